@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Functions that every folder uses. No directory-scope commands outside this
+# file and BackplaneMlir.cmake.
+
+include(GNUInstallDirs)
+
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(BP_PLUGIN_DIRECTORY "${PROJECT_BINARY_DIR}/lib/backplane/plugins")
+
+find_program(BP_CCACHE ccache)
+if(BP_CCACHE)
+  # The sloppiness is what ccache needs to cache users of precompiled headers.
+  set(BP_LAUNCHER "${CMAKE_COMMAND}" -E env
+    "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
+    "${BP_CCACHE}")
+  set(CMAKE_C_COMPILER_LAUNCHER ${BP_LAUNCHER})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${BP_LAUNCHER})
+endif()
+find_program(BP_LLD ld.lld-22)
+if(BP_LLD)
+  add_link_options(-fuse-ld=lld)
+endif()
+find_program(BP_PYTHON python3 REQUIRED)
+
+add_library(bp_options INTERFACE)
+target_include_directories(bp_options INTERFACE
+  "${PROJECT_SOURCE_DIR}" "${PROJECT_BINARY_DIR}"
+  "${PROJECT_SOURCE_DIR}/sdk/include")
+target_compile_options(bp_options INTERFACE -Wall -Wextra -Werror=return-type
+  -Wno-missing-field-initializers)
+if(BP_SANITIZE)
+  target_compile_options(bp_options INTERFACE -fsanitize=${BP_SANITIZE}
+    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(bp_options INTERFACE -fsanitize=${BP_SANITIZE})
+endif()
+
+# bp_add_library(NAME [SHARED] SOURCES … [DEPENDS …] [PRIVATE …])
+# A library of LLVM-free code; static unless SHARED. DEPENDS are public.
+function(bp_add_library name)
+  cmake_parse_arguments(ARG "SHARED" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  if(ARG_SHARED)
+    add_library(${name} SHARED ${ARG_SOURCES})
+  else()
+    add_library(${name} STATIC ${ARG_SOURCES})
+  endif()
+  target_link_libraries(${name} PUBLIC bp_options ${ARG_DEPENDS}
+    PRIVATE ${ARG_PRIVATE})
+endfunction()
+
+# bp_add_test(NAME SOURCES … [DEPENDS …] [LABELS …])
+# A GoogleTest program; each of its tests is a CTest test.
+function(bp_add_test name)
+  if(NOT BP_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS} GTest::gtest
+    GTest::gtest_main)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+endfunction()
+
+# bp_add_plugin_library(NAME SOURCES … [DEPENDS …])
+# A plug-in library beside its manifest: one exported symbol, nothing undefined.
+function(bp_add_plugin_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} MODULE ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS})
+  target_link_options(${name} PRIVATE
+    "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin.map")
+  if(NOT BP_SANITIZE)
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(${name} PROPERTIES
+    LIBRARY_OUTPUT_DIRECTORY "${BP_PLUGIN_DIRECTORY}")
+  install(TARGETS ${name} DESTINATION
+    "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
+endfunction()
+
+# bp_add_manifest(FILE) configures a manifest <name>.bp.json.in into the
+# plug-in folder.
+function(bp_add_manifest file)
+  get_filename_component(out "${file}" NAME)
+  string(REPLACE ".in" "" out "${out}")
+  configure_file("${file}" "${BP_PLUGIN_DIRECTORY}/${out}" @ONLY)
+  install(FILES "${BP_PLUGIN_DIRECTORY}/${out}" DESTINATION
+    "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
+endfunction()

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# MLIR's directory-scope needs, wrapped once. Every translation unit that
+# includes MLIR is compiled with clang-22: gcc 12 with hidden visibility answers
+# hasTrait<> on ops of libMLIR wrongly and silently.
+
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang"
+   OR CMAKE_CXX_COMPILER_VERSION VERSION_LESS 22)
+  message(FATAL_ERROR "the compiler parts need clang-22, found "
+    "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}; use a preset, "
+    "or configure with -DBP_COMPILER=OFF")
+endif()
+
+find_package(MLIR 22.1 REQUIRED CONFIG
+  HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+find_package(LLD REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/lld)
+list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+add_library(bp_mlir INTERFACE)
+target_include_directories(bp_mlir SYSTEM INTERFACE
+  ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS} ${LLD_INCLUDE_DIRS})
+separate_arguments(BP_LLVM_DEFINITIONS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(bp_mlir INTERFACE ${BP_LLVM_DEFINITIONS})
+target_compile_options(bp_mlir INTERFACE -fno-exceptions -Wno-unused-parameter)
+target_link_libraries(bp_mlir INTERFACE bp_options MLIR LLVM)
+
+# One precompiled header serves every MLIR translation unit.
+add_library(bp_mlir_pch STATIC "${CMAKE_CURRENT_LIST_DIR}/MlirPch.cpp")
+target_link_libraries(bp_mlir_pch PUBLIC bp_mlir)
+target_precompile_headers(bp_mlir_pch PRIVATE
+  "${CMAKE_CURRENT_LIST_DIR}/MlirPch.h")
+target_compile_options(bp_mlir_pch PRIVATE -Xclang -fno-pch-timestamp)
+
+# bp_add_mlir_library(NAME SOURCES … [DEPENDS …])
+# A static library of code that includes MLIR.
+function(bp_add_mlir_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC bp_mlir ${ARG_DEPENDS})
+  target_precompile_headers(${name} REUSE_FROM bp_mlir_pch)
+  target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
+endfunction()

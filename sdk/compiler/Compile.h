@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compile.h: the entry of libbackplane-compiler.so, which holds everything that
+// needs MLIR and is loaded only when something must be compiled.
+//
+// The plug-ins are loaded by the host library; the compiler gets their tables.
+#ifndef BACKPLANE_COMPILER_COMPILE_H
+#define BACKPLANE_COMPILER_COMPILE_H
+
+#include "backplane/compiler.h"
+#include "sdk/graph/Model.h"
+
+namespace backplane {
+
+/// A compiler plug-in, as loaded: a host-owned table, stubs in empty slots.
+struct CompilerPlugin {
+  std::string name;
+  std::string version;
+  std::string hash; ///< of the library file, part of cache keys
+  const bp_compiler_table_t *table = nullptr;
+  void *self = nullptr;
+};
+
+/// What the host library does for the compiler.
+struct CompileServices {
+  std::vector<CompilerPlugin> plugins;
+  const bp_graph_table_t *graphTable = nullptr;
+  /// Runs a graph of primitives (static shapes) on the reference device and
+  /// gives its outputs: constant folding, never by target code.
+  std::function<Result<std::vector<Bytes>>(
+      const Graph &graph, std::span<const std::span<const uint8_t>> inputs)>
+      evaluate;
+  /// Kernel-level cache, both may be empty: the blob of a key, or none.
+  std::function<std::optional<Bytes>(const std::string &key)> cacheGet;
+  std::function<void(const std::string &key, std::span<const uint8_t> blob)>
+      cachePut;
+  std::function<void(std::string_view what, uint64_t done, uint64_t total)>
+      progress;
+  std::function<void(uint32_t level, std::string_view message)> log;
+};
+
+struct CompileRequest {
+  Model model;
+  /// Target names; each gives one variant.
+  std::vector<std::string> targets;
+  std::string dumpDir;    ///< IR after each stage; empty: none
+  std::string outputPath; ///< the .bpx to write, atomically
+};
+
+/// Import's model to an artifact file. The whole compiler, read top to bottom
+/// in Compile.cpp.
+Status compileModel(CompileRequest request, const CompileServices &services);
+
+/// C entry of the library. `services` and `request` are of this build.
+extern "C" bp_status_t
+bp_compile_model_internal(CompileRequest *request,
+                          const CompileServices *services,
+                          std::string *out_message);
+/// Exact version of LLVM, part of cache keys.
+extern "C" const char *bp_compiler_llvm_version_internal();
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_COMPILE_H

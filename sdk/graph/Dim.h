@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dim.h: the size of one tensor axis, an integer expression over symbols.
+//
+// Dims are immutable values, kept in a canonical form: two dims that are equal
+// as polynomials (with floordiv, ceildiv, mod, min and max of equal operands as
+// atoms) compare equal. The text form round-trips through parse.
+#ifndef BACKPLANE_GRAPH_DIM_H
+#define BACKPLANE_GRAPH_DIM_H
+
+#include "backplane/cpp/Result.h"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace backplane {
+
+/// Symbol values at run time, by name.
+using SymbolValues = std::map<std::string, int64_t, std::less<>>;
+
+class Dim {
+public:
+  /// The constant 0.
+  Dim();
+  Dim(int64_t value);
+  static Dim symbol(std::string_view name);
+  /// Reads the text form: integers, symbols, + - * floordiv ceildiv mod,
+  /// min(a, b), max(a, b), parentheses. Depth and length are limited, so that
+  /// text from a file is safe to read.
+  static Result<Dim> parse(std::string_view text);
+
+  /// The value, when it is a plain number.
+  std::optional<int64_t> constant() const;
+  /// The name, when it is a bare symbol.
+  std::optional<std::string> symbolName() const;
+  std::string str() const;
+  /// Adds the names of all symbols used.
+  void collectSymbols(std::set<std::string> &names) const;
+
+  /// The value for these symbols. Fails on an unbound symbol, a division by
+  /// zero or an overflow of 64 bits.
+  Result<int64_t> evaluate(const SymbolValues &symbols) const;
+  /// Replaces symbols by dims; others stay.
+  Dim substitute(const std::map<std::string, Dim, std::less<>> &values) const;
+
+  friend Dim operator+(const Dim &a, const Dim &b);
+  friend Dim operator-(const Dim &a, const Dim &b);
+  friend Dim operator*(const Dim &a, const Dim &b);
+  /// Rounding down / up; a division by the constant 0 stays unevaluated and
+  /// fails in evaluate.
+  friend Dim floorDiv(const Dim &a, const Dim &b);
+  friend Dim ceilDiv(const Dim &a, const Dim &b);
+  friend Dim mod(const Dim &a, const Dim &b);
+  friend Dim min(const Dim &a, const Dim &b);
+  friend Dim max(const Dim &a, const Dim &b);
+  /// Equal for every value of the symbols, as far as the canonical form shows.
+  friend bool operator==(const Dim &a, const Dim &b);
+  friend bool operator<(const Dim &a, const Dim &b); // for ordered containers
+
+  struct Node; // private to Dim.cpp
+private:
+  explicit Dim(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  std::shared_ptr<const Node> node_;
+};
+
+/// Product of dims: the element count of a shape.
+Dim product(const std::vector<Dim> &dims);
+
+} // namespace backplane
+
+#endif // BACKPLANE_GRAPH_DIM_H

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backplane.h: for applications. Load, compile, run.
+ *
+ *   bp_context_create          finds plug-ins and devices
+ *   bp_artifact_compile        model file -> artifact (needs the compiler
+ *                              library, loaded on first use)
+ *   bp_artifact_open           .bpx file -> artifact (needs no compiler)
+ *   bp_session_create          artifact + device -> session
+ *   bp_session_submit          starts one call, asynchronous
+ *   bp_session_run             submit and wait
+ *
+ * Handles are thread-safe to share where a comment says so; functions that
+ * fail fill `error`, which the application creates once with bp_error_create.
+ */
+#ifndef BACKPLANE_BACKPLANE_H
+#define BACKPLANE_BACKPLANE_H
+
+#include "hal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BP_API __attribute__((visibility("default")))
+#else
+#define BP_API
+#endif
+
+typedef struct bp_context_t bp_context_t;
+typedef struct bp_artifact_t bp_artifact_t;
+typedef struct bp_session_t bp_session_t;
+typedef struct bp_call_t bp_call_t;
+
+/* "0.1.0" */
+BP_API bp_string_t bp_version(void);
+
+/* ---- Errors ---- */
+
+BP_API bp_error_t *bp_error_create(void);
+BP_API void bp_error_destroy(bp_error_t *error);
+/* Text of the last failure that used this error; lives until the next one. */
+BP_API bp_string_t bp_error_message(const bp_error_t *error);
+
+/* ---- Context ---- */
+
+/* Receives log lines and the progress of long work. Called from any thread. */
+typedef struct bp_log_sink_t {
+  void (*log)(void *context, uint32_t level, bp_string_t message);
+  /* (optional) `done` of `total` steps of `what`. */
+  void (*progress)(void *context, bp_string_t what, uint64_t done,
+                   uint64_t total);
+  void *context;
+} bp_log_sink_t;
+
+#define bp_context_options_t_TYPE 128u
+typedef struct bp_context_options_t {
+  bp_header_t header;
+  /* Manifest files in place of the search path / in front of it. */
+  const bp_string_t *plugin_files;
+  uint64_t plugin_file_count;
+  const bp_string_t *add_plugin_files;
+  uint64_t add_plugin_file_count;
+  /* Globs over plug-in names; an empty select means all. */
+  const bp_string_t *select;
+  uint64_t select_count;
+  const bp_string_t *disable;
+  uint64_t disable_count;
+  bp_string_t cache_dir; /* empty: the user's cache folder; "-": no cache */
+  uint32_t threads;      /* workers of the pool, 0: one per core */
+  uint32_t reserved;
+  bp_log_sink_t log;
+} bp_context_options_t;
+
+/* Reads BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,
+ * BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE, BACKPLANE_CACHE_DIR and
+ * BACKPLANE_THREADS into `options`: the one place that reads the environment,
+ * for tools to call. Nothing is read in a set-user-id process. The strings
+ * live as long as the process. Not thread-safe. */
+BP_API void bp_context_options_from_env(bp_context_options_t *options);
+
+/* Finds manifests, filters them, loads the plug-ins that are left. A plug-in
+ * that cannot be used is not an error; bp_context_devices says why.
+ * Thread-safe to share. Destroy it after everything made from it. */
+BP_API bp_status_t bp_context_create(const bp_context_options_t *options,
+                                     bp_context_t **out_context,
+                                     bp_error_t *error);
+BP_API void bp_context_destroy(bp_context_t *context);
+
+/* One line of the device list: a device, or a plug-in that gave none. */
+#define bp_device_listing_t_TYPE 129u
+typedef struct bp_device_listing_t {
+  bp_header_t header;
+  bp_string_t uri;    /* "host://cpu"; empty when there is no device */
+  bp_string_t plugin; /* name */
+  bp_string_t name;
+  bp_string_t manifest;          /* path of the manifest */
+  bp_string_t refusal;           /* why it cannot be used, empty when it can */
+  const bp_device_info_t *info;  /* NULL when there is no device */
+} bp_device_listing_t;
+
+typedef struct bp_device_listing_sink_t {
+  bp_status_t (*put)(void *context, const bp_device_listing_t *listing);
+  void *context;
+} bp_device_listing_sink_t;
+
+BP_API bp_status_t bp_context_devices(bp_context_t *context,
+                                      const bp_device_listing_sink_t *sink,
+                                      bp_error_t *error);
+
+/* ---- Artifacts ---- */
+
+#define bp_compile_options_t_TYPE 130u
+typedef struct bp_compile_options_t {
+  bp_header_t header;
+  /* Target names; none: the targets that this machine's devices can run. */
+  const bp_string_t *targets;
+  uint64_t target_count;
+  /* Driver whose targets are taken when no target is named, empty: "host". */
+  bp_string_t driver;
+  bp_string_t dump_dir;    /* IR after each stage, empty: none */
+  bp_string_t output_path; /* .bpx to write, empty: in the cache only */
+} bp_compile_options_t;
+
+/* Compiles a model file (.onnx), or takes it from the cache. The output file
+ * appears complete or not at all. */
+BP_API bp_status_t bp_artifact_compile(bp_context_t *context,
+                                       bp_string_t model_path,
+                                       const bp_compile_options_t *options,
+                                       bp_artifact_t **out_artifact,
+                                       bp_error_t *error);
+/* Maps and verifies a .bpx file. Thread-safe to share. */
+BP_API bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
+                                    bp_artifact_t **out_artifact,
+                                    bp_error_t *error);
+BP_API void bp_artifact_destroy(bp_artifact_t *artifact);
+
+/* An input or output. `dims` hold BP_DIM_SYMBOLIC (-1) where the size is an
+ * expression, whose text is in dim_texts. Pointers live with the artifact. */
+#define bp_tensor_info_t_TYPE 131u
+typedef struct bp_tensor_info_t {
+  bp_header_t header;
+  bp_string_t name;
+  bp_dtype_t dtype;
+  uint32_t rank;
+  const int64_t *dims;
+  const bp_string_t *dim_texts;
+} bp_tensor_info_t;
+
+BP_API uint32_t bp_artifact_input_count(const bp_artifact_t *artifact);
+BP_API uint32_t bp_artifact_output_count(const bp_artifact_t *artifact);
+BP_API bp_status_t bp_artifact_input(const bp_artifact_t *artifact,
+                                     uint32_t index, bp_tensor_info_t *out);
+BP_API bp_status_t bp_artifact_output(const bp_artifact_t *artifact,
+                                      uint32_t index, bp_tensor_info_t *out);
+/* Human-readable description: signature, variants, dispatches, memory. */
+BP_API bp_status_t bp_artifact_describe(const bp_artifact_t *artifact,
+                                        const bp_string_sink_t *sink,
+                                        bp_error_t *error);
+/* Human-readable reasons: fusion cuts, variant choice, buffer reuse. */
+BP_API bp_status_t bp_artifact_explain(const bp_artifact_t *artifact,
+                                       const bp_string_sink_t *sink,
+                                       bp_error_t *error);
+
+/* ---- Sessions ---- */
+
+#define bp_session_options_t_TYPE 132u
+typedef struct bp_session_options_t {
+  bp_header_t header;
+  bp_string_t device;     /* URI, empty: "host" */
+  uint64_t memory_budget; /* bytes of device memory, 0: unlimited */
+} bp_session_options_t;
+
+/* Loads the best variant for the device and prepares it; variables start at
+ * their initial values. Several sessions of an artifact run at once. */
+BP_API bp_status_t bp_session_create(bp_artifact_t *artifact,
+                                     const bp_session_options_t *options,
+                                     bp_session_t **out_session,
+                                     bp_error_t *error);
+BP_API void bp_session_destroy(bp_session_t *session);
+/* Sets all variables back to their initial values. */
+BP_API bp_status_t bp_session_reset(bp_session_t *session, bp_error_t *error);
+/* "variant x86-64-v4 on host://cpu: …", valid as long as the session. */
+BP_API bp_string_t bp_session_choice(const bp_session_t *session);
+/* Number of dispatches of one call. */
+BP_API uint64_t bp_session_dispatch_count(const bp_session_t *session);
+
+/* Dense row-major host memory. `data` of an input is read until the call is
+ * done; the runtime uses it in place when the device can. Frozen. */
+typedef struct bp_tensor_t {
+  void *data;
+  const int64_t *dims;
+  uint64_t size; /* bytes of data */
+  bp_dtype_t dtype;
+  uint32_t rank;
+} bp_tensor_t;
+
+/* Sizes of all outputs for inputs of these shapes: out_dims[i] has room for
+ * the rank of output i. */
+BP_API bp_status_t bp_session_output_shapes(bp_session_t *session,
+                                            const bp_tensor_t *inputs,
+                                            uint32_t input_count,
+                                            int64_t *const *out_dims,
+                                            bp_error_t *error);
+/* Starts a call. `outputs` have data of the right size (see
+ * bp_session_output_shapes), untouched until the call is done. Calls of one
+ * session run in the order of submission. */
+BP_API bp_status_t bp_session_submit(bp_session_t *session,
+                                     const bp_tensor_t *inputs,
+                                     uint32_t input_count,
+                                     const bp_tensor_t *outputs,
+                                     uint32_t output_count,
+                                     bp_call_t **out_call, bp_error_t *error);
+/* Waits, helping with the work where possible, and frees the call. */
+BP_API bp_status_t bp_call_wait(bp_call_t *call, bp_error_t *error);
+/* Whether the call is done. Thread-safe. */
+BP_API uint8_t bp_call_done(const bp_call_t *call);
+/* submit and wait. */
+BP_API bp_status_t bp_session_run(bp_session_t *session,
+                                  const bp_tensor_t *inputs,
+                                  uint32_t input_count,
+                                  const bp_tensor_t *outputs,
+                                  uint32_t output_count, bp_error_t *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BACKPLANE_BACKPLANE_H */

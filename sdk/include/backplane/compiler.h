@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compiler.h: what a backend tells the compiler (tier 1, plain C).
+ *
+ * Only `targets` is required. A backend whose chip has an LLVM target is data:
+ * targets, plus `stages` with pipelines over the published bp-* passes. A
+ * backend with its own code generator implements `compile`. IR crosses as wire
+ * graphs (graph.h) only; no LLVM or MLIR type does.
+ *
+ * The functions are called from one thread at a time for each `self`.
+ */
+#ifndef BACKPLANE_COMPILER_H
+#define BACKPLANE_COMPILER_H
+
+#include "graph.h"
+#include "kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Targets ---- */
+
+/* Rounding of an accumulation. */
+#define BP_ROUNDING_NEAREST 0u
+#define BP_ROUNDING_ZERO 1u
+
+#define BP_NUMERICS_FLUSH_INPUT 1u   /* subnormal operands read as zero */
+#define BP_NUMERICS_FLUSH_OUTPUT 2u  /* subnormal results become zero */
+#define BP_NUMERICS_CONTRACT 4u      /* a*b+c may be one rounding */
+#define BP_NUMERICS_DETERMINISTIC 8u /* bit-identical from run to run */
+
+/* Declared numerics of one op class and dtype; the conformance suite derives
+ * limits from the declaration and probes it. */
+#define bp_numerics_t_TYPE 97u
+typedef struct bp_numerics_t {
+  bp_header_t header;
+  bp_string_t op_class; /* of docs/reference/ops.md: "DOT", "REDUCE", … */
+  bp_dtype_t dtype;
+  uint32_t accumulator_bits; /* significand bits of the accumulator, f32: 24 */
+  uint32_t rounding;         /* BP_ROUNDING_ */
+  uint32_t flags;            /* BP_NUMERICS_ */
+} bp_numerics_t;
+
+/* What the core may fuse into one dispatch without asking `claim`. */
+#define BP_FUSE_ELEMENTWISE 1u /* chains of elementwise ops */
+#define BP_FUSE_EPILOGUE 2u    /* elementwise users of a contraction or pool */
+#define BP_FUSE_PROLOGUE 4u    /* elementwise producers of a reduction */
+#define BP_FUSE_REDUCTION 8u   /* reductions over one iteration space */
+#define BP_FUSE_MOVEMENT 16u   /* broadcast, transpose, slice as operands */
+
+/* A target: an ISA with features. A device that lists `format` and all
+ * `required_features` can run what is compiled for it. */
+#define bp_target_t_TYPE 96u
+typedef struct bp_target_t {
+  bp_header_t header;
+  bp_string_t name;        /* "x86-64-v4", unique over all plug-ins */
+  bp_string_t description; /* one line */
+  bp_string_t driver;      /* name of the driver that runs it: "host" */
+  bp_string_t format;      /* of the blobs */
+  const bp_string_t *required_features;
+  uint64_t required_feature_count;
+  /* Order among the targets of one driver: the highest that fits wins. */
+  uint32_t rank;
+  /* Who emits: "llvm-elf" with the next three, or empty: `compile` does. */
+  uint32_t reserved;
+  bp_string_t emitter;
+  bp_string_t triple;
+  bp_string_t cpu;
+  bp_string_t features; /* LLVM's "+avx2,+fma" */
+  bp_dtype_set_t storage_dtypes; /* can hold and move */
+  bp_dtype_set_t compute_dtypes; /* can compute in */
+  uint64_t l1_bytes;             /* nearest memory of a worker */
+  uint64_t l2_bytes;             /* next one */
+  uint64_t workspace_limit;      /* bytes of scratch per worker */
+  uint32_t vector_bits;          /* 0: no vector unit */
+  uint32_t max_bindings;
+  uint32_t max_constants; /* at most BP_MAX_CONSTANTS */
+  uint32_t fusion;        /* BP_FUSE_ bits */
+  uint32_t max_fused_ops; /* per dispatch, 0: unlimited */
+  uint32_t reserved2;
+  const bp_numerics_t *const *numerics;
+  uint64_t numerics_count;
+} bp_target_t;
+
+typedef struct bp_target_sink_t {
+  bp_status_t (*put)(void *context, const bp_target_t *target);
+  void *context;
+} bp_target_sink_t;
+
+/* ---- Claims ---- */
+
+/* The answer to: would you run this graph as one dispatch? */
+#define bp_claim_t_TYPE 98u
+typedef struct bp_claim_t {
+  bp_header_t header;
+  uint8_t supported;
+  uint8_t reserved[7];
+  double cost_ns; /* estimate; groups are fused when it does not get worse */
+  /* Why not, mandatory on refusal. Receives one string. */
+  const bp_string_sink_t *reason;
+} bp_claim_t;
+
+/* ---- Stages ---- */
+
+/* Receives a pipeline for a named stage: `stage` is one of docs/reference/
+ * stages.md, `pipeline` a textual pass pipeline over published bp-* passes. */
+typedef struct bp_stage_sink_t {
+  bp_status_t (*put)(void *context, bp_string_t stage, bp_string_t pipeline);
+  void *context;
+} bp_stage_sink_t;
+
+/* ---- Compiling a dispatch ---- */
+
+#define bp_compile_request_t_TYPE 99u
+typedef struct bp_compile_request_t {
+  bp_header_t header;
+  bp_string_t target;
+  /* The dispatch. Its inputs, then its outputs are the bindings; its symbols
+   * are the constants, one u32 each, in order. */
+  const bp_graph_t *graph;
+  const bp_graph_table_t *graph_table;
+  bp_string_t entry_name; /* unique in the artifact */
+  bp_options_t options;
+} bp_compile_request_t;
+
+/* What `compile` gives. The host copies it in `put`. */
+#define bp_compiled_t_TYPE 100u
+typedef struct bp_compiled_t {
+  bp_header_t header;
+  bp_bytes_t blob; /* in the target's format */
+  const bp_entry_t *entry;
+  bp_string_t grid[3]; /* expressions over the dispatch's symbols */
+} bp_compiled_t;
+
+typedef struct bp_compiled_sink_t {
+  bp_status_t (*put)(void *context, const bp_compiled_t *compiled);
+  void *context;
+} bp_compiled_sink_t;
+
+/* ---- The table ---- */
+
+#define bp_compiler_table_t_TYPE 101u
+struct bp_compiler_table_t {
+  bp_header_t header;
+  /* Lists the targets. Required. */
+  bp_status_t (*targets)(void *self, const bp_target_sink_t *sink,
+                         bp_error_t *error);
+  /* (optional, default: decided by the target's dtype sets and BP_FUSE_ bits)
+   * Asked for single ops, for composites and for groups to be fused. */
+  bp_status_t (*claim)(void *self, bp_string_t target, const bp_graph_t *graph,
+                       const bp_graph_table_t *table, bp_claim_t *out_claim,
+                       bp_error_t *error);
+  /* (optional, default: none; required with an emitter) Pipelines. */
+  bp_status_t (*stages)(void *self, bp_string_t target,
+                        const bp_stage_sink_t *sink, bp_error_t *error);
+  /* (optional, default: the target's emitter) Own code generation. */
+  bp_status_t (*compile)(void *self, const bp_compile_request_t *request,
+                         const bp_compiled_sink_t *sink, bp_error_t *error);
+  /* (optional, default: none) Registered kernels. */
+  bp_status_t (*kernels)(void *self, const bp_kernel_sink_t *sink,
+                         bp_error_t *error);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BACKPLANE_COMPILER_H */
