@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "MemoryPlan.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace backplane {
+namespace {
+
+constexpr int64_t maxArena = int64_t(1) << 62;
+
+int64_t aligned(int64_t bytes) {
+  return (bytes + planAlignment - 1) / planAlignment * planAlignment;
+}
+
+Status check(std::span<const Transient> transients) {
+  int64_t total = 0;
+  for (size_t i = 0; i < transients.size(); ++i) {
+    const Transient &t = transients[i];
+    std::string name = "transient " + std::to_string(i);
+    if (t.bytes < 0 || t.bytes > maxArena - planAlignment ||
+        total > maxArena - aligned(t.bytes))
+      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                    name + " of " + std::to_string(t.bytes) +
+                        " bytes makes the arena larger than 2^62 bytes");
+    total += aligned(t.bytes);
+    if (t.last < t.first)
+      return invalidArgument(name + " is used last at " +
+                             std::to_string(t.last) + ", before its first use");
+    if (t.reuse < -1 || t.reuse >= int64_t(transients.size()))
+      return invalidArgument(name + " names transient " +
+                             std::to_string(t.reuse) + ", of " +
+                             std::to_string(transients.size()));
+  }
+  return {};
+}
+
+/// Places transients one after the other, largest first.
+class Planner {
+public:
+  explicit Planner(std::span<const Transient> transients)
+      : transients_(transients), offsets_(transients.size(), -1) {}
+
+  MemoryPlan run() {
+    for (size_t i : order())
+      place(i);
+    return {std::move(offsets_), arena_};
+  }
+
+private:
+  std::vector<size_t> order() const {
+    std::vector<size_t> order(transients_.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      const Transient &x = transients_[a], &y = transients_[b];
+      if (aligned(x.bytes) != aligned(y.bytes))
+        return x.bytes > y.bytes;
+      return x.first != y.first ? x.first < y.first : a < b;
+    });
+    return order;
+  }
+
+  /// Whether `a` may lie at the place of `b`, from its first byte on.
+  bool takesPlace(size_t a, size_t b) const {
+    const Transient &x = transients_[a], &y = transients_[b];
+    return x.reuse == int64_t(b) && y.last == x.first && a != b;
+  }
+
+  bool aliveTogether(size_t a, size_t b) const {
+    const Transient &x = transients_[a], &y = transients_[b];
+    return x.first <= y.last && y.first <= x.last;
+  }
+
+  /// Whether transient `i` at `offset` meets none that is alive with it.
+  bool fits(size_t i, int64_t offset) const {
+    int64_t end = offset + aligned(transients_[i].bytes);
+    for (size_t other : placed_) {
+      if (offsets_[other] >= end)
+        break;
+      int64_t otherEnd = offsets_[other] + aligned(transients_[other].bytes);
+      bool inPlace = (takesPlace(i, other) || takesPlace(other, i)) &&
+                     offsets_[other] == offset;
+      if (otherEnd > offset && aliveTogether(i, other) && !inPlace)
+        return false;
+    }
+    return true;
+  }
+
+  /// The place of the operand or result that `i` shares memory with, if both
+  /// may.
+  int64_t sharedOffset(size_t i) const {
+    for (size_t other : placed_)
+      if ((takesPlace(i, other) || takesPlace(other, i)) &&
+          fits(i, offsets_[other]))
+        return offsets_[other];
+    return -1;
+  }
+
+  /// The start of the smallest gap that takes `i`, else the end of what is in
+  /// the way.
+  int64_t bestGap(size_t i) const {
+    int64_t bytes = aligned(transients_[i].bytes);
+    int64_t end = 0, best = -1, bestSize = maxArena;
+    for (size_t other : placed_) {
+      if (!aliveTogether(i, other))
+        continue;
+      int64_t gap = offsets_[other] - end;
+      if (gap >= bytes && gap < bestSize) {
+        best = end;
+        bestSize = gap;
+      }
+      end = std::max(end, offsets_[other] + aligned(transients_[other].bytes));
+    }
+    return best >= 0 ? best : end;
+  }
+
+  void place(size_t i) {
+    int64_t offset = sharedOffset(i);
+    if (offset < 0)
+      offset = bestGap(i);
+    offsets_[i] = offset;
+    arena_ = std::max(arena_, offset + aligned(transients_[i].bytes));
+    auto at = std::upper_bound(
+        placed_.begin(), placed_.end(), offset,
+        [&](int64_t value, size_t other) { return value < offsets_[other]; });
+    placed_.insert(at, i);
+  }
+
+  std::span<const Transient> transients_;
+  std::vector<int64_t> offsets_;
+  std::vector<size_t> placed_; ///< by offset
+  int64_t arena_ = 0;
+};
+
+} // namespace
+
+Result<MemoryPlan> planMemory(std::span<const Transient> transients) {
+  if (Status status = check(transients); !status.ok())
+    return status;
+  return Planner(transients).run();
+}
+
+int64_t peakBytes(std::span<const Transient> transients) {
+  std::map<uint64_t, int64_t> changes;
+  for (const Transient &t : transients) {
+    changes[t.first] += aligned(t.bytes);
+    changes[uint64_t(t.last) + 1] -= aligned(t.bytes);
+  }
+  int64_t alive = 0, peak = 0;
+  for (auto [time, change] : changes)
+    peak = std::max(peak, alive += change);
+  return peak;
+}
+
+} // namespace backplane
