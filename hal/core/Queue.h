@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Queue.h: where work is handed to a device, at once or recorded first.
+// Everything is validated here, before the driver sees it; recorded commands
+// are validated once, so that running them again costs next to nothing.
+#ifndef BACKPLANE_CORE_QUEUE_H
+#define BACKPLANE_CORE_QUEUE_H
+
+#include "backplane/cpp/Result.h"
+#include "hal/core/Command.h"
+#include "hal/core/Semaphore.h"
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace backplane {
+
+class Device;
+struct CommandList;
+
+/// Commands in the form that a driver takes, validated, with what they use
+/// kept alive. Made by Device::record. Immutable, may run on several queues of
+/// its device at once unless the work itself forbids it.
+class CommandBuffer {
+public:
+  ~CommandBuffer();
+  CommandBuffer(const CommandBuffer &) = delete;
+  CommandBuffer &operator=(const CommandBuffer &) = delete;
+
+  /// Number of slots that a table must have: the highest one used, plus one.
+  size_t slotCount() const;
+  /// Bytes that the commands reach from the start of a slot.
+  uint64_t slotExtent(size_t slot) const;
+
+private:
+  friend class Device;
+  friend class Queue;
+  CommandBuffer(std::shared_ptr<Device> device,
+                std::unique_ptr<CommandList> list);
+  Status checkTable(std::span<const SlotBinding> table) const;
+
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<CommandList> list_;
+  bp_command_buffer_t *handle_ = nullptr; ///< null: the host keeps commands
+};
+
+/// Work that was started. The caller owns it and keeps it where it is until
+/// the work is done; the destructor waits.
+class Pending {
+public:
+  Pending() = default;
+  ~Pending();
+  Pending(const Pending &) = delete;
+  Pending &operator=(const Pending &) = delete;
+
+  /// Whether the work is done or has failed. True when none was started.
+  bool done() const;
+  /// Waits for the work, running posted work of the host meanwhile, and gives
+  /// its outcome.
+  Status wait();
+
+private:
+  friend class Queue;
+  static void complete(void *self, bp_status_t status, bp_string_t message);
+  void begin(class Host *host);
+
+  enum State : uint32_t { Idle, Running, Done };
+  std::atomic<uint32_t> state_{Idle};
+  class Host *host_ = nullptr;
+  bp_status_t code_ = BP_STATUS_OK;
+  std::string message_;
+};
+
+/// Made by Device::createQueue. Thread-safe; work runs in order of the calls.
+class Queue {
+public:
+  ~Queue();
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
+
+  /// Validates and runs commands, and waits for them.
+  Status run(std::span<const Command> commands);
+  /// Runs recorded commands with these slots, and waits for them.
+  Status run(const CommandBuffer &commands,
+             std::span<const SlotBinding> table = {});
+
+  /// The same without waiting: `pending` tells when the work is done. On a
+  /// failure nothing was started.
+  Status start(std::span<const Command> commands, Pending &pending);
+  Status start(const CommandBuffer &commands,
+               std::span<const SlotBinding> table, Pending &pending);
+
+  /// Runs commands once all `waits` are reached and then raises all `signals`;
+  /// a failure of a wait or of the work travels into the signals. Returns
+  /// without waiting.
+  Status submit(std::span<const Timepoint> waits,
+                std::span<const Timepoint> signals,
+                std::span<const Command> commands);
+
+  const Device &device() const { return *device_; }
+  bp_queue_t *handle() const { return handle_; }
+
+private:
+  friend class Device;
+  struct Submission;
+  Queue(std::shared_ptr<Device> device, bp_queue_t *handle);
+  void pump();
+  void finish(Submission &submission, const Status &status);
+
+  std::shared_ptr<Device> device_;
+  bp_queue_t *handle_;
+  std::mutex execute_; ///< serialises calls of the driver
+  std::mutex mutex_;   ///< guards the members below
+  std::deque<std::shared_ptr<Submission>> waiting_;
+  bool pumping_ = false;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_CORE_QUEUE_H

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registry.h: all plug-ins of a process: found, filtered, loaded, initialised;
+// their devices listed; a device opened by its URI. A plug-in that cannot be
+// used never makes this fail: it is listed with the reason.
+#ifndef BACKPLANE_CORE_REGISTRY_H
+#define BACKPLANE_CORE_REGISTRY_H
+
+#include "backplane/cpp/Result.h"
+#include "hal/core/Device.h"
+#include "hal/core/DeviceInfo.h"
+#include "hal/core/Host.h"
+#include "hal/core/LoaderOptions.h"
+#include "sdk/compiler/Compile.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace backplane {
+
+class Plugin;
+struct FoundManifest;
+
+/// One line of the device list: a device, or a plug-in that gave none.
+struct DeviceListing {
+  std::string uri;      ///< "host://cpu"; empty when there is no device
+  std::string plugin;   ///< name, empty when the manifest could not be read
+  std::string name;     ///< of the device, for people
+  std::string manifest; ///< path
+  std::string refusal;  ///< why it cannot be used, empty when it can
+  std::shared_ptr<const DeviceInfo> info; ///< null when there is no device
+};
+
+/// A parsed device URI: driver://id?key=value&key=value.
+struct DeviceUri {
+  std::string driver;
+  std::string id; ///< empty: the first usable device
+  std::vector<std::pair<std::string, std::string>> options;
+
+  static Result<DeviceUri> parse(std::string_view text);
+};
+
+/// Thread-safe. Devices, and what is made from them, keep their plug-in loaded
+/// and the host services alive; the tables in compilers() live as long as the
+/// registry.
+class Registry {
+public:
+  /// Loads what `options` name. `graphTable` is handed to plug-ins that ask
+  /// for "backplane.graph"; it may be NULL.
+  static std::shared_ptr<Registry> create(const LoaderOptions &options,
+                                          const bp_graph_table_t *graphTable);
+
+  Host &host() { return *host_; }
+
+  /// Every plug-in and device, usable or not, in the order of the search.
+  const std::vector<DeviceListing> &listings() const { return listings_; }
+
+  /// Opens a device: "host://cpu", "host" (its first usable device), with
+  /// options "host://cpu?key=value". The same URI gives the same Device while
+  /// somebody holds it. A failure names what was asked, what there is and, for
+  /// a misspelt name, the nearest one.
+  Result<std::shared_ptr<Device>> device(std::string_view uri);
+
+  /// Compiler plug-ins in the order of the search.
+  const std::vector<CompilerPlugin> &compilers() const { return compilers_; }
+
+private:
+  Registry() = default;
+  void load(const FoundManifest &found);
+  void list(const std::shared_ptr<Plugin> &plugin);
+  Result<std::string> resolve(const DeviceUri &uri) const;
+  Status unknownDriver(std::string_view driver) const;
+
+  std::shared_ptr<Host> host_;
+  std::map<std::string, std::shared_ptr<Plugin>, std::less<>> drivers_;
+  std::vector<std::shared_ptr<Plugin>> plugins_;
+  std::vector<DeviceListing> listings_;
+  std::vector<CompilerPlugin> compilers_;
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<Device>, std::less<>> open_;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_CORE_REGISTRY_H
