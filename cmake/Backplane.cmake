@@ -3,6 +3,8 @@
 # Functions that every folder uses. No directory-scope commands outside this
 # file and BackplaneMlir.cmake.
 
+# One layout on every distribution; the loader finds plug-ins relative to it.
+set(CMAKE_INSTALL_LIBDIR lib)
 include(GNUInstallDirs)
 
 set(CMAKE_C_STANDARD 99)

@@ -85,6 +85,9 @@ typedef struct bp_host_t {
   /* A further table of the host by name and version, or NULL. Known names:
    * "backplane.graph" version 0 gives a bp_graph_table_t. */
   const void *(*get_extension)(void *self, bp_string_t name, uint32_t version);
+  /* Runs task(context) once, soon, on a thread of the host; it may use
+   * parallel_for. For work that must not block its caller. */
+  void (*post)(void *self, void (*task)(void *context), void *context);
 } bp_host_t;
 
 /* ---- The plug-in's side ---- */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Common.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <spawn.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace backplane {
+namespace {
+
+double elapsedMs(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(
+             std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+/// A folder of its own, removed with all that is in it.
+class ScratchFolder {
+public:
+  ScratchFolder() {
+    std::string name =
+        std::filesystem::temp_directory_path() / "bp-bench-XXXXXX";
+    if (mkdtemp(name.data()))
+      path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty())
+      std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder &) = delete;
+  ScratchFolder &operator=(const ScratchFolder &) = delete;
+  const std::string &path() const { return path_; }
+
+private:
+  std::string path_;
+};
+
+/// Runs this program with arguments and a cache folder; output is dropped,
+/// errors are shown. Gives the wall time in milliseconds.
+Result<double> timeSelf(std::vector<std::string> arguments,
+                        const std::string &cacheDir) {
+  std::vector<char *> argv, environment;
+  arguments.insert(arguments.begin(), "bp");
+  for (std::string &argument : arguments)
+    argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  std::string cache = "BACKPLANE_CACHE_DIR=" + cacheDir;
+  for (char **entry = environ; *entry; ++entry)
+    if (!std::string_view(*entry).starts_with("BACKPLANE_CACHE_DIR="))
+      environment.push_back(*entry);
+  environment.push_back(cache.data());
+  environment.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  auto start = std::chrono::steady_clock::now();
+  pid_t child = 0;
+  int error = posix_spawn(&child, "/proc/self/exe", &actions, nullptr,
+                          argv.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  int status = 0;
+  if (error || waitpid(child, &status, 0) < 0)
+    return internalError("cannot start bp a second time");
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return internalError("'bp compile' failed, see above");
+  return elapsedMs(start);
+}
+
+struct Report {
+  double minMs = 0, medianMs = 0, coldMs = 0, cachedMs = 0, peakMb = 0;
+  uint64_t dispatches = 0, runs = 0;
+  std::string choice;
+};
+
+/// Compiles twice in processes of their own, so that neither memory nor page
+/// cache of the compiler counts as the model's. Gives the artifact's path.
+Result<std::string> timeCompile(const ModelOptions &options,
+                                const ScratchFolder &scratch, Report &report) {
+  if (options.path.ends_with(".bpx"))
+    return options.path;
+  if (scratch.path().empty())
+    return internalError("cannot create a temporary folder");
+  std::string driver = options.device.substr(0, options.device.find("://"));
+  std::string out = scratch.path() + "/model.bpx";
+  std::vector<std::string> arguments = {"compile", options.path,   "-o",
+                                        out,       "--for-driver", driver};
+  for (double *ms : {&report.coldMs, &report.cachedMs}) {
+    Result<double> took = timeSelf(arguments, scratch.path() + "/cache");
+    if (!took)
+      return took.status();
+    *ms = *took;
+  }
+  return out;
+}
+
+Status timeCalls(const Session &session, std::vector<Tensor> &inputs,
+                 std::vector<Tensor> &outputs, double seconds, Report &report) {
+  std::vector<bp_tensor_t> in, out;
+  for (Tensor &tensor : inputs)
+    in.push_back(asC(tensor));
+  for (Tensor &tensor : outputs)
+    out.push_back(asC(tensor));
+  for (int warmup = 0; warmup < 2; ++warmup)
+    if (Status status = runSession(session, in, out); !status.ok())
+      return status;
+  std::vector<double> times;
+  auto begin = std::chrono::steady_clock::now();
+  while (times.size() < 5 || elapsedMs(begin) < seconds * 1e3) {
+    auto start = std::chrono::steady_clock::now();
+    if (Status status = runSession(session, in, out); !status.ok())
+      return status;
+    times.push_back(elapsedMs(start));
+  }
+  std::sort(times.begin(), times.end());
+  report.runs = times.size();
+  report.minMs = times.front();
+  report.medianMs = times[times.size() / 2];
+  return {};
+}
+
+Status measure(const BenchOptions &options, Report &report) {
+  ScratchFolder scratch;
+  Result<std::string> path = timeCompile(options.model, scratch, report);
+  if (!path)
+    return path.status();
+  Result<Context> context = openContext(options.model.threads);
+  if (!context)
+    return context.status();
+  Result<Artifact> artifact = openArtifact(*context, *path);
+  if (!artifact)
+    return artifact.status();
+  bp_session_options_t sessionOptions = {BP_HEADER(bp_session_options_t)};
+  sessionOptions.device = toC(options.model.device);
+  Result<Session> session = createSession(*artifact, sessionOptions);
+  if (!session)
+    return session.status();
+  report.choice = view(bp_session_choice(session->get()));
+  report.dispatches = bp_session_dispatch_count(session->get());
+  std::vector<Tensor> inputs;
+  for (const TensorSpec &spec : inputSpecs(*artifact)) {
+    Result<Tensor> tensor =
+        randomTensor(spec, options.model.dims, inputs.size());
+    if (!tensor)
+      return tensor.status();
+    inputs.push_back(std::move(*tensor));
+  }
+  Result<std::vector<Tensor>> outputs =
+      makeOutputs(*session, outputSpecs(*artifact), inputs);
+  if (!outputs)
+    return outputs.status();
+  Status status =
+      timeCalls(*session, inputs, *outputs, options.seconds, report);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  report.peakMb = double(usage.ru_maxrss) / 1024;
+  return status;
+}
+
+} // namespace
+
+int runBench(const BenchOptions &options) {
+  Report report;
+  if (Status status = measure(options, report); !status.ok())
+    return fail(status);
+  if (options.json) {
+    std::printf("{\"min_ms\": %.6f, \"median_ms\": %.6f, "
+                "\"compile_cold_ms\": %.3f, \"compile_cached_ms\": %.3f, "
+                "\"peak_rss_mb\": %.1f, \"dispatches\": %llu}\n",
+                report.minMs, report.medianMs, report.coldMs, report.cachedMs,
+                report.peakMb,
+                static_cast<unsigned long long>(report.dispatches));
+    return 0;
+  }
+  std::printf("%s\n%.4f ms min, %.4f ms median over %llu runs, "
+              "%llu dispatches\n",
+              report.choice.c_str(), report.minMs, report.medianMs,
+              static_cast<unsigned long long>(report.runs),
+              static_cast<unsigned long long>(report.dispatches));
+  if (report.coldMs > 0)
+    std::printf("compile %.1f ms cold, %.1f ms cached\n", report.coldMs,
+                report.cachedMs);
+  std::printf("peak memory %.1f MB\n", report.peakMb);
+  return 0;
+}
+
+} // namespace backplane

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands.h: the commands of `bp`. Each takes parsed options and gives the
+// exit code; failures are printed as one line on standard error.
+#ifndef BACKPLANE_TOOLS_BP_COMMANDS_H
+#define BACKPLANE_TOOLS_BP_COMMANDS_H
+
+#include "backplane/cpp/Backplane.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace backplane {
+
+struct DevicesOptions {
+  bool why = false;
+  bool json = false;
+};
+int runDevices(const DevicesOptions &options);
+
+struct CompileCommandOptions {
+  std::string model;
+  std::string output;
+  std::vector<std::string> targets;
+  std::string driver; ///< used when no target is named; empty: host
+  std::string dumpDir;
+};
+int runCompile(const CompileCommandOptions &options);
+
+/// What `run`, `bench`, `inspect` and `explain` share: a model or artifact and
+/// the device it is for.
+struct ModelOptions {
+  std::string path; ///< .onnx or .bpx
+  std::string device = "host";
+  unsigned threads = 0; ///< 0: one per core
+  /// Values of symbolic dims that no given input binds.
+  std::map<std::string, int64_t> dims;
+};
+
+struct RunOptions {
+  ModelOptions model;
+  std::vector<std::string> inputs; ///< NAME=FILE.npy
+  std::optional<uint64_t> randomSeed;
+  std::string outputDir;
+  std::vector<std::string> expected; ///< NAME=FILE.npy
+  double rtol = 1e-4;
+  double atol = -1; ///< below 0: 1e-5 of the largest expected magnitude
+};
+int runRun(const RunOptions &options);
+
+struct BenchOptions {
+  ModelOptions model;
+  bool json = false;
+  double seconds = 1.0;
+};
+int runBench(const BenchOptions &options);
+
+int runInspect(const ModelOptions &options);
+int runExplain(const ModelOptions &options);
+
+} // namespace backplane
+
+#endif // BACKPLANE_TOOLS_BP_COMMANDS_H

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Common.h"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <unistd.h>
+
+namespace backplane {
+namespace {
+
+std::mutex terminalMutex;
+bool progressShown = false;
+
+void clearProgress() {
+  if (progressShown)
+    std::fputs("\r\033[K", stderr);
+  progressShown = false;
+}
+
+void logLine(void *, uint32_t level, bp_string_t message) {
+  if (level < BP_LOG_WARNING)
+    return;
+  std::lock_guard lock(terminalMutex);
+  clearProgress();
+  std::fprintf(stderr, "bp: %s: %.*s\n",
+               level == BP_LOG_WARNING ? "warning" : "error", int(message.size),
+               message.data);
+}
+
+void showProgress(void *, bp_string_t what, uint64_t done, uint64_t total) {
+  std::lock_guard lock(terminalMutex);
+  clearProgress();
+  if (done >= total)
+    return;
+  std::fprintf(stderr, "%.*s %" PRIu64 "/%" PRIu64, int(what.size), what.data,
+               done, total);
+  std::fflush(stderr);
+  progressShown = true;
+}
+
+std::vector<TensorSpec> collectSpecs(const Artifact &artifact, uint32_t count,
+                                     bp_status_t (*get)(const bp_artifact_t *,
+                                                        uint32_t,
+                                                        bp_tensor_info_t *)) {
+  std::vector<TensorSpec> specs;
+  for (uint32_t i = 0; i < count; ++i) {
+    bp_tensor_info_t info = {BP_HEADER(bp_tensor_info_t)};
+    if (get(artifact.get(), i, &info) != BP_STATUS_OK)
+      break;
+    TensorSpec spec{std::string(view(info.name)), info.dtype, {}, {}};
+    for (uint32_t axis = 0; axis < info.rank; ++axis) {
+      spec.dims.push_back(info.dims[axis]);
+      spec.dimTexts.emplace_back(view(info.dim_texts[axis]));
+    }
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+void fillFloats(Tensor &tensor, std::mt19937_64 &random) {
+  std::normal_distribution<float> normal;
+  for (int64_t i = 0, n = tensor.elements(); i < n; ++i) {
+    float value = normal(random);
+    if (tensor.dtype() == BP_DTYPE_F64) {
+      double wide = value;
+      std::memcpy(tensor.data() + i * 8, &wide, 8);
+    } else {
+      std::memcpy(tensor.data() + i * 4, &value, 4);
+    }
+  }
+}
+
+/// Floats of 16 bits: a value in [1, 2) or its negative, by its bits.
+void fillHalves(Tensor &tensor, std::mt19937_64 &random) {
+  bool brain = tensor.dtype() == BP_DTYPE_BF16;
+  for (int64_t i = 0, n = tensor.elements(); i < n; ++i) {
+    uint64_t bits = random();
+    uint16_t half = brain ? 0x3F80 | (bits & 0x807F) : 0x3C00 | (bits & 0x83FF);
+    std::memcpy(tensor.data() + i * 2, &half, 2);
+  }
+}
+
+void fillIntegers(Tensor &tensor, std::mt19937_64 &random) {
+  uint64_t width = elementBytes(tensor.dtype());
+  uint64_t limit = tensor.dtype() == BP_DTYPE_BOOL ? 2 : 100;
+  for (int64_t i = 0, n = tensor.elements(); i < n; ++i) {
+    uint64_t value = random() % limit;
+    std::memcpy(tensor.data() + i * width, &value, width);
+  }
+}
+
+size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+} // namespace
+
+int fail(const Status &status) {
+  std::lock_guard lock(terminalMutex);
+  clearProgress();
+  std::fprintf(stderr, "bp: %s\n", status.message().c_str());
+  return 1;
+}
+
+Result<Context> openContext(unsigned threads) {
+  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+  bp_context_options_from_env(&options);
+  if (threads)
+    options.threads = threads;
+  options.log.log = logLine;
+  if (isatty(STDERR_FILENO))
+    options.log.progress = showProgress;
+  return createContext(options);
+}
+
+Result<Artifact> openModel(const Context &context,
+                           const ModelOptions &options) {
+  if (options.path.ends_with(".bpx"))
+    return openArtifact(context, options.path);
+  bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
+  std::string driver = options.device.substr(0, options.device.find("://"));
+  compile.driver = toC(driver);
+  return compileModel(context, options.path, compile);
+}
+
+std::vector<TensorSpec> inputSpecs(const Artifact &artifact) {
+  return collectSpecs(artifact, bp_artifact_input_count(artifact.get()),
+                      bp_artifact_input);
+}
+
+std::vector<TensorSpec> outputSpecs(const Artifact &artifact) {
+  return collectSpecs(artifact, bp_artifact_output_count(artifact.get()),
+                      bp_artifact_output);
+}
+
+std::string specText(const TensorSpec &spec) {
+  std::string text = dtypeName(spec.dtype) + " [";
+  for (size_t i = 0; i < spec.dims.size(); ++i)
+    text += (i ? ", " : "") + (spec.dims[i] < 0 ? spec.dimTexts[i]
+                                                : std::to_string(spec.dims[i]));
+  return text + "]";
+}
+
+Result<Tensor> randomTensor(const TensorSpec &spec,
+                            const std::map<std::string, int64_t> &dims,
+                            uint64_t seed) {
+  std::vector<int64_t> shape = spec.dims;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] < 0) {
+      auto given = dims.find(spec.dimTexts[i]);
+      shape[i] = given == dims.end() ? 1 : given->second;
+    }
+  Result<Tensor> tensor = Tensor::create(spec.dtype, shape);
+  if (!tensor)
+    return tensor;
+  std::mt19937_64 random(seed);
+  if (spec.dtype == BP_DTYPE_F64 || spec.dtype == BP_DTYPE_F32)
+    fillFloats(*tensor, random);
+  else if (spec.dtype == BP_DTYPE_F16 || spec.dtype == BP_DTYPE_BF16)
+    fillHalves(*tensor, random);
+  else
+    fillIntegers(*tensor, random);
+  return tensor;
+}
+
+bp_tensor_t asC(Tensor &tensor) {
+  return {tensor.data(), tensor.dims().data(), tensor.size(), tensor.dtype(),
+          uint32_t(tensor.dims().size())};
+}
+
+Result<std::vector<Tensor>> makeOutputs(const Session &session,
+                                        const std::vector<TensorSpec> &specs,
+                                        std::vector<Tensor> &inputs) {
+  std::vector<bp_tensor_t> given;
+  for (Tensor &input : inputs)
+    given.push_back(asC(input));
+  std::vector<std::vector<int64_t>> shapes;
+  std::vector<int64_t *> rows;
+  for (const TensorSpec &spec : specs)
+    shapes.emplace_back(spec.dims.size());
+  for (auto &shape : shapes)
+    rows.push_back(shape.data());
+  Status status = checked([&](bp_error_t *error) {
+    return bp_session_output_shapes(session.get(), given.data(),
+                                    uint32_t(given.size()), rows.data(), error);
+  });
+  if (!status.ok())
+    return status;
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    Result<Tensor> tensor = Tensor::create(specs[i].dtype, shapes[i]);
+    if (!tensor)
+      return tensor.status();
+    outputs.push_back(std::move(*tensor));
+  }
+  return outputs;
+}
+
+std::string suggestion(std::string_view asked,
+                       const std::vector<std::string> &known) {
+  size_t best = std::max<size_t>(3, asked.size() / 2);
+  const std::string *nearest = nullptr;
+  for (const std::string &candidate : known)
+    if (size_t distance = editDistance(asked, candidate); distance < best) {
+      best = distance;
+      nearest = &candidate;
+    }
+  return nearest ? " (did you mean '" + *nearest + "'?)" : std::string();
+}
+
+std::string jsonString(std::string_view text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    char escaped[8];
+    if (c == '"' || c == '\\')
+      (out += '\\') += char(c);
+    else if (c < 0x20)
+      out.append(escaped, std::snprintf(escaped, sizeof escaped, "\\u%04x", c));
+    else
+      out += char(c);
+  }
+  return out + '"';
+}
+
+} // namespace backplane

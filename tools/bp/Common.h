@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Common.h: what several commands of `bp` need.
+#ifndef BACKPLANE_TOOLS_BP_COMMON_H
+#define BACKPLANE_TOOLS_BP_COMMON_H
+
+#include "Commands.h"
+#include "Npy.h"
+
+namespace backplane {
+
+/// Prints "bp: message" on standard error and gives exit code 1.
+int fail(const Status &status);
+
+/// A context with options from the environment, a log on standard error and a
+/// progress line when that is a terminal.
+Result<Context> openContext(unsigned threads);
+
+/// Opens a .bpx file, or compiles a model for the driver of `device` (or takes
+/// it from the cache).
+Result<Artifact> openModel(const Context &context, const ModelOptions &options);
+
+struct TensorSpec {
+  std::string name;
+  bp_dtype_t dtype;
+  std::vector<int64_t> dims; ///< -1 where symbolic
+  std::vector<std::string> dimTexts;
+};
+std::vector<TensorSpec> inputSpecs(const Artifact &artifact);
+std::vector<TensorSpec> outputSpecs(const Artifact &artifact);
+/// "f32 [n, 64]"
+std::string specText(const TensorSpec &spec);
+
+/// Seeded values that suit most models: normal for floats, small non-negative
+/// for integers, alternating for bool. Symbolic dims come from `dims`, else 1.
+Result<Tensor> randomTensor(const TensorSpec &spec,
+                            const std::map<std::string, int64_t> &dims,
+                            uint64_t seed);
+
+bp_tensor_t asC(Tensor &tensor);
+/// Output tensors of the right sizes for these inputs.
+Result<std::vector<Tensor>> makeOutputs(const Session &session,
+                                        const std::vector<TensorSpec> &specs,
+                                        std::vector<Tensor> &inputs);
+
+/// " (did you mean 'x'?)" for the nearest of `known`, or nothing.
+std::string suggestion(std::string_view asked,
+                       const std::vector<std::string> &known);
+
+/// Text as a JSON string with its quotes.
+std::string jsonString(std::string_view text);
+
+} // namespace backplane
+
+#endif // BACKPLANE_TOOLS_BP_COMMON_H

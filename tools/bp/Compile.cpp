@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Common.h"
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+
+namespace backplane {
+
+int runCompile(const CompileCommandOptions &options) {
+  Result<Context> context = openContext(0);
+  if (!context)
+    return fail(context.status());
+  std::vector<bp_string_t> targets;
+  for (const std::string &target : options.targets)
+    targets.push_back(toC(target));
+  bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
+  compile.targets = targets.data();
+  compile.target_count = targets.size();
+  compile.driver = toC(options.driver);
+  compile.dump_dir = toC(options.dumpDir);
+  compile.output_path = toC(options.output);
+  auto start = std::chrono::steady_clock::now();
+  Result<Artifact> artifact = compileModel(*context, options.model, compile);
+  if (!artifact)
+    return fail(artifact.status());
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::error_code error;
+  auto bytes = std::filesystem::file_size(options.output, error);
+  std::printf("%s: %.1f MB in %.2f s\n", options.output.c_str(),
+              error ? 0.0 : bytes / 1e6, took.count());
+  return 0;
+}
+
+namespace {
+
+bp_status_t printChunk(void *, bp_string_t text) {
+  std::fwrite(text.data, 1, text.size, stdout);
+  if (text.size && text.data[text.size - 1] != '\n')
+    std::fputc('\n', stdout);
+  return BP_STATUS_OK;
+}
+
+int describe(const ModelOptions &options,
+             bp_status_t (*call)(const bp_artifact_t *,
+                                 const bp_string_sink_t *, bp_error_t *)) {
+  Result<Context> context = openContext(options.threads);
+  if (!context)
+    return fail(context.status());
+  Result<Artifact> artifact = openModel(*context, options);
+  if (!artifact)
+    return fail(artifact.status());
+  bp_string_sink_t sink = {printChunk, nullptr};
+  Status status = checked(
+      [&](bp_error_t *error) { return call(artifact->get(), &sink, error); });
+  return status.ok() ? 0 : fail(status);
+}
+
+} // namespace
+
+int runInspect(const ModelOptions &options) {
+  return describe(options, bp_artifact_describe);
+}
+
+int runExplain(const ModelOptions &options) {
+  return describe(options, bp_artifact_explain);
+}
+
+} // namespace backplane

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Common.h"
+
+#include <cstdio>
+
+namespace backplane {
+namespace {
+
+struct Listing {
+  std::string uri, plugin, name, manifest, refusal;
+  bool hasDevice = false;
+  std::vector<std::string> formats, features;
+  uint32_t flags = 0, workers = 0;
+};
+
+bp_status_t collect(void *context, const bp_device_listing_t *listing) {
+  Listing row{std::string(view(listing->uri)),
+              std::string(view(listing->plugin)),
+              std::string(view(listing->name)),
+              std::string(view(listing->manifest)),
+              std::string(view(listing->refusal)),
+              listing->info != nullptr,
+              {},
+              {}};
+  if (const bp_device_info_t *info = listing->info) {
+    for (uint64_t i = 0; i < info->format_count; ++i)
+      row.formats.emplace_back(view(info->formats[i]));
+    for (uint64_t i = 0; i < info->feature_count; ++i)
+      row.features.emplace_back(view(info->features[i]));
+    row.flags = info->flags;
+    row.workers = info->worker_count;
+  }
+  static_cast<std::vector<Listing> *>(context)->push_back(std::move(row));
+  return BP_STATUS_OK;
+}
+
+std::string join(const std::vector<std::string> &items, const char *between) {
+  std::string text;
+  for (const std::string &item : items)
+    text += (text.empty() ? "" : between) + item;
+  return text;
+}
+
+void printText(const std::vector<Listing> &rows, bool why) {
+  size_t usable = 0;
+  for (const Listing &row : rows) {
+    if (!row.refusal.empty() || !row.hasDevice)
+      continue;
+    ++usable;
+    std::printf("%-24s %s%s\n", row.uri.c_str(), row.name.c_str(),
+                row.flags & BP_DEVICE_EMULATED ? " (emulated)" : "");
+    if (why)
+      std::printf("  plug-in %s (%s), %u workers\n  formats: %s\n"
+                  "  features: %s\n",
+                  row.plugin.c_str(), row.manifest.c_str(), row.workers,
+                  join(row.formats, ", ").c_str(),
+                  join(row.features, " ").c_str());
+  }
+  if (!usable)
+    std::printf("no usable device\n");
+  bool titled = false;
+  for (const Listing &row : rows) {
+    bool compilerOnly = row.refusal.empty() && !row.hasDevice;
+    if (row.refusal.empty() && !(why && compilerOnly))
+      continue;
+    if (!titled)
+      std::printf("%s", why ? "\nwithout a device:\n" : "\nrefused:\n");
+    titled = true;
+    std::printf("  %-22s %s\n",
+                (row.uri.empty() ? row.plugin : row.uri).c_str(),
+                compilerOnly ? "compiler only" : row.refusal.c_str());
+    if (why && !row.manifest.empty())
+      std::printf("  %-22s %s\n", "", row.manifest.c_str());
+  }
+}
+
+void printJsonList(const char *key, const std::vector<std::string> &items) {
+  std::printf(", \"%s\": [", key);
+  for (size_t i = 0; i < items.size(); ++i)
+    std::printf("%s%s", i ? ", " : "", jsonString(items[i]).c_str());
+  std::printf("]");
+}
+
+void printJson(const std::vector<Listing> &rows) {
+  std::printf("[");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const Listing &row = rows[i];
+    std::printf("%s\n  {\"uri\": %s, \"plugin\": %s, \"name\": %s, "
+                "\"manifest\": %s, \"usable\": %s, \"refusal\": %s, "
+                "\"emulated\": %s, \"workers\": %u",
+                i ? "," : "", jsonString(row.uri).c_str(),
+                jsonString(row.plugin).c_str(), jsonString(row.name).c_str(),
+                jsonString(row.manifest).c_str(),
+                row.hasDevice && row.refusal.empty() ? "true" : "false",
+                jsonString(row.refusal).c_str(),
+                row.flags & BP_DEVICE_EMULATED ? "true" : "false", row.workers);
+    printJsonList("formats", row.formats);
+    printJsonList("features", row.features);
+    std::printf("}");
+  }
+  std::printf("\n]\n");
+}
+
+} // namespace
+
+int runDevices(const DevicesOptions &options) {
+  Result<Context> context = openContext(0);
+  if (!context)
+    return fail(context.status());
+  std::vector<Listing> rows;
+  bp_device_listing_sink_t sink = {collect, &rows};
+  Status status = checked([&](bp_error_t *error) {
+    return bp_context_devices(context->get(), &sink, error);
+  });
+  if (!status.ok())
+    return fail(status);
+  if (options.json)
+    printJson(rows);
+  else
+    printText(rows, options.why);
+  return 0;
+}
+
+} // namespace backplane

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Common.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+namespace backplane {
+namespace {
+
+struct NamedFile {
+  size_t index; ///< of the spec
+  std::string path;
+};
+
+/// Splits NAME=FILE at the first '=' before which a known name stands.
+Result<NamedFile> resolve(const std::string &text,
+                          const std::vector<TensorSpec> &specs,
+                          const char *what) {
+  for (size_t at = text.find('='); at != std::string::npos;
+       at = text.find('=', at + 1))
+    for (size_t i = 0; i < specs.size(); ++i)
+      if (text.compare(0, at, specs[i].name) == 0)
+        return NamedFile{i, text.substr(at + 1)};
+  std::string asked = text.substr(0, text.find('='));
+  if (asked.size() == text.size())
+    return invalidArgument("'" + text + "' is not of the form NAME=FILE.npy");
+  std::vector<std::string> names;
+  std::string list;
+  for (const TensorSpec &spec : specs) {
+    names.push_back(spec.name);
+    list += (list.empty() ? "'" : ", '") + spec.name + "'";
+  }
+  return notFound("the model has no " + std::string(what) + " '" + asked + "'" +
+                  suggestion(asked, names) + "; it has " + list);
+}
+
+/// A file's tensor as the spec wants it. The shape is checked by the session.
+Result<Tensor> readAs(const std::string &path, const TensorSpec &spec,
+                      const char *what) {
+  Result<Tensor> tensor = readNpy(path);
+  if (!tensor || tensor->dtype() == spec.dtype)
+    return tensor;
+  bool bits =
+      (tensor->dtype() == BP_DTYPE_U16 && spec.dtype == BP_DTYPE_BF16) ||
+      (tensor->dtype() == BP_DTYPE_U8 &&
+       (spec.dtype == BP_DTYPE_F8E4M3FN || spec.dtype == BP_DTYPE_F8E5M2));
+  if (!bits)
+    return invalidArgument(std::string(what) + " '" + spec.name + "' is " +
+                           dtypeName(spec.dtype) + ", '" + path + "' holds " +
+                           dtypeName(tensor->dtype()));
+  tensor->setDType(spec.dtype);
+  return tensor;
+}
+
+Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
+                                         const std::vector<TensorSpec> &specs) {
+  std::vector<std::optional<Tensor>> found(specs.size());
+  for (const std::string &text : options.inputs) {
+    Result<NamedFile> file = resolve(text, specs, "input");
+    if (!file)
+      return file.status();
+    if (found[file->index])
+      return invalidArgument("input '" + specs[file->index].name +
+                             "' is given twice");
+    Result<Tensor> tensor = readAs(file->path, specs[file->index], "input");
+    if (!tensor)
+      return tensor.status();
+    found[file->index] = std::move(*tensor);
+  }
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!found[i] && !options.randomSeed)
+      return invalidArgument("input '" + specs[i].name + "' (" +
+                             specText(specs[i]) +
+                             ") is missing; give --input '" + specs[i].name +
+                             "=FILE.npy' or --random-inputs SEED");
+    if (!found[i]) {
+      Result<Tensor> tensor =
+          randomTensor(specs[i], options.model.dims, *options.randomSeed + i);
+      if (!tensor)
+        return tensor.status();
+      found[i] = std::move(*tensor);
+    }
+    inputs.push_back(std::move(*found[i]));
+  }
+  return inputs;
+}
+
+void printSummary(const TensorSpec &spec, const Tensor &tensor) {
+  double low = INFINITY, high = -INFINITY, sum = 0;
+  int64_t count = tensor.elements(), strange = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    double value = tensor.number(i);
+    if (!std::isfinite(value)) {
+      ++strange;
+      continue;
+    }
+    low = std::min(low, value);
+    high = std::max(high, value);
+    sum += value;
+  }
+  std::printf("%s: %s %s", spec.name.c_str(), dtypeName(spec.dtype).c_str(),
+              shapeText(tensor.dims()).c_str());
+  if (count > strange)
+    std::printf(", min %g, max %g, mean %g", low, high,
+                sum / double(count - strange));
+  if (strange)
+    std::printf(", %lld not finite", static_cast<long long>(strange));
+  std::printf("\n");
+}
+
+std::string indexText(const std::vector<int64_t> &dims, int64_t flat) {
+  std::vector<int64_t> index(dims.size());
+  for (size_t axis = dims.size(); axis-- > 0; flat /= dims[axis])
+    index[axis] = flat % dims[axis];
+  return shapeText(index);
+}
+
+/// How far `value` is from `want` in units of what is allowed.
+double excess(double value, double want, double limit) {
+  if (value == want || (std::isnan(value) && std::isnan(want)))
+    return 0;
+  if (!std::isfinite(value) || !std::isfinite(want))
+    return INFINITY;
+  double difference = std::abs(value - want);
+  return limit > 0 ? difference / limit : INFINITY;
+}
+
+/// Whether the output lies within tolerance of the file; says so either way.
+Result<bool> matches(const RunOptions &options, const TensorSpec &spec,
+                     const Tensor &tensor, const std::string &path) {
+  Result<Tensor> expected = readAs(path, spec, "output");
+  if (!expected)
+    return expected.status();
+  if (expected->dims() != tensor.dims()) {
+    std::printf("MISMATCH %s: shape %s, expected %s\n", spec.name.c_str(),
+                shapeText(tensor.dims()).c_str(),
+                shapeText(expected->dims()).c_str());
+    return false;
+  }
+  int64_t count = tensor.elements(), bad = 0, worst = 0;
+  double largest = 0, worstExcess = -1;
+  for (int64_t i = 0; i < count; ++i)
+    if (double y = std::abs(expected->number(i)); std::isfinite(y))
+      largest = std::max(largest, y);
+  double atol = options.atol >= 0 ? options.atol : 1e-5 * largest;
+  for (int64_t i = 0; i < count; ++i) {
+    double want = expected->number(i);
+    double over =
+        excess(tensor.number(i), want, options.rtol * std::abs(want) + atol);
+    bad += over > 1;
+    if (over > worstExcess) {
+      worstExcess = over;
+      worst = i;
+    }
+  }
+  std::printf("%s %s: ", bad ? "MISMATCH" : "match", spec.name.c_str());
+  if (bad)
+    std::printf("%lld of %lld elements, ", static_cast<long long>(bad),
+                static_cast<long long>(count));
+  if (count)
+    std::printf("worst at %s: %.9g, expected %.9g (%.3g of the limit)",
+                indexText(tensor.dims(), worst).c_str(), tensor.number(worst),
+                expected->number(worst), worstExcess);
+  else
+    std::printf("no elements");
+  std::printf("\n");
+  return bad == 0;
+}
+
+/// The name of an output as a file name.
+std::string fileName(std::string name) {
+  for (char &c : name)
+    if (c == '/' || c == ':')
+      c = '_';
+  return name + ".npy";
+}
+
+Status writeOutputs(const std::string &dir,
+                    const std::vector<TensorSpec> &specs,
+                    const std::vector<Tensor> &outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  if (error)
+    return Status(BP_STATUS_UNAVAILABLE,
+                  "cannot create '" + dir + "': " + error.message());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string path = dir + "/" + fileName(specs[i].name);
+    if (Status status = writeNpy(path, outputs[i]); !status.ok())
+      return status;
+  }
+  return {};
+}
+
+Result<std::vector<Tensor>> execute(const Artifact &artifact,
+                                    const RunOptions &options,
+                                    const std::vector<TensorSpec> &outSpecs) {
+  Result<std::vector<Tensor>> inputs =
+      gatherInputs(options, inputSpecs(artifact));
+  if (!inputs)
+    return inputs;
+  bp_session_options_t sessionOptions = {BP_HEADER(bp_session_options_t)};
+  sessionOptions.device = toC(options.model.device);
+  Result<Session> session = createSession(artifact, sessionOptions);
+  if (!session)
+    return session.status();
+  Result<std::vector<Tensor>> outputs =
+      makeOutputs(*session, outSpecs, *inputs);
+  if (!outputs)
+    return outputs;
+  std::vector<bp_tensor_t> in, out;
+  for (Tensor &tensor : *inputs)
+    in.push_back(asC(tensor));
+  for (Tensor &tensor : *outputs)
+    out.push_back(asC(tensor));
+  if (Status status = runSession(*session, in, out); !status.ok())
+    return status;
+  return outputs;
+}
+
+} // namespace
+
+int runRun(const RunOptions &options) {
+  Result<Context> context = openContext(options.model.threads);
+  if (!context)
+    return fail(context.status());
+  Result<Artifact> artifact = openModel(*context, options.model);
+  if (!artifact)
+    return fail(artifact.status());
+  std::vector<TensorSpec> specs = outputSpecs(*artifact);
+  std::vector<NamedFile> expected;
+  for (const std::string &text : options.expected) {
+    Result<NamedFile> file = resolve(text, specs, "output");
+    if (!file)
+      return fail(file.status());
+    expected.push_back(*file);
+  }
+  Result<std::vector<Tensor>> outputs = execute(*artifact, options, specs);
+  if (!outputs)
+    return fail(outputs.status());
+  for (size_t i = 0; i < specs.size(); ++i)
+    printSummary(specs[i], (*outputs)[i]);
+  if (!options.outputDir.empty())
+    if (Status status = writeOutputs(options.outputDir, specs, *outputs);
+        !status.ok())
+      return fail(status);
+  bool good = true;
+  for (const NamedFile &file : expected) {
+    Result<bool> match =
+        matches(options, specs[file.index], (*outputs)[file.index], file.path);
+    if (!match)
+      return fail(match.status());
+    good &= *match;
+  }
+  return good ? 0 : 1;
+}
+
+} // namespace backplane

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the test suites and counts every test of every kind.
+
+Each suite prints its failures and gives (passed, failed, skipped). The last
+line of the output is `N passed, N failed, N skipped`.
+"""
+import argparse
+import dataclasses
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CORES = os.cpu_count() or 1
+
+
+@dataclasses.dataclass
+class Counts:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+
+def run(command, **keywords):
+    return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, **keywords)
+
+
+def single(name, command):
+    """One command that is one test."""
+    result = run(command)
+    if result.returncode:
+        print(f"FAILED {name}\n{result.stdout[-6000:]}")
+        return Counts(failed=1)
+    return Counts(passed=1)
+
+
+def build(preset):
+    return single(f"build {preset}",
+                  ["env", f"BP_PRESET={preset}", "tools/build"])
+
+
+def junit(path):
+    """Counts of a JUnit file; prints the failures."""
+    counts = Counts()
+    for case in ElementTree.parse(path).iter("testcase"):
+        failure = case.find("failure")
+        if failure is None:
+            failure = case.find("error")
+        skipped = case.find("skipped")
+        if failure is not None:
+            text = failure.text or case.findtext("system-out") or ""
+            print(f"FAILED {case.get('name')}\n{text[-3000:]}")
+            counts.failed += 1
+        elif skipped is not None or case.get("status") in ("notrun", "disabled"):
+            counts.skipped += 1
+        else:
+            counts.passed += 1
+    return counts
+
+
+def ctest(folder):
+    out = ROOT / folder / "ctest.xml"
+    out.unlink(missing_ok=True)
+    result = run(["ctest", "--test-dir", folder, "-j", str(CORES),
+                  "--output-junit", str(out)])
+    if not out.exists():
+        print(f"FAILED ctest in {folder}\n{result.stdout[-6000:]}")
+        return Counts(failed=1)
+    counts = junit(out)
+    if result.returncode and not counts.failed:
+        print(f"FAILED ctest in {folder}\n{result.stdout[-3000:]}")
+        counts.failed += 1
+    return counts
+
+
+def lit(_):
+    """All FileCheck tests, counted one by one."""
+    out = ROOT / "build" / "lit.xml"
+    out.unlink(missing_ok=True)
+    folders = sorted({str(path.parent) for path in ROOT.glob("sdk/*/test/**/*.mlir")})
+    if not folders:
+        return Counts()
+    result = run(["/usr/lib/llvm-22/build/utils/lit/lit.py", "-q",
+                  f"-j{CORES}", f"--xunit-xml-output={out}", *folders])
+    if not out.exists():
+        print(f"FAILED lit\n{result.stdout[-6000:]}")
+        return Counts(failed=1)
+    return junit(out)
+
+
+def tests_release(_):
+    counts = build("release")
+    counts.add(ctest("build") if not counts.failed else Counts())
+    return counts
+
+
+def tests_asan(_):
+    counts = build("asan")
+    counts.add(ctest("build-asan") if not counts.failed else Counts())
+    return counts
+
+
+def lint(options):
+    counts = Counts()
+    for script in ("format", "layers", "lengths", "prose"):
+        counts.add(single(f"lint {script}",
+                          [sys.executable, f"tools/lint/{script}.py"]))
+    return counts
+
+
+def tidy(options):
+    command = [sys.executable, "tools/lint/tidy.py"]
+    return single("clang-tidy", command + (["--all"] if options.all else []))
+
+
+def scripted(script):
+    """A script that prints its own failures and a line of counts."""
+    def suite(options):
+        result = run([sys.executable, script] +
+                     (["--all"] if options.all else []))
+        lines = result.stdout.strip().splitlines()
+        match = re.search(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$",
+                          lines[-1] if lines else "")
+        if not match:
+            print(f"FAILED {script}\n{result.stdout[-6000:]}")
+            return Counts(failed=1)
+        print("\n".join(line for line in lines if line.startswith("FAILED")))
+        counts = Counts(*(int(number or 0) for number in match.groups()))
+        if result.returncode and not counts.failed:
+            counts.failed += 1
+        return counts
+    return suite
+
+
+SUITES = {
+    "lint": lint,
+    "release": tests_release,
+    "lit": lit,
+    "models": scripted("conformance/models/run_models.py"),
+    "tool": scripted("tools/bp/test/run_cli.py"),
+    "asan": tests_asan,
+    "tidy": tidy,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="the nightly form")
+    parser.add_argument("--only", action="append", choices=SUITES,
+                        help="run one suite; may be repeated")
+    parser.add_argument("--list", action="store_true", help="name the suites")
+    options = parser.parse_args()
+    if options.list:
+        print("\n".join(SUITES))
+        return 0
+    total = Counts()
+    for name in options.only or SUITES:
+        print(f"== {name}", flush=True)
+        start = time.monotonic()
+        counts = SUITES[name](options)
+        total.add(counts)
+        print(f"   {counts.passed} passed, {counts.failed} failed, "
+              f"{counts.skipped} skipped in {time.monotonic() - start:.0f} s",
+              flush=True)
+    print(f"{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if total.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
