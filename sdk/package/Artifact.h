@@ -39,6 +39,8 @@ public:
 
 private:
   ArtifactFile() = default;
+  Status load();
+
   std::string path_;
   void *mapping_ = nullptr;
   size_t size_ = 0;

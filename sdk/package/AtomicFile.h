@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AtomicFile.h: a file that appears complete or not at all, also when the
+// process dies or the disk is full. Artifacts and cache entries are written
+// through it.
+#ifndef BACKPLANE_PACKAGE_ATOMICFILE_H
+#define BACKPLANE_PACKAGE_ATOMICFILE_H
+
+#include "backplane/cpp/Result.h"
+
+#include <cstdint>
+#include <span>
+
+namespace backplane {
+
+/// Writes to a temporary file in the folder of `path`. Without a commit it is
+/// removed by the destructor. Every failure names `path`.
+class AtomicFile {
+public:
+  static Result<AtomicFile> create(const std::string &path);
+  AtomicFile(AtomicFile &&other) noexcept;
+  AtomicFile &operator=(AtomicFile &&other) = delete;
+  ~AtomicFile();
+
+  Status write(const void *data, uint64_t size);
+  /// Writes zeros up to this offset, which is not below the current one.
+  Status padTo(uint64_t offset);
+  /// Brings everything to disk and renames the file to `path`, over what may
+  /// be there. Nothing can be written afterwards.
+  Status commit();
+
+private:
+  AtomicFile(std::string path, std::string temporary, int fd)
+      : path_(std::move(path)), temporary_(std::move(temporary)), fd_(fd) {}
+  Status failure(const char *what) const;
+
+  std::string path_, temporary_;
+  int fd_ = -1;
+  uint64_t offset_ = 0;
+};
+
+/// Writes the whole of `data` to `path` through an AtomicFile.
+Status writeFileAtomically(const std::string &path,
+                           std::span<const uint8_t> data);
+
+} // namespace backplane
+
+#endif // BACKPLANE_PACKAGE_ATOMICFILE_H

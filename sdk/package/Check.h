@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Check.h: everything about the metadata of an artifact that the runtime relies
+// on beyond what the FlatBuffers verifier shows. The writer asks the same
+// questions, so that no artifact is written that no reader would take.
+#ifndef BACKPLANE_PACKAGE_CHECK_H
+#define BACKPLANE_PACKAGE_CHECK_H
+
+#include "artifact_generated.h"
+#include "sdk/graph/Graph.h"
+
+#include <string_view>
+#include <unordered_map>
+
+namespace backplane {
+
+/// Checks every index, enum, limit and expression. `artifact` has passed the
+/// FlatBuffers verifier; `weightBytes` is the size of the weight section.
+Status checkArtifact(const fb::Artifact &artifact, uint64_t weightBytes);
+
+/// Limits of an artifact, far beyond honest use.
+namespace limits {
+inline constexpr uint32_t rank = 64;
+inline constexpr uint32_t bindings = 1024; ///< per dispatch
+inline constexpr uint32_t transients = 1u << 15;
+inline constexpr uint32_t workgroupSize = 1u << 20;
+inline constexpr uint64_t workspaceBytes = uint64_t(1) << 32;
+} // namespace limits
+
+/// The text of an optional string.
+inline std::string_view text(const flatbuffers::String *string) {
+  return string ? string->string_view() : std::string_view();
+}
+
+/// The length of an optional vector.
+template <typename T> uint32_t count(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+/// Parses each expression of an artifact once, and knows which symbols have a
+/// value when a call starts.
+class Expressions {
+public:
+  /// Symbols that some input axis binds.
+  void bind(std::string_view symbol) { bound_.insert(std::string(symbol)); }
+  /// The expression, if it parses and uses bound symbols only.
+  Result<Dim> parse(const flatbuffers::String *string);
+
+private:
+  std::set<std::string, std::less<>> bound_;
+  // Many places may share one string, also in a hostile file.
+  std::unordered_map<const flatbuffers::String *, Result<Dim>> known_;
+};
+
+/// Checks one program of a variant. `program` may be null for an empty one.
+struct ProgramChecker {
+  const fb::Artifact &artifact;
+  const fb::Variant &variant;
+  const fb::Program *program;
+  bool init;
+  /// Static size of each constant that the init program writes, by index.
+  std::map<uint32_t, int64_t> &constants;
+  Expressions &expressions;
+  std::vector<std::optional<int64_t>> slotBytes; ///< where static
+  std::vector<bool> written;                     ///< per output
+
+  Status run();
+
+private:
+  Status checkSlots();
+  Status checkSlot(const fb::Slot &slot);
+  Result<std::optional<int64_t>> sizeOfNamed(const fb::Slot &slot);
+  Result<std::optional<int64_t>> sizeOf(const fb::Slot &slot);
+  Status checkConstant(const fb::Slot &slot, std::optional<int64_t> bytes);
+  Status checkTransient(const fb::Slot &slot, std::optional<int64_t> bytes);
+  Status checkOverlaps();
+  Status checkCommand(const fb::Command &command);
+  Status checkDispatch(const fb::Dispatch &dispatch);
+  Status checkCopy(const fb::Copy &copy);
+  Status checkFill(const fb::Fill &fill);
+  Status checkExpression(const flatbuffers::String *string, const char *what,
+                         int64_t low, int64_t high);
+  Status checkRange(const fb::Binding &binding);
+  Status checkBinding(const fb::Binding *binding, unsigned access);
+  Status checkAccess(const fb::Slot &slot, unsigned access);
+};
+
+/// The static byte size of a tensor, if it has one.
+Result<std::optional<int64_t>> staticBytes(const fb::TensorInfo &info,
+                                           Expressions &expressions);
+
+} // namespace backplane
+
+#endif // BACKPLANE_PACKAGE_CHECK_H
