@@ -148,8 +148,8 @@ SUITES = {
     "release": tests_release,
     "lit": lit,
     "models": scripted("conformance/models/run_models.py"),
-    "tool": scripted("tools/bp/test/run_cli.py"),
     "asan": tests_asan,
+    "tool": scripted("tools/bp/test/run_cli.py"),
     "tidy": tidy,
 }
 

@@ -129,20 +129,27 @@ Status detect(const Session &session, const Config &config,
   return {};
 }
 
-Result<Session> prepare(const Context &context, const std::string &model) {
-  bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
+/// A model that is ready to run: the session goes before its artifact.
+struct Detector {
+  Artifact artifact;
+  Session session;
+};
+
+Result<Detector> prepare(const Context &context, const std::string &model) {
   const char *device = std::getenv("MAGIKA_DEVICE");
   std::string uri = device ? device : "host";
   std::string driver = uri.substr(0, uri.find("://"));
+  bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
   compile.driver = toC(driver);
   Result<Artifact> artifact = compileModel(context, model, compile);
   if (!artifact)
     return artifact.status();
   bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
   options.device = toC(uri);
-  static Artifact kept; // outlives the session
-  kept = std::move(*artifact);
-  return createSession(kept, options);
+  Result<Session> session = createSession(*artifact, options);
+  if (!session)
+    return session.status();
+  return Detector{std::move(*artifact), std::move(*session)};
 }
 
 int run(const std::string &folder, char **files, int count) {
@@ -159,16 +166,17 @@ int run(const std::string &folder, char **files, int count) {
   if (!context)
     return fail(context.status());
   auto start = std::chrono::steady_clock::now();
-  Result<Session> session = prepare(*context, folder + "/model.onnx");
-  if (!session)
-    return fail(session.status());
+  Result<Detector> detector = prepare(*context, folder + "/model.onnx");
+  if (!detector)
+    return fail(detector.status());
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  std::string_view choice = view(bp_session_choice(session->get()));
+  std::string_view choice = view(bp_session_choice(detector->session.get()));
   std::printf("%.*s\nready in %.2f s\n\n", int(choice.size()), choice.data(),
               took.count());
   int failures = 0;
   for (int i = 0; i < count; ++i)
-    if (Status status = detect(*session, *config, files[i]); !status.ok())
+    if (Status status = detect(detector->session, *config, files[i]);
+        !status.ok())
       failures += fail(status);
   return failures ? 1 : 0;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bp: the one command-line tool.
-#include "Commands.h"
+#include "Common.h"
 
 #include <CLI/CLI.hpp>
+
+#include <algorithm>
 
 using namespace backplane;
 
@@ -73,73 +75,101 @@ void addRun(CLI::App &app, RunOptions &options,
                   "absolute tolerance; default 1e-5 of the largest magnitude");
 }
 
-/// `bp` with arguments; the exit code.
-int dispatch(int argc, char **argv) {
-  CLI::App app(about);
-  app.require_subcommand(1);
-  app.set_version_flag("--version", std::string(view(bp_version())));
+/// The options of all commands; one of them is used.
+struct Options {
   DevicesOptions devices;
   CompileCommandOptions compile;
   RunOptions run;
   BenchOptions bench;
   ModelOptions described;
   std::vector<std::string> dims;
+};
 
-  CLI::App *devicesCommand =
+void addDevices(CLI::App &app, DevicesOptions &options) {
+  CLI::App *devices =
       app.add_subcommand("devices", "list devices and refused plug-ins");
-  devicesCommand->add_flag("--why", devices.why,
-                           "formats, features, manifests and reasons");
-  devicesCommand->add_flag("--json", devices.json, "machine-readable");
+  devices->add_flag("--why", options.why,
+                    "formats, features, manifests and reasons");
+  devices->add_flag("--json", options.json, "machine-readable");
+}
 
-  CLI::App *compileCommand =
+void addCompile(CLI::App &app, CompileCommandOptions &options) {
+  CLI::App *compile =
       app.add_subcommand("compile", "compile a model to an artifact");
-  compileCommand->add_option("model", compile.model, "a .onnx model")
+  compile->add_option("model", options.model, "a .onnx model")->required();
+  compile->add_option("-o,--output", options.output, "the .bpx to write")
       ->required();
-  compileCommand->add_option("-o,--output", compile.output, "the .bpx to write")
-      ->required();
-  compileCommand
-      ->add_option("--target", compile.targets,
+  compile
+      ->add_option("--target", options.targets,
                    "target names, comma separated; each gives a variant")
       ->delimiter(',');
-  compileCommand->add_option("--for-driver", compile.driver,
-                             "driver whose best target is taken when no "
-                             "target is named (default host)");
-  compileCommand->add_option("--dump-stages", compile.dumpDir,
-                             "write the IR after each stage to this folder");
+  compile->add_option("--for-driver", options.driver,
+                      "driver whose best target is taken when no target is "
+                      "named (default host)");
+  compile->add_option("--dump-stages", options.dumpDir,
+                      "write the IR after each stage to this folder");
+}
 
-  addRun(app, run, dims);
-  CLI::App *benchCommand =
+void addRest(CLI::App &app, Options &options) {
+  CLI::App *bench =
       app.add_subcommand("bench", "measure latency, compile time and memory");
-  addModelOptions(*benchCommand, bench.model, dims);
-  benchCommand->add_flag("--json", bench.json, "machine-readable");
-  benchCommand->add_option("--seconds", bench.seconds, "time to measure for")
+  addModelOptions(*bench, options.bench.model, options.dims);
+  bench->add_flag("--json", options.bench.json, "machine-readable");
+  bench->add_option("--seconds", options.bench.seconds, "time to measure for")
       ->capture_default_str();
-  CLI::App *inspectCommand = app.add_subcommand(
-      "inspect", "signature, variants, dispatches and memory of an artifact");
-  addModelOptions(*inspectCommand, described, dims);
-  CLI::App *explainCommand =
-      app.add_subcommand("explain", "the reason of every decision");
-  addModelOptions(*explainCommand, described, dims);
+  addModelOptions(*app.add_subcommand("inspect", "signature, variants, "
+                                                 "dispatches and memory"),
+                  options.described, options.dims);
+  addModelOptions(
+      *app.add_subcommand("explain", "the reason of every decision"),
+      options.described, options.dims);
+}
 
-  try {
-    app.parse(argc, argv);
-    run.model.dims = bench.model.dims = parseDims(dims);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 1 : 0;
-  }
-  if (app.got_subcommand(devicesCommand))
-    return runDevices(devices);
-  if (app.got_subcommand(compileCommand))
-    return runCompile(compile);
-  if (app.got_subcommand(benchCommand))
-    return runBench(bench);
-  if (app.got_subcommand(inspectCommand))
-    return runInspect(described);
-  if (app.got_subcommand(explainCommand))
-    return runExplain(described);
-  return runRun(run);
+int call(const CLI::App &app, Options &options) {
+  if (app.got_subcommand("devices"))
+    return runDevices(options.devices);
+  if (app.got_subcommand("compile"))
+    return runCompile(options.compile);
+  if (app.got_subcommand("bench"))
+    return runBench(options.bench);
+  if (app.got_subcommand("inspect"))
+    return runInspect(options.described);
+  if (app.got_subcommand("explain"))
+    return runExplain(options.described);
+  return runRun(options.run);
+}
+
+/// Whether the first argument is a command; says which one may be meant.
+bool knownCommand(const CLI::App &app, const std::string &asked) {
+  std::vector<std::string> names;
+  for (const CLI::App *command : app.get_subcommands({}))
+    names.push_back(command->get_name());
+  if (asked.starts_with('-') || std::ranges::count(names, asked))
+    return true;
+  fail(invalidArgument("there is no command '" + asked + "'" +
+                       suggestion(asked, names) + "; see bp --help"));
+  return false;
 }
 
 } // namespace
 
-int main(int argc, char **argv) { return dispatch(argc, argv); }
+int main(int argc, char **argv) {
+  CLI::App app(about);
+  Options options;
+  app.require_subcommand(1);
+  app.set_version_flag("--version", std::string(view(bp_version())));
+  addDevices(app, options.devices);
+  addCompile(app, options.compile);
+  addRun(app, options.run, options.dims);
+  addRest(app, options);
+  if (argc > 1 && !knownCommand(app, argv[1]))
+    return 1;
+  try {
+    app.parse(argc, argv);
+    options.run.model.dims = parseDims(options.dims);
+    options.bench.model.dims = options.run.model.dims;
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? 1 : 0;
+  }
+  return call(app, options);
+}

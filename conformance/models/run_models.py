@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real models against outputs that another system stored.
+
+Runs each model of the shared data folder (--data, default ../shared/data beside
+the repository) on each device and compares with the stored ONNX Runtime outputs
+at the default tolerance of `bp run --expect`. A model with an op that is not
+supported must be refused by name. Absent data counts as skipped.
+"""
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+# folder, model, inputs, outputs; must these run, or may they be refused?
+MODELS = [
+    ("magika", "model.onnx", "files", "files", True),
+    ("centerface", "centerface_dyn.onnx", "astronaut", "astronaut", True),
+    ("exported", "mobilenetv2.onnx", "mobilenetv2", "mobilenetv2", True),
+    ("centerface", "centerface_int8_qdq.onnx", "astronaut", "astronaut_int8", False),
+    ("exported", "bert_dynamic.onnx", "bert_dynamic", "bert_dynamic", False),
+    ("exported", "gpt2.onnx", "gpt2", "gpt2", False),
+    ("exported", "llama_dynamic.onnx", "llama_dynamic", "llama_dynamic", False),
+    ("silero_vad", "silero_vad.onnx", "speech_frame60_if", "speech_frame60_if", False),
+    ("silero_vad", "silero_vad_16k_sequence.onnx", "speech_seq", "speech_seq", False),
+    ("swift_f0", "model.onnx", "speech", "speech", False),
+]
+
+
+def key(name):
+    return name.replace("/", "_").replace(":", "_")
+
+
+def arguments(flag, names, arrays, folder):
+    """--input or --expect arguments for the arrays whose names the model has."""
+    out = []
+    for index, name in enumerate(names):
+        if key(name) not in arrays:
+            continue
+        path = pathlib.Path(folder) / f"{flag}{index}.npy"
+        numpy.save(path, numpy.ascontiguousarray(arrays[key(name)]))
+        out += [f"--{flag}", f"{name}={path}"]
+    return out
+
+
+def command(options, data, row, device, folder):
+    where, model, inputs, outputs, _ = row
+    path = data / where / model
+    graph = onnx.load(path, load_external_data=False).graph
+    constants = {tensor.name for tensor in graph.initializer}
+    names = [value.name for value in graph.input if value.name not in constants]
+    given = numpy.load(data / where / f"{inputs}.inputs.npz")
+    stored = numpy.load(data / where / f"{outputs}.ort_outputs.npz")
+    return ([options.bp, "run", str(path), "--device", device]
+            + arguments("input", names, given, folder)
+            + arguments("expect", [o.name for o in graph.output], stored, folder))
+
+
+def test(options, data, row, device):
+    """"passed", "failed" or "skipped"."""
+    name = f"{row[0]}/{row[1]} on {device}"
+    if not (data / row[0] / row[1]).exists():
+        return "skipped"
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        result = subprocess.run(command(options, data, row, device, folder), text=True,
+                                capture_output=True, timeout=1200, check=False)
+    took = time.monotonic() - start
+    refused = result.returncode == 1 and " is not supported" in result.stderr
+    good = result.returncode == 0 and "match " in result.stdout
+    if good or refused and not row[4]:
+        print(f"ok {name}: {'matches' if good else result.stderr.strip()} ({took:.1f} s)")
+        return "passed"
+    text = (result.stdout + result.stderr).strip().replace("\n", " | ")
+    print(f"FAILED {name} (exit {result.returncode}): {text[-1500:]}")
+    return "failed"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
+    parser.add_argument("--data", default=str(ROOT.parent / "shared/data"))
+    parser.add_argument("--devices", default="host,ref")
+    parser.add_argument("--only", default="", help="part of a model's path")
+    parser.add_argument("--all", action="store_true", help="accepted, no effect")
+    options = parser.parse_args()
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    data = pathlib.Path(options.data) / "models"
+    for row in MODELS:
+        for device in options.devices.split(","):
+            if options.only in f"{row[0]}/{row[1]}":
+                counts[test(options, data, row, device)] += 1
+                sys.stdout.flush()
+    print(", ".join(f"{count} {what}" for what, count in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small ONNX models, good and broken, for the tests of the tool."""
+import os
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT = TensorProto.FLOAT
+
+
+def tensor_value(name, dims, dtype=FLOAT):
+    return helper.make_tensor_value_info(name, dtype, dims)
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, domain=""):
+    graph = helper.make_graph(nodes, "g", inputs, outputs, list(constants))
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, opset)])
+    made.ir_version = 8
+    return made
+
+
+def good():
+    """y[n, 3] = relu(x[n, 4] * w + b)"""
+    rng = numpy.random.default_rng(3)
+    w = numpy_helper.from_array(rng.standard_normal((4, 3)).astype("f4"), "w")
+    b = numpy_helper.from_array(rng.standard_normal(3).astype("f4"), "b")
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["m"]),
+             helper.make_node("Add", ["m", "b"], ["a"]),
+             helper.make_node("Relu", ["a"], ["y"])]
+    return model(nodes, [tensor_value("x", ["n", 4])], [tensor_value("y", ["n", 3])], [w, b])
+
+
+def simple(op="Relu", **attributes):
+    return model([helper.make_node(op, ["x"], ["y"], **attributes)],
+                 [tensor_value("x", [2, 3])], [tensor_value("y", [2, 3])])
+
+
+def with_weight(tensor):
+    return model([helper.make_node("Add", ["x", "w"], ["y"])],
+                 [tensor_value("x", [2, 3])], [tensor_value("y", [2, 3])], [tensor])
+
+
+def raw_weight(dims, data, dtype=FLOAT):
+    tensor = TensorProto(name="w", data_type=dtype, raw_data=data)
+    tensor.dims.extend(dims)
+    return tensor
+
+
+def external_weight(location, offset=0, length=24):
+    tensor = TensorProto(name="w", data_type=FLOAT, data_location=TensorProto.EXTERNAL)
+    tensor.dims.extend([2, 3])
+    for key, value in (("location", location), ("offset", offset), ("length", length)):
+        tensor.external_data.add(key=key, value=str(value))
+    return tensor
+
+
+def broken_models(folder):
+    """name -> bytes of a model that must be refused. Files lie in `folder`."""
+    whole = good().SerializeToString()
+    with open(os.path.join(folder, "short.bin"), "wb") as file:
+        file.write(b"\0" * 8)
+    cycle = model([helper.make_node("Add", ["x", "b"], ["a"]),
+                   helper.make_node("Relu", ["a"], ["b"])],
+                  [tensor_value("x", [2])], [tensor_value("b", [2])])
+    twice = model([helper.make_node("Relu", ["x"], ["y"]),
+                   helper.make_node("Neg", ["x"], ["y"])],
+                  [tensor_value("x", [2])], [tensor_value("y", [2])])
+    models = {
+        "unknown op": simple("Frobnicate"),
+        "unknown domain": model([helper.make_node("Relu", ["x"], ["y"], domain="acme")],
+                                [tensor_value("x", [2])], [tensor_value("y", [2])]),
+        "unknown attribute": simple("Relu", slope=2.0),
+        "wrong attribute type": simple("Softmax", axis=1.5),
+        "missing input value": model([helper.make_node("Add", ["x", "gone"], ["y"])],
+                                     [tensor_value("x", [2])], [tensor_value("y", [2])]),
+        "cycle": cycle,
+        "value defined twice": twice,
+        "output that nothing makes": model([helper.make_node("Relu", ["x"], ["y"])],
+                                           [tensor_value("x", [2])], [tensor_value("z", [2])]),
+        "opset of the future": model([helper.make_node("Relu", ["x"], ["y"])],
+                                     [tensor_value("x", [2])], [tensor_value("y", [2])],
+                                     opset=9999),
+        "shapes that do not broadcast": with_weight(raw_weight([5], b"\0" * 20)),
+        "huge weight": with_weight(raw_weight([1 << 40, 1 << 20], b"\0" * 24)),
+        "overflowing weight": with_weight(raw_weight([1 << 62, 1 << 62], b"\0" * 24)),
+        "negative weight size": with_weight(raw_weight([-2, 3], b"\0" * 24)),
+        "weight with too few bytes": with_weight(raw_weight([2, 3], b"\0" * 20)),
+        "weight of an unknown dtype": with_weight(raw_weight([2, 3], b"\0" * 24, 77)),
+        "string weight": with_weight(raw_weight([2, 3], b"\0" * 24, TensorProto.STRING)),
+        "mixed dtypes": with_weight(raw_weight([2, 3], b"\0" * 48, TensorProto.DOUBLE)),
+        "external file is absent": with_weight(external_weight("absent.bin")),
+        "external path goes up": with_weight(external_weight("../../etc/hostname")),
+        "external path is absolute": with_weight(external_weight("/etc/hostname")),
+        "external data is short": with_weight(external_weight("short.bin")),
+        "external offset is outside": with_weight(external_weight("short.bin", 1 << 40)),
+    }
+    made = {name: value.SerializeToString() for name, value in models.items()}
+    made["cut in half"] = whole[:len(whole) // 2]
+    made["empty file"] = b""
+    made["text file"] = b"this is not a model\n" * 40
+    made["no graph"] = onnx.ModelProto(ir_version=8).SerializeToString()
+    return made
+
+
+def damaged_artifacts(whole):
+    """name -> bytes, from a good artifact."""
+    def flipped(at):
+        data = bytearray(whole)
+        data[at] ^= 0x5A
+        return bytes(data)
+    return {
+        "wrong magic": b"ZIP!" + whole[4:],
+        "cut header": whole[:20],
+        "cut metadata": whole[:200],
+        "cut weights": whole[:-8],
+        "newer version": flipped(4),
+        "flipped metadata": flipped(100),
+        "flipped weights": flipped(len(whole) - 70),
+        "garbage": b"BPX\n" + bytes(range(256)) * 8,
+        "empty artifact": b"",
+    }
+
+
+BROKEN_MANIFESTS = {
+    "cut manifest": '{"name": "acme", ',
+    "manifest is a list": "[1, 2, 3]",
+    "manifest of wrong types": '{"format": "one", "name": 7, "driver": []}',
+    "manifest names a path above": '{"format": 1, "name": "acme", "version": "1.0.0", '
+                                   '"abi": {"major": 0, "minor_low": 0}, '
+                                   '"driver": "../../../lib/libacme.so"}',
+    "manifest names an absent library": '{"format": 1, "name": "acme", "version": "1.0.0", '
+                                        '"abi": {"major": 0, "minor_low": 0}, '
+                                        '"driver": "libacme.so"}',
+}

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the `bp` tool as a user meets it: results, messages, exit codes.
+
+Broken inputs must give one clear line and exit code 1, in the release build and
+under the sanitisers (build-asan, when it is there).
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+import models
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+
+
+class Tool:
+    """One build of bp, with a cache folder of its own."""
+
+    def __init__(self, binary, folder):
+        self.binary = binary
+        self.folder = pathlib.Path(folder)
+        self.environment = dict(os.environ, BACKPLANE_CACHE_DIR=str(self.folder / "cache"))
+
+    def run(self, *arguments, **environment):
+        return subprocess.run([self.binary, *map(str, arguments)], text=True,
+                              capture_output=True, timeout=300, check=False,
+                              cwd=self.folder, env={**self.environment, **environment})
+
+    def file(self, name, data):
+        path = self.folder / name
+        path.write_bytes(data)
+        return path
+
+
+class Suite:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, name, condition, evidence=""):
+        if condition:
+            self.passed += 1
+            return
+        self.failed += 1
+        print(f"FAILED {name}: {str(evidence)[-1200:]!r}")
+
+    def refused(self, name, result):
+        """One line on standard error, exit code 1, no crash."""
+        lines = result.stderr.strip().splitlines()
+        self.check(name, result.returncode == 1 and len(lines) == 1
+                   and lines[0].startswith("bp: ") and len(lines[0]) > 12,
+                   f"exit {result.returncode}: {result.stderr}")
+
+
+def commands(suite, tool):
+    """What each command prints, with good and bad arguments."""
+    model = tool.file("good.onnx", models.good().SerializeToString())
+    x = numpy.random.default_rng(1).standard_normal((5, 4)).astype("f4")
+    numpy.save(tool.folder / "x.npy", x)
+    proto = models.good()
+    w, b = (models.numpy_helper.to_array(t) for t in proto.graph.initializer)
+    numpy.save(tool.folder / "y.npy", numpy.maximum(x @ w + b, 0))
+    numpy.save(tool.folder / "bad.npy", numpy.maximum(x @ w + b, 0) + 1)
+    for device in ("host", "ref"):
+        run = tool.run("run", model, "--device", device, "--input", "x=x.npy",
+                       "--expect", "y=y.npy", "--output-dir", f"out_{device}")
+        suite.check(f"run on {device}", run.returncode == 0 and "match y" in run.stdout,
+                    run.stdout + run.stderr)
+        suite.check(f"output file on {device}",
+                    (tool.folder / f"out_{device}" / "y.npy").exists()
+                    and numpy.allclose(numpy.load(tool.folder / f"out_{device}/y.npy"),
+                                       numpy.maximum(x @ w + b, 0), 1e-5, 1e-6))
+        run = tool.run("run", model, "--device", device, "--input", "x=x.npy",
+                       "--expect", "y=bad.npy")
+        suite.check(f"mismatch on {device}", run.returncode == 1
+                    and "MISMATCH y" in run.stdout and "worst at [" in run.stdout, run.stdout)
+    run = tool.run("compile", model, "-o", "good.bpx", "--target", "x86-64-v4,x86-64-v3,ref")
+    suite.check("compile three variants", run.returncode == 0, run.stderr)
+    run = tool.run("run", "good.bpx", "--input", "x=x.npy", "--expect", "y=y.npy")
+    suite.check("run the artifact", run.returncode == 0, run.stdout + run.stderr)
+    run = tool.run("run", "good.bpx", "--device", "ref", "--input", "x=x.npy",
+                   "--expect", "y=y.npy")
+    suite.check("run its other variant", run.returncode == 0, run.stdout + run.stderr)
+    run = tool.run("bench", model, "--json", "--threads", "1", "--seconds", "0.05")
+    suite.check("bench keys", run.returncode == 0 and set(json.loads(run.stdout)) == {
+        "min_ms", "median_ms", "compile_cold_ms", "compile_cached_ms", "peak_rss_mb",
+        "dispatches"}, run.stdout + run.stderr)
+    for command in ("inspect", "explain"):
+        run = tool.run(command, "good.bpx")
+        suite.check(command, run.returncode == 0 and "x86-64-v4" in run.stdout, run.stdout)
+
+
+def questions(suite, tool):
+    """Devices, help and misspelt names."""
+    run = tool.run("devices", "--json")
+    devices = json.loads(run.stdout) if run.returncode == 0 else []
+    suite.check("devices", {"host", "ref"} <= {row["uri"].split(":")[0] for row in devices
+                                               if row["usable"]}, run.stdout + run.stderr)
+    suite.check("devices --why", "features:" in tool.run("devices", "--why").stdout)
+    suite.check("help", all(word in tool.run("--help").stdout for word in
+                            ("devices", "compile", "run", "bench", "inspect", "explain")))
+    run = tool.run("run", "good.onnx", "--random-inputs", "1", "--device", "hots")
+    suite.refused("unknown device", run)
+    suite.check("unknown device gets a suggestion", "'host'" in run.stderr, run.stderr)
+    run = tool.run("compile", "good.onnx", "-o", "z.bpx", "--target", "x86-64-v9")
+    suite.refused("unknown target", run)
+    suite.check("unknown target gets a suggestion", "x86-64-v" in run.stderr.split("v9")[-1],
+                run.stderr)
+    run = tool.run("run", "good.onnx", "--input", "xx=x.npy")
+    suite.refused("unknown input", run)
+    suite.check("unknown input gets a suggestion", "'x'" in run.stderr, run.stderr)
+    run = tool.run("inspekt", "good.bpx")
+    suite.check("unknown command gets a suggestion", run.returncode == 1
+                and "'inspect'" in run.stderr, run.stderr)
+    suite.refused("no inputs", tool.run("run", "good.onnx"))
+    suite.refused("no model", tool.run("run", "absent.onnx", "--random-inputs", "1"))
+    suite.refused("a folder", tool.run("run", str(tool.folder), "--random-inputs", "1"))
+    numpy.save(tool.folder / "narrow.npy", numpy.zeros((5, 3), "f4"))
+    suite.refused("wrong shape", tool.run("run", "good.onnx", "--input", "x=narrow.npy"))
+    numpy.save(tool.folder / "double.npy", numpy.zeros((5, 4)))
+    suite.refused("wrong dtype", tool.run("run", "good.onnx", "--input", "x=double.npy"))
+    tool.file("cut.npy", (tool.folder / "x.npy").read_bytes()[:100])
+    suite.refused("cut input file", tool.run("run", "good.onnx", "--input", "x=cut.npy"))
+    suite.refused("output into a file", tool.run("run", "good.onnx", "--input", "x=x.npy",
+                                                 "--output-dir", "x.npy"))
+    suite.refused("output to nowhere", tool.run("compile", "good.onnx", "-o",
+                                                "absent/folder/z.bpx"))
+
+
+def broken(suite, tool, artifact):
+    """Broken models, artifacts and manifests."""
+    for name, data in models.broken_models(tool.folder).items():
+        path = tool.file("broken.onnx", data)
+        suite.refused(f"{tool.binary}: {name}",
+                      tool.run("run", path, "--random-inputs", "1"))
+    for name, data in models.damaged_artifacts(artifact).items():
+        path = tool.file("broken.bpx", data)
+        suite.refused(f"{tool.binary}: {name}",
+                      tool.run("run", path, "--random-inputs", "1"))
+    good = tool.file("whole.bpx", artifact)
+    for name, text in models.BROKEN_MANIFESTS.items():
+        path = tool.file("acme.bp.json", text.encode())
+        only = {"BACKPLANE_PLUGIN_FILES": str(path)}
+        suite.refused(f"{tool.binary}: {name}",
+                      tool.run("run", good, "--random-inputs", "1", **only))
+        listed = tool.run("devices", **only)
+        suite.check(f"{tool.binary}: {name} is listed", listed.returncode == 0
+                    and "acme.bp.json" in tool.run("devices", "--why", **only).stdout,
+                    listed.stdout + listed.stderr)
+    whole = tool.run("run", good, "--random-inputs", "1")
+    suite.check(f"{tool.binary}: the whole artifact runs", whole.returncode == 0,
+                whole.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
+    parser.add_argument("--asan-bp", default=str(ROOT / "build-asan/bin/bp"))
+    parser.add_argument("--all", action="store_true", help="accepted, no effect")
+    options = parser.parse_args()
+    suite = Suite()
+    with tempfile.TemporaryDirectory() as folder:
+        tool = Tool(options.bp, folder)
+        commands(suite, tool)
+        questions(suite, tool)
+        path = tool.folder / "good.bpx"
+        artifact = path.read_bytes() if path.exists() else b""
+        suite.check("an artifact to damage", bool(artifact))
+        broken(suite, tool, artifact)
+        if os.path.exists(options.asan_bp):
+            broken(suite, Tool(options.asan_bp, folder), artifact)
+        else:
+            suite.skipped += 1
+            print(f"skipped: no {options.asan_bp}")
+    print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
