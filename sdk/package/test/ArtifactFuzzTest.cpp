@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Damaged files, the same ones each time. Every change of a byte must be
+// refused; with the hash put right, so that the deeper checks are reached, the
+// file must be refused or be read to its end without harm.
+#include "Sample.h"
+#include "sdk/package/Layout.h"
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace backplane;
+namespace fs = std::filesystem;
+
+namespace {
+
+class ArtifactFuzz : public testing::Test {
+protected:
+  void SetUp() override {
+    path_ = (fs::temp_directory_path() /
+             ("bp-fuzz-" + std::to_string(getpid()) + ".bpx"))
+                .string();
+    fb::ArtifactT artifact;
+    WeightPool pool;
+    sample::fullArtifact(artifact, pool);
+    ASSERT_TRUE(writeArtifact(path_, artifact, pool).ok());
+    std::ifstream in(path_, std::ios::binary);
+    good_ = Bytes(std::istreambuf_iterator<char>(in), {});
+    std::memcpy(&header_, good_.data(), sizeof(header_));
+  }
+  void TearDown() override { fs::remove(path_); }
+
+  Result<std::shared_ptr<ArtifactFile>> open(const Bytes &bytes) {
+    std::ofstream out(path_, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char *>(bytes.data()),
+              std::streamsize(bytes.size()));
+    out.close();
+    return ArtifactFile::open(path_);
+  }
+
+  void fixHash(Bytes &bytes) const {
+    layout::Hash hash = layout::hash(
+        std::span(bytes).subspan(sizeof(header_), header_.metadataBytes));
+    layout::Header header = header_;
+    header.hashLow = hash.low;
+    header.hashHigh = hash.high;
+    std::memcpy(bytes.data(), &header, sizeof(header));
+  }
+
+  std::string path_;
+  Bytes good_;
+  layout::Header header_ = {};
+};
+
+TEST_F(ArtifactFuzz, EveryFlippedByteIsRefused) {
+  ASSERT_TRUE(open(good_).ok());
+  for (size_t i = 0; i < good_.size(); ++i) {
+    Bytes bytes = good_;
+    bytes[i] ^= uint8_t(1u << (i % 8));
+    ASSERT_FALSE(open(bytes).ok()) << "byte " << i;
+  }
+}
+
+TEST_F(ArtifactFuzz, EveryTruncationIsRefused) {
+  for (size_t size = 0; size < good_.size(); size += size < 2000 ? 7 : 97)
+    ASSERT_FALSE(open(Bytes(good_.begin(), good_.begin() + long(size))).ok());
+}
+
+TEST_F(ArtifactFuzz, DeepChecksHoldBehindAGoodHash) {
+  std::mt19937 random(7);
+  int opened = 0;
+  for (int round = 0; round < 20000; ++round) {
+    Bytes bytes = good_;
+    for (unsigned changes = 1 + random() % 3; changes > 0; --changes) {
+      size_t at = sizeof(header_) + random() % header_.metadataBytes;
+      switch (random() % 3) {
+      case 0:
+        bytes[at] ^= uint8_t(1u << (random() % 8));
+        break;
+      case 1:
+        bytes[at] = random() % 2 ? 0 : 255;
+        break;
+      default:
+        bytes[at] = bytes[sizeof(header_) + random() % header_.metadataBytes];
+      }
+    }
+    fixHash(bytes);
+    auto file = open(bytes);
+    if (!file.ok()) {
+      ASSERT_TRUE(file.message().starts_with(path_));
+      continue;
+    }
+    ++opened;
+    std::unique_ptr<fb::ArtifactT> all((*file)->metadata().UnPack());
+    ASSERT_FALSE(all->variants.empty());
+  }
+  printf("%d of 20000 changes left a valid artifact\n", opened);
+}
+
+} // namespace

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Sample.h"
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+using namespace backplane;
+using namespace backplane::sample;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Artifacts : public testing::Test {
+protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("bp-artifact-" + std::to_string(getpid()));
+    fs::create_directories(folder_);
+    path_ = (folder_ / "model.bpx").string();
+    fullArtifact(artifact_, pool_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  Bytes contents() const {
+    std::ifstream in(path_, std::ios::binary);
+    return Bytes(std::istreambuf_iterator<char>(in), {});
+  }
+  void overwrite(const Bytes &bytes) const {
+    std::ofstream out(path_, std::ios::binary | std::ios::trunc);
+    out.write(reinterpret_cast<const char *>(bytes.data()),
+              std::streamsize(bytes.size()));
+  }
+  /// The refusal of the file, without the path that it starts with.
+  std::string refusal() const {
+    auto file = ArtifactFile::open(path_);
+    if (file.ok())
+      return "opened";
+    EXPECT_TRUE(file.message().starts_with(path_ + ": ")) << file.message();
+    EXPECT_EQ(file.message().find('\n'), std::string::npos);
+    return file.message().substr(path_.size() + 2);
+  }
+  /// The refusal of the writer after a change, without its introduction.
+  std::string refusalOf(const std::function<void(fb::ArtifactT &)> &change) {
+    fb::ArtifactT artifact;
+    WeightPool pool;
+    fullArtifact(artifact, pool);
+    change(artifact);
+    Status status = writeArtifact(path_, artifact, pool);
+    if (status.ok())
+      return "written";
+    std::string text = status.message();
+    size_t end = text.find("would take: ");
+    return end == std::string::npos ? text : text.substr(end + 12);
+  }
+
+  fs::path folder_;
+  std::string path_;
+  fb::ArtifactT artifact_;
+  WeightPool pool_;
+};
+
+TEST_F(Artifacts, ComesBackAsWritten) {
+  Status status = writeArtifact(path_, artifact_, pool_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.message();
+  std::unique_ptr<fb::ArtifactT> read((*file)->metadata().UnPack());
+  EXPECT_EQ(read->model, "sample");
+  EXPECT_EQ(read->variants[0]->program->commands.size(), 6u);
+  ASSERT_EQ(read->weights.size(), 2u);
+  EXPECT_EQ(read->weights[1]->offset, 64u);
+  auto section = (*file)->weights();
+  ASSERT_EQ(section.size(), 164u);
+  EXPECT_EQ(uintptr_t(section.data()) % 4096, 0u);
+  EXPECT_EQ(section[15], 1);
+  EXPECT_EQ(section[16], 0);
+  EXPECT_EQ(section[64], 2);
+}
+
+TEST_F(Artifacts, IsWrittenTheSameTwice) {
+  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  Bytes first = contents();
+  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  EXPECT_EQ(first, contents());
+}
+
+TEST_F(Artifacts, LeavesNothingBehindOnFailure) {
+  rlimit limit;
+  getrlimit(RLIMIT_FSIZE, &limit);
+  rlimit small = {4096, limit.rlim_max};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  Status status = writeArtifact(path_, artifact_, pool_);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  ASSERT_FALSE(status.ok());
+  EXPECT_NE(status.message().find(path_), std::string::npos);
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+TEST_F(Artifacts, KeepsTheOldFileOnFailure) {
+  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  Bytes before = contents();
+  artifact_.weights[0]->id = "missing";
+  EXPECT_EQ(writeArtifact(path_, artifact_, pool_).code(), BP_STATUS_NOT_FOUND);
+  EXPECT_EQ(before, contents());
+}
+
+TEST_F(Artifacts, RefusesAFolderThatIsNotThere) {
+  std::string path = (folder_ / "none" / "model.bpx").string();
+  Status status = writeArtifact(path, artifact_, pool_);
+  EXPECT_EQ(status.message(), path + ": cannot create a file in its folder: "
+                                     "No such file or directory");
+}
+
+TEST_F(Artifacts, RefusesForeignAndDamagedFiles) {
+  EXPECT_EQ(refusal(), "cannot open it: No such file or directory");
+  overwrite(Bytes(10, 'x'));
+  EXPECT_EQ(refusal(), "has 10 bytes, too few for an artifact; it is "
+                       "truncated or not a .bpx file");
+  overwrite(Bytes(1000, 'x'));
+  EXPECT_EQ(refusal(), "is not a .bpx file");
+  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  Bytes good = contents(), bytes = good;
+  bytes.pop_back();
+  overwrite(bytes);
+  EXPECT_NE(refusal().find("it is truncated or damaged"), std::string::npos);
+  bytes = good;
+  bytes[4] = 9;
+  overwrite(bytes);
+  EXPECT_EQ(refusal(), "has artifact version 9, this build reads version 1; "
+                       "compile the model again or update Backplane");
+  bytes = good;
+  bytes[100] ^= 1;
+  overwrite(bytes);
+  EXPECT_EQ(refusal(), "has damaged metadata; copy or compile it again");
+  bytes = good;
+  bytes.back() ^= 1;
+  overwrite(bytes);
+  EXPECT_NE(refusal().find("has a damaged weight"), std::string::npos);
+  fs::remove(path_);
+  fs::create_directory(path_);
+  EXPECT_EQ(refusal(), "is not a regular file");
+}
+
+fb::ProgramT &program(fb::ArtifactT &a) { return *a.variants[0]->program; }
+fb::DispatchT &firstDispatch(fb::ArtifactT &a) {
+  return *program(a).commands[0]->body.AsDispatch();
+}
+
+TEST_F(Artifacts, RefusesABadSignature) {
+  EXPECT_EQ(refusalOf([](auto &) {}), "written");
+  EXPECT_EQ(refusalOf([](auto &a) { a.inputs[0]->dtype = 99; }),
+            "input 0 has unknown dtype 99");
+  EXPECT_EQ(refusalOf([](auto &a) { a.inputs[0]->exprs.clear(); }),
+            "input 0 has size -1 at axis 0");
+  EXPECT_EQ(refusalOf([](auto &a) { a.outputs[0]->exprs[1] = "m"; }),
+            "output 0: expression 'm' uses symbol 'm', which no input axis "
+            "gives");
+  EXPECT_EQ(refusalOf([](auto &a) { a.symbols[0]->divisor = 0; }),
+            "symbol 'n' has an empty range");
+  EXPECT_EQ(refusalOf([](auto &a) { a.symbols[0]->name = "n+1"; }),
+            "symbol name 'n+1' is not an identifier");
+  EXPECT_NE(refusalOf([](auto &a) { a.checks[0]->rhs = "2*("; }), "written");
+  EXPECT_EQ(refusalOf([](auto &a) { a.variables[0]->initial = 7; }),
+            "variable 0 has no initial value of its size");
+  EXPECT_EQ(refusalOf([](auto &a) { a.variants.clear(); }),
+            "it holds no variant");
+}
+
+TEST_F(Artifacts, RefusesABadProgram) {
+  auto in = [&](const auto &change) {
+    std::string text = refusalOf(change);
+    std::string start = "variant 0 for target 'toy': ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).executable = 4; }),
+            "program: command 0: it names executable 4, of 1");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).entry = 1; }),
+            "program: command 0: it names entry 1, of 1");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).grid.pop_back(); }),
+            "program: command 0: its grid has 2 sizes, not 3");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).constants.pop_back(); }),
+            "program: command 0: it gives 1 constants and 4 bindings, entry "
+            "'entry' takes 2 and 4");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).bindings[0]->slot = 99; }),
+            "program: command 0: binding 0: it names slot 99, of 8");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).bindings[1]->slot = 0; }),
+            "program: command 0: binding 1: it writes to a slot of kind Input");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).bindings[2]->length = "201"; }),
+            "program: command 0: binding 2: it names 201 bytes at 0 of a slot "
+            "of 200");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).constants[1] = "0-1"; }),
+            "program: command 0: constant is -1");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[7]->reuse = -1; }),
+            "program: slots 6 and 7 overlap while both are in use");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[6]->last = 3; }),
+            "program: slots 6 and 7 overlap while both are in use");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[6]->offset = 32; }),
+            "program: slot 6: it lies at 32 with 200 bytes, the arena has 256");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[6]->last = 6; }),
+            "program: slot 6: it is used from command 0 to 6, of 6");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[2]->index = 2; }),
+            "program: slot 2: it names Weight 2, of 2");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[4]->index = 1; }),
+            "program: slot 4: the init program writes no constant 1");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[3]->bytes = "17"; }),
+            "program: slot 3: it has 17 bytes, what it names 16");
+  EXPECT_EQ(in([](auto &a) {
+              program(a).commands.erase(program(a).commands.begin() + 4);
+              program(a).slots[5]->last = 3;
+              program(a).slots[7]->last = 3;
+            }),
+            "no command writes output 0");
+  EXPECT_EQ(in([](auto &a) {
+              a.variants[0]->init->slots[0]->kind = fb::SlotKind::Variable;
+            }),
+            "init program: slot 0: an init program cannot use it");
+  EXPECT_EQ(in([](auto &a) { a.variants[0]->executables[0]->format = "x"; }),
+            "executable 0 has format 'x', its variant 'elf-x86_64'");
+  EXPECT_EQ(in([](auto &a) {
+              a.variants[0]->executables[0]->entries[0]->access[0] = 4;
+            }),
+            "executable 0: entry 'entry' has unknown access 4");
+}
+
+} // namespace

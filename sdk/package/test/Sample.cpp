@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Sample.h"
+
+namespace backplane::sample {
+
+std::unique_ptr<fb::TensorInfoT> tensor(std::string name, DType type,
+                                        std::vector<std::string> dims) {
+  auto info = std::make_unique<fb::TensorInfoT>();
+  info->name = std::move(name);
+  info->dtype = uint32_t(type);
+  bool symbolic = false;
+  for (const std::string &dim : dims) {
+    bool number = dim.find_first_not_of("0123456789") == std::string::npos;
+    info->sizes.push_back(number ? std::stoll(dim) : -1);
+    symbolic |= !number;
+  }
+  if (symbolic)
+    info->exprs = std::move(dims);
+  return info;
+}
+
+std::unique_ptr<fb::SlotT> slot(fb::SlotKind kind, uint32_t index,
+                                std::string bytes) {
+  auto result = std::make_unique<fb::SlotT>();
+  result->kind = kind;
+  result->index = index;
+  result->bytes = std::move(bytes);
+  return result;
+}
+
+std::unique_ptr<fb::SlotT> transient(std::string bytes, uint32_t first,
+                                     uint32_t last, int64_t offset,
+                                     int32_t reuse) {
+  auto result = slot(fb::SlotKind::Transient, 0, std::move(bytes));
+  result->first = first;
+  result->last = last;
+  result->offset = offset;
+  result->reuse = reuse;
+  return result;
+}
+
+std::unique_ptr<fb::BindingT> binding(uint32_t slot, std::string offset,
+                                      std::string length) {
+  auto result = std::make_unique<fb::BindingT>();
+  result->slot = slot;
+  result->offset = std::move(offset);
+  result->length = std::move(length);
+  return result;
+}
+
+std::unique_ptr<fb::CommandT> dispatch(uint32_t executable,
+                                       std::vector<std::string> grid,
+                                       std::vector<std::string> constants,
+                                       std::vector<uint32_t> slots) {
+  fb::DispatchT body;
+  body.executable = executable;
+  body.grid = std::move(grid);
+  body.constants = std::move(constants);
+  for (uint32_t slot : slots)
+    body.bindings.push_back(binding(slot));
+  body.name = "dispatch";
+  body.ops = {"first op", "second op"};
+  auto command = std::make_unique<fb::CommandT>();
+  command->body.Set(std::move(body));
+  return command;
+}
+
+std::unique_ptr<fb::CommandT> copy(uint32_t source, uint32_t target) {
+  fb::CopyT body;
+  body.source = binding(source);
+  body.target = binding(target);
+  auto command = std::make_unique<fb::CommandT>();
+  command->body.Set(std::move(body));
+  return command;
+}
+
+std::unique_ptr<fb::CommandT> fill(uint32_t target, uint32_t pattern) {
+  fb::FillT body;
+  body.target = binding(target);
+  body.pattern = pattern;
+  body.pattern_size = 4;
+  auto command = std::make_unique<fb::CommandT>();
+  command->body.Set(std::move(body));
+  return command;
+}
+
+std::unique_ptr<fb::CommandT> barrier() {
+  auto command = std::make_unique<fb::CommandT>();
+  command->body.Set(fb::BarrierT());
+  return command;
+}
+
+std::unique_ptr<fb::ExecutableT> executable(std::string format, Bytes blob,
+                                            std::string entry,
+                                            std::vector<uint8_t> access,
+                                            uint32_t constants) {
+  auto result = std::make_unique<fb::ExecutableT>();
+  result->format = std::move(format);
+  result->blob = std::move(blob);
+  auto info = std::make_unique<fb::EntryT>();
+  info->name = std::move(entry);
+  info->access = std::move(access);
+  info->constant_count = constants;
+  info->workgroup_size = {1, 1, 1};
+  result->entries.push_back(std::move(info));
+  return result;
+}
+
+uint32_t addWeight(fb::ArtifactT &artifact, WeightPool &pool, Bytes bytes) {
+  TensorType type{DType::U8, {Dim(int64_t(bytes.size()))}};
+  Result<WeightId> id = pool.add(type, std::move(bytes));
+  auto info = std::make_unique<fb::WeightInfoT>();
+  info->id = *id;
+  artifact.weights.push_back(std::move(info));
+  return uint32_t(artifact.weights.size() - 1);
+}
+
+namespace {
+
+std::unique_ptr<fb::ProgramT> initProgram(uint32_t weight) {
+  auto init = std::make_unique<fb::ProgramT>();
+  init->slots.push_back(slot(fb::SlotKind::Weight, weight));
+  init->slots.push_back(slot(fb::SlotKind::Constant, 0, "100"));
+  init->slots.push_back(transient("100", 0, 2, 64));
+  init->arena_bytes = 192;
+  init->commands.push_back(copy(0, 2));
+  init->commands.push_back(barrier());
+  init->commands.push_back(copy(2, 1));
+  return init;
+}
+
+std::unique_ptr<fb::ProgramT> mainProgram(uint32_t weight) {
+  auto program = std::make_unique<fb::ProgramT>();
+  auto &slots = program->slots;
+  slots.push_back(slot(fb::SlotKind::Input, 0, "32*n"));
+  slots.push_back(slot(fb::SlotKind::Output, 0));
+  slots.push_back(slot(fb::SlotKind::Weight, weight));
+  slots.push_back(slot(fb::SlotKind::Variable, 0, "16"));
+  slots.push_back(slot(fb::SlotKind::Constant, 0, "100"));
+  slots.push_back(transient("32*n", 0, 4));
+  slots.push_back(transient("200", 0, 2, 0));
+  slots.push_back(transient("200", 2, 4, 0, 6));
+  program->arena_bytes = 256;
+  program->commands.push_back(
+      dispatch(0, {"n", "ceildiv(n, 2)", "1"}, {"n", "7"}, {0, 5, 6, 2}));
+  program->commands.push_back(barrier());
+  program->commands.push_back(
+      dispatch(0, {"1", "1", "1"}, {"n mod 4", "0"}, {6, 5, 7, 4}));
+  program->commands.push_back(barrier());
+  program->commands.push_back(copy(5, 1));
+  program->commands.push_back(fill(3, 42));
+  return program;
+}
+
+} // namespace
+
+void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool) {
+  artifact.producer = "backplane test";
+  artifact.model = "sample";
+  auto symbol = std::make_unique<fb::SymbolInfoT>();
+  symbol->name = "n";
+  symbol->minimum = 1;
+  symbol->maximum = 64;
+  symbol->divisor = 1;
+  artifact.symbols.push_back(std::move(symbol));
+  auto check = std::make_unique<fb::CheckT>();
+  check->lhs = "n";
+  check->rhs = "2*(n floordiv 2)";
+  check->message = "Reshape node /r needs an even n";
+  artifact.checks.push_back(std::move(check));
+  artifact.inputs.push_back(tensor("x", DType::F32, {"n", "8"}));
+  artifact.outputs.push_back(tensor("y", DType::F32, {"8", "n"}));
+  uint32_t initial = addWeight(artifact, pool, Bytes(16, 1));
+  uint32_t weight = addWeight(artifact, pool, Bytes(100, 2));
+  auto variable = std::make_unique<fb::VariableInfoT>();
+  variable->type = tensor("state", DType::I32, {"4"});
+  variable->initial = int32_t(initial);
+  artifact.variables.push_back(std::move(variable));
+  auto variant = std::make_unique<fb::VariantT>();
+  variant->target = "toy";
+  variant->driver = "host";
+  variant->format = "elf-x86_64";
+  variant->required_features = {"avx2"};
+  variant->rank = 3;
+  variant->executables.push_back(
+      executable("elf-x86_64", Bytes(50, 3), "entry", {1, 2, 3, 1}, 2));
+  variant->init = initProgram(weight);
+  variant->program = mainProgram(weight);
+  variant->report = {"nothing fused"};
+  artifact.variants.push_back(std::move(variant));
+}
+
+} // namespace backplane::sample
