@@ -3,24 +3,47 @@
 // bp-opt: runs passes on textual IR, for tests and for people who look at one
 // stage of the compiler.
 #include "sdk/dialect/Graph.h"
+#if BP_HAS_EMIT
 #include "sdk/emit/Emit.h"
 #include "sdk/emit/Passes.h"
-#include "sdk/fusion/Passes.h"
+#endif
+#if BP_HAS_LOWER
 #include "sdk/lower/Passes.h"
+#endif
+#if BP_HAS_FUSION
+#include "sdk/fusion/Passes.h"
+#endif
 #include "sdk/optimize/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<bp::BpDialect, mlir::func::FuncDialect>();
-  backplane::registerEmitDialects(registry);
+  registry.insert<bp::BpDialect, mlir::affine::AffineDialect,
+                  mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                  mlir::linalg::LinalgDialect, mlir::math::MathDialect,
+                  mlir::memref::MemRefDialect, mlir::scf::SCFDialect,
+                  mlir::tensor::TensorDialect>();
   mlir::registerTransformsPasses();
   bp::registerOptimizePasses();
+#if BP_HAS_FUSION
   bp::registerFusionPasses();
+#endif
+#if BP_HAS_LOWER
   backplane::registerLowerPasses();
+#endif
+#if BP_HAS_EMIT
+  backplane::registerEmitDialects(registry);
   backplane::registerEmitPasses();
+#endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Backplane pass driver\n", registry));
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Graph.h: from the portable graph to the `bp` dialect and back.
+//
+// A graph is a module with one function `main`. The module carries the tables
+// of the graph as attributes:
+//
+//   bp.name        the graph's name
+//   bp.symbols     [{name, minimum, maximum, divisor}]
+//   bp.assertions  [{dims = #bp.dims<[lhs, rhs]>, message}]
+//   bp.variables   [{name, type, initial}]
+//
+// Arguments and results carry `bp.name`. A dispatch is a further function of
+// the module with `bp.symbols = ["n", …]`: the symbols that it uses, in the
+// order of its constants.
+#ifndef BACKPLANE_DIALECT_GRAPH_H
+#define BACKPLANE_DIALECT_GRAPH_H
+
+#include "sdk/dialect/Convert.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace bp {
+
+inline constexpr llvm::StringLiteral nameAttr = "bp.name";
+inline constexpr llvm::StringLiteral symbolsAttr = "bp.symbols";
+inline constexpr llvm::StringLiteral assertionsAttr = "bp.assertions";
+inline constexpr llvm::StringLiteral variablesAttr = "bp.variables";
+/// On a function: it is a dispatch.
+inline constexpr llvm::StringLiteral dispatchAttr = "bp.dispatch";
+
+/// Loads the dialects that importGraph needs.
+void loadGraphDialects(mlir::MLIRContext &context);
+
+/// The module of a graph. Verifies the graph first; null after an error that
+/// went to the context's diagnostics.
+mlir::OwningOpRef<mlir::ModuleOp> importGraph(mlir::MLIRContext &context,
+                                              const backplane::Graph &graph);
+
+/// The graph of a function that holds `bp` ops only: the whole model for
+/// `main`, else a dispatch with the symbols that it lists.
+backplane::Result<backplane::Graph> exportGraph(mlir::func::FuncOp function);
+
+/// The symbol table of a module.
+std::vector<backplane::Symbol> symbolsOf(mlir::ModuleOp module);
+
+} // namespace bp
+
+#endif // BACKPLANE_DIALECT_GRAPH_H

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/optimize/Passes.h"
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassRegistry.h"
+
+void bp::registerOptimizePasses() { mlir::registerPass(createSimplifyPass); }

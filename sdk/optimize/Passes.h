@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Passes.h: the target-independent passes over the `bp` dialect. Each takes a
+// module as importGraph makes it and leaves one of the same form.
+#ifndef BACKPLANE_OPTIMIZE_PASSES_H
+#define BACKPLANE_OPTIMIZE_PASSES_H
+
+#include <memory>
+
+namespace mlir {
+class OpPassManager;
+class Pass;
+} // namespace mlir
+
+namespace bp {
+
+/// `bp-simplify`: identities that hold bit for bit, also for NaN, infinities
+/// and -0: movement of movement, arithmetic with neutral constants, casts that
+/// lose nothing, select of a constant.
+std::unique_ptr<mlir::Pass> createSimplifyPass();
+
+/// `bp-fold-scales`: per-channel factors and offsets after conv and matmul with
+/// weights move into the weights (batch norm folding). Changes rounding.
+std::unique_ptr<mlir::Pass> createFoldScalesPass();
+
+/// `bp-outline-constants`: maximal subgraphs that depend on weights and
+/// constants only become functions `fold_N` with the unit attribute `bp.fold`,
+/// called from where they stood. FoldConstants.h evaluates them.
+std::unique_ptr<mlir::Pass> createOutlineConstantsPass();
+
+/// Registers all of them for textual pipelines.
+void registerOptimizePasses();
+
+} // namespace bp
+
+#endif // BACKPLANE_OPTIMIZE_PASSES_H

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Patterns.h: the rewrites behind bp-simplify, and what they share.
+#ifndef BACKPLANE_OPTIMIZE_PATTERNS_H
+#define BACKPLANE_OPTIMIZE_PATTERNS_H
+
+#include "sdk/dialect/Convert.h"
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace bp {
+
+/// Movement of movement, and movement that moves nothing.
+void addMovementPatterns(mlir::RewritePatternSet &patterns);
+/// Arithmetic with neutral elements, casts, select.
+void addArithmeticPatterns(mlir::RewritePatternSet &patterns);
+
+/// The one element of a constant that is the same everywhere, seen through
+/// broadcasts and reshapes; null when the value is no such constant. Its type
+/// is FloatAttr or IntegerAttr.
+mlir::Attribute splatOf(mlir::Value value);
+
+} // namespace bp
+
+#endif // BACKPLANE_OPTIMIZE_PATTERNS_H

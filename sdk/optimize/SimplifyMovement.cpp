@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/optimize/Patterns.h"
+
+using namespace mlir;
+using namespace bp;
+
+namespace {
+
+/// x for an op whose result is its only tensor operand, element by element in
+/// the same order.
+template <typename Op> struct SameType : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const final {
+    if (op->getOperand(0).getType() != op->getResult(0).getType())
+      return failure();
+    rewriter.replaceOp(op, op->getOperand(0));
+    return success();
+  }
+};
+
+/// As SameType, where equal types alone do not show that nothing moves.
+struct IdentityMove : RewritePattern {
+  explicit IdentityMove(MLIRContext *context)
+      : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
+  LogicalResult matchAndRewrite(Operation *op,
+                                PatternRewriter &rewriter) const final {
+    if (!movesNothing(op))
+      return failure();
+    rewriter.replaceOp(op, op->getOperand(0));
+    return success();
+  }
+
+private:
+  static bool allZero(DimsAttr dims) {
+    return llvm::all_of(dims.getDims(), [](const backplane::Dim &dim) {
+      return dim == backplane::Dim(0);
+    });
+  }
+  static bool movesNothing(Operation *op) {
+    if (auto transpose = dyn_cast<TransposeOp>(op)) {
+      for (auto [i, axis] : llvm::enumerate(transpose.getPermutation()))
+        if (int64_t(i) != axis)
+          return false;
+      return true;
+    }
+    if (auto slice = dyn_cast<SliceOp>(op))
+      return op->getOperand(0).getType() == op->getResult(0).getType() &&
+             allZero(slice.getStarts()) &&
+             llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
+    if (auto pad = dyn_cast<PadOp>(op))
+      return allZero(pad.getLow()) && allZero(pad.getHigh());
+    if (auto reverse = dyn_cast<ReverseOp>(op))
+      return reverse.getAxes().empty();
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      return reduce.getAxes().empty();
+    return isa<ConcatOp>(op) && op->getNumOperands() == 1;
+  }
+};
+
+struct ReshapeOfReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const final {
+    auto inner = op.getX().getDefiningOp<ReshapeOp>();
+    if (!inner)
+      return failure();
+    rewriter.replaceOpWithNewOp<ReshapeOp>(op, op.getType(), inner.getX(),
+                                           op.getDims());
+    return success();
+  }
+};
+
+struct TransposeOfTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const final {
+    auto inner = op.getX().getDefiningOp<TransposeOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> permutation;
+    for (int64_t axis : op.getPermutation())
+      permutation.push_back(inner.getPermutation()[axis]);
+    rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), inner.getX(),
+                                             permutation);
+    return success();
+  }
+};
+
+/// A transpose that moves axes of size 1 only is a reshape, which is free.
+struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const final {
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(op.getX().getType()).getShape();
+    int64_t last = -1;
+    for (int64_t axis : op.getPermutation()) {
+      if (shape[axis] == 1)
+        continue;
+      if (axis < last)
+        return failure();
+      last = axis;
+    }
+    rewriter.replaceOpWithNewOp<ReshapeOp>(
+        op, op.getType(), op.getX(),
+        DimsAttr::get(op.getContext(), dimsOf(op.getType())));
+    return success();
+  }
+};
+
+struct BroadcastOfBroadcast : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastOp op,
+                                PatternRewriter &rewriter) const final {
+    auto inner = op.getX().getDefiningOp<BroadcastOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> axes;
+    for (int64_t axis : inner.getAxes())
+      axes.push_back(op.getAxes()[axis]);
+    rewriter.replaceOpWithNewOp<BroadcastOp>(op, op.getType(), inner.getX(),
+                                             op.getDims(), axes);
+    return success();
+  }
+};
+
+/// A fill is a constant of its own; it needs no broadcast.
+struct BroadcastOfFill : OpRewritePattern<BroadcastOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(BroadcastOp op,
+                                PatternRewriter &rewriter) const final {
+    Attribute value = splatOf(op.getX());
+    if (!value)
+      return failure();
+    auto type = cast<RankedTensorType>(op.getType());
+    Type element = type.getElementType();
+    bool fits = type.hasStaticShape() && type.getNumElements() > 0;
+    auto held = RankedTensorType::get(
+        fits ? type.getShape() : ArrayRef<int64_t>(), element);
+    rewriter.replaceOpWithNewOp<ConstantOp>(
+        op, type, DenseElementsAttr::get(held, value), TypeAttr::get(element),
+        op.getDims());
+    return success();
+  }
+};
+
+struct SliceOfSlice : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const final {
+    auto inner = op.getX().getDefiningOp<SliceOp>();
+    if (!inner)
+      return failure();
+    backplane::Dims starts = inner.getStarts().getDims();
+    SmallVector<int64_t> strides;
+    for (auto [i, start] : llvm::enumerate(op.getStarts().getDims())) {
+      starts[i] = starts[i] + start * backplane::Dim(inner.getStrides()[i]);
+      strides.push_back(op.getStrides()[i] * inner.getStrides()[i]);
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getX(),
+                                         DimsAttr::get(op.getContext(), starts),
+                                         op.getSizes(), strides);
+    return success();
+  }
+};
+
+struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatOp op,
+                                PatternRewriter &rewriter) const final {
+    SmallVector<Value> operands;
+    for (Value operand : op.getXs()) {
+      auto inner = operand.getDefiningOp<ConcatOp>();
+      if (inner && inner.getAxis() == op.getAxis() && inner->hasOneUse())
+        llvm::append_range(operands, inner.getXs());
+      else
+        operands.push_back(operand);
+    }
+    if (operands.size() == op.getXs().size())
+      return failure();
+    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), operands,
+                                          op.getAxisAttr());
+    return success();
+  }
+};
+
+/// Whether a permutation swaps the last two axes and keeps the others.
+bool swapsLastTwo(ArrayRef<int64_t> permutation) {
+  int64_t rank = int64_t(permutation.size());
+  if (rank < 2 || permutation[rank - 1] != rank - 2 ||
+      permutation[rank - 2] != rank - 1)
+    return false;
+  for (int64_t i = 0; i < rank - 2; ++i)
+    if (permutation[i] != i)
+      return false;
+  return true;
+}
+
+struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(MatmulOp op,
+                                PatternRewriter &rewriter) const final {
+    Value a = op.getA(), b = op.getB();
+    bool transposeA = op.getTransposeA(), transposeB = op.getTransposeB();
+    auto strip = [](Value &value, bool &flag) {
+      auto inner = value.getDefiningOp<TransposeOp>();
+      if (!inner || !swapsLastTwo(inner.getPermutation()))
+        return false;
+      value = inner.getX();
+      flag = !flag;
+      return true;
+    };
+    bool changedA = strip(a, transposeA), changedB = strip(b, transposeB);
+    if (!changedA && !changedB)
+      return failure();
+    rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), a, b,
+                                          rewriter.getBoolAttr(transposeA),
+                                          rewriter.getBoolAttr(transposeB));
+    return success();
+  }
+};
+
+} // namespace
+
+void bp::addMovementPatterns(RewritePatternSet &patterns) {
+  patterns.add<SameType<ReshapeOp>, SameType<BroadcastOp>, IdentityMove,
+               ReshapeOfReshape, TransposeOfTranspose, TransposeOfUnits,
+               BroadcastOfBroadcast, BroadcastOfFill, SliceOfSlice,
+               ConcatOfConcat, MatmulOfTranspose>(patterns.getContext());
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --bp-simplify | FileCheck %s
+
+// CHECK-LABEL: @transposes
+// CHECK-NEXT: return %arg0
+func.func @transposes(%x: tensor<2x3x4xf32>) -> tensor<2x3x4xf32> {
+  %0 = bp.transpose %x {permutation = array<i64: 1, 2, 0>} : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>
+  %1 = bp.transpose %0 {permutation = array<i64: 2, 0, 1>} : (tensor<3x4x2xf32>) -> tensor<2x3x4xf32>
+  return %1 : tensor<2x3x4xf32>
+}
+
+// CHECK-LABEL: @unit_transpose
+// CHECK-NEXT: bp.reshape %arg0
+func.func @unit_transpose(%x: tensor<1x3x4xf32>) -> tensor<3x1x4xf32> {
+  %0 = bp.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<1x3x4xf32>) -> tensor<3x1x4xf32>
+  return %0 : tensor<3x1x4xf32>
+}
+
+// CHECK-LABEL: @reshapes
+// CHECK-NEXT: return %arg0
+func.func @reshapes(%x: tensor<?x4xf32, #bp.dims<["n", "4"]>>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>> {
+  %0 = bp.reshape %x {dims = #bp.dims<["4*n"]>} : (tensor<?x4xf32, #bp.dims<["n", "4"]>>) -> tensor<?xf32, #bp.dims<["4*n"]>>
+  %1 = bp.reshape %0 {dims = #bp.dims<["n", "4"]>} : (tensor<?xf32, #bp.dims<["4*n"]>>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>>
+  return %1 : tensor<?x4xf32, #bp.dims<["n", "4"]>>
+}
+
+// A slice of a slice starts and steps in the outer tensor.
+// CHECK-LABEL: @slices
+// CHECK-NEXT: bp.slice %arg0 {sizes = #bp.dims<["2"]>, starts = #bp.dims<["7"]>, strides = array<i64: 6>}
+func.func @slices(%x: tensor<20xf32>) -> tensor<2xf32> {
+  %0 = bp.slice %x {starts = #bp.dims<["1"]>, sizes = #bp.dims<["9"]>, strides = array<i64: 2>} : (tensor<20xf32>) -> tensor<9xf32>
+  %1 = bp.slice %0 {starts = #bp.dims<["3"]>, sizes = #bp.dims<["2"]>, strides = array<i64: 3>} : (tensor<9xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// CHECK-LABEL: @neutral
+// CHECK-NEXT: return %arg0
+func.func @neutral(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %one = bp.constant {value = dense<1.0> : tensor<f32>, dtype = f32, dims = #bp.dims<[]>} : () -> tensor<f32>
+  %ones = bp.broadcast %one {dims = #bp.dims<["4"]>, axes = array<i64>} : (tensor<f32>) -> tensor<4xf32>
+  %minus0 = bp.constant {value = dense<-0.0> : tensor<4xf32>, dtype = f32, dims = #bp.dims<["4"]>} : () -> tensor<4xf32>
+  %0 = bp.mul %ones, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %1 = bp.add %0, %minus0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// x + 0 turns -0 into +0: it stays.
+// CHECK-LABEL: @plus_zero
+// CHECK: bp.add
+func.func @plus_zero(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = bp.constant {value = dense<0.0> : tensor<4xf32>, dtype = f32, dims = #bp.dims<["4"]>} : () -> tensor<4xf32>
+  %0 = bp.add %x, %zero : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: @casts
+// CHECK-NEXT: return %arg0
+func.func @casts(%x: tensor<4xui8>) -> tensor<4xui8> {
+  %0 = bp.cast %x {dtype = f16} : (tensor<4xui8>) -> tensor<4xf16>
+  %1 = bp.cast %0 {dtype = ui8} : (tensor<4xf16>) -> tensor<4xui8>
+  return %1 : tensor<4xui8>
+}
+
+// i32 does not fit into f32.
+// CHECK-LABEL: @inexact_casts
+// CHECK-COUNT-2: bp.cast
+func.func @inexact_casts(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %0 = bp.cast %x {dtype = f32} : (tensor<4xi32>) -> tensor<4xf32>
+  %1 = bp.cast %0 {dtype = i32} : (tensor<4xf32>) -> tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
+
+// CHECK-LABEL: @matmul_transpose
+// CHECK-NEXT: bp.matmul %arg0, %arg1 {transpose_a = false, transpose_b = true}
+func.func @matmul_transpose(%a: tensor<2x3x4xf32>, %b: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
+  %0 = bp.transpose %b {permutation = array<i64: 0, 2, 1>} : (tensor<2x5x4xf32>) -> tensor<2x4x5xf32>
+  %1 = bp.matmul %a, %0 : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>
+  return %1 : tensor<2x3x5xf32>
+}
+
+// CHECK-LABEL: @fill
+// CHECK-NEXT: bp.constant {dims = #bp.dims<["n"]>, dtype = f32, value = dense<2.000000e+00> : tensor<f32>}
+func.func @fill() -> tensor<?xf32, #bp.dims<["n"]>> {
+  %c = bp.constant {value = dense<2.0> : tensor<f32>, dtype = f32, dims = #bp.dims<[]>} : () -> tensor<f32>
+  %0 = bp.broadcast %c {dims = #bp.dims<["n"]>, axes = array<i64>} : (tensor<f32>) -> tensor<?xf32, #bp.dims<["n"]>>
+  return %0 : tensor<?xf32, #bp.dims<["n"]>>
+}
