@@ -41,6 +41,9 @@ private:
 struct Model {
   Graph graph;
   WeightPool weights;
+  /// Files beside the model that the import read, relative to its folder:
+  /// external data. The compile cache keys on their contents.
+  std::vector<std::string> externalFiles;
 };
 
 /// XXH3-128 of some bytes as 32 hexadecimal digits.
