@@ -26,14 +26,25 @@ using SymbolValues = std::map<std::string, int64_t, std::less<>>;
 class Dim {
 public:
   /// The constant 0.
-  Dim();
-  Dim(int64_t value);
+  Dim() = default;
+  Dim(int64_t value) : value_(value) {}
+  /// The symbol of this name; not valid unless isSymbolName(name).
   static Dim symbol(std::string_view name);
+  /// Whether a symbol may have this name: a letter or `_`, then letters, digits
+  /// and `_`, at most 64; not `floordiv`, `ceildiv`, `mod`, `min` or `max`.
+  static bool isSymbolName(std::string_view name);
   /// Reads the text form: integers, symbols, + - * floordiv ceildiv mod,
   /// min(a, b), max(a, b), parentheses. Depth and length are limited, so that
   /// text from a file is safe to read.
   static Result<Dim> parse(std::string_view text);
 
+  /// False when arithmetic overflowed 64 bits or the expression outgrew what
+  /// str and parse can carry. Everything made from such a dim is such a dim,
+  /// evaluate fails on it, and no graph may hold it.
+  bool valid() const;
+  /// Whether the form shows that no value is negative, given that no symbol
+  /// is. False when it does not show it.
+  bool nonNegative() const;
   /// The value, when it is a plain number.
   std::optional<int64_t> constant() const;
   /// The name, when it is a bare symbol.
@@ -52,7 +63,8 @@ public:
   friend Dim operator-(const Dim &a, const Dim &b);
   friend Dim operator*(const Dim &a, const Dim &b);
   /// Rounding down / up; a division by the constant 0 stays unevaluated and
-  /// fails in evaluate.
+  /// fails in evaluate. Other divisors are taken not to be 0, and those of
+  /// ceilDiv to be positive. mod has the sign of its divisor.
   friend Dim floorDiv(const Dim &a, const Dim &b);
   friend Dim ceilDiv(const Dim &a, const Dim &b);
   friend Dim mod(const Dim &a, const Dim &b);
@@ -65,6 +77,7 @@ public:
   struct Node; // private to Dim.cpp
 private:
   explicit Dim(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
+  int64_t value_ = 0; ///< when node_ is null
   std::shared_ptr<const Node> node_;
 };
 

@@ -15,6 +15,10 @@
 
 namespace backplane {
 
+/// Limits of every graph, so that bytes from outside stay affordable.
+inline constexpr size_t maxRank = 16;
+inline constexpr size_t maxConstantBytes = 4096;
+
 /// Element types, with the numbers of BP_DTYPE_.
 enum class DType : uint32_t {
   Invalid = BP_DTYPE_INVALID,
@@ -76,6 +80,8 @@ using ValueId = uint32_t;
 struct Value {
   TensorType type;
   std::string name; ///< from the model, may be empty
+
+  bool operator==(const Value &) const = default;
 };
 
 class Graph;
@@ -96,6 +102,8 @@ struct Op {
   std::vector<int64_t> i64s(std::string_view name) const;
   Dims dims(std::string_view name) const;
   const Bytes *bytes(std::string_view name) const; ///< null when absent
+
+  bool operator==(const Op &) const = default;
 };
 
 /// A named size with its range; `divisor` divides every value.
@@ -104,17 +112,23 @@ struct Symbol {
   int64_t minimum = 0;
   int64_t maximum = INT64_MAX;
   int64_t divisor = 1;
+
+  bool operator==(const Symbol &) const = default;
 };
 
 /// Two dims that are equal by assertion: checked when a program is called.
 struct DimAssertion {
   Dim lhs, rhs;
   std::string message; ///< which node needs it
+
+  bool operator==(const DimAssertion &) const = default;
 };
 
 struct GraphOutput {
   ValueId value;
   std::string name;
+
+  bool operator==(const GraphOutput &) const = default;
 };
 
 /// A variable that keeps its value between the calls of a session.
@@ -122,6 +136,8 @@ struct Variable {
   std::string name;
   TensorType type;     ///< static
   std::string initial; ///< weight id; empty: zeros
+
+  bool operator==(const Variable &) const = default;
 };
 
 class Graph {
@@ -135,6 +151,7 @@ public:
   std::vector<ValueId> inputs;
   std::vector<GraphOutput> outputs;
 
+  bool operator==(const Graph &) const = default;
   const TensorType &type(ValueId value) const { return values[value].type; }
   /// Adds a value that nothing defines yet.
   ValueId addValue(TensorType type, std::string name = {});
@@ -145,7 +162,8 @@ public:
 
   /// Appends an op at its newest version: fills defaults of attributes, infers
   /// the result types (OpTable.h) and checks the constraints. Gives the
-  /// results. Fails, adding nothing, with the constraint that does not hold.
+  /// results. A reshape whose element counts cannot be shown equal gets its
+  /// assertion. Fails, adding nothing, with the constraint that does not hold.
   Result<std::vector<ValueId>> add(std::string_view op,
                                    std::vector<ValueId> operands,
                                    Attributes attributes = {},
@@ -155,6 +173,8 @@ public:
   /// defined once and before its use, known ops and versions, attribute kinds,
   /// inferred types equal to the stored ones, symbols declared.
   Status verify() const;
+  /// The declared variable, or null.
+  const Variable *findVariable(std::string_view name) const;
   /// Text for people and tests, one op a line.
   std::string str() const;
 };

@@ -23,32 +23,52 @@ struct AttributeSpec {
   std::string_view choices;
 };
 
-/// Result types of an op from its operand types and attributes, or the numbered
-/// constraint that does not hold.
-using ShapeRule = Result<std::vector<TensorType>> (*)(
-    std::span<const TensorType> operands, const Attributes &attributes);
+/// Which dtypes an op takes: Number is Float or Int, Bits is Int or Bool.
+enum class TypeSet { Any, Float, Int, Number, Bool, Bits };
+bool contains(TypeSet set, DType type);
+
+struct OpSpec;
+
+/// One use of an op, as its shape rule sees it.
+struct OpUse {
+  const OpSpec &spec;
+  std::span<const TensorType> operands;
+  const Attributes &attributes; ///< complete and of the right kinds
+};
+
+/// Result types, or the numbered constraint that does not hold.
+using ShapeRule = Result<std::vector<TensorType>> (*)(const OpUse &use);
 
 struct OpSpec {
   std::string_view name;
   uint32_t version;
-  bool composite;      ///< has a decomposition (Decompose.h)
-  bool elementwise;    ///< result i depends on element i of the operands only
-  bool pure;           ///< no effect but its results
+  bool composite;   ///< has a decomposition (Decompose.h)
+  bool elementwise; ///< result i depends on element i of the operands only
+  bool pure;        ///< no effect but its results
   int minOperands;
-  int maxOperands;     ///< -1: any number
+  int maxOperands; ///< -1: any number
   int results;
   std::string_view numericClass; ///< "EXACT", "ULP", "DOT", …
   std::span<const AttributeSpec> attributes;
   ShapeRule shape;
+  TypeSet types;
+  /// Names; the last one stands for all further operands of a variadic op.
+  std::span<const std::string_view> operandNames;
+  /// Operands that do not share the dtype; the shape rule checks them.
+  std::span<const std::string_view> ownDTypes;
+  std::span<const std::string_view> constraints; ///< C1 first
 };
 
 /// All ops, by name.
 std::span<const OpSpec> opTable();
 /// The entry, or null.
 const OpSpec *findOp(std::string_view name);
-/// Fills defaults and checks kinds, choices and unknown names.
+/// Fills defaults and checks as checkAttributes does.
 Status completeAttributes(const OpSpec &spec, Attributes &attributes);
-/// Operand count, attributes, then the shape rule.
+/// Checks that each attribute is there, known, of its kind and one of its
+/// choices.
+Status checkAttributes(const OpSpec &spec, const Attributes &attributes);
+/// Checks operand count, attributes and dtypes, then applies the shape rule.
 Result<std::vector<TensorType>> inferTypes(const OpSpec &spec,
                                            std::span<const TensorType> operands,
                                            const Attributes &attributes);

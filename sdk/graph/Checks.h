@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks.h: what building and verifying a graph share. Private to sdk/graph.
+#ifndef BACKPLANE_GRAPH_CHECKS_H
+#define BACKPLANE_GRAPH_CHECKS_H
+
+#include "OpTable.h"
+
+namespace backplane {
+
+/// Name, range and divisor make sense.
+Status checkSymbol(const Symbol &symbol);
+/// A variable_read or variable_write names a variable of its type; other ops
+/// pass.
+Status checkVariableUse(const Graph &graph, const OpUse &use);
+/// What has to hold when a program is called, because plain algebra does not
+/// show it: element counts of a reshape are equal, slices stay inside, sizes
+/// are not negative.
+std::vector<DimAssertion> obligations(const OpUse &use,
+                                      std::span<const TensorType> results,
+                                      const std::string &location);
+
+} // namespace backplane
+
+#endif // BACKPLANE_GRAPH_CHECKS_H

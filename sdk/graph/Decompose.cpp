@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rebuilds a graph op by op; composites that nobody keeps are expanded by their
+// rule of DecomposeRules.h.
+#include "Decompose.h"
+
+#include "DecomposeRules.h"
+#include "OpTable.h"
+
+namespace backplane {
+
+namespace {
+
+class Rewriter {
+public:
+  Rewriter(const Graph &from, const std::function<bool(const Op &)> &keep)
+      : from_(from), keep_(keep), map_(from.values.size()) {}
+
+  Result<Graph> run() {
+    to_.name = from_.name;
+    to_.symbols = from_.symbols;
+    to_.assertions = from_.assertions;
+    to_.variables = from_.variables;
+    for (ValueId input : from_.inputs)
+      map_[input] = to_.addInput(from_.values[input].name, from_.type(input));
+    for (const Op &op : from_.ops)
+      if (Status status = rewrite(op); !status.ok())
+        return status;
+    for (const GraphOutput &output : from_.outputs)
+      to_.addOutput(map_[output.value], output.name);
+    return std::move(to_);
+  }
+
+private:
+  std::vector<ValueId> mapped(const std::vector<ValueId> &values) const {
+    std::vector<ValueId> result;
+    for (ValueId value : values)
+      result.push_back(map_[value]);
+    return result;
+  }
+
+  Status rewrite(const Op &op) {
+    const OpSpec *spec = findOp(op.name);
+    if (!spec)
+      return notFound("no op has the name " + op.name);
+    if (spec->composite && !keep_(op))
+      return expand(op);
+    Op copy = op;
+    copy.operands = mapped(op.operands);
+    for (ValueId &result : copy.results) {
+      const Value &value = from_.values[result];
+      result = map_[result] = to_.addValue(value.type, value.name);
+    }
+    to_.ops.push_back(std::move(copy));
+    return {};
+  }
+
+  Status expand(const Op &op) {
+    std::string location =
+        op.location.empty() ? op.name : op.location + " (" + op.name + ")";
+    Result<ValueId> value = decomposeOp(to_, op, mapped(op.operands), location);
+    if (!value)
+      return value.status();
+    ValueId old = op.results[0];
+    if (to_.type(*value) != from_.type(old))
+      return internalError("decomposition of " + op.name + " gives " +
+                           to_.type(*value).str() + ", needs " +
+                           from_.type(old).str());
+    if (to_.values[*value].name.empty())
+      to_.values[*value].name = from_.values[old].name;
+    map_[old] = *value;
+    return {};
+  }
+
+  const Graph &from_;
+  const std::function<bool(const Op &)> &keep_;
+  std::vector<ValueId> map_;
+  Graph to_;
+};
+
+} // namespace
+
+Result<Graph> decompose(const Graph &graph,
+                        const std::function<bool(const Op &)> &keep) {
+  return Rewriter(graph, keep).run();
+}
+
+} // namespace backplane

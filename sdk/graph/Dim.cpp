@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A dim that is not a plain number is a polynomial with integer factors over
+// atoms: symbols, floordiv, min and max. Its canonical text is also its
+// identity, and the limit on that text bounds all work on dims.
+#include "DimNode.h"
+
+#include <algorithm>
+
+namespace backplane {
+
+using Node = Dim::Node;
+
+// ---- terms to dims ----
+
+namespace {
+
+constexpr size_t maxTerms = 64;
+constexpr size_t maxProducts = 1024;
+constexpr size_t maxDegree = 16;
+constexpr size_t maxText = 1024;
+constexpr size_t maxMinMax = 16;
+constexpr int maxDepth = 28;
+
+Dim invalidDim() {
+  static const auto node = [] {
+    auto made = std::make_shared<Node>();
+    made->valid = false;
+    made->text = "invalid";
+    return made;
+  }();
+  return Node::wrap(node);
+}
+
+bool isCall(const Atom &atom) { return atom.kind != AtomKind::FloorDiv; }
+
+/// The text of an atom where a product or a power of it could follow.
+std::string tightText(const Atom &atom) {
+  return isCall(atom) ? atom.text : "(" + atom.text + ")";
+}
+
+std::string termText(const Term &term, uint64_t magnitude) {
+  if (term.atoms.empty())
+    return std::to_string(magnitude);
+  if (magnitude == 1 && term.atoms.size() == 1)
+    return term.factor < 0 ? tightText(*term.atoms[0]) : term.atoms[0]->text;
+  return magnitude == 1 ? term.key : std::to_string(magnitude) + "*" + term.key;
+}
+
+std::string termsText(const std::vector<Term> &terms) {
+  std::string text;
+  for (const Term &term : terms) {
+    bool negative = term.factor < 0;
+    if (text.empty())
+      text = negative ? "-" : "";
+    else
+      text += negative ? " - " : " + ";
+    uint64_t magnitude = static_cast<uint64_t>(term.factor);
+    text += termText(term, negative ? 0 - magnitude : magnitude);
+    if (text.size() > maxText)
+      break;
+  }
+  return text;
+}
+
+std::string atomsKey(const std::vector<AtomPtr> &atoms) {
+  std::string key;
+  for (const AtomPtr &atom : atoms)
+    key += (key.empty() ? "" : "*") + tightText(*atom);
+  return key;
+}
+
+/// Collects terms; equal products of atoms are added up.
+class Sum {
+public:
+  void add(std::vector<AtomPtr> atoms, int64_t factor) {
+    std::string key = atomsKey(atoms);
+    std::pair<size_t, std::string> order(~atoms.size(), key);
+    auto [it, isNew] = terms_.try_emplace(std::move(order));
+    if (isNew)
+      it->second = Term{factor, std::move(atoms), std::move(key)};
+    else if (__builtin_add_overflow(it->second.factor, factor,
+                                    &it->second.factor))
+      valid_ = false;
+    valid_ &= it->second.atoms.size() <= maxDegree;
+  }
+
+  void add(const Dim &dim, int64_t scale = 1) {
+    valid_ &= dim.valid();
+    for (const Term &term : Node::termsOf(dim)) {
+      int64_t factor = 0;
+      valid_ &= !__builtin_mul_overflow(term.factor, scale, &factor);
+      add(term.atoms, factor);
+    }
+  }
+
+  Dim build() const {
+    if (!valid_)
+      return invalidDim();
+    auto node = std::make_shared<Node>();
+    for (const auto &[order, term] : terms_)
+      if (term.factor != 0)
+        node->terms.push_back(term);
+    if (node->terms.empty())
+      return Dim(0);
+    if (node->terms.size() == 1 && node->terms[0].atoms.empty())
+      return Dim(node->terms[0].factor);
+    for (const Term &term : node->terms) {
+      // Nothing else has to fear that a factor has no negative.
+      if (term.factor == INT64_MIN)
+        return invalidDim();
+      for (const AtomPtr &atom : term.atoms)
+        node->depth = std::max(node->depth, atom->depth);
+    }
+    node->text = termsText(node->terms);
+    if (node->terms.size() > maxTerms || node->text.size() > maxText ||
+        node->depth > maxDepth)
+      return invalidDim();
+    return Node::wrap(std::move(node));
+  }
+
+private:
+  /// Higher degrees first, then by text: the constant comes last.
+  std::map<std::pair<size_t, std::string>, Term> terms_;
+  bool valid_ = true;
+};
+
+/// The text of a dim as an operand of floordiv.
+std::string operandText(const Dim &dim) {
+  const Atom *atom = Node::soleAtom(dim);
+  bool bare = atom ? isCall(*atom) : dim.constant().value_or(-1) >= 0;
+  return bare ? dim.str() : "(" + dim.str() + ")";
+}
+
+std::string atomText(AtomKind kind, const std::vector<Dim> &operands) {
+  if (kind == AtomKind::FloorDiv)
+    return operandText(operands[0]) + " floordiv " + operandText(operands[1]);
+  std::string name = kind == AtomKind::Min ? "min(" : "max(";
+  std::string text = operands.back().str();
+  for (size_t i = operands.size() - 1; i-- > 0;)
+    text = name + operands[i].str() + ", " + text + ")";
+  return text;
+}
+
+Dim fromAtom(AtomPtr atom) {
+  Sum sum;
+  sum.add({std::move(atom)}, 1);
+  return sum.build();
+}
+
+Dim makeAtom(AtomKind kind, std::vector<Dim> operands) {
+  auto atom = std::make_shared<Atom>();
+  atom->kind = kind;
+  int depth = 0;
+  for (const Dim &operand : operands) {
+    if (!operand.valid())
+      return invalidDim();
+    depth = std::max(depth, Node::depthOf(operand));
+  }
+  atom->depth = depth + static_cast<int>(operands.size()) - 1;
+  atom->text = atomText(kind, operands);
+  atom->operands = std::move(operands);
+  return fromAtom(std::move(atom));
+}
+
+} // namespace
+
+std::vector<Term> Node::termsOf(const Dim &dim) {
+  if (dim.node_)
+    return dim.node_->terms;
+  if (dim.value_ == 0)
+    return {};
+  return {Term{dim.value_, {}, ""}};
+}
+
+const Atom *Node::soleAtom(const Dim &dim) {
+  if (!dim.node_ || dim.node_->terms.size() != 1)
+    return nullptr;
+  const Term &term = dim.node_->terms[0];
+  return term.factor == 1 && term.atoms.size() == 1 ? term.atoms[0].get()
+                                                    : nullptr;
+}
+
+// ---- queries ----
+
+Dim Dim::symbol(std::string_view name) {
+  if (!isSymbolName(name))
+    return invalidDim();
+  auto atom = std::make_shared<Atom>();
+  atom->text = std::string(name);
+  return fromAtom(std::move(atom));
+}
+
+bool Dim::isSymbolName(std::string_view name) {
+  auto letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (name.empty() || name.size() > 64 || !letter(name[0]))
+    return false;
+  for (std::string_view word : {"floordiv", "ceildiv", "mod", "min", "max"})
+    if (name == word)
+      return false;
+  return std::all_of(name.begin(), name.end(),
+                     [&](char c) { return letter(c) || digit(c); });
+}
+
+bool Dim::valid() const { return !node_ || node_->valid; }
+
+namespace {
+
+bool isNonNegative(const Atom &atom) {
+  auto each = [](const Dim &dim) { return dim.nonNegative(); };
+  const std::vector<Dim> &operands = atom.operands;
+  if (atom.kind == AtomKind::Max)
+    return std::any_of(operands.begin(), operands.end(), each);
+  return std::all_of(operands.begin(), operands.end(), each);
+}
+
+} // namespace
+
+bool Dim::nonNegative() const {
+  if (!node_)
+    return value_ >= 0;
+  return node_->valid &&
+         std::all_of(node_->terms.begin(), node_->terms.end(),
+                     [](const Term &term) {
+                       return term.factor > 0 &&
+                              std::all_of(term.atoms.begin(), term.atoms.end(),
+                                          [](const AtomPtr &atom) {
+                                            return isNonNegative(*atom);
+                                          });
+                     });
+}
+
+std::optional<int64_t> Dim::constant() const {
+  return node_ ? std::nullopt : std::optional(value_);
+}
+
+std::optional<std::string> Dim::symbolName() const {
+  const Atom *atom = Node::soleAtom(*this);
+  if (!atom || atom->kind != AtomKind::Symbol)
+    return std::nullopt;
+  return atom->text;
+}
+
+std::string Dim::str() const {
+  return node_ ? node_->text : std::to_string(value_);
+}
+
+void Dim::collectSymbols(std::set<std::string> &names) const {
+  if (!node_)
+    return;
+  for (const Term &term : node_->terms)
+    for (const AtomPtr &atom : term.atoms) {
+      if (atom->kind == AtomKind::Symbol)
+        names.insert(atom->text);
+      for (const Dim &operand : atom->operands)
+        operand.collectSymbols(names);
+    }
+}
+
+bool operator==(const Dim &a, const Dim &b) {
+  if (!a.node_ || !b.node_)
+    return !a.node_ && !b.node_ && a.value_ == b.value_;
+  return a.node_ == b.node_ || a.node_->text == b.node_->text;
+}
+
+bool operator<(const Dim &a, const Dim &b) {
+  if (a.node_ && b.node_)
+    return a.node_->text < b.node_->text;
+  if (!a.node_ && !b.node_)
+    return a.value_ < b.value_;
+  return !a.node_;
+}
+
+// ---- arithmetic ----
+
+Dim operator+(const Dim &a, const Dim &b) {
+  int64_t value = 0;
+  if (!a.node_ && !b.node_ &&
+      !__builtin_add_overflow(a.value_, b.value_, &value))
+    return Dim(value);
+  Sum sum;
+  sum.add(a);
+  sum.add(b);
+  return sum.build();
+}
+
+Dim operator-(const Dim &a, const Dim &b) {
+  int64_t value = 0;
+  if (!a.node_ && !b.node_ &&
+      !__builtin_sub_overflow(a.value_, b.value_, &value))
+    return Dim(value);
+  Sum sum;
+  sum.add(a);
+  sum.add(b, -1);
+  return sum.build();
+}
+
+Dim operator*(const Dim &a, const Dim &b) {
+  int64_t value = 0;
+  if (!a.node_ && !b.node_ &&
+      !__builtin_mul_overflow(a.value_, b.value_, &value))
+    return Dim(value);
+  std::vector<Term> left = Node::termsOf(a), right = Node::termsOf(b);
+  if (!a.valid() || !b.valid() || left.size() * right.size() > maxProducts)
+    return invalidDim();
+  Sum sum;
+  for (const Term &x : left)
+    for (const Term &y : right) {
+      if (__builtin_mul_overflow(x.factor, y.factor, &value))
+        return invalidDim();
+      std::vector<AtomPtr> atoms;
+      std::merge(x.atoms.begin(), x.atoms.end(), y.atoms.begin(), y.atoms.end(),
+                 std::back_inserter(atoms), atomLess);
+      sum.add(std::move(atoms), value);
+    }
+  return sum.build();
+}
+
+Dim makeFloorDiv(const Dim &a, const Dim &b) {
+  return makeAtom(AtomKind::FloorDiv, {a, b});
+}
+
+Dim fromTerms(const std::vector<Term> &terms) {
+  Sum sum;
+  for (const Term &term : terms)
+    sum.add(term.atoms, term.factor);
+  return sum.build();
+}
+
+// ---- min and max ----
+
+namespace {
+
+/// Puts `next` among `kept`, dropping what is never the extreme.
+void keepExtreme(AtomKind kind, std::vector<Dim> &kept, const Dim &next) {
+  for (Dim &other : kept) {
+    std::optional<int64_t> difference = (next - other).constant();
+    if (!difference)
+      continue;
+    if ((kind == AtomKind::Min) == (*difference < 0))
+      other = next;
+    return;
+  }
+  kept.push_back(next);
+}
+
+void flatten(AtomKind kind, const Dim &dim, std::vector<Dim> &kept) {
+  const Atom *atom = Node::soleAtom(dim);
+  if (!atom || atom->kind != kind)
+    return keepExtreme(kind, kept, dim);
+  for (const Dim &operand : atom->operands)
+    keepExtreme(kind, kept, operand);
+}
+
+Dim extreme(AtomKind kind, const Dim &a, const Dim &b) {
+  if (!a.valid() || !b.valid())
+    return invalidDim();
+  std::vector<Dim> kept;
+  flatten(kind, a, kept);
+  flatten(kind, b, kept);
+  if (kept.size() == 1)
+    return kept[0];
+  if (kept.size() > maxMinMax)
+    return invalidDim();
+  std::sort(kept.begin(), kept.end());
+  return makeAtom(kind, std::move(kept));
+}
+
+} // namespace
+
+Dim min(const Dim &a, const Dim &b) { return extreme(AtomKind::Min, a, b); }
+Dim max(const Dim &a, const Dim &b) { return extreme(AtomKind::Max, a, b); }
+
+Dim product(const std::vector<Dim> &dims) {
+  Dim result(1);
+  for (const Dim &dim : dims)
+    result = result * dim;
+  return result;
+}
+
+// ---- values ----
+
+namespace {
+
+Status overflow(const Dim &dim) {
+  return Status(BP_STATUS_OUT_OF_RANGE,
+                "value of \"" + dim.str() + "\" does not fit 64 bits");
+}
+
+int64_t floorQuotient(int64_t a, int64_t b) {
+  int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+Result<int64_t> evaluateFloorDiv(const Dim &dim, int64_t a, int64_t b) {
+  if (b == 0)
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  "division by zero in \"" + dim.str() + "\"");
+  if (a == INT64_MIN && b == -1)
+    return overflow(dim);
+  return floorQuotient(a, b);
+}
+
+Result<int64_t> evaluateAtom(const Dim &dim, const Atom &atom,
+                             const SymbolValues &symbols) {
+  if (atom.kind == AtomKind::Symbol) {
+    auto it = symbols.find(atom.text);
+    if (it == symbols.end())
+      return invalidArgument("symbol " + atom.text + " of \"" + dim.str() +
+                             "\" has no value");
+    return it->second;
+  }
+  std::vector<int64_t> values;
+  for (const Dim &operand : atom.operands) {
+    Result<int64_t> value = operand.evaluate(symbols);
+    if (!value)
+      return value;
+    values.push_back(*value);
+  }
+  if (atom.kind == AtomKind::FloorDiv)
+    return evaluateFloorDiv(dim, values[0], values[1]);
+  return atom.kind == AtomKind::Min
+             ? *std::min_element(values.begin(), values.end())
+             : *std::max_element(values.begin(), values.end());
+}
+
+} // namespace
+
+Result<int64_t> Dim::evaluate(const SymbolValues &symbols) const {
+  if (!node_)
+    return value_;
+  if (!node_->valid)
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  "dim overflowed 64 bits or is too complex");
+  int64_t sum = 0;
+  for (const Term &term : node_->terms) {
+    int64_t value = term.factor;
+    for (const AtomPtr &atom : term.atoms) {
+      Result<int64_t> factor = evaluateAtom(*this, *atom, symbols);
+      if (!factor)
+        return factor;
+      if (__builtin_mul_overflow(value, *factor, &value))
+        return overflow(*this);
+    }
+    if (__builtin_add_overflow(sum, value, &sum))
+      return overflow(*this);
+  }
+  return sum;
+}
+
+namespace {
+
+Dim substituteAtom(const AtomPtr &atom,
+                   const std::map<std::string, Dim, std::less<>> &values) {
+  if (atom->kind == AtomKind::Symbol) {
+    auto it = values.find(atom->text);
+    return it == values.end() ? fromAtom(atom) : it->second;
+  }
+  Dim result = atom->operands[0].substitute(values);
+  for (size_t i = 1; i < atom->operands.size(); ++i) {
+    Dim next = atom->operands[i].substitute(values);
+    result = atom->kind == AtomKind::FloorDiv
+                 ? floorDiv(result, next)
+                 : extreme(atom->kind, result, next);
+  }
+  return result;
+}
+
+} // namespace
+
+Dim Dim::substitute(
+    const std::map<std::string, Dim, std::less<>> &values) const {
+  if (!node_ || !node_->valid)
+    return *this;
+  Dim sum;
+  for (const Term &term : node_->terms) {
+    Dim value = term.factor;
+    for (const AtomPtr &atom : term.atoms)
+      value = value * substituteAtom(atom, values);
+    sum = sum + value;
+  }
+  return sum;
+}
+
+} // namespace backplane

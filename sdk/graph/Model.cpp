@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Model.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace backplane {
+
+namespace {
+
+std::string hexadecimal(XXH128_hash_t hash) {
+  XXH128_canonical_t canonical;
+  XXH128_canonicalFromHash(&canonical, hash);
+  constexpr char digits[] = "0123456789abcdef";
+  std::string text;
+  for (unsigned char byte : canonical.digest) {
+    text += digits[byte >> 4];
+    text += digits[byte & 15];
+  }
+  return text;
+}
+
+/// dtype, rank, dims and contents, hashed as one little-endian record.
+WeightId identify(const TensorType &type, std::span<const uint8_t> data) {
+  std::vector<int64_t> record = {static_cast<int64_t>(type.dtype),
+                                 static_cast<int64_t>(type.rank())};
+  for (const Dim &dim : type.dims)
+    record.push_back(*dim.constant());
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  XXH3_128bits_update(&state, record.data(), record.size() * sizeof(int64_t));
+  XXH3_128bits_update(&state, data.data(), data.size());
+  return hexadecimal(XXH3_128bits_digest(&state));
+}
+
+Status checkSize(const TensorType &type, size_t size) {
+  if (!type.isStatic() || bitWidth(type.dtype) == 0)
+    return invalidArgument("a weight has a dtype and plain sizes, found " +
+                           type.str());
+  for (const Dim &dim : type.dims)
+    if (dim.constant() < 0)
+      return invalidArgument("weight has a negative size: " + type.str());
+  Dim wanted = type.bytes();
+  if (wanted != Dim(static_cast<int64_t>(size)))
+    return invalidArgument("weight " + type.str() + " has " +
+                           std::to_string(size) + " bytes, needs " +
+                           wanted.str());
+  return {};
+}
+
+} // namespace
+
+Result<WeightId> WeightPool::add(const TensorType &type,
+                                 std::span<const uint8_t> data,
+                                 std::shared_ptr<const void> owner) {
+  if (Status status = checkSize(type, data.size()); !status.ok())
+    return status;
+  WeightId id = identify(type, data);
+  weights_.try_emplace(id, Weight{type, data, std::move(owner)});
+  return id;
+}
+
+Result<WeightId> WeightPool::add(const TensorType &type, Bytes data) {
+  auto owner = std::make_shared<const Bytes>(std::move(data));
+  std::span<const uint8_t> view(*owner);
+  return add(type, view, std::move(owner));
+}
+
+const Weight *WeightPool::find(std::string_view id) const {
+  auto it = weights_.find(id);
+  return it == weights_.end() ? nullptr : &it->second;
+}
+
+std::string hashBytes(std::span<const uint8_t> data) {
+  return hexadecimal(XXH3_128bits(data.data(), data.size()));
+}
+
+} // namespace backplane

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Checks.h"
+
+#include <algorithm>
+
+namespace backplane {
+
+namespace {
+
+/// One pass over a graph, in time linear in its size.
+class Verifier {
+public:
+  explicit Verifier(const Graph &graph)
+      : graph_(graph), defined_(graph.values.size()) {}
+
+  Status run() {
+    Status status = checkDeclarations();
+    for (size_t i = 0; status.ok() && i < graph_.values.size(); ++i)
+      status = checkType(graph_.values[i].type)
+                   .within("value %" + std::to_string(i));
+    for (size_t i = 0; status.ok() && i < graph_.inputs.size(); ++i)
+      status = define(graph_.inputs[i]).within("input " + std::to_string(i));
+    for (size_t i = 0; status.ok() && i < graph_.ops.size(); ++i)
+      status = checkOp(graph_.ops[i]).within(describe(i));
+    for (size_t i = 0; status.ok() && i < graph_.outputs.size(); ++i)
+      status = checkUse(graph_.outputs[i].value)
+                   .within("output " + std::to_string(i));
+    if (!status.ok())
+      return status;
+    auto missing = std::find(defined_.begin(), defined_.end(), false);
+    if (missing != defined_.end())
+      return invalidArgument("nothing defines value %" +
+                             std::to_string(missing - defined_.begin()));
+    return {};
+  }
+
+private:
+  std::string describe(size_t op) const {
+    const std::string &location = graph_.ops[op].location;
+    return "op " + std::to_string(op) +
+           (location.empty() ? "" : " (" + location + ")");
+  }
+
+  Status checkDeclarations() {
+    for (const Symbol &symbol : graph_.symbols) {
+      if (Status status = checkSymbol(symbol); !status.ok())
+        return status;
+      if (!symbols_.insert(symbol.name).second)
+        return invalidArgument("symbol " + symbol.name + " is declared twice");
+    }
+    for (const DimAssertion &assertion : graph_.assertions)
+      for (const Dim *dim : {&assertion.lhs, &assertion.rhs})
+        if (Status status = checkDim(*dim); !status.ok())
+          return status.within("assertion");
+    std::set<std::string> names;
+    for (const Variable &variable : graph_.variables)
+      if (Status status = checkVariable(variable, names); !status.ok())
+        return status.within("variable " + variable.name);
+    return {};
+  }
+
+  Status checkVariable(const Variable &variable, std::set<std::string> &names) {
+    if (!names.insert(variable.name).second)
+      return invalidArgument("is declared twice");
+    if (!variable.type.isStatic())
+      return invalidArgument("has the type " + variable.type.str() +
+                             ", needs plain sizes");
+    if (!variable.initial.empty() && variable.initial.size() != 32)
+      return invalidArgument("starts from \"" + variable.initial +
+                             "\", which is no weight id");
+    return checkType(variable.type);
+  }
+
+  Status checkDim(const Dim &dim) {
+    if (dim.constant())
+      return {};
+    if (!dim.valid())
+      return invalidArgument("a dim is too complex or too large");
+    std::set<std::string> used;
+    dim.collectSymbols(used);
+    for (const std::string &name : used)
+      if (!symbols_.contains(name))
+        return invalidArgument("symbol " + name + " of dim \"" + dim.str() +
+                               "\" is not declared");
+    return {};
+  }
+
+  Status checkType(const TensorType &type) {
+    if (bitWidth(type.dtype) == 0)
+      return invalidArgument("has no dtype");
+    if (type.rank() > maxRank)
+      return invalidArgument("has rank " + std::to_string(type.rank()) +
+                             ", the limit is " + std::to_string(maxRank));
+    for (const Dim &dim : type.dims) {
+      if (dim.constant().value_or(0) < 0)
+        return invalidArgument("has a negative size: " + type.str());
+      if (Status status = checkDim(dim); !status.ok())
+        return status;
+    }
+    return {};
+  }
+
+  Status define(ValueId value) {
+    if (value >= defined_.size())
+      return invalidArgument("there is no value %" + std::to_string(value));
+    if (defined_[value])
+      return invalidArgument("value %" + std::to_string(value) +
+                             " is defined twice");
+    defined_[value] = true;
+    return {};
+  }
+
+  Status checkUse(ValueId value) const {
+    if (value >= defined_.size())
+      return invalidArgument("there is no value %" + std::to_string(value));
+    if (!defined_[value])
+      return invalidArgument("value %" + std::to_string(value) +
+                             " is used before it is defined");
+    return {};
+  }
+
+  Status checkOp(const Op &op) {
+    const OpSpec *spec = findOp(op.name);
+    if (!spec)
+      return Status(BP_STATUS_UNIMPLEMENTED, "no op has the name " + op.name);
+    if (op.version < 1 || op.version > spec->version)
+      return Status(BP_STATUS_UNIMPLEMENTED,
+                    op.name + " has version " + std::to_string(op.version) +
+                        ", known are 1 to " + std::to_string(spec->version));
+    if (!op.regions.empty())
+      return invalidArgument(op.name + " takes no regions, found " +
+                             std::to_string(op.regions.size()));
+    std::vector<TensorType> operands;
+    for (ValueId operand : op.operands) {
+      if (Status status = checkUse(operand); !status.ok())
+        return status;
+      operands.push_back(graph_.type(operand));
+    }
+    if (Status status = checkDims(op.attributes); !status.ok())
+      return status;
+    return checkTypes(op, {*spec, operands, op.attributes});
+  }
+
+  Status checkDims(const Attributes &attributes) {
+    for (const auto &[name, value] : attributes)
+      if (const Dims *dims = std::get_if<Dims>(&value))
+        for (const Dim &dim : *dims)
+          if (Status status = checkDim(dim); !status.ok())
+            return status;
+    return {};
+  }
+
+  Status checkTypes(const Op &op, const OpUse &use) {
+    Result<std::vector<TensorType>> types =
+        inferTypes(use.spec, use.operands, use.attributes);
+    if (!types)
+      return types.status();
+    if (Status status = checkVariableUse(graph_, use); !status.ok())
+      return status;
+    if (types->size() != op.results.size())
+      return invalidArgument(op.name + " has " + std::to_string(types->size()) +
+                             " results, found " +
+                             std::to_string(op.results.size()));
+    for (size_t i = 0; i < types->size(); ++i) {
+      if (Status status = define(op.results[i]); !status.ok())
+        return status;
+      const TensorType &stored = graph_.type(op.results[i]);
+      if (stored != (*types)[i])
+        return invalidArgument(op.name + " gives " + (*types)[i].str() +
+                               ", but value %" + std::to_string(op.results[i]) +
+                               " is " + stored.str());
+    }
+    return {};
+  }
+
+  const Graph &graph_;
+  std::vector<bool> defined_;
+  std::set<std::string, std::less<>> symbols_;
+};
+
+} // namespace
+
+Status Graph::verify() const { return Verifier(*this).run(); }
+
+} // namespace backplane

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads the op table (ops.toml) and writes what is made from it.
+
+  gen_ops.py --inc FILE    the entries of OpTable.h
+  gen_ops.py --doc FILE    docs/reference/ops.md
+  gen_ops.py --check FILE  fails when that page is stale
+
+Other generators import load_ops().
+"""
+
+import argparse
+import pathlib
+import sys
+import tomllib
+
+ATTRIBUTE_KINDS = {
+    "i64": "I64",
+    "bool": "Bool",
+    "dtype": "DType",
+    "f64": "F64",
+    "string": "String",
+    "i64s": "I64s",
+    "dims": "Dims",
+    "bytes": "Bytes",
+}
+TYPE_SETS = {
+    "any": "Any",
+    "float": "Float",
+    "int": "Int",
+    "number": "Number",
+    "bool": "Bool",
+    "bits": "Bits",
+}
+DEFAULTS = {
+    "results": 1,
+    "version": 1,
+    "kind": "primitive",
+    "elementwise": False,
+    "effects": False,
+    "own_dtype": [],
+    "attributes": [],
+    "constraints": [],
+}
+KEYS = {"name", "summary", "operands", "types", "shape", "class", *DEFAULTS}
+
+
+def _attribute(op, entry):
+    if len(entry) not in (4, 5):
+        raise ValueError(f"{op}: an attribute has 4 or 5 entries: {entry}")
+    name, kind, default, meaning = entry[:4]
+    if kind not in ATTRIBUTE_KINDS:
+        raise ValueError(f"{op}: {name} has unknown kind {kind}")
+    required = default == "required"
+    return {
+        "name": name,
+        "kind": kind,
+        "required": required,
+        "default": "" if required else default,
+        "meaning": meaning,
+        "choices": entry[4].split("|") if len(entry) == 5 else [],
+    }
+
+
+def _complete(op):
+    """One op with all keys; `operands` loses its `...`."""
+    unknown = set(op) - KEYS
+    missing = KEYS - set(DEFAULTS) - set(op)
+    if unknown or missing:
+        raise ValueError(
+            f"{op.get('name')}: unknown keys {unknown}, missing {missing}"
+        )
+    op = {**DEFAULTS, **op}
+    name = op["name"]
+    if op["types"] not in TYPE_SETS:
+        raise ValueError(f"{name}: unknown types {op['types']}")
+    op["variadic"] = bool(op["operands"]) and op["operands"][-1].endswith(
+        "..."
+    )
+    op["operands"] = [operand.removesuffix("...") for operand in op["operands"]]
+    if set(op["own_dtype"]) - set(op["operands"]):
+        raise ValueError(f"{name}: own_dtype names no operand")
+    op["attributes"] = [_attribute(name, a) for a in op["attributes"]]
+    op["constraints"] = list(op["constraints"])
+    return op
+
+
+def load_ops(path):
+    """All ops of the table in its order, families expanded.
+
+    Each is a dict with name, summary, operands (names), variadic, results,
+    types, shape, class, kind, elementwise, effects, own_dtype, attributes
+    (dicts with name, kind, required, default, meaning, choices), constraints
+    and version.
+    """
+    # tomllib gives [[op]] and [[family]] as two lists, so the order of the file
+    # is found again by the line of each name.
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    ops = list(table.get("op", []))
+    for family in table.get("family", []):
+        shared = {
+            k: v for k, v in family.items() if k not in ("ops", "summary")
+        }
+        for name in family["ops"]:
+            summary = family["summary"][name]
+            ops.append({"name": name, "summary": summary, **shared})
+    ops = [_complete(op) for op in ops]
+    names = [op["name"] for op in ops]
+    if len(set(names)) != len(names):
+        raise ValueError("an op stands in the table twice")
+    ops.sort(key=lambda op: text.index(f'"{op["name"]}"'))
+    return ops
+
+
+def _quote(text):
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def _strings(label, texts):
+    entries = ", ".join(_quote(text) for text in texts)
+    return f"constexpr std::string_view {label}[] = {{{entries}}};"
+
+
+def _span(label, entries):
+    return label if entries else "{}"
+
+
+def write_inc(ops):
+    """The C++ text of the table, sorted by name."""
+    lines = ["// Made by gen_ops.py from ops.toml. Do not edit.", ""]
+    ops = sorted(ops, key=lambda op: op["name"])
+    for op in ops:
+        name = op["name"]
+        if op["operands"]:
+            lines.append(_strings(f"{name}_operands", op["operands"]))
+        if op["own_dtype"]:
+            lines.append(_strings(f"{name}_own", op["own_dtype"]))
+        if op["constraints"]:
+            lines.append(_strings(f"{name}_constraints", op["constraints"]))
+        if op["attributes"]:
+            lines.append(f"constexpr AttributeSpec {name}_attributes[] = {{")
+            for a in op["attributes"]:
+                kind = ATTRIBUTE_KINDS[a["kind"]]
+                required = "true" if a["required"] else "false"
+                lines.append(
+                    f"  {{{_quote(a['name'])}, AttributeKind::{kind}, "
+                    f"{required}, {_quote(a['default'])}, "
+                    f"{_quote('|'.join(a['choices']))}}},"
+                )
+            lines.append("};")
+    lines.append("")
+    lines.append("constexpr OpSpec table[] = {")
+    for op in ops:
+        lines.append(_inc_entry(op))
+    lines.append("};")
+    return "\n".join(lines) + "\n"
+
+
+def _inc_entry(op):
+    name = op["name"]
+    minimum = len(op["operands"])
+    maximum = -1 if op["variadic"] else minimum
+    flag = {True: "true", False: "false"}
+    fields = [
+        _quote(name),
+        str(op["version"]),
+        flag[op["kind"] == "composite"],
+        flag[op["elementwise"]],
+        flag[not op["effects"]],
+        str(minimum),
+        str(maximum),
+        str(op["results"]),
+        _quote(op["class"]),
+        _span(f"{name}_attributes", op["attributes"]),
+        f"rules::{op['shape']}",
+        f"TypeSet::{TYPE_SETS[op['types']]}",
+        _span(f"{name}_operands", op["operands"]),
+        _span(f"{name}_own", op["own_dtype"]),
+        _span(f"{name}_constraints", op["constraints"]),
+    ]
+    return "  {" + ", ".join(fields) + "},"
+
+
+def _doc_op(op):
+    operands = ", ".join(op["operands"]) + ("..." if op["variadic"] else "")
+    lines = [f"### {op['name']}", "", f"`{op['name']}({operands})`", ""]
+    lines.append(op["summary"])
+    lines.append("")
+    facts = [
+        f"dtypes: {op['types']}",
+        f"numeric class: {op['class']}",
+        f"version: {op['version']}",
+    ]
+    if op["own_dtype"]:
+        facts.append("dtype of its own: " + ", ".join(op["own_dtype"]))
+    if op["results"] != 1:
+        facts.append(f"results: {op['results']}")
+    if op["elementwise"]:
+        facts.append("elementwise")
+    if op["effects"]:
+        facts.append("has effects")
+    lines += ["; ".join(facts), ""]
+    for a in op["attributes"]:
+        default = "required" if a["required"] else f"default {a['default']}"
+        choices = ", one of " + ", ".join(a["choices"]) if a["choices"] else ""
+        lines.append(
+            f"- `{a['name']}` ({a['kind']}, {default}{choices}): {a['meaning']}"
+        )
+    if op["attributes"]:
+        lines.append("")
+    for number, text in enumerate(op["constraints"], 1):
+        lines.append(f"- C{number}: {text}")
+    if op["constraints"]:
+        lines.append("")
+    return lines
+
+
+def write_doc(ops):
+    """The reference page."""
+    lines = [
+        "<!-- Made by sdk/graph/gen_ops.py from ops.toml. Do not edit. -->",
+        "",
+        "# Ops of the portable graph",
+        "",
+        "Primitives are what a backend can do one way or another. Composites "
+        "have a",
+        "decomposition into primitives, which runs wherever a backend does not "
+        "claim",
+        "them. There is no implicit broadcast and no type promotion: unless an "
+        "op says",
+        "otherwise its operands share one dtype. Constraints are numbered; "
+        "messages and",
+        "tests cite them.",
+        "",
+    ]
+    for kind, title in (("primitive", "Primitives"), ("composite", "Composites")):
+        chosen = [op for op in ops if op["kind"] == kind]
+        links = ", ".join(f"[{op['name']}](#{op['name']})" for op in chosen)
+        lines += [f"## {title}", "", links, ""]
+        for op in chosen:
+            lines += _doc_op(op)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    here = pathlib.Path(__file__).parent
+    parser.add_argument("--table", default=here / "ops.toml")
+    parser.add_argument("--inc")
+    parser.add_argument("--doc")
+    parser.add_argument("--check")
+    args = parser.parse_args()
+    ops = load_ops(args.table)
+    if args.inc:
+        pathlib.Path(args.inc).write_text(write_inc(ops), encoding="utf-8")
+    if args.doc:
+        pathlib.Path(args.doc).write_text(write_doc(ops), encoding="utf-8")
+    if args.check:
+        page = pathlib.Path(args.check)
+        found = page.read_text(encoding="utf-8") if page.exists() else ""
+        if found != write_doc(ops):
+            print(f"{page} is stale: run gen_ops.py --doc {page}")
+            return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
