@@ -11,6 +11,7 @@
 #include "hal/core/Semaphore.h"
 
 #include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -42,8 +43,6 @@ private:
   friend class Queue;
   CommandBuffer(std::shared_ptr<Device> device,
                 std::unique_ptr<CommandList> list);
-  Status checkTable(std::span<const SlotBinding> table) const;
-
   std::shared_ptr<Device> device_;
   std::unique_ptr<CommandList> list_;
   bp_command_buffer_t *handle_ = nullptr; ///< null: the host keeps commands
@@ -67,17 +66,19 @@ public:
 private:
   friend class Queue;
   static void complete(void *self, bp_status_t status, bp_string_t message);
-  void begin(class Host *host);
+  void begin(class Host *host, std::shared_ptr<const void> work);
+  void cancel();
 
   enum State : uint32_t { Idle, Running, Done };
   std::atomic<uint32_t> state_{Idle};
   class Host *host_ = nullptr;
+  std::shared_ptr<const void> work_; ///< what the running commands use
   bp_status_t code_ = BP_STATUS_OK;
   std::string message_;
 };
 
 /// Made by Device::createQueue. Thread-safe; work runs in order of the calls.
-class Queue {
+class Queue : public std::enable_shared_from_this<Queue> {
 public:
   ~Queue();
   Queue(const Queue &) = delete;
@@ -109,13 +110,25 @@ private:
   friend class Device;
   struct Submission;
   Queue(std::shared_ptr<Device> device, bp_queue_t *handle);
+  Status execute(const bp_header_t *const *commands, uint64_t count,
+                 const bp_completion_t &completion);
+  Status replay(const CommandBuffer &commands,
+                std::span<const SlotBinding> table,
+                const bp_completion_t &completion);
+  Status submitNative(std::span<const Timepoint> waits,
+                      std::span<const Timepoint> signals,
+                      const CommandList &list);
+  void waitForTurn();
   void pump();
-  void finish(Submission &submission, const Status &status);
+  bool ready(const std::shared_ptr<Submission> &submission, Status &failure);
+  void launch(std::shared_ptr<Submission> submission);
+  void wakeLater();
 
   std::shared_ptr<Device> device_;
   bp_queue_t *handle_;
   std::mutex execute_; ///< serialises calls of the driver
   std::mutex mutex_;   ///< guards the members below
+  std::condition_variable drained_;
   std::deque<std::shared_ptr<Submission>> waiting_;
   bool pumping_ = false;
 };

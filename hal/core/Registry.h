@@ -9,6 +9,7 @@
 #include "backplane/cpp/Result.h"
 #include "hal/core/Device.h"
 #include "hal/core/DeviceInfo.h"
+#include "hal/core/DeviceUri.h"
 #include "hal/core/Host.h"
 #include "hal/core/LoaderOptions.h"
 #include "sdk/compiler/Compile.h"
@@ -33,15 +34,6 @@ struct DeviceListing {
   std::string manifest; ///< path
   std::string refusal;  ///< why it cannot be used, empty when it can
   std::shared_ptr<const DeviceInfo> info; ///< null when there is no device
-};
-
-/// A parsed device URI: driver://id?key=value&key=value.
-struct DeviceUri {
-  std::string driver;
-  std::string id; ///< empty: the first usable device
-  std::vector<std::pair<std::string, std::string>> options;
-
-  static Result<DeviceUri> parse(std::string_view text);
 };
 
 /// Thread-safe. Devices, and what is made from them, keep their plug-in loaded
@@ -70,9 +62,12 @@ public:
 
 private:
   Registry() = default;
+  using Infos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
   void load(const FoundManifest &found);
-  void list(const std::shared_ptr<Plugin> &plugin);
-  Result<std::string> resolve(const DeviceUri &uri) const;
+  void refuse(const FoundManifest &found, std::string reason);
+  void addCompiler(const std::shared_ptr<Plugin> &plugin);
+  void addDriver(const FoundManifest &found,
+                 const std::shared_ptr<Plugin> &plugin);
   Status unknownDriver(std::string_view driver) const;
 
   std::shared_ptr<Host> host_;

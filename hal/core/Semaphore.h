@@ -49,8 +49,9 @@ private:
       : device_(std::move(device)), handle_(handle), value_(initial) {}
   void fail(const Status &status);
   bool reached(uint64_t value, Status &failure) const;
+  bool watch(uint64_t value, std::function<void()> callback);
   void wake(std::unique_lock<std::mutex> &lock);
-  void onChange(std::function<void()> callback);
+  Status waitNative(uint64_t value, uint64_t timeoutNs);
 
   std::shared_ptr<Device> device_;
   bp_semaphore_t *handle_;

@@ -20,7 +20,8 @@ public:
   /// `threads` workers, the caller of a loop included; 0: one per core that
   /// this process may use. Threads start with the first loop that needs them.
   explicit ThreadPool(uint32_t threads = 0);
-  /// After all loops and jobs have ended.
+  /// Runs the jobs that are left. May be called from a job, which is then the
+  /// last one.
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
   ThreadPool &operator=(const ThreadPool &) = delete;
@@ -43,7 +44,7 @@ public:
 
 private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 } // namespace backplane

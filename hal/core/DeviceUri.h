@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DeviceUri.h: how a user names a device, and what is suggested when the name
+// is misspelt.
+#ifndef BACKPLANE_CORE_DEVICEURI_H
+#define BACKPLANE_CORE_DEVICEURI_H
+
+#include "backplane/cpp/Result.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace backplane {
+
+/// driver://id?key=value&key=value; the driver alone is enough.
+struct DeviceUri {
+  std::string driver;
+  std::string id; ///< empty: the first usable device
+  std::vector<std::pair<std::string, std::string>> options;
+
+  static Result<DeviceUri> parse(std::string_view text);
+  /// The full text.
+  std::string format() const;
+};
+
+/// The name that differs in the fewest letters, empty when none is near.
+std::string nearestName(std::string_view wanted,
+                        const std::vector<std::string> &names);
+
+} // namespace backplane
+
+#endif // BACKPLANE_CORE_DEVICEURI_H

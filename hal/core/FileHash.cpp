@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/FileHash.h"
+
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace backplane {
+
+Status checkLibraryFile(const std::string &path) {
+  constexpr mode_t others = S_IWGRP | S_IWOTH;
+  struct stat file = {}, folder = {};
+  if (stat(path.c_str(), &file) != 0)
+    return notFound("cannot open library " + path + ": " +
+                    std::strerror(errno));
+  if (!S_ISREG(file.st_mode))
+    return invalidArgument("library " + path + " is not a regular file");
+  if (file.st_mode & others)
+    return Status(BP_STATUS_PERMISSION_DENIED,
+                  "library " + path +
+                      " may be written by others than its owner; run chmod "
+                      "go-w on it");
+  std::string dir = path.substr(0, path.rfind('/') + 1);
+  if (stat(dir.c_str(), &folder) == 0 && (folder.st_mode & S_IWOTH) &&
+      !(folder.st_mode & S_ISVTX))
+    return Status(BP_STATUS_PERMISSION_DENIED,
+                  "folder " + dir +
+                      " of the library may be written by everybody; run chmod "
+                      "o-w on it");
+  return {};
+}
+
+namespace {
+
+/// A file mapped for reading.
+class MappedFile {
+public:
+  explicit MappedFile(const std::string &path) {
+    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat info = {};
+    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
+      size_ = size_t(info.st_size);
+      data_ = size_ ? mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0)
+                    : nullptr;
+      ok_ = data_ != MAP_FAILED;
+    }
+    if (file >= 0)
+      close(file);
+  }
+  ~MappedFile() {
+    if (ok_ && data_)
+      munmap(data_, size_);
+  }
+  MappedFile(const MappedFile &) = delete;
+  MappedFile &operator=(const MappedFile &) = delete;
+
+  bool ok() const { return ok_; }
+  std::span<const uint8_t> bytes() const {
+    return {static_cast<const uint8_t *>(data_), size_};
+  }
+
+private:
+  void *data_ = nullptr;
+  size_t size_ = 0;
+  bool ok_ = false;
+};
+
+/// The state of FIPS 180-4's SHA-256.
+class Sha256 {
+public:
+  void block(const uint8_t *bytes);
+  std::string hex() const;
+
+private:
+  std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                    0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                    0x1f83d9ab, 0x5be0cd19};
+};
+
+constexpr uint32_t roundConstants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+    0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+    0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+    0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+    0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+    0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+    0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+    0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+    0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+void Sha256::block(const uint8_t *bytes) {
+  uint32_t w[64];
+  for (int i = 0; i < 16; ++i)
+    w[i] = uint32_t(bytes[4 * i]) << 24 | uint32_t(bytes[4 * i + 1]) << 16 |
+           uint32_t(bytes[4 * i + 2]) << 8 | bytes[4 * i + 3];
+  for (int i = 16; i < 64; ++i) {
+    uint32_t a = w[i - 15], b = w[i - 2];
+    w[i] = w[i - 16] + w[i - 7] +
+           (std::rotr(a, 7) ^ std::rotr(a, 18) ^ (a >> 3)) +
+           (std::rotr(b, 17) ^ std::rotr(b, 19) ^ (b >> 10));
+  }
+  auto [a, b, c, d, e, f, g, h] = state_;
+  for (int i = 0; i < 64; ++i) {
+    uint32_t t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
+                  ((e & f) ^ (~e & g)) + roundConstants[i] + w[i];
+    uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
+                  ((a & b) ^ (a & c) ^ (b & c));
+    h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
+  }
+  const uint32_t round[8] = {a, b, c, d, e, f, g, h};
+  for (int i = 0; i < 8; ++i)
+    state_[i] += round[i];
+}
+
+std::string Sha256::hex() const {
+  std::string text;
+  for (uint32_t word : state_)
+    for (int shift = 28; shift >= 0; shift -= 4)
+      text += "0123456789abcdef"[word >> shift & 15];
+  return text;
+}
+
+} // namespace
+
+std::string sha256(std::span<const uint8_t> data) {
+  Sha256 hash;
+  size_t whole = data.size() / 64 * 64;
+  for (size_t i = 0; i < whole; i += 64)
+    hash.block(data.data() + i);
+  uint8_t tail[128] = {};
+  size_t rest = data.size() - whole;
+  if (rest)
+    std::memcpy(tail, data.data() + whole, rest);
+  tail[rest] = 0x80;
+  size_t end = rest < 56 ? 64 : 128;
+  uint64_t bits = uint64_t(data.size()) * 8;
+  for (int i = 0; i < 8; ++i)
+    tail[end - 1 - i] = uint8_t(bits >> (8 * i));
+  for (size_t i = 0; i < end; i += 64)
+    hash.block(tail + i);
+  return hash.hex();
+}
+
+static Status unreadable(const std::string &path) {
+  return notFound("cannot read " + path);
+}
+
+Result<std::string> sha256OfFile(const std::string &path) {
+  MappedFile file(path);
+  if (!file.ok())
+    return unreadable(path);
+  return sha256(file.bytes());
+}
+
+Result<std::string> xxhOfFile(const std::string &path) {
+  MappedFile file(path);
+  if (!file.ok())
+    return unreadable(path);
+  XXH128_hash_t hash = XXH3_128bits(file.bytes().data(), file.bytes().size());
+  std::string text;
+  for (uint64_t word : {hash.high64, hash.low64})
+    for (int shift = 60; shift >= 0; shift -= 4)
+      text += "0123456789abcdef"[word >> shift & 15];
+  return text;
+}
+
+} // namespace backplane

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/Manifest.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+namespace backplane {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr size_t mostManifestBytes = 64 * 1024;
+constexpr size_t mostFilesPerFolder = 1024;
+constexpr size_t mostTextBytes = 256;
+constexpr const char *extension = ".bp.json";
+
+/// Takes members out of a JSON object and keeps the first complaint.
+class Reader {
+public:
+  explicit Reader(const Json &object) : object_(object) {}
+
+  Status status;
+
+  std::string text(const char *key, bool required) {
+    const Json *value = find(key, required);
+    if (!value)
+      return "";
+    if (!value->is_string())
+      return complain(key, "is not a string");
+    const std::string &text = value->get_ref<const std::string &>();
+    if (text.size() > mostTextBytes || text.find('\0') != std::string::npos)
+      return complain(key, "is longer than 256 bytes or holds a zero byte");
+    return text;
+  }
+
+  uint32_t number(const char *key, bool required) {
+    const Json *value = find(key, required);
+    if (!value)
+      return 0;
+    if (!value->is_number_unsigned() ||
+        value->get<uint64_t>() > std::numeric_limits<uint32_t>::max()) {
+      complain(key, "is not a small non-negative integer");
+      return 0;
+    }
+    return value->get<uint32_t>();
+  }
+
+  std::vector<std::string> texts(const char *key) {
+    std::vector<std::string> result;
+    const Json *value = find(key, false);
+    if (!value)
+      return result;
+    if (!value->is_array())
+      complain(key, "is not a list of strings");
+    else
+      for (const Json &item : *value)
+        if (item.is_string())
+          result.push_back(item.get<std::string>());
+        else
+          complain(key, "is not a list of strings");
+    return result;
+  }
+
+  /// A member that is an object, or an empty one.
+  Json object(const char *key, bool required) {
+    const Json *value = find(key, required);
+    if (value && !value->is_object())
+      complain(key, "is not an object");
+    return value && value->is_object() ? *value : Json::object();
+  }
+
+  std::string complain(std::string_view key, std::string_view what) {
+    if (status.ok())
+      status =
+          invalidArgument("\"" + std::string(key) + "\" " + std::string(what));
+    return "";
+  }
+
+private:
+  const Json *find(const char *key, bool required) {
+    auto it = object_.find(key);
+    if (it != object_.end())
+      return &*it;
+    if (required)
+      complain(key, "is missing");
+    return nullptr;
+  }
+
+  const Json &object_;
+};
+
+bool isName(std::string_view name) {
+  auto letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && name.size() <= 32 && letter(name.front()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return letter(c) || digit(c) || c == '_' || c == '-';
+         });
+}
+
+bool isSha256(std::string_view text) {
+  return text.size() == 64 &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Result<std::string> readText(const std::string &path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error))
+    return notFound("no such file");
+  std::ifstream file(path, std::ios::binary);
+  std::string text(mostManifestBytes + 1, '\0');
+  file.read(text.data(), std::streamsize(text.size()));
+  if (!file && !file.eof())
+    return notFound("cannot be read");
+  text.resize(size_t(file.gcount()));
+  if (text.size() > mostManifestBytes)
+    return invalidArgument("larger than 64 KiB, no manifest is");
+  return text;
+}
+
+} // namespace
+
+/// The canonical path of a library that the manifest in `folder` names.
+static Result<std::string> resolveLibrary(const fs::path &folder,
+                                          const char *key,
+                                          const std::string &name) {
+  std::string what = "\"" + std::string(key) + "\": " + name;
+  if (fs::path(name).is_absolute())
+    return invalidArgument(what + " is an absolute path; libraries stand in "
+                                  "the folder of their manifest");
+  std::error_code error;
+  fs::path path = fs::canonical(folder / name, error);
+  if (error)
+    return notFound(what + ": " + error.message());
+  std::string prefix = folder.string() + "/";
+  if (path.string().compare(0, prefix.size(), prefix) != 0)
+    return invalidArgument(what + " lies outside of the manifest's folder");
+  return path.string();
+}
+
+static Status readLibraries(Reader &reader, Manifest &manifest) {
+  fs::path folder = fs::path(manifest.path).parent_path();
+  for (auto [key, out] : {std::pair("driver", &manifest.driver),
+                          std::pair("compiler", &manifest.compiler)}) {
+    std::string name = reader.text(key, false);
+    if (name.empty())
+      continue;
+    Result<std::string> path = resolveLibrary(folder, key, name);
+    if (!path)
+      return path.status();
+    *out = *path;
+  }
+  if (reader.status.ok() && manifest.driver.empty() &&
+      manifest.compiler.empty())
+    return invalidArgument("names neither a \"driver\" nor a \"compiler\"");
+  return reader.status;
+}
+
+static Status readHashes(Reader &reader, Manifest &manifest) {
+  Json hashes = reader.object("sha256", false);
+  Reader inner(hashes);
+  manifest.driverSha256 = inner.text("driver", false);
+  manifest.compilerSha256 = inner.text("compiler", false);
+  for (const std::string &hash :
+       {manifest.driverSha256, manifest.compilerSha256})
+    if (!hash.empty() && !isSha256(hash))
+      inner.complain("sha256", "is not 64 lower-case hexadecimal digits");
+  return inner.status;
+}
+
+static Status readMembers(const Json &json, Manifest &manifest) {
+  if (json.is_discarded())
+    return invalidArgument("not valid JSON");
+  if (!json.is_object())
+    return invalidArgument("not a JSON object");
+  Reader reader(json);
+  if (uint32_t format = reader.number("format", true);
+      reader.status.ok() && format != manifestFormat)
+    return unimplemented("\"format\" is " + std::to_string(format) +
+                         ", this host reads " + std::to_string(manifestFormat));
+  manifest.name = reader.text("name", true);
+  manifest.version = reader.text("version", true);
+  manifest.vendor = reader.text("vendor", false);
+  manifest.arch = reader.text("arch", false);
+  manifest.cpuFeatures = reader.texts("cpu_features");
+  Json abi = reader.object("abi", true);
+  if (!reader.status.ok())
+    return reader.status;
+  Reader inner(abi);
+  manifest.abiMajor = inner.number("major", true);
+  manifest.abiMinorLow = inner.number("minor_low", true);
+  if (!inner.status.ok())
+    return inner.status.within("\"abi\"");
+  if (!isName(manifest.name)) {
+    manifest.name.clear();
+    return invalidArgument("\"name\" is not of the form [a-z][a-z0-9_-]{0,31}");
+  }
+  if (Status status = readHashes(reader, manifest); !status.ok())
+    return status;
+  return readLibraries(reader, manifest);
+}
+
+Result<Manifest> readManifest(const std::string &path) {
+  std::string what = "manifest " + path;
+  std::error_code error;
+  fs::path canonical = fs::canonical(path, error);
+  if (error)
+    return notFound(what + ": " + error.message());
+  Result<std::string> text = readText(canonical);
+  if (!text)
+    return text.status().within(what);
+  Manifest manifest;
+  manifest.path = canonical;
+  Json json = Json::parse(*text, nullptr, false);
+  if (Status status = readMembers(json, manifest); !status.ok())
+    return status.within(what);
+  return manifest;
+}
+
+static bool anyMatches(const std::vector<std::string> &globs,
+                       std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
+    return globMatches(glob, name);
+  });
+}
+
+static bool listHas(std::string_view list, std::string_view item) {
+  while (!list.empty()) {
+    size_t end = std::min(list.find(','), list.size());
+    if (list.substr(0, end) == item)
+      return true;
+    list.remove_prefix(std::min(end + 1, list.size()));
+  }
+  return false;
+}
+
+std::string manifestRefusal(const Manifest &manifest,
+                            const LoaderOptions &options,
+                            const bp_host_cpu_t &cpu) {
+  if (!options.select.empty() && !anyMatches(options.select, manifest.name))
+    return "not selected by the options";
+  if (anyMatches(options.disable, manifest.name))
+    return "disabled by the options";
+  if (!manifest.arch.empty() && manifest.arch != view(cpu.architecture))
+    return "built for " + manifest.arch + ", this machine is " +
+           std::string(view(cpu.architecture));
+  if (manifest.abiMajor != BP_ABI_MAJOR)
+    return "needs ABI major version " + std::to_string(manifest.abiMajor) +
+           ", this host has " + std::to_string(BP_ABI_MAJOR);
+  if (manifest.abiMinorLow > BP_ABI_MINOR)
+    return "needs ABI version " + std::to_string(BP_ABI_MAJOR) + "." +
+           std::to_string(manifest.abiMinorLow) + ", this host has " +
+           std::to_string(BP_ABI_MAJOR) + "." + std::to_string(BP_ABI_MINOR) +
+           "; update Backplane";
+  for (const std::string &feature : manifest.cpuFeatures)
+    if (!listHas(view(cpu.features), feature))
+      return "needs the CPU feature " + feature + ", which this machine lacks";
+  return "";
+}
+
+int compareVersions(std::string_view a, std::string_view b) {
+  auto take = [](std::string_view &text) {
+    uint64_t value = 0;
+    while (!text.empty() && text.front() >= '0' && text.front() <= '9') {
+      value = std::min<uint64_t>(value * 10 + uint64_t(text.front() - '0'),
+                                 std::numeric_limits<uint32_t>::max());
+      text.remove_prefix(1);
+    }
+    if (!text.empty() && text.front() == '.')
+      text.remove_prefix(1);
+    return value;
+  };
+  for (int part = 0; part < 3; ++part) {
+    uint64_t left = take(a), right = take(b);
+    if (left != right)
+      return left < right ? -1 : 1;
+  }
+  return 0;
+}
+
+/// Manifest files of a folder in the order of their names.
+static std::vector<std::string> filesOf(const std::string &folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::directory_iterator it(folder, error), end;
+  for (; !error && it != end && files.size() < mostFilesPerFolder;
+       it.increment(error)) {
+    std::string path = it->path();
+    if (path.size() > strlen(extension) && path.ends_with(extension))
+      files.push_back(path);
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+static std::vector<std::string> candidateFiles(const LoaderOptions &options) {
+  if (options.pluginFiles)
+    return *options.pluginFiles;
+  std::vector<std::string> files = options.addPluginFiles;
+  for (const std::string &folder : options.searchDirs)
+    for (std::string &file : filesOf(folder))
+      files.push_back(std::move(file));
+  return files;
+}
+
+/// Leaves one usable manifest per plug-in name.
+static void refuseDuplicates(std::vector<FoundManifest> &found) {
+  std::map<std::string, FoundManifest *> best;
+  for (FoundManifest &one : found) {
+    if (!one.refusal.empty())
+      continue;
+    FoundManifest *&winner = best[one.manifest.name];
+    if (!winner) {
+      winner = &one;
+      continue;
+    }
+    FoundManifest *loser = &one;
+    if (compareVersions(winner->manifest.version, one.manifest.version) < 0)
+      std::swap(winner, loser);
+    loser->refusal = "version " + loser->manifest.version +
+                     " gives way to version " + winner->manifest.version +
+                     " of " + winner->path;
+  }
+}
+
+std::vector<FoundManifest> findManifests(const LoaderOptions &options,
+                                         const bp_host_cpu_t &cpu) {
+  std::vector<FoundManifest> found;
+  for (const std::string &file : candidateFiles(options)) {
+    Result<Manifest> manifest = readManifest(file);
+    FoundManifest one;
+    one.path = manifest ? manifest->path : file;
+    bool known = std::any_of(
+        found.begin(), found.end(),
+        [&](const FoundManifest &other) { return other.path == one.path; });
+    if (known)
+      continue;
+    if (manifest) {
+      one.manifest = *manifest;
+      one.refusal = manifestRefusal(*manifest, options, cpu);
+    } else {
+      one.refusal = manifest.message();
+    }
+    found.push_back(std::move(one));
+  }
+  refuseDuplicates(found);
+  return found;
+}
+
+} // namespace backplane

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/Plugin.h"
+#include "hal/core/Error.h"
+#include "hal/core/FileHash.h"
+
+#include <algorithm>
+#include <array>
+#include <dlfcn.h>
+#include <set>
+
+namespace backplane {
+
+/// Lowest minor version that this host still serves.
+static constexpr uint32_t minorLow = 1;
+
+static std::string abiVersion(uint32_t minor) {
+  return std::to_string(BP_ABI_MAJOR) + "." + std::to_string(minor);
+}
+
+Status Plugin::open() {
+  if (Status status = checkLibraryFile(library_); !status.ok())
+    return status;
+  handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) {
+    const char *reason = dlerror();
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "cannot load the library: " +
+                      std::string(reason ? reason : "no reason given"));
+  }
+  return {};
+}
+
+/// Asks the library. What lies behind the struct must stay untouched.
+Status Plugin::query(bp_plugin_info_t &out) const {
+  constexpr uint8_t untouched = 0x5C;
+  struct {
+    bp_plugin_info_t info;
+    std::array<uint8_t, 4096> guard;
+  } answer = {};
+  answer.info.header = BP_HEADER(bp_plugin_info_t);
+  answer.guard.fill(untouched);
+  auto function = reinterpret_cast<bp_plugin_query_t>(
+      dlsym(handle_, BP_PLUGIN_QUERY_SYMBOL));
+  if (!function)
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "the library does not export " BP_PLUGIN_QUERY_SYMBOL);
+  bp_host_info_t host = {BP_HEADER(bp_host_info_t)};
+  host.minor_low = minorLow;
+  host.minor_high = BP_ABI_MINOR;
+  host.version = toC("0.1.0");
+  auto call = [&](bp_error_t *) { return function(&host, &answer.info); };
+  if (Status status = callPlugin(BP_PLUGIN_QUERY_SYMBOL, call); !status.ok())
+    return status;
+  if (std::any_of(answer.guard.begin(), answer.guard.end(),
+                  [](uint8_t byte) { return byte != untouched; }))
+    return invalidArgument(BP_PLUGIN_QUERY_SYMBOL
+                           " wrote behind the struct that it was given");
+  return copyStruct(&answer.info, bp_plugin_info_t_TYPE, "plug-in info", out);
+}
+
+static Status checkVersions(const bp_plugin_info_t &info) {
+  if (info.required_minor > BP_ABI_MINOR)
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "needs ABI version " + abiVersion(info.required_minor) +
+                      ", this host has " + abiVersion(BP_ABI_MINOR) +
+                      "; update Backplane");
+  if (info.built_minor < minorLow)
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "built for ABI version " + abiVersion(info.built_minor) +
+                      ", this host serves " + abiVersion(minorLow) +
+                      " and later; update the plug-in");
+  if (info.required_minor > info.built_minor)
+    return invalidArgument(
+        "says that it needs ABI version " + abiVersion(info.required_minor) +
+        " but was built for " + abiVersion(info.built_minor));
+  return {};
+}
+
+static Status checkTexts(const bp_plugin_info_t &info) {
+  constexpr uint64_t mostBytes = 256;
+  for (auto [text, what] :
+       {std::pair(info.name, "name"), std::pair(info.vendor, "vendor"),
+        std::pair(info.version, "version")})
+    if (text.size > mostBytes || (text.size && !text.data))
+      return invalidArgument(std::string("its ") + what +
+                             " is a damaged string");
+  return {};
+}
+
+/// Takes over what the library said, after checks.
+Status Plugin::accept(const bp_plugin_info_t &info, PluginRoles roles) {
+  if (Status status = checkVersions(info); !status.ok())
+    return status;
+  if (Status status = checkTexts(info); !status.ok())
+    return status;
+  if (view(info.name) != name_)
+    return invalidArgument("calls itself \"" + std::string(view(info.name)) +
+                           "\", its manifest \"" + name_ + "\"");
+  vendor_ = view(info.vendor);
+  version_ = view(info.version);
+  unloadable_ = info.flags & BP_PLUGIN_UNLOADABLE;
+  if (Status status = copyPluginTable(info.plugin, plugin_); !status.ok())
+    return status;
+  if (roles.driver)
+    if (Status status = copyDriverTables(info, driver_.emplace()); !status.ok())
+      return status;
+  if (roles.compiler)
+    if (Status status = copyCompilerTable(info.compiler, compiler_.emplace());
+        !status.ok())
+      return status;
+  hostTable_ = host_->table(std::min<uint32_t>(BP_ABI_MINOR, info.built_minor));
+  return {};
+}
+
+Status Plugin::initialize() {
+  bp_options_t options = {};
+  if (Status status = callPlugin("initialize", plugin_.initialize, &hostTable_,
+                                 &options, &self_);
+      !status.ok())
+    return status;
+  initialized_ = true;
+  if (driver_)
+    findOptionalTables();
+  return {};
+}
+
+void Plugin::findOptionalTables() {
+  auto table = [&](std::string_view name) -> const void * {
+    try {
+      return plugin_.get_table(self_, toC(name), 0);
+    } catch (...) {
+      return nullptr;
+    }
+  };
+  std::string warning;
+  copyOptionalTables(table("backplane.memory2"), table("backplane.semaphore"),
+                     table("backplane.command_buffer"), *driver_, &warning);
+  if (!warning.empty())
+    host_->log(BP_LOG_WARNING,
+               "plug-in " + name_ + ": " + warning + "; the host does without");
+}
+
+Result<std::shared_ptr<Plugin>> Plugin::load(std::shared_ptr<Host> host,
+                                             const std::string &library,
+                                             const std::string &name,
+                                             PluginRoles roles) {
+  std::shared_ptr<Plugin> plugin(new Plugin);
+  plugin->host_ = std::move(host);
+  plugin->library_ = library;
+  plugin->name_ = name;
+  bp_plugin_info_t info;
+  Status status = plugin->open();
+  if (status.ok())
+    status = plugin->query(info);
+  if (status.ok())
+    status = plugin->accept(info, roles);
+  if (status.ok())
+    status = plugin->initialize();
+  if (!status.ok())
+    return status;
+  return plugin;
+}
+
+Plugin::~Plugin() {
+  if (initialized_)
+    callPluginVoid(plugin_.shutdown, self_);
+  if (handle_ && unloadable_)
+    dlclose(handle_);
+}
+
+namespace {
+
+/// Receives devices from `enumerate`.
+struct Collector {
+  static constexpr size_t mostDevices = 256;
+
+  std::vector<Result<std::shared_ptr<const DeviceInfo>>> devices;
+  std::set<std::string, std::less<>> ids;
+
+  bp_status_t put(const bp_device_info_t *info) {
+    if (devices.size() >= mostDevices)
+      return BP_STATUS_RESOURCE_EXHAUSTED;
+    auto device = DeviceInfo::copy(info);
+    if (device && !ids.insert(std::string((*device)->id())).second)
+      device = invalidArgument("device id " + std::string((*device)->id()) +
+                               " is listed twice");
+    devices.push_back(std::move(device));
+    return BP_STATUS_OK;
+  }
+};
+
+} // namespace
+
+Result<std::vector<Result<std::shared_ptr<const DeviceInfo>>>>
+Plugin::enumerate(const bp_options_t &options) const {
+  Collector collector;
+  bp_device_sink_t sink = {};
+  sink.context = &collector;
+  sink.put = [](void *context, const bp_device_info_t *info) {
+    return static_cast<Collector *>(context)->put(info);
+  };
+  Status status = callPlugin("enumerate", driver_->driver.enumerate, self_,
+                             &options, &sink);
+  if (collector.devices.size() >= Collector::mostDevices)
+    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                  "enumerate: lists more than " +
+                      std::to_string(Collector::mostDevices) +
+                      " devices, which no machine has");
+  if (!status.ok())
+    return status;
+  return std::move(collector.devices);
+}
+
+} // namespace backplane

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plugin.h: one loaded and initialised library of a plug-in, behind the
+// host's own copies of its tables.
+#ifndef BACKPLANE_CORE_PLUGIN_H
+#define BACKPLANE_CORE_PLUGIN_H
+
+#include "backplane/cpp/Result.h"
+#include "hal/core/DeviceInfo.h"
+#include "hal/core/Host.h"
+#include "hal/core/Tables.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace backplane {
+
+/// What a library must offer.
+struct PluginRoles {
+  bool driver = false;
+  bool compiler = false;
+};
+
+/// Initialised; the last owner shuts it down. Keeps its Host alive.
+class Plugin {
+public:
+  /// Checks, maps, asks and initialises the library at the canonical path
+  /// `library`. `name` is what the manifest calls it.
+  static Result<std::shared_ptr<Plugin>> load(std::shared_ptr<Host> host,
+                                              const std::string &library,
+                                              const std::string &name,
+                                              PluginRoles roles);
+  ~Plugin();
+  Plugin(const Plugin &) = delete;
+  Plugin &operator=(const Plugin &) = delete;
+
+  const std::string &name() const { return name_; }
+  const std::string &vendor() const { return vendor_; }
+  const std::string &version() const { return version_; }
+  const std::string &library() const { return library_; }
+  void *self() const { return self_; }
+  Host &host() const { return *host_; }
+  /// Only with the driver role.
+  const DriverTables &driver() const { return *driver_; }
+  /// Only with the compiler role.
+  const bp_compiler_table_t &compiler() const { return *compiler_; }
+
+  /// The devices that the driver lists with these options. Devices whose
+  /// description is damaged or repeats an id come as a failure each.
+  Result<std::vector<Result<std::shared_ptr<const DeviceInfo>>>>
+  enumerate(const bp_options_t &options) const;
+
+private:
+  Plugin() = default;
+  Status open();
+  Status query(bp_plugin_info_t &info) const;
+  Status accept(const bp_plugin_info_t &info, PluginRoles roles);
+  Status initialize();
+  void findOptionalTables();
+
+  std::shared_ptr<Host> host_;
+  std::string library_;
+  std::string name_;
+  std::string vendor_;
+  std::string version_;
+  bp_host_t hostTable_ = {};
+  void *handle_ = nullptr;
+  bool unloadable_ = false;
+  bool initialized_ = false;
+  void *self_ = nullptr;
+  bp_plugin_table_t plugin_ = {};
+  std::optional<DriverTables> driver_;
+  std::optional<bp_compiler_table_t> compiler_;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_CORE_PLUGIN_H

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/Registry.h"
+#include "hal/core/FileHash.h"
+#include "hal/core/Manifest.h"
+#include "hal/core/Plugin.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace backplane {
+
+std::shared_ptr<Registry> Registry::create(const LoaderOptions &options,
+                                           const bp_graph_table_t *graphTable) {
+  std::shared_ptr<Registry> registry(new Registry);
+  HostOptions host;
+  host.threads = options.threads;
+  host.log = options.log;
+  host.graphTable = graphTable;
+  registry->host_ = std::make_shared<Host>(host);
+  const bp_host_cpu_t &cpu = registry->host_->cpu().c();
+  for (const FoundManifest &found : findManifests(options, cpu))
+    if (found.refusal.empty())
+      registry->load(found);
+    else
+      registry->refuse(found, found.refusal);
+  return registry;
+}
+
+void Registry::refuse(const FoundManifest &found, std::string reason) {
+  host_->log(BP_LOG_INFO, found.path + ": not used: " + reason);
+  DeviceListing listing;
+  listing.plugin = found.manifest.name;
+  listing.manifest = found.path;
+  listing.refusal = std::move(reason);
+  listings_.push_back(std::move(listing));
+}
+
+static Status checkHash(const std::string &library, const std::string &wanted) {
+  if (wanted.empty())
+    return {};
+  Result<std::string> found = sha256OfFile(library);
+  if (!found)
+    return found.status();
+  if (*found != wanted)
+    return dataLoss("library " + library + " has SHA-256 " + *found +
+                    ", its manifest says " + wanted);
+  return {};
+}
+
+static Result<std::shared_ptr<Plugin>>
+loadLibrary(const std::shared_ptr<Host> &host, const Manifest &manifest,
+            const std::string &library, const std::string &hash,
+            PluginRoles roles) {
+  if (Status status = checkHash(library, hash); !status.ok())
+    return status;
+  return Plugin::load(host, library, manifest.name, roles);
+}
+
+void Registry::load(const FoundManifest &found) {
+  const Manifest &manifest = found.manifest;
+  bool both = manifest.driver == manifest.compiler;
+  if (!manifest.driver.empty()) {
+    auto plugin =
+        loadLibrary(host_, manifest, manifest.driver, manifest.driverSha256,
+                    {.driver = true, .compiler = both});
+    if (!plugin)
+      return refuse(found, plugin.message());
+    addDriver(found, *plugin);
+    if (both)
+      return addCompiler(*plugin);
+  }
+  if (manifest.compiler.empty())
+    return;
+  auto plugin = loadLibrary(host_, manifest, manifest.compiler,
+                            manifest.compilerSha256, {.compiler = true});
+  if (!plugin)
+    return refuse(found, "compiler: " + plugin.message());
+  addCompiler(*plugin);
+}
+
+void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin) {
+  CompilerPlugin compiler;
+  compiler.name = plugin->name();
+  compiler.version = plugin->version();
+  if (Result<std::string> hash = xxhOfFile(plugin->library()))
+    compiler.hash = *hash;
+  compiler.table = &plugin->compiler();
+  compiler.self = plugin->self();
+  compilers_.push_back(std::move(compiler));
+  plugins_.push_back(plugin);
+}
+
+void Registry::addDriver(const FoundManifest &found,
+                         const std::shared_ptr<Plugin> &plugin) {
+  Result<Infos> infos = plugin->enumerate({});
+  if (!infos)
+    return refuse(found, infos.message());
+  drivers_.emplace(plugin->name(), plugin);
+  plugins_.push_back(plugin);
+  if (infos->empty())
+    return refuse(found, "finds no device on this machine");
+  for (const auto &info : *infos) {
+    if (!info) {
+      refuse(found, info.message());
+      continue;
+    }
+    DeviceListing listing;
+    listing.uri = plugin->name() + "://" + std::string((*info)->id());
+    listing.plugin = plugin->name();
+    listing.name = (*info)->name();
+    listing.manifest = found.path;
+    listing.refusal = (*info)->refusal();
+    listing.info = *info;
+    listings_.push_back(std::move(listing));
+  }
+}
+
+/// What there is, for messages.
+static std::string usableDevices(const std::vector<DeviceListing> &listings) {
+  std::string text;
+  for (const DeviceListing &listing : listings)
+    if (listing.info && listing.refusal.empty())
+      text += (text.empty() ? "" : ", ") + listing.uri;
+  return text.empty() ? "none" : text;
+}
+
+Status Registry::unknownDriver(std::string_view driver) const {
+  std::vector<std::string> names;
+  for (const auto &[name, plugin] : drivers_)
+    names.push_back(name);
+  std::string text = "no driver \"" + std::string(driver) + "\"";
+  for (const DeviceListing &listing : listings_)
+    if (listing.plugin == driver && !listing.refusal.empty())
+      return notFound(text + ": its plug-in " + listing.manifest +
+                      " is not usable: " + listing.refusal);
+  if (std::string near = nearestName(driver, names); !near.empty())
+    text += ", did you mean \"" + near + "\"?";
+  return notFound(text + " (usable devices: " + usableDevices(listings_) +
+                  "); see bp devices");
+}
+
+using DeviceInfos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
+
+/// The device that `uri` means among those of its driver: by id, by number, or
+/// the first usable one.
+static Result<std::shared_ptr<const DeviceInfo>>
+pick(const DeviceUri &uri, const DeviceInfos &infos) {
+  std::string asked = "device " + uri.format(), available;
+  size_t ordinal = infos.size(), index = 0;
+  std::from_chars(uri.id.data(), uri.id.data() + uri.id.size(), ordinal);
+  std::shared_ptr<const DeviceInfo> found;
+  std::vector<std::string> ids;
+  for (const auto &info : infos) {
+    bool byNumber = index++ == ordinal;
+    if (!info)
+      continue;
+    ids.emplace_back((*info)->id());
+    available += (available.empty() ? "" : ", ") + ids.back();
+    bool usable = (*info)->refusal().empty();
+    if (uri.id == (*info)->id() || (!found && byNumber) ||
+        (!found && uri.id.empty() && usable))
+      found = *info;
+  }
+  if (found && found->refusal().empty())
+    return found;
+  if (found)
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  asked + " cannot be used: " + std::string(found->refusal()));
+  if (available.empty())
+    return notFound(asked + ": the driver finds no device on this machine");
+  std::string near = uri.id.empty() ? "" : nearestName(uri.id, ids);
+  return notFound(asked + " does not exist or cannot be used, the driver has " +
+                  available +
+                  (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
+}
+
+/// The C form of the options of a URI, pointing into it.
+static std::vector<bp_option_t> optionItems(const DeviceUri &uri) {
+  std::vector<bp_option_t> items;
+  for (const auto &[key, value] : uri.options)
+    items.push_back({toC(key), toC(value)});
+  return items;
+}
+
+Result<std::shared_ptr<Device>> Registry::device(std::string_view text) {
+  Result<DeviceUri> uri = DeviceUri::parse(text);
+  if (!uri)
+    return uri.status();
+  auto driver = drivers_.find(uri->driver);
+  if (driver == drivers_.end())
+    return unknownDriver(uri->driver);
+  std::vector<bp_option_t> items = optionItems(*uri);
+  bp_options_t options = {items.data(), items.size()};
+  Result<Infos> infos = driver->second->enumerate(options);
+  if (!infos)
+    return infos.status().within("driver " + uri->driver);
+  auto info = pick(*uri, *infos);
+  if (!info)
+    return info.status();
+  uri->id = (*info)->id();
+  std::string full = uri->format();
+  std::lock_guard lock(mutex_);
+  std::weak_ptr<Device> &known = open_[full];
+  if (std::shared_ptr<Device> device = known.lock())
+    return device;
+  auto device = Device::open(driver->second, *info, full, options);
+  if (device)
+    known = *device;
+  return device;
+}
+
+} // namespace backplane
