@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
   bp::registerFusionPasses();
 #endif
 #if BP_HAS_LOWER
-  backplane::registerLowerPasses();
+  bp::registerLowerPasses();
 #endif
 #if BP_HAS_EMIT
   backplane::registerEmitDialects(registry);

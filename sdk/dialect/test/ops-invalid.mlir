@@ -11,6 +11,7 @@ func.func @shape(%a: tensor<2x64xf32>, %b: tensor<32x8xf32>) {
 // -----
 
 func.func @result(%a: tensor<2xf32>) {
+  // expected-error @+2 {{failed to infer returned types}}
   // expected-error @+1 {{inferred type(s) 'tensor<2xf32>' are incompatible with return type(s)}}
   %0 = bp.neg %a : (tensor<2xf32>) -> tensor<3xf32>
   return

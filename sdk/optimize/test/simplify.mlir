@@ -71,7 +71,7 @@ func.func @inexact_casts(%x: tensor<4xi32>) -> tensor<4xi32> {
 }
 
 // CHECK-LABEL: @matmul_transpose
-// CHECK-NEXT: bp.matmul %arg0, %arg1 {transpose_a = false, transpose_b = true}
+// CHECK-NEXT: bp.matmul %arg0, %arg1 {transpose_b = true}
 func.func @matmul_transpose(%a: tensor<2x3x4xf32>, %b: tensor<2x5x4xf32>) -> tensor<2x3x5xf32> {
   %0 = bp.transpose %b {permutation = array<i64: 0, 2, 1>} : (tensor<2x5x4xf32>) -> tensor<2x4x5xf32>
   %1 = bp.matmul %a, %0 : (tensor<2x3x4xf32>, tensor<2x4x5xf32>) -> tensor<2x3x5xf32>

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
+
+using namespace mlir;
+using namespace bp;
+
+OpKind bp::kindOf(Operation *op) {
+  if (isa<WeightOp, ReshapeOp, VariableReadOp, VariableWriteOp>(op))
+    return OpKind::Free;
+  if (isa<ConstantOp, BroadcastOp, IotaOp, DimOp>(op))
+    return OpKind::Cheap;
+  if (isa<MatmulOp, ConvOp, ConvTransposeOp>(op))
+    return OpKind::Contraction;
+  if (isa<PoolOp, AvgPoolOp>(op))
+    return OpKind::Window;
+  if (isa<ReduceOp, ArgReduceOp>(op))
+    return OpKind::Reduction;
+  if (isa<TransposeOp, SliceOp, ConcatOp, PadOp, ReverseOp, GatherOp>(op))
+    return OpKind::Movement;
+  if (op->hasTrait<Elementwise>())
+    return OpKind::Elementwise;
+  return OpKind::Opaque;
+}
+
+/// The dims that are not 1, in order.
+static backplane::Dims withoutUnits(Type type) {
+  backplane::Dims dims = dimsOf(type);
+  std::erase(dims, backplane::Dim(1));
+  return dims;
+}
+
+bool bp::travelsWithUser(Operation *op) {
+  if (auto reshape = dyn_cast<ReshapeOp>(op))
+    return withoutUnits(reshape.getX().getType()) ==
+           withoutUnits(reshape.getType());
+  return kindOf(op) == OpKind::Cheap;
+}
+
+static void addUsersOutside(Value value,
+                            const llvm::DenseSet<Operation *> &inside,
+                            llvm::SetVector<Operation *> &users) {
+  for (Operation *user : value.getUsers()) {
+    if (inside.contains(user))
+      continue;
+    if (!travelsWithUser(user))
+      users.insert(user);
+    else if (!user->use_empty())
+      addUsersOutside(user->getResult(0), inside, users);
+  }
+}
+
+llvm::SetVector<Operation *>
+bp::usersOutside(Value value, const llvm::DenseSet<Operation *> &inside) {
+  llvm::SetVector<Operation *> users;
+  addUsersOutside(value, inside, users);
+  return users;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace bp;
+
+namespace {
+
+/// A function that computes some ops, and the values of `main` that it reads
+/// and gives.
+struct Outlined {
+  func::FuncOp function;
+  llvm::SetVector<Value> inputs;
+  SmallVector<Value> outputs;
+};
+
+/// Clones ops into a function of their own, with what travels with them.
+class Outliner {
+public:
+  explicit Outliner(const std::vector<Operation *> &ops)
+      : ops_(ops), inside_(ops.begin(), ops.end()) {}
+
+  Outlined run(MLIRContext *context, StringRef name);
+
+private:
+  void findInputs(Value value);
+  bool isCloned(Operation *op);
+  void findOutputs();
+  Value clone(OpBuilder &builder, Value value);
+  void setSymbols();
+
+  const std::vector<Operation *> &ops_;
+  llvm::DenseSet<Operation *> inside_;
+  llvm::DenseMap<Operation *, bool> cloned_;
+  Outlined result_;
+  IRMapping mapping_;
+};
+
+} // namespace
+
+/// Whether an op outside of the group is computed again in it. A reshape is
+/// when its source is inside; else it stays outside, where it is free.
+bool Outliner::isCloned(Operation *op) {
+  if (inside_.contains(op) || !travelsWithUser(op))
+    return false;
+  if (auto known = cloned_.find(op); known != cloned_.end())
+    return known->second;
+  bool cloned = kindOf(op) == OpKind::Cheap;
+  for (Value operand : op->getOperands())
+    if (Operation *producer = operand.getDefiningOp())
+      cloned |= inside_.contains(producer) || isCloned(producer);
+  cloned_[op] = cloned;
+  return cloned;
+}
+
+void Outliner::findInputs(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && inside_.contains(op))
+    return;
+  if (!op || !isCloned(op)) {
+    result_.inputs.insert(value);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    findInputs(operand);
+}
+
+void Outliner::findOutputs() {
+  for (Operation *op : ops_)
+    for (Value value : op->getResults())
+      if (!usersOutside(value, inside_).empty())
+        result_.outputs.push_back(value);
+}
+
+Value Outliner::clone(OpBuilder &builder, Value value) {
+  if (Value done = mapping_.lookupOrNull(value))
+    return done;
+  Operation *op = value.getDefiningOp();
+  for (Value operand : op->getOperands())
+    clone(builder, operand);
+  builder.clone(*op, mapping_);
+  return mapping_.lookup(value);
+}
+
+/// The names of all symbols in the types and attributes of the function.
+void Outliner::setSymbols() {
+  std::set<std::string> names;
+  auto add = [&](Attribute attribute) {
+    if (auto dims = dyn_cast_or_null<DimsAttr>(attribute))
+      for (const backplane::Dim &dim : dims.getDims())
+        dim.collectSymbols(names);
+  };
+  auto addType = [&](Type type) {
+    if (auto tensor = dyn_cast<RankedTensorType>(type))
+      add(tensor.getEncoding());
+  };
+  for (Type type : result_.function.getArgumentTypes())
+    addType(type);
+  result_.function.walk([&](Operation *op) {
+    for (NamedAttribute attribute : op->getAttrs())
+      add(attribute.getValue());
+    for (Type type : op->getResultTypes())
+      addType(type);
+  });
+  Builder b(result_.function.getContext());
+  SmallVector<Attribute> texts;
+  for (const std::string &name : names)
+    texts.push_back(b.getStringAttr(name));
+  result_.function->setAttr(symbolsAttr, b.getArrayAttr(texts));
+}
+
+Outlined Outliner::run(MLIRContext *context, StringRef name) {
+  for (Operation *op : ops_)
+    for (Value operand : op->getOperands())
+      findInputs(operand);
+  findOutputs();
+  SmallVector<Type> inputs, outputs;
+  SmallVector<Location> locations;
+  for (Value input : result_.inputs) {
+    inputs.push_back(input.getType());
+    locations.push_back(input.getLoc());
+  }
+  for (Value output : result_.outputs)
+    outputs.push_back(output.getType());
+  OpBuilder builder(context);
+  Location location = ops_.front()->getLoc();
+  auto function = func::FuncOp::create(
+      location, name, builder.getFunctionType(inputs, outputs));
+  result_.function = function;
+  Block *block = function.addEntryBlock();
+  for (auto [input, argument] :
+       llvm::zip(result_.inputs, block->getArguments()))
+    mapping_.map(input, argument);
+  builder.setInsertionPointToStart(block);
+  for (Operation *op : ops_)
+    if (op->getNumResults())
+      clone(builder, op->getResult(0));
+  SmallVector<Value> results;
+  for (Value output : result_.outputs)
+    results.push_back(mapping_.lookup(output));
+  func::ReturnOp::create(builder, location, results);
+  function->setAttr(dispatchAttr, builder.getUnitAttr());
+  setSymbols();
+  return std::move(result_);
+}
+
+backplane::Result<backplane::Graph>
+bp::groupGraph(func::FuncOp main, const std::vector<Operation *> &ops) {
+  Outlined outlined = Outliner(ops).run(main.getContext(), "candidate");
+  main->getParentOfType<ModuleOp>().push_back(outlined.function);
+  auto graph = exportGraph(outlined.function);
+  outlined.function.erase();
+  return graph;
+}
+
+namespace {
+
+/// Writes the body of `main` anew, as calls in an order that respects data.
+class MainBuilder {
+public:
+  MainBuilder(func::FuncOp main, const Partition &partition)
+      : main_(main), module_(main->getParentOfType<ModuleOp>()) {
+    for (const Group &group : partition.groups)
+      for (Operation *op : group.ops)
+        groupOf_[op] = &group;
+  }
+  LogicalResult run();
+
+private:
+  LogicalResult emit(Operation *op);
+  LogicalResult emitProducer(Value value);
+  LogicalResult emitGroup(const Group &group);
+  std::string nameOf(const Group &group);
+
+  func::FuncOp main_;
+  ModuleOp module_;
+  llvm::DenseMap<Operation *, const Group *> groupOf_;
+  llvm::DenseSet<const void *> active_;
+  IRMapping mapping_;
+  Block *body_ = nullptr;
+  unsigned count_ = 0;
+};
+
+} // namespace
+
+/// After the op that says most about the group.
+std::string MainBuilder::nameOf(const Group &group) {
+  Operation *root = group.ops.front();
+  for (Operation *op : group.ops)
+    if (kindOf(op) > kindOf(root))
+      root = op;
+  return (root->getName().stripDialect() + "_" + Twine(count_++)).str();
+}
+
+LogicalResult MainBuilder::emitProducer(Value value) {
+  if (mapping_.contains(value))
+    return success();
+  return emit(value.getDefiningOp());
+}
+
+LogicalResult MainBuilder::emitGroup(const Group &group) {
+  if (!active_.insert(&group).second)
+    return group.ops.front()->emitOpError("depends on its own dispatch");
+  Outlined outlined =
+      Outliner(group.ops).run(main_.getContext(), nameOf(group));
+  if (outlined.outputs.empty()) {
+    outlined.function.erase();
+    return success();
+  }
+  module_.push_back(outlined.function);
+  SmallVector<Value> operands;
+  for (Value input : outlined.inputs) {
+    if (failed(emitProducer(input)))
+      return failure();
+    operands.push_back(mapping_.lookup(input));
+  }
+  OpBuilder builder = OpBuilder::atBlockEnd(body_);
+  auto call = func::CallOp::create(builder, outlined.function.getLoc(),
+                                   outlined.function, operands);
+  for (auto [old, result] : llvm::zip(outlined.outputs, call.getResults()))
+    mapping_.map(old, result);
+  return success();
+}
+
+LogicalResult MainBuilder::emit(Operation *op) {
+  if (auto found = groupOf_.find(op); found != groupOf_.end())
+    return emitGroup(*found->second);
+  for (Value operand : op->getOperands())
+    if (failed(emitProducer(operand)))
+      return failure();
+  OpBuilder::atBlockEnd(body_).clone(*op, mapping_);
+  return success();
+}
+
+/// Whether an op that is in no group must be in `main`: what only travels with
+/// its users need not.
+static bool standsInMain(Operation *op) {
+  if (isa<VariableWriteOp>(op))
+    return false; // after everything else
+  return kindOf(op) == OpKind::Free && !op->use_empty();
+}
+
+LogicalResult MainBuilder::run() {
+  Block *old = &main_.front();
+  body_ = new Block;
+  main_.getBody().push_back(body_);
+  for (BlockArgument argument : old->getArguments())
+    mapping_.map(argument,
+                 body_->addArgument(argument.getType(), argument.getLoc()));
+  for (Operation &op : old->without_terminator()) {
+    auto found = groupOf_.find(&op);
+    bool due = found == groupOf_.end() ? standsInMain(&op)
+                                       : found->second->ops.back() == &op &&
+                                             !active_.contains(found->second);
+    if (due && !(op.getNumResults() && mapping_.contains(op.getResult(0))) &&
+        failed(emit(&op)))
+      return failure();
+  }
+  for (Operation &op : *old)
+    if (isa<VariableWriteOp, func::ReturnOp>(op) && failed(emit(&op)))
+      return failure();
+  old->dropAllDefinedValueUses();
+  old->erase();
+  // What travelled with its users and served nobody else is dead here.
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body_)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  return success();
+}
+
+LogicalResult bp::outline(func::FuncOp main, const Partition &partition) {
+  return MainBuilder(main, partition).run();
+}

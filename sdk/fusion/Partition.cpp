@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
+
+#include "backplane/compiler.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace bp;
+
+namespace {
+
+/// Why two groups stay apart; empty: they need not.
+using Reason = std::string;
+
+class Partitioner {
+public:
+  Partitioner(func::FuncOp main, const FusionOptions &options)
+      : main_(main), options_(options) {}
+
+  Partition run();
+
+private:
+  struct Producer {
+    unsigned group;
+    bool direct; ///< no broadcast or reshape between
+    Operation *op;
+  };
+  void visit(Operation *op);
+  std::vector<Producer> producers(Operation *op);
+  void collect(Value value, bool direct, std::vector<Producer> &found);
+  Reason tryMerge(const Producer &producer, Operation *op);
+  Reason legal(const Group &a, const Group &b, bool direct, Operation *op);
+  Reason elementwiseInto(const Group &a, bool direct, const Group &b);
+  bool isSoleUse(const Group &group);
+  bool wouldCycle(unsigned a, unsigned b);
+  Reason fits(const Group &merged);
+  Reason claimed(Group &merged, const Group &a, const Group &b);
+  bool allowed(uint32_t bit) { return options_.fusion & bit; }
+
+  func::FuncOp main_;
+  const FusionOptions &options_;
+  std::vector<Group> groups_;
+  llvm::DenseMap<Operation *, unsigned> groupOf_;
+  std::vector<std::string> cuts_;
+};
+
+std::string describe(Operation *op) {
+  std::string text = op->getName().stripDialect().str();
+  if (std::string location = locationText(op->getLoc()); !location.empty())
+    text += " (" + location + ")";
+  return text;
+}
+
+Group singleton(Operation *op) {
+  Group group{.kind = kindOf(op), .ops = {op}};
+  if (op->getNumResults())
+    group.result = dimsOf(op->getResult(0).getType());
+  group.space = group.result;
+  if (group.kind == OpKind::Reduction)
+    group.space = dimsOf(op->getOperand(0).getType());
+  return group;
+}
+
+} // namespace
+
+/// Follows what travels with its user back to the ops that are in groups.
+void Partitioner::collect(Value value, bool direct,
+                          std::vector<Producer> &found) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (travelsWithUser(op)) {
+    for (Value operand : op->getOperands())
+      collect(operand, false, found);
+    return;
+  }
+  if (auto group = groupOf_.find(op); group != groupOf_.end())
+    found.push_back({group->second, direct, op});
+}
+
+std::vector<Partitioner::Producer> Partitioner::producers(Operation *op) {
+  std::vector<Producer> found;
+  for (Value operand : op->getOperands())
+    collect(operand, true, found);
+  // A contraction has most to gain, then what stands nearest.
+  llvm::sort(found, [&](const Producer &a, const Producer &b) {
+    auto rank = [&](const Producer &p) {
+      return std::pair(groups_[p.group].kind == OpKind::Contraction, p.direct);
+    };
+    if (rank(a) != rank(b))
+      return rank(a) > rank(b);
+    return b.op->isBeforeInBlock(a.op);
+  });
+  return found;
+}
+
+/// An elementwise op, or a group of them, after group `a`.
+Reason Partitioner::elementwiseInto(const Group &a, bool direct,
+                                    const Group &b) {
+  bool sameSpace = a.space == b.space;
+  switch (a.kind) {
+  case OpKind::Elementwise:
+    if (!allowed(BP_FUSE_ELEMENTWISE))
+      return "the target does not fuse elementwise chains";
+    break;
+  case OpKind::Contraction:
+  case OpKind::Window:
+    if (!allowed(BP_FUSE_EPILOGUE))
+      return "the target allows no epilogue";
+    break;
+  case OpKind::Reduction:
+    if (direct && a.result == b.space) {
+      if (!allowed(BP_FUSE_EPILOGUE))
+        return "the target allows no epilogue";
+      return {};
+    }
+    if (!sameSpace)
+      return "the iteration spaces differ";
+    if (!allowed(BP_FUSE_REDUCTION))
+      return "the target does not fuse over a reduction";
+    return {};
+  case OpKind::Movement:
+    if (!allowed(BP_FUSE_MOVEMENT))
+      return "the target does not fuse movement";
+    break;
+  default:
+    return "the producer takes no others";
+  }
+  if (!direct)
+    return "a broadcast or reshape would compute the producer repeatedly";
+  if (!sameSpace)
+    return "the iteration spaces differ";
+  return {};
+}
+
+/// Whether all users of the group's values are one op.
+bool Partitioner::isSoleUse(const Group &group) {
+  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
+  llvm::DenseSet<Operation *> users;
+  for (Operation *op : group.ops)
+    for (Value result : op->getResults())
+      for (Operation *user : usersOutside(result, inside))
+        users.insert(user);
+  return users.size() <= 1;
+}
+
+Reason Partitioner::legal(const Group &a, const Group &b, bool direct,
+                          Operation *op) {
+  if (b.kind == OpKind::Elementwise || a.kind == OpKind::Elementwise) {
+    if (b.kind == OpKind::Elementwise)
+      return elementwiseInto(a, direct, b);
+    if (b.kind == OpKind::Reduction && direct && a.space == b.space)
+      return allowed(BP_FUSE_PROLOGUE) ? Reason()
+                                       : "the target allows no prologue";
+    bool epilogue = b.ops.size() > 1 && direct && a.space == b.result &&
+                    kindOf(op) == OpKind::Elementwise;
+    if (epilogue && (b.kind == OpKind::Contraction || b.kind == OpKind::Window))
+      return allowed(BP_FUSE_EPILOGUE) ? Reason()
+                                       : "the target allows no epilogue";
+    if (b.kind == OpKind::Movement && isa<TransposeOp, SliceOp>(op) && direct &&
+        isSoleUse(a))
+      return allowed(BP_FUSE_MOVEMENT) ? Reason()
+                                       : "the target does not fuse movement";
+    return "an elementwise producer would be computed repeatedly";
+  }
+  if (a.kind == OpKind::Reduction && b.kind == OpKind::Reduction) {
+    if (!allowed(BP_FUSE_REDUCTION))
+      return "the target does not fuse reductions";
+    if (a.space != b.space || a.result != b.result)
+      return "the reductions run over different spaces";
+    return {};
+  }
+  if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
+    if (!allowed(BP_FUSE_MOVEMENT))
+      return "the target does not fuse movement";
+    if (!llvm::all_of(a.ops, [](Operation *o) { return isa<TransposeOp>(o); }))
+      return "only a transpose is read in place";
+    return isSoleUse(a) ? Reason() : "the transpose has other users";
+  }
+  return "both have a loop nest of their own";
+}
+
+/// Whether `b` depends on `a` through something outside of both.
+bool Partitioner::wouldCycle(unsigned a, unsigned b) {
+  SmallVector<Operation *> work;
+  std::function<void(Value)> start = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op)
+      return;
+    auto found = groupOf_.find(op);
+    if (found != groupOf_.end() && (found->second == a || found->second == b))
+      return;
+    if (found != groupOf_.end() || !travelsWithUser(op))
+      return work.push_back(op);
+    for (Value operand : op->getOperands())
+      start(operand);
+  };
+  for (Operation *op : groups_[b].ops)
+    for (Value operand : op->getOperands())
+      start(operand);
+  llvm::DenseSet<Operation *> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    if (!seen.insert(op).second)
+      continue;
+    auto found = groupOf_.find(op);
+    if (found != groupOf_.end() && found->second == a)
+      return true;
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        work.push_back(producer);
+    if (found != groupOf_.end())
+      llvm::append_range(work, groups_[found->second].ops);
+  }
+  return false;
+}
+
+/// Values that go in and out of the group.
+static std::pair<size_t, size_t> boundary(const Group &group) {
+  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
+  llvm::DenseSet<Value> inputs;
+  size_t outputs = 0;
+  std::function<void(Value)> read = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && inside.contains(op))
+      return;
+    if (op && kindOf(op) == OpKind::Cheap) {
+      for (Value operand : op->getOperands())
+        read(operand);
+      return;
+    }
+    inputs.insert(value);
+  };
+  for (Operation *op : group.ops) {
+    for (Value operand : op->getOperands())
+      read(operand);
+    for (Value result : op->getResults())
+      outputs += !usersOutside(result, inside).empty();
+  }
+  return {inputs.size(), outputs};
+}
+
+Reason Partitioner::fits(const Group &merged) {
+  if (options_.maxOps && merged.ops.size() > options_.maxOps)
+    return "more than the target's " + std::to_string(options_.maxOps) +
+           " ops per dispatch";
+  auto [inputs, outputs] = boundary(merged);
+  if (options_.maxBindings && inputs + outputs > options_.maxBindings)
+    return "more than the target's " + std::to_string(options_.maxBindings) +
+           " bindings";
+  return {};
+}
+
+Reason Partitioner::claimed(Group &merged, const Group &a, const Group &b) {
+  if (!options_.claim)
+    return {};
+  auto graph = groupGraph(main_, merged.ops);
+  if (!graph)
+    return "the group has no graph: " + graph.message();
+  ClaimAnswer answer = options_.claim(*graph);
+  if (!answer.supported)
+    return "the backend declines: " + answer.reason;
+  merged.cost = answer.cost;
+  if (answer.cost > 0 && a.cost > 0 && b.cost > 0 &&
+      answer.cost > a.cost + b.cost)
+    return "the backend expects " + std::to_string(answer.cost) +
+           " ns together and " + std::to_string(a.cost + b.cost) + " ns apart";
+  return {};
+}
+
+Reason Partitioner::tryMerge(const Producer &producer, Operation *op) {
+  unsigned a = producer.group, b = groupOf_[op];
+  Group &first = groups_[a], &second = groups_[b];
+  if (Reason reason = legal(first, second, producer.direct, op);
+      !reason.empty())
+    return reason;
+  if (wouldCycle(a, b))
+    return "another dispatch lies between";
+  // The root decides what the group is.
+  bool keepFirst = second.kind == OpKind::Elementwise;
+  Group merged = keepFirst ? first : second;
+  merged.ops = first.ops;
+  llvm::append_range(merged.ops, second.ops);
+  llvm::sort(merged.ops,
+             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  if (keepFirst && first.kind == OpKind::Movement)
+    merged.kind = OpKind::Elementwise;
+  if (Reason reason = fits(merged); !reason.empty())
+    return reason;
+  if (Reason reason = claimed(merged, first, second); !reason.empty())
+    return reason;
+  for (Operation *member : merged.ops)
+    groupOf_[member] = a;
+  groups_[a] = std::move(merged);
+  groups_[b].ops.clear();
+  return {};
+}
+
+/// Whether something that is no kernel reads a cheap op, so that it must be in
+/// memory.
+static bool needsKernel(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    return user->hasTrait<OpTrait::IsTerminator>() ||
+           (kindOf(user) == OpKind::Free);
+  });
+}
+
+void Partitioner::visit(Operation *op) {
+  OpKind kind = kindOf(op);
+  if (kind == OpKind::Free || (kind == OpKind::Cheap && !needsKernel(op)))
+    return;
+  groupOf_[op] = unsigned(groups_.size());
+  groups_.push_back(singleton(op));
+  if (options_.claim)
+    if (auto graph = groupGraph(main_, {op}))
+      groups_.back().cost = options_.claim(*graph).cost;
+  if (!options_.fusion)
+    return;
+  for (const Producer &producer : producers(op)) {
+    unsigned from = groupOf_[producer.op];
+    if (from == groupOf_[op])
+      continue;
+    Reason reason = tryMerge({from, producer.direct, producer.op}, op);
+    if (!reason.empty())
+      cuts_.push_back(describe(producer.op) + " | " + describe(op) + ": " +
+                      reason);
+  }
+}
+
+Partition Partitioner::run() {
+  for (Operation &op : main_.front().without_terminator())
+    visit(&op);
+  std::erase_if(groups_, [](const Group &g) { return g.ops.empty(); });
+  return {std::move(groups_), std::move(cuts_)};
+}
+
+Partition bp::partition(func::FuncOp main, const FusionOptions &options) {
+  return Partitioner(main, options).run();
+}
