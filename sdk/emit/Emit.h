@@ -29,7 +29,7 @@ struct EmitTarget {
   std::string features; ///< LLVM's "+avx2,+fma"
   uint32_t vectorBits = 0;
   uint64_t workspaceLimit = 0; ///< bytes per worker, 0: unlimited
-  bool contract = true; ///< BP_NUMERICS_CONTRACT: a*b+c may round once
+  bool contract = true;        ///< BP_NUMERICS_CONTRACT: a*b+c may round once
 };
 
 /// The pipelines of the backend's `stages`, by stage name, in the order in
@@ -45,7 +45,7 @@ struct EmitStage {
 struct EntryInfo {
   std::string name;
   std::array<std::string, 3> grid;
-  std::string workspace; ///< bytes per worker
+  std::string workspace;       ///< bytes per worker
   std::vector<uint8_t> access; ///< BP_ACCESS_ bits, one per binding
   uint32_t constantCount = 0;  ///< u32 each: the symbols, in order
 };
@@ -67,10 +67,10 @@ using EmitDump =
 
 /// Compiles a module with one dispatch function (see README.md for its form);
 /// the module is consumed. A failure is a diagnostic at the offending op.
-mlir::FailureOr<ObjectCode>
-compileDispatch(mlir::ModuleOp module, const EmitTarget &target,
-                llvm::ArrayRef<EmitStage> stages,
-                const EmitDump &dump = nullptr);
+mlir::FailureOr<ObjectCode> compileDispatch(mlir::ModuleOp module,
+                                            const EmitTarget &target,
+                                            llvm::ArrayRef<EmitStage> stages,
+                                            const EmitDump &dump = nullptr);
 
 /// Links objects for `triple` into one ELF shared object without undefined
 /// symbols; a diagnostic at `loc` names what lld complains about.

@@ -5,9 +5,11 @@
 #ifndef BACKPLANE_EMIT_PASSES_H
 #define BACKPLANE_EMIT_PASSES_H
 
-#include "mlir/Pass/Pass.h"
-
 #include <memory>
+
+namespace mlir {
+class Pass;
+} // namespace mlir
 
 namespace backplane {
 
@@ -20,7 +22,6 @@ std::unique_ptr<mlir::Pass> createContractPass();
 std::unique_ptr<mlir::Pass> createDistributePass();
 std::unique_ptr<mlir::Pass> createBufferizePass();
 std::unique_ptr<mlir::Pass> createVectorizePass();
-std::unique_ptr<mlir::Pass> createExpandMathPass();
 std::unique_ptr<mlir::Pass> createToCpuEntryPass();
 std::unique_ptr<mlir::Pass> createToLlvmPass();
 

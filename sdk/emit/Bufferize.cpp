@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-bufferize: tensors to memrefs, in place wherever the destinations allow.
+// Copies become linalg.generic so that they are vectorised like everything
+// else; pads become fill and copy.
+#include "sdk/emit/Dispatch.h"
+#include "sdk/emit/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BufferizePass)
+  StringRef getArgument() const override { return "bp-bufferize"; }
+  StringRef getDescription() const override {
+    return "tensors of a dispatch to memrefs, destinations in place";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect,
+                    memref::MemRefDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static LogicalResult decomposePads(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  patterns.add<linalg::DecomposePadOpPattern>(module.getContext());
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+static LogicalResult bufferize(ModuleOp module) {
+  bufferization::OneShotBufferizationOptions options;
+  options.memCpyFn = [](OpBuilder &builder, Location loc, Value from,
+                        Value to) -> LogicalResult {
+    linalg::CopyOp::create(builder, loc, from, to);
+    return success();
+  };
+  // Every work-group has its own workspace: what a parallel region writes to
+  // is either private or a disjoint slice of a destination.
+  options.checkParallelRegions = false;
+  IRRewriter rewriter(module.getContext());
+  if (failed(bufferization::eliminateEmptyTensors(rewriter, module)))
+    return failure();
+  bufferization::BufferizationState state;
+  return bufferization::runOneShotBufferize(module, options, state);
+}
+
+/// The argument under casts and reshapes that keep all of its elements.
+static Value wholeBuffer(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<memref::ExpandShapeOp, memref::CollapseShapeOp, memref::CastOp>(
+            op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Removes copies of a destination to itself, which are what is left of
+/// results that were computed in place behind a reshape.
+static void dropSelfCopies(ModuleOp module) {
+  module.walk([](linalg::CopyOp op) {
+    Value from = wholeBuffer(op.getInputs()[0]);
+    if (from == wholeBuffer(op.getOutputs()[0]) && isa<BlockArgument>(from))
+      op.erase();
+  });
+}
+
+void BufferizePass::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (failed(decomposePads(module)) || failed(bufferize(module)))
+    return signalPassFailure();
+  dropSelfCopies(module);
+  OpPassManager clean("builtin.module");
+  clean.addPass(createCanonicalizerPass());
+  clean.addPass(createCSEPass());
+  if (failed(runPipeline(clean, module)))
+    return signalPassFailure();
+}
+
+std::unique_ptr<Pass> createBufferizePass() {
+  return std::make_unique<BufferizePass>();
+}
+
+} // namespace backplane

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatch.h: reading the function form that README.md describes. Private to
+// this folder.
+#ifndef BACKPLANE_EMIT_DISPATCH_H
+#define BACKPLANE_EMIT_DISPATCH_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "sdk/graph/Dim.h"
+
+#include <optional>
+
+namespace backplane {
+
+/// A dispatch function and where its arguments are.
+struct Dispatch {
+  mlir::func::FuncOp func;
+  unsigned inputs = 0;
+  unsigned outputs = 0;
+  llvm::SmallVector<std::string> symbols;
+  bool hasError = false;
+
+  unsigned bindings() const { return inputs + outputs; }
+  bool isOutput(unsigned argument) const {
+    return argument >= inputs && argument < bindings();
+  }
+};
+
+/// The dispatch functions of a module: those with `bp.inputs`. A malformed one
+/// is a diagnostic.
+mlir::FailureOr<llvm::SmallVector<Dispatch>>
+findDispatches(mlir::ModuleOp module);
+
+/// The size of axis `axis` of tensor or memref argument `argument`.
+mlir::FailureOr<Dim> argumentDim(const Dispatch &dispatch, unsigned argument,
+                                 unsigned axis);
+
+/// What is known of an index value in terms of the symbols.
+enum class DimBound {
+  Exact, ///< only a dim that always equals the value
+  Upper, ///< a dim that is never below the value will do
+};
+
+/// The dim of an index value, followed through arith and affine ops to the
+/// symbols and the sizes of arguments; none when it depends on anything else.
+std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::Value value,
+                            DimBound bound = DimBound::Exact);
+std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::OpFoldResult value,
+                            DimBound bound = DimBound::Exact);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_DISPATCH_H

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/LaneLoops.h"
+
+#include "sdk/emit/VectorBody.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+LaneAccess laneAccess(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
+  if (!type || !map.isFunctionOfDim(loop))
+    return LaneAccess::Uniform;
+  for (AffineExpr expr : map.getResults().drop_back())
+    if (expr.isFunctionOfDim(loop))
+      return LaneAccess::Strided;
+  // Unit coefficient: the expression minus the loop no longer depends on it.
+  AffineExpr rest = simplifyAffineExpr(
+      map.getResults().back() - getAffineDimExpr(loop, op.getContext()),
+      map.getNumDims(), 0);
+  bool unit = !rest.isFunctionOfDim(loop) && type.isLastDimUnitStride();
+  return unit ? LaneAccess::Contiguous : LaneAccess::Strided;
+}
+
+static std::optional<vector::CombiningKind> combiningKind(Operation *op) {
+  using Kind = vector::CombiningKind;
+  return llvm::TypeSwitch<Operation *, std::optional<Kind>>(op)
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Kind::ADD; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Kind::MUL; })
+      .Case<arith::MaximumFOp>([](auto) { return Kind::MAXIMUMF; })
+      .Case<arith::MinimumFOp>([](auto) { return Kind::MINIMUMF; })
+      .Case<arith::MaxNumFOp>([](auto) { return Kind::MAXNUMF; })
+      .Case<arith::MinNumFOp>([](auto) { return Kind::MINNUMF; })
+      .Case<arith::MaxSIOp>([](auto) { return Kind::MAXSI; })
+      .Case<arith::MinSIOp>([](auto) { return Kind::MINSI; })
+      .Case<arith::MaxUIOp>([](auto) { return Kind::MAXUI; })
+      .Case<arith::MinUIOp>([](auto) { return Kind::MINUI; })
+      .Case<arith::AndIOp>([](auto) { return Kind::AND; })
+      .Case<arith::OrIOp>([](auto) { return Kind::OR; })
+      .Case<arith::XOrIOp>([](auto) { return Kind::XOR; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// The combiner of result `number`: yield = combine(accumulator, x), where x
+/// does not depend on any accumulator.
+static Operation *findCombiner(linalg::GenericOp op, unsigned number) {
+  Block *body = op.getBody();
+  BlockArgument accumulator = body->getArgument(op.getNumDpsInputs() + number);
+  Operation *combiner =
+      body->getTerminator()->getOperand(number).getDefiningOp();
+  if (!combiner || combiner->getBlock() != body || !combiner->hasOneUse() ||
+      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner ||
+      !combiningKind(combiner) || !arith::getNeutralElement(combiner))
+    return nullptr;
+  return combiner;
+}
+
+bool canReduceLanes(linalg::GenericOp op) {
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
+    if (!findCombiner(op, i))
+      return false;
+  return op.getNumReductionLoops() > 0;
+}
+
+namespace {
+
+/// One vector of iterations of the vectorised loop.
+struct Lanes {
+  Value start; // index of the first lane
+  Value mask;  // null: all lanes are inside
+  Value count; // number of lanes inside, with a mask
+};
+
+struct LaneEmitter {
+  OpBuilder &builder;
+  linalg::GenericOp op;
+  Location loc;
+  unsigned loop;
+  int64_t lanes;
+  SmallVector<Value> bounds, ivs;
+
+  LaneEmitter(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
+              int64_t lanes)
+      : builder(builder), op(op), loc(op.getLoc()), loop(loop), lanes(lanes) {}
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value add(Value a, int64_t b) {
+    return b == 0 ? a : arith::AddIOp::create(builder, loc, a, index(b));
+  }
+  bool isReduction(unsigned i) {
+    return op.getIteratorTypesArray()[i] == utils::IteratorType::reduction;
+  }
+
+  void run();
+  void forLoops(ArrayRef<unsigned> loops, function_ref<void()> body);
+  void forLanes(int64_t unroll, function_ref<void(ArrayRef<Lanes>)> body);
+  SmallVector<Value> carryLoops(ArrayRef<unsigned> loops,
+                                SmallVector<Value> carried,
+                                function_ref<SmallVector<Value>(ValueRange)>);
+  SmallVector<Value> carryLanes(int64_t unroll, SmallVector<Value> carried);
+  SmallVector<Value> indices(OpOperand &operand);
+  Value load(OpOperand &operand, const Lanes &at);
+  Value loadStrided(OpOperand &operand, const Lanes &at);
+  void store(OpOperand &operand, Value value, const Lanes &at);
+  void storeStrided(OpOperand &operand, Value value, const Lanes &at);
+  SmallVector<Value> compute(const Lanes &at, ValueRange accumulators);
+  Value indexOf(unsigned number, const Lanes &at);
+  void emitParallel(ArrayRef<unsigned> reductions);
+  void emitReduction(ArrayRef<unsigned> reductions);
+  SmallVector<Value> combineStep(const Lanes &at, ValueRange accumulators);
+};
+
+} // namespace
+
+SmallVector<Value> LaneEmitter::indices(OpOperand &operand) {
+  SmallVector<Value> result;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<OpFoldResult> operands(ivs.begin(), ivs.end());
+  for (unsigned i = 0; i < map.getNumResults(); ++i) {
+    OpFoldResult value = affine::makeComposedFoldedAffineApply(
+        builder, loc, map.getSubMap({i}), operands);
+    result.push_back(getValueOrCreateConstantIndexOp(builder, loc, value));
+  }
+  return result;
+}
+
+/// What masked lanes read: 1 cannot trap in a division.
+static Value passThrough(OpBuilder &builder, Location loc, VectorType type) {
+  Type element = type.getElementType();
+  TypedAttr one = isa<FloatType>(element)
+                      ? TypedAttr(builder.getFloatAttr(element, 1.0))
+                      : TypedAttr(builder.getIntegerAttr(element, 1));
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(one)));
+}
+
+Value LaneEmitter::loadStrided(OpOperand &operand, const Lanes &at) {
+  SmallVector<Value> elements;
+  Value last = at.mask ? add(bounds[loop], -1) : Value();
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Value position = add(at.start, lane);
+    if (last)
+      position = arith::MinSIOp::create(builder, loc, position, last);
+    ivs[loop] = position;
+    elements.push_back(
+        memref::LoadOp::create(builder, loc, operand.get(), indices(operand)));
+  }
+  ivs[loop] = at.start;
+  auto type = VectorType::get({lanes}, elements.front().getType());
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
+  ivs[loop] = at.start;
+  if (!isa<MemRefType>(operand.get().getType()))
+    return operand.get();
+  switch (laneAccess(op, operand, loop)) {
+  case LaneAccess::Uniform:
+    return memref::LoadOp::create(builder, loc, operand.get(),
+                                  indices(operand));
+  case LaneAccess::Strided:
+    return loadStrided(operand, at);
+  case LaneAccess::Contiguous:
+    break;
+  }
+  auto type =
+      VectorType::get({lanes}, getElementTypeOrSelf(operand.get().getType()));
+  if (!at.mask)
+    return vector::LoadOp::create(builder, loc, type, operand.get(),
+                                  indices(operand));
+  return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
+                                      indices(operand), at.mask,
+                                      passThrough(builder, loc, type));
+}
+
+void LaneEmitter::storeStrided(OpOperand &operand, Value value,
+                               const Lanes &at) {
+  Value count = at.mask ? at.count : index(lanes);
+  scf::ForOp::create(
+      builder, loc, index(0), count, index(1), ValueRange(),
+      [&](OpBuilder &inner, Location, Value lane, ValueRange) {
+        ivs[loop] = arith::AddIOp::create(inner, loc, at.start, lane);
+        Value element =
+            vector::ExtractOp::create(inner, loc, value, OpFoldResult(lane));
+        SmallVector<Value> position = indices(operand);
+        memref::StoreOp::create(inner, loc, element, operand.get(), position);
+        scf::YieldOp::create(inner, loc);
+      });
+  ivs[loop] = at.start;
+}
+
+void LaneEmitter::store(OpOperand &operand, Value value, const Lanes &at) {
+  ivs[loop] = at.start;
+  value = broadcastTo(builder, loc, value, lanes);
+  if (laneAccess(op, operand, loop) == LaneAccess::Strided)
+    return storeStrided(operand, value, at);
+  if (at.mask)
+    vector::MaskedStoreOp::create(builder, loc, operand.get(), indices(operand),
+                                  at.mask, value);
+  else
+    vector::StoreOp::create(builder, loc, value, operand.get(),
+                            indices(operand));
+}
+
+Value LaneEmitter::indexOf(unsigned number, const Lanes &at) {
+  if (number != loop)
+    return ivs[number];
+  auto type = VectorType::get({lanes}, builder.getIndexType());
+  Value step = vector::StepOp::create(builder, loc, type);
+  return arith::AddIOp::create(
+      builder, loc, broadcastTo(builder, loc, at.start, lanes), step);
+}
+
+/// Loads the inputs and runs the body once.
+SmallVector<Value> LaneEmitter::compute(const Lanes &at,
+                                        ValueRange accumulators) {
+  SmallVector<Value> arguments;
+  for (auto [i, operand] : llvm::enumerate(op.getDpsInputOperands())) {
+    bool used = !op.getBody()->getArgument(i).use_empty();
+    arguments.push_back(
+        used ? load(*operand, at)
+             : arith::ConstantOp::create(
+                   builder, loc,
+                   builder.getZeroAttr(op.getBody()->getArgument(i).getType()))
+                   .getResult());
+  }
+  llvm::append_range(arguments, accumulators);
+  ivs[loop] = at.start;
+  SmallVector<Value> result =
+      cloneBody(builder, loc, *op.getBody(), arguments, lanes,
+                [&](unsigned number) { return indexOf(number, at); });
+  return result;
+}
+
+void LaneEmitter::forLoops(ArrayRef<unsigned> loops,
+                           function_ref<void()> body) {
+  if (loops.empty())
+    return body();
+  auto created = scf::ForOp::create(builder, loc, index(0),
+                                    bounds[loops.front()], index(1));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(created.getBody());
+  ivs[loops.front()] = created.getInductionVar();
+  forLoops(loops.drop_front(), body);
+}
+
+/// Nested loops that carry values.
+SmallVector<Value>
+LaneEmitter::carryLoops(ArrayRef<unsigned> loops, SmallVector<Value> carried,
+                        function_ref<SmallVector<Value>(ValueRange)> body) {
+  if (loops.empty())
+    return body(carried);
+  auto created = scf::ForOp::create(builder, loc, index(0),
+                                    bounds[loops.front()], index(1), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(created.getBody());
+  ivs[loops.front()] = created.getInductionVar();
+  SmallVector<Value> inner(created.getRegionIterArgs());
+  SmallVector<Value> results = carryLoops(loops.drop_front(), inner, body);
+  scf::YieldOp::create(builder, loc, results);
+  return SmallVector<Value>(created.getResults());
+}
+
+static Value roundDown(OpBuilder &builder, Location loc, Value value,
+                       int64_t step) {
+  AffineExpr s0 = builder.getAffineSymbolExpr(0);
+  auto map = AffineMap::get(0, 1, s0.floorDiv(step) * step);
+  OpFoldResult result =
+      affine::makeComposedFoldedAffineApply(builder, loc, map, {value});
+  return getValueOrCreateConstantIndexOp(builder, loc, result);
+}
+
+static Lanes maskedLanes(OpBuilder &builder, Location loc, Value start,
+                         Value bound, int64_t lanes) {
+  Value left = arith::SubIOp::create(builder, loc, bound, start);
+  Value full = arith::ConstantIndexOp::create(builder, loc, lanes);
+  Value count = arith::MinSIOp::create(builder, loc, left, full);
+  auto type = VectorType::get({lanes}, builder.getI1Type());
+  Value mask = vector::CreateMaskOp::create(builder, loc, type, count);
+  return {start, mask, count};
+}
+
+/// Runs the vectorised loop: `unroll` whole vectors at a time, then the rest
+/// one vector at a time under a mask.
+void LaneEmitter::forLanes(int64_t unroll,
+                           function_ref<void(ArrayRef<Lanes>)> body) {
+  Value bound = bounds[loop];
+  std::optional<int64_t> size = getConstantIntValue(bound);
+  int64_t step = lanes * unroll;
+  Value whole = roundDown(builder, loc, bound, step);
+  if (!size || *size >= step) {
+    auto main = scf::ForOp::create(builder, loc, index(0), whole, index(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(main.getBody());
+    SmallVector<Lanes> positions;
+    for (int64_t i = 0; i < unroll; ++i)
+      positions.push_back({add(main.getInductionVar(), i * lanes), {}, {}});
+    body(positions);
+  }
+  if (size && *size % step == 0)
+    return;
+  auto rest = scf::ForOp::create(builder, loc, whole, bound, index(lanes));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rest.getBody());
+  body(maskedLanes(builder, loc, rest.getInductionVar(), bound, lanes));
+}
+
+static unsigned bodySize(linalg::GenericOp op) {
+  return std::distance(op.getBody()->begin(), op.getBody()->end()) - 1;
+}
+
+/// The vectorised loop is parallel: each lane has its own accumulators.
+void LaneEmitter::emitParallel(ArrayRef<unsigned> reductions) {
+  int64_t unroll = reductions.empty() || bodySize(op) > 6 ? 1 : 4;
+  forLanes(unroll, [&](ArrayRef<Lanes> positions) {
+    size_t outputs = op.getNumDpsInits();
+    SmallVector<Value> carried;
+    for (const Lanes &at : positions)
+      for (OpOperand &init : op.getDpsInitsMutable())
+        carried.push_back(
+            op.payloadUsesValueFromOperand(&init)
+                ? broadcastTo(builder, loc, load(init, at), lanes)
+                : passThrough(builder, loc,
+                              VectorType::get(
+                                  {lanes}, getElementTypeOrSelf(init.get()))));
+    SmallVector<Value> results =
+        carryLoops(reductions, carried, [&](ValueRange values) {
+          SmallVector<Value> next;
+          for (auto [i, at] : llvm::enumerate(positions))
+            for (Value value : compute(at, values.slice(i * outputs, outputs)))
+              next.push_back(broadcastTo(builder, loc, value, lanes));
+          return next;
+        });
+    for (auto [i, at] : llvm::enumerate(positions))
+      for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable()))
+        store(init, results[i * outputs + k], at);
+  });
+}
+
+/// One step of partial results: lanes outside keep what they have.
+SmallVector<Value> LaneEmitter::combineStep(const Lanes &at,
+                                            ValueRange accumulators) {
+  SmallVector<Value> next = compute(at, accumulators);
+  for (auto [value, old] : llvm::zip(next, accumulators)) {
+    value = broadcastTo(builder, loc, value, lanes);
+    if (at.mask)
+      value = arith::SelectOp::create(builder, loc, at.mask, value, old);
+  }
+  return next;
+}
+
+/// The vectorised reduction loop itself; `carried` holds `unroll` partial
+/// results per output.
+SmallVector<Value> LaneEmitter::carryLanes(int64_t unroll,
+                                           SmallVector<Value> carried) {
+  size_t outputs = op.getNumDpsInits();
+  Value whole = roundDown(builder, loc, bounds[loop], lanes * unroll);
+  auto main = scf::ForOp::create(builder, loc, index(0), whole,
+                                 index(lanes * unroll), carried);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(main.getBody());
+    SmallVector<Value> next;
+    for (int64_t i = 0; i < unroll; ++i) {
+      Lanes at{add(main.getInductionVar(), i * lanes), {}, {}};
+      llvm::append_range(next, combineStep(at, main.getRegionIterArgs().slice(
+                                                   i * outputs, outputs)));
+    }
+    scf::YieldOp::create(builder, loc, next);
+  }
+  SmallVector<Value> results(main.getResults());
+  auto rest =
+      scf::ForOp::create(builder, loc, whole, bounds[loop], index(lanes),
+                         ValueRange(results).take_front(outputs));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(rest.getBody());
+  Lanes at =
+      maskedLanes(builder, loc, rest.getInductionVar(), bounds[loop], lanes);
+  scf::YieldOp::create(builder, loc, combineStep(at, rest.getRegionIterArgs()));
+  llvm::copy(rest.getResults(), results.begin());
+  return results;
+}
+
+static Value neutral(OpBuilder &builder, Location loc, Operation *combiner,
+                     int64_t lanes) {
+  TypedAttr value = *arith::getNeutralElement(combiner);
+  auto type = VectorType::get({lanes}, value.getType());
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(value)));
+}
+
+/// The vectorised loop is a reduction: partial results per lane, combined at
+/// the end.
+void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
+  size_t outputs = op.getNumDpsInits();
+  int64_t unroll = bodySize(op) > 8 ? 2 : 4;
+  SmallVector<Operation *> combiners;
+  SmallVector<Value> carried;
+  for (size_t i = 0; i < outputs; ++i)
+    combiners.push_back(findCombiner(op, i));
+  for (int64_t i = 0; i < unroll; ++i)
+    for (Operation *combiner : combiners)
+      carried.push_back(neutral(builder, loc, combiner, lanes));
+  SmallVector<Value> parts =
+      carryLoops(reductions, carried, [&](ValueRange values) {
+        return carryLanes(unroll, SmallVector<Value>(values));
+      });
+  ivs[loop] = index(0);
+  for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable())) {
+    auto kind = *combiningKind(combiners[k]);
+    Value sum = parts[k];
+    for (int64_t i = 1; i < unroll; ++i)
+      sum = vector::makeArithReduction(builder, loc, kind, sum,
+                                       parts[i * outputs + k]);
+    Value scalar = vector::ReductionOp::create(builder, loc, kind, sum);
+    SmallVector<Value> position = indices(init);
+    Value old = memref::LoadOp::create(builder, loc, init.get(), position);
+    scalar = vector::makeArithReduction(builder, loc, kind, old, scalar);
+    memref::StoreOp::create(builder, loc, scalar, init.get(), position);
+  }
+}
+
+void LaneEmitter::run() {
+  auto ranges =
+      cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(builder, loc);
+  SmallVector<unsigned> outer, reductions;
+  for (auto [i, range] : llvm::enumerate(ranges)) {
+    bounds.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.size));
+    ivs.push_back(Value());
+    if (i != loop)
+      (isReduction(i) ? reductions : outer).push_back(i);
+  }
+  bool reduce = isReduction(loop);
+  forLoops(outer, [&] {
+    reduce ? emitReduction(reductions) : emitParallel(reductions);
+  });
+}
+
+void emitLaneLoops(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
+                   int64_t lanes) {
+  LaneEmitter(builder, op, loop, lanes).run();
+}
+
+} // namespace backplane

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-to-llvm: what is left of linalg to loops, then everything to LLVM's
+// dialect.
+#include "sdk/emit/Passes.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+void buildToLlvm(OpPassManager &manager) {
+  manager.addPass(createConvertLinalgToLoopsPass());
+  manager.addPass(memref::createFoldMemRefAliasOpsPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createConvertVectorToSCFPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(memref::createExpandStridedMetadataPass());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(arith::createArithExpandOpsPass());
+  ConvertVectorToLLVMPassOptions vector;
+  vector.reassociateFPReductions = true;
+  manager.addPass(createConvertVectorToLLVMPass(vector));
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createUBToLLVMConversionPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createConvertFuncToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+}
+
+struct ToLlvmPass : PassWrapper<ToLlvmPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToLlvmPass)
+  StringRef getArgument() const override { return "bp-to-llvm"; }
+  StringRef getDescription() const override {
+    return "loops, vectors and memrefs to LLVM's dialect";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    OpPassManager manager("builtin.module");
+    buildToLlvm(manager);
+    manager.getDependentDialects(registry);
+  }
+  void runOnOperation() override {
+    OpPassManager manager("builtin.module");
+    buildToLlvm(manager);
+    if (failed(runPipeline(manager, getOperation())))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> createToLlvmPass() {
+  return std::make_unique<ToLlvmPass>();
+}
+
+} // namespace backplane

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// VectorBody.h: the scalar body of a linalg.generic, computed on vectors. Used
+// by bp-vectorize for whole ops and by bp-contract for epilogues in registers.
+// Private to this folder.
+#ifndef BACKPLANE_EMIT_VECTORBODY_H
+#define BACKPLANE_EMIT_VECTORBODY_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Builders.h"
+
+namespace backplane {
+
+/// Whether every op of the body works lane by lane.
+bool canVectorizeBody(mlir::Block &body);
+
+/// Bits of the widest element that the op reads, writes or computes.
+unsigned widestElementBits(mlir::linalg::GenericOp op);
+
+/// `value`, or a vector of `lanes` copies when it is a scalar.
+mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value value, int64_t lanes);
+
+/// Copies the body to the insertion point with its arguments replaced by
+/// `arguments` (scalars where they are the same for all lanes, else vectors of
+/// `lanes`) and gives what it yields. `indexOf` gives loop indices.
+llvm::SmallVector<mlir::Value>
+cloneBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
+          mlir::ValueRange arguments, int64_t lanes,
+          llvm::function_ref<mlir::Value(unsigned loop)> indexOf);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_VECTORBODY_H
