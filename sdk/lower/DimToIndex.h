@@ -11,7 +11,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "mlir/IR/Builders.h"
 
-namespace backplane {
+namespace bp {
 
 class DimToIndex {
 public:
@@ -29,6 +29,6 @@ private:
   llvm::StringMap<mlir::Value> symbols;
 };
 
-} // namespace backplane
+} // namespace bp
 
 #endif // BACKPLANE_LOWER_DIMTOINDEX_H

@@ -12,7 +12,7 @@ class OpPassManager;
 class Pass;
 } // namespace mlir
 
-namespace backplane {
+namespace bp {
 
 /// `bp-lower-to-linalg`, on a module: every function that holds `bp` ops
 /// becomes linalg on tensors in destination-passing form. Fails with a
@@ -30,6 +30,6 @@ void registerLowerPasses();
 /// The pipeline of the stage: `bp-lower-to-linalg`, then clean-up.
 void buildLowerPipeline(mlir::OpPassManager &manager);
 
-} // namespace backplane
+} // namespace bp
 
 #endif // BACKPLANE_LOWER_PASSES_H

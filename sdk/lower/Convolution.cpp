@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Convolutions and pools: linalg.generic with window loops. README.md has the
+// order of the loops.
+#include "sdk/lower/Lowering.h"
+
+#include "sdk/dialect/Convert.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace bp;
+using namespace bp::lower;
+using backplane::Dim;
+
+namespace {
+
+using Exprs = SmallVector<AffineExpr>;
+
+/// Gives loops their numbers, in the order in which they are asked for.
+struct LoopNest {
+  MLIRContext *context;
+  Iterators iterators;
+
+  AffineExpr add(utils::IteratorType kind) {
+    iterators.push_back(kind);
+    return getAffineDimExpr(iterators.size() - 1, context);
+  }
+  AffineExpr parallel() { return add(utils::IteratorType::parallel); }
+  AffineExpr reduction() { return add(utils::IteratorType::reduction); }
+  Exprs parallels(size_t count) {
+    Exprs exprs;
+    for (size_t i = 0; i < count; ++i)
+      exprs.push_back(parallel());
+    return exprs;
+  }
+  Exprs reductions(size_t count) {
+    Exprs exprs;
+    for (size_t i = 0; i < count; ++i)
+      exprs.push_back(reduction());
+    return exprs;
+  }
+  AffineMap map(const Exprs &exprs) const {
+    return AffineMap::get(iterators.size(), 0, exprs, context);
+  }
+};
+
+/// Where the window elements lie: position * stride + element * dilation.
+Exprs windowed(const Exprs &positions, const Exprs &window,
+               ArrayRef<int64_t> strides, ArrayRef<int64_t> dilations) {
+  Exprs exprs;
+  for (auto [position, element, stride, dilation] :
+       llvm::zip(positions, window, strides, dilations))
+    exprs.push_back(position * stride + element * dilation);
+  return exprs;
+}
+
+Exprs joined(std::initializer_list<Exprs> lists) {
+  Exprs all;
+  for (const Exprs &list : lists)
+    llvm::append_range(all, list);
+  return all;
+}
+
+/// With zeros for n and c, for which nothing is padded.
+SmallVector<int64_t> forAllAxes(ArrayRef<int64_t> spatial) {
+  SmallVector<int64_t> all(2, 0);
+  llvm::append_range(all, spatial);
+  return all;
+}
+
+/// The second entry of `dims` split in two.
+std::vector<Dim> splitAt(const std::vector<Dim> &dims, size_t axis, Dim first,
+                         Dim second) {
+  std::vector<Dim> split(dims.begin(), dims.begin() + ptrdiff_t(axis));
+  split.push_back(first);
+  split.push_back(second);
+  split.insert(split.end(), dims.begin() + ptrdiff_t(axis) + 1, dims.end());
+  return split;
+}
+
+/// What a convolution computes with: an image that is padded already and a
+/// weight [o, c / groups, window…], or mirrored [c, o / groups, window…].
+struct Convolution {
+  Value image, weight;
+  std::vector<Dim> imageDims, weightDims, resultDims;
+  SmallVector<int64_t> strides, dilations;
+  int64_t groups;
+  bool mirrored;
+  Element element;
+
+  size_t spatial() const { return strides.size(); }
+  Dim outputs() const { return floorDiv(resultDims[1], Dim(groups)); }
+  Dim inputs() const {
+    return mirrored ? floorDiv(weightDims[0], Dim(groups)) : weightDims[1];
+  }
+};
+
+Value reshaped(Lowering &lowering, Value tensor, const std::vector<Dim> &from,
+               const std::vector<Dim> &to) {
+  Sizes sizes =
+      lowering.sizes(DimsAttr::get(lowering.builder.getContext(), to));
+  return lowering.reshape(tensor, from, to, sizes);
+}
+
+Value multiplyAdd(ImplicitLocOpBuilder &body, ValueRange args,
+                  const Element &element) {
+  Value w = load(body, args[0], element), x = load(body, args[1], element);
+  Value product = isa<FloatType>(w.getType())
+                      ? Value(arith::MulFOp::create(body, w, x))
+                      : Value(arith::MulIOp::create(body, w, x));
+  return combine(body, "sum", args[2], product, false);
+}
+
+/// The result in `dims`, from its weight and image with these maps.
+Value contract(Lowering &lowering, const Convolution &c, Value weight,
+               Value image, const std::vector<Dim> &dims, const LoopNest &nest,
+               const Exprs &weightAt, const Exprs &imageAt,
+               const Exprs &resultAt) {
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  Sizes sizes = lowering.sizes(DimsAttr::get(builder.getContext(), dims));
+  Value start = lowering.filled(
+      lowering.empty(sizes, c.element.compute),
+      cast<TypedAttr>(builder.getZeroAttr(c.element.compute)));
+  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
+    return SmallVector<Value>{multiplyAdd(inner, args, c.element)};
+  };
+  Maps maps{nest.map(weightAt), nest.map(imageAt), nest.map(resultAt)};
+  Value sum =
+      lowering.generic({weight, image}, start, maps, nest.iterators, body)
+          .getResult(0);
+  return lowering.rounded(sum, c.element, sizes);
+}
+
+/// The window's indices into the weight: reversed when it is mirrored.
+Exprs weightWindow(const Convolution &c, const Exprs &window) {
+  Exprs exprs(window);
+  if (c.mirrored)
+    for (auto [expr, dim] : llvm::zip(
+             exprs, ArrayRef<Dim>(c.weightDims).drop_front(2)))
+      expr = *dim.constant() - 1 - expr;
+  return exprs;
+}
+
+Value convolveOneGroup(Lowering &lowering, const Convolution &c) {
+  LoopNest nest{lowering.builder.getContext(), {}};
+  AffineExpr batch = nest.parallel(), output = nest.parallel();
+  Exprs at = nest.parallels(c.spatial());
+  AffineExpr input = nest.reduction();
+  Exprs window = nest.reductions(c.spatial());
+  Exprs channels = c.mirrored ? Exprs{input, output} : Exprs{output, input};
+  return contract(
+      lowering, c, c.weight, c.image, c.resultDims, nest,
+      joined({channels, weightWindow(c, window)}),
+      joined({{batch, input}, windowed(at, window, c.strides, c.dilations)}),
+      joined({{batch, output}, at}));
+}
+
+/// One channel in and out per group.
+Value convolveDepthwise(Lowering &lowering, const Convolution &c) {
+  LoopNest nest{lowering.builder.getContext(), {}};
+  AffineExpr batch = nest.parallel(), channel = nest.parallel();
+  Exprs at = nest.parallels(c.spatial());
+  Exprs window = nest.reductions(c.spatial());
+  std::vector<Dim> flat = c.weightDims;
+  flat.erase(flat.begin() + 1);
+  Value weight = reshaped(lowering, c.weight, c.weightDims, flat);
+  return contract(
+      lowering, c, weight, c.image, c.resultDims, nest,
+      joined({{channel}, weightWindow(c, window)}),
+      joined({{batch, channel}, windowed(at, window, c.strides, c.dilations)}),
+      joined({{batch, channel}, at}));
+}
+
+Value convolveGroups(Lowering &lowering, const Convolution &c) {
+  LoopNest nest{lowering.builder.getContext(), {}};
+  AffineExpr batch = nest.parallel(), group = nest.parallel(),
+             output = nest.parallel();
+  Exprs at = nest.parallels(c.spatial());
+  AffineExpr input = nest.reduction();
+  Exprs window = nest.reductions(c.spatial());
+  Dim groups(c.groups);
+  auto weightDims = splitAt(c.weightDims, 0, groups,
+                            c.mirrored ? c.inputs() : c.outputs());
+  auto imageDims = splitAt(c.imageDims, 1, groups, c.inputs());
+  auto resultDims = splitAt(c.resultDims, 1, groups, c.outputs());
+  Value weight = reshaped(lowering, c.weight, c.weightDims, weightDims);
+  Value image = reshaped(lowering, c.image, c.imageDims, imageDims);
+  Exprs channels = c.mirrored ? Exprs{group, input, output}
+                              : Exprs{group, output, input};
+  Value result = contract(
+      lowering, c, weight, image, resultDims, nest,
+      joined({channels, weightWindow(c, window)}),
+      joined({{batch, group, input},
+              windowed(at, window, c.strides, c.dilations)}),
+      joined({{batch, group, output}, at}));
+  return reshaped(lowering, result, resultDims, c.resultDims);
+}
+
+Value convolve(Lowering &lowering, const Convolution &c) {
+  if (c.groups == 1)
+    return convolveOneGroup(lowering, c);
+  if (c.inputs() == Dim(1) && c.outputs() == Dim(1))
+    return convolveDepthwise(lowering, c);
+  return convolveGroups(lowering, c);
+}
+
+std::vector<Dim> paddedDims(const std::vector<Dim> &dims,
+                            ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+  std::vector<Dim> padded = dims;
+  for (size_t i = 0; i < low.size(); ++i)
+    padded[i + 2] = padded[i + 2] + Dim(low[i]) + Dim(high[i]);
+  return padded;
+}
+
+/// The image of the convolution that a conv_transpose is: its elements stride
+/// apart among zeros, with a border that a window reaches into. A border below
+/// zero cuts.
+struct Spread {
+  SmallVector<int64_t> low;
+  std::vector<Dim> dims;
+};
+
+Spread planSpread(ConvTransposeOp op, const std::vector<Dim> &from,
+                  const std::vector<Dim> &weight,
+                  const std::vector<Dim> &result) {
+  Spread spread;
+  spread.dims = {from[0], from[1]};
+  for (size_t i = 0; i + 2 < from.size(); ++i) {
+    int64_t reach = (*weight[i + 2].constant() - 1) * op.getDilations()[i];
+    spread.low.push_back(reach - op.getLow()[i]);
+    spread.dims.push_back(result[i + 2] + Dim(reach));
+  }
+  return spread;
+}
+
+} // namespace
+
+/// Elements of the image that lie inside: first, how many, where they go.
+struct SpreadAxis {
+  OpFoldResult first, count, offset;
+};
+
+static SpreadAxis planAxis(Lowering &lowering, const Dim &size, int64_t low,
+                           int64_t stride, const Dim &extent) {
+  // Element i goes to low + i * stride, which must lie in [0, extent).
+  Dim first = low < 0 ? ceilDiv(Dim(-low), Dim(stride)) : Dim(0);
+  Dim end = min(size, max(Dim(0), ceilDiv(extent - Dim(low), Dim(stride))));
+  Dim count = max(Dim(0), end - first);
+  Dim offset = Dim(low) + first * Dim(stride);
+  Sizes sizes = lowering.sizes(DimsAttr::get(
+      lowering.builder.getContext(), std::vector<Dim>{first, count, offset}));
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
+                         const Spread &spread, const Element &element) {
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  std::vector<Dim> from = dimsOf(op.getX().getType());
+  Sizes all = lowering.sizes(op.getX().getType());
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  Sizes firsts(2, zero), offsets(2, zero), strides(2, one), ones(all.size(), one);
+  Sizes counts(all.begin(), all.begin() + 2);
+  for (size_t i = 0; i < spread.low.size(); ++i) {
+    SpreadAxis axis = planAxis(lowering, from[i + 2], spread.low[i],
+                               op.getStrides()[i], spread.dims[i + 2]);
+    firsts.push_back(axis.first);
+    counts.push_back(axis.count);
+    offsets.push_back(axis.offset);
+    strides.push_back(builder.getIndexAttr(op.getStrides()[i]));
+  }
+  Sizes sizes =
+      lowering.sizes(DimsAttr::get(builder.getContext(), spread.dims));
+  Value target = lowering.filled(
+      lowering.empty(sizes, element.storage),
+      cast<TypedAttr>(builder.getZeroAttr(element.storage)));
+  Value box = tensor::ExtractSliceOp::create(
+      builder, lowering.tensor(op.getX()), firsts, counts, ones);
+  return tensor::InsertSliceOp::create(builder, box, target, offsets, counts,
+                                       strides);
+}
+
+LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
+  Convolution c;
+  c.element = elementOf(op.getResult().getType());
+  SmallVector<int64_t> low = forAllAxes(op.getLow());
+  SmallVector<int64_t> high = forAllAxes(op.getHigh());
+  c.image = lowering.zeroPadded(
+      lowering.tensor(op.getX()), low, high,
+      cast<TypedAttr>(lowering.builder.getZeroAttr(c.element.storage)));
+  c.weight = lowering.tensor(op.getW());
+  c.imageDims =
+      paddedDims(dimsOf(op.getX().getType()), op.getLow(), op.getHigh());
+  c.weightDims = dimsOf(op.getW().getType());
+  c.resultDims = dimsOf(op.getResult().getType());
+  c.strides.assign(op.getStrides().begin(), op.getStrides().end());
+  c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
+  c.groups = op.getGroups();
+  c.mirrored = false;
+  lowering.setTensor(op.getResult(), convolve(lowering, c));
+  return success();
+}
+
+LogicalResult lower::lowerConvTranspose(Lowering &lowering,
+                                        ConvTransposeOp op) {
+  Convolution c;
+  c.element = elementOf(op.getResult().getType());
+  c.weightDims = dimsOf(op.getW().getType());
+  for (const Dim &dim : ArrayRef<Dim>(c.weightDims).drop_front(2))
+    if (!dim.constant())
+      return op.emitOpError("needs a window of static size, found ")
+             << dim.str();
+  c.weight = lowering.tensor(op.getW());
+  c.resultDims = dimsOf(op.getResult().getType());
+  Spread spread = planSpread(op, dimsOf(op.getX().getType()), c.weightDims,
+                             c.resultDims);
+  c.image = spreadImage(lowering, op, spread, c.element);
+  c.imageDims = spread.dims;
+  c.strides.assign(op.getStrides().size(), 1);
+  c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
+  c.groups = op.getGroups();
+  c.mirrored = true;
+  lowering.setTensor(op.getResult(), convolve(lowering, c));
+  return success();
+}
+
+LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
+  Type resultType = op.getResult().getType();
+  Element element = elementOf(resultType);
+  TypedAttr border =
+      neutral(op.getKind(), element.storage, element.isUnsigned);
+  Value image = lowering.zeroPadded(lowering.tensor(op.getX()),
+                                    forAllAxes(op.getLow()),
+                                    forAllAxes(op.getHigh()), border);
+  LoopNest nest{op.getContext(), {}};
+  Exprs channels = nest.parallels(2), at = nest.parallels(op.getWindow().size());
+  Exprs window = nest.reductions(op.getWindow().size());
+  Maps maps{nest.map(joined({channels, windowed(at, window, op.getStrides(),
+                                                op.getDilations())})),
+            nest.map(window), nest.map(joined({channels, at}))};
+  Sizes sizes = lowering.sizes(resultType);
+  Value shape = lowering.empty(
+      getAsIndexOpFoldResult(op.getContext(), op.getWindow()), element.storage);
+  Value start =
+      lowering.filled(lowering.empty(sizes, element.compute),
+                      neutral(op.getKind(), element.compute,
+                              element.isUnsigned));
+  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
+    return SmallVector<Value>{combine(inner, op.getKind(), args[2],
+                                      load(inner, args[0], element),
+                                      element.isUnsigned)};
+  };
+  Value sum =
+      lowering.generic({image, shape}, start, maps, nest.iterators, body)
+          .getResult(0);
+  lowering.setTensor(op.getResult(), lowering.rounded(sum, element, sizes));
+  return success();
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elementwise ops: each becomes one linalg.generic over the dims of its result.
+#include "sdk/lower/Lowering.h"
+
+#include "backplane/kernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace bp;
+using namespace bp::lower;
+
+namespace {
+
+/// The operands of one element, ready to compute with.
+struct Scalars {
+  Lowering &lowering;
+  ImplicitLocOpBuilder &body;
+  SmallVector<Value> args;
+  Element element; ///< of the first operand
+  bool reports;    ///< the error word is to be set on bad data
+
+  Type type() const { return element.compute; }
+  Value number(double value) {
+    return arith::ConstantOp::create(body, body.getFloatAttr(type(), value));
+  }
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(body,
+                                     body.getIntegerAttr(type(), value));
+  }
+  Value select(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(body, condition, a, b);
+  }
+  Value equals(Value a, Value b) {
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::eq, a, b);
+  }
+  Value compare(arith::CmpFPredicate kind, Value a, Value b) {
+    return arith::CmpFOp::create(body, kind, a, b);
+  }
+};
+
+template <typename Op> Value unary(Scalars &s) {
+  return Op::create(s.body, s.args[0]);
+}
+
+using Maker = Value (*)(Scalars &);
+
+/// Float functions that the math dialect has.
+Maker floatFunction(StringRef name) {
+  return llvm::StringSwitch<Maker>(name)
+      .Case("floor", unary<math::FloorOp>)
+      .Case("ceil", unary<math::CeilOp>)
+      .Case("round_even", unary<math::RoundEvenOp>)
+      .Case("trunc", unary<math::TruncOp>)
+      .Case("sqrt", unary<math::SqrtOp>)
+      .Case("rsqrt", unary<math::RsqrtOp>)
+      .Case("exp", unary<math::ExpOp>)
+      .Case("expm1", unary<math::ExpM1Op>)
+      .Case("log", unary<math::LogOp>)
+      .Case("log1p", unary<math::Log1pOp>)
+      .Case("sin", unary<math::SinOp>)
+      .Case("cos", unary<math::CosOp>)
+      .Case("tan", unary<math::TanOp>)
+      .Case("atan", unary<math::AtanOp>)
+      .Case("tanh", unary<math::TanhOp>)
+      .Case("erf", unary<math::ErfOp>)
+      .Default(nullptr);
+}
+
+Value negate(Scalars &s) {
+  if (s.element.isFloat())
+    return arith::NegFOp::create(s.body, s.args[0]);
+  return arith::SubIOp::create(s.body, s.integer(0), s.args[0]);
+}
+
+Value absolute(Scalars &s) {
+  if (s.element.isFloat())
+    return math::AbsFOp::create(s.body, s.args[0]);
+  if (s.element.isUnsigned)
+    return s.args[0];
+  Value zero = s.integer(0);
+  Value negative = arith::CmpIOp::create(s.body, arith::CmpIPredicate::slt,
+                                         s.args[0], zero);
+  return s.select(negative, negate(s), s.args[0]);
+}
+
+Value sign(Scalars &s) {
+  Value zero = s.number(0), x = s.args[0];
+  Value magnitude = s.number(1);
+  Value unit = math::CopySignOp::create(s.body, magnitude, x);
+  Value proper = s.compare(arith::CmpFPredicate::ONE, x, zero);
+  return s.select(proper, unit, x);
+}
+
+Value invert(Scalars &s) {
+  Value ones = arith::ConstantOp::create(
+      s.body, s.body.getIntegerAttr(
+                  s.type(),
+                  APInt::getAllOnes(s.type().getIntOrFloatBitWidth())));
+  return arith::XOrIOp::create(s.body, s.args[0], ones);
+}
+
+Value isNan(Scalars &s) {
+  return s.compare(arith::CmpFPredicate::UNO, s.args[0], s.args[0]);
+}
+
+Value isInf(Scalars &s) {
+  Value infinity = s.number(std::numeric_limits<double>::infinity());
+  return s.compare(arith::CmpFPredicate::OEQ, absolute(s), infinity);
+}
+
+Value reciprocal(Scalars &s) {
+  return arith::DivFOp::create(s.body, s.number(1), s.args[0]);
+}
+
+template <typename Float, typename Integer> Value binary(Scalars &s) {
+  if (s.element.isFloat())
+    return Float::create(s.body, s.args[0], s.args[1]);
+  return Integer::create(s.body, s.args[0], s.args[1]);
+}
+
+/// A quotient or remainder whose bad divisors report, give 0, and never reach
+/// the machine; neither does the lowest value over -1.
+template <typename Signed, typename Unsigned, bool isRemainder>
+Value divide(Scalars &s) {
+  Value a = s.args[0], b = s.args[1], zero = s.integer(0), one = s.integer(1);
+  Value bad = s.equals(b, zero);
+  if (s.reports)
+    s.lowering.report(s.body, bad, BP_KERNEL_ERROR_DIVISION);
+  if (s.element.isUnsigned) {
+    Value safe = s.select(bad, one, b);
+    return s.select(bad, zero, Unsigned::create(s.body, a, safe));
+  }
+  Value flips = s.equals(b, s.integer(-1));
+  Value unsafe = arith::OrIOp::create(s.body, bad, flips);
+  Value result = Signed::create(s.body, a, s.select(unsafe, one, b));
+  Value flipped = isRemainder ? zero : negate(s);
+  return s.select(bad, zero, s.select(flips, flipped, result));
+}
+
+/// Doubles the divisor to just below the dividend, then goes back down,
+/// subtracting: every step is exact.
+Value scaledUp(Scalars &s, Value divisor, Value dividend) {
+  auto loop = scf::WhileOp::create(
+      s.body, TypeRange(s.type()), ValueRange(divisor),
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value twice = arith::AddFOp::create(nested, loc, args[0], args[0]);
+        Value fits = arith::CmpFOp::create(
+            nested, loc, arith::CmpFPredicate::OLE, twice, dividend);
+        scf::ConditionOp::create(nested, loc, fits, args);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value twice = arith::AddFOp::create(nested, loc, args[0], args[0]);
+        scf::YieldOp::create(nested, loc, twice);
+      });
+  return loop.getResult(0);
+}
+
+Value subtractDown(Scalars &s, Value dividend, Value top, Value divisor) {
+  Value half = s.number(0.5);
+  auto loop = scf::WhileOp::create(
+      s.body, TypeRange{s.type(), s.type()}, ValueRange{dividend, top},
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value more = arith::CmpFOp::create(
+            nested, loc, arith::CmpFPredicate::OGE, args[1], divisor);
+        scf::ConditionOp::create(nested, loc, more, args);
+      },
+      [&](OpBuilder &nested, Location loc, ValueRange args) {
+        Value fits = arith::CmpFOp::create(
+            nested, loc, arith::CmpFPredicate::OGE, args[0], args[1]);
+        Value less = arith::SubFOp::create(nested, loc, args[0], args[1]);
+        Value next =
+            arith::SelectOp::create(nested, loc, fits, less, args[0]);
+        Value smaller = arith::MulFOp::create(nested, loc, args[1], half);
+        scf::YieldOp::create(nested, loc, ValueRange{next, smaller});
+      });
+  return loop.getResult(0);
+}
+
+Value floatRemainder(Scalars &s) {
+  Value infinity = s.number(std::numeric_limits<double>::infinity());
+  Value a = math::AbsFOp::create(s.body, s.args[0]);
+  Value b = math::AbsFOp::create(s.body, s.args[1]);
+  Value invalid = arith::OrIOp::create(
+      s.body, s.compare(arith::CmpFPredicate::UEQ, a, infinity),
+      s.compare(arith::CmpFPredicate::UEQ, b, s.number(0)));
+  Value unchanged = s.compare(arith::CmpFPredicate::OLT, a, b);
+  Value trivial = arith::OrIOp::create(s.body, invalid, unchanged);
+  Value dividend = s.select(trivial, s.number(1), a);
+  Value divisor = s.select(trivial, s.number(1), b);
+  Value top = scaledUp(s, divisor, dividend);
+  Value rest = subtractDown(s, dividend, top, divisor);
+  rest = math::CopySignOp::create(s.body, rest, s.args[0]);
+  Value nan = s.number(std::numeric_limits<double>::quiet_NaN());
+  return s.select(invalid, nan, s.select(unchanged, s.args[0], rest));
+}
+
+Value remainder(Scalars &s) {
+  if (s.element.isFloat())
+    return floatRemainder(s);
+  return divide<arith::RemSIOp, arith::RemUIOp, true>(s);
+}
+
+Value quotient(Scalars &s) {
+  if (s.element.isFloat())
+    return arith::DivFOp::create(s.body, s.args[0], s.args[1]);
+  return divide<arith::DivSIOp, arith::DivUIOp, false>(s);
+}
+
+Value power(Scalars &s) {
+  return math::PowFOp::create(s.body, s.args[0], s.args[1]);
+}
+
+template <typename Op> Value logical(Scalars &s) {
+  return Op::create(s.body, s.args[0], s.args[1]);
+}
+
+Value minimumOf(Scalars &s) {
+  return combine(s.body, "min", s.args[0], s.args[1], s.element.isUnsigned);
+}
+
+Value maximumOf(Scalars &s) {
+  return combine(s.body, "max", s.args[0], s.args[1], s.element.isUnsigned);
+}
+
+Value choose(Scalars &s) { return s.select(s.args[0], s.args[1], s.args[2]); }
+
+/// Ops without attributes.
+Maker plainOp(StringRef name) {
+  return llvm::StringSwitch<Maker>(name)
+      .Case("neg", negate)
+      .Case("abs", absolute)
+      .Case("sign", sign)
+      .Case("not", invert)
+      .Case("is_nan", isNan)
+      .Case("is_inf", isInf)
+      .Case("recip", reciprocal)
+      .Case("add", binary<arith::AddFOp, arith::AddIOp>)
+      .Case("sub", binary<arith::SubFOp, arith::SubIOp>)
+      .Case("mul", binary<arith::MulFOp, arith::MulIOp>)
+      .Case("min", minimumOf)
+      .Case("max", maximumOf)
+      .Case("div", quotient)
+      .Case("rem", remainder)
+      .Case("pow", power)
+      .Case("and", logical<arith::AndIOp>)
+      .Case("or", logical<arith::OrIOp>)
+      .Case("xor", logical<arith::XOrIOp>)
+      .Case("select", choose)
+      .Default(floatFunction(name));
+}
+
+Value compareFloats(Scalars &s, StringRef direction) {
+  auto kind = llvm::StringSwitch<arith::CmpFPredicate>(direction)
+                  .Case("eq", arith::CmpFPredicate::OEQ)
+                  .Case("ne", arith::CmpFPredicate::UNE)
+                  .Case("lt", arith::CmpFPredicate::OLT)
+                  .Case("le", arith::CmpFPredicate::OLE)
+                  .Case("gt", arith::CmpFPredicate::OGT)
+                  .Default(arith::CmpFPredicate::OGE);
+  return s.compare(kind, s.args[0], s.args[1]);
+}
+
+Value compareIntegers(Scalars &s, StringRef direction) {
+  using Kind = arith::CmpIPredicate;
+  bool isUnsigned = s.element.isUnsigned;
+  auto kind = llvm::StringSwitch<Kind>(direction)
+                  .Case("eq", Kind::eq)
+                  .Case("ne", Kind::ne)
+                  .Case("lt", isUnsigned ? Kind::ult : Kind::slt)
+                  .Case("le", isUnsigned ? Kind::ule : Kind::sle)
+                  .Case("gt", isUnsigned ? Kind::ugt : Kind::sgt)
+                  .Default(isUnsigned ? Kind::uge : Kind::sge);
+  return arith::CmpIOp::create(s.body, kind, s.args[0], s.args[1]);
+}
+
+Value scalarOf(Operation *op, Scalars &s, const Element &result) {
+  if (auto compare = dyn_cast<CompareOp>(op))
+    return s.element.isFloat() ? compareFloats(s, compare.getDirection())
+                               : compareIntegers(s, compare.getDirection());
+  if (isa<CastOp>(op))
+    return castScalar(s.body, s.args[0], s.element, result);
+  return plainOp(op->getName().stripDialect())(s);
+}
+
+bool isLowered(Operation *op) {
+  return isa<CompareOp, CastOp>(op) ||
+         plainOp(op->getName().stripDialect()) != nullptr;
+}
+
+} // namespace
+
+std::optional<APInt> lower::knownInteger(Value bpValue) {
+  while (Operation *op = bpValue.getDefiningOp()) {
+    if (isa<BroadcastOp, ReshapeOp, TransposeOp>(op)) {
+      bpValue = op->getOperand(0);
+      continue;
+    }
+    auto constant = dyn_cast<ConstantOp>(op);
+    auto value = constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
+                          : DenseElementsAttr();
+    if (value && value.isSplat() && isa<IntegerType>(value.getElementType()))
+      return value.getSplatValue<APInt>();
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// Integer divisions by what is not known to differ from zero.
+static bool mayDivideByZero(Operation *op) {
+  if (!isa<DivOp, RemOp>(op) ||
+      isa<FloatType>(getElementTypeOrSelf(op->getOperand(1))))
+    return false;
+  std::optional<APInt> divisor = knownInteger(op->getOperand(1));
+  return !divisor || divisor->isZero();
+}
+
+bool lower::mayReport(Operation *op) {
+  return isa<GatherOp>(op) || mayDivideByZero(op);
+}
+
+/// Copies the value when an operand is a whole tensor: nothing to compute.
+static bool isNoCast(Operation *op) {
+  return isa<CastOp>(op) &&
+         getElementTypeOrSelf(op->getOperand(0)) ==
+             getElementTypeOrSelf(op->getResult(0));
+}
+
+LogicalResult lower::lowerElementwise(Lowering &lowering, Operation *op) {
+  if (!isLowered(op))
+    return op->emitOpError("has no lowering to linalg; decompose it first");
+  Value result = op->getResult(0);
+  if (isNoCast(op)) {
+    lowering.set(result, lowering.view(op->getOperand(0)));
+    return success();
+  }
+  SmallVector<View> inputs;
+  SmallVector<Element> elements;
+  for (Value operand : op->getOperands()) {
+    inputs.push_back(lowering.view(operand));
+    elements.push_back(elementOf(operand.getType()));
+  }
+  Element to = elementOf(result.getType());
+  Value output = lowering.emptyLike(result.getType(), to.storage);
+  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
+    Scalars scalars{lowering, inner, {}, elements[0], mayReport(op)};
+    for (auto [arg, element] : llvm::zip(args, elements))
+      scalars.args.push_back(load(inner, arg, element));
+    return SmallVector<Value>{
+        store(inner, scalarOf(op, scalars, to), to)};
+  };
+  lowering.setTensor(result, lowering.parallel(inputs, output, body));
+  return success();
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/lower/Fuse.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+
+namespace {
+
+/// Bodies that only convert: as cheap to repeat as a load.
+bool isCheap(linalg::GenericOp op) {
+  return llvm::all_of(op.getBody()->getOperations(), [](Operation &inner) {
+    return isa<arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp, arith::ExtUIOp,
+               arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
+               arith::ConstantOp, linalg::YieldOp>(inner);
+  });
+}
+
+bool mayFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!producer || !consumer || !isMemoryEffectFree(producer))
+    return false;
+  bool isOnlyUser = llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    return user == consumer.getOperation();
+  });
+  if (!isOnlyUser)
+    return false;
+  AffineMap map = consumer.getMatchingIndexingMap(operand);
+  if (map.isPermutation())
+    return true;
+  return map.isProjectedPermutation() && consumer.getNumReductionLoops() == 0 &&
+         isCheap(producer);
+}
+
+} // namespace
+
+LogicalResult bp::lower::fuseElementwise(func::FuncOp function) {
+  RewritePatternSet patterns(function.getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  function.getContext()
+      ->getLoadedDialect<arith::ArithDialect>()
+      ->getCanonicalizationPatterns(patterns);
+  IRRewriter rewriter(function.getContext());
+  DominanceInfo dominance;
+  // Equal ops first become one, which may then have only one consumer.
+  eliminateCommonSubExpressions(rewriter, dominance, function);
+  if (failed(applyPatternsGreedily(function, std::move(patterns))))
+    return failure();
+  eliminateCommonSubExpressions(rewriter, dominance, function);
+  return success();
+}

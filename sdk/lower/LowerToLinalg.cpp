@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pass `bp-lower-to-linalg`: each function is rebuilt, op by op, behind
+// its new signature; then elementwise ops are fused and results put into the
+// destinations.
+#include "sdk/lower/Destination.h"
+#include "sdk/lower/Fuse.h"
+#include "sdk/lower/Lowering.h"
+#include "sdk/lower/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/Pass.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace bp;
+using namespace bp::lower;
+
+namespace {
+
+LogicalResult lowerOp(Lowering &lowering, Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](ConstantOp o) { return lowerConstant(lowering, o); })
+      .Case([&](IotaOp o) { return lowerIota(lowering, o); })
+      .Case([&](DimOp o) { return lowerDim(lowering, o); })
+      .Case([&](BroadcastOp o) { return lowerBroadcast(lowering, o); })
+      .Case([&](ReshapeOp o) { return lowerReshape(lowering, o); })
+      .Case([&](TransposeOp o) { return lowerTranspose(lowering, o); })
+      .Case([&](SliceOp o) { return lowerSlice(lowering, o); })
+      .Case([&](ConcatOp o) { return lowerConcat(lowering, o); })
+      .Case([&](PadOp o) { return lowerPad(lowering, o); })
+      .Case([&](ReverseOp o) { return lowerReverse(lowering, o); })
+      .Case([&](GatherOp o) { return lowerGather(lowering, o); })
+      .Case([&](ReduceOp o) { return lowerReduce(lowering, o); })
+      .Case([&](ArgReduceOp o) { return lowerArgReduce(lowering, o); })
+      .Case([&](MatmulOp o) { return lowerMatmul(lowering, o); })
+      .Case([&](ConvOp o) { return lowerConv(lowering, o); })
+      .Case(
+          [&](ConvTransposeOp o) { return lowerConvTranspose(lowering, o); })
+      .Case([&](PoolOp o) { return lowerPool(lowering, o); })
+      .Default([&](Operation *o) { return lowerElementwise(lowering, o); });
+}
+
+bool isBpOp(Operation &op) {
+  return isa_and_nonnull<BpDialect>(op.getDialect());
+}
+
+/// Whether the pass has anything to do with the function.
+bool concerns(func::FuncOp function) {
+  if (function.isExternal() || function->hasAttr("bp.inputs"))
+    return false;
+  return function->hasAttr("bp.symbols") ||
+         llvm::any_of(function.front(), isBpOp);
+}
+
+LogicalResult checkType(Operation *op, Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return op->emitOpError("needs ranked tensors, found ") << type;
+  if (!elementOf(type).storage)
+    return op->emitOpError("has no lowering to linalg for elements of type ")
+           << tensor.getElementType() << "; decompose or cast it first";
+  if (!tensor.hasStaticShape() &&
+      !isa_and_nonnull<DimsAttr>(tensor.getEncoding()))
+    return op->emitOpError("needs #bp.dims on dynamic tensors, found ") << type;
+  return success();
+}
+
+/// Ops the pass can take: `bp` ops over types that have a storage form.
+LogicalResult check(func::FuncOp function) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return function.emitOpError("needs one block to be lowered to linalg");
+  for (Type type : function.getFunctionType().getInputs())
+    if (failed(checkType(function, type)))
+      return failure();
+  for (Operation &op : function.front()) {
+    if (isa<func::ReturnOp>(op))
+      continue;
+    if (!isBpOp(op))
+      return op.emitOpError("cannot stand among bp ops when they are lowered");
+    for (Type type : op.getResultTypes())
+      if (failed(checkType(&op, type)))
+        return failure();
+  }
+  return success();
+}
+
+/// Rebuilds one function in its new form.
+class FunctionLowering {
+public:
+  explicit FunctionLowering(func::FuncOp function)
+      : function(function), old(function.front()),
+        builder(function.getLoc(), function.getContext()), lowering(builder) {}
+
+  LogicalResult run() {
+    buildEntry();
+    builder.setInsertionPointToStart(entry);
+    for (Operation &op : old.without_terminator()) {
+      builder.setLoc(op.getLoc());
+      if (failed(lowerOp(lowering, &op)) || lowering.broken)
+        return failure();
+    }
+    finish();
+    return lowering.broken ? failure() : success();
+  }
+
+private:
+  void addTensor(Type bpType) {
+    RankedTensorType type = lowering.storageType(bpType);
+    auto encoding = dyn_cast_or_null<DimsAttr>(
+        cast<RankedTensorType>(bpType).getEncoding());
+    SmallVector<Attribute> texts;
+    for (auto [i, size] : llvm::enumerate(type.getShape()))
+      texts.push_back(encoding ? encoding.getTexts()[i]
+                               : builder.getStringAttr(Twine(size)));
+    auto dims =
+        builder.getNamedAttr("bp.dims", builder.getArrayAttr(texts));
+    attributes.push_back(builder.getDictionaryAttr(dims));
+    entry->addArgument(type, function.getLoc());
+  }
+
+  Value addPlain(Type type) {
+    attributes.push_back(builder.getDictionaryAttr({}));
+    return entry->addArgument(type, function.getLoc());
+  }
+
+  /// The new arguments, and what they mean.
+  void buildEntry() {
+    entry = new Block();
+    function.getBody().push_back(entry);
+    ArrayRef<Type> results = function.getFunctionType().getResults();
+    for (BlockArgument argument : old.getArguments()) {
+      addTensor(argument.getType());
+      lowering.setTensor(argument, entry->getArguments().back());
+    }
+    for (Type type : results)
+      addTensor(type);
+    if (auto symbols = function->getAttrOfType<ArrayAttr>("bp.symbols"))
+      for (StringAttr symbol : symbols.getAsRange<StringAttr>())
+        lowering.symbols.bind(symbol, addPlain(builder.getIndexType()));
+    if (llvm::any_of(old, [](Operation &op) { return mayReport(&op); }))
+      lowering.errorWord =
+          addPlain(MemRefType::get(1, builder.getI32Type()));
+  }
+
+  void finish() {
+    SmallVector<Value> results;
+    SmallVector<Type> types;
+    for (Value result : old.getTerminator()->getOperands()) {
+      results.push_back(lowering.tensor(result));
+      types.push_back(lowering.storageType(result.getType()));
+      if (results.back().getType() != types.back())
+        results.back() =
+            tensor::CastOp::create(builder, types.back(), results.back());
+    }
+    func::ReturnOp::create(builder, function.getLoc(), results);
+    size_t inputs = old.getNumArguments();
+    eraseOld();
+    function.setFunctionType(
+        builder.getFunctionType(entry->getArgumentTypes(), types));
+    function.setAllArgAttrs(attributes);
+    function.removeResAttrsAttr();
+    function->setAttr("bp.inputs", builder.getI64IntegerAttr(inputs));
+    function->setAttr("bp.outputs", builder.getI64IntegerAttr(types.size()));
+    if (!function->hasAttr("bp.symbols"))
+      function->setAttr("bp.symbols", builder.getArrayAttr({}));
+    if (lowering.errorWord)
+      function->setAttr("bp.error", builder.getUnitAttr());
+  }
+
+  void eraseOld() {
+    while (!old.empty())
+      old.back().erase();
+    old.erase();
+  }
+
+  func::FuncOp function;
+  Block &old;
+  Block *entry = nullptr;
+  SmallVector<DictionaryAttr> attributes;
+  ImplicitLocOpBuilder builder;
+  Lowering lowering;
+};
+
+struct LowerToLinalgPass
+    : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
+
+  StringRef getArgument() const override { return "bp-lower-to-linalg"; }
+  StringRef getDescription() const override {
+    return "Lower dispatches of bp primitives to linalg on tensors";
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect,
+                    func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect,
+                    tensor::TensorDialect>();
+  }
+
+  LogicalResult lowerFunction(func::FuncOp function) {
+    if (failed(check(function)) || failed(FunctionLowering(function).run()) ||
+        failed(fuseElementwise(function)))
+      return failure();
+    assignDestinations(function);
+    return success();
+  }
+
+  void runOnOperation() override {
+    auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp function : functions)
+      if (concerns(function) && failed(lowerFunction(function)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> bp::createLowerToLinalgPass() {
+  return std::make_unique<LowerToLinalgPass>();
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lowering.h: what the files of this folder share while one function goes from
+// `bp` to linalg. Internal.
+//
+// Every `bp` value is known as a view: a tensor (or scalar) and the map from
+// the value's indices to those of the tensor. Broadcasts and transposes only
+// change the map; linalg ops take it as an indexing map, and it becomes a copy
+// only for those who cannot.
+#ifndef BACKPLANE_LOWER_LOWERING_H
+#define BACKPLANE_LOWER_LOWERING_H
+
+#include "sdk/dialect/Bp.h"
+#include "sdk/lower/DimToIndex.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace bp::lower {
+
+using namespace mlir;
+
+using Sizes = SmallVector<OpFoldResult>;
+using Maps = SmallVector<AffineMap>;
+using Iterators = SmallVector<utils::IteratorType>;
+
+/// How one dtype is stored and computed.
+struct Element {
+  Type storage; ///< in memory: signless integers, i8 for bool
+  Type compute; ///< in region bodies: f32 for f16 and bf16, i1 for bool
+  bool isUnsigned = false;
+  bool isBool = false;
+
+  bool isFloat() const { return isa<FloatType>(compute); }
+  /// Stored wider or narrower than computed.
+  bool converts() const { return storage != compute; }
+};
+
+/// The element of a tensor type of the `bp` dialect; null types for dtypes
+/// that are not lowered (4-bit integers, f8).
+Element elementOf(Type bpType);
+
+struct View {
+  Value base;    ///< a tensor of the storage type, or a scalar of it
+  AffineMap map; ///< indices of the value → indices of base; null for a scalar
+
+  bool isScalar() const { return !map; }
+  bool isIdentity() const { return map && map.isIdentity(); }
+};
+
+/// Builds the body of a linalg.generic: arguments to yielded values.
+using BodyBuilder =
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>;
+
+class Lowering {
+public:
+  Lowering(ImplicitLocOpBuilder &builder) : builder(builder) {}
+
+  ImplicitLocOpBuilder &builder;
+  DimToIndex symbols;
+  Value errorWord; ///< memref<1xi32>, null when nothing can report
+  bool broken = false; ///< a size could not be computed; it is diagnosed
+
+  // ---- values ----
+  void set(Value bpValue, View view) { views[bpValue] = view; }
+  /// The value is this tensor, element for element.
+  void setTensor(Value bpValue, Value tensor);
+  View view(Value bpValue) const { return views.lookup(bpValue); }
+  /// The view, with a tensor of the value's own rank whose dims are permuted
+  /// at most.
+  View permutedView(Value bpValue);
+  /// The value as a tensor of its own shape.
+  Value tensor(Value bpValue);
+
+  // ---- types and sizes ----
+  /// The type without encoding, of the storage type.
+  RankedTensorType storageType(Type bpType) const;
+  Sizes sizes(Type bpType);
+  Sizes sizes(DimsAttr dims);
+  Value sizeAsIndex(OpFoldResult size);
+
+  // ---- tensors ----
+  Value empty(const Sizes &sizes, Type element);
+  /// A new tensor of the type of `bpType` but for the element.
+  Value emptyLike(Type bpType, Type element);
+  Value filled(Value tensor, TypedAttr value);
+  /// A linalg.generic over these inputs; results in `outputs`.
+  linalg::GenericOp generic(ValueRange inputs, ValueRange outputs,
+                            ArrayRef<AffineMap> maps,
+                            ArrayRef<utils::IteratorType> iterators,
+                            BodyBuilder body);
+  /// A linalg.generic whose loops are the dims of `output`.
+  Value parallel(ArrayRef<View> inputs, Value output, BodyBuilder body);
+  /// `tensor` rounded from its element to that of `element`.
+  Value rounded(Value tensor, const Element &element, const Sizes &sizes);
+  /// Merges dims: one entry of the result per group.
+  Value collapse(Value tensor, ArrayRef<ReassociationIndices> groups);
+  Value expand(Value tensor, const Sizes &sizes,
+               ArrayRef<ReassociationIndices> groups);
+  /// The same elements in row-major order under other dims.
+  Value reshape(Value tensor, const std::vector<backplane::Dim> &from,
+                const std::vector<backplane::Dim> &to, const Sizes &sizes);
+  Value zeroPadded(Value tensor, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                   TypedAttr value);
+
+  /// Reports BP_KERNEL_ERROR(code, 0) when `bad`, in a region body.
+  void report(ImplicitLocOpBuilder &body, Value bad, uint32_t code);
+
+private:
+  Value materialize(View view, Type bpType);
+
+  llvm::DenseMap<Value, View> views;
+};
+
+/// A stored element as one that can be computed with, and back.
+Value load(ImplicitLocOpBuilder &body, Value stored, const Element &element);
+Value store(ImplicitLocOpBuilder &body, Value computed, const Element &element);
+
+/// 0, 1 or the value that `kind` ("sum|prod|min|max|and|or") starts from.
+TypedAttr neutral(StringRef kind, Type type, bool isUnsigned);
+/// One step of a reduction of that kind.
+Value combine(ImplicitLocOpBuilder &body, StringRef kind, Value a, Value b,
+              bool isUnsigned);
+Value castScalar(ImplicitLocOpBuilder &body, Value value, const Element &from,
+                 const Element &to);
+/// The plain number that every element of an integer value is known to be.
+std::optional<APInt> knownInteger(Value bpValue);
+bool mayReport(Operation *op);
+
+// One function per family; each takes an op of its family, whose operands have
+// views, and sets the views of its results.
+LogicalResult lowerElementwise(Lowering &lowering, Operation *op);
+LogicalResult lowerConstant(Lowering &lowering, ConstantOp op);
+LogicalResult lowerIota(Lowering &lowering, IotaOp op);
+LogicalResult lowerDim(Lowering &lowering, DimOp op);
+LogicalResult lowerBroadcast(Lowering &lowering, BroadcastOp op);
+LogicalResult lowerReshape(Lowering &lowering, ReshapeOp op);
+LogicalResult lowerTranspose(Lowering &lowering, TransposeOp op);
+LogicalResult lowerSlice(Lowering &lowering, SliceOp op);
+LogicalResult lowerConcat(Lowering &lowering, ConcatOp op);
+LogicalResult lowerPad(Lowering &lowering, PadOp op);
+LogicalResult lowerReverse(Lowering &lowering, ReverseOp op);
+LogicalResult lowerGather(Lowering &lowering, GatherOp op);
+LogicalResult lowerReduce(Lowering &lowering, ReduceOp op);
+LogicalResult lowerArgReduce(Lowering &lowering, ArgReduceOp op);
+LogicalResult lowerMatmul(Lowering &lowering, MatmulOp op);
+LogicalResult lowerConv(Lowering &lowering, ConvOp op);
+LogicalResult lowerConvTranspose(Lowering &lowering, ConvTransposeOp op);
+LogicalResult lowerPool(Lowering &lowering, PoolOp op);
+
+} // namespace bp::lower
+
+#endif // BACKPLANE_LOWER_LOWERING_H

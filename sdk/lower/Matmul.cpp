@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matrix products: named ops where operands stand as those want them, else a
+// linalg.generic that contracts.
+#include "sdk/lower/Lowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace bp;
+using namespace bp::lower;
+
+namespace {
+
+/// The loops are the batch dims, m, n, k.
+struct Loops {
+  unsigned batch;
+  MLIRContext *context;
+
+  unsigned count() const { return batch + 3; }
+  AffineMap map(bool withBatch, unsigned row, unsigned column) const {
+    SmallVector<AffineExpr> exprs;
+    for (unsigned i = 0; withBatch && i < batch; ++i)
+      exprs.push_back(getAffineDimExpr(i, context));
+    exprs.push_back(getAffineDimExpr(batch + row, context));
+    exprs.push_back(getAffineDimExpr(batch + column, context));
+    return AffineMap::get(count(), 0, exprs, context);
+  }
+};
+
+constexpr unsigned m = 0, n = 1, k = 2;
+
+AffineMap mapOfA(const Loops &loops, MatmulOp op) {
+  return op.getTransposeA() ? loops.map(true, k, m) : loops.map(true, m, k);
+}
+
+AffineMap mapOfB(const Loops &loops, MatmulOp op) {
+  bool withBatch =
+      cast<RankedTensorType>(op.getB().getType()).getRank() == loops.batch + 2;
+  return op.getTransposeB() ? loops.map(withBatch, n, k)
+                            : loops.map(withBatch, k, n);
+}
+
+Value multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b, Value sum) {
+  Value product = isa<FloatType>(a.getType())
+                      ? Value(arith::MulFOp::create(body, a, b))
+                      : Value(arith::MulIOp::create(body, a, b));
+  return combine(body, "sum", sum, product, false);
+}
+
+Value contract(Lowering &lowering, ArrayRef<Value> inputs, Value start,
+               ArrayRef<AffineMap> maps, const Loops &loops,
+               const Element &element) {
+  Iterators iterators(loops.count(), utils::IteratorType::parallel);
+  iterators.back() = utils::IteratorType::reduction;
+  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
+    return SmallVector<Value>{multiplyAdd(inner, load(inner, args[0], element),
+                                          load(inner, args[1], element),
+                                          args[2])};
+  };
+  return lowering.generic(inputs, start, maps, iterators, body).getResult(0);
+}
+
+/// linalg.matmul or linalg.batch_matmul, which say transposes in their maps.
+template <typename Op>
+Value named(Lowering &lowering, ArrayRef<Value> inputs, Value start,
+            ArrayRef<AffineMap> maps) {
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  auto product = Op::create(builder, start.getType(), inputs, start);
+  product.setIndexingMapsAttr(builder.getAffineMapArrayAttr(maps));
+  return product.getResult(0);
+}
+
+/// Whether batch_matmul can say these maps: three dims, the batch first.
+bool isBatched(ArrayRef<AffineMap> maps) {
+  return llvm::all_of(maps, [](AffineMap map) {
+    return map.getNumDims() == 4 && map.getNumResults() == 3 &&
+           map.getResult(0) == getAffineDimExpr(0, map.getContext());
+  });
+}
+
+/// The operand's view, composed with how the loops read it.
+std::pair<Value, AffineMap> operand(Lowering &lowering, Value value,
+                                    AffineMap map) {
+  View view = lowering.permutedView(value);
+  return {view.base, view.map.compose(map)};
+}
+
+} // namespace
+
+LogicalResult lower::lowerMatmul(Lowering &lowering, MatmulOp op) {
+  Type resultType = op.getResult().getType();
+  auto rank = unsigned(cast<RankedTensorType>(resultType).getRank());
+  Loops loops{rank - 2, op.getContext()};
+  auto [a, mapA] = operand(lowering, op.getA(), mapOfA(loops, op));
+  auto [b, mapB] = operand(lowering, op.getB(), mapOfB(loops, op));
+  SmallVector<Value> inputs{a, b};
+  Maps maps{mapA, mapB, loops.map(true, m, n)};
+  Element element = elementOf(resultType);
+  Sizes sizes = lowering.sizes(resultType);
+  Value start = lowering.filled(
+      lowering.empty(sizes, element.compute),
+      cast<TypedAttr>(lowering.builder.getZeroAttr(element.compute)));
+  Value product;
+  if (rank == 2)
+    product = named<linalg::MatmulOp>(lowering, inputs, start, maps);
+  else if (isBatched(maps))
+    product = named<linalg::BatchMatmulOp>(lowering, inputs, start, maps);
+  else
+    product = contract(lowering, inputs, start, maps, loops, element);
+  lowering.setTensor(op.getResult(),
+                     lowering.rounded(product, element, sizes));
+  return success();
+}
