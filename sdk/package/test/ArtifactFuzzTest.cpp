@@ -11,6 +11,8 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <random>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace backplane;
 namespace fs = std::filesystem;
@@ -20,24 +22,26 @@ namespace {
 class ArtifactFuzz : public testing::Test {
 protected:
   void SetUp() override {
-    path_ = (fs::temp_directory_path() /
-             ("bp-fuzz-" + std::to_string(getpid()) + ".bpx"))
-                .string();
+    std::string path = (fs::temp_directory_path() /
+                        ("bp-fuzz-" + std::to_string(getpid()) + ".bpx"))
+                           .string();
     fb::ArtifactT artifact;
     WeightPool pool;
     sample::fullArtifact(artifact, pool);
-    ASSERT_TRUE(writeArtifact(path_, artifact, pool).ok());
-    std::ifstream in(path_, std::ios::binary);
+    ASSERT_TRUE(writeArtifact(path, artifact, pool).ok());
+    std::ifstream in(path, std::ios::binary);
     good_ = Bytes(std::istreambuf_iterator<char>(in), {});
+    fs::remove(path);
     std::memcpy(&header_, good_.data(), sizeof(header_));
+    memory_ = memfd_create("fuzz", MFD_CLOEXEC);
+    path_ = "/proc/self/fd/" + std::to_string(memory_);
   }
-  void TearDown() override { fs::remove(path_); }
+  void TearDown() override { close(memory_); }
 
   Result<std::shared_ptr<ArtifactFile>> open(const Bytes &bytes) {
-    std::ofstream out(path_, std::ios::binary | std::ios::trunc);
-    out.write(reinterpret_cast<const char *>(bytes.data()),
-              std::streamsize(bytes.size()));
-    out.close();
+    EXPECT_EQ(ftruncate(memory_, off_t(bytes.size())), 0);
+    EXPECT_EQ(pwrite(memory_, bytes.data(), bytes.size(), 0),
+              ssize_t(bytes.size()));
     return ArtifactFile::open(path_);
   }
 
@@ -50,6 +54,7 @@ protected:
     std::memcpy(bytes.data(), &header, sizeof(header));
   }
 
+  int memory_ = -1; ///< a file that is on no disk
   std::string path_;
   Bytes good_;
   layout::Header header_ = {};

@@ -142,7 +142,7 @@ std::unique_ptr<fb::ProgramT> mainProgram(uint32_t weight) {
   slots.push_back(transient("200", 2, 4, 0, 6));
   program->arena_bytes = 256;
   program->commands.push_back(
-      dispatch(0, {"n", "ceildiv(n, 2)", "1"}, {"n", "7"}, {0, 5, 6, 2}));
+      dispatch(0, {"n", "n ceildiv 2", "1"}, {"n", "7"}, {0, 5, 6, 2}));
   program->commands.push_back(barrier());
   program->commands.push_back(
       dispatch(0, {"1", "1", "1"}, {"n mod 4", "0"}, {6, 5, 7, 4}));
