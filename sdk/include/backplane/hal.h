@@ -44,6 +44,9 @@ typedef struct bp_command_buffer_t bp_command_buffer_t;
 /* Host and device see the same memory: buffer_write and buffer_read are
  * plain copies, and the "memory2" table can map and import. */
 #define BP_DEVICE_UNIFIED_MEMORY 2u
+/* queue_execute does the work before it returns. The host then calls it on a
+ * thread of its own where its caller must not wait. */
+#define BP_DEVICE_SYNCHRONOUS 4u
 
 /* A device as listed by `enumerate`. All pointers are valid during the sink
  * call only; the host copies. */
@@ -223,7 +226,10 @@ typedef struct bp_command_barrier_t {
 
 /* Called exactly once when the commands are done or have failed, on any
  * thread, possibly before queue_execute returns. It does not block and does
- * not call the driver. Frozen. */
+ * not call the driver. When a kernel has set the error word, the message
+ * starts with "op N: ", N being the op in the word or, if that is 0,
+ * bp_command_dispatch_t.op; the host puts the op's name in its place. Frozen.
+ */
 typedef struct bp_completion_t {
   void (*done)(void *context, bp_status_t status, bp_string_t message);
   void *context;
