@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compiler.c: the compile side. An interpreter needs no code, so the blob of a
+ * dispatch is the dispatch itself, as wire bytes. A vendor puts its own code
+ * generator into `compile`, reading the graph with request->graph_table.
+ */
+#include "ref.h"
+
+#include <stdio.h>
+
+/* ---- Targets ---- */
+
+/* Sums and products are kept in doubles and rounded once per op. */
+#define NUMERICS(CLASS, DTYPE)                                                 \
+  {.header = BP_HEADER(bp_numerics_t),                                         \
+   .op_class = {CLASS, sizeof(CLASS) - 1},                                     \
+   .dtype = DTYPE,                                                             \
+   .accumulator_bits = 53,                                                     \
+   .rounding = BP_ROUNDING_NEAREST,                                            \
+   .flags = BP_NUMERICS_DETERMINISTIC}
+#define NUMERICS_OF_CLASS(CLASS)                                               \
+  NUMERICS(CLASS, BP_DTYPE_F64), NUMERICS(CLASS, BP_DTYPE_F32),                \
+      NUMERICS(CLASS, BP_DTYPE_F16), NUMERICS(CLASS, BP_DTYPE_BF16)
+#define NUMERICS_COUNT 12u
+
+static const bp_numerics_t numerics[NUMERICS_COUNT] = {
+    NUMERICS_OF_CLASS("ULP"),
+    NUMERICS_OF_CLASS("REDUCE"),
+    NUMERICS_OF_CLASS("DOT"),
+};
+
+static bp_status_t targets(void *self, const bp_target_sink_t *sink,
+                           bp_error_t *error) {
+  const bp_numerics_t *list[NUMERICS_COUNT];
+  bp_target_t target = {.header = BP_HEADER(bp_target_t)};
+  uint32_t i;
+  (void)self;
+  (void)error;
+  for (i = 0; i < NUMERICS_COUNT; ++i)
+    list[i] = &numerics[i];
+  target.name = ref_string("ref");
+  target.description = ref_string("interpreter of wire graphs");
+  target.driver = ref_string("ref");
+  target.format = ref_string("wire");
+  target.storage_dtypes = REF_DTYPES;
+  target.compute_dtypes = REF_DTYPES;
+  target.max_bindings = 1024;
+  target.max_constants = BP_MAX_CONSTANTS;
+  target.fusion = BP_FUSE_ELEMENTWISE;
+  target.max_fused_ops = 8;
+  target.numerics = list;
+  target.numerics_count = NUMERICS_COUNT;
+  return sink->put(sink->context, &target);
+}
+
+/* ---- Claims ---- */
+
+static bp_status_t claim(void *self, bp_string_t target,
+                         const bp_graph_t *graph, const bp_graph_table_t *table,
+                         bp_claim_t *out_claim, bp_error_t *error) {
+  char reason[256];
+  (void)self;
+  (void)target;
+  (void)error;
+  out_claim->supported =
+      ref_resolve(table, graph, 0, reason, sizeof(reason)) == BP_STATUS_OK;
+  if (out_claim->supported || !out_claim->reason)
+    return BP_STATUS_OK;
+  return out_claim->reason->put(out_claim->reason->context, ref_string(reason));
+}
+
+/* ---- Compiling ---- */
+
+typedef struct delivery_t {
+  const bp_compiled_sink_t *sink;
+  const bp_entry_t *entry;
+} delivery_t;
+
+/* Receives the wire bytes and hands them on as the blob. */
+static bp_status_t deliver(void *context, bp_bytes_t bytes) {
+  const delivery_t *delivery = context;
+  bp_compiled_t compiled = {.header = BP_HEADER(bp_compiled_t)};
+  compiled.blob = bytes;
+  compiled.entry = delivery->entry;
+  compiled.grid[0] = compiled.grid[1] = compiled.grid[2] = ref_string("1");
+  return delivery->sink->put(delivery->sink->context, &compiled);
+}
+
+static bp_status_t compile(void *self, const bp_compile_request_t *request,
+                           const bp_compiled_sink_t *sink, bp_error_t *error) {
+  const bp_host_t *host = ((ref_plugin_t *)self)->host;
+  bp_entry_t entry = {.header = BP_HEADER(bp_entry_t)};
+  delivery_t delivery;
+  bp_bytes_sink_t bytes_sink;
+  bp_graph_info_t info;
+  uint8_t *access;
+  char reason[256];
+  uint32_t i;
+  bp_status_t status = ref_no_options(host, &request->options, error);
+  if (status)
+    return status;
+  status = ref_resolve(request->graph_table, request->graph, 0, reason,
+                       sizeof(reason));
+  if (status)
+    return ref_error(host, error, status, "%s", reason);
+  request->graph_table->graph_info(request->graph, &info);
+  entry.name = request->entry_name;
+  entry.binding_count = info.input_count + info.output_count;
+  entry.constant_count = info.symbol_count;
+  entry.workgroup_size[0] = entry.workgroup_size[1] = entry.workgroup_size[2] =
+      1;
+  access = host->memory_allocate(host->self, entry.binding_count + 1u, 8);
+  if (!access)
+    return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
+                     "no memory for %u bindings", entry.binding_count);
+  for (i = 0; i < entry.binding_count; ++i)
+    access[i] = i < info.input_count ? BP_ACCESS_READ : BP_ACCESS_WRITE;
+  entry.binding_access = access;
+  delivery.sink = sink;
+  delivery.entry = &entry;
+  bytes_sink.put = deliver;
+  bytes_sink.context = &delivery;
+  status = request->graph_table->graph_write(request->graph, &bytes_sink);
+  host->memory_free(host->self, access);
+  return status;
+}
+
+const bp_compiler_table_t ref_compiler_table = {
+    .header = BP_HEADER(bp_compiler_table_t),
+    .targets = targets,
+    .claim = claim,
+    .compile = compile,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plugin.c: how the host finds the backend, and the text helpers that all
+ * files use. This library is a driver and a compiler at once; a vendor with a
+ * large compiler makes two libraries, each with its own query function.
+ */
+#include "ref.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int ref_equal(bp_string_t text, const char *expected) {
+  const uint64_t size = strlen(expected);
+  return text.size == size && memcmp(text.data, expected, size) == 0;
+}
+
+bp_string_t ref_string(const char *text) {
+  const bp_string_t string = {text, strlen(text)};
+  return string;
+}
+
+bp_status_t ref_error(const bp_host_t *host, bp_error_t *error,
+                      bp_status_t status, const char *format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  return host->error_set(host->self, error, status, ref_string(text));
+}
+
+bp_status_t ref_no_options(const bp_host_t *host, const bp_options_t *options,
+                           bp_error_t *error) {
+  if (!options || options->count == 0)
+    return BP_STATUS_OK;
+  return ref_error(host, error, BP_STATUS_INVALID_ARGUMENT,
+                   "ref has no options, found '%.*s'; leave it out",
+                   (int)options->items[0].key.size, options->items[0].key.data);
+}
+
+static bp_status_t initialize(const bp_host_t *host,
+                              const bp_options_t *options, void **out_self,
+                              bp_error_t *error) {
+  const bp_graph_table_t *graph;
+  ref_plugin_t *plugin;
+  bp_status_t status = ref_no_options(host, options, error);
+  if (status)
+    return status;
+  graph = host->get_extension(host->self, ref_string("backplane.graph"), 0);
+  if (!graph || graph->header.size < sizeof(*graph))
+    return ref_error(host, error, BP_STATUS_FAILED_PRECONDITION,
+                     "ref needs the host table backplane.graph version 0 of "
+                     "minor version %u; use a newer host",
+                     BP_ABI_MINOR);
+  plugin = host->memory_allocate(host->self, sizeof(*plugin), 8);
+  if (!plugin)
+    return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
+                     "no memory for the plug-in ref");
+  plugin->host = host;
+  plugin->graph = graph;
+  *out_self = plugin;
+  return BP_STATUS_OK;
+}
+
+static void shut_down(void *self) {
+  ref_plugin_t *plugin = self;
+  plugin->host->memory_free(plugin->host->self, plugin);
+}
+
+static const bp_plugin_table_t plugin_table = {
+    .header = BP_HEADER(bp_plugin_table_t),
+    .initialize = initialize,
+    .shutdown = shut_down,
+};
+
+BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *host,
+                                            bp_plugin_info_t *out);
+
+int32_t bp_plugin_query_v0(const bp_host_info_t *host, bp_plugin_info_t *out) {
+  bp_plugin_info_t info = {.header = BP_HEADER(bp_plugin_info_t)};
+  (void)host; /* the host compares required_minor with its own version */
+  info.name = ref_string("ref");
+  info.vendor = ref_string("Backplane");
+  info.version = ref_string("0.1.0");
+  info.required_minor = BP_ABI_MINOR;
+  info.built_minor = BP_ABI_MINOR;
+  info.flags = BP_PLUGIN_UNLOADABLE;
+  info.plugin = &plugin_table;
+  info.driver = &ref_driver_table;
+  info.memory = &ref_memory_table;
+  info.executable = &ref_executable_table;
+  info.queue = &ref_queue_table;
+  info.compiler = &ref_compiler_table;
+  if (info.header.size > out->header.size)
+    info.header.size = out->header.size;
+  memcpy(out, &info, info.header.size);
+  return BP_STATUS_OK;
+}
