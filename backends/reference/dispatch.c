@@ -244,9 +244,10 @@ static void copy_outputs(run_t *run) {
   }
 }
 
+/* The host puts a name in the place of "op N: ". */
 static bp_status_t report(run_t *run, const bp_op_info_t *info,
                           bp_status_t status, const char *reason) {
-  snprintf(run->message, run->size, "op '%.*s' (%.*s): %s",
+  snprintf(run->message, run->size, "op %u: %.*s (%.*s): %s", run->command->op,
            (int)info->name.size, info->name.data, (int)info->location.size,
            info->location.data, reason);
   return status;

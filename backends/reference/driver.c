@@ -47,6 +47,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   info.id = ref_string("interpreter");
   info.name = ref_string("reference interpreter");
   info.kind = BP_DEVICE_KIND_CPU;
+  info.flags = BP_DEVICE_SYNCHRONOUS;
   info.formats = &format;
   info.format_count = 1;
   info.binding_alignment = BINDING_ALIGNMENT;

@@ -350,6 +350,7 @@ Outcome Plugin::run(bp_graph_t *graph, const std::vector<Tensor> &inputs,
       bindings.add(std::vector<uint8_t>(output.bytes.size(), 0xEE));
     bp_command_dispatch_t dispatch = {BP_HEADER(bp_command_dispatch_t)};
     dispatch.executable = executable;
+    dispatch.op = 7;
     dispatch.grid[0] = dispatch.grid[1] = dispatch.grid[2] = 1;
     dispatch.bindings = bindings.list.data();
     dispatch.binding_count = bindings.list.size();

@@ -298,9 +298,8 @@ TEST(Gather, BadIndexFailsAndGivesZero) {
     Tensor indices = Tensor::ints(BP_DTYPE_I64, {3}, {2, bad, 1});
     Outcome outcome = runOp("gather", {x, indices}, {{"axis", int64_t(0)}});
     EXPECT_EQ(outcome.status, BP_STATUS_OUT_OF_RANGE);
-    EXPECT_NE(outcome.message.find("gather"), std::string::npos);
-    EXPECT_NE(outcome.message.find("node gather"), std::string::npos);
-    EXPECT_NE(outcome.message.find("index"), std::string::npos);
+    EXPECT_EQ(outcome.message, "op 7: gather (node gather): an index lies "
+                               "outside its dimension");
     EXPECT_EQ(outcome.outputs[0], Tensor::ints(BP_DTYPE_I32, {3}, {30, 0, 20}));
   }
 }
