@@ -35,6 +35,10 @@ public:
   const fb::Artifact &metadata() const { return *metadata_; }
   /// The whole weight section.
   std::span<const uint8_t> weights() const { return weights_; }
+  /// The whole file.
+  std::span<const uint8_t> bytes() const {
+    return {static_cast<const uint8_t *>(mapping_), size_};
+  }
   const std::string &path() const { return path_; }
 
 private:

@@ -179,6 +179,8 @@ Status checkVariant(const fb::Artifact &artifact, const fb::Variant &variant,
   if (text(variant.target()).empty() || text(variant.driver()).empty() ||
       text(variant.format()).empty())
     return bad("it lacks a target, a driver or a format");
+  if (!variant.program())
+    return bad("it has no program");
   if (Status s = checkExecutables(variant); !s.ok())
     return s;
   std::map<uint32_t, int64_t> constants;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Cache.h"
+#include "hal/core/FileHash.h"
+#include "sdk/graph/Model.h"
+#include "sdk/package/AtomicFile.h"
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace backplane::rt {
+namespace {
+
+/// In front of the bytes of an entry.
+struct EntryHeader {
+  char magic[8];
+  char hash[32]; ///< of key and bytes
+};
+constexpr char entryMagic[8] = {'B', 'P', 'C', 'A', 'C', 'H', 'E', '1'};
+
+std::string hashText(std::string_view text) {
+  return hashBytes(
+      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
+std::string entryHash(std::string_view key, std::span<const uint8_t> data) {
+  return hashText(std::string(key) + "/" + hashBytes(data));
+}
+
+std::optional<Bytes> readFile(const std::string &path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in)
+    return std::nullopt;
+  std::streamoff size = in.tellg();
+  if (size < 0)
+    return std::nullopt;
+  Bytes bytes(size_t(size), 0);
+  in.seekg(0);
+  in.read(reinterpret_cast<char *>(bytes.data()), size);
+  return in ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
+/// What tells one state of a file from another without reading it.
+std::string identity(const struct stat &info) {
+  return std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino) + ":" +
+         std::to_string(info.st_size) + ":" +
+         std::to_string(info.st_mtim.tv_sec) + "." +
+         std::to_string(info.st_mtim.tv_nsec) + ":" +
+         std::to_string(info.st_ctim.tv_sec) + "." +
+         std::to_string(info.st_ctim.tv_nsec);
+}
+
+/// A file that has just changed may change again within one tick of the file
+/// system's clock.
+bool settled(const struct stat &info) {
+  return time(nullptr) - info.st_ctim.tv_sec > 2;
+}
+
+} // namespace
+
+CacheKey &CacheKey::add(std::string_view part) {
+  parts_ += std::to_string(part.size());
+  parts_ += ':';
+  parts_ += part;
+  return *this;
+}
+
+std::string CacheKey::str() const { return hashText(parts_); }
+
+Result<std::string> Cache::path(std::string_view kind,
+                                std::string_view key) const {
+  std::string folder = folder_ + "/" + std::string(kind);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error)
+    return Status(BP_STATUS_UNAVAILABLE,
+                  folder +
+                      ": cannot make the cache folder: " + error.message());
+  return folder + "/" + std::string(key);
+}
+
+void Cache::drop(const std::string &path) const { unlink(path.c_str()); }
+
+std::optional<Bytes> Cache::get(std::string_view kind,
+                                std::string_view key) const {
+  if (!enabled())
+    return std::nullopt;
+  std::string path = folder_ + "/" + std::string(kind) + "/" + std::string(key);
+  std::optional<Bytes> bytes = readFile(path);
+  if (!bytes)
+    return std::nullopt;
+  EntryHeader header;
+  if (bytes->size() >= sizeof(header)) {
+    std::memcpy(&header, bytes->data(), sizeof(header));
+    std::span<const uint8_t> data = std::span(*bytes).subspan(sizeof(header));
+    if (std::memcmp(header.magic, entryMagic, sizeof(entryMagic)) == 0 &&
+        entryHash(key, data) == std::string_view(header.hash, 32))
+      return Bytes(data.begin(), data.end());
+  }
+  drop(path);
+  return std::nullopt;
+}
+
+Status Cache::put(std::string_view kind, std::string_view key,
+                  std::span<const uint8_t> data) const {
+  if (!enabled())
+    return {};
+  Result<std::string> where = path(kind, key);
+  if (!where)
+    return where.status();
+  EntryHeader header;
+  std::memcpy(header.magic, entryMagic, sizeof(entryMagic));
+  std::memcpy(header.hash, entryHash(key, data).data(), sizeof(header.hash));
+  Result<AtomicFile> file = AtomicFile::create(*where);
+  if (!file)
+    return file.status();
+  if (Status s = file->write(&header, sizeof(header)); !s.ok())
+    return s;
+  if (Status s = file->write(data.data(), data.size()); !s.ok())
+    return s;
+  return file->commit();
+}
+
+Result<std::string> Cache::fileHash(const std::string &path) const {
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0)
+    return notFound(path + ": cannot read it: " + strerror(errno));
+  std::string known = identity(info), key = hashText(path);
+  if (std::optional<Bytes> entry = get("files", key)) {
+    std::string text(entry->begin(), entry->end());
+    if (text.size() > 33 && text.substr(33) == known)
+      return text.substr(0, 32);
+  }
+  Result<std::string> hash = xxhOfFile(path);
+  if (!hash || !settled(info))
+    return hash;
+  std::string text = *hash + " " + known;
+  // Without the note the file is read again next time; nothing else is lost.
+  (void)put("files", key,
+            {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  return hash;
+}
+
+} // namespace backplane::rt

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Resolve.h"
+#include "sdk/package/Check.h"
+#include "sdk/schedule/MemoryPlan.h"
+
+#include <algorithm>
+
+namespace backplane::rt {
+namespace {
+
+Status outOfRange(std::string message) {
+  return Status(BP_STATUS_OUT_OF_RANGE, std::move(message));
+}
+
+class Resolver {
+public:
+  Resolver(const fb::Program &program, Evaluator &evaluator,
+           const ResolveContext &context)
+      : program_(program), evaluate_(evaluator), context_(context) {}
+
+  Result<Resolved> run() {
+    if (Status s = placeSlots(); !s.ok())
+      return s;
+    for (uint32_t i = 0; i < count(program_.commands()); ++i)
+      if (Status s = addCommand(i, *program_.commands()->Get(i)); !s.ok())
+        return s.within("command " + std::to_string(i));
+    return std::move(result_);
+  }
+
+private:
+  Status placeSlots();
+  Status placeTransients(const std::vector<uint32_t> &slots);
+  Result<std::vector<int64_t>>
+  planOffsets(const std::vector<uint32_t> &slots) const;
+  bool hasStaticPlan(const std::vector<uint32_t> &slots) const;
+  Status addCommand(uint32_t index, const fb::Command &command);
+  Status addDispatch(uint32_t index, const fb::Dispatch &dispatch);
+  Status addCopy(const fb::Copy &copy);
+  Status addFill(const fb::Fill &fill);
+  Result<Binding> bind(const fb::Binding &binding);
+  Result<uint64_t> number(const flatbuffers::String *expression, uint64_t most);
+
+  const fb::Program &program_;
+  Evaluator &evaluate_;
+  const ResolveContext &context_;
+  std::vector<Place> places_;
+  Resolved result_;
+};
+
+Result<uint64_t> Resolver::number(const flatbuffers::String *expression,
+                                  uint64_t most) {
+  Result<int64_t> value = evaluate_(expression);
+  if (!value)
+    return value.status();
+  if (*value < 0 || uint64_t(*value) > most)
+    return outOfRange("'" + std::string(text(expression)) + "' is " +
+                      std::to_string(*value));
+  return uint64_t(*value);
+}
+
+Status Resolver::placeSlots() {
+  std::vector<uint32_t> transients;
+  for (uint32_t i = 0; i < count(program_.slots()); ++i) {
+    const fb::Slot &slot = *program_.slots()->Get(i);
+    std::optional<uint64_t> bytes;
+    if (!text(slot.bytes()).empty()) {
+      Result<uint64_t> size = number(slot.bytes(), uint64_t(1) << 62);
+      if (!size)
+        return size.status().within("slot " + std::to_string(i));
+      bytes = *size;
+    }
+    if (slot.kind() == fb::SlotKind::Transient) {
+      transients.push_back(i);
+      places_.push_back({nullptr, context_.arenaTableSlot, 0, *bytes});
+      continue;
+    }
+    Result<Place> place = context_.place(slot);
+    if (!place)
+      return place.status();
+    if (bytes && *bytes != place->bytes)
+      return dataLoss("slot " + std::to_string(i) + " has " +
+                      std::to_string(*bytes) + " bytes, what it names " +
+                      std::to_string(place->bytes));
+    places_.push_back(std::move(*place));
+  }
+  return placeTransients(transients);
+}
+
+bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots) const {
+  return program_.arena_bytes() >= 0 &&
+         context_.alignment <= uint64_t(planAlignment) &&
+         std::all_of(slots.begin(), slots.end(), [&](uint32_t slot) {
+           return program_.slots()->Get(slot)->offset() >= 0;
+         });
+}
+
+/// Plans with barriers as time: commands between two of them may overlap.
+Result<std::vector<int64_t>>
+Resolver::planOffsets(const std::vector<uint32_t> &slots) const {
+  std::vector<uint32_t> barriers;
+  uint32_t passed = 0;
+  for (uint32_t i = 0; i < count(program_.commands()); ++i) {
+    barriers.push_back(passed);
+    passed +=
+        program_.commands()->Get(i)->body_type() == fb::CommandBody::Barrier;
+  }
+  std::map<uint32_t, int32_t> numbers;
+  for (uint32_t i = 0; i < slots.size(); ++i)
+    numbers[slots[i]] = int32_t(i);
+  int64_t unit = int64_t(context_.alignment) > planAlignment
+                     ? int64_t(context_.alignment)
+                     : planAlignment;
+  std::vector<Transient> transients;
+  for (uint32_t index : slots) {
+    const fb::Slot &slot = *program_.slots()->Get(index);
+    // Sizes in multiples of the device's alignment give offsets that are, too.
+    int64_t bytes = (int64_t(places_[index].bytes) + unit - 1) / unit * unit;
+    Transient item{bytes, barriers[slot.first()], barriers[slot.last()]};
+    auto operand =
+        slot.reuse() < 0 ? numbers.end() : numbers.find(uint32_t(slot.reuse()));
+    if (operand != numbers.end() &&
+        program_.slots()->Get(operand->first)->last() == slot.first())
+      item.reuse = operand->second;
+    transients.push_back(item);
+  }
+  Result<MemoryPlan> plan = planMemory(transients);
+  if (!plan)
+    return plan.status();
+  return std::move(plan->offsets);
+}
+
+Status Resolver::placeTransients(const std::vector<uint32_t> &slots) {
+  bool isStatic = hasStaticPlan(slots);
+  std::vector<int64_t> offsets;
+  if (!isStatic) {
+    Result<std::vector<int64_t>> planned = planOffsets(slots);
+    if (!planned)
+      return planned.status();
+    offsets = std::move(*planned);
+  }
+  for (size_t i = 0; i < slots.size(); ++i) {
+    Place &place = places_[slots[i]];
+    place.offset = uint64_t(isStatic ? program_.slots()->Get(slots[i])->offset()
+                                     : offsets[i]);
+    result_.arenaBytes =
+        std::max(result_.arenaBytes, place.offset + place.bytes);
+  }
+  return {};
+}
+
+Status Resolver::addCommand(uint32_t index, const fb::Command &command) {
+  switch (command.body_type()) {
+  case fb::CommandBody::Dispatch:
+    return addDispatch(index, *command.body_as_Dispatch());
+  case fb::CommandBody::Copy:
+    return addCopy(*command.body_as_Copy());
+  case fb::CommandBody::Fill:
+    return addFill(*command.body_as_Fill());
+  default:
+    result_.commands.push_back(Barrier());
+    return {};
+  }
+}
+
+Status Resolver::addDispatch(uint32_t index, const fb::Dispatch &dispatch) {
+  Dispatch command;
+  command.executable = context_.executables[dispatch.executable()];
+  command.entry = dispatch.entry();
+  command.op = index + 1;
+  for (uint32_t i = 0; i < 3; ++i) {
+    Result<uint64_t> size = number(dispatch.grid()->Get(i), UINT32_MAX);
+    if (!size)
+      return size.status().within("grid");
+    command.grid[i] = uint32_t(*size);
+  }
+  if (command.grid[0] == 0 || command.grid[1] == 0 || command.grid[2] == 0)
+    return {};
+  for (uint32_t i = 0; i < count(dispatch.constants()); ++i) {
+    Result<uint64_t> value = number(dispatch.constants()->Get(i), UINT32_MAX);
+    if (!value)
+      return value.status().within("constant " + std::to_string(i));
+    command.constants.push_back(uint32_t(*value));
+  }
+  for (uint32_t i = 0; i < count(dispatch.bindings()); ++i) {
+    Result<Binding> binding = bind(*dispatch.bindings()->Get(i));
+    if (!binding)
+      return binding.status().within("binding " + std::to_string(i));
+    if (binding->length == 0)
+      *binding = {context_.nothing, 0, context_.nothing->size()};
+    command.bindings.push_back(std::move(*binding));
+  }
+  result_.commands.push_back(std::move(command));
+  return {};
+}
+
+Status Resolver::addCopy(const fb::Copy &copy) {
+  Result<Binding> source = bind(*copy.source());
+  if (!source)
+    return source.status().within("source");
+  Result<Binding> target = bind(*copy.target());
+  if (!target)
+    return target.status().within("target");
+  if (source->length != target->length)
+    return outOfRange("it copies " + std::to_string(source->length) +
+                      " bytes to " + std::to_string(target->length));
+  if (source->length > 0)
+    result_.commands.push_back(Copy{std::move(*source), std::move(*target)});
+  return {};
+}
+
+Status Resolver::addFill(const fb::Fill &fill) {
+  Result<Binding> target = bind(*fill.target());
+  if (!target)
+    return target.status().within("target");
+  if (target->length > 0)
+    result_.commands.push_back(
+        Fill{std::move(*target), fill.pattern(), fill.pattern_size()});
+  return {};
+}
+
+Result<Binding> Resolver::bind(const fb::Binding &binding) {
+  const Place &place = places_[binding.slot()];
+  uint64_t offset = 0, length = 0;
+  if (!text(binding.offset()).empty()) {
+    Result<uint64_t> value = number(binding.offset(), place.bytes);
+    if (!value)
+      return value.status().within("offset");
+    offset = *value;
+  }
+  length = place.bytes - offset;
+  if (!text(binding.length()).empty()) {
+    Result<uint64_t> value = number(binding.length(), length);
+    if (!value)
+      return value.status().within("length");
+    length = *value;
+  }
+  return Binding{place.buffer, place.offset + offset, length, place.tableSlot};
+}
+
+} // namespace
+
+Result<Resolved> resolveProgram(const fb::Program &program,
+                                Evaluator &evaluator,
+                                const ResolveContext &context) {
+  return Resolver(program, evaluator, context).run();
+}
+
+} // namespace backplane::rt

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Session.cpp: what happens per call.
+#include "Session.h"
+#include "sdk/package/Check.h"
+
+#include <algorithm>
+
+namespace backplane::rt {
+namespace {
+
+constexpr size_t mostPlans = 16;
+constexpr size_t mostIdleCalls = 16;
+
+std::vector<int64_t> keyOf(std::span<const bp_tensor_t> inputs) {
+  std::vector<int64_t> key;
+  for (const bp_tensor_t &tensor : inputs)
+    key.insert(key.end(), tensor.dims, tensor.dims + tensor.rank);
+  return key;
+}
+
+} // namespace
+
+bool Plan::fits(const Signature &signature,
+                std::span<const bp_tensor_t> inputs) const {
+  if (inputs.size() != inputBytes.size())
+    return false;
+  const int64_t *dims = key.data();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bp_tensor_t &tensor = inputs[i];
+    const TensorType &type = signature.inputs()[i].type;
+    if (tensor.dtype != uint32_t(type.dtype) || tensor.rank != type.rank() ||
+        tensor.size != inputBytes[i] || (tensor.size && !tensor.data) ||
+        (tensor.rank && !tensor.dims) ||
+        !std::equal(dims, dims + type.rank(), tensor.dims))
+      return false;
+    dims += type.rank();
+  }
+  return true;
+}
+
+Call::~Call() = default;
+
+Result<Place> Session::placeOf(const fb::Slot &slot, const Plan *plan) const {
+  uint32_t number = slot.index();
+  uint32_t inputs = uint32_t(signature().inputs().size());
+  switch (slot.kind()) {
+  case fb::SlotKind::Input:
+    return Place{nullptr, number, 0, plan->inputBytes[number]};
+  case fb::SlotKind::Output:
+    return Place{nullptr, inputs + number, 0, plan->outputBytes[number]};
+  case fb::SlotKind::Weight:
+    return residents_.weights[number];
+  case fb::SlotKind::Variable:
+    return Place{residents_.variables.buffer, 0,
+                 residents_.variables.offsets.at(number),
+                 residents_.variableBytes.at(number)};
+  case fb::SlotKind::Constant:
+    return Place{residents_.constants.buffer, 0,
+                 residents_.constants.offsets.at(number),
+                 residents_.constantBytes.at(number)};
+  default:
+    return internalError("a transient has no place of its own");
+  }
+}
+
+/// Sizes of everything that the shapes of a call decide.
+Status Session::measure(Plan &plan, std::span<const bp_tensor_t> inputs,
+                        const SymbolValues &symbols) const {
+  plan.key = keyOf(inputs);
+  for (const bp_tensor_t &tensor : inputs)
+    plan.inputBytes.push_back(tensor.size);
+  for (uint32_t i = 0; i < signature().outputs().size(); ++i) {
+    const Port &port = signature().outputs()[i];
+    Result<std::vector<int64_t>> dims = signature().outputShape(i, symbols);
+    if (!dims)
+      return dims.status();
+    Result<uint64_t> bytes = denseBytes(port.type.dtype, *dims);
+    if (!bytes)
+      return bytes.status().within("output '" + port.name + "'");
+    plan.outputBytes.push_back(*bytes);
+    plan.outputDims.push_back(std::move(*dims));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<Plan>>
+Session::makePlan(std::span<const bp_tensor_t> inputs) {
+  Result<SymbolValues> symbols = signature().bind(inputs, true);
+  if (!symbols)
+    return symbols.status();
+  auto plan = std::make_shared<Plan>();
+  if (Status s = measure(*plan, inputs, *symbols); !s.ok())
+    return s;
+  evaluator_.set(*symbols);
+  ResolveContext context{
+      executables_,
+      [&](const fb::Slot &slot) { return placeOf(slot, plan.get()); },
+      uint32_t(plan->inputBytes.size() + plan->outputBytes.size()),
+      device_->info().c().binding_alignment, residents_.nothing};
+  Result<Resolved> resolved =
+      resolveProgram(*variant().program(), evaluator_, context);
+  if (!resolved)
+    return resolved.status();
+  plan->arenaBytes = resolved->arenaBytes;
+  Result<std::shared_ptr<CommandBuffer>> commands =
+      device_->record(resolved->commands);
+  if (!commands)
+    return commands.status();
+  plan->commands = std::move(*commands);
+  return plan;
+}
+
+Result<std::shared_ptr<Plan>>
+Session::findPlan(std::span<const bp_tensor_t> inputs) {
+  for (size_t i = 0; i < plans_.size(); ++i)
+    if (plans_[i]->fits(signature(), inputs)) {
+      std::rotate(plans_.begin(), plans_.begin() + long(i),
+                  plans_.begin() + long(i) + 1);
+      return plans_.front();
+    }
+  Result<std::shared_ptr<Plan>> plan = makePlan(inputs);
+  if (!plan)
+    return plan;
+  if (plans_.size() == mostPlans)
+    plans_.pop_back();
+  plans_.insert(plans_.begin(), *plan);
+  return plan;
+}
+
+Result<std::vector<std::vector<int64_t>>>
+Session::outputShapes(std::span<const bp_tensor_t> inputs) const {
+  Result<SymbolValues> symbols = signature().bind(inputs, false);
+  if (!symbols)
+    return symbols.status();
+  std::vector<std::vector<int64_t>> shapes;
+  for (uint32_t i = 0; i < signature().outputs().size(); ++i) {
+    Result<std::vector<int64_t>> dims = signature().outputShape(i, *symbols);
+    if (!dims)
+      return dims.status();
+    shapes.push_back(std::move(*dims));
+  }
+  return shapes;
+}
+
+Status Session::drain() {
+  Command barrier = Barrier();
+  return queue_->run({&barrier, 1});
+}
+
+/// Calls in flight use the old arena, so it is given back after them and before
+/// the new one is counted.
+Status Session::growArena(uint64_t bytes) {
+  if (arena_ && arena_->size() >= bytes)
+    return {};
+  if (arena_)
+    if (Status s = drain(); !s.ok())
+      return s;
+  arena_.reset();
+  for (auto &call : idleCalls_)
+    call->arena_.reset();
+  Result<std::shared_ptr<Buffer>> arena =
+      allocate(*device_, budget_, Use::Arena, std::max<uint64_t>(bytes, 1));
+  if (!arena)
+    return arena.status();
+  arena_ = std::move(*arena);
+  return {};
+}
+
+Status Session::checkOutputs(const Plan &plan,
+                             std::span<const bp_tensor_t> outputs) const {
+  const std::vector<Port> &ports = signature().outputs();
+  if (outputs.size() != ports.size())
+    return invalidArgument("the model has " + std::to_string(ports.size()) +
+                           " outputs, " + std::to_string(outputs.size()) +
+                           " were given");
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const bp_tensor_t &tensor = outputs[i];
+    const std::vector<int64_t> &dims = plan.outputDims[i];
+    if (tensor.dtype == uint32_t(ports[i].type.dtype) &&
+        tensor.rank == dims.size() && tensor.size == plan.outputBytes[i] &&
+        (tensor.data || !tensor.size) && (tensor.dims || !tensor.rank) &&
+        std::equal(dims.begin(), dims.end(), tensor.dims))
+      continue;
+    std::string shape;
+    for (int64_t dim : dims)
+      shape += (shape.empty() ? "" : ", ") + std::to_string(dim);
+    return invalidArgument(
+        "output '" + ports[i].name + "' is " +
+        std::string(name(ports[i].type.dtype)) + "[" + shape + "] with " +
+        std::to_string(plan.outputBytes[i]) +
+        " bytes for these inputs, the memory given for it does not fit");
+  }
+  return {};
+}
+
+std::unique_ptr<Call> Session::takeCall() {
+  if (idleCalls_.empty())
+    return std::unique_ptr<Call>(new Call());
+  std::unique_ptr<Call> call = std::move(idleCalls_.back());
+  idleCalls_.pop_back();
+  return call;
+}
+
+Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
+                          std::span<const bp_tensor_t> outputs) {
+  size_t total = inputs.size() + outputs.size();
+  call.memory_.resize(total);
+  call.table_.resize(total + 1);
+  for (size_t i = 0; i < total; ++i) {
+    bool isInput = i < inputs.size();
+    const bp_tensor_t &tensor =
+        isInput ? inputs[i] : outputs[i - inputs.size()];
+    Status status =
+        isInput
+            ? ports_->bindInput(i, tensor.data, tensor.size, call.memory_[i])
+            : ports_->bindOutput(i, tensor.data, tensor.size, call.memory_[i]);
+    if (!status.ok())
+      return status;
+    call.table_[i] = {call.memory_[i].buffer.get(), 0, 0};
+  }
+  call.table_[total] = {arena_.get(), 0, 0};
+  return {};
+}
+
+Result<std::unique_ptr<Call>>
+Session::submit(std::span<const bp_tensor_t> inputs,
+                std::span<const bp_tensor_t> outputs) {
+  std::lock_guard lock(mutex_);
+  Result<std::shared_ptr<Plan>> plan = findPlan(inputs);
+  if (!plan)
+    return plan.status();
+  if (Status s = checkOutputs(**plan, outputs); !s.ok())
+    return s;
+  if (Status s = growArena((*plan)->arenaBytes); !s.ok())
+    return s;
+  std::unique_ptr<Call> call = takeCall();
+  Status status = bindPorts(*call, inputs, outputs);
+  if (status.ok())
+    status = queue_->start(*(*plan)->commands, call->table_, call->pending_);
+  if (!status.ok()) {
+    releaseMemory(*call);
+    return status;
+  }
+  call->plan_ = std::move(*plan);
+  call->arena_ = arena_;
+  call->session_ = shared_from_this();
+  return call;
+}
+
+void Session::releaseMemory(Call &call) {
+  for (PortMemory &memory : call.memory_)
+    ports_->release(memory);
+}
+
+Status Session::wait(std::unique_ptr<Call> call) {
+  Status status = call->pending_.wait();
+  std::shared_ptr<Session> session = std::move(call->session_);
+  if (!status.ok())
+    status = session->nameOp(status, *session->variant().program());
+  for (PortMemory &memory : call->memory_)
+    if (status.ok() && memory.target)
+      status = memory.buffer->read(
+          0, {static_cast<uint8_t *>(memory.target), size_t(memory.bytes)});
+  std::lock_guard lock(session->mutex_);
+  session->releaseMemory(*call);
+  call->plan_.reset();
+  call->arena_.reset();
+  if (session->idleCalls_.size() < mostIdleCalls)
+    session->idleCalls_.push_back(std::move(call));
+  return status;
+}
+
+Status Session::reset() {
+  std::lock_guard lock(mutex_);
+  if (Status s = drain(); !s.ok())
+    return s;
+  return writeInitialValues();
+}
+
+} // namespace backplane::rt

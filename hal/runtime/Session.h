@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Session.h: one variant of an artifact, loaded on a device and ready to run,
+// with its own variables. A call whose shapes were seen before replays recorded
+// commands; nothing is evaluated, planned or allocated for it.
+#ifndef BACKPLANE_RUNTIME_SESSION_H
+#define BACKPLANE_RUNTIME_SESSION_H
+
+#include "LoadedArtifact.h"
+#include "Memory.h"
+#include "Ports.h"
+#include "Resolve.h"
+#include "Selection.h"
+
+namespace backplane::rt {
+
+/// Everything about one tuple of input shapes.
+struct Plan {
+  std::vector<int64_t> key; ///< dims of all inputs
+  std::vector<uint64_t> inputBytes, outputBytes;
+  std::vector<std::vector<int64_t>> outputDims;
+  uint64_t arenaBytes = 0;
+  std::shared_ptr<CommandBuffer> commands;
+
+  /// Whether these inputs have the types and shapes of this plan.
+  bool fits(const Signature &signature,
+            std::span<const bp_tensor_t> inputs) const;
+};
+
+/// The memory of a loaded variant that outlives a call.
+struct Residents {
+  std::vector<Place> weights; ///< by number, empty where unused
+  Pieces constants;
+  Pieces variables;
+  std::map<uint32_t, uint64_t> constantBytes, variableBytes; ///< by number
+  std::shared_ptr<Buffer> nothing; ///< for bindings without bytes
+};
+
+class Session;
+
+/// A call in flight. Made by Session::submit, ended by wait.
+class Call {
+public:
+  ~Call();
+  Call(const Call &) = delete;
+  Call &operator=(const Call &) = delete;
+
+  bool done() const { return pending_.done(); }
+
+private:
+  friend class Session;
+  Call() = default;
+
+  std::shared_ptr<Session> session_; ///< set while in flight
+  std::shared_ptr<Plan> plan_;
+  std::shared_ptr<Buffer> arena_;
+  std::vector<PortMemory> memory_; ///< inputs, then outputs
+  std::vector<SlotBinding> table_;
+  Pending pending_; ///< last: its end waits for the work
+};
+
+/// submit, outputShapes and reset are thread-safe.
+class Session : public std::enable_shared_from_this<Session> {
+public:
+  /// `uri` names the device; `budget` limits device memory, 0: no limit.
+  static Result<std::shared_ptr<Session>>
+  create(std::shared_ptr<const LoadedArtifact> artifact, std::string_view uri,
+         uint64_t budget);
+
+  /// Sets all variables to their initial values, after calls in flight.
+  Status reset();
+  const std::string &choice() const { return choice_.reason; }
+  uint64_t dispatchCount() const { return dispatchCount_; }
+  const Signature &signature() const { return artifact_->signature; }
+
+  /// Shapes of all outputs for inputs of these types and shapes; their data is
+  /// not looked at.
+  Result<std::vector<std::vector<int64_t>>>
+  outputShapes(std::span<const bp_tensor_t> inputs) const;
+  /// Starts a call.
+  Result<std::unique_ptr<Call>> submit(std::span<const bp_tensor_t> inputs,
+                                       std::span<const bp_tensor_t> outputs);
+  /// Waits for a call of this session and gives its outcome.
+  static Status wait(std::unique_ptr<Call> call);
+
+private:
+  Session() = default;
+  const fb::Variant &variant() const;
+  Status load(std::string_view uri);
+  Status loadExecutables();
+  Status loadVariables();
+  Status loadWeights();
+  Status runInit();
+  Status writeInitialValues();
+  Result<Place> placeOf(const fb::Slot &slot, const Plan *plan) const;
+  Status measure(Plan &plan, std::span<const bp_tensor_t> inputs,
+                 const SymbolValues &symbols) const;
+  Result<std::shared_ptr<Plan>> makePlan(std::span<const bp_tensor_t> inputs);
+  Result<std::shared_ptr<Plan>> findPlan(std::span<const bp_tensor_t> inputs);
+  Status growArena(uint64_t bytes);
+  Status checkOutputs(const Plan &plan,
+                      std::span<const bp_tensor_t> outputs) const;
+  Status bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
+                   std::span<const bp_tensor_t> outputs);
+  std::unique_ptr<Call> takeCall();
+  void releaseMemory(Call &call);
+  Status drain();
+  Status nameOp(const Status &failure, const fb::Program &program) const;
+
+  std::shared_ptr<const LoadedArtifact> artifact_;
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<Queue> queue_;
+  std::shared_ptr<Budget> budget_;
+  Choice choice_;
+  uint64_t dispatchCount_ = 0;
+  std::vector<std::shared_ptr<Executable>> executables_;
+  Residents residents_;
+  std::mutex mutex_; ///< guards everything below
+  Evaluator evaluator_;
+  std::vector<std::shared_ptr<Plan>> plans_; ///< latest use first
+  std::shared_ptr<Buffer> arena_;
+  std::unique_ptr<PortBinder> ports_;
+  std::vector<std::unique_ptr<Call>> idleCalls_;
+};
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_SESSION_H

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SessionLoad.cpp: what happens once per session: choosing the variant, loading
+// it, weights, constants and variables.
+#include "Session.h"
+#include "sdk/package/Check.h"
+
+namespace backplane::rt {
+namespace {
+
+std::string_view driverOf(std::string_view uri) {
+  return uri.substr(0, uri.find("://"));
+}
+
+Entry readEntry(const fb::Entry &info) {
+  Entry entry;
+  entry.name = text(info.name());
+  for (uint32_t i = 0; i < count(info.access()); ++i)
+    entry.bindingAccess.push_back(info.access()->Get(i));
+  entry.constantCount = info.constant_count();
+  for (uint32_t i = 0; i < 3; ++i)
+    entry.workgroupSize[i] = info.workgroup_size()->Get(i);
+  entry.workspaceBytes = info.workspace_bytes();
+  return entry;
+}
+
+/// Numbers of the things of one kind that a program names.
+std::set<uint32_t> namedBy(const fb::Program *program, fb::SlotKind kind) {
+  std::set<uint32_t> numbers;
+  for (uint32_t i = 0; program && i < count(program->slots()); ++i)
+    if (program->slots()->Get(i)->kind() == kind)
+      numbers.insert(program->slots()->Get(i)->index());
+  return numbers;
+}
+
+/// Sizes of the constants that the init program writes.
+Result<std::map<uint32_t, uint64_t>> constantSizes(const fb::Program *init) {
+  std::map<uint32_t, uint64_t> sizes;
+  Evaluator evaluate;
+  for (uint32_t i = 0; init && i < count(init->slots()); ++i) {
+    const fb::Slot &slot = *init->slots()->Get(i);
+    if (slot.kind() != fb::SlotKind::Constant)
+      continue;
+    Result<int64_t> bytes = evaluate(slot.bytes());
+    if (!bytes)
+      return bytes.status();
+    sizes[slot.index()] = uint64_t(*bytes);
+  }
+  return sizes;
+}
+
+Result<uint64_t> variableBytes(const fb::VariableInfo &info) {
+  std::vector<int64_t> dims;
+  Evaluator evaluate;
+  for (uint32_t i = 0; i < count(info.type()->sizes()); ++i) {
+    int64_t size = info.type()->sizes()->Get(i);
+    Result<int64_t> value = size >= 0 ? Result<int64_t>(size)
+                                      : evaluate(info.type()->exprs()->Get(i));
+    if (!value)
+      return value.status();
+    dims.push_back(*value);
+  }
+  return denseBytes(DType(info.type()->dtype()), dims);
+}
+
+std::span<const uint8_t> weightBytes(const ArtifactFile &file,
+                                     uint32_t number) {
+  const fb::WeightInfo &info = *file.metadata().weights()->Get(number);
+  return file.weights().subspan(info.offset(), info.size());
+}
+
+/// The mapped weight section as one buffer, if the device can use it in place.
+std::shared_ptr<Buffer> importWeights(Device &device,
+                                      const ArtifactFile &file) {
+  constexpr uint64_t offsetAlignment = 64; // of the weights in the section
+  const bp_device_info_t &info = device.info().c();
+  if (file.weights().empty() || info.binding_alignment > offsetAlignment ||
+      (info.max_buffer_size && file.weights().size() > info.max_buffer_size))
+    return nullptr;
+  // The device reads only; the pages are mapped without write permission.
+  return device.import(const_cast<uint8_t *>(file.weights().data()),
+                       file.weights().size(), true);
+}
+
+/// Copies weights to the device: into one buffer, or into one each when the
+/// device has no room for that.
+Status uploadWeights(Device &device, const std::shared_ptr<Budget> &budget,
+                     const ArtifactFile &file,
+                     const std::set<uint32_t> &numbers,
+                     std::vector<Place> &places) {
+  std::map<uint32_t, uint64_t> sizes;
+  uint64_t total = 0;
+  for (uint32_t number : numbers)
+    total += sizes[number] = weightBytes(file, number).size();
+  uint64_t most = device.info().c().max_buffer_size;
+  std::vector<std::map<uint32_t, uint64_t>> groups = {sizes};
+  if (most && total + sizes.size() * 256 > most) {
+    groups.clear();
+    for (auto item : sizes)
+      groups.push_back({item});
+  }
+  for (const auto &group : groups) {
+    Result<Pieces> pieces = allocatePieces(device, budget, Use::Weights, group);
+    if (!pieces)
+      return pieces.status();
+    for (auto [number, offset] : pieces->offsets) {
+      auto bytes = weightBytes(file, number);
+      places[number] = {pieces->buffer, 0, offset, bytes.size()};
+      if (bytes.empty())
+        continue;
+      if (Status s = pieces->buffer->write(offset, bytes); !s.ok())
+        return s.within("cannot upload a weight");
+    }
+  }
+  return {};
+}
+
+/// Gives `numbers` places: in the mapped file, or copied.
+Status placeWeights(Device &device, const std::shared_ptr<Budget> &budget,
+                    const ArtifactFile &file, const std::set<uint32_t> &numbers,
+                    std::vector<Place> &places) {
+  if (numbers.empty())
+    return {};
+  std::shared_ptr<Buffer> whole = importWeights(device, file);
+  if (!whole)
+    return uploadWeights(device, budget, file, numbers, places);
+  for (uint32_t number : numbers)
+    places[number] = {whole, 0,
+                      file.metadata().weights()->Get(number)->offset(),
+                      file.metadata().weights()->Get(number)->size()};
+  return {};
+}
+
+} // namespace
+
+const fb::Variant &Session::variant() const {
+  return *artifact_->file->metadata().variants()->Get(choice_.variant);
+}
+
+Result<std::shared_ptr<Session>>
+Session::create(std::shared_ptr<const LoadedArtifact> artifact,
+                std::string_view uri, uint64_t budget) {
+  std::shared_ptr<Session> session(new Session());
+  session->artifact_ = std::move(artifact);
+  session->budget_ = std::make_shared<Budget>(budget);
+  if (Status s = session->load(uri); !s.ok())
+    return s;
+  return session;
+}
+
+Status Session::load(std::string_view uri) {
+  Result<std::shared_ptr<Device>> device = artifact_->registry->device(uri);
+  if (!device)
+    return device.status();
+  device_ = std::move(*device);
+  const fb::Artifact &metadata = artifact_->file->metadata();
+  Result<Choice> choice = chooseVariant(metadata, driverOf(device_->uri()),
+                                        device_->uri(), device_->info());
+  if (!choice)
+    return choice.status().within(artifact_->file->path());
+  choice_ = std::move(*choice);
+  Result<std::shared_ptr<Queue>> queue = device_->createQueue();
+  if (!queue)
+    return queue.status();
+  queue_ = std::move(*queue);
+  Result<std::shared_ptr<Buffer>> nothing = device_->allocate(256);
+  if (!nothing)
+    return nothing.status();
+  residents_.nothing = std::move(*nothing);
+  if (Status s = loadExecutables(); !s.ok())
+    return s;
+  if (Status s = loadVariables(); !s.ok())
+    return s;
+  if (Status s = loadWeights(); !s.ok())
+    return s;
+  const fb::Program *program = variant().program();
+  for (uint32_t i = 0; program && i < count(program->commands()); ++i)
+    dispatchCount_ +=
+        program->commands()->Get(i)->body_type() == fb::CommandBody::Dispatch;
+  ports_ = std::make_unique<PortBinder>(device_, budget_, residents_.nothing,
+                                        signature().inputs().size() +
+                                            signature().outputs().size());
+  return {};
+}
+
+Status Session::loadExecutables() {
+  for (uint32_t i = 0; i < count(variant().executables()); ++i) {
+    const fb::Executable &info = *variant().executables()->Get(i);
+    std::vector<Entry> entries;
+    for (const fb::Entry *entry : *info.entries())
+      entries.push_back(readEntry(*entry));
+    std::span<const uint8_t> blob;
+    if (info.blob())
+      blob = {info.blob()->data(), info.blob()->size()};
+    Result<std::shared_ptr<Executable>> executable =
+        device_->load(text(info.format()), blob, std::move(entries));
+    if (!executable)
+      return executable.status().within(artifact_->file->path() + ": variant " +
+                                        std::string(text(variant().target())) +
+                                        ", executable " + std::to_string(i));
+    executables_.push_back(std::move(*executable));
+  }
+  return {};
+}
+
+Status Session::loadVariables() {
+  const fb::Artifact &metadata = artifact_->file->metadata();
+  std::map<uint32_t, uint64_t> sizes;
+  for (uint32_t i = 0; i < count(metadata.variables()); ++i) {
+    Result<uint64_t> bytes = variableBytes(*metadata.variables()->Get(i));
+    if (!bytes)
+      return bytes.status();
+    sizes[i] = *bytes;
+  }
+  Result<Pieces> pieces =
+      allocatePieces(*device_, budget_, Use::Variables, sizes);
+  if (!pieces)
+    return pieces.status();
+  residents_.variables = std::move(*pieces);
+  residents_.variableBytes = std::move(sizes);
+  return writeInitialValues();
+}
+
+Status Session::writeInitialValues() {
+  const fb::Artifact &metadata = artifact_->file->metadata();
+  for (auto [number, bytes] : residents_.variableBytes) {
+    if (bytes == 0)
+      continue;
+    Buffer &buffer = *residents_.variables.buffer;
+    uint64_t offset = residents_.variables.offsets[number];
+    int32_t initial = metadata.variables()->Get(number)->initial();
+    Status status = initial < 0
+                        ? clear(buffer, offset, bytes)
+                        : buffer.write(offset, weightBytes(*artifact_->file,
+                                                           uint32_t(initial)));
+    if (!status.ok())
+      return status.within("cannot set variable " + std::to_string(number));
+  }
+  return {};
+}
+
+/// Weights that only the init program reads are gone when it has run.
+Status Session::loadWeights() {
+  const fb::Artifact &metadata = artifact_->file->metadata();
+  std::set<uint32_t> kept = namedBy(variant().program(), fb::SlotKind::Weight);
+  std::set<uint32_t> passing = namedBy(variant().init(), fb::SlotKind::Weight);
+  for (uint32_t number : kept)
+    passing.erase(number);
+  residents_.weights.resize(count(metadata.weights()));
+  if (Status s = placeWeights(*device_, budget_, *artifact_->file, kept,
+                              residents_.weights);
+      !s.ok())
+    return s;
+  if (Status s = placeWeights(*device_, budget_, *artifact_->file, passing,
+                              residents_.weights);
+      !s.ok())
+    return s;
+  if (Status s = runInit(); !s.ok())
+    return s.within("init program");
+  for (uint32_t number : passing)
+    residents_.weights[number] = {};
+  return {};
+}
+
+Status Session::runInit() {
+  const fb::Program *init = variant().init();
+  if (!init)
+    return {};
+  Result<std::map<uint32_t, uint64_t>> sizes = constantSizes(init);
+  if (!sizes)
+    return sizes.status();
+  Result<Pieces> constants =
+      allocatePieces(*device_, budget_, Use::Constants, *sizes);
+  if (!constants)
+    return constants.status();
+  residents_.constants = std::move(*constants);
+  residents_.constantBytes = std::move(*sizes);
+  ResolveContext context{
+      executables_,
+      [&](const fb::Slot &slot) { return placeOf(slot, nullptr); }, 0,
+      device_->info().c().binding_alignment, residents_.nothing};
+  Evaluator evaluator;
+  Result<Resolved> resolved = resolveProgram(*init, evaluator, context);
+  if (!resolved)
+    return resolved.status();
+  Result<std::shared_ptr<Buffer>> arena =
+      allocate(*device_, budget_, Use::Arena,
+               std::max<uint64_t>(resolved->arenaBytes, 1));
+  if (!arena)
+    return arena.status();
+  Result<std::shared_ptr<CommandBuffer>> commands =
+      device_->record(resolved->commands);
+  if (!commands)
+    return commands.status();
+  SlotBinding table[] = {{arena->get(), 0, 0}};
+  return nameOp(queue_->run(**commands, table), *init);
+}
+
+} // namespace backplane::rt
