@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/Contraction.h"
+
+#include "sdk/emit/VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+static linalg::GenericOp asGeneric(Operation *op) {
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+    return generic;
+  auto named = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (!named || isa<linalg::FillOp>(op))
+    return nullptr;
+  IRRewriter rewriter(op->getContext());
+  rewriter.setInsertionPoint(op);
+  auto generic = linalg::generalizeNamedOp(rewriter, named);
+  return succeeded(generic) ? *generic : nullptr;
+}
+
+static Value boundMemref(Value tensor) {
+  auto bound = tensor.getDefiningOp<bufferization::ToTensorOp>();
+  return bound ? bound.getBuffer() : Value();
+}
+
+/// A tensor that is an argument, or one with constant padding around it.
+static bool readOperand(Value tensor, AffineMap map,
+                        ContractionOperand &operand) {
+  operand.map = map;
+  if (auto pad = tensor.getDefiningOp<tensor::PadOp>()) {
+    Value value = pad.getConstantPaddingValue();
+    Attribute constant;
+    if (!value || !matchPattern(value, m_Constant(&constant)))
+      return false;
+    operand.padLow = pad.getMixedLowPad();
+    operand.padValue = cast<TypedAttr>(constant);
+    tensor = pad.getSource();
+  }
+  operand.memref = boundMemref(tensor);
+  return bool(operand.memref);
+}
+
+/// Whether an expression is a sum of loops times constants.
+static bool isLinear(AffineExpr expr) {
+  return !expr
+              .walk([](AffineExpr part) {
+                bool ok = isa<AffineDimExpr, AffineConstantExpr>(part) ||
+                          part.getKind() == AffineExprKind::Add ||
+                          part.getKind() == AffineExprKind::Mul;
+                return ok ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+static bool isLinear(AffineMap map) {
+  return llvm::all_of(map.getResults(),
+                      [](AffineExpr expr) { return isLinear(expr); });
+}
+
+namespace {
+
+struct Matcher {
+  Contraction c;
+  SmallVector<int64_t> sizes; ///< of the loops
+
+  bool run(func::FuncOp func);
+  bool findOps(func::FuncOp func);
+  bool findEpilogue(Operation *last, Operation *&contraction);
+  bool findInit();
+  bool findFactors();
+  bool assignRoles();
+  bool assignLoops();
+  void mergeGroups(ArrayRef<unsigned> order);
+  bool mergeableInC(unsigned a, unsigned b) const;
+  bool worthwhile() const;
+
+  bool unit(unsigned loop) const { return sizes[loop] == 1; }
+  bool in(const ContractionOperand &operand, unsigned loop) const {
+    return operand.map.isFunctionOfDim(loop);
+  }
+};
+
+} // namespace
+
+/// Whether loops a and b follow each other as axes of `map`, or are both
+/// absent.
+static bool adjacent(AffineMap map, unsigned a, unsigned b) {
+  auto position = [&](unsigned loop) {
+    return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
+  };
+  auto first = position(a), second = position(b);
+  if (!first && !second)
+    return !map.isFunctionOfDim(a) && !map.isFunctionOfDim(b);
+  return first && second && *first + 1 == *second;
+}
+
+/// The single elementwise user of the contraction, on the same loops.
+bool Matcher::findEpilogue(Operation *last, Operation *&contraction) {
+  auto generic = dyn_cast<linalg::GenericOp>(last);
+  bool elementwise = generic && generic.getNumReductionLoops() == 0 &&
+                     generic.getNumDpsInits() == 1;
+  contraction = last;
+  if (!elementwise)
+    return true;
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    auto producer = input->get().getDefiningOp<linalg::LinalgOp>();
+    if (!producer || isa<linalg::FillOp>(producer) ||
+        producer.getNumReductionLoops() == 0 || !producer->hasOneUse())
+      continue;
+    if (!generic.getMatchingIndexingMap(input).isIdentity() ||
+        !generic.getIndexingMapsArray().back().isIdentity() ||
+        !canVectorizeBody(*generic.getBody()) || generic.hasIndexSemantics())
+      return false;
+    c.epilogue = generic;
+    c.epilogueInput = input->getOperandNumber();
+    contraction = producer;
+    return true;
+  }
+  return false;
+}
+
+bool Matcher::findOps(func::FuncOp func) {
+  auto results = func.getOps<bufferization::MaterializeInDestinationOp>();
+  if (std::distance(results.begin(), results.end()) != 1)
+    return false;
+  auto materialize = *results.begin();
+  c.result = materialize;
+  c.destination = materialize.getDest();
+  Operation *last = materialize.getSource().getDefiningOp();
+  Operation *contraction = nullptr;
+  if (!isa_and_nonnull<linalg::LinalgOp>(last) ||
+      !findEpilogue(last, contraction))
+    return false;
+  c.op = asGeneric(contraction);
+  if (!c.op || c.op.getNumDpsInits() != 1 || c.op.getNumDpsInputs() < 2 ||
+      c.op.getNumReductionLoops() == 0 || !canVectorizeBody(*c.op.getBody()))
+    return false;
+  sizes = c.op.getStaticLoopRanges();
+  c.destinationMap = c.op.getIndexingMapsArray().back();
+  return c.destinationMap.isProjectedPermutation();
+}
+
+bool Matcher::findInit() {
+  auto fill = c.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  Attribute constant;
+  if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&constant)))
+    return false;
+  c.init = cast<TypedAttr>(constant);
+  c.accumulator = c.init.getType();
+  return c.accumulator.isF32() || c.accumulator.isF64() ||
+         c.accumulator.isInteger(32) || c.accumulator.isInteger(64);
+}
+
+/// The one input that a factor is computed from.
+static std::optional<unsigned> factorInput(Value factor, Block &body) {
+  std::optional<unsigned> found;
+  SmallVector<Value> work{factor};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != &body ||
+          (found && *found != argument.getArgNumber()))
+        return std::nullopt;
+      found = argument.getArgNumber();
+    } else if (value.getDefiningOp()->getBlock() == &body) {
+      llvm::append_range(work, value.getDefiningOp()->getOperands());
+    } else if (!matchPattern(value, m_Constant())) {
+      return std::nullopt;
+    }
+  }
+  return found;
+}
+
+bool Matcher::findFactors() {
+  Block &body = *c.op.getBody();
+  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum))
+    return false;
+  Value accumulator = body.getArguments().back();
+  Value term = sum->getOperand(0) == accumulator   ? sum->getOperand(1)
+               : sum->getOperand(1) == accumulator ? sum->getOperand(0)
+                                                   : Value();
+  Operation *product = term ? term.getDefiningOp() : nullptr;
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product) ||
+      !accumulator.hasOneUse())
+    return false;
+  c.left = product->getOperand(0);
+  c.right = product->getOperand(1);
+  auto a = factorInput(c.left, body), b = factorInput(c.right, body);
+  if (!a || !b || *a == *b || *a >= c.op.getNumDpsInputs() ||
+      *b >= c.op.getNumDpsInputs())
+    return false;
+  c.a = *a;
+  c.b = *b;
+  return true;
+}
+
+/// B is the operand that has the innermost loop of C and no other.
+bool Matcher::assignRoles() {
+  auto maps = c.op.getIndexingMapsArray();
+  auto read = [&](unsigned input, ContractionOperand &operand) {
+    return readOperand(c.op.getDpsInputs()[input], maps[input], operand) &&
+           isLinear(maps[input]);
+  };
+  if (!read(c.a, c.lhs) || !read(c.b, c.rhs))
+    return false;
+  for (AffineExpr expr : llvm::reverse(c.destinationMap.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (unit(loop))
+      continue;
+    if (in(c.lhs, loop) && !in(c.rhs, loop)) {
+      std::swap(c.lhs, c.rhs);
+      std::swap(c.a, c.b);
+      std::swap(c.left, c.right);
+    }
+    return in(c.rhs, loop) && !in(c.lhs, loop) && !c.lhs.padded();
+  }
+  return false;
+}
+
+bool Matcher::mergeableInC(unsigned a, unsigned b) const {
+  if (!adjacent(c.destinationMap, a, b))
+    return false;
+  for (const ContractionOperand &operand : c.epilogueOperands)
+    if (!adjacent(operand.map, a, b))
+      return false;
+  return true;
+}
+
+/// Takes n from the end of C's axes and m from what is left, as far as they
+/// merge into one loop; the rest are outer loops.
+void Matcher::mergeGroups(ArrayRef<unsigned> order) {
+  SmallVector<unsigned> rest(order);
+  auto isM = [&](unsigned loop) { return !in(c.rhs, loop); };
+  auto isN = [&](unsigned loop) { return !in(c.lhs, loop); };
+  while (!rest.empty() && isN(rest.back()) &&
+         (c.n.empty() || mergeableInC(rest.back(), c.n.front())))
+    c.n.insert(c.n.begin(), rest.pop_back_val());
+  while (!rest.empty()) {
+    unsigned loop = rest.pop_back_val();
+    bool merges = c.m.empty() || (adjacent(c.lhs.map, loop, c.m.front()) &&
+                                  mergeableInC(loop, c.m.front()));
+    bool blocked = !c.m.empty() && !c.outer.empty() &&
+                   llvm::is_contained(c.outer, loop);
+    if (isM(loop) && merges && !blocked)
+      c.m.insert(c.m.begin(), loop);
+    else
+      c.outer.insert(c.outer.begin(), loop);
+  }
+}
+
+bool Matcher::assignLoops() {
+  SmallVector<unsigned> order;
+  for (AffineExpr expr : c.destinationMap.getResults()) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (!in(c.lhs, loop) && !in(c.rhs, loop) && !unit(loop))
+      return false;
+    if (!unit(loop))
+      order.push_back(loop);
+  }
+  mergeGroups(order);
+  for (unsigned loop = 0; loop < c.op.getNumLoops(); ++loop) {
+    if (c.destinationMap.isFunctionOfDim(loop) || unit(loop))
+      continue;
+    if (!in(c.lhs, loop) || !in(c.rhs, loop))
+      return false;
+    c.k.push_back(loop);
+  }
+  // In the order of A, so that its rows are copied as they lie.
+  auto position = [&](unsigned loop) {
+    return c.lhs.map
+        .getResultPosition(getAffineDimExpr(loop, c.op.getContext()))
+        .value_or(0);
+  };
+  llvm::sort(c.k, [&](unsigned a, unsigned b) {
+    return position(a) < position(b);
+  });
+  c.kMergedInA = true;
+  for (size_t i = 1; i < c.k.size(); ++i)
+    c.kMergedInA &= adjacent(c.lhs.map, c.k[i - 1], c.k[i]);
+  AffineExpr last =
+      c.n.empty() ? AffineExpr()
+                  : getAffineDimExpr(c.n.back(), c.op.getContext());
+  c.nMergedInB = !c.rhs.padded() && last &&
+                 c.rhs.map.getResults().back() == last;
+  for (size_t i = 1; i < c.n.size(); ++i)
+    c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
+  return !c.n.empty();
+}
+
+/// Forms for which plain vector loops do better.
+bool Matcher::worthwhile() const {
+  int64_t m = 1;
+  for (unsigned loop : c.m) {
+    if (ShapedType::isDynamic(sizes[loop]))
+      return true;
+    m *= sizes[loop];
+  }
+  return c.nMergedInB || m >= 6;
+}
+
+bool Matcher::run(func::FuncOp func) {
+  if (!findOps(func) || !findInit() || !findFactors())
+    return false;
+  if (c.epilogue) {
+    auto maps = c.epilogue.getIndexingMapsArray();
+    // The loops of the epilogue are the axes of C.
+    for (OpOperand *input : c.epilogue.getDpsInputOperands()) {
+      ContractionOperand operand;
+      unsigned number = input->getOperandNumber();
+      if (number != c.epilogueInput &&
+          (!readOperand(input->get(), maps[number].compose(c.destinationMap),
+                        operand) ||
+           operand.padded() || !isLinear(operand.map)))
+        return false;
+      if (number == c.epilogueInput)
+        operand.map = c.destinationMap;
+      c.epilogueOperands.push_back(operand);
+    }
+  }
+  return assignRoles() && assignLoops() && worthwhile();
+}
+
+std::optional<Contraction> matchContraction(func::FuncOp func) {
+  Matcher matcher;
+  if (!matcher.run(func))
+    return std::nullopt;
+  return matcher.c;
+}
+
+} // namespace backplane

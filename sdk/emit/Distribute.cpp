@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-distribute: the work of a dispatch becomes one parallel loop of
+// work-groups around its last op, with everything before it fused in. Sizes
+// are chosen so that a work-group has tens of microseconds of work. A function
+// that already has a parallel loop is left alone; one for which no such loop is
+// found stays one work-group.
+#include "sdk/emit/Passes.h"
+#include "sdk/emit/TileSizes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct DistributePass : PassWrapper<DistributePass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DistributePass)
+  StringRef getArgument() const override { return "bp-distribute"; }
+  StringRef getDescription() const override {
+    return "the work of a dispatch to a parallel loop of work-groups";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, linalg::LinalgDialect,
+                    scf::SCFDialect, tensor::TensorDialect>();
+  }
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static bool isReshape(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+      op);
+}
+
+/// The op whose results, reshaped or not, are all results of the function.
+static Operation *findRoot(func::FuncOp func) {
+  Operation *root = nullptr;
+  for (auto result :
+       func.getOps<bufferization::MaterializeInDestinationOp>()) {
+    Operation *source = result.getSource().getDefiningOp();
+    while (source && isReshape(source))
+      source = source->getOperand(0).getDefiningOp();
+    if (!source || (root && source != root))
+      return nullptr;
+    root = source;
+  }
+  return root;
+}
+
+/// Loops that are next to each other in every operand, and of one kind, are
+/// one loop.
+static SmallVector<ReassociationIndices> mergedLoops(linalg::GenericOp op) {
+  auto types = op.getIteratorTypesArray();
+  auto together = [&](unsigned a, unsigned b) {
+    if (types[a] != types[b])
+      return false;
+    for (AffineMap map : op.getIndexingMapsArray()) {
+      auto first = map.getResultPosition(getAffineDimExpr(a, op.getContext()));
+      auto second = map.getResultPosition(getAffineDimExpr(b, op.getContext()));
+      if (first.has_value() != second.has_value() ||
+          (first && *first + 1 != *second))
+        return false;
+    }
+    return true;
+  };
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned i = 0; i < op.getNumLoops(); ++i) {
+    if (!groups.empty() && together(groups.back().back(), i))
+      groups.back().push_back(i);
+    else
+      groups.push_back({int64_t(i)});
+  }
+  return groups;
+}
+
+static Operation *mergeLoops(RewriterBase &rewriter, Operation *root) {
+  auto op = dyn_cast<linalg::GenericOp>(root);
+  if (!op || op.hasIndexSemantics() ||
+      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
+        return map.isProjectedPermutation();
+      }))
+    return root;
+  SmallVector<ReassociationIndices> groups = mergedLoops(op);
+  if (groups.size() == op.getNumLoops())
+    return root;
+  rewriter.setInsertionPoint(op);
+  auto collapsed = linalg::collapseOpIterationDims(op, groups, rewriter);
+  if (failed(collapsed))
+    return root;
+  rewriter.replaceOp(op, collapsed->results);
+  return collapsed->collapsedOp;
+}
+
+static LogicalResult tile(RewriterBase &rewriter, Operation *root,
+                          ArrayRef<int64_t> sizes) {
+  SmallVector<OpFoldResult> tileSizes;
+  for (int64_t size : sizes)
+    tileSizes.push_back(rewriter.getIndexAttr(size));
+  scf::SCFTileAndFuseOptions options;
+  options.tilingOptions.setTileSizes(tileSizes).setLoopType(
+      scf::SCFTilingOptions::LoopType::ForallOp);
+  rewriter.setInsertionPoint(root);
+  auto tiled = scf::tileConsumerAndFuseProducersUsingSCF(
+      rewriter, cast<TilingInterface>(root), options);
+  if (failed(tiled))
+    return failure();
+  for (OpResult result : root->getResults())
+    if (Value replacement = tiled->replacements.lookup(result))
+      rewriter.replaceAllUsesWith(result, replacement);
+  return success();
+}
+
+static unsigned countComputations(func::FuncOp func) {
+  unsigned count = 0;
+  func.walk([&](TilingInterface) { ++count; });
+  return count;
+}
+
+static void distribute(func::FuncOp func) {
+  bool done = func.walk([](scf::ForallOp) { return WalkResult::interrupt(); })
+                  .wasInterrupted();
+  Operation *root = done ? nullptr : findRoot(func);
+  if (!root)
+    return;
+  IRRewriter rewriter(func.getContext());
+  if (countComputations(func) == 1)
+    root = mergeLoops(rewriter, root);
+  auto tilable = dyn_cast<TilingInterface>(root);
+  if (!tilable)
+    return;
+  SmallVector<int64_t> sizes = chooseTileSizes(tilable);
+  if (llvm::any_of(sizes, [](int64_t size) { return size != 0; }))
+    (void)tile(rewriter, root, sizes);
+}
+
+void DistributePass::runOnOperation() {
+  ModuleOp module = getOperation();
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr("bp.inputs"))
+      distribute(func);
+  // Temporaries of a work-group are its own.
+  RewritePatternSet patterns(&getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+    return signalPassFailure();
+  // Producers that were fused twice are one again.
+  OpPassManager clean("builtin.module");
+  clean.addPass(createCanonicalizerPass());
+  clean.addPass(createCSEPass());
+  if (failed(runPipeline(clean, module)))
+    signalPassFailure();
+}
+
+std::unique_ptr<Pass> createDistributePass() {
+  return std::make_unique<DistributePass>();
+}
+
+} // namespace backplane
