@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Importer.h"
+
+#include "Import.h"
+#include "Node.h"
+
+namespace backplane::frontend {
+
+// ---- names ----
+
+std::string describe(const onnx::NodeProto &node) {
+  std::string name = node.name();
+  if (name.empty() && node.output_size() > 0)
+    name = node.output(0);
+  return node.op_type() + " node '" + name + "'";
+}
+
+Tensor *Importer::find(const std::string &name) {
+  auto found = names_.find(name);
+  return found == names_.end() ? nullptr : found->second;
+}
+
+Status Importer::alias(const std::string &name, Tensor *tensor) {
+  if (!names_.emplace(name, tensor).second)
+    return invalidArgument("'" + name + "' is defined twice");
+  return Status();
+}
+
+Status Importer::define(const std::string &name, Tensor tensor) {
+  tensor.name = name;
+  tensors_.push_back(std::move(tensor));
+  return alias(name, &tensors_.back());
+}
+
+// ---- ops ----
+
+namespace {
+
+/// Sizes that later arithmetic can rely on.
+Status checkSize(const TensorType &type) {
+  std::vector<int64_t> fixed;
+  for (const Dim &dim : type.dims) {
+    if (!dim.valid())
+      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                    "a dim of the result is too large to express");
+    if (std::optional<int64_t> value = dim.constant())
+      fixed.push_back(*value);
+  }
+  return elementCount(fixed).status();
+}
+
+} // namespace
+
+Result<std::vector<ValueId>> Importer::add(std::string_view op,
+                                           std::vector<ValueId> operands,
+                                           Attributes attributes,
+                                           const std::string &location) {
+  auto results =
+      graph().add(op, std::move(operands), std::move(attributes), location);
+  if (!results.ok())
+    return results.status();
+  for (ValueId value : *results) {
+    Status status = checkSize(graph().type(value));
+    if (!status.ok())
+      return status;
+  }
+  return results;
+}
+
+Status Importer::assertEqual(const Dim &a, const Dim &b,
+                             const std::string &why) {
+  if (!a.valid() || !b.valid())
+    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                  why + ": a dim is too large to express");
+  if (a == b)
+    return Status();
+  if (std::optional<int64_t> difference = (a - b).constant())
+    return invalidArgument(why + ": " + a.str() + " is not " + b.str());
+  for (const DimAssertion &known : graph().assertions)
+    if ((known.lhs == a && known.rhs == b) ||
+        (known.lhs == b && known.rhs == a))
+      return Status();
+  graph().assertions.push_back({a, b, why});
+  return Status();
+}
+
+// ---- constants ----
+
+namespace {
+
+/// Up to this size a constant stands in the graph, above it is a weight.
+constexpr size_t kSmallBytes = 64;
+
+} // namespace
+
+Result<ValueId> Importer::materialise(Tensor &tensor) {
+  if (tensor.value)
+    return *tensor.value;
+  std::string location = "constant '" + tensor.name + "'";
+  Result<ValueId> value = tensor.host
+                              ? materialiseHost(*tensor.host, location)
+                              : materialiseKnown(*tensor.known, location);
+  if (value.ok()) {
+    tensor.value = *value;
+    graph().values[*value].name = tensor.name;
+  }
+  return value;
+}
+
+Result<ValueId> Importer::materialiseHost(const HostTensor &host,
+                                          const std::string &location) {
+  TensorType type = host.type();
+  Attributes attributes{{"dtype", static_cast<int64_t>(host.dtype)},
+                        {"dims", type.dims}};
+  std::string_view op = "constant";
+  std::span<const uint8_t> bytes = host.data.bytes;
+  if (bytes.size() > kSmallBytes) {
+    Result<WeightId> id = model_.weights.add(type, bytes, host.data.owner);
+    if (!id.ok())
+      return id.status();
+    op = "weight";
+    attributes["id"] = *id;
+  } else {
+    attributes["value"] = Bytes(bytes.begin(), bytes.end());
+  }
+  auto results = add(op, {}, std::move(attributes), location);
+  if (!results.ok())
+    return results.status();
+  return results->front();
+}
+
+Result<ValueId> Importer::materialiseKnown(const Known &known,
+                                           const std::string &location) {
+  TensorType type = known.type();
+  if (auto values = known.constants()) {
+    auto bytes = std::make_shared<Bytes>();
+    for (int64_t value : *values)
+      for (uint8_t byte : encodeInteger(known.dtype, value))
+        bytes->push_back(byte);
+    return materialiseHost({known.dtype, known.dims, {*bytes, bytes}},
+                           location);
+  }
+  Dims elements;
+  for (const KnownElement &element : known.elements)
+    elements.push_back(element.value);
+  auto result = add("dim", {}, {{"value", elements}}, location);
+  if (result.ok() && known.dims.size() != 1)
+    result = add("reshape", {result->front()}, {{"dims", type.dims}}, location);
+  if (result.ok() && known.dtype != DType::I64)
+    result = add("cast", {result->front()},
+                 {{"dtype", static_cast<int64_t>(known.dtype)}}, location);
+  if (!result.ok())
+    return result.status();
+  return result->front();
+}
+
+// ---- nodes ----
+
+Status Importer::addNodes() {
+  for (const onnx::NodeProto &proto : file_->model.graph().node()) {
+    Node node(*this, proto, *findOnnxOp(proto.op_type()));
+    Status status = node.run();
+    if (!status.ok())
+      return status;
+  }
+  return Status();
+}
+
+Result<Model> Importer::run() {
+  for (auto step :
+       {&Importer::checkModel, &Importer::checkOps, &Importer::addInitializers,
+        &Importer::addInputs, &Importer::addNodes, &Importer::addOutputs}) {
+    Status status = (this->*step)();
+    if (!status.ok())
+      return status;
+  }
+  Status status = graph().verify();
+  if (!status.ok())
+    return status.within("the imported graph is wrong");
+  const std::set<std::string> &external = file_->folder.locations();
+  model_.externalFiles.assign(external.begin(), external.end());
+  return std::move(model_);
+}
+
+} // namespace backplane::frontend
+
+namespace backplane {
+
+Result<Model> importOnnx(const std::string &path) {
+  auto file = frontend::OnnxFile::open(path);
+  if (!file.ok())
+    return file.status().within(path);
+  Result<Model> model = frontend::Importer(*file).run();
+  if (!model.ok())
+    return model.status().within(path);
+  return model;
+}
+
+} // namespace backplane

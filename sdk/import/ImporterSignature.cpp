@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame of a model: versions, the check that every op is supported,
+// initialisers, inputs, outputs.
+#include "Importer.h"
+
+#include "OnnxOps.h"
+
+namespace backplane::frontend {
+
+namespace {
+
+bool isStandard(const std::string &domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+std::string supportedOpsets() {
+  return std::to_string(kOldestOpset) + " to " + std::to_string(kNewestOpset);
+}
+
+} // namespace
+
+// ---- checks before the import ----
+
+Status Importer::checkModel() {
+  const onnx::ModelProto &model = file_->model;
+  if (model.ir_version() > onnx::IR_VERSION)
+    return unimplemented("IR version " + std::to_string(model.ir_version()) +
+                         " is newer than " + std::to_string(onnx::IR_VERSION));
+  for (const onnx::OperatorSetIdProto &entry : model.opset_import()) {
+    if (!isStandard(entry.domain()))
+      continue;
+    if (opset_ != 0 && opset_ != entry.version())
+      return invalidArgument("the model imports two opsets of ai.onnx");
+    opset_ = entry.version();
+    if (opset_ < kOldestOpset || opset_ > kNewestOpset)
+      return unimplemented("opset " + std::to_string(opset_) +
+                           " is not supported, only " + supportedOpsets());
+  }
+  if (opset_ == 0)
+    return invalidArgument("the model does not import an opset of ai.onnx");
+  if (model.graph().sparse_initializer_size())
+    return unimplemented("sparse initializers are not supported");
+  collectUses();
+  graph().name = model.graph().name();
+  return Status();
+}
+
+void Importer::collectUses() {
+  for (const onnx::NodeProto &node : file_->model.graph().node())
+    used_.insert(node.input().begin(), node.input().end());
+  for (const onnx::ValueInfoProto &output : file_->model.graph().output())
+    used_.insert(output.name());
+}
+
+Status Importer::checkOps() {
+  const onnx::ModelProto &model = file_->model;
+  std::map<std::string, int64_t> versions;
+  for (const onnx::OperatorSetIdProto &entry : model.opset_import())
+    versions[entry.domain()] = entry.version();
+  std::set<std::pair<std::string, std::string>> functions, seen;
+  for (const onnx::FunctionProto &function : model.functions())
+    functions.insert({function.domain(), function.name()});
+  std::string message;
+  for (const onnx::NodeProto &node : model.graph().node()) {
+    bool standard = isStandard(node.domain());
+    const OnnxOp *op = standard ? findOnnxOp(node.op_type()) : nullptr;
+    if (op && opset_ >= op->since && opset_ <= op->until &&
+        node.overload().empty() &&
+        !functions.count({node.domain(), node.op_type()}))
+      continue;
+    if (!seen.insert({node.domain(), node.op_type()}).second)
+      continue;
+    auto version = versions.find(node.domain());
+    message += (message.empty() ? "op '" : "; op '") + node.op_type() +
+               "' of domain '" + (standard ? "ai.onnx" : node.domain()) +
+               "' opset " +
+               (standard                    ? std::to_string(opset_)
+                : version == versions.end() ? "(not imported)"
+                                            : std::to_string(version->second)) +
+               " (node '" +
+               (node.name().empty() && node.output_size() ? node.output(0)
+                                                          : node.name()) +
+               "') is not supported";
+  }
+  return message.empty() ? Status() : unimplemented(message);
+}
+
+// ---- initialisers and inputs ----
+
+Status Importer::addInitializers() {
+  for (const Initializer &initializer : file_->initializers) {
+    const std::string &name = initializer.proto.name();
+    if (name.empty())
+      return invalidArgument("an initializer has no name");
+    Result<HostTensor> host =
+        readTensor(initializer.proto, initializer.raw, file_->folder, file_);
+    if (!host.ok())
+      return host.status().within("initializer '" + name + "'");
+    Tensor tensor;
+    tensor.type = host->type();
+    tensor.known = knownContents(*host);
+    tensor.host = std::move(*host);
+    Status status = define(name, std::move(tensor));
+    if (!status.ok())
+      return status.within("initializer '" + name + "'");
+  }
+  return Status();
+}
+
+Status Importer::addInputs() {
+  std::set<std::string> seen;
+  for (const onnx::ValueInfoProto &input : file_->model.graph().input()) {
+    if (!seen.insert(input.name()).second)
+      return invalidArgument("input '" + input.name() + "' is listed twice");
+    // Old files list initialisers as inputs too.
+    if (find(input.name()))
+      continue;
+    Status status = addInput(input);
+    if (!status.ok())
+      return status.within("input '" + input.name() + "'");
+  }
+  return Status();
+}
+
+Status Importer::addInput(const onnx::ValueInfoProto &input) {
+  if (input.name().empty())
+    return invalidArgument("an input has no name");
+  if (!input.type().has_tensor_type())
+    return unimplemented("only tensors are supported");
+  const onnx::TypeProto::Tensor &declared = input.type().tensor_type();
+  if (!declared.has_shape())
+    return unimplemented("the rank is unknown; declare the shape");
+  Result<DType> dtype = dtypeOf(declared.elem_type());
+  if (!dtype.ok())
+    return dtype.status();
+  TensorType type{*dtype, {}};
+  std::vector<int64_t> fixed;
+  for (const auto &dim : declared.shape().dim()) {
+    std::string fallback =
+        input.name() + "_d" + std::to_string(type.dims.size());
+    Result<Dim> made = inputDim(dim, fallback);
+    if (!made.ok())
+      return made.status();
+    type.dims.push_back(*made);
+    if (made->constant())
+      fixed.push_back(*made->constant());
+  }
+  Status status = elementCount(fixed).status();
+  if (!status.ok())
+    return status;
+  Tensor tensor;
+  tensor.type = type;
+  tensor.value = graph().addInput(input.name(), type);
+  return define(input.name(), std::move(tensor));
+}
+
+Result<Dim> Importer::inputDim(const onnx::TensorShapeProto::Dimension &dim,
+                               const std::string &fallback) {
+  if (dim.has_dim_value()) {
+    if (dim.dim_value() < 0)
+      return invalidArgument("the size " + std::to_string(dim.dim_value()) +
+                             " is negative");
+    return Dim(dim.dim_value());
+  }
+  // A name of its own keeps an unnamed dim apart from all others.
+  bool named = dim.has_dim_param() && !dim.dim_param().empty();
+  return symbolFor(named ? dim.dim_param() : "\x01" + fallback);
+}
+
+/// Symbols are identifiers; other characters of the model's text become '_'.
+Result<Dim> Importer::symbolFor(const std::string &text) {
+  auto known = symbols_.find(text);
+  if (known != symbols_.end())
+    return Dim::symbol(known->second);
+  std::string name;
+  for (char c : text.substr(0, 40)) {
+    bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (c != '\x01')
+      name += letter || (c >= '0' && c <= '9') ? c : '_';
+  }
+  if (!Dim::isSymbolName(name))
+    name = "d_" + name;
+  std::set<std::string> taken;
+  for (const auto &[param, symbol] : symbols_)
+    taken.insert(symbol);
+  std::string unique = name;
+  for (int i = 1; taken.count(unique); ++i)
+    unique = name + "_" + std::to_string(i);
+  Status status = graph().addSymbol(Symbol{.name = unique});
+  if (!status.ok())
+    return status;
+  symbols_[text] = unique;
+  return Dim::symbol(unique);
+}
+
+// ---- outputs ----
+
+Status Importer::addOutputs() {
+  std::set<std::string> seen;
+  for (const onnx::ValueInfoProto &output : file_->model.graph().output()) {
+    Status status = seen.insert(output.name()).second
+                        ? addOutput(output)
+                        : invalidArgument("it is listed twice");
+    if (!status.ok())
+      return status.within("output '" + output.name() + "'");
+  }
+  if (seen.empty())
+    return invalidArgument("the graph has no output");
+  return Status();
+}
+
+namespace {
+
+/// The declared type against the one found; symbols and sizes that only one
+/// side knows are not compared.
+Status checkDeclared(const onnx::TypeProto &declared, const TensorType &found) {
+  if (!declared.has_tensor_type())
+    return declared.value_case() == onnx::TypeProto::VALUE_NOT_SET
+               ? Status()
+               : unimplemented("only tensors are supported");
+  const onnx::TypeProto::Tensor &tensor = declared.tensor_type();
+  if (tensor.elem_type() != onnx::TensorProto::UNDEFINED) {
+    Result<DType> dtype = dtypeOf(tensor.elem_type());
+    if (!dtype.ok())
+      return dtype.status();
+    if (*dtype != found.dtype)
+      return invalidArgument("declared as " + std::string(name(*dtype)) +
+                             ", but it is " + found.str());
+  }
+  if (!tensor.has_shape())
+    return Status();
+  std::string text;
+  bool equal = static_cast<size_t>(tensor.shape().dim_size()) == found.rank();
+  for (int i = 0; i < tensor.shape().dim_size(); ++i) {
+    const auto &dim = tensor.shape().dim(i);
+    text += (i ? ", " : "") +
+            (dim.has_dim_value() ? std::to_string(dim.dim_value()) : "?");
+    if (equal && dim.has_dim_value() && found.dims[i].constant())
+      equal = dim.dim_value() == *found.dims[i].constant();
+  }
+  if (!equal)
+    return invalidArgument("declared with the dims [" + text + "], but it is " +
+                           found.str());
+  return Status();
+}
+
+} // namespace
+
+Status Importer::addOutput(const onnx::ValueInfoProto &output) {
+  Tensor *tensor = find(output.name());
+  if (!tensor)
+    return invalidArgument("nothing defines it");
+  Status status = checkDeclared(output.type(), tensor->type);
+  if (!status.ok())
+    return status;
+  Result<ValueId> value = materialise(*tensor);
+  if (!value.ok())
+    return value.status();
+  graph().addOutput(*value, output.name());
+  return Status();
+}
+
+} // namespace backplane::frontend

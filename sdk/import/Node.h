@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Node.h: what the handler of an ONNX op works with: the inputs and attributes
+// of one node, and calls that append ops to the graph.
+//
+// The first failure is kept and all further calls do nothing, so that a handler
+// reads as a straight list of steps. After a failure, values are kNone and
+// types have rank 0: handlers return on !ok() before they index dims.
+#ifndef BACKPLANE_IMPORT_NODE_H
+#define BACKPLANE_IMPORT_NODE_H
+
+#include "Importer.h"
+#include "OnnxOps.h"
+
+namespace backplane::frontend {
+
+/// No value: the result of a call that failed.
+constexpr ValueId kNone = UINT32_MAX;
+
+class Node {
+public:
+  Node(Importer &importer, const onnx::NodeProto &proto, const OnnxOp &entry);
+  /// Checks inputs and attributes, runs the handler, checks the outputs.
+  Status run();
+
+  int64_t opset() const { return importer_.opset(); }
+  std::string_view target() const { return entry_.target; }
+  std::string_view opType() const { return entry_.name; }
+  Importer &importer() { return importer_; }
+  const std::string &location() const { return location_; }
+
+  bool ok() const { return status_.ok(); }
+  void fail(Status status);
+  /// Fails: the model is right, but this is not supported.
+  void refuse(std::string message) { fail(unimplemented(std::move(message))); }
+  /// Fails: the model is wrong.
+  void reject(std::string message) {
+    fail(invalidArgument(std::move(message)));
+  }
+
+  // ---- inputs ----
+  size_t inputCount() const { return static_cast<size_t>(proto_.input_size()); }
+  bool has(size_t input) const;
+  const Tensor &tensor(size_t input);
+  const TensorType &inputType(size_t input) { return tensor(input).type; }
+  ValueId value(size_t input);
+  std::vector<ValueId> values();
+  /// The elements, when they are integers that are known at import.
+  const Known *known(size_t input);
+  /// As known; fails when the input is computed from data.
+  const Known *requireKnown(size_t input, std::string_view what);
+  /// Plain numbers of a rank-1 or rank-0 integer input; fails otherwise.
+  std::vector<int64_t> requireIntegers(size_t input, std::string_view what);
+  /// The element of a constant tensor with one element.
+  std::optional<double> constantNumber(size_t input);
+
+  // ---- attributes ----
+  bool hasAttribute(std::string_view name) const;
+  int64_t i64(std::string_view name, int64_t otherwise);
+  double f64(std::string_view name, double otherwise);
+  std::string string(std::string_view name, std::string_view otherwise);
+  std::vector<int64_t> i64s(std::string_view name);
+  std::vector<double> f64s(std::string_view name);
+  const onnx::TensorProto *tensorAttribute(std::string_view name);
+  /// As i64, but fails on anything but 0 and 1.
+  bool flag(std::string_view name, bool otherwise);
+
+  // ---- axes ----
+  /// A possibly negative axis as one of [0, rank).
+  size_t axis(int64_t axis, size_t rank);
+  /// Distinct axes in ascending order.
+  std::vector<int64_t> axes(std::span<const int64_t> axes, size_t rank);
+
+  // ---- ops ----
+  const TensorType &type(ValueId value) const;
+  ValueId op(std::string_view name, std::vector<ValueId> operands,
+             Attributes attributes = {});
+  /// A tensor whose elements are all `value`.
+  ValueId fill(DType type, double value, const Dims &dims);
+  ValueId fillInteger(DType type, int64_t value, const Dims &dims);
+  /// The same, with the type of another value.
+  ValueId fillLike(ValueId like, double value);
+  /// A dim as data, repeated.
+  ValueId fillDim(DType type, const Dim &value, const Dims &dims);
+  ValueId cast(ValueId value, DType type);
+  ValueId compare(std::string_view direction, ValueId a, ValueId b);
+  /// reshape, unless the dims are these already.
+  ValueId reshape(ValueId value, const Dims &dims);
+  ValueId transpose(ValueId value, std::vector<int64_t> permutation);
+  ValueId reduce(std::string_view kind, ValueId value,
+                 std::vector<int64_t> axes, bool keep);
+  /// The mean along some axes; 16-bit floats are summed up in f32.
+  ValueId mean(ValueId value, std::vector<int64_t> axes, bool keep);
+  void require(const Dim &a, const Dim &b, std::string_view what);
+  /// A value of the same rank with dims that must be equal to its own.
+  ValueId withDims(ValueId value, const Dims &dims);
+  /// The dims that all of these broadcast to, as in NumPy.
+  Dims commonDims(std::span<const ValueId> values);
+  Dims commonDims(const Dims &a, const Dims &b);
+  ValueId broadcast(ValueId value, const Dims &dims);
+  std::vector<ValueId> broadcastAll(std::span<const ValueId> values);
+  /// broadcastAll, then an op of two operands.
+  ValueId binary(std::string_view name, ValueId a, ValueId b);
+
+  // ---- outputs ----
+  size_t outputCount() const {
+    return static_cast<size_t>(proto_.output_size());
+  }
+  bool isUsed(size_t output) const;
+  void out(size_t output, ValueId value);
+  void out(size_t output, Known known);
+  void out(size_t output, HostTensor host);
+  /// The output is the input.
+  void outSame(size_t output, size_t input);
+
+private:
+  Status checkShape();
+  Status checkOutputs();
+  const onnx::AttributeProto *attribute(std::string_view name, int type);
+  void define(size_t output, Tensor tensor);
+
+  Importer &importer_;
+  const onnx::NodeProto &proto_;
+  const OnnxOp &entry_;
+  std::string location_;
+  Status status_;
+};
+
+/// Size of one axis; 0 on a wrong axis.
+Dim dimOf(const TensorType &type, size_t axis);
+/// All dims as plain numbers.
+std::optional<std::vector<int64_t>> staticDims(const Dims &dims);
+
+} // namespace backplane::frontend
+
+#endif // BACKPLANE_IMPORT_NODE_H

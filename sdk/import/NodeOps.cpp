@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A node's calls that append ops: constants, broadcasting and other steps that
+// many handlers share.
+#include "Node.h"
+
+#include <algorithm>
+
+namespace backplane::frontend {
+
+Dim dimOf(const TensorType &type, size_t axis) {
+  return axis < type.rank() ? type.dims[axis] : Dim(0);
+}
+
+std::optional<std::vector<int64_t>> staticDims(const Dims &dims) {
+  std::vector<int64_t> values;
+  for (const Dim &dim : dims) {
+    if (!dim.constant())
+      return std::nullopt;
+    values.push_back(*dim.constant());
+  }
+  return values;
+}
+
+const TensorType &Node::type(ValueId value) const {
+  static const TensorType none;
+  return value < importer_.graph().values.size() ? importer_.graph().type(value)
+                                                 : none;
+}
+
+ValueId Node::op(std::string_view name, std::vector<ValueId> operands,
+                 Attributes attributes) {
+  for (ValueId operand : operands)
+    if (operand == kNone && ok())
+      fail(internalError("a step of the import has no value"));
+  if (!ok())
+    return kNone;
+  auto results = importer_.add(name, std::move(operands), std::move(attributes),
+                               location_);
+  if (results.ok() && results->size() == 1)
+    return results->front();
+  fail(results.ok() ? internalError("an op has not one result")
+                    : results.status());
+  return kNone;
+}
+
+// ---- constants ----
+
+namespace {
+
+Attributes filled(DType type, Bytes element, const Dims &dims) {
+  return {{"value", std::move(element)},
+          {"dtype", static_cast<int64_t>(type)},
+          {"dims", dims}};
+}
+
+} // namespace
+
+ValueId Node::fill(DType type, double value, const Dims &dims) {
+  return op("constant", {}, filled(type, encodeNumber(type, value), dims));
+}
+
+ValueId Node::fillInteger(DType type, int64_t value, const Dims &dims) {
+  if (isFloat(type))
+    return fill(type, static_cast<double>(value), dims);
+  return op("constant", {}, filled(type, encodeInteger(type, value), dims));
+}
+
+ValueId Node::fillLike(ValueId like, double value) {
+  TensorType wanted = type(like);
+  return fill(wanted.dtype, value, wanted.dims);
+}
+
+ValueId Node::fillDim(DType dtype, const Dim &value, const Dims &dims) {
+  if (std::optional<int64_t> number = value.constant())
+    return fillInteger(dtype, *number, dims);
+  ValueId data = op("dim", {}, {{"value", Dims{value}}});
+  return broadcast(reshape(cast(data, dtype), {}), dims);
+}
+
+// ---- small steps ----
+
+ValueId Node::cast(ValueId value, DType dtype) {
+  if (type(value).dtype == dtype)
+    return value;
+  return op("cast", {value}, {{"dtype", static_cast<int64_t>(dtype)}});
+}
+
+ValueId Node::compare(std::string_view direction, ValueId a, ValueId b) {
+  return op("compare", {a, b}, {{"direction", std::string(direction)}});
+}
+
+ValueId Node::reshape(ValueId value, const Dims &dims) {
+  if (ok() && type(value).dims == dims)
+    return value;
+  return op("reshape", {value}, {{"dims", dims}});
+}
+
+ValueId Node::transpose(ValueId value, std::vector<int64_t> permutation) {
+  if (std::is_sorted(permutation.begin(), permutation.end()))
+    return value;
+  return op("transpose", {value}, {{"permutation", std::move(permutation)}});
+}
+
+ValueId Node::reduce(std::string_view kind, ValueId value,
+                     std::vector<int64_t> axes, bool keep) {
+  if (axes.empty())
+    return value;
+  return op("reduce", {value},
+            {{"kind", std::string(kind)},
+             {"axes", std::move(axes)},
+             {"keep", static_cast<int64_t>(keep)}});
+}
+
+ValueId Node::mean(ValueId value, std::vector<int64_t> axes, bool keep) {
+  TensorType own = type(value);
+  bool half = own.dtype == DType::F16 || own.dtype == DType::BF16;
+  DType sumType = half ? DType::F32 : own.dtype;
+  Dim count(1);
+  for (int64_t each : axes)
+    count = count * dimOf(own, static_cast<size_t>(each));
+  ValueId sum = reduce("sum", cast(value, sumType), std::move(axes), keep);
+  ValueId divisor = fillDim(sumType, count, Dims(type(sum).dims));
+  return cast(op("div", {sum, divisor}), own.dtype);
+}
+
+// ---- equal dims and broadcasting ----
+
+void Node::require(const Dim &a, const Dim &b, std::string_view what) {
+  if (ok())
+    fail(importer_.assertEqual(a, b, location_ + ": " + std::string(what)));
+}
+
+ValueId Node::withDims(ValueId value, const Dims &dims) {
+  Dims own = type(value).dims;
+  if (ok() && own.size() != dims.size())
+    reject("ranks " + std::to_string(own.size()) + " and " +
+           std::to_string(dims.size()) + " must be equal");
+  for (size_t i = 0; ok() && i < dims.size(); ++i)
+    require(own[i], dims[i], "sizes must be equal");
+  return reshape(value, dims);
+}
+
+Dims Node::commonDims(const Dims &a, const Dims &b) {
+  Dims dims(std::max(a.size(), b.size()), Dim(1));
+  for (const Dims *operand : {&a, &b})
+    for (size_t i = 0; i < operand->size(); ++i) {
+      Dim &dim = dims[dims.size() - operand->size() + i];
+      const Dim &other = (*operand)[i];
+      if (other == Dim(1) || dim == other)
+        continue;
+      if (dim == Dim(1)) {
+        dim = other;
+        continue;
+      }
+      require(dim, other, "sizes must be equal to broadcast");
+      // A plain number says more than a symbol.
+      dim = other.constant() ? other : dim;
+    }
+  return dims;
+}
+
+Dims Node::commonDims(std::span<const ValueId> values) {
+  Dims dims;
+  for (ValueId value : values)
+    dims = commonDims(dims, type(value).dims);
+  return dims;
+}
+
+ValueId Node::broadcast(ValueId value, const Dims &dims) {
+  Dims own = type(value).dims;
+  if (!ok() || own == dims)
+    return value;
+  if (own.size() > dims.size()) {
+    reject("rank " + std::to_string(own.size()) +
+           " does not broadcast to rank " + std::to_string(dims.size()));
+    return kNone;
+  }
+  std::vector<int64_t> axes;
+  Dims wanted;
+  size_t missing = dims.size() - own.size();
+  for (size_t i = 0; i < own.size(); ++i) {
+    axes.push_back(static_cast<int64_t>(missing + i));
+    wanted.push_back(own[i] == Dim(1) ? own[i] : dims[missing + i]);
+  }
+  ValueId fitted = withDims(value, wanted);
+  if (!ok() || wanted == dims)
+    return fitted;
+  return op("broadcast", {fitted}, {{"dims", dims}, {"axes", axes}});
+}
+
+std::vector<ValueId> Node::broadcastAll(std::span<const ValueId> values) {
+  Dims dims = commonDims(values);
+  std::vector<ValueId> results;
+  for (ValueId value : values)
+    results.push_back(broadcast(value, dims));
+  return results;
+}
+
+ValueId Node::binary(std::string_view name, ValueId a, ValueId b) {
+  return op(name, broadcastAll(std::vector{a, b}));
+}
+
+} // namespace backplane::frontend

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Pad.
+#include "OnnxHandlers.h"
+#include "ShapeInput.h"
+
+namespace backplane::frontend {
+
+namespace {
+
+/// Padding and cropping of each axis: all entries are at least 0.
+struct Sides {
+  Dims low, high;         ///< elements to add
+  Dims cropLow, cropHigh; ///< elements to take away
+};
+
+std::vector<KnownElement> readPads(Node &node) {
+  std::vector<KnownElement> pads;
+  if (node.opset() < 11) {
+    if (node.inputCount() > 1)
+      node.reject("pads are an attribute before opset 11");
+    for (int64_t pad : node.i64s("pads"))
+      pads.push_back(KnownElement::number(pad));
+    return pads;
+  }
+  if (!node.has(1))
+    node.reject("its pads are missing");
+  const Known *known = node.ok() ? node.requireKnown(1, "pads") : nullptr;
+  if (known && known->dims.size() != 1)
+    node.reject("its pads must have rank 1");
+  return known ? known->elements : pads;
+}
+
+std::vector<size_t> readAxes(Node &node, size_t rank) {
+  std::vector<size_t> axes;
+  if (node.has(3)) {
+    std::vector<int64_t> given = node.requireIntegers(3, "axes");
+    node.axes(given, rank);
+    for (int64_t axis : given)
+      axes.push_back(node.axis(axis, rank));
+    return axes;
+  }
+  for (size_t i = 0; i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+void setSide(Node &node, const KnownElement &pad, Dim &add, Dim &crop) {
+  std::optional<int64_t> value = pad.value.constant();
+  if (value && *value < 0)
+    crop = Dim(0) - pad.value;
+  else
+    add = requireSize(node, pad, "pads");
+}
+
+Sides readSides(Node &node, size_t rank) {
+  std::vector<KnownElement> pads = readPads(node);
+  std::vector<size_t> axes = readAxes(node, rank);
+  Dims zeros(rank, Dim(0));
+  Sides sides{zeros, zeros, zeros, zeros};
+  if (node.ok() && pads.size() != 2 * axes.size())
+    node.reject("it has " + std::to_string(pads.size()) + " pads for " +
+                std::to_string(axes.size()) + " axes");
+  for (size_t i = 0; node.ok() && i < axes.size(); ++i) {
+    size_t axis = axes[i];
+    setSide(node, pads[i], sides.low[axis], sides.cropLow[axis]);
+    setSide(node, pads[axes.size() + i], sides.high[axis],
+            sides.cropHigh[axis]);
+  }
+  return sides;
+}
+
+/// The element that fills the padding.
+ValueId paddingValue(Node &node) {
+  DType type = node.inputType(0).dtype;
+  if (node.opset() < 11)
+    return node.fill(type, node.f64("value", 0), {});
+  if (!node.has(2))
+    return node.fillInteger(type, 0, {});
+  if (node.ok() && node.inputType(2).dtype != type)
+    node.reject("its value is " + node.inputType(2).str() + ", but its input " +
+                node.inputType(0).str());
+  return node.reshape(node.value(2), {});
+}
+
+ValueId crop(Node &node, ValueId x, const Sides &sides) {
+  Dims sizes = node.type(x).dims;
+  for (size_t i = 0; node.ok() && i < sizes.size(); ++i) {
+    Dim size = sizes[i] - sides.cropLow[i] - sides.cropHigh[i];
+    if (size != sizes[i])
+      node.require(max(size, Dim(0)), size,
+                   "negative pads must not exceed the size");
+    sizes[i] = size;
+  }
+  if (!node.ok())
+    return kNone;
+  return node.op("slice", {x},
+                 {{"starts", sides.cropLow},
+                  {"sizes", sizes},
+                  {"strides", std::vector<int64_t>(sizes.size(), 1)}});
+}
+
+bool allZero(const Dims &dims) {
+  for (const Dim &dim : dims)
+    if (dim != Dim(0))
+      return false;
+  return true;
+}
+
+} // namespace
+
+void onnxPad(Node &node) {
+  std::string mode = node.string("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect")
+    node.refuse("mode '" + mode + "' is not supported");
+  Sides sides = readSides(node, node.inputType(0).rank());
+  if (!node.ok())
+    return;
+  bool pads = !allZero(sides.low) || !allZero(sides.high);
+  bool crops = !allZero(sides.cropLow) || !allZero(sides.cropHigh);
+  if (!pads && !crops)
+    return node.outSame(0, 0);
+  if (crops && mode != "constant")
+    return node.refuse("negative pads in mode '" + mode +
+                       "' are not supported");
+  ValueId x = node.value(0);
+  if (crops)
+    x = crop(node, x, sides);
+  if (pads)
+    x = node.op("pad", {x, paddingValue(node)},
+                {{"low", sides.low}, {"high", sides.high}, {"mode", mode}});
+  node.out(0, x);
+}
+
+} // namespace backplane::frontend

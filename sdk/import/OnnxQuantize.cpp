@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// QuantizeLinear and DequantizeLinear, per tensor and per axis, spelled out:
+// the optimizer finds the pattern again.
+#include "OnnxHandlers.h"
+
+#include <cmath>
+
+namespace backplane::frontend {
+
+namespace {
+
+/// A scale or zero point as f32 or i32, with the dims of x.
+ValueId parameter(Node &node, size_t input, DType type, const Dims &dims) {
+  ValueId value = node.cast(node.value(input), type);
+  Dims own = node.type(value).dims;
+  if (!node.ok() || own.empty() || own == Dims{Dim(1)})
+    return node.broadcast(node.reshape(value, {}), dims);
+  if (own.size() != 1) {
+    node.refuse("the parameter " + node.inputType(input).str() +
+                " has rank 2 or more, which is not supported");
+    return kNone;
+  }
+  size_t axis = node.axis(node.i64("axis", 1), dims.size());
+  if (!node.ok())
+    return kNone;
+  ValueId fitted = node.withDims(value, {dims[axis]});
+  return node.op(
+      "broadcast", {fitted},
+      {{"dims", dims}, {"axes", std::vector<int64_t>{int64_t(axis)}}});
+}
+
+void requirePlain(Node &node) {
+  if (node.i64("block_size", 0) != 0)
+    node.refuse("blocked quantisation is not supported");
+  if (node.i64("precision", 0) != 0)
+    node.refuse("attribute 'precision' is not supported");
+  DType scale = node.inputType(1).dtype;
+  if (node.ok() && scale != DType::F32 && scale != DType::F16 &&
+      scale != DType::BF16)
+    node.refuse("a scale of " + node.inputType(1).str() + " is not supported");
+}
+
+/// The dtype of attribute output_dtype, or another.
+DType outputType(Node &node, DType otherwise) {
+  int64_t given = node.i64("output_dtype", 0);
+  if (given == 0)
+    return otherwise;
+  Result<DType> type = dtypeOf(given > 0 && given < 1000 ? int(given) : -1);
+  if (!type.ok())
+    node.fail(type.status());
+  return type.ok() ? *type : otherwise;
+}
+
+} // namespace
+
+void onnxDequantizeLinear(Node &node) {
+  requirePlain(node);
+  DType result = outputType(node, node.inputType(1).dtype);
+  TensorType type = node.inputType(0);
+  bool integer = isSignedInteger(type.dtype) || isUnsignedInteger(type.dtype);
+  if (node.ok() &&
+      (!integer || bitWidth(type.dtype) > 32 || type.dtype == DType::U32))
+    node.refuse("an input of " + type.str() + " is not supported");
+  if (node.ok() && node.has(2) && node.inputType(2).dtype != type.dtype)
+    node.reject("the zero point is " + node.inputType(2).str() +
+                ", but the input " + type.str());
+  ValueId x = node.cast(node.value(0), DType::I32);
+  if (node.has(2))
+    x = node.op("sub", {x, parameter(node, 2, DType::I32, type.dims)});
+  ValueId scale = parameter(node, 1, DType::F32, type.dims);
+  ValueId product = node.op("mul", {node.cast(x, DType::F32), scale});
+  node.out(0, node.cast(product, result));
+}
+
+void onnxQuantizeLinear(Node &node) {
+  requirePlain(node);
+  DType zero = node.has(2) ? node.inputType(2).dtype : DType::Invalid;
+  DType result = outputType(node, node.has(2) ? zero : DType::U8);
+  TensorType type = node.inputType(0);
+  if (node.ok() && node.has(2) && result != zero)
+    node.reject("output_dtype and the zero point differ");
+  bool narrow = result == DType::I8 || result == DType::U8 ||
+                result == DType::I16 || result == DType::U16;
+  if (node.ok() && !narrow)
+    node.refuse("quantisation to " + std::string(name(result)) +
+                " is not supported");
+  if (node.ok() && (!isFloat(type.dtype) || type.dtype == DType::F64))
+    node.refuse("quantisation of " + type.str() + " is not supported");
+  if (!node.ok())
+    return;
+  ValueId x = node.cast(node.value(0), DType::F32);
+  ValueId scale = parameter(node, 1, DType::F32, type.dims);
+  x = node.op("round_even", {node.op("div", {x, scale})});
+  if (node.has(2))
+    x = node.op("add", {x, parameter(node, 2, DType::F32, type.dims)});
+  bool isSigned = isSignedInteger(result);
+  double span = std::ldexp(1.0, static_cast<int>(bitWidth(result)));
+  double low = isSigned ? -span / 2 : 0;
+  x = node.op("clamp", {x}, {{"low", low}, {"high", low + span - 1}});
+  node.out(0, node.cast(x, result));
+}
+
+} // namespace backplane::frontend
