@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/graph/GraphTable.h"
+
+#include "TestGraphs.h"
+#include "graph_c99.h"
+#include "sdk/graph/Error.h"
+#include "sdk/graph/Wire.h"
+
+using namespace backplane;
+using namespace backplane::test;
+
+namespace {
+
+TEST(GraphTable, ServesC) {
+  EXPECT_STREQ(use_graph_table(graphTable()), nullptr);
+}
+
+TEST(GraphTable, LeavesNoSlotEmpty) {
+  const bp_graph_table_t *table = graphTable();
+  EXPECT_EQ(table->header.size, sizeof(bp_graph_table_t));
+  const auto *slots = reinterpret_cast<void *const *>(&table->graph_open);
+  size_t count =
+      (sizeof(bp_graph_table_t) - sizeof(bp_header_t)) / sizeof(void *);
+  for (size_t i = 0; i < count; ++i)
+    EXPECT_NE(slots[i], nullptr) << i;
+}
+
+TEST(GraphTable, WrapsWithoutBytes) {
+  bp_graph_t *handle = wrapGraph(smallGraph());
+  EXPECT_EQ(graphOf(handle), smallGraph());
+  graphTable()->graph_close(handle);
+  graphTable()->graph_close(nullptr);
+}
+
+TEST(GraphTable, TellsWhyBytesAreRefused) {
+  bp_error_t error;
+  bp_graph_t *graph = nullptr;
+  Graph broken = smallGraph();
+  broken.ops[1].name = "konv";
+  Bytes wire = writeGraph(broken);
+  EXPECT_EQ(
+      graphTable()->graph_open({wire.data(), wire.size()}, &graph, &error),
+      BP_STATUS_UNIMPLEMENTED);
+  EXPECT_EQ(error.code, BP_STATUS_UNIMPLEMENTED);
+  EXPECT_EQ(error.message,
+            "wire graph: op 1 (node 1): no op has the name konv");
+  EXPECT_EQ(graph, nullptr);
+  EXPECT_EQ(graphTable()->graph_open({nullptr, 4}, &graph, &error),
+            BP_STATUS_INVALID_ARGUMENT);
+}
+
+/// A builder with one input x: f32[4].
+struct CBuilder {
+  const bp_graph_table_t *table = graphTable();
+  bp_graph_builder_t *builder = nullptr;
+  uint32_t x = BP_NONE;
+  bp_error_t error;
+
+  CBuilder() {
+    bp_string_t four = toC("4");
+    EXPECT_EQ(table->builder_create(toC("g"), &builder), BP_STATUS_OK);
+    EXPECT_EQ(table->builder_input(builder, toC("x"), BP_DTYPE_F32, &four, 1,
+                                   &x, &error),
+              BP_STATUS_OK);
+  }
+  ~CBuilder() { table->builder_destroy(builder); }
+
+  bp_status_t op(std::string_view name, const bp_attribute_t &attribute) {
+    uint32_t result = BP_NONE;
+    return table->builder_op(builder, toC(name), &x, 1, &attribute, 1, {},
+                             &result, 1, &error);
+  }
+};
+
+TEST(GraphTable, RefusesBadAttributes) {
+  CBuilder b;
+  bp_attribute_t attribute = {};
+  attribute.name = toC("axis");
+  attribute.kind = 42;
+  EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_UNIMPLEMENTED);
+  EXPECT_EQ(b.error.message, "axis: attribute kind 42 is unknown");
+  attribute.kind = BP_ATTRIBUTE_I64S;
+  attribute.count = 3;
+  EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_INVALID_ARGUMENT);
+  attribute.kind = BP_ATTRIBUTE_DIMS;
+  EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_INVALID_ARGUMENT);
+  bp_string_t bad = toC("n +");
+  attribute.dims = &bad;
+  attribute.count = 1;
+  EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_INVALID_ARGUMENT);
+  attribute.kind = BP_ATTRIBUTE_BYTES;
+  attribute.bytes = {nullptr, 4};
+  EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_INVALID_ARGUMENT);
+  attribute.kind = BP_ATTRIBUTE_I64;
+  EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_OK);
+}
+
+TEST(GraphTable, FinishEmptiesTheBuilder) {
+  CBuilder b;
+  bp_graph_t *graph = nullptr;
+  EXPECT_EQ(b.table->builder_finish(b.builder, &graph, nullptr), BP_STATUS_OK);
+  EXPECT_EQ(graphOf(graph).values.size(), 1u);
+  b.table->graph_close(graph);
+  EXPECT_EQ(b.table->builder_finish(b.builder, &graph, nullptr), BP_STATUS_OK);
+  EXPECT_EQ(graphOf(graph).values.size(), 0u);
+  b.table->graph_close(graph);
+}
+
+TEST(GraphTable, FinishVerifies) {
+  CBuilder b;
+  bp_string_t dims[] = {toC("k")};
+  uint32_t y = BP_NONE;
+  EXPECT_EQ(b.table->builder_input(b.builder, toC("y"), BP_DTYPE_F32, dims, 1,
+                                   &y, nullptr),
+            BP_STATUS_OK);
+  bp_graph_t *graph = nullptr;
+  EXPECT_EQ(b.table->builder_finish(b.builder, &graph, &b.error),
+            BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(b.error.message.find("symbol k"), std::string::npos);
+  EXPECT_EQ(graph, nullptr);
+}
+
+} // namespace
