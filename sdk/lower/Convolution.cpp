@@ -80,20 +80,17 @@ std::vector<Dim> splitAt(const std::vector<Dim> &dims, size_t axis, Dim first,
 }
 
 /// What a convolution computes with: an image that is padded already and a
-/// weight [o, c / groups, window…], or mirrored [c, o / groups, window…].
+/// weight [o, c / groups, window…].
 struct Convolution {
   Value image, weight;
   std::vector<Dim> imageDims, weightDims, resultDims;
   SmallVector<int64_t> strides, dilations;
   int64_t groups;
-  bool mirrored;
   Element element;
 
   size_t spatial() const { return strides.size(); }
   Dim outputs() const { return floorDiv(resultDims[1], Dim(groups)); }
-  Dim inputs() const {
-    return mirrored ? floorDiv(weightDims[0], Dim(groups)) : weightDims[1];
-  }
+  Dim inputs() const { return weightDims[1]; }
 };
 
 Value reshaped(Lowering &lowering, Value tensor, const std::vector<Dim> &from,
@@ -132,26 +129,15 @@ Value contract(Lowering &lowering, const Convolution &c, Value weight,
   return lowering.rounded(sum, c.element, sizes);
 }
 
-/// The window's indices into the weight: reversed when it is mirrored.
-Exprs weightWindow(const Convolution &c, const Exprs &window) {
-  Exprs exprs(window);
-  if (c.mirrored)
-    for (auto [expr, dim] : llvm::zip(
-             exprs, ArrayRef<Dim>(c.weightDims).drop_front(2)))
-      expr = *dim.constant() - 1 - expr;
-  return exprs;
-}
-
 Value convolveOneGroup(Lowering &lowering, const Convolution &c) {
   LoopNest nest{lowering.builder.getContext(), {}};
   AffineExpr batch = nest.parallel(), output = nest.parallel();
   Exprs at = nest.parallels(c.spatial());
   AffineExpr input = nest.reduction();
   Exprs window = nest.reductions(c.spatial());
-  Exprs channels = c.mirrored ? Exprs{input, output} : Exprs{output, input};
   return contract(
       lowering, c, c.weight, c.image, c.resultDims, nest,
-      joined({channels, weightWindow(c, window)}),
+      joined({{output, input}, window}),
       joined({{batch, input}, windowed(at, window, c.strides, c.dilations)}),
       joined({{batch, output}, at}));
 }
@@ -167,7 +153,7 @@ Value convolveDepthwise(Lowering &lowering, const Convolution &c) {
   Value weight = reshaped(lowering, c.weight, c.weightDims, flat);
   return contract(
       lowering, c, weight, c.image, c.resultDims, nest,
-      joined({{channel}, weightWindow(c, window)}),
+      joined({{channel}, window}),
       joined({{batch, channel}, windowed(at, window, c.strides, c.dilations)}),
       joined({{batch, channel}, at}));
 }
@@ -180,17 +166,14 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   AffineExpr input = nest.reduction();
   Exprs window = nest.reductions(c.spatial());
   Dim groups(c.groups);
-  auto weightDims = splitAt(c.weightDims, 0, groups,
-                            c.mirrored ? c.inputs() : c.outputs());
+  auto weightDims = splitAt(c.weightDims, 0, groups, c.outputs());
   auto imageDims = splitAt(c.imageDims, 1, groups, c.inputs());
   auto resultDims = splitAt(c.resultDims, 1, groups, c.outputs());
   Value weight = reshaped(lowering, c.weight, c.weightDims, weightDims);
   Value image = reshaped(lowering, c.image, c.imageDims, imageDims);
-  Exprs channels = c.mirrored ? Exprs{group, input, output}
-                              : Exprs{group, output, input};
   Value result = contract(
       lowering, c, weight, image, resultDims, nest,
-      joined({channels, weightWindow(c, window)}),
+      joined({{group, output, input}, window}),
       joined({{batch, group, input},
               windowed(at, window, c.strides, c.dilations)}),
       joined({{batch, group, output}, at}));
@@ -285,7 +268,7 @@ LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   c.element = elementOf(op.getResult().getType());
   SmallVector<int64_t> low = forAllAxes(op.getLow());
   SmallVector<int64_t> high = forAllAxes(op.getHigh());
-  c.image = lowering.zeroPadded(
+  c.image = lowering.padded(
       lowering.tensor(op.getX()), low, high,
       cast<TypedAttr>(lowering.builder.getZeroAttr(c.element.storage)));
   c.weight = lowering.tensor(op.getW());
@@ -296,30 +279,60 @@ LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   c.strides.assign(op.getStrides().begin(), op.getStrides().end());
   c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
   c.groups = op.getGroups();
-  c.mirrored = false;
   lowering.setTensor(op.getResult(), convolve(lowering, c));
   return success();
+}
+
+/// The weight of the convolution that a conv_transpose is: from [c, o / groups,
+/// window…] to [o, c / groups, window…], with the window reversed. Sets the
+/// dims.
+static Value mirroredWeight(Lowering &lowering, ConvTransposeOp op,
+                            Convolution &c) {
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  std::vector<Dim> from = dimsOf(op.getW().getType());
+  auto groups = int64_t(op.getGroups());
+  c.weightDims = from;
+  c.weightDims[0] = from[1] * Dim(groups);
+  c.weightDims[1] = floorDiv(from[0], Dim(groups));
+  Sizes sizes =
+      lowering.sizes(DimsAttr::get(builder.getContext(), c.weightDims));
+  Sizes old = lowering.sizes(op.getW().getType());
+  Value outputs = lowering.sizeAsIndex(old[1]);
+  Value inputs = lowering.sizeAsIndex(sizes[1]);
+  auto index = [&](ImplicitLocOpBuilder &body, ValueRange at) {
+    Value group = arith::DivUIOp::create(body, at[0], outputs);
+    Value output = arith::RemUIOp::create(body, at[0], outputs);
+    Value first = arith::MulIOp::create(body, group, inputs);
+    Value input = arith::AddIOp::create(body, first, at[1]);
+    SmallVector<Value> position{input, output};
+    for (size_t i = 2; i < from.size(); ++i) {
+      Value last =
+          arith::ConstantIndexOp::create(body, *from[i].constant() - 1);
+      position.push_back(arith::SubIOp::create(body, last, at[i]));
+    }
+    return position;
+  };
+  return lowering.pick(lowering.view(op.getW()), sizes, Value(), index);
 }
 
 LogicalResult lower::lowerConvTranspose(Lowering &lowering,
                                         ConvTransposeOp op) {
   Convolution c;
   c.element = elementOf(op.getResult().getType());
-  c.weightDims = dimsOf(op.getW().getType());
-  for (const Dim &dim : ArrayRef<Dim>(c.weightDims).drop_front(2))
+  std::vector<Dim> weightDims = dimsOf(op.getW().getType());
+  for (const Dim &dim : ArrayRef<Dim>(weightDims).drop_front(2))
     if (!dim.constant())
       return op.emitOpError("needs a window of static size, found ")
              << dim.str();
-  c.weight = lowering.tensor(op.getW());
+  c.weight = mirroredWeight(lowering, op, c);
   c.resultDims = dimsOf(op.getResult().getType());
-  Spread spread = planSpread(op, dimsOf(op.getX().getType()), c.weightDims,
+  Spread spread = planSpread(op, dimsOf(op.getX().getType()), weightDims,
                              c.resultDims);
   c.image = spreadImage(lowering, op, spread, c.element);
   c.imageDims = spread.dims;
   c.strides.assign(op.getStrides().size(), 1);
   c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
   c.groups = op.getGroups();
-  c.mirrored = true;
   lowering.setTensor(op.getResult(), convolve(lowering, c));
   return success();
 }
@@ -329,7 +342,7 @@ LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
   Element element = elementOf(resultType);
   TypedAttr border =
       neutral(op.getKind(), element.storage, element.isUnsigned);
-  Value image = lowering.zeroPadded(lowering.tensor(op.getX()),
+  Value image = lowering.padded(lowering.tensor(op.getX()),
                                     forAllAxes(op.getLow()),
                                     forAllAxes(op.getHigh()), border);
   LoopNest nest{op.getContext(), {}};

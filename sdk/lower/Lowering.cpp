@@ -218,7 +218,7 @@ Value Lowering::expand(Value tensor, const Sizes &sizes,
   return tensor::ExpandShapeOp::create(builder, split, tensor, groups, sizes);
 }
 
-Value Lowering::zeroPadded(Value tensor, ArrayRef<int64_t> low,
+Value Lowering::padded(Value tensor, ArrayRef<int64_t> low,
                            ArrayRef<int64_t> high, TypedAttr value) {
   auto isZero = [](int64_t size) { return size == 0; };
   if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero))
@@ -226,9 +226,9 @@ Value Lowering::zeroPadded(Value tensor, ArrayRef<int64_t> low,
   auto type = cast<RankedTensorType>(tensor.getType());
   Sizes lows = getAsIndexOpFoldResult(builder.getContext(), low);
   Sizes highs = getAsIndexOpFoldResult(builder.getContext(), high);
-  RankedTensorType padded = tensor::PadOp::inferResultType(type, low, high);
+  RankedTensorType result = tensor::PadOp::inferResultType(type, low, high);
   Value scalar = arith::ConstantOp::create(builder, value);
-  return tensor::PadOp::create(builder, padded, tensor, lows, highs, scalar);
+  return tensor::PadOp::create(builder, result, tensor, lows, highs, scalar);
 }
 
 void Lowering::report(ImplicitLocOpBuilder &body, Value bad, uint32_t code) {

@@ -52,6 +52,10 @@ struct View {
 using BodyBuilder =
     function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>;
 
+/// Builds indices into a source for those of a result.
+using IndexBuilder =
+    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>;
+
 class Lowering {
 public:
   Lowering(ImplicitLocOpBuilder &builder) : builder(builder) {}
@@ -100,7 +104,12 @@ public:
   /// The same elements in row-major order under other dims.
   Value reshape(Value tensor, const std::vector<backplane::Dim> &from,
                 const std::vector<backplane::Dim> &to, const Sizes &sizes);
-  Value zeroPadded(Value tensor, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+  /// A linalg.generic of result[i…] = source[index(i…)]. With a condition,
+  /// nothing is read unless it holds.
+  Value pick(View source, const Sizes &sizes, Value condition,
+             IndexBuilder index);
+  /// With static borders that hold `value`.
+  Value padded(Value tensor, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                    TypedAttr value);
 
   /// Reports BP_KERNEL_ERROR(code, 0) when `bad`, in a region body.

@@ -65,28 +65,6 @@ Value elementIf(ImplicitLocOpBuilder &body, Value condition, View source,
   return choice.getResult(0);
 }
 
-/// The indices into the source for those of the result.
-using IndexBuilder =
-    function_ref<SmallVector<Value>(ImplicitLocOpBuilder &, ValueRange)>;
-
-/// result[i…] = source[index(i…)]; reads nothing unless `condition`, if any.
-Value pick(Lowering &lowering, View source, Type resultType, Value condition,
-           IndexBuilder index) {
-  Value output = lowering.emptyLike(
-      resultType, getElementTypeOrSelf(source.base.getType()));
-  int64_t rank = cast<RankedTensorType>(resultType).getRank();
-  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange) {
-    SmallVector<Value> at;
-    for (int64_t dim = 0; dim < rank; ++dim)
-      at.push_back(linalg::IndexOp::create(inner, dim));
-    at = index(inner, at);
-    Value element = condition ? elementIf(inner, condition, source, at)
-                              : elementAt(inner, source, at);
-    return SmallVector<Value>{element};
-  };
-  return lowering.parallel({}, output, body);
-}
-
 /// A small tensor that stands in the code, in storage form.
 DenseElementsAttr storedElements(DenseElementsAttr elements,
                                  const Element &element) {
@@ -101,6 +79,21 @@ DenseElementsAttr storedElements(DenseElementsAttr elements,
 }
 
 } // namespace
+
+Value Lowering::pick(View source, const Sizes &sizes, Value condition,
+                     IndexBuilder index) {
+  Value output = empty(sizes, getElementTypeOrSelf(source.base.getType()));
+  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange) {
+    SmallVector<Value> at;
+    for (size_t dim = 0; dim < sizes.size(); ++dim)
+      at.push_back(linalg::IndexOp::create(inner, dim));
+    at = index(inner, at);
+    Value element = condition ? elementIf(inner, condition, source, at)
+                              : elementAt(inner, source, at);
+    return SmallVector<Value>{element};
+  };
+  return parallel({}, output, body);
+}
 
 LogicalResult lower::lowerConstant(Lowering &lowering, ConstantOp op) {
   auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
@@ -272,9 +265,9 @@ LogicalResult lower::lowerPad(Lowering &lowering, PadOp op) {
     return from;
   };
   Value condition = isNotEmpty(lowering, op.getX().getType());
-  lowering.setTensor(op.getResult(), pick(lowering, view,
-                                          op.getResult().getType(), condition,
-                                          index));
+  Sizes extents = lowering.sizes(op.getResult().getType());
+  lowering.setTensor(op.getResult(),
+                     lowering.pick(view, extents, condition, index));
   return success();
 }
 
@@ -296,9 +289,9 @@ LogicalResult lower::lowerReverse(Lowering &lowering, ReverseOp op) {
     }
     return from;
   };
-  lowering.setTensor(op.getResult(), pick(lowering, view,
-                                          op.getResult().getType(), Value(),
-                                          index));
+  Sizes extents = lowering.sizes(op.getResult().getType());
+  lowering.setTensor(op.getResult(),
+                     lowering.pick(view, extents, Value(), index));
   return success();
 }
 
