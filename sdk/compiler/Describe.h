@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Describe.h: what an artifact says about its model, whatever the target.
+#ifndef BACKPLANE_COMPILER_DESCRIBE_H
+#define BACKPLANE_COMPILER_DESCRIBE_H
+
+#include "sdk/package/Artifact.h"
+
+namespace backplane {
+
+/// Fills producer, name, symbols, checks, inputs, outputs and variables. The
+/// first values of variables are put into `weights`, which numbers them.
+void describeModel(const Graph &graph, fb::ArtifactT &artifact,
+                   std::vector<std::string> &weights);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_DESCRIBE_H

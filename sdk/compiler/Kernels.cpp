@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/compiler/Kernels.h"
+
+#include "sdk/dialect/Graph.h"
+#include "sdk/emit/Emit.h"
+#include "sdk/graph/Error.h"
+#include "sdk/graph/Wire.h"
+#include "sdk/lower/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/Config/llvm-config.h"
+
+using namespace mlir;
+using namespace backplane;
+
+namespace {
+
+/// The graph without what does not change its kernel.
+Graph normalised(Graph graph) {
+  graph.name.clear();
+  for (backplane::Op &op : graph.ops)
+    op.location.clear();
+  return graph;
+}
+
+/// What compile gave, copied while it was valid.
+struct Received {
+  Kernel kernel;
+  bool given = false;
+
+  static bp_status_t put(void *context, const bp_compiled_t *compiled) {
+    auto *self = static_cast<Received *>(context);
+    const auto *data = static_cast<const uint8_t *>(compiled->blob.data);
+    self->kernel.code.assign(data, data + compiled->blob.size);
+    for (int i = 0; i < 3; ++i)
+      self->kernel.grid[size_t(i)] = view(compiled->grid[i]);
+    const bp_entry_t &entry = *compiled->entry;
+    self->kernel.name = view(entry.name);
+    self->kernel.access.assign(entry.binding_access,
+                               entry.binding_access + entry.binding_count);
+    self->kernel.constantCount = entry.constant_count;
+    self->kernel.workspace = std::to_string(entry.workspace_bytes);
+    self->given = true;
+    return BP_STATUS_OK;
+  }
+};
+
+/// The op that gives a dispatch its name, from "conv_3".
+std::string baseName(StringRef function) {
+  return function.rtrim("0123456789").rtrim('_').str();
+}
+
+} // namespace
+
+std::string KernelCompiler::keyOf(const Bytes &wire) const {
+  std::string text =
+      "bp-kernel-1\n" + hashBytes(wire) + "\n" + target_.plugin->name + " " +
+      target_.plugin->version + " " + target_.plugin->hash + "\n" +
+      target_.name + " " + target_.emitter + " " + target_.triple + " " +
+      target_.cpu + " " + target_.features + "\n" + LLVM_VERSION_STRING "\n";
+  for (const StagePipeline &stage : target_.stages)
+    text += stage.stage + "=" + stage.pipeline + "\n";
+  return hashBytes(
+      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
+Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
+                                               const std::string &name) {
+  const CompilerPlugin &plugin = *target_.plugin;
+  Bytes wire = writeGraph(graph);
+  bp_graph_t *handle = nullptr;
+  bp_error_t error;
+  bp_status_t code = services_.graphTable->graph_open(
+      {wire.data(), wire.size()}, &handle, &error);
+  if (code != BP_STATUS_OK)
+    return takeError(code, error);
+  bp_compile_request_t request = {BP_HEADER(bp_compile_request_t)};
+  request.target = toC(target_.name);
+  request.graph = handle;
+  request.graph_table = services_.graphTable;
+  request.entry_name = toC(name);
+  Received received;
+  bp_compiled_sink_t sink{Received::put, &received};
+  code = plugin.table->compile(plugin.self, &request, &sink, &error);
+  services_.graphTable->graph_close(handle);
+  if (code != BP_STATUS_OK)
+    return takeError(code, error).within(plugin.name + ": compile");
+  if (!received.given)
+    return internalError(plugin.name + ": compile succeeded without a result");
+  return std::move(received.kernel);
+}
+
+Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
+                                    const std::string &name) {
+  auto module = dispatch->getParentOfType<ModuleOp>();
+  OpBuilder builder(dispatch.getContext());
+  OwningOpRef<ModuleOp> single = ModuleOp::create(builder, dispatch.getLoc());
+  auto copy = cast<func::FuncOp>(builder.clone(*dispatch.getOperation()));
+  copy.setName(name);
+  single->push_back(copy);
+  single->getOperation()->setAttr(bp::symbolsAttr,
+                                  module->getAttr(bp::symbolsAttr));
+  PassManager manager(single->getContext());
+  bp::buildLowerPipeline(manager);
+  if (failed(manager.run(*single)))
+    return unimplemented("cannot be lowered");
+  if (dump_)
+    dump_("lower", *single);
+  std::vector<EmitStage> stages;
+  for (const StagePipeline &stage : target_.stages)
+    stages.push_back({stage.stage, stage.pipeline});
+  EmitTarget target{target_.triple,         target_.cpu,
+                    target_.features,       target_.vectorBits,
+                    target_.workspaceLimit, target_.contract};
+  FailureOr<ObjectCode> object =
+      compileDispatch(*single, target, stages, dump_);
+  if (failed(object))
+    return unimplemented("cannot be emitted");
+  return Kernel{std::move(object->object),       object->entry.name,
+                std::move(object->entry.grid),   object->entry.workspace,
+                std::move(object->entry.access), object->entry.constantCount};
+}
+
+Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
+                                       const Graph &graph,
+                                       const std::string &name) {
+  if (!links())
+    return compileByPlugin(graph, name);
+  if (target_.emitter != "llvm-elf")
+    return unimplemented("there is no emitter '" + target_.emitter +
+                         "'; there is llvm-elf");
+  return emit(dispatch, name);
+}
+
+Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
+  auto graph = bp::exportGraph(dispatch);
+  std::string label = dispatch.getName().str();
+  if (!graph)
+    return graph.status().within(label);
+  Graph plain = normalised(std::move(*graph));
+  std::string key = keyOf(writeGraph(plain));
+  auto [at, fresh] = byKey_.emplace(key, kernels_.size());
+  if (!fresh)
+    return at->second;
+  if (services_.cacheGet)
+    if (auto bytes = services_.cacheGet(key))
+      if (auto kernel = unpackKernel(*bytes)) {
+        ++hits_;
+        kernels_.push_back(std::move(*kernel));
+        return at->second;
+      }
+  std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
+  auto kernel = compile(dispatch, plain, name);
+  if (!kernel)
+    return kernel.status().within(label);
+  if (services_.cachePut)
+    services_.cachePut(key, packKernel(*kernel));
+  kernels_.push_back(std::move(*kernel));
+  return at->second;
+}
+
+KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) const {
+  uint32_t index = uint32_t(kernel);
+  return links() ? Place{0, index} : Place{index, 0};
+}
+
+/// Bytes of workspace for any values of the symbols.
+static Result<uint64_t> workspaceBytes(const Kernel &kernel,
+                                       const std::vector<Symbol> &symbols) {
+  auto bytes = Dim::parse(kernel.workspace.empty() ? "0" : kernel.workspace);
+  if (!bytes)
+    return bytes.status();
+  SymbolValues most;
+  for (const Symbol &symbol : symbols)
+    if (symbol.maximum != INT64_MAX)
+      most[symbol.name] = symbol.maximum;
+  auto value = bytes->evaluate(most);
+  if (!value || *value < 0)
+    return unimplemented(kernel.name + ": needs a workspace of " +
+                         kernel.workspace +
+                         " bytes, which the symbols do not bound");
+  return uint64_t(*value);
+}
+
+static Result<std::unique_ptr<fb::EntryT>>
+entryOf(const Kernel &kernel, const std::vector<Symbol> &symbols) {
+  auto workspace = workspaceBytes(kernel, symbols);
+  if (!workspace)
+    return workspace.status();
+  auto entry = std::make_unique<fb::EntryT>();
+  entry->name = kernel.name;
+  entry->access = kernel.access;
+  entry->constant_count = kernel.constantCount;
+  entry->workgroup_size = {1, 1, 1};
+  entry->workspace_bytes = *workspace;
+  return entry;
+}
+
+Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
+KernelCompiler::executables(const std::vector<Symbol> &symbols,
+                            MLIRContext &context) {
+  std::vector<std::unique_ptr<fb::ExecutableT>> result;
+  auto start = [&] {
+    result.push_back(std::make_unique<fb::ExecutableT>());
+    result.back()->format = target_.format;
+  };
+  std::vector<ObjectCode> objects;
+  for (Kernel &kernel : kernels_) {
+    if (!links() || result.empty())
+      start();
+    auto entry = entryOf(kernel, symbols);
+    if (!entry)
+      return entry.status();
+    result.back()->entries.push_back(std::move(*entry));
+    if (links())
+      objects.push_back({std::move(kernel.code), {.name = kernel.name}});
+    else
+      result.back()->blob = std::move(kernel.code);
+  }
+  if (objects.empty())
+    return result;
+  std::vector<const ObjectCode *> list;
+  for (const ObjectCode &object : objects)
+    list.push_back(&object);
+  FailureOr<std::vector<uint8_t>> image =
+      linkElf(UnknownLoc::get(&context), target_.triple, list);
+  if (failed(image))
+    return internalError("the kernels do not link");
+  result.front()->blob = std::move(*image);
+  return result;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kernels.h: from dispatches to executables: equal dispatches share a kernel,
+// known ones come from the cache, the rest goes to the plug-in's `compile` or
+// through `lower` and the emitter.
+#ifndef BACKPLANE_COMPILER_KERNELS_H
+#define BACKPLANE_COMPILER_KERNELS_H
+
+#include "sdk/compiler/Target.h"
+#include "sdk/package/Artifact.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace backplane {
+
+/// A compiled dispatch. `code` is a blob in the target's format, or an object
+/// that is still to be linked.
+struct Kernel {
+  Bytes code;
+  std::string name;
+  std::array<std::string, 3> grid;
+  std::string workspace; ///< bytes per worker, an expression
+  std::vector<uint8_t> access;
+  uint32_t constantCount = 0;
+};
+
+/// For the cache: a kernel as bytes and back; none from bytes that are no
+/// kernel.
+Bytes packKernel(const Kernel &kernel);
+std::optional<Kernel> unpackKernel(std::span<const uint8_t> bytes);
+
+/// Called after each stage of a kernel when IR dumps are wanted.
+using KernelDump = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
+
+/// Compiles kernels for one target.
+class KernelCompiler {
+public:
+  KernelCompiler(const CompileServices &services, const Target &target,
+                 KernelDump dump)
+      : services_(services), target_(target), dump_(std::move(dump)) {}
+
+  /// The number of the kernel of this dispatch. Failures name the dispatch.
+  Result<size_t> add(mlir::func::FuncOp dispatch);
+  const Kernel &kernel(size_t index) const { return kernels_[index]; }
+  size_t count() const { return kernels_.size(); }
+  size_t cacheHits() const { return hits_; }
+
+  /// Where kernel i ended: its executable and entry.
+  struct Place {
+    uint32_t executable, entry;
+  };
+  Place placeOf(size_t kernel) const;
+  /// All executables: one when the target's emitter links, else one a kernel.
+  Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
+  executables(const std::vector<Symbol> &symbols, mlir::MLIRContext &context);
+
+private:
+  Result<Kernel> compile(mlir::func::FuncOp dispatch, const Graph &graph,
+                         const std::string &name);
+  Result<Kernel> compileByPlugin(const Graph &graph, const std::string &name);
+  Result<Kernel> emit(mlir::func::FuncOp dispatch, const std::string &name);
+  std::string keyOf(const Bytes &wire) const;
+  bool links() const { return !target_.emitter.empty(); }
+
+  const CompileServices &services_;
+  const Target &target_;
+  KernelDump dump_;
+  std::vector<Kernel> kernels_;
+  std::map<std::string, size_t> byKey_;
+  size_t hits_ = 0;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_KERNELS_H

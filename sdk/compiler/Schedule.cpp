@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/compiler/Schedule.h"
+
+#include "sdk/compiler/Placement.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace backplane;
+
+namespace {
+
+using SlotId = uint32_t;
+
+/// What a value is before anything moved or ran: the end of its reshapes.
+mlir::Value rootOf(mlir::Value value) {
+  while (auto reshape = value.getDefiningOp<bp::ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
+std::string bytesOf(mlir::Value value) {
+  return bp::toTensorType(value.getType())->bytes().str();
+}
+
+/// Builds one program: its slots by what they name, its commands.
+class ProgramBuilder {
+public:
+  explicit ProgramBuilder(fb::ProgramT &program) : program_(program) {}
+
+  SlotId slot(fb::SlotKind kind, uint32_t index, std::string bytes) {
+    auto [at, fresh] =
+        slots_.emplace(std::pair(kind, index), SlotId(program_.slots.size()));
+    if (fresh || kind == fb::SlotKind::Transient) {
+      at->second = SlotId(program_.slots.size());
+      auto slot = std::make_unique<fb::SlotT>();
+      slot->kind = kind;
+      slot->index = index;
+      slot->bytes = std::move(bytes);
+      program_.slots.push_back(std::move(slot));
+    }
+    return at->second;
+  }
+
+  size_t add(fb::CommandBodyUnion body) {
+    auto command = std::make_unique<fb::CommandT>();
+    command->body = std::move(body);
+    program_.commands.push_back(std::move(command));
+    return program_.commands.size() - 1;
+  }
+
+private:
+  fb::ProgramT &program_;
+  std::map<std::pair<fb::SlotKind, uint32_t>, SlotId> slots_;
+};
+
+std::unique_ptr<fb::BindingT> bind(SlotId slot) {
+  auto binding = std::make_unique<fb::BindingT>();
+  binding->slot = slot;
+  return binding;
+}
+
+class Scheduler {
+public:
+  Scheduler(ModuleOp module, std::vector<std::string> &weights)
+      : module_(module), weights_(weights), program_(schedule_.program),
+        init_(schedule_.init) {}
+
+  Result<Schedule> run();
+
+private:
+  void findVariables();
+  void findInitCalls(func::FuncOp main);
+  void assignOutputs(func::ReturnOp end);
+  SlotId weightSlot(ProgramBuilder &builder, bp::WeightOp weight);
+  Result<SlotId> slotOf(mlir::Value value, bool init);
+  SlotId resultSlot(mlir::Value value, bool init);
+  Status addCall(func::CallOp call);
+  Status addCopies(func::ReturnOp end);
+  Status addWrites(func::FuncOp main);
+  Status finish(bool init);
+  void addCopy(SlotId source, SlotId target);
+
+  ModuleOp module_;
+  std::vector<std::string> &weights_;
+  Schedule schedule_;
+  ProgramBuilder program_, init_;
+  std::map<std::string, uint32_t, std::less<>> variables_;
+  llvm::DenseSet<Operation *> initCalls_;
+  llvm::DenseMap<mlir::Value, uint32_t> outputOf_;
+  llvm::DenseMap<mlir::Value, uint32_t> constantOf_;
+  llvm::DenseMap<mlir::Value, SlotId> resultSlots_;
+  llvm::DenseMap<mlir::Value, SlotId> initSlots_;
+};
+
+} // namespace
+
+void Scheduler::findVariables() {
+  if (auto table = module_->getAttrOfType<ArrayAttr>(bp::variablesAttr))
+    for (auto [i, entry] : llvm::enumerate(table))
+      if (auto name = cast<DictionaryAttr>(entry).getAs<StringAttr>("name"))
+        variables_.emplace(name.str(), uint32_t(i));
+}
+
+/// Calls whose operands are weights, or results of such calls, and that no
+/// symbol changes.
+void Scheduler::findInitCalls(func::FuncOp main) {
+  for (auto call : main.getOps<func::CallOp>()) {
+    auto callee = module_.lookupSymbol<func::FuncOp>(call.getCallee());
+    auto symbols = callee->getAttrOfType<ArrayAttr>(bp::symbolsAttr);
+    bool fixed = !symbols || symbols.empty();
+    for (mlir::Value operand : call.getOperands()) {
+      Operation *producer = rootOf(operand).getDefiningOp();
+      fixed &= producer &&
+               (isa<bp::WeightOp>(producer) || initCalls_.contains(producer));
+    }
+    if (!fixed)
+      continue;
+    initCalls_.insert(call);
+    schedule_.report.push_back(call.getCallee().str() +
+                               ": runs once, in the init program");
+  }
+}
+
+/// Gives each result of a call that leaves the program the place of an output.
+/// A value has one place; the others are copied at the end.
+void Scheduler::assignOutputs(func::ReturnOp end) {
+  for (auto [i, operand] : llvm::enumerate(end.getOperands())) {
+    mlir::Value root = rootOf(operand);
+    Operation *producer = root.getDefiningOp();
+    if (isa_and_present<func::CallOp>(producer) &&
+        !initCalls_.contains(producer))
+      outputOf_.try_emplace(root, uint32_t(i));
+  }
+}
+
+SlotId Scheduler::weightSlot(ProgramBuilder &builder, bp::WeightOp weight) {
+  std::string id = weight.getId().str();
+  auto found = llvm::find(weights_, id);
+  uint32_t index = uint32_t(found - weights_.begin());
+  if (found == weights_.end())
+    weights_.push_back(id);
+  return builder.slot(fb::SlotKind::Weight, index, bytesOf(weight));
+}
+
+SlotId Scheduler::resultSlot(mlir::Value value, bool init) {
+  ProgramBuilder &builder = init ? init_ : program_;
+  auto &slots = init ? initSlots_ : resultSlots_;
+  if (auto found = slots.find(value); found != slots.end())
+    return found->second;
+  SlotId slot;
+  if (initCalls_.contains(value.getDefiningOp())) {
+    auto [at, fresh] =
+        constantOf_.try_emplace(value, uint32_t(constantOf_.size()));
+    slot = builder.slot(fb::SlotKind::Constant, at->second, bytesOf(value));
+  } else if (auto output = outputOf_.find(value); output != outputOf_.end()) {
+    slot = builder.slot(fb::SlotKind::Output, output->second, bytesOf(value));
+  } else {
+    slot = builder.slot(fb::SlotKind::Transient, 0, bytesOf(value));
+  }
+  return slots[value] = slot;
+}
+
+Result<SlotId> Scheduler::slotOf(mlir::Value value, bool init) {
+  value = rootOf(value);
+  ProgramBuilder &builder = init ? init_ : program_;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return builder.slot(fb::SlotKind::Input, argument.getArgNumber(),
+                        bytesOf(value));
+  Operation *op = value.getDefiningOp();
+  if (auto weight = dyn_cast<bp::WeightOp>(op))
+    return weightSlot(builder, weight);
+  if (auto read = dyn_cast<bp::VariableReadOp>(op)) {
+    auto found = variables_.find(std::string_view(read.getVariable()));
+    if (found == variables_.end())
+      return notFound("no variable '" + read.getVariable().str() + "'");
+    return builder.slot(fb::SlotKind::Variable, found->second, bytesOf(value));
+  }
+  if (isa<func::CallOp>(op))
+    return resultSlot(value, init);
+  return internalError("bp-form-dispatches left a " +
+                       op->getName().getStringRef().str() + " in main");
+}
+
+/// Locations of the ops of a dispatch, in order.
+static std::vector<std::string> locationsOf(func::FuncOp function) {
+  std::vector<std::string> texts;
+  for (Operation &op : function.front().without_terminator()) {
+    std::string text = bp::locationText(op.getLoc());
+    texts.push_back(text.empty() ? op.getName().stripDialect().str() : text);
+  }
+  return texts;
+}
+
+Status Scheduler::addCall(func::CallOp call) {
+  bool init = initCalls_.contains(call);
+  auto callee = module_.lookupSymbol<func::FuncOp>(call.getCallee());
+  fb::DispatchT dispatch;
+  dispatch.name = call.getCallee().str();
+  dispatch.ops = locationsOf(callee);
+  for (mlir::Value operand : call.getOperands()) {
+    auto slot = slotOf(operand, init);
+    if (!slot)
+      return slot.status().within(dispatch.name);
+    dispatch.bindings.push_back(bind(*slot));
+  }
+  for (mlir::Value result : call.getResults())
+    dispatch.bindings.push_back(bind(resultSlot(result, init)));
+  if (auto symbols = callee->getAttrOfType<ArrayAttr>(bp::symbolsAttr))
+    for (auto symbol : symbols.getAsRange<StringAttr>())
+      dispatch.constants.push_back(symbol.str());
+  fb::CommandBodyUnion body;
+  body.Set(std::move(dispatch));
+  size_t command = (init ? init_ : program_).add(std::move(body));
+  schedule_.dispatches.push_back(
+      {init, command, call.getNumResults(), call.getCallee().str()});
+  return {};
+}
+
+void Scheduler::addCopy(SlotId source, SlotId target) {
+  fb::CopyT copy;
+  copy.source = bind(source);
+  copy.target = bind(target);
+  fb::CommandBodyUnion body;
+  body.Set(std::move(copy));
+  program_.add(std::move(body));
+}
+
+/// Outputs that are not the result of a dispatch of their own.
+Status Scheduler::addCopies(func::ReturnOp end) {
+  for (auto [i, operand] : llvm::enumerate(end.getOperands())) {
+    mlir::Value root = rootOf(operand);
+    auto assigned = outputOf_.find(root);
+    if (assigned != outputOf_.end() && assigned->second == i)
+      continue;
+    auto source = slotOf(root, false);
+    if (!source)
+      return source.status();
+    addCopy(*source,
+            program_.slot(fb::SlotKind::Output, uint32_t(i), bytesOf(operand)));
+    schedule_.report.push_back("output " + std::to_string(i) +
+                               ": copied, its value has another place");
+  }
+  return {};
+}
+
+/// New values of variables, after everything has read the old ones. A value
+/// that is an old one of another variable is saved first.
+Status Scheduler::addWrites(func::FuncOp main) {
+  std::vector<std::pair<SlotId, SlotId>> copies;
+  for (auto write : main.getOps<bp::VariableWriteOp>()) {
+    auto found = variables_.find(std::string_view(write.getVariable()));
+    if (found == variables_.end())
+      return notFound("no variable '" + write.getVariable().str() + "'");
+    auto source = slotOf(write.getX(), false);
+    if (!source)
+      return source.status();
+    std::string bytes = bytesOf(write.getX());
+    SlotId target = program_.slot(fb::SlotKind::Variable, found->second, bytes);
+    if (*source == target)
+      continue;
+    if (rootOf(write.getX()).getDefiningOp<bp::VariableReadOp>()) {
+      SlotId saved = program_.slot(fb::SlotKind::Transient, 0, bytes);
+      addCopy(*source, saved);
+      source = saved;
+    }
+    copies.emplace_back(*source, target);
+  }
+  for (auto [source, target] : copies)
+    addCopy(source, target);
+  return {};
+}
+
+/// Barriers and places of one program; its dispatches move.
+Status Scheduler::finish(bool init) {
+  fb::ProgramT &program = init ? schedule_.init : schedule_.program;
+  std::vector<size_t> results(program.commands.size());
+  for (const ScheduledDispatch &dispatch : schedule_.dispatches)
+    if (dispatch.init == init)
+      results[dispatch.command] = dispatch.results;
+  auto moved = place(program, results);
+  if (!moved)
+    return moved.status();
+  for (ScheduledDispatch &dispatch : schedule_.dispatches)
+    if (dispatch.init == init)
+      dispatch.command = (*moved)[dispatch.command];
+  return {};
+}
+
+Result<Schedule> Scheduler::run() {
+  auto main = module_.lookupSymbol<func::FuncOp>("main");
+  auto end = cast<func::ReturnOp>(main.front().getTerminator());
+  findVariables();
+  findInitCalls(main);
+  assignOutputs(end);
+  for (auto call : main.getOps<func::CallOp>())
+    if (auto status = addCall(call); !status.ok())
+      return status;
+  if (auto status = addCopies(end); !status.ok())
+    return status;
+  if (auto status = addWrites(main); !status.ok())
+    return status;
+  for (bool init : {false, true})
+    if (auto status = finish(init); !status.ok())
+      return status;
+  return std::move(schedule_);
+}
+
+Result<Schedule> backplane::schedule(ModuleOp module,
+                                     std::vector<std::string> &weights) {
+  return Scheduler(module, weights).run();
+}

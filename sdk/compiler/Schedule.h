@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedule.h: from `main` as a list of calls to a program: slots, commands,
+// barriers and the places of transients.
+#ifndef BACKPLANE_COMPILER_SCHEDULE_H
+#define BACKPLANE_COMPILER_SCHEDULE_H
+
+#include "sdk/dialect/Graph.h"
+#include "sdk/package/Artifact.h"
+
+namespace backplane {
+
+/// A command that runs a dispatch, to be completed with what its kernel says.
+struct ScheduledDispatch {
+  bool init;      ///< in the init program, else in the program
+  size_t command; ///< index of the command
+  size_t results; ///< how many of its last bindings it writes
+  std::string function;
+};
+
+struct Schedule {
+  fb::ProgramT program;
+  fb::ProgramT init;
+  std::vector<ScheduledDispatch> dispatches;
+  /// Reasons: copies, what moved to the init program.
+  std::vector<std::string> report;
+};
+
+/// Schedules `main` of a module after bp-form-dispatches. `weights` are the ids
+/// that slots number; those that the program uses are appended. What depends on
+/// weights alone runs in the init program.
+Result<Schedule> schedule(mlir::ModuleOp module,
+                          std::vector<std::string> &weights);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_SCHEDULE_H

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stages.h: running passes with everything that they complain about collected,
+// the IR verified after each, and dumped where asked for.
+#ifndef BACKPLANE_COMPILER_STAGES_H
+#define BACKPLANE_COMPILER_STAGES_H
+
+#include "sdk/compiler/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace backplane {
+
+/// Collects the errors of a context as text while it lives.
+class Diagnostics {
+public:
+  explicit Diagnostics(mlir::MLIRContext &context);
+  /// `status` with what was collected, which is then forgotten.
+  Status take(Status status);
+
+private:
+  std::string text_;
+  mlir::ScopedDiagnosticHandler handler_;
+};
+
+/// Writes the IR of each stage to `folder`/NN-stage.mlir; does nothing when
+/// the folder is empty.
+class StageDump {
+public:
+  explicit StageDump(std::string folder) : folder_(std::move(folder)) {}
+  void write(llvm::StringRef stage, mlir::ModuleOp module);
+
+private:
+  std::string folder_;
+  unsigned count_ = 0;
+};
+
+/// Runs passes on a module, verifying after each.
+Status runPasses(mlir::ModuleOp module, Diagnostics &diagnostics,
+                 llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_STAGES_H

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/compiler/Target.h"
+
+#include "sdk/graph/Error.h"
+#include "sdk/graph/Wire.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace backplane;
+
+namespace {
+
+/// A struct of a plug-in, which may be older or newer, as this build has it.
+template <typename T> T copyStruct(const T &given) {
+  T copy{};
+  std::memcpy(&copy, &given, std::min<size_t>(given.header.size, sizeof(T)));
+  return copy;
+}
+
+bool contracts(const bp_target_t &target) {
+  for (uint64_t i = 0; i < target.numerics_count; ++i)
+    if (copyStruct(*target.numerics[i]).flags & BP_NUMERICS_CONTRACT)
+      return true;
+  return target.numerics_count == 0;
+}
+
+Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &given) {
+  bp_target_t t = copyStruct(given);
+  Target target{.plugin = &plugin};
+  target.name = view(t.name);
+  target.driver = view(t.driver);
+  target.format = view(t.format);
+  for (uint64_t i = 0; i < t.required_feature_count; ++i)
+    target.requiredFeatures.emplace_back(view(t.required_features[i]));
+  target.rank = t.rank;
+  target.emitter = view(t.emitter);
+  target.triple = view(t.triple);
+  target.cpu = view(t.cpu);
+  target.features = view(t.features);
+  target.storageDTypes = t.storage_dtypes;
+  target.computeDTypes = t.compute_dtypes;
+  target.workspaceLimit = t.workspace_limit;
+  target.vectorBits = t.vector_bits;
+  target.maxBindings = t.max_bindings;
+  target.maxConstants = t.max_constants;
+  target.fusion = t.fusion;
+  target.maxFusedOps = t.max_fused_ops;
+  target.contract = contracts(t);
+  return target;
+}
+
+struct TargetList {
+  const CompilerPlugin *plugin;
+  std::vector<Target> targets;
+
+  static bp_status_t put(void *context, const bp_target_t *target) {
+    auto *list = static_cast<TargetList *>(context);
+    list->targets.push_back(copyTarget(*list->plugin, *target));
+    return BP_STATUS_OK;
+  }
+};
+
+Result<std::vector<Target>> listTargets(const CompilerPlugin &plugin) {
+  TargetList list{.plugin = &plugin};
+  bp_target_sink_t sink{TargetList::put, &list};
+  bp_error_t error;
+  bp_status_t code = plugin.table->targets(plugin.self, &sink, &error);
+  if (auto status = takeError(code, error); !status.ok())
+    return status.within(plugin.name + ": targets");
+  return std::move(list.targets);
+}
+
+bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {
+  static_cast<std::vector<StagePipeline> *>(context)->push_back(
+      {std::string(view(stage)), std::string(view(pipeline))});
+  return BP_STATUS_OK;
+}
+
+Status readStages(Target &target) {
+  const CompilerPlugin &plugin = *target.plugin;
+  bp_stage_sink_t sink{putStage, &target.stages};
+  bp_error_t error;
+  bp_status_t code =
+      plugin.table->stages(plugin.self, toC(target.name), &sink, &error);
+  if (code == BP_STATUS_UNIMPLEMENTED && target.stages.empty())
+    return {};
+  return takeError(code, error).within(plugin.name + ": stages");
+}
+
+bp_status_t putReason(void *context, bp_string_t text) {
+  *static_cast<std::string *>(context) = view(text);
+  return BP_STATUS_OK;
+}
+
+/// A graph with one op, whose operands are its inputs.
+Graph singleOp(const Graph &graph, const Op &op) {
+  Graph single;
+  single.symbols = graph.symbols;
+  single.variables = graph.variables;
+  Op copy = op;
+  std::map<ValueId, ValueId> ids;
+  for (ValueId &operand : copy.operands) {
+    auto [at, fresh] = ids.emplace(operand, 0);
+    if (fresh)
+      at->second = single.addInput("in" + std::to_string(ids.size() - 1),
+                                   graph.type(operand));
+    operand = at->second;
+  }
+  for (ValueId &result : copy.results) {
+    result = single.addValue(graph.type(result));
+    single.addOutput(result, "out" + std::to_string(single.outputs.size()));
+  }
+  single.ops.push_back(std::move(copy));
+  return single;
+}
+
+} // namespace
+
+Result<Target> backplane::findTarget(const CompileServices &services,
+                                     std::string_view name) {
+  std::string known;
+  for (const CompilerPlugin &plugin : services.plugins) {
+    if (!plugin.table || !plugin.table->targets)
+      continue;
+    auto targets = listTargets(plugin);
+    if (!targets)
+      return targets.status();
+    for (Target &target : *targets) {
+      if (target.name == name) {
+        if (auto status = readStages(target); !status.ok())
+          return status;
+        return std::move(target);
+      }
+      known += (known.empty() ? "" : ", ") + target.name;
+    }
+  }
+  return notFound("no plug-in has the target '" + std::string(name) +
+                  "'; there are: " + (known.empty() ? "none" : known));
+}
+
+Claim backplane::askClaim(const CompileServices &services, const Target &target,
+                          const Graph &graph) {
+  const CompilerPlugin &plugin = *target.plugin;
+  Bytes wire = writeGraph(graph);
+  bp_graph_t *handle = nullptr;
+  bp_error_t error;
+  if (services.graphTable->graph_open({wire.data(), wire.size()}, &handle,
+                                      &error) != BP_STATUS_OK)
+    return {true, false, 0, "the graph does not open: " + error.message};
+  Claim claim;
+  bp_string_sink_t reason{putReason, &claim.reason};
+  bp_claim_t answer = {BP_HEADER(bp_claim_t)};
+  answer.reason = &reason;
+  bp_status_t code = plugin.table->claim(plugin.self, toC(target.name), handle,
+                                         services.graphTable, &answer, &error);
+  services.graphTable->graph_close(handle);
+  if (code == BP_STATUS_UNIMPLEMENTED)
+    return {};
+  claim.answered = true;
+  claim.supported = code == BP_STATUS_OK && answer.supported;
+  claim.costNs = answer.cost_ns;
+  if (code != BP_STATUS_OK)
+    claim.reason = takeError(code, error).message();
+  return claim;
+}
+
+Claim backplane::askClaim(const CompileServices &services, const Target &target,
+                          const Graph &graph, const Op &op) {
+  return askClaim(services, target, singleOp(graph, op));
+}

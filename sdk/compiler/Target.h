@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Target.h: the targets of the loaded plug-ins, copied out of their structs,
+// and the questions that the compiler asks their backends.
+#ifndef BACKPLANE_COMPILER_TARGET_H
+#define BACKPLANE_COMPILER_TARGET_H
+
+#include "sdk/compiler/Compile.h"
+
+namespace backplane {
+
+/// A pipeline of a backend for one stage.
+struct StagePipeline {
+  std::string stage;
+  std::string pipeline;
+};
+
+/// bp_target_t with memory of its own; see compiler.h for the meanings.
+struct Target {
+  const CompilerPlugin *plugin = nullptr;
+  std::string name, driver, format;
+  std::vector<std::string> requiredFeatures;
+  uint32_t rank = 0;
+  std::string emitter, triple, cpu, features;
+  uint64_t storageDTypes = 0, computeDTypes = 0;
+  uint64_t workspaceLimit = 0;
+  uint32_t vectorBits = 0;
+  uint32_t maxBindings = 0, maxConstants = 0;
+  uint32_t fusion = 0, maxFusedOps = 0;
+  bool contract = true;
+  std::vector<StagePipeline> stages;
+};
+
+/// The target with this name, of whichever plug-in has it. A failure lists
+/// those that there are.
+Result<Target> findTarget(const CompileServices &services,
+                          std::string_view name);
+
+/// What a backend says about a graph as one dispatch.
+struct Claim {
+  bool answered = false; ///< false: the backend leaves it to the core
+  bool supported = false;
+  double costNs = 0;
+  std::string reason;
+};
+Claim askClaim(const CompileServices &services, const Target &target,
+               const Graph &graph);
+
+/// The answer about one op of a graph.
+Claim askClaim(const CompileServices &services, const Target &target,
+               const Graph &graph, const Op &op);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_TARGET_H
