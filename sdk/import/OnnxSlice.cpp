@@ -81,25 +81,27 @@ constexpr int64_t kUnbounded = kMaxElements;
 /// `min` is left in the dims.
 constexpr int64_t kFar = 1000000000;
 
+/// The lower of a bound and a size, neither of them negative.
+Dim atMost(const Dim &bound, const Dim &size) {
+  return bound == Dim(0) ? bound : min(bound, size);
+}
+
 /// A bound of a forward slice, clamped to [0, size].
 Dim clampBound(Node &node, const KnownElement &bound, const Dim &size,
                std::string_view what) {
   std::optional<int64_t> value = bound.value.constant();
   if (!value)
-    return min(requireSize(node, bound, what), size);
+    return atMost(requireSize(node, bound, what), size);
   if (*value < -kUnbounded && !size.constant())
     return Dim(0);
   if (*value < 0)
     return max(size + Dim(*value), Dim(0));
-  if (size.constant())
-    return min(Dim(*value), size);
-  if (*value >= kFar) {
-    if (*value < kUnbounded)
-      node.require(min(Dim(*value), size), size,
-                   "a bound must not be below the size");
-    return size;
-  }
-  return min(Dim(*value), size);
+  if (*value < kFar || size.constant())
+    return atMost(Dim(*value), size);
+  if (*value < kUnbounded)
+    node.require(min(Dim(*value), size), size,
+                 "a bound must not be below the size");
+  return size;
 }
 
 void sliceForward(Node &node, Box &box, size_t axis, const KnownElement &start,
