@@ -50,8 +50,7 @@ static bool readOperand(Value tensor, AffineMap map,
 
 /// Whether an expression is a sum of loops times constants.
 static bool isLinear(AffineExpr expr) {
-  return !expr
-              .walk([](AffineExpr part) {
+  return !expr.walk([](AffineExpr part) {
                 bool ok = isa<AffineDimExpr, AffineConstantExpr>(part) ||
                           part.getKind() == AffineExprKind::Add ||
                           part.getKind() == AffineExprKind::Mul;
@@ -248,8 +247,8 @@ void Matcher::mergeGroups(ArrayRef<unsigned> order) {
     unsigned loop = rest.pop_back_val();
     bool merges = c.m.empty() || (adjacent(c.lhs.map, loop, c.m.front()) &&
                                   mergeableInC(loop, c.m.front()));
-    bool blocked = !c.m.empty() && !c.outer.empty() &&
-                   llvm::is_contained(c.outer, loop);
+    bool blocked =
+        !c.m.empty() && !c.outer.empty() && llvm::is_contained(c.outer, loop);
     if (isM(loop) && merges && !blocked)
       c.m.insert(c.m.begin(), loop);
     else
@@ -280,17 +279,16 @@ bool Matcher::assignLoops() {
         .getResultPosition(getAffineDimExpr(loop, c.op.getContext()))
         .value_or(0);
   };
-  llvm::sort(c.k, [&](unsigned a, unsigned b) {
-    return position(a) < position(b);
-  });
+  llvm::sort(c.k,
+             [&](unsigned a, unsigned b) { return position(a) < position(b); });
   c.kMergedInA = true;
   for (size_t i = 1; i < c.k.size(); ++i)
     c.kMergedInA &= adjacent(c.lhs.map, c.k[i - 1], c.k[i]);
-  AffineExpr last =
-      c.n.empty() ? AffineExpr()
-                  : getAffineDimExpr(c.n.back(), c.op.getContext());
-  c.nMergedInB = !c.rhs.padded() && last &&
-                 c.rhs.map.getResults().back() == last;
+  AffineExpr last = c.n.empty()
+                        ? AffineExpr()
+                        : getAffineDimExpr(c.n.back(), c.op.getContext());
+  c.nMergedInB =
+      !c.rhs.padded() && last && c.rhs.map.getResults().back() == last;
   for (size_t i = 1; i < c.n.size(); ++i)
     c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
   return !c.n.empty();

@@ -2,7 +2,8 @@
 //
 // Contraction.h: what bp-contract finds in a dispatch. Private to this folder.
 //
-// C[outer, m, n] = epilogue(init + sum over k of A[outer, m, k] * B[outer, k, n])
+// C[outer, m, n] = epilogue(init + sum over k of A[outer, m, k] * B[outer, k,
+// n])
 //
 // A is the operand whose elements are broadcast, B the one whose elements fill
 // vectors; n is the innermost loop of C. Matrix products and convolutions alike
@@ -11,8 +12,8 @@
 #ifndef BACKPLANE_EMIT_CONTRACTION_H
 #define BACKPLANE_EMIT_CONTRACTION_H
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
 

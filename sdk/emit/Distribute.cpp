@@ -50,8 +50,7 @@ static bool isReshape(Operation *op) {
 /// The op whose results, reshaped or not, are all results of the function.
 static Operation *findRoot(func::FuncOp func) {
   Operation *root = nullptr;
-  for (auto result :
-       func.getOps<bufferization::MaterializeInDestinationOp>()) {
+  for (auto result : func.getOps<bufferization::MaterializeInDestinationOp>()) {
     Operation *source = result.getSource().getDefiningOp();
     while (source && isReshape(source))
       source = source->getOperand(0).getDefiningOp();
@@ -91,9 +90,8 @@ static SmallVector<ReassociationIndices> mergedLoops(linalg::GenericOp op) {
 static Operation *mergeLoops(RewriterBase &rewriter, Operation *root) {
   auto op = dyn_cast<linalg::GenericOp>(root);
   if (!op || op.hasIndexSemantics() ||
-      !llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) {
-        return map.isProjectedPermutation();
-      }))
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
     return root;
   SmallVector<ReassociationIndices> groups = mergedLoops(op);
   if (groups.size() == op.getNumLoops())

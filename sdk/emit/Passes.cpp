@@ -12,6 +12,7 @@ void registerEmitPasses() {
   static std::once_flag once;
   std::call_once(once, [] {
     mlir::registerPass(createBindBuffersPass);
+    mlir::registerPass(createContractPass);
     mlir::registerPass(createDistributePass);
     mlir::registerPass(createBufferizePass);
     mlir::registerPass(createVectorizePass);

@@ -49,7 +49,8 @@ static double bodyWork(linalg::LinalgOp op) {
 }
 
 static int64_t knownSize(int64_t size) {
-  return ShapedType::isDynamic(size) ? kUnknownSize : std::max<int64_t>(size, 1);
+  return ShapedType::isDynamic(size) ? kUnknownSize
+                                     : std::max<int64_t>(size, 1);
 }
 
 /// Only root loops that select a part of this producer may be split.

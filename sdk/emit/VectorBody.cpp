@@ -66,6 +66,24 @@ static void cloneOp(OpBuilder &builder, Location loc, Operation &op,
   map.map(op.getResults(), copy->getResults());
 }
 
+static void cloneSlice(OpBuilder &builder, Location loc, Value value,
+                       Block *block, IRMapping &map, int64_t lanes) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != block || map.contains(value))
+    return;
+  for (Value operand : op->getOperands())
+    cloneSlice(builder, loc, operand, block, map, lanes);
+  cloneOp(builder, loc, *op, map, lanes);
+}
+
+Value cloneValue(OpBuilder &builder, Location loc, Value value,
+                 BlockArgument argument, Value replacement, int64_t lanes) {
+  IRMapping map;
+  map.map(argument, replacement);
+  cloneSlice(builder, loc, value, argument.getOwner(), map, lanes);
+  return map.lookupOrDefault(value);
+}
+
 SmallVector<Value> cloneBody(OpBuilder &builder, Location loc, Block &body,
                              ValueRange arguments, int64_t lanes,
                              function_ref<Value(unsigned)> indexOf) {

@@ -29,6 +29,12 @@ cloneBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
           mlir::ValueRange arguments, int64_t lanes,
           llvm::function_ref<mlir::Value(unsigned loop)> indexOf);
 
+/// Copies what `value` is computed from, up to `argument`, which is replaced by
+/// `replacement` (a scalar or a vector of `lanes`).
+mlir::Value cloneValue(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value value, mlir::BlockArgument argument,
+                       mlir::Value replacement, int64_t lanes);
+
 } // namespace backplane
 
 #endif // BACKPLANE_EMIT_VECTORBODY_H

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-contract: a dispatch that is one matrix product or convolution, with or
+// without an elementwise op behind it, becomes packed loops around a kernel in
+// registers. Other dispatches are left alone.
+#include "sdk/emit/ContractEmit.h"
+#include "sdk/emit/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct ContractPass : PassWrapper<ContractPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ContractPass)
+  ContractPass() = default;
+  ContractPass(const ContractPass &other) : PassWrapper(other) {}
+  StringRef getArgument() const override { return "bp-contract"; }
+  StringRef getDescription() const override {
+    return "matrix products and convolutions to packed loops";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect,
+                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                    vector::VectorDialect>();
+  }
+  void runOnOperation() override;
+
+  Option<unsigned> vectorBits{*this, "vector-bits",
+                              llvm::cl::desc("width of a vector register"),
+                              llvm::cl::init(256)};
+};
+
+} // namespace
+
+static void contract(func::FuncOp func, unsigned vectorBits) {
+  std::optional<Contraction> contraction = matchContraction(func);
+  if (!contraction)
+    return;
+  OpBuilder builder(contraction->result);
+  int64_t lanes = vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
+  int64_t registers = vectorBits == 512 ? 32 : 16;
+  ContractEmitter(builder, *contraction, lanes, registers).run();
+  contraction->result->erase();
+}
+
+void ContractPass::runOnOperation() {
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (func->hasAttr("bp.inputs"))
+      contract(func, vectorBits);
+  // The tensor form is dead now.
+  OpPassManager clean("builtin.module");
+  clean.addPass(createCanonicalizerPass());
+  clean.addPass(createCSEPass());
+  if (failed(runPipeline(clean, getOperation())))
+    signalPassFailure();
+}
+
+std::unique_ptr<Pass> createContractPass() {
+  return std::make_unique<ContractPass>();
+}
+
+} // namespace backplane

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractEmit.h: the loops of a contraction on memrefs. Private to this
+// folder.
+//
+//   for each work-group (outer, tile of n, tile of m):
+//     for each block of k:
+//       pack B: panels of [k][vectors * lanes], zero beyond the edge
+//       pack A: panels of [rows][k]
+//       for each panel of B, for each panel of A:
+//         multiply into registers, then add, finish and store
+#ifndef BACKPLANE_EMIT_CONTRACTEMIT_H
+#define BACKPLANE_EMIT_CONTRACTEMIT_H
+
+#include "sdk/emit/ContractPlan.h"
+#include "sdk/emit/Contraction.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace backplane {
+
+/// An operand as one run of elements: the index of an element is linear in the
+/// loops.
+struct FlatOperand {
+  mlir::Value memref;                     ///< rank 1
+  llvm::SmallVector<mlir::Value> strides; ///< per loop; null: 0
+  bool unitStride(unsigned loop) const;
+};
+
+/// An axis of B whose index may lie in the padding.
+struct PaddedAxis {
+  llvm::SmallVector<int64_t> factors; ///< of the index, per loop
+  mlir::Value low, size;
+  mlir::Value lanesBase; ///< memref<groupN x i32>: the share of n in the index
+};
+
+/// State shared by the parts of the emitter.
+struct ContractEmitter {
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  Contraction c;
+  ContractPlan plan;
+  int64_t lanes;
+  mlir::Type element;                   ///< of packed panels and sums
+  llvm::SmallVector<mlir::Value> sizes; ///< per loop
+  FlatOperand a, b, destination;
+  llvm::SmallVector<FlatOperand> epilogue;
+  llvm::SmallVector<PaddedAxis> padded;
+  mlir::Value sizeM, sizeN, sizeK;
+  mlir::Value packedA, packedB, tile; ///< rank 1
+  mlir::Value sums;       ///< partial C of the group, null: not needed
+  mlir::Value laneOffset; ///< memref<groupN x i32>: the share of n in B's index
+  llvm::SmallVector<mlir::Value> outer; ///< index per outer loop
+  mlir::Value firstM, firstN, countM, countN;
+
+  ContractEmitter(mlir::OpBuilder &builder, Contraction contraction,
+                  int64_t lanes, int64_t registers);
+
+  int64_t panelN() const { return plan.vectors * lanes; }
+  mlir::VectorType vectorType(mlir::Type type) const {
+    return mlir::VectorType::get({lanes}, type);
+  }
+
+  void run();
+
+  // ContractEmit.cpp
+  void flatten(const ContractionOperand &operand, FlatOperand &flat);
+  void readShape(ContractShape &shape);
+  void emitGroup(mlir::ValueRange ids);
+  void allocate();
+  void emitBlock(mlir::Value firstK, mlir::Value countK);
+
+  // ContractPack.cpp
+  void packRowsOfA(mlir::Value firstK, mlir::Value countK);
+  void prepareLanes();
+  void packB(mlir::Value firstK, mlir::Value countK);
+  void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
+                 bool full);
+  mlir::Value axisStride(unsigned axis);
+  mlir::Value loadContiguous(mlir::Value base, mlir::Value offset,
+                             mlir::Value mask);
+  mlir::Value convertFactor(mlir::Value factor, unsigned input,
+                            mlir::Value value);
+
+  // ContractKernel.cpp
+  void emitMicroTile(mlir::Value panelB, mlir::Value panelA, mlir::Value countK,
+                     mlir::Value firstK);
+  void finishTile(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
+                  mlir::Value last);
+  void finishRow(mlir::Value panelB, mlir::Value row, mlir::Value tileRow,
+                 mlir::Value firstK, bool last, bool full);
+  void finishVector(mlir::Value sum, mlir::Value m, mlir::Value n,
+                    mlir::Value mask);
+
+  // Small helpers.
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b) { return add(a, index(b)); }
+  mlir::Value sub(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, int64_t b) { return mul(a, index(b)); }
+  mlir::Value minimum(mlir::Value a, mlir::Value b);
+  mlir::Value zeroVector(mlir::Type type);
+  mlir::Value laneMask(mlir::Value count);
+  mlir::Value scratch(int64_t elements, mlir::Type type);
+  void forRange(mlir::Value low, mlir::Value high, int64_t step,
+                llvm::function_ref<void(mlir::Value)> body);
+  void ifElse(mlir::Value condition, llvm::function_ref<void()> yes,
+              llvm::function_ref<void()> no);
+  /// `linear` as indices of `loops`, last one fastest.
+  llvm::SmallVector<mlir::Value> split(mlir::Value linear,
+                                       llvm::ArrayRef<unsigned> loops);
+  /// Element index: the sum of index times stride over `loops`.
+  mlir::Value dot(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops,
+                  mlir::ValueRange indices);
+  /// Stride of the merged loop of a group.
+  mlir::Value groupStride(const FlatOperand &operand,
+                          llvm::ArrayRef<unsigned> loops);
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CONTRACTEMIT_H

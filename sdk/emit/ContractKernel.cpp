@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The micro kernel, and what happens to its sums.
+#include "sdk/emit/ContractEmit.h"
+
+#include "sdk/emit/VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+static Value multiplyAdd(OpBuilder &builder, Location loc, Value a, Value b,
+                         Value sum) {
+  if (isa<FloatType>(getElementTypeOrSelf(sum.getType())))
+    return math::FmaOp::create(builder, loc, a, b, sum);
+  Value product = arith::MulIOp::create(builder, loc, a, b);
+  return arith::AddIOp::create(builder, loc, product, sum);
+}
+
+/// rows x vectors sums over one block of k, left in `tile`.
+void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
+                                    Value firstK) {
+  Value fromB = mul(panelB, plan.depth), fromA = mul(panelA, plan.depth);
+  SmallVector<Value> zeros(plan.rows * plan.vectors, zeroVector(element));
+  auto loop =
+      scf::ForOp::create(builder, loc, index(0), countK, index(1), zeros);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value k = loop.getInductionVar();
+    Value rowB = add(fromB, mul(k, panelN())), columnA = add(fromA, k);
+    SmallVector<Value> vectorsB, next;
+    for (int64_t v = 0; v < plan.vectors; ++v)
+      vectorsB.push_back(
+          loadContiguous(packedB, add(rowB, v * lanes), Value()));
+    for (int64_t row = 0; row < plan.rows; ++row) {
+      Value scalar = memref::LoadOp::create(builder, loc, packedA,
+                                            add(columnA, row * plan.depth));
+      Value factor = broadcastTo(builder, loc, scalar, lanes);
+      for (int64_t v = 0; v < plan.vectors; ++v)
+        next.push_back(
+            multiplyAdd(builder, loc, factor, vectorsB[v],
+                        loop.getRegionIterArgs()[row * plan.vectors + v]));
+    }
+    scf::YieldOp::create(builder, loc, next);
+  }
+  for (int64_t i = 0; i < plan.rows * plan.vectors; ++i)
+    vector::StoreOp::create(builder, loc, loop.getResult(i), tile,
+                            ValueRange(index(i * lanes)));
+  if (!sums)
+    return finishTile(panelB, panelA, Value(), Value());
+  Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                     add(firstK, plan.depth), sizeK);
+  finishTile(panelB, panelA, firstK, last);
+}
+
+/// Adds `tile` to what earlier blocks of k gave; after the last block runs the
+/// epilogue and stores the result.
+void ContractEmitter::finishTile(Value panelB, Value panelA, Value firstK,
+                                 Value last) {
+  Value rows = minimum(index(plan.rows), sub(countM, panelA));
+  Value full = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                                     add(panelB, panelN()), countN);
+  auto allRows = [&](bool isLast, bool isFull) {
+    forRange(index(0), rows, 1, [&](Value row) {
+      finishRow(panelB, add(panelA, row), row, firstK, isLast, isFull);
+    });
+  };
+  auto finish = [&] {
+    ifElse(full, [&] { allRows(true, true); }, [&] { allRows(true, false); });
+  };
+  if (!last)
+    return finish();
+  ifElse(last, finish, [&] { allRows(false, true); });
+}
+
+/// One row of a micro tile. Partial sums are kept for whole panels; only what
+/// is stored to the result minds the edge.
+void ContractEmitter::finishRow(Value panelB, Value row, Value tileRow,
+                                Value firstK, bool last, bool full) {
+  Value m = add(firstM, row);
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    Value column = add(panelB, v * lanes);
+    Value sum =
+        loadContiguous(tile, add(mul(tileRow, panelN()), v * lanes), Value());
+    if (firstK) {
+      Value at = add(mul(row, plan.groupN), column);
+      Value first = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, firstK, index(0));
+      Value before = loadContiguous(sums, at, Value());
+      before = arith::SelectOp::create(builder, loc, first, zeroVector(element),
+                                       before);
+      sum = isa<FloatType>(element)
+                ? arith::AddFOp::create(builder, loc, sum, before).getResult()
+                : arith::AddIOp::create(builder, loc, sum, before).getResult();
+      if (!last) {
+        vector::StoreOp::create(builder, loc, sum, sums, ValueRange(at));
+        continue;
+      }
+    }
+    Value mask = full ? Value() : laneMask(sub(countN, column));
+    finishVector(sum, m, add(firstN, column), mask);
+  }
+}
+
+/// Adds the start value, runs the epilogue, stores.
+void ContractEmitter::finishVector(Value sum, Value m, Value n, Value mask) {
+  auto zero = cast<TypedAttr>(builder.getZeroAttr(element));
+  if (c.init != zero) {
+    Value init = broadcastTo(
+        builder, loc, arith::ConstantOp::create(builder, loc, c.init), lanes);
+    sum = isa<FloatType>(element)
+              ? arith::AddFOp::create(builder, loc, sum, init).getResult()
+              : arith::AddIOp::create(builder, loc, sum, init).getResult();
+  }
+  auto position = [&](const FlatOperand &operand) {
+    Value at =
+        add(dot(operand, c.outer, outer), mul(m, groupStride(operand, c.m)));
+    return add(at, mul(n, groupStride(operand, c.n)));
+  };
+  if (c.epilogue) {
+    SmallVector<Value> arguments;
+    linalg::GenericOp op = c.epilogue;
+    for (auto [i, operand] : llvm::enumerate(epilogue)) {
+      if (i == c.epilogueInput)
+        arguments.push_back(sum);
+      else if (operand.strides[c.n.back()])
+        arguments.push_back(
+            loadContiguous(operand.memref, position(operand), mask));
+      else
+        arguments.push_back(memref::LoadOp::create(builder, loc, operand.memref,
+                                                   position(operand)));
+    }
+    // The destination's old contents are undefined.
+    arguments.push_back(
+        zeroVector(op.getBody()->getArguments().back().getType()));
+    sum = broadcastTo(builder, loc,
+                      cloneBody(builder, loc, *op.getBody(), arguments, lanes,
+                                [](unsigned) { return Value(); })
+                          .front(),
+                      lanes);
+  }
+  if (mask)
+    vector::MaskedStoreOp::create(builder, loc, destination.memref,
+                                  ValueRange(position(destination)), mask, sum);
+  else
+    vector::StoreOp::create(builder, loc, sum, destination.memref,
+                            ValueRange(position(destination)));
+}
+
+} // namespace backplane

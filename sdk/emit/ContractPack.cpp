@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Copies of A and B in the order in which the micro kernel reads them.
+#include "sdk/emit/ContractEmit.h"
+
+#include "sdk/emit/VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// What the body of the op makes of an element before it multiplies.
+Value ContractEmitter::convertFactor(Value factor, unsigned input,
+                                     Value value) {
+  linalg::GenericOp op = c.op;
+  Value result = cloneValue(builder, loc, factor,
+                            op.getBody()->getArgument(input), value, lanes);
+  return result;
+}
+
+Value ContractEmitter::loadContiguous(Value base, Value offset, Value mask) {
+  VectorType type =
+      vectorType(cast<MemRefType>(base.getType()).getElementType());
+  if (!mask)
+    return vector::LoadOp::create(builder, loc, type, base, offset);
+  return vector::MaskedLoadOp::create(builder, loc, type, base,
+                                      ValueRange(offset), mask,
+                                      zeroVector(type.getElementType()));
+}
+
+/// Panels of `rows` rows, each row with `depth` elements of k; rows beyond the
+/// edge are zero.
+void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
+  Value strideM = groupStride(a, c.m);
+  Value strideK = groupStride(a, c.k);
+  Value start = add(dot(a, c.outer, outer), mul(firstM, strideM));
+  bool rowsLie = c.kMergedInA && !c.k.empty() && a.unitStride(c.k.back());
+  Value paddedM = mul(
+      builder.createOrFold<arith::CeilDivUIOp>(loc, countM, index(plan.rows)),
+      plan.rows);
+  auto storeVector = [&](Value row, Value k, Value value) {
+    vector::StoreOp::create(builder, loc, value, packedA,
+                            ValueRange(add(mul(row, plan.depth), k)));
+  };
+  auto copyVector = [&](Value row, Value k, Value mask) {
+    Value from = add(add(start, mul(row, strideM)), add(firstK, k));
+    storeVector(
+        row, k,
+        convertFactor(c.left, c.a, loadContiguous(a.memref, from, mask)));
+  };
+  auto copyScalar = [&](Value row, Value k) {
+    Value position = add(firstK, k);
+    Value at = c.kMergedInA ? mul(position, strideK)
+                            : dot(a, c.k, split(position, c.k));
+    Value from = add(add(start, mul(row, strideM)), at);
+    Value value = memref::LoadOp::create(builder, loc, a.memref, from);
+    memref::StoreOp::create(builder, loc, convertFactor(c.left, c.a, value),
+                            packedA, ValueRange(add(mul(row, plan.depth), k)));
+  };
+  Value whole = mul(
+      builder.createOrFold<arith::DivUIOp>(loc, countK, index(lanes)), lanes);
+  forRange(index(0), countM, 1, [&](Value row) {
+    if (!rowsLie)
+      return forRange(index(0), countK, 1,
+                      [&](Value k) { copyScalar(row, k); });
+    forRange(index(0), whole, lanes,
+             [&](Value k) { copyVector(row, k, Value()); });
+    forRange(whole, countK, lanes,
+             [&](Value k) { copyVector(row, k, laneMask(sub(countK, k))); });
+  });
+  forRange(countM, paddedM, 1, [&](Value row) {
+    forRange(index(0), countK, lanes,
+             [&](Value k) { storeVector(row, k, zeroVector(element)); });
+  });
+}
+
+/// For each column of the group: its share of B's element index, and of the
+/// index on each padded axis.
+void ContractEmitter::prepareLanes() {
+  Type i32 = builder.getI32Type();
+  auto store = [&](Value value, Value memref, Value at) {
+    Value word = arith::IndexCastOp::create(builder, loc, i32, value);
+    memref::StoreOp::create(builder, loc, word, memref, at);
+  };
+  // Lanes beyond the edge repeat the last column.
+  Value last = sub(countN, index(1));
+  Value end = mul(
+      builder.createOrFold<arith::CeilDivUIOp>(loc, countN, index(panelN())),
+      panelN());
+  forRange(index(0), end, 1, [&](Value lane) {
+    Value column = minimum(lane, last);
+    SmallVector<Value> at = split(add(firstN, column), c.n);
+    store(dot(b, c.n, at), laneOffset, lane);
+    for (PaddedAxis &axis : padded) {
+      Value share = index(0);
+      for (auto [loop, value] : llvm::zip(c.n, at))
+        if (axis.factors[loop])
+          share = add(share, mul(value, axis.factors[loop]));
+      store(share, axis.lanesBase, lane);
+    }
+  });
+}
+
+namespace {
+
+/// Packs a panel of a B whose columns do not lie next to each other.
+struct LanePacker {
+  ContractEmitter &e;
+  OpBuilder &builder;
+  Location loc;
+  SmallVector<Value> offsets;           // per vector
+  SmallVector<SmallVector<Value>> axes; // per vector, per padded axis
+  SmallVector<Value> contiguous;        // per vector: lanes are neighbours
+  SmallVector<Value> starts;            // per vector: offset of lane 0
+
+  LanePacker(ContractEmitter &e, Value panel);
+  Value splat(Value scalar);
+  Value scalarOffset(ValueRange k, SmallVectorImpl<Value> &axisOffsets);
+  Value mask(size_t vector, ValueRange axisOffsets);
+  Value load(size_t vector, Value base, Value mask);
+};
+
+} // namespace
+
+static Value toI32(OpBuilder &builder, Location loc, Value value) {
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+}
+
+Value LanePacker::splat(Value scalar) {
+  return vector::BroadcastOp::create(builder, loc,
+                                     e.vectorType(scalar.getType()), scalar);
+}
+
+LanePacker::LanePacker(ContractEmitter &e, Value panel)
+    : e(e), builder(e.builder), loc(e.loc) {
+  for (int64_t v = 0; v < e.plan.vectors; ++v) {
+    Value at = e.add(panel, v * e.lanes);
+    offsets.push_back(e.loadContiguous(e.laneOffset, at, Value()));
+    axes.emplace_back();
+    for (PaddedAxis &axis : e.padded)
+      axes.back().push_back(e.loadContiguous(axis.lanesBase, at, Value()));
+    Value first = memref::LoadOp::create(builder, loc, e.laneOffset, at);
+    Value last = memref::LoadOp::create(builder, loc, e.laneOffset,
+                                        e.add(at, e.lanes - 1));
+    Value span = arith::SubIOp::create(builder, loc, last, first);
+    Value expected = arith::ConstantIntOp::create(
+        builder, loc, builder.getI32Type(), e.lanes - 1);
+    contiguous.push_back(arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, span, expected));
+    starts.push_back(arith::IndexCastOp::create(builder, loc,
+                                                builder.getIndexType(), first));
+  }
+}
+
+/// Element index without the share of n, and for each padded axis the index
+/// there, without it too.
+Value LanePacker::scalarOffset(ValueRange k,
+                               SmallVectorImpl<Value> &axisOffsets) {
+  Value base = e.add(e.dot(e.b, e.c.outer, e.outer), e.dot(e.b, e.c.k, k));
+  for (PaddedAxis &axis : e.padded) {
+    Value share = e.sub(e.index(0), axis.low);
+    for (auto [loop, value] : llvm::zip(e.c.k, k))
+      if (axis.factors[loop])
+        share = e.add(share, e.mul(value, axis.factors[loop]));
+    for (auto [loop, value] : llvm::zip(e.c.outer, e.outer))
+      if (axis.factors[loop])
+        share = e.add(share, e.mul(value, axis.factors[loop]));
+    axisOffsets.push_back(share);
+  }
+  return base;
+}
+
+Value LanePacker::mask(size_t vector, ValueRange axisOffsets) {
+  Value result;
+  for (auto [i, offset] : llvm::enumerate(axisOffsets)) {
+    Value at = arith::AddIOp::create(builder, loc, axes[vector][i],
+                                     splat(toI32(builder, loc, offset)));
+    // As unsigned numbers negative indices are beyond every size.
+    Value inside =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at,
+                              splat(toI32(builder, loc, e.padded[i].size)));
+    result =
+        result ? arith::AndIOp::create(builder, loc, result, inside) : inside;
+  }
+  if (result)
+    return result;
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(e.vectorType(builder.getI1Type()), true));
+}
+
+Value LanePacker::load(size_t vector, Value base, Value mask) {
+  Type type = cast<MemRefType>(e.b.memref.getType()).getElementType();
+  VectorType vectorType = e.vectorType(type);
+  Value outside = e.zeroVector(type);
+  if (e.c.rhs.padded())
+    outside = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(vectorType, Attribute(e.c.rhs.padValue)));
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(vectorType),
+                                  contiguous[vector], /*withElse=*/true);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value near = vector::MaskedLoadOp::create(
+        builder, loc, vectorType, e.b.memref,
+        ValueRange(e.add(base, starts[vector])), mask, outside);
+    scf::YieldOp::create(builder, loc, near);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    Value far = vector::GatherOp::create(builder, loc, vectorType, e.b.memref,
+                                         ValueRange(base), offsets[vector],
+                                         mask, outside);
+    scf::YieldOp::create(builder, loc, far);
+  }
+  return branch.getResult(0);
+}
+
+void ContractEmitter::packPanel(Value panel, Value firstK, Value countK,
+                                bool full) {
+  Value to = mul(panel, plan.depth);
+  Value start = add(dot(b, c.outer, outer), add(firstN, panel));
+  SmallVector<Value> masks;
+  for (int64_t v = 0; v < plan.vectors; ++v)
+    masks.push_back(full ? Value()
+                         : laneMask(sub(countN, add(panel, v * lanes))));
+  forRange(index(0), countK, 1, [&](Value k) {
+    Value from = add(start, dot(b, c.k, split(add(firstK, k), c.k)));
+    Value row = add(to, mul(k, panelN()));
+    for (int64_t v = 0; v < plan.vectors; ++v) {
+      Value value = loadContiguous(b.memref, add(from, v * lanes), masks[v]);
+      vector::StoreOp::create(builder, loc, convertFactor(c.right, c.b, value),
+                              packedB, ValueRange(add(row, v * lanes)));
+    }
+  });
+}
+
+/// Panels of `vectors * lanes` columns, each with `depth` rows.
+void ContractEmitter::packB(Value firstK, Value countK) {
+  forRange(index(0), countN, panelN(), [&](Value panel) {
+    if (c.nMergedInB) {
+      Value full =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                                add(panel, panelN()), countN);
+      return ifElse(
+          full, [&] { packPanel(panel, firstK, countK, true); },
+          [&] { packPanel(panel, firstK, countK, false); });
+    }
+    LanePacker packer(*this, panel);
+    Value to = mul(panel, plan.depth);
+    Value shift = index(0);
+    for (auto [axis, low] : llvm::enumerate(c.rhs.padLow))
+      shift =
+          add(shift, mul(axisStride(axis),
+                         getValueOrCreateConstantIndexOp(builder, loc, low)));
+    forRange(index(0), countK, 1, [&](Value k) {
+      SmallVector<Value> at = split(add(firstK, k), c.k), axisOffsets;
+      Value base = sub(packer.scalarOffset(at, axisOffsets), shift);
+      Value row = add(to, mul(k, panelN()));
+      for (int64_t v = 0; v < plan.vectors; ++v) {
+        Value value = packer.load(v, base, packer.mask(v, axisOffsets));
+        vector::StoreOp::create(builder, loc,
+                                convertFactor(c.right, c.b, value), packedB,
+                                ValueRange(add(row, v * lanes)));
+      }
+    });
+  });
+}
+
+/// Elements from one index of an axis of B to the next.
+Value ContractEmitter::axisStride(unsigned axis) {
+  Value stride = index(1);
+  auto type = cast<MemRefType>(c.rhs.memref.getType());
+  for (unsigned i = axis + 1; i < type.getRank(); ++i)
+    stride =
+        mul(stride, getValueOrCreateConstantIndexOp(
+                        builder, loc,
+                        memref::getMixedSize(builder, loc, c.rhs.memref, i)));
+  return stride;
+}
+
+} // namespace backplane

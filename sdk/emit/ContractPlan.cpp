@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/ContractPlan.h"
+
+#include <algorithm>
+
+namespace backplane {
+
+/// What an unknown size is taken for.
+static constexpr int64_t kUnknown = 512;
+/// Multiply-adds of a work-group: about 40 us at least, 1 ms at most.
+static constexpr double kLeastWork = 4e6, kMostWork = 1e8;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+static int64_t known(int64_t size) {
+  return size < 0 ? kUnknown : std::max<int64_t>(size, 1);
+}
+
+/// How much of the peak a micro tile reaches: the share of its rows and lanes
+/// that are inside, and loads per multiply-add.
+static double efficiency(const ContractShape &shape, int64_t rows,
+                         int64_t vectors) {
+  int64_t m = known(shape.m), n = known(shape.n);
+  double inside = double(m) / double(roundUp(m, rows)) * double(n) /
+                  double(roundUp(n, vectors * shape.lanes));
+  double sums = double(rows * vectors);
+  double loads = double(rows + vectors) / sums;
+  double latency = std::min(1.0, sums / 8.0);
+  return inside * latency / (1 + 0.25 * loads);
+}
+
+static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
+  double best = 0;
+  for (int64_t rows = 1; rows <= 14; ++rows) {
+    for (int64_t vectors = 1; vectors <= 8; ++vectors) {
+      if (rows * vectors + vectors + 1 > shape.registers - 1)
+        continue;
+      double value = efficiency(shape, rows, vectors);
+      if (value > best * 1.001) {
+        best = value;
+        plan.rows = rows;
+        plan.vectors = vectors;
+      }
+    }
+  }
+}
+
+static int64_t balanced(int64_t size, int64_t largest, int64_t unit) {
+  if (size < 0)
+    return roundUp(largest, unit);
+  int64_t parts = ceilDiv(std::max<int64_t>(size, 1), largest);
+  return roundUp(ceilDiv(std::max<int64_t>(size, 1), parts), unit);
+}
+
+ContractPlan planContraction(const ContractShape &shape) {
+  ContractPlan plan;
+  chooseMicroTile(shape, plan);
+  int64_t unitN = plan.vectors * shape.lanes;
+  plan.depth = roundUp(balanced(shape.k, 512, 1), shape.lanes);
+  plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
+  plan.groupN = balanced(shape.n, 512, unitN);
+  double k = double(known(shape.k));
+  auto work = [&] { return double(plan.groupM) * double(plan.groupN) * k; };
+  auto groups = [&] {
+    return double(known(shape.outer)) *
+           double(ceilDiv(known(shape.m), plan.groupM)) *
+           double(ceilDiv(known(shape.n), plan.groupN));
+  };
+  while ((groups() < 8 || work() > kMostWork) && work() > 2 * kLeastWork) {
+    bool splitN =
+        plan.groupN > unitN && (shape.gathersB || plan.groupN >= plan.groupM ||
+                                plan.groupM <= plan.rows);
+    if (splitN)
+      plan.groupN = roundUp(plan.groupN / 2, unitN);
+    else if (plan.groupM > plan.rows)
+      plan.groupM = roundUp(plan.groupM / 2, plan.rows);
+    else
+      break;
+  }
+  return plan;
+}
+
+} // namespace backplane
