@@ -19,6 +19,11 @@ import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
+# Quantised models round at ties: one flipped step spreads, so elements differ
+# (ONNX Runtime with and without its optimiser differs as much on this model).
+# What must hold is the error as a share of the output's largest magnitude.
+QUANTISED = {"centerface/centerface_int8_qdq.onnx": {"mean": 0.01, "p99": 0.05}}
+
 # folder, model, inputs, outputs; must these run, or may they be refused?
 MODELS = [
     ("magika", "model.onnx", "files", "files", True),
@@ -58,9 +63,25 @@ def command(options, data, row, device, folder):
     names = [value.name for value in graph.input if value.name not in constants]
     given = numpy.load(data / where / f"{inputs}.inputs.npz")
     stored = numpy.load(data / where / f"{outputs}.ort_outputs.npz")
+    check = (["--output-dir", folder] if f"{where}/{model}" in QUANTISED else
+             arguments("expect", [o.name for o in graph.output], stored, folder))
     return ([options.bp, "run", str(path), "--device", device]
-            + arguments("input", names, given, folder)
-            + arguments("expect", [o.name for o in graph.output], stored, folder))
+            + arguments("input", names, given, folder) + check)
+
+
+def quantised_matches(data, row, folder):
+    """Whether the written outputs are as near as quantised ones can be."""
+    limits = QUANTISED[f"{row[0]}/{row[1]}"]
+    stored = numpy.load(data / row[0] / f"{row[3]}.ort_outputs.npz")
+    for name, want in stored.items():
+        got = numpy.load(pathlib.Path(folder) / f"{name}.npy")
+        if got.shape != want.shape:
+            return False
+        error = numpy.abs(got.astype("f8") - want) / numpy.abs(want).max()
+        if error.mean() > limits["mean"] or numpy.quantile(error, 0.99) > limits["p99"]:
+            print(f"{name}: mean {error.mean():.4f}, p99 {numpy.quantile(error, 0.99):.4f}")
+            return False
+    return True
 
 
 def test(options, data, row, device):
@@ -72,9 +93,11 @@ def test(options, data, row, device):
     with tempfile.TemporaryDirectory() as folder:
         result = subprocess.run(command(options, data, row, device, folder), text=True,
                                 capture_output=True, timeout=1200, check=False)
+        good = result.returncode == 0 and (
+            quantised_matches(data, row, folder) if f"{row[0]}/{row[1]}" in QUANTISED
+            else "match " in result.stdout)
     took = time.monotonic() - start
     refused = result.returncode == 1 and " is not supported" in result.stderr
-    good = result.returncode == 0 and "match " in result.stdout
     if good or refused and not row[4]:
         print(f"ok {name}: {'matches' if good else result.stderr.strip()} ({took:.1f} s)")
         return "passed"
