@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "CompileModel.h"
+#include "Evaluate.h"
+#include "ToolLibraries.h"
+#include "Version.h"
+#include "sdk/graph/GraphTable.h"
+#include "sdk/package/AtomicFile.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unistd.h>
+
+namespace backplane::rt {
+namespace {
+
+namespace fs = std::filesystem;
+using LoadedResult = Result<std::shared_ptr<const LoadedArtifact>>;
+
+/// Strings as the bytes of a cache entry and back; none holds a zero.
+Bytes join(const std::vector<std::string> &parts) {
+  Bytes bytes;
+  for (const std::string &part : parts) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    bytes.push_back(0);
+  }
+  return bytes;
+}
+
+std::vector<std::string> split(const Bytes &bytes) {
+  std::vector<std::string> parts(1);
+  for (uint8_t byte : bytes)
+    if (byte)
+      parts.back() += char(byte);
+    else
+      parts.emplace_back();
+  parts.pop_back();
+  return parts;
+}
+
+std::string besideModel(const std::string &model, const std::string &file) {
+  return (fs::path(model).parent_path() / file).string();
+}
+
+/// Removes a file when it goes out of scope.
+struct TemporaryFile {
+  std::string path;
+  ~TemporaryFile() {
+    if (!path.empty())
+      unlink(path.c_str());
+  }
+};
+
+std::string temporaryPath() {
+  static std::atomic<unsigned> counter = 0;
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  return (folder / ("backplane-" + std::to_string(getpid()) + "-" +
+                    std::to_string(counter++) + ".bpx"))
+      .string();
+}
+
+} // namespace
+
+ModelCompiler::ModelCompiler(std::shared_ptr<Registry> registry,
+                             std::string cacheDir, bp_log_sink_t log)
+    : registry_(std::move(registry)), cache_(std::move(cacheDir)), log_(log) {}
+
+void ModelCompiler::warn(const Status &status) const {
+  if (!status.ok())
+    registry_->host().log(BP_LOG_WARNING, status.message());
+}
+
+Status ModelCompiler::chooseTargets(CompileJob &job) const {
+  if (job.targets.empty()) {
+    Result<std::string> target = defaultTarget(*registry_, job.driver);
+    if (!target)
+      return target.status();
+    job.targets = {*target};
+    return {};
+  }
+  std::vector<TargetInfo> known = listTargets(*registry_);
+  for (const std::string &name : job.targets) {
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const auto &target) { return target.name == name; }))
+      continue;
+    std::string list;
+    for (const TargetInfo &target : known)
+      list += (list.empty() ? "" : ", ") + target.name;
+    return notFound("no compiler plug-in has target '" + name + "'; there is " +
+                    (list.empty() ? "none" : list));
+  }
+  return {};
+}
+
+/// The key of everything that the artifact depends on. Fails while something of
+/// that is not known yet: which files lie beside the model is known after its
+/// first import, what the compiler maps after its first use.
+Result<std::string> ModelCompiler::modelKey(const CompileJob &job) const {
+  CacheKey key("artifact");
+  key.add(productVersion).add(std::to_string(artifactVersion));
+  std::vector<std::string> files = {job.model, ToolLibraries::importPath(),
+                                    ToolLibraries::compilerPath()};
+  std::vector<std::string> hashes;
+  for (const std::string &file : files) {
+    Result<std::string> hash = cache_.fileHash(file);
+    if (!hash)
+      return hash;
+    key.add(*hash);
+    hashes.push_back(*hash);
+  }
+  std::optional<Bytes> beside = cache_.get("beside", hashes[0]);
+  std::optional<Bytes> toolchain = cache_.get("toolchain", hashes[2]);
+  if (!beside || !toolchain)
+    return notFound("not compiled yet");
+  for (const std::string &name : split(*beside)) {
+    Result<std::string> hash = cache_.fileHash(besideModel(job.model, name));
+    if (!hash)
+      return hash;
+    key.add(name).add(*hash);
+  }
+  std::vector<std::string> tools = split(*toolchain);
+  for (size_t i = 0; i < tools.size(); ++i) {
+    // The first one is the version of LLVM, the rest are files.
+    Result<std::string> hash =
+        i == 0 ? Result<std::string>(tools[0]) : cache_.fileHash(tools[i]);
+    if (!hash)
+      return hash;
+    key.add(*hash);
+  }
+  for (const CompilerPlugin &plugin : registry_->compilers())
+    key.add(plugin.name).add(plugin.version).add(plugin.hash);
+  for (const std::string &target : job.targets)
+    key.add(target);
+  return key.str() + ".bpx";
+}
+
+void ModelCompiler::noteDependencies(const CompileJob &job,
+                                     const Model &model) const {
+  Result<std::string> modelHash = cache_.fileHash(job.model);
+  Result<std::string> compiler = cache_.fileHash(ToolLibraries::compilerPath());
+  Result<std::vector<std::string>> tools = ToolLibraries::toolchain();
+  if (!modelHash || !compiler || !tools)
+    return;
+  warn(cache_.put("beside", *modelHash, join(model.externalFiles)));
+  warn(cache_.put("toolchain", *compiler, join(*tools)));
+}
+
+std::shared_ptr<const LoadedArtifact>
+ModelCompiler::lookUp(const CompileJob &job) const {
+  Result<std::string> key = modelKey(job);
+  if (!key)
+    return nullptr;
+  Result<std::string> path = cache_.path("artifacts", *key);
+  if (!path || access(path->c_str(), F_OK) != 0)
+    return nullptr;
+  LoadedResult artifact = LoadedArtifact::open(registry_, *path);
+  if (artifact)
+    return *artifact;
+  warn(artifact.status().within("a damaged entry of the cache is made again"));
+  cache_.drop(*path);
+  return nullptr;
+}
+
+CompileServices ModelCompiler::services() const {
+  CompileServices services;
+  services.plugins = registry_->compilers();
+  services.graphTable = graphTable();
+  auto evaluator = std::make_shared<ReferenceEvaluator>(registry_);
+  services.evaluate = [evaluator](const Graph &graph, auto inputs) {
+    return evaluator->run(graph, inputs);
+  };
+  auto kernelKey = [](const std::string &key) {
+    return CacheKey("kernel").add(key).str();
+  };
+  services.cacheGet = [this, kernelKey](const std::string &key) {
+    return cache_.get("kernels", kernelKey(key));
+  };
+  services.cachePut = [this, kernelKey](const std::string &key, auto blob) {
+    warn(cache_.put("kernels", kernelKey(key), blob));
+  };
+  services.progress = [log = log_](std::string_view what, uint64_t done,
+                                   uint64_t total) {
+    if (log.progress)
+      log.progress(log.context, toC(what), done, total);
+  };
+  services.log = [registry = registry_](uint32_t level,
+                                        std::string_view message) {
+    registry->host().log(level, message);
+  };
+  return services;
+}
+
+LoadedResult ModelCompiler::compileTo(const std::string &path,
+                                      const CompileJob &job, Model model) {
+  CompileRequest request;
+  request.model = std::move(model);
+  request.targets = job.targets;
+  request.dumpDir = job.dumpDir;
+  request.outputPath = path;
+  if (Status s = ToolLibraries::compile(request, services()); !s.ok())
+    return s.within(job.model);
+  return LoadedArtifact::open(registry_, path);
+}
+
+LoadedResult ModelCompiler::compile(const CompileJob &job) {
+  Result<Model> model = ToolLibraries::import(job.model);
+  if (!model)
+    return model.status();
+  if (cache_.enabled()) {
+    noteDependencies(job, *model);
+    Result<std::string> key = modelKey(job);
+    // What was missing may just have been which files lie beside the model.
+    if (job.dumpDir.empty())
+      if (auto artifact = lookUp(job))
+        return artifact;
+    Result<std::string> path =
+        key ? cache_.path("artifacts", *key) : Result<std::string>(key);
+    if (path)
+      return compileTo(*path, job, std::move(*model));
+    warn(path.status());
+  }
+  if (!job.outputPath.empty())
+    return compileTo(job.outputPath, job, std::move(*model));
+  // The mapping keeps the contents when the name is gone.
+  TemporaryFile file{temporaryPath()};
+  return compileTo(file.path, job, std::move(*model));
+}
+
+LoadedResult ModelCompiler::run(CompileJob job) {
+  std::lock_guard lock(mutex_);
+  if (Status s = chooseTargets(job); !s.ok())
+    return s;
+  std::error_code error;
+  std::string absolute = fs::absolute(job.model, error).string();
+  if (error || !fs::is_regular_file(absolute, error))
+    return notFound(job.model + ": is not a model file that can be read");
+  job.model = absolute;
+  std::shared_ptr<const LoadedArtifact> artifact;
+  if (cache_.enabled() && job.dumpDir.empty())
+    artifact = lookUp(job);
+  if (!artifact) {
+    LoadedResult compiled = compile(job);
+    if (!compiled)
+      return compiled;
+    artifact = std::move(*compiled);
+  }
+  if (!job.outputPath.empty() && artifact->file->path() != job.outputPath)
+    if (Status s = writeFileAtomically(job.outputPath, artifact->file->bytes());
+        !s.ok())
+      return s;
+  return artifact;
+}
+
+} // namespace backplane::rt

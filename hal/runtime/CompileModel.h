@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CompileModel.h: a model file to an opened artifact, through the cache. When
+// the cache has it, neither the importer nor the compiler is mapped.
+#ifndef BACKPLANE_RUNTIME_COMPILEMODEL_H
+#define BACKPLANE_RUNTIME_COMPILEMODEL_H
+
+#include "Cache.h"
+#include "LoadedArtifact.h"
+
+namespace backplane::rt {
+
+struct CompileJob {
+  std::string model;                ///< path
+  std::vector<std::string> targets; ///< empty: the default of `driver`
+  std::string driver = "host";
+  std::string dumpDir;    ///< not empty: compile even if it is in the cache
+  std::string outputPath; ///< empty: in the cache only
+};
+
+/// Thread-safe; one model is compiled at a time.
+class ModelCompiler {
+public:
+  ModelCompiler(std::shared_ptr<Registry> registry, std::string cacheDir,
+                bp_log_sink_t log);
+
+  Result<std::shared_ptr<const LoadedArtifact>> run(CompileJob job);
+
+private:
+  Status chooseTargets(CompileJob &job) const;
+  Result<std::string> modelKey(const CompileJob &job) const;
+  std::shared_ptr<const LoadedArtifact> lookUp(const CompileJob &job) const;
+  Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);
+  Result<std::shared_ptr<const LoadedArtifact>>
+  compileTo(const std::string &path, const CompileJob &job, Model model);
+  void noteDependencies(const CompileJob &job, const Model &model) const;
+  CompileServices services() const;
+  void warn(const Status &status) const;
+
+  std::shared_ptr<Registry> registry_;
+  Cache cache_;
+  bp_log_sink_t log_;
+  std::mutex mutex_;
+};
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_COMPILEMODEL_H

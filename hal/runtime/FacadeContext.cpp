@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FacadeContext.cpp: backplane.h up to artifacts.
+#include "Facade.h"
+#include "Version.h"
+#include "hal/core/LoaderOptions.h"
+#include "hal/core/Tables.h"
+#include "sdk/graph/GraphTable.h"
+
+using namespace backplane;
+using namespace backplane::rt;
+
+namespace {
+
+Status needs(const void *pointer, const char *what) {
+  return pointer ? Status() : invalidArgument(std::string(what) + " is NULL");
+}
+
+Status putListing(const DeviceListing &from,
+                  const bp_device_listing_sink_t &sink) {
+  bp_device_listing_t listing = {BP_HEADER(bp_device_listing_t)};
+  listing.uri = toC(from.uri);
+  listing.plugin = toC(from.plugin);
+  listing.name = toC(from.name);
+  listing.manifest = toC(from.manifest);
+  listing.refusal = toC(from.refusal);
+  listing.info = from.info ? &from.info->c() : nullptr;
+  bp_status_t code = sink.put(sink.context, &listing);
+  return code == BP_STATUS_OK ? Status()
+                              : Status(code, "the sink refused a device");
+}
+
+Status readJob(bp_string_t path, const bp_compile_options_t *from,
+               CompileJob &job) {
+  bp_compile_options_t options = {BP_HEADER(bp_compile_options_t)};
+  if (from)
+    if (Status s = copyStruct(from, bp_compile_options_t_TYPE,
+                              "compile options", options);
+        !s.ok())
+      return s;
+  job.model = view(path);
+  for (uint64_t i = 0; i < options.target_count; ++i)
+    job.targets.emplace_back(view(options.targets[i]));
+  if (options.driver.size)
+    job.driver = view(options.driver);
+  job.dumpDir = view(options.dump_dir);
+  job.outputPath = view(options.output_path);
+  return {};
+}
+
+bp_status_t tensorInfo(const std::vector<Port> &ports, uint32_t index,
+                       bp_tensor_info_t *out) {
+  bp_tensor_info_t mine;
+  if (index >= ports.size() ||
+      !copyStruct(out, bp_tensor_info_t_TYPE, "tensor info", mine).ok())
+    return BP_STATUS_INVALID_ARGUMENT;
+  const Port &port = ports[index];
+  mine = {out->header,
+          toC(port.name),
+          bp_dtype_t(port.type.dtype),
+          uint32_t(port.sizes.size()),
+          port.sizes.data(),
+          port.textViews.data()};
+  std::memcpy(static_cast<void *>(out), &mine,
+              std::min<size_t>(out->header.size, sizeof(mine)));
+  return BP_STATUS_OK;
+}
+
+bp_status_t putText(const bp_string_sink_t *sink, const std::string &text,
+                    bp_error_t *error) {
+  bp_status_t code = sink->put(sink->context, toC(text));
+  return code == BP_STATUS_OK
+             ? code
+             : setError(error, Status(code, "the sink refused the text"));
+}
+
+} // namespace
+
+bp_string_t bp_version(void) { return toC(productVersion); }
+
+bp_error_t *bp_error_create(void) { return new (std::nothrow) bp_error_t(); }
+
+void bp_error_destroy(bp_error_t *error) { delete error; }
+
+bp_string_t bp_error_message(const bp_error_t *error) {
+  return error ? toC(error->message) : bp_string_t{nullptr, 0};
+}
+
+void bp_context_options_from_env(bp_context_options_t *options) {
+  contextOptionsFromEnvironment(options);
+}
+
+bp_status_t bp_context_create(const bp_context_options_t *options,
+                              bp_context_t **out_context, bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    if (Status s = needs(out_context, "out_context"); !s.ok())
+      return s;
+    Result<LoaderOptions> loader = loaderOptions(options);
+    if (!loader)
+      return loader.status();
+    auto context = std::make_unique<bp_context_t>();
+    context->registry = Registry::create(*loader, graphTable());
+    context->compiler = std::make_unique<ModelCompiler>(
+        context->registry, loader->cacheDir, loader->log);
+    *out_context = context.release();
+    return {};
+  });
+}
+
+void bp_context_destroy(bp_context_t *context) { delete context; }
+
+bp_status_t bp_context_devices(bp_context_t *context,
+                               const bp_device_listing_sink_t *sink,
+                               bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    for (const DeviceListing &listing : context->registry->listings())
+      if (Status s = putListing(listing, *sink); !s.ok())
+        return s;
+    return {};
+  });
+}
+
+bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
+                                const bp_compile_options_t *options,
+                                bp_artifact_t **out_artifact,
+                                bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    CompileJob job;
+    if (Status s = readJob(model_path, options, job); !s.ok())
+      return s;
+    auto artifact = context->compiler->run(std::move(job));
+    if (!artifact)
+      return artifact.status();
+    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    return {};
+  });
+}
+
+bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
+                             bp_artifact_t **out_artifact, bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto artifact =
+        LoadedArtifact::open(context->registry, std::string(view(path)));
+    if (!artifact)
+      return artifact.status();
+    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    return {};
+  });
+}
+
+void bp_artifact_destroy(bp_artifact_t *artifact) { delete artifact; }
+
+uint32_t bp_artifact_input_count(const bp_artifact_t *artifact) {
+  return uint32_t(artifact->artifact->signature.inputs().size());
+}
+
+uint32_t bp_artifact_output_count(const bp_artifact_t *artifact) {
+  return uint32_t(artifact->artifact->signature.outputs().size());
+}
+
+bp_status_t bp_artifact_input(const bp_artifact_t *artifact, uint32_t index,
+                              bp_tensor_info_t *out) {
+  return tensorInfo(artifact->artifact->signature.inputs(), index, out);
+}
+
+bp_status_t bp_artifact_output(const bp_artifact_t *artifact, uint32_t index,
+                               bp_tensor_info_t *out) {
+  return tensorInfo(artifact->artifact->signature.outputs(), index, out);
+}
+
+bp_status_t bp_artifact_describe(const bp_artifact_t *artifact,
+                                 const bp_string_sink_t *sink,
+                                 bp_error_t *error) {
+  return putText(sink, describe(*artifact->artifact), error);
+}
+
+bp_status_t bp_artifact_explain(const bp_artifact_t *artifact,
+                                const bp_string_sink_t *sink,
+                                bp_error_t *error) {
+  return putText(sink, explain(*artifact->artifact), error);
+}

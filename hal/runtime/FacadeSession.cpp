@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FacadeSession.cpp: backplane.h from sessions on.
+#include "Facade.h"
+#include "hal/core/Tables.h"
+
+using namespace backplane;
+using namespace backplane::rt;
+
+bp_status_t bp_session_create(bp_artifact_t *artifact,
+                              const bp_session_options_t *from,
+                              bp_session_t **out_session, bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+    if (from)
+      if (Status s = copyStruct(from, bp_session_options_t_TYPE,
+                                "session options", options);
+          !s.ok())
+        return s;
+    std::string_view uri = options.device.size ? view(options.device) : "host";
+    auto session =
+        Session::create(artifact->artifact, uri, options.memory_budget);
+    if (!session)
+      return session.status();
+    *out_session = new bp_session_t{std::move(*session)};
+    return {};
+  });
+}
+
+void bp_session_destroy(bp_session_t *session) { delete session; }
+
+bp_status_t bp_session_reset(bp_session_t *session, bp_error_t *error) {
+  return guarded(error, [&] { return session->session->reset(); });
+}
+
+bp_string_t bp_session_choice(const bp_session_t *session) {
+  return toC(session->session->choice());
+}
+
+uint64_t bp_session_dispatch_count(const bp_session_t *session) {
+  return session->session->dispatchCount();
+}
+
+bp_status_t bp_session_output_shapes(bp_session_t *session,
+                                     const bp_tensor_t *inputs,
+                                     uint32_t input_count,
+                                     int64_t *const *out_dims,
+                                     bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto shapes = session->session->outputShapes({inputs, input_count});
+    if (!shapes)
+      return shapes.status();
+    for (size_t i = 0; i < shapes->size(); ++i)
+      std::copy((*shapes)[i].begin(), (*shapes)[i].end(), out_dims[i]);
+    return {};
+  });
+}
+
+bp_status_t bp_session_submit(bp_session_t *session, const bp_tensor_t *inputs,
+                              uint32_t input_count, const bp_tensor_t *outputs,
+                              uint32_t output_count, bp_call_t **out_call,
+                              bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto handle = std::make_unique<bp_call_t>();
+    auto call = session->session->submit({inputs, input_count},
+                                         {outputs, output_count});
+    if (!call)
+      return call.status();
+    handle->call = std::move(*call);
+    *out_call = handle.release();
+    return {};
+  });
+}
+
+bp_status_t bp_call_wait(bp_call_t *call, bp_error_t *error) {
+  std::unique_ptr<bp_call_t> owner(call);
+  return guarded(error, [&] { return Session::wait(std::move(owner->call)); });
+}
+
+uint8_t bp_call_done(const bp_call_t *call) { return call->call->done(); }
+
+bp_status_t bp_session_run(bp_session_t *session, const bp_tensor_t *inputs,
+                           uint32_t input_count, const bp_tensor_t *outputs,
+                           uint32_t output_count, bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto call = session->session->submit({inputs, input_count},
+                                         {outputs, output_count});
+    return call ? Session::wait(std::move(*call)) : call.status();
+  });
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Targets.h"
+#include "Selection.h"
+#include "hal/core/Error.h"
+#include "hal/core/Tables.h"
+
+namespace backplane::rt {
+namespace {
+
+constexpr uint64_t mostFeatures = 256, mostTargets = 1024;
+
+struct Listing {
+  std::vector<TargetInfo> targets;
+  const CompilerPlugin *plugin;
+};
+
+bp_status_t putTarget(void *context, const bp_target_t *from) {
+  auto &listing = *static_cast<Listing *>(context);
+  bp_target_t target;
+  if (Status s = copyStruct(from, bp_target_t_TYPE, "target", target); !s.ok())
+    return s.code();
+  if (target.required_feature_count > mostFeatures ||
+      listing.targets.size() >= mostTargets)
+    return BP_STATUS_INVALID_ARGUMENT;
+  TargetInfo info;
+  info.name = view(target.name);
+  info.driver = view(target.driver);
+  info.format = view(target.format);
+  info.rank = target.rank;
+  info.plugin = listing.plugin;
+  for (uint64_t i = 0; i < target.required_feature_count; ++i)
+    info.requiredFeatures.emplace_back(view(target.required_features[i]));
+  listing.targets.push_back(std::move(info));
+  return BP_STATUS_OK;
+}
+
+/// Why no present device of its driver runs the target; empty when one does.
+std::string noDevice(const Registry &registry, const TargetInfo &target) {
+  std::vector<std::string_view> features(target.requiredFeatures.begin(),
+                                         target.requiredFeatures.end());
+  std::string why = "has no device of driver '" + target.driver + "'";
+  for (const DeviceListing &device : registry.listings()) {
+    if (!device.info || !device.refusal.empty() ||
+        !device.uri.starts_with(target.driver + "://"))
+      continue;
+    why = misfit(target.driver, target.format, features, target.driver,
+                 *device.info);
+    if (why.empty())
+      return why;
+  }
+  return why;
+}
+
+} // namespace
+
+std::vector<TargetInfo> listTargets(Registry &registry) {
+  std::vector<TargetInfo> all;
+  for (const CompilerPlugin &plugin : registry.compilers()) {
+    Listing listing{{}, &plugin};
+    bp_target_sink_t sink = {&putTarget, &listing};
+    Status status = callPlugin("targets", plugin.table->targets, plugin.self,
+                               static_cast<const bp_target_sink_t *>(&sink));
+    if (!status.ok()) {
+      registry.host().log(BP_LOG_WARNING, "compiler plug-in '" + plugin.name +
+                                              "': " + status.message());
+      continue;
+    }
+    for (TargetInfo &target : listing.targets)
+      all.push_back(std::move(target));
+  }
+  return all;
+}
+
+Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
+  std::string others;
+  std::optional<TargetInfo> best;
+  for (TargetInfo &target : listTargets(registry)) {
+    if (target.driver != driver)
+      continue;
+    std::string why = noDevice(registry, target);
+    if (!why.empty())
+      others += "; " + target.name + " " + why;
+    else if (!best || target.rank > best->rank)
+      best = std::move(target);
+  }
+  if (best)
+    return best->name;
+  return Status(BP_STATUS_NOT_FOUND,
+                "no target of driver '" + std::string(driver) +
+                    "' runs on this machine" +
+                    (others.empty() ? "; no compiler plug-in has a target for "
+                                      "it"
+                                    : others) +
+                    "; name a target");
+}
+
+} // namespace backplane::rt

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Targets.h: what the compiler plug-ins can compile for.
+#ifndef BACKPLANE_RUNTIME_TARGETS_H
+#define BACKPLANE_RUNTIME_TARGETS_H
+
+#include "hal/core/Registry.h"
+
+namespace backplane::rt {
+
+/// The host's copy of the part of bp_target_t that decides who runs it.
+struct TargetInfo {
+  std::string name, driver, format;
+  std::vector<std::string> requiredFeatures;
+  uint32_t rank = 0;
+  const CompilerPlugin *plugin = nullptr; ///< lives with the registry
+};
+
+/// The targets of all compiler plug-ins; a plug-in that fails is left out and
+/// logged.
+std::vector<TargetInfo> listTargets(Registry &registry);
+
+/// The target for which a model is compiled when none is named: of those that
+/// some present device of `driver` can run, the one with the highest rank. A
+/// failure names what is there.
+Result<std::string> defaultTarget(Registry &registry, std::string_view driver);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_TARGETS_H
