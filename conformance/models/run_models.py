@@ -21,8 +21,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 # Quantised models round at ties: one flipped step spreads, so elements differ
 # (ONNX Runtime with and without its optimiser differs as much on this model).
-# What must hold is the error as a share of the output's largest magnitude.
-QUANTISED = {"centerface/centerface_int8_qdq.onnx": {"mean": 0.01, "p99": 0.05}}
+# What must hold is the error as a share of the largest magnitude: its own
+# unoptimised run reaches 0.019 and 0.081, the model before quantisation 0.059
+# and 0.318.
+QUANTISED = {"centerface/centerface_int8_qdq.onnx": {"mean": 0.03, "p99": 0.12}}
 
 # folder, model, inputs, outputs; must these run, or may they be refused?
 MODELS = [
