@@ -11,6 +11,7 @@
 #include "sdk/emit/Emit.h"
 #include "sdk/fusion/Fusion.h"
 #include "sdk/graph/Decompose.h"
+#include "sdk/optimize/FoldConstants.h"
 #include "sdk/optimize/Passes.h"
 
 #include "mlir/IR/Verifier.h"
@@ -35,7 +36,8 @@ public:
 
 private:
   static const DialectRegistry &registry();
-  Status optimize(ModuleOp module);
+  Status optimize(ModuleOp module, WeightPool &pool,
+                  std::vector<std::string> &report);
   Status formDispatches(ModuleOp module);
   Status addKernels(ModuleOp module, Schedule &schedule, fb::VariantT &variant);
   Status check(const Graph &graph) const;
@@ -72,11 +74,30 @@ Status VariantCompiler::check(const Graph &graph) const {
   return {};
 }
 
-Status VariantCompiler::optimize(ModuleOp module) {
-  return runPasses(module, diagnostics_, [](OpPassManager &manager) {
+Status VariantCompiler::optimize(ModuleOp module, WeightPool &pool,
+                                 std::vector<std::string> &report) {
+  auto read = [&](StringRef id) -> std::optional<Bytes> {
+    const Weight *weight = pool.find(std::string_view(id));
+    if (!weight || weight->data.size() > maxConstantBytes)
+      return std::nullopt;
+    return Bytes(weight->data.begin(), weight->data.end());
+  };
+  auto status = runPasses(module, diagnostics_, [&](OpPassManager &manager) {
     manager.addPass(bp::createSimplifyPass());
     manager.addPass(createCSEPass());
+    manager.addPass(bp::createTableLookupPass(read));
+    manager.addPass(bp::createFoldScalesPass());
     manager.addPass(bp::createSimplifyPass());
+    manager.addPass(createCSEPass());
+    manager.addPass(bp::createOutlineConstantsPass());
+  });
+  if (!status.ok())
+    return status;
+  if (failed(bp::foldConstants(module, services_.evaluate, pool, report)))
+    return diagnostics_.take(internalError("constants cannot be folded"));
+  return runPasses(module, diagnostics_, [&](OpPassManager &manager) {
+    manager.addPass(bp::createSimplifyPass());
+    manager.addPass(createCSEPass());
   });
 }
 
@@ -91,7 +112,8 @@ Status VariantCompiler::formDispatches(ModuleOp module) {
       return bp::ClaimAnswer{};
     return bp::ClaimAnswer{claim.supported, claim.costNs, claim.reason};
   };
-  if (failed(bp::formDispatches(module, options)) || failed(mlir::verify(module)))
+  if (failed(bp::formDispatches(module, options)) ||
+      failed(mlir::verify(module)))
     return diagnostics_.take(internalError("dispatches cannot be formed"));
   return {};
 }
@@ -154,7 +176,8 @@ VariantCompiler::run(const Graph &graph, WeightPool &pool,
   if (!module)
     return diagnostics_.take(internalError("the graph has no module"));
   dump_.write("import", *module);
-  if (auto status = optimize(*module); !status.ok())
+  auto variant = std::make_unique<fb::VariantT>();
+  if (auto status = optimize(*module, pool, variant->report); !status.ok())
     return status.within("optimize");
   dump_.write("optimize", *module);
   if (auto status = formDispatches(*module); !status.ok())
@@ -164,13 +187,12 @@ VariantCompiler::run(const Graph &graph, WeightPool &pool,
   if (!schedule)
     return diagnostics_.take(schedule.status()).within("schedule");
 
-  auto variant = std::make_unique<fb::VariantT>();
   variant->target = target_.name;
   variant->driver = target_.driver;
   variant->format = target_.format;
   variant->required_features = target_.requiredFeatures;
   variant->rank = target_.rank;
-  variant->report = schedule->report;
+  llvm::append_range(variant->report, schedule->report);
   addReport(*module, *variant);
   if (auto status = addKernels(*module, *schedule, *variant); !status.ok())
     return status;

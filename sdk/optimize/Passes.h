@@ -5,7 +5,13 @@
 #ifndef BACKPLANE_OPTIMIZE_PASSES_H
 #define BACKPLANE_OPTIMIZE_PASSES_H
 
+#include "sdk/graph/Graph.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <functional>
 #include <memory>
+#include <optional>
 
 namespace mlir {
 class OpPassManager;
@@ -22,6 +28,15 @@ std::unique_ptr<mlir::Pass> createSimplifyPass();
 /// `bp-fold-scales`: per-channel factors and offsets after conv and matmul with
 /// weights move into the weights (batch norm folding). Changes rounding.
 std::unique_ptr<mlir::Pass> createFoldScalesPass();
+
+/// The bytes of a weight; none when it is not there.
+using ReadWeight =
+    std::function<std::optional<backplane::Bytes>(llvm::StringRef id)>;
+
+/// `bp-table-lookup`: a product with a one-hot tensor becomes a gather, and
+/// elementwise functions of gathered constant rows are computed on the table.
+/// `read` may be empty; one-hot tensors made from weights are then not seen.
+std::unique_ptr<mlir::Pass> createTableLookupPass(ReadWeight read = {});
 
 /// `bp-outline-constants`: maximal subgraphs that depend on weights and
 /// constants only become functions `fold_N` with the unit attribute `bp.fold`,

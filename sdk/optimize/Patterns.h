@@ -20,6 +20,9 @@ void addArithmeticPatterns(mlir::RewritePatternSet &patterns);
 /// is FloatAttr or IntegerAttr.
 mlir::Attribute splatOf(mlir::Value value);
 
+/// Whether the value is a tensor of floats.
+bool isFloat(mlir::Value value);
+
 } // namespace bp
 
 #endif // BACKPLANE_OPTIMIZE_PATTERNS_H

@@ -21,6 +21,10 @@ Attribute bp::splatOf(Value value) {
   return {};
 }
 
+bool bp::isFloat(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
 namespace {
 
 /// Whether the value is this number everywhere. For floats the sign of zero
@@ -38,10 +42,6 @@ bool isSplat(Value value, double number) {
     return !std::signbit(number) && std::isfinite(number) &&
            integer.getValue() == uint64_t(number);
   return false;
-}
-
-bool isFloat(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
 /// Whether op(x, c) is x for every x, bit for bit but for NaN payloads. x + 0

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/optimize/Constants.h"
+#include "sdk/optimize/Passes.h"
+
+#include "sdk/fusion/Fusion.h"
+
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t growthLimit = 16;
+constexpr int64_t alwaysSmall = 1 << 20; // bytes
+
+/// Bytes of a static tensor.
+int64_t bytesOf(Value value) {
+  return bp::toTensorType(value.getType())
+      ->bytes()
+      .constant()
+      .value_or(INT64_MAX);
+}
+
+struct OutlineConstantsPass
+    : PassWrapper<OutlineConstantsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineConstantsPass)
+
+  StringRef getArgument() const final { return "bp-outline-constants"; }
+  StringRef getDescription() const final {
+    return "Moves what depends on weights alone into functions";
+  }
+  void runOnOperation() final {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal() || !main.getBody().hasOneBlock())
+      return;
+    bp::ConstantAnalysis analysis;
+    bp::Group group{.kind = bp::OpKind::Opaque};
+    for (Operation &op : main.front().without_terminator())
+      if (isWorthFolding(&op, analysis))
+        group.ops.push_back(&op);
+    if (group.ops.empty())
+      return;
+    bp::Partition partition;
+    partition.groups.push_back(std::move(group));
+    if (failed(bp::outline(main, partition)))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(bp::dispatchAttr)) {
+        function->removeAttr(bp::dispatchAttr);
+        function->setAttr("bp.fold", UnitAttr::get(&getContext()));
+        rename(main, function);
+      }
+  }
+
+private:
+  /// Cheap and free ops stay where they are, and what grows far beyond its
+  /// operands is computed anew.
+  bool isWorthFolding(Operation *op, bp::ConstantAnalysis &analysis) {
+    bp::OpKind kind = bp::kindOf(op);
+    if (kind == bp::OpKind::Cheap || kind == bp::OpKind::Free ||
+        !analysis.isConstant(op->getResult(0)))
+      return false;
+    int64_t before = 0;
+    for (Value operand : op->getOperands())
+      before += sourceBytes(operand);
+    int64_t after = bytesOf(op->getResult(0));
+    return after <= alwaysSmall || after / growthLimit <= before;
+  }
+  /// Bytes of what a value is made from, seen through cheap ops.
+  int64_t sourceBytes(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || bp::kindOf(op) != bp::OpKind::Cheap)
+      return bytesOf(value);
+    int64_t bytes = 0;
+    for (Value operand : op->getOperands())
+      bytes += sourceBytes(operand);
+    return bytes;
+  }
+  void rename(func::FuncOp main, func::FuncOp function) {
+    StringRef old = function.getName();
+    for (auto call : main.getOps<func::CallOp>())
+      if (call.getCallee() == old)
+        call.setCallee("fold_0");
+    function.setName("fold_0");
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> bp::createOutlineConstantsPass() {
+  return std::make_unique<OutlineConstantsPass>();
+}
