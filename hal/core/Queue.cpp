@@ -68,20 +68,27 @@ Status Pending::wait() {
 
 // ---- Queue ----
 
-/// Commands that wait for timepoints.
+/// Work that waits for timepoints or for a thread: a list of commands or a
+/// replay of the driver's own command buffer.
 struct Queue::Submission {
   std::vector<Timepoint> waits;
   std::vector<Timepoint> signals;
-  std::unique_ptr<CommandList> list;
+  Pending *pending = nullptr;
+  std::shared_ptr<const CommandList> list;
+  const CommandBuffer *recorded = nullptr;
+  std::vector<SlotBinding> table;
 
-  /// Hands the outcome to the signals.
-  void finish(const Status &status) const {
+  /// Hands the outcome to whoever waits for it.
+  void finish(bp_status_t code, std::string_view message) const {
     for (const Timepoint &signal : signals) {
-      Status signalled =
-          status.ok() ? signal.semaphore->signal(signal.value) : status;
-      if (!signalled.ok())
-        signal.semaphore->fail(signalled);
+      Status status = code == BP_STATUS_OK
+                          ? signal.semaphore->signal(signal.value)
+                          : pluginFailure("device", code, message);
+      if (!status.ok())
+        signal.semaphore->fail(status);
     }
+    if (pending)
+      Pending::complete(pending, code, backplane::toC(message));
   }
 };
 
@@ -89,45 +96,47 @@ Queue::Queue(std::shared_ptr<Device> device, bp_queue_t *handle)
     : device_(std::move(device)), handle_(handle) {}
 
 Queue::~Queue() {
-  const Status cancelled(BP_STATUS_CANCELLED, "the queue was destroyed");
   for (const std::shared_ptr<Submission> &submission : waiting_)
-    submission->finish(cancelled);
+    submission->finish(BP_STATUS_CANCELLED, "the queue was destroyed");
   callPluginVoid(device_->tables().queue.queue_destroy, device_->handle(),
                  handle_);
 }
 
-Status Queue::execute(const bp_header_t *const *commands, uint64_t count,
+bool Queue::synchronous() const {
+  return device_->info().c().flags & BP_DEVICE_SYNCHRONOUS;
+}
+
+/// Validates commands and puts them into C form.
+Status Queue::prepare(std::span<const Command> commands,
+                      std::shared_ptr<const CommandList> &list) const {
+  auto built = CommandList::build(*device_, commands, false);
+  if (!built)
+    return built.status().within("device " + device_->uri());
+  list = std::move(*built);
+  return {};
+}
+
+/// Checks the table; `list` is set when the host has to keep the commands.
+Status Queue::prepare(const CommandBuffer &commands,
+                      std::span<const SlotBinding> table,
+                      std::shared_ptr<const CommandList> &list) const {
+  if (commands.device_ != device_)
+    return invalidArgument("commands recorded for device " +
+                           commands.device_->uri() + " on a queue of " +
+                           device_->uri());
+  if (Status status = commands.list_->checkTable(*device_, table); !status.ok())
+    return status.within("device " + device_->uri());
+  if (!commands.handle_)
+    list = commands.list_->resolved(table);
+  return {};
+}
+
+Status Queue::execute(const CommandList &list,
                       const bp_completion_t &completion) {
   std::lock_guard lock(execute_);
   return callPlugin("queue_execute", device_->tables().queue.queue_execute,
-                    handle_, commands, count, &completion);
-}
-
-/// Waits until submissions with timepoints, which came earlier, have started.
-void Queue::waitForTurn() {
-  std::unique_lock lock(mutex_);
-  while (!waiting_.empty()) {
-    lock.unlock();
-    bool helped = device_->host().pool().help();
-    lock.lock();
-    if (!helped && !waiting_.empty())
-      drained_.wait(lock);
-  }
-}
-
-Status Queue::start(std::span<const Command> commands, Pending &pending) {
-  auto list = CommandList::build(*device_, commands, false);
-  if (!list)
-    return list.status().within("device " + device_->uri());
-  waitForTurn();
-  std::shared_ptr<CommandList> work = std::move(*list);
-  pending.begin(&device_->host(), work);
-  bp_completion_t completion = {&Pending::complete, &pending};
-  Status status =
-      execute(work->commands.data(), work->commands.size(), completion);
-  if (!status.ok())
-    pending.cancel();
-  return status;
+                    handle_, list.commands.data(),
+                    uint64_t(list.commands.size()), &completion);
 }
 
 /// Has the driver run its own command buffer with these slots.
@@ -148,42 +157,89 @@ Status Queue::replay(const CommandBuffer &commands,
                     uint64_t(table.size()), &completion);
 }
 
+/// Waits until submissions that came earlier have started.
+void Queue::waitForTurn() {
+  std::unique_lock lock(mutex_);
+  while (!waiting_.empty()) {
+    lock.unlock();
+    bool helped = device_->host().pool().help();
+    lock.lock();
+    if (!helped && !waiting_.empty())
+      drained_.wait(lock);
+  }
+}
+
+Status Queue::start(std::span<const Command> commands, Pending &pending) {
+  std::shared_ptr<const CommandList> list;
+  if (Status status = prepare(commands, list); !status.ok())
+    return status;
+  pending.begin(&device_->host(), list);
+  if (synchronous()) {
+    auto submission = std::make_shared<Submission>();
+    submission->pending = &pending;
+    submission->list = std::move(list);
+    enqueue(std::move(submission));
+    return {};
+  }
+  waitForTurn();
+  Status status = execute(*list, pending.completion());
+  if (!status.ok())
+    pending.cancel();
+  return status;
+}
+
 Status Queue::start(const CommandBuffer &commands,
                     std::span<const SlotBinding> table, Pending &pending) {
-  if (commands.device_ != device_)
-    return invalidArgument("commands recorded for device " +
-                           commands.device_->uri() + " on a queue of " +
-                           device_->uri());
-  if (Status status = commands.list_->checkTable(*device_, table); !status.ok())
-    return status.within("device " + device_->uri());
-  waitForTurn();
-  bp_completion_t completion = {&Pending::complete, &pending};
-  Status status;
-  if (commands.handle_) {
-    pending.begin(&device_->host(), nullptr);
-    status = replay(commands, table, completion);
-  } else {
-    std::shared_ptr<CommandList> work = commands.list_->resolved(table);
-    pending.begin(&device_->host(), work);
-    status = execute(work->commands.data(), work->commands.size(), completion);
+  std::shared_ptr<const CommandList> list;
+  if (Status status = prepare(commands, table, list); !status.ok())
+    return status;
+  pending.begin(&device_->host(), list);
+  if (synchronous()) {
+    auto submission = std::make_shared<Submission>();
+    submission->pending = &pending;
+    submission->list = std::move(list);
+    submission->recorded = &commands;
+    submission->table.assign(table.begin(), table.end());
+    enqueue(std::move(submission));
+    return {};
   }
+  waitForTurn();
+  Status status = list ? execute(*list, pending.completion())
+                       : replay(commands, table, pending.completion());
   if (!status.ok())
     pending.cancel();
   return status;
 }
 
 Status Queue::run(std::span<const Command> commands) {
-  Pending pending;
-  if (Status status = start(commands, pending); !status.ok())
+  std::shared_ptr<const CommandList> list;
+  if (Status status = prepare(commands, list); !status.ok())
     return status;
+  waitForTurn();
+  Pending pending;
+  pending.begin(&device_->host(), list);
+  Status status = execute(*list, pending.completion());
+  if (!status.ok()) {
+    pending.cancel();
+    return status;
+  }
   return pending.wait();
 }
 
 Status Queue::run(const CommandBuffer &commands,
                   std::span<const SlotBinding> table) {
-  Pending pending;
-  if (Status status = start(commands, table, pending); !status.ok())
+  std::shared_ptr<const CommandList> list;
+  if (Status status = prepare(commands, table, list); !status.ok())
     return status;
+  waitForTurn();
+  Pending pending;
+  pending.begin(&device_->host(), list);
+  Status status = list ? execute(*list, pending.completion())
+                       : replay(commands, table, pending.completion());
+  if (!status.ok()) {
+    pending.cancel();
+    return status;
+  }
   return pending.wait();
 }
 
@@ -209,15 +265,28 @@ static std::vector<bp_timepoint_t> toC(std::span<const Timepoint> points) {
   return c;
 }
 
-Status Queue::submitNative(std::span<const Timepoint> waits,
-                           std::span<const Timepoint> signals,
-                           const CommandList &list) {
-  const std::vector<bp_timepoint_t> before = toC(waits), after = toC(signals);
+/// Hands a submission to the driver's own timelines and keeps alive what it
+/// uses until its first signal is reached.
+Status Queue::submitNative(std::shared_ptr<Submission> submission) {
+  const std::vector<bp_timepoint_t> waits = toC(submission->waits);
+  const std::vector<bp_timepoint_t> signals = toC(submission->signals);
+  const CommandList &list = *submission->list;
+  waitForTurn();
   std::lock_guard lock(execute_);
-  return callPlugin("queue_submit", device_->tables().semaphore.queue_submit,
-                    handle_, before.data(), uint64_t(before.size()),
-                    after.data(), uint64_t(after.size()), list.commands.data(),
-                    uint64_t(list.commands.size()));
+  std::erase_if(native_, [](const std::shared_ptr<Submission> &earlier) {
+    if (earlier->signals.empty())
+      return false;
+    Result<uint64_t> value = earlier->signals[0].semaphore->query();
+    return !value || *value >= earlier->signals[0].value;
+  });
+  Status status =
+      callPlugin("queue_submit", device_->tables().semaphore.queue_submit,
+                 handle_, waits.data(), uint64_t(waits.size()), signals.data(),
+                 uint64_t(signals.size()), list.commands.data(),
+                 uint64_t(list.commands.size()));
+  if (status.ok())
+    native_.push_back(std::move(submission));
+  return status;
 }
 
 Status Queue::submit(std::span<const Timepoint> waits,
@@ -226,21 +295,23 @@ Status Queue::submit(std::span<const Timepoint> waits,
   for (std::span<const Timepoint> points : {waits, signals})
     if (Status status = checkTimepoints(*device_, points); !status.ok())
       return status;
-  auto list = CommandList::build(*device_, commands, false);
-  if (!list)
-    return list.status().within("device " + device_->uri());
-  if (device_->tables().hasSemaphore)
-    return submitNative(waits, signals, **list);
   auto submission = std::make_shared<Submission>();
+  if (Status status = prepare(commands, submission->list); !status.ok())
+    return status;
   submission->waits.assign(waits.begin(), waits.end());
   submission->signals.assign(signals.begin(), signals.end());
-  submission->list = std::move(*list);
+  if (device_->tables().hasSemaphore)
+    return submitNative(std::move(submission));
+  enqueue(std::move(submission));
+  return {};
+}
+
+void Queue::enqueue(std::shared_ptr<Submission> submission) {
   {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(submission));
   }
   wakeLater();
-  return {};
 }
 
 void Queue::wakeLater() {
@@ -280,7 +351,7 @@ void Queue::pump() {
     if (failure.ok())
       launch(first);
     else
-      first->finish(failure.within("a wait failed"));
+      first->finish(failure.code(), "a wait failed: " + failure.message());
     lock.lock();
     waiting_.pop_front();
   }
@@ -292,19 +363,18 @@ void Queue::launch(std::shared_ptr<Submission> submission) {
   auto *kept = new std::shared_ptr<Submission>(submission);
   bp_completion_t completion = {};
   completion.context = kept;
-  completion.done = [](void *context, bp_status_t status, bp_string_t message) {
+  completion.done = [](void *context, bp_status_t code, bp_string_t message) {
     std::unique_ptr<std::shared_ptr<Submission>> done(
         static_cast<std::shared_ptr<Submission> *>(context));
-    (*done)->finish(status == BP_STATUS_OK
-                        ? Status()
-                        : pluginFailure("device", status, view(message)));
+    (*done)->finish(code, view(message));
   };
-  Status status = execute(submission->list->commands.data(),
-                          submission->list->commands.size(), completion);
+  Status status = submission->list ? execute(*submission->list, completion)
+                                   : replay(*submission->recorded,
+                                            submission->table, completion);
   if (status.ok())
     return;
   delete kept;
-  submission->finish(status);
+  submission->finish(status.code(), status.message());
 }
 
 } // namespace backplane

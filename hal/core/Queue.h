@@ -66,6 +66,7 @@ public:
 private:
   friend class Queue;
   static void complete(void *self, bp_status_t status, bp_string_t message);
+  bp_completion_t completion() { return {&Pending::complete, this}; }
   void begin(class Host *host, std::shared_ptr<const void> work);
   void cancel();
 
@@ -78,6 +79,7 @@ private:
 };
 
 /// Made by Device::createQueue. Thread-safe; work runs in order of the calls.
+/// What has not started when the queue is destroyed is cancelled.
 class Queue : public std::enable_shared_from_this<Queue> {
 public:
   ~Queue();
@@ -90,8 +92,10 @@ public:
   Status run(const CommandBuffer &commands,
              std::span<const SlotBinding> table = {});
 
-  /// The same without waiting: `pending` tells when the work is done. On a
-  /// failure nothing was started.
+  /// The same without waiting: `pending` tells when the work is done. Where the
+  /// driver works on its caller's thread, a thread of the host calls it, or
+  /// whoever waits; a caller that would wait at once uses run(), which is
+  /// cheaper. On a failure nothing was started.
   Status start(std::span<const Command> commands, Pending &pending);
   Status start(const CommandBuffer &commands,
                std::span<const SlotBinding> table, Pending &pending);
@@ -110,14 +114,18 @@ private:
   friend class Device;
   struct Submission;
   Queue(std::shared_ptr<Device> device, bp_queue_t *handle);
-  Status execute(const bp_header_t *const *commands, uint64_t count,
-                 const bp_completion_t &completion);
+  Status prepare(std::span<const Command> commands,
+                 std::shared_ptr<const CommandList> &list) const;
+  Status prepare(const CommandBuffer &commands,
+                 std::span<const SlotBinding> table,
+                 std::shared_ptr<const CommandList> &list) const;
+  Status execute(const CommandList &list, const bp_completion_t &completion);
   Status replay(const CommandBuffer &commands,
                 std::span<const SlotBinding> table,
                 const bp_completion_t &completion);
-  Status submitNative(std::span<const Timepoint> waits,
-                      std::span<const Timepoint> signals,
-                      const CommandList &list);
+  bool synchronous() const;
+  void enqueue(std::shared_ptr<Submission> submission);
+  Status submitNative(std::shared_ptr<Submission> submission);
   void waitForTurn();
   void pump();
   bool ready(const std::shared_ptr<Submission> &submission, Status &failure);
@@ -127,7 +135,9 @@ private:
   std::shared_ptr<Device> device_;
   bp_queue_t *handle_;
   std::mutex execute_; ///< serialises calls of the driver
-  std::mutex mutex_;   ///< guards the members below
+  /// What the driver may still be working on; guarded by execute_.
+  std::vector<std::shared_ptr<Submission>> native_;
+  std::mutex mutex_; ///< guards the members below
   std::condition_variable drained_;
   std::deque<std::shared_ptr<Submission>> waiting_;
   bool pumping_ = false;

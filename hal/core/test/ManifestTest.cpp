@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/Manifest.h"
+#include "PluginFolder.h"
+#include "hal/core/CpuInfo.h"
+#include "hal/core/FileHash.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+using namespace backplane;
+
+namespace {
+
+constexpr const char *good =
+    R"({"format": 1, "name": "acme", "version": "1.2.3", "vendor": "Acme",
+        "arch": "x86_64", "abi": {"major": 0, "minor_low": 1},
+        "driver": "lib.so", "compiler": "lib.so",
+        "cpu_features": ["avx2", "fma"], "later": {"unknown": true}})";
+
+/// `good` with one piece of text replaced.
+std::string with(const std::string &from, const std::string &to) {
+  std::string text = good;
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+struct ManifestTest : testing::Test {
+  ManifestTest() { folder.addFile("lib.so", "not looked at"); }
+
+  std::string refusalOf(const std::string &text) {
+    auto manifest = readManifest(folder.addFile("a.bp.json", text));
+    EXPECT_FALSE(manifest.ok()) << text;
+    if (manifest)
+      return "";
+    EXPECT_EQ(manifest.message().find('\n'), std::string::npos);
+    EXPECT_NE(manifest.message().find("a.bp.json"), std::string::npos);
+    return manifest.message();
+  }
+  void expectRefusal(const std::string &text, const std::string &reason) {
+    std::string found = refusalOf(text);
+    EXPECT_NE(found.find(reason), std::string::npos)
+        << found << "\n  does not say: " << reason;
+  }
+
+  PluginFolder folder;
+};
+
+TEST_F(ManifestTest, ReadsEverything) {
+  auto manifest = readManifest(folder.addFile("a.bp.json", good));
+  ASSERT_TRUE(manifest.ok()) << manifest.message();
+  EXPECT_EQ(manifest->name, "acme");
+  EXPECT_EQ(manifest->version, "1.2.3");
+  EXPECT_EQ(manifest->vendor, "Acme");
+  EXPECT_EQ(manifest->driver, folder.path("lib.so"));
+  EXPECT_EQ(manifest->compiler, manifest->driver);
+  EXPECT_EQ(manifest->cpuFeatures, (std::vector<std::string>{"avx2", "fma"}));
+}
+
+TEST_F(ManifestTest, RefusesBadJson) {
+  expectRefusal("", "not valid JSON");
+  expectRefusal("{\"format\": 1", "not valid JSON");
+  expectRefusal("[1, 2]", "not a JSON object");
+  expectRefusal("\xFF\xFE{}", "not valid JSON");
+  expectRefusal(std::string(40000, '['), "not valid JSON");
+  expectRefusal(std::string(30000, '[') + std::string(30000, ']'),
+                "not a JSON object");
+  expectRefusal(good + std::string(70000, ' '), "larger than 64 KiB");
+}
+
+TEST_F(ManifestTest, RefusesMissingMembers) {
+  expectRefusal("{}", "\"format\" is missing");
+  expectRefusal(with("\"name\"", "\"nane\""), "\"name\" is missing");
+  expectRefusal(with("\"version\"", "\"v\""), "\"version\" is missing");
+  expectRefusal(with("\"abi\"", "\"api\""), "\"abi\" is missing");
+  expectRefusal(with("\"minor_low\"", "\"minor\""), "\"minor_low\" is missing");
+  expectRefusal(
+      R"({"format": 1, "name": "a", "version": "1.0.0",
+          "abi": {"major": 0, "minor_low": 1}})",
+      "neither a \"driver\" nor a \"compiler\"");
+}
+
+TEST_F(ManifestTest, RefusesWrongTypes) {
+  expectRefusal(with("1,", "\"1\","), "\"format\" is not");
+  expectRefusal(with("1,", "-1,"), "\"format\" is not");
+  expectRefusal(with("1,", "1e300,"), "\"format\" is not");
+  expectRefusal(with("1,", "99999999999999999999999,"), "\"format\" is not");
+  expectRefusal(with("1,", "2,"), "\"format\" is 2");
+  expectRefusal(with("\"acme\"", "7"), "\"name\" is not a string");
+  expectRefusal(with("\"acme\"", "null"), "\"name\" is not a string");
+  expectRefusal(with("\"acme\"", "\"Acme!\""), "\"name\" is not of the form");
+  expectRefusal(with("\"lib.so\"", "[]"), "\"driver\" is not a string");
+  expectRefusal(with("[\"avx2\", \"fma\"]", "\"avx2\""), "is not a list");
+  expectRefusal(with("[\"avx2\", \"fma\"]", "[1]"), "is not a list");
+  expectRefusal(with("{\"major\": 0, \"minor_low\": 1}", "3"),
+                "\"abi\" is not an object");
+  expectRefusal(with("\"later\"", "\"sha256\": {\"driver\": \"zz\"}, \"l\""),
+                "hexadecimal");
+  expectRefusal(with("\"Acme\"", "\"" + std::string(500, 'x') + "\""),
+                "\"vendor\" is longer");
+}
+
+TEST_F(ManifestTest, RefusesPathsOutsideOfItsFolder) {
+  PluginFolder other;
+  std::string outside = other.addFile("lib.so", "x");
+  expectRefusal(with("\"lib.so\"", "\"" + outside + "\""), "absolute path");
+  expectRefusal(with("\"lib.so\"", "\"../../../../etc/passwd\""), "\"driver\"");
+  std::filesystem::create_symlink(outside, folder.path("link.so"));
+  expectRefusal(with("\"lib.so\"", "\"link.so\""), "outside of the manifest");
+  expectRefusal(with("\"lib.so\"", "\"missing.so\""), "No such file");
+  expectRefusal(with("\"lib.so\"", "\".\""), "outside of the manifest");
+}
+
+TEST_F(ManifestTest, FiltersBeforeLoading) {
+  Manifest manifest = *readManifest(folder.addFile("a.bp.json", good));
+  bp_host_cpu_t cpu = {BP_HEADER(bp_host_cpu_t)};
+  cpu.architecture = toC("x86_64");
+  cpu.features = toC("avx,avx2,avx512f,fma");
+  LoaderOptions options;
+  EXPECT_EQ(manifestRefusal(manifest, options, cpu), "");
+  options.select = {"nv*"};
+  EXPECT_EQ(manifestRefusal(manifest, options, cpu),
+            "not selected by the options");
+  options.select = {"nv*", "a?me"};
+  EXPECT_EQ(manifestRefusal(manifest, options, cpu), "");
+  options.disable = {"*"};
+  EXPECT_EQ(manifestRefusal(manifest, options, cpu), "disabled by the options");
+  options.disable.clear();
+  cpu.features = toC("avx,avx512f,fma");
+  EXPECT_NE(manifestRefusal(manifest, options, cpu).find("avx2"),
+            std::string::npos);
+  cpu.features = toC("avx2,fma");
+  cpu.architecture = toC("aarch64");
+  EXPECT_NE(manifestRefusal(manifest, options, cpu).find("aarch64"),
+            std::string::npos);
+  cpu.architecture = toC("x86_64");
+  manifest.abiMajor = 1;
+  EXPECT_NE(manifestRefusal(manifest, options, cpu).find("major version 1"),
+            std::string::npos);
+  manifest.abiMajor = 0;
+  manifest.abiMinorLow = 99;
+  EXPECT_NE(manifestRefusal(manifest, options, cpu).find("0.99"),
+            std::string::npos);
+}
+
+TEST_F(ManifestTest, HighestVersionWinsAndBothAreListed) {
+  folder.addFile("a.bp.json", with("1.2.3", "1.9.0"));
+  folder.addFile("b.bp.json", with("1.2.3", "1.10.0"));
+  folder.addFile("c.bp.json", with("1.2.3", "1.10.0"));
+  folder.addFile("ignored.json", "garbage");
+  bp_host_cpu_t cpu = {BP_HEADER(bp_host_cpu_t)};
+  cpu.architecture = toC("x86_64");
+  cpu.features = toC("avx2,fma");
+  auto found = findManifests(folder.options(), cpu);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_NE(found[0].refusal.find("gives way to version 1.10.0"),
+            std::string::npos);
+  EXPECT_EQ(found[1].refusal, "");
+  EXPECT_NE(found[2].refusal.find(found[1].path), std::string::npos);
+}
+
+TEST_F(ManifestTest, PluginFilesReplaceTheSearch) {
+  std::string file = folder.addFile("a.bp.json", good);
+  PluginFolder other;
+  LoaderOptions options = other.options();
+  bp_host_cpu_t cpu = CpuInfo::detect().c();
+  EXPECT_TRUE(findManifests(options, cpu).empty());
+  options.addPluginFiles = {file};
+  EXPECT_EQ(findManifests(options, cpu).size(), 1u);
+  options.pluginFiles = {other.path("nowhere.bp.json")};
+  auto found = findManifests(options, cpu);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_NE(found[0].refusal.find("nowhere.bp.json"), std::string::npos);
+}
+
+TEST(Versions, CompareNumerically) {
+  EXPECT_LT(compareVersions("1.9.0", "1.10.0"), 0);
+  EXPECT_GT(compareVersions("2", "1.99.99"), 0);
+  EXPECT_EQ(compareVersions("1.0.0", "1"), 0);
+  EXPECT_EQ(compareVersions("99999999999999999999", "99999999999999999998"), 0);
+}
+
+TEST(Globs, MatchNames) {
+  EXPECT_TRUE(globMatches("*", ""));
+  EXPECT_TRUE(globMatches("a*c?e", "abbccde"));
+  EXPECT_FALSE(globMatches("a*c?e", "abbcce "));
+  EXPECT_FALSE(globMatches("", "a"));
+  EXPECT_TRUE(globMatches("a**", "a"));
+}
+
+TEST(FileHash, KnowsTheStandardVectors) {
+  auto hash = [](const std::string &text) {
+    return sha256(
+        {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  };
+  EXPECT_EQ(hash("abc"), "ba7816bf8f01cfea414140de5dae2223"
+                         "b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(hash(""), "e3b0c44298fc1c149afbf4c8996fb924"
+                      "27ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  EXPECT_EQ(hash(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(FileHash, RefusesWhatOthersMayWrite) {
+  PluginFolder folder;
+  std::string file = folder.addFile("lib.so", "x");
+  for (mode_t mode : {0755, 0700, 0644}) {
+    chmod(file.c_str(), mode);
+    EXPECT_TRUE(checkLibraryFile(file).ok());
+  }
+  for (mode_t mode : {0775, 0757, 0666}) {
+    chmod(file.c_str(), mode);
+    EXPECT_EQ(checkLibraryFile(file).code(), BP_STATUS_PERMISSION_DENIED);
+  }
+  chmod(file.c_str(), 0755);
+  chmod(folder.path().c_str(), 0777);
+  EXPECT_EQ(checkLibraryFile(file).code(), BP_STATUS_PERMISSION_DENIED);
+  EXPECT_FALSE(checkLibraryFile(folder.path() + ".").ok());
+}
+
+} // namespace

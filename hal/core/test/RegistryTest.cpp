@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/Registry.h"
+#include "PluginFolder.h"
+#include "hal/core/FileHash.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace backplane;
+
+namespace {
+
+/// All refusals in one text, a line each.
+std::string refusals(const Registry &registry) {
+  std::string text;
+  for (const DeviceListing &listing : registry.listings())
+    if (!listing.refusal.empty())
+      text += listing.refusal + "\n";
+  return text;
+}
+
+std::string hostileLibrary(int number) {
+  return std::string(BP_HOSTILE_DIR) + "/libhostile" + std::to_string(number) +
+         ".so";
+}
+
+struct HostileCase {
+  int number;
+  const char *refusal; ///< part of it; null: the plug-in is usable
+};
+
+struct Hostile : testing::TestWithParam<HostileCase> {};
+
+TEST_P(Hostile, IsRefusedWithTheReason) {
+  PluginFolder folder;
+  folder.addDriver(hostileLibrary(GetParam().number), "hostile");
+  auto registry = Registry::create(folder.options(), nullptr);
+  ASSERT_FALSE(registry->listings().empty());
+  if (!GetParam().refusal) {
+    ASSERT_EQ(registry->listings()[0].refusal, "");
+    auto device = registry->device("hostile");
+    ASSERT_FALSE(device.ok());
+    EXPECT_EQ(device.code(), BP_STATUS_UNAVAILABLE);
+    EXPECT_NE(device.message().find("UNAVAILABLE"), std::string::npos);
+    return;
+  }
+  std::string text = refusals(*registry);
+  EXPECT_NE(text.find(GetParam().refusal), std::string::npos) << text;
+  EXPECT_FALSE(registry->device("hostile").ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Hostile,
+    testing::Values(
+        HostileCase{1, "the plugin table is missing"},
+        HostileCase{2, "the memory table lacks the required function "
+                       "buffer_write"},
+        HostileCase{3, nullptr}, HostileCase{4, "the queue table has type"},
+        HostileCase{5, "needs ABI version 0.99"},
+        HostileCase{6, "the queue table lacks the required function "
+                       "queue_execute"},
+        HostileCase{7, "not a power of two"},
+        HostileCase{8, "more than 256 devices"},
+        HostileCase{9, "failed with UNAVAILABLE and gave no reason"},
+        HostileCase{10, "threw an exception"},
+        HostileCase{11, "threw an exception"},
+        HostileCase{12, "calls itself \"other\""},
+        HostileCase{13, "its vendor is a damaged string"},
+        HostileCase{14, "wrote behind"}, HostileCase{15, "needs extension"},
+        HostileCase{16, "failed with FAILED_PRECONDITION"},
+        HostileCase{17, "failed with status -77"}, HostileCase{18, nullptr},
+        HostileCase{19, "has a size of 0 bytes"},
+        HostileCase{20, "built for ABI version 0.0"},
+        HostileCase{21, "does not export bp_plugin_query_v0"}),
+    [](const auto &info) {
+      return "Case" + std::to_string(info.param.number);
+    });
+
+TEST(Registry, ListsEachDamagedDeviceAndKeepsTheGoodOne) {
+  PluginFolder folder;
+  folder.addDriver(hostileLibrary(7), "hostile");
+  auto registry = Registry::create(folder.options(), nullptr);
+  ASSERT_EQ(registry->listings().size(), 8u);
+  EXPECT_EQ(registry->listings()[6].uri, "hostile://good");
+  EXPECT_EQ(registry->listings()[6].refusal, "");
+  EXPECT_NE(registry->listings()[7].refusal.find("listed twice"),
+            std::string::npos);
+}
+
+TEST(Registry, WithoutPluginsSaysWhatThereIs) {
+  PluginFolder folder;
+  auto registry = Registry::create(folder.options(), nullptr);
+  auto device = registry->device("host");
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(device.code(), BP_STATUS_NOT_FOUND);
+  EXPECT_NE(device.message().find("no driver \"host\""), std::string::npos);
+  EXPECT_NE(device.message().find("usable devices: none"), std::string::npos);
+}
+
+TEST(Registry, NotALibraryIsRefused) {
+  PluginFolder folder;
+  folder.addDriver(folder.addFile("text", "no library"), "acme");
+  auto registry = Registry::create(folder.options(), nullptr);
+  EXPECT_NE(refusals(*registry).find("cannot load the library"),
+            std::string::npos);
+  auto device = registry->device("acme");
+  EXPECT_NE(device.message().find("cannot load the library"),
+            std::string::npos);
+}
+
+TEST(Registry, WritableLibraryIsRefused) {
+  PluginFolder folder;
+  folder.addDriver(BP_MINI_PLUGIN, "mini");
+  std::filesystem::permissions(folder.path("libmini-1.0.0.so"),
+                               std::filesystem::perms::all);
+  auto registry = Registry::create(folder.options(), nullptr);
+  EXPECT_NE(refusals(*registry).find("chmod go-w"), std::string::npos);
+}
+
+TEST(Registry, WrongHashIsRefused) {
+  PluginFolder folder;
+  std::string library = folder.addLibrary(BP_MINI_PLUGIN, "libmini.so");
+  auto write = [&](const std::string &hash) {
+    folder.addFile("mini.bp.json",
+                   R"({"format": 1, "name": "mini", "version": "1.0.0",
+                       "abi": {"major": 0, "minor_low": 1},
+                       "driver": "libmini.so", "sha256": {"driver": ")" +
+                       hash + "\"}}");
+  };
+  write(std::string(64, '0'));
+  auto registry = Registry::create(folder.options(), nullptr);
+  EXPECT_NE(refusals(*registry).find("has SHA-256"), std::string::npos);
+  write(*sha256OfFile(library));
+  registry = Registry::create(folder.options(), nullptr);
+  EXPECT_TRUE(registry->device("mini").ok());
+}
+
+struct MiniRegistry : testing::Test {
+  MiniRegistry() {
+    folder.addDriver(BP_MINI_PLUGIN, "mini");
+    registry = Registry::create(folder.options(), nullptr);
+  }
+  std::string failure(const std::string &uri) {
+    auto device = registry->device(uri);
+    EXPECT_FALSE(device.ok()) << uri;
+    return device.message();
+  }
+  PluginFolder folder;
+  std::shared_ptr<Registry> registry;
+};
+
+TEST_F(MiniRegistry, ListsUsableAndRefusedDevices) {
+  ASSERT_EQ(registry->listings().size(), 3u);
+  EXPECT_EQ(registry->listings()[0].refusal, "it has no power");
+  EXPECT_EQ(registry->listings()[1].uri, "mini://plain");
+  EXPECT_EQ(registry->listings()[1].refusal, "");
+  EXPECT_TRUE(registry->listings()[1].info->hasFormat("mini"));
+}
+
+TEST_F(MiniRegistry, OpensByNameIdAndNumber) {
+  auto first = registry->device("mini");
+  ASSERT_TRUE(first.ok()) << first.message();
+  EXPECT_EQ((*first)->uri(), "mini://plain");
+  EXPECT_EQ(*registry->device("mini://plain"), *first);
+  EXPECT_EQ(*registry->device("mini://"), *first);
+  EXPECT_EQ(*registry->device("mini://1"), *first);
+  EXPECT_EQ((*registry->device("mini://waiting"))->uri(), "mini://waiting");
+}
+
+TEST_F(MiniRegistry, RefusesWithAHint) {
+  EXPECT_NE(failure("mimi").find("did you mean \"mini\"?"), std::string::npos);
+  EXPECT_NE(failure("mini://plane").find("did you mean \"plain\"?"),
+            std::string::npos);
+  EXPECT_NE(failure("mini://broken").find("it has no power"),
+            std::string::npos);
+  EXPECT_NE(failure("mini://plain?x=1").find("no option is known"),
+            std::string::npos);
+  EXPECT_NE(failure("mini://plain?x").find("key=value"), std::string::npos);
+  EXPECT_NE(failure("mini://plain?x=1&x=2").find("given twice"),
+            std::string::npos);
+  EXPECT_NE(failure("").find("no driver name"), std::string::npos);
+  EXPECT_NE(failure("MINI").find("no driver name"), std::string::npos);
+  EXPECT_NE(failure(std::string(5000, 'm')).find("longer than"),
+            std::string::npos);
+}
+
+TEST_F(MiniRegistry, DevicesOutliveTheRegistry) {
+  auto device = *registry->device("mini");
+  auto buffer = *device->allocate(64);
+  device.reset();
+  registry.reset();
+  std::vector<uint8_t> data(64, 7), back(64);
+  EXPECT_TRUE(buffer->write(0, data).ok());
+  EXPECT_TRUE(buffer->read(0, back).ok());
+  EXPECT_EQ(back, data);
+}
+
+TEST(Options, ComeFromTheApplication) {
+  bp_string_t select = toC("a*");
+  bp_context_options_t c = {BP_HEADER(bp_context_options_t)};
+  c.select = &select;
+  c.select_count = 1;
+  c.cache_dir = toC("-");
+  c.threads = 3;
+  auto options = loaderOptions(&c);
+  ASSERT_TRUE(options.ok()) << options.message();
+  EXPECT_EQ(options->select, std::vector<std::string>{"a*"});
+  EXPECT_EQ(options->cacheDir, "");
+  EXPECT_EQ(options->threads, 3u);
+  EXPECT_FALSE(options->searchDirs.empty());
+  c.select = nullptr;
+  EXPECT_FALSE(loaderOptions(&c).ok());
+  c.select = &select;
+  c.reserved = 1;
+  EXPECT_FALSE(loaderOptions(&c).ok());
+  c.reserved = 0;
+  c.header.type = 3;
+  EXPECT_FALSE(loaderOptions(&c).ok());
+  EXPECT_TRUE(loaderOptions(nullptr).ok());
+}
+
+TEST(Options, ComeFromTheEnvironment) {
+  setenv("BACKPLANE_PLUGIN_FILES", "/a.bp.json:/b.bp.json", 1);
+  setenv("BACKPLANE_PLUGINS_DISABLE", "x*,y", 1);
+  setenv("BACKPLANE_THREADS", "5", 1);
+  bp_context_options_t c = {BP_HEADER(bp_context_options_t)};
+  contextOptionsFromEnvironment(&c);
+  auto options = *loaderOptions(&c);
+  EXPECT_EQ(*options.pluginFiles,
+            (std::vector<std::string>{"/a.bp.json", "/b.bp.json"}));
+  EXPECT_EQ(options.disable, (std::vector<std::string>{"x*", "y"}));
+  EXPECT_EQ(options.threads, 5u);
+  c = {BP_HEADER(bp_context_options_t)};
+  c.threads = 1;
+  contextOptionsFromEnvironment(&c);
+  EXPECT_EQ(c.threads, 1u);
+}
+
+TEST(Options, SystemFolderIsNeverTheWorkingDirectory) {
+  std::string dir = systemPluginDir();
+  EXPECT_EQ(dir.front(), '/');
+  EXPECT_TRUE(dir.ends_with("lib/backplane/plugins")) << dir;
+}
+
+} // namespace

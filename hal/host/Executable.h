@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Executable.h: a mapped image and the addresses of its entries.
+#ifndef BACKPLANE_HOST_EXECUTABLE_H
+#define BACKPLANE_HOST_EXECUTABLE_H
+
+#include "Driver.h"
+#include "Elf.h"
+
+namespace backplane::host {
+
+struct EntryPoint {
+  bp_cpu_entry_t function;
+  uint64_t workspaceBytes; ///< per worker
+};
+
+} // namespace backplane::host
+
+struct bp_executable_t {
+  std::unique_ptr<backplane::host::Image> image;
+  std::vector<backplane::host::EntryPoint> entries;
+};
+
+#endif // BACKPLANE_HOST_EXECUTABLE_H

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace backplane::host {
+
+namespace {
+
+/// What the workers of a wave share.
+struct Run {
+  const Program &program;
+  uint8_t *const *pointers;
+  uint8_t *workspace;
+  uint64_t workspaceBytes;
+  const Step *steps;
+  uint32_t *errors; ///< one for each step
+};
+
+/// Runs one piece of a copy or fill.
+void transfer(const Step &step, uint8_t *const *pointers, uint64_t group) {
+  uint64_t begin = group * pieceBytes;
+  uint64_t size = std::min(step.length - begin, pieceBytes);
+  uint8_t *target = pointers[0] + begin;
+  if (!step.fill) {
+    std::memcpy(target, pointers[1] + begin, size);
+    return;
+  }
+  uint8_t bytes[4];
+  std::memcpy(bytes, &step.pattern, sizeof(bytes));
+  if (bytes[0] == bytes[1] && bytes[1] == bytes[2] && bytes[2] == bytes[3]) {
+    std::memset(target, bytes[0], size);
+    return;
+  }
+  for (uint64_t i = 0; i < size; ++i)
+    target[i] = bytes[i % sizeof(bytes)];
+}
+
+void runGroup(const Run &run, uint32_t index, uint64_t group, uint32_t worker) {
+  const Step &step = run.steps[index];
+  uint8_t *const *pointers = run.pointers + step.pointers;
+  if (!step.function)
+    return transfer(step, pointers, group);
+  bp_cpu_call_t call;
+  call.constants = run.program.constants.data() + step.constants;
+  call.bindings = reinterpret_cast<void *const *>(pointers);
+  call.workspace = run.workspace + worker * run.workspaceBytes;
+  call.error = run.errors + index;
+  std::copy_n(step.grid, 3, call.grid);
+  call.reserved = 0;
+  if (step.groups == step.grid[0])
+    return step.function(&call, uint32_t(group), 0, 0);
+  uint64_t row = group / step.grid[0];
+  step.function(&call, uint32_t(group % step.grid[0]),
+                uint32_t(row % step.grid[1]), uint32_t(row / step.grid[1]));
+}
+
+void runOneStep(void *context, uint64_t group, uint32_t worker) {
+  runGroup(*static_cast<const Run *>(context), 0, group, worker);
+}
+
+void runManySteps(void *context, uint64_t group, uint32_t worker) {
+  const Run &run = *static_cast<const Run *>(context);
+  uint32_t index = 0;
+  while (group >= run.steps[index].groups)
+    group -= run.steps[index++].groups;
+  runGroup(run, index, group, worker);
+}
+
+/// A scratch slice per worker of at least this size.
+bool growWorkspace(bp_queue_t &queue, uint64_t bytes) {
+  if (bytes <= queue.workspaceBytes)
+    return true;
+  const bp_host_t &host = *queue.device->driver->host;
+  uint64_t slice = (bytes + alignment - 1) / alignment * alignment;
+  void *fresh = host.memory_allocate(
+      host.self, slice * host.worker_count(host.self), alignment);
+  if (!fresh)
+    return false;
+  host.memory_free(host.self, queue.workspace);
+  queue.workspace = fresh;
+  queue.workspaceBytes = slice;
+  return true;
+}
+
+Outcome kernelError(uint32_t word, const Step &step) {
+  uint32_t code = word >> 24, op = word & 0xFFFFFF;
+  std::string what = "error " + std::to_string(code);
+  if (code == BP_KERNEL_ERROR_INDEX)
+    what = "an index is out of range";
+  else if (code == BP_KERNEL_ERROR_DIVISION)
+    what = "an integer is divided by zero";
+  return {BP_STATUS_OUT_OF_RANGE,
+          "op " + std::to_string(op ? op : step.op) + ": " + what};
+}
+
+} // namespace
+
+Outcome run(bp_queue_t &queue, const Program &program,
+            const bp_binding_t *table) {
+  const bp_host_t &host = *queue.device->driver->host;
+  if (!growWorkspace(queue, program.workspace))
+    return {BP_STATUS_RESOURCE_EXHAUSTED,
+            "there is no memory for the scratch of a kernel, " +
+                std::to_string(program.workspace) + " bytes per worker"};
+  queue.pointers = program.pointers;
+  queue.errors.assign(program.steps.size(), 0);
+  for (const Patch &patch : program.patches)
+    if (const bp_binding_t &slot = table[patch.slot]; slot.buffer)
+      queue.pointers[patch.pointer] =
+          slot.buffer->data + slot.offset + patch.offset;
+  Run run = {program,
+             queue.pointers.data(),
+             static_cast<uint8_t *>(queue.workspace),
+             queue.workspaceBytes,
+             nullptr,
+             nullptr};
+  for (const Wave &wave : program.waves) {
+    run.steps = program.steps.data() + wave.first;
+    run.errors = queue.errors.data() + wave.first;
+    if (wave.groups == 1)
+      runGroup(run, 0, 0, 0);
+    else
+      host.parallel_for(host.self, wave.groups,
+                        wave.count == 1 ? runOneStep : runManySteps, &run);
+    for (uint32_t i = 0; i < wave.count; ++i)
+      if (run.errors[i])
+        return kernelError(run.errors[i], run.steps[i]);
+  }
+  return {};
+}
+
+static void complete(const bp_completion_t &completion,
+                     const Outcome &outcome) {
+  completion.done(completion.context, outcome.status,
+                  {outcome.message.data(), outcome.message.size()});
+}
+
+static bp_status_t create(bp_device_t *device, uint32_t, bp_queue_t **out,
+                          bp_error_t *error) {
+  *out = new (std::nothrow) bp_queue_t{device};
+  return *out ? BP_STATUS_OK
+              : fail(*device->driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
+                     "out of memory");
+}
+
+static void destroy(bp_device_t *device, bp_queue_t *queue) {
+  const bp_host_t &host = *device->driver->host;
+  cancel(*queue);
+  host.memory_free(host.self, queue->workspace);
+  delete queue;
+}
+
+static bp_status_t execute(bp_queue_t *queue,
+                           const bp_header_t *const *commands, uint64_t count,
+                           const bp_completion_t *completion, bp_error_t *) {
+  drain(*queue);
+  queue->scratch.assign(commands, count);
+  complete(*completion, run(*queue, queue->scratch, nullptr));
+  return BP_STATUS_OK;
+}
+
+const bp_queue_table_t queueTable = {BP_HEADER(bp_queue_table_t), create,
+                                     destroy, execute};
+
+// ---- Command buffers ----
+
+static bp_status_t record(bp_device_t *device,
+                          const bp_header_t *const *commands, uint64_t count,
+                          bp_command_buffer_t **out, bp_error_t *error) {
+  auto *recorded = new (std::nothrow) bp_command_buffer_t;
+  if (!recorded)
+    return fail(*device->driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
+                "out of memory");
+  recorded->program.assign(commands, count);
+  *out = recorded;
+  return BP_STATUS_OK;
+}
+
+static void forget(bp_device_t *, bp_command_buffer_t *commands) {
+  delete commands;
+}
+
+static bp_status_t replay(bp_queue_t *queue, bp_command_buffer_t *commands,
+                          const bp_binding_t *table, uint64_t,
+                          const bp_completion_t *completion, bp_error_t *) {
+  drain(*queue);
+  complete(*completion, run(*queue, commands->program, table));
+  return BP_STATUS_OK;
+}
+
+const bp_command_buffer_table_t commandBufferTable = {
+    BP_HEADER(bp_command_buffer_table_t), record, forget, replay};
+
+} // namespace backplane::host
