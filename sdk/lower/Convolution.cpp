@@ -116,9 +116,9 @@ Value contract(Lowering &lowering, const Convolution &c, Value weight,
                const Exprs &resultAt) {
   ImplicitLocOpBuilder &builder = lowering.builder;
   Sizes sizes = lowering.sizes(DimsAttr::get(builder.getContext(), dims));
-  Value start = lowering.filled(
-      lowering.empty(sizes, c.element.compute),
-      cast<TypedAttr>(builder.getZeroAttr(c.element.compute)));
+  Value start =
+      lowering.filled(lowering.empty(sizes, c.element.compute),
+                      cast<TypedAttr>(builder.getZeroAttr(c.element.compute)));
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     return SmallVector<Value>{multiplyAdd(inner, args, c.element)};
   };
@@ -171,12 +171,12 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   auto resultDims = splitAt(c.resultDims, 1, groups, c.outputs());
   Value weight = reshaped(lowering, c.weight, c.weightDims, weightDims);
   Value image = reshaped(lowering, c.image, c.imageDims, imageDims);
-  Value result = contract(
-      lowering, c, weight, image, resultDims, nest,
-      joined({{group, output, input}, window}),
-      joined({{batch, group, input},
-              windowed(at, window, c.strides, c.dilations)}),
-      joined({{batch, group, output}, at}));
+  Value result =
+      contract(lowering, c, weight, image, resultDims, nest,
+               joined({{group, output, input}, window}),
+               joined({{batch, group, input},
+                       windowed(at, window, c.strides, c.dilations)}),
+               joined({{batch, group, output}, at}));
   return reshaped(lowering, result, resultDims, c.resultDims);
 }
 
@@ -188,8 +188,8 @@ Value convolve(Lowering &lowering, const Convolution &c) {
   return convolveGroups(lowering, c);
 }
 
-std::vector<Dim> paddedDims(const std::vector<Dim> &dims,
-                            ArrayRef<int64_t> low, ArrayRef<int64_t> high) {
+std::vector<Dim> paddedDims(const std::vector<Dim> &dims, ArrayRef<int64_t> low,
+                            ArrayRef<int64_t> high) {
   std::vector<Dim> padded = dims;
   for (size_t i = 0; i < low.size(); ++i)
     padded[i + 2] = padded[i + 2] + Dim(low[i]) + Dim(high[i]);
@@ -242,7 +242,8 @@ static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
   std::vector<Dim> from = dimsOf(op.getX().getType());
   Sizes all = lowering.sizes(op.getX().getType());
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  Sizes firsts(2, zero), offsets(2, zero), strides(2, one), ones(all.size(), one);
+  Sizes firsts(2, zero), offsets(2, zero), strides(2, one),
+      ones(all.size(), one);
   Sizes counts(all.begin(), all.begin() + 2);
   for (size_t i = 0; i < spread.low.size(); ++i) {
     SpreadAxis axis = planAxis(lowering, from[i + 2], spread.low[i],
@@ -254,9 +255,9 @@ static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
   }
   Sizes sizes =
       lowering.sizes(DimsAttr::get(builder.getContext(), spread.dims));
-  Value target = lowering.filled(
-      lowering.empty(sizes, element.storage),
-      cast<TypedAttr>(builder.getZeroAttr(element.storage)));
+  Value target =
+      lowering.filled(lowering.empty(sizes, element.storage),
+                      cast<TypedAttr>(builder.getZeroAttr(element.storage)));
   Value box = tensor::ExtractSliceOp::create(
       builder, lowering.tensor(op.getX()), firsts, counts, ones);
   return tensor::InsertSliceOp::create(builder, box, target, offsets, counts,
@@ -326,8 +327,8 @@ LogicalResult lower::lowerConvTranspose(Lowering &lowering,
              << dim.str();
   c.weight = mirroredWeight(lowering, op, c);
   c.resultDims = dimsOf(op.getResult().getType());
-  Spread spread = planSpread(op, dimsOf(op.getX().getType()), weightDims,
-                             c.resultDims);
+  Spread spread =
+      planSpread(op, dimsOf(op.getX().getType()), weightDims, c.resultDims);
   c.image = spreadImage(lowering, op, spread, c.element);
   c.imageDims = spread.dims;
   c.strides.assign(op.getStrides().size(), 1);
@@ -340,13 +341,13 @@ LogicalResult lower::lowerConvTranspose(Lowering &lowering,
 LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
   Type resultType = op.getResult().getType();
   Element element = elementOf(resultType);
-  TypedAttr border =
-      neutral(op.getKind(), element.storage, element.isUnsigned);
-  Value image = lowering.padded(lowering.tensor(op.getX()),
-                                    forAllAxes(op.getLow()),
-                                    forAllAxes(op.getHigh()), border);
+  TypedAttr border = neutral(op.getKind(), element.storage, element.isUnsigned);
+  Value image =
+      lowering.padded(lowering.tensor(op.getX()), forAllAxes(op.getLow()),
+                      forAllAxes(op.getHigh()), border);
   LoopNest nest{op.getContext(), {}};
-  Exprs channels = nest.parallels(2), at = nest.parallels(op.getWindow().size());
+  Exprs channels = nest.parallels(2),
+        at = nest.parallels(op.getWindow().size());
   Exprs window = nest.reductions(op.getWindow().size());
   Maps maps{nest.map(joined({channels, windowed(at, window, op.getStrides(),
                                                 op.getDilations())})),
@@ -354,10 +355,9 @@ LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
   Sizes sizes = lowering.sizes(resultType);
   Value shape = lowering.empty(
       getAsIndexOpFoldResult(op.getContext(), op.getWindow()), element.storage);
-  Value start =
-      lowering.filled(lowering.empty(sizes, element.compute),
-                      neutral(op.getKind(), element.compute,
-                              element.isUnsigned));
+  Value start = lowering.filled(
+      lowering.empty(sizes, element.compute),
+      neutral(op.getKind(), element.compute, element.isUnsigned));
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     return SmallVector<Value>{combine(inner, op.getKind(), args[2],
                                       load(inner, args[0], element),

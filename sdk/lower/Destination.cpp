@@ -23,9 +23,8 @@ public:
     if (origin->get() == destination)
       return true;
     empty = origin->get().getDefiningOp<tensor::EmptyOp>();
-    if (!empty || !llvm::all_of(reshapes, [&](Operation *op) {
-          return canUndo(op);
-        }))
+    if (!empty ||
+        !llvm::all_of(reshapes, [&](Operation *op) { return canUndo(op); }))
       return false;
     builder.setInsertionPoint(origin->getOwner());
     for (Operation *reshape : reshapes)
@@ -93,8 +92,8 @@ private:
     Location loc = op->getLoc();
     destination = castTo(op->getResult(0).getType(), destination);
     if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-      return tensor::CollapseShapeOp::create(
-          builder, loc, destination, expand.getReassociationIndices());
+      return tensor::CollapseShapeOp::create(builder, loc, destination,
+                                             expand.getReassociationIndices());
     auto collapse = dyn_cast<tensor::CollapseShapeOp>(op);
     if (!collapse)
       return destination;

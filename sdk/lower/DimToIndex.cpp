@@ -46,8 +46,8 @@ private:
   /// A name, or nothing; `peek` leaves it unread.
   StringRef word(bool peek) {
     skipSpace();
-    StringRef name = rest.take_while(
-        [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    StringRef name =
+        rest.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; });
     if (!peek)
       rest = rest.drop_front(name.size());
     return name;

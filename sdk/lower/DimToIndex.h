@@ -8,8 +8,8 @@
 #ifndef BACKPLANE_LOWER_DIMTOINDEX_H
 #define BACKPLANE_LOWER_DIMTOINDEX_H
 
-#include "llvm/ADT/StringMap.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace bp {
 
@@ -21,9 +21,9 @@ public:
   /// The value of an expression: an index attribute when it is a number, else
   /// arithmetic put at the builder's insertion point (constants folded). Fails,
   /// with a diagnostic at `loc`, on a syntax error or an unbound symbol.
-  mlir::FailureOr<mlir::OpFoldResult>
-  materialize(mlir::OpBuilder &builder, mlir::Location loc,
-              llvm::StringRef text) const;
+  mlir::FailureOr<mlir::OpFoldResult> materialize(mlir::OpBuilder &builder,
+                                                  mlir::Location loc,
+                                                  llvm::StringRef text) const;
 
 private:
   llvm::StringMap<mlir::Value> symbols;

@@ -28,8 +28,7 @@ struct Scalars {
     return arith::ConstantOp::create(body, body.getFloatAttr(type(), value));
   }
   Value integer(int64_t value) {
-    return arith::ConstantOp::create(body,
-                                     body.getIntegerAttr(type(), value));
+    return arith::ConstantOp::create(body, body.getIntegerAttr(type(), value));
   }
   Value select(Value condition, Value a, Value b) {
     return arith::SelectOp::create(body, condition, a, b);
@@ -82,8 +81,8 @@ Value absolute(Scalars &s) {
   if (s.element.isUnsigned)
     return s.args[0];
   Value zero = s.integer(0);
-  Value negative = arith::CmpIOp::create(s.body, arith::CmpIPredicate::slt,
-                                         s.args[0], zero);
+  Value negative =
+      arith::CmpIOp::create(s.body, arith::CmpIPredicate::slt, s.args[0], zero);
   return s.select(negative, negate(s), s.args[0]);
 }
 
@@ -97,9 +96,9 @@ Value sign(Scalars &s) {
 
 Value invert(Scalars &s) {
   Value ones = arith::ConstantOp::create(
-      s.body, s.body.getIntegerAttr(
-                  s.type(),
-                  APInt::getAllOnes(s.type().getIntOrFloatBitWidth())));
+      s.body,
+      s.body.getIntegerAttr(
+          s.type(), APInt::getAllOnes(s.type().getIntOrFloatBitWidth())));
   return arith::XOrIOp::create(s.body, s.args[0], ones);
 }
 
@@ -172,8 +171,7 @@ Value subtractDown(Scalars &s, Value dividend, Value top, Value divisor) {
         Value fits = arith::CmpFOp::create(
             nested, loc, arith::CmpFPredicate::OGE, args[0], args[1]);
         Value less = arith::SubFOp::create(nested, loc, args[0], args[1]);
-        Value next =
-            arith::SelectOp::create(nested, loc, fits, less, args[0]);
+        Value next = arith::SelectOp::create(nested, loc, fits, less, args[0]);
         Value smaller = arith::MulFOp::create(nested, loc, args[1], half);
         scf::YieldOp::create(nested, loc, ValueRange{next, smaller});
       });
@@ -324,9 +322,8 @@ bool lower::mayReport(Operation *op) {
 
 /// Copies the value when an operand is a whole tensor: nothing to compute.
 static bool isNoCast(Operation *op) {
-  return isa<CastOp>(op) &&
-         getElementTypeOrSelf(op->getOperand(0)) ==
-             getElementTypeOrSelf(op->getResult(0));
+  return isa<CastOp>(op) && getElementTypeOrSelf(op->getOperand(0)) ==
+                                getElementTypeOrSelf(op->getResult(0));
 }
 
 LogicalResult lower::lowerElementwise(Lowering &lowering, Operation *op) {
@@ -349,8 +346,7 @@ LogicalResult lower::lowerElementwise(Lowering &lowering, Operation *op) {
     Scalars scalars{lowering, inner, {}, elements[0], mayReport(op)};
     for (auto [arg, element] : llvm::zip(args, elements))
       scalars.args.push_back(load(inner, arg, element));
-    return SmallVector<Value>{
-        store(inner, scalarOf(op, scalars, to), to)};
+    return SmallVector<Value>{store(inner, scalarOf(op, scalars, to), to)};
   };
   lowering.setTensor(result, lowering.parallel(inputs, output, body));
   return success();

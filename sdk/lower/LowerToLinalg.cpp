@@ -40,8 +40,7 @@ LogicalResult lowerOp(Lowering &lowering, Operation *op) {
       .Case([&](ArgReduceOp o) { return lowerArgReduce(lowering, o); })
       .Case([&](MatmulOp o) { return lowerMatmul(lowering, o); })
       .Case([&](ConvOp o) { return lowerConv(lowering, o); })
-      .Case(
-          [&](ConvTransposeOp o) { return lowerConvTranspose(lowering, o); })
+      .Case([&](ConvTransposeOp o) { return lowerConvTranspose(lowering, o); })
       .Case([&](PoolOp o) { return lowerPool(lowering, o); })
       .Default([&](Operation *o) { return lowerElementwise(lowering, o); });
 }
@@ -118,8 +117,7 @@ private:
     for (auto [i, size] : llvm::enumerate(type.getShape()))
       texts.push_back(encoding ? encoding.getTexts()[i]
                                : builder.getStringAttr(Twine(size)));
-    auto dims =
-        builder.getNamedAttr("bp.dims", builder.getArrayAttr(texts));
+    auto dims = builder.getNamedAttr("bp.dims", builder.getArrayAttr(texts));
     attributes.push_back(builder.getDictionaryAttr(dims));
     entry->addArgument(type, function.getLoc());
   }
@@ -144,8 +142,7 @@ private:
       for (StringAttr symbol : symbols.getAsRange<StringAttr>())
         lowering.symbols.bind(symbol, addPlain(builder.getIndexType()));
     if (llvm::any_of(old, [](Operation &op) { return mayReport(&op); }))
-      lowering.errorWord =
-          addPlain(MemRefType::get(1, builder.getI32Type()));
+      lowering.errorWord = addPlain(MemRefType::get(1, builder.getI32Type()));
   }
 
   void finish() {
@@ -197,10 +194,10 @@ struct LowerToLinalgPass
   }
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect,
-                    func::FuncDialect, linalg::LinalgDialect, math::MathDialect,
-                    memref::MemRefDialect, scf::SCFDialect,
-                    tensor::TensorDialect>();
+    registry
+        .insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
+                linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
+                scf::SCFDialect, tensor::TensorDialect>();
   }
 
   LogicalResult lowerFunction(func::FuncOp function) {

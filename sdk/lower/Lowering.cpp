@@ -102,8 +102,7 @@ RankedTensorType Lowering::storageType(Type bpType) const {
 Sizes Lowering::sizes(DimsAttr dims) {
   Sizes result;
   for (StringAttr text : dims.getTexts()) {
-    auto size =
-        symbols.materialize(builder, builder.getLoc(), text.getValue());
+    auto size = symbols.materialize(builder, builder.getLoc(), text.getValue());
     broken |= failed(size);
     result.push_back(succeeded(size) ? *size : builder.getIndexAttr(0));
   }
@@ -134,10 +133,10 @@ Value Lowering::filled(Value tensor, TypedAttr value) {
   return linalg::FillOp::create(builder, scalar, tensor).getResult(0);
 }
 
-linalg::GenericOp
-Lowering::generic(ValueRange inputs, ValueRange outputs,
-                  ArrayRef<AffineMap> maps,
-                  ArrayRef<utils::IteratorType> iterators, BodyBuilder body) {
+linalg::GenericOp Lowering::generic(ValueRange inputs, ValueRange outputs,
+                                    ArrayRef<AffineMap> maps,
+                                    ArrayRef<utils::IteratorType> iterators,
+                                    BodyBuilder body) {
   return linalg::GenericOp::create(
       builder, outputs.getTypes(), inputs, outputs, maps, iterators,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
@@ -219,7 +218,7 @@ Value Lowering::expand(Value tensor, const Sizes &sizes,
 }
 
 Value Lowering::padded(Value tensor, ArrayRef<int64_t> low,
-                           ArrayRef<int64_t> high, TypedAttr value) {
+                       ArrayRef<int64_t> high, TypedAttr value) {
   auto isZero = [](int64_t size) { return size == 0; };
   if (llvm::all_of(low, isZero) && llvm::all_of(high, isZero))
     return tensor;

@@ -62,7 +62,7 @@ public:
 
   ImplicitLocOpBuilder &builder;
   DimToIndex symbols;
-  Value errorWord; ///< memref<1xi32>, null when nothing can report
+  Value errorWord;     ///< memref<1xi32>, null when nothing can report
   bool broken = false; ///< a size could not be computed; it is diagnosed
 
   // ---- values ----
@@ -110,7 +110,7 @@ public:
              IndexBuilder index);
   /// With static borders that hold `value`.
   Value padded(Value tensor, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
-                   TypedAttr value);
+               TypedAttr value);
 
   /// Reports BP_KERNEL_ERROR(code, 0) when `bad`, in a region body.
   void report(ImplicitLocOpBuilder &body, Value bad, uint32_t code);

@@ -26,12 +26,12 @@ Value insertCopy(Lowering &lowering, View source, Value target,
                  const Sizes &offsets, const Sizes &sizes) {
   ImplicitLocOpBuilder &builder = lowering.builder;
   Sizes strides = ones(lowering, sizes.size());
-  Value box = tensor::ExtractSliceOp::create(builder, target, offsets, sizes,
-                                             strides);
-  Value copied = lowering.parallel(
-      source, box, [](ImplicitLocOpBuilder &, ValueRange args) {
-        return SmallVector<Value>{args[0]};
-      });
+  Value box =
+      tensor::ExtractSliceOp::create(builder, target, offsets, sizes, strides);
+  Value copied = lowering.parallel(source, box,
+                                   [](ImplicitLocOpBuilder &, ValueRange args) {
+                                     return SmallVector<Value>{args[0]};
+                                   });
   return tensor::InsertSliceOp::create(builder, copied, target, offsets, sizes,
                                        strides);
 }
@@ -131,8 +131,8 @@ LogicalResult lower::lowerDim(Lowering &lowering, DimOp op) {
   Type i64 = builder.getI64Type();
   Value tensor = lowering.emptyLike(op.getResult().getType(), i64);
   for (auto [i, size] : llvm::enumerate(lowering.sizes(op.getValue()))) {
-    Value value = arith::IndexCastOp::create(builder, i64,
-                                             lowering.sizeAsIndex(size));
+    Value value =
+        arith::IndexCastOp::create(builder, i64, lowering.sizeAsIndex(size));
     Value at = arith::ConstantIndexOp::create(builder, int64_t(i));
     tensor = tensor::InsertOp::create(builder, value, tensor, at);
   }
@@ -174,8 +174,8 @@ LogicalResult lower::lowerConcat(Lowering &lowering, ConcatOp op) {
   for (Value operand : op.getXs()) {
     Sizes sizes = lowering.sizes(operand.getType());
     offsets[axis] = lowering.sizes(DimsAttr::get(op.getContext(), {offset}))[0];
-    target = insertCopy(lowering, lowering.view(operand), target, offsets,
-                        sizes);
+    target =
+        insertCopy(lowering, lowering.view(operand), target, offsets, sizes);
     offset = offset + dimsOf(operand.getType())[axis];
   }
   lowering.setTensor(op.getResult(), target);
@@ -305,8 +305,8 @@ static Value checkedIndices(Lowering &lowering, GatherOp op, Value size) {
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     Value index = castScalar(inner, load(inner, args[0], from), from, to);
     // A negative index is above every size when read as unsigned.
-    Value bad = arith::CmpIOp::create(inner, arith::CmpIPredicate::uge, index,
-                                      bound);
+    Value bad =
+        arith::CmpIOp::create(inner, arith::CmpIPredicate::uge, index, bound);
     lowering.report(inner, bad, BP_KERNEL_ERROR_INDEX);
     Value none = arith::ConstantIntOp::create(inner, -1, 64);
     Value checked = arith::SelectOp::create(inner, bad, none, index);
@@ -341,8 +341,8 @@ static SmallVector<Value> gatherPosition(ImplicitLocOpBuilder &body,
 static Value gatherElement(ImplicitLocOpBuilder &body, GatherOp op, View source,
                            Value index, bool mayBeEmpty) {
   Value first = arith::ConstantIntOp::create(body, 0, 64);
-  Value valid = arith::CmpIOp::create(body, arith::CmpIPredicate::sge, index,
-                                      first);
+  Value valid =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::sge, index, first);
   Value safe = arith::MaxSIOp::create(body, index, first);
   Value picked = arith::IndexCastOp::create(body, body.getIndexType(), safe);
   SmallVector<Value> position = gatherPosition(body, op, picked);

@@ -7,6 +7,7 @@
 
 void bp::registerLowerPasses() {
   mlir::registerPass([] { return createLowerToLinalgPass(); });
+  mlir::registerPass([] { return createExpandMathPass(); });
 }
 
 void bp::buildLowerPipeline(mlir::OpPassManager &manager) {

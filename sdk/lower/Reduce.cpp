@@ -104,8 +104,9 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
   Type type = accumulatorOf(element);
   Plan plan = planReduction(lowering, op.getX().getType(), axes);
   View input = lowering.permutedView(op.getX());
-  Value start = lowering.filled(lowering.empty(plan.sizes, type),
-                                neutral(op.getKind(), type, element.isUnsigned));
+  Value start =
+      lowering.filled(lowering.empty(plan.sizes, type),
+                      neutral(op.getKind(), type, element.isUnsigned));
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     Value value = accumulatedElement(inner, args[0], element);
     return SmallVector<Value>{
@@ -141,9 +142,9 @@ LogicalResult lower::lowerArgReduce(Lowering &lowering, ArgReduceOp op) {
         arith::SelectOp::create(inner, better, value, args[1]),
         arith::SelectOp::create(inner, better, at, args[2])};
   };
-  auto loops = lowering.generic(input.base, {best, index},
-                                {input.map, plan.kept, plan.kept},
-                                plan.iterators, body);
+  auto loops =
+      lowering.generic(input.base, {best, index},
+                       {input.map, plan.kept, plan.kept}, plan.iterators, body);
   setReduced(lowering, op.getResult(), loops.getResult(1), axis, op.getKeep());
   return success();
 }

@@ -36,7 +36,8 @@ Value nonZero(ImplicitLocOpBuilder &body, Value value) {
 /// f64 to f32, rounded to odd: a second rounding, to f16 or bf16, is then that
 /// of the f64.
 Value toOddF32(ImplicitLocOpBuilder &body, Value value) {
-  Type f32 = body.getF32Type(), f64 = body.getF64Type(), i32 = body.getI32Type();
+  Type f32 = body.getF32Type(), f64 = body.getF64Type(),
+       i32 = body.getI32Type();
   Value near = arith::TruncFOp::create(body, f32, value);
   Value back = arith::ExtFOp::create(body, f64, near);
   Value bits = arith::BitcastOp::create(body, i32, near);
@@ -67,12 +68,10 @@ Value sticky(ImplicitLocOpBuilder &body, Value value, bool isUnsigned) {
   Value zero = integer(body, type, APInt(64, 0));
   Value masked = arith::AndIOp::create(body, value, high);
   Value rest = nonZero(body, arith::AndIOp::create(body, value, low));
-  Value set = arith::OrIOp::create(body, masked,
-                                   select(body, rest, bit, zero));
+  Value set = arith::OrIOp::create(body, masked, select(body, rest, bit, zero));
   Value shift = integer(body, type, APInt(64, 53));
-  Value top = isUnsigned
-                  ? Value(arith::ShRUIOp::create(body, value, shift))
-                  : Value(arith::ShRSIOp::create(body, value, shift));
+  Value top = isUnsigned ? Value(arith::ShRUIOp::create(body, value, shift))
+                         : Value(arith::ShRSIOp::create(body, value, shift));
   Value ones = integer(body, type, APInt::getAllOnes(64));
   Value wide = nonZero(body, top);
   if (!isUnsigned)
@@ -113,8 +112,8 @@ Value floatToInteger(ImplicitLocOpBuilder &body, Value value,
   unsigned width = widthOf(to.compute);
   bool isSigned = !to.isUnsigned;
   APInt lowest = isSigned ? APInt::getSignedMinValue(width) : APInt(width, 0);
-  APInt highest = isSigned ? APInt::getSignedMaxValue(width)
-                           : APInt::getMaxValue(width);
+  APInt highest =
+      isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
   APFloat lowBound(type.getFloatSemantics());
   lowBound.convertFromAPInt(lowest, isSigned, APFloat::rmTowardZero);
   APFloat highBound = scalbn(APFloat(type.getFloatSemantics(), 1),
@@ -127,8 +126,8 @@ Value floatToInteger(ImplicitLocOpBuilder &body, Value value,
   Value above = compare(arith::CmpFPredicate::OGE, high);
   Value below = compare(arith::CmpFPredicate::OLT, low);
   Value nan = compare(arith::CmpFPredicate::UNO, value);
-  Value outside = arith::OrIOp::create(
-      body, nan, arith::OrIOp::create(body, above, below));
+  Value outside =
+      arith::OrIOp::create(body, nan, arith::OrIOp::create(body, above, below));
   Value zero = constant(body, body.getFloatAttr(type, 0));
   Value safe = select(body, outside, zero, value);
   Value result = isSigned

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// exp, expm1 and tanh: 2^n times a polynomial of the rest.
+#include "sdk/lower/MathBuilder.h"
+
+#include "sdk/lower/MathCoefficients.h"
+
+using namespace mlir;
+using namespace bp::lower;
+
+namespace {
+
+/// x = n ln 2 + rest, and exp(rest) - 1.
+struct Reduced {
+  Value n; ///< as an integer
+  Value expM1;
+};
+
+Reduced reduce(MathBuilder &m, Value x, Value correction) {
+  double ln2High = m.isF64() ? 0x1.62e42fefa39efp-1 : 0x1.62e430p-1;
+  double ln2Low = m.isF64() ? 0x1.abc9e3b39803fp-56 : -0x1.05c610p-29;
+  Value magic = m.f(m.magic());
+  Value shifted = m.fma(x, m.f(0x1.71547652b82fep0), magic);
+  Value n = m.sub(shifted, magic);
+  Value rest = m.fma(n, m.f(-ln2High), x);
+  rest = m.fma(n, m.f(-ln2Low), rest);
+  if (correction)
+    rest = m.add(rest, correction);
+  Value tail = m.isF64() ? m.poly(bp::coefficients::expF64, rest)
+                         : m.poly(bp::coefficients::expF32, rest);
+  return {m.subI(m.bits(shifted), m.bits(magic)),
+          m.fma(m.mul(rest, rest), tail, rest)};
+}
+
+/// expm1 but for the sign of zeros.
+Value expM1Core(MathBuilder &m, Value x) {
+  Value bounded = m.isF64() ? m.clamp(x, -40, 710) : m.clamp(x, -20, 89);
+  Reduced r = reduce(m, bounded, Value());
+  // Half of each factor, so that 2^n stays finite just below overflow.
+  Value half = m.power2(m.subI(r.n, m.i(1)));
+  Value sum = m.fma(half, r.expM1, m.sub(half, m.f(0.5)));
+  return m.add(sum, sum);
+}
+
+} // namespace
+
+Value bp::lower::expInRange(MathBuilder &m, Value x, Value rest) {
+  Reduced r = reduce(m, x, rest);
+  Value value = m.add(r.expM1, m.f(1));
+  // Two factors reach the subnormals, and infinity, with one rounding.
+  Value first = m.sar(r.n, 1);
+  Value second = m.subI(r.n, first);
+  return m.mul(m.mul(value, m.power2(first)), m.power2(second));
+}
+
+Value bp::lower::expandExp(MathBuilder &m, Value x) {
+  Value bounded = m.isF64() ? m.clamp(x, -746, 710) : m.clamp(x, -104, 89);
+  return expInRange(m, bounded, Value());
+}
+
+Value bp::lower::expandExpM1(MathBuilder &m, Value x) {
+  Value tiny = m.less(m.abs(x), m.f(m.isF64() ? 0x1p-54 : 0x1p-25));
+  return m.select(tiny, x, expM1Core(m, x));
+}
+
+Value bp::lower::expandTanh(MathBuilder &m, Value x) {
+  Value t = expM1Core(m, m.mul(m.abs(x), m.f(-2)));
+  Value magnitude = m.div(m.neg(t), m.add(t, m.f(2)));
+  return m.copySign(magnitude, x);
+}

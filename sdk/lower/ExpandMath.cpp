@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pass `bp-expand-math`.
+#include "sdk/lower/MathBuilder.h"
+#include "sdk/lower/Passes.h"
+
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace bp::lower;
+
+namespace {
+
+bool isNarrow(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  return element.isF16() || element.isBF16();
+}
+
+bool isExpanded(Type type) {
+  Type element = getElementTypeOrSelf(type);
+  auto vector = dyn_cast<VectorType>(type);
+  return (element.isF32() || element.isF64()) &&
+         (vector || isa<FloatType>(type));
+}
+
+using Function = Value (*)(MathBuilder &, Value);
+
+template <typename Op, Function function>
+struct ExpandUnary : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isExpanded(op.getType()))
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    MathBuilder m(builder, op.getType());
+    rewriter.replaceOp(op, function(m, op.getOperand()));
+    return success();
+  }
+};
+
+/// f16 and bf16 compute in f32.
+template <typename Op> struct WidenMath : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!isNarrow(type))
+      return failure();
+    Type wide = Float32Type::get(op.getContext());
+    if (auto vector = dyn_cast<VectorType>(type))
+      wide = vector.clone(wide);
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(
+          arith::ExtFOp::create(rewriter, op.getLoc(), wide, operand));
+    Value result = Op::create(rewriter, op.getLoc(), wide, operands);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
+    return success();
+  }
+};
+
+/// The value, when all elements are one known number.
+std::optional<double> knownNumber(Value value) {
+  FloatAttr scalar;
+  if (matchPattern(value, m_Constant(&scalar)))
+    return scalar.getValueAsDouble();
+  DenseFPElementsAttr elements;
+  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat())
+    return elements.getSplatValue<APFloat>().convertToDouble();
+  return std::nullopt;
+}
+
+/// Powers that are a product or a quotient, rounded at most twice.
+Value simplePower(MathBuilder &m, Value x, double exponent) {
+  if (exponent == 1)
+    return x;
+  if (exponent == 2)
+    return m.mul(x, x);
+  if (exponent == 3)
+    return m.mul(m.mul(x, x), x);
+  if (exponent == -1)
+    return m.div(m.f(1), x);
+  return {};
+}
+
+struct ExpandPow : OpRewritePattern<math::PowFOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::PowFOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isExpanded(op.getType()))
+      return failure();
+    ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
+    MathBuilder m(builder, op.getType());
+    Value result;
+    if (std::optional<double> exponent = knownNumber(op.getRhs()))
+      result = simplePower(m, op.getLhs(), *exponent);
+    if (!result)
+      result = expandPow(m, op.getLhs(), op.getRhs());
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+template <typename... Op> void addWidening(RewritePatternSet &patterns) {
+  (patterns.add<WidenMath<Op>>(patterns.getContext()), ...);
+}
+
+void addExpansions(RewritePatternSet &patterns) {
+  patterns.add<ExpandUnary<math::ExpOp, expandExp>,
+               ExpandUnary<math::ExpM1Op, expandExpM1>,
+               ExpandUnary<math::TanhOp, expandTanh>,
+               ExpandUnary<math::LogOp, expandLog>,
+               ExpandUnary<math::Log1pOp, expandLog1p>,
+               ExpandUnary<math::SinOp, expandSin>,
+               ExpandUnary<math::CosOp, expandCos>,
+               ExpandUnary<math::TanOp, expandTan>,
+               ExpandUnary<math::AtanOp, expandAtan>,
+               ExpandUnary<math::ErfOp, expandErf>,
+               ExpandUnary<math::RsqrtOp, expandRsqrt>, ExpandPow>(
+      patterns.getContext());
+}
+
+/// All arithmetic but that in the bodies of named linalg ops, which are fixed.
+SmallVector<Operation *> expandable(Operation *root) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    Dialect *dialect = op->getDialect();
+    auto loops = op->getParentOfType<linalg::LinalgOp>();
+    bool isFixed = loops && !isa<linalg::GenericOp>(loops);
+    if (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(dialect) &&
+        !isFixed)
+      ops.push_back(op);
+  });
+  return ops;
+}
+
+struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
+
+  StringRef getArgument() const override { return "bp-expand-math"; }
+  StringRef getDescription() const override {
+    return "Expand math functions and bf16 conversions into arithmetic";
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, math::MathDialect>();
+  }
+
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    addExpansions(patterns);
+    addWidening<math::ExpOp, math::ExpM1Op, math::TanhOp, math::LogOp,
+                math::Log1pOp, math::SinOp, math::CosOp, math::TanOp,
+                math::AtanOp, math::ErfOp, math::RsqrtOp, math::PowFOp>(
+        patterns);
+    arith::populateExpandBFloat16Patterns(patterns);
+    SmallVector<Operation *> candidates = expandable(getOperation());
+    GreedyRewriteConfig config;
+    config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+    if (failed(
+            applyOpPatternsGreedily(candidates, std::move(patterns), config)))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> bp::createExpandMathPass() {
+  return std::make_unique<ExpandMathPass>();
+}
