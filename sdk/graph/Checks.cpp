@@ -43,8 +43,9 @@ namespace {
 
 class Collector {
 public:
-  Collector(const OpUse &use, const std::string &location)
-      : use_(use), location_(location) {}
+  Collector(const OpUse &use, std::span<const Symbol> symbols,
+            const std::string &location)
+      : use_(use), symbols_(symbols), location_(location) {}
 
   void requireEqual(const Dim &a, const Dim &b, std::string_view why) {
     if (a == b)
@@ -55,14 +56,23 @@ public:
   }
 
   void requireNonNegative(const Dim &dim, std::string_view why) {
-    if (!dim.nonNegative())
+    if (!dim.nonNegative() && !fromMinimum(dim).nonNegative())
       requireEqual(min(dim, 0), 0, why);
   }
 
   std::vector<DimAssertion> assertions;
 
 private:
+  /// The dim over symbols that count from their minimum.
+  Dim fromMinimum(const Dim &dim) const {
+    std::map<std::string, Dim, std::less<>> values;
+    for (const Symbol &symbol : symbols_)
+      values[symbol.name] = Dim::symbol(symbol.name) + symbol.minimum;
+    return dim.substitute(values);
+  }
+
   const OpUse &use_;
+  std::span<const Symbol> symbols_;
   const std::string &location_;
 };
 
@@ -83,8 +93,9 @@ void collectSlice(Collector &collector, const OpUse &use) {
 
 std::vector<DimAssertion> obligations(const OpUse &use,
                                       std::span<const TensorType> results,
+                                      std::span<const Symbol> symbols,
                                       const std::string &location) {
-  Collector collector(use, location);
+  Collector collector(use, symbols, location);
   if (use.spec.name == "reshape")
     collector.requireEqual(use.operands[0].elementCount(),
                            results[0].elementCount(),

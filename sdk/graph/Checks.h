@@ -16,8 +16,10 @@ Status checkVariableUse(const Graph &graph, const OpUse &use);
 /// What has to hold when a program is called, because plain algebra does not
 /// show it: element counts of a reshape are equal, slices stay inside, sizes
 /// are not negative.
+/// The ranges of the symbols count as known.
 std::vector<DimAssertion> obligations(const OpUse &use,
                                       std::span<const TensorType> results,
+                                      std::span<const Symbol> symbols,
                                       const std::string &location);
 
 } // namespace backplane

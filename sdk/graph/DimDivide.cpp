@@ -14,11 +14,6 @@ using Node = Dim::Node;
 
 namespace {
 
-int64_t floorQuotient(int64_t a, int64_t b) {
-  int64_t quotient = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
-}
-
 Dim floorDivPositive(const Dim &a, int64_t divisor);
 
 /// floor((floor(x / e) + y) / d) is floor((x + e * y) / (e * d)): merges the

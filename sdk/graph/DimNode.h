@@ -50,6 +50,12 @@ struct Dim::Node {
   }
 };
 
+/// a / b rounded down; b is not 0, and not -1 for the lowest a.
+inline int64_t floorQuotient(int64_t a, int64_t b) {
+  int64_t quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
 /// a floordiv b as an atom, without simplification.
 Dim makeFloorDiv(const Dim &a, const Dim &b);
 /// The sum of the terms.

@@ -126,7 +126,7 @@ Result<std::vector<ValueId>> Graph::add(std::string_view op,
   OpUse use{*spec, operandTypes, attributes};
   if (Status status = checkVariableUse(*this, use); !status.ok())
     return failed(status);
-  addAssertions(*this, obligations(use, *types, location));
+  addAssertions(*this, obligations(use, *types, symbols, location));
   Op added{std::string(op),       spec->version,
            std::move(operands),   {},
            std::move(attributes), {},

@@ -14,7 +14,7 @@ namespace backplane {
 namespace {
 
 constexpr uint32_t newestFormat = 1;
-constexpr size_t maxWireBytes = size_t(1) << 30;
+constexpr size_t maxWireBytes = size_t(1) << 28;
 /// Module, graph, op and region graph each take one level.
 constexpr flatbuffers::uoffset_t maxTableDepth = 40;
 constexpr size_t maxExprLength = 1024;
@@ -62,7 +62,11 @@ private:
   std::vector<T> read(const flatbuffers::Vector<T> *values) {
     if (!values || !spend(values->size() * sizeof(T)))
       return {};
-    return std::vector<T>(values->begin(), values->end());
+    // The verifier does not check that elements of 8 bytes are aligned.
+    std::vector<T> copy(values->size());
+    if (!copy.empty())
+      std::memcpy(copy.data(), values->Data(), copy.size() * sizeof(T));
+    return copy;
   }
 
   /// Reads each entry with `readOne` and hands it to `put`.
@@ -217,7 +221,7 @@ Result<Graph> readAligned(std::span<const uint8_t> wire) {
 
 Result<Graph> readGraph(std::span<const uint8_t> wire) {
   if (wire.size() < 16 || wire.size() > maxWireBytes)
-    return dataLoss("a wire graph has 16 bytes to 1 GiB, found " +
+    return dataLoss("a wire graph has 16 bytes to 256 MiB, found " +
                     std::to_string(wire.size()) + " bytes");
   if (reinterpret_cast<uintptr_t>(wire.data()) % 8 == 0)
     return readAligned(wire);

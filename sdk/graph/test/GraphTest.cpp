@@ -96,6 +96,21 @@ TEST(Graph, AssertsWhatAlgebraDoesNotShow) {
   EXPECT_TRUE(b.graph.verify().ok());
 }
 
+TEST(Graph, KnowsTheRangesOfSymbols) {
+  Builder b;
+  ASSERT_TRUE(b.graph.addSymbol({"n", 4}).ok());
+  ValueId x = b.graph.addInput("x", T("f32[n]"));
+  auto last = [&](std::string_view start) {
+    return b.add(
+        "slice", {x},
+        {{"starts", Ds(start)}, {"sizes", Ds("1")}, {"strides", L({1})}});
+  };
+  last("n - 4");
+  EXPECT_TRUE(b.graph.assertions.empty());
+  last("n - 5");
+  EXPECT_EQ(b.graph.assertions.size(), 1u);
+}
+
 TEST(Graph, PrintsOneOpALine) {
   Builder b;
   b.graph.name = "g";

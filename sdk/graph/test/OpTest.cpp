@@ -26,7 +26,7 @@ Result<std::vector<TensorType>> infer(const OpCase &c) {
 }
 
 TEST(Ops, InferResults) {
-  std::set<std::string_view> seen;
+  std::set<std::string, std::less<>> seen;
   for (const OpCase &c : goodCases()) {
     auto types = infer(c);
     ASSERT_TRUE(types.ok()) << types.message();

@@ -3,6 +3,7 @@
 
 #include "TestGraphs.h"
 #include "sdk/graph/Decompose.h"
+#include "sdk/graph/graph_generated.h"
 
 #include <chrono>
 #include <cmath>
@@ -68,6 +69,36 @@ TEST(Wire, ReadsUnalignedBytes) {
   Bytes wire = writeGraph(smallGraph());
   wire.insert(wire.begin(), 3, 0);
   EXPECT_TRUE(readGraph(std::span(wire).subspan(3)).ok());
+}
+
+/// A graph whose `count` ops share one location of 4 KiB.
+Bytes sharingWire(size_t count) {
+  flatbuffers::FlatBufferBuilder b;
+  auto location = b.CreateString(std::string(4096, 'x'));
+  auto name = b.CreateString("neg");
+  std::vector<flatbuffers::Offset<wire::Op>> ops;
+  for (size_t i = 0; i < count; ++i)
+    ops.push_back(wire::CreateOp(b, name, 1, 0, 0, 0, 0, location));
+  auto list = b.CreateVector(ops);
+  auto graph = wire::CreateGraph(b, 0, 0, 0, 0, 0, list);
+  wire::FinishModuleBuffer(b, wire::CreateModule(b, 1, graph));
+  return Bytes(b.GetBufferPointer(), b.GetBufferPointer() + b.GetSize());
+}
+
+TEST(Wire, CopiesNoMoreThanTheBytesHold) {
+  Result<Graph> one = readGraph(sharingWire(1));
+  EXPECT_NE(one.message().find("takes 1 operands"), std::string::npos)
+      << one.message();
+  EXPECT_EQ(readGraph(sharingWire(100)).message(),
+            "wire graph uses parts of its bytes more than once");
+}
+
+TEST(Wire, RefusesANewerFormat) {
+  flatbuffers::FlatBufferBuilder b;
+  auto graph = wire::CreateGraph(b);
+  wire::FinishModuleBuffer(b, wire::CreateModule(b, 2, graph));
+  Result<Graph> read = readGraph({b.GetBufferPointer(), b.GetSize()});
+  EXPECT_EQ(read.code(), BP_STATUS_UNIMPLEMENTED);
 }
 
 TEST(Wire, RefusesOtherBytes) {

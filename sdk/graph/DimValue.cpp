@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers and dims in place of symbols.
+#include "DimNode.h"
+
+#include <algorithm>
+
+namespace backplane {
+
+namespace {
+
+Status overflow(const Dim &dim) {
+  return Status(BP_STATUS_OUT_OF_RANGE,
+                "value of \"" + dim.str() + "\" does not fit 64 bits");
+}
+
+Result<int64_t> evaluateFloorDiv(const Dim &dim, int64_t a, int64_t b) {
+  if (b == 0)
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  "division by zero in \"" + dim.str() + "\"");
+  if (a == INT64_MIN && b == -1)
+    return overflow(dim);
+  return floorQuotient(a, b);
+}
+
+Result<int64_t> evaluateAtom(const Dim &dim, const Atom &atom,
+                             const SymbolValues &symbols) {
+  if (atom.kind == AtomKind::Symbol) {
+    auto it = symbols.find(atom.text);
+    if (it == symbols.end())
+      return invalidArgument("symbol " + atom.text + " of \"" + dim.str() +
+                             "\" has no value");
+    return it->second;
+  }
+  std::vector<int64_t> values;
+  for (const Dim &operand : atom.operands) {
+    Result<int64_t> value = operand.evaluate(symbols);
+    if (!value)
+      return value;
+    values.push_back(*value);
+  }
+  if (atom.kind == AtomKind::FloorDiv)
+    return evaluateFloorDiv(dim, values[0], values[1]);
+  return atom.kind == AtomKind::Min
+             ? *std::min_element(values.begin(), values.end())
+             : *std::max_element(values.begin(), values.end());
+}
+
+} // namespace
+
+Result<int64_t> Dim::evaluate(const SymbolValues &symbols) const {
+  if (!node_)
+    return value_;
+  if (!node_->valid)
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  "dim overflowed 64 bits or is too complex");
+  int64_t sum = 0;
+  for (const Term &term : node_->terms) {
+    int64_t value = term.factor;
+    for (const AtomPtr &atom : term.atoms) {
+      Result<int64_t> factor = evaluateAtom(*this, *atom, symbols);
+      if (!factor)
+        return factor;
+      if (__builtin_mul_overflow(value, *factor, &value))
+        return overflow(*this);
+    }
+    if (__builtin_add_overflow(sum, value, &sum))
+      return overflow(*this);
+  }
+  return sum;
+}
+
+namespace {
+
+Dim substituteAtom(const AtomPtr &atom,
+                   const std::map<std::string, Dim, std::less<>> &values) {
+  if (atom->kind == AtomKind::Symbol) {
+    auto it = values.find(atom->text);
+    return it == values.end() ? Dim::symbol(atom->text) : it->second;
+  }
+  Dim result = atom->operands[0].substitute(values);
+  for (size_t i = 1; i < atom->operands.size(); ++i) {
+    Dim next = atom->operands[i].substitute(values);
+    if (atom->kind == AtomKind::FloorDiv)
+      result = floorDiv(result, next);
+    else
+      result =
+          atom->kind == AtomKind::Min ? min(result, next) : max(result, next);
+  }
+  return result;
+}
+
+} // namespace
+
+Dim Dim::substitute(
+    const std::map<std::string, Dim, std::less<>> &values) const {
+  if (!node_ || !node_->valid)
+    return *this;
+  Dim sum;
+  for (const Term &term : node_->terms) {
+    Dim value = term.factor;
+    for (const AtomPtr &atom : term.atoms)
+      value = value * substituteAtom(atom, values);
+    sum = sum + value;
+  }
+  return sum;
+}
+
+} // namespace backplane
