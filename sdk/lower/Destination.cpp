@@ -30,6 +30,8 @@ public:
     for (Operation *reshape : reshapes)
       destination = undo(reshape, destination);
     origin->set(castTo(empty.getType(), destination));
+    if (empty->use_empty())
+      empty.erase();
     return true;
   }
 

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --bp-lower-to-linalg --split-input-file | FileCheck %s
+
+// Float to integer saturates, NaN gives 0, and no value out of range reaches
+// the conversion.
+// CHECK-LABEL: @saturates
+// CHECK-DAG: %[[LOW:.*]] = arith.constant -1.280000e+02 : f32
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 1.280000e+02 : f32
+// CHECK: %[[ABOVE:.*]] = arith.cmpf oge, %[[X:.*]], %[[HIGH]]
+// CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[X]], %[[LOW]]
+// CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]]
+// CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %cst{{.*}}, %[[X]]
+// CHECK: %[[I:.*]] = arith.fptosi %[[SAFE]] : f32 to i8
+// CHECK: %[[UP:.*]] = arith.select %[[ABOVE]], %c127_i8, %[[I]]
+// CHECK: arith.select %[[BELOW]], %c-128_i8, %[[UP]]
+func.func @saturates(%a: tensor<8xf32>) -> tensor<8xi8> {
+  %0 = bp.cast %a {dtype = i8} : (tensor<8xf32>) -> tensor<8xi8>
+  return %0 : tensor<8xi8>
+}
+
+// -----
+
+// f64 to f16 goes through f32 rounded to odd, so it rounds once.
+// CHECK-LABEL: @rounds_once
+// CHECK: arith.truncf %{{.*}} : f64 to f32
+// CHECK: arith.ori
+// CHECK: %[[ODD:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.truncf %[[ODD]] : f32 to f16
+func.func @rounds_once(%a: tensor<8xf64>) -> tensor<8xf16> {
+  %0 = bp.cast %a {dtype = f16} : (tensor<8xf64>) -> tensor<8xf16>
+  return %0 : tensor<8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @extends
+// CHECK: arith.extui %{{.*}} : i8 to i32
+func.func @extends(%a: tensor<8xui8>) -> tensor<8xi32> {
+  %0 = bp.cast %a {dtype = i32} : (tensor<8xui8>) -> tensor<8xi32>
+  return %0 : tensor<8xi32>
+}
+
+// -----
+
+// NaN is not 0.
+// CHECK-LABEL: @to_bool
+// CHECK: arith.cmpf une
+func.func @to_bool(%a: tensor<8xf32>) -> tensor<8xi1> {
+  %0 = bp.cast %a {dtype = i1} : (tensor<8xf32>) -> tensor<8xi1>
+  return %0 : tensor<8xi1>
+}
+
+// -----
+
+// CHECK-LABEL: @from_bool
+// CHECK: %[[B:.*]] = arith.cmpi ne
+// CHECK: arith.uitofp %[[B]] : i1 to f32
+func.func @from_bool(%a: tensor<8xi1>) -> tensor<8xf32> {
+  %0 = bp.cast %a {dtype = f32} : (tensor<8xi1>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// A 64-bit integer becomes exact in f64 before it rounds to bf16.
+// CHECK-LABEL: @sticky
+// CHECK: arith.andi %{{.*}}, %c4095_i64
+// CHECK: arith.sitofp %{{.*}} : i64 to f64
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+func.func @sticky(%a: tensor<8xi64>) -> tensor<8xbf16> {
+  %0 = bp.cast %a {dtype = bf16} : (tensor<8xi64>) -> tensor<8xbf16>
+  return %0 : tensor<8xbf16>
+}

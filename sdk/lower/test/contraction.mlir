@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --bp-lower-to-linalg --split-input-file | FileCheck %s
+
+// What follows a contraction is one op, and nothing moves into it.
+// CHECK-LABEL: @linear
+// CHECK: %[[A:.*]] = linalg.generic
+// CHECK: math.tanh
+// CHECK: %[[F:.*]] = linalg.fill
+// CHECK: %[[M:.*]] = linalg.matmul ins(%[[A]], %arg1 : {{.*}}) outs(%[[F]]
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[M]], %arg2 : {{.*}}) outs(%arg3
+// CHECK: arith.addf
+// CHECK: arith.maximumf
+func.func @linear(%x: tensor<?x8xf32, #bp.dims<["n", "8"]>>, %w: tensor<8x4xf32>, %b: tensor<4xf32>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>> attributes {bp.symbols = ["n"]} {
+  %t = bp.tanh %x : (tensor<?x8xf32, #bp.dims<["n", "8"]>>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>>
+  %0 = bp.matmul %t, %w : (tensor<?x8xf32, #bp.dims<["n", "8"]>>, tensor<8x4xf32>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>>
+  %1 = bp.broadcast %b {dims = #bp.dims<["n", "4"]>, axes = array<i64: 1>} : (tensor<4xf32>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>>
+  %2 = bp.add %0, %1 : (tensor<?x4xf32, #bp.dims<["n", "4"]>>, tensor<?x4xf32, #bp.dims<["n", "4"]>>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>>
+  %z = bp.constant {value = dense<0.0> : tensor<f32>, dtype = f32, dims = #bp.dims<["n", "4"]>} : () -> tensor<?x4xf32, #bp.dims<["n", "4"]>>
+  %3 = bp.max %2, %z : (tensor<?x4xf32, #bp.dims<["n", "4"]>>, tensor<?x4xf32, #bp.dims<["n", "4"]>>) -> tensor<?x4xf32, #bp.dims<["n", "4"]>>
+  return %3 : tensor<?x4xf32, #bp.dims<["n", "4"]>>
+}
+
+// -----
+
+// CHECK: #[[B:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: @transposed
+// CHECK: linalg.matmul indexing_maps = [#{{.*}}, #[[B]], #{{.*}}] ins(%arg0, %arg1
+func.func @transposed(%a: tensor<4x8xf32>, %b: tensor<6x8xf32>) -> tensor<4x6xf32> {
+  %0 = bp.matmul %a, %b {transpose_b = true} : (tensor<4x8xf32>, tensor<6x8xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+
+// -----
+
+// A transpose before the product is the same.
+// CHECK: #[[B:.*]] = affine_map<(d0, d1, d2) -> (d1, d2)>
+// CHECK-LABEL: @transpose_before
+// CHECK: linalg.matmul indexing_maps = [#{{.*}}, #[[B]], #{{.*}}] ins(%arg0, %arg1
+func.func @transpose_before(%a: tensor<4x8xf32>, %b: tensor<6x8xf32>) -> tensor<4x6xf32> {
+  %t = bp.transpose %b {permutation = array<i64: 1, 0>} : (tensor<6x8xf32>) -> tensor<8x6xf32>
+  %0 = bp.matmul %a, %t : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @batch
+// CHECK: linalg.batch_matmul
+func.func @batch(%a: tensor<2x4x8xf32>, %b: tensor<2x8x6xf32>) -> tensor<2x4x6xf32> {
+  %0 = bp.matmul %a, %b : (tensor<2x4x8xf32>, tensor<2x8x6xf32>) -> tensor<2x4x6xf32>
+  return %0 : tensor<2x4x6xf32>
+}
+
+// -----
+
+// f16 accumulates in f32 and rounds once.
+// CHECK: #[[B:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+// CHECK-LABEL: @shared
+// CHECK: %[[P:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #[[B]], #{{.*}}], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+// CHECK: arith.mulf
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[P]] : tensor<2x4x6xf32>) outs(%arg2 : tensor<2x4x6xf16>)
+// CHECK: arith.truncf
+func.func @shared(%a: tensor<2x4x8xf16>, %b: tensor<8x6xf16>) -> tensor<2x4x6xf16> {
+  %0 = bp.matmul %a, %b : (tensor<2x4x8xf16>, tensor<8x6xf16>) -> tensor<2x4x6xf16>
+  return %0 : tensor<2x4x6xf16>
+}
+
+// -----
+
+// The weight comes first; the image is padded.
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d4, d5, d6)>
+// CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d4, d2 * 2 + d5, d3 + d6 * 2)>
+// CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+// CHECK-LABEL: @conv
+// CHECK: %[[P:.*]] = tensor.pad %arg0 low[0, 0, 1, 2] high[0, 0, 1, 2]
+// CHECK: linalg.generic {indexing_maps = [#[[W]], #[[X]], #[[Y]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%arg1, %[[P]]
+func.func @conv(%x: tensor<1x4x9x8xf32>, %w: tensor<6x4x3x3xf32>) -> tensor<1x6x5x8xf32> {
+  %0 = bp.conv %x, %w {strides = array<i64: 2, 1>, dilations = array<i64: 1, 2>, low = array<i64: 1, 2>, high = array<i64: 1, 2>, groups = 1} : (tensor<1x4x9x8xf32>, tensor<6x4x3x3xf32>) -> tensor<1x6x5x8xf32>
+  return %0 : tensor<1x6x5x8xf32>
+}
+
+// -----
+
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d1, d4, d5)>
+// CHECK-DAG: #[[X:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2 + d4, d3 + d5)>
+// CHECK-LABEL: @depthwise
+// CHECK-NOT: tensor.pad
+// CHECK: linalg.generic {indexing_maps = [#[[W]], #[[X]], #{{.*}}], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+func.func @depthwise(%x: tensor<1x4x9x8xf32>, %w: tensor<4x1x3x3xf32>) -> tensor<1x4x7x6xf32> {
+  %0 = bp.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 4} : (tensor<1x4x9x8xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x7x6xf32>
+  return %0 : tensor<1x4x7x6xf32>
+}
+
+// -----
+
+// Groups are an axis of their own; the result is computed in place.
+// CHECK-LABEL: @grouped
+// CHECK: tensor.expand_shape %arg1 {{.*}} output_shape [2, 3, 2, 3]
+// CHECK: tensor.expand_shape %arg0 {{.*}} output_shape [1, 2, 2, 9]
+// CHECK: %[[OUT:.*]] = tensor.expand_shape %arg2 {{.*}} output_shape [1, 2, 3, 7]
+// CHECK: linalg.fill {{.*}} outs(%[[OUT]]
+// CHECK: linalg.generic
+// CHECK: tensor.collapse_shape
+func.func @grouped(%x: tensor<1x4x9xf32>, %w: tensor<6x2x3xf32>) -> tensor<1x6x7xf32> {
+  %0 = bp.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 2} : (tensor<1x4x9xf32>, tensor<6x2x3xf32>) -> tensor<1x6x7xf32>
+  return %0 : tensor<1x6x7xf32>
+}
+
+// -----
+
+// The image is spread among zeros, the weight mirrored.
+// CHECK-LABEL: @conv_transpose
+// CHECK: %[[W:.*]] = linalg.generic
+// CHECK: arith.subi %c2
+// CHECK: tensor.extract %arg1
+// CHECK: %[[X:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 1] [1, 2, 5] [1, 1, 2] : tensor<1x2x5xf32> into tensor<1x2x11xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[W]], %[[X]]
+func.func @conv_transpose(%x: tensor<1x2x5xf32>, %w: tensor<2x3x3xf32>) -> tensor<1x3x9xf32> {
+  %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, output_padding = array<i64: 0>, groups = 1} : (tensor<1x2x5xf32>, tensor<2x3x3xf32>) -> tensor<1x3x9xf32>
+  return %0 : tensor<1x3x9xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @pool
+// CHECK: %[[LOWEST:.*]] = arith.constant 0xFF800000 : f32
+// CHECK: %[[P:.*]] = tensor.pad
+// CHECK: tensor.yield %[[LOWEST]]
+// CHECK: %[[WINDOW:.*]] = tensor.empty() : tensor<3x3xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[P]], %[[WINDOW]]
+// CHECK: arith.maximumf
+func.func @pool(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = bp.pool %x {kind = "max", window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  return %0 : tensor<1x4x8x8xf32>
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --bp-lower-to-linalg | FileCheck %s
+
+// Dims are arithmetic on the symbol arguments.
+// CHECK-LABEL: @dims
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[M:[a-z0-9]+]]: index) -> tensor<6xi64>
+// CHECK-DAG: %[[TWICE:.*]] = arith.muli %[[N]], %c2
+// CHECK-DAG: %[[SUM:.*]] = arith.addi %[[M]], %[[TWICE]]
+// CHECK-DAG: arith.floordivsi %[[N]], %c3
+// CHECK-DAG: arith.minsi %[[M]], %[[N]]
+// CHECK-DAG: arith.maxsi %[[M]], %[[N]]
+// CHECK-DAG: arith.muli %[[M]], %[[N]]
+// CHECK: tensor.insert %{{.*}} into %arg0[%c0]
+func.func @dims() -> tensor<6xi64> attributes {bp.symbols = ["n", "m"]} {
+  %0 = bp.dim {value = #bp.dims<["2*n + m", "n floordiv 3", "min(n, m)", "max(n, m)", "n*m", "7"]>} : () -> tensor<6xi64>
+  return %0 : tensor<6xi64>
+}

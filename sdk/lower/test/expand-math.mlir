@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --bp-expand-math | FileCheck %s
+
+// Nothing is left that would need a library.
+// CHECK-NOT: math.{{exp|expm1|log|log1p|sin|cos|tan|atan|tanh|erf|powf|rsqrt}}
+
+// Vectors stay vectors; NaN goes through the comparisons of the clamp.
+// CHECK-LABEL: @exp
+// CHECK: arith.cmpf olt
+// CHECK: arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK-COUNT-8: math.fma {{.*}} : vector<16xf32>
+// CHECK: arith.shli
+// CHECK: arith.mulf
+// CHECK: return
+func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
+  %0 = math.exp %x : vector<16xf32>
+  return %0 : vector<16xf32>
+}
+
+// CHECK-LABEL: @tanh
+// CHECK: arith.divf
+// CHECK: math.copysign
+// CHECK-NOT: arith.divf
+// CHECK: return
+func.func @tanh(%x: f32) -> f32 {
+  %0 = math.tanh %x : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: @erf
+// CHECK: math.copysign
+// CHECK: return
+func.func @erf(%x: f64) -> f64 {
+  %0 = math.erf %x : f64
+  return %0 : f64
+}
+
+// f32 computes in f64.
+// CHECK-LABEL: @sin
+// CHECK: arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
+// CHECK-COUNT-16: math.roundeven
+// CHECK: arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
+func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.sin %x : vector<8xf32>
+  return %0 : vector<8xf32>
+}
+
+// CHECK-LABEL: @square
+// CHECK-NEXT: %[[S:.*]] = arith.mulf %arg0, %arg0
+// CHECK-NEXT: return %[[S]]
+func.func @square(%x: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  %0 = math.powf %x, %two : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: @pow
+// CHECK: arith.extf
+// CHECK: math.copysign
+// CHECK: arith.truncf
+func.func @pow(%x: f32, %y: f32) -> f32 {
+  %0 = math.powf %x, %y : f32
+  return %0 : f32
+}
+
+// CHECK-LABEL: @narrow
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+func.func @narrow(%x: f16) -> f16 {
+  %0 = math.log %x : f16
+  return %0 : f16
+}
+
+// bf16 rounds in integers.
+// CHECK-LABEL: @round
+// CHECK-NOT: arith.truncf
+// CHECK: arith.shrui
+// CHECK: return
+func.func @round(%x: vector<8xf32>) -> vector<8xbf16> {
+  %0 = arith.truncf %x : vector<8xf32> to vector<8xbf16>
+  return %0 : vector<8xbf16>
+}
+
+// CHECK-LABEL: @others
+// CHECK: math.sqrt
+func.func @others(%x: f32) -> f32 {
+  %0 = math.expm1 %x : f32
+  %1 = math.log1p %0 : f32
+  %2 = math.cos %1 : f32
+  %3 = math.tan %2 : f32
+  %4 = math.atan %3 : f32
+  %5 = math.rsqrt %4 : f32
+  return %5 : f32
+}
