@@ -3,6 +3,7 @@
 // Single elements of constant tensors: to numbers and back.
 #include "HostTensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -89,7 +90,12 @@ Bytes encodeInteger(DType type, int64_t value) {
 Bytes encodeNumber(DType type, double value) {
   if (isFloat(type))
     return encodeFloat(type, value);
-  return encodeInteger(type, static_cast<int64_t>(value));
+  if (std::isnan(value))
+    return encodeInteger(type, 0);
+  // The largest double below 2^63.
+  constexpr double limit = 9223372036854774784.0;
+  return encodeInteger(type,
+                       static_cast<int64_t>(std::clamp(value, -limit, limit)));
 }
 
 std::optional<int64_t> integerAt(const HostTensor &tensor, size_t index) {

@@ -41,7 +41,7 @@ Result<HostTensor> readTensor(const onnx::TensorProto &proto,
 /// The bytes of one element.
 Bytes encodeFloat(DType type, double value);
 Bytes encodeInteger(DType type, int64_t value);
-/// Either, by dtype.
+/// Either, by dtype; integers are rounded towards zero, NaN gives 0.
 Bytes encodeNumber(DType type, double value);
 /// Element `index` as a number; meant for f64, f32, f16, bf16, integers of 8
 /// bits or more and bool, absent otherwise.

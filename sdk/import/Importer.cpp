@@ -68,19 +68,21 @@ Result<std::vector<ValueId>> Importer::add(std::string_view op,
 }
 
 Status Importer::assertEqual(const Dim &a, const Dim &b,
-                             const std::string &why) {
+                             const std::string &location,
+                             std::string_view why) {
   if (!a.valid() || !b.valid())
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
-                  why + ": a dim is too large to express");
+                  std::string(why) + ": a size is too large to express");
   if (a == b)
     return Status();
-  if (std::optional<int64_t> difference = (a - b).constant())
-    return invalidArgument(why + ": " + a.str() + " is not " + b.str());
+  if ((a - b).constant())
+    return invalidArgument(std::string(why) + ": " + a.str() + " is not " +
+                           b.str());
   for (const DimAssertion &known : graph().assertions)
     if ((known.lhs == a && known.rhs == b) ||
         (known.lhs == b && known.rhs == a))
       return Status();
-  graph().assertions.push_back({a, b, why});
+  graph().assertions.push_back({a, b, location + ": " + std::string(why)});
   return Status();
 }
 
@@ -166,7 +168,30 @@ Status Importer::addNodes() {
   return Status();
 }
 
+namespace {
+
+/// The message on one line: names come from the file.
+Status onOneLine(const Status &status) {
+  constexpr size_t longest = 4000;
+  std::string text = status.message().substr(0, longest);
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F)
+      c = '?';
+  return Status(status.code(), std::move(text));
+}
+
+} // namespace
+
 Result<Model> Importer::run() {
+  Status status = runSteps();
+  if (!status.ok())
+    return onOneLine(status);
+  const std::set<std::string> &external = file_->folder.locations();
+  model_.externalFiles.assign(external.begin(), external.end());
+  return std::move(model_);
+}
+
+Status Importer::runSteps() {
   for (auto step :
        {&Importer::checkModel, &Importer::checkOps, &Importer::addInitializers,
         &Importer::addInputs, &Importer::addNodes, &Importer::addOutputs}) {
@@ -174,12 +199,7 @@ Result<Model> Importer::run() {
     if (!status.ok())
       return status;
   }
-  Status status = graph().verify();
-  if (!status.ok())
-    return status.within("the imported graph is wrong");
-  const std::set<std::string> &external = file_->folder.locations();
-  model_.externalFiles.assign(external.begin(), external.end());
-  return std::move(model_);
+  return graph().verify().within("the imported graph is wrong");
 }
 
 } // namespace backplane::frontend

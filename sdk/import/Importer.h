@@ -51,9 +51,11 @@ public:
                                    const std::string &location);
   /// Makes the equality of two dims a condition of the program, unless it can
   /// be seen now; fails when it can be seen not to hold.
-  Status assertEqual(const Dim &a, const Dim &b, const std::string &why);
+  Status assertEqual(const Dim &a, const Dim &b, const std::string &location,
+                     std::string_view why);
 
 private:
+  Status runSteps();
   Status checkModel();
   Status checkOps();
   Status addInputs();

@@ -134,6 +134,9 @@ Status Importer::addInput(const onnx::ValueInfoProto &input) {
   Result<DType> dtype = dtypeOf(declared.elem_type());
   if (!dtype.ok())
     return dtype.status();
+  if (static_cast<size_t>(declared.shape().dim_size()) > maxRank)
+    return unimplemented("rank " + std::to_string(declared.shape().dim_size()) +
+                         " is above " + std::to_string(maxRank));
   TensorType type{*dtype, {}};
   std::vector<int64_t> fixed;
   for (const auto &dim : declared.shape().dim()) {
@@ -157,7 +160,8 @@ Status Importer::addInput(const onnx::ValueInfoProto &input) {
 
 Result<Dim> Importer::inputDim(const onnx::TensorShapeProto::Dimension &dim,
                                const std::string &fallback) {
-  if (dim.has_dim_value()) {
+  // Some exporters write -1 for a size that they leave open.
+  if (dim.has_dim_value() && dim.dim_value() != -1) {
     if (dim.dim_value() < 0)
       return invalidArgument("the size " + std::to_string(dim.dim_value()) +
                              " is negative");
@@ -167,6 +171,12 @@ Result<Dim> Importer::inputDim(const onnx::TensorShapeProto::Dimension &dim,
   bool named = dim.has_dim_param() && !dim.dim_param().empty();
   return symbolFor(named ? dim.dim_param() : "\x01" + fallback);
 }
+
+namespace {
+
+constexpr size_t kMaxSymbols = 1024;
+
+} // namespace
 
 /// Symbols are identifiers; other characters of the model's text become '_'.
 Result<Dim> Importer::symbolFor(const std::string &text) {
@@ -181,11 +191,18 @@ Result<Dim> Importer::symbolFor(const std::string &text) {
   }
   if (!Dim::isSymbolName(name))
     name = "d_" + name;
-  std::set<std::string> taken;
-  for (const auto &[param, symbol] : symbols_)
-    taken.insert(symbol);
+  if (symbols_.size() >= kMaxSymbols)
+    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                  "the model has more than " + std::to_string(kMaxSymbols) +
+                      " symbolic sizes");
+  auto taken = [&](const std::string &candidate) {
+    for (const Symbol &symbol : graph().symbols)
+      if (symbol.name == candidate)
+        return true;
+    return false;
+  };
   std::string unique = name;
-  for (int i = 1; taken.count(unique); ++i)
+  for (int i = 1; taken(unique); ++i)
     unique = name + "_" + std::to_string(i);
   Status status = graph().addSymbol(Symbol{.name = unique});
   if (!status.ok())

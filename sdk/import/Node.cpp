@@ -71,7 +71,9 @@ Status Node::run() {
     entry_.handler(*this);
   if (ok())
     status_ = checkOutputs();
-  return status_.within(location_);
+  // Messages of the graph name the location already.
+  return status_.message().starts_with(location_) ? status_
+                                                  : status_.within(location_);
 }
 
 // ---- inputs ----

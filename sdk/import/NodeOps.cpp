@@ -57,10 +57,14 @@ Attributes filled(DType type, Bytes element, const Dims &dims) {
 } // namespace
 
 ValueId Node::fill(DType type, double value, const Dims &dims) {
+  if (!ok())
+    return kNone;
   return op("constant", {}, filled(type, encodeNumber(type, value), dims));
 }
 
 ValueId Node::fillInteger(DType type, int64_t value, const Dims &dims) {
+  if (!ok())
+    return kNone;
   if (isFloat(type))
     return fill(type, static_cast<double>(value), dims);
   return op("constant", {}, filled(type, encodeInteger(type, value), dims));
@@ -128,7 +132,7 @@ ValueId Node::mean(ValueId value, std::vector<int64_t> axes, bool keep) {
 
 void Node::require(const Dim &a, const Dim &b, std::string_view what) {
   if (ok())
-    fail(importer_.assertEqual(a, b, location_ + ": " + std::string(what)));
+    fail(importer_.assertEqual(a, b, location_, what));
 }
 
 ValueId Node::withDims(ValueId value, const Dims &dims) {

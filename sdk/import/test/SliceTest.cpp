@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Slice, Split, Concat, Pad, the gathers, quantisation.
+#include "ModelBuilder.h"
+
+#include <algorithm>
+#include <array>
+#include <gtest/gtest.h>
+
+using namespace backplane;
+using namespace backplane::frontend;
+using T = onnx::TensorProto;
+
+namespace {
+
+/// x[…, start:end:step] of axis 1 of x: f32[2, size].
+Result<Model> sliced(const std::string &size, int64_t start, int64_t end,
+                     int64_t step) {
+  ModelBuilder model;
+  model.input("x", {"2", size}).output("y").ints("a", {1}, {start});
+  model.ints("b", {1}, {end}).ints("axis", {1}, {-1}).ints("s", {1}, {step});
+  model.node("Slice", {"x", "a", "b", "axis", "s"}, {"y"});
+  return model.import();
+}
+
+} // namespace
+
+TEST(OnnxSlice, StaticBounds) {
+  EXPECT_EQ(summary(sliced("10", 2, 5, 1)), "slice -> f32[2, 3]");
+  EXPECT_EQ(summary(sliced("10", -3, INT64_MAX, 1)), "slice -> f32[2, 3]");
+  EXPECT_EQ(summary(sliced("10", 1, 100, 4)), "slice -> f32[2, 3]");
+  EXPECT_EQ(summary(sliced("10", 5, 2, 1)), "slice -> f32[2, 0]");
+  EXPECT_EQ(summary(sliced("10", 0, 10, 1)), "-> f32[2, 10]");
+  EXPECT_EQ(summary(sliced("10", 0, 1, 0)), "Slice node 'Slice1': a step is 0");
+}
+
+TEST(OnnxSlice, NegativeSteps) {
+  auto all = sliced("10", -1, INT64_MIN, -1);
+  EXPECT_EQ(summary(all), "reverse -> f32[2, 10]");
+  auto some = sliced("10", 8, 1, -3);
+  EXPECT_EQ(summary(some), "slice reverse -> f32[2, 3]");
+  EXPECT_EQ(text(opOf(some, "slice").dims("starts")), "[0, 2]");
+  EXPECT_EQ(summary(sliced("10", 1, 8, -1)), "slice reverse -> f32[2, 0]");
+  EXPECT_EQ(summary(sliced("n", -1, INT64_MIN, -1)), "reverse -> f32[2, n]");
+  EXPECT_NE(summary(sliced("n", 5, 1, -1)).find("not supported"),
+            std::string::npos);
+}
+
+TEST(OnnxSlice, SymbolicBounds) {
+  EXPECT_EQ(summary(sliced("n", 0, INT64_MAX, 1)), "-> f32[2, n]");
+  auto far = sliced("n", 0, INT32_MAX, 1);
+  EXPECT_EQ(summary(far), "-> f32[2, n]");
+  EXPECT_EQ(assertions(far), "min(2147483647, n) == n");
+  for (auto [start, end, step] : {std::array<int64_t, 3>{1, INT64_MAX, 1},
+                                  {0, -1, 1},
+                                  {-2, 9, 1},
+                                  {2, 5, 2},
+                                  {3, 1, 1}}) {
+    auto result = sliced("n", start, end, step);
+    ASSERT_TRUE(result.ok()) << result.message();
+    const Dim &dim = result->graph.type(result->graph.outputs[0].value).dims[1];
+    for (int64_t n : {1, 2, 5, 12}) {
+      int64_t a = std::clamp<int64_t>(start < 0 ? start + n : start, 0, n);
+      int64_t b = std::clamp<int64_t>(end < 0 ? end + n : end, 0, n);
+      int64_t expected = std::max<int64_t>((b - a + step - 1) / step, 0);
+      EXPECT_EQ(*dim.evaluate({{"n", n}}), expected)
+          << start << ":" << end << " of " << n;
+    }
+  }
+}
+
+TEST(OnnxSplit, Parts) {
+  ModelBuilder model;
+  model.input("x", {"n", "7"}).output("b").ints("p", {2}, {3, 4});
+  model.node("Split", {"x", "p"}, {"a", "b"}).i("axis", 1);
+  EXPECT_EQ(summary(model.import()), "slice slice -> f32[n, 4]");
+  ModelBuilder uneven(18);
+  uneven.input("x", {"7"}).output("b");
+  uneven.node("Split", {"x"}, {"a", "b"}).i("num_outputs", 2);
+  EXPECT_EQ(summary(uneven.import()), "slice slice -> f32[3]");
+  ModelBuilder equal;
+  equal.input("x", {"7"}).output("b").node("Split", {"x"}, {"a", "b"});
+  EXPECT_NE(summary(equal.import()).find("must be a multiple of 2: 6 is not 7"),
+            std::string::npos);
+}
+
+TEST(OnnxConcat, OtherSizesMustBeEqual) {
+  ModelBuilder model;
+  model.input("a", {"n", "2"}).input("b", {"m", "3"}).output("y");
+  model.node("Concat", {"a", "b"}, {"y"}).i("axis", -1);
+  auto result = model.import();
+  EXPECT_EQ(summary(result), "reshape concat -> f32[n, 5]");
+  EXPECT_EQ(assertions(result).substr(0, 6), "m == n");
+}
+
+TEST(OnnxPad, ModesAndCrops) {
+  auto pad = [](const std::string &mode, std::vector<int64_t> pads) {
+    ModelBuilder model;
+    model.input("x", {"n", "6"}).ints("p", {4}, pads).output("y");
+    model.node("Pad", {"x", "p"}, {"y"}).s("mode", mode);
+    return summary(model.import());
+  };
+  EXPECT_EQ(pad("constant", {0, 1, 0, 2}), "pad -> f32[n, 9]");
+  EXPECT_EQ(pad("reflect", {0, 1, 0, 2}), "pad -> f32[n, 9]");
+  EXPECT_EQ(pad("constant", {0, -1, 0, 2}), "slice pad -> f32[n, 7]");
+  EXPECT_EQ(pad("edge", {0, -1, 0, 2}), "Pad node 'Pad1': negative pads in "
+                                        "mode 'edge' are not supported");
+  EXPECT_EQ(pad("wrap", {0, 1, 0, 2}),
+            "Pad node 'Pad1': mode 'wrap' is not supported");
+  EXPECT_EQ(pad("constant", {0, 0, 0, 0}), "-> f32[n, 6]");
+}
+
+TEST(OnnxGather, NegativeIndicesAreWrapped) {
+  ModelBuilder model;
+  model.counted("x", {10, 4}).input("i", {"n"}, T::INT64).output("y");
+  model.node("Gather", {"x", "i"}, {"y"});
+  EXPECT_EQ(summary(model.import()), "add compare select gather -> f32[n, 4]");
+}
+
+TEST(OnnxGather, ConstantIndices) {
+  auto gather = [](int64_t index) {
+    ModelBuilder model;
+    model.input("x", {"10", "n"}).ints("i", {}, {index}).output("y");
+    model.node("Gather", {"x", "i"}, {"y"});
+    return summary(model.import());
+  };
+  EXPECT_EQ(gather(3), "gather -> f32[n]");
+  EXPECT_EQ(gather(-1), "add compare select gather -> f32[n]");
+  EXPECT_EQ(gather(10), "Gather node 'Gather1': index 10 is out of range for "
+                        "the size 10");
+}
+
+TEST(OnnxGather, ElementsAndNd) {
+  ModelBuilder elements;
+  elements.input("x", {"n", "5"}).input("i", {"n", "2"}, T::INT64).output("y");
+  elements.node("GatherElements", {"x", "i"}, {"y"}).i("axis", 1);
+  auto result = elements.import();
+  ASSERT_TRUE(result.ok()) << result.message();
+  EXPECT_EQ(result->graph.type(result->graph.outputs[0].value).str(),
+            "f32[n, 2]");
+  EXPECT_EQ(result->graph.ops.back().name, "gather");
+  ModelBuilder nd;
+  nd.input("x", {"n", "5", "4"}).input("i", {"7", "2"}, T::INT64).output("y");
+  nd.node("GatherND", {"x", "i"}, {"y"});
+  EXPECT_TRUE(summary(nd.import()).ends_with("gather -> f32[7, 4]"));
+}
+
+TEST(OnnxQuantize, PerAxis) {
+  ModelBuilder model;
+  model.input("x", {"n", "3", "4"}, T::INT8).output("y");
+  model.counted("s", {3});
+  onnx::TensorProto zero;
+  zero.set_data_type(T::INT8);
+  zero.add_dims(3);
+  for (int value : {1, -2, 3})
+    zero.add_int32_data(value);
+  model.tensor("z", zero);
+  model.node("DequantizeLinear", {"x", "s", "z"}, {"y"}).i("axis", 1);
+  EXPECT_EQ(summary(model.import()), "cast cast sub cast mul -> f32[n, 3, 4]");
+}
+
+TEST(OnnxQuantize, SaturatesToTheZeroPointsType) {
+  ModelBuilder model;
+  model.input("x", {"n"}).floats("s", {}, {0.5f}).output("y");
+  model.node("QuantizeLinear", {"x", "s"}, {"y"});
+  auto result = model.import();
+  EXPECT_EQ(summary(result), "div round_even clamp cast -> u8[n]");
+  EXPECT_EQ(opOf(result, "clamp").f64("high"), 255);
+}
