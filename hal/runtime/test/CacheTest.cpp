@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/runtime/Cache.h"
+#include "Models.h"
+#include "sdk/graph/Model.h"
+
+#include <fcntl.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace backplane;
+using namespace backplane::rt;
+using backplane::test::Folder;
+
+namespace {
+
+void writeFile(const std::string &path, const std::string &text) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << text;
+}
+
+/// Makes a file look as if it had been written long ago.
+void settle(const std::string &path, time_t time) {
+  timespec times[2] = {{time, 0}, {time, 0}};
+  utimensat(AT_FDCWD, path.c_str(), times, 0);
+}
+
+TEST(CacheKey, TellsItsPartsApart) {
+  EXPECT_EQ(CacheKey("k").add("ab").str(), CacheKey("k").add("ab").str());
+  EXPECT_NE(CacheKey("k").add("ab").add("c").str(),
+            CacheKey("k").add("a").add("bc").str());
+  EXPECT_NE(CacheKey("k").add("").str(), CacheKey("k").str());
+  EXPECT_EQ(CacheKey("k").str().size(), 32u);
+}
+
+TEST(Cache, GivesBackWhatWasPut) {
+  Folder folder;
+  Cache cache(folder / "cache");
+  EXPECT_FALSE(cache.get("kind", "key"));
+  ASSERT_TRUE(cache.put("kind", "key", Bytes{1, 2, 3}).ok());
+  EXPECT_EQ(cache.get("kind", "key"), (Bytes{1, 2, 3}));
+  EXPECT_FALSE(cache.get("other", "key"));
+  ASSERT_TRUE(cache.put("kind", "key", Bytes()).ok());
+  EXPECT_EQ(cache.get("kind", "key"), Bytes());
+  Cache none("");
+  EXPECT_TRUE(none.put("kind", "key", Bytes{1}).ok());
+  EXPECT_FALSE(none.get("kind", "key"));
+}
+
+TEST(Cache, DropsADamagedEntry) {
+  Folder folder;
+  Cache cache(folder / "cache");
+  ASSERT_TRUE(cache.put("kind", "key", Bytes(100, 7)).ok());
+  std::string path = *cache.path("kind", "key");
+  std::ifstream in(path, std::ios::binary);
+  std::string good(std::istreambuf_iterator<char>(in), {});
+  for (size_t i = 0; i <= good.size(); ++i) {
+    std::string bad = good.substr(0, i);
+    if (i == good.size())
+      bad[i - 1] ^= 1;
+    writeFile(path, bad);
+    ASSERT_FALSE(cache.get("kind", "key")) << i;
+    ASSERT_NE(access(path.c_str(), F_OK), 0) << i;
+  }
+  // An entry under another key's name is no answer for that key.
+  ASSERT_TRUE(cache.put("kind", "key", Bytes(100, 7)).ok());
+  ASSERT_EQ(rename(path.c_str(), cache.path("kind", "two")->c_str()), 0);
+  EXPECT_FALSE(cache.get("kind", "two"));
+}
+
+TEST(Cache, NoticesThatAFileHasChanged) {
+  Folder folder;
+  Cache cache(folder / "cache");
+  std::string path = folder / "model";
+  EXPECT_EQ(cache.fileHash(path).code(), BP_STATUS_NOT_FOUND);
+  auto hash = [&](const std::string &text) {
+    return hashBytes(
+        {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  };
+  for (const char *text : {"one", "two", "six", "seven"}) {
+    writeFile(path, text);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(*cache.fileHash(path), hash(text));
+    settle(path, 1'000'000'000); // the time alone tells nothing
+    EXPECT_EQ(*cache.fileHash(path), hash(text));
+  }
+}
+
+/// Writes and reads the same few keys for a while; the number of wrong answers.
+int hammer(const std::string &folder, unsigned seed) {
+  Cache cache(folder);
+  int wrong = 0;
+  for (unsigned i = 0; i < 300; ++i) {
+    unsigned number = (i * 7 + seed) % 5;
+    std::string key = "key" + std::to_string(number);
+    if (auto bytes = cache.get("kind", key))
+      wrong += *bytes != Bytes(5000 + number, uint8_t(number));
+    wrong +=
+        !cache.put("kind", key, Bytes(5000 + number, uint8_t(number))).ok();
+  }
+  return wrong;
+}
+
+TEST(Cache, IsSafeUnderTwoProcesses) {
+  Folder folder;
+  std::string path = folder / "cache";
+  std::vector<pid_t> children;
+  for (unsigned i = 0; i < 2; ++i)
+    if (pid_t child = fork(); child == 0)
+      _exit(hammer(path, i) == 0 ? 0 : 1);
+    else
+      children.push_back(child);
+  for (pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  }
+  for (const auto &entry : std::filesystem::directory_iterator(path + "/kind"))
+    EXPECT_EQ(entry.path().filename().string().substr(0, 3), "key");
+  EXPECT_EQ(hammer(path, 0), 0);
+}
+
+} // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sessions on a driver with the required functions only: weights are uploaded,
+// inputs and outputs are staged, recorded commands are kept by the host.
+#include "Models.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace backplane;
+using namespace backplane::test;
+using namespace backplane::sample;
+
+namespace {
+
+/// y = x, z = the weight, and the state takes x's first bytes while w gets
+/// what it was before. Copies only, so any device runs it.
+void copies(Draft &draft, size_t weightBytes) {
+  fb::ArtifactT &a = draft.artifact;
+  draft.addSymbol("n", 0, 5000);
+  a.inputs.push_back(tensor("x", DType::U8, {"n"}));
+  a.outputs.push_back(tensor("y", DType::U8, {"n"}));
+  a.outputs.push_back(tensor("z", DType::U8, {std::to_string(weightBytes)}));
+  a.outputs.push_back(tensor("w", DType::U8, {"16"}));
+  addWeight(a, draft.pool, Bytes(7, 1));
+  uint32_t weight = addWeight(a, draft.pool, Bytes(weightBytes, 9));
+  uint32_t other = addWeight(a, draft.pool, Bytes(16, 5));
+  auto variable = std::make_unique<fb::VariableInfoT>();
+  variable->type = tensor("state", DType::U8, {"16"});
+  a.variables.push_back(std::move(variable));
+  auto variant = std::make_unique<fb::VariantT>();
+  variant->target = "toy";
+  variant->driver = "mini";
+  variant->format = "mini";
+  variant->program = std::make_unique<fb::ProgramT>();
+  fb::ProgramT &p = *variant->program;
+  p.slots.push_back(slot(fb::SlotKind::Input, 0));
+  p.slots.push_back(slot(fb::SlotKind::Output, 0));
+  p.slots.push_back(slot(fb::SlotKind::Weight, weight));
+  p.slots.push_back(slot(fb::SlotKind::Output, 1));
+  p.slots.push_back(slot(fb::SlotKind::Variable, 0));
+  p.slots.push_back(slot(fb::SlotKind::Output, 2));
+  p.slots.push_back(slot(fb::SlotKind::Weight, other));
+  p.slots.push_back(transient("n", 0, 2));
+  p.commands.push_back(copy(0, 7));
+  p.commands.push_back(barrier());
+  p.commands.push_back(copy(7, 1));
+  p.commands.push_back(copy(2, 3));
+  p.commands.push_back(copy(4, 5));
+  p.commands.push_back(barrier());
+  p.commands.push_back(copy(6, 4));
+  a.variants.push_back(std::move(variant));
+}
+
+class Staging : public testing::TestWithParam<size_t> {
+protected:
+  Staging() {
+    namespace fs = std::filesystem;
+    fs::copy_file(BP_MINI_PLUGIN, folder_ / "libmini.so");
+    fs::permissions(folder_ / "libmini.so", fs::perms::owner_all);
+    std::string manifest = folder_ / "mini.bp.json";
+    std::ofstream(manifest)
+        << R"({"format": 1, "name": "mini", "version": "1.0.0",)"
+        << R"( "abi": {"major": 0, "minor_low": 1}, "driver": "libmini.so"})";
+    bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+    bp_string_t file = toC(manifest);
+    options.plugin_files = &file;
+    options.plugin_file_count = 1;
+    options.cache_dir = toC("-");
+    auto context = createContext(options);
+    EXPECT_TRUE(context.ok()) << context.message();
+    context_ = std::move(*context);
+  }
+
+  Folder folder_;
+  Context context_;
+  bool first_ = true;
+};
+
+TEST_P(Staging, CopiesThroughTheDevice) {
+  Draft draft;
+  copies(draft, GetParam());
+  ASSERT_TRUE(write(draft, folder_ / "model.bpx").ok());
+  auto artifact = openArtifact(context_, folder_ / "model.bpx");
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  options.device = toC("mini");
+  auto session = createSession(*artifact, options);
+  ASSERT_TRUE(session.ok()) << session.message();
+  for (int64_t n : {1000, 0, 5000, 1000, 17, 1}) {
+    Bytes x(size_t(n), uint8_t(n + 1)), y(size_t(n), 0), z(GetParam(), 0),
+        w(16, 0);
+    int64_t zBytes = int64_t(GetParam()), wBytes = 16;
+    std::vector<bp_tensor_t> outputs = {
+        {y.data(), &n, y.size(), BP_DTYPE_U8, 1},
+        {z.data(), &zBytes, z.size(), BP_DTYPE_U8, 1},
+        {w.data(), &wBytes, 16, BP_DTYPE_U8, 1}};
+    Status status = runSession(
+        *session, {{x.data(), &n, x.size(), BP_DTYPE_U8, 1}}, outputs);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(y, x);
+    EXPECT_EQ(z, Bytes(GetParam(), 9));
+    EXPECT_EQ(w, Bytes(16, first_ ? 0 : 5)) << "the state before the call";
+    first_ = false;
+  }
+}
+
+// The device takes buffers up to 1 MiB: all weights in one, then one for each.
+INSTANTIATE_TEST_SUITE_P(Sizes, Staging, testing::Values(100, (1 << 20) - 300));
+
+} // namespace
