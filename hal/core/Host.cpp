@@ -3,6 +3,7 @@
 #include "backplane/cpp/Result.h"
 #include "sdk/graph/Error.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -27,10 +28,9 @@ void Host::log(uint32_t level, std::string_view message) {
 void *Host::allocate(void *self, uint64_t size, uint64_t alignment) {
   constexpr uint64_t most = uint64_t(1) << 47;
   constexpr uint64_t mostAlignment = 1u << 21;
-  if (alignment < alignof(BlockHeader))
-    alignment = alignof(BlockHeader);
   if ((alignment & (alignment - 1)) || alignment > mostAlignment || size > most)
     return nullptr;
+  alignment = std::max<uint64_t>(alignment, alignof(BlockHeader));
   auto *start =
       static_cast<char *>(std::malloc(size + alignment + sizeof(BlockHeader)));
   if (!start)

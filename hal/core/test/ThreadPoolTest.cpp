@@ -122,19 +122,20 @@ TEST(ThreadPool, RunsJobsInOrderEachOnce) {
 
 TEST(ThreadPool, WaitersHelpWithJobs) {
   ThreadPool pool(1);
-  std::atomic<bool> release{false};
+  std::atomic<bool> started{false}, release{false};
   pool.post([&] {
+    started = true;
     while (!release)
       std::this_thread::yield();
   });
-  std::atomic<int> ran{0};
-  pool.post([&] { ++ran; });
-  while (ran == 0)
-    if (!pool.help())
-      std::this_thread::yield();
-    else
-      release = true;
-  EXPECT_EQ(ran, 1);
+  while (!started)
+    std::this_thread::yield();
+  std::thread::id helper;
+  pool.post([&] { helper = std::this_thread::get_id(); });
+  EXPECT_TRUE(pool.help());
+  EXPECT_EQ(helper, std::this_thread::get_id());
+  EXPECT_FALSE(pool.help());
+  release = true;
 }
 
 TEST(ThreadPool, JobsMayRunLoops) {
