@@ -8,6 +8,9 @@
 namespace backplane::rt {
 namespace {
 
+/// Bytes of scratch per worker that a dispatch may ask for.
+constexpr uint64_t mostWorkspace = uint64_t(1) << 32;
+
 Status outOfRange(std::string message) {
   return Status(BP_STATUS_OUT_OF_RANGE, std::move(message));
 }
@@ -175,6 +178,12 @@ Status Resolver::addDispatch(uint32_t index, const fb::Dispatch &dispatch) {
   }
   if (command.grid[0] == 0 || command.grid[1] == 0 || command.grid[2] == 0)
     return {};
+  if (!text(dispatch.workspace()).empty()) {
+    Result<uint64_t> bytes = number(dispatch.workspace(), mostWorkspace);
+    if (!bytes)
+      return bytes.status().within("workspace");
+    command.workspaceBytes = *bytes;
+  }
   for (uint32_t i = 0; i < count(dispatch.constants()); ++i) {
     Result<uint64_t> value = number(dispatch.constants()->Get(i), UINT32_MAX);
     if (!value)
