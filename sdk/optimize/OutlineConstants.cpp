@@ -25,6 +25,10 @@ struct OutlineConstantsPass
     : PassWrapper<OutlineConstantsPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineConstantsPass)
 
+  OutlineConstantsPass() = default;
+  OutlineConstantsPass(const OutlineConstantsPass &other)
+      : PassWrapper(other) {}
+
   StringRef getArgument() const final { return "bp-outline-constants"; }
   StringRef getDescription() const final {
     return "Moves what depends on weights alone into functions";
@@ -33,11 +37,14 @@ struct OutlineConstantsPass
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal() || !main.getBody().hasOneBlock())
       return;
-    bp::ConstantAnalysis analysis;
+    analysis_ = {};
+    folded_.clear();
     bp::Group group{.kind = bp::OpKind::Opaque};
     for (Operation &op : main.front().without_terminator())
-      if (isWorthFolding(&op, analysis))
+      if (isWorthFolding(&op)) {
         group.ops.push_back(&op);
+        folded_.insert(&op);
+      }
     if (group.ops.empty())
       return;
     bp::Partition partition;
@@ -53,18 +60,32 @@ struct OutlineConstantsPass
   }
 
 private:
-  /// Cheap and free ops stay where they are, and what grows far beyond its
-  /// operands is computed anew.
-  bool isWorthFolding(Operation *op, bp::ConstantAnalysis &analysis) {
+  /// Cheap ops stay where they are, and what grows far beyond its operands is
+  /// computed anew. A reshape is folded along with what it reshapes.
+  bool isWorthFolding(Operation *op) {
     bp::OpKind kind = bp::kindOf(op);
+    if (isa<bp::ReshapeOp>(op))
+      return folded_.contains(op->getOperand(0).getDefiningOp());
     if (kind == bp::OpKind::Cheap || kind == bp::OpKind::Free ||
-        !analysis.isConstant(op->getResult(0)))
+        !analysis_.isConstant(op->getResult(0)) ||
+        !llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isAtHand(operand); }))
       return false;
     int64_t before = 0;
     for (Value operand : op->getOperands())
       before += sourceBytes(operand);
     int64_t after = bytesOf(op->getResult(0));
     return after <= alwaysSmall || after / growthLimit <= before;
+  }
+  /// Whether a constant value is made of folded ops and weights by nothing but
+  /// cheap ops and reshapes.
+  bool isAtHand(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (folded_.contains(op) || isa<bp::WeightOp>(op))
+      return true;
+    return (bp::kindOf(op) == bp::OpKind::Cheap || isa<bp::ReshapeOp>(op)) &&
+           llvm::all_of(op->getOperands(),
+                        [&](Value operand) { return isAtHand(operand); });
   }
   /// Bytes of what a value is made from, seen through cheap ops.
   int64_t sourceBytes(Value value) {
@@ -83,6 +104,9 @@ private:
         call.setCallee("fold_0");
     function.setName("fold_0");
   }
+
+  bp::ConstantAnalysis analysis_;
+  llvm::DenseSet<Operation *> folded_;
 };
 
 } // namespace

@@ -4,4 +4,9 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 
-void bp::registerOptimizePasses() { mlir::registerPass(createSimplifyPass); }
+void bp::registerOptimizePasses() {
+  mlir::registerPass(createSimplifyPass);
+  mlir::registerPass(createFoldScalesPass);
+  mlir::registerPass([] { return createTableLookupPass(); });
+  mlir::registerPass(createOutlineConstantsPass);
+}

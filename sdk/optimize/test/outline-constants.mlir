@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --split-input-file --bp-outline-constants | FileCheck %s
+
+// The transpose depends on a weight alone, what follows does not. A broadcast
+// would only make data of it: it stays.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[W:.*]] = bp.weight
+// CHECK: %[[T:.*]] = call @fold_0(%[[W]])
+// CHECK: bp.broadcast %[[T]]
+// CHECK: bp.add
+// CHECK: func.func @fold_0({{.*}}attributes {bp.fold
+// CHECK-NEXT: bp.transpose
+// CHECK-NEXT: return
+func.func @main(%x: tensor<5x3x2xf32>) -> tensor<5x3x2xf32> {
+  %w = bp.weight {id = "00000000000000000000000000000001", dtype = f32, dims = #bp.dims<["2", "3"]>} : () -> tensor<2x3xf32>
+  %0 = bp.transpose %w {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = bp.broadcast %0 {dims = #bp.dims<["5", "3", "2"]>, axes = array<i64: 1, 2>} : (tensor<3x2xf32>) -> tensor<5x3x2xf32>
+  %2 = bp.add %x, %1 : (tensor<5x3x2xf32>, tensor<5x3x2xf32>) -> tensor<5x3x2xf32>
+  return %2 : tensor<5x3x2xf32>
+}
+
+// -----
+
+// A reshape between two folded ops is folded with them.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[W:.*]] = bp.weight
+// CHECK-NEXT: %[[T:.*]] = call @fold_0(%[[W]])
+// CHECK-NEXT: return %[[T]]
+func.func @main() -> tensor<6xf32> {
+  %w = bp.weight {id = "00000000000000000000000000000001", dtype = f32, dims = #bp.dims<["2", "3"]>} : () -> tensor<2x3xf32>
+  %0 = bp.neg %w : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = bp.reshape %0 {dims = #bp.dims<["6"]>} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %2 = bp.exp %1 : (tensor<6xf32>) -> tensor<6xf32>
+  return %2 : tensor<6xf32>
+}
