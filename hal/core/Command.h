@@ -34,6 +34,7 @@ struct Dispatch {
   std::array<uint32_t, 3> grid = {1, 1, 1};
   std::vector<Binding> bindings;
   std::vector<uint32_t> constants;
+  uint64_t workspaceBytes = 0; ///< per worker; 0: what the entry says
 };
 
 /// Copies between ranges of equal length that do not overlap.

@@ -189,6 +189,7 @@ Status Builder::add(const Dispatch &dispatch) {
   c.executable = dispatch.executable->handle();
   c.entry = dispatch.entry;
   c.op = dispatch.op;
+  c.workspace_bytes = dispatch.workspaceBytes;
   std::copy(dispatch.grid.begin(), dispatch.grid.end(), c.grid);
   c.constant_count = uint32_t(dispatch.constants.size());
   c.constants = list_.constants.data() + list_.constants.size();

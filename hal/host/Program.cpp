@@ -26,7 +26,8 @@ static void addDispatch(Program &program,
       uint64_t(dispatch.grid[0]) * dispatch.grid[1] * dispatch.grid[2];
   step.pointers = uint32_t(program.pointers.size());
   step.constants = uint32_t(program.constants.size());
-  step.workspace = entry.workspaceBytes;
+  step.workspace = dispatch.workspace_bytes ? dispatch.workspace_bytes
+                                            : entry.workspaceBytes;
   for (uint64_t i = 0; i < dispatch.binding_count; ++i)
     addPointer(program, dispatch.bindings[i]);
   program.constants.insert(program.constants.end(), dispatch.constants,

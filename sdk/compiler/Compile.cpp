@@ -144,12 +144,16 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule,
     dispatch->entry = place.entry;
     const auto &grid = kernels.kernel(*index).grid;
     dispatch->grid.assign(grid.begin(), grid.end());
+    dispatch->workspace = kernels.symbolicWorkspace(*index);
   }
   variant.report.push_back(
       std::to_string(schedule.dispatches.size()) + " dispatches share " +
-      std::to_string(kernels.count()) + " kernels, " +
-      std::to_string(kernels.cacheHits()) + " of them from the cache");
-  auto executables = kernels.executables(bp::symbolsOf(module), context_);
+      std::to_string(kernels.count()) + " kernels");
+  // Not in the report: equal models give equal bytes.
+  if (services_.log)
+    services_.log(BP_LOG_DEBUG, std::to_string(kernels.cacheHits()) +
+                                    " kernels came from the cache");
+  auto executables = kernels.executables(context_);
   if (!executables)
     return diagnostics_.take(executables.status());
   variant.executables = std::move(*executables);

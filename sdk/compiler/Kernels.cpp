@@ -166,27 +166,27 @@ KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) const {
   return links() ? Place{0, index} : Place{index, 0};
 }
 
-/// Bytes of workspace for any values of the symbols.
-static Result<uint64_t> workspaceBytes(const Kernel &kernel,
-                                       const std::vector<Symbol> &symbols) {
+std::string KernelCompiler::symbolicWorkspace(size_t index) const {
+  const std::string &text = kernels_[index].workspace;
+  auto bytes = Dim::parse(text.empty() ? "0" : text);
+  return !bytes || bytes->constant() ? std::string() : text;
+}
+
+/// Bytes of workspace when they do not depend on symbols, else 0: the dispatch
+/// then carries the expression.
+static Result<uint64_t> workspaceBytes(const Kernel &kernel) {
   auto bytes = Dim::parse(kernel.workspace.empty() ? "0" : kernel.workspace);
   if (!bytes)
     return bytes.status();
-  SymbolValues most;
-  for (const Symbol &symbol : symbols)
-    if (symbol.maximum != INT64_MAX)
-      most[symbol.name] = symbol.maximum;
-  auto value = bytes->evaluate(most);
-  if (!value || *value < 0)
-    return unimplemented(kernel.name + ": needs a workspace of " +
-                         kernel.workspace +
-                         " bytes, which the symbols do not bound");
-  return uint64_t(*value);
+  int64_t value = bytes->constant().value_or(0);
+  if (value < 0)
+    return internalError(kernel.name + ": a workspace of " + kernel.workspace +
+                         " bytes");
+  return uint64_t(value);
 }
 
-static Result<std::unique_ptr<fb::EntryT>>
-entryOf(const Kernel &kernel, const std::vector<Symbol> &symbols) {
-  auto workspace = workspaceBytes(kernel, symbols);
+static Result<std::unique_ptr<fb::EntryT>> entryOf(const Kernel &kernel) {
+  auto workspace = workspaceBytes(kernel);
   if (!workspace)
     return workspace.status();
   auto entry = std::make_unique<fb::EntryT>();
@@ -199,8 +199,7 @@ entryOf(const Kernel &kernel, const std::vector<Symbol> &symbols) {
 }
 
 Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
-KernelCompiler::executables(const std::vector<Symbol> &symbols,
-                            MLIRContext &context) {
+KernelCompiler::executables(MLIRContext &context) {
   std::vector<std::unique_ptr<fb::ExecutableT>> result;
   auto start = [&] {
     result.push_back(std::make_unique<fb::ExecutableT>());
@@ -210,7 +209,7 @@ KernelCompiler::executables(const std::vector<Symbol> &symbols,
   for (Kernel &kernel : kernels_) {
     if (!links() || result.empty())
       start();
-    auto entry = entryOf(kernel, symbols);
+    auto entry = entryOf(kernel);
     if (!entry)
       return entry.status();
     result.back()->entries.push_back(std::move(*entry));

@@ -42,6 +42,9 @@ public:
   /// The number of the kernel of this dispatch. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
+  /// Workspace of a kernel as an expression; empty when it is a plain number,
+  /// which its entry then holds.
+  std::string symbolicWorkspace(size_t index) const;
   size_t count() const { return kernels_.size(); }
   size_t cacheHits() const { return hits_; }
 
@@ -52,7 +55,7 @@ public:
   Place placeOf(size_t kernel) const;
   /// All executables: one when the target's emitter links, else one a kernel.
   Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
-  executables(const std::vector<Symbol> &symbols, mlir::MLIRContext &context);
+  executables(mlir::MLIRContext &context);
 
 private:
   Result<Kernel> compile(mlir::func::FuncOp dispatch, const Graph &graph,

@@ -280,6 +280,11 @@ Status ProgramChecker::checkDispatch(const fb::Dispatch &dispatch) {
                " bindings, entry '" + entry.name()->str() + "' takes " +
                std::to_string(entry.constant_count()) + " and " +
                std::to_string(count(entry.access())));
+  if (!text(dispatch.workspace()).empty())
+    if (Status s = checkExpression(dispatch.workspace(), "workspace", 0,
+                                   limits::workspaceBytes);
+        !s.ok())
+      return s;
   for (const auto *size : *dispatch.grid())
     if (Status s = checkExpression(size, "grid", 0, UINT32_MAX); !s.ok())
       return s;

@@ -201,6 +201,9 @@ typedef struct bp_command_dispatch_t {
   const bp_binding_t *bindings;
   uint64_t binding_count;
   const uint32_t *constants;
+  /* Scratch per worker that this grid and these constants need; 0: what the
+   * entry says. */
+  uint64_t workspace_bytes;
 } bp_command_dispatch_t;
 
 #define bp_command_copy_t_TYPE 33u
