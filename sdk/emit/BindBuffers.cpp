@@ -4,9 +4,11 @@
 // each result is stated to be the contents of its destination. Nothing is
 // copied: bufferization finds the results in place.
 #include "sdk/emit/Dispatch.h"
+#include "sdk/emit/MergeOutputs.h"
 #include "sdk/emit/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Pass/Pass.h"
 
@@ -66,6 +68,7 @@ static LogicalResult bindFunction(const Dispatch &dispatch) {
   func.setType(builder.getFunctionType(body.getArgumentTypes(), {}));
   if (ArrayAttr attrs = func.getAllResultAttrs())
     func.removeResAttrsAttr();
+  mergeElementwiseOutputs(func);
   return success();
 }
 

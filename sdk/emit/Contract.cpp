@@ -48,11 +48,13 @@ static void contract(func::FuncOp func, unsigned vectorBits) {
   std::optional<Contraction> contraction = matchContraction(func);
   if (!contraction)
     return;
-  OpBuilder builder(contraction->result);
+  // Behind all that the results are made of, in front of what states them.
+  OpBuilder builder(func.getBody().front().getTerminator());
   int64_t lanes = vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
   int64_t registers = vectorBits == 512 ? 32 : 16;
   ContractEmitter(builder, *contraction, lanes, registers).run();
-  contraction->result->erase();
+  for (ContractionResult &result : contraction->results)
+    result.op->erase();
 }
 
 void ContractPass::runOnOperation() {

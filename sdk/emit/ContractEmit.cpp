@@ -179,7 +179,7 @@ static SmallVector<Value> loopSizes(OpBuilder &builder, Location loc,
           getValueOrCreateConstantIndexOp(builder, loc, value);
     }
   };
-  read(c.destination, c.destinationMap);
+  read(c.results.front().destination, c.destinationMap);
   read(c.lhs.memref, c.lhs.map);
   if (!c.rhs.padded())
     read(c.rhs.memref, c.rhs.map);
@@ -304,7 +304,11 @@ void ContractEmitter::run() {
   sizeK = groupSize(*this, c.k);
   flatten(c.lhs, a);
   flatten(c.rhs, b);
-  flatten({c.destination, c.destinationMap, {}, {}}, destination);
+  for (const ContractionResult &result : c.results) {
+    destinations.emplace_back();
+    flatten({result.destination, c.destinationMap, {}, {}},
+            destinations.back());
+  }
   for (const ContractionOperand &operand : c.epilogueOperands) {
     epilogue.emplace_back();
     if (operand.memref)

@@ -43,7 +43,8 @@ struct ContractEmitter {
   int64_t lanes;
   mlir::Type element;                   ///< of packed panels and sums
   llvm::SmallVector<mlir::Value> sizes; ///< per loop
-  FlatOperand a, b, destination;
+  FlatOperand a, b;
+  llvm::SmallVector<FlatOperand> destinations; ///< per result
   llvm::SmallVector<FlatOperand> epilogue;
   llvm::SmallVector<PaddedAxis> padded;
   mlir::Value sizeM, sizeN, sizeK;
@@ -91,6 +92,10 @@ struct ContractEmitter {
                  mlir::Value firstK, bool last, bool full);
   void finishVector(mlir::Value sum, mlir::Value m, mlir::Value n,
                     mlir::Value mask);
+  llvm::SmallVector<mlir::Value> runEpilogue(mlir::Value sum, mlir::Value m,
+                                             mlir::Value n, mlir::Value mask);
+  mlir::Value elementOf(const FlatOperand &operand, mlir::Value m,
+                        mlir::Value n);
 
   // Small helpers.
   mlir::Value index(int64_t value);

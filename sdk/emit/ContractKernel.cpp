@@ -109,6 +109,33 @@ void ContractEmitter::finishRow(Value panelB, Value row, Value tileRow,
   }
 }
 
+Value ContractEmitter::elementOf(const FlatOperand &operand, Value m, Value n) {
+  Value at =
+      add(dot(operand, c.outer, outer), mul(m, groupStride(operand, c.m)));
+  return add(at, mul(n, groupStride(operand, c.n)));
+}
+
+SmallVector<Value> ContractEmitter::runEpilogue(Value sum, Value m, Value n,
+                                                Value mask) {
+  SmallVector<Value> arguments;
+  Block &body = *c.epilogue.getBody();
+  for (auto [i, operand] : llvm::enumerate(epilogue)) {
+    if (i == c.epilogueInput)
+      arguments.push_back(sum);
+    else if (operand.strides[c.n.back()])
+      arguments.push_back(
+          loadContiguous(operand.memref, elementOf(operand, m, n), mask));
+    else
+      arguments.push_back(memref::LoadOp::create(builder, loc, operand.memref,
+                                                 elementOf(operand, m, n)));
+  }
+  // The old contents of destinations are undefined.
+  for (BlockArgument old : body.getArguments().drop_front(arguments.size()))
+    arguments.push_back(zeroVector(old.getType()));
+  return cloneBody(builder, loc, body, arguments, lanes,
+                   [](unsigned) { return Value(); });
+}
+
 /// Adds the start value, runs the epilogue, stores.
 void ContractEmitter::finishVector(Value sum, Value m, Value n, Value mask) {
   auto zero = cast<TypedAttr>(builder.getZeroAttr(element));
@@ -119,39 +146,19 @@ void ContractEmitter::finishVector(Value sum, Value m, Value n, Value mask) {
               ? arith::AddFOp::create(builder, loc, sum, init).getResult()
               : arith::AddIOp::create(builder, loc, sum, init).getResult();
   }
-  auto position = [&](const FlatOperand &operand) {
-    Value at =
-        add(dot(operand, c.outer, outer), mul(m, groupStride(operand, c.m)));
-    return add(at, mul(n, groupStride(operand, c.n)));
-  };
-  if (c.epilogue) {
-    SmallVector<Value> arguments;
-    linalg::GenericOp op = c.epilogue;
-    for (auto [i, operand] : llvm::enumerate(epilogue)) {
-      if (i == c.epilogueInput)
-        arguments.push_back(sum);
-      else if (operand.strides[c.n.back()])
-        arguments.push_back(
-            loadContiguous(operand.memref, position(operand), mask));
-      else
-        arguments.push_back(memref::LoadOp::create(builder, loc, operand.memref,
-                                                   position(operand)));
-    }
-    // The destination's old contents are undefined.
-    arguments.push_back(
-        zeroVector(op.getBody()->getArguments().back().getType()));
-    sum = broadcastTo(builder, loc,
-                      cloneBody(builder, loc, *op.getBody(), arguments, lanes,
-                                [](unsigned) { return Value(); })
-                          .front(),
-                      lanes);
+  SmallVector<Value> values;
+  if (c.epilogue)
+    values = runEpilogue(sum, m, n, mask);
+  for (auto [result, to] : llvm::zip(c.results, destinations)) {
+    Value value = result.number ? values[*result.number] : sum;
+    value = broadcastTo(builder, loc, value, lanes);
+    Value at = elementOf(to, m, n);
+    if (mask)
+      vector::MaskedStoreOp::create(builder, loc, to.memref, ValueRange(at),
+                                    mask, value);
+    else
+      vector::StoreOp::create(builder, loc, value, to.memref, ValueRange(at));
   }
-  if (mask)
-    vector::MaskedStoreOp::create(builder, loc, destination.memref,
-                                  ValueRange(position(destination)), mask, sum);
-  else
-    vector::StoreOp::create(builder, loc, sum, destination.memref,
-                            ValueRange(position(destination)));
 }
 
 } // namespace backplane

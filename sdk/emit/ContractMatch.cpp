@@ -73,6 +73,7 @@ struct Matcher {
   bool run(func::FuncOp func);
   bool findOps(func::FuncOp func);
   bool findEpilogue(Operation *last, Operation *&contraction);
+  bool findResults(func::FuncOp func, Operation *contraction);
   bool findInit();
   bool findFactors();
   bool assignRoles();
@@ -101,21 +102,31 @@ static bool adjacent(AffineMap map, unsigned a, unsigned b) {
   return first && second && *first + 1 == *second;
 }
 
+/// Whether all that uses the contraction is the epilogue or a result.
+static bool usedBy(Operation *contraction, Operation *epilogue) {
+  return llvm::all_of(contraction->getUsers(), [&](Operation *user) {
+    return user == epilogue ||
+           isa<bufferization::MaterializeInDestinationOp>(user);
+  });
+}
+
 /// The single elementwise user of the contraction, on the same loops.
 bool Matcher::findEpilogue(Operation *last, Operation *&contraction) {
   auto generic = dyn_cast<linalg::GenericOp>(last);
-  bool elementwise = generic && generic.getNumReductionLoops() == 0 &&
-                     generic.getNumDpsInits() == 1;
   contraction = last;
-  if (!elementwise)
+  if (!generic || generic.getNumReductionLoops() != 0)
     return true;
+  auto maps = generic.getIndexingMapsArray();
   for (OpOperand *input : generic.getDpsInputOperands()) {
     auto producer = input->get().getDefiningOp<linalg::LinalgOp>();
     if (!producer || isa<linalg::FillOp>(producer) ||
-        producer.getNumReductionLoops() == 0 || !producer->hasOneUse())
+        producer.getNumReductionLoops() == 0 || !usedBy(producer, last))
       continue;
-    if (!generic.getMatchingIndexingMap(input).isIdentity() ||
-        !generic.getIndexingMapsArray().back().isIdentity() ||
+    auto identity = [](AffineMap map) { return map.isIdentity(); };
+    ArrayRef<AffineMap> outputs(maps);
+    if (!maps[input->getOperandNumber()].isIdentity() ||
+        !llvm::all_of(outputs.drop_front(generic.getNumDpsInputs()),
+                      identity) ||
         !canVectorizeBody(*generic.getBody()) || generic.hasIndexSemantics())
       return false;
     c.epilogue = generic;
@@ -126,17 +137,34 @@ bool Matcher::findEpilogue(Operation *last, Operation *&contraction) {
   return false;
 }
 
+/// All results come from the epilogue or are C.
+bool Matcher::findResults(func::FuncOp func, Operation *contraction) {
+  for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
+    auto source = dyn_cast<OpResult>(op.getSource());
+    if (!source ||
+        (source.getOwner() != contraction && source.getOwner() != c.epilogue))
+      return false;
+    ContractionResult result{op, op.getDest(), std::nullopt};
+    if (c.epilogue && source.getOwner() == c.epilogue)
+      result.number = source.getResultNumber();
+    c.results.push_back(result);
+  }
+  return true;
+}
+
 bool Matcher::findOps(func::FuncOp func) {
-  auto results = func.getOps<bufferization::MaterializeInDestinationOp>();
-  if (std::distance(results.begin(), results.end()) != 1)
-    return false;
-  auto materialize = *results.begin();
-  c.result = materialize;
-  c.destination = materialize.getDest();
-  Operation *last = materialize.getSource().getDefiningOp();
+  // The epilogue comes last, when there is one.
+  Operation *last = nullptr;
+  for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
+    Operation *source = op.getSource().getDefiningOp();
+    if (!isa_and_nonnull<linalg::LinalgOp>(source))
+      return false;
+    if (!last || last->isBeforeInBlock(source))
+      last = source;
+  }
   Operation *contraction = nullptr;
-  if (!isa_and_nonnull<linalg::LinalgOp>(last) ||
-      !findEpilogue(last, contraction))
+  if (!last || !findEpilogue(last, contraction) ||
+      !findResults(func, contraction))
     return false;
   c.op = asGeneric(contraction);
   if (!c.op || c.op.getNumDpsInits() != 1 || c.op.getNumDpsInputs() < 2 ||

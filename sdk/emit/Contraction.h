@@ -30,10 +30,18 @@ struct ContractionOperand {
   bool padded() const { return !padLow.empty(); }
 };
 
+/// A result of the dispatch.
+struct ContractionResult {
+  mlir::Operation *op;     ///< that states the destination
+  mlir::Value destination; ///< memref
+  /// Which result of the epilogue it is; none: C itself.
+  std::optional<unsigned> number;
+};
+
 struct Contraction {
   mlir::linalg::GenericOp op;
-  mlir::Operation *result = nullptr; ///< the last op of the dispatch
-  mlir::Value destination;           ///< memref of the result
+  /// Where results go; all on the loops of C.
+  llvm::SmallVector<ContractionResult> results;
   mlir::AffineMap destinationMap;
   unsigned a = 0, b = 0; ///< which inputs of `op`
   ContractionOperand lhs, rhs;

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "sdk/lower/DimToIndex.h"
 
@@ -259,6 +260,20 @@ LogicalResult EntryBuilder::bindArguments() {
   return success();
 }
 
+/// The largest that a size can be: a number where there is one.
+static std::optional<Dim> upperBound(const Dispatch &dispatch,
+                                     OpFoldResult size) {
+  auto value = dyn_cast<Value>(size);
+  if (!value)
+    return indexDim(dispatch, size, DimBound::Upper);
+  FailureOr<int64_t> number = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {value}, /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  if (succeeded(number))
+    return Dim(std::max<int64_t>(*number, 0));
+  return indexDim(dispatch, size, DimBound::Upper);
+}
+
 /// Gives each allocation its own range of the workspace.
 LogicalResult EntryBuilder::planAllocations() {
   SmallVector<memref::AllocOp> allocations;
@@ -274,7 +289,7 @@ LogicalResult EntryBuilder::planAllocations() {
   for (memref::AllocOp op : allocations) {
     Dim bytes(elementBytes(op.getType().getElementType()));
     for (OpFoldResult size : op.getMixedSizes()) {
-      auto dim = indexDim(dispatch, size, DimBound::Upper);
+      auto dim = upperBound(dispatch, size);
       if (!dim)
         return op.emitOpError("its size has no bound in terms of the symbols");
       bytes = bytes * *dim;

@@ -78,6 +78,8 @@ struct DimReader {
                               ValueRange operands, DimBound bound);
   std::optional<Dim> readMin(AffineMap map, ValueRange operands,
                              DimBound bound);
+  std::optional<Dim> readMax(AffineMap map, ValueRange operands,
+                             DimBound bound);
 };
 
 } // namespace
@@ -143,8 +145,14 @@ std::optional<Dim> DimReader::readExpr(AffineExpr expr, AffineMap map,
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr))
     return read(operands[map.getNumDims() + symbol.getPosition()], bound);
   auto binary = cast<AffineBinaryOpExpr>(expr);
-  auto a = readExpr(binary.getLHS(), map, operands, DimBound::Exact);
-  auto b = readExpr(binary.getRHS(), map, operands, DimBound::Exact);
+  // Growing in both operands, unless it takes a negative multiple.
+  auto factor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+  bool grows = expr.getKind() == AffineExprKind::Add ||
+               (factor && factor.getValue() >= 0 &&
+                expr.getKind() != AffineExprKind::Mod);
+  DimBound inner = grows ? bound : DimBound::Exact;
+  auto a = readExpr(binary.getLHS(), map, operands, inner);
+  auto b = readExpr(binary.getRHS(), map, operands, inner);
   if (!a || !b)
     return std::nullopt;
   switch (expr.getKind()) {
@@ -176,6 +184,18 @@ std::optional<Dim> DimReader::readMin(AffineMap map, ValueRange operands,
   return result;
 }
 
+std::optional<Dim> DimReader::readMax(AffineMap map, ValueRange operands,
+                                      DimBound bound) {
+  std::optional<Dim> result;
+  for (AffineExpr expr : map.getResults()) {
+    auto dim = readExpr(expr, map, operands, bound);
+    if (!dim)
+      return std::nullopt;
+    result = result ? max(*result, *dim) : *dim;
+  }
+  return result;
+}
+
 std::optional<Dim> DimReader::read(Value value, DimBound bound) {
   APInt constant;
   if (matchPattern(value, m_ConstantInt(&constant)))
@@ -188,6 +208,8 @@ std::optional<Dim> DimReader::read(Value value, DimBound bound) {
                     apply.getOperands(), bound);
   if (auto minimum = dyn_cast<affine::AffineMinOp>(op))
     return readMin(minimum.getMap(), minimum.getOperands(), bound);
+  if (auto maximum = dyn_cast<affine::AffineMaxOp>(op))
+    return readMax(maximum.getMap(), maximum.getOperands(), bound);
   if (auto size = dyn_cast<memref::DimOp>(op))
     return readSize(size.getSource(), size.getConstantIndex());
   if (auto size = dyn_cast<tensor::DimOp>(op))

@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
@@ -39,6 +40,9 @@ struct DistributePass : PassWrapper<DistributePass, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override;
 };
+
+/// Marks ops of which the work-groups have copies.
+constexpr StringLiteral kFused = "bp.fused";
 
 } // namespace
 
@@ -120,7 +124,66 @@ static LogicalResult tile(RewriterBase &rewriter, Operation *root,
   for (OpResult result : root->getResults())
     if (Value replacement = tiled->replacements.lookup(result))
       rewriter.replaceAllUsesWith(result, replacement);
+  rewriter.eraseOp(root);
+  for (Operation *producer : tiled->fusedProducers)
+    producer->setAttr(kFused, rewriter.getUnitAttr());
   return success();
+}
+
+/// Removes the originals of fused producers: those that report bad data are not
+/// dead by themselves.
+static void eraseFused(ModuleOp module) {
+  SmallVector<Operation *> marked;
+  module.walk([&](Operation *op) {
+    if (op->hasAttr(kFused))
+      marked.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(marked)) {
+    if (op->use_empty())
+      op->erase();
+    else
+      op->removeAttr(kFused);
+  }
+}
+
+/// Within a work-group, an intermediate of the shape of the result is kept
+/// where the result will be, when nothing reads it after the result is
+/// computed.
+static void computeInPlace(RewriterBase &rewriter, linalg::GenericOp root) {
+  if (root.getNumDpsInits() != 1 || root.getNumReductionLoops() != 0)
+    return;
+  OpOperand &init = root.getDpsInitsMutable()[0];
+  AffineMap map = root.getMatchingIndexingMap(&init);
+  if (root.payloadUsesValueFromOperand(&init))
+    return;
+  for (OpOperand *input : root.getDpsInputOperands()) {
+    auto producer = input->get().getDefiningOp<linalg::GenericOp>();
+    if (!producer || producer->getBlock() != root->getBlock() ||
+        producer.getNumDpsInits() != 1 ||
+        producer.getNumReductionLoops() != 0 ||
+        root.getMatchingIndexingMap(input) != map ||
+        input->get().getType() != init.get().getType() ||
+        !producer.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>())
+      continue;
+    bool earlier = llvm::all_of(producer->getUsers(), [&](Operation *user) {
+      return user == root || user->isBeforeInBlock(root);
+    });
+    Operation *slice = init.get().getDefiningOp();
+    if (!earlier || !slice)
+      continue;
+    rewriter.moveOpBefore(slice, producer);
+    producer.getDpsInitsMutable()[0].set(init.get());
+    init.set(input->get());
+    return;
+  }
+}
+
+static void computeInPlace(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](tensor::ParallelInsertSliceOp op) {
+    if (auto root = op.getSource().getDefiningOp<linalg::GenericOp>())
+      computeInPlace(rewriter, root);
+  });
 }
 
 static unsigned countComputations(func::FuncOp func) {
@@ -146,8 +209,30 @@ static void distribute(func::FuncOp func) {
     (void)tile(rewriter, root, sizes);
 }
 
+/// Whether a reshape lies between two computations, where it would keep them
+/// from being fused.
+static bool hasInnerReshape(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        bool inner =
+            isReshape(op) &&
+            isa_and_nonnull<linalg::LinalgOp>(
+                op->getOperand(0).getDefiningOp()) &&
+            llvm::any_of(op->getUsers(), llvm::IsaPred<linalg::LinalgOp>);
+        return inner ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void DistributePass::runOnOperation() {
   ModuleOp module = getOperation();
+  if (hasInnerReshape(module)) {
+    OpPassManager units("builtin.module");
+    units.addPass(createLinalgFoldUnitExtentDimsPass());
+    units.addPass(createCanonicalizerPass());
+    if (failed(runPipeline(units, module)))
+      return signalPassFailure();
+  }
   for (auto func : module.getOps<func::FuncOp>())
     if (func->hasAttr("bp.inputs"))
       distribute(func);
@@ -161,7 +246,9 @@ void DistributePass::runOnOperation() {
   clean.addPass(createCanonicalizerPass());
   clean.addPass(createCSEPass());
   if (failed(runPipeline(clean, module)))
-    signalPassFailure();
+    return signalPassFailure();
+  eraseFused(module);
+  computeInPlace(module);
 }
 
 std::unique_ptr<Pass> createDistributePass() {

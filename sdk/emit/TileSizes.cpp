@@ -60,6 +60,10 @@ void ProducerScan::restrict(ArrayRef<int64_t> axisToRoot) {
       splittable[loop] = false;
 }
 
+static ArrayRef<int64_t> operandShape(OpOperand &operand) {
+  return cast<RankedTensorType>(operand.get().getType()).getShape();
+}
+
 void ProducerScan::visitOperand(linalg::LinalgOp op, OpOperand &operand,
                                 ArrayRef<int64_t> loopToRoot) {
   Operation *producer = operand.get().getDefiningOp();
@@ -72,7 +76,10 @@ void ProducerScan::visitOperand(linalg::LinalgOp op, OpOperand &operand,
   }
   auto linalgProducer = dyn_cast<linalg::LinalgOp>(producer);
   if (!linalgProducer) {
-    restrict(axisToRoot);
+    // A pad: its borders are repeated rather than a whole plane of unknown
+    // size kept.
+    if (!ShapedType::isDynamicShape(operandShape(operand)))
+      restrict(axisToRoot);
     return;
   }
   auto result = cast<OpResult>(operand.get());

@@ -3,6 +3,8 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "sdk/dialect/Bp.h"
 #include "sdk/emit/Dispatch.h"
 #include "sdk/emit/Passes.h"
 #include "sdk/lower/Passes.h"
@@ -87,19 +89,53 @@ static void *loadImage(const std::vector<uint8_t> &image) {
   return library;
 }
 
-std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
-                                        const EmitTarget &target,
-                                        std::vector<EmitStage> stages,
-                                        bool dump) {
+static std::unique_ptr<MLIRContext> createContext() {
   registerEmitPasses();
   static bool once = (bp::registerLowerPasses(), true);
   (void)once;
   DialectRegistry registry;
   registerEmitDialects(registry);
-  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  registry.insert<bp::BpDialect>();
+  return std::make_unique<MLIRContext>(registry,
+                                       MLIRContext::Threading::DISABLED);
+}
+
+static bool isDispatch(func::FuncOp func) {
+  return func->hasAttr("bp.inputs") || func->hasAttr("bp.dispatch");
+}
+
+std::vector<std::string> dispatchNames(const std::string &text) {
+  auto context = createContext();
+  auto module = parseSourceString<ModuleOp>(text, context.get());
+  std::vector<std::string> names;
+  if (module)
+    for (auto func : module->getOps<func::FuncOp>())
+      if (isDispatch(func))
+        names.push_back(func.getName().str());
+  return names;
+}
+
+/// Leaves one function in the module, as linalg.
+static LogicalResult isolate(ModuleOp module, const std::string &name) {
+  for (auto func : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+    if (!isDispatch(func) || (!name.empty() && func.getName() != name))
+      func.erase();
+  PassManager manager(module.getContext());
+  bp::buildLowerPipeline(manager);
+  return manager.run(module);
+}
+
+std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
+                                        const EmitTarget &target,
+                                        std::vector<EmitStage> stages,
+                                        bool dump, const std::string &name) {
+  auto owned = createContext();
+  MLIRContext &context = *owned;
   auto module = parseSourceString<ModuleOp>(text, &context);
-  if (!module)
+  if (!module || failed(isolate(*module, name)))
     return nullptr;
+  if (dump)
+    llvm::errs() << "// ---- lower\n" << *module << "\n";
   auto dispatches = findDispatches(*module);
   if (failed(dispatches) || dispatches->size() != 1)
     return nullptr;

@@ -33,17 +33,24 @@ struct BindingInfo {
   size_t bytes(const SymbolValues &symbols) const;
 };
 
+/// Names of the dispatch functions of a module: those with `bp.inputs`, and
+/// those of a dump of the fusion stage.
+std::vector<std::string> dispatchNames(const std::string &text);
+
 /// A compiled and loaded dispatch.
 class Kernel {
 public:
-  /// Null after a diagnostic on stderr. `times` gets the seconds it took.
+  /// Null after a diagnostic on stderr. `name` picks one of several functions;
+  /// one in the `bp` dialect is lowered first.
   static std::unique_ptr<Kernel> compile(const std::string &text,
                                          const EmitTarget &target,
                                          std::vector<EmitStage> stages,
-                                         bool dump = false);
+                                         bool dump = false,
+                                         const std::string &name = "");
   ~Kernel();
 
   const std::vector<BindingInfo> &bindings() const { return bindings_; }
+  const std::vector<std::string> &symbols() const { return symbols_; }
   const EntryInfo &entry() const { return entry_; }
   double compileSeconds() const { return seconds_; }
   /// Runs the whole grid on `threads` threads; gives the error word.
