@@ -10,6 +10,7 @@ namespace backplane {
 namespace {
 
 constexpr uint32_t mostSlots = 4096;
+constexpr uint64_t mostWorkspace = uint64_t(1) << 32;
 
 const bp_command_barrier_t barrierCommand = {BP_HEADER(bp_command_barrier_t)};
 
@@ -165,6 +166,11 @@ Status Builder::checkDispatch(const Dispatch &dispatch) const {
     return invalidArgument(entry.name + " takes " + text(entry.constantCount) +
                            " constants, given " +
                            text(dispatch.constants.size()));
+  if (dispatch.workspaceBytes > mostWorkspace)
+    return invalidArgument(entry.name + " asks for " +
+                           text(dispatch.workspaceBytes) +
+                           " bytes of scratch per worker, at most " +
+                           text(mostWorkspace) + " are possible");
   return checkGrid(dispatch).within(entry.name);
 }
 

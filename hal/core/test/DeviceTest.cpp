@@ -172,6 +172,9 @@ TEST_P(DeviceTest, RefusesBadDispatches) {
   bad.grid = {1001, 1, 1};
   expectRefusal(bad, "not between 1 and 1000");
   bad = good;
+  bad.workspaceBytes = uint64_t(1) << 40;
+  expectRefusal(bad, "bytes of scratch per worker");
+  bad = good;
   bad.executable = nullptr;
   expectRefusal(bad, "without an executable");
 }

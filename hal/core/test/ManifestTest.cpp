@@ -163,7 +163,8 @@ TEST_F(ManifestTest, PluginFilesReplaceTheSearch) {
   std::string file = folder.addFile("a.bp.json", good);
   PluginFolder other;
   LoaderOptions options = other.options();
-  bp_host_cpu_t cpu = CpuInfo::detect().c();
+  const CpuInfo detected = CpuInfo::detect();
+  const bp_host_cpu_t &cpu = detected.c();
   EXPECT_TRUE(findManifests(options, cpu).empty());
   options.addPluginFiles = {file};
   EXPECT_EQ(findManifests(options, cpu).size(), 1u);
