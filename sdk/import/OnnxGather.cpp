@@ -185,7 +185,10 @@ void onnxGatherNd(Node &node) {
   if (!node.ok())
     return;
   std::optional<int64_t> depth = index.back().constant();
-  if (!depth || *depth < 1 || *depth > static_cast<int64_t>(dims.size()))
+  if (!depth)
+    return node.refuse("the last size of the indices " +
+                       node.inputType(1).str() + " is symbolic");
+  if (*depth < 1 || *depth > static_cast<int64_t>(dims.size()))
     return node.reject("the last size of the indices " +
                        node.inputType(1).str() + " does not fit the data " +
                        node.inputType(0).str());

@@ -94,6 +94,10 @@ void onnxGather(Node &);
 void onnxGatherElements(Node &);
 void onnxGatherNd(Node &);
 
+// OnnxScatter.cpp
+void onnxScatterElements(Node &);
+void onnxScatterNd(Node &);
+
 // OnnxQuantize.cpp
 void onnxQuantizeLinear(Node &);
 void onnxDequantizeLinear(Node &);

@@ -3,6 +3,7 @@
 // Reduce* and ArgMax, ArgMin.
 #include "OnnxHandlers.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace backplane::frontend {
@@ -37,24 +38,25 @@ ValueId logSumExp(Node &node, ValueId x, const std::vector<int64_t> &axes) {
   return node.op("add", {node.op("log", {sum}), safe});
 }
 
+/// The reduction; log_sum_exp keeps its axes in any case.
 ValueId reduceKind(Node &node, std::string_view kind, ValueId x,
-                   const std::vector<int64_t> &axes) {
+                   const std::vector<int64_t> &axes, bool keep) {
   if (kind == "mean")
-    return axes.empty() ? x : node.mean(x, axes, true);
+    return axes.empty() ? x : node.mean(x, axes, keep);
   if (kind == "l1")
-    return node.reduce("sum", node.op("abs", {x}), axes, true);
+    return node.reduce("sum", node.op("abs", {x}), axes, keep);
   if (kind == "log_sum_exp")
     return logSumExp(node, x, axes);
   if (kind == "log_sum")
-    return node.op("log", {node.reduce("sum", x, axes, true)});
+    return node.op("log", {node.reduce("sum", x, axes, keep)});
   if (kind == "l2" || kind == "sum_square") {
-    ValueId sum = node.reduce("sum", node.op("mul", {x, x}), axes, true);
+    ValueId sum = node.reduce("sum", node.op("mul", {x, x}), axes, keep);
     return kind == "l2" ? node.op("sqrt", {sum}) : sum;
   }
   bool isBool = node.type(x).dtype == DType::Bool;
   if (isBool && (kind == "max" || kind == "min"))
     kind = kind == "max" ? "or" : "and";
-  return node.reduce(kind, x, axes, true);
+  return node.reduce(kind, x, axes, keep);
 }
 
 std::string_view binaryOf(std::string_view kind) {
@@ -91,13 +93,14 @@ void onnxReduce(Node &node) {
     return;
   if (auto result = reduceKnown(node, axes, keep))
     return node.out(0, *result);
-  ValueId result = reduceKind(node, node.target(), node.value(0), axes);
-  Dims dims = node.type(result).dims;
-  if (!node.ok())
-    return;
-  if (!keep)
-    for (size_t i = axes.size(); i-- > 0;)
-      dims.erase(dims.begin() + axes[i]);
+  Dims dims;
+  for (size_t i = 0; i < rank; ++i) {
+    bool reduced = std::find(axes.begin(), axes.end(),
+                             static_cast<int64_t>(i)) != axes.end();
+    if (!reduced || keep)
+      dims.push_back(reduced ? Dim(1) : node.inputType(0).dims[i]);
+  }
+  ValueId result = reduceKind(node, node.target(), node.value(0), axes, keep);
   node.out(0, node.reshape(result, dims));
 }
 

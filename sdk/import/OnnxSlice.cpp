@@ -127,6 +127,10 @@ void sliceBackward(Node &node, Box &box, size_t axis, const KnownElement &start,
              (*first == -1 || *first >= INT32_MAX) && *last <= -INT32_MAX;
   if (!all && (!size || !first || !last))
     return node.refuse("a negative step with symbolic sizes is not supported");
+  // Implementations differ in what they take this to mean.
+  if (*last >= INT32_MAX)
+    return node.refuse("an end behind the axis with a negative step is not "
+                       "supported");
   box.reversed.push_back(static_cast<int64_t>(axis));
   if (all)
     return node.require(min(Dim(INT32_MAX), box.sizes[axis]), box.sizes[axis],

@@ -22,7 +22,7 @@ std::string modelPath(const std::string &name) {
 
 struct Sample {
   const char *path;
-  const char *output; ///< type of the first output
+  const char *output; ///< start of the type of the first output
 };
 
 class OnnxModels : public testing::TestWithParam<Sample> {};
@@ -37,7 +37,8 @@ TEST_P(OnnxModels, Import) {
   ASSERT_TRUE(result.ok()) << result.message();
   EXPECT_TRUE(result->graph.verify().ok());
   const Graph &graph = result->graph;
-  EXPECT_EQ(graph.type(graph.outputs[0].value).str(), GetParam().output);
+  std::string type = graph.type(graph.outputs[0].value).str();
+  EXPECT_TRUE(type.starts_with(GetParam().output)) << type;
   RecordProperty("ops", static_cast<int>(graph.ops.size()));
   std::printf("%s: %zu ops, %zu weights, %zu assertions\n", GetParam().path,
               graph.ops.size(), result->weights.all().size(),
@@ -54,6 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Sample{"centerface/centerface_int8_qdq.onnx",
                            "f32[B, 1, 8*((Hinput_1 + 31) floordiv 32), "
                            "8*((Winput_1 + 31) floordiv 32)]"},
+                    Sample{"swift_f0/model.onnx", "f64[1, "},
                     Sample{"exported/mobilenetv2.onnx", "f32[2, 1000]"},
                     Sample{"exported/bert_dynamic.onnx", "f32[s72, s53, 128]"},
                     Sample{"exported/gpt2.onnx", "f32[2, 16, 1000]"},
@@ -64,8 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(OnnxRefusals, ByName) {
   for (auto [name, op] :
        {std::pair("silero_vad/silero_vad.onnx", "If"),
-        std::pair("silero_vad/silero_vad_16k_sequence.onnx", "LSTM"),
-        std::pair("swift_f0/model.onnx", "ScatterElements")}) {
+        std::pair("silero_vad/silero_vad_16k_sequence.onnx", "LSTM")}) {
     std::string path = modelPath(name);
     if (!std::filesystem::exists(path))
       GTEST_SKIP() << path << " is not here";

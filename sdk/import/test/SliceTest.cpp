@@ -40,6 +40,8 @@ TEST(OnnxSlice, NegativeSteps) {
   auto some = sliced("10", 8, 1, -3);
   EXPECT_EQ(summary(some), "slice reverse -> f32[2, 3]");
   EXPECT_EQ(text(opOf(some, "slice").dims("starts")), "[0, 2]");
+  EXPECT_NE(summary(sliced("10", 5, INT64_MAX, -1)).find("not supported"),
+            std::string::npos);
   EXPECT_EQ(summary(sliced("10", 1, 8, -1)), "slice reverse -> f32[2, 0]");
   EXPECT_EQ(summary(sliced("n", -1, INT64_MIN, -1)), "reverse -> f32[2, n]");
   EXPECT_NE(summary(sliced("n", 5, 1, -1)).find("not supported"),
@@ -143,6 +145,45 @@ TEST(OnnxGather, ElementsAndNd) {
   nd.input("x", {"n", "5", "4"}).input("i", {"7", "2"}, T::INT64).output("y");
   nd.node("GatherND", {"x", "i"}, {"y"});
   EXPECT_TRUE(summary(nd.import()).ends_with("gather -> f32[7, 4]"));
+}
+
+namespace {
+
+/// x: f32[2, 3] with two updates at constant indices of axis 1.
+Result<Model> scatter(std::vector<int64_t> indices) {
+  ModelBuilder model;
+  model.input("x", {"2", "3"}).input("u", {"1", "2"}).output("y");
+  model.ints("i", {1, 2}, indices);
+  model.node("ScatterElements", {"x", "i", "u"}, {"y"}).i("axis", 1);
+  return model.import();
+}
+
+} // namespace
+
+TEST(OnnxScatter, ConstantIndicesBecomeATable) {
+  auto result = scatter({2, -2});
+  EXPECT_EQ(summary(result),
+            "reshape reshape concat gather reshape -> f32[2, 3]");
+  const Op &table = opOf(result, "constant");
+  const Bytes *bytes = table.bytes("value");
+  ASSERT_TRUE(bytes && bytes->size() == 48);
+  // x has elements 0 to 5, the updates are 6 and 7.
+  std::vector<int> sources;
+  for (size_t i = 0; i < 6; ++i)
+    sources.push_back((*bytes)[8 * i]);
+  EXPECT_EQ(sources, (std::vector<int>{0, 7, 6, 3, 4, 5}));
+}
+
+TEST(OnnxScatter, Refusals) {
+  EXPECT_NE(summary(scatter({1, 1})).find("two updates of one element"),
+            std::string::npos);
+  EXPECT_NE(summary(scatter({1, 3})).find("index 3 is out of range"),
+            std::string::npos);
+  ModelBuilder model;
+  model.input("x", {"4"}).input("i", {"2"}, T::INT64).input("u", {"2"});
+  model.output("y").node("ScatterElements", {"x", "i", "u"}, {"y"});
+  EXPECT_NE(summary(model.import()).find("only constant indices"),
+            std::string::npos);
 }
 
 TEST(OnnxQuantize, PerAxis) {
