@@ -69,6 +69,21 @@ Maker floatFunction(StringRef name) {
       .Default(nullptr);
 }
 
+/// neg and abs of the floats that do not compute as they are stored, on their
+/// bits, so that a NaN keeps its own.
+Value signOfBits(ImplicitLocOpBuilder &body, Value stored, bool negates) {
+  Type type = stored.getType();
+  unsigned width = type.getIntOrFloatBitWidth();
+  APInt sign = APInt::getSignMask(width);
+  Type integers = body.getIntegerType(width);
+  Value bits = arith::BitcastOp::create(body, integers, stored);
+  Value mask = arith::ConstantOp::create(
+      body, body.getIntegerAttr(integers, negates ? sign : ~sign));
+  Value changed = negates ? arith::XOrIOp::create(body, bits, mask).getResult()
+                          : arith::AndIOp::create(body, bits, mask).getResult();
+  return arith::BitcastOp::create(body, type, changed);
+}
+
 Value negate(Scalars &s) {
   if (s.element.isFloat())
     return arith::NegFOp::create(s.body, s.args[0]);
@@ -224,8 +239,6 @@ Value maximumOf(Scalars &s) {
   return combine(s.body, "max", s.args[0], s.args[1], s.element.isUnsigned);
 }
 
-Value choose(Scalars &s) { return s.select(s.args[0], s.args[1], s.args[2]); }
-
 /// Ops without attributes.
 Maker plainOp(StringRef name) {
   return llvm::StringSwitch<Maker>(name)
@@ -247,7 +260,6 @@ Maker plainOp(StringRef name) {
       .Case("and", logical<arith::AndIOp>)
       .Case("or", logical<arith::OrIOp>)
       .Case("xor", logical<arith::XOrIOp>)
-      .Case("select", choose)
       .Default(floatFunction(name));
 }
 
@@ -285,7 +297,7 @@ Value scalarOf(Operation *op, Scalars &s, const Element &result) {
 }
 
 bool isLowered(Operation *op) {
-  return isa<CompareOp, CastOp>(op) ||
+  return isa<CompareOp, CastOp, SelectOp>(op) ||
          plainOp(op->getName().stripDialect()) != nullptr;
 }
 
@@ -320,6 +332,19 @@ bool lower::mayReport(Operation *op) {
   return isa<GatherOp>(op) || mayDivideByZero(op);
 }
 
+/// What needs no arithmetic is done on elements as they are stored.
+static Value movedElement(Operation *op, ImplicitLocOpBuilder &body,
+                          ValueRange args, const Element &element) {
+  bool isNarrow = element.isFloat() && element.converts();
+  if (isa<NegOp, AbsOp>(op) && isNarrow)
+    return signOfBits(body, args[0], isa<NegOp>(op));
+  if (!isa<SelectOp>(op))
+    return {};
+  Element condition = elementOf(op->getOperand(0).getType());
+  return arith::SelectOp::create(body, load(body, args[0], condition), args[1],
+                                 args[2]);
+}
+
 /// Copies the value when an operand is a whole tensor: nothing to compute.
 static bool isNoCast(Operation *op) {
   return isa<CastOp>(op) && getElementTypeOrSelf(op->getOperand(0)) ==
@@ -343,6 +368,8 @@ LogicalResult lower::lowerElementwise(Lowering &lowering, Operation *op) {
   Element to = elementOf(result.getType());
   Value output = lowering.emptyLike(result.getType(), to.storage);
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
+    if (Value moved = movedElement(op, inner, args, to))
+      return SmallVector<Value>{moved};
     Scalars scalars{lowering, inner, {}, elements[0], mayReport(op)};
     for (auto [arg, element] : llvm::zip(args, elements))
       scalars.args.push_back(load(inner, arg, element));

@@ -67,6 +67,25 @@ template <typename Op> struct WidenMath : OpRewritePattern<Op> {
   }
 };
 
+/// Integers to bf16, of which few have exact code: through f32, which holds
+/// those that are converted without rounding twice.
+template <typename Op> struct WidenConversion : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isBF16())
+      return failure();
+    Type wide = Float32Type::get(op.getContext());
+    if (auto vector = dyn_cast<VectorType>(type))
+      wide = vector.clone(wide);
+    Value result = Op::create(rewriter, op.getLoc(), wide, op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, result);
+    return success();
+  }
+};
+
 /// The value, when all elements are one known number.
 std::optional<double> knownNumber(Value value) {
   FloatAttr scalar;
@@ -162,6 +181,8 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
                 math::Log1pOp, math::SinOp, math::CosOp, math::TanOp,
                 math::AtanOp, math::ErfOp, math::RsqrtOp, math::PowFOp>(
         patterns);
+    patterns.add<WidenConversion<arith::SIToFPOp>,
+                 WidenConversion<arith::UIToFPOp>>(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     SmallVector<Operation *> candidates = expandable(getOperation());
     GreedyRewriteConfig config;

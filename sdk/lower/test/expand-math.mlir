@@ -81,6 +81,15 @@ func.func @round(%x: vector<8xf32>) -> vector<8xbf16> {
   return %0 : vector<8xbf16>
 }
 
+// CHECK-LABEL: @small_integer
+// CHECK: arith.sitofp %{{.*}} : i16 to f32
+// CHECK: arith.shrui
+// CHECK: return
+func.func @small_integer(%x: i16) -> bf16 {
+  %0 = arith.sitofp %x : i16 to bf16
+  return %0 : bf16
+}
+
 // CHECK-LABEL: @others
 // CHECK: math.sqrt
 func.func @others(%x: f32) -> f32 {
