@@ -74,6 +74,13 @@ LogicalResult checkType(Operation *op, Type type) {
 LogicalResult check(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("needs one block to be lowered to linalg");
+  if (Attribute symbols = function->getAttr("bp.symbols")) {
+    auto list = dyn_cast<ArrayAttr>(symbols);
+    if (!list || !llvm::all_of(list, llvm::IsaPred<StringAttr>))
+      return function.emitOpError("needs bp.symbols to be a list of strings, "
+                                  "found ")
+             << symbols;
+  }
   for (Type type : function.getFunctionType().getInputs())
     if (failed(checkType(function, type)))
       return failure();

@@ -107,7 +107,13 @@ LogicalResult lower::lowerConstant(Lowering &lowering, ConstantOp op) {
     lowering.set(op.getResult(), {scalar, AffineMap()});
     return success();
   }
-  Value tensor = arith::ConstantOp::create(lowering.builder, stored);
+  RankedTensorType type = lowering.storageType(op.getResult().getType());
+  if (!type.hasStaticShape() ||
+      stored.getNumElements() != type.getNumElements())
+    return op.emitOpError("has ") << stored.getNumElements()
+                                  << " elements for " << type;
+  Value tensor =
+      arith::ConstantOp::create(lowering.builder, stored.reshape(type));
   lowering.setTensor(op.getResult(), tensor);
   return success();
 }

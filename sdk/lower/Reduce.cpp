@@ -57,6 +57,15 @@ Type accumulatorOf(const Element &element) {
   return element.isBool ? element.storage : element.compute;
 }
 
+/// A sum of f32 along outer axes is one long chain of additions for each
+/// result, whose rounding errors add up: it accumulates in f64. A sum along the
+/// innermost axis has a partial sum for each vector lane.
+bool accumulatesWide(ReduceOp op, const Element &element) {
+  int64_t rank = cast<RankedTensorType>(op.getX().getType()).getRank();
+  return op.getKind() == "sum" && element.compute.isF32() &&
+         !llvm::is_contained(op.getAxes(), rank - 1);
+}
+
 Value accumulatedElement(ImplicitLocOpBuilder &body, Value stored,
                          const Element &element) {
   Value value = load(body, stored, element);
@@ -66,6 +75,17 @@ Value accumulatedElement(ImplicitLocOpBuilder &body, Value stored,
 Value roundedAccumulator(Lowering &lowering, Value tensor,
                          const Element &element, const Sizes &sizes) {
   return element.isBool ? tensor : lowering.rounded(tensor, element, sizes);
+}
+
+/// A sum in f64 as what is stored.
+Value narrowed(Lowering &lowering, Value tensor, const Element &element,
+               const Sizes &sizes) {
+  View input{tensor, lowering.builder.getMultiDimIdentityMap(sizes.size())};
+  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
+    Value sum = arith::TruncFOp::create(inner, element.compute, args[0]);
+    return SmallVector<Value>{store(inner, sum, element)};
+  };
+  return lowering.parallel(input, lowering.empty(sizes, element.storage), body);
 }
 
 /// Whether `value` takes the place of `best`: NaN wins over numbers; of equals
@@ -101,7 +121,8 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
     return success();
   }
   Element element = elementOf(op.getX().getType());
-  Type type = accumulatorOf(element);
+  bool wide = accumulatesWide(op, element);
+  Type type = wide ? lowering.builder.getF64Type() : accumulatorOf(element);
   Plan plan = planReduction(lowering, op.getX().getType(), axes);
   View input = lowering.permutedView(op.getX());
   Value start =
@@ -109,6 +130,8 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
                       neutral(op.getKind(), type, element.isUnsigned));
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
     Value value = accumulatedElement(inner, args[0], element);
+    if (wide)
+      value = arith::ExtFOp::create(inner, type, value);
     return SmallVector<Value>{
         combine(inner, op.getKind(), args[1], value, element.isUnsigned)};
   };
@@ -116,7 +139,8 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
                   .generic(input.base, start, {input.map, plan.kept},
                            plan.iterators, body)
                   .getResult(0);
-  sum = roundedAccumulator(lowering, sum, element, plan.sizes);
+  sum = wide ? narrowed(lowering, sum, element, plan.sizes)
+             : roundedAccumulator(lowering, sum, element, plan.sizes);
   setReduced(lowering, op.getResult(), sum, axes, op.getKeep());
   return success();
 }

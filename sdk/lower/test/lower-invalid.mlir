@@ -55,3 +55,11 @@ func.func @window(%x: tensor<1x2x5xf32>, %w: tensor<2x3x?xf32, #bp.dims<["2", "3
   %0 = bp.conv_transpose %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, output_padding = array<i64: 0>, groups = 1} : (tensor<1x2x5xf32>, tensor<2x3x?xf32, #bp.dims<["2", "3", "k"]>>) -> tensor<1x3x?xf32, #bp.dims<["1", "3", "k + 4"]>>
   return %0 : tensor<1x3x?xf32, #bp.dims<["1", "3", "k + 4"]>>
 }
+
+// -----
+
+// expected-error@+1 {{'func.func' op needs bp.symbols to be a list of strings, found [1]}}
+func.func @symbols(%x: tensor<4xf32>) -> tensor<4xf32> attributes {bp.symbols = [1]} {
+  %0 = bp.exp %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
