@@ -121,8 +121,8 @@ TEST(ThreadPool, RunsJobsInOrderEachOnce) {
 }
 
 TEST(ThreadPool, WaitersHelpWithJobs) {
-  ThreadPool pool(1);
   std::atomic<bool> started{false}, release{false};
+  ThreadPool pool(1);
   pool.post([&] {
     started = true;
     while (!release)
@@ -139,8 +139,8 @@ TEST(ThreadPool, WaitersHelpWithJobs) {
 }
 
 TEST(ThreadPool, JobsMayRunLoops) {
-  ThreadPool pool(2);
   std::atomic<bool> done{false};
+  ThreadPool pool(2);
   pool.post([&] {
     checkLoop(pool, 100);
     done = true;
@@ -151,10 +151,9 @@ TEST(ThreadPool, JobsMayRunLoops) {
 }
 
 TEST(ThreadPool, AJobMayDropTheLastReference) {
-  std::atomic<bool> done{false};
+  std::atomic<bool> done{false}, dropped{false};
   auto pool = std::make_shared<ThreadPool>(2);
   checkLoop(*pool, 10);
-  std::atomic<bool> dropped{false};
   pool->post([&done, &dropped, kept = pool]() mutable {
     while (!dropped)
       std::this_thread::yield();
