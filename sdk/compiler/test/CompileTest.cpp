@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The compiler library as the host library uses it: opened late with
+// RTLD_LOCAL, with a plug-in whose code is the wire graph of each dispatch.
+#include "sdk/compiler/Compile.h"
+#include "sdk/graph/Error.h"
+#include "sdk/graph/GraphTable.h"
+#include "sdk/graph/Wire.h"
+#include "sdk/package/Artifact.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace backplane;
+
+namespace {
+
+bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
+  bp_target_t target = {BP_HEADER(bp_target_t)};
+  target.name = toC("toy");
+  target.driver = toC("toy");
+  target.format = toC("wire");
+  target.storage_dtypes = target.compute_dtypes = 1u << BP_DTYPE_F32;
+  target.fusion = BP_FUSE_ELEMENTWISE;
+  return sink->put(sink->context, &target);
+}
+
+bp_status_t claim(void *, bp_string_t, const bp_graph_t *graph,
+                  const bp_graph_table_t *table, bp_claim_t *out,
+                  bp_error_t *) {
+  bp_graph_info_t info;
+  table->graph_info(graph, &info);
+  out->supported = info.op_count <= 2;
+  if (!out->supported)
+    out->reason->put(out->reason->context, toC("toys take two ops"));
+  return BP_STATUS_OK;
+}
+
+bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *, bp_error_t *) {
+  return BP_STATUS_UNIMPLEMENTED;
+}
+
+struct Delivery {
+  const bp_compiled_sink_t *sink;
+  bp_compiled_t compiled;
+
+  static bp_status_t put(void *context, bp_bytes_t bytes) {
+    auto *self = static_cast<Delivery *>(context);
+    self->compiled.blob = bytes;
+    return self->sink->put(self->sink->context, &self->compiled);
+  }
+};
+
+int compiledCount = 0;
+
+bp_status_t compile(void *, const bp_compile_request_t *request,
+                    const bp_compiled_sink_t *sink, bp_error_t *) {
+  ++compiledCount;
+  bp_graph_info_t info;
+  request->graph_table->graph_info(request->graph, &info);
+  std::vector<uint8_t> access(info.input_count, BP_ACCESS_READ);
+  access.resize(info.input_count + info.output_count, BP_ACCESS_WRITE);
+  bp_entry_t entry = {BP_HEADER(bp_entry_t)};
+  entry.name = request->entry_name;
+  entry.binding_access = access.data();
+  entry.binding_count = uint32_t(access.size());
+  entry.constant_count = info.symbol_count;
+  Delivery delivery{sink, {BP_HEADER(bp_compiled_t)}};
+  delivery.compiled.entry = &entry;
+  for (bp_string_t &size : delivery.compiled.grid)
+    size = toC("1");
+  bp_bytes_sink_t bytes{Delivery::put, &delivery};
+  return request->graph_table->graph_write(request->graph, &bytes);
+}
+
+const bp_compiler_table_t toyTable = {
+    BP_HEADER(bp_compiler_table_t), targets, claim, stages, compile, nullptr};
+
+class CompileTest : public testing::Test {
+protected:
+  void SetUp() override {
+    void *library =
+        dlopen(BP_COMPILER_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    ASSERT_TRUE(library) << dlerror();
+    entry_ = reinterpret_cast<decltype(&bp_compile_model_internal)>(
+        dlsym(library, "bp_compile_model_internal"));
+    ASSERT_TRUE(entry_);
+    folder_ = std::filesystem::temp_directory_path() /
+              ("bp-compile-test-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    services.plugins.push_back({"toy", "1.0.0", "hash", &toyTable, nullptr});
+    services.graphTable = graphTable();
+    compiledCount = 0;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  Status run(const Graph &graph, const char *file = "model.bpx",
+             const char *target = "toy") {
+    CompileRequest request;
+    request.model.graph = graph;
+    request.targets = {target};
+    request.outputPath = folder_ / file;
+    std::string message;
+    bp_status_t code = entry_(&request, &services, &message);
+    return code ? Status(code, message) : Status();
+  }
+  std::string bytes(const char *file) {
+    std::ifstream stream(folder_ / file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+  }
+  std::string path(const char *file) { return folder_ / file; }
+
+  /// y = exp of neg of exp of neg … of x[n].
+  static Graph chain(int length, DType type = DType::F32) {
+    Graph graph;
+    EXPECT_TRUE(graph.addSymbol({"n", 1, 1024, 1}).ok());
+    ValueId value = graph.addInput("x", {type, {Dim::symbol("n")}});
+    for (int i = 0; i < length; ++i)
+      value = (*graph.add(i % 2 ? "exp" : "neg", {value}))[0];
+    graph.addOutput(value, "y");
+    return graph;
+  }
+
+  CompileServices services;
+
+private:
+  decltype(&bp_compile_model_internal) entry_ = nullptr;
+  std::filesystem::path folder_;
+};
+
+TEST_F(CompileTest, MakesAnArtifactThatOpens) {
+  Status status = run(chain(2));
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path("model.bpx"));
+  ASSERT_TRUE(file.ok()) << file.message();
+  const auto &variant = *(*file)->metadata().variants()->Get(0);
+  EXPECT_EQ(variant.program()->commands()->size(), 1u);
+  EXPECT_EQ(variant.executables()->size(), 1u);
+  const auto &blob = *variant.executables()->Get(0)->blob();
+  auto graph = readGraph({blob.data(), blob.size()});
+  ASSERT_TRUE(graph.ok()) << graph.message();
+  EXPECT_EQ(graph->ops.size(), 2u);
+}
+
+TEST_F(CompileTest, EqualDispatchesShareAKernelAndClaimsCutGroups) {
+  ASSERT_TRUE(run(chain(6)).ok());
+  EXPECT_EQ(compiledCount, 1);
+  auto file = ArtifactFile::open(path("model.bpx"));
+  ASSERT_TRUE(file.ok()) << file.message();
+  const auto &variant = *(*file)->metadata().variants()->Get(0);
+  EXPECT_EQ(variant.program()->commands()->size(), 5u); // two barriers
+  bool told = false;
+  for (const auto *line : *variant.report())
+    told |= line->str().find("toys take two ops") != std::string::npos;
+  EXPECT_TRUE(told);
+}
+
+TEST_F(CompileTest, IsDeterministic) {
+  ASSERT_TRUE(run(chain(5), "a.bpx").ok());
+  ASSERT_TRUE(run(chain(5), "b.bpx").ok());
+  EXPECT_FALSE(bytes("a.bpx").empty());
+  EXPECT_EQ(bytes("a.bpx"), bytes("b.bpx"));
+}
+
+TEST_F(CompileTest, TakesKernelsFromTheCache) {
+  std::map<std::string, Bytes> cache;
+  services.cacheGet = [&](const std::string &key) -> std::optional<Bytes> {
+    auto found = cache.find(key);
+    return found == cache.end() ? std::nullopt : std::optional(found->second);
+  };
+  services.cachePut = [&](const std::string &key,
+                          std::span<const uint8_t> blob) {
+    cache[key].assign(blob.begin(), blob.end());
+  };
+  ASSERT_TRUE(run(chain(2), "a.bpx").ok());
+  ASSERT_TRUE(run(chain(2), "b.bpx").ok());
+  EXPECT_EQ(compiledCount, 1);
+  EXPECT_EQ(bytes("a.bpx"), bytes("b.bpx"));
+  // A damaged entry is not used.
+  for (auto &[key, blob] : cache)
+    blob.resize(blob.size() / 2);
+  ASSERT_TRUE(run(chain(2), "c.bpx").ok());
+  EXPECT_EQ(compiledCount, 2);
+  EXPECT_EQ(bytes("a.bpx"), bytes("c.bpx"));
+}
+
+TEST_F(CompileTest, NamesTheTargetsThatThereAre) {
+  Status status = run(chain(1), "model.bpx", "tyo");
+  EXPECT_EQ(status.code(), BP_STATUS_NOT_FOUND);
+  EXPECT_NE(status.message().find("toy"), std::string::npos);
+}
+
+TEST_F(CompileTest, RefusesADtypeThatTheTargetLacks) {
+  Status status = run(chain(1, DType::F64));
+  EXPECT_EQ(status.code(), BP_STATUS_UNIMPLEMENTED);
+  EXPECT_NE(status.message().find("f64"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("model.bpx")));
+}
+
+} // namespace

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/compiler/Schedule.h"
+#include "sdk/compiler/Placement.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+using namespace backplane;
+
+namespace {
+
+class ScheduleTest : public testing::Test {
+protected:
+  Schedule run(const std::string &body, const std::string &attributes = "") {
+    bp::loadGraphDialects(context_);
+    std::string text = "module attributes {" + attributes + "} {\n" + body +
+                       R"(
+  func.func @neg(%x: tensor<64xf32>) -> tensor<64xf32>
+      attributes {bp.dispatch, bp.symbols = []} {
+    %0 = bp.neg %x : (tensor<64xf32>) -> tensor<64xf32>
+    return %0 : tensor<64xf32>
+  }
+})";
+    module_ = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+    EXPECT_TRUE(module_);
+    auto result = schedule(*module_, weights);
+    EXPECT_TRUE(result.ok()) << result.message();
+    return std::move(*result);
+  }
+  /// "DBC": dispatch, barrier, copy.
+  static std::string commands(const fb::ProgramT &program) {
+    std::string text;
+    for (const auto &command : program.commands)
+      text += fb::EnumNameCommandBody(command->body.type)[0];
+    return text;
+  }
+  static std::string kinds(const fb::ProgramT &program) {
+    std::string text;
+    for (const auto &slot : program.slots)
+      text += fb::EnumNameSlotKind(slot->kind)[0];
+    return text;
+  }
+
+  std::vector<std::string> weights;
+
+private:
+  mlir::MLIRContext context_;
+  mlir::OwningOpRef<mlir::ModuleOp> module_;
+};
+
+TEST_F(ScheduleTest, PutsBarriersBetweenDependentCommandsOnly) {
+  Schedule s = run(R"(func.func @main(%x: tensor<64xf32>) ->
+      (tensor<64xf32>, tensor<64xf32>) {
+    %0 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %2 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    return %1, %2 : tensor<64xf32>, tensor<64xf32>
+  })");
+  EXPECT_EQ(commands(s.program), "DDBD");
+  EXPECT_EQ(kinds(s.program), "ITOO");
+  EXPECT_EQ(s.program.arena_bytes, 256);
+  EXPECT_EQ(s.program.slots[1]->first, 0u);
+  EXPECT_EQ(s.program.slots[1]->last, 3u);
+  EXPECT_EQ(s.dispatches[2].command, 3u);
+}
+
+TEST_F(ScheduleTest, ReshapeIsAnAlias) {
+  Schedule s = run(R"(func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+    %0 = bp.reshape %x {dims = #bp.dims<["64"]>} : (tensor<8x8xf32>) -> tensor<64xf32>
+    %1 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    %2 = bp.reshape %1 {dims = #bp.dims<["8", "8"]>} : (tensor<64xf32>) -> tensor<8x8xf32>
+    return %2 : tensor<8x8xf32>
+  })");
+  EXPECT_EQ(commands(s.program), "D");
+  EXPECT_EQ(kinds(s.program), "IO");
+}
+
+TEST_F(ScheduleTest, CopiesOutputsThatHaveAnotherPlace) {
+  Schedule s = run(R"(func.func @main(%x: tensor<64xf32>) ->
+      (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+    %0 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    return %0, %0, %x : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+  })");
+  EXPECT_EQ(commands(s.program), "DBCC");
+}
+
+TEST_F(ScheduleTest, WhatDependsOnWeightsAloneRunsInInit) {
+  Schedule s = run(R"(func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %w = bp.weight {id = "00000000000000000000000000000001", dtype = f32, dims = #bp.dims<["64"]>} : () -> tensor<64xf32>
+    %0 = call @neg(%w) : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    return %1 : tensor<64xf32>
+  })");
+  EXPECT_EQ(commands(s.init), "DBD");
+  EXPECT_EQ(kinds(s.init), "WCC");
+  EXPECT_EQ(commands(s.program), "C");
+  EXPECT_EQ(kinds(s.program), "CO");
+  EXPECT_EQ(s.program.slots[0]->index, s.init.slots[2]->index);
+  EXPECT_EQ(weights.size(), 1u);
+}
+
+TEST_F(ScheduleTest, SwapsVariablesThroughTransients) {
+  Schedule s = run(R"(func.func @main() {
+    %a = bp.variable_read {variable = "a", dtype = f32, dims = #bp.dims<["64"]>} : () -> tensor<64xf32>
+    %b = bp.variable_read {variable = "b", dtype = f32, dims = #bp.dims<["64"]>} : () -> tensor<64xf32>
+    bp.variable_write %b {variable = "a"} : (tensor<64xf32>) -> ()
+    bp.variable_write %a {variable = "b"} : (tensor<64xf32>) -> ()
+    return
+  })",
+                   R"(bp.variables = [
+    {name = "a", type = tensor<64xf32>, initial = ""},
+    {name = "b", type = tensor<64xf32>, initial = ""}])");
+  EXPECT_EQ(commands(s.program), "CCBCC");
+  EXPECT_EQ(kinds(s.program), "VVTT");
+}
+
+TEST_F(ScheduleTest, LeavesSymbolicSizesToTheRuntime) {
+  Schedule s = run(
+      R"(func.func @main(%x: tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<["n"]>> {
+    %0 = call @any(%x) : (tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<["n"]>>
+    %1 = call @any(%0) : (tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<["n"]>>
+    return %1 : tensor<?xf32, #bp.dims<["n"]>>
+  }
+  func.func @any(%x: tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<["n"]>> attributes {bp.dispatch, bp.symbols = ["n"]} {
+    %0 = bp.neg %x : (tensor<?xf32, #bp.dims<["n"]>>) -> tensor<?xf32, #bp.dims<["n"]>>
+    return %0 : tensor<?xf32, #bp.dims<["n"]>>
+  })");
+  EXPECT_EQ(s.program.arena_bytes, -1);
+  EXPECT_EQ(s.program.slots[1]->bytes, "4*n");
+  EXPECT_EQ(s.program.slots[1]->offset, -1);
+  const auto *dispatch = s.program.commands[0]->body.AsDispatch();
+  EXPECT_EQ(dispatch->constants, std::vector<std::string>{"n"});
+}
+
+} // namespace
