@@ -32,6 +32,25 @@ Status checkTensor(const fb::TensorInfo &info, const std::string &what,
   return {};
 }
 
+/// The FlatBuffers verifier looks at the place of a vector's length only, so 8
+/// byte elements may still be misplaced.
+bool isAligned(const fb::TensorInfo *info) {
+  return !info || !info->sizes() ||
+         reinterpret_cast<uintptr_t>(info->sizes()->Data()) %
+                 alignof(int64_t) ==
+             0;
+}
+
+Status checkAlignment(const fb::Artifact &artifact) {
+  bool aligned = true;
+  for (const auto *list : {artifact.inputs(), artifact.outputs()})
+    for (uint32_t i = 0; i < count(list); ++i)
+      aligned &= isAligned(list->Get(i));
+  for (uint32_t i = 0; i < count(artifact.variables()); ++i)
+    aligned &= isAligned(artifact.variables()->Get(i)->type());
+  return aligned ? Status() : bad("the sizes of a tensor are misplaced");
+}
+
 Status checkSymbols(const fb::Artifact &artifact,
                     std::set<std::string, std::less<>> &names) {
   if (!artifact.symbols())
@@ -244,6 +263,8 @@ Result<std::optional<int64_t>> staticBytes(const fb::TensorInfo &info,
 Status checkArtifact(const fb::Artifact &artifact, uint64_t weightBytes) {
   std::set<std::string, std::less<>> names;
   Expressions expressions;
+  if (Status s = checkAlignment(artifact); !s.ok())
+    return s;
   if (Status s = checkSymbols(artifact, names); !s.ok())
     return s;
   bindSymbols(artifact, names, expressions);
