@@ -21,8 +21,8 @@ func.func @copies(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x
 // CHECK-DAG: linalg.fill {{.*}} outs(%arg3
 // CHECK-NOT: linalg.fill
 func.func @two_sums(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = bp.reduce %x {kind = "sum", axes = array<i64: 0>} : (tensor<4x4xf32>) -> tensor<4xf32>
-  %1 = bp.reduce %y {kind = "sum", axes = array<i64: 0>} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %0 = bp.reduce %x {kind = "sum", axes = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<4xf32>
+  %1 = bp.reduce %y {kind = "sum", axes = array<i64: 1>} : (tensor<4x4xf32>) -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 

@@ -94,3 +94,16 @@ func.func @argmax(%x: tensor<3x4xf32>) -> tensor<3xi64> {
   %0 = bp.arg_reduce %x {kind = "max", axis = 1, last = true} : (tensor<3x4xf32>) -> tensor<3xi64>
   return %0 : tensor<3xi64>
 }
+
+// -----
+
+// A long chain of additions for each result accumulates in f64.
+// CHECK-LABEL: @outer_sum
+// CHECK: linalg.fill {{.*}} outs(%{{.*}} : tensor<4xf64>)
+// CHECK: arith.extf %in : f32 to f64
+// CHECK: arith.addf {{.*}} : f64
+// CHECK: arith.truncf %in : f64 to f32
+func.func @outer_sum(%x: tensor<3x4xf32>) -> tensor<4xf32> {
+  %0 = bp.reduce %x {kind = "sum", axes = array<i64: 0>} : (tensor<3x4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
