@@ -209,6 +209,16 @@ void ContractEmitter::readShape(ContractShape &shape) {
   shape.outer = staticProduct(c.outer, known);
   shape.lanes = lanes;
   shape.gathersB = !c.nMergedInB;
+  auto plain = [&](Value factor, const ContractionOperand &operand) {
+    auto type = cast<MemRefType>(operand.memref.getType());
+    return isa<BlockArgument>(factor) && type.getElementType() == element;
+  };
+  bool unitK =
+      !c.k.empty() && c.lhs.map.getResults().back() ==
+                          getAffineDimExpr(c.k.back(), c.op.getContext());
+  shape.rowsOfA = plain(c.left, c.lhs) && c.kMergedInA && unitK &&
+                  shape.m > 0 && shape.k > 0;
+  shape.rowsOfB = plain(c.right, c.rhs) && c.nMergedInB && c.k.size() == 1;
 }
 
 ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
@@ -224,8 +234,10 @@ ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
 /* ---- Structure ---- */
 
 void ContractEmitter::allocate() {
-  packedA = scratch(plan.groupM * plan.depth, element);
-  packedB = scratch(plan.groupN * plan.depth, element);
+  if (plan.packA)
+    packedA = scratch(plan.groupM * plan.depth, element);
+  packedB =
+      scratch((plan.packB ? plan.groupN : panelN()) * plan.depth, element);
   tile = scratch(plan.rows * panelN(), element);
   std::optional<int64_t> k = getConstantIntValue(sizeK);
   if (!k || *k > plan.depth)
@@ -239,7 +251,8 @@ void ContractEmitter::allocate() {
 
 void ContractEmitter::emitBlock(Value firstK, Value countK) {
   packB(firstK, countK);
-  packRowsOfA(firstK, countK);
+  if (plan.packA)
+    packRowsOfA(firstK, countK);
   forRange(index(0), countN, panelN(), [&](Value panelB) {
     forRange(index(0), countM, plan.rows, [&](Value panelA) {
       emitMicroTile(panelB, panelA, countK, firstK);

@@ -84,12 +84,23 @@ struct ContractEmitter {
                             mlir::Value value);
 
   // ContractKernel.cpp
+  /// Where the micro kernel reads: element (row, k) of A at
+  /// start + row * rowStride + k, vector v of row k of B at
+  /// start + k * rowStride + v * lanes.
+  struct Source {
+    mlir::Value memref, start, rowStride;
+  };
+  void multiply(const Source &fromA, const Source &fromB, mlir::Value countK);
+  Source sourceA(mlir::Value panelA, mlir::Value firstK);
+  Source sourceB(mlir::Value panelB, mlir::Value firstK);
+  mlir::Value isFull(mlir::Value panelB);
   void emitMicroTile(mlir::Value panelB, mlir::Value panelA, mlir::Value countK,
                      mlir::Value firstK);
   void finishTile(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
                   mlir::Value last);
   void finishRow(mlir::Value panelB, mlir::Value row, mlir::Value tileRow,
                  mlir::Value firstK, bool last, bool full);
+  mlir::Value firstRow(mlir::Value panelA);
   void finishVector(mlir::Value sum, mlir::Value m, mlir::Value n,
                     mlir::Value mask);
   llvm::SmallVector<mlir::Value> runEpilogue(mlir::Value sum, mlir::Value m,

@@ -23,25 +23,57 @@ static Value multiplyAdd(OpBuilder &builder, Location loc, Value a, Value b,
   return arith::AddIOp::create(builder, loc, product, sum);
 }
 
+/// The row of the group with which a micro tile starts. An A that is read in
+/// place has no rows beyond the edge: there the last tile starts earlier.
+Value ContractEmitter::firstRow(Value panelA) {
+  if (plan.packA)
+    return panelA;
+  return minimum(panelA, sub(sub(sizeM, firstM), index(plan.rows)));
+}
+
+ContractEmitter::Source ContractEmitter::sourceA(Value panelA, Value firstK) {
+  if (plan.packA)
+    return {packedA, mul(panelA, plan.depth), index(plan.depth)};
+  Value stride = groupStride(a, c.m);
+  Value row = add(firstM, firstRow(panelA));
+  Value start = add(dot(a, c.outer, outer), mul(row, stride));
+  return {a.memref, add(start, firstK), stride};
+}
+
+ContractEmitter::Source ContractEmitter::sourceB(Value panelB, Value firstK) {
+  if (plan.packB)
+    return {packedB, mul(panelB, plan.depth), index(panelN())};
+  Value stride = groupStride(b, c.k);
+  Value start = add(dot(b, c.outer, outer), add(firstN, panelB));
+  return {b.memref, add(start, mul(firstK, stride)), stride};
+}
+
+Value ContractEmitter::isFull(Value panelB) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                               add(panelB, panelN()), countN);
+}
+
 /// rows x vectors sums over one block of k, left in `tile`.
-void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
-                                    Value firstK) {
-  Value fromB = mul(panelB, plan.depth), fromA = mul(panelA, plan.depth);
+void ContractEmitter::multiply(const Source &fromA, const Source &fromB,
+                               Value countK) {
   SmallVector<Value> zeros(plan.rows * plan.vectors, zeroVector(element));
+  SmallVector<Value> rows;
+  for (int64_t row = 0; row < plan.rows; ++row)
+    rows.push_back(add(fromA.start, mul(fromA.rowStride, row)));
   auto loop =
       scf::ForOp::create(builder, loc, index(0), countK, index(1), zeros);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     Value k = loop.getInductionVar();
-    Value rowB = add(fromB, mul(k, panelN())), columnA = add(fromA, k);
+    Value rowB = add(fromB.start, mul(k, fromB.rowStride));
     SmallVector<Value> vectorsB, next;
     for (int64_t v = 0; v < plan.vectors; ++v)
       vectorsB.push_back(
-          loadContiguous(packedB, add(rowB, v * lanes), Value()));
+          loadContiguous(fromB.memref, add(rowB, v * lanes), Value()));
     for (int64_t row = 0; row < plan.rows; ++row) {
-      Value scalar = memref::LoadOp::create(builder, loc, packedA,
-                                            add(columnA, row * plan.depth));
+      Value scalar =
+          memref::LoadOp::create(builder, loc, fromA.memref, add(rows[row], k));
       Value factor = broadcastTo(builder, loc, scalar, lanes);
       for (int64_t v = 0; v < plan.vectors; ++v)
         next.push_back(
@@ -53,6 +85,19 @@ void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
   for (int64_t i = 0; i < plan.rows * plan.vectors; ++i)
     vector::StoreOp::create(builder, loc, loop.getResult(i), tile,
                             ValueRange(index(i * lanes)));
+}
+
+void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
+                                    Value firstK) {
+  Source fromA = sourceA(panelA, firstK), fromB = sourceB(panelB, firstK);
+  if (plan.packB) {
+    multiply(fromA, fromB, countK);
+  } else {
+    Source packed{packedB, index(0), index(panelN())};
+    ifElse(
+        isFull(panelB), [&] { multiply(fromA, fromB, countK); },
+        [&] { multiply(fromA, packed, countK); });
+  }
   if (!sums)
     return finishTile(panelB, panelA, Value(), Value());
   Value last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
@@ -65,11 +110,13 @@ void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
 void ContractEmitter::finishTile(Value panelB, Value panelA, Value firstK,
                                  Value last) {
   Value rows = minimum(index(plan.rows), sub(countM, panelA));
-  Value full = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
-                                     add(panelB, panelN()), countN);
+  Value full = isFull(panelB);
+  // The tile may have begun before the panel.
+  Value skipped = sub(panelA, firstRow(panelA));
   auto allRows = [&](bool isLast, bool isFull) {
     forRange(index(0), rows, 1, [&](Value row) {
-      finishRow(panelB, add(panelA, row), row, firstK, isLast, isFull);
+      finishRow(panelB, add(panelA, row), add(skipped, row), firstK, isLast,
+                isFull);
     });
   };
   auto finish = [&] {

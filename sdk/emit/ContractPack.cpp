@@ -107,6 +107,10 @@ void ContractEmitter::prepareLanes() {
   });
 }
 
+static Value toI32(OpBuilder &builder, Location loc, Value value) {
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+}
+
 namespace {
 
 /// Packs a panel of a B whose columns do not lie next to each other.
@@ -118,19 +122,32 @@ struct LanePacker {
   SmallVector<SmallVector<Value>> axes; // per vector, per padded axis
   SmallVector<Value> contiguous;        // per vector: lanes are neighbours
   SmallVector<Value> starts;            // per vector: offset of lane 0
+  /// A run of lanes that are neighbours in memory.
+  struct Run {
+    Value start; // offset of lane 0, were it part of the run
+    Value mask;
+  };
+  SmallVector<SmallVector<Run>> runs; // per vector, when they are few
 
   LanePacker(ContractEmitter &e, Value panel);
   Value splat(Value scalar);
   Value scalarOffset(ValueRange k, SmallVectorImpl<Value> &axisOffsets);
   Value mask(size_t vector, ValueRange axisOffsets);
   Value load(size_t vector, Value base, Value mask);
+  Value loadRuns(size_t vector, Value base, Value mask, Value outside);
+  SmallVector<Run> findRuns(Value at, Value offsets, int64_t count);
 };
 
-} // namespace
-
-static Value toI32(OpBuilder &builder, Location loc, Value value) {
-  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+/// Runs that a vector can have at most, 0: too many or not known.
+int64_t mostRuns(const ContractEmitter &e) {
+  auto row = getConstantIntValue(e.sizes[e.c.n.back()]);
+  if (!row || *row < 1 || !e.b.unitStride(e.c.n.back()))
+    return 0;
+  int64_t runs = 1 + (e.lanes - 1 + *row - 1) / *row;
+  return runs <= 4 ? runs : 0;
 }
+
+} // namespace
 
 Value LanePacker::splat(Value scalar) {
   return vector::BroadcastOp::create(builder, loc,
@@ -139,12 +156,17 @@ Value LanePacker::splat(Value scalar) {
 
 LanePacker::LanePacker(ContractEmitter &e, Value panel)
     : e(e), builder(e.builder), loc(e.loc) {
+  int64_t most = mostRuns(e);
   for (int64_t v = 0; v < e.plan.vectors; ++v) {
     Value at = e.add(panel, v * e.lanes);
     offsets.push_back(e.loadContiguous(e.laneOffset, at, Value()));
     axes.emplace_back();
     for (PaddedAxis &axis : e.padded)
       axes.back().push_back(e.loadContiguous(axis.lanesBase, at, Value()));
+    if (most) {
+      runs.push_back(findRuns(at, offsets.back(), most));
+      continue;
+    }
     Value first = memref::LoadOp::create(builder, loc, e.laneOffset, at);
     Value last = memref::LoadOp::create(builder, loc, e.laneOffset,
                                         e.add(at, e.lanes - 1));
@@ -156,6 +178,50 @@ LanePacker::LanePacker(ContractEmitter &e, Value panel)
     starts.push_back(arith::IndexCastOp::create(builder, loc,
                                                 builder.getIndexType(), first));
   }
+}
+
+/// Splits the lanes at `at` into runs: offset minus lane is one number in each.
+SmallVector<LanePacker::Run> LanePacker::findRuns(Value at, Value offsets,
+                                                  int64_t count) {
+  SmallVector<int32_t> numbers;
+  for (int64_t lane = 0; lane < e.lanes; ++lane)
+    numbers.push_back(int32_t(lane));
+  VectorType words = e.vectorType(builder.getI32Type());
+  Value lane = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(words, ArrayRef<int32_t>(numbers)));
+  Value origins = arith::SubIOp::create(builder, loc, offsets, lane);
+  Value first = e.index(0);
+  SmallVector<Run> result;
+  for (int64_t i = 0; i < count; ++i) {
+    Value inside = e.minimum(first, e.index(e.lanes - 1));
+    Value offset =
+        memref::LoadOp::create(builder, loc, e.laneOffset, e.add(at, inside));
+    Value origin = arith::SubIOp::create(builder, loc, offset,
+                                         toI32(builder, loc, inside));
+    Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       origins, splat(origin));
+    Value start = arith::IndexCastOp::create(builder, loc,
+                                             builder.getIndexType(), origin);
+    result.push_back({start, mask});
+    Value ones = arith::ExtUIOp::create(builder, loc, words, mask);
+    Value length = vector::ReductionOp::create(
+        builder, loc, vector::CombiningKind::ADD, ones);
+    first = e.add(first, arith::IndexCastUIOp::create(
+                             builder, loc, builder.getIndexType(), length));
+  }
+  return result;
+}
+
+Value LanePacker::loadRuns(size_t vector, Value base, Value mask,
+                           Value outside) {
+  Value result = outside;
+  for (const Run &run : runs[vector]) {
+    Value lanes = arith::AndIOp::create(builder, loc, mask, run.mask);
+    result = vector::MaskedLoadOp::create(
+        builder, loc, cast<VectorType>(outside.getType()), e.b.memref,
+        ValueRange(e.add(base, run.start)), lanes, result);
+  }
+  return result;
 }
 
 /// Element index without the share of n, and for each padded axis the index
@@ -203,6 +269,8 @@ Value LanePacker::load(size_t vector, Value base, Value mask) {
     outside = arith::ConstantOp::create(
         builder, loc,
         DenseElementsAttr::get(vectorType, Attribute(e.c.rhs.padValue)));
+  if (!runs.empty())
+    return loadRuns(vector, base, mask, outside);
   auto branch = scf::IfOp::create(builder, loc, TypeRange(vectorType),
                                   contiguous[vector], /*withElse=*/true);
   {
@@ -223,7 +291,7 @@ Value LanePacker::load(size_t vector, Value base, Value mask) {
 
 void ContractEmitter::packPanel(Value panel, Value firstK, Value countK,
                                 bool full) {
-  Value to = mul(panel, plan.depth);
+  Value to = plan.packB ? mul(panel, plan.depth) : index(0);
   Value start = add(dot(b, c.outer, outer), add(firstN, panel));
   SmallVector<Value> masks;
   for (int64_t v = 0; v < plan.vectors; ++v)

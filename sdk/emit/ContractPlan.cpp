@@ -31,8 +31,11 @@ static double efficiency(const ContractShape &shape, int64_t rows,
 
 static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   double best = 0;
-  for (int64_t rows = 1; rows <= 14; ++rows) {
-    for (int64_t vectors = 1; vectors <= 8; ++vectors) {
+  // Rows beyond the edge are computed in vain, but not read in place.
+  int64_t mostRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
+  int64_t mostVectors = shape.m == 1 ? 24 : 8;
+  for (int64_t rows = 1; rows <= mostRows; ++rows) {
+    for (int64_t vectors = 1; vectors <= mostVectors; ++vectors) {
       if (rows * vectors + vectors + 1 > shape.registers - 1)
         continue;
       double value = efficiency(shape, rows, vectors);
@@ -56,7 +59,10 @@ ContractPlan planContraction(const ContractShape &shape) {
   ContractPlan plan;
   chooseMicroTile(shape, plan);
   int64_t unitN = plan.vectors * shape.lanes;
-  plan.depth = roundUp(balanced(shape.k, 512, 1), shape.lanes);
+  // A product that uses each element of B once has nothing to gain from a copy.
+  plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
+  int64_t deepest = plan.packB ? 640 : shape.k > 0 ? shape.k : 640;
+  plan.depth = roundUp(balanced(shape.k, deepest, 1), shape.lanes);
   plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
   plan.groupN = balanced(shape.n, 512, unitN);
   double k = double(known(shape.k));
@@ -77,6 +83,8 @@ ContractPlan planContraction(const ContractShape &shape) {
     else
       break;
   }
+  // A copy of A pays when enough columns use it.
+  plan.packA = !shape.rowsOfA || plan.groupN >= 256;
   return plan;
 }
 

@@ -14,6 +14,8 @@ struct ContractShape {
   int64_t lanes = 16;     ///< elements of a vector register
   int64_t registers = 32; ///< vector registers
   bool gathersB = false;  ///< B is costly to pack
+  bool rowsOfA = false;   ///< A could be read where it is
+  bool rowsOfB = false;   ///< B could be read where it is
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a
@@ -22,6 +24,8 @@ struct ContractPlan {
   int64_t rows = 1, vectors = 1;
   int64_t depth = 1;
   int64_t groupM = 1, groupN = 1;
+  bool packA = true; ///< else A is read where it is
+  bool packB = true; ///< else whole panels of B are read where they are
 };
 
 ContractPlan planContraction(const ContractShape &shape);

@@ -31,7 +31,6 @@ namespace {
 
 void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
-  manager.addPass(memref::createFoldMemRefAliasOpsPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());

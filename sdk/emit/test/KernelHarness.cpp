@@ -76,7 +76,7 @@ static std::vector<BindingInfo> readBindings(const Dispatch &dispatch) {
   return result;
 }
 
-static void *loadImage(const std::vector<uint8_t> &image) {
+static void *loadImage(const std::vector<uint8_t> &image, bool keep) {
   char path[] = "/tmp/bp-kernel-XXXXXX";
   int file = mkstemp(path);
   bool ok = file >= 0 &&
@@ -85,7 +85,8 @@ static void *loadImage(const std::vector<uint8_t> &image) {
   void *library = ok ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
   if (!library)
     fprintf(stderr, "%s\n", dlerror());
-  unlink(path);
+  if (!keep)
+    unlink(path);
   return library;
 }
 
@@ -157,7 +158,7 @@ std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
   if (failed(image))
     return nullptr;
   kernel->entry_ = code->entry;
-  kernel->library_ = loadImage(*image);
+  kernel->library_ = loadImage(*image, dump);
   if (!kernel->library_)
     return nullptr;
   kernel->function_ = reinterpret_cast<bp_cpu_entry_t>(
