@@ -34,7 +34,7 @@ void log(void *, uint32_t, bp_string_t) {}
 
 void *allocate(void *, uint64_t size, uint64_t alignment) {
   // What a device cannot have, so that no test needs it.
-  if (size > uint64_t(1) << 32)
+  if (size > uint64_t(1) << 28)
     return nullptr;
   void *memory = nullptr;
   if (posix_memalign(&memory, std::max<uint64_t>(alignment, sizeof(void *)),
