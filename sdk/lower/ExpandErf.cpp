@@ -12,9 +12,10 @@ namespace {
 
 /// erfc for x in [1, 4] and beyond, where it no longer counts.
 Value erfcNarrow(MathBuilder &m, Value magnitude) {
-  Value bounded = m.clamp(magnitude, 0, 4);
+  Value end = m.f(4);
+  Value bounded = m.select(m.less(end, magnitude), end, magnitude);
   Value logarithm = m.poly(bp::coefficients::logErfcF32, bounded);
-  return expInRange(m, m.clamp(logarithm, -100, 0), Value());
+  return expOfModerate(m, logarithm);
 }
 
 Value erfcWide(MathBuilder &m, Value magnitude) {

@@ -53,6 +53,11 @@ Value bp::lower::expInRange(MathBuilder &m, Value x, Value rest) {
   return m.mul(m.mul(value, m.power2(first)), m.power2(second));
 }
 
+Value bp::lower::expOfModerate(MathBuilder &m, Value x) {
+  Reduced r = reduce(m, x, Value());
+  return m.mul(m.add(r.expM1, m.f(1)), m.power2(r.n));
+}
+
 Value bp::lower::expandExp(MathBuilder &m, Value x) {
   Value bounded = m.isF64() ? m.clamp(x, -746, 710) : m.clamp(x, -104, 89);
   return expInRange(m, bounded, Value());

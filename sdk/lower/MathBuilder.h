@@ -162,6 +162,9 @@ mlir::Value expandRsqrt(MathBuilder &m, mlir::Value x);
 /// `rest` is tiny and may be null.
 mlir::Value expInRange(MathBuilder &m, mlir::Value x, mlir::Value rest);
 
+/// exp(x) for x between -80 and 80, or NaN.
+mlir::Value expOfModerate(MathBuilder &m, mlir::Value x);
+
 /// A sum of two floats, the second below the last place of the first.
 struct Pair {
   mlir::Value high, low;
