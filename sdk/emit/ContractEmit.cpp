@@ -267,6 +267,8 @@ void ContractEmitter::emitGroup(ValueRange ids) {
   firstM = ids[outers + 1];
   countN = minimum(index(plan.groupN), sub(sizeN, firstN));
   countM = minimum(index(plan.groupM), sub(sizeM, firstM));
+  if (plan.stream)
+    return emitStream();
   allocate();
   if (!c.nMergedInB)
     prepareLanes();

@@ -96,6 +96,8 @@ struct ContractEmitter {
   mlir::Value isFull(mlir::Value panelB);
   void emitMicroTile(mlir::Value panelB, mlir::Value panelA, mlir::Value countK,
                      mlir::Value firstK);
+  void emitStream();
+  void streamRows(mlir::Value firstK, int64_t rows, mlir::Value whole);
   void finishTile(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
                   mlir::Value last);
   void finishRow(mlir::Value panelB, mlir::Value row, mlir::Value tileRow,

@@ -33,7 +33,7 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   double best = 0;
   // Rows beyond the edge are computed in vain, but not read in place.
   int64_t mostRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
-  int64_t mostVectors = shape.m == 1 ? 24 : 8;
+  int64_t mostVectors = shape.gathersB ? 3 : 8;
   for (int64_t rows = 1; rows <= mostRows; ++rows) {
     for (int64_t vectors = 1; vectors <= mostVectors; ++vectors) {
       if (rows * vectors + vectors + 1 > shape.registers - 1)
@@ -78,10 +78,14 @@ ContractPlan planContraction(const ContractShape &shape) {
                                 plan.groupM <= plan.rows);
     if (splitN)
       plan.groupN = roundUp(plan.groupN / 2, unitN);
-    else if (plan.groupM > plan.rows)
+    else if (plan.groupM > plan.rows && !(shape.gathersB && groups() >= 4))
       plan.groupM = roundUp(plan.groupM / 2, plan.rows);
     else
       break;
+  }
+  if (shape.m == 1 && shape.rowsOfA && shape.rowsOfB) {
+    plan.stream = true;
+    plan.groupN = balanced(shape.n, 512, shape.lanes);
   }
   // A copy of A pays when enough columns use it.
   plan.packA = !shape.rowsOfA || plan.groupN >= 256;

@@ -24,8 +24,9 @@ struct ContractPlan {
   int64_t rows = 1, vectors = 1;
   int64_t depth = 1;
   int64_t groupM = 1, groupN = 1;
-  bool packA = true; ///< else A is read where it is
-  bool packB = true; ///< else whole panels of B are read where they are
+  bool stream = false; ///< one row: B is read once, in whole rows
+  bool packA = true;   ///< else A is read where it is
+  bool packB = true;   ///< else whole panels of B are read where they are
 };
 
 ContractPlan planContraction(const ContractShape &shape);
