@@ -52,7 +52,7 @@ def arguments(flag, names, arrays, folder):
         if key(name) not in arrays:
             continue
         path = pathlib.Path(folder) / f"{flag}{index}.npy"
-        numpy.save(path, numpy.ascontiguousarray(arrays[key(name)]))
+        numpy.save(path, numpy.asarray(arrays[key(name)], order="C"))
         out += [f"--{flag}", f"{name}={path}"]
     return out
 

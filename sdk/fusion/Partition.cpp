@@ -275,7 +275,8 @@ Reason Partitioner::tryMerge(const Producer &producer, Operation *op) {
   if (Reason reason = legal(first, second, producer.direct, op);
       !reason.empty())
     return reason;
-  if (wouldCycle(a, b))
+  // Either way: the second group may have taken in producers of the first.
+  if (wouldCycle(a, b) || wouldCycle(b, a))
     return "another dispatch lies between";
   // The root decides what the group is.
   bool keepFirst = second.kind == OpKind::Elementwise;
