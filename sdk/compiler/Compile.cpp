@@ -41,6 +41,9 @@ private:
   Status formDispatches(ModuleOp module);
   Status addKernels(ModuleOp module, Schedule &schedule, fb::VariantT &variant);
   Status check(const Graph &graph) const;
+  size_t maxConstants() const {
+    return target_.maxConstants ? target_.maxConstants : BP_MAX_CONSTANTS;
+  }
 
   const CompileServices &services_;
   const Target &target_;
@@ -139,6 +142,12 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule,
       return diagnostics_.take(index.status());
     fb::ProgramT &program = scheduled.init ? schedule.init : schedule.program;
     auto *dispatch = program.commands[scheduled.command]->body.AsDispatch();
+    if (dispatch->constants.size() > maxConstants())
+      return unimplemented(scheduled.function + " uses " +
+                           std::to_string(dispatch->constants.size()) +
+                           " symbols, the target passes " +
+                           std::to_string(maxConstants()) +
+                           "; give some of the model's sizes numbers");
     KernelCompiler::Place place = kernels.placeOf(*index);
     dispatch->executable = place.executable;
     dispatch->entry = place.entry;
@@ -146,9 +155,9 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule,
     dispatch->grid.assign(grid.begin(), grid.end());
     dispatch->workspace = kernels.symbolicWorkspace(*index);
   }
-  variant.report.push_back(
-      std::to_string(schedule.dispatches.size()) + " dispatches share " +
-      std::to_string(kernels.count()) + " kernels");
+  variant.report.push_back(std::to_string(schedule.dispatches.size()) +
+                           " dispatches share " +
+                           std::to_string(kernels.count()) + " kernels");
   // Not in the report: equal models give equal bytes.
   if (services_.log)
     services_.log(BP_LOG_DEBUG, std::to_string(kernels.cacheHits()) +

@@ -3,16 +3,10 @@
 // bp-opt: runs passes on textual IR, for tests and for people who look at one
 // stage of the compiler.
 #include "sdk/dialect/Graph.h"
-#if BP_HAS_EMIT
 #include "sdk/emit/Emit.h"
 #include "sdk/emit/Passes.h"
-#endif
-#if BP_HAS_LOWER
-#include "sdk/lower/Passes.h"
-#endif
-#if BP_HAS_FUSION
 #include "sdk/fusion/Passes.h"
-#endif
+#include "sdk/lower/Passes.h"
 #include "sdk/optimize/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -34,16 +28,10 @@ int main(int argc, char **argv) {
                   mlir::tensor::TensorDialect>();
   mlir::registerTransformsPasses();
   bp::registerOptimizePasses();
-#if BP_HAS_FUSION
   bp::registerFusionPasses();
-#endif
-#if BP_HAS_LOWER
   bp::registerLowerPasses();
-#endif
-#if BP_HAS_EMIT
   backplane::registerEmitDialects(registry);
   backplane::registerEmitPasses();
-#endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Backplane pass driver\n", registry));
 }
