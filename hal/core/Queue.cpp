@@ -189,12 +189,13 @@ Status Queue::start(std::span<const Command> commands, Pending &pending) {
 }
 
 Status Queue::start(const CommandBuffer &commands,
-                    std::span<const SlotBinding> table, Pending &pending) {
+                    std::span<const SlotBinding> table, Pending &pending,
+                    bool callerWaits) {
   std::shared_ptr<const CommandList> list;
   if (Status status = prepare(commands, table, list); !status.ok())
     return status;
   pending.begin(&device_->host(), list);
-  if (synchronous()) {
+  if (synchronous() && !callerWaits) {
     auto submission = std::make_shared<Submission>();
     submission->pending = &pending;
     submission->list = std::move(list);
@@ -228,18 +229,9 @@ Status Queue::run(std::span<const Command> commands) {
 
 Status Queue::run(const CommandBuffer &commands,
                   std::span<const SlotBinding> table) {
-  std::shared_ptr<const CommandList> list;
-  if (Status status = prepare(commands, table, list); !status.ok())
-    return status;
-  waitForTurn();
   Pending pending;
-  pending.begin(&device_->host(), list);
-  Status status = list ? execute(*list, pending.completion())
-                       : replay(commands, table, pending.completion());
-  if (!status.ok()) {
-    pending.cancel();
+  if (Status status = start(commands, table, pending, true); !status.ok())
     return status;
-  }
   return pending.wait();
 }
 

@@ -94,11 +94,13 @@ public:
 
   /// The same without waiting: `pending` tells when the work is done. Where the
   /// driver works on its caller's thread, a thread of the host calls it, or
-  /// whoever waits; a caller that would wait at once uses run(), which is
-  /// cheaper. On a failure nothing was started.
+  /// whoever waits. With `callerWaits` the caller is going to wait at once, so
+  /// that such a driver may work on this thread, which is cheaper. On a failure
+  /// nothing was started.
   Status start(std::span<const Command> commands, Pending &pending);
   Status start(const CommandBuffer &commands,
-               std::span<const SlotBinding> table, Pending &pending);
+               std::span<const SlotBinding> table, Pending &pending,
+               bool callerWaits = false);
 
   /// Runs commands once all `waits` are reached and then raises all `signals`;
   /// a failure of a wait or of the work travels into the signals. Returns

@@ -84,7 +84,7 @@ bp_status_t bp_session_run(bp_session_t *session, const bp_tensor_t *inputs,
                            uint32_t output_count, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
     auto call = session->session->submit({inputs, input_count},
-                                         {outputs, output_count});
+                                         {outputs, output_count}, true);
     return call ? Session::wait(std::move(*call)) : call.status();
   });
 }

@@ -225,7 +225,7 @@ Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
 
 Result<std::unique_ptr<Call>>
 Session::submit(std::span<const bp_tensor_t> inputs,
-                std::span<const bp_tensor_t> outputs) {
+                std::span<const bp_tensor_t> outputs, bool callerWaits) {
   std::lock_guard lock(mutex_);
   Result<std::shared_ptr<Plan>> plan = findPlan(inputs);
   if (!plan)
@@ -237,7 +237,8 @@ Session::submit(std::span<const bp_tensor_t> inputs,
   std::unique_ptr<Call> call = takeCall();
   Status status = bindPorts(*call, inputs, outputs);
   if (status.ok())
-    status = queue_->start(*(*plan)->commands, call->table_, call->pending_);
+    status = queue_->start(*(*plan)->commands, call->table_, call->pending_,
+                           callerWaits);
   if (!status.ok()) {
     releaseMemory(*call);
     return status;

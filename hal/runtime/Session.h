@@ -77,9 +77,11 @@ public:
   /// not looked at.
   Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const;
-  /// Starts a call.
+  /// Starts a call. A caller that is going to wait at once says so: the work
+  /// may then be done on its thread.
   Result<std::unique_ptr<Call>> submit(std::span<const bp_tensor_t> inputs,
-                                       std::span<const bp_tensor_t> outputs);
+                                       std::span<const bp_tensor_t> outputs,
+                                       bool callerWaits = false);
   /// Waits for a call of this session and gives its outcome.
   static Status wait(std::unique_ptr<Call> call);
 

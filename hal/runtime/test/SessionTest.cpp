@@ -229,14 +229,14 @@ TEST_F(Sessions, RefusesWrongInputs) {
 
 TEST_F(Sessions, KeepsToTheMemoryBudget) {
   Artifact artifact = open(&affine);
-  auto s = session(artifact, 4096);
+  auto s = session(artifact, 8192);
   ASSERT_TRUE(s.ok()) << s.message();
   Floats small({100, 4}), large({600, 4});
   Floats y({100, 4}), z({600, 4});
   EXPECT_TRUE(run(*s, small, y).ok());
   Status status = run(*s, large, z);
   EXPECT_EQ(status.code(), BP_STATUS_RESOURCE_EXHAUSTED);
-  EXPECT_NE(status.message().find("memory budget of 4096 bytes"),
+  EXPECT_NE(status.message().find("memory budget of 8192 bytes"),
             std::string::npos)
       << status.message();
   EXPECT_TRUE(run(*s, small, y).ok()) << "a session stays usable";
