@@ -80,6 +80,8 @@ public:
   ValueId fillInteger(DType type, int64_t value, const Dims &dims);
   /// The same, with the type of another value.
   ValueId fillLike(ValueId like, double value);
+  /// A tensor that is computed at import: a constant or a weight.
+  ValueId constant(HostTensor host);
   /// A dim as data, repeated.
   ValueId fillDim(DType type, const Dim &value, const Dims &dims);
   ValueId cast(ValueId value, DType type);

@@ -75,6 +75,19 @@ ValueId Node::fillLike(ValueId like, double value) {
   return fill(wanted.dtype, value, wanted.dims);
 }
 
+ValueId Node::constant(HostTensor host) {
+  if (!ok())
+    return kNone;
+  Tensor tensor;
+  tensor.name = location_;
+  tensor.host = std::move(host);
+  Result<ValueId> value = importer_.materialise(tensor);
+  if (value.ok())
+    return *value;
+  fail(value.status());
+  return kNone;
+}
+
 ValueId Node::fillDim(DType dtype, const Dim &value, const Dims &dims) {
   if (std::optional<int64_t> number = value.constant())
     return fillInteger(dtype, *number, dims);

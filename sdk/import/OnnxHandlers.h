@@ -49,6 +49,9 @@ void onnxMaxPool(Node &);
 void onnxAveragePool(Node &);
 void onnxGlobalPool(Node &);
 
+// OnnxResize.cpp
+void onnxResize(Node &);
+
 // OnnxMatMul.cpp
 void onnxMatMul(Node &);
 void onnxGemm(Node &);

@@ -13,14 +13,33 @@ namespace backplane::frontend {
 
 namespace {
 
-/// The kernel, for an input with as many spatial axes.
+/// Refuses what the text of ONNX and its implementations see differently.
+void refuseAmbiguous(Node &node, const Window &window, ValueId x) {
+  bool ceils = node.flag("ceil_mode", false);
+  for (size_t i = 0; node.ok() && i < window.kernel.size(); ++i) {
+    if (window.isSame() && window.dilations[i] != 1)
+      node.refuse("auto_pad SAME with dilations is not supported");
+    if (window.isSame() && window.extent(i) < window.strides[i])
+      node.refuse("auto_pad SAME with a stride above the kernel's size is not "
+                  "supported");
+    std::optional<int64_t> size = dimOf(node.type(x), i + 2).constant();
+    bool exact = window.strides[i] == 1 ||
+                 (size && (*size - window.extent(i)) % window.strides[i] == 0);
+    if (window.autoPad == "VALID" && ceils && !exact)
+      node.refuse("auto_pad VALID with ceil_mode is not supported");
+  }
+}
+
+/// The window, for an input with as many spatial axes as the kernel.
 Window readPool(Node &node, ValueId x) {
   std::vector<int64_t> kernel = node.i64s("kernel_shape");
   size_t rank = node.type(x).rank();
   if (node.ok() && (rank < 3 || kernel.size() != rank - 2))
     node.reject("kernel_shape has " + std::to_string(kernel.size()) +
                 " entries for the input " + node.type(x).str());
-  return readWindow(node, std::move(kernel));
+  Window window = readWindow(node, std::move(kernel));
+  refuseAmbiguous(node, window, x);
+  return window;
 }
 
 /// What ceil_mode adds behind each axis, so that a last, partial window is
@@ -39,7 +58,10 @@ std::vector<int64_t> ceilExtra(Node &node, const Window &window, ValueId x) {
     }
     int64_t padded = size.value_or(0) + window.low[i] + window.high[i];
     int64_t span = padded - window.extent(i);
-    if (!size || span < 0 || span % stride == 0)
+    if (size && span < 0)
+      node.refuse("ceil_mode with a window above the input's size is not "
+                  "supported");
+    if (!node.ok() || !size || span % stride == 0)
       continue;
     int64_t last = (span / stride + 1) * stride;
     if (last < *size + window.low[i])

@@ -98,17 +98,12 @@ void outScattered(Node &node, const Scatter &scatter) {
   for (int64_t source : scatter.table)
     for (uint8_t byte : encodeInteger(DType::I64, source))
       bytes->push_back(byte);
-  Tensor table;
-  table.name = node.location();
-  table.host = HostTensor{DType::I64, {count}, {*bytes, bytes}};
-  Result<ValueId> positions = node.importer().materialise(table);
-  if (!positions.ok())
-    return node.fail(positions.status());
+  ValueId table = node.constant({DType::I64, {count}, {*bytes, bytes}});
   ValueId data = node.reshape(node.value(0), {Dim(count)});
   ValueId updates =
       node.reshape(node.value(2), {product(node.inputType(2).dims)});
   ValueId all = node.op("concat", {data, updates}, {{"axis", int64_t(0)}});
-  ValueId flat = node.op("gather", {all, *positions}, {{"axis", int64_t(0)}});
+  ValueId flat = node.op("gather", {all, table}, {{"axis", int64_t(0)}});
   node.out(0, node.reshape(flat, Dims(node.inputType(0).dims)));
 }
 

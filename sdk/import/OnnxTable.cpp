@@ -96,7 +96,7 @@ constexpr OnnxOp kOps[] = {
     {"MaxPool", 7, kNewest, 1, 1, 2, onnxMaxPool, "",
      "auto_pad kernel_shape pads strides storage_order@8 ceil_mode@10 "
      "dilations@10",
-     "no indices; `ceil_mode` with static sizes only"},
+     "no indices; `ceil_mode` with static sizes only; no SAME with dilations"},
     {"Mean", 7, kNewest, 1, -1, 1, onnxVariadic, "add", "", ""},
     {"Min", 7, kNewest, 1, -1, 1, onnxVariadic, "min", "", ""},
     {"Mish", 18, kNewest, 1, 1, 1, onnxMish, "", "", ""},
@@ -145,6 +145,12 @@ constexpr OnnxOp kOps[] = {
     {"Relu", 7, kNewest, 1, 1, 1, onnxRelu, "", "", ""},
     {"Reshape", 7, kNewest, 2, 2, 1, onnxReshape, "", "allowzero@14",
      "shape known at import"},
+    {"Resize", 11, kNewest, 1, 4, 1, onnxResize, "",
+     "coordinate_transformation_mode cubic_coeff_a exclude_outside "
+     "extrapolation_value mode nearest_mode antialias@18 axes@18 "
+     "keep_aspect_ratio_policy@18",
+     "sizes known at import; symbolic sizes by whole factors in mode nearest; "
+     "no antialias, no tf_crop_and_resize, no aspect ratio policy"},
     {"Round", 11, kNewest, 1, 1, 1, onnxUnary, "round_even", "", ""},
     {"ScatterElements", 11, kNewest, 3, 3, 1, onnxScatterElements, "",
      "axis reduction@16", "constant indices, each once; static sizes"},

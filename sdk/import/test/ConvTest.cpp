@@ -152,6 +152,19 @@ TEST(OnnxPool, AverageCountsOnlyDeclaredPadding) {
   EXPECT_EQ(opOf(result, "avg_pool").i64("count_padding"), 0);
 }
 
+TEST(OnnxPool, AmbiguousAttributesAreRefused) {
+  auto dilated = pool("MaxPool", {"1", "1", "6"}, [](NodeBuilder n) {
+    n.is("kernel_shape", {2}).is("dilations", {2});
+    n.s("auto_pad", "SAME_UPPER");
+  });
+  EXPECT_NE(summary(dilated).find("SAME with dilations"), std::string::npos);
+  auto valid = pool("MaxPool", {"1", "1", "6"}, [](NodeBuilder n) {
+    n.is("kernel_shape", {3}).is("strides", {2}).s("auto_pad", "VALID");
+    n.i("ceil_mode", 1);
+  });
+  EXPECT_NE(summary(valid).find("VALID with ceil_mode"), std::string::npos);
+}
+
 TEST(OnnxPool, IndicesAreRefused) {
   ModelBuilder model;
   model.input("x", {"1", "1", "4"}).output("i");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace backplane;
@@ -183,6 +184,60 @@ TEST(OnnxScatter, Refusals) {
   model.input("x", {"4"}).input("i", {"2"}, T::INT64).input("u", {"2"});
   model.output("y").node("ScatterElements", {"x", "i", "u"}, {"y"});
   EXPECT_NE(summary(model.import()).find("only constant indices"),
+            std::string::npos);
+}
+
+namespace {
+
+/// x: f32[1, h, 4] resized to sizes or by scales.
+Result<Model> resized(const std::string &h, const std::string &mode,
+                      std::vector<float> scales, std::vector<int64_t> sizes) {
+  ModelBuilder model(18);
+  model.input("x", {"1", h, "4"}).output("y");
+  bool byScale = !scales.empty();
+  if (byScale)
+    model.floats("s", {3}, scales);
+  else
+    model.ints("s", {3}, sizes);
+  model.node("Resize", {"x", "", byScale ? "s" : "", byScale ? "" : "s"}, {"y"})
+      .s("mode", mode)
+      .s("coordinate_transformation_mode", "asymmetric")
+      .s("nearest_mode", "floor");
+  return model.import();
+}
+
+} // namespace
+
+TEST(OnnxResize, NearestIsAGather) {
+  auto result = resized("2", "nearest", {}, {1, 2, 6});
+  EXPECT_EQ(summary(result), "gather -> f32[1, 2, 6]");
+  const Bytes *bytes = opOf(result, "constant").bytes("value");
+  ASSERT_TRUE(bytes && bytes->size() == 48);
+  std::vector<int> positions;
+  for (size_t i = 0; i < 6; ++i)
+    positions.push_back((*bytes)[8 * i]);
+  EXPECT_EQ(positions, (std::vector<int>{0, 0, 1, 2, 2, 3}));
+}
+
+TEST(OnnxResize, LinearIsAWeightedSum) {
+  EXPECT_EQ(summary(resized("2", "linear", {1, 2, 1}, {})),
+            "gather mul gather mul add -> f32[1, 4, 4]");
+}
+
+TEST(OnnxResize, SymbolicSizesRepeat) {
+  EXPECT_EQ(summary(resized("h", "nearest", {1, 2, 1}, {})),
+            "reshape -> f32[1, 2*h, 4]");
+  EXPECT_NE(summary(resized("h", "linear", {1, 2, 1}, {})).find("whole factor"),
+            std::string::npos);
+  EXPECT_NE(
+      summary(resized("h", "nearest", {1, 1.5f, 1}, {})).find("whole factor"),
+      std::string::npos);
+}
+
+TEST(OnnxResize, ScalesMustBePositive) {
+  EXPECT_NE(summary(resized("2", "nearest", {1, -2, 1}, {})).find("positive"),
+            std::string::npos);
+  EXPECT_NE(summary(resized("2", "nearest", {1, NAN, 1}, {})).find("positive"),
             std::string::npos);
 }
 

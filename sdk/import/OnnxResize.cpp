@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Resize: axis by axis, each result element is a weighted sum of one (nearest),
+// two (linear) or four (cubic) elements at positions that are known at import.
+#include "OnnxHandlers.h"
+#include "ShapeInput.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace backplane::frontend {
+
+namespace {
+
+struct ResizeMode {
+  std::string mode, coordinates, nearest;
+  float cubic = -0.75f;
+  bool excludeOutside = false;
+};
+
+/// How one axis is resized.
+struct AxisPlan {
+  size_t axis = 0;
+  Dim from, to;
+  float scale = 1;  ///< as ONNX defines it: to over from, or as given
+  float length = 0; ///< from times scale, before it is rounded down
+};
+
+/// A term of the sum: positions in the input and weights.
+struct Tap {
+  std::vector<int64_t> positions;
+  std::vector<float> weights;
+};
+
+ResizeMode readMode(Node &node) {
+  ResizeMode mode;
+  mode.mode = node.string("mode", "nearest");
+  mode.coordinates =
+      node.string("coordinate_transformation_mode", "half_pixel");
+  mode.nearest = node.string("nearest_mode", "round_prefer_floor");
+  mode.cubic = static_cast<float>(node.f64("cubic_coeff_a", -0.75));
+  mode.excludeOutside = node.flag("exclude_outside", false);
+  auto oneOf = [&](const std::string &value,
+                   std::initializer_list<std::string_view> allowed) {
+    if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
+      node.refuse("mode '" + value + "' is not supported");
+  };
+  oneOf(mode.mode, {"nearest", "linear", "cubic"});
+  oneOf(mode.coordinates,
+        {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+         "align_corners", "asymmetric"});
+  oneOf(mode.nearest,
+        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  if (node.flag("antialias", false))
+    node.refuse("antialias is not supported");
+  if (node.string("keep_aspect_ratio_policy", "stretch") != "stretch")
+    node.refuse("only the aspect ratio policy 'stretch' is supported");
+  return mode;
+}
+
+/// Where element `at` of the result lies in the input; f32, as runtimes do it.
+float original(const ResizeMode &mode, const AxisPlan &plan, int64_t at,
+               float from, float to) {
+  float x = static_cast<float>(at);
+  float half = (x + 0.5f) / plan.scale - 0.5f;
+  if (mode.coordinates == "asymmetric")
+    return x / plan.scale;
+  if (mode.coordinates == "align_corners")
+    return to == 1 ? 0 : x * (from - 1) / (to - 1);
+  if (mode.coordinates == "pytorch_half_pixel" && to <= 1)
+    return 0;
+  if (mode.coordinates == "half_pixel_symmetric")
+    return from / 2 * (1 - to / plan.length) + half;
+  return half;
+}
+
+int64_t nearest(const ResizeMode &mode, float x) {
+  if (mode.nearest == "floor")
+    return static_cast<int64_t>(std::floor(x));
+  if (mode.nearest == "ceil")
+    return static_cast<int64_t>(std::ceil(x));
+  bool down = mode.nearest == "round_prefer_floor";
+  return static_cast<int64_t>(down ? std::ceil(x - 0.5f)
+                                   : std::floor(x + 0.5f));
+}
+
+/// The weights of four neighbours for a distance of t from the second.
+std::vector<float> cubicWeights(float a, float t) {
+  auto near = [&](float d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  auto far = [&](float d) { return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a; };
+  return {far(t + 1), near(t), near(1 - t), far(2 - t)};
+}
+
+std::vector<Tap> tapsOf(const ResizeMode &mode, const AxisPlan &plan,
+                        int64_t from, int64_t to) {
+  size_t count = mode.mode == "nearest" ? 1 : mode.mode == "linear" ? 2 : 4;
+  std::vector<Tap> taps(count);
+  for (int64_t i = 0; i < to; ++i) {
+    float x = original(mode, plan, i, static_cast<float>(from),
+                       static_cast<float>(to));
+    int64_t first = static_cast<int64_t>(std::floor(x));
+    float t = x - static_cast<float>(first);
+    std::vector<float> weights{1};
+    if (count == 1)
+      first = nearest(mode, x);
+    if (count == 2)
+      weights = {1 - t, t};
+    if (count == 4) {
+      weights = cubicWeights(mode.cubic, t);
+      first -= 1;
+    }
+    float sum = 0;
+    for (size_t k = 0; k < count; ++k) {
+      int64_t at = first + static_cast<int64_t>(k);
+      if (mode.excludeOutside && count == 4 && (at < 0 || at >= from))
+        weights[k] = 0;
+      sum += weights[k];
+      taps[k].positions.push_back(std::clamp<int64_t>(at, 0, from - 1));
+    }
+    for (size_t k = 0; k < count; ++k)
+      taps[k].weights.push_back(mode.excludeOutside ? weights[k] / sum
+                                                    : weights[k]);
+  }
+  return taps;
+}
+
+template <typename T>
+HostTensor hostOf(DType type, const std::vector<T> &list) {
+  auto bytes = std::make_shared<Bytes>(list.size() * sizeof(T));
+  std::copy_n(reinterpret_cast<const uint8_t *>(list.data()), bytes->size(),
+              bytes->data());
+  return {type, {static_cast<int64_t>(list.size())}, {*bytes, bytes}};
+}
+
+ValueId resizeStatic(Node &node, ValueId x, const ResizeMode &mode,
+                     const AxisPlan &plan) {
+  int64_t from = *plan.from.constant(), to = *plan.to.constant();
+  int64_t axis = static_cast<int64_t>(plan.axis);
+  if (from == 0 || to > (int64_t(1) << 24)) {
+    node.refuse("an empty axis, or one of more than 2^24 elements, is not "
+                "supported");
+    return kNone;
+  }
+  // What ONNX says here and what runtimes do differ.
+  bool rounded = plan.length != static_cast<float>(to);
+  if (rounded && (from == to || mode.coordinates == "align_corners")) {
+    node.refuse("a scale that gives no whole size is not supported here");
+    return kNone;
+  }
+  ValueId result = kNone;
+  for (const Tap &tap : tapsOf(mode, plan, from, to)) {
+    ValueId index = node.constant(hostOf(DType::I64, tap.positions));
+    ValueId part = node.op("gather", {x, index}, {{"axis", axis}});
+    if (mode.mode == "nearest" || !node.ok())
+      return part;
+    ValueId weights =
+        node.op("broadcast", {node.constant(hostOf(DType::F32, tap.weights))},
+                {{"dims", Dims(node.type(part).dims)},
+                 {"axes", std::vector<int64_t>{axis}}});
+    part = node.op("mul", {part, weights});
+    result = result == kNone ? part : node.op("add", {result, part});
+  }
+  return result;
+}
+
+/// A symbolic axis of mode nearest, each element repeated `factor` times.
+ValueId repeat(Node &node, ValueId x, const AxisPlan &plan, int64_t factor) {
+  Dims wide = node.type(x).dims, dims = wide;
+  wide.insert(wide.begin() + static_cast<long>(plan.axis) + 1, Dim(factor));
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < dims.size(); ++i)
+    axes.push_back(static_cast<int64_t>(i > plan.axis ? i + 1 : i));
+  dims[plan.axis] = plan.to;
+  ValueId repeated =
+      node.op("broadcast", {x}, {{"dims", wide}, {"axes", axes}});
+  return node.reshape(repeated, dims);
+}
+
+/// Whether element i of the result is element i / factor of the input.
+bool isRepeat(const ResizeMode &mode, const AxisPlan &plan, int64_t factor) {
+  if (mode.mode != "nearest" ||
+      (mode.coordinates != "asymmetric" && mode.coordinates != "half_pixel"))
+    return false;
+  for (int64_t i = 0; i < 8 * factor; ++i)
+    if (std::max<int64_t>(nearest(mode, original(mode, plan, i, 0, 0)), 0) !=
+        i / factor)
+      return false;
+  return true;
+}
+
+ValueId resizeAxis(Node &node, ValueId x, const ResizeMode &mode,
+                   const AxisPlan &plan) {
+  if (plan.from == plan.to && plan.scale == 1)
+    return x;
+  if (plan.from.constant() && plan.to.constant())
+    return resizeStatic(node, x, mode, plan);
+  for (int64_t factor = 2; factor <= 64; ++factor)
+    if (plan.to == plan.from * Dim(factor) && isRepeat(mode, plan, factor))
+      return repeat(node, x, plan, factor);
+  node.refuse("a symbolic size is supported with mode nearest and a whole "
+              "factor only");
+  return kNone;
+}
+
+// ---- scales and sizes ----
+
+/// An optional input that exporters leave out as an empty tensor.
+bool isGiven(Node &node, size_t input) {
+  return node.has(input) && node.inputType(input).dims != Dims{Dim(0)};
+}
+
+std::vector<size_t> readAxes(Node &node, size_t rank) {
+  std::vector<size_t> axes;
+  std::vector<int64_t> given = node.i64s("axes");
+  node.axes(given, rank);
+  for (int64_t axis : given)
+    axes.push_back(node.axis(axis, rank));
+  for (size_t i = 0; !node.hasAttribute("axes") && i < rank; ++i)
+    axes.push_back(i);
+  return axes;
+}
+
+std::optional<AxisPlan> planScale(Node &node, size_t axis, const Dim &from,
+                                  double scale) {
+  float narrow = static_cast<float>(scale);
+  if (!(scale > 0 && scale < 1e6)) {
+    node.reject("a scale must be positive and below 10^6");
+    return std::nullopt;
+  }
+  if (std::optional<int64_t> size = from.constant()) {
+    float length = static_cast<float>(*size) * narrow;
+    if (*size > (1 << 24) || length > 1e9f) {
+      node.refuse("the resized axis is too long");
+      return std::nullopt;
+    }
+    return AxisPlan{axis, from, Dim(static_cast<int64_t>(std::floor(length))),
+                    narrow, length};
+  }
+  if (narrow != std::floor(narrow)) {
+    node.refuse("a symbolic size is supported with mode nearest and a whole "
+                "factor only");
+    return std::nullopt;
+  }
+  return AxisPlan{axis, from, from * Dim(static_cast<int64_t>(narrow)), narrow,
+                  0};
+}
+
+AxisPlan planSize(size_t axis, const Dim &from, const Dim &to) {
+  AxisPlan plan{axis, from, to, 1, 0};
+  std::optional<int64_t> a = from.constant(), b = to.constant();
+  if (a && b && *a > 0)
+    plan.scale = static_cast<float>(*b) / static_cast<float>(*a);
+  for (int64_t factor = 2; !(a && b) && factor <= 64; ++factor)
+    if (to == from * Dim(factor))
+      plan.scale = static_cast<float>(factor);
+  plan.length = b ? static_cast<float>(*b) : 0;
+  return plan;
+}
+
+std::vector<AxisPlan> readPlans(Node &node) {
+  const Dims dims = node.inputType(0).dims;
+  std::vector<size_t> axes = readAxes(node, dims.size());
+  bool byScale = isGiven(node, 2), bySize = isGiven(node, 3);
+  if (node.ok() && byScale == bySize)
+    node.reject("it needs either scales or sizes");
+  if (!node.ok())
+    return {};
+  std::vector<AxisPlan> plans;
+  if (bySize) {
+    Dims sizes = requireSizes(node, 3, "sizes");
+    if (node.ok() && sizes.size() != axes.size())
+      node.reject("it needs one size per axis");
+    for (size_t i = 0; node.ok() && i < axes.size(); ++i)
+      plans.push_back(planSize(axes[i], dims[axes[i]], sizes[i]));
+    return plans;
+  }
+  const Tensor &scales = node.tensor(2);
+  if (!scales.host)
+    node.refuse("its scales ('" + scales.name + "') are computed from data");
+  else if (scales.host->count() != axes.size())
+    node.reject("it needs one scale per axis");
+  for (size_t i = 0; node.ok() && i < axes.size(); ++i) {
+    double scale = numberAt(*scales.host, i).value_or(0);
+    if (auto plan = planScale(node, axes[i], dims[axes[i]], scale))
+      plans.push_back(*plan);
+  }
+  return plans;
+}
+
+} // namespace
+
+void onnxResize(Node &node) {
+  ResizeMode mode = readMode(node);
+  std::vector<AxisPlan> plans = readPlans(node);
+  DType dtype = node.inputType(0).dtype;
+  if (node.ok() && mode.mode != "nearest" && !isFloat(dtype))
+    node.refuse("mode '" + mode.mode + "' of " + node.inputType(0).str() +
+                " is not supported");
+  ValueId x = node.value(0);
+  bool weighted = mode.mode != "nearest";
+  if (weighted && dtype != DType::F32 && dtype != DType::F64)
+    x = node.cast(x, DType::F32);
+  if (weighted && dtype == DType::F64)
+    node.refuse("mode '" + mode.mode + "' of f64 is not supported");
+  for (const AxisPlan &plan : plans)
+    if (node.ok())
+      x = resizeAxis(node, x, mode, plan);
+  node.out(0, node.cast(x, dtype));
+}
+
+} // namespace backplane::frontend
