@@ -95,9 +95,9 @@ typedef struct bp_device_listing_t {
   bp_string_t uri;    /* "host://cpu"; empty when there is no device */
   bp_string_t plugin; /* name */
   bp_string_t name;
-  bp_string_t manifest;          /* path of the manifest */
-  bp_string_t refusal;           /* why it cannot be used, empty when it can */
-  const bp_device_info_t *info;  /* NULL when there is no device */
+  bp_string_t manifest;         /* path of the manifest */
+  bp_string_t refusal;          /* why it cannot be used, empty when it can */
+  const bp_device_info_t *info; /* NULL when there is no device */
 } bp_device_listing_t;
 
 typedef struct bp_device_listing_sink_t {

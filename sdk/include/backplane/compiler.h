@@ -67,7 +67,7 @@ typedef struct bp_target_t {
   bp_string_t emitter;
   bp_string_t triple;
   bp_string_t cpu;
-  bp_string_t features; /* LLVM's "+avx2,+fma" */
+  bp_string_t features;          /* LLVM's "+avx2,+fma" */
   bp_dtype_set_t storage_dtypes; /* can hold and move */
   bp_dtype_set_t compute_dtypes; /* can compute in */
   uint64_t l1_bytes;             /* nearest memory of a worker */

@@ -279,9 +279,8 @@ typedef struct bp_semaphore_table_t {
   void (*semaphore_destroy)(bp_device_t *device, bp_semaphore_t *semaphore);
   /* Current value, or the failure that was signalled through it.
    * Thread-safe. */
-  bp_status_t (*semaphore_query)(bp_device_t *device,
-                                 bp_semaphore_t *semaphore, uint64_t *out_value,
-                                 bp_error_t *error);
+  bp_status_t (*semaphore_query)(bp_device_t *device, bp_semaphore_t *semaphore,
+                                 uint64_t *out_value, bp_error_t *error);
   /* Signal from the host. Thread-safe. */
   bp_status_t (*semaphore_signal)(bp_device_t *device,
                                   bp_semaphore_t *semaphore, uint64_t value,

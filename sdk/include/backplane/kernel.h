@@ -74,7 +74,7 @@ typedef struct bp_kernel_t {
   bp_header_t header;
   bp_string_t name; /* "vendor.kernel" */
   uint32_t version;
-  uint32_t traits; /* BP_KERNEL_ */
+  uint32_t traits;    /* BP_KERNEL_ */
   bp_string_t target; /* glob over target names */
   bp_bytes_t graph;   /* wire graph, see graph.h */
   void *self;         /* first argument of the functions below */

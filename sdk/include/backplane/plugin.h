@@ -105,13 +105,14 @@ typedef struct bp_host_info_t {
 #define bp_plugin_table_t_TYPE 4u
 typedef struct bp_plugin_table_t {
   bp_header_t header;
-  /* Once, before every other table. `host` stays valid until shutdown.
-   * `*out_self` is handed back as `self`. Absent hardware is not an error:
-   * the plug-in then has no devices. */
+  /* Once for each context of the application, before every other table.
+   * `host` stays valid until shutdown. `*out_self` is handed back as `self`;
+   * contexts live side by side, so what belongs to one is kept there. Absent
+   * hardware is not an error: the plug-in then has no devices. */
   bp_status_t (*initialize)(const bp_host_t *host, const bp_options_t *options,
                             void **out_self, bp_error_t *error);
-  /* Once, after every handle is destroyed. All threads of the plug-in have
-   * ended when it returns. */
+  /* Once for each `self`, after every handle is destroyed. All threads of the
+   * plug-in have ended when it returns. */
   void (*shutdown)(void *self);
   /* (optional, default: none) A further table of the plug-in by name and
    * version, or NULL. The host knows "backplane.semaphore",
