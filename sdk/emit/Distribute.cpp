@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -146,9 +147,18 @@ static void eraseFused(ModuleOp module) {
   }
 }
 
-/// Within a work-group, an intermediate of the shape of the result is kept
-/// where the result will be, when nothing reads it after the result is
-/// computed.
+/// Whether the size of a temporary has a limit that is known now. Such a one is
+/// better off in the workspace, which stays in a near cache.
+static bool isBounded(tensor::EmptyOp op) {
+  return llvm::all_of(op.getDynamicSizes(), [](Value size) {
+    return succeeded(ValueBoundsConstraintSet::computeConstantBound(
+        presburger::BoundType::UB, {size}));
+  });
+}
+
+/// Within a work-group, an intermediate of the shape of the result, and of
+/// unlimited size, is kept where the result will be, when nothing reads it
+/// after the result is computed.
 static void computeInPlace(RewriterBase &rewriter, linalg::GenericOp root) {
   if (root.getNumDpsInits() != 1 || root.getNumReductionLoops() != 0)
     return;
@@ -163,7 +173,10 @@ static void computeInPlace(RewriterBase &rewriter, linalg::GenericOp root) {
         producer.getNumReductionLoops() != 0 ||
         root.getMatchingIndexingMap(input) != map ||
         input->get().getType() != init.get().getType() ||
-        !producer.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>())
+        producer->getNumResults() != 1)
+      continue;
+    auto empty = producer.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>();
+    if (!empty || isBounded(empty))
       continue;
     bool earlier = llvm::all_of(producer->getUsers(), [&](Operation *user) {
       return user == root || user->isBeforeInBlock(root);
@@ -224,22 +237,26 @@ static bool hasInnerReshape(ModuleOp module) {
       .wasInterrupted();
 }
 
+static LogicalResult foldEmpties(ModuleOp module) {
+  RewritePatternSet patterns(module.getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
 void DistributePass::runOnOperation() {
   ModuleOp module = getOperation();
   if (hasInnerReshape(module)) {
     OpPassManager units("builtin.module");
     units.addPass(createLinalgFoldUnitExtentDimsPass());
     units.addPass(createCanonicalizerPass());
-    if (failed(runPipeline(units, module)))
+    if (failed(runPipeline(units, module)) || failed(foldEmpties(module)))
       return signalPassFailure();
   }
   for (auto func : module.getOps<func::FuncOp>())
     if (func->hasAttr("bp.inputs"))
       distribute(func);
   // Temporaries of a work-group are its own.
-  RewritePatternSet patterns(&getContext());
-  tensor::populateFoldTensorEmptyPatterns(patterns);
-  if (failed(applyPatternsGreedily(module, std::move(patterns))))
+  if (failed(foldEmpties(module)))
     return signalPassFailure();
   // Producers that were fused twice are one again.
   OpPassManager clean("builtin.module");

@@ -23,12 +23,18 @@ LaneAccess laneAccess(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
   for (AffineExpr expr : map.getResults().drop_back())
     if (expr.isFunctionOfDim(loop))
       return LaneAccess::Strided;
-  // Unit coefficient: the expression minus the loop no longer depends on it.
-  AffineExpr rest = simplifyAffineExpr(
-      map.getResults().back() - getAffineDimExpr(loop, op.getContext()),
-      map.getNumDims(), 0);
-  bool unit = !rest.isFunctionOfDim(loop) && type.isLastDimUnitStride();
-  return unit ? LaneAccess::Contiguous : LaneAccess::Strided;
+  // The expression minus the loop, once or twice, no longer depends on it.
+  AffineExpr index = map.getResults().back();
+  AffineExpr step = getAffineDimExpr(loop, op.getContext());
+  auto independent = [&](AffineExpr expr) {
+    return !simplifyAffineExpr(expr, map.getNumDims(), 0).isFunctionOfDim(loop);
+  };
+  if (!type.isLastDimUnitStride())
+    return LaneAccess::Strided;
+  if (independent(index - step))
+    return LaneAccess::Contiguous;
+  return independent(index - step * 2) ? LaneAccess::Alternate
+                                       : LaneAccess::Strided;
 }
 
 static std::optional<vector::CombiningKind> combiningKind(Operation *op) {
@@ -112,6 +118,7 @@ struct LaneEmitter {
   SmallVector<Value> indices(OpOperand &operand);
   Value load(OpOperand &operand, const Lanes &at);
   Value loadStrided(OpOperand &operand, const Lanes &at);
+  Value loadAlternate(OpOperand &operand, const Lanes &at);
   void store(OpOperand &operand, Value value, const Lanes &at);
   void storeStrided(OpOperand &operand, Value value, const Lanes &at);
   SmallVector<Value> compute(const Lanes &at, ValueRange accumulators);
@@ -161,6 +168,31 @@ Value LaneEmitter::loadStrided(OpOperand &operand, const Lanes &at) {
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
+/// The even elements of two vectors, without touching what lies behind the last
+/// one.
+Value LaneEmitter::loadAlternate(OpOperand &operand, const Lanes &at) {
+  SmallVector<Value> position = indices(operand);
+  auto type =
+      VectorType::get({lanes}, getElementTypeOrSelf(operand.get().getType()));
+  Value count = at.mask ? at.count : index(lanes);
+  Value touched = add(arith::MulIOp::create(builder, loc, count, index(2)), -1);
+  auto part = [&](int64_t offset) -> Value {
+    Value left =
+        arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
+    Value inside = arith::MinSIOp::create(builder, loc, left, index(lanes));
+    Value mask = vector::CreateMaskOp::create(
+        builder, loc, VectorType::get({lanes}, builder.getI1Type()), inside);
+    SmallVector<Value> from(position);
+    from.back() = add(from.back(), offset);
+    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(), from,
+                                        mask, passThrough(builder, loc, type));
+  };
+  SmallVector<int64_t> even;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    even.push_back(2 * lane);
+  return vector::ShuffleOp::create(builder, loc, part(0), part(lanes), even);
+}
+
 Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
   ivs[loop] = at.start;
   if (!isa<MemRefType>(operand.get().getType()))
@@ -171,6 +203,8 @@ Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
                                   indices(operand));
   case LaneAccess::Strided:
     return loadStrided(operand, at);
+  case LaneAccess::Alternate:
+    return loadAlternate(operand, at);
   case LaneAccess::Contiguous:
     break;
   }
@@ -203,7 +237,7 @@ void LaneEmitter::storeStrided(OpOperand &operand, Value value,
 void LaneEmitter::store(OpOperand &operand, Value value, const Lanes &at) {
   ivs[loop] = at.start;
   value = broadcastTo(builder, loc, value, lanes);
-  if (laneAccess(op, operand, loop) == LaneAccess::Strided)
+  if (laneAccess(op, operand, loop) != LaneAccess::Contiguous)
     return storeStrided(operand, value, at);
   if (at.mask)
     vector::MaskedStoreOp::create(builder, loc, operand.get(), indices(operand),

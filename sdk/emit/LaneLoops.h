@@ -14,6 +14,7 @@ namespace backplane {
 enum class LaneAccess {
   Uniform,    ///< the same element
   Contiguous, ///< neighbours in memory
+  Alternate,  ///< every other element in memory
   Strided,    ///< anything else
 };
 LaneAccess laneAccess(mlir::linalg::GenericOp op, mlir::OpOperand &operand,

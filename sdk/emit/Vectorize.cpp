@@ -55,6 +55,11 @@ static double loopCost(linalg::GenericOp op, unsigned loop, int64_t lanes) {
     case LaneAccess::Contiguous:
       cost += 1;
       break;
+    case LaneAccess::Alternate:
+      cost += operand.getOperandNumber() < op.getNumDpsInputs()
+                  ? 3
+                  : double(lanes) * 0.75;
+      break;
     case LaneAccess::Strided:
       cost += double(lanes) * 0.75;
       break;
