@@ -61,7 +61,9 @@ ContractPlan planContraction(const ContractShape &shape) {
   int64_t unitN = plan.vectors * shape.lanes;
   // A product that uses each element of B once has nothing to gain from a copy.
   plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
-  int64_t deepest = plan.packB ? 128 : shape.k > 0 ? shape.k : 640;
+  // A longer chain of additions gathers more rounding error than a block of
+  // this length that is added to C; a shorter one touches C more often.
+  int64_t deepest = plan.packB || shape.k < 0 ? 128 : shape.k;
   plan.depth = roundUp(balanced(shape.k, deepest, 1), shape.lanes);
   plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
   plan.groupN = balanced(shape.n, 512, unitN);

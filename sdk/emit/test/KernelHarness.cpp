@@ -158,6 +158,7 @@ std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
   if (failed(image))
     return nullptr;
   kernel->entry_ = code->entry;
+  kernel->image_ = *image;
   kernel->library_ = loadImage(*image, dump);
   if (!kernel->library_)
     return nullptr;

@@ -52,6 +52,8 @@ public:
   const std::vector<BindingInfo> &bindings() const { return bindings_; }
   const std::vector<std::string> &symbols() const { return symbols_; }
   const EntryInfo &entry() const { return entry_; }
+  /// The linked ELF image.
+  const std::vector<uint8_t> &image() const { return image_; }
   double compileSeconds() const { return seconds_; }
   /// Runs the whole grid on `threads` threads; gives the error word.
   uint32_t run(const std::vector<void *> &bindings, const SymbolValues &symbols,
@@ -62,6 +64,7 @@ private:
   std::vector<BindingInfo> bindings_;
   std::vector<std::string> symbols_;
   EntryInfo entry_;
+  std::vector<uint8_t> image_;
   void *library_ = nullptr;
   bp_cpu_entry_t function_ = nullptr;
   double seconds_ = 0;

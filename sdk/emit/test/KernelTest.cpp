@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compiled kernels against loops written here, and the fast pipelines against
+// the plain one, at sizes around every edge of the blocking.
+#include "sdk/emit/test/KernelHarness.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+using namespace backplane;
+using namespace backplane::test;
+
+namespace {
+
+std::string matmulText(const std::string &type, bool transposed,
+                       const std::string &body) {
+  std::string b = transposed ? "tensor<?x?x" + type +
+                                   "> {bp.dims = [\"n\", "
+                                   "\"k\"]}"
+                             : "tensor<?x?x" + type +
+                                   "> {bp.dims = [\"k\", "
+                                   "\"n\"]}";
+  std::string sum = type == "f64" ? "f64" : type[0] == 'i' ? "i32" : "f32";
+  std::string zero = sum == "i32" ? "0" : "0.0";
+  std::string c = "tensor<?x?x" + sum + ">";
+  return "func.func @matmul(%a: tensor<?x?x" + type +
+         "> {bp.dims = [\"m\", \"k\"]}, %b: " + b + ", %c: " + c +
+         " {bp.dims = [\"m\", \"n\"]}, %m: index, %n: index, %k: index) -> " +
+         c +
+         " attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64, bp.symbols "
+         "= [\"m\", \"n\", \"k\"]} {\n"
+         "  %zero = arith.constant " +
+         zero + " : " + sum +
+         "\n"
+         "  %start = linalg.fill ins(%zero : " +
+         sum + ") outs(%c : " + c + ") -> " + c +
+         "\n"
+         "  %r = linalg.generic {indexing_maps = [affine_map<(i, j, l) -> (i, "
+         "l)>, affine_map<(i, j, l) -> " +
+         (transposed ? "(j, l)" : "(l, j)") +
+         ">, affine_map<(i, j, l) -> (i, j)>], iterator_types = [\"parallel\","
+         " \"parallel\", \"reduction\"]} ins(%a, %b : tensor<?x?x" +
+         type + ">, tensor<?x?x" + type + ">) outs(%start : " + c +
+         ") {\n"
+         "  ^bb0(%x: " +
+         type + ", %y: " + type + ", %old: " + sum + "):\n" + body +
+         "    linalg.yield %s : " + sum + "\n  } -> " + c +
+         "\n  return %r : " + c + "\n}\n";
+}
+
+const char *kMultiplyF32 = "    %p = arith.mulf %x, %y : f32\n"
+                           "    %s = arith.addf %old, %p : f32\n";
+const char *kMultiplyF64 = "    %p = arith.mulf %x, %y : f64\n"
+                           "    %s = arith.addf %old, %p : f64\n";
+const char *kMultiplyF16 = "    %u = arith.extf %x : f16 to f32\n"
+                           "    %v = arith.extf %y : f16 to f32\n"
+                           "    %p = arith.mulf %u, %v : f32\n"
+                           "    %s = arith.addf %old, %p : f32\n";
+const char *kMultiplyI8 = "    %u = arith.extsi %x : i8 to i32\n"
+                          "    %v = arith.extui %y : i8 to i32\n"
+                          "    %p = arith.muli %u, %v : i32\n"
+                          "    %s = arith.addi %old, %p : i32\n";
+
+struct Shape {
+  int64_t m, n, k;
+};
+const Shape kShapes[] = {{0, 5, 5},    {5, 0, 3},     {3, 4, 0},
+                         {1, 1, 1},    {1, 33, 7},    {2, 100, 3},
+                         {13, 31, 17}, {14, 32, 640}, {15, 65, 641},
+                         {300, 40, 9}, {33, 530, 20}, {64, 64, 1300}};
+
+/// Compares the fast pipeline with the plain one at each shape.
+void expectSame(const std::string &text, Isa isa, double limit) {
+  auto fast = Kernel::compile(text, hostTarget(isa), fastStages(isa));
+  auto plain = Kernel::compile(text, hostTarget(isa), plainStages());
+  ASSERT_TRUE(fast && plain);
+  for (const Shape &shape : kShapes) {
+    SymbolValues symbols{{"m", shape.m}, {"n", shape.n}, {"k", shape.k}};
+    Buffers a(fast->bindings(), symbols, 3), b(fast->bindings(), symbols, 3);
+    fast->run(a.pointers(), symbols, 2);
+    plain->run(b.pointers(), symbols);
+    EXPECT_LE(compareOutputs(fast->bindings(), a, b, symbols), limit)
+        << shape.m << " x " << shape.n << " x " << shape.k;
+  }
+}
+
+bool hasIsa(Isa isa) {
+  return isa == Isa::Avx512
+             ? __builtin_cpu_supports("avx512vl") &&
+                   __builtin_cpu_supports("avx512dq")
+             : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+class Contract : public testing::TestWithParam<Isa> {
+  void SetUp() override {
+    if (!hasIsa(GetParam()))
+      GTEST_SKIP() << "this CPU lacks the instructions";
+  }
+};
+
+} // namespace
+
+TEST_P(Contract, F32) {
+  expectSame(matmulText("f32", false, kMultiplyF32), GetParam(), 1e-4);
+}
+TEST_P(Contract, F32TransposedB) {
+  expectSame(matmulText("f32", true, kMultiplyF32), GetParam(), 1e-4);
+}
+TEST_P(Contract, F64) {
+  expectSame(matmulText("f64", false, kMultiplyF64), GetParam(), 1e-12);
+}
+TEST_P(Contract, F16) {
+  expectSame(matmulText("f16", false, kMultiplyF16), GetParam(), 1e-4);
+}
+TEST_P(Contract, I8) {
+  expectSame(matmulText("i8", false, kMultiplyI8), GetParam(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, Contract,
+                         testing::Values(Isa::Avx512, Isa::Avx2));
+
+TEST(Kernel, MatmulIsTheProduct) {
+  Isa isa = hasIsa(Isa::Avx512) ? Isa::Avx512 : Isa::Avx2;
+  auto kernel = Kernel::compile(matmulText("f32", false, kMultiplyF32),
+                                hostTarget(isa), fastStages(isa));
+  ASSERT_TRUE(kernel);
+  const int64_t m = 37, n = 45, k = 83;
+  SymbolValues symbols{{"m", m}, {"n", n}, {"k", k}};
+  Buffers buffers(kernel->bindings(), symbols, 1);
+  kernel->run(buffers.pointers(), symbols);
+  auto *a = reinterpret_cast<const float *>(buffers.storage[0].data());
+  auto *b = reinterpret_cast<const float *>(buffers.storage[1].data());
+  auto *c = reinterpret_cast<const float *>(buffers.storage[2].data());
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int64_t l = 0; l < k; ++l)
+        sum += double(a[i * k + l]) * double(b[l * n + j]);
+      ASSERT_NEAR(c[i * n + j], sum, 1e-5) << i << ", " << j;
+    }
+}
+
+namespace {
+
+/// A convolution of one image [channels, size, size] with padding, written as
+/// sdk/lower does.
+std::string convText(int64_t channels, int64_t size, int64_t outputs,
+                     int64_t window, int64_t stride, int64_t pad) {
+  auto dims = [](std::initializer_list<int64_t> sizes) {
+    std::string text = "tensor<";
+    for (int64_t size : sizes)
+      text += std::to_string(size) + "x";
+    return text + "f32>";
+  };
+  int64_t out = (size + 2 * pad - window) / stride + 1, wide = size + 2 * pad;
+  std::string x = dims({1, channels, size, size}),
+              p = dims({1, channels, wide, wide}),
+              w = dims({outputs, channels, window, window}),
+              y = dims({1, outputs, out, out}), s = std::to_string(stride),
+              b = std::to_string(pad);
+  return "func.func @conv(%x: " + x + ", %w: " + w + ", %y: " + y + ") -> " +
+         y +
+         " attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {\n"
+         "  %zero = arith.constant 0.0 : f32\n"
+         "  %p = tensor.pad %x low[0, 0, " +
+         b + ", " + b + "] high[0, 0, " + b + ", " + b +
+         "] {\n  ^bb0(%i: index, %j: index, %k: index, %l: index):\n"
+         "    tensor.yield %zero : f32\n  } : " +
+         x + " to " + p +
+         "\n  %start = linalg.fill ins(%zero : f32) outs(%y : " + y + ") -> " +
+         y +
+         "\n  %r = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, c, "
+         "i, j) -> (o, c, i, j)>, affine_map<(n, o, h, w, c, i, j) -> (n, c, h "
+         "* " +
+         s + " + i, w * " + s +
+         " + j)>, affine_map<(n, o, h, w, c, i, j) -> (n, o, h, w)>], "
+         "iterator_types = [\"parallel\", \"parallel\", \"parallel\", "
+         "\"parallel\", \"reduction\", \"reduction\", \"reduction\"]} ins(%w, "
+         "%p : " +
+         w + ", " + p + ") outs(%start : " + y +
+         ") {\n  ^bb0(%x0: f32, %y0: f32, %old: f32):\n"
+         "    %q = arith.mulf %x0, %y0 : f32\n"
+         "    %t = arith.addf %old, %q : f32\n"
+         "    linalg.yield %t : f32\n  } -> " +
+         y + "\n  return %r : " + y + "\n}\n";
+}
+
+struct Conv {
+  int64_t channels, size, outputs, window, stride, pad;
+};
+const Conv kConvs[] = {{3, 20, 8, 3, 1, 1},  {16, 14, 24, 3, 1, 1},
+                       {8, 7, 16, 5, 1, 2},  {4, 33, 9, 3, 2, 1},
+                       {5, 40, 6, 1, 1, 0},  {3, 17, 7, 7, 2, 3},
+                       {20, 6, 30, 3, 1, 1}, {2, 5, 6, 5, 1, 4}};
+
+class Convolution : public testing::TestWithParam<Isa> {};
+
+} // namespace
+
+TEST_P(Convolution, IsTheSum) {
+  if (!hasIsa(GetParam()))
+    GTEST_SKIP() << "this CPU lacks the instructions";
+  for (const Conv &conv : kConvs) {
+    auto kernel =
+        Kernel::compile(convText(conv.channels, conv.size, conv.outputs,
+                                 conv.window, conv.stride, conv.pad),
+                        hostTarget(GetParam()), fastStages(GetParam()));
+    ASSERT_TRUE(kernel);
+    Buffers buffers(kernel->bindings(), {}, 5);
+    kernel->run(buffers.pointers(), {});
+    auto *x = reinterpret_cast<const float *>(buffers.storage[0].data());
+    auto *w = reinterpret_cast<const float *>(buffers.storage[1].data());
+    auto *y = reinterpret_cast<const float *>(buffers.storage[2].data());
+    int64_t out = (conv.size + 2 * conv.pad - conv.window) / conv.stride + 1;
+    for (int64_t at = 0; at < conv.outputs * out * out; ++at) {
+      int64_t o = at / (out * out), h = at / out % out, v = at % out;
+      double sum = 0;
+      for (int64_t e = 0; e < conv.channels * conv.window * conv.window; ++e) {
+        int64_t c = e / (conv.window * conv.window);
+        int64_t i = h * conv.stride + e / conv.window % conv.window - conv.pad;
+        int64_t j = v * conv.stride + e % conv.window - conv.pad;
+        if (i >= 0 && i < conv.size && j >= 0 && j < conv.size)
+          sum += double(x[(c * conv.size + i) * conv.size + j]) *
+                 double(w[o * conv.channels * conv.window * conv.window + e]);
+      }
+      ASSERT_NEAR(y[at], sum, 1e-4)
+          << "size " << conv.size << " window " << conv.window << " at " << o
+          << ", " << h << ", " << v;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, Convolution,
+                         testing::Values(Isa::Avx512, Isa::Avx2));
+
+TEST(Kernel, SameTextGivesSameBytes) {
+  std::string text = matmulText("f32", false, kMultiplyF32);
+  auto a = Kernel::compile(text, hostTarget(Isa::Avx2), fastStages(Isa::Avx2));
+  auto b = Kernel::compile(text, hostTarget(Isa::Avx2), fastStages(Isa::Avx2));
+  ASSERT_TRUE(a && b);
+  EXPECT_EQ(a->image(), b->image());
+}
