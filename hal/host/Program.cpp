@@ -2,6 +2,7 @@
 #include "Program.h"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace backplane::host {
 
@@ -15,6 +16,16 @@ static void addPointer(Program &program, const bp_binding_t &binding) {
   program.pointers.push_back(nullptr);
 }
 
+/// Scratch per worker. The host may be older than the member.
+static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
+                            const EntryPoint &entry) {
+  constexpr size_t end = offsetof(bp_command_dispatch_t, workspace_bytes) +
+                         sizeof(dispatch.workspace_bytes);
+  if (dispatch.header.size < end || !dispatch.workspace_bytes)
+    return entry.workspaceBytes;
+  return dispatch.workspace_bytes;
+}
+
 static void addDispatch(Program &program,
                         const bp_command_dispatch_t &dispatch) {
   const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
@@ -26,8 +37,7 @@ static void addDispatch(Program &program,
       uint64_t(dispatch.grid[0]) * dispatch.grid[1] * dispatch.grid[2];
   step.pointers = uint32_t(program.pointers.size());
   step.constants = uint32_t(program.constants.size());
-  step.workspace = dispatch.workspace_bytes ? dispatch.workspace_bytes
-                                            : entry.workspaceBytes;
+  step.workspace = workspaceOf(dispatch, entry);
   for (uint64_t i = 0; i < dispatch.binding_count; ++i)
     addPointer(program, dispatch.bindings[i]);
   program.constants.insert(program.constants.end(), dispatch.constants,

@@ -8,10 +8,16 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 using namespace backplane;
+
+[[noreturn]] static void fail(const Status &status) {
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  std::exit(1);
+}
 
 /// The best of several rounds, in nanoseconds per dispatch.
 static double measure(Device &device, uint32_t groups, uint32_t count) {
@@ -19,10 +25,8 @@ static double measure(Device &device, uint32_t groups, uint32_t count) {
   std::vector<uint8_t> image{std::istreambuf_iterator<char>(file), {}};
   std::string_view format = view(device.info().c().formats[0]);
   auto executable = device.load(format, image, {{.name = "empty"}});
-  if (!executable) {
-    std::fprintf(stderr, "%s\n", executable.message().c_str());
-    std::exit(1);
-  }
+  if (!executable)
+    fail(executable.status());
   std::vector<Command> commands;
   for (uint32_t i = 0; i < count; ++i) {
     commands.push_back(
@@ -34,7 +38,8 @@ static double measure(Device &device, uint32_t groups, uint32_t count) {
   double best = 1e9;
   for (int round = 0; round < 200; ++round) {
     auto begin = std::chrono::steady_clock::now();
-    (void)queue->run(*recorded);
+    if (Status status = queue->run(*recorded); !status.ok())
+      fail(status);
     std::chrono::duration<double, std::nano> time =
         std::chrono::steady_clock::now() - begin;
     best = std::min(best, time.count() / count);
@@ -49,10 +54,8 @@ int main() {
     options.threads = threads;
     auto registry = Registry::create(options, nullptr);
     auto device = registry->device("host");
-    if (!device) {
-      std::fprintf(stderr, "%s\n", device.message().c_str());
-      return 1;
-    }
+    if (!device)
+      fail(device.status());
     for (uint32_t groups : {1u, 2u, 16u, 256u})
       std::printf("threads %u, groups %3u: %8.0f ns per dispatch, "
                   "%8.0f ns for a run of one\n",
