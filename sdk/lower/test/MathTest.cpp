@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MathTest: the errors of the functions of bp-expand-math, in generated code,
+// against long double. The limits are those of docs/reference/math.md, a
+// little rounded up.
+#include "sdk/emit/test/KernelHarness.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace backplane;
+using namespace backplane::test;
+
+namespace {
+
+using Wide = long double;
+using Reference = Wide (*)(Wide);
+
+struct Case {
+  const char *op;
+  Reference reference;
+  double limit32, limit64; ///< ULP
+  double largest64;        ///< magnitude up to which f64 is right
+};
+
+const Case cases[] = {
+    {"exp", expl, 1, 1, INFINITY},
+    {"expm1", expm1l, 1.5, 1.8, INFINITY},
+    {"log", logl, 0.9, 0.6, INFINITY},
+    {"log1p", log1pl, 1.5, 0.8, INFINITY},
+    {"sin", sinl, 0.51, 0.8, 0x1p45},
+    {"cos", cosl, 0.51, 0.8, 0x1p45},
+    {"tan", tanl, 0.51, 2.2, 0x1p45},
+    {"atan", atanl, 1.5, 1.4, INFINITY},
+    {"tanh", tanhl, 2.6, 2.6, INFINITY},
+    {"erf", erfl, 1.2, 1, INFINITY},
+    {"rsqrt", [](Wide x) { return 1 / sqrtl(x); }, 1.5, 1.5, INFINITY},
+};
+
+template <typename T> const char *typeName() {
+  return sizeof(T) == 8 ? "f64" : "f32";
+}
+
+/// Random bits, the ranges where functions bend, multiples of pi / 2, and what
+/// is special.
+template <typename T> std::vector<T> inputs(unsigned seed, size_t count) {
+  using Bits = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  std::vector<T> values;
+  for (size_t i = 0; i < count; ++i) {
+    Bits bits = Bits(random());
+    T value;
+    memcpy(&value, &bits, sizeof(value));
+    values.push_back(value);
+    for (double scale : {1e-3, 2.0, 10.0, 110.0, 800.0})
+      values.push_back(T(unit(random) * scale));
+    values.push_back(T(std::round(unit(random) * 1e5) * M_PI_2));
+  }
+  using Limits = std::numeric_limits<T>;
+  for (T value : {T(0), T(1), T(88.72283), T(104), T(709.78), T(745.2),
+                  Limits::infinity(), Limits::quiet_NaN(), Limits::min(),
+                  Limits::denorm_min(), Limits::max()})
+    for (T sign : {T(1), T(-1)})
+      values.push_back(sign * value);
+  return values;
+}
+
+/// Distance in units of the last place of `want` in the format of T. Infinite
+/// when one is NaN, or a zero has the wrong sign.
+template <typename T> double distance(T got, Wide want) {
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  if (std::isnan(got) || std::isnan(want))
+    return std::isnan(got) && std::isnan(want) ? 0 : infinite;
+  if (got == 0 && want == 0)
+    return std::signbit(got) == std::signbit(want) ? 0 : infinite;
+  if (Wide(got) == want)
+    return 0;
+  using Limits = std::numeric_limits<T>;
+  int exponent = Limits::min_exponent - 1;
+  if (want != 0 && std::isfinite(want))
+    exponent = std::max(exponent, std::ilogb(want));
+  Wide unit = ldexpl(1, exponent - Limits::digits + 1);
+  bool overflows = std::isinf(got) && fabsl(want) + unit > Limits::max();
+  if (overflows && std::signbit(got) == std::signbit(want))
+    return 0;
+  return double(fabsl(Wide(got) - want) / unit);
+}
+
+std::unique_ptr<Kernel> compileOp(const char *op, const char *type,
+                                  bool isBinary) {
+  std::string tensor = "tensor<?x" + std::string(type) + ", #bp.dims<[\"n\"]>>";
+  std::string types = isBinary ? tensor + ", " + tensor : tensor;
+  std::string text =
+      "func.func @kernel(%x: " + tensor + (isBinary ? ", %y: " + tensor : "") +
+      ") -> " + tensor + " attributes {bp.dispatch, bp.symbols = [\"n\"]} {\n" +
+      "  %0 = bp." + op + (isBinary ? " %x, %y" : " %x") + " : (" + types +
+      ") -> " + tensor + "\n  return %0 : " + tensor + "\n}\n";
+  return Kernel::compile(text, hostTarget(Isa::Avx2), fastStages(Isa::Avx2));
+}
+
+/// The op over all elements.
+template <typename T>
+std::vector<T> apply(const char *op, std::vector<std::vector<T>> operands) {
+  auto kernel = compileOp(op, typeName<T>(), operands.size() == 2);
+  if (!kernel)
+    return {};
+  std::vector<T> result(operands[0].size());
+  std::vector<void *> bindings;
+  for (std::vector<T> &operand : operands)
+    bindings.push_back(operand.data());
+  bindings.push_back(result.data());
+  kernel->run(bindings, {{"n", int64_t(result.size())}});
+  return result;
+}
+
+template <typename T> void checkUnary(const Case &c, double limit) {
+  std::vector<T> x = inputs<T>(1, 20000);
+  if (sizeof(T) == 8)
+    std::erase_if(x, [&](T value) {
+      return std::isfinite(value) && std::fabs(value) > c.largest64;
+    });
+  std::vector<T> got = apply<T>(c.op, {x});
+  ASSERT_EQ(got.size(), x.size()) << c.op << " does not compile";
+  size_t worst = 0;
+  double error = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    double next = distance(got[i], c.reference(x[i]));
+    if (next <= error)
+      continue;
+    error = next;
+    worst = i;
+  }
+  EXPECT_LE(error, limit) << c.op << " " << typeName<T>() << "(" << x[worst]
+                          << ") gives " << got[worst];
+}
+
+template <typename T> void checkPow(double limit) {
+  std::vector<T> x = inputs<T>(2, 4000), y = inputs<T>(3, 4000);
+  const T special[] = {0,        T(-0.0),   1,      -1,      2,
+                       -2,       3,         T(0.5), T(-0.5), INFINITY,
+                       T(1e-42), -INFINITY, NAN,    T(7e8)};
+  for (T a : special)
+    for (T b : special) {
+      x.push_back(a);
+      y.push_back(b);
+    }
+  std::vector<T> got = apply<T>("pow", {x, y});
+  ASSERT_EQ(got.size(), x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_LE(distance(got[i], powl(x[i], y[i])), limit)
+        << x[i] << " to the " << y[i] << " gives " << got[i];
+}
+
+bool canRun() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+class MathTest : public testing::TestWithParam<Case> {
+protected:
+  void SetUp() override {
+    if (!canRun())
+      GTEST_SKIP() << "this machine has no AVX2 and FMA";
+  }
+};
+
+class PowTest : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!canRun())
+      GTEST_SKIP() << "this machine has no AVX2 and FMA";
+  }
+};
+
+TEST_P(MathTest, F32) { checkUnary<float>(GetParam(), GetParam().limit32); }
+TEST_P(MathTest, F64) { checkUnary<double>(GetParam(), GetParam().limit64); }
+
+INSTANTIATE_TEST_SUITE_P(All, MathTest, testing::ValuesIn(cases),
+                         [](const auto &info) {
+                           return std::string(info.param.op);
+                         });
+
+TEST_F(PowTest, F32) { checkPow<float>(0.51); }
+TEST_F(PowTest, F64) { checkPow<double>(12); }
+
+} // namespace
