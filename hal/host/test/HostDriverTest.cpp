@@ -3,7 +3,9 @@
 // Loads the host driver as any program does, through the registry, and runs
 // kernels that a C compiler made.
 #include "hal/core/Registry.h"
+#include "hal/core/Tables.h"
 
+#include <cstddef>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -130,6 +132,26 @@ TEST_P(HostDriver, CopiesAndFillsLargeBuffers) {
   ASSERT_TRUE(queue->run(commands).ok());
   for (uint64_t i = 0; i < size / 4; ++i)
     ASSERT_EQ(at(*b)[i], 0xABCDABCD);
+}
+
+/// What a host sends that was built before a member was appended.
+TEST_P(HostDriver, IgnoresWhatLiesBehindAShortCommand) {
+  bp_command_dispatch_t dispatch = {BP_HEADER(bp_command_dispatch_t)};
+  dispatch.header.size = offsetof(bp_command_dispatch_t, workspace_bytes);
+  dispatch.workspace_bytes = ~uint64_t(0);
+  dispatch.executable = executable->handle();
+  std::fill_n(dispatch.grid, 3, 1);
+  const bp_header_t *command = &dispatch.header;
+  bp_status_t outcome = BP_STATUS_UNKNOWN;
+  bp_completion_t completion = {};
+  completion.context = &outcome;
+  completion.done = [](void *context, bp_status_t status, bp_string_t) {
+    *static_cast<bp_status_t *>(context) = status;
+  };
+  ASSERT_EQ(device->tables().queue.queue_execute(queue->handle(), &command, 1,
+                                                 &completion, nullptr),
+            BP_STATUS_OK);
+  EXPECT_EQ(outcome, BP_STATUS_OK);
 }
 
 TEST_P(HostDriver, ErrorWordNamesTheOp) {
