@@ -13,17 +13,19 @@ static bool isElementwise(linalg::GenericOp op) {
   return op && op.getNumReductionLoops() == 0 && isMemoryEffectFree(op);
 }
 
-/// The op that feeds this operand, when it can be computed by its consumer and
-/// nothing but results of the dispatch needs it besides.
+/// Whether the op that feeds this operand can be computed by its consumer:
+/// nothing but results of the dispatch needs it besides. A second operand of
+/// the consumer that it feeds would become a use of the merged op by itself.
 static bool canMerge(OpOperand &operand) {
   auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
   Operation *consumer = operand.getOwner();
   if (!isElementwise(producer) || producer->hasOneUse() ||
       !linalg::areElementwiseOpsFusable(&operand))
     return false;
-  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
-    return user == consumer ||
-           isa<bufferization::MaterializeInDestinationOp>(user);
+  return llvm::all_of(producer->getUses(), [&](OpOperand &use) {
+    return &use == &operand ||
+           (use.getOwner() != consumer &&
+            isa<bufferization::MaterializeInDestinationOp>(use.getOwner()));
   });
 }
 
