@@ -5,6 +5,7 @@
 #include "ModelBuilder.h"
 
 #include <gtest/gtest.h>
+#include <iterator>
 #include <random>
 
 using namespace backplane;
@@ -59,7 +60,67 @@ void damage(std::string &bytes, std::mt19937 &random) {
   }
 }
 
+/// One number of the model becomes an extreme one.
+void exaggerate(onnx::GraphProto &graph, std::mt19937 &random) {
+  static const int64_t extremes[] = {0,         1,         -1,        2,
+                                     INT32_MAX, INT32_MIN, 1ll << 40, 1ll << 46,
+                                     INT64_MAX, INT64_MIN};
+  int64_t value = extremes[random() % std::size(extremes)];
+  auto pick = [&](int count) {
+    return static_cast<int>(random() % static_cast<unsigned>(count));
+  };
+  onnx::NodeProto &node = *graph.mutable_node(pick(graph.node_size()));
+  onnx::TensorProto &tensor =
+      *graph.mutable_initializer(pick(graph.initializer_size()));
+  switch (random() % 4) {
+  case 0:
+    if (node.attribute_size()) {
+      auto &attribute = *node.mutable_attribute(pick(node.attribute_size()));
+      if (attribute.ints_size())
+        attribute.set_ints(pick(attribute.ints_size()), value);
+      else if (attribute.has_i())
+        attribute.set_i(value);
+    }
+    break;
+  case 1:
+    if (tensor.int64_data_size())
+      tensor.set_int64_data(pick(tensor.int64_data_size()), value);
+    break;
+  case 2:
+    if (tensor.dims_size())
+      tensor.set_dims(pick(tensor.dims_size()), value);
+    break;
+  default: {
+    auto &shape = *graph.mutable_input(0)
+                       ->mutable_type()
+                       ->mutable_tensor_type()
+                       ->mutable_shape();
+    shape.mutable_dim(pick(shape.dim_size()))->set_dim_value(value);
+  }
+  }
+}
+
 } // namespace
+
+TEST(OnnxFuzz, ExtremeNumbers) {
+  onnx::ModelProto seed;
+  ASSERT_TRUE(seed.ParseFromString(seedModel()));
+  std::mt19937 random(21);
+  int imported = 0;
+  for (int round = 0; round < 5000; ++round) {
+    onnx::ModelProto model = seed;
+    for (size_t i = 0, count = 1 + random() % 2; i < count; ++i)
+      exaggerate(*model.mutable_graph(), random);
+    auto result = importBytes(model.SerializeAsString());
+    imported += result.ok();
+    if (result.ok())
+      EXPECT_TRUE(result->graph.verify().ok());
+    else
+      EXPECT_NE(result.code(), BP_STATUS_INTERNAL) << result.message();
+  }
+  EXPECT_GT(imported, 100);
+  EXPECT_LT(imported, 4000);
+}
 
 TEST(OnnxFuzz, DamagedModels) {
   std::string seed = seedModel();
