@@ -188,12 +188,49 @@ Value convolve(Lowering &lowering, const Convolution &c) {
   return convolveGroups(lowering, c);
 }
 
-std::vector<Dim> paddedDims(const std::vector<Dim> &dims, ArrayRef<int64_t> low,
-                            ArrayRef<int64_t> high) {
-  std::vector<Dim> padded = dims;
-  for (size_t i = 0; i < low.size(); ++i)
-    padded[i + 2] = padded[i + 2] + Dim(low[i]) + Dim(high[i]);
-  return padded;
+/// How windows lie on an image.
+struct Windows {
+  std::vector<Dim> sizes;
+  ArrayRef<int64_t> strides, dilations, low, high;
+};
+
+/// What windows read: the operand with its padding.
+struct Image {
+  Value tensor;
+  std::vector<Dim> dims;
+};
+
+/// Pads no further than the last window reaches. An axis with one window has
+/// no elements behind it: without its loop the sizes must agree.
+Image windowedImage(Lowering &lowering, Value operand, Type resultType,
+                    const Windows &w, TypedAttr border) {
+  Image image{lowering.tensor(operand), dimsOf(operand.getType())};
+  std::vector<Dim> result = dimsOf(resultType);
+  SmallVector<int64_t> high(w.high);
+  bool crops = false;
+  for (size_t i = 0; i < w.sizes.size(); ++i) {
+    Dim used = (result[i + 2] - 1) * Dim(w.strides[i]) +
+               (w.sizes[i] - 1) * Dim(w.dilations[i]) + 1;
+    Dim whole = image.dims[i + 2] + Dim(w.low[i]) + Dim(high[i]);
+    int64_t surplus =
+        std::max<int64_t>((whole - used).constant().value_or(0), 0);
+    int64_t cut = std::min(surplus, high[i]);
+    high[i] -= cut;
+    bool cropsAxis = surplus > cut && result[i + 2] == Dim(1);
+    image.dims[i + 2] = cropsAxis ? used : whole - Dim(cut);
+    crops |= cropsAxis;
+  }
+  image.tensor = lowering.padded(image.tensor, forAllAxes(w.low),
+                                 forAllAxes(high), border);
+  if (!crops)
+    return image;
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  Sizes zeros(image.dims.size(), builder.getIndexAttr(0));
+  Sizes ones(image.dims.size(), builder.getIndexAttr(1));
+  Sizes sizes = lowering.sizes(DimsAttr::get(builder.getContext(), image.dims));
+  image.tensor =
+      tensor::ExtractSliceOp::create(builder, image.tensor, zeros, sizes, ones);
+  return image;
 }
 
 /// The image of the convolution that a conv_transpose is: its elements stride
@@ -267,14 +304,16 @@ static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
 LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   Convolution c;
   c.element = elementOf(op.getResult().getType());
-  SmallVector<int64_t> low = forAllAxes(op.getLow());
-  SmallVector<int64_t> high = forAllAxes(op.getHigh());
-  c.image = lowering.padded(
-      lowering.tensor(op.getX()), low, high,
-      cast<TypedAttr>(lowering.builder.getZeroAttr(c.element.storage)));
+  std::vector<Dim> window = dimsOf(op.getW().getType());
+  window.erase(window.begin(), window.begin() + 2);
+  auto zero = cast<TypedAttr>(lowering.builder.getZeroAttr(c.element.storage));
+  Image image = windowedImage(
+      lowering, op.getX(), op.getResult().getType(),
+      {window, op.getStrides(), op.getDilations(), op.getLow(), op.getHigh()},
+      zero);
+  c.image = image.tensor;
+  c.imageDims = image.dims;
   c.weight = lowering.tensor(op.getW());
-  c.imageDims =
-      paddedDims(dimsOf(op.getX().getType()), op.getLow(), op.getHigh());
   c.weightDims = dimsOf(op.getW().getType());
   c.resultDims = dimsOf(op.getResult().getType());
   c.strides.assign(op.getStrides().begin(), op.getStrides().end());
@@ -342,9 +381,12 @@ LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
   Type resultType = op.getResult().getType();
   Element element = elementOf(resultType);
   TypedAttr border = neutral(op.getKind(), element.storage, element.isUnsigned);
-  Value image =
-      lowering.padded(lowering.tensor(op.getX()), forAllAxes(op.getLow()),
-                      forAllAxes(op.getHigh()), border);
+  std::vector<Dim> sizesOfWindow(op.getWindow().begin(), op.getWindow().end());
+  Value image = windowedImage(lowering, op.getX(), resultType,
+                              {sizesOfWindow, op.getStrides(),
+                               op.getDilations(), op.getLow(), op.getHigh()},
+                              border)
+                    .tensor;
   LoopNest nest{op.getContext(), {}};
   Exprs channels = nest.parallels(2),
         at = nest.parallels(op.getWindow().size());

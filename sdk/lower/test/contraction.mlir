@@ -137,3 +137,16 @@ func.func @pool(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
   %0 = bp.pool %x {kind = "max", window = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 1, 1>, high = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
   return %0 : tensor<1x4x8x8xf32>
 }
+
+// -----
+
+// Padding that no window reaches is left out; an axis with one window is cut to
+// it.
+// CHECK-LABEL: @surplus
+// CHECK: %[[P:.*]] = tensor.pad %arg0 low[0, 0, 1, 0] high[0, 0, 0, 0]
+// CHECK: tensor<1x2x8x3xf32> to tensor<1x2x9x3xf32>
+// CHECK: tensor.extract_slice %[[P]][0, 0, 0, 0] [1, 2, 9, 2] [1, 1, 1, 1]
+func.func @surplus(%x: tensor<1x2x8x3xf32>, %w: tensor<4x2x3x2xf32>) -> tensor<1x4x4x1xf32> {
+  %0 = bp.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 0>, high = array<i64: 1, 0>, groups = 1} : (tensor<1x2x8x3xf32>, tensor<4x2x3x2xf32>) -> tensor<1x4x4x1xf32>
+  return %0 : tensor<1x4x4x1xf32>
+}
