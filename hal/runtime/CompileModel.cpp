@@ -169,8 +169,12 @@ CompileServices ModelCompiler::services() const {
   services.evaluate = [evaluator](const Graph &graph, auto inputs) {
     return evaluator->run(graph, inputs);
   };
-  auto kernelKey = [](const std::string &key) {
-    return CacheKey("kernel").add(key).str();
+  // Another build of the compiler may make other kernels. A library without a
+  // hash cannot have been loaded.
+  Result<std::string> hash = cache_.fileHash(ToolLibraries::compilerPath());
+  std::string compiler = hash ? *hash : std::string();
+  auto kernelKey = [compiler](const std::string &key) {
+    return CacheKey("kernel").add(compiler).add(key).str();
   };
   services.cacheGet = [this, kernelKey](const std::string &key) {
     return cache_.get("kernels", kernelKey(key));

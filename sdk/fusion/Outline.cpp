@@ -240,14 +240,6 @@ LogicalResult MainBuilder::emit(Operation *op) {
   return success();
 }
 
-/// Whether an op that is in no group must be in `main`: what only travels with
-/// its users need not.
-static bool standsInMain(Operation *op) {
-  if (isa<VariableWriteOp>(op))
-    return false; // after everything else
-  return kindOf(op) == OpKind::Free && !op->use_empty();
-}
-
 LogicalResult MainBuilder::run() {
   Block *old = &main_.front();
   body_ = new Block;
@@ -255,11 +247,11 @@ LogicalResult MainBuilder::run() {
   for (BlockArgument argument : old->getArguments())
     mapping_.map(argument,
                  body_->addArgument(argument.getType(), argument.getLoc()));
+  // What is in no group is written when something that is written needs it.
   for (Operation &op : old->without_terminator()) {
     auto found = groupOf_.find(&op);
-    bool due = found == groupOf_.end() ? standsInMain(&op)
-                                       : found->second->ops.back() == &op &&
-                                             !active_.contains(found->second);
+    bool due = found != groupOf_.end() && found->second->ops.back() == &op &&
+               !active_.contains(found->second);
     if (due && !(op.getNumResults() && mapping_.contains(op.getResult(0))) &&
         failed(emit(&op)))
       return failure();
