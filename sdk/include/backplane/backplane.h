@@ -204,7 +204,8 @@ BP_API bp_status_t bp_session_output_shapes(bp_session_t *session,
                                             int64_t *const *out_dims,
                                             bp_error_t *error);
 /* Starts a call. `outputs` have data of the right size (see
- * bp_session_output_shapes), untouched until the call is done. Calls of one
+ * bp_session_output_shapes); the application keeps its hands off all data until
+ * bp_call_wait has returned, which is when the results are there. Calls of one
  * session run in the order of submission. */
 BP_API bp_status_t bp_session_submit(bp_session_t *session,
                                      const bp_tensor_t *inputs,
