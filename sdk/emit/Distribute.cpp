@@ -7,6 +7,7 @@
 // found stays one work-group.
 #include "sdk/emit/Passes.h"
 #include "sdk/emit/TileSizes.h"
+#include "sdk/lower/ExpandPads.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -253,8 +254,10 @@ void DistributePass::runOnOperation() {
       return signalPassFailure();
   }
   for (auto func : module.getOps<func::FuncOp>())
-    if (func->hasAttr("bp.inputs"))
+    if (func->hasAttr("bp.inputs")) {
+      bp::expandDynamicPads(func);
       distribute(func);
+    }
   // Temporaries of a work-group are its own.
   if (failed(foldEmpties(module)))
     return signalPassFailure();

@@ -181,6 +181,7 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
 }
 
 Value convolve(Lowering &lowering, const Convolution &c) {
+  if (c.element.compute.isF32()) c.element.compute = lowering.builder.getF64Type();
   if (c.groups == 1)
     return convolveOneGroup(lowering, c);
   if (c.inputs() == Dim(1) && c.outputs() == Dim(1))
