@@ -62,9 +62,9 @@ Exprs joined(std::initializer_list<Exprs> lists) {
   return all;
 }
 
-/// With zeros for n and c, for which nothing is padded.
-SmallVector<int64_t> forAllAxes(ArrayRef<int64_t> spatial) {
-  SmallVector<int64_t> all(2, 0);
+/// With zeros for the axes before the spatial ones.
+SmallVector<int64_t> forAllAxes(ArrayRef<int64_t> spatial, size_t rank) {
+  SmallVector<int64_t> all(rank - spatial.size(), 0);
   llvm::append_range(all, spatial);
   return all;
 }
@@ -79,11 +79,11 @@ std::vector<Dim> splitAt(const std::vector<Dim> &dims, size_t axis, Dim first,
   return split;
 }
 
-/// What a convolution computes with: an image that is padded already and a
-/// weight [o, c / groups, window…].
+/// What a convolution computes with: an image that is padded already, whose
+/// channels may be split into groups, and a weight [o, c / groups, window…].
 struct Convolution {
   Value image, weight;
-  std::vector<Dim> imageDims, weightDims, resultDims;
+  std::vector<Dim> weightDims, resultDims;
   SmallVector<int64_t> strides, dilations;
   int64_t groups;
   Element element;
@@ -91,6 +91,9 @@ struct Convolution {
   size_t spatial() const { return strides.size(); }
   Dim outputs() const { return floorDiv(resultDims[1], Dim(groups)); }
   Dim inputs() const { return weightDims[1]; }
+  bool isDepthwise() const {
+    return groups > 1 && inputs() == Dim(1) && outputs() == Dim(1);
+  }
 };
 
 Value reshaped(Lowering &lowering, Value tensor, const std::vector<Dim> &from,
@@ -167,12 +170,10 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   Exprs window = nest.reductions(c.spatial());
   Dim groups(c.groups);
   auto weightDims = splitAt(c.weightDims, 0, groups, c.outputs());
-  auto imageDims = splitAt(c.imageDims, 1, groups, c.inputs());
   auto resultDims = splitAt(c.resultDims, 1, groups, c.outputs());
   Value weight = reshaped(lowering, c.weight, c.weightDims, weightDims);
-  Value image = reshaped(lowering, c.image, c.imageDims, imageDims);
   Value result =
-      contract(lowering, c, weight, image, resultDims, nest,
+      contract(lowering, c, weight, c.image, resultDims, nest,
                joined({{group, output, input}, window}),
                joined({{batch, group, input},
                        windowed(at, window, c.strides, c.dilations)}),
@@ -181,12 +182,10 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
 }
 
 Value convolve(Lowering &lowering, const Convolution &c) {
-  if (c.element.compute.isF32()) c.element.compute = lowering.builder.getF64Type();
   if (c.groups == 1)
     return convolveOneGroup(lowering, c);
-  if (c.inputs() == Dim(1) && c.outputs() == Dim(1))
-    return convolveDepthwise(lowering, c);
-  return convolveGroups(lowering, c);
+  return c.isDepthwise() ? convolveDepthwise(lowering, c)
+                         : convolveGroups(lowering, c);
 }
 
 /// How windows lie on an image.
@@ -195,39 +194,50 @@ struct Windows {
   ArrayRef<int64_t> strides, dilations, low, high;
 };
 
-/// What windows read: the operand with its padding.
+/// An image and its dims, the spatial ones last.
 struct Image {
   Value tensor;
   std::vector<Dim> dims;
 };
 
-/// Pads no further than the last window reaches. An axis with one window has
-/// no elements behind it: without its loop the sizes must agree.
-Image windowedImage(Lowering &lowering, Value operand, Type resultType,
+/// Splits the channels of an image [n, c, spatial…] where the groups need it.
+Image splitImage(Lowering &lowering, const Convolution &c, Image image) {
+  if (c.groups == 1 || c.isDepthwise())
+    return image;
+  auto dims = splitAt(image.dims, 1, Dim(c.groups), c.inputs());
+  return {reshaped(lowering, image.tensor, image.dims, dims), dims};
+}
+
+/// The image with its padding, no further than the last window reaches. An axis
+/// with one window has no elements behind it: without its loop the sizes must
+/// agree.
+Image windowedImage(Lowering &lowering, Image image, ArrayRef<Dim> result,
                     const Windows &w, TypedAttr border) {
-  Image image{lowering.tensor(operand), dimsOf(operand.getType())};
-  std::vector<Dim> result = dimsOf(resultType);
+  size_t first = image.dims.size() - w.sizes.size();
+  ArrayRef<Dim> positions = result.take_back(w.sizes.size());
   SmallVector<int64_t> high(w.high);
   bool crops = false;
   for (size_t i = 0; i < w.sizes.size(); ++i) {
-    Dim used = (result[i + 2] - 1) * Dim(w.strides[i]) +
+    Dim used = (positions[i] - 1) * Dim(w.strides[i]) +
                (w.sizes[i] - 1) * Dim(w.dilations[i]) + 1;
-    Dim whole = image.dims[i + 2] + Dim(w.low[i]) + Dim(high[i]);
+    Dim &size = image.dims[first + i];
+    Dim whole = size + Dim(w.low[i]) + Dim(high[i]);
     int64_t surplus =
         std::max<int64_t>((whole - used).constant().value_or(0), 0);
     int64_t cut = std::min(surplus, high[i]);
     high[i] -= cut;
-    bool cropsAxis = surplus > cut && result[i + 2] == Dim(1);
-    image.dims[i + 2] = cropsAxis ? used : whole - Dim(cut);
+    bool cropsAxis = surplus > cut && positions[i] == Dim(1);
+    size = cropsAxis ? used : whole - Dim(cut);
     crops |= cropsAxis;
   }
-  image.tensor = lowering.padded(image.tensor, forAllAxes(w.low),
-                                 forAllAxes(high), border);
+  size_t rank = image.dims.size();
+  image.tensor = lowering.padded(image.tensor, forAllAxes(w.low, rank),
+                                 forAllAxes(high, rank), border);
   if (!crops)
     return image;
   ImplicitLocOpBuilder &builder = lowering.builder;
-  Sizes zeros(image.dims.size(), builder.getIndexAttr(0));
-  Sizes ones(image.dims.size(), builder.getIndexAttr(1));
+  Sizes zeros(rank, builder.getIndexAttr(0));
+  Sizes ones(rank, builder.getIndexAttr(1));
   Sizes sizes = lowering.sizes(DimsAttr::get(builder.getContext(), image.dims));
   image.tensor =
       tensor::ExtractSliceOp::create(builder, image.tensor, zeros, sizes, ones);
@@ -305,21 +315,20 @@ static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
 LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   Convolution c;
   c.element = elementOf(op.getResult().getType());
-  std::vector<Dim> window = dimsOf(op.getW().getType());
-  window.erase(window.begin(), window.begin() + 2);
-  auto zero = cast<TypedAttr>(lowering.builder.getZeroAttr(c.element.storage));
-  Image image = windowedImage(
-      lowering, op.getX(), op.getResult().getType(),
-      {window, op.getStrides(), op.getDilations(), op.getLow(), op.getHigh()},
-      zero);
-  c.image = image.tensor;
-  c.imageDims = image.dims;
   c.weight = lowering.tensor(op.getW());
   c.weightDims = dimsOf(op.getW().getType());
   c.resultDims = dimsOf(op.getResult().getType());
   c.strides.assign(op.getStrides().begin(), op.getStrides().end());
   c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
   c.groups = op.getGroups();
+  std::vector<Dim> window(c.weightDims.begin() + 2, c.weightDims.end());
+  Windows windows{window, op.getStrides(), op.getDilations(), op.getLow(),
+                  op.getHigh()};
+  auto zero = cast<TypedAttr>(lowering.builder.getZeroAttr(c.element.storage));
+  Image image{lowering.tensor(op.getX()), dimsOf(op.getX().getType())};
+  // Split before it is padded: what is padded is then read as it is.
+  image = splitImage(lowering, c, image);
+  c.image = windowedImage(lowering, image, c.resultDims, windows, zero).tensor;
   lowering.setTensor(op.getResult(), convolve(lowering, c));
   return success();
 }
@@ -369,11 +378,11 @@ LogicalResult lower::lowerConvTranspose(Lowering &lowering,
   c.resultDims = dimsOf(op.getResult().getType());
   Spread spread =
       planSpread(op, dimsOf(op.getX().getType()), weightDims, c.resultDims);
-  c.image = spreadImage(lowering, op, spread, c.element);
-  c.imageDims = spread.dims;
   c.strides.assign(op.getStrides().size(), 1);
   c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
   c.groups = op.getGroups();
+  Image image{spreadImage(lowering, op, spread, c.element), spread.dims};
+  c.image = splitImage(lowering, c, image).tensor;
   lowering.setTensor(op.getResult(), convolve(lowering, c));
   return success();
 }
@@ -382,12 +391,13 @@ LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
   Type resultType = op.getResult().getType();
   Element element = elementOf(resultType);
   TypedAttr border = neutral(op.getKind(), element.storage, element.isUnsigned);
-  std::vector<Dim> sizesOfWindow(op.getWindow().begin(), op.getWindow().end());
-  Value image = windowedImage(lowering, op.getX(), resultType,
-                              {sizesOfWindow, op.getStrides(),
-                               op.getDilations(), op.getLow(), op.getHigh()},
-                              border)
-                    .tensor;
+  std::vector<Dim> windowDims(op.getWindow().begin(), op.getWindow().end());
+  Windows windows{windowDims, op.getStrides(), op.getDilations(), op.getLow(),
+                  op.getHigh()};
+  Image operand{lowering.tensor(op.getX()), dimsOf(op.getX().getType())};
+  Value image =
+      windowedImage(lowering, operand, dimsOf(resultType), windows, border)
+          .tensor;
   LoopNest nest{op.getContext(), {}};
   Exprs channels = nest.parallels(2),
         at = nest.parallels(op.getWindow().size());

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
@@ -39,11 +40,22 @@ bool mayFuse(OpOperand *operand) {
          isCheap(producer);
 }
 
+/// Elementwise ops take on the shape in which a reduction or contraction
+/// computes, so that nothing stands between the two.
+bool mayExpand(OpOperand *operand) {
+  auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  return collapse && consumer && consumer.getNumReductionLoops() == 0 &&
+         collapse->hasOneUse() &&
+         collapse.getSrc().getDefiningOp<linalg::LinalgOp>();
+}
+
 } // namespace
 
 LogicalResult bp::lower::fuseElementwise(func::FuncOp function) {
   RewritePatternSet patterns(function.getContext());
   linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, mayExpand);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   function.getContext()
       ->getLoadedDialect<arith::ArithDialect>()

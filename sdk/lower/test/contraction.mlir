@@ -97,15 +97,20 @@ func.func @depthwise(%x: tensor<1x4x9x8xf32>, %w: tensor<4x1x3x3xf32>) -> tensor
 
 // Groups are an axis of their own; the result is computed in place.
 // CHECK-LABEL: @grouped
-// CHECK: tensor.expand_shape %arg1 {{.*}} output_shape [2, 3, 2, 3]
-// CHECK: tensor.expand_shape %arg0 {{.*}} output_shape [1, 2, 2, 9]
-// CHECK: %[[OUT:.*]] = tensor.expand_shape %arg2 {{.*}} output_shape [1, 2, 3, 7]
-// CHECK: linalg.fill {{.*}} outs(%[[OUT]]
-// CHECK: linalg.generic
-// CHECK: tensor.collapse_shape
-func.func @grouped(%x: tensor<1x4x9xf32>, %w: tensor<6x2x3xf32>) -> tensor<1x6x7xf32> {
-  %0 = bp.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, groups = 2} : (tensor<1x4x9xf32>, tensor<6x2x3xf32>) -> tensor<1x6x7xf32>
-  return %0 : tensor<1x6x7xf32>
+// The op behind it takes on its shape, and padding that of the groups.
+// CHECK-DAG: %[[X:[a-z0-9_]+]] = tensor.expand_shape %arg0 {{.*}} output_shape [1, 2, 2, 9]
+// CHECK-DAG: %[[P:[a-z0-9_]+]] = tensor.pad %[[X]] low[0, 0, 0, 1] high[0, 0, 0, 1]
+// CHECK-DAG: %[[W:[a-z0-9_]+]] = tensor.expand_shape %arg1 {{.*}} output_shape [2, 3, 2, 3]
+// CHECK: %[[C:[a-z0-9_]+]] = linalg.generic {{.*}} ins(%[[W]], %[[P]] :
+// CHECK: %[[OUT:[a-z0-9_]+]] = tensor.expand_shape %arg2 {{.*}} output_shape [1, 2, 3, 9]
+// CHECK: %[[R:[a-z0-9_]+]] = linalg.generic {{.*}} ins(%[[C]] : {{.*}}) outs(%[[OUT]]
+// CHECK: math.exp
+// CHECK: tensor.collapse_shape %[[R]]
+// CHECK-NEXT: return
+func.func @grouped(%x: tensor<1x4x9xf32>, %w: tensor<6x2x3xf32>) -> tensor<1x6x9xf32> {
+  %0 = bp.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, groups = 2} : (tensor<1x4x9xf32>, tensor<6x2x3xf32>) -> tensor<1x6x9xf32>
+  %1 = bp.exp %0 : (tensor<1x6x9xf32>) -> tensor<1x6x9xf32>
+  return %1 : tensor<1x6x9xf32>
 }
 
 // -----
