@@ -77,6 +77,27 @@ bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {
   return BP_STATUS_OK;
 }
 
+/// Refuses a pipeline with a pass that is not published. Options stand in
+/// braces, anchors ("func.func") in front of parentheses.
+Status checkPipeline(const StagePipeline &stage) {
+  std::string name;
+  int braces = 0;
+  for (char c : stage.pipeline + ",") {
+    if (c == '{' || c == '}')
+      braces += c == '{' ? 1 : -1;
+    else if (braces > 0 || c == ' ')
+      continue;
+    else if (c != ',' && c != '(' && c != ')')
+      name += c;
+    else if (name.empty() || c == '(' || name.starts_with("bp-"))
+      name.clear();
+    else
+      return invalidArgument("stage " + stage.stage + ": '" + name +
+                             "' is no published pass; those start with bp-");
+  }
+  return {};
+}
+
 Status readStages(Target &target) {
   const CompilerPlugin &plugin = *target.plugin;
   bp_stage_sink_t sink{putStage, &target.stages};
@@ -85,7 +106,12 @@ Status readStages(Target &target) {
       plugin.table->stages(plugin.self, toC(target.name), &sink, &error);
   if (code == BP_STATUS_UNIMPLEMENTED && target.stages.empty())
     return {};
-  return takeError(code, error).within(plugin.name + ": stages");
+  if (code != BP_STATUS_OK)
+    return takeError(code, error).within(plugin.name + ": stages");
+  for (const StagePipeline &stage : target.stages)
+    if (auto status = checkPipeline(stage); !status.ok())
+      return status.within(plugin.name);
+  return {};
 }
 
 bp_status_t putReason(void *context, bp_string_t text) {

@@ -50,6 +50,8 @@ struct Group {
   backplane::Dims space;
   /// For a reduction, the dims of its result; else as `space`.
   backplane::Dims result;
+  /// For a reduction: it runs over the last axes, so that a row has a result.
+  bool byRows = false;
   std::vector<mlir::Operation *> ops; ///< in order, without cheap ones
   double cost = 0;                    ///< as claimed, 0: not known
 };

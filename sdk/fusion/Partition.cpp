@@ -52,13 +52,31 @@ std::string describe(Operation *op) {
   return text;
 }
 
+/// Whether all axes after the first reduced one are reduced, or 1.
+bool reducesRows(Operation *op) {
+  auto shape = cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+  SmallVector<int64_t> axes;
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    axes.assign(reduce.getAxes().begin(), reduce.getAxes().end());
+  else
+    axes.push_back(cast<ArgReduceOp>(op).getAxis());
+  if (axes.empty())
+    return false;
+  for (int64_t i = axes.front(); i < int64_t(shape.size()); ++i)
+    if (shape[i] != 1 && !llvm::is_contained(axes, i))
+      return false;
+  return true;
+}
+
 Group singleton(Operation *op) {
   Group group{.kind = kindOf(op), .ops = {op}};
   if (op->getNumResults())
     group.result = dimsOf(op->getResult(0).getType());
   group.space = group.result;
-  if (group.kind == OpKind::Reduction)
+  if (group.kind == OpKind::Reduction) {
     group.space = dimsOf(op->getOperand(0).getType());
+    group.byRows = reducesRows(op);
+  }
   return group;
 }
 
@@ -119,6 +137,8 @@ Reason Partitioner::elementwiseInto(const Group &a, bool direct,
       return "the iteration spaces differ";
     if (!allowed(BP_FUSE_REDUCTION))
       return "the target does not fuse over a reduction";
+    if (!a.byRows)
+      return "the reduction does not run over the last axes";
     return {};
   case OpKind::Movement:
     if (!allowed(BP_FUSE_MOVEMENT))
@@ -169,6 +189,8 @@ Reason Partitioner::legal(const Group &a, const Group &b, bool direct,
       return "the target does not fuse reductions";
     if (a.space != b.space || a.result != b.result)
       return "the reductions run over different spaces";
+    if (!a.byRows)
+      return "the reductions do not run over the last axes";
     return {};
   }
   if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {

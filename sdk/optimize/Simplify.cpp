@@ -19,6 +19,7 @@ struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
   void runOnOperation() final {
     RewritePatternSet patterns(&getContext());
     bp::addMovementPatterns(patterns);
+    bp::addReshapePatterns(patterns);
     bp::addArithmeticPatterns(patterns);
     GreedyRewriteConfig config;
     config.enableConstantCSE(false);

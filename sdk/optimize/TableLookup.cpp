@@ -46,7 +46,7 @@ bool countsUp(Value value, const ReadWeight &read) {
 }
 
 /// The ids of a one-hot tensor: compare(broadcast(ids), broadcast(0, 1, …)).
-/// Gives the ids without the last axis, which is 1.
+/// Gives the ids, whose last axis may be a further one of size 1.
 Value oneHotIds(Value value, const ReadWeight &read) {
   auto cast = value.getDefiningOp<CastOp>();
   auto compare = cast ? cast.getX().getDefiningOp<CompareOp>() : CompareOp();
@@ -60,7 +60,8 @@ Value oneHotIds(Value value, const ReadWeight &read) {
         count.getAxes().back() != rank - 1 || !countsUp(count.getX(), read))
       continue;
     auto type = mlir::cast<RankedTensorType>(ids.getX().getType());
-    bool all = type.getRank() == rank && type.getShape().back() == 1;
+    bool all = type.getRank() == rank - 1 ||
+               (type.getRank() == rank && type.getShape().back() == 1);
     for (auto [i, axis] : llvm::enumerate(ids.getAxes()))
       all &=
           axis == int64_t(i) &&
@@ -87,7 +88,10 @@ struct OneHotMatmul : OpRewritePattern<MatmulOp> {
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     Value rows = withZeroRow(b, op.getB());
-    Value indices = inRange(b, dropLastAxis(b, ids), table.getShape()[0]);
+    if (cast<RankedTensorType>(ids.getType()).getRank() ==
+        cast<RankedTensorType>(op.getType()).getRank())
+      ids = dropLastAxis(b, ids);
+    Value indices = inRange(b, ids, table.getShape()[0]);
     rewriter.replaceOpWithNewOp<GatherOp>(op, op.getType(), rows, indices,
                                           b.getI64IntegerAttr(0));
     return success();

@@ -39,8 +39,13 @@ bp_status_t claim(void *, bp_string_t, const bp_graph_t *graph,
   return BP_STATUS_OK;
 }
 
-bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *, bp_error_t *) {
-  return BP_STATUS_UNIMPLEMENTED;
+const char *pipeline = nullptr;
+
+bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
+                   bp_error_t *) {
+  if (!pipeline)
+    return BP_STATUS_UNIMPLEMENTED;
+  return sink->put(sink->context, toC("tile"), toC(pipeline));
 }
 
 struct Delivery {
@@ -191,6 +196,14 @@ TEST_F(CompileTest, NamesTheTargetsThatThereAre) {
   Status status = run(chain(1), "model.bpx", "tyo");
   EXPECT_EQ(status.code(), BP_STATUS_NOT_FOUND);
   EXPECT_NE(status.message().find("toy"), std::string::npos);
+}
+
+TEST_F(CompileTest, RefusesPassesThatAreNotPublished) {
+  pipeline = "func.func(bp-vectorize{vector-bits=512},inline)";
+  Status status = run(chain(1));
+  pipeline = nullptr;
+  EXPECT_EQ(status.code(), BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_NE(status.message().find("'inline'"), std::string::npos);
 }
 
 TEST_F(CompileTest, RefusesADtypeThatTheTargetLacks) {

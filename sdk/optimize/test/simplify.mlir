@@ -85,3 +85,20 @@ func.func @fill() -> tensor<?xf32, #bp.dims<["n"]>> {
   %0 = bp.broadcast %c {dims = #bp.dims<["n"]>, axes = array<i64>} : (tensor<f32>) -> tensor<?xf32, #bp.dims<["n"]>>
   return %0 : tensor<?xf32, #bp.dims<["n"]>>
 }
+
+// A reshape moves behind the elementwise ops that follow it, with what they
+// read besides.
+// CHECK-LABEL: @sink
+// CHECK: %[[M:.*]] = bp.matmul
+// CHECK: %[[B:.*]] = bp.broadcast %arg2 {axes = array<i64: 2>, dims = #bp.dims<["n", "1", "8"]>}
+// CHECK: %[[A:.*]] = bp.add %[[M]], %[[B]]
+// CHECK: %[[E:.*]] = bp.exp %[[A]]
+// CHECK: bp.reshape %[[E]] {dims = #bp.dims<["n", "8"]>}
+func.func @sink(%x: tensor<?x1x4xf32, #bp.dims<["n", "1", "4"]>>, %w: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>> {
+  %0 = bp.matmul %x, %w : (tensor<?x1x4xf32, #bp.dims<["n", "1", "4"]>>, tensor<4x8xf32>) -> tensor<?x1x8xf32, #bp.dims<["n", "1", "8"]>>
+  %1 = bp.reshape %0 {dims = #bp.dims<["n", "8"]>} : (tensor<?x1x8xf32, #bp.dims<["n", "1", "8"]>>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>>
+  %2 = bp.broadcast %b {dims = #bp.dims<["n", "8"]>, axes = array<i64: 1>} : (tensor<8xf32>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>>
+  %3 = bp.add %1, %2 : (tensor<?x8xf32, #bp.dims<["n", "8"]>>, tensor<?x8xf32, #bp.dims<["n", "8"]>>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>>
+  %4 = bp.exp %3 : (tensor<?x8xf32, #bp.dims<["n", "8"]>>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>>
+  return %4 : tensor<?x8xf32, #bp.dims<["n", "8"]>>
+}
