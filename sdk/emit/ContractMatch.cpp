@@ -26,9 +26,20 @@ static linalg::GenericOp asGeneric(Operation *op) {
   return succeeded(generic) ? *generic : nullptr;
 }
 
+/// The memref of an argument or of a constant.
 static Value boundMemref(Value tensor) {
-  auto bound = tensor.getDefiningOp<bufferization::ToTensorOp>();
-  return bound ? bound.getBuffer() : Value();
+  if (auto bound = tensor.getDefiningOp<bufferization::ToTensorOp>())
+    return bound.getBuffer();
+  auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return Value();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  OpBuilder builder(constant);
+  builder.setInsertionPointAfter(constant);
+  return bufferization::ToBufferOp::create(
+      builder, constant.getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()), tensor,
+      /*read_only=*/true);
 }
 
 /// A tensor that is an argument, or one with constant padding around it.
