@@ -91,6 +91,7 @@ function(bp_add_plugin_library name)
   endif()
   set_target_properties(${name} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY "${BP_PLUGIN_DIRECTORY}")
+  set_property(GLOBAL APPEND PROPERTY BP_PLUGINS ${name})
   install(TARGETS ${name} DESTINATION
     "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
 endfunction()

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Installs the build into a fresh folder and uses it as a stranger would.
+
+- The installed `bp` finds the installed plug-ins and compiles and runs a model.
+- examples/magika builds against the package with find_package.
+- The reference backend builds as a vendor's plug-in would, from its C files and
+  the installed headers alone, under another name, and runs a model.
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools/bp/test"))
+import models  # noqa: E402
+
+
+class Steps:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def run(self, name, command, expect="", **environment):
+        """One test: the command succeeds and prints what is expected."""
+        result = subprocess.run([str(part) for part in command], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                env={**os.environ, **environment}, check=False)
+        if result.returncode == 0 and expect in result.stdout:
+            self.passed += 1
+            return True
+        self.failed += 1
+        print(f"FAILED {name}: {result.stdout[-1500:]!r}")
+        return False
+
+
+MANIFEST = """{
+  "format": 1, "name": "acme", "version": "1.0.0", "vendor": "Acme",
+  "abi": {"major": 0, "minor_low": 1},
+  "driver": "libacme.so", "compiler": "libacme.so"
+}
+"""
+
+
+def build_vendor_plugin(steps, prefix, folder):
+    """The reference backend under the name "acme"; gives its manifest."""
+    sources = []
+    for path in sorted((ROOT / "backends/reference").glob("*.[ch]")):
+        text = path.read_text(encoding="utf-8").replace('"ref"', '"acme"')
+        copy = folder / path.name
+        copy.write_text(text, encoding="utf-8")
+        if path.suffix == ".c":
+            sources.append(copy)
+    steps.run("vendor plug-in builds", [
+        "gcc", "-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden",
+        "-ffp-contract=off", f"-I{prefix}/include", *sources, "-o",
+        folder / "libacme.so", "-lm", "-Wl,-z,defs"])
+    manifest = folder / "acme.bp.json"
+    manifest.write_text(MANIFEST, encoding="utf-8")
+    return manifest
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", default=str(ROOT / "build"))
+    parser.add_argument("--all", action="store_true", help="accepted, no effect")
+    options = parser.parse_args()
+    steps = Steps()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        prefix = folder / "prefix"
+        steps.run("install", ["cmake", "--install", options.build, "--prefix", prefix])
+        bp = prefix / "bin/bp"
+        cache = {"BACKPLANE_CACHE_DIR": str(folder / "cache")}
+        model = folder / "model.onnx"
+        model.write_bytes(models.good().SerializeToString())
+        steps.run("installed devices", [bp, "devices", "--why"], str(prefix), **cache)
+        steps.run("installed run", [bp, "run", model, "--random-inputs", "1"], "y: f32", **cache)
+        steps.run("example configures", [
+            "cmake", "-S", ROOT / "examples/magika", "-B", folder / "magika", "-G", "Ninja",
+            f"-DCMAKE_PREFIX_PATH={prefix}"])
+        steps.run("example builds", ["cmake", "--build", folder / "magika"])
+        trained = next((ROOT / ".venv/lib").glob(
+            "python3*/site-packages/magika/models/standard_v3_3"), None)
+        steps.run("example runs", [folder / "magika/magika", trained, ROOT / "README.md"],
+                  "markdown", **cache)
+        manifest = build_vendor_plugin(steps, prefix, folder)
+        vendor = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+        steps.run("vendor device", [bp, "devices"], "acme://", **vendor)
+        steps.run("vendor run", [bp, "run", model, "--device", "acme",
+                                 "--random-inputs", "1"], "y: f32", **vendor)
+    print(f"{steps.passed} passed, {steps.failed} failed")
+    return 1 if steps.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
