@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Targets.h"
 #include "Selection.h"
+#include "hal/core/DeviceUri.h"
 #include "hal/core/Error.h"
 #include "hal/core/Tables.h"
+
+#include <algorithm>
 
 namespace backplane::rt {
 namespace {
@@ -73,8 +76,11 @@ std::vector<TargetInfo> listTargets(Registry &registry) {
 
 Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
   std::string others;
+  std::vector<std::string> drivers;
   std::optional<TargetInfo> best;
   for (TargetInfo &target : listTargets(registry)) {
+    if (std::ranges::find(drivers, target.driver) == drivers.end())
+      drivers.push_back(target.driver);
     if (target.driver != driver)
       continue;
     std::string why = noDevice(registry, target);
@@ -85,13 +91,19 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
   }
   if (best)
     return best->name;
+  if (std::ranges::find(drivers, driver) == drivers.end()) {
+    std::string list;
+    for (const std::string &known : drivers)
+      list += (list.empty() ? "'" : ", '") + known + "'";
+    std::string near = nearestName(driver, drivers);
+    return notFound(
+        "no compiler plug-in has a target for driver '" + std::string(driver) +
+        "'" + (near.empty() ? "" : " (did you mean '" + near + "'?)") +
+        "; there are targets for " + (list.empty() ? "none" : list));
+  }
   return Status(BP_STATUS_NOT_FOUND,
                 "no target of driver '" + std::string(driver) +
-                    "' runs on this machine" +
-                    (others.empty() ? "; no compiler plug-in has a target for "
-                                      "it"
-                                    : others) +
-                    "; name a target");
+                    "' runs on this machine" + others + "; name a target");
 }
 
 } // namespace backplane::rt

@@ -181,11 +181,17 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   return reshaped(lowering, result, resultDims, c.resultDims);
 }
 
+/// The errors of a depthwise sum are alike in neighbouring pixels and add up in
+/// the layers that follow: f32 accumulates in f64.
 Value convolve(Lowering &lowering, const Convolution &c) {
   if (c.groups == 1)
     return convolveOneGroup(lowering, c);
-  return c.isDepthwise() ? convolveDepthwise(lowering, c)
-                         : convolveGroups(lowering, c);
+  if (!c.isDepthwise())
+    return convolveGroups(lowering, c);
+  Convolution depthwise = c;
+  if (c.element.compute.isF32())
+    depthwise.element.compute = lowering.builder.getF64Type();
+  return convolveDepthwise(lowering, depthwise);
 }
 
 /// How windows lie on an image.
