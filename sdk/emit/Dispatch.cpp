@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -73,6 +74,7 @@ struct DimReader {
   std::optional<Dim> read(Value value, DimBound bound);
   std::optional<Dim> readArgument(BlockArgument argument);
   std::optional<Dim> readSize(Value source, std::optional<int64_t> axis);
+  std::optional<Dim> readProduct(Value source, ArrayRef<int64_t> axes);
   std::optional<Dim> readBinary(Operation *op, DimBound bound);
   std::optional<Dim> readExpr(AffineExpr expr, AffineMap map,
                               ValueRange operands, DimBound bound);
@@ -95,13 +97,55 @@ std::optional<Dim> DimReader::readArgument(BlockArgument argument) {
   return Dim::symbol(dispatch.symbols[number - first]);
 }
 
+/// The sizes that an op states for its result; none when it states none.
+static SmallVector<OpFoldResult> statedSizes(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<OpFoldResult>>(op)
+      .Case<tensor::EmptyOp, memref::AllocOp>(
+          [](auto made) { return made.getMixedSizes(); })
+      .Case<tensor::ExpandShapeOp, memref::ExpandShapeOp>([](auto expand) {
+        return getMixedValues(expand.getStaticOutputShape(),
+                              expand.getOutputShape(), expand.getContext());
+      })
+      .Case<memref::ViewOp>([](auto view) {
+        return getMixedValues(view.getType().getShape(), view.getSizes(),
+                              view.getContext());
+      })
+      .Default([](Operation *) { return SmallVector<OpFoldResult>(); });
+}
+
+/// The product of some sizes of a value.
+std::optional<Dim> DimReader::readProduct(Value source,
+                                          ArrayRef<int64_t> axes) {
+  Dim product(1);
+  for (int64_t axis : axes) {
+    auto size = readSize(source, axis);
+    if (!size)
+      return std::nullopt;
+    product = product * *size;
+  }
+  return product;
+}
+
 std::optional<Dim> DimReader::readSize(Value source,
                                        std::optional<int64_t> axis) {
+  if (!axis)
+    return std::nullopt;
+  if (auto type = cast<ShapedType>(source.getType()); !type.isDynamicDim(*axis))
+    return Dim(type.getDimSize(*axis));
   if (auto toTensor = source.getDefiningOp<bufferization::ToTensorOp>())
     source = toTensor.getBuffer();
-  auto argument = dyn_cast<BlockArgument>(source);
+  if (Operation *op = source.getDefiningOp()) {
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(op))
+      return readProduct(collapse.getSrc(),
+                         collapse.getReassociationIndices()[*axis]);
+    SmallVector<OpFoldResult> sizes = statedSizes(op);
+    if (size_t(*axis) < sizes.size())
+      return indexDim(dispatch, sizes[*axis], DimBound::Exact);
+    return std::nullopt;
+  }
+  auto argument = cast<BlockArgument>(source);
   func::FuncOp func = dispatch.func;
-  if (!axis || !argument || argument.getOwner() != &func.getBody().front())
+  if (argument.getOwner() != &func.getBody().front())
     return std::nullopt;
   FailureOr<Dim> dim = argumentDim(dispatch, argument.getArgNumber(), *axis);
   if (failed(dim))
