@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -261,8 +262,9 @@ void DistributePass::runOnOperation() {
   // Temporaries of a work-group are its own.
   if (failed(foldEmpties(module)))
     return signalPassFailure();
-  // Producers that were fused twice are one again.
+  // Sizes in terms of the symbols; producers that were fused twice are one again.
   OpPassManager clean("builtin.module");
+  clean.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   clean.addPass(createCanonicalizerPass());
   clean.addPass(createCSEPass());
   if (failed(runPipeline(clean, module)))
