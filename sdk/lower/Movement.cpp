@@ -110,8 +110,8 @@ LogicalResult lower::lowerConstant(Lowering &lowering, ConstantOp op) {
   RankedTensorType type = lowering.storageType(op.getResult().getType());
   if (!type.hasStaticShape() ||
       stored.getNumElements() != type.getNumElements())
-    return op.emitOpError("has ") << stored.getNumElements()
-                                  << " elements for " << type;
+    return op.emitOpError("has ")
+           << stored.getNumElements() << " elements for " << type;
   Value tensor =
       arith::ConstantOp::create(lowering.builder, stored.reshape(type));
   lowering.setTensor(op.getResult(), tensor);

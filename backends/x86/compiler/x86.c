@@ -112,7 +112,7 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
 #define BUFFERIZE "bp-bufferize"
 #define DEVICE(BITS)                                                           \
   "bp-vectorize{vector-bits=" BITS "},bp-expand-math,bp-to-cpu-entry,bp-to-"   \
-                                   "llvm"
+  "llvm"
 
 static bp_status_t put_stages(const bp_stage_sink_t *sink, const char *tile,
                               const char *device) {
