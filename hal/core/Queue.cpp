@@ -351,7 +351,7 @@ void Queue::pump() {
   drained_.notify_all();
 }
 
-void Queue::launch(std::shared_ptr<Submission> submission) {
+void Queue::launch(const std::shared_ptr<Submission> &submission) {
   auto *kept = new std::shared_ptr<Submission>(submission);
   bp_completion_t completion = {};
   completion.context = kept;

@@ -131,7 +131,7 @@ private:
   void waitForTurn();
   void pump();
   bool ready(const std::shared_ptr<Submission> &submission, Status &failure);
-  void launch(std::shared_ptr<Submission> submission);
+  void launch(const std::shared_ptr<Submission> &submission);
   void wakeLater();
 
   std::shared_ptr<Device> device_;

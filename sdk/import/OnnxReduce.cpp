@@ -68,7 +68,7 @@ std::string_view binaryOf(std::string_view kind) {
 }
 
 /// All elements of a known rank-1 tensor combined.
-std::optional<Known> reduceKnown(Node &node, std::vector<int64_t> axes,
+std::optional<Known> reduceKnown(Node &node, const std::vector<int64_t> &axes,
                                  bool keep) {
   const Known *x = node.known(0);
   std::string_view op = binaryOf(node.target());

@@ -17,7 +17,8 @@ def sources(folder):
         sys.exit(f"tidy: {folder} is not configured; run tools/build first")
     files = {os.path.realpath(entry["file"]) for entry in json.loads(database.read_text())}
     return sorted(name for name in files
-                  if name.startswith(f"{ROOT}/") and "/build" not in name)
+                  if name.startswith(f"{ROOT}/") and "/build" not in name
+                  and "/test/" not in name)
 
 
 def check(folder, name):
