@@ -245,6 +245,18 @@ static LogicalResult foldEmpties(ModuleOp module) {
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
+/// Whether an op has a loop that never runs, by its type: there is nothing to
+/// share between work-groups, and tiling divides by the trip count.
+static bool hasEmptyLoop(func::FuncOp func) {
+  return func
+      .walk([](linalg::LinalgOp op) {
+        return llvm::is_contained(op.getStaticLoopRanges(), 0)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void DistributePass::runOnOperation() {
   ModuleOp module = getOperation();
   if (hasInnerReshape(module)) {
@@ -257,12 +269,14 @@ void DistributePass::runOnOperation() {
   for (auto func : module.getOps<func::FuncOp>())
     if (func->hasAttr("bp.inputs")) {
       bp::expandDynamicPads(func);
-      distribute(func);
+      if (!hasEmptyLoop(func))
+        distribute(func);
     }
   // Temporaries of a work-group are its own.
   if (failed(foldEmpties(module)))
     return signalPassFailure();
-  // Sizes in terms of the symbols; producers that were fused twice are one again.
+  // Sizes in terms of the symbols; producers that were fused twice are one
+  // again.
   OpPassManager clean("builtin.module");
   clean.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
   clean.addPass(createCanonicalizerPass());

@@ -68,8 +68,8 @@ TEST(Targets, TakesTheBestThatRunsHere) {
   ASSERT_TRUE(target.ok()) << target.message();
   EXPECT_EQ(*target, "ref");
   EXPECT_EQ(defaultTarget(*both, "host").message(),
-            "no target of driver 'host' runs on this machine; no compiler "
-            "plug-in has a target for it; name a target");
+            "no compiler plug-in has a target for driver 'host'; there are "
+            "targets for 'ref'");
 }
 
 } // namespace
