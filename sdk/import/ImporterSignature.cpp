@@ -167,8 +167,9 @@ Result<Dim> Importer::inputDim(const onnx::TensorShapeProto::Dimension &dim,
                              " is negative");
     return Dim(dim.dim_value());
   }
-  // A name of its own keeps an unnamed dim apart from all others.
-  bool named = dim.has_dim_param() && !dim.dim_param().empty();
+  // A name of its own keeps an unnamed dim apart from all others; "?" is how
+  // some exporters write that there is none.
+  bool named = !dim.dim_param().empty() && dim.dim_param() != "?";
   return symbolFor(named ? dim.dim_param() : "\x01" + fallback);
 }
 

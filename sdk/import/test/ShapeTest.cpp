@@ -56,6 +56,17 @@ TEST(OnnxShape, ReshapeThatIsNotKnownToFitIsAsserted) {
   EXPECT_FALSE(holds(1, 1));
 }
 
+TEST(OnnxShape, QuestionMarksAreNoName) {
+  ModelBuilder model(17);
+  model.input("x", {"?", "?"}).output("y");
+  model.node("Relu", {"x"}, {"y"});
+  auto result = model.import();
+  ASSERT_TRUE(result.ok()) << result.message();
+  const Graph &graph = result->graph;
+  const TensorType &type = graph.type(graph.inputs[0]);
+  EXPECT_FALSE(type.dims[0] == type.dims[1]);
+}
+
 TEST(OnnxShape, ComputedShapesStaySymbolic) {
   // Reshape(x, Concat(Shape(x)[0:1], [-1])), as exporters write a flatten.
   ModelBuilder model;
