@@ -86,17 +86,26 @@ Status Builder::addAll(std::span<const Command> commands) {
   return {};
 }
 
+/// Whether a range lies in a buffer of this device.
+static Status checkRange(const Device &device, const Buffer &buffer,
+                         uint64_t offset, uint64_t length) {
+  if (&buffer.device() != &device)
+    return invalidArgument("its buffer belongs to device " +
+                           buffer.device().uri() + ", not to " + device.uri());
+  if (offset > buffer.size() || length > buffer.size() - offset)
+    return Status(BP_STATUS_OUT_OF_RANGE, text(length) + " bytes at offset " +
+                                              text(offset) +
+                                              " lie outside of a buffer of " +
+                                              text(buffer.size()) + " bytes");
+  return {};
+}
+
 Status Builder::useBuffer(const Binding &binding, bool writes) {
   const Buffer &buffer = *binding.buffer;
-  if (&buffer.device() != &device_)
-    return invalidArgument("its buffer belongs to device " +
-                           buffer.device().uri() + ", not to " + device_.uri());
-  if (binding.offset > buffer.size() ||
-      binding.length > buffer.size() - binding.offset)
-    return Status(BP_STATUS_OUT_OF_RANGE,
-                  text(binding.length) + " bytes at offset " +
-                      text(binding.offset) + " lie outside of a buffer of " +
-                      text(buffer.size()) + " bytes");
+  if (Status status =
+          checkRange(device_, buffer, binding.offset, binding.length);
+      !status.ok())
+    return status;
   if (writes && buffer.readOnly())
     return invalidArgument("it writes a buffer that was imported as "
                            "read-only");
@@ -280,15 +289,10 @@ static Status checkSlot(const Device &device, const SlotUse &use,
   if (!binding.buffer)
     return use.extent ? invalidArgument("has no buffer") : Status();
   const Buffer &buffer = *binding.buffer;
-  if (&buffer.device() != &device)
-    return invalidArgument("its buffer belongs to device " +
-                           buffer.device().uri() + ", not to " + device.uri());
-  if (binding.offset > buffer.size() ||
-      binding.length > buffer.size() - binding.offset)
-    return Status(BP_STATUS_OUT_OF_RANGE,
-                  text(binding.length) + " bytes at offset " +
-                      text(binding.offset) + " lie outside of a buffer of " +
-                      text(buffer.size()) + " bytes");
+  if (Status status =
+          checkRange(device, buffer, binding.offset, binding.length);
+      !status.ok())
+    return status;
   if (binding.offset % device.info().c().binding_alignment)
     return invalidArgument("offset " + text(binding.offset) +
                            " is not a multiple of " +
