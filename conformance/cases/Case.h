@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Case.h: units and cases.
+//
+// A unit is one graph, compiled once; its cases run that graph with different
+// sizes (through symbols), data sets and seeds. Everything is a pure function
+// of names and numbers: the same id gives the same bytes on every machine.
+#ifndef BACKPLANE_CONFORMANCE_CASES_CASE_H
+#define BACKPLANE_CONFORMANCE_CASES_CASE_H
+
+#include "conformance/oracle/Tensor.h"
+
+namespace backplane::conformance {
+
+enum class Depth { Smoke, Standard, Full };
+
+struct Unit;
+
+struct Case {
+  /// "LAYER/OP/DTYPE/UNIT/DATA-SIZES": unique, stable between releases.
+  std::string id;
+  SymbolValues symbols;
+  std::string dataSet; ///< a name of Data.h
+  uint64_t seed = 0;
+  Depth depth = Depth::Full; ///< the least depth that has it
+};
+
+struct Unit {
+  std::string id; ///< "L3/softmax/f32/axis1": prefix of its cases' ids
+  int layer = 3;
+  std::string op; ///< the op under test, for the tables of the report
+  DType dtype = DType::Invalid; ///< likewise
+  /// All dtypes that a target must compute with to be asked.
+  std::vector<DType> dtypes;
+  /// What mutants break: "index", "tail", "nan", "accumulate", …
+  std::vector<std::string> tags;
+  Graph graph;
+  std::vector<Case> cases;
+  Depth depth = Depth::Full; ///< the least depth of its cases
+};
+
+/// The inputs of a case, in the order of the graph's inputs.
+std::vector<Tensor> inputsOf(const Unit &unit, const Case &testCase);
+
+/// What to generate.
+struct Selection {
+  Depth depth = Depth::Standard;
+  uint64_t seed = 0; ///< mixed into the seed of every random case
+};
+
+/// All units up to a depth, in a fixed order; `put` gives false to stop.
+void generateUnits(const Selection &selection,
+                   const std::function<bool(Unit)> &put);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_CASES_CASE_H

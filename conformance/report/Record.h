@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Record.h: the result of one case, and how it stands in records.jsonl, one
+// object a line. The records are the evidence: verdict, report and comparison
+// of runs are computed from them alone.
+#ifndef BACKPLANE_CONFORMANCE_REPORT_RECORD_H
+#define BACKPLANE_CONFORMANCE_REPORT_RECORD_H
+
+#include "conformance/compare/Compare.h"
+
+namespace backplane::conformance {
+
+enum class CaseStatus {
+  Pass,
+  Fail,
+  QualityWarning, ///< passes with more than half of a limit used
+  NotSupported,   ///< decided from the declaration before running
+  Waived,
+  XFail,
+  XPass,
+  Crash,
+  Timeout,
+  DeviceLost,
+  ResourceError,
+  OracleError,
+  Mistrusted, ///< nothing was compared
+  Flaky,      ///< two runs of one case differed; counts as Fail
+};
+
+std::string_view name(CaseStatus status);
+std::optional<CaseStatus> parseCaseStatus(std::string_view name);
+/// Whether a verdict with this status in it can pass.
+bool isGood(CaseStatus status);
+
+struct Record {
+  std::string id;
+  std::string unit;
+  int layer = 0;
+  std::string op;
+  std::string dtype;
+  std::string dataSet;
+  std::string sizes; ///< "m=17,k=65"
+  uint64_t seed = 0;
+  std::vector<std::string> tags;
+  CaseStatus status = CaseStatus::Fail;
+  std::string reason;
+  double limitUsed = 0;
+  uint64_t worst = 0;
+  int output = 0; ///< the output that the worst element belongs to
+  std::string got, want;
+  double limit = 0, rms = 0, bias = 0;
+  uint64_t elements = 0;
+  UlpHistogram ulps{};
+  std::string inputHash;  ///< XXH3-128 of all inputs
+  std::string outputHash; ///< of all outputs
+  double compileMs = 0;   ///< of its unit, on the first case only
+  double runMs = 0;
+};
+
+/// One line of JSON without the line end, keys in a fixed order.
+std::string toJson(const Record &record);
+/// Reads a line; fails on anything that toJson does not write.
+Result<Record> parseRecord(std::string_view line);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_REPORT_RECORD_H
