@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/publish/Seal.h"
+
+#include "sdk/package/AtomicFile.h"
+
+#include <nlohmann/json.hpp>
+#include <sodium.h>
+
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <unistd.h>
+#include <vector>
+
+using namespace backplane;
+using namespace backplane::conformance;
+using Json = nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char *manifestName = "manifest.json";
+constexpr const char *signatureName = "manifest.sig";
+/// A manifest is read whole; a run has a handful of files.
+constexpr uintmax_t maxSmallFile = 1 << 20;
+
+using PublicKey = std::array<uint8_t, crypto_sign_PUBLICKEYBYTES>;
+using SecretKey = std::array<uint8_t, crypto_sign_SECRETKEYBYTES>;
+using Signature = std::array<uint8_t, crypto_sign_BYTES>;
+
+Status startSodium() {
+  if (sodium_init() < 0)
+    return internalError("libsodium does not start");
+  return {};
+}
+
+std::string hex(const uint8_t *data, size_t size) {
+  std::string text(size * 2 + 1, '\0');
+  sodium_bin2hex(text.data(), text.size(), data, size);
+  text.pop_back();
+  return text;
+}
+
+template <size_t N>
+Result<std::array<uint8_t, N>> unhex(std::string_view text,
+                                     const std::string &where) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
+    text.remove_suffix(1);
+  std::array<uint8_t, N> data;
+  size_t size = 0;
+  const char *end = nullptr;
+  if (text.size() != 2 * N ||
+      sodium_hex2bin(data.data(), N, text.data(), text.size(), nullptr, &size,
+                     &end) != 0 ||
+      size != N || end != text.data() + text.size())
+    return dataLoss(where + ": not " + std::to_string(2 * N) +
+                    " hexadecimal digits");
+  return data;
+}
+
+Result<std::string> readSmall(const fs::path &path) {
+  std::error_code code;
+  uintmax_t size = fs::file_size(path, code);
+  if (code)
+    return notFound("cannot read '" + path.string() + "': " + code.message());
+  if (size > maxSmallFile)
+    return dataLoss("'" + path.string() + "' has " + std::to_string(size) +
+                    " bytes, more than a file of its kind may have");
+  std::ifstream file(path, std::ios::binary);
+  std::string text(size, '\0');
+  if (!file.read(text.data(), static_cast<std::streamsize>(size)))
+    return dataLoss("cannot read all of '" + path.string() + "'");
+  return text;
+}
+
+Result<std::string> hashFile(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return notFound("cannot read '" + path.string() + "'");
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  std::vector<char> block(1 << 16);
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    crypto_hash_sha256_update(&state,
+                              reinterpret_cast<const uint8_t *>(block.data()),
+                              static_cast<size_t>(file.gcount()));
+  }
+  if (!file.eof())
+    return dataLoss("cannot read all of '" + path.string() + "'");
+  uint8_t digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256_final(&state, digest);
+  return hex(digest, sizeof digest);
+}
+
+/// Relative path to SHA-256, for all files but the seal itself.
+using Hashes = std::map<std::string, std::string>;
+
+Result<Hashes> hashFolder(const std::string &folder) {
+  Hashes hashes;
+  std::error_code code;
+  for (fs::recursive_directory_iterator at(folder, code), end;
+       !code && at != end; at.increment(code)) {
+    std::string name = at->path().lexically_relative(folder).generic_string();
+    if (name == manifestName || name == signatureName)
+      continue;
+    if (at->is_symlink(code) ||
+        (!at->is_directory(code) && !at->is_regular_file(code)))
+      return dataLoss("'" + at->path().string() +
+                      "' is neither a file nor a folder; remove it");
+    if (at->is_directory(code))
+      continue;
+    auto hash = hashFile(at->path());
+    if (!hash)
+      return hash.status();
+    hashes[name] = *hash;
+  }
+  if (code)
+    return notFound("cannot list '" + folder + "': " + code.message());
+  return hashes;
+}
+
+std::string rootOf(const Hashes &hashes) {
+  std::string lines;
+  for (const auto &[name, hash] : hashes)
+    lines += hash + "  " + name + "\n";
+  uint8_t digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(digest, reinterpret_cast<const uint8_t *>(lines.data()),
+                     lines.size());
+  return hex(digest, sizeof digest);
+}
+
+Status writeText(const fs::path &path, const std::string &text) {
+  return writeFileAtomically(
+      path.string(),
+      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
+/// Creates a file that must not exist, with these permissions.
+Status writeNew(const std::string &path, const std::string &text, int mode) {
+  int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (fd < 0)
+    return invalidArgument("cannot create '" + path +
+                           "': " + std::generic_category().message(errno) +
+                           "; keys are never overwritten");
+  ssize_t written = write(fd, text.data(), text.size());
+  bool good = written == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
+  close(fd);
+  if (!good)
+    return dataLoss("cannot write all of '" + path + "'");
+  return {};
+}
+
+Result<Hashes> parseManifest(const std::string &text, std::string &root) {
+  Json json = Json::parse(text, nullptr, false);
+  const std::string where = std::string(manifestName) + ": ";
+  if (!json.is_object() || json.value("version", Json()) != Json(1) ||
+      !json.contains("root") || !json["root"].is_string() ||
+      !json.contains("files") || !json["files"].is_object())
+    return dataLoss(where + "not a manifest of version 1");
+  Hashes hashes;
+  for (const auto &[name, hash] : json["files"].items()) {
+    if (!hash.is_string())
+      return dataLoss(where + "'" + name + "' has no hash");
+    hashes[name] = hash;
+  }
+  root = json["root"];
+  return hashes;
+}
+
+/// The first difference between what is listed and what is there.
+Status compareHashes(const Hashes &listed, const Hashes &found) {
+  for (const auto &[name, hash] : listed) {
+    auto at = found.find(name);
+    if (at == found.end())
+      return dataLoss("'" + name + "' is listed in the manifest and missing");
+    if (at->second != hash)
+      return dataLoss("'" + name + "' was changed: SHA-256 " + at->second +
+                      ", the manifest says " + hash);
+  }
+  for (const auto &[name, hash] : found)
+    if (!listed.count(name))
+      return dataLoss("'" + name + "' is not listed in the manifest");
+  return {};
+}
+
+struct SignatureFile {
+  PublicKey key;
+  Signature signature;
+};
+
+Result<SignatureFile> readSignature(const std::string &folder) {
+  auto text = readSmall(fs::path(folder) / signatureName);
+  if (!text)
+    return text.status();
+  size_t line = text->find('\n');
+  if (line == std::string::npos)
+    return dataLoss(std::string(signatureName) + ": two lines are needed");
+  auto key = unhex<crypto_sign_PUBLICKEYBYTES>(
+      std::string_view(*text).substr(0, line), signatureName);
+  if (!key)
+    return key.status();
+  auto signature = unhex<crypto_sign_BYTES>(
+      std::string_view(*text).substr(line + 1), signatureName);
+  if (!signature)
+    return signature.status();
+  return SignatureFile{*key, *signature};
+}
+
+Status checkKey(const PublicKey &key, const std::string &publicKeyPath) {
+  if (publicKeyPath.empty())
+    return {};
+  auto text = readSmall(publicKeyPath);
+  if (!text)
+    return text.status();
+  auto wanted = unhex<crypto_sign_PUBLICKEYBYTES>(*text, publicKeyPath);
+  if (!wanted)
+    return wanted.status();
+  if (*wanted != key)
+    return dataLoss("signed with the key " + hex(key.data(), key.size()) +
+                    ", not with that of '" + publicKeyPath + "'");
+  return {};
+}
+
+} // namespace
+
+Status conformance::createKey(const std::string &path) {
+  if (auto status = startSodium(); !status.ok())
+    return status;
+  PublicKey publicKey;
+  SecretKey secretKey;
+  crypto_sign_keypair(publicKey.data(), secretKey.data());
+  std::string secret = hex(secretKey.data(), secretKey.size()) + "\n";
+  if (auto status = writeNew(path, secret, 0600); !status.ok())
+    return status;
+  return writeNew(path + ".pub", hex(publicKey.data(), publicKey.size()) + "\n",
+                  0644);
+}
+
+Status conformance::sealFolder(const std::string &folder,
+                               const std::string &keyPath) {
+  if (auto status = startSodium(); !status.ok())
+    return status;
+  auto keyText = readSmall(keyPath);
+  if (!keyText)
+    return keyText.status();
+  auto key = unhex<crypto_sign_SECRETKEYBYTES>(*keyText, keyPath);
+  if (!key)
+    return key.status();
+  auto hashes = hashFolder(folder);
+  if (!hashes)
+    return hashes.status();
+  Json json = {{"version", 1}, {"root", rootOf(*hashes)}, {"files", *hashes}};
+  std::string text = json.dump(1) + "\n";
+  Signature signature;
+  crypto_sign_detached(signature.data(), nullptr,
+                       reinterpret_cast<const uint8_t *>(text.data()),
+                       text.size(), key->data());
+  PublicKey publicKey;
+  crypto_sign_ed25519_sk_to_pk(publicKey.data(), key->data());
+  if (auto status = writeText(fs::path(folder) / manifestName, text);
+      !status.ok())
+    return status;
+  return writeText(fs::path(folder) / signatureName,
+                   hex(publicKey.data(), publicKey.size()) + "\n" +
+                       hex(signature.data(), signature.size()) + "\n");
+}
+
+Result<Seal> conformance::checkSeal(const std::string &folder,
+                                    const std::string &publicKeyPath) {
+  if (auto status = startSodium(); !status.ok())
+    return status;
+  auto text = readSmall(fs::path(folder) / manifestName);
+  if (!text)
+    return text.status().within("'" + folder + "' is not sealed");
+  auto signature = readSignature(folder);
+  if (!signature)
+    return signature.status();
+  if (crypto_sign_verify_detached(
+          signature->signature.data(),
+          reinterpret_cast<const uint8_t *>(text->data()), text->size(),
+          signature->key.data()) != 0)
+    return dataLoss("the signature does not belong to the manifest");
+  if (auto status = checkKey(signature->key, publicKeyPath); !status.ok())
+    return status;
+  Seal seal{.publicKey = hex(signature->key.data(), signature->key.size())};
+  auto listed = parseManifest(*text, seal.root);
+  if (!listed)
+    return listed.status();
+  auto found = hashFolder(folder);
+  if (!found)
+    return found.status();
+  if (auto status = compareHashes(*listed, *found); !status.ok())
+    return status;
+  if (rootOf(*listed) != seal.root)
+    return dataLoss("the root of the manifest is not that of its files");
+  seal.files = listed->size();
+  return seal;
+}
