@@ -9,6 +9,7 @@
 #define BACKPLANE_CONFORMANCE_CASES_CASE_H
 
 #include "conformance/oracle/Tensor.h"
+#include "sdk/graph/Model.h"
 
 namespace backplane::conformance {
 
@@ -25,6 +26,26 @@ struct Case {
   Depth depth = Depth::Full; ///< the least depth that has it
 };
 
+/// How the values of one input are chosen, whatever the data set.
+struct InputRule {
+  enum class Kind {
+    Values,   ///< as the data set says
+    Index,    ///< integers in [0, bound)
+    Divisor,  ///< as Values; an integer is never 0
+    Positive, ///< as Values, without the sign
+    Range,    ///< numbers in [low, high]
+  };
+  Kind kind = Kind::Values;
+  Dim bound;                 ///< of Index
+  double low = -1, high = 1; ///< of Range
+  /// Bit i: axis i is summed over with another operand's. "one-hot" sets one
+  /// element along these axes, "integers" keeps the sum of `terms` products
+  /// exact.
+  uint32_t contracted = 0;
+  /// Number of products or addends that sums run over; 0: no sums.
+  Dim terms;
+};
+
 struct Unit {
   std::string id; ///< "L3/softmax/f32/axis1": prefix of its cases' ids
   int layer = 3;
@@ -35,6 +56,8 @@ struct Unit {
   /// What mutants break: "index", "tail", "nan", "accumulate", …
   std::vector<std::string> tags;
   Graph graph;
+  WeightPool weights;           ///< of the graph's weight ops, most often none
+  std::vector<InputRule> rules; ///< one per input of the graph
   std::vector<Case> cases;
   Depth depth = Depth::Full; ///< the least depth of its cases
 };
