@@ -22,12 +22,26 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 namespace backplane {
 namespace {
+
+/// Rounding divisions of indices. Everything else that arith can expand LLVM
+/// does better: its minimum and maximum order -0 below +0.
+struct ExpandDivisionsPass
+    : PassWrapper<ExpandDivisionsPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandDivisionsPass)
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
 
 void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
@@ -38,7 +52,7 @@ void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createSCFToControlFlowPass());
   manager.addPass(memref::createExpandStridedMetadataPass());
   manager.addPass(createLowerAffinePass());
-  manager.addPass(arith::createArithExpandOpsPass());
+  manager.addPass(std::make_unique<ExpandDivisionsPass>());
   ConvertVectorToLLVMPassOptions vector;
   vector.reassociateFPReductions = true;
   manager.addPass(createConvertVectorToLLVMPass(vector));
