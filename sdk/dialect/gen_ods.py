@@ -45,6 +45,8 @@ def operands(op):
     result = [f"Bp_Tensor:${name}" for name in op["operands"]]
     if op["variadic"]:
         result[-1] = f"Variadic<Bp_Tensor>:${op['operands'][-1]}"
+    if op["optional"]:
+        result[-1] = f"Optional<Bp_Tensor>:${op['operands'][-1]}"
     return result
 
 

@@ -102,6 +102,12 @@ std::vector<DimAssertion> obligations(const OpUse &use,
                            "element counts are equal");
   if (use.spec.name == "slice")
     collectSlice(collector, use);
+  if (use.spec.name == "top_k") {
+    auto axis = static_cast<size_t>(rules::i64(use, "axis"));
+    collector.requireNonNegative(use.operands[0].dims[axis] -
+                                     rules::dims(use, "k")[0],
+                                 "k is not above the size of the axis");
+  }
   if (use.spec.name == "pad")
     for (std::string_view side : {"low", "high"})
       for (const Dim &dim : rules::dims(use, side))

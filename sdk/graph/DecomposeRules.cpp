@@ -1,86 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "DecomposeRules.h"
 
-#include "Element.h"
+#include "DecomposeMaker.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace backplane {
 
 namespace {
-
-/// Appends primitives. After the first failure everything is value 0, and the
-/// failure is what the decomposition gives.
-class Maker {
-public:
-  Maker(Graph &graph, const Op &op, const std::string &location)
-      : op(op), graph_(graph), location_(location) {}
-
-  ValueId add(std::string_view name, std::vector<ValueId> operands,
-              Attributes attributes = {}) {
-    if (!status.ok())
-      return 0;
-    auto results =
-        graph_.add(name, std::move(operands), std::move(attributes), location_);
-    if (!results) {
-      status = results.status();
-      return 0;
-    }
-    return (*results)[0];
-  }
-
-  const TensorType &type(ValueId value) const { return graph_.type(value); }
-
-  /// A number as a tensor of the type of `like`.
-  ValueId fill(double value, const TensorType &like) {
-    return add("constant", {},
-               {{"value", encodeElement(like.dtype, value)},
-                {"dtype", int64_t(like.dtype)},
-                {"dims", like.dims}});
-  }
-
-  ValueId cast(ValueId x, DType to) {
-    return type(x).dtype == to ? x : add("cast", {x}, {{"dtype", int64_t(to)}});
-  }
-
-  ValueId broadcast(ValueId x, const Dims &dims, std::vector<int64_t> axes) {
-    return add("broadcast", {x}, {{"dims", dims}, {"axes", std::move(axes)}});
-  }
-
-  ValueId compare(std::string direction, ValueId a, ValueId b) {
-    return add("compare", {a, b}, {{"direction", std::move(direction)}});
-  }
-
-  /// A binary op whose second operand is a number.
-  ValueId with(std::string_view name, ValueId x, double value) {
-    ValueId number = fill(value, copyOf(x));
-    return add(name, {x, number});
-  }
-
-  /// Reduces along axes and repeats the result along them.
-  ValueId reduceAlong(std::string kind, ValueId x, std::vector<int64_t> axes) {
-    Dims dims = copyOf(x).dims;
-    ValueId kept = add("reduce", {x},
-                       {{"kind", std::move(kind)},
-                        {"axes", std::move(axes)},
-                        {"keep", int64_t(1)}});
-    std::vector<int64_t> all;
-    for (size_t i = 0; i < dims.size(); ++i)
-      all.push_back(static_cast<int64_t>(i));
-    return broadcast(kept, dims, std::move(all));
-  }
-
-  /// The type of a value, safe to keep while values are added.
-  TensorType copyOf(ValueId value) const { return graph_.type(value); }
-
-  const Op &op;
-  Status status;
-
-private:
-  Graph &graph_;
-  const std::string &location_;
-};
 
 // ---- activations ----
 
@@ -123,6 +52,21 @@ ValueId elu(Maker &m, ValueId x) {
   return where(m, "gt", x, below);
 }
 
+ValueId selu(Maker &m, ValueId x) {
+  ValueId below = m.with("mul", m.add("expm1", {x}), m.op.f64("alpha"));
+  return m.with("mul", where(m, "gt", x, below), m.op.f64("gamma"));
+}
+
+ValueId celu(Maker &m, ValueId x) {
+  double alpha = m.op.f64("alpha");
+  ValueId power = m.add("expm1", {m.with("div", x, alpha)});
+  return where(m, "gt", x, m.with("mul", power, alpha));
+}
+
+ValueId softsign(Maker &m, ValueId x) {
+  return m.add("div", {x, m.with("add", m.add("abs", {x}), 1)});
+}
+
 ValueId gelu(Maker &m, ValueId x) {
   ValueId inner = 0;
   if (m.op.string("approximate") == "tanh") {
@@ -149,51 +93,30 @@ ValueId softmax(Maker &m, ValueId x, bool isLog) {
   return m.add("div", {e, sum});
 }
 
-/// A dim as a tensor of the type of `like`.
-ValueId fillDim(Maker &m, const Dim &dim, const TensorType &like) {
-  if (std::optional<int64_t> value = dim.constant())
-    return m.fill(static_cast<double>(*value), like);
-  ValueId number = m.add("dim", {}, {{"value", Dims{dim}}});
-  ValueId scalar =
-      m.add("reshape", {m.cast(number, like.dtype)}, {{"dims", Dims{}}});
-  return m.broadcast(scalar, like.dims, {});
-}
-
-ValueId layerNorm(Maker &m, const std::vector<ValueId> &operands) {
-  ValueId x = operands[0];
+/// log(sum(exp(x))); an infinite maximum is not taken out, so that no
+/// infinities are subtracted.
+ValueId logSumExp(Maker &m, ValueId x) {
+  std::vector<int64_t> axes = m.op.i64s("axes");
   TensorType type = m.copyOf(x);
-  std::vector<int64_t> axes;
-  Dim count(1);
-  for (auto axis = static_cast<size_t>(m.op.i64("axis")); axis < type.rank();
-       ++axis) {
-    axes.push_back(static_cast<int64_t>(axis));
-    count = count * type.dims[axis];
-  }
-  ValueId number = fillDim(m, count, type);
-  ValueId mean = m.add("div", {m.reduceAlong("sum", x, axes), number});
-  ValueId centered = m.add("sub", {x, mean});
-  ValueId square = m.add("mul", {centered, centered});
-  ValueId variance = m.add("div", {m.reduceAlong("sum", square, axes), number});
-  ValueId deviation =
-      m.add("sqrt", {m.with("add", variance, m.op.f64("epsilon"))});
-  ValueId normal = m.add("div", {centered, deviation});
-  ValueId scale = m.broadcast(operands[1], type.dims, axes);
-  ValueId bias = m.broadcast(operands[2], type.dims, axes);
-  return m.add("add", {m.add("mul", {normal, scale}), bias});
-}
-
-/// Factor and offset per channel come first, from operands that are weights
-/// most often, so that folding leaves one multiply and one add.
-ValueId batchNorm(Maker &m, const std::vector<ValueId> &operands) {
-  ValueId x = operands[0], scale = operands[1], bias = operands[2],
-          mean = operands[3], variance = operands[4];
-  ValueId deviation =
-      m.add("sqrt", {m.with("add", variance, m.op.f64("epsilon"))});
-  ValueId factor = m.add("div", {scale, deviation});
-  ValueId offset = m.add("sub", {bias, m.add("mul", {mean, factor})});
-  Dims dims = m.copyOf(x).dims;
-  ValueId product = m.add("mul", {x, m.broadcast(factor, dims, {1})});
-  return m.add("add", {product, m.broadcast(offset, dims, {1})});
+  ValueId top = m.add(
+      "reduce", {x},
+      {{"kind", std::string("max")}, {"axes", axes}, {"keep", int64_t(1)}});
+  ValueId infinite = m.add("is_inf", {top});
+  ValueId safe = m.add("select", {infinite, m.fill(0, m.copyOf(top)), top});
+  ValueId repeated =
+      m.broadcast(safe, type.dims, Maker::axesFrom(0, type.rank()));
+  ValueId e = m.add("exp", {m.add("sub", {x, repeated})});
+  ValueId sum = m.add(
+      "reduce", {e},
+      {{"kind", std::string("sum")}, {"axes", axes}, {"keep", int64_t(1)}});
+  ValueId result = m.add("add", {m.add("log", {sum}), safe});
+  if (m.op.i64("keep"))
+    return result;
+  Dims dims;
+  for (size_t i = 0; i < type.rank(); ++i)
+    if (!std::binary_search(axes.begin(), axes.end(), static_cast<int64_t>(i)))
+      dims.push_back(type.dims[i]);
+  return m.reshape(result, dims);
 }
 
 // ---- avg_pool ----
@@ -219,12 +142,11 @@ ValueId avgPool(Maker &m, ValueId x) {
       count *= static_cast<double>(size);
     return m.with("div", sum, count);
   }
-  std::vector<int64_t> axes;
-  for (size_t i = 0; i < type.rank(); ++i)
-    axes.push_back(static_cast<int64_t>(i));
   type.dims[0] = type.dims[1] = Dim(1);
   ValueId counts = sumPool(m, m.fill(1, type));
-  return m.add("div", {sum, m.broadcast(counts, result.dims, axes)});
+  ValueId divisor =
+      m.broadcast(counts, result.dims, Maker::axesFrom(0, type.rank()));
+  return m.add("div", {sum, divisor});
 }
 
 // ---- all ----
@@ -239,8 +161,16 @@ ValueId decomposeUnary(Maker &m, ValueId x) {
     return m.add("mul", {x, sigmoid(m, x)});
   if (name == "softplus")
     return softplus(m, x);
+  if (name == "softsign")
+    return softsign(m, x);
+  if (name == "mish")
+    return m.add("mul", {x, m.add("tanh", {softplus(m, x)})});
   if (name == "leaky_relu")
     return leakyRelu(m, x);
+  if (name == "selu")
+    return selu(m, x);
+  if (name == "celu")
+    return celu(m, x);
   if (name == "elu")
     return elu(m, x);
   if (name == "gelu")
@@ -253,11 +183,33 @@ ValueId decomposeUnary(Maker &m, ValueId x) {
     return m.add("mul", {x, clampTo(m, scaled(m, x, 1.0 / 6, 0.5), 0, 1)});
   if (name == "softmax" || name == "log_softmax")
     return softmax(m, x, name == "log_softmax");
+  if (name == "log_sum_exp")
+    return logSumExp(m, x);
   if (name == "avg_pool")
     return avgPool(m, x);
   m.status = unimplemented("composite " + name + " has no decomposition");
   return 0;
 }
+
+ValueId prelu(Maker &m, const Operands &operands) {
+  ValueId below = m.add("mul", {operands[0], operands[1]});
+  return where(m, "ge", operands[0], below);
+}
+
+using Rule = ValueId (*)(Maker &, const Operands &);
+
+/// The rules of composites with more than one operand.
+const std::map<std::string_view, Rule> rulesOfMany = {
+    {"prelu", prelu},
+    {"layer_norm", decomposeLayerNorm},
+    {"rms_norm", decomposeRmsNorm},
+    {"group_norm", decomposeGroupNorm},
+    {"batch_norm", decomposeBatchNorm},
+    {"attention", decomposeAttention},
+    {"rotary", decomposeRotary},
+    {"matmul_integer", decomposeMatmulInteger},
+    {"conv_integer", decomposeConvInteger},
+};
 
 } // namespace
 
@@ -272,13 +224,9 @@ Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
   if (isWidened)
     for (ValueId &operand : wide)
       operand = m.cast(operand, DType::F32);
-  ValueId result = 0;
-  if (composite.name == "layer_norm")
-    result = layerNorm(m, wide);
-  else if (composite.name == "batch_norm")
-    result = batchNorm(m, wide);
-  else
-    result = decomposeUnary(m, wide[0]);
+  auto rule = rulesOfMany.find(composite.name);
+  ValueId result = rule != rulesOfMany.end() ? rule->second(m, wide)
+                                             : decomposeUnary(m, wide[0]);
   if (m.status.ok() && isWidened)
     result = m.cast(result, type);
   if (!m.status.ok())

@@ -97,11 +97,14 @@ const AttributeSpec *findAttribute(const OpSpec &spec, std::string_view name) {
 Status checkCount(const OpSpec &spec, size_t count) {
   size_t minimum = static_cast<size_t>(spec.minOperands);
   bool variadic = spec.maxOperands < 0;
-  if (count == minimum || (variadic && count > minimum))
+  size_t maximum = variadic ? count : static_cast<size_t>(spec.maxOperands);
+  if (count >= minimum && count <= maximum)
     return {};
+  std::string more = variadic ? " or more" : "";
+  if (!variadic && maximum > minimum)
+    more = " to " + std::to_string(maximum);
   return invalidArgument(prefix(spec) + "takes " + std::to_string(minimum) +
-                         (variadic ? " or more" : "") + " operands, found " +
-                         std::to_string(count));
+                         more + " operands, found " + std::to_string(count));
 }
 
 std::string_view operandName(const OpSpec &spec, size_t index) {
@@ -177,16 +180,18 @@ std::optional<DType> dtypeOf(const Attribute &value) {
 }
 
 bool contains(TypeSet set, DType type) {
-  bool isInt = isSignedInteger(type) || isUnsignedInteger(type);
+  bool isInt =
+      (isSignedInteger(type) || isUnsignedInteger(type)) && bitWidth(type) >= 8;
+  bool isReal = isFloat(type) && bitWidth(type) >= 16;
   switch (set) {
   case TypeSet::Any:
     return bitWidth(type) != 0;
   case TypeSet::Float:
-    return isFloat(type);
+    return isReal;
   case TypeSet::Int:
     return isInt;
   case TypeSet::Number:
-    return isFloat(type) || isInt;
+    return isReal || isInt;
   case TypeSet::Bool:
     return type == DType::Bool;
   case TypeSet::Bits:

@@ -23,7 +23,8 @@ struct AttributeSpec {
   std::string_view choices;
 };
 
-/// Which dtypes an op takes: Number is Float or Int, Bits is Int or Bool.
+/// Which dtypes an op takes: Number is Float or Int, Bits is Int or Bool. Only
+/// Any has the formats to store: f8 and the integers of 4 bits.
 enum class TypeSet { Any, Float, Int, Number, Bool, Bits };
 bool contains(TypeSet set, DType type);
 

@@ -49,6 +49,8 @@ Types select(const OpUse &use);
 Types softmax(const OpUse &use);
 Types layer_norm(const OpUse &use);
 Types batch_norm(const OpUse &use);
+Types rms_norm(const OpUse &use);
+Types group_norm(const OpUse &use);
 
 // ShapeRulesMove.cpp
 Types broadcast(const OpUse &use);
@@ -59,15 +61,24 @@ Types concat(const OpUse &use);
 Types pad(const OpUse &use);
 Types reverse(const OpUse &use);
 Types gather(const OpUse &use);
+Types scatter(const OpUse &use);
 
 // ShapeRulesContract.cpp
 Types reduce(const OpUse &use);
+Types reduce_float(const OpUse &use);
 Types arg_reduce(const OpUse &use);
+Types top_k(const OpUse &use);
 Types matmul(const OpUse &use);
 Types conv(const OpUse &use);
 Types conv_transpose(const OpUse &use);
 Types pool(const OpUse &use);
 Types avg_pool(const OpUse &use);
+Types matmul_integer(const OpUse &use);
+Types conv_integer(const OpUse &use);
+
+// ShapeRulesAttention.cpp
+Types rotary(const OpUse &use);
+Types attention(const OpUse &use);
 
 } // namespace rules
 } // namespace backplane

@@ -184,4 +184,27 @@ Types batch_norm(const OpUse &use) {
   return std::vector{x};
 }
 
+Types rms_norm(const OpUse &use) {
+  const TensorType &x = use.operands[0];
+  Result<size_t> first = axis(use, x.rank(), 2);
+  if (!first)
+    return first.status();
+  Dims inner(x.dims.begin() + static_cast<ptrdiff_t>(*first), x.dims.end());
+  if (use.operands[1].dims != inner)
+    return broken(use, 1, text(use.operands[1].dims) + " for " + text(inner));
+  return std::vector{x};
+}
+
+Types group_norm(const OpUse &use) {
+  Types types = batch_norm(use);
+  if (!types)
+    return types;
+  int64_t groups = i64(use, "groups");
+  const Dim &channels = use.operands[0].dims[1];
+  if (groups < 1 || mod(channels, groups) != Dim(0))
+    return broken(use, 3,
+                  "groups " + std::to_string(groups) + " of " + channels.str());
+  return types;
+}
+
 } // namespace backplane::rules

@@ -34,8 +34,16 @@ Types reduce(const OpUse &use) {
     return broken(use, 1, text(axes) + " for " + text(x.dims));
   const std::string &kind = string(use, "kind");
   bool isLogical = kind == "and" || kind == "or";
-  if (isLogical != (x.dtype == DType::Bool))
+  if (!contains(isLogical ? TypeSet::Bool : TypeSet::Number, x.dtype))
     return broken(use, 2, kind + " of " + std::string(name(x.dtype)));
+  return withDims(use, reduced(x.dims, axes, i64(use, "keep") != 0));
+}
+
+Types reduce_float(const OpUse &use) {
+  const TensorType &x = use.operands[0];
+  const std::vector<int64_t> &axes = i64s(use, "axes");
+  if (!ascend(axes, x.rank()))
+    return broken(use, 1, text(axes) + " for " + text(x.dims));
   return withDims(use, reduced(x.dims, axes, i64(use, "keep") != 0));
 }
 
@@ -46,6 +54,21 @@ Types arg_reduce(const OpUse &use) {
     return along.status();
   Dims to = reduced(x.dims, {i64(use, "axis")}, i64(use, "keep") != 0);
   return std::vector{TensorType{DType::I64, std::move(to)}};
+}
+
+Types top_k(const OpUse &use) {
+  const TensorType &x = use.operands[0];
+  Result<size_t> along = axis(use, x.rank(), 1);
+  if (!along)
+    return along.status();
+  const Dims &k = dims(use, "k");
+  if (k.size() != 1)
+    return broken(use, 2, text(k));
+  if ((x.dims[*along] - k[0]).constant().value_or(0) < 0)
+    return broken(use, 3, k[0].str() + " of " + x.dims[*along].str());
+  Dims to = x.dims;
+  to[*along] = k[0];
+  return std::vector{TensorType{x.dtype, to}, TensorType{DType::I64, to}};
 }
 
 // ---- matmul ----
@@ -180,5 +203,57 @@ Types pool(const OpUse &use) {
 }
 
 Types avg_pool(const OpUse &use) { return pool(use); }
+
+// ---- contractions of small integers ----
+
+namespace {
+
+/// Operands 0 and 1 are i8 or u8, 2 and 3 have their dtypes.
+Status checkSmallIntegers(const OpUse &use) {
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorType &operand = use.operands[i], &zero = use.operands[i + 2];
+    bool isSmall = operand.dtype == DType::I8 || operand.dtype == DType::U8;
+    if (!isSmall || zero.dtype != operand.dtype)
+      return broken(use, 5, operand.str() + " with the zero " + zero.str());
+  }
+  return {};
+}
+
+/// Whether a zero point has rank 0 or goes along an axis of this size.
+bool isZeroPoint(const TensorType &zero, const Dim &size) {
+  return zero.rank() == 0 || zero.dims == Dims{size};
+}
+
+Types asI32(const OpUse &use, Types types, const Dim &first,
+            const Dim &second) {
+  const TensorType &a = use.operands[2], &b = use.operands[3];
+  if (!isZeroPoint(a, first) || !isZeroPoint(b, second))
+    return broken(use, 6, a.str() + " and " + b.str());
+  (*types)[0].dtype = DType::I32;
+  return types;
+}
+
+} // namespace
+
+Types matmul_integer(const OpUse &use) {
+  if (Status status = checkSmallIntegers(use); !status.ok())
+    return status;
+  Types types = matmul(use);
+  if (!types)
+    return types;
+  const Dims to = (*types)[0].dims;
+  return asI32(use, std::move(types), to[to.size() - 2], to.back());
+}
+
+Types conv_integer(const OpUse &use) {
+  if (Status status = checkSmallIntegers(use); !status.ok())
+    return status;
+  Types types = conv(use);
+  if (!types)
+    return types;
+  if (use.operands[2].rank() != 0)
+    return broken(use, 6, use.operands[2].str());
+  return asI32(use, std::move(types), Dim(1), use.operands[1].dims[0]);
+}
 
 } // namespace backplane::rules

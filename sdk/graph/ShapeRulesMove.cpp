@@ -155,4 +155,19 @@ Types gather(const OpUse &use) {
   return withDims(use, std::move(to));
 }
 
+Types scatter(const OpUse &use) {
+  const TensorType &x = use.operands[0], &updates = use.operands[2];
+  // What gather with the same indices takes out has the dims of the updates.
+  Types taken = gather(use);
+  if (!taken)
+    return taken;
+  if (updates.dims != (*taken)[0].dims)
+    return broken(use, 2,
+                  text(updates.dims) + " for " + text((*taken)[0].dims));
+  const std::string &combine = string(use, "combine");
+  if (combine != "none" && !contains(TypeSet::Number, x.dtype))
+    return broken(use, 4, combine + " of " + std::string(name(x.dtype)));
+  return std::vector{x};
+}
+
 } // namespace backplane::rules

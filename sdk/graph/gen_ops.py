@@ -62,7 +62,7 @@ def _attribute(op, entry):
 
 
 def _complete(op):
-    """One op with all keys; `operands` loses its `...`."""
+    """One op with all keys; `operands` loses its `...` and `?`."""
     unknown = set(op) - KEYS
     missing = KEYS - set(DEFAULTS) - set(op)
     if unknown or missing:
@@ -76,7 +76,11 @@ def _complete(op):
     op["variadic"] = bool(op["operands"]) and op["operands"][-1].endswith(
         "..."
     )
-    op["operands"] = [operand.removesuffix("...") for operand in op["operands"]]
+    op["optional"] = bool(op["operands"]) and op["operands"][-1].endswith("?")
+    op["operands"] = [
+        operand.removesuffix("...").removesuffix("?")
+        for operand in op["operands"]
+    ]
     if set(op["own_dtype"]) - set(op["operands"]):
         raise ValueError(f"{name}: own_dtype names no operand")
     op["attributes"] = [_attribute(name, a) for a in op["attributes"]]
@@ -87,8 +91,8 @@ def _complete(op):
 def load_ops(path):
     """All ops of the table in its order, families expanded.
 
-    Each is a dict with name, summary, operands (names), variadic, results,
-    types, shape, class, kind, elementwise, effects, own_dtype, attributes
+    Each is a dict with name, summary, operands (names), variadic, optional
+    (the last operand may be left out), results, types, shape, class, kind, elementwise, effects, own_dtype, attributes
     (dicts with name, kind, required, default, meaning, choices), constraints
     and version.
     """
@@ -159,8 +163,8 @@ def write_inc(ops):
 
 def _inc_entry(op):
     name = op["name"]
-    minimum = len(op["operands"])
-    maximum = -1 if op["variadic"] else minimum
+    minimum = len(op["operands"]) - op["optional"]
+    maximum = -1 if op["variadic"] else len(op["operands"])
     flag = {True: "true", False: "false"}
     fields = [
         _quote(name),
@@ -183,7 +187,8 @@ def _inc_entry(op):
 
 
 def _doc_op(op):
-    operands = ", ".join(op["operands"]) + ("..." if op["variadic"] else "")
+    suffix = "..." if op["variadic"] else "?" if op["optional"] else ""
+    operands = ", ".join(op["operands"]) + suffix
     lines = [f"### {op['name']}", "", f"`{op['name']}({operands})`", ""]
     lines.append(op["summary"])
     lines.append("")

@@ -113,6 +113,18 @@ const Scalar scalars[] = {
     {"elu",
      {{"alpha", 1.5}},
      [](double x) { return x > 0 ? x : 1.5 * (std::exp(x) - 1); }},
+    {"softsign", {}, [](double x) { return x / (1 + std::fabs(x)); }},
+    {"mish",
+     {},
+     [](double x) {
+       return x * std::tanh(x > 30 ? x : std::log1p(std::exp(x)));
+     }},
+    {"selu",
+     {{"alpha", 1.5}, {"gamma", 2.0}},
+     [](double x) { return 2 * (x > 0 ? x : 1.5 * (std::exp(x) - 1)); }},
+    {"celu",
+     {{"alpha", 0.5}},
+     [](double x) { return x > 0 ? x : 0.5 * (std::exp(2 * x) - 1); }},
     {"gelu",
      {},
      [](double x) { return x * 0.5 * std::erfc(-x / std::sqrt(2.0)); }},

@@ -47,16 +47,20 @@ Attributes reduce(std::string kind, std::vector<int64_t> list) {
 std::vector<OpCase> elementwise() {
   std::vector<OpCase> cases;
   for (const char *op :
-       {"neg",          "abs",   "sign",       "floor",     "ceil",
-        "trunc",        "sqrt",  "rsqrt",      "recip",     "exp",
-        "log",          "log1p", "expm1",      "sin",       "cos",
-        "tan",          "atan",  "tanh",       "erf",       "relu",
-        "sigmoid",      "silu",  "softplus",   "elu",       "hard_swish",
-        "hard_sigmoid", "gelu",  "round_even", "leaky_relu"})
+       {"neg",          "abs",      "sign",       "floor",      "ceil",
+        "trunc",        "sqrt",     "rsqrt",      "recip",      "exp",
+        "log",          "log1p",    "expm1",      "sin",        "cos",
+        "tan",          "atan",     "tanh",       "erf",        "relu",
+        "sigmoid",      "silu",     "softplus",   "elu",        "hard_swish",
+        "hard_sigmoid", "gelu",     "round_even", "leaky_relu", "asin",
+        "acos",         "sinh",     "cosh",       "asinh",      "acosh",
+        "atanh",        "softsign", "mish",       "selu",       "celu"})
     cases.push_back({op, {"f16[n, 4]"}, {}, "f16[n, 4]"});
   for (const char *op :
-       {"add", "sub", "mul", "min", "max", "div", "rem", "pow"})
+       {"add", "sub", "mul", "min", "max", "div", "rem", "pow", "prelu"})
     cases.push_back({op, {"f32[n, 4]", "f32[n, 4]"}, {}, "f32[n, 4]"});
+  for (const char *op : {"shl", "shr"})
+    cases.push_back({op, {"u8[n]", "u8[n]"}, {}, "u8[n]"});
   for (const char *op : {"and", "or", "xor"})
     cases.push_back({op, {"bool[]", "bool[]"}, {}, "bool[]"});
   for (const char *op : {"is_nan", "is_inf"})
@@ -114,6 +118,91 @@ std::vector<OpCase> movement() {
        {{"axis", I(1)}},
        "f32[9, 2, k, 4]"},
       {"gather", {"f16[9, 4]", "i64[]"}, {}, "f16[4]"},
+      {"scatter",
+       {"f32[9, n, 4]", "i32[2, k]", "f32[9, 2, k, 4]"},
+       {{"axis", I(1)}, {"combine", S("add")}},
+       "f32[9, n, 4]"},
+      {"scatter", {"bool[9, 4]", "i64[]", "bool[4]"}, {}, "bool[9, 4]"},
+      {"scatter", {"i4[9]", "i64[2]", "i4[2]"}, {}, "i4[9]"},
+  };
+}
+
+std::vector<OpCase> ordered() {
+  return {
+      {"cumulative",
+       {"i32[n, 4]"},
+       {{"kind", S("sum")}, {"axis", I(0)}},
+       "i32[n, 4]"},
+      {"top_k",
+       {"f32[n, 9]"},
+       {{"k", Ds("3")}, {"axis", I(1)}},
+       "f32[n, 3]i64[n, 3]"},
+      {"top_k",
+       {"u8[n]"},
+       {{"k", Ds("n")}, {"axis", I(0)}, {"largest", I(0)}},
+       "u8[n]i64[n]"},
+      {"log_sum_exp", {"f32[n, 2, 3]"}, axes({0, 2}), "f32[2]"},
+      {"log_sum_exp",
+       {"f16[n, 2]"},
+       with(axes({1}), "keep", I(1)),
+       "f16[n, 1]"},
+  };
+}
+
+Attributes scores(std::string_view causal) {
+  return {{"scale", 0.5}, {"causal", Ds(causal)}};
+}
+
+std::vector<OpCase> attention() {
+  const std::string q = "f16[n, 8, s, 6]", k = "f16[n, 2, h, 6]",
+                    v = "f16[n, 2, h, 5]";
+  return {
+      {"attention", {q, k, v}, scores(""), "f16[n, 8, s, 5]"},
+      {"attention",
+       {q, k, v, "f16[n, 1, s, h]"},
+       with(scores("h - s"), "soft_cap", 3.0),
+       "f16[n, 8, s, 5]"},
+      {"attention",
+       {"f32[2, m, s, 4]", "f32[2, m, h, 4]", "f32[2, m, h, 4]"},
+       scores("0"),
+       "f32[2, m, s, 4]"},
+      {"rotary",
+       {"f32[n, 8, s, 6]", "f32[n, s, 3]", "f32[n, s, 3]"},
+       {},
+       "f32[n, 8, s, 6]"},
+      {"rotary",
+       {"f32[n, h, s, 6]", "f32[n, s, 3]", "f32[n, s, 3]"},
+       {{"interleaved", I(1)}},
+       "f32[n, h, s, 6]"},
+      {"rms_norm",
+       {"f32[n, s, 8]", "f32[s, 8]"},
+       {{"axis", I(1)}},
+       "f32[n, s, 8]"},
+      {"group_norm",
+       {"f32[n, 8, h]", "f32[8]", "f32[8]"},
+       {{"groups", I(4)}},
+       "f32[n, 8, h]"},
+      {"group_norm",
+       {"f32[n, 8, h]", "f32[8]", "f32[8]"},
+       {{"groups", I(8)}},
+       "f32[n, 8, h]"},
+  };
+}
+
+std::vector<OpCase> smallIntegers() {
+  return {
+      {"matmul_integer",
+       {"u8[n, 2, 3]", "i8[3, 5]", "u8[]", "i8[5]"},
+       {},
+       "i32[n, 2, 5]"},
+      {"matmul_integer",
+       {"i8[3, 2]", "i8[5, 3]", "i8[2]", "i8[5]"},
+       {{"transpose_a", I(1)}, {"transpose_b", I(1)}},
+       "i32[2, 5]"},
+      {"conv_integer",
+       {"u8[n, 4, 9, 9]", "i8[6, 2, 3, 3]", "u8[]", "i8[6]"},
+       with(window2(), "groups", I(2)),
+       "i32[n, 6, 5, 5]"},
   };
 }
 
@@ -162,9 +251,9 @@ std::vector<OpCase> contraction() {
 std::vector<OpCase> badElementwise() {
   std::vector<OpCase> cases;
   for (const char *op :
-       {"add", "sub", "mul", "min", "max", "div", "rem", "pow"})
+       {"add", "sub", "mul", "min", "max", "div", "rem", "pow", "prelu"})
     cases.push_back({op, {"f32[n]", "f32[m]"}, {}, "C1"});
-  for (const char *op : {"and", "or", "xor"})
+  for (const char *op : {"and", "or", "xor", "shl", "shr"})
     cases.push_back({op, {"i8[1]", "i8[2]"}, {}, "C1"});
   cases.push_back(
       {"compare", {"f32[2]", "f32[]"}, {{"direction", S("eq")}}, "C1"});
@@ -217,6 +306,97 @@ std::vector<OpCase> badMovement() {
       {"reverse", {"f32[2]"}, axes({0, 0}), "C1"},
       {"gather", {"f32[2]", "f32[2]"}, {}, "C1"},
       {"gather", {"f32[2]", "i64[2]"}, {{"axis", I(1)}}, "C3"},
+      {"scatter", {"f32[2]", "u8[2]", "f32[2]"}, {}, "C1"},
+      {"scatter", {"f32[2, n]", "i64[3]", "f32[3, m]"}, {}, "C2"},
+      {"scatter", {"f32[2]", "i64[2]", "f32[2]"}, {{"axis", I(1)}}, "C3"},
+      {"scatter",
+       {"bool[2]", "i64[2]", "bool[2]"},
+       {{"combine", S("add")}},
+       "C4"},
+      {"scatter", {"i4[2]", "i64[2]", "i4[2]"}, {{"combine", S("max")}}, "C4"},
+  };
+}
+
+std::vector<OpCase> badOrdered() {
+  return {
+      {"cumulative", {"f32[2]"}, {{"kind", S("sum")}, {"axis", I(1)}}, "C1"},
+      {"top_k", {"f32[2]"}, {{"k", Ds("1")}, {"axis", I(-1)}}, "C1"},
+      {"top_k", {"f32[2]"}, {{"k", Ds("1, 1")}, {"axis", I(0)}}, "C2"},
+      {"top_k", {"f32[2]"}, {{"k", Ds("3")}, {"axis", I(0)}}, "C3"},
+      {"top_k", {"f32[n]"}, {{"k", Ds("n + 1")}, {"axis", I(0)}}, "C3"},
+      {"log_sum_exp", {"f32[2, 2]"}, axes({1, 0}), "C1"},
+  };
+}
+
+std::vector<OpCase> badAttention() {
+  const std::string q = "f32[n, 8, s, 6]", k = "f32[n, 2, h, 6]",
+                    v = "f32[n, 2, h, 5]", angles = "f32[n, s, 3]";
+  return {
+      {"attention", {q, k, "f32[n, 2, h]"}, scores(""), "C1"},
+      {"attention", {q, "f32[m, 2, h, 6]", v}, scores(""), "C2"},
+      {"attention", {q, k, "f32[n, 4, h, 5]"}, scores(""), "C2"},
+      {"attention", {q, "f32[n, 2, h, 7]", v}, scores(""), "C2"},
+      {"attention",
+       {q, "f32[n, 3, h, 6]", "f32[n, 3, h, 5]"},
+       scores(""),
+       "C3"},
+      {"attention", {q, k, v, "f32[s, h]"}, scores(""), "C4"},
+      {"attention", {q, k, v, "f32[n, 2, s, h]"}, scores(""), "C4"},
+      {"attention", {q, k, v}, scores("0, 0"), "C5"},
+      {"rotary", {"f32[n, s, 6]", angles, angles}, {}, "C1"},
+      {"rotary", {"f32[n, 8, s, 7]", angles, angles}, {}, "C1"},
+      {"rotary", {q, angles, "f32[n, s, 6]"}, {}, "C2"},
+      {"rms_norm", {"f32[n, 8]", "f32[7]"}, {{"axis", I(1)}}, "C1"},
+      {"rms_norm", {"f32[n, 8]", "f32[8]"}, {{"axis", I(2)}}, "C2"},
+      {"group_norm",
+       {"f32[n, 8]", "f32[8]", "f32[4]"},
+       {{"groups", I(4)}},
+       "C1"},
+      {"group_norm", {"f32[8]", "f32[8]", "f32[8]"}, {{"groups", I(4)}}, "C2"},
+      {"group_norm",
+       {"f32[n, 8]", "f32[8]", "f32[8]"},
+       {{"groups", I(3)}},
+       "C3"},
+      {"group_norm",
+       {"f32[n, 8]", "f32[8]", "f32[8]"},
+       {{"groups", I(0)}},
+       "C3"},
+  };
+}
+
+std::vector<OpCase> badSmallIntegers() {
+  const std::string x = "u8[1, 4, 9, 9]", w = "i8[6, 4, 3, 3]";
+  return {
+      {"matmul_integer", {"u8[2]", "i8[2, 2]", "u8[]", "i8[]"}, {}, "C1"},
+      {"matmul_integer", {"u8[2, 2]", "i8[2, 2, 2]", "u8[]", "i8[]"}, {}, "C2"},
+      {"matmul_integer",
+       {"u8[n, 2, 2]", "i8[m, 2, 2]", "u8[]", "i8[]"},
+       {},
+       "C3"},
+      {"matmul_integer", {"u8[2, 3]", "i8[2, 3]", "u8[]", "i8[]"}, {}, "C4"},
+      {"matmul_integer", {"u8[2, 3]", "i16[3, 3]", "u8[]", "i16[]"}, {}, "C5"},
+      {"matmul_integer", {"u8[2, 3]", "i8[3, 3]", "u8[]", "u8[]"}, {}, "C5"},
+      {"matmul_integer", {"u8[2, 3]", "i8[3, 5]", "u8[3]", "i8[]"}, {}, "C6"},
+      {"matmul_integer", {"u8[2, 3]", "i8[3, 5]", "u8[]", "i8[2]"}, {}, "C6"},
+      {"conv_integer",
+       {"u8[1, 4]", "i8[6, 4]", "u8[]", "i8[]"},
+       window2(),
+       "C1"},
+      {"conv_integer",
+       {x, w, "u8[]", "i8[]"},
+       with(window2(), "low", L({1})),
+       "C2"},
+      {"conv_integer",
+       {x, w, "u8[]", "i8[]"},
+       with(window2(), "groups", I(2)),
+       "C3"},
+      {"conv_integer",
+       {x, w, "u8[]", "i8[]"},
+       with(window2(), "strides", L({0, 1})),
+       "C4"},
+      {"conv_integer", {x, w, "i8[]", "i8[]"}, window2(), "C5"},
+      {"conv_integer", {x, w, "u8[1]", "i8[]"}, window2(), "C6"},
+      {"conv_integer", {x, w, "u8[]", "i8[4]"}, window2(), "C6"},
   };
 }
 
@@ -285,12 +465,14 @@ std::vector<OpCase> joined(std::initializer_list<std::vector<OpCase>> lists) {
 } // namespace
 
 std::vector<OpCase> goodCases() {
-  return joined({elementwise(), constants(), movement(), contraction()});
+  return joined({elementwise(), constants(), movement(), contraction(),
+                 ordered(), attention(), smallIntegers()});
 }
 
 std::vector<OpCase> badCases() {
   return joined({badElementwise(), badConstants(), badMovement(),
-                 badReductions(), badContractions()});
+                 badReductions(), badContractions(), badOrdered(),
+                 badAttention(), badSmallIntegers()});
 }
 
 std::vector<OpCase> wrongUses() {
@@ -304,7 +486,16 @@ std::vector<OpCase> wrongUses() {
        {"f32[]", "f16[]"},
        {},
        "add: operands share one dtype, found f32 and f16"},
+      {"attention",
+       {"f32[]"},
+       scores(""),
+       "attention: takes 3 to 4 operands, found 1"},
       {"exp", {"i32[]"}, {}, "exp: operand x is i32, needs a float"},
+      {"neg",
+       {"i4[]"},
+       {},
+       "neg: operand x is i4, needs a float or an integer"},
+      {"exp", {"f8e5m2[]"}, {}, "exp: operand x is f8e5m2, needs a float"},
       {"add",
        {"bool[]", "bool[]"},
        {},
