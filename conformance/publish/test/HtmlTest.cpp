@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/publish/Html.h"
+
+#include <gtest/gtest.h>
+
+using namespace backplane;
+using namespace backplane::conformance;
+
+namespace {
+
+Record record(std::string id, std::string op, std::string dtype,
+              CaseStatus status, double limitUsed) {
+  Record record;
+  record.id = std::move(id);
+  record.op = std::move(op);
+  record.dtype = std::move(dtype);
+  record.status = status;
+  record.limitUsed = limitUsed;
+  record.elements = 10;
+  record.ulps = {8, 2};
+  return record;
+}
+
+std::vector<Record> sample() {
+  return {record("a", "exp", "f32", CaseStatus::Pass, 0.25),
+          record("b", "exp", "f32", CaseStatus::QualityWarning, 0.75),
+          record("c<&>", "max", "f32", CaseStatus::Fail, 3),
+          record("d", "max", "i8", CaseStatus::Pass, 0),
+          record("e", "max", "f16", CaseStatus::NotSupported, 0)};
+}
+
+bool has(const std::string &page, const std::string &text) {
+  return page.find(text) != std::string::npos;
+}
+
+std::string page() {
+  ReportFacts facts;
+  facts.device = "ref://interpreter";
+  facts.verdict = "no badge";
+  facts.reasons = {"1 case failed <here>"};
+  facts.environment = {{"suite", "0.1.0"}};
+  return reportHtml(facts, sample());
+}
+
+TEST(Html, ColoursEachCellByItsWorstCase) {
+  std::string html = page();
+  EXPECT_TRUE(has(html, "<td class=\"w\" title=\"2 of 2 good"));
+  EXPECT_TRUE(has(html, "<td class=\"b\" title=\"0 of 1 good"));
+  EXPECT_TRUE(has(html, "<td class=\"g\" title=\"1 of 1 good"));
+  EXPECT_TRUE(has(html, "<td class=\"s\" title=\"1 cases: not declared"));
+}
+
+TEST(Html, GivesFailuresWithTheLineThatRepeatsThem) {
+  std::string html = page();
+  EXPECT_TRUE(has(html, "bp conformance --device ref://interpreter --repro "
+                        "'c&lt;&amp;&gt;'"));
+  size_t failed = html.find("Failed cases");
+  size_t closest = html.find("Closest to their limit");
+  EXPECT_LT(failed, closest);
+  EXPECT_LT(html.find("--repro 'b'", closest),
+            html.find("--repro 'a'", closest))
+      << "the largest share of a limit comes first";
+}
+
+TEST(Html, EscapesTextAndLoadsNothing) {
+  std::string html = page();
+  EXPECT_TRUE(has(html, "1 case failed &lt;here&gt;"));
+  EXPECT_FALSE(has(html, "c<&>"));
+  for (const char *outside : {"<script", "http:", "https:", "src=", "@import"})
+    EXPECT_FALSE(has(html, outside)) << outside;
+}
+
+TEST(Html, ShowsHistogramsOfFloatsOnly) {
+  std::string html = page();
+  size_t start = html.find("Error in units in the last place");
+  std::string part = html.substr(start, html.find("Closest to") - start);
+  EXPECT_TRUE(has(part, "<th>exp</th><td>f32</td>"));
+  EXPECT_FALSE(has(part, "<td>i8</td>"));
+}
+
+TEST(Html, WorksWithoutAnyRecord) {
+  EXPECT_TRUE(has(reportHtml({}, {}), "</html>"));
+}
+
+} // namespace
