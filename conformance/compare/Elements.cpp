@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Elements.h"
+
+#include <cinttypes>
+#include <cstdio>
+
+namespace backplane::conformance {
+
+int64_t integerOf(DType dtype, uint64_t bits) {
+  unsigned width = bitWidth(dtype);
+  if (!isSignedInteger(dtype) || width == 64)
+    return static_cast<int64_t>(bits);
+  uint64_t sign = uint64_t(1) << (width - 1);
+  return static_cast<int64_t>((bits ^ sign) - sign);
+}
+
+Real numberOf(DType dtype, uint64_t bits) {
+  if (isFloat(dtype))
+    return decode(dtype, bits);
+  if (dtype == DType::U64)
+    return static_cast<Real>(bits);
+  return static_cast<Real>(integerOf(dtype, bits));
+}
+
+std::string textOf(DType dtype, uint64_t bits) {
+  char text[96];
+  int digits = static_cast<int>((bitWidth(dtype) + 3) / 4);
+  if (isFloat(dtype)) {
+    int significant = dtype == DType::F64 ? 17 : dtype == DType::F32 ? 9 : 5;
+    std::snprintf(text, sizeof(text), "%.*Lg (0x%0*" PRIx64 ")", significant,
+                  decode(dtype, bits), digits, bits);
+  } else {
+    std::snprintf(text, sizeof(text), "%.0Lf (0x%0*" PRIx64 ")",
+                  numberOf(dtype, bits), digits, bits);
+  }
+  return text;
+}
+
+size_t packedBytes(DType dtype, size_t count) {
+  unsigned width = bitWidth(dtype);
+  return width < 8 ? (count * width + 7) / 8 : count * (width / 8);
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The simulation that the limits rest on: dot products of K = 2048 random
+// numbers with sequential FMA sums. Each fault must be refused and the right
+// computation must pass, whether the element-wise limit or a gate decides.
+#include "conformance/compare/Compare.h"
+#include "conformance/compare/Tolerance.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace backplane::conformance {
+namespace {
+
+constexpr size_t terms = 2048, outputs = 1500;
+
+/// How one device computes a dot product.
+struct Device {
+  DType dtype;                    ///< of operands and result
+  DType accumulator = DType::F32; ///< type that sums are rounded to
+  size_t dropped = 0;             ///< last terms left out
+};
+
+/// Uniform in [-1, 1), from a counter.
+double uniform(uint64_t counter) {
+  uint64_t z = counter * 0x9e3779b97f4a7c15u + 0x632be59bd9b4e019u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return std::ldexp(static_cast<double>((z ^ (z >> 31)) >> 11), -52) - 1;
+}
+
+Real rounded(DType dtype, Real value) {
+  return decode(dtype, encode(dtype, value));
+}
+
+/// The judgement of `device` against limits with an accumulator of f32.
+Verdict simulate(const Device &device) {
+  Expected expected;
+  expected.dtype = device.dtype;
+  expected.dims = {int64_t(outputs)};
+  expected.match = Match::Limit;
+  Tensor got{device.dtype, expected.dims,
+             Bytes(outputs * bitWidth(device.dtype) / 8)};
+  for (size_t i = 0; i < outputs; ++i) {
+    Dot dot{formatOf(device.dtype), 24, smallest(formatOf(DType::F32), false),
+            false, double(terms)};
+    Real exact = 0, sum = 0;
+    for (size_t k = 0; k < terms; ++k) {
+      uint64_t counter = 2 * (i * terms + k);
+      Real a = rounded(device.dtype, uniform(counter));
+      Real b = rounded(device.dtype, uniform(counter + 1));
+      exact += a * b;
+      dot.magnitude += std::fabs(a * b);
+      if (k + device.dropped < terms)
+        sum = rounded(device.accumulator, sum + a * b);
+    }
+    expected.value.push_back(exact);
+    expected.bits.push_back(encode(device.dtype, exact));
+    expected.error.push_back(dotLimit(dot, exact));
+    expected.sigma.push_back(dotSigma(dot, exact));
+    storeBits(got, i, encode(device.dtype, sum));
+  }
+  return compare(expected, got, {});
+}
+
+TEST(Simulation, RightSumsPass) {
+  for (DType dtype : {DType::F32, DType::F16, DType::BF16}) {
+    Verdict verdict = simulate({dtype});
+    EXPECT_TRUE(verdict.pass) << name(dtype) << ": " << verdict.reason;
+    EXPECT_LT(verdict.rms, 1) << name(dtype);
+  }
+}
+
+TEST(Simulation, HalfWithoutTheLastTermFails) {
+  Verdict verdict = simulate({DType::F16, DType::F32, 1});
+  EXPECT_FALSE(verdict.pass);
+  EXPECT_GT(verdict.limitUsed, 1);
+  EXPECT_GT(verdict.rms, rmsLimit);
+}
+
+TEST(Simulation, HalfThatAccumulatesInHalfFails) {
+  Verdict verdict = simulate({DType::F16, DType::F16});
+  EXPECT_FALSE(verdict.pass);
+  EXPECT_GT(verdict.rms, rmsLimit);
+}
+
+TEST(Simulation, BfloatWithoutTheLastTermFails) {
+  Verdict verdict = simulate({DType::BF16, DType::F32, 1});
+  EXPECT_FALSE(verdict.pass);
+  EXPECT_GT(verdict.limitUsed, 1);
+}
+
+TEST(Simulation, FloatWithASixteenBitAccumulatorFails) {
+  Verdict verdict = simulate({DType::F32, DType::BF16});
+  EXPECT_FALSE(verdict.pass);
+  EXPECT_GT(verdict.rms, rmsLimit);
+}
+
+} // namespace
+} // namespace backplane::conformance
