@@ -6,50 +6,52 @@
  */
 #include "ref.h"
 
-#include <stdio.h>
-
 /* ---- Targets ---- */
 
-/* Sums and products are kept in doubles and rounded once per op. */
-#define NUMERICS(CLASS, DTYPE)                                                 \
-  {.header = BP_HEADER(bp_numerics_t),                                         \
-   .op_class = {CLASS, sizeof(CLASS) - 1},                                     \
-   .dtype = DTYPE,                                                             \
-   .accumulator_bits = 53,                                                     \
-   .rounding = BP_ROUNDING_NEAREST,                                            \
-   .flags = BP_NUMERICS_DETERMINISTIC}
-#define NUMERICS_OF_CLASS(CLASS)                                               \
-  NUMERICS(CLASS, BP_DTYPE_F64), NUMERICS(CLASS, BP_DTYPE_F32),                \
-      NUMERICS(CLASS, BP_DTYPE_F16), NUMERICS(CLASS, BP_DTYPE_BF16)
-#define NUMERICS_COUNT 12u
+/* The classes of docs/reference/ops.md. */
+static const char *const classes[] = {"EXACT",    "ULP", "REDUCE",
+                                      "DECISION", "DOT", "RUNNING"};
+#define CLASSES (sizeof(classes) / sizeof(classes[0]))
+#define DTYPES (BP_DTYPE_COUNT_ - 1u)
 
-static const bp_numerics_t numerics[NUMERICS_COUNT] = {
-    NUMERICS_OF_CLASS("ULP"),
-    NUMERICS_OF_CLASS("REDUCE"),
-    NUMERICS_OF_CLASS("DOT"),
-};
+/* Everything is computed in doubles or in 64-bit integers and rounded once to
+ * the dtype; nothing is flushed or contracted, and sums have one order. */
+static void declare(bp_numerics_t *numerics, const char *op_class,
+                    bp_dtype_t dtype) {
+  const bp_numerics_t declared = {.header = BP_HEADER(bp_numerics_t),
+                                  .op_class = ref_string(op_class),
+                                  .dtype = dtype,
+                                  .accumulator_bits =
+                                      ref_is_float(dtype) ? 53 : 64,
+                                  .rounding = BP_ROUNDING_NEAREST,
+                                  .flags = BP_NUMERICS_DETERMINISTIC};
+  *numerics = declared;
+}
 
 static bp_status_t targets(void *self, const bp_target_sink_t *sink,
                            bp_error_t *error) {
-  const bp_numerics_t *list[NUMERICS_COUNT];
+  bp_numerics_t numerics[CLASSES * DTYPES];
+  const bp_numerics_t *list[CLASSES * DTYPES];
   bp_target_t target = {.header = BP_HEADER(bp_target_t)};
   uint32_t i;
   (void)self;
   (void)error;
-  for (i = 0; i < NUMERICS_COUNT; ++i)
+  for (i = 0; i < CLASSES * DTYPES; ++i) {
+    declare(&numerics[i], classes[i / DTYPES], 1u + i % DTYPES);
     list[i] = &numerics[i];
+    target.storage_dtypes |= (bp_dtype_set_t)1 << numerics[i].dtype;
+  }
+  target.compute_dtypes = target.storage_dtypes;
   target.name = ref_string("ref");
   target.description = ref_string("interpreter of wire graphs");
   target.driver = ref_string("ref");
   target.format = ref_string("wire");
-  target.storage_dtypes = REF_DTYPES;
-  target.compute_dtypes = REF_DTYPES;
   target.max_bindings = 1024;
   target.max_constants = BP_MAX_CONSTANTS;
   target.fusion = BP_FUSE_ELEMENTWISE;
   target.max_fused_ops = 8;
   target.numerics = list;
-  target.numerics_count = NUMERICS_COUNT;
+  target.numerics_count = CLASSES * DTYPES;
   return sink->put(sink->context, &target);
 }
 
@@ -63,7 +65,7 @@ static bp_status_t claim(void *self, bp_string_t target,
   (void)target;
   (void)error;
   out_claim->supported =
-      ref_resolve(table, graph, 0, reason, sizeof(reason)) == BP_STATUS_OK;
+      ref_check(table, graph, reason, sizeof(reason)) == BP_STATUS_OK;
   if (out_claim->supported || !out_claim->reason)
     return BP_STATUS_OK;
   return out_claim->reason->put(out_claim->reason->context, ref_string(reason));
@@ -73,7 +75,7 @@ static bp_status_t claim(void *self, bp_string_t target,
 
 typedef struct delivery_t {
   const bp_compiled_sink_t *sink;
-  const bp_entry_t *entry;
+  bp_entry_t entry;
 } delivery_t;
 
 /* Receives the wire bytes and hands them on as the blob. */
@@ -81,17 +83,17 @@ static bp_status_t deliver(void *context, bp_bytes_t bytes) {
   const delivery_t *delivery = context;
   bp_compiled_t compiled = {.header = BP_HEADER(bp_compiled_t)};
   compiled.blob = bytes;
-  compiled.entry = delivery->entry;
+  compiled.entry = &delivery->entry;
   compiled.grid[0] = compiled.grid[1] = compiled.grid[2] = ref_string("1");
   return delivery->sink->put(delivery->sink->context, &compiled);
 }
 
 static bp_status_t compile(void *self, const bp_compile_request_t *request,
                            const bp_compiled_sink_t *sink, bp_error_t *error) {
-  const bp_host_t *host = ((ref_plugin_t *)self)->host;
-  bp_entry_t entry = {.header = BP_HEADER(bp_entry_t)};
-  delivery_t delivery;
-  bp_bytes_sink_t bytes_sink;
+  const bp_host_t *host = ((bp_device_t *)self)->host;
+  delivery_t delivery = {sink, {.header = BP_HEADER(bp_entry_t)}};
+  const bp_bytes_sink_t bytes_sink = {deliver, &delivery};
+  bp_entry_t *entry = &delivery.entry;
   bp_graph_info_t info;
   uint8_t *access;
   char reason[256];
@@ -99,27 +101,23 @@ static bp_status_t compile(void *self, const bp_compile_request_t *request,
   bp_status_t status = ref_no_options(host, &request->options, error);
   if (status)
     return status;
-  status = ref_resolve(request->graph_table, request->graph, 0, reason,
-                       sizeof(reason));
+  status =
+      ref_check(request->graph_table, request->graph, reason, sizeof(reason));
   if (status)
     return ref_error(host, error, status, "%s", reason);
   request->graph_table->graph_info(request->graph, &info);
-  entry.name = request->entry_name;
-  entry.binding_count = info.input_count + info.output_count;
-  entry.constant_count = info.symbol_count;
-  entry.workgroup_size[0] = entry.workgroup_size[1] = entry.workgroup_size[2] =
-      1;
-  access = host->memory_allocate(host->self, entry.binding_count + 1u, 8);
+  entry->name = request->entry_name;
+  entry->binding_count = info.input_count + info.output_count;
+  entry->constant_count = info.symbol_count;
+  for (i = 0; i < 3; ++i)
+    entry->workgroup_size[i] = 1;
+  access = host->memory_allocate(host->self, entry->binding_count + 1u, 8);
   if (!access)
     return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
-                     "no memory for %u bindings", entry.binding_count);
-  for (i = 0; i < entry.binding_count; ++i)
+                     "no memory for %u bindings", entry->binding_count);
+  for (i = 0; i < entry->binding_count; ++i)
     access[i] = i < info.input_count ? BP_ACCESS_READ : BP_ACCESS_WRITE;
-  entry.binding_access = access;
-  delivery.sink = sink;
-  delivery.entry = &entry;
-  bytes_sink.put = deliver;
-  bytes_sink.context = &delivery;
+  entry->binding_access = access;
   status = request->graph_table->graph_write(request->graph, &bytes_sink);
   host->memory_free(host->self, access);
   return status;

@@ -12,6 +12,7 @@
 /* ---- What ops use ---- */
 
 bp_status_t ref_fail(ref_op_t *op, bp_status_t status, const char *reason) {
+  op->status = status;
   op->reason = reason;
   return status;
 }
@@ -20,25 +21,30 @@ const ref_tensor_t *ref_operand(const ref_op_t *op, uint32_t index) {
   return &op->values[op->table->op_operand(op->graph, op->index, index)];
 }
 
-int64_t ref_i64(const ref_op_t *op, const char *name) {
+const ref_tensor_t *ref_result(const ref_op_t *op, uint32_t index) {
+  return &op->values[op->table->op_result(op->graph, op->index, index)];
+}
+
+static bp_attribute_t attribute(const ref_op_t *op, const char *name) {
   bp_attribute_t attribute;
   op->table->attribute(op->graph, op->index, ref_string(name), &attribute);
-  return attribute.i64;
+  return attribute;
+}
+
+int64_t ref_i64(const ref_op_t *op, const char *name) {
+  return attribute(op, name).i64;
 }
 
 const int64_t *ref_i64s(const ref_op_t *op, const char *name,
                         uint32_t *out_count) {
-  bp_attribute_t attribute;
-  op->table->attribute(op->graph, op->index, ref_string(name), &attribute);
+  const bp_attribute_t found = attribute(op, name);
   if (out_count)
-    *out_count = attribute.count;
-  return attribute.i64s;
+    *out_count = found.count;
+  return found.i64s;
 }
 
 int ref_is(const ref_op_t *op, const char *name, const char *value) {
-  bp_attribute_t attribute;
-  op->table->attribute(op->graph, op->index, ref_string(name), &attribute);
-  return ref_equal(attribute.string, value);
+  return ref_equal(attribute(op, name).string, value);
 }
 
 bp_status_t ref_dims(ref_op_t *op, const char *name, int64_t *out_dims,
@@ -48,12 +54,22 @@ bp_status_t ref_dims(ref_op_t *op, const char *name, int64_t *out_dims,
   return status ? ref_fail(op, status, "a dim has no value") : BP_STATUS_OK;
 }
 
-/* ---- Checking a graph ---- */
+void ref_parallel(const ref_op_t *op, int64_t count, bp_loop_body_t task,
+                  void *context) {
+  int64_t i;
+  if (ref_bits(op->result->dtype) >= 8)
+    op->host->parallel_for(op->host->self, (uint64_t)count, task, context);
+  else /* tasks may share a byte */
+    for (i = 0; i < count; ++i)
+      task(context, (uint64_t)i, 0);
+}
+
+/* ---- Finding functions ---- */
 
 static const struct {
   const char *name;
   ref_kernel_t kernel;
-} kernels_by_name[] = {
+} kernels[] = {
     {"constant", ref_constant},
     {"iota", ref_iota},
     {"dim", ref_dim},
@@ -65,100 +81,82 @@ static const struct {
     {"pad", ref_pad},
     {"reverse", ref_reverse},
     {"gather", ref_gather},
+    {"scatter", ref_scatter},
     {"select", ref_select},
     {"compare", ref_elementwise},
     {"reduce", ref_reduce},
     {"arg_reduce", ref_arg_reduce},
+    {"cumulative", ref_cumulative},
+    {"top_k", ref_top_k},
     {"matmul", ref_matmul},
     {"conv", ref_conv},
     {"conv_transpose", ref_conv_transpose},
     {"pool", ref_pool},
 };
 
-/* The function of an op whose first operand has this dtype, or NULL. */
-static ref_kernel_t find_kernel(bp_string_t name, bp_dtype_t dtype) {
+ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype) {
   const ref_scalar_t *scalar;
   size_t i;
-  for (i = 0; i < sizeof(kernels_by_name) / sizeof(kernels_by_name[0]); ++i)
-    if (ref_equal(name, kernels_by_name[i].name))
-      return kernels_by_name[i].kernel;
-  scalar = ref_scalar_find(name);
+  for (i = 0; i < sizeof(kernels) / sizeof(kernels[0]); ++i)
+    if (ref_equal(name, kernels[i].name))
+      return kernels[i].kernel;
+  scalar = ref_scalar(name);
   if (scalar && (ref_is_float(dtype) ? scalar->unary || scalar->binary
                                      : scalar->integer != 0))
     return ref_elementwise;
   return 0;
 }
 
-/* Whether this backend holds the value; writes the reason if not. */
-static int check_value(const bp_graph_table_t *table, const bp_graph_t *graph,
-                       uint32_t value, const bp_op_info_t *op, char *reason,
-                       uint64_t size) {
+/* The dtype that an op computes in. */
+static bp_dtype_t dtype_of(const bp_graph_table_t *table,
+                           const bp_graph_t *graph, uint32_t index) {
+  uint32_t value = table->op_operand(graph, index, 0);
   bp_value_info_t info;
+  if (value == BP_NONE)
+    value = table->op_result(graph, index, 0);
   table->value_info(graph, value, &info);
-  if (ref_size(info.dtype) && info.rank <= REF_MAX_RANK)
-    return 1;
-  snprintf(reason, size, "ref has no op '%.*s' for dtype %u and rank %u (%.*s)",
-           (int)op->name.size, op->name.data, info.dtype, info.rank,
-           (int)op->location.size, op->location.data);
-  return 0;
+  return info.dtype;
 }
 
-static bp_status_t resolve_op(const bp_graph_table_t *table,
-                              const bp_graph_t *graph, uint32_t index,
-                              ref_kernel_t *out_kernel, char *reason,
-                              uint64_t size) {
-  bp_op_info_t op;
-  bp_value_info_t first;
-  uint32_t i;
-  table->op_info(graph, index, &op);
-  for (i = 0; i < op.operand_count; ++i)
-    if (!check_value(table, graph, table->op_operand(graph, index, i), &op,
-                     reason, size))
-      return BP_STATUS_UNIMPLEMENTED;
-  for (i = 0; i < op.result_count; ++i)
-    if (!check_value(table, graph, table->op_result(graph, index, i), &op,
-                     reason, size))
-      return BP_STATUS_UNIMPLEMENTED;
-  table->value_info(graph,
-                    op.operand_count ? table->op_operand(graph, index, 0)
-                                     : table->op_result(graph, index, 0),
-                    &first);
-  *out_kernel = find_kernel(op.name, first.dtype);
-  if (*out_kernel && op.version == 1)
-    return BP_STATUS_OK;
-  snprintf(reason, size, "ref has no op '%.*s' version %u (%.*s)",
-           (int)op.name.size, op.name.data, op.version, (int)op.location.size,
-           op.location.data);
-  return BP_STATUS_UNIMPLEMENTED;
-}
-
-bp_status_t ref_resolve(const bp_graph_table_t *table, const bp_graph_t *graph,
-                        ref_kernel_t *kernels, char *reason, uint64_t size) {
+bp_status_t ref_check(const bp_graph_table_t *table, const bp_graph_t *graph,
+                      char *reason, uint64_t size) {
   bp_graph_info_t info;
-  bp_op_info_t passed = {{"input", 5}, {"", 0}, 1, 0, 0, 0};
-  ref_kernel_t kernel;
   uint32_t i;
-  bp_status_t status = BP_STATUS_OK;
   table->graph_info(graph, &info);
   if (info.symbol_count > BP_MAX_CONSTANTS) {
     snprintf(reason, size, "ref takes %u symbols, found %u", BP_MAX_CONSTANTS,
              info.symbol_count);
     return BP_STATUS_UNIMPLEMENTED;
   }
-  for (i = 0; i < info.input_count; ++i)
-    if (!check_value(table, graph, table->input(graph, i), &passed, reason,
-                     size))
+  for (i = 0; i < info.value_count; ++i) {
+    bp_value_info_t value;
+    table->value_info(graph, i, &value);
+    if (ref_bits(value.dtype) == 0 || value.rank > REF_MAX_RANK) {
+      snprintf(reason, size, "ref has no values of dtype %u and rank %u",
+               value.dtype, value.rank);
       return BP_STATUS_UNIMPLEMENTED;
-  for (i = 0; i < info.op_count && status == BP_STATUS_OK; ++i)
-    status = resolve_op(table, graph, i, kernels ? &kernels[i] : &kernel,
-                        reason, size);
-  return status;
+    }
+  }
+  for (i = 0; i < info.op_count; ++i) {
+    bp_op_info_t op;
+    table->op_info(graph, i, &op);
+    if (op.version != 1 || !ref_kernel(op.name, dtype_of(table, graph, i))) {
+      snprintf(
+          reason, size, "ref has no op '%.*s' version %u for dtype %u (%.*s)",
+          (int)op.name.size, op.name.data, op.version,
+          dtype_of(table, graph, i), (int)op.location.size, op.location.data);
+      return BP_STATUS_UNIMPLEMENTED;
+    }
+  }
+  return BP_STATUS_OK;
 }
 
-/* ---- Running it ---- */
+/* ---- Running a graph ---- */
 
 typedef struct run_t {
-  const bp_executable_t *executable;
+  const bp_host_t *host;
+  const bp_graph_table_t *table;
+  const bp_graph_t *graph;
   const bp_command_dispatch_t *command;
   bp_graph_info_t info;
   int64_t symbols[BP_MAX_CONSTANTS];
@@ -167,24 +165,18 @@ typedef struct run_t {
   uint64_t size; /* of message */
 } run_t;
 
-static int64_t bytes_of(const ref_tensor_t *tensor) {
-  return tensor->count * ref_size(tensor->dtype);
-}
-
-/* Evaluates dtype and dims; fails when the bytes do not fit 63 bits. */
+/* Evaluates dtype and dims; fails when the bits do not fit 63 bits. */
 static bp_status_t shape_value(run_t *run, uint32_t value) {
-  const bp_graph_table_t *table = run->executable->table;
-  const bp_graph_t *graph = run->executable->graph;
   ref_tensor_t *tensor = &run->values[value];
+  int64_t limit = INT64_MAX / 64;
   bp_value_info_t info;
-  int64_t limit;
   uint32_t axis;
   bp_status_t status;
-  table->value_info(graph, value, &info);
+  run->table->value_info(run->graph, value, &info);
   tensor->dtype = info.dtype;
   tensor->rank = info.rank;
-  status = table->value_shape(graph, value, run->symbols, tensor->dims);
-  limit = INT64_MAX / (ref_size(info.dtype) ? ref_size(info.dtype) : 1);
+  status =
+      run->table->value_shape(run->graph, value, run->symbols, tensor->dims);
   for (axis = 0; axis < info.rank && status == BP_STATUS_OK; ++axis) {
     if (tensor->dims[axis] > limit)
       status = BP_STATUS_OUT_OF_RANGE;
@@ -199,103 +191,93 @@ static bp_status_t shape_value(run_t *run, uint32_t value) {
   return status;
 }
 
-/* The memory of binding `index`, when it holds `tensor`. */
-static void *binding_data(run_t *run, uint32_t index,
-                          const ref_tensor_t *tensor) {
+/* The value of binding `index`. */
+static ref_tensor_t *bound(run_t *run, uint32_t index) {
+  const uint32_t inputs = run->info.input_count;
+  return &run->values[index < inputs
+                          ? run->table->input(run->graph, index)
+                          : run->table->output(run->graph, index - inputs)];
+}
+
+static char *binding_data(const run_t *run, uint32_t index) {
   const bp_binding_t *binding = &run->command->bindings[index];
-  if (binding->length >= (uint64_t)bytes_of(tensor))
-    return binding->buffer->data + binding->offset;
-  snprintf(run->message, run->size,
-           "binding %u has %llu bytes, its tensor needs %lld", index,
-           (unsigned long long)binding->length, (long long)bytes_of(tensor));
-  return 0;
+  return (char *)binding->buffer + binding->offset;
 }
 
 /* Gives inputs and outputs the memory of their bindings. */
 static bp_status_t bind_values(run_t *run) {
-  const bp_graph_table_t *table = run->executable->table;
-  const bp_graph_t *graph = run->executable->graph;
   uint32_t i;
   for (i = 0; i < run->info.input_count + run->info.output_count; ++i) {
-    const int is_input = i < run->info.input_count;
-    ref_tensor_t *tensor =
-        &run->values[is_input
-                         ? table->input(graph, i)
-                         : table->output(graph, i - run->info.input_count)];
-    void *data = binding_data(run, i, tensor);
-    if (!data)
+    ref_tensor_t *tensor = bound(run, i);
+    const uint64_t length = run->command->bindings[i].length;
+    if (length < (uint64_t)ref_bytes(tensor)) {
+      snprintf(run->message, run->size,
+               "binding %u has %llu bytes, its tensor needs %lld", i,
+               (unsigned long long)length, (long long)ref_bytes(tensor));
       return BP_STATUS_INVALID_ARGUMENT;
+    }
     if (!tensor->data)
-      tensor->data = data;
+      tensor->data = binding_data(run, i);
   }
   return BP_STATUS_OK;
 }
 
 /* Fills the bindings of outputs that are inputs or stand there twice. */
 static void copy_outputs(run_t *run) {
-  const bp_graph_table_t *table = run->executable->table;
-  uint32_t i;
-  for (i = 0; i < run->info.output_count; ++i) {
-    const ref_tensor_t *tensor =
-        &run->values[table->output(run->executable->graph, i)];
-    void *data = binding_data(run, run->info.input_count + i, tensor);
-    if (data != tensor->data)
-      memmove(data, tensor->data, (size_t)bytes_of(tensor));
-  }
+  uint32_t i = run->info.input_count;
+  for (; i < run->info.input_count + run->info.output_count; ++i)
+    if (bound(run, i)->data != binding_data(run, i))
+      memmove(binding_data(run, i), bound(run, i)->data,
+              (size_t)ref_bytes(bound(run, i)));
 }
 
-/* The host puts a name in the place of "op N: ". */
-static bp_status_t report(run_t *run, const bp_op_info_t *info,
-                          bp_status_t status, const char *reason) {
-  snprintf(run->message, run->size, "op %u: %.*s (%.*s): %s", run->command->op,
-           (int)info->name.size, info->name.data, (int)info->location.size,
-           info->location.data, reason);
-  return status;
-}
-
-/* Runs one op; `*failure` keeps the first report of bad data, after which the
- * rest still runs. */
-static bp_status_t run_op(run_t *run, uint32_t index, bp_status_t *failure) {
-  const bp_executable_t *executable = run->executable;
-  const bp_host_t *host = executable->host;
+/* Memory for a result that is no output. */
+static bp_status_t allocate(run_t *run, ref_op_t *op, uint32_t index) {
   ref_tensor_t *result =
-      &run->values[executable->table->op_result(executable->graph, index, 0)];
-  ref_op_t op = {.host = host,
-                 .table = executable->table,
-                 .graph = executable->graph,
-                 .symbols = run->symbols,
-                 .values = run->values,
-                 .index = index,
-                 .result = result};
-  bp_op_info_t info;
-  bp_status_t status;
-  executable->table->op_info(executable->graph, index, &info);
+      &run->values[run->table->op_result(run->graph, op->index, index)];
+  const int64_t bytes = ref_bytes(result);
   if (!result->data) {
-    result->data = host->memory_allocate(
-        host->self, (uint64_t)bytes_of(result) + 1u, sizeof(ref_word_t));
+    result->data = run->host->memory_allocate(
+        run->host->self, (uint64_t)bytes + 1u, sizeof(ref_word_t));
     if (!result->data)
-      return report(run, &info, BP_STATUS_RESOURCE_EXHAUSTED,
-                    "no memory for the result");
+      return ref_fail(op, BP_STATUS_RESOURCE_EXHAUSTED,
+                      "no memory for the result");
     result->owned = 1;
   }
-  op.operand_count = info.operand_count;
-  op.dtype = info.operand_count ? ref_operand(&op, 0)->dtype : result->dtype;
-  status = executable->kernels[index](&op);
-  if (status)
-    return report(run, &info, status, op.reason);
-  if (op.error == BP_KERNEL_ERROR_INDEX && !*failure)
-    *failure = report(run, &info, BP_STATUS_OUT_OF_RANGE,
-                      "an index lies outside its dimension");
-  if (op.error == BP_KERNEL_ERROR_DIVISION && !*failure)
-    *failure = report(run, &info, BP_STATUS_INVALID_ARGUMENT,
-                      "an integer was divided by zero");
+  if (result->count * ref_bits(result->dtype) % 8 != 0) /* an unused half */
+    ((uint8_t *)result->data)[bytes - 1] &= 15;
   return BP_STATUS_OK;
 }
 
-static bp_status_t run_graph(run_t *run) {
-  const bp_host_t *host = run->executable->host;
-  bp_status_t failure = BP_STATUS_OK;
+/* Runs one op; `*failure` keeps the first report of bad data, after which the
+ * rest still runs. The host puts a name in the place of "op N: ". */
+static bp_status_t run_op(run_t *run, uint32_t index, bp_status_t *failure) {
+  ref_op_t op = {.host = run->host,
+                 .table = run->table,
+                 .graph = run->graph,
+                 .symbols = run->symbols,
+                 .values = run->values,
+                 .index = index};
   bp_status_t status = BP_STATUS_OK;
+  uint32_t i;
+  run->table->op_info(run->graph, index, &op.info);
+  op.dtype = dtype_of(run->table, run->graph, index);
+  op.result = ref_result(&op, 0);
+  for (i = 0; i < op.info.result_count && status == BP_STATUS_OK; ++i)
+    status = allocate(run, &op, i);
+  if (status == BP_STATUS_OK)
+    status = ref_kernel(op.info.name, op.dtype)(&op);
+  if (op.status && !*failure) {
+    *failure = op.status;
+    snprintf(run->message, run->size, "op %u: %.*s (%.*s): %s",
+             run->command->op, (int)op.info.name.size, op.info.name.data,
+             (int)op.info.location.size, op.info.location.data, op.reason);
+  }
+  return status;
+}
+
+static bp_status_t run_graph(run_t *run) {
+  bp_status_t failure = BP_STATUS_OK, status = BP_STATUS_OK;
   uint32_t i;
   for (i = 0; i < run->info.value_count && status == BP_STATUS_OK; ++i)
     status = shape_value(run, i);
@@ -307,22 +289,24 @@ static bp_status_t run_graph(run_t *run) {
     copy_outputs(run);
   for (i = 0; i < run->info.value_count; ++i)
     if (run->values[i].owned)
-      host->memory_free(host->self, run->values[i].data);
-  return status ? status : failure;
+      run->host->memory_free(run->host->self, run->values[i].data);
+  return failure ? failure : status;
 }
 
-bp_status_t ref_dispatch(const bp_command_dispatch_t *command, char *message,
+bp_status_t ref_dispatch(const bp_device_t *device, const bp_graph_t *graph,
+                         const bp_command_dispatch_t *command, char *message,
                          uint64_t size) {
-  const bp_executable_t *executable = command->executable;
-  const bp_host_t *host = executable->host;
-  run_t run = {.executable = executable,
+  const bp_host_t *host = device->host;
+  run_t run = {.host = host,
+               .table = device->table,
+               .graph = graph,
                .command = command,
                .message = message,
                .size = size};
   uint64_t bytes;
   uint32_t i;
   bp_status_t status;
-  executable->table->graph_info(executable->graph, &run.info);
+  run.table->graph_info(graph, &run.info);
   for (i = 0; i < run.info.symbol_count; ++i)
     run.symbols[i] = command->constants[i];
   bytes = (run.info.value_count + (uint64_t)1) * sizeof(ref_tensor_t);

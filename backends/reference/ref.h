@@ -9,7 +9,7 @@
  *   plugin.c    the one exported symbol, initialize, shutdown
  *   compiler.c  targets, claim, compile
  *   driver.c    the device, its memory, executables and queues
- *   dispatch.c  checks a graph once, runs it per dispatch
+ *   dispatch.c  finds the function of each op, runs a graph
  *   elements.c  elements of every dtype in and out of 64-bit words
  *   ops_*.c     the ops
  */
@@ -19,28 +19,15 @@
 #include <backplane/compiler.h>
 #include <backplane/hal.h>
 
-#define REF_MAX_RANK 8u
+#define REF_MAX_RANK 16u
 /* Elements that a loop holds as words at a time. */
 #define REF_BLOCK 256
 
-#define REF_FLOATS                                                             \
-  (1u << BP_DTYPE_F64 | 1u << BP_DTYPE_F32 | 1u << BP_DTYPE_F16 |              \
-   1u << BP_DTYPE_BF16)
-#define REF_UNSIGNED                                                           \
-  (1u << BP_DTYPE_U64 | 1u << BP_DTYPE_U32 | 1u << BP_DTYPE_U16 |              \
-   1u << BP_DTYPE_U8)
-#define REF_SIGNED                                                             \
-  (1u << BP_DTYPE_I64 | 1u << BP_DTYPE_I32 | 1u << BP_DTYPE_I16 |              \
-   1u << BP_DTYPE_I8)
-/* The dtypes of this backend: all but those narrower than a byte and f8. */
-#define REF_DTYPES                                                             \
-  (REF_FLOATS | REF_UNSIGNED | REF_SIGNED | 1u << BP_DTYPE_BOOL)
-
-/* What initialize gives as `self`. */
-typedef struct ref_plugin_t {
+/* What initialize makes; it is the one device at the same time. */
+struct bp_device_t {
   const bp_host_t *host;
-  const bp_graph_table_t *graph;
-} ref_plugin_t;
+  const bp_graph_table_t *table;
+};
 
 /* ---- Text ---- */
 
@@ -56,9 +43,9 @@ bp_status_t ref_no_options(const bp_host_t *host, const bp_options_t *options,
 
 /* ---- Elements ---- */
 
-/* An element at work: `f` for the float dtypes, `i` for the others (u64 as its
- * bits). 64 bits hold the values of all dtypes exactly, so that results are
- * rounded once, when they are stored. */
+/* An element at work: `f` for float dtypes, `i` for the others (u64 as its
+ * bits). It holds the values of all dtypes exactly, so that results are rounded
+ * once, when they are stored. Which member counts is known from the dtype. */
 typedef union ref_word_t {
   double f;
   int64_t i;
@@ -76,21 +63,28 @@ typedef struct ref_tensor_t {
 
 int ref_is_float(bp_dtype_t dtype);
 int ref_is_unsigned(bp_dtype_t dtype);
-/* Bytes of one element, 0 for a dtype that is not in REF_DTYPES. */
-int64_t ref_size(bp_dtype_t dtype);
-/* Reads `count` elements from `start` on, `step` elements apart. */
+/* Bits of one element, 0 for an unknown dtype. */
+int ref_bits(bp_dtype_t dtype);
+int64_t ref_bytes(const ref_tensor_t *tensor);
+/* Reads or writes `count` elements from `start` on, `step` elements apart. */
 void ref_load(const ref_tensor_t *tensor, int64_t start, int64_t step,
               int64_t count, ref_word_t *out);
-/* Writes `count` adjacent words that were computed in dtype `from`, converted
- * as the op `cast` says. */
-void ref_store(const ref_tensor_t *tensor, int64_t start, int64_t count,
-               const ref_word_t *words, bp_dtype_t from);
+void ref_store(const ref_tensor_t *tensor, int64_t start, int64_t step,
+               int64_t count, const ref_word_t *words);
+/* The op `cast` on words, up to the rounding or wrapping of ref_store. */
+void ref_convert(ref_word_t *words, int64_t count, bp_dtype_t from,
+                 bp_dtype_t to);
+/* Copies elements of one dtype, bit for bit. */
+void ref_copy(const ref_tensor_t *to, int64_t to_start, int64_t to_step,
+              const ref_tensor_t *from, int64_t from_start, int64_t from_step,
+              int64_t count);
 /* The highest or lowest value of a dtype, infinite for floats. */
 ref_word_t ref_extreme(bp_dtype_t dtype, int highest);
 /* Element distance of each axis. */
 void ref_strides(const ref_tensor_t *tensor, int64_t *out_strides);
 /* Product of `count` sizes. */
 int64_t ref_product(const int64_t *dims, uint32_t count);
+int64_t ref_lower(int64_t a, int64_t b);
 
 /* ---- Ops ---- */
 
@@ -102,22 +96,26 @@ typedef struct ref_op_t {
   const int64_t *symbols;
   ref_tensor_t *values;
   uint32_t index; /* of the op in the graph */
-  uint32_t operand_count;
-  const ref_tensor_t *result;
-  bp_dtype_t dtype;   /* of operand 0, or of the result when there is none */
-  uint32_t error;     /* BP_KERNEL_ERROR_ code of bad data, 0: none */
-  const char *reason; /* set by ref_fail */
+  bp_op_info_t info;
+  bp_dtype_t dtype;           /* of operand 0, or of the result without one */
+  const ref_tensor_t *result; /* the first */
+  bp_status_t status;         /* of the last ref_fail */
+  const char *reason;
 } ref_op_t;
 
-/* Computes op->result. Bad data gives zeros and sets op->error; what makes
- * the op impossible is returned by ref_fail. */
+/* Computes the results of an op. Bad data, not bad code, gives zeros and goes
+ * on: ref_fail is called, but BP_STATUS_OK returned. */
 typedef bp_status_t (*ref_kernel_t)(ref_op_t *op);
 
+/* The function of an op whose first operand has this dtype, or NULL. */
+ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype);
+/* Keeps what went wrong for the completion; returns `status`. */
 bp_status_t ref_fail(ref_op_t *op, bp_status_t status, const char *reason);
 const ref_tensor_t *ref_operand(const ref_op_t *op, uint32_t index);
-/* Attributes. graph_open has verified the graph: required ones are there with
- * the right kinds and counts, and shapes obey the rules of their ops for all
- * values of the symbols. What only values can show is checked by the op. */
+const ref_tensor_t *ref_result(const ref_op_t *op, uint32_t index);
+/* Attributes. graph_open has verified the graph: all are there with the right
+ * kinds and counts, and shapes obey the rules of their ops for all values of
+ * the symbols. What only values can show is checked by the op. */
 int64_t ref_i64(const ref_op_t *op, const char *name);
 const int64_t *ref_i64s(const ref_op_t *op, const char *name,
                         uint32_t *out_count);
@@ -126,6 +124,9 @@ int ref_is(const ref_op_t *op, const char *name, const char *value);
 /* Values of a dims attribute for op->symbols, at most `capacity`. */
 bp_status_t ref_dims(ref_op_t *op, const char *name, int64_t *out_dims,
                      uint32_t capacity);
+/* parallel_for of the host over tasks that write parts of the result. */
+void ref_parallel(const ref_op_t *op, int64_t count, bp_loop_body_t task,
+                  void *context);
 
 /* An elementwise function in each number class, NULL where it has no meaning.
  * Those of one operand have `unary` or ignore `b`. */
@@ -137,13 +138,36 @@ typedef struct ref_scalar_t {
 } ref_scalar_t;
 
 /* By op name, or by the direction of a compare; NULL when there is none. */
-const ref_scalar_t *ref_scalar_find(bp_string_t name);
-/* a = scalar(a, b) for a function of two operands. */
-void ref_combine(const ref_scalar_t *scalar, ref_op_t *op, ref_word_t *a,
-                 ref_word_t b);
-
-/* The combining function of a `reduce` or `pool` kind and its start value. */
+const ref_scalar_t *ref_scalar(bp_string_t name);
+/* sums[i * step] = scalar(sums[i * step], words[i]) one after another. */
+void ref_combine(const ref_scalar_t *scalar, ref_op_t *op, ref_word_t *sums,
+                 int64_t step, const ref_word_t *words, int64_t count);
+/* The combining function of attribute `kind` and its start value. */
 const ref_scalar_t *ref_reduction(const ref_op_t *op, ref_word_t *out_start);
+
+/* A walk over the indices of a box, in row-major order. Index i along an axis
+ * is i * from_step elements into `from`, where source may first turn i into
+ * another index, and i * to_step into the other side. */
+typedef struct ref_walk_t ref_walk_t;
+struct ref_walk_t {
+  ref_op_t *op;
+  const ref_tensor_t *from, *to;
+  uint32_t rank;
+  int64_t dims[REF_MAX_RANK];
+  int64_t from_start, from_step[REF_MAX_RANK];
+  int64_t to_start, to_step[REF_MAX_RANK];
+  /* Runs along the last axis go here, with the steps of that axis. */
+  void (*run)(const ref_walk_t *walk, int64_t to, int64_t from, int64_t count);
+  /* Negative: nothing is there. NULL: i itself. */
+  int64_t (*source)(const ref_walk_t *walk, uint32_t axis, int64_t i);
+  uint32_t mapped; /* bit (1 << axis) of the axes that have a source */
+  void *context;   /* of the two functions */
+};
+
+/* A walk over all of `box`, of which both sides have the shape: a copy. */
+void ref_walk_init(ref_walk_t *walk, ref_op_t *op, const ref_tensor_t *box,
+                   const ref_tensor_t *to, const ref_tensor_t *from);
+void ref_walk(const ref_walk_t *walk);
 
 bp_status_t ref_elementwise(ref_op_t *op);
 bp_status_t ref_constant(ref_op_t *op);
@@ -157,9 +181,12 @@ bp_status_t ref_concat(ref_op_t *op);
 bp_status_t ref_pad(ref_op_t *op);
 bp_status_t ref_reverse(ref_op_t *op);
 bp_status_t ref_gather(ref_op_t *op);
+bp_status_t ref_scatter(ref_op_t *op);
 bp_status_t ref_select(ref_op_t *op);
 bp_status_t ref_reduce(ref_op_t *op);
 bp_status_t ref_arg_reduce(ref_op_t *op);
+bp_status_t ref_cumulative(ref_op_t *op);
+bp_status_t ref_top_k(ref_op_t *op);
 bp_status_t ref_matmul(ref_op_t *op);
 bp_status_t ref_conv(ref_op_t *op);
 bp_status_t ref_conv_transpose(ref_op_t *op);
@@ -167,26 +194,13 @@ bp_status_t ref_pool(ref_op_t *op);
 
 /* ---- Graphs ---- */
 
-/* Finds the function of every op into `kernels` (one per op, may be NULL to
- * check only). On refusal writes the reason, naming the op. */
-bp_status_t ref_resolve(const bp_graph_table_t *table, const bp_graph_t *graph,
-                        ref_kernel_t *kernels, char *reason, uint64_t size);
-
-/* A loaded blob. */
-struct bp_executable_t {
-  const bp_host_t *host;
-  const bp_graph_table_t *table;
-  bp_graph_t *graph;
-  ref_kernel_t *kernels; /* one per op */
-};
-
-struct bp_buffer_t {
-  char *data;
-};
-
-/* Runs the graph over the bindings of `command`. On failure writes what went
+/* Whether every op can be run. On refusal writes the reason, naming the op. */
+bp_status_t ref_check(const bp_graph_table_t *table, const bp_graph_t *graph,
+                      char *reason, uint64_t size);
+/* Runs `graph` over the bindings of `command`. On failure writes what went
  * wrong, naming the op. */
-bp_status_t ref_dispatch(const bp_command_dispatch_t *command, char *message,
+bp_status_t ref_dispatch(const bp_device_t *device, const bp_graph_t *graph,
+                         const bp_command_dispatch_t *command, char *message,
                          uint64_t size);
 
 /* ---- Tables ---- */

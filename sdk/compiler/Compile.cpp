@@ -132,7 +132,7 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule,
         dump_.write(name + "." + stage.str(), kernel);
       });
   uint64_t done = 0;
-  for (const ScheduledDispatch &scheduled : schedule.dispatches) {
+  for (ScheduledDispatch &scheduled : schedule.dispatches) {
     if (services_.progress)
       services_.progress("kernels for " + target_.name, done++,
                          schedule.dispatches.size());
@@ -154,6 +154,7 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule,
     const auto &grid = kernels.kernel(*index).grid;
     dispatch->grid.assign(grid.begin(), grid.end());
     dispatch->workspace = kernels.symbolicWorkspace(*index);
+    scheduled.inPlace = kernels.kernel(*index).inPlace;
   }
   variant.report.push_back(std::to_string(schedule.dispatches.size()) +
                            " dispatches share " +
@@ -205,10 +206,12 @@ VariantCompiler::run(const Graph &graph, WeightPool &pool,
   variant->format = target_.format;
   variant->required_features = target_.requiredFeatures;
   variant->rank = target_.rank;
-  llvm::append_range(variant->report, schedule->report);
   addReport(*module, *variant);
   if (auto status = addKernels(*module, *schedule, *variant); !status.ok())
     return status;
+  if (auto status = finishSchedule(*schedule); !status.ok())
+    return status.within("schedule");
+  llvm::append_range(variant->report, schedule->report);
   variant->program =
       std::make_unique<fb::ProgramT>(std::move(schedule->program));
   if (!schedule->init.commands.empty())

@@ -7,7 +7,7 @@ using namespace backplane;
 
 namespace {
 
-constexpr uint32_t packMagic = 0x314b5042; // "BPK1"
+constexpr uint32_t packMagic = 0x324b5042; // "BPK2"
 
 struct Writer {
   Bytes bytes;
@@ -61,6 +61,9 @@ Bytes backplane::packKernel(const Kernel &kernel) {
   writer.range(kernel.workspace);
   writer.range(kernel.access);
   writer.number(kernel.constantCount);
+  writer.number(uint32_t(kernel.inPlace.size()));
+  for (uint32_t input : kernel.inPlace)
+    writer.number(input);
   return std::move(writer.bytes);
 }
 
@@ -76,6 +79,8 @@ std::optional<Kernel> backplane::unpackKernel(std::span<const uint8_t> bytes) {
   reader.range(kernel.workspace);
   reader.range(kernel.access);
   kernel.constantCount = reader.number();
+  for (uint32_t left = reader.number(); reader.ok && left > 0; --left)
+    kernel.inPlace.push_back(reader.number());
   if (!reader.ok || !reader.rest.empty())
     return std::nullopt;
   return kernel;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Kernels.h"
 
+#include "sdk/compiler/KernelInPlace.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
 #include "sdk/graph/Error.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/lower/Passes.h"
+#include "sdk/schedule/InPlace.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/PassManager.h"
@@ -30,22 +32,33 @@ struct Received {
   Kernel kernel;
   bool given = false;
 
-  static bp_status_t put(void *context, const bp_compiled_t *compiled) {
+  static bp_status_t put(void *context, const bp_compiled_t *given) {
     auto *self = static_cast<Received *>(context);
-    const auto *data = static_cast<const uint8_t *>(compiled->blob.data);
-    self->kernel.code.assign(data, data + compiled->blob.size);
+    bp_compiled_t compiled = copyStruct(*given);
+    const auto *data = static_cast<const uint8_t *>(compiled.blob.data);
+    self->kernel.code.assign(data, data + compiled.blob.size);
     for (int i = 0; i < 3; ++i)
-      self->kernel.grid[size_t(i)] = view(compiled->grid[i]);
-    const bp_entry_t &entry = *compiled->entry;
+      self->kernel.grid[size_t(i)] = view(compiled.grid[i]);
+    const bp_entry_t &entry = *compiled.entry;
     self->kernel.name = view(entry.name);
     self->kernel.access.assign(entry.binding_access,
                                entry.binding_access + entry.binding_count);
     self->kernel.constantCount = entry.constant_count;
     self->kernel.workspace = std::to_string(entry.workspace_bytes);
+    for (uint32_t i = 0; compiled.in_place && i < entry.binding_count; ++i)
+      if (compiled.in_place[i])
+        self->kernel.inPlace.push_back(i);
     self->given = true;
     return BP_STATUS_OK;
   }
 };
+
+/// Keeps the inputs that the graph, too, lets the result replace.
+void keepReplaceable(std::vector<uint32_t> &inputs, const Graph &graph) {
+  std::vector<uint32_t> allowed = replaceableInputs(graph);
+  std::erase_if(inputs,
+                [&](uint32_t i) { return !llvm::is_contained(allowed, i); });
+}
 
 /// The op that gives a dispatch its name, from "conv_3".
 std::string baseName(StringRef function) {
@@ -56,7 +69,7 @@ std::string baseName(StringRef function) {
 
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
   std::string text =
-      "bp-kernel-1\n" + hashBytes(wire) + "\n" + target_.plugin->name + " " +
+      "bp-kernel-2\n" + hashBytes(wire) + "\n" + target_.plugin->name + " " +
       target_.plugin->version + " " + target_.plugin->hash + "\n" +
       target_.name + " " + target_.emitter + " " + target_.triple + " " +
       target_.cpu + " " + target_.features + "\n" + LLVM_VERSION_STRING "\n";
@@ -108,6 +121,7 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
     return unimplemented("cannot be lowered");
   if (dump_)
     dump_("lower", *single);
+  std::vector<uint32_t> inPlace = inPlaceInputs(copy);
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)
     stages.push_back({stage.stage, stage.pipeline});
@@ -118,9 +132,13 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
       compileDispatch(*single, target, stages, dump_);
   if (failed(object))
     return unimplemented("cannot be emitted");
-  return Kernel{std::move(object->object),       object->entry.name,
-                std::move(object->entry.grid),   object->entry.workspace,
-                std::move(object->entry.access), object->entry.constantCount};
+  return Kernel{std::move(object->object),
+                object->entry.name,
+                std::move(object->entry.grid),
+                object->entry.workspace,
+                std::move(object->entry.access),
+                object->entry.constantCount,
+                std::move(inPlace)};
 }
 
 Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
@@ -155,6 +173,7 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   auto kernel = compile(dispatch, plain, name);
   if (!kernel)
     return kernel.status().within(label);
+  keepReplaceable(kernel->inPlace, plain);
   if (services_.cachePut)
     services_.cachePut(key, packKernel(*kernel));
   kernels_.push_back(std::move(*kernel));

@@ -22,6 +22,9 @@ struct Kernel {
   std::string workspace; ///< bytes per worker, an expression
   std::vector<uint8_t> access;
   uint32_t constantCount = 0;
+  /// Inputs that may have the memory of the one result, by number: graph and
+  /// kernel agree on it.
+  std::vector<uint32_t> inPlace;
 };
 
 /// For the cache: a kernel as bytes and back; none from bytes that are no

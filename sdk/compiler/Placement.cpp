@@ -3,6 +3,7 @@
 
 #include "sdk/schedule/MemoryPlan.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace backplane;
@@ -55,76 +56,166 @@ private:
   std::set<uint32_t> read_, written_;
 };
 
-void touch(fb::SlotT &slot, uint32_t command, std::set<uint32_t> &seen,
-           uint32_t id) {
-  if (slot.kind != fb::SlotKind::Transient)
-    return;
-  if (seen.insert(id).second)
-    slot.first = command;
-  slot.last = command;
-}
-
 std::unique_ptr<fb::CommandT> barrier() {
   auto command = std::make_unique<fb::CommandT>();
   command->body.Set(fb::BarrierT());
   return command;
 }
 
-/// Offsets of all transients when their sizes are known; `segment` is the
-/// number of barriers before each command.
-Status placeTransients(fb::ProgramT &program,
-                       const std::vector<uint32_t> &segment) {
+/// Works on one program.
+class Placer {
+public:
+  Placer(fb::ProgramT &program, const std::vector<CommandNotes> &notes,
+         std::vector<std::string> &report)
+      : program_(program), notes_(notes), report_(report),
+        users_(program.slots.size()) {}
+
+  Status run() {
+    addBarriers();
+    for (const Item &item : items_)
+      reuseOperand(item);
+    return placeTransients();
+  }
+
+private:
+  /// A command that is no barrier.
+  struct Item {
+    uint32_t command;
+    const CommandNotes &notes;
+  };
+
+  void addBarriers();
+  void touch(const Access &access, uint32_t command);
+  bool isTransient(uint32_t slot) const {
+    return program_.slots[slot]->kind == fb::SlotKind::Transient;
+  }
+  void reuseOperand(const Item &item);
+  bool mayReplace(uint32_t operand, uint32_t result, const Item &item) const;
+  bool isReadInPlace(uint32_t operand, const Item &item) const;
+  Status placeTransients();
+
+  fb::ProgramT &program_;
+  const std::vector<CommandNotes> &notes_;
+  std::vector<std::string> &report_;
+  std::vector<Item> items_;
+  std::vector<uint32_t> segment_;            ///< barriers before each command
+  std::vector<std::vector<uint32_t>> users_; ///< commands of each slot
+};
+
+void Placer::addBarriers() {
+  std::vector<std::unique_ptr<fb::CommandT>> commands;
+  Hazards hazards;
+  uint32_t barriers = 0;
+  for (size_t i = 0; i < program_.commands.size(); ++i) {
+    Access access = accessOf(*program_.commands[i], notes_[i].results);
+    if (hazards.conflicts(access)) {
+      commands.push_back(barrier());
+      segment_.push_back(barriers++);
+      hazards.clear();
+    }
+    hazards.add(access);
+    touch(access, uint32_t(commands.size()));
+    items_.push_back({uint32_t(commands.size()), notes_[i]});
+    segment_.push_back(barriers);
+    commands.push_back(std::move(program_.commands[i]));
+  }
+  program_.commands = std::move(commands);
+}
+
+void Placer::touch(const Access &access, uint32_t command) {
+  for (const auto *list : {&access.reads, &access.writes})
+    for (uint32_t slot : *list) {
+      fb::SlotT &info = *program_.slots[slot];
+      if (isTransient(slot)) {
+        info.first = users_[slot].empty() ? command : info.first;
+        info.last = command;
+      }
+      users_[slot].push_back(command);
+    }
+}
+
+/// Whether the kernel lets its result have the memory of this operand, by
+/// whichever bindings it gets it.
+bool Placer::isReadInPlace(uint32_t operand, const Item &item) const {
+  const auto &dispatch = *program_.commands[item.command]->body.AsDispatch();
+  for (uint32_t i = 0; i + 1 < dispatch.bindings.size(); ++i)
+    if (dispatch.bindings[i]->slot == operand &&
+        std::find(item.notes.inPlace.begin(), item.notes.inPlace.end(), i) ==
+            item.notes.inPlace.end())
+      return false;
+  return true;
+}
+
+/// Whether the operand dies here, no command that may run at the same time
+/// needs it, and the result has its size.
+bool Placer::mayReplace(uint32_t operand, uint32_t result,
+                        const Item &item) const {
+  const fb::SlotT &old = *program_.slots[operand];
+  const fb::SlotT &fresh = *program_.slots[result];
+  if (!isTransient(operand) || old.last != item.command ||
+      fresh.first != item.command || old.bytes != fresh.bytes)
+    return false;
+  for (uint32_t user : users_[operand])
+    if (user != item.command && segment_[user] == segment_[item.command])
+      return false;
+  return isReadInPlace(operand, item);
+}
+
+void Placer::reuseOperand(const Item &item) {
+  const auto *dispatch = program_.commands[item.command]->body.AsDispatch();
+  if (!dispatch || item.notes.results != 1 || item.notes.inPlace.empty())
+    return;
+  uint32_t result = dispatch->bindings.back()->slot;
+  if (!isTransient(result))
+    return;
+  for (uint32_t binding : item.notes.inPlace) {
+    uint32_t operand = dispatch->bindings[binding]->slot;
+    if (!mayReplace(operand, result, item))
+      continue;
+    program_.slots[result]->reuse = int32_t(operand);
+    report_.push_back(dispatch->name + ": its result takes the place of " +
+                      "operand " + std::to_string(binding) + ", " +
+                      program_.slots[result]->bytes +
+                      " bytes that nothing else needs any more");
+    return;
+  }
+}
+
+/// Offsets of all transients when their sizes are known.
+Status Placer::placeTransients() {
   std::vector<Transient> transients;
   std::vector<fb::SlotT *> slots;
-  for (auto &slot : program.slots) {
-    if (slot->kind != fb::SlotKind::Transient)
+  std::map<uint32_t, int32_t> numbers;
+  for (uint32_t i = 0; i < program_.slots.size(); ++i) {
+    fb::SlotT &slot = *program_.slots[i];
+    if (!isTransient(i))
       continue;
-    auto bytes = Dim::parse(slot->bytes);
+    auto bytes = Dim::parse(slot.bytes);
     if (!bytes)
       return bytes.status();
     if (!bytes->constant())
       return {}; // the runtime plans
+    numbers[i] = int32_t(slots.size());
     transients.push_back(
-        {*bytes->constant(), segment[slot->first], segment[slot->last]});
-    slots.push_back(slot.get());
+        {*bytes->constant(), segment_[slot.first], segment_[slot.last]});
+    slots.push_back(&slot);
   }
+  for (size_t i = 0; i < slots.size(); ++i)
+    if (slots[i]->reuse >= 0)
+      transients[i].reuse = numbers.at(uint32_t(slots[i]->reuse));
   auto plan = planMemory(transients);
   if (!plan)
     return plan.status();
   for (size_t i = 0; i < slots.size(); ++i)
     slots[i]->offset = plan->offsets[i];
-  program.arena_bytes = plan->arenaBytes;
+  program_.arena_bytes = plan->arenaBytes;
   return {};
 }
 
 } // namespace
 
-Result<std::vector<size_t>>
-backplane::place(fb::ProgramT &program, const std::vector<size_t> &results) {
-  std::vector<std::unique_ptr<fb::CommandT>> commands;
-  std::vector<size_t> moved;
-  std::vector<uint32_t> segment;
-  std::set<uint32_t> seen;
-  Hazards hazards;
-  uint32_t barriers = 0;
-  for (size_t i = 0; i < program.commands.size(); ++i) {
-    Access access = accessOf(*program.commands[i], results[i]);
-    if (hazards.conflicts(access)) {
-      commands.push_back(barrier());
-      segment.push_back(barriers++);
-      hazards.clear();
-    }
-    hazards.add(access);
-    uint32_t index = uint32_t(commands.size());
-    for (const auto *list : {&access.reads, &access.writes})
-      for (uint32_t slot : *list)
-        touch(*program.slots[slot], index, seen, slot);
-    moved.push_back(index);
-    segment.push_back(barriers);
-    commands.push_back(std::move(program.commands[i]));
-  }
-  program.commands = std::move(commands);
-  if (auto status = placeTransients(program, segment); !status.ok())
-    return status;
-  return moved;
+Status backplane::place(fb::ProgramT &program,
+                        const std::vector<CommandNotes> &notes,
+                        std::vector<std::string> &report) {
+  return Placer(program, notes, report).run();
 }

@@ -8,13 +8,21 @@
 
 namespace backplane {
 
+/// What the commands themselves do not say.
+struct CommandNotes {
+  /// How many of its last bindings a dispatch writes.
+  size_t results = 0;
+  /// Bindings of a dispatch that may have the memory of its one result.
+  std::vector<uint32_t> inPlace;
+};
+
 /// Puts a barrier where a command reads or writes what another wrote since the
-/// last one, or writes what another read; fills first and last of transients,
-/// and, when all of them have static sizes, their places in the arena.
-/// `results[i]` says how many of the last bindings dispatch i writes. Gives the
-/// new index of each command.
-Result<std::vector<size_t>> place(fb::ProgramT &program,
-                                  const std::vector<size_t> &results);
+/// last one, or writes what another read; fills first and last of transients;
+/// lets a result reuse the place of an operand that dies there; and, when all
+/// transients have static sizes, gives them their places in the arena. There is
+/// one entry of `notes` per command. Reasons are added to `report`.
+Status place(fb::ProgramT &program, const std::vector<CommandNotes> &notes,
+             std::vector<std::string> &report);
 
 } // namespace backplane
 

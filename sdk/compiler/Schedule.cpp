@@ -78,7 +78,6 @@ private:
   Status addCall(func::CallOp call);
   Status addCopies(func::ReturnOp end);
   Status addWrites(func::FuncOp main);
-  Status finish(bool init);
   void addCopy(SlotId source, SlotId target);
 
   ModuleOp module_;
@@ -213,7 +212,7 @@ Status Scheduler::addCall(func::CallOp call) {
   body.Set(std::move(dispatch));
   size_t command = (init ? init_ : program_).add(std::move(body));
   schedule_.dispatches.push_back(
-      {init, command, call.getNumResults(), call.getCallee().str()});
+      {init, command, call.getNumResults(), call.getCallee().str(), {}});
   return {};
 }
 
@@ -271,22 +270,6 @@ Status Scheduler::addWrites(func::FuncOp main) {
   return {};
 }
 
-/// Barriers and places of one program; its dispatches move.
-Status Scheduler::finish(bool init) {
-  fb::ProgramT &program = init ? schedule_.init : schedule_.program;
-  std::vector<size_t> results(program.commands.size());
-  for (const ScheduledDispatch &dispatch : schedule_.dispatches)
-    if (dispatch.init == init)
-      results[dispatch.command] = dispatch.results;
-  auto moved = place(program, results);
-  if (!moved)
-    return moved.status();
-  for (ScheduledDispatch &dispatch : schedule_.dispatches)
-    if (dispatch.init == init)
-      dispatch.command = (*moved)[dispatch.command];
-  return {};
-}
-
 Result<Schedule> Scheduler::run() {
   auto main = module_.lookupSymbol<func::FuncOp>("main");
   auto end = cast<func::ReturnOp>(main.front().getTerminator());
@@ -300,13 +283,23 @@ Result<Schedule> Scheduler::run() {
     return status;
   if (auto status = addWrites(main); !status.ok())
     return status;
-  for (bool init : {false, true})
-    if (auto status = finish(init); !status.ok())
-      return status;
   return std::move(schedule_);
 }
 
 Result<Schedule> backplane::schedule(ModuleOp module,
                                      std::vector<std::string> &weights) {
   return Scheduler(module, weights).run();
+}
+
+Status backplane::finishSchedule(Schedule &schedule) {
+  for (bool init : {false, true}) {
+    fb::ProgramT &program = init ? schedule.init : schedule.program;
+    std::vector<CommandNotes> notes(program.commands.size());
+    for (const ScheduledDispatch &dispatch : schedule.dispatches)
+      if (dispatch.init == init)
+        notes[dispatch.command] = {dispatch.results, dispatch.inPlace};
+    if (auto status = place(program, notes, schedule.report); !status.ok())
+      return status.within(init ? "init program" : "program");
+  }
+  return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Schedule.h: from `main` as a list of calls to a program: slots, commands,
-// barriers and the places of transients.
+// Schedule.h: from `main` as a list of calls to a program: slots and commands,
+// then, with what the kernels know, barriers and the places of transients.
 #ifndef BACKPLANE_COMPILER_SCHEDULE_H
 #define BACKPLANE_COMPILER_SCHEDULE_H
 
@@ -13,24 +13,32 @@ namespace backplane {
 /// A command that runs a dispatch, to be completed with what its kernel says.
 struct ScheduledDispatch {
   bool init;      ///< in the init program, else in the program
-  size_t command; ///< index of the command
+  size_t command; ///< index of the command before finishSchedule
   size_t results; ///< how many of its last bindings it writes
   std::string function;
+  /// Inputs that may have the memory of the one result, once the kernel is
+  /// known.
+  std::vector<uint32_t> inPlace;
 };
 
 struct Schedule {
   fb::ProgramT program;
   fb::ProgramT init;
   std::vector<ScheduledDispatch> dispatches;
-  /// Reasons: copies, what moved to the init program.
+  /// Reasons: copies, what moved to the init program, reuse of memory.
   std::vector<std::string> report;
 };
 
-/// Schedules `main` of a module after bp-form-dispatches. `weights` are the ids
-/// that slots number; those that the program uses are appended. What depends on
-/// weights alone runs in the init program.
+/// Schedules `main` of a module after bp-form-dispatches: slots, and commands
+/// in their order. `weights` are the ids that slots number; those that the
+/// program uses are appended. What depends on weights alone runs in the init
+/// program.
 Result<Schedule> schedule(mlir::ModuleOp module,
                           std::vector<std::string> &weights);
+
+/// Adds barriers and the places of transients, when the kernels have completed
+/// the commands and said what they can do in place.
+Status finishSchedule(Schedule &schedule);
 
 } // namespace backplane
 

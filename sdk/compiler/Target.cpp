@@ -11,13 +11,6 @@ using namespace backplane;
 
 namespace {
 
-/// A struct of a plug-in, which may be older or newer, as this build has it.
-template <typename T> T copyStruct(const T &given) {
-  T copy{};
-  std::memcpy(&copy, &given, std::min<size_t>(given.header.size, sizeof(T)));
-  return copy;
-}
-
 bool contracts(const bp_target_t &target) {
   for (uint64_t i = 0; i < target.numerics_count; ++i)
     if (copyStruct(*target.numerics[i]).flags & BP_NUMERICS_CONTRACT)

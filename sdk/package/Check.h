@@ -73,7 +73,7 @@ private:
   Result<std::optional<int64_t>> sizeOf(const fb::Slot &slot);
   Status checkConstant(const fb::Slot &slot, std::optional<int64_t> bytes);
   Status checkTransient(const fb::Slot &slot, std::optional<int64_t> bytes);
-  Status checkOverlaps();
+  Status checkMemory();
   Status checkCommand(const fb::Command &command);
   Status checkDispatch(const fb::Dispatch &dispatch);
   Status checkCopy(const fb::Copy &copy);

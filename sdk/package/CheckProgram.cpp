@@ -2,9 +2,7 @@
 #include "Check.h"
 #include "backplane/hal.h"
 
-#include <algorithm>
 #include <map>
-#include <tuple>
 
 namespace backplane {
 namespace {
@@ -12,56 +10,6 @@ namespace {
 Status bad(std::string message) { return dataLoss(std::move(message)); }
 
 constexpr int64_t maxBytes = int64_t(1) << 62;
-
-/// A transient whose place in the arena is known at compile time.
-struct Placed {
-  uint32_t first, last; ///< in barriers passed, as commands between two may
-                        ///< run at once
-  int64_t begin, end;   ///< bytes of the arena
-  uint32_t slot;
-  const fb::Slot *info;
-};
-
-/// Whether `later` may have the bytes of `earlier`.
-bool takesPlace(const Placed &later, const Placed &earlier) {
-  return later.info->reuse() == int64_t(earlier.slot) &&
-         later.begin == earlier.begin &&
-         later.info->first() == earlier.info->last();
-}
-
-bool collide(const Placed &a, const Placed &b) {
-  return a.begin < b.end && b.begin < a.end && !takesPlace(a, b) &&
-         !takesPlace(b, a);
-}
-
-/// Two slots that share bytes while both are alive, if there are any.
-std::optional<std::pair<uint32_t, uint32_t>>
-findOverlap(std::vector<Placed> placed) {
-  std::sort(placed.begin(), placed.end(), [](const auto &a, const auto &b) {
-    return std::tie(a.first, a.slot) < std::tie(b.first, b.slot);
-  });
-  std::vector<const Placed *> alive;
-  for (const Placed &next : placed) {
-    std::erase_if(alive, [&](auto *old) { return old->last < next.first; });
-    for (const Placed *old : alive)
-      if (collide(next, *old))
-        return std::pair(old->slot, next.slot);
-    alive.push_back(&next);
-  }
-  return std::nullopt;
-}
-
-/// For each command, how many barriers stand before it.
-std::vector<uint32_t> barriersBefore(const fb::Program &program) {
-  std::vector<uint32_t> result;
-  uint32_t barriers = 0;
-  for (uint32_t i = 0; i < count(program.commands()); ++i) {
-    result.push_back(barriers);
-    if (program.commands()->Get(i)->body_type() == fb::CommandBody::Barrier)
-      ++barriers;
-  }
-  return result;
-}
 
 } // namespace
 
@@ -74,12 +22,10 @@ Status ProgramChecker::run() {
                " bytes");
   if (Status s = checkSlots(); !s.ok())
     return s;
-  if (Status s = checkOverlaps(); !s.ok())
-    return s;
   for (uint32_t i = 0; i < count(program->commands()); ++i)
     if (Status s = checkCommand(*program->commands()->Get(i)); !s.ok())
       return s.within("command " + std::to_string(i));
-  return {};
+  return checkMemory();
 }
 
 Status ProgramChecker::checkSlots() {
@@ -203,22 +149,6 @@ Status ProgramChecker::checkTransient(const fb::Slot &slot,
     return bad("it lies at " + std::to_string(slot.offset()) + " with " +
                std::to_string(*bytes) + " bytes, the arena has " +
                std::to_string(program->arena_bytes()));
-  return {};
-}
-
-Status ProgramChecker::checkOverlaps() {
-  std::vector<uint32_t> barriers = barriersBefore(*program);
-  std::vector<Placed> placed;
-  for (uint32_t i = 0; i < count(program->slots()); ++i) {
-    const fb::Slot &slot = *program->slots()->Get(i);
-    if (slot.kind() == fb::SlotKind::Transient && slot.offset() >= 0)
-      placed.push_back({barriers[slot.first()], barriers[slot.last()],
-                        slot.offset(), slot.offset() + *slotBytes[i], i,
-                        &slot});
-  }
-  if (auto pair = findOverlap(std::move(placed)))
-    return bad("slots " + std::to_string(pair->first) + " and " +
-               std::to_string(pair->second) + " overlap while both are in use");
   return {};
 }
 

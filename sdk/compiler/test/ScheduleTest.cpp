@@ -12,7 +12,9 @@ namespace {
 
 class ScheduleTest : public testing::Test {
 protected:
-  Schedule run(const std::string &body, const std::string &attributes = "") {
+  /// `inPlace` is what each kernel says of itself, as far as given.
+  Schedule run(const std::string &body, const std::string &attributes = "",
+               const std::vector<std::vector<uint32_t>> &inPlace = {}) {
     bp::loadGraphDialects(context_);
     std::string text = "module attributes {" + attributes + "} {\n" + body +
                        R"(
@@ -26,6 +28,10 @@ protected:
     EXPECT_TRUE(module_);
     auto result = schedule(*module_, weights);
     EXPECT_TRUE(result.ok()) << result.message();
+    for (size_t i = 0; i < inPlace.size(); ++i)
+      result->dispatches[i].inPlace = inPlace[i];
+    Status status = finishSchedule(*result);
+    EXPECT_TRUE(status.ok()) << status.message();
     return std::move(*result);
   }
   /// "DBC": dispatch, barrier, copy.
@@ -62,7 +68,7 @@ TEST_F(ScheduleTest, PutsBarriersBetweenDependentCommandsOnly) {
   EXPECT_EQ(s.program.arena_bytes, 256);
   EXPECT_EQ(s.program.slots[1]->first, 0u);
   EXPECT_EQ(s.program.slots[1]->last, 3u);
-  EXPECT_EQ(s.dispatches[2].command, 3u);
+  EXPECT_EQ(s.program.commands[3]->body.AsDispatch()->name, "neg");
 }
 
 TEST_F(ScheduleTest, ReshapeIsAnAlias) {
@@ -131,6 +137,80 @@ TEST_F(ScheduleTest, LeavesSymbolicSizesToTheRuntime) {
   EXPECT_EQ(s.program.slots[1]->offset, -1);
   const auto *dispatch = s.program.commands[0]->body.AsDispatch();
   EXPECT_EQ(dispatch->constants, std::vector<std::string>{"n"});
+}
+
+/// neg three times: input, two transients, output.
+const char *const chain =
+    R"(func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %0 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    %2 = call @neg(%1) : (tensor<64xf32>) -> tensor<64xf32>
+    return %2 : tensor<64xf32>
+  })";
+
+TEST_F(ScheduleTest, AResultTakesThePlaceOfADyingOperand) {
+  Schedule s = run(chain, "", {{0}, {0}, {0}});
+  ASSERT_EQ(kinds(s.program), "ITTO");
+  EXPECT_EQ(s.program.slots[1]->reuse, -1);
+  EXPECT_EQ(s.program.slots[2]->reuse, 1);
+  EXPECT_EQ(s.program.slots[1]->offset, s.program.slots[2]->offset);
+  EXPECT_EQ(s.program.arena_bytes, 256);
+  ASSERT_EQ(s.report.size(), 1u);
+  EXPECT_NE(s.report[0].find("takes the place of operand 0, 256 bytes"),
+            std::string::npos);
+}
+
+TEST_F(ScheduleTest, AKernelThatDoesNotSayItIsInPlaceGetsItsOwnMemory) {
+  Schedule s = run(chain);
+  EXPECT_EQ(s.program.slots[2]->reuse, -1);
+  EXPECT_EQ(s.program.arena_bytes, 512);
+  EXPECT_TRUE(s.report.empty());
+}
+
+TEST_F(ScheduleTest, AnOperandThatIsNeededLaterKeepsItsPlace) {
+  Schedule s = run(R"(func.func @main(%x: tensor<64xf32>) ->
+      (tensor<64xf32>, tensor<64xf32>) {
+    %0 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    %2 = call @neg(%1) : (tensor<64xf32>) -> tensor<64xf32>
+    %3 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    return %2, %3 : tensor<64xf32>, tensor<64xf32>
+  })",
+                   "", {{0}, {0}, {0}, {0}});
+  for (const auto &slot : s.program.slots)
+    EXPECT_EQ(slot->reuse, -1);
+}
+
+TEST_F(ScheduleTest, AnOperandThatMayBeReadAtTheSameTimeKeepsItsPlace) {
+  // Both read the first result between the same barriers.
+  Schedule s = run(R"(func.func @main(%x: tensor<64xf32>) ->
+      (tensor<64xf32>, tensor<64xf32>) {
+    %0 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    %2 = call @neg(%0) : (tensor<64xf32>) -> tensor<64xf32>
+    %3 = call @neg(%1) : (tensor<64xf32>) -> tensor<64xf32>
+    %4 = call @neg(%2) : (tensor<64xf32>) -> tensor<64xf32>
+    return %3, %4 : tensor<64xf32>, tensor<64xf32>
+  })",
+                   "", {{0}, {0}, {0}, {0}, {0}});
+  EXPECT_EQ(commands(s.program), "DBDDBDD");
+  for (const auto &slot : s.program.slots)
+    EXPECT_EQ(slot->reuse, -1);
+}
+
+TEST_F(ScheduleTest, EveryBindingOfTheOperandMustBeInPlace) {
+  const char *body = R"(func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
+    %0 = call @neg(%x) : (tensor<64xf32>) -> tensor<64xf32>
+    %1 = call @two(%0, %0) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %2 = call @neg(%1) : (tensor<64xf32>) -> tensor<64xf32>
+    return %2 : tensor<64xf32>
+  }
+  func.func @two(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<64xf32> attributes {bp.dispatch, bp.symbols = []} {
+    %0 = bp.add %a, %b : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    return %0 : tensor<64xf32>
+  })";
+  EXPECT_EQ(run(body, "", {{}, {0}, {}}).program.slots[2]->reuse, -1);
+  EXPECT_EQ(run(body, "", {{}, {0, 1}, {}}).program.slots[2]->reuse, 1);
 }
 
 } // namespace

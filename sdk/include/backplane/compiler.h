@@ -131,6 +131,10 @@ typedef struct bp_compiled_t {
   bp_bytes_t blob; /* in the target's format */
   const bp_entry_t *entry;
   bp_string_t grid[3]; /* expressions over the dispatch's symbols */
+  /* (optional, default: none) One byte per binding, 1: an input that may have
+   * the same memory as the one result. The kernel reads element i of it for
+   * the last time before it writes element i of the result. */
+  const uint8_t *in_place;
 } bp_compiled_t;
 
 typedef struct bp_compiled_sink_t {

@@ -200,6 +200,17 @@ TEST_F(Artifacts, RefusesABadProgram) {
             "program: slots 6 and 7 overlap while both are in use");
   EXPECT_EQ(in([](auto &a) { program(a).slots[6]->last = 3; }),
             "program: slots 6 and 7 overlap while both are in use");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[5]->last = 3; }),
+            "program: command 4 uses slot 5, which lives from command 0 to 3");
+  EXPECT_EQ(in([](auto &a) {
+              // Reads what the next command writes over, with no barrier.
+              auto &commands = program(a).commands;
+              commands.insert(commands.begin() + 2, copy(6, 3));
+              program(a).slots[5]->last = 5;
+              program(a).slots[6]->last = program(a).slots[7]->first = 3;
+            }),
+            "program: slot 7: it reuses slot 6, which another command between "
+            "the same barriers uses");
   EXPECT_EQ(in([](auto &a) { program(a).slots[6]->offset = 32; }),
             "program: slot 6: it lies at 32 with 200 bytes, the arena has 256");
   EXPECT_EQ(in([](auto &a) { program(a).slots[6]->last = 6; }),

@@ -31,6 +31,17 @@ def good():
     return model(nodes, [tensor_value("x", ["n", 4])], [tensor_value("y", ["n", 3])], [w, b])
 
 
+def long_chain(length=100, transposed=False, rows=64):
+    """A chain of tanh and sin on x[rows, 64]; transposed: plus its transpose."""
+    names = ["x"] + [f"h{i}" for i in range(length - 1)] + ["h" if transposed else "y"]
+    nodes = [helper.make_node("Tanh" if i % 2 else "Sin", [names[i]], [names[i + 1]])
+             for i in range(length)]
+    if transposed:
+        nodes += [helper.make_node("Transpose", ["h"], ["t"], perm=[1, 0]),
+                  helper.make_node("Add", ["t", "h"], ["y"])]
+    return model(nodes, [tensor_value("x", [rows, 64])], [tensor_value("y", [rows, 64])])
+
+
 def simple(op="Relu", **attributes):
     return model([helper.make_node(op, ["x"], ["y"], **attributes)],
                  [tensor_value("x", [2, 3])], [tensor_value("y", [2, 3])])

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,42 @@ def commands(suite, tool):
         suite.check(command, run.returncode == 0 and "x86-64-v4" in run.stdout, run.stdout)
 
 
+def chain(x, length):
+    for i in range(length):
+        x = numpy.tanh(x) if i % 2 else numpy.sin(x)
+    return x
+
+
+def arena(tool, artifact):
+    """Bytes that `bp inspect` says are planned, -1 when the call decides."""
+    match = re.search(r"^ arena (\d+) bytes", tool.run("inspect", artifact).stdout, re.M)
+    return int(match.group(1)) if match else -1
+
+
+def reuse(suite, tool):
+    """A result takes the place of an operand that dies, where that is safe."""
+    x = numpy.random.default_rng(2).standard_normal((64, 64)).astype("f4")
+    numpy.save(tool.folder / "square.npy", x)
+    h = chain(x.astype("f8"), 6)
+    numpy.save(tool.folder / "chain.npy", chain(x.astype("f8"), 100).astype("f4"))
+    numpy.save(tool.folder / "sum.npy", (h.T + h).astype("f4"))
+    tool.file("chain.onnx", models.long_chain().SerializeToString())
+    tool.file("sum.onnx", models.long_chain(6, True).SerializeToString())
+    for device, target in (("host", "x86-64-v3"), ("ref", "ref")):
+        for name, shared, least in (("chain", True, 1), ("sum", False, 2)):
+            made = tool.run("compile", f"{name}.onnx", "-o", f"{name}.bpx", "--target", target)
+            suite.check(f"compile {name} for {target}", made.returncode == 0, made.stderr)
+            why = tool.run("explain", f"{name}.bpx").stdout
+            suite.check(f"{name} for {target} explains its memory",
+                        ("takes the place of operand 0, 16384 bytes" in why) == shared, why)
+            planned = arena(tool, f"{name}.bpx")
+            suite.check(f"{name} for {target} plans {least} buffers",
+                        planned == least * x.nbytes, planned)
+            run = tool.run("run", f"{name}.bpx", "--device", device, "--input", "x=square.npy",
+                           "--expect", f"y={name}.npy")
+            suite.check(f"{name} on {device}", run.returncode == 0, run.stdout + run.stderr)
+
+
 def questions(suite, tool):
     """Devices, help and misspelt names."""
     run = tool.run("devices", "--json")
@@ -168,6 +205,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(options.bp, folder)
         commands(suite, tool)
+        reuse(suite, tool)
         questions(suite, tool)
         path = tool.folder / "good.bpx"
         artifact = path.read_bytes() if path.exists() else b""

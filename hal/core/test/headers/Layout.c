@@ -389,11 +389,12 @@ AT(bp_compile_request_t, graph_table, 40);
 AT(bp_compile_request_t, entry_name, 48);
 AT(bp_compile_request_t, options, 64);
 
-SIZE(bp_compiled_t, 88);
+SIZE(bp_compiled_t, 96);
 AT(bp_compiled_t, header, 0);
 AT(bp_compiled_t, blob, 16);
 AT(bp_compiled_t, entry, 32);
 AT(bp_compiled_t, grid, 40);
+AT(bp_compiled_t, in_place, 88);
 
 SIZE(bp_compiled_sink_t, 16);
 AT(bp_compiled_sink_t, put, 0);

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CheckMemory.cpp: that commands use transients while these have their memory,
+// and that what overlaps in the arena is never alive at the same time.
+#include "Check.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace backplane {
+namespace {
+
+Status bad(std::string message) { return dataLoss(std::move(message)); }
+
+/// A transient whose place in the arena is known at compile time.
+struct Placed {
+  uint32_t first, last; ///< in barriers passed, as commands between two may
+                        ///< run at once
+  int64_t begin, end;   ///< bytes of the arena
+  uint32_t slot;
+  const fb::Slot *info;
+};
+
+/// Whether `later` may have the bytes of `earlier`.
+bool takesPlace(const Placed &later, const Placed &earlier) {
+  return later.info->reuse() == int64_t(earlier.slot) &&
+         later.begin == earlier.begin &&
+         later.info->first() == earlier.info->last();
+}
+
+bool collide(const Placed &a, const Placed &b) {
+  return a.begin < b.end && b.begin < a.end && !takesPlace(a, b) &&
+         !takesPlace(b, a);
+}
+
+/// Two slots that share bytes while both are alive, if there are any.
+std::optional<std::pair<uint32_t, uint32_t>>
+findOverlap(std::vector<Placed> placed) {
+  std::sort(placed.begin(), placed.end(), [](const auto &a, const auto &b) {
+    return std::tie(a.first, a.slot) < std::tie(b.first, b.slot);
+  });
+  std::vector<const Placed *> alive;
+  for (const Placed &next : placed) {
+    std::erase_if(alive, [&](auto *old) { return old->last < next.first; });
+    for (const Placed *old : alive)
+      if (collide(next, *old))
+        return std::pair(old->slot, next.slot);
+    alive.push_back(&next);
+  }
+  return std::nullopt;
+}
+
+/// For each command, how many barriers stand before it.
+std::vector<uint32_t> barriersBefore(const fb::Program &program) {
+  std::vector<uint32_t> result;
+  uint32_t barriers = 0;
+  for (uint32_t i = 0; i < count(program.commands()); ++i) {
+    result.push_back(barriers);
+    if (program.commands()->Get(i)->body_type() == fb::CommandBody::Barrier)
+      ++barriers;
+  }
+  return result;
+}
+
+/// The slots that a command uses.
+std::vector<uint32_t> slotsOf(const fb::Command &command) {
+  std::vector<uint32_t> slots;
+  if (const auto *dispatch = command.body_as_Dispatch()) {
+    for (uint32_t i = 0; i < count(dispatch->bindings()); ++i)
+      slots.push_back(dispatch->bindings()->Get(i)->slot());
+  } else if (const auto *copy = command.body_as_Copy()) {
+    slots = {copy->source()->slot(), copy->target()->slot()};
+  } else if (const auto *fill = command.body_as_Fill()) {
+    slots = {fill->target()->slot()};
+  }
+  return slots;
+}
+
+/// The lifetimes that slots state against the commands.
+class Uses {
+public:
+  explicit Uses(const fb::Program &program)
+      : program_(program), barriers_(barriersBefore(program)),
+        alone_(count(program.slots()), true) {}
+
+  Status run() {
+    for (uint32_t i = 0; i < count(program_.commands()); ++i)
+      for (uint32_t slot : slotsOf(*program_.commands()->Get(i)))
+        if (Status s = checkUse(slot, i); !s.ok())
+          return s;
+    for (uint32_t i = 0; i < count(program_.slots()); ++i)
+      if (Status s = checkReuse(*program_.slots()->Get(i)); !s.ok())
+        return s.within("slot " + std::to_string(i));
+    return {};
+  }
+
+private:
+  Status checkUse(uint32_t number, uint32_t command) {
+    const fb::Slot &slot = *program_.slots()->Get(number);
+    if (slot.kind() != fb::SlotKind::Transient)
+      return {};
+    if (command < slot.first() || command > slot.last())
+      return bad("command " + std::to_string(command) + " uses slot " +
+                 std::to_string(number) + ", which lives from command " +
+                 std::to_string(slot.first()) + " to " +
+                 std::to_string(slot.last()));
+    if (command != slot.last() && barriers_[command] == barriers_[slot.last()])
+      alone_[number] = false;
+    return {};
+  }
+
+  /// Whoever runs beside the last user of a slot must not see its successor.
+  Status checkReuse(const fb::Slot &slot) {
+    if (slot.kind() != fb::SlotKind::Transient || slot.reuse() < 0)
+      return {};
+    const fb::Slot &old = *program_.slots()->Get(uint32_t(slot.reuse()));
+    if (old.kind() == fb::SlotKind::Transient && old.last() == slot.first() &&
+        !alone_[uint32_t(slot.reuse())])
+      return bad("it reuses slot " + std::to_string(slot.reuse()) +
+                 ", which another command between the same barriers uses");
+    return {};
+  }
+
+  const fb::Program &program_;
+  std::vector<uint32_t> barriers_;
+  std::vector<bool> alone_; ///< slots whose last user runs beside no other
+};
+
+} // namespace
+
+Status ProgramChecker::checkMemory() {
+  if (Status s = Uses(*program).run(); !s.ok())
+    return s;
+  std::vector<uint32_t> barriers = barriersBefore(*program);
+  std::vector<Placed> placed;
+  for (uint32_t i = 0; i < count(program->slots()); ++i) {
+    const fb::Slot &slot = *program->slots()->Get(i);
+    if (slot.kind() == fb::SlotKind::Transient && slot.offset() >= 0)
+      placed.push_back({barriers[slot.first()], barriers[slot.last()],
+                        slot.offset(), slot.offset() + *slotBytes[i], i,
+                        &slot});
+  }
+  if (auto pair = findOverlap(std::move(placed)))
+    return bad("slots " + std::to_string(pair->first) + " and " +
+               std::to_string(pair->second) + " overlap while both are in use");
+  return {};
+}
+
+} // namespace backplane
