@@ -32,6 +32,8 @@ public:
   const std::map<std::pair<std::string, DType>, Numerics> &all() const {
     return all_;
   }
+  /// Functions are held to the strict limits of UlpTable.h.
+  bool strict = false;
 
 private:
   std::map<std::pair<std::string, DType>, Numerics> all_;

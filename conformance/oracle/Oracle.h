@@ -36,6 +36,9 @@ struct Expected {
   /// Limit: the largest |x - y| of a right implementation, rounding of the
   /// output included. Infinity where anything finite or infinite is right (a
   /// sum that may overflow on the way); NaN is never right unless `value` is.
+  /// NaN where anything is right: operands that may lie outside the domain.
+  /// `value` may lie beyond the largest number of dtype: an infinity is right
+  /// where value + error or value - error does.
   std::vector<Real> error;
   /// Limit: standard deviation of the rounding error of long sums, for the RMS
   /// and bias gates; empty when the op has none.

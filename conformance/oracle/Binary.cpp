@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Elementwise ops of two operands.
+#include "UlpTable.h"
+#include "Value.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+Real lower(Real a, Real b) {
+  if (std::isnan(a) || std::isnan(b))
+    return notANumber;
+  return a < b || (a == b && std::signbit(a)) ? a : b;
+}
+
+Real higher(Real a, Real b) {
+  if (std::isnan(a) || std::isnan(b))
+    return notANumber;
+  return a > b || (a == b && !std::signbit(a)) ? a : b;
+}
+
+/// Correctly rounded a OP b of f64, and what the rounding left off.
+Bounded rounded64(char op, double a, double b) {
+  if (op == '*') {
+    double p = a * b;
+    return {p, std::isfinite(p) ? std::fabs(Real(std::fma(a, b, -p))) : 0};
+  }
+  double s = a + b;
+  if (!std::isfinite(s))
+    return {s, 0};
+  double part = s - a;
+  double rest = (a - (s - part)) + (b - part);
+  return {s, std::fabs(Real(rest))};
+}
+
+/// The same for any float dtype: rounding to 64 bits first is harmless for
+/// formats of at most 31.
+Bounded roundedOf(char op, DType dtype, Real a, Real b) {
+  if (op == '-')
+    b = -b;
+  if (dtype == DType::F64)
+    return rounded64(op, static_cast<double>(a), static_cast<double>(b));
+  Real y = op == '*' ? a * b : a + b;
+  Real v = decode(dtype, encode(dtype, y));
+  return std::isfinite(v) ? Bounded{v, std::fabs(y - v)} : Bounded{y, 0};
+}
+
+/// a OP b in full, without the rounding of the result.
+Bounded unrounded(char op, const Bounded &a, const Bounded &b) {
+  Arithmetic wide(DType::F64, {});
+  wide.u = 0x1p-63L;
+  wide.eta = 0;
+  wide.max = std::numeric_limits<Real>::max();
+  return op == '*'   ? wide.mul(a, b)
+         : op == '-' ? wide.sub(a, b)
+                     : wide.add(a, b);
+}
+
+Result<std::vector<Value>> integers(const Step &step) {
+  const Value &a = step.operand(0), &b = step.operand(1);
+  if (!a.exact || !b.exact)
+    return unimplemented("arithmetic on uncertain integers");
+  const std::string &op = step.op.name;
+  Value result = step.exact(step.dtype);
+  bool isSigned = isSignedInteger(step.dtype);
+  for (size_t i = 0; i < result.bits.size(); ++i) {
+    auto x = static_cast<uint64_t>(integerOf(step.dtype, a.bits[i]));
+    auto y = static_cast<uint64_t>(integerOf(step.dtype, b.bits[i]));
+    auto sx = static_cast<int64_t>(x), sy = static_cast<int64_t>(y);
+    bool less = isSigned ? sx < sy : x < y;
+    uint64_t z = 0;
+    if (op == "add")
+      z = x + y;
+    else if (op == "sub")
+      z = x - y;
+    else if (op == "mul")
+      z = x * y;
+    else if (op == "min" || op == "max")
+      z = less == (op == "min") ? x : y;
+    else if (op == "and")
+      z = x & y;
+    else if (op == "or")
+      z = x | y;
+    else if (op == "xor")
+      z = x ^ y;
+    else if (y == 0)
+      return Status(BP_STATUS_OUT_OF_RANGE, "a division by zero");
+    else if (isSigned && sy == -1)
+      z = op == "div" ? 0 - x : 0;
+    else if (op == "div")
+      z = isSigned ? static_cast<uint64_t>(sx / sy) : x / y;
+    else
+      z = isSigned ? static_cast<uint64_t>(sx % sy) : x % y;
+    result.bits[i] = bitsOf(step.dtype, static_cast<int64_t>(z));
+  }
+  return one(std::move(result));
+}
+
+/// add, sub, mul of floats: correctly rounded.
+Result<std::vector<Value>> arithmetic(const Step &step) {
+  if (!isFloat(step.dtype))
+    return integers(step);
+  char op = step.op.name == "add" ? '+' : step.op.name == "sub" ? '-' : '*';
+  bool contracts = step.numerics.contracts && op != '*';
+  Numbers a(step.operand(0), contracts), b(step.operand(1), contracts);
+  const Numerics &numerics = step.numerics;
+  bool loose =
+      numerics.roundsToZero || numerics.flushesInput || numerics.flushesOutput;
+  Real normal = smallest(formatOf(step.dtype), true);
+  Value result = step.exact(step.dtype);
+  result.exact = !loose && a.certain() && b.certain() &&
+                 step.operand(0).exact && step.operand(1).exact;
+  bool alwaysExact = !loose && step.operand(0).exact && step.operand(1).exact;
+  Numbers ownA(step.operand(0), false), ownB(step.operand(1), false);
+  alwaysExact &= ownA.certain() && ownB.certain() && result.exact;
+  result.bounded.resize(result.bits.size());
+  for (size_t i = 0; i < result.bits.size(); ++i) {
+    Bounded x = a[i], y = b[i];
+    if (alwaysExact) {
+      Bounded z = roundedOf(op, step.dtype, x.v, y.v);
+      result.bounded[i] = z;
+      result.bits[i] = encode(step.dtype, z.v);
+      continue;
+    }
+    Bounded z = unrounded(op, x, y);
+    if (numerics.flushesInput)
+      for (const Bounded &in : {x, y})
+        if (in.v != 0 && std::fabs(in.v) < normal)
+          z.e += op == '*' ? std::fabs(z.v) : std::fabs(in.v);
+    result.bounded[i] = roundedTo(numerics, step.dtype, z);
+  }
+  if (!result.exact)
+    result.bits.clear();
+  return one(std::move(result));
+}
+
+Bounded extreme(bool low, const Bounded &a, const Bounded &b) {
+  if (std::isnan(a.v) || std::isnan(b.v))
+    return {notANumber, 0};
+  if (isAnything(a) || isAnything(b))
+    return anything();
+  Real v = low ? lower(a.v, b.v) : higher(a.v, b.v);
+  if (std::isinf(a.e) || std::isinf(b.e))
+    return anyNumber(v);
+  Real bottom = low ? lower(a.low(), b.low()) : higher(a.low(), b.low());
+  Real top = low ? lower(a.high(), b.high()) : higher(a.high(), b.high());
+  return {v, std::isinf(v) ? 0 : std::max(v - bottom, top - v)};
+}
+
+Result<std::vector<Value>> minMax(const Step &step) {
+  if (!isFloat(step.dtype))
+    return integers(step);
+  Numbers a(step.operand(0), false), b(step.operand(1), false);
+  Value result = step.inexact(step.dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i)
+    result.bounded[i] = extreme(step.op.name == "min", a[i], b[i]);
+  settle(result);
+  return one(std::move(result));
+}
+
+Result<std::vector<Value>> divide(const Step &step) {
+  if (!isFloat(step.dtype))
+    return integers(step);
+  Numbers a(step.operand(0), true), b(step.operand(1), true);
+  Arithmetic wide(DType::F64, {});
+  wide.u = 0x1p-63L;
+  wide.eta = 0;
+  wide.max = std::numeric_limits<Real>::max();
+  Real ulps = ulpsOf("div", step.dtype, step.declaration.strict);
+  Value result = step.inexact(step.dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i)
+    result.bounded[i] =
+        roundedTo(step.numerics, step.dtype, wide.div(a[i], b[i]), ulps);
+  return one(std::move(result));
+}
+
+Result<std::vector<Value>> remainder(const Step &step) {
+  if (!isFloat(step.dtype))
+    return integers(step);
+  Numbers a(step.operand(0), false), b(step.operand(1), false);
+  Value result = step.inexact(step.dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i) {
+    Bounded x = a[i], y = b[i];
+    bool certain = isCertain(x) && isCertain(y);
+    result.bounded[i] = certain
+                            ? Bounded{std::fmod(x.v, y.v), 0}
+                            : Bounded{0, mayBeZero(y) ? notANumber : y.high()};
+  }
+  settle(result);
+  return one(std::move(result));
+}
+
+/// pow is monotone in each operand where a > 0: the corners bound it.
+Bounded power(const Bounded &a, const Bounded &b) {
+  Real v = std::pow(a.v, b.v);
+  if (isCertain(a) && isCertain(b))
+    return {v, 0};
+  if (!std::isfinite(a.e) || !std::isfinite(b.e) || a.low() <= 0)
+    return anything();
+  Bounded y{v, 0};
+  for (Real x : {a.low(), a.high()})
+    for (Real z : {b.low(), b.high()})
+      y.e = std::max(y.e, std::fabs(std::pow(x, z) - v));
+  return y;
+}
+
+Result<std::vector<Value>> pow(const Step &step) {
+  Numbers a(step.operand(0), true), b(step.operand(1), true);
+  Real ulps = ulpsOf("pow", step.dtype, step.declaration.strict);
+  Value result = step.inexact(step.dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i)
+    result.bounded[i] =
+        roundedTo(step.numerics, step.dtype, power(a[i], b[i]), ulps);
+  return one(std::move(result));
+}
+
+template <typename T> bool relation(const std::string &direction, T a, T b) {
+  if (direction == "eq")
+    return a == b;
+  if (direction == "ne")
+    return a != b;
+  if (direction == "lt")
+    return a < b;
+  if (direction == "le")
+    return a <= b;
+  return direction == "gt" ? a > b : a >= b;
+}
+
+Result<std::vector<Value>> compare(const Step &step) {
+  const Value &x = step.operand(0), &y = step.operand(1);
+  Numbers a(x, false), b(y, false);
+  std::string direction = step.op.string("direction");
+  Value result = step.inexact(DType::Bool);
+  for (size_t i = 0; i < result.bounded.size(); ++i) {
+    Bounded p = a[i], q = b[i];
+    bool holds = relation(direction, p.v, q.v);
+    bool open = !(isCertain(p) && isCertain(q)) && !std::isnan(p.v) &&
+                !std::isnan(q.v) && !(std::fabs(p.v - q.v) > p.e + q.e);
+    result.bounded[i] = {holds ? Real(1) : Real(0), open ? Real(1) : Real(0)};
+  }
+  settle(result);
+  return one(std::move(result));
+}
+
+} // namespace
+
+void addBinaryRules(Rules &rules) {
+  for (const char *name : {"add", "sub", "mul"})
+    rules[name] = arithmetic;
+  for (const char *name : {"and", "or", "xor"})
+    rules[name] = integers;
+  rules["min"] = rules["max"] = minMax;
+  rules["div"] = divide;
+  rules["rem"] = remainder;
+  rules["pow"] = pow;
+  rules["compare"] = compare;
+}
+
+} // namespace backplane::conformance

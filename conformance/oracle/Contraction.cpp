@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of products: matmul, conv, conv_transpose. Each op says which elements
+// of its operands meet in which element of the result; the sums, and the sums
+// of absolute values that bound their errors, are made in one place.
+#include "Sums.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+size_t at(int64_t value) { return static_cast<size_t>(value); }
+
+/// Calls visit(result, index in a, index in b) for every product.
+template <typename V> void visitMatmul(const Step &step, V visit) {
+  const Sizes &a = step.operand(0).dims, &b = step.operand(1).dims;
+  bool ta = step.op.i64("transpose_a") != 0,
+       tb = step.op.i64("transpose_b") != 0;
+  size_t m = at(step.dims[step.dims.size() - 2]), n = at(step.dims.back());
+  size_t k = at(a[a.size() - (ta ? 2 : 1)]);
+  size_t batches = m * n == 0 ? 0 : countOf(step.dims) / (m * n);
+  bool shared = b.size() == 2;
+  for (size_t batch = 0; batch < batches; ++batch)
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = 0; j < n; ++j)
+        for (size_t l = 0; l < k; ++l)
+          visit((batch * m + i) * n + j,
+                batch * m * k + (ta ? l * m + i : i * k + l),
+                (shared ? 0 : batch * k * n) + (tb ? j * k + l : l * n + j));
+}
+
+/// The windows of a convolution: which element of the large side meets which
+/// window element at which element of the small side.
+struct Windows {
+  Windows(const Op &op, const Sizes &large, const Sizes &small,
+          const Sizes &window);
+  /// visit(large, small, window) with flat spatial indices.
+  template <typename V> void each(V visit) const {
+    for (size_t s = 0; s < countOf(small); ++s)
+      for (size_t w = 0; w < countOf(window); ++w)
+        if (int64_t l = largeAt(s, w); l >= 0)
+          visit(at(l), s, w);
+  }
+  int64_t largeAt(size_t s, size_t w) const;
+
+  std::vector<int64_t> strides, dilations, low;
+  Sizes large, small, window;
+};
+
+Sizes spatial(const Sizes &dims) { return {dims.begin() + 2, dims.end()}; }
+
+Windows::Windows(const Op &op, const Sizes &large, const Sizes &small,
+                 const Sizes &window)
+    : strides(op.i64s("strides")), dilations(op.i64s("dilations")),
+      low(op.i64s("low")), large(large), small(small), window(window) {}
+
+int64_t Windows::largeAt(size_t s, size_t w) const {
+  int64_t flat = 0, scale = 1;
+  auto inSmall = static_cast<int64_t>(s), inWindow = static_cast<int64_t>(w);
+  for (size_t axis = large.size(); axis-- > 0;) {
+    int64_t index = inSmall % small[axis] * strides[axis] +
+                    inWindow % window[axis] * dilations[axis] - low[axis];
+    inSmall /= small[axis];
+    inWindow /= window[axis];
+    if (index < 0 || index >= large[axis])
+      return -1;
+    flat += index * scale;
+    scale *= large[axis];
+  }
+  return flat;
+}
+
+template <typename V> void visitConv(const Step &step, V visit) {
+  const Sizes &x = step.operand(0).dims, &w = step.operand(1).dims;
+  size_t groups = at(step.op.i64("groups")), c = at(w[1]);
+  size_t outs = at(w[0]), perGroup = outs / std::max<size_t>(groups, 1);
+  Windows windows(step.op, spatial(x), spatial(step.dims), spatial(w));
+  size_t large = countOf(windows.large), small = countOf(windows.small),
+         window = countOf(windows.window);
+  windows.each([&](size_t l, size_t s, size_t k) {
+    for (size_t n = 0; n < at(x[0]); ++n)
+      for (size_t o = 0; o < outs; ++o)
+        for (size_t i = 0; i < c; ++i)
+          visit((n * outs + o) * small + s,
+                (n * at(x[1]) + o / perGroup * c + i) * large + l,
+                (o * c + i) * window + k);
+  });
+}
+
+template <typename V> void visitConvTranspose(const Step &step, V visit) {
+  const Sizes &x = step.operand(0).dims, &w = step.operand(1).dims;
+  size_t groups = at(step.op.i64("groups")), perGroup = at(w[1]);
+  size_t inputs = at(w[0]), c = inputs / std::max<size_t>(groups, 1);
+  Windows windows(step.op, spatial(step.dims), spatial(x), spatial(w));
+  size_t large = countOf(windows.large), small = countOf(windows.small),
+         window = countOf(windows.window), outs = groups * perGroup;
+  windows.each([&](size_t l, size_t s, size_t k) {
+    for (size_t n = 0; n < at(x[0]); ++n)
+      for (size_t i = 0; i < inputs; ++i)
+        for (size_t o = 0; o < perGroup; ++o)
+          visit((n * outs + i / c * perGroup + o) * large + l,
+                (n * inputs + i) * small + s, (i * perGroup + o) * window + k);
+  });
+}
+
+template <typename V> void visitAll(const Step &step, V visit) {
+  if (step.op.name == "matmul")
+    visitMatmul(step, visit);
+  else if (step.op.name == "conv")
+    visitConv(step, visit);
+  else
+    visitConvTranspose(step, visit);
+}
+
+size_t terms(const Step &step) {
+  const Sizes &a = step.operand(0).dims, &w = step.operand(1).dims;
+  if (step.op.name == "matmul")
+    return at(a[a.size() - (step.op.i64("transpose_a") ? 2 : 1)]);
+  size_t channels = at(w[1]);
+  if (step.op.name == "conv_transpose")
+    channels = at(w[0] / std::max<int64_t>(step.op.i64("groups"), 1));
+  return channels * countOf(spatial(w));
+}
+
+Result<std::vector<Value>> contractIntegers(const Step &step) {
+  const Value &a = step.operand(0), &b = step.operand(1);
+  if (!a.exact || !b.exact)
+    return unimplemented("sums of uncertain integers");
+  std::vector<uint64_t> left(a.bits), right(b.bits);
+  for (uint64_t &x : left)
+    x = static_cast<uint64_t>(integerOf(a.dtype, x));
+  for (uint64_t &x : right)
+    x = static_cast<uint64_t>(integerOf(b.dtype, x));
+  Value result = step.exact(step.dtype);
+  visitAll(step, [&](size_t o, size_t i, size_t j) {
+    result.bits[o] += left[i] * right[j];
+  });
+  for (uint64_t &x : result.bits)
+    x = bitsOf(step.dtype, static_cast<int64_t>(x));
+  return one(std::move(result));
+}
+
+Result<std::vector<Value>> contract(const Step &step) {
+  if (!isFloat(step.dtype))
+    return contractIntegers(step);
+  Elements a(step.operand(0)), b(step.operand(1));
+  std::vector<Sum> sums(countOf(step.dims));
+  bool certain = a.errors.empty() && b.errors.empty();
+  if (certain)
+    visitAll(step, [&](size_t o, size_t i, size_t j) {
+      Real product = a.values[i] * b.values[j];
+      sums[o].value += product;
+      sums[o].magnitude += std::fabs(product);
+    });
+  else
+    visitAll(step, [&](size_t o, size_t i, size_t j) {
+      Real x = a.values[i], y = b.values[j], ex = a.error(i), ey = b.error(j);
+      sums[o].value += x * y;
+      sums[o].error += std::fabs(x) * ey + std::fabs(y) * ex + ex * ey;
+      sums[o].magnitude += (std::fabs(x) + ex) * (std::fabs(y) + ey);
+    });
+  Value result = step.inexact(step.dtype);
+  Limits limits(step, static_cast<Real>(terms(step)), a.lowBit() + b.lowBit());
+  limits.fill(sums, result);
+  return one(std::move(result));
+}
+
+} // namespace
+
+void addContractionRules(Rules &rules) {
+  rules["matmul"] = rules["conv"] = rules["conv_transpose"] = contract;
+}
+
+} // namespace backplane::conformance

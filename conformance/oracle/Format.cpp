@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Format.h"
+
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <limits>
+
+namespace backplane::conformance {
+
+namespace {
+
+/// A format with what its bits need: a sign, an exponent field of
+/// `exponentBits` and precision - 1 bits of significand.
+struct Layout {
+  FloatFormat format;
+  int exponentBits;
+  uint64_t infinity; ///< bits of infinity, or of the NaN that stands for it
+  uint64_t nan;      ///< bits of the quiet NaN
+};
+
+const Layout f64Layout = {
+    {53, -1022, 1023, std::numeric_limits<double>::max(), true},
+    11,
+    0x7ff0000000000000,
+    0x7ff8000000000000};
+const Layout f32Layout = {
+    {24, -126, 127, std::numeric_limits<float>::max(), true},
+    8,
+    0x7f800000,
+    0x7fc00000};
+const Layout f16Layout = {{11, -14, 15, 65504, true}, 5, 0x7c00, 0x7e00};
+const Layout bf16Layout = {
+    {8, -126, 127, 0x1.fep127L, true}, 8, 0x7f80, 0x7fc0};
+const Layout f8E4M3FNLayout = {{4, -6, 8, 448, false}, 4, 0x7f, 0x7f};
+const Layout f8E5M2Layout = {{3, -14, 15, 57344, true}, 5, 0x7c, 0x7e};
+
+const Layout &layoutOf(DType dtype) {
+  switch (dtype) {
+  case DType::F64:
+    return f64Layout;
+  case DType::F32:
+    return f32Layout;
+  case DType::F16:
+    return f16Layout;
+  case DType::BF16:
+    return bf16Layout;
+  case DType::F8E4M3FN:
+    return f8E4M3FNLayout;
+  default:
+    assert(dtype == DType::F8E5M2 && "not a float dtype");
+    return f8E5M2Layout;
+  }
+}
+
+Real decodeNarrow(const Layout &layout, uint64_t bits) {
+  int stored = layout.format.precision - 1;
+  uint64_t sign = bits >> (stored + layout.exponentBits) & 1;
+  uint64_t magnitude =
+      bits & ((uint64_t(1) << (stored + layout.exponentBits)) - 1);
+  if (magnitude >= layout.infinity) {
+    if (magnitude > layout.infinity || !layout.format.hasInfinity)
+      return std::numeric_limits<Real>::quiet_NaN();
+    Real infinity = std::numeric_limits<Real>::infinity();
+    return sign ? -infinity : infinity;
+  }
+  auto exponent = static_cast<int>(magnitude >> stored);
+  uint64_t significand = magnitude & ((uint64_t(1) << stored) - 1);
+  if (exponent != 0)
+    significand |= uint64_t(1) << stored;
+  int power = layout.format.minExponent + std::max(exponent, 1) - 1 - stored;
+  Real value = std::ldexp(static_cast<Real>(significand), power);
+  return sign ? -value : value;
+}
+
+uint64_t encodeMagnitude(const Layout &layout, Real value) {
+  const FloatFormat &format = layout.format;
+  if (value == 0)
+    return 0;
+  if (std::isinf(value))
+    return layout.infinity;
+  int stored = format.precision - 1;
+  int exponent = std::max(std::ilogb(value), format.minExponent);
+  // The scaling is exact, so rint is the only rounding.
+  Real significand = std::rint(std::ldexp(value, stored - exponent));
+  if (std::ldexp(significand, exponent - stored) > format.max)
+    return layout.infinity;
+  // A significand that grew to 2^precision carries into the exponent field,
+  // and a subnormal one that grew to 2^(precision-1) likewise.
+  auto field = static_cast<uint64_t>(exponent - format.minExponent);
+  return (field << stored) + static_cast<uint64_t>(significand);
+}
+
+} // namespace
+
+const FloatFormat &formatOf(DType dtype) { return layoutOf(dtype).format; }
+
+Real decode(DType dtype, uint64_t bits) {
+  if (dtype == DType::F32)
+    return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  if (dtype == DType::F64)
+    return std::bit_cast<double>(bits);
+  return decodeNarrow(layoutOf(dtype), bits);
+}
+
+uint64_t encode(DType dtype, Real value) {
+  const Layout &layout = layoutOf(dtype);
+  if (std::isnan(value))
+    return layout.nan;
+  if (dtype == DType::F32)
+    return std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (dtype == DType::F64)
+    return std::bit_cast<uint64_t>(static_cast<double>(value));
+  uint64_t sign = std::signbit(value);
+  int width = layout.format.precision - 1 + layout.exponentBits;
+  return encodeMagnitude(layout, std::fabs(value)) | sign << width;
+}
+
+Real ulp(const FloatFormat &format, Real value) {
+  int exponent = format.minExponent;
+  if (value != 0 && std::isfinite(value))
+    exponent = std::max(std::ilogb(value), exponent);
+  return std::ldexp(Real(1), exponent - format.precision + 1);
+}
+
+Real unitRoundoff(int precision) { return std::ldexp(Real(1), -precision); }
+
+Real smallest(const FloatFormat &format, bool flushed) {
+  int below = flushed ? 0 : format.precision - 1;
+  return std::ldexp(Real(1), format.minExponent - below);
+}
+
+} // namespace backplane::conformance

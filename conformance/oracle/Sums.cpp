@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Sums.h"
+
+#include <bit>
+
+namespace backplane::conformance {
+
+Elements::Elements(const Value &value) {
+  Numbers numbers(value, true);
+  size_t count = value.count();
+  values.reserve(count);
+  if (!numbers.certain())
+    errors.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    Bounded x = numbers[i];
+    values.push_back(x.v);
+    if (!numbers.certain())
+      errors.push_back(x.e);
+  }
+}
+
+int Elements::lowBit() const {
+  constexpr int below = -100000;
+  if (!errors.empty())
+    return below;
+  int least = INT32_MAX;
+  for (Real x : values) {
+    if (x == 0 || !std::isfinite(x))
+      continue;
+    int exponent = std::ilogb(x);
+    auto bits = static_cast<uint64_t>(std::ldexp(std::fabs(x), 63 - exponent));
+    least = std::min(least, exponent - 63 + std::countr_zero(bits));
+  }
+  return least == INT32_MAX ? 0 : least;
+}
+
+Limits::Limits(const Step &step, Real terms, int lowBit)
+    : step(step), arithmetic(step.arithmetic(step.dtype)), terms(terms),
+      lowBit(lowBit) {}
+
+Bounded Limits::accumulated(const Sum &sum) const {
+  if (!std::isfinite(sum.value))
+    return {sum.value, 0};
+  if (!std::isfinite(sum.error))
+    return {sum.value, sum.error};
+  Real y = std::fabs(sum.value);
+  if (sum.magnitude > arithmetic.max) {
+    bool both = (sum.magnitude - y) / 2 > arithmetic.max;
+    return both ? anything() : anyNumber(sum.value);
+  }
+  const FloatFormat &inner = formatOf(arithmetic.limits);
+  bool exact = sum.error == 0 && lowBit >= inner.minExponent &&
+               sum.magnitude <= std::ldexp(Real(1), arithmetic.bits + lowBit);
+  if (exact)
+    return {sum.value, 0};
+  Real nu = terms * arithmetic.u;
+  Real growth = step.numerics.roundsToZero ? 1 + nu : 1;
+  return {sum.value,
+          sum.error + nu * growth * sum.magnitude + terms * arithmetic.eta};
+}
+
+void Limits::fill(const std::vector<Sum> &sums, Value &result) const {
+  result.biasGate = !step.numerics.roundsToZero;
+  Real own = unitRoundoff(formatOf(step.dtype).precision);
+  Real inner = unitRoundoff(arithmetic.bits);
+  for (size_t i = 0; i < sums.size(); ++i) {
+    result.bounded[i] =
+        roundedTo(step.numerics, step.dtype, accumulated(sums[i]));
+    result.sigma.push_back(0.29L * std::sqrt(terms) * inner *
+                               sums[i].magnitude +
+                           own * std::fabs(sums[i].value));
+  }
+}
+
+} // namespace backplane::conformance

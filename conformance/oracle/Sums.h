@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums.h: the limits of long sums, of products or of single elements.
+#ifndef BACKPLANE_CONFORMANCE_ORACLE_SUMS_H
+#define BACKPLANE_CONFORMANCE_ORACLE_SUMS_H
+
+#include "Value.h"
+
+namespace backplane::conformance {
+
+/// One sum: y, the sum B of absolute terms, and what errors of operands make.
+struct Sum {
+  Real value = 0;
+  Real magnitude = 0;
+  Real error = 0;
+};
+
+/// An operand unpacked.
+struct Elements {
+  explicit Elements(const Value &value);
+  Real error(size_t i) const { return errors.empty() ? 0 : errors[i]; }
+  /// The largest q such that every finite element is a multiple of 2^q; the
+  /// exponent of nothing but zeros is 0. Far below all formats when elements
+  /// are not certain.
+  int lowBit() const;
+
+  std::vector<Real> values, errors; ///< errors: empty when all are certain
+};
+
+/// E = R n u_a B + R u_o (|y| + R n u_a B) + n eta_a + eta_o, and zero where
+/// every term is a multiple of 2^lowBit and B shows that no partial sum can
+/// need rounding.
+class Limits {
+public:
+  Limits(const Step &step, Real terms, int lowBit);
+  /// Bounded elements with sigma.
+  void fill(const std::vector<Sum> &sums, Value &result) const;
+  /// One sum before it is rounded to the result.
+  Bounded accumulated(const Sum &sum) const;
+
+  const Step &step;
+  Arithmetic arithmetic;
+  Real terms;
+  int lowBit;
+};
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_ORACLE_SUMS_H

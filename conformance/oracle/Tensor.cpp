@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Tensor.h"
+
+#include <cstring>
+
+namespace backplane::conformance {
+
+uint64_t loadBits(const Tensor &tensor, size_t index) {
+  unsigned width = bitWidth(tensor.dtype);
+  if (width == 4)
+    return (tensor.data[index / 2] >> (index % 2 * 4)) & 15;
+  uint64_t bits = 0;
+  size_t bytes = width / 8;
+  std::memcpy(&bits, tensor.data.data() + index * bytes, bytes);
+  return bits;
+}
+
+void storeBits(Tensor &tensor, size_t index, uint64_t bits) {
+  unsigned width = bitWidth(tensor.dtype);
+  if (width == 4) {
+    uint8_t &byte = tensor.data[index / 2];
+    unsigned shift = index % 2 * 4;
+    byte =
+        static_cast<uint8_t>((byte & ~(15U << shift)) | (bits & 15) << shift);
+    return;
+  }
+  size_t bytes = width / 8;
+  std::memcpy(tensor.data.data() + index * bytes, &bits, bytes);
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/oracle/Oracle.h"
+#include "conformance/oracle/Format.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+
+namespace backplane::conformance {
+
+namespace {
+
+Tensor floats(DType dtype, std::vector<int64_t> dims,
+              const std::vector<double> &values) {
+  Tensor tensor{dtype, std::move(dims), {}};
+  tensor.data.resize(values.size() * bitWidth(dtype) / 8);
+  for (size_t i = 0; i < values.size(); ++i)
+    storeBits(tensor, i, encode(dtype, values[i]));
+  return tensor;
+}
+
+Tensor integers(DType dtype, std::vector<int64_t> dims,
+                const std::vector<int64_t> &values) {
+  Tensor tensor{dtype, std::move(dims), {}};
+  tensor.data.resize((values.size() * bitWidth(dtype) + 7) / 8);
+  for (size_t i = 0; i < values.size(); ++i)
+    storeBits(tensor, i, static_cast<uint64_t>(values[i]));
+  return tensor;
+}
+
+/// The outputs of one op on these inputs.
+Result<std::vector<Expected>> run(std::string_view op,
+                                  const std::vector<Tensor> &inputs,
+                                  const Attributes &attributes = {},
+                                  const Declaration &declaration = {}) {
+  Graph graph;
+  std::vector<ValueId> operands;
+  for (const Tensor &input : inputs)
+    operands.push_back(graph.addInput(
+        "x" + std::to_string(operands.size()),
+        {input.dtype, Dims(input.dims.begin(), input.dims.end())}));
+  auto results = graph.add(op, operands, attributes);
+  if (!results)
+    return results.status();
+  for (ValueId result : *results)
+    graph.addOutput(result, "y" + std::to_string(result));
+  return evaluate(graph, inputs, declaration);
+}
+
+Expected only(Result<std::vector<Expected>> results) {
+  EXPECT_TRUE(results.ok()) << results.message();
+  return results.ok() && results->size() == 1 ? (*results)[0] : Expected{};
+}
+
+TEST(Format, KnowsItsEdges) {
+  EXPECT_EQ(encode(DType::F8E4M3FN, 464), 0x7eU); // a tie, 448 is even
+  EXPECT_EQ(encode(DType::F8E4M3FN, 465), 0x7fU);
+  EXPECT_EQ(encode(DType::F8E5M2, 1e6), 0x7cU);
+  EXPECT_EQ(encode(DType::F16, 65519), 0x7bffU);
+  EXPECT_EQ(encode(DType::F16, 65520), 0x7c00U);
+  EXPECT_EQ(encode(DType::F16, 0x1p-25L), 0U);
+  EXPECT_EQ(encode(DType::F16, 0x1.8p-25L), 1U);
+  EXPECT_EQ(encode(DType::BF16, -0.0L), 0x8000U);
+  EXPECT_EQ(ulp(formatOf(DType::F32), 1), 0x1p-23L);
+}
+
+TEST(Format, RoundTripsEveryNarrowValue) {
+  for (DType dtype :
+       {DType::F16, DType::BF16, DType::F8E4M3FN, DType::F8E5M2}) {
+    uint64_t count = uint64_t(1) << bitWidth(dtype);
+    for (uint64_t bits = 0; bits < count; ++bits) {
+      Real value = decode(dtype, bits);
+      if (!std::isnan(value)) {
+        ASSERT_EQ(encode(dtype, value), bits);
+      }
+    }
+  }
+}
+
+TEST(Oracle, MovesBitsWithPayloads) {
+  Tensor x{DType::F32, {2, 1}, {}};
+  x.data.resize(8);
+  storeBits(x, 0, 0x7f812345); // a signalling NaN
+  storeBits(x, 1, 0x80000000);
+  Expected y = only(
+      run("transpose", {x}, {{"permutation", std::vector<int64_t>{1, 0}}}));
+  EXPECT_EQ(y.match, Match::Bits);
+  EXPECT_EQ(y.bits, (std::vector<uint64_t>{0x7f812345, 0x80000000}));
+}
+
+TEST(Oracle, RoundsSumsOfDoublesOnce) {
+  Expected y =
+      only(run("add", {floats(DType::F64, {2}, {1, 1}),
+                       floats(DType::F64, {2}, {0x1p-53, 0x1.8p-53})}));
+  EXPECT_EQ(y.match, Match::Value);
+  EXPECT_EQ(decode(DType::F64, y.bits[0]), 1);
+  EXPECT_EQ(decode(DType::F64, y.bits[1]), 1 + 0x1p-52L);
+}
+
+TEST(Oracle, LetsProductsContract) {
+  Graph graph;
+  TensorType type{DType::F32, {Dim(1)}};
+  ValueId a = graph.addInput("a", type), b = graph.addInput("b", type);
+  ValueId c = graph.addInput("c", type);
+  ValueId product = (*graph.add("mul", {a, b}))[0];
+  graph.addOutput((*graph.add("add", {product, c}))[0], "y");
+  double x = 1 + 0x1p-12;
+  std::vector<Tensor> inputs = {floats(DType::F32, {1}, {x}),
+                                floats(DType::F32, {1}, {x}),
+                                floats(DType::F32, {1}, {-1})};
+  Expected y = only(evaluate(graph, inputs, {}));
+  ASSERT_EQ(y.match, Match::Limit);
+  double fused = std::fma(x, x, -1.0);
+  double apart = static_cast<float>(static_cast<float>(x * x) - 1.0F);
+  EXPECT_NE(fused, apart);
+  EXPECT_LE(std::fabs(fused - y.value[0]), y.error[0]);
+  EXPECT_LE(std::fabs(apart - y.value[0]), y.error[0]);
+  EXPECT_LT(y.error[0], 0x1p-23L);
+  Declaration plain;
+  plain.set("EXACT", DType::F32, {.contracts = false});
+  Expected strict = only(evaluate(graph, inputs, plain));
+  EXPECT_EQ(strict.match, Match::Value);
+  EXPECT_EQ(decode(DType::F32, strict.bits[0]), apart);
+}
+
+TEST(Oracle, BoundsSoftmaxByTheFormula) {
+  Expected y = only(run("softmax", {floats(DType::F32, {2}, {0, 1})},
+                        {{"axis", int64_t(0)}}));
+  Real p = 1 / (1 + std::exp(Real(-1))), u = 0x1p-24L;
+  ASSERT_EQ(y.match, Match::Limit);
+  EXPECT_NEAR(static_cast<double>(y.value[1]), static_cast<double>(p), 1e-17);
+  EXPECT_GT(y.error[1], p * u);
+  // Two functions of 3 ulp, a quotient of 2.5, a sum, the output.
+  EXPECT_LT(y.error[1], p * u * (4 * 3 + 5 + 2 + 2 + 3));
+}
+
+TEST(Oracle, BoundsDotProducts) {
+  // K 2048, B 512, y 0 or 512: accumulation 0.0625, output 2^-11 |y|.
+  std::vector<double> a, b;
+  for (int i = 0; i < 2048; ++i) {
+    a.push_back(1 + (i % 7) * 0x1p-10);
+    b.push_back(0.25);
+  }
+  Expected y = only(run("matmul", {floats(DType::F16, {1, 2048}, a),
+                                   floats(DType::F16, {2048, 1}, b)}));
+  // Multiples of 2^-12 below 2^12: no partial sum rounds in f32.
+  EXPECT_LE(y.error[0], ulp(formatOf(DType::F16), y.value[0]) / 2);
+  a[0] = 0x1p-20;
+  y = only(run("matmul", {floats(DType::F16, {1, 2048}, a),
+                          floats(DType::F16, {2048, 1}, b)}));
+  Real magnitude = y.value[0], out = ulp(formatOf(DType::F16), magnitude) / 2;
+  Real expected = 2048 * 0x1p-24L * magnitude;
+  EXPECT_NEAR(static_cast<double>(y.error[0] / (expected + out)), 1, 0.01);
+  EXPECT_GT(y.sigma[0], 0);
+}
+
+TEST(Oracle, TakesIntegerDotsAsExact) {
+  Expected y = only(run("matmul", {floats(DType::F32, {1, 3}, {1, -2, 3}),
+                                   floats(DType::F32, {3, 1}, {4, 5, 6})}));
+  EXPECT_EQ(y.value[0], 12);
+  EXPECT_EQ(y.error[0], 0);
+  y = only(run("matmul", {integers(DType::I8, {1, 2}, {127, 127}),
+                          integers(DType::I8, {2, 1}, {127, 1})}));
+  EXPECT_EQ(y.bits[0], uint64_t((127 * 127 + 127) & 255));
+}
+
+TEST(Oracle, FlushesOnlyWhereDeclared) {
+  Tensor x = floats(DType::F32, {1}, {0x1p-130});
+  Tensor two = floats(DType::F32, {1}, {2});
+  EXPECT_EQ(only(run("mul", {x, two})).match, Match::Value);
+  Declaration flush;
+  flush.set("EXACT", DType::F32, {.flushesInput = true, .flushesOutput = true});
+  Expected y = only(run("mul", {x, two}, {}, flush));
+  ASSERT_EQ(y.match, Match::Limit);
+  EXPECT_GE(y.error[0], y.value[0]); // zero is right
+}
+
+TEST(Oracle, KeepsOverflowBesideTheLimit) {
+  Expected y = only(run("exp", {floats(DType::F32, {2}, {88.7228, 89})}));
+  EXPECT_LT(y.value[0] - y.error[0], formatOf(DType::F32).max);
+  EXPECT_GT(y.value[1] - y.error[1], formatOf(DType::F32).max);
+  EXPECT_EQ(y.bits[1], 0x7f800000U);
+}
+
+TEST(Oracle, OrdersZerosAndNaN) {
+  Tensor a = floats(DType::F32, {2}, {-0.0, NAN});
+  Tensor b = floats(DType::F32, {2}, {0.0, 1});
+  Expected low = only(run("min", {a, b})), high = only(run("max", {a, b}));
+  EXPECT_EQ(low.bits[0], 0x80000000U);
+  EXPECT_EQ(high.bits[0], 0U);
+  EXPECT_TRUE(std::isnan(decode(DType::F32, low.bits[1])));
+  EXPECT_EQ(only(run("relu", {a})).bits[0], 0U);
+}
+
+TEST(Oracle, ReportsErrorWords) {
+  auto zero = run(
+      "div", {integers(DType::I32, {1}, {1}), integers(DType::I32, {1}, {0})});
+  EXPECT_EQ(zero.code(), BP_STATUS_OUT_OF_RANGE);
+  EXPECT_EQ(zero.message().substr(0, 3), "div");
+  auto index = run("gather", {floats(DType::F32, {2}, {1, 2}),
+                              integers(DType::I64, {1}, {-1})});
+  EXPECT_EQ(index.code(), BP_STATUS_OUT_OF_RANGE);
+}
+
+TEST(Oracle, DecidesTies) {
+  Tensor x = floats(DType::F32, {4}, {1, 3, 3, NAN});
+  Attributes attributes = {{"kind", std::string("max")}, {"axis", int64_t(0)}};
+  EXPECT_EQ(only(run("arg_reduce", {x}, attributes)).bits[0], 3U);
+  x = floats(DType::F32, {3}, {1, 3, 3});
+  EXPECT_EQ(only(run("arg_reduce", {x}, attributes)).bits[0], 1U);
+  attributes["last"] = int64_t(1);
+  EXPECT_EQ(only(run("arg_reduce", {x}, attributes)).bits[0], 2U);
+}
+
+TEST(Oracle, CastsAsTheTableSays) {
+  Tensor x = floats(DType::F32, {5}, {300, -1.9, NAN, INFINITY, 2.5});
+  auto cast = [&](DType to) {
+    return only(run("cast", {x}, {{"dtype", int64_t(to)}})).bits;
+  };
+  EXPECT_EQ(cast(DType::I8), (std::vector<uint64_t>{127, 255, 0, 127, 2}));
+  EXPECT_EQ(cast(DType::U4), (std::vector<uint64_t>{15, 0, 0, 15, 2}));
+  EXPECT_EQ(cast(DType::Bool), (std::vector<uint64_t>{1, 1, 1, 1, 1}));
+}
+
+TEST(Oracle, TakesEmptyTensors) {
+  Expected y = only(run("reduce", {floats(DType::F32, {2, 0}, {})},
+                        {{"kind", std::string("max")},
+                         {"axes", std::vector<int64_t>{1}},
+                         {"keep", int64_t(0)}}));
+  EXPECT_EQ(y.bits, (std::vector<uint64_t>{0xff800000, 0xff800000}));
+  EXPECT_TRUE(only(run("exp", {floats(DType::F32, {0}, {})})).value.empty());
+}
+
+} // namespace
+
+} // namespace backplane::conformance
