@@ -4,10 +4,12 @@
 #include "ToolLibraries.h"
 #include "Version.h"
 #include "sdk/graph/GraphTable.h"
+#include "sdk/graph/Wire.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <unistd.h>
 
 namespace backplane::rt {
@@ -57,6 +59,22 @@ std::string temporaryPath() {
   return (folder / ("backplane-" + std::to_string(getpid()) + "-" +
                     std::to_string(counter++) + ".bpx"))
       .string();
+}
+
+/// A .bpg file holds a graph as wire bytes; all else is for the importer.
+Result<Model> readModel(const std::string &path) {
+  constexpr uintmax_t mostBytes = uintmax_t(1) << 30;
+  if (!path.ends_with(".bpg"))
+    return ToolLibraries::import(path);
+  std::error_code error;
+  if (fs::file_size(path, error) > mostBytes || error)
+    return invalidArgument(path + ": is not a graph file of at most 1 GB");
+  std::ifstream in(path, std::ios::binary);
+  Bytes bytes((std::istreambuf_iterator<char>(in)), {});
+  Result<Graph> graph = readGraph(bytes);
+  if (!graph)
+    return graph.status().within(path);
+  return Model{std::move(*graph), {}, {}};
 }
 
 } // namespace
@@ -207,7 +225,7 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
 }
 
 LoadedResult ModelCompiler::compile(const CompileJob &job) {
-  Result<Model> model = ToolLibraries::import(job.model);
+  Result<Model> model = readModel(job.model);
   if (!model)
     return model.status();
   if (cache_.enabled()) {
@@ -230,10 +248,23 @@ LoadedResult ModelCompiler::compile(const CompileJob &job) {
   return compileTo(file.path, job, std::move(*model));
 }
 
+LoadedResult ModelCompiler::compileGraph(CompileJob &job) {
+  Model model{std::move(*job.graph), std::move(job.weights), {}};
+  job.model = "graph '" + model.graph.name + "'";
+  if (!job.outputPath.empty())
+    return compileTo(job.outputPath, job, std::move(model));
+  TemporaryFile file{temporaryPath()};
+  return compileTo(file.path, job, std::move(model));
+}
+
 LoadedResult ModelCompiler::run(CompileJob job) {
   std::lock_guard lock(mutex_);
   if (Status s = chooseTargets(job); !s.ok())
     return s;
+  return job.graph ? compileGraph(job) : runFile(job);
+}
+
+LoadedResult ModelCompiler::runFile(CompileJob &job) {
   std::error_code error;
   std::string absolute = fs::absolute(job.model, error).string();
   if (error || !fs::is_regular_file(absolute, error))

@@ -11,7 +11,10 @@
 namespace backplane::rt {
 
 struct CompileJob {
-  std::string model;                ///< path
+  std::string model; ///< path of an .onnx or .bpg file
+  /// What to compile instead of a file; the cache is then not asked.
+  std::optional<Graph> graph;
+  WeightPool weights;               ///< of `graph`
   std::vector<std::string> targets; ///< empty: the default of `driver`
   std::string driver = "host";
   std::string dumpDir;    ///< not empty: compile even if it is in the cache
@@ -31,6 +34,8 @@ private:
   Result<std::string> modelKey(const CompileJob &job) const;
   std::shared_ptr<const LoadedArtifact> lookUp(const CompileJob &job) const;
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);
+  Result<std::shared_ptr<const LoadedArtifact>> compileGraph(CompileJob &job);
+  Result<std::shared_ptr<const LoadedArtifact>> runFile(CompileJob &job);
   Result<std::shared_ptr<const LoadedArtifact>>
   compileTo(const std::string &path, const CompileJob &job, Model model);
   void noteDependencies(const CompileJob &job, const Model &model) const;

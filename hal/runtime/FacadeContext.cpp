@@ -2,10 +2,12 @@
 //
 // FacadeContext.cpp: backplane.h up to artifacts.
 #include "Facade.h"
+#include "Targets.h"
 #include "Version.h"
 #include "hal/core/LoaderOptions.h"
 #include "hal/core/Tables.h"
 #include "sdk/graph/GraphTable.h"
+#include "sdk/graph/Wire.h"
 
 using namespace backplane;
 using namespace backplane::rt;
@@ -28,6 +30,39 @@ Status putListing(const DeviceListing &from,
   bp_status_t code = sink.put(sink.context, &listing);
   return code == BP_STATUS_OK ? Status()
                               : Status(code, "the sink refused a device");
+}
+
+Status putTarget(const TargetInfo &info, const bp_target_t &target,
+                 const std::string &misfit, bool chosen,
+                 const bp_target_listing_sink_t &sink) {
+  bp_target_listing_t listing = {BP_HEADER(bp_target_listing_t)};
+  listing.plugin = toC(info.plugin->name);
+  listing.misfit = toC(misfit);
+  listing.target = &target;
+  listing.chosen = chosen;
+  bp_status_t code = sink.put(sink.context, &listing);
+  return code == BP_STATUS_OK ? Status()
+                              : Status(code, "the sink refused a target");
+}
+
+std::span<const uint8_t> spanOf(bp_bytes_t bytes) {
+  return {static_cast<const uint8_t *>(bytes.data), bytes.size};
+}
+
+Status addWeights(std::span<const bp_tensor_t> tensors, WeightPool &pool) {
+  for (const bp_tensor_t &tensor : tensors) {
+    if (tensor.rank > maxRank || tensor.dtype >= BP_DTYPE_COUNT_)
+      return invalidArgument("a weight has an unknown dtype or over " +
+                             std::to_string(maxRank) + " dims");
+    TensorType type{DType(tensor.dtype), {}};
+    for (uint32_t axis = 0; axis < tensor.rank; ++axis)
+      type.dims.emplace_back(tensor.dims[axis]);
+    const auto *data = static_cast<const uint8_t *>(tensor.data);
+    auto id = pool.add(type, Bytes(data, data + tensor.size));
+    if (!id)
+      return id.status().within("weight");
+  }
+  return {};
 }
 
 Status readJob(bp_string_t path, const bp_compile_options_t *from,
@@ -120,6 +155,25 @@ bp_status_t bp_context_devices(bp_context_t *context,
   });
 }
 
+bp_status_t bp_context_targets(bp_context_t *context, bp_string_t device_uri,
+                               const bp_target_listing_sink_t *sink,
+                               bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto device = context->registry->device(view(device_uri));
+    if (!device)
+      return device.status();
+    std::string driver = (*device)->uri().substr(0, (*device)->uri().find(':'));
+    Result<std::string> chosen = defaultTarget(*context->registry, driver);
+    return describeTargets(
+        *context->registry, driver, (*device)->info(),
+        [&](const TargetInfo &info, const bp_target_t &target,
+            const std::string &misfit) {
+          return putTarget(info, target, misfit, chosen && *chosen == info.name,
+                           *sink);
+        });
+  });
+}
+
 bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
                                 const bp_compile_options_t *options,
                                 bp_artifact_t **out_artifact,
@@ -134,6 +188,46 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
     *out_artifact = new bp_artifact_t{std::move(*artifact)};
     return {};
   });
+}
+
+bp_status_t
+bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
+                          const bp_tensor_t *weights, uint32_t weight_count,
+                          const bp_compile_options_t *options,
+                          bp_artifact_t **out_artifact, bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    CompileJob job;
+    if (Status s = readJob({nullptr, 0}, options, job); !s.ok())
+      return s;
+    Result<Graph> graph = readGraph(spanOf(wire_graph));
+    if (!graph)
+      return graph.status().within("wire graph");
+    job.graph = std::move(*graph);
+    if (Status s = addWeights({weights, weight_count}, job.weights); !s.ok())
+      return s;
+    auto artifact = context->compiler->run(std::move(job));
+    if (!artifact)
+      return artifact.status();
+    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    return {};
+  });
+}
+
+bp_status_t bp_artifact_open_bytes(bp_context_t *context, bp_bytes_t bytes,
+                                   bp_artifact_t **out_artifact,
+                                   bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto artifact = LoadedArtifact::openBytes(context->registry, spanOf(bytes));
+    if (!artifact)
+      return artifact.status();
+    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    return {};
+  });
+}
+
+bp_bytes_t bp_artifact_bytes(const bp_artifact_t *artifact) {
+  std::span<const uint8_t> bytes = artifact->artifact->file->bytes();
+  return {bytes.data(), bytes.size()};
 }
 
 bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,

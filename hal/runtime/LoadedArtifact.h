@@ -18,6 +18,9 @@ struct LoadedArtifact {
 
   static Result<std::shared_ptr<const LoadedArtifact>>
   open(std::shared_ptr<Registry> registry, const std::string &path);
+  /// The same with a copy of the bytes of a file.
+  static Result<std::shared_ptr<const LoadedArtifact>>
+  openBytes(std::shared_ptr<Registry> registry, std::span<const uint8_t> bytes);
 };
 
 /// Signature, variants with their dispatches and memory, for people.

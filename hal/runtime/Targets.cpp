@@ -15,6 +15,9 @@ constexpr uint64_t mostFeatures = 256, mostTargets = 1024;
 struct Listing {
   std::vector<TargetInfo> targets;
   const CompilerPlugin *plugin;
+  /// Gets each target while the plug-in still holds it; may be empty.
+  std::function<Status(const TargetInfo &, const bp_target_t &)> visit;
+  Status failure; ///< of `visit`
 };
 
 bp_status_t putTarget(void *context, const bp_target_t *from) {
@@ -33,14 +36,19 @@ bp_status_t putTarget(void *context, const bp_target_t *from) {
   info.plugin = listing.plugin;
   for (uint64_t i = 0; i < target.required_feature_count; ++i)
     info.requiredFeatures.emplace_back(view(target.required_features[i]));
+  if (listing.visit)
+    listing.failure = listing.visit(info, target);
   listing.targets.push_back(std::move(info));
-  return BP_STATUS_OK;
+  return listing.failure.code();
+}
+
+std::vector<std::string_view> featuresOf(const TargetInfo &target) {
+  return {target.requiredFeatures.begin(), target.requiredFeatures.end()};
 }
 
 /// Why no present device of its driver runs the target; empty when one does.
 std::string noDevice(const Registry &registry, const TargetInfo &target) {
-  std::vector<std::string_view> features(target.requiredFeatures.begin(),
-                                         target.requiredFeatures.end());
+  std::vector<std::string_view> features = featuresOf(target);
   std::string why = "has no device of driver '" + target.driver + "'";
   for (const DeviceListing &device : registry.listings()) {
     if (!device.info || !device.refusal.empty() ||
@@ -59,7 +67,7 @@ std::string noDevice(const Registry &registry, const TargetInfo &target) {
 std::vector<TargetInfo> listTargets(Registry &registry) {
   std::vector<TargetInfo> all;
   for (const CompilerPlugin &plugin : registry.compilers()) {
-    Listing listing{{}, &plugin};
+    Listing listing{{}, &plugin, {}, {}};
     bp_target_sink_t sink = {&putTarget, &listing};
     Status status = callPlugin("targets", plugin.table->targets, plugin.self,
                                static_cast<const bp_target_sink_t *>(&sink));
@@ -72,6 +80,26 @@ std::vector<TargetInfo> listTargets(Registry &registry) {
       all.push_back(std::move(target));
   }
   return all;
+}
+
+Status describeTargets(Registry &registry, std::string_view driver,
+                       const DeviceInfo &device, const TargetReceiver &put) {
+  for (const CompilerPlugin &plugin : registry.compilers()) {
+    Listing listing{{}, &plugin, {}, {}};
+    listing.visit = [&](const TargetInfo &info, const bp_target_t &target) {
+      return put(
+          info, target,
+          misfit(info.driver, info.format, featuresOf(info), driver, device));
+    };
+    bp_target_sink_t sink = {&putTarget, &listing};
+    Status status = callPlugin("targets", plugin.table->targets, plugin.self,
+                               static_cast<const bp_target_sink_t *>(&sink));
+    if (!listing.failure.ok())
+      return listing.failure;
+    if (!status.ok())
+      return status.within("compiler plug-in '" + plugin.name + "'");
+  }
+  return {};
 }
 
 Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {

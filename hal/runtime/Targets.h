@@ -20,6 +20,13 @@ struct TargetInfo {
 /// logged.
 std::vector<TargetInfo> listTargets(Registry &registry);
 
+/// Calls `put` with every target, what it declares, and why `device` of
+/// `driver` cannot run it (empty: it can). Stops at the first failure.
+using TargetReceiver = std::function<Status(
+    const TargetInfo &info, const bp_target_t &target, std::string misfit)>;
+Status describeTargets(Registry &registry, std::string_view driver,
+                       const DeviceInfo &device, const TargetReceiver &put);
+
 /// The target for which a model is compiled when none is named: of those that
 /// some present device of `driver` can run, the one with the highest rank. A
 /// failure names what is there.

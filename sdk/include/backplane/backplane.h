@@ -5,6 +5,7 @@
  *   bp_context_create          finds plug-ins and devices
  *   bp_artifact_compile        model file -> artifact (needs the compiler
  *                              library, loaded on first use)
+ *   bp_artifact_compile_graph  portable graph -> artifact
  *   bp_artifact_open           .bpx file -> artifact (needs no compiler)
  *   bp_session_create          artifact + device -> session
  *   bp_session_submit          starts one call, asynchronous
@@ -109,6 +110,30 @@ BP_API bp_status_t bp_context_devices(bp_context_t *context,
                                       const bp_device_listing_sink_t *sink,
                                       bp_error_t *error);
 
+/* One target of a compiler plug-in, as bp_context_targets lists it for a
+ * device. Pointers are valid during the sink call only. */
+#define bp_target_listing_t_TYPE 133u
+typedef struct bp_target_listing_t {
+  bp_header_t header;
+  bp_string_t plugin; /* name of the compiler plug-in */
+  bp_string_t misfit; /* why the device cannot run it, empty when it can */
+  const struct bp_target_t *target; /* of compiler.h */
+  uint8_t chosen; /* 1: compiling for the device's driver takes this one */
+  uint8_t reserved[7];
+} bp_target_listing_t;
+
+typedef struct bp_target_listing_sink_t {
+  bp_status_t (*put)(void *context, const bp_target_listing_t *listing);
+  void *context;
+} bp_target_listing_sink_t;
+
+/* Lists every target of every compiler plug-in with what it declares, and
+ * whether the device with this URI can run it. */
+BP_API bp_status_t bp_context_targets(bp_context_t *context,
+                                      bp_string_t device_uri,
+                                      const bp_target_listing_sink_t *sink,
+                                      bp_error_t *error);
+
 /* ---- Artifacts ---- */
 
 #define bp_compile_options_t_TYPE 130u
@@ -123,17 +148,41 @@ typedef struct bp_compile_options_t {
   bp_string_t output_path; /* .bpx to write, empty: in the cache only */
 } bp_compile_options_t;
 
-/* Compiles a model file (.onnx), or takes it from the cache. The output file
- * appears complete or not at all. */
+/* Compiles a model file, .onnx or .bpg (a portable graph as wire bytes), or
+ * takes it from the cache. The output file appears complete or not at all. */
 BP_API bp_status_t bp_artifact_compile(bp_context_t *context,
                                        bp_string_t model_path,
                                        const bp_compile_options_t *options,
                                        bp_artifact_t **out_artifact,
                                        bp_error_t *error);
+/* Dense row-major host memory. `data` of an input is read until the call is
+ * done; the runtime uses it in place when the device can. Frozen. */
+typedef struct bp_tensor_t {
+  void *data;
+  const int64_t *dims;
+  uint64_t size; /* bytes of data */
+  bp_dtype_t dtype;
+  uint32_t rank;
+} bp_tensor_t;
+
+/* Compiles a portable graph, given as the bytes of a .bpg file, with the
+ * weights that it names; more weights than that do no harm. The result is never
+ * taken from the cache. */
+BP_API bp_status_t bp_artifact_compile_graph(
+    bp_context_t *context, bp_bytes_t wire_graph, const bp_tensor_t *weights,
+    uint32_t weight_count, const bp_compile_options_t *options,
+    bp_artifact_t **out_artifact, bp_error_t *error);
 /* Maps and verifies a .bpx file. Thread-safe to share. */
 BP_API bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
                                     bp_artifact_t **out_artifact,
                                     bp_error_t *error);
+/* The same with a copy of the bytes of a .bpx file. */
+BP_API bp_status_t bp_artifact_open_bytes(bp_context_t *context,
+                                          bp_bytes_t bytes,
+                                          bp_artifact_t **out_artifact,
+                                          bp_error_t *error);
+/* The bytes of its .bpx file, valid as long as the artifact. */
+BP_API bp_bytes_t bp_artifact_bytes(const bp_artifact_t *artifact);
 BP_API void bp_artifact_destroy(bp_artifact_t *artifact);
 
 /* An input or output. `dims` hold BP_DIM_SYMBOLIC (-1) where the size is an
@@ -185,16 +234,6 @@ BP_API bp_status_t bp_session_reset(bp_session_t *session, bp_error_t *error);
 BP_API bp_string_t bp_session_choice(const bp_session_t *session);
 /* Number of dispatches of one call. */
 BP_API uint64_t bp_session_dispatch_count(const bp_session_t *session);
-
-/* Dense row-major host memory. `data` of an input is read until the call is
- * done; the runtime uses it in place when the device can. Frozen. */
-typedef struct bp_tensor_t {
-  void *data;
-  const int64_t *dims;
-  uint64_t size; /* bytes of data */
-  bp_dtype_t dtype;
-  uint32_t rank;
-} bp_tensor_t;
 
 /* Sizes of all outputs for inputs of these shapes: out_dims[i] has room for
  * the rank of output i. */

@@ -437,6 +437,18 @@ AT(bp_device_listing_t, manifest, 64);
 AT(bp_device_listing_t, refusal, 80);
 AT(bp_device_listing_t, info, 96);
 
+SIZE(bp_target_listing_t, 64);
+AT(bp_target_listing_t, header, 0);
+AT(bp_target_listing_t, plugin, 16);
+AT(bp_target_listing_t, misfit, 32);
+AT(bp_target_listing_t, target, 48);
+AT(bp_target_listing_t, chosen, 56);
+AT(bp_target_listing_t, reserved, 57);
+
+SIZE(bp_target_listing_sink_t, 16);
+AT(bp_target_listing_sink_t, put, 0);
+AT(bp_target_listing_sink_t, context, 8);
+
 SIZE(bp_device_listing_sink_t, 16);
 AT(bp_device_listing_sink_t, put, 0);
 AT(bp_device_listing_sink_t, context, 8);
