@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Serve.h"
+
+int main(int argc, char **argv) {
+  backplane::worker::WorkerOptions options;
+  if (auto code = backplane::worker::parseWorkerOptions(argc, argv, options))
+    return *code;
+  return backplane::worker::serveCompiles(options);
+}

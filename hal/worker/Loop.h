@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loop.h: what both workers do around their requests.
+#ifndef BACKPLANE_WORKER_LOOP_H
+#define BACKPLANE_WORKER_LOOP_H
+
+#include "Messages.h"
+#include "Serve.h"
+#include "backplane/cpp/Backplane.h"
+
+#include <functional>
+
+namespace backplane::worker {
+
+/// The worker's context: no cache, a log on standard error.
+Result<Context> openWorkerContext(const WorkerOptions &options);
+
+/// Fills what HELLO says of the device, and of the target that compiling for
+/// its driver takes when this process has compiler plug-ins.
+Result<Hello> describeDevice(const Context &context, const std::string &device);
+
+/// Answers one request: fills type and payload of the answer.
+using Handler = std::function<Status(const Frame &request, Frame &answer)>;
+
+/// Takes standard input and output, says HELLO, answers until the tool closes.
+/// `open` makes the context, the greeting and the handler.
+int serve(const WorkerOptions &options,
+          const std::function<Result<Handler>(Hello &greeting)> &open);
+
+} // namespace backplane::worker
+
+#endif // BACKPLANE_WORKER_LOOP_H

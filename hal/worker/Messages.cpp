@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Messages.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstdio>
+#include <cstring>
+#include <type_traits>
+
+namespace backplane::worker {
+namespace {
+
+/// One description of a message serves both directions: a Writer appends what
+/// it visits, a Reader fills it.
+class Writer {
+public:
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  void operator()(const T &value) {
+    append(&value, sizeof(value));
+  }
+  void operator()(const std::string &text) {
+    (*this)(uint64_t(text.size()));
+    append(text.data(), text.size());
+  }
+  template <typename T> void operator()(const std::vector<T> &items);
+
+  Payload take() { return std::move(bytes_); }
+
+private:
+  void append(const void *data, size_t size) {
+    const auto *first = static_cast<const uint8_t *>(data);
+    bytes_.insert(bytes_.end(), first, first + size);
+  }
+
+  Payload bytes_;
+};
+
+class Reader {
+public:
+  explicit Reader(std::span<const uint8_t> rest) : rest_(rest) {}
+
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  void operator()(T &value) {
+    copy(&value, sizeof(value));
+  }
+  void operator()(std::string &text) {
+    if (uint64_t size = count(1); size <= rest_.size()) {
+      text.resize(size_t(size));
+      copy(text.data(), text.size());
+    }
+  }
+  template <typename T> void operator()(std::vector<T> &items);
+
+  Status finish() const {
+    return good_ && rest_.empty()
+               ? Status()
+               : dataLoss("the payload of a frame is damaged");
+  }
+
+private:
+  /// A number of items of at least `itemBytes`; 0 when they cannot be there.
+  uint64_t count(size_t itemBytes) {
+    uint64_t items = 0;
+    (*this)(items);
+    if (items > rest_.size() / itemBytes) {
+      good_ = false;
+      return 0;
+    }
+    return items;
+  }
+  void copy(void *target, size_t size) {
+    if (size > rest_.size())
+      good_ = false;
+    if (!good_ || !size)
+      return;
+    std::memcpy(target, rest_.data(), size);
+    rest_ = rest_.subspan(size);
+  }
+
+  std::span<const uint8_t> rest_;
+  bool good_ = true;
+};
+
+template <typename Visitor, typename T>
+void visit(Visitor &visitor, T &message);
+
+template <typename T> void Writer::operator()(const std::vector<T> &items) {
+  (*this)(uint64_t(items.size()));
+  if constexpr (std::is_arithmetic_v<T>)
+    append(items.data(), items.size() * sizeof(T));
+  else
+    for (const T &item : items)
+      visit(*this, item);
+}
+
+template <typename T> void Reader::operator()(std::vector<T> &items) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    items.resize(size_t(count(sizeof(T))));
+    copy(items.data(), items.size() * sizeof(T));
+  } else {
+    // Every item holds at least two counts of 8 bytes or a count and numbers.
+    uint64_t n = count(16);
+    for (uint64_t i = 0; good_ && i < n; ++i)
+      visit(*this, items.emplace_back());
+  }
+}
+
+template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
+  using M = std::remove_const_t<T>;
+  if constexpr (std::is_same_v<M, WireTensor>)
+    v(m.dtype), v(m.dims), v(m.data);
+  else if constexpr (std::is_same_v<M, WireNumerics>)
+    v(m.opClass), v(m.dtype), v(m.accumulatorBits), v(m.rounding), v(m.flags);
+  else if constexpr (std::is_same_v<M, Hello>)
+    v(m.version), v(m.device), v(m.deviceName), v(m.plugin), v(m.deviceFlags),
+        v(m.target), v(m.storageDTypes), v(m.computeDTypes), v(m.numerics);
+  else if constexpr (std::is_same_v<M, ArtifactMessage>)
+    v(m.hash), v(m.bytes);
+  else if constexpr (std::is_same_v<M, RunMessage>)
+    v(m.artifact), v(m.inputs), v(m.floatFill), v(m.otherFill);
+  else if constexpr (std::is_same_v<M, ResultMessage>)
+    v(m.outputs), v(m.milliseconds), v(m.damage);
+  else if constexpr (std::is_same_v<M, CompileMessage>)
+    v(m.graph), v(m.weights);
+  else if constexpr (std::is_same_v<M, CompiledMessage>)
+    v(m.artifact), v(m.milliseconds);
+  else
+    v(m.code), v(m.text);
+}
+
+template <typename T> Payload encodeAny(const T &message) {
+  Writer writer;
+  visit(writer, message);
+  return writer.take();
+}
+
+template <typename T>
+Status decodeAny(std::span<const uint8_t> payload, T &message) {
+  message = T();
+  Reader reader(payload);
+  visit(reader, message);
+  return reader.finish();
+}
+
+Status checkTensors(const std::vector<WireTensor> &tensors) {
+  for (const WireTensor &tensor : tensors) {
+    bool sane = tensor.dims.size() <= 16 && tensor.dtype < BP_DTYPE_COUNT_;
+    for (int64_t dim : tensor.dims)
+      sane &= dim >= 0;
+    if (!sane)
+      return dataLoss("a tensor in a frame has a damaged type");
+  }
+  return {};
+}
+
+} // namespace
+
+Payload encode(const Hello &message) { return encodeAny(message); }
+Payload encode(const ArtifactMessage &message) { return encodeAny(message); }
+Payload encode(const RunMessage &message) { return encodeAny(message); }
+Payload encode(const ResultMessage &message) { return encodeAny(message); }
+Payload encode(const CompileMessage &message) { return encodeAny(message); }
+Payload encode(const CompiledMessage &message) { return encodeAny(message); }
+Payload encode(const ErrorMessage &message) { return encodeAny(message); }
+
+Status decode(std::span<const uint8_t> payload, Hello &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, ArtifactMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, RunMessage &message) {
+  Status status = decodeAny(payload, message);
+  return status.ok() ? checkTensors(message.inputs) : status;
+}
+Status decode(std::span<const uint8_t> payload, ResultMessage &message) {
+  Status status = decodeAny(payload, message);
+  return status.ok() ? checkTensors(message.outputs) : status;
+}
+Status decode(std::span<const uint8_t> payload, CompileMessage &message) {
+  Status status = decodeAny(payload, message);
+  return status.ok() ? checkTensors(message.weights) : status;
+}
+Status decode(std::span<const uint8_t> payload, CompiledMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, ErrorMessage &message) {
+  return decodeAny(payload, message);
+}
+
+std::string hashOf(std::span<const uint8_t> bytes) {
+  XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  char text[33];
+  std::snprintf(text, sizeof(text), "%016llx%016llx",
+                static_cast<unsigned long long>(hash.high64),
+                static_cast<unsigned long long>(hash.low64));
+  return text;
+}
+
+} // namespace backplane::worker

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Messages.h: the payloads of frames. Each has one encode and one decode; a
+// decode takes any bytes, allocates no more than the payload holds, and refuses
+// bytes that are left over.
+#ifndef BACKPLANE_WORKER_MESSAGES_H
+#define BACKPLANE_WORKER_MESSAGES_H
+
+#include "Frame.h"
+
+#include <string>
+
+namespace backplane::worker {
+
+using Payload = std::vector<uint8_t>;
+
+/// A tensor as it travels; at most 16 dims.
+struct WireTensor {
+  uint32_t dtype = 0;
+  std::vector<int64_t> dims;
+  Payload data;
+};
+
+/// What a target declares about one op class and dtype (bp_numerics_t).
+struct WireNumerics {
+  std::string opClass;
+  uint32_t dtype = 0, accumulatorBits = 0, rounding = 0, flags = 0;
+};
+
+struct Hello {
+  std::string version; ///< of the product
+  std::string device;  ///< full URI
+  std::string deviceName;
+  std::string plugin;
+  uint32_t deviceFlags = 0; ///< BP_DEVICE_
+  /// Of the target that compiling takes for the device; empty: there is none.
+  std::string target;
+  uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t
+  std::vector<WireNumerics> numerics;
+};
+
+struct ArtifactMessage {
+  std::string hash; ///< XXH3-128 of the bytes, 32 hexadecimal digits
+  Payload bytes;
+};
+
+struct RunMessage {
+  std::string artifact; ///< its hash
+  std::vector<WireTensor> inputs;
+  /// Bytes that outputs hold before the run: of floats (all-ones is a NaN in
+  /// every format), and of all else.
+  uint8_t floatFill = 0xFF, otherFill = 0xA5;
+};
+
+struct ResultMessage {
+  std::vector<WireTensor> outputs;
+  double milliseconds = 0;
+  /// What the run did to memory that was not its own; empty: nothing.
+  std::string damage;
+};
+
+struct CompileMessage {
+  Payload graph; ///< wire bytes
+  std::vector<WireTensor> weights;
+};
+
+struct CompiledMessage {
+  Payload artifact;
+  double milliseconds = 0;
+};
+
+struct ErrorMessage {
+  int32_t code = 0; ///< BP_STATUS_
+  std::string text;
+};
+
+Payload encode(const Hello &message);
+Payload encode(const ArtifactMessage &message);
+Payload encode(const RunMessage &message);
+Payload encode(const ResultMessage &message);
+Payload encode(const CompileMessage &message);
+Payload encode(const CompiledMessage &message);
+Payload encode(const ErrorMessage &message);
+
+/// Fails with BP_STATUS_DATA_LOSS on anything that encode does not write.
+Status decode(std::span<const uint8_t> payload, Hello &message);
+Status decode(std::span<const uint8_t> payload, ArtifactMessage &message);
+Status decode(std::span<const uint8_t> payload, RunMessage &message);
+Status decode(std::span<const uint8_t> payload, ResultMessage &message);
+Status decode(std::span<const uint8_t> payload, CompileMessage &message);
+Status decode(std::span<const uint8_t> payload, CompiledMessage &message);
+Status decode(std::span<const uint8_t> payload, ErrorMessage &message);
+
+/// XXH3-128 as 32 hexadecimal digits.
+std::string hashOf(std::span<const uint8_t> bytes);
+
+} // namespace backplane::worker
+
+#endif // BACKPLANE_WORKER_MESSAGES_H

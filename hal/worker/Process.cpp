@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Process.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+extern char **environ;
+
+namespace backplane::worker {
+namespace {
+
+struct Pipe {
+  int read = -1, write = -1;
+  bool open() {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0)
+      return false;
+    read = fds[0];
+    write = fds[1];
+    return true;
+  }
+  void close() {
+    for (int fd : {read, write})
+      if (fd >= 0)
+        ::close(fd);
+  }
+};
+
+void doNotBlock(int fd) { fcntl(fd, F_SETFL, O_NONBLOCK); }
+
+/// 0, or the error number.
+int spawn(const std::vector<std::string> &command, int in, int out,
+          pid_t &pid) {
+  std::vector<char *> arguments;
+  for (const std::string &argument : command)
+    arguments.push_back(const_cast<char *>(argument.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawnattr_init(&attributes);
+  posix_spawn_file_actions_adddup2(&actions, in, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  int error = posix_spawnp(&pid, arguments[0], &actions, &attributes,
+                           arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  return error;
+}
+
+std::string describeEnd(int status) {
+  if (WIFSIGNALED(status))
+    return "signal " + std::to_string(WTERMSIG(status)) + " (" +
+           strsignal(WTERMSIG(status)) + ")";
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+} // namespace
+
+Status errorOf(const Frame &frame) {
+  ErrorMessage message;
+  if (Status s = decode(frame.payload, message); !s.ok())
+    return s;
+  if (message.code == BP_STATUS_OK)
+    return dataLoss("a worker reported an error without a code");
+  return Status(message.code, message.text);
+}
+
+Result<std::unique_ptr<Process>>
+Process::start(const std::vector<std::string> &command, Milliseconds timeout) {
+  // A worker that ends is noticed by the write that fails.
+  std::signal(SIGPIPE, SIG_IGN);
+  Pipe in, out;
+  pid_t pid = -1;
+  int error = in.open() && out.open() ? 0 : errno;
+  if (!error)
+    error = spawn(command, in.read, out.write, pid);
+  if (error) {
+    in.close();
+    out.close();
+    return notFound("cannot start " + command[0] + ": " + strerror(error));
+  }
+  close(in.read);
+  close(out.write);
+  doNotBlock(in.write);
+  doNotBlock(out.read);
+  std::unique_ptr<Process> process(new Process(pid, out.read, in.write));
+  process->sent_ = 1; // HELLO answers no request, but is waited for like one
+  Result<Frame> hello = process->receive(timeout);
+  if (!hello)
+    return hello.status().within(command[0]);
+  if (hello->type == FrameType::Error)
+    return errorOf(*hello).within(command[0]);
+  if (Status s = decode(hello->payload, process->hello_); !s.ok())
+    return s;
+  process->sent_ = process->received_ = 0;
+  return process;
+}
+
+Process::~Process() {
+  close(write_);
+  close(read_);
+  if (pid_ < 0)
+    return;
+  kill(-pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+Status Process::ended(const Status &failure) {
+  if (failure.code() != BP_STATUS_UNAVAILABLE || pid_ < 0)
+    return failure;
+  // Its descriptors close a moment before it can be waited for.
+  int status = 0;
+  for (int i = 0; i < 200; ++i) {
+    if (waitpid(pid_, &status, WNOHANG) == pid_) {
+      kill(-pid_, SIGKILL);
+      pid_ = -1;
+      return Status(BP_STATUS_ABORTED,
+                    "the worker ended with " + describeEnd(status));
+    }
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  return Status(BP_STATUS_ABORTED, "the worker closed its connection");
+}
+
+Status Process::send(FrameType type, std::vector<uint8_t> payload,
+                     Milliseconds timeout) {
+  Status status = channel_.send({type, ++sent_, std::move(payload)},
+                                Channel::Clock::now() + timeout);
+  return status.ok() ? status : ended(status);
+}
+
+Result<Frame> Process::receive(Milliseconds timeout) {
+  if (received_ == sent_)
+    return internalError("the worker was asked nothing");
+  auto frame = channel_.receive(Channel::Clock::now() + timeout);
+  if (!frame)
+    return ended(frame.status());
+  if (!*frame)
+    return ended(Status(BP_STATUS_UNAVAILABLE, "the worker has gone"));
+  ++received_;
+  bool greeting = (*frame)->request == 0;
+  if (!greeting && (*frame)->request != received_)
+    return dataLoss("the worker answered another request");
+  return std::move(**frame);
+}
+
+} // namespace backplane::worker

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Process.h: a tool's side of a worker: starts it, talks to it, ends it.
+#ifndef BACKPLANE_WORKER_PROCESS_H
+#define BACKPLANE_WORKER_PROCESS_H
+
+#include "Channel.h"
+#include "Messages.h"
+
+#include <memory>
+#include <sys/types.h>
+
+namespace backplane::worker {
+
+/// One running worker in a process group of its own, killed when this object
+/// goes. Not thread-safe.
+class Process {
+public:
+  using Milliseconds = std::chrono::milliseconds;
+
+  /// Starts `command` (program, then arguments; searched in PATH when it has no
+  /// slash) and waits for its HELLO. A failure says how the process ended. This
+  /// process ignores SIGPIPE from then on.
+  static Result<std::unique_ptr<Process>>
+  start(const std::vector<std::string> &command, Milliseconds timeout);
+  ~Process();
+  Process(const Process &) = delete;
+  Process &operator=(const Process &) = delete;
+
+  const Hello &hello() const { return hello_; }
+  pid_t pid() const { return pid_; }
+
+  /// Sends a request; answers come in order. Fails as Channel does; the worker
+  /// is then of no more use.
+  Status send(FrameType type, std::vector<uint8_t> payload,
+              Milliseconds timeout);
+  /// The answer to the oldest request without one. A worker that ended gives
+  /// BP_STATUS_ABORTED and how: "signal 11 (Segmentation fault)".
+  Result<Frame> receive(Milliseconds timeout);
+
+private:
+  Process(pid_t pid, int readFd, int writeFd)
+      : pid_(pid), read_(readFd), write_(writeFd), channel_(readFd, writeFd) {}
+  Status ended(const Status &failure);
+
+  pid_t pid_;
+  int read_, write_;
+  Channel channel_;
+  Hello hello_;
+  uint64_t sent_ = 0, received_ = 0;
+};
+
+/// The failure that an ERROR frame carries.
+Status errorOf(const Frame &frame);
+
+} // namespace backplane::worker
+
+#endif // BACKPLANE_WORKER_PROCESS_H

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Serve.h: the two workers: one runs artifacts on a device, one compiles
+// graphs. Each answers requests in order until its tool closes the connection;
+// what goes wrong inside takes this process only.
+#ifndef BACKPLANE_WORKER_SERVE_H
+#define BACKPLANE_WORKER_SERVE_H
+
+#include "backplane/cpp/Result.h"
+
+#include <optional>
+#include <string>
+
+namespace backplane::worker {
+
+struct WorkerOptions {
+  std::string device = "host"; ///< URI
+  unsigned threads = 0;        ///< of the pool, 0: one per core
+  uint64_t memoryLimit = 0;    ///< bytes of private memory, 0: none
+};
+
+/// Reads the options of a worker program, the same for both. Prints help or
+/// what is wrong and gives the exit code when the program is to end.
+std::optional<int> parseWorkerOptions(int argc, char **argv,
+                                      WorkerOptions &options);
+
+/// Keeps standard input and output for frames: what anybody prints afterwards
+/// goes to standard error. Serves; gives the exit code.
+int serveRuns(const WorkerOptions &options);
+int serveCompiles(const WorkerOptions &options);
+
+} // namespace backplane::worker
+
+#endif // BACKPLANE_WORKER_SERVE_H

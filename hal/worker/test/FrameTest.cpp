@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/worker/Messages.h"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace backplane;
+using namespace backplane::worker;
+
+namespace {
+
+Frame sample() { return {FrameType::Run, 7, {1, 2, 3, 4, 5}}; }
+
+TEST(Frames, ArriveInAnyPieces) {
+  std::vector<uint8_t> stream = encodeFrame(sample());
+  Frame empty{FrameType::Ready, 8, {}};
+  for (uint8_t byte : encodeFrame(empty))
+    stream.push_back(byte);
+  for (size_t step : {1, 7, 1000}) {
+    FrameParser parser;
+    std::vector<Frame> seen;
+    for (size_t at = 0; at < stream.size(); at += step) {
+      parser.push(
+          std::span(stream).subspan(at, std::min(step, stream.size() - at)));
+      while (true) {
+        auto frame = parser.next();
+        ASSERT_TRUE(frame.ok()) << frame.message();
+        if (!*frame)
+          break;
+        seen.push_back(std::move(**frame));
+      }
+    }
+    ASSERT_EQ(seen.size(), 2u);
+    EXPECT_EQ(seen[0].type, FrameType::Run);
+    EXPECT_EQ(seen[0].request, 7u);
+    EXPECT_EQ(seen[0].payload, sample().payload);
+    EXPECT_TRUE(seen[1].payload.empty());
+    EXPECT_FALSE(parser.partial());
+  }
+}
+
+TEST(Frames, NoticeEveryDamagedByte) {
+  const std::vector<uint8_t> good = encodeFrame(sample());
+  for (size_t at = 0; at < good.size(); ++at)
+    for (uint8_t mask : {0x01, 0x80, 0xFF}) {
+      std::vector<uint8_t> bad = good;
+      bad[at] ^= mask;
+      FrameParser parser(1 << 20);
+      parser.push(bad);
+      auto frame = parser.next();
+      EXPECT_FALSE(frame && *frame) << "byte " << at;
+    }
+}
+
+TEST(Frames, RefuseASizeBeforeItsBytesCome) {
+  std::vector<uint8_t> bytes = encodeFrame(sample());
+  uint64_t size = UINT64_MAX;
+  std::memcpy(bytes.data() + 16, &size, sizeof(size));
+  FrameParser parser;
+  parser.push(std::span(bytes).first(frameHeaderBytes));
+  auto frame = parser.next();
+  ASSERT_FALSE(frame.ok());
+  EXPECT_NE(frame.message().find("18446744073709551615"), std::string::npos);
+}
+
+RunMessage runMessage() {
+  return {"abc", {{2, {2, 3}, Payload(24, 9)}, {8, {}, Payload(4, 1)}}, 1, 2};
+}
+
+TEST(Messages, ComeBackAsTheyWere) {
+  RunMessage run;
+  ASSERT_TRUE(decode(encode(runMessage()), run).ok());
+  EXPECT_EQ(run.artifact, "abc");
+  ASSERT_EQ(run.inputs.size(), 2u);
+  EXPECT_EQ(run.inputs[0].dims, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(run.inputs[1].data, Payload(4, 1));
+  EXPECT_EQ(run.otherFill, 2);
+  Hello hello;
+  hello.device = "host://cpu";
+  hello.numerics = {{"DOT", 2, 24, 0, 12}};
+  Hello again;
+  ASSERT_TRUE(decode(encode(hello), again).ok());
+  EXPECT_EQ(again.device, hello.device);
+  ASSERT_EQ(again.numerics.size(), 1u);
+  EXPECT_EQ(again.numerics[0].flags, 12u);
+}
+
+TEST(Messages, RefuseEveryPrefixAndWhatFollows) {
+  Payload good = encode(runMessage());
+  RunMessage run;
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_EQ(decode(std::span(good).first(size), run).code(),
+              BP_STATUS_DATA_LOSS);
+  good.push_back(0);
+  EXPECT_FALSE(decode(good, run).ok());
+}
+
+TEST(Messages, TakeAnyBytes) {
+  std::mt19937_64 random(1);
+  const Payload good = encode(runMessage());
+  for (int i = 0; i < 20000; ++i) {
+    Payload bad = good;
+    for (int change = 0; change < 3; ++change)
+      bad[random() % bad.size()] = uint8_t(random());
+    RunMessage run;
+    if (decode(bad, run).ok())
+      for (const WireTensor &tensor : run.inputs)
+        EXPECT_LE(tensor.dims.size(), 16u);
+  }
+}
+
+TEST(Messages, RefuseCountsThatCannotBeThere) {
+  Payload payload = encode(CompiledMessage{});
+  uint64_t count = uint64_t(1) << 60;
+  std::memcpy(payload.data(), &count, sizeof(count));
+  CompiledMessage message;
+  EXPECT_EQ(decode(payload, message).code(), BP_STATUS_DATA_LOSS);
+  EXPECT_TRUE(message.artifact.empty());
+}
+
+} // namespace

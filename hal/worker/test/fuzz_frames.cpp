@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// libFuzzer entry: any bytes as a stream of frames, and as each payload.
+#include "hal/worker/Messages.h"
+
+#include <cstdlib>
+
+using namespace backplane::worker;
+
+namespace {
+
+/// Whatever can be read can be written and read again.
+template <typename Message> void tryPayload(std::span<const uint8_t> bytes) {
+  Message message, again;
+  if (decode(bytes, message).ok() && !decode(encode(message), again).ok())
+    std::abort();
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  FrameParser parser(1 << 20);
+  parser.push({data, size});
+  while (true) {
+    auto frame = parser.next();
+    if (!frame || !*frame)
+      break;
+  }
+  tryPayload<Hello>({data, size});
+  tryPayload<ArtifactMessage>({data, size});
+  tryPayload<RunMessage>({data, size});
+  tryPayload<ResultMessage>({data, size});
+  tryPayload<CompileMessage>({data, size});
+  tryPayload<CompiledMessage>({data, size});
+  tryPayload<ErrorMessage>({data, size});
+  return 0;
+}
