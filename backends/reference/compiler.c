@@ -76,7 +76,24 @@ static bp_status_t claim(void *self, bp_string_t target,
 typedef struct delivery_t {
   const bp_compiled_sink_t *sink;
   bp_entry_t entry;
+  const uint8_t *in_place;
 } delivery_t;
+
+/* Ops run one after another with temporaries of their own, so only the last one
+ * writes to the result; when it is elementwise it reads each element before. */
+static uint8_t can_run_in_place(const bp_graph_table_t *table,
+                                const bp_graph_t *graph,
+                                const bp_graph_info_t *info) {
+  const uint32_t last = info->op_count - 1u;
+  bp_op_info_t op;
+  ref_kernel_t kernel;
+  if (info->op_count == 0 || info->output_count != 1 ||
+      table->op_result(graph, last, 0) != table->output(graph, 0))
+    return 0;
+  table->op_info(graph, last, &op);
+  kernel = ref_kernel(op.name, ref_dtype_of(table, graph, last));
+  return kernel == ref_elementwise || kernel == ref_select;
+}
 
 /* Receives the wire bytes and hands them on as the blob. */
 static bp_status_t deliver(void *context, bp_bytes_t bytes) {
@@ -84,6 +101,7 @@ static bp_status_t deliver(void *context, bp_bytes_t bytes) {
   bp_compiled_t compiled = {.header = BP_HEADER(bp_compiled_t)};
   compiled.blob = bytes;
   compiled.entry = &delivery->entry;
+  compiled.in_place = delivery->in_place;
   compiled.grid[0] = compiled.grid[1] = compiled.grid[2] = ref_string("1");
   return delivery->sink->put(delivery->sink->context, &compiled);
 }
@@ -91,11 +109,12 @@ static bp_status_t deliver(void *context, bp_bytes_t bytes) {
 static bp_status_t compile(void *self, const bp_compile_request_t *request,
                            const bp_compiled_sink_t *sink, bp_error_t *error) {
   const bp_host_t *host = ((bp_device_t *)self)->host;
-  delivery_t delivery = {sink, {.header = BP_HEADER(bp_entry_t)}};
+  delivery_t delivery = {sink, {.header = BP_HEADER(bp_entry_t)}, 0};
   const bp_bytes_sink_t bytes_sink = {deliver, &delivery};
   bp_entry_t *entry = &delivery.entry;
   bp_graph_info_t info;
-  uint8_t *access;
+  uint8_t *access; /* of each binding; behind it, whether it is in place */
+  uint8_t in_place;
   char reason[256];
   uint32_t i;
   bp_status_t status = ref_no_options(host, &request->options, error);
@@ -111,13 +130,17 @@ static bp_status_t compile(void *self, const bp_compile_request_t *request,
   entry->constant_count = info.symbol_count;
   for (i = 0; i < 3; ++i)
     entry->workgroup_size[i] = 1;
-  access = host->memory_allocate(host->self, entry->binding_count + 1u, 8);
+  access = host->memory_allocate(host->self, 2u * entry->binding_count + 1u, 8);
   if (!access)
     return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
                      "no memory for %u bindings", entry->binding_count);
-  for (i = 0; i < entry->binding_count; ++i)
+  in_place = can_run_in_place(request->graph_table, request->graph, &info);
+  for (i = 0; i < entry->binding_count; ++i) {
     access[i] = i < info.input_count ? BP_ACCESS_READ : BP_ACCESS_WRITE;
+    access[entry->binding_count + i] = i < info.input_count ? in_place : 0;
+  }
   entry->binding_access = access;
+  delivery.in_place = access + entry->binding_count;
   status = request->graph_table->graph_write(request->graph, &bytes_sink);
   host->memory_free(host->self, access);
   return status;

@@ -107,9 +107,8 @@ ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype) {
   return 0;
 }
 
-/* The dtype that an op computes in. */
-static bp_dtype_t dtype_of(const bp_graph_table_t *table,
-                           const bp_graph_t *graph, uint32_t index) {
+bp_dtype_t ref_dtype_of(const bp_graph_table_t *table, const bp_graph_t *graph,
+                        uint32_t index) {
   uint32_t value = table->op_operand(graph, index, 0);
   bp_value_info_t info;
   if (value == BP_NONE)
@@ -140,11 +139,13 @@ bp_status_t ref_check(const bp_graph_table_t *table, const bp_graph_t *graph,
   for (i = 0; i < info.op_count; ++i) {
     bp_op_info_t op;
     table->op_info(graph, i, &op);
-    if (op.version != 1 || !ref_kernel(op.name, dtype_of(table, graph, i))) {
-      snprintf(
-          reason, size, "ref has no op '%.*s' version %u for dtype %u (%.*s)",
-          (int)op.name.size, op.name.data, op.version,
-          dtype_of(table, graph, i), (int)op.location.size, op.location.data);
+    if (op.version != 1 ||
+        !ref_kernel(op.name, ref_dtype_of(table, graph, i))) {
+      snprintf(reason, size,
+               "ref has no op '%.*s' version %u for dtype %u (%.*s)",
+               (int)op.name.size, op.name.data, op.version,
+               ref_dtype_of(table, graph, i), (int)op.location.size,
+               op.location.data);
       return BP_STATUS_UNIMPLEMENTED;
     }
   }
@@ -261,7 +262,7 @@ static bp_status_t run_op(run_t *run, uint32_t index, bp_status_t *failure) {
   bp_status_t status = BP_STATUS_OK;
   uint32_t i;
   run->table->op_info(run->graph, index, &op.info);
-  op.dtype = dtype_of(run->table, run->graph, index);
+  op.dtype = ref_dtype_of(run->table, run->graph, index);
   op.result = ref_result(&op, 0);
   for (i = 0; i < op.info.result_count && status == BP_STATUS_OK; ++i)
     status = allocate(run, &op, i);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * driver.c: the device "interpreter". Buffers are host memory, a queue runs
- * its commands before queue_execute returns. The host has validated handles,
- * ranges and counts of every call; only blobs are checked here, because they
- * come from files.
+ * driver.c: the device "interpreter". The host has validated handles, ranges
+ * and counts of every call; only blobs are checked here, because they come from
+ * files.
+ *
+ * Handles are opaque to the host, so each is the thing itself: a buffer its
+ * memory, an executable its opened graph, a queue its device. A vendor's are
+ * pointers to structs.
  */
 #include "ref.h"
 
@@ -12,33 +15,11 @@
 
 #define BINDING_ALIGNMENT 64u
 
-struct bp_device_t {
-  const ref_plugin_t *plugin;
-};
-
-struct bp_queue_t {
-  bp_device_t *device;
-};
-
-static const bp_host_t *host_of(const bp_device_t *device) {
-  return device->plugin->host;
-}
-
-/* Host memory, with the failure already told. */
-static void *allocate(const bp_host_t *host, uint64_t size, uint64_t alignment,
-                      bp_error_t *error) {
-  void *memory = host->memory_allocate(host->self, size, alignment);
-  if (!memory)
-    ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
-              "ref cannot allocate %llu bytes", (unsigned long long)size);
-  return memory;
-}
-
 /* ---- Devices ---- */
 
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
-  const bp_host_t *host = ((ref_plugin_t *)self)->host;
+  const bp_host_t *host = ((bp_device_t *)self)->host;
   const bp_string_t format = ref_string("wire");
   bp_device_info_t info = {.header = BP_HEADER(bp_device_info_t)};
   bp_status_t status = ref_no_options(host, options, error);
@@ -61,25 +42,19 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
 static bp_status_t open_device(void *self, bp_string_t id,
                                const bp_options_t *options,
                                bp_device_t **out_device, bp_error_t *error) {
-  const ref_plugin_t *plugin = self;
-  bp_status_t status = ref_no_options(plugin->host, options, error);
+  bp_device_t *device = self;
+  bp_status_t status = ref_no_options(device->host, options, error);
   if (status)
     return status;
   if (!ref_equal(id, "interpreter"))
-    return ref_error(plugin->host, error, BP_STATUS_NOT_FOUND,
+    return ref_error(device->host, error, BP_STATUS_NOT_FOUND,
                      "ref has no device '%.*s', only 'interpreter'",
                      (int)id.size, id.data);
-  *out_device = allocate(plugin->host, sizeof(**out_device), 8, error);
-  if (!*out_device)
-    return BP_STATUS_RESOURCE_EXHAUSTED;
-  (*out_device)->plugin = plugin;
+  *out_device = device;
   return BP_STATUS_OK;
 }
 
-static void close_device(bp_device_t *device) {
-  const bp_host_t *host = host_of(device);
-  host->memory_free(host->self, device);
-}
+static void close_device(bp_device_t *device) { (void)device; }
 
 const bp_driver_table_t ref_driver_table = {
     .header = BP_HEADER(bp_driver_table_t),
@@ -90,31 +65,24 @@ const bp_driver_table_t ref_driver_table = {
 
 /* ---- Memory ---- */
 
-static void buffer_free(bp_device_t *device, bp_buffer_t *buffer) {
-  const bp_host_t *host = host_of(device);
-  if (buffer->data)
-    host->memory_free(host->self, buffer->data);
-  host->memory_free(host->self, buffer);
-}
-
 static bp_status_t buffer_allocate(bp_device_t *device, uint32_t space,
                                    uint64_t size, uint64_t alignment,
                                    bp_buffer_t **out_buffer,
                                    bp_error_t *error) {
-  const bp_host_t *host = host_of(device);
-  bp_buffer_t *buffer = allocate(host, sizeof(*buffer), 8, error);
+  const bp_host_t *host = device->host;
   (void)space; /* host memory serves all spaces */
-  if (!buffer)
-    return BP_STATUS_RESOURCE_EXHAUSTED;
   if (alignment < BINDING_ALIGNMENT)
     alignment = BINDING_ALIGNMENT;
-  buffer->data = allocate(host, size, alignment, error);
-  if (!buffer->data) {
-    buffer_free(device, buffer);
-    return BP_STATUS_RESOURCE_EXHAUSTED;
-  }
-  *out_buffer = buffer;
+  *out_buffer = host->memory_allocate(host->self, size, alignment);
+  if (!*out_buffer)
+    return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
+                     "ref cannot allocate %llu bytes",
+                     (unsigned long long)size);
   return BP_STATUS_OK;
+}
+
+static void buffer_free(bp_device_t *device, bp_buffer_t *buffer) {
+  device->host->memory_free(device->host->self, buffer);
 }
 
 static bp_status_t buffer_write(bp_device_t *device, bp_buffer_t *buffer,
@@ -122,7 +90,7 @@ static bp_status_t buffer_write(bp_device_t *device, bp_buffer_t *buffer,
                                 uint64_t size, bp_error_t *error) {
   (void)device;
   (void)error;
-  memcpy(buffer->data + offset, data, size);
+  memcpy((char *)buffer + offset, data, size);
   return BP_STATUS_OK;
 }
 
@@ -131,7 +99,7 @@ static bp_status_t buffer_read(bp_device_t *device, bp_buffer_t *buffer,
                                bp_error_t *error) {
   (void)device;
   (void)error;
-  memcpy(data, buffer->data + offset, size);
+  memcpy(data, (const char *)buffer + offset, size);
   return BP_STATUS_OK;
 }
 
@@ -147,69 +115,47 @@ const bp_memory_table_t ref_memory_table = {
 
 static void executable_unload(bp_device_t *device,
                               bp_executable_t *executable) {
-  const bp_host_t *host = host_of(device);
-  if (executable->kernels)
-    host->memory_free(host->self, executable->kernels);
-  if (executable->graph)
-    executable->table->graph_close(executable->graph);
-  host->memory_free(host->self, executable);
+  device->table->graph_close((bp_graph_t *)executable);
 }
 
-/* Opens the blob and resolves its ops. */
-static bp_status_t prepare(bp_executable_t *executable,
-                           const bp_executable_info_t *info,
-                           bp_error_t *error) {
-  const bp_host_t *host = executable->host;
-  const bp_graph_table_t *table = executable->table;
-  bp_graph_info_t graph;
+/* Whether the entry describes the graph and its ops can be run. */
+static bp_status_t check(const bp_device_t *device, const bp_graph_t *graph,
+                         const bp_executable_info_t *info, bp_error_t *error) {
+  bp_graph_info_t found;
   char reason[256];
-  bp_status_t status = table->graph_open(info->blob, &executable->graph, error);
-  if (status) /* the error says what is damaged */
-    return BP_STATUS_INVALID_ARGUMENT;
-  table->graph_info(executable->graph, &graph);
+  bp_status_t status;
+  device->table->graph_info(graph, &found);
   if (info->entry_count != 1 ||
       info->entries[0]->binding_count !=
-          (uint64_t)graph.input_count + graph.output_count ||
-      info->entries[0]->constant_count != graph.symbol_count)
-    return ref_error(host, error, BP_STATUS_INVALID_ARGUMENT,
+          (uint64_t)found.input_count + found.output_count ||
+      info->entries[0]->constant_count != found.symbol_count)
+    return ref_error(device->host, error, BP_STATUS_INVALID_ARGUMENT,
                      "the entry does not fit its graph of %u inputs, %u "
                      "outputs and %u symbols",
-                     graph.input_count, graph.output_count, graph.symbol_count);
-  executable->kernels = allocate(
-      host, (graph.op_count + 1u) * sizeof(*executable->kernels), 8, error);
-  if (!executable->kernels)
-    return BP_STATUS_RESOURCE_EXHAUSTED;
-  status = ref_resolve(table, executable->graph, executable->kernels, reason,
-                       sizeof(reason));
-  if (status)
-    return ref_error(host, error, status, "%s", reason);
-  return BP_STATUS_OK;
+                     found.input_count, found.output_count, found.symbol_count);
+  status = ref_check(device->table, graph, reason, sizeof(reason));
+  return status ? ref_error(device->host, error, status, "%s", reason)
+                : BP_STATUS_OK;
 }
 
 static bp_status_t executable_load(bp_device_t *device,
                                    const bp_executable_info_t *info,
                                    bp_executable_t **out_executable,
                                    bp_error_t *error) {
-  const bp_host_t *host = host_of(device);
-  bp_executable_t *executable;
+  bp_graph_t *graph;
   bp_status_t status;
   if (!ref_equal(info->format, "wire"))
-    return ref_error(host, error, BP_STATUS_INVALID_ARGUMENT,
+    return ref_error(device->host, error, BP_STATUS_INVALID_ARGUMENT,
                      "ref loads the format 'wire', found '%.*s'",
                      (int)info->format.size, info->format.data);
-  executable = allocate(host, sizeof(*executable), 8, error);
-  if (!executable)
-    return BP_STATUS_RESOURCE_EXHAUSTED;
-  memset(executable, 0, sizeof(*executable));
-  executable->host = host;
-  executable->table = device->plugin->graph;
-  status = prepare(executable, info, error);
-  if (status) {
-    executable_unload(device, executable);
-    return status;
-  }
-  *out_executable = executable;
-  return BP_STATUS_OK;
+  if (device->table->graph_open(info->blob, &graph, error))
+    return BP_STATUS_INVALID_ARGUMENT; /* the error says what is damaged */
+  status = check(device, graph, info, error);
+  if (status)
+    device->table->graph_close(graph);
+  else
+    *out_executable = (bp_executable_t *)graph;
+  return status;
 }
 
 const bp_executable_table_t ref_executable_table = {
@@ -222,41 +168,38 @@ const bp_executable_table_t ref_executable_table = {
 
 static bp_status_t queue_create(bp_device_t *device, uint32_t queue_class,
                                 bp_queue_t **out_queue, bp_error_t *error) {
-  (void)queue_class; /* one queue does both kinds of work */
-  *out_queue = allocate(host_of(device), sizeof(**out_queue), 8, error);
-  if (!*out_queue)
-    return BP_STATUS_RESOURCE_EXHAUSTED;
-  (*out_queue)->device = device;
+  (void)queue_class; /* both kinds of work are done at once, by the caller */
+  (void)error;
+  *out_queue = (bp_queue_t *)device;
   return BP_STATUS_OK;
 }
 
 static void queue_destroy(bp_device_t *device, bp_queue_t *queue) {
-  const bp_host_t *host = host_of(device);
-  host->memory_free(host->self, queue);
+  (void)device;
+  (void)queue;
 }
 
-static void run_copy(const bp_command_copy_t *copy) {
-  memcpy(copy->target.buffer->data + copy->target.offset,
-         copy->source.buffer->data + copy->source.offset, copy->target.length);
+static void *range(const bp_binding_t *binding) {
+  return (char *)binding->buffer + binding->offset;
 }
 
 static void run_fill(const bp_command_fill_t *fill) {
-  char *data = fill->target.buffer->data + fill->target.offset;
-  uint8_t pattern[4];
+  uint8_t *data = range(&fill->target);
   uint64_t i;
-  for (i = 0; i < 4; ++i)
-    pattern[i] = (uint8_t)(fill->pattern >> (8 * i));
   for (i = 0; i < fill->target.length; ++i)
-    data[i] = (char)pattern[i % fill->pattern_size];
+    data[i] = (uint8_t)(fill->pattern >> (8 * (i % fill->pattern_size)));
 }
 
-static bp_status_t run(const bp_header_t *command, char *message,
-                       uint64_t size) {
+static bp_status_t run(const bp_device_t *device, const bp_header_t *command,
+                       char *message, uint64_t size) {
+  const bp_command_dispatch_t *dispatch = (const void *)command;
+  const bp_command_copy_t *copy = (const void *)command;
   switch (command->type) {
   case bp_command_dispatch_t_TYPE:
-    return ref_dispatch((const bp_command_dispatch_t *)command, message, size);
+    return ref_dispatch(device, (const bp_graph_t *)dispatch->executable,
+                        dispatch, message, size);
   case bp_command_copy_t_TYPE:
-    run_copy((const bp_command_copy_t *)command);
+    memcpy(range(&copy->target), range(&copy->source), copy->target.length);
     return BP_STATUS_OK;
   case bp_command_fill_t_TYPE:
     run_fill((const bp_command_fill_t *)command);
@@ -277,10 +220,10 @@ static bp_status_t queue_execute(bp_queue_t *queue,
   char message[512] = "";
   bp_status_t status = BP_STATUS_OK;
   uint64_t i;
-  (void)queue;
   (void)error; /* every failure is one of work that runs */
   for (i = 0; i < count && status == BP_STATUS_OK; ++i)
-    status = run(commands[i], message, sizeof(message));
+    status =
+        run((const bp_device_t *)queue, commands[i], message, sizeof(message));
   completion->done(completion->context, status, ref_string(message));
   return BP_STATUS_OK;
 }

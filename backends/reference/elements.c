@@ -7,98 +7,120 @@
 #include "ref.h"
 
 #include <math.h>
+#include <string.h>
 
-int ref_is_float(bp_dtype_t dtype) { return REF_FLOATS >> dtype & 1u; }
+/* ---- What dtypes are made of ---- */
 
-int ref_is_unsigned(bp_dtype_t dtype) { return REF_UNSIGNED >> dtype & 1u; }
+typedef enum kind_t { NONE, FLOAT, SIGNED, UNSIGNED, BOOL } kind_t;
 
-int64_t ref_size(bp_dtype_t dtype) {
-  switch (dtype) {
-  case BP_DTYPE_F64:
-  case BP_DTYPE_I64:
-  case BP_DTYPE_U64:
-    return 8;
-  case BP_DTYPE_F32:
-  case BP_DTYPE_I32:
-  case BP_DTYPE_U32:
-    return 4;
-  case BP_DTYPE_F16:
-  case BP_DTYPE_BF16:
-  case BP_DTYPE_I16:
-  case BP_DTYPE_U16:
-    return 2;
-  case BP_DTYPE_I8:
-  case BP_DTYPE_U8:
-  case BP_DTYPE_BOOL:
-    return 1;
-  default:
-    return 0;
+/* The last four members are those of floats narrower than f32: the highest
+ * finite pattern, above which come infinity and NaN or, for f8E4M3FN, NaN only;
+ * and what moves the exponent bias to that of a double. */
+typedef struct format_t {
+  kind_t kind;
+  int bits, mantissa_bits, bias;
+  uint32_t top;
+  double scale;
+} format_t;
+
+static const format_t formats[BP_DTYPE_COUNT_] = {
+    [BP_DTYPE_F64] = {FLOAT, 64, 0, 0, 0, 0},
+    [BP_DTYPE_F32] = {FLOAT, 32, 0, 0, 0, 0},
+    [BP_DTYPE_F16] = {FLOAT, 16, 10, 15, 0x7BFF, 0x1p1008},
+    [BP_DTYPE_BF16] = {FLOAT, 16, 7, 127, 0x7F7F, 0x1p896},
+    [BP_DTYPE_F8E4M3FN] = {FLOAT, 8, 3, 7, 0x7E, 0x1p1016},
+    [BP_DTYPE_F8E5M2] = {FLOAT, 8, 2, 15, 0x7B, 0x1p1008},
+    [BP_DTYPE_I64] = {SIGNED, 64, 0, 0, 0, 0},
+    [BP_DTYPE_I32] = {SIGNED, 32, 0, 0, 0, 0},
+    [BP_DTYPE_I16] = {SIGNED, 16, 0, 0, 0, 0},
+    [BP_DTYPE_I8] = {SIGNED, 8, 0, 0, 0, 0},
+    [BP_DTYPE_I4] = {SIGNED, 4, 0, 0, 0, 0},
+    [BP_DTYPE_U64] = {UNSIGNED, 64, 0, 0, 0, 0},
+    [BP_DTYPE_U32] = {UNSIGNED, 32, 0, 0, 0, 0},
+    [BP_DTYPE_U16] = {UNSIGNED, 16, 0, 0, 0, 0},
+    [BP_DTYPE_U8] = {UNSIGNED, 8, 0, 0, 0, 0},
+    [BP_DTYPE_U4] = {UNSIGNED, 4, 0, 0, 0, 0},
+    [BP_DTYPE_BOOL] = {BOOL, 8, 0, 0, 0, 0},
+};
+
+int ref_is_float(bp_dtype_t dtype) { return formats[dtype].kind == FLOAT; }
+
+int ref_is_unsigned(bp_dtype_t dtype) {
+  return formats[dtype].kind == UNSIGNED;
+}
+
+int ref_bits(bp_dtype_t dtype) {
+  return dtype < BP_DTYPE_COUNT_ ? formats[dtype].bits : 0;
+}
+
+int64_t ref_bytes(const ref_tensor_t *tensor) {
+  return (tensor->count * ref_bits(tensor->dtype) + 7) / 8;
+}
+
+ref_word_t ref_extreme(bp_dtype_t dtype, int highest) {
+  const format_t *format = &formats[dtype];
+  const uint64_t top = UINT64_MAX >> (64 - format->bits);
+  ref_word_t word;
+  if (format->kind == FLOAT) {
+    word.f = dtype == BP_DTYPE_F8E4M3FN ? 448 : HUGE_VAL;
+    word.f = highest ? word.f : -word.f;
+  } else if (format->kind == SIGNED) {
+    word.i = highest ? (int64_t)(top >> 1) : -(int64_t)(top >> 1) - 1;
+  } else {
+    word.i = !highest ? 0 : format->kind == BOOL ? 1 : (int64_t)top;
   }
+  return word;
 }
 
-/* ---- f16 and bf16 ---- */
+/* ---- Narrow floats ---- */
 
-typedef union float_bits_t {
-  float f;
-  uint32_t u;
-} float_bits_t;
-
-static float from_f16(uint16_t bits) {
-  float_bits_t word;
-  word.u = (bits & 0x7FFFu) << 13;
-  if ((bits & 0x7C00u) == 0x7C00u)
-    word.u |= 0x7F800000u; /* infinity and NaN */
-  else
-    word.f *= 0x1p112f; /* from the bias of f16 to that of f32 */
-  word.u |= (bits & 0x8000u) << 16;
-  return word.f;
+static double widen(uint32_t bits, const format_t *format) {
+  const uint32_t sign = 1u << (format->bits - 1);
+  const uint32_t rest = bits & (sign - 1);
+  ref_word_t word;
+  word.i = (int64_t)rest << (52 - format->mantissa_bits);
+  word.f *= format->scale;
+  if (rest > format->top) /* infinity has no mantissa */
+    word.f = rest & ((1u << format->mantissa_bits) - 1) ? NAN : HUGE_VAL;
+  return bits & sign ? -word.f : word.f;
 }
 
-static float from_bf16(uint16_t bits) {
-  float_bits_t word;
-  word.u = (uint32_t)bits << 16;
-  return word.f;
-}
-
-/* Rounds to nearest even, in one step, into a sign, `exponent_bits` and
- * `mantissa_bits`. */
-static uint16_t narrow(double value, int exponent_bits, int mantissa_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const uint32_t infinity = ((1u << exponent_bits) - 1u) << mantissa_bits;
-  const uint32_t sign = signbit(value) ? 0x8000u : 0u;
+/* Rounds to nearest even in one step; beyond the top to infinity, or to NaN in
+ * the format without infinities. */
+static uint32_t narrow(double value, const format_t *format) {
+  const uint32_t sign = signbit(value) ? 1u << (format->bits - 1) : 0;
   uint32_t bits;
   int exponent;
   if (isnan(value))
-    return (uint16_t)(sign | infinity | 1u << (mantissa_bits - 1));
-  if (isinf(value) || value == 0)
-    return (uint16_t)(sign | (value == 0 ? 0u : infinity));
+    return sign | (format->top + 1) | 1u << (format->mantissa_bits - 1);
+  if (isinf(value))
+    return sign | (format->top + 1);
   frexp(value, &exponent);
   --exponent; /* |value| is in [2^exponent, 2^(exponent + 1)) */
-  if (exponent > bias)
-    return (uint16_t)(sign | infinity);
-  if (exponent < 1 - bias)
-    exponent = 1 - bias; /* subnormal */
+  if (value == 0 || exponent < 1 - format->bias)
+    exponent = 1 - format->bias; /* subnormal */
   /* The leading one of a normal value adds 1 to the exponent field, and so
    * does a rounding that reaches the next power of two. */
-  bits = (uint32_t)rint(ldexp(fabs(value), mantissa_bits - exponent));
-  bits += (uint32_t)(exponent + bias - 1) << mantissa_bits;
-  return (uint16_t)(sign | bits);
+  bits = (uint32_t)rint(ldexp(fabs(value), format->mantissa_bits - exponent));
+  bits += (uint32_t)(exponent + format->bias - 1) << format->mantissa_bits;
+  return sign | (bits > format->top ? format->top + 1 : bits);
 }
 
 /* ---- Conversions between number classes ---- */
 
 /* Truncates and saturates; NaN gives 0. */
 static int64_t to_integer(double value, bp_dtype_t dtype) {
-  const int bits = 8 * (int)ref_size(dtype);
-  if (dtype == BP_DTYPE_BOOL)
+  const format_t *format = &formats[dtype];
+  const int magnitude = format->bits - (format->kind == SIGNED);
+  if (format->kind == BOOL)
     return value != 0;
   if (isnan(value))
     return 0;
-  if (value >= ldexp(1, ref_is_unsigned(dtype) ? bits : bits - 1))
+  if (value >= ldexp(1, magnitude))
     return ref_extreme(dtype, 1).i;
-  if (value <= (ref_is_unsigned(dtype) ? 0 : -ldexp(1, bits - 1)))
+  if (value <= (format->kind == SIGNED ? -ldexp(1, magnitude) : 0))
     return ref_extreme(dtype, 0).i;
-  return ref_is_unsigned(dtype) ? (int64_t)(uint64_t)value : (int64_t)value;
+  return format->kind == SIGNED ? (int64_t)value : (int64_t)(uint64_t)value;
 }
 
 /* To a double; when more than 53 bits then go on to a narrower float, those
@@ -111,45 +133,42 @@ static double to_float(int64_t value, bp_dtype_t from, bp_dtype_t to) {
   return negative ? -(double)magnitude : (double)magnitude;
 }
 
-ref_word_t ref_extreme(bp_dtype_t dtype, int highest) {
-  const int bits = 8 * (int)ref_size(dtype);
-  const int64_t top = (int64_t)(UINT64_MAX >> 1 >> (64 - bits));
-  ref_word_t word;
-  if (ref_is_float(dtype))
-    word.f = highest ? HUGE_VAL : -HUGE_VAL;
-  else if (dtype == BP_DTYPE_BOOL)
-    word.i = highest;
-  else if (ref_is_unsigned(dtype))
-    word.i = highest ? (int64_t)(UINT64_MAX >> (64 - bits)) : 0;
-  else
-    word.i = highest ? top : -top - 1;
-  return word;
+void ref_convert(ref_word_t *words, int64_t count, bp_dtype_t from,
+                 bp_dtype_t to) {
+  int64_t i;
+  if (ref_is_float(from) == ref_is_float(to))
+    return;
+  for (i = 0; i < count; ++i)
+    if (ref_is_float(to))
+      words[i].f = to_float(words[i].i, from, to);
+    else
+      words[i].i = to_integer(words[i].f, to);
 }
 
 /* ---- Loading and storing ---- */
 
 #define LOAD(T, MEMBER, VALUE)                                                 \
-  {                                                                            \
-    const T *data = (const T *)tensor->data + start;                           \
-    for (i = 0; i < count; ++i) {                                              \
-      const T x = data[i * step];                                              \
-      out[i].MEMBER = VALUE;                                                   \
-    }                                                                          \
-    break;                                                                     \
-  }
+  for (i = 0; i < count; ++i) {                                                \
+    const T x = ((const T *)data)[start + i * step];                           \
+    out[i].MEMBER = VALUE;                                                     \
+  }                                                                            \
+  break;
 
-void ref_load(const ref_tensor_t *tensor, int64_t start, int64_t step,
-              int64_t count, ref_word_t *out) {
+static void load(const void *data, bp_dtype_t dtype, int64_t start,
+                 int64_t step, int64_t count, ref_word_t *out) {
+  const format_t *format = &formats[dtype];
   int64_t i;
-  switch (tensor->dtype) {
+  switch (dtype) {
   case BP_DTYPE_F64:
     LOAD(double, f, x)
   case BP_DTYPE_F32:
     LOAD(float, f, x)
   case BP_DTYPE_F16:
-    LOAD(uint16_t, f, from_f16(x))
   case BP_DTYPE_BF16:
-    LOAD(uint16_t, f, from_bf16(x))
+    LOAD(uint16_t, f, widen(x, format))
+  case BP_DTYPE_F8E4M3FN:
+  case BP_DTYPE_F8E5M2:
+    LOAD(uint8_t, f, widen(x, format))
   case BP_DTYPE_I64:
   case BP_DTYPE_U64:
     LOAD(int64_t, i, x)
@@ -165,70 +184,95 @@ void ref_load(const ref_tensor_t *tensor, int64_t start, int64_t step,
     LOAD(uint16_t, i, x)
   case BP_DTYPE_U8:
     LOAD(uint8_t, i, x)
-  default: /* bool */
+  case BP_DTYPE_BOOL:
     LOAD(uint8_t, i, x != 0)
+  default: /* i4 and u4: two in a byte, the low half first */
+    for (i = 0; i < count; ++i) {
+      const int64_t at = start + i * step;
+      const int x = ((const uint8_t *)data)[at / 2] >> at % 2 * 4 & 15;
+      out[i].i = dtype == BP_DTYPE_I4 ? (x ^ 8) - 8 : x;
+    }
   }
 }
 
 #define STORE(T, VALUE)                                                        \
-  {                                                                            \
-    T *data = (T *)tensor->data + start;                                       \
-    for (i = 0; i < count; ++i)                                                \
-      data[i] = (T)(VALUE);                                                    \
-    break;                                                                     \
-  }
+  for (i = 0; i < count; ++i)                                                  \
+    ((T *)data)[start + i * step] = (T)(VALUE);                                \
+  break;
 
-static void store_floats(const ref_tensor_t *tensor, int64_t start,
-                         int64_t count, const ref_word_t *words) {
+static void store(void *data, bp_dtype_t dtype, int64_t start, int64_t step,
+                  int64_t count, const ref_word_t *words) {
+  const format_t *format = &formats[dtype];
   int64_t i;
-  switch (tensor->dtype) {
+  switch (dtype) {
   case BP_DTYPE_F64:
     STORE(double, words[i].f)
   case BP_DTYPE_F32:
     STORE(float, words[i].f)
   case BP_DTYPE_F16:
-    STORE(uint16_t, narrow(words[i].f, 5, 10))
-  default: /* bf16 */
-    STORE(uint16_t, narrow(words[i].f, 8, 7))
+  case BP_DTYPE_BF16:
+    STORE(uint16_t, narrow(words[i].f, format))
+  case BP_DTYPE_F8E4M3FN:
+  case BP_DTYPE_F8E5M2:
+    STORE(uint8_t, narrow(words[i].f, format))
+  case BP_DTYPE_I64:
+  case BP_DTYPE_U64:
+    STORE(int64_t, words[i].i)
+  case BP_DTYPE_I32:
+  case BP_DTYPE_U32:
+    STORE(uint32_t, words[i].i)
+  case BP_DTYPE_I16:
+  case BP_DTYPE_U16:
+    STORE(uint16_t, words[i].i)
+  case BP_DTYPE_I8:
+  case BP_DTYPE_U8:
+    STORE(uint8_t, words[i].i)
+  case BP_DTYPE_BOOL:
+    STORE(uint8_t, words[i].i != 0)
+  default:
+    for (i = 0; i < count; ++i) {
+      const int64_t at = start + i * step;
+      const int shift = (int)(at % 2) * 4;
+      uint8_t *byte = (uint8_t *)data + at / 2;
+      *byte = (uint8_t)((*byte & 0xF0 >> shift) | (words[i].i & 15) << shift);
+    }
   }
 }
 
-static void store_integers(const ref_tensor_t *tensor, int64_t start,
-                           int64_t count, const ref_word_t *words) {
-  int64_t i;
-  if (tensor->dtype == BP_DTYPE_BOOL)
-    for (i = 0; i < count; ++i)
-      ((uint8_t *)tensor->data)[start + i] = words[i].i != 0;
-  else
-    switch (ref_size(tensor->dtype)) {
-    case 1:
-      STORE(uint8_t, words[i].i)
-    case 2:
-      STORE(uint16_t, words[i].i)
-    case 4:
-      STORE(uint32_t, words[i].i)
-    default:
-      STORE(int64_t, words[i].i)
-    }
+void ref_load(const ref_tensor_t *tensor, int64_t start, int64_t step,
+              int64_t count, ref_word_t *out) {
+  load(tensor->data, tensor->dtype, start, step, count, out);
 }
 
-void ref_store(const ref_tensor_t *tensor, int64_t start, int64_t count,
-               const ref_word_t *words, bp_dtype_t from) {
-  const int floats = ref_is_float(tensor->dtype);
-  int64_t i;
-  if (ref_is_float(from) == floats) {
-    (floats ? store_floats : store_integers)(tensor, start, count, words);
+void ref_store(const ref_tensor_t *tensor, int64_t start, int64_t step,
+               int64_t count, const ref_word_t *words) {
+  store(tensor->data, tensor->dtype, start, step, count, words);
+}
+
+void ref_copy(const ref_tensor_t *to, int64_t to_start, int64_t to_step,
+              const ref_tensor_t *from, int64_t from_start, int64_t from_step,
+              int64_t count) {
+  static const bp_dtype_t raw[] = {BP_DTYPE_U4, BP_DTYPE_U8, BP_DTYPE_U16,
+                                   BP_DTYPE_U32, BP_DTYPE_U64};
+  const int64_t size = ref_bits(to->dtype) / 8;
+  ref_word_t words[REF_BLOCK];
+  bp_dtype_t dtype;
+  int width = 0;
+  if (size > 0 && to_step == 1 && from_step == 1) {
+    memcpy((char *)to->data + to_start * size,
+           (const char *)from->data + from_start * size,
+           (size_t)(count * size));
     return;
   }
-  for (i = 0; i < count; ++i) {
-    ref_word_t word;
-    if (floats) {
-      word.f = to_float(words[i].i, from, tensor->dtype);
-      store_floats(tensor, start + i, 1, &word);
-    } else {
-      word.i = to_integer(words[i].f, tensor->dtype);
-      store_integers(tensor, start + i, 1, &word);
-    }
+  while (4 << width < ref_bits(to->dtype))
+    ++width;
+  dtype = raw[width];
+  for (; count > 0; count -= REF_BLOCK) {
+    const int64_t n = ref_lower(count, REF_BLOCK);
+    load(from->data, dtype, from_start, from_step, n, words);
+    store(to->data, dtype, to_start, to_step, n, words);
+    from_start += n * from_step;
+    to_start += n * to_step;
   }
 }
 
@@ -250,3 +294,5 @@ int64_t ref_product(const int64_t *dims, uint32_t count) {
     product *= dims[i];
   return product;
 }
+
+int64_t ref_lower(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -58,6 +58,11 @@ static int less(const ref_op_t *op, int64_t a, int64_t b) {
   return ref_is_unsigned(op->dtype) ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
+/* Whether a shift by b, which counts as unsigned, leaves no bit. */
+static int beyond(const ref_op_t *op, int64_t b) {
+  return b < 0 || b >= ref_bits(op->dtype);
+}
+
 INTEGER(i_same, a)
 INTEGER(i_neg, WRAP(0, -, a))
 INTEGER(i_abs, less(op, a, 0) ? WRAP(0, -, a) : a)
@@ -70,6 +75,7 @@ INTEGER(i_max, less(op, a, b) ? b : a)
 INTEGER(i_and, a &b)
 INTEGER(i_or, a | b)
 INTEGER(i_xor, a ^ b)
+INTEGER(i_shl, beyond(op, b) ? 0 : WRAP(a, <<, b))
 INTEGER(i_eq, a == b)
 INTEGER(i_ne, a != b)
 INTEGER(i_lt, less(op, a, b))
@@ -77,9 +83,16 @@ INTEGER(i_le, !less(op, b, a))
 INTEGER(i_gt, less(op, b, a))
 INTEGER(i_ge, !less(op, a, b))
 
+static int64_t i_shr(ref_op_t *op, int64_t a, int64_t b) {
+  const int fills = a < 0 && !ref_is_unsigned(op->dtype); /* with ones */
+  const uint64_t bits = fills ? ~(uint64_t)a : (uint64_t)a;
+  const uint64_t shifted = beyond(op, b) ? 0 : bits >> b;
+  return (int64_t)(fills ? ~shifted : shifted);
+}
+
 static int64_t i_div(ref_op_t *op, int64_t a, int64_t b) {
   if (b == 0) {
-    op->error = BP_KERNEL_ERROR_DIVISION;
+    ref_fail(op, BP_STATUS_OUT_OF_RANGE, "an integer was divided by zero");
     return 0;
   }
   if (ref_is_unsigned(op->dtype))
@@ -89,7 +102,7 @@ static int64_t i_div(ref_op_t *op, int64_t a, int64_t b) {
 
 static int64_t i_rem(ref_op_t *op, int64_t a, int64_t b) {
   if (b == 0) {
-    op->error = BP_KERNEL_ERROR_DIVISION;
+    ref_fail(op, BP_STATUS_OUT_OF_RANGE, "an integer was divided by zero");
     return 0;
   }
   if (ref_is_unsigned(op->dtype))
@@ -100,30 +113,34 @@ static int64_t i_rem(ref_op_t *op, int64_t a, int64_t b) {
 /* ---- The table ---- */
 
 static const ref_scalar_t scalars[] = {
-    {"neg", f_neg, 0, i_neg},   {"abs", fabs, 0, i_abs},
-    {"sign", f_sign, 0, 0},     {"floor", floor, 0, 0},
-    {"ceil", ceil, 0, 0},       {"round_even", rint, 0, 0},
-    {"trunc", trunc, 0, 0},     {"not", 0, 0, i_not},
-    {"is_nan", f_is_nan, 0, 0}, {"is_inf", f_is_inf, 0, 0},
-    {"sqrt", sqrt, 0, 0},       {"rsqrt", f_rsqrt, 0, 0},
-    {"recip", f_recip, 0, 0},   {"exp", exp, 0, 0},
-    {"log", log, 0, 0},         {"log1p", log1p, 0, 0},
-    {"expm1", expm1, 0, 0},     {"sin", sin, 0, 0},
-    {"cos", cos, 0, 0},         {"tan", tan, 0, 0},
-    {"atan", atan, 0, 0},       {"tanh", tanh, 0, 0},
-    {"erf", erf, 0, 0},         {"cast", f_same, 0, i_same},
-    {"add", 0, f_add, i_add},   {"sub", 0, f_sub, i_sub},
-    {"mul", 0, f_mul, i_mul},   {"min", 0, f_min, i_min},
-    {"max", 0, f_max, i_max},   {"div", 0, f_div, i_div},
-    {"rem", 0, fmod, i_rem},    {"pow", 0, pow, 0},
-    {"and", 0, 0, i_and},       {"or", 0, 0, i_or},
-    {"xor", 0, 0, i_xor},       {"eq", 0, f_eq, i_eq},
-    {"ne", 0, f_ne, i_ne},      {"lt", 0, f_lt, i_lt},
-    {"le", 0, f_le, i_le},      {"gt", 0, f_gt, i_gt},
-    {"ge", 0, f_ge, i_ge},
+    {"neg", f_neg, 0, i_neg},    {"abs", fabs, 0, i_abs},
+    {"sign", f_sign, 0, 0},      {"floor", floor, 0, 0},
+    {"ceil", ceil, 0, 0},        {"round_even", rint, 0, 0},
+    {"trunc", trunc, 0, 0},      {"not", 0, 0, i_not},
+    {"is_nan", f_is_nan, 0, 0},  {"is_inf", f_is_inf, 0, 0},
+    {"sqrt", sqrt, 0, 0},        {"rsqrt", f_rsqrt, 0, 0},
+    {"recip", f_recip, 0, 0},    {"exp", exp, 0, 0},
+    {"log", log, 0, 0},          {"log1p", log1p, 0, 0},
+    {"expm1", expm1, 0, 0},      {"sin", sin, 0, 0},
+    {"cos", cos, 0, 0},          {"tan", tan, 0, 0},
+    {"asin", asin, 0, 0},        {"acos", acos, 0, 0},
+    {"atan", atan, 0, 0},        {"sinh", sinh, 0, 0},
+    {"cosh", cosh, 0, 0},        {"tanh", tanh, 0, 0},
+    {"asinh", asinh, 0, 0},      {"acosh", acosh, 0, 0},
+    {"atanh", atanh, 0, 0},      {"shl", 0, 0, i_shl},
+    {"shr", 0, 0, i_shr},        {"erf", erf, 0, 0},
+    {"cast", f_same, 0, i_same}, {"add", 0, f_add, i_add},
+    {"sub", 0, f_sub, i_sub},    {"mul", 0, f_mul, i_mul},
+    {"min", 0, f_min, i_min},    {"max", 0, f_max, i_max},
+    {"div", 0, f_div, i_div},    {"rem", 0, fmod, i_rem},
+    {"pow", 0, pow, 0},          {"and", 0, 0, i_and},
+    {"or", 0, 0, i_or},          {"xor", 0, 0, i_xor},
+    {"eq", 0, f_eq, i_eq},       {"ne", 0, f_ne, i_ne},
+    {"lt", 0, f_lt, i_lt},       {"le", 0, f_le, i_le},
+    {"gt", 0, f_gt, i_gt},       {"ge", 0, f_ge, i_ge},
 };
 
-const ref_scalar_t *ref_scalar_find(bp_string_t name) {
+const ref_scalar_t *ref_scalar(bp_string_t name) {
   uint64_t i;
   for (i = 0; i < sizeof(scalars) / sizeof(scalars[0]); ++i)
     if (ref_equal(name, scalars[i].name))
@@ -131,47 +148,42 @@ const ref_scalar_t *ref_scalar_find(bp_string_t name) {
   return 0;
 }
 
-void ref_combine(const ref_scalar_t *scalar, ref_op_t *op, ref_word_t *a,
-                 ref_word_t b) {
+void ref_combine(const ref_scalar_t *scalar, ref_op_t *op, ref_word_t *sums,
+                 int64_t step, const ref_word_t *words, int64_t count) {
+  int64_t i;
   if (ref_is_float(op->dtype))
-    a->f = scalar->binary(a->f, b.f);
+    for (i = 0; i < count; ++i)
+      sums[i * step].f = scalar->binary(sums[i * step].f, words[i].f);
   else
-    a->i = scalar->integer(op, a->i, b.i);
+    for (i = 0; i < count; ++i)
+      sums[i * step].i = scalar->integer(op, sums[i * step].i, words[i].i);
 }
 
 /* ---- The loop ---- */
 
-static const ref_scalar_t *scalar_of(const ref_op_t *op) {
-  bp_attribute_t direction;
-  bp_op_info_t info;
-  op->table->op_info(op->graph, op->index, &info);
-  op->table->attribute(op->graph, op->index, ref_string("direction"),
-                       &direction);
-  return ref_scalar_find(
-      direction.kind == BP_ATTRIBUTE_STRING ? direction.string : info.name);
-}
-
 bp_status_t ref_elementwise(ref_op_t *op) {
-  const ref_scalar_t *scalar = scalar_of(op);
   const ref_tensor_t *a = ref_operand(op, 0);
-  const ref_tensor_t *b = op->operand_count > 1 ? ref_operand(op, 1) : a;
+  const ref_tensor_t *b = ref_operand(op, op->info.operand_count > 1);
+  const ref_scalar_t *scalar;
+  bp_attribute_t direction;
   ref_word_t x[REF_BLOCK], y[REF_BLOCK];
   int64_t start, i;
+  op->table->attribute(op->graph, op->index, ref_string("direction"),
+                       &direction);
+  scalar = ref_scalar(direction.kind == BP_ATTRIBUTE_STRING ? direction.string
+                                                            : op->info.name);
   for (start = 0; start < a->count; start += REF_BLOCK) {
-    const int64_t left = a->count - start;
-    const int64_t count = left < REF_BLOCK ? left : REF_BLOCK;
+    const int64_t count = ref_lower(a->count - start, REF_BLOCK);
     ref_load(a, start, 1, count, x);
-    ref_load(b, start, 1, count, y);
-    if (!ref_is_float(op->dtype))
-      for (i = 0; i < count; ++i)
-        x[i].i = scalar->integer(op, x[i].i, y[i].i);
-    else if (scalar->unary)
+    if (b != a)
+      ref_load(b, start, 1, count, y);
+    if (ref_is_float(op->dtype) && scalar->unary)
       for (i = 0; i < count; ++i)
         x[i].f = scalar->unary(x[i].f);
     else
-      for (i = 0; i < count; ++i)
-        x[i].f = scalar->binary(x[i].f, y[i].f);
-    ref_store(op->result, start, count, x, op->dtype);
+      ref_combine(scalar, op, x, 1, b != a ? y : x, count);
+    ref_convert(x, count, op->dtype, op->result->dtype);
+    ref_store(op->result, start, 1, count, x);
   }
   return BP_STATUS_OK;
 }

@@ -1,111 +1,106 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ops_movement.c: constants and the ops that move elements without looking at
- * them. Most are one copy of a box whose two sides have strides of their own.
+ * ops_movement.c: the walk over the indices of a box, and the ops that move
+ * elements with it. They differ in where an index of the result lies in the
+ * operand.
  */
 #include "ref.h"
 
 #include <string.h>
 
-/* ---- Copying boxes ---- */
+/* ---- Walking ---- */
 
-/* dims[rank] elements of `size` bytes; strides are in elements. */
-typedef struct box_t {
-  uint32_t rank;
-  int64_t size;
-  const int64_t *dims;
-  int64_t to[REF_MAX_RANK];
-  int64_t from[REF_MAX_RANK];
-} box_t;
+static void copy_run(const ref_walk_t *walk, int64_t to, int64_t from,
+                     int64_t count) {
+  const uint32_t last = walk->rank - 1;
+  ref_copy(walk->to, to, walk->to_step[last], walk->from, from,
+           walk->from_step[last], count);
+}
 
-#define COPY_ROW(SIZE)                                                         \
-  {                                                                            \
-    for (i = 0; i < count; ++i)                                                \
-      memcpy(to + i * to_step * SIZE, from + i * from_step * SIZE, SIZE);      \
-    break;                                                                     \
-  }
+void ref_walk_init(ref_walk_t *walk, ref_op_t *op, const ref_tensor_t *box,
+                   const ref_tensor_t *to, const ref_tensor_t *from) {
+  memset(walk, 0, sizeof(*walk));
+  walk->op = op;
+  walk->to = to;
+  walk->from = from;
+  walk->run = copy_run;
+  walk->rank = box->rank ? box->rank : 1; /* a scalar is an axis of size 1 */
+  walk->dims[0] = 1;
+  memcpy(walk->dims, box->dims, box->rank * sizeof(int64_t));
+  ref_strides(to, walk->to_step);
+  if (from->rank == box->rank)
+    ref_strides(from, walk->from_step);
+}
 
-static void copy_row(int64_t size, int64_t count, char *to, int64_t to_step,
-                     const char *from, int64_t from_step) {
+static void walk_axis(const ref_walk_t *walk, uint32_t axis, int64_t to,
+                      int64_t from) {
+  const int mapped = walk->mapped >> axis & 1u;
+  const int last = axis + 1 == walk->rank;
   int64_t i;
-  if (to_step == 1 && from_step == 1) {
-    memcpy(to, from, (size_t)(count * size));
+  if (last && !mapped) {
+    walk->run(walk, to, from, walk->dims[axis]);
     return;
   }
-  switch (size) {
-  case 1:
-    COPY_ROW(1)
-  case 2:
-    COPY_ROW(2)
-  case 4:
-    COPY_ROW(4)
-  default:
-    COPY_ROW(8)
+  for (i = 0; i < walk->dims[axis]; ++i) {
+    const int64_t source = mapped ? walk->source(walk, axis, i) : i;
+    const int64_t next_to = to + i * walk->to_step[axis];
+    if (source < 0)
+      continue;
+    if (last)
+      walk->run(walk, next_to, from + source * walk->from_step[axis], 1);
+    else
+      walk_axis(walk, axis + 1, next_to, from + source * walk->from_step[axis]);
   }
 }
 
-static void copy_axis(const box_t *box, uint32_t axis, char *to,
-                      const char *from) {
-  int64_t i;
-  if (box->rank == 0) {
-    memcpy(to, from, (size_t)box->size);
-  } else if (axis + 1 == box->rank) {
-    copy_row(box->size, box->dims[axis], to, box->to[axis], from,
-             box->from[axis]);
-  } else {
-    for (i = 0; i < box->dims[axis]; ++i)
-      copy_axis(box, axis + 1, to + i * box->to[axis] * box->size,
-                from + i * box->from[axis] * box->size);
-  }
+void ref_walk(const ref_walk_t *walk) {
+  if (ref_product(walk->dims, walk->rank) > 0)
+    walk_axis(walk, 0, walk->to_start, walk->from_start);
 }
 
-/* Copies `dims` elements, starting at an element offset of each side. Nothing
- * is touched when a dim is 0. */
-static void copy_box(box_t *box, const int64_t *dims, const ref_tensor_t *to,
-                     int64_t to_offset, const ref_tensor_t *from,
-                     int64_t from_offset) {
-  box->rank = to->rank;
-  box->dims = dims;
-  box->size = ref_size(to->dtype);
-  if (ref_product(dims, box->rank) > 0)
-    copy_axis(box, 0, (char *)to->data + to_offset * box->size,
-              (const char *)from->data + from_offset * box->size);
+/* Every element of the result becomes the one element of `from`. */
+static void fill(ref_op_t *op, const ref_tensor_t *from) {
+  ref_walk_t walk;
+  ref_walk_init(&walk, op, op->result, op->result, from);
+  memset(walk.from_step, 0, sizeof(walk.from_step));
+  ref_walk(&walk);
+}
+
+/* A walk that copies operand 0 of the shape of the result. */
+static void copy_of_operand(ref_walk_t *walk, ref_op_t *op) {
+  ref_walk_init(walk, op, op->result, op->result, ref_operand(op, 0));
 }
 
 /* ---- Constants ---- */
 
 bp_status_t ref_constant(ref_op_t *op) {
-  const ref_tensor_t *result = op->result;
-  const uint64_t size = (uint64_t)ref_size(result->dtype);
-  bp_attribute_t value;
-  ref_tensor_t element = *result;
-  box_t box;
-  memset(&box, 0, sizeof(box)); /* all strides of the one element are 0 */
-  op->table->attribute(op->graph, op->index, ref_string("value"), &value);
-  if (value.bytes.size == size * (uint64_t)result->count) {
-    if (value.bytes.size)
-      memcpy(result->data, value.bytes.data, value.bytes.size);
+  ref_tensor_t value = {.dtype = op->result->dtype, .count = 1};
+  bp_attribute_t attribute;
+  op->table->attribute(op->graph, op->index, ref_string("value"), &attribute);
+  value.data = (void *)attribute.bytes.data;
+  if (attribute.bytes.size == (uint64_t)ref_bytes(op->result)) {
+    if (attribute.bytes.size)
+      memcpy(op->result->data, value.data, attribute.bytes.size);
     return BP_STATUS_OK;
   }
-  if (value.bytes.size != size)
+  if (attribute.bytes.size != (uint64_t)ref_bytes(&value))
     return ref_fail(op, BP_STATUS_INVALID_ARGUMENT,
                     "value has neither one element nor those of dims");
-  element.data = (void *)value.bytes.data;
-  ref_strides(result, box.to);
-  copy_box(&box, result->dims, result, 0, &element, 0);
+  fill(op, &value);
   return BP_STATUS_OK;
 }
 
 bp_status_t ref_iota(ref_op_t *op) {
   const ref_tensor_t *result = op->result;
-  int64_t strides[REF_MAX_RANK];
   const int64_t axis = ref_i64(op, "axis");
+  int64_t strides[REF_MAX_RANK];
   int64_t i;
   ref_strides(result, strides);
   for (i = 0; i < result->count; ++i) {
     ref_word_t word;
     word.i = i / strides[axis] % result->dims[axis];
-    ref_store(result, i, 1, &word, BP_DTYPE_I64);
+    ref_convert(&word, 1, BP_DTYPE_I64, result->dtype);
+    ref_store(result, i, 1, 1, &word);
   }
   return BP_STATUS_OK;
 }
@@ -114,21 +109,20 @@ bp_status_t ref_dim(ref_op_t *op) {
   return ref_dims(op, "value", op->result->data, (uint32_t)op->result->count);
 }
 
-/* ---- Boxes ---- */
+/* ---- Strided boxes ---- */
 
 bp_status_t ref_broadcast(ref_op_t *op) {
   const ref_tensor_t *x = ref_operand(op, 0);
   const int64_t *axes = ref_i64s(op, "axes", 0);
   int64_t strides[REF_MAX_RANK];
+  ref_walk_t walk;
   uint32_t i;
-  box_t box;
-  memset(&box, 0, sizeof(box));
+  copy_of_operand(&walk, op);
+  memset(walk.from_step, 0, sizeof(walk.from_step));
   ref_strides(x, strides);
-  ref_strides(op->result, box.to);
-  for (i = 0; i < x->rank; ++i) {
-    box.from[axes[i]] = x->dims[i] == 1 ? 0 : strides[i];
-  }
-  copy_box(&box, op->result->dims, op->result, 0, x, 0);
+  for (i = 0; i < x->rank; ++i)
+    walk.from_step[axes[i]] = x->dims[i] == 1 ? 0 : strides[i];
+  ref_walk(&walk);
   return BP_STATUS_OK;
 }
 
@@ -137,7 +131,7 @@ bp_status_t ref_reshape(ref_op_t *op) {
   if (x->count != op->result->count)
     return ref_fail(op, BP_STATUS_INVALID_ARGUMENT,
                     "the dims hold another number of elements");
-  memcpy(op->result->data, x->data, (size_t)(x->count * ref_size(x->dtype)));
+  memcpy(op->result->data, x->data, (size_t)ref_bytes(x));
   return BP_STATUS_OK;
 }
 
@@ -145,13 +139,13 @@ bp_status_t ref_transpose(ref_op_t *op) {
   const ref_tensor_t *x = ref_operand(op, 0);
   const int64_t *permutation = ref_i64s(op, "permutation", 0);
   int64_t strides[REF_MAX_RANK];
+  ref_walk_t walk;
   uint32_t i;
-  box_t box;
+  copy_of_operand(&walk, op);
   ref_strides(x, strides);
-  ref_strides(op->result, box.to);
   for (i = 0; i < x->rank; ++i)
-    box.from[i] = strides[permutation[i]];
-  copy_box(&box, op->result->dims, op->result, 0, x, 0);
+    walk.from_step[i] = strides[permutation[i]];
+  ref_walk(&walk);
   return BP_STATUS_OK;
 }
 
@@ -159,42 +153,38 @@ bp_status_t ref_slice(ref_op_t *op) {
   const ref_tensor_t *x = ref_operand(op, 0);
   const int64_t *steps = ref_i64s(op, "strides", 0);
   int64_t starts[REF_MAX_RANK];
-  int64_t offset = 0;
+  ref_walk_t walk;
   uint32_t i;
-  box_t box;
   bp_status_t status = ref_dims(op, "starts", starts, REF_MAX_RANK);
   if (status)
     return status;
-  ref_strides(x, box.from);
-  ref_strides(op->result, box.to);
+  copy_of_operand(&walk, op);
   for (i = 0; i < x->rank; ++i) {
-    const int64_t size = op->result->dims[i];
+    const int64_t size = walk.dims[i];
     if (starts[i] < 0 || starts[i] > x->dims[i] ||
         (size > 0 && (starts[i] == x->dims[i] ||
                       (x->dims[i] - 1 - starts[i]) / steps[i] < size - 1)))
       return ref_fail(op, BP_STATUS_OUT_OF_RANGE,
                       "the box reaches outside the operand");
-    offset += starts[i] * box.from[i];
+    walk.from_start += starts[i] * walk.from_step[i];
     /* with at most one element the step is never taken, and may be huge */
-    box.from[i] = size > 1 ? box.from[i] * steps[i] : 0;
+    walk.from_step[i] = size > 1 ? walk.from_step[i] * steps[i] : 0;
   }
-  copy_box(&box, op->result->dims, op->result, 0, x, offset);
+  ref_walk(&walk);
   return BP_STATUS_OK;
 }
 
 bp_status_t ref_reverse(ref_op_t *op) {
-  const ref_tensor_t *x = ref_operand(op, 0);
   uint32_t count, i;
   const int64_t *axes = ref_i64s(op, "axes", &count);
-  int64_t offset = 0;
-  box_t box;
-  ref_strides(x, box.from);
-  ref_strides(op->result, box.to);
+  ref_walk_t walk;
+  copy_of_operand(&walk, op);
   for (i = 0; i < count; ++i) {
-    offset += (x->dims[axes[i]] - 1) * box.from[axes[i]];
-    box.from[axes[i]] = -box.from[axes[i]];
+    int64_t *step = &walk.from_step[axes[i]];
+    walk.from_start += (walk.dims[axes[i]] - 1) * *step;
+    *step = -*step;
   }
-  copy_box(&box, op->result->dims, op->result, 0, x, offset);
+  ref_walk(&walk);
   return BP_STATUS_OK;
 }
 
@@ -202,12 +192,12 @@ bp_status_t ref_concat(ref_op_t *op) {
   const int64_t axis = ref_i64(op, "axis");
   int64_t position = 0;
   uint32_t i;
-  box_t box;
-  ref_strides(op->result, box.to);
-  for (i = 0; i < op->operand_count; ++i) {
+  for (i = 0; i < op->info.operand_count; ++i) {
     const ref_tensor_t *x = ref_operand(op, i);
-    ref_strides(x, box.from);
-    copy_box(&box, x->dims, op->result, position * box.to[axis], x, 0);
+    ref_walk_t walk;
+    ref_walk_init(&walk, op, x, op->result, x);
+    walk.to_start = position * walk.to_step[axis];
+    ref_walk(&walk);
     position += x->dims[axis];
   }
   return BP_STATUS_OK;
@@ -215,121 +205,143 @@ bp_status_t ref_concat(ref_op_t *op) {
 
 /* ---- Padding ---- */
 
-typedef struct pad_t {
-  const ref_tensor_t *x, *result;
-  const int64_t *low;
-  int reflect;
-  int64_t from[REF_MAX_RANK], to[REF_MAX_RANK];
-} pad_t;
+static int64_t edge(const ref_walk_t *walk, uint32_t axis, int64_t i) {
+  const int64_t n = walk->from->dims[axis];
+  i -= ((const int64_t *)walk->context)[axis];
+  return i < 0 ? 0 : i < n ? i : n - 1;
+}
 
-/* Which element of an axis of size `n` (at least 1) stands at index `i`. */
-static int64_t pad_source(const pad_t *pad, int64_t i, int64_t n) {
-  if (!pad->reflect)
-    return i < 0 ? 0 : i < n ? i : n - 1;
+static int64_t reflect(const ref_walk_t *walk, uint32_t axis, int64_t i) {
+  const int64_t n = walk->from->dims[axis];
   if (n == 1)
     return 0;
+  i -= ((const int64_t *)walk->context)[axis];
   i %= 2 * (n - 1); /* the pattern repeats */
   if (i < 0)
     i = -i;
   return i < n ? i : 2 * (n - 1) - i;
 }
 
-static void pad_axis(const pad_t *pad, uint32_t axis, int64_t to,
-                     int64_t from) {
-  const int64_t size = ref_size(pad->x->dtype);
-  int64_t i;
-  if (axis == pad->x->rank) {
-    memcpy((char *)pad->result->data + to * size,
-           (const char *)pad->x->data + from * size, (size_t)size);
-    return;
-  }
-  for (i = 0; i < pad->result->dims[axis]; ++i)
-    pad_axis(pad, axis + 1, to + i * pad->to[axis],
-             from + pad->from[axis] * pad_source(pad, i - pad->low[axis],
-                                                 pad->x->dims[axis]));
-}
-
-static void pad_constant(const ref_op_t *op, const int64_t *low) {
-  const ref_tensor_t *x = ref_operand(op, 0);
-  int64_t offset = 0;
-  uint32_t i;
-  box_t box;
-  memset(&box, 0, sizeof(box));
-  ref_strides(op->result, box.to);
-  copy_box(&box, op->result->dims, op->result, 0, ref_operand(op, 1), 0);
-  ref_strides(x, box.from);
-  for (i = 0; i < x->rank; ++i)
-    offset += low[i] * box.to[i];
-  copy_box(&box, x->dims, op->result, offset, x, 0);
-}
-
 bp_status_t ref_pad(ref_op_t *op) {
   const ref_tensor_t *x = ref_operand(op, 0);
   const int constant = ref_is(op, "mode", "constant");
   int64_t low[REF_MAX_RANK];
+  ref_walk_t walk;
   uint32_t i;
-  pad_t pad;
   bp_status_t status = ref_dims(op, "low", low, REF_MAX_RANK);
   if (status)
     return status;
+  ref_walk_init(&walk, op, constant ? x : op->result, op->result, x);
+  walk.source = ref_is(op, "mode", "reflect") ? reflect : edge;
+  walk.context = low;
   for (i = 0; i < x->rank; ++i) {
-    if (low[i] < 0 || low[i] > op->result->dims[i] - x->dims[i])
+    const int64_t more = op->result->dims[i] - x->dims[i];
+    if (low[i] < 0 || low[i] > more)
       return ref_fail(op, BP_STATUS_OUT_OF_RANGE, "padding is negative");
     if (!constant && x->dims[i] == 0 && op->result->count > 0)
       return ref_fail(op, BP_STATUS_INVALID_ARGUMENT,
                       "an empty axis has no element to pad with");
+    if (constant)
+      walk.to_start += low[i] * walk.to_step[i];
+    else if (more > 0)
+      walk.mapped |= 1u << i;
   }
-  if (constant) {
-    pad_constant(op, low);
-    return BP_STATUS_OK;
-  }
-  pad.x = x;
-  pad.result = op->result;
-  pad.low = low;
-  pad.reflect = ref_is(op, "mode", "reflect");
-  ref_strides(x, pad.from);
-  ref_strides(op->result, pad.to);
-  pad_axis(&pad, 0, 0, 0);
+  if (constant)
+    fill(op, ref_operand(op, 1));
+  ref_walk(&walk);
   return BP_STATUS_OK;
 }
 
 /* ---- Choices ---- */
 
+/* Element i of the indices, or -1 when it is not below `size`. */
+static int64_t index_at(ref_op_t *op, int64_t i, int64_t size) {
+  ref_word_t word;
+  ref_load(ref_operand(op, 1), i, 1, 1, &word);
+  if (word.i >= 0 && word.i < size)
+    return word.i;
+  ref_fail(op, BP_STATUS_OUT_OF_RANGE, "an index lies outside its dimension");
+  return -1;
+}
+
+static int64_t chosen(const ref_walk_t *walk, uint32_t axis, int64_t i) {
+  return index_at(walk->op, i, walk->from->dims[axis]);
+}
+
+/* `tensor` as [outer, `size`, inner] around `axis`. */
+static ref_tensor_t lines(const ref_tensor_t *tensor, const ref_tensor_t *x,
+                          uint32_t axis, int64_t size) {
+  ref_tensor_t view = *tensor;
+  view.rank = 3;
+  view.dims[0] = ref_product(x->dims, axis);
+  view.dims[1] = size;
+  view.dims[2] = ref_product(x->dims + axis + 1, x->rank - axis - 1);
+  return view;
+}
+
 bp_status_t ref_gather(ref_op_t *op) {
   const ref_tensor_t *x = ref_operand(op, 0);
-  const ref_tensor_t *indices = ref_operand(op, 1);
   const uint32_t axis = (uint32_t)ref_i64(op, "axis");
-  const int64_t outer = ref_product(x->dims, axis);
-  const int64_t size = x->dims[axis];
-  const int64_t inner =
-      ref_product(x->dims + axis + 1, x->rank - axis - 1) * ref_size(x->dtype);
-  const char *from = x->data;
-  char *to = op->result->data;
-  int64_t o, i;
-  for (o = 0; o < outer; ++o)
-    for (i = 0; i < indices->count; ++i, to += inner) {
-      ref_word_t index;
-      ref_load(indices, i, 1, 1, &index);
-      if (index.i >= 0 && index.i < size) {
-        memcpy(to, from + (o * size + index.i) * inner, (size_t)inner);
-      } else {
-        memset(to, 0, (size_t)inner);
-        op->error = BP_KERNEL_ERROR_INDEX;
-      }
-    }
+  const ref_tensor_t from = lines(x, x, axis, x->dims[axis]);
+  const ref_tensor_t to = lines(op->result, x, axis, ref_operand(op, 1)->count);
+  ref_walk_t walk;
+  memset(to.data, 0, (size_t)ref_bytes(&to)); /* for bad indices */
+  ref_walk_init(&walk, op, &to, &to, &from);
+  walk.source = chosen;
+  walk.mapped = 1u << 1;
+  ref_walk(&walk);
   return BP_STATUS_OK;
 }
 
 bp_status_t ref_select(ref_op_t *op) {
   const ref_tensor_t *condition = ref_operand(op, 0);
-  const ref_tensor_t *a = ref_operand(op, 1);
-  const ref_tensor_t *b = ref_operand(op, 2);
-  const int64_t size = ref_size(a->dtype);
   const int64_t count = op->result->count;
   const char *holds = condition->data;
-  int64_t i;
-  for (i = 0; i < count; ++i)
-    copy_row(size, 1, (char *)op->result->data + i * size, 1,
-             (const char *)(holds[i] ? a : b)->data + i * size, 1);
+  int64_t start, end;
+  for (start = 0; start < count; start = end) { /* a run of one choice */
+    const ref_tensor_t *from = ref_operand(op, holds[start] ? 1 : 2);
+    for (end = start + 1; end < count && !holds[end] == !holds[start];)
+      ++end;
+    ref_copy(op->result, start, 1, from, start, 1, end - start);
+  }
+  return BP_STATUS_OK;
+}
+
+/* target[o, indices[i], s] = scalar(it, updates[o, i, s]), or without a scalar
+ * the update itself. */
+static void combine_slice(ref_op_t *op, const ref_scalar_t *scalar, int64_t to,
+                          int64_t from, int64_t count) {
+  ref_word_t sums[REF_BLOCK], words[REF_BLOCK];
+  int64_t n;
+  if (!scalar)
+    ref_copy(op->result, to, 1, ref_operand(op, 2), from, 1, count);
+  for (; scalar && count > 0; count -= n, to += n, from += n) {
+    n = ref_lower(count, REF_BLOCK);
+    ref_load(op->result, to, 1, n, sums);
+    ref_load(ref_operand(op, 2), from, 1, n, words);
+    ref_combine(scalar, op, sums, 1, words, n);
+    ref_store(op->result, to, 1, n, sums);
+  }
+}
+
+bp_status_t ref_scatter(ref_op_t *op) {
+  const ref_tensor_t *x = ref_operand(op, 0);
+  const uint32_t axis = (uint32_t)ref_i64(op, "axis");
+  const ref_tensor_t view = lines(x, x, axis, x->dims[axis]);
+  const int64_t size = view.dims[1], inner = view.dims[2];
+  const int64_t count = ref_operand(op, 1)->count;
+  bp_attribute_t combine;
+  const ref_scalar_t *scalar;
+  int64_t o, i;
+  op->table->attribute(op->graph, op->index, ref_string("combine"), &combine);
+  scalar = ref_scalar(combine.string); /* none is the name of no function */
+  memcpy(op->result->data, x->data, (size_t)ref_bytes(x));
+  for (o = 0; o < view.dims[0]; ++o)
+    for (i = 0; i < count; ++i) {
+      const int64_t index = index_at(op, i, size);
+      if (index >= 0)
+        combine_slice(op, scalar, (o * size + index) * inner,
+                      (o * count + i) * inner, inner);
+    }
   return BP_STATUS_OK;
 }

@@ -42,30 +42,30 @@ bp_status_t ref_no_options(const bp_host_t *host, const bp_options_t *options,
 static bp_status_t initialize(const bp_host_t *host,
                               const bp_options_t *options, void **out_self,
                               bp_error_t *error) {
-  const bp_graph_table_t *graph;
-  ref_plugin_t *plugin;
+  const bp_graph_table_t *table;
+  bp_device_t *device;
   bp_status_t status = ref_no_options(host, options, error);
   if (status)
     return status;
-  graph = host->get_extension(host->self, ref_string("backplane.graph"), 0);
-  if (!graph || graph->header.size < sizeof(*graph))
+  table = host->get_extension(host->self, ref_string("backplane.graph"), 0);
+  if (!table || table->header.size < sizeof(*table))
     return ref_error(host, error, BP_STATUS_FAILED_PRECONDITION,
                      "ref needs the host table backplane.graph version 0 of "
                      "minor version %u; use a newer host",
                      BP_ABI_MINOR);
-  plugin = host->memory_allocate(host->self, sizeof(*plugin), 8);
-  if (!plugin)
+  device = host->memory_allocate(host->self, sizeof(*device), 8);
+  if (!device)
     return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
                      "no memory for the plug-in ref");
-  plugin->host = host;
-  plugin->graph = graph;
-  *out_self = plugin;
+  device->host = host;
+  device->table = table;
+  *out_self = device;
   return BP_STATUS_OK;
 }
 
 static void shut_down(void *self) {
-  ref_plugin_t *plugin = self;
-  plugin->host->memory_free(plugin->host->self, plugin);
+  const bp_host_t *host = ((bp_device_t *)self)->host;
+  host->memory_free(host->self, self);
 }
 
 static const bp_plugin_table_t plugin_table = {

@@ -109,6 +109,9 @@ typedef bp_status_t (*ref_kernel_t)(ref_op_t *op);
 
 /* The function of an op whose first operand has this dtype, or NULL. */
 ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype);
+/* That of operand 0 of an op, or of its result when it has none. */
+bp_dtype_t ref_dtype_of(const bp_graph_table_t *table, const bp_graph_t *graph,
+                        uint32_t index);
 /* Keeps what went wrong for the completion; returns `status`. */
 bp_status_t ref_fail(ref_op_t *op, bp_status_t status, const char *reason);
 const ref_tensor_t *ref_operand(const ref_op_t *op, uint32_t index);

@@ -143,6 +143,12 @@ uint32_t Builder::input(const Tensor &like) {
 uint32_t Builder::op(const std::string &name,
                      const std::vector<uint32_t> &operands,
                      const Attributes &attributes) {
+  return results(name, 1, operands, attributes)[0];
+}
+
+std::vector<uint32_t> Builder::results(const std::string &name, uint32_t count,
+                                       const std::vector<uint32_t> &operands,
+                                       const Attributes &attributes) {
   std::vector<bp_attribute_t> list;
   std::vector<std::vector<bp_string_t>> texts(attributes.size());
   for (const auto &[key, value] : attributes) {
@@ -170,14 +176,14 @@ uint32_t Builder::op(const std::string &name,
     }
     list.push_back(out);
   }
-  uint32_t result = BP_NONE;
+  std::vector<uint32_t> results(count, BP_NONE);
   EXPECT_EQ(graphTable().builder_op(builder_, text(name), operands.data(),
                                     uint32_t(operands.size()), list.data(),
                                     uint32_t(list.size()), text("node " + name),
-                                    &result, 1, errorSlot()),
+                                    results.data(), count, errorSlot()),
             0)
       << takeError();
-  return result;
+  return results;
 }
 
 void Builder::output(uint32_t value) {

@@ -43,6 +43,8 @@ struct Tensor {
 };
 
 int64_t product(const Dims &dims);
+unsigned bitsOf(bp_dtype_t dtype);
+/// Bytes of an element, for dtypes that are not packed.
 unsigned sizeOf(bp_dtype_t dtype);
 bool isFloat(bp_dtype_t dtype);
 bool isUnsigned(bp_dtype_t dtype);
@@ -64,6 +66,9 @@ constexpr bp_dtype_t allTypes[] = {
     BP_DTYPE_F64, BP_DTYPE_F32, BP_DTYPE_F16, BP_DTYPE_BF16, BP_DTYPE_I64,
     BP_DTYPE_I32, BP_DTYPE_I16, BP_DTYPE_I8,  BP_DTYPE_U64,  BP_DTYPE_U32,
     BP_DTYPE_U16, BP_DTYPE_U8,  BP_DTYPE_BOOL};
+/// Those that are moved, compared, selected and cast only.
+constexpr bp_dtype_t storedTypes[] = {BP_DTYPE_F8E4M3FN, BP_DTYPE_F8E5M2,
+                                      BP_DTYPE_I4, BP_DTYPE_U4};
 
 /// Random elements: small integers for integer dtypes, which sums keep exact.
 Tensor randomTensor(bp_dtype_t dtype, Dims dims, unsigned seed);
@@ -98,6 +103,10 @@ public:
   /// Adds an op; fails the test when it is refused.
   uint32_t op(const std::string &name, const std::vector<uint32_t> &operands,
               const Attributes &attributes = {});
+  /// The same for an op of several results.
+  std::vector<uint32_t> results(const std::string &name, uint32_t count,
+                                const std::vector<uint32_t> &operands,
+                                const Attributes &attributes);
   void output(uint32_t value);
   bp_graph_t *finish();
 

@@ -303,3 +303,91 @@ TEST(Gather, BadIndexFailsAndGivesZero) {
     EXPECT_EQ(outcome.outputs[0], Tensor::ints(BP_DTYPE_I32, {3}, {30, 0, 20}));
   }
 }
+
+// ---- packed elements ----
+
+TEST(Packed, MovementMovesHalves) {
+  for (bp_dtype_t dtype : {BP_DTYPE_I4, BP_DTYPE_U4}) {
+    Tensor x = randomTensor(dtype, {3, 5}, 1), v = randomTensor(dtype, {}, 2);
+    auto at = [&](int64_t row, int64_t column) {
+      return x.i(row * 5 + column);
+    };
+    Tensor t = runOk("transpose", {x}, {{"permutation", Dims{1, 0}}});
+    Tensor r = runOk("reverse", {x}, {{"axes", Dims{1}}});
+    Tensor c = runOk("concat", {x, x}, {{"axis", int64_t(1)}});
+    Tensor p = runOk("pad", {x, v},
+                     {{"low", dims({0, 2})},
+                      {"high", dims({0, 0})},
+                      {"mode", std::string("constant")}});
+    Tensor s = runOk("slice", {x},
+                     {{"starts", dims({1, 1})},
+                      {"sizes", dims({2, 2})},
+                      {"strides", Dims{1, 3}}});
+    Tensor g = runOk("gather", {x, Tensor::ints(BP_DTYPE_I64, {2}, {4, 1})},
+                     {{"axis", int64_t(1)}});
+    for (int64_t i = 0; i < 3; ++i)
+      for (int64_t j = 0; j < 5; ++j) {
+        EXPECT_EQ(t.i(j * 3 + i), at(i, j));
+        EXPECT_EQ(r.i(i * 5 + j), at(i, 4 - j));
+        EXPECT_EQ(c.i(i * 10 + 5 + j), at(i, j));
+        EXPECT_EQ(c.i(i * 10 + j), at(i, j));
+        EXPECT_EQ(p.i(i * 7 + 2 + j), at(i, j));
+        EXPECT_EQ(p.i(i * 7 + j % 2), v.i(0));
+      }
+    for (int64_t i = 0; i < 2; ++i)
+      for (int64_t j = 0; j < 2; ++j)
+        EXPECT_EQ(s.i(i * 2 + j), at(i + 1, 1 + 3 * j));
+    for (int64_t i = 0; i < 3; ++i)
+      EXPECT_EQ(g.i(i * 2), at(i, 4)) << g.i(i * 2 + 1);
+    EXPECT_EQ(t.bytes.back() >> 4, 0); // what no element uses
+  }
+}
+
+// ---- scatter ----
+
+TEST(Scatter, CombinesInOrder) {
+  for (bp_dtype_t dtype :
+       {BP_DTYPE_F32, BP_DTYPE_BF16, BP_DTYPE_I64, BP_DTYPE_U8})
+    for (const std::string combine : {"none", "add", "mul", "min", "max"})
+      for (int64_t axis = 0; axis < 3; ++axis) {
+        Tensor x = randomTensor(dtype, {3, 4, 5}, 1);
+        Dims shape = x.dims;
+        shape[size_t(axis)] = 6;
+        Tensor u = randomTensor(dtype, shape, 2);
+        Tensor indices =
+            Tensor::ints(BP_DTYPE_I32, {6}, {2, 0, 2, 1, 2, 0}); // repeats
+        Tensor expected = x;
+        Dims index(3);
+        do {
+          Dims to = index;
+          to[size_t(axis)] = indices.i(index[size_t(axis)]);
+          int64_t t = offset(x.dims, to), f = offset(shape, index);
+          auto pick = [&](auto a, auto b) {
+            return combine == "none"  ? b
+                   : combine == "add" ? a + b
+                   : combine == "mul" ? a * b
+                   : combine == "min" ? std::min(a, b)
+                                      : std::max(a, b);
+          };
+          if (isFloat(dtype))
+            expected.setF(t, pick(expected.f(t), u.f(f)));
+          else
+            expected.setI(t, pick(expected.i(t), u.i(f)));
+        } while (next(shape, index));
+        EXPECT_EQ(runOk("scatter", {x, indices, u},
+                        {{"axis", axis}, {"combine", combine}}),
+                  expected)
+            << combine;
+      }
+}
+
+TEST(Scatter, BadIndexLeavesOutItsUpdate) {
+  Tensor x = Tensor::ints(BP_DTYPE_I4, {3}, {1, 2, 3});
+  Tensor indices = Tensor::ints(BP_DTYPE_I64, {3}, {2, 3, -1});
+  Tensor u = Tensor::ints(BP_DTYPE_I4, {3}, {7, 6, 5});
+  Outcome outcome =
+      runOp("scatter", {x, indices, u},
+            {{"axis", int64_t(0)}, {"combine", std::string("none")}});
+  EXPECT_EQ(outcome.status, BP_STATUS_OUT_OF_RANGE);
+  EXPECT_EQ(outcome.outputs[0], Tensor::ints(BP_DTYPE_I4, {3}, {1, 2, 7}));
+}

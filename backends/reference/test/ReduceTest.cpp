@@ -3,9 +3,11 @@
 // reduce and arg_reduce against loops over all indices.
 #include "Harness.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 
 using namespace reftest;
 
@@ -221,4 +223,110 @@ TEST(ArgReduce, NanWinsAndExtremes) {
   Tensor low = Tensor::ints(BP_DTYPE_I64, {3}, {1, INT64_MIN, INT64_MAX});
   EXPECT_EQ(
       runOk("arg_reduce", {low}, argAttributes("min", 0, true, false)).i(0), 1);
+}
+
+// ---- cumulative ----
+
+TEST(Cumulative, AllKindsAndFlags) {
+  for (bp_dtype_t dtype :
+       {BP_DTYPE_F64, BP_DTYPE_F16, BP_DTYPE_I64, BP_DTYPE_I8, BP_DTYPE_U16})
+    for (const std::string kind : {"sum", "prod", "min", "max"})
+      for (int64_t axis = 0; axis < 3; ++axis)
+        for (bool exclusive : {false, true})
+          for (bool reverse : {false, true}) {
+            Tensor x = randomTensor(dtype, {2, 7, 3}, 9);
+            Tensor y = runOk("cumulative", {x},
+                             {{"kind", kind},
+                              {"axis", axis},
+                              {"exclusive", int64_t(exclusive)},
+                              {"reverse", int64_t(reverse)}});
+            Dims index(3);
+            do {
+              std::vector<int64_t> group; // what comes before
+              int64_t last = index[size_t(axis)];
+              int64_t size = x.dims[size_t(axis)];
+              for (int64_t i = 0; i < size; ++i) {
+                Dims at = index;
+                at[size_t(axis)] = reverse ? size - 1 - i : i;
+                bool before =
+                    reverse ? at[size_t(axis)] > last : at[size_t(axis)] < last;
+                if (before || (!exclusive && at[size_t(axis)] == last))
+                  group.push_back(offset(x.dims, at));
+              }
+              int64_t to = offset(y.dims, index);
+              if (!isFloat(dtype))
+                EXPECT_EQ(y.i(to), expectInteger(kind, x, group)) << kind;
+              else
+                EXPECT_LE(ulps(dtype, y.f(to), expectFloat(kind, x, group)),
+                          dtype == BP_DTYPE_F64 ? 300 : 1)
+                    << kind;
+            } while (next(x.dims, index));
+          }
+}
+
+// ---- top_k ----
+
+namespace {
+
+std::vector<Tensor> topK(const Tensor &x, int64_t k, int64_t axis,
+                         bool largest) {
+  Plugin plugin;
+  Builder builder;
+  std::vector<uint32_t> results = builder.results(
+      "top_k", 2, {builder.input(x)},
+      {{"k", dims({k})}, {"axis", axis}, {"largest", int64_t(largest)}});
+  for (uint32_t result : results)
+    builder.output(result);
+  Outcome outcome = plugin.run(builder.finish(), {x});
+  EXPECT_EQ(outcome.status, 0) << outcome.message;
+  return outcome.outputs;
+}
+
+} // namespace
+
+TEST(TopK, AllDtypesAndAxes) {
+  for (bp_dtype_t dtype : allTypes) {
+    if (dtype == BP_DTYPE_BOOL)
+      continue;
+    for (int64_t axis = 0; axis < 2; ++axis)
+      for (bool largest : {false, true})
+        for (int64_t k : {0, 1, 6}) {
+          Tensor x = randomTensor(dtype, {6, 9}, 4);
+          for (int64_t i = 0; i < x.count(); i += 3) // ties
+            isFloat(dtype) ? x.setF(i, 1) : x.setI(i, 1);
+          std::vector<Tensor> y = topK(x, k, axis, largest);
+          int64_t step = axis ? 1 : 9, lineStep = axis ? 9 : 1;
+          for (int64_t line = 0; line < x.dims[size_t(1 - axis)]; ++line) {
+            std::vector<int64_t> order(size_t(x.dims[size_t(axis)]));
+            std::iota(order.begin(), order.end(), 0);
+            auto value = [&](int64_t i) {
+              int64_t at = line * lineStep + i * step;
+              return isFloat(dtype)      ? (long double)x.f(at)
+                     : isUnsigned(dtype) ? (long double)uint64_t(x.i(at))
+                                         : (long double)x.i(at);
+            };
+            std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+              if (value(a) == value(b))
+                return a < b;
+              return (value(a) > value(b)) == largest;
+            });
+            for (int64_t i = 0; i < k; ++i) {
+              int64_t at = axis ? line * k + i : i * 9 + line;
+              EXPECT_EQ(y[1].i(at), order[size_t(i)]);
+              int64_t from = line * lineStep + order[size_t(i)] * step;
+              EXPECT_EQ(isFloat(dtype) ? y[0].f(at) : double(y[0].i(at)),
+                        isFloat(dtype) ? x.f(from) : double(x.i(from)));
+            }
+          }
+        }
+  }
+}
+
+TEST(TopK, NanIsHighestAndZerosAreEqual) {
+  Tensor x =
+      Tensor::floats(BP_DTYPE_F32, {7}, {0.0, NAN, -0.0, inf, NAN, -inf, -1});
+  EXPECT_EQ(topK(x, 7, 0, true)[1],
+            Tensor::ints(BP_DTYPE_I64, {7}, {1, 4, 3, 0, 2, 6, 5}));
+  EXPECT_EQ(topK(x, 7, 0, false)[1],
+            Tensor::ints(BP_DTYPE_I64, {7}, {5, 6, 0, 2, 3, 1, 4}));
 }

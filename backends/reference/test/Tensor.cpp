@@ -11,22 +11,25 @@
 
 namespace reftest {
 
-unsigned sizeOf(bp_dtype_t dtype) {
-  static const std::map<bp_dtype_t, unsigned> sizes = {
-      {BP_DTYPE_F64, 8}, {BP_DTYPE_F32, 4},  {BP_DTYPE_F16, 2},
-      {BP_DTYPE_I64, 8}, {BP_DTYPE_I32, 4},  {BP_DTYPE_I16, 2},
-      {BP_DTYPE_I8, 1},  {BP_DTYPE_BF16, 2}, {BP_DTYPE_U64, 8},
-      {BP_DTYPE_U32, 4}, {BP_DTYPE_U16, 2},  {BP_DTYPE_U8, 1},
-      {BP_DTYPE_BOOL, 1}};
-  return sizes.at(dtype);
+unsigned bitsOf(bp_dtype_t dtype) {
+  static const std::map<bp_dtype_t, unsigned> bits = {
+      {BP_DTYPE_F64, 64},  {BP_DTYPE_F32, 32},     {BP_DTYPE_F16, 16},
+      {BP_DTYPE_BF16, 16}, {BP_DTYPE_F8E4M3FN, 8}, {BP_DTYPE_F8E5M2, 8},
+      {BP_DTYPE_I64, 64},  {BP_DTYPE_I32, 32},     {BP_DTYPE_I16, 16},
+      {BP_DTYPE_I8, 8},    {BP_DTYPE_I4, 4},       {BP_DTYPE_U64, 64},
+      {BP_DTYPE_U32, 32},  {BP_DTYPE_U16, 16},     {BP_DTYPE_U8, 8},
+      {BP_DTYPE_U4, 4},    {BP_DTYPE_BOOL, 8}};
+  return bits.at(dtype);
 }
 
+unsigned sizeOf(bp_dtype_t dtype) { return bitsOf(dtype) / 8; }
+
 bool isFloat(bp_dtype_t dtype) {
-  return dtype >= BP_DTYPE_F64 && dtype <= BP_DTYPE_BF16;
+  return dtype >= BP_DTYPE_F64 && dtype <= BP_DTYPE_F8E5M2;
 }
 
 bool isUnsigned(bp_dtype_t dtype) {
-  return dtype >= BP_DTYPE_U64 && dtype <= BP_DTYPE_U8;
+  return dtype >= BP_DTYPE_U64 && dtype <= BP_DTYPE_U4;
 }
 
 int64_t product(const Dims &dims) {
@@ -36,48 +39,68 @@ int64_t product(const Dims &dims) {
   return product;
 }
 
-// ---- 16-bit floats ----
+// ---- floats of 8 and 16 bits ----
 
 namespace {
 
-/// The value of 16 bits with this many exponent bits, by definition.
-double decode(uint16_t bits, int exponentBits) {
-  int mantissaBits = 15 - exponentBits;
-  int field = bits >> mantissaBits & ((1 << exponentBits) - 1);
-  int mantissa = bits & ((1 << mantissaBits) - 1);
-  int bias = (1 << (exponentBits - 1)) - 1;
-  double sign = bits & 0x8000 ? -1 : 1;
-  if (field == (1 << exponentBits) - 1)
+struct Format {
+  int bits;
+  int exponentBits;
+  bool hasInfinity = true;
+};
+
+Format formatOf(bp_dtype_t dtype) {
+  switch (dtype) {
+  case BP_DTYPE_F16:
+    return {16, 5};
+  case BP_DTYPE_BF16:
+    return {16, 8};
+  case BP_DTYPE_F8E5M2:
+    return {8, 5};
+  default:
+    return {8, 4, false};
+  }
+}
+
+/// The value of a pattern, by definition.
+double decode(unsigned bits, Format format) {
+  int mantissaBits = format.bits - 1 - format.exponentBits;
+  int last = (1 << format.exponentBits) - 1;
+  int field = int(bits >> mantissaBits) & last;
+  int mantissa = int(bits) & ((1 << mantissaBits) - 1);
+  int bias = (1 << (format.exponentBits - 1)) - 1;
+  double sign = bits >> (format.bits - 1) & 1 ? -1 : 1;
+  if (field == last && format.hasInfinity)
     return mantissa ? std::nan("") : sign * INFINITY;
+  if (field == last && mantissa == (1 << mantissaBits) - 1)
+    return std::nan("");
   if (field == 0)
     return sign * std::ldexp(mantissa, 1 - bias - mantissaBits);
   return sign * std::ldexp(mantissa + (1 << mantissaBits),
                            field - bias - mantissaBits);
 }
 
-int exponentBits(bp_dtype_t dtype) { return dtype == BP_DTYPE_F16 ? 5 : 8; }
-
 /// The bits whose value is nearest, by a search among all of them: those of
-/// positive finite values ascend.
-uint16_t encode(long double value, int exponentBits) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  uint16_t infinity = ((1 << exponentBits) - 1) << (15 - exponentBits);
+/// positive finite values ascend. What is too high becomes the pattern above
+/// the highest number, which is infinity or NaN.
+unsigned encode(long double value, Format format) {
+  unsigned sign = std::signbit(value) ? 1u << (format.bits - 1) : 0;
+  unsigned ones = (1u << (format.bits - 1)) - 1;
+  unsigned mantissa = (1u << (format.bits - 1 - format.exponentBits)) - 1;
+  unsigned highest = (format.hasInfinity ? ones - mantissa : ones) - 1;
   if (std::isnan(value))
-    return sign | infinity | 1 << (14 - exponentBits);
+    return sign | ones;
   long double size = std::fabs(value);
-  uint16_t low = 0, high = infinity;
+  unsigned low = 0, high = highest + 1;
   while (high - low > 1) {
-    uint16_t middle = (low + high) / 2;
-    (decode(middle, exponentBits) <= size ? low : high) = middle;
+    unsigned middle = (low + high) / 2;
+    (decode(middle, format) <= size ? low : high) = middle;
   }
-  if (low == infinity || std::isinf(size))
-    return sign | infinity;
-  long double below = decode(low, exponentBits);
-  // Infinity stands where the next power of two would.
-  long double above =
-      high == infinity
-          ? below + (below - decode(uint16_t(low - 1), exponentBits))
-          : decode(high, exponentBits);
+  if (std::isinf(size))
+    return sign | high;
+  long double below = decode(low, format);
+  long double above = high > highest ? below + (below - decode(low - 1, format))
+                                     : decode(high, format);
   bool up = size - below > above - size ||
             (size - below == above - size && low % 2 == 1);
   return sign | (up ? high : low);
@@ -92,11 +115,11 @@ double rounded(bp_dtype_t dtype, long double value) {
     return double(value);
   if (dtype == BP_DTYPE_F32)
     return float(value);
-  return decode(encode(value, exponentBits(dtype)), exponentBits(dtype));
+  return decode(encode(value, formatOf(dtype)), formatOf(dtype));
 }
 
 int64_t highest(bp_dtype_t dtype) {
-  unsigned bits = sizeOf(dtype) * 8;
+  unsigned bits = bitsOf(dtype);
   return isUnsigned(dtype) ? int64_t(UINT64_MAX >> (64 - bits))
                            : int64_t(UINT64_MAX >> (65 - bits));
 }
@@ -106,7 +129,7 @@ int64_t lowest(bp_dtype_t dtype) {
 }
 
 int64_t wrapped(bp_dtype_t dtype, int64_t value) {
-  unsigned drop = 64 - sizeOf(dtype) * 8;
+  unsigned drop = 64 - bitsOf(dtype);
   if (isUnsigned(dtype))
     return int64_t(uint64_t(value) << drop >> drop);
   return int64_t(uint64_t(value) << drop) >> drop;
@@ -119,6 +142,8 @@ double ulps(bp_dtype_t dtype, double a, double b) {
     return std::signbit(a) == std::signbit(b) ? 0 : 0.5;
   if (std::isinf(a) || std::isinf(b))
     return INFINITY;
+  if (bitsOf(dtype) == 8)
+    return a == b ? 0 : 1;
   int mantissa = dtype == BP_DTYPE_F64   ? 53
                  : dtype == BP_DTYPE_F32 ? 24
                  : dtype == BP_DTYPE_F16 ? 11
@@ -134,7 +159,7 @@ double ulps(bp_dtype_t dtype, double a, double b) {
 
 Tensor::Tensor(bp_dtype_t dtype, Dims dims)
     : dtype(dtype), dims(std::move(dims)),
-      bytes(size_t(product(this->dims)) * sizeOf(dtype)) {}
+      bytes((size_t(product(this->dims)) * bitsOf(dtype) + 7) / 8) {}
 
 int64_t Tensor::count() const { return product(dims); }
 
@@ -168,13 +193,15 @@ double Tensor::f(int64_t index) const {
     std::memcpy(&value, at, 4);
     return value;
   }
-  uint16_t bits;
-  std::memcpy(&bits, at, 2);
-  return decode(bits, exponentBits(dtype));
+  uint16_t bits = 0;
+  std::memcpy(&bits, at, sizeOf(dtype));
+  return decode(bits, formatOf(dtype));
 }
 
 int64_t Tensor::i(int64_t index) const {
   uint64_t value = 0;
+  if (bitsOf(dtype) == 4) // low nibble first
+    return wrapped(dtype, bytes[size_t(index) / 2] >> index % 2 * 4);
   std::memcpy(&value, bytes.data() + index * sizeOf(dtype), sizeOf(dtype));
   return dtype == BP_DTYPE_BOOL ? int64_t(value)
                                 : wrapped(dtype, int64_t(value));
@@ -188,12 +215,18 @@ void Tensor::setF(int64_t index, double value) {
     float narrow = float(value);
     std::memcpy(at, &narrow, 4);
   } else {
-    uint16_t bits = encode(value, exponentBits(dtype));
-    std::memcpy(at, &bits, 2);
+    uint16_t bits = uint16_t(encode(value, formatOf(dtype)));
+    std::memcpy(at, &bits, sizeOf(dtype));
   }
 }
 
 void Tensor::setI(int64_t index, int64_t value) {
+  if (bitsOf(dtype) == 4) {
+    uint8_t &byte = bytes[size_t(index) / 2];
+    byte = index % 2 ? uint8_t((byte & 15) | value << 4)
+                     : uint8_t((byte & 0xF0) | (value & 15));
+    return;
+  }
   std::memcpy(bytes.data() + index * sizeOf(dtype), &value, sizeOf(dtype));
 }
 
@@ -207,7 +240,8 @@ Tensor randomTensor(bp_dtype_t dtype, Dims dims, unsigned seed) {
     else if (dtype == BP_DTYPE_BOOL)
       tensor.setI(i, unit < 0.5);
     else
-      tensor.setI(i, int64_t(unit * 200) - (isUnsigned(dtype) ? 0 : 100));
+      tensor.setI(i, wrapped(dtype, int64_t(unit * 200) -
+                                        (isUnsigned(dtype) ? 0 : 100)));
   }
   return tensor;
 }
