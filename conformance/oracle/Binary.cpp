@@ -97,6 +97,28 @@ Result<std::vector<Value>> integers(const Step &step) {
   return one(std::move(result));
 }
 
+Result<std::vector<Value>> shift(const Step &step) {
+  const Value &a = step.operand(0), &b = step.operand(1);
+  if (!a.exact || !b.exact)
+    return unimplemented("a shift of uncertain integers");
+  unsigned width = bitWidth(step.dtype);
+  bool isLeft = step.op.name == "shl";
+  Value result = step.exact(step.dtype);
+  for (size_t i = 0; i < result.bits.size(); ++i) {
+    int64_t x = integerOf(step.dtype, a.bits[i]);
+    uint64_t by = bitsOf(step.dtype, integerOf(step.dtype, b.bits[i]));
+    uint64_t y = 0;
+    if (isLeft)
+      y = by < width ? static_cast<uint64_t>(x) << by : 0;
+    else if (isSignedInteger(step.dtype))
+      y = static_cast<uint64_t>(x >> std::min<uint64_t>(by, 63));
+    else
+      y = by < width ? a.bits[i] >> by : 0;
+    result.bits[i] = bitsOf(step.dtype, static_cast<int64_t>(y));
+  }
+  return one(std::move(result));
+}
+
 /// add, sub, mul of floats: correctly rounded.
 Result<std::vector<Value>> arithmetic(const Step &step) {
   if (!isFloat(step.dtype))
@@ -250,6 +272,7 @@ void addBinaryRules(Rules &rules) {
     rules[name] = arithmetic;
   for (const char *name : {"and", "or", "xor"})
     rules[name] = integers;
+  rules["shl"] = rules["shr"] = shift;
   rules["min"] = rules["max"] = minMax;
   rules["div"] = divide;
   rules["rem"] = remainder;

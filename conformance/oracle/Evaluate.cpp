@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Oracle.h"
 #include "Value.h"
+#include "sdk/graph/Decompose.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -17,6 +18,7 @@ const Rules &rules() {
     addUnaryRules(made);
     addBinaryRules(made);
     addContractionRules(made);
+    addOrderedRules(made);
     addReductionRules(made);
     addCompositeRules(made);
     return made;
@@ -207,7 +209,13 @@ Result<std::vector<Expected>> evaluate(const Graph &graph,
                                        const std::vector<Tensor> &inputs,
                                        const Declaration &declaration,
                                        const WeightPool *weights) {
-  return Interpreter(graph, declaration, weights).run(inputs);
+  // A composite without a rule of its own means its decomposition.
+  auto primitive = decompose(graph, [](const Op &op) {
+    return rules().find(op.name) != rules().end();
+  });
+  if (!primitive)
+    return primitive.status();
+  return Interpreter(*primitive, declaration, weights).run(inputs);
 }
 
 } // namespace backplane::conformance

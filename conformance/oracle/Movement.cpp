@@ -6,11 +6,8 @@
 
 namespace backplane::conformance {
 
-namespace {
-
 using Map = std::vector<size_t>;
 
-/// Elements of x in the order of a map.
 Value take(const Step &step, const Value &x, const Map &map) {
   Value result;
   result.dtype = x.dtype;
@@ -32,6 +29,41 @@ Value take(const Step &step, const Value &x, const Map &map) {
     };
   return result;
 }
+
+Value uniform(const Value &x, bool exact) {
+  Value result = x;
+  if (exact) {
+    result.bounded.clear();
+    return result;
+  }
+  if (result.bounded.empty())
+    for (uint64_t bits : x.bits)
+      result.bounded.push_back({numberOf(x.dtype, bits), 0});
+  result.bits.clear();
+  result.exact = false;
+  return result;
+}
+
+Value joined(const std::vector<const Value *> &operands) {
+  bool exact = true, computed = false;
+  for (const Value *x : operands) {
+    exact &= x->exact;
+    computed |= x->computed;
+  }
+  Value all = uniform(*operands[0], exact);
+  for (size_t i = 1; i < operands.size(); ++i) {
+    Value next = uniform(*operands[i], exact);
+    all.bits.insert(all.bits.end(), next.bits.begin(), next.bits.end());
+    all.bounded.insert(all.bounded.end(), next.bounded.begin(),
+                       next.bounded.end());
+  }
+  all.sigma.clear();
+  all.accepts = nullptr;
+  all.computed = computed;
+  return all;
+}
+
+namespace {
 
 Result<std::vector<Value>> constant(const Step &step) {
   Tensor tensor{step.dtype, {}, *step.op.bytes("value")};
@@ -124,41 +156,6 @@ Result<std::vector<Value>> reverse(const Step &step) {
     strides[at] = -strides[at];
   }
   return one(take(step, x, affine(step.dims, base, strides)));
-}
-
-/// An operand with all that take can move, its bits or its bounds alone.
-Value uniform(const Value &x, bool exact) {
-  Value result = x;
-  if (exact) {
-    result.bounded.clear();
-    return result;
-  }
-  if (result.bounded.empty())
-    for (uint64_t bits : x.bits)
-      result.bounded.push_back({numberOf(x.dtype, bits), 0});
-  result.bits.clear();
-  result.exact = false;
-  return result;
-}
-
-/// All operands one after the other, as one flat value to take from.
-Value joined(const std::vector<const Value *> &operands) {
-  bool exact = true, computed = false;
-  for (const Value *x : operands) {
-    exact &= x->exact;
-    computed |= x->computed;
-  }
-  Value all = uniform(*operands[0], exact);
-  for (size_t i = 1; i < operands.size(); ++i) {
-    Value next = uniform(*operands[i], exact);
-    all.bits.insert(all.bits.end(), next.bits.begin(), next.bits.end());
-    all.bounded.insert(all.bounded.end(), next.bounded.begin(),
-                       next.bounded.end());
-  }
-  all.sigma.clear();
-  all.accepts = nullptr;
-  all.computed = computed;
-  return all;
 }
 
 Result<std::vector<Value>> concat(const Step &step) {

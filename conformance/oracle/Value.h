@@ -93,12 +93,20 @@ Bounded roundedTo(const Numerics &numerics, DType dtype, const Bounded &x,
 /// exact.
 void settle(Value &value);
 
+/// Elements of x in the order of a map, as a value of the step's dims.
+Value take(const Step &step, const Value &x, const std::vector<size_t> &map);
+/// An operand with its bits alone, or its bounds alone.
+Value uniform(const Value &x, bool exact);
+/// All operands one after the other, as one flat value to take from.
+Value joined(const std::vector<const Value *> &operands);
+
 using Rule = Result<std::vector<Value>> (*)(const Step &step);
 using Rules = std::map<std::string_view, Rule>;
 void addMovementRules(Rules &rules);
 void addUnaryRules(Rules &rules);
 void addBinaryRules(Rules &rules);
 void addContractionRules(Rules &rules);
+void addOrderedRules(Rules &rules);
 void addReductionRules(Rules &rules);
 void addCompositeRules(Rules &rules);
 

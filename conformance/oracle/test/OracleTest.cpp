@@ -231,6 +231,63 @@ TEST(Oracle, TakesEmptyTensors) {
   EXPECT_TRUE(only(run("exp", {floats(DType::F32, {0}, {})})).value.empty());
 }
 
+TEST(Oracle, RanksWithTiesAndNaN) {
+  auto results = run("top_k", {floats(DType::F32, {5}, {2, NAN, -0.0, 2, 0})},
+                     {{"k", Dims{Dim(5)}}, {"axis", int64_t(0)}});
+  ASSERT_TRUE(results.ok()) << results.message();
+  EXPECT_EQ((*results)[1].bits, (std::vector<uint64_t>{1, 0, 3, 2, 4}));
+  EXPECT_EQ((*results)[0].bits[3], 0x80000000U);
+}
+
+TEST(Oracle, ScattersTheLastUpdate) {
+  Tensor x = floats(DType::F32, {3}, {1, 2, 3});
+  Tensor to = integers(DType::I64, {2}, {1, 1});
+  Tensor updates = floats(DType::F32, {2}, {10, 20});
+  Expected y = only(run("scatter", {x, to, updates}));
+  EXPECT_EQ(decode(DType::F32, y.bits[1]), 20);
+  y = only(run("scatter", {x, to, updates}, {{"combine", std::string("add")}}));
+  EXPECT_EQ(decode(DType::F32, y.bits[1]), 32);
+  EXPECT_EQ(decode(DType::F32, y.bits[0]), 1);
+}
+
+TEST(Oracle, ShiftsBeyondTheWidth) {
+  Tensor a = integers(DType::I8, {3}, {-128, 1, -1});
+  Tensor b = integers(DType::I8, {3}, {9, 7, -1});
+  EXPECT_EQ(only(run("shr", {a, b})).bits,
+            (std::vector<uint64_t>{255, 0, 255}));
+  EXPECT_EQ(only(run("shl", {a, b})).bits, (std::vector<uint64_t>{0, 128, 0}));
+}
+
+TEST(Oracle, CumulatesExclusivelyFromTheEnd) {
+  Expected y = only(run("cumulative", {integers(DType::I32, {3}, {1, 2, 3})},
+                        {{"kind", std::string("sum")},
+                         {"axis", int64_t(0)},
+                         {"exclusive", int64_t(1)},
+                         {"reverse", int64_t(1)}}));
+  EXPECT_EQ(y.bits, (std::vector<uint64_t>{5, 3, 0}));
+  y = only(run("cumulative", {floats(DType::F32, {3}, {1, 2, 3})},
+               {{"kind", std::string("sum")}, {"axis", int64_t(0)}}));
+  EXPECT_EQ(y.value, (std::vector<Real>{1, 3, 6}));
+  EXPECT_EQ(y.error, (std::vector<Real>{0, 0, 0}));
+}
+
+TEST(Oracle, TakesCompositesByTheirDecomposition) {
+  Expected y = only(
+      run("rms_norm",
+          {floats(DType::F32, {2}, {3, 4}), floats(DType::F32, {2}, {1, 1})},
+          {{"axis", int64_t(0)}, {"epsilon", 0.0}}));
+  ASSERT_EQ(y.match, Match::Limit);
+  Real want = 3 / std::sqrt(Real(12.5));
+  EXPECT_LE(std::fabs(y.value[0] - want), y.error[0]);
+  EXPECT_LT(y.error[0], 0x1p-19L);
+  Tensor a = integers(DType::U8, {1, 2}, {200, 3});
+  Tensor b = integers(DType::I8, {2, 1}, {-1, 2});
+  Tensor zeroA = integers(DType::U8, {}, {100});
+  Tensor zeroB = integers(DType::I8, {}, {1});
+  y = only(run("matmul_integer", {a, b, zeroA, zeroB}));
+  EXPECT_EQ(static_cast<int32_t>(y.bits[0]), 100 * -2 + -97 * 1);
+}
+
 } // namespace
 
 } // namespace backplane::conformance
