@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of elementwise ops: every dtype, one symbolic axis, all special values
+// and all of their pairs, and every bit pattern of the narrow types.
+#include "Data.h"
+#include "Maker.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+void addCases(Maker &maker, DType dtype, size_t inputs) {
+  auto specials = static_cast<int64_t>(specialBits(dtype).size());
+  maker.addCase(Depth::Smoke, "special",
+                {{"n", inputs == 2 ? specials * specials : specials}});
+  for (int64_t n : {0, 1, 7, 15, 17, 31, 33, 63, 65, 127, 257, 1021})
+    maker.addCase(Depth::Standard, "uniform", {{"n", n}});
+  maker.addCase(Depth::Standard, "bits", {{"n", 4099}});
+  unsigned patterns = bitWidth(dtype) * static_cast<unsigned>(inputs);
+  if (patterns <= 16 && dtype != DType::Bool)
+    maker.addCase(Depth::Standard, "exhaustive",
+                  {{"n", int64_t(1) << patterns}});
+}
+
+bool makeUnit(const Selection &selection, const Put &put, std::string op,
+              DType dtype, size_t inputs, const std::string &variant,
+              const Attributes &attributes) {
+  Maker maker(selection, op, dtype, variant,
+              {"tail", "nan", "minus-zero", "subnormal", "wrap"});
+  Dim n = maker.symbol("n");
+  std::vector<ValueId> operands;
+  for (size_t i = 0; i < inputs; ++i) {
+    InputRule rule;
+    if (i == 1 && (op == "div" || op == "rem"))
+      rule.kind = InputRule::Kind::Divisor;
+    operands.push_back(maker.input(dtype, {n}, rule));
+  }
+  maker.output(maker.add(op, operands, attributes));
+  addCases(maker, dtype, inputs);
+  return maker.finish(put);
+}
+
+bool makePlain(const Selection &selection, const Put &put) {
+  for (const char *op :
+       {"neg",          "abs",        "sign",     "floor",      "ceil",
+        "round_even",   "trunc",      "not",      "is_nan",     "is_inf",
+        "sqrt",         "rsqrt",      "recip",    "exp",        "log",
+        "log1p",        "expm1",      "sin",      "cos",        "tan",
+        "atan",         "tanh",       "erf",      "relu",       "sigmoid",
+        "silu",         "hard_swish", "softplus", "leaky_relu", "elu",
+        "hard_sigmoid", "gelu",       "asin",     "acos",       "sinh",
+        "cosh",         "asinh",      "acosh",    "atanh",      "softsign",
+        "mish"})
+    for (DType dtype : dtypesOf(op))
+      if (!makeUnit(selection, put, op, dtype, 1, "n", {}))
+        return false;
+  for (const char *op : {"add", "sub", "mul", "min", "max", "div", "rem", "pow",
+                         "and", "or", "xor", "shl", "shr"})
+    for (DType dtype : dtypesOf(op))
+      if (!makeUnit(selection, put, op, dtype, 2, "n", {}))
+        return false;
+  return true;
+}
+
+} // namespace
+
+bool makeElementwise(const Selection &selection, const Put &put) {
+  if (!makePlain(selection, put))
+    return false;
+  for (DType dtype : dtypesOf("compare"))
+    for (const char *direction : {"eq", "ne", "lt", "le", "gt", "ge"})
+      if (!makeUnit(selection, put, "compare", dtype, 2, direction,
+                    {{"direction", std::string(direction)}}))
+        return false;
+  for (DType from : dtypesOf("cast"))
+    for (DType to : dtypesOf("cast"))
+      if (!makeUnit(selection, put, "cast", from, 1,
+                    "to-" + std::string(name(to)),
+                    {{"dtype", static_cast<int64_t>(to)}}))
+        return false;
+  return true;
+}
+
+} // namespace backplane::conformance

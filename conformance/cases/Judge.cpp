@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Judge.h"
+
+#include "Data.h"
+#include "conformance/oracle/Format.h"
+#include "sdk/graph/OpTable.h"
+
+#include <cmath>
+
+namespace backplane::conformance {
+
+namespace {
+
+bool isSum(const Unit &unit) {
+  return unit.op == "matmul" ||
+         (unit.op == "reduce" && unit.graph.ops[0].string("kind") == "sum");
+}
+
+/// Zero error where the exact value can be stored, that of one correct
+/// rounding elsewhere.
+void makeExact(Expected &expected) {
+  if (expected.match != Match::Limit || !isFloat(expected.dtype))
+    return;
+  for (size_t i = 0; i < expected.bits.size(); ++i)
+    if (std::isfinite(expected.value[i]))
+      expected.error[i] = std::fabs(decode(expected.dtype, expected.bits[i]) -
+                                    expected.value[i]);
+}
+
+} // namespace
+
+std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
+                           const std::vector<Expected> &expected,
+                           const std::vector<Tensor> &outputs,
+                           const Declaration &declaration) {
+  const OpSpec *spec = findOp(unit.op);
+  Numerics numerics =
+      declaration.of(spec ? spec->numericClass : "DOT", unit.dtype);
+  bool isWide = numerics.accumulatorBits == 0 || numerics.accumulatorBits >= 24;
+  std::vector<Verdict> verdicts;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    Expected answer = expected[i];
+    if (!isRandom(testCase.dataSet))
+      answer.sigma.clear();
+    if (isExact(testCase.dataSet) && isSum(unit) && isWide &&
+        !numerics.roundsToZero)
+      makeExact(answer);
+    verdicts.push_back(
+        compare(answer, i < outputs.size() ? outputs[i] : Tensor(), numerics));
+  }
+  return verdicts;
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Maker.h"
+
+#include "Data.h"
+#include "sdk/graph/OpTable.h"
+
+#include <algorithm>
+
+namespace backplane::conformance {
+
+Maker::Maker(const Selection &selection, std::string op, DType dtype,
+             std::string variant, std::vector<std::string> tags)
+    : selection_(selection) {
+  unit_.id = "L3/" + op + "/" + std::string(name(dtype)) + "/" + variant;
+  unit_.op = std::move(op);
+  unit_.dtype = dtype;
+  unit_.dtypes = {dtype};
+  unit_.tags = std::move(tags);
+  unit_.graph.name = unit_.id;
+}
+
+Dim Maker::symbol(std::string name) {
+  (void)unit_.graph.addSymbol({name});
+  return Dim::symbol(name);
+}
+
+ValueId Maker::input(DType dtype, Dims dims, InputRule rule) {
+  unit_.rules.push_back(std::move(rule));
+  if (std::find(unit_.dtypes.begin(), unit_.dtypes.end(), dtype) ==
+      unit_.dtypes.end())
+    unit_.dtypes.push_back(dtype);
+  return unit_.graph.addInput("x" + std::to_string(unit_.graph.inputs.size()),
+                              {dtype, std::move(dims)});
+}
+
+ValueId Maker::add(std::string_view op, std::vector<ValueId> operands,
+                   Attributes attributes) {
+  auto results =
+      unit_.graph.add(op, std::move(operands), std::move(attributes));
+  if (results)
+    return results->front();
+  unit_.graph.name = results.message();
+  return static_cast<ValueId>(unit_.graph.values.size());
+}
+
+void Maker::output(ValueId value) {
+  if (value >= unit_.graph.values.size())
+    return;
+  DType dtype = unit_.graph.type(value).dtype;
+  if (std::find(unit_.dtypes.begin(), unit_.dtypes.end(), dtype) ==
+      unit_.dtypes.end())
+    unit_.dtypes.push_back(dtype);
+  unit_.graph.addOutput(value,
+                        "y" + std::to_string(unit_.graph.outputs.size()));
+}
+
+void Maker::addCase(Depth depth, std::string dataSet, SymbolValues symbols) {
+  if (depth > selection_.depth)
+    return;
+  Case added;
+  added.id = unit_.id + "/" + dataSet;
+  const char *separator = "-";
+  for (const auto &[name, value] : symbols) {
+    added.id += separator + name + "=" + std::to_string(value);
+    separator = ",";
+  }
+  added.seed = hashText(added.id);
+  if (selection_.seed != 0)
+    added.seed = randomBits(added.seed, selection_.seed);
+  added.symbols = std::move(symbols);
+  added.dataSet = std::move(dataSet);
+  added.depth = depth;
+  unit_.depth = std::min(unit_.depth, depth);
+  unit_.cases.push_back(std::move(added));
+}
+
+bool Maker::finish(const Put &put) {
+  return unit_.cases.empty() || put(std::move(unit_));
+}
+
+std::vector<DType> dtypesOf(std::string_view op) {
+  std::vector<DType> dtypes;
+  const OpSpec *spec = findOp(op);
+  for (uint32_t i = 1; spec && i < BP_DTYPE_COUNT_; ++i)
+    if (contains(spec->types, DType(i)))
+      dtypes.push_back(DType(i));
+  return dtypes;
+}
+
+void generateUnits(const Selection &selection,
+                   const std::function<bool(Unit)> &put) {
+  (void)(makeElementwise(selection, put) && makeSums(selection, put));
+}
+
+} // namespace backplane::conformance

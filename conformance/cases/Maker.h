@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Maker.h: builds one unit and its cases.
+#ifndef BACKPLANE_CONFORMANCE_CASES_MAKER_H
+#define BACKPLANE_CONFORMANCE_CASES_MAKER_H
+
+#include "Case.h"
+
+namespace backplane::conformance {
+
+using Put = std::function<bool(Unit)>;
+
+/// The parts of a unit, in the order in which they are added. A graph that is
+/// refused leaves the unit without outputs, which CasesTest finds.
+class Maker {
+public:
+  Maker(const Selection &selection, std::string op, DType dtype,
+        std::string variant, std::vector<std::string> tags);
+
+  Dim symbol(std::string name);
+  ValueId input(DType dtype, Dims dims, InputRule rule = {});
+  ValueId add(std::string_view op, std::vector<ValueId> operands,
+              Attributes attributes = {});
+  void output(ValueId value);
+  void addCase(Depth depth, std::string dataSet, SymbolValues symbols = {});
+  /// Gives the unit to `put`; true to go on. Units without a case up to the
+  /// depth of the selection are left out.
+  bool finish(const Put &put);
+
+private:
+  const Selection &selection_;
+  Unit unit_;
+};
+
+/// Families of units; false once `put` wants no more.
+bool makeElementwise(const Selection &selection, const Put &put);
+bool makeSums(const Selection &selection, const Put &put);
+
+/// All dtypes of a set, in the order of their numbers.
+std::vector<DType> dtypesOf(std::string_view op);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_CASES_MAKER_H

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/cases/Data.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace backplane::conformance {
+namespace {
+
+TEST(Cases, IdsAreUniqueAndGraphsVerify) {
+  std::set<std::string> ids;
+  size_t units = 0, cases = 0;
+  generateUnits({}, [&](Unit unit) {
+    ++units;
+    EXPECT_FALSE(unit.graph.outputs.empty())
+        << unit.id << ": " << unit.graph.name;
+    Status status = unit.graph.verify();
+    EXPECT_TRUE(status.ok()) << unit.id << ": " << status.message();
+    EXPECT_EQ(unit.rules.size(), unit.graph.inputs.size()) << unit.id;
+    for (const Case &testCase : unit.cases) {
+      ++cases;
+      EXPECT_TRUE(ids.insert(testCase.id).second) << testCase.id;
+    }
+    return true;
+  });
+  RecordProperty("units", static_cast<int>(units));
+  RecordProperty("cases", static_cast<int>(cases));
+  std::printf("%zu units, %zu cases\n", units, cases);
+  EXPECT_LE(units, 4000u);
+}
+
+TEST(Cases, SmokeInputsAreReproducible) {
+  uint64_t hash = 0;
+  size_t cases = 0;
+  generateUnits({.depth = Depth::Smoke}, [&](Unit unit) {
+    for (const Case &testCase : unit.cases) {
+      ++cases;
+      EXPECT_EQ(testCase.depth, Depth::Smoke);
+      for (const Tensor &tensor : inputsOf(unit, testCase))
+        hash ^= hashText({reinterpret_cast<const char *>(tensor.data.data()),
+                          tensor.data.size()}) +
+                cases;
+    }
+    return true;
+  });
+  std::printf("%zu cases, hash %016llx\n", cases, (unsigned long long)hash);
+  EXPECT_LE(cases, 4000u);
+}
+
+TEST(Data, OneHotHasASingleOneInEachLine) {
+  Tensor tensor{DType::F32, {5, 3}, Bytes(60)};
+  InputRule rule;
+  rule.contracted = 1;
+  fill(tensor, rule, 1, {.dataSet = "one-hot", .seed = 3});
+  for (size_t column = 0; column < 3; ++column) {
+    int ones = 0;
+    for (size_t row = 0; row < 5; ++row)
+      ones += loadBits(tensor, row * 3 + column) == 0x3f800000;
+    EXPECT_EQ(ones, 1) << column;
+  }
+}
+
+TEST(Data, SpecialPairsMeetEachOther) {
+  size_t count = specialBits(DType::I8).size();
+  std::set<std::pair<uint64_t, uint64_t>> pairs;
+  auto total = static_cast<int64_t>(count * count);
+  Tensor a{DType::I8, {total}, Bytes(count * count)}, b = a;
+  fill(a, {}, 0, {.dataSet = "special"});
+  fill(b, {}, 1, {.dataSet = "special"});
+  for (size_t i = 0; i < count * count; ++i)
+    pairs.insert({loadBits(a, i), loadBits(b, i)});
+  std::set<uint64_t> distinct;
+  for (uint64_t bits : specialBits(DType::I8))
+    distinct.insert(bits);
+  EXPECT_EQ(pairs.size(), distinct.size() * distinct.size());
+}
+
+} // namespace
+} // namespace backplane::conformance
