@@ -51,4 +51,8 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
   return verdicts;
 }
 
+bool isProbe(const Unit &unit) { return unit.op == "numerics"; }
+
+bool expectsError(const Case &testCase) { return testCase.dataSet == "errors"; }
+
 } // namespace backplane::conformance

@@ -19,6 +19,14 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
                            const std::vector<Tensor> &outputs,
                            const Declaration &declaration);
 
+/// Whether the unit probes declared numerics instead of an op; the oracle is
+/// not asked about those. The generators make none yet.
+bool isProbe(const Unit &unit);
+
+/// Whether a case is right when the device reports an error. The generators
+/// make none yet.
+bool expectsError(const Case &testCase);
+
 } // namespace backplane::conformance
 
 #endif // BACKPLANE_CONFORMANCE_CASES_JUDGE_H

@@ -89,7 +89,8 @@ std::vector<DType> dtypesOf(std::string_view op) {
 
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
-  (void)(makeElementwise(selection, put) && makeSums(selection, put));
+  (void)(makeElementwise(selection, put) && makeSums(selection, put) &&
+         makeMovement(selection, put));
 }
 
 } // namespace backplane::conformance

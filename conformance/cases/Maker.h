@@ -34,6 +34,7 @@ private:
 
 /// Families of units; false once `put` wants no more.
 bool makeElementwise(const Selection &selection, const Put &put);
+bool makeMovement(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 
 /// All dtypes of a set, in the order of their numbers.

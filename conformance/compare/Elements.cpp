@@ -6,22 +6,6 @@
 
 namespace backplane::conformance {
 
-int64_t integerOf(DType dtype, uint64_t bits) {
-  unsigned width = bitWidth(dtype);
-  if (!isSignedInteger(dtype) || width == 64)
-    return static_cast<int64_t>(bits);
-  uint64_t sign = uint64_t(1) << (width - 1);
-  return static_cast<int64_t>((bits ^ sign) - sign);
-}
-
-Real numberOf(DType dtype, uint64_t bits) {
-  if (isFloat(dtype))
-    return decode(dtype, bits);
-  if (dtype == DType::U64)
-    return static_cast<Real>(bits);
-  return static_cast<Real>(integerOf(dtype, bits));
-}
-
 std::string textOf(DType dtype, uint64_t bits) {
   char text[96];
   int digits = static_cast<int>((bitWidth(dtype) + 3) / 4);

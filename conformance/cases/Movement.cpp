@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of ops that move elements, choose them, or work along one axis.
+#include "Maker.h"
+#include "sdk/graph/OpTable.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+/// One operand of dims [a, b, c].
+bool makeUnary(const Selection &selection, const Put &put,
+               const std::string &op, DType dtype, const std::string &variant,
+               const Attributes &attributes) {
+  Maker maker(selection, op, dtype, variant,
+              {"index", "tail", "transpose", "nan"});
+  Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
+  maker.output(maker.add(op, {maker.input(dtype, dims)}, attributes));
+  maker.addCase(Depth::Smoke, "special", {{"a", 3}, {"b", 5}, {"c", 7}});
+  for (int64_t size : {1, 15, 17, 33, 65})
+    for (const char *data : {"uniform", "bits"})
+      maker.addCase(Depth::Standard, data,
+                    {{"a", 4}, {"b", size}, {"c", size + 1}});
+  return maker.finish(put);
+}
+
+bool makeGather(const Selection &selection, const Put &put, DType dtype,
+                DType indexType) {
+  Maker maker(selection, "gather", dtype, std::string(name(indexType)),
+              {"index", "tail"});
+  Dim a = maker.symbol("a"), b = maker.symbol("b"), n = maker.symbol("n");
+  InputRule rule;
+  rule.kind = InputRule::Kind::Index;
+  rule.bound = b;
+  ValueId x = maker.input(dtype, {a, b});
+  ValueId indices = maker.input(indexType, {n}, rule);
+  maker.output(maker.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
+  for (int64_t size : {1, 7, 17, 65, 257})
+    maker.addCase(size == 17 ? Depth::Smoke : Depth::Standard, "bits",
+                  {{"a", 5}, {"b", size}, {"n", size + 2}});
+  return maker.finish(put);
+}
+
+bool makeJoined(const Selection &selection, const Put &put, DType dtype) {
+  Maker concat(selection, "concat", dtype, "axis1", {"index", "tail"});
+  Dim a = concat.symbol("a"), b = concat.symbol("b"), c = concat.symbol("c");
+  ValueId x = concat.input(dtype, {a, b}), y = concat.input(dtype, {a, c});
+  concat.output(concat.add("concat", {x, y}, {{"axis", int64_t(1)}}));
+  Maker select(selection, "select", dtype, "n", {"tail", "nan"});
+  Dim n = select.symbol("n");
+  ValueId condition = select.input(DType::Bool, {n});
+  ValueId left = select.input(dtype, {n}), right = select.input(dtype, {n});
+  select.output(select.add("select", {condition, left, right}));
+  for (int64_t size : {0, 1, 15, 17, 65, 127}) {
+    Depth depth = size == 17 ? Depth::Smoke : Depth::Standard;
+    concat.addCase(depth, "bits", {{"a", 3}, {"b", size}, {"c", size + 1}});
+    select.addCase(depth, "bits", {{"n", size}});
+  }
+  return concat.finish(put) && select.finish(put);
+}
+
+using Axes = std::vector<int64_t>;
+
+} // namespace
+
+bool makeMovement(const Selection &selection, const Put &put) {
+  for (DType dtype : dtypesOf("transpose")) {
+    for (const auto &[variant, axes] : {std::pair("021", Axes{0, 2, 1}),
+                                        {"102", {1, 0, 2}},
+                                        {"120", {1, 2, 0}},
+                                        {"201", {2, 0, 1}},
+                                        {"210", {2, 1, 0}}})
+      if (!makeUnary(selection, put, "transpose", dtype, variant,
+                     {{"permutation", axes}}))
+        return false;
+    for (const auto &[variant, axes] :
+         {std::pair("0", Axes{0}), {"2", {2}}, {"012", {0, 1, 2}}})
+      if (!makeUnary(selection, put, "reverse", dtype, variant,
+                     {{"axes", axes}}))
+        return false;
+    if (!makeGather(selection, put, dtype, DType::I64) ||
+        !makeGather(selection, put, dtype, DType::I32) ||
+        !makeJoined(selection, put, dtype))
+      return false;
+  }
+  for (int64_t axis : {0, 1, 2}) {
+    std::string variant = "axis" + std::to_string(axis);
+    for (const char *op : {"softmax", "log_softmax"})
+      for (DType dtype : dtypesOf(op))
+        if (!makeUnary(selection, put, op, dtype, variant, {{"axis", axis}}))
+          return false;
+    for (DType dtype : dtypesOf("arg_reduce"))
+      for (const char *kind : {"min", "max"})
+        if (!makeUnary(selection, put, "arg_reduce", dtype,
+                       variant + "-" + kind,
+                       {{"axis", axis}, {"kind", std::string(kind)}}))
+          return false;
+  }
+  return true;
+}
+
+} // namespace backplane::conformance
