@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Job.h"
+#include "sdk/graph/OpTable.h"
+#include "sdk/graph/Wire.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace backplane::conformance {
+
+using worker::Frame;
+using worker::FrameType;
+
+/// What one request came to: outputs, or a status with a reason.
+struct Job::Answer {
+  std::optional<CaseStatus> bad; ///< none: `result` holds
+  std::string reason;
+  int32_t code = BP_STATUS_OK; ///< of a failure that the worker reported
+  worker::ResultMessage result;
+  double milliseconds = 0;
+};
+
+namespace {
+
+/// What a failed request is charged as.
+CaseStatus chargeOf(bp_status_t code, bool workerLost) {
+  if (workerLost && code == BP_STATUS_DEADLINE_EXCEEDED)
+    return CaseStatus::Timeout;
+  if (workerLost)
+    return CaseStatus::Crash;
+  if (code == BP_STATUS_RESOURCE_EXHAUSTED)
+    return CaseStatus::ResourceError;
+  if (code == BP_STATUS_UNAVAILABLE)
+    return CaseStatus::DeviceLost;
+  return CaseStatus::Fail;
+}
+
+std::vector<worker::WireTensor> toWire(const std::vector<Tensor> &tensors) {
+  std::vector<worker::WireTensor> result;
+  for (const Tensor &tensor : tensors)
+    result.push_back({uint32_t(tensor.dtype), tensor.dims, tensor.data});
+  return result;
+}
+
+std::vector<Tensor> fromWire(const worker::ResultMessage &message) {
+  std::vector<Tensor> result;
+  for (const worker::WireTensor &tensor : message.outputs)
+    result.push_back({DType(tensor.dtype), tensor.dims, tensor.data});
+  return result;
+}
+
+worker::CompileMessage compileMessage(const Unit &unit) {
+  worker::CompileMessage message{writeGraph(unit.graph), {}};
+  for (const auto &[id, weight] : unit.weights.all()) {
+    worker::WireTensor tensor{uint32_t(weight.type.dtype), {}, {}};
+    for (const Dim &dim : weight.type.dims)
+      tensor.dims.push_back(dim.constant().value_or(0));
+    tensor.data.assign(weight.data.begin(), weight.data.end());
+    message.weights.push_back(std::move(tensor));
+  }
+  return message;
+}
+
+std::string hashTensors(const std::vector<Tensor> &tensors) {
+  Bytes all;
+  for (const Tensor &tensor : tensors)
+    all.insert(all.end(), tensor.data.begin(), tensor.data.end());
+  return worker::hashOf(all);
+}
+
+Record recordOf(const Unit &unit, const Case &testCase) {
+  Record record;
+  record.id = testCase.id;
+  record.unit = unit.id;
+  record.layer = unit.layer;
+  record.op = unit.op;
+  record.dtype = name(unit.dtype);
+  record.dataSet = testCase.dataSet;
+  for (const auto &[symbol, value] : testCase.symbols)
+    record.sizes += (record.sizes.empty() ? "" : ",") + symbol + "=" +
+                    std::to_string(value);
+  record.seed = testCase.seed;
+  record.tags = unit.tags;
+  return record;
+}
+
+/// Folds the verdicts of all outputs into the record.
+void fold(const std::vector<Verdict> &verdicts, Record &record) {
+  record.status = CaseStatus::Pass;
+  bool beyondRounding = false;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    const Verdict &verdict = verdicts[i];
+    record.elements += verdict.elements;
+    for (size_t bin = 0; bin < verdict.ulps.size(); ++bin) {
+      record.ulps[bin] += verdict.ulps[bin];
+      beyondRounding |= bin > 1 && verdict.ulps[bin];
+    }
+    bool worse = record.status == CaseStatus::Pass &&
+                 (!verdict.pass || verdict.limitUsed > record.limitUsed);
+    if (i == 0 || worse) {
+      record.output = int(i);
+      record.limitUsed = verdict.limitUsed;
+      record.worst = verdict.worst;
+      record.got = verdict.got;
+      record.want = verdict.want;
+      record.limit = verdict.limit;
+      record.rms = verdict.rms;
+      record.bias = verdict.bias;
+    }
+    if (!verdict.pass && record.status == CaseStatus::Pass) {
+      record.status = CaseStatus::Fail;
+      record.reason = "output " + std::to_string(i) + ": " + verdict.reason;
+    }
+  }
+  // A correctly rounded result may need a whole limit of half a unit.
+  if (record.status == CaseStatus::Pass && record.limitUsed > 0.5 &&
+      beyondRounding)
+    record.status = CaseStatus::QualityWarning;
+}
+
+/// Whether the oracle constrains any element, or there are none to constrain.
+bool saysAnything(const std::vector<Expected> &expected) {
+  bool empty = true;
+  for (const Expected &output : expected) {
+    empty &= output.bits.empty();
+    if (output.match != Match::Limit && !output.bits.empty())
+      return true;
+    for (size_t i = 0; i < output.error.size(); ++i)
+      if (!std::isinf(output.error[i]))
+        return true;
+  }
+  return empty && !expected.empty();
+}
+
+/// Every 16th case, whatever else is selected.
+bool isSampled(const Case &testCase) {
+  const auto *data = reinterpret_cast<const uint8_t *>(testCase.id.data());
+  return worker::hashOf({data, testCase.id.size()}).back() == '0';
+}
+
+} // namespace
+
+Declaration declarationOf(const worker::Hello &hello) {
+  Declaration declaration;
+  for (const worker::WireNumerics &from : hello.numerics) {
+    Numerics numerics;
+    numerics.accumulatorBits = int(std::min(from.accumulatorBits, 1024u));
+    numerics.roundsToZero = from.rounding == 1;
+    numerics.flushesInput = from.flags & 1;
+    numerics.flushesOutput = from.flags & 2;
+    numerics.contracts = from.flags & 4;
+    numerics.deterministic = from.flags & 8;
+    declaration.set(from.opClass, DType(from.dtype), numerics);
+  }
+  return declaration;
+}
+
+std::string notSupported(const Unit &unit, const worker::Hello &hello) {
+  for (DType dtype : unit.dtypes)
+    if (!(hello.computeDTypes >> uint32_t(dtype) & 1))
+      return "target " + hello.target + " does not declare " +
+             std::string(name(dtype));
+  return {};
+}
+
+Status Job::startWorker() {
+  if (worker_)
+    return {};
+  loaded_ = false;
+  auto process = worker::Process::start(options_.worker, options_.timeout);
+  if (!process)
+    return process.status();
+  worker_ = std::move(*process);
+  return {};
+}
+
+Status Job::startCompiler() {
+  if (compiler_)
+    return {};
+  auto process = worker::Process::start(options_.compiler, options_.timeout);
+  if (!process)
+    return process.status();
+  compiler_ = std::move(*process);
+  return {};
+}
+
+Result<worker::Hello> Job::hello() {
+  if (Status s = startCompiler(); !s.ok())
+    return s;
+  return compiler_->hello();
+}
+
+/// A process that fails to answer is ended.
+Result<Frame> Job::ask(std::unique_ptr<worker::Process> &process,
+                       FrameType type, std::vector<uint8_t> payload) {
+  Status status = process->send(type, std::move(payload), options_.timeout);
+  Result<Frame> answer =
+      status.ok() ? process->receive(options_.timeout) : Result<Frame>(status);
+  if (!answer)
+    process.reset();
+  return answer;
+}
+
+Job::Answer Job::compile(const Unit &unit) {
+  Answer result;
+  auto answer =
+      ask(compiler_, FrameType::Compile, worker::encode(compileMessage(unit)));
+  worker::CompiledMessage compiled;
+  Status status = answer.status();
+  if (answer)
+    status = answer->type == FrameType::Compiled
+                 ? worker::decode(answer->payload, compiled)
+                 : worker::errorOf(*answer);
+  if (!status.ok()) {
+    result.bad = chargeOf(status.code(), !compiler_);
+    result.reason = "the unit did not compile: " + status.message();
+    return result;
+  }
+  artifact_ = {worker::hashOf(compiled.artifact), compiled.artifact};
+  loaded_ = false;
+  result.milliseconds = compiled.milliseconds;
+  return result;
+}
+
+Job::Answer Job::runOnce(const std::vector<Tensor> &inputs) {
+  Answer result;
+  Status status = startWorker();
+  if (status.ok() && !loaded_) {
+    auto ready = ask(worker_, FrameType::Artifact, worker::encode(artifact_));
+    status = !ready                            ? ready.status()
+             : ready->type == FrameType::Ready ? Status()
+                                               : worker::errorOf(*ready);
+    loaded_ = status.ok();
+  }
+  if (status.ok()) {
+    worker::RunMessage run{artifact_.hash, toWire(inputs)};
+    auto answer = ask(worker_, FrameType::Run, worker::encode(run));
+    status = !answer ? answer.status()
+             : answer->type == FrameType::Result
+                 ? worker::decode(answer->payload, result.result)
+                 : worker::errorOf(*answer);
+  }
+  if (status.ok())
+    return result;
+  result.code = worker_ ? status.code() : int32_t(BP_STATUS_OK);
+  result.bad = chargeOf(status.code(), !worker_);
+  result.reason = status.message();
+  return result;
+}
+
+void Job::judge(const Unit &unit, const Case &testCase,
+                const std::vector<Tensor> &inputs, const Answer &answer,
+                Record &record) {
+  const Judgement &rules = options_.judgement;
+  Declaration declaration = declarationOf(compiler_->hello());
+  std::vector<Expected> expected;
+  if (!rules.isProbe(unit)) {
+    auto told = rules.evaluate(unit.graph, inputs, declaration, &unit.weights);
+    bool failure = !told && told.code() == BP_STATUS_OUT_OF_RANGE &&
+                   rules.expectsError(testCase);
+    if (failure) {
+      bool right = answer.bad && answer.code == BP_STATUS_OUT_OF_RANGE;
+      record.status = right ? CaseStatus::Pass
+                      : answer.bad && *answer.bad != CaseStatus::Fail
+                          ? *answer.bad
+                          : CaseStatus::Fail;
+      record.reason = right ? "" : "the device must report: " + told.message();
+      return;
+    }
+    if (!told) {
+      record.status = CaseStatus::OracleError;
+      record.reason = told.message();
+      return;
+    }
+    expected = std::move(*told);
+  }
+  if (answer.bad) {
+    record.status = *answer.bad;
+    record.reason = answer.reason;
+    return;
+  }
+  std::vector<Tensor> outputs = fromWire(answer.result);
+  record.outputHash = hashTensors(outputs);
+  record.runMs = answer.result.milliseconds;
+  fold(rules.judge(unit, testCase, expected, outputs, declaration), record);
+  if (!answer.result.damage.empty()) {
+    record.status = CaseStatus::Fail;
+    record.reason = answer.result.damage;
+  } else if (isGood(record.status) && !rules.isProbe(unit) &&
+             !saysAnything(expected)) {
+    record.status = CaseStatus::Mistrusted;
+    record.reason = "nothing was compared";
+  }
+}
+
+Status Job::runCase(const Unit &unit, const Case &testCase, Record &record) {
+  if (Status s = startCompiler(); !s.ok())
+    return s;
+  if (Status s = startWorker(); !s.ok())
+    return s;
+  std::vector<Tensor> inputs = options_.judgement.inputsOf(unit, testCase);
+  record.inputHash = hashTensors(inputs);
+  judge(unit, testCase, inputs, runOnce(inputs), record);
+  bool again = record.status != CaseStatus::Timeout &&
+               record.status != CaseStatus::OracleError &&
+               (!isGood(record.status) || isSampled(testCase));
+  if (!again)
+    return {};
+  if (Status s = startWorker(); !s.ok())
+    return s;
+  Record second = recordOf(unit, testCase);
+  judge(unit, testCase, inputs, runOnce(inputs), second);
+  const OpSpec *spec = findOp(unit.op);
+  bool same = declarationOf(compiler_->hello())
+                  .of(spec ? spec->numericClass : unit.op, unit.dtype)
+                  .deterministic;
+  if (second.status != record.status ||
+      (same && second.outputHash != record.outputHash)) {
+    record.reason = "two runs differ: " + std::string(name(record.status)) +
+                    ", then " + std::string(name(second.status)) + "; " +
+                    record.reason;
+    record.status = CaseStatus::Flaky;
+  }
+  return {};
+}
+
+Result<std::vector<Record>> Job::run(const Unit &unit) {
+  std::vector<Record> records;
+  for (const Case &testCase : unit.cases)
+    records.push_back(recordOf(unit, testCase));
+  if (Status s = startCompiler(); !s.ok())
+    return s;
+  std::string missing = notSupported(unit, compiler_->hello());
+  Answer compiled;
+  if (missing.empty() && !records.empty())
+    compiled = compile(unit);
+  if (!missing.empty() || compiled.bad) {
+    for (size_t i = 0; i < records.size(); ++i) {
+      records[i].status = !missing.empty() ? CaseStatus::NotSupported
+                          : i == 0         ? *compiled.bad
+                                           : CaseStatus::Fail;
+      records[i].reason = missing.empty() ? compiled.reason : missing;
+    }
+    return records;
+  }
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].compileMs = i == 0 ? compiled.milliseconds : 0;
+    if (Status s = runCase(unit, unit.cases[i], records[i]); !s.ok())
+      return s;
+  }
+  return records;
+}
+
+} // namespace backplane::conformance

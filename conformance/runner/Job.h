@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Job.h: runs the cases of one unit after another, with a compile worker and a
+// worker of its own. What a case does to a worker is charged to that case: one
+// run is in flight at a time, a worker that crashed or hangs is replaced, and
+// the rest goes on.
+#ifndef BACKPLANE_CONFORMANCE_RUNNER_JOB_H
+#define BACKPLANE_CONFORMANCE_RUNNER_JOB_H
+
+#include "conformance/cases/Case.h"
+#include "conformance/oracle/Oracle.h"
+#include "conformance/report/Record.h"
+#include "hal/worker/Process.h"
+
+namespace backplane::conformance {
+
+/// How cases get their data and are judged: the functions of Case.h, Oracle.h
+/// and Judge.h, or those of a test.
+struct Judgement {
+  std::function<std::vector<Tensor>(const Unit &, const Case &)> inputsOf;
+  std::function<Result<std::vector<Expected>>(
+      const Graph &, const std::vector<Tensor> &, const Declaration &,
+      const WeightPool *)>
+      evaluate;
+  std::function<std::vector<Verdict>(
+      const Unit &, const Case &, const std::vector<Expected> &,
+      const std::vector<Tensor> &, const Declaration &)>
+      judge;
+  std::function<bool(const Unit &)> isProbe;
+  std::function<bool(const Case &)> expectsError;
+};
+
+struct JobOptions {
+  std::vector<std::string> worker;   ///< command of bp-worker, with arguments
+  std::vector<std::string> compiler; ///< command of bp-compile-worker
+  std::chrono::milliseconds timeout{30000}; ///< of one case or compilation
+  Judgement judgement;
+};
+
+/// The declaration in a HELLO.
+Declaration declarationOf(const worker::Hello &hello);
+/// Why a target does not take a unit, from its dtypes; empty: it does.
+std::string notSupported(const Unit &unit, const worker::Hello &hello);
+
+/// Not thread-safe.
+class Job {
+public:
+  explicit Job(JobOptions options) : options_(std::move(options)) {}
+
+  /// Starts the compile worker when there is none and gives its greeting. A
+  /// failure means that no case can run.
+  Result<worker::Hello> hello();
+  /// One record per case of the unit, in order. A crash or hang of the compiler
+  /// is charged to the first case; the others fail for the same reason, as one
+  /// compilation serves them all. Fails only when workers cannot be started.
+  Result<std::vector<Record>> run(const Unit &unit);
+
+private:
+  struct Answer;
+  Status startWorker();
+  Status startCompiler();
+  Result<worker::Frame> ask(std::unique_ptr<worker::Process> &process,
+                            worker::FrameType type,
+                            std::vector<uint8_t> payload);
+  Answer compile(const Unit &unit);
+  Answer runOnce(const std::vector<Tensor> &inputs);
+  Status runCase(const Unit &unit, const Case &testCase, Record &record);
+  void judge(const Unit &unit, const Case &testCase,
+             const std::vector<Tensor> &inputs, const Answer &answer,
+             Record &record);
+
+  JobOptions options_;
+  std::unique_ptr<worker::Process> worker_, compiler_;
+  worker::ArtifactMessage artifact_; ///< of the unit
+  bool loaded_ = false;              ///< the worker has it
+};
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_RUNNER_JOB_H
