@@ -56,28 +56,21 @@ void onnxGelu(Node &node) {
 void onnxSelu(Node &node) {
   double alpha = node.f64("alpha", 1.67326319217681884765625);
   double gamma = node.f64("gamma", 1.05070102214813232421875);
-  ValueId elu = node.op("elu", {node.value(0)}, {{"alpha", alpha}});
-  node.out(0, node.op("mul", {elu, node.fillLike(elu, gamma)}));
+  node.out(0, node.op("selu", {node.value(0)},
+                      {{"alpha", alpha}, {"gamma", gamma}}));
 }
 
 void onnxCelu(Node &node) {
   double alpha = node.f64("alpha", 1.0);
   if (alpha == 0)
     return node.reject("alpha is 0");
-  ValueId x = node.value(0);
-  requireFloat(node);
-  ValueId factor = node.fillLike(x, alpha);
-  ValueId power = node.op("expm1", {node.op("div", {x, factor})});
-  ValueId positive = node.compare("gt", x, node.fillLike(x, 0));
-  node.out(0,
-           node.op("select", {positive, x, node.op("mul", {factor, power})}));
+  node.out(0, node.op("celu", {node.value(0)}, {{"alpha", alpha}}));
 }
 
 void onnxPRelu(Node &node) {
   ValueId x = node.value(0);
   ValueId slope = node.broadcast(node.value(1), Dims(node.type(x).dims));
-  ValueId negative = node.compare("lt", x, node.fillLike(x, 0));
-  node.out(0, node.op("select", {negative, node.op("mul", {x, slope}), x}));
+  node.out(0, node.op("prelu", {x, slope}));
 }
 
 void onnxThresholdedRelu(Node &node) {
@@ -87,17 +80,16 @@ void onnxThresholdedRelu(Node &node) {
   node.out(0, node.op("select", {above, x, node.fillLike(x, 0)}));
 }
 
-void onnxSoftsign(Node &node) {
+/// Beyond lambd in size: x moved towards 0 by bias; else 0.
+void onnxShrink(Node &node) {
   requireFloat(node);
+  double limit = node.f64("lambd", 0.5), bias = node.f64("bias", 0);
   ValueId x = node.value(0);
-  ValueId divisor = node.op("add", {node.fillLike(x, 1), node.op("abs", {x})});
-  node.out(0, node.op("div", {x, divisor}));
-}
-
-void onnxMish(Node &node) {
-  ValueId x = node.value(0);
-  ValueId tanh = node.op("tanh", {node.op("softplus", {x})});
-  node.out(0, node.op("mul", {x, tanh}));
+  ValueId offset = node.fillLike(x, bias), zero = node.fillLike(x, 0);
+  ValueId below = node.compare("lt", x, node.fillLike(x, -limit));
+  ValueId above = node.compare("gt", x, node.fillLike(x, limit));
+  ValueId high = node.op("select", {above, node.op("sub", {x, offset}), zero});
+  node.out(0, node.op("select", {below, node.op("add", {x, offset}), high}));
 }
 
 void onnxSwish(Node &node) {

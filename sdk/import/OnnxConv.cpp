@@ -2,6 +2,7 @@
 //
 // Conv and ConvTranspose.
 #include "OnnxHandlers.h"
+#include "OnnxInteger.h"
 #include "OnnxWindow.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@ struct Operands {
 };
 
 /// Input and weights; the kernel's size must be static and be kernel_shape.
-Operands readOperands(Node &node) {
-  Operands result{node.value(0), node.value(1), {}, {}, {}, 1};
+Operands readOperands(Node &node, size_t weights = 1) {
+  Operands result{node.value(0), node.value(weights), {}, {}, {}, 1};
   result.xDims = node.type(result.x).dims;
   result.wDims = node.type(result.w).dims;
   result.groups = node.i64("group", 1);
@@ -51,10 +52,10 @@ void fitChannels(Node &node, Operands &operands, const Dim &channels) {
   operands.x = node.withDims(operands.x, operands.xDims);
 }
 
-ValueId addBias(Node &node, ValueId result) {
-  if (!node.has(2))
+ValueId addBias(Node &node, ValueId result, size_t input = 2) {
+  if (!node.has(input))
     return result;
-  ValueId bias = node.value(2);
+  ValueId bias = node.value(input);
   Dims dims = node.type(result).dims;
   if (node.ok() && node.type(bias).rank() != 1)
     node.reject("the bias is " + node.type(bias).str() +
@@ -81,6 +82,38 @@ void onnxConv(Node &node) {
   attributes["groups"] = operands.groups;
   ValueId result = node.op("conv", {x, operands.w}, std::move(attributes));
   node.out(0, addBias(node, result));
+}
+
+// ---- ConvInteger, QLinearConv ----
+
+namespace {
+
+/// The i32 sums, with the weights and the zero points at these inputs.
+ValueId integerConv(Node &node, size_t weights, size_t xZero, size_t wZero) {
+  Operands operands = readOperands(node, weights);
+  if (!node.ok())
+    return kNone;
+  fitChannels(node, operands, operands.wDims[1] * Dim(operands.groups));
+  Window window = readWindow(node, operands.kernel);
+  ValueId x = padSame(node, window, operands.x, 0);
+  if (node.ok() && x != operands.x)
+    node.refuse("auto_pad SAME with a symbolic size is not supported");
+  DType xType = node.type(x).dtype, wType = node.type(operands.w).dtype;
+  ValueId zeros[] = {zeroPoint(node, xZero, xType, Dim(1)),
+                     zeroPoint(node, wZero, wType, operands.wDims[0])};
+  Attributes attributes = window.attributes();
+  attributes["groups"] = operands.groups;
+  return node.op("conv_integer", {x, operands.w, zeros[0], zeros[1]},
+                 std::move(attributes));
+}
+
+} // namespace
+
+void onnxConvInteger(Node &node) { node.out(0, integerConv(node, 1, 2, 3)); }
+
+void onnxQLinearConv(Node &node) {
+  ValueId sum = addBias(node, integerConv(node, 3, 2, 5), 8);
+  node.out(0, requantise(node, sum, {1, 4, 6, 7, 1, 1}));
 }
 
 // ---- ConvTranspose ----

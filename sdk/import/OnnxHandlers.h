@@ -34,8 +34,7 @@ void onnxSelu(Node &);
 void onnxCelu(Node &);
 void onnxPRelu(Node &);
 void onnxThresholdedRelu(Node &);
-void onnxSoftsign(Node &);
-void onnxMish(Node &);
+void onnxShrink(Node &);
 void onnxSwish(Node &);
 void onnxClip(Node &);
 void onnxSoftmax(Node &);
@@ -43,11 +42,15 @@ void onnxSoftmax(Node &);
 // OnnxConv.cpp
 void onnxConv(Node &);
 void onnxConvTranspose(Node &);
+void onnxConvInteger(Node &);
+void onnxQLinearConv(Node &);
 
 // OnnxPool.cpp
 void onnxMaxPool(Node &);
 void onnxAveragePool(Node &);
 void onnxGlobalPool(Node &);
+void onnxLpPool(Node &);
+void onnxGlobalLpPool(Node &);
 
 // OnnxResize.cpp
 void onnxResize(Node &);
@@ -61,6 +64,30 @@ void onnxBatchNormalization(Node &);
 void onnxLayerNormalization(Node &);
 void onnxInstanceNormalization(Node &);
 void onnxRmsNormalization(Node &);
+
+// OnnxNormMore.cpp
+void onnxGroupNormalization(Node &);
+void onnxLpNormalization(Node &);
+void onnxMeanVarianceNormalization(Node &);
+void onnxLrn(Node &);
+
+// OnnxAttention.cpp
+void onnxAttention(Node &);
+void onnxRotaryEmbedding(Node &);
+
+// OnnxEinsum.cpp
+void onnxEinsum(Node &);
+
+// OnnxInteger.cpp
+void onnxMatMulInteger(Node &);
+void onnxQLinearMatMul(Node &);
+void onnxDynamicQuantizeLinear(Node &);
+void onnxBitShift(Node &);
+
+// OnnxOrder.cpp
+void onnxCumulative(Node &);
+void onnxTopK(Node &);
+void onnxHardmax(Node &);
 
 // OnnxReduce.cpp
 void onnxReduce(Node &);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // MatMul and Gemm.
+#include "OnnxMatMul.h"
+
 #include "OnnxHandlers.h"
 
 #include <cmath>
@@ -25,13 +27,14 @@ void alignBatches(Node &node, ValueId &a, ValueId &b) {
 
 } // namespace
 
-void onnxMatMul(Node &node) {
-  ValueId a = node.value(0), b = node.value(1);
+ValueId
+broadcastMatMul(Node &node, ValueId a, ValueId b,
+                const std::function<ValueId(ValueId, ValueId)> &product) {
   Dims da = node.type(a).dims, db = node.type(b).dims;
   if (node.ok() && (da.empty() || db.empty()))
     node.reject("operands need rank 1 or more");
   if (!node.ok())
-    return;
+    return kNone;
   bool row = da.size() == 1, column = db.size() == 1;
   if (row)
     a = node.reshape(a, {Dim(1), da[0]});
@@ -40,19 +43,26 @@ void onnxMatMul(Node &node) {
   // The size of k is that of a.
   Dims fitted = node.type(b).dims;
   if (!node.ok())
-    return;
+    return kNone;
   fitted[fitted.size() - 2] = da.back();
   b = node.withDims(b, fitted);
   alignBatches(node, a, b);
-  ValueId result = node.op("matmul", {a, b});
+  ValueId result = product(a, b);
   Dims dims = node.type(result).dims;
   if (!node.ok())
-    return;
+    return kNone;
   if (column)
     dims.pop_back();
   if (row)
     dims.erase(dims.end() - (column ? 1 : 2));
-  node.out(0, node.reshape(result, dims));
+  return node.reshape(result, dims);
+}
+
+void onnxMatMul(Node &node) {
+  node.out(0, broadcastMatMul(node, node.value(0), node.value(1),
+                              [&](ValueId a, ValueId b) {
+                                return node.op("matmul", {a, b});
+                              }));
 }
 
 void onnxGemm(Node &node) {

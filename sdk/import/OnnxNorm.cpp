@@ -103,8 +103,28 @@ void onnxInstanceNormalization(Node &node) {
                      alongChannels(node, node.value(2), dims)));
 }
 
+namespace {
+
+/// The op of the graph, for operands of one dtype.
+void outRmsNorm(Node &node) {
+  ValueId x = node.value(0);
+  Dims dims = node.type(x).dims;
+  size_t axis = node.axis(node.i64("axis", -1), dims.size());
+  if (!node.ok())
+    return;
+  Dims inner(dims.begin() + static_cast<ptrdiff_t>(axis), dims.end());
+  ValueId scale = node.broadcast(node.value(1), inner);
+  node.out(0, node.op("rms_norm", {x, scale},
+                      {{"axis", static_cast<int64_t>(axis)},
+                       {"epsilon", epsilonOf(node)}}));
+}
+
+} // namespace
+
 void onnxRmsNormalization(Node &node) {
   requireStash(node);
+  if (node.inputType(1).dtype == node.inputType(0).dtype)
+    return outRmsNorm(node);
   DType dtype = node.inputType(0).dtype;
   bool half = dtype == DType::F16 || dtype == DType::BF16;
   ValueId x = node.cast(node.value(0), half ? DType::F32 : dtype);

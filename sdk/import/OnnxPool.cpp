@@ -129,6 +129,65 @@ void onnxAveragePool(Node &node) {
   node.out(0, node.op("avg_pool", {x}, std::move(attributes)));
 }
 
+// ---- LpPool, GlobalLpPool ----
+
+namespace {
+
+int64_t readPower(Node &node) {
+  int64_t p = node.i64("p", 2);
+  if (p < 1)
+    node.reject("attribute 'p' is " + std::to_string(p));
+  return p;
+}
+
+ValueId sizeToThe(Node &node, ValueId x, int64_t p) {
+  if (p == 1)
+    return node.op("abs", {x});
+  if (p == 2)
+    return node.op("mul", {x, x});
+  ValueId size = node.op("abs", {x});
+  return node.op("pow", {size, node.fillLike(size, static_cast<double>(p))});
+}
+
+ValueId rootOf(Node &node, ValueId x, int64_t p) {
+  if (p == 1)
+    return x;
+  if (p == 2)
+    return node.op("sqrt", {x});
+  return node.op("pow", {x, node.fillLike(x, 1 / static_cast<double>(p))});
+}
+
+} // namespace
+
+void onnxLpPool(Node &node) {
+  int64_t p = readPower(node);
+  ValueId x = node.value(0);
+  Window window = readPool(node, x);
+  if (!node.ok())
+    return;
+  grow(window.high, ceilExtra(node, window, x));
+  x = padSame(node, window, x, 0);
+  Attributes attributes = window.attributes();
+  attributes["kind"] = std::string("sum");
+  attributes["window"] = window.kernel;
+  ValueId sum = node.op("pool", {sizeToThe(node, x, p)}, std::move(attributes));
+  node.out(0, rootOf(node, sum, p));
+}
+
+void onnxGlobalLpPool(Node &node) {
+  int64_t p = readPower(node);
+  ValueId x = node.value(0);
+  size_t rank = node.type(x).rank();
+  if (node.ok() && rank < 3)
+    node.reject("the input " + node.type(x).str() + " needs rank 3 or more");
+  if (!node.ok())
+    return;
+  std::vector<int64_t> axes(rank - 2);
+  std::iota(axes.begin(), axes.end(), 2);
+  ValueId sum = node.reduce("sum", sizeToThe(node, x, p), axes, true);
+  node.out(0, rootOf(node, sum, p));
+}
+
 void onnxGlobalPool(Node &node) {
   ValueId x = node.value(0);
   size_t rank = node.type(x).rank();

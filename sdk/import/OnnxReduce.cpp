@@ -27,18 +27,6 @@ std::vector<int64_t> readAxes(Node &node, size_t rank) {
   return node.axes(given, rank);
 }
 
-/// log(sum(exp(x))) without an overflow: the maximum is taken out first.
-ValueId logSumExp(Node &node, ValueId x, const std::vector<int64_t> &axes) {
-  Dims dims = node.type(x).dims;
-  ValueId top = node.reduce("max", x, axes, true);
-  ValueId safe =
-      node.op("select", {node.op("is_inf", {top}), node.fillLike(top, 0), top});
-  ValueId shifted = node.op("sub", {x, node.broadcast(safe, dims)});
-  ValueId sum = node.reduce("sum", node.op("exp", {shifted}), axes, true);
-  return node.op("add", {node.op("log", {sum}), safe});
-}
-
-/// The reduction; log_sum_exp keeps its axes in any case.
 ValueId reduceKind(Node &node, std::string_view kind, ValueId x,
                    const std::vector<int64_t> &axes, bool keep) {
   if (kind == "mean")
@@ -46,7 +34,8 @@ ValueId reduceKind(Node &node, std::string_view kind, ValueId x,
   if (kind == "l1")
     return node.reduce("sum", node.op("abs", {x}), axes, keep);
   if (kind == "log_sum_exp")
-    return logSumExp(node, x, axes);
+    return node.op("log_sum_exp", {x},
+                   {{"axes", axes}, {"keep", static_cast<int64_t>(keep)}});
   if (kind == "log_sum")
     return node.op("log", {node.reduce("sum", x, axes, keep)});
   if (kind == "l2" || kind == "sum_square") {
