@@ -81,6 +81,29 @@ std::vector<uint8_t> windowGraph() {
   return wire(b.finish());
 }
 
+/// Ops that work on lines and slices, over packed elements too.
+std::vector<uint8_t> lineGraph() {
+  Builder b;
+  b.symbol("n", 6);
+  uint32_t x = b.input(BP_DTYPE_F32, {"5", "n + 4"});
+  uint32_t u = b.input(BP_DTYPE_F32, {"3", "n + 4"});
+  uint32_t i = b.input(BP_DTYPE_I64, {"3"});
+  x = b.op("scatter", {x, i, u},
+           {{"axis", int64_t(0)}, {"combine", std::string("add")}});
+  x = b.op("cumulative", {x},
+           {{"kind", std::string("max")},
+            {"axis", int64_t(1)},
+            {"exclusive", int64_t(1)},
+            {"reverse", int64_t(1)}});
+  std::vector<uint32_t> top = b.results(
+      "top_k", 2, {x},
+      {{"k", DimTexts{{"n"}}}, {"axis", int64_t(1)}, {"largest", int64_t(1)}});
+  x = b.op("cast", {top[0]}, {{"dtype", int64_t(BP_DTYPE_I4)}});
+  b.output(b.op("reverse", {x}, {{"axes", Dims{0}}}));
+  b.output(top[1]);
+  return wire(b.finish());
+}
+
 /// The bytes of the graph as a runnable, small enough graph, if they are one.
 bp_graph_t *openSmall(const std::vector<uint8_t> &bytes,
                       std::vector<Tensor> &inputs,
@@ -141,3 +164,5 @@ void damage(const std::vector<uint8_t> &whole, unsigned rounds) {
 TEST(Damage, MovementGraphs) { damage(movementGraph(), 3000); }
 
 TEST(Damage, WindowGraphs) { damage(windowGraph(), 3000); }
+
+TEST(Damage, LineGraphs) { damage(lineGraph(), 3000); }
