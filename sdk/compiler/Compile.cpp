@@ -209,7 +209,7 @@ VariantCompiler::run(const Graph &graph, WeightPool &pool,
   addReport(*module, *variant);
   if (auto status = addKernels(*module, *schedule, *variant); !status.ok())
     return status;
-  if (auto status = finishSchedule(*schedule); !status.ok())
+  if (auto status = finishSchedule(*module, *schedule); !status.ok())
     return status.within("schedule");
   llvm::append_range(variant->report, schedule->report);
   variant->program =

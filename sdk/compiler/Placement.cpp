@@ -66,8 +66,8 @@ std::unique_ptr<fb::CommandT> barrier() {
 class Placer {
 public:
   Placer(fb::ProgramT &program, const std::vector<CommandNotes> &notes,
-         std::vector<std::string> &report)
-      : program_(program), notes_(notes), report_(report),
+         const SymbolRanges &ranges, std::vector<std::string> &report)
+      : program_(program), notes_(notes), ranges_(ranges), report_(report),
         users_(program.slots.size()) {}
 
   Status run() {
@@ -93,9 +93,14 @@ private:
   bool mayReplace(uint32_t operand, uint32_t result, const Item &item) const;
   bool isReadInPlace(uint32_t operand, const Item &item) const;
   Status placeTransients();
+  Result<std::vector<Transient>>
+  greatestSizes(const std::vector<uint32_t> &slots, bool &symbolic,
+                std::string &obstacle) const;
+  void explain(const MemoryPlan &plan, size_t count, bool symbolic);
 
   fb::ProgramT &program_;
   const std::vector<CommandNotes> &notes_;
+  const SymbolRanges &ranges_;
   std::vector<std::string> &report_;
   std::vector<Item> items_;
   std::vector<uint32_t> segment_;            ///< barriers before each command
@@ -181,34 +186,65 @@ void Placer::reuseOperand(const Item &item) {
   }
 }
 
-/// Offsets of all transients when their sizes are known.
-Status Placer::placeTransients() {
+/// What the planner gets for these slots. `obstacle` says why there are no
+/// sizes, if so; `symbolic` whether any depends on symbols.
+Result<std::vector<Transient>>
+Placer::greatestSizes(const std::vector<uint32_t> &slots, bool &symbolic,
+                      std::string &obstacle) const {
   std::vector<Transient> transients;
-  std::vector<fb::SlotT *> slots;
   std::map<uint32_t, int32_t> numbers;
-  for (uint32_t i = 0; i < program_.slots.size(); ++i) {
-    fb::SlotT &slot = *program_.slots[i];
-    if (!isTransient(i))
-      continue;
+  for (uint32_t i : slots) {
+    const fb::SlotT &slot = *program_.slots[i];
     auto bytes = Dim::parse(slot.bytes);
     if (!bytes)
       return bytes.status();
-    if (!bytes->constant())
-      return {}; // the runtime plans
-    numbers[i] = int32_t(slots.size());
-    transients.push_back(
-        {*bytes->constant(), segment_[slot.first], segment_[slot.last]});
-    slots.push_back(&slot);
+    symbolic |= !bytes->constant();
+    std::optional<Interval> bounds = bytes->bounds(ranges_);
+    if (!bounds)
+      obstacle = "a transient of " + slot.bytes + " bytes has no greatest size";
+    auto operand = numbers.find(uint32_t(slot.reuse));
+    numbers[i] = int32_t(transients.size());
+    transients.push_back({bounds ? std::max<int64_t>(bounds->high, 0) : 0,
+                          segment_[slot.first], segment_[slot.last],
+                          operand == numbers.end() ? -1 : operand->second});
+  }
+  return transients;
+}
+
+void Placer::explain(const MemoryPlan &plan, size_t count, bool symbolic) {
+  report_.push_back("memory: " + std::to_string(count) +
+                    " transients in an arena of " +
+                    std::to_string(plan.arenaBytes) + " bytes" +
+                    (symbolic ? ", at the greatest sizes of the symbols" : ""));
+}
+
+Status Placer::placeTransients() {
+  std::vector<uint32_t> slots;
+  for (uint32_t i = 0; i < program_.slots.size(); ++i)
+    if (isTransient(i))
+      slots.push_back(i);
+  bool symbolic = false;
+  std::string obstacle;
+  auto transients = greatestSizes(slots, symbolic, obstacle);
+  if (!transients)
+    return transients.status();
+  auto plan = planMemory(*transients);
+  if (!plan && !symbolic)
+    return plan.status();
+  if (obstacle.empty() && symbolic &&
+      (!plan || plan->arenaBytes > mostPlannedBytes))
+    obstacle = "the greatest sizes of the symbols would need more than " +
+               std::to_string(mostPlannedBytes) + " bytes";
+  if (!obstacle.empty()) {
+    report_.push_back("memory: planned for the shapes of each call, as " +
+                      obstacle);
+    return {};
   }
   for (size_t i = 0; i < slots.size(); ++i)
-    if (slots[i]->reuse >= 0)
-      transients[i].reuse = numbers.at(uint32_t(slots[i]->reuse));
-  auto plan = planMemory(transients);
-  if (!plan)
-    return plan.status();
-  for (size_t i = 0; i < slots.size(); ++i)
-    slots[i]->offset = plan->offsets[i];
+    program_.slots[slots[i]]->offset = plan->offsets[i];
   program_.arena_bytes = plan->arenaBytes;
+  if (!slots.empty())
+    explain(*plan, slots.size(), symbolic);
   return {};
 }
 
@@ -216,6 +252,7 @@ Status Placer::placeTransients() {
 
 Status backplane::place(fb::ProgramT &program,
                         const std::vector<CommandNotes> &notes,
+                        const SymbolRanges &ranges,
                         std::vector<std::string> &report) {
-  return Placer(program, notes, report).run();
+  return Placer(program, notes, ranges, report).run();
 }

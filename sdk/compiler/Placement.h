@@ -18,11 +18,18 @@ struct CommandNotes {
 
 /// Puts a barrier where a command reads or writes what another wrote since the
 /// last one, or writes what another read; fills first and last of transients;
-/// lets a result reuse the place of an operand that dies there; and, when all
-/// transients have static sizes, gives them their places in the arena. There is
-/// one entry of `notes` per command. Reasons are added to `report`.
+/// lets a result reuse the place of an operand that dies there; and gives the
+/// transients their places in the arena, at the greatest size that each has
+/// while symbols are in their ranges. Without such a size, or when the arena
+/// would have more than mostPlannedBytes because of the symbols, the runtime
+/// plans each call's shapes. There is one entry of `notes` per command. Reasons
+/// are added to `report`.
 Status place(fb::ProgramT &program, const std::vector<CommandNotes> &notes,
-             std::vector<std::string> &report);
+             const SymbolRanges &ranges, std::vector<std::string> &report);
+
+/// A call with small shapes uses an arena of the greatest ones, which must stay
+/// small beside what machines have.
+inline constexpr int64_t mostPlannedBytes = int64_t(256) << 20;
 
 } // namespace backplane
 

@@ -291,14 +291,25 @@ Result<Schedule> backplane::schedule(ModuleOp module,
   return Scheduler(module, weights).run();
 }
 
-Status backplane::finishSchedule(Schedule &schedule) {
+/// The symbols that have a greatest value.
+static SymbolRanges rangesOf(ModuleOp module) {
+  SymbolRanges ranges;
+  for (const backplane::Symbol &symbol : bp::symbolsOf(module))
+    if (symbol.maximum != INT64_MAX)
+      ranges[symbol.name] = {symbol.minimum, symbol.maximum};
+  return ranges;
+}
+
+Status backplane::finishSchedule(ModuleOp module, Schedule &schedule) {
+  SymbolRanges ranges = rangesOf(module);
   for (bool init : {false, true}) {
     fb::ProgramT &program = init ? schedule.init : schedule.program;
     std::vector<CommandNotes> notes(program.commands.size());
     for (const ScheduledDispatch &dispatch : schedule.dispatches)
       if (dispatch.init == init)
         notes[dispatch.command] = {dispatch.results, dispatch.inPlace};
-    if (auto status = place(program, notes, schedule.report); !status.ok())
+    if (auto status = place(program, notes, ranges, schedule.report);
+        !status.ok())
       return status.within(init ? "init program" : "program");
   }
   return {};

@@ -37,8 +37,9 @@ Result<Schedule> schedule(mlir::ModuleOp module,
                           std::vector<std::string> &weights);
 
 /// Adds barriers and the places of transients, when the kernels have completed
-/// the commands and said what they can do in place.
-Status finishSchedule(Schedule &schedule);
+/// the commands and said what they can do in place. `module` has the ranges of
+/// the symbols.
+Status finishSchedule(mlir::ModuleOp module, Schedule &schedule);
 
 } // namespace backplane
 

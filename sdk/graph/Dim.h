@@ -23,6 +23,14 @@ namespace backplane {
 /// Symbol values at run time, by name.
 using SymbolValues = std::map<std::string, int64_t, std::less<>>;
 
+/// Values from `low` to `high`, both inclusive.
+struct Interval {
+  int64_t low = 0;
+  int64_t high = 0;
+};
+/// What symbols may be, by name; one that is not there may be anything.
+using SymbolRanges = std::map<std::string, Interval, std::less<>>;
+
 class Dim {
 public:
   /// The constant 0.
@@ -56,6 +64,10 @@ public:
   /// The value for these symbols. Fails on an unbound symbol, a division by
   /// zero or an overflow of 64 bits.
   Result<int64_t> evaluate(const SymbolValues &symbols) const;
+  /// Where the value lies while each symbol is in its range: never too narrow,
+  /// not always as narrow as can be. None when a symbol that matters has no
+  /// range, a divisor may be 0 or a bound does not fit 64 bits.
+  std::optional<Interval> bounds(const SymbolRanges &ranges) const;
   /// Replaces symbols by dims; others stay.
   Dim substitute(const std::map<std::string, Dim, std::less<>> &values) const;
 

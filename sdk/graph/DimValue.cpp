@@ -72,6 +72,77 @@ Result<int64_t> Dim::evaluate(const SymbolValues &symbols) const {
 
 namespace {
 
+using Bounds = std::optional<Interval>;
+
+Bounds hull(std::initializer_list<int64_t> values) {
+  return Interval{std::min(values), std::max(values)};
+}
+
+Bounds multiply(Interval a, Interval b) {
+  int64_t corners[4];
+  if (__builtin_mul_overflow(a.low, b.low, &corners[0]) ||
+      __builtin_mul_overflow(a.low, b.high, &corners[1]) ||
+      __builtin_mul_overflow(a.high, b.low, &corners[2]) ||
+      __builtin_mul_overflow(a.high, b.high, &corners[3]))
+    return std::nullopt;
+  return hull({corners[0], corners[1], corners[2], corners[3]});
+}
+
+/// A quotient is monotonic in each operand while the divisor keeps its sign.
+Bounds divide(Interval a, Interval b) {
+  if ((b.low <= 0 && b.high >= 0) || a.low == INT64_MIN)
+    return std::nullopt;
+  return hull({floorQuotient(a.low, b.low), floorQuotient(a.low, b.high),
+               floorQuotient(a.high, b.low), floorQuotient(a.high, b.high)});
+}
+
+Bounds boundsOf(const Atom &atom, const SymbolRanges &ranges) {
+  if (atom.kind == AtomKind::Symbol) {
+    auto range = ranges.find(atom.text);
+    return range == ranges.end() ? std::nullopt : Bounds(range->second);
+  }
+  Bounds result = atom.operands[0].bounds(ranges);
+  for (size_t i = 1; i < atom.operands.size() && result; ++i) {
+    Bounds next = atom.operands[i].bounds(ranges);
+    if (!next)
+      return std::nullopt;
+    if (atom.kind == AtomKind::FloorDiv)
+      result = divide(*result, *next);
+    else if (atom.kind == AtomKind::Min)
+      result = Interval{std::min(result->low, next->low),
+                        std::min(result->high, next->high)};
+    else
+      result = Interval{std::max(result->low, next->low),
+                        std::max(result->high, next->high)};
+  }
+  return result;
+}
+
+} // namespace
+
+std::optional<Interval> Dim::bounds(const SymbolRanges &ranges) const {
+  if (!node_)
+    return Interval{value_, value_};
+  if (!node_->valid)
+    return std::nullopt;
+  Interval sum;
+  for (const Term &term : node_->terms) {
+    Bounds value = Interval{term.factor, term.factor};
+    for (const AtomPtr &atom : term.atoms) {
+      Bounds factor = boundsOf(*atom, ranges);
+      value = factor ? multiply(*value, *factor) : std::nullopt;
+      if (!value)
+        return std::nullopt;
+    }
+    if (__builtin_add_overflow(sum.low, value->low, &sum.low) ||
+        __builtin_add_overflow(sum.high, value->high, &sum.high))
+      return std::nullopt;
+  }
+  return sum;
+}
+
+namespace {
+
 Dim substituteAtom(const AtomPtr &atom,
                    const std::map<std::string, Dim, std::less<>> &values) {
   if (atom->kind == AtomKind::Symbol) {

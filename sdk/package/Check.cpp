@@ -69,10 +69,15 @@ Status checkSymbols(const fb::Artifact &artifact,
   return {};
 }
 
-/// Notes which symbols get their values from an input axis.
+/// Notes the ranges of symbols, and which get their values from an input axis.
 void bindSymbols(const fb::Artifact &artifact,
                  const std::set<std::string, std::less<>> &names,
                  Expressions &expressions) {
+  for (uint32_t i = 0; i < count(artifact.symbols()); ++i)
+    if (const fb::SymbolInfo &symbol = *artifact.symbols()->Get(i);
+        symbol.maximum() != INT64_MAX)
+      expressions.limit(text(symbol.name()),
+                        {symbol.minimum(), symbol.maximum()});
   if (!artifact.inputs())
     return;
   for (const fb::TensorInfo *input : *artifact.inputs())

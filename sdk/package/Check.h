@@ -43,11 +43,21 @@ class Expressions {
 public:
   /// Symbols that some input axis binds.
   void bind(std::string_view symbol) { bound_.insert(std::string(symbol)); }
+  /// States the range of a symbol, which is asked of each call.
+  void limit(std::string_view symbol, Interval range) {
+    ranges_[std::string(symbol)] = range;
+  }
+  /// The greatest value that the dim has in any call, if there is one.
+  std::optional<int64_t> greatest(const Dim &dim) const {
+    std::optional<Interval> bounds = dim.bounds(ranges_);
+    return bounds ? std::optional(bounds->high) : std::nullopt;
+  }
   /// The expression, if it parses and uses bound symbols only.
   Result<Dim> parse(const flatbuffers::String *string);
 
 private:
   std::set<std::string, std::less<>> bound_;
+  SymbolRanges ranges_;
   // Many places may share one string, also in a hostile file.
   std::unordered_map<const flatbuffers::String *, Result<Dim>> known_;
 };
@@ -62,7 +72,9 @@ struct ProgramChecker {
   std::map<uint32_t, int64_t> &constants;
   Expressions &expressions;
   std::vector<std::optional<int64_t>> slotBytes; ///< where static
-  std::vector<bool> written;                     ///< per output
+  /// The most bytes of each slot in any call, where there is a limit.
+  std::vector<std::optional<int64_t>> slotLimits;
+  std::vector<bool> written; ///< per output
 
   Status run();
 
@@ -72,7 +84,10 @@ private:
   Result<std::optional<int64_t>> sizeOfNamed(const fb::Slot &slot);
   Result<std::optional<int64_t>> sizeOf(const fb::Slot &slot);
   Status checkConstant(const fb::Slot &slot, std::optional<int64_t> bytes);
+  std::optional<int64_t> limitOf(const fb::Slot &slot,
+                                 std::optional<int64_t> bytes);
   Status checkTransient(const fb::Slot &slot, std::optional<int64_t> bytes);
+  Status checkPlace(const fb::Slot &slot);
   Status checkMemory();
   Status checkCommand(const fb::Command &command);
   Status checkDispatch(const fb::Dispatch &dispatch);

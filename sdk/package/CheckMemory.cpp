@@ -137,7 +137,7 @@ Status ProgramChecker::checkMemory() {
     const fb::Slot &slot = *program->slots()->Get(i);
     if (slot.kind() == fb::SlotKind::Transient && slot.offset() >= 0)
       placed.push_back({barriers[slot.first()], barriers[slot.last()],
-                        slot.offset(), slot.offset() + *slotBytes[i], i,
+                        slot.offset(), slot.offset() + *slotLimits[i], i,
                         &slot});
   }
   if (auto pair = findOverlap(std::move(placed)))

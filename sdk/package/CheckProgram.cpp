@@ -49,6 +49,7 @@ Status ProgramChecker::checkSlot(const fb::Slot &slot) {
   if (!bytes)
     return bytes.status();
   slotBytes.push_back(*bytes);
+  slotLimits.push_back(limitOf(slot, *bytes));
   switch (slot.kind()) {
   case fb::SlotKind::Transient:
     return checkTransient(slot, *bytes);
@@ -139,15 +140,27 @@ Status ProgramChecker::checkTransient(const fb::Slot &slot,
                std::to_string(count(program->commands())));
   if (slot.reuse() < -1 || slot.reuse() >= int64_t(count(program->slots())))
     return bad("it reuses slot " + std::to_string(slot.reuse()));
-  if (slot.offset() == -1)
-    return {};
-  if (!bytes || program->arena_bytes() < 0)
-    return bad("it has a place, but no static size or no arena");
+  return slot.offset() == -1 ? Status() : checkPlace(slot);
+}
+
+/// The most bytes of a transient in any call, if it has a place for them.
+std::optional<int64_t> ProgramChecker::limitOf(const fb::Slot &slot,
+                                               std::optional<int64_t> bytes) {
+  if (bytes || slot.kind() != fb::SlotKind::Transient || slot.offset() == -1)
+    return bytes;
+  return expressions.greatest(*expressions.parse(slot.bytes()));
+}
+
+/// A place fits the greatest size that the ranges of the symbols allow.
+Status ProgramChecker::checkPlace(const fb::Slot &slot) {
+  std::optional<int64_t> most = slotLimits.back();
+  if (!most || program->arena_bytes() < 0)
+    return bad("it has a place, but no limited size or no arena");
   if (slot.offset() < 0 || slot.offset() % 64 != 0 ||
       slot.offset() > program->arena_bytes() ||
-      *bytes > program->arena_bytes() - slot.offset())
+      *most > program->arena_bytes() - slot.offset())
     return bad("it lies at " + std::to_string(slot.offset()) + " with " +
-               std::to_string(*bytes) + " bytes, the arena has " +
+               std::to_string(*most) + " bytes, the arena has " +
                std::to_string(program->arena_bytes()));
   return {};
 }

@@ -240,8 +240,38 @@ TEST(Dim, AgreesWithPlainArithmetic) {
     for (const auto &[name, number] : generator.symbols)
       values[name] = number;
     ASSERT_EQ(dim.substitute(values).constant(), *value) << "seed " << seed;
+    SymbolRanges ranges;
+    for (const auto &[name, number] : generator.symbols)
+      ranges[name] = {number - seed % 3, number + seed % 5};
+    if (auto bounds = dim.bounds(ranges)) {
+      ASSERT_LE(bounds->low, *value) << "seed " << seed << ": " << dim.str();
+      ASSERT_GE(bounds->high, *value) << "seed " << seed << ": " << dim.str();
+    }
   }
   EXPECT_GT(compared, 20000);
+}
+
+TEST(Dim, KnowsItsBounds) {
+  SymbolRanges ranges = {{"n", {1, 10}}, {"m", {0, 7}}, {"z", {-2, 3}}};
+  auto expect = [&](std::string_view text, int64_t low, int64_t high) {
+    auto bounds = P(text).bounds(ranges);
+    ASSERT_TRUE(bounds) << text;
+    EXPECT_EQ(bounds->low, low) << text;
+    EXPECT_EQ(bounds->high, high) << text;
+  };
+  expect("12", 12, 12);
+  expect("4*n*m", 0, 280);
+  expect("4*n - 4*m", -24, 40);
+  expect("64*(n ceildiv 4)", 64, 192);
+  expect("min(n, m) + max(n, 3)", 3, 17);
+  expect("z*n", -20, 30);
+  expect("100 floordiv n", 10, 100);
+  EXPECT_FALSE(P("4*other").bounds(ranges));
+  EXPECT_FALSE(P("n floordiv m").bounds(ranges));
+  ranges["n"] = {0, INT64_MAX};
+  EXPECT_FALSE(P("4*n").bounds(ranges));
+  EXPECT_FALSE(P("n + m").bounds(ranges));
+  expect("m + 1", 1, 8);
 }
 
 } // namespace

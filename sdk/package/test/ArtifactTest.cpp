@@ -239,4 +239,27 @@ TEST_F(Artifacts, RefusesABadProgram) {
             "executable 0: entry 'entry' has unknown access 4");
 }
 
+TEST_F(Artifacts, PlacesOfSymbolicSizesFitTheGreatestOnes) {
+  // 32*n bytes, n from 1 to 64: at most 2048, used in all commands.
+  auto place = [](fb::ArtifactT &a, int64_t offset, int64_t arena) {
+    fb::ProgramT &program = *a.variants[0]->program;
+    program.slots[5]->offset = offset;
+    program.arena_bytes = arena;
+  };
+  EXPECT_EQ(refusalOf([&](auto &a) { place(a, 256, 256 + 2048); }), "written");
+  EXPECT_NE(refusalOf([&](auto &a) {
+              place(a, 256, 256 + 2047);
+            }).find("slot 5: it lies at 256 with 2048 bytes, the arena has"),
+            std::string::npos);
+  EXPECT_NE(refusalOf([&](auto &a) {
+              place(a, 192, 256 + 2048);
+            }).find("slots 5 and 6 overlap while both are in use"),
+            std::string::npos);
+  EXPECT_NE(refusalOf([&](auto &a) {
+              place(a, 256, 1 << 20);
+              a.symbols[0]->maximum = INT64_MAX;
+            }).find("it has a place, but no limited size or no arena"),
+            std::string::npos);
+}
+
 } // namespace
