@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/cases/Data.h"
+#include "conformance/cases/Judge.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +47,36 @@ TEST(Cases, SmokeInputsAreReproducible) {
   });
   std::printf("%zu cases, hash %016llx\n", cases, (unsigned long long)hash);
   EXPECT_LE(cases, 4000u);
+}
+
+/// What a right device gives.
+std::vector<Tensor> rounded(const std::vector<Expected> &expected) {
+  std::vector<Tensor> outputs;
+  for (const Expected &answer : expected) {
+    Tensor tensor{answer.dtype, answer.dims, {}};
+    tensor.data.resize((answer.bits.size() * bitWidth(answer.dtype) + 7) / 8);
+    for (size_t i = 0; i < answer.bits.size(); ++i)
+      storeBits(tensor, i, answer.bits[i]);
+    outputs.push_back(std::move(tensor));
+  }
+  return outputs;
+}
+
+TEST(Cases, TheOracleKnowsEverySmokeCaseAndPassesItself) {
+  generateUnits({.depth = Depth::Smoke}, [&](Unit unit) {
+    for (const Case &testCase : unit.cases) {
+      auto expected = evaluate(unit.graph, inputsOf(unit, testCase), {});
+      EXPECT_TRUE(expected.ok()) << testCase.id << ": " << expected.message();
+      if (!expected.ok())
+        continue;
+      for (const Verdict &verdict :
+           judge(unit, testCase, *expected, rounded(*expected), {}))
+        EXPECT_TRUE(verdict.pass) << testCase.id << ": " << verdict.reason;
+      for (const Verdict &verdict : judge(unit, testCase, *expected, {}, {}))
+        EXPECT_FALSE(verdict.pass) << testCase.id;
+    }
+    return true;
+  });
 }
 
 TEST(Data, OneHotHasASingleOneInEachLine) {
