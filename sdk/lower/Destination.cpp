@@ -2,6 +2,7 @@
 #include "sdk/lower/Destination.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -74,6 +75,8 @@ private:
       return &insert.getDestMutable();
     if (auto insert = dyn_cast<tensor::InsertOp>(op))
       return &insert.getDestMutable();
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      return &loop.getInitArgsMutable()[result.getResultNumber()];
     if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
             op)) {
       reshapes.push_back(op);

@@ -63,7 +63,14 @@ Maker floatFunction(StringRef name) {
       .Case("sin", unary<math::SinOp>)
       .Case("cos", unary<math::CosOp>)
       .Case("tan", unary<math::TanOp>)
+      .Case("asin", unary<math::AsinOp>)
+      .Case("acos", unary<math::AcosOp>)
       .Case("atan", unary<math::AtanOp>)
+      .Case("sinh", unary<math::SinhOp>)
+      .Case("cosh", unary<math::CoshOp>)
+      .Case("asinh", unary<math::AsinhOp>)
+      .Case("acosh", unary<math::AcoshOp>)
+      .Case("atanh", unary<math::AtanhOp>)
       .Case("tanh", unary<math::TanhOp>)
       .Case("erf", unary<math::ErfOp>)
       .Default(nullptr);
@@ -231,6 +238,24 @@ template <typename Op> Value logical(Scalars &s) {
   return Op::create(s.body, s.args[0], s.args[1]);
 }
 
+/// A shift by at least the width, for which the machine has no result, gives
+/// zero.
+template <typename Shift> Value shiftToZero(Scalars &s) {
+  Value width = s.integer(s.type().getIntOrFloatBitWidth());
+  Value inside = arith::CmpIOp::create(s.body, arith::CmpIPredicate::ult,
+                                       s.args[1], width);
+  Value by = s.select(inside, s.args[1], s.integer(0));
+  return s.select(inside, Shift::create(s.body, s.args[0], by), s.integer(0));
+}
+
+Value shiftRight(Scalars &s) {
+  if (s.element.isUnsigned)
+    return shiftToZero<arith::ShRUIOp>(s);
+  Value most = s.integer(s.type().getIntOrFloatBitWidth() - 1);
+  Value by = arith::MinUIOp::create(s.body, s.args[1], most);
+  return arith::ShRSIOp::create(s.body, s.args[0], by);
+}
+
 Value minimumOf(Scalars &s) {
   return combine(s.body, "min", s.args[0], s.args[1], s.element.isUnsigned);
 }
@@ -259,6 +284,8 @@ Maker plainOp(StringRef name) {
       .Case("pow", power)
       .Case("and", logical<arith::AndIOp>)
       .Case("or", logical<arith::OrIOp>)
+      .Case("shl", shiftToZero<arith::ShLIOp>)
+      .Case("shr", shiftRight)
       .Case("xor", logical<arith::XOrIOp>)
       .Default(floatFunction(name));
 }
@@ -329,7 +356,7 @@ static bool mayDivideByZero(Operation *op) {
 }
 
 bool lower::mayReport(Operation *op) {
-  return isa<GatherOp>(op) || mayDivideByZero(op);
+  return isa<GatherOp, ScatterOp>(op) || mayDivideByZero(op);
 }
 
 /// What needs no arithmetic is done on elements as they are stored.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// exp, expm1 and tanh: 2^n times a polynomial of the rest.
+// exp, expm1, sinh, cosh and tanh: 2^n times a polynomial of the rest.
 #include "sdk/lower/MathBuilder.h"
 
 #include "sdk/lower/MathCoefficients.h"
@@ -51,6 +51,30 @@ Value bp::lower::expInRange(MathBuilder &m, Value x, Value rest) {
   Value first = m.sar(r.n, 1);
   Value second = m.subI(r.n, first);
   return m.mul(m.mul(value, m.power2(first)), m.power2(second));
+}
+
+/// exp(x) / 2 for x not below 0, which overflows only where sinh does.
+static Value halfExp(MathBuilder &m, Value x) {
+  Value bounded = m.isF64() ? m.clamp(x, 0, 712) : m.clamp(x, 0, 91);
+  Reduced r = reduce(m, bounded, Value());
+  Value n = m.subI(r.n, m.i(1));
+  Value first = m.sar(n, 1);
+  Value scaled = m.mul(m.add(r.expM1, m.f(1)), m.power2(first));
+  return m.mul(scaled, m.power2(m.subI(n, first)));
+}
+
+Value bp::lower::expandSinh(MathBuilder &m, Value x) {
+  Value magnitude = m.abs(x);
+  Value half = halfExp(m, magnitude);
+  Value large = m.sub(half, m.div(m.f(0.25), half));
+  Value t = expandExpM1(m, magnitude);
+  Value small = m.mul(m.f(0.5), m.add(t, m.div(t, m.add(t, m.f(1)))));
+  return m.copySign(m.select(m.less(magnitude, m.f(1)), small, large), x);
+}
+
+Value bp::lower::expandCosh(MathBuilder &m, Value x) {
+  Value half = halfExp(m, m.abs(x));
+  return m.add(half, m.div(m.f(0.25), half));
 }
 
 Value bp::lower::expOfModerate(MathBuilder &m, Value x) {

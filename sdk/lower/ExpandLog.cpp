@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// log, log1p and pow: the exponent apart, then a polynomial of the mantissa in
-// [sqrt(1/2), sqrt(2)). f64 carries a second float along.
+// log, log1p, the inverse hyperbolic functions and pow: the exponent apart,
+// then a polynomial of the mantissa in [sqrt(1/2), sqrt(2)). f64 carries a
+// second float along.
 #include "sdk/lower/MathBuilder.h"
 
 #include "sdk/lower/MathCoefficients.h"
@@ -122,6 +123,38 @@ Value bp::lower::expandLog1p(MathBuilder &m, Value x) {
   result = m.select(m.equal(x, m.f(-1)), m.f(-m.infinity()), result);
   Value tiny = m.less(m.abs(x), m.f(m.isF64() ? 0x1p-54 : 0x1p-25));
   return m.select(tiny, x, result);
+}
+
+/// log(2 x) for x so large that nothing but it counts.
+static Value logOfDouble(MathBuilder &m, Value x) {
+  return m.add(expandLog(m, x), m.f(0x1.62e42fefa39efp-1));
+}
+static Value isLarge(MathBuilder &m, Value x) {
+  return m.less(m.f(m.isF64() ? 0x1p28 : 0x1p13), x);
+}
+
+Value bp::lower::expandAsinh(MathBuilder &m, Value x) {
+  Value magnitude = m.abs(x);
+  Value square = m.mul(magnitude, magnitude);
+  Value root = m.sqrt(m.add(square, m.f(1)));
+  Value more = m.div(square, m.add(root, m.f(1)));
+  Value result = expandLog1p(m, m.add(magnitude, more));
+  result = m.select(isLarge(m, magnitude), logOfDouble(m, magnitude), result);
+  return m.copySign(result, x);
+}
+
+Value bp::lower::expandAcosh(MathBuilder &m, Value x) {
+  Value t = m.sub(x, m.f(1));
+  Value root = m.sqrt(m.mul(t, m.add(t, m.f(2))));
+  Value result = expandLog1p(m, m.add(t, root));
+  result = m.select(isLarge(m, x), logOfDouble(m, x), result);
+  return m.select(m.less(x, m.f(1)), m.f(m.nan()), result);
+}
+
+Value bp::lower::expandAtanh(MathBuilder &m, Value x) {
+  Value magnitude = m.abs(x);
+  Value t = m.div(m.add(magnitude, magnitude), m.sub(m.f(1), magnitude));
+  return m.copySign(m.mul(m.f(0.5), expandLog1p(m, t)), x);
 }
 
 /// f32 computes in f64; both end in the table of special cases.

@@ -142,7 +142,14 @@ void addExpansions(RewritePatternSet &patterns) {
                ExpandUnary<math::SinOp, expandSin>,
                ExpandUnary<math::CosOp, expandCos>,
                ExpandUnary<math::TanOp, expandTan>,
+               ExpandUnary<math::AsinOp, expandAsin>,
+               ExpandUnary<math::AcosOp, expandAcos>,
                ExpandUnary<math::AtanOp, expandAtan>,
+               ExpandUnary<math::SinhOp, expandSinh>,
+               ExpandUnary<math::CoshOp, expandCosh>,
+               ExpandUnary<math::AsinhOp, expandAsinh>,
+               ExpandUnary<math::AcoshOp, expandAcosh>,
+               ExpandUnary<math::AtanhOp, expandAtanh>,
                ExpandUnary<math::ErfOp, expandErf>,
                ExpandUnary<math::RsqrtOp, expandRsqrt>, ExpandPow>(
       patterns.getContext());
@@ -179,8 +186,9 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
     addExpansions(patterns);
     addWidening<math::ExpOp, math::ExpM1Op, math::TanhOp, math::LogOp,
                 math::Log1pOp, math::SinOp, math::CosOp, math::TanOp,
-                math::AtanOp, math::ErfOp, math::RsqrtOp, math::PowFOp>(
-        patterns);
+                math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp,
+                math::CoshOp, math::AsinhOp, math::AcoshOp, math::AtanhOp,
+                math::ErfOp, math::RsqrtOp, math::PowFOp>(patterns);
     patterns.add<WidenConversion<arith::SIToFPOp>,
                  WidenConversion<arith::UIToFPOp>>(&getContext());
     arith::populateExpandBFloat16Patterns(patterns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// sin, cos, tan and atan. The first three compute in f64 for f32 as well.
+// sin, cos and tan, which compute in f64 for f32 as well, and their inverses.
 #include "sdk/lower/MathBuilder.h"
 
 #include "sdk/lower/MathCoefficients.h"
@@ -9,12 +9,6 @@ using namespace mlir;
 using namespace bp::lower;
 
 namespace {
-
-/// x = quadrant * pi / 2 + rest, |rest| <= pi / 4.
-struct Angle {
-  Value quadrant; ///< an integer; only its low two bits mean something
-  Value rest, low;
-};
 
 /// Any f32, given as f64: x times the digits of 2 / pi, 29 bits at a time, so
 /// that each product is exact; whole turns are dropped as they come.
@@ -33,25 +27,6 @@ Angle reduceNarrow(MathBuilder &m, Value x) {
   }
   Value quadrant = m.bits(m.add(turns, m.f(m.magic())));
   return {quadrant, m.mul(part, m.f(0x1.921fb54442d18p0)), m.f(0)};
-}
-
-/// f64 up to 2^45: pi / 2 in three parts, the first of which cancels exactly.
-Angle reduceWide(MathBuilder &m, Value x) {
-  Value magic = m.f(m.magic());
-  Value shifted = m.fma(x, m.f(0x1.45f306dc9c883p-1), magic);
-  Value n = m.sub(shifted, magic);
-  Value minus = m.neg(n);
-  Value first = m.fma(minus, m.f(0x1.921fb54442d18p0), x);
-  Value second = m.f(0x1.1a62633145c07p-54);
-  Value product = m.mul(n, second);
-  Value lost = m.fma(minus, second, product);
-  Value rest = m.sub(first, product);
-  // What the subtraction rounded away, for operands of any order.
-  Value back = m.sub(rest, first);
-  Value error = m.sub(m.sub(first, m.sub(rest, back)), m.add(product, back));
-  Value low = m.add(error, lost);
-  low = m.fma(minus, m.f(-0x1.f1976b7ed8fbcp-110), low);
-  return {m.bits(shifted), m.clamp(rest, -0.8, 0.8), m.clamp(low, -1, 1)};
 }
 
 Value sineOf(MathBuilder &m, const Angle &a) {
@@ -123,9 +98,54 @@ Value bp::lower::expandTan(MathBuilder &m, Value x) {
   return keepTiny(m, x, viaAngle(m, x, tangentOf));
 }
 
+/// asin(x) for x in [0, 1/2].
+static Value asinOfSmall(MathBuilder &m, Value x, Value square) {
+  Value tail = m.isF64() ? m.poly(bp::coefficients::asinF64, square)
+                         : m.poly(bp::coefficients::asinF32, square);
+  return m.fma(m.mul(square, x), tail, x);
+}
+
+/// asin of |x|, or of sqrt((1 - |x|) / 2) when |x| is above 1/2: half the
+/// angle that is missing to pi / 2.
+struct ArcSine {
+  Value isSteep, angle;
+};
+static ArcSine arcSine(MathBuilder &m, Value magnitude) {
+  Value isSteep = m.less(m.f(0.5), magnitude);
+  Value half = m.fma(magnitude, m.f(-0.5), m.f(0.5));
+  Value x = m.select(isSteep, m.sqrt(half), magnitude);
+  Value square = m.select(isSteep, half, m.mul(magnitude, magnitude));
+  return {isSteep, asinOfSmall(m, x, square)};
+}
+
+static Value halfPi(MathBuilder &m) {
+  return m.f(m.isF64() ? 0x1.921fb54442d18p0 : 0x1.921fb6p0);
+}
+static Value halfPiRest(MathBuilder &m) {
+  return m.f(m.isF64() ? 0x1.1a62633145c07p-54 : -0x1.777a5cp-25);
+}
+
+Value bp::lower::expandAsin(MathBuilder &m, Value x) {
+  ArcSine a = arcSine(m, m.abs(x));
+  Value twice = m.sub(m.add(a.angle, a.angle), halfPiRest(m));
+  Value steep = m.sub(halfPi(m), twice);
+  return m.copySign(m.select(a.isSteep, steep, a.angle), x);
+}
+
+Value bp::lower::expandAcos(MathBuilder &m, Value x) {
+  ArcSine a = arcSine(m, m.abs(x));
+  Value isNegative = m.less(x, m.f(0));
+  Value twice = m.add(a.angle, a.angle);
+  Value pi = m.add(halfPi(m), halfPi(m));
+  Value rest = m.add(halfPiRest(m), halfPiRest(m));
+  Value obtuse = m.sub(pi, m.sub(twice, rest));
+  Value steep = m.select(isNegative, obtuse, twice);
+  Value angle = m.copySign(a.angle, x);
+  Value flat = m.sub(halfPi(m), m.sub(angle, halfPiRest(m)));
+  return m.select(a.isSteep, steep, flat);
+}
+
 Value bp::lower::expandAtan(MathBuilder &m, Value x) {
-  double high = m.isF64() ? 0x1.921fb54442d18p0 : 0x1.921fb6p0;
-  double low = m.isF64() ? 0x1.1a62633145c07p-54 : -0x1.777a5cp-25;
   Value magnitude = m.abs(x);
   Value isSteep = m.less(m.f(1), magnitude);
   Value t = m.select(isSteep, m.div(m.f(1), magnitude), magnitude);
@@ -133,7 +153,7 @@ Value bp::lower::expandAtan(MathBuilder &m, Value x) {
   Value tail = m.isF64() ? m.poly(bp::coefficients::atanF64, square)
                          : m.poly(bp::coefficients::atanF32, square);
   Value angle = m.fma(m.mul(square, t), tail, t);
-  Value complement = m.add(m.sub(m.f(high), angle), m.f(low));
+  Value complement = m.add(m.sub(halfPi(m), angle), halfPiRest(m));
   return m.copySign(m.select(isSteep, complement, angle), x);
 }
 

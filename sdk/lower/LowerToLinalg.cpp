@@ -42,6 +42,9 @@ LogicalResult lowerOp(Lowering &lowering, Operation *op) {
       .Case([&](ConvOp o) { return lowerConv(lowering, o); })
       .Case([&](ConvTransposeOp o) { return lowerConvTranspose(lowering, o); })
       .Case([&](PoolOp o) { return lowerPool(lowering, o); })
+      .Case([&](CumulativeOp o) { return lowerCumulative(lowering, o); })
+      .Case([&](TopKOp o) { return lowerTopK(lowering, o); })
+      .Case([&](ScatterOp o) { return lowerScatter(lowering, o); })
       .Default([&](Operation *o) { return lowerElementwise(lowering, o); });
 }
 

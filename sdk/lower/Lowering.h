@@ -156,6 +156,9 @@ LogicalResult lowerMatmul(Lowering &lowering, MatmulOp op);
 LogicalResult lowerConv(Lowering &lowering, ConvOp op);
 LogicalResult lowerConvTranspose(Lowering &lowering, ConvTransposeOp op);
 LogicalResult lowerPool(Lowering &lowering, PoolOp op);
+LogicalResult lowerCumulative(Lowering &lowering, CumulativeOp op);
+LogicalResult lowerTopK(Lowering &lowering, TopKOp op);
+LogicalResult lowerScatter(Lowering &lowering, ScatterOp op);
 
 } // namespace bp::lower
 

@@ -52,6 +52,7 @@ public:
   Value neg(Value x) { return mlir::arith::NegFOp::create(b, x); }
   Value abs(Value x) { return mlir::math::AbsFOp::create(b, x); }
   Value sqrt(Value x) { return mlir::math::SqrtOp::create(b, x); }
+  Value floor(Value x) { return mlir::math::FloorOp::create(b, x); }
   Value trunc(Value x) { return mlir::math::TruncOp::create(b, x); }
   Value roundEven(Value x) { return mlir::math::RoundEvenOp::create(b, x); }
   Value fma(Value x, Value y, Value z) {
@@ -86,6 +87,10 @@ public:
     Value base = f(magic());
     return sub(fromBits(addI(x, bits(base))), base);
   }
+  Value toInteger(Value x) {
+    Value base = f(magic());
+    return subI(bits(add(x, base)), bits(base));
+  }
   /// 2 to an integer within the range of normal exponents.
   Value power2(Value x) {
     return fromBits(shl(addI(x, i(bias())), mantissa()));
@@ -95,9 +100,10 @@ public:
   Value less(Value x, Value y) { return compare(Kind::OLT, x, y); }
   Value equal(Value x, Value y) { return compare(Kind::OEQ, x, y); }
   Value differ(Value x, Value y) { return compare(Kind::UNE, x, y); }
-  Value isOdd(Value x) {
+  Value isOdd(Value x) { return hasBit(x, 0); }
+  Value hasBit(Value x, unsigned bit) {
     return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::ne,
-                                       andI(x, i(1)), i(0));
+                                       andI(x, i(int64_t(1) << bit)), i(0));
   }
   Value both(Value x, Value y) { return mlir::arith::AndIOp::create(b, x, y); }
   Value either(Value x, Value y) { return mlir::arith::OrIOp::create(b, x, y); }
@@ -154,7 +160,14 @@ mlir::Value expandPow(MathBuilder &m, mlir::Value x, mlir::Value y);
 mlir::Value expandSin(MathBuilder &m, mlir::Value x);
 mlir::Value expandCos(MathBuilder &m, mlir::Value x);
 mlir::Value expandTan(MathBuilder &m, mlir::Value x);
+mlir::Value expandAsin(MathBuilder &m, mlir::Value x);
+mlir::Value expandAcos(MathBuilder &m, mlir::Value x);
 mlir::Value expandAtan(MathBuilder &m, mlir::Value x);
+mlir::Value expandSinh(MathBuilder &m, mlir::Value x);
+mlir::Value expandCosh(MathBuilder &m, mlir::Value x);
+mlir::Value expandAsinh(MathBuilder &m, mlir::Value x);
+mlir::Value expandAcosh(MathBuilder &m, mlir::Value x);
+mlir::Value expandAtanh(MathBuilder &m, mlir::Value x);
 mlir::Value expandErf(MathBuilder &m, mlir::Value x);
 mlir::Value expandRsqrt(MathBuilder &m, mlir::Value x);
 
@@ -164,6 +177,14 @@ mlir::Value expInRange(MathBuilder &m, mlir::Value x, mlir::Value rest);
 
 /// exp(x) for x between -80 and 80, or NaN.
 mlir::Value expOfModerate(MathBuilder &m, mlir::Value x);
+
+/// x = quadrant * pi / 2 + rest + low, |rest| <= pi / 4.
+struct Angle {
+  mlir::Value quadrant; ///< an integer; only its low two bits mean something
+  mlir::Value rest, low;
+};
+/// Any f64; ReduceAngle.cpp.
+Angle reduceWide(MathBuilder &m, mlir::Value x);
 
 /// A sum of two floats, the second below the last place of the first.
 struct Pair {

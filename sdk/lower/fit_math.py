@@ -10,11 +10,11 @@ the type that uses them, lowest power first.
 """
 
 from mpmath import (
-    atan, cos, erf, erfc, exp, expm1, log, lu_solve, matrix, mp, mpf, pi, sin,
-    sqrt,
+    asin, atan, cos, erf, erfc, exp, expm1, floor, log, lu_solve, matrix, mp, mpf,
+    pi, sin, sqrt,
 )
 
-mp.prec = 400
+mp.prec = 1400
 
 
 def fit(function, low, high, degree):
@@ -66,6 +66,7 @@ cos_tail = near_zero(
     lambda x: (cos(x) - 1 + x**2 / 2) / x**4, [mpf(1) / 24, 0, -mpf(1) / 720]
 )
 atan_tail = near_zero(lambda x: (atan(x) - x) / x**3, [-mpf(1) / 3, 0, mpf(1) / 5])
+asin_tail = near_zero(lambda x: (asin(x) - x) / x**3, [mpf(1) / 6, 0, mpf(3) / 40])
 erf_ratio = near_zero(
     lambda x: erf(x) / x - 1, [2 / sqrt(pi) - 1, 0, -2 / sqrt(pi) / 3]
 )
@@ -105,6 +106,9 @@ table("cos", "F64", fit(root(cos_tail), 0, quarter**2, 6))
 print("// (atan(x) - x) / x^3 in powers of x^2 for |x| <= 1")
 table("atan", "F32", fit(root(atan_tail), 0, 1, 9))
 table("atan", "F64", fit(root(atan_tail), 0, 1, 21))
+print("// (asin(x) - x) / x^3 in powers of x^2 for |x| <= 1 / 2")
+table("asin", "F32", fit(root(asin_tail), 0, mpf(1) / 4, 6))
+table("asin", "F64", fit(root(asin_tail), 0, mpf(1) / 4, 13))
 print("// erf(x) / x - 1 in powers of x^2 for |x| <= 1")
 table("erf", "F32", fit(root(erf_ratio), 0, 1, 7))
 table("erf", "F64", fit(root(erf_ratio), 0, 1, 14))
@@ -112,5 +116,9 @@ print("// log(erfc(x)) for x from 1 to 4")
 table("logErfc", "F32", fit(lambda x: log(erfc(x)), 1, 4, 8))
 print("// erfc(x) exp(x^2) in powers of (x - 2) / (x + 2), x from 1 to 6")
 table("scaledErfc", "F64", fit(scaled_erfc, mapped(1), mapped(6), 18))
+print("// The bits of 2 / pi behind the binary point, 27 at a time")
+print("inline constexpr double twoOverPi[] = {")
+print(", ".join(str(int(floor(2 / pi * mpf(2) ** (27 * i)) % 2**27)) for i in range(1, 45)))
+print("};")
 print("\n} // namespace bp::coefficients\n")
 print("#endif // BACKPLANE_LOWER_MATHCOEFFICIENTS_H")

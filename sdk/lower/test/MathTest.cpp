@@ -22,21 +22,27 @@ struct Case {
   const char *op;
   Reference reference;
   double limit32, limit64; ///< ULP
-  double largest64;        ///< magnitude up to which f64 is right
 };
 
 const Case cases[] = {
-    {"exp", expl, 1, 1, INFINITY},
-    {"expm1", expm1l, 1.5, 1.8, INFINITY},
-    {"log", logl, 0.9, 0.6, INFINITY},
-    {"log1p", log1pl, 1.5, 0.8, INFINITY},
-    {"sin", sinl, 0.51, 0.8, 0x1p45},
-    {"cos", cosl, 0.51, 0.8, 0x1p45},
-    {"tan", tanl, 0.51, 2.2, 0x1p45},
-    {"atan", atanl, 1.5, 1.4, INFINITY},
-    {"tanh", tanhl, 4.1, 2.6, INFINITY},
-    {"erf", erfl, 1.2, 1, INFINITY},
-    {"rsqrt", [](Wide x) { return 1 / sqrtl(x); }, 1.5, 1.5, INFINITY},
+    {"exp", expl, 1, 1},
+    {"expm1", expm1l, 1.5, 1.8},
+    {"log", logl, 0.9, 0.6},
+    {"log1p", log1pl, 1.5, 0.8},
+    {"sin", sinl, 0.51, 0.8},
+    {"cos", cosl, 0.51, 0.8},
+    {"tan", tanl, 0.51, 2.2},
+    {"asin", asinl, 2.3, 2.2},
+    {"acos", acosl, 1.2, 1.2},
+    {"atan", atanl, 1.5, 1.4},
+    {"sinh", sinhl, 2, 2.4},
+    {"cosh", coshl, 1.4, 1.4},
+    {"asinh", asinhl, 2, 1.6},
+    {"acosh", acoshl, 2, 2.5},
+    {"atanh", atanhl, 2.1, 1.7},
+    {"tanh", tanhl, 4.1, 2.6},
+    {"erf", erfl, 1.2, 1},
+    {"rsqrt", [](Wide x) { return 1 / sqrtl(x); }, 1.5, 1.5},
 };
 
 template <typename T> const char *typeName() {
@@ -118,10 +124,6 @@ std::vector<T> apply(const char *op, std::vector<std::vector<T>> operands) {
 
 template <typename T> void checkUnary(const Case &c, double limit) {
   std::vector<T> x = inputs<T>(1, 20000);
-  if (sizeof(T) == 8)
-    std::erase_if(x, [&](T value) {
-      return std::isfinite(value) && std::fabs(value) > c.largest64;
-    });
   std::vector<T> got = apply<T>(c.op, {x});
   ASSERT_EQ(got.size(), x.size()) << c.op << " does not compile";
   size_t worst = 0;

@@ -2,7 +2,7 @@
 // RUN: bp-opt %s --bp-expand-math | FileCheck %s
 
 // Nothing is left that would need a library.
-// CHECK-NOT: math.{{exp|expm1|log|log1p|sin|cos|tan|atan|tanh|erf|powf|rsqrt}}
+// CHECK-NOT: math.{{exp|expm1|log|log1p|a?sinh?|a?cosh?|a?tanh?|erf|powf|rsqrt}}
 
 // Vectors stay vectors; NaN goes through the comparisons of the clamp.
 // CHECK-LABEL: @exp
@@ -102,5 +102,22 @@ func.func @others(%x: f32) -> f32 {
   %3 = math.tan %2 : f32
   %4 = math.atan %3 : f32
   %5 = math.rsqrt %4 : f32
-  return %5 : f32
+  %6 = math.asin %5 : f32
+  %7 = math.acos %6 : f32
+  %8 = math.sinh %7 : f32
+  %9 = math.cosh %8 : f32
+  %10 = math.asinh %9 : f32
+  %11 = math.acosh %10 : f32
+  %12 = math.atanh %11 : f32
+  return %12 : f32
+}
+
+// A large f64 is multiplied with the digits of 2 / pi that it needs.
+// CHECK-LABEL: @sine
+// CHECK: math.floor
+// CHECK-COUNT-64: arith.select
+// CHECK: return
+func.func @sine(%x: f64) -> f64 {
+  %0 = math.sin %x : f64
+  return %0 : f64
 }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s --bp-lower-to-linalg | FileCheck %s
+
+// Sequential loops into the destination; halves are summed in f32 and each
+// result is rounded once.
+// CHECK-LABEL: func.func @cumulative
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x5xf16>{{.*}}, %[[OUT:[a-z0-9]+]]: tensor<3x5xf16>
+// CHECK:      scf.for {{.*}} iter_args(%{{.*}} = %[[OUT]])
+// CHECK:        scf.for
+// CHECK:          %[[WIDE:.*]] = arith.extf {{.*}} : f16 to f32
+// CHECK:          %[[SUM:.*]] = arith.addf %{{.*}}, %[[WIDE]] : f32
+// CHECK:          arith.truncf %[[SUM]] : f32 to f16
+// CHECK:          tensor.insert
+func.func @cumulative(%x: tensor<3x5xf16>) -> tensor<3x5xf16> {
+  %0 = bp.cumulative %x {axis = 1 : i64, kind = "sum"} : (tensor<3x5xf16>) -> tensor<3x5xf16>
+  return %0 : tensor<3x5xf16>
+}
+
+// A list that is kept in order: the place, the shift, the insertion.
+// CHECK-LABEL: func.func @top_k
+// CHECK:         scf.while
+// CHECK:           arith.cmpf ogt
+// CHECK:         scf.for
+// CHECK:         scf.if
+// CHECK:           tensor.insert
+// CHECK:           tensor.insert
+func.func @top_k(%x: tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
+  %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["2"]>, largest = true} : (tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>)
+  return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
+}
+
+// An index out of range reports and leaves its update out.
+// CHECK-LABEL: func.func @scatter
+// CHECK-SAME: %[[ERROR:[a-z0-9]+]]: memref<1xi32>
+// CHECK-SAME: bp.error
+// CHECK:      %[[BAD:.*]] = arith.cmpi uge
+// CHECK:      memref.store {{.*}}, %[[ERROR]]
+// CHECK:      scf.if %[[BAD]] -> (tensor<4xi32>)
+// CHECK-NEXT:   scf.yield
+// CHECK:        arith.addi
+// CHECK:        tensor.insert
+func.func @scatter(%x: tensor<4xi32>, %i: tensor<3xi64>, %u: tensor<3xi32>) -> tensor<4xi32> {
+  %0 = bp.scatter %x, %i, %u {axis = 0 : i64, combine = "add"} : (tensor<4xi32>, tensor<3xi64>, tensor<3xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}
+
+// The machine's shifts are asked for less than the width only.
+// CHECK-LABEL: func.func @shifts
+// CHECK:         %[[INSIDE:.*]] = arith.cmpi ult
+// CHECK:         %[[BY:.*]] = arith.select %[[INSIDE]]
+// CHECK:         %[[LEFT:.*]] = arith.shli %{{.*}}, %[[BY]] : i8
+// CHECK:         arith.select %[[INSIDE]], %[[LEFT]]
+// CHECK:         %[[MOST:.*]] = arith.minui
+// CHECK:         arith.shrsi %{{.*}}, %[[MOST]] : i8
+func.func @shifts(%a: tensor<4xi8>, %b: tensor<4xi8>) -> tensor<4xi8> {
+  %0 = bp.shl %a, %b : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  %1 = bp.shr %0, %b : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+  return %1 : tensor<4xi8>
+}
