@@ -23,6 +23,7 @@ Tensor *Importer::find(const std::string &name) {
 Status Importer::alias(const std::string &name, Tensor *tensor) {
   if (!names_.emplace(name, tensor).second)
     return invalidArgument("'" + name + "' is defined twice");
+  order_.push_back(name);
   return Status();
 }
 
@@ -158,14 +159,30 @@ Result<ValueId> Importer::materialiseKnown(const Known &known,
 
 // ---- nodes ----
 
-Status Importer::addNodes() {
-  for (const onnx::NodeProto &proto : file_->model.graph().node()) {
+Status Importer::addNodes() { return addNodes(file_->model.graph()); }
+
+Status Importer::addNodes(const onnx::GraphProto &graph) {
+  for (const onnx::NodeProto &proto : graph.node()) {
     Node node(*this, proto, *findOnnxOp(proto.op_type()));
     Status status = node.run();
     if (!status.ok())
       return status;
   }
   return Status();
+}
+
+Status Importer::addNested(const onnx::GraphProto &nested) {
+  for (const onnx::TensorProto &initializer : nested.initializer())
+    if (Status s = addInitializer(initializer, std::nullopt); !s.ok())
+      return s;
+  return addNodes(nested);
+}
+
+void Importer::forget(size_t mark) {
+  while (order_.size() > mark) {
+    names_.erase(order_.back());
+    order_.pop_back();
+  }
 }
 
 namespace {

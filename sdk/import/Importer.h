@@ -44,6 +44,14 @@ public:
 
   /// The value that holds the tensor's data.
   Result<ValueId> materialise(Tensor &tensor);
+
+  // ---- nested graphs ----
+  /// Imports the initialisers and nodes of a nested graph, which sees all names
+  /// around it. Its own are known until forget is called with the mark that was
+  /// taken before.
+  Status addNested(const onnx::GraphProto &nested);
+  size_t nameMark() const { return order_.size(); }
+  void forget(size_t mark);
   /// Appends an op and checks the size of its results.
   Result<std::vector<ValueId>> add(std::string_view op,
                                    std::vector<ValueId> operands,
@@ -65,9 +73,16 @@ private:
   Result<Dim> symbolFor(const std::string &text);
   Status addInitializers();
   Status addNodes();
+  Status addNodes(const onnx::GraphProto &graph);
+  Status addInitializer(const onnx::TensorProto &proto,
+                        std::optional<std::span<const uint8_t>> raw);
+  Status checkOps(const onnx::GraphProto &graph,
+                  const std::map<std::string, int64_t> &versions,
+                  std::set<std::pair<std::string, std::string>> &refused,
+                  std::string &message) const;
   Status addOutputs();
   Status addOutput(const onnx::ValueInfoProto &output);
-  void collectUses();
+  void collectUses(const onnx::GraphProto &graph);
   Result<ValueId> materialiseKnown(const Known &known,
                                    const std::string &location);
   Result<ValueId> materialiseHost(const HostTensor &host,
@@ -78,6 +93,7 @@ private:
   int64_t opset_ = 0;
   std::deque<Tensor> tensors_;
   std::map<std::string, Tensor *> names_;
+  std::vector<std::string> order_; ///< of the names
   std::set<std::string> used_;
   std::map<std::string, std::string> symbols_; ///< dim_param to symbol
 };

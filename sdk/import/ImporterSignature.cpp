@@ -39,17 +39,19 @@ Status Importer::checkModel() {
   }
   if (opset_ == 0)
     return invalidArgument("the model does not import an opset of ai.onnx");
-  if (model.graph().sparse_initializer_size())
-    return unimplemented("sparse initializers are not supported");
-  collectUses();
+  collectUses(model.graph());
   graph().name = model.graph().name();
   return Status();
 }
 
-void Importer::collectUses() {
-  for (const onnx::NodeProto &node : file_->model.graph().node())
+void Importer::collectUses(const onnx::GraphProto &graph) {
+  for (const onnx::NodeProto &node : graph.node()) {
     used_.insert(node.input().begin(), node.input().end());
-  for (const onnx::ValueInfoProto &output : file_->model.graph().output())
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        collectUses(attribute.g());
+  }
+  for (const onnx::ValueInfoProto &output : graph.output())
     used_.insert(output.name());
 }
 
@@ -58,18 +60,39 @@ Status Importer::checkOps() {
   std::map<std::string, int64_t> versions;
   for (const onnx::OperatorSetIdProto &entry : model.opset_import())
     versions[entry.domain()] = entry.version();
-  std::set<std::pair<std::string, std::string>> functions, seen;
-  for (const onnx::FunctionProto &function : model.functions())
-    functions.insert({function.domain(), function.name()});
+  std::set<std::pair<std::string, std::string>> refused;
   std::string message;
-  for (const onnx::NodeProto &node : model.graph().node()) {
+  Status status = checkOps(model.graph(), versions, refused, message);
+  if (!status.ok())
+    return status;
+  return message.empty() ? Status() : unimplemented(message);
+}
+
+/// Adds to `message` what is not supported, each op once.
+Status
+Importer::checkOps(const onnx::GraphProto &graph,
+                   const std::map<std::string, int64_t> &versions,
+                   std::set<std::pair<std::string, std::string>> &refused,
+                   std::string &message) const {
+  auto isFunction = [&](const onnx::NodeProto &node) {
+    for (const onnx::FunctionProto &function : file_->model.functions())
+      if (function.domain() == node.domain() &&
+          function.name() == node.op_type())
+        return true;
+    return false;
+  };
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const onnx::AttributeProto &attribute : node.attribute())
+      if (attribute.has_g())
+        if (Status s = checkOps(attribute.g(), versions, refused, message);
+            !s.ok())
+          return s;
     bool standard = isStandard(node.domain());
     const OnnxOp *op = standard ? findOnnxOp(node.op_type()) : nullptr;
     if (op && opset_ >= op->since && opset_ <= op->until &&
-        node.overload().empty() &&
-        !functions.count({node.domain(), node.op_type()}))
+        node.overload().empty() && !isFunction(node))
       continue;
-    if (!seen.insert({node.domain(), node.op_type()}).second)
+    if (!refused.insert({node.domain(), node.op_type()}).second)
       continue;
     auto version = versions.find(node.domain());
     message += (message.empty() ? "op '" : "; op '") + node.op_type() +
@@ -83,29 +106,33 @@ Status Importer::checkOps() {
                                                           : node.name()) +
                "') is not supported";
   }
-  return message.empty() ? Status() : unimplemented(message);
+  if (graph.sparse_initializer_size())
+    return unimplemented("sparse initializers are not supported");
+  return Status();
 }
 
 // ---- initialisers and inputs ----
 
 Status Importer::addInitializers() {
-  for (const Initializer &initializer : file_->initializers) {
-    const std::string &name = initializer.proto.name();
-    if (name.empty())
-      return invalidArgument("an initializer has no name");
-    Result<HostTensor> host =
-        readTensor(initializer.proto, initializer.raw, file_->folder, file_);
-    if (!host.ok())
-      return host.status().within("initializer '" + name + "'");
-    Tensor tensor;
-    tensor.type = host->type();
-    tensor.known = knownContents(*host);
-    tensor.host = std::move(*host);
-    Status status = define(name, std::move(tensor));
-    if (!status.ok())
-      return status.within("initializer '" + name + "'");
-  }
+  for (const Initializer &initializer : file_->initializers)
+    if (Status s = addInitializer(initializer.proto, initializer.raw); !s.ok())
+      return s;
   return Status();
+}
+
+Status Importer::addInitializer(const onnx::TensorProto &proto,
+                                std::optional<std::span<const uint8_t>> raw) {
+  const std::string &name = proto.name();
+  if (name.empty())
+    return invalidArgument("an initializer has no name");
+  Result<HostTensor> host = readTensor(proto, raw, file_->folder, file_);
+  if (!host.ok())
+    return host.status().within("initializer '" + name + "'");
+  Tensor tensor;
+  tensor.type = host->type();
+  tensor.known = knownContents(*host);
+  tensor.host = std::move(*host);
+  return define(name, std::move(tensor)).within("initializer '" + name + "'");
 }
 
 Status Importer::addInputs() {

@@ -171,6 +171,8 @@ const onnx::AttributeProto *Node::attribute(std::string_view name, int type) {
              (type == A::FLOAT && each.has_f()) ||
              (type == A::STRING && each.has_s()) ||
              (type == A::TENSOR && each.has_t()) ||
+             (type == A::GRAPH && each.has_g()) ||
+             (type == A::STRINGS && each.strings_size()) ||
              (type == A::INTS && each.ints_size()) ||
              (type == A::FLOATS && each.floats_size());
     if (fits)
@@ -212,6 +214,20 @@ std::vector<double> Node::f64s(std::string_view name) {
 const onnx::TensorProto *Node::tensorAttribute(std::string_view name) {
   const auto *found = attribute(name, onnx::AttributeProto::TENSOR);
   return found ? &found->t() : nullptr;
+}
+
+const onnx::GraphProto *Node::graphAttribute(std::string_view name) {
+  const auto *found = attribute(name, onnx::AttributeProto::GRAPH);
+  if (!found)
+    reject("attribute '" + std::string(name) + "' is missing");
+  return found ? &found->g() : nullptr;
+}
+
+std::vector<std::string> Node::strings(std::string_view name) {
+  const auto *found = attribute(name, onnx::AttributeProto::STRINGS);
+  if (!found)
+    return {};
+  return {found->strings().begin(), found->strings().end()};
 }
 
 bool Node::flag(std::string_view name, bool otherwise) {
@@ -285,6 +301,28 @@ void Node::out(size_t output, HostTensor host) {
   tensor.known = knownContents(host);
   tensor.host = std::move(host);
   define(output, std::move(tensor));
+}
+
+void Node::outNested(const onnx::GraphProto &nested) {
+  if (!ok())
+    return;
+  size_t mark = importer_.nameMark();
+  fail(importer_.addNested(nested));
+  std::vector<Tensor *> results;
+  for (const onnx::ValueInfoProto &output : nested.output()) {
+    results.push_back(importer_.find(output.name()));
+    if (!results.back())
+      reject("nothing defines output '" + output.name() +
+             "' of its nested graph");
+  }
+  importer_.forget(mark);
+  if (ok() && results.size() != outputCount())
+    reject("it has " + std::to_string(outputCount()) +
+           " outputs, its nested graph " + std::to_string(results.size()));
+  for (size_t i = 0; ok() && i < results.size(); ++i)
+    if (const std::string &name = proto_.output(static_cast<int>(i));
+        !name.empty())
+      fail(importer_.alias(name, results[i]));
 }
 
 void Node::outSame(size_t output, size_t input) {

@@ -62,6 +62,9 @@ public:
   std::vector<int64_t> i64s(std::string_view name);
   std::vector<double> f64s(std::string_view name);
   const onnx::TensorProto *tensorAttribute(std::string_view name);
+  /// A nested graph; fails when it is missing.
+  const onnx::GraphProto *graphAttribute(std::string_view name);
+  std::vector<std::string> strings(std::string_view name);
   /// As i64, but fails on anything but 0 and 1.
   bool flag(std::string_view name, bool otherwise);
 
@@ -112,6 +115,8 @@ public:
   void out(size_t output, ValueId value);
   void out(size_t output, Known known);
   void out(size_t output, HostTensor host);
+  /// Imports a nested graph in place of the node: its outputs are the node's.
+  void outNested(const onnx::GraphProto &nested);
   /// The output is the input.
   void outSame(size_t output, size_t input);
 

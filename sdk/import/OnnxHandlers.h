@@ -39,6 +39,14 @@ void onnxSwish(Node &);
 void onnxClip(Node &);
 void onnxSoftmax(Node &);
 
+// OnnxControl.cpp
+void onnxIf(Node &);
+
+// OnnxRecurrent.cpp
+void onnxRnn(Node &);
+void onnxGru(Node &);
+void onnxLstm(Node &);
+
 // OnnxConv.cpp
 void onnxConv(Node &);
 void onnxConvTranspose(Node &);

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RNN, GRU and LSTM, written out step by step. The products of the inputs with
+// their weights are one matmul for all steps.
+#include "OnnxHandlers.h"
+#include "Recurrent.h"
+
+namespace backplane::frontend {
+
+namespace {
+
+/// More steps are refused: the graph grows with each.
+constexpr int64_t kMostSteps = 64;
+
+/// What the cell of one direction computes with, and its state.
+struct Cell {
+  Node &node;
+  const RecurrentShape &shape;
+  std::vector<Activation> activations;
+  ValueId weights = kNone; ///< of the recurrence, [gates * hidden, hidden]
+  ValueId inputBias = kNone, bias = kNone; ///< [gates * hidden], or none
+  ValueId peepholes = kNone;               ///< [3 * hidden], or none
+  double clip = 0;                         ///< 0: none
+  bool flag = false; ///< linear_before_reset, or input_forget
+  ValueId h = kNone, c = kNone;
+
+  ValueId add(ValueId a, ValueId b) const {
+    return a == kNone || b == kNone ? (a == kNone ? b : a)
+                                    : node.binary("add", a, b);
+  }
+  ValueId mul(ValueId a, ValueId b) const { return node.binary("mul", a, b); }
+  /// Gate `index` of a value whose last axis has all gates.
+  ValueId gate(ValueId value, int64_t index) const {
+    return value == kNone
+               ? kNone
+               : sliceLast(node, value, index * shape.hidden, shape.hidden);
+  }
+  ValueId activate(size_t which, ValueId x) const {
+    if (clip > 0)
+      x = node.op("clamp", {x}, {{"low", -clip}, {"high", clip}});
+    return applyActivation(node, activations[which], x);
+  }
+  ValueId recur(ValueId state) const {
+    return node.op("matmul", {state, weights}, {{"transpose_b", int64_t(1)}});
+  }
+  ValueId oneMinus(ValueId x) const {
+    return node.op("sub", {node.fillLike(x, 1), x});
+  }
+};
+
+void stepRnn(Cell &cell, ValueId x) {
+  ValueId sum = cell.add(cell.add(x, cell.recur(cell.h)), cell.bias);
+  cell.h = cell.activate(0, sum);
+}
+
+/// Gates z, r, h.
+void stepGru(Cell &cell, ValueId x) {
+  ValueId all = cell.add(cell.recur(cell.h), cell.bias);
+  auto sum = [&](int64_t index) {
+    return cell.add(cell.gate(x, index), cell.gate(all, index));
+  };
+  ValueId z = cell.activate(0, sum(0)), r = cell.activate(0, sum(1));
+  ValueId inner = kNone;
+  if (cell.flag) {
+    inner = cell.mul(r, cell.gate(all, 2));
+  } else {
+    int64_t hidden = cell.shape.hidden;
+    ValueId own = cell.node.op("slice", {cell.weights},
+                               {{"starts", Dims{2 * hidden, 0}},
+                                {"sizes", Dims{hidden, hidden}},
+                                {"strides", std::vector<int64_t>{1, 1}}});
+    inner = cell.node.op("matmul", {cell.mul(r, cell.h), own},
+                         {{"transpose_b", int64_t(1)}});
+    inner = cell.add(inner, cell.gate(cell.bias, 2));
+  }
+  ValueId candidate = cell.activate(1, cell.add(cell.gate(x, 2), inner));
+  cell.h = cell.add(cell.mul(cell.oneMinus(z), candidate), cell.mul(z, cell.h));
+}
+
+/// Gates i, o, f, c; peepholes i, o, f.
+void stepLstm(Cell &cell, ValueId x) {
+  ValueId all = cell.add(cell.add(x, cell.recur(cell.h)), cell.bias);
+  auto gate = [&](int64_t index, ValueId seen) {
+    ValueId sum = cell.gate(all, index);
+    if (cell.peepholes != kNone)
+      sum = cell.add(sum, cell.mul(cell.gate(cell.peepholes, index), seen));
+    return cell.activate(0, sum);
+  };
+  ValueId i = gate(0, cell.c);
+  ValueId f = cell.flag ? cell.oneMinus(i) : gate(2, cell.c);
+  ValueId candidate = cell.activate(1, cell.gate(all, 3));
+  cell.c = cell.add(cell.mul(f, cell.c), cell.mul(i, candidate));
+  ValueId o = gate(1, cell.c);
+  cell.h = cell.mul(o, applyActivation(cell.node, cell.activations[2], cell.c));
+}
+
+struct Direction {
+  ValueId all, h, c; ///< [steps, 1, batch, hidden], [1, batch, hidden] twice
+};
+
+/// One of RNN, GRU and LSTM.
+class Recurrent {
+public:
+  using Step = void (*)(Cell &, ValueId);
+  Recurrent(Node &node, int64_t gates, bool hasCell, Step step)
+      : node_(node), gates_(gates), hasCell_(hasCell), step_(step) {}
+  void run(std::vector<std::string> activations, std::string_view flag);
+
+private:
+  bool readShape();
+  Cell makeCell(int64_t direction);
+  ValueId state(size_t input, int64_t direction);
+  ValueId optional(size_t input, int64_t direction, int64_t size);
+  ValueId inputProducts(const Cell &cell, int64_t direction);
+  void step(Cell &cell, ValueId products, int64_t time,
+            std::vector<ValueId> &all);
+  Direction runDirection(int64_t direction, bool reversed);
+  ValueId joined(std::vector<ValueId> values, int64_t axis);
+  void outputs(const std::vector<Direction> &directions);
+
+  Node &node_;
+  int64_t gates_;
+  bool hasCell_;
+  Step step_;
+  RecurrentShape shape_;
+  std::vector<Activation> activations_;
+  bool flag_ = false;
+  ValueId x_ = kNone, lengths_ = kNone;
+};
+
+bool Recurrent::readShape() {
+  shape_.batchFirst = node_.flag("layout", false);
+  x_ = node_.value(0);
+  if (node_.ok() && node_.type(x_).rank() != 3)
+    node_.reject("its input is " + node_.type(x_).str() +
+                 ", but must have rank 3");
+  if (shape_.batchFirst)
+    x_ = node_.transpose(x_, {1, 0, 2});
+  if (!node_.ok() || !shape_.read(node_, node_.type(x_), gates_))
+    return false;
+  std::optional<int64_t> steps = node_.type(x_).dims[0].constant();
+  if (!steps || *steps < 1 || *steps > kMostSteps)
+    node_.refuse("a sequence length of " + node_.type(x_).dims[0].str() +
+                 " is not supported, only 1 to " + std::to_string(kMostSteps));
+  shape_.steps = steps.value_or(0);
+  if (node_.has(4))
+    lengths_ = node_.withDims(node_.value(4), {shape_.batch});
+  return node_.ok();
+}
+
+/// An initial state of one direction, zeros when it is not given.
+ValueId Recurrent::state(size_t input, int64_t direction) {
+  Dims dims{shape_.batch, shape_.hidden};
+  if (!node_.has(input))
+    return node_.fill(node_.type(x_).dtype, 0, dims);
+  ValueId given = node_.value(input);
+  if (node_.ok() && node_.type(given).rank() != 3)
+    node_.reject("an initial state must have rank 3");
+  if (shape_.batchFirst)
+    given = node_.transpose(given, {1, 0, 2});
+  given =
+      node_.withDims(given, {shape_.directions, shape_.batch, shape_.hidden});
+  return sliceFirst(node_, given, direction);
+}
+
+/// One direction of a rank-2 input, or none.
+ValueId Recurrent::optional(size_t input, int64_t direction, int64_t size) {
+  if (!node_.has(input))
+    return kNone;
+  ValueId given = node_.withDims(node_.value(input), {shape_.directions, size});
+  return sliceFirst(node_, given, direction);
+}
+
+Cell Recurrent::makeCell(int64_t direction) {
+  Cell cell{node_, shape_, {}};
+  size_t count = activations_.size() / size_t(shape_.directions);
+  auto first = activations_.begin() + direction * int64_t(count);
+  cell.activations.assign(first, first + int64_t(count));
+  cell.clip = node_.f64("clip", 0);
+  cell.flag = flag_;
+  int64_t rows = gates_ * shape_.hidden;
+  cell.weights = sliceFirst(
+      node_,
+      node_.withDims(node_.value(2), {shape_.directions, rows, shape_.hidden}),
+      direction);
+  if (ValueId both = optional(3, direction, 2 * rows); both != kNone) {
+    cell.inputBias = sliceLast(node_, both, 0, rows);
+    cell.bias = sliceLast(node_, both, rows, rows);
+  }
+  cell.h = state(5, direction);
+  if (hasCell_) {
+    cell.c = state(6, direction);
+    cell.peepholes = optional(7, direction, 3 * shape_.hidden);
+  }
+  return cell;
+}
+
+/// [steps, batch, gates * hidden]
+ValueId Recurrent::inputProducts(const Cell &cell, int64_t direction) {
+  Dims dims = node_.type(x_).dims;
+  int64_t rows = gates_ * shape_.hidden;
+  ValueId weights = sliceFirst(
+      node_,
+      node_.withDims(node_.value(1), {shape_.directions, rows, dims.back()}),
+      direction);
+  ValueId flat = node_.reshape(x_, {dims[0] * dims[1], dims[2]});
+  ValueId products =
+      node_.op("matmul", {flat, weights}, {{"transpose_b", int64_t(1)}});
+  return node_.reshape(cell.add(products, cell.inputBias),
+                       {dims[0], dims[1], rows});
+}
+
+/// Past its length, a sequence keeps its state and gives zeros.
+void Recurrent::step(Cell &cell, ValueId products, int64_t time,
+                     std::vector<ValueId> &all) {
+  ValueId h = cell.h, c = cell.c;
+  step_(cell, sliceFirst(node_, products, time));
+  ValueId given = cell.h;
+  if (lengths_ != kNone && node_.ok()) {
+    Dims dims{shape_.batch, shape_.hidden};
+    ValueId inside =
+        node_.compare("gt", lengths_, node_.fillLike(lengths_, double(time)));
+    inside = node_.broadcast(node_.reshape(inside, {shape_.batch, 1}), dims);
+    given = node_.op("select", {inside, cell.h, node_.fillLike(cell.h, 0)});
+    cell.h = node_.op("select", {inside, cell.h, h});
+    if (hasCell_)
+      cell.c = node_.op("select", {inside, cell.c, c});
+  }
+  all[size_t(time)] = node_.reshape(given, {1, 1, shape_.batch, shape_.hidden});
+}
+
+Direction Recurrent::runDirection(int64_t direction, bool reversed) {
+  Cell cell = makeCell(direction);
+  ValueId products = inputProducts(cell, direction);
+  std::vector<ValueId> all(size_t(shape_.steps), kNone);
+  for (int64_t i = 0; node_.ok() && i < shape_.steps; ++i)
+    step(cell, products, reversed ? shape_.steps - 1 - i : i, all);
+  Dims last{1, shape_.batch, shape_.hidden};
+  ValueId c = hasCell_ ? node_.reshape(cell.c, last) : kNone;
+  return {joined(all, 0), node_.reshape(cell.h, last), c};
+}
+
+ValueId Recurrent::joined(std::vector<ValueId> values, int64_t axis) {
+  return values.size() == 1 ? values[0]
+                            : node_.op("concat", values, {{"axis", axis}});
+}
+
+void Recurrent::outputs(const std::vector<Direction> &directions) {
+  std::vector<ValueId> all, h, c;
+  for (const Direction &direction : directions) {
+    all.push_back(direction.all);
+    h.push_back(direction.h);
+    c.push_back(direction.c);
+  }
+  ValueId y = joined(all, 1);
+  node_.out(0, shape_.batchFirst ? node_.transpose(y, {2, 0, 1, 3}) : y);
+  auto outState = [&](size_t output, const std::vector<ValueId> &states) {
+    ValueId value = joined(states, 0);
+    node_.out(output,
+              shape_.batchFirst ? node_.transpose(value, {1, 0, 2}) : value);
+  };
+  outState(1, h);
+  if (hasCell_)
+    outState(2, c);
+}
+
+void Recurrent::run(std::vector<std::string> activations,
+                    std::string_view flag) {
+  std::string direction = node_.string("direction", "forward");
+  bool both = direction == "bidirectional";
+  if (!both && direction != "forward" && direction != "reverse")
+    return node_.reject("its direction is '" + direction + "'");
+  shape_.directions = both ? 2 : 1;
+  if (!readShape())
+    return;
+  flag_ = !flag.empty() && node_.flag(flag, false);
+  activations_ = readActivations(node_, std::move(activations), both);
+  std::vector<Direction> directions;
+  for (int64_t i = 0; node_.ok() && i < shape_.directions; ++i)
+    directions.push_back(runDirection(i, i == 1 || direction == "reverse"));
+  if (node_.ok())
+    outputs(directions);
+}
+
+} // namespace
+
+void onnxRnn(Node &node) {
+  Recurrent(node, 1, false, stepRnn).run({"Tanh"}, "");
+}
+
+void onnxGru(Node &node) {
+  Recurrent(node, 3, false, stepGru)
+      .run({"Sigmoid", "Tanh"}, "linear_before_reset");
+}
+
+void onnxLstm(Node &node) {
+  Recurrent(node, 4, true, stepLstm)
+      .run({"Sigmoid", "Tanh", "Tanh"}, "input_forget");
+}
+
+} // namespace backplane::frontend
