@@ -149,6 +149,10 @@ Result<std::string> ModelCompiler::modelKey(const CompileJob &job) const {
     key.add(plugin.name).add(plugin.version).add(plugin.hash);
   for (const std::string &target : job.targets)
     key.add(target);
+  for (const DimRange &dim : job.dims)
+    key.add(dim.symbol)
+        .add(std::to_string(dim.minimum))
+        .add(std::to_string(dim.maximum));
   return key.str() + ".bpx";
 }
 
@@ -214,6 +218,8 @@ CompileServices ModelCompiler::services() const {
 
 LoadedResult ModelCompiler::compileTo(const std::string &path,
                                       const CompileJob &job, Model model) {
+  if (Status s = narrowDims(model.graph, job.dims); !s.ok())
+    return s.within(job.model);
   CompileRequest request;
   request.model = std::move(model);
   request.targets = job.targets;

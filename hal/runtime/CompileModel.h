@@ -6,6 +6,7 @@
 #define BACKPLANE_RUNTIME_COMPILEMODEL_H
 
 #include "Cache.h"
+#include "DimRanges.h"
 #include "LoadedArtifact.h"
 
 namespace backplane::rt {
@@ -17,8 +18,9 @@ struct CompileJob {
   WeightPool weights;               ///< of `graph`
   std::vector<std::string> targets; ///< empty: the default of `driver`
   std::string driver = "host";
-  std::string dumpDir;    ///< not empty: compile even if it is in the cache
-  std::string outputPath; ///< empty: in the cache only
+  std::vector<DimRange> dims; ///< limits of symbolic dims
+  std::string dumpDir;        ///< not empty: compile even if it is in the cache
+  std::string outputPath;     ///< empty: in the cache only
 };
 
 /// Thread-safe; one model is compiled at a time.

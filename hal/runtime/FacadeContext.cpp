@@ -80,6 +80,9 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
     job.driver = view(options.driver);
   job.dumpDir = view(options.dump_dir);
   job.outputPath = view(options.output_path);
+  for (uint64_t i = 0; i < options.dim_count; ++i)
+    job.dims.push_back({std::string(view(options.dims[i].symbol)),
+                        options.dims[i].minimum, options.dims[i].maximum});
   return {};
 }
 

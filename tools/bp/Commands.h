@@ -27,6 +27,7 @@ struct CompileCommandOptions {
   std::vector<std::string> targets;
   std::string driver; ///< used when no target is named; empty: host
   std::string dumpDir;
+  std::map<std::string, std::pair<int64_t, int64_t>> dims; ///< MIN and MAX
 };
 int runCompile(const CompileCommandOptions &options);
 

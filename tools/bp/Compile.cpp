@@ -20,6 +20,11 @@ int runCompile(const CompileCommandOptions &options) {
   compile.driver = toC(options.driver);
   compile.dump_dir = toC(options.dumpDir);
   compile.output_path = toC(options.output);
+  std::vector<bp_dim_range_t> dims;
+  for (const auto &[name, range] : options.dims)
+    dims.push_back({toC(name), range.first, range.second});
+  compile.dims = dims.data();
+  compile.dim_count = dims.size();
   auto start = std::chrono::steady_clock::now();
   Result<Artifact> artifact = compileModel(*context, options.model, compile);
   if (!artifact)

@@ -58,6 +58,29 @@ std::map<std::string, int64_t> parseDims(const std::vector<std::string> &dims) {
   return values;
 }
 
+/// NAME=MIN..MAX pairs; throws CLI's error for a bad one.
+std::map<std::string, std::pair<int64_t, int64_t>>
+parseRanges(const std::vector<std::string> &dims) {
+  std::map<std::string, std::pair<int64_t, int64_t>> ranges;
+  for (const std::string &text : dims) {
+    size_t at = text.rfind('='), dots = text.rfind("..");
+    int64_t low = 0, high = 0;
+    if (at == std::string::npos || at == 0 || dots == std::string::npos ||
+        dots <= at || text.find("..", at) != dots ||
+        !CLI::detail::lexical_cast(text.substr(at + 1, dots - at - 1), low) ||
+        !CLI::detail::lexical_cast(text.substr(dots + 2), high) || low < 0 ||
+        high < low)
+      throw CLI::ValidationError(
+          "--dim", "'" + text +
+                       "' is not of the form NAME=MIN..MAX with 0 <= MIN <= "
+                       "MAX");
+    if (!ranges.emplace(text.substr(0, at), std::pair(low, high)).second)
+      throw CLI::ValidationError("--dim",
+                                 "'" + text.substr(0, at) + "' is given twice");
+  }
+  return ranges;
+}
+
 void addRun(CLI::App &app, RunOptions &options,
             std::vector<std::string> &dims) {
   CLI::App *run = app.add_subcommand("run", "run a model or artifact once");
@@ -83,6 +106,7 @@ struct Options {
   BenchOptions bench;
   ModelOptions described;
   std::vector<std::string> dims;
+  std::vector<std::string> ranges;
 };
 
 void addDevices(CLI::App &app, DevicesOptions &options) {
@@ -93,7 +117,8 @@ void addDevices(CLI::App &app, DevicesOptions &options) {
   devices->add_flag("--json", options.json, "machine-readable");
 }
 
-void addCompile(CLI::App &app, CompileCommandOptions &options) {
+void addCompile(CLI::App &app, CompileCommandOptions &options,
+                std::vector<std::string> &ranges) {
   CLI::App *compile =
       app.add_subcommand("compile", "compile a model to an artifact");
   compile->add_option("model", options.model, "a .onnx model")->required();
@@ -106,6 +131,9 @@ void addCompile(CLI::App &app, CompileCommandOptions &options) {
   compile->add_option("--for-driver", options.driver,
                       "driver whose best target is taken when no target is "
                       "named (default host)");
+  compile->add_option("--dim", ranges,
+                      "NAME=MIN..MAX: the values that calls give a symbolic "
+                      "dim; memory is then planned now");
   compile->add_option("--dump-stages", options.dumpDir,
                       "write the IR after each stage to this folder");
 }
@@ -159,7 +187,7 @@ int main(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(view(bp_version())));
   addDevices(app, options.devices);
-  addCompile(app, options.compile);
+  addCompile(app, options.compile, options.ranges);
   addRun(app, options.run, options.dims);
   addRest(app, options);
   if (argc > 1 && !knownCommand(app, argv[1]))
@@ -168,6 +196,7 @@ int main(int argc, char **argv) {
     app.parse(argc, argv);
     options.run.model.dims = parseDims(options.dims);
     options.bench.model.dims = options.run.model.dims;
+    options.compile.dims = parseRanges(options.ranges);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? 1 : 0;
   }

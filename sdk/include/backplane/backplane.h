@@ -136,6 +136,13 @@ BP_API bp_status_t bp_context_targets(bp_context_t *context,
 
 /* ---- Artifacts ---- */
 
+/* The values that calls give a symbolic dim, both ends inclusive. Frozen. */
+typedef struct bp_dim_range_t {
+  bp_string_t symbol;
+  int64_t minimum;
+  int64_t maximum;
+} bp_dim_range_t;
+
 #define bp_compile_options_t_TYPE 130u
 typedef struct bp_compile_options_t {
   bp_header_t header;
@@ -146,6 +153,10 @@ typedef struct bp_compile_options_t {
   bp_string_t driver;
   bp_string_t dump_dir;    /* IR after each stage, empty: none */
   bp_string_t output_path; /* .bpx to write, empty: in the cache only */
+  /* Limits of symbolic dims: memory is then planned when compiling, and calls
+   * outside of them are refused. */
+  const bp_dim_range_t *dims;
+  uint64_t dim_count;
 } bp_compile_options_t;
 
 /* Compiles a model file, .onnx or .bpg (a portable graph as wire bytes), or

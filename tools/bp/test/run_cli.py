@@ -133,6 +133,39 @@ def reuse(suite, tool):
             suite.check(f"{name} on {device}", run.returncode == 0, run.stdout + run.stderr)
 
 
+def bounds(suite, tool):
+    """A symbolic dim with a stated range."""
+    x = numpy.random.default_rng(4).standard_normal((9, 64)).astype("f4")
+    numpy.save(tool.folder / "nine.npy", x)
+    numpy.save(tool.folder / "nine_y.npy", chain(x.astype("f8"), 100).astype("f4"))
+    model = tool.file("rows.onnx", models.long_chain(rows="n").SerializeToString())
+    for device, target in (("host", "x86-64-v3"), ("ref", "ref")):
+        for dim, planned in (("1..16", 16 * 256), ("1..8", 8 * 256),
+                             ("0..1000000000", -1), ("", -1)):
+            flag = ["--dim", f"n={dim}"] if dim else []
+            made = tool.run("compile", model, "-o", "rows.bpx", "--target", target, *flag)
+            suite.check(f"compile n={dim} for {target}", made.returncode == 0, made.stderr)
+            suite.check(f"arena with n={dim} for {target}",
+                        arena(tool, "rows.bpx") == planned, arena(tool, "rows.bpx"))
+            suite.check(f"explain n={dim} for {target}",
+                        ("at the greatest sizes" in tool.run("explain", "rows.bpx").stdout)
+                        == (planned > 0))
+            run = tool.run("run", "rows.bpx", "--device", device, "--input", "x=nine.npy",
+                           "--expect", "y=nine_y.npy")
+            if dim == "1..8":
+                suite.refused(f"nine rows with n={dim} on {device}", run)
+                suite.check("the refusal has the range", "1 to 8" in run.stderr, run.stderr)
+            else:
+                suite.check(f"nine rows with n={dim} on {device}", run.returncode == 0,
+                            run.stdout + run.stderr)
+    run = tool.run("compile", model, "-o", "z.bpx", "--dim", "m=1..8")
+    suite.refused("range of an unknown dim", run)
+    suite.check("unknown dim gets the known ones", "there is n" in run.stderr, run.stderr)
+    for bad in ("n", "n=8", "n=8..1", "n=-1..4", "n=a..b", "n=1..", "=1..2", "n=1..2..3"):
+        run = tool.run("compile", model, "-o", "z.bpx", "--dim", bad)
+        suite.check(f"--dim {bad}", run.returncode == 1 and "MIN..MAX" in run.stderr, run.stderr)
+
+
 def questions(suite, tool):
     """Devices, help and misspelt names."""
     run = tool.run("devices", "--json")
@@ -206,6 +239,7 @@ def main():
         tool = Tool(options.bp, folder)
         commands(suite, tool)
         reuse(suite, tool)
+        bounds(suite, tool)
         questions(suite, tool)
         path = tool.folder / "good.bpx"
         artifact = path.read_bytes() if path.exists() else b""

@@ -453,13 +453,20 @@ SIZE(bp_device_listing_sink_t, 16);
 AT(bp_device_listing_sink_t, put, 0);
 AT(bp_device_listing_sink_t, context, 8);
 
-SIZE(bp_compile_options_t, 80);
+SIZE(bp_dim_range_t, 32);
+AT(bp_dim_range_t, symbol, 0);
+AT(bp_dim_range_t, minimum, 16);
+AT(bp_dim_range_t, maximum, 24);
+
+SIZE(bp_compile_options_t, 96);
 AT(bp_compile_options_t, header, 0);
 AT(bp_compile_options_t, targets, 16);
 AT(bp_compile_options_t, target_count, 24);
 AT(bp_compile_options_t, driver, 32);
 AT(bp_compile_options_t, dump_dir, 48);
 AT(bp_compile_options_t, output_path, 64);
+AT(bp_compile_options_t, dims, 80);
+AT(bp_compile_options_t, dim_count, 88);
 
 SIZE(bp_tensor_info_t, 56);
 AT(bp_tensor_info_t, header, 0);
