@@ -7,6 +7,7 @@ line of the output is `N passed, N failed, N skipped`.
 """
 import argparse
 import dataclasses
+import json
 import os
 import pathlib
 import re
@@ -146,6 +147,31 @@ def scripted(script):
     return suite
 
 
+def conformance(options):
+    """The conformance suite on each in-tree device, each case a test."""
+    counts = Counts()
+    for device in ("ref", "host"):
+        out = ROOT / "build" / "conformance" / device
+        result = run(["build/bin/bp", "conformance", "--device", device, "--depth",
+                      "standard" if options.all else "smoke", "--out", str(out)],
+                     env=dict(os.environ, BACKPLANE_CACHE_DIR="-"))
+        records = out / "records.jsonl"
+        if result.returncode not in (0, 1) or "report in" not in result.stdout:
+            print(f"FAILED conformance on {device}\n{result.stdout[-3000:]}")
+            counts.failed += 1
+            continue
+        for line in records.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            if record["status"] in ("Pass", "QualityWarning"):
+                counts.passed += 1
+            elif record["status"] == "NotSupported":
+                counts.skipped += 1
+            else:
+                print(f"FAILED {device} {record['id']}: {record['reason']}")
+                counts.failed += 1
+    return counts
+
+
 SUITES = {
     "lint": lint,
     "release": tests_release,
@@ -153,6 +179,7 @@ SUITES = {
     "models": scripted("conformance/models/run_models.py"),
     "nodes": scripted("conformance/onnx_nodes/run_node_tests.py"),
     "random": scripted("conformance/random/run_random_tests.py"),
+    "conformance": conformance,
     "package": scripted("examples/run_installed.py"),
     "asan": tests_asan,
     "tool": scripted("tools/bp/test/run_cli.py"),

@@ -6,6 +6,8 @@
  */
 #include "ref.h"
 
+#include <string.h>
+
 /* ---- Targets ---- */
 
 /* The classes of docs/reference/ops.md. */
@@ -14,15 +16,27 @@ static const char *const classes[] = {"EXACT",    "ULP", "REDUCE",
 #define CLASSES (sizeof(classes) / sizeof(classes[0]))
 #define DTYPES (BP_DTYPE_COUNT_ - 1u)
 
-/* Everything is computed in doubles or in 64-bit integers and rounded once to
- * the dtype; nothing is flushed or contracted, and sums have one order. */
+/* The significand bits that a class computes in: an op uses doubles or 64-bit
+ * integers and rounds once, but composites run as several ops, each of which
+ * rounds to the dtype. */
+static uint32_t bits_of(const char *op_class, bp_dtype_t dtype) {
+  if (!ref_is_float(dtype))
+    return 64;
+  if (strcmp(op_class, "RUNNING") != 0 || dtype == BP_DTYPE_F64)
+    return 53;
+  return dtype == BP_DTYPE_F32    ? 24
+         : dtype == BP_DTYPE_F16  ? 11
+         : dtype == BP_DTYPE_BF16 ? 8
+                                  : 4;
+}
+
+/* Nothing is flushed or contracted, and sums have one order. */
 static void declare(bp_numerics_t *numerics, const char *op_class,
                     bp_dtype_t dtype) {
   const bp_numerics_t declared = {.header = BP_HEADER(bp_numerics_t),
                                   .op_class = ref_string(op_class),
                                   .dtype = dtype,
-                                  .accumulator_bits =
-                                      ref_is_float(dtype) ? 53 : 64,
+                                  .accumulator_bits = bits_of(op_class, dtype),
                                   .rounding = BP_ROUNDING_NEAREST,
                                   .flags = BP_NUMERICS_DETERMINISTIC};
   *numerics = declared;

@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <filesystem>
+#include <unistd.h>
 
 using namespace backplane;
 
@@ -20,7 +22,8 @@ constexpr const char *about =
     "  bp run model.bpx --input x=x.npy --output-dir out\n"
     "  bp bench model.onnx --threads 1      latency, compile time, memory\n"
     "  bp explain model.onnx                why it was cut and fused this "
-    "way\n\n"
+    "way\n"
+    "  bp conformance --device ref --out d  prove a device's numbers\n\n"
     "Plug-ins are found through their *.bp.json manifests; see\n"
     "BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,\n"
     "BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE,\n"
@@ -179,9 +182,22 @@ bool knownCommand(const CLI::App &app, const std::string &asked) {
   return false;
 }
 
+/// Becomes the program of the conformance suite, which lies beside this one;
+/// comes back only when there is none.
+int startConformance(char **argv) {
+  std::error_code code;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", code);
+  std::string program = (self.parent_path() / "bp-conformance").string();
+  execv(program.c_str(), argv + 1);
+  return fail(notFound("cannot start '" + program +
+                       "': " + std::generic_category().message(errno)));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
+  if (argc > 1 && std::string_view(argv[1]) == "conformance")
+    return startConformance(argv);
   CLI::App app(about);
   Options options;
   app.require_subcommand(1);
@@ -190,6 +206,8 @@ int main(int argc, char **argv) {
   addCompile(app, options.compile, options.ranges);
   addRun(app, options.run, options.dims);
   addRest(app, options);
+  app.add_subcommand("conformance", "judge a device against the oracle; see "
+                                    "bp conformance --help");
   if (argc > 1 && !knownCommand(app, argv[1]))
     return 1;
   try {
