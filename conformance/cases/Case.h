@@ -33,7 +33,7 @@ struct InputRule {
     Index,    ///< integers in [0, bound)
     Divisor,  ///< as Values; an integer is never 0
     Positive, ///< as Values, without the sign
-    Range,    ///< numbers in [low, high]
+    Range,    ///< as Values; random numbers lie in [low, high]
   };
   Kind kind = Kind::Values;
   Dim bound;                 ///< of Index

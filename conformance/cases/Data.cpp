@@ -119,6 +119,8 @@ private:
       return bitsOf(dtype, static_cast<Real>(randomBits(seed_, i) %
                                              static_cast<uint64_t>(bound_)));
     case InputRule::Kind::Range:
+      if (!isRandom(case_.dataSet))
+        return chosen(i);
       return bitsOf(dtype, rule_.low + (rule_.high - rule_.low) *
                                            unit(randomBits(seed_, i)));
     case InputRule::Kind::Divisor: {

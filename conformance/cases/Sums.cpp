@@ -71,6 +71,12 @@ bool makeReduce(const Selection &selection, const Put &put, DType dtype,
   Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
   InputRule rule;
   rule.terms = product(dims);
+  if (kind == "prod" && isFloat(dtype)) {
+    // Hundreds of factors overflow unless they are near 1.
+    rule.kind = InputRule::Kind::Range;
+    rule.low = 0.97;
+    rule.high = 1.03;
+  }
   ValueId x = maker.input(dtype, dims, rule);
   maker.output(maker.add("reduce", {x}, {{"kind", kind}, {"axes", axes}}));
   addReduceCases(maker);
