@@ -172,6 +172,17 @@ def conformance(options):
     return counts
 
 
+def fuzzing(options):
+    """Long fuzzing; its report of a crash is long and is printed whole."""
+    command = [sys.executable, "tools/fuzz/run_fuzz.py"]
+    result = run(command + (["--all"] if options.all else []))
+    match = re.search(r"(\d+) passed, (\d+) failed, (\d+) skipped$",
+                      result.stdout.strip())
+    if result.returncode or not match:
+        print(f"FAILED fuzzing\n{result.stdout}")
+    return Counts(*map(int, match.groups())) if match else Counts(failed=1)
+
+
 SUITES = {
     "lint": lint,
     "release": tests_release,
@@ -184,6 +195,7 @@ SUITES = {
     "asan": tests_asan,
     "tool": scripted("tools/bp/test/run_cli.py"),
     "tidy": tidy,
+    "fuzz": fuzzing,
 }
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer entry: any bytes as a stream of frames, and as each payload.
+// Any bytes as a stream of frames, and as each payload.
 #include "hal/worker/Messages.h"
 
 #include <cstdlib>

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as an artifact, with sizes and hash of the metadata put right so
+// that the checks behind them are reached.
+#include "sdk/package/Artifact.h"
+#include "File.h"
+#include "sdk/package/Layout.h"
+
+#include <cstring>
+
+using namespace backplane;
+
+/// Makes the header fit what follows it, where that is possible.
+static void fixHeader(Bytes &bytes) {
+  layout::Header header;
+  if (bytes.size() < sizeof(header))
+    return;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  header.fileBytes = bytes.size();
+  if (header.metadataBytes <= bytes.size() - sizeof(header)) {
+    layout::Hash hash = layout::hash(
+        std::span(bytes).subspan(sizeof(header), header.metadataBytes));
+    header.hashLow = hash.low;
+    header.hashHigh = hash.high;
+  }
+  std::memcpy(bytes.data(), &header, sizeof(header));
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static fuzz::File file;
+  Bytes bytes(data, data + size);
+  fixHeader(bytes);
+  auto artifact = ArtifactFile::open(file.with(bytes.data(), bytes.size()));
+  if (artifact)
+    std::unique_ptr<fb::ArtifactT>((*artifact)->metadata().UnPack()).reset();
+  return 0;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fuzz_seeds FOLDER: good inputs to start from, in one folder per target. ONNX
+// models come from the tests of the tool (run_fuzz.py).
+#include "sdk/graph/Wire.h"
+#include "sdk/package/test/Sample.h"
+#include "tools/bp/Npy.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+using namespace backplane;
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::path folderOf(const fs::path &root, const char *target) {
+  fs::create_directories(root / target);
+  return root / target;
+}
+
+void write(const fs::path &path, std::span<const uint8_t> bytes) {
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char *>(bytes.data()),
+             std::streamsize(bytes.size()));
+}
+
+void writeTexts(const fs::path &folder,
+                std::initializer_list<std::string_view> texts) {
+  int number = 0;
+  for (std::string_view text : texts)
+    write(folder / std::to_string(number++),
+          {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
+Status writeGraphs(const fs::path &folder) {
+  Graph graph;
+  if (Status s = graph.addSymbol({"n", 1, 64, 1}); !s.ok())
+    return s;
+  ValueId x = graph.addInput("x", {DType::F32, {Dim::symbol("n"), 8}});
+  ValueId y = graph.addInput("y", {DType::F32, {8, 8}});
+  auto product = graph.add("matmul", {x, y});
+  if (!product)
+    return product.status();
+  auto sum = graph.add(
+      "reduce", *product,
+      {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{1}}});
+  if (!sum)
+    return sum.status();
+  graph.addOutput((*sum)[0], "z");
+  write(folder / "matmul", writeGraph(graph));
+  return {};
+}
+
+Status writeArtifacts(const fs::path &folder) {
+  fb::ArtifactT artifact;
+  WeightPool pool;
+  sample::fullArtifact(artifact, pool);
+  return writeArtifact((folder / "sample.bpx").string(), artifact, pool);
+}
+
+Status writeArrays(const fs::path &folder) {
+  for (bp_dtype_t dtype : {BP_DTYPE_F32, BP_DTYPE_I64, BP_DTYPE_BOOL}) {
+    auto tensor = Tensor::create(dtype, {2, 3});
+    if (!tensor)
+      return tensor.status();
+    std::string name = dtypeName(dtype) + ".npy";
+    if (Status s = writeNpy((folder / name).string(), *tensor); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+Status writeAll(const fs::path &root) {
+  writeTexts(folderOf(root, "dim"),
+             {"12", "n", "4*n*m - 2", "(n + 3) floordiv 4", "64*(n ceildiv 64)",
+              "min(n, max(m, 3))", "n mod 8"});
+  writeTexts(
+      folderOf(root, "manifest"),
+      {R"({"format": 1, "name": "acme", "version": "1.0.0", "vendor": "Acme",
+           "arch": "x86_64", "abi": {"major": 0, "minor_low": 1},
+           "driver": "libacme.so", "compiler": "libacme.so",
+           "cpu_features": ["avx2"]})"});
+  if (Status s = writeGraphs(folderOf(root, "wire")); !s.ok())
+    return s;
+  if (Status s = writeArtifacts(folderOf(root, "artifact")); !s.ok())
+    return s;
+  return writeArrays(folderOf(root, "npy"));
+}
+
+} // namespace
+
+int main(int count, char **arguments) {
+  if (count != 2) {
+    std::fprintf(stderr, "fuzz_seeds: expected one folder\n");
+    return 2;
+  }
+  Status status = writeAll(arguments[1]);
+  if (!status.ok())
+    std::fprintf(stderr, "fuzz_seeds: %s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
+}
