@@ -20,6 +20,9 @@ using Values = SmallVector<Value>;
 /// What one iteration makes of the carried values, at these indices.
 using Step = function_ref<Values(ImplicitLocOpBuilder &, ValueRange at,
                                  ValueRange carried)>;
+/// The same of a single loop.
+using Body =
+    function_ref<Values(ImplicitLocOpBuilder &, Value at, ValueRange carried)>;
 
 Value index(ImplicitLocOpBuilder &b, int64_t value) {
   return arith::ConstantIndexOp::create(b, value);
@@ -41,9 +44,8 @@ Value insert(ImplicitLocOpBuilder &b, Value value, Value tensor,
   return tensor::InsertOp::create(b, value, tensor, at);
 }
 
-Values
-forLoop(ImplicitLocOpBuilder &b, Value bound, ValueRange carried,
-        function_ref<Values(ImplicitLocOpBuilder &, Value, ValueRange)> body) {
+Values forLoop(ImplicitLocOpBuilder &b, Value bound, ValueRange carried,
+               Body body) {
   auto loop = scf::ForOp::create(
       b, index(b, 0), bound, index(b, 1), carried,
       [&](OpBuilder &nested, Location loc, Value at, ValueRange values) {
