@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Npy.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -172,6 +173,8 @@ Result<Tensor> Tensor::create(bp_dtype_t dtype, std::vector<int64_t> dims) {
 }
 
 int64_t Tensor::elements() const {
+  if (std::ranges::find(dims_, 0) != dims_.end())
+    return 0; // the product of the other dims may not fit
   int64_t count = 1;
   for (int64_t dim : dims_)
     count *= dim;
