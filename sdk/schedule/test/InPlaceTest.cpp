@@ -124,8 +124,9 @@ TEST_F(InPlaceTest, ElementsOfAnotherWidth) {
 }
 
 TEST_F(InPlaceTest, ElementsThatShareAByte) {
+  ValueId condition = input(DType::Bool, {4, 8});
   ValueId a = input(DType::I4, {4, 8});
-  EXPECT_EQ(replaceable(add("neg", {a})), Numbers{});
+  EXPECT_EQ(replaceable(add("select", {condition, a, a})), Numbers{});
 }
 
 TEST_F(InPlaceTest, SeveralResults) {
