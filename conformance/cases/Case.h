@@ -53,7 +53,7 @@ struct Unit {
   DType dtype = DType::Invalid; ///< likewise
   /// All dtypes that a target must compute with to be asked.
   std::vector<DType> dtypes;
-  /// What mutants break: "index", "tail", "nan", "accumulate", …
+  /// The kinds of fault that its cases find: names of Tags.h.
   std::vector<std::string> tags;
   Graph graph;
   WeightPool weights;           ///< of the graph's weight ops, most often none

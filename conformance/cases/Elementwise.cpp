@@ -22,11 +22,41 @@ void addCases(Maker &maker, DType dtype, size_t inputs) {
                   {{"n", int64_t(1) << patterns}});
 }
 
+/// What goes wrong with an op, beside tails.
+std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
+  std::vector<std::string> tags = {"tail", "zero-size"};
+  if (isFloat(dtype))
+    tags.insert(tags.end(), {"nan", "negative-zero", "ftz"});
+  else if (dtype != DType::Bool)
+    tags.insert(tags.end(), {"wrap", "integer-sign"});
+  if (bitWidth(dtype) == 4)
+    tags.emplace_back("nibbles");
+  static const std::multimap<std::string, std::string> own = {
+      {"cast", "cast-rounding"},
+      {"cast", "f8-overflow"},
+      {"cast", "f8-format"},
+      {"div", "reciprocal"},
+      {"recip", "reciprocal"},
+      {"log1p", "log1p"},
+      {"softplus", "log1p"},
+      {"sin", "range-reduction"},
+      {"cos", "range-reduction"},
+      {"tan", "range-reduction"},
+      {"gelu", "gelu"},
+      {"exp", "bias"},
+      {"log", "bias"},
+      {"tanh", "bias"},
+      {"erf", "bias"},
+      {"sqrt", "bias"}};
+  for (auto [at, end] = own.equal_range(op); at != end; ++at)
+    tags.push_back(at->second);
+  return tags;
+}
+
 bool makeUnit(const Selection &selection, const Put &put, std::string op,
               DType dtype, size_t inputs, const std::string &variant,
               const Attributes &attributes) {
-  Maker maker(selection, op, dtype, variant,
-              {"tail", "nan", "minus-zero", "subnormal", "wrap"});
+  Maker maker(selection, op, dtype, variant, tagsOf(op, dtype));
   Dim n = maker.symbol("n");
   std::vector<ValueId> operands;
   for (size_t i = 0; i < inputs; ++i) {

@@ -87,10 +87,4 @@ std::vector<DType> dtypesOf(std::string_view op) {
   return dtypes;
 }
 
-void generateUnits(const Selection &selection,
-                   const std::function<bool(Unit)> &put) {
-  (void)(makeElementwise(selection, put) && makeSums(selection, put) &&
-         makeMovement(selection, put));
-}
-
 } // namespace backplane::conformance

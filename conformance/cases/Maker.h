@@ -32,7 +32,7 @@ private:
   Unit unit_;
 };
 
-/// Families of units; false once `put` wants no more.
+/// Families of units, listed in Generate.cpp; false once `put` wants no more.
 bool makeElementwise(const Selection &selection, const Put &put);
 bool makeMovement(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);

@@ -13,7 +13,7 @@ bool makeUnary(const Selection &selection, const Put &put,
                const std::string &op, DType dtype, const std::string &variant,
                const Attributes &attributes) {
   Maker maker(selection, op, dtype, variant,
-              {"index", "tail", "transpose", "nan"});
+              {"index", "tail", "stride", "nan"});
   Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
   maker.output(maker.add(op, {maker.input(dtype, dims)}, attributes));
   maker.addCase(Depth::Smoke, "special", {{"a", 3}, {"b", 5}, {"c", 7}});

@@ -30,7 +30,7 @@ bool makeMatmul(const Selection &selection, const Put &put, DType dtype,
   std::string variant = std::string(transposeA ? "t" : "n") +
                         (transposeB ? "t" : "n") + (batched ? "-batch" : "");
   Maker maker(selection, "matmul", dtype, variant,
-              {"index", "tail", "last-k", "accumulate", "transpose"});
+              {"index", "tail", "last-k", "accumulate", "stride"});
   Dim m = maker.symbol("m"), n = maker.symbol("n"), k = maker.symbol("k");
   Dims a = transposeA ? Dims{k, m} : Dims{m, k};
   Dims b = transposeB ? Dims{n, k} : Dims{k, n};

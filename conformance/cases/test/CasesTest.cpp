@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Judge.h"
+#include "conformance/cases/Tags.h"
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,9 @@ TEST(Cases, IdsAreUniqueAndGraphsVerify) {
     Status status = unit.graph.verify();
     EXPECT_TRUE(status.ok()) << unit.id << ": " << status.message();
     EXPECT_EQ(unit.rules.size(), unit.graph.inputs.size()) << unit.id;
+    EXPECT_FALSE(unit.tags.empty()) << unit.id;
+    for (const std::string &tag : unit.tags)
+      EXPECT_TRUE(isTag(tag)) << unit.id << ": " << tag;
     for (const Case &testCase : unit.cases) {
       ++cases;
       EXPECT_TRUE(ids.insert(testCase.id).second) << testCase.id;
@@ -29,6 +33,18 @@ TEST(Cases, IdsAreUniqueAndGraphsVerify) {
   RecordProperty("cases", static_cast<int>(cases));
   std::printf("%zu units, %zu cases\n", units, cases);
   EXPECT_LE(units, 4000u);
+}
+
+TEST(Cases, EveryMutantOfADeviceHasATag) {
+  std::set<std::string_view> names;
+  std::set<int> mutants;
+  for (const Tag &tag : allTags) {
+    EXPECT_TRUE(names.insert(tag.name).second) << tag.name;
+    mutants.insert(tag.mutants.begin(), tag.mutants.end());
+  }
+  for (int mutant = 1; mutant <= 51; ++mutant)
+    EXPECT_EQ(mutants.count(mutant), 1u) << mutant;
+  EXPECT_FALSE(isTag("transpose"));
 }
 
 TEST(Cases, SmokeInputsAreReproducible) {
