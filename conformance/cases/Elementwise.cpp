@@ -53,7 +53,7 @@ std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
   return tags;
 }
 
-bool makeUnit(const Selection &selection, const Put &put, std::string op,
+bool makeUnit(const Selection &selection, const Put &put, const std::string &op,
               DType dtype, size_t inputs, const std::string &variant,
               const Attributes &attributes) {
   Maker maker(selection, op, dtype, variant, tagsOf(op, dtype));

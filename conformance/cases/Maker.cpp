@@ -9,9 +9,10 @@
 namespace backplane::conformance {
 
 Maker::Maker(const Selection &selection, std::string op, DType dtype,
-             std::string variant, std::vector<std::string> tags)
+             std::string_view variant, std::vector<std::string> tags)
     : selection_(selection) {
-  unit_.id = "L3/" + op + "/" + std::string(name(dtype)) + "/" + variant;
+  unit_.id =
+      "L3/" + op + "/" + std::string(name(dtype)) + "/" + std::string(variant);
   unit_.op = std::move(op);
   unit_.dtype = dtype;
   unit_.dtypes = {dtype};
@@ -19,7 +20,7 @@ Maker::Maker(const Selection &selection, std::string op, DType dtype,
   unit_.graph.name = unit_.id;
 }
 
-Dim Maker::symbol(std::string name) {
+Dim Maker::symbol(const std::string &name) {
   (void)unit_.graph.addSymbol({name});
   return Dim::symbol(name);
 }

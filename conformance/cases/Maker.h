@@ -15,9 +15,9 @@ using Put = std::function<bool(Unit)>;
 class Maker {
 public:
   Maker(const Selection &selection, std::string op, DType dtype,
-        std::string variant, std::vector<std::string> tags);
+        std::string_view variant, std::vector<std::string> tags);
 
-  Dim symbol(std::string name);
+  Dim symbol(const std::string &name);
   ValueId input(DType dtype, Dims dims, InputRule rule = {});
   ValueId add(std::string_view op, std::vector<ValueId> operands,
               Attributes attributes = {});

@@ -94,7 +94,7 @@ struct Named {
 };
 
 #define BP_FUNCTION(name) {#name, [](Real x) { return std::name(x); }}
-const Named functions[] = {
+constexpr Named functions[] = {
     BP_FUNCTION(sqrt),
     BP_FUNCTION(exp),
     BP_FUNCTION(log),

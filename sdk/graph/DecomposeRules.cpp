@@ -198,18 +198,22 @@ ValueId prelu(Maker &m, const Operands &operands) {
 
 using Rule = ValueId (*)(Maker &, const Operands &);
 
-/// The rules of composites with more than one operand.
-const std::map<std::string_view, Rule> rulesOfMany = {
-    {"prelu", prelu},
-    {"layer_norm", decomposeLayerNorm},
-    {"rms_norm", decomposeRmsNorm},
-    {"group_norm", decomposeGroupNorm},
-    {"batch_norm", decomposeBatchNorm},
-    {"attention", decomposeAttention},
-    {"rotary", decomposeRotary},
-    {"matmul_integer", decomposeMatmulInteger},
-    {"conv_integer", decomposeConvInteger},
-};
+/// The rule of a composite with more than one operand; null: it has none.
+Rule ruleOfMany(std::string_view name) {
+  static const std::map<std::string_view, Rule> rules = {
+      {"prelu", prelu},
+      {"layer_norm", decomposeLayerNorm},
+      {"rms_norm", decomposeRmsNorm},
+      {"group_norm", decomposeGroupNorm},
+      {"batch_norm", decomposeBatchNorm},
+      {"attention", decomposeAttention},
+      {"rotary", decomposeRotary},
+      {"matmul_integer", decomposeMatmulInteger},
+      {"conv_integer", decomposeConvInteger},
+  };
+  auto found = rules.find(name);
+  return found == rules.end() ? nullptr : found->second;
+}
 
 } // namespace
 
@@ -224,9 +228,8 @@ Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
   if (isWidened)
     for (ValueId &operand : wide)
       operand = m.cast(operand, DType::F32);
-  auto rule = rulesOfMany.find(composite.name);
-  ValueId result = rule != rulesOfMany.end() ? rule->second(m, wide)
-                                             : decomposeUnary(m, wide[0]);
+  Rule rule = ruleOfMany(composite.name);
+  ValueId result = rule ? rule(m, wide) : decomposeUnary(m, wide[0]);
   if (m.status.ok() && isWidened)
     result = m.cast(result, type);
   if (!m.status.ok())

@@ -11,6 +11,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <thread>
@@ -65,11 +66,16 @@ void addOptions(CLI::App &app, Options &options) {
 }
 
 Status parseShard(Options &options) {
-  int end = 0;
-  if (std::sscanf(options.shard.c_str(), "%u/%u%n", &options.suite.shard,
-                  &options.suite.shards, &end) != 2 ||
-      options.shard.size() != static_cast<size_t>(end) ||
-      options.suite.shard < 1 || options.suite.shard > options.suite.shards)
+  const char *end = options.shard.data() + options.shard.size();
+  auto [slash, first] =
+      std::from_chars(options.shard.data(), end, options.suite.shard);
+  bool isWhole = first == std::errc() && slash != end && *slash == '/';
+  if (isWhole) {
+    auto [rest, second] = std::from_chars(slash + 1, end, options.suite.shards);
+    isWhole = second == std::errc() && rest == end;
+  }
+  if (!isWhole || options.suite.shard < 1 ||
+      options.suite.shard > options.suite.shards)
     return invalidArgument("--shard '" + options.shard +
                            "' is not of the form I/N with 1 <= I <= N");
   return {};
