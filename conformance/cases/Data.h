@@ -12,6 +12,7 @@
 //   one-hot     codes times a single 1: the output names the element read
 //   cancel      x, -x, tiny
 //   equal       one value everywhere
+//   others      Patterns.h
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H
 
