@@ -2,6 +2,7 @@
 #include "Maker.h"
 
 #include "Data.h"
+#include "conformance/compare/Elements.h"
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
@@ -17,6 +18,12 @@ Maker::Maker(const Selection &selection, std::string op, DType dtype,
   unit_.dtype = dtype;
   unit_.dtypes = {dtype};
   unit_.tags = std::move(tags);
+  unit_.graph.name = unit_.id;
+}
+
+void Maker::inLayer(int layer) {
+  unit_.layer = layer;
+  unit_.id = "L" + std::to_string(layer) + unit_.id.substr(2);
   unit_.graph.name = unit_.id;
 }
 
@@ -42,6 +49,21 @@ ValueId Maker::add(std::string_view op, std::vector<ValueId> operands,
     return results->front();
   unit_.graph.name = results.message();
   return static_cast<ValueId>(unit_.graph.values.size());
+}
+
+ValueId Maker::weight(DType dtype, Dims dims, double low, double high) {
+  Tensor tensor{dtype, {}, {}};
+  for (const Dim &dim : dims)
+    tensor.dims.push_back(dim.constant().value_or(0));
+  tensor.data.resize(packedBytes(dtype, tensor.elementCount()));
+  size_t number = unit_.graph.ops.size();
+  fill(tensor, {.kind = InputRule::Kind::Range, .low = low, .high = high},
+       number, {.dataSet = "uniform", .seed = hashText(unit_.id)});
+  auto id = unit_.weights.add({dtype, dims}, std::move(tensor.data));
+  return add("weight", {},
+             {{"id", id ? *id : ""},
+              {"dtype", static_cast<int64_t>(dtype)},
+              {"dims", std::move(dims)}});
 }
 
 void Maker::output(ValueId value) {

@@ -17,11 +17,18 @@ public:
   Maker(const Selection &selection, std::string op, DType dtype,
         std::string_view variant, std::vector<std::string> tags);
 
+  /// Puts the unit into another layer than 3; before its first case.
+  void inLayer(int layer);
   Dim symbol(const std::string &name);
   ValueId input(DType dtype, Dims dims, InputRule rule = {});
   ValueId add(std::string_view op, std::vector<ValueId> operands,
               Attributes attributes = {});
+  /// A weight of random numbers in [low, high), integers for integers; a
+  /// function of the unit's id and of the number of ops before it.
+  ValueId weight(DType dtype, Dims dims, double low = -1, double high = 1);
   void output(ValueId value);
+  /// The graph so far.
+  const Graph &graph() const { return unit_.graph; }
   void addCase(Depth depth, std::string dataSet, SymbolValues symbols = {});
   /// Gives the unit to `put`; true to go on. Units without a case up to the
   /// depth of the selection are left out.
