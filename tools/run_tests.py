@@ -128,11 +128,12 @@ def tidy(options):
     return single("clang-tidy", command + (["--all"] if options.all else []))
 
 
-def scripted(script):
-    """A script that prints its own failures and a line of counts."""
+def scripted(script, nightly=True):
+    """A script that prints its own failures and a line of counts; `nightly`:
+    it takes --all."""
     def suite(options):
         result = run([sys.executable, script] +
-                     (["--all"] if options.all else []))
+                     (["--all"] if options.all and nightly else []))
         lines = result.stdout.strip().splitlines()
         match = re.search(r"(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$",
                           lines[-1] if lines else "")
@@ -189,6 +190,7 @@ SUITES = {
     "lit": lit,
     "models": scripted("conformance/models/run_models.py"),
     "nodes": scripted("conformance/onnx_nodes/run_node_tests.py"),
+    "oracle": scripted("conformance/oracle/test/check_onnx.py", nightly=False),
     "random": scripted("conformance/random/run_random_tests.py"),
     "conformance": conformance,
     "package": scripted("examples/run_installed.py"),

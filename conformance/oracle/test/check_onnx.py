@@ -5,11 +5,13 @@
 NumPy made the stored outputs in the dtype itself, so a stored element may be
 off by as much as the oracle allows a device, and is rounded once more: it must
 lie within twice the oracle's error and one unit in the last place. Outputs
-without an error must be equal. Prints counts and every disagreement; the exit
-code is 1 when there is one that EXPLAINED does not name.
+without an error must be equal. Prints every disagreement that EXPLAINED does
+not name, and counts: agreed, disagreed, refused by the importer.
 """
 import argparse
 import collections
+import concurrent.futures
+import os
 import pathlib
 import re
 import subprocess
@@ -98,22 +100,25 @@ def check(tool, case, data):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--oracle", default=str(ROOT / "build/bin/bp-oracle"))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="a regular expression")
     parser.add_argument("--refused", action="store_true", help="list them too")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    chosen = [(case, data) for case in nodes.collect_testcases(None)
+              if re.search(options.only, case.name) for data in case.data_sets]
     kinds = collections.Counter()
-    for case in nodes.collect_testcases(None):
-        if not re.search(options.only, case.name):
-            continue
-        for data in case.data_sets:
-            kind, reason = check(options.oracle, case, data)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda pair: check(options.oracle, *pair), chosen)
+        for (case, _), (kind, reason) in zip(chosen, results):
             kinds[kind] += 1
-            if kind in ("DISAGREES", "crashed") or (
-                    kind == "refused" and options.refused):
-                print(f"{kind} {case.name}: {reason}", flush=True)
-    print(", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
-    return 1 if kinds["DISAGREES"] or kinds["crashed"] else 0
+            if kind in ("DISAGREES", "crashed"):
+                print(f"FAILED {case.name}: {kind}: {reason}", flush=True)
+            if kind == "refused" and options.refused:
+                print(f"refused {case.name}: {reason}", flush=True)
+    failed = kinds["DISAGREES"] + kinds["crashed"]
+    print(f"{kinds['agreed'] + kinds['explained']} passed, {failed} failed, "
+          f"{kinds['refused'] + kinds['skipped']} skipped")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
