@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Data.h"
 
+#include "DataSets.h"
 #include "Patterns.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
@@ -26,29 +27,13 @@ uint64_t hashText(std::string_view text) {
 
 bool isRandom(std::string_view dataSet) { return dataSet == "uniform"; }
 
+bool isDataSet(std::string_view name) { return findDataSet(name) != nullptr; }
+
 bool isExact(std::string_view dataSet) {
   return dataSet == "integers" || dataSet == "one-hot";
 }
 
 namespace {
-
-uint64_t maskOf(DType dtype) {
-  return bitWidth(dtype) == 64 ? ~uint64_t(0)
-                               : (uint64_t(1) << bitWidth(dtype)) - 1;
-}
-
-uint64_t bitsOf(DType dtype, Real value) {
-  if (isFloat(dtype))
-    return encode(dtype, value);
-  if (dtype == DType::Bool)
-    return value != 0;
-  return static_cast<uint64_t>(static_cast<int64_t>(value)) & maskOf(dtype);
-}
-
-/// In [0, 1), with 53 bits.
-double unit(uint64_t bits) {
-  return std::ldexp(static_cast<double>(bits >> 11), -53);
-}
 
 std::vector<uint64_t> specialFloats(DType dtype) {
   const FloatFormat &format = formatOf(dtype);
@@ -90,43 +75,45 @@ std::vector<uint64_t> specialBits(DType dtype) {
 
 namespace {
 
-/// Fills one tensor; `seed` differs between the inputs of a case.
+/// Fills one tensor; the seed differs between the inputs of a case.
 class Filler {
 public:
   Filler(Tensor &tensor, const InputRule &rule, size_t input,
          const Case &testCase)
-      : tensor_(tensor), rule_(rule), input_(input), case_(testCase),
+      : tensor_(tensor), rule_(rule), special_(specialBits(tensor.dtype)),
+        dataSet_(findDataSet(testCase.dataSet)), input_(input),
         seed_(testCase.seed ^ hashText("input") * (input + 1)),
-        special_(specialBits(tensor.dtype)) {
-    terms_ = std::max<int64_t>(rule.terms.evaluate(testCase.symbols).ok()
-                                   ? *rule.terms.evaluate(testCase.symbols)
-                                   : 1,
-                               1);
+        isRandom_(isRandom(testCase.dataSet)),
+        isError_(testCase.dataSet == "errors") {
+    auto terms = rule.terms.evaluate(testCase.symbols);
+    terms_ = std::max<int64_t>(terms.ok() ? *terms : 1, 1);
     if (rule.kind == InputRule::Kind::Index)
       bound_ = std::max<int64_t>(*rule.bound.evaluate(testCase.symbols), 1);
   }
 
   void run() {
     size_t count = tensor_.elementCount();
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; dataSet_ && i < count; ++i)
       storeBits(tensor_, i, ruled(i));
   }
 
 private:
   uint64_t ruled(size_t i) const {
     DType dtype = tensor_.dtype;
+    uint64_t random = randomBits(seed_, i);
     switch (rule_.kind) {
     case InputRule::Kind::Index:
-      return bitsOf(dtype, static_cast<Real>(randomBits(seed_, i) %
-                                             static_cast<uint64_t>(bound_)));
+      return bitsOfNumber(dtype, static_cast<Real>(index(random)));
     case InputRule::Kind::Range:
-      if (!isRandom(case_.dataSet))
+      if (!isRandom_)
         return chosen(i);
-      return bitsOf(dtype, rule_.low + (rule_.high - rule_.low) *
-                                           unit(randomBits(seed_, i)));
+      return bitsOfNumber(dtype, rule_.low + (rule_.high - rule_.low) *
+                                                 fractionOf(random));
     case InputRule::Kind::Divisor: {
       uint64_t bits = chosen(i);
-      return bits == 0 && !isFloat(dtype) ? 1 : bits;
+      if (isFloat(dtype))
+        return bits;
+      return isError_ && random % 3 == 0 ? 0 : std::max<uint64_t>(bits, 1);
     }
     case InputRule::Kind::Positive:
       return chosen(i) & (maskOf(dtype) >> 1);
@@ -136,77 +123,28 @@ private:
     return 0;
   }
 
+  /// In the bound; for errors some are on either side of it.
+  int64_t index(uint64_t random) const {
+    auto inside = static_cast<int64_t>(random % static_cast<uint64_t>(bound_));
+    if (!isError_)
+      return inside;
+    const int64_t choices[] = {inside, bound_,    -1,        inside,
+                               inside, INT32_MAX, INT32_MIN, -bound_};
+    return choices[(random >> 40) % std::size(choices)];
+  }
+
   uint64_t chosen(size_t i) const {
-    DType dtype = tensor_.dtype;
-    if (case_.dataSet == "special")
-      return special_[place(i, special_.size()) % special_.size()];
-    if (case_.dataSet == "exhaustive")
-      return (i >> (bitWidth(dtype) * input_)) & maskOf(dtype);
-    if (case_.dataSet == "bits")
-      return dtype == DType::Bool ? randomBits(seed_, i) & 1
-                                  : randomBits(seed_, i) & maskOf(dtype);
-    return bitsOf(dtype, number(i));
-  }
-
-  /// All combinations of the special values of all inputs.
-  size_t place(size_t i, size_t count) const {
-    for (size_t input = 0; input < input_; ++input)
-      i /= count;
-    return i;
-  }
-
-  Real number(size_t i) const {
-    uint64_t random = randomBits(seed_, i);
-    if (auto value = patternOf(case_.dataSet, tensor_, input_, i, random))
-      return *value;
-    if (case_.dataSet == "integers")
-      return small(random);
-    if (case_.dataSet == "one-hot")
-      return rule_.contracted != 0 ? hot(i) : Real(1 + random % 113);
-    if (case_.dataSet == "equal")
-      return isFloat(tensor_.dtype) ? 0.3L : 3;
-    if (case_.dataSet == "cancel")
-      return (i % 2 ? -1 : 1) * (1 + Real(i / 2 % 5)) * 100;
-    return isFloat(tensor_.dtype) ? 8 * unit(random) - 4 : integer(random);
-  }
-
-  Real integer(uint64_t random) const {
-    bool isSigned = isSignedInteger(tensor_.dtype);
-    Real limit = bitWidth(tensor_.dtype) == 4 ? 7 : 9;
-    Real value = static_cast<Real>(random % static_cast<uint64_t>(limit + 1));
-    return isSigned && (random >> 32) % 2 ? -value : value;
-  }
-
-  /// Integers of at most 7 and few enough bits that terms_ products of two
-  /// stay below 2^24.
-  Real small(uint64_t random) const {
-    uint64_t limit = terms_ * 49 <= (int64_t(1) << 24) ? 7 : 1;
-    Real value = static_cast<Real>(random % (limit + 1));
-    bool isNegative = (random >> 32) % 2 && !isUnsignedInteger(tensor_.dtype);
-    return isNegative ? -value : value;
-  }
-
-  /// One 1 along the contracted axes of each line.
-  Real hot(size_t i) const {
-    uint64_t along = 0, lengths = 1, line = 0, lines = 1, rest = i;
-    for (size_t axis = tensor_.dims.size(); axis-- > 0;) {
-      uint64_t size = static_cast<uint64_t>(tensor_.dims[axis]);
-      bool isContracted = rule_.contracted >> axis & 1;
-      uint64_t &position = isContracted ? along : line;
-      uint64_t &stride = isContracted ? lengths : lines;
-      position += rest % size * stride;
-      stride *= size;
-      rest /= size;
-    }
-    return along == randomBits(seed_, line) % lengths;
+    return dataSet_({tensor_, rule_, special_, terms_, input_, i, seed_,
+                     randomBits(seed_, i)});
   }
 
   Tensor &tensor_;
   const InputRule &rule_;
-  size_t input_;
-  const Case &case_;
-  uint64_t seed_;
   std::vector<uint64_t> special_;
+  DataSet dataSet_;
+  size_t input_;
+  uint64_t seed_;
+  bool isRandom_, isError_;
   int64_t terms_ = 1, bound_ = 1;
 };
 

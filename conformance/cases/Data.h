@@ -10,8 +10,25 @@
 //   bits        random bit patterns, subnormals and NaN among them
 //   integers    small integers whose sums are exact in any order
 //   one-hot     codes times a single 1: the output names the element read
-//   cancel      x, -x, tiny
+//   cancel      x, -x, 2x, -2x, …
 //   equal       one value everywhere
+//   offset      1e6 + N(0, 1) in f32; in other dtypes a power of ten that
+//               leaves the deviates a few bits; integers around 100
+//   swamping    input 0: 2^11 (2^p where that is less), ones, -2^11, with a
+//               period of 16; other inputs are 1. A narrow accumulator loses
+//               the ones; one of 24 bits is exact for up to 65280 terms
+//   alternating numbers in [0.5, 4) with alternating signs
+//   sparse      zero but for one in eight, which is as in `uniform`
+//   corners     as `uniform`, but NaN at all corners of tiles of 16 by 16 in
+//               the last two axes; the same bits in integers
+//   pi          m / 8 * pi * 2^e for m up to 15 and e up to 100, as far as the
+//               dtype reaches, and their neighbours
+//   ties        halfway between neighbours of each narrower float format, one
+//               unit beside that, and so close to it that a format between
+//               makes it a tie (double rounding); also n + 1/2 and beside.
+//               Integers: halfway between neighbours of float formats
+//   errors      as `uniform`, but indices outside of their bound and integer
+//               divisors of 0 among the others: the device must report an error
 //   others      Patterns.h
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H
@@ -26,6 +43,8 @@ uint64_t randomBits(uint64_t seed, uint64_t index);
 uint64_t hashText(std::string_view text);
 /// The numbers that functions go wrong at, as bits, for any dtype.
 std::vector<uint64_t> specialBits(DType dtype);
+/// Whether there is a data set of this name. An unknown one leaves zeros.
+bool isDataSet(std::string_view name);
 /// Whether errors of a data set are random, so that statistics mean something.
 bool isRandom(std::string_view dataSet);
 /// Whether sums of products of a data set are exact in 24 bits.

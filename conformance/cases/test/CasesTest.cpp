@@ -26,6 +26,7 @@ TEST(Cases, IdsAreUniqueAndGraphsVerify) {
     for (const Case &testCase : unit.cases) {
       ++cases;
       EXPECT_TRUE(ids.insert(testCase.id).second) << testCase.id;
+      EXPECT_TRUE(isDataSet(testCase.dataSet)) << testCase.id;
     }
     return true;
   });
@@ -93,34 +94,6 @@ TEST(Cases, TheOracleKnowsEverySmokeCaseAndPassesItself) {
     }
     return true;
   });
-}
-
-TEST(Data, OneHotHasASingleOneInEachLine) {
-  Tensor tensor{DType::F32, {5, 3}, Bytes(60)};
-  InputRule rule;
-  rule.contracted = 1;
-  fill(tensor, rule, 1, {.dataSet = "one-hot", .seed = 3});
-  for (size_t column = 0; column < 3; ++column) {
-    int ones = 0;
-    for (size_t row = 0; row < 5; ++row)
-      ones += loadBits(tensor, row * 3 + column) == 0x3f800000;
-    EXPECT_EQ(ones, 1) << column;
-  }
-}
-
-TEST(Data, SpecialPairsMeetEachOther) {
-  size_t count = specialBits(DType::I8).size();
-  std::set<std::pair<uint64_t, uint64_t>> pairs;
-  auto total = static_cast<int64_t>(count * count);
-  Tensor a{DType::I8, {total}, Bytes(count * count)}, b = a;
-  fill(a, {}, 0, {.dataSet = "special"});
-  fill(b, {}, 1, {.dataSet = "special"});
-  for (size_t i = 0; i < count * count; ++i)
-    pairs.insert({loadBits(a, i), loadBits(b, i)});
-  std::set<uint64_t> distinct;
-  for (uint64_t bits : specialBits(DType::I8))
-    distinct.insert(bits);
-  EXPECT_EQ(pairs.size(), distinct.size() * distinct.size());
 }
 
 } // namespace

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DataSets.h: the table of data sets that Data.h documents. Each is a function
+// from one element's place to its bits.
+#ifndef BACKPLANE_CONFORMANCE_CASES_DATASETS_H
+#define BACKPLANE_CONFORMANCE_CASES_DATASETS_H
+
+#include "Case.h"
+
+namespace backplane::conformance {
+
+/// An element to fill.
+struct Place {
+  const Tensor &tensor; ///< dtype and dims count, not the bytes
+  const InputRule &rule;
+  const std::vector<uint64_t> &special; ///< specialBits of the dtype
+  int64_t terms;                        ///< value of rule.terms, at least 1
+  size_t input;
+  size_t index;
+  uint64_t seed;   ///< of this input
+  uint64_t random; ///< of this element
+
+  DType dtype() const { return tensor.dtype; }
+};
+
+using DataSet = uint64_t (*)(const Place &place);
+
+/// The data set of this name; null for an unknown one.
+DataSet findDataSet(std::string_view name);
+
+/// All bits that an element of a dtype has.
+uint64_t maskOf(DType dtype);
+/// Bits of a number: nearest for floats, wrapped for integers.
+uint64_t bitsOfNumber(DType dtype, Real value);
+/// In [0, 1), with 53 bits.
+double fractionOf(uint64_t random);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_CASES_DATASETS_H
