@@ -13,6 +13,8 @@ Status checkSymbol(const Symbol &symbol);
 /// A variable_read or variable_write names a variable of its type; other ops
 /// pass.
 Status checkVariableUse(const Graph &graph, const OpUse &use);
+/// Verifies a region of an op of `around`, whose symbols it sees.
+Status verifyRegion(const Graph &region, const Graph &around);
 /// What has to hold when a program is called, because plain algebra does not
 /// show it: element counts of a reshape are equal, slices stay inside, sizes
 /// are not negative.

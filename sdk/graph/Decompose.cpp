@@ -4,6 +4,7 @@
 // rule of DecomposeRules.h.
 #include "Decompose.h"
 
+#include "Control.h"
 #include "DecomposeRules.h"
 #include "OpTable.h"
 
@@ -13,12 +14,14 @@ namespace {
 
 class Rewriter {
 public:
-  Rewriter(const Graph &from, const std::function<bool(const Op &)> &keep)
-      : from_(from), keep_(keep), map_(from.values.size()) {}
+  Rewriter(const Graph &from, const std::function<bool(const Op &)> &keep,
+           std::span<const Symbol> around = {})
+      : from_(from), keep_(keep), around_(around), map_(from.values.size()) {}
 
   Result<Graph> run() {
     to_.name = from_.name;
-    to_.symbols = from_.symbols;
+    // Decompositions of a region may use the symbols around it.
+    to_.symbols = symbolsInside(around_, from_);
     to_.assertions = from_.assertions;
     to_.variables = from_.variables;
     for (ValueId input : from_.inputs)
@@ -28,6 +31,7 @@ public:
         return status;
     for (const GraphOutput &output : from_.outputs)
       to_.addOutput(map_[output.value], output.name);
+    to_.symbols = from_.symbols;
     return std::move(to_);
   }
 
@@ -39,19 +43,37 @@ private:
     return result;
   }
 
-  Status rewrite(const Op &op) {
-    const OpSpec *spec = findOp(op.name);
-    if (!spec)
-      return notFound("no op has the name " + op.name);
-    if (spec->composite && !keep_(op))
-      return expand(op);
-    Op copy = op;
-    copy.operands = mapped(op.operands);
+  /// Regions are rewritten too.
+  Status rewriteControl(Op copy) {
+    std::vector<Symbol> symbols = to_.symbols;
+    for (Graph &region : copy.regions) {
+      Result<Graph> inner = Rewriter(region, keep_, symbols).run();
+      if (!inner)
+        return inner.status();
+      region = std::move(*inner);
+    }
+    append(std::move(copy));
+    return {};
+  }
+
+  void append(Op copy) {
+    copy.operands = mapped(copy.operands);
     for (ValueId &result : copy.results) {
       const Value &value = from_.values[result];
       result = map_[result] = to_.addValue(value.type, value.name);
     }
     to_.ops.push_back(std::move(copy));
+  }
+
+  Status rewrite(const Op &op) {
+    if (isControl(op.name))
+      return rewriteControl(op);
+    const OpSpec *spec = findOp(op.name);
+    if (!spec)
+      return notFound("no op has the name " + op.name);
+    if (spec->composite && !keep_(op))
+      return expand(op);
+    append(op);
     return {};
   }
 
@@ -74,6 +96,7 @@ private:
 
   const Graph &from_;
   const std::function<bool(const Op &)> &keep_;
+  std::span<const Symbol> around_; ///< symbols of what a region stands in
   std::vector<ValueId> map_;
   Graph to_;
 };

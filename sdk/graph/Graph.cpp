@@ -2,6 +2,7 @@
 #include "Graph.h"
 
 #include "Checks.h"
+#include "Control.h"
 #include "OpTable.h"
 
 #include <algorithm>
@@ -134,6 +135,28 @@ Result<std::vector<ValueId>> Graph::add(std::string_view op,
   for (TensorType &type : *types)
     added.results.push_back(addValue(std::move(type)));
   ops.push_back(std::move(added));
+  return ops.back().results;
+}
+
+Result<std::vector<ValueId>> Graph::addControl(Op op) {
+  auto failed = [&](const Status &status) {
+    return op.location.empty() ? status : status.within(op.location);
+  };
+  if (!isControl(op.name))
+    return failed(notFound("no op with regions has the name " + op.name));
+  for (ValueId operand : op.operands)
+    if (operand >= values.size())
+      return failed(invalidArgument(op.name + ": there is no value %" +
+                                    std::to_string(operand)));
+  for (const Graph &region : op.regions)
+    if (Status status = verifyRegion(region, *this); !status.ok())
+      return failed(status);
+  auto types = controlTypes(*this, op);
+  if (!types)
+    return failed(types.status());
+  for (TensorType &type : *types)
+    op.results.push_back(addValue(std::move(type)));
+  ops.push_back(std::move(op));
   return ops.back().results;
 }
 

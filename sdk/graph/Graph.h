@@ -168,6 +168,10 @@ public:
                                    std::vector<ValueId> operands,
                                    Attributes attributes = {},
                                    std::string location = {});
+  /// Appends an op with regions (Control.h) at version 1: verifies the regions,
+  /// infers the result types and checks the constraints. `op` has no results.
+  /// Gives the results; fails, adding nothing.
+  Result<std::vector<ValueId>> addControl(Op op);
 
   /// Checks everything that a reader relies on: ids in range, each value
   /// defined once and before its use, known ops and versions, attribute kinds,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Checks.h"
 
+#include "Control.h"
+
 #include <algorithm>
 
 namespace backplane {
@@ -10,8 +12,12 @@ namespace {
 /// One pass over a graph, in time linear in its size.
 class Verifier {
 public:
-  explicit Verifier(const Graph &graph)
-      : graph_(graph), defined_(graph.values.size()) {}
+  explicit Verifier(const Graph &graph, const Verifier *around = nullptr)
+      : graph_(graph), around_(around), depth_(around ? around->depth_ + 1 : 0),
+        defined_(graph.values.size()) {
+    for (const Symbol &symbol : graph.symbols)
+      symbols_.insert(symbol.name);
+  }
 
   Status run() {
     Status status = checkDeclarations();
@@ -41,11 +47,18 @@ private:
            (location.empty() ? "" : " (" + location + ")");
   }
 
+  /// Whether the graph or one around it declares the symbol.
+  bool knows(const std::string &symbol) const {
+    return symbols_.contains(symbol) || (around_ && around_->knows(symbol));
+  }
+
   Status checkDeclarations() {
+    std::set<std::string_view> seen;
     for (const Symbol &symbol : graph_.symbols) {
       if (Status status = checkSymbol(symbol); !status.ok())
         return status;
-      if (!symbols_.insert(symbol.name).second)
+      if (!seen.insert(symbol.name).second ||
+          (around_ && around_->knows(symbol.name)))
         return invalidArgument("symbol " + symbol.name + " is declared twice");
     }
     for (const DimAssertion &assertion : graph_.assertions)
@@ -79,7 +92,7 @@ private:
     std::set<std::string> used;
     dim.collectSymbols(used);
     for (const std::string &name : used)
-      if (!symbols_.contains(name))
+      if (!knows(name))
         return invalidArgument("symbol " + name + " of dim \"" + dim.str() +
                                "\" is not declared");
     return {};
@@ -119,7 +132,24 @@ private:
     return {};
   }
 
+  Status checkControl(const Op &op) {
+    for (ValueId operand : op.operands)
+      if (Status status = checkUse(operand); !status.ok())
+        return status;
+    if (Status status = checkDims(op.attributes); !status.ok())
+      return status;
+    if (depth_ == maxRegionDepth)
+      return invalidArgument("regions are nested more than " +
+                             std::to_string(maxRegionDepth) + " deep");
+    for (const Graph &region : op.regions)
+      if (Status status = Verifier(region, this).run(); !status.ok())
+        return status.within("region of " + op.name);
+    return defineResults(op, controlTypes(graph_, op));
+  }
+
   Status checkOp(const Op &op) {
+    if (isControl(op.name))
+      return checkControl(op);
     const OpSpec *spec = findOp(op.name);
     if (!spec)
       return Status(BP_STATUS_UNIMPLEMENTED, "no op has the name " + op.name);
@@ -151,12 +181,18 @@ private:
   }
 
   Status checkTypes(const Op &op, const OpUse &use) {
-    Result<std::vector<TensorType>> types =
-        inferTypes(use.spec, use.operands, use.attributes);
+    auto types = inferTypes(use.spec, use.operands, use.attributes);
+    if (types)
+      if (Status status = checkVariableUse(graph_, use); !status.ok())
+        return status;
+    return defineResults(op, types);
+  }
+
+  /// The results are new and have these types.
+  Status defineResults(const Op &op,
+                       const Result<std::vector<TensorType>> &types) {
     if (!types)
       return types.status();
-    if (Status status = checkVariableUse(graph_, use); !status.ok())
-      return status;
     if (types->size() != op.results.size())
       return invalidArgument(op.name + " has " + std::to_string(types->size()) +
                              " results, found " +
@@ -174,11 +210,18 @@ private:
   }
 
   const Graph &graph_;
+  const Verifier *around_; ///< of what a region stands in
+  size_t depth_;           ///< regions around the graph
   std::vector<bool> defined_;
   std::set<std::string, std::less<>> symbols_;
 };
 
 } // namespace
+
+Status verifyRegion(const Graph &region, const Graph &around) {
+  Verifier outer(around);
+  return Verifier(region, &outer).run();
+}
 
 Status Graph::verify() const { return Verifier(*this).run(); }
 
