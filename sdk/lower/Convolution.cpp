@@ -112,7 +112,8 @@ Value multiplyAdd(ImplicitLocOpBuilder &body, ValueRange args,
   return combine(body, "sum", args[2], product, false);
 }
 
-/// The result in `dims`, from its weight and image with these maps.
+/// The result in `dims`, from its weight and image with these maps; of 16 bits
+/// it is not rounded yet.
 Value contract(Lowering &lowering, const Convolution &c, Value weight,
                Value image, const std::vector<Dim> &dims, const LoopNest &nest,
                const Exprs &weightAt, const Exprs &imageAt,
@@ -129,7 +130,8 @@ Value contract(Lowering &lowering, const Convolution &c, Value weight,
   Value sum =
       lowering.generic({weight, image}, start, maps, nest.iterators, body)
           .getResult(0);
-  return lowering.rounded(sum, c.element, sizes);
+  return c.element.storage.isF32() ? lowering.rounded(sum, c.element, sizes)
+                                   : sum;
 }
 
 Value convolveOneGroup(Lowering &lowering, const Convolution &c) {
@@ -189,7 +191,7 @@ Value convolve(Lowering &lowering, const Convolution &c) {
   if (!c.isDepthwise())
     return convolveGroups(lowering, c);
   Convolution depthwise = c;
-  if (c.element.compute.isF32())
+  if (c.element.storage.isF32())
     depthwise.element.compute = lowering.builder.getF64Type();
   return convolveDepthwise(lowering, depthwise);
 }
@@ -335,7 +337,7 @@ LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   // Split before it is padded: what is padded is then read as it is.
   image = splitImage(lowering, c, image);
   c.image = windowedImage(lowering, image, c.resultDims, windows, zero).tensor;
-  lowering.setTensor(op.getResult(), convolve(lowering, c));
+  lowering.setComputed(op.getResult(), convolve(lowering, c));
   return success();
 }
 
@@ -389,7 +391,7 @@ LogicalResult lower::lowerConvTranspose(Lowering &lowering,
   c.groups = op.getGroups();
   Image image{spreadImage(lowering, op, spread, c.element), spread.dims};
   c.image = splitImage(lowering, c, image).tensor;
-  lowering.setTensor(op.getResult(), convolve(lowering, c));
+  lowering.setComputed(op.getResult(), convolve(lowering, c));
   return success();
 }
 
@@ -425,6 +427,6 @@ LogicalResult lower::lowerPool(Lowering &lowering, PoolOp op) {
   Value sum =
       lowering.generic({image, shape}, start, maps, nest.iterators, body)
           .getResult(0);
-  lowering.setTensor(op.getResult(), lowering.rounded(sum, element, sizes));
+  lowering.setComputed(op.getResult(), sum);
   return success();
 }

@@ -361,15 +361,19 @@ bool lower::mayReport(Operation *op) {
 
 /// What needs no arithmetic is done on elements as they are stored.
 static Value movedElement(Operation *op, ImplicitLocOpBuilder &body,
-                          ValueRange args, const Element &element) {
-  bool isNarrow = element.isFloat() && element.converts();
-  if (isa<NegOp, AbsOp>(op) && isNarrow)
+                          ValueRange args) {
+  if (isa<NegOp, AbsOp>(op))
     return signOfBits(body, args[0], isa<NegOp>(op));
-  if (!isa<SelectOp>(op))
-    return {};
   Element condition = elementOf(op->getOperand(0).getType());
   return arith::SelectOp::create(body, load(body, args[0], condition), args[1],
                                  args[2]);
+}
+
+/// Ops that decide, or that the user wrote to round, see what was rounded: two
+/// dispatches then decide alike.
+static bool seesRounded(Operation *op) {
+  return isa<CompareOp, CastOp, IsNanOp, IsInfOp, SignOp, FloorOp, CeilOp,
+             RoundEvenOp, TruncOp, RemOp>(op);
 }
 
 /// Copies the value when an operand is a whole tensor: nothing to compute.
@@ -378,30 +382,92 @@ static bool isNoCast(Operation *op) {
                                 getElementTypeOrSelf(op->getResult(0));
 }
 
+namespace {
+
+/// One elementwise op, on operands as they are stored or were computed.
+class ElementwiseLowering {
+public:
+  ElementwiseLowering(Lowering &lowering, Operation *op)
+      : lowering(lowering), op(op), to(elementOf(op->getResult(0).getType())) {
+    for (Value operand : op->getOperands()) {
+      stored.push_back(lowering.view(operand));
+      computed.push_back(stored.back().unrounded());
+      elements.push_back(elementOf(operand.getType()));
+    }
+  }
+
+  void run() {
+    Value result = op->getResult(0);
+    bool isNarrow = to.isFloat() && to.converts();
+    bool moves = isa<SelectOp>(op) || (isNarrow && isa<NegOp, AbsOp>(op));
+    bool hasWide =
+        llvm::any_of(stored, [](const View &view) { return bool(view.wide); });
+    if (isNarrow && !moves && !seesRounded(op))
+      return lowering.setComputed(result, compute());
+    if (!moves)
+      return lowering.setTensor(result, store());
+    Value moved = move();
+    lowering.setTensor(result, moved,
+                       isNarrow && hasWide ? compute() : Value());
+  }
+
+private:
+  Value scalar(ImplicitLocOpBuilder &body, ValueRange args) {
+    SmallVector<Value> loaded;
+    for (auto [arg, element] : llvm::zip(args, elements))
+      loaded.push_back(load(body, arg, element));
+    if (isa<SelectOp>(op))
+      return arith::SelectOp::create(body, loaded[0], loaded[1], loaded[2]);
+    Scalars scalars{lowering, body, loaded, elements[0], mayReport(op)};
+    return scalarOf(op, scalars, to);
+  }
+
+  Value loops(ArrayRef<View> inputs, Type type,
+              function_ref<Value(ImplicitLocOpBuilder &, ValueRange)> one) {
+    Value output = lowering.emptyLike(op->getResult(0).getType(), type);
+    return lowering.parallel(inputs, output,
+                             [&](ImplicitLocOpBuilder &body, ValueRange args) {
+                               return SmallVector<Value>{one(body, args)};
+                             });
+  }
+
+  /// In the compute type, from what was not rounded.
+  Value compute() {
+    return loops(computed, to.compute,
+                 [&](ImplicitLocOpBuilder &body, ValueRange args) {
+                   return scalar(body, args);
+                 });
+  }
+
+  Value store() {
+    return loops(stored, to.storage,
+                 [&](ImplicitLocOpBuilder &body, ValueRange args) {
+                   return lower::store(body, scalar(body, args), to);
+                 });
+  }
+
+  Value move() {
+    return loops(stored, to.storage,
+                 [&](ImplicitLocOpBuilder &body, ValueRange args) {
+                   return movedElement(op, body, args);
+                 });
+  }
+
+  Lowering &lowering;
+  Operation *op;
+  Element to;
+  SmallVector<View> stored, computed;
+  SmallVector<Element> elements;
+};
+
+} // namespace
+
 LogicalResult lower::lowerElementwise(Lowering &lowering, Operation *op) {
   if (!isLowered(op))
     return op->emitOpError("has no lowering to linalg; decompose it first");
-  Value result = op->getResult(0);
-  if (isNoCast(op)) {
-    lowering.set(result, lowering.view(op->getOperand(0)));
-    return success();
-  }
-  SmallVector<View> inputs;
-  SmallVector<Element> elements;
-  for (Value operand : op->getOperands()) {
-    inputs.push_back(lowering.view(operand));
-    elements.push_back(elementOf(operand.getType()));
-  }
-  Element to = elementOf(result.getType());
-  Value output = lowering.emptyLike(result.getType(), to.storage);
-  auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
-    if (Value moved = movedElement(op, inner, args, to))
-      return SmallVector<Value>{moved};
-    Scalars scalars{lowering, inner, {}, elements[0], mayReport(op)};
-    for (auto [arg, element] : llvm::zip(args, elements))
-      scalars.args.push_back(load(inner, arg, element));
-    return SmallVector<Value>{store(inner, scalarOf(op, scalars, to), to)};
-  };
-  lowering.setTensor(result, lowering.parallel(inputs, output, body));
+  if (isNoCast(op))
+    lowering.set(op->getResult(0), lowering.view(op->getOperand(0)));
+  else
+    ElementwiseLowering(lowering, op).run();
   return success();
 }

@@ -50,6 +50,14 @@ bool mayExpand(OpOperand *operand) {
          collapse.getSrc().getDefiningOp<linalg::LinalgOp>();
 }
 
+/// What only others needed that are not needed either.
+void eraseUnused(IRRewriter &rewriter, func::FuncOp function) {
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(function.front())))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+}
+
 } // namespace
 
 LogicalResult bp::lower::fuseElementwise(func::FuncOp function) {
@@ -62,6 +70,7 @@ LogicalResult bp::lower::fuseElementwise(func::FuncOp function) {
       ->getCanonicalizationPatterns(patterns);
   IRRewriter rewriter(function.getContext());
   DominanceInfo dominance;
+  eraseUnused(rewriter, function);
   // Equal ops first become one, which may then have only one consumer.
   eliminateCommonSubExpressions(rewriter, dominance, function);
   if (failed(applyPatternsGreedily(function, std::move(patterns))))

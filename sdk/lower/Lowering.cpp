@@ -28,24 +28,44 @@ Element lower::elementOf(Type bpType) {
   return {signless, signless, integer.isUnsigned()};
 }
 
-void Lowering::setTensor(Value bpValue, Value tensor) {
+void Lowering::setTensor(Value bpValue, Value tensor, Value wide) {
   unsigned rank = cast<RankedTensorType>(bpValue.getType()).getRank();
-  set(bpValue, {tensor, builder.getMultiDimIdentityMap(rank)});
+  set(bpValue, {tensor, builder.getMultiDimIdentityMap(rank), wide});
+}
+
+void Lowering::setComputed(Value bpValue, Value computed) {
+  Element element = elementOf(bpValue.getType());
+  Value narrow = rounded(computed, element, sizes(bpValue.getType()));
+  setTensor(bpValue, narrow, narrow == computed ? Value() : computed);
 }
 
 View Lowering::permutedView(Value bpValue) {
   View current = view(bpValue);
   if (current.map && current.map.isPermutation())
     return current;
-  setTensor(bpValue, tensor(bpValue));
+  set(bpValue, plainView(bpValue));
   return view(bpValue);
+}
+
+View Lowering::plainView(Value bpValue) {
+  View current = view(bpValue);
+  if (current.isIdentity())
+    return current;
+  Type type = bpValue.getType();
+  unsigned rank = cast<RankedTensorType>(type).getRank();
+  View plain{tensor(bpValue), builder.getMultiDimIdentityMap(rank)};
+  if (current.wide)
+    plain.wide =
+        materialize(current.unrounded(), type, elementOf(type).compute);
+  return plain;
 }
 
 Value Lowering::tensor(Value bpValue) {
   View current = view(bpValue);
   if (current.isIdentity())
     return current.base;
-  return materialize(current, bpValue.getType());
+  Type type = bpValue.getType();
+  return materialize(current, type, elementOf(type).storage);
 }
 
 /// Groups of `rank` dims that put each dim of `kept` last in its group, so that
@@ -78,17 +98,17 @@ static bool addsUnitDims(AffineMap map, ArrayRef<int64_t> shape,
   return true;
 }
 
-Value Lowering::materialize(View view, Type bpType) {
-  RankedTensorType type = storageType(bpType);
+Value Lowering::materialize(View view, Type bpType, Type element) {
+  auto type = cast<RankedTensorType>(bpType);
   if (view.isScalar()) {
-    Value output = emptyLike(bpType, type.getElementType());
+    Value output = emptyLike(bpType, element);
     return linalg::FillOp::create(builder, view.base, output).getResult(0);
   }
   SmallVector<int64_t> kept;
   if (addsUnitDims(view.map, type.getShape(), kept))
     return expand(view.base, sizes(bpType),
                   groupsKeeping(kept, type.getRank()));
-  Value output = emptyLike(bpType, type.getElementType());
+  Value output = emptyLike(bpType, element);
   return parallel(view, output, [](ImplicitLocOpBuilder &, ValueRange args) {
     return SmallVector<Value>{args[0]};
   });

@@ -43,9 +43,14 @@ Element elementOf(Type bpType);
 struct View {
   Value base;    ///< a tensor of the storage type, or a scalar of it
   AffineMap map; ///< indices of the value → indices of base; null for a scalar
+  /// Like base, of the compute type: what was computed in this function, before
+  /// it was rounded. Null for what is rounded anyhow.
+  Value wide = {};
 
   bool isScalar() const { return !map; }
   bool isIdentity() const { return map && map.isIdentity(); }
+  /// The same without rounding, where that is known.
+  View unrounded() const { return wide ? View{wide, map} : View{base, map}; }
 };
 
 /// Builds the body of a linalg.generic: arguments to yielded values.
@@ -68,12 +73,16 @@ public:
   // ---- values ----
   void set(Value bpValue, View view) { views[bpValue] = view; }
   /// The value is this tensor, element for element.
-  void setTensor(Value bpValue, Value tensor);
+  void setTensor(Value bpValue, Value tensor, Value wide = {});
+  /// The value is this tensor, of the compute type, rounded.
+  void setComputed(Value bpValue, Value computed);
   View view(Value bpValue) const { return views.lookup(bpValue); }
   /// The view, with a tensor of the value's own rank whose dims are permuted
   /// at most.
   View permutedView(Value bpValue);
-  /// The value as a tensor of its own shape.
+  /// The view, with tensors of the value's own shape.
+  View plainView(Value bpValue);
+  /// The value, rounded, as a tensor of its own shape.
   Value tensor(Value bpValue);
 
   // ---- types and sizes ----
@@ -116,12 +125,13 @@ public:
   void report(ImplicitLocOpBuilder &body, Value bad, uint32_t code);
 
 private:
-  Value materialize(View view, Type bpType);
+  Value materialize(View view, Type bpType, Type element);
 
   llvm::DenseMap<Value, View> views;
 };
 
-/// A stored element as one that can be computed with, and back.
+/// A stored element, or one that was not rounded, as one that can be computed
+/// with, and back.
 Value load(ImplicitLocOpBuilder &body, Value stored, const Element &element);
 Value store(ImplicitLocOpBuilder &body, Value computed, const Element &element);
 

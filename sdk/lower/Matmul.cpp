@@ -107,6 +107,6 @@ LogicalResult lower::lowerMatmul(Lowering &lowering, MatmulOp op) {
     product = named<linalg::BatchMatmulOp>(lowering, inputs, start, maps);
   else
     product = contract(lowering, inputs, start, maps, loops, element);
-  lowering.setTensor(op.getResult(), lowering.rounded(product, element, sizes));
+  lowering.setComputed(op.getResult(), product);
   return success();
 }

@@ -162,8 +162,10 @@ LogicalResult lower::lowerSlice(Lowering &lowering, SliceOp op) {
     extents.push_back(sizes[axis]);
     strides.push_back(builder.getIndexAttr(op.getStrides()[axis]));
   }
-  view.base = tensor::ExtractSliceOp::create(builder, view.base, offsets,
-                                             extents, strides);
+  for (Value *tensor : {&view.base, &view.wide})
+    if (*tensor)
+      *tensor = tensor::ExtractSliceOp::create(builder, *tensor, offsets,
+                                               extents, strides);
   lowering.set(op.getResult(), view);
   return success();
 }

@@ -38,18 +38,19 @@ Plan planReduction(Lowering &lowering, Type type, ArrayRef<int64_t> axes) {
 }
 
 /// Sets the view of a reduced value; kept axes of size 1 have no index in
-/// `tensor`.
-void setReduced(Lowering &lowering, Value bpResult, Value tensor,
+/// `tensor`. `wide` is the same before it was rounded, or null.
+void setReduced(Lowering &lowering, Value bpResult, Value tensor, Value wide,
                 ArrayRef<int64_t> axes, bool keep) {
   if (!keep)
-    return lowering.setTensor(bpResult, tensor);
+    return lowering.setTensor(bpResult, tensor, wide);
   MLIRContext *context = lowering.builder.getContext();
   int64_t rank = cast<RankedTensorType>(bpResult.getType()).getRank();
   SmallVector<AffineExpr> exprs;
   for (int64_t dim = 0; dim < rank; ++dim)
     if (!llvm::is_contained(axes, dim))
       exprs.push_back(getAffineDimExpr(dim, context));
-  lowering.set(bpResult, {tensor, AffineMap::get(rank, 0, exprs, context)});
+  lowering.set(bpResult,
+               {tensor, AffineMap::get(rank, 0, exprs, context), wide});
 }
 
 /// Floats of 16 bits accumulate in f32, bool in its storage type.
@@ -72,20 +73,14 @@ Value accumulatedElement(ImplicitLocOpBuilder &body, Value stored,
   return element.isBool ? store(body, value, element) : value;
 }
 
-Value roundedAccumulator(Lowering &lowering, Value tensor,
-                         const Element &element, const Sizes &sizes) {
-  return element.isBool ? tensor : lowering.rounded(tensor, element, sizes);
-}
-
-/// A sum in f64 as what is stored.
-Value narrowed(Lowering &lowering, Value tensor, const Element &element,
-               const Sizes &sizes) {
+/// A sum in f64 as f32.
+Value narrowed(Lowering &lowering, Value tensor, const Sizes &sizes) {
   View input{tensor, lowering.builder.getMultiDimIdentityMap(sizes.size())};
+  Type f32 = lowering.builder.getF32Type();
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
-    Value sum = arith::TruncFOp::create(inner, element.compute, args[0]);
-    return SmallVector<Value>{store(inner, sum, element)};
+    return SmallVector<Value>{arith::TruncFOp::create(inner, f32, args[0])};
   };
-  return lowering.parallel(input, lowering.empty(sizes, element.storage), body);
+  return lowering.parallel(input, lowering.empty(sizes, f32), body);
 }
 
 /// Whether `value` takes the place of `best`: NaN wins over numbers; of equals
@@ -124,7 +119,7 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
   bool wide = accumulatesWide(op, element);
   Type type = wide ? lowering.builder.getF64Type() : accumulatorOf(element);
   Plan plan = planReduction(lowering, op.getX().getType(), axes);
-  View input = lowering.permutedView(op.getX());
+  View input = lowering.permutedView(op.getX()).unrounded();
   Value start =
       lowering.filled(lowering.empty(plan.sizes, type),
                       neutral(op.getKind(), type, element.isUnsigned));
@@ -139,9 +134,12 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
                   .generic(input.base, start, {input.map, plan.kept},
                            plan.iterators, body)
                   .getResult(0);
-  sum = wide ? narrowed(lowering, sum, element, plan.sizes)
-             : roundedAccumulator(lowering, sum, element, plan.sizes);
-  setReduced(lowering, op.getResult(), sum, axes, op.getKeep());
+  if (wide)
+    sum = narrowed(lowering, sum, plan.sizes);
+  bool rounds = element.isFloat() && element.converts();
+  Value narrow = rounds ? lowering.rounded(sum, element, plan.sizes) : sum;
+  setReduced(lowering, op.getResult(), narrow, rounds ? sum : Value(), axes,
+             op.getKeep());
   return success();
 }
 
@@ -169,6 +167,7 @@ LogicalResult lower::lowerArgReduce(Lowering &lowering, ArgReduceOp op) {
   auto loops =
       lowering.generic(input.base, {best, index},
                        {input.map, plan.kept, plan.kept}, plan.iterators, body);
-  setReduced(lowering, op.getResult(), loops.getResult(1), axis, op.getKeep());
+  setReduced(lowering, op.getResult(), loops.getResult(1), Value(), axis,
+             op.getKeep());
   return success();
 }

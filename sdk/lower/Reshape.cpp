@@ -104,6 +104,8 @@ View withoutConstantDims(Lowering &lowering, View view) {
     llvm::append_range(groups.back(), pending);
   View result;
   result.base = lowering.collapse(view.base, groups);
+  if (view.wide)
+    result.wide = lowering.collapse(view.wide, groups);
   result.map = AffineMap::get(view.map.getNumDims(), 0, exprs,
                               lowering.builder.getContext());
   return result;
@@ -158,9 +160,12 @@ LogicalResult lower::lowerReshape(Lowering &lowering, ReshapeOp op) {
     lowering.set(op.getResult(), *unit);
     return success();
   }
-  Value result = lowering.reshape(lowering.tensor(op.getX()), from, to,
-                                  lowering.sizes(op.getResult().getType()));
-  lowering.setTensor(op.getResult(), result);
+  view = lowering.plainView(op.getX());
+  Sizes sizes = lowering.sizes(op.getResult().getType());
+  Value wide =
+      view.wide ? lowering.reshape(view.wide, from, to, sizes) : Value();
+  lowering.setTensor(op.getResult(),
+                     lowering.reshape(view.base, from, to, sizes), wide);
   return success();
 }
 

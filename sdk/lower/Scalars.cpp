@@ -184,7 +184,7 @@ TypedAttr extreme(Type type, bool isUnsigned, bool highest) {
 
 Value lower::load(ImplicitLocOpBuilder &body, Value stored,
                   const Element &element) {
-  if (!element.converts())
+  if (stored.getType() == element.compute)
     return stored;
   if (element.isBool)
     return nonZero(body, stored);

@@ -27,19 +27,62 @@ func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// 16-bit floats compute in f32 and round after each op.
+// 16-bit floats compute in f32; what another op computes with is not rounded.
 // CHECK-LABEL: @half
 // CHECK: linalg.generic
 // CHECK: %[[A:.*]] = arith.extf %{{.*}} : f16 to f32
 // CHECK: %[[B:.*]] = arith.extf %{{.*}} : f16 to f32
 // CHECK: %[[S:.*]] = arith.addf %[[A]], %[[B]] : f32
-// CHECK: %[[H:.*]] = arith.truncf %[[S]] : f32 to f16
-// CHECK: %[[W:.*]] = arith.extf %[[H]]
-// CHECK: math.sqrt %[[W]] : f32
+// CHECK-NEXT: %[[R:.*]] = math.sqrt %[[S]] : f32
+// CHECK-NEXT: %[[H:.*]] = arith.truncf %[[R]] : f32 to f16
+// CHECK-NEXT: linalg.yield %[[H]]
 func.func @half(%a: tensor<8xf16>, %b: tensor<8xf16>) -> tensor<8xf16> {
   %0 = bp.add %a, %b : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xf16>
   %1 = bp.sqrt %0 : (tensor<8xf16>) -> tensor<8xf16>
   return %1 : tensor<8xf16>
+}
+
+// -----
+
+// A cast is there to round, and comparisons decide on what is rounded.
+// CHECK-LABEL: @rounding
+// CHECK: linalg.generic
+// CHECK: %[[T:.*]] = math.tanh
+// CHECK: %[[H:.*]] = arith.truncf %{{.*}} : f32 to f16
+// CHECK: %[[A:.*]] = arith.extf %[[H]] : f16 to f32
+// CHECK: %[[D:.*]] = arith.addf %[[A]]
+// CHECK: %[[N:.*]] = arith.truncf %[[D]] : f32 to f16
+// CHECK: %[[W:.*]] = arith.extf %[[N]] : f16 to f32
+// CHECK: arith.cmpf olt, %[[W]]
+func.func @rounding(%a: tensor<8xf32>, %b: tensor<8xf16>) -> tensor<8xi1> {
+  %t = bp.tanh %a : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = bp.cast %t {dtype = f16} : (tensor<8xf32>) -> tensor<8xf16>
+  %1 = bp.add %0, %b : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xf16>
+  %2 = bp.compare %1, %b {direction = "lt"} : (tensor<8xf16>, tensor<8xf16>) -> tensor<8xi1>
+  return %2 : tensor<8xi1>
+}
+
+// -----
+
+// Between loops it stays in f32 too: one rounding at the end.
+// CHECK-LABEL: @between
+// CHECK: %[[E:.*]] = linalg.generic
+// CHECK-SAME: outs(%{{.*}} : tensor<4x8xf32>)
+// CHECK-NOT: arith.truncf
+// CHECK: %[[S:.*]] = linalg.generic
+// CHECK-SAME: ins(%[[E]] : tensor<4x8xf32>)
+// CHECK-SAME: outs(%{{.*}} : tensor<4xf32>)
+// CHECK-NOT: arith.truncf
+// CHECK: linalg.generic
+// CHECK-SAME: ins(%[[E]], %[[S]] : tensor<4x8xf32>, tensor<4xf32>)
+// CHECK: arith.divf
+// CHECK-NEXT: arith.truncf
+func.func @between(%x: tensor<4x8xf16>) -> tensor<4x8xf16> {
+  %e = bp.exp %x : (tensor<4x8xf16>) -> tensor<4x8xf16>
+  %s = bp.reduce %e {kind = "sum", axes = array<i64: 1>, keep = true} : (tensor<4x8xf16>) -> tensor<4x1xf16>
+  %b = bp.broadcast %s {dims = #bp.dims<["4", "8"]>, axes = array<i64: 0, 1>} : (tensor<4x1xf16>) -> tensor<4x8xf16>
+  %r = bp.div %e, %b : (tensor<4x8xf16>, tensor<4x8xf16>) -> tensor<4x8xf16>
+  return %r : tensor<4x8xf16>
 }
 
 // -----
