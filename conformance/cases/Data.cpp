@@ -2,7 +2,6 @@
 #include "Data.h"
 
 #include "DataSets.h"
-#include "Patterns.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 

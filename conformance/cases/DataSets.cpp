@@ -83,7 +83,7 @@ uint64_t integers(const Place &place) {
 /// One 1 along the contracted axes of each line.
 uint64_t oneHot(const Place &place) {
   if (place.rule.contracted == 0)
-    return put(place, Real(1 + place.index % 7));
+    return put(place, Real(1 + place.random % 113));
   uint64_t along = 0, lengths = 1, line = 0, lines = 1, rest = place.index;
   for (size_t axis = place.tensor.dims.size(); axis-- > 0;) {
     auto size = static_cast<uint64_t>(place.tensor.dims[axis]);
@@ -132,6 +132,11 @@ uint64_t swamping(const Place &place) {
   return put(place, step == 0 ? large : step == 15 ? -large : 1);
 }
 
+uint64_t wide(const Place &place) {
+  Real bound = place.dtype() == DType::F64 ? 1000 : 100;
+  return put(place, signOf(place) * bound * fractionOf(place.random));
+}
+
 uint64_t alternating(const Place &place) {
   bool isNegative = place.index % 2 && !isUnsignedInteger(place.dtype());
   Real value = isFloat(place.dtype()) ? 0.5 + 3.5 * fractionOf(place.random)
@@ -144,8 +149,11 @@ uint64_t sparse(const Place &place) {
 }
 
 /// At the corners of tiles of 16 by 16 in the last two axes: NaN, or the
-/// pattern that NaN has in floats for other dtypes.
+/// pattern that NaN has in floats for other dtypes. Sums of products have them
+/// in the first operand, so that some results stay numbers.
 uint64_t corners(const Place &place) {
+  if (place.input != 0 && place.rule.terms != Dim(0))
+    return uniform(place);
   uint64_t rest = place.index;
   size_t rank = place.tensor.dims.size();
   bool isCorner = true;
@@ -256,6 +264,7 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
     {"swamping", swamping},
     {"alternating", alternating},
     {"sparse", sparse},
+    {"wide", wide},
     {"corners", corners},
     {"pi", multiplesOfPi},
     {"ties", ties},

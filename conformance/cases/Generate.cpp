@@ -5,7 +5,8 @@ namespace backplane::conformance {
 
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
-  for (auto *family : {makeElementwise, makeSums, makeMovement})
+  for (auto *family :
+       {makeElementwise, makeSums, makeConvolutions, makeMovement})
     if (!family(selection, put))
       return;
 }

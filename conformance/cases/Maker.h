@@ -42,6 +42,7 @@ private:
 /// Families of units, listed in Generate.cpp; false once `put` wants no more.
 bool makeElementwise(const Selection &selection, const Put &put);
 bool makeMovement(const Selection &selection, const Put &put);
+bool makeConvolutions(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 
 /// All dtypes of a set, in the order of their numbers.

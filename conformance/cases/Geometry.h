@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Geometry.h: how windows lie on the spatial axes of a tensor, for the units of
+// convolutions and pools.
+#ifndef BACKPLANE_CONFORMANCE_CASES_GEOMETRY_H
+#define BACKPLANE_CONFORMANCE_CASES_GEOMETRY_H
+
+#include "Maker.h"
+
+namespace backplane::conformance {
+
+using Sizes = std::vector<int64_t>;
+
+struct Geometry {
+  std::string name;
+  Sizes window, strides, dilations, low, high;
+  int64_t groups = 1;
+  /// Dims of the channels; 0: symbolic (groups 1 only).
+  int64_t in = 0, out = 0;
+  /// Sizes of batch and spatial axes; empty: symbolic.
+  Sizes sizes = {};
+
+  bool isStatic() const { return !sizes.empty(); }
+  bool isDilated() const;
+  bool hasUnevenPads() const { return low != high; }
+};
+
+/// The attributes of conv, and of pool with `window`.
+Attributes attributesOf(const Geometry &geometry);
+/// n, then the spatial axes: numbers, or the symbols n, h, w, d.
+Dims axesOf(const Geometry &geometry, Maker &maker);
+/// Values of these symbols: the batch, and sizes beside `size` on the spatial
+/// axes, each one different; none for a static geometry.
+SymbolValues symbolsOf(const Geometry &geometry, int64_t batch, int64_t size);
+/// The tags that follow from dilations, pads and groups, beside `others`.
+std::vector<std::string> tagsOf(const Geometry &geometry,
+                                std::vector<std::string> others);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_CASES_GEOMETRY_H
