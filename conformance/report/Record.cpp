@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/Record.h"
 
-#include <nlohmann/json.hpp>
+#include "conformance/report/StrictJson.h"
 
 #include <cmath>
 
@@ -35,8 +35,8 @@ Json toNumber(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-void read(const Json &json, std::string &out) { json.get_to(out); }
-void read(const Json &json, double &out) {
+void read(const nlohmann::json &json, std::string &out) { json.get_to(out); }
+void read(const nlohmann::json &json, double &out) {
   if (json.is_number())
     out = json;
   else if (json == "nan")
@@ -46,24 +46,26 @@ void read(const Json &json, double &out) {
   else
     throw Json::type_error::create(302, "not a number", &json);
 }
-void read(const Json &json, uint64_t &out) {
+void read(const nlohmann::json &json, uint64_t &out) {
   if (!json.is_number_unsigned())
     throw Json::type_error::create(302, "not a count", &json);
   out = json;
 }
-void read(const Json &json, int &out) {
+void read(const nlohmann::json &json, int &out) {
   if (!json.is_number_integer())
     throw Json::type_error::create(302, "not an integer", &json);
   out = json;
 }
-void read(const Json &json, std::vector<std::string> &out) { json.get_to(out); }
-void read(const Json &json, UlpHistogram &out) {
+void read(const nlohmann::json &json, std::vector<std::string> &out) {
+  json.get_to(out);
+}
+void read(const nlohmann::json &json, UlpHistogram &out) {
   if (!json.is_array() || json.size() != out.size())
     throw Json::type_error::create(302, "not a histogram", &json);
   for (size_t i = 0; i < out.size(); ++i)
     read(json[i], out[i]);
 }
-void read(const Json &json, CaseStatus &out) {
+void read(const nlohmann::json &json, CaseStatus &out) {
   auto status = parseCaseStatus(json.get<std::string>());
   if (!status)
     throw Json::type_error::create(302, "not a status", &json);
@@ -139,9 +141,12 @@ std::string conformance::toJson(const Record &record) {
 }
 
 Result<Record> conformance::parseRecord(std::string_view line) {
-  Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object())
+  auto parsed = parseStrictJson(line);
+  if (!parsed)
+    return parsed.status().within("not a record");
+  if (!parsed->is_object())
     return dataLoss("not a record: not one JSON object");
+  const nlohmann::json &json = *parsed;
   Record record;
   size_t members = 0;
   const char *current = "";

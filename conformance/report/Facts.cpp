@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/report/Facts.h"
+
+#include "conformance/report/StrictJson.h"
+
+using namespace backplane;
+using namespace backplane::conformance;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr uint64_t formatVersion = 1;
+
+Json toObject(const TextPairs &pairs) {
+  Json json = Json::object();
+  for (const auto &[name, value] : pairs)
+    json[name] = value;
+  return json;
+}
+
+Json toJsonValue(const std::vector<DeclaredNumerics> &numerics) {
+  Json json = Json::array();
+  for (const DeclaredNumerics &n : numerics)
+    json.push_back({{"class", n.opClass},
+                    {"dtype", n.dtype},
+                    {"accumulator_bits", n.accumulatorBits},
+                    {"rounding", n.rounding},
+                    {"flags", n.flags}});
+  return json;
+}
+Json toJsonValue(const TextPairs &pairs) { return toObject(pairs); }
+template <typename T> Json toJsonValue(const T &value) { return value; }
+
+/// Calls visit(key, member) for all members that two parts of one run share.
+template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
+  visit("suite", facts.suite);
+  visit("commit", facts.commit);
+  visit("device", facts.device);
+  visit("device_name", facts.deviceName);
+  visit("plugin", facts.plugin);
+  visit("target", facts.target);
+  visit("device_flags", facts.deviceFlags);
+  visit("storage_dtypes", facts.storageDTypes);
+  visit("compute_dtypes", facts.computeDTypes);
+  visit("numerics", facts.numerics);
+  visit("plugin_files", facts.pluginFiles);
+  visit("depth", facts.depth);
+  visit("seed", facts.seed);
+  visit("shards", facts.shards);
+  visit("filters", facts.filters);
+  visit("excludes", facts.excludes);
+  visit("strict", facts.strict);
+  visit("cases", facts.cases);
+  visit("mustpass", facts.mustpass);
+  visit("waivers_sha256", facts.waiversHash);
+}
+
+template <typename F, typename Visit> void eachMember(F &facts, Visit visit) {
+  eachShared(facts, visit);
+  visit("shard", facts.shard);
+  visit("date", facts.date);
+  visit("environment", facts.environment);
+}
+
+void readInto(ObjectReader &reader, const char *key,
+              std::vector<DeclaredNumerics> &out) {
+  for (ObjectReader &item : reader.readObjects(key)) {
+    DeclaredNumerics n;
+    item.read("class", n.opClass);
+    item.read("dtype", n.dtype);
+    item.read("accumulator_bits", n.accumulatorBits);
+    item.read("rounding", n.rounding);
+    item.read("flags", n.flags);
+    if (Status s = item.finish(); !s.ok())
+      return reader.fail(s.message());
+    out.push_back(std::move(n));
+  }
+}
+template <typename T>
+void readInto(ObjectReader &reader, const char *key, T &out) {
+  reader.read(key, out);
+}
+
+void checkValues(const RunFacts &facts, ObjectReader &reader) {
+  if (facts.depth != "smoke" && facts.depth != "standard" &&
+      facts.depth != "full")
+    reader.fail("'depth' is none of smoke, standard, full");
+  if (facts.shard < 1 || facts.shard > facts.shards)
+    reader.fail("'shard' is not one of its shards");
+}
+
+} // namespace
+
+std::string conformance::toJson(const RunFacts &facts) {
+  Json json;
+  json["format"] = formatVersion;
+  eachMember(facts, [&](const char *key, const auto &member) {
+    json[key] = toJsonValue(member);
+  });
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<RunFacts> conformance::parseFacts(std::string_view text) {
+  auto json = parseStrictJson(text);
+  if (!json)
+    return json.status().within("run.json");
+  ObjectReader reader(*json, "run.json");
+  RunFacts facts;
+  uint64_t format = 0;
+  reader.read("format", format);
+  if (format != formatVersion)
+    reader.fail("'format' is not " + std::to_string(formatVersion));
+  eachMember(facts, [&](const char *key, auto &member) {
+    readInto(reader, key, member);
+  });
+  checkValues(facts, reader);
+  if (Status s = reader.finish(); !s.ok())
+    return s;
+  return facts;
+}
+
+std::string conformance::differenceOf(const RunFacts &a, const RunFacts &b) {
+  Json first, second;
+  eachShared(a, [&](const char *key, const auto &member) {
+    first[key] = toJsonValue(member);
+  });
+  eachShared(b, [&](const char *key, const auto &member) {
+    second[key] = toJsonValue(member);
+  });
+  auto textOf = [](const Json &json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace)
+        .substr(0, 200);
+  };
+  for (const auto &[key, value] : first.items())
+    if (value != second[key])
+      return key + ": " + textOf(value) + ", not " + textOf(second[key]);
+  return {};
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Facts.h: run.json, what is known of a run besides its records: suite, device,
+// declaration, choice of cases, environment. Together with the records it is
+// all that a verdict is computed from.
+#ifndef BACKPLANE_CONFORMANCE_REPORT_FACTS_H
+#define BACKPLANE_CONFORMANCE_REPORT_FACTS_H
+
+#include "backplane/cpp/Result.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace backplane::conformance {
+
+/// bp_numerics_t of one op class and dtype.
+struct DeclaredNumerics {
+  std::string opClass, dtype;
+  uint32_t accumulatorBits = 0, rounding = 0, flags = 0;
+};
+
+using TextPairs = std::vector<std::pair<std::string, std::string>>;
+
+struct RunFacts {
+  std::string suite;  ///< version of the suite: "0.1.0"
+  std::string commit; ///< of the suite's source, "-dirty" behind a changed one
+  std::string date;   ///< UTC, when the run started: "2026-11-21T16:00:00Z"
+
+  std::string device; ///< URI
+  std::string deviceName, plugin, target;
+  uint32_t deviceFlags = 0;                      ///< BP_DEVICE_
+  uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t
+  std::vector<DeclaredNumerics> numerics;
+  TextPairs pluginFiles; ///< name and SHA-256 of each file of the plug-in
+
+  std::string depth = "smoke"; ///< or standard, full
+  uint64_t seed = 0;
+  uint32_t shard = 1, shards = 1;
+  std::vector<std::string> filters, excludes;
+  /// Functions were held to the strict limits, and each case ran twice.
+  bool strict = false;
+  uint64_t cases = 0;      ///< of the depth, whatever was chosen of them
+  std::string mustpass;    ///< SHA-256 of their ids, sorted, one a line
+  std::string waiversHash; ///< SHA-256 of waivers.json; empty: there is none
+  TextPairs environment;   ///< names and values, for people
+};
+
+/// One JSON object, indented, with a line end.
+std::string toJson(const RunFacts &facts);
+/// Reads what toJson writes and refuses all else.
+Result<RunFacts> parseFacts(std::string_view text);
+/// The first fact that differs between two runs whose records may be mixed, as
+/// "depth: smoke, not full"; date and environment may differ. Empty: none.
+std::string differenceOf(const RunFacts &a, const RunFacts &b);
+/// Whether only a part of the cases was chosen by globs.
+inline bool isFiltered(const RunFacts &facts) {
+  return !facts.filters.empty() || !facts.excludes.empty();
+}
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_REPORT_FACTS_H
