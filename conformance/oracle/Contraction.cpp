@@ -104,9 +104,10 @@ template <typename V> void visitConvTranspose(const Step &step, V visit) {
 }
 
 template <typename V> void visitAll(const Step &step, V visit) {
-  if (step.op.name == "matmul")
+  const std::string &op = step.op.name;
+  if (op == "matmul" || op == "matmul_integer")
     visitMatmul(step, visit);
-  else if (step.op.name == "conv")
+  else if (op == "conv" || op == "conv_integer")
     visitConv(step, visit);
   else
     visitConvTranspose(step, visit);
@@ -134,6 +135,34 @@ Result<std::vector<Value>> contractIntegers(const Step &step) {
   Value result = step.exact(step.dtype);
   visitAll(step, [&](size_t o, size_t i, size_t j) {
     result.bits[o] += left[i] * right[j];
+  });
+  for (uint64_t &x : result.bits)
+    x = bitsOf(step.dtype, static_cast<int64_t>(x));
+  return one(std::move(result));
+}
+
+/// A zero point of rank 0 or 1.
+int64_t zeroAt(const Value &zero, size_t index) {
+  return integerOf(zero.dtype, zero.bits[zero.dims.empty() ? 0 : index]);
+}
+
+/// matmul_integer and conv_integer: each product of differences from the zero
+/// points, in i64, which no case's sum leaves before it wraps to i32.
+Result<std::vector<Value>> contractFromZero(const Step &step) {
+  const Value &a = step.operand(0), &b = step.operand(1);
+  const Value &aZero = step.operand(2), &bZero = step.operand(3);
+  if (!a.exact || !b.exact || !aZero.exact || !bZero.exact)
+    return unimplemented("sums of uncertain integers");
+  bool isConv = step.op.name == "conv_integer";
+  size_t columns = at(step.dims.back());
+  size_t area = isConv ? countOf(spatial(step.dims)) : 1;
+  Value result = step.exact(step.dtype);
+  visitAll(step, [&](size_t o, size_t i, size_t j) {
+    size_t row = isConv ? 0 : o / columns % at(step.dims[step.dims.size() - 2]);
+    size_t column = isConv ? o / area % at(step.dims[1]) : o % columns;
+    int64_t left = integerOf(a.dtype, a.bits[i]) - zeroAt(aZero, row);
+    int64_t right = integerOf(b.dtype, b.bits[j]) - zeroAt(bZero, column);
+    result.bits[o] += static_cast<uint64_t>(left * right);
   });
   for (uint64_t &x : result.bits)
     x = bitsOf(step.dtype, static_cast<int64_t>(x));
@@ -169,6 +198,7 @@ Result<std::vector<Value>> contract(const Step &step) {
 
 void addContractionRules(Rules &rules) {
   rules["matmul"] = rules["conv"] = rules["conv_transpose"] = contract;
+  rules["matmul_integer"] = rules["conv_integer"] = contractFromZero;
 }
 
 } // namespace backplane::conformance

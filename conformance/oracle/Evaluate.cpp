@@ -20,7 +20,9 @@ const Rules &rules() {
     addContractionRules(made);
     addOrderedRules(made);
     addReductionRules(made);
-    addCompositeRules(made);
+    addActivationRules(made);
+    addNormRules(made);
+    addSoftmaxRules(made);
     return made;
   }();
   return all;

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // reduce, pool and arg_reduce.
+#include "Running.h"
 #include "Sums.h"
 
 #include <memory>
 
 namespace backplane::conformance {
 
-namespace {
-
-using Groups = std::vector<std::vector<size_t>>;
-
-/// The elements that each element of the result combines.
 Groups reduceGroups(const Step &step, const std::vector<int64_t> &axes) {
   const Sizes &in = step.operand(0).dims;
   Sizes kept = in;
@@ -26,6 +22,8 @@ Groups reduceGroups(const Step &step, const std::vector<int64_t> &axes) {
     groups[to[i]].push_back(i);
   return groups;
 }
+
+namespace {
 
 /// The elements in each window; `padding` counts the others.
 Groups poolGroups(const Step &step, std::vector<size_t> *padding) {

@@ -108,7 +108,9 @@ void addBinaryRules(Rules &rules);
 void addContractionRules(Rules &rules);
 void addOrderedRules(Rules &rules);
 void addReductionRules(Rules &rules);
-void addCompositeRules(Rules &rules);
+void addActivationRules(Rules &rules);
+void addNormRules(Rules &rules);
+void addSoftmaxRules(Rules &rules);
 
 inline Result<std::vector<Value>> one(Value value) {
   std::vector<Value> values;
