@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Maker.h"
 
+#include "conformance/graphs/Graphs.h"
+
 namespace backplane::conformance {
 
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
   for (auto *family :
-       {makeElementwise, makeSums, makeConvolutions, makeMovement})
+       {makeElementwise, makeSums, makeConvolutions, makeMovement, makeFusions,
+        makeLayouts, makeSharing, makeFolding})
     if (!family(selection, put))
       return;
 }

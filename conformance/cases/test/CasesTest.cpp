@@ -82,7 +82,8 @@ std::vector<Tensor> rounded(const std::vector<Expected> &expected) {
 TEST(Cases, TheOracleKnowsEverySmokeCaseAndPassesItself) {
   generateUnits({.depth = Depth::Smoke}, [&](Unit unit) {
     for (const Case &testCase : unit.cases) {
-      auto expected = evaluate(unit.graph, inputsOf(unit, testCase), {});
+      auto expected =
+          evaluate(unit.graph, inputsOf(unit, testCase), {}, &unit.weights);
       EXPECT_TRUE(expected.ok()) << testCase.id << ": " << expected.message();
       if (!expected.ok())
         continue;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Sketch.h"
+
+#include "conformance/compare/Elements.h"
+
+#include <algorithm>
+
+namespace backplane::conformance {
+
+Sketch::Sketch(const Selection &selection, int layer, const std::string &op,
+               DType dtype, const std::string &variant,
+               std::vector<std::string> tags, bool observed)
+    : maker(selection, op, dtype, variant, std::move(tags)), dtype(dtype),
+      observed_(observed) {
+  maker.inLayer(layer);
+}
+
+const TensorType &Sketch::type(ValueId value) const {
+  static const TensorType none;
+  const Graph &graph = maker.graph();
+  return value < graph.values.size() ? graph.type(value) : none;
+}
+
+ValueId Sketch::in(Dims dims, double low, double high) {
+  return maker.input(
+      dtype, std::move(dims),
+      {.kind = InputRule::Kind::Range, .low = low, .high = high});
+}
+
+ValueId Sketch::indices(DType indexType, Dims dims, Dim bound) {
+  return maker.input(
+      indexType, std::move(dims),
+      {.kind = InputRule::Kind::Index, .bound = std::move(bound)});
+}
+
+ValueId Sketch::op(std::string_view name, std::vector<ValueId> operands,
+                   Attributes attributes) {
+  ValueId value = maker.add(name, std::move(operands), std::move(attributes));
+  if (observed_ && name != "constant" && name != "weight")
+    out(value);
+  return value;
+}
+
+ValueId Sketch::result(ValueId first, size_t result) const {
+  for (const Op &op : maker.graph().ops)
+    if (!op.results.empty() && op.results[0] == first &&
+        result < op.results.size())
+      return op.results[result];
+  return static_cast<ValueId>(maker.graph().values.size());
+}
+
+ValueId Sketch::fill(double value, ValueId like) {
+  return constant(type(like).dtype, type(like).dims, {value});
+}
+
+ValueId Sketch::constant(DType type, Dims dims,
+                         const std::vector<double> &elements) {
+  Tensor tensor{type, {}, Bytes(packedBytes(type, elements.size()))};
+  for (size_t i = 0; i < elements.size(); ++i)
+    storeBits(tensor, i, elementBits(type, static_cast<Real>(elements[i])));
+  return op("constant", {},
+            {{"value", std::move(tensor.data)},
+             {"dtype", static_cast<int64_t>(type)},
+             {"dims", std::move(dims)}});
+}
+
+ValueId Sketch::broadcast(ValueId x, Dims dims, std::vector<int64_t> axes) {
+  return op("broadcast", {x},
+            {{"dims", std::move(dims)}, {"axes", std::move(axes)}});
+}
+
+ValueId Sketch::withChannels(std::string_view name, ValueId x, int64_t axis,
+                             double low, double high) {
+  Dims dims = type(x).dims;
+  if (dims.size() <= static_cast<size_t>(axis))
+    return x;
+  ValueId channels = in({dims[static_cast<size_t>(axis)]}, low, high);
+  return op(name, {x, broadcast(channels, dims, {axis})});
+}
+
+ValueId Sketch::cast(ValueId x, DType to) {
+  return op("cast", {x}, {{"dtype", static_cast<int64_t>(to)}});
+}
+
+ValueId Sketch::reduce(ValueId x, const std::string &kind,
+                       std::vector<int64_t> axes, bool keep) {
+  return op("reduce", {x},
+            {{"kind", kind},
+             {"axes", std::move(axes)},
+             {"keep", static_cast<int64_t>(keep)}});
+}
+
+ValueId Sketch::conv(ValueId x, ValueId w, int64_t stride, int64_t pad,
+                     int64_t groups, int64_t dilation) {
+  auto both = [](int64_t n) { return std::vector<int64_t>{n, n}; };
+  return op("conv", {x, w},
+            {{"strides", both(stride)},
+             {"dilations", both(dilation)},
+             {"low", both(pad)},
+             {"high", both(pad)},
+             {"groups", groups}});
+}
+
+void Sketch::out(ValueId value) {
+  if (std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end())
+    return;
+  outputs_.push_back(value);
+  maker.output(value);
+}
+
+namespace {
+
+bool makeUnit(const Selection &selection, const Put &put,
+              const std::string &family, const Pattern &pattern, DType dtype,
+              bool observed) {
+  Sketch sketch(selection, 4, family, dtype,
+                pattern.name + (observed ? "-observed" : ""), pattern.tags,
+                observed);
+  pattern.build(sketch);
+  Depth first = dtype == pattern.dtypes.front() && !observed ? Depth::Smoke
+                                                             : Depth::Standard;
+  for (const std::string &data : pattern.dataSets)
+    for (const SymbolValues &sizes : pattern.sizes)
+      sketch.maker.addCase(&sizes == &pattern.sizes.front() ? first
+                                                            : Depth::Standard,
+                           data, sizes);
+  return sketch.maker.finish(put);
+}
+
+} // namespace
+
+bool makePatterns(const Selection &selection, const Put &put,
+                  const std::string &family,
+                  const std::vector<Pattern> &patterns) {
+  for (const Pattern &pattern : patterns) {
+    for (DType dtype : pattern.dtypes)
+      if (!makeUnit(selection, put, family, pattern, dtype, false))
+        return false;
+    if (pattern.alsoObserved &&
+        !makeUnit(selection, put, family, pattern, pattern.dtypes[0], true))
+      return false;
+  }
+  return true;
+}
+
+} // namespace backplane::conformance
