@@ -18,9 +18,8 @@ static constexpr bp_string_t format = {"elf-aarch64", 11};
 
 static constexpr std::string_view deviceId = "cpu";
 
-static bp_status_t refuseOptions(const Driver &driver,
-                                 const bp_options_t *options,
-                                 bp_error_t *error) {
+bp_status_t refuseOptions(const Driver &driver, const bp_options_t *options,
+                          bp_error_t *error) {
   if (!options || options->count == 0)
     return BP_STATUS_OK;
   std::string key(options->items[0].key.data, options->items[0].key.size);

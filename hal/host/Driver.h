@@ -28,6 +28,9 @@ struct Driver {
 
 bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
                  std::string_view message);
+/// Refuses every option by name: the driver has none.
+bp_status_t refuseOptions(const Driver &driver, const bp_options_t *options,
+                          bp_error_t *error);
 
 extern const bp_driver_table_t driverTable;
 extern const bp_memory_table_t memoryTable;

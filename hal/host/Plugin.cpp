@@ -14,8 +14,11 @@ bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
                                 {message.data(), message.size()});
 }
 
-static bp_status_t initialize(const bp_host_t *host, const bp_options_t *,
-                              void **outSelf, bp_error_t *error) {
+static bp_status_t initialize(const bp_host_t *host,
+                              const bp_options_t *options, void **outSelf,
+                              bp_error_t *error) {
+  if (bp_status_t status = refuseOptions(Driver{host}, options, error))
+    return status;
   auto *driver = new (std::nothrow) Driver{host};
   if (!driver)
     return fail(Driver{host}, error, BP_STATUS_RESOURCE_EXHAUSTED,

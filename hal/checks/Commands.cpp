@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Commands.cpp: lists of commands, their model, and the ways of running them.
+#include "Work.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace backplane::checks {
+
+const char *name(How how) {
+  constexpr const char *names[] = {"execute", "record", "slots", "submit"};
+  return names[int(how)];
+}
+
+// ---- Lists ----
+
+Commands &Commands::fill(Buffer &target, uint64_t offset, uint64_t length,
+                         uint32_t pattern, uint32_t width) {
+  commands_.push_back(Fill{{&target, offset, length}, pattern, width});
+  return *this;
+}
+
+Commands &Commands::copy(Buffer &source, uint64_t from, Buffer &target,
+                         uint64_t to, uint64_t length) {
+  commands_.push_back(Copy{{&source, from, length}, {&target, to, length}});
+  return *this;
+}
+
+Commands &Commands::barrier() {
+  commands_.push_back(Barrier{});
+  return *this;
+}
+
+void Commands::apply() const {
+  for (const auto &command : commands_) {
+    if (const auto *fill = std::get_if<Fill>(&command))
+      for (uint64_t i = 0; i < fill->target.length; ++i)
+        fill->target.buffer->model[fill->target.offset + i] =
+            uint8_t(fill->pattern >> (8 * (i % fill->width)));
+    if (const auto *copy = std::get_if<Copy>(&command))
+      std::copy_n(
+          copy->source.buffer->model.begin() + int64_t(copy->source.offset),
+          copy->source.length,
+          copy->target.buffer->model.begin() + int64_t(copy->target.offset));
+  }
+}
+
+/// Turns ranges into bindings. With slots, the table starts each buffer at the
+/// last allowed place in front of the first range that is used.
+class Commands::Binder {
+public:
+  Binder(const Commands &commands, bool slots, uint64_t alignment,
+         std::vector<bp_binding_t> &table)
+      : slots_(slots), table_(table) {
+    for (const auto &command : commands.commands_) {
+      if (const auto *fill = std::get_if<Fill>(&command))
+        note(fill->target);
+      if (const auto *copy = std::get_if<Copy>(&command))
+        note(copy->source), note(copy->target);
+    }
+    for (size_t i = 0; slots && i < buffers_.size(); ++i) {
+      uint64_t base = first_[i] / alignment * alignment;
+      table_.push_back(
+          {buffers_[i]->handle(), base, buffers_[i]->size() - base, 0, 0});
+    }
+  }
+
+  bp_binding_t operator()(const Range &range) const {
+    if (!slots_)
+      return {range.buffer->handle(), range.offset, range.length, 0, 0};
+    size_t slot = indexOf(range.buffer);
+    return {nullptr, range.offset - table_[slot].offset, range.length,
+            uint32_t(slot), 0};
+  }
+
+private:
+  size_t indexOf(const Buffer *buffer) const {
+    return size_t(std::find(buffers_.begin(), buffers_.end(), buffer) -
+                  buffers_.begin());
+  }
+  void note(const Range &range) {
+    size_t index = indexOf(range.buffer);
+    if (index == buffers_.size()) {
+      buffers_.push_back(range.buffer);
+      first_.push_back(range.offset);
+    }
+    first_[index] = std::min(first_[index], range.offset);
+  }
+
+  bool slots_;
+  std::vector<bp_binding_t> &table_;
+  std::vector<Buffer *> buffers_;
+  std::vector<uint64_t> first_;
+};
+
+Commands::Built Commands::build(bool slots, uint64_t alignment) const {
+  Built built;
+  Binder bind(*this, slots, alignment, built.table);
+  for (const auto &command : commands_) {
+    if (const auto *fill = std::get_if<Fill>(&command)) {
+      bp_command_fill_t c = {BP_HEADER(bp_command_fill_t)};
+      c.target = bind(fill->target);
+      c.pattern = fill->pattern;
+      c.pattern_size = fill->width;
+      built.list.push_back(&built.fills.emplace_back(c).header);
+    } else if (const auto *copy = std::get_if<Copy>(&command)) {
+      bp_command_copy_t c = {BP_HEADER(bp_command_copy_t)};
+      c.source = bind(copy->source);
+      c.target = bind(copy->target);
+      built.list.push_back(&built.copies.emplace_back(c).header);
+    } else {
+      bp_command_barrier_t c = {BP_HEADER(bp_command_barrier_t)};
+      built.list.push_back(&built.barriers.emplace_back(c).header);
+    }
+  }
+  return built;
+}
+
+void Commands::Built::poison() {
+  constexpr int rubbish = 0xDD;
+  for (bp_command_fill_t &fill : fills)
+    std::memset(static_cast<void *>(&fill), rubbish, sizeof(fill));
+  for (bp_command_copy_t &copy : copies)
+    std::memset(static_cast<void *>(&copy), rubbish, sizeof(copy));
+  for (bp_command_barrier_t &barrier : barriers)
+    std::memset(static_cast<void *>(&barrier), rubbish, sizeof(barrier));
+  std::memset(list.data(), rubbish, list.size() * sizeof(list[0]));
+}
+
+// ---- Queues ----
+
+Queue::Queue(Rig &rig, uint32_t queueClass) : rig_(rig) {
+  if (rig.good())
+    exists_ =
+        rig.take(callPlugin("queue_create", rig.tables().queue.queue_create,
+                            rig.device(), queueClass, &handle_),
+                 "queue_create");
+}
+
+Queue::~Queue() {
+  if (exists_ && !rig_.abandoned())
+    rig_.tables().queue.queue_destroy(rig_.device(), handle_);
+}
+
+void Queue::start(const Commands &commands, Done &done) {
+  if (!rig_.good())
+    return;
+  Commands::Built built = commands.build();
+  bp_completion_t completion = done.completion();
+  Status status =
+      callPlugin("queue_execute", rig_.tables().queue.queue_execute, handle_,
+                 built.list.data(), uint64_t(built.list.size()), &completion);
+  built.poison();
+  completion = {};
+  if (rig_.take(status, "queue_execute"))
+    commands.apply();
+  else
+    rig_.trial().expect(!done.arrived(),
+                        "queue_execute failed and completed nevertheless");
+}
+
+/// Waits for a completion that `start` has asked for.
+static void finish(Rig &rig, Done &done) {
+  if (rig.good() && done.wait(rig) && rig.take(done.status(), "completion"))
+    rig.trial().expect(done.count() == 1, "the work completed " +
+                                              std::to_string(done.count()) +
+                                              " times");
+}
+
+void Queue::run(const Commands &commands, How how) {
+  if (how == How::Submit)
+    return runSubmitted(commands);
+  if (how != How::Execute)
+    return runRecorded(commands, how == How::Slots);
+  Done done;
+  start(commands, done);
+  finish(rig_, done);
+}
+
+void Queue::runRecorded(const Commands &commands, bool slots) {
+  Recorded recorded(rig_, commands, slots);
+  recorded.run(*this);
+  commands.apply();
+}
+
+void Queue::runSubmitted(const Commands &commands) {
+  Timeline end(rig_, 0);
+  bp_timepoint_t signal = {end.handle(), 1};
+  submit({}, {&signal, 1}, commands);
+  end.expectReached(1);
+}
+
+void Queue::submit(std::span<const bp_timepoint_t> waits,
+                   std::span<const bp_timepoint_t> signals,
+                   const Commands &commands) {
+  if (!rig_.good())
+    return;
+  Commands::Built built = commands.build();
+  std::vector<bp_timepoint_t> first(waits.begin(), waits.end());
+  std::vector<bp_timepoint_t> last(signals.begin(), signals.end());
+  Status status = callPlugin(
+      "queue_submit", rig_.tables().semaphore.queue_submit, handle_,
+      first.data(), uint64_t(first.size()), last.data(), uint64_t(last.size()),
+      built.list.data(), uint64_t(built.list.size()));
+  built.poison();
+  std::fill(first.begin(), first.end(), bp_timepoint_t{});
+  std::fill(last.begin(), last.end(), bp_timepoint_t{});
+  if (rig_.take(status, "queue_submit"))
+    commands.apply();
+}
+
+// ---- Command buffers ----
+
+Recorded::Recorded(Rig &rig, const Commands &commands, bool slots) : rig_(rig) {
+  if (rig.good() && !rig.tables().hasCommandBuffer)
+    rig.trial().skip("the driver has no command buffers of its own");
+  if (!rig.good())
+    return;
+  Commands::Built built = commands.build(slots, rig.info().binding_alignment);
+  exists_ = rig.take(
+      callPlugin("command_buffer_create",
+                 rig.tables().commandBuffer.command_buffer_create, rig.device(),
+                 built.list.data(), uint64_t(built.list.size()), &handle_),
+      "command_buffer_create");
+  table_ = built.table;
+  built.poison();
+}
+
+Recorded::~Recorded() {
+  if (exists_ && !rig_.abandoned())
+    rig_.tables().commandBuffer.command_buffer_destroy(rig_.device(), handle_);
+}
+
+void Recorded::start(Queue &queue, std::span<const bp_binding_t> table,
+                     Done &done) {
+  if (!rig_.good())
+    return;
+  std::vector<bp_binding_t> passing(table.begin(), table.end());
+  bp_completion_t completion = done.completion();
+  Status status = callPlugin("command_buffer_execute",
+                             rig_.tables().commandBuffer.command_buffer_execute,
+                             queue.handle(), handle_, passing.data(),
+                             uint64_t(passing.size()), &completion);
+  std::fill(passing.begin(), passing.end(), bp_binding_t{});
+  completion = {};
+  rig_.take(status, "command_buffer_execute");
+}
+
+void Recorded::run(Queue &queue) {
+  Done done;
+  start(queue, done);
+  finish(rig_, done);
+}
+
+} // namespace backplane::checks

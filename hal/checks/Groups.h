@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Groups.h: the functions that add checks to the table, one per file of them.
+#ifndef BACKPLANE_CHECKS_GROUPS_H
+#define BACKPLANE_CHECKS_GROUPS_H
+
+#include "Check.h"
+
+namespace backplane::checks {
+
+using Checks = std::vector<Check>;
+
+void addLibraryFile(Checks &all);
+void addQuery(Checks &all);
+void addTables(Checks &all);
+void addLifeCycle(Checks &all);
+void addDevices(Checks &all);
+void addProcess(Checks &all);
+
+/// In the order of the table.
+inline constexpr void (*groups[])(Checks &) = {
+    addLibraryFile, addQuery, addTables, addLifeCycle, addDevices, addProcess,
+};
+
+} // namespace backplane::checks
+
+#endif // BACKPLANE_CHECKS_GROUPS_H

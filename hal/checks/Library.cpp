@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Library.h"
+
+#include <dlfcn.h>
+
+namespace backplane::checks {
+
+Library::Library(Trial &trial) : trial_(trial) {
+  const std::string &path = trial.subject().library;
+  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle_) {
+    const char *reason = dlerror();
+    trial.fail("cannot load " + path + ": " + (reason ? reason : "no reason"));
+    return;
+  }
+  query_ = reinterpret_cast<bp_plugin_query_t>(
+      dlsym(handle_, BP_PLUGIN_QUERY_SYMBOL));
+  trial.expect(query_, "the library does not export " BP_PLUGIN_QUERY_SYMBOL);
+}
+
+bp_host_info_t hostInfo() {
+  bp_host_info_t info = {BP_HEADER(bp_host_info_t)};
+  info.minor_low = 1;
+  info.minor_high = BP_ABI_MINOR;
+  info.version = {"0.1.0", 5};
+  return info;
+}
+
+bp_plugin_info_t Library::info() const {
+  bp_plugin_info_t info = {BP_HEADER(bp_plugin_info_t)};
+  if (!query_)
+    return info;
+  bp_host_info_t host = hostInfo();
+  int32_t status = query_(&host, &info);
+  trial_.expect(status == BP_STATUS_OK, BP_PLUGIN_QUERY_SYMBOL " gave status " +
+                                            std::to_string(status));
+  return info;
+}
+
+void Library::unload() {
+  if (handle_)
+    dlclose(handle_);
+  handle_ = nullptr;
+  query_ = nullptr;
+}
+
+} // namespace backplane::checks

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Process.h: what this process holds: memory, threads, files.
+#ifndef BACKPLANE_CHECKS_PROCESS_H
+#define BACKPLANE_CHECKS_PROCESS_H
+
+#include <cstdint>
+
+namespace backplane::checks {
+
+/// Bytes of private memory that are in use; 0 when it cannot be told.
+uint64_t residentBytes();
+unsigned threadCount();
+unsigned openFileCount();
+
+} // namespace backplane::checks
+
+#endif // BACKPLANE_CHECKS_PROCESS_H

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rig.h: a plug-in that was initialised by a watching host, and its device.
+#ifndef BACKPLANE_CHECKS_RIG_H
+#define BACKPLANE_CHECKS_RIG_H
+
+#include "Library.h"
+#include "TestHost.h"
+#include "hal/core/DeviceInfo.h"
+#include "hal/core/Error.h"
+#include "hal/core/Tables.h"
+
+#include <optional>
+
+namespace backplane::checks {
+
+/// The tables that a library gives, as the host copies them, without what only
+/// `self` can give. Complains when they cannot be used.
+bool readTables(Trial &trial, const bp_plugin_info_t &info,
+                bp_plugin_table_t &plugin, DriverTables &driver);
+
+/// Everything that uses it checks good() first, so that a check reads as if
+/// nothing could fail. Thread-safe after start, but for close.
+class Rig {
+public:
+  /// Initialises the plug-in and opens the device of the subject.
+  explicit Rig(Trial &trial, const HostPlan &plan = {});
+  /// Does so when start is called. A tolerant rig takes it for an answer when
+  /// memory is short: nothing is done from then on, and `failure` says why.
+  enum class Mode { Strict, Tolerant };
+  Rig(Trial &trial, const HostPlan &plan, Mode mode);
+  ~Rig();
+  Rig(const Rig &) = delete;
+  Rig &operator=(const Rig &) = delete;
+
+  void start();
+  /// Closes the device, shuts the plug-in down and complains of what it leaves
+  /// behind.
+  void close();
+
+  Trial &trial() const { return trial_; }
+  TestHost &host() { return host_; }
+  const DriverTables &tables() const { return tables_; }
+  const bp_plugin_table_t &plugin() const { return plugin_; }
+  void *self() const { return self_; }
+  bp_device_t *device() const { return device_; }
+  const bp_device_info_t &info() const { return info_->c(); }
+  std::span<const bp_option_t> options() const { return options_; }
+
+  bool good() const;
+  Status failure() const;
+  /// Whether `status` is a success; if not, it is complained about or, when
+  /// the rig is tolerant and memory short, kept.
+  bool take(const Status &status, const std::string &what);
+  /// Work hangs: nothing can be taken down without waiting for it.
+  void abandon(const std::string &why);
+  bool abandoned() const { return abandoned_; }
+
+private:
+  void initialize();
+  void enumerate();
+  void open();
+  void findTables();
+
+  Trial &trial_;
+  TestHost host_;
+  Mode mode_;
+  Library library_;
+  bp_plugin_table_t plugin_ = {};
+  DriverTables tables_ = {};
+  std::vector<bp_option_t> options_;
+  void *self_ = nullptr;
+  bp_device_t *device_ = nullptr;
+  bool initialized_ = false, opened_ = false;
+  std::atomic<bool> abandoned_ = false;
+  std::shared_ptr<const DeviceInfo> info_;
+  mutable std::mutex mutex_; ///< guards failure_
+  Status failure_;
+};
+
+} // namespace backplane::checks
+
+#endif // BACKPLANE_CHECKS_RIG_H

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Subject.h: the plug-in that checks look at.
+#ifndef BACKPLANE_CHECKS_SUBJECT_H
+#define BACKPLANE_CHECKS_SUBJECT_H
+
+#include "backplane/cpp/Result.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace backplane::checks {
+
+struct Subject {
+  std::string uri;     ///< of the device, as asked for
+  std::string name;    ///< of the plug-in, as its manifest has it
+  std::string library; ///< of the driver, canonical path
+  std::string device;  ///< id, empty: the first usable device
+  std::vector<std::pair<std::string, std::string>> options; ///< of the URI
+  /// Bytes of the compiled model of a check that needs one.
+  std::span<const uint8_t> artifact;
+};
+
+/// Finds the driver of a device where the loader would find it, without
+/// loading it: the folders and environment variables of the loader count.
+Result<Subject> findSubject(const std::string &uri);
+
+} // namespace backplane::checks
+
+#endif // BACKPLANE_CHECKS_SUBJECT_H

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Work.h: memory and queues of a rig. Each buffer knows what it should hold, so
+// that a check says what it does and the model says what must come out.
+#ifndef BACKPLANE_CHECKS_WORK_H
+#define BACKPLANE_CHECKS_WORK_H
+
+#include "Rig.h"
+
+#include <condition_variable>
+#include <deque>
+#include <variant>
+
+namespace backplane::checks {
+
+using Bytes = std::vector<uint8_t>;
+
+/// Bytes that differ from place to place and from seed to seed.
+Bytes noise(uint64_t size, uint64_t seed);
+
+/// Memory of the device, freed with this object.
+class Buffer {
+public:
+  Buffer(Rig &rig, uint64_t size, uint32_t space = BP_SPACE_DEVICE,
+         uint64_t alignment = 64);
+  /// Over memory of the caller, by "backplane.memory2".
+  Buffer(Rig &rig, uint8_t *memory, uint64_t size, bool readOnly);
+  ~Buffer();
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+
+  bp_buffer_t *handle() const { return handle_; }
+  uint64_t size() const { return size_; }
+  bool exists() const { return exists_; }
+  /// Host pointer, or null when the driver has none.
+  uint8_t *map();
+
+  void write(uint64_t offset, std::span<const uint8_t> data);
+  Bytes read(uint64_t offset, uint64_t size);
+  /// Writes noise everywhere.
+  void fill(uint64_t seed);
+  /// Complains unless all bytes are as in `model`.
+  void expect(const std::string &what);
+
+  Bytes model; ///< what it holds once all work is done
+
+private:
+  Rig &rig_;
+  uint64_t size_;
+  bp_buffer_t *handle_ = nullptr;
+  bool exists_ = false;
+};
+
+/// A list of commands over buffers.
+class Commands {
+public:
+  Commands &fill(Buffer &target, uint64_t offset, uint64_t length,
+                 uint32_t pattern, uint32_t width);
+  Commands &copy(Buffer &source, uint64_t from, Buffer &target, uint64_t to,
+                 uint64_t length);
+  Commands &barrier();
+
+  /// Does to the models what the commands do to the buffers.
+  void apply() const;
+
+  /// The C form. `slots`: bindings name slots, to be run with `table`.
+  struct Built {
+    std::deque<bp_command_fill_t> fills;
+    std::deque<bp_command_copy_t> copies;
+    std::deque<bp_command_barrier_t> barriers;
+    std::vector<const bp_header_t *> list;
+    std::vector<bp_binding_t> table;
+    /// Makes rubbish of it: a driver must not look at it any more.
+    void poison();
+  };
+  Built build(bool slots = false, uint64_t alignment = 1) const;
+
+private:
+  struct Range {
+    Buffer *buffer;
+    uint64_t offset, length;
+  };
+  struct Fill {
+    Range target;
+    uint32_t pattern, width;
+  };
+  struct Copy {
+    Range source, target;
+  };
+  struct Barrier {};
+  class Binder;
+  std::vector<std::variant<Fill, Copy, Barrier>> commands_;
+};
+
+/// Receives one completion.
+class Done {
+public:
+  bp_completion_t completion();
+  /// Waits for it; false when it does not come.
+  bool wait(Rig &rig);
+  bool arrived() const;
+  Status status() const;
+  unsigned count() const; ///< more than one is a fault
+
+private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned count_ = 0;
+  Status status_;
+};
+
+/// A timeline of the driver. A rig without that table makes the trial
+/// NotSupported.
+class Timeline {
+public:
+  Timeline(Rig &rig, uint64_t initial);
+  ~Timeline();
+  Timeline(const Timeline &) = delete;
+  Timeline &operator=(const Timeline &) = delete;
+
+  bp_semaphore_t *handle() const { return handle_; }
+  Status query(uint64_t &value) const;
+  Status signal(uint64_t value) const;
+  Status wait(uint64_t value, uint64_t timeoutNs) const;
+  /// Waits long; complains when the value is not reached.
+  void expectReached(uint64_t value) const;
+  void expectValue(uint64_t value) const;
+
+private:
+  Rig &rig_;
+  bp_semaphore_t *handle_ = nullptr;
+  bool exists_ = false;
+};
+
+/// The ways in which commands reach a driver.
+enum class How { Execute, Record, Slots, Submit };
+inline constexpr How allWays[] = {How::Execute, How::Record, How::Slots,
+                                  How::Submit};
+const char *name(How how);
+
+class Queue {
+public:
+  explicit Queue(Rig &rig, uint32_t queueClass = BP_QUEUE_COMPUTE);
+  ~Queue();
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
+
+  bp_queue_t *handle() const { return handle_; }
+  /// Runs commands, waits, and brings the models up to date. A way that the
+  /// driver does not have makes the trial NotSupported.
+  void run(const Commands &commands, How how = How::Execute);
+  /// queue_execute, not waited for; the models are brought up to date.
+  void start(const Commands &commands, Done &done);
+  void submit(std::span<const bp_timepoint_t> waits,
+              std::span<const bp_timepoint_t> signals,
+              const Commands &commands);
+
+private:
+  void runRecorded(const Commands &commands, bool slots);
+  void runSubmitted(const Commands &commands);
+
+  Rig &rig_;
+  bp_queue_t *handle_ = nullptr;
+  bool exists_ = false;
+};
+
+/// A command buffer of the driver.
+class Recorded {
+public:
+  Recorded(Rig &rig, const Commands &commands, bool slots);
+  ~Recorded();
+  Recorded(const Recorded &) = delete;
+  Recorded &operator=(const Recorded &) = delete;
+
+  /// Runs it with the table that it was recorded for, or with another.
+  void start(Queue &queue, Done &done) { start(queue, table_, done); }
+  void start(Queue &queue, std::span<const bp_binding_t> table, Done &done);
+  void run(Queue &queue);
+
+private:
+  Rig &rig_;
+  std::vector<bp_binding_t> table_;
+  bp_command_buffer_t *handle_ = nullptr;
+  bool exists_ = false;
+};
+
+} // namespace backplane::checks
+
+#endif // BACKPLANE_CHECKS_WORK_H
