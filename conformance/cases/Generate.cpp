@@ -8,7 +8,8 @@ namespace backplane::conformance {
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
   for (auto *family :
-       {makeElementwise, makeSums, makeConvolutions, makeMovement, makeFusions,
+       {makeElementwise, makeSums, makeConvolutions, makePooling, makeProducts,
+        makeMovement, makeConstants, makeShapes, makeBoxes, makeFusions,
         makeLayouts, makeSharing, makeFolding})
     if (!family(selection, put))
       return;

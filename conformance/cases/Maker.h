@@ -20,6 +20,7 @@ public:
   /// Puts the unit into another layer than 3; before its first case.
   void inLayer(int layer);
   Dim symbol(const std::string &name);
+  Dims symbols(std::initializer_list<const char *> names);
   ValueId input(DType dtype, Dims dims, InputRule rule = {});
   ValueId add(std::string_view op, std::vector<ValueId> operands,
               Attributes attributes = {});
@@ -40,9 +41,14 @@ private:
 };
 
 /// Families of units, listed in Generate.cpp; false once `put` wants no more.
+bool makeBoxes(const Selection &selection, const Put &put);
+bool makeConstants(const Selection &selection, const Put &put);
+bool makeShapes(const Selection &selection, const Put &put);
 bool makeElementwise(const Selection &selection, const Put &put);
 bool makeMovement(const Selection &selection, const Put &put);
 bool makeConvolutions(const Selection &selection, const Put &put);
+bool makePooling(const Selection &selection, const Put &put);
+bool makeProducts(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 
 /// All dtypes of a set, in the order of their numbers.

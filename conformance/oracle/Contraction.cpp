@@ -178,15 +178,13 @@ Result<std::vector<Value>> contract(const Step &step) {
   if (certain)
     visitAll(step, [&](size_t o, size_t i, size_t j) {
       Real product = a.values[i] * b.values[j];
-      sums[o].value += product;
-      sums[o].magnitude += std::fabs(product);
+      sums[o].add(product, std::fabs(product));
     });
   else
     visitAll(step, [&](size_t o, size_t i, size_t j) {
       Real x = a.values[i], y = b.values[j], ex = a.error(i), ey = b.error(j);
-      sums[o].value += x * y;
-      sums[o].error += std::fabs(x) * ey + std::fabs(y) * ex + ex * ey;
-      sums[o].magnitude += (std::fabs(x) + ex) * (std::fabs(y) + ey);
+      sums[o].add(x * y, (std::fabs(x) + ex) * (std::fabs(y) + ey),
+                  std::fabs(x) * ey + std::fabs(y) * ex + ex * ey);
     });
   Value result = step.inexact(step.dtype);
   Limits limits(step, static_cast<Real>(terms(step)), a.lowBit() + b.lowBit());

@@ -97,9 +97,7 @@ void cumulateSum(const Step &step, const Axis &axis, bool exclusive,
       size_t at = axis.at(line, ordered(axis, k, reverse));
       limits.terms = static_cast<Real>(k > 1 ? k : 1);
       Bounded before = limits.accumulated(sum);
-      sum.value += x.values[at];
-      sum.magnitude += std::fabs(x.values[at]) + x.error(at);
-      sum.error += x.error(at);
+      sum.add(x.values[at], std::fabs(x.values[at]) + x.error(at), x.error(at));
       result.bounded[at] =
           roundedTo(step.numerics, step.dtype,
                     exclusive ? before : limits.accumulated(sum));

@@ -104,9 +104,7 @@ Result<std::vector<Value>> combineIntegers(const Step &step,
 Sum sumOf(const Elements &x, const std::vector<size_t> &group) {
   Sum sum;
   for (size_t i : group) {
-    sum.value += x.values[i];
-    sum.magnitude += std::fabs(x.values[i]) + x.error(i);
-    sum.error += x.error(i);
+    sum.add(x.values[i], std::fabs(x.values[i]) + x.error(i), x.error(i));
   }
   return sum;
 }

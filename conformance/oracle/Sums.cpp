@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Sums.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace backplane::conformance {
@@ -39,24 +40,28 @@ Limits::Limits(const Step &step, Real terms, int lowBit)
       lowBit(lowBit) {}
 
 Bounded Limits::accumulated(const Sum &sum) const {
-  if (!std::isfinite(sum.value))
+  if (std::isinf(sum.value)) {
+    Real against = sum.value > 0 ? sum.negative : sum.positive;
+    return against > arithmetic.max ? anything() : Bounded{sum.value, 0};
+  }
+  if (std::isnan(sum.value))
     return {sum.value, 0};
   if (!std::isfinite(sum.error))
     return {sum.value, sum.error};
-  Real y = std::fabs(sum.value);
-  if (sum.magnitude > arithmetic.max) {
-    bool both = (sum.magnitude - y) / 2 > arithmetic.max;
+  Real magnitude = sum.magnitude();
+  if (magnitude > arithmetic.max) {
+    bool both = std::min(sum.positive, sum.negative) > arithmetic.max;
     return both ? anything() : anyNumber(sum.value);
   }
   const FloatFormat &inner = formatOf(arithmetic.limits);
   bool exact = sum.error == 0 && lowBit >= inner.minExponent &&
-               sum.magnitude <= std::ldexp(Real(1), arithmetic.bits + lowBit);
+               magnitude <= std::ldexp(Real(1), arithmetic.bits + lowBit);
   if (exact)
     return {sum.value, 0};
   Real nu = terms * arithmetic.u;
   Real growth = step.numerics.roundsToZero ? 1 + nu : 1;
   return {sum.value,
-          sum.error + nu * growth * sum.magnitude + terms * arithmetic.eta};
+          sum.error + nu * growth * magnitude + terms * arithmetic.eta};
 }
 
 void Limits::fill(const std::vector<Sum> &sums, Value &result) const {
@@ -67,7 +72,7 @@ void Limits::fill(const std::vector<Sum> &sums, Value &result) const {
     result.bounded[i] =
         roundedTo(step.numerics, step.dtype, accumulated(sums[i]));
     result.sigma.push_back(0.29L * std::sqrt(terms) * inner *
-                               sums[i].magnitude +
+                               sums[i].magnitude() +
                            own * std::fabs(sums[i].value));
   }
 }

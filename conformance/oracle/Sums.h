@@ -8,11 +8,23 @@
 
 namespace backplane::conformance {
 
-/// One sum: y, the sum B of absolute terms, and what errors of operands make.
+/// One sum: y, the absolute sums of its positive and of its negative terms, and
+/// what errors of operands make. Terms of both signs that overflow on the way
+/// may meet as NaN.
 struct Sum {
   Real value = 0;
-  Real magnitude = 0;
+  Real positive = 0;
+  Real negative = 0;
   Real error = 0;
+
+  /// A term with the largest absolute value that it may have.
+  void add(Real term, Real largest, Real termError = 0) {
+    value += term;
+    (term < 0 ? negative : positive) += largest;
+    error += termError;
+  }
+  /// B, the sum of absolute terms.
+  Real magnitude() const { return positive + negative; }
 };
 
 /// An operand unpacked.

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of matmul beside those of Sums.cpp: static sizes, for which compilers
+// take other paths, batches, and long sums; and matmul_integer.
+#include "Maker.h"
+#include "sdk/graph/OpTable.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+struct Product {
+  std::string name;
+  Dims a, b;
+  Dim k;
+  unsigned axisOfK; ///< of b
+  Attributes attributes;
+  bool isSmoke = false;
+};
+
+Product plain(std::string name, int64_t m, int64_t k, int64_t n,
+              bool isSmoke = false) {
+  return {std::move(name), {m, k}, {k, n}, k, 0, {}, isSmoke};
+}
+
+std::vector<Product> staticProducts() {
+  Product swapped = {"static-swapped", {33, 17}, {31, 33}, 33, 1, {}, false};
+  swapped.attributes = {{"transpose_a", int64_t(1)},
+                        {"transpose_b", int64_t(1)}};
+  return {plain("static-64x64x64", 64, 64, 64),
+          plain("static-17x33x15", 17, 33, 15, true),
+          plain("static-127x65x129", 127, 65, 129),
+          plain("static-1xkxn", 1, 513, 130),
+          plain("static-mxkx1", 130, 257, 1),
+          plain("static-k1", 31, 1, 33),
+          plain("static-k65537", 2, 65537, 3),
+          swapped};
+}
+
+Product batchedProduct(Maker &maker, bool hasFourAxes) {
+  Dim m = maker.symbol("m"), n = maker.symbol("n"), k = maker.symbol("k");
+  Dim p = maker.symbol("p");
+  if (!hasFourAxes)
+    return {"shared", {p, m, k}, {k, n}, k, 0, {}, true};
+  Dim q = maker.symbol("q");
+  return {"four-axes", {p, q, m, k}, {p, q, k, n}, k, 2, {}, false};
+}
+
+void addData(Maker &maker, Depth first, DType dtype, SymbolValues symbols) {
+  for (const char *data : {"integers", "one-hot"})
+    maker.addCase(first, data, symbols);
+  std::vector<const char *> others = {"uniform"};
+  if (isFloat(dtype))
+    others.insert(others.end(),
+                  {"swamping", "alternating", "corners", "sparse", "cancel"});
+  for (const char *data : others)
+    maker.addCase(Depth::Standard, data, symbols);
+}
+
+std::vector<std::string> tags() {
+  return {"index",      "tail",     "last-k", "k-boundary",
+          "accumulate", "demotion", "stride"};
+}
+
+void addGraph(Maker &maker, DType dtype, const Product &product) {
+  InputRule ruleA, ruleB;
+  ruleA.terms = ruleB.terms = product.k;
+  ruleB.contracted = 1u << product.axisOfK;
+  ValueId a = maker.input(dtype, product.a, ruleA);
+  ValueId b = maker.input(dtype, product.b, ruleB);
+  maker.output(maker.add("matmul", {a, b}, product.attributes));
+}
+
+bool makeStatic(const Selection &selection, const Put &put, DType dtype) {
+  for (const Product &product : staticProducts()) {
+    bool isTaken = isFloat(dtype) || product.name == "static-17x33x15";
+    if (!isTaken)
+      continue;
+    Maker maker(selection, "matmul", dtype, product.name, tags());
+    addGraph(maker, dtype, product);
+    bool isSmoke = product.isSmoke && isFloat(dtype);
+    addData(maker, isSmoke ? Depth::Smoke : Depth::Standard, dtype, {});
+    if (!maker.finish(put))
+      return false;
+  }
+  return true;
+}
+
+bool makeBatched(const Selection &selection, const Put &put, DType dtype,
+                 bool hasFourAxes) {
+  Maker maker(selection, "matmul", dtype, hasFourAxes ? "four-axes" : "shared",
+              tags());
+  addGraph(maker, dtype, batchedProduct(maker, hasFourAxes));
+  auto values = [&](int64_t m, int64_t k, int64_t n, int64_t p) {
+    SymbolValues symbols = {{"k", k}, {"m", m}, {"n", n}, {"p", p}};
+    if (hasFourAxes)
+      symbols["q"] = 2;
+    return symbols;
+  };
+  bool isSmoke = !hasFourAxes && dtype == DType::F32;
+  addData(maker, isSmoke ? Depth::Smoke : Depth::Standard, dtype,
+          values(5, 48, 17, 3));
+  for (const char *data : {"integers", "uniform"}) {
+    maker.addCase(Depth::Standard, data, values(1, 65, 33, 4));
+    maker.addCase(Depth::Standard, data, values(31, 16, 1, 2));
+    maker.addCase(Depth::Standard, data, values(16, 1, 15, 1));
+    maker.addCase(Depth::Standard, data, values(3, 7, 2, 0));
+  }
+  return maker.finish(put);
+}
+
+// ---- small integers ----
+
+struct Mix {
+  DType a, b;
+  bool isSwapped; ///< both operands are transposed
+  bool perRow;    ///< zero points of rank 1
+  bool isStatic;
+  bool isBatched;
+};
+
+std::string variantOf(const Mix &mix) {
+  return std::string(name(mix.b)) + (mix.isSwapped ? "-tt" : "-nn") +
+         (mix.perRow ? "-rows" : "") + (mix.isStatic ? "-static" : "") +
+         (mix.isBatched ? "-batch" : "");
+}
+
+bool makeMix(const Selection &selection, const Put &put, const Mix &mix) {
+  Maker maker(
+      selection, "matmul_integer", mix.a, variantOf(mix),
+      {"zero-point", "integer-sign", "last-k", "k-boundary", "index", "tail"});
+  Dim m = mix.isStatic ? Dim(17) : maker.symbol("m");
+  Dim n = mix.isStatic ? Dim(33) : maker.symbol("n");
+  Dim k = mix.isStatic ? Dim(65) : maker.symbol("k");
+  Dims a = mix.isSwapped ? Dims{k, m} : Dims{m, k};
+  Dims b = mix.isSwapped ? Dims{n, k} : Dims{k, n};
+  if (mix.isBatched) {
+    Dim p = maker.symbol("p");
+    a.insert(a.begin(), p);
+    b.insert(b.begin(), p);
+  }
+  std::vector<ValueId> operands = {
+      maker.input(mix.a, a), maker.input(mix.b, b),
+      maker.input(mix.a, mix.perRow ? Dims{m} : Dims{}),
+      maker.input(mix.b, mix.perRow ? Dims{n} : Dims{})};
+  maker.output(maker.add("matmul_integer", operands,
+                         {{"transpose_a", int64_t(mix.isSwapped)},
+                          {"transpose_b", int64_t(mix.isSwapped)}}));
+  bool isSmoke = !mix.isSwapped && mix.perRow;
+  SymbolValues values;
+  for (const auto &[m, k, n] : {std::tuple(5, 33, 17),
+                                {1, 64, 15},
+                                {16, 1, 31},
+                                {33, 257, 2},
+                                {3, 4096, 5}}) {
+    if (!mix.isStatic)
+      values = {{"k", k}, {"m", m}, {"n", n}};
+    if (mix.isBatched)
+      values["p"] = 3;
+    bool isFirst = m == 5;
+    if (!isFirst && mix.isStatic)
+      break;
+    maker.addCase(isFirst && isSmoke ? Depth::Smoke : Depth::Standard, "bits",
+                  values);
+    for (const char *data : {"special", "integers"})
+      if (isFirst)
+        maker.addCase(Depth::Standard, data, values);
+  }
+  return maker.finish(put);
+}
+
+bool makeMixes(const Selection &selection, const Put &put) {
+  for (DType a : {DType::I8, DType::U8})
+    for (DType b : {DType::I8, DType::U8})
+      for (const Mix &mix : {Mix{a, b, false, false, false, false},
+                             Mix{a, b, false, true, false, false},
+                             Mix{a, b, true, true, false, false},
+                             Mix{a, b, false, true, true, false},
+                             Mix{a, b, true, false, false, true}})
+        if (!makeMix(selection, put, mix))
+          return false;
+  return true;
+}
+
+} // namespace
+
+bool makeProducts(const Selection &selection, const Put &put) {
+  for (DType dtype : dtypesOf("matmul")) {
+    if (!makeStatic(selection, put, dtype))
+      return false;
+    for (bool hasFourAxes : {false, true})
+      if (isFloat(dtype) && !makeBatched(selection, put, dtype, hasFourAxes))
+        return false;
+  }
+  return makeMixes(selection, put);
+}
+
+} // namespace backplane::conformance
