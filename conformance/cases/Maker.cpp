@@ -32,6 +32,13 @@ Dim Maker::symbol(const std::string &name) {
   return Dim::symbol(name);
 }
 
+Dims Maker::symbols(std::initializer_list<const char *> names) {
+  Dims dims;
+  for (const char *name : names)
+    dims.push_back(symbol(name));
+  return dims;
+}
+
 ValueId Maker::input(DType dtype, Dims dims, InputRule rule) {
   unit_.rules.push_back(std::move(rule));
   if (std::find(unit_.dtypes.begin(), unit_.dtypes.end(), dtype) ==
