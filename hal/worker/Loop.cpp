@@ -21,12 +21,19 @@ void logLine(void *, uint32_t level, bp_string_t message) {
     std::fprintf(stderr, "worker: %.*s\n", int(message.size), message.data);
 }
 
+struct Targets {
+  Hello *hello;
+  std::string plugin; ///< of the chosen one
+};
+
 bp_status_t putTarget(void *context, const bp_target_listing_t *listing) {
-  auto &hello = *static_cast<Hello *>(context);
+  auto &targets = *static_cast<Targets *>(context);
+  Hello &hello = *targets.hello;
   if (!listing->chosen)
     return BP_STATUS_OK;
   const bp_target_t &target = *listing->target;
   hello.target = view(target.name);
+  targets.plugin = view(listing->plugin);
   hello.storageDTypes = target.storage_dtypes;
   hello.computeDTypes = target.compute_dtypes;
   for (uint64_t i = 0; i < std::min<uint64_t>(target.numerics_count, 1024);
@@ -54,6 +61,7 @@ bp_status_t putDevice(void *context, const bp_device_listing_t *listing) {
   wanted.hello->deviceName = view(listing->name);
   wanted.hello->plugin = view(listing->plugin);
   wanted.hello->deviceFlags = listing->info->flags;
+  wanted.hello->deviceKind = listing->info->kind;
   return BP_STATUS_OK;
 }
 
@@ -120,13 +128,19 @@ int answerAll(Channel &channel, const Handler &handler) {
 
 } // namespace
 
-Result<Context> openWorkerContext(const WorkerOptions &options) {
+Result<Context> openWorkerContext(const WorkerOptions &options,
+                                  const std::string &plugin) {
   bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
   bp_context_options_from_env(&context);
   context.cache_dir = toC("-");
   if (options.threads)
     context.threads = options.threads;
   context.log.log = logLine;
+  bp_string_t only = toC(plugin);
+  if (!plugin.empty()) {
+    context.select = &only;
+    context.select_count = 1;
+  }
   return createContext(context);
 }
 
@@ -137,7 +151,8 @@ Result<Hello> describeDevice(const Context &context,
   hello.device = device;
   Wanted wanted{std::string_view(device).substr(0, device.find(':')), &hello};
   bp_device_listing_sink_t devices = {putDevice, &wanted};
-  bp_target_listing_sink_t targets = {putTarget, &hello};
+  Targets chosen{&hello, {}};
+  bp_target_listing_sink_t targets = {putTarget, &chosen};
   Status status = checked([&](bp_error_t *error) {
     return bp_context_devices(context.get(), &devices, error);
   });
@@ -147,6 +162,7 @@ Result<Hello> describeDevice(const Context &context,
     });
   if (!status.ok())
     return status;
+  hello.files = pluginFiles({hello.plugin, chosen.plugin});
   return hello;
 }
 

@@ -12,8 +12,14 @@
 
 namespace backplane::worker {
 
-/// The worker's context: no cache, a log on standard error.
-Result<Context> openWorkerContext(const WorkerOptions &options);
+/// The worker's context: no cache, a log on standard error. `plugin` is the
+/// only plug-in that it may load; empty: all that are found.
+Result<Context> openWorkerContext(const WorkerOptions &options,
+                                  const std::string &plugin = "");
+
+/// Manifest and libraries of these plug-ins, with their hashes. A file that
+/// cannot be read is left out.
+std::vector<WireFile> pluginFiles(const std::vector<std::string> &names);
 
 /// Fills what HELLO says of the device, and of the target that compiling for
 /// its driver takes when this process has compiler plug-ins.

@@ -112,17 +112,20 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
   using M = std::remove_const_t<T>;
   if constexpr (std::is_same_v<M, WireTensor>)
     v(m.dtype), v(m.dims), v(m.data);
+  else if constexpr (std::is_same_v<M, WireFile>)
+    v(m.name), v(m.sha256);
   else if constexpr (std::is_same_v<M, WireNumerics>)
     v(m.opClass), v(m.dtype), v(m.accumulatorBits), v(m.rounding), v(m.flags);
   else if constexpr (std::is_same_v<M, Hello>)
     v(m.version), v(m.device), v(m.deviceName), v(m.plugin), v(m.deviceFlags),
-        v(m.target), v(m.storageDTypes), v(m.computeDTypes), v(m.numerics);
+        v(m.deviceKind), v(m.target), v(m.storageDTypes), v(m.computeDTypes),
+        v(m.numerics), v(m.files);
   else if constexpr (std::is_same_v<M, ArtifactMessage>)
     v(m.hash), v(m.bytes);
   else if constexpr (std::is_same_v<M, RunMessage>)
     v(m.artifact), v(m.inputs), v(m.floatFill), v(m.otherFill);
   else if constexpr (std::is_same_v<M, ResultMessage>)
-    v(m.outputs), v(m.milliseconds), v(m.damage);
+    v(m.outputs), v(m.milliseconds), v(m.cpuMilliseconds), v(m.damage);
   else if constexpr (std::is_same_v<M, CompileMessage>)
     v(m.graph), v(m.weights);
   else if constexpr (std::is_same_v<M, CompiledMessage>)

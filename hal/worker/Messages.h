@@ -27,16 +27,25 @@ struct WireNumerics {
   uint32_t dtype = 0, accumulatorBits = 0, rounding = 0, flags = 0;
 };
 
+/// A file of a plug-in.
+struct WireFile {
+  std::string name; ///< without its folder
+  std::string sha256;
+};
+
 struct Hello {
   std::string version; ///< of the product
   std::string device;  ///< full URI
   std::string deviceName;
   std::string plugin;
   uint32_t deviceFlags = 0; ///< BP_DEVICE_
+  uint32_t deviceKind = 0;  ///< BP_DEVICE_KIND_
   /// Of the target that compiling takes for the device; empty: there is none.
   std::string target;
   uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t
   std::vector<WireNumerics> numerics;
+  /// Manifest and libraries of the plug-ins that drive and compile.
+  std::vector<WireFile> files;
 };
 
 struct ArtifactMessage {
@@ -55,6 +64,7 @@ struct RunMessage {
 struct ResultMessage {
   std::vector<WireTensor> outputs;
   double milliseconds = 0;
+  double cpuMilliseconds = 0; ///< that this process computed meanwhile
   /// What the run did to memory that was not its own; empty: nothing.
   std::string damage;
 };

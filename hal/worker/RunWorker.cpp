@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <list>
 
 namespace backplane::worker {
@@ -204,6 +205,13 @@ std::string damageOf(const RunMessage &message, const std::vector<Held> &inputs,
   return {};
 }
 
+/// Time that all threads of this process have computed.
+double cpuMilliseconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) / 1e6;
+}
+
 Status Runner::run(std::span<const uint8_t> payload, Frame &answer) {
   RunMessage message;
   if (Status s = decode(payload, message); !s.ok())
@@ -219,13 +227,16 @@ Status Runner::run(std::span<const uint8_t> payload, Frame &answer) {
   if (!outputs)
     return outputs.status();
   auto start = std::chrono::steady_clock::now();
+  double cpuStart = cpuMilliseconds();
   Status status = runSession(loaded->session, asC(*inputs), asC(*outputs));
   std::chrono::duration<double, std::milli> took =
       std::chrono::steady_clock::now() - start;
+  double cpu = cpuMilliseconds() - cpuStart;
   if (!status.ok())
     return status;
   ResultMessage result;
   result.milliseconds = took.count();
+  result.cpuMilliseconds = cpu;
   result.damage = damageOf(message, *inputs, *outputs);
   for (const Held &output : *outputs)
     result.outputs.push_back(
@@ -248,6 +259,11 @@ int serveRuns(const WorkerOptions &options) {
     if (!hello)
       return hello.status();
     greeting = std::move(*hello);
+    // With no other plug-in in the process, nothing else can do the work.
+    context = Context(nullptr);
+    context = openWorkerContext(options, greeting.plugin);
+    if (!context)
+      return context.status();
     auto runner = std::make_shared<Runner>(std::move(*context), options.device);
     return Handler([runner](const Frame &request, Frame &answer) {
       return runner->handle(request, answer);

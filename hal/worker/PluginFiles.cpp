@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Loop.h"
+#include "hal/core/CpuInfo.h"
+#include "hal/core/FileHash.h"
+#include "hal/core/Manifest.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace backplane::worker {
+
+std::vector<WireFile> pluginFiles(const std::vector<std::string> &names) {
+  bp_context_options_t fromEnvironment = {BP_HEADER(bp_context_options_t)};
+  bp_context_options_from_env(&fromEnvironment);
+  std::vector<WireFile> files;
+  Result<LoaderOptions> options = loaderOptions(&fromEnvironment);
+  if (!options)
+    return files;
+  auto add = [&](const std::string &path) {
+    Result<std::string> hash = sha256OfFile(path);
+    std::string name = std::filesystem::path(path).filename();
+    bool known = std::ranges::any_of(
+        files, [&](const WireFile &file) { return file.name == name; });
+    if (hash && !known)
+      files.push_back({name, *hash});
+  };
+  const CpuInfo cpu = CpuInfo::detect();
+  for (const FoundManifest &found : findManifests(*options, cpu.c())) {
+    if (!std::ranges::count(names, found.manifest.name))
+      continue;
+    for (const std::string &path :
+         {found.path, found.manifest.driver, found.manifest.compiler})
+      if (!path.empty())
+        add(path);
+  }
+  std::ranges::sort(files, {}, &WireFile::name);
+  return files;
+}
+
+} // namespace backplane::worker
