@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Envelope.h"
+
+#include "Elements.h"
+#include "Tolerance.h"
+#include "conformance/oracle/UlpTable.h"
+#include "sdk/graph/Decompose.h"
+#include "sdk/graph/OpTable.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace backplane::conformance {
+
+namespace {
+
+/// Numbers in [0, 1) from a counter (SplitMix64).
+class Random {
+public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  uint64_t bits() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  Real unit() { return std::ldexp(static_cast<Real>(bits() >> 11), -53); }
+  /// In (-1, 1).
+  Real sign() { return 2 * unit() - 1; }
+  /// Deviation 1: twelve uniform numbers.
+  Real normal() {
+    Real sum = -6;
+    for (int i = 0; i < 12; ++i)
+      sum += unit();
+    return sum;
+  }
+
+private:
+  uint64_t state_;
+};
+
+bool isNarrow(DType dtype) { return bitWidth(dtype) <= 16; }
+/// Significand bits in which a device computes on a dtype.
+int computeBits(DType dtype) { return dtype == DType::F64 ? 53 : 24; }
+
+Real rounded(DType dtype, Real value) {
+  return decode(dtype, encode(dtype, value));
+}
+
+/// The tensor with floats as f64, which hold every float there is.
+Tensor widened(const Tensor &tensor) {
+  if (!isFloat(tensor.dtype) || tensor.dtype == DType::F64)
+    return tensor;
+  Tensor wide{DType::F64, tensor.dims, Bytes(tensor.elementCount() * 8)};
+  for (size_t i = 0; i < tensor.elementCount(); ++i)
+    storeBits(wide, i,
+              encode(DType::F64, decode(tensor.dtype, loadBits(tensor, i))));
+  return wide;
+}
+
+Tensor tensorOf(const Expected &value) {
+  Tensor tensor{value.dtype, value.dims, {}};
+  tensor.data.resize(packedBytes(value.dtype, value.bits.size()));
+  for (size_t i = 0; i < value.bits.size(); ++i)
+    storeBits(tensor, i, value.bits[i]);
+  return tensor;
+}
+
+/// Sums in the precision that the target declares for `dtype`, on f64.
+Declaration declarationOn(DType dtype, const Declaration &declared) {
+  Declaration result;
+  for (const char *opClass : {"DOT", "REDUCE"}) {
+    Numerics numerics = declared.of(opClass, dtype);
+    if (numerics.accumulatorBits == 0)
+      numerics.accumulatorBits = computeBits(dtype);
+    result.set(opClass, DType::F64, numerics);
+  }
+  return result;
+}
+
+/// One run over a graph of primitives.
+class Run {
+public:
+  Run(const Graph &graph, const Declaration &declaration,
+      const WeightPool *weights, uint64_t seed)
+      : graph_(graph), declaration_(declaration), weights_(weights),
+        random_(seed), values_(graph.values.size()) {}
+
+  Status run(const std::vector<Tensor> &inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const TensorType &type = graph_.type(graph_.inputs[i]);
+      for (size_t axis = 0; axis < type.rank(); ++axis)
+        if (auto symbol = type.dims[axis].symbolName())
+          symbols_.emplace(*symbol, inputs[i].dims[axis]);
+      values_[graph_.inputs[i]] = widened(inputs[i]);
+    }
+    for (const Op &op : graph_.ops)
+      if (Status status = compute(op); !status.ok())
+        return status.within(op.name);
+    return {};
+  }
+
+  Real number(ValueId value, size_t i) const {
+    return rounded(graph_.type(value).dtype,
+                   decode(DType::F64, loadBits(values_[value], i)));
+  }
+
+private:
+  Result<std::vector<int64_t>> sizesOf(const Dims &dims) const {
+    std::vector<int64_t> sizes;
+    for (const Dim &dim : dims) {
+      auto size = dim.evaluate(symbols_);
+      if (!size)
+        return size.status();
+      sizes.push_back(*size);
+    }
+    return sizes;
+  }
+
+  Status compute(const Op &op) {
+    if (!op.regions.empty())
+      return unimplemented("no envelope of control flow");
+    if (op.name == "constant")
+      return constant(op);
+    if (op.name == "weight" || op.name.starts_with("variable_"))
+      return load(op);
+    std::vector<Tensor> operands;
+    for (ValueId operand : op.operands)
+      operands.push_back(values_[operand]);
+    DType dtype = dtypeOf(op);
+    auto graph = alone(op, operands);
+    if (!graph)
+      return graph.status();
+    auto results =
+        evaluate(*graph, operands, declarationOn(dtype, declaration_));
+    if (!results)
+      return results.status();
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      const Expected &result = (*results)[i];
+      values_[op.results[i]] = tensorOf(result);
+      if (result.dtype == DType::F64)
+        perturb(op, graph_.type(op.results[i]).dtype, result,
+                values_[op.results[i]]);
+    }
+    return {};
+  }
+
+  /// The dtype in which an op computes.
+  DType dtypeOf(const Op &op) const {
+    for (ValueId operand : op.operands)
+      if (isFloat(graph_.type(operand).dtype))
+        return graph_.type(operand).dtype;
+    return graph_.type(op.results[0]).dtype;
+  }
+
+  /// The op as a graph of its own, static and with floats as f64.
+  Result<Graph> alone(const Op &op, const std::vector<Tensor> &operands) const {
+    Graph graph;
+    std::vector<ValueId> ids;
+    for (const Tensor &operand : operands)
+      ids.push_back(graph.addInput(
+          "x",
+          {operand.dtype, Dims(operand.dims.begin(), operand.dims.end())}));
+    Attributes attributes = op.attributes;
+    for (auto &[name, attribute] : attributes) {
+      if (auto *dims = std::get_if<Dims>(&attribute)) {
+        auto sizes = sizesOf(*dims);
+        if (!sizes)
+          return sizes.status();
+        *dims = Dims(sizes->begin(), sizes->end());
+      }
+      if (name == "dtype" &&
+          isFloat(static_cast<DType>(std::get<int64_t>(attribute))))
+        attribute = static_cast<int64_t>(DType::F64);
+    }
+    auto results = graph.add(op.name, ids, attributes);
+    if (!results)
+      return results.status();
+    for (ValueId result : *results)
+      graph.addOutput(result, "y");
+    return graph;
+  }
+
+  /// Puts into each element the error that a device may make.
+  void perturb(const Op &op, DType dtype, const Expected &result,
+               Tensor &tensor) {
+    bool roundsToType = !isNarrow(dtype) || random_.bits() % 2;
+    bool contracts = random_.bits() % 2;
+    bool isStep = op.name == "add" || op.name == "sub" || op.name == "mul";
+    bool isExact = findOp(op.name)->numericClass == "EXACT" && !isStep;
+    for (size_t i = 0; i < result.bits.size(); ++i) {
+      Real value = decode(DType::F64, result.bits[i]);
+      if (!isExact && std::isfinite(value))
+        value += errorOf(op, dtype, result, i, value);
+      // What only moves keeps what it was made of.
+      bool rounds = op.name == "cast" || !isExact;
+      if (rounds && !(isStep && contracts))
+        value = rounded(dtype == DType::F64 ? dtype : DType::F32, value);
+      if (rounds && roundsToType)
+        value = rounded(dtype, value);
+      storeBits(tensor, i, encode(DType::F64, value));
+    }
+  }
+
+  Real errorOf(const Op &op, DType dtype, const Expected &result, size_t i,
+               Real value) {
+    Real u = std::ldexp(Real(1), -computeBits(dtype));
+    std::string_view opClass = findOp(op.name)->numericClass;
+    if (opClass == "ULP") {
+      DType limits = dtype == DType::F64 ? DType::F64 : DType::F32;
+      return random_.sign() * 2 * u * std::fabs(value) *
+             ulpsOf(op.name, limits, declaration_.strict);
+    }
+    if (result.match == Match::Limit && !result.sigma.empty())
+      return random_.normal() * result.sigma[i];
+    if (result.match == Match::Limit && std::isfinite(result.error[i]))
+      return random_.sign() * result.error[i] / 2;
+    return dtype == DType::F64 ? random_.sign() * u * value : 0;
+  }
+
+  Status constant(const Op &op) {
+    const TensorType &type = graph_.type(op.results[0]);
+    auto sizes = sizesOf(type.dims);
+    const Bytes *bytes = op.bytes("value");
+    if (!sizes || !bytes)
+      return invalidArgument("a constant without a value or a size");
+    Tensor tensor{type.dtype, *sizes, {}};
+    size_t count = tensor.elementCount();
+    tensor.data.resize(packedBytes(type.dtype, count));
+    bool isFilled = bytes->size() < tensor.data.size();
+    Tensor given{type.dtype, {}, *bytes};
+    for (size_t i = 0; i < count; ++i)
+      storeBits(tensor, i, loadBits(given, isFilled ? 0 : i));
+    values_[op.results[0]] = widened(tensor);
+    return {};
+  }
+
+  Status load(const Op &op) {
+    std::string variable = op.string("variable"), id = op.string("id");
+    if (op.name == "variable_write") {
+      variables_[variable] = values_[op.operands[0]];
+      return {};
+    }
+    if (auto known = variables_.find(variable); known != variables_.end()) {
+      values_[op.results[0]] = known->second;
+      return {};
+    }
+    if (const Variable *declared = graph_.findVariable(variable))
+      id = declared->initial;
+    const TensorType &type = graph_.type(op.results[0]);
+    auto sizes = sizesOf(type.dims);
+    const Weight *weight =
+        weights_ && !id.empty() ? weights_->find(id) : nullptr;
+    if (!sizes || (!weight && !id.empty()))
+      return notFound("the pool has no weight " + id);
+    Tensor tensor{type.dtype, *sizes, {}};
+    if (weight)
+      tensor.data.assign(weight->data.begin(), weight->data.end());
+    tensor.data.resize(packedBytes(type.dtype, tensor.elementCount()));
+    values_[op.results[0]] = widened(tensor);
+    return {};
+  }
+
+  const Graph &graph_;
+  const Declaration &declaration_;
+  const WeightPool *weights_;
+  Random random_;
+  SymbolValues symbols_;
+  std::vector<Tensor> values_;
+  std::map<std::string, Tensor, std::less<>> variables_;
+};
+
+/// Errors of one output, run after run, into its spread.
+class Gathering {
+public:
+  explicit Gathering(const Expected &expected) : expected_(expected) {}
+
+  void add(const Run &run, ValueId value) {
+    std::vector<Real> errors;
+    for (size_t i = 0; i < expected_.bits.size(); ++i) {
+      Real error = run.number(value, i) - expected_.value[i];
+      errors.push_back(std::isfinite(error) ? error : infinity);
+    }
+    runs_.push_back(std::move(errors));
+  }
+
+  Spread spread() const {
+    Spread result;
+    for (size_t i = 0; i < expected_.bits.size(); ++i) {
+      Real sum = 0;
+      for (const auto &errors : runs_)
+        sum += errors[i] * errors[i];
+      result.sigma.push_back(std::sqrt(sum / static_cast<Real>(runs_.size())));
+    }
+    for (const auto &errors : runs_)
+      result.commonRms = std::max(result.commonRms, rms(errors, result.sigma));
+    return result;
+  }
+
+private:
+  static double rms(const std::vector<Real> &errors,
+                    const std::vector<Real> &sigma) {
+    Real squares = 0, count = 0;
+    for (size_t i = 0; i < errors.size(); ++i)
+      if (sigma[i] > 0 && std::isfinite(sigma[i])) {
+        squares += errors[i] / sigma[i] * (errors[i] / sigma[i]);
+        ++count;
+      }
+    return count > 0 ? static_cast<double>(std::sqrt(squares / count)) : 1;
+  }
+
+  const Expected &expected_;
+  std::vector<std::vector<Real>> runs_;
+};
+
+bool isLooseAt(const Expected &expected, size_t i) {
+  return !(expected.error[i] < std::fabs(expected.value[i]) / 16) &&
+         expected.error[i] != 0;
+}
+
+} // namespace
+
+Result<std::vector<Spread>> spreadOf(const Graph &graph,
+                                     const std::vector<Tensor> &inputs,
+                                     const Declaration &declaration,
+                                     const WeightPool *weights, uint64_t seed,
+                                     const std::vector<Expected> &expected) {
+  auto primitive = decompose(graph, [](const Op &) { return false; });
+  if (!primitive)
+    return primitive.status();
+  std::vector<Gathering> gathered(expected.begin(), expected.end());
+  for (int i = 0; i < envelopeRuns; ++i) {
+    Run run(*primitive, declaration, weights,
+            seed + static_cast<uint64_t>(i) * 0x632be59bd9b4e019u);
+    if (Status status = run.run(inputs); !status.ok())
+      return status;
+    for (size_t output = 0; output < expected.size(); ++output)
+      if (isFloat(expected[output].dtype) &&
+          expected[output].match == Match::Limit)
+        gathered[output].add(run, primitive->outputs[output].value);
+  }
+  std::vector<Spread> spreads;
+  for (size_t output = 0; output < expected.size(); ++output) {
+    bool isBounded = isFloat(expected[output].dtype) &&
+                     expected[output].match == Match::Limit;
+    spreads.push_back(isBounded ? gathered[output].spread() : Spread());
+  }
+  return spreads;
+}
+
+bool isLoose(const Expected &expected) {
+  if (expected.match != Match::Limit || !isFloat(expected.dtype))
+    return false;
+  for (size_t i = 0; i < expected.error.size(); ++i)
+    if (isLooseAt(expected, i))
+      return true;
+  return false;
+}
+
+void tighten(Expected &expected, const Spread &spread) {
+  if (spread.sigma.size() != expected.error.size())
+    return;
+  const FloatFormat &format = formatOf(expected.dtype);
+  double gate = envelopeRms(format.precision) * spread.commonRms / rmsLimit;
+  std::vector<Real> sigma(expected.error.size());
+  for (size_t i = 0; i < expected.error.size(); ++i) {
+    if (!isLooseAt(expected, i) || std::isnan(expected.error[i]) ||
+        !std::isfinite(spread.sigma[i]) || !std::isfinite(expected.value[i]))
+      continue;
+    Real unit = ulp(format, expected.value[i]);
+    expected.error[i] =
+        std::min(expected.error[i], envelopeLimit({spread.sigma[i], unit}));
+    sigma[i] = std::max(spread.sigma[i], unit / 2) * static_cast<Real>(gate);
+  }
+  expected.sigma = std::move(sigma);
+  expected.biasGate = false;
+}
+
+void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
+                  const Declaration &declaration, const WeightPool *weights,
+                  uint64_t seed, std::vector<Expected> &expected) {
+  if (std::none_of(expected.begin(), expected.end(), isLoose))
+    return;
+  auto spreads = spreadOf(graph, inputs, declaration, weights, seed, expected);
+  if (!spreads)
+    return;
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (isLoose(expected[i]))
+      tighten(expected[i], (*spreads)[i]);
+}
+
+} // namespace backplane::conformance

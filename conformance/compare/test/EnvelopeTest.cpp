@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/compare/Envelope.h"
+#include "conformance/compare/Compare.h"
+#include "conformance/compare/Elements.h"
+#include "conformance/oracle/Format.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+namespace backplane::conformance {
+namespace {
+
+/// Numbers in (-1, 1), the same on every machine.
+float sample(uint32_t i) {
+  uint32_t x = i * 2654435761u + 12345;
+  x ^= x >> 15;
+  x *= 2246822519u;
+  x ^= x >> 13;
+  return static_cast<float>(static_cast<int32_t>(x)) * 0x1p-31f;
+}
+
+Tensor make(DType dtype, std::vector<int64_t> dims,
+            const std::vector<float> &numbers) {
+  Tensor tensor{dtype, std::move(dims), {}};
+  tensor.data.resize(packedBytes(dtype, numbers.size()));
+  for (size_t i = 0; i < numbers.size(); ++i)
+    storeBits(tensor, i, encode(dtype, numbers[i]));
+  return tensor;
+}
+
+constexpr size_t terms = 256, rows = 40, columns = 30;
+
+/// a b - (a b with the terms of each sum in reverse): zero but for rounding.
+struct Cancelling {
+  Graph graph;
+  std::vector<Tensor> inputs;
+  std::vector<float> a, b;
+
+  Cancelling() {
+    Dims left = {Dim(rows), Dim(terms)}, right = {Dim(terms), Dim(columns)};
+    ValueId x = graph.addInput("a", {DType::F32, left});
+    ValueId y = graph.addInput("b", {DType::F32, right});
+    auto reversed = [&](ValueId value, int64_t axis) {
+      return graph
+          .add("reverse", {value}, {{"axes", std::vector<int64_t>{axis}}})
+          ->front();
+    };
+    ValueId first = graph.add("matmul", {x, y})->front();
+    ValueId second =
+        graph.add("matmul", {reversed(x, 1), reversed(y, 0)})->front();
+    graph.addOutput(graph.add("sub", {first, second})->front(), "y");
+    for (uint32_t i = 0; i < rows * terms; ++i)
+      a.push_back(sample(i));
+    for (uint32_t i = 0; i < terms * columns; ++i)
+      b.push_back(sample(i + 1000000));
+    inputs = {make(DType::F32, {rows, terms}, a),
+              make(DType::F32, {terms, columns}, b)};
+  }
+
+  /// What a device gives that sums from both ends, in blocks of `block`.
+  std::vector<float> device(size_t block) const {
+    std::vector<float> result;
+    for (size_t i = 0; i < rows; ++i)
+      for (size_t j = 0; j < columns; ++j) {
+        float forwards = 0, backwards = 0;
+        for (size_t start = 0; start < terms; start += block) {
+          float f = 0, r = 0;
+          for (size_t k = start; k < start + block; ++k) {
+            size_t back = terms - 1 - k;
+            f = std::fma(a[i * terms + k], b[k * columns + j], f);
+            r = std::fma(a[i * terms + back], b[back * columns + j], r);
+          }
+          forwards += f;
+          backwards += r;
+        }
+        result.push_back(forwards - backwards);
+      }
+    return result;
+  }
+};
+
+class EnvelopeOfCancelling : public testing::Test {
+protected:
+  void SetUp() override {
+    auto told = evaluate(test.graph, test.inputs, {});
+    ASSERT_TRUE(told.ok()) << told.message();
+    loose = *told;
+    tight = *told;
+    tightenLoose(test.graph, test.inputs, {}, nullptr, 7, tight);
+  }
+
+  Verdict judge(const std::vector<Expected> &expected,
+                const std::vector<float> &got) const {
+    return compare(expected[0], make(DType::F32, {rows, columns}, got), {});
+  }
+
+  Cancelling test;
+  std::vector<Expected> loose, tight;
+};
+
+TEST_F(EnvelopeOfCancelling, LetsLegalOrdersPass) {
+  for (size_t block : {1, 4, 16, 64, 256}) {
+    Verdict verdict = judge(tight, test.device(block));
+    EXPECT_TRUE(verdict.pass) << block << ": " << verdict.reason;
+  }
+}
+
+TEST_F(EnvelopeOfCancelling, CatchesWhatTheRunningErrorHides) {
+  std::vector<float> got = test.device(256);
+  ASSERT_TRUE(isLoose(loose[0]));
+  got[77] += 2e-4f;
+  EXPECT_TRUE(judge(loose, got).pass);
+  EXPECT_FALSE(judge(tight, got).pass);
+}
+
+TEST_F(EnvelopeOfCancelling, CatchesASmallErrorInEveryElement) {
+  std::vector<float> got = test.device(256);
+  for (size_t i = 0; i < got.size(); ++i)
+    got[i] += static_cast<float>(tight[0].error[i]) * (i % 2 ? 0.9f : -0.9f);
+  Verdict verdict = judge(tight, got);
+  EXPECT_FALSE(verdict.pass);
+  EXPECT_NE(verdict.reason.find("RMS"), std::string::npos) << verdict.reason;
+}
+
+TEST_F(EnvelopeOfCancelling, NeverRaisesALimit) {
+  for (size_t i = 0; i < tight[0].error.size(); ++i)
+    EXPECT_LE(tight[0].error[i], loose[0].error[i]);
+}
+
+/// x - tanh(x (1 + 1/64) ...) in f16: each step loses bits that cancel later.
+TEST(Envelope, LetsF16BeRoundedAtEachStepOrOnce) {
+  Graph graph;
+  constexpr size_t count = 2000;
+  ValueId x = graph.addInput("x", {DType::F16, {Dim(count)}});
+  ValueId y = x;
+  for (int i = 0; i < 12; ++i)
+    y = graph.add("add", {graph.add("mul", {y, x})->front(), x})->front();
+  graph.addOutput(graph.add("sub", {y, x})->front(), "y");
+  std::vector<float> numbers;
+  for (uint32_t i = 0; i < count; ++i)
+    numbers.push_back(
+        static_cast<float>(decode(DType::F16, encode(DType::F16, sample(i)))));
+  std::vector<Tensor> inputs = {make(DType::F16, {count}, numbers)};
+  auto expected = evaluate(graph, inputs, {});
+  ASSERT_TRUE(expected.ok()) << expected.message();
+  ASSERT_TRUE(isLoose((*expected)[0]));
+  tightenLoose(graph, inputs, {}, nullptr, 3, *expected);
+  for (bool each : {false, true}) {
+    auto step = [&](float value) {
+      return each ? static_cast<float>(
+                        decode(DType::F16, encode(DType::F16, value)))
+                  : value;
+    };
+    std::vector<float> got;
+    for (float number : numbers) {
+      float value = number;
+      for (int i = 0; i < 12; ++i)
+        value = step(step(value * number) + number);
+      got.push_back(step(value - number));
+    }
+    Verdict verdict =
+        compare((*expected)[0], make(DType::F16, {count}, got), {});
+    EXPECT_TRUE(verdict.pass) << each << ": " << verdict.reason;
+    got[5] = got[5] * 1.1f + 0.1f;
+    EXPECT_FALSE(
+        compare((*expected)[0], make(DType::F16, {count}, got), {}).pass);
+  }
+}
+
+TEST(Envelope, IsAFunctionOfTheSeed) {
+  Cancelling test;
+  auto expected = evaluate(test.graph, test.inputs, {});
+  ASSERT_TRUE(expected.ok());
+  auto first = spreadOf(test.graph, test.inputs, {}, nullptr, 1, *expected);
+  auto second = spreadOf(test.graph, test.inputs, {}, nullptr, 1, *expected);
+  auto third = spreadOf(test.graph, test.inputs, {}, nullptr, 2, *expected);
+  ASSERT_TRUE(first.ok() && second.ok() && third.ok());
+  EXPECT_EQ((*first)[0].sigma, (*second)[0].sigma);
+  EXPECT_NE((*first)[0].sigma, (*third)[0].sigma);
+}
+
+} // namespace
+} // namespace backplane::conformance
