@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Variants that are right: other orders of summation, and what they declare.
+#include "Contract.h"
+
+#include "conformance/oracle/Format.h"
+#include "sdk/graph/OpTable.h"
+
+#include <cmath>
+
+namespace backplane::mutants {
+
+using namespace conformance;
+
+namespace {
+
+bool isSmallFloat(DType dtype) { return dtype != DType::F64; }
+
+float productOf(const Factors &factors, size_t i) {
+  return float(factors.a[i]) * float(factors.b[i]);
+}
+
+float pairwiseOf(const Factors &factors, size_t first, size_t count) {
+  if (count == 0)
+    return 0;
+  if (count == 1)
+    return productOf(factors, first);
+  size_t half = count / 2;
+  return pairwiseOf(factors, first, half) +
+         pairwiseOf(factors, first + half, count - half);
+}
+
+Real pairwise(const Factors &factors) {
+  return pairwiseOf(factors, 0, factors.a.size());
+}
+
+Real splitInFour(const Factors &factors) {
+  float parts[4] = {};
+  for (size_t i = 0; i < factors.a.size(); ++i)
+    parts[i * 4 / factors.a.size()] += productOf(factors, i);
+  return (parts[0] + parts[2]) + (parts[1] + parts[3]);
+}
+
+Real fused(const Factors &factors) {
+  float sum = 0;
+  for (size_t i = 0; i < factors.a.size(); ++i)
+    sum = std::fma(float(factors.a[i]), float(factors.b[i]), sum);
+  return sum;
+}
+
+float towardsZero(Real value) {
+  return float(decode(DType::F32, encodeTowardsZero(DType::F32, value)));
+}
+
+Real truncated(const Factors &factors) {
+  Real sum = 0;
+  for (size_t i = 0; i < factors.a.size(); ++i)
+    sum = towardsZero(sum + factors.a[i] * factors.b[i]);
+  return sum;
+}
+
+template <Real (*Sum)(const Factors &)> bool sumBy(const Call &call) {
+  return contract(call, {.sum = Sum, .applies = isSmallFloat});
+}
+
+bool sumTruncated(const Call &call) {
+  return contract(
+      call,
+      {.sum = truncated, .store = encodeTowardsZero, .applies = isSmallFloat});
+}
+
+void flushAll(Tensor &tensor) {
+  Real least = smallest(formatOf(tensor.dtype), true);
+  for (size_t i = 0; i < tensor.elementCount(); ++i)
+    if (Real value = numberAt(tensor, i); std::fabs(value) < least)
+      setNumber(tensor, i, std::copysign(Real(0), value));
+}
+
+/// Ops that compute new floats; the others move or choose them.
+bool isComputation(const Call &call) {
+  const OpSpec *spec = findOp(call.op.name);
+  for (const char *name : {"add", "sub", "mul"})
+    if (call.is(name))
+      return true;
+  return spec && (spec->numericClass == "ULP" || spec->numericClass == "DOT");
+}
+
+bool flushSubnormals(const Call &call) {
+  if (!isComputation(call) || !isFloat(call.out().dtype) ||
+      call.out().dtype == DType::F64)
+    return false;
+  std::vector<Tensor> operands;
+  for (const Tensor *operand : call.operands)
+    flushAll(operands.emplace_back(*operand));
+  Call flushed = call;
+  for (size_t i = 0; i < operands.size(); ++i)
+    flushed.operands[i] = &operands[i];
+  (void)flushed.run();
+  flushAll(call.out());
+  return true;
+}
+
+Mutant legal(int number, std::string_view title, std::string_view description,
+             bool (*run)(const Call &), uint32_t rounding, uint32_t flags) {
+  return {.number = number,
+          .family = Family::Legal,
+          .title = title,
+          .description = description,
+          .run = run,
+          .declares = {true, 24, rounding, flags | BP_NUMERICS_DETERMINISTIC}};
+}
+
+} // namespace
+
+std::vector<Mutant> legalVariants() {
+  Mutant flushes = legal(
+      5, "flushing declared",
+      "f32 and 16-bit floats below the normal range are zeros, in and out",
+      flushSubnormals, BP_ROUNDING_NEAREST,
+      BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT);
+  flushes.declares.dotBits = 53;
+  return {
+      legal(1, "pairwise sums", "contractions sum in f32 by halves",
+            sumBy<pairwise>, BP_ROUNDING_NEAREST, 0),
+      legal(2, "split k", "contractions sum four parts in f32, then the parts",
+            sumBy<splitInFour>, BP_ROUNDING_NEAREST, 0),
+      legal(3, "fused multiply-add",
+            "contractions round once for product and sum", sumBy<fused>,
+            BP_ROUNDING_NEAREST, BP_NUMERICS_CONTRACT),
+      legal(4, "truncation declared",
+            "contractions round each step towards zero and say so",
+            sumTruncated, BP_ROUNDING_ZERO, 0),
+      flushes,
+  };
+}
+
+} // namespace backplane::mutants

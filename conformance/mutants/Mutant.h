@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mutant.h: backends that are broken on purpose, to show that the suite finds
+// each of them, and variants that are right, to show that it raises no alarm.
+//
+// A mutant is the reference backend with one thing changed. Dispatches run op
+// by op, each with concrete operands and results: what a mutant does not change
+// itself, the reference backend computes.
+#ifndef BACKPLANE_CONFORMANCE_MUTANTS_MUTANT_H
+#define BACKPLANE_CONFORMANCE_MUTANTS_MUTANT_H
+
+#include "backplane/compiler.h"
+#include "conformance/oracle/Value.h"
+
+#include <deque>
+
+namespace backplane::mutants {
+
+using conformance::Real;
+using conformance::Sizes;
+using conformance::Tensor;
+
+/// What a device keeps between dispatches, for mutants that remember too much.
+struct Memory {
+  uint64_t dispatches = 0;
+  std::map<std::string, std::vector<Tensor>> results; ///< by any key
+};
+
+/// One op while it runs.
+struct Call {
+  const Graph &graph; ///< that the op stands in
+  const Op &op;
+  size_t index; ///< of the op in the graph
+  std::vector<const Tensor *> operands;
+  /// Have dtype and dims. Those that are outputs of the dispatch hold what its
+  /// memory held before.
+  std::vector<Tensor *> results;
+  Memory &memory;
+  /// Lets the reference backend compute the op from `operands`. False when it
+  /// reported bad data; the results are there all the same.
+  std::function<bool(const Call &)> reference;
+
+  const Tensor &in(size_t i) const { return *operands[i]; }
+  Tensor &out() const { return *results[0]; }
+  bool is(std::string_view name) const { return op.name == name; }
+  bool run() const { return reference(*this); }
+  /// As run, with another tensor as operand i.
+  bool runWith(size_t i, const Tensor &operand) const;
+};
+
+/// What is changed about the driver's side of the plug-in.
+enum class Fault {
+  None,
+  FenceEarly,       ///< completes before the last command has run
+  CopyNoOffset,     ///< copies from and to the start of the buffers
+  Offset32,         ///< offsets of the host's reads and writes lose high bits
+  LeakOnError,      ///< keeps memory when a call fails
+  OomCrash,         ///< uses the memory that it did not get
+  StructOverrun,    ///< writes a whole struct whatever size it was given
+  FillOneByte,      ///< repeats the first byte of every pattern
+  LoadAnything,     ///< loads damaged blobs, runs nothing
+  BadStatusDropped, ///< completes with success whatever happened
+  CompletesTwice,   ///< calls the completion a second time
+  LoseEmptySubmit,  ///< never completes work that has no commands
+};
+
+/// Where a mutant stands in the table.
+enum class Family {
+  Indexing,
+  Numerics,
+  Semantics,
+  Compiler,
+  Runtime,
+  Cheating,
+  Met,  ///< faults that real code of this project had
+  Legal ///< right; must raise no alarm
+};
+std::string_view name(Family family);
+
+/// What a legal variant declares in place of the reference's numerics.
+struct Declares {
+  bool changed = false;
+  uint32_t dotBits = 53;
+  uint32_t rounding = BP_ROUNDING_NEAREST;
+  uint32_t flags = BP_NUMERICS_DETERMINISTIC;
+};
+
+struct Mutant {
+  int number = 0; ///< as in docs/explanation/conformance.md
+  Family family = Family::Indexing;
+  std::string_view title;
+  std::string_view description; ///< one sentence: what it does
+  /// Of Tags.h: where it is looked for.
+  std::vector<std::string_view> tags;
+  /// Units of these ops are looked at first; empty: no order.
+  std::vector<std::string_view> ops;
+  /// Computes one op; false: it did nothing, the reference shall. Null: nothing
+  /// is changed about single ops.
+  bool (*run)(const Call &call) = nullptr;
+  /// Composites that `run` computes, always; others are decomposed before.
+  std::vector<std::string_view> composites = {};
+  Fault fault = Fault::None;
+  /// Of Compiler: rewrites the whole graph before it is compiled.
+  Result<Graph> (*compiler)(const Graph &graph) = nullptr;
+  Declares declares = {};
+  /// Why no test can find it; empty: one must.
+  std::string_view equivalent = {};
+
+  std::string id() const; ///< "m13", "legal1"
+};
+
+/// All of them, by number, the legal ones last.
+const std::vector<Mutant> &allMutants();
+const Mutant *findMutant(std::string_view id);
+
+std::vector<Mutant> indexingMutants();
+std::vector<Mutant> numericsMutants();
+std::vector<Mutant> functionMutants();
+std::vector<Mutant> semanticsMutants();
+std::vector<Mutant> runtimeMutants();
+std::vector<Mutant> cheatingMutants();
+std::vector<Mutant> compilerMutants();
+std::vector<Mutant> metMutants();
+std::vector<Mutant> legalVariants();
+
+// ---- what mutants are written with ----
+
+/// Element i as a number.
+Real numberAt(const Tensor &tensor, size_t i);
+/// Rounds to nearest (floats) or wraps (integers).
+void setNumber(Tensor &tensor, size_t i, Real value);
+int64_t integerAt(const Tensor &tensor, size_t i);
+void setInteger(Tensor &tensor, size_t i, int64_t value);
+/// Bits of the nearest value that is not larger in magnitude.
+uint64_t encodeTowardsZero(DType dtype, Real value);
+/// `value` rounded to a dtype and back.
+Real rounded(DType dtype, Real value);
+/// A tensor of zeros.
+Tensor zeros(DType dtype, const Sizes &dims);
+
+/// Rebuilds a graph op by op. `change` gives the values that stand for the
+/// results of an op, or nothing to keep the op as it is.
+using Change = std::function<std::optional<std::vector<ValueId>>(
+    Graph &to, const Op &op, const std::vector<ValueId> &operands)>;
+Result<Graph> rebuild(const Graph &from, const Change &change);
+
+} // namespace backplane::mutants
+
+#endif // BACKPLANE_CONFORMANCE_MUTANTS_MUTANT_H
