@@ -34,10 +34,11 @@ struct InputRule {
     Divisor,  ///< as Values; an integer is never 0
     Positive, ///< as Values, without the sign
     Range,    ///< as Values; random numbers lie in [low, high]
+    Within,   ///< random numbers in [low, high], whatever the data set
   };
   Kind kind = Kind::Values;
   Dim bound;                 ///< of Index
-  double low = -1, high = 1; ///< of Range
+  double low = -1, high = 1; ///< of Range and Within
   /// Bit i: axis i is summed over with another operand's. "one-hot" sets one
   /// element along these axes, "integers" keeps the sum of `terms` products
   /// exact.

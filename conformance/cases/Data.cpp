@@ -69,6 +69,9 @@ std::vector<uint64_t> specialBits(DType dtype) {
     bits.push_back(value & mask);
   for (unsigned shift = 8; shift < bitWidth(dtype); shift *= 2)
     bits.push_back(((uint64_t(1) << shift) + 1) & mask);
+  // Shifts around the width.
+  for (uint64_t shift : {bitWidth(dtype) - 1, bitWidth(dtype), 64u})
+    bits.push_back(shift & mask);
   return bits;
 }
 
@@ -106,6 +109,8 @@ private:
     case InputRule::Kind::Range:
       if (!isRandom_)
         return chosen(i);
+      [[fallthrough]];
+    case InputRule::Kind::Within:
       return bitsOfNumber(dtype, rule_.low + (rule_.high - rule_.low) *
                                                  fractionOf(random));
     case InputRule::Kind::Divisor: {

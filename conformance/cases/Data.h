@@ -29,6 +29,7 @@
 //               Integers: halfway between neighbours of float formats
 //   errors      as `uniform`, but indices outside of their bound and integer
 //               divisors of 0 among the others: the device must report an error
+//   shifted     2^(p/2) plus noise: variances of one pass have no digits
 //   wide        up to +-100, f64 +-1000: exp overflows without a shift
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H

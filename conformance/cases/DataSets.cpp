@@ -119,6 +119,18 @@ uint64_t offset(const Place &place) {
   return put(place, base + deviate * 1.7320508075688772);
 }
 
+/// 2^(p/2) and a nearly normal deviate: variances from the sum of squares lose
+/// all digits, those of two passes hardly any.
+uint64_t shifted(const Place &place) {
+  if (!isFloat(place.dtype()))
+    return put(place, 100 + integer(place));
+  double deviate = -2;
+  for (uint64_t part = 0; part < 4; ++part)
+    deviate += fractionOf(randomBits(place.random, part));
+  int half = formatOf(place.dtype()).precision / 2;
+  return put(place, std::ldexp(1.0, half) + deviate * 1.7320508075688772);
+}
+
 /// Most of a sum are ones that an accumulator as narrow as the dtype, or of 11
 /// bits, loses beside the two large numbers. Products stay exact in 24 bits.
 uint64_t swamping(const Place &place) {
@@ -264,6 +276,7 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
     {"swamping", swamping},
     {"alternating", alternating},
     {"sparse", sparse},
+    {"shifted", shifted},
     {"wide", wide},
     {"corners", corners},
     {"pi", multiplesOfPi},

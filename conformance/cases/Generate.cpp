@@ -9,7 +9,8 @@ void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
   for (auto *family :
        {makeElementwise, makeSums, makeConvolutions, makePooling, makeProducts,
-        makeMovement, makeConstants, makeShapes, makeBoxes, makeFusions,
+        makeNormalisations, makeAttentions, makeMovement, makeConstants,
+        makeShapes, makeBoxes, makeIndexed, makeOrdered, makeRanks, makeFusions,
         makeLayouts, makeSharing, makeFolding})
     if (!family(selection, put))
       return;

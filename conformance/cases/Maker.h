@@ -43,14 +43,22 @@ private:
 /// Families of units, listed in Generate.cpp; false once `put` wants no more.
 bool makeBoxes(const Selection &selection, const Put &put);
 bool makeConstants(const Selection &selection, const Put &put);
+bool makeIndexed(const Selection &selection, const Put &put);
+bool makeOrdered(const Selection &selection, const Put &put);
+bool makeRanks(const Selection &selection, const Put &put);
 bool makeShapes(const Selection &selection, const Put &put);
 bool makeElementwise(const Selection &selection, const Put &put);
 bool makeMovement(const Selection &selection, const Put &put);
 bool makeConvolutions(const Selection &selection, const Put &put);
 bool makePooling(const Selection &selection, const Put &put);
 bool makeProducts(const Selection &selection, const Put &put);
+bool makeNormalisations(const Selection &selection, const Put &put);
+bool makeAttentions(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 
+/// Smoke for one dtype of each width and kind, else Standard: a family that
+/// has units for all dtypes need not compile them all in smoke.
+Depth smokeOf(DType dtype);
 /// All dtypes of a set, in the order of their numbers.
 std::vector<DType> dtypesOf(std::string_view op);
 

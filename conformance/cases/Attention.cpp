@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of attention and of rotary position embeddings.
+#include "Maker.h"
+#include "sdk/graph/OpTable.h"
+
+#include <optional>
+
+namespace backplane::conformance {
+
+namespace {
+
+struct Attention {
+  std::string variant;
+  int64_t heads = 2, shared = 2; ///< of q; of k and v
+  /// none, full, row (one row for all), heads (one for all heads)
+  std::string mask = "none";
+  std::optional<Dim> causal = {};
+  double softCap = 0;
+  bool isStatic = false;
+};
+
+std::vector<Attention> attentions() {
+  Dim s = Dim::symbol("s"), t = Dim::symbol("t");
+  return {{"plain"},
+          {"mask", 2, 2, "full"},
+          {"mask-row", 3, 3, "row"},
+          {"mask-heads", 2, 2, "heads"},
+          {"causal", 2, 2, "none", Dim(0)},
+          {"causal-late", 2, 2, "none", t - s},
+          {"causal-before", 2, 2, "none", Dim(-2)},
+          {"grouped", 6, 2, "none", Dim(0)},
+          {"one-for-all", 4, 1, "full"},
+          {"soft-cap", 2, 2, "none", std::nullopt, 5},
+          {"static", 4, 2, "none", Dim(0), 0, true},
+          {"static-mask", 3, 3, "full", std::nullopt, 0, true}};
+}
+
+/// b, s, t, d, e: numbers or symbols.
+struct Axes {
+  Dim b, s, t, d, e;
+};
+
+Axes axesOf(const Attention &attention, Maker &maker) {
+  if (attention.isStatic)
+    return {2, 17, 33, 16, 24};
+  return {maker.symbol("b"), maker.symbol("s"), maker.symbol("t"),
+          maker.symbol("d"), maker.symbol("e")};
+}
+
+Dims maskDims(const Attention &attention, const Axes &axes) {
+  if (attention.mask == "row")
+    return {1, 1, 1, axes.t};
+  if (attention.mask == "heads")
+    return {axes.b, 1, axes.s, axes.t};
+  return {axes.b, attention.heads, axes.s, axes.t};
+}
+
+void addCases(Maker &maker, bool isStatic, bool isSmoke) {
+  auto values = [&](int64_t b, int64_t s, int64_t t, int64_t d, int64_t e) {
+    if (isStatic)
+      return SymbolValues();
+    return SymbolValues{{"b", b}, {"d", d}, {"e", e}, {"s", s}, {"t", t}};
+  };
+  SymbolValues plain = values(2, 7, 17, 16, 12);
+  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "uniform", plain);
+  for (const char *data : {"wide", "equal", "corners", "integers", "sparse"})
+    maker.addCase(Depth::Standard, data, plain);
+  if (isStatic)
+    return;
+  maker.addCase(Depth::Standard, "uniform", values(1, 1, 33, 8, 8));
+  maker.addCase(Depth::Standard, "uniform", values(1, 16, 16, 31, 1));
+  maker.addCase(Depth::Standard, "uniform", values(3, 5, 1, 1, 17));
+  maker.addCase(Depth::Standard, "uniform", values(1, 65, 129, 4, 5));
+  maker.addCase(Depth::Standard, "uniform", values(2, 0, 5, 4, 4));
+}
+
+bool makeAttention(const Selection &selection, const Put &put, DType dtype,
+                   const Attention &attention) {
+  std::vector<std::string> tags = {"softmax-max", "tail", "last-k", "index"};
+  if (attention.heads != attention.shared)
+    tags.emplace_back("groups");
+  if (attention.mask != "none")
+    tags.emplace_back("broadcast");
+  Maker maker(selection, "attention", dtype, attention.variant, tags);
+  Axes axes = axesOf(attention, maker);
+  // Scores stay of order 1, weights come from all columns.
+  InputRule query;
+  query.kind = InputRule::Kind::Range;
+  std::vector<ValueId> operands = {
+      maker.input(dtype, {axes.b, attention.heads, axes.s, axes.d}, query),
+      maker.input(dtype, {axes.b, attention.shared, axes.t, axes.d}, query),
+      maker.input(dtype, {axes.b, attention.shared, axes.t, axes.e})};
+  if (attention.mask != "none")
+    operands.push_back(maker.input(dtype, maskDims(attention, axes)));
+  Dims causal;
+  if (attention.causal)
+    causal.push_back(*attention.causal);
+  maker.output(maker.add(
+      "attention", operands,
+      {{"scale", 0.25}, {"soft_cap", attention.softCap}, {"causal", causal}}));
+  bool isSmoke = (dtype == DType::F32 && attention.mask != "row") ||
+                 (dtype == DType::F16 && attention.variant == "plain");
+  addCases(maker, attention.isStatic, isSmoke);
+  return maker.finish(put);
+}
+
+bool makeRotary(const Selection &selection, const Put &put, DType dtype,
+                bool isInterleaved, bool isStatic) {
+  Maker maker(selection, "rotary", dtype,
+              std::string(isInterleaved ? "interleaved" : "halves") +
+                  (isStatic ? "-static" : ""),
+              {"index", "broadcast", "tail"});
+  Dim b = isStatic ? Dim(2) : maker.symbol("b");
+  Dim h = isStatic ? Dim(3) : maker.symbol("h");
+  Dim s = isStatic ? Dim(17) : maker.symbol("s");
+  int64_t half = isStatic ? 17 : 8;
+  InputRule angle;
+  angle.kind = InputRule::Kind::Range;
+  std::vector<ValueId> operands = {
+      maker.input(dtype, {b, h, s, Dim(2 * half)}),
+      maker.input(dtype, {b, s, Dim(half)}, angle),
+      maker.input(dtype, {b, s, Dim(half)}, angle)};
+  maker.output(
+      maker.add("rotary", operands, {{"interleaved", int64_t(isInterleaved)}}));
+  SymbolValues plain;
+  if (!isStatic)
+    plain = {{"b", 2}, {"h", 3}, {"s", 7}};
+  bool isSmoke = dtype == DType::F32 && !isStatic;
+  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "uniform", plain);
+  for (const char *data : {"integers", "special", "bits", "corners"})
+    maker.addCase(Depth::Standard, data, plain);
+  for (int64_t size : {0, 1, 16, 33})
+    if (!isStatic)
+      maker.addCase(Depth::Standard, "uniform",
+                    {{"b", 1}, {"h", 5}, {"s", size}});
+  return maker.finish(put);
+}
+
+} // namespace
+
+bool makeAttentions(const Selection &selection, const Put &put) {
+  for (DType dtype : dtypesOf("attention"))
+    for (const Attention &attention : attentions())
+      if (!makeAttention(selection, put, dtype, attention))
+        return false;
+  for (DType dtype : dtypesOf("rotary"))
+    for (int variant = 0; variant < 4; ++variant)
+      if (!makeRotary(selection, put, dtype, variant & 1, variant & 2))
+        return false;
+  return true;
+}
+
+} // namespace backplane::conformance
