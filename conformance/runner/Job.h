@@ -30,17 +30,34 @@ struct Judgement {
   std::function<bool(const Case &)> expectsError;
 };
 
+/// Everything that one run of a case gave, for who looks closely.
+struct Observation {
+  const Unit &unit;
+  const Case &testCase;
+  const std::vector<Tensor> &inputs, &outputs; ///< outputs: none on an error
+  const std::vector<Expected> &expected;       ///< none for probes
+  const Declaration &declaration;
+};
+
 struct JobOptions {
   std::vector<std::string> worker;   ///< command of bp-worker, with arguments
   std::vector<std::string> compiler; ///< command of bp-compile-worker
   std::chrono::milliseconds timeout{30000}; ///< of one case or compilation
   Judgement judgement;
+  /// Functions are held to the strict limits, and every case runs twice.
+  bool strict = false;
+  /// Called for each run of a case that the oracle answered; may be empty.
+  std::function<void(const Observation &)> observe;
 };
 
 /// The declaration in a HELLO.
 Declaration declarationOf(const worker::Hello &hello);
 /// Why a target does not take a unit, from its dtypes; empty: it does.
+std::string notSupported(const Unit &unit, uint64_t computeDTypes);
 std::string notSupported(const Unit &unit, const worker::Hello &hello);
+
+/// A record with all that is known before the case runs.
+Record plannedRecord(const Unit &unit, const Case &testCase);
 
 /// Not thread-safe.
 class Job {
@@ -50,6 +67,8 @@ public:
   /// Starts the compile worker when there is none and gives its greeting. A
   /// failure means that no case can run.
   Result<worker::Hello> hello();
+  /// The same for the worker that runs.
+  Result<worker::Hello> runHello();
   /// One record per case of the unit, in order. A crash or hang of the compiler
   /// is charged to the first case; the others fail for the same reason, as one
   /// compilation serves them all. Fails only when workers cannot be started.
@@ -64,7 +83,11 @@ private:
                             std::vector<uint8_t> payload);
   Answer compile(const Unit &unit);
   Answer runOnce(const std::vector<Tensor> &inputs);
+  Declaration declaration() const;
   Status runCase(const Unit &unit, const Case &testCase, Record &record);
+  Status repeat(const Unit &unit, const Case &testCase,
+                const std::vector<Tensor> &inputs, Record &record);
+  Status runOtherData(const Unit &unit, Record &record);
   void judge(const Unit &unit, const Case &testCase,
              const std::vector<Tensor> &inputs, const Answer &answer,
              Record &record);

@@ -4,7 +4,10 @@
 #include "conformance/runner/Job.h"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 using namespace backplane;
 using namespace backplane::conformance;
@@ -115,6 +118,107 @@ TEST(Job, MistrustsAJudgementOfNothing) {
   };
   for (const Record &record : run(vague, doubling()))
     EXPECT_EQ(record.status, CaseStatus::Mistrusted) << record.reason;
+}
+
+/// A sanitizer takes more private memory than a limit would leave.
+std::vector<std::string> faultyWorker() {
+  if (BP_SANITIZED)
+    return {BP_FAULTY_WORKER};
+  return {BP_FAULTY_WORKER, "--memory-limit", "500000000"};
+}
+
+/// Runs three cases on a worker that may fail; the middle one has `value`.
+std::vector<Record> runFaulty(float value, const JobOptions *with = nullptr) {
+  JobOptions faulty = with ? *with : options(faultyWorker());
+  faulty.timeout = std::chrono::seconds(5);
+  faulty.judgement.inputsOf = [value](const Unit &, const Case &testCase) {
+    return std::vector<Tensor>{
+        fourFloats(testCase.id.ends_with("/1") ? value : 3)};
+  };
+  return run(faulty, doubling());
+}
+
+/// The middle case has this status, its neighbours pass.
+void expectOnly(CaseStatus status, const std::vector<Record> &records,
+                const std::string &reason) {
+  ASSERT_EQ(records.size(), 3u);
+  EXPECT_EQ(records[0].status, CaseStatus::Pass) << records[0].reason;
+  EXPECT_EQ(records[1].status, status) << records[1].reason;
+  EXPECT_NE(records[1].reason.find(reason), std::string::npos)
+      << records[1].reason;
+  EXPECT_EQ(records[2].status, CaseStatus::Pass) << records[2].reason;
+}
+
+TEST(JobFaults, ChargesACrashToItsCase) {
+  expectOnly(CaseStatus::Crash, runFaulty(13), "signal 6");
+}
+
+TEST(JobFaults, ChargesAHangToItsCase) {
+  expectOnly(CaseStatus::Timeout, runFaulty(14), "did not answer");
+}
+
+TEST(JobFaults, ChargesTheLackOfMemoryToItsCase) {
+  if (BP_SANITIZED)
+    GTEST_SKIP() << "no memory limit under a sanitizer";
+  expectOnly(CaseStatus::ResourceError, runFaulty(15), "out of memory");
+}
+
+TEST(JobFaults, SeesResultsThatDifferFromRunToRun) {
+  JobOptions strict = options(faultyWorker());
+  strict.strict = true;
+  strict.judgement.judge = [](const Unit &, const Case &, const auto &,
+                              const auto &, const Declaration &declaration) {
+    EXPECT_TRUE(declaration.strict);
+    Verdict pass;
+    pass.pass = true;
+    pass.elements = 4;
+    return std::vector<Verdict>{pass};
+  };
+  expectOnly(CaseStatus::Flaky, runFaulty(17, &strict), "two runs differ");
+}
+
+TEST(JobFaults, SeesResultsThatWereKeptForTheSameSizes) {
+  JobOptions cached = options({BP_FAULTY_WORKER});
+  cached.judgement.inputsOf = [](const Unit &, const Case &testCase) {
+    Tensor tensor = fourFloats(16);
+    tensor.data[15] = testCase.seed ? 0x41 : 0x40;
+    return std::vector<Tensor>{tensor};
+  };
+  Unit unit = doubling();
+  unit.cases.resize(1);
+  std::vector<Record> records = run(cached, unit);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].status, CaseStatus::Fail);
+  EXPECT_NE(records[0].reason.find("other data of the same sizes"),
+            std::string::npos)
+      << records[0].reason;
+}
+
+/// What goes to a worker names no unit and no case, so that none can be
+/// treated in a special way.
+TEST(Job, TellsWorkersNoNames) {
+  std::string log = testing::TempDir() + "frames-" + std::to_string(getpid());
+  JobOptions spied =
+      options({"sh", "-c", "tee " + log + ".run | \"$0\"", BP_WORKER});
+  spied.compiler = {"sh", "-c", "tee " + log + ".compile | \"$0\"",
+                    BP_COMPILE_WORKER};
+  run(spied, doubling());
+  for (const char *end : {".run", ".compile"}) {
+    std::ifstream file(log + end, std::ios::binary);
+    std::string sent((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_NE(sent.find("BPWK"), std::string::npos) << "nothing was seen";
+    for (const char *name : {"L3/", "twice", "threes"})
+      EXPECT_EQ(sent.find(name), std::string::npos) << name << end;
+    std::filesystem::remove(log + end);
+  }
+}
+
+TEST(Job, SaysWhyAWorkerDoesNotStart) {
+  JobOptions launched = options({"/absent/launcher", BP_WORKER});
+  Job job(launched);
+  auto records = job.run(doubling());
+  ASSERT_FALSE(records.ok());
+  EXPECT_NE(records.message().find("/absent/launcher"), std::string::npos);
 }
 
 } // namespace
