@@ -16,6 +16,12 @@ std::string portText(const char *kind, const Port &port) {
   return std::string(kind) + " " + port.name + ": " + port.type.str() + "\n";
 }
 
+std::string checkText(const fb::Check &check) {
+  return "check: " + std::string(text(check.lhs())) +
+         " == " + std::string(text(check.rhs())) + " (" +
+         std::string(text(check.message())) + ")\n";
+}
+
 std::string signatureText(const fb::Artifact &metadata,
                           const Signature &signature) {
   std::string out;
@@ -33,12 +39,8 @@ std::string signatureText(const fb::Artifact &metadata,
       out += ", a multiple of " + std::to_string(symbol.divisor());
     out += "\n";
   }
-  for (uint32_t i = 0; i < count(metadata.checks()); ++i) {
-    const fb::Check &check = *metadata.checks()->Get(i);
-    out += "check: " + std::string(text(check.lhs())) +
-           " == " + std::string(text(check.rhs())) + " (" +
-           std::string(text(check.message())) + ")\n";
-  }
+  for (uint32_t i = 0; i < count(metadata.checks()); ++i)
+    out += checkText(*metadata.checks()->Get(i));
   for (uint32_t i = 0; i < count(metadata.variables()); ++i)
     out += "variable " +
            std::string(text(metadata.variables()->Get(i)->type()->name())) +
@@ -62,6 +64,29 @@ std::string dispatchText(uint32_t index, const fb::Dispatch &dispatch,
   return out + "\n";
 }
 
+std::string numbersText(const flatbuffers::Vector<uint32_t> *numbers) {
+  std::string out;
+  for (uint32_t i = 0; i < count(numbers); ++i)
+    out += (i ? ", " : "") + std::to_string(numbers->Get(i));
+  return out;
+}
+
+std::string controlText(uint32_t index, const fb::Control &control) {
+  std::string out = "  " + std::to_string(index) + " ";
+  if (control.kind() == fb::ControlKind::If) {
+    out += "if";
+    if (!text(control.condition()).empty())
+      out += " " + std::string(text(control.condition())) + " != 0";
+  } else {
+    out += control.conditional() ? "while" : "repeat";
+    if (!text(control.limit()).empty())
+      out += " " + std::string(text(control.limit())) + " times";
+    out += ", carries " + std::to_string(control.carried());
+  }
+  return out + ", region " + numbersText(control.regions()) + ": " +
+         std::string(text(control.op())) + "\n";
+}
+
 std::string programText(const fb::Program &program,
                         const fb::Variant &variant) {
   std::string out;
@@ -69,6 +94,8 @@ std::string programText(const fb::Program &program,
     const fb::Command &command = *program.commands()->Get(i);
     if (const auto *dispatch = command.body_as_Dispatch())
       out += dispatchText(i, *dispatch, variant);
+    else if (const auto *control = command.body_as_Control())
+      out += controlText(i, *control);
     else if (command.body_type() != fb::CommandBody::Barrier)
       out += "  " + std::to_string(i) + " " +
              fb::EnumNameCommandBody(command.body_type()) + "\n";
@@ -80,6 +107,18 @@ std::string arenaText(const fb::Program &program) {
   return program.arena_bytes() >= 0
              ? std::to_string(program.arena_bytes()) + " bytes"
              : "planned when the shapes are known";
+}
+
+std::string regionText(uint32_t number, const fb::Region &region,
+                       const fb::Variant &variant) {
+  std::string out = " region " + std::to_string(number) + ": " +
+                    std::string(text(region.name()));
+  if (!text(region.iteration()).empty())
+    out += ", counts in " + std::string(text(region.iteration()));
+  out += ", arena " + arenaText(*region.program()) + "\n";
+  for (uint32_t i = 0; i < count(region.checks()); ++i)
+    out += checkText(*region.checks()->Get(i));
+  return out + programText(*region.program(), variant);
 }
 
 std::string variantText(const fb::Variant &variant) {
@@ -99,7 +138,10 @@ std::string variantText(const fb::Variant &variant) {
   if (variant.init() && count(variant.init()->commands()))
     out += " init program, once per session\n" +
            programText(*variant.init(), variant);
-  return out + " program\n" + programText(*variant.program(), variant);
+  out += " program\n" + programText(*variant.program(), variant);
+  for (uint32_t i = 0; i < count(variant.regions()); ++i)
+    out += regionText(i, *variant.regions()->Get(i), variant);
+  return out;
 }
 
 } // namespace

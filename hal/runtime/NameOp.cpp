@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NameOp.cpp: "op 3: …" of a device becomes the names of the model's ops.
-#include "Session.h"
+#include "NameOp.h"
 #include "sdk/package/Check.h"
 
 #include <charconv>
@@ -42,8 +42,7 @@ std::string opName(const fb::Dispatch &dispatch) {
 
 } // namespace
 
-Status Session::nameOp(const Status &failure,
-                       const fb::Program &program) const {
+Status nameOp(const Status &failure, const fb::Program &program) {
   std::optional<OpMention> mention = findOp(failure.message());
   if (!mention || mention->op == 0 || mention->op > count(program.commands()))
     return failure;

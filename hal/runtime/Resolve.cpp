@@ -40,6 +40,7 @@ private:
   Status addDispatch(uint32_t index, const fb::Dispatch &dispatch);
   Status addCopy(const fb::Copy &copy);
   Status addFill(const fb::Fill &fill);
+  void addControl(const fb::Control &control);
   Result<Binding> bind(const fb::Binding &binding);
   Result<uint64_t> number(const flatbuffers::String *expression, uint64_t most);
 
@@ -159,6 +160,9 @@ Status Resolver::addCommand(uint32_t index, const fb::Command &command) {
     return addCopy(*command.body_as_Copy());
   case fb::CommandBody::Fill:
     return addFill(*command.body_as_Fill());
+  case fb::CommandBody::Control:
+    addControl(*command.body_as_Control());
+    return {};
   default:
     result_.commands.push_back(Barrier());
     return {};
@@ -225,6 +229,15 @@ Status Resolver::addFill(const fb::Fill &fill) {
     result_.commands.push_back(
         Fill{std::move(*target), fill.pattern(), fill.pattern_size()});
   return {};
+}
+
+void Resolver::addControl(const fb::Control &control) {
+  ResolvedControl resolved{&control, result_.commands.size(), {}, {}};
+  for (uint32_t i = 0; i < count(control.operands()); ++i)
+    resolved.operands.push_back(places_[control.operands()->Get(i)]);
+  for (uint32_t i = 0; i < count(control.results()); ++i)
+    resolved.results.push_back(places_[control.results()->Get(i)]);
+  result_.controls.push_back(std::move(resolved));
 }
 
 Result<Binding> Resolver::bind(const fb::Binding &binding) {

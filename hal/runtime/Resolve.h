@@ -32,8 +32,16 @@ struct ResolveContext {
   std::shared_ptr<Buffer> nothing;
 };
 
+/// A command that the host runs between the commands before and behind it.
+struct ResolvedControl {
+  const fb::Control *control = nullptr;
+  size_t position = 0; ///< commands before it
+  std::vector<Place> operands, results;
+};
+
 struct Resolved {
   std::vector<Command> commands;
+  std::vector<ResolvedControl> controls; ///< in order
   uint64_t arenaBytes = 0;
 };
 

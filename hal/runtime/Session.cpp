@@ -2,6 +2,7 @@
 //
 // Session.cpp: what happens per call.
 #include "Session.h"
+#include "NameOp.h"
 #include "sdk/package/Check.h"
 
 #include <algorithm>
@@ -93,21 +94,17 @@ Session::makePlan(std::span<const bp_tensor_t> inputs) {
   if (Status s = measure(*plan, inputs, *symbols); !s.ok())
     return s;
   evaluator_.set(*symbols);
+  plan->symbols = std::move(*symbols);
   ResolveContext context{
       executables_,
       [&](const fb::Slot &slot) { return placeOf(slot, plan.get()); },
       uint32_t(plan->inputBytes.size() + plan->outputBytes.size()),
       device_->info().c().binding_alignment, residents_.nothing};
-  Result<Resolved> resolved =
-      resolveProgram(*variant().program(), evaluator_, context);
-  if (!resolved)
-    return resolved.status();
-  plan->arenaBytes = resolved->arenaBytes;
-  Result<std::shared_ptr<CommandBuffer>> commands =
-      device_->record(resolved->commands);
-  if (!commands)
-    return commands.status();
-  plan->commands = std::move(*commands);
+  Result<ProgramPlan> program =
+      planProgram(*device_, *variant().program(), evaluator_, context);
+  if (!program)
+    return program.status();
+  plan->program = std::move(*program);
   return plan;
 }
 
@@ -223,6 +220,28 @@ Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
   return {};
 }
 
+/// Starts the work of a call, or does it where only data decide what it is.
+Status Session::start(Plan &plan, Call &call, bool callerWaits) {
+  if (!plan.program.controls.empty()) {
+    evaluator_.set(plan.symbols);
+    ControlContext context{*device_,
+                           *queue_,
+                           budget_,
+                           variant(),
+                           executables_,
+                           residents_.nothing,
+                           iterationsUsed_,
+                           [&](const fb::Slot &slot) { return placeOf(slot, nullptr); },
+                           evaluator_,
+                           plan.regions,
+                           levels_};
+    return ControlRunner(std::move(context))
+        .run(plan.program, *variant().program(), call.table_);
+  }
+  return queue_->start(*plan.program.parts.front(), call.table_, call.pending_,
+                       callerWaits);
+}
+
 Result<std::unique_ptr<Call>>
 Session::submit(std::span<const bp_tensor_t> inputs,
                 std::span<const bp_tensor_t> outputs, bool callerWaits) {
@@ -232,13 +251,12 @@ Session::submit(std::span<const bp_tensor_t> inputs,
     return plan.status();
   if (Status s = checkOutputs(**plan, outputs); !s.ok())
     return s;
-  if (Status s = growArena((*plan)->arenaBytes); !s.ok())
+  if (Status s = growArena((*plan)->program.arenaBytes); !s.ok())
     return s;
   std::unique_ptr<Call> call = takeCall();
   Status status = bindPorts(*call, inputs, outputs);
   if (status.ok())
-    status = queue_->start(*(*plan)->commands, call->table_, call->pending_,
-                           callerWaits);
+    status = start(**plan, *call, callerWaits);
   if (!status.ok()) {
     releaseMemory(*call);
     return status;
@@ -258,7 +276,7 @@ Status Session::wait(std::unique_ptr<Call> call) {
   Status status = call->pending_.wait();
   std::shared_ptr<Session> session = std::move(call->session_);
   if (!status.ok())
-    status = session->nameOp(status, *session->variant().program());
+    status = nameOp(status, *session->variant().program());
   for (PortMemory &memory : call->memory_)
     if (status.ok() && memory.target)
       status = memory.buffer->read(

@@ -6,10 +6,9 @@
 #ifndef BACKPLANE_RUNTIME_SESSION_H
 #define BACKPLANE_RUNTIME_SESSION_H
 
+#include "ControlRunner.h"
 #include "LoadedArtifact.h"
-#include "Memory.h"
 #include "Ports.h"
-#include "Resolve.h"
 #include "Selection.h"
 
 namespace backplane::rt {
@@ -19,8 +18,9 @@ struct Plan {
   std::vector<int64_t> key; ///< dims of all inputs
   std::vector<uint64_t> inputBytes, outputBytes;
   std::vector<std::vector<int64_t>> outputDims;
-  uint64_t arenaBytes = 0;
-  std::shared_ptr<CommandBuffer> commands;
+  SymbolValues symbols;
+  ProgramPlan program;
+  RegionPlans regions; ///< those that calls have entered
 
   /// Whether these inputs have the types and shapes of this plan.
   bool fits(const Signature &signature,
@@ -78,7 +78,8 @@ public:
   Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const;
   /// Starts a call. A caller that is going to wait at once says so: the work
-  /// may then be done on its thread.
+  /// may then be done on its thread. A program with control flow is done when
+  /// this returns: the host makes its decisions.
   Result<std::unique_ptr<Call>> submit(std::span<const bp_tensor_t> inputs,
                                        std::span<const bp_tensor_t> outputs,
                                        bool callerWaits = false);
@@ -107,7 +108,7 @@ private:
   std::unique_ptr<Call> takeCall();
   void releaseMemory(Call &call);
   Status drain();
-  Status nameOp(const Status &failure, const fb::Program &program) const;
+  Status start(Plan &plan, Call &call, bool callerWaits);
 
   std::shared_ptr<const LoadedArtifact> artifact_;
   std::shared_ptr<Device> device_;
@@ -117,10 +118,13 @@ private:
   uint64_t dispatchCount_ = 0;
   std::vector<std::shared_ptr<Executable>> executables_;
   Residents residents_;
+  /// Symbols that count iterations, by region.
+  std::vector<std::vector<std::string>> iterationsUsed_;
   std::mutex mutex_; ///< guards everything below
   Evaluator evaluator_;
   std::vector<std::shared_ptr<Plan>> plans_; ///< latest use first
   std::shared_ptr<Buffer> arena_;
+  std::vector<Level> levels_; ///< memory of regions
   std::unique_ptr<PortBinder> ports_;
   std::vector<std::unique_ptr<Call>> idleCalls_;
 };

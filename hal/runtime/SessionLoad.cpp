@@ -2,6 +2,8 @@
 //
 // SessionLoad.cpp: what happens once per session: choosing the variant, loading
 // it, weights, constants and variables.
+#include "NameOp.h"
+#include "RegionUse.h"
 #include "Session.h"
 #include "sdk/package/Check.h"
 
@@ -31,6 +33,14 @@ std::set<uint32_t> namedBy(const fb::Program *program, fb::SlotKind kind) {
     if (program->slots()->Get(i)->kind() == kind)
       numbers.insert(program->slots()->Get(i)->index());
   return numbers;
+}
+
+/// The program of a variant and those of its regions.
+std::vector<const fb::Program *> programsOf(const fb::Variant &variant) {
+  std::vector<const fb::Program *> programs = {variant.program()};
+  for (uint32_t i = 0; i < count(variant.regions()); ++i)
+    programs.push_back(variant.regions()->Get(i)->program());
+  return programs;
 }
 
 /// Sizes of the constants that the init program writes.
@@ -173,10 +183,11 @@ Status Session::load(std::string_view uri) {
     return s;
   if (Status s = loadWeights(); !s.ok())
     return s;
-  const fb::Program *program = variant().program();
-  for (uint32_t i = 0; program && i < count(program->commands()); ++i)
-    dispatchCount_ +=
-        program->commands()->Get(i)->body_type() == fb::CommandBody::Dispatch;
+  for (const fb::Program *program : programsOf(variant()))
+    for (uint32_t i = 0; i < count(program->commands()); ++i)
+      dispatchCount_ +=
+          program->commands()->Get(i)->body_type() == fb::CommandBody::Dispatch;
+  iterationsUsed_ = iterationsUsed(variant());
   ports_ = std::make_unique<PortBinder>(device_, budget_, residents_.nothing,
                                         signature().inputs().size() +
                                             signature().outputs().size());
@@ -242,7 +253,9 @@ Status Session::writeInitialValues() {
 /// Weights that only the init program reads are gone when it has run.
 Status Session::loadWeights() {
   const fb::Artifact &metadata = artifact_->file->metadata();
-  std::set<uint32_t> kept = namedBy(variant().program(), fb::SlotKind::Weight);
+  std::set<uint32_t> kept;
+  for (const fb::Program *program : programsOf(variant()))
+    kept.merge(namedBy(program, fb::SlotKind::Weight));
   std::set<uint32_t> passing = namedBy(variant().init(), fb::SlotKind::Weight);
   for (uint32_t number : kept)
     passing.erase(number);

@@ -62,6 +62,12 @@ Result<uint64_t> denseBytes(DType type, std::span<const int64_t> dims);
 class Evaluator {
 public:
   void set(const SymbolValues &values) { values_ = values; }
+  /// Gives one symbol a value, or takes it away.
+  void set(const std::string &symbol, int64_t value) {
+    values_[symbol] = value;
+  }
+  void unset(const std::string &symbol) { values_.erase(symbol); }
+  const SymbolValues &values() const { return values_; }
   Result<int64_t> operator()(const flatbuffers::String *expression);
 
 private:

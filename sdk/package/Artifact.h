@@ -13,7 +13,7 @@
 
 namespace backplane {
 
-inline constexpr uint32_t artifactVersion = 1;
+inline constexpr uint32_t artifactVersion = 2;
 
 /// Writes `artifact` and the weights that it lists (`artifact.weights` needs
 /// ids only; offsets, sizes and hashes are filled in) to `path`: a temporary

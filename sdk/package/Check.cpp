@@ -212,8 +212,12 @@ Status checkVariant(const fb::Artifact &artifact, const fb::Variant &variant,
                       true,     constants, expressions};
   if (Status s = init.run(); !s.ok())
     return s.within("init program");
-  ProgramChecker program{artifact, variant,   variant.program(),
-                         false,    constants, expressions};
+  if (Status s = checkRegions(artifact, variant, constants, expressions);
+      !s.ok())
+    return s;
+  ProgramChecker program{
+      artifact,  variant,     variant.program(), false,
+      constants, expressions, nullptr,           count(variant.regions())};
   if (Status s = program.run(); !s.ok())
     return s.within("program");
   return checkOutputsWritten(program.written);
@@ -273,6 +277,8 @@ Status checkArtifact(const fb::Artifact &artifact, uint64_t weightBytes) {
   if (Status s = checkSymbols(artifact, names); !s.ok())
     return s;
   bindSymbols(artifact, names, expressions);
+  if (Status s = bindIterations(artifact, names, expressions); !s.ok())
+    return s;
   if (Status s = checkSignature(artifact, expressions); !s.ok())
     return s;
   if (Status s = checkWeights(artifact, weightBytes); !s.ok())

@@ -25,6 +25,8 @@ inline constexpr uint32_t bindings = 1024; ///< per dispatch
 inline constexpr uint32_t transients = 1u << 15;
 inline constexpr uint32_t workgroupSize = 1u << 20;
 inline constexpr uint64_t workspaceBytes = uint64_t(1) << 32;
+inline constexpr uint32_t regions = 4096;   ///< per variant
+inline constexpr uint32_t regionDepth = 16; ///< regions that run each other
 } // namespace limits
 
 /// The text of an optional string.
@@ -62,6 +64,16 @@ private:
   std::unordered_map<const flatbuffers::String *, Result<Dim>> known_;
 };
 
+/// Checks the regions of a variant, whose init program has been checked.
+Status checkRegions(const fb::Artifact &artifact, const fb::Variant &variant,
+                    std::map<uint32_t, int64_t> &constants,
+                    Expressions &expressions);
+/// Gives the symbols that count iterations to `expressions`. `names` are the
+/// symbols of the artifact, which they must not be.
+Status bindIterations(const fb::Artifact &artifact,
+                      const std::set<std::string, std::less<>> &names,
+                      Expressions &expressions);
+
 /// Checks one program of a variant. `program` may be null for an empty one.
 struct ProgramChecker {
   const fb::Artifact &artifact;
@@ -71,6 +83,8 @@ struct ProgramChecker {
   /// Static size of each constant that the init program writes, by index.
   std::map<uint32_t, int64_t> &constants;
   Expressions &expressions;
+  const fb::Region *region = nullptr;            ///< whose program it is
+  uint32_t regionCount = 0;                      ///< regions that it may name
   std::vector<std::optional<int64_t>> slotBytes; ///< where static
   /// The most bytes of each slot in any call, where there is a limit.
   std::vector<std::optional<int64_t>> slotLimits;
@@ -93,6 +107,13 @@ private:
   Status checkDispatch(const fb::Dispatch &dispatch);
   Status checkCopy(const fb::Copy &copy);
   Status checkFill(const fb::Fill &fill);
+  Status checkControl(const fb::Control &control);
+  Status checkControlSlots(const fb::Control &control);
+  Status checkIf(const fb::Control &control);
+  Status checkWhile(const fb::Control &control);
+  Status checkRegionUse(const fb::Control &control, uint32_t number,
+                        size_t inputs, size_t outputs);
+  Result<std::optional<int64_t>> sizeOfRegionSlot(const fb::Slot &slot);
   Status checkExpression(const flatbuffers::String *string, const char *what,
                          int64_t low, int64_t high);
   Status checkRange(const fb::Binding &binding);

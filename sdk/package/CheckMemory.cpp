@@ -72,6 +72,10 @@ std::vector<uint32_t> slotsOf(const fb::Command &command) {
     slots = {copy->source()->slot(), copy->target()->slot()};
   } else if (const auto *fill = command.body_as_Fill()) {
     slots = {fill->target()->slot()};
+  } else if (const auto *control = command.body_as_Control()) {
+    for (const auto *list : {control->operands(), control->results()})
+      for (uint32_t i = 0; i < count(list); ++i)
+        slots.push_back(list->Get(i));
   }
   return slots;
 }

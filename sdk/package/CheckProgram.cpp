@@ -14,7 +14,8 @@ constexpr int64_t maxBytes = int64_t(1) << 62;
 } // namespace
 
 Status ProgramChecker::run() {
-  written.assign(count(artifact.outputs()), false);
+  written.assign(region ? count(region->outputs()) : count(artifact.outputs()),
+                 false);
   if (!program)
     return {};
   if (program->arena_bytes() < -1 || program->arena_bytes() > maxBytes)
@@ -83,6 +84,8 @@ ProgramChecker::sizeOfNamed(const fb::Slot &slot) {
     return staticBytes(*artifact.variables()->Get(slot.index())->type(),
                        expressions);
   }
+  if (region)
+    return sizeOfRegionSlot(slot);
   const auto *list = slot.kind() == fb::SlotKind::Input ? artifact.inputs()
                                                         : artifact.outputs();
   if (slot.index() >= count(list))
@@ -178,6 +181,10 @@ Status ProgramChecker::checkCommand(const fb::Command &command) {
   case fb::CommandBody::Fill:
     if (auto *fill = command.body_as_Fill())
       return checkFill(*fill);
+    break;
+  case fb::CommandBody::Control:
+    if (auto *control = command.body_as_Control())
+      return checkControl(*control);
     break;
   case fb::CommandBody::Barrier:
     return {};

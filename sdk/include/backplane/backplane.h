@@ -256,7 +256,8 @@ BP_API bp_status_t bp_session_output_shapes(bp_session_t *session,
 /* Starts a call. `outputs` have data of the right size (see
  * bp_session_output_shapes); the application keeps its hands off all data until
  * bp_call_wait has returned, which is when the results are there. Calls of one
- * session run in the order of submission. */
+ * session run in the order of submission. A model whose control flow depends on
+ * data is done when this returns: the host makes its decisions. */
 BP_API bp_status_t bp_session_submit(bp_session_t *session,
                                      const bp_tensor_t *inputs,
                                      uint32_t input_count,

@@ -71,7 +71,7 @@ TEST_F(Artifacts, ComesBackAsWritten) {
   ASSERT_TRUE(file.ok()) << file.message();
   std::unique_ptr<fb::ArtifactT> read((*file)->metadata().UnPack());
   EXPECT_EQ(read->model, "sample");
-  EXPECT_EQ(read->variants[0]->program->commands.size(), 6u);
+  EXPECT_EQ(read->variants[0]->program->commands.size(), 9u);
   ASSERT_EQ(read->weights.size(), 2u);
   EXPECT_EQ(read->weights[1]->offset, 64u);
   auto section = (*file)->weights();
@@ -132,7 +132,7 @@ TEST_F(Artifacts, RefusesForeignAndDamagedFiles) {
   bytes = good;
   bytes[4] = 9;
   overwrite(bytes);
-  EXPECT_EQ(refusal(), "has artifact version 9, this build reads version 1; "
+  EXPECT_EQ(refusal(), "has artifact version 9, this build reads version 2; "
                        "compile the model again or update Backplane");
   bytes = good;
   bytes[100] ^= 1;
@@ -150,6 +150,12 @@ TEST_F(Artifacts, RefusesForeignAndDamagedFiles) {
 fb::ProgramT &program(fb::ArtifactT &a) { return *a.variants[0]->program; }
 fb::DispatchT &firstDispatch(fb::ArtifactT &a) {
   return *program(a).commands[0]->body.AsDispatch();
+}
+
+/// Moves the transients of the control commands along with these.
+void shiftControl(fb::ArtifactT &a, int by) {
+  for (size_t i = 8; i < program(a).slots.size(); ++i)
+    program(a).slots[i]->first = program(a).slots[i]->last += uint32_t(by);
 }
 
 TEST_F(Artifacts, RefusesABadSignature) {
@@ -188,7 +194,7 @@ TEST_F(Artifacts, RefusesABadProgram) {
             "program: command 0: it gives 1 constants and 4 bindings, entry "
             "'entry' takes 2 and 4");
   EXPECT_EQ(in([](auto &a) { firstDispatch(a).bindings[0]->slot = 99; }),
-            "program: command 0: binding 0: it names slot 99, of 8");
+            "program: command 0: binding 0: it names slot 99, of 11");
   EXPECT_EQ(in([](auto &a) { firstDispatch(a).bindings[1]->slot = 0; }),
             "program: command 0: binding 1: it writes to a slot of kind Input");
   EXPECT_EQ(in([](auto &a) { firstDispatch(a).bindings[2]->length = "201"; }),
@@ -206,6 +212,7 @@ TEST_F(Artifacts, RefusesABadProgram) {
               // Reads what the next command writes over, with no barrier.
               auto &commands = program(a).commands;
               commands.insert(commands.begin() + 2, copy(6, 3));
+              shiftControl(a, 1);
               program(a).slots[5]->last = 5;
               program(a).slots[6]->last = program(a).slots[7]->first = 3;
             }),
@@ -213,8 +220,8 @@ TEST_F(Artifacts, RefusesABadProgram) {
             "the same barriers uses");
   EXPECT_EQ(in([](auto &a) { program(a).slots[6]->offset = 32; }),
             "program: slot 6: it lies at 32 with 200 bytes, the arena has 256");
-  EXPECT_EQ(in([](auto &a) { program(a).slots[6]->last = 6; }),
-            "program: slot 6: it is used from command 0 to 6, of 6");
+  EXPECT_EQ(in([](auto &a) { program(a).slots[6]->last = 9; }),
+            "program: slot 6: it is used from command 0 to 9, of 9");
   EXPECT_EQ(in([](auto &a) { program(a).slots[2]->index = 2; }),
             "program: slot 2: it names Weight 2, of 2");
   EXPECT_EQ(in([](auto &a) { program(a).slots[4]->index = 1; }),
@@ -223,6 +230,7 @@ TEST_F(Artifacts, RefusesABadProgram) {
             "program: slot 3: it has 17 bytes, what it names 16");
   EXPECT_EQ(in([](auto &a) {
               program(a).commands.erase(program(a).commands.begin() + 4);
+              shiftControl(a, -1);
               program(a).slots[5]->last = 3;
               program(a).slots[7]->last = 3;
             }),
@@ -237,6 +245,72 @@ TEST_F(Artifacts, RefusesABadProgram) {
               a.variants[0]->executables[0]->entries[0]->access[0] = 4;
             }),
             "executable 0: entry 'entry' has unknown access 4");
+}
+
+TEST_F(Artifacts, RefusesBadControl) {
+  auto in = [&](const auto &change) {
+    std::string text = refusalOf(change);
+    std::string start = "variant 0 for target 'toy': ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  auto choice = [](fb::ArtifactT &a) -> fb::ControlT & {
+    return *program(a).commands[7]->body.AsControl();
+  };
+  auto loop = [](fb::ArtifactT &a) -> fb::ControlT & {
+    return *program(a).commands[8]->body.AsControl();
+  };
+  auto regions = [](fb::ArtifactT &a) -> auto & {
+    return a.variants[0]->regions;
+  };
+  EXPECT_EQ(in([&](auto &a) { choice(a).kind = fb::ControlKind(9); }),
+            "program: command 7: it is a control of unknown kind 9");
+  EXPECT_EQ(in([&](auto &a) { choice(a).regions.pop_back(); }),
+            "program: command 7: an If needs two regions and a condition");
+  EXPECT_EQ(in([&](auto &a) { choice(a).regions[1] = 2; }),
+            "program: command 7: it names region 2, of 2 that may stand here");
+  EXPECT_EQ(in([&](auto &a) { choice(a).condition = ""; }),
+            "program: command 7: region 0 takes 1 values and gives 1, 0 and 1 "
+            "are needed");
+  EXPECT_EQ(in([&](auto &a) { choice(a).results[0] = 0; }),
+            "program: command 7: slot 0 is a result and something else");
+  EXPECT_EQ(in([&](auto &a) { choice(a).results[0] = 70; }),
+            "program: command 7: it names slot 70, of 11");
+  EXPECT_EQ(in([&](auto &a) { choice(a).results[0] = 4; }),
+            "program: command 7: it writes to a slot of kind Constant");
+  EXPECT_EQ(in([&](auto &a) { choice(a).results[0] = 3; }),
+            "program: command 7: a result is a variable");
+  EXPECT_EQ(in([&](auto &a) { choice(a).results[0] = 9; }),
+            "program: command 7 uses slot 9, which lives from command 8 to 8");
+  EXPECT_EQ(in([&](auto &a) { loop(a).limit = ""; }),
+            "program: command 8: a While without a predicate, or with stacked "
+            "results, needs a limit");
+  EXPECT_EQ(in([&](auto &a) { loop(a).limit = "0-1"; }),
+            "program: command 8: limit is -1");
+  EXPECT_EQ(in([&](auto &a) { loop(a).carried = 2; }),
+            "program: command 8: a While needs one region and what it carries");
+  EXPECT_EQ(in([&](auto &a) { regions(a)[1]->iteration = "n"; }),
+            "region 1 counts in 'n', which is no name of its own");
+  EXPECT_EQ(in([&](auto &a) { regions(a)[1]->program.reset(); }),
+            "region 1: it has no program");
+  EXPECT_EQ(in([&](auto &a) { regions(a)[0]->program->commands.clear(); }),
+            "region 0: no command writes output 0");
+  EXPECT_EQ(in([&](auto &a) { regions(a)[0]->program->slots[0]->index = 1; }),
+            "region 0: slot 0: it names Input 1, of 1");
+  EXPECT_EQ(in([&](auto &a) {
+              // A region that runs itself.
+              auto &inner = *regions(a)[0]->program;
+              inner.commands.push_back(std::make_unique<fb::CommandT>());
+              fb::ControlT control = choice(a);
+              control.results = {1};
+              inner.commands.back()->body.Set(std::move(control));
+            }),
+            "region 0: command 1: it names region 0, of 0 that may stand here");
+  EXPECT_EQ(in([&](auto &a) {
+              auto &init = *a.variants[0]->init;
+              init.commands.push_back(std::make_unique<fb::CommandT>());
+              init.commands.back()->body.Set(fb::ControlT(choice(a)));
+            }),
+            "init program: command 3: an init program makes no decisions");
 }
 
 TEST_F(Artifacts, PlacesOfSymbolicSizesFitTheGreatestOnes) {

@@ -129,6 +129,35 @@ std::unique_ptr<fb::ProgramT> initProgram(uint32_t weight) {
   return init;
 }
 
+std::unique_ptr<fb::CommandT> control(fb::ControlT control) {
+  auto command = std::make_unique<fb::CommandT>();
+  command->body.Set(std::move(control));
+  return command;
+}
+
+std::unique_ptr<fb::CommandT> ifCommand() {
+  fb::ControlT choice;
+  choice.kind = fb::ControlKind::If;
+  choice.operands = {0};
+  choice.results = {8};
+  choice.regions = {0, 0};
+  choice.condition = "n mod 2";
+  choice.op = "If node /i";
+  return control(std::move(choice));
+}
+
+std::unique_ptr<fb::CommandT> whileCommand() {
+  fb::ControlT loop;
+  loop.kind = fb::ControlKind::While;
+  loop.operands = {3};
+  loop.results = {9, 10};
+  loop.regions = {1};
+  loop.carried = 1;
+  loop.limit = "n";
+  loop.op = "Loop node /l";
+  return control(std::move(loop));
+}
+
 std::unique_ptr<fb::ProgramT> mainProgram(uint32_t weight) {
   auto program = std::make_unique<fb::ProgramT>();
   auto &slots = program->slots;
@@ -149,7 +178,41 @@ std::unique_ptr<fb::ProgramT> mainProgram(uint32_t weight) {
   program->commands.push_back(barrier());
   program->commands.push_back(copy(5, 1));
   program->commands.push_back(fill(3, 42));
+  program->commands.push_back(barrier());
+  slots.push_back(transient("32*n", 7, 7));
+  slots.push_back(transient("16", 8, 8));
+  slots.push_back(transient("16*n", 8, 8));
+  program->commands.push_back(ifCommand());
+  program->commands.push_back(whileCommand());
   return program;
+}
+
+/// A program that copies its first input to all outputs.
+std::unique_ptr<fb::RegionT> copies(std::vector<std::string> bytes) {
+  auto region = std::make_unique<fb::RegionT>();
+  region->inputs = {bytes[0]};
+  region->outputs = bytes;
+  region->program = std::make_unique<fb::ProgramT>();
+  auto &slots = region->program->slots;
+  slots.push_back(slot(fb::SlotKind::Input, 0));
+  for (uint32_t i = 0; i < bytes.size(); ++i) {
+    slots.push_back(slot(fb::SlotKind::Output, i));
+    region->program->commands.push_back(copy(0, i + 1));
+  }
+  return region;
+}
+
+std::vector<std::unique_ptr<fb::RegionT>> sampleRegions() {
+  std::vector<std::unique_ptr<fb::RegionT>> regions;
+  regions.push_back(copies({"32*n"}));
+  regions.push_back(copies({"16", "16"}));
+  regions[1]->iteration = "i";
+  auto check = std::make_unique<fb::CheckT>();
+  check->lhs = "min(i, n)";
+  check->rhs = "i";
+  check->message = "Loop node /l counts to n";
+  regions[1]->checks.push_back(std::move(check));
+  return regions;
 }
 
 } // namespace
@@ -186,6 +249,7 @@ void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool) {
       executable("elf-x86_64", Bytes(50, 3), "entry", {1, 2, 3, 1}, 2));
   variant->init = initProgram(weight);
   variant->program = mainProgram(weight);
+  variant->regions = sampleRegions();
   variant->report = {"nothing fused"};
   artifact.variants.push_back(std::move(variant));
 }

@@ -34,7 +34,8 @@ std::unique_ptr<fb::ExecutableT> executable(std::string format, Bytes blob,
 uint32_t addWeight(fb::ArtifactT &artifact, WeightPool &pool, Bytes bytes);
 
 /// An artifact that uses every feature: a symbol, a check, weights, a variable,
-/// an init program, transients with and without places, every command.
+/// an init program, regions, transients with and without places, every
+/// command.
 void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool);
 
 } // namespace backplane::sample

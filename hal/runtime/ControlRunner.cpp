@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ControlRunner.h"
+#include "NameOp.h"
+#include "hal/core/Queue.h"
+#include "sdk/package/Check.h"
+
+#include <algorithm>
+
+namespace backplane::rt {
+namespace {
+
+/// Plans of regions that one tuple of shapes keeps.
+constexpr size_t mostRegionPlans = 1024;
+
+/// A pointer that keeps nothing alive.
+std::shared_ptr<Buffer> borrowed(Buffer *buffer) {
+  return {std::shared_ptr<void>(), buffer};
+}
+
+Status wrongSize(const char *what, size_t number, uint64_t found,
+                 uint64_t expected) {
+  return dataLoss(std::string(what) + " " + std::to_string(number) + " has " +
+                  std::to_string(found) + " bytes, its region says " +
+                  std::to_string(expected));
+}
+
+} // namespace
+
+/// A While that runs.
+struct ControlRunner::Loop {
+  const fb::Control &control;
+  size_t first = 0; ///< operands before the carried ones: the predicate
+  bool hasLimit = false;
+  int64_t limit = 0;
+  bool odd = false; ///< whether odd iterations write to the results
+  int64_t iteration = 0;
+  Memories current; ///< what is carried
+  Memories captured;
+  Memories other;   ///< scratch for what is carried
+  Memory predicate; ///< what the region says; without bytes: nothing
+  Memories staging; ///< for stacked results whose parts are not aligned
+  std::vector<uint64_t> parts; ///< bytes of an iteration, per stacked result
+
+  bool hasPredicate() const { return first != 0; }
+  size_t carried() const { return control.carried(); }
+};
+
+uint64_t ControlRunner::alignment() const {
+  return std::max<uint64_t>(context_.device.info().c().binding_alignment, 64);
+}
+
+SlotBinding ControlRunner::entry(const Memory &memory) const {
+  if (memory.bytes == 0)
+    return {context_.nothing.get(), 0, 0};
+  return {memory.buffer, memory.offset, memory.bytes};
+}
+
+Level &ControlRunner::level(size_t depth) {
+  if (context_.levels.size() <= depth)
+    context_.levels.resize(depth + 1);
+  return context_.levels[depth];
+}
+
+/// Nothing uses the memory of a level when it is entered.
+Status ControlRunner::grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes) {
+  if (bytes == 0 || (buffer && buffer->size() >= bytes))
+    return {};
+  buffer.reset();
+  auto fresh = allocate(context_.device, context_.budget, Use::Arena, bytes);
+  if (!fresh)
+    return fresh.status();
+  buffer = std::move(*fresh);
+  return {};
+}
+
+// ---- programs and regions ----
+
+Status ControlRunner::runProgram(const ProgramPlan &plan,
+                                 const fb::Program &program,
+                                 std::span<const SlotBinding> table,
+                                 size_t depth) {
+  for (size_t i = 0; i < plan.parts.size(); ++i) {
+    if (plan.parts[i])
+      if (Status s = context_.queue.run(*plan.parts[i], table); !s.ok())
+        return nameOp(s, program);
+    if (i == plan.controls.size())
+      break;
+    const ResolvedControl &control = plan.controls[i];
+    if (Status s = runControl(control, table, depth); !s.ok())
+      return s.within(std::string(text(control.control->op())));
+  }
+  return {};
+}
+
+Result<uint64_t> ControlRunner::bytesOf(const flatbuffers::String *expression) {
+  Result<int64_t> value = context_.evaluator(expression);
+  if (!value)
+    return value.status();
+  if (*value < 0)
+    return Status(BP_STATUS_OUT_OF_RANGE, "'" + std::string(text(expression)) +
+                                              "' is " + std::to_string(*value));
+  return uint64_t(*value);
+}
+
+Status ControlRunner::checkRegion(const fb::Region &region) {
+  for (uint32_t i = 0; i < count(region.checks()); ++i) {
+    const fb::Check &check = *region.checks()->Get(i);
+    std::string message(text(check.message()));
+    Result<int64_t> lhs = context_.evaluator(check.lhs());
+    Result<int64_t> rhs = context_.evaluator(check.rhs());
+    if (!lhs || !rhs)
+      return (lhs ? rhs.status() : lhs.status()).within(message);
+    if (*lhs != *rhs)
+      return invalidArgument(
+          message + ": expected " + std::string(text(check.lhs())) +
+          " == " + std::string(text(check.rhs())) + ", found " +
+          std::to_string(*lhs) + " and " + std::to_string(*rhs));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const RegionPlan>>
+ControlRunner::makePlan(uint32_t number) {
+  const fb::Region &region = *context_.variant.regions()->Get(number);
+  if (Status s = checkRegion(region); !s.ok())
+    return s;
+  auto plan = std::make_shared<RegionPlan>();
+  for (auto [list, sizes] : {std::pair(region.inputs(), &plan->inputBytes),
+                             std::pair(region.outputs(), &plan->outputBytes)})
+    for (uint32_t i = 0; i < count(list); ++i) {
+      Result<uint64_t> bytes = bytesOf(list->Get(i));
+      if (!bytes)
+        return bytes.status();
+      sizes->push_back(*bytes);
+    }
+  uint32_t inputs = count(region.inputs()), outputs = count(region.outputs());
+  auto place = [&](const fb::Slot &slot) -> Result<Place> {
+    if (slot.kind() == fb::SlotKind::Input)
+      return Place{nullptr, slot.index(), 0, plan->inputBytes[slot.index()]};
+    if (slot.kind() == fb::SlotKind::Output)
+      return Place{nullptr, inputs + slot.index(), 0,
+                   plan->outputBytes[slot.index()]};
+    return context_.resident(slot);
+  };
+  ResolveContext context{context_.executables, place, inputs + outputs,
+                         context_.device.info().c().binding_alignment,
+                         context_.nothing};
+  Result<ProgramPlan> program = planProgram(context_.device, *region.program(),
+                                            context_.evaluator, context);
+  if (!program)
+    return program.status();
+  plan->program = std::move(*program);
+  return std::shared_ptr<const RegionPlan>(std::move(plan));
+}
+
+Result<std::shared_ptr<const RegionPlan>>
+ControlRunner::planOf(uint32_t region) {
+  std::pair<uint32_t, std::vector<int64_t>> key{region, {}};
+  const SymbolValues &values = context_.evaluator.values();
+  for (const std::string &name : context_.iterationsUsed[region])
+    if (auto value = values.find(name); value != values.end())
+      key.second.push_back(value->second);
+  if (auto known = context_.plans.find(key); known != context_.plans.end())
+    return known->second;
+  Result<std::shared_ptr<const RegionPlan>> plan = makePlan(region);
+  if (!plan)
+    return plan;
+  if (context_.plans.size() >= mostRegionPlans)
+    context_.plans.clear();
+  context_.plans[std::move(key)] = *plan;
+  return plan;
+}
+
+Status ControlRunner::enter(uint32_t region, const Memories &inputs,
+                            const Memories &outputs, size_t depth) {
+  Result<std::shared_ptr<const RegionPlan>> plan = planOf(region);
+  if (!plan)
+    return plan.status();
+  const RegionPlan &known = **plan;
+  std::vector<SlotBinding> table;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].bytes != known.inputBytes[i])
+      return wrongSize("operand", i, inputs[i].bytes, known.inputBytes[i]);
+    table.push_back(entry(inputs[i]));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].bytes != known.outputBytes[i])
+      return wrongSize("result", i, outputs[i].bytes, known.outputBytes[i]);
+    table.push_back(entry(outputs[i]));
+  }
+  if (Status s = grow(level(depth).arena, known.program.arenaBytes); !s.ok())
+    return s;
+  Buffer *arena = level(depth).arena.get();
+  table.push_back({arena ? arena : context_.nothing.get(), 0, 0});
+  return runProgram(known.program,
+                    *context_.variant.regions()->Get(region)->program(), table,
+                    depth);
+}
+
+// ---- decisions ----
+
+Result<bool> ControlRunner::predicate(const Memory &memory) {
+  uint8_t byte = 0;
+  if (memory.bytes != 1)
+    return dataLoss("its predicate has " + std::to_string(memory.bytes) +
+                    " bytes, not 1");
+  if (Status s = memory.buffer->read(memory.offset, {&byte, 1}); !s.ok())
+    return s;
+  return byte != 0;
+}
+
+Status ControlRunner::copy(const Memory &source, const Memory &target) {
+  if (source.bytes != target.bytes)
+    return dataLoss("it carries " + std::to_string(source.bytes) +
+                    " bytes to a result of " + std::to_string(target.bytes));
+  if (source.bytes == 0 || source == target)
+    return {};
+  Command command =
+      Copy{{borrowed(source.buffer), source.offset, source.bytes, 0},
+           {borrowed(target.buffer), target.offset, target.bytes, 0}};
+  return context_.queue.run({&command, 1});
+}
+
+Status ControlRunner::runControl(const ResolvedControl &resolved,
+                                 std::span<const SlotBinding> table,
+                                 size_t depth) {
+  auto memories = [&](const std::vector<Place> &places) {
+    Memories result;
+    for (const Place &place : places) {
+      SlotBinding base = place.buffer ? SlotBinding{place.buffer.get(), 0, 0}
+                                      : table[place.tableSlot];
+      result.push_back({base.buffer, base.offset + place.offset, place.bytes});
+    }
+    return result;
+  };
+  const fb::Control &control = *resolved.control;
+  Memories operands = memories(resolved.operands);
+  Memories results = memories(resolved.results);
+  if (control.kind() == fb::ControlKind::If)
+    return runIf(control, operands, results, depth + 1);
+  return runWhile(control, operands, results, depth + 1);
+}
+
+Status ControlRunner::runIf(const fb::Control &control,
+                            const Memories &operands, const Memories &results,
+                            size_t depth) {
+  bool taken = false;
+  size_t first = 0;
+  if (text(control.condition()).empty()) {
+    Result<bool> value = predicate(operands[first++]);
+    if (!value)
+      return value.status();
+    taken = *value;
+  } else {
+    Result<int64_t> value = context_.evaluator(control.condition());
+    if (!value)
+      return value.status();
+    taken = *value != 0;
+  }
+  Memories inputs(operands.begin() + long(first), operands.end());
+  return enter(control.regions()->Get(taken ? 0 : 1), inputs, results, depth);
+}
+
+// ---- loops ----
+
+/// Sizes and scratch memory of a loop.
+Status ControlRunner::prepare(Loop &loop, const Memories &operands,
+                              const Memories &results, size_t depth) {
+  uint64_t unit = alignment(), bytes = 0;
+  auto place = [&](uint64_t size) {
+    Memory memory{nullptr, bytes, size};
+    bytes += (size + unit - 1) / unit * unit;
+    return memory;
+  };
+  auto first = operands.begin() + long(loop.first);
+  loop.current.assign(first, first + long(loop.carried()));
+  loop.captured.assign(first + long(loop.carried()), operands.end());
+  for (const Memory &value : loop.current)
+    loop.other.push_back(place(value.bytes));
+  loop.predicate = place(loop.hasPredicate() ? 1 : 0);
+  for (size_t i = loop.carried(); i < results.size(); ++i) {
+    uint64_t part = loop.limit ? results[i].bytes / uint64_t(loop.limit) : 0;
+    if (part * uint64_t(loop.limit) != results[i].bytes)
+      return dataLoss("stacked result " + std::to_string(i) + " has " +
+                      std::to_string(results[i].bytes) + " bytes for " +
+                      std::to_string(loop.limit) + " iterations");
+    loop.parts.push_back(part);
+    loop.staging.push_back(place(part % unit ? part : 0));
+  }
+  Level &memory = level(depth);
+  if (Status s = grow(memory.scratch, bytes); !s.ok())
+    return s;
+  Buffer *scratch = memory.scratch.get();
+  for (Memories *list : {&loop.other, &loop.staging})
+    for (Memory &value : *list)
+      value.buffer = scratch;
+  loop.predicate.buffer = scratch;
+  return {};
+}
+
+/// One iteration: the region reads what is carried at one place and writes it
+/// at the other.
+Status ControlRunner::iterate(Loop &loop, const Memories &results,
+                              size_t depth) {
+  bool toResults = (loop.iteration % 2 != 0) == loop.odd;
+  Memories inputs = loop.current, outputs, next;
+  inputs.insert(inputs.end(), loop.captured.begin(), loop.captured.end());
+  if (loop.hasPredicate())
+    outputs.push_back(loop.predicate);
+  for (size_t i = 0; i < loop.carried(); ++i)
+    next.push_back(toResults ? results[i] : loop.other[i]);
+  outputs.insert(outputs.end(), next.begin(), next.end());
+  for (size_t i = 0; i < loop.parts.size(); ++i) {
+    Memory part = results[loop.carried() + i];
+    part.offset += uint64_t(loop.iteration) * loop.parts[i];
+    part.bytes = loop.parts[i];
+    outputs.push_back(loop.staging[i].bytes ? loop.staging[i] : part);
+  }
+  if (Status s = enter(loop.control.regions()->Get(0), inputs, outputs, depth);
+      !s.ok())
+    return s;
+  for (size_t i = 0; i < loop.parts.size(); ++i) {
+    if (!loop.staging[i].bytes)
+      continue;
+    Memory part = results[loop.carried() + i];
+    part.offset += uint64_t(loop.iteration) * loop.parts[i];
+    part.bytes = loop.parts[i];
+    if (Status s = copy(loop.staging[i], part); !s.ok())
+      return s;
+  }
+  loop.current = std::move(next);
+  return {};
+}
+
+Status ControlRunner::finish(Loop &loop, const Memories &results) {
+  for (size_t i = 0; i < loop.carried(); ++i)
+    if (Status s = copy(loop.current[i], results[i]); !s.ok())
+      return s;
+  return {};
+}
+
+Status ControlRunner::runWhile(const fb::Control &control,
+                               const Memories &operands,
+                               const Memories &results, size_t depth) {
+  Loop loop{control};
+  loop.first = control.conditional() ? 1 : 0;
+  loop.hasLimit = !text(control.limit()).empty();
+  if (loop.hasLimit) {
+    Result<uint64_t> limit = bytesOf(control.limit());
+    if (!limit)
+      return limit.status().within("limit");
+    loop.limit = int64_t(*limit);
+  }
+  loop.odd = loop.hasLimit && loop.limit % 2 == 0;
+  if (Status s = prepare(loop, operands, results, depth); !s.ok())
+    return s;
+  Result<bool> going =
+      loop.hasPredicate() ? predicate(operands[0]) : Result<bool>(true);
+  if (!going)
+    return going.status();
+  std::string symbol(text(
+      context_.variant.regions()->Get(control.regions()->Get(0))->iteration()));
+  Status status;
+  while (*going && (!loop.hasLimit || loop.iteration < loop.limit)) {
+    if (!symbol.empty())
+      context_.evaluator.set(symbol, loop.iteration);
+    status = iterate(loop, results, depth);
+    if (!status.ok())
+      break;
+    ++loop.iteration;
+    if (!loop.hasPredicate())
+      continue;
+    going = predicate(loop.predicate);
+    if (!going)
+      break;
+  }
+  context_.evaluator.unset(symbol);
+  if (!status.ok())
+    return status.within("iteration " + std::to_string(loop.iteration));
+  if (!going)
+    return going.status();
+  if (loop.hasPredicate() && !loop.parts.empty() &&
+      (*going || loop.iteration != loop.limit))
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  std::string(*going ? "it goes on after " : "it ends after ") +
+                      std::to_string(loop.iteration) +
+                      " iterations, its stacked results have room for " +
+                      std::to_string(loop.limit));
+  return finish(loop, results);
+}
+
+} // namespace backplane::rt

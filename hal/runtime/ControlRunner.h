@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ControlRunner.h: runs a program whose way only its data decide. The host
+// waits for what was recorded, reads a predicate, and enters the regions.
+//
+// A region at depth d uses the memory of level d; while it runs, nothing else
+// does. What a loop carries goes to and fro between the memory of its results
+// and a scratch of the level of its region.
+#ifndef BACKPLANE_RUNTIME_CONTROLRUNNER_H
+#define BACKPLANE_RUNTIME_CONTROLRUNNER_H
+
+#include "Memory.h"
+#include "ProgramPlan.h"
+
+namespace backplane::rt {
+
+/// The memory of regions at one depth, kept from call to call.
+struct Level {
+  std::shared_ptr<Buffer> arena, scratch;
+};
+
+/// What a run works with; all of it outlives the run.
+struct ControlContext {
+  Device &device;
+  Queue &queue;
+  const std::shared_ptr<Budget> &budget;
+  const fb::Variant &variant;
+  const std::vector<std::shared_ptr<Executable>> &executables;
+  /// For bindings without bytes.
+  const std::shared_ptr<Buffer> &nothing;
+  /// Symbols that count iterations, by region: RegionUse.h.
+  const std::vector<std::vector<std::string>> &iterationsUsed;
+  /// Places of weights, variables and constants.
+  std::function<Result<Place>(const fb::Slot &)> resident;
+  Evaluator &evaluator; ///< has the symbols of the call
+  RegionPlans &plans;   ///< of the call's shapes
+  std::vector<Level> &levels;
+};
+
+class ControlRunner {
+public:
+  explicit ControlRunner(ControlContext context)
+      : context_(std::move(context)) {}
+
+  /// Runs a whole program and waits for it. `table` has the entries that its
+  /// places name. A failure names the op, and those with the regions around it.
+  Status run(const ProgramPlan &plan, const fb::Program &program,
+             std::span<const SlotBinding> table) {
+    return runProgram(plan, program, table, 0);
+  }
+
+private:
+  /// Some bytes of a buffer that the run keeps alive.
+  struct Memory {
+    Buffer *buffer = nullptr;
+    uint64_t offset = 0, bytes = 0;
+    bool operator==(const Memory &) const = default;
+  };
+  using Memories = std::vector<Memory>;
+  struct Loop;
+
+  Status runProgram(const ProgramPlan &plan, const fb::Program &program,
+                    std::span<const SlotBinding> table, size_t depth);
+  Status runControl(const ResolvedControl &control,
+                    std::span<const SlotBinding> table, size_t depth);
+  Status runIf(const fb::Control &control, const Memories &operands,
+               const Memories &results, size_t depth);
+  Status runWhile(const fb::Control &control, const Memories &operands,
+                  const Memories &results, size_t depth);
+  Status prepare(Loop &loop, const Memories &operands, const Memories &results,
+                 size_t depth);
+  Status iterate(Loop &loop, const Memories &results, size_t depth);
+  Status finish(Loop &loop, const Memories &results);
+  Status enter(uint32_t region, const Memories &inputs, const Memories &outputs,
+               size_t depth);
+  Result<std::shared_ptr<const RegionPlan>> planOf(uint32_t region);
+  Result<std::shared_ptr<const RegionPlan>> makePlan(uint32_t region);
+  Status checkRegion(const fb::Region &region);
+  Result<uint64_t> bytesOf(const flatbuffers::String *expression);
+  Result<bool> predicate(const Memory &memory);
+  Status copy(const Memory &source, const Memory &target);
+  Status grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes);
+  Level &level(size_t depth);
+  SlotBinding entry(const Memory &memory) const;
+  uint64_t alignment() const;
+
+  ControlContext context_;
+};
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_CONTROLRUNNER_H
