@@ -30,7 +30,7 @@ bool makeSlice(const Selection &selection, const Put &put, DType dtype) {
   maker.output(slice(maker, back, {0, 0}, {d[0], ceilDiv(d[1], 2)}, {1, 2}));
   maker.output(slice(maker, x, {0, 0}, {d[0], half}, {1, 1}));
   maker.output(slice(maker, x, {0, half}, {d[0], d[1] - half}, {1, 1}));
-  maker.addCase(Depth::Smoke, "bits", {{"a", 3}, {"b", 11}});
+  maker.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 11}});
   for (int64_t size : {2, 3, 16, 17, 33, 65, 127})
     maker.addCase(Depth::Standard, "bits", {{"a", 4}, {"b", size}});
   maker.addCase(Depth::Standard, "bits", {{"a", 1}, {"b", 6}});
@@ -50,7 +50,7 @@ bool makeStaticSlice(const Selection &selection, const Put &put, DType dtype) {
   maker.output(slice(maker, line, {33}, {0}, {1}));
   maker.output(slice(maker, line, {1}, {16}, {2}));
   maker.output(slice(maker, scalar, {}, {}, {}));
-  maker.addCase(Depth::Smoke, "bits");
+  maker.addCase(smokeOf(dtype), "bits");
   return maker.finish(put);
 }
 
@@ -70,7 +70,7 @@ bool makePad(const Selection &selection, const Put &put, DType dtype,
   maker.output(pad(maker, x, value, {0, 0}, {2, 0}, mode));
   // As many as fit, by an amount that depends on the call.
   maker.output(pad(maker, x, value, {0, floorDiv(d[1], 2)}, {0, 0}, mode));
-  maker.addCase(Depth::Smoke, "bits", {{"a", 3}, {"b", 7}});
+  maker.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 7}});
   for (int64_t size : {3, 15, 16, 17, 33, 65})
     maker.addCase(Depth::Standard, "bits", {{"a", 4}, {"b", size}});
   if (mode == "constant")
@@ -93,7 +93,7 @@ bool makeStaticPad(const Selection &selection, const Put &put, DType dtype) {
   maker.output(pad(maker, line, value, {2}, {2}, "reflect"));
   maker.output(pad(maker, none, value, {2}, {3}, "constant"));
   maker.output(pad(maker, scalar, value, {}, {}, "constant"));
-  maker.addCase(Depth::Smoke, "bits");
+  maker.addCase(smokeOf(dtype), "bits");
   return maker.finish(put);
 }
 
@@ -114,7 +114,7 @@ bool makeConcat(const Selection &selection, const Put &put, DType dtype,
   maker.output(
       maker.add("concat", {first, second, third, first}, {{"axis", axis}}));
   maker.output(maker.add("concat", {second}, {{"axis", axis}}));
-  maker.addCase(Depth::Smoke, "bits", {{"a", 3}, {"b", 5}, {"c", 4}});
+  maker.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 5}, {"c", 4}});
   for (int64_t size : {0, 1, 16, 33})
     maker.addCase(Depth::Standard, "bits", {{"a", 7}, {"b", size}, {"c", 13}});
   return maker.finish(put);
@@ -127,7 +127,7 @@ bool makeManyParts(const Selection &selection, const Put &put, DType dtype) {
   for (int64_t size : {1, 0, 3, 16, 17, 2, 31, 1, 5, 64})
     parts.push_back(maker.input(dtype, {size}));
   maker.output(maker.add("concat", parts, {{"axis", int64_t(0)}}));
-  maker.addCase(Depth::Smoke, "bits");
+  maker.addCase(smokeOf(dtype), "bits");
   return maker.finish(put);
 }
 
@@ -139,7 +139,7 @@ bool makeReverse(const Selection &selection, const Put &put, DType dtype) {
   maker.output(maker.add("reverse", {x}, {{"axes", Axes{}}}));
   maker.output(
       maker.add("reverse", {maker.input(dtype, {})}, {{"axes", Axes{}}}));
-  maker.addCase(Depth::Smoke, "bits", {{"a", 3}, {"b", 5}});
+  maker.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 5}});
   for (int64_t size : {0, 1, 17})
     maker.addCase(Depth::Standard, "bits", {{"a", size}, {"b", 3}});
   return maker.finish(put);

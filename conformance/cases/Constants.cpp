@@ -37,7 +37,7 @@ bool makeConstant(const Selection &selection, const Put &put, DType dtype) {
   maker.output(one);
   maker.output(scalar);
   for (int64_t size : {4, 0, 1, 17, 63})
-    maker.addCase(size == 4 ? Depth::Smoke : Depth::Standard, "bits",
+    maker.addCase(size == 4 ? smokeOf(dtype) : Depth::Standard, "bits",
                   {{"n", size}});
   return maker.finish(put);
 }
@@ -72,7 +72,7 @@ bool makeIota(const Selection &selection, const Put &put, DType dtype) {
   maker.output(iota({7, 7}, 1));
   for (int64_t size : {17, 0, 1, 15, 300, 2100, 70000})
     if (size < 70000 || bitWidth(dtype) == 16)
-      maker.addCase(size == 17 ? Depth::Smoke : Depth::Standard, "uniform",
+      maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "uniform",
                     {{"n", size}});
   return maker.finish(put);
 }
@@ -113,7 +113,7 @@ bool makeWeight(const Selection &selection, const Put &put, DType dtype) {
                 {{"dims", Dims{n}}, {"axes", std::vector<int64_t>()}}));
   maker.output(three);
   for (int64_t size : {5, 0, 1, 33})
-    maker.addCase(size == 5 ? Depth::Smoke : Depth::Standard, "bits",
+    maker.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
                   {{"n", size}});
   return maker.finish(put);
 }

@@ -9,6 +9,15 @@ namespace backplane::conformance {
 
 namespace {
 
+void addOwnCases(Maker &maker, const std::string &op, DType dtype) {
+  if ((op == "div" || op == "rem") && !isFloat(dtype))
+    maker.addCase(smokeOf(dtype), "errors", {{"n", 17}});
+  if (op == "cast" || op == "round_even")
+    maker.addCase(Depth::Smoke, "ties", {{"n", 1021}});
+  if (op == "sin" || op == "cos" || op == "tan")
+    maker.addCase(Depth::Smoke, "pi", {{"n", 1021}});
+}
+
 void addCases(Maker &maker, DType dtype, size_t inputs) {
   auto specials = static_cast<int64_t>(specialBits(dtype).size());
   maker.addCase(Depth::Smoke, "special",
@@ -67,6 +76,7 @@ bool makeUnit(const Selection &selection, const Put &put, const std::string &op,
   }
   maker.output(maker.add(op, operands, attributes));
   addCases(maker, dtype, inputs);
+  addOwnCases(maker, op, dtype);
   return maker.finish(put);
 }
 

@@ -108,6 +108,12 @@ bool Maker::finish(const Put &put) {
   return unit_.cases.empty() || put(std::move(unit_));
 }
 
+Depth smokeOf(DType dtype) {
+  bool isChosen = dtype == DType::F32 || dtype == DType::I8 ||
+                  dtype == DType::I4 || dtype == DType::F8E5M2;
+  return isChosen ? Depth::Smoke : Depth::Standard;
+}
+
 std::vector<DType> dtypesOf(std::string_view op) {
   std::vector<DType> dtypes;
   const OpSpec *spec = findOp(op);

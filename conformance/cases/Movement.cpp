@@ -27,7 +27,7 @@ bool makeUnary(const Selection &selection, const Put &put,
 bool makeGather(const Selection &selection, const Put &put, DType dtype,
                 DType indexType) {
   Maker maker(selection, "gather", dtype, std::string(name(indexType)),
-              {"index", "tail"});
+              {"index", "tail", "error-word"});
   Dim a = maker.symbol("a"), b = maker.symbol("b"), n = maker.symbol("n");
   InputRule rule;
   rule.kind = InputRule::Kind::Index;
@@ -38,6 +38,8 @@ bool makeGather(const Selection &selection, const Put &put, DType dtype,
   for (int64_t size : {1, 7, 17, 65, 257})
     maker.addCase(size == 17 ? Depth::Smoke : Depth::Standard, "bits",
                   {{"a", 5}, {"b", size}, {"n", size + 2}});
+  maker.addCase(smokeOf(dtype), "errors", {{"a", 3}, {"b", 7}, {"n", 9}});
+  maker.addCase(Depth::Standard, "errors", {{"a", 3}, {"b", 0}, {"n", 9}});
   return maker.finish(put);
 }
 

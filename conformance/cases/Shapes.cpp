@@ -34,7 +34,7 @@ bool makeBroadcast(const Selection &selection, const Put &put, DType dtype) {
   maker.output(broadcast(maker, both, d, {0, 2}));
   maker.output(broadcast(maker, middle, d, {1}));
   maker.output(broadcast(maker, scalar, d, {}));
-  maker.addCase(Depth::Smoke, "bits", {{"a", 3}, {"b", 5}, {"c", 7}});
+  maker.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 5}, {"c", 7}});
   for (int64_t size : {0, 1, 16, 17, 31, 65})
     maker.addCase(Depth::Standard, "bits",
                   {{"a", size}, {"b", 2}, {"c", size + 1}});
@@ -51,7 +51,7 @@ bool makeRanks(const Selection &selection, const Put &put, DType dtype) {
   maker.output(broadcast(maker, y, {}, {}));
   maker.output(broadcast(maker, y, {1, 1}, {}));
   maker.output(broadcast(maker, x, {1, 3, 0, 5}, {0, 1, 2, 3}));
-  maker.addCase(Depth::Smoke, "bits");
+  maker.addCase(smokeOf(dtype), "bits");
   return maker.finish(put);
 }
 
@@ -72,7 +72,7 @@ bool makeReshape(const Selection &selection, const Put &put, DType dtype) {
   maker.output(reshape(maker, turned, {2, n, 3}));
   maker.output(reshape(maker, turned, {n * Dim(2), 1, 3}));
   for (int64_t size : {5, 0, 1, 17, 127})
-    maker.addCase(size == 5 ? Depth::Smoke : Depth::Standard, "bits",
+    maker.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
                   {{"n", size}});
   return maker.finish(put);
 }
@@ -85,7 +85,7 @@ bool makeAsserted(const Selection &selection, const Put &put, DType dtype) {
   maker.output(reshape(maker, x, {floorDiv(n * Dim(3), 4), 4}));
   maker.output(reshape(maker, x, {4, floorDiv(n, 4), 3}));
   for (int64_t size : {8, 0, 4, 36, 128})
-    maker.addCase(size == 8 ? Depth::Smoke : Depth::Standard, "bits",
+    maker.addCase(size == 8 ? smokeOf(dtype) : Depth::Standard, "bits",
                   {{"n", size}});
   return maker.finish(put);
 }
@@ -101,7 +101,7 @@ bool makeStaticReshape(const Selection &selection, const Put &put,
   maker.output(reshape(maker, one, {}));
   maker.output(reshape(maker, one, {1, 1, 1}));
   maker.output(reshape(maker, none, {7, 0, 2}));
-  maker.addCase(Depth::Smoke, "bits");
+  maker.addCase(smokeOf(dtype), "bits");
   return maker.finish(put);
 }
 
@@ -148,7 +148,7 @@ bool makeSquare(const Selection &selection, const Put &put, DType dtype) {
   ValueId cube = maker.input(dtype, {8, 8, 8});
   for (const Axes &axes : {Axes{2, 1, 0}, Axes{1, 2, 0}, Axes{2, 0, 1}})
     maker.output(maker.add("transpose", {cube}, {{"permutation", axes}}));
-  maker.addCase(Depth::Smoke, "bits");
+  maker.addCase(smokeOf(dtype), "bits");
   return maker.finish(put);
 }
 

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of gather and scatter: indices of every rank and along every axis,
+// colliding updates, and indices outside, which the device must report.
+#include "Maker.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+InputRule indexBelow(Dim bound) {
+  InputRule rule;
+  rule.kind = InputRule::Kind::Index;
+  rule.bound = std::move(bound);
+  return rule;
+}
+
+ValueId gather(Maker &maker, ValueId x, ValueId indices, int64_t axis) {
+  return maker.add("gather", {x, indices}, {{"axis", axis}});
+}
+
+// ---- gather ----
+
+/// Along the first axis, the middle one and the last one, with indices of
+/// rank 0, 1 and 2.
+bool makeGatherAxes(const Selection &selection, const Put &put, DType dtype) {
+  Maker maker(selection, "gather", dtype, "axes",
+              {"index", "stride", "tail", "error-word"});
+  Dims d = maker.symbols({"a", "b", "c"});
+  Dim n = maker.symbol("n");
+  ValueId x = maker.input(dtype, d);
+  ValueId table = maker.input(DType::I64, {n, 2}, indexBelow(d[0]));
+  ValueId single = maker.input(DType::I32, {}, indexBelow(d[1]));
+  ValueId last = maker.input(DType::I32, {n}, indexBelow(d[2]));
+  maker.output(gather(maker, x, table, 0));
+  maker.output(gather(maker, x, single, 1));
+  maker.output(gather(maker, x, last, 2));
+  SymbolValues small = {{"a", 3}, {"b", 4}, {"c", 5}, {"n", 7}};
+  maker.addCase(smokeOf(dtype), "bits", small);
+  maker.addCase(smokeOf(dtype), "errors", small);
+  for (int64_t size : {1, 16, 17, 33})
+    maker.addCase(Depth::Standard, "bits",
+                  {{"a", size}, {"b", 3}, {"c", size + 1}, {"n", size}});
+  small["n"] = 0;
+  maker.addCase(Depth::Standard, "bits", small);
+  return maker.finish(put);
+}
+
+/// Indices from -b to b - 1, wrapped by ops of the graph as importers do it.
+bool makeWrapped(const Selection &selection, const Put &put, DType dtype) {
+  Maker maker(selection, "gather", dtype, "negative",
+              {"index", "negative-index", "error-word"});
+  Dim b = maker.symbol("b"), n = maker.symbol("n");
+  auto spread = [&](ValueId value) {
+    return maker.add("broadcast", {value},
+                     {{"dims", Dims{n}}, {"axes", std::vector<int64_t>{0}}});
+  };
+  ValueId x = maker.input(dtype, {b, 3});
+  ValueId raw = maker.input(DType::I64, {n}, indexBelow(b * Dim(2)));
+  ValueId size = spread(maker.add("dim", {}, {{"value", Dims{b}}}));
+  ValueId signedIndex = maker.add("sub", {raw, size});
+  ValueId zero = maker.add("sub", {raw, raw});
+  ValueId isNegative = maker.add("compare", {signedIndex, zero},
+                                 {{"direction", std::string("lt")}});
+  ValueId wrapped = maker.add("add", {signedIndex, size});
+  ValueId index = maker.add("select", {isNegative, wrapped, signedIndex});
+  maker.output(gather(maker, x, index, 0));
+  maker.addCase(smokeOf(dtype), "bits", {{"b", 5}, {"n", 17}});
+  maker.addCase(smokeOf(dtype), "errors", {{"b", 5}, {"n", 17}});
+  for (int64_t bound : {1, 7, 127})
+    maker.addCase(Depth::Standard, "bits", {{"b", bound}, {"n", 33}});
+  return maker.finish(put);
+}
+
+bool makeStaticGather(const Selection &selection, const Put &put, DType dtype) {
+  Maker maker(selection, "gather", dtype, "static",
+              {"index", "zero-size", "error-word"});
+  ValueId x = maker.input(dtype, {2, 3, 2, 5, 2});
+  ValueId line = maker.input(dtype, {257});
+  ValueId three = maker.input(DType::I64, {2, 1, 3}, indexBelow(5));
+  ValueId many = maker.input(DType::I32, {65}, indexBelow(257));
+  ValueId none = maker.input(DType::I64, {0}, indexBelow(3));
+  maker.output(gather(maker, x, three, 3));
+  maker.output(gather(maker, line, many, 0));
+  maker.output(gather(maker, x, none, 1));
+  maker.addCase(smokeOf(dtype), "bits");
+  maker.addCase(smokeOf(dtype), "errors");
+  return maker.finish(put);
+}
+
+// ---- scatter ----
+
+void addScatterCases(Maker &maker, DType dtype, const std::string &combine) {
+  const char *exact = combine == "none" ? "bits" : "integers";
+  SymbolValues small = {{"a", 3}, {"b", 7}, {"n", 9}};
+  maker.addCase(smokeOf(dtype), exact, small);
+  maker.addCase(smokeOf(dtype), "errors", small);
+  if (combine != "none")
+    maker.addCase(Depth::Standard, "uniform", small);
+  if (combine == "min" || combine == "max")
+    maker.addCase(Depth::Standard, "special", small);
+  // Every update hits one of very few elements.
+  for (int64_t size : {1, 2})
+    maker.addCase(Depth::Standard, exact, {{"a", 5}, {"b", size}, {"n", 1021}});
+  for (int64_t size : {16, 17, 65})
+    maker.addCase(Depth::Standard, exact,
+                  {{"a", size}, {"b", 33}, {"n", size}});
+  maker.addCase(Depth::Standard, exact, {{"a", 3}, {"b", 5}, {"n", 0}});
+  maker.addCase(Depth::Standard, exact, {{"a", 0}, {"b", 5}, {"n", 4}});
+}
+
+/// x[a, b] or x[b, a] with n updates along b.
+bool makeScatter(const Selection &selection, const Put &put, DType dtype,
+                 const std::string &combine, DType indexType, int64_t axis) {
+  std::string variant =
+      combine + "-" + std::string(name(indexType)) + "-" + std::to_string(axis);
+  Maker maker(selection, "scatter", dtype, variant,
+              {"index", "atomic", "race", "in-place", "error-word"});
+  Dim a = maker.symbol("a"), b = maker.symbol("b"), n = maker.symbol("n");
+  InputRule values;
+  values.terms = n + 1;
+  if (combine == "mul" && isFloat(dtype)) {
+    values.kind = InputRule::Kind::Range;
+    values.low = 0.9;
+    values.high = 1.1;
+  }
+  Dims dims = axis ? Dims{a, b} : Dims{b, a};
+  Dims updated = axis ? Dims{a, n} : Dims{n, a};
+  ValueId x = maker.input(dtype, dims, values);
+  ValueId indices = maker.input(indexType, {n}, indexBelow(b));
+  ValueId updates = maker.input(dtype, updated, values);
+  maker.output(maker.add("scatter", {x, indices, updates},
+                         {{"axis", axis}, {"combine", combine}}));
+  maker.output(x);
+  addScatterCases(maker, dtype, combine);
+  return maker.finish(put);
+}
+
+bool makeScatterRank(const Selection &selection, const Put &put, DType dtype) {
+  Maker maker(selection, "scatter", dtype, "rank3-static",
+              {"index", "atomic", "zero-size", "error-word"});
+  ValueId x = maker.input(dtype, {2, 5, 3});
+  ValueId table = maker.input(DType::I64, {2, 2}, indexBelow(5));
+  ValueId updates = maker.input(dtype, {2, 2, 2, 3});
+  ValueId single = maker.input(DType::I32, {}, indexBelow(3));
+  ValueId column = maker.input(dtype, {2, 5});
+  maker.output(
+      maker.add("scatter", {x, table, updates}, {{"axis", int64_t(1)}}));
+  maker.output(
+      maker.add("scatter", {x, single, column}, {{"axis", int64_t(2)}}));
+  maker.addCase(smokeOf(dtype), "bits");
+  maker.addCase(smokeOf(dtype), "errors");
+  return maker.finish(put);
+}
+
+bool makeScatters(const Selection &selection, const Put &put) {
+  for (DType dtype : dtypesOf("scatter"))
+    if (!makeScatter(selection, put, dtype, "none", DType::I64, 0))
+      return false;
+  for (DType dtype : dtypesOf("add"))
+    if (!makeScatter(selection, put, dtype, "add", DType::I64, 1))
+      return false;
+  for (DType dtype :
+       {DType::F32, DType::F16, DType::F64, DType::I64, DType::I8, DType::U8})
+    for (const char *combine : {"mul", "min", "max"})
+      if (!makeScatter(selection, put, dtype, combine, DType::I32, 0))
+        return false;
+  for (DType dtype : {DType::F32, DType::I4, DType::Bool})
+    if (!makeScatter(selection, put, dtype, "none", DType::I32, 1) ||
+        !makeScatterRank(selection, put, dtype))
+      return false;
+  return true;
+}
+
+} // namespace
+
+bool makeIndexed(const Selection &selection, const Put &put) {
+  for (DType dtype : {DType::F32, DType::BF16, DType::I8, DType::I4,
+                      DType::Bool, DType::F8E4M3FN})
+    if (!makeGatherAxes(selection, put, dtype) ||
+        !makeWrapped(selection, put, dtype) ||
+        !makeStaticGather(selection, put, dtype))
+      return false;
+  return makeScatters(selection, put);
+}
+
+} // namespace backplane::conformance
