@@ -119,6 +119,25 @@ Result<std::vector<Value>> shift(const Step &step) {
   return one(std::move(result));
 }
 
+/// f(x, y), and what a target that flushes subnormal operands may give instead.
+template <typename F>
+Bounded withFlushedInputs(const Step &step, Bounded x, Bounded y, F f) {
+  Real normal = smallest(formatOf(step.dtype), true);
+  auto flushes = [&](const Bounded &in) {
+    return step.numerics.flushesInput && in.v != 0 && std::fabs(in.v) < normal;
+  };
+  Bounded result = f(x, y);
+  Bounded zeroX{std::copysign(Real(0), x.v), 0};
+  Bounded zeroY{std::copysign(Real(0), y.v), 0};
+  if (flushes(x))
+    result = hull(result, f(zeroX, y));
+  if (flushes(y))
+    result = hull(result, f(x, zeroY));
+  if (flushes(x) && flushes(y))
+    result = hull(result, f(zeroX, zeroY));
+  return result;
+}
+
 /// add, sub, mul of floats: correctly rounded.
 Result<std::vector<Value>> arithmetic(const Step &step) {
   if (!isFloat(step.dtype))
@@ -129,7 +148,6 @@ Result<std::vector<Value>> arithmetic(const Step &step) {
   const Numerics &numerics = step.numerics;
   bool loose =
       numerics.roundsToZero || numerics.flushesInput || numerics.flushesOutput;
-  Real normal = smallest(formatOf(step.dtype), true);
   Value result = step.exact(step.dtype);
   result.exact = !loose && a.certain() && b.certain() &&
                  step.operand(0).exact && step.operand(1).exact;
@@ -145,11 +163,10 @@ Result<std::vector<Value>> arithmetic(const Step &step) {
       result.bits[i] = encode(step.dtype, z.v);
       continue;
     }
-    Bounded z = unrounded(op, x, y);
-    if (numerics.flushesInput)
-      for (const Bounded &in : {x, y})
-        if (in.v != 0 && std::fabs(in.v) < normal)
-          z.e += op == '*' ? std::fabs(z.v) : std::fabs(in.v);
+    Bounded z =
+        withFlushedInputs(step, x, y, [&](const Bounded &p, const Bounded &q) {
+          return unrounded(op, p, q);
+        });
     result.bounded[i] = roundedTo(numerics, step.dtype, z);
   }
   if (!result.exact)
@@ -193,7 +210,12 @@ Result<std::vector<Value>> divide(const Step &step) {
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i)
     result.bounded[i] =
-        roundedTo(step.numerics, step.dtype, wide.div(a[i], b[i]), ulps);
+        roundedTo(step.numerics, step.dtype,
+                  withFlushedInputs(step, a[i], b[i],
+                                    [&](const Bounded &x, const Bounded &y) {
+                                      return wide.div(x, y);
+                                    }),
+                  ulps);
   return one(std::move(result));
 }
 
@@ -233,7 +255,8 @@ Result<std::vector<Value>> pow(const Step &step) {
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i)
     result.bounded[i] =
-        roundedTo(step.numerics, step.dtype, power(a[i], b[i]), ulps);
+        roundedTo(step.numerics, step.dtype,
+                  withFlushedInputs(step, a[i], b[i], power), ulps);
   return one(std::move(result));
 }
 

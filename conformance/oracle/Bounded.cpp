@@ -25,6 +25,7 @@ Arithmetic::Arithmetic(DType dtype, const Numerics &numerics, bool strict)
   const FloatFormat &format = formatOf(limits);
   // The oracle's own roundings, 2^-64 each, are within the last factor.
   u = unitRoundoff(bits) * (numerics.roundsToZero ? 2 : 1) * (1 + 0x1p-9L);
+  sumU = u;
   eta = smallest(format, numerics.flushesInput || numerics.flushesOutput);
   max = format.max;
 }
@@ -38,7 +39,8 @@ Bounded Arithmetic::rounded(Real v, Real e, Real ulps) const {
     e += 2 * ulps * u * (std::fabs(v) + e) + (v == std::rint(v) ? 0 : eta);
   if (std::fabs(v) + e <= max)
     return {v, e};
-  if (std::fabs(v) - e > max * (1 + u))
+  // Narrow steps may be kept in a wider type.
+  if (bitWidth(limits) > 16 && std::fabs(v) - e > max * (1 + u))
     return {std::copysign(infinity, v), 0};
   return anyNumber(v);
 }

@@ -67,6 +67,7 @@ public:
   Bounded constant(Real value) const;
 
   Real u;       ///< largest relative error of one rounding
+  Real sumU;    ///< likewise inside a sum, which ends with a rounding of u
   Real eta;     ///< largest absolute error of one rounding below all normals
   Real max;     ///< largest finite number
   int bits;     ///< significand bits

@@ -16,7 +16,8 @@ Bounded sumOf(const Arithmetic &m, const std::vector<Bounded> &terms) {
   if (!std::isfinite(v))
     return {v, 0};
   Real n = static_cast<Real>(terms.empty() ? 0 : terms.size() - 1);
-  e += n * (m.u * magnitude + m.eta);
+  e += n * (m.sumU * magnitude + m.eta);
+  e += m.sumU < m.u ? m.u * (std::fabs(v) + e) : 0;
   return magnitude > m.max ? anyNumber(v) : Bounded{v, e};
 }
 

@@ -68,13 +68,18 @@ void Limits::fill(const std::vector<Sum> &sums, Value &result) const {
   result.biasGate = !step.numerics.roundsToZero;
   Real own = unitRoundoff(formatOf(step.dtype).precision);
   Real inner = unitRoundoff(arithmetic.bits);
+  bool certain = true;
   for (size_t i = 0; i < sums.size(); ++i) {
+    certain &= sums[i].error == 0;
     result.bounded[i] =
         roundedTo(step.numerics, step.dtype, accumulated(sums[i]));
     result.sigma.push_back(0.29L * std::sqrt(terms) * inner *
                                sums[i].magnitude() +
                            own * std::fabs(sums[i].value));
   }
+  // The deviation is that of rounding alone.
+  if (!certain)
+    result.sigma.clear();
 }
 
 } // namespace backplane::conformance

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Value.h"
 
+#include <algorithm>
+
 namespace backplane::conformance {
 
 size_t countOf(const Sizes &sizes) {
@@ -84,6 +86,15 @@ Bounded Numbers::edge(const Bounded &x) const {
   if (wide && std::fabs(x.v) - x.e > max_ * (1 + 0x1p-20L))
     return {std::copysign(infinity, x.v), 0};
   return formatOf(value_.dtype).hasInfinity ? anyNumber(x.v) : anything();
+}
+
+Arithmetic Step::arithmetic(DType type) const {
+  Arithmetic result(type, numerics, declaration.strict);
+  Real sums = 0;
+  for (const char *name : {"REDUCE", "DOT"})
+    sums = std::max(sums, Arithmetic(type, declaration.of(name, type)).u);
+  result.sumU = std::min(result.u, sums);
+  return result;
 }
 
 Value Step::exact(DType type) const {

@@ -81,9 +81,9 @@ struct Step {
   /// A bounded result.
   Value inexact(DType type) const;
   Result<Sizes> sizes(std::string_view attribute) const;
-  Arithmetic arithmetic(DType type) const {
-    return {type, numerics, declaration.strict};
-  }
+  /// Steps in the precision of the op's class. Sums inside of composites have
+  /// what sums outside of them declare, where that is more.
+  Arithmetic arithmetic(DType type) const;
 };
 
 /// Rounds an interior result once to a dtype: adds its error.
