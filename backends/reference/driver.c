@@ -70,7 +70,9 @@ static bp_status_t buffer_allocate(bp_device_t *device, uint32_t space,
                                    bp_buffer_t **out_buffer,
                                    bp_error_t *error) {
   const bp_host_t *host = device->host;
-  (void)space; /* host memory serves all spaces */
+  if (space > BP_SPACE_STAGING) /* host memory serves those that there are */
+    return ref_error(host, error, BP_STATUS_UNIMPLEMENTED,
+                     "ref has no memory space %u", space);
   if (alignment < BINDING_ALIGNMENT)
     alignment = BINDING_ALIGNMENT;
   *out_buffer = host->memory_allocate(host->self, size, alignment);
@@ -168,8 +170,10 @@ const bp_executable_table_t ref_executable_table = {
 
 static bp_status_t queue_create(bp_device_t *device, uint32_t queue_class,
                                 bp_queue_t **out_queue, bp_error_t *error) {
-  (void)queue_class; /* both kinds of work are done at once, by the caller */
-  (void)error;
+  /* work of both classes is done at once, by the caller */
+  if (queue_class > BP_QUEUE_TRANSFER)
+    return ref_error(device->host, error, BP_STATUS_UNIMPLEMENTED,
+                     "ref has no queue of class %u", queue_class);
   *out_queue = (bp_queue_t *)device;
   return BP_STATUS_OK;
 }

@@ -32,13 +32,20 @@ Commands &Commands::barrier() {
   return *this;
 }
 
+/// Whether the buffer could be made.
+static bool there(const Buffer &buffer) {
+  return buffer.model.size() == buffer.size();
+}
+
 void Commands::apply() const {
   for (const auto &command : commands_) {
-    if (const auto *fill = std::get_if<Fill>(&command))
+    if (const auto *fill = std::get_if<Fill>(&command);
+        fill && there(*fill->target.buffer))
       for (uint64_t i = 0; i < fill->target.length; ++i)
         fill->target.buffer->model[fill->target.offset + i] =
             uint8_t(fill->pattern >> (8 * (i % fill->width)));
-    if (const auto *copy = std::get_if<Copy>(&command))
+    if (const auto *copy = std::get_if<Copy>(&command);
+        copy && there(*copy->source.buffer) && there(*copy->target.buffer))
       std::copy_n(
           copy->source.buffer->model.begin() + int64_t(copy->source.offset),
           copy->source.length,
@@ -143,7 +150,7 @@ Queue::~Queue() {
     rig_.tables().queue.queue_destroy(rig_.device(), handle_);
 }
 
-void Queue::start(const Commands &commands, Done &done) {
+void Queue::start(const Commands &commands, Done &done, bool apply) {
   if (!rig_.good())
     return;
   Commands::Built built = commands.build();
@@ -153,11 +160,11 @@ void Queue::start(const Commands &commands, Done &done) {
                  built.list.data(), uint64_t(built.list.size()), &completion);
   built.poison();
   completion = {};
-  if (rig_.take(status, "queue_execute"))
-    commands.apply();
-  else
+  if (!rig_.take(status, "queue_execute"))
     rig_.trial().expect(!done.arrived(),
                         "queue_execute failed and completed nevertheless");
+  else if (apply)
+    commands.apply();
 }
 
 /// Waits for a completion that `start` has asked for.

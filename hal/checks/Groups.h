@@ -16,10 +16,18 @@ void addTables(Checks &all);
 void addLifeCycle(Checks &all);
 void addDevices(Checks &all);
 void addProcess(Checks &all);
+void addMemory(Checks &all);
+void addSharedMemory(Checks &all);
+void addTransfers(Checks &all);
+void addQueues(Checks &all);
+void addTimelines(Checks &all);
+void addRecordings(Checks &all);
 
 /// In the order of the table.
 inline constexpr void (*groups[])(Checks &) = {
-    addLibraryFile, addQuery, addTables, addLifeCycle, addDevices, addProcess,
+    addLibraryFile, addQuery,   addTables,    addLifeCycle,
+    addDevices,     addProcess, addMemory,    addSharedMemory,
+    addTransfers,   addQueues,  addTimelines, addRecordings,
 };
 
 } // namespace backplane::checks

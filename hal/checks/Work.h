@@ -149,8 +149,9 @@ public:
   /// Runs commands, waits, and brings the models up to date. A way that the
   /// driver does not have makes the trial NotSupported.
   void run(const Commands &commands, How how = How::Execute);
-  /// queue_execute, not waited for; the models are brought up to date.
-  void start(const Commands &commands, Done &done);
+  /// queue_execute, not waited for; the models are brought up to date unless
+  /// the caller has seen to it.
+  void start(const Commands &commands, Done &done, bool apply = true);
   void submit(std::span<const bp_timepoint_t> waits,
               std::span<const bp_timepoint_t> signals,
               const Commands &commands);

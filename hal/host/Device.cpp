@@ -97,9 +97,12 @@ static bp_status_t wrap(const Driver &driver, void *data, uint64_t size,
                      "out of memory");
 }
 
-static bp_status_t bufferAllocate(bp_device_t *device, uint32_t, uint64_t size,
-                                  uint64_t wanted, bp_buffer_t **out,
-                                  bp_error_t *error) {
+static bp_status_t bufferAllocate(bp_device_t *device, uint32_t space,
+                                  uint64_t size, uint64_t wanted,
+                                  bp_buffer_t **out, bp_error_t *error) {
+  if (space > BP_SPACE_STAGING)
+    return fail(*device->driver, error, BP_STATUS_UNIMPLEMENTED,
+                "the host driver has no memory space " + std::to_string(space));
   constexpr uint64_t hugePage = 2u << 20;
   const bp_host_t &host = *device->driver->host;
   uint64_t start = wanted < alignment ? alignment : wanted;

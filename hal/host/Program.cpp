@@ -84,7 +84,8 @@ static void endWave(Program &program) {
     program.waves.push_back(wave);
 }
 
-void Program::assign(const bp_header_t *const *commands, uint64_t count) {
+std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
+                                        uint64_t count) {
   steps.clear();
   waves.clear();
   pointers.clear();
@@ -104,12 +105,15 @@ void Program::assign(const bp_header_t *const *commands, uint64_t count) {
     case bp_command_fill_t_TYPE:
       addFill(*this, *reinterpret_cast<const bp_command_fill_t *>(command));
       break;
-    default:
+    case bp_command_barrier_t_TYPE:
       endWave(*this);
       break;
+    default:
+      return command->type;
     }
   }
   endWave(*this);
+  return std::nullopt;
 }
 
 } // namespace backplane::host

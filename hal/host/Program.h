@@ -9,6 +9,8 @@
 
 #include "Executable.h"
 
+#include <optional>
+
 namespace backplane::host {
 
 /// Bytes that one worker copies or fills at a time.
@@ -50,8 +52,10 @@ struct Program {
   std::vector<uint32_t> constants;
   uint64_t workspace = 0; ///< bytes per worker that the steps need
 
-  /// Translates validated commands; `this` is reused, its memory kept.
-  void assign(const bp_header_t *const *commands, uint64_t count);
+  /// Translates validated commands; `this` is reused, its memory kept. Gives
+  /// the type of the first command that it does not know.
+  std::optional<uint32_t> assign(const bp_header_t *const *commands,
+                                 uint64_t count);
 };
 
 } // namespace backplane::host

@@ -98,6 +98,17 @@ Outcome kernelError(uint32_t word, const Step &step) {
 
 } // namespace
 
+bp_status_t translate(const Driver &driver, Program &program,
+                      const bp_header_t *const *commands, uint64_t count,
+                      bp_error_t *error) {
+  std::optional<uint32_t> unknown = program.assign(commands, count);
+  if (unknown)
+    return fail(driver, error, BP_STATUS_UNIMPLEMENTED,
+                "the host driver has no command of type " +
+                    std::to_string(*unknown));
+  return BP_STATUS_OK;
+}
+
 Outcome run(bp_queue_t &queue, const Program &program,
             const bp_binding_t *table) {
   const bp_host_t &host = *queue.device->driver->host;
@@ -138,8 +149,12 @@ static void complete(const bp_completion_t &completion,
                   {outcome.message.data(), outcome.message.size()});
 }
 
-static bp_status_t create(bp_device_t *device, uint32_t, bp_queue_t **out,
-                          bp_error_t *error) {
+static bp_status_t create(bp_device_t *device, uint32_t queueClass,
+                          bp_queue_t **out, bp_error_t *error) {
+  if (queueClass > BP_QUEUE_TRANSFER)
+    return fail(*device->driver, error, BP_STATUS_UNIMPLEMENTED,
+                "the host driver has no queue of class " +
+                    std::to_string(queueClass));
   *out = new (std::nothrow) bp_queue_t{device};
   return *out ? BP_STATUS_OK
               : fail(*device->driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
@@ -155,9 +170,13 @@ static void destroy(bp_device_t *device, bp_queue_t *queue) {
 
 static bp_status_t execute(bp_queue_t *queue,
                            const bp_header_t *const *commands, uint64_t count,
-                           const bp_completion_t *completion, bp_error_t *) {
+                           const bp_completion_t *completion,
+                           bp_error_t *error) {
   drain(*queue);
-  queue->scratch.assign(commands, count);
+  bp_status_t status =
+      translate(*queue->device->driver, queue->scratch, commands, count, error);
+  if (status != BP_STATUS_OK)
+    return status;
   complete(*completion, run(*queue, queue->scratch, nullptr));
   return BP_STATUS_OK;
 }
@@ -174,9 +193,13 @@ static bp_status_t record(bp_device_t *device,
   if (!recorded)
     return fail(*device->driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
                 "out of memory");
-  recorded->program.assign(commands, count);
-  *out = recorded;
-  return BP_STATUS_OK;
+  bp_status_t status =
+      translate(*device->driver, recorded->program, commands, count, error);
+  if (status != BP_STATUS_OK)
+    delete recorded;
+  else
+    *out = recorded;
+  return status;
 }
 
 static void forget(bp_device_t *, bp_command_buffer_t *commands) {

@@ -42,6 +42,11 @@ struct bp_queue_t {
 
 namespace backplane::host {
 
+/// Makes a program of commands; refuses unknown ones.
+bp_status_t translate(const Driver &driver, Program &program,
+                      const bp_header_t *const *commands, uint64_t count,
+                      bp_error_t *error);
+
 /// Runs a program on the queue's scratch memory. Slot i is table[i].
 Outcome run(bp_queue_t &queue, const Program &program,
             const bp_binding_t *table);

@@ -181,11 +181,14 @@ static bp_status_t submit(bp_queue_t *queue, const bp_timepoint_t *waits,
                           uint64_t waitCount, const bp_timepoint_t *signals,
                           uint64_t signalCount,
                           const bp_header_t *const *commands, uint64_t count,
-                          bp_error_t *) {
+                          bp_error_t *error) {
   Submission submission;
   submission.waits.assign(waits, waits + waitCount);
   submission.signals.assign(signals, signals + signalCount);
-  submission.program.assign(commands, count);
+  bp_status_t status = translate(*queue->device->driver, submission.program,
+                                 commands, count, error);
+  if (status != BP_STATUS_OK)
+    return status;
   Timelines &timelines = *queue->device->timelines;
   {
     Lock lock(timelines.mutex);
