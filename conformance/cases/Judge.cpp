@@ -6,6 +6,7 @@
 #include "conformance/oracle/Format.h"
 #include "sdk/graph/OpTable.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace backplane::conformance {
@@ -55,6 +56,20 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
         compare(answer, i < outputs.size() ? outputs[i] : Tensor(), numerics));
   }
   return verdicts;
+}
+
+Declaration declarationFor(const Unit &unit, const Declaration &declared) {
+  Declaration result = declared;
+  for (const auto &[key, numerics] : declared.all()) {
+    DType dtype = key.second;
+    if (unit.layer < 4 || !isFloat(dtype))
+      continue;
+    Numerics capped = numerics;
+    int most = std::max(24, formatOf(dtype).precision);
+    capped.accumulatorBits = std::min(capped.accumulatorBits, most);
+    result.set(key.first, dtype, capped);
+  }
+  return result;
 }
 
 bool isProbe(const Unit &unit) { return unit.op == "numerics"; }

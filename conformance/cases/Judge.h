@@ -19,6 +19,11 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
                            const std::vector<Tensor> &outputs,
                            const Declaration &declaration);
 
+/// What a target must keep to in a unit: what it declares, but in graphs no
+/// accumulator counts as wider than the dtype, as the compiler may round
+/// constants that it works out (a scale in the weights of a convolution).
+Declaration declarationFor(const Unit &unit, const Declaration &declared);
+
 /// Whether the unit probes declared numerics instead of an op; the oracle is
 /// not asked about those. The generators make none yet.
 bool isProbe(const Unit &unit);

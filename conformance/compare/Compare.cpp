@@ -202,6 +202,8 @@ private:
       verdict_.worst = i;
     }
     wrong_ += !(finding.used <= 1);
+    verdict_.unbounded +=
+        !std::isfinite(finding.limit) && !std::isnan(expected_.value[i]);
     ++verdict_.ulps[bin(finding.ulps)];
     if (expected_.sigma.empty() || !(expected_.sigma[i] > 0) ||
         !std::isfinite(finding.error) || !std::isfinite(finding.limit))

@@ -29,7 +29,10 @@ struct Verdict {
   double limit = 0;      ///< of that element
   double rms = 0;        ///< RMS of error / sigma, 0 without statistics
   double bias = 0;       ///< mean of error / sigma
-  uint64_t elements = 0; ///< compared; the runner mistrusts a case with none
+  uint64_t elements = 0; ///< compared
+  /// Of these, elements for which the oracle lets every number pass. The runner
+  /// mistrusts a case that has no others.
+  uint64_t unbounded = 0;
   UlpHistogram ulps{};
 };
 

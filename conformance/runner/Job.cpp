@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Job.h"
+#include "conformance/cases/Judge.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 
@@ -103,17 +104,14 @@ void fold(const std::vector<Verdict> &verdicts, Record &record) {
 }
 
 /// Whether the oracle constrains any element, or there are none to constrain.
-bool saysAnything(const std::vector<Expected> &expected) {
+bool saysAnything(const std::vector<Verdict> &verdicts) {
   bool empty = true;
-  for (const Expected &output : expected) {
-    empty &= output.bits.empty();
-    if (output.match != Match::Limit && !output.bits.empty())
+  for (const Verdict &verdict : verdicts) {
+    empty &= verdict.elements == 0;
+    if (verdict.unbounded < verdict.elements)
       return true;
-    for (size_t i = 0; i < output.error.size(); ++i)
-      if (!std::isinf(output.error[i]))
-        return true;
   }
-  return empty && !expected.empty();
+  return empty && !verdicts.empty();
 }
 
 /// Every 16th case, whatever else is selected.
@@ -267,7 +265,7 @@ void Job::judge(const Unit &unit, const Case &testCase,
                 const std::vector<Tensor> &inputs, const Answer &answer,
                 Record &record) {
   const Judgement &rules = options_.judgement;
-  Declaration declaration = this->declaration();
+  Declaration declaration = declarationFor(unit, this->declaration());
   std::vector<Expected> expected;
   if (!rules.isProbe(unit)) {
     auto told = rules.evaluate(unit.graph, inputs, declaration, &unit.weights);
@@ -299,12 +297,15 @@ void Job::judge(const Unit &unit, const Case &testCase,
   }
   record.outputHash = hashTensors(outputs);
   record.runMs = answer.result.milliseconds;
-  fold(rules.judge(unit, testCase, expected, outputs, declaration), record);
+  record.cpuMs = answer.result.cpuMilliseconds;
+  std::vector<Verdict> verdicts =
+      rules.judge(unit, testCase, expected, outputs, declaration);
+  fold(verdicts, record);
   if (!answer.result.damage.empty()) {
     record.status = CaseStatus::Fail;
     record.reason = answer.result.damage;
   } else if (isGood(record.status) && !rules.isProbe(unit) &&
-             !saysAnything(expected)) {
+             !saysAnything(verdicts)) {
     record.status = CaseStatus::Mistrusted;
     record.reason = "nothing was compared";
   }
