@@ -13,6 +13,9 @@
 #include "mlir/Pass/PassManager.h"
 
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <dlfcn.h>
 
 using namespace mlir;
 using namespace backplane;
@@ -60,6 +63,23 @@ void keepReplaceable(std::vector<uint32_t> &inputs, const Graph &graph) {
                 [&](uint32_t i) { return !llvm::is_contained(allowed, i); });
 }
 
+/// The hash of the library that this code is in: its passes make the kernels.
+const std::string &hashOfCompiler() {
+  static const std::string hash = [] {
+    Dl_info info;
+    static const int anchor = 0;
+    if (!dladdr(&anchor, &info) || !info.dli_fname)
+      return std::string();
+    auto file = llvm::MemoryBuffer::getFile(info.dli_fname);
+    if (!file)
+      return std::string();
+    StringRef bytes = (*file)->getBuffer();
+    return hashBytes(
+        {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+  }();
+  return hash;
+}
+
 /// The op that gives a dispatch its name, from "conv_3".
 std::string baseName(StringRef function) {
   return function.rtrim("0123456789").rtrim('_').str();
@@ -68,11 +88,12 @@ std::string baseName(StringRef function) {
 } // namespace
 
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
-  std::string text =
-      "bp-kernel-2\n" + hashBytes(wire) + "\n" + target_.plugin->name + " " +
-      target_.plugin->version + " " + target_.plugin->hash + "\n" +
-      target_.name + " " + target_.emitter + " " + target_.triple + " " +
-      target_.cpu + " " + target_.features + "\n" + LLVM_VERSION_STRING "\n";
+  std::string text = "bp-kernel-3\n" + hashBytes(wire) + "\n" +
+                     hashOfCompiler() + "\n" + target_.plugin->name + " " +
+                     target_.plugin->version + " " + target_.plugin->hash +
+                     "\n" + target_.name + " " + target_.emitter + " " +
+                     target_.triple + " " + target_.cpu + " " +
+                     target_.features + "\n" + LLVM_VERSION_STRING "\n";
   for (const StagePipeline &stage : target_.stages)
     text += stage.stage + "=" + stage.pipeline + "\n";
   return hashBytes(

@@ -13,9 +13,13 @@ namespace {
 
 // ---- activations ----
 
+/// 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0: the exponential never
+/// overflows, so results below the least normal number are not lost.
 ValueId sigmoid(Maker &m, ValueId x) {
-  ValueId e = m.add("exp", {m.add("neg", {x})});
-  return m.add("recip", {m.with("add", e, 1)});
+  ValueId e = m.add("exp", {m.add("neg", {m.add("abs", {x})})});
+  ValueId positive = m.compare("ge", x, m.fill(0, m.copyOf(x)));
+  ValueId top = m.add("select", {positive, m.fill(1, m.copyOf(x)), e});
+  return m.add("div", {top, m.with("add", e, 1)});
 }
 
 ValueId relu(Maker &m, ValueId x) { return m.with("max", x, 0); }

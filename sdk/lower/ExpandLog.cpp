@@ -62,45 +62,71 @@ Value lostBySum(MathBuilder &m, Value x, Value sum) {
   return m.select(m.less(m.abs(x), m.f(1)), ofSmall, ofLarge);
 }
 
-/// |x|^y for f64: any y, x not NaN.
-Value powerOfMagnitude(MathBuilder &m, Value magnitude, Value y) {
-  Pair logarithm = logPair(m, magnitude);
-  Value product = m.mul(y, logarithm.high);
-  Value rest = m.fma(y, logarithm.high, m.neg(product));
-  rest = m.fma(y, logarithm.low, rest);
-  // Beyond the range of exp the rest means nothing, and may be NaN.
-  Value inRange = m.less(m.abs(product), m.f(1000));
-  rest = m.select(inRange, rest, m.f(0));
-  Value result = expInRange(m, m.clamp(product, -746, 710), rest);
-  return m.select(m.equal(magnitude, m.f(1)), m.f(1), result);
+} // namespace
+
+/// x + y for |x| not below |y|, with what the sum loses.
+static Pair sumOf(MathBuilder &m, Value x, Value y) {
+  Value sum = m.add(x, y);
+  return {sum, m.sub(y, m.sub(sum, x))};
 }
 
-} // namespace
+/// x * y with what the product loses.
+static Pair productOf(MathBuilder &m, Value x, Value y) {
+  Value product = m.mul(x, y);
+  return {product, m.fma(x, y, m.neg(product))};
+}
+
+/// s = (x - 1) / (x + 1).
+static Pair ratioOf(MathBuilder &m, Value x) {
+  Value top = m.sub(x, m.f(1));
+  Value divisor = m.add(x, m.f(1));
+  Value divisorLow = m.sub(x, m.sub(divisor, m.f(1)));
+  Value s = m.div(top, divisor);
+  Value left = m.fma(m.neg(s), divisor, top);
+  left = m.fma(m.neg(s), divisorLow, left);
+  return {s, m.div(left, divisor)};
+}
+
+/// The high and low parts of exponent * ln 2 + sum, and the special cases.
+static Pair logOf(MathBuilder &m, Value x, Value exponent, Pair part) {
+  Value low = m.fma(exponent, m.f(ln2Low64), part.low);
+  Pair total = sumOf(m, m.mul(exponent, m.f(ln2High64)), part.high);
+  total = sumOf(m, total.high, m.add(total.low, low));
+  Value isFinite = m.less(m.abs(x), m.f(m.infinity()));
+  Value high = m.select(isFinite, total.high, x);
+  high = m.select(m.equal(x, m.f(0)), m.f(-m.infinity()), high);
+  return {high, total.low};
+}
 
 Pair bp::lower::logPair(MathBuilder &m, Value x) {
   Split split = ::split(m, x);
-  Value f = m.sub(split.mantissa, m.f(1));
-  Value divisor = m.add(split.mantissa, m.f(1));
-  Value divisorLow = m.sub(split.mantissa, m.sub(divisor, m.f(1)));
-  // log(mantissa) = log((1 + s) / (1 - s)) with s = f / divisor.
-  Value s = m.div(f, divisor);
-  Value left = m.fma(m.neg(s), divisor, f);
-  left = m.fma(m.neg(s), divisorLow, left);
-  Value sLow = m.div(left, divisor);
+  // log(mantissa) = log((1 + s) / (1 - s)).
+  auto [s, sLow] = ratioOf(m, split.mantissa);
   Value square = m.mul(s, s);
   Value tail = m.poly(bp::coefficients::logF64, square);
   Value low = m.fma(m.mul(square, s), tail, m.add(sLow, sLow));
-  low = m.fma(split.exponent, m.f(ln2Low64), low);
-  Value main = m.mul(split.exponent, m.f(ln2High64));
-  Value twice = m.add(s, s);
-  Value high = m.add(main, twice);
-  low = m.add(m.sub(twice, m.sub(high, main)), low);
-  Value sum = m.add(high, low);
-  Value rest = m.sub(low, m.sub(sum, high));
-  Value isFinite = m.less(m.abs(x), m.f(m.infinity()));
-  sum = m.select(isFinite, sum, x);
-  sum = m.select(m.equal(x, m.f(0)), m.f(-m.infinity()), sum);
-  return {sum, rest};
+  return logOf(m, x, split.exponent, {m.add(s, s), low});
+}
+
+/// The same to about 2^-65, with the cube of s in two parts.
+static Pair logPairForPower(MathBuilder &m, Value x) {
+  Split split = ::split(m, x);
+  auto [s, sLow] = ratioOf(m, split.mantissa);
+  Pair square = productOf(m, s, s);
+  Pair cube = productOf(m, square.high, s);
+  cube.low = m.fma(square.low, s, cube.low);
+  Value tail =
+      m.poly(llvm::ArrayRef<double>(bp::coefficients::logF64).drop_front(),
+             square.high);
+  Pair first = productOf(m, cube.high, m.f(2.0 / 3));
+  first.low = m.fma(cube.low, m.f(2.0 / 3), first.low);
+  first.low = m.fma(cube.high, m.f(0x1.5555555555555p-55), first.low);
+  Value rest = m.fma(m.mul(cube.high, square.high), tail, first.low);
+  // The derivative of the logarithm is 2 / (1 - s²).
+  Value twiceLow = m.add(sLow, sLow);
+  rest = m.add(rest, m.fma(twiceLow, square.high, twiceLow));
+  Pair sum = sumOf(m, m.add(s, s), first.high);
+  return logOf(m, x, split.exponent, {sum.high, m.add(sum.low, rest)});
 }
 
 Value bp::lower::expandLog(MathBuilder &m, Value x) {
@@ -157,15 +183,22 @@ Value bp::lower::expandAtanh(MathBuilder &m, Value x) {
   return m.copySign(m.mul(m.f(0.5), expandLog1p(m, t)), x);
 }
 
-/// f32 computes in f64; both end in the table of special cases.
-Value bp::lower::expandPow(MathBuilder &m, Value x, Value y) {
-  if (!m.isF64()) {
-    MathBuilder wide = m.f64();
-    Value result = expandPow(wide, wide.extend(x), wide.extend(y));
-    return wide.narrow(result, x.getType());
-  }
+/// |x|^y for f64, from the logarithm of |x|: any y, x not NaN.
+static Value powerOfMagnitude(MathBuilder &m, Value magnitude, Value y,
+                              Pair logarithm) {
+  Value product = m.mul(y, logarithm.high);
+  Value rest = m.fma(y, logarithm.high, m.neg(product));
+  rest = m.fma(y, logarithm.low, rest);
+  // Beyond the range of exp the rest means nothing, and may be NaN.
+  Value inRange = m.less(m.abs(product), m.f(1000));
+  rest = m.select(inRange, rest, m.f(0));
+  Value result = expInRange(m, m.clamp(product, -746, 710), rest);
+  return m.select(m.equal(magnitude, m.f(1)), m.f(1), result);
+}
+
+/// The power of x from that of |x|: signs and special cases.
+static Value signedPower(MathBuilder &m, Value x, Value y, Value power) {
   Value zero = m.f(0), one = m.f(1);
-  Value power = powerOfMagnitude(m, m.abs(x), y);
   Value isIntegral = m.equal(m.trunc(y), y);
   Value half = m.mul(y, m.f(0.5));
   Value isOdd = m.both(isIntegral, m.differ(m.trunc(half), half));
@@ -177,4 +210,17 @@ Value bp::lower::expandPow(MathBuilder &m, Value x, Value y) {
   result = m.select(isNan, m.f(m.nan()), result);
   Value isOne = m.either(m.equal(y, zero), m.equal(x, one));
   return m.select(isOne, one, result);
+}
+
+/// f32 computes in f64, where a logarithm in f64 is exact enough.
+Value bp::lower::expandPow(MathBuilder &m, Value x, Value y) {
+  MathBuilder wide = m.f64();
+  Value wideX = m.isF64() ? x : wide.extend(x);
+  Value wideY = m.isF64() ? y : wide.extend(y);
+  Value magnitude = wide.abs(wideX);
+  Pair logarithm =
+      m.isF64() ? logPairForPower(wide, magnitude) : logPair(wide, magnitude);
+  Value power = powerOfMagnitude(wide, magnitude, wideY, logarithm);
+  Value result = signedPower(wide, wideX, wideY, power);
+  return m.isF64() ? result : wide.narrow(result, x.getType());
 }

@@ -21,9 +21,14 @@ Sizes ones(Lowering &lowering, size_t rank) {
   return Sizes(rank, lowering.builder.getIndexAttr(1));
 }
 
-/// Writes a view into a box of `target`, through a copy that can be tiled.
+bool isZero(OpFoldResult size) { return getConstantIntValue(size) == 0; }
+
+/// Writes a view into a box of `target`, through a copy that can be tiled. An
+/// empty box may lie at the end, where MLIR wants none.
 Value insertCopy(Lowering &lowering, View source, Value target,
                  const Sizes &offsets, const Sizes &sizes) {
+  if (llvm::any_of(sizes, isZero))
+    return target;
   ImplicitLocOpBuilder &builder = lowering.builder;
   Sizes strides = ones(lowering, sizes.size());
   Value box =
@@ -158,7 +163,8 @@ LogicalResult lower::lowerSlice(Lowering &lowering, SliceOp op) {
   Sizes offsets, extents, strides;
   for (AffineExpr expr : view.map.getResults()) {
     unsigned axis = cast<AffineDimExpr>(expr).getPosition();
-    offsets.push_back(starts[axis]);
+    offsets.push_back(isZero(sizes[axis]) ? builder.getIndexAttr(0)
+                                          : starts[axis]);
     extents.push_back(sizes[axis]);
     strides.push_back(builder.getIndexAttr(op.getStrides()[axis]));
   }

@@ -11,7 +11,7 @@ the type that uses them, lowest power first.
 
 from mpmath import (
     asin, atan, cos, erf, erfc, exp, expm1, floor, log, lu_solve, matrix, mp, mpf,
-    pi, sin, sqrt,
+    pi, sin, sqrt, tanh,
 )
 
 mp.prec = 1400
@@ -67,6 +67,7 @@ cos_tail = near_zero(
 )
 atan_tail = near_zero(lambda x: (atan(x) - x) / x**3, [-mpf(1) / 3, 0, mpf(1) / 5])
 asin_tail = near_zero(lambda x: (asin(x) - x) / x**3, [mpf(1) / 6, 0, mpf(3) / 40])
+tanh_tail = near_zero(lambda x: (tanh(x) - x) / x**3, [-mpf(1) / 3, 0, mpf(2) / 15])
 erf_ratio = near_zero(
     lambda x: erf(x) / x - 1, [2 / sqrt(pi) - 1, 0, -2 / sqrt(pi) / 3]
 )
@@ -95,6 +96,9 @@ print("\nnamespace bp::coefficients {\n")
 print("// (exp(x) - 1 - x) / x^2 for |x| <= ln(2) / 2")
 table("exp", "F32", fit(tail, -half_ln2, half_ln2, 5))
 table("exp", "F64", fit(tail, -half_ln2, half_ln2, 11))
+print("// (tanh(x) - x) / x^3 in powers of x^2 for |x| <= 0.55")
+table("tanh", "F32", fit(root(tanh_tail), 0, mpf("0.55") ** 2, 4))
+table("tanh", "F64", fit(root(tanh_tail), 0, mpf("0.55") ** 2, 10))
 print("// (log(1 + x) - x + x^2 / 2) / x^3 for 1 + x from sqrt(1/2) to sqrt(2)")
 table("log", "F32", fit(log_tail, sqrt(mpf(1) / 2) - 1, sqrt(mpf(2)) - 1, 9))
 print("// (log((1 + s) / (1 - s)) - 2 s) / s^3 in powers of s^2, same range")

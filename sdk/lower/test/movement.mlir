@@ -26,6 +26,19 @@ func.func @broadcast(%x: tensor<1x4xf32>) -> tensor<?x4xf32, #bp.dims<["n", "4"]
 
 // -----
 
+// Nothing is taken from the end, and nothing is put there.
+// CHECK-LABEL: @empty_box
+// CHECK: tensor.extract_slice %arg0[0] [0] [1] : tensor<4xf32> to tensor<0xf32>
+// CHECK: linalg.generic
+// CHECK-NOT: tensor.insert_slice
+func.func @empty_box(%x: tensor<4xf32>) -> (tensor<0xf32>, tensor<4xf32>) {
+  %0 = bp.slice %x {starts = #bp.dims<["4"]>, sizes = #bp.dims<["0"]>, strides = array<i64: 1>} : (tensor<4xf32>) -> tensor<0xf32>
+  %1 = bp.concat %x, %0 {axis = 0 : i64} : (tensor<4xf32>, tensor<0xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<0xf32>, tensor<4xf32>
+}
+
+// -----
+
 // Strides are steps; sizes are expressions; a slice of a transpose is a slice.
 // CHECK-LABEL: @slice
 // CHECK-SAME: %[[N:[a-z0-9]+]]: index)
