@@ -8,10 +8,11 @@ namespace backplane::conformance {
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
   for (auto *family :
-       {makeElementwise, makeSums, makeConvolutions, makePooling, makeProducts,
-        makeNormalisations, makeAttentions, makeActivations, makeMovement,
-        makeConstants, makeShapes, makeBoxes, makeIndexed, makeOrdered,
-        makeRanks, makeFusions, makeLayouts, makeSharing, makeFolding, makeModels})
+       {makeElementwise, makeSums,           makeConvolutions, makePooling,
+        makeProducts,    makeNormalisations, makeAttentions,   makeActivations,
+        makeMovement,    makeConstants,      makeShapes,       makeBoxes,
+        makeIndexed,     makeOrdered,        makeRanks,        makeFusions,
+        makeLayouts,     makeSharing,        makeFolding,      makeModels})
     if (!family(selection, put))
       return;
 }

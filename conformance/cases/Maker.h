@@ -54,6 +54,7 @@ bool makePooling(const Selection &selection, const Put &put);
 bool makeProducts(const Selection &selection, const Put &put);
 bool makeNormalisations(const Selection &selection, const Put &put);
 bool makeAttentions(const Selection &selection, const Put &put);
+bool makeActivations(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 
 /// Smoke for one dtype of each width and kind, else Standard: a family that

@@ -21,8 +21,14 @@ void addMatmulCases(Maker &maker) {
       maker.addCase(Depth::Standard, data, {{"k", k}, {"m", 3}, {"n", 5}});
   maker.addCase(Depth::Standard, "uniform", {{"k", 257}, {"m", 0}, {"n", 5}});
   maker.addCase(Depth::Standard, "uniform", {{"k", 257}, {"m", 33}, {"n", 65}});
-  maker.addCase(Depth::Standard, "cancel", {{"k", 64}, {"m", 7}, {"n", 13}});
+  for (const char *data : {"cancel", "swamping", "alternating", "sparse"})
+    maker.addCase(Depth::Standard, data, {{"k", 64}, {"m", 7}, {"n", 13}});
   maker.addCase(Depth::Standard, "special", {{"k", 3}, {"m", 13}, {"n", 17}});
+  for (const char *data : {"integers", "uniform"}) {
+    maker.addCase(Depth::Standard, data, {{"k", 65}, {"m", 1}, {"n", 129}});
+    maker.addCase(Depth::Standard, data, {{"k", 65}, {"m", 129}, {"n", 1}});
+    maker.addCase(Depth::Standard, data, {{"k", 65537}, {"m", 1}, {"n", 1}});
+  }
 }
 
 bool makeMatmul(const Selection &selection, const Put &put, DType dtype,
@@ -30,7 +36,8 @@ bool makeMatmul(const Selection &selection, const Put &put, DType dtype,
   std::string variant = std::string(transposeA ? "t" : "n") +
                         (transposeB ? "t" : "n") + (batched ? "-batch" : "");
   Maker maker(selection, "matmul", dtype, variant,
-              {"index", "tail", "last-k", "accumulate", "stride"});
+              {"index", "tail", "last-k", "k-boundary", "accumulate",
+               "demotion", "stride", "zero-size"});
   Dim m = maker.symbol("m"), n = maker.symbol("n"), k = maker.symbol("k");
   Dims a = transposeA ? Dims{k, m} : Dims{m, k};
   Dims b = transposeB ? Dims{n, k} : Dims{k, n};
@@ -50,15 +57,44 @@ bool makeMatmul(const Selection &selection, const Put &put, DType dtype,
   return maker.finish(put);
 }
 
-void addReduceCases(Maker &maker) {
+/// The data sets that say something about a kind.
+std::vector<const char *> reduceData(const std::string &kind, DType dtype) {
+  std::vector<const char *> data = {"integers", "uniform", "equal"};
+  if (kind == "prod" && isFloat(dtype))
+    return data; // others overflow
+  data.insert(data.end(), {"cancel", "sparse"});
+  if (kind == "sum")
+    data.insert(data.end(), {"swamping", "alternating", "offset"});
+  if (isFloat(dtype))
+    data.emplace_back("corners");
+  return data;
+}
+
+void addReduceCases(Maker &maker, const std::string &kind, DType dtype) {
   for (int64_t size : {1, 2, 7, 16, 17, 31, 65, 127})
     for (const char *data : {"integers", "uniform"})
       maker.addCase(size == 17 ? Depth::Smoke : Depth::Standard, data,
                     {{"a", 5}, {"b", size}, {"c", 3}});
-  for (const char *data : {"integers", "uniform", "cancel", "equal"})
+  for (const char *data : reduceData(kind, dtype))
     maker.addCase(Depth::Standard, data, {{"a", 2}, {"b", 257}, {"c", 2}});
   maker.addCase(Depth::Standard, "special", {{"a", 5}, {"b", 4}, {"c", 13}});
   maker.addCase(Depth::Standard, "uniform", {{"a", 2}, {"b", 0}, {"c", 3}});
+}
+
+/// Hundreds of factors overflow unless they are near 1.
+InputRule factorRule(const std::string &kind, DType dtype, Dim terms) {
+  InputRule rule;
+  rule.terms = std::move(terms);
+  if (kind == "prod" && isFloat(dtype)) {
+    rule.kind = InputRule::Kind::Range;
+    rule.low = 0.97;
+    rule.high = 1.03;
+  }
+  return rule;
+}
+
+std::vector<std::string> reduceTags() {
+  return {"tail", "last-k", "k-boundary", "accumulate", "nan", "zero-size"};
 }
 
 bool makeReduce(const Selection &selection, const Put &put, DType dtype,
@@ -66,21 +102,41 @@ bool makeReduce(const Selection &selection, const Put &put, DType dtype,
   std::string variant = kind;
   for (int64_t axis : axes)
     variant += "-" + std::to_string(axis);
-  Maker maker(selection, "reduce", dtype, variant,
-              {"tail", "last-k", "accumulate", "nan"});
+  Maker maker(selection, "reduce", dtype, variant, reduceTags());
   Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
-  InputRule rule;
-  rule.terms = product(dims);
-  if (kind == "prod" && isFloat(dtype)) {
-    // Hundreds of factors overflow unless they are near 1.
-    rule.kind = InputRule::Kind::Range;
-    rule.low = 0.97;
-    rule.high = 1.03;
-  }
-  ValueId x = maker.input(dtype, dims, rule);
+  ValueId x = maker.input(dtype, dims, factorRule(kind, dtype, product(dims)));
   maker.output(maker.add("reduce", {x}, {{"kind", kind}, {"axes", axes}}));
-  addReduceCases(maker);
+  addReduceCases(maker, kind, dtype);
   return maker.finish(put);
+}
+
+struct StaticReduce {
+  const char *name;
+  Dims dims;
+  std::vector<int64_t> axes;
+  int64_t keep;
+};
+
+/// Long lines, other ranks, and axes that stay.
+bool makeStaticReduces(const Selection &selection, const Put &put, DType dtype,
+                       const std::string &kind) {
+  for (const auto &[name, dims, axes, keep] :
+       {StaticReduce{"static-line", {65537}, {0}, 0},
+        {"static-columns", {129, 33}, {0}, 1},
+        {"static-rows", {17, 513}, {1}, 0},
+        {"static-mixed", {3, 7, 5, 31}, {1, 3}, 1}}) {
+    Maker maker(selection, "reduce", dtype, kind + "-" + name, reduceTags());
+    ValueId x =
+        maker.input(dtype, dims, factorRule(kind, dtype, product(dims)));
+    maker.output(maker.add("reduce", {x},
+                           {{"kind", kind}, {"axes", axes}, {"keep", keep}}));
+    for (const char *data : reduceData(kind, dtype))
+      if (kind != "prod" || name != std::string("static-line"))
+        maker.addCase(Depth::Standard, data);
+    if (!maker.finish(put))
+      return false;
+  }
+  return true;
 }
 
 } // namespace
@@ -103,6 +159,9 @@ bool makeSums(const Selection &selection, const Put &put) {
       for (const auto &some : axes)
         if (!makeReduce(selection, put, dtype, kind, some))
           return false;
+    for (const char *kind : {"sum", "max", "prod"})
+      if (isFloat(dtype) && !makeStaticReduces(selection, put, dtype, kind))
+        return false;
   }
   return true;
 }

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of activations that have attributes or a second operand; the plain ones
+// are in Elementwise.cpp.
+#include "Data.h"
+#include "Maker.h"
+#include "sdk/graph/OpTable.h"
+
+#include <cmath>
+
+namespace backplane::conformance {
+
+namespace {
+
+struct Activation {
+  std::string op, variant;
+  Attributes attributes;
+  std::vector<std::string> tags;
+  bool hasSlope = false; ///< a second operand
+  bool isSmoke = false;
+};
+
+std::vector<Activation> activations() {
+  using Text = std::string;
+  return {
+      {"clamp", "six", {{"low", 0.0}, {"high", 6.0}}, {"nan"}, false, true},
+      {"clamp", "inside", {{"low", 2.0}, {"high", 5.0}}, {"nan", "wrap"}},
+      {"clamp", "above", {{"low", 1.0}, {"high", HUGE_VAL}}, {"nan"}},
+      {"clamp", "below", {{"low", -HUGE_VAL}, {"high", 3.0}}, {"nan"}},
+      {"leaky_relu", "steep", {{"alpha", 0.3}}, {"nan", "cse"}, false, true},
+      {"leaky_relu", "rising", {{"alpha", -1.5}}, {"nan", "cse"}},
+      {"elu", "steep", {{"alpha", 2.5}}, {"cse"}, false, true},
+      {"selu", "plain", {}, {"bias"}, false, true},
+      {"selu", "own", {{"alpha", 1.1}, {"gamma", 2.0}}, {"cse"}},
+      {"celu", "plain", {}, {"bias"}, false, true},
+      {"celu", "steep", {{"alpha", 0.25}}, {"reciprocal"}},
+      {"hard_sigmoid", "own", {{"alpha", 0.125}, {"beta", 0.625}}, {"cse"}},
+      {"gelu",
+       "tanh",
+       {{"approximate", Text("tanh")}},
+       {"gelu", "bias"},
+       false,
+       true},
+      {"prelu", "n", {}, {"nan", "wrap", "integer-sign"}, true, true},
+  };
+}
+
+void addCases(Maker &maker, DType dtype, bool hasSlope, bool isSmoke) {
+  auto specials = static_cast<int64_t>(specialBits(dtype).size());
+  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "special",
+                {{"n", hasSlope ? specials * specials : specials}});
+  for (int64_t n : {0, 1, 15, 33, 257, 1021})
+    maker.addCase(Depth::Standard, "uniform", {{"n", n}});
+  maker.addCase(Depth::Standard, "bits", {{"n", 4099}});
+  if (isFloat(dtype))
+    maker.addCase(Depth::Standard, "wide", {{"n", 1021}});
+  unsigned patterns = bitWidth(dtype) * (hasSlope ? 2 : 1);
+  if (patterns <= 16)
+    maker.addCase(Depth::Standard, "exhaustive",
+                  {{"n", int64_t(1) << patterns}});
+}
+
+bool makeActivation(const Selection &selection, const Put &put, DType dtype,
+                    const Activation &activation) {
+  std::vector<std::string> tags = activation.tags;
+  tags.emplace_back("tail");
+  Maker maker(selection, activation.op, dtype, activation.variant, tags);
+  Dim n = maker.symbol("n");
+  std::vector<ValueId> operands = {maker.input(dtype, {n})};
+  if (activation.hasSlope)
+    operands.push_back(maker.input(dtype, {n}));
+  maker.output(maker.add(activation.op, operands, activation.attributes));
+  bool isSmoke = activation.isSmoke && dtype == DType::F32;
+  addCases(maker, dtype, activation.hasSlope, isSmoke);
+  return maker.finish(put);
+}
+
+} // namespace
+
+bool makeActivations(const Selection &selection, const Put &put) {
+  for (const Activation &activation : activations())
+    for (DType dtype : dtypesOf(activation.op))
+      if (!makeActivation(selection, put, dtype, activation))
+        return false;
+  return true;
+}
+
+} // namespace backplane::conformance
