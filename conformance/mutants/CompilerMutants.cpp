@@ -99,23 +99,23 @@ Result<Graph> clobberOperands(const Graph &graph) {
 
 /// 39
 Result<Graph> mergeUnequal(const Graph &graph) {
-  return rebuild(
-      graph,
-      [](Graph &to, const Op &op,
-         const Values &operands) -> std::optional<Values> {
-        if (operands.empty())
-          return std::nullopt;
-        for (const Op &earlier : to.ops)
-          if (earlier.name == op.name && earlier.operands == operands &&
-              earlier.attributes != op.attributes) {
-            auto added = to.add(op.name, operands, op.attributes);
-            bool sameTypes = added && to.type(added->front()) ==
-                                          to.type(earlier.results.front());
-            if (sameTypes)
-              return earlier.results;
-          }
-        return std::nullopt;
-      });
+  return rebuild(graph,
+                 [](Graph &to, const Op &op,
+                    const Values &operands) -> std::optional<Values> {
+                   if (operands.empty())
+                     return std::nullopt;
+                   Values earlier;
+                   for (const Op &other : to.ops)
+                     if (other.name == op.name && other.operands == operands &&
+                         other.attributes != op.attributes)
+                       earlier = other.results;
+                   if (earlier.empty())
+                     return std::nullopt;
+                   auto own = to.add(op.name, operands, op.attributes);
+                   if (own && to.type(own->front()) == to.type(earlier.front()))
+                     return earlier;
+                   return std::nullopt;
+                 });
 }
 
 /// 40

@@ -52,9 +52,7 @@ std::vector<Unit> unitsFor(const Mutant &mutant, const Options &options) {
   std::vector<Unit> units;
   size_t seen = 0;
   Selection selection;
-  selection.depth = options.everything && mutant.family == Family::Legal
-                        ? Depth::Smoke
-                        : Depth::Standard;
+  selection.depth = options.everything ? Depth::Smoke : Depth::Standard;
   generateUnits(selection, [&](Unit unit) {
     bool taken = options.everything ? seen++ % options.sample == 0
                                     : shares(unit, mutant);
@@ -233,7 +231,7 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--seconds", options.seconds, "seconds after which to stop");
   app.add_flag("--everything", options.everything,
-               "all units, not only those of the mutant's tags");
+               "all units of the smoke depth, whatever their tags");
   app.add_option("--sample", options.sample, "every n-th unit of --everything")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
