@@ -135,6 +135,7 @@ struct LanePacker {
   Value mask(size_t vector, ValueRange axisOffsets);
   Value load(size_t vector, Value base, Value mask);
   Value loadRuns(size_t vector, Value base, Value mask, Value outside);
+  Value originsOf(Value offsets);
   SmallVector<Run> findRuns(Value at, Value offsets, int64_t count);
 };
 
@@ -168,28 +169,31 @@ LanePacker::LanePacker(ContractEmitter &e, Value panel)
       continue;
     }
     Value first = memref::LoadOp::create(builder, loc, e.laneOffset, at);
-    Value last = memref::LoadOp::create(builder, loc, e.laneOffset,
-                                        e.add(at, e.lanes - 1));
-    Value span = arith::SubIOp::create(builder, loc, last, first);
-    Value expected = arith::ConstantIntOp::create(
-        builder, loc, builder.getI32Type(), e.lanes - 1);
-    contiguous.push_back(arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::eq, span, expected));
+    Value equal =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                              originsOf(offsets.back()), splat(first));
+    contiguous.push_back(vector::ReductionOp::create(
+        builder, loc, vector::CombiningKind::AND, equal));
     starts.push_back(arith::IndexCastOp::create(builder, loc,
                                                 builder.getIndexType(), first));
   }
 }
 
-/// Splits the lanes at `at` into runs: offset minus lane is one number in each.
-SmallVector<LanePacker::Run> LanePacker::findRuns(Value at, Value offsets,
-                                                  int64_t count) {
+/// Offset minus lane, which is one number for lanes that are neighbours.
+Value LanePacker::originsOf(Value offsets) {
   SmallVector<int32_t> numbers;
   for (int64_t lane = 0; lane < e.lanes; ++lane)
     numbers.push_back(int32_t(lane));
   VectorType words = e.vectorType(builder.getI32Type());
   Value lane = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(words, ArrayRef<int32_t>(numbers)));
-  Value origins = arith::SubIOp::create(builder, loc, offsets, lane);
+  return arith::SubIOp::create(builder, loc, offsets, lane);
+}
+
+/// Splits the lanes at `at` into runs: offset minus lane is one number in each.
+SmallVector<LanePacker::Run> LanePacker::findRuns(Value at, Value offsets,
+                                                  int64_t count) {
+  Value origins = originsOf(offsets);
   Value first = e.index(0);
   SmallVector<Run> result;
   for (int64_t i = 0; i < count; ++i) {
@@ -203,7 +207,8 @@ SmallVector<LanePacker::Run> LanePacker::findRuns(Value at, Value offsets,
     Value start = arith::IndexCastOp::create(builder, loc,
                                              builder.getIndexType(), origin);
     result.push_back({start, mask});
-    Value ones = arith::ExtUIOp::create(builder, loc, words, mask);
+    Value ones = arith::ExtUIOp::create(
+        builder, loc, e.vectorType(builder.getI32Type()), mask);
     Value length = vector::ReductionOp::create(
         builder, loc, vector::CombiningKind::ADD, ones);
     first = e.add(first, arith::IndexCastUIOp::create(
