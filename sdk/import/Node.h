@@ -133,6 +133,9 @@ private:
   Status status_;
 };
 
+/// Cast to an 8-bit float: what lies beyond its largest number becomes that
+/// number, unless attribute `saturate` is 0.
+ValueId castToF8(Node &node, ValueId value, DType to);
 /// Size of one axis; 0 on a wrong axis.
 Dim dimOf(const TensorType &type, size_t axis);
 /// All dims as plain numbers.

@@ -218,4 +218,16 @@ ValueId Node::binary(std::string_view name, ValueId a, ValueId b) {
   return op(name, broadcastAll(std::vector{a, b}));
 }
 
+ValueId castToF8(Node &node, ValueId value, DType to) {
+  bool saturates = node.flag("saturate", true);
+  if (!node.ok())
+    return kNone;
+  if (!isFloat(node.type(value).dtype))
+    value = node.cast(value, DType::F32);
+  double most = to == DType::F8E4M3FN ? 448 : 57344;
+  if (saturates)
+    value = node.op("clamp", {value}, {{"low", -most}, {"high", most}});
+  return node.cast(value, to);
+}
+
 } // namespace backplane::frontend

@@ -44,26 +44,57 @@ private:
     std::erase(text, ' ');
     size_t arrow = text.find("->");
     std::string left = text.substr(0, arrow);
+    std::string right =
+        arrow == std::string::npos ? "" : text.substr(arrow + 2);
     for (size_t i = 0, at = 0; i < node_.inputCount(); ++i) {
       size_t end = std::min(left.find(',', at), left.size());
       if (at > left.size())
         node_.reject("the equation '" + text + "' has too few terms");
       if (!node_.ok())
         return false;
-      addTerm(i, left.substr(at, end - at));
+      addTerm(i, expanded(node_.value(i), left.substr(at, end - at)));
       at = end + 1;
       if (i + 1 == node_.inputCount() && at <= left.size())
         node_.reject("the equation '" + text + "' has too many terms");
     }
-    output_ = arrow == std::string::npos ? implied() : text.substr(arrow + 2);
+    if (size_t dots = right.find("..."); dots != std::string::npos)
+      right.replace(dots, 3, hidden(most_));
+    output_ = arrow == std::string::npos ? implied() : right;
     checkOutput();
     return node_.ok();
   }
 
+  /// Digits for the axes of an ellipsis, counted from the last one.
+  static std::string hidden(size_t count) {
+    std::string digits;
+    while (count-- > 0)
+      digits += static_cast<char>('0' + count);
+    return digits;
+  }
+
+  /// The term with digits in place of "...".
+  std::string expanded(ValueId value, std::string letters) {
+    size_t dots = letters.find("...");
+    std::string named = letters;
+    if (dots != std::string::npos)
+      named.erase(dots, 3);
+    for (char letter : named)
+      if (!std::isalpha(static_cast<unsigned char>(letter)))
+        node_.reject("the term '" + letters + "' has no letters only");
+    if (dots == std::string::npos || !node_.ok())
+      return letters;
+    size_t rank = node_.type(value).rank();
+    if (rank < named.size() || rank - named.size() > 10) {
+      node_.reject("the term '" + letters + "' does not fit the input " +
+                   node_.type(value).str());
+      return letters;
+    }
+    most_ = std::max(most_, rank - named.size());
+    return letters.replace(dots, 3, hidden(rank - named.size()));
+  }
+
   void addTerm(size_t input, const std::string &letters) {
     Term term{node_.value(input), letters};
-    if (has(letters, '.'))
-      return node_.refuse("an ellipsis is not supported");
     if (!node_.ok())
       return;
     Dims dims = node_.type(term.value).dims;
@@ -71,8 +102,6 @@ private:
       return node_.reject("the term '" + letters + "' does not fit the input " +
                           node_.type(term.value).str());
     for (size_t i = 0; i < letters.size(); ++i) {
-      if (!std::isalpha(static_cast<unsigned char>(letters[i])))
-        return node_.reject("the term '" + letters + "' has no letters only");
       if (letters.find(letters[i], i + 1) != std::string::npos)
         return node_.refuse("a letter that stands twice in the term '" +
                             letters + "' is not supported");
@@ -84,18 +113,17 @@ private:
     terms_.push_back(term);
   }
 
-  /// Without an arrow: the letters that stand once, in alphabetical order.
+  /// Without an arrow: the ellipsis, then the letters that stand once, in
+  /// alphabetical order.
   std::string implied() const {
-    std::string letters;
+    std::string letters = hidden(most_);
     for (auto [letter, count] : uses_)
-      if (count == 1)
+      if (count == 1 && !std::isdigit(static_cast<unsigned char>(letter)))
         letters += letter;
     return letters;
   }
 
   void checkOutput() {
-    if (has(output_, '.'))
-      return node_.refuse("an ellipsis is not supported");
     for (size_t i = 0; node_.ok() && i < output_.size(); ++i)
       if (!sizes_.contains(output_[i]) ||
           output_.find(output_[i], i + 1) != std::string::npos)
@@ -164,6 +192,7 @@ private:
 
   Node &node_;
   std::vector<Term> terms_;
+  size_t most_ = 0; ///< axes of the longest ellipsis
   std::string output_;
   std::map<char, Dim> sizes_;
   std::map<char, int> uses_;

@@ -119,8 +119,6 @@ void onnxPow(Node &node) {
 void onnxMod(Node &node) {
   bool truncated = node.flag("fmod", false);
   DType dtype = node.inputType(0).dtype;
-  if (!truncated && isFloat(dtype))
-    return node.refuse("floats are supported with fmod 1 only");
   if (node.known(0) && node.known(1))
     if (auto result = knownBinary(truncated ? "rem" : "mod", *node.known(0),
                                   *node.known(1)))
@@ -139,17 +137,14 @@ void onnxMod(Node &node) {
 
 namespace {
 
-bool isNarrow(DType type) {
-  return type == DType::F8E4M3FN || type == DType::F8E5M2 ||
-         type == DType::I4 || type == DType::U4;
-}
-
 void castTo(Node &node, DType to) {
   if (to == node.inputType(0).dtype)
     return node.outSame(0, 0);
-  if (isNarrow(to))
+  if (to == DType::I4 || to == DType::U4)
     return node.refuse("a cast to " + std::string(name(to)) +
                        " is not supported");
+  if (to == DType::F8E4M3FN || to == DType::F8E5M2)
+    return node.out(0, castToF8(node, node.value(0), to));
   if (node.known(0))
     if (auto result = knownCast(*node.known(0), to))
       return node.out(0, *result);

@@ -70,6 +70,28 @@ void onnxBatchNormalization(Node &node) {
   node.out(0, node.cast(result, type.dtype));
 }
 
+namespace {
+
+/// The mean and 1 / deviation that training keeps, in f32 at least.
+void outStatistics(Node &node, ValueId x, size_t axis) {
+  if (!node.isUsed(1) && !node.isUsed(2))
+    return;
+  if (bitWidth(node.type(x).dtype) < 32)
+    x = node.cast(x, DType::F32);
+  Dims dims = node.type(x).dims;
+  std::vector<int64_t> axes(dims.size() - axis);
+  std::iota(axes.begin(), axes.end(), static_cast<int64_t>(axis));
+  ValueId mean = node.mean(x, axes, true);
+  node.out(1, mean);
+  ValueId centred = node.op("sub", {x, node.broadcast(mean, dims)});
+  ValueId square = node.mean(node.op("mul", {centred, centred}), axes, true);
+  ValueId sum =
+      node.op("add", {square, node.fillLike(square, epsilonOf(node))});
+  node.out(2, node.op("rsqrt", {sum}));
+}
+
+} // namespace
+
 void onnxLayerNormalization(Node &node) {
   requireStash(node);
   ValueId x = node.value(0);
@@ -84,6 +106,7 @@ void onnxLayerNormalization(Node &node) {
   node.out(0, node.op("layer_norm", {x, scale, bias},
                       {{"axis", static_cast<int64_t>(axis)},
                        {"epsilon", epsilonOf(node)}}));
+  outStatistics(node, x, axis);
 }
 
 void onnxInstanceNormalization(Node &node) {

@@ -59,15 +59,17 @@ void onnxDequantizeLinear(Node &node) {
   DType result = outputType(node, node.inputType(1).dtype);
   TensorType type = node.inputType(0);
   bool integer = isSignedInteger(type.dtype) || isUnsignedInteger(type.dtype);
-  if (node.ok() &&
-      (!integer || bitWidth(type.dtype) > 32 || type.dtype == DType::U32))
+  bool isF8 = type.dtype == DType::F8E4M3FN || type.dtype == DType::F8E5M2;
+  bool isWide = bitWidth(type.dtype) > 32 || type.dtype == DType::U32;
+  if (node.ok() && (!(integer || isF8) || isWide))
     node.refuse("an input of " + type.str() + " is not supported");
   if (node.ok() && node.has(2) && node.inputType(2).dtype != type.dtype)
     node.reject("the zero point is " + node.inputType(2).str() +
                 ", but the input " + type.str());
-  ValueId x = node.cast(node.value(0), DType::I32);
+  DType inner = isF8 ? DType::F32 : DType::I32;
+  ValueId x = node.cast(node.value(0), inner);
   if (node.has(2))
-    x = node.op("sub", {x, parameter(node, 2, DType::I32, type.dims)});
+    x = node.op("sub", {x, parameter(node, 2, inner, type.dims)});
   ValueId scale = parameter(node, 1, DType::F32, type.dims);
   ValueId product = node.op("mul", {node.cast(x, DType::F32), scale});
   node.out(0, node.cast(product, result));
@@ -82,7 +84,8 @@ void onnxQuantizeLinear(Node &node) {
     node.reject("output_dtype and the zero point differ");
   bool narrow = result == DType::I8 || result == DType::U8 ||
                 result == DType::I16 || result == DType::U16;
-  if (node.ok() && !narrow)
+  bool isF8 = result == DType::F8E4M3FN || result == DType::F8E5M2;
+  if (node.ok() && !narrow && !isF8)
     node.refuse("quantisation to " + std::string(name(result)) +
                 " is not supported");
   if (node.ok() && (!isFloat(type.dtype) || type.dtype == DType::F64))
@@ -91,7 +94,13 @@ void onnxQuantizeLinear(Node &node) {
     return;
   ValueId x = node.cast(node.value(0), DType::F32);
   ValueId scale = parameter(node, 1, DType::F32, type.dims);
-  x = node.op("round_even", {node.op("div", {x, scale})});
+  x = node.op("div", {x, scale});
+  if (isF8) {
+    if (node.has(2))
+      x = node.op("add", {x, parameter(node, 2, DType::F32, type.dims)});
+    return node.out(0, castToF8(node, x, result));
+  }
+  x = node.op("round_even", {x});
   if (node.has(2))
     x = node.op("add", {x, parameter(node, 2, DType::F32, type.dims)});
   bool isSigned = isSignedInteger(result);
