@@ -27,6 +27,9 @@ Access accessOf(const fb::CommandT &command, size_t results) {
     access.writes.push_back(copy->target->slot);
   } else if (const auto *fill = command.body.AsFill()) {
     access.writes.push_back(fill->target->slot);
+  } else if (const auto *control = command.body.AsControl()) {
+    access.reads = control->operands;
+    access.writes = control->results;
   }
   return access;
 }

@@ -62,9 +62,10 @@ std::unique_ptr<fb::BindingT> bind(SlotId slot) {
 
 class Scheduler {
 public:
-  Scheduler(ModuleOp module, std::vector<std::string> &weights)
-      : module_(module), weights_(weights), program_(schedule_.program),
-        init_(schedule_.init) {}
+  Scheduler(ModuleOp module, std::vector<std::string> &weights,
+            uint32_t firstConstant)
+      : module_(module), weights_(weights), firstConstant_(firstConstant),
+        program_(schedule_.program), init_(schedule_.init) {}
 
   Result<Schedule> run();
 
@@ -76,12 +77,14 @@ private:
   Result<SlotId> slotOf(mlir::Value value, bool init);
   SlotId resultSlot(mlir::Value value, bool init);
   Status addCall(func::CallOp call);
+  Status addControl(bp::ControlOp op);
   Status addCopies(func::ReturnOp end);
   Status addWrites(func::FuncOp main);
   void addCopy(SlotId source, SlotId target);
 
   ModuleOp module_;
   std::vector<std::string> &weights_;
+  uint32_t firstConstant_;
   Schedule schedule_;
   ProgramBuilder program_, init_;
   std::map<std::string, uint32_t, std::less<>> variables_;
@@ -121,13 +124,13 @@ void Scheduler::findInitCalls(func::FuncOp main) {
   }
 }
 
-/// Gives each result of a call that leaves the program the place of an output.
-/// A value has one place; the others are copied at the end.
+/// Gives each result of a call or a region that leaves the program the place of
+/// an output. A value has one place; the others are copied at the end.
 void Scheduler::assignOutputs(func::ReturnOp end) {
   for (auto [i, operand] : llvm::enumerate(end.getOperands())) {
     mlir::Value root = rootOf(operand);
     Operation *producer = root.getDefiningOp();
-    if (isa_and_present<func::CallOp>(producer) &&
+    if (isa_and_present<func::CallOp, bp::ControlOp>(producer) &&
         !initCalls_.contains(producer))
       outputOf_.try_emplace(root, uint32_t(i));
   }
@@ -149,8 +152,8 @@ SlotId Scheduler::resultSlot(mlir::Value value, bool init) {
     return found->second;
   SlotId slot;
   if (initCalls_.contains(value.getDefiningOp())) {
-    auto [at, fresh] =
-        constantOf_.try_emplace(value, uint32_t(constantOf_.size()));
+    auto [at, fresh] = constantOf_.try_emplace(
+        value, firstConstant_ + uint32_t(constantOf_.size()));
     slot = builder.slot(fb::SlotKind::Constant, at->second, bytesOf(value));
   } else if (auto output = outputOf_.find(value); output != outputOf_.end()) {
     slot = builder.slot(fb::SlotKind::Output, output->second, bytesOf(value));
@@ -175,7 +178,7 @@ Result<SlotId> Scheduler::slotOf(mlir::Value value, bool init) {
       return notFound("no variable '" + read.getVariable().str() + "'");
     return builder.slot(fb::SlotKind::Variable, found->second, bytesOf(value));
   }
-  if (isa<func::CallOp>(op))
+  if (isa<func::CallOp, bp::ControlOp>(op))
     return resultSlot(value, init);
   return internalError("bp-form-dispatches left a " +
                        op->getName().getStringRef().str() + " in main");
@@ -213,6 +216,33 @@ Status Scheduler::addCall(func::CallOp call) {
   size_t command = (init ? init_ : program_).add(std::move(body));
   schedule_.dispatches.push_back(
       {init, command, call.getNumResults(), call.getCallee().str(), {}});
+  return {};
+}
+
+Status Scheduler::addControl(bp::ControlOp op) {
+  fb::ControlT control;
+  control.op = bp::locationText(op.getLoc());
+  control.kind =
+      op.getKind() == "if" ? fb::ControlKind::If : fb::ControlKind::While;
+  auto text = [](bp::DimsAttr dims) {
+    return dims.getTexts().empty() ? "" : dims.getTexts()[0].str();
+  };
+  control.condition = text(op.getCondition());
+  control.limit = text(op.getLimit());
+  control.conditional = op.getConditional();
+  control.carried = uint32_t(op.getCarried());
+  control.regions.assign(op.getPrograms().begin(), op.getPrograms().end());
+  for (mlir::Value operand : op.getOperands()) {
+    auto slot = slotOf(operand, false);
+    if (!slot)
+      return slot.status().within(control.op);
+    control.operands.push_back(*slot);
+  }
+  for (mlir::Value result : op.getResults())
+    control.results.push_back(resultSlot(result, false));
+  fb::CommandBodyUnion body;
+  body.Set(std::move(control));
+  program_.add(std::move(body));
   return {};
 }
 
@@ -276,19 +306,51 @@ Result<Schedule> Scheduler::run() {
   findVariables();
   findInitCalls(main);
   assignOutputs(end);
-  for (auto call : main.getOps<func::CallOp>())
-    if (auto status = addCall(call); !status.ok())
+  for (Operation &op : main.front()) {
+    Status status;
+    if (auto call = dyn_cast<func::CallOp>(op))
+      status = addCall(call);
+    else if (auto control = dyn_cast<bp::ControlOp>(op))
+      status = addControl(control);
+    if (!status.ok())
       return status;
+  }
   if (auto status = addCopies(end); !status.ok())
     return status;
   if (auto status = addWrites(main); !status.ok())
     return status;
+  schedule_.constants = firstConstant_ + uint32_t(constantOf_.size());
   return std::move(schedule_);
 }
 
 Result<Schedule> backplane::schedule(ModuleOp module,
-                                     std::vector<std::string> &weights) {
-  return Scheduler(module, weights).run();
+                                     std::vector<std::string> &weights,
+                                     uint32_t firstConstant) {
+  return Scheduler(module, weights, firstConstant).run();
+}
+
+void backplane::appendInit(fb::ProgramT &init, fb::ProgramT more) {
+  if (more.commands.empty())
+    return;
+  if (!init.commands.empty()) {
+    init.commands.push_back(std::make_unique<fb::CommandT>());
+    init.commands.back()->body.Set(fb::BarrierT());
+  }
+  uint32_t slots = uint32_t(init.slots.size());
+  uint32_t commands = uint32_t(init.commands.size());
+  for (auto &slot : more.slots) {
+    slot->first += commands;
+    slot->last += commands;
+    slot->reuse += slot->reuse < 0 ? 0 : int32_t(slots);
+    init.slots.push_back(std::move(slot));
+  }
+  for (auto &command : more.commands) {
+    if (auto *dispatch = command->body.AsDispatch())
+      for (auto &binding : dispatch->bindings)
+        binding->slot += slots;
+    init.commands.push_back(std::move(command));
+  }
+  init.arena_bytes = std::max(init.arena_bytes, more.arena_bytes);
 }
 
 /// The symbols that have a greatest value.

@@ -25,6 +25,7 @@ struct Schedule {
   fb::ProgramT program;
   fb::ProgramT init;
   std::vector<ScheduledDispatch> dispatches;
+  uint32_t constants = 0; ///< the number after those of its constants
   /// Reasons: copies, what moved to the init program, reuse of memory.
   std::vector<std::string> report;
 };
@@ -32,14 +33,19 @@ struct Schedule {
 /// Schedules `main` of a module after bp-form-dispatches: slots, and commands
 /// in their order. `weights` are the ids that slots number; those that the
 /// program uses are appended. What depends on weights alone runs in the init
-/// program.
+/// program; its constants are numbered from `firstConstant` on.
 Result<Schedule> schedule(mlir::ModuleOp module,
-                          std::vector<std::string> &weights);
+                          std::vector<std::string> &weights,
+                          uint32_t firstConstant = 0);
 
 /// Adds barriers and the places of transients, when the kernels have completed
 /// the commands and said what they can do in place. `module` has the ranges of
 /// the symbols.
 Status finishSchedule(mlir::ModuleOp module, Schedule &schedule);
+
+/// Appends a finished init program to another one; their constants have
+/// numbers of their own.
+void appendInit(fb::ProgramT &init, fb::ProgramT more);
 
 } // namespace backplane
 

@@ -77,4 +77,21 @@ class Bp_ConstantOp<string mnemonic, list<Trait> traits>
   let hasFolder = 1;
 }
 
+// An op with regions (sdk/graph/Control.h), opaque to everything that works on
+// the ops around it: its regions are compiled as programs of their own.
+def Bp_ControlOp : Op<Bp_Dialect, "control", [Pure]> {
+  let summary = "Regions that the program runs: if and while";
+  let arguments = (ins Variadic<Bp_Tensor>:$values, StrAttr:$kind,
+      Bp_DimsAttr:$condition, BoolAttr:$conditional, I64Attr:$carried,
+      Bp_DimsAttr:$limit,
+      // Which op of the graph it is: the number of an op, and from there of a
+      // region and of an op in it, as often as regions were put in place.
+      DenseI64ArrayAttr:$path,
+      // Numbers of its regions in the artifact, once they are compiled.
+      DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$programs);
+  let results = (outs Variadic<Bp_Tensor>:$outcomes);
+  let assemblyFormat =
+      "$kind $values attr-dict `:` functional-type($values, results)";
+}
+
 #endif // BACKPLANE_DIALECT_BPBASE_TD

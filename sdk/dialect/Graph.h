@@ -39,6 +39,14 @@ void loadGraphDialects(mlir::MLIRContext &context);
 mlir::OwningOpRef<mlir::ModuleOp> importGraph(mlir::MLIRContext &context,
                                               const backplane::Graph &graph);
 
+/// The op with regions that `op` stands for. `graph` is what was imported.
+const backplane::Op &controlOf(ControlOp op, const backplane::Graph &graph);
+/// Puts the ops of region `number` in the place of an `if`. `region` are those
+/// ops, which may be others than the graph has but in the same order as far as
+/// they have regions.
+void inlineRegion(ControlOp op, unsigned number,
+                  const backplane::Graph &region);
+
 /// The graph of a function that holds `bp` ops only: the whole model for
 /// `main`, else a dispatch with the symbols that it lists.
 backplane::Result<backplane::Graph> exportGraph(mlir::func::FuncOp function);

@@ -5,7 +5,7 @@ using namespace mlir;
 using namespace bp;
 
 OpKind bp::kindOf(Operation *op) {
-  if (isa<WeightOp, ReshapeOp, VariableReadOp, VariableWriteOp>(op))
+  if (isa<WeightOp, ReshapeOp, VariableReadOp, VariableWriteOp, ControlOp>(op))
     return OpKind::Free;
   if (isa<ConstantOp, BroadcastOp, IotaOp, DimOp>(op))
     return OpKind::Cheap;

@@ -32,7 +32,7 @@ struct FusionOptions {
 
 /// What an op is to fusion.
 enum class OpKind {
-  Free,        ///< needs no kernel: weight, reshape, variables
+  Free,        ///< needs no kernel: weight, reshape, variables, control
   Cheap,       ///< computed again in each user: constant, broadcast, iota
   Elementwise, ///
   Movement,    ///< copies elements: transpose, slice, concat, gather

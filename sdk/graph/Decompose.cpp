@@ -15,8 +15,9 @@ namespace {
 class Rewriter {
 public:
   Rewriter(const Graph &from, const std::function<bool(const Op &)> &keep,
-           std::span<const Symbol> around = {})
-      : from_(from), keep_(keep), around_(around), map_(from.values.size()) {}
+           bool inRegions, std::span<const Symbol> around = {})
+      : from_(from), keep_(keep), inRegions_(inRegions), around_(around),
+        map_(from.values.size()) {}
 
   Result<Graph> run() {
     to_.name = from_.name;
@@ -47,7 +48,9 @@ private:
   Status rewriteControl(Op copy) {
     std::vector<Symbol> symbols = to_.symbols;
     for (Graph &region : copy.regions) {
-      Result<Graph> inner = Rewriter(region, keep_, symbols).run();
+      if (!inRegions_)
+        break;
+      Result<Graph> inner = Rewriter(region, keep_, true, symbols).run();
       if (!inner)
         return inner.status();
       region = std::move(*inner);
@@ -96,6 +99,7 @@ private:
 
   const Graph &from_;
   const std::function<bool(const Op &)> &keep_;
+  bool inRegions_;
   std::span<const Symbol> around_; ///< symbols of what a region stands in
   std::vector<ValueId> map_;
   Graph to_;
@@ -104,8 +108,9 @@ private:
 } // namespace
 
 Result<Graph> decompose(const Graph &graph,
-                        const std::function<bool(const Op &)> &keep) {
-  return Rewriter(graph, keep).run();
+                        const std::function<bool(const Op &)> &keep,
+                        bool inRegions) {
+  return Rewriter(graph, keep, inRegions).run();
 }
 
 } // namespace backplane

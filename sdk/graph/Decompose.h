@@ -10,10 +10,11 @@
 namespace backplane {
 
 /// The graph with every composite for which `keep` is false decomposed, down
-/// to primitives. Locations carry the name of the composite. Types of graph
-/// outputs stay.
+/// to primitives, in regions too unless `inRegions` is false. Locations carry
+/// the name of the composite. Types of graph outputs stay.
 Result<Graph> decompose(const Graph &graph,
-                        const std::function<bool(const Op &)> &keep);
+                        const std::function<bool(const Op &)> &keep,
+                        bool inRegions = true);
 
 } // namespace backplane
 

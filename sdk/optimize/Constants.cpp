@@ -29,7 +29,8 @@ bool ConstantAnalysis::isConstant(Value root) {
       continue;
     }
     bool fits = isPure(op) && isa<BpDialect>(op->getDialect()) &&
-                !hasSymbols(op) && op->getNumResults() == 1;
+                !isa<ControlOp>(op) && !hasSymbols(op) &&
+                op->getNumResults() == 1;
     SmallVector<Operation *> open;
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
