@@ -1,247 +1,229 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Html.h"
 
+#include "conformance/publish/HtmlParts.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <set>
 #include <tuple>
 
 using namespace backplane;
 using namespace backplane::conformance;
+using namespace backplane::conformance::html;
 
 namespace {
 
 constexpr size_t worstCases = 40;
 constexpr size_t listedFailures = 500;
 
-constexpr const char *style = R"(
-:root{--bg:#fff;--fg:#1c2430;--soft:#667085;--line:#d9dee7;--card:#f6f8fb;
---good:#1a7f4b;--warn:#b7791f;--bad:#c0392b;--bar:#3b74c4}
-@media(prefers-color-scheme:dark){:root{--bg:#12161d;--fg:#e6eaf0;--soft:#98a2b3;
---line:#2c3442;--card:#1a2029;--good:#3fb984;--warn:#e0a73c;--bad:#ef6a5b;
---bar:#6aa0ea}}
-body{margin:0 auto;max-width:1200px;padding:24px;background:var(--bg);
-color:var(--fg);font:15px/1.5 system-ui,sans-serif}
-h1{font-size:26px;margin:0}h2{font-size:18px;margin:36px 0 8px}
-p.soft,.soft{color:var(--soft)}
-.verdict{display:flex;gap:16px;align-items:center;margin:20px 0;padding:16px 20px;
-border:1px solid var(--line);border-left:6px solid var(--bad);
-background:var(--card);border-radius:6px}
-.verdict.pass{border-left-color:var(--good)}
-.verdict b{font-size:20px}
-.counts{display:flex;flex-wrap:wrap;gap:10px}
-.counts div{border:1px solid var(--line);border-radius:6px;padding:8px 14px;
-background:var(--card)}
-.counts b{display:block;font-size:20px;font-variant-numeric:tabular-nums}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-size:13px}
-th,td{border:1px solid var(--line);padding:3px 8px;text-align:left;
-vertical-align:top}
-th{background:var(--card);font-weight:600}
-td.n{text-align:right;font-variant-numeric:tabular-nums}
-.map td{text-align:center;min-width:44px;color:#fff;border-color:var(--bg);
-font-variant-numeric:tabular-nums}
-.map td.empty{background:none;color:var(--soft)}
-.map th{border-color:var(--bg)}
-.g{background:var(--good)}.w{background:var(--warn)}.b{background:var(--bad)}
-.s{background:#8a94a6}
-code{font:12px ui-monospace,monospace;overflow-wrap:anywhere}
-svg text{fill:var(--soft);font:10px system-ui,sans-serif}
-svg rect{fill:var(--bar)}
-)";
+constexpr const char *layerNames[] = {
+    "C interface",        "Driver", "Executables",   "Ops",
+    "Graphs and fusions", "Models", "Random graphs", "Stress and faults"};
 
-std::string escape(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-    case '&':
-      out += "&amp;";
-      break;
-    case '<':
-      out += "&lt;";
-      break;
-    case '>':
-      out += "&gt;";
-      break;
-    case '"':
-      out += "&quot;";
-      break;
-    default:
-      out += c;
+std::string layerName(int layer) {
+  std::string text = std::to_string(layer);
+  bool known = layer >= 0 && layer < static_cast<int>(std::size(layerNames));
+  return known ? text + " · " + layerNames[layer] : text;
+}
+
+uint64_t total(const std::map<CaseStatus, uint64_t> &row,
+               std::initializer_list<CaseStatus> statuses) {
+  uint64_t sum = 0;
+  for (CaseStatus status : statuses)
+    if (auto at = row.find(status); at != row.end())
+      sum += at->second;
+  return sum;
+}
+
+/// Counts of one layer, or of all, by colour.
+struct Tally {
+  uint64_t pass, warned, unsupported, excused, bad = 0, all = 0;
+
+  explicit Tally(const std::map<CaseStatus, uint64_t> &row)
+      : pass(total(row, {CaseStatus::Pass})),
+        warned(total(row, {CaseStatus::QualityWarning})),
+        unsupported(total(row, {CaseStatus::NotSupported})),
+        excused(total(row, {CaseStatus::Waived, CaseStatus::XFail})) {
+    for (const auto &[status, number] : row) {
+      all += number;
+      bad += isGood(status) ? 0 : number;
     }
   }
+};
+
+std::string medal(const RunVerdict &verdict) {
+  bool earned = verdict.badge != Badge::None;
+  std::string title = earned ? std::string(name(verdict.badge)) +
+                                   (verdict.relaxed.empty() ? "" : "-R")
+                      : verdict.passed ? "All good"
+                                       : "No badge";
+  std::string kind = earned           ? std::string(name(verdict.badge))
+                     : verdict.passed ? "part"
+                                      : "failed";
+  const char *mark = earned || verdict.passed ? "M20 33l8 8 15-17"
+                                              : "M23 23l18 18M41 23L23 41";
+  return "<div class=\"medal " + kind +
+         "\"><svg viewBox=\"0 0 64 64\"><circle class=\"ring\" cx=\"32\" "
+         "cy=\"32\" r=\"29\"/><circle class=\"disc\" cx=\"32\" cy=\"32\" "
+         "r=\"23\"/><path class=\"mark\" d=\"" +
+         mark + "\"/></svg><div><b>" + title + "</b><span>" +
+         escape(verdict.title()) + "</span></div></div>";
+}
+
+std::string hero(const RunFacts &facts, const RunVerdict &verdict) {
+  std::string out =
+      "<p class=\"eyebrow\">Conformance report</p><div class=\"hero\"><div>"
+      "<h1>" +
+      escape(facts.deviceName.empty() ? facts.device : facts.deviceName) +
+      "</h1><p class=\"soft\">Plug-in " + escape(facts.plugin) + " · device " +
+      escape(facts.device) + " · target " + escape(facts.target) +
+      "<br>Suite " + escape(facts.suite) + " · depth " + escape(facts.depth) +
+      (facts.strict ? " · strict" : "") + " · " +
+      escape(facts.date.substr(0, 10)) + "</p></div>" + medal(verdict) +
+      "</div>\n";
+  for (const std::string &problem : verdict.problems)
+    out += "<div class=\"problem\">" + escape(problem) + "</div>\n";
   return out;
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
+std::string tile(const char *kind, uint64_t value, const char *label) {
+  return std::string("<div class=\"") + (value ? kind : "") + "\"><b>" +
+         count(value) + "</b>" + label + "</div>";
 }
 
-/// All records of one op and dtype.
-struct Cell {
-  uint64_t run = 0, good = 0, warned = 0, unsupported = 0;
-  double limitUsed = 0;
-};
-
-using Grid = std::map<std::string, std::map<std::string, Cell>>;
-
-Grid gridOf(const std::vector<Record> &records) {
-  Grid grid;
+std::string tiles(const RunVerdict &verdict,
+                  const std::vector<Record> &records) {
+  std::map<CaseStatus, uint64_t> all;
+  uint64_t elements = 0;
   for (const Record &record : records) {
-    Cell &cell = grid[record.op][record.dtype];
-    if (record.status == CaseStatus::NotSupported) {
-      ++cell.unsupported;
-      continue;
-    }
-    ++cell.run;
-    cell.good += isGood(record.status);
-    cell.warned += record.status == CaseStatus::QualityWarning;
-    if (!std::isnan(record.limitUsed))
-      cell.limitUsed = std::max(cell.limitUsed, record.limitUsed);
+    ++all[record.status];
+    elements += record.elements;
   }
-  return grid;
+  Tally tally(all);
+  return "<div class=\"tiles\">" + tile("", records.size(), "cases") +
+         tile("", elements, "elements compared") +
+         tile("g", tally.pass, "pass") +
+         tile("w", tally.warned, "pass, over half of a limit") +
+         tile("", tally.unsupported, "not declared") +
+         tile("w", tally.excused, "waived") +
+         tile("b", verdict.bad, "not good") + "</div>\n";
 }
 
-/// The dtypes that occur, wide floats first, as DType numbers them.
-std::vector<std::string> dtypesOf(const std::vector<Record> &records) {
-  std::set<std::pair<uint32_t, std::string>> found;
-  for (const Record &record : records) {
-    auto type = parseDType(record.dtype);
-    found.emplace(type ? static_cast<uint32_t>(*type) : UINT32_MAX,
-                  record.dtype);
-  }
-  std::vector<std::string> names;
-  for (const auto &[order, text] : found)
-    names.push_back(text);
-  return names;
+std::string part(const char *kind, uint64_t value, uint64_t all) {
+  if (!value)
+    return "";
+  char width[32];
+  std::snprintf(width, sizeof width, "%.3f",
+                100 * static_cast<double>(value) / static_cast<double>(all));
+  return std::string("<i class=\"") + kind + "\" style=\"width:" + width +
+         "%\"></i>";
 }
 
-std::string cellHtml(const Cell *cell) {
-  if (!cell)
-    return "<td class=\"empty\"></td>";
-  if (cell->run == 0)
-    return "<td class=\"s\" title=\"" + std::to_string(cell->unsupported) +
-           " cases: not declared by the target\">–</td>";
-  const char *colour = cell->good < cell->run ? "b" : cell->warned ? "w" : "g";
-  std::string text = std::to_string(cell->good);
-  if (cell->good < cell->run)
-    text += "/" + std::to_string(cell->run);
-  return std::string("<td class=\"") + colour + "\" title=\"" +
-         std::to_string(cell->good) + " of " + std::to_string(cell->run) +
-         " good; largest share of a limit used: " + number(cell->limitUsed) +
-         "\">" + text + "</td>";
-}
-
-std::string heatMap(const std::vector<Record> &records) {
-  Grid grid = gridOf(records);
-  std::vector<std::string> dtypes = dtypesOf(records);
-  std::string out = "<h2>Ops and dtypes</h2><p class=\"soft\">Good cases; red "
-                    "cells say of how many. Green: all pass. Amber: some use "
-                    "more than half of their limit. Grey: not declared by the "
-                    "target.</p><div class=\"wide\"><table class=\"map\"><tr>"
-                    "<th>op</th>";
-  for (const std::string &dtype : dtypes)
-    out += "<th>" + escape(dtype) + "</th>";
-  for (const auto &[op, row] : grid) {
-    out += "</tr>\n<tr><th>" + escape(op) + "</th>";
-    for (const std::string &dtype : dtypes) {
-      auto at = row.find(dtype);
-      out += cellHtml(at == row.end() ? nullptr : &at->second);
-    }
-  }
-  return out + "</tr></table></div>\n";
-}
-
-std::string histogramSvg(const UlpHistogram &bins) {
-  uint64_t most = *std::max_element(bins.begin(), bins.end());
-  std::string out = "<svg width=\"232\" height=\"44\" role=\"img\">";
-  for (size_t i = 0; i < bins.size(); ++i) {
-    // Logarithmic, so that one bad element in a million shows.
-    double height = bins[i]
-                        ? 4 + 26 * std::log1p(static_cast<double>(bins[i])) /
-                                  std::log1p(static_cast<double>(most))
-                        : 0;
-    std::string x = std::to_string(i * 29);
-    out += "<rect x=\"" + x + "\" y=\"" + number(32 - height) +
-           "\" width=\"25\" height=\"" + number(height) + "\"><title>" +
-           std::to_string(bins[i]) + " elements</title></rect>";
-  }
-  constexpr const char *labels[] = {"0", "½",  "1",   "2",
-                                    "4", "16", "256", "more"};
-  for (size_t i = 0; i < bins.size(); ++i)
-    out += "<text x=\"" + std::to_string(i * 29 + 12) +
-           "\" y=\"43\" text-anchor=\"middle\">" + labels[i] + "</text>";
-  return out + "</svg>";
-}
-
-std::string histograms(const std::vector<Record> &records) {
-  std::map<std::pair<std::string, std::string>, UlpHistogram> sums;
-  for (const Record &record : records) {
-    auto type = parseDType(record.dtype);
-    if (!type || !isFloat(*type) || record.elements == 0)
-      continue;
-    UlpHistogram &sum = sums[{record.op, record.dtype}];
-    for (size_t i = 0; i < sum.size(); ++i)
-      sum[i] += record.ulps[i];
-  }
+std::string layers(const RunVerdict &verdict) {
   std::string out =
-      "<h2>Error in units in the last place</h2><p class=\"soft\">"
-      "Elements by error, at most the value below the bar; "
-      "heights are logarithmic. Only ops with any error are "
-      "shown.</p><table><tr><th>op</th><th>dtype</th>"
-      "<th>elements by error</th></tr>";
-  for (const auto &[key, sum] : sums) {
-    if (std::all_of(sum.begin() + 1, sum.end(),
-                    [](uint64_t count) { return count == 0; }))
-      continue;
-    out += "<tr><th>" + escape(key.first) + "</th><td>" + escape(key.second) +
-           "</td><td>" + histogramSvg(sum) + "</td></tr>\n";
+      heading("layers", "Layers", "") +
+      "<div class=\"wide\"><table><thead><tr><th>layer</th><th></th><th "
+      "class=\"n\">cases</th><th class=\"n\">pass</th><th class=\"n\">over "
+      "half</th><th class=\"n\">not declared</th><th class=\"n\">waived</th>"
+      "<th class=\"n\">not good</th></tr></thead><tbody>\n";
+  for (const auto &[layer, row] : verdict.counts) {
+    Tally tally(row);
+    out += "<tr><th>" + layerName(layer) + "</th><td><div class=\"bar\">" +
+           part("b", tally.bad, tally.all) + part("g", tally.pass, tally.all) +
+           part("w", tally.warned + tally.excused, tally.all) +
+           part("s", tally.unsupported, tally.all) + "</div></td>";
+    for (uint64_t value : {tally.all, tally.pass, tally.warned,
+                           tally.unsupported, tally.excused, tally.bad})
+      out += "<td class=\"n\">" + count(value) + "</td>";
+    out += "</tr>\n";
   }
-  return out + "</table>\n";
+  return out + "</tbody></table></div>\n";
 }
 
-std::string caseRow(const ReportFacts &facts, const Record &record) {
-  return "<tr><td>" + std::string(name(record.status)) +
-         "</td><td class=\"n\">" + number(record.limitUsed) +
-         "</td><td><code>" + escape(record.got) + "</code></td><td><code>" +
-         escape(record.want) + "</code></td><td>" + escape(record.reason) +
-         "</td><td><code>bp conformance --device " + escape(facts.device) +
-         " --repro '" + escape(record.id) + "'</code></td></tr>\n";
+/// One card per badge, each requirement met or not.
+std::string badges(const RunVerdict &verdict) {
+  std::string out = heading(
+      "badge", "What the badge asks for",
+      "Each badge asks for all that the ones before it ask for. The suffix -R "
+      "says that relaxed numerics are declared.");
+  out += "<div class=\"cards\">\n";
+  for (Badge badge : {Badge::Core, Badge::Full, Badge::Strict}) {
+    bool earned = verdict.badge >= badge;
+    out += "<div class=\"card\"><h3>" + std::string(name(badge)) +
+           "<span class=\"tag" + (earned ? " g\">earned" : "\">not earned") +
+           "</span></h3><ul>";
+    for (const Requirement &line : verdict.table)
+      if (line.badge == badge)
+        out += std::string("<li") + (line.met ? "" : " class=\"no\"") + ">" +
+               escape(line.text) +
+               (line.detail.empty()
+                    ? ""
+                    : " <span>" + escape(line.detail) + "</span>") +
+               "</li>";
+    out += "</ul></div>\n";
+  }
+  out += "</div>\n";
+  if (verdict.relaxed.empty())
+    return out;
+  out += "<p class=\"soft\" style=\"margin-top:14px\">Relaxed:";
+  for (const std::string &text : verdict.relaxed)
+    out += " " + escape(text) + ";";
+  out.back() = '.';
+  return out + "</p>\n";
 }
 
-std::string caseTable(const ReportFacts &facts, const std::string &title,
-                      const std::string &note,
+std::string statusTag(CaseStatus status) {
+  const char *kind = !isGood(status)                        ? " b"
+                     : status == CaseStatus::QualityWarning ? " w"
+                     : status == CaseStatus::Pass           ? " g"
+                                                            : "";
+  return std::string("<span class=\"tag") + kind + "\">" +
+         std::string(name(status)) + "</span>";
+}
+
+std::string caseRow(const RunFacts &facts, const Record &record) {
+  std::string command = "bp conformance --device '" + facts.device +
+                        "' --repro '" + record.id + "'";
+  if (facts.seed)
+    command += " --seed " + std::to_string(facts.seed);
+  if (facts.strict)
+    command += " --strict";
+  return "<tr><td>" + statusTag(record.status) + "</td><td class=\"n\">" +
+         number(record.limitUsed) + "</td><td><code>" + escape(record.got) +
+         "</code></td><td><code>" + escape(record.want) +
+         "</code></td><td class=\"long\">" + escape(record.reason) +
+         "<code class=\"cmd\">" + escape(command) + "</code></td></tr>\n";
+}
+
+std::string caseTable(const RunFacts &facts,
                       const std::vector<const Record *> &rows) {
   std::string out =
-      "<h2>" + title + "</h2><p class=\"soft\">" + note +
-      "</p><div class=\"wide\"><table><tr><th>status</th><th>share "
-      "of limit</th><th>got</th><th>want</th><th>reason</th>"
-      "<th>to repeat it</th></tr>\n";
+      "<div class=\"wide\"><table><thead><tr><th>status</th><th "
+      "class=\"n\">of limit</th><th>got</th><th>want</th><th>reason, and the "
+      "line that repeats it</th></tr></thead><tbody>\n";
   for (const Record *record : rows)
     out += caseRow(facts, *record);
-  return out + "</table></div>\n";
+  return out + "</tbody></table></div>\n";
 }
 
-std::string failures(const ReportFacts &facts,
+std::string failures(const RunFacts &facts,
                      const std::vector<Record> &records) {
   std::vector<const Record *> rows;
-  size_t total = 0;
+  size_t all = 0;
   for (const Record &record : records)
-    if (!isGood(record.status) && ++total <= listedFailures)
+    if (!isGood(record.status) && ++all <= listedFailures)
       rows.push_back(&record);
   if (rows.empty())
     return "";
-  std::string note = std::to_string(total) + " cases";
-  if (total > rows.size())
-    note += ", the first " + std::to_string(rows.size()) + " are listed";
-  return caseTable(facts, "Failed cases", note, rows);
+  std::string note = count(all) + (all == 1 ? " case" : " cases");
+  if (all > rows.size())
+    note += ", the first " + count(rows.size()) + " are listed";
+  return heading("failed", "Cases that are not good", note + ".") +
+         caseTable(facts, rows);
 }
 
-std::string worst(const ReportFacts &facts,
-                  const std::vector<Record> &records) {
+std::string worst(const RunFacts &facts, const std::vector<Record> &records) {
   std::vector<const Record *> rows;
   for (const Record &record : records)
     if (isGood(record.status) && record.limitUsed > 0)
@@ -250,88 +232,159 @@ std::string worst(const ReportFacts &facts,
     return std::tie(b->limitUsed, a->id) < std::tie(a->limitUsed, b->id);
   });
   rows.resize(std::min(rows.size(), worstCases));
-  return caseTable(facts, "Closest to their limit",
-                   "Good cases by the share of the limit that their worst "
-                   "element uses.",
-                   rows);
+  return heading("closest", "Closest to their limit",
+                 "Good cases by the share of the limit that their worst "
+                 "element uses. A correctly rounded result may use all of a "
+                 "limit of half a unit.") +
+         caseTable(facts, rows);
 }
 
-std::string table(const std::string &title, const std::string &note,
-                  const TextTable &rows, bool heading) {
-  std::string out = "<h2>" + title + "</h2>";
-  if (!note.empty())
-    out += "<p class=\"soft\">" + note + "</p>";
-  if (rows.size() <= (heading ? 1u : 0u))
-    return out + "<p>None.</p>\n";
-  out += "<div class=\"wide\"><table>";
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const char *tag = heading && i == 0 ? "th" : "td";
-    out += "<tr>";
-    for (const std::string &text : rows[i])
-      out += std::string("<") + tag + ">" + escape(text) + "</" + tag + ">";
-    out += "</tr>\n";
-  }
-  return out + "</table></div>\n";
-}
-
-std::string counts(const std::vector<Record> &records) {
-  std::map<CaseStatus, uint64_t> sums;
+std::string numerics(const RunFacts &facts,
+                     const std::vector<Record> &records) {
+  TextTable rows = {{"class", "dtype", "accumulator", "rounding",
+                     "subnormal operands", "subnormal results", "a·b+c",
+                     "from run to run"}};
+  for (const DeclaredNumerics &n : facts.numerics)
+    rows.push_back({n.opClass, n.dtype,
+                    n.accumulatorBits
+                        ? std::to_string(n.accumulatorBits) + " bits"
+                        : "as the dtype",
+                    n.rounding ? "to zero" : "to nearest",
+                    n.flags & 1 ? "read as zero" : "kept",
+                    n.flags & 2 ? "become zero" : "kept",
+                    n.flags & 4 ? "may round once" : "rounds twice",
+                    n.flags & 8 ? "bit-identical" : "may differ"});
+  TextTable probes = {{"probe", "status", "found"}};
   for (const Record &record : records)
-    ++sums[record.status];
-  std::string out = "<div class=\"counts\"><div><b>" +
-                    std::to_string(records.size()) + "</b>cases</div>";
-  for (const auto &[status, count] : sums)
-    out += "<div><b>" + std::to_string(count) + "</b>" +
-           std::string(name(status)) + "</div>";
-  return out + "</div>\n";
+    if (record.op == "numerics")
+      probes.push_back({record.id, std::string(name(record.status)),
+                        record.reason.empty() ? record.got : record.reason});
+  std::string out = heading(
+      "numerics", "Declared and probed numerics",
+      "What the target says of its arithmetic. Error limits are derived from "
+      "it; no vendor supplies a tolerance. Probes hold the device to it.");
+  out += rows.size() > 1 ? table(rows) : "<p>Nothing is declared.</p>";
+  out += "<h3>Probes</h3>";
+  return out +
+         (probes.size() > 1 ? table(probes) : "<p>None in this run.</p>\n");
 }
 
-/// One row a layer, one column a status.
-std::string layers(const std::vector<Record> &records) {
-  std::map<int, std::map<CaseStatus, uint64_t>> sums;
-  std::set<CaseStatus> statuses;
-  for (const Record &record : records) {
-    ++sums[record.layer][record.status];
-    statuses.insert(record.status);
-  }
-  TextTable rows = {{"layer"}};
-  for (CaseStatus status : statuses)
-    rows[0].emplace_back(name(status));
-  for (auto &[layer, row] : sums) {
-    rows.push_back({std::to_string(layer)});
-    for (CaseStatus status : statuses)
-      rows.back().push_back(std::to_string(row[status]));
-  }
-  return table(
-      "Layers",
-      "0 the C interface, 1 the driver, 2 executables, 3 ops, 4 graphs "
-      "and fusions, 5 models, 6 random graphs, 7 stress.",
-      rows, true);
+std::string waivers(const RunVerdict &verdict) {
+  TextTable rows = {
+      {"waiver", "cases", "state", "expires", "reason", "owner", "more"}};
+  for (const WaiverUse &use : verdict.waivers.uses)
+    rows.push_back({use.waiver.id, std::to_string(use.waived),
+                    !use.applies  ? "for another device"
+                    : use.expired ? "expired"
+                                  : "in force",
+                    textOf(use.waiver.expires), use.waiver.reason,
+                    use.waiver.owner, use.waiver.url});
+  return heading("waivers", "Waivers",
+                 "Known failures that the vendor explains in public, for at "
+                 "most 180 days.") +
+         (rows.size() > 1 ? table(rows) : "<p>None.</p>\n");
+}
+
+std::string definition(const std::string &term, const std::string &text) {
+  return "<dt>" + escape(term) + "</dt><dd>" + escape(text) + "</dd>";
+}
+
+std::string environment(const RunFacts &facts) {
+  std::string out = heading("environment", "Environment", "") + "<dl>";
+  out += definition("suite", facts.suite + ", source " + facts.commit);
+  out += definition("run", facts.date + ", seed " + std::to_string(facts.seed) +
+                               ", shard " + std::to_string(facts.shard) + "/" +
+                               std::to_string(facts.shards));
+  for (const std::string &glob : facts.filters)
+    out += definition("filter", glob);
+  for (const std::string &glob : facts.excludes)
+    out += definition("exclude", glob);
+  for (const auto &[name, value] : facts.environment)
+    out += definition(name, value);
+  for (const auto &[name, hash] : facts.pluginFiles)
+    out += definition("SHA-256 of " + name, hash);
+  return out +
+         definition("SHA-256 of the ids of all " + count(facts.cases) +
+                        " cases",
+                    facts.mustpass) +
+         "</dl>\n";
+}
+
+std::string navigation(bool failed) {
+  return "<nav><div><b>Backplane</b><a href=\"#badge\">Badge</a><a "
+         "href=\"#layers\">Layers</a><a href=\"#ops\">Ops</a>" +
+         std::string(failed ? "<a href=\"#failed\">Failures</a>" : "") +
+         "<a href=\"#errors\">Errors</a><a href=\"#closest\">Closest</a><a "
+         "href=\"#numerics\">Numerics</a><a href=\"#waivers\">Waivers</a><a "
+         "href=\"#environment\">Environment</a></div></nav>\n";
 }
 
 } // namespace
 
-std::string conformance::reportHtml(const ReportFacts &facts,
+std::string html::escape(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    if (c == '&')
+      out += "&amp;";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '>')
+      out += "&gt;";
+    else if (c == '"')
+      out += "&quot;";
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string html::number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+std::string html::count(uint64_t value) {
+  std::string text = std::to_string(value);
+  for (size_t at = text.size(); at > 3; at -= 3)
+    text.insert(at - 3, ",");
+  return text;
+}
+
+std::string html::heading(const std::string &anchor, const std::string &title,
+                          const std::string &note) {
+  return "<h2 id=\"" + anchor + "\">" + title + "</h2>" +
+         (note.empty() ? "" : "<p class=\"note\">" + note + "</p>") + "\n";
+}
+
+std::string html::table(const TextTable &rows) {
+  std::string out = "<div class=\"wide\"><table>";
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const char *tag = i == 0 ? "th" : "td";
+    out += i == 0 ? "<thead><tr>" : "<tr>";
+    for (const std::string &text : rows[i])
+      out += std::string("<") + tag + ">" + escape(text) + "</" + tag + ">";
+    out += i == 0 ? "</tr></thead><tbody>\n" : "</tr>\n";
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string conformance::reportHtml(const RunFacts &facts,
+                                    const RunVerdict &verdict,
                                     const std::vector<Record> &records) {
   std::string out =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width\"><title>" +
-      escape(facts.verdict) + ": " + escape(facts.device) + "</title><style>" +
-      style + "</style></head><body>\n<h1>Backplane conformance: " +
-      escape(facts.device) + "</h1>\n<div class=\"verdict" +
-      (facts.passed ? " pass" : "") + "\"><div><b>" + escape(facts.verdict) +
-      "</b>";
-  for (const std::string &reason : facts.reasons)
-    out += "<br>" + escape(reason);
-  out += "</div></div>\n" + counts(records) + layers(records);
-  out += heatMap(records) + failures(facts, records) + histograms(records);
-  out += worst(facts, records);
-  out +=
-      table("Declared numerics",
-            "What the target says of its arithmetic; limits are derived from "
-            "it and probes check it.",
-            facts.numerics, true);
-  out += table("Waivers", "", facts.waivers, true);
-  out += table("Environment", "", facts.environment, false);
-  return out + "</body></html>\n";
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+      "<title>" +
+      escape(verdict.title()) + " · " + escape(facts.device) +
+      "</title><style>" + style + "</style></head><body>\n" +
+      navigation(verdict.bad != 0) + "<main>\n" + hero(facts, verdict) +
+      tiles(verdict, records) + badges(verdict) + layers(verdict);
+  out += failures(facts, records) + heatMaps(records) + checkGroups(records);
+  out += histograms(records) + worst(facts, records);
+  out += numerics(facts, records) + waivers(verdict) + environment(facts);
+  return out +
+         "<footer>Anyone can compute this verdict again from the raw records "
+         "beside this page: <code>bp conformance verify FOLDER</code>."
+         "</footer></main></body></html>\n";
 }

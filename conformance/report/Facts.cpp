@@ -39,6 +39,7 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("device_name", facts.deviceName);
   visit("plugin", facts.plugin);
   visit("target", facts.target);
+  visit("device_kind", facts.deviceKind);
   visit("device_flags", facts.deviceFlags);
   visit("storage_dtypes", facts.storageDTypes);
   visit("compute_dtypes", facts.computeDTypes);

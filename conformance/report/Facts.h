@@ -29,6 +29,7 @@ struct RunFacts {
 
   std::string device; ///< URI
   std::string deviceName, plugin, target;
+  uint32_t deviceKind = 0;                       ///< BP_DEVICE_KIND_
   uint32_t deviceFlags = 0;                      ///< BP_DEVICE_
   uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t
   std::vector<DeclaredNumerics> numerics;

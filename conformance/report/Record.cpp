@@ -107,6 +107,7 @@ template <typename R, typename Visit> void eachMember(R &record, Visit visit) {
   visit("output_hash", record.outputHash);
   visit("compile_ms", record.compileMs);
   visit("run_ms", record.runMs);
+  visit("cpu_ms", record.cpuMs);
 }
 
 } // namespace

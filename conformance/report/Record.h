@@ -55,6 +55,7 @@ struct Record {
   std::string outputHash; ///< of all outputs
   double compileMs = 0;   ///< of its unit, on the first case only
   double runMs = 0;
+  double cpuMs = 0; ///< that the worker computed during the run
 };
 
 /// One line of JSON without the line end, keys in a fixed order.

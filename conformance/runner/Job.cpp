@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Job.h"
 #include "conformance/cases/Judge.h"
+#include "conformance/cases/Probes.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 
@@ -21,9 +22,6 @@ struct Job::Answer {
   double milliseconds = 0;
 };
 
-namespace {
-
-/// What a failed request is charged as.
 CaseStatus chargeOf(bp_status_t code, bool workerLost) {
   if (workerLost && code == BP_STATUS_DEADLINE_EXCEEDED)
     return CaseStatus::Timeout;
@@ -35,6 +33,20 @@ CaseStatus chargeOf(bp_status_t code, bool workerLost) {
     return CaseStatus::DeviceLost;
   return CaseStatus::Fail;
 }
+
+worker::CompileMessage compileMessage(const Unit &unit) {
+  worker::CompileMessage message{writeGraph(unit.graph), {}};
+  for (const auto &[id, weight] : unit.weights.all()) {
+    worker::WireTensor tensor{uint32_t(weight.type.dtype), {}, {}};
+    for (const Dim &dim : weight.type.dims)
+      tensor.dims.push_back(dim.constant().value_or(0));
+    tensor.data.assign(weight.data.begin(), weight.data.end());
+    message.weights.push_back(std::move(tensor));
+  }
+  return message;
+}
+
+namespace {
 
 std::vector<worker::WireTensor> toWire(const std::vector<Tensor> &tensors) {
   std::vector<worker::WireTensor> result;
@@ -48,18 +60,6 @@ std::vector<Tensor> fromWire(const worker::ResultMessage &message) {
   for (const worker::WireTensor &tensor : message.outputs)
     result.push_back({DType(tensor.dtype), tensor.dims, tensor.data});
   return result;
-}
-
-worker::CompileMessage compileMessage(const Unit &unit) {
-  worker::CompileMessage message{writeGraph(unit.graph), {}};
-  for (const auto &[id, weight] : unit.weights.all()) {
-    worker::WireTensor tensor{uint32_t(weight.type.dtype), {}, {}};
-    for (const Dim &dim : weight.type.dims)
-      tensor.dims.push_back(dim.constant().value_or(0));
-    tensor.data.assign(weight.data.begin(), weight.data.end());
-    message.weights.push_back(std::move(tensor));
-  }
-  return message;
 }
 
 std::string hashTensors(const std::vector<Tensor> &tensors) {
@@ -153,15 +153,19 @@ Declaration declarationOf(const worker::Hello &hello) {
   return declaration;
 }
 
-std::string notSupported(const Unit &unit, uint64_t computeDTypes) {
+std::string notSupported(const Unit &unit, uint64_t computeDTypes,
+                         uint64_t storageDTypes) {
   for (DType dtype : unit.dtypes)
     if (!(computeDTypes >> uint32_t(dtype) & 1))
       return "the target does not declare " + std::string(name(dtype));
+  for (DType dtype : unit.stored)
+    if (!(storageDTypes >> uint32_t(dtype) & 1))
+      return "the target cannot hold " + std::string(name(dtype));
   return {};
 }
 
 std::string notSupported(const Unit &unit, const worker::Hello &hello) {
-  return notSupported(unit, hello.computeDTypes);
+  return notSupported(unit, hello.computeDTypes, hello.storageDTypes);
 }
 
 Status Job::startWorker() {
@@ -319,10 +323,10 @@ Status Job::runCase(const Unit &unit, const Case &testCase, Record &record) {
   std::vector<Tensor> inputs = options_.judgement.inputsOf(unit, testCase);
   record.inputHash = hashTensors(inputs);
   judge(unit, testCase, inputs, runOnce(inputs), record);
-  bool again =
-      record.status != CaseStatus::Timeout &&
-      record.status != CaseStatus::OracleError &&
-      (options_.strict || !isGood(record.status) || isSampled(testCase));
+  bool again = record.status != CaseStatus::Timeout &&
+               record.status != CaseStatus::OracleError &&
+               (options_.strict || !isGood(record.status) ||
+                isSampled(testCase) || options_.judgement.isProbe(unit));
   return again ? repeat(unit, testCase, inputs, record) : Status();
 }
 
@@ -333,10 +337,7 @@ Status Job::repeat(const Unit &unit, const Case &testCase,
     return s;
   Record second = plannedRecord(unit, testCase);
   judge(unit, testCase, inputs, runOnce(inputs), second);
-  const OpSpec *spec = findOp(unit.op);
-  bool same = declaration()
-                  .of(spec ? spec->numericClass : unit.op, unit.dtype)
-                  .deterministic;
+  bool same = declaration().of(numericClassOf(unit), unit.dtype).deterministic;
   if (second.status == record.status &&
       (!same || second.outputHash == record.outputHash))
     return {};
@@ -389,7 +390,8 @@ Result<std::vector<Record>> Job::run(const Unit &unit) {
     return s;
   std::string missing = notSupported(unit, compiler_->hello());
   Answer compiled;
-  if (missing.empty() && !records.empty())
+  bool hasGraph = !unit.check || !unit.graph.outputs.empty();
+  if (missing.empty() && !records.empty() && hasGraph)
     compiled = compile(unit);
   if (!missing.empty() || compiled.bad) {
     for (size_t i = 0; i < records.size(); ++i) {
@@ -398,6 +400,11 @@ Result<std::vector<Record>> Job::run(const Unit &unit) {
                                            : CaseStatus::Fail;
       records[i].reason = missing.empty() ? compiled.reason : missing;
     }
+    return records;
+  }
+  if (unit.check) {
+    if (Status s = runChecks(unit, records); !s.ok())
+      return s;
     return records;
   }
   for (size_t i = 0; i < records.size(); ++i) {

@@ -52,12 +52,19 @@ struct JobOptions {
 
 /// The declaration in a HELLO.
 Declaration declarationOf(const worker::Hello &hello);
-/// Why a target does not take a unit, from its dtypes; empty: it does.
-std::string notSupported(const Unit &unit, uint64_t computeDTypes);
+/// Why a target does not take a unit, from the dtypes that it computes with and
+/// those that it can hold; empty: it does.
+std::string notSupported(const Unit &unit, uint64_t computeDTypes,
+                         uint64_t storageDTypes);
 std::string notSupported(const Unit &unit, const worker::Hello &hello);
 
 /// A record with all that is known before the case runs.
 Record plannedRecord(const Unit &unit, const Case &testCase);
+
+/// What a failed request to a worker is charged as.
+CaseStatus chargeOf(bp_status_t code, bool workerLost);
+/// What a compile worker is asked for.
+worker::CompileMessage compileMessage(const Unit &unit);
 
 /// Not thread-safe.
 class Job {
@@ -92,10 +99,20 @@ private:
              const std::vector<Tensor> &inputs, const Answer &answer,
              Record &record);
 
+  Status startChecker();
+  Status compileAgain(const Unit &unit);
+  Status sendArtifacts();
+  void check(const Case &testCase, Record &record);
+  Status runCheck(const Case &testCase, Record &record);
+  Status runChecks(const Unit &unit, std::vector<Record> &records);
+
   JobOptions options_;
   std::unique_ptr<worker::Process> worker_, compiler_;
-  worker::ArtifactMessage artifact_; ///< of the unit
-  bool loaded_ = false;              ///< the worker has it
+  std::unique_ptr<worker::Process> checker_; ///< runs checks
+  worker::ArtifactMessage artifact_;         ///< of the unit
+  bool loaded_ = false;                      ///< the worker has it
+  worker::ArtifactMessage again_;            ///< the same, compiled once more
+  bool artifactsSent_ = false;               ///< the checker has both
 };
 
 } // namespace backplane::conformance

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
 #include <unistd.h>
 
 namespace backplane::conformance {
@@ -36,6 +37,10 @@ Result<std::unique_ptr<RecordLog>> RecordLog::open(const std::string &path,
       ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (log->fd_ < 0)
     return systemFailure(path);
+  // Closing the file, also by a kill, gives the lock back.
+  if (flock(log->fd_, LOCK_EX | LOCK_NB) != 0)
+    return Status(BP_STATUS_UNAVAILABLE,
+                  path + ": another run writes it; wait or give another --out");
   if (resume) {
     if (Status s = log->readBack(); !s.ok())
       return s;
@@ -78,8 +83,13 @@ Status RecordLog::append(const std::vector<Record> &records) {
   for (const Record &record : records)
     if (records_.emplace(record.id, record).second)
       lines += toJson(record) + "\n";
-  if (Status s = writeAll(fd_, lines, path_); !s.ok())
+  off_t before = lseek(fd_, 0, SEEK_END);
+  if (Status s = writeAll(fd_, lines, path_); !s.ok()) {
+    // A full disk leaves whole lines only; if not even that works, the next
+    // run drops the cut one.
+    [[maybe_unused]] int cut = ftruncate(fd_, before);
     return s;
+  }
   return fsync(fd_) == 0 ? Status() : systemFailure(path_);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/runner/Suite.h"
 
+#include "conformance/report/Glob.h"
+#include "conformance/report/StrictJson.h"
 #include "conformance/runner/RecordLog.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
-#include <fnmatch.h>
-#include <fstream>
 #include <thread>
 
 using namespace backplane;
@@ -26,7 +26,7 @@ public:
   bool match(const std::string &id) {
     bool any = false;
     for (size_t i = 0; i < globs_.size(); ++i)
-      if (fnmatch(globs_[i].c_str(), id.c_str(), 0) == 0)
+      if (matchesGlob(globs_[i], id))
         any = used_[i] = true;
     return any;
   }
@@ -45,8 +45,7 @@ private:
 };
 
 /// Refuses to mix the records of two runs.
-Status checkFolder(const SuiteOptions &options,
-                   const std::string &description) {
+Status checkFolder(const SuiteOptions &options, RunFacts &facts) {
   const std::string path = options.folder + "/run.json";
   std::error_code code;
   fs::create_directories(options.folder, code);
@@ -54,14 +53,22 @@ Status checkFolder(const SuiteOptions &options,
     return invalidArgument("cannot make the folder '" + options.folder +
                            "': " + code.message());
   if (options.resume && fs::exists(path)) {
-    std::ifstream file(path);
-    std::string found((std::istreambuf_iterator<char>(file)), {});
-    if (found != description + "\n")
-      return invalidArgument("'" + options.folder + "' is of another run, " +
-                             found.substr(0, 300) + "asked for " + description +
-                             "; give the same options or another folder");
+    auto text = readTextFile(path, 1 << 20);
+    if (!text)
+      return text.status();
+    auto found = parseFacts(*text);
+    if (!found)
+      return found.status().within("'" + options.folder + "'");
+    std::string difference = differenceOf(*found, facts);
+    if (found->shard != facts.shard)
+      difference = "another shard";
+    if (!difference.empty())
+      return invalidArgument("'" + options.folder + "' is of another run (" +
+                             difference +
+                             "); give the same options or another folder");
+    facts.date = found->date;
   }
-  std::string text = description + "\n";
+  std::string text = toJson(facts);
   return writeFileAtomically(
       path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
@@ -116,41 +123,63 @@ void work(Shared &shared) {
 
 } // namespace
 
-Result<std::vector<Unit>>
-conformance::chooseUnits(const SuiteOptions &options) {
+std::vector<std::string> Plan::ids() const {
+  std::vector<std::string> all;
+  for (const Unit &unit : units)
+    for (const Case &testCase : unit.cases)
+      all.push_back(testCase.id);
+  return all;
+}
+
+std::vector<Record> Plan::records(uint64_t computeDTypes,
+                                  uint64_t storageDTypes) const {
+  std::vector<Record> all;
+  for (const Unit &unit : units)
+    for (const Case &testCase : unit.cases) {
+      all.push_back(plannedRecord(unit, testCase));
+      if (!notSupported(unit, computeDTypes, storageDTypes).empty())
+        all.back().status = CaseStatus::NotSupported;
+    }
+  return all;
+}
+
+Result<Plan> conformance::planSuite(const SuiteOptions &options) {
   Globs filters(options.filters), excludes(options.excludes);
-  std::vector<Unit> units;
+  Plan plan;
   size_t index = 0;
-  generateUnits(options.selection, [&](Unit unit) {
+  auto take = [&](Unit unit) {
     std::erase_if(unit.cases, [&](const Case &testCase) {
+      if (testCase.depth > options.selection.depth)
+        return true;
+      plan.mustpass.push_back(testCase.id);
       bool taken = options.filters.empty() || filters.match(testCase.id);
-      return excludes.match(testCase.id) || !taken ||
-             testCase.depth > options.selection.depth;
+      return excludes.match(testCase.id) || !taken;
     });
     bool mine = index++ % options.shards == options.shard - 1;
     if (mine && !unit.cases.empty())
-      units.push_back(std::move(unit));
+      plan.units.push_back(std::move(unit));
     return true;
-  });
+  };
+  for (const Generator &generate : options.generators)
+    generate(options.selection, take);
   if (auto status = filters.checkUsed("--filter"); !status.ok())
     return status;
   if (auto status = excludes.checkUsed("--exclude"); !status.ok())
     return status;
-  if (units.empty())
+  if (plan.units.empty())
     return invalidArgument("no case is left to run");
-  return units;
+  return plan;
 }
 
-Result<std::vector<Record>>
-conformance::runSuite(const SuiteOptions &options,
-                      const std::vector<Unit> &units,
-                      const std::string &description) {
-  if (auto status = checkFolder(options, description); !status.ok())
+Result<std::vector<Record>> conformance::runSuite(const SuiteOptions &options,
+                                                  const Plan &plan,
+                                                  RunFacts &facts) {
+  if (auto status = checkFolder(options, facts); !status.ok())
     return status;
   auto log = RecordLog::open(options.folder + "/records.jsonl", options.resume);
   if (!log)
     return log.status();
-  Shared shared{options, units, **log};
+  Shared shared{options, plan.units, **log};
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < options.jobs; ++i)
     threads.emplace_back(work, std::ref(shared));
@@ -158,10 +187,7 @@ conformance::runSuite(const SuiteOptions &options,
     thread.join();
   if (!shared.failure.ok())
     return shared.failure;
-  std::vector<std::string> order;
-  for (const Unit &unit : units)
-    for (const Case &testCase : unit.cases)
-      order.push_back(testCase.id);
+  const std::vector<std::string> order = plan.ids();
   if (auto status = (*log)->finish(order); !status.ok())
     return status;
   std::vector<Record> records;

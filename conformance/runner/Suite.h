@@ -6,11 +6,19 @@
 #define BACKPLANE_CONFORMANCE_RUNNER_SUITE_H
 
 #include "Job.h"
+#include "conformance/checks/Units.h"
+#include "conformance/report/Facts.h"
 
 namespace backplane::conformance {
 
+/// Makes units of some layers, as generateUnits does.
+using Generator =
+    std::function<void(const Selection &, const std::function<bool(Unit)> &)>;
+
 struct SuiteOptions {
   Selection selection;
+  /// One after another.
+  std::vector<Generator> generators = {generateChecks, generateUnits};
   /// Globs over case ids; no filter: all. One that matches nothing is an error.
   std::vector<std::string> filters, excludes;
   unsigned shard = 1, shards = 1; ///< units shard, shard + shards, …, from 1
@@ -22,15 +30,28 @@ struct SuiteOptions {
   std::function<void(size_t done, size_t total, size_t bad)> progress;
 };
 
-/// The units with the cases that the options choose, in their order.
-Result<std::vector<Unit>> chooseUnits(const SuiteOptions &options);
+/// What a run is to do.
+struct Plan {
+  std::vector<Unit> units; ///< with the chosen cases, in their order
+  /// All cases of the depth, chosen or not.
+  std::vector<std::string> mustpass;
+
+  /// The ids of the chosen cases, in their order.
+  std::vector<std::string> ids() const;
+  /// A record for each chosen case, as it is before the case runs; NotSupported
+  /// where a target with these dtypes is not asked.
+  std::vector<Record> records(uint64_t computeDTypes,
+                              uint64_t storageDTypes) const;
+};
+
+/// Chooses cases; the members of `options` about running are not looked at.
+Result<Plan> planSuite(const SuiteOptions &options);
 
 /// Runs all cases that have no record yet. Gives the records in the order of
-/// the cases. `description` stands for everything that decides the records
-/// (device, depth, seed, filters); a folder of another run is not resumed.
+/// the cases. `facts` are written to run.json; a folder of another run is not
+/// resumed, and of the same run the date stays what it was.
 Result<std::vector<Record>> runSuite(const SuiteOptions &options,
-                                     const std::vector<Unit> &units,
-                                     const std::string &description);
+                                     const Plan &plan, RunFacts &facts);
 
 } // namespace backplane::conformance
 

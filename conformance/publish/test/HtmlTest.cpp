@@ -12,6 +12,7 @@ Record record(std::string id, std::string op, std::string dtype,
               CaseStatus status, double limitUsed) {
   Record record;
   record.id = std::move(id);
+  record.layer = 3;
   record.op = std::move(op);
   record.dtype = std::move(dtype);
   record.status = status;
@@ -34,28 +35,31 @@ bool has(const std::string &page, const std::string &text) {
 }
 
 std::string page() {
-  ReportFacts facts;
+  RunFacts facts;
   facts.device = "ref://interpreter";
-  facts.verdict = "no badge";
-  facts.reasons = {"1 case failed <here>"};
-  facts.environment = {{"suite", "0.1.0"}};
-  return reportHtml(facts, sample());
+  facts.date = "2026-11-21T10:00:00Z";
+  facts.environment = {{"machine", "<here>"}};
+  std::vector<Record> records = sample();
+  RunVerdict verdict =
+      judgeRun(facts, records, {"a", "b", "c<&>", "d", "e"}, {});
+  return reportHtml(facts, verdict, records);
 }
 
 TEST(Html, ColoursEachCellByItsWorstCase) {
   std::string html = page();
-  EXPECT_TRUE(has(html, "<td class=\"w\" title=\"2 of 2 good"));
-  EXPECT_TRUE(has(html, "<td class=\"b\" title=\"0 of 1 good"));
-  EXPECT_TRUE(has(html, "<td class=\"g\" title=\"1 of 1 good"));
-  EXPECT_TRUE(has(html, "<td class=\"s\" title=\"1 cases: not declared"));
+  EXPECT_TRUE(has(html, "<b class=\"w\" title=\"2 of 2 good"));
+  EXPECT_TRUE(has(html, "<b class=\"b\" title=\"0 of 1 good"));
+  EXPECT_TRUE(
+      has(html, "<b class=\"g\" style=\"--s:14%\" title=\"1 of 1 good"));
+  EXPECT_TRUE(has(html, "<b class=\"s\" title=\"1 cases: not declared"));
 }
 
 TEST(Html, GivesFailuresWithTheLineThatRepeatsThem) {
   std::string html = page();
-  EXPECT_TRUE(has(html, "bp conformance --device ref://interpreter --repro "
-                        "'c&lt;&amp;&gt;'"));
-  size_t failed = html.find("Failed cases");
-  size_t closest = html.find("Closest to their limit");
+  EXPECT_TRUE(has(html, "bp conformance --device 'ref://interpreter' "
+                        "--repro 'c&lt;&amp;&gt;'"));
+  size_t failed = html.find("Cases that are not good");
+  size_t closest = html.find("id=\"closest\"");
   EXPECT_LT(failed, closest);
   EXPECT_LT(html.find("--repro 'b'", closest),
             html.find("--repro 'a'", closest))
@@ -64,7 +68,7 @@ TEST(Html, GivesFailuresWithTheLineThatRepeatsThem) {
 
 TEST(Html, EscapesTextAndLoadsNothing) {
   std::string html = page();
-  EXPECT_TRUE(has(html, "1 case failed &lt;here&gt;"));
+  EXPECT_TRUE(has(html, "<dd>&lt;here&gt;</dd>"));
   EXPECT_FALSE(has(html, "c<&>"));
   for (const char *outside : {"<script", "http:", "https:", "src=", "@import"})
     EXPECT_FALSE(has(html, outside)) << outside;
@@ -72,14 +76,14 @@ TEST(Html, EscapesTextAndLoadsNothing) {
 
 TEST(Html, ShowsHistogramsOfFloatsOnly) {
   std::string html = page();
-  size_t start = html.find("Error in units in the last place");
-  std::string part = html.substr(start, html.find("Closest to") - start);
-  EXPECT_TRUE(has(part, "<th>exp</th><td>f32</td>"));
-  EXPECT_FALSE(has(part, "<td>i8</td>"));
+  size_t start = html.find("id=\"errors\"");
+  std::string part = html.substr(start, html.find("id=\"closest\"") - start);
+  EXPECT_TRUE(has(part, "<summary>f32 "));
+  EXPECT_FALSE(has(part, "<summary>i8 "));
 }
 
 TEST(Html, WorksWithoutAnyRecord) {
-  EXPECT_TRUE(has(reportHtml({}, {}), "</html>"));
+  EXPECT_TRUE(has(reportHtml({}, {}, {}), "</html>"));
 }
 
 } // namespace

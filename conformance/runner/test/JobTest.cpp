@@ -94,6 +94,16 @@ TEST(Job, SaysNotSupportedBeforeRunning) {
     EXPECT_EQ(record.status, CaseStatus::NotSupported) << record.reason;
 }
 
+TEST(Job, AsksOnlyToHoldWhatIsMoved) {
+  constexpr uint64_t f32 = uint64_t(1) << BP_DTYPE_F32;
+  constexpr uint64_t i4 = uint64_t(1) << BP_DTYPE_I4;
+  Unit unit = doubling();
+  unit.stored = {DType::I4};
+  EXPECT_EQ(notSupported(unit, f32, f32 | i4), "");
+  EXPECT_EQ(notSupported(unit, f32, f32), "the target cannot hold i4");
+  EXPECT_NE(notSupported(unit, i4, f32 | i4), "");
+}
+
 TEST(Job, ChargesADeclaredButUnsupportedOpAsFail) {
   Unit unit = doubling();
   unit.graph.ops[0].name = "absent_op";

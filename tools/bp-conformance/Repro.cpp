@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Commands.h"
+#include "conformance/compare/Elements.h"
+#include "tools/bp/Npy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+namespace backplane::conformance {
+namespace {
+
+using TensorList = std::vector<conformance::Tensor>;
+
+/// What is kept of the first run of the case.
+struct Seen {
+  bool any = false;
+  TensorList inputs, outputs;
+  std::vector<Expected> expected;
+};
+
+std::string dimsText(const std::vector<int64_t> &dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+/// "[2, 0, 5]" of a row-major index.
+std::string coordinates(uint64_t index, const std::vector<int64_t> &dims) {
+  std::vector<int64_t> at(dims.size());
+  for (size_t i = dims.size(); i-- > 0;) {
+    auto dim = std::max<uint64_t>(1, static_cast<uint64_t>(dims[i]));
+    at[i] = static_cast<int64_t>(index % dim);
+    index /= dim;
+  }
+  return dimsText(at);
+}
+
+/// "f32 [2, 3], 6 elements in [-1.5, 2], 1 NaN".
+std::string describe(const conformance::Tensor &tensor) {
+  Real low = INFINITY, high = -INFINITY;
+  size_t nans = 0, count = tensor.elementCount();
+  for (size_t i = 0; i < count; ++i) {
+    Real value = numberOf(tensor.dtype, loadBits(tensor, i));
+    if (std::isnan(value)) {
+      ++nans;
+      continue;
+    }
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  char range[80] = "";
+  if (low <= high)
+    std::snprintf(range, sizeof range, " in [%Lg, %Lg]", low, high);
+  return std::string(name(tensor.dtype)) + " " + dimsText(tensor.dims) + ", " +
+         std::to_string(count) + " elements" + range +
+         (nans ? ", " + std::to_string(nans) + " NaN" : "");
+}
+
+/// "%2 = softmax(%0, %1)".
+std::string describe(const Op &op) {
+  auto list = [](const std::vector<ValueId> &values) {
+    std::string text;
+    for (ValueId value : values)
+      text += (text.empty() ? "%" : ", %") + std::to_string(value);
+    return text;
+  };
+  return list(op.results) + " = " + op.name + "(" + list(op.operands) + ")";
+}
+
+/// A tensor as .npy; 4-bit elements take a byte each.
+Status save(const std::string &path, const conformance::Tensor &tensor) {
+  DType dtype = tensor.dtype == DType::I4   ? DType::I8
+                : tensor.dtype == DType::U4 ? DType::U8
+                                            : tensor.dtype;
+  auto file =
+      backplane::Tensor::create(static_cast<bp_dtype_t>(dtype), tensor.dims);
+  if (!file)
+    return file.status();
+  if (dtype == tensor.dtype && file->size() == tensor.data.size())
+    std::copy(tensor.data.begin(), tensor.data.end(), file->data());
+  for (size_t i = 0; dtype != tensor.dtype && i < tensor.elementCount(); ++i)
+    file->data()[i] = static_cast<uint8_t>(loadBits(tensor, i));
+  return writeNpy(path, *file);
+}
+
+/// What the oracle expects, rounded to the dtype.
+conformance::Tensor tensorOf(const Expected &expected) {
+  conformance::Tensor tensor{expected.dtype, expected.dims, {}};
+  tensor.data.resize(packedBytes(expected.dtype, tensor.elementCount()));
+  for (size_t i = 0; i < expected.bits.size(); ++i)
+    storeBits(tensor, i, expected.bits[i]);
+  return tensor;
+}
+
+Status saveAll(const std::string &folder, const Seen &seen) {
+  std::error_code code;
+  std::filesystem::create_directories(folder, code);
+  if (code)
+    return invalidArgument("cannot make the folder '" + folder +
+                           "': " + code.message());
+  TensorList expected;
+  for (const Expected &output : seen.expected)
+    expected.push_back(tensorOf(output));
+  const std::pair<const char *, const TensorList *> kinds[] = {
+      {"input", &seen.inputs},
+      {"output", &seen.outputs},
+      {"expected", &expected}};
+  for (const auto &[kind, tensors] : kinds)
+    for (size_t i = 0; i < tensors->size(); ++i) {
+      std::string path = folder + "/" + kind + std::to_string(i) + ".npy";
+      if (Status s = save(path, (*tensors)[i]); !s.ok())
+        return s.within(path);
+      std::printf("saved %s\n", path.c_str());
+    }
+  return {};
+}
+
+void printWorst(const Record &record, const Seen &seen) {
+  auto output = static_cast<size_t>(record.output);
+  if (output >= seen.outputs.size())
+    return;
+  std::printf("worst: output %d, element %llu at %s of %s\n", record.output,
+              static_cast<unsigned long long>(record.worst),
+              coordinates(record.worst, seen.outputs[output].dims).c_str(),
+              dimsText(seen.outputs[output].dims).c_str());
+  std::printf("  got   %s\n  want  %s\n", record.got.c_str(),
+              record.want.c_str());
+  if (output < seen.expected.size() &&
+      record.worst < seen.expected[output].value.size())
+    std::printf("  exact %.21Lg\n", seen.expected[output].value[record.worst]);
+  std::printf("  bound %.6g, share used %.4g\n", record.limit,
+              record.limitUsed);
+}
+
+void printAll(const RunOptions &options, const Unit &unit, const Record &record,
+              const Seen &seen) {
+  std::printf("case   %s\nop     %s, layer %d\ndata   %s, seed %llu, sizes "
+              "%s\n",
+              record.id.c_str(), record.op.c_str(), record.layer,
+              record.dataSet.c_str(),
+              static_cast<unsigned long long>(record.seed),
+              record.sizes.empty() ? "fixed" : record.sizes.c_str());
+  for (size_t i = 0; i < seen.inputs.size(); ++i)
+    std::printf("input  %zu: %s\n", i, describe(seen.inputs[i]).c_str());
+  for (size_t i = 0; i < seen.outputs.size(); ++i)
+    std::printf("output %zu: %s\n", i, describe(seen.outputs[i]).c_str());
+  for (const Op &op : unit.graph.ops)
+    std::printf("graph  %s\n", describe(op).c_str());
+  printWorst(record, seen);
+  std::printf("compile %.3f ms, run %.3f ms, %llu elements compared\n",
+              record.compileMs, record.runMs,
+              static_cast<unsigned long long>(record.elements));
+  std::printf("status %s%s%s\n", std::string(name(record.status)).c_str(),
+              record.reason.empty() ? "" : ": ", record.reason.c_str());
+  std::printf("repeat: bp conformance --device '%s' --repro '%s'",
+              options.device.c_str(), record.id.c_str());
+  if (options.suite.selection.seed)
+    std::printf(" --seed %llu",
+                static_cast<unsigned long long>(options.suite.selection.seed));
+  std::printf("%s\n", options.suite.job.strict ? " --strict" : "");
+}
+
+} // namespace
+
+int reproCommand(const RunOptions &options, const Plan &plan) {
+  if (plan.ids().size() != 1)
+    return fail(invalidArgument("--repro '" + options.repro + "' means " +
+                                std::to_string(plan.ids().size()) +
+                                " cases; give the id of one"));
+  const Unit &unit = plan.units[0];
+  Seen seen;
+  JobOptions job = options.suite.job;
+  job.observe = [&](const Observation &observed) {
+    if (!seen.any)
+      seen = {true, observed.inputs, observed.outputs, observed.expected};
+  };
+  auto records = Job(job).run(unit);
+  if (!records)
+    return fail(records.status());
+  printAll(options, unit, records->at(0), seen);
+  if (!options.out.empty())
+    if (Status s = saveAll(options.out, seen); !s.ok())
+      return fail(s);
+  return isGood(records->at(0).status) ? passed : notPassed;
+}
+
+} // namespace backplane::conformance

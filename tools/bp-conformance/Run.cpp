@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Commands.h"
+#include "conformance/cases/Judge.h"
+#include "conformance/compare/SelfCheck.h"
+#include "conformance/publish/Publish.h"
+#include "conformance/publish/Seal.h"
+#include "conformance/report/StrictJson.h"
+#include "conformance/runner/Mustpass.h"
+#include "hal/core/FileHash.h"
+#include "sdk/package/AtomicFile.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+
+namespace backplane::conformance {
+namespace {
+
+/// Splits a launcher into words as a shell does, with ' and " around words
+/// that have spaces.
+Result<std::vector<std::string>> wordsOf(const std::string &text) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inWord = false;
+  for (char c : text) {
+    if (quote ? c == quote : c == '\'' || c == '"') {
+      quote = quote ? 0 : c;
+      if (!inWord)
+        words.emplace_back();
+      inWord = true;
+    } else if (!quote && c == ' ') {
+      inWord = false;
+    } else {
+      if (!inWord)
+        words.emplace_back();
+      inWord = true;
+      words.back() += c;
+    }
+  }
+  if (quote)
+    return invalidArgument("--launcher '" + text + "' has an open quote");
+  return words;
+}
+
+/// A sanitizer takes more private memory than any limit would leave.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+#else
+constexpr bool sanitized = false;
+#endif
+
+uint64_t memoryLimit(const RunOptions &options) {
+  if (sanitized && !options.memoryMiB)
+    return 0;
+  uint64_t all =
+      uint64_t(sysconf(_SC_PHYS_PAGES)) * uint64_t(sysconf(_SC_PAGESIZE));
+  return options.memoryMiB ? options.memoryMiB << 20 : all / 4 * 3;
+}
+
+Status setUpJob(RunOptions &options) {
+  JobOptions &job = options.suite.job;
+  auto launcher = wordsOf(options.launcher);
+  if (!launcher)
+    return launcher.status();
+  std::error_code code;
+  std::string folder =
+      options.workerFolder.empty()
+          ? std::filesystem::read_symlink("/proc/self/exe", code)
+                .parent_path()
+                .string()
+          : options.workerFolder;
+  auto command = [&](const char *program) {
+    std::vector<std::string> words = *launcher;
+    for (const std::string &word :
+         {folder + "/" + program, std::string("--device"), options.device,
+          std::string("--memory-limit"), std::to_string(memoryLimit(options))})
+      words.push_back(word);
+    return words;
+  };
+  job.worker = command("bp-worker");
+  job.compiler = command("bp-compile-worker");
+  job.timeout = std::chrono::seconds(options.timeoutSeconds);
+  job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
+  return {};
+}
+
+void showProgress(SuiteOptions &suite) {
+  if (isatty(STDERR_FILENO))
+    suite.progress = [](size_t done, size_t total, size_t bad) {
+      std::fprintf(stderr, "\r%zu of %zu units, %zu bad cases ", done, total,
+                   bad);
+      if (done == total)
+        std::fputc('\n', stderr);
+    };
+}
+
+void addDevice(RunFacts &facts, const worker::Hello &compiles,
+               const worker::Hello &runs) {
+  facts.device = compiles.device;
+  facts.deviceName = runs.deviceName;
+  facts.plugin = runs.plugin;
+  facts.target = compiles.target;
+  facts.deviceKind = runs.deviceKind;
+  facts.deviceFlags = runs.deviceFlags;
+  facts.storageDTypes = compiles.storageDTypes;
+  facts.computeDTypes = compiles.computeDTypes;
+  for (const worker::WireNumerics &n : compiles.numerics)
+    facts.numerics.push_back({n.opClass,
+                              std::string(name(static_cast<DType>(n.dtype))),
+                              n.accumulatorBits, n.rounding, n.flags});
+  for (const worker::Hello *hello : {&compiles, &runs})
+    for (const worker::WireFile &file : hello->files) {
+      std::pair<std::string, std::string> pair(file.name, file.sha256);
+      if (!std::ranges::count(facts.pluginFiles, pair))
+        facts.pluginFiles.push_back(std::move(pair));
+    }
+}
+
+/// Starts both workers to learn who they are.
+Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan) {
+  RunFacts facts;
+  facts.suite = suiteVersion();
+  facts.commit = suiteCommit();
+  facts.date = now();
+  facts.depth = options.depth;
+  facts.seed = options.suite.selection.seed;
+  facts.shard = options.suite.shard;
+  facts.shards = options.suite.shards;
+  facts.filters = options.suite.filters;
+  facts.excludes = options.suite.excludes;
+  facts.strict = options.suite.job.strict;
+  facts.cases = plan.mustpass.size();
+  facts.mustpass = hashOfIds(plan.mustpass);
+  facts.environment = environmentOf(options);
+  Job probe(options.suite.job);
+  auto compiles = probe.hello();
+  if (!compiles)
+    return compiles.status();
+  auto runs = probe.runHello();
+  if (!runs)
+    return runs.status();
+  if (compiles->version != facts.suite || runs->version != facts.suite)
+    return invalidArgument("the workers have version " + runs->version +
+                           ", the suite " + facts.suite +
+                           "; install the same everywhere");
+  addDevice(facts, *compiles, *runs);
+  return facts;
+}
+
+/// Reads --waivers and keeps a copy beside the records.
+Result<std::vector<Waiver>> takeWaivers(const RunOptions &options,
+                                        RunFacts &facts) {
+  if (options.waivers.empty())
+    return std::vector<Waiver>();
+  auto text = readTextFile(options.waivers, 1 << 20);
+  if (!text)
+    return text.status();
+  auto waivers = parseWaivers(*text, *parseDate(facts.date));
+  if (!waivers)
+    return waivers.status().within(options.waivers);
+  std::span bytes(reinterpret_cast<const uint8_t *>(text->data()),
+                  text->size());
+  facts.waiversHash = sha256(bytes);
+  std::error_code code;
+  std::filesystem::create_directories(options.out, code);
+  if (Status s = writeFileAtomically(options.out + "/waivers.json", bytes);
+      !s.ok())
+    return s;
+  return waivers;
+}
+
+Status writeList(const std::string &folder, const Plan &plan) {
+  std::string text = mustpassText(plan.mustpass);
+  return writeFileAtomically(
+      folder + "/mustpass.txt",
+      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
+int listCases(const Plan &plan) {
+  for (const std::string &id : plan.ids())
+    std::puts(id.c_str());
+  return passed;
+}
+
+/// Runs, judges and writes everything.
+Result<RunVerdict> runAll(RunOptions &options, const Plan &plan) {
+  auto facts = factsOf(options, plan);
+  if (!facts)
+    return facts.status();
+  auto waivers = takeWaivers(options, *facts);
+  if (!waivers)
+    return waivers.status();
+  auto records = runSuite(options.suite, plan, *facts);
+  if (!records)
+    return records.status();
+  RunVerdict verdict = judgeRun(*facts, *records, plan.ids(), *waivers);
+  printVerdict(verdict, *records);
+  if (Status s = writeList(options.out, plan); !s.ok())
+    return s;
+  if (Status s = writeReports(options.out, *facts, verdict, *records); !s.ok())
+    return s;
+  if (!options.sign.empty())
+    if (Status s = sealFolder(options.out, options.sign); !s.ok())
+      return s;
+  return verdict;
+}
+
+} // namespace
+
+int fail(const Status &status) {
+  std::fprintf(stderr, "bp conformance: %s\n", status.message().c_str());
+  return cannot;
+}
+
+Status readChoice(RunOptions &options) {
+  SuiteOptions &suite = options.suite;
+  suite.selection.depth = options.depth == "smoke"      ? Depth::Smoke
+                          : options.depth == "standard" ? Depth::Standard
+                                                        : Depth::Full;
+  suite.folder = options.out;
+  const char *end = options.shard.data() + options.shard.size();
+  auto [slash, first] = std::from_chars(options.shard.data(), end, suite.shard);
+  bool whole = first == std::errc() && slash != end && *slash == '/';
+  if (whole) {
+    auto [rest, second] = std::from_chars(slash + 1, end, suite.shards);
+    whole = second == std::errc() && rest == end;
+  }
+  if (!whole || suite.shard < 1 || suite.shard > suite.shards)
+    return invalidArgument("--shard '" + options.shard +
+                           "' is not of the form I/N with 1 <= I <= N");
+  return {};
+}
+
+Result<Plan> planOf(const RunFacts &facts) {
+  RunOptions options;
+  options.depth = facts.depth;
+  options.shard =
+      std::to_string(facts.shard) + "/" + std::to_string(facts.shards);
+  options.suite.selection.seed = facts.seed;
+  options.suite.filters = facts.filters;
+  options.suite.excludes = facts.excludes;
+  if (Status s = readChoice(options); !s.ok())
+    return s;
+  return planSuite(options.suite);
+}
+
+void printVerdict(const RunVerdict &verdict,
+                  const std::vector<Record> &records) {
+  for (const Record &record : records)
+    if (!isGood(record.status))
+      std::printf("%s %s: %s\n", std::string(name(record.status)).c_str(),
+                  record.id.c_str(), record.reason.c_str());
+  for (const auto &[layer, row] : verdict.counts) {
+    std::printf("layer %d:", layer);
+    for (const auto &[status, count] : row)
+      std::printf(" %zu %s", size_t(count), std::string(name(status)).c_str());
+    std::printf("\n");
+  }
+  std::printf("%s", tableText(verdict).c_str());
+  for (const std::string &problem : verdict.problems)
+    std::printf("problem: %s\n", problem.c_str());
+  std::printf("verdict: %s%s\n", verdict.title().c_str(),
+              verdict.passed ? "" : " (not passed)");
+}
+
+int runCommand(RunOptions &options) {
+  if (Status s = readChoice(options); !s.ok())
+    return fail(s);
+  if (!options.repro.empty()) {
+    options.suite.selection.depth = Depth::Full;
+    options.suite.filters = {options.repro};
+  }
+  auto plan = planSuite(options.suite);
+  if (!plan)
+    return fail(plan.status());
+  if (options.list)
+    return listCases(*plan);
+  if (options.out.empty() && options.repro.empty())
+    return fail(invalidArgument("--out is missing: the folder for records and "
+                                "report"));
+  if (Status s = setUpJob(options); !s.ok())
+    return fail(s);
+  if (Status s = checkComparator(); !s.ok())
+    return fail(s.within("the comparator is broken"));
+  if (!options.repro.empty())
+    return reproCommand(options, *plan);
+  showProgress(options.suite);
+  auto verdict = runAll(options, *plan);
+  if (!verdict)
+    return fail(verdict.status());
+  std::printf("report in %s/report.html\n", options.out.c_str());
+  return verdict->passed ? passed : notPassed;
+}
+
+} // namespace backplane::conformance
