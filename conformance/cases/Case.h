@@ -54,6 +54,8 @@ struct Unit {
   DType dtype = DType::Invalid; ///< likewise
   /// All dtypes that a target must compute with to be asked.
   std::vector<DType> dtypes;
+  /// Other dtypes that it must be able to hold and move.
+  std::vector<DType> stored;
   /// The kinds of fault that its cases find: names of Tags.h.
   std::vector<std::string> tags;
   Graph graph;
@@ -61,6 +63,9 @@ struct Unit {
   std::vector<InputRule> rules; ///< one per input of the graph
   std::vector<Case> cases;
   Depth depth = Depth::Full; ///< the least depth of its cases
+  /// Its cases are checks of a plug-in (hal/checks), by id. The graph, when it
+  /// has outputs, is compiled for them; the oracle has no part in it.
+  bool check = false;
 };
 
 /// The inputs of a case, in the order of the graph's inputs.

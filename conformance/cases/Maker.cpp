@@ -6,6 +6,7 @@
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
+#include <set>
 
 namespace backplane::conformance {
 
@@ -16,7 +17,6 @@ Maker::Maker(const Selection &selection, std::string op, DType dtype,
       "L3/" + op + "/" + std::string(name(dtype)) + "/" + std::string(variant);
   unit_.op = std::move(op);
   unit_.dtype = dtype;
-  unit_.dtypes = {dtype};
   unit_.tags = std::move(tags);
   unit_.graph.name = unit_.id;
 }
@@ -41,9 +41,6 @@ Dims Maker::symbols(std::initializer_list<const char *> names) {
 
 ValueId Maker::input(DType dtype, Dims dims, InputRule rule) {
   unit_.rules.push_back(std::move(rule));
-  if (std::find(unit_.dtypes.begin(), unit_.dtypes.end(), dtype) ==
-      unit_.dtypes.end())
-    unit_.dtypes.push_back(dtype);
   return unit_.graph.addInput("x" + std::to_string(unit_.graph.inputs.size()),
                               {dtype, std::move(dims)});
 }
@@ -76,10 +73,6 @@ ValueId Maker::weight(DType dtype, Dims dims, double low, double high) {
 void Maker::output(ValueId value) {
   if (value >= unit_.graph.values.size())
     return;
-  DType dtype = unit_.graph.type(value).dtype;
-  if (std::find(unit_.dtypes.begin(), unit_.dtypes.end(), dtype) ==
-      unit_.dtypes.end())
-    unit_.dtypes.push_back(dtype);
   unit_.graph.addOutput(value,
                         "y" + std::to_string(unit_.graph.outputs.size()));
 }
@@ -104,7 +97,47 @@ void Maker::addCase(Depth depth, std::string dataSet, SymbolValues symbols) {
   unit_.cases.push_back(std::move(added));
 }
 
+namespace {
+
+/// Whether an operand of an op is only held and moved.
+bool isMoved(const Op &op, size_t operand) {
+  static const std::set<std::string_view> moves = {
+      "weight", "constant", "broadcast", "reshape", "transpose",
+      "slice",  "concat",   "pad",       "reverse"};
+  if (op.name == "gather" || op.name == "scatter")
+    return operand != 1 &&
+           (op.name == "gather" || op.string("combine", "none") == "none");
+  return op.name == "select" ? operand != 0 : moves.contains(op.name);
+}
+
+/// Dtypes that some op of a graph computes with; a result of an op that moves
+/// has the dtype of its first or last operand.
+std::set<DType> computedWith(const Graph &graph) {
+  std::set<DType> dtypes;
+  for (const Op &op : graph.ops) {
+    for (const Graph &region : op.regions)
+      dtypes.merge(computedWith(region));
+    for (size_t i = 0; i < op.operands.size(); ++i)
+      if (!isMoved(op, i))
+        dtypes.insert(graph.type(op.operands[i]).dtype);
+    if (!isMoved(op, op.operands.size()))
+      for (ValueId result : op.results)
+        dtypes.insert(graph.type(result).dtype);
+  }
+  return dtypes;
+}
+
+} // namespace
+
 bool Maker::finish(const Put &put) {
+  std::set<DType> computed = computedWith(unit_.graph), stored;
+  if (unit_.graph.ops.empty())
+    computed.insert(unit_.dtype);
+  for (const backplane::Value &value : unit_.graph.values)
+    if (!computed.contains(value.type.dtype))
+      stored.insert(value.type.dtype);
+  unit_.dtypes.assign(computed.begin(), computed.end());
+  unit_.stored.assign(stored.begin(), stored.end());
   return unit_.cases.empty() || put(std::move(unit_));
 }
 

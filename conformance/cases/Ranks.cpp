@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Units of elementwise ops at every rank, with static shapes beside symbols,
-// and of their operands being one value; clamp.
+// and with one value for both operands.
 #include "Maker.h"
-
-#include <cmath>
 
 namespace backplane::conformance {
 
@@ -59,20 +57,6 @@ bool makeShared(const Selection &selection, const Put &put, DType dtype) {
   return maker.finish(put);
 }
 
-bool makeClamp(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "clamp", dtype, "bounds",
-              {"nan", "negative-zero", "integer-sign", "cse"});
-  ValueId x = maker.input(dtype, {maker.symbol("n")});
-  const std::pair<double, double> bounds[] = {
-      {0, 6}, {1, 3}, {-INFINITY, 2}, {2, INFINITY}, {3, 3}};
-  for (auto [low, high] : bounds)
-    maker.output(maker.add("clamp", {x}, {{"low", low}, {"high", high}}));
-  for (const char *data : {"special", "uniform", "bits"})
-    maker.addCase(data[0] == 's' ? smokeOf(dtype) : Depth::Standard, data,
-                  {{"n", 65}});
-  return maker.finish(put);
-}
-
 } // namespace
 
 bool makeRanks(const Selection &selection, const Put &put) {
@@ -87,7 +71,7 @@ bool makeRanks(const Selection &selection, const Put &put) {
       return false;
   }
   for (DType dtype : dtypesOf("add"))
-    if (!makeShared(selection, put, dtype) || !makeClamp(selection, put, dtype))
+    if (!makeShared(selection, put, dtype))
       return false;
   return true;
 }

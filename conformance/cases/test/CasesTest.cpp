@@ -99,6 +99,33 @@ TEST(Cases, TheOracleKnowsEverySmokeCaseAndPassesItself) {
   });
 }
 
+/// The unit of this id.
+Unit unitOf(std::string_view id) {
+  Unit found;
+  generateUnits({}, [&](Unit unit) {
+    bool isIt = unit.id == id;
+    if (isIt)
+      found = std::move(unit);
+    return !isIt;
+  });
+  EXPECT_EQ(found.id, id);
+  return found;
+}
+
+TEST(Cases, MovedDTypesNeedNotBeComputedWith) {
+  Unit gather = unitOf("L3/gather/i4/i32");
+  EXPECT_EQ(gather.dtypes, std::vector{DType::I32});
+  EXPECT_EQ(gather.stored, std::vector{DType::I4});
+  Unit pad = unitOf("L3/pad/f8e5m2/edge");
+  EXPECT_TRUE(pad.dtypes.empty());
+  EXPECT_EQ(pad.stored, std::vector{DType::F8E5M2});
+  Unit cast = unitOf("L3/cast/f32/to-f8e5m2");
+  EXPECT_EQ(cast.dtypes, (std::vector{DType::F32, DType::F8E5M2}));
+  Unit scatter = unitOf("L3/scatter/u8/max-i32-0");
+  EXPECT_EQ(scatter.dtypes, (std::vector{DType::I32, DType::U8}));
+  EXPECT_TRUE(scatter.stored.empty());
+}
+
 TEST(Cases, TheOracleFindsTheErrorOfEveryErrorCase) {
   std::set<std::string> ops;
   generateUnits({}, [&](Unit unit) {
