@@ -5,6 +5,9 @@
 // of absolute values that bound their errors, are made in one place.
 #include "Sums.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace backplane::conformance {
 
 namespace {
@@ -169,6 +172,22 @@ Result<std::vector<Value>> contractFromZero(const Step &step) {
   return one(std::move(result));
 }
 
+/// Padding, and the zeros that some put between the elements of a transposed
+/// convolution, may be multiplied: where a weight is infinite or NaN, a result
+/// to which fewer elements than the window has contribute may be anything.
+void admitMultipliedPadding(const Step &step, const Elements &weights,
+                            std::vector<Sum> &sums) {
+  bool allFinite = std::all_of(weights.values.begin(), weights.values.end(),
+                               [](Real w) { return std::isfinite(w); });
+  if (step.op.name == "matmul" || allFinite)
+    return;
+  std::vector<size_t> visits(sums.size());
+  visitAll(step, [&](size_t o, size_t, size_t) { ++visits[o]; });
+  for (size_t o = 0; o < sums.size(); ++o)
+    if (visits[o] < terms(step))
+      sums[o].error = std::numeric_limits<Real>::quiet_NaN();
+}
+
 Result<std::vector<Value>> contract(const Step &step) {
   if (!isFloat(step.dtype))
     return contractIntegers(step);
@@ -186,6 +205,7 @@ Result<std::vector<Value>> contract(const Step &step) {
       sums[o].add(x * y, (std::fabs(x) + ex) * (std::fabs(y) + ey),
                   std::fabs(x) * ey + std::fabs(y) * ex + ex * ey);
     });
+  admitMultipliedPadding(step, b, sums);
   Value result = step.inexact(step.dtype);
   Limits limits(step, static_cast<Real>(terms(step)), a.lowBit() + b.lowBit());
   limits.fill(sums, result);

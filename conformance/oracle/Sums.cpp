@@ -40,6 +40,8 @@ Limits::Limits(const Step &step, Real terms, int lowBit)
       lowBit(lowBit) {}
 
 Bounded Limits::accumulated(const Sum &sum) const {
+  if (std::isnan(sum.error))
+    return anything();
   if (std::isinf(sum.value)) {
     Real against = sum.value > 0 ? sum.negative : sum.positive;
     return against > arithmetic.max ? anything() : Bounded{sum.value, 0};
