@@ -42,6 +42,7 @@ void Group::add(const std::string &name, Depth depth,
                 std::function<void(Trial &)> run) {
   Check check;
   check.id = prefix_ + "/" + name;
+  check.group = prefix_;
   check.layer = prefix_[1] - '0';
   check.depth = depth;
   check.tags = tags_;

@@ -56,7 +56,8 @@ private:
 };
 
 struct Check {
-  std::string id; ///< "L1/copy/execute/from-1-to-64": unique, stable
+  std::string id;    ///< "L1/copy/execute/from-1-to-64": unique, stable
+  std::string group; ///< "L1/copy": what the ids of its group start with
   int layer = 0;
   Depth depth = Depth::Standard;
   /// Kinds of fault that it finds: names of conformance/cases/Tags.h.

@@ -22,6 +22,8 @@ struct Subject {
   std::vector<std::pair<std::string, std::string>> options; ///< of the URI
   /// Bytes of the compiled model of a check that needs one.
   std::span<const uint8_t> artifact;
+  /// The same model, compiled by another process; empty when it was not.
+  std::span<const uint8_t> again;
 };
 
 /// Finds the driver of a device where the loader would find it, without

@@ -163,25 +163,36 @@ void TestHost::loop(uint64_t count, bp_loop_body_t body, void *context) {
 
 void TestHost::post(void (*task)(void *), void *context) {
   std::lock_guard lock(mutex_);
-  uint32_t delay = plan_.postDelayMs;
-  posted_.emplace_back([task, context, delay] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(delay));
-    task(context);
-  });
+  tasks_.push_back([task, context] { task(context); });
+  if (posting_)
+    return;
+  posting_ = true;
+  if (poster_.joinable())
+    poster_.join(); // it has left runTasks
+  poster_ = std::thread([this] { runTasks(); });
+}
+
+void TestHost::runTasks() {
+  std::unique_lock lock(mutex_);
+  while (!tasks_.empty()) {
+    std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::milliseconds(plan_.postDelayMs));
+    task();
+    lock.lock();
+  }
+  posting_ = false;
+  tasksChanged_.notify_all();
 }
 
 void TestHost::finishPosts() {
-  for (;;) {
-    std::vector<std::thread> threads;
-    {
-      std::lock_guard lock(mutex_);
-      threads.swap(posted_);
-    }
-    if (threads.empty())
-      return;
-    for (std::thread &thread : threads)
-      thread.join();
-  }
+  std::unique_lock lock(mutex_);
+  tasksChanged_.wait(lock, [&] { return !posting_; });
+  std::thread poster = std::move(poster_);
+  lock.unlock();
+  if (poster.joinable())
+    poster.join();
 }
 
 void TestHost::failAfter(uint64_t count, bool onwards) {

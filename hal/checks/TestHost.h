@@ -11,6 +11,9 @@
 #include "hal/core/CpuInfo.h"
 #include "hal/core/ThreadPool.h"
 
+#include <condition_variable>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -77,6 +80,7 @@ private:
   void release(void *pointer);
   void loop(uint64_t count, bp_loop_body_t body, void *context);
   void post(void (*task)(void *), void *context);
+  void runTasks();
   bool refusesNow();
   void fillTable(bp_host_t &table);
 
@@ -91,7 +95,10 @@ private:
   uint64_t bytes_ = 0, allocations_ = 0, refusals_ = 0;
   uint64_t untilFailure_ = UINT64_MAX;
   bool onwards_ = false, closed_ = false;
-  std::vector<std::thread> posted_;
+  std::deque<std::function<void()>> tasks_; ///< posted and not begun
+  std::condition_variable tasksChanged_;
+  std::thread poster_; ///< runs them in order; ends when there are none
+  bool posting_ = false;
   std::string complaint_;
 };
 

@@ -108,8 +108,7 @@ void jump(Trial &trial) {
 
 /// Everything that submissions need.
 struct Stage {
-  explicit Stage(Trial &trial)
-      : rig(trial), queue(rig), other(rig), a(rig, 4096), b(rig, 4096) {
+  explicit Stage(Trial &trial) : rig(trial) {
     a.fill(1);
     b.fill(2);
   }
@@ -127,8 +126,8 @@ struct Stage {
       rig.trial().expect(now == before, what);
   }
   Rig rig;
-  Queue queue, other;
-  Buffer a, b;
+  Queue queue{rig}, other{rig};
+  Buffer a{rig, 4096}, b{rig, 4096};
 };
 
 bp_timepoint_t at(const Timeline &timeline, uint64_t value) {

@@ -36,7 +36,7 @@ Status checkHeader(const Header &header, uint64_t limit) {
             ", this build speaks version " + std::to_string(protocolVersion) +
             "; use the worker of the same release");
   if (header.type < uint16_t(FrameType::Hello) ||
-      header.type > uint16_t(FrameType::Error))
+      header.type > uint16_t(FrameType::Checked))
     return dataLoss("a frame has the unknown type " +
                     std::to_string(header.type));
   if (header.bytes > limit)

@@ -18,7 +18,7 @@
 
 namespace backplane::worker {
 
-inline constexpr uint16_t protocolVersion = 1;
+inline constexpr uint16_t protocolVersion = 2;
 inline constexpr size_t frameHeaderBytes = 32;
 /// More than any case needs; a frame beyond it is damaged.
 inline constexpr uint64_t maxPayloadBytes = uint64_t(8) << 30;
@@ -32,6 +32,8 @@ enum class FrameType : uint16_t {
   Compile,   ///< tool to compile worker: a graph
   Compiled,  ///< answer: its artifact
   Error,     ///< answer to any request
+  Check,     ///< tool to worker: a check of the plug-in, by id
+  Checked,   ///< answer: what it came to
 };
 
 struct Frame {

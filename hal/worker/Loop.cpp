@@ -177,6 +177,8 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
       ->check(CLI::Range(0u, 4096u));
   app.add_option("--memory-limit", options.memoryLimit,
                  "bytes of private memory that it may take; 0: no limit");
+  app.add_flag("--checks", options.checks,
+               "run checks of the plug-in in place of artifacts");
   app.set_version_flag("--version", std::string(view(bp_version())));
   try {
     app.parse(argc, argv);

@@ -130,6 +130,10 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
     v(m.graph), v(m.weights);
   else if constexpr (std::is_same_v<M, CompiledMessage>)
     v(m.artifact), v(m.milliseconds);
+  else if constexpr (std::is_same_v<M, CheckMessage>)
+    v(m.check), v(m.artifact), v(m.again);
+  else if constexpr (std::is_same_v<M, CheckedMessage>)
+    v(m.outcome), v(m.text), v(m.milliseconds);
   else
     v(m.code), v(m.text);
 }
@@ -167,6 +171,8 @@ Payload encode(const RunMessage &message) { return encodeAny(message); }
 Payload encode(const ResultMessage &message) { return encodeAny(message); }
 Payload encode(const CompileMessage &message) { return encodeAny(message); }
 Payload encode(const CompiledMessage &message) { return encodeAny(message); }
+Payload encode(const CheckMessage &message) { return encodeAny(message); }
+Payload encode(const CheckedMessage &message) { return encodeAny(message); }
 Payload encode(const ErrorMessage &message) { return encodeAny(message); }
 
 Status decode(std::span<const uint8_t> payload, Hello &message) {
@@ -188,6 +194,12 @@ Status decode(std::span<const uint8_t> payload, CompileMessage &message) {
   return status.ok() ? checkTensors(message.weights) : status;
 }
 Status decode(std::span<const uint8_t> payload, CompiledMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, CheckMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, CheckedMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, ErrorMessage &message) {

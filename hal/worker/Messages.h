@@ -79,6 +79,19 @@ struct CompiledMessage {
   double milliseconds = 0;
 };
 
+struct CheckMessage {
+  std::string check; ///< id
+  /// Hashes of the artifact that the check needs, sent before, and of what the
+  /// same graph gave when it was compiled again; empty: none.
+  std::string artifact, again;
+};
+
+struct CheckedMessage {
+  uint32_t outcome = 0; ///< 0 pass, 1 fail, 2 not supported, 3 no resources
+  std::string text;     ///< what was found, empty for a pass
+  double milliseconds = 0;
+};
+
 struct ErrorMessage {
   int32_t code = 0; ///< BP_STATUS_
   std::string text;
@@ -90,6 +103,8 @@ Payload encode(const RunMessage &message);
 Payload encode(const ResultMessage &message);
 Payload encode(const CompileMessage &message);
 Payload encode(const CompiledMessage &message);
+Payload encode(const CheckMessage &message);
+Payload encode(const CheckedMessage &message);
 Payload encode(const ErrorMessage &message);
 
 /// Fails with BP_STATUS_DATA_LOSS on anything that encode does not write.
@@ -99,6 +114,8 @@ Status decode(std::span<const uint8_t> payload, RunMessage &message);
 Status decode(std::span<const uint8_t> payload, ResultMessage &message);
 Status decode(std::span<const uint8_t> payload, CompileMessage &message);
 Status decode(std::span<const uint8_t> payload, CompiledMessage &message);
+Status decode(std::span<const uint8_t> payload, CheckMessage &message);
+Status decode(std::span<const uint8_t> payload, CheckedMessage &message);
 Status decode(std::span<const uint8_t> payload, ErrorMessage &message);
 
 /// XXH3-128 as 32 hexadecimal digits.

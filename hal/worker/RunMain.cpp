@@ -5,5 +5,6 @@ int main(int argc, char **argv) {
   backplane::worker::WorkerOptions options;
   if (auto code = backplane::worker::parseWorkerOptions(argc, argv, options))
     return *code;
-  return backplane::worker::serveRuns(options);
+  return options.checks ? backplane::worker::serveChecks(options)
+                        : backplane::worker::serveRuns(options);
 }

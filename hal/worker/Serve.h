@@ -17,6 +17,8 @@ struct WorkerOptions {
   std::string device = "host"; ///< URI
   unsigned threads = 0;        ///< of the pool, 0: one per core
   uint64_t memoryLimit = 0;    ///< bytes of private memory, 0: none
+  /// Run checks of the plug-in (hal/checks) in place of artifacts.
+  bool checks = false;
 };
 
 /// Reads the options of a worker program, the same for both. Prints help or
@@ -27,6 +29,7 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
 /// Keeps standard input and output for frames: what anybody prints afterwards
 /// goes to standard error. Serves; gives the exit code.
 int serveRuns(const WorkerOptions &options);
+int serveChecks(const WorkerOptions &options);
 int serveCompiles(const WorkerOptions &options);
 
 } // namespace backplane::worker

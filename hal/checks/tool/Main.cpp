@@ -35,22 +35,14 @@ bool wanted(const Check &check, const Options &options) {
   return matches && check.depth <= depth;
 }
 
-/// "L1/copy" of "L1/copy/execute/from-1".
-std::string groupOf(const Check &check) {
-  size_t end = check.id.find('/', check.id.find('/') + 1);
-  return check.id.substr(0, end);
-}
-
 /// One row per group, for the reference page.
 void printTable(const std::vector<const Check *> &chosen) {
   std::printf("| checks | number | rule |\n|---|---|---|\n");
   for (size_t i = 0; i < chosen.size();) {
     size_t first = i;
-    while (i < chosen.size() &&
-           groupOf(*chosen[i]) == groupOf(*chosen[first]) &&
-           chosen[i]->what == chosen[first]->what)
+    while (i < chosen.size() && chosen[i]->group == chosen[first]->group)
       ++i;
-    std::printf("| `%s` | %zu | %s |\n", groupOf(*chosen[first]).c_str(),
+    std::printf("| `%s` | %zu | %s |\n", chosen[first]->group.c_str(),
                 i - first, chosen[first]->what.c_str());
   }
 }

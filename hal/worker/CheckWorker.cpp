@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CheckWorker.cpp: the worker that runs checks of a plug-in. It opens no
+// context: whatever the plug-in does, it does inside a check.
+#include "Loop.h"
+#include "hal/checks/Check.h"
+
+#include <chrono>
+#include <list>
+
+namespace backplane::worker {
+namespace {
+
+class Checker {
+public:
+  explicit Checker(checks::Subject subject) : subject_(std::move(subject)) {}
+
+  Status handle(const Frame &request, Frame &answer) {
+    if (request.type == FrameType::Artifact)
+      return keep(request.payload, answer);
+    if (request.type == FrameType::Check)
+      return check(request.payload, answer);
+    return unimplemented("this worker runs checks; it got frame type " +
+                         std::to_string(unsigned(request.type)));
+  }
+
+private:
+  static constexpr size_t mostKept = 4;
+
+  Status keep(std::span<const uint8_t> payload, Frame &answer);
+  Status check(std::span<const uint8_t> payload, Frame &answer);
+  Result<std::span<const uint8_t>> find(const std::string &hash) const;
+
+  checks::Subject subject_;
+  std::list<ArtifactMessage> kept_; ///< latest first
+};
+
+Status Checker::keep(std::span<const uint8_t> payload, Frame &answer) {
+  ArtifactMessage message;
+  if (Status s = decode(payload, message); !s.ok())
+    return s;
+  if (hashOf(message.bytes) != message.hash)
+    return dataLoss("an artifact does not have the hash it was sent with");
+  kept_.push_front(std::move(message));
+  if (kept_.size() > mostKept)
+    kept_.pop_back();
+  answer.type = FrameType::Ready;
+  return {};
+}
+
+Result<std::span<const uint8_t>> Checker::find(const std::string &hash) const {
+  if (hash.empty())
+    return std::span<const uint8_t>();
+  for (const ArtifactMessage &message : kept_)
+    if (message.hash == hash)
+      return std::span<const uint8_t>(message.bytes);
+  return notFound("artifact " + hash + " is not here; send it first");
+}
+
+Status Checker::check(std::span<const uint8_t> payload, Frame &answer) {
+  CheckMessage message;
+  if (Status s = decode(payload, message); !s.ok())
+    return s;
+  const checks::Check *check = checks::findCheck(message.check);
+  if (!check)
+    return notFound("this worker has no check '" + message.check + "'");
+  auto artifact = find(message.artifact), again = find(message.again);
+  if (!artifact || !again)
+    return artifact ? again.status() : artifact.status();
+  checks::Subject subject = subject_;
+  subject.artifact = *artifact;
+  subject.again = *again;
+  auto start = std::chrono::steady_clock::now();
+  checks::Trial::Outcome outcome = checks::runCheck(*check, subject);
+  std::chrono::duration<double, std::milli> took =
+      std::chrono::steady_clock::now() - start;
+  answer.type = FrameType::Checked;
+  answer.payload =
+      encode(CheckedMessage{outcome.kind, outcome.text, took.count()});
+  return {};
+}
+
+} // namespace
+
+int serveChecks(const WorkerOptions &options) {
+  return serve(options, [&](Hello &greeting) -> Result<Handler> {
+    Result<checks::Subject> subject = checks::findSubject(options.device);
+    if (!subject)
+      return subject.status();
+    greeting.version = view(bp_version());
+    greeting.device = options.device;
+    greeting.plugin = subject->name;
+    auto checker = std::make_shared<Checker>(std::move(*subject));
+    return Handler([checker](const Frame &request, Frame &answer) {
+      return checker->handle(request, answer);
+    });
+  });
+}
+
+} // namespace backplane::worker
