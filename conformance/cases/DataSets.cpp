@@ -2,6 +2,7 @@
 #include "DataSets.h"
 
 #include "Data.h"
+#include "Probes.h"
 #include "conformance/oracle/Format.h"
 
 #include <cmath>
@@ -289,7 +290,7 @@ DataSet findDataSet(std::string_view name) {
   for (const auto &[known, dataSet] : dataSets)
     if (known == name)
       return dataSet;
-  return nullptr;
+  return findProbeData(name);
 }
 
 } // namespace backplane::conformance

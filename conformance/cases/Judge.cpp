@@ -2,6 +2,7 @@
 #include "Judge.h"
 
 #include "Data.h"
+#include "Probes.h"
 #include "conformance/compare/Envelope.h"
 #include "conformance/oracle/Format.h"
 #include "sdk/graph/OpTable.h"
@@ -35,6 +36,8 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
                            const std::vector<Expected> &expected,
                            const std::vector<Tensor> &outputs,
                            const Declaration &declaration) {
+  if (isProbe(unit))
+    return {judgeProbe(unit, testCase, outputs, declaration)};
   const OpSpec *spec = findOp(unit.op);
   Numerics numerics =
       declaration.of(spec ? spec->numericClass : "DOT", unit.dtype);

@@ -25,11 +25,10 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
 Declaration declarationFor(const Unit &unit, const Declaration &declared);
 
 /// Whether the unit probes declared numerics instead of an op; the oracle is
-/// not asked about those. The generators make none yet.
+/// not asked about those (Probes.h).
 bool isProbe(const Unit &unit);
 
-/// Whether a case is right when the device reports an error. The generators
-/// make none yet.
+/// Whether a case is right when the device reports an error.
 bool expectsError(const Case &testCase);
 
 } // namespace backplane::conformance

@@ -55,6 +55,7 @@ bool makeProducts(const Selection &selection, const Put &put);
 bool makeNormalisations(const Selection &selection, const Put &put);
 bool makeAttentions(const Selection &selection, const Put &put);
 bool makeActivations(const Selection &selection, const Put &put);
+bool makeProbes(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 
 /// Smoke for one dtype of each width and kind, else Standard: a family that

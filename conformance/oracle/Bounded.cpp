@@ -27,7 +27,10 @@ Arithmetic::Arithmetic(DType dtype, const Numerics &numerics, bool strict)
   u = unitRoundoff(bits) * (numerics.roundsToZero ? 2 : 1) * (1 + 0x1p-9L);
   sumU = u;
   eta = smallest(format, numerics.flushesInput || numerics.flushesOutput);
-  max = format.max;
+  // Steps in f16 have less precision, but not less range: the square of a
+  // moderate number must not overflow inside a norm.
+  max = dtype == DType::F16 ? formatOf(bits >= 53 ? DType::F64 : DType::F32).max
+                            : format.max;
 }
 
 Bounded Arithmetic::rounded(Real v, Real e, Real ulps) const {

@@ -7,6 +7,20 @@ namespace backplane::conformance {
 
 namespace {
 
+/// t / sqrt(mean of t * t + epsilon) lies within sqrt(n), whatever the errors
+/// of t are, which says something where the deviation may be zero.
+Bounded quotient(const Arithmetic &m, const Bounded &t, const Bounded &variance,
+                 const Bounded &epsilon, size_t size) {
+  Bounded deviation = m.sqrt(m.add(variance, epsilon));
+  Bounded normal = m.div(t, deviation);
+  if (std::isfinite(normal.e) || !std::isfinite(t.v) || !std::isfinite(t.e) ||
+      !std::isfinite(variance.v) || !std::isfinite(variance.e))
+    return normal;
+  Real sum = std::max(variance.v, Real(0)) + epsilon.v;
+  Real v = sum > 0 ? t.v / std::sqrt(sum) : 0;
+  return {v, std::fabs(v) + 2 * std::sqrt(static_cast<Real>(size))};
+}
+
 /// x / sqrt(mean of x * x + epsilon) of `size` elements from `base` on; with
 /// `isCentred` of x - mean.
 std::vector<Bounded> normalised(const Step &step, const Arithmetic &m,
@@ -24,10 +38,9 @@ std::vector<Bounded> normalised(const Step &step, const Arithmetic &m,
   }
   Bounded epsilon = m.constant(static_cast<Real>(step.op.f64("epsilon")));
   Bounded variance = m.div(sumOf(m, squares), number);
-  Bounded deviation = m.sqrt(m.add(variance, epsilon));
   for (Bounded &term : terms) {
     // A factor 1 / deviation in place of the quotient rounds once more.
-    Bounded normal = m.div(term, deviation);
+    Bounded normal = quotient(m, term, variance, epsilon, size);
     term = m.rounded(normal.v, normal.e, 1);
   }
   return terms;

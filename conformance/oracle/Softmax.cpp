@@ -43,6 +43,18 @@ std::vector<Bounded> powersOf(const Arithmetic &m,
   return powers;
 }
 
+/// A share of a sum of numbers that are not negative lies in [0, 1], whatever
+/// their errors are.
+Bounded shareOf(const Arithmetic &m, const Bounded &power, const Bounded &sum) {
+  Bounded share = m.div(power, sum);
+  bool isKnown = std::isfinite(share.e) || !std::isfinite(power.v) ||
+                 !std::isfinite(sum.v) || isAnything(power) || isAnything(sum);
+  if (isKnown || sum.v < 1)
+    return share;
+  Real v = power.v / sum.v;
+  return {v, 8 * m.u + std::max(v, 1 - v)};
+}
+
 void softmaxLine(const Step &step, const Arithmetic &m, const Numbers &x,
                  const Lines &lines, size_t base, Value &result) {
   std::vector<Bounded> terms;
@@ -54,7 +66,7 @@ void softmaxLine(const Step &step, const Arithmetic &m, const Numbers &x,
   Bounded sum = sumOf(m, powers);
   for (size_t k = 0; k < lines.size; ++k) {
     Bounded y = isLog ? m.sub(m.sub(terms[k], {top, 0}), logarithm(m, sum))
-                      : m.div(powers[k], sum);
+                      : shareOf(m, powers[k], sum);
     result.bounded[base + k * lines.stride] =
         roundedTo(step.numerics, step.dtype, y);
   }
@@ -170,7 +182,7 @@ std::vector<Bounded> Attention::weights(size_t batch, size_t head,
   std::vector<Bounded> powers = powersOf(m, scores, top);
   Bounded sum = sumOf(m, powers);
   for (Bounded &power : powers)
-    power = m.div(power, sum);
+    power = shareOf(m, power, sum);
   return powers;
 }
 
