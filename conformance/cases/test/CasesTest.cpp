@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Judge.h"
+#include "conformance/cases/Maker.h"
 #include "conformance/cases/Tags.h"
+#include "sdk/graph/OpTable.h"
 
 #include <gtest/gtest.h>
 
@@ -48,22 +50,89 @@ TEST(Cases, EveryMutantOfADeviceHasATag) {
   EXPECT_FALSE(isTag("transpose"));
 }
 
-TEST(Cases, SmokeInputsAreReproducible) {
+/// The unit of this id.
+Unit unitOf(std::string_view id) {
+  Unit found;
+  generateUnits({}, [&](Unit unit) {
+    bool isIt = unit.id == id;
+    if (isIt)
+      found = std::move(unit);
+    return !isIt;
+  });
+  EXPECT_EQ(found.id, id);
+  return found;
+}
+
+/// Hash of the inputs of a case; 0 when the unit has no such case.
+uint64_t hashOfInputs(const Unit &unit, std::string_view id) {
   uint64_t hash = 0;
+  for (const Case &testCase : unit.cases)
+    for (const Tensor &tensor :
+         testCase.id == id ? inputsOf(unit, testCase) : std::vector<Tensor>())
+      hash = hash * 31 +
+             hashText({reinterpret_cast<const char *>(tensor.data.data()),
+                       tensor.data.size()});
+  return hash;
+}
+
+TEST(Cases, SmokeInputsAreReproducible) {
+  const std::tuple<const char *, const char *, uint64_t> golden[] = {
+      {"L3/matmul/f32/nn", "uniform-k=19,m=17,n=18", 0x285bcbf0620af7bcu},
+      {"L3/cast/f32/to-f16", "ties-n=1021", 0x77c89f78a2376e24u},
+      {"L3/gather/i8/i64", "bits-a=5,b=17,n=19", 0x2a167c58ebc544b7u},
+      {"L3/scatter/u8/max-i32-0", "integers-a=3,b=7,n=9", 0xa36462c6ca83c92u},
+      {"L3/transpose/f16/210", "special-a=3,b=5,c=7", 0xb96c8c7e6391ab6cu}};
+  for (const auto &[unit, suffix, hash] : golden) {
+    std::string id = std::string(unit) + "/" + suffix;
+    EXPECT_EQ(hashOfInputs(unitOf(unit), id), hash)
+        << id << std::hex << " 0x" << hashOfInputs(unitOf(unit), id);
+  }
+}
+
+TEST(Cases, SmokeCasesAreFewAndSeededByTheirIds) {
   size_t cases = 0;
   generateUnits({.depth = Depth::Smoke}, [&](Unit unit) {
     for (const Case &testCase : unit.cases) {
       ++cases;
       EXPECT_EQ(testCase.depth, Depth::Smoke);
-      for (const Tensor &tensor : inputsOf(unit, testCase))
-        hash ^= hashText({reinterpret_cast<const char *>(tensor.data.data()),
-                          tensor.data.size()}) +
-                cases;
+      EXPECT_EQ(testCase.seed, hashText(testCase.id)) << testCase.id;
+      EXPECT_TRUE(testCase.id.starts_with(unit.id + "/")) << testCase.id;
     }
     return true;
   });
-  std::printf("%zu cases, hash %016llx\n", cases, (unsigned long long)hash);
+  std::printf("%zu smoke cases\n", cases);
   EXPECT_LE(cases, 4000u);
+}
+
+/// The dtypes of the units that an op must have. Shape rules narrow some;
+/// layers 4 and 5 run ops on the state of a program.
+std::vector<DType> testedDTypes(const OpSpec &spec) {
+  if (!spec.pure)
+    return {};
+  if (spec.name == "dim")
+    return {DType::I64};
+  if (spec.name.ends_with("_integer"))
+    return {DType::I8, DType::U8};
+  std::vector<DType> dtypes = dtypesOf(spec.name);
+  if (spec.name == "reduce")
+    std::erase_if(dtypes, [](DType dtype) {
+      return dtype != DType::Bool && !contains(TypeSet::Number, dtype);
+    });
+  return dtypes;
+}
+
+TEST(Cases, EveryOpOfTheTableHasCasesInLayerThree) {
+  std::set<std::pair<std::string, DType>> missing;
+  for (const OpSpec &spec : opTable())
+    for (DType dtype : testedDTypes(spec))
+      missing.insert({std::string(spec.name), dtype});
+  generateUnits({}, [&](const Unit &unit) {
+    if (unit.layer == 3)
+      missing.erase({unit.op, unit.dtype});
+    return true;
+  });
+  for (const auto &[op, dtype] : missing)
+    ADD_FAILURE() << op << " of " << name(dtype);
 }
 
 /// What a right device gives.
@@ -99,17 +168,45 @@ TEST(Cases, TheOracleKnowsEverySmokeCaseAndPassesItself) {
   });
 }
 
-/// The unit of this id.
-Unit unitOf(std::string_view id) {
-  Unit found;
-  generateUnits({}, [&](Unit unit) {
-    bool isIt = unit.id == id;
-    if (isIt)
-      found = std::move(unit);
-    return !isIt;
-  });
-  EXPECT_EQ(found.id, id);
-  return found;
+/// Verdicts on the right outputs of a case with one element changed.
+std::vector<Verdict> judgeDamaged(const Unit &unit, const Case &testCase,
+                                  size_t element, uint64_t flip) {
+  auto expected =
+      evaluate(unit.graph, inputsOf(unit, testCase), {}, &unit.weights);
+  EXPECT_TRUE(expected.ok()) << testCase.id;
+  std::vector<Tensor> outputs = rounded(*expected);
+  storeBits(outputs[0], element, loadBits(outputs[0], element) ^ flip);
+  return judge(unit, testCase, *expected, outputs, {});
+}
+
+TEST(Judge, FindsTheLastBitOfOneElementUnderExactData) {
+  for (const char *id :
+       {"L3/matmul/f32/nn", "L3/matmul/f16/tt-batch", "L3/reduce/bf16/sum-1",
+        "L3/conv/f32/3x3", "L3/reverse/f32/rank6", "L3/gather/f16/i32"}) {
+    size_t damaged = 0;
+    Unit unit = unitOf(id);
+    for (const Case &testCase : unit.cases) {
+      bool isExactCase =
+          isExact(testCase.dataSet) || testCase.dataSet == "bits";
+      if (testCase.depth != Depth::Smoke || !isExactCase)
+        continue;
+      ++damaged;
+      EXPECT_TRUE(judgeDamaged(unit, testCase, 3, 0)[0].pass) << testCase.id;
+      EXPECT_FALSE(judgeDamaged(unit, testCase, 3, 1)[0].pass) << testCase.id;
+      EXPECT_FALSE(judgeDamaged(unit, testCase, 0, 2)[0].pass) << testCase.id;
+    }
+    EXPECT_GT(damaged, 0u) << id;
+  }
+}
+
+TEST(Judge, FindsADroppedTermUnderRandomData) {
+  Unit unit = unitOf("L3/matmul/f32/nn");
+  for (const Case &testCase : unit.cases) {
+    if (testCase.dataSet != "uniform" || testCase.depth != Depth::Smoke)
+      continue;
+    // A bit of weight 2^-7 of an element near 1, far beyond rounding.
+    EXPECT_FALSE(judgeDamaged(unit, testCase, 5, 1u << 16)[0].pass);
+  }
 }
 
 TEST(Cases, MovedDTypesNeedNotBeComputedWith) {
