@@ -364,12 +364,14 @@ void tighten(Expected &expected, const Spread &spread) {
   double gate = envelopeRms(format.precision) * spread.commonRms / rmsLimit;
   std::vector<Real> sigma(expected.error.size());
   for (size_t i = 0; i < expected.error.size(); ++i) {
-    if (!isLooseAt(expected, i) || std::isnan(expected.error[i]) ||
-        !std::isfinite(spread.sigma[i]) || !std::isfinite(expected.value[i]))
+    if (!isLooseAt(expected, i) || !std::isfinite(spread.sigma[i]) ||
+        !std::isfinite(expected.value[i]))
       continue;
     Real unit = ulp(format, expected.value[i]);
-    expected.error[i] =
-        std::min(expected.error[i], envelopeLimit({spread.sigma[i], unit}));
+    // No run left the domain of an op: NaN is not what a right device gives.
+    Real limit = envelopeLimit({spread.sigma[i], unit});
+    if (!(expected.error[i] < limit))
+      expected.error[i] = limit;
     sigma[i] = std::max(spread.sigma[i], unit / 2) * static_cast<Real>(gate);
   }
   expected.sigma = std::move(sigma);
