@@ -186,8 +186,8 @@ std::vector<Mutant> indexingMutants() {
        "16-bit offsets",
        "elementwise ops keep element offsets in 16 bits, the small model of "
        "offsets that overflow 32 bits",
-       {"large"},
-       {},
+       {"large", "tail"},
+       {"cast"},
        narrowOffsets},
   };
 }

@@ -59,6 +59,7 @@ struct bp_device_t {
 
 struct bp_queue_t {
   bp_device_t *device;
+  bp_queue_t *inner;
 };
 
 #endif // BACKPLANE_CONFORMANCE_MUTANTS_INNER_H

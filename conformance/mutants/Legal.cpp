@@ -120,6 +120,10 @@ std::vector<Mutant> legalVariants() {
       BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT);
   flushes.declares.dotBits = 53;
   return {
+      {.number = 0,
+       .family = Family::Legal,
+       .title = "nothing changed",
+       .description = "the reference backend, op by op"},
       legal(1, "pairwise sums", "contractions sum in f32 by halves",
             sumBy<pairwise>, BP_ROUNDING_NEAREST, 0),
       legal(2, "split k", "contractions sum four parts in f32, then the parts",

@@ -11,9 +11,9 @@ namespace backplane::mutants {
 using namespace conformance;
 
 std::string_view name(Family family) {
-  constexpr std::string_view names[] = {"indexing", "numerics", "semantics",
-                                        "compiler", "runtime",  "cheating",
-                                        "met",      "legal"};
+  constexpr std::string_view names[] = {"indexing",   "numerics", "semantics",
+                                        "compiler",   "runtime",  "cheating",
+                                        "comparator", "met",      "legal"};
   return names[size_t(family)];
 }
 
@@ -24,9 +24,10 @@ std::string Mutant::id() const {
 const std::vector<Mutant> &allMutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
-    for (auto part : {indexingMutants, numericsMutants, functionMutants,
-                      semanticsMutants, compilerMutants, runtimeMutants,
-                      cheatingMutants, metMutants, legalVariants})
+    for (auto part :
+         {indexingMutants, numericsMutants, functionMutants, semanticsMutants,
+          compilerMutants, runtimeMutants, cheatingMutants, comparatorMutants,
+          metMutants, legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));
     return list;

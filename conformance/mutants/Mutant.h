@@ -10,6 +10,7 @@
 #define BACKPLANE_CONFORMANCE_MUTANTS_MUTANT_H
 
 #include "backplane/compiler.h"
+#include "conformance/compare/SelfCheck.h"
 #include "conformance/oracle/Value.h"
 
 #include <deque>
@@ -72,8 +73,9 @@ enum class Family {
   Compiler,
   Runtime,
   Cheating,
-  Met,  ///< faults that real code of this project had
-  Legal ///< right; must raise no alarm
+  Comparator, ///< not a backend: the suite's own comparator
+  Met,        ///< faults that real code of this project had
+  Legal       ///< right; must raise no alarm
 };
 std::string_view name(Family family);
 
@@ -102,6 +104,8 @@ struct Mutant {
   Fault fault = Fault::None;
   /// Of Compiler: rewrites the whole graph before it is compiled.
   Result<Graph> (*compiler)(const Graph &graph) = nullptr;
+  /// Of Comparator.
+  conformance::Weakness weakness = {};
   Declares declares = {};
   /// Why no test can find it; empty: one must.
   std::string_view equivalent = {};
@@ -119,6 +123,7 @@ std::vector<Mutant> functionMutants();
 std::vector<Mutant> semanticsMutants();
 std::vector<Mutant> runtimeMutants();
 std::vector<Mutant> cheatingMutants();
+std::vector<Mutant> comparatorMutants();
 std::vector<Mutant> compilerMutants();
 std::vector<Mutant> metMutants();
 std::vector<Mutant> legalVariants();

@@ -13,19 +13,37 @@ namespace backplane::mutants {
 
 namespace {
 
-bp_status_t create(bp_device_t *device, uint32_t, bp_queue_t **outQueue,
-                   bp_error_t *) {
-  *outQueue = new bp_queue_t{device};
-  return BP_STATUS_OK;
+/// What one call came to.
+struct Outcome {
+  bp_status_t status = BP_STATUS_OK;
+  std::string message;
+
+  static void done(void *context, bp_status_t status, bp_string_t message) {
+    *static_cast<Outcome *>(context) = {status, std::string(view(message))};
+  }
+};
+
+bp_status_t create(bp_device_t *device, uint32_t queueClass,
+                   bp_queue_t **outQueue, bp_error_t *error) {
+  auto *queue = new bp_queue_t{device, nullptr};
+  bp_status_t status = device->self->inner->queue->queue_create(
+      device->inner, queueClass, &queue->inner, error);
+  if (status == BP_STATUS_OK)
+    *outQueue = queue;
+  else
+    delete queue;
+  return status;
 }
 
-void destroy(bp_device_t *, bp_queue_t *queue) { delete queue; }
-
-void ignore(void *, bp_status_t, bp_string_t) {}
+void destroy(bp_device_t *device, bp_queue_t *queue) {
+  device->self->inner->queue->queue_destroy(device->inner, queue->inner);
+  delete queue;
+}
 
 /// A command that the reference plug-in runs, changed where the fault says so.
-void runPlain(bp_device_t &device, const bp_header_t *command) {
-  bp_completion_t completion = {&ignore, nullptr};
+void runPlain(bp_device_t &device, const bp_header_t *command,
+              Outcome &outcome) {
+  bp_completion_t completion = {&Outcome::done, &outcome};
   bp_command_copy_t copy;
   bp_command_fill_t fill;
   if (faultOf(&device) == Fault::CopyNoOffset &&
@@ -40,8 +58,10 @@ void runPlain(bp_device_t &device, const bp_header_t *command) {
     fill.pattern_size = 1;
     command = &fill.header;
   }
-  device.self->inner->queue->queue_execute(device.innerQueue, &command, 1,
-                                           &completion, nullptr);
+  bp_status_t status = device.self->inner->queue->queue_execute(
+      device.innerQueue, &command, 1, &completion, nullptr);
+  if (status != BP_STATUS_OK)
+    outcome.status = status;
 }
 
 /// A dispatch with what it points to.
@@ -72,12 +92,6 @@ struct KeptDispatch {
   std::vector<uint32_t> constants;
 };
 
-/// What one call came to.
-struct Outcome {
-  bp_status_t status = BP_STATUS_OK;
-  std::string message;
-};
-
 void runDispatch(bp_device_t &device, const bp_command_dispatch_t &dispatch,
                  bool isLast, Outcome &outcome) {
   if (!dispatch.executable)
@@ -102,7 +116,7 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
     return BP_STATUS_OK;
   for (uint64_t i = 0; i < count && outcome.status == BP_STATUS_OK; ++i) {
     if (commands[i]->type != bp_command_dispatch_t_TYPE)
-      runPlain(device, commands[i]);
+      runPlain(device, commands[i], outcome);
     else
       runDispatch(device,
                   *reinterpret_cast<const bp_command_dispatch_t *>(commands[i]),

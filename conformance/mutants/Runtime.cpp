@@ -92,7 +92,7 @@ std::vector<Mutant> runtimeMutants() {
   return {
       faulty(41, "fence early",
              "work is reported as done before its last dispatch has run",
-             {"fence"}, Fault::FenceEarly),
+             {"fence", "last-k"}, Fault::FenceEarly),
       faulty(42, "copy ignores offset",
              "copies read from the start of their source", {"offset"},
              Fault::CopyNoOffset),
@@ -107,7 +107,7 @@ std::vector<Mutant> runtimeMutants() {
        family,
        "race 1 in 500",
        "one dispatch in 500 leaves 16 bytes of its result unwritten",
-       {"race"},
+       {"race", "last-k"},
        {},
        raceSometimes},
       faulty(45, "leak on error", "each failed call keeps 64 KiB of memory",

@@ -221,7 +221,7 @@ std::vector<Mutant> semanticsMutants() {
        family,
        "half away from zero",
        "round_even rounds halves away from zero",
-       {"half-away"},
+       {"half-away", "tail"},
        {"round_even"},
        roundHalfAway},
       {35,

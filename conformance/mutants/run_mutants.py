@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that a wrong backend cannot pass the conformance suite.
+
+Each mutant is a backend, a compiler or a comparator that is broken on purpose
+(conformance/mutants). It runs through the cases that carry its tags until two
+of them fail: it is then killed. A mutant that survives shows that the suite
+lacks a case. Variants that are right run a sample of all cases, of which none
+may fail.
+
+The last line of the output is `N passed, N failed`, a test for each mutant.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SECONDS = 120  # that one mutant may take before it counts as a survivor
+
+
+def lines_of(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+class Tool:
+    def __init__(self, build):
+        self.path = build / "bin" / "bp-mutants"
+
+    def call(self, *arguments):
+        return subprocess.run([self.path, *map(str, arguments)], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def list(self):
+        result = self.call("--list")
+        if result.returncode:
+            sys.exit(f"cannot list mutants: {result.stderr.strip()}")
+        return lines_of(result.stdout)
+
+
+def hunt_options(mutant, options):
+    if mutant["family"] == "legal":
+        sample = 1 if options.all else options.sample
+        return ["--everything", "--until", 0, "--sample", sample]
+    if options.all:
+        return ["--until", 0, "--seconds", 1800]
+    return ["--until", 2, "--seconds", SECONDS]
+
+
+def judge(mutant, kills, cases):
+    """(verdict, whether it is good)"""
+    if mutant["family"] == "legal":
+        if cases == 0:
+            return "not run", False
+        return ("alarm", False) if kills else ("no alarm", True)
+    if mutant["equivalent"]:
+        return ("killed, said to be equivalent", False) if kills else (
+            "equivalent", True)
+    if len(kills) >= (1 if mutant["family"] == "comparator" else 2):
+        return "killed", True
+    return ("killed once", False) if kills else ("SURVIVES", False)
+
+
+def run(tool, mutant, options):
+    start = time.monotonic()
+    row = {"id": mutant["id"], "title": mutant["title"], "kills": [], "cases": 0}
+    if mutant["equivalent"]:
+        row["verdict"], row["good"] = judge(mutant, [], 0)
+        row["seconds"] = 0.0
+        return row
+    result = tool.call("--run", mutant["id"], *hunt_options(mutant, options))
+    for line in lines_of(result.stdout):
+        if "case" in line:
+            row["kills"].append({key: line[key] for key in ("case", "status", "reason")})
+        else:
+            row["cases"] = line["cases"]
+            row["unsound"] = line["unsound"]
+    row["seconds"] = time.monotonic() - start
+    row["verdict"], row["good"] = judge(mutant, row["kills"], row["cases"])
+    if result.returncode:
+        row["verdict"], row["good"] = f"error: {result.stderr.strip()[-500:]}", False
+    return row
+
+
+def print_row(row):
+    cases = ", ".join(kill["case"] for kill in row["kills"][:2])
+    print(f"{'' if row['good'] else 'FAILED '}{row['id']:7} {row['verdict']:9} "
+          f"{row['seconds']:5.1f} s  {row['title']}: {cases}", flush=True)
+    if not row["good"]:
+        for kill in row["kills"][:5]:
+            print(f"    {kill['status']} {kill['case']}: {kill['reason']}")
+
+
+def write_matrix(folder, rows):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "matrix.json").write_text(json.dumps(rows, indent=1) + "\n",
+                                        encoding="utf-8")
+    table = ["| mutant | verdict | found by | cases run | seconds |",
+             "|---|---|---|---|---|"]
+    for row in rows:
+        found = "<br>".join(f"`{kill['case']}`" for kill in row["kills"][:2])
+        table.append(f"| {row['id']} {row['title']} | {row['verdict']} | {found} | "
+                     f"{row['cases']} | {row['seconds']:.1f} |")
+    (folder / "matrix.md").write_text("\n".join(table) + "\n", encoding="utf-8")
+
+
+def print_list(mutants):
+    for mutant in mutants:
+        print(f"{mutant['id']:7} {mutant['family']:10} {mutant['title']}: "
+              f"{mutant['description']}")
+        if mutant["equivalent"]:
+            print(f"{'':18} equivalent: {mutant['equivalent']}")
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true", help="print all mutants")
+    parser.add_argument("--only", action="append", metavar="ID",
+                        help="this mutant (m13, 13, legal2); may be repeated")
+    parser.add_argument("--all", action="store_true",
+                        help="the whole matrix: every tagged case, no stop at two")
+    parser.add_argument("--sample", type=int, default=12,
+                        help="legal variants run every n-th unit (default: 12)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    return parser.parse_args()
+
+
+def chosen(mutants, only):
+    if not only:
+        return mutants
+    wanted = {name if not name.isdigit() else f"m{name}" for name in only}
+    known = {mutant["id"] for mutant in mutants}
+    if wanted - known:
+        sys.exit(f"no mutant is called {', '.join(sorted(wanted - known))}; see --list")
+    return [mutant for mutant in mutants if mutant["id"] in wanted]
+
+
+def main():
+    options = parse()
+    tool = Tool(options.build)
+    mutants = tool.list()
+    if options.list:
+        print_list(mutants)
+        return 0
+    mutants = chosen(mutants, options.only)
+    # Legal variants take longest, so they start first.
+    order = sorted(mutants, key=lambda mutant: mutant["family"] != "legal")
+    rows = {}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for future in concurrent.futures.as_completed(
+                [pool.submit(run, tool, mutant, options) for mutant in order]):
+            row = future.result()
+            rows[row["id"]] = row
+            print_row(row)
+    matrix = [rows[mutant["id"]] for mutant in mutants]
+    write_matrix(options.build / "mutants", matrix)
+    failed = sum(not row["good"] for row in matrix)
+    print(f"{len(matrix) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
