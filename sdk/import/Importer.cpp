@@ -29,6 +29,7 @@ Status Importer::alias(const std::string &name, Tensor *tensor) {
 
 Status Importer::define(const std::string &name, Tensor tensor) {
   tensor.name = name;
+  tensor.depth = scopes_.size();
   tensors_.push_back(std::move(tensor));
   return alias(name, &tensors_.back());
 }
@@ -98,13 +99,17 @@ constexpr size_t kSmallBytes = 64;
 
 Result<ValueId> Importer::materialise(Tensor &tensor) {
   if (tensor.value)
-    return *tensor.value;
+    return captureAt(scopes_.size(), *tensor.value, tensor.depth);
+  size_t number = scopes_.empty() ? 0 : scopes_.back().number;
+  auto known = tensor.constants.find(number);
+  if (known != tensor.constants.end())
+    return known->second;
   std::string location = "constant '" + tensor.name + "'";
   Result<ValueId> value = tensor.host
                               ? materialiseHost(*tensor.host, location)
                               : materialiseKnown(*tensor.known, location);
   if (value.ok()) {
-    tensor.value = *value;
+    tensor.constants[number] = *value;
     graph().values[*value].name = tensor.name;
   }
   return value;
@@ -169,20 +174,6 @@ Status Importer::addNodes(const onnx::GraphProto &graph) {
       return status;
   }
   return Status();
-}
-
-Status Importer::addNested(const onnx::GraphProto &nested) {
-  for (const onnx::TensorProto &initializer : nested.initializer())
-    if (Status s = addInitializer(initializer, std::nullopt); !s.ok())
-      return s;
-  return addNodes(nested);
-}
-
-void Importer::forget(size_t mark) {
-  while (order_.size() > mark) {
-    names_.erase(order_.back());
-    order_.pop_back();
-  }
 }
 
 namespace {

@@ -17,9 +17,20 @@ namespace backplane::frontend {
 struct Tensor {
   TensorType type;
   std::string name;
-  std::optional<ValueId> value;
+  std::optional<ValueId> value; ///< of the graph that `depth` regions enclose
+  size_t depth = 0;
   std::optional<HostTensor> host;
   std::optional<Known> known;
+  /// What host and known are as a value, by number of the graph.
+  std::map<size_t, ValueId> constants;
+};
+
+/// A finished region. Its inputs are those that were added to its graph, then
+/// one for each value of the graph around it that it uses.
+struct Region {
+  Graph graph;
+  std::vector<ValueId> captured;
+  std::string iteration; ///< symbol that counts, or empty
 };
 
 class Importer {
@@ -28,7 +39,10 @@ public:
   /// Imports the whole model, once.
   Result<Model> run();
 
-  Graph &graph() { return model_.graph; }
+  /// The graph that ops are appended to: the model's or the innermost region.
+  Graph &graph() {
+    return scopes_.empty() ? model_.graph : scopes_.back().graph;
+  }
   OnnxFile &file() { return *file_; }
   std::shared_ptr<const void> fileOwner() const { return file_; }
   /// The opset of the domain ai.onnx.
@@ -39,13 +53,28 @@ public:
   /// Gives a name a meaning; fails when it has one.
   Status define(const std::string &name, Tensor tensor);
   Status alias(const std::string &name, Tensor *tensor);
+  /// What the model says about the type of a name, or null.
+  const onnx::TypeProto *declared(const std::string &name) const;
+  /// The size that an axis is declared to have, when it is a number or a size
+  /// of an input.
+  std::optional<Dim>
+  declaredDim(const onnx::TensorShapeProto::Dimension &dim) const;
   /// Whether a node or an output of the graph reads the name.
   bool isUsed(const std::string &name) const { return used_.count(name) != 0; }
 
-  /// The value that holds the tensor's data.
+  /// The value of graph() that holds the tensor's data.
   Result<ValueId> materialise(Tensor &tensor);
 
-  // ---- nested graphs ----
+  // ---- regions and nested graphs ----
+  /// Starts a region in graph(). Its own inputs are added before anything else.
+  Status beginRegion(std::string name);
+  /// Gives the region the symbol that counts its iterations, which are `limit`.
+  Dim addIteration(const std::optional<Dim> &limit);
+  /// Ends the region; what was defined in it has no name any more.
+  Region endRegion();
+  /// A value of the graph around the region as one of the region.
+  ValueId capture(ValueId outer);
+  Result<std::vector<ValueId>> addControl(Op op);
   /// Imports the initialisers and nodes of a nested graph, which sees all names
   /// around it. Its own are known until forget is called with the mark that was
   /// taken before.
@@ -83,19 +112,33 @@ private:
   Status addOutputs();
   Status addOutput(const onnx::ValueInfoProto &output);
   void collectUses(const onnx::GraphProto &graph);
+  ValueId captureAt(size_t depth, ValueId value, size_t from);
   Result<ValueId> materialiseKnown(const Known &known,
                                    const std::string &location);
   Result<ValueId> materialiseHost(const HostTensor &host,
                                   const std::string &location);
 
+  /// A region under construction.
+  struct Scope {
+    Graph graph;
+    std::vector<ValueId> captured;
+    std::map<ValueId, ValueId> inner; ///< by captured value
+    std::string iteration;
+    size_t number = 0;
+    size_t names = 0; ///< known when it began
+  };
+
   std::shared_ptr<OnnxFile> file_;
   Model model_;
+  std::deque<Scope> scopes_; ///< innermost last
+  size_t regions_ = 0;       ///< so far; the model's graph has number 0
   int64_t opset_ = 0;
   std::deque<Tensor> tensors_;
   std::map<std::string, Tensor *> names_;
   std::vector<std::string> order_; ///< of the names
   std::set<std::string> used_;
   std::map<std::string, std::string> symbols_; ///< dim_param to symbol
+  std::map<std::string, const onnx::TypeProto *> declared_;
 };
 
 /// "Conv node '/enc/conv1'", or by its first output when it has no name.

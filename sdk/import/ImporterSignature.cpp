@@ -53,6 +53,9 @@ void Importer::collectUses(const onnx::GraphProto &graph) {
   }
   for (const onnx::ValueInfoProto &output : graph.output())
     used_.insert(output.name());
+  for (const auto *list : {&graph.output(), &graph.value_info()})
+    for (const onnx::ValueInfoProto &value : *list)
+      declared_.emplace(value.name(), &value.type());
 }
 
 Status Importer::checkOps() {

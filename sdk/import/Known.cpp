@@ -161,6 +161,11 @@ std::optional<int> order(const KnownElement &a, const KnownElement &b) {
 Element relation(std::string_view op, const KnownElement &a,
                  const KnownElement &b) {
   std::optional<int> sign = order(a, b);
+  if (!sign && op == "eq" && a.value.valid() && b.value.valid()) {
+    // 1 where the two are equal, else 0.
+    Dim apart = max(a.value - b.value, b.value - a.value);
+    return KnownElement{Dim(1) - min(apart, Dim(1)), true};
+  }
   if (!sign)
     return std::nullopt;
   bool holds = (op == "eq" && *sign == 0) || (op == "lt" && *sign < 0) ||

@@ -307,14 +307,7 @@ void Node::outNested(const onnx::GraphProto &nested) {
   if (!ok())
     return;
   size_t mark = importer_.nameMark();
-  fail(importer_.addNested(nested));
-  std::vector<Tensor *> results;
-  for (const onnx::ValueInfoProto &output : nested.output()) {
-    results.push_back(importer_.find(output.name()));
-    if (!results.back())
-      reject("nothing defines output '" + output.name() +
-             "' of its nested graph");
-  }
+  std::vector<Tensor *> results = this->nested(nested);
   importer_.forget(mark);
   if (ok() && results.size() != outputCount())
     reject("it has " + std::to_string(outputCount()) +

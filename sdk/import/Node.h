@@ -107,9 +107,27 @@ public:
   /// broadcastAll, then an op of two operands.
   ValueId binary(std::string_view name, ValueId a, ValueId b);
 
+  // ---- regions ----
+  bool beginRegion(std::string_view part);
+  /// Names of the region are gone then.
+  Region endRegion() { return importer_.endRegion(); }
+  /// A value of the graph around the region as one of the region; kNone stays.
+  ValueId capture(ValueId outer);
+  /// Imports a nested graph into the region; gives its outputs.
+  std::vector<Tensor *> nested(const onnx::GraphProto &graph);
+  ValueId materialise(Tensor *tensor);
+  /// Gives a name of a nested graph a meaning.
+  void bind(const std::string &name, ValueId value);
+  void bind(const std::string &name, Known known);
+  /// Appends an op with regions; none after a failure.
+  std::vector<ValueId> control(Op op);
+
   // ---- outputs ----
   size_t outputCount() const {
     return static_cast<size_t>(proto_.output_size());
+  }
+  const std::string &outputName(size_t output) const {
+    return proto_.output(static_cast<int>(output));
   }
   bool isUsed(size_t output) const;
   void out(size_t output, ValueId value);

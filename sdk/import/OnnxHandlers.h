@@ -41,6 +41,8 @@ void onnxSoftmax(Node &);
 
 // OnnxControl.cpp
 void onnxIf(Node &);
+void onnxLoop(Node &);
+void onnxScan(Node &);
 
 // OnnxRecurrent.cpp
 void onnxRnn(Node &);
@@ -131,6 +133,11 @@ void onnxPad(Node &);
 void onnxGather(Node &);
 void onnxGatherElements(Node &);
 void onnxGatherNd(Node &);
+
+// OnnxSample.cpp
+void onnxEyeLike(Node &);
+void onnxGridSample(Node &);
+void onnxReverseSequence(Node &);
 
 // OnnxScatter.cpp
 void onnxScatterElements(Node &);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RNN, GRU and LSTM, written out step by step. The products of the inputs with
-// their weights are one matmul for all steps.
+// RNN, GRU and LSTM: few steps are written out, others are a loop. The products
+// of the inputs with their weights are one matmul for all steps.
+#include "Loop.h"
 #include "OnnxHandlers.h"
 #include "Recurrent.h"
 
@@ -9,7 +10,7 @@ namespace backplane::frontend {
 
 namespace {
 
-/// More steps are refused: the graph grows with each.
+/// More steps become a loop: the graph grows with each that is written out.
 constexpr int64_t kMostSteps = 64;
 
 /// What the cell of one direction computes with, and its state.
@@ -109,12 +110,14 @@ public:
 private:
   bool readShape();
   Cell makeCell(int64_t direction);
+  void readStates(Cell &cell, int64_t direction);
   ValueId state(size_t input, int64_t direction);
   ValueId optional(size_t input, int64_t direction, int64_t size);
   ValueId inputProducts(const Cell &cell, int64_t direction);
-  void step(Cell &cell, ValueId products, int64_t time,
-            std::vector<ValueId> &all);
+  ValueId step(Cell &cell, ValueId products, ValueId lengths, const Dim &time);
   Direction runDirection(int64_t direction, bool reversed);
+  ValueId writeOut(Cell &cell, ValueId products, bool reversed);
+  ValueId loop(Cell &cell, ValueId products, int64_t direction, bool reversed);
   ValueId joined(std::vector<ValueId> values, int64_t axis);
   void outputs(const std::vector<Direction> &directions);
 
@@ -138,11 +141,7 @@ bool Recurrent::readShape() {
     x_ = node_.transpose(x_, {1, 0, 2});
   if (!node_.ok() || !shape_.read(node_, node_.type(x_), gates_))
     return false;
-  std::optional<int64_t> steps = node_.type(x_).dims[0].constant();
-  if (!steps || *steps < 1 || *steps > kMostSteps)
-    node_.refuse("a sequence length of " + node_.type(x_).dims[0].str() +
-                 " is not supported, only 1 to " + std::to_string(kMostSteps));
-  shape_.steps = steps.value_or(0);
+  shape_.steps = node_.type(x_).dims[0];
   if (node_.has(4))
     lengths_ = node_.withDims(node_.value(4), {shape_.batch});
   return node_.ok();
@@ -187,12 +186,15 @@ Cell Recurrent::makeCell(int64_t direction) {
     cell.inputBias = sliceLast(node_, both, 0, rows);
     cell.bias = sliceLast(node_, both, rows, rows);
   }
-  cell.h = state(5, direction);
-  if (hasCell_) {
-    cell.c = state(6, direction);
+  if (hasCell_)
     cell.peepholes = optional(7, direction, 3 * shape_.hidden);
-  }
   return cell;
+}
+
+void Recurrent::readStates(Cell &cell, int64_t direction) {
+  cell.h = state(5, direction);
+  if (hasCell_)
+    cell.c = state(6, direction);
 }
 
 /// [steps, batch, gates * hidden]
@@ -210,34 +212,80 @@ ValueId Recurrent::inputProducts(const Cell &cell, int64_t direction) {
                        {dims[0], dims[1], rows});
 }
 
-/// Past its length, a sequence keeps its state and gives zeros.
-void Recurrent::step(Cell &cell, ValueId products, int64_t time,
-                     std::vector<ValueId> &all) {
+/// One step of the cell; gives what the step gives, [batch, hidden]. Past its
+/// length, a sequence keeps its state and gives zeros.
+ValueId Recurrent::step(Cell &cell, ValueId products, ValueId lengths,
+                        const Dim &time) {
   ValueId h = cell.h, c = cell.c;
-  step_(cell, sliceFirst(node_, products, time));
-  ValueId given = cell.h;
-  if (lengths_ != kNone && node_.ok()) {
-    Dims dims{shape_.batch, shape_.hidden};
-    ValueId inside =
-        node_.compare("gt", lengths_, node_.fillLike(lengths_, double(time)));
-    inside = node_.broadcast(node_.reshape(inside, {shape_.batch, 1}), dims);
-    given = node_.op("select", {inside, cell.h, node_.fillLike(cell.h, 0)});
-    cell.h = node_.op("select", {inside, cell.h, h});
-    if (hasCell_)
-      cell.c = node_.op("select", {inside, cell.c, c});
+  step_(cell, products);
+  if (lengths == kNone || !node_.ok())
+    return cell.h;
+  Dims dims{shape_.batch, shape_.hidden};
+  TensorType type = node_.type(lengths);
+  ValueId inside =
+      node_.compare("gt", lengths, node_.fillDim(type.dtype, time, type.dims));
+  inside = node_.broadcast(node_.reshape(inside, {shape_.batch, 1}), dims);
+  ValueId given =
+      node_.op("select", {inside, cell.h, node_.fillLike(cell.h, 0)});
+  cell.h = node_.op("select", {inside, cell.h, h});
+  if (hasCell_)
+    cell.c = node_.op("select", {inside, cell.c, c});
+  return given;
+}
+
+ValueId Recurrent::writeOut(Cell &cell, ValueId products, bool reversed) {
+  int64_t steps = *shape_.steps.constant();
+  std::vector<ValueId> all(size_t(steps), kNone);
+  for (int64_t i = 0; node_.ok() && i < steps; ++i) {
+    int64_t time = reversed ? steps - 1 - i : i;
+    all[size_t(time)] = node_.reshape(
+        step(cell, sliceFirst(node_, products, time), lengths_, Dim(time)),
+        {1, 1, shape_.batch, shape_.hidden});
   }
-  all[size_t(time)] = node_.reshape(given, {1, 1, shape_.batch, shape_.hidden});
+  return joined(all, 0);
+}
+
+/// The weights are read inside, so that they are constants there.
+ValueId Recurrent::loop(Cell &cell, ValueId products, int64_t direction,
+                        bool reversed) {
+  LoopBuilder loop(node_, shape_.steps);
+  std::vector<ValueId> states = {cell.h};
+  if (hasCell_)
+    states.push_back(cell.c);
+  if (!loop.begin(states))
+    return kNone;
+  Cell inner = makeCell(direction);
+  inner.h = loop.carried()[0];
+  inner.c = hasCell_ ? loop.carried()[1] : kNone;
+  Dim time =
+      reversed ? shape_.steps - Dim(1) - loop.iteration() : loop.iteration();
+  ValueId given = step(inner, loop.row(node_.capture(products), time),
+                       node_.capture(lengths_), time);
+  states = {inner.h};
+  if (hasCell_)
+    states.push_back(inner.c);
+  std::vector<ValueId> results = loop.end(states, {given});
+  if (!node_.ok())
+    return kNone;
+  cell.h = results[0];
+  cell.c = hasCell_ ? results[1] : kNone;
+  ValueId all = results.back();
+  if (reversed)
+    all = node_.op("reverse", {all}, {{"axes", std::vector<int64_t>{0}}});
+  return node_.reshape(all, {shape_.steps, 1, shape_.batch, shape_.hidden});
 }
 
 Direction Recurrent::runDirection(int64_t direction, bool reversed) {
   Cell cell = makeCell(direction);
+  readStates(cell, direction);
   ValueId products = inputProducts(cell, direction);
-  std::vector<ValueId> all(size_t(shape_.steps), kNone);
-  for (int64_t i = 0; node_.ok() && i < shape_.steps; ++i)
-    step(cell, products, reversed ? shape_.steps - 1 - i : i, all);
+  std::optional<int64_t> steps = shape_.steps.constant();
+  bool few = steps && *steps >= 1 && *steps <= kMostSteps;
+  ValueId all = few ? writeOut(cell, products, reversed)
+                    : loop(cell, products, direction, reversed);
   Dims last{1, shape_.batch, shape_.hidden};
   ValueId c = hasCell_ ? node_.reshape(cell.c, last) : kNone;
-  return {joined(all, 0), node_.reshape(cell.h, last), c};
+  return {all, node_.reshape(cell.h, last), c};
 }
 
 ValueId Recurrent::joined(std::vector<ValueId> values, int64_t axis) {

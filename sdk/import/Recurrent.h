@@ -9,8 +9,8 @@
 namespace backplane::frontend {
 
 struct RecurrentShape {
-  int64_t directions = 1, hidden = 0, steps = 0;
-  Dim batch;
+  int64_t directions = 1, hidden = 0;
+  Dim steps, batch;
   bool batchFirst = false;
 
   /// Takes hidden from the weights of the recurrence, batch from x[steps,

@@ -88,4 +88,32 @@ TEST(OnnxEinsum, IsAMatmulOrARefusal) {
   EXPECT_NE(einsum("ii,kj->k").find("stands twice"), std::string::npos);
 }
 
+std::string gridSample(const std::string &grid, const std::string &mode) {
+  ModelBuilder model(20);
+  model.input("x", {"n", "c", "5", "w"}).input("g", {"n", "2", "3", grid});
+  model.output("y").node("GridSample", {"x", "g"}, {"y"}).s("mode", mode);
+  return summary(model.import());
+}
+
+TEST(OnnxSample, GridSampleGathersRows) {
+  EXPECT_NE(gridSample("2", "linear").find("-> f32[n, c, 2, 3]"),
+            std::string::npos);
+  EXPECT_NE(gridSample("2", "cubic").find("mode 'cubic' is not supported"),
+            std::string::npos);
+  EXPECT_NE(gridSample("3", "linear").find("do not fit"), std::string::npos);
+}
+
+TEST(OnnxSample, ReverseSequenceNeedsItsAxes) {
+  auto reversed = [](int64_t time) {
+    ModelBuilder model(17);
+    model.input("x", {"t", "b", "4"}).input("l", {"b"}, T::INT64);
+    model.output("y")
+        .node("ReverseSequence", {"x", "l"}, {"y"})
+        .i("time_axis", time);
+    return summary(model.import());
+  };
+  EXPECT_NE(reversed(0).find("gather -> f32[t, b, 4]"), std::string::npos);
+  EXPECT_NE(reversed(1).find("its axes must be 0 and 1"), std::string::npos);
+}
+
 } // namespace
