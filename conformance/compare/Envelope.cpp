@@ -313,6 +313,13 @@ private:
   std::vector<std::vector<Real>> runs_;
 };
 
+bool isFinite(const Tensor &tensor) {
+  for (size_t i = 0; isFloat(tensor.dtype) && i < tensor.elementCount(); ++i)
+    if (!std::isfinite(decode(tensor.dtype, loadBits(tensor, i))))
+      return false;
+  return true;
+}
+
 bool isLooseAt(const Expected &expected, size_t i) {
   return !(expected.error[i] < std::fabs(expected.value[i]) / 16) &&
          expected.error[i] != 0;
@@ -357,18 +364,18 @@ bool isLoose(const Expected &expected) {
   return false;
 }
 
-void tighten(Expected &expected, const Spread &spread) {
+void tighten(Expected &expected, const Spread &spread, bool finite) {
   if (spread.sigma.size() != expected.error.size())
     return;
   const FloatFormat &format = formatOf(expected.dtype);
   double gate = envelopeRms(format.precision) * spread.commonRms / rmsLimit;
   std::vector<Real> sigma(expected.error.size());
   for (size_t i = 0; i < expected.error.size(); ++i) {
-    if (!isLooseAt(expected, i) || !std::isfinite(spread.sigma[i]) ||
+    bool isKept = std::isnan(expected.error[i]) && !finite;
+    if (isKept || !isLooseAt(expected, i) || !std::isfinite(spread.sigma[i]) ||
         !std::isfinite(expected.value[i]))
       continue;
     Real unit = ulp(format, expected.value[i]);
-    // No run left the domain of an op: NaN is not what a right device gives.
     Real limit = envelopeLimit({spread.sigma[i], unit});
     if (!(expected.error[i] < limit))
       expected.error[i] = limit;
@@ -386,9 +393,10 @@ void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
   auto spreads = spreadOf(graph, inputs, declaration, weights, seed, expected);
   if (!spreads)
     return;
+  bool finite = std::all_of(inputs.begin(), inputs.end(), isFinite);
   for (size_t i = 0; i < expected.size(); ++i)
     if (isLoose(expected[i]))
-      tighten(expected[i], (*spreads)[i]);
+      tighten(expected[i], (*spreads)[i], finite);
 }
 
 } // namespace backplane::conformance

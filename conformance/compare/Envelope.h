@@ -41,8 +41,10 @@ Result<std::vector<Spread>> spreadOf(const Graph &graph,
 bool isLoose(const Expected &expected);
 
 /// Lowers the loose limits of an output to 8 sigma + 4 ulp and gates the RMS of
-/// error / sigma over those elements (Tolerance.h). Limits never grow.
-void tighten(Expected &expected, const Spread &spread);
+/// error / sigma over those elements (Tolerance.h). Limits never grow. Elements
+/// for which anything is right, NaN too, stay so unless the inputs of the graph
+/// are all `finite`: then no run having left the domain of an op says enough.
+void tighten(Expected &expected, const Spread &spread, bool finite);
 
 /// tighten for each loose output of a graph. Limits stay where spreadOf fails.
 void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
