@@ -38,14 +38,16 @@ int unitOf(const Place &place) {
   return isProductOperand(place) ? productUnit : sumUnit;
 }
 
-/// Line 8 * (b - 1) + p: 2^b units at one of eight places, minus 2^b half a
-/// line away, single units elsewhere.
+/// Line 8 * (b - 1) + p: 2^b units and minus 2^b units at two of the places,
+/// single units elsewhere. The distances are odd, so that no tree of powers of
+/// two brings both together first.
 uint64_t accumulator(const Place &place) {
   size_t line = place.index / terms, k = place.index % terms;
   int bits = static_cast<int>(line / placements) + 1;
   constexpr size_t places[placements] = {0, 1, 7, 16, 31, 33, 62, 63};
   size_t first = places[line % placements];
-  size_t second = (first + terms / 2) % terms;
+  constexpr size_t distances[placements] = {5, 11, 23, 37, 13, 29, 41, 3};
+  size_t second = (first + distances[line % placements]) % terms;
   int unit = unitOf(place);
   if (k != first && k != second)
     return put(place, factor(place, unit, 1));
