@@ -5,7 +5,6 @@
 // of absolute values that bound their errors, are made in one place.
 #include "Sums.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace backplane::conformance {
@@ -172,19 +171,34 @@ Result<std::vector<Value>> contractFromZero(const Step &step) {
   return one(std::move(result));
 }
 
+/// Which channel of the result a weight contributes to.
+size_t channelOf(const Step &step, size_t weight) {
+  const Sizes &w = step.operand(1).dims;
+  size_t window = countOf(spatial(w)), second = at(w[1]);
+  if (step.op.name == "conv")
+    return weight / (window * second);
+  size_t groups = at(std::max<int64_t>(step.op.i64("groups"), 1));
+  size_t input = weight / (window * second), perGroup = at(w[0]) / groups;
+  return input / perGroup * second + weight / window % second;
+}
+
 /// Padding, and the zeros that some put between the elements of a transposed
-/// convolution, may be multiplied: where a weight is infinite or NaN, a result
-/// to which fewer elements than the window has contribute may be anything.
+/// convolution, may be multiplied: a result that an infinite weight or a NaN
+/// meets only there may be anything, unless it is NaN anyhow.
 void admitMultipliedPadding(const Step &step, const Elements &weights,
                             std::vector<Sum> &sums) {
-  bool allFinite = std::all_of(weights.values.begin(), weights.values.end(),
-                               [](Real w) { return std::isfinite(w); });
-  if (step.op.name == "matmul" || allFinite)
+  auto isSpecial = [&](size_t j) { return !std::isfinite(weights.values[j]); };
+  if (step.op.name == "matmul")
     return;
-  std::vector<size_t> visits(sums.size());
-  visitAll(step, [&](size_t o, size_t, size_t) { ++visits[o]; });
+  std::vector<size_t> specials(at(step.dims[1])), met(sums.size());
+  for (size_t j = 0; j < weights.values.size(); ++j)
+    if (isSpecial(j))
+      ++specials[channelOf(step, j)];
+  visitAll(step, [&](size_t o, size_t, size_t j) { met[o] += isSpecial(j); });
+  size_t area = countOf(spatial(step.dims));
   for (size_t o = 0; o < sums.size(); ++o)
-    if (visits[o] < terms(step))
+    if (met[o] < specials[o / area % specials.size()] &&
+        !std::isnan(sums[o].value))
       sums[o].error = std::numeric_limits<Real>::quiet_NaN();
 }
 
