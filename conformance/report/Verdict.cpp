@@ -13,9 +13,11 @@ namespace {
 
 /// What stands for the op in records of probes.
 constexpr std::string_view probeOp = "numerics";
-/// Ops that stand in the graphs of other ops' cases and have none of their own.
-constexpr std::string_view structural[] = {"assert_dim", "call", "constant",
-                                           "dim", "weight"};
+/// Ops that stand in the graphs of other ops' cases and have none of their own;
+/// control flow and state are run by the program and no duty of a backend.
+constexpr std::string_view structural[] = {
+    "assert_dim", "call",          "constant",       "dim",    "if",
+    "scan",       "variable_read", "variable_write", "weight", "while"};
 
 std::string join(const std::vector<std::string> &texts, size_t most = 8) {
   std::string out;

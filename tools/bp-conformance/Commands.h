@@ -35,6 +35,28 @@ int runCommand(RunOptions &options);
 /// One case with everything that is known of it; part of runCommand.
 int reproCommand(const RunOptions &options, const Plan &plan);
 
+struct VerifyOptions {
+  std::string path; ///< a folder, or an archive of one
+  std::string key;  ///< public key that must have signed; empty: any
+  bool unsealed = false;
+};
+/// Computes the verdict of a submission again, or refuses it.
+int verifyCommand(const VerifyOptions &options);
+
+struct SealOptions {
+  std::string folder, key;
+  std::string archive; ///< .tar.zst to write; empty: none
+};
+int sealCommand(const SealOptions &options);
+int keygenCommand(const std::string &path);
+/// Makes one run of the shards in some folders.
+int mergeCommand(const std::vector<std::string> &folders,
+                 const std::string &out);
+/// What changed from one run to another.
+int diffCommand(const std::string &before, const std::string &after);
+/// Writes the list of the cases of a depth, to standard output without a path.
+int mustpassCommand(const std::string &depth, const std::string &path);
+
 /// Says what went wrong; gives `cannot`.
 int fail(const Status &status);
 /// Fills what planSuite looks at from the options that are text.

@@ -105,20 +105,89 @@ void addOutput(CLI::App &app, RunOptions &options) {
       ->group(group);
 }
 
+/// The options of all commands besides running.
+struct Options {
+  RunOptions run;
+  VerifyOptions verify;
+  SealOptions seal;
+  std::string key, out, before, after, depth = "smoke";
+  std::vector<std::string> folders;
+};
+
+void addSeal(CLI::App &app, Options &options) {
+  CLI::App *verify = app.add_subcommand(
+      "verify", "compute the verdict of a submission again from its raw "
+                "records; refuse what is changed, missing or doubled");
+  verify->add_option("path", options.verify.path, "a folder or .tar.zst")
+      ->required();
+  verify->add_option("--key", options.verify.key,
+                     "public key that must have signed it");
+  verify->add_flag("--unsealed", options.verify.unsealed,
+                   "take a folder without a signature");
+  CLI::App *seal = app.add_subcommand(
+      "seal", "hash all files of a run's folder and sign the list");
+  seal->add_option("folder", options.seal.folder)->required();
+  seal->add_option("--key", options.seal.key, "secret key; see keygen")
+      ->required();
+  seal->add_option("--archive", options.seal.archive,
+                   "also pack the folder into this .tar.zst");
+  app.add_subcommand("keygen", "make a key pair: PATH and PATH.pub")
+      ->add_option("path", options.key)
+      ->required();
+}
+
+void addRuns(CLI::App &app, Options &options) {
+  CLI::App *merge =
+      app.add_subcommand("merge", "make one run of the folders of all shards");
+  merge->add_option("folders", options.folders)->required();
+  merge->add_option("--out", options.out, "folder to write")->required();
+  CLI::App *diff = app.add_subcommand(
+      "diff", "what changed between two runs; exit code 1 when the second one "
+              "is worse");
+  diff->add_option("before", options.before)->required();
+  diff->add_option("after", options.after)->required();
+  CLI::App *mustpass = app.add_subcommand(
+      "mustpass", "write the list of the cases of a depth; refuses to drop one "
+                  "that the file has");
+  mustpass->add_option("depth", options.depth)
+      ->check(CLI::IsMember({"smoke", "standard", "full"}))
+      ->required();
+  mustpass->add_option("--out", options.out, "file to write or to extend");
+}
+
+int call(const CLI::App &app, Options &options) {
+  if (app.got_subcommand("verify"))
+    return verifyCommand(options.verify);
+  if (app.got_subcommand("seal"))
+    return sealCommand(options.seal);
+  if (app.got_subcommand("keygen"))
+    return keygenCommand(options.key);
+  if (app.got_subcommand("merge"))
+    return mergeCommand(options.folders, options.out);
+  if (app.got_subcommand("diff"))
+    return diffCommand(options.before, options.after);
+  if (app.got_subcommand("mustpass"))
+    return mustpassCommand(options.depth, options.out);
+  return runCommand(options.run);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
   CLI::App app(about);
   app.name("bp conformance");
-  RunOptions options;
-  options.suite.jobs = std::max(1u, std::thread::hardware_concurrency());
-  addChoice(app, options);
-  addRun(app, options);
-  addOutput(app, options);
+  Options options;
+  options.run.suite.jobs = std::max(1u, std::thread::hardware_concurrency());
+  app.require_subcommand(0, 1);
+  addChoice(app, options.run);
+  addRun(app, options.run);
+  addOutput(app, options.run);
+  addSeal(app, options);
+  addRuns(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
     return app.exit(error) ? cannot : passed;
   }
-  return runCommand(options);
+  return call(app, options);
 }

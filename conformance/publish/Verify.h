@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Verify.h: believing nothing but raw records. Reads the folder of a run, or
+// the folders of all shards of one, checks every record against what the suite
+// itself would have planned, and computes the verdict again.
+#ifndef BACKPLANE_CONFORMANCE_PUBLISH_VERIFY_H
+#define BACKPLANE_CONFORMANCE_PUBLISH_VERIFY_H
+
+#include "conformance/publish/Seal.h"
+#include "conformance/report/Verdict.h"
+
+#include <functional>
+
+namespace backplane::conformance {
+
+/// What the suite plans for a run with these facts.
+struct PlannedRun {
+  std::vector<Record> records; ///< as they are before the cases run
+  uint64_t cases = 0;          ///< as in RunFacts
+  std::string mustpass;        ///< likewise
+};
+using Planner = std::function<Result<PlannedRun>(const RunFacts &)>;
+
+/// A run as it stands in a folder.
+struct StoredRun {
+  RunFacts facts;
+  std::vector<Record> records; ///< raw
+  std::vector<Waiver> waivers;
+  std::string waiversText; ///< of waivers.json; empty: there is none
+};
+
+/// Reads run.json, records.jsonl and waivers.json; refuses damage, raw records
+/// with a status that only a verdict gives, and waivers that are not those of
+/// the run.
+Result<StoredRun> readRun(const std::string &folder);
+
+/// The run in `folder`, or the one that the shards in its folders make
+/// together. Shards that are not of one run, are missing or are there twice
+/// are refused.
+Result<StoredRun> readRuns(const std::string &folder);
+/// The same from the folders of the shards.
+Result<StoredRun> mergeRuns(const std::vector<std::string> &folders);
+
+/// Checks records against the plan: none missing, doubled or unknown, nothing
+/// changed that was known before, NotSupported where and only where the
+/// declaration says so, no Pass beyond its limit. Gives the verdict and applies
+/// waivers to the records of `run`.
+Result<RunVerdict> judgeAgain(StoredRun &run, const Planner &planner);
+
+/// All of it for a sealed folder: seal (when `sealed`), records, and that
+/// summary.json says what is computed.
+struct Verified {
+  Seal seal; ///< empty without one
+  StoredRun run;
+  RunVerdict verdict;
+};
+Result<Verified> verifyFolder(const std::string &folder, bool sealed,
+                              const std::string &publicKeyPath,
+                              const Planner &planner);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_PUBLISH_VERIFY_H

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/publish/Archive.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace backplane;
+using namespace backplane::conformance;
+namespace fs = std::filesystem;
+
+namespace {
+
+class ArchiveTest : public testing::Test {
+protected:
+  ArchiveTest() {
+    std::string pattern = testing::TempDir() + "archive-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+    fs::create_directories(root_ / "in" / "part");
+    fs::create_directories(root_ / "out");
+    write("in/a.txt", std::string(1000, 'a'));
+    write("in/part/empty", "");
+    write("in/part/big", std::string(300'000, 'b') + "end");
+  }
+  ~ArchiveTest() override { fs::remove_all(root_); }
+
+  void write(const std::string &name, const std::string &text) {
+    std::ofstream(root_ / name, std::ios::binary) << text;
+  }
+  std::string read(const std::string &name) {
+    std::ifstream file(root_ / name, std::ios::binary);
+    return std::string((std::istreambuf_iterator<char>(file)), {});
+  }
+  std::string path(const std::string &name) { return (root_ / name).string(); }
+  Status unpack(const std::string &name) {
+    fs::remove_all(root_ / "out");
+    fs::create_directories(root_ / "out");
+    return unpackArchive(path(name), path("out"));
+  }
+
+  fs::path root_;
+};
+
+TEST_F(ArchiveTest, UnpacksWhatItPacks) {
+  for (const char *name : {"x.tar", "x.tar.zst"}) {
+    ASSERT_TRUE(packArchive(path("in"), path(name)).ok());
+    Status status = unpack(name);
+    ASSERT_TRUE(status.ok()) << status.message();
+    for (const char *file : {"a.txt", "part/empty", "part/big"})
+      EXPECT_EQ(read("out/" + std::string(file)),
+                read("in/" + std::string(file)));
+  }
+  EXPECT_LT(fs::file_size(root_ / "x.tar.zst"), 2000u);
+}
+
+TEST_F(ArchiveTest, GivesTheSameBytesForTheSameFiles) {
+  ASSERT_TRUE(packArchive(path("in"), path("1.tar.zst")).ok());
+  write("in/a.txt", std::string(1000, 'a'));
+  ASSERT_TRUE(packArchive(path("in"), path("2.tar.zst")).ok());
+  EXPECT_EQ(read("1.tar.zst"), read("2.tar.zst"));
+}
+
+TEST_F(ArchiveTest, RefusesEveryCut) {
+  ASSERT_TRUE(packArchive(path("in"), path("x.tar")).ok());
+  std::string whole = read("x.tar");
+  for (size_t cut = 0; cut + 1024 < whole.size(); cut += 30'011) {
+    write("cut.tar", whole.substr(0, cut));
+    EXPECT_FALSE(unpack("cut.tar").ok()) << cut;
+  }
+}
+
+/// A header whose checksum is put right again after a change.
+std::string changed(std::string tar, size_t at, const std::string &text) {
+  tar.replace(at, text.size(), text);
+  tar.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (size_t i = 0; i < 512; ++i)
+    sum += static_cast<unsigned char>(tar[i]);
+  char digits[8];
+  std::snprintf(digits, sizeof digits, "%06o", sum);
+  return tar.replace(148, 7, std::string(digits, 7));
+}
+
+TEST_F(ArchiveTest, RefusesWhatLeavesItsFolder) {
+  ASSERT_TRUE(packArchive(path("in"), path("x.tar")).ok());
+  std::string tar = read("x.tar");
+  for (const char *name : {"../a.txt", "/tmp/a.t", "b/../../"}) {
+    write("bad.tar", changed(tar, 0, name));
+    EXPECT_NE(unpack("bad.tar").message().find("outside"), std::string::npos);
+  }
+  for (const char *type : {"1", "2", "3", "x", "L"}) {
+    write("bad.tar", changed(tar, 156, type));
+    EXPECT_NE(unpack("bad.tar").message().find("neither a file"),
+              std::string::npos);
+  }
+  write("bad.tar", changed(tar, 124, "77777777777"));
+  EXPECT_NE(unpack("bad.tar").message().find("larger"), std::string::npos);
+  tar[0] = 'b';
+  write("bad.tar", tar);
+  EXPECT_NE(unpack("bad.tar").message().find("damaged"), std::string::npos);
+}
+
+} // namespace
