@@ -27,6 +27,17 @@ Commands &Commands::copy(Buffer &source, uint64_t from, Buffer &target,
   return *this;
 }
 
+Commands &Commands::dispatch(Dispatch dispatch) {
+  commands_.push_back(std::move(dispatch));
+  return *this;
+}
+
+Commands &Commands::append(const Commands &other) {
+  commands_.insert(commands_.end(), other.commands_.begin(),
+                   other.commands_.end());
+  return *this;
+}
+
 Commands &Commands::barrier() {
   commands_.push_back(Barrier{});
   return *this;
@@ -65,6 +76,9 @@ public:
         note(fill->target);
       if (const auto *copy = std::get_if<Copy>(&command))
         note(copy->source), note(copy->target);
+      if (const auto *dispatch = std::get_if<Dispatch>(&command))
+        for (const Range &range : dispatch->bindings)
+          note(range);
     }
     for (size_t i = 0; slots && i < buffers_.size(); ++i) {
       uint64_t base = first_[i] / alignment * alignment;
@@ -101,6 +115,25 @@ private:
   std::vector<uint64_t> first_;
 };
 
+void Commands::addDispatch(const Dispatch &dispatch, const Binder &bind,
+                           Built &built) {
+  auto &bindings = built.bindings.emplace_back();
+  for (const Range &range : dispatch.bindings)
+    bindings.push_back(bind(range));
+  auto &constants = built.constants.emplace_back(dispatch.constants);
+  bp_command_dispatch_t c = {BP_HEADER(bp_command_dispatch_t)};
+  c.executable = dispatch.executable;
+  c.entry = dispatch.entry;
+  c.op = dispatch.op;
+  std::copy_n(dispatch.grid, 3, c.grid);
+  c.constants = constants.data();
+  c.constant_count = uint32_t(constants.size());
+  c.bindings = bindings.data();
+  c.binding_count = bindings.size();
+  c.workspace_bytes = dispatch.workspaceBytes;
+  built.list.push_back(&built.dispatches.emplace_back(c).header);
+}
+
 Commands::Built Commands::build(bool slots, uint64_t alignment) const {
   Built built;
   Binder bind(*this, slots, alignment, built.table);
@@ -116,6 +149,8 @@ Commands::Built Commands::build(bool slots, uint64_t alignment) const {
       c.source = bind(copy->source);
       c.target = bind(copy->target);
       built.list.push_back(&built.copies.emplace_back(c).header);
+    } else if (const auto *dispatch = std::get_if<Dispatch>(&command)) {
+      addDispatch(*dispatch, bind, built);
     } else {
       bp_command_barrier_t c = {BP_HEADER(bp_command_barrier_t)};
       built.list.push_back(&built.barriers.emplace_back(c).header);
@@ -132,6 +167,13 @@ void Commands::Built::poison() {
     std::memset(static_cast<void *>(&copy), rubbish, sizeof(copy));
   for (bp_command_barrier_t &barrier : barriers)
     std::memset(static_cast<void *>(&barrier), rubbish, sizeof(barrier));
+  for (bp_command_dispatch_t &dispatch : dispatches)
+    std::memset(static_cast<void *>(&dispatch), rubbish, sizeof(dispatch));
+  for (auto &one : bindings)
+    std::memset(static_cast<void *>(one.data()), rubbish,
+                one.size() * sizeof(one[0]));
+  for (auto &one : constants)
+    std::memset(one.data(), rubbish, one.size() * sizeof(one[0]));
   std::memset(list.data(), rubbish, list.size() * sizeof(list[0]));
 }
 
@@ -173,6 +215,42 @@ static void finish(Rig &rig, Done &done) {
     rig.trial().expect(done.count() == 1, "the work completed " +
                                               std::to_string(done.count()) +
                                               " times");
+}
+
+Status Queue::outcome(const Commands &commands, How how) {
+  if (how == How::Submit)
+    return submittedOutcome(commands);
+  Done done;
+  bp_completion_t completion = done.completion();
+  Status status;
+  if (!rig_.good())
+    return {};
+  if (how == How::Execute) {
+    Commands::Built built = commands.build();
+    status =
+        callPlugin("queue_execute", rig_.tables().queue.queue_execute, handle_,
+                   built.list.data(), uint64_t(built.list.size()), &completion);
+    built.poison();
+    if (status.ok() && done.wait(rig_))
+      status = done.status();
+    return status;
+  }
+  Recorded recorded(rig_, commands, how == How::Slots);
+  recorded.start(*this, done);
+  return rig_.good() && done.wait(rig_) ? done.status() : Status();
+}
+
+/// The failure of the work arrives through the semaphore that it signals.
+Status Queue::submittedOutcome(const Commands &commands) {
+  Timeline end(rig_, 0);
+  bp_timepoint_t signal = {end.handle(), 1};
+  submit({}, {&signal, 1}, commands);
+  if (!rig_.good())
+    return {};
+  Status status = end.wait(1, uint64_t(15000000000));
+  if (status.code() == BP_STATUS_DEADLINE_EXCEEDED)
+    rig_.abandon("a submission neither signalled nor failed in 15 s");
+  return status;
 }
 
 void Queue::run(const Commands &commands, How how) {

@@ -22,12 +22,14 @@ void addTransfers(Checks &all);
 void addQueues(Checks &all);
 void addTimelines(Checks &all);
 void addRecordings(Checks &all);
+void addLoads(Checks &all);
+void addRuns(Checks &all);
 
 /// In the order of the table.
 inline constexpr void (*groups[])(Checks &) = {
-    addLibraryFile, addQuery,   addTables,    addLifeCycle,
-    addDevices,     addProcess, addMemory,    addSharedMemory,
-    addTransfers,   addQueues,  addTimelines, addRecordings,
+    addLibraryFile, addQuery,      addTables,       addLifeCycle, addDevices,
+    addProcess,     addMemory,     addSharedMemory, addTransfers, addQueues,
+    addTimelines,   addRecordings, addLoads,        addRuns,
 };
 
 } // namespace backplane::checks
