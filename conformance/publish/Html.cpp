@@ -2,6 +2,7 @@
 #include "conformance/publish/Html.h"
 
 #include "conformance/publish/HtmlParts.h"
+#include "conformance/report/Probed.h"
 
 #include <algorithm>
 #include <cmath>
@@ -254,11 +255,11 @@ std::string numerics(const RunFacts &facts,
                     n.flags & 2 ? "become zero" : "kept",
                     n.flags & 4 ? "may round once" : "rounds twice",
                     n.flags & 8 ? "bit-identical" : "may differ"});
-  TextTable probes = {{"probe", "status", "found"}};
-  for (const Record &record : records)
-    if (record.op == "numerics")
-      probes.push_back({record.id, std::string(name(record.status)),
-                        record.reason.empty() ? record.got : record.reason});
+  TextTable probes = {
+      {"class", "dtype", "property", "found", "declared", "holds"}};
+  for (const ProbedFact &fact : probedFacts(records))
+    probes.push_back({fact.opClass, fact.dtype, fact.property, fact.found,
+                      fact.declared, fact.holds ? "yes" : "no"});
   std::string out = heading(
       "numerics", "Declared and probed numerics",
       "What the target says of its arithmetic. Error limits are derived from "
