@@ -106,7 +106,8 @@ TEST(OnnxSample, GridSampleGathersRows) {
 TEST(OnnxSample, ReverseSequenceNeedsItsAxes) {
   auto reversed = [](int64_t time) {
     ModelBuilder model(17);
-    model.input("x", {"t", "b", "4"}).input("l", {"b"}, T::INT64);
+    model.input("x", {"t", "b", "4"})
+        .input("l", {"b"}, onnx::TensorProto::INT64);
     model.output("y")
         .node("ReverseSequence", {"x", "l"}, {"y"})
         .i("time_axis", time);
