@@ -9,18 +9,31 @@ namespace backplane::conformance {
 
 namespace {
 
-void addOwnCases(Maker &maker, const std::string &op, DType dtype) {
+/// Smoke for few of the many units of compare and cast.
+Depth firstDepth(const std::string &op, DType dtype,
+                 const Attributes &attributes) {
+  if (op == "compare")
+    return smokeOf(dtype);
+  if (op != "cast")
+    return Depth::Smoke;
+  auto to = DType(std::get<int64_t>(attributes.at("dtype")));
+  return isFloat(dtype) && isFloat(to) ? Depth::Smoke
+                                       : std::min(smokeOf(dtype), smokeOf(to));
+}
+
+void addOwnCases(Maker &maker, const std::string &op, DType dtype,
+                 Depth first) {
   if ((op == "div" || op == "rem") && !isFloat(dtype))
     maker.addCase(smokeOf(dtype), "errors", {{"n", 17}});
   if (op == "cast" || op == "round_even")
-    maker.addCase(Depth::Smoke, "ties", {{"n", 1021}});
+    maker.addCase(first, "ties", {{"n", 1021}});
   if (op == "sin" || op == "cos" || op == "tan")
-    maker.addCase(Depth::Smoke, "pi", {{"n", 1021}});
+    maker.addCase(first, "pi", {{"n", 1021}});
 }
 
-void addCases(Maker &maker, DType dtype, size_t inputs) {
+void addCases(Maker &maker, DType dtype, size_t inputs, Depth first) {
   auto specials = static_cast<int64_t>(specialBits(dtype).size());
-  maker.addCase(Depth::Smoke, "special",
+  maker.addCase(first, "special",
                 {{"n", inputs == 2 ? specials * specials : specials}});
   for (int64_t n : {0, 1, 7, 15, 17, 31, 33, 63, 65, 127, 257, 1021})
     maker.addCase(Depth::Standard, "uniform", {{"n", n}});
@@ -42,8 +55,10 @@ std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
     tags.emplace_back("nibbles");
   static const std::multimap<std::string, std::string> own = {
       {"cast", "cast-rounding"},
+      {"cast", "wrap"},
       {"cast", "f8-overflow"},
       {"cast", "f8-format"},
+      {"round_even", "half-away"},
       {"div", "reciprocal"},
       {"recip", "reciprocal"},
       {"log1p", "log1p"},
@@ -75,8 +90,9 @@ bool makeUnit(const Selection &selection, const Put &put, const std::string &op,
     operands.push_back(maker.input(dtype, {n}, rule));
   }
   maker.output(maker.add(op, operands, attributes));
-  addCases(maker, dtype, inputs);
-  addOwnCases(maker, op, dtype);
+  Depth first = firstDepth(op, dtype, attributes);
+  addCases(maker, dtype, inputs, first);
+  addOwnCases(maker, op, dtype, first);
   return maker.finish(put);
 }
 

@@ -142,9 +142,17 @@ bool Maker::finish(const Put &put) {
 }
 
 Depth smokeOf(DType dtype) {
-  bool isChosen = dtype == DType::F32 || dtype == DType::I8 ||
-                  dtype == DType::I4 || dtype == DType::F8E5M2;
-  return isChosen ? Depth::Smoke : Depth::Standard;
+  switch (dtype) {
+  case DType::F32:
+  case DType::F8E5M2:
+  case DType::I64:
+  case DType::I8:
+  case DType::I4:
+  case DType::Bool:
+    return Depth::Smoke;
+  default:
+    return Depth::Standard;
+  }
 }
 
 std::vector<DType> dtypesOf(std::string_view op) {

@@ -16,7 +16,9 @@ bool makeUnary(const Selection &selection, const Put &put,
               {"index", "tail", "stride", "nan"});
   Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
   maker.output(maker.add(op, {maker.input(dtype, dims)}, attributes));
-  maker.addCase(Depth::Smoke, "special", {{"a", 3}, {"b", 5}, {"c", 7}});
+  bool isFunction = op == "softmax" || op == "log_softmax";
+  maker.addCase(isFunction ? Depth::Smoke : smokeOf(dtype), "special",
+                {{"a", 3}, {"b", 5}, {"c", 7}});
   for (int64_t size : {1, 15, 17, 33, 65})
     for (const char *data : {"uniform", "bits"})
       maker.addCase(Depth::Standard, data,
@@ -36,7 +38,7 @@ bool makeGather(const Selection &selection, const Put &put, DType dtype,
   ValueId indices = maker.input(indexType, {n}, rule);
   maker.output(maker.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
   for (int64_t size : {1, 7, 17, 65, 257})
-    maker.addCase(size == 17 ? Depth::Smoke : Depth::Standard, "bits",
+    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
                   {{"a", 5}, {"b", size}, {"n", size + 2}});
   maker.addCase(smokeOf(dtype), "errors", {{"a", 3}, {"b", 7}, {"n", 9}});
   maker.addCase(Depth::Standard, "errors", {{"a", 3}, {"b", 0}, {"n", 9}});
@@ -54,7 +56,7 @@ bool makeJoined(const Selection &selection, const Put &put, DType dtype) {
   ValueId left = select.input(dtype, {n}), right = select.input(dtype, {n});
   select.output(select.add("select", {condition, left, right}));
   for (int64_t size : {0, 1, 15, 17, 65, 127}) {
-    Depth depth = size == 17 ? Depth::Smoke : Depth::Standard;
+    Depth depth = size == 17 ? smokeOf(dtype) : Depth::Standard;
     concat.addCase(depth, "bits", {{"a", 3}, {"b", size}, {"c", size + 1}});
     select.addCase(depth, "bits", {{"n", size}});
   }
