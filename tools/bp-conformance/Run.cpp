@@ -277,6 +277,9 @@ int runCommand(RunOptions &options) {
     options.suite.filters = {options.repro};
   }
   auto plan = planSuite(options.suite);
+  if (!plan && !options.repro.empty())
+    return fail(invalidArgument("--repro '" + options.repro +
+                                "' is no case; see --list --depth full"));
   if (!plan)
     return fail(plan.status());
   if (options.list)

@@ -2,6 +2,9 @@
 //
 // fuzz_seeds FOLDER: good inputs to start from, in one folder per target. ONNX
 // models come from the tests of the tool (run_fuzz.py).
+#include "conformance/publish/Archive.h"
+#include "conformance/report/Verdict.h"
+#include "conformance/runner/Mustpass.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/package/test/Sample.h"
 #include "tools/bp/Npy.h"
@@ -72,6 +75,25 @@ Status writeArrays(const fs::path &folder) {
   return {};
 }
 
+Status writeSubmissions(const fs::path &root) {
+  conformance::Record record;
+  record.id = "L3/exp/f32/n/special";
+  conformance::RunFacts facts;
+  facts.numerics = {{"DOT", "f32", 24, 0, 8}};
+  facts.environment = {{"processor", "x"}};
+  writeTexts(folderOf(root, "records"),
+             {conformance::toJson(record), conformance::toJson(facts),
+              conformance::mustpassText({record.id, "L3/add/f32/n/uniform"})});
+  writeTexts(folderOf(root, "waivers"),
+             {R"({"format": 1, "waivers": [{"id": "a", "cases": ["L3/exp/*"],
+           "devices": ["acme:*"], "suite_versions": ["0.1.*"],
+           "reason": "r", "url": "https://x", "owner": "o",
+           "expires": "2027-01-01"}]})"});
+  return conformance::packArchive(
+      (root / "waivers").string(),
+      (folderOf(root, "submission") / "sample.tar.zst").string());
+}
+
 Status writeAll(const fs::path &root) {
   writeTexts(folderOf(root, "dim"),
              {"12", "n", "4*n*m - 2", "(n + 3) floordiv 4", "64*(n ceildiv 64)",
@@ -85,6 +107,8 @@ Status writeAll(const fs::path &root) {
   if (Status s = writeGraphs(folderOf(root, "wire")); !s.ok())
     return s;
   if (Status s = writeArtifacts(folderOf(root, "artifact")); !s.ok())
+    return s;
+  if (Status s = writeSubmissions(root); !s.ok())
     return s;
   return writeArrays(folderOf(root, "npy"));
 }

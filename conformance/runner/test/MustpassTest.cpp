@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/runner/Mustpass.h"
+#include "conformance/report/StrictJson.h"
+#include "conformance/runner/Suite.h"
+
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +37,35 @@ TEST(Mustpass, RefusesWhatIsNoList) {
                           "[a]\nL3/a\nL3/a\n", "[a a]\nL3/a\n"})
     EXPECT_FALSE(parseMustpass(bad).ok()) << bad;
   EXPECT_TRUE(parseMustpass("").ok());
+}
+
+/// What a list of this minor version promises is there. Lists are made with
+/// `bp conformance mustpass DEPTH --out FILE`, which only extends them.
+void expectAllOf(const char *depth, Depth selected) {
+  const std::string path = std::string(BP_MUSTPASS) + "/" + depth + ".txt";
+  auto text = readTextFile(path, 64 << 20);
+  ASSERT_TRUE(text.ok()) << text.message();
+  auto ids = parseMustpass(*text);
+  ASSERT_TRUE(ids.ok()) << ids.message();
+  EXPECT_GT(ids->size(), 1000u);
+  EXPECT_NE(text->find(hashOfIds(*ids)), std::string::npos)
+      << path << " does not have the hash that it names";
+  SuiteOptions options;
+  options.selection.depth = selected;
+  auto plan = planSuite(options);
+  ASSERT_TRUE(plan.ok()) << plan.message();
+  std::ranges::sort(plan->mustpass);
+  std::vector<std::string> vanished;
+  std::ranges::set_difference(*ids, plan->mustpass,
+                              std::back_inserter(vanished));
+  EXPECT_TRUE(vanished.empty())
+      << vanished.size() << " cases have vanished, the first is "
+      << (vanished.empty() ? "" : vanished.front());
+}
+
+TEST(Mustpass, ListsOnlyGrow) {
+  expectAllOf("smoke", Depth::Smoke);
+  expectAllOf("standard", Depth::Standard);
 }
 
 } // namespace
