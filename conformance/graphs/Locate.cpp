@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Locate.h"
+
+#include "Minimize.h"
+#include "conformance/cases/Data.h"
+#include "conformance/compare/Elements.h"
+
+#include <algorithm>
+
+namespace backplane::conformance {
+
+namespace {
+
+constexpr size_t tries = 200;
+
+bool isWrong(const Examination &found) {
+  return found.status == CaseStatus::Fail ||
+         found.status == CaseStatus::Flaky ||
+         found.status == CaseStatus::Crash ||
+         found.status == CaseStatus::Timeout ||
+         found.status == CaseStatus::DeviceLost;
+}
+
+class Search {
+public:
+  Search(const Specimen &model, const Examine &first, const Examine &second)
+      : model_(model), devices_{&first, &second} {}
+
+  Result<std::optional<Location>>
+  run(const std::function<void(size_t, size_t)> &progress) {
+    if (Status status = observe(); !status.ok())
+      return status;
+    for (size_t i = 0; i < model_.graph.ops.size(); ++i)
+      if (!isSource(model_.graph.ops[i]))
+        order_.push_back(i);
+    size_t windows = (order_.size() + windowStep - 1) / windowStep;
+    for (size_t i = 0; i < windows; ++i) {
+      progress(i, windows);
+      auto specimen = window(i * windowStep);
+      if (!specimen)
+        return specimen.status();
+      auto found = examine(*specimen, i * windowStep);
+      if (!found || *found)
+        return found;
+    }
+    return examine(model_, 0);
+  }
+
+private:
+  /// Runs the first device with every value as an output.
+  Status observe() {
+    Specimen all = model_;
+    all.graph.outputs.clear();
+    for (ValueId value = 0; value < all.graph.values.size(); ++value)
+      all.graph.addOutput(value, "v" + std::to_string(value));
+    auto found = (*devices_[0])(all);
+    if (!found)
+      return found.status();
+    if (found->outputs.size() != all.graph.outputs.size())
+      return Status(BP_STATUS_ABORTED,
+                    "the first device does not run the model: " +
+                        found->reason);
+    values_.resize(found->outputs.size());
+    for (size_t i = 0; i < values_.size(); ++i)
+      values_[i] = std::move(found->outputs[i]);
+    return {};
+  }
+
+  Result<Specimen> window(size_t start) const {
+    std::vector<bool> kept(model_.graph.ops.size());
+    size_t end = std::min(order_.size(), start + windowOps);
+    for (size_t i = start; i < end; ++i)
+      kept[order_[i]] = true;
+    std::vector<bool> leaves(model_.graph.values.size());
+    for (size_t i = 0; i < model_.graph.ops.size(); ++i)
+      for (ValueId operand : model_.graph.ops[i].operands)
+        leaves[operand] = leaves[operand] || !kept[i];
+    for (const GraphOutput &output : model_.graph.outputs)
+      leaves[output.value] = true;
+    std::vector<ValueId> outputs;
+    for (size_t i = start; i < end; ++i)
+      for (ValueId result : model_.graph.ops[order_[i]].results)
+        if (leaves[result])
+          outputs.push_back(result);
+    return carve(model_, kept, outputs, values_);
+  }
+
+  Result<std::optional<Location>> examine(const Specimen &specimen,
+                                          size_t start) {
+    for (size_t device : {size_t(1), size_t(0)}) {
+      auto found = (*devices_[device])(specimen);
+      if (!found)
+        return found.status();
+      if (isWrong(*found))
+        return {describe(specimen, device, start)};
+    }
+    return {std::nullopt};
+  }
+
+  std::optional<Location> describe(const Specimen &specimen, size_t device,
+                                   size_t start) {
+    Fails fails = [&](const Specimen &smaller) {
+      auto found = (*devices_[device])(smaller);
+      return found && isWrong(*found);
+    };
+    Location location;
+    location.specimen = minimize(specimen, fails, tries).specimen;
+    if (auto found = (*devices_[device])(location.specimen))
+      location.found = std::move(*found);
+    location.isFirst = device == 0;
+    location.window = order_.empty() ? 0 : order_[start];
+    for (const Op &op : location.specimen.graph.ops)
+      if (!isSource(op))
+        location.origin += (location.origin.empty() ? "" : ", ") + op.name +
+                           (op.location.empty() ? "" : " of " + op.location);
+    return location;
+  }
+
+  const Specimen &model_;
+  const Examine *devices_[2];
+  std::vector<size_t> order_; ///< ops that are no sources
+  ValueTable values_;
+};
+
+} // namespace
+
+Result<std::optional<Location>>
+locate(const Specimen &model, const Examine &first, const Examine &second,
+       const std::function<void(size_t, size_t)> &progress) {
+  return Search(model, first, second).run(progress);
+}
+
+Result<std::vector<Tensor>>
+seededInputs(const Graph &graph, const SymbolValues &symbols, uint64_t seed) {
+  SymbolValues all = symbols;
+  for (const Symbol &symbol : graph.symbols)
+    all.emplace(symbol.name, std::max<int64_t>(1, symbol.minimum));
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const TensorType &type = graph.type(graph.inputs[i]);
+    Tensor tensor{type.dtype, {}, {}};
+    for (const Dim &dim : type.dims) {
+      auto size = dim.evaluate(all);
+      if (!size)
+        return size.status();
+      tensor.dims.push_back(*size);
+    }
+    tensor.data.resize(packedBytes(type.dtype, tensor.elementCount()));
+    double low = isFloat(type.dtype) ? -1 : 0;
+    double high = isFloat(type.dtype) ? 1 : 10;
+    fill(tensor, {.kind = InputRule::Kind::Range, .low = low, .high = high}, i,
+         {.dataSet = "uniform", .seed = seed});
+    inputs.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Specimen.h: a graph with one set of inputs, parts of it, and how a device
+// does on it.
+#ifndef BACKPLANE_CONFORMANCE_GRAPHS_SPECIMEN_H
+#define BACKPLANE_CONFORMANCE_GRAPHS_SPECIMEN_H
+
+#include "conformance/runner/Job.h"
+
+namespace backplane::conformance {
+
+struct Specimen {
+  Graph graph;
+  WeightPool weights;
+  std::vector<Tensor> inputs; ///< in the order of the graph's inputs
+};
+
+/// The values of a graph, by number; empty where none is known.
+using ValueTable = std::vector<std::optional<Tensor>>;
+
+/// Whether an op makes its result from nothing but attributes.
+bool isSource(const Op &op);
+
+/// What the oracle gives for every value, rounded to its dtype.
+Result<ValueTable> valuesByOracle(const Specimen &specimen);
+
+/// The part of a specimen that the outputs need, from the ops that `kept` has
+/// (by index) and sources. Other operands become inputs with the tensors of
+/// `values`. Fails when such a tensor is missing or a symbol that is left is
+/// not the size of an axis of an input.
+Result<Specimen> carve(const Specimen &from, const std::vector<bool> &kept,
+                       const std::vector<ValueId> &outputs,
+                       const ValueTable &values);
+
+/// A dim for another one, which is that of an axis of an input, or stands in an
+/// attribute.
+using ReplaceDim =
+    std::function<Dim(const Dim &dim, std::optional<size_t> axis)>;
+
+/// The graph with each dim replaced, its types inferred anew. Fails where an op
+/// does not take the new dims.
+Result<Graph> withDims(const Graph &graph, const ReplaceDim &replaced);
+
+/// The symbols as the inputs bind them.
+SymbolValues symbolsOf(const Specimen &specimen);
+
+/// Weights as constants where they are small, else as inputs, so that a .bpg
+/// file holds or takes all that the graph needs.
+Result<Specimen> withoutWeights(const Specimen &specimen);
+
+/// What a device gave for a specimen.
+struct Examination {
+  CaseStatus status = CaseStatus::Pass;
+  std::string reason;
+  std::vector<Tensor> outputs;
+  std::vector<Expected> expected;
+};
+
+/// Runs specimens on one device and judges them as units of graphs are.
+class Examiner {
+public:
+  /// The judgement of `options` is not looked at.
+  explicit Examiner(JobOptions options);
+  /// Fails when no worker can be started.
+  Result<Examination> examine(const Specimen &specimen);
+
+private:
+  const Specimen *specimen_ = nullptr;
+  Examination seen_;
+  Job job_;
+};
+
+/// Writes graph.bpg, inputN.npy, expectedN.npy, outputN.npy and README.md into
+/// a folder, which is made. `device` is its URI, `title` the first line.
+Status saveSpecimen(const std::string &folder, const Specimen &specimen,
+                    const Examination &found, const std::string &device,
+                    const std::string &title);
+
+} // namespace backplane::conformance
+
+#endif // BACKPLANE_CONFORMANCE_GRAPHS_SPECIMEN_H
