@@ -146,6 +146,7 @@ Depth smokeOf(DType dtype) {
   case DType::F32:
   case DType::F8E5M2:
   case DType::I64:
+  case DType::I32:
   case DType::I8:
   case DType::I4:
   case DType::Bool:
