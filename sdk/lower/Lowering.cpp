@@ -19,6 +19,11 @@ Element lower::elementOf(Type bpType) {
     return {type, Float32Type::get(type.getContext())};
   if (type.isF32() || type.isF64())
     return {type, type};
+  if (isa<Float8E4M3FNType, Float8E5M2Type>(type)) {
+    MLIRContext *context = type.getContext();
+    return {IntegerType::get(context, 8), Float32Type::get(context), false,
+            false, type};
+  }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer || (integer.getWidth() < 8 && integer.getWidth() != 1))
     return {};

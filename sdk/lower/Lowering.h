@@ -26,10 +26,11 @@ using Iterators = SmallVector<utils::IteratorType>;
 
 /// How one dtype is stored and computed.
 struct Element {
-  Type storage; ///< in memory: signless integers, i8 for bool
-  Type compute; ///< in region bodies: f32 for f16 and bf16, i1 for bool
+  Type storage; ///< in memory: signless integers, i8 for bool and f8
+  Type compute; ///< in region bodies: f32 for f8, f16 and bf16, i1 for bool
   bool isUnsigned = false;
   bool isBool = false;
+  Type format = {}; ///< of f8; null for others
 
   bool isFloat() const { return isa<FloatType>(compute); }
   /// Stored wider or narrower than computed.
@@ -134,6 +135,11 @@ private:
 /// with, and back.
 Value load(ImplicitLocOpBuilder &body, Value stored, const Element &element);
 Value store(ImplicitLocOpBuilder &body, Value computed, const Element &element);
+
+/// The f32 that the byte of an f8 format stands for, and the byte of an f32,
+/// rounded to nearest even.
+Value decodeF8(ImplicitLocOpBuilder &body, Value stored, Type format);
+Value encodeF8(ImplicitLocOpBuilder &body, Value computed, Type format);
 
 /// 0, 1 or the value that `kind` ("sum|prod|min|max|and|or") starts from.
 TypedAttr neutral(StringRef kind, Type type, bool isUnsigned);

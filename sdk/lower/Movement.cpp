@@ -74,7 +74,7 @@ Value elementIf(ImplicitLocOpBuilder &body, Value condition, View source,
 DenseElementsAttr storedElements(DenseElementsAttr elements,
                                  const Element &element) {
   if (!element.isBool) {
-    if (!element.isUnsigned)
+    if (!element.isUnsigned && !element.format)
       return elements;
     return elements.bitcast(element.storage);
   }

@@ -188,6 +188,8 @@ Value lower::load(ImplicitLocOpBuilder &body, Value stored,
     return stored;
   if (element.isBool)
     return nonZero(body, stored);
+  if (element.format)
+    return decodeF8(body, stored, element.format);
   return arith::ExtFOp::create(body, element.compute, stored);
 }
 
@@ -197,6 +199,8 @@ Value lower::store(ImplicitLocOpBuilder &body, Value computed,
     return computed;
   if (element.isBool)
     return arith::ExtUIOp::create(body, element.storage, computed);
+  if (element.format)
+    return encodeF8(body, computed, element.format);
   return arith::TruncFOp::create(body, element.storage, computed);
 }
 

@@ -23,9 +23,10 @@ static bp_string_t string(const char *text) {
    1ull << BP_DTYPE_BF16 | 1ull << BP_DTYPE_I64 | 1ull << BP_DTYPE_I32 |       \
    1ull << BP_DTYPE_I16 | 1ull << BP_DTYPE_I8 | 1ull << BP_DTYPE_U64 |         \
    1ull << BP_DTYPE_U32 | 1ull << BP_DTYPE_U16 | 1ull << BP_DTYPE_U8 |         \
-   1ull << BP_DTYPE_BOOL)
+   1ull << BP_DTYPE_BOOL | 1ull << BP_DTYPE_F8E4M3FN |                         \
+   1ull << BP_DTYPE_F8E5M2)
 
-/* Sums are kept in the element type, halves in single precision. */
+/* Sums are kept in the element type or wider, halves in single precision. */
 #define NUMERICS(CLASS, DTYPE, BITS)                                           \
   {.header = BP_HEADER(bp_numerics_t),                                         \
    .op_class = TEXT(CLASS),                                                    \
@@ -41,6 +42,7 @@ static const bp_numerics_t numerics[] = {
     NUMERICS_OF_CLASS("ULP"),
     NUMERICS_OF_CLASS("REDUCE"),
     NUMERICS_OF_CLASS("DOT"),
+    NUMERICS_OF_CLASS("RUNNING"),
 };
 
 static const bp_string_t features_v4[] = {

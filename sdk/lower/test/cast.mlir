@@ -71,3 +71,40 @@ func.func @sticky(%a: tensor<8xi64>) -> tensor<8xbf16> {
   %0 = bp.cast %a {dtype = bf16} : (tensor<8xi64>) -> tensor<8xbf16>
   return %0 : tensor<8xbf16>
 }
+
+// -----
+
+// f8 is a byte in memory, f32 in bodies; both directions are arithmetic on
+// bits, and a byte that only moves stays one.
+// CHECK-LABEL: @from_f8
+// CHECK-SAME: %arg0: tensor<8xi8>
+// CHECK: arith.extui %{{.*}} : i8 to i32
+// CHECK: arith.shli
+// CHECK: arith.mulf
+// CHECK: arith.select
+// CHECK-NOT: arith.extf
+func.func @from_f8(%x: tensor<8xf8E4M3FN>) -> tensor<8xf32> {
+  %0 = bp.cast %x {dtype = f32} : (tensor<8xf8E4M3FN>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @to_f8
+// CHECK: arith.minui %{{.*}}, %c124_i32
+// CHECK: arith.trunci %{{.*}} : i32 to i8
+func.func @to_f8(%x: tensor<8xf32>) -> tensor<8xf8E5M2> {
+  %0 = bp.cast %x {dtype = f8E5M2} : (tensor<8xf32>) -> tensor<8xf8E5M2>
+  return %0 : tensor<8xf8E5M2>
+}
+
+// -----
+
+// CHECK-LABEL: @move_f8
+// CHECK: linalg.generic
+// CHECK-NEXT: ^bb0(%[[IN:.*]]: i8, %{{.*}}: i8):
+// CHECK-NEXT: linalg.yield %[[IN]] : i8
+func.func @move_f8(%x: tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2> {
+  %0 = bp.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2>
+  return %0 : tensor<3x2xf8E5M2>
+}

@@ -25,9 +25,9 @@ func.func @nibbles(%x: tensor<4xi8>) -> tensor<4xi4> {
 
 // -----
 
-// expected-error@+1 {{'func.func' op has no lowering to linalg for elements of type 'f8E4M3FN'}}
-func.func @narrow(%x: tensor<4xf8E4M3FN>) -> tensor<4xf32> {
-  %0 = bp.cast %x {dtype = f32} : (tensor<4xf8E4M3FN>) -> tensor<4xf32>
+// expected-error@+1 {{'func.func' op has no lowering to linalg for elements of type 'i4'}}
+func.func @narrow(%x: tensor<4xi4>) -> tensor<4xf32> {
+  %0 = bp.cast %x {dtype = f32} : (tensor<4xi4>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
