@@ -7,14 +7,13 @@ namespace backplane::conformance {
 
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
-  for (auto *family : {makeElementwise, makeSums,        makeConvolutions,
-                       makePooling,     makeProducts,    makeNormalisations,
-                       makeAttentions,  makeActivations, makeMovement,
-                       makeConstants,   makeShapes,      makeBoxes,
-                       makeIndexed,     makeOrdered,     makeRanks,
-                       makeFusions,     makeLayouts,     makeSharing,
-                       makeFolding,     makeProbes,      makeModels,
-                       makeFuzz})
+  for (auto *family :
+       {makeElementwise, makeSums,           makeConvolutions, makePooling,
+        makeProducts,    makeNormalisations, makeAttentions,   makeActivations,
+        makeMovement,    makeConstants,      makeShapes,       makeBoxes,
+        makeIndexed,     makeOrdered,        makeRanks,        makeFusions,
+        makeLayouts,     makeSharing,        makeFolding,      makeProbes,
+        makeModels,      makeCorners,        makeFuzz})
     if (!family(selection, put))
       return;
 }

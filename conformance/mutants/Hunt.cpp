@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 namespace backplane::mutants {
 
@@ -27,8 +28,8 @@ bool shares(const std::vector<std::string> &tags, const Mutant &mutant) {
   });
 }
 
-/// Those of the ops that the mutant names first, then by a hash, so that
-/// neighbours in the list are unlike.
+/// Those of the ops that the mutant names first, then by its tags in their
+/// order, then by a hash, so that neighbours in the list are unlike.
 std::vector<Unit> unitsFor(const Mutant &mutant, const HuntOptions &options) {
   std::vector<Unit> units;
   size_t seen = 0;
@@ -43,8 +44,11 @@ std::vector<Unit> unitsFor(const Mutant &mutant, const HuntOptions &options) {
   generateChecks(selection, take);
   generateUnits(selection, take);
   auto rank = [&](const Unit &unit) {
-    auto found = std::ranges::find(mutant.ops, unit.op);
-    return std::pair(found == mutant.ops.end(), hashText(unit.id));
+    bool isOther = std::ranges::find(mutant.ops, unit.op) == mutant.ops.end();
+    auto tag = std::ranges::find_if(mutant.tags, [&](std::string_view wanted) {
+      return std::ranges::find(unit.tags, wanted) != unit.tags.end();
+    });
+    return std::tuple(isOther, tag - mutant.tags.begin(), hashText(unit.id));
   };
   std::ranges::sort(units, {}, rank);
   return units;

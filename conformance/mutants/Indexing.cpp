@@ -151,7 +151,7 @@ std::vector<Mutant> indexingMutants() {
        "zero-size writes",
        "an op with an empty result writes 64 bytes all the same",
        {"zero-size"},
-       {},
+       {"concat"},
        writeEmpty},
       {9,
        family,
@@ -187,7 +187,7 @@ std::vector<Mutant> indexingMutants() {
        "elementwise ops keep element offsets in 16 bits, the small model of "
        "offsets that overflow 32 bits",
        {"large", "tail"},
-       {"cast"},
+       {"sub"},
        narrowOffsets},
   };
 }

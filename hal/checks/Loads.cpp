@@ -259,7 +259,8 @@ void addEntries(Group &group) {
 void addDamage(Checks &all, const std::string &model) {
   Group group(all, "L2/" + model + "/damaged",
               "A damaged or foreign blob is refused with INVALID_ARGUMENT and "
-              "a reason, and harms nothing that is loaded after it.");
+              "a reason, and harms nothing that is loaded after it.",
+              {"error-word"});
   group.of(model);
   struct Kind {
     const char *name;

@@ -74,6 +74,39 @@ void allocateTooMuch(Trial &trial, uint64_t size) {
   after.expect("memory from after a refused allocation");
 }
 
+/// What lies 4 GiB apart is not the same, for memory that may never be touched
+/// in between.
+void beyond32Bits(Trial &trial, uint32_t space) {
+  constexpr uint64_t far = uint64_t(1) << 32, size = far + 4096;
+  Rig rig(trial);
+  if (rig.good() && size > most(rig))
+    return trial.skip("buffers of the device are smaller");
+  bp_buffer_t *handle = nullptr;
+  const bp_memory_table_t &memory = rig.tables().memory;
+  if (!rig.good() ||
+      !callPlugin("buffer_allocate", memory.buffer_allocate, rig.device(),
+                  space, size, uint64_t(64), &handle)
+           .ok())
+    return trial.giveUp("there is no memory for a buffer of 4 GiB");
+  Bytes low = noise(100, 1), high = noise(100, 2), got(100);
+  for (auto [offset, data] : {std::pair(uint64_t(17), &low), {far + 17, &high}})
+    trial.expectOk(callPlugin("buffer_write", memory.buffer_write, rig.device(),
+                              handle, offset,
+                              static_cast<const void *>(data->data()),
+                              uint64_t(100)),
+                   "a write beside 4 GiB");
+  for (auto [offset, data] :
+       {std::pair(uint64_t(17), &low), {far + 17, &high}}) {
+    trial.expectOk(callPlugin("buffer_read", memory.buffer_read, rig.device(),
+                              handle, offset, static_cast<void *>(got.data()),
+                              uint64_t(100)),
+                   "a read beside 4 GiB");
+    trial.expect(got == *data, "the bytes at offset " + std::to_string(offset) +
+                                   " are not those that were written");
+  }
+  memory.buffer_free(rig.device(), handle);
+}
+
 void writeRange(Trial &trial, uint64_t offset, uint64_t length) {
   Rig rig(trial);
   Buffer buffer(rig, 4096);
@@ -241,6 +274,12 @@ void addMemory(Checks &all) {
                  alignment == 256 ? Depth::Smoke : Depth::Standard,
                  [=](Trial &trial) { align(trial, space, alignment); });
   }
+  Group far(all, "L1/memory/far",
+            "Offsets of buffer_write and buffer_read have 64 bits.",
+            {"large", "offset"});
+  for (uint32_t space : {BP_SPACE_DEVICE, BP_SPACE_STAGING})
+    far.add(std::string(spaceName(space)) + "-beyond-4-gib",
+            [space](Trial &trial) { beyond32Bits(trial, space); });
   Group large(all, "L1/memory/too-large",
               "More memory than there is gets RESOURCE_EXHAUSTED; sizes near "
               "the end of 64 bits do not overflow.",

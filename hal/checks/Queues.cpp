@@ -22,6 +22,19 @@ void classWorks(Trial &trial, uint32_t queueClass) {
   b.expect("a copy");
 }
 
+/// A call without commands completes too, and keeps its place.
+void withoutCommands(Trial &trial, uint32_t queueClass) {
+  Rig rig(trial);
+  Queue queue(rig, queueClass);
+  Buffer buffer(rig, 256);
+  for (uint32_t i = 0; i < 20; ++i) {
+    queue.run(Commands());
+    queue.run(Commands().fill(buffer, 0, 256, i, 4));
+    queue.run(Commands());
+  }
+  buffer.expect("fills between calls without commands");
+}
+
 void manyQueues(Trial &trial, size_t count) {
   Rig rig(trial);
   std::vector<std::unique_ptr<Queue>> queues;
@@ -250,7 +263,8 @@ void addFences(Checks &all) {
 void addQueues(Checks &all) {
   Group group(all, "L1/queue",
               "Work of one queue runs in order and completes exactly once; "
-              "queues are independent.");
+              "queues are independent.",
+              {"fence"});
   group.add("compute", Depth::Smoke,
             [](Trial &t) { classWorks(t, BP_QUEUE_COMPUTE); });
   group.add("transfer", Depth::Smoke,
@@ -264,6 +278,10 @@ void addQueues(Checks &all) {
               count == 20 ? Depth::Smoke : Depth::Standard,
               [count](Trial &trial) { callsInOrder(trial, count); });
   group.add("two-at-once", twoAtOnce);
+  group.add("without-commands", Depth::Smoke,
+            [](Trial &t) { withoutCommands(t, BP_QUEUE_COMPUTE); });
+  group.add("without-commands-transfer",
+            [](Trial &t) { withoutCommands(t, BP_QUEUE_TRANSFER); });
   Group newer(all, "L1/unknown",
               "What a newer host may send is skipped where the ABI says so and "
               "refused with UNIMPLEMENTED where it changes the meaning.",
