@@ -182,6 +182,49 @@ TEST(Oracle, KeepsOverflowBesideTheLimit) {
   EXPECT_EQ(y.bits[1], 0x7f800000U);
 }
 
+TEST(Oracle, AdmitsNaNWhereBothSignsOverflow) {
+  Attributes all = {{"kind", std::string("sum")},
+                    {"axes", std::vector<int64_t>{0}}};
+  auto sum = [&](const std::vector<double> &x) {
+    auto size = static_cast<int64_t>(x.size());
+    return only(run("reduce", {floats(DType::F32, {size}, x)}, all));
+  };
+  double most = 3e38;
+  EXPECT_TRUE(std::isnan(sum({most, most, -most, -most, 1}).error[0]));
+  EXPECT_TRUE(std::isinf(sum({most, most, -1}).error[0]));
+  EXPECT_TRUE(std::isnan(sum({INFINITY, -most, -most}).error[0]));
+  EXPECT_EQ(sum({INFINITY, most, most}).error[0], 0);
+}
+
+TEST(Oracle, SumsInCompositesAsSumsDeclare) {
+  Declaration declaration;
+  declaration.set("RUNNING", DType::BF16, {.accumulatorBits = 8});
+  std::vector<double> zeros(257);
+  auto softmax = [&] {
+    return only(run("softmax", {floats(DType::BF16, {257}, zeros)},
+                    {{"axis", int64_t(0)}}, declaration));
+  };
+  declaration.set("REDUCE", DType::BF16, {.accumulatorBits = 8});
+  declaration.set("DOT", DType::BF16, {.accumulatorBits = 8});
+  Expected narrow = softmax();
+  EXPECT_LE(narrow.error[0], 1.1); // a share, whatever the errors are
+  EXPECT_GT(narrow.error[0], 0.9);
+  declaration.set("REDUCE", DType::BF16, {.accumulatorBits = 24});
+  declaration.set("DOT", DType::BF16, {.accumulatorBits = 24});
+  EXPECT_LT(softmax().error[0], 0.1 * softmax().value[0]);
+}
+
+TEST(Oracle, GivesNarrowStepsTheRangeOfSingle) {
+  Declaration declaration;
+  declaration.set("RUNNING", DType::F16, {.accumulatorBits = 11});
+  Tensor x = floats(DType::F16, {1, 2}, {400, -300}),
+         one = floats(DType::F16, {2}, {1, 1});
+  Expected y =
+      only(run("rms_norm", {x, one}, {{"axis", int64_t(1)}}, declaration));
+  EXPECT_NEAR(static_cast<double>(y.value[0]), 1.1314, 1e-4);
+  EXPECT_LT(y.error[0], 0.01);
+}
+
 TEST(Oracle, OrdersZerosAndNaN) {
   Tensor a = floats(DType::F32, {2}, {-0.0, NAN});
   Tensor b = floats(DType::F32, {2}, {0.0, 1});
