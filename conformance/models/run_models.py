@@ -35,8 +35,8 @@ MODELS = [
     ("exported", "bert_dynamic.onnx", "bert_dynamic", "bert_dynamic", False),
     ("exported", "gpt2.onnx", "gpt2", "gpt2", False),
     ("exported", "llama_dynamic.onnx", "llama_dynamic", "llama_dynamic", False),
-    ("silero_vad", "silero_vad.onnx", "speech_frame60_if", "speech_frame60_if", False),
-    ("silero_vad", "silero_vad_16k_sequence.onnx", "speech_seq", "speech_seq", False),
+    ("silero_vad", "silero_vad.onnx", "speech_frame60_if", "speech_frame60_if", True),
+    ("silero_vad", "silero_vad_16k_sequence.onnx", "speech_seq", "speech_seq", True),
     ("swift_f0", "model.onnx", "speech", "speech", False),
 ]
 

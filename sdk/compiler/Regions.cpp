@@ -76,6 +76,9 @@ Result<uint32_t> VariantCompiler::compileRegion(const backplane::Op &op,
                                                 size_t number,
                                                 const Graph &around) {
   Graph region = op.regions[number];
+  // An artifact has no ranges of iterations, so no memory is planned with them.
+  for (backplane::Symbol &iteration : region.symbols)
+    iteration.maximum = INT64_MAX;
   std::string part = op.name != "if" ? "body" : number == 0 ? "then" : "else";
   region.name = op.location + ", " + part;
   region.symbols = symbolsInside(around.symbols, region);
