@@ -23,7 +23,7 @@ openBytes(std::span<const uint8_t> bytes) {
 }
 
 Compiled::Compiled(Rig &rig) {
-  if (!rig.good())
+  if (!rig.good() || !rig.started())
     return;
   std::span<const uint8_t> bytes = rig.trial().subject().artifact;
   if (bytes.empty())
@@ -175,8 +175,15 @@ Status Executable::attempt(Rig &rig, const Blob &blob,
 
 // ---- A rig with a model ----
 
-ModelRig::ModelRig(Trial &trial, const HostPlan &plan)
-    : rig(trial, plan), compiled(rig) {
+ModelRig::ModelRig(Trial &trial, const HostPlan &plan) : rig(trial, plan) {
+  load();
+}
+
+void ModelRig::load() {
+  queue.reset();
+  executables.clear();
+  if (!compiled.good())
+    compiled = Compiled(rig);
   for (const Blob &blob : compiled.blobs())
     executables.push_back(std::make_unique<Executable>(rig, blob));
   queue = std::make_unique<Queue>(rig);

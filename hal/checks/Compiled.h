@@ -24,8 +24,10 @@ struct Blob {
 /// The variant of an artifact that the device of a rig runs.
 class Compiled {
 public:
-  /// Of the trial's subject; complains when no variant fits.
+  /// Of the trial's subject; complains when no variant fits. Empty while the
+  /// rig has no device.
   explicit Compiled(Rig &rig);
+  Compiled &operator=(Compiled &&) = default;
 
   struct Port {
     std::string name;
@@ -122,6 +124,10 @@ private:
 /// A rig with a loaded model; what most checks of layer 2 start with.
 struct ModelRig {
   explicit ModelRig(Trial &trial, const HostPlan &plan = {});
+  /// Nothing is started before load.
+  ModelRig(Trial &trial, Rig::Mode mode) : rig(trial, {}, mode) {}
+  /// Loads the model and makes a queue.
+  void load();
   bool good() const { return rig.good() && compiled.good(); }
   /// Sizes for symbol values; `scale` 0, 1, 2, … makes them differ.
   SymbolValues sizes(unsigned scale = 1) const;
@@ -130,7 +136,7 @@ struct ModelRig {
             unsigned scale = 1);
 
   Rig rig;
-  Compiled compiled;
+  Compiled compiled{rig};
   std::vector<std::unique_ptr<Executable>> executables;
   std::unique_ptr<Queue> queue;
 };

@@ -24,12 +24,15 @@ void addTimelines(Checks &all);
 void addRecordings(Checks &all);
 void addLoads(Checks &all);
 void addRuns(Checks &all);
+void addScarcity(Checks &all);
+void addEndurance(Checks &all);
 
 /// In the order of the table.
 inline constexpr void (*groups[])(Checks &) = {
-    addLibraryFile, addQuery,      addTables,       addLifeCycle, addDevices,
-    addProcess,     addMemory,     addSharedMemory, addTransfers, addQueues,
-    addTimelines,   addRecordings, addLoads,        addRuns,
+    addLibraryFile, addQuery,   addTables,    addLifeCycle,
+    addDevices,     addProcess, addMemory,    addSharedMemory,
+    addTransfers,   addQueues,  addTimelines, addRecordings,
+    addLoads,       addRuns,    addScarcity,  addEndurance,
 };
 
 } // namespace backplane::checks

@@ -10,6 +10,10 @@ namespace backplane::checks {
 
 /// Bytes of private memory that are in use; 0 when it cannot be told.
 uint64_t residentBytes();
+/// Bytes that RLIMIT_DATA counts.
+uint64_t dataBytes();
+/// Bytes that were allocated and not freed.
+uint64_t heapBytes();
 unsigned threadCount();
 unsigned openFileCount();
 

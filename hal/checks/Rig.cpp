@@ -33,6 +33,11 @@ Status Rig::failure() const {
   return failure_;
 }
 
+void Rig::forgive() {
+  std::lock_guard lock(mutex_);
+  failure_ = {};
+}
+
 bool Rig::take(const Status &status, const std::string &what) {
   if (status.ok())
     return true;

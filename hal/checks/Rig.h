@@ -49,6 +49,9 @@ public:
 
   bool good() const;
   Status failure() const;
+  bool started() const { return opened_; }
+  /// A tolerant rig goes on after memory was short.
+  void forgive();
   /// Whether `status` is a success; if not, it is complained about or, when
   /// the rig is tolerant and memory short, kept.
   bool take(const Status &status, const std::string &what);

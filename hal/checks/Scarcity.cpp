@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Scarcity.cpp: memory that runs out: every allocation fails in turn, and
+// nothing is lost or crashes.
+#include "Groups.h"
+#include "Process.h"
+#include "Scenarios.h"
+
+#include <sys/resource.h>
+
+namespace backplane::checks {
+namespace {
+
+/// More allocations than any scenario makes.
+constexpr uint64_t mostAllocations = 2000;
+
+/// Each allocation of the host's memory fails once, or from then on.
+void eachFails(Trial &trial, const Scenario &scenario, bool onwards) {
+  for (uint64_t n = 0; n < mostAllocations && trial.ok(); ++n) {
+    Rig rig(trial, {}, Rig::Mode::Tolerant);
+    rig.host().failAfter(n, onwards);
+    rig.start();
+    scenario.run(rig);
+    bool failed = rig.host().hasFailed();
+    rig.host().failNever();
+    if (!failed)
+      return;
+  }
+}
+
+/// After a failure the same context does what it could not.
+void recovers(Trial &trial, const Scenario &scenario) {
+  for (uint64_t n = 0; n < mostAllocations && trial.ok(); ++n) {
+    Rig rig(trial, {}, Rig::Mode::Tolerant);
+    rig.start();
+    rig.host().failAfter(n, true);
+    scenario.run(rig);
+    bool failed = rig.host().hasFailed();
+    rig.host().failNever();
+    rig.forgive();
+    scenario.run(rig);
+    trial.expect(rig.failure().ok(), "memory is back, but the driver says: " +
+                                         rig.failure().message());
+    if (!failed)
+      return;
+  }
+}
+
+void modelFails(Trial &trial, const ModelScenario &scenario, bool onwards) {
+  for (uint64_t n = 0; n < mostAllocations && trial.ok(); ++n) {
+    ModelRig model(trial, Rig::Mode::Tolerant);
+    model.rig.start();
+    model.rig.host().failAfter(n, onwards);
+    model.load();
+    scenario.run(model);
+    bool failed = model.rig.host().hasFailed();
+    model.rig.host().failNever();
+    model.rig.forgive();
+    model.load();
+    scenario.run(model);
+    trial.expect(model.rig.failure().ok(),
+                 "memory is back, but the driver says: " +
+                     model.rig.failure().message());
+    if (!failed)
+      return;
+  }
+}
+
+/// While this lives, the process cannot have much more memory.
+class Limit {
+public:
+  explicit Limit(uint64_t bytes) {
+    getrlimit(RLIMIT_DATA, &kept_);
+    rlimit lower = kept_;
+    lower.rlim_cur = std::min<rlim_t>(bytes, kept_.rlim_max);
+    setrlimit(RLIMIT_DATA, &lower);
+  }
+  ~Limit() { setrlimit(RLIMIT_DATA, &kept_); }
+
+private:
+  rlimit kept_ = {};
+};
+
+HostPlan oneThread() {
+  HostPlan plan;
+  plan.order = LoopOrder::Forward;
+  return plan;
+}
+
+/// Takes buffers until the driver has no more; gives the failure.
+Status exhaust(Rig &rig, uint64_t size, std::vector<bp_buffer_t *> &buffers) {
+  Limit limit(dataBytes() + (uint64_t(64) << 20));
+  while (buffers.size() < buffers.capacity()) {
+    bp_buffer_t *handle = nullptr;
+    Status status =
+        callPlugin("buffer_allocate", rig.tables().memory.buffer_allocate,
+                   rig.device(), BP_SPACE_DEVICE, size, uint64_t(64), &handle);
+    if (!status.ok())
+      return status;
+    buffers.push_back(handle);
+  }
+  return {};
+}
+
+/// The machine says no, not the host.
+void limited(Trial &trial, uint64_t size) {
+  Rig rig(trial, oneThread());
+  Buffer before(rig, 1000);
+  before.fill(1);
+  if (!rig.good())
+    return;
+  std::vector<bp_buffer_t *> buffers;
+  buffers.reserve(1000);
+  Status status = exhaust(rig, size, buffers);
+  for (bp_buffer_t *buffer : buffers)
+    rig.tables().memory.buffer_free(rig.device(), buffer);
+  if (status.ok())
+    return trial.skip("buffers do not come from this process's memory");
+  trial.expect(status.code() == BP_STATUS_RESOURCE_EXHAUSTED,
+               "no memory gives another code than RESOURCE_EXHAUSTED: " +
+                   status.message());
+  before.expect("memory from before");
+  Buffer after(rig, size);
+  after.fill(2);
+  after.expect("memory after there was none");
+}
+
+} // namespace
+
+void addScarcity(Checks &all) {
+  Group group(all, "L7/no-memory",
+              "Each allocation may fail: the call gives RESOURCE_EXHAUSTED, "
+              "nothing is lost, and the context goes on when memory is back.",
+              {"oom", "leak"});
+  for (const Scenario &scenario : scenarios()) {
+    std::string name = scenario.name;
+    Depth depth = name == "execute" ? Depth::Smoke : Depth::Standard;
+    group.add(name + "/one-fails", depth,
+              [&](Trial &trial) { eachFails(trial, scenario, false); });
+    group.add(name + "/all-fail", depth,
+              [&](Trial &trial) { eachFails(trial, scenario, true); });
+    group.add(name + "/recovers",
+              [&](Trial &trial) { recovers(trial, scenario); });
+  }
+  for (uint64_t size : {uint64_t(1) << 20, uint64_t(40) << 20})
+    group.add("process-limit-" + std::to_string(size),
+              [size](Trial &trial) { limited(trial, size); });
+  for (const ModelScenario &scenario : modelScenarios()) {
+    Group models(all, std::string("L7/no-memory-model/") + scenario.name,
+                 "The same while a model is loaded and run.", {"oom", "leak"});
+    models.of(scenario.model);
+    models.add("one-fails",
+               [&](Trial &trial) { modelFails(trial, scenario, false); });
+    models.add("all-fail",
+               [&](Trial &trial) { modelFails(trial, scenario, true); });
+  }
+}
+
+} // namespace backplane::checks
