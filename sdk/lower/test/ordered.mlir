@@ -16,14 +16,19 @@ func.func @cumulative(%x: tensor<3x5xf16>) -> tensor<3x5xf16> {
   return %0 : tensor<3x5xf16>
 }
 
-// A list that is kept in order: the place, the shift, the insertion.
+// The first k elements, made a heap, take in those that are better than its
+// root; it is sorted at the end.
 // CHECK-LABEL: func.func @top_k
-// CHECK:         scf.while
-// CHECK:           arith.cmpf ogt
 // CHECK:         scf.for
-// CHECK:         scf.if
-// CHECK:           tensor.insert
-// CHECK:           tensor.insert
+// CHECK:           tensor.extract %arg0
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK:             scf.if
+// CHECK:         scf.for
+// CHECK:           tensor.extract %arg0
+// CHECK:           arith.cmpf ogt
+// CHECK:           scf.if
+// CHECK:         scf.for
 func.func @top_k(%x: tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
   %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["2"]>, largest = true} : (tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>)
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
