@@ -107,6 +107,14 @@ bool makePool(const Selection &selection, const Put &put, DType dtype,
   return maker.finish(put);
 }
 
+/// The widest and the roughest float take some of the geometries.
+bool isTakenAsFloat(DType dtype, const Geometry &geometry) {
+  return dtype == DType::F32 || dtype == DType::F16 ||
+         (isFloat(dtype) &&
+          (geometry.isDilated() || geometry.window.size() == 3 ||
+           geometry.name == "uneven" || geometry.name == "static-3x3"));
+}
+
 bool makePools(const Selection &selection, const Put &put, DType dtype) {
   bool isNarrow =
       dtype == DType::I8 || dtype == DType::U8 || dtype == DType::I32;
@@ -115,7 +123,7 @@ bool makePools(const Selection &selection, const Put &put, DType dtype) {
     for (const Geometry &geometry : windows()) {
       bool isTaken = geometry.name == "uneven" ||
                      (isNarrow && geometry.name == "static-3x3") ||
-                     (isFloat(dtype) && kind != "min");
+                     (isTakenAsFloat(dtype, geometry) && kind != "min");
       if (isTaken && !makePool(selection, put, dtype, geometry, pool))
         return false;
     }
@@ -131,7 +139,8 @@ bool makeMeans(const Selection &selection, const Put &put, DType dtype) {
     Pool pool = {
         "avg_pool", counts ? "counted" : "own", {{"count_padding", counts}}};
     for (const Geometry &geometry : windows())
-      if (!makePool(selection, put, dtype, geometry, pool))
+      if (isTakenAsFloat(dtype, geometry) &&
+          !makePool(selection, put, dtype, geometry, pool))
         return false;
     if (counts && !makePool(selection, put, dtype, padOverWindow(), pool))
       return false;

@@ -166,7 +166,9 @@ bool makeSums(const Selection &selection, const Put &put) {
         if (!makeReduce(selection, put, dtype, kind, some))
           return false;
     for (const char *kind : {"sum", "max", "prod"})
-      if (isFloat(dtype) && !makeStaticReduces(selection, put, dtype, kind))
+      if ((dtype == DType::F32 || dtype == DType::F16 ||
+           (isFloat(dtype) && kind == std::string("sum"))) &&
+          !makeStaticReduces(selection, put, dtype, kind))
         return false;
   }
   return true;
