@@ -23,6 +23,7 @@ constexpr const char *about =
     "  bp bench model.onnx --threads 1      latency, compile time, memory\n"
     "  bp explain model.onnx                why it was cut and fused this "
     "way\n"
+    "  bp compare model.onnx --a ref --b x  find the ops in which they part\n"
     "  bp conformance --device ref --out d  prove a device's numbers\n\n"
     "Plug-ins are found through their *.bp.json manifests; see\n"
     "BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,\n"
@@ -182,12 +183,12 @@ bool knownCommand(const CLI::App &app, const std::string &asked) {
   return false;
 }
 
-/// Becomes the program of the conformance suite, which lies beside this one;
-/// comes back only when there is none.
-int startConformance(char **argv) {
+/// Becomes another program of the tool, which lies beside this one; comes back
+/// only when there is none.
+int become(const char *name, char **argv) {
   std::error_code code;
   auto self = std::filesystem::read_symlink("/proc/self/exe", code);
-  std::string program = (self.parent_path() / "bp-conformance").string();
+  std::string program = (self.parent_path() / name).string();
   execv(program.c_str(), argv + 1);
   return fail(notFound("cannot start '" + program +
                        "': " + std::generic_category().message(errno)));
@@ -197,7 +198,9 @@ int startConformance(char **argv) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "conformance")
-    return startConformance(argv);
+    return become("bp-conformance", argv);
+  if (argc > 1 && std::string_view(argv[1]) == "compare")
+    return become("bp-compare", argv);
   CLI::App app(about);
   Options options;
   app.require_subcommand(1);
@@ -206,6 +209,8 @@ int main(int argc, char **argv) {
   addCompile(app, options.compile, options.ranges);
   addRun(app, options.run, options.dims);
   addRest(app, options);
+  app.add_subcommand("compare", "find the ops in which two devices part; see "
+                                "bp compare --help");
   app.add_subcommand("conformance", "judge a device against the oracle; see "
                                     "bp conformance --help");
   if (argc > 1 && !knownCommand(app, argv[1]))
