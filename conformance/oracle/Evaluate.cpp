@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Oracle.h"
 #include "Value.h"
+#include "sdk/graph/Control.h"
 #include "sdk/graph/Decompose.h"
 #include "sdk/graph/OpTable.h"
 
@@ -10,6 +11,8 @@ namespace {
 
 /// More elements than any case has: a mistake in a graph, not a test.
 constexpr int64_t maxElements = int64_t(1) << 30;
+/// More iterations than any case has.
+constexpr int64_t maxIterations = int64_t(1) << 16;
 
 const Rules &rules() {
   static const Rules all = [] {
@@ -67,24 +70,165 @@ Expected toExpected(const Value &value) {
 
 class Interpreter {
 public:
+  /// `symbols` are those around a region.
   Interpreter(const Graph &graph, const Declaration &declaration,
-              const WeightPool *weights)
+              const WeightPool *weights, SymbolValues symbols = {})
       : graph_(graph), declaration_(declaration), weights_(weights),
-        values_(graph.values.size()) {}
+        symbols_(std::move(symbols)), values_(graph.values.size()) {}
 
   Result<std::vector<Expected>> run(const std::vector<Tensor> &inputs) {
     if (Status status = bind(inputs); !status.ok())
       return status;
-    for (const Op &op : graph_.ops)
-      if (Status status = compute(op); !status.ok())
-        return status.within(op.name);
+    auto values = computeAll();
+    if (!values)
+      return values.status();
     std::vector<Expected> outputs;
-    for (const GraphOutput &output : graph_.outputs)
-      outputs.push_back(toExpected(values_[output.value]));
+    for (const Value &value : *values)
+      outputs.push_back(toExpected(value));
     return outputs;
   }
 
 private:
+  Result<std::vector<Value>> computeAll() {
+    for (const Op &op : graph_.ops) {
+      Status status = isControl(op.name) ? control(op) : compute(op);
+      if (!status.ok())
+        return status.within(op.name);
+    }
+    std::vector<Value> outputs;
+    for (const GraphOutput &output : graph_.outputs)
+      outputs.push_back(values_[output.value]);
+    return outputs;
+  }
+
+  // ---- regions ----
+
+  Result<std::vector<Value>> runRegion(const Graph &region,
+                                       const std::vector<Value> &inputs,
+                                       SymbolValues symbols) const {
+    Interpreter inner(region, declaration_, weights_, std::move(symbols));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inner.values_[region.inputs[i]] = inputs[i];
+    return inner.computeAll();
+  }
+
+  Result<bool> holds(const Value &predicate) const {
+    if (!predicate.exact)
+      return unimplemented("the predicate is not certain");
+    return predicate.bits[0] != 0;
+  }
+
+  Result<bool> choice(const Op &op) const {
+    auto condition = ifCondition(op);
+    if (!condition)
+      return condition.status();
+    if (!*condition)
+      return holds(values_[op.operands[0]]);
+    auto number = (*condition)->evaluate(symbols_);
+    if (!number)
+      return number.status();
+    return *number != 0;
+  }
+
+  Result<std::vector<Value>> branch(const Op &op) const {
+    auto chosen = choice(op);
+    if (!chosen)
+      return chosen.status();
+    size_t first = op.dims("condition").empty() ? 1 : 0;
+    std::vector<Value> inputs;
+    for (size_t i = first; i < op.operands.size(); ++i)
+      inputs.push_back(values_[op.operands[i]]);
+    return runRegion(op.regions[*chosen ? 0 : 1], inputs, symbols_);
+  }
+
+  /// What each iteration gave, along a new first axis.
+  Result<Value> stacked(const std::vector<Value> &parts,
+                        const TensorType &type) const {
+    auto dims = sizesOf(type);
+    if (!dims)
+      return dims.status();
+    if (!dims->empty() && (*dims)[0] != static_cast<int64_t>(parts.size()))
+      return invalidArgument("the loop ran " + std::to_string(parts.size()) +
+                             " times, stacked results have room for " +
+                             std::to_string((*dims)[0]));
+    std::vector<const Value *> all;
+    for (const Value &part : parts)
+      all.push_back(&part);
+    Value result;
+    if (!all.empty())
+      result = joined(all);
+    result.dtype = type.dtype;
+    result.dims = *dims;
+    return result;
+  }
+
+  Result<std::vector<Value>> loop(const Op &op) const {
+    auto info = whileInfo(op);
+    if (!info)
+      return info.status();
+    auto limit = info->limit ? info->limit->evaluate(symbols_)
+                             : Result<int64_t>(maxIterations);
+    if (!limit)
+      return limit.status();
+    size_t first = info->firstOperand(), carried = info->carried;
+    std::vector<Value> inputs;
+    for (ValueId operand : op.operands)
+      inputs.push_back(values_[operand]);
+    std::vector<std::vector<Value>> parts(op.results.size() - carried);
+    if (Status status = iterate(op, *info, *limit, inputs, parts); !status.ok())
+      return status;
+    std::vector<Value> results(inputs.begin() + static_cast<ptrdiff_t>(first),
+                               inputs.begin() +
+                                   static_cast<ptrdiff_t>(first + carried));
+    for (size_t part = 0; part < parts.size(); ++part) {
+      auto all = stacked(parts[part], graph_.type(op.results[carried + part]));
+      if (!all)
+        return all.status();
+      results.push_back(std::move(*all));
+    }
+    return results;
+  }
+
+  /// Leaves the last predicate and carried values in `inputs`, and what each
+  /// iteration gave for the stacked results in `parts`.
+  Status iterate(const Op &op, const WhileInfo &info, int64_t limit,
+                 std::vector<Value> &inputs,
+                 std::vector<std::vector<Value>> &parts) const {
+    auto first = static_cast<ptrdiff_t>(info.firstOperand());
+    auto kept = first + static_cast<ptrdiff_t>(info.carried);
+    SymbolValues symbols = symbols_;
+    for (int64_t i = 0;; ++i) {
+      auto goesOn = first ? holds(inputs[0]) : Result<bool>(true);
+      if (!goesOn)
+        return goesOn.status();
+      if (!*goesOn || (info.limit && i == limit))
+        return {};
+      if (i == limit)
+        return invalidArgument("the loop does not end");
+      if (!info.iteration.empty())
+        symbols[info.iteration] = i;
+      auto given = runRegion(op.regions[0],
+                             {inputs.begin() + first, inputs.end()}, symbols);
+      if (!given)
+        return given.status();
+      std::move(given->begin(), given->begin() + kept, inputs.begin());
+      for (size_t part = 0; part < parts.size(); ++part)
+        parts[part].push_back(
+            std::move((*given)[static_cast<size_t>(kept) + part]));
+    }
+  }
+
+  Status control(const Op &op) {
+    auto results = op.name == "if" ? branch(op) : loop(op);
+    if (!results)
+      return results.status();
+    for (size_t i = 0; i < op.results.size(); ++i)
+      values_[op.results[i]] = std::move((*results)[i]);
+    return {};
+  }
+
+  // ---- ops ----
+
   Status bind(const std::vector<Tensor> &inputs) {
     if (inputs.size() != graph_.inputs.size())
       return invalidArgument("the graph has " +
@@ -212,9 +356,8 @@ Result<std::vector<Expected>> evaluate(const Graph &graph,
                                        const Declaration &declaration,
                                        const WeightPool *weights) {
   // A composite without a rule of its own means its decomposition.
-  auto primitive = decompose(graph, [](const Op &op) {
-    return rules().find(op.name) != rules().end();
-  });
+  auto primitive =
+      decompose(graph, [](const Op &op) { return rules().contains(op.name); });
   if (!primitive)
     return primitive.status();
   return Interpreter(*primitive, declaration, weights).run(inputs);
