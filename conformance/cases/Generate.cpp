@@ -11,9 +11,9 @@ void generateUnits(const Selection &selection,
        {makeElementwise, makeSums,           makeConvolutions, makePooling,
         makeProducts,    makeNormalisations, makeAttentions,   makeActivations,
         makeMovement,    makeConstants,      makeShapes,       makeBoxes,
-        makeIndexed,     makeOrdered,        makeRanks,        makeFusions,
-        makeLayouts,     makeSharing,        makeFolding,      makeProbes,
-        makeModels,      makeCorners,        makeFuzz})
+        makeIndexed,     makeOrdered,        makeRanks,        makeControl,
+        makeFusions,     makeLayouts,        makeSharing,      makeFolding,
+        makeProbes,      makeModels,         makeCorners,      makeFuzz})
     if (!family(selection, put))
       return;
 }

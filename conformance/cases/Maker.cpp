@@ -55,6 +55,16 @@ ValueId Maker::add(std::string_view op, std::vector<ValueId> operands,
   return static_cast<ValueId>(unit_.graph.values.size());
 }
 
+std::vector<ValueId> Maker::control(Op op) {
+  auto results = unit_.graph.addControl(std::move(op));
+  if (results)
+    return *results;
+  unit_.graph.name = results.message();
+  constexpr size_t most = 9;
+  return std::vector<ValueId>(most,
+                              static_cast<ValueId>(unit_.graph.values.size()));
+}
+
 ValueId Maker::weight(DType dtype, Dims dims, double low, double high) {
   Tensor tensor{dtype, {}, {}};
   for (const Dim &dim : dims)

@@ -24,6 +24,9 @@ public:
   ValueId input(DType dtype, Dims dims, InputRule rule = {});
   ValueId add(std::string_view op, std::vector<ValueId> operands,
               Attributes attributes = {});
+  /// An op with regions (sdk/graph/Control.h); gives all results, ids out of
+  /// range when it is refused.
+  std::vector<ValueId> control(Op op);
   /// A weight of random numbers in [low, high), integers for integers; a
   /// function of the unit's id and of the number of ops before it.
   ValueId weight(DType dtype, Dims dims, double low = -1, double high = 1);
@@ -43,6 +46,7 @@ private:
 /// Families of units, listed in Generate.cpp; false once `put` wants no more.
 bool makeBoxes(const Selection &selection, const Put &put);
 bool makeCorners(const Selection &selection, const Put &put);
+bool makeControl(const Selection &selection, const Put &put);
 bool makeConstants(const Selection &selection, const Put &put);
 bool makeIndexed(const Selection &selection, const Put &put);
 bool makeOrdered(const Selection &selection, const Put &put);

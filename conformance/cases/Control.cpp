@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of `if` and `while`: which region runs, what it sees of the graph
+// around it, what loops carry from one iteration to the next and what they
+// stack.
+#include "Maker.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+using Ids = std::vector<ValueId>;
+
+TensorType typed(DType dtype, Dims dims) { return {dtype, std::move(dims)}; }
+
+/// Builds a region of a unit's graph.
+class Region {
+public:
+  explicit Region(const Graph &around, const std::string &iteration = "")
+      : iteration_(iteration) {
+    graph_.symbols = around.symbols;
+    if (!iteration.empty())
+      graph_.symbols.push_back({iteration});
+  }
+  ValueId input(const TensorType &type) { return graph_.addInput("", type); }
+  ValueId add(std::string_view op, Ids operands, Attributes attributes = {}) {
+    auto results = graph_.add(op, std::move(operands), std::move(attributes));
+    return results ? results->front() : ValueId(graph_.values.size());
+  }
+  Ids control(Op op) {
+    auto results = graph_.addControl(std::move(op));
+    return results ? *results : Ids(9, ValueId(graph_.values.size()));
+  }
+  /// `count` rows of x from `first` on.
+  ValueId rows(ValueId x, const Dim &first, const Dim &count) {
+    Dims sizes = graph_.type(x).dims, starts(sizes.size(), Dim(0));
+    starts[0] = first;
+    sizes[0] = count;
+    return add("slice", {x},
+               {{"starts", starts},
+                {"sizes", sizes},
+                {"strides", std::vector<int64_t>(sizes.size(), 1)}});
+  }
+  ValueId row(ValueId x, const Dim &index) {
+    Dims dims = graph_.type(x).dims;
+    return add("reshape", {rows(x, index, 1)},
+               {{"dims", Dims(dims.begin() + 1, dims.end())}});
+  }
+  const Graph &graph() const { return graph_; }
+  Graph finish(const Ids &outputs) {
+    for (ValueId output : outputs)
+      graph_.addOutput(output, "");
+    graph_.symbols.clear();
+    if (!iteration_.empty())
+      graph_.symbols.push_back({iteration_});
+    return graph_;
+  }
+
+private:
+  Graph graph_;
+  std::string iteration_;
+};
+
+Op ifOp(Ids operands, Graph then, Graph otherwise, Dims condition = {}) {
+  return {"if",
+          1,
+          std::move(operands),
+          {},
+          {{"condition", condition}},
+          {std::move(then), std::move(otherwise)},
+          "if"};
+}
+
+Op whileOp(Ids operands, int64_t carried, Graph body, Dims limit,
+           bool conditional = false) {
+  std::string iteration = body.symbols.empty() ? "" : body.symbols.back().name;
+  return {"while",
+          1,
+          std::move(operands),
+          {},
+          {{"carried", carried},
+           {"conditional", int64_t(conditional)},
+           {"iteration", iteration},
+           {"limit", std::move(limit)}},
+          {std::move(body)},
+          "while"};
+}
+
+/// A region that gives op(x), or op(x, x).
+Graph simple(const Graph &around, std::string_view op, const TensorType &type,
+             bool binary = false) {
+  Region region(around);
+  ValueId x = region.input(type);
+  return region.finish({region.add(op, binary ? Ids{x, x} : Ids{x})});
+}
+
+void outputs(Maker &maker, const Ids &values) {
+  for (ValueId value : values)
+    maker.output(value);
+}
+
+const std::vector<std::string> kTags = {"index", "tail", "in-place", "cache"};
+
+// ---- if ----
+
+/// A predicate that is an input, one that is computed, and one of the sizes.
+bool makeChoices(const Selection &selection, const Put &put, DType dtype,
+                 const std::string &variant) {
+  Maker maker(selection, "if", dtype, variant, kTags);
+  TensorType type = typed(dtype, {maker.symbol("n")});
+  Ids operands;
+  if (variant == "predicate")
+    operands = {maker.input(DType::Bool, {})};
+  ValueId x = maker.input(dtype, type.dims);
+  if (variant == "computed") {
+    ValueId least = maker.add("reduce", {x},
+                              {{"kind", std::string("min")},
+                               {"axes", std::vector<int64_t>{0}},
+                               {"keep", int64_t(0)}});
+    ValueId most = maker.add("reduce", {x},
+                             {{"kind", std::string("max")},
+                              {"axes", std::vector<int64_t>{0}},
+                              {"keep", int64_t(0)}});
+    operands = {maker.add("compare", {least, most},
+                          {{"direction", std::string("lt")}})};
+  }
+  operands.push_back(x);
+  Dims condition;
+  if (variant == "sizes")
+    condition = {mod(type.dims[0], Dim(2))};
+  Graph then = simple(maker.graph(), "add", type, true);
+  Graph otherwise = simple(maker.graph(), "neg", type);
+  Ids y = maker.control(ifOp(operands, then, otherwise, condition));
+  // Its result is used again, beside an operand of it.
+  outputs(maker, {y[0], maker.add("max", {y[0], x})});
+  for (int64_t size : {1, 2, 17, 64, 65, 1000})
+    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard,
+                  size % 2 ? "uniform" : "integers", {{"n", size}});
+  return maker.finish(put);
+}
+
+/// Results that are operands, exchanged in one region only.
+bool makeExchange(const Selection &selection, const Put &put) {
+  Maker maker(selection, "if", DType::F32, "exchange", kTags);
+  TensorType type = typed(DType::F32, {maker.symbol("n")});
+  ValueId p = maker.input(DType::Bool, {});
+  ValueId x = maker.input(DType::F32, type.dims);
+  ValueId y = maker.input(DType::F32, type.dims);
+  Region then(maker.graph()), otherwise(maker.graph());
+  ValueId a = then.input(type), b = then.input(type);
+  ValueId c = otherwise.input(type), d = otherwise.input(type);
+  outputs(maker, maker.control(ifOp({p, x, y}, then.finish({b, a}),
+                                    otherwise.finish({c, d}))));
+  for (int64_t size : {1, 16, 17, 100})
+    maker.addCase(Depth::Standard, "bits", {{"n", size}});
+  return maker.finish(put);
+}
+
+/// Zeros among the divisors choose the region that does not divide.
+bool makeUntaken(const Selection &selection, const Put &put) {
+  Maker maker(selection, "if", DType::I32, "untaken-error",
+              {"error-word", "cache"});
+  TensorType type = typed(DType::I32, {maker.symbol("n")});
+  ValueId x = maker.input(DType::I32, type.dims);
+  ValueId size = maker.add("abs", {x});
+  ValueId least = maker.add("reduce", {size},
+                            {{"kind", std::string("min")},
+                             {"axes", std::vector<int64_t>{0}},
+                             {"keep", int64_t(0)}});
+  ValueId zero = maker.add(
+      "constant", {},
+      {{"value", Bytes(4)}, {"dtype", int64_t(DType::I32)}, {"dims", Dims()}});
+  ValueId p =
+      maker.add("compare", {least, zero}, {{"direction", std::string("gt")}});
+  Graph then = simple(maker.graph(), "div", type, true);
+  Graph otherwise = simple(maker.graph(), "neg", type);
+  outputs(maker, maker.control(ifOp({p, x}, then, otherwise)));
+  for (int64_t n : {1, 2, 3, 65, 1000})
+    maker.addCase(n == 3 ? Depth::Smoke : Depth::Standard, "integers",
+                  {{"n", n}});
+  return maker.finish(put);
+}
+
+/// A choice in a choice; the inner one sees what both take.
+bool makeNested(const Selection &selection, const Put &put) {
+  Maker maker(selection, "if", DType::F32, "nested", kTags);
+  TensorType type = typed(DType::F32, {maker.symbol("n")});
+  ValueId p = maker.input(DType::Bool, {}), q = maker.input(DType::Bool, {});
+  ValueId x = maker.input(DType::F32, type.dims);
+  Region then(maker.graph());
+  ValueId inner = then.input(typed(DType::Bool, {}));
+  ValueId value = then.input(type);
+  Ids chosen =
+      then.control(ifOp({inner, value}, simple(then.graph(), "abs", type),
+                        simple(then.graph(), "relu", type)));
+  Region otherwise(maker.graph());
+  otherwise.input(typed(DType::Bool, {}));
+  ValueId unchanged = otherwise.input(type);
+  outputs(maker, maker.control(ifOp({p, q, x}, then.finish(chosen),
+                                    otherwise.finish({unchanged}))));
+  for (int64_t n : {1, 16, 17, 33, 65, 129})
+    maker.addCase(Depth::Standard, "uniform", {{"n", n}});
+  return maker.finish(put);
+}
+
+// ---- while ----
+
+/// Running sums of the rows of x, in one direction or the other.
+bool makeRunningSums(const Selection &selection, const Put &put, DType dtype,
+                     bool reversed) {
+  Maker maker(selection, "while", dtype, reversed ? "reversed" : "sums", kTags);
+  Dim n = maker.symbol("n"), w = maker.symbol("w");
+  InputRule rule;
+  rule.terms = n + Dim(1);
+  ValueId start = maker.input(dtype, {w}, rule);
+  ValueId x = maker.input(dtype, {n, w}, rule);
+  Region body(maker.graph(), "i");
+  ValueId before = body.input(typed(dtype, {w}));
+  ValueId rows = body.input(typed(dtype, {n, w}));
+  Dim i = Dim::symbol("i");
+  ValueId row = body.row(rows, reversed ? n - Dim(1) - i : i);
+  ValueId after = body.add("add", {before, row});
+  outputs(maker, maker.control(
+                     whileOp({start, x}, 1, body.finish({after, after}), {n})));
+  // Rows of 16 floats start where devices bind, others are copied there.
+  for (auto [rows, width] :
+       {std::pair(5, 3), {4, 16}, {1, 7}, {0, 5}, {33, 64}})
+    maker.addCase(rows == 5 ? smokeOf(dtype) : Depth::Standard, "integers",
+                  {{"n", rows}, {"w", width}});
+  return maker.finish(put);
+}
+
+/// Exchanges two values, n times.
+bool makeSwaps(const Selection &selection, const Put &put) {
+  Maker maker(selection, "while", DType::F32, "exchange", kTags);
+  Dim n = maker.symbol("n"), w = maker.symbol("w");
+  TensorType type = typed(DType::F32, {w});
+  ValueId x = maker.input(DType::F32, {w}), y = maker.input(DType::F32, {w});
+  maker.input(DType::F32, {n});
+  Region body(maker.graph());
+  ValueId a = body.input(type), b = body.input(type);
+  outputs(maker, maker.control(whileOp({x, y}, 2, body.finish({b, a}), {n})));
+  for (int64_t times : {0, 1, 2, 3, 8})
+    maker.addCase(Depth::Standard, "bits", {{"n", times}, {"w", 17}});
+  return maker.finish(put);
+}
+
+/// Counts up to a number of the data, and negates a value each time.
+bool makePredicate(const Selection &selection, const Put &put, DType dtype) {
+  Maker maker(selection, "while", dtype, "predicate", kTags);
+  Dim n = maker.symbol("n");
+  InputRule rule;
+  rule.kind = InputRule::Kind::Index;
+  rule.bound = Dim(9);
+  ValueId most = maker.input(DType::I32, {}, rule);
+  ValueId x = maker.input(dtype, {n});
+  TensorType counter = typed(DType::I32, {});
+  auto constant = [](uint8_t value) {
+    return Attributes{{"value", Bytes{value, 0, 0, 0}},
+                      {"dtype", int64_t(DType::I32)},
+                      {"dims", Dims()}};
+  };
+  Attributes below = {{"direction", std::string("lt")}};
+  ValueId zero = maker.add("constant", {}, constant(0));
+  Region body(maker.graph());
+  ValueId count = body.input(counter), value = body.input(typed(dtype, {n}));
+  ValueId limit = body.input(counter);
+  ValueId next =
+      body.add("add", {count, body.add("constant", {}, constant(1))});
+  ValueId going = body.add("compare", {next, limit}, below);
+  ValueId turned = body.add("neg", {value});
+  outputs(maker, maker.control(whileOp(
+                     {maker.add("compare", {zero, most}, below), zero, x, most},
+                     2, body.finish({going, next, turned}), {}, true)));
+  for (int64_t size : {1, 16, 17, 65, 130})
+    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "uniform",
+                  {{"n", size}});
+  return maker.finish(put);
+}
+
+/// h = h * W + row of x: a recurrent layer whose weights stand inside.
+bool makeRecurrent(const Selection &selection, const Put &put) {
+  Maker maker(selection, "while", DType::F32, "recurrent",
+              {"index", "tail", "cache"});
+  Dim n = maker.symbol("n"), b = maker.symbol("b");
+  InputRule rule;
+  rule.terms = Dim(16);
+  ValueId h = maker.input(DType::F32, {b, 16}, rule);
+  ValueId x = maker.input(DType::F32, {n, b, 16}, rule);
+  ValueId w = maker.weight(DType::F32, {16, 16}, -0.25, 0.25);
+  Region body(maker.graph(), "i");
+  ValueId before = body.input(typed(DType::F32, {b, 16}));
+  ValueId rows = body.input(typed(DType::F32, {n, b, 16}));
+  ValueId weight = body.add("weight", {}, maker.graph().ops.back().attributes);
+  ValueId product = body.add("matmul", {before, weight});
+  ValueId after = body.add("add", {product, body.row(rows, Dim::symbol("i"))});
+  Ids y = maker.control(whileOp({h, x}, 1, body.finish({after, after}), {n}));
+  outputs(maker, {y[0], y[1], maker.add("matmul", {y[0], w})});
+  for (auto [steps, batch] : {std::pair(3, 2), {1, 1}, {4, 5}})
+    maker.addCase(steps == 3 ? Depth::Smoke : Depth::Standard, "uniform",
+                  {{"n", steps}, {"b", batch}});
+  return maker.finish(put);
+}
+
+/// The greatest of the first rows, of one more in each iteration: sizes inside
+/// depend on it.
+bool makeGrowing(const Selection &selection, const Put &put) {
+  Maker maker(selection, "while", DType::F32, "growing", kTags);
+  Dim n = maker.symbol("n"), w = maker.symbol("w");
+  ValueId x = maker.input(DType::F32, {n, w});
+  Region body(maker.graph(), "i");
+  ValueId rows = body.input(typed(DType::F32, {n, w}));
+  ValueId first = body.rows(rows, 0, Dim::symbol("i") + Dim(1));
+  ValueId most = body.add("reduce", {first},
+                          {{"kind", std::string("max")},
+                           {"axes", std::vector<int64_t>{0}},
+                           {"keep", int64_t(0)}});
+  outputs(maker, maker.control(whileOp({x}, 0, body.finish({most}), {n})));
+  for (auto [rows, width] : {std::pair(4, 3), {17, 16}, {1, 1}})
+    maker.addCase(Depth::Standard, "uniform", {{"n", rows}, {"w", width}});
+  return maker.finish(put);
+}
+
+/// A loop in a loop: all pairs of rows of x and y, multiplied.
+bool makePairs(const Selection &selection, const Put &put) {
+  Maker maker(selection, "while", DType::F32, "pairs", kTags);
+  Dim n = maker.symbol("n"), m = maker.symbol("m"), w = maker.symbol("w");
+  ValueId x = maker.input(DType::F32, {n, w});
+  ValueId y = maker.input(DType::F32, {m, w});
+  Region outer(maker.graph(), "i");
+  ValueId left = outer.input(typed(DType::F32, {n, w}));
+  ValueId right = outer.input(typed(DType::F32, {m, w}));
+  Region inner(outer.graph(), "j");
+  ValueId a = inner.input(typed(DType::F32, {n, w}));
+  ValueId b = inner.input(typed(DType::F32, {m, w}));
+  ValueId product = inner.add(
+      "mul", {inner.row(a, Dim::symbol("i")), inner.row(b, Dim::symbol("j"))});
+  Ids rows =
+      outer.control(whileOp({left, right}, 0, inner.finish({product}), {m}));
+  outputs(maker, maker.control(whileOp({x, y}, 0, outer.finish(rows), {n})));
+  for (auto [a, b] : {std::pair(2, 3), {3, 1}, {5, 5}, {0, 2}})
+    maker.addCase(Depth::Standard, "uniform", {{"n", a}, {"m", b}, {"w", 6}});
+  return maker.finish(put);
+}
+
+/// A choice in each iteration, by the number of the iteration.
+bool makeAlternating(const Selection &selection, const Put &put) {
+  Maker maker(selection, "while", DType::F32, "alternating", kTags);
+  Dim n = maker.symbol("n"), w = maker.symbol("w");
+  TensorType type = typed(DType::F32, {w});
+  ValueId x = maker.input(DType::F32, {w});
+  maker.input(DType::F32, {n});
+  Region body(maker.graph(), "i");
+  ValueId before = body.input(type);
+  Ids after = body.control(ifOp({before}, simple(body.graph(), "neg", type),
+                                simple(body.graph(), "add", type, true),
+                                {mod(Dim::symbol("i"), Dim(2))}));
+  outputs(maker, maker.control(
+                     whileOp({x}, 1, body.finish({after[0], after[0]}), {n})));
+  for (int64_t times : {1, 2, 7, 0})
+    maker.addCase(Depth::Standard, "uniform", {{"n", times}, {"w", 5}});
+  return maker.finish(put);
+}
+
+} // namespace
+
+bool makeControl(const Selection &selection, const Put &put) {
+  for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16,
+                      DType::I64, DType::I32, DType::I16, DType::I8}) {
+    for (const char *variant : {"predicate", "computed", "sizes"})
+      if (!makeChoices(selection, put, dtype, variant))
+        return false;
+    if (!makeRunningSums(selection, put, dtype, false))
+      return false;
+  }
+  for (DType dtype : {DType::F32, DType::F16, DType::I64})
+    if (!makeRunningSums(selection, put, dtype, true) ||
+        !makePredicate(selection, put, dtype))
+      return false;
+  for (auto *make : {makeExchange, makeUntaken, makeNested, makeSwaps,
+                     makeRecurrent, makeGrowing, makePairs, makeAlternating})
+    if (!make(selection, put))
+      return false;
+  return true;
+}
+
+} // namespace backplane::conformance
