@@ -35,7 +35,10 @@ CaseStatus chargeOf(bp_status_t code, bool workerLost) {
 }
 
 worker::CompileMessage compileMessage(const Unit &unit) {
-  worker::CompileMessage message{writeGraph(unit.graph), {}};
+  // A name would tell which case it is.
+  Graph graph = unit.graph;
+  graph.name.clear();
+  worker::CompileMessage message{writeGraph(graph), {}};
   for (const auto &[id, weight] : unit.weights.all()) {
     worker::WireTensor tensor{uint32_t(weight.type.dtype), {}, {}};
     for (const Dim &dim : weight.type.dims)

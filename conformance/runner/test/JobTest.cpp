@@ -212,7 +212,9 @@ TEST(Job, TellsWorkersNoNames) {
       options({"sh", "-c", "tee " + log + ".run | \"$0\"", BP_WORKER});
   spied.compiler = {"sh", "-c", "tee " + log + ".compile | \"$0\"",
                     BP_COMPILE_WORKER};
-  run(spied, doubling());
+  Unit unit = doubling();
+  unit.graph.name = unit.id;
+  run(spied, unit);
   for (const char *end : {".run", ".compile"}) {
     std::ifstream file(log + end, std::ios::binary);
     std::string sent((std::istreambuf_iterator<char>(file)), {});

@@ -214,6 +214,24 @@ def starts_workers_through_a_launcher(folder):
 
 
 @test
+def tells_workers_no_names(folder):
+    """Neither ids nor data sets reach a worker, for units of all layers."""
+    script = folder / "spy"
+    script.write_text(f"#!/bin/sh\ntee {folder}/sent.$$ | \"$@\"\n", "utf-8")
+    script.chmod(0o755)
+    choice = ["L3/softmax/f32/*", "L3/conv/f16/*", "L3/gather/i8/*", "L4/*chain5*"]
+    for glob in choice:
+        run("--device", "ref", "--launcher", script, "--filter", glob, "--out",
+            folder / "a")
+        sent = b"".join(path.read_bytes() for path in folder.glob("sent.*"))
+        assert b"BPWK" in sent
+        for record in records(folder / "a"):
+            for name in (record["id"], record["unit"], record["data"],
+                         "L" + str(record["layer"]) + "/"):
+                assert name.encode() not in sent, name
+
+
+@test
 def writes_files_for_programs(folder):
     suite(folder / "a")
     summary = json.loads((folder / "a" / "summary.json").read_text("utf-8"))
