@@ -31,16 +31,6 @@ void live(Trial &trial) {
   b.expect("a copy");
 }
 
-/// `state` gives the same before and after a life.
-template <typename T>
-void keeps(Trial &trial, const std::string &what, T (*state)()) {
-  live(trial); // what is set up once per process may stay
-  T before = state();
-  live(trial);
-  T after = state();
-  trial.expect(before == after, "the plug-in changes " + what);
-}
-
 std::string locale() { return setlocale(LC_ALL, nullptr); }
 int rounding() { return fegetround(); }
 std::string environment() {
@@ -80,10 +70,40 @@ std::string blockedSignals() {
   return text;
 }
 
-#if defined(__x86_64__)
 /// Flags of the floating-point unit: flush to zero, denormals are zero, masks.
-uint32_t floatMode() { return __builtin_ia32_stmxcsr() & ~0x3Fu; }
+uint32_t floatMode() {
+#if defined(__x86_64__)
+  return __builtin_ia32_stmxcsr() & ~0x3Fu;
+#else
+  return 0;
 #endif
+}
+
+/// What a plug-in has no business to change.
+struct State {
+  std::string localeName = locale();
+  int roundingMode = rounding();
+  std::string environmentText = environment();
+  std::string workingFolder = folder();
+  mode_t mask = creationMask();
+  std::vector<void *> signalHandlers = handlers();
+  std::string signalMask = blockedSignals();
+  uint32_t floatFlags = floatMode();
+};
+
+/// As it is when this is called for the first time.
+const State &initialState() {
+  static const State state;
+  return state;
+}
+
+/// A member is as it was before any plug-in was loaded.
+template <typename T>
+void keeps(Trial &trial, const std::string &what, T State::*member) {
+  live(trial);
+  trial.expect(State().*member == initialState().*member,
+               "the plug-in changes " + what);
+}
 
 /// Waits a moment for threads that have ended to be gone.
 void threadsEnd(Trial &trial) {
@@ -129,28 +149,32 @@ void printsNothing(Trial &trial) {
 } // namespace
 
 void addProcess(Checks &all) {
+  initialState(); // the table is made before any plug-in is loaded
   Group group(all, "L0/process",
               "A plug-in leaves the state of its host's process as it was: "
               "locale, floating-point mode, signals, environment, threads, "
               "files, standard output.");
-  group.add("locale", [](Trial &t) { keeps(t, "the locale", locale); });
-  group.add("rounding-mode",
-            [](Trial &t) { keeps(t, "the rounding mode", rounding); });
-#if defined(__x86_64__)
-  group.add("float-mode", [](Trial &t) {
-    keeps(t, "the mode of the floating-point unit", floatMode);
+  group.add("locale",
+            [](Trial &t) { keeps(t, "the locale", &State::localeName); });
+  group.add("rounding-mode", [](Trial &t) {
+    keeps(t, "the rounding mode", &State::roundingMode);
   });
-#endif
-  group.add("environment",
-            [](Trial &t) { keeps(t, "the environment", environment); });
-  group.add("working-folder",
-            [](Trial &t) { keeps(t, "the working folder", folder); });
+  group.add("float-mode", [](Trial &t) {
+    keeps(t, "the mode of the floating-point unit", &State::floatFlags);
+  });
+  group.add("environment", [](Trial &t) {
+    keeps(t, "the environment", &State::environmentText);
+  });
+  group.add("working-folder", [](Trial &t) {
+    keeps(t, "the working folder", &State::workingFolder);
+  });
   group.add("creation-mask",
-            [](Trial &t) { keeps(t, "the file creation mask", creationMask); });
-  group.add("signal-handlers",
-            [](Trial &t) { keeps(t, "signal handlers", handlers); });
+            [](Trial &t) { keeps(t, "the file creation mask", &State::mask); });
+  group.add("signal-handlers", [](Trial &t) {
+    keeps(t, "signal handlers", &State::signalHandlers);
+  });
   group.add("signal-mask",
-            [](Trial &t) { keeps(t, "the signal mask", blockedSignals); });
+            [](Trial &t) { keeps(t, "the signal mask", &State::signalMask); });
   group.add("threads-end", Depth::Smoke, threadsEnd);
   group.add("files-closed", filesClosed);
   group.add("prints-nothing", printsNothing);

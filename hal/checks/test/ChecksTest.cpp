@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A driver that keeps all rules passes, and one that breaks a rule is caught by
+// the check of that rule.
+#include "hal/checks/Check.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+using namespace backplane::checks;
+
+namespace {
+
+Subject subjectOf(int fault) {
+  Subject subject;
+  subject.uri = subject.name = "faulty";
+  subject.library = BP_FAULTY_DIR "/libfaulty" + std::to_string(fault) + ".so";
+  return subject;
+}
+
+Trial::Outcome outcomeOf(int fault, const std::string &id) {
+  const Check *check = findCheck(id);
+  if (!check)
+    return {Trial::Outcome::Pass, "there is no check " + id};
+  Subject subject = subjectOf(fault);
+  return runCheck(*check, subject);
+}
+
+struct Catch {
+  int fault; ///< of Faulty.cpp
+  const char *check;
+};
+
+constexpr Catch catches[] = {
+    {1, "L1/copy/execute/bytes-4079-from-17-to-904"},
+    {1, "L1/copy/record/bytes-63-from-64-to-1"},
+    {2, "L1/fill/execute/width-1-bytes-701-at-3"},
+    {3, "L1/memory/range/read-1000-bytes-at-17"},
+    {4, "L1/fence/1-mib"},
+    {5, "L1/queue/20-calls-in-order"},
+    {7, "L7/leak/failed/open-unknown-device"},
+    {7, "L7/leak/contexts/failed/buffer-too-large"},
+    {10, "L0/life/second-outlives-first"},
+    {11, "L0/get-table/shortened"},
+    {11, "L0/get-table/lengthened"},
+    {12, "L0/life/unknown-option"},
+    {12, "L0/open/unknown-option"},
+    {13, "L0/devices/sink-cancels"},
+    {14, "L1/unknown/command-type-36"},
+    {14, "L1/unknown/queue-class"},
+    {14, "L1/unknown/memory-space"},
+    {15, "L1/memory/too-large/9223372036854775808"},
+    {18, "L0/process/prints-nothing"},
+    {19, "L0/process/threads-end"},
+    {20, "L0/life/once"},
+    {21, "L1/memory/align/device-2097152"},
+};
+
+/// What ends the process: the worker that runs the check is replaced.
+constexpr Catch crashes[] = {
+    {6, "L1/record/replay-1"},           {8, "L7/no-memory/buffers/one-fails"},
+    {8, "L7/no-memory/start/one-fails"}, {9, "L0/query/size/64"},
+    {22, "L0/open/unknown-id-no-error"},
+};
+
+/// Their damage stays with the process, so that each is looked at alone.
+constexpr Catch changes[] = {
+    {16, "L0/process/rounding-mode"},
+    {17, "L0/process/signal-handlers"},
+};
+
+TEST(Checks, CatchFaults) {
+  for (const Catch &one : catches) {
+    Trial::Outcome outcome = outcomeOf(one.fault, one.check);
+    EXPECT_EQ(outcome.kind, Trial::Outcome::Fail)
+        << "fault " << one.fault << ", " << one.check << ": " << outcome.text;
+    EXPECT_NE(outcome.text, "") << one.check;
+  }
+}
+
+TEST(Checks, PassADriverThatKeepsTheRules) {
+  std::set<std::string> ids;
+  for (const Catch &one : catches)
+    ids.insert(one.check);
+  for (const Catch &one : crashes)
+    ids.insert(one.check);
+  for (const Catch &one : changes)
+    ids.insert(one.check);
+  for (const Check &check : allChecks())
+    if (check.depth == Depth::Smoke)
+      ids.insert(check.id);
+  for (const std::string &id : ids) {
+    Trial::Outcome outcome = outcomeOf(0, id);
+    EXPECT_NE(outcome.kind, Trial::Outcome::Fail) << id << ": " << outcome.text;
+  }
+}
+
+TEST(ChecksDeathTest, CrashOnFaults) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const Catch &one : crashes)
+    EXPECT_DEATH(
+        {
+          Trial::Outcome outcome = outcomeOf(one.fault, one.check);
+          // Not all damage ends a process; a complaint is as good.
+          if (outcome.kind == Trial::Outcome::Fail)
+            std::abort();
+        },
+        "")
+        << "fault " << one.fault << ", " << one.check;
+}
+
+TEST(ChecksDeathTest, FindAChangedProcess) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const Catch &one : changes)
+    EXPECT_EXIT(
+        {
+          Trial::Outcome outcome = outcomeOf(one.fault, one.check);
+          std::exit(outcome.kind == Trial::Outcome::Fail ? 7 : 0);
+        },
+        testing::ExitedWithCode(7), "")
+        << one.check;
+}
+
+TEST(Checks, HaveUniqueIdsOfTheirLayer) {
+  std::set<std::string> ids;
+  for (const Check &check : allChecks()) {
+    EXPECT_TRUE(ids.insert(check.id).second) << check.id;
+    EXPECT_EQ(check.id.substr(0, 3), "L" + std::to_string(check.layer) + "/");
+    EXPECT_EQ(check.id.rfind(check.group + "/", 0), 0u) << check.id;
+    EXPECT_EQ(findCheck(check.id), &check);
+  }
+  EXPECT_EQ(findCheck("L1/no/such/check"), nullptr);
+}
+
+TEST(Checks, SayThatALibraryCannotBeLoaded) {
+  Subject subject;
+  subject.library = "/absent/library.so";
+  Trial::Outcome outcome = runCheck(*findCheck("L0/life/once"), subject);
+  EXPECT_EQ(outcome.kind, Trial::Outcome::Fail);
+  EXPECT_NE(outcome.text.find("/absent/library.so"), std::string::npos);
+}
+
+} // namespace

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Faulty.cpp: a small driver that keeps all rules but one, which BP_FAULT
+// names; with NONE it keeps them all.
+#include <backplane/hal.h>
+
+#include <cfenv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+
+enum Fault {
+  NONE,
+  COPY_IGNORES_OFFSET,
+  FILL_RUNS_OVER,
+  READ_RUNS_OVER,
+  COMPLETES_EARLY,
+  COMPLETES_TWICE,
+  KEEPS_COMMANDS,
+  LEAKS_ON_ERROR,
+  CRASHES_WITHOUT_MEMORY,
+  QUERY_RUNS_OVER,
+  SHARES_STATE,
+  TABLE_BY_PREFIX,
+  TAKES_ANY_OPTION,
+  IGNORES_SINK,
+  SKIPS_UNKNOWN,
+  GIVES_ANY_SIZE,
+  ROUNDS_UP,
+  TAKES_SIGNALS,
+  PRINTS,
+  LEAVES_THREADS,
+  FREES_TWICE,
+  IGNORES_ALIGNMENT,
+  FORGETS_ERROR_NULL,
+};
+
+struct bp_device_t {
+  const bp_host_t *host;
+};
+struct bp_buffer_t {
+  uint8_t *data;
+};
+struct bp_queue_t {
+  bp_device_t *device;
+};
+
+namespace {
+
+constexpr bool has(Fault fault) { return BP_FAULT == fault; }
+
+bp_string_t text(const char *chars) { return {chars, strlen(chars)}; }
+
+const bp_host_t *sharedHost; ///< of the latest context
+
+bp_status_t fail(const bp_host_t *host, bp_error_t *error, bp_status_t status,
+                 const char *message) {
+  static void *volatile lost;
+  if (has(LEAKS_ON_ERROR))
+    lost = std::malloc(4096);
+  if (has(FORGETS_ERROR_NULL))
+    *reinterpret_cast<volatile char *>(error) = 0;
+  return host->error_set(host->self, error, status, text(message));
+}
+
+bp_status_t refuseOptions(const bp_host_t *host, const bp_options_t *options,
+                          bp_error_t *error) {
+  if (has(TAKES_ANY_OPTION) || !options->count)
+    return BP_STATUS_OK;
+  char message[200];
+  std::snprintf(message, sizeof(message), "no option is known, found %.*s",
+                int(options->items[0].key.size), options->items[0].key.data);
+  return fail(host, error, BP_STATUS_INVALID_ARGUMENT, message);
+}
+
+bp_status_t initialize(const bp_host_t *host, const bp_options_t *options,
+                       void **self, bp_error_t *error) {
+  if (bp_status_t status = refuseOptions(host, options, error))
+    return status;
+  if (has(ROUNDS_UP))
+    fesetround(FE_UPWARD);
+  if (has(TAKES_SIGNALS))
+    std::signal(SIGUSR1, SIG_IGN);
+  if (has(PRINTS))
+    std::puts("hello"), std::fflush(stdout);
+  if (has(LEAVES_THREADS))
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::seconds(3));
+    }).detach();
+  auto *device = static_cast<bp_device_t *>(
+      host->memory_allocate(host->self, sizeof(bp_device_t), 8));
+  if (!device && !has(CRASHES_WITHOUT_MEMORY))
+    return fail(host, error, BP_STATUS_RESOURCE_EXHAUSTED, "no memory");
+  device->host = sharedHost = host;
+  *self = device;
+  return BP_STATUS_OK;
+}
+
+void shutdown(void *self) {
+  auto *device = static_cast<bp_device_t *>(self);
+  const bp_host_t *host = has(SHARES_STATE) ? sharedHost : device->host;
+  host->memory_free(host->self, device);
+  if (has(FREES_TWICE))
+    host->memory_free(host->self, device);
+}
+
+const void *getTable(void *, bp_string_t name, uint32_t);
+
+bp_status_t enumerate(void *self, const bp_options_t *options,
+                      const bp_device_sink_t *sink, bp_error_t *error) {
+  const bp_host_t *host = static_cast<bp_device_t *>(self)->host;
+  if (bp_status_t status = refuseOptions(host, options, error))
+    return status;
+  bp_string_t format = text("faulty");
+  bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
+  info.id = text("one");
+  info.name = text("test device");
+  info.kind = BP_DEVICE_KIND_OTHER;
+  info.flags = BP_DEVICE_SYNCHRONOUS;
+  info.formats = &format;
+  info.format_count = 1;
+  info.binding_alignment = 64;
+  info.max_bindings = 8;
+  bp_status_t status = sink->put(sink->context, &info);
+  return has(IGNORES_SINK) ? bp_status_t(BP_STATUS_OK) : status;
+}
+
+bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
+                 bp_device_t **out, bp_error_t *error) {
+  *out = static_cast<bp_device_t *>(self);
+  if (bp_status_t status = refuseOptions((*out)->host, options, error))
+    return status;
+  bool known = id.size == 3 && memcmp(id.data, "one", 3) == 0;
+  return known ? bp_status_t(BP_STATUS_OK)
+               : fail((*out)->host, error, BP_STATUS_NOT_FOUND, "no device");
+}
+
+void close(bp_device_t *) {}
+
+bp_status_t allocate(bp_device_t *device, uint32_t space, uint64_t size,
+                     uint64_t alignment, bp_buffer_t **out, bp_error_t *error) {
+  const bp_host_t *host = device->host;
+  if (space > BP_SPACE_STAGING && !has(SKIPS_UNKNOWN))
+    return fail(host, error, BP_STATUS_UNIMPLEMENTED, "no such space");
+  if (has(GIVES_ANY_SIZE) && size > uint64_t(1) << 40)
+    size = 4096;
+  if (alignment < 64)
+    alignment = 64;
+  auto *buffer = new (std::nothrow) bp_buffer_t;
+  buffer->data = static_cast<uint8_t *>(host->memory_allocate(
+      host->self, size, has(IGNORES_ALIGNMENT) ? 64 : alignment));
+  if (has(CRASHES_WITHOUT_MEMORY) && size < 1u << 20)
+    *const_cast<volatile uint8_t *>(buffer->data) = 0;
+  *out = buffer;
+  if (buffer->data)
+    return BP_STATUS_OK;
+  delete buffer;
+  return fail(host, error, BP_STATUS_RESOURCE_EXHAUSTED, "no memory");
+}
+
+void release(bp_device_t *device, bp_buffer_t *buffer) {
+  device->host->memory_free(device->host->self, buffer->data);
+  delete buffer;
+}
+
+bp_status_t write(bp_device_t *, bp_buffer_t *buffer, uint64_t offset,
+                  const void *data, uint64_t size, bp_error_t *) {
+  memcpy(buffer->data + offset, data, size);
+  return BP_STATUS_OK;
+}
+
+bp_status_t read(bp_device_t *, bp_buffer_t *buffer, uint64_t offset,
+                 void *data, uint64_t size, bp_error_t *) {
+  memcpy(data, buffer->data + offset, size);
+  if (has(READ_RUNS_OVER))
+    static_cast<char *>(data)[size] = 0;
+  return BP_STATUS_OK;
+}
+
+bp_status_t map(bp_device_t *, bp_buffer_t *buffer, void **out, bp_error_t *) {
+  *out = buffer->data;
+  return BP_STATUS_OK;
+}
+
+bp_status_t load(bp_device_t *device, const bp_executable_info_t *,
+                 bp_executable_t **, bp_error_t *error) {
+  return fail(device->host, error, BP_STATUS_INVALID_ARGUMENT,
+              "nothing can be loaded");
+}
+
+void unload(bp_device_t *, bp_executable_t *) {}
+
+bp_status_t createQueue(bp_device_t *device, uint32_t queueClass,
+                        bp_queue_t **out, bp_error_t *error) {
+  if (queueClass > BP_QUEUE_TRANSFER && !has(SKIPS_UNKNOWN))
+    return fail(device->host, error, BP_STATUS_UNIMPLEMENTED, "no such class");
+  *out = new (std::nothrow) bp_queue_t{device};
+  return BP_STATUS_OK;
+}
+
+void destroyQueue(bp_device_t *, bp_queue_t *queue) { delete queue; }
+
+bool run(const bp_header_t *command) {
+  if (command->type == bp_command_copy_t_TYPE) {
+    auto *copy = reinterpret_cast<const bp_command_copy_t *>(command);
+    uint64_t from = has(COPY_IGNORES_OFFSET) ? 0 : copy->source.offset;
+    memmove(copy->target.buffer->data + copy->target.offset,
+            copy->source.buffer->data + from, copy->target.length);
+  } else if (command->type == bp_command_fill_t_TYPE) {
+    auto *fill = reinterpret_cast<const bp_command_fill_t *>(command);
+    uint64_t end = fill->target.length + has(FILL_RUNS_OVER);
+    for (uint64_t i = 0; i < end; ++i)
+      fill->target.buffer->data[fill->target.offset + i] =
+          uint8_t(fill->pattern >> (8 * (i % fill->pattern_size)));
+  } else if (command->type != bp_command_barrier_t_TYPE) {
+    return has(SKIPS_UNKNOWN);
+  }
+  return true;
+}
+
+bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
+                    uint64_t count, const bp_completion_t *completion,
+                    bp_error_t *error) {
+  for (uint64_t i = 0; i < count; ++i)
+    if (commands[i]->type > bp_command_barrier_t_TYPE && !has(SKIPS_UNKNOWN))
+      return fail(queue->device->host, error, BP_STATUS_UNIMPLEMENTED,
+                  "no such command");
+  if (has(COMPLETES_EARLY)) {
+    completion->done(completion->context, BP_STATUS_OK, {});
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  bool known = true;
+  for (uint64_t i = 0; i < count; ++i)
+    known &= run(commands[i]);
+  bp_status_t status = known ? BP_STATUS_OK : BP_STATUS_UNIMPLEMENTED;
+  if (!has(COMPLETES_EARLY))
+    completion->done(completion->context, status, {});
+  if (has(COMPLETES_TWICE))
+    completion->done(completion->context, status, {});
+  return BP_STATUS_OK;
+}
+
+// ---- Command buffers ----
+
+} // namespace
+
+struct bp_command_buffer_t {
+  const bp_header_t *const *given;
+  uint64_t count;
+  bp_command_copy_t copies[64];
+  bp_command_fill_t fills[64];
+  bp_header_t others[64];
+  const bp_header_t *list[64];
+};
+
+namespace {
+
+bp_status_t record(bp_device_t *, const bp_header_t *const *commands,
+                   uint64_t count, bp_command_buffer_t **out, bp_error_t *) {
+  auto *recorded = new (std::nothrow) bp_command_buffer_t{};
+  if (count > 64)
+    return delete recorded, bp_status_t(BP_STATUS_RESOURCE_EXHAUSTED);
+  recorded->given = commands;
+  recorded->count = count;
+  for (uint64_t i = 0; i < count; ++i) {
+    recorded->list[i] = &recorded->others[i];
+    recorded->others[i] = *commands[i];
+    if (commands[i]->type == bp_command_copy_t_TYPE) {
+      memcpy(&recorded->copies[i], commands[i], sizeof(bp_command_copy_t));
+      recorded->list[i] = &recorded->copies[i].header;
+    } else if (commands[i]->type == bp_command_fill_t_TYPE) {
+      memcpy(&recorded->fills[i], commands[i], sizeof(bp_command_fill_t));
+      recorded->list[i] = &recorded->fills[i].header;
+    }
+  }
+  *out = recorded;
+  return BP_STATUS_OK;
+}
+
+void forget(bp_device_t *, bp_command_buffer_t *recorded) { delete recorded; }
+
+void bind(bp_binding_t &binding, const bp_binding_t *table) {
+  if (binding.buffer)
+    return;
+  binding.buffer = table[binding.slot].buffer;
+  binding.offset += table[binding.slot].offset;
+}
+
+bp_status_t replay(bp_queue_t *queue, bp_command_buffer_t *recorded,
+                   const bp_binding_t *table, uint64_t,
+                   const bp_completion_t *completion, bp_error_t *error) {
+  if (has(KEEPS_COMMANDS))
+    return execute(queue, recorded->given, recorded->count, completion, error);
+  bp_command_buffer_t bound = *recorded;
+  for (uint64_t i = 0; i < bound.count; ++i) {
+    bound.list[i] = &bound.others[i];
+    if (bound.others[i].type == bp_command_copy_t_TYPE) {
+      bind(bound.copies[i].source, table);
+      bind(bound.copies[i].target, table);
+      bound.list[i] = &bound.copies[i].header;
+    } else if (bound.others[i].type == bp_command_fill_t_TYPE) {
+      bind(bound.fills[i].target, table);
+      bound.list[i] = &bound.fills[i].header;
+    }
+  }
+  return execute(queue, bound.list, bound.count, completion, error);
+}
+
+// ---- Tables ----
+
+const bp_plugin_table_t pluginTable = {BP_HEADER(bp_plugin_table_t), initialize,
+                                       shutdown, getTable};
+const bp_driver_table_t driverTable = {BP_HEADER(bp_driver_table_t), enumerate,
+                                       open, close};
+const bp_memory_table_t memoryTable = {BP_HEADER(bp_memory_table_t), allocate,
+                                       release, write, read};
+const bp_memory2_table_t memory2Table = {BP_HEADER(bp_memory2_table_t), map,
+                                         nullptr};
+const bp_executable_table_t executableTable = {BP_HEADER(bp_executable_table_t),
+                                               load, unload};
+const bp_queue_table_t queueTable = {BP_HEADER(bp_queue_table_t), createQueue,
+                                     destroyQueue, execute};
+const bp_command_buffer_table_t commandBufferTable = {
+    BP_HEADER(bp_command_buffer_table_t), record, forget, replay};
+
+const void *getTable(void *, bp_string_t name, uint32_t version) {
+  auto is = [&](const char *known) {
+    uint64_t size = has(TABLE_BY_PREFIX) && name.size < strlen(known)
+                        ? name.size
+                        : strlen(known);
+    return name.size >= size && (name.size == size || has(TABLE_BY_PREFIX)) &&
+           memcmp(name.data, known, size) == 0;
+  };
+  if (version != 0 || !name.size)
+    return nullptr;
+  if (is("backplane.memory2"))
+    return &memory2Table;
+  return is("backplane.command_buffer") ? &commandBufferTable : nullptr;
+}
+
+} // namespace
+
+extern "C" BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *,
+                                                       bp_plugin_info_t *out) {
+  bp_plugin_info_t info = {BP_HEADER(bp_plugin_info_t)};
+  info.name = text("faulty");
+  info.vendor = text("test");
+  info.version = text("1.0.0");
+  info.required_minor = 1;
+  info.built_minor = BP_ABI_MINOR;
+  info.plugin = &pluginTable;
+  info.driver = &driverTable;
+  info.memory = &memoryTable;
+  info.executable = &executableTable;
+  info.queue = &queueTable;
+  if (out->header.size < sizeof(info) && !has(QUERY_RUNS_OVER))
+    info.header.size = out->header.size;
+  memcpy(out, &info, info.header.size);
+  return BP_STATUS_OK;
+}
