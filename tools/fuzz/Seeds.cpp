@@ -56,6 +56,40 @@ Status writeGraphs(const fs::path &folder) {
   return {};
 }
 
+/// A loop with a choice in each iteration.
+Status writeControl(const fs::path &folder) {
+  TensorType type{DType::F32, {4}};
+  Graph branch;
+  ValueId taken = branch.addInput("x", type);
+  branch.addOutput(taken, "y");
+  Graph body;
+  body.symbols = {{"i"}};
+  ValueId carried = body.addInput("x", type);
+  auto chosen = body.addControl(
+      {.name = "if",
+       .operands = {carried},
+       .attributes = {{"condition", Dims{mod(Dim::symbol("i"), Dim(2))}}},
+       .regions = {branch, branch}});
+  if (!chosen)
+    return chosen.status();
+  body.addOutput((*chosen)[0], "y");
+  Graph graph;
+  ValueId x = graph.addInput("x", type);
+  auto results =
+      graph.addControl({.name = "while",
+                        .operands = {x},
+                        .attributes = {{"carried", int64_t(1)},
+                                       {"conditional", int64_t(0)},
+                                       {"iteration", std::string("i")},
+                                       {"limit", Dims{5}}},
+                        .regions = {body}});
+  if (!results)
+    return results.status();
+  graph.addOutput((*results)[0], "z");
+  write(folder / "control", writeGraph(graph));
+  return {};
+}
+
 Status writeArtifacts(const fs::path &folder) {
   fb::ArtifactT artifact;
   WeightPool pool;
@@ -104,8 +138,9 @@ Status writeAll(const fs::path &root) {
            "arch": "x86_64", "abi": {"major": 0, "minor_low": 1},
            "driver": "libacme.so", "compiler": "libacme.so",
            "cpu_features": ["avx2"]})"});
-  if (Status s = writeGraphs(folderOf(root, "wire")); !s.ok())
-    return s;
+  for (auto *put : {writeGraphs, writeControl})
+    if (Status s = put(folderOf(root, "wire")); !s.ok())
+      return s;
   if (Status s = writeArtifacts(folderOf(root, "artifact")); !s.ok())
     return s;
   if (Status s = writeSubmissions(root); !s.ok())

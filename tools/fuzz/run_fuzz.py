@@ -37,7 +37,8 @@ def write_onnx_models(folder):
     import models  # pylint: disable=import-outside-toplevel
     folder.mkdir(parents=True, exist_ok=True)
     for name, made in (("good", models.good()), ("simple", models.simple()),
-                       ("chain", models.long_chain(6, True, 4))):
+                       ("chain", models.long_chain(6, True, 4)),
+                       ("control", models.with_control())):
         (folder / f"{name}.onnx").write_bytes(made.SerializeToString())
 
 

@@ -42,6 +42,29 @@ def long_chain(length=100, transposed=False, rows=64):
     return model(nodes, [tensor_value("x", [rows, 64])], [tensor_value("y", [rows, 64])])
 
 
+def with_control():
+    """y = sum(x) > 0 ? relu(x) : -x, then the running sums of its rows; x[n, 4]"""
+    def branch(name, op):
+        return helper.make_graph([helper.make_node(op, ["x"], [f"{name}_y"])], name, [],
+                                 [tensor_value(f"{name}_y", ["n", 4])])
+    body = helper.make_graph(
+        [helper.make_node("Add", ["before", "row"], ["after"]),
+         helper.make_node("Identity", ["after"], ["each"])], "body",
+        [tensor_value("before", [4]), tensor_value("row", [4])],
+        [tensor_value("after", [4]), tensor_value("each", [4])])
+    zero = numpy_helper.from_array(numpy.zeros((), "f4"), "zero")
+    start = numpy_helper.from_array(numpy.zeros(4, "f4"), "start")
+    nodes = [helper.make_node("ReduceSum", ["x"], ["sum"], keepdims=0),
+             helper.make_node("Greater", ["sum", "zero"], ["positive"]),
+             helper.make_node("If", ["positive"], ["chosen"], name="/choice",
+                              then_branch=branch("then", "Relu"),
+                              else_branch=branch("else", "Neg")),
+             helper.make_node("Scan", ["start", "chosen"], ["last", "y"], name="/sums",
+                              body=body, num_scan_inputs=1)]
+    return model(nodes, [tensor_value("x", ["n", 4])],
+                 [tensor_value("y", ["n", 4]), tensor_value("last", [4])], [zero, start])
+
+
 def simple(op="Relu", **attributes):
     return model([helper.make_node(op, ["x"], ["y"], **attributes)],
                  [tensor_value("x", [2, 3])], [tensor_value("y", [2, 3])])

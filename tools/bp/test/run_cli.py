@@ -59,6 +59,28 @@ class Suite:
                    f"exit {result.returncode}: {result.stderr}")
 
 
+def control_flow(suite, tool):
+    """A model whose data choose what runs: on each device, and what is shown of it."""
+    model = tool.file("control.onnx", models.with_control().SerializeToString())
+    for device in ("host", "ref"):
+        for sign in (1, -1):
+            x = sign * numpy.arange(1, 13, dtype="f4").reshape(3, 4)
+            numpy.save(tool.folder / "cx.npy", x)
+            numpy.save(tool.folder / "cy.npy", numpy.cumsum(abs(x), axis=0))
+            run = tool.run("run", model, "--device", device, "--input", "x=cx.npy",
+                           "--expect", "y=cy.npy")
+            suite.check(f"control flow on {device}", run.returncode == 0
+                        and "match y" in run.stdout, run.stdout + run.stderr)
+    tool.run("compile", model, "-o", "control.bpx")
+    shown = tool.run("inspect", "control.bpx").stdout
+    for part in ("if, region 0, 1: If node '/choice'", "repeat n times, carries 1, region 2",
+                 "region 0: If node '/choice', then", "region 2: Scan node '/sums', body, "
+                 "counts in i"):
+        suite.check("inspect shows regions", part in shown, shown)
+    explained = tool.run("explain", "control.bpx").stdout
+    suite.check("explain names regions", "in Scan node '/sums', body: " in explained, explained)
+
+
 def commands(suite, tool):
     """What each command prints, with good and bad arguments."""
     model = tool.file("good.onnx", models.good().SerializeToString())
@@ -238,6 +260,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(options.bp, folder)
         commands(suite, tool)
+        control_flow(suite, tool)
         reuse(suite, tool)
         bounds(suite, tool)
         questions(suite, tool)
