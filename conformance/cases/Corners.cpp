@@ -17,17 +17,14 @@ bool makeEmptyAmongOthers(const Selection &selection, const Put &put,
   Dim none = maker.symbol("e"), n = maker.symbol("n");
   std::vector<ValueId> parts;
   ValueId empty = maker.input(dtype, {none}), x = maker.input(dtype, {n});
+  ValueId nothing = maker.input(dtype, {none}), y = maker.input(dtype, {n});
+  for (int i = 0; i < 8; ++i)
+    parts.push_back(x = maker.add(i % 2 ? "max" : "sub", {x, y}));
   for (int i = 0; i < 4; ++i) {
-    parts.push_back(x = maker.add("neg", {x}));
-    parts.push_back(x = maker.add("abs", {x}));
-  }
-  for (int i = 0; i < 4; ++i) {
-    empty = maker.add("neg", {empty});
-    maker.output(empty);
+    empty = maker.add(i % 2 ? "max" : "sub", {empty, nothing});
     parts.insert(parts.begin() + 2 * i, empty);
   }
   maker.output(maker.add("concat", parts, {{"axis", int64_t(0)}}));
-  maker.output(x);
   for (int64_t size : {1, 16, 17, 257})
     maker.addCase(size == 17 ? Depth::Smoke : Depth::Standard, "uniform",
                   {{"e", 0}, {"n", size}});

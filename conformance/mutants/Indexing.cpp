@@ -151,7 +151,7 @@ std::vector<Mutant> indexingMutants() {
        "zero-size writes",
        "an op with an empty result writes 64 bytes all the same",
        {"zero-size"},
-       {"concat"},
+       {"neg-i32-n/memory", "matmul-f32-mkn/memory"},
        writeEmpty},
       {9,
        family,

@@ -294,15 +294,34 @@ void addHosts(Checks &all, const ModelName &model) {
   group.add("not-waited", notWaited);
 }
 
+/// A call without elements leaves the memory around its ports alone.
+void withoutElements(Trial &trial, How how) {
+  ModelRig model(trial);
+  if (!model.good())
+    return;
+  SymbolValues none = model.sizes();
+  for (auto &[name, value] : none)
+    value = 0;
+  Layout gaps;
+  gaps.before = 3;
+  gaps.after = 100;
+  Call call(model.rig, model.compiled, model.executables, none, 1, gaps);
+  model.queue->run(call.commands(), how);
+  call.expectRestIntact();
+}
+
 void addPlaces(Checks &all, const ModelName &model) {
   Group group(all, std::string("L2/") + model.name + "/memory",
               "A dispatch reads and writes its bindings where they are, whole, "
               "and nothing else.",
-              {"offset", "tail"});
+              {"offset", "tail", "zero-size"});
   group.of(model.name);
   Depth depth = model.smoke ? Depth::Smoke : Depth::Standard;
   group.add("every-byte-written", depth, everyByte);
   for (How how : allWays) {
+    if (model.dynamic)
+      group.add(std::string("no-elements-") + name(how),
+                [how](Trial &trial) { withoutElements(trial, how); });
     Layout gaps;
     gaps.before = 3;
     gaps.after = 100;
