@@ -54,6 +54,8 @@ public:
       shrinkDims();
     } while (accepted_ != before && tries_ < budget_);
     bindSymbols();
+    (void)offer(liftedConstants());
+    shrinkDims();
     shrinkAxes();
     simplifyNumbers();
     return {std::move(best_), tries_};
@@ -190,6 +192,33 @@ private:
       if (offer(cropped(best_.graph, symbols)))
         break;
     }
+  }
+
+  /// Constants of several elements as inputs, whose dims can shrink.
+  Specimen liftedConstants() const {
+    Specimen next = best_;
+    next.graph.ops.clear();
+    for (const Op &op : best_.graph.ops) {
+      const Bytes *value = op.bytes("value");
+      Tensor tensor;
+      if (op.name == "constant" && value) {
+        const TensorType &type = best_.graph.type(op.results[0]);
+        tensor = {type.dtype, {}, *value};
+        for (const Dim &dim : type.dims)
+          tensor.dims.push_back(dim.constant().value_or(0));
+      }
+      size_t count = tensor.elementCount();
+      bool isWhole = tensor.data.size() == packedBytes(tensor.dtype, count);
+      if (tensor.data.empty() || count < 2 || !isWhole) {
+        next.graph.ops.push_back(op);
+        continue;
+      }
+      next.graph.values[op.results[0]].name =
+          "c" + std::to_string(next.inputs.size());
+      next.graph.inputs.push_back(op.results[0]);
+      next.inputs.push_back(std::move(tensor));
+    }
+    return next;
   }
 
   /// Plain numbers in place of symbols, once their sizes are small.

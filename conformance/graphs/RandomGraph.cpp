@@ -14,8 +14,15 @@ DType dtypeOfSeed(uint64_t seed) {
   return all[seed % std::size(all)];
 }
 
-Growth::Growth(Sketch &sketch, uint64_t seed)
-    : s(sketch), dice(hashText("graph") ^ (seed * 0x9e3779b97f4a7c15u)) {
+namespace {
+
+uint64_t mixed(uint64_t seed) {
+  return hashText("graph") ^ (seed * 0x9e3779b97f4a7c15u);
+}
+
+} // namespace
+
+Growth::Growth(Sketch &sketch, uint64_t seed) : s(sketch), dice(mixed(seed)) {
   chooseSymbols();
   firstInput();
 }

@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/compare/SelfCheck.h"
+#include "conformance/graphs/SaveFailures.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
 #include "conformance/report/StrictJson.h"
@@ -201,6 +202,13 @@ Result<RunVerdict> runAll(RunOptions &options, const Plan &plan) {
     return records.status();
   RunVerdict verdict = judgeRun(*facts, *records, plan.ids(), *waivers);
   printVerdict(verdict, *records);
+  auto saved = saveFailures(plan.units, *records, options.suite.job,
+                            options.out, options.device);
+  if (!saved)
+    return saved.status();
+  if (*saved > 0)
+    std::printf("%zu failing graphs, made small, are in %s/failures\n", *saved,
+                options.out.c_str());
   if (Status s = writeList(options.out, plan); !s.ok())
     return s;
   if (Status s = writeReports(options.out, *facts, verdict, *records); !s.ok())

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "SaveFailures.h"
+
+#include "Minimize.h"
+
+#include <algorithm>
+
+namespace backplane::conformance {
+
+namespace {
+
+bool isWorth(const Record &record) {
+  return record.layer >= 4 && record.layer <= 6 &&
+         (record.status == CaseStatus::Fail ||
+          record.status == CaseStatus::Flaky ||
+          record.status == CaseStatus::Crash);
+}
+
+std::string fileName(std::string id) {
+  for (char &c : id)
+    if (c == '/' || c == ',' || c == '=')
+      c = '_';
+  return id;
+}
+
+/// One case, small where it fails for the examiner too.
+Status saveOne(const Specimen &whole, const Record &record, Examiner &examiner,
+               const std::string &folder, const std::string &device) {
+  Fails fails = [&](const Specimen &specimen) {
+    auto found = examiner.examine(specimen);
+    return found && (found->status == CaseStatus::Fail ||
+                     found->status == CaseStatus::Flaky ||
+                     found->status == CaseStatus::Crash);
+  };
+  // A crash starts a worker anew each time.
+  size_t budget = record.status == CaseStatus::Crash ? 60 : 150;
+  Specimen small =
+      fails(whole) ? minimize(whole, fails, budget).specimen : whole;
+  auto found = examiner.examine(small);
+  if (!found)
+    return found.status();
+  return saveSpecimen(folder + "/failures/" + fileName(record.id), small,
+                      *found, device,
+                      record.id +
+                          "\n\nThe whole case: `bp conformance "
+                          "--device '" +
+                          device + "' --repro '" + record.id + "'`");
+}
+
+} // namespace
+
+Result<size_t> saveFailures(const std::vector<Unit> &units,
+                            const std::vector<Record> &records,
+                            const JobOptions &job, const std::string &folder,
+                            const std::string &device) {
+  Examiner examiner(job);
+  size_t saved = 0;
+  for (const Unit &unit : units) {
+    auto record = std::ranges::find_if(records, [&](const Record &candidate) {
+      return candidate.unit == unit.id && isWorth(candidate);
+    });
+    if (record == records.end() || saved == savedFailures)
+      continue;
+    auto testCase = std::ranges::find(unit.cases, record->id, &Case::id);
+    if (testCase == unit.cases.end())
+      continue;
+    Specimen whole{unit.graph, unit.weights, inputsOf(unit, *testCase)};
+    if (Status s = saveOne(whole, *record, examiner, folder, device); !s.ok())
+      return s;
+    ++saved;
+  }
+  return saved;
+}
+
+} // namespace backplane::conformance
