@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Library.h"
 
+#include <algorithm>
+#include <array>
 #include <dlfcn.h>
 
 namespace backplane::checks {
@@ -27,14 +29,23 @@ bp_host_info_t hostInfo() {
 }
 
 bp_plugin_info_t Library::info() const {
-  bp_plugin_info_t info = {BP_HEADER(bp_plugin_info_t)};
+  // What lies behind the struct must stay as it is.
+  constexpr uint8_t untouched = 0x5C;
+  struct {
+    bp_plugin_info_t info;
+    std::array<uint8_t, 4096> guard;
+  } answer = {{BP_HEADER(bp_plugin_info_t)}, {}};
+  answer.guard.fill(untouched);
   if (!query_)
-    return info;
+    return answer.info;
   bp_host_info_t host = hostInfo();
-  int32_t status = query_(&host, &info);
+  int32_t status = query_(&host, &answer.info);
   trial_.expect(status == BP_STATUS_OK, BP_PLUGIN_QUERY_SYMBOL " gave status " +
                                             std::to_string(status));
-  return info;
+  trial_.expect(std::count(answer.guard.begin(), answer.guard.end(),
+                           untouched) == int64_t(answer.guard.size()),
+                BP_PLUGIN_QUERY_SYMBOL " wrote behind its struct");
+  return answer.info;
 }
 
 void Library::unload() {
