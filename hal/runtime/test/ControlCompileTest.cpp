@@ -161,6 +161,62 @@ Graph decided(bool taken) {
   return m.graph;
 }
 
+/// A state that grows by the sum of x where that is positive; y is the new one.
+Graph stateful() {
+  Maker m;
+  m.graph.variables.push_back({"state", f32({4}), ""});
+  ValueId x = m.graph.addInput("x", f32({4}));
+  ValueId sum = m.add("reduce", {x},
+                      {{"kind", std::string("sum")},
+                       {"axes", std::vector<int64_t>{0}},
+                       {"keep", int64_t(0)}});
+  ValueId p = m.add("compare", {sum, m.number(0, {})},
+                    {{"direction", std::string("gt")}});
+  ValueId old = m.add("variable_read", {},
+                      {{"variable", std::string("state")},
+                       {"dtype", int64_t(DType::F32)},
+                       {"dims", Dims{4}}});
+  Maker grown, same;
+  ValueId a = grown.graph.addInput("state", f32({4}));
+  ValueId b = grown.graph.addInput("x", f32({4}));
+  grown.graph.addOutput(grown.add("add", {a, b}), "y");
+  same.graph.addOutput(same.graph.addInput("state", f32({4})), "y");
+  same.graph.addInput("x", f32({4}));
+  Op op{"if", 1, {p, old, x}, {}, {{"condition", Dims()}}, {}, ""};
+  op.regions = {grown.graph, same.graph};
+  ValueId fresh = m.control(op)[0];
+  auto written = m.graph.add("variable_write", {fresh},
+                             {{"variable", std::string("state")}});
+  EXPECT_TRUE(written.ok()) << written.message();
+  m.graph.addOutput(fresh, "y");
+  return m.graph;
+}
+
+/// 1 / x for integers in a region, always.
+Graph dividing() {
+  TensorType type{DType::I32, {4}};
+  Maker body;
+  (void)body.graph.addSymbol({"i"});
+  ValueId inner = body.graph.addInput("x", type);
+  body.graph.addOutput(body.add("div", {inner, inner}), "y");
+  Maker m;
+  ValueId x = m.graph.addInput("x", f32({4}));
+  ValueId integers = m.add("cast", {x}, {{"dtype", int64_t(DType::I32)}});
+  Op op{"while",
+        1,
+        {integers},
+        {},
+        {{"carried", int64_t(1)},
+         {"conditional", int64_t(0)},
+         {"iteration", std::string("i")},
+         {"limit", Dims{3}}},
+        {body.graph},
+        ""};
+  ValueId y = m.control(op)[0];
+  m.graph.addOutput(m.add("cast", {y}, {{"dtype", int64_t(DType::F32)}}), "y");
+  return m.graph;
+}
+
 class Regions : public testing::TestWithParam<const char *> {
 protected:
   void open(const Graph &graph) {
@@ -251,6 +307,35 @@ TEST_P(Regions, ConstantConditionsAreDecidedWhenCompiling) {
     run(Floats({4}, 5), {&y});
     EXPECT_EQ(y.values, std::vector<float>(4, taken ? 10 : -15));
   }
+}
+
+TEST_P(Regions, KeepsVariables) {
+  open(stateful());
+  float expected = 0;
+  for (float value : {1.f, -5.f, 2.f, 3.f}) {
+    expected += std::max(value, 0.f);
+    Floats y({4}, -1);
+    run(Floats({4}, value), {&y});
+    EXPECT_EQ(y.values, std::vector<float>(4, expected));
+  }
+  ASSERT_EQ(bp_session_reset(session_.get(), nullptr), BP_STATUS_OK);
+  Floats y({4}, -1);
+  run(Floats({4}, 7), {&y});
+  EXPECT_EQ(y.values, std::vector<float>(4, 7));
+}
+
+TEST_P(Regions, NamesTheOpThatFails) {
+  open(dividing());
+  Floats y({4}, -1);
+  run(Floats({4}, 2), {&y});
+  EXPECT_EQ(y.values, std::vector<float>(4, 1));
+  Status status = runSession(session_, {Floats({4}, 0).c()}, {y.c()});
+  EXPECT_EQ(status.code(), BP_STATUS_OUT_OF_RANGE) << status.message();
+  EXPECT_EQ(status.message().find("while node '/while': iteration 0: div node"),
+            0u)
+      << status.message();
+  run(Floats({4}, 3), {&y});
+  EXPECT_EQ(y.values, std::vector<float>(4, 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, Regions, testing::Values("host", "ref"),
