@@ -142,7 +142,12 @@ private:
     Real limit =
         expected_.error[i] * static_cast<Real>(weakness_.toleranceFactor);
     Finding finding = measured(i, want, limit);
-    if (bits == expected_.bits[i] && !std::isnan(want))
+    // A number beyond the largest one rounds to infinity.
+    bool isRoundedAway =
+        bits == expected_.bits[i] && std::isinf(numberOf(got_.dtype, bits));
+    if (isRoundedAway)
+      finding.used = finding.ulps = 0;
+    else if (bits == expected_.bits[i] && !std::isnan(want))
       finding.used = std::isfinite(limit) && limit > 0
                          ? std::min(std::fabs(finding.error) / limit, Real(1))
                          : 0;

@@ -203,13 +203,14 @@ std::string html::histograms(const std::vector<Record> &records) {
       "an op; heights are logarithmic. Up to ½ is correctly rounded; amber "
       "lies beyond 1. Ops without any error are left out.");
   bool any = false;
-  for (const auto &[dtype, ops] : sumsOf(records)) {
+  const Sums sums = sumsOf(records);
+  for (const auto &[dtype, ops] : sums) {
     if (ops.empty())
       continue;
-    out += std::string("<details") + (any && dtype != "f32" ? "" : " open") +
-           "><summary>" + escape(dtype) + " <span class=\"soft\">" +
-           count(ops.size()) + " ops</span></summary>" + plots(ops) +
-           "</details>\n";
+    bool isOpen = dtype == "f32" || (!any && !sums.contains("f32"));
+    out += std::string("<details") + (isOpen ? " open" : "") + "><summary>" +
+           escape(dtype) + " <span class=\"soft\">" + count(ops.size()) +
+           " ops</span></summary>" + plots(ops) + "</details>\n";
     any = true;
   }
   return any ? out : out + "<p>No op has any error.</p>\n";

@@ -54,6 +54,14 @@ TEST(Compare, OverflowIsRightNearTheLargestNumber) {
   EXPECT_FALSE(compare(below, one(DType::F16, infinity), {}).pass);
 }
 
+TEST(Compare, NumbersBeyondTheLargestRoundToInfinityWithoutError) {
+  Verdict verdict =
+      compare(limit(DType::F16, 70000, 5000), one(DType::F16, 0x7c00), {});
+  EXPECT_TRUE(verdict.pass);
+  EXPECT_EQ(verdict.limitUsed, 0);
+  EXPECT_EQ(verdict.ulps[0], 1u);
+}
+
 TEST(Compare, NanStandsForOverflowWithoutInfinities) {
   uint64_t nan = 0x7f;
   EXPECT_TRUE(
