@@ -389,12 +389,16 @@ Result<std::vector<Record>> Job::run(const Unit &unit) {
   std::vector<Record> records;
   for (const Case &testCase : unit.cases)
     records.push_back(plannedRecord(unit, testCase));
+  if (unit.check && unit.graph.outputs.empty()) {
+    if (Status s = runChecks(unit, records); !s.ok())
+      return s;
+    return records;
+  }
   if (Status s = startCompiler(); !s.ok())
     return s;
   std::string missing = notSupported(unit, compiler_->hello());
   Answer compiled;
-  bool hasGraph = !unit.check || !unit.graph.outputs.empty();
-  if (missing.empty() && !records.empty() && hasGraph)
+  if (missing.empty() && !records.empty())
     compiled = compile(unit);
   if (!missing.empty() || compiled.bad) {
     for (size_t i = 0; i < records.size(); ++i) {
