@@ -53,6 +53,15 @@ struct Tally {
   }
 };
 
+/// What stands below an earned badge.
+std::string subtitle(const RunVerdict &verdict) {
+  uint64_t cases = 0;
+  for (const auto &[layer, row] : verdict.counts)
+    cases += Tally(row).all;
+  return count(cases) + " cases, " +
+         (verdict.bad ? count(verdict.bad) + " not good" : "all good");
+}
+
 std::string medal(const RunVerdict &verdict) {
   bool earned = verdict.badge != Badge::None;
   std::string title = earned ? std::string(name(verdict.badge)) +
@@ -69,7 +78,8 @@ std::string medal(const RunVerdict &verdict) {
          "cy=\"32\" r=\"29\"/><circle class=\"disc\" cx=\"32\" cy=\"32\" "
          "r=\"23\"/><path class=\"mark\" d=\"" +
          mark + "\"/></svg><div><b>" + title + "</b><span>" +
-         escape(verdict.title()) + "</span></div></div>";
+         escape(earned ? subtitle(verdict) : verdict.title()) +
+         "</span></div></div>";
 }
 
 std::string hero(const RunFacts &facts, const RunVerdict &verdict) {
@@ -227,7 +237,9 @@ std::string failures(const RunFacts &facts,
 std::string worst(const RunFacts &facts, const std::vector<Record> &records) {
   std::vector<const Record *> rows;
   for (const Record &record : records)
-    if (isGood(record.status) && record.limitUsed > 0)
+    if (isGood(record.status) && record.limitUsed > 0 &&
+        std::any_of(record.ulps.begin() + 2, record.ulps.end(),
+                    [](uint64_t elements) { return elements != 0; }))
       rows.push_back(&record);
   std::sort(rows.begin(), rows.end(), [](const Record *a, const Record *b) {
     return std::tie(b->limitUsed, a->id) < std::tie(a->limitUsed, b->id);
@@ -235,8 +247,8 @@ std::string worst(const RunFacts &facts, const std::vector<Record> &records) {
   rows.resize(std::min(rows.size(), worstCases));
   return heading("closest", "Closest to their limit",
                  "Good cases by the share of the limit that their worst "
-                 "element uses. A correctly rounded result may use all of a "
-                 "limit of half a unit.") +
+                 "element uses, without those whose every element is "
+                 "correctly rounded.") +
          caseTable(facts, rows);
 }
 

@@ -48,10 +48,10 @@ stroke-linejoin:round}
 .medal.Core{--c:var(--core)}.medal.Full{--c:var(--full)}
 .medal.Strict{--c:var(--strict)}.medal.failed{--c:var(--bad)}
 .tiles{display:grid;gap:12px;margin:28px 0 0;
-grid-template-columns:repeat(auto-fit,minmax(140px,1fr))}
-.tiles div{padding:14px 18px;border:1px solid var(--line);border-radius:12px;
+grid-template-columns:repeat(auto-fit,minmax(148px,1fr))}
+.tiles div{padding:14px 16px;border:1px solid var(--line);border-radius:12px;
 background:var(--panel);color:var(--soft);font-size:13px}
-.tiles b{display:block;color:var(--fg);font-size:25px;line-height:1.25;
+.tiles b{display:block;color:var(--fg);font-size:23px;line-height:1.3;
 letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 .tiles .b b{color:var(--bad)}.tiles .w b{color:var(--warn)}
 .tiles .g b{color:var(--good)}
