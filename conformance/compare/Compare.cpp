@@ -158,6 +158,12 @@ private:
     return finding;
   }
 
+  /// Whether a right result may lie beyond the largest number of this sign.
+  bool reaches(bool isNegative, Real want, Real limit) const {
+    return isFloat_ && mayOverflow(formatOf(expected_.dtype),
+                                   isNegative ? -want : want, limit);
+  }
+
   /// Error as a share of the limit, by the rules for NaN, overflow and
   /// flushing.
   Real share(Real got, Real want, Real limit) const {
@@ -165,17 +171,16 @@ private:
       return 0; // anything at all is right (Bounded.h)
     if (std::isnan(want))
       return isNan(got, want) ? 0 : infinite;
-    bool overflows =
-        isFloat_ && mayOverflow(formatOf(expected_.dtype), want, limit);
     if (std::isnan(got)) {
-      bool isOverflow = overflows && !formatOf(expected_.dtype).hasInfinity;
+      bool isOverflow =
+          isFloat_ && !formatOf(expected_.dtype).hasInfinity &&
+          (reaches(false, want, limit) || reaches(true, want, limit));
       return isOverflow ? 0 : infinite;
     }
     if (std::isinf(limit) || got == want)
       return 0;
     if (std::isinf(got))
-      return overflows && std::signbit(got) == std::signbit(want) ? 0
-                                                                  : infinite;
+      return reaches(std::signbit(got), want, limit) ? 0 : infinite;
     if (std::isinf(want))
       return infinite;
     Real error = std::fabs(got - want);

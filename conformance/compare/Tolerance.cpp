@@ -13,7 +13,7 @@ Real ulpLimit(const FloatFormat &format, Real exact, double k, bool flushed) {
 }
 
 bool mayOverflow(const FloatFormat &format, Real exact, Real limit) {
-  return std::fabs(exact) + limit > format.max;
+  return exact + limit > format.max;
 }
 
 bool mayFlush(const FloatFormat &format, Real exact, Real limit,

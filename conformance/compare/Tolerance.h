@@ -23,9 +23,10 @@ namespace backplane::conformance {
 /// of Floating-Point Arithmetic, section 2.1); eta covers results below the
 /// normal range, which some targets round twice or flush.
 Real ulpLimit(const FloatFormat &format, Real exact, double k, bool flushed);
-/// Whether a result within `limit` of `exact` may lie beyond the largest
-/// number of the format, so that infinity is right (NaN where the format has
-/// no infinities): |y| + limit > max. IEEE 754-2019, section 7.4.
+/// Whether a result within `limit` of `exact` may lie above the largest number
+/// of the format, so that infinity is right (NaN where the format has no
+/// infinities): y + limit > max. IEEE 754-2019, section 7.4. For the negative
+/// end give -y.
 bool mayOverflow(const FloatFormat &format, Real exact, Real limit);
 /// Whether a zero of either sign is right because the target flushes results
 /// below the normal range: |y| - limit < 2^minExponent.

@@ -23,7 +23,7 @@ using conformance::Tensor;
 
 /// What a device keeps between dispatches, for mutants that remember too much.
 struct Memory {
-  uint64_t dispatches = 0;
+  uint64_t dispatches = 0; ///< that the process has run so far
   std::map<std::string, std::vector<Tensor>> results; ///< by any key
 };
 

@@ -194,7 +194,8 @@ bp_status_t bp_executable_t::run(const bp_command_dispatch_t &command,
     if (!mutant.run || !mutant.run(call))
       (void)call.run();
   }
-  ++device_.memory.dispatches;
+  static std::atomic<uint64_t> dispatches = 0; // of the process
+  device_.memory.dispatches = ++dispatches;
   for (size_t i = 0; i < graph_.outputs.size(); ++i) {
     const bp_binding_t &binding = command.bindings[graph_.inputs.size() + i];
     const Bytes &data = values[graph_.outputs[i].value].data;

@@ -54,6 +54,44 @@ TEST(Compare, OverflowIsRightNearTheLargestNumber) {
   EXPECT_FALSE(compare(below, one(DType::F16, infinity), {}).pass);
 }
 
+constexpr Real anything = std::numeric_limits<Real>::quiet_NaN();
+
+TEST(Compare, AnErrorOfNanAdmitsAnything) {
+  for (Real value : {Real(0), Real(1), Real(70000)})
+    for (uint64_t bits :
+         {0x0000, 0x8000, 0x3c00, 0x7bff, 0x7c00, 0xfc00, 0x7e00, 0xfe01})
+      EXPECT_TRUE(
+          compare(limit(DType::F16, value, anything), one(DType::F16, bits), {})
+              .pass)
+          << double(value) << " " << bits;
+}
+
+TEST(Compare, AnErrorOfNanCountsInNoStatistics) {
+  Expected expected = limit(DType::F16, 1, anything);
+  expected.sigma = {0.001L};
+  Verdict verdict = compare(expected, one(DType::F16, 0x4400), {});
+  EXPECT_TRUE(verdict.pass);
+  EXPECT_EQ(verdict.rms, 0);
+  EXPECT_EQ(verdict.limitUsed, 0);
+}
+
+TEST(Compare, ValuesBeyondTheLargestAreInfinities) {
+  Expected beyond = limit(DType::F16, 70000, 10);
+  EXPECT_TRUE(compare(beyond, one(DType::F16, 0x7c00), {}).pass);
+  EXPECT_FALSE(compare(beyond, one(DType::F16, 0x7bff), {}).pass);
+  EXPECT_FALSE(compare(beyond, one(DType::F16, 0xfc00), {}).pass);
+  EXPECT_FALSE(compare(beyond, one(DType::F16, 0x7e00), {}).pass);
+}
+
+TEST(Compare, LimitsThatReachBeyondBothEndsAdmitBothInfinities) {
+  Expected both = limit(DType::F16, 100, 70000);
+  EXPECT_TRUE(compare(both, one(DType::F16, 0x7c00), {}).pass);
+  EXPECT_TRUE(compare(both, one(DType::F16, 0xfc00), {}).pass);
+  Expected above = limit(DType::F16, 100, 65450);
+  EXPECT_TRUE(compare(above, one(DType::F16, 0x7c00), {}).pass);
+  EXPECT_FALSE(compare(above, one(DType::F16, 0xfc00), {}).pass);
+}
+
 TEST(Compare, NumbersBeyondTheLargestRoundToInfinityWithoutError) {
   Verdict verdict =
       compare(limit(DType::F16, 70000, 5000), one(DType::F16, 0x7c00), {});
