@@ -119,8 +119,10 @@ const Mutant *findMutant(std::string_view id);
 
 std::vector<Mutant> indexingMutants();
 std::vector<Mutant> numericsMutants();
+std::vector<Mutant> arithmeticMutants();
 std::vector<Mutant> functionMutants();
 std::vector<Mutant> semanticsMutants();
+std::vector<Mutant> valueMutants();
 std::vector<Mutant> runtimeMutants();
 std::vector<Mutant> cheatingMutants();
 std::vector<Mutant> comparatorMutants();

@@ -284,6 +284,12 @@ std::vector<Mutant> numericsMutants() {
        {"f8-format"},
        {"cast"},
        mixFormats},
+  };
+}
+
+std::vector<Mutant> arithmeticMutants() {
+  constexpr Family family = Family::Numerics;
+  return {
       {20,
        family,
        "undeclared flushing",

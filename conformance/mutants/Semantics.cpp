@@ -217,6 +217,12 @@ std::vector<Mutant> semanticsMutants() {
        {"wrap"},
        {"add", "mul"},
        saturateIntegers},
+  };
+}
+
+std::vector<Mutant> valueMutants() {
+  constexpr Family family = Family::Semantics;
+  return {
       {34,
        family,
        "half away from zero",

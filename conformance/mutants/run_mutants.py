@@ -99,13 +99,34 @@ def write_matrix(folder, rows):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "matrix.json").write_text(json.dumps(rows, indent=1) + "\n",
                                         encoding="utf-8")
-    table = ["| mutant | verdict | found by | cases run | seconds |",
+
+
+PAGE = """# Mutants
+
+<!-- Written by conformance/mutants/run_mutants.py --page; do not edit. -->
+
+Backends, compilers and comparators that are broken on purpose, what each does,
+and the first two cases that find it ([why](../explanation/conformance.md)).
+Seconds are those of the machine that wrote this page, with other work beside.
+
+"""
+
+
+def write_page(path, mutants, rows):
+    """The matrix as a reference page."""
+    by_id = {row["id"]: row for row in rows}
+    lines = ["| mutant | what it does | found by | cases | seconds |",
              "|---|---|---|---|---|"]
-    for row in rows:
+    for mutant in mutants:
+        row = by_id[mutant["id"]]
         found = "<br>".join(f"`{kill['case']}`" for kill in row["kills"][:2])
-        table.append(f"| {row['id']} {row['title']} | {row['verdict']} | {found} | "
-                     f"{row['cases']} | {row['seconds']:.1f} |")
-    (folder / "matrix.md").write_text("\n".join(table) + "\n", encoding="utf-8")
+        lines.append(f"| {mutant['id']} {mutant['title']} | {mutant['description']} | "
+                     f"{found or row['verdict']} | {row['cases']} | "
+                     f"{row['seconds']:.1f} |")
+    reasons = [f"* {mutant['id']} {mutant['title']}: {mutant['equivalent']}."
+               for mutant in mutants if mutant["equivalent"]]
+    text = PAGE + "\n".join(lines) + "\n\n## Equivalent\n\n" + "\n".join(reasons)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def print_list(mutants):
@@ -127,6 +148,8 @@ def parse():
     parser.add_argument("--sample", type=int, default=12,
                         help="legal variants run every n-th unit (default: 12)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--page", type=pathlib.Path, metavar="FILE",
+                        help="write the matrix as a page; all mutants only")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     return parser.parse_args()
 
@@ -160,6 +183,8 @@ def main():
             print_row(row)
     matrix = [rows[mutant["id"]] for mutant in mutants]
     write_matrix(options.build / "mutants", matrix)
+    if options.page and not options.only:
+        write_page(options.page, mutants, matrix)
     failed = sum(not row["good"] for row in matrix)
     print(f"{len(matrix) - failed} passed, {failed} failed")
     return 1 if failed else 0
