@@ -73,6 +73,10 @@ void addCases(Maker &maker, bool isStatic, bool isSmoke) {
   maker.addCase(Depth::Standard, "uniform", values(3, 5, 1, 1, 17));
   maker.addCase(Depth::Standard, "uniform", values(1, 65, 129, 4, 5));
   maker.addCase(Depth::Standard, "uniform", values(2, 0, 5, 4, 4));
+  for (int64_t size : {15, 31, 63, 64, 127, 128}) {
+    maker.addCase(Depth::Full, "uniform", values(1, size, size + 1, 32, 16));
+    maker.addCase(Depth::Full, "corners", values(1, 2, size, 8, size));
+  }
 }
 
 bool makeAttention(const Selection &selection, const Put &put, DType dtype,

@@ -170,6 +170,10 @@ void addCases(Maker &maker, const Geometry &geometry, DType dtype,
     maker.addCase(Depth::Standard, data,
                   valuesOf(geometry, 3, sizeOf(geometry, 8), 1, 1));
   }
+  for (int64_t size : {14, 16, 31, 33})
+    for (const char *data : {"integers", "uniform"})
+      maker.addCase(Depth::Full, data,
+                    valuesOf(geometry, 2, sizeOf(geometry, size), 5, 33));
   maker.addCase(Depth::Standard, "uniform",
                 valuesOf(geometry, 0, sizeOf(geometry, 8), 2, 3));
 }

@@ -70,6 +70,9 @@ bool makeLines(const Selection &selection, const Put &put, DType dtype,
     maker.addCase(Depth::Standard, "uniform", values(rows, columns));
   maker.addCase(Depth::Standard, "shifted", values(9, 64));
   maker.addCase(Depth::Standard, "wide", values(3, 513));
+  for (int64_t columns : {63, 64, 65, 127, 128, 129, 4096})
+    for (const char *data : {"uniform", "wide", "sparse"})
+      maker.addCase(Depth::Full, data, values(5, columns));
   return maker.finish(put);
 }
 

@@ -74,6 +74,9 @@ void addCases(Maker &maker, const Geometry &geometry, DType dtype,
     for (int64_t size : {8, 15, 17, 31})
       maker.addCase(Depth::Standard, data, values(1, size + 1, size));
   maker.addCase(Depth::Standard, "uniform", values(0, 2, 9));
+  for (int64_t size : {14, 16, 33, 63})
+    for (const char *data : {"uniform", "sparse"})
+      maker.addCase(Depth::Full, data, values(3, 5, size));
 }
 
 /// What the op needs beside a geometry.

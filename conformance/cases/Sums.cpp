@@ -28,6 +28,11 @@ void addMatmulCases(Maker &maker, bool isSmoke) {
     maker.addCase(Depth::Standard, data, {{"k", 65}, {"m", 1}, {"n", 129}});
     maker.addCase(Depth::Standard, data, {{"k", 65}, {"m", 129}, {"n", 1}});
     maker.addCase(Depth::Standard, data, {{"k", 65537}, {"m", 1}, {"n", 1}});
+    for (int64_t size : {32, 64, 127, 128, 129})
+      maker.addCase(Depth::Full, data,
+                    {{"k", size + 1}, {"m", size}, {"n", size - 1}});
+    maker.addCase(Depth::Full, data, {{"k", 1024}, {"m", 63}, {"n", 257}});
+    maker.addCase(Depth::Full, data, {{"k", 65537}, {"m", 5}, {"n", 17}});
   }
 }
 
@@ -84,6 +89,9 @@ void addReduceCases(Maker &maker, const std::string &kind, DType dtype,
     maker.addCase(Depth::Standard, data, {{"a", 2}, {"b", 257}, {"c", 2}});
   maker.addCase(Depth::Standard, "special", {{"a", 5}, {"b", 4}, {"c", 13}});
   maker.addCase(Depth::Standard, "uniform", {{"a", 2}, {"b", 0}, {"c", 3}});
+  for (int64_t size : {15, 33, 63, 64, 128, 129})
+    maker.addCase(Depth::Full, "uniform",
+                  {{"a", size + 1}, {"b", size}, {"c", 17}});
 }
 
 /// Hundreds of factors overflow unless they are near 1.
