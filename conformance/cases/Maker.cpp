@@ -49,10 +49,15 @@ ValueId Maker::add(std::string_view op, std::vector<ValueId> operands,
                    Attributes attributes) {
   auto results =
       unit_.graph.add(op, std::move(operands), std::move(attributes));
+  auto none = static_cast<ValueId>(unit_.graph.values.size());
   if (results)
-    return results->front();
+    return results->empty() ? none : results->front();
   unit_.graph.name = results.message();
-  return static_cast<ValueId>(unit_.graph.values.size());
+  return none;
+}
+
+void Maker::variable(const std::string &name, DType dtype, Dims dims) {
+  unit_.graph.variables.push_back({name, {dtype, std::move(dims)}, {}});
 }
 
 std::vector<ValueId> Maker::control(Op op) {

@@ -30,6 +30,9 @@ public:
   /// A weight of random numbers in [low, high), integers for integers; a
   /// function of the unit's id and of the number of ops before it.
   ValueId weight(DType dtype, Dims dims, double low = -1, double high = 1);
+  /// A variable that starts as zeros. A unit leaves it as it was: one session
+  /// runs all cases.
+  void variable(const std::string &name, DType dtype, Dims dims);
   void output(ValueId value);
   /// The graph so far.
   const Graph &graph() const { return unit_.graph; }

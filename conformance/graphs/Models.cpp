@@ -204,6 +204,36 @@ void decoding(Sketch &s) {
   s.out(keys);
 }
 
+/// The same with a cache of six rows in session variables. Every call writes
+/// the same rows, so that no call sees what another one left.
+void decodingWithVariables(Sketch &s) {
+  const Dims dims = {6, width};
+  auto read = [&](const char *name) {
+    s.maker.variable(name, s.dtype, dims);
+    return s.op("variable_read", {},
+                {{"variable", std::string(name)},
+                 {"dtype", static_cast<int64_t>(s.dtype)},
+                 {"dims", dims}});
+  };
+  ValueId wk = balanced(s, {width, width}, width);
+  ValueId wv = balanced(s, {width, width}, width);
+  ValueId keys = read("keys"), values = read("values");
+  ValueId x = s.in({s.symbol("n"), width});
+  for (int64_t step = 0; step < 3; ++step) {
+    ValueId token = s.reduce(x, "max", {0}, true);
+    ValueId place = s.constant(I64, {1}, {double(step)});
+    keys = s.op("scatter", {keys, place, s.matmul(token, wk)});
+    values = s.op("scatter", {values, place, s.matmul(token, wv)});
+    ValueId scores = s.op("matmul", {x, keys}, {{"transpose_b", int64_t(1)}});
+    ValueId p = s.op("softmax", {scores}, {{"axis", int64_t(1)}});
+    x = s.op("tanh", {s.op("add", {x, s.matmul(p, values)})});
+    s.out(x);
+  }
+  s.maker.add("variable_write", {keys}, {{"variable", std::string("keys")}});
+  s.maker.add("variable_write", {values},
+              {{"variable", std::string("values")}});
+}
+
 // ---- integers ----
 
 /// Rounds to a multiple and saturates, as quantized models do.
@@ -266,6 +296,10 @@ std::vector<Block> blocks() {
       {"bert-block", bertBlock, {F32, F16}, texts},
       {"gpt-block", gptBlock, {F32, F16}, texts},
       {"decode", decoding, {F32, F16}, {{{"t", 4}}, {{"t", 17}}, {{"t", 3}}}},
+      {"decode-session",
+       decodingWithVariables,
+       {F32, F16},
+       {{{"n", 1}}, {{"n", 5}}}},
       {"int8-cnn", integerNet, {I8}, images}};
 }
 
