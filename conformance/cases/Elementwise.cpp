@@ -4,6 +4,10 @@
 // and all of their pairs, and every bit pattern of the narrow types.
 #include "Data.h"
 #include "Maker.h"
+#include "conformance/oracle/Format.h"
+
+#include <algorithm>
+#include <map>
 
 namespace backplane::conformance {
 
@@ -44,6 +48,25 @@ void addCases(Maker &maker, DType dtype, size_t inputs, Depth first) {
                   {{"n", int64_t(1) << patterns}});
 }
 
+/// Adds what goes wrong with one pair of dtypes.
+void addCastTags(DType from, DType to, std::vector<std::string> &tags) {
+  auto isF8 = [](DType dtype) {
+    return dtype == DType::F8E4M3FN || dtype == DType::F8E5M2;
+  };
+  auto digits = [](DType dtype) {
+    return isFloat(dtype) ? formatOf(dtype).precision
+                          : static_cast<int>(bitWidth(dtype));
+  };
+  if (isFloat(to) && from != DType::Bool && digits(from) > digits(to))
+    tags.emplace_back("cast-rounding");
+  if (!isFloat(to))
+    tags.emplace_back("wrap");
+  if (isF8(to))
+    tags.emplace_back("f8-overflow");
+  if (isF8(from) || isF8(to))
+    tags.emplace_back("f8-format");
+}
+
 /// What goes wrong with an op, beside tails.
 std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
   std::vector<std::string> tags = {"tail", "zero-size"};
@@ -54,10 +77,6 @@ std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
   if (bitWidth(dtype) == 4)
     tags.emplace_back("nibbles");
   static const std::multimap<std::string, std::string> own = {
-      {"cast", "cast-rounding"},
-      {"cast", "wrap"},
-      {"cast", "f8-overflow"},
-      {"cast", "f8-format"},
       {"round_even", "half-away"},
       {"div", "reciprocal"},
       {"recip", "reciprocal"},
@@ -80,7 +99,10 @@ std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
 bool makeUnit(const Selection &selection, const Put &put, const std::string &op,
               DType dtype, size_t inputs, const std::string &variant,
               const Attributes &attributes) {
-  Maker maker(selection, op, dtype, variant, tagsOf(op, dtype));
+  std::vector<std::string> tags = tagsOf(op, dtype);
+  if (op == "cast")
+    addCastTags(dtype, DType(std::get<int64_t>(attributes.at("dtype"))), tags);
+  Maker maker(selection, op, dtype, variant, std::move(tags));
   Dim n = maker.symbol("n");
   std::vector<ValueId> operands;
   for (size_t i = 0; i < inputs; ++i) {
