@@ -153,6 +153,12 @@ std::vector<Mutant> indexingMutants() {
        {"zero-size"},
        {"neg-i32-n/memory", "matmul-f32-mkn/memory"},
        writeEmpty},
+  };
+}
+
+std::vector<Mutant> windowMutants() {
+  constexpr Family family = Family::Indexing;
+  return {
       {9,
        family,
        "kernel flipped",

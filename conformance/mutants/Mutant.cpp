@@ -25,9 +25,10 @@ const std::vector<Mutant> &allMutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
     for (auto part :
-         {indexingMutants, numericsMutants, arithmeticMutants, functionMutants,
-          semanticsMutants, compilerMutants, runtimeMutants, cheatingMutants,
-          comparatorMutants, metMutants, legalVariants})
+         {indexingMutants, windowMutants, numericsMutants, arithmeticMutants,
+          functionMutants, semanticsMutants, valueMutants, compilerMutants,
+          runtimeMutants, cheatingMutants, comparatorMutants, metMutants,
+          legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));
     return list;

@@ -118,6 +118,7 @@ const std::vector<Mutant> &allMutants();
 const Mutant *findMutant(std::string_view id);
 
 std::vector<Mutant> indexingMutants();
+std::vector<Mutant> windowMutants();
 std::vector<Mutant> numericsMutants();
 std::vector<Mutant> arithmeticMutants();
 std::vector<Mutant> functionMutants();
