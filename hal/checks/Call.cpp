@@ -189,6 +189,12 @@ Bytes Call::outputs() {
     Bytes one = ports_[i].buffer->read(ports_[i].offset, ports_[i].length);
     all.insert(all.end(), one.begin(), one.end());
   }
+  bool written = std::any_of(all.begin(), all.end(), [&](uint8_t byte) {
+    return byte != layout_.fill;
+  });
+  rig_.trial().expect(written || all.size() < 8 || !rig_.good(),
+                      "the outputs hold what they held before, although the "
+                      "work has completed");
   return all;
 }
 

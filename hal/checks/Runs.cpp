@@ -173,6 +173,44 @@ void notWaited(Trial &trial) {
                  "one of several calls that nobody waited for");
 }
 
+// ---- Fences ----
+
+/// Another thread reads the outputs as soon as the completion has come.
+void readsAtCompletion(Trial &trial, const HostPlan &plan) {
+  ModelRig usual(trial);
+  Bytes expected = usual.run(12);
+  ModelRig model(trial, plan);
+  for (int i = 0; i < 5 && model.good(); ++i) {
+    Call call(model.rig, model.compiled, model.executables, model.sizes(), 12);
+    Done done;
+    std::thread reader([&] {
+      if (done.wait(model.rig))
+        expectSame(model, call.outputs(), expected,
+                   "reading outputs right after the completion");
+    });
+    model.queue->start(call.commands(), done);
+    if (!model.good() && !done.arrived())
+      model.rig.abandon("the work was not started");
+    reader.join();
+    // What the plug-in may still do with this memory it does now.
+    model.rig.host().finishPosts();
+  }
+}
+
+void addFences(Checks &all, const ModelName &model) {
+  Group group(all, std::string("L2/") + model.name + "/fence",
+              "When a dispatch completes, its outputs are there, also when the "
+              "host's threads are late.",
+              {"fence"});
+  group.of(model.name);
+  HostPlan late;
+  late.postDelayMs = 20;
+  group.add("another-thread-reads",
+            [](Trial &trial) { readsAtCompletion(trial, {}); });
+  group.add("posted-tasks-late", model.smoke ? Depth::Smoke : Depth::Standard,
+            [late](Trial &trial) { readsAtCompletion(trial, late); });
+}
+
 // ---- Bad data ----
 
 Layout badLayout(int64_t index) {
@@ -356,6 +394,7 @@ void addRuns(Checks &all) {
       group.add("sizes-in-turn", sizesInTurn);
     addPlaces(all, model);
     addHosts(all, model);
+    addFences(all, model);
     if (model.indexed)
       addErrors(all, model.name);
   }

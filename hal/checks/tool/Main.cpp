@@ -114,6 +114,7 @@ bool run(const Check &check, const Options &options, Subject subject) {
   if (!check.graph.empty())
     artifact = artifactOf(check, options);
   subject.artifact = artifact;
+  subject.again = artifact; // nothing is compiled here
   auto start = std::chrono::steady_clock::now();
   Trial::Outcome outcome = runCheck(check, subject);
   std::chrono::duration<double, std::milli> took =
