@@ -9,7 +9,8 @@
 namespace backplane {
 
 /// Elementwise ops of which one is a result of the dispatch and feeds another
-/// become one op with several results, so that the dispatch has one last op.
+/// become one op with several results, and so do those that make results from
+/// one reduction: the dispatch has one last op.
 void mergeElementwiseOutputs(mlir::func::FuncOp func);
 
 } // namespace backplane

@@ -50,3 +50,37 @@ func.func @missing(%in: tensor<8xf32>) -> tensor<8xf32>
     attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
   return %in : tensor<8xf32>
 }
+
+// -----
+
+// Two results made from one sum are one op: a contraction has one epilogue.
+// CHECK-LABEL: @siblings
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic
+// CHECK-SAME: outs(%{{.*}}, %{{.*}} : tensor<4xf32>, tensor<4xf32>)
+// CHECK: math.absf
+// CHECK: arith.negf
+// CHECK-NOT: linalg.generic
+// CHECK: materialize_in_destination %[[BOTH]]#0
+// CHECK: materialize_in_destination %[[BOTH]]#1
+func.func @siblings(%x: tensor<4x8xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) attributes {bp.inputs = 1 : i64, bp.outputs = 2 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<4x8xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = arith.addf %out, %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%s : tensor<4xf32>) outs(%a : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.absf %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%s : tensor<4xf32>) outs(%b : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = arith.negf %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
