@@ -32,10 +32,12 @@ def functions(lines):
         if not match or NOT_FUNCTION.match(lines[start]):
             continue
         indent = len(match.group(1))
-        # The head may be wrapped: its first line is less indented.
+        # The head may be wrapped: it begins where its parentheses open.
         first = start
-        while first > 0 and lines[first].startswith(" " * (indent + 1)):
+        depth = lines[first].count(")") - lines[first].count("(")
+        while first > 0 and depth > 0:
             first -= 1
+            depth += lines[first].count(")") - lines[first].count("(")
         if indent > 2 and first == start and not lines[start].startswith("  "):
             continue
         closing = " " * (len(lines[first]) - len(lines[first].lstrip())) + "}"
