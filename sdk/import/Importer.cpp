@@ -23,8 +23,17 @@ Tensor *Importer::find(const std::string &name) {
 Status Importer::alias(const std::string &name, Tensor *tensor) {
   if (!names_.emplace(name, tensor).second)
     return invalidArgument("'" + name + "' is defined twice");
-  order_.push_back(name);
+  order_.emplace_back(name, nullptr);
   return Status();
+}
+
+void Importer::shadow(const std::string &name, Tensor tensor) {
+  tensor.name = name;
+  tensor.depth = scopes_.size();
+  tensors_.push_back(std::move(tensor));
+  Tensor *&meaning = names_[name];
+  order_.emplace_back(name, meaning);
+  meaning = &tensors_.back();
 }
 
 Status Importer::define(const std::string &name, Tensor tensor) {

@@ -53,6 +53,9 @@ public:
   /// Gives a name a meaning; fails when it has one.
   Status define(const std::string &name, Tensor tensor);
   Status alias(const std::string &name, Tensor *tensor);
+  /// Gives a name of a nested graph a meaning, which hides the one that it has
+  /// around it.
+  void shadow(const std::string &name, Tensor tensor);
   /// What the model says about the type of a name, or null.
   const onnx::TypeProto *declared(const std::string &name) const;
   /// The size that an axis is declared to have, when it is a number or a size
@@ -135,7 +138,8 @@ private:
   int64_t opset_ = 0;
   std::deque<Tensor> tensors_;
   std::map<std::string, Tensor *> names_;
-  std::vector<std::string> order_; ///< of the names
+  /// The names in their order, each with what it meant before.
+  std::vector<std::pair<std::string, Tensor *>> order_;
   std::set<std::string> used_;
   std::map<std::string, std::string> symbols_; ///< dim_param to symbol
   std::map<std::string, const onnx::TypeProto *> declared_;

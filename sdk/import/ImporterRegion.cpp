@@ -104,8 +104,12 @@ Status Importer::addNested(const onnx::GraphProto &nested) {
 
 void Importer::forget(size_t mark) {
   while (order_.size() > mark) {
-    names_.erase(order_.back());
+    auto [name, before] = std::move(order_.back());
     order_.pop_back();
+    if (before)
+      names_[name] = before;
+    else
+      names_.erase(name);
   }
 }
 

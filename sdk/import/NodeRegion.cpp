@@ -45,7 +45,7 @@ void Node::bind(const std::string &name, ValueId value) {
   Tensor tensor;
   tensor.type = type(value);
   tensor.value = value;
-  fail(importer_.define(name, std::move(tensor)));
+  importer_.shadow(name, std::move(tensor));
 }
 
 void Node::bind(const std::string &name, Known known) {
@@ -54,7 +54,7 @@ void Node::bind(const std::string &name, Known known) {
   Tensor tensor;
   tensor.type = known.type();
   tensor.known = std::move(known);
-  fail(importer_.define(name, std::move(tensor)));
+  importer_.shadow(name, std::move(tensor));
 }
 
 std::vector<ValueId> Node::control(Op op) {

@@ -186,6 +186,20 @@ TEST(OnnxLoop, CountsWithoutAPredicate) {
   EXPECT_EQ(graph.type(graph.outputs[1].value).str(), "f32[5, 2, 3]");
 }
 
+TEST(OnnxLoop, HidesNamesAroundItsBody) {
+  // The body calls what it carries "x", as the model does its input.
+  ModelBuilder model = loop("m", "");
+  model.ints("m", {}, {5}).output("z").node("Neg", {"x"}, {"z"});
+  onnx::GraphProto &body =
+      *model.graph().mutable_node(0)->mutable_attribute(0)->mutable_g();
+  body.mutable_input(2)->set_name("x");
+  body.mutable_node(0)->set_input(0, "x");
+  auto result = model.import();
+  EXPECT_EQ(summary(result), "while neg -> f32[2, 3]");
+  // Nothing of the model is used inside.
+  EXPECT_EQ(opOf(result, "while").operands.size(), 1u);
+}
+
 TEST(OnnxLoop, AsksAPredicateWhenDataCount) {
   ModelBuilder model = loop("m", "");
   model.input("m", {}, onnx::TensorProto::INT64);
