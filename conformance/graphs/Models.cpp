@@ -219,16 +219,13 @@ void decodingWithVariables(Sketch &s) {
   ValueId wv = balanced(s, {width, width}, width);
   ValueId keys = read("keys"), values = read("values");
   ValueId x = s.in({s.symbol("n"), width});
-  for (int64_t step = 0; step < 3; ++step) {
-    ValueId token = s.reduce(x, "max", {0}, true);
-    ValueId place = s.constant(I64, {1}, {double(step)});
-    keys = s.op("scatter", {keys, place, s.matmul(token, wk)});
-    values = s.op("scatter", {values, place, s.matmul(token, wv)});
-    ValueId scores = s.op("matmul", {x, keys}, {{"transpose_b", int64_t(1)}});
-    ValueId p = s.op("softmax", {scores}, {{"axis", int64_t(1)}});
-    x = s.op("tanh", {s.op("add", {x, s.matmul(p, values)})});
-    s.out(x);
-  }
+  ValueId token = s.reduce(x, "max", {0}, true);
+  ValueId place = s.constant(I64, {1}, {0});
+  keys = s.op("scatter", {keys, place, s.matmul(token, wk)});
+  values = s.op("scatter", {values, place, s.matmul(token, wv)});
+  ValueId scores = s.op("matmul", {x, keys}, {{"transpose_b", int64_t(1)}});
+  ValueId p = s.op("softmax", {scores}, {{"axis", int64_t(1)}});
+  s.out(s.op("tanh", {s.op("add", {x, s.matmul(p, values)})}));
   s.maker.add("variable_write", {keys}, {{"variable", std::string("keys")}});
   s.maker.add("variable_write", {values},
               {{"variable", std::string("values")}});
