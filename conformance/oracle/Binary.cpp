@@ -124,7 +124,8 @@ template <typename F>
 Bounded withFlushedInputs(const Step &step, Bounded x, Bounded y, F f) {
   Real normal = smallest(formatOf(step.dtype), true);
   auto flushes = [&](const Bounded &in) {
-    return step.numerics.flushesInput && in.v != 0 && std::fabs(in.v) < normal;
+    return step.numerics.flushesInput && in.v != 0 &&
+           std::fabs(in.v) - in.e < normal;
   };
   Bounded result = f(x, y);
   Bounded zeroX{std::copysign(Real(0), x.v), 0};

@@ -139,11 +139,13 @@ Bounded overInterval(std::string_view op, Function f, const Bounded &x) {
 }
 
 /// What a target that flushes subnormal operands may give instead.
-Bounded withFlushedInput(const Step &step, Function f, Real x, Bounded y) {
+Bounded withFlushedInput(const Step &step, Function f, const Bounded &x,
+                         Bounded y) {
   Real normal = smallest(formatOf(step.dtype), true);
-  if (!step.numerics.flushesInput || x == 0 || !(std::fabs(x) < normal))
+  if (!step.numerics.flushesInput || x.v == 0 ||
+      !(std::fabs(x.v) - x.e < normal))
     return y;
-  return hull(y, {f(std::copysign(Real(0), x)), 0});
+  return hull(y, {f(std::copysign(Real(0), x.v)), 0});
 }
 
 Result<std::vector<Value>> function(const Step &step) {
@@ -157,7 +159,7 @@ Result<std::vector<Value>> function(const Step &step) {
   for (size_t i = 0; i < result.bounded.size(); ++i) {
     Bounded x = in[i];
     Bounded y = overInterval(step.op.name, f, x);
-    y = withFlushedInput(step, f, x.v, y);
+    y = withFlushedInput(step, f, x, y);
     result.bounded[i] = roundedTo(step.numerics, step.dtype, y, ulps);
   }
   return one(std::move(result));
