@@ -385,10 +385,20 @@ void tighten(Expected &expected, const Spread &spread, bool finite) {
   expected.biasGate = false;
 }
 
+/// Whether something is flushed, which the runs behind a spread do not do.
+static bool flushes(const Declaration &declaration) {
+  return std::any_of(declaration.all().begin(), declaration.all().end(),
+                     [](const auto &entry) {
+                       return entry.second.flushesInput ||
+                              entry.second.flushesOutput;
+                     });
+}
+
 void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
                   const Declaration &declaration, const WeightPool *weights,
                   uint64_t seed, std::vector<Expected> &expected) {
-  if (std::none_of(expected.begin(), expected.end(), isLoose))
+  if (flushes(declaration) ||
+      std::none_of(expected.begin(), expected.end(), isLoose))
     return;
   auto spreads = spreadOf(graph, inputs, declaration, weights, seed, expected);
   if (!spreads)

@@ -46,7 +46,8 @@ bool isLoose(const Expected &expected);
 /// are all `finite`: then no run having left the domain of an op says enough.
 void tighten(Expected &expected, const Spread &spread, bool finite);
 
-/// tighten for each loose output of a graph. Limits stay where spreadOf fails.
+/// tighten for each loose output of a graph. Limits stay where spreadOf fails,
+/// and where the target declares to flush: the runs do not.
 void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
                   const Declaration &declaration, const WeightPool *weights,
                   uint64_t seed, std::vector<Expected> &expected);
