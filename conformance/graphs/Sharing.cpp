@@ -141,6 +141,28 @@ void sortedAndUsed(Sketch &s) {
   s.out(s.reduce(x, "max", {1}));
 }
 
+/// Each read gives what was written last. The variable ends as it began.
+void writesInOrder(Sketch &s) {
+  auto read = [&] {
+    return s.op("variable_read", {},
+                {{"variable", std::string("v")},
+                 {"dtype", static_cast<int64_t>(s.dtype)},
+                 {"dims", Dims{}}});
+  };
+  auto write = [&](ValueId value) {
+    s.maker.add("variable_write", {value}, {{"variable", std::string("v")}});
+  };
+  s.maker.variable("v", s.dtype, {});
+  ValueId x = plane(s), first = read();
+  write(s.reduce(x, "max", {0, 1}));
+  ValueId second = read();
+  write(s.op("neg", {second}));
+  ValueId third = read();
+  write(first);
+  for (ValueId value : {second, third, read()})
+    s.out(value);
+}
+
 bool makeInPlace(const Selection &selection, const Put &put) {
   const std::vector<SymbolValues> sizes = {{{"m", 17}, {"n", 33}},
                                            {{"m", 1}, {"n", 1}},
@@ -161,7 +183,8 @@ bool makeInPlace(const Selection &selection, const Put &put) {
                                          {"densely-joined", denselyJoined},
                                          {"many-alive", manyAlive},
                                          {"four-outputs", fourOutputs},
-                                         {"sorted", sortedAndUsed}})
+                                         {"sorted", sortedAndUsed},
+                                         {"writes-in-order", writesInOrder}})
     patterns.push_back(
         {name, {"in-place", "workspace"}, {F32, I32}, build, sizes});
   return makePatterns(selection, put, "sharing", patterns);

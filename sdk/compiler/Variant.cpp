@@ -73,6 +73,7 @@ Status VariantCompiler::runPipeline(ModuleOp module) {
     return Bytes(weight->data.begin(), weight->data.end());
   };
   auto status = runPasses(module, diagnostics_, [&](OpPassManager &manager) {
+    manager.addPass(bp::createForwardVariablesPass());
     manager.addPass(bp::createSimplifyPass());
     manager.addPass(createCSEPass());
     manager.addPass(bp::createTableLookupPass(read));

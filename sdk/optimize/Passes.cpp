@@ -5,6 +5,7 @@
 #include "mlir/Pass/PassRegistry.h"
 
 void bp::registerOptimizePasses() {
+  mlir::registerPass(createForwardVariablesPass);
   mlir::registerPass(createSimplifyPass);
   mlir::registerPass(createFoldScalesPass);
   mlir::registerPass([] { return createTableLookupPass(); });

@@ -20,6 +20,11 @@ class Pass;
 
 namespace bp {
 
+/// `bp-forward-variables`: a read of a variable after a write becomes the
+/// written value, and of several writes the last one stays. All reads that are
+/// left are of values from before the call, all writes can wait for its end.
+std::unique_ptr<mlir::Pass> createForwardVariablesPass();
+
 /// `bp-simplify`: identities that hold bit for bit, also for NaN, infinities
 /// and -0: movement of movement, arithmetic with neutral constants, casts that
 /// lose nothing, select of a constant.
