@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sys/wait.h>
+#include <unistd.h>
 
 namespace backplane {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 class CompareTool : public testing::Test {
 protected:
   void SetUp() override {
-    folder = testing::TempDir() + "bp-compare";
+    folder = testing::TempDir() + "bp-compare-" + std::to_string(getpid());
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     setenv("BACKPLANE_PLUGIN_FILES", BP_TEST_MANIFESTS, 1);
