@@ -14,6 +14,11 @@
  * Order: the host calls queue_execute for the work of one queue in order, and
  * work of one call runs as if one command after another. Commands between two
  * barriers may overlap.
+ *
+ * Threads: sessions share a device, so the functions that take a bp_device_t
+ * are called from several threads at once, for distinct buffers, executables
+ * and queues; a driver guards what they share. Calls on one queue or one
+ * command buffer are serialised.
  */
 #ifndef BACKPLANE_HAL_H
 #define BACKPLANE_HAL_H
