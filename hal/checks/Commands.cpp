@@ -160,21 +160,25 @@ Commands::Built Commands::build(bool slots, uint64_t alignment) const {
 }
 
 void Commands::Built::poison() {
-  constexpr int rubbish = 0xDD;
-  for (bp_command_fill_t &fill : fills)
-    std::memset(static_cast<void *>(&fill), rubbish, sizeof(fill));
-  for (bp_command_copy_t &copy : copies)
-    std::memset(static_cast<void *>(&copy), rubbish, sizeof(copy));
-  for (bp_command_barrier_t &barrier : barriers)
-    std::memset(static_cast<void *>(&barrier), rubbish, sizeof(barrier));
-  for (bp_command_dispatch_t &dispatch : dispatches)
-    std::memset(static_cast<void *>(&dispatch), rubbish, sizeof(dispatch));
+  static constexpr unsigned char rubbish = 0xDD;
+  auto spoil = [](auto &items) {
+    auto *bytes = reinterpret_cast<unsigned char *>(items.data());
+    std::fill_n(bytes, items.size() * sizeof(items[0]), rubbish);
+  };
+  auto spoilEach = [](auto &items) {
+    for (auto &item : items)
+      std::fill_n(reinterpret_cast<unsigned char *>(&item), sizeof(item),
+                  rubbish);
+  };
+  spoilEach(fills);
+  spoilEach(copies);
+  spoilEach(barriers);
+  spoilEach(dispatches);
   for (auto &one : bindings)
-    std::memset(static_cast<void *>(one.data()), rubbish,
-                one.size() * sizeof(one[0]));
+    spoil(one);
   for (auto &one : constants)
-    std::memset(one.data(), rubbish, one.size() * sizeof(one[0]));
-  std::memset(list.data(), rubbish, list.size() * sizeof(list[0]));
+    spoil(one);
+  spoil(list);
 }
 
 // ---- Queues ----
