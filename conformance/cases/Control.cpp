@@ -99,14 +99,16 @@ void outputs(Maker &maker, const Ids &values) {
     maker.output(value);
 }
 
-const std::vector<std::string> kTags = {"index", "tail", "in-place", "cache"};
+std::vector<std::string> tagsOfControl() {
+  return {"index", "tail", "in-place", "cache"};
+}
 
 // ---- if ----
 
 /// A predicate that is an input, one that is computed, and one of the sizes.
 bool makeChoices(const Selection &selection, const Put &put, DType dtype,
                  const std::string &variant) {
-  Maker maker(selection, "if", dtype, variant, kTags);
+  Maker maker(selection, "if", dtype, variant, tagsOfControl());
   TensorType type = typed(dtype, {maker.symbol("n")});
   Ids operands;
   if (variant == "predicate")
@@ -141,7 +143,7 @@ bool makeChoices(const Selection &selection, const Put &put, DType dtype,
 
 /// Results that are operands, exchanged in one region only.
 bool makeExchange(const Selection &selection, const Put &put) {
-  Maker maker(selection, "if", DType::F32, "exchange", kTags);
+  Maker maker(selection, "if", DType::F32, "exchange", tagsOfControl());
   TensorType type = typed(DType::F32, {maker.symbol("n")});
   ValueId p = maker.input(DType::Bool, {});
   ValueId x = maker.input(DType::F32, type.dims);
@@ -183,7 +185,7 @@ bool makeUntaken(const Selection &selection, const Put &put) {
 
 /// A choice in a choice; the inner one sees what both take.
 bool makeNested(const Selection &selection, const Put &put) {
-  Maker maker(selection, "if", DType::F32, "nested", kTags);
+  Maker maker(selection, "if", DType::F32, "nested", tagsOfControl());
   TensorType type = typed(DType::F32, {maker.symbol("n")});
   ValueId p = maker.input(DType::Bool, {}), q = maker.input(DType::Bool, {});
   ValueId x = maker.input(DType::F32, type.dims);
@@ -208,7 +210,8 @@ bool makeNested(const Selection &selection, const Put &put) {
 /// Running sums of the rows of x, in one direction or the other.
 bool makeRunningSums(const Selection &selection, const Put &put, DType dtype,
                      bool reversed) {
-  Maker maker(selection, "while", dtype, reversed ? "reversed" : "sums", kTags);
+  Maker maker(selection, "while", dtype, reversed ? "reversed" : "sums",
+              tagsOfControl());
   Dim n = maker.symbol("n"), w = maker.symbol("w");
   InputRule rule;
   rule.terms = n + Dim(1);
@@ -232,7 +235,7 @@ bool makeRunningSums(const Selection &selection, const Put &put, DType dtype,
 
 /// Exchanges two values, n times.
 bool makeSwaps(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "exchange", kTags);
+  Maker maker(selection, "while", DType::F32, "exchange", tagsOfControl());
   Dim n = maker.symbol("n"), w = maker.symbol("w");
   TensorType type = typed(DType::F32, {w});
   ValueId x = maker.input(DType::F32, {w}), y = maker.input(DType::F32, {w});
@@ -247,7 +250,7 @@ bool makeSwaps(const Selection &selection, const Put &put) {
 
 /// Counts up to a number of the data, and negates a value each time.
 bool makePredicate(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "while", dtype, "predicate", kTags);
+  Maker maker(selection, "while", dtype, "predicate", tagsOfControl());
   Dim n = maker.symbol("n");
   InputRule rule;
   rule.kind = InputRule::Kind::Index;
@@ -305,7 +308,7 @@ bool makeRecurrent(const Selection &selection, const Put &put) {
 /// The greatest of the first rows, of one more in each iteration: sizes inside
 /// depend on it.
 bool makeGrowing(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "growing", kTags);
+  Maker maker(selection, "while", DType::F32, "growing", tagsOfControl());
   Dim n = maker.symbol("n"), w = maker.symbol("w");
   ValueId x = maker.input(DType::F32, {n, w});
   Region body(maker.graph(), "i");
@@ -323,7 +326,7 @@ bool makeGrowing(const Selection &selection, const Put &put) {
 
 /// A loop in a loop: all pairs of rows of x and y, multiplied.
 bool makePairs(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "pairs", kTags);
+  Maker maker(selection, "while", DType::F32, "pairs", tagsOfControl());
   Dim n = maker.symbol("n"), m = maker.symbol("m"), w = maker.symbol("w");
   ValueId x = maker.input(DType::F32, {n, w});
   ValueId y = maker.input(DType::F32, {m, w});
@@ -345,7 +348,7 @@ bool makePairs(const Selection &selection, const Put &put) {
 
 /// A choice in each iteration, by the number of the iteration.
 bool makeAlternating(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "alternating", kTags);
+  Maker maker(selection, "while", DType::F32, "alternating", tagsOfControl());
   Dim n = maker.symbol("n"), w = maker.symbol("w");
   TensorType type = typed(DType::F32, {w});
   ValueId x = maker.input(DType::F32, {w});

@@ -170,7 +170,8 @@ uint64_t corners(const Place &place) {
   uint64_t rest = place.index;
   size_t rank = place.tensor.dims.size();
   bool isCorner = true;
-  for (size_t axis = rank; axis-- > 0 && axis + 2 >= rank;) {
+  for (size_t left = rank; left > 0 && left + 2 > rank; --left) {
+    size_t axis = left - 1;
     auto size = static_cast<uint64_t>(place.tensor.dims[axis]);
     uint64_t at = rest % size;
     isCorner &= at % 16 == 0 || at % 16 == 15 || at + 1 == size;

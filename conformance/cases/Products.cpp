@@ -46,7 +46,8 @@ Product batchedProduct(Maker &maker, bool hasFourAxes) {
   return {"four-axes", {p, q, m, k}, {p, q, k, n}, k, 2, {}, false};
 }
 
-void addData(Maker &maker, Depth first, DType dtype, SymbolValues symbols) {
+void addData(Maker &maker, Depth first, DType dtype,
+             const SymbolValues &symbols) {
   for (const char *data : {"integers", "one-hot"})
     maker.addCase(first, data, symbols);
   std::vector<const char *> others = {"uniform"};

@@ -50,7 +50,8 @@ private:
   bool broken_ = false;
 };
 
-void binary(Builder &b, const char *op, DType dtype, std::vector<Dim> dims) {
+void binary(Builder &b, const char *op, DType dtype,
+            const std::vector<Dim> &dims) {
   ValueId x = b.input("x0", dtype, dims), y = b.input("x1", dtype, dims);
   b.output(b.add(op, {x, y}));
 }

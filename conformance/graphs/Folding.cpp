@@ -66,11 +66,13 @@ void comparedConstants(Sketch &s) {
   meet(s, s.op("select", {less, a, b}));
 }
 
-const std::vector<double> fractions = {1.0 / 3, 2049.5, 0.1, 3.7e-4, -5.3, 257};
+std::vector<double> fractions() {
+  return {1.0 / 3, 2049.5, 0.1, 3.7e-4, -5.3, 257};
+}
 
 /// Each step is rounded to the dtype: in a wider one the result is another.
 void roundedSteps(Sketch &s) {
-  ValueId a = s.constant(s.dtype, {6}, fractions);
+  ValueId a = s.constant(s.dtype, {6}, fractions());
   ValueId large = s.constant(s.dtype, {6}, {4096, 4096, 256, 64, 512, 32768});
   meet(s, s.op("sub", {s.op("add", {a, large}), large}));
 }
@@ -83,7 +85,7 @@ void overflowing(Sketch &s) {
 }
 
 void throughNarrow(Sketch &s) {
-  ValueId a = s.constant(s.dtype, {6}, fractions);
+  ValueId a = s.constant(s.dtype, {6}, fractions());
   meet(s, s.cast(s.cast(a, s.dtype == F16 ? BF16 : F16), s.dtype));
 }
 
@@ -123,7 +125,7 @@ void normAfterConv(Sketch &s) {
 using Named = std::pair<const char *, std::function<void(Sketch &)>>;
 
 std::vector<Pattern> patternsOf(std::vector<Named> all,
-                                std::vector<DType> dtypes) {
+                                const std::vector<DType> &dtypes) {
   std::vector<Pattern> patterns;
   for (auto &[name, build] : all)
     patterns.push_back({name,

@@ -14,9 +14,11 @@ using enum DType;
 using Build = std::function<void(Sketch &)>;
 using Tail = std::function<ValueId(Sketch &, ValueId, int64_t axis)>;
 
-const std::vector<SymbolValues> planes = {
-    {{"m", 17}, {"n", 33}}, {{"m", 1}, {"n", 1}},   {{"m", 64}, {"n", 7}},
-    {{"m", 0}, {"n", 5}},   {{"m", 31}, {"n", 65}}, {{"m", 16}, {"n", 16}}};
+std::vector<SymbolValues> planes() {
+  return {{{"m", 17}, {"n", 33}}, {{"m", 1}, {"n", 1}},
+          {{"m", 64}, {"n", 7}},  {{"m", 0}, {"n", 5}},
+          {{"m", 31}, {"n", 65}}, {{"m", 16}, {"n", 16}}};
+}
 
 ValueId plane(Sketch &s, double low = -2, double high = 2) {
   return s.in({s.symbol("m"), s.symbol("n")}, low, high);
@@ -62,7 +64,7 @@ bool makeChains(const Selection &selection, const Put &put) {
                         {"tail", "nan", "residual"},
                         {F32, F16, BF16, F64, I32, I8},
                         chain(length),
-                        planes,
+                        planes(),
                         {"uniform", "special"}});
   return makePatterns(selection, put, "elementwise", patterns);
 }

@@ -30,8 +30,8 @@ ValueId linear(Sketch &s, ValueId x, int64_t from, int64_t to) {
 /// Convolution with batch normalization.
 ValueId convNorm(Sketch &s, ValueId x, int64_t from, int64_t to, int64_t kernel,
                  int64_t stride = 1, int64_t groups = 1) {
-  double terms = static_cast<double>(from / groups * kernel * kernel);
-  ValueId w = balanced(s, {to, from / groups, kernel, kernel}, terms);
+  int64_t inputs = from / groups, terms = inputs * kernel * kernel;
+  ValueId w = balanced(s, {to, inputs, kernel, kernel}, double(terms));
   ValueId y = s.conv(x, w, stride, kernel / 2, groups);
   return s.op("batch_norm",
               {y, s.weight({to}, 0.8, 1.2), s.weight({to}, -0.2, 0.2),

@@ -181,9 +181,9 @@ void convolved(Growth &g) {
   int64_t results = groups * static_cast<int64_t>(1 + g.dice.below(3));
   Attributes attributes = window(g, size);
   attributes["groups"] = groups;
-  Item w = g.fresh(type.dtype, {results, channels / groups, size, size}, 1);
-  g.keep(g.s.op("conv", {x.id, w.id}, attributes),
-         x.magnitude * double(channels / groups * size * size));
+  int64_t inputs = channels / groups, terms = inputs * size * size;
+  Item w = g.fresh(type.dtype, {results, inputs, size, size}, 1);
+  g.keep(g.s.op("conv", {x.id, w.id}, attributes), x.magnitude * double(terms));
 }
 
 void spread(Growth &g) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <regex>
 #include <thread>
 
 namespace backplane::checks {
@@ -172,10 +173,8 @@ void vendor(Trial &trial) {
 void version(Trial &trial) {
   bp_plugin_info_t info = Library(trial).info();
   std::string text(view(info.version));
-  unsigned a, b, c;
-  int end = 0;
-  trial.expect(std::sscanf(text.c_str(), "%u.%u.%u%n", &a, &b, &c, &end) == 3 &&
-                   size_t(end) == text.size(),
+  static const std::regex form("[0-9]+\\.[0-9]+\\.[0-9]+");
+  trial.expect(std::regex_match(text, form),
                "the version '" + text + "' is not MAJOR.MINOR.PATCH");
 }
 

@@ -4,7 +4,7 @@
 #include "Work.h"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 
 namespace backplane::checks {
 
@@ -160,25 +160,22 @@ Commands::Built Commands::build(bool slots, uint64_t alignment) const {
 }
 
 void Commands::Built::poison() {
-  static constexpr unsigned char rubbish = 0xDD;
-  auto spoil = [](auto &items) {
-    auto *bytes = reinterpret_cast<unsigned char *>(items.data());
-    std::fill_n(bytes, items.size() * sizeof(items[0]), rubbish);
+  auto spoil = [](auto items) {
+    std::ranges::fill(std::as_writable_bytes(items), std::byte(0xDD));
   };
-  auto spoilEach = [](auto &items) {
+  auto spoilEach = [&](auto &items) {
     for (auto &item : items)
-      std::fill_n(reinterpret_cast<unsigned char *>(&item), sizeof(item),
-                  rubbish);
+      spoil(std::span(&item, 1));
   };
   spoilEach(fills);
   spoilEach(copies);
   spoilEach(barriers);
   spoilEach(dispatches);
   for (auto &one : bindings)
-    spoil(one);
+    spoil(std::span(one));
   for (auto &one : constants)
-    spoil(one);
-  spoil(list);
+    spoil(std::span(one));
+  spoil(std::span(list));
 }
 
 // ---- Queues ----

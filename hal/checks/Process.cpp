@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Process.h"
 
-#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <malloc.h>
 #include <unistd.h>
 
 namespace backplane::checks {
 
-uint64_t residentBytes() {
-  unsigned long long total = 0, resident = 0, shared = 0;
-  std::FILE *file = std::fopen("/proc/self/statm", "r");
-  if (!file)
-    return 0;
-  int found = std::fscanf(file, "%llu %llu %llu", &total, &resident, &shared);
-  std::fclose(file);
-  return found == 3 ? (resident - shared) * uint64_t(sysconf(_SC_PAGESIZE)) : 0;
+/// Field `index` of /proc/self/statm in bytes; 0 where there is none.
+static uint64_t memoryField(int index) {
+  std::ifstream file("/proc/self/statm");
+  uint64_t pages = 0;
+  for (int i = 0; i <= index; ++i)
+    if (!(file >> pages))
+      return 0;
+  return pages * uint64_t(sysconf(_SC_PAGESIZE));
 }
 
-uint64_t dataBytes() {
-  unsigned long long pages = 0;
-  std::FILE *file = std::fopen("/proc/self/statm", "r");
-  if (!file)
-    return 0;
-  int found = std::fscanf(file, "%*u %*u %*u %*u %*u %llu", &pages);
-  std::fclose(file);
-  return found == 1 ? pages * uint64_t(sysconf(_SC_PAGESIZE)) : 0;
+uint64_t residentBytes() {
+  uint64_t resident = memoryField(1), shared = memoryField(2);
+  return resident > shared ? resident - shared : 0;
 }
+
+uint64_t dataBytes() { return memoryField(5); }
 
 uint64_t heapBytes() {
   struct mallinfo2 info = mallinfo2();

@@ -57,13 +57,13 @@ ValueId LoopBuilder::withoutIteration(ValueId value) {
   return node_.withDims(value, dims);
 }
 
-std::vector<ValueId> LoopBuilder::end(std::vector<ValueId> next,
-                                      std::vector<ValueId> stacked) {
-  return end(std::move(next), std::move(stacked), kNone, kNone);
+std::vector<ValueId> LoopBuilder::end(const std::vector<ValueId> &next,
+                                      const std::vector<ValueId> &stacked) {
+  return end(next, stacked, kNone, kNone);
 }
 
-std::vector<ValueId> LoopBuilder::end(std::vector<ValueId> next,
-                                      std::vector<ValueId> stacked,
+std::vector<ValueId> LoopBuilder::end(const std::vector<ValueId> &next,
+                                      const std::vector<ValueId> &stacked,
                                       ValueId firstPredicate,
                                       ValueId nextPredicate) {
   bool conditional = firstPredicate != kNone;

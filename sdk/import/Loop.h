@@ -25,13 +25,13 @@ public:
   /// Ends the region: what it carries on, and what it gives to be stacked.
   /// Gives the results. Sizes that cannot be seen to be those before become
   /// equal by assertion.
-  std::vector<ValueId> end(std::vector<ValueId> next,
-                           std::vector<ValueId> stacked);
+  std::vector<ValueId> end(const std::vector<ValueId> &next,
+                           const std::vector<ValueId> &stacked);
   /// The same, going on while a predicate holds: `first` outside, `next`
   /// inside.
-  std::vector<ValueId> end(std::vector<ValueId> next,
-                           std::vector<ValueId> stacked, ValueId firstPredicate,
-                           ValueId nextPredicate);
+  std::vector<ValueId> end(const std::vector<ValueId> &next,
+                           const std::vector<ValueId> &stacked,
+                           ValueId firstPredicate, ValueId nextPredicate);
 
 private:
   ValueId fitted(ValueId value, const TensorType &type);

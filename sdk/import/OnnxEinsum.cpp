@@ -142,7 +142,7 @@ private:
     return {node_.reduce("sum", term.value, axes, false), left};
   }
 
-  Term arranged(Term term, const std::string &letters) {
+  Term arranged(const Term &term, const std::string &letters) {
     std::vector<int64_t> permutation;
     for (char letter : letters)
       permutation.push_back(static_cast<int64_t>(term.letters.find(letter)));
