@@ -114,16 +114,18 @@ Process::~Process() {
 }
 
 Status Process::ended(const Status &failure) {
-  if (failure.code() != BP_STATUS_UNAVAILABLE || pid_ < 0)
+  if (failure.code() != BP_STATUS_UNAVAILABLE)
     return failure;
+  if (pid_ < 0)
+    return end_;
   // Its descriptors close a moment before it can be waited for.
   int status = 0;
   for (int i = 0; i < 200; ++i) {
     if (waitpid(pid_, &status, WNOHANG) == pid_) {
       kill(-pid_, SIGKILL);
       pid_ = -1;
-      return Status(BP_STATUS_ABORTED,
-                    "the worker ended with " + describeEnd(status));
+      return end_ = Status(BP_STATUS_ABORTED,
+                           "the worker ended with " + describeEnd(status));
     }
     std::this_thread::sleep_for(Milliseconds(5));
   }

@@ -47,6 +47,7 @@ private:
   int read_, write_;
   Channel channel_;
   Hello hello_;
+  Status end_; // how it ended; no failure while pid_ is a process
   uint64_t sent_ = 0, received_ = 0;
 };
 

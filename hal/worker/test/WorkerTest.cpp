@@ -127,6 +127,22 @@ TEST(Worker, IsMissedWhenItEnds) {
       << answer.message();
 }
 
+TEST(Worker, SaysHowItEndedEachTimeThatItIsAsked) {
+  auto worker = start({BP_WORKER});
+  ASSERT_TRUE(worker);
+  kill(worker->pid(), SIGKILL);
+  std::vector<Status> answers;
+  while (answers.size() < 2)
+    if (Status s = worker->send(FrameType::Run, {}, patience); !s.ok())
+      answers.push_back(s);
+  answers.push_back(worker->receive(patience).status());
+  for (const Status &answer : answers) {
+    EXPECT_EQ(answer.code(), BP_STATUS_ABORTED);
+    EXPECT_NE(answer.message().find("signal 9"), std::string::npos)
+        << answer.message();
+  }
+}
+
 TEST(Worker, IsNotWaitedForBeyondATime) {
   auto worker = start({BP_WORKER});
   ASSERT_TRUE(worker);
