@@ -223,6 +223,17 @@ const onnx::GraphProto *Node::graphAttribute(std::string_view name) {
   return found ? &found->g() : nullptr;
 }
 
+DType Node::dtype(std::string_view name, DType otherwise) {
+  if (!hasAttribute(name))
+    return otherwise;
+  int64_t given = i64(name, 0);
+  Result<DType> type = dtypeOf(
+      static_cast<int>(std::clamp<int64_t>(given, -1, int64_t(1) << 20)));
+  if (!type.ok())
+    fail(type.status());
+  return type.ok() ? *type : otherwise;
+}
+
 std::vector<std::string> Node::strings(std::string_view name) {
   const auto *found = attribute(name, onnx::AttributeProto::STRINGS);
   if (!found)

@@ -64,6 +64,8 @@ public:
   const onnx::TensorProto *tensorAttribute(std::string_view name);
   /// A nested graph; fails when it is missing.
   const onnx::GraphProto *graphAttribute(std::string_view name);
+  /// An attribute that names a dtype; fails on one that is not supported.
+  DType dtype(std::string_view name, DType otherwise);
   std::vector<std::string> strings(std::string_view name);
   /// As i64, but fails on anything but 0 and 1.
   bool flag(std::string_view name, bool otherwise);
@@ -85,6 +87,8 @@ public:
   ValueId fillLike(ValueId like, double value);
   /// A tensor that is computed at import: a constant or a weight.
   ValueId constant(HostTensor host);
+  /// The index along one axis, as i64.
+  ValueId counter(const Dims &dims, size_t axis);
   /// A dim as data, repeated.
   ValueId fillDim(DType type, const Dim &value, const Dims &dims);
   ValueId cast(ValueId value, DType type);

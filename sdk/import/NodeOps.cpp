@@ -88,6 +88,13 @@ ValueId Node::constant(HostTensor host) {
   return kNone;
 }
 
+ValueId Node::counter(const Dims &dims, size_t axis) {
+  return op("iota", {},
+            {{"dtype", static_cast<int64_t>(DType::I64)},
+             {"dims", dims},
+             {"axis", static_cast<int64_t>(axis)}});
+}
+
 ValueId Node::fillDim(DType dtype, const Dim &value, const Dims &dims) {
   if (std::optional<int64_t> number = value.constant())
     return fillInteger(dtype, *number, dims);

@@ -148,16 +148,9 @@ private:
     return node_.withDims(mask, dims);
   }
 
-  ValueId counter(const Dims &dims, int64_t axis) {
-    return node_.op("iota", {},
-                    {{"dtype", static_cast<int64_t>(DType::I64)},
-                     {"dims", dims},
-                     {"axis", axis}});
-  }
-
   /// The row's position among the columns: its number plus what is before it.
   ValueId position(const Dims &dims) {
-    ValueId row = counter(dims, 2);
+    ValueId row = node_.counter(dims, 2);
     if (!node_.has(6))
       return node_.op("add", {row, node_.fillDim(DType::I64, past_, dims)});
     ValueId before = node_.op(
@@ -182,7 +175,7 @@ private:
     if (!node_.ok() || (!perBatch && left_ < 0 && right_ < 0))
       return mask;
     Dims dims{perBatch ? scores_[0] : Dim(1), Dim(1), scores_[2], scores_[3]};
-    ValueId column = counter(dims, 3), at = position(dims), seen = kNone;
+    ValueId column = node_.counter(dims, 3), at = position(dims), seen = kNone;
     auto also = [&](std::string_view direction, ValueId bound) {
       ValueId each = node_.compare(direction, column, bound);
       seen = seen == kNone ? each : node_.op("and", {seen, each});

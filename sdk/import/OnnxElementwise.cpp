@@ -156,11 +156,9 @@ void castTo(Node &node, DType to) {
 void onnxCast(Node &node) {
   if (!node.hasAttribute("to"))
     return node.reject("attribute 'to' is missing");
-  Result<DType> to = dtypeOf(
-      static_cast<int>(std::clamp<int64_t>(node.i64("to", 0), -1, 1 << 20)));
-  if (!to.ok())
-    return node.fail(to.status());
-  castTo(node, *to);
+  DType to = node.dtype("to", DType::Invalid);
+  if (node.ok())
+    castTo(node, to);
 }
 
 void onnxCastLike(Node &node) { castTo(node, node.inputType(1).dtype); }

@@ -21,22 +21,6 @@ bool isNonNegative(Node &node, size_t input) {
   return true;
 }
 
-/// index, plus size where it is negative.
-ValueId wrapped(Node &node, ValueId index, const Dim &size) {
-  TensorType type = node.type(index);
-  ValueId sum =
-      node.op("add", {index, node.fillDim(type.dtype, size, type.dims)});
-  ValueId negative = node.compare("lt", index, node.fillLike(index, 0));
-  return node.op("select", {negative, sum, index});
-}
-
-ValueId counter(Node &node, const Dims &dims, size_t axis) {
-  return node.op("iota", {},
-                 {{"dtype", static_cast<int64_t>(DType::I64)},
-                  {"dims", dims},
-                  {"axis", static_cast<int64_t>(axis)}});
-}
-
 /// Refuses constant indices that no element answers to.
 void checkConstantIndices(Node &node, size_t input, const Dim &size) {
   const Known *known = node.known(input);
@@ -121,6 +105,14 @@ size_t tupleLength(Node &node, const Dims &dims, size_t batch) {
 
 } // namespace
 
+ValueId wrapped(Node &node, ValueId index, const Dim &size) {
+  TensorType type = node.type(index);
+  ValueId sum =
+      node.op("add", {index, node.fillDim(type.dtype, size, type.dims)});
+  ValueId negative = node.compare("lt", index, node.fillLike(index, 0));
+  return node.op("select", {negative, sum, index});
+}
+
 /// An index input as i64 without negative elements.
 ValueId readIndices(Node &node, size_t input, const Dim &size) {
   DType type = node.inputType(input).dtype;
@@ -152,7 +144,7 @@ ValueId elementPositions(Node &node, const Dims &dims, size_t axis) {
     node.require(max(wanted[i], dims[i]), dims[i],
                  "indices must not be larger than the data");
     if (wanted[i] != Dim(1))
-      flat.add(counter(node, wanted, i), stride);
+      flat.add(node.counter(wanted, i), stride);
   }
   return flat.build();
 }
@@ -170,7 +162,7 @@ Rows rowPositions(Node &node, const Dims &dims, size_t batch) {
     Dim stride = product(Dims(head.begin() + i + 1, head.end()));
     if (i < batch) {
       node.require(outer[i], head[i], "batch sizes of data and indices");
-      flat.add(counter(node, outer, i), stride);
+      flat.add(node.counter(outer, i), stride);
       continue;
     }
     auto place = static_cast<int64_t>(i - batch);

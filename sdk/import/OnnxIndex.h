@@ -10,6 +10,9 @@
 
 namespace backplane::frontend {
 
+/// index, plus size where it is negative.
+ValueId wrapped(Node &node, ValueId index, const Dim &size);
+
 /// An index input as i64 without negative elements.
 ValueId readIndices(Node &node, size_t input, const Dim &size);
 

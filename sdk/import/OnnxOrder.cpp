@@ -53,10 +53,7 @@ void onnxHardmax(Node &node) {
   ValueId first = node.op(
       "arg_reduce", {x},
       {{"kind", std::string("max")}, {"axis", axis}, {"keep", int64_t(1)}});
-  ValueId counter = node.op("iota", {},
-                            {{"dtype", static_cast<int64_t>(DType::I64)},
-                             {"dims", type.dims},
-                             {"axis", axis}});
+  ValueId counter = node.counter(type.dims, static_cast<size_t>(axis));
   ValueId hit = node.compare("eq", counter, node.broadcast(first, type.dims));
   node.out(0, node.cast(hit, type.dtype));
 }

@@ -41,15 +41,11 @@ void requirePlain(Node &node) {
     node.refuse("a scale of " + node.inputType(1).str() + " is not supported");
 }
 
-/// The dtype of attribute output_dtype, or another.
+/// The dtype of attribute output_dtype, or another where it is 0.
 DType outputType(Node &node, DType otherwise) {
-  int64_t given = node.i64("output_dtype", 0);
-  if (given == 0)
-    return otherwise;
-  Result<DType> type = dtypeOf(given > 0 && given < 1000 ? int(given) : -1);
-  if (!type.ok())
-    node.fail(type.status());
-  return type.ok() ? *type : otherwise;
+  return node.i64("output_dtype", 0) == 0
+             ? otherwise
+             : node.dtype("output_dtype", otherwise);
 }
 
 } // namespace

@@ -3,8 +3,6 @@
 // GridSample: elements of an image at positions that data name.
 #include "OnnxHandlers.h"
 
-#include <algorithm>
-
 namespace backplane::frontend {
 
 namespace {
@@ -113,10 +111,7 @@ private:
 
   /// Rows of channels at whole positions, times a weight; zero outside.
   ValueId tap(const std::vector<ValueId> &places, ValueId weight) {
-    ValueId row = node_.op("iota", {},
-                           {{"dtype", static_cast<int64_t>(DType::I64)},
-                            {"dims", places_},
-                            {"axis", int64_t(0)}});
+    ValueId row = node_.counter(places_, 0);
     for (size_t axis = 0; axis < places.size(); ++axis) {
       ValueId inside = clamped(places[axis], axis);
       ValueId isInside = node_.compare("eq", inside, places[axis]);
@@ -177,27 +172,15 @@ void onnxGridSample(Node &node) { GridSample(node).run(); }
 /// Ones on a diagonal.
 void onnxEyeLike(Node &node) {
   const TensorType x = node.inputType(0);
-  DType type = x.dtype;
-  if (node.hasAttribute("dtype")) {
-    Result<DType> given = dtypeOf(static_cast<int>(
-        std::clamp<int64_t>(node.i64("dtype", 0), -1, 1 << 20)));
-    if (!given.ok())
-      return node.fail(given.status());
-    type = *given;
-  }
+  DType type = node.dtype("dtype", x.dtype);
   if (node.ok() && x.rank() != 2)
     node.reject("the input " + x.str() + " must have rank 2");
   if (!node.ok())
     return;
-  auto counter = [&](int64_t axis) {
-    return node.op("iota", {},
-                   {{"dtype", static_cast<int64_t>(DType::I64)},
-                    {"dims", x.dims},
-                    {"axis", axis}});
-  };
   ValueId shift = node.fillInteger(DType::I64, node.i64("k", 0), x.dims);
-  ValueId diagonal = node.op("add", {counter(0), shift});
-  node.out(0, node.cast(node.compare("eq", counter(1), diagonal), type));
+  ValueId diagonal = node.op("add", {node.counter(x.dims, 0), shift});
+  node.out(0, node.cast(node.compare("eq", node.counter(x.dims, 1), diagonal),
+                        type));
 }
 
 /// The first lengths[b] steps of each batch b, backwards.
@@ -209,23 +192,17 @@ void onnxReverseSequence(Node &node) {
   if (!node.ok())
     return;
   Dims places(dims.begin(), dims.begin() + 2);
-  auto counter = [&](int64_t axis) {
-    return node.op("iota", {},
-                   {{"dtype", static_cast<int64_t>(DType::I64)},
-                    {"dims", places},
-                    {"axis", axis}});
-  };
   ValueId lengths = node.withDims(node.cast(node.value(1), DType::I64),
                                   {places[static_cast<size_t>(batch)]});
   ValueId length =
       node.op("broadcast", {lengths},
               {{"dims", places}, {"axes", std::vector<int64_t>{batch}}});
-  ValueId step = counter(time);
+  ValueId step = node.counter(places, static_cast<size_t>(time));
   ValueId last = node.op("sub", {length, node.fillLike(length, 1)});
   ValueId source = node.op("select", {node.compare("lt", step, length),
                                       node.op("sub", {last, step}), step});
-  ValueId first = time == 0 ? source : counter(0);
-  ValueId second = time == 0 ? counter(1) : source;
+  ValueId first = time == 0 ? source : node.counter(places, 0);
+  ValueId second = time == 0 ? node.counter(places, 1) : source;
   ValueId row = node.op(
       "add",
       {node.op("mul", {first, node.fillDim(DType::I64, places[1], places)}),

@@ -2,6 +2,7 @@
 //
 // Ops that make tensors: constants, shapes, ranges, masks.
 #include "OnnxHandlers.h"
+#include "OnnxIndex.h"
 #include "ShapeInput.h"
 
 #include <algorithm>
@@ -235,17 +236,11 @@ void onnxOneHot(Node &node) {
   Dim size = requireSize(node, depth->elements[0], "depth");
   ValueId index = node.cast(indices, DType::I64);
   Dims own = dims;
-  ValueId negative = node.compare("lt", index, node.fillLike(index, 0));
-  ValueId wrapped =
-      node.op("add", {index, node.fillDim(DType::I64, size, own)});
-  index = node.op("select", {negative, wrapped, index});
+  index = wrapped(node, index, size);
   own.insert(own.begin() + axis, Dim(1));
   dims.insert(dims.begin() + axis, size);
   checkCount(node, dims);
-  ValueId counter = node.op("iota", {},
-                            {{"dtype", static_cast<int64_t>(DType::I64)},
-                             {"dims", dims},
-                             {"axis", static_cast<int64_t>(axis)}});
+  ValueId counter = node.counter(dims, axis);
   ValueId hot = node.compare("eq", counter,
                              node.broadcast(node.reshape(index, own), dims));
   ValueId off = oneOf(node, values, 0, dims), on = oneOf(node, values, 1, dims);
@@ -266,15 +261,11 @@ void onnxTrilu(Node &node) {
   if (!node.ok())
     return;
   Dims matrix(dims.end() - 2, dims.end());
-  auto counter = [&](int64_t axis) {
-    return node.op("iota", {},
-                   {{"dtype", static_cast<int64_t>(DType::I64)},
-                    {"dims", matrix},
-                    {"axis", axis}});
-  };
-  ValueId rows = node.op(
-      "add", {counter(0), node.fillInteger(DType::I64, offset[0], matrix)});
-  ValueId kept = node.compare(upper ? "ge" : "le", counter(1), rows);
+  ValueId rows =
+      node.op("add", {node.counter(matrix, 0),
+                      node.fillInteger(DType::I64, offset[0], matrix)});
+  ValueId kept =
+      node.compare(upper ? "ge" : "le", node.counter(matrix, 1), rows);
   node.out(0, node.op("select",
                       {node.broadcast(kept, dims), x, node.fillLike(x, 0)}));
 }
