@@ -2,7 +2,7 @@
 //
 // Models through importer, compiler and cache. Each step is a process of its
 // own, so that it can be seen what it maps.
-#include "Models.h"
+#include "Compiling.h"
 #include "OnnxBytes.h"
 
 #include <fstream>
@@ -44,7 +44,7 @@ protected:
   /// then whether it has mapped the compiler, or the failure.
   std::string outcome(const std::string &cache, const std::string &target,
                       const std::string &output) const {
-    auto context = createContext(cache);
+    auto context = compilerContext(cache);
     if (!context)
       return context.message();
     bp_compile_options_t options = {BP_HEADER(bp_compile_options_t)};
@@ -98,17 +98,6 @@ protected:
          std::filesystem::directory_iterator(folder_ / "cache/artifacts"))
       files.push_back(entry.path());
     return files;
-  }
-
-  static Result<Context> createContext(const std::string &cache) {
-    bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
-    const bp_string_t manifests[] = {toC(BP_PLUGINS "/host.bp.json"),
-                                     toC(BP_PLUGINS "/ref.bp.json"),
-                                     toC(BP_PLUGINS "/x86.bp.json")};
-    options.plugin_files = manifests;
-    options.plugin_file_count = 3;
-    options.cache_dir = toC(cache);
-    return backplane::createContext(options);
   }
 
   Folder folder_;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Graphs with regions, compiled for both devices and run.
-#include "Models.h"
+#include "Compiling.h"
 #include "backplane/compiler.h"
-#include "sdk/graph/Wire.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -220,27 +219,12 @@ Graph dividing() {
 class Regions : public testing::TestWithParam<const char *> {
 protected:
   void open(const Graph &graph) {
-    bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
-    const bp_string_t manifests[] = {toC(BP_PLUGINS "/host.bp.json"),
-                                     toC(BP_PLUGINS "/ref.bp.json"),
-                                     toC(BP_PLUGINS "/x86.bp.json")};
-    options.plugin_files = manifests;
-    options.plugin_file_count = 3;
-    options.cache_dir = toC("-");
-    auto context = createContext(options);
+    auto context = compilerContext();
     ASSERT_TRUE(context.ok()) << context.message();
     context_ = std::move(*context);
-    Bytes wire = writeGraph(graph);
-    bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
-    compile.driver = toC(GetParam());
-    bp_artifact_t *artifact = nullptr;
-    Status status = checked([&](bp_error_t *error) {
-      return bp_artifact_compile_graph(context_.get(),
-                                       {wire.data(), wire.size()}, nullptr, 0,
-                                       &compile, &artifact, error);
-    });
-    ASSERT_TRUE(status.ok()) << status.message();
-    artifact_ = Artifact(artifact);
+    auto artifact = compileGraph(context_, writeGraph(graph), GetParam());
+    ASSERT_TRUE(artifact.ok()) << artifact.message();
+    artifact_ = std::move(*artifact);
     bp_session_options_t session = {BP_HEADER(bp_session_options_t)};
     session.device = toC(GetParam());
     auto made = createSession(artifact_, session);

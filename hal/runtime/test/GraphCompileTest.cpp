@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Portable graphs as the source of artifacts, and what targets declare.
-#include "Models.h"
+#include "Compiling.h"
 #include "backplane/compiler.h"
-#include "sdk/graph/Wire.h"
 
 #include <cstring>
 #include <fstream>
@@ -24,30 +23,9 @@ Bytes doubling() {
 }
 
 Context open() {
-  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
-  const bp_string_t manifests[] = {toC(BP_PLUGINS "/host.bp.json"),
-                                   toC(BP_PLUGINS "/ref.bp.json"),
-                                   toC(BP_PLUGINS "/x86.bp.json")};
-  options.plugin_files = manifests;
-  options.plugin_file_count = 3;
-  options.cache_dir = toC("-");
-  Result<Context> context = createContext(options);
+  Result<Context> context = compilerContext();
   EXPECT_TRUE(context.ok()) << context.message();
   return context ? std::move(*context) : Context();
-}
-
-Result<Artifact> compileGraph(const Context &context, const Bytes &wire,
-                              const char *driver) {
-  bp_compile_options_t options = {BP_HEADER(bp_compile_options_t)};
-  options.driver = toC(driver);
-  bp_artifact_t *out = nullptr;
-  Status status = checked([&](bp_error_t *error) {
-    return bp_artifact_compile_graph(context.get(), {wire.data(), wire.size()},
-                                     nullptr, 0, &options, &out, error);
-  });
-  if (!status.ok())
-    return status;
-  return Artifact(out);
 }
 
 float firstOutput(const Artifact &artifact, const char *device) {
