@@ -193,16 +193,21 @@ Queue::~Queue() {
     rig_.tables().queue.queue_destroy(rig_.device(), handle_);
 }
 
+Status Queue::send(std::span<const bp_header_t *const> commands, Done &done) {
+  bp_completion_t completion = done.completion();
+  Status status =
+      callPlugin("queue_execute", rig_.tables().queue.queue_execute, handle_,
+                 commands.data(), uint64_t(commands.size()), &completion);
+  completion = {};
+  return status;
+}
+
 void Queue::start(const Commands &commands, Done &done, bool apply) {
   if (!rig_.good())
     return;
   Commands::Built built = commands.build();
-  bp_completion_t completion = done.completion();
-  Status status =
-      callPlugin("queue_execute", rig_.tables().queue.queue_execute, handle_,
-                 built.list.data(), uint64_t(built.list.size()), &completion);
+  Status status = send(built.list, done);
   built.poison();
-  completion = {};
   if (!rig_.take(status, "queue_execute"))
     rig_.trial().expect(!done.arrived(),
                         "queue_execute failed and completed nevertheless");
@@ -222,23 +227,28 @@ Status Queue::outcome(const Commands &commands, How how) {
   if (how == How::Submit)
     return submittedOutcome(commands);
   Done done;
-  bp_completion_t completion = done.completion();
-  Status status;
   if (!rig_.good())
     return {};
   if (how == How::Execute) {
     Commands::Built built = commands.build();
-    status =
-        callPlugin("queue_execute", rig_.tables().queue.queue_execute, handle_,
-                   built.list.data(), uint64_t(built.list.size()), &completion);
+    Status status = send(built.list, done);
     built.poison();
-    if (status.ok() && done.wait(rig_))
-      status = done.status();
-    return status;
+    return status.ok() && done.wait(rig_) ? done.status() : status;
   }
   Recorded recorded(rig_, commands, how == How::Slots);
   recorded.start(*this, done);
   return rig_.good() && done.wait(rig_) ? done.status() : Status();
+}
+
+Status Queue::outcome(const bp_header_t *command) {
+  Done done;
+  if (!rig_.good())
+    return {};
+  Status status = send({&command, 1}, done);
+  if (status.ok())
+    return done.wait(rig_) ? done.status() : status;
+  rig_.trial().expect(!done.arrived(), "queue_execute failed and completed");
+  return status;
 }
 
 /// The failure of the work arrives through the semaphore that it signals.

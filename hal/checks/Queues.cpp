@@ -125,14 +125,8 @@ void newerCommands(Trial &trial, bool extension) {
   larger.fill.target = {buffer.handle(), 16, 100, 0, 0};
   larger.fill.pattern = 0x42;
   larger.fill.pattern_size = 1;
-  const bp_header_t *list[] = {&larger.fill.header};
-  Done done;
-  bp_completion_t completion = done.completion();
-  if (rig.take(callPlugin("queue_execute", rig.tables().queue.queue_execute,
-                          queue.handle(), list, uint64_t(1), &completion),
-               "queue_execute of a larger command") &&
-      done.wait(rig))
-    rig.take(done.status(), "completion");
+  rig.take(queue.outcome(&larger.fill.header),
+           "queue_execute of a larger command");
   Commands().fill(buffer, 16, 100, 0x42, 1).apply();
   buffer.expect("a fill by a larger command");
 }
@@ -147,15 +141,7 @@ void unknownCommand(Trial &trial, uint32_t type) {
     return;
   bp_command_barrier_t command = {BP_HEADER(bp_command_barrier_t)};
   command.header.type = type;
-  const bp_header_t *list[] = {&command.header};
-  Done done;
-  bp_completion_t completion = done.completion();
-  Status status = callPlugin("queue_execute", rig.tables().queue.queue_execute,
-                             queue.handle(), list, uint64_t(1), &completion);
-  if (status.ok() && done.wait(rig))
-    status = done.status();
-  else if (!status.ok())
-    trial.expect(!done.arrived(), "queue_execute failed and completed");
+  Status status = queue.outcome(&command.header);
   trial.expect(status.code() == BP_STATUS_UNIMPLEMENTED,
                "a command of unknown type " + std::to_string(type) +
                    " gives status " + std::to_string(status.code()) +

@@ -172,6 +172,8 @@ public:
   /// Runs commands and gives what they came to; nothing is complained about
   /// but a missing completion.
   Status outcome(const Commands &commands, How how = How::Execute);
+  /// The same of one command, which may be one that Commands does not know.
+  Status outcome(const bp_header_t *command);
   /// queue_execute, not waited for; the models are brought up to date unless
   /// the caller has seen to it.
   void start(const Commands &commands, Done &done, bool apply = true);
@@ -183,6 +185,8 @@ private:
   void runRecorded(const Commands &commands, bool slots);
   void runSubmitted(const Commands &commands);
   Status submittedOutcome(const Commands &commands);
+  /// queue_execute alone.
+  Status send(std::span<const bp_header_t *const> commands, Done &done);
 
   Rig &rig_;
   bp_queue_t *handle_ = nullptr;
