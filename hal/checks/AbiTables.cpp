@@ -40,6 +40,8 @@ constexpr TableKind kinds[] = {
      "backplane.semaphore"},
     {"command_buffer", bp_command_buffer_table_t_TYPE, 3, 3, nullptr,
      "backplane.command_buffer"},
+    {"timestamps", bp_timestamps_table_t_TYPE, 1, 1, nullptr,
+     "backplane.timestamps"},
 };
 
 /// A table of a plug-in that stays initialised as long as this object.

@@ -191,4 +191,15 @@ void copyOptionalTables(const void *memory2, const void *semaphore,
   }
 }
 
+void copyTimestamps(const void *from, DriverTables &out, std::string *warning) {
+  if (!from)
+    return;
+  Status status = copyTable(
+      from, bp_timestamps_table_t_TYPE, "timestamps table", out.timestamps,
+      {BP_REQUIRED(bp_timestamps_table_t, queue_execute_timed)});
+  out.hasTimestamps = status.ok();
+  if (!status.ok())
+    *warning += (warning->empty() ? "" : "; ") + status.message();
+}
+
 } // namespace backplane

@@ -43,8 +43,10 @@ struct DriverTables {
   bp_memory2_table_t memory2; ///< all stubs when the driver has none
   bp_semaphore_table_t semaphore;
   bp_command_buffer_table_t commandBuffer;
+  bp_timestamps_table_t timestamps;
   bool hasSemaphore = false;
   bool hasCommandBuffer = false;
+  bool hasTimestamps = false;
 };
 
 /// Copy one table each. `plugin` needs initialize and shutdown, `compiler`
@@ -58,6 +60,8 @@ Status copyDriverTables(const bp_plugin_info_t &info, DriverTables &out);
 void copyOptionalTables(const void *memory2, const void *semaphore,
                         const void *commandBuffer, DriverTables &out,
                         std::string *warning);
+/// The same for "backplane.timestamps".
+void copyTimestamps(const void *from, DriverTables &out, std::string *warning);
 
 } // namespace backplane
 

@@ -331,6 +331,30 @@ typedef struct bp_command_buffer_table_t {
                                         bp_error_t *error);
 } bp_command_buffer_table_t;
 
+/* ---- Optional: when each command ran ---- */
+
+/* On the clock CLOCK_MONOTONIC, as near as the driver can tell; both 0: not
+ * known. Frozen. */
+typedef struct bp_timestamp_t {
+  uint64_t begin_ns;
+  uint64_t end_ns;
+} bp_timestamp_t;
+
+/* (optional table "backplane.timestamps", default: while it traces, the host
+ * hands over one command at a time and looks at its own clock) */
+#define bp_timestamps_table_t_TYPE 26u
+typedef struct bp_timestamps_table_t {
+  bp_header_t header;
+  /* queue_execute that also tells when each command ran. `times` has `count`
+   * entries, zero at first, that stay valid until the completion is called;
+   * the driver writes none of them after that. Used while a trace is on. */
+  bp_status_t (*queue_execute_timed)(bp_queue_t *queue,
+                                     const bp_header_t *const *commands,
+                                     uint64_t count, bp_timestamp_t *times,
+                                     const bp_completion_t *completion,
+                                     bp_error_t *error);
+} bp_timestamps_table_t;
+
 #ifdef __cplusplus
 }
 #endif

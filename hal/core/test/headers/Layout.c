@@ -227,6 +227,14 @@ AT(bp_command_buffer_table_t, command_buffer_create, 16);
 AT(bp_command_buffer_table_t, command_buffer_destroy, 24);
 AT(bp_command_buffer_table_t, command_buffer_execute, 32);
 
+SIZE(bp_timestamp_t, 16);
+AT(bp_timestamp_t, begin_ns, 0);
+AT(bp_timestamp_t, end_ns, 8);
+
+SIZE(bp_timestamps_table_t, 24);
+AT(bp_timestamps_table_t, header, 0);
+AT(bp_timestamps_table_t, queue_execute_timed, 16);
+
 SIZE(bp_cpu_call_t, 48);
 AT(bp_cpu_call_t, constants, 0);
 AT(bp_cpu_call_t, bindings, 8);
