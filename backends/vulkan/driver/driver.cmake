@@ -21,3 +21,33 @@ message(STATUS "Vulkan driver: ${BP_VULKAN}")
 if(NOT BP_VULKAN)
   return()
 endif()
+
+set(BP_VULKAN_SOURCES
+  Allocator.cpp
+  Buffer.cpp
+  Device.cpp
+  Executable.cpp
+  Instance.cpp
+  Layouts.cpp
+  PhysicalDevice.cpp
+  PipelineCache.cpp
+  Plugin.cpp
+  Program.cpp
+  Queue.cpp
+  Recording.cpp
+  Semaphore.cpp
+  Serve.cpp
+  SpirV.cpp
+  Stager.cpp
+  Volk.c)
+list(TRANSFORM BP_VULKAN_SOURCES PREPEND driver/)
+bp_add_plugin_library(bp-vulkan SOURCES ${BP_VULKAN_SOURCES}
+  DEPENDS ${BP_SPIRV_TOOLS} ${CMAKE_DL_LIBS})
+target_include_directories(bp-vulkan SYSTEM PRIVATE "${BP_VOLK_DIR}"
+  "${BP_SPIRV_TOOLS_DIR}" "${BP_VULKAN_HEADERS_DIR}")
+target_compile_definitions(bp-vulkan PRIVATE VK_NO_PROTOTYPES)
+target_compile_options(bp-vulkan PRIVATE
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+if(NOT BP_SANITIZE)
+  target_link_options(bp-vulkan PRIVATE -static-libstdc++ -static-libgcc)
+endif()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Driver.h: what one context of the application has of the Vulkan driver: the
+// host's services, the instance, and the tables that the host calls.
+#ifndef BACKPLANE_VULKAN_DRIVER_H
+#define BACKPLANE_VULKAN_DRIVER_H
+
+#include "Instance.h"
+#include "backplane/kernel.h"
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace backplane::vulkan {
+
+/// What `initialize` makes.
+struct Driver {
+  const bp_host_t *host;
+  std::mutex mutex;
+  std::unique_ptr<Instance> instance; ///< made when it is first asked for
+
+  /// The instance; null, with the reason, where there is none. Thread-safe.
+  Instance *vulkan(std::string *reason);
+};
+
+/// What the query part of a device URI says.
+struct Options {
+  /// Treat device memory as if the host could not see it, so that all copies
+  /// take the way they take on a card: `staging=always`.
+  bool staging = false;
+};
+
+bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
+                 std::string_view message);
+/// A failed call of Vulkan as status and message.
+bp_status_t fail(const Driver &driver, bp_error_t *error, VkResult result,
+                 std::string_view what);
+bp_status_t outOfMemory(const Driver &driver, bp_error_t *error);
+/// Reads the options; unknown ones are refused by name.
+bp_status_t readOptions(const Driver &driver, const bp_options_t *options,
+                        Options &out, bp_error_t *error);
+
+extern const bp_driver_table_t driverTable;
+extern const bp_memory_table_t memoryTable;
+extern const bp_memory2_table_t memory2Table;
+extern const bp_executable_table_t executableTable;
+extern const bp_queue_table_t queueTable;
+extern const bp_command_buffer_table_t commandBufferTable;
+extern const bp_semaphore_table_t semaphoreTable;
+
+} // namespace backplane::vulkan
+
+#endif // BACKPLANE_VULKAN_DRIVER_H

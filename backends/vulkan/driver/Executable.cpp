@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Executable.h"
+#include "SpirV.h"
+
+#include <algorithm>
+#include <new>
+
+namespace backplane::vulkan {
+
+namespace {
+
+/// Loads the entries of one executable, side by side on the host's threads.
+class Loader {
+public:
+  Loader(bp_device_t &device, const bp_executable_info_t &info,
+         bp_executable_t &out)
+      : device_(device), info_(info), out_(out) {}
+
+  bool readBlob(std::string *reason) {
+    return vulkan::readBlob(info_.blob, words_, modules_, reason);
+  }
+  uint64_t moduleCount() const { return modules_.size(); }
+  void loadAll();
+  /// The first entry that failed, if any.
+  bp_status_t outcome(bp_error_t *error) const;
+
+private:
+  struct Failure {
+    bp_status_t status = BP_STATUS_OK;
+    VkResult result = VK_SUCCESS;
+    std::string reason;
+  };
+
+  void load(uint64_t index);
+  void compile(const std::string &name, Module module, EntryPoint &entry,
+               Failure &failure);
+  bool fits(const bp_entry_t &entry, std::string *reason) const;
+
+  bp_device_t &device_;
+  const bp_executable_info_t &info_;
+  bp_executable_t &out_;
+  Words words_;
+  std::vector<Module> modules_;
+  std::vector<Failure> failures_;
+};
+
+bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
+  const VkPhysicalDeviceLimits &limits = device_.physical.limits;
+  uint32_t extra = 1 + (entry.workspace_bytes > 0);
+  uint32_t most = std::min(limits.maxPerStageDescriptorStorageBuffers,
+                           limits.maxDescriptorSetStorageBuffers);
+  if (entry.binding_count > most - extra)
+    *reason = std::to_string(entry.binding_count) +
+              " bindings are more than the device has";
+  else if (entry.constant_count > BP_MAX_CONSTANTS)
+    *reason = std::to_string(entry.constant_count) +
+              " constants are more than a dispatch has";
+  else if (entry.workspace_bytes > limits.maxStorageBufferRange)
+    *reason = std::to_string(entry.workspace_bytes) +
+              " bytes of scratch are more than a binding can have";
+  return reason->empty();
+}
+
+void Loader::compile(const std::string &name, Module module, EntryPoint &entry,
+                     Failure &failure) {
+  const VolkDeviceTable &vk = device_.vk;
+  uint32_t bindings = entry.bindings + 1 + (entry.workspaceBytes > 0);
+  failure.result = device_.layouts->get(bindings, entry.layout);
+  VkShaderModuleCreateInfo code = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
+  code.codeSize = module.size_bytes();
+  code.pCode = module.data();
+  VkShaderModule shader = VK_NULL_HANDLE;
+  if (!failure.result)
+    failure.result =
+        vk.vkCreateShaderModule(device_.handle, &code, nullptr, &shader);
+  if (failure.result)
+    return;
+  VkComputePipelineCreateInfo info = {
+      VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
+  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
+  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
+  info.stage.module = shader;
+  info.stage.pName = name.c_str();
+  info.layout = entry.layout.pipeline;
+  failure.result = vk.vkCreateComputePipelines(
+      device_.handle, device_.pipelines, 1, &info, nullptr, &entry.pipeline);
+  vk.vkDestroyShaderModule(device_.handle, shader, nullptr);
+}
+
+void Loader::load(uint64_t index) {
+  const bp_entry_t &entry = *info_.entries[index];
+  Failure &failure = failures_[index];
+  ModuleUse use;
+  use.name.assign(entry.name.data, entry.name.size);
+  std::copy_n(entry.workgroup_size, 3, use.workgroupSize);
+  if (!fits(entry, &failure.reason)) {
+    failure.status = BP_STATUS_INVALID_ARGUMENT;
+    return;
+  }
+  use.bindings = entry.binding_count + 1 + (entry.workspace_bytes > 0);
+  if (!checkModule(modules_[index], use, device_.physical, &failure.reason)) {
+    failure.status = BP_STATUS_INVALID_ARGUMENT;
+    return;
+  }
+  EntryPoint &made = out_.entries[index];
+  made.bindings = entry.binding_count;
+  made.workspaceBytes = entry.workspace_bytes;
+  compile(use.name, modules_[index], made, failure);
+}
+
+void Loader::loadAll() {
+  out_.entries.resize(info_.entry_count);
+  failures_.resize(info_.entry_count);
+  const bp_host_t &host = *device_.driver.host;
+  host.parallel_for(
+      host.self, info_.entry_count,
+      [](void *self, uint64_t index, uint32_t) {
+        static_cast<Loader *>(self)->load(index);
+      },
+      this);
+}
+
+bp_status_t Loader::outcome(bp_error_t *error) const {
+  for (uint64_t i = 0; i < failures_.size(); ++i) {
+    const Failure &failure = failures_[i];
+    constexpr uint64_t longest = 100;
+    bp_string_t name = info_.entries[i]->name;
+    std::string entry =
+        "entry \"" +
+        std::string(name.data, std::min<uint64_t>(name.size, longest)) + "\"";
+    if (failure.status)
+      return fail(device_.driver, error, failure.status,
+                  entry + ": " + failure.reason);
+    if (failure.result)
+      return fail(device_.driver, error, failure.result,
+                  "cannot make a pipeline of " + entry);
+  }
+  return BP_STATUS_OK;
+}
+
+void unload(bp_device_t *device, bp_executable_t *executable) {
+  for (const EntryPoint &entry : executable->entries)
+    device->vk.vkDestroyPipeline(device->handle, entry.pipeline, nullptr);
+  delete executable;
+}
+
+bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
+                 bp_executable_t **out, bp_error_t *error) {
+  const Driver &driver = device->driver;
+  if (std::string_view(info->format.data, info->format.size) != "spirv")
+    return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
+                "the Vulkan driver loads executables of the format spirv, not "
+                "of \"" +
+                    std::string(info->format.data, info->format.size) + "\"");
+  auto *executable = new (std::nothrow) bp_executable_t;
+  if (!executable)
+    return outOfMemory(driver, error);
+  Loader loader(*device, *info, *executable);
+  std::string reason;
+  bp_status_t status = BP_STATUS_OK;
+  if (!loader.readBlob(&reason))
+    status = fail(driver, error, BP_STATUS_INVALID_ARGUMENT, reason);
+  else if (info->entry_count > loader.moduleCount())
+    status = fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
+                  "damaged blob: " + std::to_string(info->entry_count) +
+                      " entries, but " + std::to_string(loader.moduleCount()) +
+                      " modules");
+  if (status == BP_STATUS_OK) {
+    loader.loadAll();
+    status = loader.outcome(error);
+  }
+  if (status == BP_STATUS_OK)
+    *out = executable;
+  else
+    unload(device, executable);
+  return status;
+}
+
+} // namespace
+
+const bp_executable_table_t executableTable = {BP_HEADER(bp_executable_table_t),
+                                               load, unload};
+
+} // namespace backplane::vulkan

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Instance.h: the Vulkan loader and an instance made with it. Both may be
+// absent; that is a machine without devices, never an error.
+#ifndef BACKPLANE_VULKAN_INSTANCE_H
+#define BACKPLANE_VULKAN_INSTANCE_H
+
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
+#include <volk.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace backplane::vulkan {
+
+/// An instance and the functions that its physical devices are asked with.
+class Instance {
+public:
+  /// Null, with the reason in `*reason`, where there is no usable Vulkan.
+  static std::unique_ptr<Instance> create(std::string *reason);
+  ~Instance();
+  Instance(const Instance &) = delete;
+  Instance &operator=(const Instance &) = delete;
+
+  /// All physical devices; empty when there are none.
+  std::vector<VkPhysicalDevice> physicalDevices() const;
+
+  PFN_vkGetPhysicalDeviceProperties2 getProperties;
+  PFN_vkGetPhysicalDeviceFeatures2 getFeatures;
+  PFN_vkGetPhysicalDeviceMemoryProperties getMemory;
+  PFN_vkGetPhysicalDeviceQueueFamilyProperties getQueueFamilies;
+  PFN_vkEnumerateDeviceExtensionProperties enumerateExtensions;
+  PFN_vkCreateDevice createDevice;
+
+private:
+  Instance() = default;
+  bool loadFunctions();
+
+  VkInstance handle_ = VK_NULL_HANDLE;
+  PFN_vkDestroyInstance destroy_ = nullptr;
+  PFN_vkEnumeratePhysicalDevices enumerate_ = nullptr;
+};
+
+/// "VK_ERROR_DEVICE_LOST" and so on.
+std::string nameOf(VkResult result);
+
+} // namespace backplane::vulkan
+
+#endif // BACKPLANE_VULKAN_INSTANCE_H

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PhysicalDevice.h: what Vulkan says about a device, in the words of
+// bp_device_info_t, and what of it the driver turns on.
+#ifndef BACKPLANE_VULKAN_PHYSICALDEVICE_H
+#define BACKPLANE_VULKAN_PHYSICALDEVICE_H
+
+#include "Driver.h"
+
+namespace backplane::vulkan {
+
+/// Push constants that every device has: 32 of 32 bits.
+inline constexpr uint32_t pushConstantBytes = 4 * BP_MAX_CONSTANTS;
+
+/// Features as Vulkan groups them, chained for vkCreateDevice.
+struct FeatureChain {
+  FeatureChain();
+  FeatureChain(const FeatureChain &) = delete;
+  FeatureChain &operator=(const FeatureChain &) = delete;
+
+  VkPhysicalDeviceFeatures2 core;
+  VkPhysicalDeviceVulkan11Features v11;
+  VkPhysicalDeviceVulkan12Features v12;
+};
+
+struct PhysicalDevice {
+  VkPhysicalDevice handle;
+  std::string id, name, identity;
+  std::string refusal; ///< empty: usable
+  uint32_t kind;
+  bool unified; ///< all memory is seen by the host
+  VkPhysicalDeviceLimits limits;
+  uint32_t apiVersion, vendor, device, driverVersion;
+  uint8_t cacheUuid[VK_UUID_SIZE];
+  uint64_t maxAllocation;   ///< bytes of one vkAllocateMemory
+  uint64_t maxBuffer;       ///< bytes of one buffer
+  uint64_t importAlignment; ///< of host memory, 0: cannot be imported
+  VkPhysicalDeviceMemoryProperties memory;
+  uint32_t queueFamily, queueCount;
+  uint32_t timestampBits;
+  /// What shaders may use, by Vulkan's names; also for bp_device_info_t.
+  std::vector<std::string> features;
+
+  bool has(std::string_view feature) const;
+};
+
+/// Asks about a physical device.
+PhysicalDevice describe(const Instance &instance, VkPhysicalDevice handle);
+/// All devices of the instance, ids unique.
+std::vector<PhysicalDevice> describeAll(const Instance &instance);
+/// The features that the driver turns on.
+void enable(const PhysicalDevice &device, FeatureChain &chain);
+
+} // namespace backplane::vulkan
+
+#endif // BACKPLANE_VULKAN_PHYSICALDEVICE_H
