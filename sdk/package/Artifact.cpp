@@ -68,11 +68,12 @@ Result<Mapping> mapFile(const std::string &path) {
 Status checkHeader(const layout::Header &h, uint64_t fileBytes) {
   if (std::memcmp(h.magic, layout::magic, sizeof(h.magic)) != 0)
     return invalidArgument("is not a .bpx file");
-  if (h.version != artifactVersion)
+  if (h.version != artifactVersion && h.version != splitArtifactVersion)
     return Status(BP_STATUS_UNIMPLEMENTED,
                   "has artifact version " + std::to_string(h.version) +
-                      ", this build reads version " +
-                      std::to_string(artifactVersion) +
+                      ", this build reads versions " +
+                      std::to_string(artifactVersion) + " and " +
+                      std::to_string(splitArtifactVersion) +
                       "; compile the model again or update Backplane");
   if (h.fileBytes != fileBytes)
     return dataLoss("has " + std::to_string(fileBytes) + " bytes, its header " +
@@ -128,6 +129,10 @@ Status ArtifactFile::load() {
   weights_ = file.subspan(header.weightsOffset, header.weightsBytes);
   if (Status s = checkArtifact(*metadata_, header.weightsBytes); !s.ok())
     return s.within("is not a valid artifact");
+  if (header.version != versionOf(*metadata_))
+    return dataLoss("has artifact version " + std::to_string(header.version) +
+                    ", what it holds needs version " +
+                    std::to_string(versionOf(*metadata_)));
   uint64_t metadataEnd = sizeof(header) + header.metadataBytes;
   if (!isZero(file.subspan(metadataEnd, header.weightsOffset - metadataEnd)))
     return dataLoss("has damaged padding after the metadata");

@@ -14,6 +14,9 @@
 namespace backplane {
 
 inline constexpr uint32_t artifactVersion = 2;
+/// Of a file with a variant that is split over devices, which a reader must
+/// know about.
+inline constexpr uint32_t splitArtifactVersion = 3;
 
 /// Writes `artifact` and the weights that it lists (`artifact.weights` needs
 /// ids only; offsets, sizes and hashes are filled in) to `path`: a temporary

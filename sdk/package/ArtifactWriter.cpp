@@ -31,7 +31,7 @@ layout::Header makeHeader(std::span<const uint8_t> metadata,
                           uint64_t weightBytes) {
   layout::Header header = {};
   std::memcpy(header.magic, layout::magic, sizeof(header.magic));
-  header.version = artifactVersion;
+  header.version = versionOf(*fb::GetArtifact(metadata.data()));
   header.metadataOffset = sizeof(header);
   header.metadataBytes = metadata.size();
   header.weightsOffset =

@@ -179,9 +179,13 @@ Status checkExecutables(const fb::Variant &variant) {
   for (uint32_t i = 0; i < count(variant.executables()); ++i) {
     const fb::Executable &executable = *variant.executables()->Get(i);
     std::string what = "executable " + std::to_string(i);
-    if (text(executable.format()) != text(variant.format()))
+    std::string_view format =
+        executable.device() == 0
+            ? text(variant.format())
+            : text(variant.devices()->Get(executable.device() - 1)->format());
+    if (text(executable.format()) != format)
       return bad(what + " has format " + quoted(text(executable.format())) +
-                 ", its variant " + quoted(text(variant.format())));
+                 ", its variant " + quoted(format));
     if (count(executable.entries()) == 0)
       return bad(what + " has no entry");
     for (const fb::Entry *entry : *executable.entries())
@@ -205,6 +209,8 @@ Status checkVariant(const fb::Artifact &artifact, const fb::Variant &variant,
     return bad("it lacks a target, a driver or a format");
   if (!variant.program())
     return bad("it has no program");
+  if (Status s = checkDevices(variant); !s.ok())
+    return s;
   if (Status s = checkExecutables(variant); !s.ok())
     return s;
   std::map<uint32_t, int64_t> constants;
@@ -220,6 +226,8 @@ Status checkVariant(const fb::Artifact &artifact, const fb::Variant &variant,
       constants, expressions, nullptr,           count(variant.regions())};
   if (Status s = program.run(); !s.ok())
     return s.within("program");
+  if (Status s = checkPlacement(variant); !s.ok())
+    return s;
   return checkOutputsWritten(program.written);
 }
 

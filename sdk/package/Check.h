@@ -27,6 +27,7 @@ inline constexpr uint32_t workgroupSize = 1u << 20;
 inline constexpr uint64_t workspaceBytes = uint64_t(1) << 32;
 inline constexpr uint32_t regions = 4096;   ///< per variant
 inline constexpr uint32_t regionDepth = 16; ///< regions that run each other
+inline constexpr uint32_t devices = 16;     ///< of a variant
 } // namespace limits
 
 /// The text of an optional string.
@@ -63,6 +64,28 @@ private:
   // Many places may share one string, also in a hostile file.
   std::unordered_map<const flatbuffers::String *, Result<Dim>> known_;
 };
+
+/// The number of devices that a variant runs on.
+inline uint32_t deviceCount(const fb::Variant &variant) {
+  return 1 + count(variant.devices());
+}
+/// The artifact version that a reader must know.
+uint32_t versionOf(const fb::Artifact &artifact);
+
+/// Checks the devices of a variant and of its executables.
+Status checkDevices(const fb::Variant &variant);
+/// Checks that everything lies on the devices where it is used. The programs of
+/// the variant have been checked.
+Status checkPlacement(const fb::Variant &variant);
+
+/// The size of the arena on a device; -1: planned at run time.
+inline int64_t arenaBytes(const fb::Program &program, uint32_t device) {
+  if (device == 0)
+    return program.arena_bytes();
+  return device - 1 < count(program.arenas())
+             ? program.arenas()->Get(device - 1)
+             : -1;
+}
 
 /// Checks the regions of a variant, whose init program has been checked.
 Status checkRegions(const fb::Artifact &artifact, const fb::Variant &variant,
@@ -117,6 +140,7 @@ private:
   Status checkExpression(const flatbuffers::String *string, const char *what,
                          int64_t low, int64_t high);
   Status checkRange(const fb::Binding &binding);
+  std::optional<int64_t> staticLength(const fb::Binding &binding);
   Status checkBinding(const fb::Binding *binding, unsigned access);
   Status checkAccess(const fb::Slot &slot, unsigned access);
 };

@@ -29,8 +29,8 @@ bool takesPlace(const Placed &later, const Placed &earlier) {
 }
 
 bool collide(const Placed &a, const Placed &b) {
-  return a.begin < b.end && b.begin < a.end && !takesPlace(a, b) &&
-         !takesPlace(b, a);
+  return a.info->device() == b.info->device() && a.begin < b.end &&
+         b.begin < a.end && !takesPlace(a, b) && !takesPlace(b, a);
 }
 
 /// Two slots that share bytes while both are alive, if there are any.

@@ -18,9 +18,12 @@ Status ProgramChecker::run() {
                  false);
   if (!program)
     return {};
-  if (program->arena_bytes() < -1 || program->arena_bytes() > maxBytes)
-    return bad("it has an arena of " + std::to_string(program->arena_bytes()) +
-               " bytes");
+  if (program->arenas() && program->arenas()->size() + 1 > deviceCount(variant))
+    return bad("it has more arenas than devices");
+  for (uint32_t device = 0; device < deviceCount(variant); ++device)
+    if (int64_t bytes = arenaBytes(*program, device);
+        bytes < -1 || bytes > maxBytes)
+      return bad("it has an arena of " + std::to_string(bytes) + " bytes");
   if (Status s = checkSlots(); !s.ok())
     return s;
   for (uint32_t i = 0; i < count(program->commands()); ++i)
@@ -46,6 +49,9 @@ Status ProgramChecker::checkSlots() {
 Status ProgramChecker::checkSlot(const fb::Slot &slot) {
   if (slot.kind() > fb::SlotKind::MAX)
     return bad("it has unknown kind " + std::to_string(unsigned(slot.kind())));
+  if (slot.device() >= deviceCount(variant))
+    return bad("it lies on device " + std::to_string(slot.device()) + ", of " +
+               std::to_string(deviceCount(variant)));
   Result<std::optional<int64_t>> bytes = sizeOf(slot);
   if (!bytes)
     return bytes.status();
@@ -157,14 +163,14 @@ std::optional<int64_t> ProgramChecker::limitOf(const fb::Slot &slot,
 /// A place fits the greatest size that the ranges of the symbols allow.
 Status ProgramChecker::checkPlace(const fb::Slot &slot) {
   std::optional<int64_t> most = slotLimits.back();
-  if (!most || program->arena_bytes() < 0)
+  int64_t arena = arenaBytes(*program, slot.device());
+  if (!most || arena < 0)
     return bad("it has a place, but no limited size or no arena");
-  if (slot.offset() < 0 || slot.offset() % 64 != 0 ||
-      slot.offset() > program->arena_bytes() ||
-      *most > program->arena_bytes() - slot.offset())
+  if (slot.offset() < 0 || slot.offset() % 64 != 0 || slot.offset() > arena ||
+      *most > arena - slot.offset())
     return bad("it lies at " + std::to_string(slot.offset()) + " with " +
                std::to_string(*most) + " bytes, the arena has " +
-               std::to_string(program->arena_bytes()));
+               std::to_string(arena));
   return {};
 }
 
@@ -254,7 +260,27 @@ Status ProgramChecker::checkDispatch(const fb::Dispatch &dispatch) {
 Status ProgramChecker::checkCopy(const fb::Copy &copy) {
   if (Status s = checkBinding(copy.source(), BP_ACCESS_READ); !s.ok())
     return s.within("source");
-  return checkBinding(copy.target(), BP_ACCESS_WRITE).within("target");
+  if (Status s = checkBinding(copy.target(), BP_ACCESS_WRITE); !s.ok())
+    return s.within("target");
+  std::optional<int64_t> from = staticLength(*copy.source());
+  std::optional<int64_t> to = staticLength(*copy.target());
+  return !from || !to || *from == *to
+             ? Status()
+             : bad("it copies " + std::to_string(*from) + " bytes to " +
+                   std::to_string(*to));
+}
+
+/// The bytes that a binding names, where that is known.
+std::optional<int64_t>
+ProgramChecker::staticLength(const fb::Binding &binding) {
+  if (!text(binding.length()).empty())
+    return expressions.parse(binding.length())->constant();
+  std::optional<int64_t> size = slotBytes[binding.slot()];
+  std::optional<int64_t> offset =
+      text(binding.offset()).empty()
+          ? std::optional<int64_t>(0)
+          : expressions.parse(binding.offset())->constant();
+  return size && offset ? std::optional(*size - *offset) : std::nullopt;
 }
 
 Status ProgramChecker::checkFill(const fb::Fill &fill) {

@@ -132,7 +132,8 @@ TEST_F(Artifacts, RefusesForeignAndDamagedFiles) {
   bytes = good;
   bytes[4] = 9;
   overwrite(bytes);
-  EXPECT_EQ(refusal(), "has artifact version 9, this build reads version 2; "
+  EXPECT_EQ(refusal(), "has artifact version 9, this build reads versions 2 "
+                       "and 3; "
                        "compile the model again or update Backplane");
   bytes = good;
   bytes[100] ^= 1;
@@ -212,6 +213,7 @@ TEST_F(Artifacts, RefusesABadProgram) {
               // Reads what the next command writes over, with no barrier.
               auto &commands = program(a).commands;
               commands.insert(commands.begin() + 2, copy(6, 3));
+              commands[2]->body.AsCopy()->source->length = "16";
               shiftControl(a, 1);
               program(a).slots[5]->last = 5;
               program(a).slots[6]->last = program(a).slots[7]->first = 3;
@@ -311,6 +313,99 @@ TEST_F(Artifacts, RefusesBadControl) {
               init.commands.back()->body.Set(fb::ControlT(choice(a)));
             }),
             "init program: command 3: an init program makes no decisions");
+}
+
+/// Splits the sample: what `init` and the regions use stays on device 0, the
+/// second dispatch runs on device 1, with a transfer to it and back.
+static void split(fb::ArtifactT &artifact) {
+  fb::VariantT &variant = *artifact.variants[0];
+  auto device = std::make_unique<fb::VariantDeviceT>();
+  device->target = "other";
+  device->driver = "ref";
+  device->format = "wire";
+  variant.devices.push_back(std::move(device));
+  variant.executables.push_back(
+      sample::executable("wire", Bytes(9, 3), "remote", {1, 2}, 0));
+  variant.executables[1]->device = 1;
+  fb::ProgramT &program = *variant.program;
+  auto on = [&](std::string bytes, uint32_t first, uint32_t last,
+                int64_t offset) {
+    program.slots.push_back(sample::transient(bytes, first, last, offset));
+    program.slots.back()->device = 1;
+  };
+  on("16", 9, 11, 0);
+  on("16", 11, 13, 64);
+  program.arenas = {128};
+  program.commands.push_back(sample::copy(3, 11));
+  program.commands.push_back(sample::barrier());
+  program.commands.push_back(
+      sample::dispatch(1, {"1", "1", "1"}, {}, {11, 12}));
+  program.commands.push_back(sample::barrier());
+  program.commands.push_back(sample::copy(12, 3));
+}
+
+TEST_F(Artifacts, SplitsAVariantOverDevices) {
+  split(artifact_);
+  Status status = writeArtifact(path_, artifact_, pool_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(contents()[4], 3);
+  EXPECT_EQ(refusal(), "opened");
+  Bytes bytes = contents();
+  bytes[4] = 2;
+  overwrite(bytes);
+  EXPECT_EQ(refusal(), "has artifact version 2, what it holds needs version 3");
+}
+
+TEST_F(Artifacts, RefusesABadSplit) {
+  auto in = [&](const auto &change) {
+    std::string text = refusalOf([&](auto &a) {
+      split(a);
+      change(*a.variants[0]);
+    });
+    std::string start = "variant 0 for target 'toy': ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  EXPECT_EQ(in([](auto &) {}), "written");
+  EXPECT_EQ(in([](auto &v) { v.program->slots[11]->device = 2; }),
+            "program: slot 11: it lies on device 2, of 2");
+  EXPECT_EQ(in([](auto &v) { v.executables[1]->device = 7; }),
+            "executable 1 is for device 7, of 2");
+  EXPECT_EQ(in([](auto &v) { v.regions[0]->device = 2; }),
+            "region 0 runs on device 2, of 2");
+  EXPECT_EQ(in([](auto &v) { v.executables[1]->device = 0; }),
+            "executable 1 has format 'wire', its variant 'elf-x86_64'");
+  EXPECT_EQ(in([](auto &v) { v.devices[0]->driver.clear(); }),
+            "device 1 lacks a target, a driver or a format");
+  EXPECT_EQ(in([](auto &v) { v.program->slots[12]->device = 0; }),
+            "program: command 11: slot 12 lies on device 0, the command runs "
+            "on 1");
+  EXPECT_EQ(in([](auto &v) { v.program->slots[11]->bytes = "20"; }),
+            "program: command 9: it copies 16 bytes to 20");
+  EXPECT_EQ(in([](auto &v) { v.program->slots[12]->offset = 0; }),
+            "program: slots 11 and 12 overlap while both are in use");
+  EXPECT_EQ(in([](auto &v) { v.program->arenas = {64}; }),
+            "program: slot 12: it lies at 64 with 16 bytes, the arena has "
+            "64");
+  EXPECT_EQ(in([](auto &v) { v.program->arenas = {128, 128}; }),
+            "program: it has more arenas than devices");
+  EXPECT_EQ(in([](auto &v) { v.program->arenas.clear(); }),
+            "program: slot 11: it has a place, but no limited size or no "
+            "arena");
+  EXPECT_EQ(in([](auto &v) { v.program->slots[12]->reuse = 9; }),
+            "program: slot 12: it reuses slot 9 of another device");
+  EXPECT_EQ(in([](auto &v) { v.program->slots[9]->device = 1; }),
+            "program: command 8: slot 9 lies on device 1, the command runs on "
+            "0");
+  EXPECT_EQ(in([](auto &v) { v.regions[0]->device = 1; }),
+            "region 0: slot 0: it lies on device 0, its region runs on 1");
+  EXPECT_EQ(in([](auto &v) { v.init->slots[1]->device = 1; }),
+            "program: slot 4: Constant 0 lies on devices 1 and 0");
+  EXPECT_EQ(in([](auto &v) {
+              while (v.devices.size() < 16)
+                v.devices.push_back(
+                    std::make_unique<fb::VariantDeviceT>(*v.devices[0]));
+            }),
+            "it is split over 17 devices, the limit is 16");
 }
 
 TEST_F(Artifacts, PlacesOfSymbolicSizesFitTheGreatestOnes) {
