@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <poll.h>
 #include <unistd.h>
@@ -37,15 +38,40 @@ Status waitFor(int fd, short events, Channel::Clock::time_point deadline) {
   }
 }
 
+/// Keeps SIGPIPE from this thread; what came in the meantime is dropped.
+class NoSigpipe {
+public:
+  NoSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    before_ = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &old_);
+  }
+  ~NoSigpipe() {
+    timespec none = {};
+    if (!before_)
+      while (sigtimedwait(&pipe_, nullptr, &none) < 0 && errno == EINTR)
+        continue;
+    pthread_sigmask(SIG_SETMASK, &old_, nullptr);
+  }
+  NoSigpipe(const NoSigpipe &) = delete;
+  NoSigpipe &operator=(const NoSigpipe &) = delete;
+
+private:
+  sigset_t pipe_, old_;
+  bool before_ = false; ///< one was pending already
+};
+
 } // namespace
 
-Status Channel::send(const Frame &frame, Clock::time_point deadline) {
-  std::vector<uint8_t> bytes = encodeFrame(frame);
-  std::span<const uint8_t> rest(bytes);
+Status Channel::write(std::span<const uint8_t> rest,
+                      Clock::time_point deadline) {
   while (!rest.empty()) {
     if (Status s = waitFor(write_, POLLOUT, deadline); !s.ok())
       return s;
-    ssize_t written = write(write_, rest.data(), rest.size());
+    ssize_t written = ::write(write_, rest.data(), rest.size());
     if (written < 0 && (errno == EINTR || errno == EAGAIN))
       continue;
     if (written <= 0)
@@ -55,12 +81,33 @@ Status Channel::send(const Frame &frame, Clock::time_point deadline) {
   return {};
 }
 
+Status Channel::send(const Frame &message, Clock::time_point deadline) {
+  NoSigpipe guard;
+  return eachFrame(message, [&](const FrameHeader &header,
+                                std::span<const uint8_t> payload) {
+    Status status = write(header, deadline);
+    return status.ok() ? write(payload, deadline) : status;
+  });
+}
+
+/// The next whole message of what has come in, or none yet.
+Result<std::optional<Frame>> Channel::next() {
+  while (true) {
+    Result<std::optional<Frame>> frame = parser_.next();
+    if (!frame || !*frame)
+      return frame;
+    Result<std::optional<Frame>> message = assembler_.add(std::move(**frame));
+    if (!message || *message)
+      return message;
+  }
+}
+
 Result<std::optional<Frame>> Channel::receive(Clock::time_point deadline) {
   std::vector<uint8_t> chunk(1 << 16);
   while (true) {
-    Result<std::optional<Frame>> frame = parser_.next();
-    if (!frame || *frame)
-      return frame;
+    Result<std::optional<Frame>> message = next();
+    if (!message || *message)
+      return message;
     if (Status s = waitFor(read_, POLLIN, deadline); !s.ok())
       return s;
     ssize_t got = read(read_, chunk.data(), chunk.size());
@@ -68,11 +115,12 @@ Result<std::optional<Frame>> Channel::receive(Clock::time_point deadline) {
       continue;
     if (got < 0)
       return gone();
-    if (got == 0 && parser_.partial())
+    if (got == 0 && (parser_.partial() || assembler_.partial()))
       return Status(BP_STATUS_UNAVAILABLE,
                     "the connection ended in the middle of a frame");
     if (got == 0)
       return std::optional<Frame>();
+    heard_ = Clock::now().time_since_epoch().count();
     parser_.push({chunk.data(), size_t(got)});
   }
 }

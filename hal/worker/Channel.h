@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Channel.h: frames over a pair of file descriptors.
+// Channel.h: messages over a pair of file descriptors.
 #ifndef BACKPLANE_WORKER_CHANNEL_H
 #define BACKPLANE_WORKER_CHANNEL_H
 
 #include "Frame.h"
 
+#include <atomic>
 #include <chrono>
 
 namespace backplane::worker {
 
-/// One end of a connection; owns neither descriptor. Not thread-safe.
+/// One end of a connection; owns neither descriptor. One thread may send while
+/// another one receives.
 class Channel {
 public:
   using Clock = std::chrono::steady_clock;
@@ -20,15 +22,25 @@ public:
   Channel(int readFd, int writeFd) : read_(readFd), write_(writeFd) {}
 
   /// Fails with BP_STATUS_DEADLINE_EXCEEDED, or with BP_STATUS_UNAVAILABLE when
-  /// the other end is gone. A deadline needs a descriptor that does not block.
-  Status send(const Frame &frame, Clock::time_point deadline = never);
+  /// the other end is gone, which raises no SIGPIPE. A deadline needs a
+  /// descriptor that does not block.
+  Status send(const Frame &message, Clock::time_point deadline = never);
   /// The same failures, and BP_STATUS_DATA_LOSS for damaged frames. None: the
-  /// other end closed between two frames.
+  /// other end closed between two messages.
   Result<std::optional<Frame>> receive(Clock::time_point deadline = never);
+  /// When a byte came in last. Thread-safe.
+  Clock::time_point lastHeard() const {
+    return Clock::time_point(Clock::duration(heard_.load()));
+  }
 
 private:
+  Status write(std::span<const uint8_t> bytes, Clock::time_point deadline);
+  Result<std::optional<Frame>> next();
+
   int read_, write_;
   FrameParser parser_;
+  Assembler assembler_;
+  std::atomic<Clock::rep> heard_{Clock::now().time_since_epoch().count()};
 };
 
 } // namespace backplane::worker

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <utility>
 
 namespace backplane::worker {
 namespace {
@@ -36,7 +37,7 @@ Status checkHeader(const Header &header, uint64_t limit) {
             ", this build speaks version " + std::to_string(protocolVersion) +
             "; use the worker of the same release");
   if (header.type < uint16_t(FrameType::Hello) ||
-      header.type > uint16_t(FrameType::Checked))
+      header.type > uint16_t(lastFrameType))
     return dataLoss("a frame has the unknown type " +
                     std::to_string(header.type));
   if (header.bytes > limit)
@@ -47,16 +48,56 @@ Status checkHeader(const Header &header, uint64_t limit) {
 
 } // namespace
 
-std::vector<uint8_t> encodeFrame(const Frame &frame) {
-  Header header = {magic,         protocolVersion,      uint16_t(frame.type),
-                   frame.request, frame.payload.size(), 0};
-  header.checksum = checksum(header, frame.payload);
-  std::vector<uint8_t> bytes(sizeof(header) + frame.payload.size());
+static FrameHeader headerOf(FrameType type, uint64_t request,
+                            std::span<const uint8_t> payload) {
+  Header header = {magic,   protocolVersion, uint16_t(type),
+                   request, payload.size(),  0};
+  header.checksum = checksum(header, payload);
+  FrameHeader bytes;
   std::memcpy(bytes.data(), &header, sizeof(header));
-  if (!frame.payload.empty())
-    std::memcpy(bytes.data() + sizeof(header), frame.payload.data(),
-                frame.payload.size());
   return bytes;
+}
+
+std::vector<uint8_t> encodeFrame(const Frame &frame) {
+  FrameHeader header = headerOf(frame.type, frame.request, frame.payload);
+  std::vector<uint8_t> bytes(header.begin(), header.end());
+  bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
+  return bytes;
+}
+
+Status
+eachFrame(const Frame &message,
+          const std::function<Status(const FrameHeader &header,
+                                     std::span<const uint8_t> payload)> &put) {
+  std::span<const uint8_t> rest(message.payload);
+  while (true) {
+    bool last = rest.size() <= maxFrameBytes;
+    std::span<const uint8_t> piece = last ? rest : rest.first(maxFrameBytes);
+    FrameType type = last ? message.type : FrameType::Part;
+    Status status = put(headerOf(type, message.request, piece), piece);
+    if (!status.ok() || last)
+      return status;
+    rest = rest.subspan(piece.size());
+  }
+}
+
+Result<std::optional<Frame>> Assembler::add(Frame frame) {
+  if (partial() && frame.request != request_)
+    return dataLoss("frames of two messages of a worker are mixed");
+  if (frame.payload.size() > limit_ - pieces_.size())
+    return dataLoss("a message of a worker has more than " +
+                    std::to_string(limit_) + " bytes");
+  bool last = frame.type != FrameType::Part;
+  if (last && pieces_.empty())
+    return std::optional<Frame>(std::move(frame));
+  if (!last && frame.payload.empty())
+    return dataLoss("a piece of a message of a worker is empty");
+  request_ = frame.request;
+  pieces_.insert(pieces_.end(), frame.payload.begin(), frame.payload.end());
+  if (!last)
+    return std::optional<Frame>();
+  frame.payload = std::exchange(pieces_, {});
+  return std::optional<Frame>(std::move(frame));
 }
 
 void FrameParser::push(std::span<const uint8_t> bytes) {

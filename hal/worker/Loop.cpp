@@ -11,6 +11,7 @@
 #include <new>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace backplane::worker {
@@ -46,23 +47,62 @@ bp_status_t putTarget(void *context, const bp_target_listing_t *listing) {
   return BP_STATUS_OK;
 }
 
-struct Wanted {
-  std::string_view driver;
-  Hello *hello;
-};
+WireDevice wireDevice(const bp_device_listing_t &listing) {
+  WireDevice device;
+  device.uri = view(listing.uri);
+  device.plugin = view(listing.plugin);
+  device.manifest = view(listing.manifest);
+  device.refusal = view(listing.refusal);
+  device.name = view(listing.name);
+  if (!listing.info)
+    return device;
+  const bp_device_info_t &info = *listing.info;
+  device.id = view(info.id);
+  device.identity = view(info.identity);
+  device.kind = info.kind;
+  device.flags = info.flags;
+  device.maxBindings = info.max_bindings;
+  device.maxConstants = info.max_constants;
+  device.workerCount = info.worker_count;
+  device.maxGrid.assign(std::begin(info.max_grid), std::end(info.max_grid));
+  device.maxBufferSize = info.max_buffer_size;
+  device.maxBindingRange = info.max_binding_range;
+  device.bindingAlignment = info.binding_alignment;
+  device.memoryBytes = info.memory_bytes;
+  for (uint64_t i = 0; i < info.format_count; ++i)
+    device.formats.emplace_back(view(info.formats[i]));
+  for (uint64_t i = 0; i < info.feature_count; ++i)
+    device.features.emplace_back(view(info.features[i]));
+  return device;
+}
 
 bp_status_t putDevice(void *context, const bp_device_listing_t *listing) {
-  auto &wanted = *static_cast<Wanted *>(context);
-  std::string_view uri = view(listing->uri);
-  bool same = uri.substr(0, uri.find(':')) == wanted.driver;
-  if (!same || listing->refusal.size || !listing->info ||
-      !wanted.hello->deviceName.empty())
-    return BP_STATUS_OK;
-  wanted.hello->deviceName = view(listing->name);
-  wanted.hello->plugin = view(listing->plugin);
-  wanted.hello->deviceFlags = listing->info->flags;
-  wanted.hello->deviceKind = listing->info->kind;
+  static_cast<std::vector<WireDevice> *>(context)->push_back(
+      wireDevice(*listing));
   return BP_STATUS_OK;
+}
+
+/// "Linux 6.1.0 aarch64".
+std::string machineText() {
+  utsname names = {};
+  uname(&names);
+  return std::string(names.sysname) + " " + names.release + " " + names.machine;
+}
+
+/// Says of the device what its line of the list says.
+void nameDevice(Hello &hello) {
+  std::string_view wanted = hello.device;
+  std::string driver(wanted.substr(0, wanted.find(':')));
+  for (const WireDevice &device : hello.devices) {
+    if (!device.uri.starts_with(driver + ":") || !device.refusal.empty() ||
+        device.id.empty())
+      continue;
+    hello.deviceName = device.name;
+    hello.plugin = device.plugin;
+    hello.deviceFlags = device.flags;
+    hello.deviceKind = device.kind;
+    return;
+  }
 }
 
 /// Descriptors for frames; 0 and 1 become harmless.
@@ -144,22 +184,32 @@ Result<Context> openWorkerContext(const WorkerOptions &options,
   return createContext(context);
 }
 
-Result<Hello> describeDevice(const Context &context,
-                             const std::string &device) {
+Result<Hello> describeMachine(const Context &context) {
   Hello hello;
   hello.version = view(bp_version());
-  hello.device = device;
-  Wanted wanted{std::string_view(device).substr(0, device.find(':')), &hello};
-  bp_device_listing_sink_t devices = {putDevice, &wanted};
-  Targets chosen{&hello, {}};
-  bp_target_listing_sink_t targets = {putTarget, &chosen};
+  hello.machine = machineText();
+  bp_device_listing_sink_t devices = {putDevice, &hello.devices};
   Status status = checked([&](bp_error_t *error) {
     return bp_context_devices(context.get(), &devices, error);
   });
-  if (status.ok())
-    status = checked([&](bp_error_t *error) {
-      return bp_context_targets(context.get(), toC(device), &targets, error);
-    });
+  if (!status.ok())
+    return status;
+  return hello;
+}
+
+Result<Hello> describeDevice(const Context &context,
+                             const std::string &device) {
+  Result<Hello> machine = describeMachine(context);
+  if (!machine)
+    return machine;
+  Hello hello = std::move(*machine);
+  hello.device = device;
+  nameDevice(hello);
+  Targets chosen{&hello, {}};
+  bp_target_listing_sink_t targets = {putTarget, &chosen};
+  Status status = checked([&](bp_error_t *error) {
+    return bp_context_targets(context.get(), toC(device), &targets, error);
+  });
   if (!status.ok())
     return status;
   hello.files = pluginFiles({hello.plugin, chosen.plugin});
@@ -169,7 +219,7 @@ Result<Hello> describeDevice(const Context &context,
 std::optional<int> parseWorkerOptions(int argc, char **argv,
                                       WorkerOptions &options) {
   CLI::App app("A worker: answers frames on standard input until it is closed. "
-               "bp conformance starts it, through any launcher.");
+               "Tools start it, through any launcher.");
   app.add_option("--device", options.device, "device URI")
       ->capture_default_str();
   app.add_option("--threads", options.threads,
@@ -179,6 +229,10 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
                  "bytes of private memory that it may take; 0: no limit");
   app.add_flag("--checks", options.checks,
                "run checks of the plug-in in place of artifacts");
+  app.add_flag("--list", options.list, "greet with the devices and stop");
+  app.add_option("--cache", options.cacheDir,
+                 "folder that keeps artifacts of a MiB and more, so that they "
+                 "are sent once; auto: in the user's cache folder");
   app.set_version_flag("--version", std::string(view(bp_version())));
   try {
     app.parse(argc, argv);

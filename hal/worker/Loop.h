@@ -21,8 +21,10 @@ Result<Context> openWorkerContext(const WorkerOptions &options,
 /// cannot be read is left out.
 std::vector<WireFile> pluginFiles(const std::vector<std::string> &names);
 
-/// Fills what HELLO says of the device, and of the target that compiling for
-/// its driver takes when this process has compiler plug-ins.
+/// What HELLO says of the product, the machine and all its devices.
+Result<Hello> describeMachine(const Context &context);
+/// The same, and what it says of one device, and of the target that compiling
+/// for its driver takes when this process has compiler plug-ins.
 Result<Hello> describeDevice(const Context &context, const std::string &device);
 
 /// Answers one request: fills type and payload of the answer.

@@ -11,6 +11,9 @@
 namespace backplane::worker {
 namespace {
 
+template <typename Visitor, typename T>
+void visit(Visitor &visitor, T &message);
+
 /// One description of a message serves both directions: a Writer appends what
 /// it visits, a Reader fills it.
 class Writer {
@@ -29,6 +32,8 @@ public:
   Payload take() { return std::move(bytes_); }
 
 private:
+  void put(const std::string &text) { (*this)(text); }
+  template <typename T> void put(const T &item) { visit(*this, item); }
   void append(const void *data, size_t size) {
     const auto *first = static_cast<const uint8_t *>(data);
     bytes_.insert(bytes_.end(), first, first + size);
@@ -61,6 +66,8 @@ public:
   }
 
 private:
+  void take(std::string &text) { (*this)(text); }
+  template <typename T> void take(T &item) { visit(*this, item); }
   /// A number of items of at least `itemBytes`; 0 when they cannot be there.
   uint64_t count(size_t itemBytes) {
     uint64_t items = 0;
@@ -84,16 +91,13 @@ private:
   bool good_ = true;
 };
 
-template <typename Visitor, typename T>
-void visit(Visitor &visitor, T &message);
-
 template <typename T> void Writer::operator()(const std::vector<T> &items) {
   (*this)(uint64_t(items.size()));
   if constexpr (std::is_arithmetic_v<T>)
     append(items.data(), items.size() * sizeof(T));
   else
     for (const T &item : items)
-      visit(*this, item);
+      put(item);
 }
 
 template <typename T> void Reader::operator()(std::vector<T> &items) {
@@ -101,10 +105,11 @@ template <typename T> void Reader::operator()(std::vector<T> &items) {
     items.resize(size_t(count(sizeof(T))));
     copy(items.data(), items.size() * sizeof(T));
   } else {
-    // Every item holds at least two counts of 8 bytes or a count and numbers.
-    uint64_t n = count(16);
+    // A text holds a count of 8 bytes, any other item at least two of them or
+    // a count and numbers.
+    uint64_t n = count(std::is_same_v<T, std::string> ? 8 : 16);
     for (uint64_t i = 0; good_ && i < n; ++i)
-      visit(*this, items.emplace_back());
+      take(items.emplace_back());
   }
 }
 
@@ -116,14 +121,28 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
     v(m.name), v(m.sha256);
   else if constexpr (std::is_same_v<M, WireNumerics>)
     v(m.opClass), v(m.dtype), v(m.accumulatorBits), v(m.rounding), v(m.flags);
+  else if constexpr (std::is_same_v<M, WireDevice>)
+    v(m.uri), v(m.plugin), v(m.manifest), v(m.refusal), v(m.id), v(m.name),
+        v(m.identity), v(m.kind), v(m.flags), v(m.maxBindings),
+        v(m.maxConstants), v(m.workerCount), v(m.maxGrid), v(m.maxBufferSize),
+        v(m.maxBindingRange), v(m.bindingAlignment), v(m.memoryBytes),
+        v(m.formats), v(m.features);
   else if constexpr (std::is_same_v<M, Hello>)
-    v(m.version), v(m.device), v(m.deviceName), v(m.plugin), v(m.deviceFlags),
-        v(m.deviceKind), v(m.target), v(m.storageDTypes), v(m.computeDTypes),
-        v(m.numerics), v(m.files);
+    v(m.version), v(m.machine), v(m.devices), v(m.device), v(m.deviceName),
+        v(m.plugin), v(m.deviceFlags), v(m.deviceKind), v(m.target),
+        v(m.storageDTypes), v(m.computeDTypes), v(m.numerics), v(m.files);
   else if constexpr (std::is_same_v<M, ArtifactMessage>)
     v(m.hash), v(m.bytes);
   else if constexpr (std::is_same_v<M, RunMessage>)
-    v(m.artifact), v(m.inputs), v(m.floatFill), v(m.otherFill);
+    v(m.artifact), v(m.inputs), v(m.floatFill), v(m.otherFill), v(m.session);
+  else if constexpr (std::is_same_v<M, OfferMessage>)
+    v(m.hash);
+  else if constexpr (std::is_same_v<M, OpenMessage>)
+    v(m.artifact), v(m.memoryBudget);
+  else if constexpr (std::is_same_v<M, OpenedMessage>)
+    v(m.session), v(m.dispatches), v(m.choice);
+  else if constexpr (std::is_same_v<M, SessionMessage>)
+    v(m.session);
   else if constexpr (std::is_same_v<M, ResultMessage>)
     v(m.outputs), v(m.milliseconds), v(m.cpuMilliseconds), v(m.damage);
   else if constexpr (std::is_same_v<M, CompileMessage>)
@@ -152,6 +171,14 @@ Status decodeAny(std::span<const uint8_t> payload, T &message) {
   return reader.finish();
 }
 
+/// Whether a device of a greeting has a grid of three sizes.
+Status checkDevices(const std::vector<WireDevice> &devices) {
+  for (const WireDevice &device : devices)
+    if (device.maxGrid.size() != 3)
+      return dataLoss("a device in a frame is damaged");
+  return {};
+}
+
 Status checkTensors(const std::vector<WireTensor> &tensors) {
   for (const WireTensor &tensor : tensors) {
     bool sane = tensor.dims.size() <= 16 && tensor.dtype < BP_DTYPE_COUNT_;
@@ -174,9 +201,14 @@ Payload encode(const CompiledMessage &message) { return encodeAny(message); }
 Payload encode(const CheckMessage &message) { return encodeAny(message); }
 Payload encode(const CheckedMessage &message) { return encodeAny(message); }
 Payload encode(const ErrorMessage &message) { return encodeAny(message); }
+Payload encode(const OfferMessage &message) { return encodeAny(message); }
+Payload encode(const OpenMessage &message) { return encodeAny(message); }
+Payload encode(const OpenedMessage &message) { return encodeAny(message); }
+Payload encode(const SessionMessage &message) { return encodeAny(message); }
 
 Status decode(std::span<const uint8_t> payload, Hello &message) {
-  return decodeAny(payload, message);
+  Status status = decodeAny(payload, message);
+  return status.ok() ? checkDevices(message.devices) : status;
 }
 Status decode(std::span<const uint8_t> payload, ArtifactMessage &message) {
   return decodeAny(payload, message);
@@ -203,6 +235,18 @@ Status decode(std::span<const uint8_t> payload, CheckedMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, ErrorMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, OfferMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, OpenMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, OpenedMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, SessionMessage &message) {
   return decodeAny(payload, message);
 }
 

@@ -33,9 +33,24 @@ struct WireFile {
   std::string sha256;
 };
 
+/// A device as a worker lists it: bp_device_listing_t with its device info.
+struct WireDevice {
+  std::string uri, plugin, manifest, refusal;
+  /// Of the device info; without one `id` is empty.
+  std::string id, name, identity;
+  uint32_t kind = 0, flags = 0, maxBindings = 0, maxConstants = 0,
+           workerCount = 0;
+  std::vector<uint32_t> maxGrid = {0, 0, 0};
+  uint64_t maxBufferSize = 0, maxBindingRange = 0, bindingAlignment = 0,
+           memoryBytes = 0;
+  std::vector<std::string> formats, features;
+};
+
 struct Hello {
   std::string version; ///< of the product
-  std::string device;  ///< full URI
+  std::string machine; ///< operating system, architecture and processor
+  std::vector<WireDevice> devices; ///< all that the worker has
+  std::string device;              ///< full URI
   std::string deviceName;
   std::string plugin;
   uint32_t deviceFlags = 0; ///< BP_DEVICE_
@@ -53,12 +68,34 @@ struct ArtifactMessage {
   Payload bytes;
 };
 
+struct OfferMessage {
+  std::string hash; ///< of an artifact
+};
+
+struct OpenMessage {
+  std::string artifact;      ///< its hash
+  uint64_t memoryBudget = 0; ///< bytes of device memory, 0: unlimited
+};
+
+struct OpenedMessage {
+  uint64_t session = 0;
+  uint64_t dispatches = 0; ///< of one call
+  std::string choice;      ///< which variant, and why
+};
+
+/// Payload of RESET and CLOSE.
+struct SessionMessage {
+  uint64_t session = 0;
+};
+
 struct RunMessage {
   std::string artifact; ///< its hash
   std::vector<WireTensor> inputs;
   /// Bytes that outputs hold before the run: of floats (all-ones is a NaN in
   /// every format), and of all else.
   uint8_t floatFill = 0xFF, otherFill = 0xA5;
+  /// Of OPENED; 0: one that the worker keeps for the artifact.
+  uint64_t session = 0;
 };
 
 struct ResultMessage {
@@ -106,6 +143,10 @@ Payload encode(const CompiledMessage &message);
 Payload encode(const CheckMessage &message);
 Payload encode(const CheckedMessage &message);
 Payload encode(const ErrorMessage &message);
+Payload encode(const OfferMessage &message);
+Payload encode(const OpenMessage &message);
+Payload encode(const OpenedMessage &message);
+Payload encode(const SessionMessage &message);
 
 /// Fails with BP_STATUS_DATA_LOSS on anything that encode does not write.
 Status decode(std::span<const uint8_t> payload, Hello &message);
@@ -117,6 +158,10 @@ Status decode(std::span<const uint8_t> payload, CompiledMessage &message);
 Status decode(std::span<const uint8_t> payload, CheckMessage &message);
 Status decode(std::span<const uint8_t> payload, CheckedMessage &message);
 Status decode(std::span<const uint8_t> payload, ErrorMessage &message);
+Status decode(std::span<const uint8_t> payload, OfferMessage &message);
+Status decode(std::span<const uint8_t> payload, OpenMessage &message);
+Status decode(std::span<const uint8_t> payload, OpenedMessage &message);
+Status decode(std::span<const uint8_t> payload, SessionMessage &message);
 
 /// XXH3-128 as 32 hexadecimal digits.
 std::string hashOf(std::span<const uint8_t> bytes);

@@ -75,8 +75,6 @@ Status errorOf(const Frame &frame) {
 
 Result<std::unique_ptr<Process>>
 Process::start(const std::vector<std::string> &command, Milliseconds timeout) {
-  // A worker that ends is noticed by the write that fails.
-  std::signal(SIGPIPE, SIG_IGN);
   Pipe in, out;
   pid_t pid = -1;
   int error = in.open() && out.open() ? 0 : errno;
@@ -111,6 +109,11 @@ Process::~Process() {
     return;
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
+}
+
+void Process::terminate() const {
+  if (pid_ > 0)
+    kill(-pid_, SIGKILL);
 }
 
 Status Process::ended(const Status &failure) {

@@ -19,8 +19,7 @@ public:
   using Milliseconds = std::chrono::milliseconds;
 
   /// Starts `command` (program, then arguments; searched in PATH when it has no
-  /// slash) and waits for its HELLO. A failure says how the process ended. This
-  /// process ignores SIGPIPE from then on.
+  /// slash) and waits for its HELLO. A failure says how the process ended.
   static Result<std::unique_ptr<Process>>
   start(const std::vector<std::string> &command, Milliseconds timeout);
   ~Process();
@@ -38,10 +37,17 @@ public:
   /// BP_STATUS_ABORTED and how: "signal 11 (Segmentation fault)".
   Result<Frame> receive(Milliseconds timeout);
 
+  /// For who pairs requests and answers itself, in place of send and receive.
+  Channel &channel() { return channel_; }
+  /// How the process ended, when a failure of the channel says that it has
+  /// gone; else that failure.
+  Status ended(const Status &failure);
+  /// Ends it, without waiting; what waits for it then fails.
+  void terminate() const;
+
 private:
   Process(pid_t pid, int readFd, int writeFd)
       : pid_(pid), read_(readFd), write_(writeFd), channel_(readFd, writeFd) {}
-  Status ended(const Status &failure);
 
   pid_t pid_;
   int read_, write_;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "ArtifactStore.h"
 #include "GuardedMemory.h"
 #include "Loop.h"
+#include "hal/core/LoaderOptions.h"
 
 #include <chrono>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <list>
+#include <map>
 
 namespace backplane::worker {
 namespace {
@@ -64,37 +68,69 @@ Result<uint64_t> bytesOf(uint32_t dtype, const std::vector<int64_t> &dims) {
   return bits / 8 + (bits % 8 != 0);
 }
 
+/// Where large artifacts are kept; empty: nowhere.
+std::string cacheFolder(const WorkerOptions &options) {
+  if (options.cacheDir != "auto")
+    return options.cacheDir;
+  bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
+  bp_context_options_from_env(&context);
+  Result<LoaderOptions> loader = loaderOptions(&context);
+  return loader && !loader->cacheDir.empty() ? loader->cacheDir + "/worker"
+                                             : std::string();
+}
+
+/// A session, and the artifact that it runs.
+struct OpenSession {
+  std::shared_ptr<const Artifact> artifact;
+  Session session;
+};
+
+/// An artifact in memory.
+struct Loaded {
+  std::string hash;
+  OpenSession own; ///< for runs that name no session; the first one makes it
+};
+
 /// Runs artifacts on one device. The latest few stay loaded.
 class Runner {
 public:
-  Runner(Context context, std::string device)
-      : context_(std::move(context)), device_(std::move(device)) {}
+  Runner(Context context, const WorkerOptions &options)
+      : context_(std::move(context)), device_(options.device),
+        store_(cacheFolder(options)) {}
 
   Status handle(const Frame &request, Frame &answer) {
-    if (request.type == FrameType::Artifact)
-      return load(request.payload, answer);
-    if (request.type == FrameType::Run)
+    answer.type = FrameType::Ready;
+    switch (request.type) {
+    case FrameType::Offer:
+      return offer(request.payload, answer);
+    case FrameType::Artifact:
+      return load(request.payload);
+    case FrameType::Open:
+      return open(request.payload, answer);
+    case FrameType::Reset:
+    case FrameType::Close:
+      return resetOrClose(request);
+    case FrameType::Run:
       return run(request.payload, answer);
-    return unimplemented("this worker runs artifacts; it got frame type " +
-                         std::to_string(unsigned(request.type)));
+    default:
+      return unimplemented("this worker runs artifacts; it got frame type " +
+                           std::to_string(unsigned(request.type)));
+    }
   }
 
 private:
-  struct Loaded {
-    std::string hash;
-    Artifact artifact;
-    Session session;
-  };
-  static constexpr size_t mostLoaded = 8;
+  static constexpr size_t mostLoaded = 8, mostSessions = 256;
 
-  Status load(std::span<const uint8_t> payload, Frame &answer);
+  Status offer(std::span<const uint8_t> payload, Frame &answer);
+  Status load(std::span<const uint8_t> payload);
+  Status open(std::span<const uint8_t> payload, Frame &answer);
+  Status resetOrClose(const Frame &request);
   Status run(std::span<const uint8_t> payload, Frame &answer);
-  Result<std::vector<Held>> makeInputs(const RunMessage &message) const;
-  Result<std::vector<Held>> makeOutputs(const Loaded &loaded,
-                                        const RunMessage &message,
-                                        const std::vector<Held> &inputs) const;
-  const Loaded *find(const std::string &hash) const {
-    for (const Loaded &loaded : loaded_)
+  Result<Session> makeSession(const Artifact &artifact, uint64_t budget) const;
+  Result<OpenSession *> sessionOf(const RunMessage &message);
+  void keep(const std::string &hash, Artifact artifact);
+  Loaded *find(const std::string &hash) {
+    for (Loaded &loaded : loaded_)
       if (loaded.hash == hash)
         return &loaded;
     return nullptr;
@@ -102,40 +138,133 @@ private:
 
   Context context_;
   std::string device_;
+  ArtifactStore store_;
   std::list<Loaded> loaded_; ///< latest first
+  std::map<uint64_t, OpenSession> sessions_;
+  uint64_t lastSession_ = 0;
 };
 
-Status Runner::load(std::span<const uint8_t> payload, Frame &answer) {
+void Runner::keep(const std::string &hash, Artifact artifact) {
+  loaded_.push_front(
+      {hash, {std::make_shared<const Artifact>(std::move(artifact)), nullptr}});
+  if (loaded_.size() > mostLoaded)
+    loaded_.pop_back();
+}
+
+Status Runner::offer(std::span<const uint8_t> payload, Frame &answer) {
+  OfferMessage message;
+  if (Status s = decode(payload, message); !s.ok())
+    return s;
+  if (find(message.hash))
+    return {};
+  std::string path = store_.find(message.hash);
+  Result<Artifact> artifact =
+      path.empty() ? notFound("") : openArtifact(context_, path);
+  if (artifact)
+    keep(message.hash, std::move(*artifact));
+  else
+    answer.type = FrameType::Need;
+  return {};
+}
+
+Status Runner::load(std::span<const uint8_t> payload) {
   ArtifactMessage message;
   if (Status s = decode(payload, message); !s.ok())
     return s;
   if (hashOf(message.bytes) != message.hash)
     return dataLoss("an artifact does not have the hash it was sent with");
-  answer.type = FrameType::Ready;
   if (find(message.hash))
     return {};
+  Result<std::string> path = store_.put(message.hash, message.bytes);
+  if (!path)
+    std::fprintf(stderr, "worker: an artifact is not kept on disk: %s\n",
+                 path.message().c_str());
   bp_artifact_t *artifact = nullptr;
   Status status = checked([&](bp_error_t *error) {
-    return bp_artifact_open_bytes(context_.get(),
-                                  {message.bytes.data(), message.bytes.size()},
-                                  &artifact, error);
+    return path && !path->empty()
+               ? bp_artifact_open(context_.get(), toC(*path), &artifact, error)
+               : bp_artifact_open_bytes(
+                     context_.get(),
+                     {message.bytes.data(), message.bytes.size()}, &artifact,
+                     error);
   });
   if (!status.ok())
     return status;
-  Loaded loaded{message.hash, Artifact(artifact), nullptr};
-  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
-  options.device = toC(device_);
-  Result<Session> session = createSession(loaded.artifact, options);
-  if (!session)
-    return session.status();
-  loaded.session = std::move(*session);
-  loaded_.push_front(std::move(loaded));
-  if (loaded_.size() > mostLoaded)
-    loaded_.pop_back();
+  keep(message.hash, Artifact(artifact));
   return {};
 }
 
-Result<std::vector<Held>> Runner::makeInputs(const RunMessage &message) const {
+Result<Session> Runner::makeSession(const Artifact &artifact,
+                                    uint64_t budget) const {
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  options.device = toC(device_);
+  options.memory_budget = budget;
+  return createSession(artifact, options);
+}
+
+Status Runner::open(std::span<const uint8_t> payload, Frame &answer) {
+  OpenMessage message;
+  if (Status s = decode(payload, message); !s.ok())
+    return s;
+  const Loaded *loaded = find(message.artifact);
+  if (!loaded)
+    return notFound("artifact " + message.artifact +
+                    " is not loaded; send it first");
+  if (sessions_.size() >= mostSessions)
+    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                  "the worker has " + std::to_string(mostSessions) +
+                      " sessions open, which is the most it takes");
+  Result<Session> session =
+      makeSession(*loaded->own.artifact, message.memoryBudget);
+  if (!session)
+    return session.status();
+  OpenedMessage opened{++lastSession_,
+                       bp_session_dispatch_count(session->get()),
+                       std::string(view(bp_session_choice(session->get())))};
+  sessions_[lastSession_] = {loaded->own.artifact, std::move(*session)};
+  answer.type = FrameType::Opened;
+  answer.payload = encode(opened);
+  return {};
+}
+
+Status Runner::resetOrClose(const Frame &request) {
+  SessionMessage message;
+  if (Status s = decode(request.payload, message); !s.ok())
+    return s;
+  auto found = sessions_.find(message.session);
+  if (found == sessions_.end())
+    return notFound("the worker has no session " +
+                    std::to_string(message.session));
+  if (request.type == FrameType::Reset)
+    return checked([&](bp_error_t *error) {
+      return bp_session_reset(found->second.session.get(), error);
+    });
+  sessions_.erase(found);
+  return {};
+}
+
+Result<OpenSession *> Runner::sessionOf(const RunMessage &message) {
+  if (message.session) {
+    auto found = sessions_.find(message.session);
+    if (found == sessions_.end())
+      return notFound("the worker has no session " +
+                      std::to_string(message.session));
+    return &found->second;
+  }
+  Loaded *loaded = find(message.artifact);
+  if (!loaded)
+    return notFound("artifact " + message.artifact +
+                    " is not loaded; send it first");
+  if (!loaded->own.session) {
+    Result<Session> session = makeSession(*loaded->own.artifact, 0);
+    if (!session)
+      return session.status();
+    loaded->own.session = std::move(*session);
+  }
+  return &loaded->own;
+}
+
+Result<std::vector<Held>> makeInputs(const RunMessage &message) {
   std::vector<Held> inputs;
   for (const WireTensor &tensor : message.inputs) {
     Result<GuardedMemory> memory = GuardedMemory::create(tensor.data.size());
@@ -148,16 +277,16 @@ Result<std::vector<Held>> Runner::makeInputs(const RunMessage &message) const {
   return inputs;
 }
 
-Result<std::vector<Held>>
-Runner::makeOutputs(const Loaded &loaded, const RunMessage &message,
-                    const std::vector<Held> &inputs) const {
+Result<std::vector<Held>> makeOutputs(const OpenSession &open,
+                                      const RunMessage &message,
+                                      const std::vector<Held> &inputs) {
   std::vector<bp_tensor_info_t> infos;
   std::vector<std::vector<int64_t>> dims;
   std::vector<int64_t *> rows;
-  uint32_t count = bp_artifact_output_count(loaded.artifact.get());
+  uint32_t count = bp_artifact_output_count(open.artifact->get());
   for (uint32_t i = 0; i < count; ++i) {
     bp_tensor_info_t info = {BP_HEADER(bp_tensor_info_t)};
-    if (bp_artifact_output(loaded.artifact.get(), i, &info) != BP_STATUS_OK)
+    if (bp_artifact_output(open.artifact->get(), i, &info) != BP_STATUS_OK)
       return internalError("the artifact does not describe its outputs");
     infos.push_back(info);
     dims.emplace_back(info.rank);
@@ -166,7 +295,7 @@ Runner::makeOutputs(const Loaded &loaded, const RunMessage &message,
     rows.push_back(row.data());
   std::vector<bp_tensor_t> given = asC(inputs);
   Status status = checked([&](bp_error_t *error) {
-    return bp_session_output_shapes(loaded.session.get(), given.data(),
+    return bp_session_output_shapes(open.session.get(), given.data(),
                                     uint32_t(given.size()), rows.data(), error);
   });
   if (!status.ok())
@@ -216,19 +345,18 @@ Status Runner::run(std::span<const uint8_t> payload, Frame &answer) {
   RunMessage message;
   if (Status s = decode(payload, message); !s.ok())
     return s;
-  const Loaded *loaded = find(message.artifact);
-  if (!loaded)
-    return notFound("artifact " + message.artifact +
-                    " is not loaded; send it first");
+  Result<OpenSession *> session = sessionOf(message);
+  if (!session)
+    return session.status();
   Result<std::vector<Held>> inputs = makeInputs(message);
   if (!inputs)
     return inputs.status();
-  Result<std::vector<Held>> outputs = makeOutputs(*loaded, message, *inputs);
+  Result<std::vector<Held>> outputs = makeOutputs(**session, message, *inputs);
   if (!outputs)
     return outputs.status();
   auto start = std::chrono::steady_clock::now();
   double cpuStart = cpuMilliseconds();
-  Status status = runSession(loaded->session, asC(*inputs), asC(*outputs));
+  Status status = runSession((*session)->session, asC(*inputs), asC(*outputs));
   std::chrono::duration<double, std::milli> took =
       std::chrono::steady_clock::now() - start;
   double cpu = cpuMilliseconds() - cpuStart;
@@ -250,6 +378,21 @@ Status Runner::run(std::span<const uint8_t> payload, Frame &answer) {
 
 } // namespace
 
+int serveList(const WorkerOptions &options) {
+  return serve(options, [&](Hello &greeting) -> Result<Handler> {
+    Result<Context> context = openWorkerContext(options);
+    if (!context)
+      return context.status();
+    Result<Hello> hello = describeMachine(*context);
+    if (!hello)
+      return hello.status();
+    greeting = std::move(*hello);
+    return Handler([](const Frame &, Frame &) {
+      return unimplemented("this worker only lists devices");
+    });
+  });
+}
+
 int serveRuns(const WorkerOptions &options) {
   return serve(options, [&](Hello &greeting) -> Result<Handler> {
     Result<Context> context = openWorkerContext(options);
@@ -264,7 +407,7 @@ int serveRuns(const WorkerOptions &options) {
     context = openWorkerContext(options, greeting.plugin);
     if (!context)
       return context.status();
-    auto runner = std::make_shared<Runner>(std::move(*context), options.device);
+    auto runner = std::make_shared<Runner>(std::move(*context), options);
     return Handler([runner](const Frame &request, Frame &answer) {
       return runner->handle(request, answer);
     });

@@ -19,6 +19,11 @@ struct WorkerOptions {
   uint64_t memoryLimit = 0;    ///< bytes of private memory, 0: none
   /// Run checks of the plug-in (hal/checks) in place of artifacts.
   bool checks = false;
+  /// Say which devices there are and stop.
+  bool list = false;
+  /// Folder for large artifacts; empty: none; "auto": in the cache folder of
+  /// the user.
+  std::string cacheDir;
 };
 
 /// Reads the options of a worker program, the same for both. Prints help or
@@ -30,6 +35,7 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
 /// goes to standard error. Serves; gives the exit code.
 int serveRuns(const WorkerOptions &options);
 int serveChecks(const WorkerOptions &options);
+int serveList(const WorkerOptions &options);
 int serveCompiles(const WorkerOptions &options);
 
 } // namespace backplane::worker

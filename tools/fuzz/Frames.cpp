@@ -33,5 +33,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tryPayload<CompileMessage>({data, size});
   tryPayload<CompiledMessage>({data, size});
   tryPayload<ErrorMessage>({data, size});
+  tryPayload<OfferMessage>({data, size});
+  tryPayload<OpenMessage>({data, size});
+  tryPayload<OpenedMessage>({data, size});
+  tryPayload<SessionMessage>({data, size});
   return 0;
 }

@@ -119,4 +119,77 @@ TEST(Messages, RefuseCountsThatCannotBeThere) {
   EXPECT_TRUE(message.artifact.empty());
 }
 
+/// The frames of a message, as a stream of bytes.
+std::vector<uint8_t> streamOf(const Frame &message) {
+  std::vector<uint8_t> stream;
+  EXPECT_TRUE(eachFrame(message, [&](const FrameHeader &header,
+                                     std::span<const uint8_t> payload) {
+                stream.insert(stream.end(), header.begin(), header.end());
+                stream.insert(stream.end(), payload.begin(), payload.end());
+                return Status();
+              }).ok());
+  return stream;
+}
+
+TEST(Messages, TravelInPiecesWhenTheyAreLarge) {
+  for (uint64_t size : {uint64_t(0), maxFrameBytes - 1, maxFrameBytes,
+                        maxFrameBytes + 1, 3 * maxFrameBytes + 7}) {
+    Frame message{FrameType::Run, 9, {}};
+    message.payload.resize(size);
+    for (size_t i = 0; i < size; i += 1000)
+      message.payload[i] = uint8_t(i / 1000);
+    FrameParser parser;
+    Assembler assembler;
+    parser.push(streamOf(message));
+    size_t frames = 0;
+    std::optional<Frame> whole;
+    while (!whole) {
+      auto frame = parser.next();
+      ASSERT_TRUE(frame.ok() && *frame) << frame.message();
+      EXPECT_LE((*frame)->payload.size(), maxFrameBytes);
+      ++frames;
+      auto added = assembler.add(std::move(**frame));
+      ASSERT_TRUE(added.ok()) << added.message();
+      whole = std::move(*added);
+    }
+    EXPECT_EQ(frames,
+              std::max<size_t>(1, (size + maxFrameBytes - 1) / maxFrameBytes));
+    EXPECT_EQ(whole->type, FrameType::Run);
+    EXPECT_EQ(whole->payload, message.payload);
+    EXPECT_FALSE(assembler.partial() || parser.partial());
+  }
+}
+
+TEST(Messages, RefusePiecesThatDoNotBelongTogether) {
+  Assembler mixed;
+  EXPECT_TRUE(mixed.add({FrameType::Part, 1, {1}}).ok());
+  EXPECT_EQ(mixed.add({FrameType::Run, 2, {2}}).code(), BP_STATUS_DATA_LOSS);
+  Assembler empty;
+  EXPECT_EQ(empty.add({FrameType::Part, 1, {}}).code(), BP_STATUS_DATA_LOSS);
+  Assembler small(10);
+  EXPECT_TRUE(small.add({FrameType::Part, 1, Payload(8)}).ok());
+  EXPECT_EQ(small.add({FrameType::Run, 1, Payload(3)}).code(),
+            BP_STATUS_DATA_LOSS);
+}
+
+TEST(Messages, KeepWhatIsSaidOfDevices) {
+  Hello hello;
+  WireDevice device;
+  device.uri = "host://cpu";
+  device.id = "cpu";
+  device.formats = {"elf", ""};
+  device.features = {"neon"};
+  device.maxGrid = {1, 2, 3};
+  device.memoryBytes = 1ull << 40;
+  hello.devices = {device, WireDevice()};
+  Hello copy;
+  ASSERT_TRUE(decode(encode(hello), copy).ok());
+  ASSERT_EQ(copy.devices.size(), 2u);
+  EXPECT_EQ(copy.devices[0].formats, device.formats);
+  EXPECT_EQ(copy.devices[0].maxGrid, device.maxGrid);
+  EXPECT_EQ(copy.devices[0].memoryBytes, device.memoryBytes);
+  hello.devices[0].maxGrid.pop_back();
+  EXPECT_EQ(decode(encode(hello), copy).code(), BP_STATUS_DATA_LOSS);
+}
+
 } // namespace

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Workers.h"
+#include "hal/core/DeviceUri.h"
+#include "hal/core/LoaderOptions.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+namespace backplane::worker {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr size_t mostFileBytes = 1 << 20, mostWorkers = 256, mostWords = 64,
+                 mostWordBytes = 4096;
+constexpr unsigned longestTimeout = 86400;
+
+bool isName(std::string_view name) {
+  return !name.empty() && name.size() <= 32 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") ==
+             std::string_view::npos;
+}
+
+/// Where this product is installed, or built.
+fs::path prefix() {
+  // <prefix>/lib/backplane/plugins
+  return fs::path(systemPluginDir()).parent_path().parent_path().parent_path();
+}
+
+/// The AArch64 build: installed beside this one, or the build of the preset.
+std::vector<fs::path> arm64Places() {
+  return {prefix() / "lib/backplane/arm64/bin/bp-worker",
+          prefix().parent_path() / "build-arm64/bin/bp-worker"};
+}
+
+std::vector<NamedWorker> predefined() {
+  NamedWorker local, arm64;
+  local.name = "local";
+  local.program = (prefix() / "bin/bp-worker").string();
+  arm64.name = "arm64";
+  arm64.launcher.words = {"qemu-aarch64", "-cpu", "max", "-L",
+                          "/usr/aarch64-linux-gnu"};
+  std::error_code code;
+  for (const fs::path &place : arm64Places())
+    if (arm64.program.empty() && fs::exists(place, code))
+      arm64.program = place.string();
+  local.origin = arm64.origin = "predefined";
+  return {std::move(local), std::move(arm64)};
+}
+
+Status bad(const std::string &worker, const std::string &what) {
+  return invalidArgument("worker '" + worker + "': " + what);
+}
+
+/// A list of texts, or one text that is split into words.
+Result<std::vector<std::string>> wordsOf(const Json &value,
+                                         const std::string &what) {
+  if (value.is_string()) {
+    Result<Launcher> words =
+        Launcher::parse(value.get_ref<const std::string &>());
+    if (!words)
+      return words.status();
+    return std::move(words->words);
+  }
+  std::vector<std::string> words;
+  bool good = value.is_array() && value.size() <= mostWords;
+  for (size_t i = 0; good && i < value.size(); ++i) {
+    good = value[i].is_string();
+    if (good)
+      words.push_back(value[i].get<std::string>());
+    good = good && words.back().size() <= mostWordBytes &&
+           words.back().find('\0') == std::string::npos;
+  }
+  if (!good)
+    return invalidArgument("\"" + what + "\" is neither a text nor a list of " +
+                           "at most " + std::to_string(mostWords) + " texts");
+  return words;
+}
+
+/// Fills one member of a worker from the file.
+Status readMember(const std::string &key, const Json &value,
+                  NamedWorker &worker) {
+  if (key == "launcher" || key == "arguments") {
+    Result<std::vector<std::string>> words = wordsOf(value, key);
+    if (!words)
+      return words.status();
+    (key == "launcher" ? worker.launcher.words : worker.arguments) =
+        std::move(*words);
+    return {};
+  }
+  if (key == "worker" && value.is_string() &&
+      !value.get_ref<const std::string &>().empty()) {
+    worker.program = value.get<std::string>();
+    return {};
+  }
+  if (key == "shell" && value.is_boolean()) {
+    worker.launcher.throughShell = value.get<bool>();
+    return {};
+  }
+  if (key == "timeout" && value.is_number_unsigned() &&
+      value.get<uint64_t>() >= 1 && value.get<uint64_t>() <= longestTimeout) {
+    worker.timeout = std::chrono::seconds(value.get<uint64_t>());
+    return {};
+  }
+  return invalidArgument(
+      "\"" + key.substr(0, 64) +
+      "\" is unknown or has a wrong value; there are \"launcher\" and "
+      "\"arguments\" (lists of texts), \"worker\" (a path), \"shell\" (true "
+      "or false) and \"timeout\" (seconds, 1 to 86400)");
+}
+
+Result<NamedWorker> readWorker(const std::string &name, const Json &entry) {
+  NamedWorker worker;
+  worker.name = name.substr(0, 64);
+  if (!isName(name))
+    return bad(worker.name, "a name has letters a-z, digits, - and _");
+  if (!entry.is_object())
+    return bad(name, "is not an object");
+  worker.program = "bp-worker";
+  if (auto launcher = entry.find("launcher"); launcher != entry.end())
+    if (Status s = readMember("launcher", *launcher, worker); !s.ok())
+      return bad(name, s.message());
+  worker.launcher.throughShell =
+      !worker.launcher.words.empty() &&
+      fs::path(worker.launcher.words[0]).filename() == "ssh";
+  for (const auto &[key, value] : entry.items())
+    if (Status s = readMember(key, value, worker); !s.ok())
+      return bad(name, s.message());
+  return worker;
+}
+
+Result<std::vector<NamedWorker>> parseWorkers(const std::string &text) {
+  Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (root.is_discarded())
+    return invalidArgument("is not JSON");
+  auto list = root.is_object() ? root.find("workers") : root.end();
+  if (!root.is_object() || list == root.end() || !list->is_object() ||
+      root.size() != 1)
+    return invalidArgument("does not have the one member \"workers\", an "
+                           "object");
+  if (list->size() > mostWorkers)
+    return invalidArgument("has more than 256 workers");
+  std::vector<NamedWorker> workers;
+  for (const auto &[name, entry] : list->items()) {
+    Result<NamedWorker> worker = readWorker(name, entry);
+    if (!worker)
+      return worker.status();
+    workers.push_back(std::move(*worker));
+  }
+  return workers;
+}
+
+Result<std::vector<NamedWorker>> readFile(const std::string &file) {
+  std::error_code code;
+  if (file.empty() || !fs::exists(file, code))
+    return std::vector<NamedWorker>();
+  uint64_t size = fs::file_size(file, code);
+  if (code || size > mostFileBytes)
+    return invalidArgument("is not a file of at most 1 MiB");
+  std::ifstream in(file, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(in)), {});
+  if (!in)
+    return Status(BP_STATUS_UNAVAILABLE, "cannot be read");
+  return parseWorkers(text);
+}
+
+} // namespace
+
+Result<RemoteUri> RemoteUri::parse(std::string_view text) {
+  constexpr size_t scheme = std::string_view("worker:").size();
+  size_t slash = text.find('/');
+  RemoteUri uri;
+  if (matches(text) && slash != std::string_view::npos) {
+    uri.worker = text.substr(scheme, slash - scheme);
+    uri.device = text.substr(slash + 1);
+  }
+  if (!isName(uri.worker) || uri.device.empty() || matches(uri.device))
+    return invalidArgument("device \"" + std::string(text.substr(0, 256)) +
+                           "\" is not of the form worker:NAME/DEVICE");
+  if (Result<DeviceUri> device = DeviceUri::parse(uri.device); !device)
+    return device.status();
+  return uri;
+}
+
+Result<Launcher> Launcher::parse(std::string_view text) {
+  Launcher launcher;
+  std::vector<std::string> &words = launcher.words;
+  char quote = 0;
+  bool inWord = false;
+  for (char c : text) {
+    bool quotes = quote ? c == quote : c == '\'' || c == '"';
+    bool ends = !quote && c == ' ';
+    if (!ends && !inWord)
+      words.emplace_back();
+    inWord = !ends;
+    if (quotes)
+      quote = quote ? 0 : c;
+    else if (!ends)
+      words.back() += c;
+  }
+  if (quote)
+    return invalidArgument("launcher '" + std::string(text) +
+                           "' has an open quote");
+  launcher.throughShell =
+      !words.empty() && fs::path(words[0]).filename() == "ssh";
+  return launcher;
+}
+
+std::string quoteForShell(const std::string &word) {
+  constexpr const char *harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQ"
+                                   "RSTUVWXYZ0123456789_-./:=,@%+";
+  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos)
+    return word;
+  std::string quoted = "'";
+  for (char c : word)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::vector<std::string>
+Launcher::command(const std::vector<std::string> &programAndArguments) const {
+  std::vector<std::string> command = words;
+  for (const std::string &word : programAndArguments)
+    command.push_back(throughShell ? quoteForShell(word) : word);
+  return command;
+}
+
+std::vector<std::string>
+NamedWorker::command(const std::vector<std::string> &more) const {
+  std::vector<std::string> words = {program};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  words.insert(words.end(), more.begin(), more.end());
+  words = launcher.command(words);
+  if (launcher.words.empty())
+    return words;
+  std::vector<std::string> all = {"env"};
+  for (const char *name :
+       {"BACKPLANE_PLUGIN_FILES", "BACKPLANE_PLUGINS_SELECT",
+        "BACKPLANE_ADD_PLUGIN_FILES", "BACKPLANE_PLUGINS_DISABLE"}) {
+    all.emplace_back("-u");
+    all.emplace_back(name);
+  }
+  all.insert(all.end(), words.begin(), words.end());
+  return all;
+}
+
+Result<std::vector<NamedWorker>> readWorkers(const std::string &file) {
+  Result<std::vector<NamedWorker>> own = readFile(file);
+  if (!own)
+    return own.status().within("'" + file + "'");
+  std::vector<NamedWorker> workers = predefined();
+  for (NamedWorker &worker : *own) {
+    worker.origin = file;
+    auto same = std::ranges::find(workers, worker.name, &NamedWorker::name);
+    if (same == workers.end())
+      workers.push_back(std::move(worker));
+    else
+      *same = std::move(worker);
+  }
+  return workers;
+}
+
+Result<NamedWorker> findWorker(const std::string &name,
+                               const std::string &file) {
+  Result<std::vector<NamedWorker>> workers = readWorkers(file);
+  if (!workers)
+    return workers.status();
+  std::vector<std::string> names;
+  std::string list;
+  for (NamedWorker &worker : *workers) {
+    if (worker.name == name && worker.program.empty())
+      return Status(BP_STATUS_NOT_FOUND,
+                    "worker '" + name +
+                        "' needs bp-worker for AArch64, which is neither at " +
+                        arm64Places()[0].string() + " nor at " +
+                        arm64Places()[1].string() +
+                        "; build it with 'cmake --preset arm64 && cmake "
+                        "--build --preset arm64'");
+    if (worker.name == name)
+      return std::move(worker);
+    names.push_back(worker.name);
+    list += (list.empty() ? "'" : ", '") + worker.name + "'";
+  }
+  std::string near = nearestName(name, names);
+  return notFound("there is no worker '" + name.substr(0, 64) + "'" +
+                  (near.empty() ? "" : " (did you mean '" + near + "'?)") +
+                  "; there are " + list + "; describe more of them in " +
+                  (file.empty() ? "the file that BACKPLANE_WORKERS names"
+                                : "'" + file + "'"));
+}
+
+} // namespace backplane::worker
