@@ -144,15 +144,19 @@ std::set<DType> computedWith(const Graph &graph) {
 
 } // namespace
 
-bool Maker::finish(const Put &put) {
-  std::set<DType> computed = computedWith(unit_.graph), stored;
-  if (unit_.graph.ops.empty())
-    computed.insert(unit_.dtype);
-  for (const backplane::Value &value : unit_.graph.values)
+void setDTypes(Unit &unit) {
+  std::set<DType> computed = computedWith(unit.graph), stored;
+  if (unit.graph.ops.empty())
+    computed.insert(unit.dtype);
+  for (const backplane::Value &value : unit.graph.values)
     if (!computed.contains(value.type.dtype))
       stored.insert(value.type.dtype);
-  unit_.dtypes.assign(computed.begin(), computed.end());
-  unit_.stored.assign(stored.begin(), stored.end());
+  unit.dtypes.assign(computed.begin(), computed.end());
+  unit.stored.assign(stored.begin(), stored.end());
+}
+
+bool Maker::finish(const Put &put) {
+  setDTypes(unit_);
   return unit_.cases.empty() || put(std::move(unit_));
 }
 

@@ -72,6 +72,10 @@ Depth smokeOf(DType dtype);
 /// All dtypes of a set, in the order of their numbers.
 std::vector<DType> dtypesOf(std::string_view op);
 
+/// Sets the dtypes that a target must compute with and must hold to run the
+/// unit's graph.
+void setDTypes(Unit &unit);
+
 } // namespace backplane::conformance
 
 #endif // BACKPLANE_CONFORMANCE_CASES_MAKER_H

@@ -72,7 +72,25 @@ std::string hashTensors(const std::vector<Tensor> &tensors) {
   return worker::hashOf(all);
 }
 
-/// Folds the verdicts of all outputs into the record.
+/// Whether the oracle constrains any element, or there are none to constrain.
+bool saysAnything(const std::vector<Verdict> &verdicts) {
+  bool empty = true;
+  for (const Verdict &verdict : verdicts) {
+    empty &= verdict.elements == 0;
+    if (verdict.unbounded < verdict.elements)
+      return true;
+  }
+  return empty && !verdicts.empty();
+}
+
+/// Every 16th case, whatever else is selected.
+bool isSampled(const Case &testCase) {
+  const auto *data = reinterpret_cast<const uint8_t *>(testCase.id.data());
+  return worker::hashOf({data, testCase.id.size()}).back() == '0';
+}
+
+} // namespace
+
 void fold(const std::vector<Verdict> &verdicts, Record &record) {
   record.status = CaseStatus::Pass;
   bool beyondRounding = false;
@@ -105,25 +123,6 @@ void fold(const std::vector<Verdict> &verdicts, Record &record) {
       beyondRounding)
     record.status = CaseStatus::QualityWarning;
 }
-
-/// Whether the oracle constrains any element, or there are none to constrain.
-bool saysAnything(const std::vector<Verdict> &verdicts) {
-  bool empty = true;
-  for (const Verdict &verdict : verdicts) {
-    empty &= verdict.elements == 0;
-    if (verdict.unbounded < verdict.elements)
-      return true;
-  }
-  return empty && !verdicts.empty();
-}
-
-/// Every 16th case, whatever else is selected.
-bool isSampled(const Case &testCase) {
-  const auto *data = reinterpret_cast<const uint8_t *>(testCase.id.data());
-  return worker::hashOf({data, testCase.id.size()}).back() == '0';
-}
-
-} // namespace
 
 Record plannedRecord(const Unit &unit, const Case &testCase) {
   Record record;

@@ -61,6 +61,10 @@ std::string notSupported(const Unit &unit, const worker::Hello &hello);
 /// A record with all that is known before the case runs.
 Record plannedRecord(const Unit &unit, const Case &testCase);
 
+/// Puts the verdicts of all outputs into a record: the worst element of them,
+/// and Pass, Fail or QualityWarning.
+void fold(const std::vector<Verdict> &verdicts, Record &record);
+
 /// What a failed request to a worker is charged as.
 CaseStatus chargeOf(bp_status_t code, bool workerLost);
 /// What a compile worker is asked for.
