@@ -25,4 +25,12 @@ size_t packedBytes(DType dtype, size_t count) {
   return width < 8 ? (count * width + 7) / 8 : count * (width / 8);
 }
 
+Tensor tensorOf(const Expected &expected) {
+  Tensor tensor{expected.dtype, expected.dims, {}};
+  tensor.data.resize(packedBytes(expected.dtype, expected.bits.size()));
+  for (size_t i = 0; i < expected.bits.size(); ++i)
+    storeBits(tensor, i, expected.bits[i]);
+  return tensor;
+}
+
 } // namespace backplane::conformance

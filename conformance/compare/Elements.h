@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elements.h: elements of any dtype as text; Value.h has them as
+// Elements.h: elements of any dtype as text and packed; Value.h has them as
 // numbers.
 #ifndef BACKPLANE_CONFORMANCE_COMPARE_ELEMENTS_H
 #define BACKPLANE_CONFORMANCE_COMPARE_ELEMENTS_H
@@ -13,6 +13,8 @@ namespace backplane::conformance {
 std::string textOf(DType dtype, uint64_t bits);
 /// Bytes of a packed tensor of `count` elements.
 size_t packedBytes(DType dtype, size_t count);
+/// What the oracle expects, rounded to its dtype.
+Tensor tensorOf(const Expected &expected);
 
 } // namespace backplane::conformance
 

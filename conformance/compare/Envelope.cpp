@@ -58,14 +58,6 @@ Tensor widened(const Tensor &tensor) {
   return wide;
 }
 
-Tensor tensorOf(const Expected &value) {
-  Tensor tensor{value.dtype, value.dims, {}};
-  tensor.data.resize(packedBytes(value.dtype, value.bits.size()));
-  for (size_t i = 0; i < value.bits.size(); ++i)
-    storeBits(tensor, i, value.bits[i]);
-  return tensor;
-}
-
 /// Sums in the precision that the target declares for `dtype`, on f64.
 Declaration declarationOn(DType dtype, const Declaration &declared) {
   Declaration result;
@@ -78,13 +70,15 @@ Declaration declarationOn(DType dtype, const Declaration &declared) {
   return result;
 }
 
-/// One run over a graph of primitives.
+/// One run over a graph of primitives. Without a seed nothing is rounded but
+/// the f64 in which it works.
 class Run {
 public:
   Run(const Graph &graph, const Declaration &declaration,
-      const WeightPool *weights, uint64_t seed)
+      const WeightPool *weights, std::optional<uint64_t> seed)
       : graph_(graph), declaration_(declaration), weights_(weights),
-        random_(seed), values_(graph.values.size()) {}
+        rounds_(seed), random_(seed.value_or(0)), values_(graph.values.size()) {
+  }
 
   Status run(const std::vector<Tensor> &inputs) {
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -101,8 +95,8 @@ public:
   }
 
   Real number(ValueId value, size_t i) const {
-    return rounded(graph_.type(value).dtype,
-                   decode(DType::F64, loadBits(values_[value], i)));
+    Real number = decode(DType::F64, loadBits(values_[value], i));
+    return rounds_ ? rounded(graph_.type(value).dtype, number) : number;
   }
 
 private:
@@ -138,7 +132,7 @@ private:
     for (size_t i = 0; i < op.results.size(); ++i) {
       const Expected &result = (*results)[i];
       values_[op.results[i]] = tensorOf(result);
-      if (result.dtype == DType::F64)
+      if (rounds_ && result.dtype == DType::F64)
         perturb(op, graph_.type(op.results[i]).dtype, result,
                 values_[op.results[i]]);
     }
@@ -264,6 +258,7 @@ private:
   const Graph &graph_;
   const Declaration &declaration_;
   const WeightPool *weights_;
+  bool rounds_;
   Random random_;
   SymbolValues symbols_;
   std::vector<Tensor> values_;
@@ -273,12 +268,22 @@ private:
 /// Errors of one output, run after run, into its spread.
 class Gathering {
 public:
-  explicit Gathering(const Expected &expected) : expected_(expected) {}
+  Gathering(const Expected &expected, const Run &exact, ValueId value)
+      : expected_(expected) {
+    for (size_t i = 0; isBounded() && i < expected.bits.size(); ++i)
+      centre_.push_back(exact.number(value, i));
+  }
+
+  bool isBounded() const {
+    return isFloat(expected_.dtype) && expected_.match == Match::Limit;
+  }
 
   void add(const Run &run, ValueId value) {
     std::vector<Real> errors;
-    for (size_t i = 0; i < expected_.bits.size(); ++i) {
-      Real error = run.number(value, i) - expected_.value[i];
+    for (size_t i = 0; i < centre_.size(); ++i) {
+      bool hasBound = std::isfinite(expected_.error[i]);
+      Real error =
+          run.number(value, i) - (hasBound ? expected_.value[i] : centre_[i]);
       errors.push_back(std::isfinite(error) ? error : infinity);
     }
     runs_.push_back(std::move(errors));
@@ -286,7 +291,8 @@ public:
 
   Spread spread() const {
     Spread result;
-    for (size_t i = 0; i < expected_.bits.size(); ++i) {
+    result.centre = centre_;
+    for (size_t i = 0; i < centre_.size(); ++i) {
       Real sum = 0;
       for (const auto &errors : runs_)
         sum += errors[i] * errors[i];
@@ -310,6 +316,7 @@ private:
   }
 
   const Expected &expected_;
+  std::vector<Real> centre_;
   std::vector<std::vector<Real>> runs_;
 };
 
@@ -335,23 +342,25 @@ Result<std::vector<Spread>> spreadOf(const Graph &graph,
   auto primitive = decompose(graph, [](const Op &) { return false; });
   if (!primitive)
     return primitive.status();
-  std::vector<Gathering> gathered(expected.begin(), expected.end());
+  Run exact(*primitive, declaration, weights, std::nullopt);
+  if (Status status = exact.run(inputs); !status.ok())
+    return status;
+  std::vector<Gathering> gathered;
+  for (size_t output = 0; output < expected.size(); ++output)
+    gathered.emplace_back(expected[output], exact,
+                          primitive->outputs[output].value);
   for (int i = 0; i < envelopeRuns; ++i) {
     Run run(*primitive, declaration, weights,
             seed + static_cast<uint64_t>(i) * 0x632be59bd9b4e019u);
     if (Status status = run.run(inputs); !status.ok())
       return status;
     for (size_t output = 0; output < expected.size(); ++output)
-      if (isFloat(expected[output].dtype) &&
-          expected[output].match == Match::Limit)
+      if (gathered[output].isBounded())
         gathered[output].add(run, primitive->outputs[output].value);
   }
   std::vector<Spread> spreads;
-  for (size_t output = 0; output < expected.size(); ++output) {
-    bool isBounded = isFloat(expected[output].dtype) &&
-                     expected[output].match == Match::Limit;
-    spreads.push_back(isBounded ? gathered[output].spread() : Spread());
-  }
+  for (const Gathering &one : gathered)
+    spreads.push_back(one.isBounded() ? one.spread() : Spread());
   return spreads;
 }
 
@@ -375,6 +384,10 @@ void tighten(Expected &expected, const Spread &spread, bool finite) {
     if (isKept || !isLooseAt(expected, i) || !std::isfinite(spread.sigma[i]) ||
         !std::isfinite(expected.value[i]))
       continue;
+    if (!std::isfinite(expected.error[i])) {
+      expected.value[i] = spread.centre[i];
+      expected.bits[i] = encode(expected.dtype, spread.centre[i]);
+    }
     Real unit = ulp(format, expected.value[i]);
     Real limit = envelopeLimit({spread.sigma[i], unit});
     if (!(expected.error[i] < limit))

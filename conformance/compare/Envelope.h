@@ -20,8 +20,11 @@ inline constexpr int envelopeRuns = 16;
 
 /// One output over all runs.
 struct Spread {
+  /// What a run without any rounding gives.
+  std::vector<Real> centre;
   /// Deviation from the exact value, element by element; infinite where a run
-  /// gave no number.
+  /// gave no number. The exact value is the expected one, or where its error
+  /// has no bound, the centre.
   std::vector<Real> sigma;
   /// The largest RMS of error / sigma of one of the runs over the elements: 1
   /// where errors are independent, more where all elements share them.
@@ -44,6 +47,7 @@ bool isLoose(const Expected &expected);
 /// error / sigma over those elements (Tolerance.h). Limits never grow. Elements
 /// for which anything is right, NaN too, stay so unless the inputs of the graph
 /// are all `finite`: then no run having left the domain of an op says enough.
+/// Elements whose error had no bound get the centre as their value.
 void tighten(Expected &expected, const Spread &spread, bool finite);
 
 /// tighten for each loose output of a graph. Limits stay where spreadOf fails,

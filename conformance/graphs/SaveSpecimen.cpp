@@ -15,31 +15,6 @@ namespace {
 
 using conformance::Tensor;
 
-/// 4-bit elements take a byte each: NumPy has none.
-Status saveTensor(const std::string &path, const Tensor &tensor) {
-  DType dtype = tensor.dtype == DType::I4   ? DType::I8
-                : tensor.dtype == DType::U4 ? DType::U8
-                                            : tensor.dtype;
-  auto file =
-      backplane::Tensor::create(static_cast<bp_dtype_t>(dtype), tensor.dims);
-  if (!file)
-    return file.status();
-  if (dtype != tensor.dtype)
-    for (size_t i = 0; i < tensor.elementCount(); ++i)
-      file->data()[i] = static_cast<uint8_t>(loadBits(tensor, i));
-  else if (file->size() == tensor.data.size())
-    std::copy(tensor.data.begin(), tensor.data.end(), file->data());
-  return writeNpy(path, *file);
-}
-
-Tensor tensorOf(const Expected &expected) {
-  Tensor tensor{expected.dtype, expected.dims, {}};
-  tensor.data.resize(packedBytes(expected.dtype, expected.bits.size()));
-  for (size_t i = 0; i < expected.bits.size(); ++i)
-    storeBits(tensor, i, expected.bits[i]);
-  return tensor;
-}
-
 Status writeText(const std::string &path, const std::string &text) {
   return writeFileAtomically(
       path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
@@ -66,6 +41,22 @@ std::string readme(const Specimen &specimen, const Examination &found,
 }
 
 } // namespace
+
+Status saveTensor(const std::string &path, const Tensor &tensor) {
+  DType dtype = tensor.dtype == DType::I4   ? DType::I8
+                : tensor.dtype == DType::U4 ? DType::U8
+                                            : tensor.dtype;
+  auto file =
+      backplane::Tensor::create(static_cast<bp_dtype_t>(dtype), tensor.dims);
+  if (!file)
+    return file.status();
+  if (dtype != tensor.dtype)
+    for (size_t i = 0; i < tensor.elementCount(); ++i)
+      file->data()[i] = static_cast<uint8_t>(loadBits(tensor, i));
+  else if (file->size() == tensor.data.size())
+    std::copy(tensor.data.begin(), tensor.data.end(), file->data());
+  return writeNpy(path, *file);
+}
 
 Status saveSpecimen(const std::string &folder, const Specimen &specimen,
                     const Examination &found, const std::string &device,

@@ -12,14 +12,6 @@ namespace backplane::conformance {
 
 namespace {
 
-Tensor tensorOf(const Expected &expected) {
-  Tensor tensor{expected.dtype, expected.dims, {}};
-  tensor.data.resize(packedBytes(expected.dtype, expected.bits.size()));
-  for (size_t i = 0; i < expected.bits.size(); ++i)
-    storeBits(tensor, i, expected.bits[i]);
-  return tensor;
-}
-
 /// Copies ops from one graph to another on demand.
 class Carver {
 public:

@@ -70,6 +70,9 @@ private:
   Job job_;
 };
 
+/// Writes a tensor as .npy; 4-bit elements take a byte each, as NumPy has none.
+Status saveTensor(const std::string &path, const Tensor &tensor);
+
 /// Writes graph.bpg, inputN.npy, expectedN.npy, outputN.npy and README.md into
 /// a folder, which is made. `device` is its URI, `title` the first line.
 Status saveSpecimen(const std::string &folder, const Specimen &specimen,

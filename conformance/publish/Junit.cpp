@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "conformance/publish/HtmlParts.h"
 #include "conformance/publish/Publish.h"
 
 #include <cstdio>
@@ -9,23 +10,11 @@ using namespace backplane::conformance;
 namespace {
 
 /// XML text; what XML cannot hold, and bytes that are not ASCII, become '?'.
-std::string escape(std::string_view text) {
-  std::string out;
-  for (char c : text) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else if (c == '\n' || (c >= ' ' && c < 0x7f))
-      out += c;
-    else
-      out += '?';
-  }
-  return out;
+std::string escape(std::string text) {
+  for (char &c : text)
+    if (c != '\n' && (c < ' ' || c >= 0x7f))
+      c = '?';
+  return html::escape(text);
 }
 
 std::string seconds(double milliseconds) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Commands.h"
 #include "conformance/compare/Elements.h"
-#include "tools/bp/Npy.h"
+#include "conformance/graphs/Specimen.h"
 
 #include <algorithm>
 #include <cmath>
@@ -70,31 +70,6 @@ std::string describe(const Op &op) {
   return list(op.results) + " = " + op.name + "(" + list(op.operands) + ")";
 }
 
-/// A tensor as .npy; 4-bit elements take a byte each.
-Status save(const std::string &path, const conformance::Tensor &tensor) {
-  DType dtype = tensor.dtype == DType::I4   ? DType::I8
-                : tensor.dtype == DType::U4 ? DType::U8
-                                            : tensor.dtype;
-  auto file =
-      backplane::Tensor::create(static_cast<bp_dtype_t>(dtype), tensor.dims);
-  if (!file)
-    return file.status();
-  if (dtype == tensor.dtype && file->size() == tensor.data.size())
-    std::copy(tensor.data.begin(), tensor.data.end(), file->data());
-  for (size_t i = 0; dtype != tensor.dtype && i < tensor.elementCount(); ++i)
-    file->data()[i] = static_cast<uint8_t>(loadBits(tensor, i));
-  return writeNpy(path, *file);
-}
-
-/// What the oracle expects, rounded to the dtype.
-conformance::Tensor tensorOf(const Expected &expected) {
-  conformance::Tensor tensor{expected.dtype, expected.dims, {}};
-  tensor.data.resize(packedBytes(expected.dtype, tensor.elementCount()));
-  for (size_t i = 0; i < expected.bits.size(); ++i)
-    storeBits(tensor, i, expected.bits[i]);
-  return tensor;
-}
-
 Status saveAll(const std::string &folder, const Seen &seen) {
   std::error_code code;
   std::filesystem::create_directories(folder, code);
@@ -111,7 +86,7 @@ Status saveAll(const std::string &folder, const Seen &seen) {
   for (const auto &[kind, tensors] : kinds)
     for (size_t i = 0; i < tensors->size(); ++i) {
       std::string path = folder + "/" + kind + std::to_string(i) + ".npy";
-      if (Status s = save(path, (*tensors)[i]); !s.ok())
+      if (Status s = saveTensor(path, (*tensors)[i]); !s.ok())
         return s.within(path);
       std::printf("saved %s\n", path.c_str());
     }

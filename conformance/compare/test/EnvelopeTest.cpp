@@ -181,5 +181,37 @@ TEST(Envelope, IsAFunctionOfTheSeed) {
   EXPECT_NE((*first)[0].sigma, (*third)[0].sigma);
 }
 
+/// 1 / (a sum that may be zero as far as running errors say): anything is right
+/// by those, and the runs say what the value is.
+TEST(Envelope, GivesAValueWhereRunningErrorsHaveNone) {
+  Graph graph;
+  ValueId x = graph.addInput("x", {DType::F32, {Dim(8192)}});
+  ValueId sum = graph
+                    .add("reduce", {x},
+                         {{"kind", std::string("sum")},
+                          {"axes", std::vector<int64_t>{0}}})
+                    ->front();
+  graph.addOutput(graph.add("recip", {sum})->front(), "y");
+  std::vector<float> numbers;
+  for (uint32_t i = 0; i < 8192; ++i)
+    numbers.push_back(i == 0 ? 1 : 3 * sample((i + 1) / 2) * (i % 2 ? 1 : -1));
+  numbers.back() = 0;
+  std::vector<Tensor> inputs = {make(DType::F32, {8192}, numbers)};
+  auto expected = evaluate(graph, inputs, {});
+  ASSERT_TRUE(expected.ok()) << expected.message();
+  Expected &answer = (*expected)[0];
+  ASSERT_FALSE(std::isfinite(answer.error[0]));
+  double exact = 0;
+  for (float number : numbers)
+    exact += number;
+  tightenLoose(graph, inputs, {}, nullptr, 1, *expected);
+  EXPECT_NEAR(static_cast<double>(answer.value[0]), 1 / exact, 1e-12);
+  EXPECT_LT(answer.error[0], 0.5);
+  auto right = static_cast<float>(1 / exact);
+  EXPECT_TRUE(compare(answer, make(DType::F32, {}, {right}), {}).pass);
+  EXPECT_FALSE(compare(answer, make(DType::F32, {}, {right + 1}), {}).pass);
+  EXPECT_FALSE(compare(answer, make(DType::F32, {}, {0}), {}).pass);
+}
+
 } // namespace
 } // namespace backplane::conformance
