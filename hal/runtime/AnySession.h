@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AnySession.h: what sessions have in common wherever they run: on a device of
+// this process or behind a worker. The C API and so all tools use only this.
+#ifndef BACKPLANE_RUNTIME_ANYSESSION_H
+#define BACKPLANE_RUNTIME_ANYSESSION_H
+
+#include "backplane/backplane.h"
+#include "backplane/cpp/Result.h"
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace backplane::rt {
+
+/// A call in flight. Ended by finish.
+class AnyCall {
+public:
+  virtual ~AnyCall() = default;
+  AnyCall(const AnyCall &) = delete;
+  AnyCall &operator=(const AnyCall &) = delete;
+
+  /// Thread-safe.
+  virtual bool done() const = 0;
+  /// Waits, writes the outputs and gives the outcome. `self` is this call.
+  virtual Status finish(std::unique_ptr<AnyCall> self) = 0;
+
+protected:
+  AnyCall() = default;
+};
+
+/// The functions are thread-safe; backplane.h says what they mean.
+class AnySession {
+public:
+  virtual ~AnySession() = default;
+  AnySession(const AnySession &) = delete;
+  AnySession &operator=(const AnySession &) = delete;
+
+  virtual Status reset() = 0;
+  /// One line: what runs where, and why nothing else does.
+  virtual const std::string &choice() const = 0;
+  /// Everything that was considered, line by line.
+  virtual std::string explain() const = 0;
+  virtual uint64_t dispatchCount() const = 0;
+  virtual Result<std::vector<std::vector<int64_t>>>
+  outputShapes(std::span<const bp_tensor_t> inputs) const = 0;
+  /// Starts a call. A caller that is going to wait at once says so: the work
+  /// may then be done on its thread.
+  virtual Result<std::unique_ptr<AnyCall>>
+  begin(std::span<const bp_tensor_t> inputs,
+        std::span<const bp_tensor_t> outputs, bool callerWaits) = 0;
+  /// Time that the latest finished call took on a device of another process,
+  /// without what travelled; 0: the session is not remote.
+  virtual double remoteMilliseconds() const { return 0; }
+
+protected:
+  AnySession() = default;
+};
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_ANYSESSION_H

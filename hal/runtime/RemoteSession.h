@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RemoteSession.h: a session on a device behind a worker. It takes and refuses
+// the same inputs as a local one; tensors travel with each call.
+#ifndef BACKPLANE_RUNTIME_REMOTESESSION_H
+#define BACKPLANE_RUNTIME_REMOTESESSION_H
+
+#include "AnySession.h"
+#include "LoadedArtifact.h"
+#include "hal/worker/Pool.h"
+
+#include <atomic>
+
+namespace backplane::rt {
+
+/// A session whose worker was lost fails from then on; a new one starts the
+/// worker again.
+class RemoteSession final : public AnySession,
+                            public std::enable_shared_from_this<RemoteSession> {
+public:
+  static Result<std::shared_ptr<RemoteSession>>
+  create(std::shared_ptr<const LoadedArtifact> artifact, worker::Pool &pool,
+         std::string_view uri, uint64_t budget);
+  ~RemoteSession() override;
+
+  Status reset() override;
+  const std::string &choice() const override { return choice_; }
+  std::string explain() const override { return choice_ + "\n"; }
+  uint64_t dispatchCount() const override { return opened_.dispatches; }
+  Result<std::vector<std::vector<int64_t>>>
+  outputShapes(std::span<const bp_tensor_t> inputs) const override;
+  Result<std::unique_ptr<AnyCall>> begin(std::span<const bp_tensor_t> inputs,
+                                         std::span<const bp_tensor_t> outputs,
+                                         bool callerWaits) override;
+  double remoteMilliseconds() const override { return milliseconds_; }
+
+private:
+  friend class RemoteCall;
+  RemoteSession() = default;
+  Status checkOutputs(std::span<const bp_tensor_t> inputs,
+                      std::span<const bp_tensor_t> outputs) const;
+
+  std::shared_ptr<const LoadedArtifact> artifact_;
+  std::string hash_; ///< of the artifact
+  std::shared_ptr<worker::Client> client_;
+  worker::OpenedMessage opened_;
+  std::string choice_;
+  std::atomic<double> milliseconds_{0};
+};
+
+/// The target with the highest rank that a device behind a worker can run. A
+/// failure says why there is none.
+Result<std::string> remoteTarget(Registry &registry, worker::Pool &pool,
+                                 std::string_view uri);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_REMOTESESSION_H

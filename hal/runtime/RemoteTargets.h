@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RemoteTargets.h: what can be compiled here for a device behind a worker, by
+// what the worker says about that device.
+#ifndef BACKPLANE_RUNTIME_REMOTETARGETS_H
+#define BACKPLANE_RUNTIME_REMOTETARGETS_H
+
+#include "Targets.h"
+#include "hal/worker/Pool.h"
+
+namespace backplane::rt {
+
+class RemoteTargets {
+public:
+  /// Asks the worker of a "worker:NAME/DEVICE" URI about the device.
+  static Result<RemoteTargets> of(Registry &registry, worker::Pool &pool,
+                                  std::string_view uri);
+
+  /// describeTargets for the device.
+  Status each(const TargetReceiver &put) const {
+    return describeTargets(*registry_, uri_.driver(), *info_, put);
+  }
+  /// The target with the highest rank that the device can run. A failure says
+  /// why there is none.
+  Result<std::string> best() const;
+
+private:
+  RemoteTargets(Registry &registry, worker::RemoteUri uri,
+                std::shared_ptr<const DeviceInfo> info)
+      : registry_(&registry), uri_(std::move(uri)), info_(std::move(info)) {}
+
+  Registry *registry_;
+  worker::RemoteUri uri_;
+  std::shared_ptr<const DeviceInfo> info_;
+};
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_REMOTETARGETS_H
