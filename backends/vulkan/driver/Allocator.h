@@ -10,6 +10,7 @@
 
 #include <list>
 #include <map>
+#include <mutex>
 
 namespace backplane::vulkan {
 

@@ -91,7 +91,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
   std::string reason = "there is no Vulkan driver for a device of this machine";
-  Instance *instance = driver.vulkan(&reason);
+  const Instance *instance = Instance::shared(&reason);
   std::vector<PhysicalDevice> devices;
   if (instance)
     devices = describeAll(*instance);
@@ -160,7 +160,7 @@ static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
   std::string reason;
-  Instance *instance = driver.vulkan(&reason);
+  const Instance *instance = Instance::shared(&reason);
   if (!instance)
     return fail(driver, error, BP_STATUS_NOT_FOUND,
                 "there are no Vulkan devices: " + reason);

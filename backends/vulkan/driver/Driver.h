@@ -9,7 +9,6 @@
 #include "backplane/kernel.h"
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -18,11 +17,6 @@ namespace backplane::vulkan {
 /// What `initialize` makes.
 struct Driver {
   const bp_host_t *host;
-  std::mutex mutex;
-  std::unique_ptr<Instance> instance; ///< made when it is first asked for
-
-  /// The instance; null, with the reason, where there is none. Thread-safe.
-  Instance *vulkan(std::string *reason);
 };
 
 /// What the query part of a device URI says.

@@ -6,15 +6,6 @@
 
 namespace backplane::vulkan {
 
-/// volk keeps the loader's functions for the whole process; they are the same
-/// for every instance.
-static bool loaderFound() {
-  static std::once_flag once;
-  static VkResult result = VK_ERROR_INITIALIZATION_FAILED;
-  std::call_once(once, [] { result = volkInitialize(); });
-  return result == VK_SUCCESS;
-}
-
 static VkResult makeInstance(VkInstance *out) {
   VkApplicationInfo application = {VK_STRUCTURE_TYPE_APPLICATION_INFO};
   application.pApplicationName = "backplane";
@@ -25,14 +16,8 @@ static VkResult makeInstance(VkInstance *out) {
   return vkCreateInstance(&info, nullptr, out);
 }
 
-/// volk needs an instance to find what makes device tables.
-static void loadDeviceLoader(VkInstance instance) {
-  static std::once_flag once;
-  std::call_once(once, [&] { volkLoadInstanceOnly(instance); });
-}
-
-std::unique_ptr<Instance> Instance::create(std::string *reason) {
-  if (!loaderFound()) {
+const Instance *Instance::create(std::string *reason) {
+  if (volkInitialize() != VK_SUCCESS) {
     *reason = "libvulkan.so.1 is not there";
     return nullptr;
   }
@@ -40,18 +25,29 @@ std::unique_ptr<Instance> Instance::create(std::string *reason) {
     *reason = "libvulkan.so.1 knows Vulkan 1.0 only, 1.2 is needed";
     return nullptr;
   }
-  std::unique_ptr<Instance> instance(new (std::nothrow) Instance);
+  auto *instance = new (std::nothrow) Instance;
   if (!instance)
     return nullptr;
   if (VkResult result = makeInstance(&instance->handle_)) {
     *reason = "vkCreateInstance: " + nameOf(result);
+    delete instance;
     return nullptr;
   }
-  loadDeviceLoader(instance->handle_);
+  volkLoadInstanceOnly(instance->handle_); // finds what makes device tables
   if (instance->loadFunctions())
     return instance;
   *reason = "libvulkan.so.1 lacks functions of Vulkan 1.1";
+  delete instance;
   return nullptr;
+}
+
+const Instance *Instance::shared(std::string *reason) {
+  static std::mutex mutex;
+  static const Instance *instance = nullptr;
+  std::lock_guard lock(mutex);
+  if (!instance)
+    instance = create(reason);
+  return instance;
 }
 
 bool Instance::loadFunctions() {
@@ -60,8 +56,7 @@ bool Instance::loadFunctions() {
         vkGetInstanceProcAddr(handle_, name));
     return function != nullptr;
   };
-  bool all = load(destroy_, "vkDestroyInstance");
-  all &= load(enumerate_, "vkEnumeratePhysicalDevices");
+  bool all = load(enumerate_, "vkEnumeratePhysicalDevices");
   all &= load(getProperties, "vkGetPhysicalDeviceProperties2");
   all &= load(getFeatures, "vkGetPhysicalDeviceFeatures2");
   all &= load(getMemory, "vkGetPhysicalDeviceMemoryProperties");
@@ -69,11 +64,6 @@ bool Instance::loadFunctions() {
   all &= load(enumerateExtensions, "vkEnumerateDeviceExtensionProperties");
   all &= load(createDevice, "vkCreateDevice");
   return all;
-}
-
-Instance::~Instance() {
-  if (destroy_)
-    destroy_(handle_, nullptr);
 }
 
 std::vector<VkPhysicalDevice> Instance::physicalDevices() const {

@@ -10,7 +10,6 @@
 #endif
 #include <volk.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,9 +18,11 @@ namespace backplane::vulkan {
 /// An instance and the functions that its physical devices are asked with.
 class Instance {
 public:
-  /// Null, with the reason in `*reason`, where there is no usable Vulkan.
-  static std::unique_ptr<Instance> create(std::string *reason);
-  ~Instance();
+  /// The instance of this process, made when it is first asked for and never
+  /// destroyed: loading and unloading the machine's Vulkan drivers is slow, and
+  /// each time leaves memory behind. Null, with the reason in `*reason`, where
+  /// there is no usable Vulkan. Thread-safe.
+  static const Instance *shared(std::string *reason);
   Instance(const Instance &) = delete;
   Instance &operator=(const Instance &) = delete;
 
@@ -37,10 +38,10 @@ public:
 
 private:
   Instance() = default;
+  static const Instance *create(std::string *reason);
   bool loadFunctions();
 
   VkInstance handle_ = VK_NULL_HANDLE;
-  PFN_vkDestroyInstance destroy_ = nullptr;
   PFN_vkEnumeratePhysicalDevices enumerate_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include "PhysicalDevice.h"
 
 #include <map>
+#include <mutex>
 
 namespace backplane::vulkan {
 

@@ -49,24 +49,17 @@ bp_status_t readOptions(const Driver &driver, const bp_options_t *options,
   return BP_STATUS_OK;
 }
 
-Instance *Driver::vulkan(std::string *reason) {
-  std::lock_guard lock(mutex);
-  if (!instance)
-    instance = Instance::create(reason);
-  return instance.get();
-}
-
 static bp_status_t initialize(const bp_host_t *host,
                               const bp_options_t *options, void **outSelf,
                               bp_error_t *error) {
-  Driver probe{host, {}, nullptr};
+  Driver probe{host};
   if (options && options->count)
     return fail(probe, error, BP_STATUS_INVALID_ARGUMENT,
                 "the Vulkan driver knows no option \"" +
                     std::string(options->items[0].key.data,
                                 options->items[0].key.size) +
                     "\" here; it has none before a device is opened");
-  auto *driver = new (std::nothrow) Driver{host, {}, nullptr};
+  auto *driver = new (std::nothrow) Driver{host};
   if (!driver)
     return outOfMemory(probe, error);
   *outSelf = driver;

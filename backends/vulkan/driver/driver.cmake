@@ -48,6 +48,8 @@ target_include_directories(bp-vulkan SYSTEM PRIVATE "${BP_VOLK_DIR}"
 target_compile_definitions(bp-vulkan PRIVATE VK_NO_PROTOTYPES)
 target_compile_options(bp-vulkan PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+# What Vulkan's drivers have started in the process may outlive a context.
+target_link_options(bp-vulkan PRIVATE -Wl,-z,nodelete)
 if(NOT BP_SANITIZE)
   target_link_options(bp-vulkan PRIVATE -static-libstdc++ -static-libgcc)
 endif()
