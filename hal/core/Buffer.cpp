@@ -27,10 +27,10 @@ Status Buffer::write(uint64_t offset, std::span<const uint8_t> data) {
     return invalidArgument("buffer write: the buffer is imported read-only");
   if (data.empty())
     return {};
-  return callPlugin("buffer_write", device_->tables().memory.buffer_write,
-                    device_->handle(), handle_, offset,
-                    static_cast<const void *>(data.data()),
-                    uint64_t(data.size()));
+  return device_->noted(callPlugin(
+      "buffer_write", device_->tables().memory.buffer_write, device_->handle(),
+      handle_, offset, static_cast<const void *>(data.data()),
+      uint64_t(data.size())));
 }
 
 Status Buffer::read(uint64_t offset, std::span<uint8_t> data) const {
@@ -38,9 +38,10 @@ Status Buffer::read(uint64_t offset, std::span<uint8_t> data) const {
     return status.within("buffer read");
   if (data.empty())
     return {};
-  return callPlugin("buffer_read", device_->tables().memory.buffer_read,
-                    device_->handle(), handle_, offset,
-                    static_cast<void *>(data.data()), uint64_t(data.size()));
+  return device_->noted(
+      callPlugin("buffer_read", device_->tables().memory.buffer_read,
+                 device_->handle(), handle_, offset,
+                 static_cast<void *>(data.data()), uint64_t(data.size())));
 }
 
 uint8_t *Buffer::map() {

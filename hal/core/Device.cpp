@@ -31,6 +31,21 @@ Device::~Device() {
     callPluginVoid(tables().driver.close, handle_);
 }
 
+Status Device::lossReason() const {
+  std::lock_guard lock(mutex_);
+  return Status(BP_STATUS_UNAVAILABLE,
+                "device " + uri_ + " was lost: " + loss_ +
+                    "; make a new session to open it again");
+}
+
+void Device::noteLoss(const std::string &reason) {
+  std::lock_guard lock(mutex_);
+  if (lost_.load(std::memory_order_relaxed))
+    return;
+  loss_ = reason;
+  lost_.store(true, std::memory_order_release);
+}
+
 Host &Device::host() const { return plugin_->host(); }
 
 const DriverTables &Device::tables() const { return plugin_->driver(); }

@@ -15,7 +15,9 @@
 #include "hal/core/Queue.h"
 #include "hal/core/Semaphore.h"
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +40,7 @@ public:
   Device &operator=(const Device &) = delete;
 
   const DeviceInfo &info() const { return *info_; }
+  const std::shared_ptr<const DeviceInfo> &sharedInfo() const { return info_; }
   const std::string &uri() const { return uri_; }
   Host &host() const;
 
@@ -64,17 +67,36 @@ public:
   Result<std::shared_ptr<CommandBuffer>>
   record(std::span<const Command> commands);
 
+  /// OK, or BP_STATUS_UNAVAILABLE with the first reason once the driver has
+  /// lost the device. Nothing runs on it from then on; the registry opens it
+  /// anew.
+  Status lost() const {
+    return lost_.load(std::memory_order_acquire) ? lossReason() : Status();
+  }
+  /// Looks at an outcome of the driver: BP_STATUS_UNAVAILABLE means that the
+  /// device is lost. Gives the outcome back.
+  Status noted(Status outcome) {
+    if (outcome.code() == BP_STATUS_UNAVAILABLE)
+      noteLoss(outcome.message());
+    return outcome;
+  }
+
   bp_device_t *handle() const { return handle_; }
   /// Host-owned tables of the driver, without empty slots.
   const DriverTables &tables() const;
 
 private:
   Device() = default;
+  Status lossReason() const;
+  void noteLoss(const std::string &reason);
 
   std::shared_ptr<Plugin> plugin_;
   std::shared_ptr<const DeviceInfo> info_;
   std::string uri_;
   bp_device_t *handle_ = nullptr;
+  std::atomic<bool> lost_{false};
+  mutable std::mutex mutex_;
+  std::string loss_; ///< guarded by mutex_, set once
 };
 
 } // namespace backplane

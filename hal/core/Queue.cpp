@@ -31,9 +31,9 @@ uint64_t CommandBuffer::slotExtent(size_t slot) const {
 
 Pending::~Pending() { (void)wait(); }
 
-void Pending::begin(Host *host, std::shared_ptr<const void> work) {
+void Pending::begin(Device &device, std::shared_ptr<const void> work) {
   (void)wait();
-  host_ = host;
+  device_ = &device;
   work_ = std::move(work);
   code_ = BP_STATUS_OK;
   message_.clear();
@@ -58,12 +58,12 @@ bool Pending::done() const {
 
 Status Pending::wait() {
   while (!done())
-    if (!host_->pool().help())
+    if (!device_->host().pool().help())
       state_.wait(Running, std::memory_order_acquire);
   work_.reset();
   if (code_ == BP_STATUS_OK)
     return {};
-  return pluginFailure("device", code_, message_);
+  return device_->noted(pluginFailure("device", code_, message_));
 }
 
 // ---- Queue ----
@@ -74,12 +74,15 @@ struct Queue::Submission {
   std::vector<Timepoint> waits;
   std::vector<Timepoint> signals;
   Pending *pending = nullptr;
+  std::shared_ptr<Device> device; ///< of the queue
   std::shared_ptr<const CommandList> list;
   const CommandBuffer *recorded = nullptr;
   std::vector<SlotBinding> table;
 
   /// Hands the outcome to whoever waits for it.
   void finish(bp_status_t code, std::string_view message) const {
+    if (code == BP_STATUS_UNAVAILABLE)
+      (void)device->noted(pluginFailure("device", code, message));
     for (const Timepoint &signal : signals) {
       Status status = code == BP_STATUS_OK
                           ? signal.semaphore->signal(signal.value)
@@ -109,6 +112,8 @@ bool Queue::synchronous() const {
 /// Validates commands and puts them into C form.
 Status Queue::prepare(std::span<const Command> commands,
                       std::shared_ptr<const CommandList> &list) const {
+  if (Status status = device_->lost(); !status.ok())
+    return status;
   auto built = CommandList::build(*device_, commands, false);
   if (!built)
     return built.status().within("device " + device_->uri());
@@ -120,6 +125,8 @@ Status Queue::prepare(std::span<const Command> commands,
 Status Queue::prepare(const CommandBuffer &commands,
                       std::span<const SlotBinding> table,
                       std::shared_ptr<const CommandList> &list) const {
+  if (Status status = device_->lost(); !status.ok())
+    return status;
   if (commands.device_ != device_)
     return invalidArgument("commands recorded for device " +
                            commands.device_->uri() + " on a queue of " +
@@ -134,9 +141,9 @@ Status Queue::prepare(const CommandBuffer &commands,
 Status Queue::execute(const CommandList &list,
                       const bp_completion_t &completion) {
   std::lock_guard lock(execute_);
-  return callPlugin("queue_execute", device_->tables().queue.queue_execute,
-                    handle_, list.commands.data(),
-                    uint64_t(list.commands.size()), &completion);
+  return device_->noted(callPlugin(
+      "queue_execute", device_->tables().queue.queue_execute, handle_,
+      list.commands.data(), uint64_t(list.commands.size()), &completion));
 }
 
 /// Has the driver run its own command buffer with these slots.
@@ -150,11 +157,11 @@ Status Queue::replay(const CommandBuffer &commands,
   for (size_t i = 0; i < table.size(); ++i)
     bindings[i] = table[i].buffer ? toC(table[i]) : bp_binding_t{};
   std::lock_guard lock(execute_);
-  return callPlugin("command_buffer_execute",
-                    device_->tables().commandBuffer.command_buffer_execute,
-                    handle_, commands.handle_,
-                    static_cast<const bp_binding_t *>(bindings),
-                    uint64_t(table.size()), &completion);
+  return device_->noted(callPlugin(
+      "command_buffer_execute",
+      device_->tables().commandBuffer.command_buffer_execute, handle_,
+      commands.handle_, static_cast<const bp_binding_t *>(bindings),
+      uint64_t(table.size()), &completion));
 }
 
 /// Waits until submissions that came earlier have started.
@@ -173,7 +180,7 @@ Status Queue::start(std::span<const Command> commands, Pending &pending) {
   std::shared_ptr<const CommandList> list;
   if (Status status = prepare(commands, list); !status.ok())
     return status;
-  pending.begin(&device_->host(), list);
+  pending.begin(*device_, list);
   if (synchronous()) {
     auto submission = std::make_shared<Submission>();
     submission->pending = &pending;
@@ -194,7 +201,7 @@ Status Queue::start(const CommandBuffer &commands,
   std::shared_ptr<const CommandList> list;
   if (Status status = prepare(commands, table, list); !status.ok())
     return status;
-  pending.begin(&device_->host(), list);
+  pending.begin(*device_, list);
   if (synchronous() && !callerWaits) {
     auto submission = std::make_shared<Submission>();
     submission->pending = &pending;
@@ -218,7 +225,7 @@ Status Queue::run(std::span<const Command> commands) {
     return status;
   waitForTurn();
   Pending pending;
-  pending.begin(&device_->host(), list);
+  pending.begin(*device_, list);
   Status status = execute(*list, pending.completion());
   if (!status.ok()) {
     pending.cancel();
@@ -271,11 +278,11 @@ Status Queue::submitNative(std::shared_ptr<Submission> submission) {
     Result<uint64_t> value = earlier->signals[0].semaphore->query();
     return !value || *value >= earlier->signals[0].value;
   });
-  Status status =
+  Status status = device_->noted(
       callPlugin("queue_submit", device_->tables().semaphore.queue_submit,
                  handle_, waits.data(), uint64_t(waits.size()), signals.data(),
                  uint64_t(signals.size()), list.commands.data(),
-                 uint64_t(list.commands.size()));
+                 uint64_t(list.commands.size())));
   if (status.ok())
     native_.push_back(std::move(submission));
   return status;
@@ -299,6 +306,7 @@ Status Queue::submit(std::span<const Timepoint> waits,
 }
 
 void Queue::enqueue(std::shared_ptr<Submission> submission) {
+  submission->device = device_;
   {
     std::lock_guard lock(mutex_);
     waiting_.push_back(std::move(submission));

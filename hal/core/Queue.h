@@ -67,12 +67,12 @@ private:
   friend class Queue;
   static void complete(void *self, bp_status_t status, bp_string_t message);
   bp_completion_t completion() { return {&Pending::complete, this}; }
-  void begin(class Host *host, std::shared_ptr<const void> work);
+  void begin(Device &device, std::shared_ptr<const void> work);
   void cancel();
 
   enum State : uint32_t { Idle, Running, Done };
   std::atomic<uint32_t> state_{Idle};
-  class Host *host_ = nullptr;
+  Device *device_ = nullptr;
   std::shared_ptr<const void> work_; ///< what the running commands use
   bp_status_t code_ = BP_STATUS_OK;
   std::string message_;

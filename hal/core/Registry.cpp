@@ -201,7 +201,8 @@ Result<std::shared_ptr<Device>> Registry::device(std::string_view text) {
   std::string full = uri->format();
   std::lock_guard lock(mutex_);
   std::weak_ptr<Device> &known = open_[full];
-  if (std::shared_ptr<Device> device = known.lock())
+  if (std::shared_ptr<Device> device = known.lock();
+      device && device->lost().ok())
     return device;
   auto device = Device::open(driver->second, *info, full, options);
   if (device)

@@ -53,7 +53,7 @@ public:
 
   /// Opens a device: "host://cpu", "host" (its first usable device), with
   /// options "host://cpu?key=value". The same URI gives the same Device while
-  /// somebody holds it. A failure names what was asked, what there is and, for
+  /// somebody holds it and it is not lost. A failure names what was asked, what there is and, for
   /// a misspelt name, the nearest one.
   Result<std::shared_ptr<Device>> device(std::string_view uri);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "CompileModel.h"
 #include "Evaluate.h"
+#include "StoredGraph.h"
+#include "Targets.h"
 #include "ToolLibraries.h"
 #include "Version.h"
 #include "sdk/graph/GraphTable.h"
@@ -90,10 +92,10 @@ void ModelCompiler::warn(const Status &status) const {
 
 Status ModelCompiler::chooseTargets(CompileJob &job) const {
   if (job.targets.empty()) {
-    Result<std::string> target = defaultTarget(*registry_, job.driver);
-    if (!target)
-      return target.status();
-    job.targets = {*target};
+    auto targets = defaultTargets(*registry_, job.driver);
+    if (!targets)
+      return targets.status();
+    job.targets = std::move(*targets);
     return {};
   }
   std::vector<TargetInfo> known = listTargets(*registry_);
@@ -107,6 +109,30 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
     return notFound("no compiler plug-in has target '" + name + "'; there is " +
                     (list.empty() ? "none" : list));
   }
+  return {};
+}
+
+/// Adds what compiles, `compiler` being the hash of its library, and for what.
+Status ModelCompiler::addTools(CacheKey &key, const std::string &compiler,
+                               const CompileJob &job) const {
+  std::optional<Bytes> toolchain = cache_.get("toolchain", compiler);
+  if (!toolchain)
+    return notFound("not compiled yet");
+  std::vector<std::string> tools = split(*toolchain);
+  for (size_t i = 0; i < tools.size(); ++i) {
+    // The first one is the version of LLVM, the rest are files.
+    Result<std::string> hash =
+        i == 0 ? Result<std::string>(tools[0]) : cache_.fileHash(tools[i]);
+    if (!hash)
+      return hash.status();
+    key.add(*hash);
+  }
+  for (const CompilerPlugin &plugin : registry_->compilers())
+    key.add(plugin.name).add(plugin.version).add(plugin.hash);
+  for (const std::string &target : job.targets)
+    key.add(target);
+  if (job.embedGraph)
+    key.add("with the graph");
   return {};
 }
 
@@ -127,8 +153,7 @@ Result<std::string> ModelCompiler::modelKey(const CompileJob &job) const {
     hashes.push_back(*hash);
   }
   std::optional<Bytes> beside = cache_.get("beside", hashes[0]);
-  std::optional<Bytes> toolchain = cache_.get("toolchain", hashes[2]);
-  if (!beside || !toolchain)
+  if (!beside)
     return notFound("not compiled yet");
   for (const std::string &name : split(*beside)) {
     Result<std::string> hash = cache_.fileHash(besideModel(job.model, name));
@@ -136,19 +161,8 @@ Result<std::string> ModelCompiler::modelKey(const CompileJob &job) const {
       return hash;
     key.add(name).add(*hash);
   }
-  std::vector<std::string> tools = split(*toolchain);
-  for (size_t i = 0; i < tools.size(); ++i) {
-    // The first one is the version of LLVM, the rest are files.
-    Result<std::string> hash =
-        i == 0 ? Result<std::string>(tools[0]) : cache_.fileHash(tools[i]);
-    if (!hash)
-      return hash;
-    key.add(*hash);
-  }
-  for (const CompilerPlugin &plugin : registry_->compilers())
-    key.add(plugin.name).add(plugin.version).add(plugin.hash);
-  for (const std::string &target : job.targets)
-    key.add(target);
+  if (Status s = addTools(key, hashes[2], job); !s.ok())
+    return s;
   for (const DimRange &dim : job.dims)
     key.add(dim.symbol)
         .add(std::to_string(dim.minimum))
@@ -170,9 +184,12 @@ void ModelCompiler::noteDependencies(const CompileJob &job,
 std::shared_ptr<const LoadedArtifact>
 ModelCompiler::lookUp(const CompileJob &job) const {
   Result<std::string> key = modelKey(job);
-  if (!key)
-    return nullptr;
-  Result<std::string> path = cache_.path("artifacts", *key);
+  return key ? openCached(*key) : nullptr;
+}
+
+std::shared_ptr<const LoadedArtifact>
+ModelCompiler::openCached(const std::string &key) const {
+  Result<std::string> path = cache_.path("artifacts", key);
   if (!path || access(path->c_str(), F_OK) != 0)
     return nullptr;
   LoadedResult artifact = LoadedArtifact::open(registry_, *path);
@@ -223,6 +240,7 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
   CompileRequest request;
   request.model = std::move(model);
   request.targets = job.targets;
+  request.embedGraph = job.embedGraph;
   request.dumpDir = job.dumpDir;
   request.outputPath = path;
   if (Status s = ToolLibraries::compile(request, services()); !s.ok())
@@ -268,6 +286,52 @@ LoadedResult ModelCompiler::run(CompileJob job) {
   if (Status s = chooseTargets(job); !s.ok())
     return s;
   return job.graph ? compileGraph(job) : runFile(job);
+}
+
+/// The key of what a stored graph is compiled to. The compiler is mapped to
+/// learn what it depends on when that is not known yet.
+Result<std::string> ModelCompiler::storedKey(const LoadedArtifact &artifact,
+                                             const CompileJob &job) const {
+  Result<std::string> library = cache_.fileHash(ToolLibraries::compilerPath());
+  if (!library)
+    return library;
+  if (!cache_.get("toolchain", *library)) {
+    Result<std::vector<std::string>> tools = ToolLibraries::toolchain();
+    if (!tools)
+      return tools.status();
+    warn(cache_.put("toolchain", *library, join(*tools)));
+  }
+  std::span<const uint8_t> header = artifact.file->bytes().first(64);
+  CacheKey key("stored");
+  key.add(productVersion).add(std::to_string(artifactVersion)).add(*library);
+  key.add({reinterpret_cast<const char *>(header.data()), header.size()});
+  if (Status s = addTools(key, *library, job); !s.ok())
+    return s;
+  return key.str() + ".bpx";
+}
+
+LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
+                                          std::string_view driver) {
+  std::lock_guard lock(mutex_);
+  CompileJob job;
+  job.driver = driver;
+  job.model = artifact.file->path();
+  if (Status s = chooseTargets(job); !s.ok())
+    return s;
+  Result<Model> model = storedModel(artifact);
+  if (!model)
+    return model.status();
+  if (cache_.enabled())
+    if (Result<std::string> key = storedKey(artifact, job)) {
+      if (auto known = openCached(*key))
+        return known;
+      Result<std::string> path = cache_.path("artifacts", *key);
+      if (path)
+        return compileTo(*path, job, std::move(*model));
+      warn(path.status());
+    }
+  TemporaryFile file{temporaryPath()};
+  return compileTo(file.path, job, std::move(*model));
 }
 
 LoadedResult ModelCompiler::runFile(CompileJob &job) {

@@ -17,10 +17,11 @@ struct CompileJob {
   std::optional<Graph> graph;
   WeightPool weights;               ///< of `graph`
   std::vector<std::string> targets; ///< empty: the default of `driver`
-  std::string driver = "host";
-  std::vector<DimRange> dims; ///< limits of symbolic dims
-  std::string dumpDir;        ///< not empty: compile even if it is in the cache
-  std::string outputPath;     ///< empty: in the cache only
+  std::string driver = "host";      ///< or a policy: DevicePolicy.h
+  bool embedGraph = false;          ///< keep the graph in the artifact
+  std::vector<DimRange> dims;       ///< limits of symbolic dims
+  std::string dumpDir;    ///< not empty: compile even if it is in the cache
+  std::string outputPath; ///< empty: in the cache only
 };
 
 /// Thread-safe; one model is compiled at a time.
@@ -30,9 +31,21 @@ public:
                 bp_log_sink_t log);
 
   Result<std::shared_ptr<const LoadedArtifact>> run(CompileJob job);
+  /// Compiles the graph that an artifact holds for a device of `driver`, or
+  /// takes what was compiled before from the cache. Fails when the artifact
+  /// holds none.
+  Result<std::shared_ptr<const LoadedArtifact>>
+  compileStored(const LoadedArtifact &artifact, std::string_view driver);
+  const Cache &cache() const { return cache_; }
 
 private:
   Status chooseTargets(CompileJob &job) const;
+  Status addTools(CacheKey &key, const std::string &compiler,
+                  const CompileJob &job) const;
+  Result<std::string> storedKey(const LoadedArtifact &artifact,
+                                const CompileJob &job) const;
+  std::shared_ptr<const LoadedArtifact>
+  openCached(const std::string &key) const;
   Result<std::string> modelKey(const CompileJob &job) const;
   std::shared_ptr<const LoadedArtifact> lookUp(const CompileJob &job) const;
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);

@@ -171,11 +171,14 @@ std::string explain(const LoadedArtifact &artifact) {
       out += device.uri + ": cannot be used: " + device.refusal + "\n";
       continue;
     }
-    std::string driver = device.uri.substr(0, device.uri.find("://"));
-    Result<Choice> choice =
-        chooseVariant(metadata, driver, device.uri, *device.info);
-    out +=
-        device.uri + ": " + (choice ? choice->reason : choice.message()) + "\n";
+    Selection selection;
+    selection.policy = device.uri;
+    selection.candidates = rankVariants(metadata, device.uri, device.info);
+    choose(selection);
+    out += device.uri + ": " +
+           (selection.chosen() ? selection.line()
+                               : selection.failure().message()) +
+           "\n";
   }
   for (uint32_t i = 0; i < count(metadata.variants()); ++i) {
     const fb::Variant &variant = *metadata.variants()->Get(i);

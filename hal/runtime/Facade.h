@@ -14,11 +14,12 @@
 
 struct bp_context_t {
   std::shared_ptr<backplane::Registry> registry;
-  std::unique_ptr<backplane::rt::ModelCompiler> compiler;
+  std::shared_ptr<backplane::rt::ModelCompiler> compiler;
 };
 
 struct bp_artifact_t {
   std::shared_ptr<const backplane::rt::LoadedArtifact> artifact;
+  std::shared_ptr<backplane::rt::ModelCompiler> compiler; ///< for the JIT
 };
 
 struct bp_session_t {

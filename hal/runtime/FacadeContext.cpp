@@ -83,6 +83,11 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
   for (uint64_t i = 0; i < options.dim_count; ++i)
     job.dims.push_back({std::string(view(options.dims[i].symbol)),
                         options.dims[i].minimum, options.dims[i].maximum});
+  if ((options.flags & ~BP_COMPILE_EMBED_GRAPH) || options.reserved)
+    return unimplemented("compile options: flags " +
+                         std::to_string(options.flags) +
+                         " are not all known; initialise with BP_HEADER");
+  job.embedGraph = options.flags & BP_COMPILE_EMBED_GRAPH;
   return {};
 }
 
@@ -138,7 +143,7 @@ bp_status_t bp_context_create(const bp_context_options_t *options,
       return loader.status();
     auto context = std::make_unique<bp_context_t>();
     context->registry = Registry::create(*loader, graphTable());
-    context->compiler = std::make_unique<ModelCompiler>(
+    context->compiler = std::make_shared<ModelCompiler>(
         context->registry, loader->cacheDir, loader->log);
     *out_context = context.release();
     return {};
@@ -188,7 +193,7 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
     return {};
   });
 }
@@ -211,7 +216,7 @@ bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
     return {};
   });
 }
@@ -223,7 +228,7 @@ bp_status_t bp_artifact_open_bytes(bp_context_t *context, bp_bytes_t bytes,
     auto artifact = LoadedArtifact::openBytes(context->registry, spanOf(bytes));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
     return {};
   });
 }
@@ -240,7 +245,7 @@ bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
         LoadedArtifact::open(context->registry, std::string(view(path)));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact)};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
     return {};
   });
 }

@@ -7,19 +7,67 @@
 using namespace backplane;
 using namespace backplane::rt;
 
+namespace {
+
+Status readRequest(const bp_artifact_t &artifact,
+                   const bp_session_options_t *from, SessionRequest &request) {
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  if (from)
+    if (Status s = copyStruct(from, bp_session_options_t_TYPE,
+                              "session options", options);
+        !s.ok())
+      return s;
+  if ((options.flags & ~BP_SESSION_JIT) || options.reserved)
+    return unimplemented("session options: flags " +
+                         std::to_string(options.flags) +
+                         " are not all known; initialise with BP_HEADER");
+  request.device = view(options.device);
+  request.budget = options.memory_budget;
+  request.chooser = options.chooser;
+  request.jit = options.flags & BP_SESSION_JIT;
+  request.compiler = artifact.compiler.get();
+  return {};
+}
+
+bp_status_t put(const bp_string_sink_t *sink, const std::string &text) {
+  return sink->put(sink->context, toC(text));
+}
+
+} // namespace
+
+bp_status_t bp_artifact_select(bp_artifact_t *artifact,
+                               const bp_session_options_t *options,
+                               const bp_string_sink_t *sink,
+                               bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    SessionRequest request;
+    if (Status s = readRequest(*artifact, options, request); !s.ok())
+      return s;
+    Result<Selection> selection = select(artifact->artifact, request);
+    if (!selection)
+      return selection.status();
+    choose(*selection);
+    return Status(put(sink, selection->lines()), "the sink refused the text");
+  });
+}
+
+bp_status_t bp_session_explain(const bp_session_t *session,
+                               const bp_string_sink_t *sink,
+                               bp_error_t *error) {
+  return guarded(error, [&] {
+    return Status(put(sink, session->session->selection().lines()),
+                  "the sink refused the text");
+  });
+}
+
 bp_status_t bp_session_create(bp_artifact_t *artifact,
-                              const bp_session_options_t *from,
+                              const bp_session_options_t *options,
                               bp_session_t **out_session, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
-    bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
-    if (from)
-      if (Status s = copyStruct(from, bp_session_options_t_TYPE,
-                                "session options", options);
-          !s.ok())
-        return s;
-    std::string_view uri = options.device.size ? view(options.device) : "host";
-    auto session =
-        Session::create(artifact->artifact, uri, options.memory_budget);
+    SessionRequest request;
+    if (Status s = readRequest(*artifact, options, request); !s.ok())
+      return s;
+    auto session = Session::create(artifact->artifact, request);
     if (!session)
       return session.status();
     *out_session = new bp_session_t{std::move(*session)};

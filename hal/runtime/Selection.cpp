@@ -2,6 +2,8 @@
 #include "Selection.h"
 #include "sdk/package/Check.h"
 
+#include <algorithm>
+
 namespace backplane::rt {
 namespace {
 
@@ -16,6 +18,10 @@ std::string formatList(const DeviceInfo &device) {
   return list.empty() ? "none" : list;
 }
 
+std::string_view driverOf(std::string_view uri) {
+  return uri.substr(0, uri.find("://"));
+}
+
 std::string variantMisfit(const fb::Variant &variant, std::string_view driver,
                           const DeviceInfo &device) {
   std::vector<std::string_view> features;
@@ -23,6 +29,56 @@ std::string variantMisfit(const fb::Variant &variant, std::string_view driver,
     features.push_back(text(variant.required_features()->Get(i)));
   return rt::misfit(text(variant.driver()), text(variant.format()), features,
                     driver, device);
+}
+
+/// Candidates of a device that was asked for by its URI.
+void addListed(Registry &registry, const fb::Artifact &artifact,
+               const std::string &uri, std::vector<Candidate> &out) {
+  Result<std::shared_ptr<Device>> device = registry.device(uri);
+  if (!device) {
+    Candidate absent;
+    absent.uri = uri;
+    absent.refusal = device.message();
+    absent.failure = device.status();
+    out.push_back(std::move(absent));
+    return;
+  }
+  std::vector<Candidate> ranked =
+      rankVariants(artifact, (*device)->uri(), (*device)->sharedInfo());
+  for (Candidate &candidate : ranked) {
+    candidate.device = *device;
+    out.push_back(std::move(candidate));
+  }
+}
+
+/// All usable devices, in the order of their standing, then by URI.
+void addByAim(Registry &registry, const fb::Artifact &artifact, Aim aim,
+              std::vector<Candidate> &out) {
+  std::vector<std::pair<int, Candidate>> all;
+  for (const DeviceListing &listing : registry.listings()) {
+    if (!listing.info || !listing.refusal.empty())
+      continue;
+    for (Candidate &c : rankVariants(artifact, listing.uri, listing.info)) {
+      Standing place = standing(aim, *listing.info, c.rank);
+      c.note += ", " + place.reason;
+      all.emplace_back(c.open() ? place.place : lastResort + 2, std::move(c));
+    }
+  }
+  using Placed = std::pair<int, Candidate>;
+  sortStably(std::span(all), [](const Placed &a, const Placed &b) {
+    return std::pair(a.first, std::string_view(a.second.uri)) <
+           std::pair(b.first, std::string_view(b.second.uri));
+  });
+  for (auto &[place, candidate] : all)
+    out.push_back(std::move(candidate));
+}
+
+/// "x86-64-v3 on host://cpu has rank 30, not the highest"
+std::string refusalText(const Candidate &candidate, bool withDevice) {
+  if (candidate.target.empty())
+    return candidate.uri + ": " + candidate.refusal;
+  return candidate.target + (withDevice ? " on " + candidate.uri : "") + " " +
+         candidate.refusal;
 }
 
 } // namespace
@@ -42,42 +98,120 @@ std::string misfit(std::string_view driver, std::string_view format,
   return missing.empty() ? "" : "needs " + missing;
 }
 
-Result<Choice> chooseVariant(const fb::Artifact &artifact,
-                             std::string_view driver, std::string_view uri,
-                             const DeviceInfo &device) {
-  std::optional<uint32_t> best;
-  std::vector<std::string> reasons;
+std::vector<Candidate> rankVariants(const fb::Artifact &artifact,
+                                    std::string_view uri,
+                                    std::shared_ptr<const DeviceInfo> device) {
+  std::vector<Candidate> all;
   for (uint32_t i = 0; i < count(artifact.variants()); ++i) {
     const fb::Variant &variant = *artifact.variants()->Get(i);
-    reasons.push_back(variantMisfit(variant, driver, device));
-    if (reasons.back().empty() &&
-        (!best || variant.rank() > artifact.variants()->Get(*best)->rank()))
-      best = i;
+    Candidate candidate;
+    candidate.uri = uri;
+    candidate.info = device;
+    candidate.variant = i;
+    candidate.target = text(variant.target());
+    candidate.rank = variant.rank();
+    candidate.refusal = variantMisfit(variant, driverOf(uri), *device);
+    candidate.note = "rank " + std::to_string(candidate.rank);
+    all.push_back(std::move(candidate));
   }
-  std::string others;
-  for (uint32_t i = 0; i < reasons.size(); ++i) {
-    if (i == best)
+  sortStably(std::span(all), [](const Candidate &a, const Candidate &b) {
+    if (a.open() != b.open() || !a.open())
+      return a.open() && !b.open();
+    return a.rank != b.rank ? a.rank > b.rank : a.target < b.target;
+  });
+  return all;
+}
+
+Selection consider(Registry &registry, const fb::Artifact &artifact,
+                   const DevicePolicy &policy) {
+  Selection selection;
+  selection.policy = policy.text;
+  if (policy.aim)
+    addByAim(registry, artifact, *policy.aim, selection.candidates);
+  for (const std::string &uri : policy.uris)
+    addListed(registry, artifact, uri, selection.candidates);
+  return selection;
+}
+
+bool Selection::severalDevices() const {
+  return std::ranges::any_of(candidates, [&](const Candidate &candidate) {
+    return candidate.uri != candidates.front().uri;
+  });
+}
+
+const Candidate *Selection::chosen() const {
+  auto found = std::ranges::find_if(candidates, &Candidate::chosen);
+  return found == candidates.end() ? nullptr : &*found;
+}
+
+void choose(Selection &selection) {
+  Candidate *first = nullptr;
+  for (Candidate &candidate : selection.candidates) {
+    candidate.chosen = !first && candidate.open();
+    if (candidate.chosen)
+      first = &candidate;
+    else if (!candidate.open())
       continue;
-    const fb::Variant &variant = *artifact.variants()->Get(i);
-    std::string why =
-        reasons[i].empty()
-            ? "has rank " + std::to_string(variant.rank()) + ", not the highest"
-            : reasons[i];
-    others += "; " + std::string(text(variant.target())) + " " + why;
+    else if (candidate.uri != first->uri)
+      candidate.refusal = "comes after it";
+    else if (candidate.rank == first->rank)
+      candidate.refusal = "has rank " + std::to_string(candidate.rank) +
+                          " too, its name comes later";
+    else
+      candidate.refusal =
+          "has rank " + std::to_string(candidate.rank) + ", not the highest";
   }
-  if (!best)
-    return Status(BP_STATUS_FAILED_PRECONDITION,
-                  "no variant of the artifact runs on " + std::string(uri) +
-                      others +
-                      "; compile the model for a target of this "
-                      "device");
-  const fb::Variant &chosen = *artifact.variants()->Get(*best);
-  return Choice{
-      *best,
-      "variant " + std::string(text(chosen.target())) + " on " +
-          std::string(uri) + ": rank " + std::to_string(chosen.rank()) +
-          (others.empty() ? ", the only one" : ", the highest that fits") +
-          others};
+}
+
+static std::string choiceText(const Selection &selection,
+                              const Candidate &chosen) {
+  std::string text = "variant " + chosen.target + " on " + chosen.uri + ": ";
+  if (selection.candidates.size() == 1)
+    return text + chosen.note + ", the only one";
+  if (!selection.severalDevices())
+    return text + chosen.note + ", the highest that fits";
+  return text + chosen.note + ", the first of '" + selection.policy +
+         "' that fits";
+}
+
+std::string Selection::line() const {
+  const Candidate *taken = chosen();
+  std::string text = taken ? choiceText(*this, *taken) : "nothing fits";
+  for (const Candidate &candidate : candidates)
+    if (!candidate.chosen)
+      text += "; " + refusalText(candidate, severalDevices());
+  for (const std::string &remark : remarks)
+    text += "; " + remark;
+  return text;
+}
+
+std::string Selection::lines() const {
+  const Candidate *taken = chosen();
+  std::string text = "policy: " + policy + "\n";
+  text += taken ? "chosen: " + choiceText(*this, *taken) + "\n"
+                : std::string("chosen: none\n");
+  for (const Candidate &candidate : candidates)
+    if (!candidate.chosen)
+      text += "passed over: " + refusalText(candidate, true) + "\n";
+  for (const std::string &remark : remarks)
+    text += "remark: " + remark + "\n";
+  return text;
+}
+
+Status Selection::failure() const {
+  std::string where = candidates.empty() ? "this machine"
+                      : severalDevices() ? "any device of '" + policy + "'"
+                                         : candidates.front().uri;
+  bool alone = candidates.size() == 1 && remarks.empty();
+  if (alone && !candidates[0].failure.ok())
+    return candidates[0].failure;
+  std::string text = "no variant of the artifact runs on " + where;
+  for (const Candidate &candidate : candidates)
+    text += "; " + refusalText(candidate, severalDevices());
+  for (const std::string &remark : remarks)
+    text += "; " + remark;
+  return Status(BP_STATUS_FAILED_PRECONDITION,
+                text + "; compile the model for a target of this device");
 }
 
 } // namespace backplane::rt

@@ -245,6 +245,8 @@ Status Session::start(Plan &plan, Call &call, bool callerWaits) {
 Result<std::unique_ptr<Call>>
 Session::submit(std::span<const bp_tensor_t> inputs,
                 std::span<const bp_tensor_t> outputs, bool callerWaits) {
+  if (Status s = device_->lost(); !s.ok())
+    return s;
   std::lock_guard lock(mutex_);
   Result<std::shared_ptr<Plan>> plan = findPlan(inputs);
   if (!plan)

@@ -9,7 +9,7 @@
 #include "ControlRunner.h"
 #include "LoadedArtifact.h"
 #include "Ports.h"
-#include "Selection.h"
+#include "Select.h"
 
 namespace backplane::rt {
 
@@ -62,14 +62,22 @@ private:
 /// submit, outputShapes and reset are thread-safe.
 class Session : public std::enable_shared_from_this<Session> {
 public:
-  /// `uri` names the device; `budget` limits device memory, 0: no limit.
+  /// Takes the first candidate of the request that loads. A failure has the
+  /// reasons of all.
   static Result<std::shared_ptr<Session>>
-  create(std::shared_ptr<const LoadedArtifact> artifact, std::string_view uri,
-         uint64_t budget);
+  create(const std::shared_ptr<const LoadedArtifact> &artifact,
+         const SessionRequest &request);
+  /// Loads one candidate; `budget` limits device memory, 0: no limit.
+  static Result<std::shared_ptr<Session>>
+  load(std::shared_ptr<const LoadedArtifact> artifact,
+       const Candidate &candidate, uint64_t budget);
 
   /// Sets all variables to their initial values, after calls in flight.
   Status reset();
-  const std::string &choice() const { return choice_.reason; }
+  /// One line: what runs where, and why nothing else does.
+  const std::string &choice() const { return choice_; }
+  /// Everything that was considered.
+  const Selection &selection() const { return selection_; }
   uint64_t dispatchCount() const { return dispatchCount_; }
   const Signature &signature() const { return artifact_->signature; }
 
@@ -89,7 +97,7 @@ public:
 private:
   Session() = default;
   const fb::Variant &variant() const;
-  Status load(std::string_view uri);
+  Status load();
   Status loadExecutables();
   Status loadVariables();
   Status loadWeights();
@@ -114,7 +122,9 @@ private:
   std::shared_ptr<Device> device_;
   std::shared_ptr<Queue> queue_;
   std::shared_ptr<Budget> budget_;
-  Choice choice_;
+  uint32_t variant_ = 0;
+  Selection selection_;
+  std::string choice_;
   uint64_t dispatchCount_ = 0;
   std::vector<std::shared_ptr<Executable>> executables_;
   Residents residents_;

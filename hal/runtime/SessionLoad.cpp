@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// SessionLoad.cpp: what happens once per session: choosing the variant, loading
-// it, weights, constants and variables.
+// SessionLoad.cpp: what happens once per session: loading a variant with its
+// weights, constants and variables.
 #include "NameOp.h"
 #include "RegionUse.h"
 #include "Session.h"
@@ -9,10 +9,6 @@
 
 namespace backplane::rt {
 namespace {
-
-std::string_view driverOf(std::string_view uri) {
-  return uri.substr(0, uri.find("://"));
-}
 
 Entry readEntry(const fb::Entry &info) {
   Entry entry;
@@ -144,31 +140,29 @@ Status placeWeights(Device &device, const std::shared_ptr<Budget> &budget,
 } // namespace
 
 const fb::Variant &Session::variant() const {
-  return *artifact_->file->metadata().variants()->Get(choice_.variant);
+  return *artifact_->file->metadata().variants()->Get(variant_);
 }
 
 Result<std::shared_ptr<Session>>
-Session::create(std::shared_ptr<const LoadedArtifact> artifact,
-                std::string_view uri, uint64_t budget) {
+Session::load(std::shared_ptr<const LoadedArtifact> artifact,
+              const Candidate &candidate, uint64_t budget) {
   std::shared_ptr<Session> session(new Session());
   session->artifact_ = std::move(artifact);
+  session->variant_ = candidate.variant;
   session->budget_ = std::make_shared<Budget>(budget);
-  if (Status s = session->load(uri); !s.ok())
+  session->device_ = candidate.device;
+  if (!session->device_) {
+    auto device = session->artifact_->registry->device(candidate.uri);
+    if (!device)
+      return device.status();
+    session->device_ = std::move(*device);
+  }
+  if (Status s = session->load(); !s.ok())
     return s;
   return session;
 }
 
-Status Session::load(std::string_view uri) {
-  Result<std::shared_ptr<Device>> device = artifact_->registry->device(uri);
-  if (!device)
-    return device.status();
-  device_ = std::move(*device);
-  const fb::Artifact &metadata = artifact_->file->metadata();
-  Result<Choice> choice = chooseVariant(metadata, driverOf(device_->uri()),
-                                        device_->uri(), device_->info());
-  if (!choice)
-    return choice.status().within(artifact_->file->path());
-  choice_ = std::move(*choice);
+Status Session::load() {
   Result<std::shared_ptr<Queue>> queue = device_->createQueue();
   if (!queue)
     return queue.status();

@@ -134,4 +134,38 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
                     "' runs on this machine" + others + "; name a target");
 }
 
+/// The drivers that a policy may run on.
+static std::vector<std::string> driversOf(const Registry &registry,
+                                          const DevicePolicy &policy) {
+  std::vector<std::string> uris = policy.uris, drivers;
+  for (const DeviceListing &listing : registry.listings())
+    if (policy.aim && listing.info && listing.refusal.empty())
+      uris.push_back(listing.uri);
+  for (const std::string &uri : uris) {
+    std::string driver = uri.substr(0, uri.find_first_of(":?"));
+    if (std::ranges::find(drivers, driver) == drivers.end())
+      drivers.push_back(driver);
+  }
+  return drivers;
+}
+
+Result<std::vector<std::string>> defaultTargets(Registry &registry,
+                                                std::string_view text) {
+  Result<DevicePolicy> policy = DevicePolicy::parse(text);
+  if (!policy)
+    return policy.status();
+  std::vector<std::string> targets;
+  Status failure = notFound("there is no usable device");
+  for (const std::string &driver : driversOf(registry, *policy)) {
+    Result<std::string> target = defaultTarget(registry, driver);
+    if (target && std::ranges::find(targets, *target) == targets.end())
+      targets.push_back(std::move(*target));
+    else if (!target)
+      failure = target.status();
+  }
+  if (targets.empty())
+    return failure;
+  return targets;
+}
+
 } // namespace backplane::rt

@@ -32,6 +32,12 @@ Status describeTargets(Registry &registry, std::string_view driver,
 /// failure names what is there.
 Result<std::string> defaultTarget(Registry &registry, std::string_view driver);
 
+/// The same for a policy (DevicePolicy.h): the best target of each driver that
+/// it names, or of each that has a usable device. Drivers without one are left
+/// out as long as one is left.
+Result<std::vector<std::string>> defaultTargets(Registry &registry,
+                                                std::string_view policy);
+
 } // namespace backplane::rt
 
 #endif // BACKPLANE_RUNTIME_TARGETS_H

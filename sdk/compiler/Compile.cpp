@@ -6,8 +6,20 @@
 
 #include "sdk/compiler/Describe.h"
 #include "sdk/compiler/Variant.h"
+#include "sdk/graph/Wire.h"
+
+#include <algorithm>
 
 using namespace backplane;
+
+/// Keeps the graph, so that it can be compiled for further targets later on.
+static void embedGraph(const Graph &graph, fb::ArtifactT &artifact,
+                       std::vector<std::string> &weights) {
+  artifact.graph = writeGraph(graph);
+  for (const auto &[id, type] : weightsOf(graph))
+    if (std::ranges::find(weights, id) == weights.end())
+      weights.push_back(id);
+}
 
 Status backplane::compileModel(CompileRequest request,
                                const CompileServices &services) {
@@ -28,6 +40,8 @@ Status backplane::compileModel(CompileRequest request,
       return variant.status().within(name);
     artifact.variants.push_back(std::move(*variant));
   }
+  if (request.embedGraph)
+    embedGraph(request.model.graph, artifact, weights);
   for (const std::string &id : weights) {
     artifact.weights.push_back(std::make_unique<fb::WeightInfoT>());
     artifact.weights.back()->id = id;

@@ -43,8 +43,9 @@ struct CompileRequest {
   Model model;
   /// Target names; each gives one variant.
   std::vector<std::string> targets;
-  std::string dumpDir;    ///< IR after each stage; empty: none
-  std::string outputPath; ///< the .bpx to write, atomically
+  bool embedGraph = false; ///< keep the graph and its weights in the artifact
+  std::string dumpDir;     ///< IR after each stage; empty: none
+  std::string outputPath;  ///< the .bpx to write, atomically
 };
 
 /// Import's model to an artifact file. The whole compiler, read top to bottom

@@ -75,4 +75,23 @@ std::string hashBytes(std::span<const uint8_t> data) {
   return hexadecimal(XXH3_128bits(data.data(), data.size()));
 }
 
+static void collectWeights(const Graph &graph,
+                           std::map<WeightId, TensorType> &out) {
+  for (const Variable &variable : graph.variables)
+    if (!variable.initial.empty())
+      out.emplace(variable.initial, variable.type);
+  for (const Op &op : graph.ops) {
+    if (op.name == "weight" && !op.results.empty())
+      out.emplace(op.string("id"), graph.type(op.results[0]));
+    for (const Graph &region : op.regions)
+      collectWeights(region, out);
+  }
+}
+
+std::map<WeightId, TensorType> weightsOf(const Graph &graph) {
+  std::map<WeightId, TensorType> weights;
+  collectWeights(graph, weights);
+  return weights;
+}
+
 } // namespace backplane

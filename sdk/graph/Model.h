@@ -46,6 +46,10 @@ struct Model {
   std::vector<std::string> externalFiles;
 };
 
+/// The weights that a graph names, those of its regions and the initial values
+/// of its variables included.
+std::map<WeightId, TensorType> weightsOf(const Graph &graph);
+
 /// XXH3-128 of some bytes as 32 hexadecimal digits.
 std::string hashBytes(std::span<const uint8_t> data);
 

@@ -143,13 +143,19 @@ typedef struct bp_dim_range_t {
   int64_t maximum;
 } bp_dim_range_t;
 
+/* Keep the portable graph and all its weights in the artifact, so that it can
+ * be compiled for further targets where it runs: BP_SESSION_JIT. */
+#define BP_COMPILE_EMBED_GRAPH 1u
+
 #define bp_compile_options_t_TYPE 130u
 typedef struct bp_compile_options_t {
   bp_header_t header;
   /* Target names; none: the targets that this machine's devices can run. */
   const bp_string_t *targets;
   uint64_t target_count;
-  /* Driver whose targets are taken when no target is named, empty: "host". */
+  /* What the artifact is for when no target is named, as in
+   * bp_session_options_t.device; empty: "host". Each driver gives its best
+   * target. */
   bp_string_t driver;
   bp_string_t dump_dir;    /* IR after each stage, empty: none */
   bp_string_t output_path; /* .bpx to write, empty: in the cache only */
@@ -157,6 +163,8 @@ typedef struct bp_compile_options_t {
    * outside of them are refused. */
   const bp_dim_range_t *dims;
   uint64_t dim_count;
+  uint32_t flags; /* BP_COMPILE_ */
+  uint32_t reserved;
 } bp_compile_options_t;
 
 /* Compiles a model file, .onnx or .bpg (a portable graph as wire bytes), or
@@ -225,15 +233,60 @@ BP_API bp_status_t bp_artifact_explain(const bp_artifact_t *artifact,
 
 /* ---- Sessions ---- */
 
+/* A variant of an artifact on a device, as a chooser is shown it. */
+#define bp_candidate_t_TYPE 134u
+typedef struct bp_candidate_t {
+  bp_header_t header;
+  bp_string_t uri;    /* of the device */
+  bp_string_t target; /* of the variant; empty when there is no such device */
+  bp_string_t misfit; /* why it cannot run, empty when it can */
+  const bp_device_info_t *info; /* NULL when there is no such device */
+  uint32_t variant;             /* number in the artifact */
+  uint32_t rank;                /* of the variant, higher is better */
+} bp_candidate_t;
+
+/* The application's own choice. `candidates` are valid during the call, in the
+ * order in which they would be tried. Writes into `order`, which has room for
+ * `count`, the numbers of those to try, best first, and how many they are;
+ * those that cannot run must not be among them. `reason` takes one line for
+ * people, may be left alone. A failure becomes that of bp_session_create.
+ * Frozen. */
+typedef struct bp_chooser_t {
+  bp_status_t (*choose)(void *context, const bp_candidate_t *const *candidates,
+                        uint32_t count, uint32_t *order, uint32_t *out_count,
+                        const bp_string_sink_t *reason);
+  void *context;
+} bp_chooser_t;
+
+/* When no variant runs, compile the graph that the artifact holds for the
+ * devices that were asked for. Needs a compiler plug-in and the compiler
+ * library; the outcome is kept in the cache. */
+#define BP_SESSION_JIT 1u
+
 #define bp_session_options_t_TYPE 132u
 typedef struct bp_session_options_t {
   bp_header_t header;
-  bp_string_t device;     /* URI, empty: "host" */
-  uint64_t memory_budget; /* bytes of device memory, 0: unlimited */
+  /* A device URI; several, separated by commas, in the order of preference; or
+   * "auto:latency", "auto:throughput", "auto:power". Empty: "host" or, with a
+   * chooser, all devices. */
+  bp_string_t device;
+  uint64_t memory_budget;      /* bytes of device memory, 0: unlimited */
+  const bp_chooser_t *chooser; /* NULL: the order of `device` stands */
+  uint32_t flags;              /* BP_SESSION_ */
+  uint32_t reserved;
 } bp_session_options_t;
 
+/* What bp_session_create would take and why, line by line, without loading it.
+ * Where a policy measures, this does too. */
+BP_API bp_status_t bp_artifact_select(bp_artifact_t *artifact,
+                                      const bp_session_options_t *options,
+                                      const bp_string_sink_t *sink,
+                                      bp_error_t *error);
+
 /* Loads the best variant for the device and prepares it; variables start at
- * their initial values. Several sessions of an artifact run at once. */
+ * their initial values. When the best one does not load (the driver refuses its
+ * code, memory is short), the next one is tried. Several sessions of an
+ * artifact run at once. */
 BP_API bp_status_t bp_session_create(bp_artifact_t *artifact,
                                      const bp_session_options_t *options,
                                      bp_session_t **out_session,
@@ -243,6 +296,11 @@ BP_API void bp_session_destroy(bp_session_t *session);
 BP_API bp_status_t bp_session_reset(bp_session_t *session, bp_error_t *error);
 /* "variant x86-64-v4 on host://cpu: …", valid as long as the session. */
 BP_API bp_string_t bp_session_choice(const bp_session_t *session);
+/* The policy, what was chosen, and why each other candidate was passed over,
+ * line by line. */
+BP_API bp_status_t bp_session_explain(const bp_session_t *session,
+                                      const bp_string_sink_t *sink,
+                                      bp_error_t *error);
 /* Number of dispatches of one call. */
 BP_API uint64_t bp_session_dispatch_count(const bp_session_t *session);
 

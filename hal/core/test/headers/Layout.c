@@ -466,7 +466,7 @@ AT(bp_dim_range_t, symbol, 0);
 AT(bp_dim_range_t, minimum, 16);
 AT(bp_dim_range_t, maximum, 24);
 
-SIZE(bp_compile_options_t, 96);
+SIZE(bp_compile_options_t, 104);
 AT(bp_compile_options_t, header, 0);
 AT(bp_compile_options_t, targets, 16);
 AT(bp_compile_options_t, target_count, 24);
@@ -475,6 +475,8 @@ AT(bp_compile_options_t, dump_dir, 48);
 AT(bp_compile_options_t, output_path, 64);
 AT(bp_compile_options_t, dims, 80);
 AT(bp_compile_options_t, dim_count, 88);
+AT(bp_compile_options_t, flags, 96);
+AT(bp_compile_options_t, reserved, 100);
 
 SIZE(bp_tensor_info_t, 56);
 AT(bp_tensor_info_t, header, 0);
@@ -484,10 +486,26 @@ AT(bp_tensor_info_t, rank, 36);
 AT(bp_tensor_info_t, dims, 40);
 AT(bp_tensor_info_t, dim_texts, 48);
 
-SIZE(bp_session_options_t, 40);
+SIZE(bp_candidate_t, 80);
+AT(bp_candidate_t, header, 0);
+AT(bp_candidate_t, uri, 16);
+AT(bp_candidate_t, target, 32);
+AT(bp_candidate_t, misfit, 48);
+AT(bp_candidate_t, info, 64);
+AT(bp_candidate_t, variant, 72);
+AT(bp_candidate_t, rank, 76);
+
+SIZE(bp_chooser_t, 16);
+AT(bp_chooser_t, choose, 0);
+AT(bp_chooser_t, context, 8);
+
+SIZE(bp_session_options_t, 56);
 AT(bp_session_options_t, header, 0);
 AT(bp_session_options_t, device, 16);
 AT(bp_session_options_t, memory_budget, 32);
+AT(bp_session_options_t, chooser, 40);
+AT(bp_session_options_t, flags, 48);
+AT(bp_session_options_t, reserved, 52);
 
 SIZE(bp_tensor_t, 32);
 AT(bp_tensor_t, data, 0);

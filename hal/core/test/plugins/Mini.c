@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct bp_device_t {
-  int open;
+  int lost;
 };
 
 struct bp_buffer_t {
@@ -160,6 +160,9 @@ static void add(const bp_command_dispatch_t *dispatch) {
   }
 }
 
+/* from then on the device is gone */
+static void lose(const bp_command_dispatch_t *dispatch) { (void)dispatch; }
+
 static bp_status_t executable_load(bp_device_t *device,
                                    const bp_executable_info_t *info,
                                    bp_executable_t **out_executable,
@@ -175,6 +178,8 @@ static bp_status_t executable_load(bp_device_t *device,
     bp_string_t name = info->entries[i]->name;
     if (name.size == 3 && memcmp(name.data, "add", 3) == 0)
       (*out_executable)->bodies[i] = add;
+    else if (name.size == 4 && memcmp(name.data, "lose", 4) == 0)
+      (*out_executable)->bodies[i] = lose;
     else if (!(name.size == 4 && memcmp(name.data, "fail", 4) == 0)) {
       free(*out_executable);
       return fail(error, BP_STATUS_INVALID_ARGUMENT, "no such function");
@@ -225,8 +230,8 @@ static bp_status_t queue_execute(bp_queue_t *queue,
                                  const bp_completion_t *completion,
                                  bp_error_t *error) {
   uint64_t i;
-  (void)queue;
-  (void)error;
+  if (queue->device->lost)
+    return fail(error, BP_STATUS_UNAVAILABLE, "the device is gone");
   for (i = 0; i < count; ++i) {
     const bp_command_dispatch_t *dispatch =
         (const bp_command_dispatch_t *)(const void *)commands[i];
@@ -241,6 +246,12 @@ static bp_status_t queue_execute(bp_queue_t *queue,
         return BP_STATUS_OK;
       }
       dispatch->executable->bodies[dispatch->entry](dispatch);
+      if (dispatch->executable->bodies[dispatch->entry] == lose) {
+        queue->device->lost = 1;
+        completion->done(completion->context, BP_STATUS_UNAVAILABLE,
+                         text("somebody pulled the plug"));
+        return BP_STATUS_OK;
+      }
     }
   }
   completion->done(completion->context, BP_STATUS_OK, text(""));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Select.h: from what an application asks for to the candidates that a session
+// tries, in their order: the device text, the application's own choice, and
+// measurements where an aim asks for them.
+#ifndef BACKPLANE_RUNTIME_SELECT_H
+#define BACKPLANE_RUNTIME_SELECT_H
+
+#include "LoadedArtifact.h"
+#include "Selection.h"
+
+namespace backplane::rt {
+
+class ModelCompiler;
+
+/// What bp_session_options_t says.
+struct SessionRequest {
+  std::string device;  ///< a policy, empty: "host" or, with a chooser, all
+  uint64_t budget = 0; ///< bytes of device memory, 0: no limit
+  const bp_chooser_t *chooser = nullptr;
+  bool jit = false;
+  /// For the JIT, and for the cache of measurements. May be null.
+  ModelCompiler *compiler = nullptr;
+};
+
+/// Fails on a text that is no policy and on a chooser that answers nonsense; a
+/// selection without any candidate that is left is no failure.
+Result<Selection> select(const std::shared_ptr<const LoadedArtifact> &artifact,
+                         const SessionRequest &request);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_SELECT_H
