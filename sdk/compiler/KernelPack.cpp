@@ -7,7 +7,7 @@ using namespace backplane;
 
 namespace {
 
-constexpr uint32_t packMagic = 0x324b5042; // "BPK2"
+constexpr uint32_t packMagic = 0x334b5042; // "BPK3"
 
 struct Writer {
   Bytes bytes;
@@ -61,6 +61,8 @@ Bytes backplane::packKernel(const Kernel &kernel) {
   writer.range(kernel.workspace);
   writer.range(kernel.access);
   writer.number(kernel.constantCount);
+  for (uint32_t size : kernel.workgroup)
+    writer.number(size);
   writer.number(uint32_t(kernel.inPlace.size()));
   for (uint32_t input : kernel.inPlace)
     writer.number(input);
@@ -79,6 +81,8 @@ std::optional<Kernel> backplane::unpackKernel(std::span<const uint8_t> bytes) {
   reader.range(kernel.workspace);
   reader.range(kernel.access);
   kernel.constantCount = reader.number();
+  for (uint32_t &size : kernel.workgroup)
+    size = reader.number();
   for (uint32_t left = reader.number(); reader.ok && left > 0; --left)
     kernel.inPlace.push_back(reader.number());
   if (!reader.ok || !reader.rest.empty())

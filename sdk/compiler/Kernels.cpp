@@ -47,6 +47,7 @@ struct Received {
     self->kernel.access.assign(entry.binding_access,
                                entry.binding_access + entry.binding_count);
     self->kernel.constantCount = entry.constant_count;
+    std::copy_n(entry.workgroup_size, 3, self->kernel.workgroup.begin());
     self->kernel.workspace = std::to_string(entry.workspace_bytes);
     for (uint32_t i = 0; compiled.in_place && i < entry.binding_count; ++i)
       if (compiled.in_place[i])
@@ -88,7 +89,7 @@ std::string baseName(StringRef function) {
 } // namespace
 
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
-  std::string text = "bp-kernel-3\n" + hashBytes(wire) + "\n" +
+  std::string text = "bp-kernel-4\n" + hashBytes(wire) + "\n" +
                      hashOfCompiler() + "\n" + target_.plugin->name + " " +
                      target_.plugin->version + " " + target_.plugin->hash +
                      "\n" + target_.name + " " + target_.emitter + " " +
@@ -146,9 +147,10 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)
     stages.push_back({stage.stage, stage.pipeline});
-  EmitTarget target{target_.triple,         target_.cpu,
-                    target_.features,       target_.vectorBits,
-                    target_.workspaceLimit, target_.contract};
+  EmitTarget target{target_.emitter,        target_.triple,
+                    target_.cpu,            target_.features,
+                    target_.vectorBits,     target_.workspaceLimit,
+                    target_.contract};
   FailureOr<ObjectCode> object =
       compileDispatch(*single, target, stages, dump_);
   if (failed(object))
@@ -159,6 +161,7 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
                 object->entry.workspace,
                 std::move(object->entry.access),
                 object->entry.constantCount,
+                object->entry.workgroup,
                 std::move(inPlace)};
 }
 
@@ -167,9 +170,9 @@ Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
                                        const std::string &name) {
   if (!links())
     return compileByPlugin(graph, name);
-  if (target_.emitter != "llvm-elf")
+  if (!isEmitter(target_.emitter))
     return unimplemented("there is no emitter '" + target_.emitter +
-                         "'; there is llvm-elf");
+                         "'; there are llvm-elf and spirv");
   return emit(dispatch, name);
 }
 
@@ -233,7 +236,7 @@ static Result<std::unique_ptr<fb::EntryT>> entryOf(const Kernel &kernel) {
   entry->name = kernel.name;
   entry->access = kernel.access;
   entry->constant_count = kernel.constantCount;
-  entry->workgroup_size = {1, 1, 1};
+  entry->workgroup_size = {kernel.workgroup.begin(), kernel.workgroup.end()};
   entry->workspace_bytes = *workspace;
   return entry;
 }
@@ -263,6 +266,10 @@ KernelCompiler::executables(MLIRContext &context) {
   std::vector<const ObjectCode *> list;
   for (const ObjectCode &object : objects)
     list.push_back(&object);
+  if (target_.emitter == "spirv") {
+    result.front()->blob = packSpirv(list);
+    return result;
+  }
   FailureOr<std::vector<uint8_t>> image =
       linkElf(UnknownLoc::get(&context), target_.triple, list);
   if (failed(image))

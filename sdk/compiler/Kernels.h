@@ -22,6 +22,7 @@ struct Kernel {
   std::string workspace; ///< bytes per worker, an expression
   std::vector<uint8_t> access;
   uint32_t constantCount = 0;
+  std::array<uint32_t, 3> workgroup = {1, 1, 1};
   /// Inputs that may have the memory of the one result, by number: graph and
   /// kernel agree on it.
   std::vector<uint32_t> inPlace;

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Pass/Pass.h"
 #include "sdk/lower/DimToIndex.h"
 
@@ -195,10 +194,6 @@ Value EntryBuilder::bytesAt(Value pointer) {
       .getResult(0);
 }
 
-static uint64_t elementBytes(Type type) {
-  return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
-}
-
 FailureOr<Value> EntryBuilder::bindMemref(unsigned number, Value base) {
   auto type = cast<MemRefType>(dispatch.func.getArgument(number).getType());
   bp::DimToIndex text;
@@ -260,20 +255,6 @@ LogicalResult EntryBuilder::bindArguments() {
   return success();
 }
 
-/// The largest that a size can be: a number where there is one.
-static std::optional<Dim> upperBound(const Dispatch &dispatch,
-                                     OpFoldResult size) {
-  auto value = dyn_cast<Value>(size);
-  if (!value)
-    return indexDim(dispatch, size, DimBound::Upper);
-  FailureOr<int64_t> number = ValueBoundsConstraintSet::computeConstantBound(
-      presburger::BoundType::UB, {value}, /*stopCondition=*/nullptr,
-      /*closedUB=*/true);
-  if (succeeded(number))
-    return Dim(std::max<int64_t>(*number, 0));
-  return indexDim(dispatch, size, DimBound::Upper);
-}
-
 /// Gives each allocation its own range of the workspace.
 LogicalResult EntryBuilder::planAllocations() {
   SmallVector<memref::AllocOp> allocations;
@@ -287,13 +268,9 @@ LogicalResult EntryBuilder::planAllocations() {
   for (auto [i, name] : llvm::enumerate(dispatch.symbols))
     text.bind(name, dispatch.func.getArgument(dispatch.bindings() + i));
   for (memref::AllocOp op : allocations) {
-    Dim bytes(elementBytes(op.getType().getElementType()));
-    for (OpFoldResult size : op.getMixedSizes()) {
-      auto dim = upperBound(dispatch, size);
-      if (!dim)
-        return op.emitOpError("its size has no bound in terms of the symbols");
-      bytes = bytes * *dim;
-    }
+    FailureOr<Dim> bytes = allocationBytes(dispatch, op);
+    if (failed(bytes))
+      return failure();
     rewriter.setInsertionPointAfter(base.getDefiningOp());
     auto offset = text.materialize(rewriter, loc, workspace.str());
     if (failed(offset))
@@ -302,7 +279,7 @@ LogicalResult EntryBuilder::planAllocations() {
     rewriter.setInsertionPoint(op);
     rewriter.replaceOpWithNewOp<memref::ViewOp>(op, op.getType(), base, start,
                                                 op.getDynamicSizes());
-    workspace = workspace + ceilDiv(bytes, Dim(64)) * Dim(64);
+    workspace = workspace + *bytes;
   }
   return success();
 }

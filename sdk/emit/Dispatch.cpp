@@ -4,10 +4,10 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -273,6 +273,32 @@ std::optional<Dim> indexDim(const Dispatch &dispatch, OpFoldResult value,
   if (auto attribute = dyn_cast<Attribute>(value))
     return Dim(cast<IntegerAttr>(attribute).getInt());
   return indexDim(dispatch, cast<Value>(value), bound);
+}
+
+/// The largest that a size can be: a number where there is one.
+static std::optional<Dim> upperBound(const Dispatch &dispatch,
+                                     OpFoldResult size) {
+  auto value = dyn_cast<Value>(size);
+  if (!value)
+    return indexDim(dispatch, size, DimBound::Upper);
+  FailureOr<int64_t> number = ValueBoundsConstraintSet::computeConstantBound(
+      presburger::BoundType::UB, {value}, /*stopCondition=*/nullptr,
+      /*closedUB=*/true);
+  if (succeeded(number))
+    return Dim(std::max<int64_t>(*number, 0));
+  return indexDim(dispatch, size, DimBound::Upper);
+}
+
+FailureOr<Dim> allocationBytes(const Dispatch &dispatch, memref::AllocOp op) {
+  unsigned bits = op.getType().getElementTypeBitWidth();
+  Dim bytes(int64_t(llvm::divideCeil(bits, 8)));
+  for (OpFoldResult size : op.getMixedSizes()) {
+    auto dim = upperBound(dispatch, size);
+    if (!dim)
+      return op.emitOpError("its size has no bound in terms of the symbols");
+    bytes = bytes * *dim;
+  }
+  return ceilDiv(bytes, Dim(64)) * Dim(64);
 }
 
 } // namespace backplane

@@ -6,6 +6,7 @@
 #define BACKPLANE_EMIT_DISPATCH_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "sdk/graph/Dim.h"
 
@@ -48,6 +49,11 @@ std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::Value value,
                             DimBound bound = DimBound::Exact);
 std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::OpFoldResult value,
                             DimBound bound = DimBound::Exact);
+
+/// The most bytes that an allocation takes, a multiple of 64; one without a
+/// bound in terms of the symbols is a diagnostic.
+mlir::FailureOr<Dim> allocationBytes(const Dispatch &dispatch,
+                                     mlir::memref::AllocOp op);
 
 } // namespace backplane
 

@@ -3,6 +3,8 @@
 // One dispatch from linalg to an object file: the backend's stages, then LLVM.
 #include "sdk/emit/Emit.h"
 
+#include "sdk/emit/Spirv.h"
+
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -33,7 +35,7 @@ static FailureOr<EntryInfo> readEntry(ModuleOp module) {
   auto entry = module->getAttrOfType<DictionaryAttr>("bp.entry");
   if (!entry)
     return module.emitError("the stages did not end in an entry; the last one "
-                            "needs bp-to-cpu-entry");
+                            "needs bp-to-cpu-entry or bp-to-gpu-entry");
   EntryInfo info;
   info.name = cast<StringAttr>(entry.get("name")).str();
   info.workspace = cast<StringAttr>(entry.get("workspace")).str();
@@ -42,6 +44,9 @@ static FailureOr<EntryInfo> readEntry(ModuleOp module) {
     info.grid[i] = cast<StringAttr>(grid[i]).str();
   for (Attribute access : cast<ArrayAttr>(entry.get("access")))
     info.access.push_back(cast<IntegerAttr>(access).getInt());
+  if (auto workgroup = entry.getAs<ArrayAttr>("workgroup"))
+    for (size_t i = 0; i < 3; ++i)
+      info.workgroup[i] = uint32_t(cast<IntegerAttr>(workgroup[i]).getInt());
   info.constantCount = cast<IntegerAttr>(entry.get("constants")).getInt();
   module->removeAttr("bp.entry");
   return info;
@@ -133,7 +138,9 @@ FailureOr<ObjectCode> compileDispatch(ModuleOp module, const EmitTarget &target,
   FailureOr<EntryInfo> entry = readEntry(module);
   if (failed(entry))
     return failure();
-  auto object = generate(module, target, entry->name);
+  auto object = target.emitter == "spirv"
+                    ? serializeSpirv(module)
+                    : generate(module, target, entry->name);
   if (failed(object))
     return failure();
   return ObjectCode{std::move(*object), std::move(*entry)};

@@ -24,6 +24,7 @@ namespace backplane {
 
 /// What code generation needs of a bp_target_t.
 struct EmitTarget {
+  std::string emitter;  ///< "llvm-elf" or "spirv", which ignores the next three
   std::string triple;   ///< "x86_64-unknown-linux-gnu"
   std::string cpu;      ///< LLVM's name
   std::string features; ///< LLVM's "+avx2,+fma"
@@ -48,10 +49,11 @@ struct EntryInfo {
   std::string workspace;       ///< bytes per worker
   std::vector<uint8_t> access; ///< BP_ACCESS_ bits, one per binding
   uint32_t constantCount = 0;  ///< u32 each: the symbols, in order
+  std::array<uint32_t, 3> workgroup = {1, 1, 1}; ///< invocations
 };
 
-/// A compiled dispatch. `object` is a relocatable ELF file; it may be cached
-/// under a key of the dispatch's text, target and stages.
+/// A compiled dispatch. `object` is a relocatable ELF file, or a SPIR-V module;
+/// it may be cached under a key of the dispatch's text, target and stages.
 struct ObjectCode {
   std::vector<uint8_t> object;
   EntryInfo entry;
@@ -77,6 +79,12 @@ mlir::FailureOr<ObjectCode> compileDispatch(mlir::ModuleOp module,
 mlir::FailureOr<std::vector<uint8_t>>
 linkElf(mlir::Location loc, llvm::StringRef triple,
         llvm::ArrayRef<const ObjectCode *> objects);
+
+/// Whether there is an emitter of this name.
+bool isEmitter(llvm::StringRef name);
+
+/// Packs modules into one blob of the format "spirv" (see README.md).
+std::vector<uint8_t> packSpirv(llvm::ArrayRef<const ObjectCode *> objects);
 
 } // namespace backplane
 

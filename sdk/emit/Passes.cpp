@@ -18,6 +18,9 @@ void registerEmitPasses() {
     mlir::registerPass(createVectorizePass);
     mlir::registerPass(createToCpuEntryPass);
     mlir::registerPass(createToLlvmPass);
+    mlir::registerPass(createPerElementPass);
+    mlir::registerPass(createToGpuEntryPass);
+    mlir::registerPass(createToSpirvPass);
   });
 }
 

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-to-gpu-entry: a bufferised dispatch becomes the code of one invocation.
+// Parallel loops that do not depend on each other are spread over the
+// invocations of all work-groups; any other dispatch is the work of one
+// invocation. Buffers become lines of elements. How to call it is left on the
+// module as `bp.entry`.
+#include "sdk/emit/Dispatch.h"
+#include "sdk/emit/Passes.h"
+
+#include "backplane/kernel.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+#include "sdk/lower/DimToIndex.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+/// Invocations of a work-group: what every Vulkan device has, less than most
+/// others.
+constexpr int64_t kGroupSize = 128;
+/// Work-groups along x, beyond which they continue along y.
+constexpr int64_t kGroupsInLine = 32768;
+/// Temporaries up to this size are memory of the invocation.
+constexpr int64_t kPrivateBytes = 1024;
+
+struct ToGpuEntryPass : PassWrapper<ToGpuEntryPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToGpuEntryPass)
+  StringRef getArgument() const override { return "bp-to-gpu-entry"; }
+  StringRef getDescription() const override {
+    return "a bufferised dispatch to the code of one invocation";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
+                    memref::MemRefDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() override;
+};
+
+/// Rewrites one function.
+struct GpuEntryBuilder {
+  Dispatch dispatch;
+  IRRewriter rewriter;
+  Location loc;
+  Dim items = Dim(0); ///< invocations that have something to do
+  bool parallel = false;
+  Dim workspace = Dim(0);
+  bp::DimToIndex text;
+  /// The number of the descriptor of each argument that is a buffer.
+  std::map<unsigned, unsigned> buffers;
+
+  explicit GpuEntryBuilder(const Dispatch &dispatch)
+      : dispatch(dispatch), rewriter(func::FuncOp(dispatch.func).getContext()),
+        loc(func::FuncOp(dispatch.func).getLoc()) {
+    for (auto [i, name] : llvm::enumerate(dispatch.symbols))
+      text.bind(name, func().getArgument(dispatch.bindings() + i));
+  }
+
+  func::FuncOp func() { return dispatch.func; }
+  Block &body() { return func().getBody().front(); }
+  LogicalResult run();
+  bool countItems();
+  Value invocation();
+  void spread(scf::ForallOp loop, Value id);
+  LogicalResult makeSequential();
+  LogicalResult planAllocation(memref::AllocOp op);
+  LogicalResult flatten(BlockArgument buffer);
+  LogicalResult flattenUses(Value buffer, Value flat, Value offset,
+                            ArrayRef<OpFoldResult> sizes);
+  FailureOr<SmallVector<OpFoldResult>> sizesOf(BlockArgument buffer);
+  void finish();
+  DictionaryAttr describe();
+};
+
+} // namespace
+
+/// The number of iterations of all top parallel loops together, when nothing
+/// else is done and none reads what another writes.
+bool GpuEntryBuilder::countItems() {
+  for (Operation &op : body().without_terminator()) {
+    auto loop = dyn_cast<scf::ForallOp>(op);
+    if (!loop) {
+      if (!isMemoryEffectFree(&op))
+        return false;
+      continue;
+    }
+    if (!loop.isNormalized())
+      return false;
+    Dim count(1);
+    for (OpFoldResult size : loop.getMixedUpperBound()) {
+      auto dim = indexDim(dispatch, size);
+      if (!dim)
+        return false;
+      count = count * *dim;
+    }
+    items = max(items, count);
+  }
+  // Loops of one function write to different results.
+  WalkResult reads = func().walk([&](memref::LoadOp load) {
+    auto buffer = dyn_cast<BlockArgument>(load.getMemRef());
+    bool result = buffer && buffer.getOwner() == &body() &&
+                  dispatch.isOutput(buffer.getArgNumber());
+    return result ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !reads.wasInterrupted();
+}
+
+/// The number of this invocation among all.
+Value GpuEntryBuilder::invocation() {
+  rewriter.setInsertionPointToStart(&body());
+  auto id = [&](gpu::Dimension axis) -> Value {
+    return gpu::BlockIdOp::create(rewriter, loc, axis);
+  };
+  Value group = id(gpu::Dimension::x);
+  Value line = gpu::GridDimOp::create(rewriter, loc, gpu::Dimension::x);
+  line = arith::MulIOp::create(rewriter, loc, id(gpu::Dimension::y), line);
+  group = arith::AddIOp::create(rewriter, loc, group, line);
+  Value size = arith::ConstantIndexOp::create(rewriter, loc, kGroupSize);
+  Value first = arith::MulIOp::create(rewriter, loc, group, size);
+  Value own = gpu::ThreadIdOp::create(rewriter, loc, gpu::Dimension::x);
+  return arith::AddIOp::create(rewriter, loc, first, own);
+}
+
+/// One iteration for the invocation of its number.
+void GpuEntryBuilder::spread(scf::ForallOp loop, Value id) {
+  rewriter.setInsertionPoint(loop);
+  SmallVector<OpFoldResult> sizes = loop.getMixedUpperBound();
+  Value count = arith::ConstantIndexOp::create(rewriter, loc, 1);
+  for (OpFoldResult size : sizes)
+    count = rewriter.createOrFold<arith::MulIOp>(
+        loc, count, getValueOrCreateConstantIndexOp(rewriter, loc, size));
+  // Unsigned: the last work-groups reach beyond every signed size.
+  Value inside = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::ult,
+                                       id, count);
+  auto branch = scf::IfOp::create(rewriter, loc, inside);
+  rewriter.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> at{id};
+  if (sizes.size() > 1) {
+    auto split = affine::AffineDelinearizeIndexOp::create(
+        rewriter, loc, id, sizes, /*hasOuterBound=*/true);
+    at.assign(split.getResults().begin(), split.getResults().end());
+  }
+  rewriter.eraseOp(loop.getBody()->getTerminator());
+  rewriter.inlineBlockBefore(loop.getBody(),
+                             branch.thenBlock()->getTerminator(), at);
+  rewriter.eraseOp(loop);
+}
+
+LogicalResult GpuEntryBuilder::makeSequential() {
+  items = Dim(1);
+  WalkResult result = func().walk([&](scf::ForallOp op) {
+    rewriter.setInsertionPoint(op);
+    return failed(scf::forallToForLoop(rewriter, op)) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Small temporaries are the invocation's own, others a range of the
+/// workspace, which is an argument for each.
+LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  FailureOr<Dim> bytes = allocationBytes(dispatch, op);
+  if (failed(bytes))
+    return failure();
+  rewriter.setInsertionPoint(op);
+  auto line = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
+  std::optional<int64_t> known = bytes->constant();
+  if (known && *known <= kPrivateBytes && type.hasStaticShape()) {
+    rewriter.setInsertionPointToStart(&body());
+    Value own = memref::AllocaOp::create(
+        rewriter, loc,
+        MemRefType::get({std::max<int64_t>(type.getNumElements(), 1)},
+                        type.getElementType()));
+    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    if (failed(flattenUses(op, own, zero, op.getMixedSizes())))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+  if (parallel)
+    return op.emitOpError("is memory of an invocation, and there is no more "
+                          "than 1024 bytes");
+  Value range = body().addArgument(line, loc);
+  buffers[body().getNumArguments() - 1] = dispatch.bindings() + 1;
+  int64_t unit = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  Dim first = floorDiv(workspace, Dim(unit));
+  workspace = workspace + *bytes;
+  auto offset = text.materialize(rewriter, loc, first.str());
+  if (failed(offset))
+    return failure();
+  Value start = getValueOrCreateConstantIndexOp(rewriter, loc, *offset);
+  if (failed(flattenUses(op, range, start, op.getMixedSizes())))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
+/// Elements of a buffer by their number in it.
+LogicalResult GpuEntryBuilder::flattenUses(Value buffer, Value flat,
+                                           Value offset,
+                                           ArrayRef<OpFoldResult> sizes) {
+  auto place = [&](ValueRange at) {
+    Value number = offset;
+    if (!at.empty()) {
+      Value inner = at.size() == 1
+                        ? at.front()
+                        : affine::AffineLinearizeIndexOp::create(
+                              rewriter, loc, at, sizes, /*disjoint=*/true);
+      number = rewriter.createOrFold<arith::AddIOp>(loc, inner, offset);
+    }
+    return number;
+  };
+  for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
+    rewriter.setInsertionPoint(user);
+    if (auto load = dyn_cast<memref::LoadOp>(user)) {
+      rewriter.replaceOpWithNewOp<memref::LoadOp>(load, flat,
+                                                  place(load.getIndices()));
+    } else if (auto store = dyn_cast<memref::StoreOp>(user);
+               store && store.getMemRef() == buffer) {
+      rewriter.replaceOpWithNewOp<memref::StoreOp>(
+          store, store.getValue(), flat, place(store.getIndices()));
+    } else if (auto dim = dyn_cast<memref::DimOp>(user);
+               dim && dim.getConstantIndex()) {
+      rewriter.replaceOp(
+          dim, getValueOrCreateConstantIndexOp(rewriter, loc,
+                                               sizes[*dim.getConstantIndex()]));
+    } else if (isa<memref::DeallocOp>(user)) {
+      rewriter.eraseOp(user);
+    } else {
+      return user->emitOpError("is no access to single elements");
+    }
+  }
+  return success();
+}
+
+FailureOr<SmallVector<OpFoldResult>>
+GpuEntryBuilder::sizesOf(BlockArgument buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  rewriter.setInsertionPointToStart(&body());
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    FailureOr<Dim> dim = argumentDim(dispatch, buffer.getArgNumber(), axis);
+    if (failed(dim))
+      return failure();
+    auto value = text.materialize(rewriter, loc, dim->str());
+    if (failed(value))
+      return failure();
+    sizes.push_back(*value);
+  }
+  return sizes;
+}
+
+LogicalResult GpuEntryBuilder::flatten(BlockArgument buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  auto line = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
+  auto sizes = sizesOf(buffer);
+  if (failed(sizes))
+    return failure();
+  unsigned number = buffer.getArgNumber();
+  BlockArgument flat = body().insertArgument(number, line, loc);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  if (failed(flattenUses(body().getArgument(number + 1), flat, zero, *sizes)))
+    return failure();
+  body().eraseArgument(number + 1);
+  return success();
+}
+
+DictionaryAttr GpuEntryBuilder::describe() {
+  int64_t size = parallel ? kGroupSize : 1;
+  Dim groups = ceilDiv(items, Dim(size));
+  Dim grid[3] = {min(groups, Dim(kGroupsInLine)),
+                 ceilDiv(groups, Dim(kGroupsInLine)), Dim(1)};
+  SmallVector<Attribute> axes, access;
+  for (const Dim &axis : grid)
+    axes.push_back(rewriter.getStringAttr(axis.str()));
+  for (unsigned i = 0; i < dispatch.bindings(); ++i)
+    access.push_back(rewriter.getI64IntegerAttr(
+        dispatch.isOutput(i) ? BP_ACCESS_WRITE : BP_ACCESS_READ));
+  auto named = [&](StringRef name, Attribute value) {
+    return rewriter.getNamedAttr(name, value);
+  };
+  return rewriter.getDictionaryAttr(
+      {named("name", func().getSymNameAttr()),
+       named("grid", rewriter.getArrayAttr(axes)),
+       named("workspace", rewriter.getStringAttr(workspace.str())),
+       named("workgroup", rewriter.getI64ArrayAttr({size, 1, 1})),
+       named("access", rewriter.getArrayAttr(access)),
+       named("constants",
+             rewriter.getI64IntegerAttr(int64_t(dispatch.symbols.size())))});
+}
+
+void GpuEntryBuilder::finish() {
+  func()->getParentOfType<ModuleOp>()->setAttr("bp.entry", describe());
+  if (dispatch.hasError) {
+    unsigned number = dispatch.bindings() + dispatch.symbols.size();
+    body().getArgument(number).setType(
+        MemRefType::get({ShapedType::kDynamic}, rewriter.getI32Type()));
+    buffers[number] = dispatch.bindings();
+  }
+  for (StringRef name : {"bp.inputs", "bp.outputs", "bp.symbols", "bp.error"})
+    func()->removeAttr(name);
+  func().removeArgAttrsAttr();
+  func().setType(rewriter.getFunctionType(body().getArgumentTypes(), {}));
+  for (auto [argument, binding] : buffers)
+    func().setArgAttr(argument, "bp.binding",
+                      rewriter.getI64IntegerAttr(binding));
+}
+
+LogicalResult GpuEntryBuilder::run() {
+  parallel = countItems();
+  if (parallel) {
+    Value id = invocation();
+    for (auto loop : llvm::make_early_inc_range(func().getOps<scf::ForallOp>()))
+      spread(loop, id);
+  } else if (failed(makeSequential())) {
+    return failure();
+  }
+  SmallVector<memref::AllocOp> allocations;
+  func().walk([&](memref::AllocOp op) { allocations.push_back(op); });
+  for (memref::AllocOp op : allocations)
+    if (failed(planAllocation(op)))
+      return failure();
+  for (unsigned i = 0; i < dispatch.bindings(); ++i) {
+    if (failed(flatten(body().getArgument(i))))
+      return failure();
+    buffers[i] = i;
+  }
+  finish();
+  return success();
+}
+
+/// Numbers to indices and back, none of which are negative.
+static void expandIndices(ModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  auto index = [&](Location loc, OpFoldResult value) {
+    return getValueOrCreateConstantIndexOp(rewriter, loc, value);
+  };
+  module.walk([&](affine::AffineDelinearizeIndexOp op) {
+    rewriter.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    SmallVector<OpFoldResult> sizes = op.getPaddedBasis();
+    SmallVector<Value> parts(sizes.size());
+    Value rest = op.getLinearIndex();
+    for (size_t i = sizes.size(); i-- > 1;) {
+      Value size = index(loc, sizes[i]);
+      parts[i] = arith::RemUIOp::create(rewriter, loc, rest, size);
+      rest = arith::DivUIOp::create(rewriter, loc, rest, size);
+    }
+    parts[0] = rest;
+    rewriter.replaceOp(op, parts);
+  });
+  module.walk([&](affine::AffineLinearizeIndexOp op) {
+    rewriter.setInsertionPoint(op);
+    Location loc = op.getLoc();
+    SmallVector<OpFoldResult> sizes = op.getPaddedBasis();
+    Value number;
+    for (auto [size, at] : llvm::zip(sizes, op.getMultiIndex())) {
+      if (number)
+        number = arith::MulIOp::create(rewriter, loc, number, index(loc, size));
+      number =
+          number ? Value(arith::AddIOp::create(rewriter, loc, number, at)) : at;
+    }
+    rewriter.replaceOp(op, number);
+  });
+}
+
+void ToGpuEntryPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  OpPassManager loops("builtin.module");
+  loops.addPass(createConvertLinalgToLoopsPass());
+  loops.addPass(memref::createFoldMemRefAliasOpsPass());
+  loops.addPass(createCanonicalizerPass());
+  loops.addPass(createCSEPass());
+  if (failed(runPipeline(loops, module)))
+    return signalPassFailure();
+  auto dispatches = findDispatches(module);
+  if (failed(dispatches))
+    return signalPassFailure();
+  if (dispatches->size() != 1) {
+    module.emitError("expected one dispatch, found ") << dispatches->size();
+    return signalPassFailure();
+  }
+  if (failed(GpuEntryBuilder(dispatches->front()).run()))
+    return signalPassFailure();
+  OpPassManager clean("builtin.module");
+  clean.addPass(createCanonicalizerPass());
+  clean.addPass(createCSEPass());
+  if (failed(runPipeline(clean, module)))
+    return signalPassFailure();
+  expandIndices(module);
+}
+
+std::unique_ptr<Pass> createToGpuEntryPass() {
+  return std::make_unique<ToGpuEntryPass>();
+}
+
+} // namespace backplane

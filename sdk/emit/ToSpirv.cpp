@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-to-spirv: the code of one invocation becomes a SPIR-V module with one
+// entry point for Vulkan. Bindings are storage buffers of set 0 in their order,
+// the error word and the workspace come behind them, constants are pushed.
+#include "sdk/emit/Dispatch.h"
+#include "sdk/emit/NarrowFloats.h"
+#include "sdk/emit/Passes.h"
+#include "sdk/emit/SpirvPatterns.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
+#include "mlir/Conversion/GPUToSPIRV/GPUToSPIRV.h"
+#include "mlir/Conversion/MathToSPIRV/MathToSPIRV.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToSPIRV/SCFToSPIRV.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVDialect.h"
+#include "mlir/Dialect/SPIRV/IR/SPIRVOps.h"
+#include "mlir/Dialect/SPIRV/Transforms/Passes.h"
+#include "mlir/Dialect/SPIRV/Transforms/SPIRVConversion.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct ToSpirvPass : PassWrapper<ToSpirvPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToSpirvPass)
+  StringRef getArgument() const override { return "bp-to-spirv"; }
+  StringRef getDescription() const override {
+    return "the code of one invocation to a SPIR-V module";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry
+        .insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect,
+                memref::MemRefDialect, scf::SCFDialect, spirv::SPIRVDialect>();
+  }
+  void runOnOperation() override;
+};
+
+struct ExpandDivisions : PassWrapper<ExpandDivisions, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandDivisions)
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+/// What every module may use. A device that lists the target's features has
+/// all of it.
+spirv::TargetEnvAttr environment(MLIRContext *context) {
+  using C = spirv::Capability;
+  using E = spirv::Extension;
+  C capabilities[] = {C::Shader,
+                      C::Int8,
+                      C::Int16,
+                      C::Int64,
+                      C::Float64,
+                      C::StorageBuffer8BitAccess,
+                      C::StorageBuffer16BitAccess,
+                      C::SignedZeroInfNanPreserve,
+                      C::RoundingModeRTE};
+  E extensions[] = {E::SPV_KHR_storage_buffer_storage_class,
+                    E::SPV_KHR_8bit_storage, E::SPV_KHR_16bit_storage,
+                    E::SPV_KHR_float_controls};
+  auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities,
+                                          extensions, context);
+  return spirv::TargetEnvAttr::get(
+      triple, spirv::getDefaultResourceLimits(context),
+      spirv::ClientAPI::Vulkan, spirv::Vendor::Unknown,
+      spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
+}
+
+/// Moves a function into a SPIR-V module of its own.
+struct ModuleMaker {
+  ModuleOp module;
+  func::FuncOp func;
+  OpBuilder builder;
+  Location loc;
+  unsigned constants;
+  spirv::ModuleOp made;
+  spirv::FuncOp entry;
+
+  ModuleMaker(func::FuncOp func, DictionaryAttr described)
+      : module(func->getParentOfType<ModuleOp>()), func(func),
+        builder(func.getContext()), loc(func.getLoc()),
+        constants(
+            unsigned(cast<IntegerAttr>(described.get("constants")).getInt())) {}
+
+  void run();
+  void bindArguments();
+  Value buffer(unsigned number, unsigned binding, Type element);
+  Value pushed(unsigned number);
+  void finish(ArrayRef<int32_t> groupSize);
+};
+
+} // namespace
+
+/// The address of a storage buffer.
+Value ModuleMaker::buffer(unsigned number, unsigned binding, Type element) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(entry);
+  auto variable = spirv::GlobalVariableOp::create(
+      builder, loc, storageBufferType(element),
+      ("buffer" + Twine(number)).str(), /*descriptorSet=*/0, binding);
+  variable->setAttr("aliased", builder.getUnitAttr());
+  builder.setInsertionPointToStart(&entry.front());
+  return spirv::AddressOfOp::create(builder, loc, variable);
+}
+
+/// A constant of the call, as index.
+Value ModuleMaker::pushed(unsigned number) {
+  builder.setInsertionPointToStart(&entry.front());
+  Value word = spirv::getPushConstantValue(entry, constants, number,
+                                           builder.getI32Type(), builder);
+  return UnrealizedConversionCastOp::create(builder, loc,
+                                            builder.getIndexType(), word)
+      .getResult(0);
+}
+
+void ModuleMaker::bindArguments() {
+  Block &block = entry.front();
+  unsigned buffers = 0, words = 0;
+  for (BlockArgument argument : block.getArguments()) {
+    Value value;
+    if (auto type = dyn_cast<MemRefType>(argument.getType())) {
+      auto binding = func.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(),
+                                                        "bp.binding");
+      value =
+          buffer(buffers++, unsigned(binding.getInt()), type.getElementType());
+      value = UnrealizedConversionCastOp::create(builder, loc, type, value)
+                  .getResult(0);
+    } else {
+      value = pushed(words++);
+    }
+    argument.replaceAllUsesWith(value);
+  }
+  block.eraseArguments(0, block.getNumArguments());
+}
+
+void ModuleMaker::run() {
+  builder.setInsertionPointToEnd(module.getBody());
+  made = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::Logical,
+                                 spirv::MemoryModel::GLSL450);
+  made->setAttr(spirv::getTargetEnvAttrName(),
+                environment(module.getContext()));
+  builder.setInsertionPointToStart(made.getBody());
+  entry = spirv::FuncOp::create(builder, loc, func.getSymName(),
+                                builder.getFunctionType({}, {}));
+  entry.getBody().takeBody(func.getBody());
+  bindArguments();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (isa<memref::GlobalOp>(op))
+      op.moveBefore(entry);
+  func.erase();
+}
+
+/// Sums and products round as written: what the passes before fused is fused.
+static void forbidContraction(spirv::FuncOp entry) {
+  entry.walk([](Operation *op) {
+    if (isa<spirv::FAddOp, spirv::FSubOp, spirv::FMulOp, spirv::FDivOp,
+            spirv::FNegateOp>(op))
+      op->setAttr("no_contraction", UnitAttr::get(op->getContext()));
+  });
+}
+
+void ModuleMaker::finish(ArrayRef<int32_t> groupSize) {
+  forbidContraction(entry);
+  builder.setInsertionPointToEnd(made.getBody());
+  SmallVector<Attribute> interface;
+  for (auto variable : made.getOps<spirv::GlobalVariableOp>())
+    if (variable.storageClass() == spirv::StorageClass::Input)
+      interface.push_back(SymbolRefAttr::get(variable));
+  spirv::EntryPointOp::create(builder, loc, spirv::ExecutionModel::GLCompute,
+                              entry, interface);
+  spirv::ExecutionModeOp::create(builder, loc, entry,
+                                 spirv::ExecutionMode::LocalSize, groupSize);
+  for (int32_t width : {32, 64})
+    if (usesFloats(entry, unsigned(width))) {
+      spirv::ExecutionModeOp::create(
+          builder, loc, entry, spirv::ExecutionMode::SignedZeroInfNanPreserve,
+          {width});
+      spirv::ExecutionModeOp::create(
+          builder, loc, entry, spirv::ExecutionMode::RoundingModeRTE, {width});
+    }
+}
+
+static LogicalResult convert(spirv::ModuleOp module) {
+  spirv::TargetEnvAttr target = spirv::lookupTargetEnv(module);
+  SPIRVConversionOptions options;
+  options.emulateLT32BitScalarTypes = false;
+  SPIRVTypeConverter types(target, options);
+  addBufferTypes(types);
+  RewritePatternSet patterns(module.getContext());
+  ScfToSPIRVContext loops;
+  addSpirvPatterns(types, patterns);
+  arith::populateArithToSPIRVPatterns(types, patterns);
+  populateMathToSPIRVPatterns(types, patterns);
+  populateSCFToSPIRVPatterns(types, loops, patterns);
+  populateGPUToSPIRVPatterns(types, patterns);
+  auto legal = SPIRVConversionTarget::get(target);
+  legal->addLegalOp<UnrealizedConversionCastOp>();
+  legal->addLegalOp<memref::GlobalOp>();
+  SmallVector<Operation *> functions(module.getOps<spirv::FuncOp>());
+  return applyFullConversion(functions, *legal, std::move(patterns));
+}
+
+/// Index arithmetic as plain arithmetic.
+static void buildExpansion(OpPassManager &manager) {
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(std::make_unique<ExpandDivisions>());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createCSEPass());
+}
+
+void ToSpirvPass::runOnOperation() {
+  ModuleOp module = getOperation();
+  auto described = module->getAttrOfType<DictionaryAttr>("bp.entry");
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  if (!described || !described.get("workgroup") || functions.size() != 1) {
+    module.emitError("expected what bp-to-gpu-entry leaves");
+    return signalPassFailure();
+  }
+  OpPassManager expansion("builtin.module");
+  buildExpansion(expansion);
+  if (failed(runPipeline(expansion, module)) ||
+      failed(holdNarrowFloatsAsBits(module)))
+    return signalPassFailure();
+  ModuleMaker maker(functions.front(), described);
+  maker.run();
+  if (failed(convert(maker.made)))
+    return signalPassFailure();
+  for (auto op :
+       llvm::make_early_inc_range(maker.made.getOps<memref::GlobalOp>()))
+    op.erase();
+  SmallVector<int32_t> size;
+  for (Attribute axis : cast<ArrayAttr>(described.get("workgroup")))
+    size.push_back(int32_t(cast<IntegerAttr>(axis).getInt()));
+  maker.finish(size);
+  OpPassManager clean("builtin.module");
+  clean.addPass(createReconcileUnrealizedCastsPass());
+  OpPassManager &inner = clean.nest<spirv::ModuleOp>();
+  inner.addPass(createCanonicalizerPass());
+  inner.addPass(createCSEPass());
+  inner.addPass(spirv::createSPIRVUpdateVCEPass());
+  if (failed(runPipeline(clean, module)))
+    return signalPassFailure();
+  // What is deduced may be less than the environment of the entry.
+  spirv::VerCapExtAttr found = *maker.made.getVceTriple();
+  maker.made.setVceTripleAttr(spirv::VerCapExtAttr::get(
+      spirv::Version::V_1_3, llvm::to_vector(found.getCapabilities()),
+      llvm::to_vector(found.getExtensions()), &getContext()));
+}
+
+std::unique_ptr<Pass> createToSpirvPass() {
+  return std::make_unique<ToSpirvPass>();
+}
+
+} // namespace backplane

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s -bp-to-gpu-entry -bp-to-spirv -split-input-file -verify-diagnostics | FileCheck %s
+
+// Buffers keep the sizes of their elements; bf16 and f16 are bits.
+// CHECK-LABEL: spirv.module Logical GLSL450 requires #spirv.vce<v1.3
+// CHECK-DAG: @buffer0 bind(0, 0) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i16, stride=2> [0])>, StorageBuffer>
+// CHECK-DAG: @buffer1 bind(0, 1) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<i16, stride=2> [0])>, StorageBuffer>
+// CHECK-DAG: @buffer2 bind(0, 2) {aliased} : !spirv.ptr<!spirv.struct<(!spirv.rtarray<f32, stride=4> [0])>, StorageBuffer>
+// CHECK-DAG: @__push_constant_var__ : !spirv.ptr<!spirv.struct<(!spirv.array<1 x i32, stride=4> [0])>, PushConstant>
+// CHECK: spirv.func @halves
+// CHECK: spirv.FAdd {{.*}} {no_contraction}
+// CHECK: spirv.EntryPoint "GLCompute" @halves
+// CHECK: spirv.ExecutionMode @halves "LocalSize", 128, 1, 1
+// CHECK: spirv.ExecutionMode @halves "SignedZeroInfNanPreserve", 32
+func.func @halves(%x: memref<?xf16> {bp.dims = ["n"]},
+                  %y: memref<?xbf16> {bp.dims = ["n"]},
+                  %out: memref<?xf32> {bp.dims = ["n"]}, %n: index)
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64, bp.symbols = ["n"]} {
+  scf.forall (%i) in (%n) {
+    %a = memref.load %x[%i] : memref<?xf16>
+    %b = memref.load %y[%i] : memref<?xbf16>
+    %c = arith.extf %a : f16 to f32
+    %d = arith.extf %b : bf16 to f32
+    %e = arith.addf %c, %d : f32
+    memref.store %e, %out[%i] : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
+// An index that is too large for 32 bits stays outside of every size.
+// CHECK-LABEL: spirv.func @pick
+// CHECK: %[[LOW:.*]] = spirv.GL.SMin %{{.*}}, %{{.*}} : i64
+// CHECK: %[[BOTH:.*]] = spirv.GL.SMax %[[LOW]], %{{.*}} : i64
+// CHECK: spirv.SConvert %[[BOTH]] : i64 to i32
+func.func @pick(%x: memref<8xf32>, %at: memref<8xi64>, %out: memref<8xf32>)
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  scf.forall (%i) in (8) {
+    %a = memref.load %at[%i] : memref<8xi64>
+    %k = arith.index_cast %a : i64 to index
+    %v = memref.load %x[%k] : memref<8xf32>
+    memref.store %v, %out[%i] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @sum(%x: memref<8xf16>, %out: memref<8xf16>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  scf.forall (%i) in (8) {
+    %a = memref.load %x[%i] : memref<8xf16>
+    // expected-error @+1 {{computes in a 16-bit float, which the target only holds}}
+    %b = arith.addf %a, %a : f16
+    memref.store %b, %out[%i] : memref<8xf16>
+  }
+  return
+}
