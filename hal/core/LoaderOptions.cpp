@@ -98,6 +98,8 @@ static Status fillFrom(const bp_context_options_t &c, LoaderOptions &options) {
     options.cacheDir.clear();
   else if (c.cache_dir.size)
     options.cacheDir = view(c.cache_dir);
+  if (c.workers_file.size)
+    options.workersFile = view(c.workers_file);
   options.threads = c.threads;
   options.log = c.log;
   return {};
@@ -111,6 +113,8 @@ Result<LoaderOptions> loaderOptions(const bp_context_options_t *options) {
     result.searchDirs.push_back(dir);
   if (std::string dir = userDir("XDG_CACHE_HOME", ".cache"); !dir.empty())
     result.cacheDir = dir + "/backplane";
+  if (std::string dir = userDir("XDG_CONFIG_HOME", ".config"); !dir.empty())
+    result.workersFile = dir + "/backplane/workers.json";
   if (!options)
     return result;
   bp_context_options_t copy;
@@ -159,6 +163,9 @@ void contextOptionsFromEnvironment(bp_context_options_t *options) {
   if (std::string dir = environment("BACKPLANE_CACHE_DIR");
       !options->cache_dir.size && !dir.empty())
     options->cache_dir = keep(std::move(dir));
+  if (std::string file = environment("BACKPLANE_WORKERS");
+      !options->workers_file.size && !file.empty())
+    options->workers_file = keep(std::move(file));
   unsigned long threads =
       std::strtoul(environment("BACKPLANE_THREADS").c_str(), nullptr, 10);
   constexpr unsigned long mostThreads = 1024;

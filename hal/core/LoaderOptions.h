@@ -29,6 +29,8 @@ struct LoaderOptions {
   std::vector<std::string> disable;
   /// Folder of the compile cache; empty: no cache.
   std::string cacheDir;
+  /// File that describes named workers; it need not be there.
+  std::string workersFile;
   /// Workers of the thread pool, the caller included; 0: one per core.
   uint32_t threads = 0;
   bp_log_sink_t log = {};

@@ -5,29 +5,33 @@
 #ifndef BACKPLANE_RUNTIME_FACADE_H
 #define BACKPLANE_RUNTIME_FACADE_H
 
+#include "AnySession.h"
 #include "CompileModel.h"
 #include "Session.h"
 #include "backplane/backplane.h"
 #include "hal/core/Error.h"
+#include "hal/worker/Pool.h"
 
 #include <new>
 
 struct bp_context_t {
   std::shared_ptr<backplane::Registry> registry;
   std::shared_ptr<backplane::rt::ModelCompiler> compiler;
+  std::shared_ptr<backplane::worker::Pool> workers;
 };
 
 struct bp_artifact_t {
   std::shared_ptr<const backplane::rt::LoadedArtifact> artifact;
   std::shared_ptr<backplane::rt::ModelCompiler> compiler; ///< for the JIT
+  std::shared_ptr<backplane::worker::Pool> workers;
 };
 
 struct bp_session_t {
-  std::shared_ptr<backplane::rt::Session> session;
+  std::shared_ptr<backplane::rt::AnySession> session;
 };
 
 struct bp_call_t {
-  std::unique_ptr<backplane::rt::Call> call;
+  std::unique_ptr<backplane::rt::AnyCall> call;
 };
 
 namespace backplane::rt {

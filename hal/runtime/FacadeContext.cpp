@@ -2,6 +2,7 @@
 //
 // FacadeContext.cpp: backplane.h up to artifacts.
 #include "Facade.h"
+#include "RemoteTargets.h"
 #include "Targets.h"
 #include "Version.h"
 #include "hal/core/LoaderOptions.h"
@@ -43,6 +44,49 @@ Status putTarget(const TargetInfo &info, const bp_target_t &target,
   bp_status_t code = sink.put(sink.context, &listing);
   return code == BP_STATUS_OK ? Status()
                               : Status(code, "the sink refused a target");
+}
+
+/// A line of a worker's list, as "worker:NAME/URI".
+Status putRemote(std::string_view worker, const worker::WireDevice &from,
+                 const bp_device_listing_sink_t &sink) {
+  auto info = worker::deviceInfo(from);
+  DeviceListing listing;
+  if (!from.uri.empty())
+    listing.uri = "worker:" + std::string(worker) + "/" + from.uri;
+  listing.plugin = from.plugin;
+  listing.name = from.name;
+  listing.manifest = from.manifest;
+  listing.refusal = info ? from.refusal : info.message();
+  if (info)
+    listing.info = *info;
+  return putListing(listing, sink);
+}
+
+Status listRemoteTargets(bp_context_t &context, std::string_view text,
+                         const bp_target_listing_sink_t &sink) {
+  Result<RemoteTargets> targets =
+      RemoteTargets::of(*context.registry, *context.workers, text);
+  if (!targets)
+    return targets.status();
+  Result<std::string> chosen = targets->best();
+  return targets->each([&](const TargetInfo &info, const bp_target_t &target,
+                           const std::string &misfit) {
+    return putTarget(info, target, misfit, chosen && *chosen == info.name,
+                     sink);
+  });
+}
+
+/// Gives a job for a device behind a worker the target of that device.
+Status aimAtWorker(bp_context_t &context, CompileJob &job) {
+  if (!job.targets.empty() || !worker::RemoteUri::matches(job.driver))
+    return {};
+  Result<RemoteTargets> targets =
+      RemoteTargets::of(*context.registry, *context.workers, job.driver);
+  Result<std::string> best = targets ? targets->best() : targets.status();
+  if (!best)
+    return best.status();
+  job.targets = {*best};
+  return {};
 }
 
 std::span<const uint8_t> spanOf(bp_bytes_t bytes) {
@@ -145,6 +189,7 @@ bp_status_t bp_context_create(const bp_context_options_t *options,
     context->registry = Registry::create(*loader, graphTable());
     context->compiler = std::make_shared<ModelCompiler>(
         context->registry, loader->cacheDir, loader->log);
+    context->workers = std::make_shared<worker::Pool>(loader->workersFile);
     *out_context = context.release();
     return {};
   });
@@ -163,10 +208,40 @@ bp_status_t bp_context_devices(bp_context_t *context,
   });
 }
 
+bp_status_t bp_context_workers(bp_context_t *context,
+                               const bp_string_sink_t *sink,
+                               bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto workers = context->workers->workers();
+    if (!workers)
+      return workers.status();
+    for (const worker::NamedWorker &worker : *workers)
+      if (bp_status_t code = sink->put(sink->context, toC(worker.name)))
+        return Status(code, "the sink refused a worker");
+    return {};
+  });
+}
+
+bp_status_t bp_context_worker_devices(bp_context_t *context, bp_string_t name,
+                                      const bp_device_listing_sink_t *sink,
+                                      bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    auto devices = context->workers->devices(std::string(view(name)));
+    if (!devices)
+      return devices.status();
+    for (const worker::WireDevice &device : *devices)
+      if (Status s = putRemote(view(name), device, *sink); !s.ok())
+        return s;
+    return {};
+  });
+}
+
 bp_status_t bp_context_targets(bp_context_t *context, bp_string_t device_uri,
                                const bp_target_listing_sink_t *sink,
                                bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (worker::RemoteUri::matches(view(device_uri)))
+      return listRemoteTargets(*context, view(device_uri), *sink);
     auto device = context->registry->device(view(device_uri));
     if (!device)
       return device.status();
@@ -190,10 +265,13 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
     CompileJob job;
     if (Status s = readJob(model_path, options, job); !s.ok())
       return s;
+    if (Status s = aimAtWorker(*context, job); !s.ok())
+      return s;
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
+                                      context->workers};
     return {};
   });
 }
@@ -207,6 +285,8 @@ bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
     CompileJob job;
     if (Status s = readJob({nullptr, 0}, options, job); !s.ok())
       return s;
+    if (Status s = aimAtWorker(*context, job); !s.ok())
+      return s;
     Result<Graph> graph = readGraph(spanOf(wire_graph));
     if (!graph)
       return graph.status().within("wire graph");
@@ -216,7 +296,8 @@ bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
+                                      context->workers};
     return {};
   });
 }
@@ -228,7 +309,8 @@ bp_status_t bp_artifact_open_bytes(bp_context_t *context, bp_bytes_t bytes,
     auto artifact = LoadedArtifact::openBytes(context->registry, spanOf(bytes));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
+                                      context->workers};
     return {};
   });
 }
@@ -245,7 +327,8 @@ bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
         LoadedArtifact::open(context->registry, std::string(view(path)));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler};
+    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
+                                      context->workers};
     return {};
   });
 }

@@ -2,6 +2,7 @@
 //
 // FacadeSession.cpp: backplane.h from sessions on.
 #include "Facade.h"
+#include "RemoteSession.h"
 #include "hal/core/Tables.h"
 
 using namespace backplane;
@@ -27,6 +28,22 @@ Status readRequest(const bp_artifact_t &artifact,
   request.jit = options.flags & BP_SESSION_JIT;
   request.compiler = artifact.compiler.get();
   return {};
+}
+
+/// On a device behind a worker, or on one of this process.
+Result<std::shared_ptr<AnySession>> makeSession(const bp_artifact_t &artifact,
+                                                const SessionRequest &request) {
+  if (worker::RemoteUri::matches(request.device)) {
+    auto remote = RemoteSession::create(artifact.artifact, *artifact.workers,
+                                        request.device, request.budget);
+    if (!remote)
+      return remote.status();
+    return std::shared_ptr<AnySession>(std::move(*remote));
+  }
+  auto local = Session::create(artifact.artifact, request);
+  if (!local)
+    return local.status();
+  return std::shared_ptr<AnySession>(std::move(*local));
 }
 
 bp_status_t put(const bp_string_sink_t *sink, const std::string &text) {
@@ -55,7 +72,7 @@ bp_status_t bp_session_explain(const bp_session_t *session,
                                const bp_string_sink_t *sink,
                                bp_error_t *error) {
   return guarded(error, [&] {
-    return Status(put(sink, session->session->selection().lines()),
+    return Status(put(sink, session->session->explain()),
                   "the sink refused the text");
   });
 }
@@ -67,7 +84,7 @@ bp_status_t bp_session_create(bp_artifact_t *artifact,
     SessionRequest request;
     if (Status s = readRequest(*artifact, options, request); !s.ok())
       return s;
-    auto session = Session::create(artifact->artifact, request);
+    auto session = makeSession(*artifact, request);
     if (!session)
       return session.status();
     *out_session = new bp_session_t{std::move(*session)};
@@ -83,6 +100,10 @@ bp_status_t bp_session_reset(bp_session_t *session, bp_error_t *error) {
 
 bp_string_t bp_session_choice(const bp_session_t *session) {
   return toC(session->session->choice());
+}
+
+double bp_session_remote_ms(const bp_session_t *session) {
+  return session->session->remoteMilliseconds();
 }
 
 uint64_t bp_session_dispatch_count(const bp_session_t *session) {
@@ -110,8 +131,8 @@ bp_status_t bp_session_submit(bp_session_t *session, const bp_tensor_t *inputs,
                               bp_error_t *error) {
   return guarded(error, [&]() -> Status {
     auto handle = std::make_unique<bp_call_t>();
-    auto call = session->session->submit({inputs, input_count},
-                                         {outputs, output_count});
+    auto call = session->session->begin({inputs, input_count},
+                                        {outputs, output_count}, false);
     if (!call)
       return call.status();
     handle->call = std::move(*call);
@@ -122,7 +143,10 @@ bp_status_t bp_session_submit(bp_session_t *session, const bp_tensor_t *inputs,
 
 bp_status_t bp_call_wait(bp_call_t *call, bp_error_t *error) {
   std::unique_ptr<bp_call_t> owner(call);
-  return guarded(error, [&] { return Session::wait(std::move(owner->call)); });
+  return guarded(error, [&] {
+    AnyCall &running = *owner->call;
+    return running.finish(std::move(owner->call));
+  });
 }
 
 uint8_t bp_call_done(const bp_call_t *call) { return call->call->done(); }
@@ -131,8 +155,11 @@ bp_status_t bp_session_run(bp_session_t *session, const bp_tensor_t *inputs,
                            uint32_t input_count, const bp_tensor_t *outputs,
                            uint32_t output_count, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
-    auto call = session->session->submit({inputs, input_count},
-                                         {outputs, output_count}, true);
-    return call ? Session::wait(std::move(*call)) : call.status();
+    auto call = session->session->begin({inputs, input_count},
+                                        {outputs, output_count}, true);
+    if (!call)
+      return call.status();
+    AnyCall &running = **call;
+    return running.finish(std::move(*call));
   });
 }

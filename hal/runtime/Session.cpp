@@ -292,6 +292,20 @@ Status Session::wait(std::unique_ptr<Call> call) {
   return status;
 }
 
+Status Call::finish(std::unique_ptr<AnyCall> self) {
+  return Session::wait(
+      std::unique_ptr<Call>(static_cast<Call *>(self.release())));
+}
+
+Result<std::unique_ptr<AnyCall>>
+Session::begin(std::span<const bp_tensor_t> inputs,
+               std::span<const bp_tensor_t> outputs, bool callerWaits) {
+  Result<std::unique_ptr<Call>> call = submit(inputs, outputs, callerWaits);
+  if (!call)
+    return call.status();
+  return std::unique_ptr<AnyCall>(std::move(*call));
+}
+
 Status Session::reset() {
   std::lock_guard lock(mutex_);
   if (Status s = drain(); !s.ok())

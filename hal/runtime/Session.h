@@ -6,6 +6,7 @@
 #ifndef BACKPLANE_RUNTIME_SESSION_H
 #define BACKPLANE_RUNTIME_SESSION_H
 
+#include "AnySession.h"
 #include "ControlRunner.h"
 #include "LoadedArtifact.h"
 #include "Ports.h"
@@ -39,13 +40,12 @@ struct Residents {
 class Session;
 
 /// A call in flight. Made by Session::submit, ended by wait.
-class Call {
+class Call final : public AnyCall {
 public:
-  ~Call();
-  Call(const Call &) = delete;
-  Call &operator=(const Call &) = delete;
+  ~Call() override;
 
-  bool done() const { return pending_.done(); }
+  bool done() const override { return pending_.done(); }
+  Status finish(std::unique_ptr<AnyCall> self) override;
 
 private:
   friend class Session;
@@ -60,7 +60,8 @@ private:
 };
 
 /// submit, outputShapes and reset are thread-safe.
-class Session : public std::enable_shared_from_this<Session> {
+class Session final : public AnySession,
+                      public std::enable_shared_from_this<Session> {
 public:
   /// Takes the first candidate of the request that loads. A failure has the
   /// reasons of all.
@@ -73,24 +74,28 @@ public:
        const Candidate &candidate, uint64_t budget);
 
   /// Sets all variables to their initial values, after calls in flight.
-  Status reset();
+  Status reset() override;
   /// One line: what runs where, and why nothing else does.
-  const std::string &choice() const { return choice_; }
+  const std::string &choice() const override { return choice_; }
+  std::string explain() const override { return selection_.lines(); }
   /// Everything that was considered.
   const Selection &selection() const { return selection_; }
-  uint64_t dispatchCount() const { return dispatchCount_; }
+  uint64_t dispatchCount() const override { return dispatchCount_; }
   const Signature &signature() const { return artifact_->signature; }
 
   /// Shapes of all outputs for inputs of these types and shapes; their data is
   /// not looked at.
   Result<std::vector<std::vector<int64_t>>>
-  outputShapes(std::span<const bp_tensor_t> inputs) const;
+  outputShapes(std::span<const bp_tensor_t> inputs) const override;
   /// Starts a call. A caller that is going to wait at once says so: the work
   /// may then be done on its thread. A program with control flow is done when
   /// this returns: the host makes its decisions.
   Result<std::unique_ptr<Call>> submit(std::span<const bp_tensor_t> inputs,
                                        std::span<const bp_tensor_t> outputs,
                                        bool callerWaits = false);
+  Result<std::unique_ptr<AnyCall>> begin(std::span<const bp_tensor_t> inputs,
+                                         std::span<const bp_tensor_t> outputs,
+                                         bool callerWaits) override;
   /// Waits for a call of this session and gives its outcome.
   static Status wait(std::unique_ptr<Call> call);
 

@@ -18,6 +18,8 @@ namespace backplane {
 struct DevicesOptions {
   bool why = false;
   bool json = false;
+  bool workers = false; ///< also those of all named workers
+  std::string worker;   ///< those of this worker only; empty: of this machine
 };
 int runDevices(const DevicesOptions &options);
 

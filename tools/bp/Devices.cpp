@@ -101,6 +101,45 @@ void printJson(const std::vector<Listing> &rows) {
   std::printf("\n]\n");
 }
 
+using Rows = std::vector<Listing>;
+
+Status addLocal(const Context &context, Rows &rows) {
+  bp_device_listing_sink_t sink = {collect, &rows};
+  return checked([&](bp_error_t *error) {
+    return bp_context_devices(context.get(), &sink, error);
+  });
+}
+
+Status addRemote(const Context &context, const std::string &worker,
+                 Rows &rows) {
+  bp_device_listing_sink_t sink = {collect, &rows};
+  return checked([&](bp_error_t *error) {
+    return bp_context_worker_devices(context.get(), toC(worker), &sink, error);
+  });
+}
+
+bp_status_t putName(void *context, bp_string_t name) {
+  static_cast<std::vector<std::string> *>(context)->emplace_back(view(name));
+  return BP_STATUS_OK;
+}
+
+/// A worker that does not start is a line of its own.
+Status addWorkers(const Context &context, Rows &rows) {
+  std::vector<std::string> names;
+  bp_string_sink_t sink = {putName, &names};
+  Status status = checked([&](bp_error_t *error) {
+    return bp_context_workers(context.get(), &sink, error);
+  });
+  for (const std::string &name : names)
+    if (Status s = addRemote(context, name, rows); !s.ok()) {
+      Listing row;
+      row.uri = "worker:" + name;
+      row.refusal = s.message();
+      rows.push_back(std::move(row));
+    }
+  return status;
+}
+
 } // namespace
 
 int runDevices(const DevicesOptions &options) {
@@ -108,10 +147,11 @@ int runDevices(const DevicesOptions &options) {
   if (!context)
     return fail(context.status());
   std::vector<Listing> rows;
-  bp_device_listing_sink_t sink = {collect, &rows};
-  Status status = checked([&](bp_error_t *error) {
-    return bp_context_devices(context->get(), &sink, error);
-  });
+  Status status = options.worker.empty()
+                      ? addLocal(*context, rows)
+                      : addRemote(*context, options.worker, rows);
+  if (status.ok() && options.workers)
+    status = addWorkers(*context, rows);
   if (!status.ok())
     return fail(status);
   if (options.json)

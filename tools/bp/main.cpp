@@ -119,6 +119,10 @@ void addDevices(CLI::App &app, DevicesOptions &options) {
   devices->add_flag("--why", options.why,
                     "formats, features, manifests and reasons");
   devices->add_flag("--json", options.json, "machine-readable");
+  devices->add_option("--worker", options.worker,
+                      "the devices of this worker in place of this machine's");
+  devices->add_flag("--workers", options.workers,
+                    "also the devices of all named workers, which are started");
 }
 
 void addCompile(CLI::App &app, CompileCommandOptions &options,

@@ -72,12 +72,15 @@ typedef struct bp_context_options_t {
   uint32_t threads;      /* workers of the pool, 0: one per core */
   uint32_t reserved;
   bp_log_sink_t log;
+  /* Describes named workers (docs/howto/run-on-another-machine.md), empty:
+   * backplane/workers.json in the user's configuration folder. */
+  bp_string_t workers_file;
 } bp_context_options_t;
 
 /* Reads BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,
- * BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE, BACKPLANE_CACHE_DIR and
- * BACKPLANE_THREADS into `options`: the one place that reads the environment,
- * for tools to call. Nothing is read in a set-user-id process. The strings
+ * BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE, BACKPLANE_CACHE_DIR,
+ * BACKPLANE_WORKERS and BACKPLANE_THREADS into `options`: the one place that
+ * reads the environment, for tools to call. Nothing is read in a set-user-id process. The strings
  * live as long as the process. Not thread-safe. */
 BP_API void bp_context_options_from_env(bp_context_options_t *options);
 
@@ -109,6 +112,17 @@ typedef struct bp_device_listing_sink_t {
 BP_API bp_status_t bp_context_devices(bp_context_t *context,
                                       const bp_device_listing_sink_t *sink,
                                       bp_error_t *error);
+
+/* The names of the workers that there are: predefined ones and those of
+ * workers_file. A device behind one has the URI "worker:NAME/URI", which stands
+ * wherever a device is asked for. */
+BP_API bp_status_t bp_context_workers(bp_context_t *context,
+                                      const bp_string_sink_t *sink,
+                                      bp_error_t *error);
+/* The devices that a worker has, which is started for this. */
+BP_API bp_status_t bp_context_worker_devices(
+    bp_context_t *context, bp_string_t name,
+    const bp_device_listing_sink_t *sink, bp_error_t *error);
 
 /* One target of a compiler plug-in, as bp_context_targets lists it for a
  * device. Pointers are valid during the sink call only. */
@@ -301,6 +315,9 @@ BP_API bp_string_t bp_session_choice(const bp_session_t *session);
 BP_API bp_status_t bp_session_explain(const bp_session_t *session,
                                       const bp_string_sink_t *sink,
                                       bp_error_t *error);
+/* Milliseconds that the latest finished call took on a device behind a worker,
+ * without what travelled to it and back; 0 for a device of this process. */
+BP_API double bp_session_remote_ms(const bp_session_t *session);
 /* Number of dispatches of one call. */
 BP_API uint64_t bp_session_dispatch_count(const bp_session_t *session);
 

@@ -421,7 +421,7 @@ AT(bp_log_sink_t, log, 0);
 AT(bp_log_sink_t, progress, 8);
 AT(bp_log_sink_t, context, 16);
 
-SIZE(bp_context_options_t, 128);
+SIZE(bp_context_options_t, 144);
 AT(bp_context_options_t, header, 0);
 AT(bp_context_options_t, plugin_files, 16);
 AT(bp_context_options_t, plugin_file_count, 24);
@@ -435,6 +435,7 @@ AT(bp_context_options_t, cache_dir, 80);
 AT(bp_context_options_t, threads, 96);
 AT(bp_context_options_t, reserved, 100);
 AT(bp_context_options_t, log, 104);
+AT(bp_context_options_t, workers_file, 128);
 
 SIZE(bp_device_listing_t, 104);
 AT(bp_device_listing_t, header, 0);

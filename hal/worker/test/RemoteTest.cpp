@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Devices behind workers as applications meet them: through the C API.
+#include "backplane/cpp/Backplane.h"
+#include "hal/runtime/test/Models.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+
+using namespace backplane;
+using namespace backplane::test;
+
+namespace {
+
+class Remote : public testing::Test {
+protected:
+  void SetUp() override {
+    setenv("BACKPLANE_PLUGIN_FILES", BP_TEST_MANIFESTS, 1);
+    std::ofstream(folder_ / "worker", std::ios::trunc)
+        << "#!/bin/sh\necho $$ >> " << folder_ / "pids"
+        << "\nexec " BP_WORKER " \"$@\"\n";
+    std::filesystem::permissions(folder_ / "worker",
+                                 std::filesystem::perms::owner_all);
+    std::ofstream(folder_ / "workers.json")
+        << R"({"workers": {"here": {"worker": ")" << folder_ / "worker"
+        << R"(", "timeout": 60}}})";
+    std::string file = folder_ / "workers.json";
+    bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+    options.workers_file = toC(file);
+    options.cache_dir = toC("-");
+    auto context = createContext(options);
+    ASSERT_TRUE(context.ok()) << context.message();
+    context_ = std::move(*context);
+    Draft draft;
+    fixed(draft);
+    ASSERT_EQ(write(draft, folder_ / "a.bpx").message(), "");
+    auto artifact = openArtifact(context_, folder_ / "a.bpx");
+    ASSERT_TRUE(artifact.ok()) << artifact.message();
+    artifact_ = std::move(*artifact);
+  }
+
+  Result<Session> open(const char *device) {
+    bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+    options.device = toC(device);
+    return createSession(artifact_, options);
+  }
+
+  /// Process ids of the workers that were started, oldest first.
+  std::vector<pid_t> pids() const {
+    std::ifstream in(folder_ / "pids");
+    return {std::istream_iterator<pid_t>(in), {}};
+  }
+
+  Folder folder_;
+  Context context_;
+  Artifact artifact_;
+};
+
+/// Eight floats, and eight more for the result of adding 5.
+struct Data {
+  explicit Data(float x) { std::fill(in, in + 8, x); }
+  float in[8], out[8] = {};
+  int64_t dims[1] = {8};
+  bp_tensor_t input() { return {in, dims, sizeof in, BP_DTYPE_F32, 1}; }
+  bp_tensor_t output() { return {out, dims, sizeof out, BP_DTYPE_F32, 1}; }
+};
+
+TEST_F(Remote, SessionsRunCallsInFlight) {
+  auto session = open("worker:here/host");
+  ASSERT_TRUE(session.ok()) << session.message();
+  auto second = open("worker:here/host");
+  ASSERT_TRUE(second.ok()) << second.message();
+  EXPECT_EQ(pids().size(), 1u); // shared
+  EXPECT_NE(view(bp_session_choice(session->get())).find("worker 'here'"),
+            std::string::npos);
+  EXPECT_GT(bp_session_dispatch_count(session->get()), 0u);
+  std::vector<Data> data;
+  for (int i = 0; i < 6; ++i)
+    data.emplace_back(float(i));
+  std::vector<bp_call_t *> calls(6);
+  for (size_t i = 0; i < 6; ++i) {
+    bp_tensor_t in = data[i].input(), out = data[i].output();
+    ASSERT_EQ(
+        bp_session_submit(session->get(), &in, 1, &out, 1, &calls[i], nullptr),
+        BP_STATUS_OK);
+  }
+  for (size_t i = 6; i-- > 0;) {
+    ASSERT_EQ(bp_call_wait(calls[i], nullptr), BP_STATUS_OK);
+    EXPECT_EQ(data[i].out[7], float(i) + 5);
+  }
+  EXPECT_GT(bp_session_remote_ms(session->get()), 0);
+  EXPECT_EQ(bp_session_reset(session->get(), nullptr), BP_STATUS_OK);
+}
+
+TEST_F(Remote, SessionsRefuseWhatLocalOnesRefuse) {
+  auto remote = open("worker:here/host"), local = open("host");
+  ASSERT_TRUE(remote.ok() && local.ok()) << remote.message();
+  Data data(1);
+  bp_tensor_t in = data.input(), out = data.output();
+  int64_t seven[] = {7};
+  bp_tensor_t shortIn = in, shortOut = out;
+  shortIn.dims = shortOut.dims = seven;
+  shortIn.size = shortOut.size = 28;
+  for (auto [input, output] : {std::pair(shortIn, out), {in, shortOut}})
+    for (const Session *session : {&*remote, &*local})
+      EXPECT_EQ(runSession(*session, {input}, {output}).code(),
+                BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_TRUE(runSession(*remote, {in}, {out}).ok());
+}
+
+TEST_F(Remote, AWorkerThatEndsIsReportedAndStartedAgain) {
+  auto session = open("worker:here/host");
+  ASSERT_TRUE(session.ok()) << session.message();
+  Data data(1);
+  ASSERT_TRUE(runSession(*session, {data.input()}, {data.output()}).ok());
+  ASSERT_EQ(pids().size(), 1u);
+  kill(pids()[0], SIGKILL);
+  for (int i = 0; i < 2; ++i) {
+    Status status = runSession(*session, {data.input()}, {data.output()});
+    EXPECT_EQ(status.code(), BP_STATUS_ABORTED);
+    EXPECT_NE(status.message().find("signal 9"), std::string::npos)
+        << status.message();
+  }
+  auto next = open("worker:here/host");
+  ASSERT_TRUE(next.ok()) << next.message();
+  EXPECT_TRUE(runSession(*next, {data.input()}, {data.output()}).ok());
+  EXPECT_EQ(pids().size(), 2u);
+}
+
+TEST_F(Remote, NamesThatAreWrongAreExplained) {
+  for (auto [device, part] :
+       {std::pair("worker:her/host", "did you mean 'here'"),
+        {"worker:here/hots", "did you mean"},
+        {"worker:here", "worker:NAME/DEVICE"},
+        {"worker:arm64/host", "arm64"}}) {
+    auto session = open(device);
+    if (session.ok())
+      continue; // the AArch64 build is there
+    EXPECT_NE(session.message().find(part), std::string::npos)
+        << session.message();
+  }
+}
+
+bp_status_t count(void *context, const bp_device_listing_t *listing) {
+  if (view(listing->uri) == "worker:here/host://cpu" && listing->info)
+    ++*static_cast<int *>(context);
+  return BP_STATUS_OK;
+}
+
+TEST_F(Remote, DevicesOfAWorkerAreListed) {
+  int found = 0;
+  bp_device_listing_sink_t sink = {count, &found};
+  ASSERT_EQ(
+      bp_context_worker_devices(context_.get(), toC("here"), &sink, nullptr),
+      BP_STATUS_OK);
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(bp_context_worker_devices(context_.get(), toC("x"), &sink, nullptr),
+            BP_STATUS_NOT_FOUND);
+}
+
+} // namespace
