@@ -193,6 +193,7 @@ SUITES = {
     "oracle": scripted("conformance/oracle/test/check_onnx.py", nightly=False),
     "random": scripted("conformance/random/run_random_tests.py"),
     "conformance": conformance,
+    "vulkan": scripted("backends/vulkan/test/run_validated.py"),
     "mutants": scripted("conformance/mutants/run_mutants.py"),
     "submission": scripted("tools/bp-conformance/test/run_submission.py"),
     "package": scripted("examples/run_installed.py"),

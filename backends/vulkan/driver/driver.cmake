@@ -26,12 +26,12 @@ set(BP_VULKAN_SOURCES
   Allocator.cpp
   Buffer.cpp
   Device.cpp
+  Driver.cpp
   Executable.cpp
   Instance.cpp
   Layouts.cpp
   PhysicalDevice.cpp
   PipelineCache.cpp
-  Plugin.cpp
   Program.cpp
   Queue.cpp
   Recording.cpp
@@ -41,15 +41,40 @@ set(BP_VULKAN_SOURCES
   Stager.cpp
   Volk.c)
 list(TRANSFORM BP_VULKAN_SOURCES PREPEND driver/)
-bp_add_plugin_library(bp-vulkan SOURCES ${BP_VULKAN_SOURCES}
-  DEPENDS ${BP_SPIRV_TOOLS} ${CMAKE_DL_LIBS})
-target_include_directories(bp-vulkan SYSTEM PRIVATE "${BP_VOLK_DIR}"
+# The tests look inside, so that the parts are a library of their own.
+bp_add_library(bp_vulkan_parts SOURCES ${BP_VULKAN_SOURCES}
+  PRIVATE ${BP_SPIRV_TOOLS} ${CMAKE_DL_LIBS})
+target_include_directories(bp_vulkan_parts SYSTEM PUBLIC "${BP_VOLK_DIR}"
   "${BP_SPIRV_TOOLS_DIR}" "${BP_VULKAN_HEADERS_DIR}")
-target_compile_definitions(bp-vulkan PRIVATE VK_NO_PROTOTYPES)
-target_compile_options(bp-vulkan PRIVATE
+target_compile_options(bp_vulkan_parts PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+
+bp_add_plugin_library(bp-vulkan SOURCES driver/Plugin.cpp
+  DEPENDS bp_vulkan_parts)
 # What Vulkan's drivers have started in the process may outlive a context.
 target_link_options(bp-vulkan PRIVATE -Wl,-z,nodelete)
 if(NOT BP_SANITIZE)
   target_link_options(bp-vulkan PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+
+find_program(BP_GLSLANG glslangValidator)
+if(BP_TESTS AND BP_GLSLANG)
+  set(shaders "")
+  foreach(shader add gather half scratch)
+    set(source "${CMAKE_CURRENT_SOURCE_DIR}/driver/test/shaders/${shader}.comp")
+    set(header "${CMAKE_CURRENT_BINARY_DIR}/shaders/${shader}.h")
+    add_custom_command(OUTPUT "${header}"
+      COMMAND "${CMAKE_COMMAND}" -E make_directory
+        "${CMAKE_CURRENT_BINARY_DIR}/shaders"
+      COMMAND "${BP_GLSLANG}" --quiet -V --target-env vulkan1.2
+        --vn ${shader}Words -o "${header}" "${source}"
+      DEPENDS "${source}" VERBATIM)
+    list(APPEND shaders "${header}")
+  endforeach()
+  bp_add_test(bp_vulkan_driver_tests
+    SOURCES driver/test/AllocatorTest.cpp driver/test/BlobTest.cpp
+      driver/test/DeviceTest.cpp driver/test/Harness.cpp ${shaders}
+    DEPENDS bp_vulkan_parts)
+  target_include_directories(bp_vulkan_driver_tests PRIVATE
+    "${CMAKE_CURRENT_BINARY_DIR}/shaders")
 endif()

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Harness.h"
+#include "backends/vulkan/driver/SpirV.h"
+
+#include <cstdlib>
+
+namespace backplane::vulkan::test {
+
+namespace {
+#include "add.h"
+#include "gather.h"
+#include "half.h"
+#include "scratch.h"
+} // namespace
+
+const Shader add = {addWords, 3, 1};
+const Shader gather = {gatherWords, 3, 2};
+const Shader scratch = {scratchWords, 1, 0, 256};
+const Shader half = {halfWords, 1, 0};
+
+const bp_host_t &plainHost() {
+  static const bp_host_t table = [] {
+    bp_host_t host = {BP_HEADER(bp_host_t)};
+    host.minor = BP_ABI_MINOR;
+    host.error_set = [](void *, bp_error_t *error, bp_status_t status,
+                        bp_string_t message) {
+      if (error)
+        reinterpret_cast<ErrorText *>(error)->text.assign(message.data,
+                                                          message.size);
+      return status;
+    };
+    host.log = [](void *, uint32_t, bp_string_t) {};
+    host.memory_allocate = [](void *, uint64_t size, uint64_t alignment) {
+      return std::aligned_alloc(alignment,
+                                (size + alignment - 1) / alignment * alignment);
+    };
+    host.memory_free = [](void *, void *pointer) { std::free(pointer); };
+    host.worker_count = [](void *) { return 1u; };
+    host.parallel_for = [](void *, uint64_t count, bp_loop_body_t body,
+                           void *context) {
+      for (uint64_t i = 0; i < count; ++i)
+        body(context, i, 0);
+    };
+    host.get_extension = [](void *, bp_string_t, uint32_t) -> const void * {
+      return nullptr;
+    };
+    host.post = [](void *, void (*task)(void *), void *context) {
+      task(context);
+    };
+    return host;
+  }();
+  return table;
+}
+
+std::vector<uint32_t> blobOf(std::span<const Shader> shaders) {
+  std::vector<uint32_t> blob = {blobMagic, blobVersion,
+                                uint32_t(shaders.size())};
+  uint32_t offset = 3 + 2 * uint32_t(shaders.size());
+  for (const Shader &shader : shaders) {
+    blob.push_back(offset);
+    blob.push_back(uint32_t(shader.words.size()));
+    offset += uint32_t(shader.words.size());
+  }
+  for (const Shader &shader : shaders)
+    blob.insert(blob.end(), shader.words.begin(), shader.words.end());
+  return blob;
+}
+
+// ---- The device ----
+
+/// Id and refusal of the first device that can be used, or of the last one.
+struct Found {
+  std::string id, refusal = "no device is listed";
+};
+
+static Found findDevice(Driver &driver) {
+  Found found;
+  bp_device_sink_t sink = {};
+  sink.context = &found;
+  sink.put = [](void *context, const bp_device_info_t *info) {
+    Found &found = *static_cast<Found *>(context);
+    if (found.refusal.empty())
+      return BP_STATUS_OK;
+    found.id.assign(info->id.data, info->id.size);
+    found.refusal.assign(info->refusal.data, info->refusal.size);
+    return BP_STATUS_OK;
+  };
+  ErrorText error;
+  EXPECT_EQ(driverTable.enumerate(&driver, nullptr, &sink, error.handle()),
+            BP_STATUS_OK)
+      << error.text;
+  return found;
+}
+
+void DeviceTest::open(const std::string &staging) {
+  Found found = findDevice(driver_);
+  if (!found.refusal.empty())
+    GTEST_SKIP() << found.refusal;
+  bp_option_t option = {{"staging", 7}, {staging.data(), staging.size()}};
+  bp_options_t options = {&option, staging.empty() ? 0u : 1u};
+  ErrorText error;
+  ASSERT_EQ(driverTable.open(&driver_, {found.id.data(), found.id.size()},
+                             &options, &device_, error.handle()),
+            BP_STATUS_OK)
+      << error.text;
+}
+
+void DeviceTest::TearDown() {
+  for (bp_queue_t *queue : queues_)
+    queueTable.queue_destroy(device_, queue);
+  for (bp_executable_t *executable : executables_)
+    executableTable.executable_unload(device_, executable);
+  for (bp_buffer_t *buffer : buffers_)
+    memoryTable.buffer_free(device_, buffer);
+  queues_.clear();
+  executables_.clear();
+  buffers_.clear();
+  if (device_)
+    driverTable.close(device_);
+  device_ = nullptr;
+}
+
+bp_buffer_t *DeviceTest::buffer(uint64_t size, uint32_t space) {
+  bp_buffer_t *made = nullptr;
+  ErrorText error;
+  EXPECT_EQ(memoryTable.buffer_allocate(device_, space, size, 64, &made,
+                                        error.handle()),
+            BP_STATUS_OK)
+      << error.text;
+  buffers_.push_back(made);
+  return made;
+}
+
+void DeviceTest::write(bp_buffer_t *buffer, uint64_t offset, const void *data,
+                       uint64_t size) {
+  EXPECT_EQ(
+      memoryTable.buffer_write(device_, buffer, offset, data, size, nullptr),
+      BP_STATUS_OK);
+}
+
+void DeviceTest::readBytes(bp_buffer_t *buffer, uint64_t offset, void *data,
+                           uint64_t size) {
+  EXPECT_EQ(
+      memoryTable.buffer_read(device_, buffer, offset, data, size, nullptr),
+      BP_STATUS_OK);
+}
+
+bp_executable_t *DeviceTest::load(const Shader &shader) {
+  std::vector<uint32_t> blob = blobOf({&shader, 1});
+  std::vector<uint8_t> access(shader.bindings,
+                              BP_ACCESS_READ | BP_ACCESS_WRITE);
+  bp_entry_t entry = {BP_HEADER(bp_entry_t)};
+  entry.name = {"main", 4};
+  entry.binding_access = access.data();
+  entry.binding_count = shader.bindings;
+  entry.constant_count = shader.constants;
+  entry.workgroup_size[0] = 64;
+  entry.workgroup_size[1] = entry.workgroup_size[2] = 1;
+  entry.workspace_bytes = shader.workspace;
+  const bp_entry_t *entries[] = {&entry};
+  bp_executable_info_t info = {BP_HEADER(bp_executable_info_t)};
+  info.format = {"spirv", 5};
+  info.blob = {blob.data(), blob.size() * 4};
+  info.entries = entries;
+  info.entry_count = 1;
+  bp_executable_t *made = nullptr;
+  ErrorText error;
+  EXPECT_EQ(
+      executableTable.executable_load(device_, &info, &made, error.handle()),
+      BP_STATUS_OK)
+      << error.text;
+  if (made)
+    executables_.push_back(made);
+  return made;
+}
+
+bp_queue_t *DeviceTest::queue() {
+  bp_queue_t *made = nullptr;
+  ErrorText error;
+  EXPECT_EQ(
+      queueTable.queue_create(device_, BP_QUEUE_COMPUTE, &made, error.handle()),
+      BP_STATUS_OK)
+      << error.text;
+  queues_.push_back(made);
+  return made;
+}
+
+// ---- Work ----
+
+bp_completion_t Completion::completion() {
+  return {[](void *context, bp_status_t status, bp_string_t message) {
+            auto &self = *static_cast<Completion *>(context);
+            std::lock_guard lock(self.mutex_);
+            self.answer_ = {status, std::string(message.data, message.size)};
+            self.done_ = true;
+            self.changed_.notify_all();
+          },
+          this};
+}
+
+Answer Completion::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return done_; });
+  return answer_;
+}
+
+Answer DeviceTest::run(bp_queue_t *queue,
+                       const std::vector<const bp_header_t *> &commands) {
+  Completion done;
+  bp_completion_t completion = done.completion();
+  ErrorText error;
+  bp_status_t status = queueTable.queue_execute(
+      queue, commands.data(), commands.size(), &completion, error.handle());
+  return status ? Answer{status, error.text} : done.wait();
+}
+
+Answer DeviceTest::replay(bp_queue_t *queue, bp_command_buffer_t *commands,
+                          const std::vector<bp_binding_t> &table) {
+  Completion done;
+  bp_completion_t completion = done.completion();
+  ErrorText error;
+  bp_status_t status = commandBufferTable.command_buffer_execute(
+      queue, commands, table.data(), table.size(), &completion, error.handle());
+  return status ? Answer{status, error.text} : done.wait();
+}
+
+Dispatch::Dispatch(bp_executable_t *executable, uint32_t groups,
+                   std::vector<bp_binding_t> bound,
+                   std::vector<uint32_t> values, uint32_t op)
+    : bindings(std::move(bound)), constants(std::move(values)) {
+  command.executable = executable;
+  command.op = op;
+  command.grid[0] = groups;
+  command.grid[1] = command.grid[2] = 1;
+  command.bindings = bindings.data();
+  command.binding_count = bindings.size();
+  command.constants = constants.data();
+  command.constant_count = uint32_t(constants.size());
+}
+
+} // namespace backplane::vulkan::test

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Harness.h: a device of this machine for tests, reached through the tables of
+// the driver, and short ways of writing commands. Where there is no Vulkan the
+// tests are skipped with the reason.
+#ifndef BACKPLANE_VULKAN_TEST_HARNESS_H
+#define BACKPLANE_VULKAN_TEST_HARNESS_H
+
+#include "backends/vulkan/driver/Driver.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace backplane::vulkan::test {
+
+/// A host that does the least: loops in order, memory of the C library.
+const bp_host_t &plainHost();
+
+/// A status and its message.
+struct Answer {
+  bp_status_t status = BP_STATUS_OK;
+  std::string message;
+};
+
+/// What error_set fills in for a test.
+struct ErrorText {
+  std::string text;
+  bp_error_t *handle() { return reinterpret_cast<bp_error_t *>(this); }
+};
+
+/// A compiled shader as an entry.
+struct Shader {
+  std::span<const uint32_t> words;
+  uint32_t bindings;
+  uint32_t constants;
+  uint64_t workspace = 0;
+};
+extern const Shader add, gather, scratch, half;
+
+/// The blob of some shaders, as a compiler writes it.
+std::vector<uint32_t> blobOf(std::span<const Shader> shaders);
+
+/// The first usable device, opened.
+class DeviceTest : public ::testing::Test {
+protected:
+  void SetUp() override { open(""); }
+  void TearDown() override;
+
+  /// Opens the device with `staging` as that option, if not empty.
+  void open(const std::string &staging);
+
+  bp_buffer_t *buffer(uint64_t size, uint32_t space = BP_SPACE_DEVICE);
+  template <typename T> bp_buffer_t *buffer(const std::vector<T> &data) {
+    bp_buffer_t *made = buffer(data.size() * sizeof(T));
+    write(made, 0, data.data(), data.size() * sizeof(T));
+    return made;
+  }
+  void write(bp_buffer_t *buffer, uint64_t offset, const void *data,
+             uint64_t size);
+  template <typename T>
+  std::vector<T> read(bp_buffer_t *buffer, size_t count, uint64_t offset = 0) {
+    std::vector<T> data(count);
+    readBytes(buffer, offset, data.data(), count * sizeof(T));
+    return data;
+  }
+  bp_executable_t *load(const Shader &shader);
+  bp_queue_t *queue();
+  /// Runs commands and waits for them.
+  Answer run(bp_queue_t *queue,
+             const std::vector<const bp_header_t *> &commands);
+  Answer replay(bp_queue_t *queue, bp_command_buffer_t *commands,
+                const std::vector<bp_binding_t> &table);
+
+  Driver driver_{&plainHost()};
+  bp_device_t *device_ = nullptr;
+
+private:
+  void readBytes(bp_buffer_t *buffer, uint64_t offset, void *data,
+                 uint64_t size);
+
+  std::vector<bp_buffer_t *> buffers_;
+  std::vector<bp_executable_t *> executables_;
+  std::vector<bp_queue_t *> queues_;
+};
+
+/// A dispatch and what it points to.
+struct Dispatch {
+  Dispatch(bp_executable_t *executable, uint32_t groups,
+           std::vector<bp_binding_t> bindings, std::vector<uint32_t> constants,
+           uint32_t op = 0);
+  Dispatch(const Dispatch &) = delete;
+  Dispatch &operator=(const Dispatch &) = delete;
+  const bp_header_t *header() const { return &command.header; }
+
+  std::vector<bp_binding_t> bindings;
+  std::vector<uint32_t> constants;
+  bp_command_dispatch_t command = {BP_HEADER(bp_command_dispatch_t)};
+};
+
+inline const bp_command_barrier_t barrier = {BP_HEADER(bp_command_barrier_t)};
+
+/// Outcome of work that is still running.
+class Completion {
+public:
+  bp_completion_t completion();
+  Answer wait();
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+  Answer answer_;
+};
+
+} // namespace backplane::vulkan::test
+
+#endif // BACKPLANE_VULKAN_TEST_HARNESS_H
