@@ -27,13 +27,13 @@ Status backplane::compileModel(CompileRequest request,
   std::vector<std::string> weights;
   describeModel(request.model.graph, artifact, weights);
   for (const std::string &name : request.targets) {
-    auto target = findTarget(services, name);
-    if (!target)
-      return target.status();
+    auto targets = findTargets(services, name);
+    if (!targets)
+      return targets.status();
     std::string dumps = request.dumpDir;
     if (!dumps.empty() && request.targets.size() > 1)
       dumps += "/" + name;
-    VariantCompiler compiler(services, *target, request.model.weights, weights,
+    VariantCompiler compiler(services, *targets, request.model.weights, weights,
                              dumps);
     auto variant = compiler.run(request.model.graph);
     if (!variant)

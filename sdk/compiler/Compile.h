@@ -41,7 +41,8 @@ struct CompileServices {
 
 struct CompileRequest {
   Model model;
-  /// Target names; each gives one variant.
+  /// Target names; each gives one variant. Several joined with a plus give one
+  /// that is split over them, the first one being preferred.
   std::vector<std::string> targets;
   bool embedGraph = false; ///< keep the graph and its weights in the artifact
   std::string dumpDir;     ///< IR after each stage; empty: none

@@ -47,7 +47,8 @@ struct Received {
     self->kernel.access.assign(entry.binding_access,
                                entry.binding_access + entry.binding_count);
     self->kernel.constantCount = entry.constant_count;
-    std::copy_n(entry.workgroup_size, 3, self->kernel.workgroup.begin());
+    for (size_t i = 0; i < 3; ++i)
+      self->kernel.workgroup[i] = std::max(entry.workgroup_size[i], 1u);
     self->kernel.workspace = std::to_string(entry.workspace_bytes);
     for (uint32_t i = 0; compiled.in_place && i < entry.binding_count; ++i)
       if (compiled.in_place[i])
@@ -147,22 +148,18 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)
     stages.push_back({stage.stage, stage.pipeline});
-  EmitTarget target{target_.emitter,        target_.triple,
-                    target_.cpu,            target_.features,
-                    target_.vectorBits,     target_.workspaceLimit,
+  EmitTarget target{target_.emitter,    target_.triple,
+                    target_.cpu,        target_.features,
+                    target_.vectorBits, target_.workspaceLimit,
                     target_.contract};
   FailureOr<ObjectCode> object =
       compileDispatch(*single, target, stages, dump_);
   if (failed(object))
     return unimplemented("cannot be emitted");
-  return Kernel{std::move(object->object),
-                object->entry.name,
-                std::move(object->entry.grid),
-                object->entry.workspace,
-                std::move(object->entry.access),
-                object->entry.constantCount,
-                object->entry.workgroup,
-                std::move(inPlace)};
+  return Kernel{std::move(object->object),       object->entry.name,
+                std::move(object->entry.grid),   object->entry.workspace,
+                std::move(object->entry.access), object->entry.constantCount,
+                object->entry.workgroup,         std::move(inPlace)};
 }
 
 Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
@@ -204,8 +201,13 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   return at->second;
 }
 
-KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) const {
-  uint32_t index = uint32_t(kernel);
+void KernelCompiler::rewind(size_t count) { order_.resize(count); }
+
+KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) {
+  auto found = llvm::find(order_, kernel);
+  uint32_t index = uint32_t(found - order_.begin());
+  if (found == order_.end())
+    order_.push_back(kernel);
   return links() ? Place{0, index} : Place{index, 0};
 }
 
@@ -249,7 +251,8 @@ KernelCompiler::executables(MLIRContext &context) {
     result.back()->format = target_.format;
   };
   std::vector<ObjectCode> objects;
-  for (Kernel &kernel : kernels_) {
+  for (size_t index : order_) {
+    Kernel &kernel = kernels_[index];
     if (!links() || result.empty())
       start();
     auto entry = entryOf(kernel);

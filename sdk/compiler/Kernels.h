@@ -43,20 +43,24 @@ public:
                  KernelDump dump)
       : services_(services), target_(target), dump_(std::move(dump)) {}
 
-  /// The number of the kernel of this dispatch. Failures name the dispatch.
+  /// The number of the kernel of this dispatch, which is not in the executables
+  /// yet. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
   /// Workspace of a kernel as an expression; empty when it is a plain number,
   /// which its entry then holds.
   std::string symbolicWorkspace(size_t index) const;
-  size_t count() const { return kernels_.size(); }
+  /// Kernels that have a place.
+  size_t count() const { return order_.size(); }
+  /// Takes the places that kernels got after there were `count` of them.
+  void rewind(size_t count);
   size_t cacheHits() const { return hits_; }
 
-  /// Where kernel i ended: its executable and entry.
+  /// Where kernel i ends, which it now does: its executable and entry.
   struct Place {
     uint32_t executable, entry;
   };
-  Place placeOf(size_t kernel) const;
+  Place placeOf(size_t kernel);
   /// All executables: one when the target's emitter links, else one a kernel.
   Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
   executables(mlir::MLIRContext &context);
@@ -73,6 +77,7 @@ private:
   const Target &target_;
   KernelDump dump_;
   std::vector<Kernel> kernels_;
+  std::vector<size_t> order_; ///< those with a place
   std::map<std::string, size_t> byKey_;
   size_t hits_ = 0;
 };

@@ -96,10 +96,12 @@ private:
   bool mayReplace(uint32_t operand, uint32_t result, const Item &item) const;
   bool isReadInPlace(uint32_t operand, const Item &item) const;
   Status placeTransients();
+  Status planDevice(unsigned device, std::string &obstacle);
   Result<std::vector<Transient>>
   greatestSizes(const std::vector<uint32_t> &slots, bool &symbolic,
                 std::string &obstacle) const;
-  void explain(const MemoryPlan &plan, size_t count, bool symbolic);
+  void explain(const MemoryPlan &plan, unsigned device, size_t count,
+               bool symbolic);
 
   fb::ProgramT &program_;
   const std::vector<CommandNotes> &notes_;
@@ -214,20 +216,22 @@ Placer::greatestSizes(const std::vector<uint32_t> &slots, bool &symbolic,
   return transients;
 }
 
-void Placer::explain(const MemoryPlan &plan, size_t count, bool symbolic) {
-  report_.push_back("memory: " + std::to_string(count) +
-                    " transients in an arena of " +
-                    std::to_string(plan.arenaBytes) + " bytes" +
-                    (symbolic ? ", at the greatest sizes of the symbols" : ""));
+void Placer::explain(const MemoryPlan &plan, unsigned device, size_t count,
+                     bool symbolic) {
+  report_.push_back(
+      "memory" + (device ? " of device " + std::to_string(device) : "") + ": " +
+      std::to_string(count) + " transients in an arena of " +
+      std::to_string(plan.arenaBytes) + " bytes" +
+      (symbolic ? ", at the greatest sizes of the symbols" : ""));
 }
 
-Status Placer::placeTransients() {
+/// Places the transients of one device, unless `obstacle` then says why not.
+Status Placer::planDevice(unsigned device, std::string &obstacle) {
   std::vector<uint32_t> slots;
   for (uint32_t i = 0; i < program_.slots.size(); ++i)
-    if (isTransient(i))
+    if (isTransient(i) && program_.slots[i]->device == device)
       slots.push_back(i);
   bool symbolic = false;
-  std::string obstacle;
   auto transients = greatestSizes(slots, symbolic, obstacle);
   if (!transients)
     return transients.status();
@@ -238,16 +242,37 @@ Status Placer::placeTransients() {
       (!plan || plan->arenaBytes > mostPlannedBytes))
     obstacle = "the greatest sizes of the symbols would need more than " +
                std::to_string(mostPlannedBytes) + " bytes";
-  if (!obstacle.empty()) {
-    report_.push_back("memory: planned for the shapes of each call, as " +
-                      obstacle);
+  if (!obstacle.empty())
     return {};
-  }
   for (size_t i = 0; i < slots.size(); ++i)
     program_.slots[slots[i]]->offset = plan->offsets[i];
-  program_.arena_bytes = plan->arenaBytes;
+  (device ? program_.arenas[device - 1] : program_.arena_bytes) =
+      plan->arenaBytes;
   if (!slots.empty())
-    explain(*plan, slots.size(), symbolic);
+    explain(*plan, device, slots.size(), symbolic);
+  return {};
+}
+
+/// All devices or none have a plan.
+Status Placer::placeTransients() {
+  unsigned devices = 1;
+  for (const auto &slot : program_.slots)
+    devices = std::max(devices, slot->device + 1u);
+  program_.arenas.assign(devices - 1, -1);
+  size_t reasons = report_.size();
+  std::string obstacle;
+  for (unsigned device = 0; device < devices && obstacle.empty(); ++device)
+    if (Status s = planDevice(device, obstacle); !s.ok())
+      return s;
+  if (obstacle.empty())
+    return {};
+  report_.resize(reasons);
+  report_.push_back("memory: planned for the shapes of each call, as " +
+                    obstacle);
+  program_.arena_bytes = -1;
+  program_.arenas.assign(devices - 1, -1);
+  for (const auto &slot : program_.slots)
+    slot->offset = -1;
   return {};
 }
 

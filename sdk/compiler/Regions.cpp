@@ -34,7 +34,8 @@ std::optional<bool> VariantCompiler::knownCondition(bp::ControlOp op) const {
 
 /// Whether any `if` gave way to one of its regions. One with checks of its own
 /// stays: they are asked when it is entered.
-Result<bool> VariantCompiler::decideIfs(ModuleOp module, const Graph &graph) {
+Result<bool> VariantCompiler::decideIfs(ModuleOp module, const Graph &graph,
+                                        std::optional<unsigned> device) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   SmallVector<bp::ControlOp> ops(main.getOps<bp::ControlOp>());
   bool any = false;
@@ -45,7 +46,7 @@ Result<bool> VariantCompiler::decideIfs(ModuleOp module, const Graph &graph) {
       continue;
     Graph region = control.regions[*taken ? 0 : 1];
     region.symbols = symbolsInside(graph.symbols, region);
-    auto ops = primitives(region);
+    auto ops = primitives(region, device.value_or(0), !device);
     if (!ops)
       return ops.status().within(control.location);
     variant_->report.push_back(control.location + ": always takes " +
@@ -74,7 +75,8 @@ static std::unique_ptr<fb::RegionT> describeRegion(const Graph &region) {
 
 Result<uint32_t> VariantCompiler::compileRegion(const backplane::Op &op,
                                                 size_t number,
-                                                const Graph &around) {
+                                                const Graph &around,
+                                                unsigned device) {
   Graph region = op.regions[number];
   // An artifact has no ranges of iterations, so no memory is planned with them.
   for (backplane::Symbol &iteration : region.symbols)
@@ -84,7 +86,7 @@ Result<uint32_t> VariantCompiler::compileRegion(const backplane::Op &op,
   region.symbols = symbolsInside(around.symbols, region);
   size_t report = variant_->report.size();
   auto program = compileProgram(
-      region, part + std::to_string(variant_->regions.size()) + ".");
+      region, part + std::to_string(variant_->regions.size()) + ".", device);
   if (!program)
     return program.status().within(region.name);
   for (size_t i = report; i < variant_->report.size(); ++i)
@@ -93,6 +95,7 @@ Result<uint32_t> VariantCompiler::compileRegion(const backplane::Op &op,
   auto described = describeRegion(region);
   if (op.name == "while")
     described->iteration = op.string("iteration");
+  described->device = uint8_t(device);
   described->program = std::make_unique<fb::ProgramT>(std::move(*program));
   variant_->regions.push_back(std::move(described));
   return uint32_t(variant_->regions.size() - 1);
@@ -105,9 +108,12 @@ Status VariantCompiler::compileRegions(ModuleOp module, const Graph &graph) {
     const backplane::Op &op = bp::controlOf(control, graph);
     SmallVector<int64_t> programs;
     for (size_t i = 0; i < op.regions.size(); ++i) {
-      auto number = compileRegion(op, i, graph);
-      if (!number)
+      auto number = compileRegion(op, i, graph, bp::deviceOf(control));
+      if (!number) {
+        if (number.status().code() == BP_STATUS_UNIMPLEMENTED)
+          refuse(control, number.status());
         return number.status();
+      }
       programs.push_back(*number);
     }
     control.setPrograms(programs);

@@ -28,15 +28,17 @@ class ProgramBuilder {
 public:
   explicit ProgramBuilder(fb::ProgramT &program) : program_(program) {}
 
-  SlotId slot(fb::SlotKind kind, uint32_t index, std::string bytes) {
-    auto [at, fresh] =
-        slots_.emplace(std::pair(kind, index), SlotId(program_.slots.size()));
+  SlotId slot(fb::SlotKind kind, uint32_t index, std::string bytes,
+              unsigned device) {
+    auto [at, fresh] = slots_.emplace(std::tuple(kind, index, device),
+                                      SlotId(program_.slots.size()));
     if (fresh || kind == fb::SlotKind::Transient) {
       at->second = SlotId(program_.slots.size());
       auto slot = std::make_unique<fb::SlotT>();
       slot->kind = kind;
       slot->index = index;
       slot->bytes = std::move(bytes);
+      slot->device = uint8_t(device);
       program_.slots.push_back(std::move(slot));
     }
     return at->second;
@@ -51,7 +53,7 @@ public:
 
 private:
   fb::ProgramT &program_;
-  std::map<std::pair<fb::SlotKind, uint32_t>, SlotId> slots_;
+  std::map<std::tuple<fb::SlotKind, uint32_t, unsigned>, SlotId> slots_;
 };
 
 std::unique_ptr<fb::BindingT> bind(SlotId slot) {
@@ -70,38 +72,70 @@ public:
   Result<Schedule> run();
 
 private:
-  void findVariables();
+  void findVariables(func::FuncOp main);
   void findInitCalls(func::FuncOp main);
   void assignOutputs(func::ReturnOp end);
-  SlotId weightSlot(ProgramBuilder &builder, bp::WeightOp weight);
-  Result<SlotId> slotOf(mlir::Value value, bool init);
+  unsigned homeOf(mlir::Value value);
+  SlotId weightSlot(ProgramBuilder &builder, bp::WeightOp weight,
+                    unsigned device);
+  /// Where the value is on a device; brings it there.
+  Result<SlotId> slotOf(mlir::Value value, bool init, unsigned device);
   SlotId resultSlot(mlir::Value value, bool init);
+  SlotId transfer(mlir::Value value, SlotId source, bool init, unsigned device);
+  SlotId copyConstant(mlir::Value value, bool init, unsigned device);
+  Status sendResults(Operation *op);
   Status addCall(func::CallOp call);
   Status addControl(bp::ControlOp op);
   Status addCopies(func::ReturnOp end);
   Status addWrites(func::FuncOp main);
-  void addCopy(SlotId source, SlotId target);
+  void addCopy(SlotId source, SlotId target, bool init = false);
+
+  struct Variable {
+    uint32_t index;
+    unsigned device;
+  };
 
   ModuleOp module_;
   std::vector<std::string> &weights_;
   uint32_t firstConstant_;
   Schedule schedule_;
   ProgramBuilder program_, init_;
-  std::map<std::string, uint32_t, std::less<>> variables_;
+  std::map<std::string, Variable, std::less<>> variables_;
   llvm::DenseSet<Operation *> initCalls_;
   llvm::DenseMap<mlir::Value, uint32_t> outputOf_;
-  llvm::DenseMap<mlir::Value, uint32_t> constantOf_;
+  /// Constants by the value and the device where it is needed.
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, uint32_t> constantOf_;
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, SlotId> transfers_;
   llvm::DenseMap<mlir::Value, SlotId> resultSlots_;
   llvm::DenseMap<mlir::Value, SlotId> initSlots_;
 };
 
 } // namespace
 
-void Scheduler::findVariables() {
+/// The device where a value comes to be; the first one when that is anywhere.
+unsigned Scheduler::homeOf(mlir::Value value) {
+  Operation *op = rootOf(value).getDefiningOp();
+  if (auto call = dyn_cast_or_null<func::CallOp>(op))
+    return bp::deviceOf(module_.lookupSymbol(call.getCallee()));
+  if (auto read = dyn_cast_or_null<bp::VariableReadOp>(op)) {
+    auto found = variables_.find(std::string_view(read.getVariable()));
+    return found == variables_.end() ? 0 : found->second.device;
+  }
+  return isa_and_present<bp::ControlOp>(op) ? bp::deviceOf(op) : 0;
+}
+
+/// A variable lies where its new value is made.
+void Scheduler::findVariables(func::FuncOp main) {
   if (auto table = module_->getAttrOfType<ArrayAttr>(bp::variablesAttr))
     for (auto [i, entry] : llvm::enumerate(table))
       if (auto name = cast<DictionaryAttr>(entry).getAs<StringAttr>("name"))
-        variables_.emplace(name.str(), uint32_t(i));
+        variables_.emplace(name.str(), Variable{uint32_t(i), 0});
+  for (auto write : main.getOps<bp::VariableWriteOp>())
+    if (auto found = variables_.find(std::string_view(write.getVariable()));
+        found != variables_.end() &&
+        isa_and_present<func::CallOp, bp::ControlOp>(
+            rootOf(write.getX()).getDefiningOp()))
+      found->second.device = homeOf(write.getX());
 }
 
 /// Calls whose operands are weights, or results of such calls, and that no
@@ -136,13 +170,14 @@ void Scheduler::assignOutputs(func::ReturnOp end) {
   }
 }
 
-SlotId Scheduler::weightSlot(ProgramBuilder &builder, bp::WeightOp weight) {
+SlotId Scheduler::weightSlot(ProgramBuilder &builder, bp::WeightOp weight,
+                             unsigned device) {
   std::string id = weight.getId().str();
   auto found = llvm::find(weights_, id);
   uint32_t index = uint32_t(found - weights_.begin());
   if (found == weights_.end())
     weights_.push_back(id);
-  return builder.slot(fb::SlotKind::Weight, index, bytesOf(weight));
+  return builder.slot(fb::SlotKind::Weight, index, bytesOf(weight), device);
 }
 
 SlotId Scheduler::resultSlot(mlir::Value value, bool init) {
@@ -151,37 +186,105 @@ SlotId Scheduler::resultSlot(mlir::Value value, bool init) {
   if (auto found = slots.find(value); found != slots.end())
     return found->second;
   SlotId slot;
+  unsigned home = homeOf(value);
   if (initCalls_.contains(value.getDefiningOp())) {
     auto [at, fresh] = constantOf_.try_emplace(
-        value, firstConstant_ + uint32_t(constantOf_.size()));
-    slot = builder.slot(fb::SlotKind::Constant, at->second, bytesOf(value));
+        {value, home}, firstConstant_ + uint32_t(constantOf_.size()));
+    slot =
+        builder.slot(fb::SlotKind::Constant, at->second, bytesOf(value), home);
   } else if (auto output = outputOf_.find(value); output != outputOf_.end()) {
-    slot = builder.slot(fb::SlotKind::Output, output->second, bytesOf(value));
+    slot = builder.slot(fb::SlotKind::Output, output->second, bytesOf(value),
+                        home);
   } else {
-    slot = builder.slot(fb::SlotKind::Transient, 0, bytesOf(value));
+    slot = builder.slot(fb::SlotKind::Transient, 0, bytesOf(value), home);
   }
   return slots[value] = slot;
 }
 
-Result<SlotId> Scheduler::slotOf(mlir::Value value, bool init) {
+/// A constant that another device needs is brought there by the init program.
+SlotId Scheduler::copyConstant(mlir::Value value, bool init, unsigned device) {
+  auto [at, fresh] = constantOf_.try_emplace(
+      {value, device}, firstConstant_ + uint32_t(constantOf_.size()));
+  uint32_t number = at->second;
+  std::string bytes = bytesOf(value);
+  SlotId target = init_.slot(fb::SlotKind::Constant, number, bytes, device);
+  if (fresh) {
+    addCopy(resultSlot(value, true), target, true);
+    schedule_.report.push_back("transfer: " + bytes + " bytes to device " +
+                               std::to_string(device) +
+                               ", in the init program");
+  }
+  return init ? target
+              : program_.slot(fb::SlotKind::Constant, number, bytes, device);
+}
+
+/// Brings a value to another device, once.
+SlotId Scheduler::transfer(mlir::Value value, SlotId source, bool init,
+                           unsigned device) {
+  if (initCalls_.contains(value.getDefiningOp()))
+    return copyConstant(value, init, device);
+  auto [at, fresh] = transfers_.try_emplace({value, device}, 0);
+  if (!fresh)
+    return at->second;
+  std::string bytes = bytesOf(value);
+  SlotId target = program_.slot(fb::SlotKind::Transient, 0, bytes, device);
+  addCopy(source, target);
+  schedule_.report.push_back("transfer: " + bytes + " bytes from device " +
+                             std::to_string(homeOf(value)) + " to device " +
+                             std::to_string(device) + ", " +
+                             bp::locationText(value.getLoc()));
+  return transfers_[{value, device}] = target;
+}
+
+Result<SlotId> Scheduler::slotOf(mlir::Value value, bool init,
+                                 unsigned device) {
   value = rootOf(value);
   ProgramBuilder &builder = init ? init_ : program_;
   if (auto argument = dyn_cast<BlockArgument>(value))
     return builder.slot(fb::SlotKind::Input, argument.getArgNumber(),
-                        bytesOf(value));
+                        bytesOf(value), device);
   Operation *op = value.getDefiningOp();
   if (auto weight = dyn_cast<bp::WeightOp>(op))
-    return weightSlot(builder, weight);
+    return weightSlot(builder, weight, device);
+  SlotId slot;
   if (auto read = dyn_cast<bp::VariableReadOp>(op)) {
     auto found = variables_.find(std::string_view(read.getVariable()));
     if (found == variables_.end())
       return notFound("no variable '" + read.getVariable().str() + "'");
-    return builder.slot(fb::SlotKind::Variable, found->second, bytesOf(value));
+    slot = builder.slot(fb::SlotKind::Variable, found->second.index,
+                        bytesOf(value), found->second.device);
+  } else if (isa<func::CallOp, bp::ControlOp>(op)) {
+    slot = resultSlot(value, init);
+  } else {
+    return internalError("bp-form-dispatches left a " +
+                         op->getName().getStringRef().str() + " in main");
   }
-  if (isa<func::CallOp, bp::ControlOp>(op))
-    return resultSlot(value, init);
-  return internalError("bp-form-dispatches left a " +
-                       op->getName().getStringRef().str() + " in main");
+  return homeOf(value) == device ? slot : transfer(value, slot, init, device);
+}
+
+/// Starts the transfers of what an op gives to other devices, so that they run
+/// beside what follows.
+Status Scheduler::sendResults(Operation *op) {
+  std::set<std::pair<size_t, unsigned>> receivers;
+  std::function<void(size_t, mlir::Value)> visit = [&](size_t number,
+                                                       mlir::Value value) {
+    for (Operation *user : value.getUsers()) {
+      if (auto reshape = dyn_cast<bp::ReshapeOp>(user))
+        visit(number, reshape);
+      else if (auto call = dyn_cast<func::CallOp>(user))
+        receivers.emplace(number,
+                          bp::deviceOf(module_.lookupSymbol(call.getCallee())));
+      else if (isa<bp::ControlOp>(user))
+        receivers.emplace(number, bp::deviceOf(user));
+    }
+  };
+  for (OpResult result : op->getResults())
+    visit(result.getResultNumber(), result);
+  for (auto [number, device] : receivers)
+    if (auto slot = slotOf(op->getResult(unsigned(number)), false, device);
+        !slot)
+      return slot.status();
+  return {};
 }
 
 /// Locations of the ops of a dispatch, in order.
@@ -197,11 +300,12 @@ static std::vector<std::string> locationsOf(func::FuncOp function) {
 Status Scheduler::addCall(func::CallOp call) {
   bool init = initCalls_.contains(call);
   auto callee = module_.lookupSymbol<func::FuncOp>(call.getCallee());
+  unsigned device = bp::deviceOf(callee);
   fb::DispatchT dispatch;
   dispatch.name = call.getCallee().str();
   dispatch.ops = locationsOf(callee);
   for (mlir::Value operand : call.getOperands()) {
-    auto slot = slotOf(operand, init);
+    auto slot = slotOf(operand, init, device);
     if (!slot)
       return slot.status().within(dispatch.name);
     dispatch.bindings.push_back(bind(*slot));
@@ -216,7 +320,7 @@ Status Scheduler::addCall(func::CallOp call) {
   size_t command = (init ? init_ : program_).add(std::move(body));
   schedule_.dispatches.push_back(
       {init, command, call.getNumResults(), call.getCallee().str(), {}});
-  return {};
+  return init ? Status() : sendResults(call);
 }
 
 Status Scheduler::addControl(bp::ControlOp op) {
@@ -233,7 +337,7 @@ Status Scheduler::addControl(bp::ControlOp op) {
   control.carried = uint32_t(op.getCarried());
   control.regions.assign(op.getPrograms().begin(), op.getPrograms().end());
   for (mlir::Value operand : op.getOperands()) {
-    auto slot = slotOf(operand, false);
+    auto slot = slotOf(operand, false, bp::deviceOf(op));
     if (!slot)
       return slot.status().within(control.op);
     control.operands.push_back(*slot);
@@ -243,16 +347,16 @@ Status Scheduler::addControl(bp::ControlOp op) {
   fb::CommandBodyUnion body;
   body.Set(std::move(control));
   program_.add(std::move(body));
-  return {};
+  return sendResults(op);
 }
 
-void Scheduler::addCopy(SlotId source, SlotId target) {
+void Scheduler::addCopy(SlotId source, SlotId target, bool init) {
   fb::CopyT copy;
   copy.source = bind(source);
   copy.target = bind(target);
   fb::CommandBodyUnion body;
   body.Set(std::move(copy));
-  program_.add(std::move(body));
+  (init ? init_ : program_).add(std::move(body));
 }
 
 /// Outputs that are not the result of a dispatch of their own.
@@ -262,11 +366,12 @@ Status Scheduler::addCopies(func::ReturnOp end) {
     auto assigned = outputOf_.find(root);
     if (assigned != outputOf_.end() && assigned->second == i)
       continue;
-    auto source = slotOf(root, false);
+    unsigned device = homeOf(root);
+    auto source = slotOf(root, false, device);
     if (!source)
       return source.status();
-    addCopy(*source,
-            program_.slot(fb::SlotKind::Output, uint32_t(i), bytesOf(operand)));
+    addCopy(*source, program_.slot(fb::SlotKind::Output, uint32_t(i),
+                                   bytesOf(operand), device));
     schedule_.report.push_back("output " + std::to_string(i) +
                                ": copied, its value has another place");
   }
@@ -281,15 +386,17 @@ Status Scheduler::addWrites(func::FuncOp main) {
     auto found = variables_.find(std::string_view(write.getVariable()));
     if (found == variables_.end())
       return notFound("no variable '" + write.getVariable().str() + "'");
-    auto source = slotOf(write.getX(), false);
+    unsigned device = found->second.device;
+    auto source = slotOf(write.getX(), false, device);
     if (!source)
       return source.status();
     std::string bytes = bytesOf(write.getX());
-    SlotId target = program_.slot(fb::SlotKind::Variable, found->second, bytes);
+    SlotId target = program_.slot(fb::SlotKind::Variable, found->second.index,
+                                  bytes, device);
     if (*source == target)
       continue;
     if (rootOf(write.getX()).getDefiningOp<bp::VariableReadOp>()) {
-      SlotId saved = program_.slot(fb::SlotKind::Transient, 0, bytes);
+      SlotId saved = program_.slot(fb::SlotKind::Transient, 0, bytes, device);
       addCopy(*source, saved);
       source = saved;
     }
@@ -303,7 +410,7 @@ Status Scheduler::addWrites(func::FuncOp main) {
 Result<Schedule> Scheduler::run() {
   auto main = module_.lookupSymbol<func::FuncOp>("main");
   auto end = cast<func::ReturnOp>(main.front().getTerminator());
-  findVariables();
+  findVariables(main);
   findInitCalls(main);
   assignOutputs(end);
   for (Operation &op : main.front()) {
@@ -348,9 +455,16 @@ void backplane::appendInit(fb::ProgramT &init, fb::ProgramT more) {
     if (auto *dispatch = command->body.AsDispatch())
       for (auto &binding : dispatch->bindings)
         binding->slot += slots;
+    if (auto *copy = command->body.AsCopy()) {
+      copy->source->slot += slots;
+      copy->target->slot += slots;
+    }
     init.commands.push_back(std::move(command));
   }
   init.arena_bytes = std::max(init.arena_bytes, more.arena_bytes);
+  init.arenas.resize(std::max(init.arenas.size(), more.arenas.size()), -1);
+  for (size_t i = 0; i < more.arenas.size(); ++i)
+    init.arenas[i] = std::max(init.arenas[i], more.arenas[i]);
 }
 
 /// The symbols that have a greatest value.

@@ -31,7 +31,8 @@ struct Schedule {
 };
 
 /// Schedules `main` of a module after bp-form-dispatches: slots, and commands
-/// in their order. `weights` are the ids that slots number; those that the
+/// in their order. What a device needs from another one is copied right behind
+/// what makes it. `weights` are the ids that slots number; those that the
 /// program uses are appended. What depends on weights alone runs in the init
 /// program; its constants are numbered from `firstConstant` on.
 Result<Schedule> schedule(mlir::ModuleOp module,

@@ -3,6 +3,7 @@
 
 #include "sdk/graph/Error.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/partition/TargetNames.h"
 
 #include <algorithm>
 #include <cstring>
@@ -156,6 +157,26 @@ Result<Target> backplane::findTarget(const CompileServices &services,
   }
   return notFound("no plug-in has the target '" + std::string(name) +
                   "'; there are: " + (known.empty() ? "none" : known));
+}
+
+Result<std::vector<Target>>
+backplane::findTargets(const CompileServices &services,
+                       std::string_view names) {
+  std::map<std::string, Target, std::less<>> found;
+  auto known = [&](std::string_view name) {
+    auto target = findTarget(services, name);
+    if (target)
+      found.emplace(name, std::move(*target));
+    return target.ok();
+  };
+  std::vector<Target> targets;
+  for (const std::string &name : splitTargets(names, known))
+    targets.push_back(found.at(name));
+  if (!targets.empty())
+    return targets;
+  auto single = findTarget(services, names);
+  return single.ok() ? internalError("target '" + std::string(names) + "'")
+                     : single.status();
 }
 
 Claim backplane::askClaim(const CompileServices &services, const Target &target,

@@ -46,6 +46,10 @@ struct Target {
 Result<Target> findTarget(const CompileServices &services,
                           std::string_view name);
 
+/// The targets that `names` joins with a plus, in order.
+Result<std::vector<Target>> findTargets(const CompileServices &services,
+                                        std::string_view names);
+
 /// What a backend says about a graph as one dispatch.
 struct Claim {
   bool answered = false; ///< false: the backend leaves it to the core

@@ -55,6 +55,11 @@ std::string nameOr(StringAttr name, StringRef otherwise, size_t index) {
 
 } // namespace
 
+unsigned bp::deviceOf(Operation *op) {
+  auto device = op->getAttrOfType<IntegerAttr>(deviceAttr);
+  return device ? unsigned(device.getInt()) : 0;
+}
+
 std::vector<backplane::Symbol> bp::symbolsOf(ModuleOp module) {
   std::vector<backplane::Symbol> symbols;
   for (DictionaryAttr entry : entriesOf(module, symbolsAttr))

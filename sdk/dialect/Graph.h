@@ -30,6 +30,10 @@ inline constexpr llvm::StringLiteral assertionsAttr = "bp.assertions";
 inline constexpr llvm::StringLiteral variablesAttr = "bp.variables";
 /// On a function: it is a dispatch.
 inline constexpr llvm::StringLiteral dispatchAttr = "bp.dispatch";
+/// On an op of `main`, then on a dispatch: the number of the device that runs
+/// it. Without it, the first one does.
+inline constexpr llvm::StringLiteral deviceAttr = "bp.device";
+unsigned deviceOf(mlir::Operation *op);
 
 /// Loads the dialects that importGraph needs.
 void loadGraphDialects(mlir::MLIRContext &context);

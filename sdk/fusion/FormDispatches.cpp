@@ -8,11 +8,11 @@
 using namespace mlir;
 
 LogicalResult bp::formDispatches(ModuleOp module,
-                                 const FusionOptions &options) {
+                                 ArrayRef<FusionOptions> devices) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
-  Partition found = partition(main, options);
+  Partition found = partition(main, devices);
   Builder b(module.getContext());
   SmallVector<Attribute> report;
   for (const std::string &cut : found.cuts)

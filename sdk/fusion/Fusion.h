@@ -53,7 +53,8 @@ struct Group {
   /// For a reduction: it runs over the last axes, so that a row has a result.
   bool byRows = false;
   std::vector<mlir::Operation *> ops; ///< in order, without cheap ones
-  double cost = 0;                    ///< as claimed, 0: not known
+  unsigned device = 0;
+  double cost = 0; ///< as claimed, 0: not known
 };
 
 /// The groups of a function, in the order of their first ops, and the reasons
@@ -62,7 +63,10 @@ struct Partition {
   std::vector<Group> groups;
   std::vector<std::string> cuts;
 };
-Partition partition(mlir::func::FuncOp main, const FusionOptions &options);
+/// There is one entry of `devices` for each device that ops name; ops of two
+/// devices stay apart.
+Partition partition(mlir::func::FuncOp main,
+                    llvm::ArrayRef<FusionOptions> devices);
 
 /// Whether `op` stands in a dispatch when one of its users does: it is cheap,
 /// or a reshape that only adds or removes axes of size 1.
@@ -84,9 +88,10 @@ llvm::LogicalResult outline(mlir::func::FuncOp main,
 backplane::Result<backplane::Graph>
 groupGraph(mlir::func::FuncOp main, const std::vector<mlir::Operation *> &ops);
 
-/// partition, outline, and the reasons into the module's `bp.report`.
+/// partition, outline, and the reasons into the module's `bp.report`. A
+/// dispatch names the device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
-                                   const FusionOptions &options);
+                                   llvm::ArrayRef<FusionOptions> devices);
 
 } // namespace bp
 

@@ -216,6 +216,10 @@ LogicalResult MainBuilder::emitGroup(const Group &group) {
     return success();
   }
   module_.push_back(outlined.function);
+  if (group.device != 0)
+    outlined.function->setAttr(
+        deviceAttr,
+        Builder(module_.getContext()).getI64IntegerAttr(group.device));
   SmallVector<Value> operands;
   for (Value input : outlined.inputs) {
     if (failed(emitProducer(input)))

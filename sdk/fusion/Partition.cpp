@@ -15,8 +15,8 @@ using Reason = std::string;
 
 class Partitioner {
 public:
-  Partitioner(func::FuncOp main, const FusionOptions &options)
-      : main_(main), options_(options) {}
+  Partitioner(func::FuncOp main, ArrayRef<FusionOptions> devices)
+      : main_(main), devices_(devices) {}
 
   Partition run();
 
@@ -36,10 +36,11 @@ private:
   bool wouldCycle(unsigned a, unsigned b);
   Reason fits(const Group &merged);
   Reason claimed(Group &merged, const Group &a, const Group &b);
-  bool allowed(uint32_t bit) { return options_.fusion & bit; }
+  bool allowed(uint32_t bit) { return options_->fusion & bit; }
 
   func::FuncOp main_;
-  const FusionOptions &options_;
+  ArrayRef<FusionOptions> devices_;
+  const FusionOptions *options_ = nullptr; ///< of the op that is visited
   std::vector<Group> groups_;
   llvm::DenseMap<Operation *, unsigned> groupOf_;
   std::vector<std::string> cuts_;
@@ -69,7 +70,7 @@ bool reducesRows(Operation *op) {
 }
 
 Group singleton(Operation *op) {
-  Group group{.kind = kindOf(op), .ops = {op}};
+  Group group{.kind = kindOf(op), .ops = {op}, .device = deviceOf(op)};
   if (op->getNumResults())
     group.result = dimsOf(op->getResult(0).getType());
   group.space = group.result;
@@ -264,23 +265,23 @@ static std::pair<size_t, size_t> boundary(const Group &group) {
 }
 
 Reason Partitioner::fits(const Group &merged) {
-  if (options_.maxOps && merged.ops.size() > options_.maxOps)
-    return "more than the target's " + std::to_string(options_.maxOps) +
+  if (options_->maxOps && merged.ops.size() > options_->maxOps)
+    return "more than the target's " + std::to_string(options_->maxOps) +
            " ops per dispatch";
   auto [inputs, outputs] = boundary(merged);
-  if (options_.maxBindings && inputs + outputs > options_.maxBindings)
-    return "more than the target's " + std::to_string(options_.maxBindings) +
+  if (options_->maxBindings && inputs + outputs > options_->maxBindings)
+    return "more than the target's " + std::to_string(options_->maxBindings) +
            " bindings";
   return {};
 }
 
 Reason Partitioner::claimed(Group &merged, const Group &a, const Group &b) {
-  if (!options_.claim)
+  if (!options_->claim)
     return {};
   auto graph = groupGraph(main_, merged.ops);
   if (!graph)
     return "the group has no graph: " + graph.message();
-  ClaimAnswer answer = options_.claim(*graph);
+  ClaimAnswer answer = options_->claim(*graph);
   if (!answer.supported)
     return "the backend declines: " + answer.reason;
   merged.cost = answer.cost;
@@ -294,6 +295,8 @@ Reason Partitioner::claimed(Group &merged, const Group &a, const Group &b) {
 Reason Partitioner::tryMerge(const Producer &producer, Operation *op) {
   unsigned a = producer.group, b = groupOf_[op];
   Group &first = groups_[a], &second = groups_[b];
+  if (first.device != second.device)
+    return "they run on different devices";
   if (Reason reason = legal(first, second, producer.direct, op);
       !reason.empty())
     return reason;
@@ -333,12 +336,13 @@ void Partitioner::visit(Operation *op) {
   OpKind kind = kindOf(op);
   if (kind == OpKind::Free || (kind == OpKind::Cheap && !needsKernel(op)))
     return;
+  options_ = &devices_[deviceOf(op)];
   groupOf_[op] = unsigned(groups_.size());
   groups_.push_back(singleton(op));
-  if (options_.claim)
+  if (options_->claim)
     if (auto graph = groupGraph(main_, {op}))
-      groups_.back().cost = options_.claim(*graph).cost;
-  if (!options_.fusion)
+      groups_.back().cost = options_->claim(*graph).cost;
+  if (!options_->fusion)
     return;
   for (const Producer &producer : producers(op)) {
     unsigned from = groupOf_[producer.op];
@@ -358,6 +362,6 @@ Partition Partitioner::run() {
   return {std::move(groups_), std::move(cuts_)};
 }
 
-Partition bp::partition(func::FuncOp main, const FusionOptions &options) {
-  return Partitioner(main, options).run();
+Partition bp::partition(func::FuncOp main, ArrayRef<FusionOptions> devices) {
+  return Partitioner(main, devices).run();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/partition/Partition.h"
+#include "sdk/partition/TargetNames.h"
 
 #include <gtest/gtest.h>
 
@@ -109,6 +110,29 @@ TEST(Partition, CountsAValueOncePerDevice) {
   net.add(false).operands = {{1, 10}};
   // What node 1 gives moves once and is small; what it takes is large.
   EXPECT_EQ(net.places(), "00111");
+}
+
+TEST(TargetNames, KnowNamesThatHoldAPlus) {
+  auto split = [](std::string_view joined) {
+    std::string text;
+    for (const std::string &name :
+         splitTargets(joined, [](std::string_view name) {
+           return name == "host" || name == "arm" || name == "arm+sve" ||
+                  name == "npu";
+         }))
+      text += "[" + name + "]";
+    return text;
+  };
+  EXPECT_EQ(split("host"), "[host]");
+  EXPECT_EQ(split("npu+host"), "[npu][host]");
+  EXPECT_EQ(split("arm+sve"), "[arm+sve]");
+  EXPECT_EQ(split("npu+arm+sve+host"), "[npu][arm+sve][host]");
+  EXPECT_EQ(split("arm+host"), "[arm][host]");
+  EXPECT_EQ(split("arm+npu2"), "");
+  EXPECT_EQ(split("host+"), "");
+  EXPECT_EQ(split("+host"), "");
+  EXPECT_EQ(split(""), "");
+  EXPECT_EQ(split(std::string(5000, '+')), "");
 }
 
 } // namespace
