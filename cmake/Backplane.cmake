@@ -30,7 +30,7 @@ if(BP_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BP_LAUNCHER})
 endif()
 find_program(BP_LLD ld.lld-22)
-if(BP_LLD)
+if(BP_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(-fuse-ld=lld)
 endif()
 find_program(BP_PYTHON python3 REQUIRED)
@@ -94,6 +94,17 @@ function(bp_add_plugin_library name)
   set_property(GLOBAL APPEND PROPERTY BP_PLUGINS ${name})
   install(TARGETS ${name} DESTINATION
     "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
+endfunction()
+
+# bp_add_linked_plugin(NAME SUFFIX SOURCES …)
+# The same plug-in for a program that has it inside: its query function is named
+# bp_plugin_query_v0_SUFFIX. Built when something links it.
+function(bp_add_linked_plugin name suffix)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE bp_options)
+  target_compile_definitions(${name} PRIVATE
+    "bp_plugin_query_v0=bp_plugin_query_v0_${suffix}")
 endfunction()
 
 # bp_add_manifest(FILE) configures a manifest <name>.bp.json.in into the

@@ -27,10 +27,15 @@ Status Plugin::open() {
                   "cannot load the library: " +
                       std::string(reason ? reason : "no reason given"));
   }
+  query_ = reinterpret_cast<bp_plugin_query_t>(
+      dlsym(handle_, BP_PLUGIN_QUERY_SYMBOL));
+  if (!query_)
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "the library does not export " BP_PLUGIN_QUERY_SYMBOL);
   return {};
 }
 
-/// Asks the library. What lies behind the struct must stay untouched.
+/// Asks the plug-in. What lies behind the struct must stay untouched.
 Status Plugin::query(bp_plugin_info_t &out) const {
   constexpr uint8_t untouched = 0x5C;
   struct {
@@ -39,16 +44,11 @@ Status Plugin::query(bp_plugin_info_t &out) const {
   } answer = {};
   answer.info.header = BP_HEADER(bp_plugin_info_t);
   answer.guard.fill(untouched);
-  auto function = reinterpret_cast<bp_plugin_query_t>(
-      dlsym(handle_, BP_PLUGIN_QUERY_SYMBOL));
-  if (!function)
-    return Status(BP_STATUS_FAILED_PRECONDITION,
-                  "the library does not export " BP_PLUGIN_QUERY_SYMBOL);
   bp_host_info_t host = {BP_HEADER(bp_host_info_t)};
   host.minor_low = minorLow;
   host.minor_high = BP_ABI_MINOR;
   host.version = toC("0.1.0");
-  auto call = [&](bp_error_t *) { return function(&host, &answer.info); };
+  auto call = [&](bp_error_t *) { return query_(&host, &answer.info); };
   if (Status status = callPlugin(BP_PLUGIN_QUERY_SYMBOL, call); !status.ok())
     return status;
   if (std::any_of(answer.guard.begin(), answer.guard.end(),
@@ -141,6 +141,29 @@ void Plugin::findOptionalTables() {
                "plug-in " + name_ + ": " + warning + "; the host does without");
 }
 
+Status Plugin::start(PluginRoles roles) {
+  bp_plugin_info_t info;
+  Status status = query(info);
+  if (status.ok())
+    status = accept(info, roles);
+  if (status.ok())
+    status = initialize();
+  return status;
+}
+
+Result<std::shared_ptr<Plugin>> Plugin::adopt(std::shared_ptr<Host> host,
+                                              const LinkedPlugin &linked) {
+  std::shared_ptr<Plugin> plugin(new Plugin);
+  plugin->host_ = std::move(host);
+  plugin->name_ = linked.name;
+  plugin->query_ = linked.query;
+  Status status =
+      plugin->start({.driver = linked.driver, .compiler = linked.compiler});
+  if (!status.ok())
+    return status;
+  return plugin;
+}
+
 Result<std::shared_ptr<Plugin>> Plugin::load(std::shared_ptr<Host> host,
                                              const std::string &library,
                                              const std::string &name,
@@ -149,18 +172,21 @@ Result<std::shared_ptr<Plugin>> Plugin::load(std::shared_ptr<Host> host,
   plugin->host_ = std::move(host);
   plugin->library_ = library;
   plugin->name_ = name;
-  bp_plugin_info_t info;
   Status status = plugin->open();
   if (status.ok())
-    status = plugin->query(info);
-  if (status.ok())
-    status = plugin->accept(info, roles);
-  if (status.ok())
-    status = plugin->initialize();
+    status = plugin->start(roles);
   if (!status.ok())
     return status;
   return plugin;
 }
+
+static std::span<const LinkedPlugin> linked;
+
+void setLinkedPlugins(std::span<const LinkedPlugin> plugins) {
+  linked = plugins;
+}
+
+std::span<const LinkedPlugin> linkedPlugins() { return linked; }
 
 Plugin::~Plugin() {
   if (initialized_)

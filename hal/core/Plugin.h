@@ -8,6 +8,7 @@
 #include "backplane/cpp/Result.h"
 #include "hal/core/DeviceInfo.h"
 #include "hal/core/Host.h"
+#include "hal/core/LinkedPlugins.h"
 #include "hal/core/Tables.h"
 
 #include <memory>
@@ -32,6 +33,9 @@ public:
                                               const std::string &library,
                                               const std::string &name,
                                               PluginRoles roles);
+  /// Asks and initialises one that the program was linked with.
+  static Result<std::shared_ptr<Plugin>> adopt(std::shared_ptr<Host> host,
+                                               const LinkedPlugin &linked);
   ~Plugin();
   Plugin(const Plugin &) = delete;
   Plugin &operator=(const Plugin &) = delete;
@@ -58,6 +62,7 @@ private:
   Status query(bp_plugin_info_t &info) const;
   Status accept(const bp_plugin_info_t &info, PluginRoles roles);
   Status initialize();
+  Status start(PluginRoles roles);
   void findOptionalTables();
 
   std::shared_ptr<Host> host_;
@@ -67,6 +72,7 @@ private:
   std::string version_;
   bp_host_t hostTable_ = {};
   void *handle_ = nullptr;
+  bp_plugin_query_t query_ = nullptr;
   bool unloadable_ = false;
   bool initialized_ = false;
   void *self_ = nullptr;

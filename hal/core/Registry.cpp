@@ -16,14 +16,39 @@ std::shared_ptr<Registry> Registry::create(const LoaderOptions &options,
   host.threads = options.threads;
   host.log = options.log;
   host.graphTable = graphTable;
+  if (!options.cacheDir.empty())
+    host.driverCache = options.cacheDir + "/driver";
   registry->host_ = std::make_shared<Host>(host);
   const bp_host_cpu_t &cpu = registry->host_->cpu().c();
+  for (const LinkedPlugin &linked : linkedPlugins())
+    registry->adopt(linked, options);
   for (const FoundManifest &found : findManifests(options, cpu))
-    if (found.refusal.empty())
+    if (!linkedPlugins().empty())
+      registry->refuse(found, "this program is static and loads no libraries");
+    else if (found.refusal.empty())
       registry->load(found);
     else
       registry->refuse(found, found.refusal);
   return registry;
+}
+
+void Registry::adopt(const LinkedPlugin &linked, const LoaderOptions &options) {
+  FoundManifest found;
+  found.path = "of this program";
+  found.manifest.name = linked.name;
+  found.manifest.abiMajor = BP_ABI_MAJOR;
+  found.manifest.abiMinorLow = BP_ABI_MINOR;
+  std::string refusal =
+      manifestRefusal(found.manifest, options, host_->cpu().c());
+  if (!refusal.empty())
+    return refuse(found, refusal);
+  auto plugin = Plugin::adopt(host_, linked);
+  if (!plugin)
+    return refuse(found, plugin.message());
+  if (linked.driver)
+    addDriver(found, *plugin);
+  if (linked.compiler)
+    addCompiler(*plugin);
 }
 
 void Registry::refuse(const FoundManifest &found, std::string reason) {

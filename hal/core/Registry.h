@@ -25,6 +25,7 @@ namespace backplane {
 
 class Plugin;
 struct FoundManifest;
+struct LinkedPlugin;
 
 /// One line of the device list: a device, or a plug-in that gave none.
 struct DeviceListing {
@@ -53,8 +54,8 @@ public:
 
   /// Opens a device: "host://cpu", "host" (its first usable device), with
   /// options "host://cpu?key=value". The same URI gives the same Device while
-  /// somebody holds it and it is not lost. A failure names what was asked, what there is and, for
-  /// a misspelt name, the nearest one.
+  /// somebody holds it and it is not lost. A failure names what was asked, what
+  /// there is and, for a misspelt name, the nearest one.
   Result<std::shared_ptr<Device>> device(std::string_view uri);
 
   /// Compiler plug-ins in the order of the search.
@@ -64,6 +65,7 @@ private:
   Registry() = default;
   using Infos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
   void load(const FoundManifest &found);
+  void adopt(const LinkedPlugin &linked, const LoaderOptions &options);
   void refuse(const FoundManifest &found, std::string reason);
   void addCompiler(const std::shared_ptr<Plugin> &plugin);
   void addDriver(const FoundManifest &found,

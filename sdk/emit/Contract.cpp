@@ -42,19 +42,32 @@ struct ContractPass : PassWrapper<ContractPass, OperationPass<ModuleOp>> {
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("width of a vector register"),
                               llvm::cl::init(256)};
+  Option<bool> scalable{
+      *this, "scalable",
+      llvm::cl::desc("vector-bits is the least width; the machine's is known "
+                     "at run time"),
+      llvm::cl::init(false)};
+  Option<unsigned> registers{*this, "registers",
+                             llvm::cl::desc("number of vector registers; 0: 32 "
+                                            "of 512 bits, else 16"),
+                             llvm::cl::init(0)};
 };
 
 } // namespace
 
-static void contract(func::FuncOp func, unsigned vectorBits) {
+static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
+                     unsigned registers) {
   std::optional<Contraction> contraction = matchContraction(func);
   if (!contraction)
     return;
   // Behind all that the results are made of, in front of what states them.
   OpBuilder builder(func.getBody().front().getTerminator());
   int64_t lanes = vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
-  int64_t registers = vectorBits == 512 ? 32 : 16;
-  ContractEmitter(builder, *contraction, lanes, registers).run();
+  if (!registers)
+    registers = vectorBits == 512 ? 32 : 16;
+  ContractEmitter(builder, *contraction, VectorWidth(lanes, scalable),
+                  registers)
+      .run();
   for (ContractionResult &result : contraction->results)
     result.op->erase();
 }
@@ -62,7 +75,7 @@ static void contract(func::FuncOp func, unsigned vectorBits) {
 void ContractPass::runOnOperation() {
   for (auto func : getOperation().getOps<func::FuncOp>())
     if (func->hasAttr("bp.inputs"))
-      contract(func, vectorBits);
+      contract(func, vectorBits, scalable, registers);
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");
   clean.addPass(createCanonicalizerPass());

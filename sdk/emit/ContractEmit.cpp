@@ -50,9 +50,20 @@ Value ContractEmitter::scratch(int64_t elements, Type type) {
       builder, loc, MemRefType::get({ShapedType::kDynamic}, type), buffer);
 }
 
-void ContractEmitter::forRange(Value low, Value high, int64_t step,
+Value ContractEmitter::wholeLanes(Value count) {
+  return mul(builder.createOrFold<arith::DivUIOp>(loc, count, laneCount),
+             laneCount);
+}
+
+Value ContractEmitter::wholePanels(Value count) {
+  Value panel = panelN();
+  return mul(builder.createOrFold<arith::CeilDivUIOp>(loc, count, panel),
+             panel);
+}
+
+void ContractEmitter::forRange(Value low, Value high, Value step,
                                function_ref<void(Value)> body) {
-  auto loop = scf::ForOp::create(builder, loc, low, high, index(step));
+  auto loop = scf::ForOp::create(builder, loc, low, high, step);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());
@@ -207,7 +218,7 @@ void ContractEmitter::readShape(ContractShape &shape) {
   shape.n = staticProduct(c.n, known);
   shape.k = staticProduct(c.k, known);
   shape.outer = staticProduct(c.outer, known);
-  shape.lanes = lanes;
+  shape.lanes = width.count;
   shape.gathersB = !c.nMergedInB;
   auto plain = [&](Value factor, const ContractionOperand &operand) {
     auto type = cast<MemRefType>(operand.memref.getType());
@@ -222,9 +233,9 @@ void ContractEmitter::readShape(ContractShape &shape) {
 }
 
 ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
-                                 int64_t lanes, int64_t registers)
+                                 VectorWidth width, int64_t registers)
     : builder(builder), loc(contraction.op.getLoc()), c(contraction),
-      lanes(lanes), element(contraction.accumulator) {
+      width(width), element(contraction.accumulator) {
   ContractShape shape;
   readShape(shape);
   shape.registers = registers;
@@ -234,19 +245,21 @@ ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
 /* ---- Structure ---- */
 
 void ContractEmitter::allocate() {
+  // The last vector of a row may reach into the next one.
   if (plan.packA)
-    packedA = scratch(plan.groupM * plan.depth, element);
+    packedA = scratch(
+        plan.groupM * plan.depth + (width.scalable ? mostLanes() : 0), element);
   packedB =
-      scratch((plan.packB ? plan.groupN : panelN()) * plan.depth, element);
-  tile = scratch(plan.rows * panelN(), element);
+      scratch((plan.packB ? roomN() : mostPanelN()) * plan.depth, element);
+  tile = scratch(plan.rows * mostPanelN(), element);
   std::optional<int64_t> k = getConstantIntValue(sizeK);
   if (!k || *k > plan.depth)
-    sums = scratch(plan.groupM * plan.groupN, element);
+    sums = scratch(plan.groupM * roomN(), element);
   if (c.nMergedInB)
     return;
-  laneOffset = scratch(plan.groupN, builder.getI32Type());
+  laneOffset = scratch(roomN(), builder.getI32Type());
   for (PaddedAxis &axis : padded)
-    axis.lanesBase = scratch(plan.groupN, builder.getI32Type());
+    axis.lanesBase = scratch(roomN(), builder.getI32Type());
 }
 
 void ContractEmitter::emitBlock(Value firstK, Value countK) {
@@ -313,6 +326,7 @@ static void readPadding(ContractEmitter &emitter) {
 }
 
 void ContractEmitter::run() {
+  laneCount = width.lanes(builder, loc);
   sizes = loopSizes(builder, loc, c);
   sizeM = groupSize(*this, c.m);
   sizeN = groupSize(*this, c.n);

@@ -14,6 +14,7 @@
 
 #include "sdk/emit/ContractPlan.h"
 #include "sdk/emit/Contraction.h"
+#include "sdk/emit/VectorBody.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -31,8 +32,11 @@ struct FlatOperand {
 struct PaddedAxis {
   llvm::SmallVector<int64_t> factors; ///< of the index, per loop
   mlir::Value low, size;
-  mlir::Value lanesBase; ///< memref<groupN x i32>: the share of n in the index
+  mlir::Value lanesBase; ///< memref<roomN x i32>: the share of n in the index
 };
+
+/// vscale is at most this: vectors of 2048 bits.
+inline constexpr int64_t kMostScale = 16;
 
 /// State shared by the parts of the emitter.
 struct ContractEmitter {
@@ -40,7 +44,8 @@ struct ContractEmitter {
   mlir::Location loc;
   Contraction c;
   ContractPlan plan;
-  int64_t lanes;
+  VectorWidth width;
+  mlir::Value laneCount;                ///< of a vector of `element`
   mlir::Type element;                   ///< of packed panels and sums
   llvm::SmallVector<mlir::Value> sizes; ///< per loop
   FlatOperand a, b;
@@ -50,17 +55,26 @@ struct ContractEmitter {
   mlir::Value sizeM, sizeN, sizeK;
   mlir::Value packedA, packedB, tile; ///< rank 1
   mlir::Value sums;       ///< partial C of the group, null: not needed
-  mlir::Value laneOffset; ///< memref<groupN x i32>: the share of n in B's index
+  mlir::Value laneOffset; ///< memref<roomN x i32>: the share of n in B's index
   llvm::SmallVector<mlir::Value> outer; ///< index per outer loop
   mlir::Value firstM, firstN, countM, countN;
 
   ContractEmitter(mlir::OpBuilder &builder, Contraction contraction,
-                  int64_t lanes, int64_t registers);
+                  VectorWidth width, int64_t registers);
 
-  int64_t panelN() const { return plan.vectors * lanes; }
-  mlir::VectorType vectorType(mlir::Type type) const {
-    return mlir::VectorType::get({lanes}, type);
+  /// The lanes of `vectors` vectors, and of a panel of B.
+  mlir::Value lanesOf(int64_t vectors) { return mul(laneCount, vectors); }
+  mlir::Value panelN() { return lanesOf(plan.vectors); }
+  /// What these can be at most: memory is made before the machine is known.
+  int64_t mostLanes() const {
+    return width.scalable ? width.count * kMostScale : width.count;
   }
+  int64_t mostPanelN() const { return plan.vectors * mostLanes(); }
+  /// Columns of a group, rounded up to whole panels.
+  int64_t roomN() const {
+    return width.scalable ? plan.groupN + mostPanelN() : plan.groupN;
+  }
+  mlir::VectorType vectorType(mlir::Type type) const { return width.of(type); }
 
   void run();
 
@@ -121,8 +135,16 @@ struct ContractEmitter {
   mlir::Value zeroVector(mlir::Type type);
   mlir::Value laneMask(mlir::Value count);
   mlir::Value scratch(int64_t elements, mlir::Type type);
-  void forRange(mlir::Value low, mlir::Value high, int64_t step,
+  void forRange(mlir::Value low, mlir::Value high, mlir::Value step,
                 llvm::function_ref<void(mlir::Value)> body);
+  void forRange(mlir::Value low, mlir::Value high, int64_t step,
+                llvm::function_ref<void(mlir::Value)> body) {
+    forRange(low, high, index(step), body);
+  }
+  /// The largest multiple of the lanes up to `count`.
+  mlir::Value wholeLanes(mlir::Value count);
+  /// The least multiple of a panel from `count` on.
+  mlir::Value wholePanels(mlir::Value count);
   void ifElse(mlir::Value condition, llvm::function_ref<void()> yes,
               llvm::function_ref<void()> no);
   /// `linear` as indices of `loops`, last one fastest.

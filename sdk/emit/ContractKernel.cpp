@@ -42,7 +42,7 @@ ContractEmitter::Source ContractEmitter::sourceA(Value panelA, Value firstK) {
 
 ContractEmitter::Source ContractEmitter::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
-    return {packedB, mul(panelB, plan.depth), index(panelN())};
+    return {packedB, mul(panelB, plan.depth), panelN()};
   Value stride = groupStride(b, c.k);
   Value start = add(dot(b, c.outer, outer), add(firstN, panelB));
   return {b.memref, add(start, mul(firstK, stride)), stride};
@@ -70,11 +70,11 @@ void ContractEmitter::multiply(const Source &fromA, const Source &fromB,
     SmallVector<Value> vectorsB, next;
     for (int64_t v = 0; v < plan.vectors; ++v)
       vectorsB.push_back(
-          loadContiguous(fromB.memref, add(rowB, v * lanes), Value()));
+          loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
     for (int64_t row = 0; row < plan.rows; ++row) {
       Value scalar =
           memref::LoadOp::create(builder, loc, fromA.memref, add(rows[row], k));
-      Value factor = broadcastTo(builder, loc, scalar, lanes);
+      Value factor = broadcastTo(builder, loc, scalar, width);
       for (int64_t v = 0; v < plan.vectors; ++v)
         next.push_back(
             multiplyAdd(builder, loc, factor, vectorsB[v],
@@ -84,7 +84,7 @@ void ContractEmitter::multiply(const Source &fromA, const Source &fromB,
   }
   for (int64_t i = 0; i < plan.rows * plan.vectors; ++i)
     vector::StoreOp::create(builder, loc, loop.getResult(i), tile,
-                            ValueRange(index(i * lanes)));
+                            ValueRange(lanesOf(i)));
 }
 
 void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
@@ -93,7 +93,7 @@ void ContractEmitter::emitMicroTile(Value panelB, Value panelA, Value countK,
   if (plan.packB) {
     multiply(fromA, fromB, countK);
   } else {
-    Source packed{packedB, index(0), index(panelN())};
+    Source packed{packedB, index(0), panelN()};
     ifElse(
         isFull(panelB), [&] { multiply(fromA, fromB, countK); },
         [&] { multiply(fromA, packed, countK); });
@@ -133,11 +133,11 @@ void ContractEmitter::finishRow(Value panelB, Value row, Value tileRow,
                                 Value firstK, bool last, bool full) {
   Value m = add(firstM, row);
   for (int64_t v = 0; v < plan.vectors; ++v) {
-    Value column = add(panelB, v * lanes);
+    Value column = add(panelB, lanesOf(v));
     Value sum =
-        loadContiguous(tile, add(mul(tileRow, panelN()), v * lanes), Value());
+        loadContiguous(tile, add(mul(tileRow, panelN()), lanesOf(v)), Value());
     if (firstK) {
-      Value at = add(mul(row, plan.groupN), column);
+      Value at = add(mul(row, roomN()), column);
       Value first = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::eq, firstK, index(0));
       Value before = loadContiguous(sums, at, Value());
@@ -179,7 +179,7 @@ SmallVector<Value> ContractEmitter::runEpilogue(Value sum, Value m, Value n,
   // The old contents of destinations are undefined.
   for (BlockArgument old : body.getArguments().drop_front(arguments.size()))
     arguments.push_back(zeroVector(old.getType()));
-  return cloneBody(builder, loc, body, arguments, lanes,
+  return cloneBody(builder, loc, body, arguments, width,
                    [](unsigned) { return Value(); });
 }
 
@@ -188,7 +188,7 @@ void ContractEmitter::finishVector(Value sum, Value m, Value n, Value mask) {
   auto zero = cast<TypedAttr>(builder.getZeroAttr(element));
   if (c.init != zero) {
     Value init = broadcastTo(
-        builder, loc, arith::ConstantOp::create(builder, loc, c.init), lanes);
+        builder, loc, arith::ConstantOp::create(builder, loc, c.init), width);
     sum = isa<FloatType>(element)
               ? arith::AddFOp::create(builder, loc, sum, init).getResult()
               : arith::AddIOp::create(builder, loc, sum, init).getResult();
@@ -198,7 +198,7 @@ void ContractEmitter::finishVector(Value sum, Value m, Value n, Value mask) {
     values = runEpilogue(sum, m, n, mask);
   for (auto [result, to] : llvm::zip(c.results, destinations)) {
     Value value = result.number ? values[*result.number] : sum;
-    value = broadcastTo(builder, loc, value, lanes);
+    value = broadcastTo(builder, loc, value, width);
     Value at = elementOf(to, m, n);
     if (mask)
       vector::MaskedStoreOp::create(builder, loc, to.memref, ValueRange(at),

@@ -20,7 +20,7 @@ Value ContractEmitter::convertFactor(Value factor, unsigned input,
                                      Value value) {
   linalg::GenericOp op = c.op;
   Value result = cloneValue(builder, loc, factor,
-                            op.getBody()->getArgument(input), value, lanes);
+                            op.getBody()->getArgument(input), value, width);
   return result;
 }
 
@@ -63,19 +63,18 @@ void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
     memref::StoreOp::create(builder, loc, convertFactor(c.left, c.a, value),
                             packedA, ValueRange(add(mul(row, plan.depth), k)));
   };
-  Value whole = mul(
-      builder.createOrFold<arith::DivUIOp>(loc, countK, index(lanes)), lanes);
+  Value whole = wholeLanes(countK);
   forRange(index(0), countM, 1, [&](Value row) {
     if (!rowsLie)
       return forRange(index(0), countK, 1,
                       [&](Value k) { copyScalar(row, k); });
-    forRange(index(0), whole, lanes,
+    forRange(index(0), whole, laneCount,
              [&](Value k) { copyVector(row, k, Value()); });
-    forRange(whole, countK, lanes,
+    forRange(whole, countK, laneCount,
              [&](Value k) { copyVector(row, k, laneMask(sub(countK, k))); });
   });
   forRange(countM, paddedM, 1, [&](Value row) {
-    forRange(index(0), countK, lanes,
+    forRange(index(0), countK, laneCount,
              [&](Value k) { storeVector(row, k, zeroVector(element)); });
   });
 }
@@ -90,9 +89,7 @@ void ContractEmitter::prepareLanes() {
   };
   // Lanes beyond the edge repeat the last column.
   Value last = sub(countN, index(1));
-  Value end = mul(
-      builder.createOrFold<arith::CeilDivUIOp>(loc, countN, index(panelN())),
-      panelN());
+  Value end = wholePanels(countN);
   forRange(index(0), end, 1, [&](Value lane) {
     Value column = minimum(lane, last);
     SmallVector<Value> at = split(add(firstN, column), c.n);
@@ -142,9 +139,9 @@ struct LanePacker {
 /// Runs that a vector can have at most, 0: too many or not known.
 int64_t mostRuns(const ContractEmitter &e) {
   auto row = getConstantIntValue(e.sizes[e.c.n.back()]);
-  if (!row || *row < 1 || !e.b.unitStride(e.c.n.back()))
+  if (e.width.scalable || !row || *row < 1 || !e.b.unitStride(e.c.n.back()))
     return 0;
-  int64_t runs = 1 + (e.lanes - 1 + *row - 1) / *row;
+  int64_t runs = 1 + (e.width.count - 1 + *row - 1) / *row;
   return runs <= 4 ? runs : 0;
 }
 
@@ -159,7 +156,7 @@ LanePacker::LanePacker(ContractEmitter &e, Value panel)
     : e(e), builder(e.builder), loc(e.loc) {
   int64_t most = mostRuns(e);
   for (int64_t v = 0; v < e.plan.vectors; ++v) {
-    Value at = e.add(panel, v * e.lanes);
+    Value at = e.add(panel, e.lanesOf(v));
     offsets.push_back(e.loadContiguous(e.laneOffset, at, Value()));
     axes.emplace_back();
     for (PaddedAxis &axis : e.padded)
@@ -181,12 +178,10 @@ LanePacker::LanePacker(ContractEmitter &e, Value panel)
 
 /// Offset minus lane, which is one number for lanes that are neighbours.
 Value LanePacker::originsOf(Value offsets) {
-  SmallVector<int32_t> numbers;
-  for (int64_t lane = 0; lane < e.lanes; ++lane)
-    numbers.push_back(int32_t(lane));
-  VectorType words = e.vectorType(builder.getI32Type());
-  Value lane = arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(words, ArrayRef<int32_t>(numbers)));
+  Value lane = vector::StepOp::create(builder, loc,
+                                      e.vectorType(builder.getIndexType()));
+  lane = arith::IndexCastOp::create(builder, loc,
+                                    e.vectorType(builder.getI32Type()), lane);
   return arith::SubIOp::create(builder, loc, offsets, lane);
 }
 
@@ -197,7 +192,7 @@ SmallVector<LanePacker::Run> LanePacker::findRuns(Value at, Value offsets,
   Value first = e.index(0);
   SmallVector<Run> result;
   for (int64_t i = 0; i < count; ++i) {
-    Value inside = e.minimum(first, e.index(e.lanes - 1));
+    Value inside = e.minimum(first, e.index(e.width.count - 1));
     Value offset =
         memref::LoadOp::create(builder, loc, e.laneOffset, e.add(at, inside));
     Value origin = arith::SubIOp::create(builder, loc, offset,
@@ -301,14 +296,14 @@ void ContractEmitter::packPanel(Value panel, Value firstK, Value countK,
   SmallVector<Value> masks;
   for (int64_t v = 0; v < plan.vectors; ++v)
     masks.push_back(full ? Value()
-                         : laneMask(sub(countN, add(panel, v * lanes))));
+                         : laneMask(sub(countN, add(panel, lanesOf(v)))));
   forRange(index(0), countK, 1, [&](Value k) {
     Value from = add(start, dot(b, c.k, split(add(firstK, k), c.k)));
     Value row = add(to, mul(k, panelN()));
     for (int64_t v = 0; v < plan.vectors; ++v) {
-      Value value = loadContiguous(b.memref, add(from, v * lanes), masks[v]);
+      Value value = loadContiguous(b.memref, add(from, lanesOf(v)), masks[v]);
       vector::StoreOp::create(builder, loc, convertFactor(c.right, c.b, value),
-                              packedB, ValueRange(add(row, v * lanes)));
+                              packedB, ValueRange(add(row, lanesOf(v))));
     }
   });
 }
@@ -339,7 +334,7 @@ void ContractEmitter::packB(Value firstK, Value countK) {
         Value value = packer.load(v, base, packer.mask(v, axisOffsets));
         vector::StoreOp::create(builder, loc,
                                 convertFactor(c.right, c.b, value), packedB,
-                                ValueRange(add(row, v * lanes)));
+                                ValueRange(add(row, lanesOf(v))));
       }
     });
   });

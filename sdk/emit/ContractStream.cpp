@@ -28,7 +28,7 @@ void ContractEmitter::streamRows(Value firstK, int64_t rows, Value whole) {
   for (int64_t row = 0; row < rows; ++row) {
     Value scalar =
         memref::LoadOp::create(builder, loc, a.memref, add(startA, row));
-    factors.push_back(broadcastTo(builder, loc, scalar, lanes));
+    factors.push_back(broadcastTo(builder, loc, scalar, width));
     starts.push_back(add(startB, mul(stride, row)));
   }
   auto vectorAt = [&](Value column, Value mask) {
@@ -44,18 +44,17 @@ void ContractEmitter::streamRows(Value firstK, int64_t rows, Value whole) {
     }
     vector::StoreOp::create(builder, loc, sum, sums, ValueRange(column));
   };
-  forRange(index(0), whole, lanes,
+  forRange(index(0), whole, laneCount,
            [&](Value column) { vectorAt(column, Value()); });
-  forRange(whole, countN, lanes, [&](Value column) {
+  forRange(whole, countN, laneCount, [&](Value column) {
     vectorAt(column, laneMask(sub(countN, column)));
   });
 }
 
 void ContractEmitter::emitStream() {
-  sums = scratch(plan.groupN, element);
-  Value whole = mul(
-      builder.createOrFold<arith::DivUIOp>(loc, countN, index(lanes)), lanes);
-  forRange(index(0), countN, lanes, [&](Value column) {
+  sums = scratch(roomN(), element);
+  Value whole = wholeLanes(countN);
+  forRange(index(0), countN, laneCount, [&](Value column) {
     vector::StoreOp::create(builder, loc, zeroVector(element), sums,
                             ValueRange(column));
   });
@@ -68,9 +67,9 @@ void ContractEmitter::emitStream() {
     finishVector(loadContiguous(sums, column, Value()), firstM,
                  add(firstN, column), mask);
   };
-  forRange(index(0), whole, lanes,
+  forRange(index(0), whole, laneCount,
            [&](Value column) { finish(column, Value()); });
-  forRange(whole, countN, lanes, [&](Value column) {
+  forRange(whole, countN, laneCount, [&](Value column) {
     finish(column, laneMask(sub(countN, column)));
   });
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/LaneLoops.h"
 
-#include "sdk/emit/VectorBody.h"
-
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -77,6 +75,27 @@ bool canReduceLanes(linalg::GenericOp op) {
   return op.getNumReductionLoops() > 0;
 }
 
+bool canScaleLanes(linalg::GenericOp op, unsigned loop) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    LaneAccess access = laneAccess(op, operand, loop);
+    bool scalar = !isa<MemRefType>(operand.get().getType());
+    if (!scalar && access != LaneAccess::Contiguous &&
+        access != LaneAccess::Uniform)
+      return false;
+  }
+  if (op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel)
+    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
+      return laneAccess(op, init, loop) == LaneAccess::Contiguous;
+    });
+  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
+    Operation *combiner = findCombiner(op, i);
+    if (combiningKind(combiner) == vector::CombiningKind::MUL ||
+        combiner->getResult(0).getType().isInteger(1))
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 /// One vector of iterations of the vectorised loop.
@@ -91,12 +110,13 @@ struct LaneEmitter {
   linalg::GenericOp op;
   Location loc;
   unsigned loop;
-  int64_t lanes;
+  VectorWidth width;
+  Value laneCount;
   SmallVector<Value> bounds, ivs;
 
   LaneEmitter(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
-              int64_t lanes)
-      : builder(builder), op(op), loc(op.getLoc()), loop(loop), lanes(lanes) {}
+              VectorWidth width)
+      : builder(builder), op(op), loc(op.getLoc()), loop(loop), width(width) {}
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
@@ -104,6 +124,18 @@ struct LaneEmitter {
   Value add(Value a, int64_t b) {
     return b == 0 ? a : arith::AddIOp::create(builder, loc, a, index(b));
   }
+  /// The lanes of `vectors` vectors.
+  Value lanesOf(int64_t vectors) {
+    return builder.createOrFold<arith::MulIOp>(loc, laneCount, index(vectors));
+  }
+  Value addVectors(Value a, int64_t vectors) {
+    return vectors == 0
+               ? a
+               : arith::AddIOp::create(builder, loc, a, lanesOf(vectors))
+                     .getResult();
+  }
+  Value roundDown(Value value, int64_t vectors);
+  Lanes maskedLanes(Value start);
   bool isReduction(unsigned i) {
     return op.getIteratorTypesArray()[i] == utils::IteratorType::reduction;
   }
@@ -155,7 +187,7 @@ static Value passThrough(OpBuilder &builder, Location loc, VectorType type) {
 Value LaneEmitter::loadStrided(OpOperand &operand, const Lanes &at) {
   SmallVector<Value> elements;
   Value last = at.mask ? add(bounds[loop], -1) : Value();
-  for (int64_t lane = 0; lane < lanes; ++lane) {
+  for (int64_t lane = 0; lane < width.count; ++lane) {
     Value position = add(at.start, lane);
     if (last)
       position = arith::MinSIOp::create(builder, loc, position, last);
@@ -164,7 +196,7 @@ Value LaneEmitter::loadStrided(OpOperand &operand, const Lanes &at) {
         memref::LoadOp::create(builder, loc, operand.get(), indices(operand)));
   }
   ivs[loop] = at.start;
-  auto type = VectorType::get({lanes}, elements.front().getType());
+  auto type = width.of(elements.front().getType());
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
@@ -172,25 +204,25 @@ Value LaneEmitter::loadStrided(OpOperand &operand, const Lanes &at) {
 /// one.
 Value LaneEmitter::loadAlternate(OpOperand &operand, const Lanes &at) {
   SmallVector<Value> position = indices(operand);
-  auto type =
-      VectorType::get({lanes}, getElementTypeOrSelf(operand.get().getType()));
-  Value count = at.mask ? at.count : index(lanes);
+  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
+  Value count = at.mask ? at.count : laneCount;
   Value touched = add(arith::MulIOp::create(builder, loc, count, index(2)), -1);
   auto part = [&](int64_t offset) -> Value {
     Value left =
         arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
-    Value inside = arith::MinSIOp::create(builder, loc, left, index(lanes));
+    Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
     Value mask = vector::CreateMaskOp::create(
-        builder, loc, VectorType::get({lanes}, builder.getI1Type()), inside);
+        builder, loc, width.of(builder.getI1Type()), inside);
     SmallVector<Value> from(position);
     from.back() = add(from.back(), offset);
     return vector::MaskedLoadOp::create(builder, loc, type, operand.get(), from,
                                         mask, passThrough(builder, loc, type));
   };
   SmallVector<int64_t> even;
-  for (int64_t lane = 0; lane < lanes; ++lane)
+  for (int64_t lane = 0; lane < width.count; ++lane)
     even.push_back(2 * lane);
-  return vector::ShuffleOp::create(builder, loc, part(0), part(lanes), even);
+  return vector::ShuffleOp::create(builder, loc, part(0), part(width.count),
+                                   even);
 }
 
 Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
@@ -208,8 +240,7 @@ Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
   case LaneAccess::Contiguous:
     break;
   }
-  auto type =
-      VectorType::get({lanes}, getElementTypeOrSelf(operand.get().getType()));
+  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
   if (!at.mask)
     return vector::LoadOp::create(builder, loc, type, operand.get(),
                                   indices(operand));
@@ -220,7 +251,7 @@ Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
 
 void LaneEmitter::storeStrided(OpOperand &operand, Value value,
                                const Lanes &at) {
-  Value count = at.mask ? at.count : index(lanes);
+  Value count = at.mask ? at.count : laneCount;
   scf::ForOp::create(
       builder, loc, index(0), count, index(1), ValueRange(),
       [&](OpBuilder &inner, Location, Value lane, ValueRange) {
@@ -236,7 +267,7 @@ void LaneEmitter::storeStrided(OpOperand &operand, Value value,
 
 void LaneEmitter::store(OpOperand &operand, Value value, const Lanes &at) {
   ivs[loop] = at.start;
-  value = broadcastTo(builder, loc, value, lanes);
+  value = broadcastTo(builder, loc, value, width);
   if (laneAccess(op, operand, loop) != LaneAccess::Contiguous)
     return storeStrided(operand, value, at);
   if (at.mask)
@@ -250,10 +281,10 @@ void LaneEmitter::store(OpOperand &operand, Value value, const Lanes &at) {
 Value LaneEmitter::indexOf(unsigned number, const Lanes &at) {
   if (number != loop)
     return ivs[number];
-  auto type = VectorType::get({lanes}, builder.getIndexType());
+  auto type = width.of(builder.getIndexType());
   Value step = vector::StepOp::create(builder, loc, type);
   return arith::AddIOp::create(
-      builder, loc, broadcastTo(builder, loc, at.start, lanes), step);
+      builder, loc, broadcastTo(builder, loc, at.start, width), step);
 }
 
 /// Loads the inputs and runs the body once.
@@ -272,7 +303,7 @@ SmallVector<Value> LaneEmitter::compute(const Lanes &at,
   llvm::append_range(arguments, accumulators);
   ivs[loop] = at.start;
   SmallVector<Value> result =
-      cloneBody(builder, loc, *op.getBody(), arguments, lanes,
+      cloneBody(builder, loc, *op.getBody(), arguments, width,
                 [&](unsigned number) { return indexOf(number, at); });
   return result;
 }
@@ -306,8 +337,14 @@ LaneEmitter::carryLoops(ArrayRef<unsigned> loops, SmallVector<Value> carried,
   return SmallVector<Value>(created.getResults());
 }
 
-static Value roundDown(OpBuilder &builder, Location loc, Value value,
-                       int64_t step) {
+/// The largest multiple of the lanes of `vectors` vectors up to `value`.
+Value LaneEmitter::roundDown(Value value, int64_t vectors) {
+  if (width.scalable) {
+    Value step = lanesOf(vectors);
+    Value times = arith::DivUIOp::create(builder, loc, value, step);
+    return arith::MulIOp::create(builder, loc, times, step);
+  }
+  int64_t step = width.count * vectors;
   AffineExpr s0 = builder.getAffineSymbolExpr(0);
   auto map = AffineMap::get(0, 1, s0.floorDiv(step) * step);
   OpFoldResult result =
@@ -315,12 +352,10 @@ static Value roundDown(OpBuilder &builder, Location loc, Value value,
   return getValueOrCreateConstantIndexOp(builder, loc, result);
 }
 
-static Lanes maskedLanes(OpBuilder &builder, Location loc, Value start,
-                         Value bound, int64_t lanes) {
-  Value left = arith::SubIOp::create(builder, loc, bound, start);
-  Value full = arith::ConstantIndexOp::create(builder, loc, lanes);
-  Value count = arith::MinSIOp::create(builder, loc, left, full);
-  auto type = VectorType::get({lanes}, builder.getI1Type());
+Lanes LaneEmitter::maskedLanes(Value start) {
+  Value left = arith::SubIOp::create(builder, loc, bounds[loop], start);
+  Value count = arith::MinSIOp::create(builder, loc, left, laneCount);
+  auto type = width.of(builder.getI1Type());
   Value mask = vector::CreateMaskOp::create(builder, loc, type, count);
   return {start, mask, count};
 }
@@ -331,23 +366,26 @@ void LaneEmitter::forLanes(int64_t unroll,
                            function_ref<void(ArrayRef<Lanes>)> body) {
   Value bound = bounds[loop];
   std::optional<int64_t> size = getConstantIntValue(bound);
-  int64_t step = lanes * unroll;
-  Value whole = roundDown(builder, loc, bound, step);
+  if (width.scalable)
+    size = std::nullopt;
+  int64_t step = width.count * unroll;
+  Value whole = roundDown(bound, unroll);
   if (!size || *size >= step) {
-    auto main = scf::ForOp::create(builder, loc, index(0), whole, index(step));
+    auto main =
+        scf::ForOp::create(builder, loc, index(0), whole, lanesOf(unroll));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(main.getBody());
     SmallVector<Lanes> positions;
     for (int64_t i = 0; i < unroll; ++i)
-      positions.push_back({add(main.getInductionVar(), i * lanes), {}, {}});
+      positions.push_back({addVectors(main.getInductionVar(), i), {}, {}});
     body(positions);
   }
   if (size && *size % step == 0)
     return;
-  auto rest = scf::ForOp::create(builder, loc, whole, bound, index(lanes));
+  auto rest = scf::ForOp::create(builder, loc, whole, bound, laneCount);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(rest.getBody());
-  body(maskedLanes(builder, loc, rest.getInductionVar(), bound, lanes));
+  body(maskedLanes(rest.getInductionVar()));
 }
 
 static unsigned bodySize(linalg::GenericOp op) {
@@ -364,16 +402,15 @@ void LaneEmitter::emitParallel(ArrayRef<unsigned> reductions) {
       for (OpOperand &init : op.getDpsInitsMutable())
         carried.push_back(
             op.payloadUsesValueFromOperand(&init)
-                ? broadcastTo(builder, loc, load(init, at), lanes)
+                ? broadcastTo(builder, loc, load(init, at), width)
                 : passThrough(builder, loc,
-                              VectorType::get(
-                                  {lanes}, getElementTypeOrSelf(init.get()))));
+                              width.of(getElementTypeOrSelf(init.get()))));
     SmallVector<Value> results =
         carryLoops(reductions, carried, [&](ValueRange values) {
           SmallVector<Value> next;
           for (auto [i, at] : llvm::enumerate(positions))
             for (Value value : compute(at, values.slice(i * outputs, outputs)))
-              next.push_back(broadcastTo(builder, loc, value, lanes));
+              next.push_back(broadcastTo(builder, loc, value, width));
           return next;
         });
     for (auto [i, at] : llvm::enumerate(positions))
@@ -387,7 +424,7 @@ SmallVector<Value> LaneEmitter::combineStep(const Lanes &at,
                                             ValueRange accumulators) {
   SmallVector<Value> next = compute(at, accumulators);
   for (auto [value, old] : llvm::zip(next, accumulators)) {
-    value = broadcastTo(builder, loc, value, lanes);
+    value = broadcastTo(builder, loc, value, width);
     if (at.mask)
       value = arith::SelectOp::create(builder, loc, at.mask, value, old);
   }
@@ -399,37 +436,35 @@ SmallVector<Value> LaneEmitter::combineStep(const Lanes &at,
 SmallVector<Value> LaneEmitter::carryLanes(int64_t unroll,
                                            SmallVector<Value> carried) {
   size_t outputs = op.getNumDpsInits();
-  Value whole = roundDown(builder, loc, bounds[loop], lanes * unroll);
-  auto main = scf::ForOp::create(builder, loc, index(0), whole,
-                                 index(lanes * unroll), carried);
+  Value whole = roundDown(bounds[loop], unroll);
+  auto main = scf::ForOp::create(builder, loc, index(0), whole, lanesOf(unroll),
+                                 carried);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(main.getBody());
     SmallVector<Value> next;
     for (int64_t i = 0; i < unroll; ++i) {
-      Lanes at{add(main.getInductionVar(), i * lanes), {}, {}};
+      Lanes at{addVectors(main.getInductionVar(), i), {}, {}};
       llvm::append_range(next, combineStep(at, main.getRegionIterArgs().slice(
                                                    i * outputs, outputs)));
     }
     scf::YieldOp::create(builder, loc, next);
   }
   SmallVector<Value> results(main.getResults());
-  auto rest =
-      scf::ForOp::create(builder, loc, whole, bounds[loop], index(lanes),
-                         ValueRange(results).take_front(outputs));
+  auto rest = scf::ForOp::create(builder, loc, whole, bounds[loop], laneCount,
+                                 ValueRange(results).take_front(outputs));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(rest.getBody());
-  Lanes at =
-      maskedLanes(builder, loc, rest.getInductionVar(), bounds[loop], lanes);
+  Lanes at = maskedLanes(rest.getInductionVar());
   scf::YieldOp::create(builder, loc, combineStep(at, rest.getRegionIterArgs()));
   llvm::copy(rest.getResults(), results.begin());
   return results;
 }
 
 static Value neutral(OpBuilder &builder, Location loc, Operation *combiner,
-                     int64_t lanes) {
+                     VectorWidth width) {
   TypedAttr value = *arith::getNeutralElement(combiner);
-  auto type = VectorType::get({lanes}, value.getType());
+  auto type = width.of(value.getType());
   return arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, Attribute(value)));
 }
@@ -445,7 +480,7 @@ void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
     combiners.push_back(findCombiner(op, i));
   for (int64_t i = 0; i < unroll; ++i)
     for (Operation *combiner : combiners)
-      carried.push_back(neutral(builder, loc, combiner, lanes));
+      carried.push_back(neutral(builder, loc, combiner, width));
   SmallVector<Value> parts =
       carryLoops(reductions, carried, [&](ValueRange values) {
         return carryLanes(unroll, SmallVector<Value>(values));
@@ -466,6 +501,7 @@ void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
 }
 
 void LaneEmitter::run() {
+  laneCount = width.lanes(builder, loc);
   auto ranges =
       cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(builder, loc);
   SmallVector<unsigned> outer, reductions;
@@ -482,8 +518,8 @@ void LaneEmitter::run() {
 }
 
 void emitLaneLoops(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
-                   int64_t lanes) {
-  LaneEmitter(builder, op, loop, lanes).run();
+                   VectorWidth width) {
+  LaneEmitter(builder, op, loop, width).run();
 }
 
 } // namespace backplane

@@ -5,6 +5,8 @@
 #ifndef BACKPLANE_EMIT_LANELOOPS_H
 #define BACKPLANE_EMIT_LANELOOPS_H
 
+#include "sdk/emit/VectorBody.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 
@@ -24,9 +26,15 @@ LaneAccess laneAccess(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
 /// that a reduction loop can be spread over lanes.
 bool canReduceLanes(mlir::linalg::GenericOp op);
 
-/// Emits the loops of `op` with `loop` in steps of `lanes` iterations.
+/// Whether the loops of `op` around `loop` can be emitted for vectors of a
+/// length that is known at run time only: lanes are neighbours in memory or
+/// the same element, and no horizontal product is taken.
+bool canScaleLanes(mlir::linalg::GenericOp op, unsigned loop);
+
+/// Emits the loops of `op` with `loop` in steps of the lanes of `width`, which
+/// is scalable only if canScaleLanes.
 void emitLaneLoops(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-                   unsigned loop, int64_t lanes);
+                   unsigned loop, VectorWidth width);
 
 } // namespace backplane
 

@@ -36,17 +36,25 @@ unsigned widestElementBits(linalg::GenericOp op) {
   return bits;
 }
 
+Value VectorWidth::lanes(OpBuilder &builder, Location loc) const {
+  Value number = arith::ConstantIndexOp::create(builder, loc, count);
+  if (!scalable)
+    return number;
+  Value scale = vector::VectorScaleOp::create(builder, loc);
+  return arith::MulIOp::create(builder, loc, scale, number);
+}
+
 Value broadcastTo(OpBuilder &builder, Location loc, Value value,
-                  int64_t lanes) {
+                  VectorWidth width) {
   if (isa<VectorType>(value.getType()))
     return value;
-  return vector::BroadcastOp::create(
-      builder, loc, VectorType::get({lanes}, value.getType()), value);
+  return vector::BroadcastOp::create(builder, loc, width.of(value.getType()),
+                                     value);
 }
 
 /// Copies one op, on vectors when one of its operands is a vector.
 static void cloneOp(OpBuilder &builder, Location loc, Operation &op,
-                    IRMapping &map, int64_t lanes) {
+                    IRMapping &map, VectorWidth width) {
   SmallVector<Value> operands;
   for (Value operand : op.getOperands())
     operands.push_back(map.lookupOrDefault(operand));
@@ -57,35 +65,35 @@ static void cloneOp(OpBuilder &builder, Location loc, Operation &op,
     return;
   }
   for (Value &operand : operands)
-    operand = broadcastTo(builder, loc, operand, lanes);
+    operand = broadcastTo(builder, loc, operand, width);
   SmallVector<Type> types;
   for (Type type : op.getResultTypes())
-    types.push_back(VectorType::get({lanes}, type));
+    types.push_back(width.of(type));
   Operation *copy = builder.create(loc, op.getName().getIdentifier(), operands,
                                    types, op.getAttrs());
   map.map(op.getResults(), copy->getResults());
 }
 
 static void cloneSlice(OpBuilder &builder, Location loc, Value value,
-                       Block *block, IRMapping &map, int64_t lanes) {
+                       Block *block, IRMapping &map, VectorWidth width) {
   Operation *op = value.getDefiningOp();
   if (!op || op->getBlock() != block || map.contains(value))
     return;
   for (Value operand : op->getOperands())
-    cloneSlice(builder, loc, operand, block, map, lanes);
-  cloneOp(builder, loc, *op, map, lanes);
+    cloneSlice(builder, loc, operand, block, map, width);
+  cloneOp(builder, loc, *op, map, width);
 }
 
 Value cloneValue(OpBuilder &builder, Location loc, Value value,
-                 BlockArgument argument, Value replacement, int64_t lanes) {
+                 BlockArgument argument, Value replacement, VectorWidth width) {
   IRMapping map;
   map.map(argument, replacement);
-  cloneSlice(builder, loc, value, argument.getOwner(), map, lanes);
+  cloneSlice(builder, loc, value, argument.getOwner(), map, width);
   return map.lookupOrDefault(value);
 }
 
 SmallVector<Value> cloneBody(OpBuilder &builder, Location loc, Block &body,
-                             ValueRange arguments, int64_t lanes,
+                             ValueRange arguments, VectorWidth width,
                              function_ref<Value(unsigned)> indexOf) {
   IRMapping map;
   map.map(body.getArguments(), arguments);
@@ -93,7 +101,7 @@ SmallVector<Value> cloneBody(OpBuilder &builder, Location loc, Block &body,
     if (auto index = dyn_cast<linalg::IndexOp>(op))
       map.map(index.getResult(), indexOf(index.getDim()));
     else
-      cloneOp(builder, loc, op, map, lanes);
+      cloneOp(builder, loc, op, map, width);
   }
   SmallVector<Value> yielded;
   for (Value value : body.getTerminator()->getOperands())

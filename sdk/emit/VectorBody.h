@@ -11,29 +11,43 @@
 
 namespace backplane {
 
+/// Lanes of a vector: `count`, times vscale when it is scalable.
+struct VectorWidth {
+  int64_t count;
+  bool scalable;
+  VectorWidth(int64_t count, bool scalable = false)
+      : count(count), scalable(scalable) {}
+
+  mlir::VectorType of(mlir::Type element) const {
+    return mlir::VectorType::get({count}, element, {scalable});
+  }
+  /// The number of lanes as an index.
+  mlir::Value lanes(mlir::OpBuilder &builder, mlir::Location loc) const;
+};
+
 /// Whether every op of the body works lane by lane.
 bool canVectorizeBody(mlir::Block &body);
 
 /// Bits of the widest element that the op reads, writes or computes.
 unsigned widestElementBits(mlir::linalg::GenericOp op);
 
-/// `value`, or a vector of `lanes` copies when it is a scalar.
+/// `value`, or a vector of copies when it is a scalar.
 mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::Value value, int64_t lanes);
+                        mlir::Value value, VectorWidth width);
 
 /// Copies the body to the insertion point with its arguments replaced by
-/// `arguments` (scalars where they are the same for all lanes, else vectors of
-/// `lanes`) and gives what it yields. `indexOf` gives loop indices.
+/// `arguments` (scalars where they are the same for all lanes, else vectors)
+/// and gives what it yields. `indexOf` gives loop indices.
 llvm::SmallVector<mlir::Value>
 cloneBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
-          mlir::ValueRange arguments, int64_t lanes,
+          mlir::ValueRange arguments, VectorWidth width,
           llvm::function_ref<mlir::Value(unsigned loop)> indexOf);
 
 /// Copies what `value` is computed from, up to `argument`, which is replaced by
-/// `replacement` (a scalar or a vector of `lanes`).
+/// `replacement` (a scalar or a vector).
 mlir::Value cloneValue(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value value, mlir::BlockArgument argument,
-                       mlir::Value replacement, int64_t lanes);
+                       mlir::Value replacement, VectorWidth width);
 
 } // namespace backplane
 

@@ -39,6 +39,11 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<ModuleOp>> {
   Option<unsigned> vectorBits{*this, "vector-bits",
                               llvm::cl::desc("width of a vector register"),
                               llvm::cl::init(256)};
+  Option<bool> scalable{
+      *this, "scalable",
+      llvm::cl::desc("vector-bits is the least width; the machine's is known "
+                     "at run time"),
+      llvm::cl::init(false)};
 };
 
 } // namespace
@@ -92,7 +97,8 @@ static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
   return best;
 }
 
-static void vectorize(linalg::GenericOp op, unsigned vectorBits) {
+static void vectorize(linalg::GenericOp op, unsigned vectorBits,
+                      bool scalable) {
   if (!op.hasPureBufferSemantics() || !canVectorizeBody(*op.getBody()))
     return;
   int64_t lanes = vectorBits / widestElementBits(op);
@@ -102,7 +108,8 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits) {
   if (!loop)
     return;
   OpBuilder builder(op);
-  emitLaneLoops(builder, op, *loop, lanes);
+  bool scales = scalable && canScaleLanes(op, *loop);
+  emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales));
   op.erase();
 }
 
@@ -120,7 +127,7 @@ void VectorizePass::runOnOperation() {
   SmallVector<linalg::GenericOp> ops;
   getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
   for (linalg::GenericOp op : ops)
-    vectorize(op, vectorBits);
+    vectorize(op, vectorBits, scalable);
 }
 
 std::unique_ptr<Pass> createVectorizePass() {
