@@ -83,6 +83,7 @@ struct GpuEntryBuilder {
   LogicalResult makeSequential();
   LogicalResult planAllocation(memref::AllocOp op);
   LogicalResult flatten(BlockArgument buffer);
+  LogicalResult flattenTables();
   LogicalResult flattenUses(Value buffer, Value flat, Value offset,
                             ArrayRef<OpFoldResult> sizes);
   FailureOr<SmallVector<OpFoldResult>> sizesOf(BlockArgument buffer);
@@ -284,6 +285,39 @@ LogicalResult GpuEntryBuilder::flatten(BlockArgument buffer) {
   return success();
 }
 
+/// Tables of constants, too, are lines.
+LogicalResult GpuEntryBuilder::flattenTables() {
+  for (auto table :
+       func()->getParentOfType<ModuleOp>().getOps<memref::GlobalOp>()) {
+    auto values =
+        dyn_cast_or_null<DenseElementsAttr>(table.getInitialValueAttr());
+    if (!values)
+      return table.emitOpError("is no table of constants");
+    int64_t count = values.getNumElements();
+    Type element = values.getElementType();
+    auto line = MemRefType::get({count}, element);
+    table.setInitialValueAttr(
+        values.reshape(RankedTensorType::get({count}, element)));
+    table.setType(line);
+    SmallVector<memref::GetGlobalOp> uses;
+    func().walk([&](memref::GetGlobalOp op) {
+      if (op.getName() == table.getSymName())
+        uses.push_back(op);
+    });
+    for (memref::GetGlobalOp op : uses) {
+      rewriter.setInsertionPointToStart(&body());
+      Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+      Value flat =
+          memref::GetGlobalOp::create(rewriter, loc, line, table.getSymName());
+      if (failed(flattenUses(op, flat, zero,
+                             memref::getMixedSizes(rewriter, loc, op))))
+        return failure();
+      rewriter.eraseOp(op);
+    }
+  }
+  return success();
+}
+
 DictionaryAttr GpuEntryBuilder::describe() {
   int64_t size = parallel ? kGroupSize : 1;
   Dim groups = ceilDiv(items, Dim(size));
@@ -339,6 +373,8 @@ LogicalResult GpuEntryBuilder::run() {
   for (memref::AllocOp op : allocations)
     if (failed(planAllocation(op)))
       return failure();
+  if (failed(flattenTables()))
+    return failure();
   for (unsigned i = 0; i < dispatch.bindings(); ++i) {
     if (failed(flatten(body().getArgument(i))))
       return failure();
@@ -348,12 +384,35 @@ LogicalResult GpuEntryBuilder::run() {
   return success();
 }
 
+/// The number whose parts, all of them in their order, are put together again.
+static Value splitNumber(affine::AffineLinearizeIndexOp op) {
+  auto parts = op.getMultiIndex();
+  auto split =
+      parts.empty()
+          ? nullptr
+          : parts.front().getDefiningOp<affine::AffineDelinearizeIndexOp>();
+  if (!split || split.getNumResults() != parts.size() ||
+      !llvm::equal(split.getResults(), parts))
+    return {};
+  auto sizes = split.getPaddedBasis(), others = op.getPaddedBasis();
+  bool same =
+      llvm::equal(ArrayRef(sizes).drop_front(), ArrayRef(others).drop_front(),
+                  [](OpFoldResult a, OpFoldResult b) {
+                    return isEqualConstantIntOrValue(a, b);
+                  });
+  return same ? split.getLinearIndex() : Value();
+}
+
 /// Numbers to indices and back, none of which are negative.
 static void expandIndices(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   auto index = [&](Location loc, OpFoldResult value) {
     return getValueOrCreateConstantIndexOp(rewriter, loc, value);
   };
+  module.walk([&](affine::AffineLinearizeIndexOp op) {
+    if (Value whole = splitNumber(op))
+      rewriter.replaceOp(op, whole);
+  });
   module.walk([&](affine::AffineDelinearizeIndexOp op) {
     rewriter.setInsertionPoint(op);
     Location loc = op.getLoc();
@@ -401,12 +460,16 @@ void ToGpuEntryPass::runOnOperation() {
   }
   if (failed(GpuEntryBuilder(dispatches->front()).run()))
     return signalPassFailure();
-  OpPassManager clean("builtin.module");
+  // Equal sizes are one value before indices are expanded.
+  OpPassManager merge("builtin.module"), clean("builtin.module");
+  merge.addPass(createCSEPass());
+  if (failed(runPipeline(merge, module)))
+    return signalPassFailure();
+  expandIndices(module);
   clean.addPass(createCanonicalizerPass());
   clean.addPass(createCSEPass());
   if (failed(runPipeline(clean, module)))
     return signalPassFailure();
-  expandIndices(module);
 }
 
 std::unique_ptr<Pass> createToGpuEntryPass() {

@@ -3,7 +3,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
@@ -148,17 +147,6 @@ struct ConvertToIndex : OpConversionPattern<arith::IndexCastOp> {
   }
 };
 
-struct ConvertFma : OpConversionPattern<math::FmaOp> {
-  using OpConversionPattern::OpConversionPattern;
-  LogicalResult
-  matchAndRewrite(math::FmaOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOpWithNewOp<spirv::GLFmaOp>(
-        op, op.getType(), adaptor.getA(), adaptor.getB(), adaptor.getC());
-    return success();
-  }
-};
-
 struct ConvertPoison : OpConversionPattern<ub::PoisonOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -177,6 +165,6 @@ struct ConvertPoison : OpConversionPattern<ub::PoisonOp> {
 void backplane::addSpirvPatterns(const SPIRVTypeConverter &types,
                                  RewritePatternSet &patterns) {
   patterns.add<ConvertLoad, ConvertStore, ConvertAlloca, ConvertTable,
-               ConvertReturn, ConvertToIndex, ConvertFma, ConvertPoison>(
+               ConvertReturn, ConvertToIndex, ConvertPoison>(
       types, patterns.getContext(), /*benefit=*/10);
 }

@@ -6,6 +6,7 @@
 #include "sdk/emit/Dispatch.h"
 #include "sdk/emit/NarrowFloats.h"
 #include "sdk/emit/Passes.h"
+#include "sdk/emit/PlainFloats.h"
 #include "sdk/emit/SpirvPatterns.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -236,7 +237,7 @@ void ToSpirvPass::runOnOperation() {
   OpPassManager expansion("builtin.module");
   buildExpansion(expansion);
   if (failed(runPipeline(expansion, module)) ||
-      failed(holdNarrowFloatsAsBits(module)))
+      failed(holdNarrowFloatsAsBits(module)) || failed(usePlainFloats(module)))
     return signalPassFailure();
   ModuleMaker maker(functions.front(), described);
   maker.run();
