@@ -18,7 +18,8 @@ struct BlockHeader {
 
 Host::Host(const HostOptions &options)
     : cpu_(CpuInfo::detect()), log_(options.log),
-      graphTable_(options.graphTable), pool_(options.threads) {}
+      graphTable_(options.graphTable), driverCache_(options.driverCache),
+      pool_(options.threads) {}
 
 void Host::log(uint32_t level, std::string_view message) {
   if (log_.log)
@@ -53,6 +54,8 @@ void Host::release(void *self, void *pointer) {
 const void *Host::extension(void *self, bp_string_t name, uint32_t version) {
   if (view(name) == "backplane.graph" && version == 0)
     return static_cast<Host *>(self)->graphTable_;
+  if (view(name) == "backplane.cache" && version == 0)
+    return static_cast<Host *>(self)->driverCache_.table();
   return nullptr;
 }
 

@@ -8,6 +8,7 @@
 #include "backplane/backplane.h"
 #include "backplane/graph.h"
 #include "hal/core/CpuInfo.h"
+#include "hal/core/DriverCache.h"
 #include "hal/core/ThreadPool.h"
 
 #include <atomic>
@@ -21,6 +22,8 @@ struct HostOptions {
   bp_log_sink_t log = {};
   /// What get_extension("backplane.graph", 0) gives; NULL: nothing.
   const bp_graph_table_t *graphTable = nullptr;
+  /// Folder of what plug-ins keep between runs; empty: nothing is kept.
+  std::string driverCache;
 };
 
 class Host {
@@ -49,6 +52,7 @@ private:
   CpuInfo cpu_;
   bp_log_sink_t log_;
   const bp_graph_table_t *graphTable_;
+  DriverCache driverCache_;
   std::atomic<uint64_t> allocated_{0};
   ThreadPool pool_;
 };

@@ -83,12 +83,29 @@ typedef struct bp_host_t {
   void (*parallel_for)(void *self, uint64_t count, bp_loop_body_t body,
                        void *context);
   /* A further table of the host by name and version, or NULL. Known names:
-   * "backplane.graph" version 0 gives a bp_graph_table_t. */
+   * "backplane.graph" version 0 gives a bp_graph_table_t, "backplane.cache"
+   * version 0 a bp_cache_table_t. */
   const void *(*get_extension)(void *self, bp_string_t name, uint32_t version);
   /* Runs task(context) once, soon, on a thread of the host; it may use
    * parallel_for. For work that must not block its caller. */
   void (*post)(void *self, void (*task)(void *context), void *context);
 } bp_host_t;
+
+/* Bytes that a plug-in can make again, compiled shaders for instance, kept
+ * between runs in the user's cache folder (extension "backplane.cache" of the
+ * host). Keys are 1 to 128 of a-z, 0-9, _ and -; a plug-in's start with its
+ * name. Several processes may use one key at once. Thread-safe. */
+#define bp_cache_table_t_TYPE 6u
+typedef struct bp_cache_table_t {
+  bp_header_t header;
+  void *self;
+  /* Gives what was stored last under the key. BP_STATUS_NOT_FOUND: nothing,
+   * or it is damaged, or the user wants no cache. */
+  bp_status_t (*load)(void *self, bp_string_t key, const bp_bytes_sink_t *sink);
+  /* Keeps bytes, whole or not at all. A failure is no more than a loss of
+   * time: the disk is full, or the user wants no cache. */
+  bp_status_t (*store)(void *self, bp_string_t key, bp_bytes_t bytes);
+} bp_cache_table_t;
 
 /* ---- The plug-in's side ---- */
 

@@ -73,6 +73,12 @@ AT(bp_host_t, parallel_for, 80);
 AT(bp_host_t, get_extension, 88);
 AT(bp_host_t, post, 96);
 
+SIZE(bp_cache_table_t, 40);
+AT(bp_cache_table_t, header, 0);
+AT(bp_cache_table_t, self, 16);
+AT(bp_cache_table_t, load, 24);
+AT(bp_cache_table_t, store, 32);
+
 SIZE(bp_host_info_t, 40);
 AT(bp_host_info_t, header, 0);
 AT(bp_host_info_t, minor_low, 16);

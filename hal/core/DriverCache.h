@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// DriverCache.h: the extension "backplane.cache" of the host: bytes that a
+// plug-in can make again, pipelines for instance, as files of the cache folder.
+// Safe under several processes: an entry appears complete or not at all, and
+// one that is damaged is not given out.
+#ifndef BACKPLANE_CORE_DRIVERCACHE_H
+#define BACKPLANE_CORE_DRIVERCACHE_H
+
+#include "backplane/cpp/Result.h"
+#include "backplane/plugin.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace backplane {
+
+/// Thread-safe.
+class DriverCache {
+public:
+  /// `folder` is made when something is stored; empty: nothing is kept.
+  explicit DriverCache(std::string folder);
+  DriverCache(const DriverCache &) = delete;
+  DriverCache &operator=(const DriverCache &) = delete;
+
+  /// What get_extension gives; it refers to this object.
+  const bp_cache_table_t *table() const { return &table_; }
+
+  Result<std::vector<uint8_t>> load(std::string_view key) const;
+  Status store(std::string_view key, std::span<const uint8_t> bytes) const;
+
+private:
+  Result<std::string> pathOf(std::string_view key) const;
+
+  std::string folder_;
+  bp_cache_table_t table_ = {BP_HEADER(bp_cache_table_t)};
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_CORE_DRIVERCACHE_H
