@@ -60,6 +60,9 @@ Value ElementReader::compute(OpResult result, ValueRange at) {
   Builder b(op->getLoc(), builder);
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<bufferization::ToTensorOp>([&](auto source) -> Value {
+        // What a destination holds at entry is undefined.
+        if (source.getWritable())
+          return zeroOf(b, result);
         return memref::LoadOp::create(b, source.getBuffer(), at);
       })
       .Case<linalg::GenericOp>([&](auto) { return ofGeneric(result, at); })
@@ -137,19 +140,19 @@ static std::pair<Value, Value> inBox(ImplicitLocOpBuilder &b, Value at,
                                      Value offset, Value size, Value stride) {
   Value zero = arith::ConstantIndexOp::create(b, 0);
   Value from = b.createOrFold<arith::SubIOp>(at, offset);
-  Value inside = from, hit;
-  if (!matchPattern(stride, m_One())) {
-    inside = arith::DivSIOp::create(b, from, stride);
-    Value rest = arith::RemSIOp::create(b, from, stride);
-    hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero);
-  }
-  // A negative difference is above every size when read as unsigned; a
-  // negative quotient of one that is smaller than the stride is not.
+  // A negative difference is above every size when read as unsigned.
+  if (matchPattern(stride, m_One()))
+    return {arith::CmpIOp::create(b, arith::CmpIPredicate::ult, from, size),
+            from};
+  Value inside = arith::DivSIOp::create(b, from, stride);
+  Value rest = arith::RemSIOp::create(b, from, stride);
+  Value hit = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest, zero);
+  // The quotient of one that is smaller than the stride is not negative.
   Value below =
       arith::CmpIOp::create(b, arith::CmpIPredicate::ult, inside, size);
   Value above = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, from, zero);
   Value both = arith::AndIOp::create(b, below, above);
-  return {hit ? arith::AndIOp::create(b, both, hit) : both, inside};
+  return {arith::AndIOp::create(b, both, hit), inside};
 }
 
 Value ElementReader::ofInsertSlice(tensor::InsertSliceOp op, ValueRange at) {

@@ -20,6 +20,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -39,6 +40,9 @@ namespace {
 constexpr int64_t kGroupSize = 128;
 /// Work-groups along x, beyond which they continue along y.
 constexpr int64_t kGroupsInLine = 32768;
+/// Ops and iterations that a turn of an innermost loop may have.
+constexpr int64_t kUnrolledOps = 128;
+constexpr int64_t kMostTurns = 16;
 /// Temporaries up to this size are memory of the invocation.
 constexpr int64_t kPrivateBytes = 1024;
 
@@ -442,6 +446,32 @@ static void expandIndices(ModuleOp module) {
   });
 }
 
+/// Several iterations of innermost loops at once: a GPU pays for each turn, and
+/// some software devices end a shader after 65535 of them.
+static void unrollLoops(ModuleOp module) {
+  SmallVector<scf::ForOp> innermost;
+  module.walk([&](scf::ForOp loop) {
+    int64_t ops = 0;
+    bool inner = false;
+    loop.getBody()->walk([&](Operation *op) {
+      ++ops;
+      inner |= isa<scf::ForOp, scf::WhileOp>(op);
+    });
+    if (!inner && ops * 2 <= kUnrolledOps)
+      innermost.push_back(loop);
+  });
+  for (scf::ForOp loop : innermost) {
+    int64_t ops = 0;
+    loop.getBody()->walk([&](Operation *) { ++ops; });
+    uint64_t factor =
+        uint64_t(std::clamp<int64_t>(kUnrolledOps / ops, 2, kMostTurns));
+    if (auto trips = loop.getStaticTripCount())
+      factor = std::min(factor, std::max<uint64_t>(trips->getZExtValue(), 1));
+    if (factor > 1)
+      (void)loopUnrollByFactor(loop, factor);
+  }
+}
+
 void ToGpuEntryPass::runOnOperation() {
   ModuleOp module = getOperation();
   OpPassManager loops("builtin.module");
@@ -466,10 +496,13 @@ void ToGpuEntryPass::runOnOperation() {
   if (failed(runPipeline(merge, module)))
     return signalPassFailure();
   expandIndices(module);
+  clean.addPass(createLowerAffinePass());
   clean.addPass(createCanonicalizerPass());
+  clean.addPass(createLoopInvariantCodeMotionPass());
   clean.addPass(createCSEPass());
   if (failed(runPipeline(clean, module)))
     return signalPassFailure();
+  unrollLoops(module);
 }
 
 std::unique_ptr<Pass> createToGpuEntryPass() {
