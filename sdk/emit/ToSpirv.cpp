@@ -197,6 +197,48 @@ void ModuleMaker::finish(ArrayRef<int32_t> groupSize) {
     }
 }
 
+/// What a loop carries leaves it in variables, which MLIR sets at the end of
+/// each turn. They start with what the loop starts with: there may be no turn.
+static LogicalResult startVariables(spirv::LoopOp loop) {
+  auto enter = dyn_cast<spirv::BranchOp>(loop.getEntryBlock()->getTerminator());
+  auto repeat =
+      dyn_cast<spirv::BranchOp>(loop.getContinueBlock()->getTerminator());
+  if (!enter || !repeat ||
+      enter.getTargetOperands().size() != repeat.getTargetOperands().size())
+    return success(); // a loop with a condition, which has had a turn
+  OpBuilder builder(loop);
+  SmallVector<spirv::StoreOp> stores;
+  for (Operation *op = repeat->getPrevNode();
+       op && stores.size() + 1 < repeat.getTargetOperands().size();
+       op = op->getPrevNode())
+    if (auto store = dyn_cast<spirv::StoreOp>(op))
+      stores.push_back(store);
+  // The first operand is the induction variable.
+  size_t count = repeat.getTargetOperands().size() - 1;
+  if (stores.size() != count)
+    return loop.emitOpError("has ") << stores.size() << " variables for "
+                                    << count << " values that it carries";
+  for (size_t i = 0; i < count; ++i) {
+    spirv::StoreOp last = stores[count - 1 - i];
+    if (last.getValue() != repeat.getTargetOperands()[i + 1] ||
+        !last.getPtr().getDefiningOp<spirv::VariableOp>())
+      return loop.emitOpError("does not keep what it carries in variables");
+    spirv::StoreOp::create(builder, loop.getLoc(), last.getPtr(),
+                           enter.getTargetOperands()[i + 1]);
+  }
+  return success();
+}
+
+static LogicalResult startVariables(spirv::FuncOp function) {
+  return failure(function
+                     .walk([](spirv::LoopOp loop) {
+                       return failed(startVariables(loop))
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     })
+                     .wasInterrupted());
+}
+
 static LogicalResult convert(spirv::ModuleOp module) {
   spirv::TargetEnvAttr target = spirv::lookupTargetEnv(module);
   SPIRVConversionOptions options;
@@ -241,7 +283,7 @@ void ToSpirvPass::runOnOperation() {
     return signalPassFailure();
   ModuleMaker maker(functions.front(), described);
   maker.run();
-  if (failed(convert(maker.made)))
+  if (failed(convert(maker.made)) || failed(startVariables(maker.entry)))
     return signalPassFailure();
   for (auto op :
        llvm::make_early_inc_range(maker.made.getOps<memref::GlobalOp>()))
