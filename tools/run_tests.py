@@ -197,6 +197,7 @@ SUITES = {
     "mutants": scripted("conformance/mutants/run_mutants.py"),
     "submission": scripted("tools/bp-conformance/test/run_submission.py"),
     "package": scripted("examples/run_installed.py"),
+    "arm": scripted("backends/arm/test/run_arm.py"),
     "asan": tests_asan,
     "tool": scripted("tools/bp/test/run_cli.py"),
     "tidy": tidy,

@@ -51,10 +51,6 @@ static const bp_string_t features_sve[] = {
     TEXT("fullfp16"),
     TEXT("sve"),
 };
-static const bp_string_t features_v8_6[] = {
-    TEXT("neon"),    TEXT("fullfp16"), TEXT("lse"),
-    TEXT("dotprod"), TEXT("bf16"),     TEXT("i8mm"),
-};
 
 /* The pipelines that a target takes. */
 typedef enum { PIPELINES_FIXED, PIPELINES_SCALABLE } arm_pipelines_t;
@@ -72,12 +68,8 @@ typedef struct {
 static const arm_target_t arm_targets[] = {
     {"aarch64", "AArch64 with NEON, any Armv8-A", "+neon", features_neon,
      COUNT(features_neon), 20, PIPELINES_FIXED},
-    {"aarch64+i8mm",
-     "AArch64 with half precision, dot products and matrix instructions",
-     "+v8.2a,+neon,+fullfp16,+lse,+dotprod,+bf16,+i8mm", features_v8_6,
-     COUNT(features_v8_6), 30, PIPELINES_FIXED},
     {"aarch64+sve", "AArch64 with scalable vectors of any length",
-     "+v8.2a,+neon,+fullfp16,+sve", features_sve, COUNT(features_sve), 40,
+     "+v8.2a,+neon,+fullfp16,+sve", features_sve, COUNT(features_sve), 30,
      PIPELINES_SCALABLE},
 };
 

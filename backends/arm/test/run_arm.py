@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The AArch64 runtime: cross-built here, run under qemu.
+
+- The preset arm64 builds; its files are small, need nothing of the machine but
+  the C library, the static worker not even that.
+- Both workers greet, and name the target that fits the CPU that qemu plays.
+- A model compiled for AArch64 computes what it computes on this machine, with
+  NEON and with vectors of 128, 256 and 512 bits; the code has the instructions
+  of its target.
+
+Without the cross compiler or qemu everything counts as skipped.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build-arm64"
+SYSROOT = "/usr/aarch64-linux-gnu"
+MOST_BYTES = 5_000_000
+DYNAMIC = ["bin/bp-worker", "lib/libbackplane.so", "lib/backplane/plugins/libbp-host.so",
+           "lib/backplane/plugins/libbp-ref.so", "lib/backplane/plugins/libbp-arm.so"]
+TARGETS = ["bp-worker", "bp-worker-static", "bp-host", "bp-ref", "bp-arm"]
+STATIC = "bin/bp-worker-static"
+C_LIBRARY = {"libc.so.6", "libm.so.6", "ld-linux-aarch64.so.1", "libbackplane.so"}
+# CPU that qemu plays -> target that fits it.
+MACHINES = {"cortex-a57": "aarch64", "max,sve=off": "aarch64",
+            "max,sve-max-vq=1": "aarch64+sve", "max,sve-max-vq=2": "aarch64+sve",
+            "max,sve-max-vq=4": "aarch64+sve"}
+# Instructions that the code of a target has.
+CODE = {"aarch64": r"\bfmla\s+v\d+\.4s", "aarch64+sve": r"\bfml[as]\s+z\d+\.s|\bfmad\s+z"}
+
+
+class Suite:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def check(self, name, good, text=""):
+        if good:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAILED arm {name}: {str(text)[-1500:]!r}")
+        return good
+
+
+def run(command, **environment):
+    return subprocess.run([str(part) for part in command], text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, "BACKPLANE_CACHE_DIR": "-", **environment})
+
+
+def needs(path):
+    """(needed libraries, whether it has an interpreter) of an ELF file."""
+    text = run(["aarch64-linux-gnu-readelf", "-dl", path]).stdout
+    return set(re.findall(r"NEEDED.*\[(.*)\]", text)), "INTERP" in text
+
+
+def check_files(suite):
+    stripped = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in DYNAMIC + [STATIC]:
+            small = pathlib.Path(folder) / "file"
+            run(["aarch64-linux-gnu-strip", "-o", small, BUILD / name])
+            size = small.stat().st_size
+            stripped += size if name != STATIC else 0
+            if name == STATIC:
+                suite.check("the static worker is small", size < MOST_BYTES, size)
+            libraries, interpreted = needs(BUILD / name)
+            allowed = set() if name == STATIC else C_LIBRARY
+            suite.check(f"{name} needs little", libraries <= allowed, libraries)
+            if name == STATIC:
+                suite.check("the static worker is static", not interpreted)
+    suite.check("the runtime is small", stripped < MOST_BYTES, stripped)
+
+
+def greeting(program, cpu):
+    """What a worker says first; it ends because its input is empty."""
+    command = ["qemu-aarch64", "-cpu", cpu, "-L", SYSROOT, BUILD / program]
+    result = subprocess.run([str(part) for part in command], check=False,
+                            stdin=subprocess.DEVNULL, capture_output=True)
+    return result.stdout + result.stderr
+
+
+def check_greetings(suite):
+    for program in ("bin/bp-worker", STATIC):
+        for cpu in ("cortex-a57", "max,sve-max-vq=2"):
+            said = greeting(program, cpu)
+            target = MACHINES[cpu].encode()
+            fits = len(target).to_bytes(4, "little") + target
+            suite.check(f"{program} on {cpu} names its target",
+                        b"host" in said and fits in said, said)
+
+
+def images(artifact):
+    """The AArch64 images in an artifact."""
+    data = artifact.read_bytes()
+    starts = [match.start() for match in re.finditer(rb"\x7fELF\x02\x01", data)]
+    return [data[a:b] for a, b in zip(starts, starts[1:] + [len(data)])]
+
+
+def make_model(path):
+    """Padded convolution, product, softmax, sums, a transpose; odd sizes."""
+    sys.path.insert(0, str(ROOT / "tools/bp/test"))
+    import models  # pylint: disable=import-outside-toplevel
+    import numpy  # pylint: disable=import-outside-toplevel
+    from onnx import helper, numpy_helper  # pylint: disable=import-outside-toplevel
+    rng = numpy.random.default_rng(5)
+    constants = [numpy_helper.from_array(rng.standard_normal(dims).astype("f4") / 3, name)
+                 for name, dims in (("k", (13, 3, 3, 3)), ("w", (21, 35)), ("b", (35,)))]
+    node = helper.make_node
+    nodes = [node("Conv", ["x", "k"], ["c"], pads=[1, 1, 1, 1]), node("Tanh", ["c"], ["t"]),
+             node("MatMul", ["t", "w"], ["m"]), node("Add", ["m", "b"], ["a"]),
+             node("Softmax", ["a"], ["s"], axis=-1), node("Exp", ["a"], ["e"]),
+             node("Add", ["s", "e"], ["p"]), node("Transpose", ["p"], ["y"], perm=[0, 3, 2, 1]),
+             node("ReduceMean", ["p"], ["z"], axes=[2, 3], keepdims=0)]
+    value = models.tensor_value
+    made = models.model(nodes, [value("x", ["n", 3, 17, 21])],
+                        [value("y", ["n", 35, 17, 13]), value("z", ["n", 13])], constants)
+    path.write_bytes(made.SerializeToString())
+
+
+def check_code(suite, options, model, folder):
+    for target, pattern in CODE.items():
+        artifact = folder / "one.bpx"
+        result = run([options.bp, "compile", model, "-o", artifact, "--target", target])
+        if not suite.check(f"compiles for {target}", result.returncode == 0, result.stdout):
+            continue
+        text = ""
+        for image in images(artifact):
+            (folder / "image.so").write_bytes(image)
+            text += run(["llvm-objdump-22", "-d", "--mattr=+sve2",
+                         folder / "image.so"]).stdout
+        suite.check(f"code of {target}", re.search(pattern, text), text)
+
+
+def workers_file(folder):
+    """A configuration with a worker for each machine; gives its environment."""
+    rows = []
+    for number, cpu in enumerate(MACHINES):
+        rows.append(f'"m{number}": {{"launcher": ["qemu-aarch64", "-cpu", "{cpu}", "-L", '
+                    f'"{SYSROOT}"], "worker": "{BUILD}/bin/bp-worker"}}')
+    path = folder / "workers.json"
+    path.write_text('{"workers": {' + ", ".join(rows) + "}}", encoding="utf-8")
+    return {"BACKPLANE_WORKERS": str(path)}
+
+
+def check_runs(suite, options, model, folder):
+    import numpy  # pylint: disable=import-outside-toplevel
+    here = folder / "here"
+    here.mkdir()
+    result = run([options.bp, "run", model, "--device", "ref", "--random-inputs", "1",
+                  "--output-dir", here])
+    if not suite.check("runs here", result.returncode == 0, result.stdout):
+        return
+    artifact = folder / "fat.bpx"
+    result = run([options.bp, "compile", model, "-o", artifact, "--target",
+                  "aarch64,aarch64+sve"])
+    suite.check("compiles a fat artifact", result.returncode == 0, result.stdout)
+    environment = workers_file(folder)
+    for number, (cpu, target) in enumerate(MACHINES.items()):
+        there = folder / f"there{number}"
+        there.mkdir()
+        result = run([options.bp, "run", artifact, "--device", f"worker:m{number}/host",
+                      "--random-inputs", "1", "--output-dir", there], **environment)
+        same = result.returncode == 0 and all(
+            numpy.allclose(numpy.load(file), numpy.load(there / file.name), 1e-4, 1e-5)
+            for file in here.glob("*.npy"))
+        suite.check(f"{target} on {cpu} computes the same", same, result.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
+    parser.add_argument("--all", action="store_true", help="accepted, no effect")
+    options = parser.parse_args()
+    absent = [tool for tool in ("qemu-aarch64", "aarch64-linux-gnu-g++") if not shutil.which(tool)]
+    if absent:
+        print(f"{' and '.join(absent)} absent\n0 passed, 0 failed, 1 skipped")
+        return 0
+    suite = Suite()
+    built = run([ROOT / "tools/build", *TARGETS], BP_PRESET="arm64")
+    if suite.check("builds", built.returncode == 0, built.stdout):
+        check_files(suite)
+        check_greetings(suite)
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            model = folder / "model.onnx"
+            make_model(model)
+            check_code(suite, options, model, folder)
+            check_runs(suite, options, model, folder)
+    print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
