@@ -86,8 +86,9 @@ uint64_t Allocator::blockBytes(uint32_t type) const {
   return std::min(usual, physical_.memory.memoryHeaps[heap].size / 8);
 }
 
-/// How well a type of memory serves; negative: not at all.
-static int rate(VkMemoryPropertyFlags flags, bool staging) {
+/// How well a type of memory serves; negative: not at all. What the host is
+/// not shown need not be where it could see it, which is scarce on cards.
+static int rate(VkMemoryPropertyFlags flags, bool staging, bool hidden) {
   bool local = flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
   bool seen = (flags & hostShared) == hostShared;
   bool cached = flags & VK_MEMORY_PROPERTY_HOST_CACHED_BIT;
@@ -95,7 +96,9 @@ static int rate(VkMemoryPropertyFlags flags, bool staging) {
                                         VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
   if (flags & odd || (staging && !seen))
     return -1;
-  return staging ? 4 * cached + local + 1 : 8 * local + 2 * seen + cached;
+  if (staging)
+    return 4 * cached + local + 1;
+  return 8 * local + (hidden ? !seen : 2 * seen + cached);
 }
 
 /// The best type above none of `skip`, a set of types that were tried.
@@ -108,7 +111,8 @@ bool Allocator::chooseType(const MemoryNeed &need, uint32_t skip,
     const VkMemoryType &type = physical_.memory.memoryTypes[i];
     if (need.size > physical_.memory.memoryHeaps[type.heapIndex].size)
       continue;
-    if (int grade = rate(type.propertyFlags, need.staging); grade > best) {
+    if (int grade = rate(type.propertyFlags, need.staging, hidden_);
+        grade > best) {
       best = grade;
       out = i;
     }

@@ -108,6 +108,8 @@ static std::vector<const char *> extensionsFor(const PhysicalDevice &device) {
   std::vector<const char *> names;
   if (device.importAlignment)
     names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+  if (device.calibrated)
+    names.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
   return names;
 }
 
@@ -144,7 +146,8 @@ static VkResult setUp(bp_device_t &device, const Instance &instance,
   if (VkResult result = createDevice(device, instance))
     return result;
   device.allocator.reset(new (std::nothrow) Allocator(
-      device.physical, device.vk, device.handle, options.staging));
+      device.physical, device.vk, device.handle,
+      options.staging || !device.physical.unified));
   device.layouts.reset(new (std::nothrow) Layouts(device.vk, device.handle));
   device.stager.reset(new (std::nothrow) Stager(device));
   if (!device.allocator || !device.layouts || !device.stager)

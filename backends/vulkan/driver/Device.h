@@ -41,6 +41,7 @@ struct bp_device_t {
   std::unique_ptr<backplane::vulkan::Layouts> layouts;
   std::unique_ptr<backplane::vulkan::Stager> stager;
   VkPipelineCache pipelines = VK_NULL_HANDLE;
+  std::vector<uint8_t> keptPipelines; ///< what the cache was made of
   /// Stands where a binding has no bytes, which Vulkan cannot say.
   backplane::vulkan::Storage nothing;
   std::vector<VkQueue> queues; ///< shared by all bp_queue_t

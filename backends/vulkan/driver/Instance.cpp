@@ -63,6 +63,7 @@ bool Instance::loadFunctions() {
   all &= load(getQueueFamilies, "vkGetPhysicalDeviceQueueFamilyProperties");
   all &= load(enumerateExtensions, "vkEnumerateDeviceExtensionProperties");
   all &= load(createDevice, "vkCreateDevice");
+  load(getTimeDomains, "vkGetPhysicalDeviceCalibrateableTimeDomainsEXT");
   return all;
 }
 

@@ -35,6 +35,8 @@ public:
   PFN_vkGetPhysicalDeviceQueueFamilyProperties getQueueFamilies;
   PFN_vkEnumerateDeviceExtensionProperties enumerateExtensions;
   PFN_vkCreateDevice createDevice;
+  /// Null where no device has calibrated timestamps.
+  PFN_vkGetPhysicalDeviceCalibrateableTimeDomainsEXT getTimeDomains;
 
 private:
   Instance() = default;

@@ -86,6 +86,22 @@ uint64_t importAlignment(const Instance &instance, VkPhysicalDevice handle) {
   return host.minImportedHostPointerAlignment;
 }
 
+/// Whether the device can tell the host's monotonic time besides its own.
+bool knowsHostClock(const Instance &instance, VkPhysicalDevice handle) {
+  uint32_t count = 0;
+  if (!instance.getTimeDomains ||
+      instance.getTimeDomains(handle, &count, nullptr))
+    return false;
+  std::vector<VkTimeDomainEXT> domains(count);
+  if (instance.getTimeDomains(handle, &count, domains.data()))
+    return false;
+  auto has = [&](VkTimeDomainEXT domain) {
+    return std::find(domains.begin(), domains.end(), domain) != domains.end();
+  };
+  return has(VK_TIME_DOMAIN_DEVICE_EXT) &&
+         has(VK_TIME_DOMAIN_CLOCK_MONOTONIC_EXT);
+}
+
 /// Takes a family that computes, rather one that does no graphics besides.
 void chooseQueues(const Instance &instance, PhysicalDevice &device) {
   uint32_t count = 0;
@@ -227,6 +243,8 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   }
   if (has(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
     device.importAlignment = importAlignment(instance, device.handle);
+  device.calibrated = has(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME) &&
+                      knowsHostClock(instance, device.handle);
   device.maxAllocation = properties.v11.maxMemoryAllocationSize;
   device.maxBuffer = device.maxAllocation;
   device.features = featureNames(chain, properties.v11);
@@ -253,7 +271,9 @@ PhysicalDevice describe(const Instance &instance, VkPhysicalDevice handle) {
   device.driverVersion = core.driverVersion;
   std::memcpy(device.cacheUuid, core.pipelineCacheUUID, VK_UUID_SIZE);
   instance.getMemory(handle, &device.memory);
-  device.unified = seesAll(device.memory);
+  bool apart = core.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU &&
+               core.deviceType != VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  device.unified = !apart && seesAll(device.memory);
   if (core.apiVersion >= VK_API_VERSION_1_2) {
     describeNew(instance, device);
     return device;

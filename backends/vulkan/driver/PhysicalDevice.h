@@ -28,7 +28,7 @@ struct PhysicalDevice {
   std::string id, name, identity;
   std::string refusal; ///< empty: usable
   uint32_t kind;
-  bool unified; ///< all memory is seen by the host
+  bool unified; ///< its memory is that of the host, which sees all of it
   VkPhysicalDeviceLimits limits;
   uint32_t apiVersion, vendor, device, driverVersion;
   uint8_t cacheUuid[VK_UUID_SIZE];
@@ -37,7 +37,8 @@ struct PhysicalDevice {
   uint64_t importAlignment; ///< of host memory, 0: cannot be imported
   VkPhysicalDeviceMemoryProperties memory;
   uint32_t queueFamily, queueCount;
-  uint32_t timestampBits;
+  uint32_t timestampBits; ///< of the queues, 0: none
+  bool calibrated;        ///< it can tell its time and the host's at once
   /// What shaders may use, by Vulkan's names; also for bp_device_info_t.
   std::vector<std::string> features;
 

@@ -11,8 +11,8 @@ namespace backplane::vulkan {
 /// Makes the device's pipeline cache, with what an earlier run has kept for
 /// the same device and version of its driver; damaged bytes are ignored.
 void loadPipelineCache(bp_device_t &device);
-/// Has the host keep the cache, if it has grown.
-void storePipelineCache(bp_device_t &device);
+/// Has the host keep the cache, if it has changed.
+void storePipelineCache(const bp_device_t &device);
 
 } // namespace backplane::vulkan
 

@@ -81,6 +81,7 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
   scratch = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const bp_header_t *header = commands[i];
+    size_t before = steps.size();
     switch (header->type) {
     case bp_command_dispatch_t_TYPE:
       add(read<bp_command_dispatch_t>(header));
@@ -97,6 +98,8 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
     default:
       return header->type;
     }
+    if (steps.size() > before)
+      steps.back().command = uint32_t(i);
   }
   std::sort(slots.begin(), slots.end());
   slots.erase(std::unique(slots.begin(), slots.end()), slots.end());

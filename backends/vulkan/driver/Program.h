@@ -23,6 +23,7 @@ struct Step {
   uint32_t constantCount;
   uint32_t pattern;   ///< of a fill, widened to four bytes
   uint64_t workspace; ///< bytes of scratch per work-group
+  uint32_t command;   ///< where it came from
 };
 
 /// What a command lists needs of the one that runs it.

@@ -42,7 +42,9 @@ bp_status_t enqueue(bp_queue_t &queue, const Program &program,
   if (!recording)
     return outOfMemory(device.driver, error);
   bool again = keeps && recording->holds(program, table);
-  VkResult result = again ? VK_SUCCESS : recording->record(program, table);
+  VkResult result =
+      again ? VK_SUCCESS
+            : recording->record(program, table, submission.times != nullptr);
   Lock lock(device.mutex);
   if (!result && device.lost)
     result = VK_ERROR_DEVICE_LOST;
@@ -218,20 +220,31 @@ static void destroy(bp_device_t *device, bp_queue_t *queue) {
   drop(queue);
 }
 
-static bp_status_t execute(bp_queue_t *queue,
-                           const bp_header_t *const *commands, uint64_t count,
-                           const bp_completion_t *completion,
-                           bp_error_t *error) {
+static bp_status_t executeTimed(bp_queue_t *queue,
+                                const bp_header_t *const *commands,
+                                uint64_t count, bp_timestamp_t *times,
+                                const bp_completion_t *completion,
+                                bp_error_t *error) {
   bp_status_t status =
       translate(*queue->device, queue->scratch, commands, count, error);
   if (status != BP_STATUS_OK)
     return status;
   Submission submission;
   submission.completion = *completion;
+  submission.times = times;
   return enqueue(*queue, queue->scratch, nullptr, queue->recordings,
                  std::move(submission), error);
 }
 
+static bp_status_t execute(bp_queue_t *queue,
+                           const bp_header_t *const *commands, uint64_t count,
+                           const bp_completion_t *completion,
+                           bp_error_t *error) {
+  return executeTimed(queue, commands, count, nullptr, completion, error);
+}
+
+const bp_timestamps_table_t timestampsTable = {BP_HEADER(bp_timestamps_table_t),
+                                               executeTimed};
 const bp_queue_table_t queueTable = {BP_HEADER(bp_queue_table_t), create,
                                      destroy, execute};
 

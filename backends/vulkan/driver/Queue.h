@@ -30,6 +30,7 @@ struct Submission {
   std::vector<bp_timepoint_t> waits;
   std::vector<bp_timepoint_t> signals;
   bp_completion_t completion = {};
+  bp_timestamp_t *times = nullptr; ///< to be filled in, or null
   uint64_t point = 0; ///< on the queue's timeline, 0: not given to Vulkan
   Outcome failure;    ///< why it was not given to Vulkan
 };

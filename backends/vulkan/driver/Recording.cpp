@@ -26,7 +26,7 @@ static Place resolve(const bp_binding_t &range, const bp_binding_t *table) {
   return {buffer, buffer->base + offset, range.length};
 }
 
-Recording::Recording(bp_device_t &device) : device_(device) {}
+Recording::Recording(bp_device_t &device) : device_(device), timing_(device) {}
 
 Recording::~Recording() {
   const VolkDeviceTable &vk = device_.vk;
@@ -205,23 +205,32 @@ void Recording::fill(const Program &program, const Step &step,
   nextPattern_ += patternBytes;
 }
 
-void Recording::play(const Program &program, const bp_binding_t *table) {
+void Recording::play(const Program &program, const Step &step,
+                     const bp_binding_t *table) {
+  switch (step.kind) {
+  case Step::Dispatch:
+    return dispatch(program, step, table);
+  case Step::Copy:
+    return copy(program, step, table);
+  case Step::Fill:
+    return fill(program, step, table);
+  case Step::Barrier:
+    return orderCommands(device_.vk, commands_);
+  }
+}
+
+void Recording::play(const Program &program, const bp_binding_t *table,
+                     bool timed) {
   orderCommands(device_.vk, commands_);
   for (const Step &step : program.steps) {
-    switch (step.kind) {
-    case Step::Dispatch:
-      dispatch(program, step, table);
-      break;
-    case Step::Copy:
-      copy(program, step, table);
-      break;
-    case Step::Fill:
-      fill(program, step, table);
-      break;
-    case Step::Barrier:
-      orderCommands(device_.vk, commands_);
-      break;
+    bool marked = timed && step.kind != Step::Barrier;
+    if (marked) {
+      timed_.push_back(step.command);
+      timing_.mark(commands_);
     }
+    play(program, step, table);
+    if (marked)
+      timing_.mark(commands_);
   }
   showToHost(device_.vk, commands_);
 }
@@ -249,7 +258,8 @@ bool Recording::holds(const Program &program, const bp_binding_t *table) const {
   return true;
 }
 
-VkResult Recording::record(const Program &program, const bp_binding_t *table) {
+VkResult Recording::record(const Program &program, const bp_binding_t *table,
+                           bool timed) {
   recorded_ = false;
   if (VkResult result = prepare(program))
     return result;
@@ -262,7 +272,11 @@ VkResult Recording::record(const Program &program, const bp_binding_t *table) {
   VkCommandBufferBeginInfo info = {VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
   if (VkResult result = device_.vk.vkBeginCommandBuffer(commands_, &info))
     return result;
-  play(program, table);
+  timed_.clear();
+  if (VkResult result = timing_.prepare(
+          commands_, timed ? uint32_t(program.steps.size()) : 0))
+    return result;
+  play(program, table, timed);
   if (VkResult result = device_.vk.vkEndCommandBuffer(commands_))
     return result;
   signature(program, table, bound_);
@@ -284,6 +298,12 @@ Recording::KernelError Recording::firstError() const {
       return {word, ops_[i]};
   }
   return {0, 0};
+}
+
+void Recording::readTimes(bp_timestamp_t *times) const {
+  std::vector<bp_timestamp_t> read = timing_.read();
+  for (size_t i = 0; i < read.size(); ++i)
+    times[timed_[i]] = read[i];
 }
 
 Recording *RecordingPool::takeAny() {

@@ -7,6 +7,7 @@
 #define BACKPLANE_VULKAN_RECORDING_H
 
 #include "Program.h"
+#include "Timing.h"
 
 namespace backplane::vulkan {
 
@@ -18,8 +19,10 @@ public:
   Recording(const Recording &) = delete;
   Recording &operator=(const Recording &) = delete;
 
-  /// Records the program; slot i is table[i].
-  VkResult record(const Program &program, const bp_binding_t *table);
+  /// Records the program; slot i is table[i]. `timed`: with marks around each
+  /// command.
+  VkResult record(const Program &program, const bp_binding_t *table,
+                  bool timed = false);
   /// Whether what was recorded last had these buffers in its slots.
   bool holds(const Program &program, const bp_binding_t *table) const;
   /// Clears the error words, before a run.
@@ -32,13 +35,18 @@ public:
     uint32_t op;   ///< of the dispatch
   };
   KernelError firstError() const;
+  /// When each command of the program ran; nothing is written for those that
+  /// were not timed.
+  void readTimes(bp_timestamp_t *times) const;
 
 private:
   VkResult prepare(const Program &program);
   VkResult prepareDescriptors(const Program &program);
   VkResult fit(Storage &storage, uint64_t &capacity, uint64_t bytes,
                bool staging);
-  void play(const Program &program, const bp_binding_t *table);
+  void play(const Program &program, const bp_binding_t *table, bool timed);
+  void play(const Program &program, const Step &step,
+            const bp_binding_t *table);
   void dispatch(const Program &program, const Step &step,
                 const bp_binding_t *table);
   void copy(const Program &program, const Step &step,
@@ -61,6 +69,8 @@ private:
   std::vector<VkDescriptorSet> sets_;
   std::vector<uint64_t> bound_; ///< buffers and offsets of the slots
   bool recorded_ = false;
+  Timing timing_;
+  std::vector<uint32_t> timed_; ///< commands between pairs of marks
   // While recording:
   uint32_t nextDispatch_ = 0;
   uint64_t nextPattern_ = 0, nextScratch_ = 0;

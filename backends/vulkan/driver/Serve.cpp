@@ -82,6 +82,8 @@ void finishFirst(bp_queue_t &queue, Lock &lock) {
   Submission &submission = queue.running.front();
   Outcome outcome = judge(queue, submission, lock);
   signal(queue, submission, outcome);
+  if (submission.times && submission.point)
+    submission.recording->readTimes(submission.times);
   submission.home->idle.push_back(submission.recording);
   bp_completion_t completion = submission.completion;
   queue.running.pop_front();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Stager.h"
 #include "Barriers.h"
+#include "Queue.h"
 
 #include <algorithm>
 #include <cstring>
@@ -62,17 +63,20 @@ VkResult Stager::submit() {
   VkSubmitInfo info = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
   info.commandBufferCount = 1;
   info.pCommandBuffers = &commands_;
+  VkResult result;
   {
-    std::lock_guard lock(device_.mutex);
-    if (VkResult result =
-            vk.vkQueueSubmit(device_.queues[0], 1, &info, fence_)) {
-      device_.lost |= result == VK_ERROR_DEVICE_LOST;
-      return result;
-    }
+    Lock lock(device_.mutex);
+    result = vk.vkQueueSubmit(device_.queues[0], 1, &info, fence_);
   }
-  VkResult result =
-      vk.vkWaitForFences(device_.handle, 1, &fence_, VK_TRUE, UINT64_MAX);
-  return result ? result : vk.vkResetFences(device_.handle, 1, &fence_);
+  if (!result)
+    result =
+        vk.vkWaitForFences(device_.handle, 1, &fence_, VK_TRUE, UINT64_MAX);
+  if (!result)
+    return vk.vkResetFences(device_.handle, 1, &fence_);
+  Lock lock(device_.mutex);
+  device_.lost |= result == VK_ERROR_DEVICE_LOST;
+  advance(device_, lock); // what is held back fails now
+  return result;
 }
 
 VkResult Stager::copy(VkBuffer from, uint64_t fromOffset, VkBuffer to,

@@ -39,6 +39,7 @@ set(BP_VULKAN_SOURCES
   Serve.cpp
   SpirV.cpp
   Stager.cpp
+  Timing.cpp
   Volk.c)
 list(TRANSFORM BP_VULKAN_SOURCES PREPEND driver/)
 # The tests look inside, so that the parts are a library of their own.
@@ -73,6 +74,7 @@ if(BP_TESTS AND BP_GLSLANG)
   endforeach()
   bp_add_test(bp_vulkan_driver_tests
     SOURCES driver/test/AllocatorTest.cpp driver/test/BlobTest.cpp
+      driver/test/CacheTest.cpp
       driver/test/DeviceTest.cpp driver/test/Harness.cpp ${shaders}
     DEPENDS bp_vulkan_parts)
   target_include_directories(bp_vulkan_driver_tests PRIVATE

@@ -5,6 +5,7 @@
 #include "Harness.h"
 #include "backends/vulkan/driver/Queue.h"
 
+#include <chrono>
 #include <cstring>
 #include <numeric>
 
@@ -183,6 +184,39 @@ TEST_F(DeviceTest, NoticesThatABufferIsNew) {
   }
   EXPECT_EQ(read<float>(a, count), ramp(1));
   commandBufferTable.command_buffer_destroy(device_, recorded);
+}
+
+// ---- When commands ran ----
+
+TEST_F(DeviceTest, TellsWhenEachCommandRan) {
+  bp_buffer_t *a = buffer(ramp(1)), *b = buffer(ramp(2)), *c = buffer(ramp(0));
+  bp_executable_t *kernel = load(add);
+  Dispatch one(kernel, groups, {whole(a), whole(b), whole(c)}, {count});
+  Dispatch two(kernel, groups, {whole(c), whole(b), whole(a)}, {count});
+  const bp_header_t *commands[] = {one.header(), &barrier.header, two.header()};
+  bp_timestamp_t times[3] = {};
+  auto now = [] {
+    return uint64_t(std::chrono::steady_clock::now().time_since_epoch() /
+                    std::chrono::nanoseconds(1));
+  };
+  constexpr uint64_t slack = 1000000; // of the two clocks
+  bp_queue_t *line = queue();
+  uint64_t before = now();
+  Completion done;
+  bp_completion_t completion = done.completion();
+  ASSERT_EQ(timestampsTable.queue_execute_timed(line, commands, 3, times,
+                                                &completion, nullptr),
+            BP_STATUS_OK);
+  EXPECT_EQ(done.wait().message, "");
+  uint64_t after = now();
+  if (times[0].begin_ns == 0)
+    GTEST_SKIP() << "the device's queues have no timestamps";
+  EXPECT_GE(times[0].begin_ns + slack, before);
+  EXPECT_LE(times[0].begin_ns, times[0].end_ns);
+  EXPECT_LE(times[0].end_ns, times[2].begin_ns);
+  EXPECT_LT(times[2].begin_ns, times[2].end_ns);
+  EXPECT_LE(times[2].end_ns, after + slack);
+  EXPECT_EQ(times[1].begin_ns, 0u);
 }
 
 // ---- Memory that the host does not see ----
