@@ -97,7 +97,8 @@ bool startsWith(const std::string &text, std::string_view prefix) {
 void exports(Trial &trial) {
   unsigned queries = 0;
   for (const Symbol &symbol : ElfFile(trial).symbols)
-    if (symbol.defined() && symbol.entry.st_value) {
+    if (symbol.defined() && symbol.entry.st_value &&
+        ELF64_ST_BIND(symbol.entry.st_info) != STB_LOCAL) {
       bool query = startsWith(symbol.name, "bp_plugin_query_v");
       queries += query;
       trial.expect(query, "the library exports '" + symbol.name +

@@ -175,7 +175,7 @@ std::string detectModel() {
   std::ifstream file(
       "/sys/devices/system/cpu/cpu0/regs/identification/midr_el1");
   std::string midr;
-  return file >> midr ? "midr " + midr : "";
+  return file >> midr ? "midr " + midr : "AArch64";
 }
 
 } // namespace

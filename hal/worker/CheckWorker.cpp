@@ -4,6 +4,7 @@
 // context: whatever the plug-in does, it does inside a check.
 #include "Loop.h"
 #include "hal/checks/Check.h"
+#include "hal/core/LinkedPlugins.h"
 
 #include <chrono>
 #include <list>
@@ -84,6 +85,9 @@ Status Checker::check(std::span<const uint8_t> payload, Frame &answer) {
 
 int serveChecks(const WorkerOptions &options) {
   return serve(options, [&](Hello &greeting) -> Result<Handler> {
+    if (!linkedPlugins().empty())
+      return unimplemented("this worker is static: it has no plug-in files to "
+                           "check; use bp-worker");
     Result<checks::Subject> subject = checks::findSubject(options.device);
     if (!subject)
       return subject.status();
