@@ -197,46 +197,30 @@ void ModuleMaker::finish(ArrayRef<int32_t> groupSize) {
     }
 }
 
-/// What a loop carries leaves it in variables, which MLIR sets at the end of
-/// each turn. They start with what the loop starts with: there may be no turn.
-static LogicalResult startVariables(spirv::LoopOp loop) {
+/// What a counted loop carries leaves it in variables, which MLIR sets at the
+/// end of each turn. They start with what the loop starts with: there may be no
+/// turn. Loops with a condition set theirs before it.
+static void startVariables(spirv::LoopOp loop) {
   auto enter = dyn_cast<spirv::BranchOp>(loop.getEntryBlock()->getTerminator());
   auto repeat =
       dyn_cast<spirv::BranchOp>(loop.getContinueBlock()->getTerminator());
-  if (!enter || !repeat ||
-      enter.getTargetOperands().size() != repeat.getTargetOperands().size())
-    return success(); // a loop with a condition, which has had a turn
-  OpBuilder builder(loop);
-  SmallVector<spirv::StoreOp> stores;
-  for (Operation *op = repeat->getPrevNode();
-       op && stores.size() + 1 < repeat.getTargetOperands().size();
-       op = op->getPrevNode())
-    if (auto store = dyn_cast<spirv::StoreOp>(op))
-      stores.push_back(store);
+  if (!enter || !repeat || enter.getTargetOperands().empty() ||
+      !loop.getHeaderBlock()->getOps<spirv::StoreOp>().empty())
+    return;
   // The first operand is the induction variable.
-  size_t count = repeat.getTargetOperands().size() - 1;
-  if (stores.size() != count)
-    return loop.emitOpError("has ") << stores.size() << " variables for "
-                                    << count << " values that it carries";
-  for (size_t i = 0; i < count; ++i) {
-    spirv::StoreOp last = stores[count - 1 - i];
-    if (last.getValue() != repeat.getTargetOperands()[i + 1] ||
-        !last.getPtr().getDefiningOp<spirv::VariableOp>())
-      return loop.emitOpError("does not keep what it carries in variables");
-    spirv::StoreOp::create(builder, loop.getLoc(), last.getPtr(),
-                           enter.getTargetOperands()[i + 1]);
+  OpBuilder builder(loop);
+  auto starts = enter.getTargetOperands().drop_front();
+  auto ends = repeat.getTargetOperands().drop_front();
+  Operation *op = repeat->getPrevNode();
+  for (size_t i = ends.size(); i-- > 0; op = op->getPrevNode()) {
+    while (op && !isa<spirv::StoreOp>(op))
+      op = op->getPrevNode();
+    auto store = dyn_cast_or_null<spirv::StoreOp>(op);
+    if (!store || store.getValue() != ends[i] ||
+        !store.getPtr().getDefiningOp<spirv::VariableOp>())
+      return;
+    spirv::StoreOp::create(builder, loop.getLoc(), store.getPtr(), starts[i]);
   }
-  return success();
-}
-
-static LogicalResult startVariables(spirv::FuncOp function) {
-  return failure(function
-                     .walk([](spirv::LoopOp loop) {
-                       return failed(startVariables(loop))
-                                  ? WalkResult::interrupt()
-                                  : WalkResult::advance();
-                     })
-                     .wasInterrupted());
 }
 
 static LogicalResult convert(spirv::ModuleOp module) {
@@ -283,8 +267,9 @@ void ToSpirvPass::runOnOperation() {
     return signalPassFailure();
   ModuleMaker maker(functions.front(), described);
   maker.run();
-  if (failed(convert(maker.made)) || failed(startVariables(maker.entry)))
+  if (failed(convert(maker.made)))
     return signalPassFailure();
+  maker.entry.walk([](spirv::LoopOp loop) { startVariables(loop); });
   for (auto op :
        llvm::make_early_inc_range(maker.made.getOps<memref::GlobalOp>()))
     op.erase();

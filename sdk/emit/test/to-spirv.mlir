@@ -57,3 +57,28 @@ func.func @sum(%x: memref<8xf16>, %out: memref<8xf16>)
   }
   return
 }
+
+// -----
+
+// A loop without a turn gives what it started with.
+// CHECK-LABEL: spirv.func @turns
+// CHECK: %[[SUM:.*]] = spirv.Variable : !spirv.ptr<f32, Function>
+// CHECK: spirv.Store "Function" %[[SUM]], %{{.*}} : f32
+// CHECK: spirv.mlir.loop
+// CHECK: spirv.Store "Function" %[[SUM]], %{{.*}} : f32
+// CHECK: spirv.mlir.merge
+func.func @turns(%x: memref<?xf32> {bp.dims = ["n"]}, %out: memref<4xf32>, %n: index)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["n"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  scf.forall (%i) in (4) {
+    %sum = scf.for %k = %c0 to %n step %c1 iter_args(%s = %one) -> f32 {
+      %v = memref.load %x[%k] : memref<?xf32>
+      %t = arith.addf %s, %v : f32
+      scf.yield %t : f32
+    }
+    memref.store %sum, %out[%i] : memref<4xf32>
+  }
+  return
+}
