@@ -190,8 +190,8 @@ SUITES = {
     "lit": lit,
     "models": scripted("conformance/models/run_models.py"),
     "nodes": scripted("conformance/onnx_nodes/run_node_tests.py"),
-    "oracle": scripted("conformance/oracle/test/check_onnx.py", nightly=False),
     "random": scripted("conformance/random/run_random_tests.py"),
+    "split": scripted("conformance/split/run_split_tests.py"),
     "conformance": conformance,
     "vulkan": scripted("backends/vulkan/test/run_validated.py"),
     "mutants": scripted("conformance/mutants/run_mutants.py"),
@@ -200,6 +200,7 @@ SUITES = {
     "arm": scripted("backends/arm/test/run_arm.py"),
     "asan": tests_asan,
     "tool": scripted("tools/bp/test/run_cli.py"),
+    "workers": scripted("tools/bp/test/run_workers.py", nightly=False),
     "tidy": tidy,
     "fuzz": fuzzing,
 }

@@ -75,12 +75,12 @@ Result<Unit> importTest(const NodeTest &test) {
   unit.op = test.op;
   unit.graph = std::move(model->graph);
   unit.weights = std::move(model->weights);
-  setDTypes(unit);
   for (const GraphOutput &output : unit.graph.outputs)
     if (DType dtype = unit.graph.type(output.value).dtype;
         unit.dtype == DType::Invalid ||
         (isFloat(dtype) && !isFloat(unit.dtype)))
       unit.dtype = dtype;
+  setDTypes(unit);
   Case only;
   only.id = test.id;
   only.dataSet = byOracle;

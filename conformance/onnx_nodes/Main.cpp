@@ -8,6 +8,7 @@
 // conformance-files.md). A crash in this process, which imports the models, is
 // charged by the caller to the test that has no answer.
 #include "NodeTest.h"
+#include "Report.h"
 
 #include <CLI/CLI.hpp>
 
@@ -22,7 +23,7 @@ using namespace backplane::conformance;
 namespace {
 
 struct Options {
-  std::string device;
+  std::string device, report;
   unsigned timeout = 60;
   unsigned memoryMiB = 4096;
 };
@@ -85,6 +86,14 @@ int main(int argc, char **argv) {
       ->check(CLI::Range(1u, 86400u));
   app.add_option("--memory-limit", options.memoryMiB,
                  "MiB that one worker may take");
+  app.add_option("--report", options.report,
+                 "only write report.html and junit.xml from the records.jsonl "
+                 "in this folder");
   CLI11_PARSE(app, argc, argv);
-  return runAll(options);
+  if (options.report.empty())
+    return runAll(options);
+  Status status = writeNodeReport(options.report, options.device);
+  if (!status.ok())
+    std::fprintf(stderr, "bp-nodes: %s\n", status.message().c_str());
+  return status.ok() ? 0 : 1;
 }

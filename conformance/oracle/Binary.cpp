@@ -57,10 +57,60 @@ Bounded unrounded(char op, const Bounded &a, const Bounded &b) {
                      : wide.add(a, b);
 }
 
+/// All integers that a OP b may be, one of them uncertain; anything where they
+/// may wrap or where intervals say nothing.
+Bounded interval(const std::string &op, DType dtype, const Bounded &a,
+                 const Bounded &b) {
+  if (!std::isfinite(a.e) || !std::isfinite(b.e))
+    return anything();
+  auto apply = [&](Real x, Real y) {
+    return op == "add"   ? x + y
+           : op == "sub" ? x - y
+           : op == "mul" ? x * y
+           : op == "min" ? lower(x, y)
+                         : higher(x, y);
+  };
+  Real v = apply(a.v, b.v), low = v, high = v;
+  for (Real x : {a.low(), a.high()})
+    for (Real y : {b.low(), b.high()}) {
+      low = lower(low, apply(x, y));
+      high = higher(high, apply(x, y));
+    }
+  int width = static_cast<int>(bitWidth(dtype)) - isSignedInteger(dtype);
+  bool wraps = high >= std::ldexp(Real(1), std::min(width, 62)) ||
+               low < (isSignedInteger(dtype) ? -std::ldexp(Real(1), width) : 0);
+  return wraps ? anything() : Bounded{v, std::max(v - low, high - v)};
+}
+
+/// The same for truth values.
+Bounded truth(const std::string &op, const Bounded &a, const Bounded &b) {
+  bool x = a.v != 0, y = b.v != 0;
+  Real v = op == "and" ? x && y : op == "or" ? x || y : x != y;
+  auto decides = [&](const Bounded &in) {
+    return op != "xor" && isCertain(in) && (in.v != 0) == (op == "or");
+  };
+  bool certain = decides(a) || decides(b) || (isCertain(a) && isCertain(b));
+  return {v, certain ? Real(0) : Real(1)};
+}
+
+Result<std::vector<Value>> uncertain(const Step &step) {
+  const std::string &op = step.op.name;
+  bool isLogic = op == "and" || op == "or" || op == "xor";
+  if (op == "div" || op == "rem" || (isLogic && step.dtype != DType::Bool))
+    return unimplemented(op + " of uncertain integers");
+  Numbers a(step.operand(0), false), b(step.operand(1), false);
+  Value result = step.inexact(step.dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i)
+    result.bounded[i] =
+        isLogic ? truth(op, a[i], b[i]) : interval(op, step.dtype, a[i], b[i]);
+  settle(result);
+  return one(std::move(result));
+}
+
 Result<std::vector<Value>> integers(const Step &step) {
   const Value &a = step.operand(0), &b = step.operand(1);
   if (!a.exact || !b.exact)
-    return unimplemented("arithmetic on uncertain integers");
+    return uncertain(step);
   const std::string &op = step.op.name;
   Value result = step.exact(step.dtype);
   bool isSigned = isSignedInteger(step.dtype);

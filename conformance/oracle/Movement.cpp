@@ -210,10 +210,38 @@ Result<std::vector<Value>> pad(const Step &step) {
   return one(take(step, joined(step.operands), map));
 }
 
+/// Each element is one of those that its index may name. Of an interval that
+/// reaches beyond the axis, the part on the axis counts: intervals have their
+/// value in the middle, so that a clamp leaves them wider than they are.
+Result<std::vector<Value>> gatherUncertain(const Step &step) {
+  const Value &indices = step.operand(1);
+  Value x = uniform(step.operand(0), false);
+  auto axis = static_cast<size_t>(step.op.i64("axis"));
+  Real last = static_cast<Real>(x.dims[axis]) - 1;
+  size_t inner = countOf({x.dims.begin() + int64_t(axis) + 1, x.dims.end()});
+  size_t block = static_cast<size_t>(x.dims[axis]) * inner;
+  size_t count = indices.count();
+  Value result = step.inexact(step.dtype);
+  for (size_t i = 0; i < result.bounded.size(); ++i) {
+    const Bounded &index = indices.bounded[i / inner % count];
+    if (!std::isfinite(index.e) || index.v < 0 || index.v > last)
+      return unimplemented("an uncertain index that may be out of range");
+    size_t start = i / (inner * count) * block + i % inner;
+    auto at = [&](Real k) {
+      return x.bounded[start + static_cast<size_t>(k) * inner];
+    };
+    Bounded &out = result.bounded[i] = at(index.v);
+    Real high = std::min(std::floor(index.high()), last);
+    for (Real k = std::max(std::ceil(index.low()), Real(0)); k <= high; ++k)
+      out = hull(out, at(k));
+  }
+  return one(std::move(result));
+}
+
 Result<std::vector<Value>> gather(const Step &step) {
   const Value &x = step.operand(0), &indices = step.operand(1);
   if (!indices.exact)
-    return unimplemented("the indices are not certain");
+    return gatherUncertain(step);
   auto axis = static_cast<size_t>(step.op.i64("axis"));
   auto size = static_cast<size_t>(x.dims[axis]);
   size_t inner = 1, outer = 1;

@@ -293,6 +293,63 @@ TEST(Oracle, ScattersTheLastUpdate) {
   EXPECT_EQ(decode(DType::F32, y.bits[0]), 1);
 }
 
+/// exp(0), which a device may give as a little less than 1.
+struct Nearly {
+  Graph graph;
+  ValueId one;
+
+  Nearly() {
+    ValueId x = graph.addInput("x", {DType::F32, Dims{1}});
+    one = add("exp", {x});
+  }
+  ValueId add(std::string_view op, const std::vector<ValueId> &operands,
+              const Attributes &attributes = {}) {
+    auto results = graph.add(op, operands, attributes);
+    EXPECT_TRUE(results.ok()) << results.message();
+    return results.ok() ? (*results)[0] : 0;
+  }
+  Expected evaluated(ValueId output, std::vector<Tensor> inputs) {
+    graph.addOutput(output, "y");
+    inputs.insert(inputs.begin(), floats(DType::F32, {1}, {0}));
+    return only(evaluate(graph, inputs, {}));
+  }
+};
+
+TEST(Oracle, GathersAtEveryIndexThatMayBe) {
+  Nearly nearly;
+  ValueId table = nearly.graph.addInput("table", {DType::F32, Dims{4}});
+  ValueId by = nearly.graph.addInput("by", {DType::I64, Dims{1}});
+  ValueId index = nearly.add("cast", {nearly.add("floor", {nearly.one})},
+                             {{"dtype", int64_t(DType::I64)}});
+  index = nearly.add("add", {index, by});
+  ValueId y = nearly.add("gather", {table, index}, {{"axis", int64_t(0)}});
+  Expected expected =
+      nearly.evaluated(y, {floats(DType::F32, {4}, {1000, 10, 30, 35}),
+                           integers(DType::I64, {1}, {1})});
+  ASSERT_EQ(expected.match, Match::Limit);
+  EXPECT_EQ(expected.value[0], 30);
+  EXPECT_EQ(expected.error[0], 20); // 10 or 30, and 35 by the interval
+}
+
+TEST(Oracle, KnowsWhatOneOperandDecides) {
+  for (bool other : {false, true}) {
+    Nearly nearly;
+    ValueId limit = nearly.graph.addInput("limit", {DType::F32, Dims{1}});
+    ValueId flag = nearly.graph.addInput("flag", {DType::Bool, Dims{1}});
+    ValueId open = nearly.add("compare", {nearly.one, limit},
+                              {{"direction", std::string("ge")}});
+    ValueId y = nearly.add("and", {open, flag});
+    Expected expected = nearly.evaluated(
+        y, {floats(DType::F32, {1}, {1}), integers(DType::Bool, {1}, {other})});
+    if (other) {
+      EXPECT_NE(expected.match, Match::Value);
+    } else {
+      ASSERT_EQ(expected.match, Match::Value);
+      EXPECT_EQ(expected.bits[0], 0U);
+    }
+  }
+}
+
 TEST(Oracle, ShiftsBeyondTheWidth) {
   Tensor a = integers(DType::I8, {3}, {-128, 1, -1});
   Tensor b = integers(DType::I8, {3}, {9, 7, -1});
