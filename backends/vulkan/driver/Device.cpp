@@ -57,7 +57,10 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   info.features = features.data();
   info.feature_count = features.size();
   info.max_buffer_size = device.maxBuffer;
-  info.max_binding_range = device.limits.maxStorageBufferRange;
+  // Shaders compute places inside of a binding with 32 bits and a sign.
+  constexpr uint32_t mostRange = 0x7FFFFFFC;
+  info.max_binding_range =
+      std::min(device.limits.maxStorageBufferRange, mostRange);
   info.binding_alignment = bindingAlignment(device);
   info.memory_bytes = deviceBytes(device.memory);
   info.max_bindings = maxBindings(device);

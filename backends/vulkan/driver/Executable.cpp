@@ -75,13 +75,16 @@ void Loader::compile(const std::string &name, Module module, EntryPoint &entry,
         vk.vkCreateShaderModule(device_.handle, &code, nullptr, &shader);
   if (failure.result)
     return;
+  VkPipelineShaderStageCreateInfo stage = {
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
+      nullptr,
+      0,
+      VK_SHADER_STAGE_COMPUTE_BIT,
+      shader,
+      name.c_str()};
   VkComputePipelineCreateInfo info = {
-      VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO};
-  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = shader;
-  info.stage.pName = name.c_str();
-  info.layout = entry.layout.pipeline;
+      VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, nullptr, 0, stage,
+      entry.layout.pipeline};
   failure.result = vk.vkCreateComputePipelines(
       device_.handle, device_.pipelines, 1, &info, nullptr, &entry.pipeline);
   vk.vkDestroyShaderModule(device_.handle, shader, nullptr);

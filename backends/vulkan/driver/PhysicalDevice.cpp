@@ -18,13 +18,14 @@ struct PropertyChain {
   PropertyChain() {
     core.pNext = &v11;
     v11.pNext = &v12;
+    v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
+    v12.pNext = nullptr;
   }
   VkPhysicalDeviceProperties2 core = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   VkPhysicalDeviceVulkan11Properties v11 = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
-  VkPhysicalDeviceVulkan12Properties v12 = {
-      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES};
+  VkPhysicalDeviceVulkan12Properties v12; ///< all of it is filled in
 };
 
 std::vector<std::string> extensionsOf(const Instance &instance,
