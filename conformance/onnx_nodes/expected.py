@@ -53,13 +53,13 @@ class Expected:
             without = pattern.startswith("!")
             hits = fnmatch.filter(found if without else names, pattern.lstrip("!"))
             if not hits:
-                self.problems.append(f"pattern '{pattern}' matches no test")
+                self.problems.append(f"expected.toml: '{pattern}' matches no test")
             found = found.difference(hits) if without else found.union(hits)
         return found
 
     def entry(self, name, says, reason, tests, devices=()):
         if not tests:
-            self.problems.append(f"'{name}' matches no test")
+            self.problems.append(f"expected.toml: '{name}' matches no test")
         return Entry(name, says, reason, tests, devices)
 
     def of(self, name, device):

@@ -36,6 +36,7 @@ from onnx.backend.test.case.node import collect_testcases
 import coverage
 import expected as listed
 import harness
+import selfcheck
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
@@ -164,11 +165,12 @@ def summary(outcomes):
 
 def combined(outcomes):
     """One outcome per test: passed where every device passes."""
-    for _, group in groupby_name(outcomes).items():
+    for group in by_name(outcomes).values():
         yield next((outcome for outcome in group if outcome.kind != "passed"), group[0])
 
 
-def groupby_name(outcomes):
+def by_name(outcomes):
+    """The outcomes on devices, test by test."""
     groups = collections.defaultdict(list)
     for outcome in outcomes:
         if outcome.device != "oracle":
@@ -220,12 +222,13 @@ def main():
     warnings.simplefilter("ignore")
     tests = list(all_tests())
     expected = listed.Expected(HERE / "expected.toml", tests)
+    expected.problems += selfcheck.problems(listed, judge)
     chosen = [test for test in tests if re.search(options.only, test.name)]
     outcomes = list(run_all(options, chosen, expected))
     table = coverage.rows(combined(outcomes))
     print(coverage.text(table))
     for problem in expected.problems:
-        print(f"FAILED expected.toml: {problem}")
+        print(f"FAILED {problem}")
     summary(outcomes)
     devices = [device for device in options.devices.split(",") if device != "oracle"]
     page = coverage.page(table, onnx.__version__, devices)
