@@ -134,6 +134,13 @@ bp_status_t Loader::outcome(bp_error_t *error) const {
     if (failure.status)
       return fail(device_.driver, error, failure.status,
                   entry + ": " + failure.reason);
+    bool refused = failure.result && failure.result != VK_ERROR_DEVICE_LOST &&
+                   failure.result != VK_ERROR_OUT_OF_HOST_MEMORY &&
+                   failure.result != VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (refused) // valid by the rules, yet nothing that the device can compile
+      return fail(device_.driver, error, BP_STATUS_INVALID_ARGUMENT,
+                  "the device's driver refuses the shader of " + entry + ": " +
+                      nameOf(failure.result));
     if (failure.result)
       return fail(device_.driver, error, failure.result,
                   "cannot make a pipeline of " + entry);
