@@ -20,7 +20,7 @@ constexpr LinkedPlugin plugins[] = {
 };
 
 struct Linking {
-  Linking() { setLinkedPlugins(plugins); }
+  Linking() noexcept { setLinkedPlugins(plugins); }
 } linking;
 
 } // namespace
