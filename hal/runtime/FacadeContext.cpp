@@ -76,6 +76,20 @@ Status listRemoteTargets(bp_context_t &context, std::string_view text,
   });
 }
 
+Status listAllTargets(bp_context_t &context,
+                      const bp_target_listing_sink_t &sink) {
+  bp_device_info_t none = {BP_HEADER(bp_device_info_t)};
+  none.id = toC("none");
+  auto info = DeviceInfo::copy(&none);
+  if (!info)
+    return info.status();
+  return describeTargets(*context.registry, "", **info,
+                         [&](const TargetInfo &target, const bp_target_t &c,
+                             const std::string &misfit) {
+                           return putTarget(target, c, misfit, false, sink);
+                         });
+}
+
 /// Gives a job for a device behind a worker the target of that device.
 Status aimAtWorker(bp_context_t &context, CompileJob &job) {
   if (!job.targets.empty() || !worker::RemoteUri::matches(job.driver))
@@ -242,6 +256,8 @@ bp_status_t bp_context_targets(bp_context_t *context, bp_string_t device_uri,
   return guarded(error, [&]() -> Status {
     if (worker::RemoteUri::matches(view(device_uri)))
       return listRemoteTargets(*context, view(device_uri), *sink);
+    if (!device_uri.size)
+      return listAllTargets(*context, *sink);
     auto device = context->registry->device(view(device_uri));
     if (!device)
       return device.status();

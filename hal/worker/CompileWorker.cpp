@@ -67,9 +67,13 @@ int serveCompiles(const WorkerOptions &options) {
     Result<Context> context = openWorkerContext(options);
     if (!context)
       return context.status();
-    Result<Hello> hello = describeDevice(*context, options.device);
+    Result<Hello> hello =
+        describeDevice(*context, options.device, options.target);
     if (!hello)
       return hello.status();
+    if (hello->target.empty() && !options.target.empty())
+      return notFound("no compiler plug-in has a target '" + options.target +
+                      "'");
     if (hello->target.empty())
       return notFound("no compiler plug-in has a target for device '" +
                       options.device + "'");

@@ -24,13 +24,17 @@ void logLine(void *, uint32_t level, bp_string_t message) {
 
 struct Targets {
   Hello *hello;
+  std::string wanted; ///< empty: what the device takes
   std::string plugin; ///< of the chosen one
 };
 
 bp_status_t putTarget(void *context, const bp_target_listing_t *listing) {
   auto &targets = *static_cast<Targets *>(context);
   Hello &hello = *targets.hello;
-  if (!listing->chosen)
+  bool taken = targets.wanted.empty()
+                   ? listing->chosen
+                   : view(listing->target->name) == targets.wanted;
+  if (!taken)
     return BP_STATUS_OK;
   const bp_target_t &target = *listing->target;
   hello.target = view(target.name);
@@ -197,18 +201,20 @@ Result<Hello> describeMachine(const Context &context) {
   return hello;
 }
 
-Result<Hello> describeDevice(const Context &context,
-                             const std::string &device) {
+Result<Hello> describeDevice(const Context &context, const std::string &device,
+                             const std::string &target) {
   Result<Hello> machine = describeMachine(context);
   if (!machine)
     return machine;
   Hello hello = std::move(*machine);
   hello.device = device;
   nameDevice(hello);
-  Targets chosen{&hello, {}};
+  Targets chosen{&hello, target, {}};
   bp_target_listing_sink_t targets = {putTarget, &chosen};
   Status status = checked([&](bp_error_t *error) {
-    return bp_context_targets(context.get(), toC(device), &targets, error);
+    return bp_context_targets(context.get(),
+                              toC(target.empty() ? device : std::string()),
+                              &targets, error);
   });
   if (!status.ok())
     return status;
@@ -229,6 +235,13 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
                  "bytes of private memory that it may take; 0: no limit");
   app.add_flag("--checks", options.checks,
                "run checks of the plug-in in place of artifacts");
+  app.add_option("--target", options.target,
+                 "of a compile worker: the target, whatever the device is");
+  app.add_option("--record", options.record,
+                 "write artifacts and runs to this file, run nothing");
+  app.add_option("--replay", options.replay,
+                 "BUNDLE RESULTS: answer with what the results say")
+      ->expected(2);
   app.add_flag("--list", options.list, "greet with the devices and stop");
   app.add_option("--cache", options.cacheDir,
                  "folder that keeps artifacts of a MiB and more, so that they "

@@ -25,7 +25,9 @@ std::vector<WireFile> pluginFiles(const std::vector<std::string> &names);
 Result<Hello> describeMachine(const Context &context);
 /// The same, and what it says of one device, and of the target that compiling
 /// for its driver takes when this process has compiler plug-ins.
-Result<Hello> describeDevice(const Context &context, const std::string &device);
+/// With a `target`, it is the target that is described, whatever the device.
+Result<Hello> describeDevice(const Context &context, const std::string &device,
+                             const std::string &target = "");
 
 /// Answers one request: fills type and payload of the answer.
 using Handler = std::function<Status(const Frame &request, Frame &answer)>;

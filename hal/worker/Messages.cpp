@@ -143,6 +143,12 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
     v(m.session), v(m.dispatches), v(m.choice);
   else if constexpr (std::is_same_v<M, SessionMessage>)
     v(m.session);
+  else if constexpr (std::is_same_v<M, BundleMessage>)
+    v(m.kind), v(m.version), v(m.target), v(m.device), v(m.facts), v(m.bundle);
+  else if constexpr (std::is_same_v<M, AnswerMessage>)
+    v(m.run), v(m.type), v(m.payload);
+  else if constexpr (std::is_same_v<M, EndMessage>)
+    v(m.frames);
   else if constexpr (std::is_same_v<M, ResultMessage>)
     v(m.outputs), v(m.milliseconds), v(m.cpuMilliseconds), v(m.damage);
   else if constexpr (std::is_same_v<M, CompileMessage>)
@@ -205,6 +211,9 @@ Payload encode(const OfferMessage &message) { return encodeAny(message); }
 Payload encode(const OpenMessage &message) { return encodeAny(message); }
 Payload encode(const OpenedMessage &message) { return encodeAny(message); }
 Payload encode(const SessionMessage &message) { return encodeAny(message); }
+Payload encode(const BundleMessage &message) { return encodeAny(message); }
+Payload encode(const AnswerMessage &message) { return encodeAny(message); }
+Payload encode(const EndMessage &message) { return encodeAny(message); }
 
 Status decode(std::span<const uint8_t> payload, Hello &message) {
   Status status = decodeAny(payload, message);
@@ -247,6 +256,19 @@ Status decode(std::span<const uint8_t> payload, OpenedMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, SessionMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BundleMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, AnswerMessage &message) {
+  Status status = decodeAny(payload, message);
+  bool known = message.type == uint32_t(FrameType::Result) ||
+               message.type == uint32_t(FrameType::Error);
+  return status.ok() && !known ? dataLoss("an answer has a damaged type")
+                               : status;
+}
+Status decode(std::span<const uint8_t> payload, EndMessage &message) {
   return decodeAny(payload, message);
 }
 

@@ -129,6 +129,27 @@ struct CheckedMessage {
   double milliseconds = 0;
 };
 
+/// What a bundle is for; the first frame of its results has the same.
+struct BundleMessage {
+  std::string kind;    ///< "model" or "cases"
+  std::string version; ///< of the product that made it
+  std::string target;  ///< that it is compiled for
+  std::string device;  ///< URI, as the machine that runs it sees it
+  /// Of a model: the names of its outputs. Of cases: how they were chosen.
+  std::vector<std::string> facts;
+  std::string bundle; ///< of results: SHA-256 of the bundle's file
+};
+
+struct AnswerMessage {
+  std::string run;   ///< hash of the payload of its RUN
+  uint32_t type = 0; ///< FrameType: RESULT or ERROR
+  Payload payload;
+};
+
+struct EndMessage {
+  uint64_t frames = 0; ///< messages before this one
+};
+
 struct ErrorMessage {
   int32_t code = 0; ///< BP_STATUS_
   std::string text;
@@ -147,6 +168,9 @@ Payload encode(const OfferMessage &message);
 Payload encode(const OpenMessage &message);
 Payload encode(const OpenedMessage &message);
 Payload encode(const SessionMessage &message);
+Payload encode(const BundleMessage &message);
+Payload encode(const AnswerMessage &message);
+Payload encode(const EndMessage &message);
 
 /// Fails with BP_STATUS_DATA_LOSS on anything that encode does not write.
 Status decode(std::span<const uint8_t> payload, Hello &message);
@@ -162,6 +186,9 @@ Status decode(std::span<const uint8_t> payload, OfferMessage &message);
 Status decode(std::span<const uint8_t> payload, OpenMessage &message);
 Status decode(std::span<const uint8_t> payload, OpenedMessage &message);
 Status decode(std::span<const uint8_t> payload, SessionMessage &message);
+Status decode(std::span<const uint8_t> payload, BundleMessage &message);
+Status decode(std::span<const uint8_t> payload, AnswerMessage &message);
+Status decode(std::span<const uint8_t> payload, EndMessage &message);
 
 /// XXH3-128 as 32 hexadecimal digits.
 std::string hashOf(std::span<const uint8_t> bytes);

@@ -59,7 +59,10 @@ std::string describeEnd(int status) {
   if (WIFSIGNALED(status))
     return "signal " + std::to_string(WTERMSIG(status)) + " (" +
            strsignal(WTERMSIG(status)) + ")";
-  return "exit code " + std::to_string(WEXITSTATUS(status));
+  constexpr int notFound = 127; // of env and of shells
+  int code = WEXITSTATUS(status);
+  return "exit code " + std::to_string(code) +
+         (code == notFound ? ": a program was not found" : "");
 }
 
 } // namespace
@@ -87,15 +90,47 @@ Process::start(const std::vector<std::string> &command, Milliseconds timeout) {
   }
   close(in.read);
   close(out.write);
-  doNotBlock(in.write);
-  doNotBlock(out.read);
-  std::unique_ptr<Process> process(new Process(pid, out.read, in.write));
+  return greet(pid, out.read, in.write, command[0], timeout);
+}
+
+Result<std::unique_ptr<Process>> Process::fork(const std::function<int()> &body,
+                                               Milliseconds timeout) {
+  Pipe in, out;
+  pid_t pid = in.open() && out.open() ? ::fork() : -1;
+  if (pid == 0) {
+    setpgid(0, 0);
+    dup2(in.read, 0);
+    dup2(out.write, 1);
+    in.close();
+    out.close();
+    _exit(body());
+  }
+  if (pid < 0) {
+    Status status =
+        notFound(std::string("cannot start a worker: ") + strerror(errno));
+    in.close();
+    out.close();
+    return status;
+  }
+  setpgid(pid, pid);
+  close(in.read);
+  close(out.write);
+  return greet(pid, out.read, in.write, "the worker", timeout);
+}
+
+Result<std::unique_ptr<Process>> Process::greet(pid_t pid, int readFd,
+                                                int writeFd,
+                                                const std::string &name,
+                                                Milliseconds timeout) {
+  doNotBlock(writeFd);
+  doNotBlock(readFd);
+  std::unique_ptr<Process> process(new Process(pid, readFd, writeFd));
   process->sent_ = 1; // HELLO answers no request, but is waited for like one
   Result<Frame> hello = process->receive(timeout);
   if (!hello)
-    return hello.status().within(command[0]);
+    return hello.status().within(name);
   if (hello->type == FrameType::Error)
-    return errorOf(*hello).within(command[0]);
+    return errorOf(*hello).within(name);
   if (Status s = decode(hello->payload, process->hello_); !s.ok())
     return s;
   process->sent_ = process->received_ = 0;

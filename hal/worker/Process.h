@@ -7,6 +7,7 @@
 #include "Channel.h"
 #include "Messages.h"
 
+#include <functional>
 #include <memory>
 #include <sys/types.h>
 
@@ -22,6 +23,11 @@ public:
   /// slash) and waits for its HELLO. A failure says how the process ended.
   static Result<std::unique_ptr<Process>>
   start(const std::vector<std::string> &command, Milliseconds timeout);
+  /// The same with a copy of this process that ends with what `body` gives;
+  /// its standard input and output are the connection. This process must have
+  /// one thread and no open device.
+  static Result<std::unique_ptr<Process>> fork(const std::function<int()> &body,
+                                               Milliseconds timeout);
   ~Process();
   Process(const Process &) = delete;
   Process &operator=(const Process &) = delete;
@@ -46,6 +52,10 @@ public:
   void terminate() const;
 
 private:
+  static Result<std::unique_ptr<Process>> greet(pid_t pid, int readFd,
+                                                int writeFd,
+                                                const std::string &name,
+                                                Milliseconds timeout);
   Process(pid_t pid, int readFd, int writeFd)
       : pid_(pid), read_(readFd), write_(writeFd), channel_(readFd, writeFd) {}
 

@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace backplane::worker {
 
@@ -21,6 +22,12 @@ struct WorkerOptions {
   bool checks = false;
   /// Say which devices there are and stop.
   bool list = false;
+  /// Write what is asked to this file; empty: no.
+  std::string record;
+  /// A bundle and its results to answer from; empty: no.
+  std::vector<std::string> replay;
+  /// Of a compile worker: a target to compile for in place of a device's.
+  std::string target;
   /// Folder for large artifacts; empty: none; "auto": in the cache folder of
   /// the user.
   std::string cacheDir;
@@ -36,6 +43,12 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
 int serveRuns(const WorkerOptions &options);
 int serveChecks(const WorkerOptions &options);
 int serveList(const WorkerOptions &options);
+/// Writes artifacts and runs to a file, once each; answers nothing of use.
+int serveRecording(const std::string &path);
+/// Answers runs of a bundle with what its results say.
+int serveReplay(const std::string &bundle, const std::string &results);
+/// `bp-worker run`, from its name on; see Bundle.h.
+int runBundle(int argc, char **argv);
 int serveCompiles(const WorkerOptions &options);
 
 } // namespace backplane::worker

@@ -39,19 +39,30 @@ std::vector<fs::path> arm64Places() {
           prefix().parent_path() / "build-arm64/bin/bp-worker"};
 }
 
-std::vector<NamedWorker> predefined() {
-  NamedWorker local, arm64;
-  local.name = "local";
-  local.program = (prefix() / "bin/bp-worker").string();
-  arm64.name = "arm64";
-  arm64.launcher.words = {"qemu-aarch64", "-cpu", "max", "-L",
-                          "/usr/aarch64-linux-gnu"};
+/// An AArch64 processor under qemu, on the build for it.
+NamedWorker emulatedArm(const char *name, const char *cpu) {
+  NamedWorker worker;
+  worker.name = name;
+  worker.launcher.words = {"qemu-aarch64", "-cpu", cpu, "-L",
+                           "/usr/aarch64-linux-gnu"};
   std::error_code code;
   for (const fs::path &place : arm64Places())
-    if (arm64.program.empty() && fs::exists(place, code))
-      arm64.program = place.string();
-  local.origin = arm64.origin = "predefined";
-  return {std::move(local), std::move(arm64)};
+    if (worker.program.empty() && fs::exists(place, code))
+      worker.program = place.string();
+  return worker;
+}
+
+std::vector<NamedWorker> predefined() {
+  NamedWorker local;
+  local.name = "local";
+  local.program = (prefix() / "bin/bp-worker").string();
+  std::vector<NamedWorker> workers = {
+      std::move(local), emulatedArm("arm64", "max,sve-max-vq=2"),
+      emulatedArm("arm64-neon", "max,sve=off"),
+      emulatedArm("arm64-sve512", "max,sve-max-vq=4")};
+  for (NamedWorker &worker : workers)
+    worker.origin = "predefined";
+  return workers;
 }
 
 Status bad(const std::string &worker, const std::string &what) {
@@ -264,6 +275,30 @@ Result<std::vector<NamedWorker>> readWorkers(const std::string &file) {
       *same = std::move(worker);
   }
   return workers;
+}
+
+std::string userWorkersFile() {
+  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+  contextOptionsFromEnvironment(&options);
+  Result<LoaderOptions> loader = loaderOptions(&options);
+  return loader ? loader->workersFile : std::string();
+}
+
+Result<WorkerCommands> commandsFor(const std::string &device,
+                                   const std::string &folder) {
+  WorkerCommands commands;
+  commands.run = {folder + "/bp-worker", "--device", device};
+  commands.compile = {folder + "/bp-compile-worker", "--device", device};
+  if (!RemoteUri::matches(device))
+    return commands;
+  Result<RemoteUri> uri = RemoteUri::parse(device);
+  if (!uri)
+    return uri.status();
+  Result<NamedWorker> worker = findWorker(uri->worker, userWorkersFile());
+  if (!worker)
+    return worker.status();
+  commands.run = worker->command({"--device", uri->device});
+  return commands;
 }
 
 Result<NamedWorker> findWorker(const std::string &name,

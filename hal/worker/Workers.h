@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Workers.h: workers that have a name. A file of the user says how each is
-// started; "local" (this machine) and "arm64" (AArch64 under qemu) are
-// predefined. docs/howto/run-on-another-machine.md describes the file.
+// started; "local" (this machine) and "arm64", "arm64-neon", "arm64-sve512"
+// (AArch64 under qemu) are predefined. docs/howto/run-on-another-machine.md
+// describes the file.
 #ifndef BACKPLANE_WORKER_WORKERS_H
 #define BACKPLANE_WORKER_WORKERS_H
 
@@ -68,6 +69,20 @@ Result<std::vector<NamedWorker>> readWorkers(const std::string &file);
 /// build it says how to make it.
 Result<NamedWorker> findWorker(const std::string &name,
                                const std::string &file);
+
+/// The file that the user's environment names; see bp_context_options_t.
+std::string userWorkersFile();
+
+/// How a tool starts both workers for a device: further arguments that need no
+/// quoting may follow.
+struct WorkerCommands {
+  std::vector<std::string> run;     ///< bp-worker
+  std::vector<std::string> compile; ///< bp-compile-worker, always here
+};
+/// For a device URI, behind a named worker or not; the programs of this machine
+/// are in `folder`.
+Result<WorkerCommands> commandsFor(const std::string &device,
+                                   const std::string &folder);
 
 /// The word as a POSIX shell takes it.
 std::string quoteForShell(const std::string &word);

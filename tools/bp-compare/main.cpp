@@ -3,6 +3,7 @@
 // bp-compare: what `bp compare` starts. Runs a model on two devices, stops at
 // the first ops that differ beyond their bounds, and saves them as a case.
 #include "conformance/graphs/Locate.h"
+#include "hal/worker/Workers.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/import/Import.h"
 #include "tools/bp/Npy.h"
@@ -130,14 +131,17 @@ Result<Specimen> specimenOf(const Options &options) {
                   std::move(*inputs)};
 }
 
-Examiner examinerOf(const Options &options, const std::string &device) {
+Result<Examiner> examinerOf(const Options &options, const std::string &device) {
   std::error_code code;
   std::string folder = std::filesystem::read_symlink("/proc/self/exe", code)
                            .parent_path()
                            .string();
+  auto commands = worker::commandsFor(device, folder);
+  if (!commands)
+    return commands.status();
   JobOptions job;
-  job.worker = {folder + "/bp-worker", "--device", device};
-  job.compiler = {folder + "/bp-compile-worker", "--device", device};
+  job.worker = std::move(commands->run);
+  job.compiler = std::move(commands->compile);
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
   return Examiner(std::move(job));
 }
@@ -168,11 +172,12 @@ int run(const Options &options) {
   auto model = specimenOf(options);
   if (!model)
     return fail(model.status());
-  Examiner a = examinerOf(options, options.a);
-  Examiner b = examinerOf(options, options.b);
+  auto a = examinerOf(options, options.a), b = examinerOf(options, options.b);
+  if (!a || !b)
+    return fail(a ? b.status() : a.status());
   auto found = locate(
-      *model, [&](const Specimen &part) { return a.examine(part); },
-      [&](const Specimen &part) { return b.examine(part); }, showProgress);
+      *model, [&](const Specimen &part) { return a->examine(part); },
+      [&](const Specimen &part) { return b->examine(part); }, showProgress);
   if (isatty(STDERR_FILENO))
     std::fputc('\n', stderr);
   if (!found)

@@ -35,6 +35,12 @@ int runCommand(RunOptions &options);
 /// One case with everything that is known of it; part of runCommand.
 int reproCommand(const RunOptions &options, const Plan &plan);
 
+/// Packs the chosen cases, compiled for a target, into a file.
+int bundleCommand(RunOptions &options, const std::string &target,
+                  const std::string &path);
+/// Judges the results of such a file.
+int judgeCommand(const std::string &bundle, const std::string &results);
+
 struct VerifyOptions {
   std::string path; ///< a folder, or an archive of one
   std::string key;  ///< public key that must have signed; empty: any

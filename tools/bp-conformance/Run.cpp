@@ -8,6 +8,7 @@
 #include "conformance/report/StrictJson.h"
 #include "conformance/runner/Mustpass.h"
 #include "hal/core/FileHash.h"
+#include "hal/worker/Workers.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
@@ -18,32 +19,6 @@
 
 namespace backplane::conformance {
 namespace {
-
-/// Splits a launcher into words as a shell does, with ' and " around words
-/// that have spaces.
-Result<std::vector<std::string>> wordsOf(const std::string &text) {
-  std::vector<std::string> words;
-  char quote = 0;
-  bool inWord = false;
-  for (char c : text) {
-    if (quote ? c == quote : c == '\'' || c == '"') {
-      quote = quote ? 0 : c;
-      if (!inWord)
-        words.emplace_back();
-      inWord = true;
-    } else if (!quote && c == ' ') {
-      inWord = false;
-    } else {
-      if (!inWord)
-        words.emplace_back();
-      inWord = true;
-      words.back() += c;
-    }
-  }
-  if (quote)
-    return invalidArgument("--launcher '" + text + "' has an open quote");
-  return words;
-}
 
 /// A sanitizer takes more private memory than any limit would leave.
 #if defined(__has_feature)
@@ -64,28 +39,42 @@ uint64_t memoryLimit(const RunOptions &options) {
   return options.memoryMiB ? options.memoryMiB << 20 : all / 4 * 3;
 }
 
+/// The commands of both workers, behind --launcher or a worker's own.
+Result<worker::WorkerCommands> commandsOf(const RunOptions &options) {
+  bool remote = worker::RemoteUri::matches(options.device);
+  if (remote && !(options.launcher + options.workerFolder).empty())
+    return invalidArgument("--launcher and --worker-folder do not go with "
+                           "device '" +
+                           options.device +
+                           "', whose worker has a launcher of its own");
+  std::error_code code;
+  std::string folder = options.workerFolder;
+  if (folder.empty())
+    folder = std::filesystem::read_symlink("/proc/self/exe", code)
+                 .parent_path()
+                 .string();
+  auto commands = worker::commandsFor(options.device, folder);
+  auto launcher = worker::Launcher::parse(options.launcher);
+  if (!commands || !launcher)
+    return commands ? launcher.status() : commands.status();
+  if (!remote) {
+    commands->run = launcher->command(commands->run);
+    commands->compile = launcher->command(commands->compile);
+  }
+  return commands;
+}
+
 Status setUpJob(RunOptions &options) {
   JobOptions &job = options.suite.job;
-  auto launcher = wordsOf(options.launcher);
-  if (!launcher)
-    return launcher.status();
-  std::error_code code;
-  std::string folder =
-      options.workerFolder.empty()
-          ? std::filesystem::read_symlink("/proc/self/exe", code)
-                .parent_path()
-                .string()
-          : options.workerFolder;
-  auto command = [&](const char *program) {
-    std::vector<std::string> words = *launcher;
-    for (const std::string &word :
-         {folder + "/" + program, std::string("--device"), options.device,
-          std::string("--memory-limit"), std::to_string(memoryLimit(options))})
-      words.push_back(word);
-    return words;
-  };
-  job.worker = command("bp-worker");
-  job.compiler = command("bp-compile-worker");
+  auto commands = commandsOf(options);
+  if (!commands)
+    return commands.status();
+  job.worker = std::move(commands->run);
+  job.compiler = std::move(commands->compile);
+  for (std::vector<std::string> *command : {&job.worker, &job.compiler}) {
+    command->emplace_back("--memory-limit");
+    command->push_back(std::to_string(memoryLimit(options)));
+  }
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
   return {};
@@ -150,6 +139,8 @@ Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan) {
     return invalidArgument("the workers have version " + runs->version +
                            ", the suite " + facts.suite +
                            "; install the same everywhere");
+  if (worker::RemoteUri::matches(options.device))
+    facts.environment.emplace_back("worker", runs->machine);
   addDevice(facts, *compiles, *runs);
   return facts;
 }

@@ -21,7 +21,7 @@ constexpr const char *about =
     "  bp conformance --device host --depth standard --out out --resume\n"
     "  bp conformance --list --filter 'L3/softmax/*'      ids, nothing runs\n"
     "  bp conformance --device host --repro ID --out x    one case, explained\n"
-    "  bp conformance --device npu --launcher 'ssh box' --out out\n\n"
+    "  bp conformance --device worker:board/npu --out out  another machine\n\n"
     "OUT gets records.jsonl (one line per case), summary.json, junit.xml and "
     "report.html. The verdict is a badge: Core, Full or Strict, with -R when "
     "relaxed numerics are declared. A filtered or sharded run earns none.\n"
@@ -110,7 +110,7 @@ struct Options {
   RunOptions run;
   VerifyOptions verify;
   SealOptions seal;
-  std::string key, out, before, after, depth = "smoke";
+  std::string target, key, out, before, after, depth = "smoke";
   std::vector<std::string> folders;
 };
 
@@ -155,7 +155,30 @@ void addRuns(CLI::App &app, Options &options) {
   mustpass->add_option("--out", options.out, "file to write or to extend");
 }
 
+void addBundles(CLI::App &app, Options &options) {
+  CLI::App *bundle = app.add_subcommand(
+      "bundle", "pack cases for a machine without a connection: bp bundle "
+                "cases");
+  bundle->add_option("--target", options.target, "target to compile for")
+      ->required();
+  bundle->add_option("-o,--output", options.out, "the .bpb to write")
+      ->required();
+  addChoice(*bundle, options.run);
+  bundle
+      ->add_option("--device", options.run.device,
+                   "device URI on the machine that runs it")
+      ->capture_default_str();
+  CLI::App *judge = app.add_subcommand(
+      "judge", "judge the results of such a file: bp bundle judge");
+  judge->add_option("bundle", options.before)->required();
+  judge->add_option("results", options.after)->required();
+}
+
 int call(const CLI::App &app, Options &options) {
+  if (app.got_subcommand("bundle"))
+    return bundleCommand(options.run, options.target, options.out);
+  if (app.got_subcommand("judge"))
+    return judgeCommand(options.before, options.after);
   if (app.got_subcommand("verify"))
     return verifyCommand(options.verify);
   if (app.got_subcommand("seal"))
@@ -184,6 +207,7 @@ int main(int argc, char **argv) {
   addOutput(app, options.run);
   addSeal(app, options);
   addRuns(app, options);
+  addBundles(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {

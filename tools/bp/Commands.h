@@ -61,6 +61,14 @@ struct BenchOptions {
 };
 int runBench(const BenchOptions &options);
 
+/// `bp bundle`, from its name on, for models.
+int bundleMain(int argc, char **argv);
+/// Whether a file is a bundle that bp-conformance judges.
+bool isBundleOfCases(const std::string &path);
+
+/// NAME=SIZE pairs; throws CLI's error for a bad one.
+std::map<std::string, int64_t> parseDims(const std::vector<std::string> &dims);
+
 int runInspect(const ModelOptions &options);
 int runExplain(const ModelOptions &options);
 

@@ -37,6 +37,17 @@ Result<Tensor> randomTensor(const TensorSpec &spec,
                             const std::map<std::string, int64_t> &dims,
                             uint64_t seed);
 
+/// The inputs that --input and --random-inputs give.
+Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
+                                         const std::vector<TensorSpec> &specs);
+/// The files of --expect, which must name each output.
+Result<std::vector<Tensor>>
+gatherExpected(const RunOptions &options, const std::vector<TensorSpec> &specs);
+/// Whether an output lies within tolerance of what is expected; says so either
+/// way.
+bool compareOutput(const RunOptions &options, const std::string &name,
+                   const Tensor &tensor, const Tensor &expected);
+
 bp_tensor_t asC(Tensor &tensor);
 /// Output tensors of the right sizes for these inputs.
 Result<std::vector<Tensor>> makeOutputs(const Session &session,

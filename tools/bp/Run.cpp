@@ -55,40 +55,6 @@ Result<Tensor> readAs(const std::string &path, const TensorSpec &spec,
   return tensor;
 }
 
-Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
-                                         const std::vector<TensorSpec> &specs) {
-  std::vector<std::optional<Tensor>> found(specs.size());
-  for (const std::string &text : options.inputs) {
-    Result<NamedFile> file = resolve(text, specs, "input");
-    if (!file)
-      return file.status();
-    if (found[file->index])
-      return invalidArgument("input '" + specs[file->index].name +
-                             "' is given twice");
-    Result<Tensor> tensor = readAs(file->path, specs[file->index], "input");
-    if (!tensor)
-      return tensor.status();
-    found[file->index] = std::move(*tensor);
-  }
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < specs.size(); ++i) {
-    if (!found[i] && !options.randomSeed)
-      return invalidArgument("input '" + specs[i].name + "' (" +
-                             specText(specs[i]) +
-                             ") is missing; give --input '" + specs[i].name +
-                             "=FILE.npy' or --random-inputs SEED");
-    if (!found[i]) {
-      Result<Tensor> tensor =
-          randomTensor(specs[i], options.model.dims, *options.randomSeed + i);
-      if (!tensor)
-        return tensor.status();
-      found[i] = std::move(*tensor);
-    }
-    inputs.push_back(std::move(*found[i]));
-  }
-  return inputs;
-}
-
 void printSummary(const TensorSpec &spec, const Tensor &tensor) {
   double low = INFINITY, high = -INFINITY, sum = 0;
   int64_t count = tensor.elements(), strange = 0;
@@ -135,40 +101,7 @@ Result<bool> matches(const RunOptions &options, const TensorSpec &spec,
   Result<Tensor> expected = readAs(path, spec, "output");
   if (!expected)
     return expected.status();
-  if (expected->dims() != tensor.dims()) {
-    std::printf("MISMATCH %s: shape %s, expected %s\n", spec.name.c_str(),
-                shapeText(tensor.dims()).c_str(),
-                shapeText(expected->dims()).c_str());
-    return false;
-  }
-  int64_t count = tensor.elements(), bad = 0, worst = 0;
-  double largest = 0, worstExcess = -1;
-  for (int64_t i = 0; i < count; ++i)
-    if (double y = std::abs(expected->number(i)); std::isfinite(y))
-      largest = std::max(largest, y);
-  double atol = options.atol >= 0 ? options.atol : 1e-5 * largest;
-  for (int64_t i = 0; i < count; ++i) {
-    double want = expected->number(i);
-    double over =
-        excess(tensor.number(i), want, options.rtol * std::abs(want) + atol);
-    bad += over > 1;
-    if (over > worstExcess) {
-      worstExcess = over;
-      worst = i;
-    }
-  }
-  std::printf("%s %s: ", bad ? "MISMATCH" : "match", spec.name.c_str());
-  if (bad)
-    std::printf("%lld of %lld elements, ", static_cast<long long>(bad),
-                static_cast<long long>(count));
-  if (count)
-    std::printf("worst at %s: %.9g, expected %.9g (%.3g of the limit)",
-                indexText(tensor.dims(), worst).c_str(), tensor.number(worst),
-                expected->number(worst), worstExcess);
-  else
-    std::printf("no elements");
-  std::printf("\n");
-  return bad == 0;
+  return compareOutput(options, spec.name, tensor, *expected);
 }
 
 /// The name of an output as a file name.
@@ -222,6 +155,102 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
 }
 
 } // namespace
+
+Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
+                                         const std::vector<TensorSpec> &specs) {
+  std::vector<std::optional<Tensor>> found(specs.size());
+  for (const std::string &text : options.inputs) {
+    Result<NamedFile> file = resolve(text, specs, "input");
+    if (!file)
+      return file.status();
+    if (found[file->index])
+      return invalidArgument("input '" + specs[file->index].name +
+                             "' is given twice");
+    Result<Tensor> tensor = readAs(file->path, specs[file->index], "input");
+    if (!tensor)
+      return tensor.status();
+    found[file->index] = std::move(*tensor);
+  }
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!found[i] && !options.randomSeed)
+      return invalidArgument("input '" + specs[i].name + "' (" +
+                             specText(specs[i]) +
+                             ") is missing; give --input '" + specs[i].name +
+                             "=FILE.npy' or --random-inputs SEED");
+    if (!found[i]) {
+      Result<Tensor> tensor =
+          randomTensor(specs[i], options.model.dims, *options.randomSeed + i);
+      if (!tensor)
+        return tensor.status();
+      found[i] = std::move(*tensor);
+    }
+    inputs.push_back(std::move(*found[i]));
+  }
+  return inputs;
+}
+
+Result<std::vector<Tensor>>
+gatherExpected(const RunOptions &options,
+               const std::vector<TensorSpec> &specs) {
+  std::vector<std::optional<Tensor>> found(specs.size());
+  for (const std::string &text : options.expected) {
+    Result<NamedFile> file = resolve(text, specs, "output");
+    if (!file)
+      return file.status();
+    Result<Tensor> tensor = readAs(file->path, specs[file->index], "output");
+    if (!tensor)
+      return tensor.status();
+    found[file->index] = std::move(*tensor);
+  }
+  std::vector<Tensor> expected;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (!found[i])
+      return invalidArgument("what to expect of output '" + specs[i].name +
+                             "' is missing; give --expect '" + specs[i].name +
+                             "=FILE.npy' or no --expect at all");
+    expected.push_back(std::move(*found[i]));
+  }
+  return expected;
+}
+
+bool compareOutput(const RunOptions &options, const std::string &name,
+                   const Tensor &tensor, const Tensor &expected) {
+  if (expected.dims() != tensor.dims()) {
+    std::printf("MISMATCH %s: shape %s, expected %s\n", name.c_str(),
+                shapeText(tensor.dims()).c_str(),
+                shapeText(expected.dims()).c_str());
+    return false;
+  }
+  int64_t count = tensor.elements(), bad = 0, worst = 0;
+  double largest = 0, worstExcess = -1;
+  for (int64_t i = 0; i < count; ++i)
+    if (double y = std::abs(expected.number(i)); std::isfinite(y))
+      largest = std::max(largest, y);
+  double atol = options.atol >= 0 ? options.atol : 1e-5 * largest;
+  for (int64_t i = 0; i < count; ++i) {
+    double want = expected.number(i);
+    double over =
+        excess(tensor.number(i), want, options.rtol * std::abs(want) + atol);
+    bad += over > 1;
+    if (over > worstExcess) {
+      worstExcess = over;
+      worst = i;
+    }
+  }
+  std::printf("%s %s: ", bad ? "MISMATCH" : "match", name.c_str());
+  if (bad)
+    std::printf("%lld of %lld elements, ", static_cast<long long>(bad),
+                static_cast<long long>(count));
+  if (count)
+    std::printf("worst at %s: %.9g, expected %.9g (%.3g of the limit)",
+                indexText(tensor.dims(), worst).c_str(), tensor.number(worst),
+                expected.number(worst), worstExcess);
+  else
+    std::printf("no elements");
+  std::printf("\n");
+  return bad == 0;
+}
 
 int runRun(const RunOptions &options) {
   Result<Context> context = openContext(options.model.threads);

@@ -11,6 +11,21 @@
 
 using namespace backplane;
 
+std::map<std::string, int64_t>
+backplane::parseDims(const std::vector<std::string> &dims) {
+  std::map<std::string, int64_t> values;
+  for (const std::string &text : dims) {
+    size_t at = text.rfind('=');
+    int64_t value = 0;
+    if (at == std::string::npos ||
+        !CLI::detail::lexical_cast(text.substr(at + 1), value) || value < 0)
+      throw CLI::ValidationError("--dim",
+                                 "'" + text + "' is not of the form NAME=SIZE");
+    values[text.substr(0, at)] = value;
+  }
+  return values;
+}
+
 namespace {
 
 constexpr const char *about =
@@ -24,11 +39,12 @@ constexpr const char *about =
     "  bp explain model.onnx                why it was cut and fused this "
     "way\n"
     "  bp compare model.onnx --a ref --b x  find the ops in which they part\n"
-    "  bp conformance --device ref --out d  prove a device's numbers\n\n"
+    "  bp conformance --device ref --out d  prove a device's numbers\n"
+    "  bp run m.onnx --device worker:box/x  on a named other machine\n\n"
     "Plug-ins are found through their *.bp.json manifests; see\n"
     "BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,\n"
     "BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE,\n"
-    "BACKPLANE_CACHE_DIR and BACKPLANE_THREADS.";
+    "BACKPLANE_CACHE_DIR, BACKPLANE_WORKERS and BACKPLANE_THREADS.";
 
 void addModelOptions(CLI::App &command, ModelOptions &options,
                      std::vector<std::string> &dims) {
@@ -36,7 +52,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options,
       ->required();
   command
       .add_option("--device", options.device,
-                  "device URI: host, ref, driver://id?key=value")
+                  "device URI: host, ref, driver://id?key=value, "
+                  "worker:NAME/URI")
       ->capture_default_str();
   command
       .add_option("--threads", options.threads,
@@ -45,21 +62,6 @@ void addModelOptions(CLI::App &command, ModelOptions &options,
   command.add_option("--dim", dims,
                      "NAME=SIZE: a symbolic dim of generated inputs (default "
                      "1)");
-}
-
-/// NAME=SIZE pairs; throws CLI's error for a bad one.
-std::map<std::string, int64_t> parseDims(const std::vector<std::string> &dims) {
-  std::map<std::string, int64_t> values;
-  for (const std::string &text : dims) {
-    size_t at = text.rfind('=');
-    int64_t value = 0;
-    if (at == std::string::npos ||
-        !CLI::detail::lexical_cast(text.substr(at + 1), value) || value < 0)
-      throw CLI::ValidationError("--dim",
-                                 "'" + text + "' is not of the form NAME=SIZE");
-    values[text.substr(0, at)] = value;
-  }
-  return values;
 }
 
 /// NAME=MIN..MAX pairs; throws CLI's error for a bad one.
@@ -198,6 +200,19 @@ int become(const char *name, char **argv) {
                        "': " + std::generic_category().message(errno)));
 }
 
+/// `bp bundle`; cases are the work of bp-conformance.
+int bundle(int argc, char **argv) {
+  std::string_view what = argc > 1 ? argv[1] : "";
+  if (what == "cases") {
+    std::string command = "bundle";
+    argv[1] = command.data();
+    return become("bp-conformance", argv - 1);
+  }
+  if (what == "judge" && argc > 2 && isBundleOfCases(argv[2]))
+    return become("bp-conformance", argv - 1);
+  return bundleMain(argc, argv);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -205,6 +220,8 @@ int main(int argc, char **argv) {
     return become("bp-conformance", argv);
   if (argc > 1 && std::string_view(argv[1]) == "compare")
     return become("bp-compare", argv);
+  if (argc > 1 && std::string_view(argv[1]) == "bundle")
+    return bundle(argc - 1, argv + 1);
   CLI::App app(about);
   Options options;
   app.require_subcommand(1);
@@ -215,6 +232,8 @@ int main(int argc, char **argv) {
   addRest(app, options);
   app.add_subcommand("compare", "find the ops in which two devices part; see "
                                 "bp compare --help");
+  app.add_subcommand("bundle", "pack a model or cases for a machine without a "
+                               "connection; see bp bundle --help");
   app.add_subcommand("conformance", "judge a device against the oracle; see "
                                     "bp conformance --help");
   if (argc > 1 && !knownCommand(app, argv[1]))

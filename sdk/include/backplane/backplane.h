@@ -142,7 +142,8 @@ typedef struct bp_target_listing_sink_t {
 } bp_target_listing_sink_t;
 
 /* Lists every target of every compiler plug-in with what it declares, and
- * whether the device with this URI can run it. */
+ * whether the device with this URI can run it; without a URI no device runs
+ * any. */
 BP_API bp_status_t bp_context_targets(bp_context_t *context,
                                       bp_string_t device_uri,
                                       const bp_target_listing_sink_t *sink,

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "StepRun.h"
+
+namespace backplane::rt {
+namespace {
+
+/// Some bytes of a buffer.
+struct Bytes {
+  Buffer *buffer;
+  uint64_t offset, length;
+};
+
+Bytes bytesOf(const Binding &binding, const std::vector<SlotBinding> &table) {
+  if (binding.buffer)
+    return {binding.buffer.get(), binding.offset, binding.length};
+  const SlotBinding &entry = table[binding.slot];
+  return {entry.buffer, entry.offset + binding.offset, binding.length};
+}
+
+} // namespace
+
+StepRun::StepRun(const std::vector<DeviceSide> &sides, const Part &part,
+                 const Tables &tables)
+    : sides_(sides), part_(part), tables_(tables), followers_(part.size()),
+      pending_(new Pending[part.size()]), left_(part.size()) {
+  for (uint32_t i = 0; i < part.size(); ++i) {
+    missing_.push_back(part[i].after.size());
+    for (uint32_t earlier : part[i].after)
+      followers_[earlier].push_back(i);
+  }
+}
+
+std::shared_ptr<StepRun> StepRun::start(const std::vector<DeviceSide> &sides,
+                                        const Part &part,
+                                        const Tables &tables) {
+  std::shared_ptr<StepRun> run(new StepRun(sides, part, tables));
+  for (uint32_t i = 0; i < part.size(); ++i)
+    if (part[i].after.empty())
+      run->post([run, i] { run->launch(i); });
+  return run;
+}
+
+void StepRun::post(std::function<void()> job) {
+  sides_[0].device->host().pool().post(std::move(job));
+  std::lock_guard lock(mutex_);
+  ++posted_;
+  changed_.notify_all();
+}
+
+/// Reads through the memory that the host can see, if either end has such.
+Status StepRun::transfer(const Step &step) const {
+  Bytes from = bytesOf(step.source, tables_[step.from]);
+  Bytes to = bytesOf(step.target, tables_[step.device]);
+  size_t size = size_t(from.length);
+  if (const uint8_t *mapped = from.buffer->map())
+    return to.buffer->write(to.offset, {mapped + from.offset, size});
+  if (uint8_t *mapped = to.buffer->map())
+    return from.buffer->read(from.offset, {mapped + to.offset, size});
+  std::vector<uint8_t> staging(size);
+  if (Status s = from.buffer->read(from.offset, staging); !s.ok())
+    return s;
+  return to.buffer->write(to.offset, staging);
+}
+
+Status StepRun::startCommands(uint32_t step) {
+  Pending &pending = pending_[step];
+  pending.whenDone([self = shared_from_this(), step] {
+    self->post(
+        [self, step] { self->finished(step, self->pending_[step].wait()); });
+  });
+  const DeviceSide &side = sides_[part_[step].device];
+  Status status = side.queue->start(*part_[step].commands,
+                                    tables_[part_[step].device], pending, true);
+  if (!status.ok())
+    pending.whenDone(nullptr);
+  return status;
+}
+
+void StepRun::launch(uint32_t step) {
+  bool failed;
+  {
+    std::lock_guard lock(mutex_);
+    failed = !failure_.ok();
+  }
+  if (failed)
+    return finished(step, Status());
+  if (!part_[step].commands)
+    return finished(step, transfer(part_[step]).within("transfer"));
+  if (Status status = startCommands(step); !status.ok())
+    finished(step, status);
+}
+
+void StepRun::finished(uint32_t step, Status status) {
+  std::vector<uint32_t> ready;
+  {
+    std::lock_guard lock(mutex_);
+    if (!status.ok() && failure_.ok())
+      failure_ = std::move(status);
+    for (uint32_t follower : followers_[step])
+      if (--missing_[follower] == 0)
+        ready.push_back(follower);
+  }
+  for (uint32_t next : ready)
+    post([self = shared_from_this(), next] { self->launch(next); });
+  std::lock_guard lock(mutex_);
+  --left_;
+  changed_.notify_all();
+}
+
+bool StepRun::done() const {
+  std::lock_guard lock(mutex_);
+  return left_ == 0;
+}
+
+Status StepRun::wait() {
+  std::unique_lock lock(mutex_);
+  while (left_ != 0) {
+    uint64_t seen = posted_;
+    lock.unlock();
+    bool helped = sides_[0].device->host().pool().help();
+    lock.lock();
+    if (!helped)
+      changed_.wait(lock, [&] { return left_ == 0 || posted_ != seen; });
+  }
+  return failure_;
+}
+
+Status runPart(const std::vector<DeviceSide> &sides, const Part &part,
+               const Tables &tables) {
+  if (part.empty())
+    return {};
+  if (part.size() == 1 && part[0].commands)
+    return sides[part[0].device].queue->run(*part[0].commands,
+                                            tables[part[0].device]);
+  return StepRun::start(sides, part, tables)->wait();
+}
+
+} // namespace backplane::rt

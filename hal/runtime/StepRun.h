@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StepRun.h: runs the steps of a part on their devices, each as soon as those
+// that it follows are done, so that transfers and the work of several devices
+// overlap. After a failure no further step starts.
+#ifndef BACKPLANE_RUNTIME_STEPRUN_H
+#define BACKPLANE_RUNTIME_STEPRUN_H
+
+#include "ProgramPlan.h"
+
+#include <condition_variable>
+
+namespace backplane::rt {
+
+/// Thread-safe.
+class StepRun : public std::enable_shared_from_this<StepRun> {
+public:
+  /// Starts the steps. `sides`, `part` and `tables` stay as they are until the
+  /// run is done.
+  static std::shared_ptr<StepRun> start(const std::vector<DeviceSide> &sides,
+                                        const Part &part, const Tables &tables);
+
+  bool done() const;
+  /// Waits, helping with the work of the host, and gives the first failure.
+  Status wait();
+
+private:
+  StepRun(const std::vector<DeviceSide> &sides, const Part &part,
+          const Tables &tables);
+  void post(std::function<void()> job);
+  void launch(uint32_t step);
+  void finished(uint32_t step, Status status);
+  Status startCommands(uint32_t step);
+  Status transfer(const Step &step) const;
+
+  const std::vector<DeviceSide> &sides_;
+  const Part &part_;
+  const Tables &tables_;
+  std::vector<std::vector<uint32_t>> followers_;
+  std::unique_ptr<Pending[]> pending_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<size_t> missing_; ///< steps that each one still waits for
+  size_t left_;
+  uint64_t posted_ = 0; ///< jobs so far, for those who help
+  Status failure_;
+};
+
+/// Runs a part and waits for it.
+Status runPart(const std::vector<DeviceSide> &sides, const Part &part,
+               const Tables &tables);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_STEPRUN_H

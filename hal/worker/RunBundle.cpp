@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RunBundle.cpp: `bp-worker run`: runs a bundle in a process of its own choice
+// and writes what came of it; also the workers that stand at the two ends of
+// a bundle of cases: one that writes down what it is asked, and one that gives
+// the answers that were written down.
+#include "Bundle.h"
+#include "Loop.h"
+#include "Process.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <set>
+
+namespace backplane::worker {
+namespace {
+
+struct BundleOptions {
+  std::string bundle, results;
+  WorkerOptions worker;
+  unsigned timeoutSeconds = 600;
+};
+
+/// The worker that does the work; another one when it was lost.
+class Hand {
+public:
+  Hand(const BundleOptions &options, std::string device)
+      : options_(options), timeout_(options.timeoutSeconds * 1000) {
+    options_.worker.device = std::move(device);
+  }
+
+  Result<Hello> hello() {
+    Status status = start();
+    return status.ok() ? Result<Hello>(process_->hello())
+                       : Result<Hello>(status);
+  }
+  void take(Payload artifact) {
+    artifact_ = std::move(artifact);
+    sent_ = false;
+  }
+  /// The answer to a run, whatever happens.
+  AnswerMessage run(const Payload &run) {
+    Result<Frame> answer = ask(run);
+    AnswerMessage message{hashOf(run), 0, {}};
+    if (answer) {
+      message.type = uint32_t(answer->type);
+      message.payload = std::move(answer->payload);
+    } else {
+      process_.reset();
+      message.type = uint32_t(FrameType::Error);
+      message.payload = encode(ErrorMessage{answer.code(), answer.message()});
+    }
+    return message;
+  }
+
+private:
+  Status start() {
+    if (process_)
+      return {};
+    auto process =
+        Process::fork([this] { return serveRuns(options_.worker); }, timeout_);
+    if (!process)
+      return process.status();
+    process_ = std::move(*process);
+    sent_ = false;
+    return {};
+  }
+  Result<Frame> ask(FrameType type, Payload payload) {
+    Status status = process_->send(type, std::move(payload), timeout_);
+    return status.ok() ? process_->receive(timeout_) : Result<Frame>(status);
+  }
+  Result<Frame> ask(const Payload &run) {
+    if (Status s = start(); !s.ok())
+      return s;
+    if (!sent_) {
+      Result<Frame> ready = ask(FrameType::Artifact, artifact_);
+      if (!ready || ready->type != FrameType::Ready)
+        return ready;
+      sent_ = true;
+    }
+    return ask(FrameType::Run, run);
+  }
+
+  BundleOptions options_;
+  Process::Milliseconds timeout_;
+  std::unique_ptr<Process> process_;
+  Payload artifact_; ///< the latest of the bundle
+  bool sent_ = false;
+};
+
+Status runAll(const BundleOptions &options, size_t &runs, size_t &errors) {
+  Result<BundleFacts> facts = readBundle(options.bundle);
+  if (!facts)
+    return facts.status();
+  Result<BundleReader> reader = BundleReader::open(options.bundle);
+  if (!reader)
+    return reader.status();
+  Hand hand(options, options.worker.device.empty() ? facts->head.device
+                                                   : options.worker.device);
+  Result<Hello> hello = hand.hello();
+  if (!hello)
+    return hello.status();
+  BundleMessage head = facts->head;
+  head.bundle = facts->hash;
+  Result<BundleWriter> writer = BundleWriter::create(options.results, head);
+  if (!writer)
+    return writer.status();
+  Status status = writer->put(FrameType::Hello, encode(*hello));
+  while (status.ok()) {
+    Result<std::optional<Frame>> frame = reader->next();
+    if (!frame)
+      return frame.status();
+    if (!*frame)
+      return writer->finish();
+    if ((*frame)->type == FrameType::Artifact)
+      hand.take(std::move((*frame)->payload));
+    if ((*frame)->type != FrameType::Run)
+      continue;
+    AnswerMessage answer = hand.run((*frame)->payload);
+    ++runs;
+    errors += answer.type == uint32_t(FrameType::Error);
+    status = writer->answer(answer);
+  }
+  return status;
+}
+
+} // namespace
+
+int runBundle(int argc, char **argv) {
+  CLI::App app("bp-worker run: runs a bundle of bp bundle and writes results "
+               "for bp bundle judge.");
+  BundleOptions options;
+  options.worker.device.clear();
+  app.add_option("bundle", options.bundle)->required();
+  app.add_option("-o,--output", options.results, "file to write")->required();
+  app.add_option("--device", options.worker.device,
+                 "device URI; default: what the bundle names");
+  app.add_option("--threads", options.worker.threads,
+                 "workers of the pool; 0: one per core")
+      ->check(CLI::Range(0u, 4096u));
+  app.add_option("--timeout", options.timeoutSeconds,
+                 "seconds that one run may take")
+      ->check(CLI::Range(1u, 86400u))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) ? 1 : 0;
+  }
+  size_t runs = 0, errors = 0;
+  if (Status s = runAll(options, runs, errors); !s.ok()) {
+    std::fprintf(stderr, "bp-worker: %s\n", s.message().c_str());
+    return 1;
+  }
+  std::printf("%s: %zu runs, %zu of them failed\n", options.results.c_str(),
+              runs, errors);
+  return 0;
+}
+
+int serveRecording(const std::string &path) {
+  return serve({}, [&](Hello &greeting) -> Result<Handler> {
+    greeting.version = view(bp_version());
+    auto file =
+        std::make_shared<std::ofstream>(path, std::ios::binary | std::ios::app);
+    auto seen = std::make_shared<std::set<std::string>>();
+    return Handler([=](const Frame &request, Frame &answer) -> Status {
+      bool isRun = request.type == FrameType::Run;
+      answer.type = isRun ? FrameType::Result : FrameType::Ready;
+      if (isRun)
+        answer.payload = encode(ResultMessage());
+      if (!seen->insert(hashOf(request.payload)).second)
+        return {};
+      Status status = eachFrame(request, [&](const FrameHeader &header,
+                                             std::span<const uint8_t> piece) {
+        file->write(reinterpret_cast<const char *>(header.data()),
+                    std::streamsize(header.size()));
+        file->write(reinterpret_cast<const char *>(piece.data()),
+                    std::streamsize(piece.size()));
+        return Status();
+      });
+      file->flush();
+      return *file ? status
+                   : Status(BP_STATUS_UNAVAILABLE, "cannot write " + path);
+    });
+  });
+}
+
+int serveReplay(const std::string &bundle, const std::string &results) {
+  return serve({}, [&](Hello &greeting) -> Result<Handler> {
+    Result<BundleFacts> facts = readBundle(bundle);
+    if (!facts)
+      return facts.status();
+    Result<BundleResults> told = readResults(results, *facts);
+    if (!told)
+      return told.status();
+    greeting = told->hello;
+    auto shared = std::make_shared<BundleResults>(std::move(*told));
+    return Handler([shared](const Frame &request, Frame &answer) -> Status {
+      answer.type = FrameType::Ready;
+      if (request.type != FrameType::Run)
+        return {};
+      auto found = shared->answers.find(hashOf(request.payload));
+      if (found == shared->answers.end())
+        return notFound("the bundle has no such run; it was made by another "
+                        "release or for other cases");
+      answer.type = FrameType(found->second.type);
+      answer.payload = found->second.payload;
+      return {};
+    });
+  });
+}
+
+} // namespace backplane::worker

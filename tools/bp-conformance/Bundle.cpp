@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bundle.cpp: cases for a machine without a connection. Packing runs the job
+// with a worker that writes down what it is asked; judging runs it again with
+// one that answers from the results. So both ask for exactly the same runs.
+#include "hal/worker/Bundle.h"
+#include "Commands.h"
+#include "conformance/cases/Judge.h"
+#include "conformance/cases/Probes.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+namespace backplane::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string programFolder() {
+  std::error_code code;
+  return fs::read_symlink("/proc/self/exe", code).parent_path().string();
+}
+
+/// A file of this process, removed with this object.
+class Scratch {
+public:
+  Scratch() {
+    std::error_code code;
+    path_ = (fs::temp_directory_path(code) / "bp-XXXXXX").string();
+    if (code || !mkdtemp(path_.data()))
+      path_.clear();
+  }
+  ~Scratch() {
+    std::error_code code;
+    if (!path_.empty())
+      fs::remove_all(path_, code);
+  }
+  Scratch(const Scratch &) = delete;
+  Scratch &operator=(const Scratch &) = delete;
+  bool made() const { return !path_.empty(); }
+  std::string file() const { return path_ + "/recording"; }
+
+private:
+  std::string path_;
+};
+
+/// Everything passes: what counts is what is asked.
+Judgement noJudgement() {
+  Judgement rules;
+  rules.inputsOf = inputsOf;
+  rules.evaluate = [](const Graph &, const std::vector<Tensor> &,
+                      const Declaration &,
+                      const WeightPool *) -> Result<std::vector<Expected>> {
+    return std::vector<Expected>();
+  };
+  rules.judge = [](const Unit &, const Case &, const std::vector<Expected> &,
+                   const std::vector<Tensor> &, const Declaration &) {
+    Verdict verdict;
+    verdict.pass = true;
+    verdict.elements = 1;
+    return std::vector<Verdict>{verdict};
+  };
+  rules.isProbe = [](const Unit &) { return false; };
+  rules.expectsError = [](const Case &) { return false; };
+  return rules;
+}
+
+/// The chosen cases without the checks of plug-ins, which need a live worker.
+Result<Plan> planWithoutChecks(RunOptions &options) {
+  if (Status s = readChoice(options); !s.ok())
+    return s;
+  auto plan = planSuite(options.suite);
+  if (!plan)
+    return plan;
+  std::erase_if(plan->units, [](const Unit &unit) { return unit.check; });
+  if (plan->units.empty())
+    return invalidArgument("no case is left for a bundle; checks of plug-ins "
+                           "(layers 0, 1, 2 and 7) need a live worker");
+  return plan;
+}
+
+/// How the cases were chosen, as a bundle keeps it.
+std::vector<std::string> factsOf(const RunOptions &options) {
+  std::vector<std::string> facts = {
+      "depth=" + options.depth,
+      "seed=" + std::to_string(options.suite.selection.seed)};
+  for (const std::string &filter : options.suite.filters)
+    facts.push_back("filter=" + filter);
+  for (const std::string &exclude : options.suite.excludes)
+    facts.push_back("exclude=" + exclude);
+  return facts;
+}
+
+/// The other way round; refuses what factsOf does not write.
+Result<RunOptions> optionsOf(const std::vector<std::string> &facts) {
+  RunOptions options;
+  for (const std::string &fact : facts) {
+    std::string key = fact.substr(0, fact.find('='));
+    std::string value = fact.substr(std::min(key.size() + 1, fact.size()));
+    bool isDepth = value == "smoke" || value == "standard" || value == "full";
+    if (key == "depth" && isDepth)
+      options.depth = value;
+    else if (key == "seed")
+      options.suite.selection.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (key == "filter")
+      options.suite.filters.push_back(value);
+    else if (key == "exclude")
+      options.suite.excludes.push_back(value);
+    else
+      return dataLoss("a bundle says '" + fact.substr(0, 64) +
+                      "' of its cases, which means nothing");
+  }
+  return options;
+}
+
+std::vector<std::string> compilerFor(const std::string &target) {
+  return {programFolder() + "/bp-compile-worker", "--target", target};
+}
+
+using Statuses = std::map<CaseStatus, size_t>;
+
+/// Runs all units of the plan; prints cases that are bad.
+Result<Statuses> runUnits(const JobOptions &options, const Plan &plan) {
+  Statuses statuses;
+  Job job(options);
+  for (const Unit &unit : plan.units) {
+    auto records = job.run(unit);
+    if (!records)
+      return records.status();
+    for (const Record &record : *records) {
+      ++statuses[record.status];
+      if (!isGood(record.status))
+        std::printf("%s %s: %s\n", std::string(name(record.status)).c_str(),
+                    record.id.c_str(), record.reason.c_str());
+    }
+  }
+  return statuses;
+}
+
+} // namespace
+
+int bundleCommand(RunOptions &options, const std::string &target,
+                  const std::string &path) {
+  auto plan = planWithoutChecks(options);
+  if (!plan)
+    return fail(plan.status());
+  Scratch scratch;
+  if (!scratch.made())
+    return fail(Status(BP_STATUS_UNAVAILABLE, "cannot make a temporary file"));
+  JobOptions job;
+  job.worker = {programFolder() + "/bp-worker", "--record", scratch.file()};
+  job.compiler = compilerFor(target);
+  job.timeout = std::chrono::seconds(options.timeoutSeconds);
+  job.judgement = noJudgement();
+  auto statuses = runUnits(job, *plan);
+  if (!statuses)
+    return fail(statuses.status());
+  worker::BundleMessage head{"cases",        suiteVersion(),   target,
+                             options.device, factsOf(options), ""};
+  if (Status s = worker::packRecording(scratch.file(), head, path); !s.ok())
+    return fail(s);
+  std::printf("%s: %zu cases; run it with 'bp-worker run %s -o RESULTS'\n",
+              path.c_str(), (*statuses)[CaseStatus::Pass], path.c_str());
+  return passed;
+}
+
+int judgeCommand(const std::string &bundlePath, const std::string &results) {
+  auto bundle = worker::readBundle(bundlePath);
+  if (!bundle)
+    return fail(bundle.status());
+  if (bundle->head.version != suiteVersion())
+    return fail(invalidArgument("'" + bundlePath + "' is of release " +
+                                bundle->head.version + ", this is " +
+                                suiteVersion()));
+  auto told = worker::readResults(results, *bundle);
+  if (!told)
+    return fail(told.status());
+  auto options = optionsOf(bundle->head.facts);
+  auto plan =
+      options ? planWithoutChecks(*options) : Result<Plan>(options.status());
+  if (!plan)
+    return fail(plan.status());
+  JobOptions job;
+  job.worker = {programFolder() + "/bp-worker", "--replay", bundlePath,
+                results};
+  job.compiler = compilerFor(bundle->head.target);
+  job.timeout = std::chrono::seconds(options->timeoutSeconds);
+  job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
+  auto statuses = runUnits(job, *plan);
+  if (!statuses)
+    return fail(statuses.status());
+  bool good = true;
+  for (const auto &[status, count] : *statuses) {
+    std::printf("%zu %s\n", count, std::string(name(status)).c_str());
+    good &= isGood(status) || status == CaseStatus::NotSupported;
+  }
+  std::printf("run by %s %s on %s: %s\n", told->hello.device.c_str(),
+              told->hello.version.c_str(), told->hello.machine.c_str(),
+              good ? "passed" : "not passed");
+  return good ? passed : notPassed;
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of devices behind workers, as a user meets them: models, the suite and
+bundles through launchers; and what happens when the plug is pulled.
+
+The launchers are stand-ins that treat their arguments as ssh, docker, mpirun
+and srun do. `arm64` runs when its build and qemu are there.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy
+
+import models
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+BIN = ROOT / "build" / "bin"
+STANDINS = {
+    "ssh": 'shift\nexec sh -c "$*"\n',
+    "docker": 'shift 3\nexec "$@"\n',
+    "mpirun": 'shift 2\n"$@"\n',
+    "srun": 'shift 2\n"$@"\n',
+}
+
+
+class Suite:
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.passed = self.failed = self.skipped = 0
+        self.environment = dict(os.environ, BACKPLANE_CACHE_DIR=str(self.folder / "cache"),
+                                BACKPLANE_WORKERS=str(self.folder / "workers.json"))
+
+    def check(self, name, condition, evidence=""):
+        if condition:
+            self.passed += 1
+            return
+        self.failed += 1
+        print(f"FAILED {name}: {str(evidence)[-1500:]!r}")
+
+    def run(self, *arguments, program="bp", **keywords):
+        return subprocess.run([BIN / program, *map(str, arguments)], text=True,
+                              capture_output=True, timeout=300, check=False,
+                              cwd=self.folder, env=self.environment, **keywords)
+
+    def good(self, name, *arguments, **keywords):
+        result = self.run(*arguments, **keywords)
+        self.check(name, result.returncode == 0, result.stdout + result.stderr)
+        return result.stdout
+
+    def refused(self, name, part, *arguments, **keywords):
+        """Exit code 1 or 2, one line that has `part`, no crash."""
+        result = self.run(*arguments, **keywords)
+        lines = [line for line in result.stderr.splitlines()
+                 if line.startswith(("bp: ", "bp-worker: ", "bp conformance: "))]
+        self.check(name, result.returncode in (1, 2) and len(lines) == 1
+                   and part in lines[0], f"{result.returncode}: {result.stderr}")
+
+
+def prepare(suite):
+    """A model with inputs and outputs, stand-ins, and workers behind them."""
+    folder = suite.folder
+    (folder / "m.onnx").write_bytes(models.with_control().SerializeToString())
+    x = numpy.arange(1, 13, dtype="f4").reshape(3, 4)
+    numpy.save(folder / "x.npy", x)
+    numpy.save(folder / "y.npy", numpy.cumsum(abs(x), axis=0))
+    numpy.save(folder / "z.npy", numpy.cumsum(abs(x), axis=0) + 1)
+    odd = folder / "odd $(x) 'name"
+    odd.mkdir()
+    worker = odd / "bp-worker"
+    worker.write_text(f'#!/bin/sh\necho $$ >> "{folder}/pids"\nexec "{BIN}/bp-worker" "$@"\n',
+                      encoding="utf-8")
+    worker.chmod(0o755)
+    workers = {"here": {"worker": str(worker), "timeout": 60}}
+    for name, text in STANDINS.items():
+        program = folder / name
+        program.write_text("#!/bin/sh\n" + text, encoding="utf-8")
+        program.chmod(0o755)
+        words = {"ssh": ["box"], "docker": ["run", "-i", "image"]}.get(name, ["-n", "1"])
+        workers[name] = {"launcher": [str(program), *words], "worker": str(worker)}
+    (folder / "workers.json").write_text(json.dumps({"workers": workers}), encoding="utf-8")
+
+
+def model_runs(suite, device):
+    return suite.good(f"run on {device}", "run", "m.onnx", "--device", device, "--input",
+                      "x=x.npy", "--expect", "y=y.npy")
+
+
+def launchers(suite):
+    for name in ("here", "local", *STANDINS):
+        model_runs(suite, f"worker:{name}/host://cpu")
+    shown = suite.good("devices", "devices", "--worker", "ssh")
+    suite.check("devices behind ssh", "worker:ssh/host://cpu" in shown, shown)
+    timed = json.loads(suite.good("bench", "bench", "m.onnx", "--device", "worker:here/host",
+                                  "--seconds", "0.1", "--json") or "{}")
+    suite.check("bench", 0 < timed.get("median_ms", 0) <= timed.get("round_trip_ms", 0), timed)
+    suite.good("compare", "compare", "m.onnx", "--a", "worker:here/ref", "--b", "host")
+
+
+def conformance(suite):
+    suite.good("conformance", "conformance", "--device", "worker:ssh/host", "--filter",
+               "L3/softmax/*", "--filter", "L1/memory/align/*", "--out", "report")
+    facts = json.loads((suite.folder / "report/run.json").read_text(encoding="utf-8"))
+    suite.check("conformance says where", facts.get("device") == "worker:ssh/host", facts)
+
+
+def bundles(suite):
+    folder = suite.folder
+    suite.good("outputs of the host", "run", "m.onnx", "--input", "x=x.npy", "--output-dir",
+               "out")
+    expected = ["--expect", "last=out/last.npy", "--expect"]
+    suite.good("bundle a model", "bundle", "m.onnx", "--input", "x=x.npy", *expected,
+               "y=y.npy", "-o", "m.bpb")
+    suite.good("run a model's bundle", "run", "m.bpb", "-o", "m.bpr", program="bp-worker")
+    suite.good("judge a model", "bundle", "judge", "m.bpb", "m.bpr")
+    suite.good("bundle a wrong model", "bundle", "m.onnx", "--input", "x=x.npy", *expected,
+               "y=z.npy", "-o", "z.bpb")
+    suite.good("run a wrong bundle", "run", "z.bpb", "-o", "z.bpr", program="bp-worker")
+    judged = suite.run("bundle", "judge", "z.bpb", "z.bpr")
+    suite.check("judge a wrong model", judged.returncode == 1 and "MISMATCH y" in judged.stdout,
+                judged)
+    suite.refused("results of another bundle", "does not hold the results of this bundle",
+                  "bundle", "judge", "m.bpb", "z.bpr")
+    suite.good("bundle without --expect", "bundle", "m.onnx", "--random-inputs", "1", "-o",
+               "h.bpb")
+    suite.good("bundle cases", "bundle", "cases", "--target", "x86-64-v3", "--filter",
+               "L3/softmax/f32/*", "-o", "c.bpb")
+    suite.good("run cases", "run", "c.bpb", "-o", "c.bpr", program="bp-worker")
+    judged = suite.good("judge cases", "bundle", "judge", "c.bpb", "c.bpr")
+    suite.check("cases are judged", "Pass" in judged and "passed" in judged, judged)
+    damaged = bytearray((folder / "c.bpr").read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    (folder / "d.bpr").write_bytes(damaged)
+    suite.refused("damaged results", "d.bpr", "bundle", "judge", "c.bpb", "d.bpr")
+    (folder / "half.bpb").write_bytes((folder / "m.bpb").read_bytes()[:-9])
+    suite.refused("half a bundle", "half.bpb", "run", "half.bpb", "-o", "half.bpr",
+                  program="bp-worker")
+    suite.check("no results of half a bundle", not (folder / "half.bpr").exists())
+
+
+def pulled_plug(suite):
+    """Workers that die, hang, speak nonsense, or are not there."""
+    folder = suite.folder
+    bench = subprocess.Popen([BIN / "bp", "bench", "m.onnx", "--device", "worker:here/host",
+                              "--seconds", "60"], cwd=folder, env=suite.environment, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    before = len((folder / "pids").read_text(encoding="utf-8").split())
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and bench.poll() is None:
+        pids = (folder / "pids").read_text(encoding="utf-8").split()
+        if len(pids) > before:
+            time.sleep(1)
+            subprocess.run(["kill", "-9", pids[-1]], check=False)
+        time.sleep(0.2)
+    output, errors = bench.communicate(timeout=60)
+    suite.check("a worker that is killed", bench.returncode == 1
+                and "ended with signal 9" in errors, output + errors)
+    broken = {"dead": ["false"], "absent": ["/no/such/launcher"], "babble": ["sh", "-c", "yes"],
+              "mute": ["sh", "-c", "sleep 100"]}
+    config = json.loads((folder / "workers.json").read_text(encoding="utf-8"))
+    for name, words in broken.items():
+        config["workers"][name] = {"launcher": words, "timeout": 2, "worker": "1"}
+    (folder / "workers.json").write_text(json.dumps(config), encoding="utf-8")
+    for name, part in (("dead", "exit code 1"), ("absent", "exit code 127"),
+                       ("babble", "damaged"), ("mute", "did not answer"),
+                       ("nobody", "there is no worker 'nobody'")):
+        suite.refused(f"a worker that is {name}", part, "run", "m.onnx", "--device",
+                      f"worker:{name}/host", "--random-inputs", "1")
+    suite.refused("no device of that name", "has no device 'npu'", "run", "m.onnx",
+                  "--device", "worker:here/npu", "--random-inputs", "1")
+    model_runs(suite, "worker:here/host")
+
+
+def emulated(suite):
+    ready = shutil.which("qemu-aarch64") and (ROOT / "build-arm64/bin/bp-worker").exists() \
+        and (ROOT / "build/lib/backplane/plugins/arm.bp.json").exists()
+    if not ready:
+        suite.skipped += 1
+        return
+    for name in ("arm64", "arm64-neon"):
+        model_runs(suite, f"worker:{name}/host")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        suite = Suite(folder)
+        prepare(suite)
+        for part in (launchers, conformance, bundles, pulled_plug, emulated):
+            part(suite)
+    print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
+    return 1 if suite.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
