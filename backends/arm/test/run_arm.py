@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build-arm64"
 SYSROOT = "/usr/aarch64-linux-gnu"
 MOST_BYTES = 5_000_000
@@ -93,7 +93,7 @@ def check_greetings(suite):
         for cpu in ("cortex-a57", "max,sve-max-vq=2"):
             said = greeting(program, cpu)
             target = MACHINES[cpu].encode()
-            fits = len(target).to_bytes(4, "little") + target
+            fits = len(target).to_bytes(8, "little") + target
             suite.check(f"{program} on {cpu} names its target",
                         b"host" in said and fits in said, said)
 
