@@ -153,6 +153,33 @@ struct WidenComparison : OpRewritePattern<arith::CmpFOp> {
   }
 };
 
+/// Integers of few bits, which canonicalisation converts at once.
+template <typename Op> struct FromInteger : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isNarrow(op.getType()))
+      return failure();
+    Value wide =
+        Op::create(rewriter, op.getLoc(), rewriter.getF32Type(), op.getIn());
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), wide);
+    return success();
+  }
+};
+
+template <typename Op> struct ToInteger : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!isNarrow(op.getIn().getType()))
+      return failure();
+    Value wide = arith::ExtFOp::create(rewriter, op.getLoc(),
+                                       rewriter.getF32Type(), op.getIn());
+    rewriter.replaceOpWithNewOp<Op>(op, op.getType(), wide);
+    return success();
+  }
+};
+
 LogicalResult checkRest(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
     if (isa<arith::BitcastOp, arith::SelectOp, arith::ConstantOp>(op) ||
@@ -175,6 +202,8 @@ LogicalResult backplane::holdNarrowFloatsAsBits(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   patterns
       .add<WidenHalf, NarrowToHalf, WidenComparison,
+           FromInteger<arith::SIToFPOp>, FromInteger<arith::UIToFPOp>,
+           ToInteger<arith::FPToSIOp>, ToInteger<arith::FPToUIOp>,
            ChangeSign<arith::NegFOp, false>, ChangeSign<math::AbsFOp, true>>(
           module.getContext());
   arith::populateExpandBFloat16Patterns(patterns);

@@ -147,6 +147,21 @@ struct ConvertToIndex : OpConversionPattern<arith::IndexCastOp> {
   }
 };
 
+/// Of negative operands shaders have the quotient, but not the rest.
+struct ConvertRemainder : OpConversionPattern<arith::RemSIOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(arith::RemSIOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value x = adaptor.getLhs(), y = adaptor.getRhs();
+    Value quotient = spirv::SDivOp::create(rewriter, loc, x, y);
+    Value product = spirv::IMulOp::create(rewriter, loc, quotient, y);
+    rewriter.replaceOpWithNewOp<spirv::ISubOp>(op, x, product);
+    return success();
+  }
+};
+
 struct ConvertPoison : OpConversionPattern<ub::PoisonOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -165,6 +180,6 @@ struct ConvertPoison : OpConversionPattern<ub::PoisonOp> {
 void backplane::addSpirvPatterns(const SPIRVTypeConverter &types,
                                  RewritePatternSet &patterns) {
   patterns.add<ConvertLoad, ConvertStore, ConvertAlloca, ConvertTable,
-               ConvertReturn, ConvertToIndex, ConvertPoison>(
+               ConvertReturn, ConvertToIndex, ConvertRemainder, ConvertPoison>(
       types, patterns.getContext(), /*benefit=*/10);
 }
