@@ -48,8 +48,12 @@ void Pending::complete(void *self, bp_status_t status, bp_string_t message) {
   pending.code_ = status;
   if (status != BP_STATUS_OK && message.size <= mostBytes)
     pending.message_ = view(message);
+  // Whoever waits may destroy the object as soon as it is done.
+  std::function<void()> callback = std::move(pending.whenDone_);
   pending.state_.store(Done, std::memory_order_release);
   pending.state_.notify_all();
+  if (callback)
+    callback();
 }
 
 bool Pending::done() const {

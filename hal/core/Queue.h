@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -62,6 +63,11 @@ public:
   /// Waits for the work, running posted work of the host meanwhile, and gives
   /// its outcome.
   Status wait();
+  /// Called once when the work is done or has failed, on the thread that finds
+  /// out, and quick; to be set before the work is started.
+  void whenDone(std::function<void()> callback) {
+    whenDone_ = std::move(callback);
+  }
 
 private:
   friend class Queue;
@@ -76,6 +82,7 @@ private:
   std::shared_ptr<const void> work_; ///< what the running commands use
   bp_status_t code_ = BP_STATUS_OK;
   std::string message_;
+  std::function<void()> whenDone_;
 };
 
 /// Made by Device::createQueue. Thread-safe; work runs in order of the calls.

@@ -96,13 +96,14 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
     if (!targets)
       return targets.status();
     job.targets = std::move(*targets);
-    return {};
   }
   std::vector<TargetInfo> known = listTargets(*registry_);
-  for (const std::string &name : job.targets) {
-    if (std::any_of(known.begin(), known.end(),
-                    [&](const auto &target) { return target.name == name; }))
+  for (std::string &name : job.targets) {
+    if (isTargetList(known, name)) {
+      if (job.fallback)
+        addFallback(*registry_, known, name);
       continue;
+    }
     std::string list;
     for (const TargetInfo &target : known)
       list += (list.empty() ? "" : ", ") + target.name;

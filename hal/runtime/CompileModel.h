@@ -19,9 +19,10 @@ struct CompileJob {
   std::vector<std::string> targets; ///< empty: the default of `driver`
   std::string driver = "host";      ///< or a policy: DevicePolicy.h
   bool embedGraph = false;          ///< keep the graph in the artifact
-  std::vector<DimRange> dims;       ///< limits of symbolic dims
-  std::string dumpDir;    ///< not empty: compile even if it is in the cache
-  std::string outputPath; ///< empty: in the cache only
+  bool fallback = false; ///< the host runs what another driver's target lacks
+  std::vector<DimRange> dims; ///< limits of symbolic dims
+  std::string dumpDir;        ///< not empty: compile even if it is in the cache
+  std::string outputPath;     ///< empty: in the cache only
 };
 
 /// Thread-safe; one model is compiled at a time.

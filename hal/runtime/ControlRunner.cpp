@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ControlRunner.h"
 #include "NameOp.h"
+#include "StepRun.h"
 #include "hal/core/Queue.h"
 #include "sdk/package/Check.h"
 
@@ -46,19 +47,19 @@ struct ControlRunner::Loop {
 };
 
 uint64_t ControlRunner::alignment() const {
-  return std::max<uint64_t>(context_.device.info().c().binding_alignment, 64);
+  return std::max<uint64_t>(side().alignment(), 64);
 }
 
 SlotBinding ControlRunner::entry(const Memory &memory) const {
   if (memory.bytes == 0)
-    return {context_.nothing.get(), 0, 0};
+    return {side().residents.nothing.get(), 0, 0};
   return {memory.buffer, memory.offset, memory.bytes};
 }
 
 Level &ControlRunner::level(size_t depth) {
-  if (context_.levels.size() <= depth)
-    context_.levels.resize(depth + 1);
-  return context_.levels[depth];
+  if (side().levels.size() <= depth)
+    side().levels.resize(depth + 1);
+  return side().levels[depth];
 }
 
 /// Nothing uses the memory of a level when it is entered.
@@ -66,7 +67,7 @@ Status ControlRunner::grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes) {
   if (bytes == 0 || (buffer && buffer->size() >= bytes))
     return {};
   buffer.reset();
-  auto fresh = allocate(context_.device, context_.budget, Use::Arena, bytes);
+  auto fresh = allocate(*side().device, context_.budget, Use::Arena, bytes);
   if (!fresh)
     return fresh.status();
   buffer = std::move(*fresh);
@@ -77,16 +78,15 @@ Status ControlRunner::grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes) {
 
 Status ControlRunner::runProgram(const ProgramPlan &plan,
                                  const fb::Program &program,
-                                 std::span<const SlotBinding> table,
-                                 size_t depth) {
+                                 const Tables &tables, size_t depth) {
   for (size_t i = 0; i < plan.parts.size(); ++i) {
-    if (plan.parts[i])
-      if (Status s = context_.queue.run(*plan.parts[i], table); !s.ok())
-        return nameOp(s, program);
+    if (Status s = runPart(context_.sides, plan.parts[i], tables); !s.ok())
+      return nameOp(s, program);
     if (i == plan.controls.size())
       break;
     const ResolvedControl &control = plan.controls[i];
-    if (Status s = runControl(control, table, depth); !s.ok())
+    device_ = control.device;
+    if (Status s = runControl(control, tables[device_], depth); !s.ok())
       return s.within(std::string(text(control.control->op())));
   }
   return {};
@@ -143,10 +143,9 @@ ControlRunner::makePlan(uint32_t number) {
     return context_.resident(slot);
   };
   ResolveContext context{context_.executables, place, inputs + outputs,
-                         context_.device.info().c().binding_alignment,
-                         context_.nothing};
-  Result<ProgramPlan> program = planProgram(context_.device, *region.program(),
-                                            context_.evaluator, context);
+                         context_.sides};
+  Result<ProgramPlan> program =
+      planProgram(*region.program(), context_.evaluator, context);
   if (!program)
     return program.status();
   plan->program = std::move(*program);
@@ -177,7 +176,8 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
   if (!plan)
     return plan.status();
   const RegionPlan &known = **plan;
-  std::vector<SlotBinding> table;
+  Tables tables(context_.sides.size());
+  std::vector<SlotBinding> &table = tables[device_];
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].bytes != known.inputBytes[i])
       return wrongSize("operand", i, inputs[i].bytes, known.inputBytes[i]);
@@ -188,12 +188,13 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
       return wrongSize("result", i, outputs[i].bytes, known.outputBytes[i]);
     table.push_back(entry(outputs[i]));
   }
-  if (Status s = grow(level(depth).arena, known.program.arenaBytes); !s.ok())
+  if (Status s = grow(level(depth).arena, known.program.arenaBytes[device_]);
+      !s.ok())
     return s;
   Buffer *arena = level(depth).arena.get();
-  table.push_back({arena ? arena : context_.nothing.get(), 0, 0});
+  table.push_back({arena ? arena : side().residents.nothing.get(), 0, 0});
   return runProgram(known.program,
-                    *context_.variant.regions()->Get(region)->program(), table,
+                    *context_.variant.regions()->Get(region)->program(), tables,
                     depth);
 }
 
@@ -218,7 +219,7 @@ Status ControlRunner::copy(const Memory &source, const Memory &target) {
   Command command =
       Copy{{borrowed(source.buffer), source.offset, source.bytes, 0},
            {borrowed(target.buffer), target.offset, target.bytes, 0}};
-  return context_.queue.run({&command, 1});
+  return side().queue->run({&command, 1});
 }
 
 Status ControlRunner::runControl(const ResolvedControl &resolved,

@@ -9,32 +9,22 @@
 #ifndef BACKPLANE_RUNTIME_CONTROLRUNNER_H
 #define BACKPLANE_RUNTIME_CONTROLRUNNER_H
 
-#include "Memory.h"
 #include "ProgramPlan.h"
 
 namespace backplane::rt {
 
-/// The memory of regions at one depth, kept from call to call.
-struct Level {
-  std::shared_ptr<Buffer> arena, scratch;
-};
-
 /// What a run works with; all of it outlives the run.
 struct ControlContext {
-  Device &device;
-  Queue &queue;
+  std::vector<DeviceSide> &sides;
   const std::shared_ptr<Budget> &budget;
   const fb::Variant &variant;
   const std::vector<std::shared_ptr<Executable>> &executables;
-  /// For bindings without bytes.
-  const std::shared_ptr<Buffer> &nothing;
   /// Symbols that count iterations, by region: RegionUse.h.
   const std::vector<std::vector<std::string>> &iterationsUsed;
   /// Places of weights, variables and constants.
   std::function<Result<Place>(const fb::Slot &)> resident;
   Evaluator &evaluator; ///< has the symbols of the call
   RegionPlans &plans;   ///< of the call's shapes
-  std::vector<Level> &levels;
 };
 
 class ControlRunner {
@@ -42,11 +32,11 @@ public:
   explicit ControlRunner(ControlContext context)
       : context_(std::move(context)) {}
 
-  /// Runs a whole program and waits for it. `table` has the entries that its
+  /// Runs a whole program and waits for it. `tables` have the entries that its
   /// places name. A failure names the op, and those with the regions around it.
   Status run(const ProgramPlan &plan, const fb::Program &program,
-             std::span<const SlotBinding> table) {
-    return runProgram(plan, program, table, 0);
+             const Tables &tables) {
+    return runProgram(plan, program, tables, 0);
   }
 
 private:
@@ -60,7 +50,7 @@ private:
   struct Loop;
 
   Status runProgram(const ProgramPlan &plan, const fb::Program &program,
-                    std::span<const SlotBinding> table, size_t depth);
+                    const Tables &tables, size_t depth);
   Status runControl(const ResolvedControl &control,
                     std::span<const SlotBinding> table, size_t depth);
   Status runIf(const fb::Control &control, const Memories &operands,
@@ -83,8 +73,11 @@ private:
   Level &level(size_t depth);
   SlotBinding entry(const Memory &memory) const;
   uint64_t alignment() const;
+  DeviceSide &side() { return context_.sides[device_]; }
+  const DeviceSide &side() const { return context_.sides[device_]; }
 
   ControlContext context_;
+  uint32_t device_ = 0; ///< that runs the regions which are entered
 };
 
 } // namespace backplane::rt

@@ -86,6 +86,16 @@ Result<DevicePolicy> DevicePolicy::parse(std::string_view text) {
   }
 }
 
+std::vector<std::string> splitUris(std::string_view joined) {
+  std::vector<std::string> uris(1);
+  for (char c : joined)
+    if (c == '+')
+      uris.emplace_back();
+    else
+      uris.back() += c;
+  return uris;
+}
+
 Standing standing(Aim aim, const DeviceInfo &device, uint32_t rank) {
   if (device.emulated())
     return {lastResort + 1, "is emulated, the last resort"};

@@ -141,11 +141,13 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
   for (uint64_t i = 0; i < options.dim_count; ++i)
     job.dims.push_back({std::string(view(options.dims[i].symbol)),
                         options.dims[i].minimum, options.dims[i].maximum});
-  if ((options.flags & ~BP_COMPILE_EMBED_GRAPH) || options.reserved)
+  constexpr uint32_t known = BP_COMPILE_EMBED_GRAPH | BP_COMPILE_FALLBACK;
+  if ((options.flags & ~known) || options.reserved)
     return unimplemented("compile options: flags " +
                          std::to_string(options.flags) +
                          " are not all known; initialise with BP_HEADER");
   job.embedGraph = options.flags & BP_COMPILE_EMBED_GRAPH;
+  job.fallback = options.flags & BP_COMPILE_FALLBACK;
   return {};
 }
 

@@ -1,49 +1,218 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ProgramPlan.h"
 
+#include <algorithm>
+
 namespace backplane::rt {
 namespace {
 
-bool isWork(const Command &command) {
-  return !std::holds_alternative<Barrier>(command);
+/// Bytes that a command reads or writes, on one device.
+struct Range {
+  const Buffer *buffer; ///< null: an entry of the table
+  uint32_t slot;
+  uint64_t begin, end;
+  bool writes;
+};
+
+Range rangeOf(const Binding &binding, bool writes) {
+  return {binding.buffer.get(), binding.buffer ? 0 : binding.slot,
+          binding.offset, binding.offset + binding.length, writes};
 }
 
-/// Records commands; a part between decisions only if it does something.
-Status record(Device &device, std::span<const Command> commands,
-              ProgramPlan &plan) {
-  plan.parts.emplace_back();
-  if (!plan.controls.empty() &&
-      std::none_of(commands.begin(), commands.end(), isWork))
-    return {};
-  Result<std::shared_ptr<CommandBuffer>> recorded = device.record(commands);
-  if (!recorded)
-    return recorded.status();
-  plan.parts.back() = std::move(*recorded);
+bool conflict(const Range &a, const Range &b) {
+  return (a.writes || b.writes) && a.buffer == b.buffer && a.slot == b.slot &&
+         a.begin < b.end && b.begin < a.end;
+}
+
+void addRanges(const Command &command, std::vector<Range> &ranges) {
+  if (const auto *dispatch = std::get_if<Dispatch>(&command)) {
+    const Entry &entry = dispatch->executable->entries()[dispatch->entry];
+    for (size_t i = 0; i < dispatch->bindings.size(); ++i)
+      ranges.push_back(rangeOf(dispatch->bindings[i],
+                               entry.bindingAccess[i] & BP_ACCESS_WRITE));
+  } else if (const auto *copy = std::get_if<Copy>(&command)) {
+    ranges.push_back(rangeOf(copy->source, false));
+    ranges.push_back(rangeOf(copy->target, true));
+  } else if (const auto *fill = std::get_if<Fill>(&command)) {
+    ranges.push_back(rangeOf(fill->target, true));
+  }
+}
+
+/// Cuts commands into steps: one for what a device does between transfers that
+/// concern it.
+class Cutter {
+public:
+  explicit Cutter(const std::vector<DeviceSide> &sides)
+      : sides_(sides), open_(sides.size()), transfers_(sides.size()) {}
+
+  Result<Part> run(std::span<const ResolvedCommand> commands) {
+    for (const ResolvedCommand &command : commands)
+      if (Status s = command.from ? transfer(command) : add(command); !s.ok())
+        return s;
+    for (uint32_t device = 0; device < open_.size(); ++device)
+      if (Status s = close(device); !s.ok())
+        return s;
+    return std::move(part_);
+  }
+
+private:
+  /// Commands of a device that are still to be recorded, and those that were.
+  struct Open {
+    std::vector<Command> commands;
+    std::vector<Range> ranges;
+    std::vector<uint32_t> after;
+    bool works = false;
+    std::vector<std::pair<uint32_t, Range>> past; ///< with their step
+    std::optional<uint32_t> last;                 ///< step
+  };
+  Status close(uint32_t device);
+  Status add(const ResolvedCommand &command);
+  Status transfer(const ResolvedCommand &command);
+  Status waitFor(uint32_t device, const Range &range,
+                 std::vector<uint32_t> &after);
+
+  const std::vector<DeviceSide> &sides_;
+  std::vector<Open> open_;
+  /// What transfers read or write on each device, with their step.
+  std::vector<std::vector<std::pair<uint32_t, Range>>> transfers_;
+  Part part_;
+};
+
+Status Cutter::close(uint32_t device) {
+  Open &open = open_[device];
+  if (open.works) {
+    Result<std::shared_ptr<CommandBuffer>> recorded =
+        sides_[device].device->record(open.commands);
+    if (!recorded)
+      return recorded.status();
+    Step step;
+    step.device = device;
+    step.commands = std::move(*recorded);
+    step.after = std::move(open.after);
+    if (open.last)
+      step.after.push_back(*open.last);
+    open.last = uint32_t(part_.size());
+    for (const Range &range : open.ranges)
+      open.past.emplace_back(*open.last, range);
+    part_.push_back(std::move(step));
+    open.after.clear();
+  }
+  open.commands.clear();
+  open.ranges.clear();
+  open.works = false;
   return {};
+}
+
+/// A command of a device starts a step when it needs a transfer for which the
+/// open one does not wait.
+Status Cutter::add(const ResolvedCommand &command) {
+  Open &open = open_[command.device];
+  if (std::holds_alternative<Barrier>(command.command)) {
+    for (Open &each : open_)
+      if (!each.commands.empty())
+        each.commands.push_back(Barrier());
+    return {};
+  }
+  std::vector<Range> ranges;
+  std::set<uint32_t> needed;
+  if (!transfers_[command.device].empty() || open_.size() > 1)
+    addRanges(command.command, ranges);
+  for (const auto &[step, range] : transfers_[command.device])
+    for (const Range &own : ranges)
+      if (conflict(range, own))
+        needed.insert(step);
+  for (uint32_t step : open.after)
+    needed.erase(step);
+  if (!needed.empty()) {
+    if (Status s = close(command.device); !s.ok())
+      return s;
+    open.after.insert(open.after.end(), needed.begin(), needed.end());
+  }
+  open.commands.push_back(command.command);
+  open.ranges.insert(open.ranges.end(), ranges.begin(), ranges.end());
+  open.works = true;
+  return {};
+}
+
+/// Steps of a device that must be done before something else uses the range.
+Status Cutter::waitFor(uint32_t device, const Range &range,
+                       std::vector<uint32_t> &after) {
+  Open &open = open_[device];
+  if (std::ranges::any_of(open.ranges, [&](const Range &other) {
+        return conflict(range, other);
+      }))
+    if (Status s = close(device); !s.ok())
+      return s;
+  // Steps of a device follow each other, so that the last one is enough.
+  std::optional<uint32_t> latest;
+  for (const auto &[step, other] : open.past)
+    if (conflict(range, other))
+      latest = step;
+  if (latest)
+    after.push_back(*latest);
+  for (const auto &[step, other] : transfers_[device])
+    if (conflict(range, other))
+      after.push_back(step);
+  return {};
+}
+
+Status Cutter::transfer(const ResolvedCommand &command) {
+  const Copy &copy = std::get<Copy>(command.command);
+  Range source = rangeOf(copy.source, false);
+  Range target = rangeOf(copy.target, true);
+  Step step;
+  step.device = command.device;
+  step.from = *command.from;
+  step.source = copy.source;
+  step.target = copy.target;
+  if (Status s = waitFor(step.from, source, step.after); !s.ok())
+    return s;
+  if (Status s = waitFor(step.device, target, step.after); !s.ok())
+    return s;
+  transfers_[step.from].emplace_back(uint32_t(part_.size()), source);
+  transfers_[step.device].emplace_back(uint32_t(part_.size()), target);
+  part_.push_back(std::move(step));
+  return {};
+}
+
+/// What one device does is one step, so that running it costs nothing more.
+Result<Part> cut(const std::vector<DeviceSide> &sides,
+                 std::span<const ResolvedCommand> commands, bool alone) {
+  Result<Part> part = Cutter(sides).run(commands);
+  if (!part || !part->empty() || !alone)
+    return part;
+  Result<std::shared_ptr<CommandBuffer>> nothing = sides[0].device->record({});
+  if (!nothing)
+    return nothing.status();
+  Step step;
+  step.commands = std::move(*nothing);
+  part->push_back(std::move(step));
+  return part;
 }
 
 } // namespace
 
-Result<ProgramPlan> planProgram(Device &device, const fb::Program &program,
+Result<ProgramPlan> planProgram(const fb::Program &program,
                                 Evaluator &evaluator,
                                 const ResolveContext &context) {
   Result<Resolved> resolved = resolveProgram(program, evaluator, context);
   if (!resolved)
     return resolved.status();
   ProgramPlan plan;
-  plan.arenaBytes = resolved->arenaBytes;
+  plan.arenaBytes = std::move(resolved->arenaBytes);
   plan.controls = std::move(resolved->controls);
-  std::span<const Command> commands = resolved->commands;
+  std::span<const ResolvedCommand> commands = resolved->commands;
   size_t from = 0;
-  for (const ResolvedControl &control : plan.controls) {
-    if (Status s = record(
-            device, commands.subspan(from, control.position - from), plan);
-        !s.ok())
-      return s;
-    from = control.position;
+  for (size_t i = 0; i <= plan.controls.size(); ++i) {
+    size_t to =
+        i < plan.controls.size() ? plan.controls[i].position : commands.size();
+    Result<Part> part = cut(context.sides, commands.subspan(from, to - from),
+                            plan.controls.empty());
+    if (!part)
+      return part.status();
+    plan.parts.push_back(std::move(*part));
+    from = to;
   }
-  if (Status s = record(device, commands.subspan(from), plan); !s.ok())
-    return s;
   return plan;
 }
 

@@ -9,16 +9,30 @@
 
 namespace backplane::rt {
 
+/// Recorded commands of one device, or a transfer to it. It starts when the
+/// steps that it names are done.
+struct Step {
+  uint32_t device = 0;
+  std::shared_ptr<CommandBuffer> commands; ///< null: a transfer
+  uint32_t from = 0;                       ///< device of the source
+  Binding source, target;
+  std::vector<uint32_t> after; ///< steps before it in the list
+};
+
+/// What runs between two decisions.
+using Part = std::vector<Step>;
+
 struct ProgramPlan {
-  uint64_t arenaBytes = 0;
+  std::vector<uint64_t> arenaBytes; ///< per device
   /// One more than there are controls: what runs before each, and behind the
-  /// last one. Null: nothing does; never without controls.
-  std::vector<std::shared_ptr<CommandBuffer>> parts;
+  /// last one. Without controls on one device the only part has one step.
+  std::vector<Part> parts;
   std::vector<ResolvedControl> controls;
 };
 
-/// Resolves and records.
-Result<ProgramPlan> planProgram(Device &device, const fb::Program &program,
+/// Resolves and records. Steps of two devices depend on each other only where
+/// a transfer reads or writes what they write or use.
+Result<ProgramPlan> planProgram(const fb::Program &program,
                                 Evaluator &evaluator,
                                 const ResolveContext &context);
 

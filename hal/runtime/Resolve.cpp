@@ -32,10 +32,14 @@ public:
 
 private:
   Status placeSlots();
-  Status placeTransients(const std::vector<uint32_t> &slots);
-  Result<std::vector<int64_t>>
-  planOffsets(const std::vector<uint32_t> &slots) const;
-  bool hasStaticPlan(const std::vector<uint32_t> &slots) const;
+  Status placeTransients(const std::vector<uint32_t> &slots, uint32_t device);
+  Result<std::vector<int64_t>> planOffsets(const std::vector<uint32_t> &slots,
+                                           uint32_t device) const;
+  bool hasStaticPlan(const std::vector<uint32_t> &slots, uint32_t device) const;
+  uint32_t deviceOf(uint32_t slot) const {
+    return program_.slots()->Get(slot)->device();
+  }
+  uint32_t deviceOf(const fb::Dispatch &dispatch) const;
   Status addCommand(uint32_t index, const fb::Command &command);
   Status addDispatch(uint32_t index, const fb::Dispatch &dispatch);
   Status addCopy(const fb::Copy &copy);
@@ -63,7 +67,8 @@ Result<uint64_t> Resolver::number(const flatbuffers::String *expression,
 }
 
 Status Resolver::placeSlots() {
-  std::vector<uint32_t> transients;
+  result_.arenaBytes.assign(context_.sides.size(), 0);
+  std::vector<std::vector<uint32_t>> transients(context_.sides.size());
   for (uint32_t i = 0; i < count(program_.slots()); ++i) {
     const fb::Slot &slot = *program_.slots()->Get(i);
     std::optional<uint64_t> bytes;
@@ -74,7 +79,7 @@ Status Resolver::placeSlots() {
       bytes = *size;
     }
     if (slot.kind() == fb::SlotKind::Transient) {
-      transients.push_back(i);
+      transients[slot.device()].push_back(i);
       places_.push_back({nullptr, context_.arenaTableSlot, 0, *bytes});
       continue;
     }
@@ -87,12 +92,16 @@ Status Resolver::placeSlots() {
                       std::to_string(place->bytes));
     places_.push_back(std::move(*place));
   }
-  return placeTransients(transients);
+  for (uint32_t device = 0; device < transients.size(); ++device)
+    if (Status s = placeTransients(transients[device], device); !s.ok())
+      return s;
+  return {};
 }
 
-bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots) const {
-  return program_.arena_bytes() >= 0 &&
-         context_.alignment <= uint64_t(planAlignment) &&
+bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots,
+                             uint32_t device) const {
+  return arenaBytes(program_, device) >= 0 &&
+         context_.sides[device].alignment() <= uint64_t(planAlignment) &&
          std::all_of(slots.begin(), slots.end(), [&](uint32_t slot) {
            return program_.slots()->Get(slot)->offset() >= 0;
          });
@@ -100,7 +109,8 @@ bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots) const {
 
 /// Plans with barriers as time: commands between two of them may overlap.
 Result<std::vector<int64_t>>
-Resolver::planOffsets(const std::vector<uint32_t> &slots) const {
+Resolver::planOffsets(const std::vector<uint32_t> &slots,
+                      uint32_t device) const {
   std::vector<uint32_t> barriers;
   uint32_t passed = 0;
   for (uint32_t i = 0; i < count(program_.commands()); ++i) {
@@ -111,9 +121,8 @@ Resolver::planOffsets(const std::vector<uint32_t> &slots) const {
   std::map<uint32_t, int32_t> numbers;
   for (uint32_t i = 0; i < slots.size(); ++i)
     numbers[slots[i]] = int32_t(i);
-  int64_t unit = int64_t(context_.alignment) > planAlignment
-                     ? int64_t(context_.alignment)
-                     : planAlignment;
+  int64_t unit =
+      std::max(int64_t(context_.sides[device].alignment()), planAlignment);
   std::vector<Transient> transients;
   for (uint32_t index : slots) {
     const fb::Slot &slot = *program_.slots()->Get(index);
@@ -133,21 +142,23 @@ Resolver::planOffsets(const std::vector<uint32_t> &slots) const {
   return std::move(plan->offsets);
 }
 
-Status Resolver::placeTransients(const std::vector<uint32_t> &slots) {
-  bool isStatic = hasStaticPlan(slots);
+/// Places the transients of one device, which are `slots`.
+Status Resolver::placeTransients(const std::vector<uint32_t> &slots,
+                                 uint32_t device) {
+  bool isStatic = hasStaticPlan(slots, device);
   std::vector<int64_t> offsets;
   if (!isStatic) {
-    Result<std::vector<int64_t>> planned = planOffsets(slots);
+    Result<std::vector<int64_t>> planned = planOffsets(slots, device);
     if (!planned)
       return planned.status();
     offsets = std::move(*planned);
   }
+  uint64_t &total = result_.arenaBytes[device];
   for (size_t i = 0; i < slots.size(); ++i) {
     Place &place = places_[slots[i]];
     place.offset = uint64_t(isStatic ? program_.slots()->Get(slots[i])->offset()
                                      : offsets[i]);
-    result_.arenaBytes =
-        std::max(result_.arenaBytes, place.offset + place.bytes);
+    total = std::max(total, place.offset + place.bytes);
   }
   return {};
 }
@@ -164,13 +175,27 @@ Status Resolver::addCommand(uint32_t index, const fb::Command &command) {
     addControl(*command.body_as_Control());
     return {};
   default:
-    result_.commands.push_back(Barrier());
+    result_.commands.push_back({Barrier(), 0, {}});
     return {};
   }
 }
 
+/// The device of its slots; without any, one that has the executable.
+uint32_t Resolver::deviceOf(const fb::Dispatch &dispatch) const {
+  if (count(dispatch.bindings()) != 0)
+    return deviceOf(dispatch.bindings()->Get(0)->slot());
+  const Device *device = &context_.executables[dispatch.executable()]->device();
+  for (uint32_t i = 0; i < context_.sides.size(); ++i)
+    if (context_.sides[i].device.get() == device)
+      return i;
+  return 0;
+}
+
 Status Resolver::addDispatch(uint32_t index, const fb::Dispatch &dispatch) {
   Dispatch command;
+  uint32_t device = deviceOf(dispatch);
+  const std::shared_ptr<Buffer> &nothing =
+      context_.sides[device].residents.nothing;
   command.executable = context_.executables[dispatch.executable()];
   command.entry = dispatch.entry();
   command.op = index + 1;
@@ -199,10 +224,10 @@ Status Resolver::addDispatch(uint32_t index, const fb::Dispatch &dispatch) {
     if (!binding)
       return binding.status().within("binding " + std::to_string(i));
     if (binding->length == 0)
-      *binding = {context_.nothing, 0, context_.nothing->size()};
+      *binding = {nothing, 0, nothing->size()};
     command.bindings.push_back(std::move(*binding));
   }
-  result_.commands.push_back(std::move(command));
+  result_.commands.push_back({std::move(command), device, {}});
   return {};
 }
 
@@ -216,8 +241,12 @@ Status Resolver::addCopy(const fb::Copy &copy) {
   if (source->length != target->length)
     return outOfRange("it copies " + std::to_string(source->length) +
                       " bytes to " + std::to_string(target->length));
-  if (source->length > 0)
-    result_.commands.push_back(Copy{std::move(*source), std::move(*target)});
+  if (source->length == 0)
+    return {};
+  uint32_t from = deviceOf(copy.source()->slot());
+  uint32_t to = deviceOf(copy.target()->slot());
+  result_.commands.push_back({Copy{std::move(*source), std::move(*target)}, to,
+                              from == to ? std::nullopt : std::optional(from)});
   return {};
 }
 
@@ -227,16 +256,24 @@ Status Resolver::addFill(const fb::Fill &fill) {
     return target.status().within("target");
   if (target->length > 0)
     result_.commands.push_back(
-        Fill{std::move(*target), fill.pattern(), fill.pattern_size()});
+        {Fill{std::move(*target), fill.pattern(), fill.pattern_size()},
+         deviceOf(fill.target()->slot()),
+         {}});
   return {};
 }
 
 void Resolver::addControl(const fb::Control &control) {
-  ResolvedControl resolved{&control, result_.commands.size(), {}, {}};
+  ResolvedControl resolved;
+  resolved.control = &control;
+  resolved.position = result_.commands.size();
   for (uint32_t i = 0; i < count(control.operands()); ++i)
     resolved.operands.push_back(places_[control.operands()->Get(i)]);
   for (uint32_t i = 0; i < count(control.results()); ++i)
     resolved.results.push_back(places_[control.results()->Get(i)]);
+  // Its slots all lie where its regions run.
+  for (const auto *list : {control.operands(), control.results()})
+    if (count(list) != 0)
+      resolved.device = deviceOf(list->Get(0));
   result_.controls.push_back(std::move(resolved));
 }
 

@@ -5,44 +5,41 @@
 #ifndef BACKPLANE_RUNTIME_RESOLVE_H
 #define BACKPLANE_RUNTIME_RESOLVE_H
 
+#include "DeviceSide.h"
 #include "Signature.h"
-#include "hal/core/Device.h"
 
 namespace backplane::rt {
-
-/// Where the memory of a slot lies: in a buffer or, without one, in an entry of
-/// the table that is given when the commands run.
-struct Place {
-  std::shared_ptr<Buffer> buffer;
-  uint32_t tableSlot = 0;
-  uint64_t offset = 0;
-  uint64_t bytes = 0;
-};
 
 /// What a program is resolved against.
 struct ResolveContext {
   const std::vector<std::shared_ptr<Executable>> &executables;
   /// Place of a slot that is no transient.
   std::function<Result<Place>(const fb::Slot &slot)> place;
-  /// Entry of the table that the arena has.
+  /// Entry of the table of each device that its arena has.
   uint32_t arenaTableSlot = 0;
-  /// Alignment of bindings on the device.
-  uint64_t alignment = 64;
-  /// Stands in where a binding has no bytes; not empty.
-  std::shared_ptr<Buffer> nothing;
+  const std::vector<DeviceSide> &sides;
+};
+
+/// A command and its device. With `from` it is a transfer: a copy whose source
+/// lies on that device.
+struct ResolvedCommand {
+  Command command;
+  uint32_t device = 0;
+  std::optional<uint32_t> from;
 };
 
 /// A command that the host runs between the commands before and behind it.
 struct ResolvedControl {
   const fb::Control *control = nullptr;
+  uint32_t device = 0; ///< of its slots and regions
   size_t position = 0; ///< commands before it
   std::vector<Place> operands, results;
 };
 
 struct Resolved {
-  std::vector<Command> commands;
+  std::vector<ResolvedCommand> commands;
   std::vector<ResolvedControl> controls; ///< in order
-  uint64_t arenaBytes = 0;
+  std::vector<uint64_t> arenaBytes;      ///< per device
 };
 
 /// Evaluates sizes, ranges, grids and constants, plans the arena when the

@@ -31,9 +31,13 @@ std::string variantMisfit(const fb::Variant &variant, std::string_view driver,
                     driver, device);
 }
 
-/// Candidates of a device that was asked for by its URI.
+/// Candidates of a device that was asked for by its URI, with those behind a
+/// plus for variants on several devices.
 void addListed(Registry &registry, const fb::Artifact &artifact,
-               const std::string &uri, std::vector<Candidate> &out) {
+               const std::string &asked, std::vector<Candidate> &out) {
+  std::vector<std::string> further = splitUris(asked);
+  std::string uri = further.front();
+  further.erase(further.begin());
   Result<std::shared_ptr<Device>> device = registry.device(uri);
   if (!device) {
     Candidate absent;
@@ -47,6 +51,7 @@ void addListed(Registry &registry, const fb::Artifact &artifact,
       rankVariants(artifact, (*device)->uri(), (*device)->sharedInfo());
   for (Candidate &candidate : ranked) {
     candidate.device = *device;
+    candidate.further = further;
     out.push_back(std::move(candidate));
   }
 }
@@ -120,6 +125,14 @@ std::vector<Candidate> rankVariants(const fb::Artifact &artifact,
     return a.rank != b.rank ? a.rank > b.rank : a.target < b.target;
   });
   return all;
+}
+
+std::string misfit(const fb::VariantDevice &need, const Device &device) {
+  std::vector<std::string_view> features;
+  for (uint32_t i = 0; i < count(need.required_features()); ++i)
+    features.push_back(text(need.required_features()->Get(i)));
+  return misfit(text(need.driver()), text(need.format()), features,
+                driverOf(device.uri()), device.info());
 }
 
 Selection consider(Registry &registry, const fb::Artifact &artifact,

@@ -28,13 +28,19 @@ std::string misfit(std::string_view driver, std::string_view format,
                    const std::vector<std::string_view> &features,
                    std::string_view deviceDriver, const DeviceInfo &device);
 
+/// Why a device is not what a further device of a variant must be; empty when
+/// it is.
+std::string misfit(const fb::VariantDevice &need, const Device &device);
+
 /// A variant on a device, or a device that is out.
 struct Candidate {
   std::string uri;                        ///< as listed, or as asked
   std::shared_ptr<const DeviceInfo> info; ///< null: there is no such device
   std::shared_ptr<Device> device;         ///< null: not opened yet
-  uint32_t variant = 0;                   ///< in the artifact
-  std::string target;                     ///< empty: a device that is out
+  /// Asked for beside the device, for the further ones of a split variant.
+  std::vector<std::string> further;
+  uint32_t variant = 0; ///< in the artifact
+  std::string target;   ///< empty: a device that is out
   uint32_t rank = 0;
   std::string refusal; ///< why it is not taken; empty while it may be
   Status failure;      ///< of the device or of loading, part of the refusal

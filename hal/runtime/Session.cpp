@@ -40,26 +40,30 @@ bool Plan::fits(const Signature &signature,
   return true;
 }
 
-Call::~Call() = default;
+Call::~Call() {
+  if (run_)
+    (void)run_->wait();
+}
 
 Result<Place> Session::placeOf(const fb::Slot &slot, const Plan *plan) const {
   uint32_t number = slot.index();
   uint32_t inputs = uint32_t(signature().inputs().size());
+  const Residents &residents = sides_[slot.device()].residents;
   switch (slot.kind()) {
   case fb::SlotKind::Input:
     return Place{nullptr, number, 0, plan->inputBytes[number]};
   case fb::SlotKind::Output:
     return Place{nullptr, inputs + number, 0, plan->outputBytes[number]};
   case fb::SlotKind::Weight:
-    return residents_.weights[number];
+    return residents.weights[number];
   case fb::SlotKind::Variable:
-    return Place{residents_.variables.buffer, 0,
-                 residents_.variables.offsets.at(number),
-                 residents_.variableBytes.at(number)};
+    return Place{residents.variables.buffer, 0,
+                 residents.variables.offsets.at(number),
+                 residents.variableBytes.at(number)};
   case fb::SlotKind::Constant:
-    return Place{residents_.constants.buffer, 0,
-                 residents_.constants.offsets.at(number),
-                 residents_.constantBytes.at(number)};
+    return Place{residents.constants.buffer, 0,
+                 residents.constants.offsets.at(number),
+                 residents.constantBytes.at(number)};
   default:
     return internalError("a transient has no place of its own");
   }
@@ -98,10 +102,9 @@ Session::makePlan(std::span<const bp_tensor_t> inputs) {
   ResolveContext context{
       executables_,
       [&](const fb::Slot &slot) { return placeOf(slot, plan.get()); },
-      uint32_t(plan->inputBytes.size() + plan->outputBytes.size()),
-      device_->info().c().binding_alignment, residents_.nothing};
+      uint32_t(plan->inputBytes.size() + plan->outputBytes.size()), sides_};
   Result<ProgramPlan> program =
-      planProgram(*device_, *variant().program(), evaluator_, context);
+      planProgram(*variant().program(), evaluator_, context);
   if (!program)
     return program.status();
   plan->program = std::move(*program);
@@ -141,26 +144,32 @@ Session::outputShapes(std::span<const bp_tensor_t> inputs) const {
 }
 
 Status Session::drain() {
+  if (latest_)
+    (void)latest_->wait();
+  latest_.reset();
   Command barrier = Barrier();
-  return queue_->run({&barrier, 1});
+  for (const DeviceSide &side : sides_)
+    if (Status s = side.queue->run({&barrier, 1}); !s.ok())
+      return s;
+  return {};
 }
 
 /// Calls in flight use the old arena, so it is given back after them and before
 /// the new one is counted.
-Status Session::growArena(uint64_t bytes) {
-  if (arena_ && arena_->size() >= bytes)
+Status Session::growArena(DeviceSide &side, uint64_t bytes) {
+  if (side.arena && side.arena->size() >= bytes)
     return {};
-  if (arena_)
+  if (side.arena)
     if (Status s = drain(); !s.ok())
       return s;
-  arena_.reset();
+  side.arena.reset();
   for (auto &call : idleCalls_)
-    call->arena_.reset();
+    call->arenas_.clear();
   Result<std::shared_ptr<Buffer>> arena =
-      allocate(*device_, budget_, Use::Arena, std::max<uint64_t>(bytes, 1));
+      allocate(*side.device, budget_, Use::Arena, std::max<uint64_t>(bytes, 1));
   if (!arena)
     return arena.status();
-  arena_ = std::move(*arena);
+  side.arena = std::move(*arena);
   return {};
 }
 
@@ -199,24 +208,40 @@ std::unique_ptr<Call> Session::takeCall() {
   return call;
 }
 
-Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
+Status Session::bindPorts(Call &call, size_t device,
+                          std::span<const bp_tensor_t> inputs,
                           std::span<const bp_tensor_t> outputs) {
+  DeviceSide &side = sides_[device];
   size_t total = inputs.size() + outputs.size();
-  call.memory_.resize(total);
-  call.table_.resize(total + 1);
+  std::vector<PortMemory> &memory = call.memory_[device];
+  std::vector<SlotBinding> &table = call.tables_[device];
+  memory.resize(total);
+  table.assign(total + 1, {});
   for (size_t i = 0; i < total; ++i) {
+    if (!side.usedPorts[i])
+      continue;
     bool isInput = i < inputs.size();
     const bp_tensor_t &tensor =
         isInput ? inputs[i] : outputs[i - inputs.size()];
     Status status =
         isInput
-            ? ports_->bindInput(i, tensor.data, tensor.size, call.memory_[i])
-            : ports_->bindOutput(i, tensor.data, tensor.size, call.memory_[i]);
+            ? side.ports->bindInput(i, tensor.data, tensor.size, memory[i])
+            : side.ports->bindOutput(i, tensor.data, tensor.size, memory[i]);
     if (!status.ok())
       return status;
-    call.table_[i] = {call.memory_[i].buffer.get(), 0, 0};
+    table[i] = {memory[i].buffer.get(), 0, 0};
   }
-  call.table_[total] = {arena_.get(), 0, 0};
+  table[total] = {side.arena.get(), 0, 0};
+  return {};
+}
+
+Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
+                          std::span<const bp_tensor_t> outputs) {
+  call.memory_.resize(sides_.size());
+  call.tables_.resize(sides_.size());
+  for (size_t device = 0; device < sides_.size(); ++device)
+    if (Status s = bindPorts(call, device, inputs, outputs); !s.ok())
+      return s;
   return {};
 }
 
@@ -224,37 +249,45 @@ Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
 Status Session::start(Plan &plan, Call &call, bool callerWaits) {
   if (!plan.program.controls.empty()) {
     evaluator_.set(plan.symbols);
-    ControlContext context{*device_,
-                           *queue_,
+    ControlContext context{sides_,
                            budget_,
                            variant(),
                            executables_,
-                           residents_.nothing,
                            iterationsUsed_,
                            [&](const fb::Slot &slot) { return placeOf(slot, nullptr); },
                            evaluator_,
-                           plan.regions,
-                           levels_};
+                           plan.regions};
     return ControlRunner(std::move(context))
-        .run(plan.program, *variant().program(), call.table_);
+        .run(plan.program, *variant().program(), call.tables_);
   }
-  return queue_->start(*plan.program.parts.front(), call.table_, call.pending_,
-                       callerWaits);
+  const Part &part = plan.program.parts.front();
+  if (sides_.size() > 1) {
+    if (latest_)
+      (void)latest_->wait();
+    latest_ = call.run_ = StepRun::start(sides_, part, call.tables_);
+    return {};
+  }
+  return sides_[0].queue->start(*part.front().commands, call.tables_[0],
+                                call.pending_, callerWaits);
 }
 
 Result<std::unique_ptr<Call>>
 Session::submit(std::span<const bp_tensor_t> inputs,
                 std::span<const bp_tensor_t> outputs, bool callerWaits) {
-  if (Status s = device_->lost(); !s.ok())
-    return s;
+  for (const DeviceSide &side : sides_)
+    if (Status s = side.device->lost(); !s.ok())
+      return s;
   std::lock_guard lock(mutex_);
   Result<std::shared_ptr<Plan>> plan = findPlan(inputs);
   if (!plan)
     return plan.status();
   if (Status s = checkOutputs(**plan, outputs); !s.ok())
     return s;
-  if (Status s = growArena((*plan)->program.arenaBytes); !s.ok())
-    return s;
+  for (size_t device = 0; device < sides_.size(); ++device)
+    if (Status s =
+            growArena(sides_[device], (*plan)->program.arenaBytes[device]);
+        !s.ok())
+      return s;
   std::unique_ptr<Call> call = takeCall();
   Status status = bindPorts(*call, inputs, outputs);
   if (status.ok())
@@ -264,29 +297,33 @@ Session::submit(std::span<const bp_tensor_t> inputs,
     return status;
   }
   call->plan_ = std::move(*plan);
-  call->arena_ = arena_;
+  for (const DeviceSide &side : sides_)
+    call->arenas_.push_back(side.arena);
   call->session_ = shared_from_this();
   return call;
 }
 
 void Session::releaseMemory(Call &call) {
-  for (PortMemory &memory : call.memory_)
-    ports_->release(memory);
+  for (size_t device = 0; device < call.memory_.size(); ++device)
+    for (PortMemory &memory : call.memory_[device])
+      sides_[device].ports->release(memory);
 }
 
 Status Session::wait(std::unique_ptr<Call> call) {
-  Status status = call->pending_.wait();
+  Status status = call->run_ ? call->run_->wait() : call->pending_.wait();
   std::shared_ptr<Session> session = std::move(call->session_);
   if (!status.ok())
     status = nameOp(status, *session->variant().program());
-  for (PortMemory &memory : call->memory_)
-    if (status.ok() && memory.target)
-      status = memory.buffer->read(
-          0, {static_cast<uint8_t *>(memory.target), size_t(memory.bytes)});
+  for (const std::vector<PortMemory> &ports : call->memory_)
+    for (const PortMemory &memory : ports)
+      if (status.ok() && memory.target)
+        status = memory.buffer->read(
+            0, {static_cast<uint8_t *>(memory.target), size_t(memory.bytes)});
   std::lock_guard lock(session->mutex_);
   session->releaseMemory(*call);
   call->plan_.reset();
-  call->arena_.reset();
+  call->arenas_.clear();
+  call->run_.reset();
   if (session->idleCalls_.size() < mostIdleCalls)
     session->idleCalls_.push_back(std::move(call));
   return status;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Session.h: one variant of an artifact, loaded on a device and ready to run,
-// with its own variables. A call whose shapes were seen before replays recorded
-// commands; nothing is evaluated, planned or allocated for it.
+// Session.h: one variant of an artifact, loaded on its devices and ready to
+// run, with its own variables. A call whose shapes were seen before replays
+// recorded commands; nothing is evaluated, planned or allocated for it.
 #ifndef BACKPLANE_RUNTIME_SESSION_H
 #define BACKPLANE_RUNTIME_SESSION_H
 
 #include "AnySession.h"
 #include "ControlRunner.h"
 #include "LoadedArtifact.h"
-#include "Ports.h"
 #include "Select.h"
+#include "StepRun.h"
 
 namespace backplane::rt {
 
@@ -28,15 +28,6 @@ struct Plan {
             std::span<const bp_tensor_t> inputs) const;
 };
 
-/// The memory of a loaded variant that outlives a call.
-struct Residents {
-  std::vector<Place> weights; ///< by number, empty where unused
-  Pieces constants;
-  Pieces variables;
-  std::map<uint32_t, uint64_t> constantBytes, variableBytes; ///< by number
-  std::shared_ptr<Buffer> nothing; ///< for bindings without bytes
-};
-
 class Session;
 
 /// A call in flight. Made by Session::submit, ended by wait.
@@ -44,7 +35,7 @@ class Call final : public AnyCall {
 public:
   ~Call() override;
 
-  bool done() const override { return pending_.done(); }
+  bool done() const override { return run_ ? run_->done() : pending_.done(); }
   Status finish(std::unique_ptr<AnyCall> self) override;
 
 private:
@@ -53,10 +44,11 @@ private:
 
   std::shared_ptr<Session> session_; ///< set while in flight
   std::shared_ptr<Plan> plan_;
-  std::shared_ptr<Buffer> arena_;
-  std::vector<PortMemory> memory_; ///< inputs, then outputs
-  std::vector<SlotBinding> table_;
-  Pending pending_; ///< last: its end waits for the work
+  std::vector<std::shared_ptr<Buffer>> arenas_;
+  std::vector<std::vector<PortMemory>> memory_; ///< inputs, then outputs
+  Tables tables_;
+  std::shared_ptr<StepRun> run_; ///< of a split variant
+  Pending pending_;              ///< last: its end waits for the work
 };
 
 /// submit, outputShapes and reset are thread-safe.
@@ -89,7 +81,8 @@ public:
   outputShapes(std::span<const bp_tensor_t> inputs) const override;
   /// Starts a call. A caller that is going to wait at once says so: the work
   /// may then be done on its thread. A program with control flow is done when
-  /// this returns: the host makes its decisions.
+  /// this returns: the host makes its decisions. A variant on several devices
+  /// waits here for the call before.
   Result<std::unique_ptr<Call>> submit(std::span<const bp_tensor_t> inputs,
                                        std::span<const bp_tensor_t> outputs,
                                        bool callerWaits = false);
@@ -102,10 +95,14 @@ public:
 private:
   Session() = default;
   const fb::Variant &variant() const;
-  Status load();
+  Status load(const Candidate &candidate);
+  Status openDevices(const Candidate &candidate);
+  Status openDevice(std::shared_ptr<Device> device);
+  void findUsedPorts();
   Status loadExecutables();
   Status loadVariables();
   Status loadWeights();
+  Status allocateConstants(const fb::Program *init);
   Status runInit();
   Status writeInitialValues();
   Result<Place> placeOf(const fb::Slot &slot, const Plan *plan) const;
@@ -113,10 +110,13 @@ private:
                  const SymbolValues &symbols) const;
   Result<std::shared_ptr<Plan>> makePlan(std::span<const bp_tensor_t> inputs);
   Result<std::shared_ptr<Plan>> findPlan(std::span<const bp_tensor_t> inputs);
-  Status growArena(uint64_t bytes);
+  Status growArena(DeviceSide &side, uint64_t bytes);
   Status checkOutputs(const Plan &plan,
                       std::span<const bp_tensor_t> outputs) const;
   Status bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
+                   std::span<const bp_tensor_t> outputs);
+  Status bindPorts(Call &call, size_t device,
+                   std::span<const bp_tensor_t> inputs,
                    std::span<const bp_tensor_t> outputs);
   std::unique_ptr<Call> takeCall();
   void releaseMemory(Call &call);
@@ -124,23 +124,19 @@ private:
   Status start(Plan &plan, Call &call, bool callerWaits);
 
   std::shared_ptr<const LoadedArtifact> artifact_;
-  std::shared_ptr<Device> device_;
-  std::shared_ptr<Queue> queue_;
+  std::vector<DeviceSide> sides_; ///< by the numbers of the variant
   std::shared_ptr<Budget> budget_;
   uint32_t variant_ = 0;
   Selection selection_;
   std::string choice_;
   uint64_t dispatchCount_ = 0;
   std::vector<std::shared_ptr<Executable>> executables_;
-  Residents residents_;
   /// Symbols that count iterations, by region.
   std::vector<std::vector<std::string>> iterationsUsed_;
   std::mutex mutex_; ///< guards everything below
   Evaluator evaluator_;
   std::vector<std::shared_ptr<Plan>> plans_; ///< latest use first
-  std::shared_ptr<Buffer> arena_;
-  std::vector<Level> levels_; ///< memory of regions
-  std::unique_ptr<PortBinder> ports_;
+  std::shared_ptr<StepRun> latest_; ///< the latest run of a split variant
   std::vector<std::unique_ptr<Call>> idleCalls_;
 };
 

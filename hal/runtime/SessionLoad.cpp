@@ -22,12 +22,14 @@ Entry readEntry(const fb::Entry &info) {
   return entry;
 }
 
-/// Numbers of the things of one kind that a program names.
-std::set<uint32_t> namedBy(const fb::Program *program, fb::SlotKind kind) {
+/// Numbers of the things of one kind that a program names on a device.
+std::set<uint32_t> namedBy(const fb::Program *program, fb::SlotKind kind,
+                           uint32_t device) {
   std::set<uint32_t> numbers;
   for (uint32_t i = 0; program && i < count(program->slots()); ++i)
-    if (program->slots()->Get(i)->kind() == kind)
-      numbers.insert(program->slots()->Get(i)->index());
+    if (const fb::Slot &slot = *program->slots()->Get(i);
+        slot.kind() == kind && slot.device() == device)
+      numbers.insert(slot.index());
   return numbers;
 }
 
@@ -39,13 +41,14 @@ std::vector<const fb::Program *> programsOf(const fb::Variant &variant) {
   return programs;
 }
 
-/// Sizes of the constants that the init program writes.
-Result<std::map<uint32_t, uint64_t>> constantSizes(const fb::Program *init) {
+/// Sizes of the constants that the init program writes on a device.
+Result<std::map<uint32_t, uint64_t>> constantSizes(const fb::Program *init,
+                                                   uint32_t device) {
   std::map<uint32_t, uint64_t> sizes;
   Evaluator evaluate;
   for (uint32_t i = 0; init && i < count(init->slots()); ++i) {
     const fb::Slot &slot = *init->slots()->Get(i);
-    if (slot.kind() != fb::SlotKind::Constant)
+    if (slot.kind() != fb::SlotKind::Constant || slot.device() != device)
       continue;
     Result<int64_t> bytes = evaluate(slot.bytes());
     if (!bytes)
@@ -150,27 +153,80 @@ Session::load(std::shared_ptr<const LoadedArtifact> artifact,
   session->artifact_ = std::move(artifact);
   session->variant_ = candidate.variant;
   session->budget_ = std::make_shared<Budget>(budget);
-  session->device_ = candidate.device;
-  if (!session->device_) {
-    auto device = session->artifact_->registry->device(candidate.uri);
-    if (!device)
-      return device.status();
-    session->device_ = std::move(*device);
-  }
-  if (Status s = session->load(); !s.ok())
+  if (Status s = session->load(candidate); !s.ok())
     return s;
   return session;
 }
 
-Status Session::load() {
-  Result<std::shared_ptr<Queue>> queue = device_->createQueue();
+Status Session::openDevice(std::shared_ptr<Device> device) {
+  DeviceSide side;
+  Result<std::shared_ptr<Queue>> queue = device->createQueue();
   if (!queue)
     return queue.status();
-  queue_ = std::move(*queue);
-  Result<std::shared_ptr<Buffer>> nothing = device_->allocate(256);
+  Result<std::shared_ptr<Buffer>> nothing = device->allocate(256);
   if (!nothing)
     return nothing.status();
-  residents_.nothing = std::move(*nothing);
+  side.queue = std::move(*queue);
+  side.residents.nothing = *nothing;
+  side.ports = std::make_unique<PortBinder>(device, budget_, *nothing,
+                                            signature().inputs().size() +
+                                                signature().outputs().size());
+  side.device = std::move(device);
+  sides_.push_back(std::move(side));
+  return {};
+}
+
+/// Opens the devices of the variant: the first is that of the candidate, the
+/// others are those that were asked for beside it, or the first ones of their
+/// drivers.
+Status Session::openDevices(const Candidate &candidate) {
+  std::shared_ptr<Device> first = candidate.device;
+  if (!first) {
+    auto device = artifact_->registry->device(candidate.uri);
+    if (!device)
+      return device.status();
+    first = std::move(*device);
+  }
+  if (Status s = openDevice(std::move(first)); !s.ok())
+    return s;
+  for (uint32_t i = 0; i < count(variant().devices()); ++i) {
+    const fb::VariantDevice &need = *variant().devices()->Get(i);
+    std::string driver(text(need.driver()));
+    std::string uri =
+        i < candidate.further.size() ? candidate.further[i] : driver;
+    auto device = artifact_->registry->device(uri);
+    if (!device)
+      return device.status();
+    std::string why = misfit(need, **device);
+    if (!why.empty())
+      return Status(BP_STATUS_FAILED_PRECONDITION,
+                    std::string(text(need.target())) + " " + why + ", found " +
+                        (*device)->uri());
+    if (Status s = openDevice(std::move(*device)); !s.ok())
+      return s;
+  }
+  return {};
+}
+
+/// With several devices a port is bound where a slot names it.
+void Session::findUsedPorts() {
+  size_t inputs = signature().inputs().size();
+  size_t total = inputs + signature().outputs().size();
+  for (uint32_t device = 0; device < sides_.size(); ++device) {
+    std::vector<bool> &used = sides_[device].usedPorts;
+    used.assign(total, sides_.size() == 1);
+    for (uint32_t i : namedBy(variant().program(), fb::SlotKind::Input, device))
+      used[i] = true;
+    for (uint32_t i :
+         namedBy(variant().program(), fb::SlotKind::Output, device))
+      used[inputs + i] = true;
+  }
+}
+
+Status Session::load(const Candidate &candidate) {
+  if (Status s = openDevices(candidate); !s.ok())
+    return s;
+  findUsedPorts();
   if (Status s = loadExecutables(); !s.ok())
     return s;
   if (Status s = loadVariables(); !s.ok())
@@ -182,9 +238,6 @@ Status Session::load() {
       dispatchCount_ +=
           program->commands()->Get(i)->body_type() == fb::CommandBody::Dispatch;
   iterationsUsed_ = iterationsUsed(variant());
-  ports_ = std::make_unique<PortBinder>(device_, budget_, residents_.nothing,
-                                        signature().inputs().size() +
-                                            signature().outputs().size());
   return {};
 }
 
@@ -198,7 +251,8 @@ Status Session::loadExecutables() {
     if (info.blob())
       blob = {info.blob()->data(), info.blob()->size()};
     Result<std::shared_ptr<Executable>> executable =
-        device_->load(text(info.format()), blob, std::move(entries));
+        sides_[info.device()].device->load(text(info.format()), blob,
+                                           std::move(entries));
     if (!executable)
       return executable.status().within(artifact_->file->path() + ": variant " +
                                         std::string(text(variant().target())) +
@@ -208,64 +262,92 @@ Status Session::loadExecutables() {
   return {};
 }
 
+/// A variable lies where slots say, or nothing uses it.
 Status Session::loadVariables() {
   const fb::Artifact &metadata = artifact_->file->metadata();
-  std::map<uint32_t, uint64_t> sizes;
+  std::vector<std::map<uint32_t, uint64_t>> sizes(sides_.size());
+  std::vector<uint32_t> homes(count(metadata.variables()), 0);
+  for (uint32_t device = 1; device < sides_.size(); ++device)
+    for (const fb::Program *program : programsOf(variant()))
+      for (uint32_t i : namedBy(program, fb::SlotKind::Variable, device))
+        homes[i] = device;
   for (uint32_t i = 0; i < count(metadata.variables()); ++i) {
     Result<uint64_t> bytes = variableBytes(*metadata.variables()->Get(i));
     if (!bytes)
       return bytes.status();
-    sizes[i] = *bytes;
+    sizes[homes[i]][i] = *bytes;
   }
-  Result<Pieces> pieces =
-      allocatePieces(*device_, budget_, Use::Variables, sizes);
-  if (!pieces)
-    return pieces.status();
-  residents_.variables = std::move(*pieces);
-  residents_.variableBytes = std::move(sizes);
+  for (size_t device = 0; device < sides_.size(); ++device) {
+    DeviceSide &side = sides_[device];
+    Result<Pieces> pieces =
+        allocatePieces(*side.device, budget_, Use::Variables, sizes[device]);
+    if (!pieces)
+      return pieces.status();
+    side.residents.variables = std::move(*pieces);
+    side.residents.variableBytes = std::move(sizes[device]);
+  }
   return writeInitialValues();
 }
 
 Status Session::writeInitialValues() {
   const fb::Artifact &metadata = artifact_->file->metadata();
-  for (auto [number, bytes] : residents_.variableBytes) {
-    if (bytes == 0)
-      continue;
-    Buffer &buffer = *residents_.variables.buffer;
-    uint64_t offset = residents_.variables.offsets[number];
-    int32_t initial = metadata.variables()->Get(number)->initial();
-    Status status = initial < 0
-                        ? clear(buffer, offset, bytes)
-                        : buffer.write(offset, weightBytes(*artifact_->file,
-                                                           uint32_t(initial)));
-    if (!status.ok())
-      return status.within("cannot set variable " + std::to_string(number));
-  }
+  for (DeviceSide &side : sides_)
+    for (auto [number, bytes] : side.residents.variableBytes) {
+      if (bytes == 0)
+        continue;
+      Buffer &buffer = *side.residents.variables.buffer;
+      uint64_t offset = side.residents.variables.offsets[number];
+      int32_t initial = metadata.variables()->Get(number)->initial();
+      Status status =
+          initial < 0 ? clear(buffer, offset, bytes)
+                      : buffer.write(offset, weightBytes(*artifact_->file,
+                                                         uint32_t(initial)));
+      if (!status.ok())
+        return status.within("cannot set variable " + std::to_string(number));
+    }
   return {};
 }
 
 /// Weights that only the init program reads are gone when it has run.
 Status Session::loadWeights() {
-  const fb::Artifact &metadata = artifact_->file->metadata();
-  std::set<uint32_t> kept;
-  for (const fb::Program *program : programsOf(variant()))
-    kept.merge(namedBy(program, fb::SlotKind::Weight));
-  std::set<uint32_t> passing = namedBy(variant().init(), fb::SlotKind::Weight);
-  for (uint32_t number : kept)
-    passing.erase(number);
-  residents_.weights.resize(count(metadata.weights()));
-  if (Status s = placeWeights(*device_, budget_, *artifact_->file, kept,
-                              residents_.weights);
-      !s.ok())
-    return s;
-  if (Status s = placeWeights(*device_, budget_, *artifact_->file, passing,
-                              residents_.weights);
-      !s.ok())
-    return s;
+  std::vector<std::set<uint32_t>> passing;
+  for (uint32_t device = 0; device < sides_.size(); ++device) {
+    DeviceSide &side = sides_[device];
+    std::set<uint32_t> kept;
+    for (const fb::Program *program : programsOf(variant()))
+      kept.merge(namedBy(program, fb::SlotKind::Weight, device));
+    passing.push_back(namedBy(variant().init(), fb::SlotKind::Weight, device));
+    for (uint32_t number : kept)
+      passing.back().erase(number);
+    side.residents.weights.resize(count(artifact_->file->metadata().weights()));
+    for (const std::set<uint32_t> *numbers :
+         {&std::as_const(kept), &std::as_const(passing.back())})
+      if (Status s = placeWeights(*side.device, budget_, *artifact_->file,
+                                  *numbers, side.residents.weights);
+          !s.ok())
+        return s;
+  }
   if (Status s = runInit(); !s.ok())
     return s.within("init program");
-  for (uint32_t number : passing)
-    residents_.weights[number] = {};
+  for (uint32_t device = 0; device < sides_.size(); ++device)
+    for (uint32_t number : passing[device])
+      sides_[device].residents.weights[number] = {};
+  return {};
+}
+
+Status Session::allocateConstants(const fb::Program *init) {
+  for (uint32_t device = 0; device < sides_.size(); ++device) {
+    Result<std::map<uint32_t, uint64_t>> sizes = constantSizes(init, device);
+    if (!sizes)
+      return sizes.status();
+    Residents &residents = sides_[device].residents;
+    Result<Pieces> constants =
+        allocatePieces(*sides_[device].device, budget_, Use::Constants, *sizes);
+    if (!constants)
+      return constants.status();
+    residents.constants = std::move(*constants);
+    residents.constantBytes = std::move(*sizes);
+  }
   return {};
 }
 
@@ -273,34 +355,27 @@ Status Session::runInit() {
   const fb::Program *init = variant().init();
   if (!init)
     return {};
-  Result<std::map<uint32_t, uint64_t>> sizes = constantSizes(init);
-  if (!sizes)
-    return sizes.status();
-  Result<Pieces> constants =
-      allocatePieces(*device_, budget_, Use::Constants, *sizes);
-  if (!constants)
-    return constants.status();
-  residents_.constants = std::move(*constants);
-  residents_.constantBytes = std::move(*sizes);
+  if (Status s = allocateConstants(init); !s.ok())
+    return s;
   ResolveContext context{
       executables_,
-      [&](const fb::Slot &slot) { return placeOf(slot, nullptr); }, 0,
-      device_->info().c().binding_alignment, residents_.nothing};
+      [&](const fb::Slot &slot) { return placeOf(slot, nullptr); }, 0, sides_};
   Evaluator evaluator;
-  Result<Resolved> resolved = resolveProgram(*init, evaluator, context);
-  if (!resolved)
-    return resolved.status();
-  Result<std::shared_ptr<Buffer>> arena =
-      allocate(*device_, budget_, Use::Arena,
-               std::max<uint64_t>(resolved->arenaBytes, 1));
-  if (!arena)
-    return arena.status();
-  Result<std::shared_ptr<CommandBuffer>> commands =
-      device_->record(resolved->commands);
-  if (!commands)
-    return commands.status();
-  SlotBinding table[] = {{arena->get(), 0, 0}};
-  return nameOp(queue_->run(**commands, table), *init);
+  Result<ProgramPlan> plan = planProgram(*init, evaluator, context);
+  if (!plan)
+    return plan.status();
+  std::vector<std::shared_ptr<Buffer>> arenas;
+  Tables tables;
+  for (size_t device = 0; device < sides_.size(); ++device) {
+    Result<std::shared_ptr<Buffer>> arena =
+        allocate(*sides_[device].device, budget_, Use::Arena,
+                 std::max<uint64_t>(plan->arenaBytes[device], 1));
+    if (!arena)
+      return arena.status();
+    arenas.push_back(std::move(*arena));
+    tables.push_back({{arenas.back().get(), 0, 0}});
+  }
+  return nameOp(runPart(sides_, plan->parts.front(), tables), *init);
 }
 
 } // namespace backplane::rt

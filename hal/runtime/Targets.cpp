@@ -4,6 +4,7 @@
 #include "hal/core/DeviceUri.h"
 #include "hal/core/Error.h"
 #include "hal/core/Tables.h"
+#include "sdk/partition/TargetNames.h"
 
 #include <algorithm>
 
@@ -134,7 +135,7 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
                     "' runs on this machine" + others + "; name a target");
 }
 
-/// The drivers that a policy may run on.
+/// The drivers that a policy may run on; those of one variant are joined.
 static std::vector<std::string> driversOf(const Registry &registry,
                                           const DevicePolicy &policy) {
   std::vector<std::string> uris = policy.uris, drivers;
@@ -142,11 +143,49 @@ static std::vector<std::string> driversOf(const Registry &registry,
     if (policy.aim && listing.info && listing.refusal.empty())
       uris.push_back(listing.uri);
   for (const std::string &uri : uris) {
-    std::string driver = uri.substr(0, uri.find_first_of(":?"));
+    std::string driver;
+    for (const std::string &part : splitUris(uri))
+      driver += (driver.empty() ? "" : "+") +
+                part.substr(0, part.find_first_of(":?"));
     if (std::ranges::find(drivers, driver) == drivers.end())
       drivers.push_back(driver);
   }
   return drivers;
+}
+
+/// The default target of each of the drivers that are joined.
+static Result<std::string> joinedTarget(Registry &registry,
+                                        std::string_view drivers) {
+  std::string names;
+  for (const std::string &driver : splitUris(drivers)) {
+    Result<std::string> target = defaultTarget(registry, driver);
+    if (!target)
+      return target;
+    names += (names.empty() ? "" : "+") + *target;
+  }
+  return names;
+}
+
+static const TargetInfo *findTarget(const std::vector<TargetInfo> &known,
+                                    std::string_view name) {
+  auto found = std::ranges::find(known, name, &TargetInfo::name);
+  return found == known.end() ? nullptr : &*found;
+}
+
+bool isTargetList(const std::vector<TargetInfo> &known,
+                  std::string_view names) {
+  return !splitTargets(names, [&](std::string_view name) {
+            return findTarget(known, name) != nullptr;
+          }).empty();
+}
+
+void addFallback(Registry &registry, const std::vector<TargetInfo> &known,
+                 std::string &names) {
+  const TargetInfo *target = findTarget(known, names);
+  if (!target || target->driver == "host")
+    return;
+  if (Result<std::string> host = defaultTarget(registry, "host"))
+    names += "+" + *host;
 }
 
 Result<std::vector<std::string>> defaultTargets(Registry &registry,
@@ -157,7 +196,7 @@ Result<std::vector<std::string>> defaultTargets(Registry &registry,
   std::vector<std::string> targets;
   Status failure = notFound("there is no usable device");
   for (const std::string &driver : driversOf(registry, *policy)) {
-    Result<std::string> target = defaultTarget(registry, driver);
+    Result<std::string> target = joinedTarget(registry, driver);
     if (target && std::ranges::find(targets, *target) == targets.end())
       targets.push_back(std::move(*target));
     else if (!target)

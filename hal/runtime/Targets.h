@@ -38,6 +38,14 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver);
 Result<std::vector<std::string>> defaultTargets(Registry &registry,
                                                 std::string_view policy);
 
+/// Whether `names` is a target, or several joined with a plus.
+bool isTargetList(const std::vector<TargetInfo> &known, std::string_view names);
+
+/// Adds the best target of this machine's host behind a single one of another
+/// driver, where there is one.
+void addFallback(Registry &registry, const std::vector<TargetInfo> &known,
+                 std::string &names);
+
 } // namespace backplane::rt
 
 #endif // BACKPLANE_RUNTIME_TARGETS_H

@@ -39,3 +39,20 @@ ENTRY count(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
   counter[0] += in[0];
   out[0] = counter[0];
 }
+
+/*
+ * in[0] and in[1] hold the address of a counter: adds 1 and waits, for some
+ * time, until it is 2. out[0] = whether that came about.
+ */
+ENTRY meet(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
+  uint32_t *counter = *(uint32_t *const *)call->bindings[0];
+  float *out = (float *)call->bindings[1];
+  uint64_t patience = 4000000000u;
+  (void)x;
+  (void)y;
+  (void)z;
+  __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST);
+  while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < 2 && --patience)
+    ;
+  out[0] = patience ? 1.f : 0.f;
+}

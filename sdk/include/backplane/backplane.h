@@ -80,8 +80,8 @@ typedef struct bp_context_options_t {
 /* Reads BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,
  * BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE, BACKPLANE_CACHE_DIR,
  * BACKPLANE_WORKERS and BACKPLANE_THREADS into `options`: the one place that
- * reads the environment, for tools to call. Nothing is read in a set-user-id process. The strings
- * live as long as the process. Not thread-safe. */
+ * reads the environment, for tools to call. Nothing is read in a set-user-id
+ * process. The strings live as long as the process. Not thread-safe. */
 BP_API void bp_context_options_from_env(bp_context_options_t *options);
 
 /* Finds manifests, filters them, loads the plug-ins that are left. A plug-in
@@ -161,6 +161,8 @@ typedef struct bp_dim_range_t {
 /* Keep the portable graph and all its weights in the artifact, so that it can
  * be compiled for further targets where it runs: BP_SESSION_JIT. */
 #define BP_COMPILE_EMBED_GRAPH 1u
+/* What a target of another driver cannot run goes to this machine's host. */
+#define BP_COMPILE_FALLBACK 2u
 
 #define bp_compile_options_t_TYPE 130u
 typedef struct bp_compile_options_t {
