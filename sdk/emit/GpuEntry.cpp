@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -209,6 +210,9 @@ LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
   int64_t unit = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   Dim first = floorDiv(workspace, Dim(unit));
   workspace = workspace + *bytes;
+  if (!known)
+    return op.emitOpError("is a temporary whose size depends on the symbols, "
+                          "for which a GPU has no workspace");
   auto offset = text.materialize(rewriter, loc, first.str());
   if (failed(offset))
     return failure();
@@ -472,8 +476,29 @@ static void unrollLoops(ModuleOp module) {
   }
 }
 
+/// A temporary that is copied to a destination which nothing else uses is that
+/// destination.
+static void useDestinations(ModuleOp module) {
+  SmallVector<linalg::CopyOp> copies;
+  module.walk([&](linalg::CopyOp op) { copies.push_back(op); });
+  for (linalg::CopyOp op : copies) {
+    auto from = op.getInputs()[0].getDefiningOp<memref::AllocOp>();
+    auto to = dyn_cast<BlockArgument>(op.getOutputs()[0]);
+    bool alone = to && llvm::all_of(to.getUsers(), [&](Operation *user) {
+                   return user == op || isa<memref::DimOp>(user);
+                 });
+    if (!from || !alone || from.getType() != to.getType() ||
+        op->getBlock() != to.getOwner())
+      continue;
+    op.erase();
+    from.replaceAllUsesWith(Value(to));
+    from.erase();
+  }
+}
+
 void ToGpuEntryPass::runOnOperation() {
   ModuleOp module = getOperation();
+  useDestinations(module);
   OpPassManager loops("builtin.module");
   loops.addPass(createConvertLinalgToLoopsPass());
   loops.addPass(memref::createFoldMemRefAliasOpsPass());

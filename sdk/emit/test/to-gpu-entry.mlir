@@ -79,3 +79,44 @@ func.func @two(%x: memref<300xf32>, %a: memref<300xf32>, %b: memref<7xf32>)
   }
   return
 }
+
+// -----
+
+// A temporary that becomes a result is the result.
+// CHECK: workspace = "0"
+// CHECK-LABEL: func.func @in_place(
+// CHECK-SAME: %{{.*}}: memref<?xf32> {bp.binding = 0 : i64}, %[[OUT:.*]]: memref<?xf32>
+// CHECK: memref.store %{{.*}}, %[[OUT]]
+// CHECK-NOT: memref.load %[[OUT]]
+func.func @in_place(%x: memref<1024xf32>, %out: memref<1024xf32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = arith.constant 1024 : index
+  %t = memref.alloc() : memref<1024xf32>
+  scf.for %i = %c0 to %size step %c1 {
+    %a = memref.load %x[%i] : memref<1024xf32>
+    memref.store %a, %t[%i] : memref<1024xf32>
+  }
+  linalg.copy ins(%t : memref<1024xf32>) outs(%out : memref<1024xf32>)
+  return
+}
+
+// -----
+
+func.func @large(%x: memref<?xf32> {bp.dims = ["n"]}, %out: memref<?xf32> {bp.dims = ["n"]}, %n: index)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["n"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{is a temporary whose size depends on the symbols}}
+  %t = memref.alloc(%n) : memref<?xf32>
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<?xf32>
+    memref.store %a, %t[%i] : memref<?xf32>
+  }
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %t[%i] : memref<?xf32>
+    memref.store %a, %out[%i] : memref<?xf32>
+  }
+  return
+}
