@@ -192,8 +192,10 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
       }
   std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
   auto kernel = compile(dispatch, plain, name);
-  if (!kernel)
+  if (!kernel) {
+    byKey_.erase(at);
     return kernel.status().within(label);
+  }
   keepReplaceable(kernel->inPlace, plain);
   if (services_.cachePut)
     services_.cachePut(key, packKernel(*kernel));
