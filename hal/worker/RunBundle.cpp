@@ -26,10 +26,7 @@ struct BundleOptions {
 /// The worker that does the work; another one when it was lost.
 class Hand {
 public:
-  Hand(const BundleOptions &options, std::string device)
-      : options_(options), timeout_(options.timeoutSeconds * 1000) {
-    options_.worker.device = std::move(device);
-  }
+  explicit Hand(BundleOptions options) : options_(std::move(options)) {}
 
   Result<Hello> hello() {
     Status status = start();
@@ -56,11 +53,14 @@ public:
   }
 
 private:
+  Process::Milliseconds timeout() const {
+    return std::chrono::seconds(options_.timeoutSeconds);
+  }
   Status start() {
     if (process_)
       return {};
     auto process =
-        Process::fork([this] { return serveRuns(options_.worker); }, timeout_);
+        Process::fork([this] { return serveRuns(options_.worker); }, timeout());
     if (!process)
       return process.status();
     process_ = std::move(*process);
@@ -68,8 +68,8 @@ private:
     return {};
   }
   Result<Frame> ask(FrameType type, Payload payload) {
-    Status status = process_->send(type, std::move(payload), timeout_);
-    return status.ok() ? process_->receive(timeout_) : Result<Frame>(status);
+    Status status = process_->send(type, std::move(payload), timeout());
+    return status.ok() ? process_->receive(timeout()) : Result<Frame>(status);
   }
   Result<Frame> ask(const Payload &run) {
     if (Status s = start(); !s.ok())
@@ -84,7 +84,6 @@ private:
   }
 
   BundleOptions options_;
-  Process::Milliseconds timeout_;
   std::unique_ptr<Process> process_;
   Payload artifact_; ///< the latest of the bundle
   bool sent_ = false;
@@ -97,8 +96,10 @@ Status runAll(const BundleOptions &options, size_t &runs, size_t &errors) {
   Result<BundleReader> reader = BundleReader::open(options.bundle);
   if (!reader)
     return reader.status();
-  Hand hand(options, options.worker.device.empty() ? facts->head.device
-                                                   : options.worker.device);
+  BundleOptions own = options;
+  if (own.worker.device.empty())
+    own.worker.device = facts->head.device;
+  Hand hand(std::move(own));
   Result<Hello> hello = hand.hello();
   if (!hello)
     return hello.status();
