@@ -148,13 +148,24 @@ def scripted(script, nightly=True):
     return suite
 
 
+def model_folder():
+    """--models with a folder that has files of known models, or nothing."""
+    folders = [ROOT.parent / "shared/data/models",
+               *ROOT.glob(".venv/lib/python3*/site-packages")]
+    for folder in folders:
+        if (folder / "magika").is_dir():
+            return ["--models", str(folder)]
+    return []
+
+
 def conformance(options):
     """The conformance suite on each in-tree device, each case a test."""
     counts = Counts()
     for device in ("ref", "host"):
         out = ROOT / "build" / "conformance" / device
         result = run(["build/bin/bp", "conformance", "--device", device, "--depth",
-                      "standard" if options.all else "smoke", "--out", str(out)],
+                      "standard" if options.all else "smoke", "--out", str(out),
+                      *model_folder()],
                      env=dict(os.environ, BACKPLANE_CACHE_DIR="-"))
         records = out / "records.jsonl"
         if result.returncode not in (0, 1) or "report in" not in result.stdout:

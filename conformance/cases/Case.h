@@ -8,7 +8,7 @@
 #ifndef BACKPLANE_CONFORMANCE_CASES_CASE_H
 #define BACKPLANE_CONFORMANCE_CASES_CASE_H
 
-#include "conformance/oracle/Tensor.h"
+#include "conformance/oracle/Oracle.h"
 #include "sdk/graph/Model.h"
 
 namespace backplane::conformance {
@@ -47,6 +47,14 @@ struct InputRule {
   Dim terms;
 };
 
+/// Inputs of a case that are stored and not made.
+struct Given {
+  std::vector<Tensor> inputs;
+  /// Stored answers; none: the oracle is asked. Their limits are those of sums
+  /// of f32 in 24 bits.
+  std::vector<Expected> expected;
+};
+
 struct Unit {
   std::string id; ///< "L3/softmax/f32/axis1": prefix of its cases' ids
   int layer = 3;
@@ -62,11 +70,16 @@ struct Unit {
   WeightPool weights;           ///< of the graph's weight ops, most often none
   std::vector<InputRule> rules; ///< one per input of the graph
   std::vector<Case> cases;
+  /// By data set: what is not made. The symbols of such cases are not given.
+  std::map<std::string, Given> given;
   Depth depth = Depth::Full; ///< the least depth of its cases
   /// Its cases are checks of a plug-in (hal/checks), by id. The graph, when it
   /// has outputs, is compiled for them; the oracle has no part in it.
   bool check = false;
 };
+
+/// What is stored for a case; null: its data are made.
+const Given *givenFor(const Unit &unit, const Case &testCase);
 
 /// The inputs of a case, in the order of the graph's inputs.
 std::vector<Tensor> inputsOf(const Unit &unit, const Case &testCase);

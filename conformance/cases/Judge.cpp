@@ -30,6 +30,17 @@ void makeExact(Expected &expected) {
                                     expected.value[i]);
 }
 
+/// Stored limits are those of 24 bits; they grow with u where sums have less.
+void widenStored(const Declaration &declaration, Expected &expected) {
+  int bits = declaration.of("DOT", expected.dtype).accumulatorBits;
+  if (bits == 0 || bits >= 24)
+    return;
+  Real factor = std::ldexp(Real(1), 24 - bits);
+  for (auto *limits : {&expected.error, &expected.sigma})
+    for (Real &limit : *limits)
+      limit *= factor;
+}
+
 } // namespace
 
 std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
@@ -43,10 +54,14 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
       declaration.of(spec ? spec->numericClass : "DOT", unit.dtype);
   bool isWide = numerics.accumulatorBits == 0 || numerics.accumulatorBits >= 24;
   std::vector<Expected> answers = expected;
+  const Given *given = givenFor(unit, testCase);
+  bool isStored = given && !given->expected.empty();
   for (Expected &answer : answers)
-    if (!isRandom(testCase.dataSet))
+    if (isStored)
+      widenStored(declaration, answer);
+    else if (!isRandom(testCase.dataSet))
       answer.sigma.clear();
-  if (unit.layer >= 4)
+  if (unit.layer >= 4 && !isStored)
     tightenLoose(unit.graph, inputsOf(unit, testCase), declaration,
                  &unit.weights, testCase.seed, answers);
   std::vector<Verdict> verdicts;

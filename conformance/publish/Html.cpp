@@ -316,6 +316,8 @@ std::string environment(const RunFacts &facts) {
     out += definition(name, value);
   for (const auto &[name, hash] : facts.pluginFiles)
     out += definition("SHA-256 of " + name, hash);
+  for (const auto &[name, hash] : facts.models)
+    out += definition("SHA-256 of the model file " + name, hash);
   return out +
          definition("SHA-256 of the ids of all " + count(facts.cases) +
                         " cases",

@@ -63,6 +63,9 @@ std::string conformance::summaryJson(const RunFacts &facts,
   json["suite"] = facts.suite;
   json["device"] = facts.device;
   json["depth"] = facts.depth;
+  json["models"] = Json::object();
+  for (const auto &[name, hash] : facts.models)
+    json["models"][name] = hash;
   json["cases"] = facts.cases;
   json["bad"] = verdict.bad;
   json["layers"] = countsJson(verdict);

@@ -51,6 +51,7 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("filters", facts.filters);
   visit("excludes", facts.excludes);
   visit("strict", facts.strict);
+  visit("models", facts.models);
   visit("cases", facts.cases);
   visit("mustpass", facts.mustpass);
   visit("waivers_sha256", facts.waiversHash);

@@ -41,6 +41,8 @@ struct RunFacts {
   std::vector<std::string> filters, excludes;
   /// Functions were held to the strict limits, and each case ran twice.
   bool strict = false;
+  /// Name and SHA-256 of each file of the real models that took part.
+  TextPairs models;
   uint64_t cases = 0;      ///< of the depth, whatever was chosen of them
   std::string mustpass;    ///< SHA-256 of their ids, sorted, one a line
   std::string waiversHash; ///< SHA-256 of waivers.json; empty: there is none

@@ -13,6 +13,8 @@ namespace {
 
 /// What stands for the op in records of probes.
 constexpr std::string_view probeOp = "numerics";
+/// What stands for the op in records of real models.
+constexpr std::string_view realModelOp = "real-models";
 /// Ops that stand in the graphs of other ops' cases and have none of their own;
 /// control flow and state are run by the program and no duty of a backend.
 constexpr std::string_view structural[] = {
@@ -122,6 +124,7 @@ private:
   void addSums(Badge badge, uint32_t leastF32, bool narrow,
                const std::string &text);
   void addProbes();
+  void addModels();
   void addStrict();
 
   const RunFacts &facts_;
@@ -206,6 +209,14 @@ void Table::addProbes() {
           [](const Record &record) { return record.op == probeOp; });
 }
 
+/// No badge asks for real models, as not everyone has their files.
+void Table::addModels() {
+  auto isModel = [](const Record &record) { return record.op == realModelOp; };
+  if (!facts_.models.empty())
+    return addGood(Badge::Full, "real models, which run.json names", isModel);
+  add(Badge::Full, "real models, when given", true, "none was given");
+}
+
 void Table::addStrict() {
   add(Badge::Strict, "strict limits, each case twice", facts_.strict,
       facts_.strict ? "" : "run with --strict");
@@ -236,6 +247,7 @@ void Table::fill() {
   add(Badge::Full, "depth standard or full", facts_.depth != "smoke",
       "depth " + facts_.depth);
   addLayers(Badge::Full, {4, 5, 6, 7});
+  addModels();
   addList(Badge::Full, "computes with f16, i8 and u8",
           lacking(facts_, {DType::F16, DType::I8, DType::U8}), "not with ");
   addSums(Badge::Full, 24, true,

@@ -147,11 +147,13 @@ Result<Plan> conformance::planSuite(const SuiteOptions &options) {
   Globs filters(options.filters), excludes(options.excludes);
   Plan plan;
   size_t index = 0;
+  bool isListed = true;
   auto take = [&](Unit unit) {
     std::erase_if(unit.cases, [&](const Case &testCase) {
       if (testCase.depth > options.selection.depth)
         return true;
-      plan.mustpass.push_back(testCase.id);
+      if (isListed)
+        plan.mustpass.push_back(testCase.id);
       bool taken = options.filters.empty() || filters.match(testCase.id);
       return excludes.match(testCase.id) || !taken;
     });
@@ -162,6 +164,9 @@ Result<Plan> conformance::planSuite(const SuiteOptions &options) {
   };
   for (const Generator &generate : options.generators)
     generate(options.selection, take);
+  isListed = false;
+  for (const Unit &unit : options.models)
+    take(unit);
   if (auto status = filters.checkUsed("--filter"); !status.ok())
     return status;
   if (auto status = excludes.checkUsed("--exclude"); !status.ok())

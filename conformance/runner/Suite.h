@@ -19,6 +19,8 @@ struct SuiteOptions {
   Selection selection;
   /// One after another.
   std::vector<Generator> generators = {generateChecks, generateUnits};
+  /// Units beside those of the release, in no mustpass list: real models.
+  std::vector<Unit> models;
   /// Globs over case ids; no filter: all. One that matches nothing is an error.
   std::vector<std::string> filters, excludes;
   unsigned shard = 1, shards = 1; ///< units shard, shard + shards, …, from 1
@@ -33,7 +35,7 @@ struct SuiteOptions {
 /// What a run is to do.
 struct Plan {
   std::vector<Unit> units; ///< with the chosen cases, in their order
-  /// All cases of the depth, chosen or not.
+  /// All cases of the depth, chosen or not, without those of real models.
   std::vector<std::string> mustpass;
 
   /// The ids of the chosen cases, in their order.

@@ -23,6 +23,7 @@ struct RunOptions {
   std::string launcher;     ///< put in front of the commands of the workers
   std::string workerFolder; ///< of their programs; empty: beside this one
   std::string waivers;      ///< a file
+  std::string models;       ///< folder of real models; empty: none
   std::string sign;         ///< file of a secret key
   std::string repro;        ///< id of one case
   unsigned timeoutSeconds = 60;

@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/graphs/Specimen.h"
+#include "conformance/models/RealModels.h"
 
 #include <algorithm>
 #include <cmath>
@@ -135,6 +136,8 @@ void printAll(const RunOptions &options, const Unit &unit, const Record &record,
   if (options.suite.selection.seed)
     std::printf(" --seed %llu",
                 static_cast<unsigned long long>(options.suite.selection.seed));
+  if (unit.op == realModelOp)
+    std::printf(" --models '%s'", options.models.c_str());
   std::printf("%s\n", options.suite.job.strict ? " --strict" : "");
 }
 

@@ -3,12 +3,16 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/compare/SelfCheck.h"
 #include "conformance/graphs/SaveFailures.h"
+#include "conformance/models/RealModels.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
 #include "conformance/report/StrictJson.h"
 #include "conformance/runner/Mustpass.h"
 #include "hal/core/FileHash.h"
 #include "hal/worker/Workers.h"
+#ifdef BP_WITH_IMPORT
+#include "sdk/import/Import.h"
+#endif
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
@@ -19,6 +23,14 @@
 
 namespace backplane::conformance {
 namespace {
+
+#ifdef BP_WITH_IMPORT
+constexpr auto importModel = importOnnx;
+#else
+Result<Model> importModel(const std::string &) {
+  return unimplemented("this build has no importer");
+}
+#endif
 
 /// A sanitizer takes more private memory than any limit would leave.
 #if defined(__has_feature)
@@ -113,7 +125,8 @@ void addDevice(RunFacts &facts, const worker::Hello &compiles,
 }
 
 /// Starts both workers to learn who they are.
-Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan) {
+Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan,
+                         const ModelFiles &models) {
   RunFacts facts;
   facts.suite = suiteVersion();
   facts.commit = suiteCommit();
@@ -125,6 +138,7 @@ Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan) {
   facts.filters = options.suite.filters;
   facts.excludes = options.suite.excludes;
   facts.strict = options.suite.job.strict;
+  facts.models = models;
   facts.cases = plan.mustpass.size();
   facts.mustpass = hashOfIds(plan.mustpass);
   facts.environment = environmentOf(options);
@@ -180,9 +194,33 @@ int listCases(const Plan &plan) {
   return passed;
 }
 
+/// Looks for the files of --models and plans their units.
+Result<FoundModels> takeModels(RunOptions &options) {
+  if (options.models.empty())
+    return FoundModels();
+  auto found = findModels(options.models);
+  if (!found)
+    return found.status().within("--models");
+  auto units = plannedModels(found->files);
+  if (!units)
+    return units.status();
+  options.suite.models = std::move(*units);
+  return found;
+}
+
+/// Reads the files of the real models that were chosen.
+Status loadModels(const FoundModels &found, Plan &plan) {
+  for (Unit &unit : plan.units)
+    if (unit.op == realModelOp)
+      if (Status s = loadModel(found, importModel, unit); !s.ok())
+        return s.within("--models");
+  return {};
+}
+
 /// Runs, judges and writes everything.
-Result<RunVerdict> runAll(RunOptions &options, const Plan &plan) {
-  auto facts = factsOf(options, plan);
+Result<RunVerdict> runAll(RunOptions &options, const Plan &plan,
+                          const ModelFiles &models) {
+  auto facts = factsOf(options, plan, models);
   if (!facts)
     return facts.status();
   auto waivers = takeWaivers(options, *facts);
@@ -244,6 +282,10 @@ Result<Plan> planOf(const RunFacts &facts) {
   options.suite.selection.seed = facts.seed;
   options.suite.filters = facts.filters;
   options.suite.excludes = facts.excludes;
+  auto models = plannedModels(facts.models);
+  if (!models)
+    return models.status();
+  options.suite.models = std::move(*models);
   if (Status s = readChoice(options); !s.ok())
     return s;
   return planSuite(options.suite);
@@ -275,14 +317,20 @@ int runCommand(RunOptions &options) {
     options.suite.selection.depth = Depth::Full;
     options.suite.filters = {options.repro};
   }
+  auto found = takeModels(options);
+  if (!found)
+    return fail(found.status());
   auto plan = planSuite(options.suite);
   if (!plan && !options.repro.empty())
     return fail(invalidArgument("--repro '" + options.repro +
-                                "' is no case; see --list --depth full"));
+                                "' is no case; see --list --depth full; real "
+                                "models need --models"));
   if (!plan)
     return fail(plan.status());
   if (options.list)
     return listCases(*plan);
+  if (Status s = loadModels(*found, *plan); !s.ok())
+    return fail(s);
   if (options.out.empty() && options.repro.empty())
     return fail(invalidArgument("--out is missing: the folder for records and "
                                 "report"));
@@ -293,7 +341,7 @@ int runCommand(RunOptions &options) {
   if (!options.repro.empty())
     return reproCommand(options, *plan);
   showProgress(options.suite);
-  auto verdict = runAll(options, *plan);
+  auto verdict = runAll(options, *plan, found->files);
   if (!verdict)
     return fail(verdict.status());
   std::printf("report in %s/report.html\n", options.out.c_str());

@@ -78,6 +78,11 @@ void addRun(CLI::App &app, RunOptions &options) {
                  "MiB that one worker may take; default: three quarters of "
                  "the machine")
       ->group(group);
+  app.add_option("--models", options.models,
+                 "folder with files of real models, which then take part; see "
+                 "docs/reference/real-models.md")
+      ->envname("BACKPLANE_MODELS")
+      ->group(group);
   app.add_option("--launcher", options.launcher,
                  "words put in front of the commands of both workers: 'ssh "
                  "box', 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")

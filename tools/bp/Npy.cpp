@@ -102,7 +102,7 @@ std::optional<std::vector<int64_t>> parseShape(std::string_view text) {
 }
 
 /// Reads the header up to the data; gives its dictionary text.
-Result<std::string> readHeader(std::ifstream &file, const std::string &path) {
+Result<std::string> readHeader(std::istream &file, const std::string &path) {
   unsigned char magic[8];
   if (!file.read(reinterpret_cast<char *>(magic), 8) ||
       std::memcmp(magic, "\x93NUMPY", 6) != 0)
@@ -217,6 +217,10 @@ Result<Tensor> readNpy(const std::string &path) {
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return notFound("cannot open '" + path + "': " + std::strerror(errno));
+  return readNpy(file, path);
+}
+
+Result<Tensor> readNpy(std::istream &file, const std::string &path) {
   Result<std::string> header = readHeader(file, path);
   if (!header)
     return header.status();

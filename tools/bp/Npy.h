@@ -9,6 +9,7 @@
 #include "backplane/cpp/Result.h"
 
 #include <cstdint>
+#include <istream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ std::string dtypeName(bp_dtype_t dtype);
 std::string shapeText(const std::vector<int64_t> &dims);
 
 Result<Tensor> readNpy(const std::string &path);
+/// The same from a stream that can be sought in; messages call it `name`.
+Result<Tensor> readNpy(std::istream &file, const std::string &name);
 /// The file appears complete or not at all.
 Status writeNpy(const std::string &path, const Tensor &tensor);
 

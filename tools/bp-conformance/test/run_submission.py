@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 BP = ROOT / "build" / "bin" / "bp"
 CHOICE = ["--filter", "L3/reduce/f32/*", "--filter", "L3/matmul/*"]
 ENVIRONMENT = dict(os.environ, BACKPLANE_CACHE_DIR="-")
+MODELS = ROOT.parent / "shared" / "data" / "models"
 TESTS = []
 
 
@@ -186,6 +187,42 @@ def tells_what_is_worse(folder):
                    "utf-8")
     expect_in("1 new failures", run("diff", folder / "a", folder / "b", code=1))
     expect_in("1 fixed", run("diff", folder / "b", folder / "a"))
+
+
+@test
+def finds_real_models_by_hash(folder):
+    """Magika, from its package."""
+    packages = next(ROOT.glob(".venv/lib/python3*/site-packages/magika")).parent
+    case = "L5/real-models/f32/magika/uniform"
+    choice = ["--list", "--filter", case]
+    expect_in("matches no case", run(*choice, code=2))
+    assert run(*choice, "--models", packages) == case + "\n"
+    other = folder / "models" / "magika"
+    other.mkdir(parents=True)
+    (other / "model.onnx").write_bytes(b"another model")
+    expect_in("the suite knows", run("--list", "--models", other.parent, code=2))
+
+
+def verifies_real_models(folder):
+    """Without their files; other hashes are refused."""
+    out = folder / "a"
+    run("--device", "ref", "--models", MODELS, "--depth", "standard", "--out",
+        out, "--filter", "L5/real-models/*/bert/*",
+        "--filter", "L5/real-models/*/silero-vad/*")
+    assert len(records(out)) == 2, records(out)
+    text = (out / "run.json").read_text("utf-8")
+    sha256 = json.loads(text)["models"]["exported/bert_dynamic.onnx"]
+    expect_in("real models, which run.json names (2 cases)",
+              run("verify", out, "--unsealed"))
+    for old, new in ((sha256, sha256[::-1]),
+                     ('"exported/bert_dynamic.onnx"', '"mine.onnx"')):
+        (out / "run.json").write_text(text.replace(old, new), "utf-8")
+        expect_in("knows no model file",
+                  run("verify", out, "--unsealed", code=1))
+
+
+if MODELS.is_dir():
+    test(verifies_real_models)
 
 
 @test
