@@ -147,6 +147,10 @@ void onnxScatterNd(Node &);
 void onnxQuantizeLinear(Node &);
 void onnxDequantizeLinear(Node &);
 
+// OnnxLoss.cpp
+void onnxNegativeLogLikelihoodLoss(Node &);
+void onnxSoftmaxCrossEntropyLoss(Node &);
+
 } // namespace backplane::frontend
 
 #endif // BACKPLANE_IMPORT_ONNXHANDLERS_H

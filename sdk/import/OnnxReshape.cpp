@@ -289,14 +289,18 @@ void onnxDepthToSpace(Node &node) {
 
 void onnxSpaceToDepth(Node &node) {
   int64_t block = blockOf(node);
-  if (node.string("mode", "DCR") != "DCR")
-    node.refuse("attribute 'mode' is supported as DCR only");
+  std::string mode = node.string("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    node.reject("attribute 'mode' is '" + mode + "'");
   if (!node.ok())
     return;
+  std::vector<int64_t> order = mode == "DCR"
+                                   ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
+                                   : std::vector<int64_t>{0, 1, 3, 5, 2, 4};
   const Dims d = node.inputType(0).dims;
   Dim b(block), h = part(node, d[2], block), w = part(node, d[3], block);
   ValueId parts = node.reshape(node.value(0), {d[0], d[1], h, b, w, b});
-  node.out(0, node.reshape(node.transpose(parts, {0, 3, 5, 1, 2, 4}),
+  node.out(0, node.reshape(node.transpose(parts, order),
                            {d[0], d[1] * b * b, h, w}));
 }
 
