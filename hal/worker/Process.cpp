@@ -62,7 +62,7 @@ std::string describeEnd(int status) {
   constexpr int notFound = 127; // of env and of shells
   int code = WEXITSTATUS(status);
   return "exit code " + std::to_string(code) +
-         (code == notFound ? ": a program was not found" : "");
+         (code == notFound ? ": a program or library was not found" : "");
 }
 
 } // namespace

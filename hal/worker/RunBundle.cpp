@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RunBundle.cpp: `bp-worker run`: runs a bundle in a process of its own choice
+// RunBundle.cpp: `bp-worker run`: runs a bundle in a process apart
 // and writes what came of it; also the workers that stand at the two ends of
 // a bundle of cases: one that writes down what it is asked, and one that gives
 // the answers that were written down.
