@@ -212,7 +212,6 @@ SUITES = {
     "asan": tests_asan,
     "tool": scripted("tools/bp/test/run_cli.py"),
     "workers": scripted("tools/bp/test/run_workers.py", nightly=False),
-    "workers": scripted("tools/bp/test/run_workers.py", nightly=False),
     "tidy": tidy,
     "fuzz": fuzzing,
 }
