@@ -95,6 +95,8 @@ Result<std::string> timeCompile(const ModelOptions &options,
   std::string out = scratch.path() + "/model.bpx";
   std::vector<std::string> arguments = {"compile", options.path,   "-o",
                                         out,       "--for-driver", driver};
+  if (!options.fallback || options.device.starts_with("worker:"))
+    arguments.push_back("--no-fallback");
   for (double *ms : {&report.coldMs, &report.cachedMs}) {
     Result<double> took = timeSelf(arguments, scratch.path() + "/cache");
     if (!took)

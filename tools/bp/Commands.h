@@ -27,7 +27,8 @@ struct CompileCommandOptions {
   std::string model;
   std::string output;
   std::vector<std::string> targets;
-  std::string driver; ///< used when no target is named; empty: host
+  std::string driver;   ///< used when no target is named; empty: host
+  bool fallback = true; ///< the host runs what a target lacks
   std::string dumpDir;
   std::map<std::string, std::pair<int64_t, int64_t>> dims; ///< MIN and MAX
 };
@@ -38,6 +39,7 @@ int runCompile(const CompileCommandOptions &options);
 struct ModelOptions {
   std::string path; ///< .onnx or .bpx
   std::string device = "host";
+  bool fallback = true; ///< the host runs what the device lacks
   unsigned threads = 0; ///< 0: one per core
   /// Values of symbolic dims that no given input binds.
   std::map<std::string, int64_t> dims;

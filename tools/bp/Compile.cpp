@@ -25,6 +25,7 @@ int runCompile(const CompileCommandOptions &options) {
     dims.push_back({toC(name), range.first, range.second});
   compile.dims = dims.data();
   compile.dim_count = dims.size();
+  compile.flags = options.fallback ? BP_COMPILE_FALLBACK : 0;
   auto start = std::chrono::steady_clock::now();
   Result<Artifact> artifact = compileModel(*context, options.model, compile);
   if (!artifact)

@@ -46,6 +46,12 @@ constexpr const char *about =
     "BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE,\n"
     "BACKPLANE_CACHE_DIR, BACKPLANE_WORKERS and BACKPLANE_THREADS.";
 
+void addFallback(CLI::App &command, bool &fallback) {
+  command.add_flag("--fallback,!--no-fallback", fallback,
+                   "let the host run what the device lacks (default), or make "
+                   "that an error");
+}
+
 void addModelOptions(CLI::App &command, ModelOptions &options,
                      std::vector<std::string> &dims) {
   command.add_option("model", options.path, "a .onnx model or .bpx artifact")
@@ -55,6 +61,7 @@ void addModelOptions(CLI::App &command, ModelOptions &options,
                   "device URI: host, ref, driver://id?key=value, "
                   "worker:NAME/URI")
       ->capture_default_str();
+  addFallback(command, options.fallback);
   command
       .add_option("--threads", options.threads,
                   "workers of the pool; 0: one per core")
@@ -136,8 +143,10 @@ void addCompile(CLI::App &app, CompileCommandOptions &options,
       ->required();
   compile
       ->add_option("--target", options.targets,
-                   "target names, comma separated; each gives a variant")
+                   "target names, comma separated; each gives a variant, and "
+                   "several joined with a plus give one on several devices")
       ->delimiter(',');
+  addFallback(*compile, options.fallback);
   compile->add_option("--for-driver", options.driver,
                       "driver whose best target is taken when no target is "
                       "named (default host)");
