@@ -227,12 +227,13 @@ Result<std::vector<Value>> gatherUncertain(const Step &step) {
     if (!std::isfinite(index.e) || index.v < 0 || index.v > last)
       return unimplemented("an uncertain index that may be out of range");
     size_t start = i / (inner * count) * block + i % inner;
-    auto at = [&](Real k) {
+    auto at = [&](int64_t k) {
       return x.bounded[start + static_cast<size_t>(k) * inner];
     };
-    Bounded &out = result.bounded[i] = at(index.v);
-    Real high = std::min(std::floor(index.high()), last);
-    for (Real k = std::max(std::ceil(index.low()), Real(0)); k <= high; ++k)
+    Bounded &out = result.bounded[i] = at(static_cast<int64_t>(index.v));
+    auto high = static_cast<int64_t>(std::min(std::floor(index.high()), last));
+    auto k = static_cast<int64_t>(std::max(std::ceil(index.low()), Real(0)));
+    for (; k <= high; ++k)
       out = hull(out, at(k));
   }
   return one(std::move(result));
