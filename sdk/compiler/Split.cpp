@@ -59,6 +59,12 @@ bool needsDevice(Operation &op) {
          });
 }
 
+/// Whether an op of a graph names memory and runs nowhere.
+bool isMemory(std::string_view op) {
+  return op == "weight" || op == "constant" || op == "reshape" ||
+         op == "variable_read" || op == "variable_write";
+}
+
 /// The nodes that give an op something, behind what needs no device.
 void addProducers(mlir::Value value, double bytes, const Nodes &nodes,
                   std::vector<PartitionNode::Edge> &edges) {
@@ -87,7 +93,7 @@ std::string VariantCompiler::refusal(const Graph &graph,
       if (std::string why = refusal(inside, device); !why.empty())
         return why;
     }
-    if (!op.regions.empty())
+    if (!op.regions.empty() || isMemory(op.name))
       continue;
     Claim claim = askClaim(services_, targets_[device], *ops, op);
     if (claim.answered && !claim.supported)
