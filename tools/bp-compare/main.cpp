@@ -131,7 +131,7 @@ Result<Specimen> specimenOf(const Options &options) {
                   std::move(*inputs)};
 }
 
-Result<Examiner> examinerOf(const Options &options, const std::string &device) {
+Result<JobOptions> jobFor(const Options &options, const std::string &device) {
   std::error_code code;
   std::string folder = std::filesystem::read_symlink("/proc/self/exe", code)
                            .parent_path()
@@ -143,7 +143,7 @@ Result<Examiner> examinerOf(const Options &options, const std::string &device) {
   job.worker = std::move(commands->run);
   job.compiler = std::move(commands->compile);
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
-  return Examiner(std::move(job));
+  return job;
 }
 
 void showProgress(size_t window, size_t windows) {
@@ -172,12 +172,13 @@ int run(const Options &options) {
   auto model = specimenOf(options);
   if (!model)
     return fail(model.status());
-  auto a = examinerOf(options, options.a), b = examinerOf(options, options.b);
-  if (!a || !b)
-    return fail(a ? b.status() : a.status());
+  auto jobA = jobFor(options, options.a), jobB = jobFor(options, options.b);
+  if (!jobA || !jobB)
+    return fail(jobA ? jobB.status() : jobA.status());
+  Examiner a(std::move(*jobA)), b(std::move(*jobB));
   auto found = locate(
-      *model, [&](const Specimen &part) { return a->examine(part); },
-      [&](const Specimen &part) { return b->examine(part); }, showProgress);
+      *model, [&](const Specimen &part) { return a.examine(part); },
+      [&](const Specimen &part) { return b.examine(part); }, showProgress);
   if (isatty(STDERR_FILENO))
     std::fputc('\n', stderr);
   if (!found)
