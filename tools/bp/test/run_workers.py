@@ -146,10 +146,11 @@ def bundles(suite):
 def pulled_plug(suite):
     """Workers that die, hang, speak nonsense, or are not there."""
     folder = suite.folder
-    bench = subprocess.Popen([BIN / "bp", "bench", "m.onnx", "--device", "worker:here/host",
+    suite.good("compile", "compile", "m.onnx", "-o", "m.bpx")
+    before = len((folder / "pids").read_text(encoding="utf-8").split())
+    bench = subprocess.Popen([BIN / "bp", "bench", "m.bpx", "--device", "worker:here/host",
                               "--seconds", "60"], cwd=folder, env=suite.environment, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    before = len((folder / "pids").read_text(encoding="utf-8").split())
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and bench.poll() is None:
         pids = (folder / "pids").read_text(encoding="utf-8").split()
