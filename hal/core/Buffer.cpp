@@ -27,6 +27,8 @@ Status Buffer::write(uint64_t offset, std::span<const uint8_t> data) {
     return invalidArgument("buffer write: the buffer is imported read-only");
   if (data.empty())
     return {};
+  TraceScope scope(device_->host().trace(), "write to device", "transfer");
+  scope.add("bytes", uint64_t(data.size()));
   return device_->noted(callPlugin(
       "buffer_write", device_->tables().memory.buffer_write, device_->handle(),
       handle_, offset, static_cast<const void *>(data.data()),
@@ -38,6 +40,8 @@ Status Buffer::read(uint64_t offset, std::span<uint8_t> data) const {
     return status.within("buffer read");
   if (data.empty())
     return {};
+  TraceScope scope(device_->host().trace(), "read from device", "transfer");
+  scope.add("bytes", uint64_t(data.size()));
   return device_->noted(
       callPlugin("buffer_read", device_->tables().memory.buffer_read,
                  device_->handle(), handle_, offset,

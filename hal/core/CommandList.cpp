@@ -343,6 +343,7 @@ CommandList::resolved(std::span<const SlotBinding> table) const {
   copy->copies = copies;
   copy->fills = fills;
   copy->alive = alive;
+  copy->notes = notes;
   copy->bindings.reserve(bindings.size());
   for (const bp_binding_t &binding : bindings)
     copy->bindings.push_back(resolve(binding, table));

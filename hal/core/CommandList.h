@@ -8,6 +8,7 @@
 
 #include "backplane/cpp/Result.h"
 #include "hal/core/Command.h"
+#include "hal/core/Trace.h"
 
 #include <memory>
 #include <span>
@@ -55,6 +56,7 @@ struct CommandList {
   std::vector<uint32_t> constants;
   std::vector<SlotUse> slots;
   std::vector<std::shared_ptr<const void>> alive; ///< what the commands use
+  std::shared_ptr<const CommandNotes> notes;      ///< for traces; may be null
 };
 
 /// `table` in C form; length 0 becomes the rest of the buffer.

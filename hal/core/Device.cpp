@@ -188,10 +188,12 @@ Result<std::shared_ptr<Semaphore>> Device::createSemaphore(uint64_t initial) {
 }
 
 Result<std::shared_ptr<CommandBuffer>>
-Device::record(std::span<const Command> commands) {
+Device::record(std::span<const Command> commands,
+               std::shared_ptr<const CommandNotes> notes) {
   auto list = CommandList::build(*this, commands, true);
   if (!list)
     return list.status().within("device " + uri_ + ": recording");
+  (*list)->notes = std::move(notes);
   std::shared_ptr<CommandBuffer> buffer(
       new CommandBuffer(shared_from_this(), std::move(*list)));
   if (!tables().hasCommandBuffer)

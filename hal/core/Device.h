@@ -14,6 +14,7 @@
 #include "hal/core/Host.h"
 #include "hal/core/Queue.h"
 #include "hal/core/Semaphore.h"
+#include "hal/core/Trace.h"
 
 #include <atomic>
 #include <memory>
@@ -63,9 +64,11 @@ public:
   createQueue(uint32_t queueClass = BP_QUEUE_COMPUTE);
   Result<std::shared_ptr<Semaphore>> createSemaphore(uint64_t initial = 0);
 
-  /// Validates commands once and records them for many runs.
+  /// Validates commands once and records them for many runs. `notes` are for
+  /// traces.
   Result<std::shared_ptr<CommandBuffer>>
-  record(std::span<const Command> commands);
+  record(std::span<const Command> commands,
+         std::shared_ptr<const CommandNotes> notes = nullptr);
 
   /// OK, or BP_STATUS_UNAVAILABLE with the first reason once the driver has
   /// lost the device. Nothing runs on it from then on; the registry opens it

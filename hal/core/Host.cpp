@@ -87,4 +87,17 @@ bp_host_t Host::table(uint32_t minor) {
   return host;
 }
 
+bool Host::beginTrace() {
+  std::lock_guard lock(traceMutex_);
+  if (trace_.load(std::memory_order_relaxed))
+    return false;
+  traces_.push_back(std::make_unique<Trace>());
+  trace_.store(traces_.back().get(), std::memory_order_release);
+  return true;
+}
+
+Trace *Host::endTrace() {
+  return trace_.exchange(nullptr, std::memory_order_acq_rel);
+}
+
 } // namespace backplane

@@ -10,9 +10,11 @@
 #include "hal/core/CpuInfo.h"
 #include "hal/core/DriverCache.h"
 #include "hal/core/ThreadPool.h"
+#include "hal/core/Trace.h"
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string_view>
 
 namespace backplane {
@@ -39,6 +41,12 @@ public:
   ThreadPool &pool() { return pool_; }
   const CpuInfo &cpu() const { return cpu_; }
   const bp_graph_table_t *graphTable() const { return graphTable_; }
+  /// The trace that is on; null when none is. It lives as long as this object.
+  Trace *trace() const { return trace_.load(std::memory_order_acquire); }
+  /// Begins a trace; false while one is on. Thread-safe.
+  bool beginTrace();
+  /// Ends it and gives it; null when none is on. Thread-safe.
+  Trace *endTrace();
   /// Thread-safe.
   void log(uint32_t level, std::string_view message);
   /// Bytes that plug-ins hold of memory_allocate.
@@ -54,6 +62,10 @@ private:
   const bp_graph_table_t *graphTable_;
   DriverCache driverCache_;
   std::atomic<uint64_t> allocated_{0};
+  std::atomic<Trace *> trace_{nullptr};
+  std::mutex traceMutex_;
+  /// Those that ended stay: a thread may still be writing its last span.
+  std::vector<std::unique_ptr<Trace>> traces_; ///< guarded by traceMutex_
   ThreadPool pool_;
 };
 

@@ -4,6 +4,7 @@
 #include "hal/core/Device.h"
 #include "hal/core/Error.h"
 #include "hal/core/Tables.h"
+#include "hal/core/Trace.h"
 
 #include <array>
 
@@ -100,7 +101,10 @@ struct Queue::Submission {
 };
 
 Queue::Queue(std::shared_ptr<Device> device, bp_queue_t *handle)
-    : device_(std::move(device)), handle_(handle) {}
+    : device_(std::move(device)), handle_(handle) {
+  static std::atomic<uint32_t> count{0};
+  name_ = "queue " + std::to_string(++count);
+}
 
 Queue::~Queue() {
   for (const std::shared_ptr<Submission> &submission : waiting_)
@@ -142,18 +146,22 @@ Status Queue::prepare(const CommandBuffer &commands,
   return {};
 }
 
-Status Queue::execute(const CommandList &list,
+Status Queue::execute(const std::shared_ptr<const CommandList> &list,
                       const bp_completion_t &completion) {
+  if (Trace *trace = device_->host().trace())
+    return executeTraced(*trace, list, completion);
   std::lock_guard lock(execute_);
   return device_->noted(callPlugin(
       "queue_execute", device_->tables().queue.queue_execute, handle_,
-      list.commands.data(), uint64_t(list.commands.size()), &completion));
+      list->commands.data(), uint64_t(list->commands.size()), &completion));
 }
 
 /// Has the driver run its own command buffer with these slots.
 Status Queue::replay(const CommandBuffer &commands,
                      std::span<const SlotBinding> table,
                      const bp_completion_t &completion) {
+  if (Trace *trace = device_->host().trace())
+    return executeTraced(*trace, commands.list_->resolved(table), completion);
   constexpr size_t fewSlots = 16;
   std::array<bp_binding_t, fewSlots> few;
   std::vector<bp_binding_t> many(table.size() > fewSlots ? table.size() : 0);
@@ -193,7 +201,7 @@ Status Queue::start(std::span<const Command> commands, Pending &pending) {
     return {};
   }
   waitForTurn();
-  Status status = execute(*list, pending.completion());
+  Status status = execute(list, pending.completion());
   if (!status.ok())
     pending.cancel();
   return status;
@@ -216,7 +224,7 @@ Status Queue::start(const CommandBuffer &commands,
     return {};
   }
   waitForTurn();
-  Status status = list ? execute(*list, pending.completion())
+  Status status = list ? execute(list, pending.completion())
                        : replay(commands, table, pending.completion());
   if (!status.ok())
     pending.cancel();
@@ -230,7 +238,7 @@ Status Queue::run(std::span<const Command> commands) {
   waitForTurn();
   Pending pending;
   pending.begin(*device_, list);
-  Status status = execute(*list, pending.completion());
+  Status status = execute(list, pending.completion());
   if (!status.ok()) {
     pending.cancel();
     return status;
@@ -372,7 +380,7 @@ void Queue::launch(const std::shared_ptr<Submission> &submission) {
         static_cast<std::shared_ptr<Submission> *>(context));
     (*done)->finish(code, view(message));
   };
-  Status status = submission->list ? execute(*submission->list, completion)
+  Status status = submission->list ? execute(submission->list, completion)
                                    : replay(*submission->recorded,
                                             submission->table, completion);
   if (status.ok())

@@ -128,7 +128,14 @@ private:
   Status prepare(const CommandBuffer &commands,
                  std::span<const SlotBinding> table,
                  std::shared_ptr<const CommandList> &list) const;
-  Status execute(const CommandList &list, const bp_completion_t &completion);
+  Status execute(const std::shared_ptr<const CommandList> &list,
+                 const bp_completion_t &completion);
+  Status executeTraced(class Trace &trace,
+                       std::shared_ptr<const CommandList> list,
+                       const bp_completion_t &completion);
+  Status executeTimed(class Trace &trace,
+                      std::shared_ptr<const CommandList> list,
+                      const bp_completion_t &completion);
   Status replay(const CommandBuffer &commands,
                 std::span<const SlotBinding> table,
                 const bp_completion_t &completion);
@@ -143,6 +150,7 @@ private:
 
   std::shared_ptr<Device> device_;
   bp_queue_t *handle_;
+  std::string name_;   ///< "queue 3", for traces
   std::mutex execute_; ///< serialises calls of the driver
   /// What the driver may still be working on; guarded by execute_.
   std::vector<std::shared_ptr<Submission>> native_;

@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_RUNTIME_ANYSESSION_H
 #define BACKPLANE_RUNTIME_ANYSESSION_H
 
+#include "hal/core/Trace.h"
 #include "backplane/backplane.h"
 #include "backplane/cpp/Result.h"
 
@@ -54,6 +55,8 @@ public:
   /// Time that the latest finished call took on a device of another process,
   /// without what travelled; 0: the session is not remote.
   virtual double remoteMilliseconds() const { return 0; }
+  /// The trace that is on; null when none is.
+  virtual Trace *trace() const { return nullptr; }
 
 protected:
   AnySession() = default;

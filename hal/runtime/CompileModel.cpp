@@ -227,6 +227,12 @@ CompileServices ModelCompiler::services() const {
     if (log.progress)
       log.progress(log.context, toC(what), done, total);
   };
+  if (registry_->host().trace())
+    services.phase = [registry = registry_](std::string_view what,
+                                            uint64_t begin, uint64_t end) {
+      if (Trace *trace = registry->host().trace())
+        trace->span(trace->thread(), what, "compile", begin, end);
+    };
   services.log = [registry = registry_](uint32_t level,
                                         std::string_view message) {
     registry->host().log(level, message);
@@ -244,13 +250,21 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
   request.embedGraph = job.embedGraph;
   request.dumpDir = job.dumpDir;
   request.outputPath = path;
-  if (Status s = ToolLibraries::compile(request, services()); !s.ok())
-    return s.within(job.model);
+  {
+    TraceScope scope(registry_->host().trace(), "compile", "compile");
+    if (Status s = ToolLibraries::compile(request, services()); !s.ok())
+      return s.within(job.model);
+  }
   return LoadedArtifact::open(registry_, path);
 }
 
+Result<Model> ModelCompiler::importModel(const std::string &path) const {
+  TraceScope scope(registry_->host().trace(), "import", "compile");
+  return readModel(path);
+}
+
 LoadedResult ModelCompiler::compile(const CompileJob &job) {
-  Result<Model> model = readModel(job.model);
+  Result<Model> model = importModel(job.model);
   if (!model)
     return model.status();
   if (cache_.enabled()) {
@@ -283,6 +297,7 @@ LoadedResult ModelCompiler::compileGraph(CompileJob &job) {
 }
 
 LoadedResult ModelCompiler::run(CompileJob job) {
+  TraceScope scope(registry_->host().trace(), "compile or look up", "compile");
   std::lock_guard lock(mutex_);
   if (Status s = chooseTargets(job); !s.ok())
     return s;

@@ -41,6 +41,7 @@ public:
 
 private:
   Status chooseTargets(CompileJob &job) const;
+  Result<Model> importModel(const std::string &path) const;
   Status addTools(CacheKey &key, const std::string &compiler,
                   const CompileJob &job) const;
   Result<std::string> storedKey(const LoadedArtifact &artifact,

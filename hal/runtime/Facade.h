@@ -12,12 +12,15 @@
 #include "hal/core/Error.h"
 #include "hal/worker/Pool.h"
 
+#include <mutex>
 #include <new>
 
 struct bp_context_t {
   std::shared_ptr<backplane::Registry> registry;
   std::shared_ptr<backplane::rt::ModelCompiler> compiler;
   std::shared_ptr<backplane::worker::Pool> workers;
+  std::mutex traceMutex;
+  std::string tracePath; ///< of the trace that is on; guarded by traceMutex
 };
 
 struct bp_artifact_t {

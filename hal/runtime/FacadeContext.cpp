@@ -211,7 +211,11 @@ bp_status_t bp_context_create(const bp_context_options_t *options,
   });
 }
 
-void bp_context_destroy(bp_context_t *context) { delete context; }
+void bp_context_destroy(bp_context_t *context) {
+  if (context)
+    (void)bp_context_trace_end(context, nullptr);
+  delete context;
+}
 
 bp_status_t bp_context_devices(bp_context_t *context,
                                const bp_device_listing_sink_t *sink,

@@ -155,6 +155,7 @@ bp_status_t bp_session_run(bp_session_t *session, const bp_tensor_t *inputs,
                            uint32_t input_count, const bp_tensor_t *outputs,
                            uint32_t output_count, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    TraceScope scope(session->session->trace(), "call");
     auto call = session->session->begin({inputs, input_count},
                                         {outputs, output_count}, true);
     if (!call)

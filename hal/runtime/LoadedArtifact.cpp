@@ -11,6 +11,8 @@ namespace backplane::rt {
 Result<std::shared_ptr<const LoadedArtifact>>
 LoadedArtifact::open(std::shared_ptr<Registry> registry,
                      const std::string &path) {
+  TraceScope scope(registry->host().trace(), "open artifact");
+  scope.add("path", std::string_view(path));
   Result<std::shared_ptr<ArtifactFile>> file = ArtifactFile::open(path);
   if (!file)
     return file.status();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ProgramPlan.h"
+#include "sdk/package/Check.h"
 
 #include <algorithm>
 
@@ -42,8 +43,10 @@ void addRanges(const Command &command, std::vector<Range> &ranges) {
 /// concern it.
 class Cutter {
 public:
-  explicit Cutter(const std::vector<DeviceSide> &sides)
-      : sides_(sides), open_(sides.size()), transfers_(sides.size()) {}
+  Cutter(const std::vector<DeviceSide> &sides,
+         std::shared_ptr<const CommandNotes> notes)
+      : sides_(sides), notes_(std::move(notes)), open_(sides.size()),
+        transfers_(sides.size()) {}
 
   Result<Part> run(std::span<const ResolvedCommand> commands) {
     for (const ResolvedCommand &command : commands)
@@ -72,6 +75,7 @@ private:
                  std::vector<uint32_t> &after);
 
   const std::vector<DeviceSide> &sides_;
+  std::shared_ptr<const CommandNotes> notes_;
   std::vector<Open> open_;
   /// What transfers read or write on each device, with their step.
   std::vector<std::vector<std::pair<uint32_t, Range>>> transfers_;
@@ -82,7 +86,7 @@ Status Cutter::close(uint32_t device) {
   Open &open = open_[device];
   if (open.works) {
     Result<std::shared_ptr<CommandBuffer>> recorded =
-        sides_[device].device->record(open.commands);
+        sides_[device].device->record(open.commands, notes_);
     if (!recorded)
       return recorded.status();
     Step step;
@@ -177,8 +181,9 @@ Status Cutter::transfer(const ResolvedCommand &command) {
 
 /// What one device does is one step, so that running it costs nothing more.
 Result<Part> cut(const std::vector<DeviceSide> &sides,
-                 std::span<const ResolvedCommand> commands, bool alone) {
-  Result<Part> part = Cutter(sides).run(commands);
+                 std::span<const ResolvedCommand> commands,
+                 const std::shared_ptr<const CommandNotes> &notes, bool alone) {
+  Result<Part> part = Cutter(sides, notes).run(commands);
   if (!part || !part->empty() || !alone)
     return part;
   Result<std::shared_ptr<CommandBuffer>> nothing = sides[0].device->record({});
@@ -188,6 +193,30 @@ Result<Part> cut(const std::vector<DeviceSide> &sides,
   step.commands = std::move(*nothing);
   part->push_back(std::move(step));
   return part;
+}
+
+/// Names and FLOPs of the dispatches of a program; null while no trace is on.
+std::shared_ptr<const CommandNotes>
+notesOf(Device &device, const fb::Program &program, Evaluator &evaluator) {
+  if (!device.host().trace())
+    return nullptr;
+  auto notes = std::make_shared<CommandNotes>(count(program.commands()));
+  for (uint32_t i = 0; i < notes->size(); ++i) {
+    const auto *dispatch = program.commands()->Get(i)->body_as_Dispatch();
+    if (!dispatch)
+      continue;
+    CommandNote &note = (*notes)[i];
+    note.name = text(dispatch->name());
+    for (uint32_t op = 0; op < count(dispatch->ops()); ++op)
+      note.ops +=
+          (op ? ", " : "") + std::string(text(dispatch->ops()->Get(op)));
+    if (text(dispatch->flops()).empty())
+      continue;
+    Result<int64_t> flops = evaluator(dispatch->flops());
+    if (flops && *flops > 0)
+      note.flops = uint64_t(*flops);
+  }
+  return notes;
 }
 
 } // namespace
@@ -202,12 +231,14 @@ Result<ProgramPlan> planProgram(const fb::Program &program,
   plan.arenaBytes = std::move(resolved->arenaBytes);
   plan.controls = std::move(resolved->controls);
   std::span<const ResolvedCommand> commands = resolved->commands;
+  std::shared_ptr<const CommandNotes> notes =
+      notesOf(*context.sides.front().device, program, evaluator);
   size_t from = 0;
   for (size_t i = 0; i <= plan.controls.size(); ++i) {
     size_t to =
         i < plan.controls.size() ? plan.controls[i].position : commands.size();
     Result<Part> part = cut(context.sides, commands.subspan(from, to - from),
-                            plan.controls.empty());
+                            notes, plan.controls.empty());
     if (!part)
       return part.status();
     plan.parts.push_back(std::move(*part));

@@ -108,6 +108,7 @@ DevicePolicy everyDevice(const Registry &registry) {
 Result<Selection> select(const std::shared_ptr<const LoadedArtifact> &artifact,
                          const SessionRequest &request) {
   Registry &registry = *artifact->registry;
+  TraceScope scope(registry.host().trace(), "select device");
   Result<DevicePolicy> policy = DevicePolicy::parse(request.device);
   if (!policy)
     return policy.status();

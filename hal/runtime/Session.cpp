@@ -91,6 +91,7 @@ Status Session::measure(Plan &plan, std::span<const bp_tensor_t> inputs,
 
 Result<std::shared_ptr<Plan>>
 Session::makePlan(std::span<const bp_tensor_t> inputs) {
+  TraceScope scope(trace(), "plan");
   Result<SymbolValues> symbols = signature().bind(inputs, true);
   if (!symbols)
     return symbols.status();
@@ -277,6 +278,7 @@ Session::submit(std::span<const bp_tensor_t> inputs,
   for (const DeviceSide &side : sides_)
     if (Status s = side.device->lost(); !s.ok())
       return s;
+  TraceScope scope(trace(), "submit");
   std::lock_guard lock(mutex_);
   Result<std::shared_ptr<Plan>> plan = findPlan(inputs);
   if (!plan)
@@ -310,6 +312,7 @@ void Session::releaseMemory(Call &call) {
 }
 
 Status Session::wait(std::unique_ptr<Call> call) {
+  TraceScope scope(call->session_->trace(), "wait");
   Status status = call->run_ ? call->run_->wait() : call->pending_.wait();
   std::shared_ptr<Session> session = std::move(call->session_);
   if (!status.ok())

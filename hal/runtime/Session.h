@@ -72,6 +72,7 @@ public:
   std::string explain() const override { return selection_.lines(); }
   /// Everything that was considered.
   const Selection &selection() const { return selection_; }
+  Trace *trace() const override { return artifact_->registry->host().trace(); }
   uint64_t dispatchCount() const override { return dispatchCount_; }
   const Signature &signature() const { return artifact_->signature; }
 

@@ -74,6 +74,7 @@ compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
 Result<std::shared_ptr<Session>>
 Session::create(const std::shared_ptr<const LoadedArtifact> &artifact,
                 const SessionRequest &request) {
+  TraceScope scope(artifact->registry->host().trace(), "create session");
   Result<Selection> selection = select(artifact, request);
   if (!selection)
     return selection.status();
@@ -84,6 +85,7 @@ Session::create(const std::shared_ptr<const LoadedArtifact> &artifact,
   if (!session)
     return selection->failure();
   session->choice_ = selection->line();
+  scope.add("choice", std::string_view(session->choice_));
   session->selection_ = std::move(*selection);
   return session;
 }

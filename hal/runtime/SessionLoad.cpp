@@ -153,6 +153,9 @@ Session::load(std::shared_ptr<const LoadedArtifact> artifact,
   session->artifact_ = std::move(artifact);
   session->variant_ = candidate.variant;
   session->budget_ = std::make_shared<Budget>(budget);
+  TraceScope scope(session->trace(), "load variant");
+  scope.add("target", std::string_view(candidate.target));
+  scope.add("device", std::string_view(candidate.uri));
   if (Status s = session->load(candidate); !s.ok())
     return s;
   return session;
@@ -242,6 +245,7 @@ Status Session::load(const Candidate &candidate) {
 }
 
 Status Session::loadExecutables() {
+  TraceScope scope(trace(), "load executables");
   for (uint32_t i = 0; i < count(variant().executables()); ++i) {
     const fb::Executable &info = *variant().executables()->Get(i);
     std::vector<Entry> entries;
@@ -264,6 +268,7 @@ Status Session::loadExecutables() {
 
 /// A variable lies where slots say, or nothing uses it.
 Status Session::loadVariables() {
+  TraceScope scope(trace(), "set up variables");
   const fb::Artifact &metadata = artifact_->file->metadata();
   std::vector<std::map<uint32_t, uint64_t>> sizes(sides_.size());
   std::vector<uint32_t> homes(count(metadata.variables()), 0);
@@ -310,6 +315,7 @@ Status Session::writeInitialValues() {
 
 /// Weights that only the init program reads are gone when it has run.
 Status Session::loadWeights() {
+  TraceScope scope(trace(), "place weights");
   std::vector<std::set<uint32_t>> passing;
   for (uint32_t device = 0; device < sides_.size(); ++device) {
     DeviceSide &side = sides_[device];
@@ -355,6 +361,7 @@ Status Session::runInit() {
   const fb::Program *init = variant().init();
   if (!init)
     return {};
+  TraceScope scope(trace(), "init program");
   if (Status s = allocateConstants(init); !s.ok())
     return s;
   ResolveContext context{

@@ -37,6 +37,10 @@ struct CompileServices {
   std::function<void(std::string_view what, uint64_t done, uint64_t total)>
       progress;
   std::function<void(uint32_t level, std::string_view message)> log;
+  /// Told when a phase has ended, in nanoseconds of CLOCK_MONOTONIC; may be
+  /// empty.
+  std::function<void(std::string_view what, uint64_t begin, uint64_t end)>
+      phase;
 };
 
 struct CompileRequest {

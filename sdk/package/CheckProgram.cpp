@@ -236,6 +236,10 @@ Status ProgramChecker::checkDispatch(const fb::Dispatch &dispatch) {
                " bindings, entry '" + entry.name()->str() + "' takes " +
                std::to_string(entry.constant_count()) + " and " +
                std::to_string(count(entry.access())));
+  if (!text(dispatch.flops()).empty())
+    if (Status s = checkExpression(dispatch.flops(), "flops", 0, INT64_MAX);
+        !s.ok())
+      return s;
   if (!text(dispatch.workspace()).empty())
     if (Status s = checkExpression(dispatch.workspace(), "workspace", 0,
                                    limits::workspaceBytes);

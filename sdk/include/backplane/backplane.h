@@ -149,6 +149,22 @@ BP_API bp_status_t bp_context_targets(bp_context_t *context,
                                       const bp_target_listing_sink_t *sink,
                                       bp_error_t *error);
 
+/* ---- Traces ---- */
+
+/* From now on, what the context does goes into one timeline: opening and
+ * compiling, sessions, calls, transfers, and every dispatch with its bytes and,
+ * where they are known, FLOPs. Sessions made before have no names for their
+ * dispatches. The time of each command is the device's own where its driver
+ * tells it; else commands run one at a time while the trace is on. Fails when a
+ * trace is on, or when no file can be made in the folder of `path`. */
+BP_API bp_status_t bp_context_trace_begin(bp_context_t *context,
+                                          bp_string_t path, bp_error_t *error);
+/* Ends the trace and writes it to its path as Chrome trace JSON, which Perfetto
+ * reads too. The file appears complete or not at all. Destroying the context
+ * does the same, silently. Fails when no trace is on. */
+BP_API bp_status_t bp_context_trace_end(bp_context_t *context,
+                                        bp_error_t *error);
+
 /* ---- Artifacts ---- */
 
 /* The values that calls give a symbolic dim, both ends inclusive. Frozen. */
