@@ -143,6 +143,9 @@ Status Queue::executeTraced(Trace &trace,
                     list->notes.get(), "host, one at a time");
   bool started = false;
   for (const bp_header_t *const &command : list->commands) {
+    // A call starts when all earlier ones are done, as after a barrier.
+    if (command->type == bp_command_barrier_t_TYPE)
+      continue;
     One one;
     bp_completion_t done = {&One::complete, &one};
     uint64_t begin = Trace::now();

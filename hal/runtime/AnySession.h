@@ -5,9 +5,9 @@
 #ifndef BACKPLANE_RUNTIME_ANYSESSION_H
 #define BACKPLANE_RUNTIME_ANYSESSION_H
 
-#include "hal/core/Trace.h"
 #include "backplane/backplane.h"
 #include "backplane/cpp/Result.h"
+#include "hal/core/Trace.h"
 
 #include <memory>
 #include <span>

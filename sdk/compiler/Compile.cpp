@@ -5,6 +5,7 @@
 #include "sdk/compiler/Compile.h"
 
 #include "sdk/compiler/Describe.h"
+#include "sdk/compiler/Phase.h"
 #include "sdk/compiler/Variant.h"
 #include "sdk/graph/Wire.h"
 
@@ -35,6 +36,7 @@ Status backplane::compileModel(CompileRequest request,
       dumps += "/" + name;
     VariantCompiler compiler(services, *targets, request.model.weights, weights,
                              dumps);
+    Phase phase(services, "variant " + name);
     auto variant = compiler.run(request.model.graph);
     if (!variant)
       return variant.status().within(name);
@@ -46,5 +48,6 @@ Status backplane::compileModel(CompileRequest request,
     artifact.weights.push_back(std::make_unique<fb::WeightInfoT>());
     artifact.weights.back()->id = id;
   }
+  Phase phase(services, "write artifact");
   return writeArtifact(request.outputPath, artifact, request.model.weights);
 }

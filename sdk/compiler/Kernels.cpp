@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Kernels.h"
 
+#include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
@@ -187,6 +188,7 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
     if (auto bytes = services_.cacheGet(key))
       if (auto kernel = unpackKernel(*bytes)) {
         ++hits_;
+        kernel->flops = flopsOf(plain);
         kernels_.push_back(std::move(*kernel));
         return at->second;
       }
@@ -199,6 +201,7 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   keepReplaceable(kernel->inPlace, plain);
   if (services_.cachePut)
     services_.cachePut(key, packKernel(*kernel));
+  kernel->flops = flopsOf(plain);
   kernels_.push_back(std::move(*kernel));
   return at->second;
 }

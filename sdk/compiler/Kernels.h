@@ -26,6 +26,7 @@ struct Kernel {
   /// Inputs that may have the memory of the one result, by number: graph and
   /// kernel agree on it.
   std::vector<uint32_t> inPlace;
+  std::string flops; ///< Flops.h; not part of the bytes
 };
 
 /// For the cache: a kernel as bytes and back; none from bytes that are no

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Variant.h"
 
+#include "sdk/compiler/Phase.h"
 #include "sdk/emit/Emit.h"
 #include "sdk/fusion/Fusion.h"
 #include "sdk/graph/Decompose.h"
@@ -108,6 +109,7 @@ Status VariantCompiler::runPipeline(ModuleOp module) {
 /// Again while that shows what an `if` will choose.
 Status VariantCompiler::optimize(ModuleOp module, const Graph &graph,
                                  std::optional<unsigned> device) {
+  Phase phase(services_, "optimize");
   for (;;) {
     if (auto status = runPipeline(module); !status.ok())
       return status;
@@ -118,6 +120,7 @@ Status VariantCompiler::optimize(ModuleOp module, const Graph &graph,
 }
 
 Status VariantCompiler::formDispatches(ModuleOp module) {
+  Phase phase(services_, "fusion");
   std::vector<bp::FusionOptions> devices;
   for (const Target &target : targets_) {
     bp::FusionOptions options;
@@ -187,6 +190,7 @@ VariantCompiler::compileKernels(ModuleOp module, const Schedule &schedule) {
 
 /// Compiles each dispatch and completes the commands that run it.
 Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule) {
+  Phase phase(services_, "kernels");
   auto indices = compileKernels(module, schedule);
   if (!indices)
     return indices.status();
@@ -209,6 +213,7 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule) {
     const auto &grid = kernels.kernel(index).grid;
     dispatch->grid.assign(grid.begin(), grid.end());
     dispatch->workspace = kernels.symbolicWorkspace(index);
+    dispatch->flops = kernels.kernel(index).flops;
     scheduled.inPlace = kernels.kernel(index).inPlace;
   }
   dispatches_ += schedule.dispatches.size();
@@ -218,6 +223,7 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule) {
 /// Links the kernels of each device. Until then a dispatch counts the
 /// executables of its own device.
 Status VariantCompiler::addExecutables() {
+  Phase phase(services_, "link");
   size_t kernelCount = 0, hits = 0;
   std::vector<uint32_t> first;
   for (auto [device, kernels] : llvm::enumerate(kernels_)) {

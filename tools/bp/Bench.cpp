@@ -91,8 +91,10 @@ Result<std::string> timeCompile(const ModelOptions &options,
     return options.path;
   if (scratch.path().empty())
     return internalError("cannot create a temporary folder");
-  std::string driver = options.device.substr(0, options.device.find("://"));
   std::string out = scratch.path() + "/model.bpx";
+  std::string driver = options.device;
+  if (driver.starts_with("worker:"))
+    driver.resize(std::min(driver.size(), driver.find("://")));
   std::vector<std::string> arguments = {"compile", options.path,   "-o",
                                         out,       "--for-driver", driver};
   if (!options.fallback || options.device.starts_with("worker:"))
@@ -149,9 +151,8 @@ Status measure(const BenchOptions &options, Report &report) {
   Result<Artifact> artifact = openArtifact(*context, *path);
   if (!artifact)
     return artifact.status();
-  bp_session_options_t sessionOptions = {BP_HEADER(bp_session_options_t)};
-  sessionOptions.device = toC(options.model.device);
-  Result<Session> session = createSession(*artifact, sessionOptions);
+  Result<Session> session =
+      createSession(*artifact, sessionOptions(options.model));
   if (!session)
     return session.status();
   report.choice = view(bp_session_choice(session->get()));

@@ -29,6 +29,7 @@ struct CompileCommandOptions {
   std::vector<std::string> targets;
   std::string driver;   ///< used when no target is named; empty: host
   bool fallback = true; ///< the host runs what a target lacks
+  bool embedGraph = false;
   std::string dumpDir;
   std::map<std::string, std::pair<int64_t, int64_t>> dims; ///< MIN and MAX
 };
@@ -41,6 +42,8 @@ struct ModelOptions {
   std::string device = "host";
   bool fallback = true; ///< the host runs what the device lacks
   unsigned threads = 0; ///< 0: one per core
+  bool why = false;     ///< print the reasons of the selection
+  bool jit = false;     ///< compile the stored graph when no variant runs
   /// Values of symbolic dims that no given input binds.
   std::map<std::string, int64_t> dims;
 };
@@ -52,7 +55,9 @@ struct RunOptions {
   std::string outputDir;
   std::vector<std::string> expected; ///< NAME=FILE.npy
   double rtol = 1e-4;
-  double atol = -1; ///< below 0: 1e-5 of the largest expected magnitude
+  double atol = -1;    ///< below 0: 1e-5 of the largest expected magnitude
+  std::string trace;   ///< file for the timeline; empty: none
+  unsigned repeat = 1; ///< calls of the session
 };
 int runRun(const RunOptions &options);
 

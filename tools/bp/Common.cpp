@@ -144,6 +144,22 @@ Result<Artifact> openModel(const Context &context,
   return compileModel(context, options.path, compile);
 }
 
+static bp_status_t printChunk(void *, bp_string_t text) {
+  std::fwrite(text.data, 1, text.size, stdout);
+  if (text.size && text.data[text.size - 1] != '\n')
+    std::fputc('\n', stdout);
+  return BP_STATUS_OK;
+}
+
+bp_string_sink_t stdoutSink() { return {printChunk, nullptr}; }
+
+bp_session_options_t sessionOptions(const ModelOptions &options) {
+  bp_session_options_t session = {BP_HEADER(bp_session_options_t)};
+  session.device = toC(options.device);
+  session.flags = options.jit ? BP_SESSION_JIT : 0;
+  return session;
+}
+
 std::vector<TensorSpec> inputSpecs(const Artifact &artifact) {
   return collectSpecs(artifact, bp_artifact_input_count(artifact.get()),
                       bp_artifact_input);

@@ -20,6 +20,12 @@ Result<Context> openContext(unsigned threads);
 /// it from the cache).
 Result<Artifact> openModel(const Context &context, const ModelOptions &options);
 
+/// Prints text on standard output, each piece ended by a new line.
+bp_string_sink_t stdoutSink();
+
+/// `options` as the C API takes them; they outlive what is returned.
+bp_session_options_t sessionOptions(const ModelOptions &options);
+
 struct TensorSpec {
   std::string name;
   bp_dtype_t dtype;

@@ -25,7 +25,8 @@ int runCompile(const CompileCommandOptions &options) {
     dims.push_back({toC(name), range.first, range.second});
   compile.dims = dims.data();
   compile.dim_count = dims.size();
-  compile.flags = options.fallback ? BP_COMPILE_FALLBACK : 0;
+  compile.flags = (options.fallback ? BP_COMPILE_FALLBACK : 0) |
+                  (options.embedGraph ? BP_COMPILE_EMBED_GRAPH : 0);
   auto start = std::chrono::steady_clock::now();
   Result<Artifact> artifact = compileModel(*context, options.model, compile);
   if (!artifact)
@@ -40,13 +41,6 @@ int runCompile(const CompileCommandOptions &options) {
 
 namespace {
 
-bp_status_t printChunk(void *, bp_string_t text) {
-  std::fwrite(text.data, 1, text.size, stdout);
-  if (text.size && text.data[text.size - 1] != '\n')
-    std::fputc('\n', stdout);
-  return BP_STATUS_OK;
-}
-
 int describe(const ModelOptions &options,
              bp_status_t (*call)(const bp_artifact_t *,
                                  const bp_string_sink_t *, bp_error_t *)) {
@@ -56,7 +50,7 @@ int describe(const ModelOptions &options,
   Result<Artifact> artifact = openModel(*context, options);
   if (!artifact)
     return fail(artifact.status());
-  bp_string_sink_t sink = {printChunk, nullptr};
+  bp_string_sink_t sink = stdoutSink();
   Status status = checked(
       [&](bp_error_t *error) { return call(artifact->get(), &sink, error); });
   return status.ok() ? 0 : fail(status);
@@ -64,7 +58,25 @@ int describe(const ModelOptions &options,
 
 } // namespace
 
+/// What a session would take and why.
+static int inspectChoice(const ModelOptions &options) {
+  Result<Context> context = openContext(options.threads);
+  if (!context)
+    return fail(context.status());
+  Result<Artifact> artifact = openModel(*context, options);
+  if (!artifact)
+    return fail(artifact.status());
+  bp_session_options_t session = sessionOptions(options);
+  bp_string_sink_t sink = stdoutSink();
+  Status status = checked([&](bp_error_t *error) {
+    return bp_artifact_select(artifact->get(), &session, &sink, error);
+  });
+  return status.ok() ? 0 : fail(status);
+}
+
 int runInspect(const ModelOptions &options) {
+  if (options.why)
+    return inspectChoice(options);
   return describe(options, bp_artifact_describe);
 }
 

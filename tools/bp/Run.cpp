@@ -128,6 +128,13 @@ Status writeOutputs(const std::string &dir,
   return {};
 }
 
+Status printWhy(const Session &session) {
+  bp_string_sink_t sink = stdoutSink();
+  return checked([&](bp_error_t *error) {
+    return bp_session_explain(session.get(), &sink, error);
+  });
+}
+
 Result<std::vector<Tensor>> execute(const Artifact &artifact,
                                     const RunOptions &options,
                                     const std::vector<TensorSpec> &outSpecs) {
@@ -135,11 +142,13 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
       gatherInputs(options, inputSpecs(artifact));
   if (!inputs)
     return inputs;
-  bp_session_options_t sessionOptions = {BP_HEADER(bp_session_options_t)};
-  sessionOptions.device = toC(options.model.device);
-  Result<Session> session = createSession(artifact, sessionOptions);
+  Result<Session> session =
+      createSession(artifact, sessionOptions(options.model));
   if (!session)
     return session.status();
+  if (options.model.why)
+    if (Status status = printWhy(*session); !status.ok())
+      return status;
   Result<std::vector<Tensor>> outputs =
       makeOutputs(*session, outSpecs, *inputs);
   if (!outputs)
@@ -149,8 +158,9 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
     in.push_back(asC(tensor));
   for (Tensor &tensor : *outputs)
     out.push_back(asC(tensor));
-  if (Status status = runSession(*session, in, out); !status.ok())
-    return status;
+  for (unsigned i = 0; i < options.repeat; ++i)
+    if (Status status = runSession(*session, in, out); !status.ok())
+      return status;
   return outputs;
 }
 
@@ -252,11 +262,8 @@ bool compareOutput(const RunOptions &options, const std::string &name,
   return bad == 0;
 }
 
-int runRun(const RunOptions &options) {
-  Result<Context> context = openContext(options.model.threads);
-  if (!context)
-    return fail(context.status());
-  Result<Artifact> artifact = openModel(*context, options.model);
+static int runIn(const Context &context, const RunOptions &options) {
+  Result<Artifact> artifact = openModel(context, options.model);
   if (!artifact)
     return fail(artifact.status());
   std::vector<TensorSpec> specs = outputSpecs(*artifact);
@@ -285,6 +292,25 @@ int runRun(const RunOptions &options) {
     good &= *match;
   }
   return good ? 0 : 1;
+}
+
+int runRun(const RunOptions &options) {
+  Result<Context> context = openContext(options.model.threads);
+  if (!context)
+    return fail(context.status());
+  if (options.trace.empty())
+    return runIn(*context, options);
+  Status status = checked([&](bp_error_t *error) {
+    return bp_context_trace_begin(context->get(), toC(options.trace), error);
+  });
+  if (!status.ok())
+    return fail(status);
+  int code = runIn(*context, options);
+  // A run that failed leaves its timeline too.
+  status = checked([&](bp_error_t *error) {
+    return bp_context_trace_end(context->get(), error);
+  });
+  return status.ok() ? code : fail(status);
 }
 
 } // namespace backplane

@@ -59,9 +59,13 @@ void addModelOptions(CLI::App &command, ModelOptions &options,
   command
       .add_option("--device", options.device,
                   "device URI: host, ref, driver://id?key=value, "
-                  "worker:NAME/URI")
+                  "worker:NAME/URI; several in "
+                  "order: vulkan,host; or auto:latency, auto:throughput, "
+                  "auto:power")
       ->capture_default_str();
   addFallback(command, options.fallback);
+  command.add_flag("--jit", options.jit,
+                   "compile the graph in the artifact when no variant runs");
   command
       .add_option("--threads", options.threads,
                   "workers of the pool; 0: one per core")
@@ -105,6 +109,12 @@ void addRun(CLI::App &app, RunOptions &options,
                   "write each output to DIR/NAME.npy; '/' and ':' become '_'");
   run->add_option("--expect", options.expected,
                   "NAME=FILE.npy: exit 1 unless the output matches");
+  run->add_flag("--why", options.model.why,
+                "print which variant runs where, and why no other does");
+  run->add_option("--trace", options.trace,
+                  "write a timeline for Perfetto or chrome://tracing");
+  run->add_option("--repeat", options.repeat, "calls of the session")
+      ->check(CLI::Range(1u, 1000000u));
   run->add_option("--rtol", options.rtol, "relative tolerance of --expect")
       ->capture_default_str();
   run->add_option("--atol", options.atol,
@@ -148,8 +158,10 @@ void addCompile(CLI::App &app, CompileCommandOptions &options,
       ->delimiter(',');
   addFallback(*compile, options.fallback);
   compile->add_option("--for-driver", options.driver,
-                      "driver whose best target is taken when no target is "
-                      "named (default host)");
+                      "device, list or auto: policy whose best targets are "
+                      "taken when no target is named (default host)");
+  compile->add_flag("--embed-graph", options.embedGraph,
+                    "keep the graph in the artifact, for --jit");
   compile->add_option("--dim", ranges,
                       "NAME=MIN..MAX: the values that calls give a symbolic "
                       "dim; memory is then planned now");
@@ -164,9 +176,11 @@ void addRest(CLI::App &app, Options &options) {
   bench->add_flag("--json", options.bench.json, "machine-readable");
   bench->add_option("--seconds", options.bench.seconds, "time to measure for")
       ->capture_default_str();
-  addModelOptions(*app.add_subcommand("inspect", "signature, variants, "
-                                                 "dispatches and memory"),
-                  options.described, options.dims);
+  CLI::App *inspect = app.add_subcommand(
+      "inspect", "signature, variants, dispatches and memory");
+  addModelOptions(*inspect, options.described, options.dims);
+  inspect->add_flag("--why", options.described.why,
+                    "which variant the device would run, and why no other");
   addModelOptions(
       *app.add_subcommand("explain", "the reason of every decision"),
       options.described, options.dims);
