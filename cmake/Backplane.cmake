@@ -60,6 +60,14 @@ function(bp_add_library name)
     PRIVATE ${ARG_PRIVATE})
 endfunction()
 
+# bp_prefer_size(NAME…): code of libbackplane.so that no kernel waits for; the
+# library stays below 2 MB.
+function(bp_prefer_size)
+  foreach(name ${ARGN})
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+  endforeach()
+endfunction()
+
 # bp_add_test(NAME SOURCES … [DEPENDS …] [LABELS …])
 # A GoogleTest program; each of its tests is a CTest test.
 function(bp_add_test name)
