@@ -119,17 +119,22 @@ struct Timed {
 Status Queue::executeTimed(Trace &trace,
                            std::shared_ptr<const CommandList> list,
                            const bp_completion_t &completion) {
-  auto timed = std::make_unique<Timed>(Timed{
-      SpanWriter(trace, trace.track(device_->uri(), name_), list->notes.get(),
-                 "device"),
-      list, std::vector<bp_timestamp_t>(list->commands.size()), completion});
-  bp_completion_t done = {&Timed::complete, timed.get()};
+  const auto &commands = list->commands;
+  SpanWriter writer(trace, trace.track(device_->uri(), name_),
+                    list->notes.get(), "device");
+  // Belongs to `complete`, unless the driver refuses the call.
+  Timed *timed =
+      std::make_unique<Timed>(
+          Timed{writer, std::move(list),
+                std::vector<bp_timestamp_t>(commands.size()), completion})
+          .release();
+  bp_completion_t done = {&Timed::complete, timed};
   Status status = device_->noted(callPlugin(
       "queue_execute_timed", device_->tables().timestamps.queue_execute_timed,
-      handle_, list->commands.data(), uint64_t(list->commands.size()),
-      timed->times.data(), static_cast<const bp_completion_t *>(&done)));
-  if (status.ok())
-    timed.release();
+      handle_, commands.data(), uint64_t(commands.size()), timed->times.data(),
+      static_cast<const bp_completion_t *>(&done)));
+  if (!status.ok())
+    std::unique_ptr<Timed>{timed}.reset();
   return status;
 }
 

@@ -103,9 +103,9 @@ std::string misfit(std::string_view driver, std::string_view format,
   return missing.empty() ? "" : "needs " + missing;
 }
 
-std::vector<Candidate> rankVariants(const fb::Artifact &artifact,
-                                    std::string_view uri,
-                                    std::shared_ptr<const DeviceInfo> device) {
+std::vector<Candidate>
+rankVariants(const fb::Artifact &artifact, std::string_view uri,
+             const std::shared_ptr<const DeviceInfo> &device) {
   std::vector<Candidate> all;
   for (uint32_t i = 0; i < count(artifact.variants()); ++i) {
     const fb::Variant &variant = *artifact.variants()->Get(i);

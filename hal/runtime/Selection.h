@@ -70,9 +70,9 @@ struct Selection {
 
 /// The variants of an artifact on a device: those that fit by falling rank, at
 /// equal ranks by name, then those that do not.
-std::vector<Candidate> rankVariants(const fb::Artifact &artifact,
-                                    std::string_view uri,
-                                    std::shared_ptr<const DeviceInfo> device);
+std::vector<Candidate>
+rankVariants(const fb::Artifact &artifact, std::string_view uri,
+             const std::shared_ptr<const DeviceInfo> &device);
 
 /// Everything that a policy allows. Devices of a list are opened and keep its
 /// order; an aim looks at all usable devices and orders them by what they
