@@ -169,7 +169,7 @@ TEST(Launchers, StartAWorkerWhateverIsInItsPath) {
     auto client = started(entry, {"--device", "host://cpu"});
     ASSERT_TRUE(client) << words[0];
     EXPECT_EQ(client->hello().plugin, "host");
-    ASSERT_EQ(client->hello().devices.size(), 2u); // host and ref
+    ASSERT_FALSE(client->hello().devices.empty());
     EXPECT_EQ(client->hello().devices[0].id, "cpu");
   }
 }
