@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace backplane {
 
@@ -51,13 +52,18 @@ void Registry::adopt(const LinkedPlugin &linked, const LoaderOptions &options) {
     addCompiler(*plugin);
 }
 
-void Registry::refuse(const FoundManifest &found, std::string reason) {
-  host_->log(BP_LOG_INFO, found.path + ": not used: " + reason);
+void Registry::refuse(Source &source, std::string reason) {
+  host_->log(BP_LOG_INFO, source.manifest + ": not used: " + reason);
   DeviceListing listing;
-  listing.plugin = found.manifest.name;
-  listing.manifest = found.path;
+  listing.plugin = source.plugin;
+  listing.manifest = source.manifest;
   listing.refusal = std::move(reason);
-  listings_.push_back(std::move(listing));
+  source.lines.push_back(std::move(listing));
+}
+
+void Registry::refuse(const FoundManifest &found, std::string reason) {
+  sources_.push_back({found.manifest.name, found.path, nullptr, {}});
+  refuse(sources_.back(), std::move(reason));
 }
 
 static Status checkHash(const std::string &library, const std::string &wanted) {
@@ -117,27 +123,57 @@ void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin) {
 
 void Registry::addDriver(const FoundManifest &found,
                          const std::shared_ptr<Plugin> &plugin) {
-  Result<Infos> infos = plugin->enumerate({});
-  if (!infos)
-    return refuse(found, infos.message());
   drivers_.emplace(plugin->name(), plugin);
   plugins_.push_back(plugin);
+  sources_.push_back({plugin->name(), found.path, plugin, {}});
+}
+
+/// Writes the lines of a driver, unless they are there.
+void Registry::look(Source &source) {
+  std::shared_ptr<Plugin> driver = std::exchange(source.driver, nullptr);
+  if (!driver)
+    return;
+  Result<Infos> infos = driver->enumerate({});
+  if (!infos)
+    return refuse(source, infos.message());
   if (infos->empty())
-    return refuse(found, "finds no device on this machine");
+    return refuse(source, "finds no device on this machine");
   for (const auto &info : *infos) {
     if (!info) {
-      refuse(found, info.message());
+      refuse(source, info.message());
       continue;
     }
     DeviceListing listing;
-    listing.uri = plugin->name() + "://" + std::string((*info)->id());
-    listing.plugin = plugin->name();
+    listing.uri = source.plugin + "://" + std::string((*info)->id());
+    listing.plugin = source.plugin;
     listing.name = (*info)->name();
-    listing.manifest = found.path;
+    listing.manifest = source.manifest;
     listing.refusal = (*info)->refusal();
     listing.info = *info;
-    listings_.push_back(std::move(listing));
+    source.lines.push_back(std::move(listing));
   }
+}
+
+std::vector<DeviceListing> Registry::listings() {
+  std::vector<DeviceListing> all;
+  std::lock_guard lock(mutex_);
+  for (Source &source : sources_) {
+    look(source);
+    all.insert(all.end(), source.lines.begin(), source.lines.end());
+  }
+  return all;
+}
+
+std::vector<DeviceListing> Registry::listings(std::string_view plugin) {
+  std::vector<DeviceListing> own;
+  std::lock_guard lock(mutex_);
+  for (Source &source : sources_) {
+    if (source.plugin != plugin)
+      continue;
+    look(source);
+    own.insert(own.end(), source.lines.begin(), source.lines.end());
+  }
+  return own;
 }
 
 /// What there is, for messages.
@@ -149,18 +185,18 @@ static std::string usableDevices(const std::vector<DeviceListing> &listings) {
   return text.empty() ? "none" : text;
 }
 
-Status Registry::unknownDriver(std::string_view driver) const {
+Status Registry::unknownDriver(std::string_view driver) {
   std::vector<std::string> names;
   for (const auto &[name, plugin] : drivers_)
     names.push_back(name);
   std::string text = "no driver \"" + std::string(driver) + "\"";
-  for (const DeviceListing &listing : listings_)
-    if (listing.plugin == driver && !listing.refusal.empty())
+  for (const DeviceListing &listing : listings(driver))
+    if (!listing.refusal.empty())
       return notFound(text + ": its plug-in " + listing.manifest +
                       " is not usable: " + listing.refusal);
   if (std::string near = nearestName(driver, names); !near.empty())
     text += ", did you mean \"" + near + "\"?";
-  return notFound(text + " (usable devices: " + usableDevices(listings_) +
+  return notFound(text + " (usable devices: " + usableDevices(listings()) +
                   "); see bp devices");
 }
 

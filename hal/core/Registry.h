@@ -2,7 +2,8 @@
 //
 // Registry.h: all plug-ins of a process: found, filtered, loaded, initialised;
 // their devices listed; a device opened by its URI. A plug-in that cannot be
-// used never makes this fail: it is listed with the reason.
+// used never makes this fail: it is listed with the reason. A driver looks for
+// its devices when somebody first asks for them.
 #ifndef BACKPLANE_CORE_REGISTRY_H
 #define BACKPLANE_CORE_REGISTRY_H
 
@@ -50,7 +51,9 @@ public:
   Host &host() { return *host_; }
 
   /// Every plug-in and device, usable or not, in the order of the search.
-  const std::vector<DeviceListing> &listings() const { return listings_; }
+  std::vector<DeviceListing> listings();
+  /// Those of the plug-ins of this name; no other driver looks for devices.
+  std::vector<DeviceListing> listings(std::string_view plugin);
 
   /// Opens a device: "host://cpu", "host" (its first usable device), with
   /// options "host://cpu?key=value". The same URI gives the same Device while
@@ -64,20 +67,28 @@ public:
 private:
   Registry() = default;
   using Infos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
+  /// A plug-in with its lines of the list.
+  struct Source {
+    std::string plugin, manifest;
+    std::shared_ptr<Plugin> driver; ///< asked for devices at the first need
+    std::vector<DeviceListing> lines;
+  };
   void load(const FoundManifest &found);
   void adopt(const LinkedPlugin &linked, const LoaderOptions &options);
   void refuse(const FoundManifest &found, std::string reason);
   void addCompiler(const std::shared_ptr<Plugin> &plugin);
   void addDriver(const FoundManifest &found,
                  const std::shared_ptr<Plugin> &plugin);
-  Status unknownDriver(std::string_view driver) const;
+  void look(Source &source);
+  void refuse(Source &source, std::string reason);
+  Status unknownDriver(std::string_view driver);
 
   std::shared_ptr<Host> host_;
   std::map<std::string, std::shared_ptr<Plugin>, std::less<>> drivers_;
   std::vector<std::shared_ptr<Plugin>> plugins_;
-  std::vector<DeviceListing> listings_;
   std::vector<CompilerPlugin> compilers_;
-  std::mutex mutex_;
+  std::mutex mutex_; ///< guards everything below once the registry is made
+  std::vector<Source> sources_;
   std::map<std::string, std::weak_ptr<Device>, std::less<>> open_;
 };
 

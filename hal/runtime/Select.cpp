@@ -94,7 +94,7 @@ Status askChooser(const bp_chooser_t &chooser, Selection &selection) {
 }
 
 /// All usable devices, in the order of the list.
-DevicePolicy everyDevice(const Registry &registry) {
+DevicePolicy everyDevice(Registry &registry) {
   DevicePolicy policy;
   policy.text = "every device";
   for (const DeviceListing &listing : registry.listings())

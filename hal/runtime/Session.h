@@ -90,7 +90,7 @@ public:
   Result<std::unique_ptr<AnyCall>> begin(std::span<const bp_tensor_t> inputs,
                                          std::span<const bp_tensor_t> outputs,
                                          bool callerWaits) override;
-  /// Waits for a call of this session and gives its outcome.
+  /// Waits for a call and gives its outcome.
   static Status wait(std::unique_ptr<Call> call);
 
 private:

@@ -48,12 +48,11 @@ std::vector<std::string_view> featuresOf(const TargetInfo &target) {
 }
 
 /// Why no present device of its driver runs the target; empty when one does.
-std::string noDevice(const Registry &registry, const TargetInfo &target) {
+std::string noDevice(Registry &registry, const TargetInfo &target) {
   std::vector<std::string_view> features = featuresOf(target);
   std::string why = "has no device of driver '" + target.driver + "'";
-  for (const DeviceListing &device : registry.listings()) {
-    if (!device.info || !device.refusal.empty() ||
-        !device.uri.starts_with(target.driver + "://"))
+  for (const DeviceListing &device : registry.listings(target.driver)) {
+    if (!device.info || !device.refusal.empty())
       continue;
     why = misfit(target.driver, target.format, features, target.driver,
                  *device.info);
@@ -136,11 +135,14 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
 }
 
 /// The drivers that a policy may run on; those of one variant are joined.
-static std::vector<std::string> driversOf(const Registry &registry,
+static std::vector<std::string> driversOf(Registry &registry,
                                           const DevicePolicy &policy) {
   std::vector<std::string> uris = policy.uris, drivers;
-  for (const DeviceListing &listing : registry.listings())
-    if (policy.aim && listing.info && listing.refusal.empty())
+  std::vector<DeviceListing> all;
+  if (policy.aim)
+    all = registry.listings();
+  for (const DeviceListing &listing : all)
+    if (listing.info && listing.refusal.empty())
       uris.push_back(listing.uri);
   for (const std::string &uri : uris) {
     std::string driver;

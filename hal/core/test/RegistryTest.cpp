@@ -12,7 +12,7 @@ using namespace backplane;
 namespace {
 
 /// All refusals in one text, a line each.
-std::string refusals(const Registry &registry) {
+std::string refusals(Registry &registry) {
   std::string text;
   for (const DeviceListing &listing : registry.listings())
     if (!listing.refusal.empty())
@@ -86,6 +86,26 @@ TEST(Registry, ListsEachDamagedDeviceAndKeepsTheGoodOne) {
   EXPECT_EQ(registry->listings()[6].refusal, "");
   EXPECT_NE(registry->listings()[7].refusal.find("listed twice"),
             std::string::npos);
+}
+
+/// Driver 8 lists too many devices, which is logged when it is asked for them.
+TEST(Registry, ADriverLooksForDevicesWhenSomebodyAsks) {
+  PluginFolder folder;
+  folder.addDriver(hostileLibrary(8), "hostile");
+  folder.addDriver(BP_MINI_PLUGIN, "mini");
+  std::string said;
+  LoaderOptions options = folder.options();
+  options.log.context = &said;
+  options.log.log = [](void *context, uint32_t, bp_string_t text) {
+    *static_cast<std::string *>(context) += view(text);
+  };
+  auto registry = Registry::create(options, nullptr);
+  EXPECT_TRUE(registry->device("mini").ok());
+  EXPECT_EQ(registry->listings("mini").size(), 3u);
+  EXPECT_EQ(said.find("256 devices"), std::string::npos) << said;
+  EXPECT_EQ(registry->listings().size(), 4u);
+  EXPECT_NE(said.find("256 devices"), std::string::npos) << said;
+  EXPECT_EQ(registry->listings("hostile").size(), 1u);
 }
 
 TEST(Registry, WithoutPluginsSaysWhatThereIs) {

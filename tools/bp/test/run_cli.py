@@ -119,6 +119,27 @@ def commands(suite, tool):
         suite.check(command, run.returncode == 0 and "x86-64-v4" in run.stdout, run.stdout)
 
 
+def laziness(suite, tool):
+    """Drivers whose devices nobody asks for do not look for any."""
+    def vulkan(*arguments):
+        run = tool.run(*arguments, LD_DEBUG="libs", LD_DEBUG_OUTPUT=str(tool.folder / "ld"))
+        asked = False
+        for log in tool.folder.glob("ld.*"):
+            asked |= "find library=libvulkan.so" in log.read_text(errors="replace")
+            log.unlink()
+        suite.check(f"{arguments[0]} under LD_DEBUG", run.returncode == 0, run.stderr[-500:])
+        return asked
+    plugin = "backplane/plugins/vulkan.bp.json"
+    if not (pathlib.Path(tool.binary).parent.parent / "lib" / plugin).exists():
+        suite.skipped += 1
+        return
+    suite.check("devices asks for Vulkan", vulkan("devices"))
+    for file in ("good.bpx", "good.onnx"):
+        for device in ("host", "ref,host"):
+            suite.check(f"{file} on {device} does without Vulkan", not vulkan(
+                "run", file, "--device", device, "--input", "x=x.npy"))
+
+
 def chain(x, length):
     for i in range(length):
         x = numpy.tanh(x) if i % 2 else numpy.sin(x)
@@ -260,6 +281,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tool = Tool(options.bp, folder)
         commands(suite, tool)
+        laziness(suite, tool)
         control_flow(suite, tool)
         reuse(suite, tool)
         bounds(suite, tool)
