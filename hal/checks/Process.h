@@ -8,7 +8,8 @@
 
 namespace backplane::checks {
 
-/// Bytes of private memory that are in use; 0 when it cannot be told.
+/// Bytes of private memory that this program has in use, without those of an
+/// emulator that runs it; 0 when it cannot be told.
 uint64_t residentBytes();
 /// Bytes that RLIMIT_DATA counts.
 uint64_t dataBytes();

@@ -315,8 +315,9 @@ Result<NamedWorker> findWorker(const std::string &name,
                         "' needs bp-worker for AArch64, which is neither at " +
                         arm64Places()[0].string() + " nor at " +
                         arm64Places()[1].string() +
-                        "; build it with 'cmake --preset arm64 && cmake "
-                        "--build --preset arm64'");
+                        "; build it with 'tools/build', or alone with "
+                        "'cmake --preset arm64 && cmake --build --preset "
+                        "arm64'");
     if (worker.name == name)
       return std::move(worker);
     names.push_back(worker.name);

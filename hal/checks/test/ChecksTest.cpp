@@ -5,8 +5,10 @@
 #include "hal/checks/Check.h"
 #include "hal/checks/Process.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 #include <set>
+#include <sys/mman.h>
 
 using namespace backplane::checks;
 
@@ -83,6 +85,23 @@ void expectCaught(const Catch &one) {
 TEST(Checks, CatchFaults) {
   for (const Catch &one : catches)
     expectCaught(one);
+}
+
+TEST(Process, CountsThePagesThatAreInUse) {
+  constexpr size_t size = size_t(24) << 20, touched = size_t(20) << 20,
+                   slack = size_t(1) << 20;
+  uint64_t before = residentBytes();
+  ASSERT_GT(before, 0u);
+  void *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(madvise(memory, size, MADV_NOHUGEPAGE), 0);
+  EXPECT_LT(residentBytes(), before + slack);
+  std::memset(memory, 1, touched);
+  EXPECT_GE(residentBytes() + slack, before + touched);
+  EXPECT_LT(residentBytes(), before + touched + slack);
+  munmap(memory, size);
+  EXPECT_LT(residentBytes(), before + slack);
 }
 
 TEST(Checks, CatchLeaks) {
