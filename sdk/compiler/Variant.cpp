@@ -119,8 +119,22 @@ Status VariantCompiler::optimize(ModuleOp module, const Graph &graph,
   }
 }
 
+/// Shaders have no memory for constants.
+Status VariantCompiler::moveTables(ModuleOp module) {
+  bool shaders = llvm::any_of(
+      targets_, [](const Target &target) { return target.emitter == "spirv"; });
+  if (!shaders)
+    return {};
+  return runPasses(module, diagnostics_, [&](OpPassManager &manager) {
+    manager.addPass(bp::createMoveTablesPass(pool_));
+    manager.addPass(createCSEPass());
+  });
+}
+
 Status VariantCompiler::formDispatches(ModuleOp module) {
   Phase phase(services_, "fusion");
+  if (auto status = moveTables(module); !status.ok())
+    return status;
   std::vector<bp::FusionOptions> devices;
   for (const Target &target : targets_) {
     bp::FusionOptions options;

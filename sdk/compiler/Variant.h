@@ -75,6 +75,7 @@ private:
   Status compileRegions(mlir::ModuleOp module, const Graph &graph);
   Result<uint32_t> compileRegion(const Op &op, size_t number,
                                  const Graph &around, unsigned device);
+  Status moveTables(mlir::ModuleOp module);
   Status formDispatches(mlir::ModuleOp module);
   Result<std::vector<size_t>> compileKernels(mlir::ModuleOp module,
                                              const Schedule &schedule);

@@ -210,9 +210,6 @@ LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
   int64_t unit = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
   Dim first = floorDiv(workspace, Dim(unit));
   workspace = workspace + *bytes;
-  if (!known)
-    return op.emitOpError("is a temporary whose size depends on the symbols, "
-                          "for which a GPU has no workspace");
   auto offset = text.materialize(rewriter, loc, first.str());
   if (failed(offset))
     return failure();

@@ -10,4 +10,8 @@ void bp::registerOptimizePasses() {
   mlir::registerPass(createFoldScalesPass);
   mlir::registerPass([] { return createTableLookupPass(); });
   mlir::registerPass(createOutlineConstantsPass);
+  mlir::registerPass([] {
+    static backplane::WeightPool pool;
+    return createMoveTablesPass(pool);
+  });
 }

@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_OPTIMIZE_PASSES_H
 #define BACKPLANE_OPTIMIZE_PASSES_H
 
-#include "sdk/graph/Graph.h"
+#include "sdk/graph/Model.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -47,6 +47,11 @@ std::unique_ptr<mlir::Pass> createTableLookupPass(ReadWeight read = {});
 /// constants only become functions `fold_N` with the unit attribute `bp.fold`,
 /// called from where they stood. FoldConstants.h evaluates them.
 std::unique_ptr<mlir::Pass> createOutlineConstantsPass();
+
+/// `bp-move-tables`: constants of more than 16 different elements become
+/// weights in `pool`, which the pass borrows. For code that has no memory for
+/// constants: a shader would write such a table anew in each invocation.
+std::unique_ptr<mlir::Pass> createMoveTablesPass(backplane::WeightPool &pool);
 
 /// Registers all of them for textual pipelines.
 void registerOptimizePasses();

@@ -46,7 +46,7 @@ private:
 
 bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
   const VkPhysicalDeviceLimits &limits = device_.physical.limits;
-  uint32_t extra = 1 + (entry.workspace_bytes > 0);
+  constexpr uint32_t extra = 2; // the error word and scratch
   uint32_t most = std::min(limits.maxPerStageDescriptorStorageBuffers,
                            limits.maxDescriptorSetStorageBuffers);
   if (entry.binding_count > most - extra)
@@ -64,7 +64,7 @@ bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
 void Loader::compile(const std::string &name, Module module, EntryPoint &entry,
                      Failure &failure) {
   const VolkDeviceTable &vk = device_.vk;
-  uint32_t bindings = entry.bindings + 1 + (entry.workspaceBytes > 0);
+  uint32_t bindings = entry.bindings + 1 + entry.scratch;
   failure.result = device_.layouts->get(bindings, entry.layout);
   VkShaderModuleCreateInfo code = {VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
   code.codeSize = module.size_bytes();
@@ -100,13 +100,14 @@ void Loader::load(uint64_t index) {
     failure.status = BP_STATUS_INVALID_ARGUMENT;
     return;
   }
-  use.bindings = entry.binding_count + 1 + (entry.workspace_bytes > 0);
+  use.bindings = entry.binding_count + 1;
   if (!checkModule(modules_[index], use, device_.physical, &failure.reason)) {
     failure.status = BP_STATUS_INVALID_ARGUMENT;
     return;
   }
   EntryPoint &made = out_.entries[index];
   made.bindings = entry.binding_count;
+  made.scratch = use.scratch;
   made.workspaceBytes = entry.workspace_bytes;
   compile(use.name, modules_[index], made, failure);
 }

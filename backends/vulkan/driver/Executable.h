@@ -12,7 +12,8 @@ struct EntryPoint {
   VkPipeline pipeline = VK_NULL_HANDLE;
   Layout layout;
   uint32_t bindings = 0; ///< of a dispatch; the error word comes after them
-  uint64_t workspaceBytes = 0; ///< per work-group; there is a binding if not 0
+  bool scratch = false;  ///< whether there is a binding for it
+  uint64_t workspaceBytes = 0; ///< scratch per work-group, where it is known
 };
 
 } // namespace backplane::vulkan

@@ -31,10 +31,11 @@ void Program::add(const bp_command_dispatch_t &dispatch) {
   constants.insert(constants.end(), dispatch.constants,
                    dispatch.constants + dispatch.constant_count);
   descriptors += step.entry->bindings + 1;
-  if (step.entry->workspaceBytes) {
+  if (step.entry->scratch) {
     step.workspace = dispatch.workspace_bytes ? dispatch.workspace_bytes
                                               : step.entry->workspaceBytes;
-    uint64_t groups = uint64_t(step.grid[0]) * step.grid[1] * step.grid[2];
+    uint64_t groups = std::max<uint64_t>(
+        uint64_t(step.grid[0]) * step.grid[1] * step.grid[2], 1);
     constexpr uint64_t most = uint64_t(1) << 40;
     uint64_t bytes =
         step.workspace > most / groups ? most : step.workspace * groups;

@@ -140,7 +140,9 @@ void Recording::dispatch(const Program &program, const Step &step,
         {place.buffer->storage.handle, place.offset, place.length});
   }
   buffers.push_back({control_.handle, nextDispatch_ * errorStride(), 4});
-  if (step.workspace) {
+  if (entry.scratch && !step.workspace)
+    buffers.push_back({device_.nothing.handle, 0, VK_WHOLE_SIZE});
+  if (entry.scratch && step.workspace) {
     uint64_t bytes =
         step.workspace * step.grid[0] * step.grid[1] * step.grid[2];
     buffers.push_back({scratch_.handle, nextScratch_, bytes});

@@ -70,7 +70,7 @@ constexpr const char *floatModes[] = {
 /// One walk over the instructions of a valid module.
 class Inspection {
 public:
-  Inspection(const ModuleUse &use, const PhysicalDevice &device)
+  Inspection(ModuleUse &use, const PhysicalDevice &device)
       : use_(use), device_(device) {}
 
   bool inspect(Module module, std::string *reason);
@@ -87,7 +87,7 @@ private:
       reason_ = std::move(text);
   }
 
-  const ModuleUse &use_;
+  ModuleUse &use_;
   const PhysicalDevice &device_;
   std::string reason_;
   uint32_t entry_ = 0; ///< id of the entry's function, 0: not seen
@@ -152,7 +152,9 @@ void Inspection::lookAtDecoration(Module operands) {
   if (operands[1] == decorationSet && operands[2] != 0)
     complain("the shader uses descriptor set " + std::to_string(operands[2]) +
              "; all bindings are in set 0");
-  if (operands[1] == decorationBinding && operands[2] >= use_.bindings)
+  if (operands[1] == decorationBinding && operands[2] == use_.bindings)
+    use_.scratch = true;
+  if (operands[1] == decorationBinding && operands[2] > use_.bindings)
     complain("the shader uses binding " + std::to_string(operands[2]) +
              ", the entry has " + std::to_string(use_.bindings) +
              " with its error word");
@@ -267,8 +269,8 @@ bool readBlob(bp_bytes_t blob, Words &words, std::vector<Module> &modules,
   return true;
 }
 
-bool checkModule(Module module, const ModuleUse &use,
-                 const PhysicalDevice &device, std::string *reason) {
+bool checkModule(Module module, ModuleUse &use, const PhysicalDevice &device,
+                 std::string *reason) {
   std::string complaint = validate(module, device.apiVersion);
   if (!complaint.empty()) {
     *reason = "invalid SPIR-V: " + complaint;

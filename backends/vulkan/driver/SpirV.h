@@ -31,13 +31,14 @@ bool readBlob(bp_bytes_t blob, Words &words, std::vector<Module> &modules,
 struct ModuleUse {
   std::string name; ///< of the entry point
   uint32_t workgroupSize[3];
-  uint32_t bindings; ///< the error word and scratch included
+  uint32_t bindings;    ///< the error word included
+  bool scratch = false; ///< found: it binds scratch behind the error word
 };
 
 /// Whether a module is valid, fits its entry, and asks for nothing that the
-/// device lacks; false with the reason.
-bool checkModule(Module module, const ModuleUse &use,
-                 const PhysicalDevice &device, std::string *reason);
+/// device lacks; false with the reason. Finds out what `use` asks.
+bool checkModule(Module module, ModuleUse &use, const PhysicalDevice &device,
+                 std::string *reason);
 
 } // namespace backplane::vulkan
 

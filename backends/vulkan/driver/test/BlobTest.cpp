@@ -75,14 +75,14 @@ PhysicalDevice device(std::vector<std::string> features = {
   return made;
 }
 
-std::string complaint(const Shader &shader, const ModuleUse &use,
+std::string complaint(const Shader &shader, ModuleUse use,
                       const PhysicalDevice &on = device()) {
   std::string reason;
   return checkModule(shader.words, use, on, &reason) ? "" : reason;
 }
 
 ModuleUse useOf(const Shader &shader) {
-  return {"main", {64, 1, 1}, shader.bindings + 1 + (shader.workspace > 0)};
+  return {"main", {64, 1, 1}, shader.bindings + 1};
 }
 
 TEST(Module, FitsItsEntry) {
@@ -90,10 +90,19 @@ TEST(Module, FitsItsEntry) {
     EXPECT_EQ(complaint(*shader, useOf(*shader)), "");
 }
 
+TEST(Module, AsksForScratch) {
+  std::string reason;
+  ModuleUse with = useOf(scratch), without = useOf(add);
+  EXPECT_TRUE(checkModule(scratch.words, with, device(), &reason));
+  EXPECT_TRUE(checkModule(add.words, without, device(), &reason));
+  EXPECT_TRUE(with.scratch);
+  EXPECT_FALSE(without.scratch);
+}
+
 TEST(Module, IsRefusedWithTheReason) {
   ModuleUse renamed = useOf(add), narrow = useOf(add), wide = useOf(add);
   renamed.name = "other";
-  narrow.bindings = 2;
+  narrow.bindings = 1;
   wide.workgroupSize[1] = 2;
   EXPECT_EQ(complaint(add, renamed),
             "the module has no entry point of this name");

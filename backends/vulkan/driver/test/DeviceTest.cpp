@@ -60,6 +60,18 @@ TEST_F(DeviceTest, GivesEachWorkGroupScratch) {
   EXPECT_EQ(read<uint32_t>(a, 640), expected);
 }
 
+TEST_F(DeviceTest, GivesTheScratchThatTheDispatchNames) {
+  Shader silent = scratch;
+  silent.workspace = 0;
+  bp_buffer_t *a = buffer(ramp(1)), *b = buffer(ramp(1));
+  Dispatch one(load(silent), 2, {whole(a, 512)}, {});
+  one.command.workspace_bytes = 256;
+  Dispatch none(load(silent), 0, {whole(b, 512)}, {});
+  EXPECT_EQ(run(queue(), {one.header(), none.header()}).message, "");
+  EXPECT_EQ(read<float>(a, 1)[0], 63.0f);
+  EXPECT_EQ(read<float>(b, count), ramp(1));
+}
+
 TEST_F(DeviceTest, BindsNothing) {
   bp_buffer_t *a = buffer(ramp(1));
   Dispatch one(load(add), 1, {whole(a, 0), whole(a, 0), whole(a, 0)}, {0});

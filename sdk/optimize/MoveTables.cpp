@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/optimize/Passes.h"
+
+#include "sdk/dialect/Graph.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Pass/Pass.h"
+
+using namespace mlir;
+using namespace bp;
+
+namespace {
+
+struct MoveTablesPass : PassWrapper<MoveTablesPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MoveTablesPass)
+
+  explicit MoveTablesPass(backplane::WeightPool &pool) : pool_(pool) {}
+
+  StringRef getArgument() const final { return "bp-move-tables"; }
+  StringRef getDescription() const final {
+    return "Makes weights of constants with many different elements";
+  }
+  void runOnOperation() final {
+    auto main = getOperation().lookupSymbol<func::FuncOp>("main");
+    if (!main || main.isExternal())
+      return;
+    main.walk([&](ConstantOp op) {
+      if (isTable(op) && failed(move(op)))
+        signalPassFailure();
+    });
+  }
+
+private:
+  static bool isTable(ConstantOp op) {
+    auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
+    return elements && !elements.isSplat() &&
+           elements.getNumElements() > mostInline;
+  }
+
+  LogicalResult move(ConstantOp op) {
+    auto id = pool_.add(*toTensorType(op.getType()),
+                        toBytes(cast<DenseElementsAttr>(op.getValue())));
+    if (!id)
+      return op.emitOpError() << id.message();
+    OpBuilder b(op);
+    auto weight =
+        WeightOp::create(b, op.getLoc(), op.getType(), b.getStringAttr(*id),
+                         op.getDtypeAttr(), op.getDimsAttr());
+    // What decides which device computes it stays.
+    if (Attribute device = op->getAttr(deviceAttr))
+      weight->setAttr(deviceAttr, device);
+    op.replaceAllUsesWith(weight.getResult());
+    op.erase();
+    return success();
+  }
+
+  /// Elements that code can choose from by itself.
+  static constexpr int64_t mostInline = 16;
+
+  backplane::WeightPool &pool_;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> bp::createMoveTablesPass(backplane::WeightPool &pool) {
+  return std::make_unique<MoveTablesPass>(pool);
+}
