@@ -7,23 +7,10 @@
 #include <ctime>
 #include <map>
 
+#include "hal/core/JsonString.h"
+
 namespace backplane {
 namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (unsigned char c : text) {
-    char escaped[8];
-    if (c == '"' || c == '\\')
-      (out += '\\') += char(c);
-    else if (c < 0x20)
-      out.append(escaped,
-                 size_t(std::snprintf(escaped, sizeof escaped, "\\u%04x", c)));
-    else
-      out += char(c);
-  }
-  return out + '"';
-}
 
 /// Nanoseconds as the format's microseconds, without rounding.
 std::string microseconds(uint64_t ns) {
@@ -39,7 +26,7 @@ std::string nameEvent(const char *what, size_t process, size_t thread,
   return "{\"ph\":\"M\",\"name\":\"" + std::string(what) +
          "\",\"pid\":" + std::to_string(process) +
          ",\"tid\":" + std::to_string(thread) +
-         ",\"args\":{\"name\":" + quoted(name) + "}}";
+         ",\"args\":{\"name\":" + jsonString(name) + "}}";
 }
 
 /// A number that each thread of the process has for itself.
@@ -53,13 +40,14 @@ size_t threadNumber() {
 
 TraceArguments &TraceArguments::add(std::string_view key,
                                     std::string_view text) {
-  json_ += (json_.empty() ? "" : ",") + quoted(key) + ":" + quoted(text);
+  json_ +=
+      (json_.empty() ? "" : ",") + jsonString(key) + ":" + jsonString(text);
   return *this;
 }
 
 TraceArguments &TraceArguments::add(std::string_view key, uint64_t number) {
-  json_ +=
-      (json_.empty() ? "" : ",") + quoted(key) + ":" + std::to_string(number);
+  json_ += (json_.empty() ? "" : ",") + jsonString(key) + ":" +
+           std::to_string(number);
   return *this;
 }
 
@@ -107,8 +95,9 @@ std::string Trace::json() const {
   }
   for (const Span &span : spans_)
     events.push_back(
-        "{\"ph\":\"X\",\"name\":" + quoted(span.name) + ",\"cat\":" +
-        quoted(span.category) + ",\"ts\":" + microseconds(span.begin - origin) +
+        "{\"ph\":\"X\",\"name\":" + jsonString(span.name) +
+        ",\"cat\":" + jsonString(span.category) +
+        ",\"ts\":" + microseconds(span.begin - origin) +
         ",\"dur\":" + microseconds(span.end - span.begin) +
         ",\"pid\":" + std::to_string(groups[tracks_[span.track].group]) +
         ",\"tid\":" + std::to_string(span.track + 1) + ",\"args\":{" +

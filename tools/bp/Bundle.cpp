@@ -61,9 +61,7 @@ Result<Artifact> compileFor(const Context &context,
   const std::string &path = options.run.model.path;
   if (path.ends_with(".bpx"))
     return openArtifact(context, path);
-  std::vector<bp_string_t> targets;
-  for (const std::string &target : options.targets)
-    targets.push_back(toC(target));
+  std::vector<bp_string_t> targets = asC(options.targets);
   bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
   compile.targets = targets.data();
   compile.target_count = targets.size();

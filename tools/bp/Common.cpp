@@ -205,6 +205,13 @@ bp_tensor_t asC(Tensor &tensor) {
           uint32_t(tensor.dims().size())};
 }
 
+std::vector<bp_string_t> asC(const std::vector<std::string> &texts) {
+  std::vector<bp_string_t> views;
+  for (const std::string &text : texts)
+    views.push_back(toC(text));
+  return views;
+}
+
 Result<std::vector<Tensor>> makeOutputs(const Session &session,
                                         const std::vector<TensorSpec> &specs,
                                         std::vector<Tensor> &inputs) {
@@ -243,20 +250,6 @@ std::string suggestion(std::string_view asked,
       nearest = &candidate;
     }
   return nearest ? " (did you mean '" + *nearest + "'?)" : std::string();
-}
-
-std::string jsonString(std::string_view text) {
-  std::string out = "\"";
-  for (unsigned char c : text) {
-    char escaped[8];
-    if (c == '"' || c == '\\')
-      (out += '\\') += char(c);
-    else if (c < 0x20)
-      out.append(escaped, std::snprintf(escaped, sizeof escaped, "\\u%04x", c));
-    else
-      out += char(c);
-  }
-  return out + '"';
 }
 
 } // namespace backplane

@@ -55,6 +55,8 @@ bool compareOutput(const RunOptions &options, const std::string &name,
                    const Tensor &tensor, const Tensor &expected);
 
 bp_tensor_t asC(Tensor &tensor);
+/// Views of texts, which must outlive them.
+std::vector<bp_string_t> asC(const std::vector<std::string> &texts);
 /// Output tensors of the right sizes for these inputs.
 Result<std::vector<Tensor>> makeOutputs(const Session &session,
                                         const std::vector<TensorSpec> &specs,
@@ -63,9 +65,6 @@ Result<std::vector<Tensor>> makeOutputs(const Session &session,
 /// " (did you mean 'x'?)" for the nearest of `known`, or nothing.
 std::string suggestion(std::string_view asked,
                        const std::vector<std::string> &known);
-
-/// Text as a JSON string with its quotes.
-std::string jsonString(std::string_view text);
 
 } // namespace backplane
 

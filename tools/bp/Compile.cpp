@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 
 namespace backplane {
 
@@ -11,9 +12,7 @@ int runCompile(const CompileCommandOptions &options) {
   Result<Context> context = openContext(0);
   if (!context)
     return fail(context.status());
-  std::vector<bp_string_t> targets;
-  for (const std::string &target : options.targets)
-    targets.push_back(toC(target));
+  std::vector<bp_string_t> targets = asC(options.targets);
   bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
   compile.targets = targets.data();
   compile.target_count = targets.size();
@@ -41,9 +40,11 @@ int runCompile(const CompileCommandOptions &options) {
 
 namespace {
 
-int describe(const ModelOptions &options,
-             bp_status_t (*call)(const bp_artifact_t *,
-                                 const bp_string_sink_t *, bp_error_t *)) {
+/// Opens a model and prints what `call` tells of it.
+int describe(
+    const ModelOptions &options,
+    const std::function<bp_status_t(bp_artifact_t *, const bp_string_sink_t *,
+                                    bp_error_t *)> &call) {
   Result<Context> context = openContext(options.threads);
   if (!context)
     return fail(context.status());
@@ -56,23 +57,17 @@ int describe(const ModelOptions &options,
   return status.ok() ? 0 : fail(status);
 }
 
-} // namespace
-
 /// What a session would take and why.
-static int inspectChoice(const ModelOptions &options) {
-  Result<Context> context = openContext(options.threads);
-  if (!context)
-    return fail(context.status());
-  Result<Artifact> artifact = openModel(*context, options);
-  if (!artifact)
-    return fail(artifact.status());
+int inspectChoice(const ModelOptions &options) {
   bp_session_options_t session = sessionOptions(options);
-  bp_string_sink_t sink = stdoutSink();
-  Status status = checked([&](bp_error_t *error) {
-    return bp_artifact_select(artifact->get(), &session, &sink, error);
-  });
-  return status.ok() ? 0 : fail(status);
+  return describe(options,
+                  [&](bp_artifact_t *artifact, const bp_string_sink_t *sink,
+                      bp_error_t *error) {
+                    return bp_artifact_select(artifact, &session, sink, error);
+                  });
 }
+
+} // namespace
 
 int runInspect(const ModelOptions &options) {
   if (options.why)

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "hal/core/JsonString.h"
+
 namespace backplane {
 namespace {
 

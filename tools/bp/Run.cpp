@@ -55,6 +55,30 @@ Result<Tensor> readAs(const std::string &path, const TensorSpec &spec,
   return tensor;
 }
 
+/// Per spec, where a file was named for it.
+using NamedTensors = std::vector<std::optional<Tensor>>;
+
+/// The tensors of NAME=FILE arguments.
+Result<NamedTensors> readNamed(const std::vector<std::string> &arguments,
+                               const std::vector<TensorSpec> &specs,
+                               const char *what) {
+  NamedTensors found(specs.size());
+  for (const std::string &text : arguments) {
+    Result<NamedFile> file = resolve(text, specs, what);
+    if (!file)
+      return file.status();
+    const TensorSpec &spec = specs[file->index];
+    if (found[file->index])
+      return invalidArgument(std::string(what) + " '" + spec.name +
+                             "' is given twice; give it once");
+    Result<Tensor> tensor = readAs(file->path, spec, what);
+    if (!tensor)
+      return tensor.status();
+    found[file->index] = std::move(*tensor);
+  }
+  return found;
+}
+
 void printSummary(const TensorSpec &spec, const Tensor &tensor) {
   double low = INFINITY, high = -INFINITY, sum = 0;
   int64_t count = tensor.elements(), strange = 0;
@@ -168,19 +192,10 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
 
 Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
                                          const std::vector<TensorSpec> &specs) {
-  std::vector<std::optional<Tensor>> found(specs.size());
-  for (const std::string &text : options.inputs) {
-    Result<NamedFile> file = resolve(text, specs, "input");
-    if (!file)
-      return file.status();
-    if (found[file->index])
-      return invalidArgument("input '" + specs[file->index].name +
-                             "' is given twice");
-    Result<Tensor> tensor = readAs(file->path, specs[file->index], "input");
-    if (!tensor)
-      return tensor.status();
-    found[file->index] = std::move(*tensor);
-  }
+  auto read = readNamed(options.inputs, specs, "input");
+  if (!read)
+    return read.status();
+  NamedTensors &found = *read;
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < specs.size(); ++i) {
     if (!found[i] && !options.randomSeed)
@@ -203,16 +218,10 @@ Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
 Result<std::vector<Tensor>>
 gatherExpected(const RunOptions &options,
                const std::vector<TensorSpec> &specs) {
-  std::vector<std::optional<Tensor>> found(specs.size());
-  for (const std::string &text : options.expected) {
-    Result<NamedFile> file = resolve(text, specs, "output");
-    if (!file)
-      return file.status();
-    Result<Tensor> tensor = readAs(file->path, specs[file->index], "output");
-    if (!tensor)
-      return tensor.status();
-    found[file->index] = std::move(*tensor);
-  }
+  auto read = readNamed(options.expected, specs, "output");
+  if (!read)
+    return read.status();
+  NamedTensors &found = *read;
   std::vector<Tensor> expected;
   for (size_t i = 0; i < specs.size(); ++i) {
     if (!found[i])
