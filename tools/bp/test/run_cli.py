@@ -16,6 +16,7 @@ import tempfile
 
 import numpy
 
+import checks
 import models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
@@ -40,17 +41,7 @@ class Tool:
         return path
 
 
-class Suite:
-    def __init__(self):
-        self.passed = self.failed = self.skipped = 0
-
-    def check(self, name, condition, evidence=""):
-        if condition:
-            self.passed += 1
-            return
-        self.failed += 1
-        print(f"FAILED {name}: {str(evidence)[-1200:]!r}")
-
+class Suite(checks.Checks):
     def refused(self, name, result):
         """One line on standard error, exit code 1, no crash."""
         lines = result.stderr.strip().splitlines()

@@ -17,6 +17,7 @@ import time
 
 import numpy
 
+import checks
 import models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
@@ -29,19 +30,12 @@ STANDINS = {
 }
 
 
-class Suite:
+class Suite(checks.Checks):
     def __init__(self, folder):
+        super().__init__()
         self.folder = pathlib.Path(folder)
-        self.passed = self.failed = self.skipped = 0
         self.environment = dict(os.environ, BACKPLANE_CACHE_DIR=str(self.folder / "cache"),
                                 BACKPLANE_WORKERS=str(self.folder / "workers.json"))
-
-    def check(self, name, condition, evidence=""):
-        if condition:
-            self.passed += 1
-            return
-        self.failed += 1
-        print(f"FAILED {name}: {str(evidence)[-1500:]!r}")
 
     def run(self, *arguments, program="bp", **keywords):
         return subprocess.run([BIN / program, *map(str, arguments)], text=True,
