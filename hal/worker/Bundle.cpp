@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
+#include <set>
 #include <unistd.h>
 
 namespace backplane::worker {
@@ -135,34 +137,72 @@ Status packRecording(const std::string &recording, const BundleMessage &head,
   return status.ok() ? writer->finish() : status;
 }
 
+namespace {
+
+/// Gives each message to `take` until one is refused.
+Status forEachFrame(BundleReader &reader,
+                    const std::function<Status(const Frame &)> &take) {
+  while (true) {
+    Result<std::optional<Frame>> frame = reader.next();
+    if (!frame || !*frame)
+      return frame.status();
+    if (Status s = take(**frame); !s.ok())
+      return s;
+  }
+}
+
+Status addRun(BundleFacts &facts, std::set<std::string> &seen,
+              const Frame &frame) {
+  facts.runs.push_back(payloadHash(frame));
+  if (facts.runs.size() > mostRuns || !seen.insert(facts.runs.back()).second)
+    return dataLoss("has a run twice, or over a million");
+  return {};
+}
+
+Status addKnown(BundleFacts &facts, const Frame &frame) {
+  AnswerMessage answer;
+  Status status = decode(frame.payload, answer);
+  if (!status.ok() || facts.runs.empty() || answer.run != facts.runs.back())
+    return dataLoss("has an answer to no run");
+  facts.known[answer.run] = std::move(answer);
+  return {};
+}
+
+/// What the worker answered to a run of the bundle.
+Status addAnswer(BundleResults &results, const BundleFacts &bundle, size_t run,
+                 const Frame &frame) {
+  if (frame.type != FrameType::Answer)
+    return dataLoss("no answer");
+  AnswerMessage answer;
+  if (Status s = decode(frame.payload, answer); !s.ok())
+    return s;
+  if (run >= bundle.runs.size() || answer.run != bundle.runs[run])
+    return dataLoss("an answer to another run");
+  results.answers[answer.run] = std::move(answer);
+  return {};
+}
+
+} // namespace
+
 Result<BundleFacts> readBundle(const std::string &path) {
   Result<BundleReader> reader = BundleReader::open(path);
   if (!reader)
     return reader.status();
   BundleFacts facts;
   facts.head = reader->head();
-  std::map<std::string, bool> seen;
-  while (true) {
-    Result<std::optional<Frame>> frame = reader->next();
-    if (!frame)
-      return frame.status();
-    if (!*frame)
-      break;
-    if ((*frame)->type == FrameType::Run) {
-      facts.runs.push_back(payloadHash(**frame));
-      if (facts.runs.size() > mostRuns ||
-          !seen.emplace(facts.runs.back(), true).second)
-        return dataLoss("'" + path + "' has a run twice, or over a million");
-    } else if ((*frame)->type == FrameType::Answer) {
-      AnswerMessage answer;
-      Status status = decode((*frame)->payload, answer);
-      if (!status.ok() || facts.runs.empty() || answer.run != facts.runs.back())
-        return dataLoss("'" + path + "' has an answer to no run");
-      facts.known[answer.run] = std::move(answer);
-    } else if ((*frame)->type != FrameType::Artifact) {
-      return dataLoss("'" + path + "' has parts that no bundle has");
-    }
-  }
+  std::set<std::string> seen;
+  Status status = forEachFrame(*reader, [&](const Frame &frame) -> Status {
+    Status fits;
+    if (frame.type == FrameType::Run)
+      fits = addRun(facts, seen, frame);
+    else if (frame.type == FrameType::Answer)
+      fits = addKnown(facts, frame);
+    else if (frame.type != FrameType::Artifact)
+      fits = dataLoss("has parts that no bundle has");
+    return fits.ok() ? fits : dataLoss("'" + path + "' " + fits.message());
+  });
+  if (!status.ok())
+    return status;
   Result<std::string> hash = sha256OfFile(path);
   if (!hash)
     return hash.status();
@@ -179,34 +219,19 @@ Result<BundleResults> readResults(const std::string &path,
     return invalidArgument("'" + path +
                            "' does not hold the results of this bundle");
   BundleResults results;
-  size_t answered = 0;
-  bool greeted = false;
-  while (true) {
-    Result<std::optional<Frame>> frame = reader->next();
-    if (!frame)
-      return frame.status();
-    if (!*frame)
-      break;
-    AnswerMessage answer;
-    Status status;
-    if (!std::exchange(greeted, true)) {
-      status = (*frame)->type == FrameType::Hello
-                   ? decode((*frame)->payload, results.hello)
-                   : dataLoss("no greeting");
-    } else {
-      status = (*frame)->type == FrameType::Answer
-                   ? decode((*frame)->payload, answer)
-                   : dataLoss("no answer");
-      if (status.ok() && (answered >= bundle.runs.size() ||
-                          answer.run != bundle.runs[answered]))
-        status = dataLoss("an answer to another run");
-      ++answered;
-    }
-    if (!status.ok())
-      return status.within("'" + path + "' is not the results of a bundle");
-    if (answered)
-      results.answers[answer.run] = std::move(answer);
-  }
+  size_t frames = 0, answered = 0;
+  Status status = forEachFrame(*reader, [&](const Frame &frame) -> Status {
+    Status fits;
+    if (frames++)
+      fits = addAnswer(results, bundle, answered++, frame);
+    else
+      fits = frame.type == FrameType::Hello
+                 ? decode(frame.payload, results.hello)
+                 : dataLoss("no greeting");
+    return fits.within("'" + path + "' is not the results of a bundle");
+  });
+  if (!status.ok())
+    return status;
   if (answered != bundle.runs.size())
     return dataLoss("'" + path + "' answers " + std::to_string(answered) +
                     " of " + std::to_string(bundle.runs.size()) + " runs");

@@ -169,14 +169,6 @@ template <typename T> Payload encodeAny(const T &message) {
   return writer.take();
 }
 
-template <typename T>
-Status decodeAny(std::span<const uint8_t> payload, T &message) {
-  message = T();
-  Reader reader(payload);
-  visit(reader, message);
-  return reader.finish();
-}
-
 /// Whether a device of a greeting has a grid of three sizes.
 Status checkDevices(const std::vector<WireDevice> &devices) {
   for (const WireDevice &device : devices)
@@ -194,6 +186,31 @@ Status checkTensors(const std::vector<WireTensor> &tensors) {
       return dataLoss("a tensor in a frame has a damaged type");
   }
   return {};
+}
+
+/// What the fields of a message must be beyond their types.
+template <typename T> Status check(const T &) { return {}; }
+Status check(const Hello &message) { return checkDevices(message.devices); }
+Status check(const RunMessage &message) { return checkTensors(message.inputs); }
+Status check(const ResultMessage &message) {
+  return checkTensors(message.outputs);
+}
+Status check(const CompileMessage &message) {
+  return checkTensors(message.weights);
+}
+Status check(const AnswerMessage &message) {
+  bool known = message.type == uint32_t(FrameType::Result) ||
+               message.type == uint32_t(FrameType::Error);
+  return known ? Status() : dataLoss("an answer has a damaged type");
+}
+
+template <typename T>
+Status decodeAny(std::span<const uint8_t> payload, T &message) {
+  message = T();
+  Reader reader(payload);
+  visit(reader, message);
+  Status status = reader.finish();
+  return status.ok() ? check(message) : status;
 }
 
 } // namespace
@@ -216,23 +233,19 @@ Payload encode(const AnswerMessage &message) { return encodeAny(message); }
 Payload encode(const EndMessage &message) { return encodeAny(message); }
 
 Status decode(std::span<const uint8_t> payload, Hello &message) {
-  Status status = decodeAny(payload, message);
-  return status.ok() ? checkDevices(message.devices) : status;
+  return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, ArtifactMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, RunMessage &message) {
-  Status status = decodeAny(payload, message);
-  return status.ok() ? checkTensors(message.inputs) : status;
+  return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, ResultMessage &message) {
-  Status status = decodeAny(payload, message);
-  return status.ok() ? checkTensors(message.outputs) : status;
+  return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, CompileMessage &message) {
-  Status status = decodeAny(payload, message);
-  return status.ok() ? checkTensors(message.weights) : status;
+  return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, CompiledMessage &message) {
   return decodeAny(payload, message);
@@ -262,11 +275,7 @@ Status decode(std::span<const uint8_t> payload, BundleMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, AnswerMessage &message) {
-  Status status = decodeAny(payload, message);
-  bool known = message.type == uint32_t(FrameType::Result) ||
-               message.type == uint32_t(FrameType::Error);
-  return status.ok() && !known ? dataLoss("an answer has a damaged type")
-                               : status;
+  return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, EndMessage &message) {
   return decodeAny(payload, message);
