@@ -156,9 +156,7 @@ protected:
   void open(const std::function<void(Draft &)> &make) {
     Draft draft;
     make(draft);
-    Status status = write(draft, folder_ / "model.bpx");
-    ASSERT_TRUE(status.ok()) << status.message();
-    auto artifact = openArtifact(context_, folder_ / "model.bpx");
+    auto artifact = test::open(context_, draft, folder_ / "model.bpx");
     ASSERT_TRUE(artifact.ok()) << artifact.message();
     artifact_ = std::move(*artifact);
     bp_session_options_t options = {BP_HEADER(bp_session_options_t)};

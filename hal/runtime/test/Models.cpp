@@ -63,12 +63,16 @@ void Draft::addVariable(std::string name, std::vector<std::string> dims,
   artifact.variables.push_back(std::move(variable));
 }
 
-void affine(Draft &draft) {
+uint32_t addRows(Draft &draft) {
   fb::ArtifactT &a = draft.artifact;
   draft.addSymbol("n", 0, 1000);
   a.inputs.push_back(tensor("x", DType::F32, {"n", "4"}));
   a.outputs.push_back(tensor("y", DType::F32, {"n", "4"}));
-  uint32_t w = addWeight(a, draft.pool, floats({1, 2, 3, 4}));
+  return addWeight(a, draft.pool, floats({1, 2, 3, 4}));
+}
+
+void affine(Draft &draft) {
+  uint32_t w = addRows(draft);
   fb::ProgramT &p = *draft.addVariant("toy", 1).program;
   p.slots.push_back(slot(fb::SlotKind::Input, 0, "16*n"));
   p.slots.push_back(slot(fb::SlotKind::Output, 0, "16*n"));
@@ -146,6 +150,13 @@ Context hostContext() {
 
 Status write(Draft &draft, const std::string &path) {
   return writeArtifact(path, draft.artifact, draft.pool);
+}
+
+Result<Artifact> open(const Context &context, Draft &draft,
+                      const std::string &path) {
+  if (Status s = write(draft, path); !s.ok())
+    return s;
+  return openArtifact(context, path);
 }
 
 Floats::Floats(std::vector<int64_t> dims, float value) : dims(std::move(dims)) {

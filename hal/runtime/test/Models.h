@@ -41,6 +41,10 @@ struct Draft {
 
 Bytes floats(std::vector<float> values);
 
+/// The signature y: f32[n, 4] of x: f32[n, 4], and a weight with 1, 2, 3 and 4.
+/// Returns the number of the weight.
+uint32_t addRows(Draft &draft);
+
 /// y = (x + 3 + 4) * w, x: f32[n, 4], w: f32[4]; its transient is planned at
 /// run time.
 void affine(Draft &draft);
@@ -54,6 +58,9 @@ void packed(Draft &draft);
 /// Context over the in-tree host driver.
 Context hostContext();
 Status write(Draft &draft, const std::string &path);
+/// Writes and opens it.
+Result<Artifact> open(const Context &context, Draft &draft,
+                      const std::string &path);
 
 /// A dense f32 tensor.
 struct Floats {

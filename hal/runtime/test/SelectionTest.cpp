@@ -65,9 +65,7 @@ protected:
   }
 
   Artifact open() {
-    Status status = write(draft_, folder_ / "model.bpx");
-    EXPECT_TRUE(status.ok()) << status.message();
-    auto artifact = openArtifact(context_, folder_ / "model.bpx");
+    auto artifact = test::open(context_, draft_, folder_ / "model.bpx");
     EXPECT_TRUE(artifact.ok()) << artifact.message();
     return artifact ? std::move(*artifact) : nullptr;
   }

@@ -23,9 +23,7 @@ protected:
     return open(draft);
   }
   Artifact open(Draft &draft) {
-    Status status = write(draft, folder_ / "model.bpx");
-    EXPECT_TRUE(status.ok()) << status.message();
-    auto artifact = openArtifact(context_, folder_ / "model.bpx");
+    auto artifact = test::open(context_, draft, folder_ / "model.bpx");
     EXPECT_TRUE(artifact.ok()) << artifact.message();
     return artifact ? std::move(*artifact) : nullptr;
   }

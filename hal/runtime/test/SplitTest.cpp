@@ -48,11 +48,7 @@ void addKernel(fb::VariantT &variant, uint8_t device) {
 
 /// y = ((x + 1) + 2) * w + 3 with n rows; what adds 2 runs on device 1.
 void chain(Draft &draft) {
-  fb::ArtifactT &a = draft.artifact;
-  draft.addSymbol("n", 0, 1000);
-  a.inputs.push_back(tensor("x", DType::F32, {"n", "4"}));
-  a.outputs.push_back(tensor("y", DType::F32, {"n", "4"}));
-  uint32_t w = addWeight(a, draft.pool, floats({1, 2, 3, 4}));
+  uint32_t w = addRows(draft);
   fb::ProgramT &p = *splitVariant(draft).program;
   const char *bytes = "16*n";
   uint32_t x = add(p, slot(fb::SlotKind::Input, 0, bytes), 0);
@@ -120,9 +116,7 @@ protected:
   Session open(void (*make)(Draft &), std::string_view device = "host") {
     Draft draft;
     make(draft);
-    Status status = write(draft, folder_ / "model.bpx");
-    EXPECT_TRUE(status.ok()) << status.message();
-    auto artifact = openArtifact(context_, folder_ / "model.bpx");
+    auto artifact = test::open(context_, draft, folder_ / "model.bpx");
     EXPECT_TRUE(artifact.ok()) << artifact.message();
     artifact_ = std::move(*artifact);
     bp_session_options_t options = {BP_HEADER(bp_session_options_t)};

@@ -80,8 +80,7 @@ protected:
 TEST_P(Staging, CopiesThroughTheDevice) {
   Draft draft;
   copies(draft, GetParam());
-  ASSERT_TRUE(write(draft, folder_ / "model.bpx").ok());
-  auto artifact = openArtifact(context_, folder_ / "model.bpx");
+  auto artifact = open(context_, draft, folder_ / "model.bpx");
   ASSERT_TRUE(artifact.ok()) << artifact.message();
   bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
   options.device = toC("mini");

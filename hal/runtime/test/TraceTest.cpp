@@ -85,8 +85,7 @@ protected:
     p.commands[0]->body.AsDispatch()->ops = {"Add \"node\"\n/a", "Mul /b"};
     p.commands[2]->body.AsDispatch()->name = "second";
     p.commands[2]->body.AsDispatch()->flops = "3*5";
-    ASSERT_TRUE(write(draft, folder_ / "model.bpx").ok());
-    auto artifact = openArtifact(context_, folder_ / "model.bpx");
+    auto artifact = open(context_, draft, folder_ / "model.bpx");
     ASSERT_TRUE(artifact.ok()) << artifact.message();
     auto session = createSession(*artifact, {BP_HEADER(bp_session_options_t)});
     ASSERT_TRUE(session.ok()) << session.message();
@@ -146,9 +145,8 @@ TEST_F(Traces, HasTheInitProgramAndTransfers) {
   begin();
   Draft draft;
   packed(draft);
-  ASSERT_TRUE(write(draft, folder_ / "model.bpx").ok());
-  auto artifact = openArtifact(context_, folder_ / "model.bpx");
-  ASSERT_TRUE(artifact.ok());
+  auto artifact = open(context_, draft, folder_ / "model.bpx");
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
   auto session = createSession(*artifact, {BP_HEADER(bp_session_options_t)});
   ASSERT_TRUE(session.ok()) << session.message();
   end();

@@ -3,9 +3,8 @@
 // Bundles: what is packed runs in `bp-worker run`, and what is damaged, in
 // whatever way, is refused.
 #include "hal/worker/Bundle.h"
-#include "hal/runtime/test/Models.h"
+#include "hal/worker/test/Messages.h"
 
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -18,33 +17,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-Payload contents(const std::string &path) {
-  std::ifstream in(path, std::ios::binary);
-  return Payload((std::istreambuf_iterator<char>(in)), {});
-}
-
 void store(const std::string &path, const Payload &bytes) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char *>(bytes.data()),
              std::streamsize(bytes.size()));
 }
 
-RunMessage runOf(const std::string &hash, float x) {
-  std::vector<float> values(8, x);
-  Payload data(32);
-  std::memcpy(data.data(), values.data(), data.size());
-  return {hash, {{BP_DTYPE_F32, {8}, data}}};
-}
-
 class Bundles : public testing::Test {
 protected:
   void SetUp() override {
     setenv("BACKPLANE_PLUGIN_FILES", BP_TEST_MANIFESTS, 1);
-    Draft draft;
-    fixed(draft);
-    ASSERT_EQ(write(draft, folder_ / "a.bpx").message(), "");
-    Payload bytes = contents(folder_ / "a.bpx");
-    artifact_ = {hashOf(bytes), bytes};
+    artifact_ = artifact(fixed);
     auto writer = BundleWriter::create(bundle(), head_);
     ASSERT_TRUE(writer.ok()) << writer.message();
     EXPECT_TRUE(writer->artifact(artifact_).ok());
@@ -85,9 +68,7 @@ TEST_F(Bundles, AreRunWithNoOtherFile) {
   const AnswerMessage &second = told->answers.at(facts->runs[1]);
   ResultMessage result;
   ASSERT_TRUE(decode(second.payload, result).ok());
-  float value = 0;
-  std::memcpy(&value, result.outputs.at(0).data.data(), sizeof value);
-  EXPECT_EQ(value, 7);
+  EXPECT_EQ(firstOf(result.outputs.at(0)), 7);
   EXPECT_EQ(told->answers.at(facts->runs[2]).type, uint32_t(FrameType::Error));
 }
 

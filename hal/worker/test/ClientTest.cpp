@@ -2,12 +2,11 @@
 //
 // Named workers: their file, their commands, and clients of running ones. The
 // launchers are scripts that treat their arguments as the real ones do.
-#include "hal/runtime/test/Models.h"
 #include "hal/worker/ArtifactStore.h"
 #include "hal/worker/Pool.h"
+#include "hal/worker/test/Messages.h"
 
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -47,32 +46,10 @@ std::shared_ptr<Client> started(const NamedWorker &worker,
   return client ? *client : nullptr;
 }
 
-ArtifactMessage artifact() {
-  Draft draft;
-  fixed(draft);
-  Folder folder;
-  EXPECT_EQ(write(draft, folder / "a.bpx").message(), "");
-  std::ifstream in(folder / "a.bpx", std::ios::binary);
-  Payload bytes((std::istreambuf_iterator<char>(in)), {});
-  return {hashOf(bytes), bytes};
-}
-
-/// Adds 5 to eight floats.
-Payload runOf(const std::string &hash, float x, uint64_t session = 0) {
-  std::vector<float> values(8, x);
-  Payload data(32);
-  std::memcpy(data.data(), values.data(), data.size());
-  RunMessage run{hash, {{BP_DTYPE_F32, {8}, data}}};
-  run.session = session;
-  return encode(run);
-}
-
 float firstOf(const Payload &payload) {
   ResultMessage result;
-  float value = 0;
-  if (decode(payload, result).ok() && !result.outputs.empty())
-    std::memcpy(&value, result.outputs[0].data.data(), sizeof(value));
-  return value;
+  bool known = decode(payload, result).ok() && !result.outputs.empty();
+  return known ? test::firstOf(result.outputs[0]) : 0;
 }
 
 TEST(WorkerUris, NameAWorkerAndADevice) {
@@ -177,13 +154,13 @@ TEST(Launchers, StartAWorkerWhateverIsInItsPath) {
 TEST(Clients, HaveSeveralRequestsInFlight) {
   auto client = started(named());
   ASSERT_TRUE(client);
-  ArtifactMessage message = artifact();
+  ArtifactMessage message = artifact(fixed);
   ASSERT_EQ(client->give(message.hash, message.bytes).message(), "");
   ASSERT_EQ(client->give(message.hash, message.bytes).message(), "");
   std::vector<uint64_t> requests;
   for (int i = 0; i < 20; ++i)
     requests.push_back(
-        *client->send(FrameType::Run, runOf(message.hash, float(i))));
+        *client->send(FrameType::Run, encode(runOf(message.hash, float(i)))));
   client->forget(requests[3]);
   for (int i = 19; i >= 0; --i) {
     if (i == 3)
@@ -199,7 +176,7 @@ TEST(Clients, HaveSeveralRequestsInFlight) {
 TEST(Clients, OpenSessionsOfAnArtifact) {
   auto client = started(named());
   ASSERT_TRUE(client);
-  ArtifactMessage message = artifact();
+  ArtifactMessage message = artifact(fixed);
   ASSERT_TRUE(client->give(message.hash, message.bytes).ok());
   uint64_t numbers[2];
   for (uint64_t &number : numbers) {
@@ -214,8 +191,9 @@ TEST(Clients, OpenSessionsOfAnArtifact) {
     number = told.session;
   }
   EXPECT_NE(numbers[0], numbers[1]);
-  auto ran = client->ask(FrameType::Run, runOf(message.hash, 1, numbers[1]),
-                         FrameType::Result);
+  auto ran =
+      client->ask(FrameType::Run, encode(runOf(message.hash, 1, numbers[1])),
+                  FrameType::Result);
   ASSERT_TRUE(ran.ok()) << ran.message();
   EXPECT_EQ(firstOf(*ran), 6);
   Payload second = encode(SessionMessage{numbers[1]});
@@ -224,7 +202,8 @@ TEST(Clients, OpenSessionsOfAnArtifact) {
   EXPECT_EQ(client->ask(FrameType::Close, second, FrameType::Ready).code(),
             BP_STATUS_NOT_FOUND);
   EXPECT_EQ(client
-                ->ask(FrameType::Run, runOf(message.hash, 1, numbers[1]),
+                ->ask(FrameType::Run,
+                      encode(runOf(message.hash, 1, numbers[1])),
                       FrameType::Result)
                 .code(),
             BP_STATUS_NOT_FOUND);
@@ -234,11 +213,11 @@ TEST(Clients, SayHowTheWorkerEnded) {
   auto client = started(named());
   ASSERT_TRUE(client);
   kill(client->pid(), SIGSTOP);
-  auto asked = client->send(FrameType::Run, runOf("x", 1));
+  auto asked = client->send(FrameType::Run, encode(runOf("x", 1)));
   kill(client->pid(), SIGKILL);
   for (const Status &status :
        {client->wait(*asked).status(),
-        client->send(FrameType::Run, runOf("x", 1)).status()}) {
+        client->send(FrameType::Run, encode(runOf("x", 1))).status()}) {
     EXPECT_EQ(status.code(), BP_STATUS_ABORTED);
     EXPECT_NE(status.message().find("worker 'w': the worker ended with signal"),
               std::string::npos)
@@ -253,7 +232,8 @@ TEST(Clients, EndAWorkerThatHangs) {
   auto client = started(worker);
   ASSERT_TRUE(client);
   kill(client->pid(), SIGSTOP);
-  auto status = client->ask(FrameType::Run, runOf("x", 1), FrameType::Result);
+  auto status =
+      client->ask(FrameType::Run, encode(runOf("x", 1)), FrameType::Result);
   EXPECT_EQ(status.code(), BP_STATUS_DEADLINE_EXCEEDED);
   EXPECT_NE(status.message().find("no sign of life for 2 s"), std::string::npos)
       << status.message();
@@ -293,7 +273,7 @@ TEST(Pools, StartALostWorkerAgain) {
   EXPECT_FALSE((*first)->ask(FrameType::Run, {}, FrameType::Result).ok());
   auto next = pool.client(*uri);
   ASSERT_TRUE(next.ok()) << next.message();
-  ArtifactMessage message = artifact();
+  ArtifactMessage message = artifact(fixed);
   EXPECT_TRUE((*next)->give(message.hash, message.bytes).ok());
 }
 

@@ -36,8 +36,7 @@ protected:
     context_ = std::move(*context);
     Draft draft;
     fixed(draft);
-    ASSERT_EQ(write(draft, folder_ / "a.bpx").message(), "");
-    auto artifact = openArtifact(context_, folder_ / "a.bpx");
+    auto artifact = test::open(context_, draft, folder_ / "a.bpx");
     ASSERT_TRUE(artifact.ok()) << artifact.message();
     artifact_ = std::move(*artifact);
   }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The worker programs, as a tool uses them.
-#include "hal/runtime/test/Models.h"
 #include "hal/worker/Process.h"
+#include "hal/worker/test/Messages.h"
 #include "sdk/graph/Wire.h"
 
 #include <csignal>
-#include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -32,28 +31,6 @@ Frame ask(Process &process, FrameType type, Payload payload) {
   return answer ? std::move(*answer) : Frame();
 }
 
-ArtifactMessage artifact(const std::function<void(Draft &)> &build) {
-  Draft draft;
-  build(draft);
-  Folder folder;
-  EXPECT_EQ(write(draft, folder / "a.bpx").message(), "");
-  std::ifstream in(folder / "a.bpx", std::ios::binary);
-  Payload bytes((std::istreambuf_iterator<char>(in)), {});
-  return {hashOf(bytes), bytes};
-}
-
-WireTensor floats(std::vector<int64_t> dims, std::vector<float> values) {
-  Payload data(values.size() * 4);
-  std::memcpy(data.data(), values.data(), data.size());
-  return {BP_DTYPE_F32, std::move(dims), std::move(data)};
-}
-
-float firstOf(const WireTensor &tensor) {
-  float value = 0;
-  std::memcpy(&value, tensor.data.data(), sizeof(value));
-  return value;
-}
-
 TEST(Worker, RunsWhatItWasSent) {
   auto worker = start({BP_WORKER, "--device", "host"});
   ASSERT_TRUE(worker);
@@ -62,7 +39,7 @@ TEST(Worker, RunsWhatItWasSent) {
   EXPECT_EQ(ask(*worker, FrameType::Artifact, encode(message)).type,
             FrameType::Ready);
   for (float x : {1.0f, 2.0f}) {
-    RunMessage run{message.hash, {floats({8}, std::vector<float>(8, x))}};
+    RunMessage run = runOf(message.hash, x);
     Frame answer = ask(*worker, FrameType::Run, encode(run));
     ASSERT_EQ(answer.type, FrameType::Result) << errorOf(answer).message();
     ResultMessage result;
@@ -80,8 +57,7 @@ TEST(Worker, AnswersSeveralRequestsInOrder) {
   ASSERT_TRUE(
       worker->send(FrameType::Artifact, encode(message), patience).ok());
   for (int i = 0; i < 3; ++i) {
-    RunMessage run{message.hash,
-                   {floats({8}, std::vector<float>(8, float(i)))}};
+    RunMessage run = runOf(message.hash, float(i));
     ASSERT_TRUE(worker->send(FrameType::Run, encode(run), patience).ok());
   }
   ASSERT_EQ(worker->receive(patience)->type, FrameType::Ready);
@@ -96,7 +72,7 @@ TEST(Worker, SaysWhatIsWrongAndGoesOn) {
   auto worker = start({BP_WORKER});
   ASSERT_TRUE(worker);
   ArtifactMessage message = artifact(fixed);
-  RunMessage run{message.hash, {floats({8}, std::vector<float>(8, 1))}};
+  RunMessage run = runOf(message.hash, 1);
   auto code = [&](FrameType type, Payload payload) {
     Frame answer = ask(*worker, type, std::move(payload));
     EXPECT_EQ(answer.type, FrameType::Error);
