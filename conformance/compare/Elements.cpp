@@ -33,4 +33,20 @@ Tensor tensorOf(const Expected &expected) {
   return tensor;
 }
 
+Expected expectedOf(const Tensor &stored) {
+  Expected expected;
+  expected.dtype = stored.dtype;
+  expected.dims = stored.dims;
+  size_t count = stored.elementCount();
+  for (size_t i = 0; i < count; ++i)
+    expected.bits.push_back(loadBits(stored, i));
+  if (!isFloat(stored.dtype))
+    return expected;
+  expected.match = Match::Limit;
+  for (uint64_t bits : expected.bits)
+    expected.value.push_back(decode(stored.dtype, bits));
+  expected.error.assign(count, 0);
+  return expected;
+}
+
 } // namespace backplane::conformance

@@ -15,6 +15,9 @@ std::string textOf(DType dtype, uint64_t bits);
 size_t packedBytes(DType dtype, size_t count);
 /// What the oracle expects, rounded to its dtype.
 Tensor tensorOf(const Expected &expected);
+/// The inverse, of what another system stored: integers must be equal, floats
+/// match within limits, all zero here, for the caller to set.
+Expected expectedOf(const Tensor &stored);
 
 } // namespace backplane::conformance
 

@@ -5,7 +5,6 @@
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Maker.h"
 #include "conformance/compare/Elements.h"
-#include "conformance/oracle/Format.h"
 #include "hal/core/FileHash.h"
 
 #include <algorithm>
@@ -273,24 +272,15 @@ Status loadModel(const FoundModels &found, const Importer &importer,
 }
 
 Expected expectedWithin(const Tensor &stored, double bound) {
-  Expected expected;
-  expected.dtype = stored.dtype;
-  expected.dims = stored.dims;
-  size_t count = stored.elementCount();
-  for (size_t i = 0; i < count; ++i)
-    expected.bits.push_back(loadBits(stored, i));
-  if (!isFloat(stored.dtype))
-    return expected;
-  expected.match = Match::Limit;
+  Expected expected = expectedOf(stored);
   expected.biasGate = false;
   Real largest = 0;
-  for (uint64_t bits : expected.bits) {
-    expected.value.push_back(decode(stored.dtype, bits));
-    if (std::isfinite(expected.value.back()))
-      largest = std::max(largest, std::fabs(expected.value.back()));
-  }
   for (Real value : expected.value)
-    expected.error.push_back(std::isfinite(value) ? bound * largest : 0);
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  for (size_t i = 0; i < expected.error.size(); ++i)
+    if (std::isfinite(expected.value[i]))
+      expected.error[i] = bound * largest;
   return expected;
 }
 
