@@ -157,11 +157,8 @@ TEST_F(KernelErrorTest, TravelsThroughSemaphores) {
 TEST_F(DeviceTest, ReplaysWithTheBuffersOfTheTable) {
   bp_buffer_t *a = buffer(ramp(1)), *b = buffer(ramp(2)), *c = buffer(ramp(0));
   Dispatch one(load(add), groups, {slot(0), slot(1), slot(2)}, {count});
-  const bp_header_t *commands[] = {one.header()};
-  bp_command_buffer_t *recorded = nullptr;
-  ASSERT_EQ(commandBufferTable.command_buffer_create(device_, commands, 1,
-                                                     &recorded, nullptr),
-            BP_STATUS_OK);
+  bp_command_buffer_t *recorded = record(one.header());
+  ASSERT_TRUE(recorded);
   bp_queue_t *line = queue();
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(replay(line, recorded, {whole(a), whole(b), whole(c)}).message,
@@ -177,11 +174,8 @@ TEST_F(DeviceTest, ReplaysWithTheBuffersOfTheTable) {
 TEST_F(DeviceTest, NoticesThatABufferIsNew) {
   bp_buffer_t *a = buffer(ramp(1)), *c = buffer(ramp(0));
   Dispatch one(load(add), groups, {slot(0), slot(0), slot(1)}, {count});
-  const bp_header_t *commands[] = {one.header()};
-  bp_command_buffer_t *recorded = nullptr;
-  ASSERT_EQ(commandBufferTable.command_buffer_create(device_, commands, 1,
-                                                     &recorded, nullptr),
-            BP_STATUS_OK);
+  bp_command_buffer_t *recorded = record(one.header());
+  ASSERT_TRUE(recorded);
   bp_queue_t *line = queue();
   for (int i = 1; i <= 4; ++i) {
     bp_buffer_t *passing = nullptr;

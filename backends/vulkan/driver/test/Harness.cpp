@@ -214,6 +214,14 @@ Answer DeviceTest::run(bp_queue_t *queue,
   return status ? Answer{status, error.text} : done.wait();
 }
 
+bp_command_buffer_t *DeviceTest::record(const bp_header_t *command) {
+  bp_command_buffer_t *recorded = nullptr;
+  EXPECT_EQ(commandBufferTable.command_buffer_create(device_, &command, 1,
+                                                     &recorded, nullptr),
+            BP_STATUS_OK);
+  return recorded;
+}
+
 Answer DeviceTest::replay(bp_queue_t *queue, bp_command_buffer_t *commands,
                           const std::vector<bp_binding_t> &table) {
   Completion done;

@@ -73,6 +73,8 @@ protected:
   /// Runs commands and waits for them.
   Answer run(bp_queue_t *queue,
              const std::vector<const bp_header_t *> &commands);
+  /// The caller's to destroy; null when it failed, and so the test.
+  bp_command_buffer_t *record(const bp_header_t *command);
   Answer replay(bp_queue_t *queue, bp_command_buffer_t *commands,
                 const std::vector<bp_binding_t> &table);
 
