@@ -7,84 +7,47 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "sdk/lower/MathBuilder.h"
 
 using namespace mlir;
 using namespace backplane;
+using bp::lower::MathBuilder;
 
 namespace {
 
 bool isNarrow(Type type) { return type.isF16() || type.isBF16(); }
 
-/// Integer arithmetic on 32 bits.
-struct Bits {
-  ImplicitLocOpBuilder b;
-
-  Value constant(uint32_t value) {
-    return arith::ConstantOp::create(
-        b, b.getIntegerAttr(b.getI32Type(), int64_t(int32_t(value))));
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, x, y); }
-  Value sub(Value x, uint32_t y) {
-    return arith::SubIOp::create(b, x, constant(y));
-  }
-  Value both(Value x, uint32_t y) {
-    return arith::AndIOp::create(b, x, constant(y));
-  }
-  Value either(Value x, Value y) { return arith::OrIOp::create(b, x, y); }
-  Value left(Value x, uint32_t n) {
-    return arith::ShLIOp::create(b, x, constant(n));
-  }
-  Value right(Value x, uint32_t n) {
-    return arith::ShRUIOp::create(b, x, constant(n));
-  }
-  Value less(Value x, uint32_t y) {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, constant(y));
-  }
-  Value select(Value condition, Value x, Value y) {
-    return arith::SelectOp::create(b, condition, x, y);
-  }
-  Value asFloat(Value x) {
-    return arith::BitcastOp::create(b, b.getF32Type(), x);
-  }
-  Value asInteger(Value x) {
-    return arith::BitcastOp::create(b, b.getI32Type(), x);
-  }
-  Value number(float value) {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(value));
-  }
-};
-
 /// The f32 that the low 16 bits of an i32 stand for as f16. Subnormal halves
 /// are counted in units of 2^-24: no f32 on the way is subnormal.
-Value fromHalf(Bits &m, Value half) {
-  Value magnitude = m.both(half, 0x7fff);
-  Value shifted = m.left(magnitude, 13);
-  Value normal = m.add(shifted, m.constant(112u << 23));
-  Value special = m.either(shifted, m.constant(0x7f800000));
-  Value count = arith::SIToFPOp::create(m.b, m.b.getF32Type(), magnitude);
-  Value tiny =
-      m.asInteger(arith::MulFOp::create(m.b, count, m.number(0x1p-24f)));
-  Value result = m.select(m.less(magnitude, 0x7c00), normal, special);
-  result = m.select(m.less(magnitude, 0x400), tiny, result);
-  return m.asFloat(m.either(result, m.left(m.both(half, 0x8000), 16)));
+Value fromHalf(ImplicitLocOpBuilder &b, Value half) {
+  MathBuilder m(b, b.getF32Type());
+  Value magnitude = m.andI(half, m.i(0x7fff));
+  Value shifted = m.shl(magnitude, 13);
+  Value normal = m.addI(shifted, m.i(112 << 23));
+  Value special = m.orI(shifted, m.i(0x7f800000));
+  Value count = arith::SIToFPOp::create(b, b.getF32Type(), magnitude);
+  Value tiny = m.bits(m.mul(count, m.f(0x1p-24)));
+  Value result = m.select(m.below(magnitude, 0x7c00), normal, special);
+  result = m.select(m.below(magnitude, 0x400), tiny, result);
+  return m.fromBits(m.orI(result, m.shl(m.andI(half, m.i(0x8000)), 16)));
 }
 
 /// The f16 nearest to an f32, ties to even, in the low bits of an i32. For
 /// results below 2^-14 the sum with 0.5 does the rounding.
-Value toHalf(Bits &m, Value value) {
-  Value bits = m.asInteger(value);
-  Value magnitude = m.both(bits, 0x7fffffff);
-  Value odd = m.both(m.right(magnitude, 13), 1);
-  Value rounded = m.add(m.add(magnitude, m.constant(0xfff)), odd);
-  Value normal = m.right(m.sub(rounded, 112u << 23), 13);
-  Value sum = arith::AddFOp::create(m.b, m.asFloat(magnitude), m.number(0.5f));
-  Value tiny = m.sub(m.asInteger(sum), 0x3f000000);
-  Value nan =
-      m.either(m.both(m.right(magnitude, 13), 0x3ff), m.constant(0x7e00));
-  Value result = m.select(m.less(magnitude, 0x38800000), tiny, normal);
-  result = m.select(m.less(magnitude, 0x477ff000), result, m.constant(0x7c00));
-  result = m.select(m.less(magnitude, 0x7f800001), result, nan);
-  return m.either(result, m.both(m.right(bits, 16), 0x8000));
+Value toHalf(ImplicitLocOpBuilder &b, Value value) {
+  MathBuilder m(b, b.getF32Type());
+  Value bits = m.bits(value);
+  Value magnitude = m.andI(bits, m.i(0x7fffffff));
+  Value odd = m.andI(m.shr(magnitude, 13), m.i(1));
+  Value rounded = m.addI(m.addI(magnitude, m.i(0xfff)), odd);
+  Value normal = m.shr(m.subI(rounded, m.i(112 << 23)), 13);
+  Value sum = m.add(m.fromBits(magnitude), m.f(0.5));
+  Value tiny = m.subI(m.bits(sum), m.i(0x3f000000));
+  Value nan = m.orI(m.andI(m.shr(magnitude, 13), m.i(0x3ff)), m.i(0x7e00));
+  Value result = m.select(m.below(magnitude, 0x38800000), tiny, normal);
+  result = m.select(m.below(magnitude, 0x477ff000), result, m.i(0x7c00));
+  result = m.select(m.below(magnitude, 0x7f800001), result, nan);
+  return m.orI(result, m.andI(m.shr(bits, 16), m.i(0x8000)));
 }
 
 struct WidenHalf : OpRewritePattern<arith::ExtFOp> {
@@ -93,13 +56,12 @@ struct WidenHalf : OpRewritePattern<arith::ExtFOp> {
                                 PatternRewriter &rewriter) const override {
     if (!op.getIn().getType().isF16())
       return failure();
-    Bits m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
-    Value bits =
-        arith::BitcastOp::create(m.b, rewriter.getI16Type(), op.getIn());
-    Value wide = arith::ExtUIOp::create(m.b, rewriter.getI32Type(), bits);
-    Value result = fromHalf(m, wide);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value bits = arith::BitcastOp::create(b, rewriter.getI16Type(), op.getIn());
+    Value wide = arith::ExtUIOp::create(b, rewriter.getI32Type(), bits);
+    Value result = fromHalf(b, wide);
     if (!op.getType().isF32())
-      result = arith::ExtFOp::create(m.b, op.getType(), result);
+      result = arith::ExtFOp::create(b, op.getType(), result);
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -111,9 +73,9 @@ struct NarrowToHalf : OpRewritePattern<arith::TruncFOp> {
                                 PatternRewriter &rewriter) const override {
     if (!op.getType().isF16() || !op.getIn().getType().isF32())
       return failure();
-    Bits m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
-    Value bits = toHalf(m, op.getIn());
-    Value low = arith::TruncIOp::create(m.b, rewriter.getI16Type(), bits);
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    Value bits = toHalf(b, op.getIn());
+    Value low = arith::TruncIOp::create(b, rewriter.getI16Type(), bits);
     rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), low);
     return success();
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// MathBuilder.h: arithmetic on a float, or on a vector of floats, alike.
-// Internal to ExpandMath.
+// MathBuilder.h: arithmetic on a float and its bits, or on a vector of floats,
+// alike. For what is computed in steps: functions, and formats that no
+// instruction converts.
 //
 // A builder has one format, f32 or f64, and one shape; constants are splats of
 // that shape. Nothing here is fast-math: orders of operations are kept.
@@ -75,12 +76,16 @@ public:
   Value addI(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
   Value subI(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
   Value andI(Value x, Value y) { return mlir::arith::AndIOp::create(b, x, y); }
+  Value orI(Value x, Value y) { return mlir::arith::OrIOp::create(b, x, y); }
   Value xorI(Value x, Value y) { return mlir::arith::XOrIOp::create(b, x, y); }
   Value shl(Value x, int64_t n) {
     return mlir::arith::ShLIOp::create(b, x, i(n));
   }
   Value sar(Value x, int64_t n) {
     return mlir::arith::ShRSIOp::create(b, x, i(n));
+  }
+  Value shr(Value x, int64_t n) {
+    return mlir::arith::ShRUIOp::create(b, x, i(n));
   }
   /// A small integer as a float, and the integer of an integral float.
   Value fromInteger(Value x) {
@@ -100,6 +105,11 @@ public:
   Value less(Value x, Value y) { return compare(Kind::OLT, x, y); }
   Value equal(Value x, Value y) { return compare(Kind::OEQ, x, y); }
   Value differ(Value x, Value y) { return compare(Kind::UNE, x, y); }
+  /// Of integers without sign.
+  Value below(Value x, int64_t y) {
+    return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::ult, x,
+                                       i(y));
+  }
   Value isOdd(Value x) { return hasBit(x, 0); }
   Value hasBit(Value x, unsigned bit) {
     return mlir::arith::CmpIOp::create(b, mlir::arith::CmpIPredicate::ne,
