@@ -41,9 +41,14 @@ public:
 
   virtual Status reset() = 0;
   /// One line: what runs where, and why nothing else does.
-  virtual const std::string &choice() const = 0;
+  const std::string &choice() const { return choice_; }
   /// Everything that was considered, line by line.
-  virtual std::string explain() const = 0;
+  const std::string &explain() const { return explanation_; }
+  /// Says both, before anybody asks.
+  void tell(std::string choice, std::string explanation) {
+    choice_ = std::move(choice);
+    explanation_ = std::move(explanation);
+  }
   virtual uint64_t dispatchCount() const = 0;
   virtual Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const = 0;
@@ -60,6 +65,9 @@ public:
 
 protected:
   AnySession() = default;
+
+private:
+  std::string choice_, explanation_;
 };
 
 } // namespace backplane::rt

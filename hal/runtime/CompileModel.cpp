@@ -327,10 +327,10 @@ Result<std::string> ModelCompiler::storedKey(const LoadedArtifact &artifact,
 }
 
 LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
-                                          std::string_view driver) {
+                                          std::string target) {
   std::lock_guard lock(mutex_);
   CompileJob job;
-  job.driver = driver;
+  job.targets = {std::move(target)};
   job.model = artifact.file->path();
   if (Status s = chooseTargets(job); !s.ok())
     return s;

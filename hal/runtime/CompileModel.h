@@ -32,11 +32,10 @@ public:
                 bp_log_sink_t log);
 
   Result<std::shared_ptr<const LoadedArtifact>> run(CompileJob job);
-  /// Compiles the graph that an artifact holds for a device of `driver`, or
-  /// takes what was compiled before from the cache. Fails when the artifact
-  /// holds none.
+  /// Compiles the graph that an artifact holds, or takes what was compiled
+  /// before from the cache. Fails when the artifact holds none.
   Result<std::shared_ptr<const LoadedArtifact>>
-  compileStored(const LoadedArtifact &artifact, std::string_view driver);
+  compileStored(const LoadedArtifact &artifact, std::string target);
   const Cache &cache() const { return cache_; }
 
 private:

@@ -12,11 +12,15 @@ constexpr std::array<std::string_view, 3> aims = {"latency", "throughput",
                                                   "power"};
 constexpr size_t mostUris = 64;
 
-Result<DevicePolicy> parseAim(std::string_view text) {
+bool isAim(std::string_view item) {
+  return item.starts_with("auto:") || item == "auto";
+}
+
+Result<Aim> parseAim(std::string_view text) {
   std::string_view asked = text.substr(text.find(':') + 1);
   for (size_t i = 0; i < aims.size(); ++i)
     if (asked == aims[i])
-      return DevicePolicy{std::string(text), {}, Aim(i)};
+      return Aim(i);
   std::string near = nearestName(asked, {aims.begin(), aims.end()});
   return invalidArgument(
       "device '" + std::string(text.substr(0, 256)) +
@@ -69,17 +73,23 @@ std::string_view name(Aim aim) { return aims[size_t(aim)]; }
 Result<DevicePolicy> DevicePolicy::parse(std::string_view text) {
   DevicePolicy policy;
   policy.text = text.empty() ? "host" : text;
-  if (text.starts_with("auto:") || text == "auto")
-    return parseAim(text);
   for (std::string_view rest = policy.text;;) {
     size_t comma = rest.find(',');
     std::string_view uri = rest.substr(0, comma);
-    if (uri.empty() || uri.starts_with("auto:") ||
+    if (uri.empty() || (isAim(uri) && policy.aim) ||
         policy.uris.size() == mostUris)
       return invalidArgument("device '" + policy.text.substr(0, 256) +
                              "': a list names at most 64 devices, separated "
-                             "by commas, and auto: stands alone");
-    policy.uris.emplace_back(uri);
+                             "by commas, and auto: once");
+    if (!isAim(uri)) {
+      policy.uris.emplace_back(uri);
+    } else {
+      Result<Aim> aim = parseAim(uri);
+      if (!aim)
+        return aim.status();
+      policy.aim = *aim;
+      policy.aimAt = policy.uris.size();
+    }
     if (comma == std::string_view::npos)
       return policy;
     rest.remove_prefix(comma + 1);

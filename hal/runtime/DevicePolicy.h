@@ -22,9 +22,11 @@ std::string_view name(Aim aim);
 struct DevicePolicy {
   std::string text;              ///< as given
   std::vector<std::string> uris; ///< in the order of preference
-  std::optional<Aim> aim;        ///< then there are no uris: any device
+  std::optional<Aim> aim;        ///< also any device of this machine
+  size_t aimAt = 0;              ///< uris in front of those
 
-  /// Takes "host", "vulkan,host" and "auto:latency"; an empty text is "host".
+  /// Takes "host", "vulkan,host", "auto:latency" and lists with one of the last
+  /// kind; an empty text is "host".
   static Result<DevicePolicy> parse(std::string_view text);
 };
 

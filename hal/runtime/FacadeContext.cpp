@@ -90,19 +90,6 @@ Status listAllTargets(bp_context_t &context,
                          });
 }
 
-/// Gives a job for a device behind a worker the target of that device.
-Status aimAtWorker(bp_context_t &context, CompileJob &job) {
-  if (!job.targets.empty() || !worker::RemoteUri::matches(job.driver))
-    return {};
-  Result<RemoteTargets> targets =
-      RemoteTargets::of(*context.registry, *context.workers, job.driver);
-  Result<std::string> best = targets ? targets->best() : targets.status();
-  if (!best)
-    return best.status();
-  job.targets = {*best};
-  return {};
-}
-
 std::span<const uint8_t> spanOf(bp_bytes_t bytes) {
   return {static_cast<const uint8_t *>(bytes.data), bytes.size};
 }
@@ -287,7 +274,8 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
     CompileJob job;
     if (Status s = readJob(model_path, options, job); !s.ok())
       return s;
-    if (Status s = aimAtWorker(*context, job); !s.ok())
+    if (Status s = aimAtWorkers(*context->registry, *context->workers, job);
+        !s.ok())
       return s;
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
@@ -307,7 +295,8 @@ bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
     CompileJob job;
     if (Status s = readJob({nullptr, 0}, options, job); !s.ok())
       return s;
-    if (Status s = aimAtWorker(*context, job); !s.ok())
+    if (Status s = aimAtWorkers(*context->registry, *context->workers, job);
+        !s.ok())
       return s;
     Result<Graph> graph = readGraph(spanOf(wire_graph));
     if (!graph)

@@ -27,23 +27,22 @@ Status readRequest(const bp_artifact_t &artifact,
   request.chooser = options.chooser;
   request.jit = options.flags & BP_SESSION_JIT;
   request.compiler = artifact.compiler.get();
+  request.workers = artifact.workers.get();
   return {};
 }
 
-/// On a device behind a worker, or on one of this process.
+/// Where there is nothing to decide here, a worker need not be asked for its
+/// devices first.
 Result<std::shared_ptr<AnySession>> makeSession(const bp_artifact_t &artifact,
                                                 const SessionRequest &request) {
-  if (worker::RemoteUri::matches(request.device)) {
-    auto remote = RemoteSession::create(artifact.artifact, *artifact.workers,
-                                        request.device, request.budget);
-    if (!remote)
-      return remote.status();
-    return std::shared_ptr<AnySession>(std::move(*remote));
-  }
-  auto local = Session::create(artifact.artifact, request);
-  if (!local)
-    return local.status();
-  return std::shared_ptr<AnySession>(std::move(*local));
+  if (!worker::RemoteUri::matches(request.device) || request.chooser ||
+      request.jit || request.device.find(',') != std::string::npos)
+    return rt::createSession(artifact.artifact, request);
+  auto remote = RemoteSession::create(artifact.artifact, *artifact.workers,
+                                      request.device, request.budget);
+  if (!remote)
+    return remote.status();
+  return std::shared_ptr<AnySession>(std::move(*remote));
 }
 
 bp_status_t put(const bp_string_sink_t *sink, const std::string &text) {

@@ -210,7 +210,7 @@ std::vector<size_t> measurable(const Selection &selection, Aim aim) {
   std::vector<size_t> first;
   for (size_t i = 0; i < selection.candidates.size(); ++i) {
     const Candidate &candidate = selection.candidates[i];
-    if (!candidate.open() ||
+    if (!candidate.open() || !candidate.byAim ||
         standing(aim, *candidate.info, candidate.rank).place >= lastResort)
       continue;
     if (std::ranges::none_of(first, [&](size_t other) {
@@ -247,14 +247,16 @@ void orderByTime(const std::shared_ptr<const LoadedArtifact> &artifact, Aim aim,
   auto timeAt = [&](const Candidate &candidate) {
     auto found = times.find(candidate.uri);
     bool last =
-        !candidate.open() ||
         standing(aim, *candidate.info, candidate.rank).place >= lastResort;
     return last || found == times.end() ? HUGE_VAL : found->second;
   };
-  size_t open =
-      size_t(std::ranges::count_if(selection.candidates, &Candidate::open));
-  // Those that may run stand in front.
-  sortStably(std::span(selection.candidates).first(open),
+  // They stand together, those that may run in front.
+  auto begin = std::ranges::find_if(selection.candidates, &Candidate::byAim);
+  auto end = std::find_if_not(begin, selection.candidates.end(),
+                              [](const Candidate &candidate) {
+                                return candidate.byAim && candidate.open();
+                              });
+  sortStably(std::span(begin, end),
              [&](const Candidate &a, const Candidate &b) {
                return timeAt(a) < timeAt(b);
              });

@@ -95,9 +95,10 @@ RemoteSession::create(std::shared_ptr<const LoadedArtifact> artifact,
     return s;
   session->artifact_ = std::move(artifact);
   session->client_ = *client;
-  session->choice_ = "worker '" + uri->worker + "' (" +
-                     (*client)->hello().machine +
-                     "): " + session->opened_.choice;
+  std::string choice = "worker '" + uri->worker + "' (" +
+                       (*client)->hello().machine +
+                       "): " + session->opened_.choice;
+  session->tell(choice, choice + "\n");
   return session;
 }
 

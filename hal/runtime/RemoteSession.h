@@ -24,8 +24,6 @@ public:
   ~RemoteSession() override;
 
   Status reset() override;
-  const std::string &choice() const override { return choice_; }
-  std::string explain() const override { return choice_ + "\n"; }
   uint64_t dispatchCount() const override { return opened_.dispatches; }
   Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const override;
@@ -44,14 +42,8 @@ private:
   std::string hash_; ///< of the artifact
   std::shared_ptr<worker::Client> client_;
   worker::OpenedMessage opened_;
-  std::string choice_;
   std::atomic<double> milliseconds_{0};
 };
-
-/// The target with the highest rank that a device behind a worker can run. A
-/// failure says why there is none.
-Result<std::string> remoteTarget(Registry &registry, worker::Pool &pool,
-                                 std::string_view uri);
 
 } // namespace backplane::rt
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "RemoteTargets.h"
+#include "DevicePolicy.h"
+
+#include <algorithm>
 
 namespace backplane::rt {
 
@@ -35,6 +38,46 @@ Result<std::string> RemoteTargets::best() const {
                     uri_.device + "' of worker '" + uri_.worker + "' runs" +
                     others);
   return best->name;
+}
+
+/// The targets of one item of a policy.
+static Result<std::vector<std::string>> targetsOf(Registry &registry,
+                                                  worker::Pool &pool,
+                                                  const std::string &item,
+                                                  bool fallback) {
+  if (worker::RemoteUri::matches(item)) {
+    Result<RemoteTargets> targets = RemoteTargets::of(registry, pool, item);
+    Result<std::string> best = targets ? targets->best() : targets.status();
+    if (!best)
+      return best.status();
+    return std::vector{*best};
+  }
+  auto targets = defaultTargets(registry, item);
+  for (size_t i = 0; fallback && targets && i < targets->size(); ++i)
+    addFallback(registry, listTargets(registry), (*targets)[i]);
+  return targets;
+}
+
+Status aimAtWorkers(Registry &registry, worker::Pool &pool, CompileJob &job) {
+  Result<DevicePolicy> policy = DevicePolicy::parse(job.driver);
+  if (!policy || !job.targets.empty() ||
+      std::ranges::none_of(policy->uris, worker::RemoteUri::matches))
+    return {};
+  std::vector<std::string> items = policy->uris;
+  if (policy->aim)
+    items.insert(items.begin() + long(policy->aimAt),
+                 "auto:" + std::string(name(*policy->aim)));
+  std::string failures;
+  for (const std::string &item : items) {
+    auto targets = targetsOf(registry, pool, item, job.fallback);
+    if (!targets)
+      failures += (failures.empty() ? "" : "; ") + targets.message();
+    for (size_t i = 0; targets && i < targets->size(); ++i)
+      if (std::ranges::find(job.targets, (*targets)[i]) == job.targets.end())
+        job.targets.push_back((*targets)[i]);
+  }
+  job.fallback = false;
+  return job.targets.empty() ? notFound(failures) : Status();
 }
 
 } // namespace backplane::rt

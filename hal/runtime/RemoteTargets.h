@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_RUNTIME_REMOTETARGETS_H
 #define BACKPLANE_RUNTIME_REMOTETARGETS_H
 
+#include "CompileModel.h"
 #include "Targets.h"
 #include "hal/worker/Pool.h"
 
@@ -33,6 +34,12 @@ private:
   worker::RemoteUri uri_;
   std::shared_ptr<const DeviceInfo> info_;
 };
+
+/// Gives a job that names no target, for a policy that names workers, the best
+/// target of each device in its order, with the host's behind those of this
+/// machine where the job wants that. Devices without a target are left out as
+/// long as one is left.
+Status aimAtWorkers(Registry &registry, worker::Pool &pool, CompileJob &job);
 
 } // namespace backplane::rt
 

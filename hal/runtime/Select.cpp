@@ -114,7 +114,8 @@ Result<Selection> select(const std::shared_ptr<const LoadedArtifact> &artifact,
     return policy.status();
   if (request.device.empty() && request.chooser)
     *policy = everyDevice(registry);
-  Selection selection = consider(registry, artifact->file->metadata(), *policy);
+  Selection selection =
+      consider(registry, request.workers, artifact->file->metadata(), *policy);
   if (policy->aim && *policy->aim != Aim::Power)
     orderByTime(artifact, *policy->aim, request, selection);
   if (request.chooser)

@@ -6,6 +6,7 @@
 #ifndef BACKPLANE_RUNTIME_SELECT_H
 #define BACKPLANE_RUNTIME_SELECT_H
 
+#include "AnySession.h"
 #include "LoadedArtifact.h"
 #include "Selection.h"
 
@@ -19,6 +20,7 @@ struct SessionRequest {
   uint64_t budget = 0; ///< bytes of device memory, 0: no limit
   const bp_chooser_t *chooser = nullptr;
   bool jit = false;
+  worker::Pool *workers = nullptr; ///< never null where workers are asked for
   /// For the JIT, and for the cache of measurements. May be null.
   ModelCompiler *compiler = nullptr;
 };
@@ -27,6 +29,12 @@ struct SessionRequest {
 /// selection without any candidate that is left is no failure.
 Result<Selection> select(const std::shared_ptr<const LoadedArtifact> &artifact,
                          const SessionRequest &request);
+
+/// Takes the first candidate of the request that loads, here or behind a
+/// worker. A failure has the reasons of all.
+Result<std::shared_ptr<AnySession>>
+createSession(const std::shared_ptr<const LoadedArtifact> &artifact,
+              const SessionRequest &request);
 
 } // namespace backplane::rt
 

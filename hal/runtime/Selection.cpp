@@ -19,7 +19,18 @@ std::string formatList(const DeviceInfo &device) {
 }
 
 std::string_view driverOf(std::string_view uri) {
+  if (worker::RemoteUri::matches(uri))
+    uri.remove_prefix(uri.find('/') + 1);
   return uri.substr(0, uri.find("://"));
+}
+
+/// A device that was asked for and cannot be had.
+Candidate absent(const std::string &uri, const Status &failure) {
+  Candidate out;
+  out.uri = uri;
+  out.refusal = failure.message();
+  out.failure = failure;
+  return out;
 }
 
 std::string variantMisfit(const fb::Variant &variant, std::string_view driver,
@@ -39,14 +50,8 @@ void addListed(Registry &registry, const fb::Artifact &artifact,
   std::string uri = further.front();
   further.erase(further.begin());
   Result<std::shared_ptr<Device>> device = registry.device(uri);
-  if (!device) {
-    Candidate absent;
-    absent.uri = uri;
-    absent.refusal = device.message();
-    absent.failure = device.status();
-    out.push_back(std::move(absent));
-    return;
-  }
+  if (!device)
+    return out.push_back(absent(uri, device.status()));
   std::vector<Candidate> ranked =
       rankVariants(artifact, (*device)->uri(), (*device)->sharedInfo());
   for (Candidate &candidate : ranked) {
@@ -54,6 +59,30 @@ void addListed(Registry &registry, const fb::Artifact &artifact,
     candidate.further = further;
     out.push_back(std::move(candidate));
   }
+}
+
+/// A device behind a worker. The worker takes the best variant itself.
+Status addRemote(worker::Pool &workers, const fb::Artifact &artifact,
+                 const std::string &asked, std::vector<Candidate> &out) {
+  Result<worker::RemoteUri> uri = worker::RemoteUri::parse(asked);
+  if (!uri)
+    return uri.status();
+  Result<worker::WireDevice> device = workers.device(*uri);
+  if (!device)
+    return device.status();
+  auto info = worker::deviceInfo(*device);
+  if (!info)
+    return info.status().within("worker '" + uri->worker + "'");
+  std::string full = "worker:" + uri->worker + "/" + device->uri;
+  full += uri->device.substr(std::min(uri->device.find('?'), //
+                                      uri->device.size()));
+  std::vector<Candidate> ranked = rankVariants(artifact, full, *info);
+  for (Candidate &candidate : ranked) {
+    if (candidate.open() && &candidate != ranked.data())
+      candidate.refusal = "is not the first choice of the worker";
+    out.push_back(std::move(candidate));
+  }
+  return {};
 }
 
 /// All usable devices, in the order of their standing, then by URI.
@@ -66,6 +95,7 @@ void addByAim(Registry &registry, const fb::Artifact &artifact, Aim aim,
     for (Candidate &c : rankVariants(artifact, listing.uri, listing.info)) {
       Standing place = standing(aim, *listing.info, c.rank);
       c.note += ", " + place.reason;
+      c.byAim = true;
       all.emplace_back(c.open() ? place.place : lastResort + 2, std::move(c));
     }
   }
@@ -135,14 +165,22 @@ std::string misfit(const fb::VariantDevice &need, const Device &device) {
                 driverOf(device.uri()), device.info());
 }
 
-Selection consider(Registry &registry, const fb::Artifact &artifact,
-                   const DevicePolicy &policy) {
+Selection consider(Registry &registry, worker::Pool *workers,
+                   const fb::Artifact &artifact, const DevicePolicy &policy) {
   Selection selection;
   selection.policy = policy.text;
-  if (policy.aim)
-    addByAim(registry, artifact, *policy.aim, selection.candidates);
-  for (const std::string &uri : policy.uris)
-    addListed(registry, artifact, uri, selection.candidates);
+  std::vector<Candidate> &all = selection.candidates;
+  for (size_t i = 0; i <= policy.uris.size(); ++i) {
+    if (policy.aim && i == policy.aimAt)
+      addByAim(registry, artifact, *policy.aim, all);
+    if (i == policy.uris.size())
+      break;
+    const std::string &uri = policy.uris[i];
+    if (!worker::RemoteUri::matches(uri))
+      addListed(registry, artifact, uri, all);
+    else if (Status s = addRemote(*workers, artifact, uri, all); !s.ok())
+      all.push_back(absent(uri, s));
+  }
   return selection;
 }
 

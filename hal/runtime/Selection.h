@@ -7,6 +7,7 @@
 
 #include "DevicePolicy.h"
 #include "hal/core/Registry.h"
+#include "hal/worker/Pool.h"
 #include "sdk/package/Artifact.h"
 
 #include <algorithm>
@@ -45,6 +46,7 @@ struct Candidate {
   std::string refusal; ///< why it is not taken; empty while it may be
   Status failure;      ///< of the device or of loading, part of the refusal
   std::string note;    ///< what decided its place
+  bool byAim = false;  ///< found by an aim, not named
   bool chosen = false;
 
   bool open() const { return refusal.empty(); }
@@ -75,10 +77,10 @@ rankVariants(const fb::Artifact &artifact, std::string_view uri,
              const std::shared_ptr<const DeviceInfo> &device);
 
 /// Everything that a policy allows. Devices of a list are opened and keep its
-/// order; an aim looks at all usable devices and orders them by what they
-/// declare.
-Selection consider(Registry &registry, const fb::Artifact &artifact,
-                   const DevicePolicy &policy);
+/// order; workers in it are started and asked what they have; an aim looks at
+/// all usable devices of this machine and orders them by what they declare.
+Selection consider(Registry &registry, worker::Pool *workers,
+                   const fb::Artifact &artifact, const DevicePolicy &policy);
 
 /// Marks the first candidate that is not refused; those behind it get the
 /// reason.

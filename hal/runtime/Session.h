@@ -55,11 +55,6 @@ private:
 class Session final : public AnySession,
                       public std::enable_shared_from_this<Session> {
 public:
-  /// Takes the first candidate of the request that loads. A failure has the
-  /// reasons of all.
-  static Result<std::shared_ptr<Session>>
-  create(const std::shared_ptr<const LoadedArtifact> &artifact,
-         const SessionRequest &request);
   /// Loads one candidate; `budget` limits device memory, 0: no limit.
   static Result<std::shared_ptr<Session>>
   load(std::shared_ptr<const LoadedArtifact> artifact,
@@ -67,11 +62,6 @@ public:
 
   /// Sets all variables to their initial values, after calls in flight.
   Status reset() override;
-  /// One line: what runs where, and why nothing else does.
-  const std::string &choice() const override { return choice_; }
-  std::string explain() const override { return selection_.lines(); }
-  /// Everything that was considered.
-  const Selection &selection() const { return selection_; }
   Trace *trace() const override { return artifact_->registry->host().trace(); }
   uint64_t dispatchCount() const override { return dispatchCount_; }
   const Signature &signature() const { return artifact_->signature; }
@@ -128,8 +118,6 @@ private:
   std::vector<DeviceSide> sides_; ///< by the numbers of the variant
   std::shared_ptr<Budget> budget_;
   uint32_t variant_ = 0;
-  Selection selection_;
-  std::string choice_;
   uint64_t dispatchCount_ = 0;
   std::vector<std::shared_ptr<Executable>> executables_;
   /// Symbols that count iterations, by region.

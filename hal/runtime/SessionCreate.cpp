@@ -3,6 +3,8 @@
 // SessionCreate.cpp: which candidate becomes the session: the first that loads;
 // if none does and the application allows it, the stored graph is compiled.
 #include "CompileModel.h"
+#include "RemoteSession.h"
+#include "RemoteTargets.h"
 #include "Session.h"
 
 #include <algorithm>
@@ -10,17 +12,32 @@
 namespace backplane::rt {
 namespace {
 
+using LoadedSession = Result<std::shared_ptr<AnySession>>;
+
+LoadedSession load(const std::shared_ptr<const LoadedArtifact> &artifact,
+                   const SessionRequest &request, const Candidate &candidate) {
+  if (!worker::RemoteUri::matches(candidate.uri)) {
+    auto session = Session::load(artifact, candidate, request.budget);
+    return session ? LoadedSession(std::move(*session)) : session.status();
+  }
+  auto session = RemoteSession::create(artifact, *request.workers,
+                                       candidate.uri, request.budget);
+  return session ? LoadedSession(std::move(*session)) : session.status();
+}
+
 /// Loads the first candidate that can be loaded; the others get the reason why
 /// they could not be.
-std::shared_ptr<Session>
+std::shared_ptr<AnySession>
 loadFirst(const std::shared_ptr<const LoadedArtifact> &artifact,
-          uint64_t budget, Selection &selection) {
+          const SessionRequest &request, Selection &selection) {
   for (Candidate &candidate : selection.candidates) {
     if (!candidate.open())
       continue;
-    auto session = Session::load(artifact, candidate, budget);
+    LoadedSession session = load(artifact, request, candidate);
     if (session) {
       choose(selection);
+      if (!(*session)->choice().empty())
+        selection.remarks.push_back((*session)->choice());
       return *session;
     }
     candidate.refusal = "does not load: " + session.message();
@@ -41,13 +58,25 @@ std::vector<std::string> devicesOf(const Selection &selection) {
   return uris;
 }
 
+/// The best target of a device, here or behind a worker.
+Result<std::string> targetFor(Registry &registry, worker::Pool *workers,
+                              const std::string &uri) {
+  if (!worker::RemoteUri::matches(uri))
+    return defaultTarget(registry, uri.substr(0, uri.find("://")));
+  Result<RemoteTargets> targets = RemoteTargets::of(registry, *workers, uri);
+  return targets ? targets->best() : targets.status();
+}
+
 /// Compiles the stored graph for one device after the other until one loads.
-std::shared_ptr<Session>
+std::shared_ptr<AnySession>
 compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
                const SessionRequest &request, Selection &selection) {
   for (const std::string &uri : devicesOf(selection)) {
-    std::string driver = uri.substr(0, uri.find("://"));
-    auto compiled = request.compiler->compileStored(*artifact, driver);
+    Result<std::string> target =
+        targetFor(*artifact->registry, request.workers, uri);
+    Result<std::shared_ptr<const LoadedArtifact>> compiled =
+        target ? request.compiler->compileStored(*artifact, *target)
+               : target.status();
     if (!compiled) {
       selection.remarks.push_back("JIT for " + uri +
                                   " failed: " + compiled.message());
@@ -56,9 +85,9 @@ compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
     Result<DevicePolicy> policy = DevicePolicy::parse(uri);
     if (!policy)
       continue;
-    Selection fresh =
-        consider(*artifact->registry, (*compiled)->file->metadata(), *policy);
-    auto session = loadFirst(*compiled, request.budget, fresh);
+    Selection fresh = consider(*artifact->registry, request.workers,
+                               (*compiled)->file->metadata(), *policy);
+    auto session = loadFirst(*compiled, request, fresh);
     for (Candidate &candidate : fresh.candidates) {
       candidate.note += ", compiled at load from the stored graph";
       selection.candidates.push_back(std::move(candidate));
@@ -71,22 +100,21 @@ compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
 
 } // namespace
 
-Result<std::shared_ptr<Session>>
-Session::create(const std::shared_ptr<const LoadedArtifact> &artifact,
-                const SessionRequest &request) {
+Result<std::shared_ptr<AnySession>>
+createSession(const std::shared_ptr<const LoadedArtifact> &artifact,
+              const SessionRequest &request) {
   TraceScope scope(artifact->registry->host().trace(), "create session");
   Result<Selection> selection = select(artifact, request);
   if (!selection)
     return selection.status();
-  std::shared_ptr<Session> session =
-      loadFirst(artifact, request.budget, *selection);
+  std::shared_ptr<AnySession> session =
+      loadFirst(artifact, request, *selection);
   if (!session && request.jit && request.compiler)
     session = compileAndLoad(artifact, request, *selection);
   if (!session)
     return selection->failure();
-  session->choice_ = selection->line();
-  scope.add("choice", std::string_view(session->choice_));
-  session->selection_ = std::move(*selection);
+  session->tell(selection->line(), selection->lines());
+  scope.add("choice", std::string_view(session->choice()));
   return session;
 }
 

@@ -137,13 +137,14 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
 /// The drivers that a policy may run on; those of one variant are joined.
 static std::vector<std::string> driversOf(Registry &registry,
                                           const DevicePolicy &policy) {
-  std::vector<std::string> uris = policy.uris, drivers;
+  std::vector<std::string> uris = policy.uris, drivers, found;
   std::vector<DeviceListing> all;
   if (policy.aim)
     all = registry.listings();
   for (const DeviceListing &listing : all)
     if (listing.info && listing.refusal.empty())
-      uris.push_back(listing.uri);
+      found.push_back(listing.uri);
+  uris.insert(uris.begin() + long(policy.aimAt), found.begin(), found.end());
   for (const std::string &uri : uris) {
     std::string driver;
     for (const std::string &part : splitUris(uri))

@@ -134,13 +134,8 @@ Result<Artifact> openModel(const Context &context,
   if (options.path.ends_with(".bpx"))
     return openArtifact(context, options.path);
   bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
-  // Behind a worker there is another host.
-  bool remote = options.device.starts_with("worker:");
-  std::string driver = options.device;
-  if (remote)
-    driver.resize(std::min(driver.size(), driver.find("://")));
-  compile.driver = toC(driver);
-  compile.flags = options.fallback && !remote ? BP_COMPILE_FALLBACK : 0;
+  compile.driver = toC(options.device);
+  compile.flags = options.fallback ? BP_COMPILE_FALLBACK : 0;
   return compileModel(context, options.path, compile);
 }
 

@@ -60,8 +60,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options,
       .add_option("--device", options.device,
                   "device URI: host, ref, driver://id?key=value, "
                   "worker:NAME/URI; several in "
-                  "order: vulkan,host; or auto:latency, auto:throughput, "
-                  "auto:power")
+                  "order: worker:a/npu,host; or auto:latency, "
+                  "auto:throughput, auto:power")
       ->capture_default_str();
   addFallback(command, options.fallback);
   command.add_flag("--jit", options.jit,

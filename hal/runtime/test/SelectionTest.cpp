@@ -166,7 +166,7 @@ TEST_F(Selection, RefusesWhatIsNoPolicy) {
   addCopy(draft_, "h", "host", 9);
   Artifact artifact = open();
   for (const char *text : {"auto", "auto:", "auto:latenzy", "host,", ",host",
-                           "host,auto:power", "vulkan,cuda", "::"})
+                           "auto:latency,host,auto:power", "vulkan,cuda", "::"})
     EXPECT_FALSE(session(artifact, text).ok()) << text;
   EXPECT_NE(session(artifact, "auto:latenzy")
                 .message()

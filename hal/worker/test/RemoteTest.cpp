@@ -26,7 +26,7 @@ protected:
                                  std::filesystem::perms::owner_all);
     std::ofstream(folder_ / "workers.json")
         << R"({"workers": {"here": {"worker": ")" << folder_ / "worker"
-        << R"(", "timeout": 60}}})";
+        << R"(", "timeout": 60}, "dead": {"launcher": ["false"]}}})";
     std::string file = folder_ / "workers.json";
     bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
     options.workers_file = toC(file);
@@ -45,6 +45,18 @@ protected:
     bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
     options.device = toC(device);
     return createSession(artifact_, options);
+  }
+
+  static std::string why(const Session &session) {
+    std::string text;
+    bp_string_sink_t sink = {[](void *context, bp_string_t piece) {
+                               *static_cast<std::string *>(context) +=
+                                   view(piece);
+                               return bp_status_t(BP_STATUS_OK);
+                             },
+                             &text};
+    EXPECT_EQ(bp_session_explain(session.get(), &sink, nullptr), BP_STATUS_OK);
+    return text;
   }
 
   /// Process ids of the workers that were started, oldest first.
@@ -127,6 +139,63 @@ TEST_F(Remote, AWorkerThatEndsIsReportedAndStartedAgain) {
   ASSERT_TRUE(next.ok()) << next.message();
   EXPECT_TRUE(runSession(*next, {data.input()}, {data.output()}).ok());
   EXPECT_EQ(pids().size(), 2u);
+}
+
+TEST_F(Remote, AListTakesTheNextWhenAWorkerCannotStart) {
+  for (const char *list :
+       {"worker:dead/host,worker:here/host", "worker:dead/host,host",
+        "worker:nobody/host,worker:dead/host,auto:latency",
+        "worker:here/npu,host", "worker:here/host,auto:power"}) {
+    auto session = open(list);
+    ASSERT_TRUE(session.ok()) << list << ": " << session.message();
+    Data data(1);
+    EXPECT_TRUE(runSession(*session, {data.input()}, {data.output()}).ok());
+    EXPECT_EQ(data.out[7], 6);
+    std::string text = why(*session), asked = list;
+    bool there = asked.find("worker:here/host") != std::string::npos;
+    EXPECT_NE(text.find(there ? " on worker:here/host://cpu: rank "
+                              : " on host://cpu: rank "),
+              std::string::npos)
+        << text;
+    for (auto [item, reason] :
+         {std::pair("worker:dead/host", "exit code 1"),
+          {"worker:nobody/host", "there is no worker 'nobody'"},
+          {"worker:here/npu", "has no device 'npu'"}})
+      if (asked.find(item) != std::string::npos) {
+        size_t line = text.find("passed over: " + std::string(item) + ": ");
+        ASSERT_NE(line, std::string::npos) << text;
+        EXPECT_NE(text.find(reason, line), std::string::npos) << text;
+      }
+    EXPECT_EQ(text.find("remark: worker 'here' (") != std::string::npos, there)
+        << text;
+  }
+  auto none = open("worker:dead/host,worker:nobody/host");
+  ASSERT_FALSE(none.ok());
+  for (const char *part : {"exit code 1", "there is no worker 'nobody'"})
+    EXPECT_NE(none.message().find(part), std::string::npos) << none.message();
+}
+
+TEST_F(Remote, AChooserSeesWorkersThatAreNamed) {
+  bp_chooser_t last = {
+      [](void *, const bp_candidate_t *const *all, uint32_t count,
+         uint32_t *order, uint32_t *given, const bp_string_sink_t *) {
+        for (uint32_t i = 0; i < count; ++i)
+          if (!all[i]->misfit.size && view(all[i]->uri).starts_with("worker:"))
+            order[(*given)++] = i;
+        return bp_status_t(BP_STATUS_OK);
+      },
+      nullptr};
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  options.device = toC("host,worker:here/host");
+  options.chooser = &last;
+  auto session = createSession(artifact_, options);
+  ASSERT_TRUE(session.ok()) << session.message();
+  EXPECT_NE(why(*session).find(" on worker:here/host://cpu: rank "),
+            std::string::npos)
+      << why(*session);
+  Data data(2);
+  EXPECT_TRUE(runSession(*session, {data.input()}, {data.output()}).ok());
+  EXPECT_EQ(data.out[0], 7);
 }
 
 TEST_F(Remote, NamesThatAreWrongAreExplained) {

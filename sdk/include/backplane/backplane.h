@@ -300,8 +300,8 @@ typedef struct bp_chooser_t {
 typedef struct bp_session_options_t {
   bp_header_t header;
   /* A device URI; several, separated by commas, in the order of preference; or
-   * "auto:latency", "auto:throughput", "auto:power". Empty: "host" or, with a
-   * chooser, all devices. */
+   * "auto:latency", "auto:throughput", "auto:power", which may stand in such a
+   * list too. Empty: "host" or, with a chooser, all devices of this machine. */
   bp_string_t device;
   uint64_t memory_budget;      /* bytes of device memory, 0: unlimited */
   const bp_chooser_t *chooser; /* NULL: the order of `device` stands */

@@ -167,6 +167,23 @@ def pulled_plug(suite):
                        ("nobody", "there is no worker 'nobody'")):
         suite.refused(f"a worker that is {name}", part, "run", "m.onnx", "--device",
                       f"worker:{name}/host", "--random-inputs", "1")
+    listed = "worker:absent/npu,worker:here/host,host"
+    for model in ("m.onnx", "m.bpx"):
+        shown = suite.good(f"{model} on the next of a list", "run", model, "--device", listed,
+                           "--why", "--input", "x=x.npy", "--expect", "y=y.npy")
+        suite.check(f"{model}: the list is explained", all(part in shown for part in (
+            f"policy: {listed}", " on worker:here/host://cpu: rank ",
+            "passed over: worker:absent/npu: ", "exit code 127", "on host://cpu comes after it",
+            "remark: worker 'here' (")), shown)
+    shown = suite.good("what a list would take", "inspect", "m.bpx", "--device",
+                       "worker:mute/host,auto:latency,worker:here/host", "--why")
+    suite.check("a mute worker is passed over", "passed over: worker:mute/host: " in shown
+                and "did not answer" in shown and "worker:here/host://cpu comes after" in shown,
+                shown)
+    for part in ("exit code 127", "exit code 1;", "no worker 'nobody'"):
+        suite.refused("a list of what is not there", part, "run", "m.onnx", "--device",
+                      "worker:absent/host,worker:dead/host,worker:nobody/x",
+                      "--random-inputs", "1")
     suite.refused("no device of that name", "has no device 'npu'", "run", "m.onnx",
                   "--device", "worker:here/npu", "--random-inputs", "1")
     model_runs(suite, "worker:here/host")
