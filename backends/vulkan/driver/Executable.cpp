@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Executable.h"
+#include "Queue.h"
 #include "SpirV.h"
 
 #include <algorithm>
@@ -108,6 +109,7 @@ void Loader::load(uint64_t index) {
   EntryPoint &made = out_.entries[index];
   made.bindings = entry.binding_count;
   made.scratch = use.scratch;
+  made.reports = use.reports;
   made.workspaceBytes = entry.workspace_bytes;
   compile(use.name, modules_[index], made, failure);
 }
@@ -149,9 +151,32 @@ bp_status_t Loader::outcome(bp_error_t *error) const {
   return BP_STATUS_OK;
 }
 
+/// Lavapipe keeps destroyed pipelines, half a megabyte each, until something is
+/// submitted. Work that runs will be followed by more, or by another call.
+void submitNothing(bp_device_t &device) {
+  const VolkDeviceTable &vk = device.vk;
+  std::lock_guard lock(device.mutex);
+  bool busy = std::any_of(
+      device.open.begin(), device.open.end(),
+      [](const bp_queue_t *queue) { return !queue->running.empty(); });
+  if (busy || device.lost)
+    return;
+  VkSubmitInfo nothing = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
+  VkQueue queue = device.queues.front();
+  VkResult result = vk.vkQueueSubmit(queue, 1, &nothing, VK_NULL_HANDLE);
+  if (!result)
+    result = vk.vkQueueWaitIdle(queue);
+  device.lost = result == VK_ERROR_DEVICE_LOST;
+}
+
 void unload(bp_device_t *device, bp_executable_t *executable) {
-  for (const EntryPoint &entry : executable->entries)
+  bool made = false;
+  for (const EntryPoint &entry : executable->entries) {
     device->vk.vkDestroyPipeline(device->handle, entry.pipeline, nullptr);
+    made |= entry.pipeline != VK_NULL_HANDLE;
+  }
+  if (made)
+    submitNothing(*device);
   delete executable;
 }
 

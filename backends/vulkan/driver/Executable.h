@@ -12,6 +12,7 @@ struct EntryPoint {
   VkPipeline pipeline = VK_NULL_HANDLE;
   Layout layout;
   uint32_t bindings = 0; ///< of a dispatch; the error word comes after them
+  bool reports = false;  ///< whether it may set the error word
   bool scratch = false;  ///< whether there is a binding for it
   uint64_t workspaceBytes = 0; ///< scratch per work-group, where it is known
 };

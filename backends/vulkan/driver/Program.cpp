@@ -31,6 +31,7 @@ void Program::add(const bp_command_dispatch_t &dispatch) {
   constants.insert(constants.end(), dispatch.constants,
                    dispatch.constants + dispatch.constant_count);
   descriptors += step.entry->bindings + 1;
+  mayFail |= step.entry->reports;
   if (step.entry->scratch) {
     step.workspace = dispatch.workspace_bytes ? dispatch.workspace_bytes
                                               : step.entry->workspaceBytes;
@@ -80,6 +81,7 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
   slots.clear();
   dispatches = fills = descriptors = 0;
   scratch = 0;
+  mayFail = false;
   for (uint64_t i = 0; i < count; ++i) {
     const bp_header_t *header = commands[i];
     size_t before = steps.size();

@@ -36,6 +36,7 @@ struct Program {
   uint32_t fills = 0;
   uint32_t descriptors = 0;
   uint64_t scratch = 0; ///< bytes of all dispatches together
+  bool mayFail = false; ///< a kernel in it reports errors
 
   /// Translates validated commands; memory of earlier ones is kept. Gives the
   /// type of the first command that it does not know.

@@ -54,6 +54,7 @@ bp_status_t enqueue(bp_queue_t &queue, const Program &program,
   }
   recording->rewind();
   submission.recording = recording;
+  submission.mayFail = program.mayFail;
   submission.home = &home;
   queue.waiting.push_back(std::move(submission));
   advance(device, lock);
@@ -73,13 +74,15 @@ struct DeviceWaits {
   std::vector<uint64_t> values;
   std::vector<VkPipelineStageFlags> stages;
 
-  /// Adds what a timepoint was promised by; false when by nobody.
+  /// Adds what a timepoint was promised by; false when the host has to wait.
   bool add(const bp_queue_t &queue, const bp_timepoint_t &at) {
     if (settled(at))
       return true;
     for (const bp_semaphore_t::Promise &promise : at.semaphore->promises) {
       if (promise.value < at.value)
         continue;
+      if (promise.mayFail)
+        return false;
       if (promise.queue == &queue)
         return true; // its work is done in order
       semaphores.push_back(promise.queue->timeline);
@@ -139,7 +142,8 @@ static bool advance(bp_queue_t &queue) {
     } else {
       first.point = queue.points = point;
       for (const bp_timepoint_t &at : first.signals)
-        at.semaphore->promises.push_back({at.value, &queue, point});
+        at.semaphore->promises.push_back(
+            {at.value, &queue, point, first.mayFail});
     }
   }
   queue.running.push_back(std::move(first));

@@ -5,9 +5,10 @@
 // Each queue has a timeline semaphore of Vulkan that counts its submissions. A
 // submission waits on the device for what other queues have been given; what
 // nobody has promised to signal yet holds it back on the host, so that queues
-// which share one of Vulkan's cannot block each other. A semaphore of the ABI
-// is a number on the host with the points of queues that will raise it: its
-// value and its failure are those that the host was told.
+// which share one of Vulkan's cannot block each other. What may set an error
+// word does so, too: nothing that waits for it may run if it fails. A semaphore
+// of the ABI is a number on the host with the points of queues that will raise
+// it: its value and its failure are those that the host was told.
 #ifndef BACKPLANE_VULKAN_QUEUE_H
 #define BACKPLANE_VULKAN_QUEUE_H
 
@@ -31,6 +32,7 @@ struct Submission {
   std::vector<bp_timepoint_t> signals;
   bp_completion_t completion = {};
   bp_timestamp_t *times = nullptr; ///< to be filled in, or null
+  bool mayFail = false;            ///< a kernel in it reports errors
   uint64_t point = 0; ///< on the queue's timeline, 0: not given to Vulkan
   Outcome failure;    ///< why it was not given to Vulkan
 };
@@ -60,6 +62,7 @@ struct bp_semaphore_t {
     uint64_t value;
     bp_queue_t *queue;
     uint64_t point;
+    bool mayFail;
   };
   std::vector<Promise> promises;
 };

@@ -152,9 +152,11 @@ void Inspection::lookAtDecoration(Module operands) {
   if (operands[1] == decorationSet && operands[2] != 0)
     complain("the shader uses descriptor set " + std::to_string(operands[2]) +
              "; all bindings are in set 0");
-  if (operands[1] == decorationBinding && operands[2] == use_.bindings)
-    use_.scratch = true;
-  if (operands[1] == decorationBinding && operands[2] > use_.bindings)
+  if (operands[1] != decorationBinding)
+    return;
+  use_.reports |= operands[2] + 1 == use_.bindings;
+  use_.scratch |= operands[2] == use_.bindings;
+  if (operands[2] > use_.bindings)
     complain("the shader uses binding " + std::to_string(operands[2]) +
              ", the entry has " + std::to_string(use_.bindings) +
              " with its error word");

@@ -32,6 +32,7 @@ struct ModuleUse {
   std::string name; ///< of the entry point
   uint32_t workgroupSize[3];
   uint32_t bindings;    ///< the error word included
+  bool reports = false; ///< found: it binds the error word
   bool scratch = false; ///< found: it binds scratch behind the error word
 };
 

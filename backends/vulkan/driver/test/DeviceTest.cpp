@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <malloc.h>
 #include <numeric>
 
 namespace backplane::vulkan::test {
@@ -72,6 +73,22 @@ TEST_F(DeviceTest, GivesTheScratchThatTheDispatchNames) {
   EXPECT_EQ(read<float>(b, count), ramp(1));
 }
 
+TEST_F(DeviceTest, UnloadsWhatNeverRan) {
+  auto heap = [] {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  auto often = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      load(gather);
+      unload();
+    }
+    return heap();
+  };
+  size_t warm = often(5);
+  EXPECT_LT(often(20), warm + (size_t(2) << 20));
+}
+
 TEST_F(DeviceTest, BindsNothing) {
   bp_buffer_t *a = buffer(ramp(1));
   Dispatch one(load(add), 1, {whole(a, 0), whole(a, 0), whole(a, 0)}, {0});
@@ -125,32 +142,41 @@ TEST_F(KernelErrorTest, IsForgottenByTheNextRun) {
       "op 1: an index is out of range");
 }
 
-TEST_F(KernelErrorTest, TravelsThroughSemaphores) {
+/// Work that waits for a kernel which fails, given before it or behind it.
+class TravelTest : public KernelErrorTest,
+                   public ::testing::WithParamInterface<bool> {};
+
+TEST_P(TravelTest, FailsAndDoesNotRun) {
   std::vector<uint32_t> bad(count, count);
-  bp_buffer_t *a = buffer(ramp(1)), *b = buffer(bad), *c = buffer(4 * count);
-  Dispatch wrong(load(gather), groups, {whole(a), whole(b), whole(c)},
+  bp_buffer_t *a = buffer(ramp(1)), *c = buffer(4 * count);
+  Dispatch wrong(load(gather), groups, {whole(a), whole(buffer(bad)), whole(c)},
                  {count, 0}, 5);
+  bp_command_fill_t fill = {BP_HEADER(bp_command_fill_t)};
+  fill.target = whole(a);
+  fill.pattern_size = 4;
   bp_semaphore_t *made = nullptr, *end = nullptr;
   for (bp_semaphore_t **one : {&made, &end})
     ASSERT_EQ(semaphoreTable.semaphore_create(device_, 0, one, nullptr), 0);
   bp_timepoint_t first = {made, 1}, last = {end, 1};
-  const bp_header_t *commands[] = {wrong.header()};
   bp_queue_t *one = queue(), *two = queue();
-  // The second queue is there first: it is held back, then waits on the device.
-  ASSERT_EQ(semaphoreTable.queue_submit(two, &first, 1, &last, 1, nullptr, 0,
-                                        nullptr),
-            BP_STATUS_OK);
-  ASSERT_EQ(semaphoreTable.queue_submit(one, nullptr, 0, &first, 1, commands, 1,
-                                        nullptr),
-            BP_STATUS_OK);
+  for (bool maker : {!GetParam(), bool(GetParam())}) {
+    const bp_header_t *commands[] = {maker ? wrong.header() : &fill.header};
+    ASSERT_EQ(semaphoreTable.queue_submit(maker ? one : two, &first,
+                                          maker ? 0 : 1, maker ? &first : &last,
+                                          1, commands, 1, nullptr),
+              BP_STATUS_OK);
+  }
   ErrorText error;
   EXPECT_EQ(semaphoreTable.semaphore_wait(device_, end, 1, UINT64_MAX,
                                           error.handle()),
             BP_STATUS_OUT_OF_RANGE);
   EXPECT_EQ(error.text, "op 5: an index is out of range");
+  EXPECT_EQ(read<float>(a, count), ramp(1));
   for (bp_semaphore_t *semaphore : {made, end})
     semaphoreTable.semaphore_destroy(device_, semaphore);
 }
+
+INSTANTIATE_TEST_SUITE_P(Orders, TravelTest, ::testing::Bool());
 
 // ---- Recordings ----
 

@@ -174,6 +174,11 @@ bp_executable_t *DeviceTest::load(const Shader &shader) {
   return made;
 }
 
+void DeviceTest::unload() {
+  executableTable.executable_unload(device_, executables_.back());
+  executables_.pop_back();
+}
+
 bp_queue_t *DeviceTest::queue() {
   bp_queue_t *made = nullptr;
   ErrorText error;

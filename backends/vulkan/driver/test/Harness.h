@@ -69,6 +69,8 @@ protected:
     return data;
   }
   bp_executable_t *load(const Shader &shader);
+  /// Unloads what was loaded last.
+  void unload();
   bp_queue_t *queue();
   /// Runs commands and waits for them.
   Answer run(bp_queue_t *queue,
