@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -14,12 +15,35 @@
 using namespace mlir;
 using namespace backplane;
 
+LogicalResult backplane::generaliseOps(func::FuncOp func) {
+  IRRewriter rewriter(func.getContext());
+  for (auto op : llvm::make_early_inc_range(func.getOps<linalg::LinalgOp>())) {
+    if (isa<linalg::GenericOp>(op.getOperation()))
+      continue;
+    rewriter.setInsertionPoint(op);
+    if (failed(linalg::generalizeNamedOp(rewriter, op)))
+      return op->emitOpError("has no loops");
+  }
+  return success();
+}
+
 Value ElementReader::index(Builder &b, OpFoldResult value) {
   return getValueOrCreateConstantIndexOp(b, b.getLoc(), value);
 }
 
 Value ElementReader::size(Location loc, Value tensor, int64_t axis) {
   return builder.createOrFold<tensor::DimOp>(loc, tensor, axis);
+}
+
+static std::vector<void *> keyOf(Value tensor, ValueRange at) {
+  std::vector<void *> key{tensor.getAsOpaquePointer()};
+  for (Value i : at)
+    key.push_back(i.getAsOpaquePointer());
+  return key;
+}
+
+void ElementReader::know(Value tensor, ValueRange at, Value element) {
+  known[keyOf(tensor, at)] = element;
 }
 
 Value ElementReader::read(Value tensor, ValueRange at) {
@@ -29,9 +53,7 @@ Value ElementReader::read(Value tensor, ValueRange at) {
                                "themselves");
     return {};
   }
-  std::vector<void *> key{tensor.getAsOpaquePointer()};
-  for (Value i : at)
-    key.push_back(i.getAsOpaquePointer());
+  std::vector<void *> key = keyOf(tensor, at);
   if (auto found = known.find(key); found != known.end())
     return found->second;
   Value element = compute(result, at);

@@ -8,6 +8,7 @@
 #ifndef BACKPLANE_EMIT_ELEMENTREADER_H
 #define BACKPLANE_EMIT_ELEMENTREADER_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -33,6 +34,14 @@ public:
   mlir::FailureOr<Values> runBody(mlir::linalg::GenericOp op,
                                   mlir::ValueRange loops,
                                   mlir::ValueRange outputs);
+
+  /// The element of an operand of `op` for these values of the loops that its
+  /// map names; null after a diagnostic.
+  Value operand(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
+                mlir::ValueRange loops);
+
+  /// From here on, the element of `tensor` at these very indices is `element`.
+  void know(Value tensor, mlir::ValueRange at, Value element);
 
   /// The size of an axis, as index.
   Value size(mlir::Location loc, Value tensor, int64_t axis);
@@ -70,12 +79,13 @@ private:
   mlir::LogicalResult rewriteInner(mlir::Operation *root,
                                    mlir::ValueRange loops);
   Value index(Builder &b, mlir::OpFoldResult value);
-  Value operand(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
-                mlir::ValueRange loops);
-
   mlir::OpBuilder &builder;
   std::map<std::vector<void *>, Value> known;
 };
+
+/// Named ops of a function become linalg.generic, which is what a reader knows;
+/// one without loops is a diagnostic.
+mlir::LogicalResult generaliseOps(mlir::func::FuncOp func);
 
 } // namespace backplane
 

@@ -83,7 +83,8 @@ struct GpuEntryBuilder {
   Block &body() { return func().getBody().front(); }
   LogicalResult run();
   bool countItems();
-  Value invocation();
+  Value group();
+  Value invocation(Value group);
   void spread(scf::ForallOp loop, Value id);
   LogicalResult makeSequential();
   LogicalResult planAllocation(memref::AllocOp op);
@@ -98,6 +99,21 @@ struct GpuEntryBuilder {
 
 } // namespace
 
+/// Whether an iteration is the work of a work-group.
+static bool isForGroups(scf::ForallOp loop) {
+  std::optional<ArrayAttr> mapping = loop.getMapping();
+  return mapping &&
+         llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>) &&
+         !mapping->empty();
+}
+
+/// Memory that the invocations of a work-group share.
+static bool isShared(memref::AllocOp op) {
+  auto space =
+      dyn_cast_or_null<gpu::AddressSpaceAttr>(op.getType().getMemorySpace());
+  return space && space.getValue() == gpu::AddressSpace::Workgroup;
+}
+
 /// The number of iterations of all top parallel loops together, when nothing
 /// else is done and none reads what another writes.
 bool GpuEntryBuilder::countItems() {
@@ -110,7 +126,7 @@ bool GpuEntryBuilder::countItems() {
     }
     if (!loop.isNormalized())
       return false;
-    Dim count(1);
+    Dim count(isForGroups(loop) ? kGroupSize : 1);
     for (OpFoldResult size : loop.getMixedUpperBound()) {
       auto dim = indexDim(dispatch, size);
       if (!dim)
@@ -129,8 +145,8 @@ bool GpuEntryBuilder::countItems() {
   return !reads.wasInterrupted();
 }
 
-/// The number of this invocation among all.
-Value GpuEntryBuilder::invocation() {
+/// The number of this work-group among all.
+Value GpuEntryBuilder::group() {
   rewriter.setInsertionPointToStart(&body());
   auto id = [&](gpu::Dimension axis) -> Value {
     return gpu::BlockIdOp::create(rewriter, loc, axis);
@@ -138,7 +154,11 @@ Value GpuEntryBuilder::invocation() {
   Value group = id(gpu::Dimension::x);
   Value line = gpu::GridDimOp::create(rewriter, loc, gpu::Dimension::x);
   line = arith::MulIOp::create(rewriter, loc, id(gpu::Dimension::y), line);
-  group = arith::AddIOp::create(rewriter, loc, group, line);
+  return arith::AddIOp::create(rewriter, loc, group, line);
+}
+
+/// The number of this invocation among all.
+Value GpuEntryBuilder::invocation(Value group) {
   Value size = arith::ConstantIndexOp::create(rewriter, loc, kGroupSize);
   Value first = arith::MulIOp::create(rewriter, loc, group, size);
   Value own = gpu::ThreadIdOp::create(rewriter, loc, gpu::Dimension::x);
@@ -367,14 +387,17 @@ void GpuEntryBuilder::finish() {
 LogicalResult GpuEntryBuilder::run() {
   parallel = countItems();
   if (parallel) {
-    Value id = invocation();
+    Value ofGroup = group(), own = invocation(ofGroup);
     for (auto loop : llvm::make_early_inc_range(func().getOps<scf::ForallOp>()))
-      spread(loop, id);
+      spread(loop, isForGroups(loop) ? ofGroup : own);
   } else if (failed(makeSequential())) {
     return failure();
   }
   SmallVector<memref::AllocOp> allocations;
-  func().walk([&](memref::AllocOp op) { allocations.push_back(op); });
+  func().walk([&](memref::AllocOp op) {
+    if (!isShared(op))
+      allocations.push_back(op);
+  });
   for (memref::AllocOp op : allocations)
     if (failed(planAllocation(op)))
       return failure();

@@ -18,6 +18,7 @@ void registerEmitPasses() {
     mlir::registerPass(createVectorizePass);
     mlir::registerPass(createToCpuEntryPass);
     mlir::registerPass(createToLlvmPass);
+    mlir::registerPass(createGpuContractPass);
     mlir::registerPass(createPerElementPass);
     mlir::registerPass(createToGpuEntryPass);
     mlir::registerPass(createToSpirvPass);

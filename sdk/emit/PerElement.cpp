@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -45,18 +44,6 @@ using Written = bufferization::MaterializeInDestinationOp;
 static bool isSequential(func::FuncOp func) {
   return !func.getOps<scf::ForOp>().empty() ||
          !func.getOps<scf::ForallOp>().empty();
-}
-
-static LogicalResult generalise(func::FuncOp func) {
-  IRRewriter rewriter(func.getContext());
-  for (auto op : llvm::make_early_inc_range(func.getOps<linalg::LinalgOp>())) {
-    if (isa<linalg::GenericOp>(op.getOperation()))
-      continue;
-    rewriter.setInsertionPoint(op);
-    if (failed(linalg::generalizeNamedOp(rewriter, op)))
-      return op->emitOpError("has no loops");
-  }
-  return success();
 }
 
 /// The sizes of a buffer as values, one of rank 0 has a single element.
@@ -140,7 +127,7 @@ static void eraseTensors(func::FuncOp func) {
 
 static LogicalResult compute(const Dispatch &dispatch) {
   func::FuncOp func = dispatch.func;
-  if (failed(generalise(func)))
+  if (failed(generaliseOps(func)))
     return failure();
   SmallVector<SmallVector<Written>> groups;
   for (auto result : func.getOps<Written>()) {

@@ -3,6 +3,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 
@@ -24,7 +25,11 @@ void backplane::addBufferTypes(SPIRVTypeConverter &types) {
       return storageBufferType(type.getElementType());
     auto line =
         spirv::ArrayType::get(type.getElementType(), type.getDimSize(0));
-    return spirv::PointerType::get(line, spirv::StorageClass::Function);
+    auto space = dyn_cast_or_null<gpu::AddressSpaceAttr>(type.getMemorySpace());
+    bool shared = space && space.getValue() == gpu::AddressSpace::Workgroup;
+    return spirv::PointerType::get(line, shared
+                                             ? spirv::StorageClass::Workgroup
+                                             : spirv::StorageClass::Function);
   });
 }
 
@@ -75,6 +80,33 @@ struct ConvertStore : OpConversionPattern<memref::StoreOp> {
                                    adaptor.getIndices());
     rewriter.replaceOpWithNewOp<spirv::StoreOp>(op, address,
                                                 adaptor.getValue());
+    return success();
+  }
+};
+
+/// Memory of the work-group is a variable of the module.
+struct ConvertShared : OpConversionPattern<memref::AllocOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(memref::AllocOp op, OpAdaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    auto pointer = dyn_cast_or_null<spirv::PointerType>(type);
+    if (!pointer || pointer.getStorageClass() != spirv::StorageClass::Workgroup)
+      return failure();
+    auto module = op->getParentOfType<spirv::ModuleOp>();
+    auto variables = module.getOps<spirv::GlobalVariableOp>();
+    std::string name =
+        ("shared" + Twine(std::distance(variables.begin(), variables.end())))
+            .str();
+    spirv::GlobalVariableOp variable;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(module.getBody());
+      variable = spirv::GlobalVariableOp::create(rewriter, op.getLoc(), pointer,
+                                                 name, FlatSymbolRefAttr());
+    }
+    rewriter.replaceOpWithNewOp<spirv::AddressOfOp>(op, variable);
     return success();
   }
 };
@@ -179,7 +211,7 @@ struct ConvertPoison : OpConversionPattern<ub::PoisonOp> {
 
 void backplane::addSpirvPatterns(const SPIRVTypeConverter &types,
                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertLoad, ConvertStore, ConvertAlloca, ConvertTable,
-               ConvertReturn, ConvertToIndex, ConvertRemainder, ConvertPoison>(
-      types, patterns.getContext(), /*benefit=*/10);
+  patterns.add<ConvertLoad, ConvertStore, ConvertShared, ConvertAlloca,
+               ConvertTable, ConvertReturn, ConvertToIndex, ConvertRemainder,
+               ConvertPoison>(types, patterns.getContext(), /*benefit=*/10);
 }

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The loops of a contraction for a work-group:
+//
+//   for each block of k:
+//     copy a block of A and one of B to memory of the work-group
+//     for each k: multiply a column of A by a row of B into registers
+//   registers to memory of the work-group, then finish and store each element
+#include "sdk/emit/ElementReader.h"
+#include "sdk/emit/GpuContraction.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+/// Turns over k at once: a loop's turn costs more than a product.
+constexpr int64_t kUnroll = 4;
+constexpr int64_t kInvocations = GpuTile::kRows * GpuTile::kColumns;
+
+/// A block of one factor in memory of the work-group: element (k, row) is at
+/// first + k * stride + row.
+struct Block2d {
+  GpuFactor *factor;
+  ArrayRef<unsigned> loops; ///< of a row
+  int64_t first, rows, stride;
+  Value start, size; ///< of the rows in C
+};
+
+struct Emitter {
+  ImplicitLocOpBuilder b;
+  ElementReader reader;
+  GpuContraction &c;
+  GpuTile tile;
+  SmallVector<Value> sizes;
+  Value sizeM, sizeN, sizeK;
+  Value thread, row, column; ///< of this invocation
+  Value memory;              ///< of the work-group
+  SmallVector<Value> at;     ///< per loop, those outside of the tile
+  Block2d left, right;
+
+  Emitter(OpBuilder &builder, GpuContraction &c)
+      : b(c.op.getLoc(), builder), reader(b), c(c), tile(planGpuTile(c)) {}
+
+  LogicalResult run();
+  void enterGroup(Value group, ArrayRef<OpFoldResult> counts);
+  void allocate();
+  FailureOr<SmallVector<Value>> accumulate();
+  LogicalResult fill(const Block2d &block, Value firstK);
+  FailureOr<Value> readFactor(const GpuFactor &factor, ValueRange loops);
+  SmallVector<Value> multiply(ValueRange sums);
+  void multiplyOnce(Value k, SmallVector<Value> &sums);
+  void keepSums(ValueRange sums);
+  LogicalResult finish();
+  LogicalResult finishElement(Value m, Value n, Value sum);
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+  Value mul(Value x, int64_t y) {
+    return b.createOrFold<arith::MulIOp>(x, index(y));
+  }
+  Value div(Value x, int64_t y) {
+    return b.createOrFold<arith::DivUIOp>(x, index(y));
+  }
+  Value rem(Value x, int64_t y) {
+    return b.createOrFold<arith::RemUIOp>(x, index(y));
+  }
+  Value product(ArrayRef<unsigned> loops);
+  void split(Value number, ArrayRef<unsigned> loops, SmallVector<Value> &at);
+  Value below(Value x, Value size, int64_t step, Value condition);
+  Value load(Value at) { return memref::LoadOp::create(b, memory, at); }
+  void store(Value value, Value at) {
+    memref::StoreOp::create(b, value, memory, at);
+  }
+};
+
+} // namespace
+
+Value Emitter::product(ArrayRef<unsigned> loops) {
+  Value all = index(1);
+  for (unsigned loop : loops)
+    all = b.createOrFold<arith::MulIOp>(all, sizes[loop]);
+  return all;
+}
+
+/// A number of merged loops as the index of each.
+void Emitter::split(Value number, ArrayRef<unsigned> loops,
+                    SmallVector<Value> &indices) {
+  if (loops.size() == 1) {
+    indices[loops.front()] = number;
+    return;
+  }
+  SmallVector<Value> basis;
+  for (unsigned loop : loops)
+    basis.push_back(sizes[loop]);
+  if (loops.empty())
+    return;
+  auto parts = affine::AffineDelinearizeIndexOp::create(
+      b, number, getAsOpFoldResult(basis), /*hasOuterBound=*/true);
+  for (auto [loop, part] : llvm::zip(loops, parts.getResults()))
+    indices[loop] = part;
+}
+
+/// The condition, and that x is below the size, unless blocks of `step` fill
+/// it. Null: always.
+Value Emitter::below(Value x, Value size, int64_t step, Value condition) {
+  llvm::APInt known;
+  if (matchPattern(size, m_ConstantInt(&known)) &&
+      known.getSExtValue() % step == 0)
+    return condition;
+  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, size);
+  return condition ? arith::AndIOp::create(b, condition, inside) : inside;
+}
+
+/// Room for two blocks, and later for the tile of C.
+void Emitter::allocate() {
+  auto pad = [](const Block2d &block) {
+    return block.factor->kIsInnermost ? block.rows + 1 : block.rows;
+  };
+  left = {&c.a, c.m, 0, tile.m(), 0, Value(), sizeM};
+  right = {&c.b, c.n, 0, tile.n(), 0, Value(), sizeN};
+  left.stride = pad(left);
+  right.stride = pad(right);
+  right.first = left.stride * GpuTile::kDepth;
+  int64_t room = right.first + right.stride * GpuTile::kDepth;
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  memory = memref::AllocOp::create(
+      b, MemRefType::get({std::max(room, tile.m() * tile.n())},
+                         c.init.getType(), MemRefLayoutAttrInterface(), space));
+}
+
+FailureOr<Value> Emitter::readFactor(const GpuFactor &factor,
+                                     ValueRange loops) {
+  IRMapping map;
+  Block *body = c.op.getBody();
+  for (OpOperand *input : factor.inputs) {
+    Value element = reader.operand(c.op, *input, loops);
+    if (!element)
+      return failure();
+    map.map(c.op.getMatchingBlockArgument(input), element);
+  }
+  llvm::SetVector<Operation *> needed;
+  SmallVector<Value> work{factor.value};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (op && op->getBlock() == body && needed.insert(op))
+      llvm::append_range(work, op->getOperands());
+  }
+  for (Operation &op : *body)
+    if (needed.contains(&op))
+      b.clone(op, map);
+  return map.lookupOrDefault(factor.value);
+}
+
+/// Copies a block of a factor, zero beyond its edges.
+LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
+  bool alongK = block.factor->kIsInnermost;
+  int64_t width = alongK ? GpuTile::kDepth : block.rows;
+  int64_t count = block.rows * GpuTile::kDepth / kInvocations;
+  Value inner = rem(thread, width), outer = div(thread, width);
+  auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  outer = add(outer, mul(loop.getInductionVar(), kInvocations / width));
+  Value inBlock = alongK ? outer : inner, k = alongK ? inner : outer;
+  Value place = add(add(mul(k, block.stride), inBlock), index(block.first));
+  Value rowAt = add(block.start, inBlock), kAt = add(firstK, k);
+  Value inside = below(rowAt, block.size, block.rows, Value());
+  inside = below(kAt, sizeK, GpuTile::kDepth, inside);
+  auto read = [&]() -> FailureOr<Value> {
+    ElementReader::Scope scope(reader);
+    SmallVector<Value> loops = at;
+    split(rowAt, block.loops, loops);
+    split(kAt, c.k, loops);
+    return readFactor(*block.factor, loops);
+  };
+  if (!inside) {
+    FailureOr<Value> value = read();
+    if (succeeded(value))
+      store(*value, place);
+    return value;
+  }
+  auto branch = scf::IfOp::create(b, c.init.getType(), inside, true);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  FailureOr<Value> value = read();
+  if (failed(value))
+    return failure();
+  scf::YieldOp::create(b, *value);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  Value zero = arith::ConstantOp::create(
+      b, cast<TypedAttr>(b.getZeroAttr(c.init.getType())));
+  scf::YieldOp::create(b, zero);
+  b.setInsertionPointAfter(branch);
+  store(branch.getResult(0), place);
+  return success();
+}
+
+/// One k for all sums of this invocation. Its rows and columns lie apart, so
+/// that neighbours read neighbours.
+void Emitter::multiplyOnce(Value k, SmallVector<Value> &sums) {
+  SmallVector<Value> columns;
+  Value start = add(add(mul(k, right.stride), column), index(right.first));
+  for (int64_t i = 0; i < tile.columns; ++i)
+    columns.push_back(load(add(start, index(i * GpuTile::kColumns))));
+  start = add(mul(k, left.stride), row);
+  bool accumulatorFirst =
+      c.sum->getOperand(0) == c.op.getBody()->getArguments().back();
+  for (int64_t i = 0; i < tile.rows; ++i) {
+    Value factor = load(add(start, index(i * GpuTile::kRows)));
+    for (auto [j, other] : llvm::enumerate(columns)) {
+      Value &sum = sums[size_t(i * tile.columns) + j];
+      IRMapping map;
+      map.map(c.a.value, factor);
+      map.map(c.b.value, other);
+      b.clone(*c.product, map);
+      map.map(c.sum->getOperand(accumulatorFirst ? 0 : 1), sum);
+      sum = b.clone(*c.sum, map)->getResult(0);
+    }
+  }
+}
+
+SmallVector<Value> Emitter::multiply(ValueRange sums) {
+  auto loop = scf::ForOp::create(b, index(0), index(GpuTile::kDepth),
+                                 index(kUnroll), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> inner(loop.getRegionIterArgs());
+  for (int64_t i = 0; i < kUnroll; ++i)
+    multiplyOnce(add(loop.getInductionVar(), index(i)), inner);
+  scf::YieldOp::create(b, inner);
+  return SmallVector<Value>(loop.getResults());
+}
+
+FailureOr<SmallVector<Value>> Emitter::accumulate() {
+  Value zero = arith::ConstantOp::create(b, c.init);
+  SmallVector<Value> starts(size_t(tile.rows * tile.columns), zero);
+  auto loop =
+      scf::ForOp::create(b, index(0), sizeK, index(GpuTile::kDepth), starts);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  // The others may still read the block before.
+  gpu::BarrierOp::create(b);
+  if (failed(fill(left, loop.getInductionVar())) ||
+      failed(fill(right, loop.getInductionVar())))
+    return failure();
+  gpu::BarrierOp::create(b);
+  scf::YieldOp::create(b, multiply(loop.getRegionIterArgs()));
+  return SmallVector<Value>(loop.getResults());
+}
+
+/// The tile of C in place of the blocks: what follows is then one loop, and
+/// neighbours store neighbours.
+void Emitter::keepSums(ValueRange sums) {
+  gpu::BarrierOp::create(b);
+  Value start = add(mul(row, tile.n()), column);
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    int64_t m = int64_t(i) / tile.columns * GpuTile::kRows;
+    int64_t n = int64_t(i) % tile.columns * GpuTile::kColumns;
+    store(sum, add(start, index(m * tile.n() + n)));
+  }
+  gpu::BarrierOp::create(b);
+}
+
+LogicalResult Emitter::finishElement(Value m, Value n, Value sum) {
+  ElementReader::Scope scope(reader);
+  SmallVector<Value> loops = at, place;
+  split(m, c.m, loops);
+  split(n, c.n, loops);
+  AffineMap map = c.op.getIndexingMapsArray().back();
+  for (AffineExpr expr : map.getResults())
+    place.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
+  reader.know(c.op.getResult(0), place, sum);
+  for (auto result : c.results) {
+    Value element = reader.read(result.getSource(), place);
+    if (!element)
+      return failure();
+    memref::StoreOp::create(b, element, result.getDest(), place);
+  }
+  return success();
+}
+
+LogicalResult Emitter::finish() {
+  int64_t count = tile.m() * tile.n() / kInvocations;
+  auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  Value number = add(thread, mul(loop.getInductionVar(), kInvocations));
+  Value m = add(left.start, div(number, tile.n()));
+  Value n = add(right.start, rem(number, tile.n()));
+  Value inside = below(m, sizeM, tile.m(), Value());
+  inside = below(n, sizeN, tile.n(), inside);
+  if (inside) {
+    auto branch = scf::IfOp::create(b, inside);
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
+  return finishElement(m, n, load(number));
+}
+
+void Emitter::enterGroup(Value group, ArrayRef<OpFoldResult> counts) {
+  thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
+  row = div(thread, GpuTile::kColumns);
+  column = rem(thread, GpuTile::kColumns);
+  auto parts = affine::AffineDelinearizeIndexOp::create(b, group, counts,
+                                                        /*hasOuterBound=*/true);
+  at.assign(c.op.getNumLoops(), index(0));
+  for (auto [loop, part] : llvm::zip(c.outer, parts.getResults()))
+    at[loop] = part;
+  allocate();
+  left.start = mul(parts.getResults()[c.outer.size()], tile.m());
+  right.start = mul(parts.getResults().back(), tile.n());
+}
+
+LogicalResult Emitter::run() {
+  sizes = reader.loopSizes(c.op);
+  sizeM = product(c.m);
+  sizeN = product(c.n);
+  sizeK = product(c.k);
+  SmallVector<Value> counts;
+  for (unsigned loop : c.outer)
+    counts.push_back(sizes[loop]);
+  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeM, index(tile.m())));
+  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeN, index(tile.n())));
+  Value groups = index(1);
+  for (Value count : counts)
+    groups = b.createOrFold<arith::MulIOp>(groups, count);
+  auto mapping = b.getArrayAttr(gpu::GPUBlockMappingAttr::get(
+      b.getContext(), gpu::MappingId::LinearDim0));
+  auto loop = scf::ForallOp::create(b, getAsOpFoldResult({groups}),
+                                    ValueRange(), mapping);
+  b.setInsertionPoint(loop.getTerminator());
+  enterGroup(loop.getInductionVars().front(), getAsOpFoldResult(counts));
+  FailureOr<SmallVector<Value>> sums = accumulate();
+  if (failed(sums))
+    return failure();
+  keepSums(*sums);
+  return finish();
+}
+
+LogicalResult emitGpuContraction(func::FuncOp func,
+                                 GpuContraction &contraction) {
+  OpBuilder builder(func.getBody().front().getTerminator());
+  return Emitter(builder, contraction).run();
+}
+
+} // namespace backplane

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/GpuContraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+using Written = bufferization::MaterializeInDestinationOp;
+
+/// Below these sizes, tiles are mostly empty.
+constexpr int64_t kLeastRows = 4, kLeastColumns = 8, kLeastDepth = 8;
+/// Some software devices end a shader after 65535 turns of its loops.
+constexpr int64_t kMostDepth = 100000;
+
+bool GpuFactor::uses(linalg::GenericOp op, unsigned loop) const {
+  return llvm::any_of(inputs, [&](OpOperand *input) {
+    return op.getMatchingIndexingMap(input).isFunctionOfDim(loop);
+  });
+}
+
+namespace {
+
+struct Matcher {
+  GpuContraction c;
+  SmallVector<int64_t> sizes;
+
+  bool run(func::FuncOp func);
+  bool findOp(func::FuncOp func);
+  bool findResults(func::FuncOp func);
+  bool findInit();
+  bool findFactors();
+  bool readFactor(Value value, GpuFactor &factor);
+  bool sortLoops();
+  bool kIsInnermost(const GpuFactor &factor);
+  bool worthwhile();
+};
+
+} // namespace
+
+/// A body of plain arithmetic on its arguments.
+static bool isPlain(Block &body) {
+  return llvm::all_of(body.without_terminator(), [](Operation &op) {
+    return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+           !isa<linalg::IndexOp, tensor::ExtractOp>(op);
+  });
+}
+
+static linalg::GenericOp asGeneric(linalg::LinalgOp op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
+    return generic;
+  IRRewriter rewriter(op->getContext());
+  rewriter.setInsertionPoint(op);
+  auto generic = linalg::generalizeNamedOp(rewriter, op);
+  return succeeded(generic) ? *generic : nullptr;
+}
+
+/// The last op with a sum: others, in front of it, are part of its operands.
+bool Matcher::findOp(func::FuncOp func) {
+  linalg::LinalgOp last;
+  for (Operation &op : func.getBody().front()) {
+    bool known = isMemoryEffectFree(&op) ||
+                 isa<Written, func::ReturnOp, bufferization::ToTensorOp>(op);
+    if (!known || isa<scf::SCFDialect>(op.getDialect()))
+      return false;
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (linalgOp && linalgOp.getNumReductionLoops() > 0)
+      last = linalgOp;
+  }
+  if (!last || last.getNumDpsInits() != 1 || last.getNumDpsInputs() < 2)
+    return false;
+  c.op = asGeneric(last);
+  if (!c.op || !isPlain(*c.op.getBody()))
+    return false;
+  sizes = c.op.getStaticLoopRanges();
+  return c.op.getIndexingMapsArray().back().isProjectedPermutation();
+}
+
+/// Whether `op` computes its elements from those of `value` at the same place.
+static bool isPointwise(Operation *op, OpOperand &use) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic || generic.getNumReductionLoops() != 0 ||
+      !generic.isDpsInput(&use))
+    return false;
+  auto isIdentity = [&](OpOperand &operand) {
+    return generic.getMatchingIndexingMap(&operand).isIdentity();
+  };
+  return isIdentity(use) &&
+         llvm::all_of(generic.getDpsInitsMutable(), isIdentity);
+}
+
+/// All results are made of C, element by element.
+bool Matcher::findResults(func::FuncOp func) {
+  SmallVector<Value> work{c.op.getResult(0)};
+  llvm::DenseSet<Value> known(work.begin(), work.end());
+  while (!work.empty())
+    for (OpOperand &use : work.pop_back_val().getUses()) {
+      if (isa<Written>(use.getOwner()))
+        continue;
+      if (!isPointwise(use.getOwner(), use))
+        return false;
+      for (Value result : use.getOwner()->getResults())
+        if (known.insert(result).second)
+          work.push_back(result);
+    }
+  c.results = llvm::to_vector(func.getOps<Written>());
+  return !c.results.empty() && llvm::all_of(c.results, [&](Written result) {
+    return known.contains(result.getSource());
+  });
+}
+
+/// Sums start with a number to which a product of zeros adds nothing.
+bool Matcher::findInit() {
+  auto fill = c.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  Attribute constant;
+  if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&constant)))
+    return false;
+  c.init = cast<TypedAttr>(constant);
+  auto number = dyn_cast<FloatAttr>(constant);
+  Type type = c.init.getType();
+  return (number && number.getValue().isPosZero() &&
+          (type.isF32() || type.isF64())) ||
+         type.isInteger(32) || type.isInteger(64);
+}
+
+bool Matcher::readFactor(Value value, GpuFactor &factor) {
+  factor.value = value;
+  Block &body = *c.op.getBody();
+  llvm::SmallSetVector<unsigned, 4> inputs;
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Value part = work.pop_back_val();
+    auto argument = dyn_cast<BlockArgument>(part);
+    if (argument && argument.getOwner() == &body)
+      inputs.insert(argument.getArgNumber());
+    else if (!argument && part.getDefiningOp()->getBlock() == &body)
+      llvm::append_range(work, part.getDefiningOp()->getOperands());
+  }
+  for (unsigned input : inputs) {
+    if (input >= unsigned(c.op.getNumDpsInputs()))
+      return false;
+    factor.inputs.push_back(c.op.getDpsInputOperand(input));
+  }
+  return !factor.inputs.empty();
+}
+
+bool Matcher::findFactors() {
+  Block &body = *c.op.getBody();
+  Value accumulator = body.getArguments().back();
+  c.sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(c.sum) ||
+      !accumulator.hasOneUse())
+    return false;
+  bool first = c.sum->getOperand(0) == accumulator;
+  if (!first && c.sum->getOperand(1) != accumulator)
+    return false;
+  c.product = c.sum->getOperand(first ? 1 : 0).getDefiningOp();
+  return isa_and_nonnull<arith::MulFOp, arith::MulIOp>(c.product) &&
+         c.product->getBlock() == &body &&
+         c.product->getOperand(0) != c.product->getOperand(1) &&
+         readFactor(c.product->getOperand(0), c.a) &&
+         readFactor(c.product->getOperand(1), c.b);
+}
+
+bool Matcher::kIsInnermost(const GpuFactor &factor) {
+  for (OpOperand *input : factor.inputs) {
+    AffineMap map = c.op.getMatchingIndexingMap(input);
+    if (map.getNumResults() == 0)
+      continue;
+    AffineExpr last = map.getResults().back();
+    auto has = [&](ArrayRef<unsigned> loops) {
+      return llvm::any_of(
+          loops, [&](unsigned loop) { return last.isFunctionOfDim(loop); });
+    };
+    return has(c.k) && !has(c.m) && !has(c.n);
+  }
+  return false;
+}
+
+bool Matcher::sortLoops() {
+  AffineMap result = c.op.getIndexingMapsArray().back();
+  bool found = false;
+  for (AffineExpr expr : llvm::reverse(result.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    bool inA = c.a.uses(c.op, loop), inB = c.b.uses(c.op, loop);
+    if (!found && inA != inB && sizes[loop] != 1) {
+      found = true;
+      if (inA) {
+        std::swap(c.a, c.b);
+        std::swap(inA, inB);
+      }
+    }
+    auto &group = inA == inB ? c.outer : inA ? c.m : c.n;
+    group.insert(group.begin(), loop);
+  }
+  for (unsigned loop = 0; loop < c.op.getNumLoops(); ++loop)
+    if (!result.isFunctionOfDim(loop))
+      c.k.push_back(loop);
+  c.a.kIsInnermost = kIsInnermost(c.a);
+  c.b.kIsInnermost = kIsInnermost(c.b);
+  return found;
+}
+
+static int64_t product(ArrayRef<int64_t> sizes, ArrayRef<unsigned> loops) {
+  int64_t all = 1;
+  for (unsigned loop : loops) {
+    if (ShapedType::isDynamic(sizes[loop]))
+      return ShapedType::kDynamic;
+    all *= sizes[loop];
+  }
+  return all;
+}
+
+bool Matcher::worthwhile() {
+  auto atLeast = [&](ArrayRef<unsigned> loops, int64_t least) {
+    int64_t size = product(sizes, loops);
+    return ShapedType::isDynamic(size) || size >= least;
+  };
+  return atLeast(c.m, kLeastRows) && atLeast(c.n, kLeastColumns) &&
+         atLeast(c.k, kLeastDepth) && product(sizes, c.k) <= kMostDepth &&
+         !c.m.empty() && !c.n.empty();
+}
+
+bool Matcher::run(func::FuncOp func) {
+  return findOp(func) && findInit() && findFactors() && findResults(func) &&
+         sortLoops() && worthwhile();
+}
+
+std::optional<GpuContraction> matchGpuContraction(func::FuncOp func) {
+  Matcher matcher;
+  if (!matcher.run(func))
+    return std::nullopt;
+  return matcher.c;
+}
+
+/// As many sums as the size asks for: 1, 2, 4 and so on up to `most`. One that
+/// is not known is not taken for large.
+static int64_t share(int64_t size, int64_t invocations, int64_t most) {
+  if (ShapedType::isDynamic(size))
+    return 4;
+  int64_t sums = 1;
+  while (sums < most && sums * invocations < size)
+    sums *= 2;
+  return sums;
+}
+
+GpuTile planGpuTile(GpuContraction &c) {
+  auto sizes = c.op.getStaticLoopRanges();
+  // 16 KiB of tile, which every device has.
+  int64_t most = c.init.getType().getIntOrFloatBitWidth() == 64 ? 2 : 4;
+  return {share(product(sizes, c.m), GpuTile::kRows, 8),
+          std::min(share(product(sizes, c.n), GpuTile::kColumns, most), most)};
+}
+
+} // namespace backplane
