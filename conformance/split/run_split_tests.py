@@ -71,6 +71,13 @@ def explained(options, folder):
         failures += expect(f"{target}: explain", "exp (Exp node '/exp') of f32: on " in
                            result.stdout and reason in result.stdout and
                            "transfer: 320 bytes" in result.stdout, result)
+        run = ["run", artifact, "--random-inputs", 1, "--no-fallback", "--device"]
+        result = bp(options, [*run, "ref"])
+        failures += expect(f"{target}: a split artifact without fallback", result.returncode == 1
+                           and "on a device of driver 'host', which was not asked for"
+                           in result.stderr, result)
+        result = bp(options, [*run, "ref+host"])
+        failures += expect(f"{target}: both by name", result.returncode == 0, result)
         result = bp(options, [*compile_it, target, "--no-fallback"], "exp")
         failures += expect(f"{target}: --no-fallback", result.returncode == 1 and
                            f"target {target} cannot run " in result.stderr and

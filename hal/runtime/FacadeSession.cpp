@@ -18,7 +18,8 @@ Status readRequest(const bp_artifact_t &artifact,
                               "session options", options);
         !s.ok())
       return s;
-  if ((options.flags & ~BP_SESSION_JIT) || options.reserved)
+  constexpr uint32_t known = BP_SESSION_JIT | BP_SESSION_NO_FALLBACK;
+  if ((options.flags & ~known) || options.reserved)
     return unimplemented("session options: flags " +
                          std::to_string(options.flags) +
                          " are not all known; initialise with BP_HEADER");
@@ -26,6 +27,7 @@ Status readRequest(const bp_artifact_t &artifact,
   request.budget = options.memory_budget;
   request.chooser = options.chooser;
   request.jit = options.flags & BP_SESSION_JIT;
+  request.fallback = !(options.flags & BP_SESSION_NO_FALLBACK);
   request.compiler = artifact.compiler.get();
   request.workers = artifact.workers.get();
   return {};
@@ -36,7 +38,8 @@ Status readRequest(const bp_artifact_t &artifact,
 Result<std::shared_ptr<AnySession>> makeSession(const bp_artifact_t &artifact,
                                                 const SessionRequest &request) {
   if (!worker::RemoteUri::matches(request.device) || request.chooser ||
-      request.jit || request.device.find(',') != std::string::npos)
+      request.jit || !request.fallback ||
+      request.device.find(',') != std::string::npos)
     return rt::createSession(artifact.artifact, request);
   auto remote = RemoteSession::create(artifact.artifact, *artifact.workers,
                                       request.device, request.budget);

@@ -2,6 +2,7 @@
 #include "Select.h"
 #include "Measure.h"
 #include "sdk/graph/Error.h"
+#include "sdk/package/Check.h"
 
 #include <algorithm>
 
@@ -103,6 +104,25 @@ DevicePolicy everyDevice(Registry &registry) {
   return policy;
 }
 
+/// Refuses variants that open devices that nobody asked for.
+void refuseFallback(const fb::Artifact &artifact, Selection &selection) {
+  for (Candidate &candidate : selection.candidates) {
+    if (!candidate.open())
+      continue;
+    const fb::Variant &variant = *artifact.variants()->Get(candidate.variant);
+    if (count(variant.devices()) <= candidate.further.size())
+      continue;
+    const fb::VariantDevice &need =
+        *variant.devices()->Get(uint32_t(candidate.further.size()));
+    std::string driver(text(need.driver()));
+    candidate.refusal = "runs a part of the model on a device of driver '" +
+                        driver +
+                        "', which was not asked for, and there is to be no "
+                        "fallback; allow it, or name the device behind a "
+                        "plus";
+  }
+}
+
 } // namespace
 
 Result<Selection> select(const std::shared_ptr<const LoadedArtifact> &artifact,
@@ -116,6 +136,8 @@ Result<Selection> select(const std::shared_ptr<const LoadedArtifact> &artifact,
     *policy = everyDevice(registry);
   Selection selection =
       consider(registry, request.workers, artifact->file->metadata(), *policy);
+  if (!request.fallback)
+    refuseFallback(artifact->file->metadata(), selection);
   if (policy->aim && *policy->aim != Aim::Power)
     orderByTime(artifact, *policy->aim, request, selection);
   if (request.chooser)

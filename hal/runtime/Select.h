@@ -20,6 +20,8 @@ struct SessionRequest {
   uint64_t budget = 0; ///< bytes of device memory, 0: no limit
   const bp_chooser_t *chooser = nullptr;
   bool jit = false;
+  /// Whether a variant may open devices that were not asked for.
+  bool fallback = true;
   worker::Pool *workers = nullptr; ///< never null where workers are asked for
   /// For the JIT, and for the cache of measurements. May be null.
   ModelCompiler *compiler = nullptr;

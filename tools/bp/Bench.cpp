@@ -92,12 +92,9 @@ Result<std::string> timeCompile(const ModelOptions &options,
   if (scratch.path().empty())
     return internalError("cannot create a temporary folder");
   std::string out = scratch.path() + "/model.bpx";
-  std::string driver = options.device;
-  if (driver.starts_with("worker:"))
-    driver.resize(std::min(driver.size(), driver.find("://")));
-  std::vector<std::string> arguments = {"compile", options.path,   "-o",
-                                        out,       "--for-driver", driver};
-  if (!options.fallback || options.device.starts_with("worker:"))
+  std::vector<std::string> arguments = {
+      "compile", options.path, "-o", out, "--for-driver", options.device};
+  if (!options.fallback)
     arguments.push_back("--no-fallback");
   for (double *ms : {&report.coldMs, &report.cachedMs}) {
     Result<double> took = timeSelf(arguments, scratch.path() + "/cache");

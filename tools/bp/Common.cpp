@@ -151,7 +151,8 @@ bp_string_sink_t stdoutSink() { return {printChunk, nullptr}; }
 bp_session_options_t sessionOptions(const ModelOptions &options) {
   bp_session_options_t session = {BP_HEADER(bp_session_options_t)};
   session.device = toC(options.device);
-  session.flags = options.jit ? BP_SESSION_JIT : 0;
+  session.flags = (options.jit ? BP_SESSION_JIT : 0) |
+                  (options.fallback ? 0 : BP_SESSION_NO_FALLBACK);
   return session;
 }
 

@@ -113,7 +113,8 @@ void remoteCounter(Draft &draft) {
 
 class Split : public testing::Test {
 protected:
-  Session open(void (*make)(Draft &), std::string_view device = "host") {
+  Session open(void (*make)(Draft &), std::string_view device = "host",
+               uint32_t flags = 0) {
     Draft draft;
     make(draft);
     auto artifact = test::open(context_, draft, folder_ / "model.bpx");
@@ -121,6 +122,7 @@ protected:
     artifact_ = std::move(*artifact);
     bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
     options.device = toC(device);
+    options.flags = flags;
     auto session = createSession(artifact_, options);
     reason_ = session ? "" : session.message();
     return session ? std::move(*session) : nullptr;
@@ -195,6 +197,14 @@ TEST_F(Split, FailuresTravelAndEndWithTheCall) {
   status = run(s, x, y);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(y.values[0], 16);
+}
+
+TEST_F(Split, WithoutFallbackAllDevicesMustBeNamed) {
+  EXPECT_FALSE(open(chain, "host", BP_SESSION_NO_FALLBACK));
+  for (const char *part : {"on a device of driver 'host', which was not asked",
+                           "there is to be no fallback"})
+    EXPECT_NE(reason_.find(part), std::string::npos) << reason_;
+  EXPECT_TRUE(open(chain, "host+host", BP_SESSION_NO_FALLBACK)) << reason_;
 }
 
 TEST_F(Split, SaysWhichDeviceIsMissing) {

@@ -295,6 +295,9 @@ typedef struct bp_chooser_t {
  * devices that were asked for. Needs a compiler plug-in and the compiler
  * library; the outcome is kept in the cache. */
 #define BP_SESSION_JIT 1u
+/* A variant on several devices is taken only where `device` names them all,
+ * like "vulkan+host". */
+#define BP_SESSION_NO_FALLBACK 2u
 
 #define bp_session_options_t_TYPE 132u
 typedef struct bp_session_options_t {
