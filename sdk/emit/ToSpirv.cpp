@@ -4,6 +4,7 @@
 // entry point for Vulkan. Bindings are storage buffers of set 0 in their order,
 // the error word and the workspace come behind them, constants are pushed.
 #include "sdk/emit/Dispatch.h"
+#include "sdk/emit/NarrowCompares.h"
 #include "sdk/emit/NarrowFloats.h"
 #include "sdk/emit/Passes.h"
 #include "sdk/emit/PlainFloats.h"
@@ -48,11 +49,13 @@ struct ToSpirvPass : PassWrapper<ToSpirvPass, OperationPass<ModuleOp>> {
   void runOnOperation() override;
 };
 
-struct ExpandDivisions : PassWrapper<ExpandDivisions, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandDivisions)
+/// Divisions that round down or up, and comparisons that are wider than need be.
+struct PlainIntegers : PassWrapper<PlainIntegers, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlainIntegers)
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+    addNarrowCompares(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
@@ -246,7 +249,7 @@ static LogicalResult convert(spirv::ModuleOp module) {
 /// Index arithmetic as plain arithmetic.
 static void buildExpansion(OpPassManager &manager) {
   manager.addPass(createLowerAffinePass());
-  manager.addPass(std::make_unique<ExpandDivisions>());
+  manager.addPass(std::make_unique<PlainIntegers>());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCSEPass());

@@ -82,3 +82,32 @@ func.func @turns(%x: memref<?xf32> {bp.dims = ["n"]}, %out: memref<4xf32>, %n: i
   }
   return
 }
+
+// -----
+
+// Comparisons with constants have the width that the numbers had; a constant
+// that no such number reaches decides them.
+// CHECK-LABEL: spirv.func @compare
+// CHECK-DAG: %[[I:.*]] = spirv.Load "StorageBuffer" %{{.*}} : i32
+// CHECK-DAG: spirv.SLessThanEqual %{{.*}}, %cst0_i32 : i32
+// CHECK-DAG: spirv.SGreaterThan %[[I]], %{{.*}} : i32
+// CHECK-NOT: i64
+func.func @compare(%x: memref<8xi32>, %out: memref<8xi32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i64
+  %least = arith.constant -2147483648 : i64
+  %large = arith.constant 4294967296 : i64
+  scf.forall (%i) in (8) {
+    %a = memref.load %x[%i] : memref<8xi32>
+    %b = arith.extsi %a : i32 to i64
+    %j = arith.index_cast %i : index to i64
+    %p = arith.cmpi sle, %j, %zero : i64
+    %q = arith.cmpi sgt, %b, %least : i64
+    %r = arith.cmpi slt, %b, %large : i64
+    %s = arith.andi %p, %q : i1
+    %t = arith.andi %s, %r : i1
+    %u = arith.extui %t : i1 to i32
+    memref.store %u, %out[%i] : memref<8xi32>
+  }
+  return
+}
