@@ -9,6 +9,7 @@ error with --no-fallback.
 """
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import random
@@ -58,6 +59,26 @@ def small_model(path):
                                 ir_version=8), path)
 
 
+def traced(options, folder, target):
+    """Each call has both transfers on the timeline, in a call's time and their order."""
+    out = folder / "trace.json"
+    result = bp(options, ["run", folder / "m.bpx", "--random-inputs", 1, "--device", "ref+host",
+                          "--repeat", 3, "--trace", out])
+    events = json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
+    spans = sorted((event for event in events if event["ph"] == "X"), key=lambda e: e["ts"])
+    calls = [span for span in spans if span["name"] == "call"]
+    moves = [span for span in spans if span["name"] == "transfer"]
+    good = result.returncode == 0 and len(calls) == 3 and len(moves) == 6
+    for i, move in enumerate(moves if good else []):
+        call = calls[i // 2]
+        ends = [move["args"][key].split(":")[0] for key in ("from", "to")]
+        good &= ends == (["host", "ref"] if i % 2 else ["ref", "host"])
+        good &= move["args"]["bytes"] == 320
+        good &= call["ts"] <= move["ts"] and \
+            move["ts"] + move["dur"] <= call["ts"] + call["dur"] + 0.001
+    return expect(f"{target}: transfers in the trace: {moves}", good, result)
+
+
 def explained(options, folder):
     """Failures of the checks on one small model."""
     model, artifact, failures = folder / "m.onnx", folder / "m.bpx", 0
@@ -78,6 +99,7 @@ def explained(options, folder):
                            in result.stderr, result)
         result = bp(options, [*run, "ref+host"])
         failures += expect(f"{target}: both by name", result.returncode == 0, result)
+        failures += traced(options, folder, target)
         result = bp(options, [*compile_it, target, "--no-fallback"], "exp")
         failures += expect(f"{target}: --no-fallback", result.returncode == 1 and
                            f"target {target} cannot run " in result.stderr and

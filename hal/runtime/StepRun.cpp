@@ -52,6 +52,11 @@ Status StepRun::transfer(const Step &step) const {
   Bytes from = bytesOf(step.source, tables_[step.from]);
   Bytes to = bytesOf(step.target, tables_[step.device]);
   size_t size = size_t(from.length);
+  TraceScope scope(sides_[step.device].device->host().trace(), "transfer",
+                   "transfer");
+  scope.add("bytes", uint64_t(size));
+  scope.add("from", std::string_view(sides_[step.from].device->uri()));
+  scope.add("to", std::string_view(sides_[step.device].device->uri()));
   if (const uint8_t *mapped = from.buffer->map())
     return to.buffer->write(to.offset, {mapped + from.offset, size});
   if (uint8_t *mapped = to.buffer->map())
