@@ -42,6 +42,19 @@ def long_chain(length=100, transposed=False, rows=64):
     return model(nodes, [tensor_value("x", [rows, 64])], [tensor_value("y", [rows, 64])])
 
 
+def heavy():
+    """Two products by weights of 2 MiB each, and these weights."""
+    random = numpy.random.default_rng(7)
+    weights = [random.standard_normal((512, 1024)).astype("f4"),
+               random.standard_normal((1024, 512)).astype("f4")]
+    nodes = [helper.make_node("MatMul", ["x", "a"], ["h"], name="/up"),
+             helper.make_node("Relu", ["h"], ["r"], name="/relu"),
+             helper.make_node("MatMul", ["r", "b"], ["y"], name="/down")]
+    constants = [numpy_helper.from_array(weight, name) for weight, name in zip(weights, "ab")]
+    return model(nodes, [tensor_value("x", ["n", 512])], [tensor_value("y", ["n", 512])],
+                 constants), weights
+
+
 def with_control():
     """y = sum(x) > 0 ? relu(x) : -x, then the running sums of its rows; x[n, 4]"""
     def branch(name, op):

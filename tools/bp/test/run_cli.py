@@ -131,6 +131,73 @@ def laziness(suite, tool):
                 "run", file, "--device", device, "--input", "x=x.npy"))
 
 
+def has_target(tool, name):
+    """Whether a compiler plug-in of this build has the target."""
+    return tool.run("compile", "good.onnx", "-o", "probe.bpx", "--target", name).returncode == 0
+
+
+def jit(suite, tool):
+    """An artifact that fits no device here is compiled from its stored graph."""
+    tool.run("run", "control.onnx", "--input", "x=cx.npy", "--output-dir", "out_control")
+    files = {"good": ["x=x.npy", "y=y.npy"],
+             "control": ["x=cx.npy", "y=cy.npy", "--expect", "last=out_control/last.npy"]}
+    for target, device in (("ref", "host"), ("aarch64", "host"), ("x86-64-v3", "ref")):
+        if not has_target(tool, target):
+            suite.skipped += 1
+            continue
+        for model, (inputs, *expected) in files.items():
+            what = f"{model} for {target} on {device}"
+            make = ["compile", f"{model}.onnx", "-o", "far.bpx", "--no-fallback", "--target",
+                    target]
+            run = ["run", "far.bpx", "--device", device, "--why", "--input", inputs, "--expect",
+                   *expected]
+            tool.run(*make)
+            refused = tool.run(*run, "--jit")
+            suite.refused(f"{what}: no graph", refused)
+            suite.check(f"{what}: says that there is no graph", f"JIT for {device}://"
+                        in refused.stderr and "--embed-graph" in refused.stderr, refused.stderr)
+            tool.run(*make, "--embed-graph")
+            suite.refused(f"{what}: without --jit", tool.run(*run))
+            for source in ("now", "from the cache", "without a cache"):
+                cache = {"BACKPLANE_CACHE_DIR": "-"} if source == "without a cache" else {}
+                made = tool.run(*run, "--jit", **cache)
+                suite.check(f"{what}: compiled {source}", made.returncode == 0
+                            and "match y" in made.stdout
+                            and f" on {device}://" in made.stdout.split("chosen: ")[1]
+                            and "compiled at load from the stored graph" in made.stdout
+                            and f"passed over: {target} on {device}://" in made.stdout,
+                            made.stdout + made.stderr)
+
+
+FAT = "x86-64-v3", "x86-64-v4", "aarch64", "aarch64+sve", "vulkan"
+
+
+def fat(suite, tool):
+    """One artifact for many targets holds the weights once."""
+    model, weights = models.heavy()
+    tool.file("heavy.onnx", model.SerializeToString())
+    total = sum(weight.nbytes for weight in weights)
+    sizes = {}
+    targets = [target for target in FAT if has_target(tool, target)]
+    suite.skipped += len(FAT) - len(targets)
+    for name in (*targets, ",".join(targets)):
+        made = tool.run("compile", "heavy.onnx", "-o", "heavy.bpx", "--target", name)
+        suite.check(f"compile for {name}", made.returncode == 0, made.stderr)
+        data = (tool.folder / "heavy.bpx").read_bytes()
+        sizes[name] = len(data)
+        for weight in weights:
+            times = data.count(weight.tobytes()[:4096])
+            suite.check(f"{name} holds a weight once", times == 1, times)
+        shown = tool.run("inspect", "heavy.bpx").stdout
+        suite.check(f"{name} has a pool of {len(weights)} weights", re.search(
+            rf"^weights: {len(weights)} with {total} bytes", shown, re.M), shown)
+        suite.check(f"{name} has its variants", shown.count("variant ") == name.count(",") + 1,
+                    shown)
+    code = sum(sizes[target] - total for target in targets)
+    suite.check("all variants cost their code only", sizes[",".join(targets)] <= total + code
+                and code < total / 2, sizes)
+
+
 def chain(x, length):
     for i in range(length):
         x = numpy.tanh(x) if i % 2 else numpy.sin(x)
@@ -274,6 +341,8 @@ def main():
         commands(suite, tool)
         laziness(suite, tool)
         control_flow(suite, tool)
+        jit(suite, tool)
+        fat(suite, tool)
         reuse(suite, tool)
         bounds(suite, tool)
         questions(suite, tool)

@@ -184,6 +184,14 @@ def pulled_plug(suite):
         suite.refused("a list of what is not there", part, "run", "m.onnx", "--device",
                       "worker:absent/host,worker:dead/host,worker:nobody/x",
                       "--random-inputs", "1")
+    suite.good("compile for elsewhere", "compile", "m.onnx", "-o", "far.bpx", "--target",
+               "x86-64-v3", "--embed-graph")
+    far = ["run", "far.bpx", "--device", "worker:here/ref", "--why", "--input", "x=x.npy",
+           "--expect", "y=y.npy"]
+    suite.refused("an artifact that fits no worker", "is for driver 'host'", *far)
+    shown = suite.good("the graph is compiled for a worker", *far, "--jit")
+    suite.check("compiling for a worker is explained", "compiled at load from the stored graph"
+                in shown and " on worker:here/ref://" in shown, shown)
     suite.refused("no device of that name", "has no device 'npu'", "run", "m.onnx",
                   "--device", "worker:here/npu", "--random-inputs", "1")
     model_runs(suite, "worker:here/host")
