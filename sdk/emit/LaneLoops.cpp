@@ -113,6 +113,8 @@ struct LaneEmitter {
   VectorWidth width;
   Value laneCount;
   SmallVector<Value> bounds, ivs;
+  /// Elements that were loaded before the loop, which all its lanes read.
+  llvm::SmallDenseMap<OpOperand *, Value> shared;
 
   LaneEmitter(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
               VectorWidth width)
@@ -155,6 +157,7 @@ struct LaneEmitter {
   void storeStrided(OpOperand &operand, Value value, const Lanes &at);
   SmallVector<Value> compute(const Lanes &at, ValueRange accumulators);
   Value indexOf(unsigned number, const Lanes &at);
+  void loadShared();
   void emitParallel(ArrayRef<unsigned> reductions);
   void emitReduction(ArrayRef<unsigned> reductions);
   SmallVector<Value> combineStep(const Lanes &at, ValueRange accumulators);
@@ -231,6 +234,8 @@ Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
     return operand.get();
   switch (laneAccess(op, operand, loop)) {
   case LaneAccess::Uniform:
+    if (Value known = shared.lookup(&operand))
+      return known;
     return memref::LoadOp::create(builder, loc, operand.get(),
                                   indices(operand));
   case LaneAccess::Strided:
@@ -392,8 +397,22 @@ static unsigned bodySize(linalg::GenericOp op) {
   return std::distance(op.getBody()->begin(), op.getBody()->end()) - 1;
 }
 
+/// Loads what is the same in all turns of a loop without others inside. What
+/// the loop stores is never read at another place.
+void LaneEmitter::loadShared() {
+  ivs[loop] = index(0);
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (isa<MemRefType>(operand->get().getType()) &&
+        laneAccess(op, *operand, loop) == LaneAccess::Uniform &&
+        op.payloadUsesValueFromOperand(operand))
+      shared[operand] = memref::LoadOp::create(builder, loc, operand->get(),
+                                               indices(*operand));
+}
+
 /// The vectorised loop is parallel: each lane has its own accumulators.
 void LaneEmitter::emitParallel(ArrayRef<unsigned> reductions) {
+  if (reductions.empty())
+    loadShared();
   int64_t unroll = reductions.empty() || bodySize(op) > 6 ? 1 : 4;
   forLanes(unroll, [&](ArrayRef<Lanes> positions) {
     size_t outputs = op.getNumDpsInits();

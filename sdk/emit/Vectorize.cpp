@@ -5,11 +5,13 @@
 // loops stay scalar. Ops whose body is not lane by lane are left alone.
 #include "sdk/emit/LaneLoops.h"
 #include "sdk/emit/Passes.h"
+#include "sdk/emit/UseMarks.h"
 #include "sdk/emit/VectorBody.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -31,7 +33,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<ModuleOp>> {
   }
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect,
-                    memref::MemRefDialect, scf::SCFDialect,
+                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                     vector::VectorDialect>();
   }
   void runOnOperation() override;
@@ -43,6 +45,11 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<ModuleOp>> {
       *this, "scalable",
       llvm::cl::desc("vector-bits is the least width; the machine's is known "
                      "at run time"),
+      llvm::cl::init(false)};
+  Option<bool> comparesMaxima{
+      *this, "compare-maxima",
+      llvm::cl::desc("the larger of two numbers is one instruction, but not "
+                     "where NaN wins"),
       llvm::cl::init(false)};
 };
 
@@ -128,6 +135,9 @@ void VectorizePass::runOnOperation() {
   getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
   for (linalg::GenericOp op : ops)
     vectorize(op, vectorBits, scalable);
+  multiplyShares(getOperation());
+  if (comparesMaxima)
+    compareMaxima(getOperation());
 }
 
 std::unique_ptr<Pass> createVectorizePass() {

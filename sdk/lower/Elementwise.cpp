@@ -2,6 +2,7 @@
 //
 // Elementwise ops: each becomes one linalg.generic over the dims of its result.
 #include "sdk/lower/Lowering.h"
+#include "sdk/lower/Marks.h"
 
 #include "backplane/kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -419,7 +420,10 @@ private:
     if (isa<SelectOp>(op))
       return arith::SelectOp::create(body, loaded[0], loaded[1], loaded[2]);
     Scalars scalars{lowering, body, loaded, elements[0], mayReport(op)};
-    return scalarOf(op, scalars, to);
+    Value result = scalarOf(op, scalars, to);
+    if (isShare(op))
+      result.getDefiningOp()->setAttr(shareMark, body.getUnitAttr());
+    return result;
   }
 
   Value loops(ArrayRef<View> inputs, Type type,

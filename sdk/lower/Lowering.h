@@ -152,6 +152,13 @@ Value castScalar(ImplicitLocOpBuilder &body, Value value, const Element &from,
 std::optional<APInt> knownInteger(Value bpValue);
 bool mayReport(Operation *op);
 
+/// Whether the op divides exp(x - max(x)) by the sum of all of them: numbers up
+/// to 1 by one of at least 1, or else the line is NaN throughout.
+bool isShare(Operation *op);
+/// Whether a maximum serves such shares alone: with NaN among its elements they
+/// are NaN, whatever it is.
+bool isHiddenByNan(ReduceOp top);
+
 // One function per family; each takes an op of its family, whose operands have
 // views, and sets the views of its results.
 LogicalResult lowerElementwise(Lowering &lowering, Operation *op);

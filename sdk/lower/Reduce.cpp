@@ -3,6 +3,7 @@
 // Reductions along axes: linalg.generic with reduction loops over a filled
 // accumulator.
 #include "sdk/lower/Lowering.h"
+#include "sdk/lower/Marks.h"
 
 #include "sdk/dialect/Convert.h"
 
@@ -118,6 +119,7 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
   Element element = elementOf(op.getX().getType());
   bool wide = accumulatesWide(op, element);
   Type type = wide ? lowering.builder.getF64Type() : accumulatorOf(element);
+  bool marked = element.isFloat() && isHiddenByNan(op);
   Plan plan = planReduction(lowering, op.getX().getType(), axes);
   View input = lowering.permutedView(op.getX()).unrounded();
   Value start =
@@ -127,8 +129,11 @@ LogicalResult lower::lowerReduce(Lowering &lowering, ReduceOp op) {
     Value value = accumulatedElement(inner, args[0], element);
     if (wide)
       value = arith::ExtFOp::create(inner, type, value);
-    return SmallVector<Value>{
-        combine(inner, op.getKind(), args[1], value, element.isUnsigned)};
+    Value best =
+        combine(inner, op.getKind(), args[1], value, element.isUnsigned);
+    if (marked)
+      best.getDefiningOp()->setAttr(numbersMark, inner.getUnitAttr());
+    return SmallVector<Value>{best};
   };
   Value sum = lowering
                   .generic(input.base, start, {input.map, plan.kept},

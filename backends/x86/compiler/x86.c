@@ -113,8 +113,8 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
   "bp-bind-buffers,bp-contract{vector-bits=" BITS "},bp-distribute"
 #define BUFFERIZE "bp-bufferize"
 #define DEVICE(BITS)                                                           \
-  "bp-vectorize{vector-bits=" BITS "},bp-expand-math,bp-to-cpu-entry,bp-to-"   \
-  "llvm"
+  "bp-vectorize{vector-bits=" BITS " compare-maxima=true},"                    \
+  "bp-expand-math,bp-to-cpu-entry,bp-to-llvm"
 
 static bp_status_t put_stages(const bp_stage_sink_t *sink, const char *tile,
                               const char *device) {
