@@ -49,7 +49,8 @@ struct ToSpirvPass : PassWrapper<ToSpirvPass, OperationPass<ModuleOp>> {
   void runOnOperation() override;
 };
 
-/// Divisions that round down or up, and comparisons that are wider than need be.
+/// Divisions that round down or up, and comparisons that are wider than need
+/// be.
 struct PlainIntegers : PassWrapper<PlainIntegers, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlainIntegers)
   void runOnOperation() override {
