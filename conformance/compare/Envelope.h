@@ -5,10 +5,11 @@
 //
 // The graph runs 16 times in the oracle, op by op. Each run draws what the
 // rounding of a right device may be: the error of each sum from the deviation
-// of its rounding, that of each function from its limit, and for each value
-// between two ops whether it is rounded to its dtype or kept wider, as in a
-// fused kernel. The deviation of an output element over the runs says how much
-// right devices differ there.
+// of its rounding, that of each function from its limit, for each value between
+// two ops whether it is rounded to its dtype or kept wider, as in a fused
+// kernel, and for each op whether it flushes subnormal numbers, where the
+// target declares that. The deviation of an output element over the runs says
+// how much right devices differ there.
 #ifndef BACKPLANE_CONFORMANCE_COMPARE_ENVELOPE_H
 #define BACKPLANE_CONFORMANCE_COMPARE_ENVELOPE_H
 
@@ -50,8 +51,7 @@ bool isLoose(const Expected &expected);
 /// Elements whose error had no bound get the centre as their value.
 void tighten(Expected &expected, const Spread &spread, bool finite);
 
-/// tighten for each loose output of a graph. Limits stay where spreadOf fails,
-/// and where the target declares to flush: the runs do not.
+/// tighten for each loose output of a graph. Limits stay where spreadOf fails.
 void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
                   const Declaration &declaration, const WeightPool *weights,
                   uint64_t seed, std::vector<Expected> &expected);

@@ -169,6 +169,60 @@ TEST(Envelope, LetsF16BeRoundedAtEachStepOrOnce) {
   }
 }
 
+Declaration flushing() {
+  Numerics numerics;
+  numerics.flushesInput = numerics.flushesOutput = true;
+  Declaration declaration;
+  for (const char *opClass : {"EXACT", "ULP", "REDUCE", "DOT"})
+    declaration.set(opClass, DType::F32, numerics);
+  return declaration;
+}
+
+TEST_F(EnvelopeOfCancelling, LowersLimitsWhereTheTargetFlushes) {
+  auto expected = evaluate(test.graph, test.inputs, flushing());
+  ASSERT_TRUE(expected.ok()) << expected.message();
+  tightenLoose(test.graph, test.inputs, flushing(), nullptr, 7, *expected);
+  std::vector<float> got = test.device(256);
+  EXPECT_TRUE(judge(*expected, got).pass);
+  got[77] += 2e-4f;
+  EXPECT_FALSE(judge(*expected, got).pass);
+}
+
+/// x / 2^125 * 2^125, which is 0 for small x where subnormals are.
+TEST(Envelope, LetsADeclaredFlushPass) {
+  constexpr uint32_t count = 500;
+  Graph graph;
+  ValueId x = graph.addInput("x", {DType::F32, {Dim(count)}});
+  auto scaled = [&](ValueId value, float by) {
+    Tensor one = make(DType::F32, {}, {by});
+    ValueId factor = graph
+                         .add("constant", {},
+                              {{"value", one.data},
+                               {"dtype", int64_t(DType::F32)},
+                               {"dims", Dims{Dim(count)}}})
+                         ->front();
+    return graph.add("mul", {value, factor})->front();
+  };
+  graph.addOutput(scaled(scaled(x, 0x1p-125f), 0x1p125f), "y");
+  std::vector<float> numbers, zeros, wrong;
+  for (uint32_t i = 0; i < count; ++i) {
+    numbers.push_back(sample(i));
+    zeros.push_back(std::fabs(sample(i)) < 0.5f ? 0 : sample(i));
+    wrong.push_back(2 * sample(i));
+  }
+  std::vector<Tensor> inputs = {make(DType::F32, {count}, numbers)};
+  auto expected = evaluate(graph, inputs, flushing());
+  ASSERT_TRUE(expected.ok()) << expected.message();
+  ASSERT_TRUE(isLoose((*expected)[0]));
+  tightenLoose(graph, inputs, flushing(), nullptr, 5, *expected);
+  auto passes = [&](const std::vector<float> &got) {
+    return compare((*expected)[0], make(DType::F32, {count}, got), {}).pass;
+  };
+  EXPECT_TRUE(passes(numbers));
+  EXPECT_TRUE(passes(zeros));
+  EXPECT_FALSE(passes(wrong));
+}
+
 TEST(Envelope, IsAFunctionOfTheSeed) {
   Cancelling test;
   auto expected = evaluate(test.graph, test.inputs, {});
