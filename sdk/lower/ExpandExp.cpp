@@ -46,11 +46,7 @@ Value expM1Core(MathBuilder &m, Value x) {
 
 Value bp::lower::expInRange(MathBuilder &m, Value x, Value rest) {
   Reduced r = reduce(m, x, rest);
-  Value value = m.add(r.expM1, m.f(1));
-  // Two factors reach the subnormals, and infinity, with one rounding.
-  Value first = m.sar(r.n, 1);
-  Value second = m.subI(r.n, first);
-  return m.mul(m.mul(value, m.power2(first)), m.power2(second));
+  return m.scale(m.add(r.expM1, m.f(1)), r.n);
 }
 
 /// exp(x) / 2 for x not below 0, which overflows only where sinh does.

@@ -32,17 +32,20 @@ using Function = Value (*)(MathBuilder &, Value);
 
 template <typename Op, Function function>
 struct ExpandUnary : OpRewritePattern<Op> {
-  using OpRewritePattern<Op>::OpRewritePattern;
+  ExpandUnary(MLIRContext *context, bool scales)
+      : OpRewritePattern<Op>(context), scales(scales) {}
 
   LogicalResult matchAndRewrite(Op op,
                                 PatternRewriter &rewriter) const override {
     if (!isExpanded(op.getType()))
       return failure();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    MathBuilder m(builder, op.getType());
+    MathBuilder m(builder, op.getType(), scales);
     rewriter.replaceOp(op, function(m, op.getOperand()));
     return success();
   }
+
+  bool scales;
 };
 
 /// f16 and bf16 compute in f32.
@@ -111,14 +114,15 @@ Value simplePower(MathBuilder &m, Value x, double exponent) {
 }
 
 struct ExpandPow : OpRewritePattern<math::PowFOp> {
-  using OpRewritePattern::OpRewritePattern;
+  ExpandPow(MLIRContext *context, bool scales)
+      : OpRewritePattern(context), scales(scales) {}
 
   LogicalResult matchAndRewrite(math::PowFOp op,
                                 PatternRewriter &rewriter) const override {
     if (!isExpanded(op.getType()))
       return failure();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
-    MathBuilder m(builder, op.getType());
+    MathBuilder m(builder, op.getType(), scales);
     Value result;
     if (std::optional<double> exponent = knownNumber(op.getRhs()))
       result = simplePower(m, op.getLhs(), *exponent);
@@ -127,13 +131,15 @@ struct ExpandPow : OpRewritePattern<math::PowFOp> {
     rewriter.replaceOp(op, result);
     return success();
   }
+
+  bool scales;
 };
 
 template <typename... Op> void addWidening(RewritePatternSet &patterns) {
   (patterns.add<WidenMath<Op>>(patterns.getContext()), ...);
 }
 
-void addExpansions(RewritePatternSet &patterns) {
+void addExpansions(RewritePatternSet &patterns, bool scales) {
   patterns.add<ExpandUnary<math::ExpOp, expandExp>,
                ExpandUnary<math::ExpM1Op, expandExpM1>,
                ExpandUnary<math::TanhOp, expandTanh>,
@@ -152,7 +158,7 @@ void addExpansions(RewritePatternSet &patterns) {
                ExpandUnary<math::AtanhOp, expandAtanh>,
                ExpandUnary<math::ErfOp, expandErf>,
                ExpandUnary<math::RsqrtOp, expandRsqrt>, ExpandPow>(
-      patterns.getContext());
+      patterns.getContext(), scales);
 }
 
 /// All arithmetic but that in the bodies of named linalg ops, which are fixed.
@@ -171,6 +177,8 @@ SmallVector<Operation *> expandable(Operation *root) {
 
 struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
+  ExpandMathPass() = default;
+  ExpandMathPass(const ExpandMathPass &other) : PassWrapper(other) {}
 
   StringRef getArgument() const override { return "bp-expand-math"; }
   StringRef getDescription() const override {
@@ -178,12 +186,13 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
   }
 
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<arith::ArithDialect, math::MathDialect>();
+    registry
+        .insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect>();
   }
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    addExpansions(patterns);
+    addExpansions(patterns, scales);
     addWidening<math::ExpOp, math::ExpM1Op, math::TanhOp, math::LogOp,
                 math::Log1pOp, math::SinOp, math::CosOp, math::TanOp,
                 math::AsinOp, math::AcosOp, math::AtanOp, math::SinhOp,
@@ -199,6 +208,11 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
             applyOpPatternsGreedily(candidates, std::move(patterns), config)))
       signalPassFailure();
   }
+
+  Option<bool> scales{
+      *this, "scale-instruction",
+      llvm::cl::desc("the target multiplies by powers of 2 in one instruction"),
+      llvm::cl::init(false)};
 };
 
 } // namespace

@@ -2,7 +2,8 @@
 //
 // Marks.h: attributes of arith ops in the bodies of linalg ops, by which the
 // lowering tells what it knows of their operands. Who emits code may use them,
-// where the machine gains by it; an op that lost its mark is right all the same.
+// where the machine gains by it; an op that lost its mark is right all the
+// same.
 #ifndef BACKPLANE_LOWER_MARKS_H
 #define BACKPLANE_LOWER_MARKS_H
 

@@ -10,6 +10,7 @@
 #define BACKPLANE_LOWER_MATHBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -20,12 +21,15 @@ public:
   using Value = mlir::Value;
   using Coefficients = llvm::ArrayRef<double>;
 
-  /// `type`: f32 or f64 or a vector of them.
-  MathBuilder(mlir::ImplicitLocOpBuilder &b, mlir::Type type)
-      : b(b), type(type), integers(like(b.getIntegerType(width()))) {}
+  /// `type`: f32 or f64 or a vector of them. `scales`: the target multiplies
+  /// by powers of 2 in one instruction.
+  MathBuilder(mlir::ImplicitLocOpBuilder &b, mlir::Type type,
+              bool scales = false)
+      : b(b), type(type), integers(like(b.getIntegerType(width()))),
+        scales(scales) {}
 
   /// The same shape in another format.
-  MathBuilder f64() { return {b, like(b.getF64Type())}; }
+  MathBuilder f64() { return {b, like(b.getF64Type()), scales}; }
 
   bool isF64() const { return width() == 64; }
   int64_t mantissa() const { return isF64() ? 52 : 23; }
@@ -101,6 +105,15 @@ public:
     return fromBits(shl(addI(x, i(bias())), mantissa()));
   }
 
+  /// x times 2 to an integer up to twice that range: two factors reach the
+  /// subnormals, and infinity, with one rounding.
+  Value scale(Value x, Value power) {
+    if (scales)
+      return loadExponent(x, power);
+    Value first = sar(power, 1), second = subI(power, first);
+    return mul(mul(x, power2(first)), power2(second));
+  }
+
   // ---- conditions ----
   Value less(Value x, Value y) { return compare(Kind::OLT, x, y); }
   Value equal(Value x, Value y) { return compare(Kind::OEQ, x, y); }
@@ -154,9 +167,18 @@ private:
   Value compare(Kind kind, Value x, Value y) {
     return mlir::arith::CmpFOp::create(b, kind, x, y);
   }
+  Value loadExponent(Value x, Value power) {
+    if (isF64())
+      power = mlir::arith::TruncIOp::create(b, like(b.getI32Type()), power);
+    return mlir::LLVM::CallIntrinsicOp::create(b, type,
+                                               b.getStringAttr("llvm.ldexp"),
+                                               mlir::ValueRange{x, power})
+        .getResult(0);
+  }
 
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type type, integers;
+  bool scales;
 };
 
 // The functions, in the format of the builder. ExpandExp.cpp, ExpandLog.cpp,

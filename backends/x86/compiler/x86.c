@@ -112,9 +112,9 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
 #define TILE(BITS)                                                             \
   "bp-bind-buffers,bp-contract{vector-bits=" BITS "},bp-distribute"
 #define BUFFERIZE "bp-bufferize"
-#define DEVICE(BITS)                                                           \
+#define DEVICE(BITS, MATH)                                                     \
   "bp-vectorize{vector-bits=" BITS " compare-maxima=true},"                    \
-  "bp-expand-math,bp-to-cpu-entry,bp-to-llvm"
+  "bp-expand-math" MATH ",bp-to-cpu-entry,bp-to-llvm"
 
 static bp_status_t put_stages(const bp_stage_sink_t *sink, const char *tile,
                               const char *device) {
@@ -133,8 +133,9 @@ static bp_status_t stages(void *self, bp_string_t target,
   (void)error;
   if (target.size == wide.size &&
       memcmp(target.data, wide.data, wide.size) == 0)
-    return put_stages(sink, TILE("512"), DEVICE("512"));
-  return put_stages(sink, TILE("256"), DEVICE("256"));
+    return put_stages(sink, TILE("512"),
+                      DEVICE("512", "{scale-instruction=true}"));
+  return put_stages(sink, TILE("256"), DEVICE("256", ""));
 }
 
 /* ---- The plug-in ---- */

@@ -33,11 +33,14 @@ std::vector<EmitStage> fastStages(Isa isa) {
   std::string bits = isa == Isa::Avx512 ? "512"
                      : isa == Isa::Avx2 ? "256"
                                         : "128";
-  return {{"tile", "bp-bind-buffers,bp-contract{vector-bits=" + bits +
-                       "},bp-distribute"},
-          {"bufferize", "bp-bufferize"},
-          {"device", "bp-vectorize{vector-bits=" + bits +
-                         "},bp-expand-math,bp-to-cpu-entry,bp-to-llvm"}};
+  return {
+      {"tile",
+       "bp-bind-buffers,bp-contract{vector-bits=" + bits + "},bp-distribute"},
+      {"bufferize", "bp-bufferize"},
+      {"device", "bp-vectorize{vector-bits=" + bits +
+                     " compare-maxima=true},bp-expand-math" +
+                     (isa == Isa::Avx512 ? "{scale-instruction=true}" : "") +
+                     ",bp-to-cpu-entry,bp-to-llvm"}};
 }
 
 std::vector<EmitStage> plainStages() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s --bp-expand-math | FileCheck %s
+// RUN: bp-opt %s --bp-expand-math=scale-instruction=true | FileCheck %s --check-prefix=SCALE
 
 // Nothing is left that would need a library.
 // CHECK-NOT: math.{{exp|expm1|log|log1p|a?sinh?|a?cosh?|a?tanh?|erf|powf|rsqrt}}
@@ -12,6 +13,10 @@
 // CHECK: arith.shli
 // CHECK: arith.mulf
 // CHECK: return
+// SCALE-LABEL: @exp
+// SCALE-NOT: arith.shli
+// SCALE: llvm.call_intrinsic "llvm.ldexp"({{.*}}) : (vector<16xf32>, vector<16xi32>) -> vector<16xf32>
+// SCALE: return
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {
   %0 = math.exp %x : vector<16xf32>
   return %0 : vector<16xf32>
