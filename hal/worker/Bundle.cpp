@@ -193,7 +193,7 @@ Result<BundleFacts> readBundle(const std::string &path) {
   std::set<std::string> seen;
   Status status = forEachFrame(*reader, [&](const Frame &frame) -> Status {
     Status fits;
-    if (frame.type == FrameType::Run)
+    if (frame.type == FrameType::Run || frame.type == FrameType::Check)
       fits = addRun(facts, seen, frame);
     else if (frame.type == FrameType::Answer)
       fits = addKnown(facts, frame);

@@ -3,9 +3,11 @@
 // Bundle.h: work for a machine without a connection, and what came of it. Both
 // files are messages as they travel between a tool and a worker (Frame.h):
 //
-//   bundle:  BUNDLE, then ARTIFACT and RUN (of an artifact before it) in any
-//            number, after a RUN an ANSWER when its result is known, END
-//   results: BUNDLE, HELLO, an ANSWER for each RUN, in their order, END
+//   bundle:  BUNDLE, then ARTIFACT, RUN (of the artifact before it) and CHECK
+//            (of up to two before it) in any number, after a RUN an ANSWER when
+//            its result is known, END
+//   results: BUNDLE, HELLO, an ANSWER for each RUN and CHECK, in their order,
+//            END
 //
 // Files are hostile: sizes, checksums, order and numbers are checked.
 #ifndef BACKPLANE_WORKER_BUNDLE_H
@@ -71,11 +73,12 @@ private:
 Status packRecording(const std::string &recording, const BundleMessage &head,
                      const std::string &path);
 
-/// Hash of a file that is a whole bundle, and how many runs it has.
+/// Hash of a file that is a whole bundle, and what it asks.
 struct BundleFacts {
   std::string hash;
   BundleMessage head;
-  std::vector<std::string> runs; ///< hash of each RUN's payload, in order
+  /// Hash of the payload of each RUN and CHECK, in order.
+  std::vector<std::string> runs;
   std::map<std::string, AnswerMessage> known; ///< by the same hash
 };
 Result<BundleFacts> readBundle(const std::string &path);

@@ -200,6 +200,7 @@ Status check(const CompileMessage &message) {
 }
 Status check(const AnswerMessage &message) {
   bool known = message.type == uint32_t(FrameType::Result) ||
+               message.type == uint32_t(FrameType::Checked) ||
                message.type == uint32_t(FrameType::Error);
   return known ? Status() : dataLoss("an answer has a damaged type");
 }

@@ -141,8 +141,8 @@ struct BundleMessage {
 };
 
 struct AnswerMessage {
-  std::string run;   ///< hash of the payload of its RUN
-  uint32_t type = 0; ///< FrameType: RESULT or ERROR
+  std::string run;   ///< hash of the payload of its RUN or CHECK
+  uint32_t type = 0; ///< FrameType: RESULT, CHECKED or ERROR
   Payload payload;
 };
 

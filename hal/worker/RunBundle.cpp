@@ -7,6 +7,7 @@
 #include "Bundle.h"
 #include "Loop.h"
 #include "Process.h"
+#include "hal/core/LinkedPlugins.h"
 
 #include <CLI/CLI.hpp>
 
@@ -23,7 +24,8 @@ struct BundleOptions {
   unsigned timeoutSeconds = 600;
 };
 
-/// The worker that does the work; another one when it was lost.
+/// The worker that does the work; another one when it was lost. Each check has
+/// one of its own.
 class Hand {
 public:
   explicit Hand(BundleOptions options) : options_(std::move(options)) {}
@@ -34,13 +36,20 @@ public:
                        : Result<Hello>(status);
   }
   void take(Payload artifact) {
+    before_ = std::move(artifact_);
     artifact_ = std::move(artifact);
     sent_ = false;
   }
-  /// The answer to a run, whatever happens.
-  AnswerMessage run(const Payload &run) {
-    Result<Frame> answer = ask(run);
-    AnswerMessage message{hashOf(run), 0, {}};
+  /// The answer to a run or check, whatever happens.
+  AnswerMessage answer(const Frame &request) {
+    bool isCheck = request.type == FrameType::Check;
+    AnswerMessage message{hashOf(request.payload), 0, {}};
+    if (isCheck && !linkedPlugins().empty())
+      return notSupported(std::move(message));
+    if (isCheck)
+      process_.reset();
+    Result<Frame> answer =
+        isCheck ? check(request.payload) : ask(request.payload);
     if (answer) {
       message.type = uint32_t(answer->type);
       message.payload = std::move(answer->payload);
@@ -49,18 +58,27 @@ public:
       message.type = uint32_t(FrameType::Error);
       message.payload = encode(ErrorMessage{answer.code(), answer.message()});
     }
+    if (isCheck)
+      process_.reset();
     return message;
   }
 
 private:
+  static AnswerMessage notSupported(AnswerMessage message) {
+    constexpr uint32_t outcome = 2;
+    message.type = uint32_t(FrameType::Checked);
+    message.payload = encode(CheckedMessage{
+        outcome, "this worker is static: it has no plug-in files to check", 0});
+    return message;
+  }
   Process::Milliseconds timeout() const {
     return std::chrono::seconds(options_.timeoutSeconds);
   }
-  Status start() {
+  Status start(int (&body)(const WorkerOptions &) = serveRuns) {
     if (process_)
       return {};
     auto process =
-        Process::fork([this] { return serveRuns(options_.worker); }, timeout());
+        Process::fork([&] { return body(options_.worker); }, timeout());
     if (!process)
       return process.status();
     process_ = std::move(*process);
@@ -82,10 +100,23 @@ private:
     }
     return ask(FrameType::Run, run);
   }
+  Result<Frame> check(const Payload &check) {
+    if (Status s = start(serveChecks); !s.ok())
+      return s;
+    for (const Payload *artifact : {&before_, &artifact_}) {
+      if (artifact->empty())
+        continue;
+      Result<Frame> ready = ask(FrameType::Artifact, *artifact);
+      if (!ready || ready->type != FrameType::Ready)
+        return ready;
+    }
+    return ask(FrameType::Check, check);
+  }
 
   BundleOptions options_;
   std::unique_ptr<Process> process_;
   Payload artifact_; ///< the latest of the bundle
+  Payload before_;   ///< the one before it
   bool sent_ = false;
 };
 
@@ -117,9 +148,9 @@ Status runAll(const BundleOptions &options, size_t &runs, size_t &errors) {
       return writer->finish();
     if ((*frame)->type == FrameType::Artifact)
       hand.take(std::move((*frame)->payload));
-    if ((*frame)->type != FrameType::Run)
+    if ((*frame)->type != FrameType::Run && (*frame)->type != FrameType::Check)
       continue;
-    AnswerMessage answer = hand.run((*frame)->payload);
+    AnswerMessage answer = hand.answer(**frame);
     ++runs;
     errors += answer.type == uint32_t(FrameType::Error);
     status = writer->answer(answer);
@@ -160,18 +191,47 @@ int runBundle(int argc, char **argv) {
   return 0;
 }
 
+namespace {
+
+/// What a recording worker wrote down already.
+class Seen {
+public:
+  /// A run or check is written once, an artifact unless it was the latest.
+  bool isNew(const Frame &frame) {
+    std::string hash = hashOf(frame.payload);
+    if (frame.type != FrameType::Artifact)
+      return asked_.insert(hash).second;
+    return std::exchange(artifact_, hash) != hash;
+  }
+
+private:
+  std::set<std::string> asked_;
+  std::string artifact_;
+};
+
+/// An answer with which the tool goes on asking.
+void pretend(const Frame &request, Frame &answer) {
+  answer.type = FrameType::Ready;
+  if (request.type == FrameType::Run) {
+    answer.type = FrameType::Result;
+    answer.payload = encode(ResultMessage());
+  } else if (request.type == FrameType::Check) {
+    answer.type = FrameType::Checked;
+    answer.payload = encode(CheckedMessage());
+  }
+}
+
+} // namespace
+
 int serveRecording(const std::string &path) {
   return serve({}, [&](Hello &greeting) -> Result<Handler> {
     greeting.version = view(bp_version());
     auto file =
         std::make_shared<std::ofstream>(path, std::ios::binary | std::ios::app);
-    auto seen = std::make_shared<std::set<std::string>>();
+    auto seen = std::make_shared<Seen>();
     return Handler([=](const Frame &request, Frame &answer) -> Status {
-      bool isRun = request.type == FrameType::Run;
-      answer.type = isRun ? FrameType::Result : FrameType::Ready;
-      if (isRun)
-        answer.payload = encode(ResultMessage());
-      if (!seen->insert(hashOf(request.payload)).second)
+      pretend(request, answer);
+      if (!seen->isNew(request))
         return {};
       Status status = eachFrame(request, [&](const FrameHeader &header,
                                              std::span<const uint8_t> piece) {
@@ -200,7 +260,7 @@ int serveReplay(const std::string &bundle, const std::string &results) {
     auto shared = std::make_shared<BundleResults>(std::move(*told));
     return Handler([shared](const Frame &request, Frame &answer) -> Status {
       answer.type = FrameType::Ready;
-      if (request.type != FrameType::Run)
+      if (request.type != FrameType::Run && request.type != FrameType::Check)
         return {};
       auto found = shared->answers.find(hashOf(request.payload));
       if (found == shared->answers.end())

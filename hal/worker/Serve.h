@@ -43,9 +43,9 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
 int serveRuns(const WorkerOptions &options);
 int serveChecks(const WorkerOptions &options);
 int serveList(const WorkerOptions &options);
-/// Writes artifacts and runs to a file, once each; answers nothing of use.
+/// Writes artifacts, runs and checks to a file; answers nothing of use.
 int serveRecording(const std::string &path);
-/// Answers runs of a bundle with what its results say.
+/// Answers runs and checks of a bundle with what its results say.
 int serveReplay(const std::string &bundle, const std::string &results);
 /// `bp-worker run`, from its name on; see Bundle.h.
 int runBundle(int argc, char **argv);

@@ -67,18 +67,11 @@ Judgement noJudgement() {
   return rules;
 }
 
-/// The chosen cases without the checks of plug-ins, which need a live worker.
-Result<Plan> planWithoutChecks(RunOptions &options) {
+/// The chosen cases and checks.
+Result<Plan> planOf(RunOptions &options) {
   if (Status s = readChoice(options); !s.ok())
     return s;
-  auto plan = planSuite(options.suite);
-  if (!plan)
-    return plan;
-  std::erase_if(plan->units, [](const Unit &unit) { return unit.check; });
-  if (plan->units.empty())
-    return invalidArgument("no case is left for a bundle; checks of plug-ins "
-                           "(layers 0, 1, 2 and 7) need a live worker");
-  return plan;
+  return planSuite(options.suite);
 }
 
 /// How the cases were chosen, as a bundle keeps it.
@@ -143,7 +136,7 @@ Result<Statuses> runUnits(const JobOptions &options, const Plan &plan) {
 
 int bundleCommand(RunOptions &options, const std::string &target,
                   const std::string &path) {
-  auto plan = planWithoutChecks(options);
+  auto plan = planOf(options);
   if (!plan)
     return fail(plan.status());
   Scratch scratch;
@@ -178,8 +171,7 @@ int judgeCommand(const std::string &bundlePath, const std::string &results) {
   if (!told)
     return fail(told.status());
   auto options = optionsOf(bundle->head.facts);
-  auto plan =
-      options ? planWithoutChecks(*options) : Result<Plan>(options.status());
+  auto plan = options ? planOf(*options) : Result<Plan>(options.status());
   if (!plan)
     return fail(plan.status());
   JobOptions job;

@@ -9,6 +9,7 @@ and srun do. `arm64` runs when its build and qemu are there.
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -127,6 +128,25 @@ def bundles(suite):
     suite.good("run cases", "run", "c.bpb", "-o", "c.bpr", program="bp-worker")
     judged = suite.good("judge cases", "bundle", "judge", "c.bpb", "c.bpr")
     suite.check("cases are judged", "Pass" in judged and "passed" in judged, judged)
+    checks = ["L0/*", "L1/copy/*", "L2/matmul-f32/*", "L2/gather-i32/*", "L7/leak/*",
+              "L3/softmax/f32/*"]
+    words = [word for check in checks for word in ("--filter", check)]
+    suite.good("bundle checks", "bundle", "cases", "--target", "x86-64-v3", *words, "-o",
+               "k.bpb")
+    suite.good("run checks", "run", "k.bpb", "-o", "k.bpr", program="bp-worker")
+    judged = suite.good("judge checks", "bundle", "judge", "k.bpb", "k.bpr")
+    alive = suite.good("the same checks alive", "conformance", "--device", "worker:here/host",
+                       *words, "--out", "alive")
+    passed = sum(map(int, re.findall(r"(\d+) Pass", alive)))
+    suite.check("as many checks pass as alive", passed > 40
+                and re.search(rf"^{passed} Pass$", judged, re.M), judged + alive)
+    suite.good("run checks elsewhere", "run", "k.bpb", "--device", "ref", "-o", "r.bpr",
+               program="bp-worker")
+    judged = suite.run("bundle", "judge", "k.bpb", "r.bpr")
+    suite.check("checks that fail are judged so", judged.returncode == 1
+                and re.search(r"^Fail L2/matmul-f32/", judged.stdout, re.M)
+                and re.search(r"^\d+ Pass$", judged.stdout, re.M)
+                and "not passed" in judged.stdout, judged)
     damaged = bytearray((folder / "c.bpr").read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (folder / "d.bpr").write_bytes(damaged)
