@@ -76,11 +76,12 @@ static Value wholeBuffer(Value value) {
 }
 
 /// Removes copies of a destination to itself, which are what is left of
-/// results that were computed in place behind a reshape.
+/// results that were computed in place, whole or as a slice.
 static void dropSelfCopies(ModuleOp module) {
   module.walk([](linalg::CopyOp op) {
-    Value from = wholeBuffer(op.getInputs()[0]);
-    if (from == wholeBuffer(op.getOutputs()[0]) && isa<BlockArgument>(from))
+    Value from = op.getInputs()[0], to = op.getOutputs()[0];
+    Value whole = wholeBuffer(from);
+    if (from == to || (whole == wholeBuffer(to) && isa<BlockArgument>(whole)))
       op.erase();
   });
 }
@@ -89,10 +90,13 @@ void BufferizePass::runOnOperation() {
   ModuleOp module = getOperation();
   if (failed(decomposePads(module)) || failed(bufferize(module)))
     return signalPassFailure();
-  dropSelfCopies(module);
-  OpPassManager clean("builtin.module");
+  OpPassManager merge("builtin.module"), clean("builtin.module");
+  merge.addPass(createCSEPass()); // slices that are the same become one value
   clean.addPass(createCanonicalizerPass());
   clean.addPass(createCSEPass());
+  if (failed(runPipeline(merge, module)))
+    return signalPassFailure();
+  dropSelfCopies(module);
   if (failed(runPipeline(clean, module)))
     return signalPassFailure();
 }
