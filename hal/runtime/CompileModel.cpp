@@ -263,10 +263,37 @@ Result<Model> ModelCompiler::importModel(const std::string &path) const {
   return readModel(path);
 }
 
+/// Into the cache, at `path`. Where there is none or its disk is full, to where
+/// the job wants it, or to a file that is gone at once; the model, which was
+/// used up, is then made again.
+LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
+                                            const CompileJob &job, Model model,
+                                            const Again &again) {
+  if (path) {
+    LoadedResult made = compileTo(*path, job, std::move(model));
+    if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
+                 made.code() != BP_STATUS_UNAVAILABLE))
+      return made;
+    warn(made.status().within("compiled again without the cache"));
+    Result<Model> second = again();
+    if (!second)
+      return second.status();
+    model = std::move(*second);
+  } else if (cache_.enabled()) {
+    warn(path.status());
+  }
+  if (!job.outputPath.empty())
+    return compileTo(job.outputPath, job, std::move(model));
+  // The mapping keeps the contents when the name is gone.
+  TemporaryFile file{temporaryPath()};
+  return compileTo(file.path, job, std::move(model));
+}
+
 LoadedResult ModelCompiler::compile(const CompileJob &job) {
   Result<Model> model = importModel(job.model);
   if (!model)
     return model.status();
+  Result<std::string> path = notFound("there is no cache");
   if (cache_.enabled()) {
     noteDependencies(job, *model);
     Result<std::string> key = modelKey(job);
@@ -274,17 +301,10 @@ LoadedResult ModelCompiler::compile(const CompileJob &job) {
     if (job.dumpDir.empty())
       if (auto artifact = lookUp(job))
         return artifact;
-    Result<std::string> path =
-        key ? cache_.path("artifacts", *key) : Result<std::string>(key);
-    if (path)
-      return compileTo(*path, job, std::move(*model));
-    warn(path.status());
+    path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
   }
-  if (!job.outputPath.empty())
-    return compileTo(job.outputPath, job, std::move(*model));
-  // The mapping keeps the contents when the name is gone.
-  TemporaryFile file{temporaryPath()};
-  return compileTo(file.path, job, std::move(*model));
+  return compileAnywhere(path, job, std::move(*model),
+                         [&] { return importModel(job.model); });
 }
 
 LoadedResult ModelCompiler::compileGraph(CompileJob &job) {
@@ -337,17 +357,16 @@ LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
   Result<Model> model = storedModel(artifact);
   if (!model)
     return model.status();
-  if (cache_.enabled())
-    if (Result<std::string> key = storedKey(artifact, job)) {
+  Result<std::string> path = notFound("there is no cache");
+  if (cache_.enabled()) {
+    Result<std::string> key = storedKey(artifact, job);
+    if (key)
       if (auto known = openCached(*key))
         return known;
-      Result<std::string> path = cache_.path("artifacts", *key);
-      if (path)
-        return compileTo(*path, job, std::move(*model));
-      warn(path.status());
-    }
-  TemporaryFile file{temporaryPath()};
-  return compileTo(file.path, job, std::move(*model));
+    path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
+  }
+  return compileAnywhere(path, job, std::move(*model),
+                         [&] { return storedModel(artifact); });
 }
 
 LoadedResult ModelCompiler::runFile(CompileJob &job) {

@@ -52,6 +52,10 @@ private:
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);
   Result<std::shared_ptr<const LoadedArtifact>> compileGraph(CompileJob &job);
   Result<std::shared_ptr<const LoadedArtifact>> runFile(CompileJob &job);
+  using Again = std::function<Result<Model>()>;
+  Result<std::shared_ptr<const LoadedArtifact>>
+  compileAnywhere(const Result<std::string> &path, const CompileJob &job,
+                  Model model, const Again &again);
   Result<std::shared_ptr<const LoadedArtifact>>
   compileTo(const std::string &path, const CompileJob &job, Model model);
   void noteDependencies(const CompileJob &job, const Model &model) const;

@@ -49,6 +49,8 @@ void Client::lose(const Status &status) {
 Status Client::take(Frame frame) {
   std::lock_guard lock(mutex_);
   uint64_t request = frame.request;
+  if (request == 0 && frame.type == FrameType::Error)
+    return errorOf(frame).within("the worker cannot read what it is sent");
   if (!asked_.erase(request))
     return dataLoss("the worker answered what it was not asked");
   if (!forgotten_.erase(request))
@@ -91,6 +93,12 @@ Result<uint64_t> Client::send(FrameType type, Payload payload) {
       process_->channel().send({type, request, std::move(payload)}, until);
   if (status.ok())
     return request;
+  {
+    // What a worker says before it ends tells more than that it ended.
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(1),
+                      [&] { return !lost_.ok(); });
+  }
   lose(status);
   std::lock_guard lock(mutex_);
   return lost_;

@@ -116,7 +116,7 @@ Result<std::optional<Frame>> FrameParser::next() {
   std::span<const uint8_t> payload(buffer_.data() + sizeof(header),
                                    size_t(header.bytes));
   if (checksum(header, payload) != header.checksum)
-    return dataLoss("a frame of a worker has a wrong checksum");
+    return dataLoss("a frame was damaged on its way: its checksum is wrong");
   Frame frame{
       FrameType(header.type), header.request, {payload.begin(), payload.end()}};
   buffer_.erase(buffer_.begin(),

@@ -217,6 +217,107 @@ def pulled_plug(suite):
     model_runs(suite, "worker:here/host")
 
 
+FLIP = """#!/usr/bin/env python3
+import os, subprocess, sys, threading
+
+way, at = sys.argv[1], int(sys.argv[2])
+child = subprocess.Popen(sys.argv[3:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def carry(source, target, flips):
+    done = 0
+    while piece := os.read(source.fileno(), 1 << 16):
+        if flips and done <= at < done + len(piece):
+            piece = piece[:at - done] + bytes([piece[at - done] ^ 16]) + piece[at - done + 1:]
+        done += len(piece)
+        target.write(piece)
+        target.flush()
+    target.close()
+
+
+threading.Thread(target=carry, args=(sys.stdin.buffer, child.stdin, way == "there"),
+                 daemon=True).start()
+carry(child.stdout, sys.stdout.buffer, way == "back")
+"""
+
+
+def damaged_frames(suite):
+    """One bit that flips on the way: in the greeting, an artifact, an outcome."""
+    folder = suite.folder
+    heavy(suite)
+    (folder / "flip").write_text(FLIP, encoding="utf-8")
+    (folder / "flip").chmod(0o755)
+    config = json.loads((folder / "workers.json").read_text(encoding="utf-8"))
+    for way, at in (("back", 100), ("there", 1000000), ("there", 4250000), ("back", 50000),
+                    ("back", 100000000)):
+        config["workers"]["flip"] = {"worker": str(BIN / "bp-worker"), "timeout": 20, "launcher":
+                                     [sys.executable, str(folder / "flip"), way, str(at)]}
+        (folder / "workers.json").write_text(json.dumps(config), encoding="utf-8")
+        run = ["run", "heavy.bpx", "--device", "worker:flip/host", "--input", "x=hx.npy",
+               "--expect", "y=hy.npy"]
+        begin = time.monotonic()
+        if at == 100000000:
+            suite.good("nothing flips", *run)
+        else:
+            suite.refused(f"a bit flips on its way {way} at {at}", "damaged", *run)
+        suite.check("damage is noticed at once", time.monotonic() - begin < 15)
+
+
+def heavy(suite):
+    """heavy.bpx with an input and an output; larger than what a worker does not keep."""
+    folder = suite.folder
+    if (folder / "heavy.bpx").exists():
+        return
+    model, (a, b) = models.heavy()
+    (folder / "heavy.onnx").write_bytes(model.SerializeToString())
+    x = numpy.random.default_rng(5).standard_normal((64, 512)).astype("f4")
+    numpy.save(folder / "hx.npy", x)
+    numpy.save(folder / "hy.npy", (numpy.maximum(x.astype("f8") @ a, 0) @ b).astype("f4"))
+    suite.good("compile a heavy model", "compile", "heavy.onnx", "-o", "heavy.bpx")
+
+
+LOOK = """"$@"; code=$?
+find "$BACKPLANE_CACHE_DIR" -name '*.tmp-*' | sed 's/^/LEFT /'
+find "$BACKPLANE_CACHE_DIR" -name '*.bpx' | while read -r file; do
+  "$INSPECT" inspect "$file" > /dev/null || echo "HALF $file"
+done
+exit $code
+"""
+
+
+def full_disk(suite):
+    """The disk of a worker, and of the tool, is full or has little left."""
+    folder = suite.folder
+    heavy(suite)
+    mounts = subprocess.run(["unshare", "-rm", "true"], check=False,
+                            capture_output=True).returncode == 0
+    suite.skipped += not mounts
+    kinds = [(["unshare", "-rm", "sh", "-c", f"mount -t tmpfs -o size={size} none "
+               f'"$BACKPLANE_CACHE_DIR"\n{LOOK}'], f"{size} bytes for files")
+             for size in ((4096, 65536, 2 << 20) if mounts else ())]
+    kinds.append((["sh", "-c", f"trap '' XFSZ; ulimit -f 512\n{LOOK}"], "small files only"))
+    for words, kind in kinds:
+        for file, device in (("heavy.bpx", "worker:here/host"), ("heavy.onnx", "host"),
+                             ("heavy.onnx", "worker:here/host")):
+            small = folder / "small"
+            shutil.rmtree(small, ignore_errors=True)
+            small.mkdir()
+            result = subprocess.run(
+                [*words, "sh", BIN / "bp", "run", file, "--device", device, "--input", "x=hx.npy",
+                 "--expect", "y=hy.npy"], text=True, capture_output=True, timeout=300,
+                check=False, cwd=folder, env=dict(suite.environment, INSPECT=str(BIN / "bp"),
+                                                  BACKPLANE_CACHE_DIR=str(small)))
+            what = f"{file} on {device} with {kind}"
+            everything = result.stdout + result.stderr
+            # Without large files there is no memory to share with a worker either.
+            suite.check(f"{what} ends well or says why", "match y" in result.stdout
+                        if "bytes" in kind else "File too large" in result.stderr
+                        and result.returncode == 1, everything)
+            suite.check(f"{what} says so", "cannot" in result.stderr, everything)
+            suite.check(f"{what} leaves nothing half-written", "LEFT" not in result.stdout
+                        and "HALF" not in result.stdout, everything)
+
+
 def emulated(suite):
     ready = shutil.which("qemu-aarch64") and (ROOT / "build-arm64/bin/bp-worker").exists() \
         and (ROOT / "build/lib/backplane/plugins/arm.bp.json").exists()
@@ -231,7 +332,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         suite = Suite(folder)
         prepare(suite)
-        for part in (launchers, conformance, bundles, pulled_plug, emulated):
+        for part in (launchers, conformance, bundles, pulled_plug, damaged_frames, full_disk,
+                     emulated):
             part(suite)
     print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
     return 1 if suite.failed else 0
