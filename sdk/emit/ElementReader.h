@@ -40,8 +40,10 @@ public:
   Value operand(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
                 mlir::ValueRange loops);
 
-  /// From here on, the element of `tensor` at these very indices is `element`.
-  void know(Value tensor, mlir::ValueRange at, Value element);
+  /// From here on, whatever element of `tensor` is read, it is this one.
+  void know(Value tensor, Value element) {
+    known[{tensor.getAsOpaquePointer()}] = element;
+  }
 
   /// The size of an axis, as index.
   Value size(mlir::Location loc, Value tensor, int64_t axis);

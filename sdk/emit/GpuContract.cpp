@@ -45,9 +45,7 @@ static LogicalResult contract(func::FuncOp func) {
   if (failed(generaliseOps(func)) ||
       failed(emitGpuContraction(func, *contraction)))
     return failure();
-  for (auto result : contraction->results)
-    result.erase();
-  return success();
+  return finishResults(func, contraction->sums);
 }
 
 void GpuContractPass::runOnOperation() {

@@ -24,7 +24,7 @@ namespace {
 
 /// Turns over k at once: a loop's turn costs more than a product.
 constexpr int64_t kUnroll = 4;
-constexpr int64_t kInvocations = GpuTile::kRows * GpuTile::kColumns;
+static_assert(GpuTile::kRows * GpuTile::kColumns == kGroupSize);
 
 /// A block of one factor in memory of the work-group: element (k, row) is at
 /// first + k * stride + row.
@@ -40,7 +40,7 @@ struct Emitter {
   ElementReader reader;
   GpuContraction &c;
   GpuTile tile;
-  SmallVector<Value> sizes;
+  GroupLoops loops;
   Value sizeM, sizeN, sizeK;
   Value thread, row, column; ///< of this invocation
   Value memory;              ///< of the work-group
@@ -48,10 +48,11 @@ struct Emitter {
   Block2d left, right;
 
   Emitter(OpBuilder &builder, GpuContraction &c)
-      : b(c.op.getLoc(), builder), reader(b), c(c), tile(planGpuTile(c)) {}
+      : b(c.op.getLoc(), builder), reader(b), c(c), tile(planGpuTile(c)),
+        loops{b, {}} {}
 
   LogicalResult run();
-  void enterGroup(Value group, ArrayRef<OpFoldResult> counts);
+  void enterGroup();
   void allocate();
   FailureOr<SmallVector<Value>> accumulate();
   LogicalResult fill(const Block2d &block, Value firstK);
@@ -60,11 +61,8 @@ struct Emitter {
   void multiplyOnce(Value k, SmallVector<Value> &sums);
   void keepSums(ValueRange sums);
   LogicalResult finish();
-  LogicalResult finishElement(Value m, Value n, Value sum);
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, value);
-  }
+  Value index(int64_t value) { return loops.index(value); }
   Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
   Value mul(Value x, int64_t y) {
     return b.createOrFold<arith::MulIOp>(x, index(y));
@@ -75,8 +73,6 @@ struct Emitter {
   Value rem(Value x, int64_t y) {
     return b.createOrFold<arith::RemUIOp>(x, index(y));
   }
-  Value product(ArrayRef<unsigned> loops);
-  void split(Value number, ArrayRef<unsigned> loops, SmallVector<Value> &at);
   Value below(Value x, Value size, int64_t step, Value condition);
   Value load(Value at) { return memref::LoadOp::create(b, memory, at); }
   void store(Value value, Value at) {
@@ -85,31 +81,6 @@ struct Emitter {
 };
 
 } // namespace
-
-Value Emitter::product(ArrayRef<unsigned> loops) {
-  Value all = index(1);
-  for (unsigned loop : loops)
-    all = b.createOrFold<arith::MulIOp>(all, sizes[loop]);
-  return all;
-}
-
-/// A number of merged loops as the index of each.
-void Emitter::split(Value number, ArrayRef<unsigned> loops,
-                    SmallVector<Value> &indices) {
-  if (loops.size() == 1) {
-    indices[loops.front()] = number;
-    return;
-  }
-  SmallVector<Value> basis;
-  for (unsigned loop : loops)
-    basis.push_back(sizes[loop]);
-  if (loops.empty())
-    return;
-  auto parts = affine::AffineDelinearizeIndexOp::create(
-      b, number, getAsOpFoldResult(basis), /*hasOuterBound=*/true);
-  for (auto [loop, part] : llvm::zip(loops, parts.getResults()))
-    indices[loop] = part;
-}
 
 /// The condition, and that x is below the size, unless blocks of `step` fill
 /// it. Null: always.
@@ -133,11 +104,7 @@ void Emitter::allocate() {
   right.stride = pad(right);
   right.first = left.stride * GpuTile::kDepth;
   int64_t room = right.first + right.stride * GpuTile::kDepth;
-  auto space =
-      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
-  memory = memref::AllocOp::create(
-      b, MemRefType::get({std::max(room, tile.m() * tile.n())},
-                         c.init.getType(), MemRefLayoutAttrInterface(), space));
+  memory = loops.share(std::max(room, tile.m() * tile.n()), c.type());
 }
 
 FailureOr<Value> Emitter::readFactor(const GpuFactor &factor,
@@ -167,12 +134,12 @@ FailureOr<Value> Emitter::readFactor(const GpuFactor &factor,
 LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
   bool alongK = block.factor->kIsInnermost;
   int64_t width = alongK ? GpuTile::kDepth : block.rows;
-  int64_t count = block.rows * GpuTile::kDepth / kInvocations;
+  int64_t count = block.rows * GpuTile::kDepth / kGroupSize;
   Value inner = rem(thread, width), outer = div(thread, width);
   auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
-  outer = add(outer, mul(loop.getInductionVar(), kInvocations / width));
+  outer = add(outer, mul(loop.getInductionVar(), kGroupSize / width));
   Value inBlock = alongK ? outer : inner, k = alongK ? inner : outer;
   Value place = add(add(mul(k, block.stride), inBlock), index(block.first));
   Value rowAt = add(block.start, inBlock), kAt = add(firstK, k);
@@ -180,10 +147,10 @@ LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
   inside = below(kAt, sizeK, GpuTile::kDepth, inside);
   auto read = [&]() -> FailureOr<Value> {
     ElementReader::Scope scope(reader);
-    SmallVector<Value> loops = at;
-    split(rowAt, block.loops, loops);
-    split(kAt, c.k, loops);
-    return readFactor(*block.factor, loops);
+    SmallVector<Value> indices = at;
+    loops.split(rowAt, block.loops, indices);
+    loops.split(kAt, c.k, indices);
+    return readFactor(*block.factor, indices);
   };
   if (!inside) {
     FailureOr<Value> value = read();
@@ -191,15 +158,15 @@ LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
       store(*value, place);
     return value;
   }
-  auto branch = scf::IfOp::create(b, c.init.getType(), inside, true);
+  auto branch = scf::IfOp::create(b, c.type(), inside, true);
   b.setInsertionPointToEnd(branch.thenBlock());
   FailureOr<Value> value = read();
   if (failed(value))
     return failure();
   scf::YieldOp::create(b, *value);
   b.setInsertionPointToEnd(branch.elseBlock());
-  Value zero = arith::ConstantOp::create(
-      b, cast<TypedAttr>(b.getZeroAttr(c.init.getType())));
+  Value zero =
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c.type())));
   scf::YieldOp::create(b, zero);
   b.setInsertionPointAfter(branch);
   store(branch.getResult(0), place);
@@ -243,7 +210,7 @@ SmallVector<Value> Emitter::multiply(ValueRange sums) {
 }
 
 FailureOr<SmallVector<Value>> Emitter::accumulate() {
-  Value zero = arith::ConstantOp::create(b, c.init);
+  Value zero = arith::ConstantOp::create(b, c.sums.init);
   SmallVector<Value> starts(size_t(tile.rows * tile.columns), zero);
   auto loop =
       scf::ForOp::create(b, index(0), sizeK, index(GpuTile::kDepth), starts);
@@ -272,30 +239,12 @@ void Emitter::keepSums(ValueRange sums) {
   gpu::BarrierOp::create(b);
 }
 
-LogicalResult Emitter::finishElement(Value m, Value n, Value sum) {
-  ElementReader::Scope scope(reader);
-  SmallVector<Value> loops = at, place;
-  split(m, c.m, loops);
-  split(n, c.n, loops);
-  AffineMap map = c.op.getIndexingMapsArray().back();
-  for (AffineExpr expr : map.getResults())
-    place.push_back(loops[cast<AffineDimExpr>(expr).getPosition()]);
-  reader.know(c.op.getResult(0), place, sum);
-  for (auto result : c.results) {
-    Value element = reader.read(result.getSource(), place);
-    if (!element)
-      return failure();
-    memref::StoreOp::create(b, element, result.getDest(), place);
-  }
-  return success();
-}
-
 LogicalResult Emitter::finish() {
-  int64_t count = tile.m() * tile.n() / kInvocations;
+  int64_t count = tile.m() * tile.n() / kGroupSize;
   auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
-  Value number = add(thread, mul(loop.getInductionVar(), kInvocations));
+  Value number = add(thread, mul(loop.getInductionVar(), kGroupSize));
   Value m = add(left.start, div(number, tile.n()));
   Value n = add(right.start, rem(number, tile.n()));
   Value inside = below(m, sizeM, tile.m(), Value());
@@ -304,42 +253,36 @@ LogicalResult Emitter::finish() {
     auto branch = scf::IfOp::create(b, inside);
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  return finishElement(m, n, load(number));
+  SmallVector<Value> indices = at;
+  loops.split(m, c.m, indices);
+  loops.split(n, c.n, indices);
+  return storeResults(b, reader, c.sums, indices, load(number));
 }
 
-void Emitter::enterGroup(Value group, ArrayRef<OpFoldResult> counts) {
+void Emitter::enterGroup() {
+  SmallVector<Value> counts;
+  for (unsigned loop : c.outer)
+    counts.push_back(loops.sizes[loop]);
+  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeM, index(tile.m())));
+  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeN, index(tile.n())));
+  SmallVector<Value> parts = loops.enter(counts);
+  at.assign(c.op.getNumLoops(), index(0));
+  for (auto [loop, part] : llvm::zip(c.outer, parts))
+    at[loop] = part;
   thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   row = div(thread, GpuTile::kColumns);
   column = rem(thread, GpuTile::kColumns);
-  auto parts = affine::AffineDelinearizeIndexOp::create(b, group, counts,
-                                                        /*hasOuterBound=*/true);
-  at.assign(c.op.getNumLoops(), index(0));
-  for (auto [loop, part] : llvm::zip(c.outer, parts.getResults()))
-    at[loop] = part;
   allocate();
-  left.start = mul(parts.getResults()[c.outer.size()], tile.m());
-  right.start = mul(parts.getResults().back(), tile.n());
+  left.start = mul(parts[c.outer.size()], tile.m());
+  right.start = mul(parts.back(), tile.n());
 }
 
 LogicalResult Emitter::run() {
-  sizes = reader.loopSizes(c.op);
-  sizeM = product(c.m);
-  sizeN = product(c.n);
-  sizeK = product(c.k);
-  SmallVector<Value> counts;
-  for (unsigned loop : c.outer)
-    counts.push_back(sizes[loop]);
-  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeM, index(tile.m())));
-  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeN, index(tile.n())));
-  Value groups = index(1);
-  for (Value count : counts)
-    groups = b.createOrFold<arith::MulIOp>(groups, count);
-  auto mapping = b.getArrayAttr(gpu::GPUBlockMappingAttr::get(
-      b.getContext(), gpu::MappingId::LinearDim0));
-  auto loop = scf::ForallOp::create(b, getAsOpFoldResult({groups}),
-                                    ValueRange(), mapping);
-  b.setInsertionPoint(loop.getTerminator());
-  enterGroup(loop.getInductionVars().front(), getAsOpFoldResult(counts));
+  loops.sizes = reader.loopSizes(c.op);
+  sizeM = loops.product(c.m);
+  sizeN = loops.product(c.n);
+  sizeK = loops.product(c.k);
+  enterGroup();
   FailureOr<SmallVector<Value>> sums = accumulate();
   if (failed(sums))
     return failure();

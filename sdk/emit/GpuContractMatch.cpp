@@ -2,17 +2,12 @@
 #include "sdk/emit/GpuContraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
 namespace backplane {
-
-using Written = bufferization::MaterializeInDestinationOp;
 
 /// Below these sizes, tiles are mostly empty.
 constexpr int64_t kLeastRows = 4, kLeastColumns = 8, kLeastDepth = 8;
@@ -32,9 +27,7 @@ struct Matcher {
   SmallVector<int64_t> sizes;
 
   bool run(func::FuncOp func);
-  bool findOp(func::FuncOp func);
-  bool findResults(func::FuncOp func);
-  bool findInit();
+  bool findSums(func::FuncOp func);
   bool findFactors();
   bool readFactor(Value value, GpuFactor &factor);
   bool sortLoops();
@@ -52,81 +45,16 @@ static bool isPlain(Block &body) {
   });
 }
 
-static linalg::GenericOp asGeneric(linalg::LinalgOp op) {
-  if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
-    return generic;
-  IRRewriter rewriter(op->getContext());
-  rewriter.setInsertionPoint(op);
-  auto generic = linalg::generalizeNamedOp(rewriter, op);
-  return succeeded(generic) ? *generic : nullptr;
-}
-
-/// The last op with a sum: others, in front of it, are part of its operands.
-bool Matcher::findOp(func::FuncOp func) {
-  linalg::LinalgOp last;
-  for (Operation &op : func.getBody().front()) {
-    bool known = isMemoryEffectFree(&op) ||
-                 isa<Written, func::ReturnOp, bufferization::ToTensorOp>(op);
-    if (!known || isa<scf::SCFDialect>(op.getDialect()))
-      return false;
-    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
-    if (linalgOp && linalgOp.getNumReductionLoops() > 0)
-      last = linalgOp;
-  }
-  if (!last || last.getNumDpsInits() != 1 || last.getNumDpsInputs() < 2)
+bool Matcher::findSums(func::FuncOp func) {
+  auto sums = backplane::findSums(func);
+  if (!sums)
     return false;
-  c.op = asGeneric(last);
-  if (!c.op || !isPlain(*c.op.getBody()))
-    return false;
+  c.sums = *sums;
+  c.op = sums->op;
   sizes = c.op.getStaticLoopRanges();
-  return c.op.getIndexingMapsArray().back().isProjectedPermutation();
-}
-
-/// Whether `op` computes its elements from those of `value` at the same place.
-static bool isPointwise(Operation *op, OpOperand &use) {
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  if (!generic || generic.getNumReductionLoops() != 0 ||
-      !generic.isDpsInput(&use))
-    return false;
-  auto isIdentity = [&](OpOperand &operand) {
-    return generic.getMatchingIndexingMap(&operand).isIdentity();
-  };
-  return isIdentity(use) &&
-         llvm::all_of(generic.getDpsInitsMutable(), isIdentity);
-}
-
-/// All results are made of C, element by element.
-bool Matcher::findResults(func::FuncOp func) {
-  SmallVector<Value> work{c.op.getResult(0)};
-  llvm::DenseSet<Value> known(work.begin(), work.end());
-  while (!work.empty())
-    for (OpOperand &use : work.pop_back_val().getUses()) {
-      if (isa<Written>(use.getOwner()))
-        continue;
-      if (!isPointwise(use.getOwner(), use))
-        return false;
-      for (Value result : use.getOwner()->getResults())
-        if (known.insert(result).second)
-          work.push_back(result);
-    }
-  c.results = llvm::to_vector(func.getOps<Written>());
-  return !c.results.empty() && llvm::all_of(c.results, [&](Written result) {
-    return known.contains(result.getSource());
-  });
-}
-
-/// Sums start with a number to which a product of zeros adds nothing.
-bool Matcher::findInit() {
-  auto fill = c.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  Attribute constant;
-  if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&constant)))
-    return false;
-  c.init = cast<TypedAttr>(constant);
-  auto number = dyn_cast<FloatAttr>(constant);
-  Type type = c.init.getType();
-  return (number && number.getValue().isPosZero() &&
-          (type.isF32() || type.isF64())) ||
-         type.isInteger(32) || type.isInteger(64);
+  // To what the sums start with, a product of zeros must add nothing.
+  auto number = dyn_cast<FloatAttr>(sums->init);
+  return isPlain(*c.op.getBody()) && (!number || number.getValue().isPosZero());
 }
 
 bool Matcher::readFactor(Value value, GpuFactor &factor) {
@@ -207,29 +135,18 @@ bool Matcher::sortLoops() {
   return found;
 }
 
-static int64_t product(ArrayRef<int64_t> sizes, ArrayRef<unsigned> loops) {
-  int64_t all = 1;
-  for (unsigned loop : loops) {
-    if (ShapedType::isDynamic(sizes[loop]))
-      return ShapedType::kDynamic;
-    all *= sizes[loop];
-  }
-  return all;
-}
-
 bool Matcher::worthwhile() {
   auto atLeast = [&](ArrayRef<unsigned> loops, int64_t least) {
-    int64_t size = product(sizes, loops);
+    int64_t size = sizeOf(sizes, loops);
     return ShapedType::isDynamic(size) || size >= least;
   };
   return atLeast(c.m, kLeastRows) && atLeast(c.n, kLeastColumns) &&
-         atLeast(c.k, kLeastDepth) && product(sizes, c.k) <= kMostDepth &&
+         atLeast(c.k, kLeastDepth) && sizeOf(sizes, c.k) <= kMostDepth &&
          !c.m.empty() && !c.n.empty();
 }
 
 bool Matcher::run(func::FuncOp func) {
-  return findOp(func) && findInit() && findFactors() && findResults(func) &&
-         sortLoops() && worthwhile();
+  return findSums(func) && findFactors() && sortLoops() && worthwhile();
 }
 
 std::optional<GpuContraction> matchGpuContraction(func::FuncOp func) {
@@ -253,9 +170,9 @@ static int64_t share(int64_t size, int64_t invocations, int64_t most) {
 GpuTile planGpuTile(GpuContraction &c) {
   auto sizes = c.op.getStaticLoopRanges();
   // 16 KiB of tile, which every device has.
-  int64_t most = c.init.getType().getIntOrFloatBitWidth() == 64 ? 2 : 4;
-  return {share(product(sizes, c.m), GpuTile::kRows, 8),
-          std::min(share(product(sizes, c.n), GpuTile::kColumns, most), most)};
+  int64_t most = c.type().getIntOrFloatBitWidth() == 64 ? 2 : 4;
+  return {share(sizeOf(sizes, c.m), GpuTile::kRows, 8),
+          std::min(share(sizeOf(sizes, c.n), GpuTile::kColumns, most), most)};
 }
 
 } // namespace backplane

@@ -9,11 +9,7 @@
 #ifndef BACKPLANE_EMIT_GPUCONTRACTION_H
 #define BACKPLANE_EMIT_GPUCONTRACTION_H
 
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
-#include <optional>
+#include "sdk/emit/GpuGroups.h"
 
 namespace backplane {
 
@@ -29,14 +25,15 @@ struct GpuFactor {
 };
 
 struct GpuContraction {
-  mlir::linalg::GenericOp op;
+  GroupSums sums;
+  mlir::linalg::GenericOp op;     ///< that of the sums
   mlir::Operation *product, *sum; ///< in its body
   GpuFactor a, b;
-  mlir::TypedAttr init;
   /// Loops by role; those of m, n and k count as one loop each, last one
   /// fastest.
   llvm::SmallVector<unsigned> outer, m, n, k;
-  llvm::SmallVector<mlir::bufferization::MaterializeInDestinationOp> results;
+
+  mlir::Type type() const { return sums.init.getType(); }
 };
 
 /// Sizes of the tile of C that a work-group computes: its invocations are

@@ -6,6 +6,7 @@
 // invocation. Buffers become lines of elements. How to call it is left on the
 // module as `bp.entry`.
 #include "sdk/emit/Dispatch.h"
+#include "sdk/emit/GpuGroups.h"
 #include "sdk/emit/Passes.h"
 
 #include "backplane/kernel.h"
@@ -36,9 +37,6 @@ using namespace mlir;
 namespace backplane {
 namespace {
 
-/// Invocations of a work-group: what every Vulkan device has, less than most
-/// others.
-constexpr int64_t kGroupSize = 128;
 /// Work-groups along x, beyond which they continue along y.
 constexpr int64_t kGroupsInLine = 32768;
 /// Ops and iterations that a turn of an innermost loop may have.

@@ -19,6 +19,7 @@ void registerEmitPasses() {
     mlir::registerPass(createToCpuEntryPass);
     mlir::registerPass(createToLlvmPass);
     mlir::registerPass(createGpuContractPass);
+    mlir::registerPass(createGpuReducePass);
     mlir::registerPass(createPerElementPass);
     mlir::registerPass(createToGpuEntryPass);
     mlir::registerPass(createToSpirvPass);

@@ -25,6 +25,7 @@ std::unique_ptr<mlir::Pass> createVectorizePass();
 std::unique_ptr<mlir::Pass> createToCpuEntryPass();
 std::unique_ptr<mlir::Pass> createToLlvmPass();
 std::unique_ptr<mlir::Pass> createGpuContractPass();
+std::unique_ptr<mlir::Pass> createGpuReducePass();
 std::unique_ptr<mlir::Pass> createPerElementPass();
 std::unique_ptr<mlir::Pass> createToGpuEntryPass();
 std::unique_ptr<mlir::Pass> createToSpirvPass();

@@ -5,6 +5,7 @@
 // Nothing is kept in between. A dispatch with sequential loops is left alone.
 #include "sdk/emit/Dispatch.h"
 #include "sdk/emit/ElementReader.h"
+#include "sdk/emit/ElementResults.h"
 #include "sdk/emit/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -69,8 +70,7 @@ static bool haveSameSizes(const Dispatch &dispatch, Written a, Written b) {
                                    func.getArgAttr(number(b), "bp.dims");
 }
 
-static LogicalResult computeResults(OpBuilder &builder,
-                                    ArrayRef<Written> results) {
+LogicalResult computeResults(OpBuilder &builder, ArrayRef<Written> results) {
   Written first = results.front();
   Location loc = first.getLoc();
   auto loop = scf::ForallOp::create(

@@ -94,7 +94,7 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
 
 /* ---- Stages ---- */
 
-#define TILE "bp-bind-buffers,bp-gpu-contract,bp-per-element"
+#define TILE "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce,bp-per-element"
 #define BUFFERIZE "bp-bufferize"
 #define DEVICE "bp-expand-math,bp-to-gpu-entry,bp-to-spirv"
 

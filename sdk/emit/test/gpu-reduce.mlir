@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce=most-sums=100 -split-input-file | FileCheck %s --check-prefix=MORE
+
+// Every invocation adds each 128th element, 100 have one more; 8 add 16 shares
+// each, one the rest. What follows, in another shape, is for that one. The
+// result that needs no sum is computed element by element.
+// CHECK-LABEL: func.func @sum(
+// CHECK-SAME: %[[X:.*]]: memref<2x1124xf32>{{.*}}, %[[ROOT:.*]]: memref<2x1xf32>{{.*}}, %[[TWICE:.*]]: memref<2x1124xf32>
+// CHECK: scf.forall (%[[ROW:.*]]) in (2) {
+// CHECK: %[[T:.*]] = gpu.thread_id x
+// CHECK: %[[M:.*]] = memref.alloc() : memref<136xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[S:.*]] = scf.for %{{.*}} = %c0 to %c8 step %c1
+// CHECK: memref.load %[[X]]
+// CHECK: arith.addf
+// CHECK: arith.cmpi ult, %{{.*}}, %c1124
+// CHECK: %[[OWN:.*]] = scf.if
+// CHECK: scf.yield %[[S]]
+// CHECK: memref.store %[[OWN]], %[[M]][%[[T]]]
+// CHECK: gpu.barrier
+// CHECK: arith.cmpi ult, %[[T]], %c8
+// CHECK: scf.if
+// CHECK: scf.for %{{.*}} = %c1 to %c16
+// CHECK: gpu.barrier
+// CHECK: arith.cmpi ult, %[[T]], %c1
+// CHECK: scf.if
+// CHECK: %[[ALL:.*]] = scf.for %{{.*}} = %c1 to %c8
+// CHECK: %[[R:.*]] = math.sqrt %[[ALL]]
+// CHECK: memref.store %[[R]], %[[ROOT]]
+// CHECK: mapping = [#gpu.block<linear_dim_0>]
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (2, 1124) {
+// CHECK: memref.store %{{.*}}, %[[TWICE]]
+// CHECK-NOT: linalg
+func.func @sum(%x: tensor<2x1124xf32>, %root: tensor<2x1xf32>, %twice: tensor<2x1124xf32>)
+    -> (tensor<2x1xf32>, tensor<2x1124xf32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 2 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %d = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x1124xf32>) outs(%twice : tensor<2x1124xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %v, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<2x1124xf32>
+  %e = tensor.empty() : tensor<2xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2xf32>) -> tensor<2xf32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%d : tensor<2x1124xf32>) outs(%f : tensor<2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<2xf32>
+  %n = tensor.empty() : tensor<2xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%s : tensor<2xf32>) outs(%n : tensor<2xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = math.sqrt %v : f32
+    linalg.yield %t : f32
+  } -> tensor<2xf32>
+  %k = tensor.expand_shape %r [[0, 1]] output_shape [2, 1] : tensor<2xf32> into tensor<2x1xf32>
+  return %k, %d : tensor<2x1xf32>, tensor<2x1124xf32>
+}
+
+// -----
+
+// A maximum may start with anything. So many are for work-groups only when
+// asked for.
+// CHECK-LABEL: func.func @maxima(
+// CHECK-NOT: scf.forall
+// MORE-LABEL: func.func @maxima(
+// MORE: scf.forall (%{{.*}}) in (100)
+// MORE: arith.maxsi
+func.func @maxima(%x: tensor<100x1024xi32>, %out: tensor<100xi32>) -> tensor<100xi32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %start = arith.constant 7 : i32
+  %f = linalg.fill ins(%start : i32) outs(%out : tensor<100xi32>) -> tensor<100xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<100x1024xi32>) outs(%f : tensor<100xi32>) {
+  ^bb0(%v: i32, %o: i32):
+    %t = arith.maxsi %o, %v : i32
+    linalg.yield %t : i32
+  } -> tensor<100xi32>
+  return %r : tensor<100xi32>
+}
+
+// -----
+
+// Left alone: columns, which neighbouring invocations read together already; a
+// sum that starts with a number; a difference, which has an order.
+// MORE-LABEL: func.func @columns(
+// MORE-NOT: scf.forall
+func.func @columns(%x: tensor<1024x100xf32>, %out: tensor<100xf32>) -> tensor<100xf32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<100xf32>) -> tensor<100xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<1024x100xf32>) outs(%f : tensor<100xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<100xf32>
+  return %r : tensor<100xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @started(
+// CHECK-NOT: scf.forall
+func.func @started(%x: tensor<1024xf32>, %out: tensor<f32>) -> tensor<f32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %three = arith.constant 3.0 : f32
+  %f = linalg.fill ins(%three : f32) outs(%out : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<1024xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.addf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @difference(
+// CHECK-NOT: scf.forall
+func.func @difference(%x: tensor<1024xf32>, %out: tensor<f32>) -> tensor<f32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<f32>) -> tensor<f32>
+  %r = linalg.generic {indexing_maps = [affine_map<(j) -> (j)>, affine_map<(j) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<1024xf32>) outs(%f : tensor<f32>) {
+  ^bb0(%v: f32, %o: f32):
+    %t = arith.subf %o, %v : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
