@@ -149,7 +149,7 @@ Status VariantCompiler::formDispatches(ModuleOp module) {
     };
     devices.push_back(std::move(options));
   }
-  if (failed(bp::formDispatches(module, devices)) ||
+  if (failed(bp::formDispatches(module, devices, pool_)) ||
       failed(mlir::verify(module)))
     return diagnostics_.take(internalError("dispatches cannot be formed"));
   return {};

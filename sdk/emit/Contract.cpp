@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,7 +35,7 @@ struct ContractPass : PassWrapper<ContractPass, OperationPass<ModuleOp>> {
   void getDependentDialects(DialectRegistry &registry) const override {
     registry.insert<affine::AffineDialect, arith::ArithDialect,
                     bufferization::BufferizationDialect, math::MathDialect,
-                    memref::MemRefDialect, scf::SCFDialect,
+                    LLVM::LLVMDialect, memref::MemRefDialect, scf::SCFDialect,
                     vector::VectorDialect>();
   }
   void runOnOperation() override;
@@ -51,12 +52,19 @@ struct ContractPass : PassWrapper<ContractPass, OperationPass<ModuleOp>> {
                              llvm::cl::desc("number of vector registers; 0: 32 "
                                             "of 512 bits, else 16"),
                              llvm::cl::init(0)};
+  Option<std::string> byteProducts{
+      *this, "byte-products",
+      llvm::cl::desc("the machine adds four products of bytes to an i32, by "
+                     "the intrinsics VALUE.sdot and VALUE.udot")};
+  Option<bool> mixedProducts{*this, "mixed-products",
+                             llvm::cl::desc("also by VALUE.usdot"),
+                             llvm::cl::init(false)};
 };
 
 } // namespace
 
 static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
-                     unsigned registers) {
+                     unsigned registers, const ByteProducts &products) {
   std::optional<Contraction> contraction = matchContraction(func);
   if (!contraction)
     return;
@@ -66,7 +74,7 @@ static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
   if (!registers)
     registers = vectorBits == 512 ? 32 : 16;
   ContractEmitter(builder, *contraction, VectorWidth(lanes, scalable),
-                  registers)
+                  registers, products)
       .run();
   for (ContractionResult &result : contraction->results)
     result.op->erase();
@@ -75,7 +83,8 @@ static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
 void ContractPass::runOnOperation() {
   for (auto func : getOperation().getOps<func::FuncOp>())
     if (func->hasAttr("bp.inputs"))
-      contract(func, vectorBits, scalable, registers);
+      contract(func, vectorBits, scalable, registers,
+               {byteProducts, mixedProducts});
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");
   clean.addPass(createCanonicalizerPass());

@@ -230,12 +230,32 @@ void ContractEmitter::readShape(ContractShape &shape) {
   shape.rowsOfA = plain(c.left, c.lhs) && c.kMergedInA && unitK &&
                   shape.m > 0 && shape.k > 0;
   shape.rowsOfB = plain(c.right, c.rhs) && c.nMergedInB && c.k.size() == 1;
+  auto converts = [&](const ContractionOperand &operand) {
+    return operand.widening != ContractionOperand::Widening::None;
+  };
+  shape.streams = (plain(c.left, c.lhs) || converts(c.lhs)) &&
+                  (plain(c.right, c.rhs) || converts(c.rhs)) && c.kMergedInA &&
+                  unitK && shape.k > 0 && c.nMergedInB && c.k.size() == 1;
+  shape.perWord = perWord();
+}
+
+/// Whether both factors are bytes of a memref that the machine multiplies.
+static bool areBytes(const Contraction &c, const ByteProducts &products) {
+  using Widening = ContractionOperand::Widening;
+  if (products.intrinsics.empty() || c.lhs.widening == Widening::None ||
+      c.rhs.widening == Widening::None || !isa<BlockArgument>(c.left) ||
+      !isa<BlockArgument>(c.right) || !c.accumulator.isInteger(32))
+    return false;
+  return c.lhs.widening == c.rhs.widening || products.mixedSigns;
 }
 
 ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
-                                 VectorWidth width, int64_t registers)
+                                 VectorWidth width, int64_t registers,
+                                 ByteProducts products)
     : builder(builder), loc(contraction.op.getLoc()), c(contraction),
-      width(width), element(contraction.accumulator) {
+      width(width), element(contraction.accumulator),
+      products(std::move(products)),
+      bytes(areBytes(contraction, this->products)) {
   ContractShape shape;
   readShape(shape);
   shape.registers = registers;
@@ -247,10 +267,10 @@ ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
 void ContractEmitter::allocate() {
   // The last vector of a row may reach into the next one.
   if (plan.packA)
-    packedA = scratch(
-        plan.groupM * plan.depth + (width.scalable ? mostLanes() : 0), element);
-  packedB =
-      scratch((plan.packB ? roomN() : mostPanelN()) * plan.depth, element);
+    packedA =
+        scratch(plan.groupM * plan.depth + (width.scalable ? mostLanes() : 0),
+                bytes ? builder.getI8Type() : element);
+  packedB = scratch((plan.packB ? roomN() : mostPanelN()) * depthB(), element);
   tile = scratch(plan.rows * mostPanelN(), element);
   std::optional<int64_t> k = getConstantIntValue(sizeK);
   if (!k || *k > plan.depth)

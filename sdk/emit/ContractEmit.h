@@ -7,6 +7,7 @@
 //     for each block of k:
 //       pack B: panels of [k][vectors * lanes], zero beyond the edge
 //       pack A: panels of [rows][k]
+//       (dot products of bytes: words of four k in B, bytes in A)
 //       for each panel of B, for each panel of A:
 //         multiply into registers, then add, finish and store
 #ifndef BACKPLANE_EMIT_CONTRACTEMIT_H
@@ -38,6 +39,14 @@ struct PaddedAxis {
 /// vscale is at most this: vectors of 2048 bits.
 inline constexpr int64_t kMostScale = 16;
 
+/// How the machine adds products of four bytes to an i32.
+struct ByteProducts {
+  /// What the names of LLVM's intrinsics begin with, before ".sdot", ".udot"
+  /// and ".usdot"; empty: the machine does not.
+  std::string intrinsics;
+  bool mixedSigns = false; ///< there is ".usdot"
+};
+
 /// State shared by the parts of the emitter.
 struct ContractEmitter {
   mlir::OpBuilder &builder;
@@ -45,8 +54,10 @@ struct ContractEmitter {
   Contraction c;
   ContractPlan plan;
   VectorWidth width;
-  mlir::Value laneCount;                ///< of a vector of `element`
-  mlir::Type element;                   ///< of packed panels and sums
+  mlir::Value laneCount; ///< of a vector of `element`
+  mlir::Type element;    ///< of sums, and of packed panels
+  ByteProducts products;
+  bool bytes = false; ///< factors stay bytes; a lane of B holds four of k
   llvm::SmallVector<mlir::Value> sizes; ///< per loop
   FlatOperand a, b;
   llvm::SmallVector<FlatOperand> destinations; ///< per result
@@ -60,7 +71,12 @@ struct ContractEmitter {
   mlir::Value firstM, firstN, countM, countN;
 
   ContractEmitter(mlir::OpBuilder &builder, Contraction contraction,
-                  VectorWidth width, int64_t registers);
+                  VectorWidth width, int64_t registers, ByteProducts products);
+
+  /// Elements of k in a lane of packed B.
+  int64_t perWord() const { return bytes ? 4 : 1; }
+  /// Rows of packed B for each block of k.
+  int64_t depthB() const { return plan.depth / perWord(); }
 
   /// The lanes of `vectors` vectors, and of a panel of B.
   mlir::Value lanesOf(int64_t vectors) { return mul(laneCount, vectors); }
@@ -91,11 +107,17 @@ struct ContractEmitter {
   void packB(mlir::Value firstK, mlir::Value countK);
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);
+  /// What a panel of B has in row k, before it is converted.
+  using ReadRow =
+      llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
+  void storeRows(mlir::Value to, mlir::Value countK, ReadRow read);
+  void storeWords(mlir::Value to, mlir::Value firstK, mlir::Value countK,
+                  bool whole, ReadRow read);
   mlir::Value axisStride(unsigned axis);
   mlir::Value loadContiguous(mlir::Value base, mlir::Value offset,
                              mlir::Value mask);
-  mlir::Value convertFactor(mlir::Value factor, unsigned input,
-                            mlir::Value value);
+  mlir::Value convertLeft(mlir::Value value);
+  mlir::Value convertRight(mlir::Value value);
 
   // ContractKernel.cpp
   /// Where the micro kernel reads: element (row, k) of A at
@@ -105,6 +127,8 @@ struct ContractEmitter {
     mlir::Value memref, start, rowStride;
   };
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK);
+  mlir::Value factorOfA(mlir::Value memref, mlir::Value at);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
   mlir::Value isFull(mlir::Value panelB);

@@ -6,6 +6,7 @@
 #include "sdk/emit/VectorBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,9 +16,45 @@ using namespace mlir;
 
 namespace backplane {
 
-static Value multiplyAdd(OpBuilder &builder, Location loc, Value a, Value b,
-                         Value sum) {
-  if (isa<FloatType>(getElementTypeOrSelf(sum.getType())))
+/// The element of A for all lanes; four bytes of a row in each lane.
+Value ContractEmitter::factorOfA(Value memref, Value at) {
+  if (!bytes)
+    return broadcastTo(
+        builder, loc,
+        memref::LoadOp::create(builder, loc, memref, at).getResult(), width);
+  Value four = vector::LoadOp::create(
+      builder, loc, VectorType::get({4}, builder.getI8Type()), memref, at);
+  Value word = vector::BitCastOp::create(
+      builder, loc, VectorType::get({1}, builder.getI32Type()), four);
+  return broadcastTo(builder, loc,
+                     vector::ExtractOp::create(builder, loc, word, 0), width);
+}
+
+/// Adds the product of four bytes to each lane.
+static Value addDotProduct(ContractEmitter &e, Value a, Value b, Value sum) {
+  using Widening = ContractionOperand::Widening;
+  VectorWidth four(e.width.count * 4, e.width.scalable);
+  auto split = [&](Value words) -> Value {
+    return vector::BitCastOp::create(e.builder, e.loc,
+                                     four.of(e.builder.getI8Type()), words);
+  };
+  SmallVector<Value> operands = {sum, split(a), split(b)};
+  StringRef name = e.c.lhs.widening == Widening::Signed ? ".sdot" : ".udot";
+  if (e.c.lhs.widening != e.c.rhs.widening) {
+    name = ".usdot";
+    if (e.c.lhs.widening == Widening::Signed)
+      std::swap(operands[1], operands[2]);
+  }
+  return LLVM::CallIntrinsicOp::create(
+             e.builder, e.loc, sum.getType(),
+             e.builder.getStringAttr(e.products.intrinsics + name), operands)
+      .getResult(0);
+}
+
+Value ContractEmitter::multiplyAdd(Value a, Value b, Value sum) {
+  if (bytes)
+    return addDotProduct(*this, a, b, sum);
+  if (isa<FloatType>(element))
     return math::FmaOp::create(builder, loc, a, b, sum);
   Value product = arith::MulIOp::create(builder, loc, a, b);
   return arith::AddIOp::create(builder, loc, product, sum);
@@ -42,7 +79,7 @@ ContractEmitter::Source ContractEmitter::sourceA(Value panelA, Value firstK) {
 
 ContractEmitter::Source ContractEmitter::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
-    return {packedB, mul(panelB, plan.depth), panelN()};
+    return {packedB, mul(panelB, depthB()), panelN()};
   Value stride = groupStride(b, c.k);
   Value start = add(dot(b, c.outer, outer), add(firstN, panelB));
   return {b.memref, add(start, mul(firstK, stride)), stride};
@@ -60,8 +97,10 @@ void ContractEmitter::multiply(const Source &fromA, const Source &fromB,
   SmallVector<Value> rows;
   for (int64_t row = 0; row < plan.rows; ++row)
     rows.push_back(add(fromA.start, mul(fromA.rowStride, row)));
+  Value words =
+      builder.createOrFold<arith::CeilDivUIOp>(loc, countK, index(perWord()));
   auto loop =
-      scf::ForOp::create(builder, loc, index(0), countK, index(1), zeros);
+      scf::ForOp::create(builder, loc, index(0), words, index(1), zeros);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
@@ -72,12 +111,10 @@ void ContractEmitter::multiply(const Source &fromA, const Source &fromB,
       vectorsB.push_back(
           loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
     for (int64_t row = 0; row < plan.rows; ++row) {
-      Value scalar =
-          memref::LoadOp::create(builder, loc, fromA.memref, add(rows[row], k));
-      Value factor = broadcastTo(builder, loc, scalar, width);
+      Value factor = factorOfA(fromA.memref, add(rows[row], mul(k, perWord())));
       for (int64_t v = 0; v < plan.vectors; ++v)
         next.push_back(
-            multiplyAdd(builder, loc, factor, vectorsB[v],
+            multiplyAdd(factor, vectorsB[v],
                         loop.getRegionIterArgs()[row * plan.vectors + v]));
     }
     scf::YieldOp::create(builder, loc, next);

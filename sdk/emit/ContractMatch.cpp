@@ -42,7 +42,41 @@ static Value boundMemref(Value tensor) {
       /*read_only=*/true);
 }
 
-/// A tensor that is an argument, or one with constant padding around it.
+/// Looks through an elementwise op that only widens 8-bit integers.
+static Value readWidening(Value tensor, ContractionOperand &operand) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic.getNumReductionLoops() != 0 ||
+      generic.getNumDpsInputs() != 1 || generic.getNumDpsInits() != 1 ||
+      !llvm::all_of(generic.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return tensor;
+  Block &body = *generic.getBody();
+  Operation *op = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ||
+      op->getOperand(0) != body.getArgument(0) ||
+      !body.getArgument(0).getType().isInteger(8))
+    return tensor;
+  operand.widening = isa<arith::ExtSIOp>(op)
+                         ? ContractionOperand::Widening::Signed
+                         : ContractionOperand::Widening::Unsigned;
+  return generic.getDpsInputs()[0];
+}
+
+/// Zeros around what is widened are zeros before it is.
+static bool narrowPadding(ContractionOperand &operand) {
+  if (!operand.padded() ||
+      operand.widening == ContractionOperand::Widening::None)
+    return true;
+  auto zero = dyn_cast<IntegerAttr>(operand.padValue);
+  if (!zero || !zero.getValue().isZero())
+    return false;
+  operand.padValue =
+      IntegerAttr::get(IntegerType::get(operand.padValue.getContext(), 8), 0);
+  return true;
+}
+
+/// A tensor that is an argument, or one with constant padding around it; 8-bit
+/// integers may be widened in between.
 static bool readOperand(Value tensor, AffineMap map,
                         ContractionOperand &operand) {
   operand.map = map;
@@ -55,8 +89,8 @@ static bool readOperand(Value tensor, AffineMap map,
     operand.padValue = cast<TypedAttr>(constant);
     tensor = pad.getSource();
   }
-  operand.memref = boundMemref(tensor);
-  return bool(operand.memref);
+  operand.memref = boundMemref(readWidening(tensor, operand));
+  return operand.memref && narrowPadding(operand);
 }
 
 /// Whether an expression is a sum of loops times constants.
@@ -356,7 +390,9 @@ bool Matcher::run(func::FuncOp func) {
       if (number != c.epilogueInput &&
           (!readOperand(input->get(), maps[number].compose(c.destinationMap),
                         operand) ||
-           operand.padded() || !isLinear(operand.map)))
+           operand.padded() ||
+           operand.widening != ContractionOperand::Widening::None ||
+           !isLinear(operand.map)))
         return false;
       if (number == c.epilogueInput)
         operand.map = c.destinationMap;

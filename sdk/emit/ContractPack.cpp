@@ -16,12 +16,24 @@ using namespace mlir;
 namespace backplane {
 
 /// What the body of the op makes of an element before it multiplies.
-Value ContractEmitter::convertFactor(Value factor, unsigned input,
-                                     Value value) {
-  linalg::GenericOp op = c.op;
-  Value result = cloneValue(builder, loc, factor,
-                            op.getBody()->getArgument(input), value, width);
-  return result;
+static Value convertFactor(ContractEmitter &e, Value factor, unsigned input,
+                           const ContractionOperand &operand, Value value) {
+  using Widening = ContractionOperand::Widening;
+  Type type = isa<VectorType>(value.getType()) ? Type(e.vectorType(e.element))
+                                               : e.element;
+  if (operand.widening == Widening::Signed)
+    value = arith::ExtSIOp::create(e.builder, e.loc, type, value);
+  if (operand.widening == Widening::Unsigned)
+    value = arith::ExtUIOp::create(e.builder, e.loc, type, value);
+  return cloneValue(e.builder, e.loc, factor,
+                    e.c.op.getBody()->getArgument(input), value, e.width);
+}
+
+Value ContractEmitter::convertLeft(Value value) {
+  return convertFactor(*this, c.left, c.a, c.lhs, value);
+}
+Value ContractEmitter::convertRight(Value value) {
+  return convertFactor(*this, c.right, c.b, c.rhs, value);
 }
 
 Value ContractEmitter::loadContiguous(Value base, Value offset, Value mask) {
@@ -35,7 +47,8 @@ Value ContractEmitter::loadContiguous(Value base, Value offset, Value mask) {
 }
 
 /// Panels of `rows` rows, each row with `depth` elements of k; rows beyond the
-/// edge are zero.
+/// edge are zero. Bytes of dot products are copied as they are; what the last
+/// four of them have beyond the edge meets zeros of B.
 void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
   Value strideM = groupStride(a, c.m);
   Value strideK = groupStride(a, c.k);
@@ -50,9 +63,8 @@ void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
   };
   auto copyVector = [&](Value row, Value k, Value mask) {
     Value from = add(add(start, mul(row, strideM)), add(firstK, k));
-    storeVector(
-        row, k,
-        convertFactor(c.left, c.a, loadContiguous(a.memref, from, mask)));
+    Value value = loadContiguous(a.memref, from, mask);
+    storeVector(row, k, bytes ? value : convertLeft(value));
   };
   auto copyScalar = [&](Value row, Value k) {
     Value position = add(firstK, k);
@@ -60,9 +72,10 @@ void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
                             : dot(a, c.k, split(position, c.k));
     Value from = add(add(start, mul(row, strideM)), at);
     Value value = memref::LoadOp::create(builder, loc, a.memref, from);
-    memref::StoreOp::create(builder, loc, convertFactor(c.left, c.a, value),
+    memref::StoreOp::create(builder, loc, bytes ? value : convertLeft(value),
                             packedA, ValueRange(add(mul(row, plan.depth), k)));
   };
+  Type packedType = cast<MemRefType>(packedA.getType()).getElementType();
   Value whole = wholeLanes(countK);
   forRange(index(0), countM, 1, [&](Value row) {
     if (!rowsLie)
@@ -75,7 +88,7 @@ void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
   });
   forRange(countM, paddedM, 1, [&](Value row) {
     forRange(index(0), countK, laneCount,
-             [&](Value k) { storeVector(row, k, zeroVector(element)); });
+             [&](Value k) { storeVector(row, k, zeroVector(packedType)); });
   });
 }
 
@@ -289,22 +302,70 @@ Value LanePacker::load(size_t vector, Value base, Value mask) {
   return branch.getResult(0);
 }
 
+/// Words of four bytes that follow each other in k: of rows from firstK on.
+/// Where not all of them are inside, those that are not are zero.
+void ContractEmitter::storeWords(Value to, Value firstK, Value countK,
+                                 bool whole, ReadRow read) {
+  SmallVector<Value> words(plan.vectors);
+  for (int64_t i = 0; i < perWord(); ++i) {
+    Value k = add(firstK, i);
+    Value inside = arith::CmpIOp::create(builder, loc,
+                                         arith::CmpIPredicate::slt, k, countK);
+    SmallVector<Value> row =
+        read(whole ? k : minimum(k, sub(countK, index(1))));
+    for (auto [word, byte] : llvm::zip(words, row)) {
+      Value zero = zeroVector(builder.getI8Type());
+      if (!whole)
+        byte = arith::SelectOp::create(builder, loc, inside, byte, zero);
+      Value part =
+          arith::ExtUIOp::create(builder, loc, vectorType(element), byte);
+      Value shift = broadcastTo(
+          builder, loc,
+          arith::ConstantIntOp::create(builder, loc, element, 8 * i), width);
+      part = arith::ShLIOp::create(builder, loc, part, shift);
+      word = word ? arith::OrIOp::create(builder, loc, word, part) : part;
+    }
+  }
+  Value row = add(to, mul(builder.createOrFold<arith::DivUIOp>(
+                              loc, firstK, index(perWord())),
+                          panelN()));
+  for (auto [v, word] : llvm::enumerate(words))
+    vector::StoreOp::create(builder, loc, word, packedB,
+                            ValueRange(add(row, lanesOf(int64_t(v)))));
+}
+
+/// Rows of a panel of B, from element `to` of the packed ones on.
+void ContractEmitter::storeRows(Value to, Value countK, ReadRow read) {
+  if (!bytes)
+    return forRange(index(0), countK, 1, [&](Value k) {
+      Value row = add(to, mul(k, panelN()));
+      for (auto [v, value] : llvm::enumerate(read(k)))
+        vector::StoreOp::create(builder, loc, convertRight(value), packedB,
+                                ValueRange(add(row, lanesOf(int64_t(v)))));
+    });
+  Value whole =
+      mul(builder.createOrFold<arith::DivUIOp>(loc, countK, index(perWord())),
+          perWord());
+  forRange(index(0), whole, perWord(),
+           [&](Value k) { storeWords(to, k, countK, true, read); });
+  forRange(whole, countK, perWord(),
+           [&](Value k) { storeWords(to, k, countK, false, read); });
+}
+
 void ContractEmitter::packPanel(Value panel, Value firstK, Value countK,
                                 bool full) {
-  Value to = plan.packB ? mul(panel, plan.depth) : index(0);
+  Value to = plan.packB ? mul(panel, depthB()) : index(0);
   Value start = add(dot(b, c.outer, outer), add(firstN, panel));
   SmallVector<Value> masks;
   for (int64_t v = 0; v < plan.vectors; ++v)
     masks.push_back(full ? Value()
                          : laneMask(sub(countN, add(panel, lanesOf(v)))));
-  forRange(index(0), countK, 1, [&](Value k) {
+  storeRows(to, countK, [&](Value k) {
     Value from = add(start, dot(b, c.k, split(add(firstK, k), c.k)));
-    Value row = add(to, mul(k, panelN()));
-    for (int64_t v = 0; v < plan.vectors; ++v) {
-      Value value = loadContiguous(b.memref, add(from, lanesOf(v)), masks[v]);
-      vector::StoreOp::create(builder, loc, convertFactor(c.right, c.b, value),
-                              packedB, ValueRange(add(row, lanesOf(v))));
-    }
+    SmallVector<Value> row;
+    for (int64_t v = 0; v < plan.vectors; ++v)
+      row.push_back(loadContiguous(b.memref, add(from, lanesOf(v)), masks[v]));
+    return row;
   });
 }
 
@@ -320,22 +381,18 @@ void ContractEmitter::packB(Value firstK, Value countK) {
           [&] { packPanel(panel, firstK, countK, false); });
     }
     LanePacker packer(*this, panel);
-    Value to = mul(panel, plan.depth);
+    Value to = mul(panel, depthB());
     Value shift = index(0);
     for (auto [axis, low] : llvm::enumerate(c.rhs.padLow))
       shift =
           add(shift, mul(axisStride(axis),
                          getValueOrCreateConstantIndexOp(builder, loc, low)));
-    forRange(index(0), countK, 1, [&](Value k) {
-      SmallVector<Value> at = split(add(firstK, k), c.k), axisOffsets;
+    storeRows(to, countK, [&](Value k) {
+      SmallVector<Value> at = split(add(firstK, k), c.k), axisOffsets, row;
       Value base = sub(packer.scalarOffset(at, axisOffsets), shift);
-      Value row = add(to, mul(k, panelN()));
-      for (int64_t v = 0; v < plan.vectors; ++v) {
-        Value value = packer.load(v, base, packer.mask(v, axisOffsets));
-        vector::StoreOp::create(builder, loc,
-                                convertFactor(c.right, c.b, value), packedB,
-                                ValueRange(add(row, lanesOf(v))));
-      }
+      for (int64_t v = 0; v < plan.vectors; ++v)
+        row.push_back(packer.load(v, base, packer.mask(v, axisOffsets)));
+      return row;
     });
   });
 }

@@ -63,7 +63,7 @@ ContractPlan planContraction(const ContractShape &shape) {
   plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
   // A longer chain of additions gathers more rounding error than a block of
   // this length that is added to C; a shorter one touches C more often.
-  int64_t deepest = plan.packB || shape.k < 0 ? 128 : shape.k;
+  int64_t deepest = plan.packB || shape.k < 0 ? 128 * shape.perWord : shape.k;
   plan.depth = roundUp(balanced(shape.k, deepest, 1), shape.lanes);
   plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
   plan.groupN = balanced(shape.n, 512, unitN);
@@ -85,7 +85,7 @@ ContractPlan planContraction(const ContractShape &shape) {
     else
       break;
   }
-  if (shape.m == 1 && shape.rowsOfA && shape.rowsOfB) {
+  if (shape.m == 1 && shape.streams) {
     plan.stream = true;
     plan.groupN = balanced(shape.n, 512, shape.lanes);
   }

@@ -16,6 +16,8 @@ struct ContractShape {
   bool gathersB = false;  ///< B is costly to pack
   bool rowsOfA = false;   ///< A could be read where it is
   bool rowsOfB = false;   ///< B could be read where it is
+  bool streams = false;   ///< one row of A could pass over the rows of B
+  int64_t perWord = 1;    ///< elements of k that a lane multiplies at once
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a

@@ -28,13 +28,14 @@ void ContractEmitter::streamRows(Value firstK, int64_t rows, Value whole) {
   for (int64_t row = 0; row < rows; ++row) {
     Value scalar =
         memref::LoadOp::create(builder, loc, a.memref, add(startA, row));
-    factors.push_back(broadcastTo(builder, loc, scalar, width));
+    factors.push_back(broadcastTo(builder, loc, convertLeft(scalar), width));
     starts.push_back(add(startB, mul(stride, row)));
   }
   auto vectorAt = [&](Value column, Value mask) {
     Value sum = loadContiguous(sums, column, Value());
     for (auto [factor, start] : llvm::zip(factors, starts)) {
-      Value row = loadContiguous(b.memref, add(start, column), mask);
+      Value row =
+          convertRight(loadContiguous(b.memref, add(start, column), mask));
       if (isa<FloatType>(element)) {
         sum = math::FmaOp::create(builder, loc, factor, row, sum);
         continue;

@@ -26,6 +26,9 @@ struct ContractionOperand {
   /// Padding in front of each axis of the memref; empty: none anywhere.
   llvm::SmallVector<mlir::OpFoldResult> padLow;
   mlir::TypedAttr padValue;
+  /// What becomes of an 8-bit integer of the memref before all else.
+  enum class Widening { None, Signed, Unsigned };
+  Widening widening = Widening::None;
 
   bool padded() const { return !padLow.empty(); }
 };

@@ -8,10 +8,13 @@
 using namespace mlir;
 
 LogicalResult bp::formDispatches(ModuleOp module,
-                                 ArrayRef<FusionOptions> devices) {
+                                 ArrayRef<FusionOptions> devices,
+                                 backplane::WeightPool &pool) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
+  if (failed(narrowFactors(main, devices, pool)))
+    return failure();
   Partition found = partition(main, devices);
   Builder b(module.getContext());
   SmallVector<Attribute> report;
@@ -39,7 +42,8 @@ struct FormDispatchesPass
     options.fusion = fusion;
     options.maxBindings = maxBindings;
     options.maxOps = maxOps;
-    if (failed(bp::formDispatches(getOperation(), options)))
+    backplane::WeightPool none;
+    if (failed(bp::formDispatches(getOperation(), options, none)))
       signalPassFailure();
   }
 

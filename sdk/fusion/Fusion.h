@@ -9,6 +9,7 @@
 #define BACKPLANE_FUSION_FUSION_H
 
 #include "sdk/dialect/Graph.h"
+#include "sdk/graph/Model.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -88,10 +89,23 @@ llvm::LogicalResult outline(mlir::func::FuncOp main,
 backplane::Result<backplane::Graph>
 groupGraph(mlir::func::FuncOp main, const std::vector<mlir::Operation *> &ops);
 
-/// partition, outline, and the reasons into the module's `bp.report`. A
-/// dispatch names the device of its ops.
+/// Whether the op is a contraction of i32 that can read 8-bit integers.
+bool readsBytes(mlir::Operation *op);
+/// Whether the op only makes an i32 of an 8-bit integer.
+bool isByteWidening(mlir::Operation *op);
+
+/// Where the device has BP_FUSE_WIDENING: factors of contractions that are
+/// known to fit 8 bits become 8-bit integers that are widened. Weights that
+/// this makes are added to `pool`.
+llvm::LogicalResult narrowFactors(mlir::func::FuncOp main,
+                                  llvm::ArrayRef<FusionOptions> devices,
+                                  backplane::WeightPool &pool);
+
+/// narrowFactors, partition, outline, and the reasons into the module's
+/// `bp.report`. A dispatch names the device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
-                                   llvm::ArrayRef<FusionOptions> devices);
+                                   llvm::ArrayRef<FusionOptions> devices,
+                                   backplane::WeightPool &pool);
 
 } // namespace bp
 

@@ -166,9 +166,16 @@ bool Partitioner::isSoleUse(const Group &group) {
   return users.size() <= 1;
 }
 
+/// Whether the op widens bytes for one contraction.
+static bool isFactor(Operation *op) {
+  return isByteWidening(op) && op->hasOneUse() && readsBytes(*op->user_begin());
+}
+
 Reason Partitioner::legal(const Group &a, const Group &b, bool direct,
                           Operation *op) {
   if (b.kind == OpKind::Elementwise || a.kind == OpKind::Elementwise) {
+    if (allowed(BP_FUSE_WIDENING) && isFactor(op))
+      return "the contraction behind it widens its factors";
     if (b.kind == OpKind::Elementwise)
       return elementwiseInto(a, direct, b);
     if (b.kind == OpKind::Reduction && direct && a.space == b.space)
@@ -183,6 +190,10 @@ Reason Partitioner::legal(const Group &a, const Group &b, bool direct,
         isSoleUse(a))
       return allowed(BP_FUSE_MOVEMENT) ? Reason()
                                        : "the target does not fuse movement";
+    if (b.kind == OpKind::Contraction && direct && readsBytes(op) &&
+        a.ops.size() == 1 && isFactor(a.ops.front()))
+      return allowed(BP_FUSE_WIDENING) ? Reason()
+                                       : "the target widens no factors";
     return "an elementwise producer would be computed repeatedly";
   }
   if (a.kind == OpKind::Reduction && b.kind == OpKind::Reduction) {

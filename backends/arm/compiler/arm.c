@@ -51,9 +51,27 @@ static const bp_string_t features_sve[] = {
     TEXT("fullfp16"),
     TEXT("sve"),
 };
+static const bp_string_t features_dot[] = {TEXT("neon"), TEXT("dotprod")};
+static const bp_string_t features_neon_i8mm[] = {
+    TEXT("neon"),
+    TEXT("dotprod"),
+    TEXT("i8mm"),
+};
+static const bp_string_t features_sve_i8mm[] = {
+    TEXT("neon"),
+    TEXT("fullfp16"),
+    TEXT("sve"),
+    TEXT("i8mm"),
+};
 
 /* The pipelines that a target takes. */
-typedef enum { PIPELINES_FIXED, PIPELINES_SCALABLE } arm_pipelines_t;
+typedef enum {
+  PIPELINES_FIXED,
+  PIPELINES_FIXED_DOT,
+  PIPELINES_FIXED_MIXED_DOT,
+  PIPELINES_SCALABLE,
+  PIPELINES_SCALABLE_MIXED_DOT
+} arm_pipelines_t;
 
 /* `features` is for LLVM. Vectors have 128 bits, at least those where the
  * pipelines are scalable. */
@@ -68,9 +86,19 @@ typedef struct {
 static const arm_target_t arm_targets[] = {
     {"aarch64", "AArch64 with NEON, any Armv8-A", "+neon", features_neon,
      COUNT(features_neon), 20, PIPELINES_FIXED},
+    {"aarch64+dotprod", "AArch64 with NEON and dot products of bytes",
+     "+v8.2a,+neon,+dotprod", features_dot, COUNT(features_dot), 22,
+     PIPELINES_FIXED_DOT},
+    {"aarch64+i8mm", "AArch64 with NEON and dot products of mixed bytes",
+     "+v8.2a,+neon,+dotprod,+i8mm", features_neon_i8mm,
+     COUNT(features_neon_i8mm), 24, PIPELINES_FIXED_MIXED_DOT},
     {"aarch64+sve", "AArch64 with scalable vectors of any length",
      "+v8.2a,+neon,+fullfp16,+sve", features_sve, COUNT(features_sve), 30,
      PIPELINES_SCALABLE},
+    {"aarch64+sve+i8mm",
+     "AArch64 with scalable vectors and dot products of mixed bytes",
+     "+v8.2a,+neon,+fullfp16,+sve,+i8mm", features_sve_i8mm,
+     COUNT(features_sve_i8mm), 32, PIPELINES_SCALABLE_MIXED_DOT},
 };
 
 static bp_target_t common_target(void) {
@@ -89,7 +117,7 @@ static bp_target_t common_target(void) {
   target.max_bindings = 64;
   target.max_constants = BP_MAX_CONSTANTS;
   target.fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
-                  BP_FUSE_REDUCTION;
+                  BP_FUSE_REDUCTION | BP_FUSE_WIDENING;
   target.max_fused_ops = 32;
   return target;
 }
@@ -121,20 +149,30 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
 
 /* ---- Stages ---- */
 
-#define TILE(VECTORS)                                                          \
-  "bp-bind-buffers,bp-contract{" VECTORS " registers=32},bp-distribute"
+#define TILE(VECTORS, PRODUCTS)                                                \
+  "bp-bind-buffers,bp-contract{" VECTORS " registers=32" PRODUCTS              \
+  "},bp-distribute"
 #define DEVICE(VECTORS)                                                        \
   "bp-vectorize{" VECTORS "},bp-expand-math,bp-to-cpu-entry,bp-to-llvm"
 #define FIXED "vector-bits=128"
 #define SCALABLE FIXED " scalable=true"
+#define NO_DOT ""
+#define NEON_DOT " byte-products=llvm.aarch64.neon"
+#define SVE_DOT " byte-products=llvm.aarch64.sve"
+#define MIXED " mixed-products=true"
 
 typedef struct {
   const char *tile, *device;
 } arm_stages_t;
 
 static const arm_stages_t pipelines[] = {
-    [PIPELINES_FIXED] = {TILE(FIXED), DEVICE(FIXED)},
-    [PIPELINES_SCALABLE] = {TILE(SCALABLE), DEVICE(SCALABLE)},
+    [PIPELINES_FIXED] = {TILE(FIXED, NO_DOT), DEVICE(FIXED)},
+    [PIPELINES_FIXED_DOT] = {TILE(FIXED, NEON_DOT), DEVICE(FIXED)},
+    [PIPELINES_FIXED_MIXED_DOT] = {TILE(FIXED, NEON_DOT MIXED), DEVICE(FIXED)},
+    /* SVE itself has the products of one sign. */
+    [PIPELINES_SCALABLE] = {TILE(SCALABLE, SVE_DOT), DEVICE(SCALABLE)},
+    [PIPELINES_SCALABLE_MIXED_DOT] = {TILE(SCALABLE, SVE_DOT MIXED),
+                                      DEVICE(SCALABLE)},
 };
 
 static const arm_target_t *find_target(bp_string_t name) {

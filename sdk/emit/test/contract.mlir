@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: bp-opt %s -bp-bind-buffers -bp-contract=vector-bits=512 -split-input-file | FileCheck %s
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 byte-products=llvm.aarch64.neon" -split-input-file | FileCheck %s
 
 // Work-groups, a copy of both operands, a kernel of multiply-adds on vectors.
 // CHECK-LABEL: func.func @matmul
@@ -50,4 +50,44 @@ func.func @other(%a: tensor<4x64xf32>, %c: tensor<4xf32>) -> tensor<4xf32>
   %r = linalg.reduce {arith.addf} ins(%a : tensor<4x64xf32>)
       outs(%start : tensor<4xf32>) dimensions = [1]
   return %r : tensor<4xf32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Bytes that are widened are copied as bytes: words of four k in B, of which
+// the last one has two, and four products are added at a time.
+// CHECK-LABEL: func.func @bytes
+// CHECK: memref<1536xi8>
+// CHECK: scf.for {{.*}} = %c0 to %c32 step %c4
+// CHECK: arith.ori {{.*}} vector<16xi32>
+// CHECK: vector.bitcast {{.*}} : vector<16xi32> to vector<64xi8>
+// CHECK: llvm.call_intrinsic "llvm.aarch64.neon.sdot"
+// CHECK-NOT: linalg
+func.func @bytes(%a: tensor<32x34xi8>, %b: tensor<34x64xi8>,
+                 %c: tensor<32x64xi32>) -> tensor<32x64xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ea = tensor.empty() : tensor<32x34xi32>
+  %wa = linalg.generic {indexing_maps = [#id, #id],
+                        iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<32x34xi8>) outs(%ea : tensor<32x34xi32>) {
+  ^bb0(%x: i8, %old: i32):
+    %y = arith.extsi %x : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<32x34xi32>
+  %eb = tensor.empty() : tensor<34x64xi32>
+  %wb = linalg.generic {indexing_maps = [#id, #id],
+                        iterator_types = ["parallel", "parallel"]}
+      ins(%b : tensor<34x64xi8>) outs(%eb : tensor<34x64xi32>) {
+  ^bb0(%x: i8, %old: i32):
+    %y = arith.extsi %x : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<34x64xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<32x64xi32>)
+      -> tensor<32x64xi32>
+  %r = linalg.matmul ins(%wa, %wb : tensor<32x34xi32>, tensor<34x64xi32>)
+      outs(%start : tensor<32x64xi32>) -> tensor<32x64xi32>
+  return %r : tensor<32x64xi32>
 }
