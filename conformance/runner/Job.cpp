@@ -267,36 +267,49 @@ Job::Answer Job::runOnce(const std::vector<Tensor> &inputs) {
   return result;
 }
 
+/// A case that must fail: whether the device reported the error. `bad` and
+/// `code` are those of its answer.
+static void judgeError(std::optional<CaseStatus> bad, int32_t code,
+                       const std::string &error, Record &record) {
+  bool right = bad && code == BP_STATUS_OUT_OF_RANGE;
+  record.status = right ? CaseStatus::Pass : bad.value_or(CaseStatus::Fail);
+  record.reason = right ? "" : "the device must report: " + error;
+}
+
+/// What the case must give. False when there is no such thing, and the record
+/// is complete.
+bool Job::expect(const Unit &unit, const Case &testCase,
+                 const std::vector<Tensor> &inputs, const Answer &answer,
+                 const Declaration &declaration,
+                 std::vector<Expected> &expected, Record &record) {
+  const Judgement &rules = options_.judgement;
+  const Given *given = givenFor(unit, testCase);
+  auto told =
+      given && !given->expected.empty()
+          ? given->expected
+          : rules.evaluate(unit.graph, inputs, declaration, &unit.weights);
+  if (told) {
+    expected = std::move(*told);
+    return true;
+  }
+  if (told.code() == BP_STATUS_OUT_OF_RANGE && rules.expectsError(testCase)) {
+    judgeError(answer.bad, answer.code, told.message(), record);
+  } else {
+    record.status = CaseStatus::OracleError;
+    record.reason = told.message();
+  }
+  return false;
+}
+
 void Job::judge(const Unit &unit, const Case &testCase,
                 const std::vector<Tensor> &inputs, const Answer &answer,
                 Record &record) {
   const Judgement &rules = options_.judgement;
   Declaration declaration = declarationFor(unit, this->declaration());
   std::vector<Expected> expected;
-  if (!rules.isProbe(unit)) {
-    const Given *given = givenFor(unit, testCase);
-    auto told =
-        given && !given->expected.empty()
-            ? given->expected
-            : rules.evaluate(unit.graph, inputs, declaration, &unit.weights);
-    bool failure = !told && told.code() == BP_STATUS_OUT_OF_RANGE &&
-                   rules.expectsError(testCase);
-    if (failure) {
-      bool right = answer.bad && answer.code == BP_STATUS_OUT_OF_RANGE;
-      record.status = right ? CaseStatus::Pass
-                      : answer.bad && *answer.bad != CaseStatus::Fail
-                          ? *answer.bad
-                          : CaseStatus::Fail;
-      record.reason = right ? "" : "the device must report: " + told.message();
-      return;
-    }
-    if (!told) {
-      record.status = CaseStatus::OracleError;
-      record.reason = told.message();
-      return;
-    }
-    expected = std::move(*told);
-  }
+  if (!rules.isProbe(unit) &&
+      !expect(unit, testCase, inputs, answer, declaration, expected, record))
+    return;
   std::vector<Tensor> outputs = fromWire(answer.result);
   if (options_.observe)
     options_.observe({unit, testCase, inputs, outputs, expected, declaration});

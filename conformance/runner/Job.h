@@ -102,6 +102,10 @@ private:
   void judge(const Unit &unit, const Case &testCase,
              const std::vector<Tensor> &inputs, const Answer &answer,
              Record &record);
+  bool expect(const Unit &unit, const Case &testCase,
+              const std::vector<Tensor> &inputs, const Answer &answer,
+              const Declaration &declaration, std::vector<Expected> &expected,
+              Record &record);
 
   Status startChecker();
   Status compileAgain(const Unit &unit);

@@ -340,6 +340,32 @@ Status ControlRunner::finish(Loop &loop, const Memories &results) {
   return {};
 }
 
+/// Runs the body until its predicate, which `going` is, or the limit ends it.
+Status ControlRunner::turn(Loop &loop, const Memories &results, bool &going,
+                           size_t depth) {
+  const fb::Region &body =
+      *context_.variant.regions()->Get(loop.control.regions()->Get(0));
+  std::string symbol(text(body.iteration()));
+  Status status;
+  while (going && (!loop.hasLimit || loop.iteration < loop.limit)) {
+    if (!symbol.empty())
+      context_.evaluator.set(symbol, loop.iteration);
+    status = iterate(loop, results, depth);
+    if (!status.ok()) {
+      status = status.within("iteration " + std::to_string(loop.iteration));
+      break;
+    }
+    ++loop.iteration;
+    if (!loop.hasPredicate())
+      continue;
+    Result<bool> next = predicate(loop.predicate);
+    status = next.status();
+    going = next && *next;
+  }
+  context_.evaluator.unset(symbol);
+  return status;
+}
+
 Status ControlRunner::runWhile(const fb::Control &control,
                                const Memories &operands,
                                const Memories &results, size_t depth) {
@@ -359,27 +385,8 @@ Status ControlRunner::runWhile(const fb::Control &control,
       loop.hasPredicate() ? predicate(operands[0]) : Result<bool>(true);
   if (!going)
     return going.status();
-  std::string symbol(text(
-      context_.variant.regions()->Get(control.regions()->Get(0))->iteration()));
-  Status status;
-  while (*going && (!loop.hasLimit || loop.iteration < loop.limit)) {
-    if (!symbol.empty())
-      context_.evaluator.set(symbol, loop.iteration);
-    status = iterate(loop, results, depth);
-    if (!status.ok())
-      break;
-    ++loop.iteration;
-    if (!loop.hasPredicate())
-      continue;
-    going = predicate(loop.predicate);
-    if (!going)
-      break;
-  }
-  context_.evaluator.unset(symbol);
-  if (!status.ok())
-    return status.within("iteration " + std::to_string(loop.iteration));
-  if (!going)
-    return going.status();
+  if (Status s = turn(loop, results, *going, depth); !s.ok())
+    return s;
   if (loop.hasPredicate() && !loop.parts.empty() &&
       (*going || loop.iteration != loop.limit))
     return Status(BP_STATUS_OUT_OF_RANGE,

@@ -59,6 +59,7 @@ private:
                   const Memories &results, size_t depth);
   Status prepare(Loop &loop, const Memories &operands, const Memories &results,
                  size_t depth);
+  Status turn(Loop &loop, const Memories &results, bool &going, size_t depth);
   Status iterate(Loop &loop, const Memories &results, size_t depth);
   Status finish(Loop &loop, const Memories &results);
   Status enter(uint32_t region, const Memories &inputs, const Memories &outputs,
