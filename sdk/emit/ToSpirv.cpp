@@ -4,6 +4,7 @@
 // entry point for Vulkan. Bindings are storage buffers of set 0 in their order,
 // the error word and the workspace come behind them, constants are pushed.
 #include "sdk/emit/Dispatch.h"
+#include "sdk/emit/GuardLoops.h"
 #include "sdk/emit/NarrowCompares.h"
 #include "sdk/emit/NarrowFloats.h"
 #include "sdk/emit/Passes.h"
@@ -271,6 +272,8 @@ void ToSpirvPass::runOnOperation() {
     return signalPassFailure();
   ModuleMaker maker(functions.front(), described);
   maker.run();
+  guardLoops(maker.made, maker.entry,
+             unsigned(cast<ArrayAttr>(described.get("access")).size()));
   if (failed(convert(maker.made)))
     return signalPassFailure();
   maker.entry.walk([](spirv::LoopOp loop) { startVariables(loop); });

@@ -76,13 +76,18 @@ void Loader::compile(const std::string &name, Module module, EntryPoint &entry,
         vk.vkCreateShaderModule(device_.handle, &code, nullptr, &shader);
   if (failure.result)
     return;
+  // Constant 0: what shaders with long loops ask.
+  VkSpecializationMapEntry turns = {0, 0, sizeof(float)};
+  VkSpecializationInfo constants = {1, &turns, sizeof(float),
+                                    &device_.physical.mostTurns};
   VkPipelineShaderStageCreateInfo stage = {
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
       nullptr,
       0,
       VK_SHADER_STAGE_COMPUTE_BIT,
       shader,
-      name.c_str()};
+      name.c_str(),
+      &constants};
   VkComputePipelineCreateInfo info = {
       VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, nullptr, 0, stage,
       entry.layout.pipeline};

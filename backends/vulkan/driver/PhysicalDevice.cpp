@@ -2,6 +2,7 @@
 #include "PhysicalDevice.h"
 
 #include <algorithm>
+#include <cfloat>
 #include <cstring>
 
 namespace backplane::vulkan {
@@ -251,6 +252,9 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   device.features = featureNames(chain, properties.v11);
   addFloatControls(properties.v12, device.features);
   chooseQueues(instance, device);
+  // Lavapipe ends loops after 65535 turns, and says nothing.
+  device.mostTurns =
+      properties.v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE ? 65535 : FLT_MAX;
   device.refusal = refusalOf(device, chain);
 }
 

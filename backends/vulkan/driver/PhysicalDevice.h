@@ -39,6 +39,7 @@ struct PhysicalDevice {
   uint32_t queueFamily, queueCount;
   uint32_t timestampBits; ///< of the queues, 0: none
   bool calibrated;        ///< it can tell its time and the host's at once
+  float mostTurns;        ///< of the loops of an invocation
   /// What shaders may use, by Vulkan's names; also for bp_device_info_t.
   std::vector<std::string> features;
 

@@ -92,6 +92,7 @@ func.func @turns(%x: memref<?xf32> {bp.dims = ["n"]}, %out: memref<4xf32>, %n: i
 // CHECK-DAG: spirv.SLessThanEqual %{{.*}}, %cst0_i32 : i32
 // CHECK-DAG: spirv.SGreaterThan %[[I]], %{{.*}} : i32
 // CHECK-NOT: i64
+// CHECK: spirv.EntryPoint
 func.func @compare(%x: memref<8xi32>, %out: memref<8xi32>)
     attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
   %zero = arith.constant 0 : i64
@@ -108,6 +109,50 @@ func.func @compare(%x: memref<8xi32>, %out: memref<8xi32>)
     %t = arith.andi %s, %r : i1
     %u = arith.extui %t : i1 to i32
     memref.store %u, %out[%i] : memref<8xi32>
+  }
+  return
+}
+
+// -----
+
+// Loops whose turns the sizes decide are counted before they begin, those
+// inside of others with them; the device says how many it carries out.
+// CHECK-LABEL: spirv.SpecConstant @__turns__ spec_id(0) = 3.40282347E+38 : f32
+// CHECK: spirv.GlobalVariable @__turn_error__ bind(0, 2)
+// CHECK: spirv.func @running
+// CHECK: %[[MOST:.*]] = spirv.mlir.referenceof @__turns__ : f32
+// CHECK: %[[ALL:.*]] = spirv.FOrdGreaterThan %{{.*}}, %[[MOST]] : f32
+// CHECK: spirv.BranchConditional %[[ALL]]
+// CHECK: spirv.Store "StorageBuffer" %{{.*}}, %cst50331648_i32
+// CHECK: spirv.mlir.loop
+func.func @running(%x: memref<?xf32> {bp.dims = ["n"]}, %out: memref<?xf32> {bp.dims = ["n"]}, %n: index)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["n"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %n step %c1 {
+      %a = memref.load %x[%j] : memref<?xf32>
+      memref.store %a, %out[%i] : memref<?xf32>
+    }
+  }
+  return
+}
+
+// -----
+
+// Short loops are not counted.
+// CHECK-LABEL: spirv.module
+// CHECK-NOT: SpecConstant
+// CHECK: spirv.func @short
+// CHECK: spirv.mlir.loop
+func.func @short(%x: memref<512xf32>, %out: memref<512xf32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 512 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %a = memref.load %x[%i] : memref<512xf32>
+    memref.store %a, %out[%i] : memref<512xf32>
   }
   return
 }

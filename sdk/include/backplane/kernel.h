@@ -23,10 +23,11 @@ extern "C" {
  * error word, if it is still 0, to BP_KERNEL_ERROR(code, op). The call then
  * fails at completion, with the name of the op. `op` is the op id baked into
  * the kernel, or bp_command_dispatch_t.op. A driver completes the work with
- * BP_STATUS_OUT_OF_RANGE and a message of the form that bp_completion_t
- * describes. */
+ * BP_STATUS_OUT_OF_RANGE (BP_STATUS_UNIMPLEMENTED for turns of loops) and a
+ * message of the form that bp_completion_t describes. */
 #define BP_KERNEL_ERROR_INDEX 1u    /* an index outside its dimension */
 #define BP_KERNEL_ERROR_DIVISION 2u /* an integer division by zero */
+#define BP_KERNEL_ERROR_TURNS 3u /* more turns of loops than the device has */
 #define BP_KERNEL_ERROR(code, op) (((uint32_t)(code) << 24) | (op))
 
 /* ---- Entries of CPU executables ---- */
