@@ -203,13 +203,13 @@ Status Registry::unknownDriver(std::string_view driver) {
 using DeviceInfos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
 
 /// The device that `uri` means among those of its driver: by id, by number, or
-/// the first usable one.
+/// the first usable one; without one, the first, whose refusal says why.
 static Result<std::shared_ptr<const DeviceInfo>>
 pick(const DeviceUri &uri, const DeviceInfos &infos) {
   std::string asked = "device " + uri.format(), available;
   size_t ordinal = infos.size(), index = 0;
   std::from_chars(uri.id.data(), uri.id.data() + uri.id.size(), ordinal);
-  std::shared_ptr<const DeviceInfo> found;
+  std::shared_ptr<const DeviceInfo> found, first;
   std::vector<std::string> ids;
   for (const auto &info : infos) {
     bool byNumber = index++ == ordinal;
@@ -218,10 +218,14 @@ pick(const DeviceUri &uri, const DeviceInfos &infos) {
     ids.emplace_back((*info)->id());
     available += (available.empty() ? "" : ", ") + ids.back();
     bool usable = (*info)->refusal().empty();
+    if (uri.id.empty() && !first)
+      first = *info;
     if (uri.id == (*info)->id() || (!found && byNumber) ||
         (!found && uri.id.empty() && usable))
       found = *info;
   }
+  if (!found)
+    found = first;
   if (found && found->refusal().empty())
     return found;
   if (found)

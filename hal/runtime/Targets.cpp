@@ -50,15 +50,19 @@ std::vector<std::string_view> featuresOf(const TargetInfo &target) {
 /// Why no present device of its driver runs the target; empty when one does.
 std::string noDevice(Registry &registry, const TargetInfo &target) {
   std::vector<std::string_view> features = featuresOf(target);
-  std::string why = "has no device of driver '" + target.driver + "'";
+  std::string why, refusal;
   for (const DeviceListing &device : registry.listings(target.driver)) {
-    if (!device.info || !device.refusal.empty())
+    if (!device.info || !device.refusal.empty()) {
+      refusal = ": " + device.refusal;
       continue;
+    }
     why = misfit(target.driver, target.format, features, target.driver,
                  *device.info);
     if (why.empty())
       return why;
   }
+  if (why.empty())
+    why = "has no device of driver '" + target.driver + "'" + refusal;
   return why;
 }
 

@@ -30,6 +30,9 @@ const Instance *Instance::create(std::string *reason) {
     return nullptr;
   if (VkResult result = makeInstance(&instance->handle_)) {
     *reason = "vkCreateInstance: " + nameOf(result);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
+      *reason += ", no Vulkan driver is installed; Debian has one for GPUs "
+                 "and for the CPU in mesa-vulkan-drivers";
     delete instance;
     return nullptr;
   }

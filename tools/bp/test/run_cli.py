@@ -110,6 +110,14 @@ def commands(suite, tool):
         suite.check(command, run.returncode == 0 and "x86-64-v4" in run.stdout, run.stdout)
 
 
+def has_vulkan(suite, tool):
+    """Whether the backend is built; counts as skipped when not."""
+    plugin = "backplane/plugins/vulkan.bp.json"
+    built = (pathlib.Path(tool.binary).parent.parent / "lib" / plugin).exists()
+    suite.skipped += not built
+    return built
+
+
 def laziness(suite, tool):
     """Drivers whose devices nobody asks for do not look for any."""
     def vulkan(*arguments):
@@ -120,15 +128,37 @@ def laziness(suite, tool):
             log.unlink()
         suite.check(f"{arguments[0]} under LD_DEBUG", run.returncode == 0, run.stderr[-500:])
         return asked
-    plugin = "backplane/plugins/vulkan.bp.json"
-    if not (pathlib.Path(tool.binary).parent.parent / "lib" / plugin).exists():
-        suite.skipped += 1
+    if not has_vulkan(suite, tool):
         return
     suite.check("devices asks for Vulkan", vulkan("devices"))
     for file in ("good.bpx", "good.onnx"):
         for device in ("host", "ref,host"):
             suite.check(f"{file} on {device} does without Vulkan", not vulkan(
                 "run", file, "--device", device, "--input", "x=x.npy"))
+
+
+def unplugged(suite, tool):
+    """A machine whose Vulkan driver was removed."""
+    if not has_vulkan(suite, tool):
+        return
+
+    def run(file, device):
+        return tool.run("run", file, "--device", device, "--input", "x=x.npy", "--expect",
+                        "y=y.npy", "--why", VK_DRIVER_FILES="/nonexistent")
+    made = tool.run("compile", "good.onnx", "-o", "both.bpx", "--target", "vulkan,x86-64-v3")
+    suite.check("compile for Vulkan without a driver", made.returncode == 0, made.stderr)
+    for file in ("both.bpx", "good.onnx"):
+        alone, joined, listed = (run(file, device) for device in (
+            "vulkan", "vulkan+host", "vulkan,host"))
+        for result in (alone, joined):
+            suite.refused(f"{file} without a driver of Vulkan", result)
+            suite.check(f"{file}: why there is no device",
+                        "mesa-vulkan-drivers" in result.stderr, result.stderr)
+        suite.check(f"{file} goes on with the host", listed.returncode == 0
+                    and "on host://cpu" in listed.stdout, listed.stdout + listed.stderr)
+    listed = run("both.bpx", "vulkan,host")
+    suite.check("--why says what Vulkan lacks", "mesa-vulkan-drivers" in listed.stdout,
+                listed.stdout)
 
 
 def has_target(tool, name):
@@ -340,6 +370,7 @@ def main():
         tool = Tool(options.bp, folder)
         commands(suite, tool)
         laziness(suite, tool)
+        unplugged(suite, tool)
         control_flow(suite, tool)
         jit(suite, tool)
         fat(suite, tool)
