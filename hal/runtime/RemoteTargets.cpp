@@ -8,16 +8,10 @@ namespace backplane::rt {
 
 Result<RemoteTargets> RemoteTargets::of(Registry &registry, worker::Pool &pool,
                                         std::string_view text) {
-  Result<worker::RemoteUri> uri = worker::RemoteUri::parse(text);
-  if (!uri)
-    return uri.status();
-  Result<worker::WireDevice> device = pool.device(*uri);
-  if (!device)
-    return device.status();
-  auto info = worker::deviceInfo(*device);
-  if (!info)
-    return info.status().within("worker '" + uri->worker + "'");
-  return RemoteTargets(registry, std::move(*uri), std::move(*info));
+  Result<worker::RemoteDevice> found = worker::findDevice(pool, text);
+  if (!found)
+    return found.status();
+  return RemoteTargets(registry, std::move(found->uri), std::move(found->info));
 }
 
 Result<std::string> RemoteTargets::best() const {

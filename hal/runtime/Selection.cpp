@@ -64,19 +64,13 @@ void addListed(Registry &registry, const fb::Artifact &artifact,
 /// A device behind a worker. The worker takes the best variant itself.
 Status addRemote(worker::Pool &workers, const fb::Artifact &artifact,
                  const std::string &asked, std::vector<Candidate> &out) {
-  Result<worker::RemoteUri> uri = worker::RemoteUri::parse(asked);
-  if (!uri)
-    return uri.status();
-  Result<worker::WireDevice> device = workers.device(*uri);
-  if (!device)
-    return device.status();
-  auto info = worker::deviceInfo(*device);
-  if (!info)
-    return info.status().within("worker '" + uri->worker + "'");
-  std::string full = "worker:" + uri->worker + "/" + device->uri;
-  full += uri->device.substr(std::min(uri->device.find('?'), //
-                                      uri->device.size()));
-  std::vector<Candidate> ranked = rankVariants(artifact, full, *info);
+  Result<worker::RemoteDevice> found = worker::findDevice(workers, asked);
+  if (!found)
+    return found.status();
+  const worker::RemoteUri &uri = found->uri;
+  std::string full = "worker:" + uri.worker + "/" + found->line.uri;
+  full += uri.device.substr(std::min(uri.device.find('?'), uri.device.size()));
+  std::vector<Candidate> ranked = rankVariants(artifact, full, found->info);
   for (Candidate &candidate : ranked) {
     if (candidate.open() && &candidate != ranked.data())
       candidate.refusal = "is not the first choice of the worker";

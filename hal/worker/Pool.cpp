@@ -89,4 +89,17 @@ Result<std::shared_ptr<const DeviceInfo>> deviceInfo(const WireDevice &device) {
   return DeviceInfo::copy(&info);
 }
 
+Result<RemoteDevice> findDevice(Pool &pool, std::string_view text) {
+  Result<RemoteUri> uri = RemoteUri::parse(text);
+  if (!uri)
+    return uri.status();
+  Result<WireDevice> line = pool.device(*uri);
+  if (!line)
+    return line.status();
+  auto info = deviceInfo(*line);
+  if (!info)
+    return info.status().within("worker '" + uri->worker + "'");
+  return RemoteDevice{std::move(*uri), std::move(*line), std::move(*info)};
+}
+
 } // namespace backplane::worker

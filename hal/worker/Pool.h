@@ -38,6 +38,16 @@ private:
 /// driver. None for a line without a device.
 Result<std::shared_ptr<const DeviceInfo>> deviceInfo(const WireDevice &device);
 
+/// What a text "worker:NAME/DEVICE" means.
+struct RemoteDevice {
+  RemoteUri uri;   ///< the text
+  WireDevice line; ///< the worker's, with the full URI there
+  std::shared_ptr<const DeviceInfo> info; ///< the host's copy
+};
+/// Asks the worker. A failure names the text's fault, the devices that there
+/// are, or what the worker says wrongly.
+Result<RemoteDevice> findDevice(Pool &pool, std::string_view text);
+
 } // namespace backplane::worker
 
 #endif // BACKPLANE_WORKER_POOL_H

@@ -4,10 +4,12 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -299,6 +301,12 @@ FailureOr<Dim> allocationBytes(const Dispatch &dispatch, memref::AllocOp op) {
     bytes = bytes * *dim;
   }
   return ceilDiv(bytes, Dim(64)) * Dim(64);
+}
+
+void addCleanup(OpPassManager &passes) {
+  passes.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
 }
 
 } // namespace backplane

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "sdk/graph/Dim.h"
 
 #include <optional>
@@ -54,6 +55,10 @@ std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::OpFoldResult value,
 /// bound in terms of the symbols is a diagnostic.
 mlir::FailureOr<Dim> allocationBytes(const Dispatch &dispatch,
                                      mlir::memref::AllocOp op);
+
+/// What follows a pass that computed results anew: sizes in terms of the
+/// symbols, canonical code, each value once, and nothing that is dead.
+void addCleanup(mlir::OpPassManager &passes);
 
 } // namespace backplane
 

@@ -5,6 +5,7 @@
 // are chosen so that a work-group has tens of microseconds of work. A function
 // that already has a parallel loop is left alone; one for which no such loop is
 // found stays one work-group.
+#include "sdk/emit/Dispatch.h"
 #include "sdk/emit/Passes.h"
 #include "sdk/emit/TileSizes.h"
 #include "sdk/lower/ExpandPads.h"
@@ -278,9 +279,7 @@ void DistributePass::runOnOperation() {
   // Sizes in terms of the symbols; producers that were fused twice are one
   // again.
   OpPassManager clean("builtin.module");
-  clean.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-  clean.addPass(createCanonicalizerPass());
-  clean.addPass(createCSEPass());
+  addCleanup(clean);
   if (failed(runPipeline(clean, module)))
     return signalPassFailure();
   eraseFused(module);

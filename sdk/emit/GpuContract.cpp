@@ -3,6 +3,7 @@
 // bp-gpu-contract: a dispatch that is one matrix product or convolution, with
 // whatever its factors are made of and elementwise ops behind it, becomes a
 // parallel loop over the tiles of work-groups. Other dispatches are left alone.
+#include "sdk/emit/Dispatch.h"
 #include "sdk/emit/ElementReader.h"
 #include "sdk/emit/GpuContraction.h"
 #include "sdk/emit/Passes.h"
@@ -11,11 +12,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -54,9 +53,7 @@ void GpuContractPass::runOnOperation() {
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");
-  clean.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-  clean.addPass(createCanonicalizerPass());
-  clean.addPass(createCSEPass());
+  addCleanup(clean);
   if (failed(runPipeline(clean, getOperation())))
     signalPassFailure();
 }

@@ -4,6 +4,7 @@
 // becomes a parallel loop of work-groups, one for each sum: every invocation
 // takes a share, and their partial sums meet in memory of the work-group,
 // always in the same order. Other dispatches are left alone.
+#include "sdk/emit/Dispatch.h"
 #include "sdk/emit/GpuGroups.h"
 #include "sdk/emit/Passes.h"
 
@@ -11,12 +12,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -279,9 +278,7 @@ void GpuReducePass::runOnOperation() {
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");
-  clean.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-  clean.addPass(createCanonicalizerPass());
-  clean.addPass(createCSEPass());
+  addCleanup(clean);
   if (failed(runPipeline(clean, getOperation())))
     signalPassFailure();
 }

@@ -12,12 +12,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
@@ -165,9 +163,7 @@ void PerElementPass::runOnOperation() {
     computed.push_back(dispatch.func);
   }
   OpPassManager clean("builtin.module");
-  clean.addPass(memref::createResolveRankedShapeTypeResultDimsPass());
-  clean.addPass(createCanonicalizerPass());
-  clean.addPass(createCSEPass());
+  addCleanup(clean);
   if (failed(runPipeline(clean, getOperation())))
     return signalPassFailure();
   for (func::FuncOp func : computed)
