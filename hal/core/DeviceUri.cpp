@@ -98,4 +98,14 @@ std::string nearestName(std::string_view wanted,
   return nearest;
 }
 
+std::vector<std::string> splitUris(std::string_view joined) {
+  std::vector<std::string> uris(1);
+  for (char c : joined)
+    if (c == '+')
+      uris.emplace_back();
+    else
+      uris.back() += c;
+  return uris;
+}
+
 } // namespace backplane

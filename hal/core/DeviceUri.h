@@ -25,6 +25,9 @@ struct DeviceUri {
   std::string format() const;
 };
 
+/// "vulkan+host": the devices of one variant, in order; at least one.
+std::vector<std::string> splitUris(std::string_view joined);
+
 /// The name that differs in the fewest letters, empty when none is near.
 std::string nearestName(std::string_view wanted,
                         const std::vector<std::string> &names);

@@ -81,6 +81,11 @@ Result<DevicePolicy> DevicePolicy::parse(std::string_view text) {
       return invalidArgument("device '" + policy.text.substr(0, 256) +
                              "': a list names at most 64 devices, separated "
                              "by commas, and auto: once");
+    if (!uri.starts_with("worker:") &&
+        uri.find("+worker:") != std::string_view::npos)
+      return invalidArgument("device '" + std::string(uri.substr(0, 256)) +
+                             "': devices joined by a plus are those of one "
+                             "machine, here or behind one worker");
     if (!isAim(uri)) {
       policy.uris.emplace_back(uri);
     } else {
@@ -94,16 +99,6 @@ Result<DevicePolicy> DevicePolicy::parse(std::string_view text) {
       return policy;
     rest.remove_prefix(comma + 1);
   }
-}
-
-std::vector<std::string> splitUris(std::string_view joined) {
-  std::vector<std::string> uris(1);
-  for (char c : joined)
-    if (c == '+')
-      uris.emplace_back();
-    else
-      uris.back() += c;
-  return uris;
 }
 
 Standing standing(Aim aim, const DeviceInfo &device, uint32_t rank) {

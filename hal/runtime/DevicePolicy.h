@@ -30,9 +30,6 @@ struct DevicePolicy {
   static Result<DevicePolicy> parse(std::string_view text);
 };
 
-/// "vulkan+host": the devices of one variant, in order; at least one.
-std::vector<std::string> splitUris(std::string_view joined);
-
 /// How far down a device stands for an aim by what it declares, 0 being the
 /// first, with the reason in words.
 struct Standing {

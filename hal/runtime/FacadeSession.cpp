@@ -4,6 +4,9 @@
 #include "Facade.h"
 #include "RemoteSession.h"
 #include "hal/core/Tables.h"
+#include "sdk/package/Check.h"
+
+#include <algorithm>
 
 using namespace backplane;
 using namespace backplane::rt;
@@ -33,16 +36,29 @@ Status readRequest(const bp_artifact_t &artifact,
   return {};
 }
 
-/// Where there is nothing to decide here, a worker need not be asked for its
-/// devices first.
+/// Whether there is something to decide here, for which a worker must be asked
+/// for its devices first.
+bool decidesHere(const LoadedArtifact &artifact,
+                 const SessionRequest &request) {
+  const auto &variants = *artifact.file->metadata().variants();
+  return !worker::RemoteUri::matches(request.device) || request.chooser ||
+         request.jit || !request.fallback ||
+         request.device.find(',') != std::string::npos ||
+         std::ranges::any_of(variants, [](const fb::Variant *variant) {
+           return count(variant->devices()) > 0;
+         });
+}
+
 Result<std::shared_ptr<AnySession>> makeSession(const bp_artifact_t &artifact,
                                                 const SessionRequest &request) {
-  if (!worker::RemoteUri::matches(request.device) || request.chooser ||
-      request.jit || !request.fallback ||
-      request.device.find(',') != std::string::npos)
+  if (decidesHere(*artifact.artifact, request))
     return rt::createSession(artifact.artifact, request);
-  auto remote = RemoteSession::create(artifact.artifact, *artifact.workers,
-                                      request.device, request.budget);
+  Result<worker::RemoteUri> uri = worker::RemoteUri::parse(request.device);
+  if (!uri)
+    return uri.status();
+  auto remote =
+      RemoteSession::create(artifact.artifact, *artifact.workers, *uri,
+                            worker::OpenMessage::anyVariant, request.budget);
   if (!remote)
     return remote.status();
   return std::shared_ptr<AnySession>(std::move(*remote));

@@ -73,12 +73,9 @@ Status RemoteCall::finish(std::unique_ptr<AnyCall> self) {
 
 Result<std::shared_ptr<RemoteSession>>
 RemoteSession::create(std::shared_ptr<const LoadedArtifact> artifact,
-                      worker::Pool &pool, std::string_view text,
-                      uint64_t budget) {
-  Result<worker::RemoteUri> uri = worker::RemoteUri::parse(text);
-  if (!uri)
-    return uri.status();
-  Result<std::shared_ptr<worker::Client>> client = pool.client(*uri);
+                      worker::Pool &pool, const worker::RemoteUri &uri,
+                      uint32_t variant, uint64_t budget) {
+  Result<std::shared_ptr<worker::Client>> client = pool.client(uri);
   if (!client)
     return client.status();
   std::shared_ptr<RemoteSession> session(new RemoteSession);
@@ -87,7 +84,8 @@ RemoteSession::create(std::shared_ptr<const LoadedArtifact> artifact,
   if (Status s = (*client)->give(session->hash_, bytes); !s.ok())
     return s;
   auto opened = (*client)->ask(
-      FrameType::Open, encode(worker::OpenMessage{session->hash_, budget}),
+      FrameType::Open,
+      encode(worker::OpenMessage{session->hash_, budget, variant}),
       FrameType::Opened);
   if (!opened)
     return opened.status();
@@ -95,7 +93,7 @@ RemoteSession::create(std::shared_ptr<const LoadedArtifact> artifact,
     return s;
   session->artifact_ = std::move(artifact);
   session->client_ = *client;
-  std::string choice = "worker '" + uri->worker + "' (" +
+  std::string choice = "worker '" + uri.worker + "' (" +
                        (*client)->hello().machine +
                        "): " + session->opened_.choice;
   session->tell(choice, choice + "\n");

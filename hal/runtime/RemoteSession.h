@@ -18,9 +18,10 @@ namespace backplane::rt {
 class RemoteSession final : public AnySession,
                             public std::enable_shared_from_this<RemoteSession> {
 public:
+  /// `variant` is one of the artifact, or OpenMessage::anyVariant.
   static Result<std::shared_ptr<RemoteSession>>
   create(std::shared_ptr<const LoadedArtifact> artifact, worker::Pool &pool,
-         std::string_view uri, uint64_t budget);
+         const worker::RemoteUri &uri, uint32_t variant, uint64_t budget);
   ~RemoteSession() override;
 
   Status reset() override;

@@ -36,8 +36,8 @@ private:
 };
 
 /// Gives a job that names no target, for a policy that names workers, the best
-/// target of each device in its order, with the host's behind those of this
-/// machine where the job wants that. Devices without a target are left out as
+/// target of each device in its order, with that of the host beside the device
+/// behind it where the job wants that. Devices without a target are left out as
 /// long as one is left.
 Status aimAtWorkers(Registry &registry, worker::Pool &pool, CompileJob &job);
 

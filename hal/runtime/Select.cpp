@@ -89,8 +89,9 @@ Status askChooser(const bp_chooser_t &chooser, Selection &selection) {
     sorted.push_back(std::move(all[i]));
   }
   all = std::move(sorted);
-  selection.remarks.push_back("the application chose" +
-                              (reason.empty() ? "" : ": " + reason));
+  selection.byApplication = true;
+  if (!reason.empty())
+    selection.remarks.push_back("the application chose: " + reason);
   return {};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Selection.h"
+#include "hal/core/DeviceUri.h"
 #include "sdk/package/Check.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ void addListed(Registry &registry, const fb::Artifact &artifact,
   }
 }
 
-/// A device behind a worker. The worker takes the best variant itself.
+/// A device behind a worker, with those behind a plus there.
 Status addRemote(worker::Pool &workers, const fb::Artifact &artifact,
                  const std::string &asked, std::vector<Candidate> &out) {
   Result<worker::RemoteDevice> found = worker::findDevice(workers, asked);
@@ -72,8 +73,7 @@ Status addRemote(worker::Pool &workers, const fb::Artifact &artifact,
   full += uri.device.substr(std::min(uri.device.find('?'), uri.device.size()));
   std::vector<Candidate> ranked = rankVariants(artifact, full, found->info);
   for (Candidate &candidate : ranked) {
-    if (candidate.open() && &candidate != ranked.data())
-      candidate.refusal = "is not the first choice of the worker";
+    candidate.further = uri.further;
     out.push_back(std::move(candidate));
   }
   return {};
@@ -211,6 +211,8 @@ void choose(Selection &selection) {
 static std::string choiceText(const Selection &selection,
                               const Candidate &chosen) {
   std::string text = "variant " + chosen.target + " on " + chosen.uri + ": ";
+  if (selection.byApplication)
+    return text + chosen.note + ", chosen by the application";
   if (selection.candidates.size() == 1)
     return text + chosen.note + ", the only one";
   if (!selection.severalDevices())

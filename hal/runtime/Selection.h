@@ -38,7 +38,8 @@ struct Candidate {
   std::string uri;                        ///< as listed, or as asked
   std::shared_ptr<const DeviceInfo> info; ///< null: there is no such device
   std::shared_ptr<Device> device;         ///< null: not opened yet
-  /// Asked for beside the device, for the further ones of a split variant.
+  /// Asked for beside the device, for the further ones of a split variant;
+  /// behind a worker as that worker takes them.
   std::vector<std::string> further;
   uint32_t variant = 0; ///< in the artifact
   std::string target;   ///< empty: a device that is out
@@ -57,6 +58,7 @@ struct Selection {
   std::string policy;
   std::vector<Candidate> candidates;
   std::vector<std::string> remarks; ///< about the decision as a whole
+  bool byApplication = false;       ///< a chooser gave the order
 
   /// Whether more than one device was considered.
   bool severalDevices() const;

@@ -6,6 +6,7 @@
 #include "RemoteSession.h"
 #include "RemoteTargets.h"
 #include "Session.h"
+#include "sdk/package/Check.h"
 
 #include <algorithm>
 
@@ -14,14 +15,29 @@ namespace {
 
 using LoadedSession = Result<std::shared_ptr<AnySession>>;
 
+/// Those that the variant needs: as asked for, else the first of each driver.
+std::vector<std::string> furtherDevices(const LoadedArtifact &artifact,
+                                        const Candidate &candidate) {
+  std::vector<std::string> uris = candidate.further;
+  const auto *needs =
+      artifact.file->metadata().variants()->Get(candidate.variant)->devices();
+  for (auto i = uint32_t(uris.size()); i < count(needs); ++i)
+    uris.emplace_back(text(needs->Get(i)->driver()));
+  return uris;
+}
+
 LoadedSession load(const std::shared_ptr<const LoadedArtifact> &artifact,
                    const SessionRequest &request, const Candidate &candidate) {
   if (!worker::RemoteUri::matches(candidate.uri)) {
     auto session = Session::load(artifact, candidate, request.budget);
     return session ? LoadedSession(std::move(*session)) : session.status();
   }
-  auto session = RemoteSession::create(artifact, *request.workers,
-                                       candidate.uri, request.budget);
+  Result<worker::RemoteUri> uri = worker::RemoteUri::parse(candidate.uri);
+  if (!uri)
+    return uri.status();
+  uri->further = furtherDevices(*artifact, candidate);
+  auto session = RemoteSession::create(artifact, *request.workers, *uri,
+                                       candidate.variant, request.budget);
   return session ? LoadedSession(std::move(*session)) : session.status();
 }
 

@@ -173,18 +173,18 @@ int answerAll(Channel &channel, const Handler &handler) {
 } // namespace
 
 Result<Context> openWorkerContext(const WorkerOptions &options,
-                                  const std::string &plugin) {
+                                  const std::vector<std::string> &plugins) {
   bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
   bp_context_options_from_env(&context);
   context.cache_dir = toC("-");
   if (options.threads)
     context.threads = options.threads;
   context.log.log = logLine;
-  bp_string_t only = toC(plugin);
-  if (!plugin.empty()) {
-    context.select = &only;
-    context.select_count = 1;
-  }
+  std::vector<bp_string_t> only;
+  for (const std::string &plugin : plugins)
+    only.push_back(toC(plugin));
+  context.select = only.data();
+  context.select_count = only.size();
   return createContext(context);
 }
 

@@ -12,10 +12,10 @@
 
 namespace backplane::worker {
 
-/// The worker's context: no cache, a log on standard error. `plugin` is the
-/// only plug-in that it may load; empty: all that are found.
+/// The worker's context: no cache, a log on standard error. `plugins` are
+/// all that it may load; none: all that are found.
 Result<Context> openWorkerContext(const WorkerOptions &options,
-                                  const std::string &plugin = "");
+                                  const std::vector<std::string> &plugins = {});
 
 /// Manifest and libraries of these plug-ins, with their hashes. A file that
 /// cannot be read is left out.

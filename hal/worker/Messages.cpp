@@ -138,7 +138,7 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
   else if constexpr (std::is_same_v<M, OfferMessage>)
     v(m.hash);
   else if constexpr (std::is_same_v<M, OpenMessage>)
-    v(m.artifact), v(m.memoryBudget);
+    v(m.artifact), v(m.memoryBudget), v(m.variant);
   else if constexpr (std::is_same_v<M, OpenedMessage>)
     v(m.session), v(m.dispatches), v(m.choice);
   else if constexpr (std::is_same_v<M, SessionMessage>)

@@ -73,8 +73,13 @@ struct OfferMessage {
 };
 
 struct OpenMessage {
+  /// Lets the worker take the best variant that loads.
+  static constexpr uint32_t anyVariant = UINT32_MAX;
+
   std::string artifact;      ///< its hash
   uint64_t memoryBudget = 0; ///< bytes of device memory, 0: unlimited
+  /// Index in the artifact: this variant or none.
+  uint32_t variant = anyVariant;
 };
 
 struct OpenedMessage {

@@ -6,7 +6,7 @@ namespace backplane::worker {
 
 Result<std::shared_ptr<Client>> Pool::client(const RemoteUri &uri) {
   std::lock_guard lock(mutex_);
-  std::string key = uri.worker + "/" + uri.device;
+  std::string key = uri.worker + "/" + uri.devices();
   std::shared_ptr<Client> &client = clients_[key];
   if (client && !client->lost())
     return client;
@@ -15,7 +15,7 @@ Result<std::shared_ptr<Client>> Pool::client(const RemoteUri &uri) {
   if (!worker)
     return worker.status();
   Result<std::shared_ptr<Client>> started =
-      Client::start(*worker, {"--device", uri.device, "--cache", "auto"});
+      Client::start(*worker, {"--device", uri.devices(), "--cache", "auto"});
   if (started)
     client = *started;
   return started;

@@ -16,7 +16,7 @@ public:
   /// `file` describes workers; see Workers.h.
   explicit Pool(std::string file) : file_(std::move(file)) {}
 
-  /// The worker that serves this device.
+  /// The worker that serves this device, with the further ones.
   Result<std::shared_ptr<Client>> client(const RemoteUri &uri);
   /// All devices that a worker has; it is started once for this and ended.
   Result<std::vector<WireDevice>> devices(const std::string &worker);

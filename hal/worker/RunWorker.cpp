@@ -2,8 +2,10 @@
 #include "ArtifactStore.h"
 #include "GuardedMemory.h"
 #include "Loop.h"
+#include "hal/core/DeviceUri.h"
 #include "hal/core/LoaderOptions.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -126,7 +128,8 @@ private:
   Status open(std::span<const uint8_t> payload, Frame &answer);
   Status resetOrClose(const Frame &request);
   Status run(std::span<const uint8_t> payload, Frame &answer);
-  Result<Session> makeSession(const Artifact &artifact, uint64_t budget) const;
+  Result<Session> makeSession(const Artifact &artifact, uint64_t budget,
+                              uint32_t variant = OpenMessage::anyVariant) const;
   Result<OpenSession *> sessionOf(const RunMessage &message);
   void keep(const std::string &hash, Artifact artifact);
   Loaded *find(const std::string &hash) {
@@ -194,11 +197,26 @@ Status Runner::load(std::span<const uint8_t> payload) {
   return {};
 }
 
-Result<Session> Runner::makeSession(const Artifact &artifact,
-                                    uint64_t budget) const {
+/// A chooser that takes one variant where it fits.
+bp_status_t takeVariant(void *context, const bp_candidate_t *const *all,
+                        uint32_t count, uint32_t *order, uint32_t *given,
+                        const bp_string_sink_t *) {
+  uint32_t wanted = *static_cast<uint32_t *>(context);
+  for (uint32_t i = 0; i < count; ++i)
+    if (all[i]->variant == wanted && all[i]->target.size &&
+        !all[i]->misfit.size)
+      order[(*given)++] = i;
+  return BP_STATUS_OK;
+}
+
+Result<Session> Runner::makeSession(const Artifact &artifact, uint64_t budget,
+                                    uint32_t variant) const {
   bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  bp_chooser_t chooser = {takeVariant, &variant};
   options.device = toC(device_);
   options.memory_budget = budget;
+  if (variant != OpenMessage::anyVariant)
+    options.chooser = &chooser;
   return createSession(artifact, options);
 }
 
@@ -215,7 +233,7 @@ Status Runner::open(std::span<const uint8_t> payload, Frame &answer) {
                   "the worker has " + std::to_string(mostSessions) +
                       " sessions open, which is the most it takes");
   Result<Session> session =
-      makeSession(*loaded->own.artifact, message.memoryBudget);
+      makeSession(*loaded->own.artifact, message.memoryBudget, message.variant);
   if (!session)
     return session.status();
   OpenedMessage opened{++lastSession_,
@@ -378,6 +396,24 @@ Status Runner::run(std::span<const uint8_t> payload, Frame &answer) {
 
 } // namespace
 
+/// The plug-ins that drive these devices, the first of which is described.
+static Result<std::vector<std::string>>
+pluginsOf(const Hello &hello, const std::vector<std::string> &uris) {
+  std::vector<std::string> plugins = {hello.plugin};
+  for (size_t i = 1; i < uris.size(); ++i) {
+    std::string driver = uris[i].substr(0, uris[i].find(':'));
+    auto found = std::ranges::find_if(hello.devices, [&](const auto &device) {
+      return device.uri.starts_with(driver + ":") && device.refusal.empty();
+    });
+    if (found == hello.devices.end())
+      return notFound("the machine of the worker has no device of driver '" +
+                      driver + "'");
+    if (std::ranges::find(plugins, found->plugin) == plugins.end())
+      plugins.push_back(found->plugin);
+  }
+  return plugins;
+}
+
 int serveList(const WorkerOptions &options) {
   return serve(options, [&](Hello &greeting) -> Result<Handler> {
     Result<Context> context = openWorkerContext(options);
@@ -398,13 +434,17 @@ int serveRuns(const WorkerOptions &options) {
     Result<Context> context = openWorkerContext(options);
     if (!context)
       return context.status();
-    Result<Hello> hello = describeDevice(*context, options.device);
+    std::vector<std::string> uris = splitUris(options.device);
+    Result<Hello> hello = describeDevice(*context, uris.front());
     if (!hello)
       return hello.status();
+    auto plugins = pluginsOf(*hello, uris);
+    if (!plugins)
+      return plugins.status();
     greeting = std::move(*hello);
     // With no other plug-in in the process, nothing else can do the work.
     context = Context(nullptr);
-    context = openWorkerContext(options, greeting.plugin);
+    context = openWorkerContext(options, *plugins);
     if (!context)
       return context.status();
     auto runner = std::make_shared<Runner>(std::move(*context), options);

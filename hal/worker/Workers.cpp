@@ -183,20 +183,45 @@ Result<std::vector<NamedWorker>> readFile(const std::string &file) {
 
 } // namespace
 
-Result<RemoteUri> RemoteUri::parse(std::string_view text) {
+/// A text without a plus.
+static Result<RemoteUri> parseOne(std::string_view text) {
   constexpr size_t scheme = std::string_view("worker:").size();
   size_t slash = text.find('/');
   RemoteUri uri;
-  if (matches(text) && slash != std::string_view::npos) {
+  if (RemoteUri::matches(text) && slash != std::string_view::npos) {
     uri.worker = text.substr(scheme, slash - scheme);
     uri.device = text.substr(slash + 1);
   }
-  if (!isName(uri.worker) || uri.device.empty() || matches(uri.device))
+  if (!isName(uri.worker) || uri.device.empty() ||
+      RemoteUri::matches(uri.device))
     return invalidArgument("device \"" + std::string(text.substr(0, 256)) +
                            "\" is not of the form worker:NAME/DEVICE");
   if (Result<DeviceUri> device = DeviceUri::parse(uri.device); !device)
     return device.status();
   return uri;
+}
+
+Result<RemoteUri> RemoteUri::parse(std::string_view text) {
+  std::vector<std::string> parts = splitUris(text);
+  Result<RemoteUri> uri = parseOne(parts.front());
+  for (size_t i = 1; uri && i < parts.size(); ++i) {
+    Result<RemoteUri> more = parseOne(parts[i]);
+    if (!more || more->worker != uri->worker)
+      return invalidArgument(
+          "device '" + std::string(text.substr(0, 256)) + "': '" +
+          parts[i].substr(0, 256) + "' is not a device of worker '" +
+          uri->worker + "'; devices joined by a plus are those of one " +
+          "machine, each written as worker:" + uri->worker + "/DEVICE");
+    uri->further.push_back(std::move(more->device));
+  }
+  return uri;
+}
+
+std::string RemoteUri::devices() const {
+  std::string all = device;
+  for (const std::string &uri : further)
+    all += "+" + uri;
+  return all;
 }
 
 Result<Launcher> Launcher::parse(std::string_view text) {
@@ -294,6 +319,9 @@ Result<WorkerCommands> commandsFor(const std::string &device,
   Result<RemoteUri> uri = RemoteUri::parse(device);
   if (!uri)
     return uri.status();
+  if (!uri->further.empty())
+    return invalidArgument("device '" + device +
+                           "' is several devices; name one of them");
   Result<NamedWorker> worker = findWorker(uri->worker, userWorkersFile());
   if (!worker)
     return worker.status();

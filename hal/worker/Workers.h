@@ -16,10 +16,13 @@
 
 namespace backplane::worker {
 
-/// "worker:NAME/DEVICE", where DEVICE is a URI on the worker's side.
+/// "worker:NAME/DEVICE", where DEVICE is a URI on the worker's side. Further
+/// devices of the same worker stand behind a plus, written in full:
+/// "worker:NAME/vulkan+worker:NAME/host".
 struct RemoteUri {
   std::string worker;
   std::string device;
+  std::vector<std::string> further; ///< URIs on the worker's side
 
   /// Whether the text means a device behind a worker.
   static bool matches(std::string_view text) {
@@ -28,6 +31,8 @@ struct RemoteUri {
   static Result<RemoteUri> parse(std::string_view text);
   /// The driver of the device.
   std::string driver() const { return device.substr(0, device.find(':')); }
+  /// All devices as the worker takes them: "vulkan+host".
+  std::string devices() const;
 };
 
 /// Program and arguments in front of a worker's command, like `ssh box`.

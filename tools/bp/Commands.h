@@ -44,6 +44,7 @@ struct ModelOptions {
   unsigned threads = 0; ///< 0: one per core
   bool why = false;     ///< print the reasons of the selection
   bool jit = false;     ///< compile the stored graph when no variant runs
+  std::string variant;  ///< target of the only one to take; empty: the best
   /// Values of symbolic dims that no given input binds.
   std::map<std::string, int64_t> dims;
 };

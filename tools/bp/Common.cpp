@@ -148,8 +148,35 @@ static bp_status_t printChunk(void *, bp_string_t text) {
 
 bp_string_sink_t stdoutSink() { return {printChunk, nullptr}; }
 
+/// A chooser that takes the variants of one target, in the order of the
+/// devices.
+static bp_status_t takeVariant(void *context, const bp_candidate_t *const *all,
+                               uint32_t count, uint32_t *order, uint32_t *given,
+                               const bp_string_sink_t *reason) {
+  const auto &wanted = *static_cast<const std::string *>(context);
+  std::string known;
+  bool found = false;
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string target(view(all[i]->target));
+    found |= target == wanted;
+    if (target == wanted && !all[i]->misfit.size)
+      order[(*given)++] = i;
+    if (!target.empty() && known.find("'" + target + "'") == std::string::npos)
+      known += (known.empty() ? "'" : ", '") + target + "'";
+  }
+  if (found || known.empty())
+    return BP_STATUS_OK;
+  (void)reason->put(reason->context, toC("there is no variant '" + wanted +
+                                         "'; there is " + known));
+  return BP_STATUS_NOT_FOUND;
+}
+
 bp_session_options_t sessionOptions(const ModelOptions &options) {
+  static bp_chooser_t chooser; // outlives what is returned
+  chooser = {takeVariant, const_cast<std::string *>(&options.variant)};
   bp_session_options_t session = {BP_HEADER(bp_session_options_t)};
+  if (!options.variant.empty())
+    session.chooser = &chooser;
   session.device = toC(options.device);
   session.flags = (options.jit ? BP_SESSION_JIT : 0) |
                   (options.fallback ? 0 : BP_SESSION_NO_FALLBACK);

@@ -23,7 +23,8 @@ Result<Artifact> openModel(const Context &context, const ModelOptions &options);
 /// Prints text on standard output, each piece ended by a new line.
 bp_string_sink_t stdoutSink();
 
-/// `options` as the C API takes them; they outlive what is returned.
+/// `options` as the C API takes them; they outlive what is returned, which is
+/// good until the next call.
 bp_session_options_t sessionOptions(const ModelOptions &options);
 
 struct TensorSpec {

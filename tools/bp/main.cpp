@@ -66,6 +66,8 @@ void addModelOptions(CLI::App &command, ModelOptions &options,
   addFallback(command, options.fallback);
   command.add_flag("--jit", options.jit,
                    "compile the graph in the artifact when no variant runs");
+  command.add_option("--variant", options.variant,
+                     "take the variant of this target or none");
   command
       .add_option("--threads", options.threads,
                   "workers of the pool; 0: one per core")

@@ -64,6 +64,18 @@ TEST(WorkerUris, NameAWorkerAndADevice) {
     EXPECT_FALSE(RemoteUri::parse(bad).ok()) << bad;
 }
 
+TEST(WorkerUris, JoinDevicesOfOneWorker) {
+  auto uri = RemoteUri::parse("worker:box/vulkan://0+worker:box/host");
+  ASSERT_TRUE(uri.ok()) << uri.message();
+  EXPECT_EQ(uri->worker, "box");
+  EXPECT_EQ(uri->driver(), "vulkan");
+  EXPECT_EQ(uri->further, std::vector<std::string>{"host"});
+  EXPECT_EQ(uri->devices(), "vulkan://0+host");
+  for (const char *bad :
+       {"worker:x/a+", "worker:x/a+b", "worker:x/a+worker:y/b", "+worker:x/a"})
+    EXPECT_FALSE(RemoteUri::parse(bad).ok()) << bad;
+}
+
 TEST(Workers, AreReadFromAFile) {
   Folder folder;
   std::string file = written(folder / "workers.json", R"({"workers": {

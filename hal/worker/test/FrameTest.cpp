@@ -192,4 +192,19 @@ TEST(Messages, KeepWhatIsSaidOfDevices) {
   EXPECT_EQ(decode(encode(hello), copy).code(), BP_STATUS_DATA_LOSS);
 }
 
+TEST(Frames, OfAnotherVersionAreRefusedByName) {
+  std::vector<uint8_t> bytes = encodeFrame({FrameType::Ready, 1, {}});
+  ASSERT_EQ(bytes[4], protocolVersion); // behind the magic
+  for (int change : {-1, 1}) {
+    bytes[4] = uint8_t(protocolVersion + change);
+    FrameParser parser;
+    parser.push(bytes);
+    auto frame = parser.next();
+    ASSERT_EQ(frame.code(), BP_STATUS_UNIMPLEMENTED);
+    EXPECT_NE(frame.message().find("version " + std::to_string(bytes[4]) + ","),
+              std::string::npos)
+        << frame.message();
+  }
+}
+
 } // namespace

@@ -198,9 +198,51 @@ TEST_F(Remote, AChooserSeesWorkersThatAreNamed) {
   EXPECT_EQ(data.out[0], 7);
 }
 
+TEST_F(Remote, AChooserTakesTheVariantOfAWorker) {
+  Draft draft;
+  fixed(draft);
+  fb::VariantT &low = draft.addVariant("low", 1);
+  low.program =
+      std::make_unique<fb::ProgramT>(*draft.artifact.variants.front()->program);
+  auto artifact = test::open(context_, draft, folder_ / "two.bpx");
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  artifact_ = std::move(*artifact);
+  bp_chooser_t last = {
+      [](void *wanted, const bp_candidate_t *const *all, uint32_t count,
+         uint32_t *order, uint32_t *given, const bp_string_sink_t *) {
+        for (uint32_t i = 0; i < count; ++i)
+          if (view(all[i]->target) == static_cast<const char *>(wanted))
+            order[(*given)++] = i;
+        return bp_status_t(BP_STATUS_OK);
+      },
+      nullptr};
+  const std::string high = draft.artifact.variants.front()->target;
+  for (std::string target : {std::string("low"), high}) {
+    last.context = target.data();
+    bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+    options.device = toC("worker:here/host");
+    options.chooser = &last;
+    auto session = createSession(artifact_, options);
+    ASSERT_TRUE(session.ok()) << session.message();
+    std::string text = why(*session);
+    EXPECT_NE(text.find("chosen: variant " + target + " on worker:here/host"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("): variant " + target + " on host://cpu: "),
+              std::string::npos)
+        << text;
+    Data data(2);
+    EXPECT_TRUE(runSession(*session, {data.input()}, {data.output()}).ok());
+    EXPECT_EQ(data.out[0], 7);
+  }
+}
+
 TEST_F(Remote, NamesThatAreWrongAreExplained) {
   for (auto [device, part] :
        {std::pair("worker:her/host", "did you mean 'here'"),
+        {"worker:here/host+host", "each written as worker:here/DEVICE"},
+        {"worker:here/host+worker:there/host", "of one machine"},
+        {"host+worker:here/host", "here or behind one worker"},
         {"worker:here/hots", "did you mean"},
         {"worker:here", "worker:NAME/DEVICE"},
         {"worker:arm64/host", "arm64"}}) {

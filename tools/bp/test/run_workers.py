@@ -22,6 +22,9 @@ import checks
 import models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+sys.path.insert(0, str(ROOT / "conformance/split"))
+import run_split_tests  # noqa: E402
+
 BIN = ROOT / "build" / "bin"
 STANDINS = {
     "ssh": 'shift\nexec sh -c "$*"\n',
@@ -38,10 +41,11 @@ class Suite(checks.Checks):
         self.environment = dict(os.environ, BACKPLANE_CACHE_DIR=str(self.folder / "cache"),
                                 BACKPLANE_WORKERS=str(self.folder / "workers.json"))
 
-    def run(self, *arguments, program="bp", **keywords):
+    def run(self, *arguments, program="bp", environment=None, **keywords):
         return subprocess.run([BIN / program, *map(str, arguments)], text=True,
                               capture_output=True, timeout=300, check=False,
-                              cwd=self.folder, env=self.environment, **keywords)
+                              cwd=self.folder,
+                              env={**self.environment, **(environment or {})}, **keywords)
 
     def good(self, name, *arguments, **keywords):
         result = self.run(*arguments, **keywords)
@@ -95,6 +99,75 @@ def launchers(suite):
                                   "--seconds", "0.1", "--json") or "{}")
     suite.check("bench", 0 < timed.get("median_ms", 0) <= timed.get("round_trip_ms", 0), timed)
     suite.good("compare", "compare", "m.onnx", "--a", "worker:here/ref", "--b", "host")
+    if "avx512bw" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        variants(suite, "worker:here/host", "x86-64-v3", "x86-64-v4")
+    else:
+        suite.skipped += 1
+
+
+def variants(suite, device, *targets):
+    """Each variant of a fat artifact runs when it is asked for by its target."""
+    suite.good(f"compile for {targets}", "compile", "m.onnx", "-o", "fat.bpx", "--target",
+               ",".join(targets))
+    where = f"{device}://cpu"
+    taken = []
+    for target in (*targets, ""):
+        only = ["--variant", target] if target else []
+        shown = suite.good(f"variant '{target}' on {device}", "run", "fat.bpx", "--device", device,
+                           "--why", "--input", "x=x.npy", "--expect", "y=y.npy", *only)
+        here = re.search(r"chosen: variant (\S+) on " + re.escape(where) + ":", shown)
+        there = re.search(r"worker '\w+' \(.*\): variant (\S+) on host://cpu: ", shown)
+        taken.append(there and there.group(1))
+        if target:
+            suite.check(f"both sides take '{target}'", here and there
+                        and here.group(1) == there.group(1) == target, shown)
+    suite.check(f"one of {targets} is the best", taken[-1] in targets, taken)
+    suite.refused(f"a variant that is not in the artifact, on {device}", "there is no variant",
+                  "run", "fat.bpx", "--device", device, "--variant", "abacus", "--random-inputs",
+                  "1")
+
+
+def fallback(suite):
+    """What a worker's device lacks runs on that worker's host."""
+    folder, plugins = suite.folder, ROOT / "build/lib/backplane"
+    if not (plugins / "split/picky.bp.json").exists():
+        suite.skipped += 1
+        return
+    run_split_tests.small_model(folder / "s.onnx")
+    x = numpy.linspace(-1, 1, 80, dtype="f4").reshape(2, 40)
+    weight = numpy.linspace(-1, 1, 1600).astype("f4").reshape(40, 40).astype("f8")
+    numpy.save(folder / "sx.npy", x)
+    numpy.save(folder / "sy.npy", (numpy.exp(x @ weight) @ weight).astype("f4"))
+    # Here `picky` is the only target for the device ref; it refuses exp.
+    only = [plugins / "plugins/host.bp.json", plugins / "plugins/x86.bp.json",
+            plugins / "split/picky.bp.json"]
+    here = {"BP_PICKY_REFUSES": "exp", "BACKPLANE_PLUGIN_FILES": ":".join(map(str, only))}
+    ref, both = "worker:ssh/ref", "worker:ssh/ref+worker:ssh/host"
+    run = ["run", "s.onnx", "--why", "--input", "x=sx.npy", "--expect", "y=sy.npy", "--device"]
+    for device, flags in ((ref, []), (both, []), (both, ["--no-fallback"]),
+                          (f"{ref},worker:ssh/host", []), (f"worker:absent/npu,{ref},host", [])):
+        shown = suite.good(f"a part on the host of a worker: {device}", *run, device, *flags,
+                           environment=here)
+        suite.check(f"{device} {flags} is a split", "chosen: variant picky+x86-64-v" in shown
+                    and " on worker:ssh/ref://interpreter: " in shown, shown)
+    suite.refused("no fallback on a worker", "target picky cannot run", *run, ref,
+                  "--no-fallback", environment=here)
+    suite.good("compile for a worker with its host", "compile", "s.onnx", "-o", "s.bpx",
+               "--for-driver", ref, environment=here)
+    run[1] = "s.bpx"
+    suite.good("a split artifact on a worker", *run, ref)
+    suite.refused("a split artifact on a worker without fallback", "which was not asked for",
+                  *run, ref, "--no-fallback")
+    suite.refused("a worker and this machine in one variant", "each written as worker:ssh/DEVICE",
+                  *run, "worker:ssh/ref+host")
+    suite.refused("two devices are not judged", "is several devices", "conformance", "--device",
+                  both, "--out", "two")
+    config = json.loads((folder / "workers.json").read_text(encoding="utf-8"))
+    config["workers"]["hostless"] = {"worker": str(BIN / "bp-worker"), "launcher": [
+        "env", f"BACKPLANE_PLUGIN_FILES={plugins / 'plugins/ref.bp.json'}"]}
+    (folder / "workers.json").write_text(json.dumps(config), encoding="utf-8")
+    suite.refused("a worker without a host", "has no device of driver 'host'", *run,
+                  "worker:hostless/ref")
 
 
 def conformance(suite):
@@ -326,13 +399,14 @@ def emulated(suite):
         return
     for name in ("arm64", "arm64-neon"):
         model_runs(suite, f"worker:{name}/host")
+    variants(suite, "worker:arm64/host", "aarch64", "aarch64+sve")
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         suite = Suite(folder)
         prepare(suite)
-        for part in (launchers, conformance, bundles, pulled_plug, damaged_frames, full_disk,
+        for part in (launchers, fallback, conformance, bundles, pulled_plug, damaged_frames, full_disk,
                      emulated):
             part(suite)
     print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
