@@ -27,6 +27,9 @@ PARTS = {"host": 7, "vulkan": 7, "worker:arm64-neon/host": 17,
          "worker:arm64/host": 27, "worker:arm64-sve512/host": 37}
 GOOD = ("Pass", "QualityWarning")
 LONGEST = 3600
+# Seconds for one case: a large model on an emulated device takes half a minute,
+# and several times that on a machine with other work.
+CASE_SECONDS = 300
 
 
 def absence(device):
@@ -74,7 +77,7 @@ def run_device(device, options, out):
     """[passed, failed, skipped] of one device."""
     which = options.models if options.all else ["--shard", f"{PARTS[device]}/60"]
     command = [ROOT / "build/bin/bp", "conformance", "--device", device, "--depth",
-               "standard", "--out", out, *which]
+               "standard", "--timeout", str(CASE_SECONDS), "--out", out, *which]
     try:
         result = subprocess.run(command, cwd=ROOT, text=True, check=False,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
