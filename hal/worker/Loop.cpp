@@ -225,7 +225,8 @@ Result<Hello> describeDevice(const Context &context, const std::string &device,
 std::optional<int> parseWorkerOptions(int argc, char **argv,
                                       WorkerOptions &options) {
   CLI::App app("A worker: answers frames on standard input until it is closed. "
-               "Tools start it, through any launcher.");
+               "Tools start it, through any launcher. Where none can, "
+               "bp-worker run BUNDLE runs a bundle.");
   app.add_option("--device", options.device, "device URI")
       ->capture_default_str();
   app.add_option("--threads", options.threads,

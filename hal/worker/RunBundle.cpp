@@ -163,9 +163,10 @@ Status runAll(const BundleOptions &options, size_t &runs, size_t &errors) {
 int runBundle(int argc, char **argv) {
   CLI::App app("bp-worker run: runs a bundle of bp bundle and writes results "
                "for bp bundle judge.");
+  app.name("bp-worker run");
   BundleOptions options;
   options.worker.device.clear();
-  app.add_option("bundle", options.bundle)->required();
+  app.add_option("bundle", options.bundle, "the .bpb of bp bundle")->required();
   app.add_option("-o,--output", options.results, "file to write")->required();
   app.add_option("--device", options.worker.device,
                  "device URI; default: what the bundle names");

@@ -131,30 +131,32 @@ void addSeal(CLI::App &app, Options &options) {
                    "take a folder without a signature");
   CLI::App *seal = app.add_subcommand(
       "seal", "hash all files of a run's folder and sign the list");
-  seal->add_option("folder", options.seal.folder)->required();
+  seal->add_option("folder", options.seal.folder, "--out of the run")
+      ->required();
   seal->add_option("--key", options.seal.key, "secret key; see keygen")
       ->required();
   seal->add_option("--archive", options.seal.archive,
                    "also pack the folder into this .tar.zst");
   app.add_subcommand("keygen", "make a key pair: PATH and PATH.pub")
-      ->add_option("path", options.key)
+      ->add_option("path", options.key, "file of the secret key")
       ->required();
 }
 
 void addRuns(CLI::App &app, Options &options) {
   CLI::App *merge =
       app.add_subcommand("merge", "make one run of the folders of all shards");
-  merge->add_option("folders", options.folders)->required();
+  merge->add_option("folders", options.folders, "--out of each shard")
+      ->required();
   merge->add_option("--out", options.out, "folder to write")->required();
   CLI::App *diff = app.add_subcommand(
       "diff", "what changed between two runs; exit code 1 when the second one "
               "is worse");
-  diff->add_option("before", options.before)->required();
-  diff->add_option("after", options.after)->required();
+  diff->add_option("before", options.before, "--out of a run")->required();
+  diff->add_option("after", options.after, "--out of another")->required();
   CLI::App *mustpass = app.add_subcommand(
       "mustpass", "write the list of the cases of a depth; refuses to drop one "
                   "that the file has");
-  mustpass->add_option("depth", options.depth)
+  mustpass->add_option("depth", options.depth, "which list")
       ->check(CLI::IsMember({"smoke", "standard", "full"}))
       ->required();
   mustpass->add_option("--out", options.out, "file to write or to extend");
@@ -175,8 +177,10 @@ void addBundles(CLI::App &app, Options &options) {
       ->capture_default_str();
   CLI::App *judge = app.add_subcommand(
       "judge", "judge the results of such a file: bp bundle judge");
-  judge->add_option("bundle", options.before)->required();
-  judge->add_option("results", options.after)->required();
+  judge->add_option("bundle", options.before, "the .bpb that was run")
+      ->required();
+  judge->add_option("results", options.after, "what bp-worker run wrote")
+      ->required();
 }
 
 int call(const CLI::App &app, Options &options) {

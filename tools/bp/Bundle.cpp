@@ -216,10 +216,11 @@ int judge(const RunOptions &options, const std::string &bundlePath,
 
 int judgeMain(int argc, char **argv) {
   CLI::App app("bp bundle judge: judges what bp-worker run gave.");
+  app.name("bp bundle judge");
   std::string bundle, results;
   RunOptions options;
-  app.add_option("bundle", bundle)->required();
-  app.add_option("results", results)->required();
+  app.add_option("bundle", bundle, "the .bpb that was run")->required();
+  app.add_option("results", results, "what bp-worker run wrote")->required();
   app.add_option("--rtol", options.rtol, "relative tolerance of a model")
       ->capture_default_str();
   app.add_option("--atol", options.atol,

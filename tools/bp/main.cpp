@@ -248,6 +248,7 @@ int main(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "bundle")
     return bundle(argc - 1, argv + 1);
   CLI::App app(about);
+  app.name("bp");
   Options options;
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(view(bp_version())));

@@ -147,6 +147,7 @@ int runAll(const std::vector<const Check *> &chosen, const Options &options) {
 int main(int argc, char **argv) {
   CLI::App app("bp-check: runs the checks of layers 0, 1, 2 and 7 of the "
                "conformance suite on a plug-in, in this process.");
+  app.name("bp-check");
   Options options;
   app.add_option("--device", options.device, "device URI")
       ->capture_default_str();
