@@ -4,6 +4,7 @@
 // entry point for Vulkan. Bindings are storage buffers of set 0 in their order,
 // the error word and the workspace come behind them, constants are pushed.
 #include "sdk/emit/Dispatch.h"
+#include "sdk/emit/GpuReduction.h"
 #include "sdk/emit/GuardLoops.h"
 #include "sdk/emit/NarrowCompares.h"
 #include "sdk/emit/NarrowFloats.h"
@@ -38,6 +39,8 @@ namespace {
 
 struct ToSpirvPass : PassWrapper<ToSpirvPass, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ToSpirvPass)
+  ToSpirvPass() = default;
+  ToSpirvPass(const ToSpirvPass &other) : PassWrapper(other) {}
   StringRef getArgument() const override { return "bp-to-spirv"; }
   StringRef getDescription() const override {
     return "the code of one invocation to a SPIR-V module";
@@ -48,6 +51,11 @@ struct ToSpirvPass : PassWrapper<ToSpirvPass, OperationPass<ModuleOp>> {
                 memref::MemRefDialect, scf::SCFDialect, spirv::SPIRVDialect>();
   }
   void runOnOperation() override;
+
+  Option<bool> subgroups{
+      *this, "subgroups",
+      llvm::cl::desc("invocations of a subgroup may exchange values"),
+      llvm::cl::init(false)};
 };
 
 /// Divisions that round down or up, and comparisons that are wider than need
@@ -63,28 +71,40 @@ struct PlainIntegers : PassWrapper<PlainIntegers, OperationPass<ModuleOp>> {
   }
 };
 
+/// The least that Vulkan promises. Of subgroups, whose size depends on the
+/// device, clusters are known.
+spirv::ResourceLimitsAttr limits(MLIRContext *context) {
+  spirv::ResourceLimitsAttr least = spirv::getDefaultResourceLimits(context);
+  return spirv::ResourceLimitsAttr::get(
+      context, least.getMaxComputeSharedMemorySize(),
+      least.getMaxComputeWorkgroupInvocations(),
+      least.getMaxComputeWorkgroupSize(), int(kCluster), std::nullopt,
+      std::nullopt, nullptr, nullptr);
+}
+
 /// What every module may use. A device that lists the target's features has
 /// all of it.
-spirv::TargetEnvAttr environment(MLIRContext *context) {
+spirv::TargetEnvAttr environment(MLIRContext *context, bool subgroups) {
   using C = spirv::Capability;
   using E = spirv::Extension;
-  C capabilities[] = {C::Shader,
-                      C::Int8,
-                      C::Int16,
-                      C::Int64,
-                      C::Float64,
-                      C::StorageBuffer8BitAccess,
-                      C::StorageBuffer16BitAccess,
-                      C::SignedZeroInfNanPreserve,
-                      C::RoundingModeRTE};
+  SmallVector<C> capabilities = {C::Shader,
+                                 C::Int8,
+                                 C::Int16,
+                                 C::Int64,
+                                 C::Float64,
+                                 C::StorageBuffer8BitAccess,
+                                 C::StorageBuffer16BitAccess,
+                                 C::SignedZeroInfNanPreserve,
+                                 C::RoundingModeRTE};
+  if (subgroups)
+    capabilities.push_back(C::GroupNonUniformShuffle);
   E extensions[] = {E::SPV_KHR_storage_buffer_storage_class,
                     E::SPV_KHR_8bit_storage, E::SPV_KHR_16bit_storage,
                     E::SPV_KHR_float_controls};
   auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities,
                                           extensions, context);
   return spirv::TargetEnvAttr::get(
-      triple, spirv::getDefaultResourceLimits(context),
-      spirv::ClientAPI::Vulkan, spirv::Vendor::Unknown,
+      triple, limits(context), spirv::ClientAPI::Vulkan, spirv::Vendor::Unknown,
       spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
 }
 
@@ -95,14 +115,16 @@ struct ModuleMaker {
   OpBuilder builder;
   Location loc;
   unsigned constants;
+  bool subgroups;
   spirv::ModuleOp made;
   spirv::FuncOp entry;
 
-  ModuleMaker(func::FuncOp func, DictionaryAttr described)
+  ModuleMaker(func::FuncOp func, DictionaryAttr described, bool subgroups)
       : module(func->getParentOfType<ModuleOp>()), func(func),
         builder(func.getContext()), loc(func.getLoc()),
         constants(
-            unsigned(cast<IntegerAttr>(described.get("constants")).getInt())) {}
+            unsigned(cast<IntegerAttr>(described.get("constants")).getInt())),
+        subgroups(subgroups) {}
 
   void run();
   void bindArguments();
@@ -160,7 +182,7 @@ void ModuleMaker::run() {
   made = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::Logical,
                                  spirv::MemoryModel::GLSL450);
   made->setAttr(spirv::getTargetEnvAttrName(),
-                environment(module.getContext()));
+                environment(module.getContext(), subgroups));
   builder.setInsertionPointToStart(made.getBody());
   entry = spirv::FuncOp::create(builder, loc, func.getSymName(),
                                 builder.getFunctionType({}, {}));
@@ -270,7 +292,7 @@ void ToSpirvPass::runOnOperation() {
   if (failed(runPipeline(expansion, module)) ||
       failed(holdNarrowFloatsAsBits(module)) || failed(usePlainFloats(module)))
     return signalPassFailure();
-  ModuleMaker maker(functions.front(), described);
+  ModuleMaker maker(functions.front(), described, subgroups);
   maker.run();
   guardLoops(maker.made, maker.entry,
              unsigned(cast<ArrayAttr>(described.get("access")).size()));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * vulkan.c: what the compiler needs to know of Vulkan devices. They run SPIR-V,
- * for which the SDK has an emitter, so all of it is data: one target, and
+ * for which the SDK has an emitter, so all of it is data: targets, and
  * pipelines over the published passes.
  */
 #include "backplane/compiler.h"
@@ -17,7 +17,7 @@ static bp_string_t string(const char *text) {
   return result;
 }
 
-/* ---- The target ---- */
+/* ---- Targets ---- */
 
 /* 4-bit integers have no address. */
 #define STORAGE                                                                \
@@ -51,31 +51,43 @@ static const bp_numerics_t numerics[] = {
 };
 
 /* Any kernel may use any of them. */
-static const bp_string_t features[] = {
-    TEXT("shaderFloat64"),
-    TEXT("shaderInt64"),
-    TEXT("shaderInt16"),
-    TEXT("shaderInt8"),
-    TEXT("storageBuffer8BitAccess"),
-    TEXT("storageBuffer16BitAccess"),
+#define FEATURES                                                               \
+  TEXT("shaderFloat64"), TEXT("shaderInt64"), TEXT("shaderInt16"),             \
+      TEXT("shaderInt8"), TEXT("storageBuffer8BitAccess"),                     \
+      TEXT("storageBuffer16BitAccess")
+
+static const bp_string_t features[] = {FEATURES};
+/* Clusters of 8 invocations exchange values of 32 and 64 bits. */
+static const bp_string_t features_subgroups[] = {
+    FEATURES, TEXT("subgroupShuffle"), TEXT("shaderSubgroupExtendedTypes"),
+    TEXT("computeFullSubgroups"), TEXT("subgroupSizeMultipleOf8")};
+
+#define TILE(REDUCE)                                                           \
+  "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce" REDUCE ",bp-per-element"
+#define DEVICE(SPIRV) "bp-expand-math,bp-to-gpu-entry,bp-to-spirv" SPIRV
+#define SUBGROUPS "{subgroups=true}"
+
+typedef struct {
+  const char *name, *description;
+  const bp_string_t *required;
+  uint64_t required_count;
+  uint32_t rank;
+  const char *tile, *device;
+} vulkan_target_t;
+
+static const vulkan_target_t vulkan_targets[] = {
+    {"vulkan", "Vulkan 1.1 with 8 to 64 bit types", features, COUNT(features),
+     10, TILE(""), DEVICE("")},
+    {"vulkan+subgroups",
+     "Vulkan 1.1 with 8 to 64 bit types and full subgroups that shuffle",
+     features_subgroups, COUNT(features_subgroups), 12, TILE(SUBGROUPS),
+     DEVICE(SUBGROUPS)},
 };
 
-static bp_status_t targets(void *self, const bp_target_sink_t *sink,
-                           bp_error_t *error) {
-  const bp_numerics_t *list[COUNT(numerics)];
+static bp_target_t common_target(void) {
   bp_target_t target = {.header = BP_HEADER(bp_target_t)};
-  uint32_t i;
-  (void)self;
-  (void)error;
-  for (i = 0; i < COUNT(numerics); ++i)
-    list[i] = &numerics[i];
-  target.name = string("vulkan");
-  target.description = string("Vulkan 1.1 with 8 to 64 bit types");
   target.driver = string("vulkan");
   target.format = string("spirv");
-  target.required_features = features;
-  target.required_feature_count = COUNT(features);
-  target.rank = 10;
   target.emitter = string("spirv");
   target.storage_dtypes = STORAGE;
   target.compute_dtypes = STORAGE;
@@ -87,27 +99,57 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
   target.max_constants = BP_MAX_CONSTANTS;
   target.fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE;
   target.max_fused_ops = 32;
+  return target;
+}
+
+static bp_status_t targets(void *self, const bp_target_sink_t *sink,
+                           bp_error_t *error) {
+  const bp_numerics_t *list[COUNT(numerics)];
+  bp_target_t target = common_target();
+  bp_status_t status = BP_STATUS_OK;
+  uint32_t i;
+  (void)self;
+  (void)error;
+  for (i = 0; i < COUNT(numerics); ++i)
+    list[i] = &numerics[i];
   target.numerics = list;
   target.numerics_count = COUNT(numerics);
-  return sink->put(sink->context, &target);
+  for (i = 0; i < COUNT(vulkan_targets) && !status; ++i) {
+    const vulkan_target_t *from = &vulkan_targets[i];
+    target.name = string(from->name);
+    target.description = string(from->description);
+    target.required_features = from->required;
+    target.required_feature_count = from->required_count;
+    target.rank = from->rank;
+    status = sink->put(sink->context, &target);
+  }
+  return status;
 }
 
 /* ---- Stages ---- */
 
-#define TILE "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce,bp-per-element"
-#define BUFFERIZE "bp-bufferize"
-#define DEVICE "bp-expand-math,bp-to-gpu-entry,bp-to-spirv"
+static const vulkan_target_t *find_target(bp_string_t name) {
+  uint32_t i;
+  for (i = 0; i + 1 < COUNT(vulkan_targets); ++i)
+    if (strlen(vulkan_targets[i].name) == name.size &&
+        memcmp(vulkan_targets[i].name, name.data, name.size) == 0)
+      break;
+  return &vulkan_targets[i];
+}
 
+/* The host asks for targets of the list only. */
 static bp_status_t stages(void *self, bp_string_t target,
                           const bp_stage_sink_t *sink, bp_error_t *error) {
-  bp_status_t status = sink->put(sink->context, string("tile"), string(TILE));
+  const vulkan_target_t *found = find_target(target);
+  bp_status_t status =
+      sink->put(sink->context, string("tile"), string(found->tile));
   (void)self;
-  (void)target;
   (void)error;
   if (!status)
-    status = sink->put(sink->context, string("bufferize"), string(BUFFERIZE));
+    status =
+        sink->put(sink->context, string("bufferize"), string("bp-bufferize"));
   if (!status)
-    status = sink->put(sink->context, string("device"), string(DEVICE));
+    status = sink->put(sink->context, string("device"), string(found->device));
   return status;
 }
 

@@ -113,6 +113,8 @@ static std::vector<const char *> extensionsFor(const PhysicalDevice &device) {
     names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   if (device.calibrated)
     names.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+  if (device.has("computeFullSubgroups"))
+    names.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   return names;
 }
 

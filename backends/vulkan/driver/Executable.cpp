@@ -33,7 +33,8 @@ private:
   };
 
   void load(uint64_t index);
-  void compile(const std::string &name, Module module, EntryPoint &entry,
+  VkPipelineShaderStageCreateFlags stageFlags(const ModuleUse &use) const;
+  void compile(const ModuleUse &use, Module module, EntryPoint &entry,
                Failure &failure);
   bool fits(const bp_entry_t &entry, std::string *reason) const;
 
@@ -62,7 +63,17 @@ bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
   return reason->empty();
 }
 
-void Loader::compile(const std::string &name, Module module, EntryPoint &entry,
+/// Without this a device may leave places in subgroups empty.
+VkPipelineShaderStageCreateFlags
+Loader::stageFlags(const ModuleUse &use) const {
+  const PhysicalDevice &physical = device_.physical;
+  bool full = use.subgroups && physical.has("computeFullSubgroups") &&
+              use.workgroupSize[0] % physical.subgroupSize == 0;
+  return full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT
+              : 0;
+}
+
+void Loader::compile(const ModuleUse &use, Module module, EntryPoint &entry,
                      Failure &failure) {
   const VolkDeviceTable &vk = device_.vk;
   uint32_t bindings = entry.bindings + 1 + entry.scratch;
@@ -83,10 +94,10 @@ void Loader::compile(const std::string &name, Module module, EntryPoint &entry,
   VkPipelineShaderStageCreateInfo stage = {
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
       nullptr,
-      0,
+      stageFlags(use),
       VK_SHADER_STAGE_COMPUTE_BIT,
       shader,
-      name.c_str(),
+      use.name.c_str(),
       &constants};
   VkComputePipelineCreateInfo info = {
       VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, nullptr, 0, stage,
@@ -116,7 +127,7 @@ void Loader::load(uint64_t index) {
   made.scratch = use.scratch;
   made.reports = use.reports;
   made.workspaceBytes = entry.workspace_bytes;
-  compile(use.name, modules_[index], made, failure);
+  compile(use, modules_[index], made, failure);
 }
 
 void Loader::loadAll() {

@@ -10,7 +10,10 @@ namespace backplane::vulkan {
 FeatureChain::FeatureChain()
     : core{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, &v11, {}},
       v11{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES, &v12},
-      v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES} {}
+      v12{VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
+      sizes{
+          VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_FEATURES_EXT} {
+}
 
 namespace {
 
@@ -195,6 +198,9 @@ featureNames(const FeatureChain &chain,
       {"subgroupArithmetic", subgroup(VK_SUBGROUP_FEATURE_ARITHMETIC_BIT)},
       {"subgroupShuffle", subgroup(VK_SUBGROUP_FEATURE_SHUFFLE_BIT |
                                    VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT)},
+      {"shaderSubgroupExtendedTypes", chain.v12.shaderSubgroupExtendedTypes},
+      {"computeFullSubgroups", compute && chain.sizes.computeFullSubgroups},
+      {"subgroupSizeMultipleOf8", v11.subgroupSize % 8 == 0},
   };
   std::vector<std::string> names;
   for (auto [name, there] : all)
@@ -228,15 +234,17 @@ std::string refusalOf(const PhysicalDevice &device, const FeatureChain &chain) {
 
 /// Fills in what depends on Vulkan 1.2.
 void describeNew(const Instance &instance, PhysicalDevice &device) {
-  PropertyChain properties;
-  FeatureChain chain;
-  instance.getProperties(device.handle, &properties.core);
-  instance.getFeatures(device.handle, &chain.core);
   std::vector<std::string> extensions = extensionsOf(instance, device.handle);
   auto has = [&](const char *name) {
     return std::find(extensions.begin(), extensions.end(), name) !=
            extensions.end();
   };
+  PropertyChain properties;
+  FeatureChain chain;
+  if (has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+    chain.v12.pNext = &chain.sizes;
+  instance.getProperties(device.handle, &properties.core);
+  instance.getFeatures(device.handle, &chain.core);
   device.identity = "uuid:" + hex(properties.v11.deviceUUID);
   device.id = "uuid-" + hex(properties.v11.deviceUUID);
   if (has(VK_EXT_PCI_BUS_INFO_EXTENSION_NAME)) {
@@ -249,6 +257,7 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
                       knowsHostClock(instance, device.handle);
   device.maxAllocation = properties.v11.maxMemoryAllocationSize;
   device.maxBuffer = device.maxAllocation;
+  device.subgroupSize = properties.v11.subgroupSize;
   device.features = featureNames(chain, properties.v11);
   addFloatControls(properties.v12, device.features);
   chooseQueues(instance, device);
@@ -321,6 +330,11 @@ void enable(const PhysicalDevice &device, FeatureChain &chain) {
   chain.v12.vulkanMemoryModel = device.has("vulkanMemoryModel");
   chain.v12.vulkanMemoryModelDeviceScope =
       device.has("vulkanMemoryModelDeviceScope");
+  chain.v12.shaderSubgroupExtendedTypes =
+      device.has("shaderSubgroupExtendedTypes");
+  chain.sizes.computeFullSubgroups = device.has("computeFullSubgroups");
+  if (chain.sizes.computeFullSubgroups)
+    chain.v12.pNext = &chain.sizes;
 }
 
 } // namespace backplane::vulkan

@@ -21,6 +21,8 @@ struct FeatureChain {
   VkPhysicalDeviceFeatures2 core;
   VkPhysicalDeviceVulkan11Features v11;
   VkPhysicalDeviceVulkan12Features v12;
+  /// Chained where the extension is.
+  VkPhysicalDeviceSubgroupSizeControlFeaturesEXT sizes;
 };
 
 struct PhysicalDevice {
@@ -37,6 +39,7 @@ struct PhysicalDevice {
   uint64_t importAlignment; ///< of host memory, 0: cannot be imported
   VkPhysicalDeviceMemoryProperties memory;
   uint32_t queueFamily, queueCount;
+  uint32_t subgroupSize;
   uint32_t timestampBits; ///< of the queues, 0: none
   bool calibrated;        ///< it can tell its time and the host's at once
   float mostTurns;        ///< of the loops of an invocation

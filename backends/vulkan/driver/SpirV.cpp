@@ -60,6 +60,9 @@ constexpr Capability capabilities[] = {
     {5346, "VulkanMemoryModelDeviceScope", "vulkanMemoryModelDeviceScope"},
 };
 
+/// Of the numbers of capabilities.
+constexpr uint32_t firstOfSubgroups = 61, lastOfSubgroups = 66;
+
 /// Execution modes from 4459 on, each with a width.
 constexpr uint32_t firstFloatMode = 4459;
 constexpr const char *floatModes[] = {
@@ -141,6 +144,7 @@ void Inspection::lookAtCapability(uint32_t number) {
   if (known == std::end(capabilities))
     return complain("the shader needs capability " + std::to_string(number) +
                     ", which the Vulkan driver does not turn on");
+  use_.subgroups |= number >= firstOfSubgroups && number <= lastOfSubgroups;
   if (*known->feature && !device_.has(known->feature))
     complain("the shader needs " + std::string(known->name) +
              ", but the device has no " + known->feature);

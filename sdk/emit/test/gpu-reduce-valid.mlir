@@ -3,9 +3,20 @@
 // RUN: FileCheck %s < %t.mlir
 // RUN: mlir-translate --no-implicit-module --serialize-spirv %t.mlir -o %t.spv
 // RUN: spirv-val --target-env vulkan1.1 %t.spv
+// RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce=subgroups=true -bp-per-element -bp-bufferize -bp-expand-math -bp-to-gpu-entry -bp-to-spirv=subgroups=true | sed -n '/spirv.module/,/^  }/p' > %t.sub.mlir
+// RUN: FileCheck %s --check-prefix=SUB < %t.sub.mlir
+// RUN: mlir-translate --no-implicit-module --serialize-spirv %t.sub.mlir -o %t.sub.spv
+// RUN: spirv-val --target-env vulkan1.1 %t.sub.spv
 
-// CHECK: spirv.GlobalVariable @shared{{.*}} : !spirv.ptr<!spirv.array<136 x f32>, Workgroup>
+// CHECK: spirv.GlobalVariable @shared{{.*}} : !spirv.ptr<!spirv.array<144 x f32>, Workgroup>
+// CHECK-NOT: GroupNonUniform
 // CHECK-COUNT-2: spirv.ControlBarrier
+
+// SUB: GroupNonUniformShuffle
+// SUB: spirv.GlobalVariable @shared{{.*}} : !spirv.ptr<!spirv.array<16 x f32>, Workgroup>
+// SUB-COUNT-3: spirv.GroupNonUniformShuffleXor <Subgroup> {{.*}} : f32
+// SUB: spirv.ControlBarrier
+// SUB-NOT: spirv.ControlBarrier
 func.func @sums(%x: tensor<3x1000xf16>, %out: tensor<3xf16>) -> tensor<3xf16>
     attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
   %zero = arith.constant 0.0 : f32

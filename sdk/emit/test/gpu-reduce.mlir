@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce -split-input-file -verify-diagnostics | FileCheck %s
 // RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce=most-sums=100 -split-input-file | FileCheck %s --check-prefix=MORE
+// RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce=subgroups=true -split-input-file | FileCheck %s --check-prefix=SUB
 
-// Every invocation adds each 128th element, 100 have one more; 8 add 16 shares
-// each, one the rest. What follows, in another shape, is for that one. The
-// result that needs no sum is computed element by element.
+// Every invocation adds each 128th element, 100 have one more; 16 add 8 shares
+// each, in pairs, one the rest. What follows, in another shape, is for that
+// one. The result that needs no sum is computed element by element.
 // CHECK-LABEL: func.func @sum(
 // CHECK-SAME: %[[X:.*]]: memref<2x1124xf32>{{.*}}, %[[ROOT:.*]]: memref<2x1xf32>{{.*}}, %[[TWICE:.*]]: memref<2x1124xf32>
 // CHECK: scf.forall (%[[ROW:.*]]) in (2) {
 // CHECK: %[[T:.*]] = gpu.thread_id x
-// CHECK: %[[M:.*]] = memref.alloc() : memref<136xf32, #gpu.address_space<workgroup>>
+// CHECK: %[[M:.*]] = memref.alloc() : memref<144xf32, #gpu.address_space<workgroup>>
 // CHECK: %[[S:.*]] = scf.for %{{.*}} = %c0 to %c8 step %c1
 // CHECK: memref.load %[[X]]
 // CHECK: arith.addf
@@ -18,19 +19,47 @@
 // CHECK: scf.yield %[[S]]
 // CHECK: memref.store %[[OWN]], %[[M]][%[[T]]]
 // CHECK: gpu.barrier
-// CHECK: arith.cmpi ult, %[[T]], %c8
+// CHECK: arith.cmpi ult, %[[T]], %c16
 // CHECK: scf.if
-// CHECK: scf.for %{{.*}} = %c1 to %c16
+// CHECK-COUNT-8: memref.load %[[M]]
+// CHECK-COUNT-7: arith.addf
+// CHECK: memref.store %{{.*}}, %[[M]]
 // CHECK: gpu.barrier
 // CHECK: arith.cmpi ult, %[[T]], %c1
 // CHECK: scf.if
-// CHECK: %[[ALL:.*]] = scf.for %{{.*}} = %c1 to %c8
+// CHECK-COUNT-16: memref.load %[[M]]
+// CHECK-COUNT-14: arith.addf
+// CHECK: %[[ALL:.*]] = arith.addf
 // CHECK: %[[R:.*]] = math.sqrt %[[ALL]]
 // CHECK: memref.store %[[R]], %[[ROOT]]
 // CHECK: mapping = [#gpu.block<linear_dim_0>]
 // CHECK: scf.forall (%{{.*}}, %{{.*}}) in (2, 1124) {
 // CHECK: memref.store %{{.*}}, %[[TWICE]]
 // CHECK-NOT: linalg
+
+// With subgroups, eight neighbours hand each other their sums: neighbours in
+// the subgroup, wherever that puts them. One barrier is left.
+// SUB-LABEL: func.func @sum(
+// SUB-DAG: %[[SUBGROUP:.*]] = gpu.subgroup_id : index
+// SUB-DAG: %[[SIZE:.*]] = gpu.subgroup_size : index
+// SUB-DAG: %[[LANE:.*]] = gpu.lane_id
+// SUB: %[[FIRST:.*]] = arith.muli %[[SUBGROUP]], %[[SIZE]]
+// SUB: %[[T:.*]] = arith.addi %[[FIRST]], %[[LANE]]
+// SUB: %[[M:.*]] = memref.alloc() : memref<16xf32, #gpu.address_space<workgroup>>
+// SUB: %[[OWN:.*]] = scf.if
+// SUB: %[[A:.*]], %{{.*}} = gpu.shuffle xor %[[OWN]], %c1_i32, %c8_i32
+// SUB: %[[AB:.*]] = arith.addf %[[OWN]], %[[A]]
+// SUB: %[[B:.*]], %{{.*}} = gpu.shuffle xor %[[AB]], %c2_i32, %c8_i32
+// SUB: %[[ABC:.*]] = arith.addf %[[AB]], %[[B]]
+// SUB: %[[C:.*]], %{{.*}} = gpu.shuffle xor %[[ABC]], %c4_i32, %c8_i32
+// SUB: %[[S:.*]] = arith.addf %[[ABC]], %[[C]]
+// SUB: arith.remui %[[T]], %c8
+// SUB: %[[PLACE:.*]] = arith.divui %[[T]], %c8
+// SUB: memref.store %[[S]], %[[M]][%[[PLACE]]]
+// SUB: gpu.barrier
+// SUB-NOT: gpu.barrier
+// SUB: arith.cmpi ult, %[[T]], %c1
+// SUB-COUNT-16: memref.load %[[M]]
 func.func @sum(%x: tensor<2x1124xf32>, %root: tensor<2x1xf32>, %twice: tensor<2x1124xf32>)
     -> (tensor<2x1xf32>, tensor<2x1124xf32>)
     attributes {bp.inputs = 1 : i64, bp.outputs = 2 : i64} {

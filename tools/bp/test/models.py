@@ -55,6 +55,12 @@ def heavy():
                  constants), weights
 
 
+def sums(rows=3, columns=5001):
+    """Few and long sums."""
+    return model([helper.make_node("ReduceMean", ["x"], ["y"], axes=[1], keepdims=0)],
+                 [tensor_value("x", [rows, columns])], [tensor_value("y", [rows])])
+
+
 def with_control():
     """y = sum(x) > 0 ? relu(x) : -x, then the running sums of its rows; x[n, 4]"""
     def branch(name, op):

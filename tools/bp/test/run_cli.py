@@ -161,6 +161,34 @@ def unplugged(suite, tool):
                 listed.stdout)
 
 
+def subgroups(suite, tool):
+    """The variant for subgroups where the device has them, and the same numbers without."""
+    if not has_vulkan(suite, tool) or "llvmpipe" not in tool.run("devices").stdout:
+        suite.skipped += 1
+        return
+    model = tool.file("sums.onnx", models.sums().SerializeToString())
+    x = numpy.random.default_rng(2).standard_normal((3, 5001)).astype("f4")
+    numpy.save(tool.folder / "sx.npy", x)
+    numpy.save(tool.folder / "sy.npy", x.mean(axis=1, dtype="f8").astype("f4"))
+    made = tool.run("compile", model, "-o", "sums.bpx", "--no-fallback", "--target",
+                    "vulkan,vulkan+subgroups")
+    suite.check("compile with and without subgroups", made.returncode == 0, made.stderr)
+    passed = {128: ("vulkan", "vulkan+subgroups", "needs 'subgroupSizeMultipleOf8'"),
+              256: ("vulkan+subgroups", "vulkan", "has rank 10, not the highest")}
+    found = []
+    for width, (chosen, other, reason) in passed.items():
+        ran = tool.run("run", "sums.bpx", "--device", "vulkan", "--why", "--input", "x=sx.npy",
+                       "--expect", "y=sy.npy", "--output-dir", f"sums{width}",
+                       LP_NATIVE_VECTOR_WIDTH=str(width))
+        suite.check(f"sums in subgroups of {width // 32}", ran.returncode == 0
+                    and f"chosen: variant {chosen} on vulkan://" in ran.stdout
+                    and re.search(rf"^passed over: {re.escape(other)} on .* {reason}$",
+                                  ran.stdout, re.M), ran.stdout + ran.stderr)
+        path = tool.folder / f"sums{width}" / "y.npy"
+        found.append(path.read_bytes() if path.exists() else width)
+    suite.check("subgroups of any size give the same bits", found[0] == found[1])
+
+
 def has_target(tool, name):
     """Whether a compiler plug-in of this build has the target."""
     return tool.run("compile", "good.onnx", "-o", "probe.bpx", "--target", name).returncode == 0
@@ -371,6 +399,7 @@ def main():
         commands(suite, tool)
         laziness(suite, tool)
         unplugged(suite, tool)
+        subgroups(suite, tool)
         control_flow(suite, tool)
         jit(suite, tool)
         fat(suite, tool)

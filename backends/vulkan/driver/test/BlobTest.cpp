@@ -99,6 +99,19 @@ TEST(Module, AsksForScratch) {
   EXPECT_FALSE(without.scratch);
 }
 
+TEST(Module, AsksForSubgroups) {
+  std::string reason;
+  ModuleUse with = useOf(exchange), without = useOf(add);
+  PhysicalDevice able = device({"subgroupBasic", "subgroupShuffle"});
+  EXPECT_TRUE(checkModule(exchange.words, with, able, &reason)) << reason;
+  EXPECT_TRUE(checkModule(add.words, without, able, &reason)) << reason;
+  EXPECT_TRUE(with.subgroups);
+  EXPECT_FALSE(without.subgroups);
+  EXPECT_EQ(complaint(exchange, useOf(exchange), device({"subgroupBasic"})),
+            "the shader needs GroupNonUniformShuffle, but the device has no "
+            "subgroupShuffle");
+}
+
 TEST(Module, IsRefusedWithTheReason) {
   ModuleUse renamed = useOf(add), narrow = useOf(add), wide = useOf(add);
   renamed.name = "other";

@@ -73,6 +73,29 @@ TEST_F(DeviceTest, GivesTheScratchThatTheDispatchNames) {
   EXPECT_EQ(read<float>(b, count), ramp(1));
 }
 
+TEST_F(DeviceTest, SaysHowLargeSubgroupsAre) {
+  const PhysicalDevice &physical = device_->physical;
+  ASSERT_GT(physical.subgroupSize, 0u);
+  EXPECT_TRUE(
+      physical.has("subgroupSize=" + std::to_string(physical.subgroupSize)));
+  EXPECT_EQ(physical.has("subgroupSizeMultipleOf8"),
+            physical.subgroupSize % 8 == 0);
+}
+
+/// Places in subgroups number the invocations of a work-group without a gap.
+TEST_F(DeviceTest, FillsSubgroups) {
+  for (const char *feature : {"subgroupShuffle", "computeFullSubgroups"})
+    if (!device_->physical.has(feature))
+      GTEST_SKIP() << "the device has no " << feature;
+  std::vector<uint32_t> data(640, 0), expected(640);
+  for (uint32_t i = 0; i < 640; ++i)
+    expected[i] = (i % 64 ^ 1) + 1;
+  bp_buffer_t *a = buffer(data);
+  Dispatch one(load(exchange), 10, {whole(a, 2560)}, {});
+  EXPECT_EQ(run(queue(), {one.header()}).message, "");
+  EXPECT_EQ(read<uint32_t>(a, 640), expected);
+}
+
 TEST_F(DeviceTest, UnloadsWhatNeverRan) {
   auto heap = [] {
     struct mallinfo2 info = mallinfo2();

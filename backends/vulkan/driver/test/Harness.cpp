@@ -8,12 +8,14 @@ namespace backplane::vulkan::test {
 
 namespace {
 #include "add.h"
+#include "exchange.h"
 #include "gather.h"
 #include "half.h"
 #include "scratch.h"
 } // namespace
 
 const Shader add = {addWords, 3, 1};
+const Shader exchange = {exchangeWords, 1, 0};
 const Shader gather = {gatherWords, 3, 2};
 const Shader scratch = {scratchWords, 1, 0, 256};
 const Shader half = {halfWords, 1, 0};

@@ -40,7 +40,7 @@ struct Shader {
   uint32_t constants;
   uint64_t workspace = 0;
 };
-extern const Shader add, gather, scratch, half;
+extern const Shader add, exchange, gather, scratch, half;
 
 /// The blob of some shaders, as a compiler writes it.
 std::vector<uint32_t> blobOf(std::span<const Shader> shaders);
