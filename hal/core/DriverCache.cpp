@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/DriverCache.h"
 #include "hal/core/Error.h"
+#include "sdk/package/AtomicFile.h"
 
 #include <array>
-#include <atomic>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -36,45 +32,15 @@ EntryHeader headerOf(std::string_view key, std::span<const uint8_t> bytes) {
                                 ofBytes.low64 ^ ofBytes.high64)};
 }
 
-Status writeAll(int file, const void *data, size_t size) {
-  const char *bytes = static_cast<const char *>(data);
-  while (size) {
-    ssize_t written = write(file, bytes, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return Status(BP_STATUS_UNAVAILABLE,
-                    std::string("cannot write: ") + strerror(errno));
-    bytes += written;
-    size -= size_t(written);
-  }
-  return {};
-}
-
-/// A name that no other process and no other thread takes.
-std::string freshName(const std::string &path) {
-  static std::atomic<uint64_t> next{0};
-  return path + "." + std::to_string(getpid()) + "." + std::to_string(next++) +
-         ".part";
-}
-
 Status writeFile(const std::string &path, const EntryHeader &header,
                  std::span<const uint8_t> bytes) {
-  std::string part = freshName(path);
-  int file = open(part.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file < 0)
-    return Status(BP_STATUS_UNAVAILABLE,
-                  part + ": cannot make it: " + strerror(errno));
-  Status status = writeAll(file, &header, sizeof(header));
+  Result<AtomicFile> file = AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  Status status = file->write(&header, sizeof(header));
   if (status.ok())
-    status = writeAll(file, bytes.data(), bytes.size());
-  bool closed = close(file) == 0;
-  if (status.ok() && (!closed || rename(part.c_str(), path.c_str()) != 0))
-    status = Status(BP_STATUS_UNAVAILABLE,
-                    std::string("cannot keep it: ") + strerror(errno));
-  if (!status.ok())
-    unlink(part.c_str());
-  return status.ok() ? status : status.within(path);
+    status = file->write(bytes.data(), bytes.size());
+  return status.ok() ? file->commit() : status;
 }
 
 } // namespace

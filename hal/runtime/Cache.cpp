@@ -125,6 +125,13 @@ Status Cache::put(std::string_view kind, std::string_view key,
   return file->commit();
 }
 
+void Cache::tidy() const {
+  std::error_code error;
+  std::filesystem::directory_iterator kinds(folder_, error), end;
+  for (; !error && kinds != end; kinds.increment(error))
+    removeStaleFiles(kinds->path().string());
+}
+
 Result<std::string> Cache::fileHash(const std::string &path) const {
   struct stat info;
   if (stat(path.c_str(), &info) != 0)

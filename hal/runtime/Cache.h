@@ -43,6 +43,8 @@ public:
   /// Where a file of this kind and key lies, for files that are written and
   /// verified elsewhere; makes the folder.
   Result<std::string> path(std::string_view kind, std::string_view key) const;
+  /// Removes what processes that died have left there half-written.
+  void tidy() const;
   /// Removes a file that turned out to be damaged.
   void drop(const std::string &path) const;
 

@@ -270,6 +270,7 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
                                             const CompileJob &job, Model model,
                                             const Again &again) {
   if (path) {
+    cache_.tidy();
     LoadedResult made = compileTo(*path, job, std::move(model));
     if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
                  made.code() != BP_STATUS_UNAVAILABLE))

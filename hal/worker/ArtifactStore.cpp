@@ -62,6 +62,11 @@ std::vector<Entry> entriesOf(const std::string &folder) {
 
 } // namespace
 
+ArtifactStore::ArtifactStore(std::string folder) : folder_(std::move(folder)) {
+  if (!folder_.empty())
+    removeStaleFiles(folder_);
+}
+
 std::string ArtifactStore::find(const std::string &hash) const {
   if (folder_.empty() || !isHash(hash))
     return {};

@@ -23,7 +23,8 @@ public:
 
   /// An empty folder makes a store that keeps nothing. The folder is made when
   /// something is put into it.
-  explicit ArtifactStore(std::string folder) : folder_(std::move(folder)) {}
+  /// What a process that died has left there half-written goes.
+  explicit ArtifactStore(std::string folder);
 
   /// The file with these contents; empty when it is not there. A damaged one is
   /// removed. `hash` may be any text.

@@ -5,11 +5,41 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace backplane {
 namespace {
+
+constexpr std::string_view mark = ".tmp-";
+constexpr time_t staleSeconds = 60;
+
+/// Whether a name ends like those that AtomicFile::create makes.
+bool isTemporary(std::string_view name) {
+  size_t at = name.rfind(mark);
+  if (at == std::string_view::npos)
+    return false;
+  std::string_view numbers = name.substr(at + mark.size());
+  size_t dash = numbers.find('-');
+  return dash != std::string_view::npos && dash > 0 &&
+         dash + 1 < numbers.size() &&
+         numbers.find_first_not_of("0123456789") == dash &&
+         numbers.find_first_not_of("0123456789", dash + 1) ==
+             std::string_view::npos;
+}
+
+/// Whether whoever wrote the file is gone.
+bool isStale(int fd) {
+  struct stat facts = {};
+  return fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) &&
+         facts.st_mtime + staleSeconds < time(nullptr) &&
+         flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
 
 std::string folderOf(const std::string &path) {
   size_t slash = path.rfind('/');
@@ -40,13 +70,16 @@ Result<AtomicFile> AtomicFile::create(const std::string &path) {
   AtomicFile file(path, "", -1);
   // A name can be taken by what a process that died has left behind.
   for (int attempt = 0; attempt < 100 && file.fd_ < 0; ++attempt) {
-    std::string temporary = path + ".tmp-" + std::to_string(getpid()) + "-" +
+    std::string temporary = path + std::string(mark) +
+                            std::to_string(getpid()) + "-" +
                             std::to_string(counter++);
     file.fd_ =
         open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file.fd_ >= 0)
+    if (file.fd_ >= 0) {
       file.temporary_ = temporary;
-    else if (errno != EEXIST)
+      (void)flock(file.fd_, LOCK_EX | LOCK_NB); // see removeStaleFiles
+    }
+    if (file.fd_ < 0 && errno != EEXIST)
       break;
   }
   if (file.fd_ < 0)
@@ -106,6 +139,22 @@ Status AtomicFile::commit() {
   temporary_.clear();
   syncFolder(folderOf(path_));
   return {};
+}
+
+void removeStaleFiles(const std::string &folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator files(folder, error), end;
+  for (; !error && files != end; files.increment(error)) {
+    const std::filesystem::path &path = files->path();
+    if (!isTemporary(path.filename().string()))
+      continue;
+    int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+      continue;
+    if (isStale(fd))
+      unlink(path.c_str());
+    close(fd);
+  }
 }
 
 Status writeFileAtomically(const std::string &path,

@@ -13,8 +13,8 @@
 
 namespace backplane {
 
-/// Writes to a temporary file in the folder of `path`. Without a commit it is
-/// removed by the destructor. Every failure names `path`.
+/// Writes to a temporary file in the folder of `path`, which it locks. Without
+/// a commit it is removed by the destructor. Every failure names `path`.
 class AtomicFile {
 public:
   static Result<AtomicFile> create(const std::string &path);
@@ -38,6 +38,11 @@ private:
   int fd_ = -1;
   uint64_t offset_ = 0;
 };
+
+/// Removes what processes that died while they wrote have left in a folder:
+/// temporary files whose lock nobody holds and that nobody wrote to for a
+/// minute (a file system of a network may know no locks).
+void removeStaleFiles(const std::string &folder);
 
 /// Writes the whole of `data` to `path` through an AtomicFile.
 Status writeFileAtomically(const std::string &path,

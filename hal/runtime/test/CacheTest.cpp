@@ -2,10 +2,13 @@
 #include "hal/runtime/Cache.h"
 #include "Models.h"
 #include "sdk/graph/Model.h"
+#include "sdk/package/AtomicFile.h"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +88,52 @@ TEST(Cache, NoticesThatAFileHasChanged) {
     settle(path, 1'000'000'000); // the time alone tells nothing
     EXPECT_EQ(*cache.fileHash(path), hash(text));
   }
+}
+
+TEST(Cache, RemovesWhatTheDeadHaveLeft) {
+  Folder folder;
+  Cache cache(folder / "cache");
+  ASSERT_TRUE(cache.put("kind", "key", Bytes{1}).ok());
+  std::string path = *cache.path("kind", "key");
+  const std::string left = path + ".tmp-12-0", young = path + ".tmp-12-1",
+                    busy = path + ".tmp-12-2";
+  std::vector<std::string> kept = {path, young, busy};
+  for (const char *other : {".tmp-", ".tmp-1", ".tmp-1-", ".tmp--1", ".tmp-1-a",
+                            ".tmp-1-2.bpx", "tmp-1-2"})
+    kept.push_back(path + other);
+  for (const std::string &file : {left, young, busy})
+    writeFile(file, "half");
+  for (size_t i = 3; i < kept.size(); ++i)
+    writeFile(kept[i], "whole");
+  for (const std::string &file : kept)
+    if (file != young)
+      settle(file, 1'000'000'000);
+  settle(left, 1'000'000'000);
+  int lock = open(busy.c_str(), O_RDONLY);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  cache.tidy();
+  EXPECT_NE(access(left.c_str(), F_OK), 0);
+  for (const std::string &file : kept)
+    EXPECT_EQ(access(file.c_str(), F_OK), 0) << file;
+  close(lock);
+  cache.tidy();
+  EXPECT_NE(access(busy.c_str(), F_OK), 0);
+  Cache("").tidy();
+}
+
+TEST(Cache, LocksWhatItWrites) {
+  Folder folder;
+  auto file = AtomicFile::create(folder / "file");
+  ASSERT_TRUE(file.ok());
+  std::string path;
+  for (const auto &entry : std::filesystem::directory_iterator(folder / ""))
+    path = entry.path();
+  int other = open(path.c_str(), O_RDONLY);
+  EXPECT_NE(flock(other, LOCK_EX | LOCK_NB), 0);
+  settle(path, 1'000'000'000);
+  removeStaleFiles(folder / "");
+  EXPECT_TRUE(file->commit().ok());
+  close(other);
 }
 
 /// Writes and reads the same few keys for a while; the number of wrong answers.

@@ -391,6 +391,53 @@ def full_disk(suite):
                         and "HALF" not in result.stdout, everything)
 
 
+def killed_while_storing(suite):
+    """What a worker or a tool that is killed has left in a cache goes later."""
+    folder = suite.folder
+    heavy(suite)
+    compiler = shutil.which("cc") or shutil.which("clang-22")
+    if not compiler:
+        suite.skipped += 1
+        return
+    (folder / "kill.c").write_text("#include <signal.h>\n"
+                                   "int fsync(int fd) { return raise(SIGKILL) + fd; }\n",
+                                   encoding="utf-8")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", "kill.so", "kill.c"], cwd=folder,
+                   check=True)
+    config = json.loads((folder / "workers.json").read_text(encoding="utf-8"))
+    preload = f"LD_PRELOAD={folder / 'kill.so'}"
+    config["workers"]["killed"] = {"worker": str(BIN / "bp-worker"),
+                                   "launcher": ["env", preload]}
+    (folder / "workers.json").write_text(json.dumps(config), encoding="utf-8")
+    cache = folder / "fresh"
+    environment = {"BACKPLANE_CACHE_DIR": str(cache)}
+    run = ["run", "heavy.bpx", "--input", "x=hx.npy", "--expect", "y=hy.npy", "--device"]
+    compiling = ["run", "heavy.onnx", *run[2:], "host"]
+    shutil.rmtree(cache, ignore_errors=True)
+    for kind in ("worker", "tool"):
+        def left():
+            return list(cache.glob("*/*.tmp-*"))
+
+        if kind == "worker":
+            suite.refused("a worker that is killed while it stores", "signal 9", *run,
+                          "worker:killed/host", environment=environment)
+            young = old = [*run, "worker:here/host"]
+            shown = [file for file in left() if file.parent.name == "worker"]
+            suite.check("a worker leaves a file", len(shown) == 1, left())
+        else:
+            died = suite.run(*compiling, environment={**environment,
+                                                      "LD_PRELOAD": str(folder / "kill.so")})
+            suite.check("a tool that is killed", died.returncode == -9, died)
+            young, old = ["run", "m.onnx", "--random-inputs", "1"], compiling
+        suite.check(f"the {kind} leaves a file", len(left()) == 1, left())
+        suite.good(f"while the file of the {kind} is young", *young, environment=environment)
+        suite.check(f"a young file of the {kind} stays", len(left()) == 1, left())
+        for file in left():
+            os.utime(file, (1, 1))
+        suite.good(f"with an old file of the {kind}", *old, environment=environment)
+        suite.check(f"an old file of the {kind} goes", not left(), left())
+
+
 def emulated(suite):
     ready = shutil.which("qemu-aarch64") and (ROOT / "build-arm64/bin/bp-worker").exists() \
         and (ROOT / "build/lib/backplane/plugins/arm.bp.json").exists()
@@ -407,6 +454,7 @@ def main():
         suite = Suite(folder)
         prepare(suite)
         for part in (launchers, fallback, conformance, bundles, pulled_plug, damaged_frames, full_disk,
+                     killed_while_storing,
                      emulated):
             part(suite)
     print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
