@@ -18,6 +18,12 @@ list(APPEND CMAKE_MODULE_PATH "${MLIR_CMAKE_DIR}" "${LLVM_CMAKE_DIR}")
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
+if(CMAKE_CROSSCOMPILING)
+  # The tools of the package found are programs of the other machine.
+  find_program(BP_MLIR_TBLGEN NAMES mlir-tblgen-22 mlir-tblgen
+    HINTS /usr/lib/llvm-22/bin REQUIRED)
+  set(MLIR_TABLEGEN_EXE "${BP_MLIR_TBLGEN}")
+endif()
 
 add_library(bp_mlir INTERFACE)
 target_include_directories(bp_mlir SYSTEM INTERFACE
