@@ -20,6 +20,13 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
 set(BP_PLUGIN_DIRECTORY "${PROJECT_BINARY_DIR}/lib/backplane/plugins")
 
+# The backend whose images run on the machine that is built for.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(BP_OWN_BACKEND arm)
+else()
+  set(BP_OWN_BACKEND x86)
+endif()
+
 find_program(BP_CCACHE ccache)
 if(BP_CCACHE)
   # The sloppiness is what ccache needs to cache users of precompiled headers.

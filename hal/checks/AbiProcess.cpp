@@ -74,8 +74,12 @@ std::string blockedSignals() {
 uint32_t floatMode() {
 #if defined(__x86_64__)
   return __builtin_ia32_stmxcsr() & ~0x3Fu;
+#elif defined(__aarch64__)
+  uint64_t control;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  return uint32_t(control);
 #else
-  return 0;
+#error "the floating-point mode of this architecture is not known"
 #endif
 }
 

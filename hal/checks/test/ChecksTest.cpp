@@ -73,6 +73,7 @@ constexpr Catch crashes[] = {
 constexpr Catch changes[] = {
     {16, "L0/process/rounding-mode"},
     {17, "L0/process/signal-handlers"},
+    {23, "L0/process/float-mode"},
 };
 
 void expectCaught(const Catch &one) {

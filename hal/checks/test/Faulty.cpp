@@ -37,6 +37,7 @@ enum Fault {
   FREES_TWICE,
   IGNORES_ALIGNMENT,
   FORGETS_ERROR_NULL,
+  FLUSHES,
 };
 
 struct bp_device_t {
@@ -56,6 +57,17 @@ constexpr bool has(Fault fault) { return BP_FAULT == fault; }
 bp_string_t text(const char *chars) { return {chars, strlen(chars)}; }
 
 const bp_host_t *sharedHost; ///< of the latest context
+
+/// Denormal results become zero from now on.
+void flushDenormals() {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8000u);
+#elif defined(__aarch64__)
+  uint64_t control;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+  __asm__ volatile("msr fpcr, %0" : : "r"(control | 1u << 24));
+#endif
+}
 
 bp_status_t fail(const bp_host_t *host, bp_error_t *error, bp_status_t status,
                  const char *message) {
@@ -83,6 +95,8 @@ bp_status_t initialize(const bp_host_t *host, const bp_options_t *options,
     return status;
   if (has(ROUNDS_UP))
     fesetround(FE_UPWARD);
+  if (has(FLUSHES))
+    flushDenormals();
   if (has(TAKES_SIGNALS))
     std::signal(SIGUSR1, SIG_IGN);
   if (has(PRINTS))

@@ -72,7 +72,7 @@ TEST(Host, GivesTheGraphTableByNameAndVersion) {
   EXPECT_EQ(table.get_extension(table.self, toC("acme.x"), 0), nullptr);
 }
 
-TEST(CpuInfo, AgreesWithTheCompilersRuntime) {
+TEST(CpuInfo, HasAListOfNames) {
   CpuInfo cpu = CpuInfo::detect();
   EXPECT_TRUE(std::is_sorted(cpu.features().begin(), cpu.features().end()));
   EXPECT_GE(cpu.c().core_count, 1u);
@@ -80,7 +80,12 @@ TEST(CpuInfo, AgreesWithTheCompilersRuntime) {
                        cpu.c().features.data + cpu.c().features.size, ',') +
                 1,
             std::ptrdiff_t(cpu.features().size()));
+}
+
 #if defined(__x86_64__)
+TEST(CpuInfo, AgreesWithTheCompilersRuntime) {
+  CpuInfo cpu = CpuInfo::detect();
+  EXPECT_EQ(view(cpu.c().architecture), "x86_64");
   EXPECT_EQ(cpu.hasFeature("avx2"), bool(__builtin_cpu_supports("avx2")));
   EXPECT_EQ(cpu.hasFeature("fma"), bool(__builtin_cpu_supports("fma")));
   EXPECT_EQ(cpu.hasFeature("avx512f"), bool(__builtin_cpu_supports("avx512f")));
@@ -89,8 +94,30 @@ TEST(CpuInfo, AgreesWithTheCompilersRuntime) {
   EXPECT_EQ(cpu.hasFeature("avx512bf16"),
             bool(__builtin_cpu_supports("avx512bf16")));
   EXPECT_EQ(cpu.hasFeature("bmi2"), bool(__builtin_cpu_supports("bmi2")));
-#endif
 }
+#elif defined(__aarch64__)
+// Linux answers for the registers that programs may not read themselves.
+TEST(CpuInfo, AgreesWithTheRegistersOfTheProcessor) {
+  uint64_t isar0, isar1, pfr0;
+  __asm__("mrs %0, id_aa64isar0_el1" : "=r"(isar0));
+  __asm__("mrs %0, id_aa64isar1_el1" : "=r"(isar1));
+  __asm__("mrs %0, id_aa64pfr0_el1" : "=r"(pfr0));
+  auto field = [](uint64_t word, int bit) { return word >> bit & 15; };
+  CpuInfo cpu = CpuInfo::detect();
+  EXPECT_EQ(view(cpu.c().architecture), "aarch64");
+  EXPECT_TRUE(cpu.hasFeature("neon"));
+  EXPECT_EQ(cpu.hasFeature("aes"), field(isar0, 4) >= 1);
+  EXPECT_EQ(cpu.hasFeature("sha2"), field(isar0, 12) >= 1);
+  EXPECT_EQ(cpu.hasFeature("crc"), field(isar0, 16) >= 1);
+  EXPECT_EQ(cpu.hasFeature("lse"), field(isar0, 20) >= 2);
+  EXPECT_EQ(cpu.hasFeature("dotprod"), field(isar0, 44) >= 1);
+  EXPECT_EQ(cpu.hasFeature("fp16fml"), field(isar0, 48) >= 1);
+  EXPECT_EQ(cpu.hasFeature("bf16"), field(isar1, 44) >= 1);
+  EXPECT_EQ(cpu.hasFeature("i8mm"), field(isar1, 52) >= 1);
+  EXPECT_EQ(cpu.hasFeature("fullfp16"), field(pfr0, 20) == 1);
+  EXPECT_EQ(cpu.hasFeature("sve"), field(pfr0, 32) >= 1);
+}
+#endif
 
 TEST(CpuInfo, CopiesPointIntoThemselves) {
   CpuInfo first = CpuInfo::detect();

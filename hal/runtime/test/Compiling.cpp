@@ -5,9 +5,9 @@ namespace backplane::test {
 
 Result<Context> compilerContext(const std::string &cache) {
   bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
-  const bp_string_t manifests[] = {toC(BP_PLUGINS "/host.bp.json"),
-                                   toC(BP_PLUGINS "/ref.bp.json"),
-                                   toC(BP_PLUGINS "/x86.bp.json")};
+  const bp_string_t manifests[] = {
+      toC(BP_PLUGINS "/host.bp.json"), toC(BP_PLUGINS "/ref.bp.json"),
+      toC(BP_PLUGINS "/" BP_OWN_BACKEND ".bp.json")};
   options.plugin_files = manifests;
   options.plugin_file_count = 3;
   options.cache_dir = toC(cache);

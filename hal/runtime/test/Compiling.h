@@ -9,7 +9,15 @@
 
 namespace backplane::test {
 
-/// Context over host, ref and x86; "-": without a cache.
+/// A target of the backend for this machine's architecture, below the one
+/// that is the default on machines with more.
+#if defined(__aarch64__)
+inline constexpr const char *ownTarget = "aarch64";
+#else
+inline constexpr const char *ownTarget = "x86-64-v3";
+#endif
+
+/// Context over host, ref and that backend; "-": without a cache.
 Result<Context> compilerContext(const std::string &cache = "-");
 
 /// An artifact for a driver, from the wire bytes of a graph.

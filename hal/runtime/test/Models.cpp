@@ -29,11 +29,7 @@ fb::VariantT &Draft::addVariant(std::string target, uint32_t rank) {
   auto variant = std::make_unique<fb::VariantT>();
   variant->target = std::move(target);
   variant->driver = "host";
-#if defined(__aarch64__)
-  variant->format = "elf-aarch64";
-#else
-  variant->format = "elf-x86_64";
-#endif
+  variant->format = hostFormat;
   variant->rank = rank;
   const std::string &format = variant->format;
   auto &list = variant->executables;

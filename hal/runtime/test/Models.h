@@ -39,6 +39,13 @@ struct Draft {
                    int32_t initial);
 };
 
+/// The format of images that the host driver takes on this machine.
+#if defined(__aarch64__)
+inline constexpr const char *hostFormat = "elf-aarch64";
+#else
+inline constexpr const char *hostFormat = "elf-x86_64";
+#endif
+
 Bytes floats(std::vector<float> values);
 
 /// The signature y: f32[n, 4] of x: f32[n, 4], and a weight with 1, 2, 3 and 4.

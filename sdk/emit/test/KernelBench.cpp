@@ -24,7 +24,7 @@ struct Options {
   std::string file, flops, function;
   SymbolValues symbols;
   unsigned threads = 1;
-  Isa isa = Isa::Avx512;
+  Isa isa = ownIsas()[0];
   bool dump = false, check = true, plain = false;
 };
 
@@ -44,6 +44,7 @@ static Options parse(int argc, char **argv) {
     else if (argument == "--isa")
       options.isa = !strcmp(argv[++i], "avx2")   ? Isa::Avx2
                     : !strcmp(argv[i], "avx512") ? Isa::Avx512
+                    : !strcmp(argv[i], "neon")   ? Isa::Neon
                                                  : Isa::Baseline;
     else if (argument == "--dump")
       options.dump = true;

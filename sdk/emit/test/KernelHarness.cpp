@@ -29,18 +29,38 @@ static double now() {
       .count();
 }
 
+#if defined(__x86_64__)
+std::vector<Isa> ownIsas() { return {Isa::Avx512, Isa::Avx2}; }
+
+bool hasIsa(Isa isa) {
+  if (isa == Isa::Avx512)
+    return __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512dq");
+  return isa == Isa::Baseline ||
+         (isa == Isa::Avx2 && __builtin_cpu_supports("avx2") &&
+          __builtin_cpu_supports("fma"));
+}
+#else
+std::vector<Isa> ownIsas() { return {Isa::Neon}; }
+
+bool hasIsa(Isa isa) { return isa == Isa::Neon; }
+#endif
+
+static unsigned vectorBits(Isa isa) {
+  return isa == Isa::Avx512 ? 512 : isa == Isa::Avx2 ? 256 : 128;
+}
+
 std::vector<EmitStage> fastStages(Isa isa) {
-  std::string bits = isa == Isa::Avx512 ? "512"
-                     : isa == Isa::Avx2 ? "256"
-                                        : "128";
-  return {
-      {"tile",
-       "bp-bind-buffers,bp-contract{vector-bits=" + bits + "},bp-distribute"},
-      {"bufferize", "bp-bufferize"},
-      {"device", "bp-vectorize{vector-bits=" + bits +
-                     " compare-maxima=true},bp-expand-math" +
-                     (isa == Isa::Avx512 ? "{scale-instruction=true}" : "") +
-                     ",bp-to-cpu-entry,bp-to-llvm"}};
+  std::string bits = std::to_string(vectorBits(isa));
+  bool isNeon = isa == Isa::Neon;
+  return {{"tile", "bp-bind-buffers,bp-contract{vector-bits=" + bits +
+                       (isNeon ? " registers=32" : "") + "},bp-distribute"},
+          {"bufferize", "bp-bufferize"},
+          {"device",
+           "bp-vectorize{vector-bits=" + bits +
+               (isNeon ? "" : " compare-maxima=true") + "},bp-expand-math" +
+               (isa == Isa::Avx512 ? "{scale-instruction=true}" : "") +
+               ",bp-to-cpu-entry,bp-to-llvm"}};
 }
 
 std::vector<EmitStage> plainStages() {
@@ -50,11 +70,13 @@ std::vector<EmitStage> plainStages() {
 }
 
 EmitTarget hostTarget(Isa isa) {
-  EmitTarget target{.triple = "x86_64-unknown-linux-gnu"};
+  EmitTarget target{.triple = isa == Isa::Neon ? "aarch64-unknown-linux-gnu"
+                                               : "x86_64-unknown-linux-gnu"};
   target.cpu = isa == Isa::Avx512 ? "x86-64-v4"
                : isa == Isa::Avx2 ? "x86-64-v3"
+               : isa == Isa::Neon ? "generic"
                                   : "x86-64-v2";
-  target.vectorBits = isa == Isa::Avx512 ? 512 : isa == Isa::Avx2 ? 256 : 128;
+  target.vectorBits = vectorBits(isa);
   return target;
 }
 

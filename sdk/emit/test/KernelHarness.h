@@ -15,8 +15,14 @@
 
 namespace backplane::test {
 
-/// The pipelines of backends/x86 for AVX-512, AVX2 or any x86-64.
-enum class Isa { Avx512, Avx2, Baseline };
+/// The pipelines of backends/x86 for AVX-512, AVX2 or any x86-64, and of
+/// backends/arm for NEON.
+enum class Isa { Avx512, Avx2, Baseline, Neon };
+/// Those of this machine's architecture that have fused products, widest first;
+/// the CPU may lack some.
+std::vector<Isa> ownIsas();
+/// Whether the CPU has the instructions.
+bool hasIsa(Isa isa);
 std::vector<EmitStage> fastStages(Isa isa);
 /// Plain loops: slow, and the least code that can be wrong.
 std::vector<EmitStage> plainStages();

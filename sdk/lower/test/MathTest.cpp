@@ -104,7 +104,8 @@ std::unique_ptr<Kernel> compileOp(const char *op, const char *type,
       ") -> " + tensor + " attributes {bp.dispatch, bp.symbols = [\"n\"]} {\n" +
       "  %0 = bp." + op + (isBinary ? " %x, %y" : " %x") + " : (" + types +
       ") -> " + tensor + "\n  return %0 : " + tensor + "\n}\n";
-  return Kernel::compile(text, hostTarget(Isa::Avx2), fastStages(Isa::Avx2));
+  const Isa isa = ownIsas().back();
+  return Kernel::compile(text, hostTarget(isa), fastStages(isa));
 }
 
 /// The op over all elements.
@@ -164,15 +165,13 @@ template <typename T> void checkPow(double limit) {
         << x[i] << " to the " << y[i] << " gives " << got[i];
 }
 
-bool canRun() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-}
+bool canRun() { return hasIsa(ownIsas().back()); }
 
 class MathTest : public testing::TestWithParam<Case> {
 protected:
   void SetUp() override {
     if (!canRun())
-      GTEST_SKIP() << "this machine has no AVX2 and FMA";
+      GTEST_SKIP() << "this machine has no fused products";
   }
 };
 
@@ -180,7 +179,7 @@ class PowTest : public testing::Test {
 protected:
   void SetUp() override {
     if (!canRun())
-      GTEST_SKIP() << "this machine has no AVX2 and FMA";
+      GTEST_SKIP() << "this machine has no fused products";
   }
 };
 

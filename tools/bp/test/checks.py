@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the suites of programs have in common: they count checks."""
+import platform
+
+# Targets of the host driver on this architecture, the widest first, and one of
+# another architecture.
+if platform.machine() == "aarch64":
+    OWN_TARGETS, FOREIGN_TARGET = ("aarch64+sve", "aarch64"), "x86-64-v3"
+else:
+    OWN_TARGETS, FOREIGN_TARGET = ("x86-64-v4", "x86-64-v3"), "aarch64"
 
 
 class Checks:

@@ -20,6 +20,7 @@ import checks
 import models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+OWN = checks.OWN_TARGETS[-1]
 
 
 class Tool:
@@ -94,7 +95,7 @@ def commands(suite, tool):
                        "--expect", "y=bad.npy")
         suite.check(f"mismatch on {device}", run.returncode == 1
                     and "MISMATCH y" in run.stdout and "worst at [" in run.stdout, run.stdout)
-    run = tool.run("compile", model, "-o", "good.bpx", "--target", "x86-64-v4,x86-64-v3,ref")
+    run = tool.run("compile", model, "-o", "good.bpx", "--target", ",".join([*checks.OWN_TARGETS, "ref"]))
     suite.check("compile three variants", run.returncode == 0, run.stderr)
     run = tool.run("run", "good.bpx", "--input", "x=x.npy", "--expect", "y=y.npy")
     suite.check("run the artifact", run.returncode == 0, run.stdout + run.stderr)
@@ -107,7 +108,7 @@ def commands(suite, tool):
         "dispatches"}, run.stdout + run.stderr)
     for command in ("inspect", "explain"):
         run = tool.run(command, "good.bpx")
-        suite.check(command, run.returncode == 0 and "x86-64-v4" in run.stdout, run.stdout)
+        suite.check(command, run.returncode == 0 and checks.OWN_TARGETS[0] in run.stdout, run.stdout)
 
 
 def has_vulkan(suite, tool):
@@ -145,7 +146,7 @@ def unplugged(suite, tool):
     def run(file, device):
         return tool.run("run", file, "--device", device, "--input", "x=x.npy", "--expect",
                         "y=y.npy", "--why", VK_DRIVER_FILES="/nonexistent")
-    made = tool.run("compile", "good.onnx", "-o", "both.bpx", "--target", "vulkan,x86-64-v3")
+    made = tool.run("compile", "good.onnx", "-o", "both.bpx", "--target", f"vulkan,{OWN}")
     suite.check("compile for Vulkan without a driver", made.returncode == 0, made.stderr)
     for file in ("both.bpx", "good.onnx"):
         alone, joined, listed = (run(file, device) for device in (
@@ -199,7 +200,7 @@ def jit(suite, tool):
     tool.run("run", "control.onnx", "--input", "x=cx.npy", "--output-dir", "out_control")
     files = {"good": ["x=x.npy", "y=y.npy"],
              "control": ["x=cx.npy", "y=cy.npy", "--expect", "last=out_control/last.npy"]}
-    for target, device in (("ref", "host"), ("aarch64", "host"), ("x86-64-v3", "ref")):
+    for target, device in (("ref", "host"), (checks.FOREIGN_TARGET, "host"), (OWN, "ref")):
         if not has_target(tool, target):
             suite.skipped += 1
             continue
@@ -277,7 +278,7 @@ def reuse(suite, tool):
     numpy.save(tool.folder / "sum.npy", (h.T + h).astype("f4"))
     tool.file("chain.onnx", models.long_chain().SerializeToString())
     tool.file("sum.onnx", models.long_chain(6, True).SerializeToString())
-    for device, target in (("host", "x86-64-v3"), ("ref", "ref")):
+    for device, target in (("host", OWN), ("ref", "ref")):
         for name, shared, least in (("chain", True, 1), ("sum", False, 2)):
             made = tool.run("compile", f"{name}.onnx", "-o", f"{name}.bpx", "--target", target)
             suite.check(f"compile {name} for {target}", made.returncode == 0, made.stderr)
@@ -298,7 +299,7 @@ def bounds(suite, tool):
     numpy.save(tool.folder / "nine.npy", x)
     numpy.save(tool.folder / "nine_y.npy", chain(x.astype("f8"), 100).astype("f4"))
     model = tool.file("rows.onnx", models.long_chain(rows="n").SerializeToString())
-    for device, target in (("host", "x86-64-v3"), ("ref", "ref")):
+    for device, target in (("host", OWN), ("ref", "ref")):
         for dim, planned in (("1..16", 16 * 256), ("1..8", 8 * 256),
                              ("0..1000000000", -1), ("", -1)):
             flag = ["--dim", f"n={dim}"] if dim else []
