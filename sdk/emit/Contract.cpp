@@ -52,19 +52,24 @@ struct ContractPass : PassWrapper<ContractPass, OperationPass<ModuleOp>> {
                              llvm::cl::desc("number of vector registers; 0: 32 "
                                             "of 512 bits, else 16"),
                              llvm::cl::init(0)};
-  Option<std::string> byteProducts{
-      *this, "byte-products",
-      llvm::cl::desc("the machine adds four products of bytes to an i32, by "
-                     "the intrinsics VALUE.sdot and VALUE.udot")};
-  Option<bool> mixedProducts{*this, "mixed-products",
-                             llvm::cl::desc("also by VALUE.usdot"),
-                             llvm::cl::init(false)};
+  Option<std::string> intrinsics{
+      *this, "intrinsics",
+      llvm::cl::desc("what the names of LLVM's intrinsics for `products` begin "
+                     "with: llvm.aarch64.neon, llvm.aarch64.sve")};
+  ListOption<std::string> products{
+      *this, "products",
+      llvm::cl::desc("how the machine multiplies narrow factors: dot (bytes of "
+                     "one sign), usdot (of both), mmla (blocks of those), "
+                     "bfmlal, bfmmla")};
 };
+
+constexpr StringRef productNames[] = {"dot", "usdot", "mmla", "bfmlal",
+                                      "bfmmla"};
 
 } // namespace
 
 static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
-                     unsigned registers, const ByteProducts &products) {
+                     unsigned registers, const NarrowProducts &products) {
   std::optional<Contraction> contraction = matchContraction(func);
   if (!contraction)
     return;
@@ -81,10 +86,18 @@ static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
 }
 
 void ContractPass::runOnOperation() {
+  for (const std::string &name : products)
+    if (!llvm::is_contained(productNames, name) || intrinsics.empty()) {
+      getOperation().emitError()
+          << "bp-contract has no products '" << name << "' of intrinsics '"
+          << intrinsics
+          << "'; take dot, usdot, mmla, bfmlal or bfmmla, and name intrinsics";
+      return signalPassFailure();
+    }
   for (auto func : getOperation().getOps<func::FuncOp>())
     if (func->hasAttr("bp.inputs"))
       contract(func, vectorBits, scalable, registers,
-               {byteProducts, mixedProducts});
+               {intrinsics, llvm::to_vector(products)});
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");
   clean.addPass(createCanonicalizerPass());

@@ -31,14 +31,14 @@ Value ContractEmitter::minimum(Value a, Value b) {
   return builder.createOrFold<arith::MinSIOp>(loc, a, b);
 }
 
-Value ContractEmitter::zeroVector(Type type) {
-  VectorType vector = vectorType(type);
-  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vector));
+Value ContractEmitter::zeroVector(Type type, VectorWidth lanes) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getZeroAttr(lanes.of(type)));
 }
 
-Value ContractEmitter::laneMask(Value count) {
+Value ContractEmitter::laneMask(Value count, VectorWidth lanes) {
   return vector::CreateMaskOp::create(builder, loc,
-                                      vectorType(builder.getI1Type()), count);
+                                      lanes.of(builder.getI1Type()), count);
 }
 
 /// Memory of the work-group.
@@ -50,9 +50,8 @@ Value ContractEmitter::scratch(int64_t elements, Type type) {
       builder, loc, MemRefType::get({ShapedType::kDynamic}, type), buffer);
 }
 
-Value ContractEmitter::wholeLanes(Value count) {
-  return mul(builder.createOrFold<arith::DivUIOp>(loc, count, laneCount),
-             laneCount);
+Value ContractEmitter::wholeSteps(Value count, Value step) {
+  return mul(builder.createOrFold<arith::DivUIOp>(loc, count, step), step);
 }
 
 Value ContractEmitter::wholePanels(Value count) {
@@ -236,26 +235,56 @@ void ContractEmitter::readShape(ContractShape &shape) {
   shape.streams = (plain(c.left, c.lhs) || converts(c.lhs)) &&
                   (plain(c.right, c.rhs) || converts(c.rhs)) && c.kMergedInA &&
                   unitK && shape.k > 0 && c.nMergedInB && c.k.size() == 1;
-  shape.perWord = perWord();
+  shape.perWord = words.perWord;
+  shape.block = words.block;
+  // Integers gather no rounding error.
+  if (words.factor && words.factor.isInteger())
+    shape.deepest *= words.perWord;
 }
 
 /// Whether both factors are bytes of a memref that the machine multiplies.
-static bool areBytes(const Contraction &c, const ByteProducts &products) {
+static bool areBytes(const Contraction &c, const NarrowProducts &products) {
   using Widening = ContractionOperand::Widening;
-  if (products.intrinsics.empty() || c.lhs.widening == Widening::None ||
+  if (!products.has("dot") || c.lhs.widening == Widening::None ||
       c.rhs.widening == Widening::None || !isa<BlockArgument>(c.left) ||
       !isa<BlockArgument>(c.right) || !c.accumulator.isInteger(32))
     return false;
-  return c.lhs.widening == c.rhs.widening || products.mixedSigns;
+  return c.lhs.widening == c.rhs.widening || products.has("usdot");
+}
+
+/// Whether both factors are bf16 of a memref, added up in f32.
+static bool areBrainFloats(const Contraction &c) {
+  auto widened = [](Value factor) {
+    auto op = factor.getDefiningOp<arith::ExtFOp>();
+    return op && isa<BlockArgument>(op.getIn()) &&
+           op.getIn().getType().isBF16();
+  };
+  return c.accumulator.isF32() && widened(c.left) && widened(c.right);
+}
+
+static WordPlan planWords(const Contraction &c, const NarrowProducts &products,
+                          int64_t m) {
+  MLIRContext *context = c.accumulator.getContext();
+  auto blockOf = [&](StringRef matrices) {
+    return products.has(matrices) && m != 1 ? 2 : 1;
+  };
+  if (areBytes(c, products))
+    return {IntegerType::get(context, 8), 4, blockOf("mmla")};
+  bool single = products.has("bfmlal");
+  if (areBrainFloats(c) && (single || blockOf("bfmmla") == 2))
+    return {BFloat16Type::get(context), 2, blockOf("bfmmla")};
+  return {};
 }
 
 ContractEmitter::ContractEmitter(OpBuilder &builder, Contraction contraction,
                                  VectorWidth width, int64_t registers,
-                                 ByteProducts products)
+                                 NarrowProducts products)
     : builder(builder), loc(contraction.op.getLoc()), c(contraction),
       width(width), element(contraction.accumulator),
       products(std::move(products)),
-      bytes(areBytes(contraction, this->products)) {
+      words(
+          planWords(c, this->products,
+                    staticProduct(contraction.m, c.op.getStaticLoopRanges()))) {
   ContractShape shape;
   readShape(shape);
   shape.registers = registers;
@@ -269,8 +298,9 @@ void ContractEmitter::allocate() {
   if (plan.packA)
     packedA =
         scratch(plan.groupM * plan.depth + (width.scalable ? mostLanes() : 0),
-                bytes ? builder.getI8Type() : element);
-  packedB = scratch((plan.packB ? roomN() : mostPanelN()) * depthB(), element);
+                words.factor ? words.factor : element);
+  packedB = scratch((plan.packB ? roomN() : mostPanelN()) * depthB(),
+                    words.factor ? builder.getI32Type() : element);
   tile = scratch(plan.rows * mostPanelN(), element);
   std::optional<int64_t> k = getConstantIntValue(sizeK);
   if (!k || *k > plan.depth)

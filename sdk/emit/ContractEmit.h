@@ -7,7 +7,8 @@
 //     for each block of k:
 //       pack B: panels of [k][vectors * lanes], zero beyond the edge
 //       pack A: panels of [rows][k]
-//       (dot products of bytes: words of four k in B, bytes in A)
+//       (narrow factors stay narrow: words of several k in B; where an
+//       instruction multiplies blocks, words of two rows side by side in A)
 //       for each panel of B, for each panel of A:
 //         multiply into registers, then add, finish and store
 #ifndef BACKPLANE_EMIT_CONTRACTEMIT_H
@@ -39,12 +40,25 @@ struct PaddedAxis {
 /// vscale is at most this: vectors of 2048 bits.
 inline constexpr int64_t kMostScale = 16;
 
-/// How the machine adds products of four bytes to an i32.
-struct ByteProducts {
-  /// What the names of LLVM's intrinsics begin with, before ".sdot", ".udot"
-  /// and ".usdot"; empty: the machine does not.
+/// How the machine adds products of narrow factors to 32 bits.
+struct NarrowProducts {
+  /// What the names of LLVM's intrinsics begin with: "llvm.aarch64.neon".
   std::string intrinsics;
-  bool mixedSigns = false; ///< there is ".usdot"
+  /// What there is of them, without signs: "dot" and "mmla" of bytes, "usdot"
+  /// for mixed signs, "bfmlal" and "bfmmla".
+  llvm::SmallVector<std::string> names;
+  bool has(llvm::StringRef name) const {
+    return llvm::is_contained(names, name);
+  }
+};
+
+/// How a contraction uses them.
+struct WordPlan {
+  mlir::Type factor;   ///< i8 or bf16; null: factors are as wide as sums
+  int64_t perWord = 1; ///< elements of k in a lane of B
+  /// 2: an instruction multiplies two rows by two columns, of which each has
+  /// two words of k.
+  int64_t block = 1;
 };
 
 /// State shared by the parts of the emitter.
@@ -56,8 +70,8 @@ struct ContractEmitter {
   VectorWidth width;
   mlir::Value laneCount; ///< of a vector of `element`
   mlir::Type element;    ///< of sums, and of packed panels
-  ByteProducts products;
-  bool bytes = false; ///< factors stay bytes; a lane of B holds four of k
+  NarrowProducts products;
+  WordPlan words;
   llvm::SmallVector<mlir::Value> sizes; ///< per loop
   FlatOperand a, b;
   llvm::SmallVector<FlatOperand> destinations; ///< per result
@@ -71,12 +85,13 @@ struct ContractEmitter {
   mlir::Value firstM, firstN, countM, countN;
 
   ContractEmitter(mlir::OpBuilder &builder, Contraction contraction,
-                  VectorWidth width, int64_t registers, ByteProducts products);
+                  VectorWidth width, int64_t registers,
+                  NarrowProducts products);
 
-  /// Elements of k in a lane of packed B.
-  int64_t perWord() const { return bytes ? 4 : 1; }
+  /// Elements of k that the kernel multiplies at once.
+  int64_t stepK() const { return words.perWord * words.block; }
   /// Rows of packed B for each block of k.
-  int64_t depthB() const { return plan.depth / perWord(); }
+  int64_t depthB() const { return plan.depth / words.perWord; }
 
   /// The lanes of `vectors` vectors, and of a panel of B.
   mlir::Value lanesOf(int64_t vectors) { return mul(laneCount, vectors); }
@@ -103,6 +118,9 @@ struct ContractEmitter {
 
   // ContractPack.cpp
   void packRowsOfA(mlir::Value firstK, mlir::Value countK);
+  /// What a row of A is copied by.
+  VectorWidth chunkOfA() const;
+  mlir::Value placeInA(mlir::Value row, mlir::Value k);
   void prepareLanes();
   void packB(mlir::Value firstK, mlir::Value countK);
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
@@ -111,13 +129,27 @@ struct ContractEmitter {
   using ReadRow =
       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value k)>;
   void storeRows(mlir::Value to, mlir::Value countK, ReadRow read);
-  void storeWords(mlir::Value to, mlir::Value firstK, mlir::Value countK,
-                  bool whole, ReadRow read);
   mlir::Value axisStride(unsigned axis);
   mlir::Value loadContiguous(mlir::Value base, mlir::Value offset,
-                             mlir::Value mask);
+                             mlir::Value mask) {
+    return loadContiguous(base, offset, mask, width);
+  }
+  mlir::Value loadContiguous(mlir::Value base, mlir::Value offset,
+                             mlir::Value mask, VectorWidth lanes);
   mlir::Value convertLeft(mlir::Value value);
   mlir::Value convertRight(mlir::Value value);
+
+  // ContractWords.cpp
+  void storeWords(mlir::Value to, mlir::Value firstK, mlir::Value countK,
+                  bool whole, ReadRow read);
+  mlir::Value wordOfK(mlir::Value firstK, mlir::Value countK, bool whole,
+                      size_t vector, llvm::ArrayRef<mlir::Value> factors);
+  mlir::Value wordsOfA(mlir::Value memref, mlir::Value at);
+  mlir::Value addNarrow(mlir::Value a, mlir::Value b, mlir::Value sum);
+  mlir::Value callProduct(llvm::StringRef name, mlir::ValueRange operands);
+  std::pair<mlir::Value, mlir::Value> rowsOfPair(mlir::Value low,
+                                                 mlir::Value high);
+  void storePairs(mlir::ValueRange sums);
 
   // ContractKernel.cpp
   /// Where the micro kernel reads: element (row, k) of A at
@@ -127,6 +159,9 @@ struct ContractEmitter {
     mlir::Value memref, start, rowStride;
   };
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK);
+  llvm::SmallVector<mlir::Value> addProducts(const Source &fromA,
+                                             const Source &fromB, mlir::Value k,
+                                             mlir::ValueRange sums);
   mlir::Value factorOfA(mlir::Value memref, mlir::Value at);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
@@ -156,8 +191,10 @@ struct ContractEmitter {
   mlir::Value mul(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, int64_t b) { return mul(a, index(b)); }
   mlir::Value minimum(mlir::Value a, mlir::Value b);
-  mlir::Value zeroVector(mlir::Type type);
-  mlir::Value laneMask(mlir::Value count);
+  mlir::Value zeroVector(mlir::Type type) { return zeroVector(type, width); }
+  mlir::Value zeroVector(mlir::Type type, VectorWidth lanes);
+  mlir::Value laneMask(mlir::Value count) { return laneMask(count, width); }
+  mlir::Value laneMask(mlir::Value count, VectorWidth lanes);
   mlir::Value scratch(int64_t elements, mlir::Type type);
   void forRange(mlir::Value low, mlir::Value high, mlir::Value step,
                 llvm::function_ref<void(mlir::Value)> body);
@@ -166,7 +203,11 @@ struct ContractEmitter {
     forRange(low, high, index(step), body);
   }
   /// The largest multiple of the lanes up to `count`.
-  mlir::Value wholeLanes(mlir::Value count);
+  mlir::Value wholeLanes(mlir::Value count) {
+    return wholeSteps(count, laneCount);
+  }
+  /// The largest multiple of `step` up to `count`.
+  mlir::Value wholeSteps(mlir::Value count, mlir::Value step);
   /// The least multiple of a panel from `count` on.
   mlir::Value wholePanels(mlir::Value count);
   void ifElse(mlir::Value condition, llvm::function_ref<void()> yes,

@@ -6,7 +6,6 @@
 #include "sdk/emit/VectorBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -16,44 +15,18 @@ using namespace mlir;
 
 namespace backplane {
 
-/// The element of A for all lanes; four bytes of a row in each lane.
+/// The element of A for all lanes.
 Value ContractEmitter::factorOfA(Value memref, Value at) {
-  if (!bytes)
-    return broadcastTo(
-        builder, loc,
-        memref::LoadOp::create(builder, loc, memref, at).getResult(), width);
-  Value four = vector::LoadOp::create(
-      builder, loc, VectorType::get({4}, builder.getI8Type()), memref, at);
-  Value word = vector::BitCastOp::create(
-      builder, loc, VectorType::get({1}, builder.getI32Type()), four);
-  return broadcastTo(builder, loc,
-                     vector::ExtractOp::create(builder, loc, word, 0), width);
-}
-
-/// Adds the product of four bytes to each lane.
-static Value addDotProduct(ContractEmitter &e, Value a, Value b, Value sum) {
-  using Widening = ContractionOperand::Widening;
-  VectorWidth four(e.width.count * 4, e.width.scalable);
-  auto split = [&](Value words) -> Value {
-    return vector::BitCastOp::create(e.builder, e.loc,
-                                     four.of(e.builder.getI8Type()), words);
-  };
-  SmallVector<Value> operands = {sum, split(a), split(b)};
-  StringRef name = e.c.lhs.widening == Widening::Signed ? ".sdot" : ".udot";
-  if (e.c.lhs.widening != e.c.rhs.widening) {
-    name = ".usdot";
-    if (e.c.lhs.widening == Widening::Signed)
-      std::swap(operands[1], operands[2]);
-  }
-  return LLVM::CallIntrinsicOp::create(
-             e.builder, e.loc, sum.getType(),
-             e.builder.getStringAttr(e.products.intrinsics + name), operands)
-      .getResult(0);
+  if (words.factor)
+    return wordsOfA(memref, at);
+  return broadcastTo(
+      builder, loc,
+      memref::LoadOp::create(builder, loc, memref, at).getResult(), width);
 }
 
 Value ContractEmitter::multiplyAdd(Value a, Value b, Value sum) {
-  if (bytes)
-    return addDotProduct(*this, a, b, sum);
+  if (words.factor)
+    return addNarrow(a, b, sum);
   if (isa<FloatType>(element))
     return math::FmaOp::create(builder, loc, a, b, sum);
   Value product = arith::MulIOp::create(builder, loc, a, b);
@@ -90,35 +63,45 @@ Value ContractEmitter::isFull(Value panelB) {
                                add(panelB, panelN()), countN);
 }
 
+/// Adds step number k of the kernel to the sums: of a row of A (of a block of
+/// rows) with each vector of B.
+SmallVector<Value> ContractEmitter::addProducts(const Source &fromA,
+                                                const Source &fromB, Value k,
+                                                ValueRange sums) {
+  int64_t vectors = plan.vectors * words.block;
+  Value rowB =
+      add(fromB.start, mul(k, mul(fromB.rowStride, index(words.block))));
+  SmallVector<Value> vectorsB, next;
+  for (int64_t v = 0; v < vectors; ++v)
+    vectorsB.push_back(
+        loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
+  for (int64_t row = 0; row < plan.rows; row += words.block) {
+    Value rowA = add(fromA.start, mul(fromA.rowStride, row));
+    Value factor =
+        factorOfA(fromA.memref, add(rowA, mul(k, stepK() * words.block)));
+    for (Value vector : vectorsB)
+      next.push_back(multiplyAdd(factor, vector, sums[next.size()]));
+  }
+  return next;
+}
+
 /// rows x vectors sums over one block of k, left in `tile`.
 void ContractEmitter::multiply(const Source &fromA, const Source &fromB,
                                Value countK) {
   SmallVector<Value> zeros(plan.rows * plan.vectors, zeroVector(element));
-  SmallVector<Value> rows;
-  for (int64_t row = 0; row < plan.rows; ++row)
-    rows.push_back(add(fromA.start, mul(fromA.rowStride, row)));
-  Value words =
-      builder.createOrFold<arith::CeilDivUIOp>(loc, countK, index(perWord()));
+  Value steps =
+      builder.createOrFold<arith::CeilDivUIOp>(loc, countK, index(stepK()));
   auto loop =
-      scf::ForOp::create(builder, loc, index(0), words, index(1), zeros);
+      scf::ForOp::create(builder, loc, index(0), steps, index(1), zeros);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    Value rowB = add(fromB.start, mul(k, fromB.rowStride));
-    SmallVector<Value> vectorsB, next;
-    for (int64_t v = 0; v < plan.vectors; ++v)
-      vectorsB.push_back(
-          loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
-    for (int64_t row = 0; row < plan.rows; ++row) {
-      Value factor = factorOfA(fromA.memref, add(rows[row], mul(k, perWord())));
-      for (int64_t v = 0; v < plan.vectors; ++v)
-        next.push_back(
-            multiplyAdd(factor, vectorsB[v],
-                        loop.getRegionIterArgs()[row * plan.vectors + v]));
-    }
-    scf::YieldOp::create(builder, loc, next);
+    scf::YieldOp::create(builder, loc,
+                         addProducts(fromA, fromB, loop.getInductionVar(),
+                                     loop.getRegionIterArgs()));
   }
+  if (words.block > 1)
+    return storePairs(loop.getResults());
   for (int64_t i = 0; i < plan.rows * plan.vectors; ++i)
     vector::StoreOp::create(builder, loc, loop.getResult(i), tile,
                             ValueRange(lanesOf(i)));

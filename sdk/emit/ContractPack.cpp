@@ -36,35 +36,60 @@ Value ContractEmitter::convertRight(Value value) {
   return convertFactor(*this, c.right, c.b, c.rhs, value);
 }
 
-Value ContractEmitter::loadContiguous(Value base, Value offset, Value mask) {
-  VectorType type =
-      vectorType(cast<MemRefType>(base.getType()).getElementType());
+Value ContractEmitter::loadContiguous(Value base, Value offset, Value mask,
+                                      VectorWidth lanes) {
+  VectorType type = lanes.of(cast<MemRefType>(base.getType()).getElementType());
   if (!mask)
     return vector::LoadOp::create(builder, loc, type, base, offset);
   return vector::MaskedLoadOp::create(builder, loc, type, base,
                                       ValueRange(offset), mask,
-                                      zeroVector(type.getElementType()));
+                                      zeroVector(type.getElementType(), lanes));
+}
+
+VectorWidth ContractEmitter::chunkOfA() const {
+  return words.block > 1 ? VectorWidth(stepK()) : width;
+}
+
+/// Where element k of a row lies in packed A. Blocks of rows lie side by side,
+/// one step of the kernel after the other.
+Value ContractEmitter::placeInA(Value row, Value k) {
+  if (words.block == 1)
+    return add(mul(row, plan.depth), k);
+  auto part = [&](Value value, int64_t unit, int64_t each) {
+    Value whole = builder.createOrFold<arith::DivUIOp>(loc, value, index(unit));
+    Value rest = builder.createOrFold<arith::RemUIOp>(loc, value, index(unit));
+    return std::pair(mul(whole, each * unit), rest);
+  };
+  auto [pair, second] = part(row, words.block, plan.depth);
+  auto [step, inside] = part(k, stepK(), words.block);
+  return add(add(pair, step), add(mul(second, stepK()), inside));
 }
 
 /// Panels of `rows` rows, each row with `depth` elements of k; rows beyond the
-/// edge are zero. Bytes of dot products are copied as they are; what the last
-/// four of them have beyond the edge meets zeros of B.
+/// edge are zero, and so is what a step of the kernel has beyond it.
 void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
   Value strideM = groupStride(a, c.m);
   Value strideK = groupStride(a, c.k);
   Value start = add(dot(a, c.outer, outer), mul(firstM, strideM));
   bool rowsLie = c.kMergedInA && !c.k.empty() && a.unitStride(c.k.back());
+  VectorWidth lanes = chunkOfA();
+  Value chunk = lanes.lanes(builder, loc);
   Value paddedM = mul(
       builder.createOrFold<arith::CeilDivUIOp>(loc, countM, index(plan.rows)),
       plan.rows);
+  Type packedType = cast<MemRefType>(packedA.getType()).getElementType();
   auto storeVector = [&](Value row, Value k, Value value) {
     vector::StoreOp::create(builder, loc, value, packedA,
-                            ValueRange(add(mul(row, plan.depth), k)));
+                            ValueRange(placeInA(row, k)));
   };
   auto copyVector = [&](Value row, Value k, Value mask) {
     Value from = add(add(start, mul(row, strideM)), add(firstK, k));
-    Value value = loadContiguous(a.memref, from, mask);
-    storeVector(row, k, bytes ? value : convertLeft(value));
+    Value value = loadContiguous(a.memref, from, mask, lanes);
+    storeVector(row, k, words.factor ? value : convertLeft(value));
+  };
+  auto storeScalar = [&](Value row, Value k, Value value) {
+    memref::StoreOp::create(builder, loc, value, packedA,
+                            ValueRange(placeInA(row, k)));
   };
   auto copyScalar = [&](Value row, Value k) {
     Value position = add(firstK, k);
@@ -72,23 +97,31 @@ void ContractEmitter::packRowsOfA(Value firstK, Value countK) {
                             : dot(a, c.k, split(position, c.k));
     Value from = add(add(start, mul(row, strideM)), at);
     Value value = memref::LoadOp::create(builder, loc, a.memref, from);
-    memref::StoreOp::create(builder, loc, bytes ? value : convertLeft(value),
-                            packedA, ValueRange(add(mul(row, plan.depth), k)));
+    storeScalar(row, k, words.factor ? value : convertLeft(value));
   };
-  Type packedType = cast<MemRefType>(packedA.getType()).getElementType();
-  Value whole = wholeLanes(countK);
+  auto copyScalars = [&](Value row) {
+    forRange(index(0), countK, 1, [&](Value k) { copyScalar(row, k); });
+    Value end = mul(
+        builder.createOrFold<arith::CeilDivUIOp>(loc, countK, index(stepK())),
+        stepK());
+    Value zero = arith::ConstantOp::create(builder, loc,
+                                           builder.getZeroAttr(packedType));
+    forRange(countK, end, 1, [&](Value k) { storeScalar(row, k, zero); });
+  };
+  Value whole = wholeSteps(countK, chunk);
   forRange(index(0), countM, 1, [&](Value row) {
     if (!rowsLie)
-      return forRange(index(0), countK, 1,
-                      [&](Value k) { copyScalar(row, k); });
-    forRange(index(0), whole, laneCount,
+      return copyScalars(row);
+    forRange(index(0), whole, chunk,
              [&](Value k) { copyVector(row, k, Value()); });
-    forRange(whole, countK, laneCount,
-             [&](Value k) { copyVector(row, k, laneMask(sub(countK, k))); });
+    forRange(whole, countK, chunk, [&](Value k) {
+      copyVector(row, k, laneMask(sub(countK, k), lanes));
+    });
   });
   forRange(countM, paddedM, 1, [&](Value row) {
-    forRange(index(0), countK, laneCount,
-             [&](Value k) { storeVector(row, k, zeroVector(packedType)); });
+    forRange(index(0), countK, chunk, [&](Value k) {
+      storeVector(row, k, zeroVector(packedType, lanes));
+    });
   });
 }
 
@@ -302,53 +335,19 @@ Value LanePacker::load(size_t vector, Value base, Value mask) {
   return branch.getResult(0);
 }
 
-/// Words of four bytes that follow each other in k: of rows from firstK on.
-/// Where not all of them are inside, those that are not are zero.
-void ContractEmitter::storeWords(Value to, Value firstK, Value countK,
-                                 bool whole, ReadRow read) {
-  SmallVector<Value> words(plan.vectors);
-  for (int64_t i = 0; i < perWord(); ++i) {
-    Value k = add(firstK, i);
-    Value inside = arith::CmpIOp::create(builder, loc,
-                                         arith::CmpIPredicate::slt, k, countK);
-    SmallVector<Value> row =
-        read(whole ? k : minimum(k, sub(countK, index(1))));
-    for (auto [word, byte] : llvm::zip(words, row)) {
-      Value zero = zeroVector(builder.getI8Type());
-      if (!whole)
-        byte = arith::SelectOp::create(builder, loc, inside, byte, zero);
-      Value part =
-          arith::ExtUIOp::create(builder, loc, vectorType(element), byte);
-      Value shift = broadcastTo(
-          builder, loc,
-          arith::ConstantIntOp::create(builder, loc, element, 8 * i), width);
-      part = arith::ShLIOp::create(builder, loc, part, shift);
-      word = word ? arith::OrIOp::create(builder, loc, word, part) : part;
-    }
-  }
-  Value row = add(to, mul(builder.createOrFold<arith::DivUIOp>(
-                              loc, firstK, index(perWord())),
-                          panelN()));
-  for (auto [v, word] : llvm::enumerate(words))
-    vector::StoreOp::create(builder, loc, word, packedB,
-                            ValueRange(add(row, lanesOf(int64_t(v)))));
-}
-
 /// Rows of a panel of B, from element `to` of the packed ones on.
 void ContractEmitter::storeRows(Value to, Value countK, ReadRow read) {
-  if (!bytes)
+  if (!words.factor)
     return forRange(index(0), countK, 1, [&](Value k) {
       Value row = add(to, mul(k, panelN()));
       for (auto [v, value] : llvm::enumerate(read(k)))
         vector::StoreOp::create(builder, loc, convertRight(value), packedB,
                                 ValueRange(add(row, lanesOf(int64_t(v)))));
     });
-  Value whole =
-      mul(builder.createOrFold<arith::DivUIOp>(loc, countK, index(perWord())),
-          perWord());
-  forRange(index(0), whole, perWord(),
+  Value whole = wholeSteps(countK, index(stepK()));
+  forRange(index(0), whole, stepK(),
            [&](Value k) { storeWords(to, k, countK, true, read); });
-  forRange(whole, countK, perWord(),
+  forRange(whole, countK, stepK(),
            [&](Value k) { storeWords(to, k, countK, false, read); });
 }
 

@@ -24,19 +24,21 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   double inside = double(m) / double(roundUp(m, rows)) * double(n) /
                   double(roundUp(n, vectors * shape.lanes));
   double sums = double(rows * vectors);
-  double loads = double(rows + vectors) / sums;
+  double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
   double latency = std::min(1.0, sums / 8.0);
   return inside * latency / (1 + 0.25 * loads);
 }
 
 static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
+  plan.rows = shape.block;
   double best = 0;
   // Rows beyond the edge are computed in vain, but not read in place.
   int64_t mostRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
+  mostRows = roundUp(mostRows, shape.block);
   int64_t mostVectors = shape.gathersB ? 3 : 8;
-  for (int64_t rows = 1; rows <= mostRows; ++rows) {
+  for (int64_t rows = shape.block; rows <= mostRows; rows += shape.block) {
     for (int64_t vectors = 1; vectors <= mostVectors; ++vectors) {
-      if (rows * vectors + vectors + 1 > shape.registers - 1)
+      if (rows * vectors + shape.block * vectors + 1 > shape.registers - 1)
         continue;
       double value = efficiency(shape, rows, vectors);
       if (value > best * 1.001) {
@@ -63,8 +65,9 @@ ContractPlan planContraction(const ContractShape &shape) {
   plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
   // A longer chain of additions gathers more rounding error than a block of
   // this length that is added to C; a shorter one touches C more often.
-  int64_t deepest = plan.packB || shape.k < 0 ? 128 * shape.perWord : shape.k;
-  plan.depth = roundUp(balanced(shape.k, deepest, 1), shape.lanes);
+  int64_t deepest = plan.packB || shape.k < 0 ? shape.deepest : shape.k;
+  plan.depth = roundUp(balanced(shape.k, deepest, 1),
+                       std::max(shape.lanes, shape.perWord * shape.block));
   plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
   plan.groupN = balanced(shape.n, 512, unitN);
   double k = double(known(shape.k));

@@ -18,6 +18,8 @@ struct ContractShape {
   bool rowsOfB = false;   ///< B could be read where it is
   bool streams = false;   ///< one row of A could pass over the rows of B
   int64_t perWord = 1;    ///< elements of k that a lane multiplies at once
+  int64_t block = 1;      ///< rows, and words of k, that are multiplied at once
+  int64_t deepest = 128;  ///< elements of k in a block, at most
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a

@@ -17,6 +17,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -66,10 +67,23 @@ void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createReconcileUnrealizedCastsPass());
 }
 
-/// bf16 becomes i16: only moves are left of it, and x86's code generator would
-/// pass even those through f32, by a library call.
+/// The operands of intrinsics that are vectors of bf16, with their types.
+SmallVector<std::pair<OpOperand *, Type>> brainFloatOperands(ModuleOp module) {
+  SmallVector<std::pair<OpOperand *, Type>> found;
+  module.walk([&](LLVM::CallIntrinsicOp call) {
+    for (OpOperand &operand : call->getOpOperands())
+      if (getElementTypeOrSelf(operand.get().getType()).isBF16())
+        found.emplace_back(&operand, operand.get().getType());
+  });
+  return found;
+}
+
+/// bf16 becomes i16: moves are left of it, which x86's code generator would
+/// pass through f32, by a library call, and the operands of intrinsics, which
+/// are cast back.
 void moveBrainFloatsAsIntegers(ModuleOp module) {
   Type i16 = IntegerType::get(module.getContext(), 16);
+  auto operands = brainFloatOperands(module);
   AttrTypeReplacer replacer;
   replacer.addReplacement([&](BFloat16Type) { return i16; });
   replacer.addReplacement([&](FloatAttr value) -> std::optional<Attribute> {
@@ -86,6 +100,12 @@ void moveBrainFloatsAsIntegers(ModuleOp module) {
   replacer.recursivelyReplaceElementsIn(module, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
+  for (auto [operand, type] : operands) {
+    Operation *call = operand->getOwner();
+    OpBuilder builder(call);
+    operand->set(
+        LLVM::BitcastOp::create(builder, call->getLoc(), type, operand->get()));
+  }
 }
 
 struct ToLlvmPass : PassWrapper<ToLlvmPass, OperationPass<ModuleOp>> {

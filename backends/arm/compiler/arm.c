@@ -27,22 +27,35 @@ static bp_string_t string(const char *text) {
    1ull << BP_DTYPE_F8E5M2)
 
 /* Sums are kept in the element type or wider, halves in single precision. */
-#define NUMERICS(CLASS, DTYPE, BITS)                                           \
+#define NUMERICS(CLASS, DTYPE, BITS, ROUNDING, FLAGS)                          \
   {.header = BP_HEADER(bp_numerics_t),                                         \
    .op_class = TEXT(CLASS),                                                    \
    .dtype = DTYPE,                                                             \
    .accumulator_bits = BITS,                                                   \
-   .rounding = BP_ROUNDING_NEAREST,                                            \
-   .flags = BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC}
+   .rounding = ROUNDING,                                                       \
+   .flags = BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC | (FLAGS)}
+#define NEAREST(CLASS, DTYPE, BITS)                                            \
+  NUMERICS(CLASS, DTYPE, BITS, BP_ROUNDING_NEAREST, 0)
 #define NUMERICS_OF_CLASS(CLASS)                                               \
-  NUMERICS(CLASS, BP_DTYPE_F64, 53), NUMERICS(CLASS, BP_DTYPE_F32, 24),        \
-      NUMERICS(CLASS, BP_DTYPE_F16, 24), NUMERICS(CLASS, BP_DTYPE_BF16, 24)
+  NEAREST(CLASS, BP_DTYPE_F64, 53), NEAREST(CLASS, BP_DTYPE_F32, 24),          \
+      NEAREST(CLASS, BP_DTYPE_F16, 24), NEAREST(CLASS, BP_DTYPE_BF16, 24)
+/* bfmmla rounds to odd, which errs as far as rounding to zero does, and takes
+ * subnormals for zeros. */
+#define NUMERICS_OF_BFMMLA(CLASS)                                              \
+  NUMERICS(CLASS, BP_DTYPE_BF16, 24, BP_ROUNDING_ZERO,                         \
+           BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT)
 
 static const bp_numerics_t numerics[] = {
     NUMERICS_OF_CLASS("ULP"),
     NUMERICS_OF_CLASS("REDUCE"),
     NUMERICS_OF_CLASS("DOT"),
     NUMERICS_OF_CLASS("RUNNING"),
+};
+
+/* In place of those above, where products of bf16 are those of bfmmla. */
+static const bp_numerics_t numerics_bfmmla[] = {
+    NUMERICS_OF_BFMMLA("DOT"),
+    NUMERICS_OF_BFMMLA("RUNNING"),
 };
 
 static const bp_string_t features_neon[] = {TEXT("neon")};
@@ -63,14 +76,27 @@ static const bp_string_t features_sve_i8mm[] = {
     TEXT("sve"),
     TEXT("i8mm"),
 };
+static const bp_string_t features_neon_bf16[] = {
+    TEXT("neon"),
+    TEXT("dotprod"),
+    TEXT("i8mm"),
+    TEXT("bf16"),
+};
+static const bp_string_t features_sve_bf16[] = {
+    TEXT("neon"), TEXT("fullfp16"), TEXT("sve"), TEXT("i8mm"), TEXT("bf16"),
+};
 
 /* The pipelines that a target takes. */
 typedef enum {
   PIPELINES_FIXED,
   PIPELINES_FIXED_DOT,
-  PIPELINES_FIXED_MIXED_DOT,
+  PIPELINES_FIXED_I8MM,
+  PIPELINES_FIXED_BF16,
+  PIPELINES_FIXED_BFMMLA,
   PIPELINES_SCALABLE,
-  PIPELINES_SCALABLE_MIXED_DOT
+  PIPELINES_SCALABLE_I8MM,
+  PIPELINES_SCALABLE_BF16,
+  PIPELINES_SCALABLE_BFMMLA
 } arm_pipelines_t;
 
 /* `features` is for LLVM. Vectors have 128 bits, at least those where the
@@ -89,16 +115,33 @@ static const arm_target_t arm_targets[] = {
     {"aarch64+dotprod", "AArch64 with NEON and dot products of bytes",
      "+v8.2a,+neon,+dotprod", features_dot, COUNT(features_dot), 22,
      PIPELINES_FIXED_DOT},
-    {"aarch64+i8mm", "AArch64 with NEON and dot products of mixed bytes",
+    {"aarch64+i8mm", "AArch64 with NEON and matrix products of bytes",
      "+v8.2a,+neon,+dotprod,+i8mm", features_neon_i8mm,
-     COUNT(features_neon_i8mm), 24, PIPELINES_FIXED_MIXED_DOT},
+     COUNT(features_neon_i8mm), 24, PIPELINES_FIXED_I8MM},
+    {"aarch64+bf16", "AArch64 with NEON, products of bf16, matrices of bytes",
+     "+v8.2a,+neon,+dotprod,+i8mm,+bf16", features_neon_bf16,
+     COUNT(features_neon_bf16), 26, PIPELINES_FIXED_BF16},
     {"aarch64+sve", "AArch64 with scalable vectors of any length",
      "+v8.2a,+neon,+fullfp16,+sve", features_sve, COUNT(features_sve), 30,
      PIPELINES_SCALABLE},
     {"aarch64+sve+i8mm",
-     "AArch64 with scalable vectors and dot products of mixed bytes",
+     "AArch64 with scalable vectors and matrix products of bytes",
      "+v8.2a,+neon,+fullfp16,+sve,+i8mm", features_sve_i8mm,
-     COUNT(features_sve_i8mm), 32, PIPELINES_SCALABLE_MIXED_DOT},
+     COUNT(features_sve_i8mm), 32, PIPELINES_SCALABLE_I8MM},
+    {"aarch64+sve+bf16",
+     "AArch64 with scalable vectors, products of bf16, matrices of bytes",
+     "+v8.2a,+neon,+fullfp16,+sve,+i8mm,+bf16", features_sve_bf16,
+     COUNT(features_sve_bf16), 34, PIPELINES_SCALABLE_BF16},
+    /* Last in rank: only who names them gets their numerics. */
+    {"aarch64+bfmmla",
+     "AArch64 with NEON and matrix products of bf16, rounded to odd",
+     "+v8.2a,+neon,+dotprod,+i8mm,+bf16", features_neon_bf16,
+     COUNT(features_neon_bf16), 10, PIPELINES_FIXED_BFMMLA},
+    {"aarch64+sve+bfmmla",
+     "AArch64 with scalable vectors and matrix products of bf16, rounded to "
+     "odd",
+     "+v8.2a,+neon,+fullfp16,+sve,+i8mm,+bf16", features_sve_bf16,
+     COUNT(features_sve_bf16), 12, PIPELINES_SCALABLE_BFMMLA},
 };
 
 static bp_target_t common_target(void) {
@@ -122,6 +165,21 @@ static bp_target_t common_target(void) {
   return target;
 }
 
+/* What a target declares. */
+static void list_numerics(const arm_target_t *target,
+                          const bp_numerics_t **list) {
+  int matrices = target->pipelines == PIPELINES_FIXED_BFMMLA ||
+                 target->pipelines == PIPELINES_SCALABLE_BFMMLA;
+  uint32_t i, k;
+  for (i = 0; i < COUNT(numerics); ++i) {
+    list[i] = &numerics[i];
+    for (k = 0; k < COUNT(numerics_bfmmla) && matrices; ++k)
+      if (numerics_bfmmla[k].dtype == numerics[i].dtype &&
+          !strcmp(numerics_bfmmla[k].op_class.data, numerics[i].op_class.data))
+        list[i] = &numerics_bfmmla[k];
+  }
+}
+
 static bp_status_t targets(void *self, const bp_target_sink_t *sink,
                            bp_error_t *error) {
   const bp_numerics_t *list[COUNT(numerics)];
@@ -130,8 +188,6 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
   uint32_t i;
   (void)self;
   (void)error;
-  for (i = 0; i < COUNT(numerics); ++i)
-    list[i] = &numerics[i];
   target.numerics = list;
   target.numerics_count = COUNT(numerics);
   for (i = 0; i < COUNT(arm_targets) && !status; ++i) {
@@ -142,6 +198,7 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
     target.required_features = from->required;
     target.required_feature_count = from->required_count;
     target.rank = from->rank;
+    list_numerics(from, list);
     status = sink->put(sink->context, &target);
   }
   return status;
@@ -157,9 +214,11 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
 #define FIXED "vector-bits=128"
 #define SCALABLE FIXED " scalable=true"
 #define NO_DOT ""
-#define NEON_DOT " byte-products=llvm.aarch64.neon"
-#define SVE_DOT " byte-products=llvm.aarch64.sve"
-#define MIXED " mixed-products=true"
+#define NEON_DOT " intrinsics=llvm.aarch64.neon products=dot"
+#define SVE_DOT " intrinsics=llvm.aarch64.sve products=dot"
+#define I8MM ",usdot,mmla"
+#define BF16 I8MM ",bfmlal"
+#define BFMMLA BF16 ",bfmmla"
 
 typedef struct {
   const char *tile, *device;
@@ -168,11 +227,17 @@ typedef struct {
 static const arm_stages_t pipelines[] = {
     [PIPELINES_FIXED] = {TILE(FIXED, NO_DOT), DEVICE(FIXED)},
     [PIPELINES_FIXED_DOT] = {TILE(FIXED, NEON_DOT), DEVICE(FIXED)},
-    [PIPELINES_FIXED_MIXED_DOT] = {TILE(FIXED, NEON_DOT MIXED), DEVICE(FIXED)},
+    [PIPELINES_FIXED_I8MM] = {TILE(FIXED, NEON_DOT I8MM), DEVICE(FIXED)},
+    [PIPELINES_FIXED_BF16] = {TILE(FIXED, NEON_DOT BF16), DEVICE(FIXED)},
+    [PIPELINES_FIXED_BFMMLA] = {TILE(FIXED, NEON_DOT BFMMLA), DEVICE(FIXED)},
     /* SVE itself has the products of one sign. */
     [PIPELINES_SCALABLE] = {TILE(SCALABLE, SVE_DOT), DEVICE(SCALABLE)},
-    [PIPELINES_SCALABLE_MIXED_DOT] = {TILE(SCALABLE, SVE_DOT MIXED),
-                                      DEVICE(SCALABLE)},
+    [PIPELINES_SCALABLE_I8MM] = {TILE(SCALABLE, SVE_DOT I8MM),
+                                 DEVICE(SCALABLE)},
+    [PIPELINES_SCALABLE_BF16] = {TILE(SCALABLE, SVE_DOT BF16),
+                                 DEVICE(SCALABLE)},
+    [PIPELINES_SCALABLE_BFMMLA] = {TILE(SCALABLE, SVE_DOT BFMMLA),
+                                   DEVICE(SCALABLE)},
 };
 
 static const arm_target_t *find_target(bp_string_t name) {

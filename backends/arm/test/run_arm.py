@@ -32,20 +32,33 @@ STATIC = "bin/bp-worker-static"
 C_LIBRARY = {"libc.so.6", "libm.so.6", "ld-linux-aarch64.so.1", "libbackplane.so"}
 # CPU that qemu plays -> target that fits it.
 MACHINES = {"cortex-a57": "aarch64", "cortex-a76": "aarch64+dotprod",
-            "max,sve=off": "aarch64+i8mm", "a64fx": "aarch64+sve",
-            "max,sve-max-vq=1": "aarch64+sve+i8mm", "max,sve-max-vq=2": "aarch64+sve+i8mm",
-            "max,sve-max-vq=4": "aarch64+sve+i8mm"}
+            "max,sve=off": "aarch64+bf16", "a64fx": "aarch64+sve",
+            "max,sve-max-vq=1": "aarch64+sve+bf16", "max,sve-max-vq=2": "aarch64+sve+bf16",
+            "max,sve-max-vq=4": "aarch64+sve+bf16"}
 TARGETS = list(dict.fromkeys(MACHINES.values()))
+WIDE = {"max,sve=off": "aarch64", "max,sve-max-vq=1": "aarch64+sve",
+        "max,sve-max-vq=2": "aarch64+sve", "max,sve-max-vq=4": "aarch64+sve"}
+# What else these machines can run, where it is all that an artifact has: no CPU
+# of qemu has i8mm without bf16, and bfmmla is taken by its name only.
+LESS = {cpu: target + "+i8mm" for cpu, target in WIDE.items()}
+MATRIX = {cpu: target + "+bfmmla" for cpu, target in WIDE.items()}
 # Instructions that the code of a target has: multiply-adds of f32, of bytes of
-# one sign, of signed and unsigned bytes; multiply-adds of i32 only where there
-# are none of bytes.
+# one sign, of signed and unsigned bytes, of bf16; those of i32 and f32 only
+# where there are none of bytes and bf16.
 NEON, SVE = r"\bfmla\s+v\d+\.4s", r"\bfml[as]\s+z\d+\.s|\bfmad\s+z"
 NEON_MLA, SVE_MLA = r"\bmla\s+v\d+\.4s", r"\b(mla|mad)\s+z\d+\.s"
-CODE = {"aarch64": (NEON, NEON_MLA, NEON_MLA),
-        "aarch64+dotprod": (NEON, r"\bsdot\s+v\d+\.4s", NEON_MLA),
-        "aarch64+i8mm": (NEON, r"\bsdot\s+v\d+\.4s", r"\busdot\s+v\d+\.4s"),
-        "aarch64+sve": (SVE, r"\bsdot\s+z\d+\.s", SVE_MLA),
-        "aarch64+sve+i8mm": (SVE, r"\bsdot\s+z\d+\.s", r"\busdot\s+z\d+\.s")}
+NEON_MATRIX = (NEON, r"\bsmmla\s+v\d+\.4s", r"\busmmla\s+v\d+\.4s")
+SVE_MATRIX = (SVE, r"\bsmmla\s+z\d+\.s", r"\busmmla\s+z\d+\.s")
+CODE = {"aarch64": (NEON, NEON_MLA, NEON_MLA, NEON),
+        "aarch64+dotprod": (NEON, r"\bsdot\s+v\d+\.4s", NEON_MLA, NEON),
+        "aarch64+i8mm": (*NEON_MATRIX, NEON),
+        "aarch64+bf16": (*NEON_MATRIX, r"\bbfmlalb\s+v\d+\.4s"),
+        "aarch64+bfmmla": (*NEON_MATRIX, r"\bbfmmla\s+v\d+\.4s"),
+        "aarch64+sve": (SVE, r"\bsdot\s+z\d+\.s", SVE_MLA, SVE),
+        "aarch64+sve+i8mm": (*SVE_MATRIX, SVE),
+        "aarch64+sve+bf16": (*SVE_MATRIX, r"\bbfmlalb\s+z\d+\.s"),
+        "aarch64+sve+bfmmla": (*SVE_MATRIX, r"\bbfmmla\s+z\d+\.s")}
+NARROW = r"\b([su]{1,2}(dot|mmla)|bfm\w+|bfdot)\s"
 
 
 class Suite:
@@ -187,6 +200,34 @@ def make_integer_model(path, kinds="ss su us uu", zeros=(128, 77)):
     path.write_bytes(made.SerializeToString())
 
 
+def make_brain_model(path, convolution=True):
+    """Products of bf16: with weights, with sizes that only the call tells, of one row,
+    and a padded convolution; sizes that no block of an instruction divides."""
+    import numpy  # pylint: disable=import-outside-toplevel
+    from onnx import TensorProto, helper, numpy_helper  # pylint: disable=import-outside-toplevel
+    rng = numpy.random.default_rng(7)
+    sizes = {"w": (21, 35), "k": (13, 3, 3, 3), "v": (35, 33)}
+    constants = [numpy_helper.from_array(rng.standard_normal(dims).astype("f4"), name)
+                 for name, dims in sizes.items()]
+    inputs = {"x": ["n", 3, 17, 21], "a": ["p", "q", "k"], "b": ["p", "k", 19], "r": [1, 35]}
+    products = {"m": ("x", "w", ["n", 3, 17, 35]), "t": ("a", "b", ["p", "q", 19]),
+                "s": ("r", "v", [1, 33]), "c": ("x", "k", ["n", 13, 17, 21])}
+    if not convolution:
+        del products["c"]
+    nodes = [helper.make_node("Cast", [name], [name + "n"], to=TensorProto.BFLOAT16)
+             for name in [*inputs, *sizes]]
+    for name, (left, right, _) in products.items():
+        kind, options = ("Conv", {"pads": [1, 1, 1, 1]}) if name == "c" else ("MatMul", {})
+        nodes += [helper.make_node(kind, [left + "n", right + "n"], [name + "n"], **options),
+                  helper.make_node("Cast", [name + "n"], [name], to=TensorProto.FLOAT)]
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "brain", [info(name, TensorProto.FLOAT, dims) for name, dims in inputs.items()],
+        [info(name, TensorProto.FLOAT, dims) for name, (*_, dims) in products.items()], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    path.write_bytes(made.SerializeToString())
+
+
 def code_of(suite, options, model, target, folder):
     artifact = folder / "one.bpx"
     result = run([options.bp, "compile", model, "-o", artifact, "--target", target])
@@ -194,22 +235,23 @@ def code_of(suite, options, model, target, folder):
     text = ""
     for image in images(artifact):
         (folder / "image.so").write_bytes(image)
-        text += run(["llvm-objdump-22", "-d", "--mattr=+sve2,+dotprod,+i8mm",
+        text += run(["llvm-objdump-22", "-d", "--mattr=+sve2,+dotprod,+i8mm,+bf16",
                      folder / "image.so"]).stdout
     return text
 
 
 def check_code(suite, options, model, folder):
-    equal, mixed = folder / "equal.onnx", folder / "mixed.onnx"
+    equal, mixed, brain = (folder / f"{name}.onnx" for name in ("equal", "mixed", "brain"))
     make_integer_model(equal, "ss", ())
     make_integer_model(mixed, "us", ())
+    make_brain_model(brain, convolution=False)
     for target, patterns in CODE.items():
-        for one, pattern in zip((model, equal, mixed), patterns):
+        for one, pattern in zip((model, equal, mixed, brain), patterns):
             text = code_of(suite, options, one, target, folder)
             suite.check(f"code of {one.name} for {target}", re.search(pattern, text), text)
-            dots = re.search(r"\b[su]{1,2}dot\s", text)
-            suite.check(f"dot products of {one.name} for {target}",
-                        bool(dots) == ("dot" in pattern), dots)
+            narrow = re.search(NARROW, text)
+            suite.check(f"narrow products of {one.name} for {target}",
+                        bool(narrow) == bool(re.search("dot|mmla|bfmlal", pattern)), narrow)
 
 
 def workers_file(folder):
@@ -223,34 +265,62 @@ def workers_file(folder):
     return {"BACKPLANE_WORKERS": str(path)}
 
 
-def check_runs(suite, options, model, folder, tolerance, *dims):
-    """`tolerance`: 0 for models whose results have one right value."""
+def close(folder, other, tolerance):
+    """Whether the arrays of two folders agree; 0: element by element."""
     import numpy  # pylint: disable=import-outside-toplevel
-    folder.mkdir()
-    here = folder / "here"
-    here.mkdir()
-    random = ["--random-inputs", "1", *(word for dim in dims for word in ("--dim", dim))]
-    result = run([options.bp, "run", model, "--device", "ref", *random,
-                  "--output-dir", here])
-    if not suite.check("runs here", result.returncode == 0, result.stdout):
-        return
+    names = [file.name for file in folder.glob("*.npy")]
+    return names and all(numpy.allclose(numpy.load(folder / name), numpy.load(other / name),
+                                        tolerance, tolerance / 10) for name in names)
+
+
+def check_machines(suite, options, model, folder, random, tolerance, machines):
+    """One artifact for all of `machines`, run on each; gives the folders of results."""
     artifact = folder / "fat.bpx"
-    result = run([options.bp, "compile", model, "-o", artifact, "--target",
-                  ",".join(TARGETS)])
-    suite.check("compiles a fat artifact", result.returncode == 0, result.stdout)
-    environment = workers_file(folder)
-    for number, (cpu, target) in enumerate(MACHINES.items()):
-        there = folder / f"there{number}"
+    targets = ",".join(dict.fromkeys(machines.values()))
+    result = run([options.bp, "compile", model, "-o", artifact, "--target", targets])
+    suite.check(f"compiles {model.name} for {targets}", result.returncode == 0, result.stdout)
+    environment, results = workers_file(folder), []
+    for cpu, target in machines.items():
+        there = folder / f"{target} on {cpu}"
         there.mkdir()
-        result = run([options.bp, "run", artifact, "--device", f"worker:m{number}/host",
-                      *random, "--output-dir", there, "--why"], **environment)
-        same = result.returncode == 0 and all(
-            numpy.allclose(numpy.load(file), numpy.load(there / file.name), tolerance,
-                           tolerance / 10)
-            for file in here.glob("*.npy"))
+        worker = f"worker:m{list(MACHINES).index(cpu)}/host"
+        result = run([options.bp, "run", artifact, "--device", worker, *random,
+                      "--output-dir", there, "--why"], **environment)
+        same = result.returncode == 0 and close(folder / "here", there, tolerance)
         suite.check(f"{target} on {cpu} computes {model.name} alike", same, result.stdout)
         suite.check(f"{cpu} takes {target}", f"variant {target} on" in result.stdout,
                     result.stdout)
+        results.append(there)
+    return results
+
+
+def check_runs(suite, options, model, folder, tolerance, tables, *dims):
+    """`tolerance`: 0 for models whose results have one right value. Gives the folders of
+    the results of the first of `tables`."""
+    (folder / "here").mkdir(parents=True)
+    random = ["--random-inputs", "1", *(word for dim in dims for word in ("--dim", dim))]
+    result = run([options.bp, "run", model, "--device", "ref", *random,
+                  "--output-dir", folder / "here"])
+    if not suite.check("runs here", result.returncode == 0, result.stdout):
+        return []
+    return [check_machines(suite, options, model, folder, random, tolerance, machines)
+            for machines in tables][0]
+
+
+def check_brain(suite, options, folder):
+    """Products of bf16: bfmlal gives the bits of fmla, bfmmla others that are near. A
+    machine without bf16 says what it lacks."""
+    model = folder / "brain.onnx"
+    make_brain_model(model)
+    results = check_runs(suite, options, model, folder / "brain", 1e-2, (MACHINES, MATRIX),
+                         "n=2", "p=2", "q=5", "k=9")
+    for there in results[1:]:
+        suite.check(f"bits of bf16: {there.name}", close(results[0], there, 0))
+    result = run([options.bp, "run", folder / "brain/fat.bpx", "--device", "worker:m1/host",
+                  "--random-inputs", "1", "--no-fallback", "--why"],
+                 **workers_file(folder / "brain"))
+    suite.check("a variant is refused for a feature", result.returncode != 0 and
+                re.search(r"aarch64\+bfmmla.*bf16", result.stdout), result.stdout)
 
 
 def main():
@@ -273,11 +343,12 @@ def main():
             model = folder / "model.onnx"
             make_model(model)
             check_code(suite, options, model, folder)
-            check_runs(suite, options, model, folder / "floats", 1e-4, "n=1")
+            check_runs(suite, options, model, folder / "floats", 1e-4, (MACHINES,), "n=1")
             integers = folder / "bytes.onnx"
             make_integer_model(integers)
             check_runs(suite, options, integers, folder / "integers", 0,
-                       "n=2", "p=2", "q=5", "k=9")
+                       (MACHINES, LESS), "n=2", "p=2", "q=5", "k=9")
+            check_brain(suite, options, folder)
     print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")
     return 1 if suite.failed else 0
 

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 byte-products=llvm.aarch64.neon" -split-input-file | FileCheck %s
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=512 intrinsics=llvm.aarch64.neon products=dot" -split-input-file | FileCheck %s
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=128 registers=32 intrinsics=llvm.aarch64.neon products=dot,usdot,mmla,bfmlal,bfmmla" -split-input-file | FileCheck %s --check-prefix=BLOCKS
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=128 scalable=true registers=32 intrinsics=llvm.aarch64.sve products=dot,usdot,mmla,bfmlal,bfmmla" -split-input-file | FileCheck %s --check-prefix=SCALABLE
+// RUN: bp-opt %s -bp-bind-buffers "-bp-contract=vector-bits=128 registers=32 intrinsics=llvm.aarch64.neon products=bfmlal" -split-input-file | FileCheck %s --check-prefix=LONG
+// RUN: not bp-opt %s "-bp-contract=intrinsics=llvm.aarch64.neon products=fmmla" -split-input-file 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: not bp-opt %s -bp-contract=products=dot -split-input-file 2>&1 | FileCheck %s --check-prefix=UNNAMED
+// ERROR: error: bp-contract has no products 'fmmla' of intrinsics 'llvm.aarch64.neon'
+// UNNAMED: error: bp-contract has no products 'dot' of intrinsics ''
 
 // Work-groups, a copy of both operands, a kernel of multiply-adds on vectors.
 // CHECK-LABEL: func.func @matmul
@@ -90,4 +97,100 @@ func.func @bytes(%a: tensor<32x34xi8>, %b: tensor<34x64xi8>,
   %r = linalg.matmul ins(%wa, %wb : tensor<32x34xi32>, tensor<34x64xi32>)
       outs(%start : tensor<32x64xi32>) -> tensor<32x64xi32>
   return %r : tensor<32x64xi32>
+}
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Blocks of two rows by two columns, eight of k: words of B alternate, B comes
+// first because it is the unsigned one, so 2 x 2 sums are column by column.
+// CHECK-LABEL: func.func @blocks
+// CHECK-NOT: call_intrinsic
+// BLOCKS-LABEL: func.func @blocks
+// BLOCKS: scf.for {{.*}} = %c0 to %c32 step %c8
+// BLOCKS: vector.interleave {{.*}} : vector<4xi32> -> vector<8xi32>
+// BLOCKS: vector.load {{.*}} vector<16xi8>
+// BLOCKS: "llvm.aarch64.neon.usmmla"
+// BLOCKS: vector.shuffle {{.*}} [0, 2, 4, 6] : vector<4xi32>, vector<4xi32>
+// BLOCKS: vector.shuffle {{.*}} [1, 3, 5, 7]
+// SCALABLE-LABEL: func.func @blocks
+// SCALABLE: vector.interleave {{.*}} : vector<[4]xi32> -> vector<[8]xi32>
+// SCALABLE: vector.load {{.*}} vector<16xi8>
+// SCALABLE: "llvm.aarch64.sve.dupq.lane"
+// SCALABLE: "llvm.aarch64.sve.usmmla"
+// SCALABLE: "llvm.aarch64.sve.uzp1"{{.*}} vector<[4]xi32>
+func.func @blocks(%a: tensor<32x34xi8>, %b: tensor<34x64xi8>,
+                 %c: tensor<32x64xi32>) -> tensor<32x64xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ea = tensor.empty() : tensor<32x34xi32>
+  %wa = linalg.generic {indexing_maps = [#id, #id],
+                        iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<32x34xi8>) outs(%ea : tensor<32x34xi32>) {
+  ^bb0(%x: i8, %old: i32):
+    %y = arith.extsi %x : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<32x34xi32>
+  %eb = tensor.empty() : tensor<34x64xi32>
+  %wb = linalg.generic {indexing_maps = [#id, #id],
+                        iterator_types = ["parallel", "parallel"]}
+      ins(%b : tensor<34x64xi8>) outs(%eb : tensor<34x64xi32>) {
+  ^bb0(%x: i8, %old: i32):
+    %y = arith.extui %x : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<34x64xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<32x64xi32>)
+      -> tensor<32x64xi32>
+  %r = linalg.matmul ins(%wa, %wb : tensor<32x34xi32>, tensor<34x64xi32>)
+      outs(%start : tensor<32x64xi32>) -> tensor<32x64xi32>
+  return %r : tensor<32x64xi32>
+}
+
+// -----
+
+// bf16 likewise, four of k: rows are told apart by pairs of sums. What the last
+// step has beyond the edge is zero in A, too.
+// CHECK-LABEL: func.func @brain
+// CHECK: math.fma
+// BLOCKS-LABEL: func.func @brain
+// BLOCKS: scf.for {{.*}} = %c0 to %c32 step %c4
+// BLOCKS: vector.maskedload {{.*}} vector<4xbf16>
+// BLOCKS: vector.load {{.*}} vector<8xbf16>
+// BLOCKS: "llvm.aarch64.neon.bfmmla"
+// BLOCKS: vector.shuffle {{.*}} [0, 2] : vector<2xi64>, vector<2xi64>
+// SCALABLE-LABEL: func.func @brain
+// SCALABLE: "llvm.aarch64.sve.bfmmla"
+// SCALABLE: "llvm.aarch64.sve.uzp1"{{.*}} vector<[2]xi64>
+// LONG-LABEL: func.func @brain
+// LONG: scf.for {{.*}} = %c0 to %c34 step %c2
+// LONG: "llvm.aarch64.neon.bfmlalb"
+// LONG: "llvm.aarch64.neon.bfmlalt"
+// LONG-NOT: math.fma
+func.func @brain(%a: tensor<32x34xbf16>, %b: tensor<34x64xbf16>,
+                 %c: tensor<32x64xf32>) -> tensor<32x64xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<32x64xf32>)
+      -> tensor<32x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<32x34xbf16>, tensor<34x64xbf16>)
+      outs(%start : tensor<32x64xf32>) -> tensor<32x64xf32>
+  return %r : tensor<32x64xf32>
+}
+
+// -----
+
+// One row fills no block.
+// BLOCKS-LABEL: func.func @brain_row
+// BLOCKS-NOT: bfmmla
+// BLOCKS: "llvm.aarch64.neon.bfmlalb"
+func.func @brain_row(%a: tensor<1x34xbf16>, %b: tensor<34x64xbf16>,
+                 %c: tensor<1x64xf32>) -> tensor<1x64xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x64xf32>)
+      -> tensor<1x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<1x34xbf16>, tensor<34x64xbf16>)
+      outs(%start : tensor<1x64xf32>) -> tensor<1x64xf32>
+  return %r : tensor<1x64xf32>
 }
