@@ -2,7 +2,8 @@
 //
 // bp-gpu-reduce: a dispatch with few but long sums, or minima and the like,
 // becomes a parallel loop of work-groups, one for each sum: every invocation
-// takes a share, and their partial sums meet, always in the same order. Other
+// takes a share, and their partial sums meet, always in the same order. Of many
+// sums each is for a part of a subgroup, where the target wants that. Other
 // dispatches are left alone.
 #include "sdk/emit/Dispatch.h"
 #include "sdk/emit/GpuReduction.h"
@@ -49,6 +50,17 @@ struct GpuReducePass : PassWrapper<GpuReducePass, OperationPass<ModuleOp>> {
       *this, "subgroups",
       llvm::cl::desc("invocations of a subgroup may exchange values"),
       llvm::cl::init(false)};
+  Option<int64_t> clusterSums{
+      *this, "cluster-sums",
+      llvm::cl::desc("sums of so many neighbours, if there are more than "
+                     "most-sums, are for a cluster each; 0: none"),
+      llvm::cl::init(0)};
+};
+
+struct GpuReduceOptions {
+  int64_t mostSums;
+  bool subgroups;
+  int64_t clusterSums;
 };
 
 } // namespace
@@ -93,7 +105,22 @@ static bool sumsNeighbours(GpuReduction &r) {
   return llvm::any_of(r.k, has) && llvm::none_of(r.rows, has);
 }
 
-static std::optional<GpuReduction> match(func::FuncOp func, int64_t mostSums) {
+/// Who computes a sum; nobody together where one invocation does.
+static bool findTeam(GpuReduction &r, const GpuReduceOptions &options) {
+  auto sizes = r.sums.op.getStaticLoopRanges();
+  r.count = sizeOf(sizes, r.k);
+  int64_t rows = sizeOf(sizes, r.rows);
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(r.count))
+    return false;
+  if (rows <= options.mostSums)
+    return r.count >= kLongSum && (rows <= kFewSums || sumsNeighbours(r));
+  r.team = kCluster;
+  return options.clusterSums > 0 && r.count >= options.clusterSums &&
+         sumsNeighbours(r);
+}
+
+static std::optional<GpuReduction> match(func::FuncOp func,
+                                         const GpuReduceOptions &options) {
   auto sums = findSums(func);
   if (!sums)
     return std::nullopt;
@@ -104,32 +131,31 @@ static std::optional<GpuReduction> match(func::FuncOp func, int64_t mostSums) {
   for (unsigned loop = 0; loop < r.sums.op.getNumLoops(); ++loop)
     if (!result.isFunctionOfDim(loop))
       r.k.push_back(loop);
-  auto sizes = r.sums.op.getStaticLoopRanges();
-  r.count = sizeOf(sizes, r.k);
-  int64_t rows = sizeOf(sizes, r.rows);
-  if (ShapedType::isDynamic(rows) || rows > mostSums)
-    return std::nullopt;
-  if (ShapedType::isDynamic(r.count) || r.count < kLongSum ||
-      !findCombiner(r) || (rows > kFewSums && !sumsNeighbours(r)))
+  if (!findTeam(r, options) || !findCombiner(r))
     return std::nullopt;
   return r;
 }
 
-static LogicalResult reduce(func::FuncOp func, int64_t mostSums,
-                            bool subgroups) {
-  auto reduction = match(func, mostSums);
+static LogicalResult reduce(func::FuncOp func,
+                            const GpuReduceOptions &options) {
+  auto reduction = match(func, options);
   if (!reduction)
     return success();
   OpBuilder builder(func.getBody().front().getTerminator());
   if (failed(generaliseOps(func)) ||
-      failed(emitReduction(builder, *reduction, subgroups)))
+      failed(emitReduction(builder, *reduction, options.subgroups)))
     return failure();
   return finishResults(func, reduction->sums);
 }
 
 void GpuReducePass::runOnOperation() {
+  if (clusterSums > 0 && !subgroups) {
+    getOperation().emitError("cluster-sums needs subgroups=true");
+    return signalPassFailure();
+  }
+  GpuReduceOptions options = {mostSums, subgroups, clusterSums};
   for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr("bp.inputs") && failed(reduce(func, mostSums, subgroups)))
+    if (func->hasAttr("bp.inputs") && failed(reduce(func, options)))
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");

@@ -19,10 +19,15 @@ public:
       : b(r.sums.op.getLoc(), builder), reader(b), r(r), subgroups(subgroups),
         loops{b, {}} {}
 
-  LogicalResult run();
+  LogicalResult run() {
+    return r.team == kCluster ? runClusters() : runGroup();
+  }
 
 private:
+  LogicalResult runGroup();
+  LogicalResult runClusters();
   void enterGroup();
+  void enterClusters();
   Value number();
   Value addShare();
   Value addElement(Value number, Value sum);
@@ -40,7 +45,10 @@ private:
   GpuReduction &r;
   bool subgroups;
   GroupLoops loops;
-  Value thread, memory;
+  Value thread; ///< number in the work-group
+  Value member; ///< number in the team
+  Value memory;
+  Value present; ///< there is a sum for this cluster
   SmallVector<Value> at;
 };
 
@@ -70,11 +78,29 @@ Value Emitter::number() {
 void Emitter::enterGroup() {
   loops.sizes = reader.loopSizes(r.sums.op);
   Value row = loops.enter(loops.product(r.rows)).front();
-  thread = number();
+  thread = member = number();
   at.assign(loops.sizes.size(), loops.index(0));
   loops.split(row, r.rows, at);
   int64_t parts = subgroups ? kClusters : kGroupSize + kClusters;
   memory = loops.share(parts, r.sums.init.getType());
+}
+
+/// The last work-group may have more clusters than there are sums: the others
+/// compute the last one again, as all must be there to exchange values.
+void Emitter::enterClusters() {
+  loops.sizes = reader.loopSizes(r.sums.op);
+  int64_t count = sizeOf(r.sums.op.getStaticLoopRanges(), r.rows);
+  int64_t groups = llvm::divideCeil(count, kClusters);
+  Value group = loops.enter(loops.index(groups)).front();
+  thread = number();
+  member = arith::RemUIOp::create(b, thread, loops.index(kCluster));
+  Value cluster = arith::DivUIOp::create(b, thread, loops.index(kCluster));
+  Value first = arith::MulIOp::create(b, group, loops.index(kClusters));
+  Value row = arith::AddIOp::create(b, first, cluster);
+  Value last = loops.index(count - 1);
+  present = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, row, last);
+  at.assign(loops.sizes.size(), loops.index(0));
+  loops.split(arith::MinUIOp::create(b, row, last), r.rows, at);
 }
 
 /// One element more. Null after a diagnostic.
@@ -106,16 +132,16 @@ Value Emitter::choose(Value condition, function_ref<Value()> yes,
   return failed ? Value() : branch.getResult(0);
 }
 
-/// What this invocation adds up: every 128th element. All take the
-/// same turns; a rest is left for some.
+/// What this invocation adds up: each element of its number in the
+/// team. All take the same turns; a rest is left for some.
 Value Emitter::addShare() {
   Value start = arith::ConstantOp::create(b, r.sums.init);
-  int64_t turns = r.count / kGroupSize;
+  int64_t turns = r.count / r.team;
   auto loop = scf::ForOp::create(b, loops.index(0), loops.index(turns),
                                  loops.index(1), start);
   auto number = [&](Value turn) -> Value {
-    Value first = arith::MulIOp::create(b, turn, loops.index(kGroupSize));
-    return arith::AddIOp::create(b, first, thread);
+    Value first = arith::MulIOp::create(b, turn, loops.index(r.team));
+    return arith::AddIOp::create(b, first, member);
   };
   {
     OpBuilder::InsertionGuard guard(b);
@@ -127,7 +153,7 @@ Value Emitter::addShare() {
     scf::YieldOp::create(b, sum);
   }
   Value sum = loop.getResult(0), rest = number(loops.index(turns));
-  if (r.count % kGroupSize == 0)
+  if (r.count % r.team == 0)
     return sum;
   Value more = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, rest,
                                      loops.index(r.count));
@@ -186,8 +212,21 @@ void Emitter::meetInMemory(Value own) {
   b.setInsertionPointAfter(some);
 }
 
+/// Each first invocation of a cluster has a whole sum.
+LogicalResult Emitter::runClusters() {
+  enterClusters();
+  Value own = addShare();
+  if (!own)
+    return failure();
+  Value sum = exchange(own);
+  onlyBelow(member, 1);
+  auto some = scf::IfOp::create(b, present);
+  b.setInsertionPointToStart(some.thenBlock());
+  return storeResults(b, reader, r.sums, at, sum);
+}
+
 /// The first invocation has the whole sum; what follows is for it alone.
-LogicalResult Emitter::run() {
+LogicalResult Emitter::runGroup() {
   enterGroup();
   Value own = addShare();
   if (!own)

@@ -6,7 +6,8 @@
 // The order of a sum depends on nothing that devices differ in. Invocation i of
 // the work-group adds up elements i, i + 128, and so on. The sums of 8
 // neighbouring invocations, a cluster, are added in pairs, these in pairs
-// again; so are then the sums of the 16 clusters.
+// again; so are then the sums of the 16 clusters. Where a cluster has a sum for
+// itself, it takes every 8th element, and ends with its own pairs.
 #ifndef BACKPLANE_EMIT_GPUREDUCTION_H
 #define BACKPLANE_EMIT_GPUREDUCTION_H
 
@@ -24,6 +25,8 @@ struct GpuReduction {
   unsigned sumOperand;       ///< which of its operands is the sum
   llvm::SmallVector<unsigned> rows, k;
   int64_t count; ///< of elements in a sum
+  /// Invocations that compute a sum: a work-group, or a cluster.
+  int64_t team = kGroupSize;
 };
 
 /// Emits the code in front of where `builder` stands. With `subgroups` the

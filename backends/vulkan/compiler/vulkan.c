@@ -66,6 +66,7 @@ static const bp_string_t features_subgroups[] = {
   "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce" REDUCE ",bp-per-element"
 #define DEVICE(SPIRV) "bp-expand-math,bp-to-gpu-entry,bp-to-spirv" SPIRV
 #define SUBGROUPS "{subgroups=true}"
+#define ROWS "{subgroups=true cluster-sums=64}"
 
 typedef struct {
   const char *name, *description;
@@ -75,12 +76,16 @@ typedef struct {
   const char *tile, *device;
 } vulkan_target_t;
 
+/* Rows are below the others in rank: whoever wants them names them. */
 static const vulkan_target_t vulkan_targets[] = {
     {"vulkan", "Vulkan 1.1 with 8 to 64 bit types", features, COUNT(features),
      10, TILE(""), DEVICE("")},
     {"vulkan+subgroups",
      "Vulkan 1.1 with 8 to 64 bit types and full subgroups that shuffle",
      features_subgroups, COUNT(features_subgroups), 12, TILE(SUBGROUPS),
+     DEVICE(SUBGROUPS)},
+    {"vulkan+rows", "the same, for GPUs that sum up many rows at once",
+     features_subgroups, COUNT(features_subgroups), 8, TILE(ROWS),
      DEVICE(SUBGROUPS)},
 };
 

@@ -2,6 +2,10 @@
 // RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce -split-input-file -verify-diagnostics | FileCheck %s
 // RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce=most-sums=100 -split-input-file | FileCheck %s --check-prefix=MORE
 // RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce=subgroups=true -split-input-file | FileCheck %s --check-prefix=SUB
+// RUN: bp-opt %s -bp-bind-buffers -bp-gpu-reduce='subgroups=true cluster-sums=64' -split-input-file | FileCheck %s --check-prefix=ROWS
+// RUN: not bp-opt %s -bp-gpu-reduce=cluster-sums=64 -split-input-file 2>&1 | FileCheck %s --check-prefix=ALONE
+
+// ALONE: error: cluster-sums needs subgroups=true
 
 // Every invocation adds each 128th element, 100 have one more; 16 add 8 shares
 // each, in pairs, one the rest. What follows, in another shape, is for that
@@ -95,6 +99,26 @@ func.func @sum(%x: tensor<2x1124xf32>, %root: tensor<2x1xf32>, %twice: tensor<2x
 // MORE-LABEL: func.func @maxima(
 // MORE: scf.forall (%{{.*}}) in (100)
 // MORE: arith.maxsi
+
+// A cluster for each of 100 rows, 16 in a work-group. The clusters that are too
+// many take the last row again.
+// ROWS-LABEL: func.func @maxima(
+// ROWS: scf.forall (%[[GROUP:.*]]) in (7)
+// ROWS: %[[LANE:.*]] = arith.remui %[[T:.*]], %c8
+// ROWS: %[[CLUSTER:.*]] = arith.divui %[[T]], %c8
+// ROWS: %[[FIRST:.*]] = arith.muli %[[GROUP]], %c16
+// ROWS: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[CLUSTER]]
+// ROWS: %[[THERE:.*]] = arith.cmpi ule, %[[ROW]], %c99
+// ROWS: arith.minui %[[ROW]], %c99
+// ROWS: scf.for %[[TURN:.*]] = %c0 to %c128
+// ROWS: %[[K:.*]] = arith.muli %[[TURN]], %c8
+// ROWS: arith.addi %[[K]], %[[LANE]]
+// ROWS-COUNT-3: gpu.shuffle xor
+// ROWS-NOT: gpu.barrier
+// ROWS: %[[LEADER:.*]] = arith.cmpi ult, %[[LANE]], %c1
+// ROWS: %[[STORES:.*]] = arith.andi %[[LEADER]], %[[THERE]]
+// ROWS: scf.if %[[STORES]]
+// ROWS: memref.store
 func.func @maxima(%x: tensor<100x1024xi32>, %out: tensor<100xi32>) -> tensor<100xi32>
     attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
   %start = arith.constant 7 : i32
@@ -113,6 +137,8 @@ func.func @maxima(%x: tensor<100x1024xi32>, %out: tensor<100xi32>) -> tensor<100
 // sum that starts with a number; a difference, which has an order.
 // MORE-LABEL: func.func @columns(
 // MORE-NOT: scf.forall
+// ROWS-LABEL: func.func @columns(
+// ROWS-NOT: scf.forall
 func.func @columns(%x: tensor<1024x100xf32>, %out: tensor<100xf32>) -> tensor<100xf32>
     attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
   %zero = arith.constant 0.0 : f32
