@@ -2,6 +2,9 @@
 #include "Check.h"
 #include "Groups.h"
 
+#include <cstdio>
+#include <cstdlib>
+
 namespace backplane::checks {
 
 bool Trial::ok() const {
@@ -31,6 +34,16 @@ bool Trial::expect(bool holds, const std::string &text) {
 
 bool Trial::expectOk(const Status &status, const std::string &what) {
   return expect(status.ok(), what + ": " + status.message());
+}
+
+void Trial::abandon(const std::string &why) {
+  fail(why);
+  leaving_.lock(); // and never unlocked: others that come here wait for the end
+  if (leave_)
+    leave_(outcome());
+  else
+    std::fprintf(stderr, "a check was abandoned: %s\n", why.c_str());
+  std::_Exit(1);
 }
 
 Trial::Outcome Trial::outcome() const {
@@ -69,8 +82,9 @@ const Check *findCheck(std::string_view id) {
   return nullptr;
 }
 
-Trial::Outcome runCheck(const Check &check, const Subject &subject) {
-  Trial trial(subject);
+Trial::Outcome runCheck(const Check &check, const Subject &subject,
+                        Trial::Leave leave) {
+  Trial trial(subject, std::move(leave));
   check.run(trial);
   return trial.outcome();
 }

@@ -24,7 +24,16 @@ enum class Depth { Smoke, Standard, Full };
 /// skipped by everything that looks at ok(). Thread-safe.
 class Trial {
 public:
-  explicit Trial(const Subject &subject) : subject_(subject) {}
+  struct Outcome {
+    enum Kind : uint32_t { Pass, Fail, NotSupported, ResourceError };
+    Kind kind = Pass;
+    std::string text;
+  };
+  /// Reports the outcome of a check that cannot return.
+  using Leave = std::function<void(const Outcome &outcome)>;
+
+  explicit Trial(const Subject &subject, Leave leave = {})
+      : subject_(subject), leave_(std::move(leave)) {}
 
   const Subject &subject() const { return subject_; }
   /// Whether nothing was complained about yet.
@@ -40,17 +49,17 @@ public:
   /// The machine lacks what the check needs; says nothing about the plug-in.
   void giveUp(std::string why);
 
-  struct Outcome {
-    enum Kind : uint32_t { Pass, Fail, NotSupported, ResourceError };
-    Kind kind = Pass;
-    std::string text;
-  };
+  /// Work hangs and may still touch all that it was given: nothing can be taken
+  /// down any more. Fails, reports, and ends this process at once.
+  [[noreturn]] void abandon(const std::string &why);
   Outcome outcome() const;
 
 private:
   void end(Outcome::Kind kind, std::string text);
 
   const Subject &subject_;
+  Leave leave_;
+  std::mutex leaving_; ///< held by the one thread that ends the process
   mutable std::mutex mutex_;
   Outcome outcome_;
 };
@@ -71,8 +80,10 @@ struct Check {
 const std::vector<Check> &allChecks();
 /// Null when there is none with this id.
 const Check *findCheck(std::string_view id);
-/// Runs one check. A crash of the plug-in ends this process.
-Trial::Outcome runCheck(const Check &check, const Subject &subject);
+/// Runs one check. A crash of the plug-in ends this process; so does work that
+/// hangs, of which `leave` is told, or else standard error.
+Trial::Outcome runCheck(const Check &check, const Subject &subject,
+                        Trial::Leave leave = {});
 
 /// Collects the checks of one group: same rule, same tags.
 class Group {

@@ -189,7 +189,7 @@ Queue::Queue(Rig &rig, uint32_t queueClass) : rig_(rig) {
 }
 
 Queue::~Queue() {
-  if (exists_ && !rig_.abandoned())
+  if (exists_)
     rig_.tables().queue.queue_destroy(rig_.device(), handle_);
 }
 
@@ -199,6 +199,8 @@ Status Queue::send(std::span<const bp_header_t *const> commands, Done &done) {
       callPlugin("queue_execute", rig_.tables().queue.queue_execute, handle_,
                  commands.data(), uint64_t(commands.size()), &completion);
   completion = {};
+  if (status.ok())
+    done.expect(rig_.trial());
   return status;
 }
 
@@ -217,7 +219,7 @@ void Queue::start(const Commands &commands, Done &done, bool apply) {
 
 /// Waits for a completion that `start` has asked for.
 static void finish(Rig &rig, Done &done) {
-  if (rig.good() && done.wait(rig) && rig.take(done.status(), "completion"))
+  if (rig.good() && rig.take(done.wait(rig), "completion"))
     rig.trial().expect(done.count() == 1, "the work completed " +
                                               std::to_string(done.count()) +
                                               " times");
@@ -233,11 +235,11 @@ Status Queue::outcome(const Commands &commands, How how) {
     Commands::Built built = commands.build();
     Status status = send(built.list, done);
     built.poison();
-    return status.ok() && done.wait(rig_) ? done.status() : status;
+    return status.ok() ? done.wait(rig_) : status;
   }
   Recorded recorded(rig_, commands, how == How::Slots);
   recorded.start(*this, done);
-  return rig_.good() && done.wait(rig_) ? done.status() : Status();
+  return rig_.good() ? done.wait(rig_) : Status();
 }
 
 Status Queue::outcome(const bp_header_t *command) {
@@ -246,7 +248,7 @@ Status Queue::outcome(const bp_header_t *command) {
     return {};
   Status status = send({&command, 1}, done);
   if (status.ok())
-    return done.wait(rig_) ? done.status() : status;
+    return done.wait(rig_);
   rig_.trial().expect(!done.arrived(), "queue_execute failed and completed");
   return status;
 }
@@ -258,9 +260,9 @@ Status Queue::submittedOutcome(const Commands &commands) {
   submit({}, {&signal, 1}, commands);
   if (!rig_.good())
     return {};
-  Status status = end.wait(1, uint64_t(15000000000));
+  Status status = end.wait(1, rig_.patienceNs());
   if (status.code() == BP_STATUS_DEADLINE_EXCEEDED)
-    rig_.abandon("a submission neither signalled nor failed in 15 s");
+    rig_.trial().abandon("a submission neither signalled nor failed in time");
   return status;
 }
 
@@ -324,7 +326,7 @@ Recorded::Recorded(Rig &rig, const Commands &commands, bool slots) : rig_(rig) {
 }
 
 Recorded::~Recorded() {
-  if (exists_ && !rig_.abandoned())
+  if (exists_)
     rig_.tables().commandBuffer.command_buffer_destroy(rig_.device(), handle_);
 }
 
@@ -340,7 +342,8 @@ void Recorded::start(Queue &queue, std::span<const bp_binding_t> table,
                              uint64_t(passing.size()), &completion);
   std::fill(passing.begin(), passing.end(), bp_binding_t{});
   completion = {};
-  rig_.take(status, "command_buffer_execute");
+  if (rig_.take(status, "command_buffer_execute"))
+    done.expect(rig_.trial());
 }
 
 void Recorded::run(Queue &queue) {

@@ -160,7 +160,7 @@ Executable::Executable(Rig &rig, const Blob &blob) : rig_(rig) {
 }
 
 Executable::~Executable() {
-  if (exists_ && !rig_.abandoned())
+  if (exists_)
     rig_.tables().executable.executable_unload(rig_.device(), handle_);
 }
 

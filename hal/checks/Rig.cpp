@@ -25,7 +25,7 @@ Rig::~Rig() { close(); }
 
 bool Rig::good() const {
   std::lock_guard lock(mutex_);
-  return failure_.ok() && !abandoned_ && trial_.ok();
+  return failure_.ok() && trial_.ok();
 }
 
 Status Rig::failure() const {
@@ -48,11 +48,6 @@ bool Rig::take(const Status &status, const std::string &what) {
   std::lock_guard lock(mutex_);
   failure_ = status;
   return false;
-}
-
-void Rig::abandon(const std::string &why) {
-  abandoned_ = true;
-  trial_.fail(why);
 }
 
 void Rig::initialize() {
@@ -115,8 +110,6 @@ void Rig::start() {
 }
 
 void Rig::close() {
-  if (abandoned_)
-    return;
   if (opened_)
     tables_.driver.close(device_);
   opened_ = false;

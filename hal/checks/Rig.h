@@ -46,6 +46,11 @@ public:
   bp_device_t *device() const { return device_; }
   const bp_device_info_t &info() const { return info_->c(); }
   std::span<const bp_option_t> options() const { return options_; }
+  /// How long to wait for what must come.
+  uint64_t patienceNs() const {
+    return uint64_t(
+        std::chrono::nanoseconds(trial_.subject().patience).count());
+  }
 
   bool good() const;
   Status failure() const;
@@ -55,9 +60,6 @@ public:
   /// Whether `status` is a success; if not, it is complained about or, when
   /// the rig is tolerant and memory short, kept.
   bool take(const Status &status, const std::string &what);
-  /// Work hangs: nothing can be taken down without waiting for it.
-  void abandon(const std::string &why);
-  bool abandoned() const { return abandoned_; }
 
 private:
   void initialize();
@@ -75,7 +77,6 @@ private:
   void *self_ = nullptr;
   bp_device_t *device_ = nullptr;
   bool initialized_ = false, opened_ = false;
-  std::atomic<bool> abandoned_ = false;
   std::shared_ptr<const DeviceInfo> info_;
   mutable std::mutex mutex_; ///< guards failure_
   Status failure_;

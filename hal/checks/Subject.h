@@ -6,6 +6,7 @@
 
 #include "backplane/cpp/Result.h"
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -24,6 +25,8 @@ struct Subject {
   std::span<const uint8_t> artifact;
   /// The same model, compiled by another process; empty when it was not.
   std::span<const uint8_t> again;
+  /// Longer than any work of a check takes, shorter than the runner's.
+  std::chrono::milliseconds patience{15000};
 };
 
 /// Finds the driver of a device where the loader would find it, without

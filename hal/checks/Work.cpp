@@ -7,9 +7,6 @@
 
 namespace backplane::checks {
 
-/// Longer than any work of a check takes, shorter than the runner's patience.
-static constexpr auto patience = std::chrono::seconds(15);
-
 Bytes noise(uint64_t size, uint64_t seed) {
   Bytes bytes(size);
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
@@ -51,7 +48,7 @@ Buffer::Buffer(Rig &rig, uint8_t *memory, uint64_t size, bool readOnly)
 }
 
 Buffer::~Buffer() {
-  if (exists_ && !rig_.abandoned())
+  if (exists_)
     rig_.tables().memory.buffer_free(rig_.device(), handle_);
 }
 
@@ -130,22 +127,32 @@ bp_completion_t Done::completion() {
           this};
 }
 
-bool Done::wait(Rig &rig) {
+Done::~Done() {
   std::unique_lock lock(mutex_);
-  if (changed_.wait_for(lock, patience, [&] { return count_ > 0; }))
-    return true;
-  rig.abandon("the completion of a queue_execute did not come in 15 s");
-  return false;
+  if (trial_)
+    await(*trial_, lock);
+}
+
+void Done::expect(Trial &trial) {
+  std::lock_guard lock(mutex_);
+  trial_ = &trial;
+}
+
+void Done::await(Trial &trial, std::unique_lock<std::mutex> &lock) {
+  if (!changed_.wait_for(lock, trial.subject().patience,
+                         [&] { return count_ > 0; }))
+    trial.abandon("the completion of a queue_execute did not come in time");
+}
+
+Status Done::wait(const Rig &rig) {
+  std::unique_lock lock(mutex_);
+  await(rig.trial(), lock);
+  return status_;
 }
 
 bool Done::arrived() const {
   std::lock_guard lock(mutex_);
   return count_ > 0;
-}
-
-Status Done::status() const {
-  std::lock_guard lock(mutex_);
-  return status_;
 }
 
 unsigned Done::count() const {
@@ -167,7 +174,7 @@ Timeline::Timeline(Rig &rig, uint64_t initial) : rig_(rig) {
 }
 
 Timeline::~Timeline() {
-  if (exists_ && !rig_.abandoned())
+  if (exists_)
     rig_.tables().semaphore.semaphore_destroy(rig_.device(), handle_);
 }
 
@@ -190,11 +197,10 @@ Status Timeline::wait(uint64_t value, uint64_t timeoutNs) const {
 void Timeline::expectReached(uint64_t value) const {
   if (!rig_.good())
     return;
-  constexpr auto nanoseconds = std::chrono::nanoseconds(patience).count();
-  Status status = wait(value, uint64_t(nanoseconds));
+  Status status = wait(value, rig_.patienceNs());
   if (status.code() == BP_STATUS_DEADLINE_EXCEEDED)
-    return rig_.abandon("semaphore value " + std::to_string(value) +
-                        " was not reached in 15 s");
+    rig_.trial().abandon("semaphore value " + std::to_string(value) +
+                         " was not reached in time");
   rig_.take(status, "semaphore_wait");
 }
 

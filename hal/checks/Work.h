@@ -112,19 +112,30 @@ private:
   std::vector<std::variant<Fill, Copy, Barrier, Dispatch>> commands_;
 };
 
-/// Receives one completion.
+/// Receives one completion. When it is destroyed nobody is going to complete
+/// it.
 class Done {
 public:
+  Done() = default;
+  ~Done();
+  Done(const Done &) = delete;
+  Done &operator=(const Done &) = delete;
+
   bp_completion_t completion();
-  /// Waits for it; false when it does not come.
-  bool wait(Rig &rig);
+  /// The work was started: the completion will come.
+  void expect(Trial &trial);
+  /// Waits for it and gives what it says; abandons the check when it does not
+  /// come.
+  Status wait(const Rig &rig);
   bool arrived() const;
-  Status status() const;
   unsigned count() const; ///< more than one is a fault
 
 private:
+  void await(Trial &trial, std::unique_lock<std::mutex> &lock);
+
   mutable std::mutex mutex_;
   std::condition_variable changed_;
+  Trial *trial_ = nullptr; ///< once it is expected
   unsigned count_ = 0;
   Status status_;
 };

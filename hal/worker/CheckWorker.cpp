@@ -20,7 +20,7 @@ public:
     if (request.type == FrameType::Artifact)
       return keep(request.payload, answer);
     if (request.type == FrameType::Check)
-      return check(request.payload, answer);
+      return check(request, answer);
     return unimplemented("this worker runs checks; it got frame type " +
                          std::to_string(unsigned(request.type)));
   }
@@ -29,7 +29,7 @@ private:
   static constexpr size_t mostKept = 4;
 
   Status keep(std::span<const uint8_t> payload, Frame &answer);
-  Status check(std::span<const uint8_t> payload, Frame &answer);
+  Status check(const Frame &request, Frame &answer);
   Result<std::span<const uint8_t>> find(const std::string &hash) const;
 
   checks::Subject subject_;
@@ -58,9 +58,9 @@ Result<std::span<const uint8_t>> Checker::find(const std::string &hash) const {
   return notFound("artifact " + hash + " is not here; send it first");
 }
 
-Status Checker::check(std::span<const uint8_t> payload, Frame &answer) {
+Status Checker::check(const Frame &request, Frame &answer) {
   CheckMessage message;
-  if (Status s = decode(payload, message); !s.ok())
+  if (Status s = decode(request.payload, message); !s.ok())
     return s;
   const checks::Check *check = checks::findCheck(message.check);
   if (!check)
@@ -72,12 +72,17 @@ Status Checker::check(std::span<const uint8_t> payload, Frame &answer) {
   subject.artifact = *artifact;
   subject.again = *again;
   auto start = std::chrono::steady_clock::now();
-  checks::Trial::Outcome outcome = checks::runCheck(*check, subject);
-  std::chrono::duration<double, std::milli> took =
-      std::chrono::steady_clock::now() - start;
-  answer.type = FrameType::Checked;
-  answer.payload =
-      encode(CheckedMessage{outcome.kind, outcome.text, took.count()});
+  auto fill = [&](const checks::Trial::Outcome &outcome) {
+    std::chrono::duration<double, std::milli> took =
+        std::chrono::steady_clock::now() - start;
+    answer = {FrameType::Checked, request.request,
+              encode(CheckedMessage{outcome.kind, outcome.text, took.count()})};
+  };
+  auto leave = [&](const checks::Trial::Outcome &outcome) {
+    fill(outcome);
+    answerAndLeave(answer);
+  };
+  fill(checks::runCheck(*check, subject, leave));
   return {};
 }
 

@@ -145,6 +145,8 @@ Status withinMemory(const std::function<Status()> &body) {
   }
 }
 
+Channel *serving; ///< while answerAll runs
+
 /// Answers until the tool closes; gives the exit code.
 int answerAll(Channel &channel, const Handler &handler) {
   while (true) {
@@ -171,6 +173,11 @@ int answerAll(Channel &channel, const Handler &handler) {
 }
 
 } // namespace
+
+void answerAndLeave(const Frame &answer) {
+  (void)serving->send(answer);
+  _exit(0);
+}
 
 Result<Context> openWorkerContext(const WorkerOptions &options,
                                   const std::vector<std::string> &plugins) {
@@ -273,6 +280,7 @@ int serve(const WorkerOptions &options,
   }
   if (!channel.send({FrameType::Hello, 0, encode(greeting)}).ok())
     return 1;
+  serving = &channel;
   return answerAll(channel, *handler);
 }
 

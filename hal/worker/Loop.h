@@ -29,6 +29,10 @@ Result<Hello> describeMachine(const Context &context);
 Result<Hello> describeDevice(const Context &context, const std::string &device,
                              const std::string &target = "");
 
+/// Sends an answer of `serve`'s handler that cannot return, and ends this
+/// process at once: nothing is taken down.
+[[noreturn]] void answerAndLeave(const Frame &answer);
+
 /// Answers one request: fills type and payload of the answer.
 using Handler = std::function<Status(const Frame &request, Frame &answer)>;
 

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 #include <set>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace backplane::checks;
 
@@ -157,6 +159,32 @@ TEST(ChecksDeathTest, FindAChangedProcess) {
         },
         testing::ExitedWithCode(7), "")
         << one.check;
+}
+
+/// Runs a check whose first call fails while others are under way, in a process
+/// that lives on until those are done. The exit code: 1 the check returned, 2
+/// it was left, in either case with the failure of the first call.
+int endWithWorkUnderWay(std::chrono::milliseconds patience) {
+  pid_t child = fork();
+  if (child == 0) {
+    auto end = [](const Trial::Outcome &outcome, int code) {
+      usleep(700000);
+      _exit(outcome.text.find("completion") == 0 ? code : 3);
+    };
+    Subject subject = subjectOf(24);
+    subject.patience = patience;
+    auto outcome = runCheck(*findCheck("L1/queue/20-calls-in-order"), subject,
+                            [&](const Trial::Outcome &left) { end(left, 2); });
+    end(outcome, 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Checks, TakeNothingDownUnderWork) {
+  EXPECT_EQ(endWithWorkUnderWay(std::chrono::seconds(15)), 1);
+  EXPECT_EQ(endWithWorkUnderWay(std::chrono::milliseconds(20)), 2);
 }
 
 TEST(Checks, HaveUniqueIdsOfTheirLayer) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <new>
 #include <thread>
+#include <utility>
 
 enum Fault {
   NONE,
@@ -38,6 +39,7 @@ enum Fault {
   IGNORES_ALIGNMENT,
   FORGETS_ERROR_NULL,
   FLUSHES,
+  COMPLETES_LATE,
 };
 
 struct bp_device_t {
@@ -48,6 +50,7 @@ struct bp_buffer_t {
 };
 struct bp_queue_t {
   bp_device_t *device;
+  bool used = false;
 };
 
 namespace {
@@ -251,7 +254,16 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
   for (uint64_t i = 0; i < count; ++i)
     known &= run(commands[i]);
   bp_status_t status = known ? BP_STATUS_OK : BP_STATUS_UNIMPLEMENTED;
-  if (!has(COMPLETES_EARLY))
+  // The first call fails; the others are done when nobody waits any more.
+  bool first = !std::exchange(queue->used, true);
+  if (has(COMPLETES_LATE) && first)
+    status = BP_STATUS_INTERNAL;
+  if (has(COMPLETES_LATE) && !first)
+    std::thread([late = *completion] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      late.done(late.context, BP_STATUS_OK, {});
+    }).detach();
+  else if (!has(COMPLETES_EARLY))
     completion->done(completion->context, status, {});
   if (has(COMPLETES_TWICE))
     completion->done(completion->context, status, {});

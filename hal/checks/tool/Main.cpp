@@ -23,6 +23,7 @@ struct Options {
   std::vector<std::string> filters;
   std::string depth = "standard";
   std::string artifacts;
+  unsigned patienceMs = 15000;
   bool list = false, markdown = false, verbose = false;
 };
 
@@ -116,7 +117,12 @@ bool run(const Check &check, const Options &options, Subject subject) {
   subject.artifact = artifact;
   subject.again = artifact; // nothing is compiled here
   auto start = std::chrono::steady_clock::now();
-  Trial::Outcome outcome = runCheck(check, subject);
+  subject.patience = std::chrono::milliseconds(options.patienceMs);
+  Trial::Outcome outcome = runCheck(check, subject, [&](const auto &left) {
+    std::printf("%-13s %s: %s; no other check is run\n", "FAIL",
+                check.id.c_str(), left.text.c_str());
+    std::fflush(stdout);
+  });
   std::chrono::duration<double, std::milli> took =
       std::chrono::steady_clock::now() - start;
   constexpr const char *names[] = {"pass", "FAIL", "not supported",
@@ -158,6 +164,10 @@ int main(int argc, char **argv) {
       ->capture_default_str();
   app.add_option("--artifacts", options.artifacts,
                  "folder with the compiled models of layer 2, NAME.bpx");
+  app.add_option("--patience", options.patienceMs,
+                 "milliseconds to wait for work; a check whose work takes "
+                 "longer ends this process")
+      ->capture_default_str();
   app.add_flag("--list", options.list, "print the ids of the checks and stop");
   app.add_flag("--markdown", options.markdown,
                "print the reference page of all rules");
