@@ -8,6 +8,8 @@
 //   registers to memory of the work-group, then finish and store each element
 #include "sdk/emit/ElementReader.h"
 #include "sdk/emit/GpuContraction.h"
+#include "sdk/emit/Neighbours.h"
+#include "sdk/emit/Quads.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,11 +57,18 @@ struct Emitter {
   void enterGroup();
   void allocate();
   FailureOr<SmallVector<Value>> accumulate();
+  int64_t lanesOf(const Block2d &block);
+  FailureOr<SmallVector<Value>> readLanes(const Block2d &block, Value rowAt,
+                                          Value kAt, int64_t lanes);
+  FailureOr<SmallVector<Value>>
+  guarded(Value inside, int64_t lanes,
+          function_ref<FailureOr<SmallVector<Value>>()> read);
   LogicalResult fill(const Block2d &block, Value firstK);
   FailureOr<Value> readFactor(const GpuFactor &factor, ValueRange loops);
   SmallVector<Value> multiply(ValueRange sums);
   void multiplyOnce(Value k, SmallVector<Value> &sums);
   void keepSums(ValueRange sums);
+  int64_t lanesOfResult();
   LogicalResult finish();
 
   Value index(int64_t value) { return loops.index(value); }
@@ -130,12 +139,69 @@ FailureOr<Value> Emitter::readFactor(const GpuFactor &factor,
   return map.lookupOrDefault(factor.value);
 }
 
-/// Copies a block of a factor, zero beyond its edges.
+/// How many neighbours an invocation copies at once.
+int64_t Emitter::lanesOf(const Block2d &block) {
+  bool alongK = block.factor->kIsInnermost;
+  ArrayRef<unsigned> loops = alongK ? ArrayRef(c.k) : block.loops;
+  bool possible = isOfQuads(sizeOf(c.op.getStaticLoopRanges(), loops)) &&
+                  block.rows * GpuTile::kDepth % (kQuad * kGroupSize) == 0;
+  return possible && llvm::all_of(block.factor->inputs,
+                                  [&](OpOperand *input) {
+                                    return areNeighbours(c.op, *input, loops);
+                                  })
+             ? kQuad
+             : 1;
+}
+
+/// The elements of a factor at a place in C and k, neighbours in one of these.
+FailureOr<SmallVector<Value>> Emitter::readLanes(const Block2d &block,
+                                                 Value rowAt, Value kAt,
+                                                 int64_t lanes) {
+  SmallVector<Value> values;
+  bool alongK = block.factor->kIsInnermost;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    ElementReader::Scope scope(reader);
+    SmallVector<Value> indices = at;
+    loops.split(alongK ? rowAt : add(rowAt, index(lane)), block.loops, indices);
+    loops.split(alongK ? add(kAt, index(lane)) : kAt, c.k, indices);
+    FailureOr<Value> value = readFactor(*block.factor, indices);
+    if (failed(value))
+      return failure();
+    values.push_back(*value);
+  }
+  return values;
+}
+
+/// What `read` makes where the condition, if there is one, holds; zeros
+/// elsewhere.
+FailureOr<SmallVector<Value>>
+Emitter::guarded(Value inside, int64_t lanes,
+                 function_ref<FailureOr<SmallVector<Value>>()> read) {
+  if (!inside)
+    return read();
+  SmallVector<Type> types(size_t(lanes), c.type());
+  auto branch = scf::IfOp::create(b, types, inside, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToEnd(branch.thenBlock());
+  FailureOr<SmallVector<Value>> values = read();
+  if (failed(values))
+    return failure();
+  scf::YieldOp::create(b, *values);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  Value zero =
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c.type())));
+  scf::YieldOp::create(b, SmallVector<Value>(size_t(lanes), zero));
+  return SmallVector<Value>(branch.getResults());
+}
+
+/// Copies a block of a factor, zero beyond its edges. Lanes lie on the same
+/// side of an edge.
 LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
   bool alongK = block.factor->kIsInnermost;
-  int64_t width = alongK ? GpuTile::kDepth : block.rows;
-  int64_t count = block.rows * GpuTile::kDepth / kGroupSize;
-  Value inner = rem(thread, width), outer = div(thread, width);
+  int64_t lanes = lanesOf(block);
+  int64_t width = (alongK ? GpuTile::kDepth : block.rows) / lanes;
+  int64_t count = block.rows * GpuTile::kDepth / kGroupSize / lanes;
+  Value inner = mul(rem(thread, width), lanes), outer = div(thread, width);
   auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
@@ -145,31 +211,13 @@ LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
   Value rowAt = add(block.start, inBlock), kAt = add(firstK, k);
   Value inside = below(rowAt, block.size, block.rows, Value());
   inside = below(kAt, sizeK, GpuTile::kDepth, inside);
-  auto read = [&]() -> FailureOr<Value> {
-    ElementReader::Scope scope(reader);
-    SmallVector<Value> indices = at;
-    loops.split(rowAt, block.loops, indices);
-    loops.split(kAt, c.k, indices);
-    return readFactor(*block.factor, indices);
-  };
-  if (!inside) {
-    FailureOr<Value> value = read();
-    if (succeeded(value))
-      store(*value, place);
-    return value;
-  }
-  auto branch = scf::IfOp::create(b, c.type(), inside, true);
-  b.setInsertionPointToEnd(branch.thenBlock());
-  FailureOr<Value> value = read();
-  if (failed(value))
+  auto values = guarded(inside, lanes,
+                        [&] { return readLanes(block, rowAt, kAt, lanes); });
+  if (failed(values))
     return failure();
-  scf::YieldOp::create(b, *value);
-  b.setInsertionPointToEnd(branch.elseBlock());
-  Value zero =
-      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c.type())));
-  scf::YieldOp::create(b, zero);
-  b.setInsertionPointAfter(branch);
-  store(branch.getResult(0), place);
+  for (auto [lane, value] : llvm::enumerate(*values))
+    store(value,
+          add(place, index(int64_t(lane) * (alongK ? block.stride : 1))));
   return success();
 }
 
@@ -239,12 +287,33 @@ void Emitter::keepSums(ValueRange sums) {
   gpu::BarrierOp::create(b);
 }
 
+/// How many neighbours an invocation stores at once.
+int64_t Emitter::lanesOfResult() {
+  SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
+  unsigned last = c.n.back();
+  for (AffineExpr expr : c.op.getIndexingMapsArray().back().getResults())
+    if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+        sizes[loop] != 1)
+      last = loop;
+  bool possible = llvm::is_contained(c.n, last) &&
+                  isOfQuads(sizeOf(sizes, c.n)) &&
+                  tile.m() * tile.n() % (kQuad * kGroupSize) == 0;
+  return possible && llvm::all_of(c.sums.results,
+                                  [&](Written result) {
+                                    return isShort(result.getSource(), c.op);
+                                  })
+             ? kQuad
+             : 1;
+}
+
 LogicalResult Emitter::finish() {
-  int64_t count = tile.m() * tile.n() / kGroupSize;
+  int64_t lanes = lanesOfResult();
+  int64_t count = tile.m() * tile.n() / kGroupSize / lanes;
   auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
-  Value number = add(thread, mul(loop.getInductionVar(), kGroupSize));
+  Value number =
+      mul(add(thread, mul(loop.getInductionVar(), kGroupSize)), lanes);
   Value m = add(left.start, div(number, tile.n()));
   Value n = add(right.start, rem(number, tile.n()));
   Value inside = below(m, sizeM, tile.m(), Value());
@@ -253,10 +322,14 @@ LogicalResult Emitter::finish() {
     auto branch = scf::IfOp::create(b, inside);
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  SmallVector<Value> indices = at;
-  loops.split(m, c.m, indices);
-  loops.split(n, c.n, indices);
-  return storeResults(b, reader, c.sums, indices, load(number));
+  SmallVector<GroupSum> points;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    SmallVector<Value> indices = at;
+    loops.split(m, c.m, indices);
+    loops.split(add(n, index(lane)), c.n, indices);
+    points.push_back({indices, load(add(number, index(lane)))});
+  }
+  return storeResults(b, reader, c.sums, points);
 }
 
 void Emitter::enterGroup() {

@@ -175,26 +175,61 @@ static SmallVector<Value> placeInResult(ImplicitLocOpBuilder &b,
   return SmallVector<Value>(parts.getResults());
 }
 
-LogicalResult storeResults(ImplicitLocOpBuilder &b, ElementReader &reader,
-                           const GroupSums &sums, ValueRange loops, Value sum) {
+namespace {
+
+/// An element of a result, and where it goes.
+struct Element {
+  Value value, buffer;
+  SmallVector<Value> at;
+};
+
+} // namespace
+
+static FailureOr<SmallVector<Element>> computeElements(ImplicitLocOpBuilder &b,
+                                                       ElementReader &reader,
+                                                       const GroupSums &sums,
+                                                       const GroupSum &point) {
   linalg::GenericOp op = sums.op;
   ElementReader::Scope scope(reader);
-  reader.know(op.getResult(0), sum);
+  reader.know(op.getResult(0), point.sum);
   SmallVector<Value> sizes = reader.loopSizes(op), place;
   SmallVector<OpFoldResult> extents;
   for (AffineExpr expr : op.getIndexingMapsArray().back().getResults()) {
     unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    place.push_back(loops[loop]);
+    place.push_back(point.loops[loop]);
     extents.push_back(getAsOpFoldResult(sizes[loop]));
   }
+  SmallVector<Element> elements;
   for (Written result : sums.results) {
     SmallVector<Value> at = placeInResult(b, sums, extents, place, result);
-    Value element = reader.read(result.getSource(), at);
-    if (!element)
+    Value value = reader.read(result.getSource(), at);
+    if (!value)
       return failure();
-    memref::StoreOp::create(b, element, result.getDest(), at);
+    elements.push_back({value, result.getDest(), at});
   }
+  return elements;
+}
+
+LogicalResult storeResults(ImplicitLocOpBuilder &b, ElementReader &reader,
+                           const GroupSums &sums, ArrayRef<GroupSum> points) {
+  SmallVector<SmallVector<Element>> computed;
+  for (const GroupSum &point : points) {
+    auto elements = computeElements(b, reader, sums, point);
+    if (failed(elements))
+      return failure();
+    computed.push_back(*elements);
+  }
+  for (size_t i = 0; i < sums.results.size(); ++i)
+    for (ArrayRef<Element> elements : computed)
+      memref::StoreOp::create(b, elements[i].value, elements[i].buffer,
+                              elements[i].at);
   return success();
+}
+
+LogicalResult storeResults(ImplicitLocOpBuilder &b, ElementReader &reader,
+                           const GroupSums &sums, ValueRange loops, Value sum) {
+  return storeResults(b, reader, sums,
+                      GroupSum{SmallVector<Value>(loops), sum});
 }
 
 LogicalResult finishResults(func::FuncOp func, const GroupSums &sums) {

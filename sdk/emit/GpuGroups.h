@@ -57,8 +57,19 @@ struct GroupLoops {
   mlir::Value share(int64_t count, mlir::Type element);
 };
 
-/// Stores the results whose sum of these loops is `sum`; false after a
-/// diagnostic.
+/// The sum of these values of all loops.
+struct GroupSum {
+  llvm::SmallVector<mlir::Value> loops;
+  mlir::Value sum;
+};
+
+/// Stores the results of these sums, after all of them are computed; false
+/// after a diagnostic.
+mlir::LogicalResult storeResults(mlir::ImplicitLocOpBuilder &b,
+                                 ElementReader &reader, const GroupSums &sums,
+                                 llvm::ArrayRef<GroupSum> points);
+
+/// The same for the sum of one point.
 mlir::LogicalResult storeResults(mlir::ImplicitLocOpBuilder &b,
                                  ElementReader &reader, const GroupSums &sums,
                                  mlir::ValueRange loops, mlir::Value sum);

@@ -6,7 +6,9 @@
 #include "sdk/emit/Dispatch.h"
 #include "sdk/emit/ElementReader.h"
 #include "sdk/emit/ElementResults.h"
+#include "sdk/emit/Neighbours.h"
 #include "sdk/emit/Passes.h"
+#include "sdk/emit/Quads.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,6 +40,9 @@ struct PerElementPass : PassWrapper<PerElementPass, OperationPass<ModuleOp>> {
 
 using Written = bufferization::MaterializeInDestinationOp;
 
+/// So many elements keep a device busy with a quarter of the invocations.
+constexpr int64_t kLargeResult = 4096;
+
 } // namespace
 
 static bool isSequential(func::FuncOp func) {
@@ -68,24 +73,80 @@ static bool haveSameSizes(const Dispatch &dispatch, Written a, Written b) {
                                    func.getArgAttr(number(b), "bp.dims");
 }
 
+/// Whether an invocation does well to compute four elements of each.
+static bool takeQuads(ArrayRef<Written> results) {
+  Written first = results.front();
+  auto type = cast<MemRefType>(first.getDest().getType());
+  if (type.getRank() == 0 || !isOfQuads(type.getShape().back()))
+    return false;
+  bool large = !type.hasStaticShape() || type.getNumElements() >= kLargeResult;
+  return large && llvm::all_of(results, [](Written result) {
+           Type element = getElementTypeOrSelf(result.getSource().getType());
+           return element.getIntOrFloatBitWidth() == 32 &&
+                  areNeighbours(result.getSource()) &&
+                  isShort(result.getSource());
+         });
+}
+
+/// The indices of the elements that an iteration computes, neighbours along
+/// the last axis.
+static SmallVector<SmallVector<Value>>
+elementsAt(OpBuilder &builder, scf::ForallOp loop, int64_t count) {
+  Location loc = loop.getLoc();
+  SmallVector<SmallVector<Value>> elements{loop.getInductionVars()};
+  if (count == 1)
+    return elements;
+  auto index = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  Value &last = elements.front().back();
+  last = arith::MulIOp::create(builder, loc, last, index(count));
+  for (int64_t i = 1; i < count; ++i) {
+    elements.push_back(elements.front());
+    elements.back().back() =
+        arith::AddIOp::create(builder, loc, elements.front().back(), index(i));
+  }
+  return elements;
+}
+
+/// Reads all elements before it stores one, so that neighbours can be read, and
+/// stored, together.
+static LogicalResult storeElements(OpBuilder &builder, ElementReader &reader,
+                                   ArrayRef<Written> results,
+                                   ArrayRef<SmallVector<Value>> points) {
+  SmallVector<Value> elements;
+  for (Written result : results)
+    for (ArrayRef<Value> at : points) {
+      auto type = cast<MemRefType>(result.getDest().getType());
+      elements.push_back(
+          reader.read(result.getSource(), at.take_front(type.getRank())));
+      if (!elements.back())
+        return failure();
+    }
+  auto next = elements.begin();
+  for (Written result : results)
+    for (ArrayRef<Value> at : points) {
+      auto type = cast<MemRefType>(result.getDest().getType());
+      memref::StoreOp::create(builder, result.getLoc(), *next++,
+                              result.getDest(), at.take_front(type.getRank()));
+    }
+  return success();
+}
+
 LogicalResult computeResults(OpBuilder &builder, ArrayRef<Written> results) {
   Written first = results.front();
   Location loc = first.getLoc();
-  auto loop = scf::ForallOp::create(
-      builder, loc, extents(builder, first.getDest()), ValueRange(), {});
+  SmallVector<OpFoldResult> sizes = extents(builder, first.getDest());
+  int64_t count = takeQuads(results) ? kQuad : 1;
+  if (count > 1)
+    sizes.back() =
+        builder.getIndexAttr(*getConstantIntValue(sizes.back()) / count);
+  auto loop = scf::ForallOp::create(builder, loc, sizes, ValueRange(), {});
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(loop.getTerminator());
   ElementReader reader(builder);
-  for (Written result : results) {
-    auto type = cast<MemRefType>(result.getDest().getType());
-    SmallVector<Value> at = loop.getInductionVars();
-    at.resize(type.getRank());
-    Value element = reader.read(result.getSource(), at);
-    if (!element)
-      return failure();
-    memref::StoreOp::create(builder, loc, element, result.getDest(), at);
-  }
-  return success();
+  auto points = elementsAt(builder, loop, count);
+  return storeElements(builder, reader, results, points);
 }
 
 /// Ops that report bad data do so for all their elements, whichever of them

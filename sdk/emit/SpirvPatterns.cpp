@@ -11,7 +11,11 @@ using namespace mlir;
 using namespace backplane;
 
 spirv::PointerType backplane::storageBufferType(Type element) {
-  unsigned bytes = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  auto vector = dyn_cast<VectorType>(element);
+  Type part = vector ? vector.getElementType() : element;
+  unsigned bytes = llvm::divideCeil(part.getIntOrFloatBitWidth(), 8);
+  if (vector)
+    bytes *= unsigned(vector.getNumElements());
   auto line = spirv::RuntimeArrayType::get(element, bytes);
   return spirv::PointerType::get(spirv::StructType::get({line}, {0}),
                                  spirv::StorageClass::StorageBuffer);

@@ -10,6 +10,7 @@
 #include "sdk/emit/NarrowFloats.h"
 #include "sdk/emit/Passes.h"
 #include "sdk/emit/PlainFloats.h"
+#include "sdk/emit/Quads.h"
 #include "sdk/emit/SpirvPatterns.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -58,14 +59,15 @@ struct ToSpirvPass : PassWrapper<ToSpirvPass, OperationPass<ModuleOp>> {
       llvm::cl::init(false)};
 };
 
-/// Divisions that round down or up, and comparisons that are wider than need
-/// be.
+/// Divisions that round down or up or are done again for neighbours, and
+/// comparisons that are wider than need be.
 struct PlainIntegers : PassWrapper<PlainIntegers, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlainIntegers)
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     addNarrowCompares(patterns);
+    addQuadPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }
@@ -292,6 +294,7 @@ void ToSpirvPass::runOnOperation() {
   if (failed(runPipeline(expansion, module)) ||
       failed(holdNarrowFloatsAsBits(module)) || failed(usePlainFloats(module)))
     return signalPassFailure();
+  mergeQuads(functions.front());
   ModuleMaker maker(functions.front(), described, subgroups);
   maker.run();
   guardLoops(maker.made, maker.entry,

@@ -33,8 +33,7 @@ VkResult bp_device_t::create(uint64_t size, uint64_t alignment, bool staging,
     return result;
   VkMemoryRequirements needs;
   vk.vkGetBufferMemoryRequirements(handle, buffer, &needs);
-  uint64_t start =
-      std::max(alignment, physical.limits.minStorageBufferOffsetAlignment);
+  uint64_t start = std::max(alignment, physical.bindingAlignment());
   backplane::vulkan::Memory memory;
   VkResult result = allocator->allocate(
       {needs.size, needs.alignment, start, needs.memoryTypeBits, staging},

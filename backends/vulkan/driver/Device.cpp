@@ -27,11 +27,6 @@ static uint32_t maxBindings(const PhysicalDevice &device) {
   return count > 2 ? count - 2 : 0;
 }
 
-static uint64_t bindingAlignment(const PhysicalDevice &device) {
-  constexpr uint64_t least = 16;
-  return std::max(least, device.limits.minStorageBufferOffsetAlignment);
-}
-
 static uint64_t deviceBytes(const VkPhysicalDeviceMemoryProperties &memory) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < memory.memoryHeapCount; ++i)
@@ -61,7 +56,7 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   constexpr uint32_t mostRange = 0x7FFFFFFC;
   info.max_binding_range =
       std::min(device.limits.maxStorageBufferRange, mostRange);
-  info.binding_alignment = bindingAlignment(device);
+  info.binding_alignment = device.bindingAlignment();
   info.memory_bytes = deviceBytes(device.memory);
   info.max_bindings = maxBindings(device);
   info.max_constants = BP_MAX_CONSTANTS;

@@ -313,6 +313,11 @@ std::vector<PhysicalDevice> describeAll(const Instance &instance) {
   return all;
 }
 
+uint64_t PhysicalDevice::bindingAlignment() const {
+  constexpr uint64_t least = 16;
+  return std::max<uint64_t>(least, limits.minStorageBufferOffsetAlignment);
+}
+
 bool PhysicalDevice::has(std::string_view feature) const {
   return std::find(features.begin(), features.end(), feature) != features.end();
 }

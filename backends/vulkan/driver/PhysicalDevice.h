@@ -47,6 +47,8 @@ struct PhysicalDevice {
   std::vector<std::string> features;
 
   bool has(std::string_view feature) const;
+  /// What bindings start at multiples of. Shaders access vectors of 16 bytes.
+  uint64_t bindingAlignment() const;
 };
 
 /// Asks about a physical device.
