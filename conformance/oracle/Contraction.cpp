@@ -202,13 +202,32 @@ void admitMultipliedPadding(const Step &step, const Elements &weights,
       sums[o].error = std::numeric_limits<Real>::quiet_NaN();
 }
 
+/// What a product misses where subnormal factors, those below `normal`, may be
+/// taken for zeros; NaN: it may be NaN then, an infinity times zero.
+Real flushError(Real x, Real y, Real normal) {
+  auto flushes = [&](Real factor) {
+    return factor != 0 && std::fabs(factor) < normal;
+  };
+  Real product = x * y;
+  if ((!flushes(x) && !flushes(y)) || std::isnan(product))
+    return 0;
+  return std::isinf(product) ? std::numeric_limits<Real>::quiet_NaN()
+                             : std::fabs(product);
+}
+
 Result<std::vector<Value>> contract(const Step &step) {
   if (!isFloat(step.dtype))
     return contractIntegers(step);
   Elements a(step.operand(0)), b(step.operand(1));
   std::vector<Sum> sums(countOf(step.dims));
   bool certain = a.errors.empty() && b.errors.empty();
-  if (certain)
+  Real normal = smallest(formatOf(step.operand(0).dtype), true);
+  if (certain && step.numerics.flushesInput)
+    visitAll(step, [&](size_t o, size_t i, size_t j) {
+      Real x = a.values[i], y = b.values[j];
+      sums[o].add(x * y, std::fabs(x * y), flushError(x, y, normal));
+    });
+  else if (certain)
     visitAll(step, [&](size_t o, size_t i, size_t j) {
       Real product = a.values[i] * b.values[j];
       sums[o].add(product, std::fabs(product));

@@ -175,6 +175,22 @@ TEST(Oracle, FlushesOnlyWhereDeclared) {
   EXPECT_GE(y.error[0], y.value[0]); // zero is right
 }
 
+TEST(Oracle, FlushesFactorsOnlyWhereDeclared) {
+  Declaration flush;
+  flush.set("DOT", DType::BF16, {.accumulatorBits = 24, .flushesInput = true});
+  auto dot = [&](double factor, const Declaration &declaration) {
+    return only(run("matmul",
+                    {floats(DType::BF16, {1, 2}, {0x1p-130, 1}),
+                     floats(DType::BF16, {2, 1}, {factor, 3})},
+                    {}, declaration));
+  };
+  EXPECT_LT(dot(0x1p127, {}).error[0], 0x1p-6);
+  EXPECT_GE(dot(0x1p127, flush).error[0], 0x1p-3); // 3 is right
+  EXPECT_LT(dot(0x1p127, flush).error[0], 0x1p-2);
+  EXPECT_EQ(dot(INFINITY, {}).error[0], 0);
+  EXPECT_TRUE(std::isnan(dot(INFINITY, flush).error[0]));
+}
+
 TEST(Oracle, KeepsOverflowBesideTheLimit) {
   Expected y = only(run("exp", {floats(DType::F32, {2}, {88.7228, 89})}));
   EXPECT_LT(y.value[0] - y.error[0], formatOf(DType::F32).max);
