@@ -35,7 +35,8 @@ Status Device::lossReason() const {
   std::lock_guard lock(mutex_);
   return Status(BP_STATUS_UNAVAILABLE,
                 "device " + uri_ + " was lost: " + loss_ +
-                    "; make a new session to open it again");
+                    "; make a new session to open it again, or take "
+                    "another device");
 }
 
 void Device::noteLoss(const std::string &reason) {

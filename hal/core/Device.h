@@ -76,12 +76,13 @@ public:
   Status lost() const {
     return lost_.load(std::memory_order_acquire) ? lossReason() : Status();
   }
-  /// Looks at an outcome of the driver: BP_STATUS_UNAVAILABLE means that the
-  /// device is lost. Gives the outcome back.
+  /// Looks at an outcome of the driver and gives it back: BP_STATUS_UNAVAILABLE
+  /// means that the device is lost, and then says which device and why.
   Status noted(Status outcome) {
-    if (outcome.code() == BP_STATUS_UNAVAILABLE)
-      noteLoss(outcome.message());
-    return outcome;
+    if (outcome.code() != BP_STATUS_UNAVAILABLE)
+      return outcome;
+    noteLoss(outcome.message());
+    return lossReason();
   }
 
   bp_device_t *handle() const { return handle_; }

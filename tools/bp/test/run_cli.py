@@ -138,6 +138,51 @@ def laziness(suite, tool):
                 "run", file, "--device", device, "--input", "x=x.npy"))
 
 
+def lost(suite, tool):
+    """A device whose cable is pulled: before it is opened, and between two calls."""
+    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
+    if not (build / "frail/frail.bp.json").exists():
+        suite.skipped += 1
+        return
+    files = [str(file) for file in build.glob("plugins/*.bp.json") if file.name != "ref.bp.json"]
+    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join([*files, str(build / "frail/frail.bp.json")])}
+    made = tool.run("compile", "good.onnx", "-o", "frail.bpx", "--target",
+                    f"ref,{checks.OWN_TARGETS[-1]}", **plugins)
+    suite.check("compile for a device that gets lost", made.returncode == 0, made.stderr)
+    out = tool.folder / "kept"
+
+    def run(device, when, *more):
+        return tool.run("run", "frail.bpx", "--device", device, "--input", "x=x.npy", "--repeat",
+                        "4", "--output-dir", "kept", "--why", *more, **plugins, BP_FRAIL=when)
+    whole = run("ref", "")
+    suite.check("the device works", whole.returncode == 0, whole.stderr)
+    kept = {file.name: file.read_bytes() for file in out.iterdir()}
+    for when in ("0", "2", "3"):
+        for device in ("ref", "ref,host", "worker:local/ref"):
+            result = run(device, when)
+            what = f"{device} is lost after {when} calls"
+            suite.refused(what, result)
+            suite.check(f"{what}: which, why, what to do", all(part in result.stderr for part in (
+                "device ref://interpreter was lost: ", "somebody pulled the cable",
+                "make a new session")), result.stderr)
+            suite.check(f"{what}: the outputs are those of before",
+                        kept == {file.name: file.read_bytes() for file in out.iterdir()}, kept)
+    for path in list(out.iterdir()):
+        path.unlink()
+    suite.refused("lost with an empty folder", run("ref", "3"))
+    suite.check("no output of a run that failed", not list(out.iterdir()), list(out.iterdir()))
+    traced = run("ref", "2", "--trace", "lost.json")
+    suite.refused("lost under a trace", traced)
+    events = json.loads((tool.folder / "lost.json").read_text(encoding="utf-8"))["traceEvents"]
+    calls = [event for event in events if event.get("name") == "call"]
+    suite.check("the timeline ends with the call that failed", 0 < len(calls) < 4, calls)
+    suite.refused("a device that cannot be opened", run("ref", "open"))
+    listed = run("ref,host", "open")
+    suite.check("the next of a list when it cannot be opened", listed.returncode == 0
+                and f"chosen: variant {checks.OWN_TARGETS[-1]} on host://cpu" in listed.stdout
+                and "the cable is not there" in listed.stdout, listed.stdout + listed.stderr)
+
+
 def unplugged(suite, tool):
     """A machine whose Vulkan driver was removed."""
     if not has_vulkan(suite, tool):
@@ -419,6 +464,7 @@ def main():
         tool = Tool(options.bp, folder)
         commands(suite, tool)
         laziness(suite, tool)
+        lost(suite, tool)
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)
