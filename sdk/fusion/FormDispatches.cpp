@@ -13,6 +13,7 @@ LogicalResult bp::formDispatches(ModuleOp module,
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
+  limitOperands(main, devices);
   if (failed(narrowFactors(main, devices, pool)))
     return failure();
   Partition found = partition(main, devices);

@@ -101,7 +101,12 @@ llvm::LogicalResult narrowFactors(mlir::func::FuncOp main,
                                   llvm::ArrayRef<FusionOptions> devices,
                                   backplane::WeightPool &pool);
 
-/// narrowFactors, partition, outline, and the reasons into the module's
+/// A concat of more operands than its device binds in a dispatch, besides the
+/// result, becomes several, so that no dispatch has more. Other ops have few.
+void limitOperands(mlir::func::FuncOp main,
+                   llvm::ArrayRef<FusionOptions> devices);
+
+/// limitOperands, narrowFactors, partition, outline, and the reasons into the module's
 /// `bp.report`. A dispatch names the device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,

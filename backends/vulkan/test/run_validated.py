@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the Vulkan driver under the validation layers, synchronisation
-validation included. Whatever they say is a failure; that they say something
-when there is something to say is tested too, by programs with a mistake.
+"""Runs the Vulkan driver, and models on it, under the validation layers,
+synchronisation validation included. Whatever they say is a failure; that they
+say something when there is something to say is tested too, by programs with a
+mistake.
 
 Prints `N passed, N failed, N skipped` in the end.
 """
@@ -13,6 +14,10 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import numpy
+
+import models
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BIN = ROOT / "build" / "bin"
@@ -98,6 +103,25 @@ def mistaken(name, test, expected):
     return 0, 1, 0
 
 
+def computed(name):
+    """Runs a model of models.py, whose result is exact."""
+    with tempfile.TemporaryDirectory() as path:
+        folder = pathlib.Path(path)
+        arguments, expected = models.write(name, folder)
+        result, said = validated([BIN / "bp", "run", *arguments, "--device",
+                                  "vulkan", "--no-fallback", "--output-dir", folder])
+        found = folder / "y.npy"
+        if result.returncode or not found.exists():
+            problem = result.stdout[-3000:]
+        elif not numpy.array_equal(numpy.load(found), expected):
+            problem = "the result is wrong"
+        else:
+            problem = "the layers were not loaded" if said is None else said[:3000]
+    if problem:
+        print(f"FAILED {name}: {problem}")
+    return int(not problem), int(bool(problem)), 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="the nightly form")
@@ -116,6 +140,7 @@ def main():
         clean("checks", check + ["--device", "vulkan"] + layers),
         clean("checks, memory hidden from the host",
               check + ["--device", "vulkan://?staging=always"] + layers),
+        *(computed(name) for name in models.MODELS),
     ]
     passed, failed, skipped = (sum(part) for part in zip(*outcomes))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
