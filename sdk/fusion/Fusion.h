@@ -106,8 +106,8 @@ llvm::LogicalResult narrowFactors(mlir::func::FuncOp main,
 void limitOperands(mlir::func::FuncOp main,
                    llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, narrowFactors, partition, outline, and the reasons into the module's
-/// `bp.report`. A dispatch names the device of its ops.
+/// limitOperands, narrowFactors, partition, outline, and the reasons into the
+/// module's `bp.report`. A dispatch names the device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
