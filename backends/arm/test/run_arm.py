@@ -131,6 +131,30 @@ def check_leaks(suite):
         suite.check(f"nothing leaks on {cpu}", good, result.stdout)
 
 
+def check_static(suite, options, folder):
+    """The static worker runs bundles of cases. It has no plug-in files to check: of checks
+    it says so, and they count as not supported, not as passed or failed."""
+    bundle, results = folder / "k.bpb", folder / "k.bpr"
+    emulator = ["qemu-aarch64", "-cpu", "max,sve-max-vq=2"]
+    command = [*emulator, BUILD / STATIC, "--checks"]
+    said = subprocess.run([str(part) for part in command], check=False,
+                          stdin=subprocess.DEVNULL, capture_output=True)
+    suite.check("the static worker takes no checks", said.returncode == 1
+                and b"it has no plug-in files to check; use bp-worker" in said.stdout, said)
+    made = run([options.bp, "bundle", "cases", "--target", "aarch64", "--filter",
+                "L1/fill/*", "--filter", "L3/softmax/f32/*", "-o", bundle])
+    suite.check("bundles checks and cases", made.returncode == 0, made.stdout)
+    ran = run([*emulator, BUILD / STATIC, "run", bundle, "--device", "host", "-o", results])
+    suite.check("the static worker runs a bundle", ran.returncode == 0
+                and ", 0 of them failed" in ran.stdout, ran.stdout)
+    judged = run([options.bp, "bundle", "judge", bundle, results])
+    counts = {what: int(number) for number, what in
+              re.findall(r"^(\d+) (\w+)$", judged.stdout, re.M)}
+    suite.check("cases pass and checks are not supported", judged.returncode == 0
+                and set(counts) == {"Pass", "NotSupported"} and min(counts.values()) > 0,
+                judged.stdout)
+
+
 def images(artifact):
     """The AArch64 images in an artifact."""
     data = artifact.read_bytes()
@@ -349,6 +373,7 @@ def main():
             check_runs(suite, options, integers, folder / "integers", 0,
                        (MACHINES, LESS), "n=2", "p=2", "q=5", "k=9")
             check_brain(suite, options, folder)
+            check_static(suite, options, folder)
     print(f"{suite.passed} passed, {suite.failed} failed, 0 skipped")
     return 1 if suite.failed else 0
 
