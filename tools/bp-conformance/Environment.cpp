@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "Commit.h"
 #include "backplane/backplane.h"
+#include "hal/core/CpuInfo.h"
 
 #include <cstdlib>
 #include <ctime>
@@ -48,7 +49,7 @@ TextPairs environmentOf(const RunOptions &options) {
                                                names.release + " " +
                                                names.machine);
   pairs.emplace_back("processor",
-                     procValue("/proc/cpuinfo", "model name") + ", " +
+                     std::string(view(CpuInfo::detect().c().model)) + ", " +
                          std::to_string(std::thread::hardware_concurrency()) +
                          " threads");
   pairs.emplace_back("memory", procValue("/proc/meminfo", "MemTotal"));

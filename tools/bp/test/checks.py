@@ -2,12 +2,14 @@
 """What the suites of programs have in common: they count checks."""
 import platform
 
-# Targets of the host driver on this architecture, the widest first, and one of
-# another architecture.
+# For the host driver: this architecture's backend, two of its targets, the wider
+# first, and what /proc/cpuinfo says where that one runs; a target of another.
 if platform.machine() == "aarch64":
-    OWN_TARGETS, FOREIGN_TARGET = ("aarch64+sve", "aarch64"), "x86-64-v3"
+    OWN_BACKEND, OWN_TARGETS, FOREIGN_TARGET = "arm", ("aarch64+sve", "aarch64"), "x86-64-v3"
+    WIDE_FEATURE = "sve"
 else:
-    OWN_TARGETS, FOREIGN_TARGET = ("x86-64-v4", "x86-64-v3"), "aarch64"
+    OWN_BACKEND, OWN_TARGETS, FOREIGN_TARGET = "x86", ("x86-64-v4", "x86-64-v3"), "aarch64"
+    WIDE_FEATURE = "avx512bw"
 
 
 class Checks:

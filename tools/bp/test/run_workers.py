@@ -100,8 +100,8 @@ def launchers(suite):
                                   "--seconds", "0.1", "--json") or "{}")
     suite.check("bench", 0 < timed.get("median_ms", 0) <= timed.get("round_trip_ms", 0), timed)
     suite.good("compare", "compare", "m.onnx", "--a", "worker:here/ref", "--b", "host")
-    if "avx512bw" in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
-        variants(suite, "worker:here/host", "x86-64-v3", "x86-64-v4")
+    if checks.WIDE_FEATURE in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        variants(suite, "worker:here/host", *reversed(checks.OWN_TARGETS))
     else:
         suite.skipped += 1
 
@@ -140,7 +140,7 @@ def fallback(suite):
     numpy.save(folder / "sx.npy", x)
     numpy.save(folder / "sy.npy", (numpy.exp(x @ weight) @ weight).astype("f4"))
     # Here `picky` is the only target for the device ref; it refuses exp.
-    only = [plugins / "plugins/host.bp.json", plugins / "plugins/x86.bp.json",
+    only = [plugins / "plugins/host.bp.json", plugins / f"plugins/{checks.OWN_BACKEND}.bp.json",
             plugins / "split/picky.bp.json"]
     here = {"BP_PICKY_REFUSES": "exp", "BACKPLANE_PLUGIN_FILES": ":".join(map(str, only))}
     ref, both = "worker:ssh/ref", "worker:ssh/ref+worker:ssh/host"
@@ -149,7 +149,7 @@ def fallback(suite):
                           (f"{ref},worker:ssh/host", []), (f"worker:absent/npu,{ref},host", [])):
         shown = suite.good(f"a part on the host of a worker: {device}", *run, device, *flags,
                            environment=here)
-        suite.check(f"{device} {flags} is a split", "chosen: variant picky+x86-64-v" in shown
+        suite.check(f"{device} {flags} is a split", f"chosen: variant picky+{OWN[:7]}" in shown
                     and " on worker:ssh/ref://interpreter: " in shown, shown)
     suite.refused("no fallback on a worker", "target picky cannot run", *run, ref,
                   "--no-fallback", environment=here)
