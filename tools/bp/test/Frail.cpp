@@ -50,7 +50,7 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
                     uint64_t count, const bp_completion_t *completion,
                     bp_error_t *error) {
   std::string limit = when();
-  if (limit.empty() || calls++ < std::atol(limit.c_str()))
+  if (limit.empty() || calls++ < std::strtol(limit.c_str(), nullptr, 10))
     return ref.queue->queue_execute(queue, commands, count, completion, error);
   completion->done(completion->context, BP_STATUS_UNAVAILABLE,
                    text("somebody pulled the cable"));
