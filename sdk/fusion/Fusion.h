@@ -94,6 +94,13 @@ bool readsBytes(mlir::Operation *op);
 /// Whether the op only makes an i32 of an 8-bit integer.
 bool isByteWidening(mlir::Operation *op);
 
+/// Where the left factor of a product is an 8-bit integer less one zero point
+/// for all, and the right one a weight: the zero point times the sums of the
+/// weight is subtracted from the product. Gives the contraction that is there
+/// then. Sums are added to `pool`.
+llvm::FailureOr<mlir::Operation *> moveZeroPoint(mlir::Operation *contraction,
+                                                 backplane::WeightPool &pool);
+
 /// Where the device has BP_FUSE_WIDENING: factors of contractions that are
 /// known to fit 8 bits become 8-bit integers that are widened. Weights that
 /// this makes are added to `pool`.

@@ -153,7 +153,7 @@ bool bp::readsBytes(Operation *op) {
 }
 
 bool bp::isByteWidening(Operation *op) {
-  auto cast = dyn_cast<CastOp>(op);
+  auto cast = dyn_cast_or_null<CastOp>(op);
   return cast && rangeOfCast(cast) &&
          getElementTypeOrSelf(cast.getType()).isSignlessInteger(32);
 }
@@ -165,9 +165,16 @@ LogicalResult bp::narrowFactors(func::FuncOp main,
   for (Operation &op : main.getOps())
     if (readsBytes(&op) && devices[deviceOf(&op)].fusion & BP_FUSE_WIDENING)
       contractions.push_back(&op);
-  for (Operation *op : contractions)
+  for (Operation *op : contractions) {
+    auto range = rangeOf(op->getOperand(0));
+    FailureOr<Operation *> product = op;
+    if (!range || !byteFor(*range))
+      product = moveZeroPoint(op, pool);
+    if (failed(product))
+      return failure();
     for (unsigned i : {0u, 1u})
-      if (failed(Narrowing(op, pool).run(op->getOpOperand(i))))
+      if (failed(Narrowing(*product, pool).run((*product)->getOpOperand(i))))
         return failure();
+  }
   return success();
 }

@@ -184,9 +184,10 @@ def make_model(path):
 
 
 def make_integer_model(path, kinds="ss su us uu", zeros=(128, 77)):
-    """Products of bytes, signed and not: with weights, with sizes that only the call
-    tells and that no word or vector divides; padded convolutions whose zero point
-    leaves a byte (128) and one that does not."""
+    """Products of bytes, signed and not: with weights, and then of u8 less a zero point
+    that leaves no byte or that only the call tells; with sizes that only the call tells and
+    that no word or vector divides; padded convolutions whose zero point leaves a byte (128)
+    and one that does not."""
     import numpy  # pylint: disable=import-outside-toplevel
     from onnx import TensorProto, helper, numpy_helper  # pylint: disable=import-outside-toplevel
     rng = numpy.random.default_rng(6)
@@ -213,7 +214,14 @@ def make_integer_model(path, kinds="ss su us uu", zeros=(128, 77)):
                for side, name, dims in ((left, "a", ["q", "k"]), (right, "b", ["k", 19]))]
         nodes.append(helper.make_node("MatMulInteger", two, [f"t{kind}"]))
         value(TensorProto.INT32, f"t{kind}", ["p", "q", 19])
-        for zero in zeros if left[1] == "u1" else ():
+        if left[1] != "u1":
+            continue
+        constants.append(numpy_helper.from_array(numpy.uint8(77), f"p{kind}"))
+        points = (f"p{kind}", value(left[0], f"y{kind}", []))
+        for point in points:
+            nodes.append(helper.make_node("MatMulInteger", [x, weights, point], [f"d{point}"]))
+            value(TensorProto.INT32, f"d{point}", ["n", 3, 17, 35])
+        for zero in zeros:
             constants.append(numpy_helper.from_array(numpy.uint8(zero), f"z{kind}{zero}"))
             kernel = constant(f"k{kind}{zero}", *right[1:], (13, 3, 3, 3))
             nodes.append(helper.make_node("ConvInteger", [x, kernel, f"z{kind}{zero}"],
@@ -273,6 +281,9 @@ def check_code(suite, options, model, folder):
         for one, pattern in zip((model, equal, mixed, brain), patterns):
             text = code_of(suite, options, one, target, folder)
             suite.check(f"code of {one.name} for {target}", re.search(pattern, text), text)
+            if "mmla" in pattern:
+                wide = re.search(f"{NEON_MLA}|{SVE_MLA}", text)
+                suite.check(f"no wide products of {one.name} for {target}", not wide, wide)
             narrow = re.search(NARROW, text)
             suite.check(f"narrow products of {one.name} for {target}",
                         bool(narrow) == bool(re.search("dot|mmla|bfmlal", pattern)), narrow)
