@@ -212,6 +212,7 @@ SUITES = {
     "submission": scripted("tools/bp-conformance/test/run_submission.py"),
     "package": scripted("examples/run_installed.py"),
     "arm": scripted("backends/arm/test/run_arm.py"),
+    "arm-native": scripted("backends/arm/test/run_native.py"),
     "asan": tests_asan,
     "tool": scripted("tools/bp/test/run_cli.py"),
     "workers": scripted("tools/bp/test/run_workers.py", nightly=False),
