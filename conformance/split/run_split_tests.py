@@ -98,7 +98,11 @@ def explained(options, folder):
                            and "on a device of driver 'host', which was not asked for"
                            in result.stderr, result)
         result = bp(options, [*run, "ref+host"])
-        failures += expect(f"{target}: both by name", result.returncode == 0, result)
+        failures += expect(f"{target}: both by name", result.returncode == 0 and
+                           "a part of the model" not in result.stderr, result)
+        result = bp(options, ["run", artifact, "--random-inputs", 1, "--device", "ref"])
+        failures += expect(f"{target}: a fallback is told", result.returncode == 0 and
+                           "a part of the model runs on host, as ref" in result.stderr, result)
         failures += traced(options, folder, target)
         result = bp(options, [*compile_it, target, "--no-fallback"], "exp")
         failures += expect(f"{target}: --no-fallback", result.returncode == 1 and

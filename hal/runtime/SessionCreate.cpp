@@ -41,6 +41,20 @@ LoadedSession load(const std::shared_ptr<const LoadedArtifact> &artifact,
   return session ? LoadedSession(std::move(*session)) : session.status();
 }
 
+/// Says when a part of the model runs where nobody asked for it.
+void tellFallback(const LoadedArtifact &artifact, const Candidate &candidate) {
+  std::vector<std::string> uris = furtherDevices(artifact, candidate);
+  std::string others;
+  for (size_t i = candidate.further.size(); i < uris.size(); ++i)
+    others += (others.empty() ? "" : ", ") + uris[i];
+  if (!others.empty())
+    artifact.registry->host().log(
+        BP_LOG_WARNING, "a part of the model runs on " + others + ", as " +
+                            candidate.uri +
+                            " lacks something; bp explain says what, and "
+                            "without fallback it is an error");
+}
+
 /// Loads the first candidate that can be loaded; the others get the reason why
 /// they could not be.
 std::shared_ptr<AnySession>
@@ -54,13 +68,14 @@ loadFirst(const std::shared_ptr<const LoadedArtifact> &artifact,
       choose(selection);
       if (!(*session)->choice().empty())
         selection.remarks.push_back((*session)->choice());
+      tellFallback(*artifact, candidate);
       return *session;
     }
     candidate.refusal = "does not load: " + session.message();
     candidate.failure = session.status();
-    artifact->registry->host().log(BP_LOG_INFO, candidate.target + " on " +
-                                                    candidate.uri + " " +
-                                                    candidate.refusal);
+    artifact->registry->host().log(BP_LOG_WARNING, candidate.target + " on " +
+                                                       candidate.uri + " " +
+                                                       candidate.refusal);
   }
   return nullptr;
 }
