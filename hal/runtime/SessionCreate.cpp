@@ -56,10 +56,11 @@ void tellFallback(const LoadedArtifact &artifact, const Candidate &candidate) {
 }
 
 /// Loads the first candidate that can be loaded; the others get the reason why
-/// they could not be.
+/// they could not be, and the log warns of it when there is one that can.
 std::shared_ptr<AnySession>
 loadFirst(const std::shared_ptr<const LoadedArtifact> &artifact,
           const SessionRequest &request, Selection &selection) {
+  std::vector<std::string> failures;
   for (Candidate &candidate : selection.candidates) {
     if (!candidate.open())
       continue;
@@ -68,14 +69,15 @@ loadFirst(const std::shared_ptr<const LoadedArtifact> &artifact,
       choose(selection);
       if (!(*session)->choice().empty())
         selection.remarks.push_back((*session)->choice());
+      for (const std::string &failure : failures)
+        artifact->registry->host().log(BP_LOG_WARNING, failure);
       tellFallback(*artifact, candidate);
       return *session;
     }
     candidate.refusal = "does not load: " + session.message();
     candidate.failure = session.status();
-    artifact->registry->host().log(BP_LOG_WARNING, candidate.target + " on " +
-                                                       candidate.uri + " " +
-                                                       candidate.refusal);
+    failures.push_back(candidate.target + " on " + candidate.uri + " " +
+                       candidate.refusal);
   }
   return nullptr;
 }

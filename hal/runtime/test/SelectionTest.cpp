@@ -20,6 +20,12 @@ bp_status_t keepText(void *context, bp_string_t text) {
   return BP_STATUS_OK;
 }
 
+/// Keeps the warnings of a context.
+void keepWarning(void *text, uint32_t level, bp_string_t message) {
+  if (level >= BP_LOG_WARNING)
+    *static_cast<std::string *>(text) += view(message);
+}
+
 /// y = x in bytes by one copy, so that any device runs it.
 void copyProgram(fb::ProgramT &p) {
   p.slots.push_back(slot(fb::SlotKind::Input, 0));
@@ -59,6 +65,7 @@ protected:
     options.plugin_file_count = 2;
     options.cache_dir = toC(cache);
     options.threads = 2;
+    options.log = {keepWarning, nullptr, &warnings_};
     auto context = createContext(options);
     EXPECT_TRUE(context.ok()) << context.message();
     return std::move(*context);
@@ -98,6 +105,7 @@ protected:
 
   Folder folder_;
   std::string mini_ = folder_ / "mini.bp.json";
+  std::string warnings_; // outlives the context
   Context context_;
   Draft draft_;
 };
@@ -124,6 +132,8 @@ TEST_F(Selection, FallsBackWhenTheBestDoesNotLoad) {
   EXPECT_TRUE(choice.starts_with("variant plain on host://cpu: rank 1"))
       << choice;
   EXPECT_NE(choice.find("; best does not load: "), std::string::npos) << choice;
+  EXPECT_TRUE(warnings_.starts_with("best on host://cpu does not load: "))
+      << warnings_;
   expectCopies(*s);
 }
 
@@ -137,6 +147,7 @@ TEST_F(Selection, TellsOfAllWhenNoneLoads) {
   ASSERT_FALSE(s.ok());
   for (const char *part : {"one does not load", "two does not load"})
     EXPECT_NE(s.message().find(part), std::string::npos) << s.message();
+  EXPECT_EQ(warnings_, "") << "the error says it";
 }
 
 TEST_F(Selection, FollowsAList) {
