@@ -21,7 +21,8 @@ extern "C" {
 
 /* ---- Targets ---- */
 
-/* Rounding of an accumulation. */
+/* Rounding of an accumulation. ZERO stands for every rounding that errs by less
+ * than one unit in the last place, to odd among them. */
 #define BP_ROUNDING_NEAREST 0u
 #define BP_ROUNDING_ZERO 1u
 
