@@ -43,7 +43,7 @@ UNITS = {"bp-core-test": "CpuInfo*", "checks_test": "*", "session_test": "*-*Qui
 MACHINES = {"cortex-a57": ({"neon"}, "aarch64"),
             "cortex-a76": ({"neon", "dotprod"}, "aarch64+dotprod"),
             "a64fx": ({"neon", "sve"}, "aarch64+sve"),
-            "max,sve-max-vq=2": ({"neon", "dotprod", "sve", "i8mm"}, "aarch64+sve+i8mm")}
+            "max,sve-max-vq=2": ({"neon", "dotprod", "sve", "i8mm", "bf16"}, "aarch64+sve+bf16")}
 
 
 class Suite(checks.Checks):
