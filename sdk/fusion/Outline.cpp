@@ -5,6 +5,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <set>
@@ -178,12 +179,14 @@ private:
   LogicalResult emit(Operation *op);
   LogicalResult emitProducer(Value value);
   LogicalResult emitGroup(const Group &group);
+  LogicalResult failCircle(const Group &group);
   std::string nameOf(const Group &group);
 
   func::FuncOp main_;
   ModuleOp module_;
   llvm::DenseMap<Operation *, const Group *> groupOf_;
   llvm::DenseSet<const void *> active_;
+  std::vector<Operation *> path_; ///< what is being written, outermost first
   IRMapping mapping_;
   Block *body_ = nullptr;
   unsigned count_ = 0;
@@ -206,9 +209,23 @@ LogicalResult MainBuilder::emitProducer(Value value) {
   return emit(value.getDefiningOp());
 }
 
+/// Names the op outside of the group that reads a result of it and is read.
+LogicalResult MainBuilder::failCircle(const Group &group) {
+  auto error = group.ops.front()->emitOpError("depends on its own dispatch");
+  auto isOutside = [&](Operation *op) {
+    auto found = groupOf_.find(op);
+    return found == groupOf_.end() || found->second != &group;
+  };
+  auto between = llvm::find_if(llvm::reverse(path_), isOutside);
+  if (between != path_.rend())
+    error << " through " << (*between)->getName() << " "
+          << locationText((*between)->getLoc());
+  return error;
+}
+
 LogicalResult MainBuilder::emitGroup(const Group &group) {
   if (!active_.insert(&group).second)
-    return group.ops.front()->emitOpError("depends on its own dispatch");
+    return failCircle(group);
   Outlined outlined =
       Outliner(group.ops).run(main_.getContext(), nameOf(group));
   if (outlined.outputs.empty()) {
@@ -235,6 +252,8 @@ LogicalResult MainBuilder::emitGroup(const Group &group) {
 }
 
 LogicalResult MainBuilder::emit(Operation *op) {
+  path_.push_back(op);
+  llvm::scope_exit leave([&] { path_.pop_back(); });
   if (auto found = groupOf_.find(op); found != groupOf_.end())
     return emitGroup(*found->second);
   for (Value operand : op->getOperands())

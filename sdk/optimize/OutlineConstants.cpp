@@ -64,9 +64,8 @@ private:
   /// computed anew. A reshape is folded along with what it reshapes.
   bool isWorthFolding(Operation *op) {
     bp::OpKind kind = bp::kindOf(op);
-    if (isa<bp::ReshapeOp>(op))
-      return folded_.contains(op->getOperand(0).getDefiningOp());
-    if (kind == bp::OpKind::Cheap || kind == bp::OpKind::Free ||
+    bool along = isa<bp::ReshapeOp>(op) && readsFolded(op->getOperand(0));
+    if (kind == bp::OpKind::Cheap || (kind == bp::OpKind::Free && !along) ||
         !analysis_.isConstant(op->getResult(0)) ||
         !llvm::all_of(op->getOperands(),
                       [&](Value operand) { return isAtHand(operand); }))
@@ -77,15 +76,31 @@ private:
     int64_t after = bytesOf(op->getResult(0));
     return after <= alwaysSmall || after / growthLimit <= before;
   }
-  /// Whether a constant value is made of folded ops and weights by nothing but
-  /// cheap ops and reshapes.
+  /// Whether nothing but what is cloned into the function stands between a
+  /// constant value and folded ops and weights: an op outside of it that reads
+  /// one of its results and is read by it would be before and after the call.
   bool isAtHand(Value value) {
     Operation *op = value.getDefiningOp();
-    if (folded_.contains(op) || isa<bp::WeightOp>(op))
+    if (folded_.contains(op) || isWeight(value))
       return true;
-    return (bp::kindOf(op) == bp::OpKind::Cheap || isa<bp::ReshapeOp>(op)) &&
+    return bp::travelsWithUser(op) &&
            llvm::all_of(op->getOperands(),
                         [&](Value operand) { return isAtHand(operand); });
+  }
+  /// A weight in any shape.
+  static bool isWeight(Value value) {
+    while (auto reshape = value.getDefiningOp<bp::ReshapeOp>())
+      value = reshape.getX();
+    return bool(value.getDefiningOp<bp::WeightOp>());
+  }
+  /// Whether a folded op is behind nothing but what is cloned with its user.
+  bool readsFolded(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || folded_.contains(op))
+      return op;
+    return bp::travelsWithUser(op) &&
+           llvm::any_of(op->getOperands(),
+                        [&](Value operand) { return readsFolded(operand); });
   }
   /// Bytes of what a value is made from, seen through cheap ops.
   int64_t sourceBytes(Value value) {

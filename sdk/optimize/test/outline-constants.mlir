@@ -33,3 +33,45 @@ func.func @main() -> tensor<6xf32> {
   %2 = bp.exp %1 : (tensor<6xf32>) -> tensor<6xf32>
   return %2 : tensor<6xf32>
 }
+
+// -----
+
+// A reshape of a broadcast is not free: it is folded where both sides of it
+// are, or the call would depend on itself.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[W:.*]] = bp.weight
+// CHECK-NEXT: %[[T:.*]] = call @fold_0(%[[W]])
+// CHECK-NEXT: return %[[T]]
+// CHECK: func.func @fold_0
+// CHECK: bp.exp
+// CHECK: bp.broadcast
+// CHECK: bp.reshape
+// CHECK: bp.neg
+func.func @main() -> tensor<6x3xf32> {
+  %w = bp.weight {id = "00000000000000000000000000000001", dtype = f32, dims = #bp.dims<["2", "1", "3"]>} : () -> tensor<2x1x3xf32>
+  %0 = bp.exp %w : (tensor<2x1x3xf32>) -> tensor<2x1x3xf32>
+  %1 = bp.broadcast %0 {dims = #bp.dims<["2", "3", "3"]>, axes = array<i64: 0, 1, 2>} : (tensor<2x1x3xf32>) -> tensor<2x3x3xf32>
+  %2 = bp.reshape %1 {dims = #bp.dims<["6", "3"]>} : (tensor<2x3x3xf32>) -> tensor<6x3xf32>
+  %3 = bp.neg %2 : (tensor<6x3xf32>) -> tensor<6x3xf32>
+  return %3 : tensor<6x3xf32>
+}
+
+// -----
+
+// Where such a reshape grows too far to be folded, so does nothing behind it.
+// CHECK-LABEL: func.func @main
+// CHECK: call @fold_0
+// CHECK: bp.broadcast
+// CHECK: bp.reshape
+// CHECK: bp.neg
+// CHECK: func.func @fold_0
+// CHECK-NEXT: bp.exp
+// CHECK-NEXT: return
+func.func @main() -> tensor<3000000xf32> {
+  %w = bp.weight {id = "00000000000000000000000000000001", dtype = f32, dims = #bp.dims<["1", "3"]>} : () -> tensor<1x3xf32>
+  %0 = bp.exp %w : (tensor<1x3xf32>) -> tensor<1x3xf32>
+  %1 = bp.broadcast %0 {dims = #bp.dims<["1000000", "3"]>, axes = array<i64: 0, 1>} : (tensor<1x3xf32>) -> tensor<1000000x3xf32>
+  %2 = bp.reshape %1 {dims = #bp.dims<["3000000"]>} : (tensor<1000000x3xf32>) -> tensor<3000000xf32>
+  %3 = bp.neg %2 : (tensor<3000000xf32>) -> tensor<3000000xf32>
+  return %3 : tensor<3000000xf32>
+}
