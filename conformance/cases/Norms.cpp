@@ -147,13 +147,13 @@ std::vector<Lines> exponentialLines() {
   std::vector<Lines> all;
   for (const char *op : {"softmax", "log_softmax"})
     for (const auto &[variant, x, axis] :
-         {std::tuple("lines", Dims{r, c}, int64_t(1)),
+         {std::tuple("rows", Dims{r, c}, int64_t(1)),
           {"columns", Dims{c, r}, 0},
           {"static", Dims{3, 4, 65}, 2},
           {"static-middle", Dims{3, 17, 5}, 1}})
       all.push_back({op, variant, x, {}, {{"axis", axis}}, {}, tags});
   for (const auto &[variant, x, axes, keep] :
-       {std::tuple("lines", Dims{r, c}, Axes{1}, int64_t(0)),
+       {std::tuple("rows", Dims{r, c}, Axes{1}, int64_t(0)),
         {"columns", Dims{c, r}, Axes{0}, 1},
         {"outer", Dims{3, r, c}, Axes{0, 2}, 1},
         {"all", Dims{r, c}, Axes{0, 1}, 0},
@@ -170,7 +170,7 @@ std::vector<Lines> exponentialLines() {
 
 bool isSmoke(const Lines &lines, DType dtype) {
   bool isFirst = lines.variant == "last" || lines.variant == "one" ||
-                 lines.variant == "matrix" || lines.variant == "lines";
+                 lines.variant == "matrix" || lines.variant == "rows";
   return (isFirst && dtype == DType::F32) ||
          (lines.op == "group_norm" && lines.variant == "pairs" &&
           dtype == DType::F32) ||

@@ -15,7 +15,7 @@ const std::vector<Geometry> &windows() {
       {"uneven", {3, 2}, {2, 1}, {1, 1}, {0, 1}, {2, 0}},
       {"stride-over-window", {2, 1}, {3, 4}, {1, 1}, {0, 0}, {0, 0}},
       {"dilated", {3, 2}, {1, 2}, {2, 3}, {2, 1}, {1, 2}},
-      {"line", {5}, {2}, {1}, {2}, {2}},
+      {"1d", {5}, {2}, {1}, {2}, {2}},
       {"volume", {2, 3, 2}, {1, 2, 2}, {1, 1, 1}, {1, 1, 0}, {0, 1, 1}},
       {"static-3x3",
        {3, 3},
@@ -140,7 +140,7 @@ bool makePools(const Selection &selection, const Put &put, DType dtype) {
 bool makeMeans(const Selection &selection, const Put &put, DType dtype) {
   for (int64_t counts : {0, 1}) {
     Pool pool = {
-        "avg_pool", counts ? "counted" : "own", {{"count_padding", counts}}};
+        "avg_pool", counts ? "include-pad" : "exclude-pad", {{"count_padding", counts}}};
     for (const Geometry &geometry : windows())
       if (isTakenAsFloat(dtype, geometry) &&
           !makePool(selection, put, dtype, geometry, pool))

@@ -135,7 +135,7 @@ struct StaticReduce {
 bool makeStaticReduces(const Selection &selection, const Put &put, DType dtype,
                        const std::string &kind) {
   for (const auto &[name, dims, axes, keep] :
-       {StaticReduce{"static-line", {65537}, {0}, 0},
+       {StaticReduce{"static-1d", {65537}, {0}, 0},
         {"static-columns", {129, 33}, {0}, 1},
         {"static-rows", {17, 513}, {1}, 0},
         {"static-mixed", {3, 7, 5, 31}, {1, 3}, 1}}) {
@@ -145,7 +145,7 @@ bool makeStaticReduces(const Selection &selection, const Put &put, DType dtype,
     maker.output(maker.add("reduce", {x},
                            {{"kind", kind}, {"axes", axes}, {"keep", keep}}));
     for (const char *data : reduceData(kind, dtype))
-      if (kind != "prod" || name != std::string("static-line"))
+      if (kind != "prod" || name != std::string("static-1d"))
         maker.addCase(Depth::Standard, data);
     if (!maker.finish(put))
       return false;

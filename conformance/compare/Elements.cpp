@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Elements.h"
 
+#include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
+#include <cstring>
+#include <limits>
 
 namespace backplane::conformance {
 
@@ -23,6 +27,37 @@ std::string textOf(DType dtype, uint64_t bits) {
 size_t packedBytes(DType dtype, size_t count) {
   unsigned width = bitWidth(dtype);
   return width < 8 ? (count * width + 7) / 8 : count * (width / 8);
+}
+
+namespace {
+
+/// The same for floats that the host has.
+template <typename T> double largestOf(const Bytes &data) {
+  T largest = 0;
+  for (size_t at = 0; at + sizeof(T) <= data.size(); at += sizeof(T)) {
+    T value;
+    std::memcpy(&value, data.data() + at, sizeof value);
+    value = std::fabs(value);
+    if (value > largest && value <= std::numeric_limits<T>::max())
+      largest = value;
+  }
+  return largest;
+}
+
+} // namespace
+
+double largestMagnitude(const Tensor &tensor) {
+  if (tensor.dtype == DType::F32)
+    return largestOf<float>(tensor.data);
+  if (tensor.dtype == DType::F64)
+    return largestOf<double>(tensor.data);
+  double largest = 0;
+  for (size_t i = 0, count = tensor.elementCount(); i < count; ++i) {
+    auto value = double(std::fabs(numberOf(tensor.dtype, loadBits(tensor, i))));
+    if (std::isfinite(value))
+      largest = std::max(largest, value);
+  }
+  return largest;
 }
 
 Tensor tensorOf(const Expected &expected) {

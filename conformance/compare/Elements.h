@@ -19,6 +19,9 @@ Tensor tensorOf(const Expected &expected);
 /// match within limits, all zero here, for the caller to set.
 Expected expectedOf(const Tensor &stored);
 
+/// The largest absolute value of the finite elements; 0 when there are none.
+double largestMagnitude(const Tensor &tensor);
+
 } // namespace backplane::conformance
 
 #endif // BACKPLANE_CONFORMANCE_COMPARE_ELEMENTS_H

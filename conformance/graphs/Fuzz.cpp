@@ -98,7 +98,7 @@ ValueId flattened(Sketch &s, ValueId x, const Function &f) {
 }
 
 /// Neutral elements and inverses.
-ValueId dressed(Sketch &s, ValueId x, const Function &f) {
+ValueId identities(Sketch &s, ValueId x, const Function &f) {
   ValueId y = s.op("add", {x, s.fill(0, x)});
   y = s.op("mul", {y, s.fill(1, y)});
   return s.op("neg", {s.op("neg", {f(s.op("neg", {s.op("neg", {y})}))})});
@@ -160,7 +160,7 @@ bool makeFuzz(const Selection &selection, const Put &put) {
   const std::vector<Relation> relations = {
       {"halves", inHalves},           {"backwards", backwards},
       {"transposed", transposedOver}, {"flattened", flattened},
-      {"dressed", dressed},           {"among-others", amongOthers},
+      {"identities", identities},           {"among-others", amongOthers},
       {"scaled", scaled, true}};
   for (const Relation &relation : relations)
     for (uint64_t seed = 0; seed < (&relation == &relations[0] ? 12u : 8u);

@@ -9,7 +9,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr uint64_t formatVersion = 1;
+constexpr uint64_t formatVersion = 2;
 
 Json toObject(const TextPairs &pairs) {
   Json json = Json::object();
@@ -39,6 +39,8 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("device_name", facts.deviceName);
   visit("plugin", facts.plugin);
   visit("target", facts.target);
+  visit("profile", facts.profile);
+  visit("emulator", facts.emulator);
   visit("device_kind", facts.deviceKind);
   visit("device_flags", facts.deviceFlags);
   visit("storage_dtypes", facts.storageDTypes);
@@ -47,6 +49,7 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("plugin_files", facts.pluginFiles);
   visit("depth", facts.depth);
   visit("seed", facts.seed);
+  visit("challenge", facts.challenge);
   visit("shards", facts.shards);
   visit("filters", facts.filters);
   visit("excludes", facts.excludes);
@@ -87,6 +90,8 @@ void checkValues(const RunFacts &facts, ObjectReader &reader) {
   if (facts.depth != "smoke" && facts.depth != "standard" &&
       facts.depth != "full")
     reader.fail("'depth' is none of smoke, standard, full");
+  if (facts.profile != "whole")
+    reader.fail("'profile' is not 'whole'");
   if (facts.shard < 1 || facts.shard > facts.shards)
     reader.fail("'shard' is not one of its shards");
 }
@@ -110,8 +115,10 @@ Result<RunFacts> conformance::parseFacts(std::string_view text) {
   RunFacts facts;
   uint64_t format = 0;
   reader.read("format", format);
-  if (format != formatVersion)
-    reader.fail("'format' is not " + std::to_string(formatVersion));
+  if (reader.status().ok() && format != formatVersion)
+    return dataLoss("run.json: 'format' is " + std::to_string(format) +
+                    ", this suite reads " + std::to_string(formatVersion) +
+                    "; use the suite that made the run");
   eachMember(facts, [&](const char *key, auto &member) {
     readInto(reader, key, member);
   });

@@ -23,12 +23,15 @@ struct DeclaredNumerics {
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 struct RunFacts {
-  std::string suite;  ///< version of the suite: "0.1.0"
+  std::string suite;  ///< version of the suite: "0.2.0"
   std::string commit; ///< of the suite's source, "-dirty" behind a changed one
   std::string date;   ///< UTC, when the run started: "2026-11-21T16:00:00Z"
 
   std::string device; ///< URI
   std::string deviceName, plugin, target;
+  /// What part of the suite the badge is for; "whole" is all there is today.
+  std::string profile = "whole";
+  std::string emulator; ///< that the worker runs in: "qemu-aarch64"; or empty
   uint32_t deviceKind = 0;                       ///< BP_DEVICE_KIND_
   uint32_t deviceFlags = 0;                      ///< BP_DEVICE_
   uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t
@@ -36,7 +39,8 @@ struct RunFacts {
   TextPairs pluginFiles; ///< name and SHA-256 of each file of the plug-in
 
   std::string depth = "smoke"; ///< or standard, full
-  uint64_t seed = 0;
+  uint64_t seed = 0;     ///< of the data; of a badge officialSeed
+  std::string challenge; ///< text of a verifier that goes into officialSeed
   uint32_t shard = 1, shards = 1;
   std::vector<std::string> filters, excludes;
   /// Functions were held to the strict limits, and each case ran twice.

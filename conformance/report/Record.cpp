@@ -108,6 +108,12 @@ template <typename R, typename Visit> void eachMember(R &record, Visit visit) {
   visit("compile_ms", record.compileMs);
   visit("run_ms", record.runMs);
   visit("cpu_ms", record.cpuMs);
+  visit("tensor_elements", record.tested.elements);
+  visit("rank", record.tested.rank);
+  visit("macs", record.tested.macs);
+  visit("magnitude", record.tested.magnitude);
+  visit("runs", record.tested.runs);
+  visit("uptime_s", record.tested.seconds);
 }
 
 } // namespace

@@ -32,6 +32,19 @@ std::optional<CaseStatus> parseCaseStatus(std::string_view name);
 /// Whether a verdict with this status in it can pass.
 bool isGood(CaseStatus status);
 
+/// How far a case went, for what a badge says of its tests. Zero: not known, or
+/// the case did not run.
+struct Tested {
+  uint64_t elements = 0; ///< of the largest tensor
+  uint64_t rank = 0;
+  uint64_t macs = 0;    ///< multiply-adds, see Work.h
+  double magnitude = 0; ///< largest finite absolute value of its inputs
+  uint64_t runs = 0;    ///< of the executable, when the verdict was taken
+  double seconds = 0;   ///< that its process had been up by then
+
+  bool operator==(const Tested &) const = default;
+};
+
 struct Record {
   std::string id;
   std::string unit;
@@ -56,6 +69,7 @@ struct Record {
   double compileMs = 0;   ///< of its unit, on the first case only
   double runMs = 0;
   double cpuMs = 0; ///< that the worker computed during the run
+  Tested tested;
 };
 
 /// One line of JSON without the line end, keys in a fixed order.

@@ -2,6 +2,8 @@
 #include "Job.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Probes.h"
+#include "conformance/cases/Work.h"
+#include "conformance/compare/Elements.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 
@@ -137,6 +139,13 @@ Record plannedRecord(const Unit &unit, const Case &testCase) {
                     std::to_string(value);
   record.seed = testCase.seed;
   record.tags = unit.tags;
+  // Sizes of stored inputs are not known before they are read.
+  if (unit.given.empty()) {
+    Work work = workOf(unit.graph, testCase.symbols);
+    record.tested.elements = work.elements;
+    record.tested.rank = work.rank;
+    record.tested.macs = work.macs;
+  }
   return record;
 }
 
@@ -178,6 +187,7 @@ Status Job::startWorker() {
   if (!process)
     return process.status();
   worker_ = std::move(*process);
+  started_ = std::chrono::steady_clock::now();
   return {};
 }
 
@@ -250,8 +260,10 @@ Job::Answer Job::runOnce(const std::vector<Tensor> &inputs) {
              : ready->type == FrameType::Ready ? Status()
                                                : worker::errorOf(*ready);
     loaded_ = status.ok();
+    runs_ = 0;
   }
   if (status.ok()) {
+    ++runs_;
     worker::RunMessage run{artifact_.hash, toWire(inputs)};
     auto answer = ask(worker_, FrameType::Run, worker::encode(run));
     status = !answer ? answer.status()
@@ -305,6 +317,10 @@ void Job::judge(const Unit &unit, const Case &testCase,
                 const std::vector<Tensor> &inputs, const Answer &answer,
                 Record &record) {
   const Judgement &rules = options_.judgement;
+  record.tested.runs = runs_;
+  record.tested.seconds = std::chrono::duration<double>(
+                              std::chrono::steady_clock::now() - started_)
+                              .count();
   Declaration declaration = declarationFor(unit, this->declaration());
   std::vector<Expected> expected;
   if (!rules.isProbe(unit) &&
@@ -341,6 +357,9 @@ Status Job::runCase(const Unit &unit, const Case &testCase, Record &record) {
     return s;
   std::vector<Tensor> inputs = options_.judgement.inputsOf(unit, testCase);
   record.inputHash = hashTensors(inputs);
+  for (const Tensor &input : inputs)
+    record.tested.magnitude =
+        std::max(record.tested.magnitude, largestMagnitude(input));
   judge(unit, testCase, inputs, runOnce(inputs), record);
   bool again = record.status != CaseStatus::Timeout &&
                record.status != CaseStatus::OracleError &&
@@ -357,6 +376,8 @@ Status Job::repeat(const Unit &unit, const Case &testCase,
   Record second = plannedRecord(unit, testCase);
   judge(unit, testCase, inputs, runOnce(inputs), second);
   bool same = declaration().of(numericClassOf(unit), unit.dtype).deterministic;
+  record.tested.runs = second.tested.runs;
+  record.tested.seconds = second.tested.seconds;
   if (second.status == record.status &&
       (!same || second.outputHash == record.outputHash))
     return {};

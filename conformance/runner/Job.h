@@ -119,6 +119,8 @@ private:
   std::unique_ptr<worker::Process> checker_; ///< runs checks
   worker::ArtifactMessage artifact_;         ///< of the unit
   bool loaded_ = false;                      ///< the worker has it
+  uint64_t runs_ = 0;                        ///< of it in this worker
+  std::chrono::steady_clock::time_point started_; ///< the worker
   worker::ArtifactMessage again_;            ///< the same, compiled once more
   bool artifactsSent_ = false;               ///< the checker has both
 };

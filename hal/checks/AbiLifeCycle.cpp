@@ -176,7 +176,7 @@ void addHosts(Checks &all) {
 } // namespace
 
 void addLifeCycle(Checks &all) {
-  Group group(all, "L0/life",
+  Group group(all, "L0/lifecycle",
               "initialize and shutdown pair up any number of times, contexts "
               "live side by side, and nothing is left behind.",
               {"leak"});

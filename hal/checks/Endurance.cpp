@@ -168,7 +168,7 @@ void modelInThreads(Trial &trial, unsigned count) {
 }
 
 void addCrowds(Checks &all) {
-  Group group(all, "L7/crowd",
+  Group group(all, "L7/concurrency",
               "24 threads at once disturb each other neither in contexts of "
               "their own nor on one device.",
               {"race"});
@@ -185,7 +185,7 @@ void addCrowds(Checks &all) {
                 [=](Trial &trial) { sharedDevice(trial, count, how); });
   }
   for (const char *model : {"gather-i32", "matmul-f32-mkn", "layers-f32"}) {
-    Group models(all, std::string("L7/crowd-model/") + model,
+    Group models(all, std::string("L7/concurrency-model/") + model,
                  "24 threads run one loaded model on queues of their own.",
                  {"race", "workspace"});
     models.of(model);

@@ -128,7 +128,7 @@ void limited(Trial &trial, uint64_t size) {
 } // namespace
 
 void addScarcity(Checks &all) {
-  Group group(all, "L7/no-memory",
+  Group group(all, "L7/out-of-memory",
               "Each allocation may fail: the call gives RESOURCE_EXHAUSTED, "
               "nothing is lost, and the context goes on when memory is back.",
               {"oom", "leak"});
@@ -146,7 +146,7 @@ void addScarcity(Checks &all) {
     group.add("process-limit-" + std::to_string(size),
               [size](Trial &trial) { limited(trial, size); });
   for (const ModelScenario &scenario : modelScenarios()) {
-    Group models(all, std::string("L7/no-memory-model/") + scenario.name,
+    Group models(all, std::string("L7/out-of-memory-model/") + scenario.name,
                  "The same while a model is loaded and run.", {"oom", "leak"});
     models.of(scenario.model);
     models.add("one-fails",

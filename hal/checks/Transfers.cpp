@@ -219,7 +219,7 @@ constexpr NamedScript scripts[] = {
          c.copy(a, i * 2, b, i * 8, 64).barrier();
        }
      }},
-    {"neighbours",
+    {"adjacent",
      [](Commands &c, Buffer &a, Buffer &b) {
        for (uint32_t i = 0; i < 100; ++i)
          c.fill(a, i * 3, 3, i, 1).copy(b, i * 5, a, 1000 + i * 5, 5);

@@ -150,7 +150,7 @@ int bundleCommand(RunOptions &options, const std::string &target,
   auto statuses = runUnits(job, *plan);
   if (!statuses)
     return fail(statuses.status());
-  worker::BundleMessage head{"cases",        suiteVersion(),   target,
+  worker::BundleMessage head{"cases",        productVersion(),   target,
                              options.device, factsOf(options), ""};
   if (Status s = worker::packRecording(scratch.file(), head, path); !s.ok())
     return fail(s);
@@ -163,10 +163,10 @@ int judgeCommand(const std::string &bundlePath, const std::string &results) {
   auto bundle = worker::readBundle(bundlePath);
   if (!bundle)
     return fail(bundle.status());
-  if (bundle->head.version != suiteVersion())
+  if (bundle->head.version != productVersion())
     return fail(invalidArgument("'" + bundlePath + "' is of release " +
                                 bundle->head.version + ", this is " +
-                                suiteVersion()));
+                                productVersion()));
   auto told = worker::readResults(results, *bundle);
   if (!told)
     return fail(told.status());

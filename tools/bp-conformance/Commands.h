@@ -70,8 +70,9 @@ int fail(const Status &status);
 Status readChoice(RunOptions &options);
 /// The cases of a run that is known by its facts.
 Result<Plan> planOf(const RunFacts &facts);
-/// Version and commit of this suite.
-std::string suiteVersion();
+/// Version of the product that this suite is a part of.
+std::string productVersion();
+/// Commit of the source of this suite.
 std::string suiteCommit();
 /// Names and values that describe this machine.
 TextPairs environmentOf(const RunOptions &options);

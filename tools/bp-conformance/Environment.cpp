@@ -29,7 +29,7 @@ std::string procValue(const char *path, std::string_view key) {
 
 } // namespace
 
-std::string suiteVersion() { return std::string(view(bp_version())); }
+std::string productVersion() { return std::string(view(bp_version())); }
 std::string suiteCommit() { return BP_SUITE_COMMIT; }
 
 std::string now() {

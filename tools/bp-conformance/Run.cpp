@@ -7,6 +7,7 @@
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
 #include "conformance/report/StrictJson.h"
+#include "conformance/report/SuiteVersion.h"
 #include "conformance/runner/Mustpass.h"
 #include "hal/core/FileHash.h"
 #include "hal/worker/Workers.h"
@@ -124,11 +125,23 @@ void addDevice(RunFacts &facts, const worker::Hello &compiles,
     }
 }
 
+/// "qemu-aarch64" when a command runs its program in an emulator that is known
+/// by its name; else empty.
+std::string emulatorIn(const std::vector<std::string> &command) {
+  for (const std::string &word : command) {
+    std::string program = std::filesystem::path(word).filename().string();
+    if (program.starts_with("qemu-") || program == "box64" ||
+        program == "fex-emu" || program == "FEXInterpreter")
+      return program;
+  }
+  return {};
+}
+
 /// Starts both workers to learn who they are.
 Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan,
                          const ModelFiles &models) {
   RunFacts facts;
-  facts.suite = suiteVersion();
+  facts.suite = suiteVersion;
   facts.commit = suiteCommit();
   facts.date = now();
   facts.depth = options.depth;
@@ -149,10 +162,12 @@ Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan,
   auto runs = probe.runHello();
   if (!runs)
     return runs.status();
-  if (compiles->version != facts.suite || runs->version != facts.suite)
+  if (compiles->version != productVersion() ||
+      runs->version != productVersion())
     return invalidArgument("the workers have version " + runs->version +
-                           ", the suite " + facts.suite +
+                           ", the suite " + productVersion() +
                            "; install the same everywhere");
+  facts.emulator = emulatorIn(options.suite.job.worker);
   if (worker::RemoteUri::matches(options.device))
     facts.environment.emplace_back("worker", runs->machine);
   addDevice(facts, *compiles, *runs);

@@ -5,6 +5,7 @@
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Verify.h"
 #include "conformance/report/StrictJson.h"
+#include "conformance/report/SuiteVersion.h"
 #include "conformance/runner/Mustpass.h"
 #include "sdk/package/AtomicFile.h"
 
@@ -18,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 Result<PlannedRun> plan(const RunFacts &facts) {
-  if (facts.suite != suiteVersion())
+  if (facts.suite != suiteVersion)
     return invalidArgument("the run was made by suite " + facts.suite +
-                           ", this is " + suiteVersion() +
+                           ", this is " + std::string(suiteVersion) +
                            "; verify with the suite that made it");
   auto plan = planOf(facts);
   if (!plan)
@@ -177,7 +178,7 @@ int mustpassCommand(const std::string &depth, const std::string &path) {
   if (!plan)
     return fail(plan.status());
   std::string text =
-      "# Backplane conformance " + suiteVersion() + ", depth " + depth + ": " +
+      "# Backplane conformance " + std::string(suiteVersion) + ", depth " + depth + ": " +
       std::to_string(plan->mustpass.size()) +
       " cases\n# SHA-256 of the sorted ids: " + hashOfIds(plan->mustpass) +
       "\n" + mustpassText(plan->mustpass);

@@ -120,7 +120,7 @@ Status writeSubmissions(const fs::path &root) {
               conformance::mustpassText({record.id, "L3/add/f32/n/uniform"})});
   writeTexts(folderOf(root, "waivers"),
              {R"({"format": 1, "waivers": [{"id": "a", "cases": ["L3/exp/*"],
-           "devices": ["acme:*"], "suite_versions": ["0.1.*"],
+           "devices": ["acme:*"], "suite_versions": ["0.2.*"],
            "reason": "r", "url": "https://x", "owner": "o",
            "expires": "2027-01-01"}]})"});
   return conformance::packArchive(

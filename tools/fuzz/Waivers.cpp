@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!waivers)
     return 0;
   RunFacts facts;
-  facts.suite = "0.1.0";
+  facts.suite = "0.2.0";
   facts.device = "acme://0";
   std::vector<Record> records(3);
   const char *ids[] = {"L3/exp/f32/n/special", "L3/exp/f64/n/special",

@@ -45,7 +45,7 @@ struct CheckJob : testing::Test {
 };
 
 TEST_F(CheckJob, ADriverThatKeepsTheRulesIsGood) {
-  auto records = run(0, {"L0/life/once", "L1/copy/execute/large",
+  auto records = run(0, {"L0/lifecycle/once", "L1/copy/execute/large",
                          "L1/import/writable-63", "L1/submit/signals"});
   ASSERT_EQ(records.size(), 4u);
   EXPECT_EQ(records[0].status, CaseStatus::Pass) << records[0].reason;
@@ -56,7 +56,7 @@ TEST_F(CheckJob, ADriverThatKeepsTheRulesIsGood) {
 
 TEST_F(CheckJob, AFailureIsThatOfItsCheck) {
   auto records = run(
-      12, {"L0/life/once", "L0/open/unknown-option", "L0/open/twice-at-once"});
+      12, {"L0/lifecycle/once", "L0/open/unknown-option", "L0/open/twice-at-once"});
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].status, CaseStatus::Pass) << records[0].reason;
   EXPECT_EQ(records[1].status, CaseStatus::Fail);
@@ -67,7 +67,7 @@ TEST_F(CheckJob, AFailureIsThatOfItsCheck) {
 
 TEST_F(CheckJob, ACrashIsChargedToItsCheckAlone) {
   auto records = run(
-      22, {"L0/life/once", "L0/open/unknown-id-no-error", "L0/open/100-times"});
+      22, {"L0/lifecycle/once", "L0/open/unknown-id-no-error", "L0/open/100-times"});
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].status, CaseStatus::Pass) << records[0].reason;
   EXPECT_EQ(records[1].status, CaseStatus::Crash) << records[1].reason;

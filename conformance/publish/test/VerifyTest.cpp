@@ -43,7 +43,7 @@ Result<PlannedRun> plan(const RunFacts &facts) {
 
 RunFacts facts(uint32_t shard = 1, uint32_t shards = 1) {
   RunFacts facts;
-  facts.suite = "0.1.0";
+  facts.suite = "0.2.0";
   facts.date = "2026-11-21T10:00:00Z";
   facts.device = "acme://0";
   facts.cases = cases;

@@ -24,7 +24,7 @@ struct Sample {
   std::vector<Waiver> waivers;
 
   Sample() {
-    facts.suite = "0.1.0";
+    facts.suite = "0.2.0";
     facts.date = "2026-11-21T10:00:00Z";
     facts.device = "acme://0";
     facts.depth = "standard";
@@ -214,7 +214,8 @@ TEST(Facts, AreReadAsWritten) {
     broken.replace(broken.find(from), from.size(), to);
     EXPECT_FALSE(parseFacts(broken).ok()) << to;
   };
-  refuse("\"format\": 1", "\"format\": 2");
+  refuse("\"format\": 2", "\"format\": 1");
+  refuse("\"profile\": \"whole\"", "\"profile\": \"part\"");
   refuse("\"standard\"", "\"deep\"");
   refuse("\"shard\": 1", "\"shard\": 2");
   refuse("\"cases\"", "\"seed\"");

@@ -13,7 +13,7 @@ const Date today = *parseDate("2026-11-21");
 
 const std::string good = R"({"format": 1, "waivers": [{
   "id": "slow-exp", "cases": ["L3/exp/*"], "devices": ["acme:*"],
-  "suite_versions": ["0.1.*"], "reason": "erratum 7",
+  "suite_versions": ["0.2.*"], "reason": "erratum 7",
   "url": "https://acme.example/7", "owner": "a@acme.example",
   "expires": "2027-01-01"}]})";
 
@@ -34,7 +34,7 @@ Record record(std::string id, CaseStatus status) {
 
 RunFacts facts() {
   RunFacts facts;
-  facts.suite = "0.1.0";
+  facts.suite = "0.2.0";
   facts.device = "acme://0";
   facts.cases = 400;
   return facts;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/runner/Mustpass.h"
 #include "conformance/report/StrictJson.h"
+#include "conformance/report/SuiteVersion.h"
 #include "conformance/runner/Suite.h"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ TEST(Mustpass, RefusesWhatIsNoList) {
 /// What a list of this minor version promises is there. Lists are made with
 /// `bp conformance mustpass DEPTH --out FILE`, which only extends them.
 void expectAllOf(const char *depth, Depth selected) {
-  const std::string path = std::string(BP_MUSTPASS) + "/" + depth + ".txt";
+  const std::string path = std::string(BP_MUSTPASS) + "/" +
+                           std::string(suiteMinor) + "/" + depth + ".txt";
   auto text = readTextFile(path, 64 << 20);
   ASSERT_TRUE(text.ok()) << text.message();
   auto ids = parseMustpass(*text);

@@ -43,10 +43,10 @@ constexpr Catch catches[] = {
     {3, "L1/memory/range/read-1000-bytes-at-17"},
     {4, "L1/fence/1-mib"},
     {5, "L1/queue/20-calls-in-order"},
-    {10, "L0/life/second-outlives-first"},
+    {10, "L0/lifecycle/second-outlives-first"},
     {11, "L0/get-table/shortened"},
     {11, "L0/get-table/lengthened"},
-    {12, "L0/life/unknown-option"},
+    {12, "L0/lifecycle/unknown-option"},
     {12, "L0/open/unknown-option"},
     {13, "L0/devices/sink-cancels"},
     {14, "L1/unknown/command-type-36"},
@@ -55,7 +55,7 @@ constexpr Catch catches[] = {
     {15, "L1/memory/too-large/9223372036854775808"},
     {18, "L0/process/prints-nothing"},
     {19, "L0/process/threads-end"},
-    {20, "L0/life/once"},
+    {20, "L0/lifecycle/once"},
     {21, "L1/memory/align/device-2097152"},
 };
 
@@ -66,8 +66,8 @@ constexpr Catch leaks[] = {
 
 /// What ends the process: the worker that runs the check is replaced.
 constexpr Catch crashes[] = {
-    {6, "L1/record/replay-1"},           {8, "L7/no-memory/buffers/one-fails"},
-    {8, "L7/no-memory/start/one-fails"}, {9, "L0/query/size/64"},
+    {6, "L1/record/replay-1"},           {8, "L7/out-of-memory/buffers/one-fails"},
+    {8, "L7/out-of-memory/start/one-fails"}, {9, "L0/query/size/64"},
     {22, "L0/open/unknown-id-no-error"},
 };
 
@@ -201,7 +201,7 @@ TEST(Checks, HaveUniqueIdsOfTheirLayer) {
 TEST(Checks, SayThatALibraryCannotBeLoaded) {
   Subject subject;
   subject.library = "/absent/library.so";
-  Trial::Outcome outcome = runCheck(*findCheck("L0/life/once"), subject);
+  Trial::Outcome outcome = runCheck(*findCheck("L0/lifecycle/once"), subject);
   EXPECT_EQ(outcome.kind, Trial::Outcome::Fail);
   EXPECT_NE(outcome.text.find("/absent/library.so"), std::string::npos);
 }
