@@ -139,8 +139,9 @@ bool makePools(const Selection &selection, const Put &put, DType dtype) {
 
 bool makeMeans(const Selection &selection, const Put &put, DType dtype) {
   for (int64_t counts : {0, 1}) {
-    Pool pool = {
-        "avg_pool", counts ? "include-pad" : "exclude-pad", {{"count_padding", counts}}};
+    Pool pool = {"avg_pool",
+                 counts ? "include-pad" : "exclude-pad",
+                 {{"count_padding", counts}}};
     for (const Geometry &geometry : windows())
       if (isTakenAsFloat(dtype, geometry) &&
           !makePool(selection, put, dtype, geometry, pool))

@@ -160,7 +160,7 @@ bool makeFuzz(const Selection &selection, const Put &put) {
   const std::vector<Relation> relations = {
       {"halves", inHalves},           {"backwards", backwards},
       {"transposed", transposedOver}, {"flattened", flattened},
-      {"identities", identities},           {"among-others", amongOthers},
+      {"identities", identities},     {"among-others", amongOthers},
       {"scaled", scaled, true}};
   for (const Relation &relation : relations)
     for (uint64_t seed = 0; seed < (&relation == &relations[0] ? 12u : 8u);

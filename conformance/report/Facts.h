@@ -39,7 +39,7 @@ struct RunFacts {
   TextPairs pluginFiles; ///< name and SHA-256 of each file of the plug-in
 
   std::string depth = "smoke"; ///< or standard, full
-  uint64_t seed = 0;     ///< of the data; of a badge officialSeed
+  uint64_t seed = 0;           ///< of the data; of a badge officialSeed
   std::string challenge; ///< text of a verifier that goes into officialSeed
   uint32_t shard = 1, shards = 1;
   std::vector<std::string> filters, excludes;

@@ -318,9 +318,9 @@ void Job::judge(const Unit &unit, const Case &testCase,
                 Record &record) {
   const Judgement &rules = options_.judgement;
   record.tested.runs = runs_;
-  record.tested.seconds = std::chrono::duration<double>(
-                              std::chrono::steady_clock::now() - started_)
-                              .count();
+  record.tested.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - started_)
+          .count();
   Declaration declaration = declarationFor(unit, this->declaration());
   std::vector<Expected> expected;
   if (!rules.isProbe(unit) &&

@@ -116,13 +116,13 @@ private:
 
   JobOptions options_;
   std::unique_ptr<worker::Process> worker_, compiler_;
-  std::unique_ptr<worker::Process> checker_; ///< runs checks
-  worker::ArtifactMessage artifact_;         ///< of the unit
-  bool loaded_ = false;                      ///< the worker has it
-  uint64_t runs_ = 0;                        ///< of it in this worker
+  std::unique_ptr<worker::Process> checker_;      ///< runs checks
+  worker::ArtifactMessage artifact_;              ///< of the unit
+  bool loaded_ = false;                           ///< the worker has it
+  uint64_t runs_ = 0;                             ///< of it in this worker
   std::chrono::steady_clock::time_point started_; ///< the worker
-  worker::ArtifactMessage again_;            ///< the same, compiled once more
-  bool artifactsSent_ = false;               ///< the checker has both
+  worker::ArtifactMessage again_; ///< the same, compiled once more
+  bool artifactsSent_ = false;    ///< the checker has both
 };
 
 } // namespace backplane::conformance

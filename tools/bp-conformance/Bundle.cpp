@@ -150,7 +150,7 @@ int bundleCommand(RunOptions &options, const std::string &target,
   auto statuses = runUnits(job, *plan);
   if (!statuses)
     return fail(statuses.status());
-  worker::BundleMessage head{"cases",        productVersion(),   target,
+  worker::BundleMessage head{"cases",        productVersion(), target,
                              options.device, factsOf(options), ""};
   if (Status s = worker::packRecording(scratch.file(), head, path); !s.ok())
     return fail(s);

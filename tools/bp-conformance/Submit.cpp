@@ -178,8 +178,8 @@ int mustpassCommand(const std::string &depth, const std::string &path) {
   if (!plan)
     return fail(plan.status());
   std::string text =
-      "# Backplane conformance " + std::string(suiteVersion) + ", depth " + depth + ": " +
-      std::to_string(plan->mustpass.size()) +
+      "# Backplane conformance " + std::string(suiteVersion) + ", depth " +
+      depth + ": " + std::to_string(plan->mustpass.size()) +
       " cases\n# SHA-256 of the sorted ids: " + hashOfIds(plan->mustpass) +
       "\n" + mustpassText(plan->mustpass);
   if (path.empty()) {

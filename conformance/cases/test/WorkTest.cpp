@@ -26,22 +26,23 @@ TEST(Work, CountsProducts) {
   EXPECT_EQ(work.macs, 3u * 5 * 7 * 11);
   EXPECT_EQ(work.elements, 3u * 5 * 11);
   EXPECT_EQ(work.rank, 3u);
-  work = workOf(graphOf("matmul", {{7, 5}, {7, 11}},
-                        {{"transpose_a", int64_t(1)}}),
-                {});
+  work = workOf(
+      graphOf("matmul", {{7, 5}, {7, 11}}, {{"transpose_a", int64_t(1)}}), {});
   EXPECT_EQ(work.macs, 5u * 7 * 11);
 }
 
 TEST(Work, CountsConvolutions) {
   using List = std::vector<int64_t>;
-  Attributes attributes = {{"strides", List{2}}, {"dilations", List{1}},
-                           {"low", List{0}},     {"high", List{0}},
+  Attributes attributes = {{"strides", List{2}},
+                           {"dilations", List{1}},
+                           {"low", List{0}},
+                           {"high", List{0}},
                            {"groups", int64_t(2)}};
   Work work = workOf(graphOf("conv", {{1, 6, 9}, {4, 3, 3}}, attributes), {});
   EXPECT_EQ(work.macs, 4u * 4 * 3 * 3);
   attributes.emplace("output_padding", List{0});
-  work = workOf(graphOf("conv_transpose", {{1, 6, 9}, {6, 2, 3}}, attributes),
-                {});
+  work =
+      workOf(graphOf("conv_transpose", {{1, 6, 9}, {6, 2, 3}}, attributes), {});
   EXPECT_EQ(work.macs, 6u * 9 * 2 * 3);
 }
 

@@ -55,8 +55,8 @@ TEST_F(CheckJob, ADriverThatKeepsTheRulesIsGood) {
 }
 
 TEST_F(CheckJob, AFailureIsThatOfItsCheck) {
-  auto records = run(
-      12, {"L0/lifecycle/once", "L0/open/unknown-option", "L0/open/twice-at-once"});
+  auto records = run(12, {"L0/lifecycle/once", "L0/open/unknown-option",
+                          "L0/open/twice-at-once"});
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].status, CaseStatus::Pass) << records[0].reason;
   EXPECT_EQ(records[1].status, CaseStatus::Fail);
@@ -66,8 +66,8 @@ TEST_F(CheckJob, AFailureIsThatOfItsCheck) {
 }
 
 TEST_F(CheckJob, ACrashIsChargedToItsCheckAlone) {
-  auto records = run(
-      22, {"L0/lifecycle/once", "L0/open/unknown-id-no-error", "L0/open/100-times"});
+  auto records = run(22, {"L0/lifecycle/once", "L0/open/unknown-id-no-error",
+                          "L0/open/100-times"});
   ASSERT_EQ(records.size(), 3u);
   EXPECT_EQ(records[0].status, CaseStatus::Pass) << records[0].reason;
   EXPECT_EQ(records[1].status, CaseStatus::Crash) << records[1].reason;

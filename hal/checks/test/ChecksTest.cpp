@@ -66,8 +66,10 @@ constexpr Catch leaks[] = {
 
 /// What ends the process: the worker that runs the check is replaced.
 constexpr Catch crashes[] = {
-    {6, "L1/record/replay-1"},           {8, "L7/out-of-memory/buffers/one-fails"},
-    {8, "L7/out-of-memory/start/one-fails"}, {9, "L0/query/size/64"},
+    {6, "L1/record/replay-1"},
+    {8, "L7/out-of-memory/buffers/one-fails"},
+    {8, "L7/out-of-memory/start/one-fails"},
+    {9, "L0/query/size/64"},
     {22, "L0/open/unknown-id-no-error"},
 };
 
