@@ -38,20 +38,23 @@ bool bp::travelsWithUser(Operation *op) {
 
 static void addUsersOutside(Value value,
                             const llvm::DenseSet<Operation *> &inside,
-                            llvm::SetVector<Operation *> &users) {
+                            size_t most, llvm::SetVector<Operation *> &users) {
   for (Operation *user : value.getUsers()) {
+    if (users.size() >= most)
+      return;
     if (inside.contains(user))
       continue;
     if (!travelsWithUser(user))
       users.insert(user);
     else if (!user->use_empty())
-      addUsersOutside(user->getResult(0), inside, users);
+      addUsersOutside(user->getResult(0), inside, most, users);
   }
 }
 
 llvm::SetVector<Operation *>
-bp::usersOutside(Value value, const llvm::DenseSet<Operation *> &inside) {
+bp::usersOutside(Value value, const llvm::DenseSet<Operation *> &inside,
+                 size_t most) {
   llvm::SetVector<Operation *> users;
-  addUsersOutside(value, inside, users);
+  addUsersOutside(value, inside, most, users);
   return users;
 }

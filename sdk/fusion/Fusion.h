@@ -63,6 +63,7 @@ struct Group {
 struct Partition {
   std::vector<Group> groups;
   std::vector<std::string> cuts;
+  uint64_t steps = 0; ///< the work that was done, for tests
 };
 /// There is one entry of `devices` for each device that ops name; ops of two
 /// devices stay apart.
@@ -74,10 +75,10 @@ Partition partition(mlir::func::FuncOp main,
 bool travelsWithUser(mlir::Operation *op);
 
 /// The ops outside of `inside` that need the value, looked for behind what
-/// travels with them.
+/// travels with them; `most` of them.
 llvm::SetVector<mlir::Operation *>
-usersOutside(mlir::Value value,
-             const llvm::DenseSet<mlir::Operation *> &inside);
+usersOutside(mlir::Value value, const llvm::DenseSet<mlir::Operation *> &inside,
+             size_t most);
 
 /// Makes a function of each group, called from `main`. The modules's symbols
 /// that a function uses become its `bp.symbols`. Fails with a diagnostic when

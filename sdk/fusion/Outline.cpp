@@ -5,7 +5,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 
 #include <set>
@@ -77,7 +76,7 @@ void Outliner::findInputs(Value value) {
 void Outliner::findOutputs() {
   for (Operation *op : ops_)
     for (Value value : op->getResults())
-      if (!usersOutside(value, inside_).empty())
+      if (!usersOutside(value, inside_, 1).empty())
         result_.outputs.push_back(value);
 }
 
@@ -176,17 +175,26 @@ public:
   LogicalResult run();
 
 private:
+  /// What is written once the values that it needs are.
+  struct Pending {
+    Operation *op;
+    const Group *group; ///< none: the op itself
+    Outlined outlined;
+    SmallVector<Value> needs;
+    size_t next = 0; ///< of what it needs
+  };
   LogicalResult emit(Operation *op);
-  LogicalResult emitProducer(Value value);
-  LogicalResult emitGroup(const Group &group);
+  LogicalResult push(Operation *op);
   LogicalResult failCircle(const Group &group);
+  void addFunction(Pending &pending);
+  void write(Pending &pending);
   std::string nameOf(const Group &group);
 
   func::FuncOp main_;
   ModuleOp module_;
   llvm::DenseMap<Operation *, const Group *> groupOf_;
-  llvm::DenseSet<const void *> active_;
-  std::vector<Operation *> path_; ///< what is being written, outermost first
+  llvm::DenseSet<const Group *> begun_;
+  std::vector<Pending> stack_; ///< each is needed by the one before
   IRMapping mapping_;
   Block *body_ = nullptr;
   unsigned count_ = 0;
@@ -203,63 +211,82 @@ std::string MainBuilder::nameOf(const Group &group) {
   return (root->getName().stripDialect() + "_" + Twine(count_++)).str();
 }
 
-LogicalResult MainBuilder::emitProducer(Value value) {
-  if (mapping_.contains(value))
-    return success();
-  return emit(value.getDefiningOp());
+void MainBuilder::addFunction(Pending &pending) {
+  func::FuncOp function = pending.outlined.function;
+  module_.push_back(function);
+  if (unsigned device = pending.group->device)
+    function->setAttr(deviceAttr,
+                      Builder(module_.getContext()).getI64IntegerAttr(device));
+  pending.needs.assign(pending.outlined.inputs.begin(),
+                       pending.outlined.inputs.end());
 }
 
 /// Names the op outside of the group that reads a result of it and is read.
 LogicalResult MainBuilder::failCircle(const Group &group) {
   auto error = group.ops.front()->emitOpError("depends on its own dispatch");
-  auto isOutside = [&](Operation *op) {
-    auto found = groupOf_.find(op);
-    return found == groupOf_.end() || found->second != &group;
+  auto isOutside = [&](const Pending &pending) {
+    return pending.group != &group;
   };
-  auto between = llvm::find_if(llvm::reverse(path_), isOutside);
-  if (between != path_.rend())
-    error << " through " << (*between)->getName() << " "
-          << locationText((*between)->getLoc());
+  auto between = llvm::find_if(llvm::reverse(stack_), isOutside);
+  if (between != stack_.rend())
+    error << " through " << between->op->getName() << " "
+          << locationText(between->op->getLoc());
   return error;
 }
 
-LogicalResult MainBuilder::emitGroup(const Group &group) {
-  if (!active_.insert(&group).second)
-    return failCircle(group);
-  Outlined outlined =
-      Outliner(group.ops).run(main_.getContext(), nameOf(group));
-  if (outlined.outputs.empty()) {
-    outlined.function.erase();
-    return success();
+LogicalResult MainBuilder::push(Operation *op) {
+  auto found = groupOf_.find(op);
+  Pending pending{op, found == groupOf_.end() ? nullptr : found->second};
+  if (!pending.group) {
+    pending.needs.assign(op->operand_begin(), op->operand_end());
+  } else {
+    if (!begun_.insert(pending.group).second)
+      return failCircle(*pending.group);
+    pending.outlined = Outliner(pending.group->ops)
+                           .run(main_.getContext(), nameOf(*pending.group));
+    if (pending.outlined.outputs.empty()) {
+      pending.outlined.function.erase();
+      return success();
+    }
+    addFunction(pending);
   }
-  module_.push_back(outlined.function);
-  if (group.device != 0)
-    outlined.function->setAttr(
-        deviceAttr,
-        Builder(module_.getContext()).getI64IntegerAttr(group.device));
-  SmallVector<Value> operands;
-  for (Value input : outlined.inputs) {
-    if (failed(emitProducer(input)))
-      return failure();
-    operands.push_back(mapping_.lookup(input));
-  }
-  OpBuilder builder = OpBuilder::atBlockEnd(body_);
-  auto call = func::CallOp::create(builder, outlined.function.getLoc(),
-                                   outlined.function, operands);
-  for (auto [old, result] : llvm::zip(outlined.outputs, call.getResults()))
-    mapping_.map(old, result);
+  stack_.push_back(std::move(pending));
   return success();
 }
 
+void MainBuilder::write(Pending &pending) {
+  OpBuilder builder = OpBuilder::atBlockEnd(body_);
+  if (!pending.group) {
+    builder.clone(*pending.op, mapping_);
+    return;
+  }
+  func::FuncOp function = pending.outlined.function;
+  SmallVector<Value> operands;
+  for (Value input : pending.needs)
+    operands.push_back(mapping_.lookup(input));
+  auto call =
+      func::CallOp::create(builder, function.getLoc(), function, operands);
+  for (auto [old, result] :
+       llvm::zip(pending.outlined.outputs, call.getResults()))
+    mapping_.map(old, result);
+}
+
+/// Writes an op, or its group, after all that it needs. A stack of our own: the
+/// one of the thread is too small for the longest chains.
 LogicalResult MainBuilder::emit(Operation *op) {
-  path_.push_back(op);
-  llvm::scope_exit leave([&] { path_.pop_back(); });
-  if (auto found = groupOf_.find(op); found != groupOf_.end())
-    return emitGroup(*found->second);
-  for (Value operand : op->getOperands())
-    if (failed(emitProducer(operand)))
+  if (failed(push(op)))
+    return failure();
+  while (!stack_.empty()) {
+    Pending &top = stack_.back();
+    if (top.next == top.needs.size()) {
+      write(top);
+      stack_.pop_back();
+      continue;
+    }
+    Value needed = top.needs[top.next++];
+    if (!mapping_.contains(needed) && failed(push(needed.getDefiningOp())))
       return failure();
-  OpBuilder::atBlockEnd(body_).clone(*op, mapping_);
+  }
   return success();
 }
 
@@ -274,7 +301,7 @@ LogicalResult MainBuilder::run() {
   for (Operation &op : old->without_terminator()) {
     auto found = groupOf_.find(&op);
     bool due = found != groupOf_.end() && found->second->ops.back() == &op &&
-               !active_.contains(found->second);
+               !begun_.contains(found->second);
     if (due && !(op.getNumResults() && mapping_.contains(op.getResult(0))) &&
         failed(emit(&op)))
       return failure();

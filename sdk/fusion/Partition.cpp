@@ -2,6 +2,7 @@
 #include "sdk/fusion/Fusion.h"
 
 #include "backplane/compiler.h"
+#include "sdk/fusion/GroupOrder.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -12,6 +13,10 @@ namespace {
 
 /// Why two groups stay apart; empty: they need not.
 using Reason = std::string;
+
+/// Ops of one dispatch where the target names no limit, and at most: code of
+/// more takes long to generate.
+constexpr uint32_t mostFusedOps = 256;
 
 class Partitioner {
 public:
@@ -27,13 +32,14 @@ private:
     Operation *op;
   };
   void visit(Operation *op);
+  void addSources(Value value, bool isKernel, SmallVector<unsigned> &sources);
+  void addNode(Operation *op, bool isKernel);
   std::vector<Producer> producers(Operation *op);
   void collect(Value value, bool direct, std::vector<Producer> &found);
   Reason tryMerge(const Producer &producer, Operation *op);
   Reason legal(const Group &a, const Group &b, bool direct, Operation *op);
   Reason elementwiseInto(const Group &a, bool direct, const Group &b);
   bool isSoleUse(const Group &group);
-  bool wouldCycle(unsigned a, unsigned b);
   Reason fits(const Group &merged);
   Reason claimed(Group &merged, const Group &a, const Group &b);
   bool allowed(uint32_t bit) { return options_->fusion & bit; }
@@ -43,6 +49,9 @@ private:
   const FusionOptions *options_ = nullptr; ///< of the op that is visited
   std::vector<Group> groups_;
   llvm::DenseMap<Operation *, unsigned> groupOf_;
+  GroupOrder order_;
+  uint64_t steps_ = 0; ///< ops looked at for merged groups
+  llvm::DenseMap<Operation *, GroupOrder::Node> nodeOf_;
   std::vector<std::string> cuts_;
 };
 
@@ -158,12 +167,15 @@ Reason Partitioner::elementwiseInto(const Group &a, bool direct,
 /// Whether all users of the group's values are one op.
 bool Partitioner::isSoleUse(const Group &group) {
   llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
-  llvm::DenseSet<Operation *> users;
+  Operation *sole = nullptr;
   for (Operation *op : group.ops)
     for (Value result : op->getResults())
-      for (Operation *user : usersOutside(result, inside))
-        users.insert(user);
-  return users.size() <= 1;
+      for (Operation *user : usersOutside(result, inside, 2)) {
+        if (sole && user != sole)
+          return false;
+        sole = user;
+      }
+  return true;
 }
 
 /// Whether the op widens bytes for one contraction.
@@ -215,39 +227,27 @@ Reason Partitioner::legal(const Group &a, const Group &b, bool direct,
   return "both have a loop nest of their own";
 }
 
-/// Whether `b` depends on `a` through something outside of both.
-bool Partitioner::wouldCycle(unsigned a, unsigned b) {
-  SmallVector<Operation *> work;
-  std::function<void(Value)> start = [&](Value value) {
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return;
-    auto found = groupOf_.find(op);
-    if (found != groupOf_.end() && (found->second == a || found->second == b))
-      return;
-    if (found != groupOf_.end() || !travelsWithUser(op))
-      return work.push_back(op);
+/// The nodes that a value comes from. A kernel computes what travels with it
+/// itself, even where that is in memory for others.
+void Partitioner::addSources(Value value, bool isKernel,
+                             SmallVector<unsigned> &sources) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  bool travels = travelsWithUser(op);
+  auto node = nodeOf_.find(op);
+  if (node != nodeOf_.end() && !(isKernel && travels))
+    sources.push_back(node->second);
+  else if (travels)
     for (Value operand : op->getOperands())
-      start(operand);
-  };
-  for (Operation *op : groups_[b].ops)
-    for (Value operand : op->getOperands())
-      start(operand);
-  llvm::DenseSet<Operation *> seen;
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val();
-    if (!seen.insert(op).second)
-      continue;
-    auto found = groupOf_.find(op);
-    if (found != groupOf_.end() && found->second == a)
-      return true;
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        work.push_back(producer);
-    if (found != groupOf_.end())
-      llvm::append_range(work, groups_[found->second].ops);
-  }
-  return false;
+      addSources(operand, isKernel, sources);
+}
+
+void Partitioner::addNode(Operation *op, bool isKernel) {
+  SmallVector<unsigned> sources;
+  for (Value operand : op->getOperands())
+    addSources(operand, isKernel, sources);
+  nodeOf_[op] = order_.add(sources);
 }
 
 /// Values that go in and out of the group.
@@ -270,15 +270,18 @@ static std::pair<size_t, size_t> boundary(const Group &group) {
     for (Value operand : op->getOperands())
       read(operand);
     for (Value result : op->getResults())
-      outputs += !usersOutside(result, inside).empty();
+      outputs += !usersOutside(result, inside, 1).empty();
   }
   return {inputs.size(), outputs};
 }
 
 Reason Partitioner::fits(const Group &merged) {
-  if (options_->maxOps && merged.ops.size() > options_->maxOps)
-    return "more than the target's " + std::to_string(options_->maxOps) +
+  uint32_t mostOps = options_->maxOps ? std::min(options_->maxOps, mostFusedOps)
+                                      : mostFusedOps;
+  if (merged.ops.size() > mostOps)
+    return "more than the target's " + std::to_string(mostOps) +
            " ops per dispatch";
+  steps_ += merged.ops.size();
   auto [inputs, outputs] = boundary(merged);
   if (options_->maxBindings && inputs + outputs > options_->maxBindings)
     return "more than the target's " + std::to_string(options_->maxBindings) +
@@ -312,7 +315,8 @@ Reason Partitioner::tryMerge(const Producer &producer, Operation *op) {
       !reason.empty())
     return reason;
   // Either way: the second group may have taken in producers of the first.
-  if (wouldCycle(a, b) || wouldCycle(b, a))
+  auto join = order_.tryJoin(nodeOf_[producer.op], nodeOf_[op]);
+  if (!join)
     return "another dispatch lies between";
   // The root decides what the group is.
   bool keepFirst = second.kind == OpKind::Elementwise;
@@ -327,7 +331,8 @@ Reason Partitioner::tryMerge(const Producer &producer, Operation *op) {
     return reason;
   if (Reason reason = claimed(merged, first, second); !reason.empty())
     return reason;
-  for (Operation *member : merged.ops)
+  order_.join(std::move(*join));
+  for (Operation *member : second.ops)
     groupOf_[member] = a;
   groups_[a] = std::move(merged);
   groups_[b].ops.clear();
@@ -345,7 +350,11 @@ static bool needsKernel(Operation *op) {
 
 void Partitioner::visit(Operation *op) {
   OpKind kind = kindOf(op);
-  if (kind == OpKind::Free || (kind == OpKind::Cheap && !needsKernel(op)))
+  if (kind == OpKind::Cheap && !needsKernel(op))
+    return;
+  if (kind != OpKind::Free || !travelsWithUser(op))
+    addNode(op, kind != OpKind::Free);
+  if (kind == OpKind::Free)
     return;
   options_ = &devices_[deviceOf(op)];
   groupOf_[op] = unsigned(groups_.size());
@@ -370,7 +379,7 @@ Partition Partitioner::run() {
   for (Operation &op : main_.front().without_terminator())
     visit(&op);
   std::erase_if(groups_, [](const Group &g) { return g.ops.empty(); });
-  return {std::move(groups_), std::move(cuts_)};
+  return {std::move(groups_), std::move(cuts_), order_.steps() + steps_};
 }
 
 Partition bp::partition(func::FuncOp main, ArrayRef<FusionOptions> devices) {
