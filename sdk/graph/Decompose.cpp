@@ -7,6 +7,7 @@
 #include "Control.h"
 #include "DecomposeRules.h"
 #include "OpTable.h"
+#include "Rounding.h"
 
 namespace backplane {
 
@@ -83,9 +84,13 @@ private:
   Status expand(const Op &op) {
     std::string location =
         op.location.empty() ? op.name : op.location + " (" + op.name + ")";
+    size_t first = to_.ops.size();
     Result<ValueId> value = decomposeOp(to_, op, mapped(op.operands), location);
     if (!value)
       return value.status();
+    if (const Op *second = secondRounding(to_, first, location))
+      return internalError("decomposition of " + op.name +
+                           " rounds to a narrow float before " + second->name);
     ValueId old = op.results[0];
     if (to_.type(*value) != from_.type(old))
       return internalError("decomposition of " + op.name + " gives " +

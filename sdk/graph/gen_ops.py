@@ -238,6 +238,22 @@ def write_doc(ops):
         "messages and",
         "tests cite them.",
         "",
+        "Precision. Sums and products of floats narrower than f32 accumulate in "
+        "f32 or",
+        "wider, in every op that has them (matmul, conv, conv_transpose, reduce, "
+        "pool,",
+        "cumulative, scatter), and are rounded to the dtype once. A composite on "
+        "narrow",
+        "floats is computed in f32 or wider throughout - squares, means, "
+        "exponentials -",
+        "and its result is rounded once; so is its decomposition.",
+        "",
+        "What an element is not made of does not reach it: a NaN or an infinity of "
+        "an",
+        "operand is in those results that use it, and in no other. Only conv "
+        "leaves it",
+        "open whether the zeros of its padding are multiplied.",
+        "",
     ]
     for kind, title in (("primitive", "Primitives"), ("composite", "Composites")):
         chosen = [op for op in ops if op["kind"] == kind]

@@ -4,6 +4,8 @@
 // append ops.
 #include "Node.h"
 
+#include "sdk/graph/Rounding.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -67,13 +69,23 @@ Status Node::run() {
   for (const std::string &name : proto_.output())
     if (ok() && !name.empty() && importer_.find(name))
       reject("'" + name + "' is defined twice");
+  size_t first = importer_.graph().ops.size();
   if (ok())
     entry_.handler(*this);
   if (ok())
     status_ = checkOutputs();
+  checkRounding(first);
   // Messages of the graph name the location already.
   return status_.message().starts_with(location_) ? status_
                                                   : status_.within(location_);
+}
+
+void Node::checkRounding(size_t firstOp) {
+  if (!ok())
+    return;
+  if (const Op *op = secondRounding(importer_.graph(), firstOp, location_))
+    fail(internalError("its import rounds to a narrow float before '" +
+                       op->name + "'"));
 }
 
 // ---- inputs ----
@@ -100,10 +112,16 @@ ValueId Node::value(size_t input) {
     return kNone;
   }
   Result<ValueId> value = importer_.materialise(*found);
-  if (value.ok())
+  if (!value.ok()) {
+    fail(value.status());
+    return kNone;
+  }
+  DType dtype = type(*value).dtype;
+  if (!roundsOnce_ || !isNarrowFloat(dtype))
     return *value;
-  fail(value.status());
-  return kNone;
+  if (narrow_ == DType::Invalid)
+    narrow_ = dtype;
+  return cast(*value, DType::F32);
 }
 
 std::vector<ValueId> Node::values() {
@@ -287,12 +305,13 @@ void Node::define(size_t output, Tensor tensor) {
 }
 
 void Node::out(size_t output, ValueId value) {
-  if (!ok() || value == kNone)
+  if (!ok() || value == kNone || output >= outputCount() ||
+      outputName(output).empty())
     return;
-  if (output < static_cast<size_t>(proto_.output_size()) &&
-      importer_.graph().values[value].name.empty())
-    importer_.graph().values[value].name =
-        proto_.output(static_cast<int>(output));
+  if (narrow_ != DType::Invalid && type(value).dtype == DType::F32)
+    value = cast(value, narrow_);
+  if (importer_.graph().values[value].name.empty())
+    importer_.graph().values[value].name = outputName(output);
   Tensor tensor;
   tensor.type = type(value);
   tensor.value = value;

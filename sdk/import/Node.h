@@ -40,6 +40,10 @@ public:
 
   // ---- inputs ----
   size_t inputCount() const { return static_cast<size_t>(proto_.input_size()); }
+  /// From here on, values of narrow floats are read as f32, and outputs of f32
+  /// are rounded to the type of the first of them: for what takes several ops
+  /// that round (sdk/graph/Rounding.h). Types of inputs stay what they are.
+  void roundOnce() { roundsOnce_ = true; }
   bool has(size_t input) const;
   const Tensor &tensor(size_t input);
   const TensorType &inputType(size_t input) { return tensor(input).type; }
@@ -98,7 +102,7 @@ public:
   ValueId transpose(ValueId value, std::vector<int64_t> permutation);
   ValueId reduce(std::string_view kind, ValueId value,
                  std::vector<int64_t> axes, bool keep);
-  /// The mean along some axes; 16-bit floats are summed up in f32.
+  /// The mean along some axes, after roundOnce.
   ValueId mean(ValueId value, std::vector<int64_t> axes, bool keep);
   void require(const Dim &a, const Dim &b, std::string_view what);
   /// A value of the same rank with dims that must be equal to its own.
@@ -145,6 +149,8 @@ public:
 private:
   Status checkShape();
   Status checkOutputs();
+  /// Fails where narrow floats were rounded on the way to an output.
+  void checkRounding(size_t firstOp);
   const onnx::AttributeProto *attribute(std::string_view name, int type);
   void define(size_t output, Tensor tensor);
 
@@ -153,6 +159,8 @@ private:
   const OnnxOp &entry_;
   std::string location_;
   Status status_;
+  bool roundsOnce_ = false;
+  DType narrow_ = DType::Invalid; ///< of the first value read as f32
 };
 
 /// Cast to an 8-bit float: what lies beyond its largest number becomes that

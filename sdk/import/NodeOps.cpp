@@ -138,14 +138,12 @@ ValueId Node::reduce(std::string_view kind, ValueId value,
 
 ValueId Node::mean(ValueId value, std::vector<int64_t> axes, bool keep) {
   TensorType own = type(value);
-  bool half = own.dtype == DType::F16 || own.dtype == DType::BF16;
-  DType sumType = half ? DType::F32 : own.dtype;
   Dim count(1);
   for (int64_t each : axes)
     count = count * dimOf(own, static_cast<size_t>(each));
-  ValueId sum = reduce("sum", cast(value, sumType), std::move(axes), keep);
-  ValueId divisor = fillDim(sumType, count, Dims(type(sum).dims));
-  return cast(op("div", {sum, divisor}), own.dtype);
+  ValueId sum = reduce("sum", value, std::move(axes), keep);
+  ValueId divisor = fillDim(own.dtype, count, Dims(type(sum).dims));
+  return op("div", {sum, divisor});
 }
 
 // ---- equal dims and broadcasting ----

@@ -75,6 +75,7 @@ void onnxPRelu(Node &node) {
 
 void onnxThresholdedRelu(Node &node) {
   requireFloat(node);
+  node.roundOnce();
   ValueId x = node.value(0);
   ValueId above = node.compare("gt", x, node.fillLike(x, node.f64("alpha", 1)));
   node.out(0, node.op("select", {above, x, node.fillLike(x, 0)}));
@@ -84,6 +85,7 @@ void onnxThresholdedRelu(Node &node) {
 void onnxShrink(Node &node) {
   requireFloat(node);
   double limit = node.f64("lambd", 0.5), bias = node.f64("bias", 0);
+  node.roundOnce();
   ValueId x = node.value(0);
   ValueId offset = node.fillLike(x, bias), zero = node.fillLike(x, 0);
   ValueId below = node.compare("lt", x, node.fillLike(x, -limit));
@@ -94,10 +96,11 @@ void onnxShrink(Node &node) {
 
 void onnxSwish(Node &node) {
   double alpha = node.f64("alpha", 1);
-  ValueId x = node.value(0);
   if (alpha == 1)
-    return node.out(0, node.op("silu", {x}));
+    return node.out(0, node.op("silu", {node.value(0)}));
   requireFloat(node);
+  node.roundOnce();
+  ValueId x = node.value(0);
   ValueId scaled = node.op("mul", {x, node.fillLike(x, alpha)});
   node.out(0, node.op("mul", {x, node.op("sigmoid", {scaled})}));
 }

@@ -191,10 +191,11 @@ private:
       also("ge", shifted(-left_));
     if (right_ >= 0)
       also("le", shifted(right_));
-    ValueId hidden = hideWhereNot(seen);
     if (mask == kNone || !node_.ok())
-      return hidden;
-    return node_.binary("add", mask, hidden);
+      return hideWhereNot(seen);
+    std::vector<ValueId> both = node_.broadcastAll(std::vector{seen, mask});
+    return node_.op("select",
+                    {both[0], both[1], node_.fillLike(both[1], -HUGE_VAL)});
   }
 
   Attributes attributes() {

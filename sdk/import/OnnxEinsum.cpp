@@ -38,12 +38,25 @@ public:
   }
 
 private:
+  /// Whether one product does it: two terms, and no sum over letters of one.
+  static bool isOneProduct(const std::string &left, const std::string &right) {
+    return std::count(left.begin(), left.end(), ',') <= 1 &&
+           std::all_of(left.begin(), left.end(), [&](char letter) {
+             return !std::isalpha(static_cast<unsigned char>(letter)) ||
+                    has(right, letter) ||
+                    std::count(left.begin(), left.end(), letter) > 1;
+           });
+  }
+
   /// The equation, without spaces, into terms and output letters.
   bool read() {
     std::string text = node_.string("equation", "");
     std::erase(text, ' ');
     size_t arrow = text.find("->");
     std::string left = text.substr(0, arrow);
+    if (!isOneProduct(left,
+                      arrow == std::string::npos ? left : text.substr(arrow)))
+      node_.roundOnce();
     std::string right =
         arrow == std::string::npos ? "" : text.substr(arrow + 2);
     for (size_t i = 0, at = 0; i < node_.inputCount(); ++i) {

@@ -60,6 +60,8 @@ void onnxVariadic(Node &node) {
                            : std::nullopt;
   if (folded)
     return node.out(0, *folded);
+  if (mean || (node.target() == "add" && node.inputCount() > 2))
+    node.roundOnce();
   ValueId result = node.value(0);
   for (size_t i = 1; i < node.inputCount(); ++i)
     result = node.binary(node.target(), result, node.value(i));

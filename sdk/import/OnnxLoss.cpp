@@ -95,10 +95,12 @@ ValueId lossOf(Node &node, ValueId x) {
 } // namespace
 
 void onnxNegativeLogLikelihoodLoss(Node &node) {
+  node.roundOnce();
   node.out(0, lossOf(node, node.value(0)));
 }
 
 void onnxSoftmaxCrossEntropyLoss(Node &node) {
+  node.roundOnce();
   ValueId logarithms =
       node.op("log_softmax", {node.value(0)}, {{"axis", int64_t(1)}});
   node.out(0, lossOf(node, logarithms));

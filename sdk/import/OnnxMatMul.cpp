@@ -69,6 +69,8 @@ void onnxGemm(Node &node) {
   bool transposeA = node.flag("transA", false);
   bool transposeB = node.flag("transB", false);
   double alpha = node.f64("alpha", 1), beta = node.f64("beta", 1);
+  if (alpha != 1 || (beta != 1 && node.has(2)))
+    node.roundOnce();
   ValueId a = node.value(0), b = node.value(1);
   if (node.ok() && (node.type(a).rank() != 2 || node.type(b).rank() != 2))
     node.reject("operands need rank 2, found " + node.type(a).str() + " and " +

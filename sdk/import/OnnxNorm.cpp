@@ -20,6 +20,16 @@ void requireStash(Node &node) {
                 " is not supported, only 1");
 }
 
+/// The dtype of the first inputs; of mixed ones f32, or f64 with one of f64.
+DType commonFloat(Node &node, size_t inputs) {
+  DType common = node.inputType(0).dtype;
+  for (size_t i = 1; i < inputs; ++i)
+    if (DType own = node.inputType(i).dtype; own != common)
+      common =
+          own == DType::F64 || common == DType::F64 ? DType::F64 : DType::F32;
+  return common;
+}
+
 /// A rank-1 operand along axis 1.
 ValueId alongChannels(Node &node, ValueId value, const Dims &dims) {
   if (node.ok() && node.type(value).rank() != 1)
@@ -51,7 +61,7 @@ void onnxBatchNormalization(Node &node) {
     node.refuse("training_mode is not supported");
   ValueId x = node.value(0);
   TensorType type = node.type(x);
-  DType dtype = node.inputType(1).dtype;
+  DType dtype = commonFloat(node, 5);
   if (node.ok() && type.rank() < 2)
     node.reject("the input " + type.str() + " needs rank 2 or more");
   if (!node.ok())
@@ -110,6 +120,7 @@ void onnxLayerNormalization(Node &node) {
 }
 
 void onnxInstanceNormalization(Node &node) {
+  node.roundOnce();
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
   if (node.ok() && dims.size() < 3)
@@ -146,22 +157,21 @@ void outRmsNorm(Node &node) {
 
 void onnxRmsNormalization(Node &node) {
   requireStash(node);
-  if (node.inputType(1).dtype == node.inputType(0).dtype)
+  DType result = node.inputType(1).dtype;
+  if (result == node.inputType(0).dtype)
     return outRmsNorm(node);
-  DType dtype = node.inputType(0).dtype;
-  bool half = dtype == DType::F16 || dtype == DType::BF16;
-  ValueId x = node.cast(node.value(0), half ? DType::F32 : dtype);
+  DType common = commonFloat(node, 2);
+  ValueId x = node.cast(node.value(0), common);
   Dims dims = node.type(x).dims;
   size_t axis = node.axis(node.i64("axis", -1), dims.size());
   if (!node.ok())
     return;
   std::vector<int64_t> axes(dims.size() - axis);
   std::iota(axes.begin(), axes.end(), static_cast<int64_t>(axis));
-  ValueId normal = node.cast(node.op("mul", {x, rsqrtOfSquares(node, x, axes)}),
-                             node.inputType(1).dtype);
+  ValueId normal = node.op("mul", {x, rsqrtOfSquares(node, x, axes)});
   Dims inner(dims.begin() + axis, dims.end());
-  ValueId scale = node.broadcast(node.value(1), inner);
-  node.out(0, node.binary("mul", normal, scale));
+  ValueId scale = node.broadcast(node.cast(node.value(1), common), inner);
+  node.out(0, node.cast(node.binary("mul", normal, scale), result));
 }
 
 } // namespace backplane::frontend

@@ -30,6 +30,7 @@ void onnxLpNormalization(Node &node) {
   if (p != 1 && p != 2)
     return node.reject("attribute 'p' is " + std::to_string(p) +
                        ", but must be 1 or 2");
+  node.roundOnce();
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
   auto axis =
@@ -48,6 +49,7 @@ void onnxMeanVarianceNormalization(Node &node) {
   std::vector<int64_t> given = node.i64s("axes");
   if (given.empty())
     given = {0, 2, 3};
+  node.roundOnce();
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
   std::vector<int64_t> axes = node.axes(given, dims.size());
@@ -64,6 +66,7 @@ void onnxLrn(Node &node) {
   int64_t size = node.i64("size", 0);
   if (size < 1 || size > (int64_t(1) << 30))
     return node.reject("attribute 'size' is " + std::to_string(size));
+  node.roundOnce();
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
   if (node.ok() && dims.size() < 2)

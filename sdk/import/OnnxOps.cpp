@@ -87,6 +87,11 @@ std::string onnxReferencePage() {
       " of the domain `ai.onnx` are imported. Any other op, domain, attribute "
       "or element type is refused by name.\n"
       "Opsets in parentheses are those in which an attribute exists.\n\n"
+      "A node that takes several ops that round is computed in f32 where its "
+      "inputs are narrower floats, and each output is rounded once; a bias of "
+      "Gemm, Conv and ConvTranspose is added to the rounded product, whose "
+      "sums "
+      "are of f32.\n\n"
       "| op | opsets | attributes | limits |\n|---|---|---|---|\n";
   for (const OnnxOp &op : onnxOps())
     page += "| " + std::string(op.name) + " | " +

@@ -161,6 +161,7 @@ ValueId rootOf(Node &node, ValueId x, int64_t p) {
 
 void onnxLpPool(Node &node) {
   int64_t p = readPower(node);
+  node.roundOnce();
   ValueId x = node.value(0);
   Window window = readPool(node, x);
   if (!node.ok())
@@ -176,6 +177,7 @@ void onnxLpPool(Node &node) {
 
 void onnxGlobalLpPool(Node &node) {
   int64_t p = readPower(node);
+  node.roundOnce();
   ValueId x = node.value(0);
   size_t rank = node.type(x).rank();
   if (node.ok() && rank < 3)
@@ -189,6 +191,8 @@ void onnxGlobalLpPool(Node &node) {
 }
 
 void onnxGlobalPool(Node &node) {
+  if (node.target() != "max")
+    node.roundOnce();
   ValueId x = node.value(0);
   size_t rank = node.type(x).rank();
   if (node.ok() && rank < 3)

@@ -314,6 +314,7 @@ void Recurrent::outputs(const std::vector<Direction> &directions) {
 
 void Recurrent::run(std::vector<std::string> activations,
                     std::string_view flag) {
+  node_.roundOnce();
   std::string direction = node_.string("direction", "forward");
   bool both = direction == "bidirectional";
   if (!both && direction != "forward" && direction != "reverse")

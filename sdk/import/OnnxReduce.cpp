@@ -89,6 +89,10 @@ void onnxReduce(Node &node) {
     if (!reduced || keep)
       dims.push_back(reduced ? Dim(1) : node.inputType(0).dims[i]);
   }
+  if (std::string_view kind = node.target();
+      kind == "mean" || kind == "log_sum" || kind == "l2" ||
+      kind == "sum_square")
+    node.roundOnce();
   ValueId result = reduceKind(node, node.target(), node.value(0), axes, keep);
   node.out(0, node.reshape(result, dims));
 }

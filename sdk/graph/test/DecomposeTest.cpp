@@ -3,6 +3,7 @@
 
 #include "Evaluate.h"
 #include "OpCases.h"
+#include "sdk/graph/Rounding.h"
 
 #include <cmath>
 #include <set>
@@ -56,6 +57,58 @@ TEST(Decompose, LeavesPrimitivesOfTheSameType) {
   for (const OpSpec &spec : opTable())
     if (spec.composite)
       EXPECT_TRUE(done.contains(spec.name)) << spec.name;
+}
+
+/// The types with narrow floats in place of f16 and f32.
+OpCase narrowed(OpCase c, const std::string &narrow) {
+  for (std::string &type : c.operands)
+    if (type.starts_with("f16") || type.starts_with("f32"))
+      type = narrow + type.substr(3);
+  return c;
+}
+
+TEST(Decompose, RoundsNarrowFloatsOnce) {
+  for (const char *narrow : {"f16", "bf16"})
+    for (const OpCase &c : goodCases()) {
+      if (!findOp(c.op)->composite)
+        continue;
+      Graph graph = decomposed(single(narrowed(c, narrow)));
+      size_t roundings = 0;
+      for (const Op &op : graph.ops)
+        roundings += roundsToNarrow(graph, op);
+      EXPECT_LE(roundings, 1u) << c.op;
+      EXPECT_FALSE(secondRounding(graph, 0, "node 0 (" + c.op + ")")) << c.op;
+    }
+}
+
+TEST(Rounding, SeesTwoOnTheWayAndAllowsABias) {
+  Builder b;
+  ValueId x = b.graph.addInput("x", T("f16[4, 4]"));
+  auto second = [&](size_t first) {
+    for (Op &op : b.graph.ops)
+      op.location = "here";
+    const Op *found = secondRounding(b.graph, first, "here");
+    return found ? found->name : "";
+  };
+  ValueId square = b.add("mul", {x, x});
+  EXPECT_EQ(second(0), "");
+  ValueId wide = b.add("cast", {square}, {{"dtype", DT(DType::F32)}});
+  ValueId root = b.add("sqrt", {wide});
+  EXPECT_EQ(second(0), "");
+  b.add("cast", {root}, {{"dtype", DT(DType::F16)}});
+  EXPECT_EQ(second(0), "cast") << "f32 does not bring digits back";
+  EXPECT_EQ(second(1), "") << "what was there before is an operand";
+  size_t first = b.graph.ops.size();
+  ValueId product = b.add("matmul", {x, x});
+  ValueId moved = b.add("transpose", {product}, {{"permutation", L({1, 0})}});
+  ValueId biased = b.add("add", {moved, x});
+  EXPECT_EQ(second(first), "");
+  b.add("mul", {biased, x});
+  EXPECT_EQ(second(first), "mul");
+  first = b.graph.ops.size();
+  b.add("add", {b.add("max", {x, x}), b.add("neg", {x})});
+  EXPECT_EQ(second(first), "");
+  EXPECT_EQ(secondRounding(b.graph, 0, "elsewhere"), nullptr);
 }
 
 TEST(Decompose, WorksOnWholeGraphs) {
