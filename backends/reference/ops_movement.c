@@ -307,41 +307,72 @@ bp_status_t ref_select(ref_op_t *op) {
   return BP_STATUS_OK;
 }
 
+/* What updates go to. Narrow floats are held as words until all updates are in,
+ * so that sums and products are rounded once. */
+typedef struct scatter_t {
+  ref_op_t *op;
+  const ref_scalar_t *scalar; /* none: an update replaces */
+  ref_word_t *words;          /* of the whole result, or NULL */
+} scatter_t;
+
 /* target[o, indices[i], s] = scalar(it, updates[o, i, s]), or without a scalar
  * the update itself. */
-static void combine_slice(ref_op_t *op, const ref_scalar_t *scalar, int64_t to,
-                          int64_t from, int64_t count) {
-  ref_word_t sums[REF_BLOCK], words[REF_BLOCK];
+static void combine_slice(const scatter_t *scatter, int64_t to, int64_t from,
+                          int64_t count) {
+  ref_op_t *op = scatter->op;
+  ref_word_t block[REF_BLOCK], updates[REF_BLOCK];
   int64_t n;
-  if (!scalar)
+  if (!scatter->scalar)
     ref_copy(op->result, to, 1, ref_operand(op, 2), from, 1, count);
-  for (; scalar && count > 0; count -= n, to += n, from += n) {
+  for (; scatter->scalar && count > 0; count -= n, to += n, from += n) {
+    ref_word_t *sums = scatter->words ? scatter->words + to : block;
     n = ref_lower(count, REF_BLOCK);
-    ref_load(op->result, to, 1, n, sums);
-    ref_load(ref_operand(op, 2), from, 1, n, words);
-    ref_combine(scalar, op, sums, 1, words, n);
-    ref_store(op->result, to, 1, n, sums);
+    if (!scatter->words)
+      ref_load(op->result, to, 1, n, sums);
+    ref_load(ref_operand(op, 2), from, 1, n, updates);
+    ref_combine(scatter->scalar, op, sums, 1, updates, n);
+    if (!scatter->words)
+      ref_store(op->result, to, 1, n, sums);
   }
+}
+
+/* All updates, in row-major order of the indices. */
+static void put_updates(const scatter_t *scatter, const ref_tensor_t *view) {
+  const int64_t size = view->dims[1], inner = view->dims[2];
+  const int64_t count = ref_operand(scatter->op, 1)->count;
+  int64_t o, i;
+  for (o = 0; o < view->dims[0]; ++o)
+    for (i = 0; i < count; ++i) {
+      const int64_t index = index_at(scatter->op, i, size);
+      if (index >= 0)
+        combine_slice(scatter, (o * size + index) * inner,
+                      (o * count + i) * inner, inner);
+    }
 }
 
 bp_status_t ref_scatter(ref_op_t *op) {
   const ref_tensor_t *x = ref_operand(op, 0);
   const uint32_t axis = (uint32_t)ref_i64(op, "axis");
   const ref_tensor_t view = lines(x, x, axis, x->dims[axis]);
-  const int64_t size = view.dims[1], inner = view.dims[2];
-  const int64_t count = ref_operand(op, 1)->count;
+  scatter_t scatter = {.op = op};
   bp_attribute_t combine;
-  const ref_scalar_t *scalar;
-  int64_t o, i;
   op->table->attribute(op->graph, op->index, ref_string("combine"), &combine);
-  scalar = ref_scalar(combine.string); /* none is the name of no function */
+  /* none is the name of no function */
+  scatter.scalar = ref_scalar(combine.string);
   memcpy(op->result->data, x->data, (size_t)ref_bytes(x));
-  for (o = 0; o < view.dims[0]; ++o)
-    for (i = 0; i < count; ++i) {
-      const int64_t index = index_at(op, i, size);
-      if (index >= 0)
-        combine_slice(op, scalar, (o * size + index) * inner,
-                      (o * count + i) * inner, inner);
-    }
+  if (!scatter.scalar || !ref_is_float(op->dtype) || ref_bits(op->dtype) > 16) {
+    put_updates(&scatter, &view);
+    return BP_STATUS_OK;
+  }
+  scatter.words = op->host->memory_allocate(
+      op->host->self, (uint64_t)x->count * sizeof(ref_word_t) + 1u,
+      sizeof(ref_word_t));
+  if (!scatter.words)
+    return ref_fail(op, BP_STATUS_RESOURCE_EXHAUSTED,
+                    "no memory for the accumulators");
+  ref_load(x, 0, 1, x->count, scatter.words);
+  put_updates(&scatter, &view);
+  ref_store(op->result, 0, 1, x->count, scatter.words);
+  op->host->memory_free(op->host->self, scatter.words);
   return BP_STATUS_OK;
 }

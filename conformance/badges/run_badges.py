@@ -23,7 +23,7 @@ from run_tests import model_folder  # pylint: disable=wrong-import-position
 
 # Device -> part of the cases that it runs without --all; other parts for
 # targets that share their code.
-PARTS = {"host": 7, "vulkan": 7, "worker:arm64-neon/host": 17,
+PARTS = {"host": 7, "ref": 47, "vulkan": 7, "worker:arm64-neon/host": 17,
          "worker:arm64/host": 27, "worker:arm64-sve512/host": 37}
 GOOD = ("Pass", "QualityWarning")
 LONGEST = 3600

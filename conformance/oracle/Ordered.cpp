@@ -272,13 +272,15 @@ Result<std::vector<Value>> scatterIntegers(const Step &step,
 }
 
 /// Sums of floats: the updates of one element in any order, in the precision of
-/// the dtype, which is what the table asks for.
+/// the dtype, or of narrow ones in 24 bits, as far as so much is declared.
 Result<std::vector<Value>> scatterFloats(const Step &step,
                                          const std::string &kind,
                                          const std::vector<size_t> &to) {
   Numbers x(step.operand(0), false), updates(step.operand(2), false);
   Numerics own = step.numerics;
-  own.accumulatorBits = formatOf(step.dtype).precision;
+  int precision = formatOf(step.dtype).precision;
+  int declared = own.accumulatorBits ? own.accumulatorBits : precision;
+  own.accumulatorBits = std::min(declared, std::max(precision, 24));
   Arithmetic m(step.dtype, own, step.declaration.strict);
   size_t count = countOf(step.dims);
   std::vector<Real> magnitude(count), hits(count);
