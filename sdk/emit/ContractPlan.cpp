@@ -65,7 +65,7 @@ ContractPlan planContraction(const ContractShape &shape) {
   plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
   // A longer chain of additions gathers more rounding error than a block of
   // this length that is added to C; a shorter one touches C more often.
-  int64_t deepest = plan.packB || shape.k < 0 ? shape.deepest : shape.k;
+  int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
   plan.depth = roundUp(balanced(shape.k, deepest, 1),
                        std::max(shape.lanes, shape.perWord * shape.block));
   plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);

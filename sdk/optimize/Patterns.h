@@ -16,6 +16,8 @@ void addMovementPatterns(mlir::RewritePatternSet &patterns);
 void addReshapePatterns(mlir::RewritePatternSet &patterns);
 /// Arithmetic with neutral elements, casts, select.
 void addArithmeticPatterns(mlir::RewritePatternSet &patterns);
+/// Ops that give or read tensors without elements.
+void addEmptyPatterns(mlir::RewritePatternSet &patterns);
 
 /// The one element of a constant that is the same everywhere, seen through
 /// broadcasts and reshapes; null when the value is no such constant. Its type

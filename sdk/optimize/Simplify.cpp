@@ -21,6 +21,7 @@ struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
     bp::addMovementPatterns(patterns);
     bp::addReshapePatterns(patterns);
     bp::addArithmeticPatterns(patterns);
+    bp::addEmptyPatterns(patterns);
     GreedyRewriteConfig config;
     config.enableConstantCSE(false);
     if (failed(
