@@ -4,6 +4,8 @@
 #include "Import.h"
 #include "Node.h"
 
+#include <algorithm>
+
 namespace backplane::frontend {
 
 // ---- names ----
@@ -78,6 +80,33 @@ Result<std::vector<ValueId>> Importer::add(std::string_view op,
   return results;
 }
 
+void Importer::noteMeeting(const Dim &from, const Dim &to, bool inCall) {
+  if (from == to)
+    return;
+  std::map<Dim, bool> &all = meetings_[to];
+  all.emplace(from, inCall);
+  if (auto before = meetings_.find(from); before != meetings_.end())
+    for (const auto &[first, stretched] : before->second)
+      if (first != to)
+        all.emplace(first, stretched || inCall);
+}
+
+std::optional<bool> Importer::meeting(const Dim &from, const Dim &to) const {
+  auto all = meetings_.find(to);
+  if (all == meetings_.end())
+    return std::nullopt;
+  auto found = all->second.find(from);
+  return found == all->second.end() ? std::nullopt
+                                    : std::optional(found->second);
+}
+
+bool Importer::isAsserted(const Dim &a, const Dim &b) {
+  const std::vector<DimAssertion> &known = graph().assertions;
+  return std::any_of(known.begin(), known.end(), [&](const DimAssertion &each) {
+    return (each.lhs == a && each.rhs == b) || (each.lhs == b && each.rhs == a);
+  });
+}
+
 Status Importer::assertEqual(const Dim &a, const Dim &b,
                              const std::string &location,
                              std::string_view why) {
@@ -89,11 +118,8 @@ Status Importer::assertEqual(const Dim &a, const Dim &b,
   if ((a - b).constant())
     return invalidArgument(std::string(why) + ": " + a.str() + " is not " +
                            b.str());
-  for (const DimAssertion &known : graph().assertions)
-    if ((known.lhs == a && known.rhs == b) ||
-        (known.lhs == b && known.rhs == a))
-      return Status();
-  graph().assertions.push_back({a, b, location + ": " + std::string(why)});
+  if (!isAsserted(a, b))
+    graph().assertions.push_back({a, b, location + ": " + std::string(why)});
   return Status();
 }
 

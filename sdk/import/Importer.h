@@ -62,6 +62,9 @@ public:
   /// of an input.
   std::optional<Dim>
   declaredDim(const onnx::TensorShapeProto::Dimension &dim) const;
+  /// Whether the model gives the size a name of its own: not a number, not an
+  /// expression, not a size that it leaves open.
+  bool isNamed(const Dim &dim) const;
   /// Whether a node or an output of the graph reads the name.
   bool isUsed(const std::string &name) const { return used_.count(name) != 0; }
 
@@ -93,6 +96,15 @@ public:
   /// be seen now; fails when it can be seen not to hold.
   Status assertEqual(const Dim &a, const Dim &b, const std::string &location,
                      std::string_view why);
+
+  /// Keeps that a size broadcasts to another one, and so does what has become
+  /// the first one: `inCall` where the call tells whether it is 1, else they
+  /// are equal.
+  void noteMeeting(const Dim &from, const Dim &to, bool inCall);
+  /// `inCall` of what was kept.
+  std::optional<bool> meeting(const Dim &from, const Dim &to) const;
+  /// Whether that equality is a condition already.
+  bool isAsserted(const Dim &a, const Dim &b);
 
 private:
   Status runSteps();
@@ -141,7 +153,8 @@ private:
   /// The names in their order, each with what it meant before.
   std::vector<std::pair<std::string, Tensor *>> order_;
   std::set<std::string> used_;
-  std::map<std::string, std::string> symbols_; ///< dim_param to symbol
+  std::map<Dim, std::map<Dim, bool>> meetings_; ///< to, from: inCall
+  std::map<std::string, std::string> symbols_;  ///< dim_param to symbol
   std::map<std::string, const onnx::TypeProto *> declared_;
 };
 

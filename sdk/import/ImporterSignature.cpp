@@ -242,6 +242,17 @@ Result<Dim> Importer::symbolFor(const std::string &text) {
   return Dim::symbol(unique);
 }
 
+bool Importer::isNamed(const Dim &dim) const {
+  std::optional<std::string> symbol = dim.symbolName();
+  if (!symbol)
+    return false;
+  // tf2onnx writes unk__N for what TensorFlow does not know.
+  for (const auto &[text, name] : symbols_)
+    if (name == *symbol)
+      return text[0] != '\x01' && !text.starts_with("unk__");
+  return false;
+}
+
 // ---- outputs ----
 
 Status Importer::addOutputs() {

@@ -107,8 +107,12 @@ Element checked(KnownElement element, DType type) {
   return KnownElement::number(*value);
 }
 
+/// Longer quotients of what may be negative make way for shorter ones.
+constexpr size_t kLongText = 160;
+
 /// a / b rounded towards zero, b a positive number.
-Element divide(const KnownElement &a, const KnownElement &b) {
+Element divide(const KnownElement &a, const KnownElement &b,
+               std::vector<Dim> *assumed) {
   std::optional<int64_t> divisor = b.value.constant();
   if (!divisor || *divisor < 1)
     return std::nullopt;
@@ -116,11 +120,15 @@ Element divide(const KnownElement &a, const KnownElement &b) {
     return KnownElement{floorDiv(a.value, b.value), true};
   Dim up = floorDiv(max(a.value, Dim(0)), b.value);
   Dim down = floorDiv(max(Dim(0) - a.value, Dim(0)), b.value);
-  return KnownElement{up - down, false};
+  Dim quotient = up - down;
+  if (!assumed || (quotient.valid() && quotient.str().size() <= kLongText))
+    return KnownElement{quotient, false};
+  assumed->push_back(a.value);
+  return KnownElement{floorDiv(a.value, b.value), true};
 }
 
 Element arithmetic(std::string_view op, const KnownElement &a,
-                   const KnownElement &b) {
+                   const KnownElement &b, std::vector<Dim> *assumed) {
   bool both = a.nonNegative && b.nonNegative;
   if (op == "add")
     return KnownElement{a.value + b.value, both};
@@ -133,7 +141,7 @@ Element arithmetic(std::string_view op, const KnownElement &a,
   if (op == "max")
     return KnownElement{max(a.value, b.value), a.nonNegative || b.nonNegative};
   if (op == "div")
-    return divide(a, b);
+    return divide(a, b, assumed);
   bool positive = b.value.constant().value_or(0) > 0;
   if (op == "mod" && positive)
     return KnownElement{mod(a.value, b.value), true};
@@ -189,14 +197,14 @@ bool isRelation(std::string_view op) {
 }
 
 Element combine(std::string_view op, DType type, const KnownElement &a,
-                const KnownElement &b) {
+                const KnownElement &b, std::vector<Dim> *assumed) {
   if (isRelation(op))
     return relation(op, a, b);
   if (op == "and" || op == "or" || op == "xor")
     return logic(op, a, b);
   if (type == DType::Bool)
     return std::nullopt;
-  Element result = arithmetic(op, a, b);
+  Element result = arithmetic(op, a, b, assumed);
   return result ? checked(*result, type) : std::nullopt;
 }
 
@@ -212,7 +220,7 @@ size_t countOf(std::span<const int64_t> dims) {
 } // namespace
 
 std::optional<Known> knownBinary(std::string_view op, const Known &a,
-                                 const Known &b) {
+                                 const Known &b, std::vector<Dim> *assumed) {
   auto dims = broadcastDims(a.dims, b.dims);
   if (!dims || a.dtype != b.dtype || countOf(*dims) > kMaxKnown)
     return std::nullopt;
@@ -221,7 +229,7 @@ std::optional<Known> knownBinary(std::string_view op, const Known &a,
   for (size_t i = 0, count = countOf(*dims); i < count; ++i, at.step()) {
     Element element =
         combine(op, a.dtype, a.elements[positionOf(a.dims, at.index())],
-                b.elements[positionOf(b.dims, at.index())]);
+                b.elements[positionOf(b.dims, at.index())], assumed);
     if (!element)
       return std::nullopt;
     result.elements.push_back(*element);

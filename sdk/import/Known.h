@@ -69,9 +69,11 @@ std::optional<std::vector<int64_t>> broadcastDims(std::span<const int64_t> a,
                                                   std::span<const int64_t> b);
 
 /// `op` is an op of the table, or eq, lt, le, gt, ge. Absent when the result
-/// cannot be told at import.
+/// cannot be told at import. With `assumed` a result may hold only while the
+/// dims that are added to it are not negative.
 std::optional<Known> knownBinary(std::string_view op, const Known &a,
-                                 const Known &b);
+                                 const Known &b,
+                                 std::vector<Dim> *assumed = nullptr);
 std::optional<Known> knownSelect(const Known &condition, const Known &a,
                                  const Known &b);
 /// neg, abs or not.

@@ -110,6 +110,7 @@ public:
   /// The dims that all of these broadcast to, as in NumPy.
   Dims commonDims(std::span<const ValueId> values);
   Dims commonDims(const Dims &a, const Dims &b);
+  /// Axes that commonDims has found to be repeated or not by the call are.
   ValueId broadcast(ValueId value, const Dims &dims);
   std::vector<ValueId> broadcastAll(std::span<const ValueId> values);
   /// broadcastAll, then an op of two operands.
@@ -153,6 +154,10 @@ private:
   void checkRounding(size_t firstOp);
   const onnx::AttributeProto *attribute(std::string_view name, int type);
   void define(size_t output, Tensor tensor);
+  Dim commonDim(const Dim &a, const Dim &b);
+  void requireFit(const Dim &own, const Dim &other, const Dim &size);
+  bool stretches(const Dim &own, const Dim &size);
+  ValueId stretch(ValueId value, size_t axis, const Dim &size);
 
   Importer &importer_;
   const onnx::NodeProto &proto_;

@@ -2,6 +2,7 @@
 //
 // A node's calls that append ops: constants, broadcasting and other steps that
 // many handlers share.
+#include "Broadcast.h"
 #include "Node.h"
 
 #include <algorithm>
@@ -163,21 +164,51 @@ ValueId Node::withDims(ValueId value, const Dims &dims) {
   return reshape(value, dims);
 }
 
+/// Makes it a condition that `own` is `size` or 1, where it meets `other`.
+void Node::requireFit(const Dim &own, const Dim &other, const Dim &size) {
+  if (own == size)
+    return;
+  auto [fits, zero] = fitsInCall(own, size);
+  require(fits, zero,
+          own.str() + " and " + other.str() +
+              " must be equal to broadcast, or one of them 1");
+}
+
+Dim Node::commonDim(const Dim &a, const Dim &b) {
+  if (a == b || b == Dim(1))
+    return a;
+  if (a == Dim(1))
+    return b;
+  for (auto [own, size] : {std::pair(a, b), std::pair(b, a)})
+    if (importer_.meeting(own, size).value_or(false)) {
+      requireFit(own, size, size);
+      return size;
+    }
+  bool numbers = a.constant() && b.constant();
+  auto isApart = [&](const Dim &dim) {
+    return dim.constant() || importer_.isNamed(dim);
+  };
+  bool inCall = !numbers && !importer_.isAsserted(a, b) &&
+                meetsInCall(a, b, isApart(a) && isApart(b));
+  if (!inCall)
+    require(a, b, "sizes must be equal to broadcast");
+  // A plain number says more than a symbol.
+  Dim size = inCall ? sizeInCall(a, b) : b.constant() ? b : a;
+  importer_.noteMeeting(a, size, inCall);
+  importer_.noteMeeting(b, size, inCall);
+  if (inCall) {
+    requireFit(a, b, size);
+    requireFit(b, a, size);
+  }
+  return size;
+}
+
 Dims Node::commonDims(const Dims &a, const Dims &b) {
   Dims dims(std::max(a.size(), b.size()), Dim(1));
   for (const Dims *operand : {&a, &b})
     for (size_t i = 0; i < operand->size(); ++i) {
       Dim &dim = dims[dims.size() - operand->size() + i];
-      const Dim &other = (*operand)[i];
-      if (other == Dim(1) || dim == other)
-        continue;
-      if (dim == Dim(1)) {
-        dim = other;
-        continue;
-      }
-      require(dim, other, "sizes must be equal to broadcast");
-      // A plain number says more than a symbol.
-      dim = other.constant() ? other : dim;
+      dim = commonDim(dim, (*operand)[i]);
     }
   return dims;
 }
@@ -187,6 +218,31 @@ Dims Node::commonDims(std::span<const ValueId> values) {
   for (ValueId value : values)
     dims = commonDims(dims, type(value).dims);
   return dims;
+}
+
+/// Whether the call tells if an axis is repeated to a size.
+bool Node::stretches(const Dim &own, const Dim &size) {
+  if (own == size || own == Dim(1))
+    return false;
+  if (std::optional<bool> known = importer_.meeting(own, size))
+    return *known;
+  bool inCall = !own.constant() && !importer_.isAsserted(own, size) &&
+                meetsInCall(own, size, false);
+  if (inCall)
+    requireFit(own, size, size);
+  return inCall;
+}
+
+/// The value with an axis that has the size `size` or 1 repeated to that size:
+/// row i is row i or the only one.
+ValueId Node::stretch(ValueId value, size_t axis, const Dim &size) {
+  Dim own = dimOf(type(value), axis);
+  Dims rows{size};
+  ValueId row = min(own, Dim(1)) == own
+                    ? fillInteger(DType::I64, 0, rows)
+                    : op("min", {counter(rows, 0),
+                                 fillDim(DType::I64, own - Dim(1), rows)});
+  return op("gather", {value, row}, {{"axis", static_cast<int64_t>(axis)}});
 }
 
 ValueId Node::broadcast(ValueId value, const Dims &dims) {
@@ -202,8 +258,11 @@ ValueId Node::broadcast(ValueId value, const Dims &dims) {
   Dims wanted;
   size_t missing = dims.size() - own.size();
   for (size_t i = 0; i < own.size(); ++i) {
+    const Dim &size = dims[missing + i];
     axes.push_back(static_cast<int64_t>(missing + i));
-    wanted.push_back(own[i] == Dim(1) ? own[i] : dims[missing + i]);
+    wanted.push_back(own[i] == Dim(1) ? own[i] : size);
+    if (stretches(own[i], size))
+      value = stretch(value, i, size);
   }
   ValueId fitted = withDims(value, wanted);
   if (!ok() || wanted == dims)
