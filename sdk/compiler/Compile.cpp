@@ -7,6 +7,7 @@
 #include "sdk/compiler/Describe.h"
 #include "sdk/compiler/Phase.h"
 #include "sdk/compiler/Variant.h"
+#include "sdk/graph/Satisfiable.h"
 #include "sdk/graph/Wire.h"
 
 #include <algorithm>
@@ -24,6 +25,8 @@ static void embedGraph(const Graph &graph, fb::ArtifactT &artifact,
 
 Status backplane::compileModel(CompileRequest request,
                                const CompileServices &services) {
+  if (auto status = checkSatisfiable(request.model.graph); !status.ok())
+    return status;
   fb::ArtifactT artifact;
   std::vector<std::string> weights;
   describeModel(request.model.graph, artifact, weights);

@@ -36,5 +36,5 @@ std::string backplane::flopsOf(const Graph &graph) {
     if (auto count = products(graph, op);
         count && isFloat(graph.type(op.operands[0]).dtype))
       total = total + *count * Dim(2);
-  return total == Dim(0) ? std::string() : total.str();
+  return total == Dim(0) || !total.valid() ? std::string() : total.str();
 }

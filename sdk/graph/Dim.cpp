@@ -15,10 +15,11 @@ using Node = Dim::Node;
 
 namespace {
 
-constexpr size_t maxTerms = 64;
+constexpr size_t maxTerms = 256;
 constexpr size_t maxProducts = 1024;
 constexpr size_t maxDegree = 16;
-constexpr size_t maxText = 1024;
+constexpr size_t maxText = 4096;
+constexpr size_t maxWork = 4 * maxText; ///< text of terms before they add up
 constexpr size_t maxMinMax = 16;
 constexpr int maxDepth = 28;
 
@@ -75,6 +76,10 @@ class Sum {
 public:
   void add(std::vector<AtomPtr> atoms, int64_t factor) {
     std::string key = atomsKey(atoms);
+    work_ += key.size();
+    valid_ &= work_ <= maxWork;
+    if (!valid_)
+      return;
     std::pair<size_t, std::string> order(~atoms.size(), key);
     auto [it, isNew] = terms_.try_emplace(std::move(order));
     if (isNew)
@@ -93,6 +98,8 @@ public:
       add(term.atoms, factor);
     }
   }
+
+  bool valid() const { return valid_; }
 
   Dim build() const {
     if (!valid_)
@@ -122,6 +129,7 @@ public:
 private:
   /// Higher degrees first, then by text: the constant comes last.
   std::map<std::pair<size_t, std::string>, Term> terms_;
+  size_t work_ = 0;
   bool valid_ = true;
 };
 
@@ -309,7 +317,7 @@ Dim operator*(const Dim &a, const Dim &b) {
   Sum sum;
   for (const Term &x : left)
     for (const Term &y : right) {
-      if (__builtin_mul_overflow(x.factor, y.factor, &value))
+      if (!sum.valid() || __builtin_mul_overflow(x.factor, y.factor, &value))
         return invalidDim();
       std::vector<AtomPtr> atoms;
       std::merge(x.atoms.begin(), x.atoms.end(), y.atoms.begin(), y.atoms.end(),

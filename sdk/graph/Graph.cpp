@@ -99,6 +99,23 @@ void addAssertions(Graph &graph, std::vector<DimAssertion> assertions) {
   }
 }
 
+/// Sizes and conditions that a program can write down.
+Status checkExpressible(std::span<const TensorType> results,
+                        std::span<const DimAssertion> assertions) {
+  for (const TensorType &type : results) {
+    bool empty = std::find(type.dims.begin(), type.dims.end(), Dim(0)) !=
+                 type.dims.end();
+    if (!empty && !type.bytes().valid())
+      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                    "the size of its result is too large to express");
+  }
+  for (const DimAssertion &assertion : assertions)
+    if (!assertion.lhs.valid() || !assertion.rhs.valid())
+      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                    "that " + assertion.message + " is too large to express");
+  return {};
+}
+
 } // namespace
 
 Result<std::vector<ValueId>> Graph::add(std::string_view op,
@@ -127,7 +144,11 @@ Result<std::vector<ValueId>> Graph::add(std::string_view op,
   OpUse use{*spec, operandTypes, attributes};
   if (Status status = checkVariableUse(*this, use); !status.ok())
     return failed(status);
-  addAssertions(*this, obligations(use, *types, symbols, location));
+  std::vector<DimAssertion> conditions =
+      obligations(use, *types, symbols, location);
+  if (Status status = checkExpressible(*types, conditions); !status.ok())
+    return failed(status.within(std::string(op)));
+  addAssertions(*this, std::move(conditions));
   Op added{std::string(op),       spec->version,
            std::move(operands),   {},
            std::move(attributes), {},

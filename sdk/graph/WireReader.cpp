@@ -17,7 +17,7 @@ constexpr uint32_t newestFormat = 1;
 constexpr size_t maxWireBytes = size_t(1) << 28;
 /// Module, graph, op and region graph each take one level.
 constexpr flatbuffers::uoffset_t maxTableDepth = 40;
-constexpr size_t maxExprLength = 1024;
+constexpr size_t maxExprLength = 4096;
 
 class Reader {
 public:
@@ -90,7 +90,7 @@ private:
       return it->second;
     if (text.size() > maxExprLength) {
       fail(dataLoss("a dim has " + std::to_string(text.size()) +
-                    " characters, the limit is 1024"));
+                    " characters, the limit is 4096"));
       return {};
     }
     Result<Dim> dim = Dim::parse(text);

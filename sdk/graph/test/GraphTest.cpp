@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "TestGraphs.h"
+#include "sdk/graph/Satisfiable.h"
 
 #include <functional>
 
@@ -109,6 +110,58 @@ TEST(Graph, KnowsTheRangesOfSymbols) {
   EXPECT_TRUE(b.graph.assertions.empty());
   last("n - 5");
   EXPECT_EQ(b.graph.assertions.size(), 1u);
+}
+
+/// What checkSatisfiable says of one equality over symbols a and b.
+std::string refusal(std::string_view lhs, std::string_view rhs,
+                    Symbol a = {.name = "a"}) {
+  Graph graph;
+  EXPECT_TRUE(graph.addSymbol(a).ok());
+  EXPECT_TRUE(graph.addSymbol({.name = "b"}).ok());
+  graph.assertions.push_back({*Dim::parse(lhs), *Dim::parse(rhs), "Add 'y'"});
+  return std::string(checkSatisfiable(graph).message());
+}
+
+TEST(Graph, RefusesWhatNoSizesFit) {
+  EXPECT_EQ(refusal("a", "224"), "");
+  EXPECT_EQ(refusal("a", "b + 7"), "");
+  EXPECT_EQ(refusal("a floordiv 3", "77"), "");
+  EXPECT_EQ(refusal("4*(a floordiv 4)", "a"), "");
+  EXPECT_EQ(refusal("a", "min(1, a)"), "");
+  EXPECT_EQ(refusal("a", "min(1, a)", {"a", 2, 64}),
+            "Add 'y': no sizes that the model allows make a equal min(1, a)");
+  EXPECT_NE(refusal("a + 3", "2"), "");
+  EXPECT_NE(refusal("a + b + 1", "b"), "");
+  EXPECT_NE(refusal("a", "7", {"a", 0, 64, 2}), "");
+}
+
+TEST(Graph, RefusesWhatNoSizesFitTogether) {
+  Graph graph;
+  ASSERT_TRUE(graph.addSymbol({.name = "a"}).ok());
+  graph.assertions = {{Dim::symbol("a"), 3, "first"},
+                      {Dim::symbol("a"), 4, "second"}};
+  EXPECT_NE(checkSatisfiable(graph).message().find("and fit all other ops"),
+            std::string::npos);
+}
+
+TEST(Graph, SizesThatOutgrowTheirTextNameTheOp) {
+  Graph graph;
+  Dim large(1);
+  std::vector<ValueId> parts;
+  for (int i = 0; i < 60; ++i) {
+    std::string name = "symbol_of_a_long_name_" + std::to_string(i);
+    ASSERT_TRUE(graph.addSymbol({.name = name}).ok());
+    parts.push_back(graph.addInput(name, {DType::F32, {Dim::symbol(name), 4}}));
+  }
+  auto all = graph.add("concat", parts, {{"axis", int64_t(0)}}, "Concat 'c'");
+  ASSERT_TRUE(all.ok()) << all.message();
+  Dims dims = graph.type(all->front()).dims;
+  auto wide = graph.add("broadcast", *all,
+                        {{"dims", Dims{dims[0], dims[0], 4}},
+                         {"axes", std::vector<int64_t>{1, 2}}},
+                        "Expand 'e'");
+  EXPECT_EQ(wide.message(), "Expand 'e': broadcast: the size of its result is "
+                            "too large to express");
 }
 
 TEST(Graph, PrintsOneOpALine) {
