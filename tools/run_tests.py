@@ -206,6 +206,7 @@ SUITES = {
     "models": (scripted("conformance/models/run_models.py"), 60),
     "nodes": (scripted("conformance/onnx_nodes/run_node_tests.py"), 240),
     "random": (scripted("conformance/random/run_random_tests.py"), 90),
+    "shapes": (scripted("conformance/shapes/run_shape_models.py"), 60),
     "split": (scripted("conformance/split/run_split_tests.py"), 30),
     "conformance": (conformance, 120),
     "badges": (scripted("conformance/badges/run_badges.py"), 120),
