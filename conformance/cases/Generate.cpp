@@ -13,7 +13,8 @@ void generateUnits(const Selection &selection,
         makeMovement,    makeConstants,      makeShapes,       makeBoxes,
         makeIndexed,     makeOrdered,        makeRanks,        makeControl,
         makeFusions,     makeLayouts,        makeSharing,      makeFolding,
-        makeProbes,      makeModels,         makeCorners,      makeFuzz})
+        makeProbes,      makeModels,         makeCorners,      makeEdges,
+        makeFuzz})
     if (!family(selection, put))
       return;
 }

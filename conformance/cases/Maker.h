@@ -49,6 +49,7 @@ private:
 /// Families of units, listed in Generate.cpp; false once `put` wants no more.
 bool makeBoxes(const Selection &selection, const Put &put);
 bool makeCorners(const Selection &selection, const Put &put);
+bool makeEdges(const Selection &selection, const Put &put);
 bool makeControl(const Selection &selection, const Put &put);
 bool makeConstants(const Selection &selection, const Put &put);
 bool makeIndexed(const Selection &selection, const Put &put);

@@ -110,6 +110,52 @@ void Sketch::out(ValueId value) {
 
 namespace {
 
+int64_t valueOf(const Dim &dim, const SymbolValues &values, int64_t otherwise) {
+  Result<int64_t> value = dim.evaluate(values);
+  return value ? *value : otherwise;
+}
+
+/// Whether the op chooses among the elements of an axis that is not there.
+bool choosesFromNone(const Graph &graph, const Op &op,
+                     const SymbolValues &values) {
+  bool picks = op.name == "gather" || op.name == "scatter";
+  if (!picks && op.name != "arg_reduce")
+    return false;
+  auto axis = static_cast<size_t>(op.i64("axis"));
+  const Dim &size = graph.type(op.operands[0]).dims[axis];
+  const TensorType &chosen = graph.type(picks ? op.operands[1] : op.results[0]);
+  return valueOf(size, values, 0) == 0 &&
+         valueOf(chosen.elementCount(), values, 1) != 0;
+}
+
+/// Whether the graph can be called with these sizes.
+bool fits(const Graph &graph, const SymbolValues &values) {
+  for (const DimAssertion &assertion : graph.assertions)
+    if (valueOf(assertion.lhs, values, 0) != valueOf(assertion.rhs, values, 1))
+      return false;
+  for (const backplane::Value &value : graph.values)
+    for (const Dim &dim : value.type.dims)
+      if (valueOf(dim, values, -1) < 0)
+        return false;
+  return std::none_of(graph.ops.begin(), graph.ops.end(), [&](const Op &op) {
+    return choosesFromNone(graph, op, values);
+  });
+}
+
+/// Each symbol in turn as 0 and as 1, where the graph allows it and no case of
+/// the pattern has it.
+void addEdges(Maker &maker, const Pattern &pattern) {
+  for (const auto &[symbol, value] : pattern.sizes.front())
+    for (int64_t small : {0, 1}) {
+      SymbolValues sizes = pattern.sizes.front();
+      sizes[symbol] = small;
+      bool listed = std::find(pattern.sizes.begin(), pattern.sizes.end(),
+                              sizes) != pattern.sizes.end();
+      if (!listed && fits(maker.graph(), sizes))
+        maker.addCase(Depth::Standard, pattern.dataSets.front(), sizes);
+    }
+}
+
 bool makeUnit(const Selection &selection, const Put &put,
               const std::string &family, const Pattern &pattern, DType dtype,
               bool observed) {
@@ -124,6 +170,7 @@ bool makeUnit(const Selection &selection, const Put &put,
       sketch.maker.addCase(&sizes == &pattern.sizes.front() ? first
                                                             : Depth::Standard,
                            data, sizes);
+  addEdges(sketch.maker, pattern);
   return sketch.maker.finish(put);
 }
 

@@ -135,6 +135,27 @@ TEST(Cases, EveryOpOfTheTableHasCasesInLayerThree) {
     ADD_FAILURE() << op << " of " << name(dtype);
 }
 
+TEST(Cases, EveryOpIsRunWithEachSizeZeroAndOne) {
+  std::set<std::string_view> missing, compiled;
+  for (const OpSpec &spec : opTable())
+    missing.insert(spec.name);
+  compiled = missing;
+  generateUnits({}, [&](const Unit &unit) {
+    if (unit.id.find("/edges-static") != std::string::npos)
+      compiled.erase(unit.op);
+    else if (unit.id.find("/edges") != std::string::npos)
+      missing.erase(unit.op);
+    return true;
+  });
+  // What these give has plain sizes only.
+  for (const char *op : {"weight", "variable_read", "variable_write"})
+    missing.erase(op);
+  for (std::string_view op : missing)
+    ADD_FAILURE() << op << " with sizes that the call gives";
+  for (std::string_view op : compiled)
+    ADD_FAILURE() << op << " with sizes that the compiler sees";
+}
+
 /// What a right device gives.
 std::vector<Tensor> rounded(const std::vector<Expected> &expected) {
   std::vector<Tensor> outputs;
