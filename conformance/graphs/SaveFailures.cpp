@@ -4,6 +4,7 @@
 #include "Minimize.h"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace backplane::conformance {
 
@@ -16,11 +17,21 @@ bool isWorth(const Record &record) {
           record.status == CaseStatus::Crash);
 }
 
-std::string fileName(std::string id) {
-  for (char &c : id)
-    if (c == '/' || c == ',' || c == '=')
-      c = '_';
-  return id;
+/// Removes what an earlier run left in the same folder.
+Status removeOld(const std::string &folder) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> old;
+  std::error_code code;
+  for (fs::directory_iterator at(folder, code), end; !code && at != end;
+       at.increment(code))
+    if (fs::exists(at->path() / "graph.bpg", code))
+      old.push_back(at->path());
+  for (const fs::path &path : old)
+    if (fs::remove_all(path, code); code)
+      return invalidArgument("cannot remove '" + path.string() +
+                             "': " + code.message());
+  fs::remove(folder, code); // only when it is empty
+  return {};
 }
 
 /// One case, small where it fails for the examiner too.
@@ -39,7 +50,7 @@ Status saveOne(const Specimen &whole, const Record &record, Examiner &examiner,
   auto found = examiner.examine(small);
   if (!found)
     return found.status();
-  return saveSpecimen(folder + "/failures/" + fileName(record.id), small,
+  return saveSpecimen(folder + "/failures/" + folderNameOf(record.id), small,
                       *found, device,
                       record.id +
                           "\n\nThe whole case: `bp conformance "
@@ -53,6 +64,8 @@ Result<size_t> saveFailures(const std::vector<Unit> &units,
                             const std::vector<Record> &records,
                             const JobOptions &job, const std::string &folder,
                             const std::string &device) {
+  if (Status s = removeOld(folder + "/failures"); !s.ok())
+    return s;
   Examiner examiner(job);
   size_t saved = 0;
   for (const Unit &unit : units) {

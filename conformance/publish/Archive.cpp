@@ -72,14 +72,14 @@ template <size_t N> std::optional<uint64_t> octal(const char (&field)[N]) {
   return value;
 }
 
-/// Whether a name stays below the folder that it is unpacked into.
+/// Whether a name stays below the folder that it is unpacked into, means one
+/// file only in one spelling, and can be printed.
 bool isSafe(const std::string &name) {
-  if (name.empty() || name.find('\0') != std::string::npos)
-    return false;
+  bool prints = std::ranges::all_of(
+      name, [](char c) { return c > ' ' && c < 0x7F && c != '\\'; });
   fs::path path(name);
-  return path.is_relative() && std::ranges::none_of(path, [](const auto &part) {
-           return part == ".." || part == ".";
-         });
+  return prints && !name.empty() && path.is_relative() && path.has_filename() &&
+         path.lexically_normal().string() == name && *path.begin() != "..";
 }
 
 /// Bytes out of a file, decompressed when they are zstd.
@@ -104,12 +104,13 @@ public:
     auto *out = static_cast<char *>(data);
     if (!stream_) {
       file_.read(out, std::streamsize(size));
-      bool whole = file_.gcount() == std::streamsize(size);
-      return whole ? Status() : dataLoss("the archive ends too early");
+      ended_ = file_.gcount() != std::streamsize(size);
+      return ended_ ? dataLoss("the archive ends too early") : Status();
     }
     ZSTD_outBuffer target = {out, size, 0};
     while (target.pos < size) {
-      if (input_.pos == input_.size && !refill())
+      ended_ = input_.pos == input_.size && !refill();
+      if (ended_)
         return dataLoss("the archive ends too early");
       size_t code = ZSTD_decompressStream(stream_.get(), &target, &input_);
       if (ZSTD_isError(code))
@@ -117,6 +118,21 @@ public:
                         ZSTD_getErrorName(code));
     }
     return {};
+  }
+
+  /// Whether nothing but zeros is left, and little of that.
+  Status finish() {
+    constexpr int mostBlocks = 2048;
+    char rest[block] = {};
+    for (int i = 0; i < mostBlocks; ++i) {
+      bool first = read(rest, 1).ok();
+      if (!first && ended_)
+        return {};
+      if (!first || !read(rest + 1, block - 1).ok() ||
+          std::ranges::any_of(rest, [](char c) { return c != 0; }))
+        break;
+    }
+    return dataLoss("the archive goes on after its end");
   }
 
 private:
@@ -130,6 +146,7 @@ private:
   }
 
   std::ifstream file_;
+  bool ended_ = false; ///< the last read met the end
   std::unique_ptr<ZSTD_DStream, Free> stream_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
   ZSTD_inBuffer input_ = {nullptr, 0, 0};
@@ -261,7 +278,8 @@ Result<bool> unpackNext(Source &source, const fs::path &folder,
     return dataLoss("the archive holds something that is neither a file nor "
                     "a folder");
   if (!isSafe(*name))
-    return dataLoss("the archive holds a file outside its folder");
+    return dataLoss("the archive holds a file outside its folder, or with a "
+                    "name that is not plain");
   if (!names.insert(*name).second)
     return dataLoss("the archive holds '" + *name + "' twice");
   if (*size > maxBytes - total || names.size() > maxFiles)
@@ -312,6 +330,6 @@ Status conformance::unpackArchive(const std::string &path,
     if (!more)
       return more.status().within("'" + path + "'");
     if (!*more)
-      return {};
+      return source.finish().within("'" + path + "'");
   }
 }

@@ -93,6 +93,12 @@ std::string hero(const RunFacts &facts, const RunVerdict &verdict) {
       (facts.strict ? " · strict" : "") + " · " +
       escape(facts.date.substr(0, 10)) + "</p></div>" + medal(verdict) +
       "</div>\n";
+  for (const std::string &mark : verdict.marks)
+    out +=
+        "<div class=\"problem\">" +
+        std::string(mark == "host" ? "The device is the processor of the host."
+                                   : "Device or machine is emulated.") +
+        "</div>\n";
   for (const std::string &problem : verdict.problems)
     out += "<div class=\"problem\">" + escape(problem) + "</div>\n";
   return out;
@@ -298,6 +304,29 @@ std::string waivers(const RunVerdict &verdict) {
          (rows.size() > 1 ? table(rows) : "<p>None.</p>\n");
 }
 
+std::string tested(const RunVerdict &verdict) {
+  TextTable rows = {{"op", "cases", "elements of a tensor", "rank",
+                     "multiply-adds", "magnitude", "runs", "seconds"}};
+  auto add = [&](const std::string &op, const OpLimits &limits) {
+    const Tested &most = limits.most;
+    rows.push_back({op, count(limits.cases), count(most.elements),
+                    count(most.rank), count(most.macs), number(most.magnitude),
+                    count(most.runs), number(most.seconds)});
+  };
+  add("all", overall(verdict.tested));
+  for (const auto &[op, limits] : verdict.tested)
+    add(op, limits);
+  std::string out = heading(
+      "tested", "How far it was tested, and what that cannot show",
+      "The largest of each over the cases that passed: elements of one tensor, "
+      "rank, multiply-adds of one call, absolute value of an input, runs of "
+      "one executable, seconds in one process.");
+  out += table(rows) + "<h3>Limits of the method</h3><ul>\n";
+  for (std::string_view limit : methodLimits())
+    out += "<li>" + escape(limit) + "</li>\n";
+  return out + "</ul>\n";
+}
+
 std::string definition(const std::string &term, const std::string &text) {
   return "<dt>" + escape(term) + "</dt><dd>" + escape(text) + "</dd>";
 }
@@ -308,6 +337,13 @@ std::string environment(const RunFacts &facts) {
   out += definition("run", facts.date + ", seed " + std::to_string(facts.seed) +
                                ", shard " + std::to_string(facts.shard) + "/" +
                                std::to_string(facts.shards));
+  out += definition("profile", facts.profile);
+  if (!facts.challenge.empty())
+    out += definition("challenge", facts.challenge);
+  if (!facts.emulator.empty())
+    out += definition("emulator", facts.emulator);
+  for (const auto &[name, value] : facts.variables)
+    out += definition("variable " + name, value);
   for (const std::string &glob : facts.filters)
     out += definition("filter", glob);
   for (const std::string &glob : facts.excludes)
@@ -330,7 +366,8 @@ std::string navigation(bool failed) {
          "href=\"#layers\">Layers</a><a href=\"#ops\">Ops</a>" +
          std::string(failed ? "<a href=\"#failed\">Failures</a>" : "") +
          "<a href=\"#errors\">Errors</a><a href=\"#closest\">Closest</a><a "
-         "href=\"#numerics\">Numerics</a><a href=\"#waivers\">Waivers</a><a "
+         "href=\"#numerics\">Numerics</a><a href=\"#tested\">Tested</a><a "
+         "href=\"#waivers\">Waivers</a><a "
          "href=\"#environment\">Environment</a></div></nav>\n";
 }
 
@@ -397,7 +434,8 @@ std::string conformance::reportHtml(const RunFacts &facts,
       tiles(verdict, records) + badges(verdict) + layers(verdict);
   out += failures(facts, records) + heatMaps(records) + checkGroups(records);
   out += histograms(records) + worst(facts, records);
-  out += numerics(facts, records) + waivers(verdict) + environment(facts);
+  out += numerics(facts, records) + tested(verdict) + waivers(verdict) +
+         environment(facts);
   return out +
          "<footer>Anyone can compute this verdict again from the raw records "
          "beside this page: <code>bp conformance verify FOLDER</code>."

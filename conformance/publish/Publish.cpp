@@ -31,6 +31,21 @@ Json tableJson(const RunVerdict &verdict) {
   return table;
 }
 
+Json limitsJson(const OpLimits &limits) {
+  const Tested &most = limits.most;
+  return {{"cases", limits.cases},       {"tensor_elements", most.elements},
+          {"rank", most.rank},           {"macs", most.macs},
+          {"magnitude", most.magnitude}, {"runs", most.runs},
+          {"uptime_s", most.seconds}};
+}
+
+Json testedJson(const RunVerdict &verdict) {
+  Json ops = Json::object();
+  for (const auto &[op, limits] : verdict.tested)
+    ops[op] = limitsJson(limits);
+  return {{"overall", limitsJson(overall(verdict.tested))}, {"ops", ops}};
+}
+
 Json waiversJson(const RunVerdict &verdict) {
   Json waivers = Json::array();
   for (const WaiverUse &use : verdict.waivers.uses)
@@ -42,7 +57,7 @@ Json waiversJson(const RunVerdict &verdict) {
   return waivers;
 }
 
-Status write(const std::string &folder, const char *name,
+Status write(const std::string &folder, const std::string &name,
              const std::string &text) {
   return writeFileAtomically(
       folder + "/" + name,
@@ -55,13 +70,18 @@ std::string conformance::summaryJson(const RunFacts &facts,
                                      const RunVerdict &verdict,
                                      const std::string &recordsHash) {
   Json json;
-  json["format"] = 1;
+  json["format"] = 2;
   json["title"] = verdict.title();
   json["badge"] = name(verdict.badge);
   json["passed"] = verdict.passed;
   json["partial"] = verdict.partial;
   json["suite"] = facts.suite;
+  json["profile"] = facts.profile;
   json["device"] = facts.device;
+  json["marks"] = verdict.marks;
+  json["emulator"] = facts.emulator;
+  json["seed"] = facts.seed;
+  json["challenge"] = facts.challenge;
   json["depth"] = facts.depth;
   json["models"] = Json::object();
   for (const auto &[name, hash] : facts.models)
@@ -74,9 +94,20 @@ std::string conformance::summaryJson(const RunFacts &facts,
   json["relaxed"] = verdict.relaxed;
   json["problems"] = verdict.problems;
   json["waivers"] = waiversJson(verdict);
+  json["tested"] = testedJson(verdict);
+  json["limits_of_the_method"] = methodLimits();
   json["mustpass_sha256"] = facts.mustpass;
   json["records_sha256"] = recordsHash;
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::pair<std::string, std::string>>
+conformance::reportFiles(const RunFacts &facts, const RunVerdict &verdict,
+                         const std::vector<Record> &records,
+                         const std::string &recordsHash) {
+  return {{"summary.json", summaryJson(facts, verdict, recordsHash)},
+          {"junit.xml", junitXml(facts, records)},
+          {"report.html", reportHtml(facts, verdict, records)}};
 }
 
 Status conformance::writeReports(const std::string &folder,
@@ -86,11 +117,8 @@ Status conformance::writeReports(const std::string &folder,
   auto hash = sha256OfFile(folder + "/records.jsonl");
   if (!hash)
     return hash.status();
-  if (Status s =
-          write(folder, "summary.json", summaryJson(facts, verdict, *hash));
-      !s.ok())
-    return s;
-  if (Status s = write(folder, "junit.xml", junitXml(facts, records)); !s.ok())
-    return s;
-  return write(folder, "report.html", reportHtml(facts, verdict, records));
+  for (const auto &[name, text] : reportFiles(facts, verdict, records, *hash))
+    if (Status s = write(folder, name, text); !s.ok())
+      return s;
+  return {};
 }

@@ -15,6 +15,10 @@ std::string summaryJson(const RunFacts &facts, const RunVerdict &verdict,
                         const std::string &recordsHash);
 /// One suite per layer and op, one case per record.
 std::string junitXml(const RunFacts &facts, const std::vector<Record> &records);
+/// The files of writeReports: name and contents.
+std::vector<std::pair<std::string, std::string>>
+reportFiles(const RunFacts &facts, const RunVerdict &verdict,
+            const std::vector<Record> &records, const std::string &recordsHash);
 /// Writes all three files to `folder`, each in one step. `records` have the
 /// waivers applied.
 Status writeReports(const std::string &folder, const RunFacts &facts,

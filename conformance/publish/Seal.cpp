@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Seal.h"
 
+#include "conformance/report/StrictJson.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <nlohmann/json.hpp>
@@ -8,10 +9,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <sstream>
 #include <unistd.h>
 #include <vector>
 
@@ -155,20 +158,20 @@ Status writeNew(const std::string &path, const std::string &text, int mode) {
 }
 
 Result<Hashes> parseManifest(const std::string &text, std::string &root) {
-  Json json = Json::parse(text, nullptr, false);
-  const std::string where = std::string(manifestName) + ": ";
-  if (!json.is_object() || json.value("version", Json()) != Json(1) ||
-      !json.contains("root") || !json["root"].is_string() ||
-      !json.contains("files") || !json["files"].is_object())
-    return dataLoss(where + "not a manifest of version 1");
-  Hashes hashes;
-  for (const auto &[name, hash] : json["files"].items()) {
-    if (!hash.is_string())
-      return dataLoss(where + "'" + name + "' has no hash");
-    hashes[name] = hash;
-  }
-  root = json["root"];
-  return hashes;
+  auto json = parseStrictJson(text);
+  if (!json)
+    return json.status().within(manifestName);
+  ObjectReader reader(*json, manifestName);
+  uint64_t version = 0;
+  std::vector<std::pair<std::string, std::string>> files;
+  reader.read("version", version);
+  reader.read("root", root);
+  reader.read("files", files);
+  if (version != 1)
+    reader.fail("not a manifest of version 1");
+  if (Status s = reader.finish(); !s.ok())
+    return s;
+  return Hashes(files.begin(), files.end());
 }
 
 /// The first difference between what is listed and what is there.
@@ -299,4 +302,73 @@ Result<Seal> conformance::checkSeal(const std::string &folder,
     return dataLoss("the root of the manifest is not that of its files");
   seal.files = listed->size();
   return seal;
+}
+
+std::string conformance::fingerprint(const std::string &publicKey) {
+  uint8_t digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256(digest,
+                     reinterpret_cast<const uint8_t *>(publicKey.data()),
+                     publicKey.size());
+  std::string text = hex(digest, 16);
+  for (size_t at = 28; at > 0; at -= 4)
+    text.insert(at, ":");
+  return text;
+}
+
+Result<std::map<std::string, std::string>>
+conformance::readKnownKeys(const std::string &path) {
+  auto text = readSmall(path);
+  if (!text)
+    return text.status();
+  std::map<std::string, std::string> names;
+  std::istringstream lines(*text);
+  std::string line;
+  for (size_t number = 1; std::getline(lines, line); ++number) {
+    const std::string where = path + ":" + std::to_string(number);
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string name, digits, more;
+    if (!(words >> name))
+      continue;
+    words >> digits;
+    if (words >> more)
+      return dataLoss(where + ": not of the form NAME KEY");
+    auto key = unhex<crypto_sign_PUBLICKEYBYTES>(digits, where);
+    if (!key)
+      return key.status();
+    if (!names.emplace(hex(key->data(), key->size()), name).second)
+      return dataLoss(where + ": the key stands twice");
+  }
+  return names;
+}
+
+std::string conformance::defaultKnownKeys() {
+  const char *config = std::getenv("XDG_CONFIG_HOME");
+  const char *home = std::getenv("HOME");
+  fs::path folder = config && *config ? fs::path(config)
+                                      : fs::path(home ? home : "") / ".config";
+  return (folder / "backplane" / "known_keys").string();
+}
+
+Status conformance::trust(Seal &seal, const KeyRules &rules) {
+  // checkSeal has compared it.
+  if (!rules.publicKey.empty()) {
+    seal.owner = "owner of '" + rules.publicKey + "'";
+    return {};
+  }
+  const std::string path =
+      rules.knownKeys.empty() ? defaultKnownKeys() : rules.knownKeys;
+  std::error_code code;
+  if (!rules.knownKeys.empty() || fs::exists(path, code)) {
+    auto names = readKnownKeys(path);
+    if (!names)
+      return names.status();
+    if (auto at = names->find(seal.publicKey); at != names->end())
+      seal.owner = at->second;
+  }
+  if (!seal.owner.empty() || rules.any)
+    return {};
+  return dataLoss("sealed with the key " + fingerprint(seal.publicKey) +
+                  ", which '" + path +
+                  "' does not list; give --key or --known-keys, or --any-key "
+                  "to take any");
 }

@@ -9,6 +9,7 @@
 
 #include "backplane/cpp/Result.h"
 
+#include <map>
 #include <string>
 
 namespace backplane::conformance {
@@ -24,6 +25,7 @@ Status sealFolder(const std::string &folder, const std::string &keyPath);
 /// What checkSeal found.
 struct Seal {
   std::string publicKey; ///< 64 hexadecimal digits
+  std::string owner;     ///< name that the verifier has for the key, see trust
   std::string root;      ///< SHA-256 of the list of files
   size_t files = 0;
 };
@@ -33,6 +35,27 @@ struct Seal {
 /// `publicKeyPath` is not empty the key must also be the one in that file.
 Result<Seal> checkSeal(const std::string &folder,
                        const std::string &publicKeyPath);
+
+/// Short form of a public key (64 hexadecimal digits) for people to compare:
+/// 128 bits of its SHA-256 as "ab12:cd34:…".
+std::string fingerprint(const std::string &publicKey);
+
+/// Reads a file of known keys: lines "NAME KEY", `#` starts a comment. Gives
+/// names by key; refuses damage and one key under two names.
+Result<std::map<std::string, std::string>>
+readKnownKeys(const std::string &path);
+/// Where it is looked for: backplane/known_keys in $XDG_CONFIG_HOME or
+/// ~/.config.
+std::string defaultKnownKeys();
+
+/// Whose key is taken.
+struct KeyRules {
+  std::string publicKey; ///< file of the one key; empty: the known ones
+  std::string knownKeys; ///< file of them; empty: defaultKnownKeys, if there
+  bool any = false;      ///< others too
+};
+/// Refuses a seal by a key that the rules do not know, and names its owner.
+Status trust(Seal &seal, const KeyRules &rules);
 
 } // namespace backplane::conformance
 

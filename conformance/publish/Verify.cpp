@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Verify.h"
 
+#include "conformance/publish/RunFiles.h"
 #include "conformance/report/StrictJson.h"
 #include "hal/core/FileHash.h"
 
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t maxSmallFile = 1 << 20;
-constexpr uint64_t maxRecordsFile = uint64_t(1) << 30;
+constexpr uint64_t maxRecordsFile = uint64_t(1) << 28;
 constexpr size_t maxLine = 1 << 16;
 
 std::string hashOf(const std::string &text) {
@@ -47,6 +48,8 @@ Result<std::vector<Record>> readRecords(const std::string &path) {
     auto record = parseRecord(line);
     if (!record)
       return record.status().within(where);
+    if (toJson(*record) != line)
+      return dataLoss(where + ": not written as a run writes it");
     if (isDerived(record->status))
       return dataLoss(where + ": a raw record has the status " +
                       std::string(name(record->status)));
@@ -76,6 +79,46 @@ Status readWaivers(const std::string &folder, StoredRun &run) {
   return {};
 }
 
+bool isHash(const std::string &text) {
+  return text.size() == 32 &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+bool isTime(double value) { return std::isfinite(value) && value >= 0; }
+
+/// What a case that was not asked cannot have.
+bool hasResults(const Record &record) {
+  return record.elements || !record.outputHash.empty() || record.tested.runs;
+}
+
+/// Why a record is none that a run writes; empty: nothing speaks against it.
+std::string implausible(const Record &planned, const Record &found) {
+  if (!isTime(found.compileMs) || !isTime(found.runMs) ||
+      !isTime(found.cpuMs) || !isTime(found.tested.seconds) ||
+      !isTime(found.tested.magnitude))
+    return "has a time or magnitude that is none";
+  if (found.tested.elements != planned.tested.elements ||
+      found.tested.rank != planned.tested.rank ||
+      found.tested.macs != planned.tested.macs)
+    return "claims another size than the case has";
+  if (found.status == CaseStatus::NotSupported && hasResults(found))
+    return "has results although it did not run";
+  if (found.status != CaseStatus::Pass &&
+      found.status != CaseStatus::QualityWarning)
+    return {};
+  if (!(found.limitUsed >= 0 && found.limitUsed <= 1))
+    return "passes with more than its limit used";
+  if (found.status == CaseStatus::QualityWarning && found.limitUsed <= 0.5)
+    return "warns of less than half of a limit";
+  // Checks and cases that must fail have no results.
+  bool computes = planned.tested.elements && found.dataSet != "errors" &&
+                  planned.layer >= 3 && planned.layer <= 6;
+  if (computes && (!isHash(found.inputHash) || !isHash(found.outputHash) ||
+                   !found.tested.runs))
+    return "passes without results";
+  return {};
+}
+
 /// What differs between a record and its plan; empty: nothing.
 std::string differenceFrom(const Record &planned, const Record &found) {
   if (found.unit != planned.unit || found.layer != planned.layer ||
@@ -90,11 +133,7 @@ std::string differenceFrom(const Record &planned, const Record &found) {
   bool finds = planned.layer <= 2 || planned.layer == 7;
   if (asked && !finds && found.status == CaseStatus::NotSupported)
     return "was left out although the declaration includes it";
-  bool passes = found.status == CaseStatus::Pass ||
-                found.status == CaseStatus::QualityWarning;
-  if (passes && !(found.limitUsed <= 1))
-    return "passes with more than its limit used";
-  return {};
+  return implausible(planned, found);
 }
 
 Status checkRecords(const std::vector<Record> &planned,
@@ -119,25 +158,6 @@ Status checkRecords(const std::vector<Record> &planned,
   return {};
 }
 
-/// Whether summary.json says what was computed.
-Status checkSummary(const std::string &folder, const RunVerdict &verdict) {
-  auto text = readTextFile(folder + "/summary.json", 16 * maxSmallFile);
-  if (!text)
-    return text.status();
-  auto json = parseStrictJson(*text);
-  if (!json || !json->is_object())
-    return dataLoss("summary.json is not JSON");
-  auto says = [&](const char *key, const nlohmann::json &value) {
-    return json->contains(key) && (*json)[key] == value;
-  };
-  if (!says("title", verdict.title()) || !says("passed", verdict.passed) ||
-      !says("badge", name(verdict.badge)))
-    return dataLoss("summary.json claims another verdict than the records "
-                    "give: '" +
-                    verdict.title() + "'");
-  return {};
-}
-
 /// Folders below `folder` that hold a run.
 std::vector<std::string> shardFolders(const std::string &folder) {
   std::vector<std::string> folders;
@@ -159,6 +179,10 @@ Result<StoredRun> conformance::readRun(const std::string &folder) {
   auto facts = parseFacts(*text);
   if (!facts)
     return facts.status().within("'" + folder + "'");
+  if (toJson(*facts) != *text)
+    return dataLoss("'" + folder +
+                    "/run.json' is not written as a run "
+                    "writes it");
   auto records = readRecords(folder + "/records.jsonl");
   if (!records)
     return records.status();
@@ -214,48 +238,104 @@ Result<StoredRun> conformance::readRuns(const std::string &folder) {
   return mergeRuns(folders);
 }
 
+static Result<RunVerdict> judgePlanned(StoredRun &run, const PlannedRun &plan) {
+  if (plan.mustpass != run.facts.mustpass || plan.cases != run.facts.cases)
+    return dataLoss("the run has other cases than this suite: " +
+                    std::to_string(run.facts.cases) + ", list " +
+                    run.facts.mustpass.substr(0, 16) + ", not " +
+                    std::to_string(plan.cases) + ", list " +
+                    plan.mustpass.substr(0, 16) +
+                    "; verify with the suite that made it");
+  if (Status s = checkRecords(plan.records, run.records); !s.ok())
+    return s;
+  std::vector<std::string> ids;
+  for (const Record &record : plan.records)
+    ids.push_back(record.id);
+  return judgeRun(run.facts, run.records, ids, run.waivers);
+}
+
 Result<RunVerdict> conformance::judgeAgain(StoredRun &run,
                                            const Planner &planner) {
   auto plan = planner(run.facts);
   if (!plan)
     return plan.status();
-  if (plan->mustpass != run.facts.mustpass || plan->cases != run.facts.cases)
-    return dataLoss("the run has other cases than this suite: " +
-                    std::to_string(run.facts.cases) + ", list " +
-                    run.facts.mustpass.substr(0, 16) + ", not " +
-                    std::to_string(plan->cases) + ", list " +
-                    plan->mustpass.substr(0, 16) +
-                    "; verify with the suite that made it");
-  if (Status s = checkRecords(plan->records, run.records); !s.ok())
+  return judgePlanned(run, *plan);
+}
+
+/// Checks the folder of one run or shard against its own records.
+static Result<RunVerdict> verifyRun(const std::string &folder, bool sealed,
+                                    StoredRun &run, const Planner &planner) {
+  auto plan = planner(run.facts);
+  if (!plan)
+    return plan.status();
+  std::set<std::string> failing;
+  for (const Record &record : run.records)
+    if (!isGood(record.status))
+      failing.insert(record.id);
+  auto verdict = judgePlanned(run, *plan);
+  if (!verdict)
+    return verdict;
+  if (Status s = checkRunFiles({folder, sealed, run.facts, *verdict,
+                                run.records, failing, plan->list});
+      !s.ok())
     return s;
-  std::vector<std::string> ids;
-  for (const Record &record : plan->records)
-    ids.push_back(record.id);
-  return judgeRun(run.facts, run.records, ids, run.waivers);
+  return verdict;
+}
+
+static Status verifyShards(const std::string &folder, bool sealed,
+                           const Planner &planner) {
+  const std::vector<std::string> folders = shardFolders(folder);
+  if (Status s = checkShardFiles(folder, sealed, folders); !s.ok())
+    return s;
+  for (const std::string &shard : folders) {
+    auto run = readRun(shard);
+    if (!run)
+      return run.status();
+    auto verdict = verifyRun(shard, false, *run, planner);
+    if (!verdict)
+      return verdict.status();
+  }
+  return {};
+}
+
+static Status checkFacts(const RunFacts &facts, const VerifyRules &rules) {
+  if (rules.challenge && *rules.challenge != facts.challenge)
+    return dataLoss("the run took the challenge '" + facts.challenge +
+                    "', not '" + *rules.challenge + "'");
+  auto day = parseDate(facts.date);
+  if (rules.today && day && *day > *rules.today + std::chrono::days(1))
+    return dataLoss("the run has the date " + facts.date +
+                    ", which is to come");
+  return {};
 }
 
 Result<Verified> conformance::verifyFolder(const std::string &folder,
-                                           bool sealed,
-                                           const std::string &publicKeyPath,
+                                           const VerifyRules &rules,
                                            const Planner &planner) {
   Verified result;
-  if (sealed) {
-    auto seal = checkSeal(folder, publicKeyPath);
+  if (rules.sealed) {
+    auto seal = checkSeal(folder, rules.keys.publicKey);
     if (!seal)
       return seal.status();
     result.seal = std::move(*seal);
+    if (Status s = trust(result.seal, rules.keys); !s.ok())
+      return s;
   }
   auto run = readRuns(folder);
   if (!run)
     return run.status();
   result.run = std::move(*run);
-  auto verdict = judgeAgain(result.run, planner);
+  if (Status s = checkFacts(result.run.facts, rules); !s.ok())
+    return s;
+  std::error_code code;
+  bool whole = fs::exists(folder + "/run.json", code);
+  if (!whole)
+    if (Status s = verifyShards(folder, rules.sealed, planner); !s.ok())
+      return s;
+  auto verdict = whole ? verifyRun(folder, rules.sealed, result.run, planner)
+                       : judgeAgain(result.run, planner);
   if (!verdict)
     return verdict.status();
   result.verdict = std::move(*verdict);
-  std::error_code code;
-  if (fs::exists(folder + "/run.json", code))
-    if (Status s = checkSummary(folder, result.verdict); !s.ok())
-      return s;
   return result;
 }

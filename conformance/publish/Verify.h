@@ -18,6 +18,7 @@ struct PlannedRun {
   std::vector<Record> records; ///< as they are before the cases run
   uint64_t cases = 0;          ///< as in RunFacts
   std::string mustpass;        ///< likewise
+  std::string list;            ///< of mustpass.txt
 };
 using Planner = std::function<Result<PlannedRun>(const RunFacts &)>;
 
@@ -47,16 +48,23 @@ Result<StoredRun> mergeRuns(const std::vector<std::string> &folders);
 /// waivers to the records of `run`.
 Result<RunVerdict> judgeAgain(StoredRun &run, const Planner &planner);
 
-/// All of it for a sealed folder: seal (when `sealed`), records, and that
-/// summary.json says what is computed.
+struct VerifyRules {
+  bool sealed = true; ///< there must be a seal, by a key of `keys`
+  KeyRules keys;
+  /// The run must have taken this challenge.
+  std::optional<std::string> challenge;
+  std::optional<Date> today; ///< a run of a later day is refused
+};
+
+/// All of it for a folder: seal, records of each shard and of all together, and
+/// that there is no file besides, and none that says what is not computed.
 struct Verified {
   Seal seal; ///< empty without one
   StoredRun run;
   RunVerdict verdict;
 };
-Result<Verified> verifyFolder(const std::string &folder, bool sealed,
-                              const std::string &publicKeyPath,
-                              const Planner &planner);
+Result<Verified> verifyFolder(const std::string &folder,
+                              const VerifyRules &rules, const Planner &planner);
 
 } // namespace backplane::conformance
 

@@ -2,6 +2,10 @@
 #include "conformance/report/Facts.h"
 
 #include "conformance/report/StrictJson.h"
+#include "hal/core/FileHash.h"
+
+#include <algorithm>
+#include <cctype>
 
 using namespace backplane;
 using namespace backplane::conformance;
@@ -12,7 +16,8 @@ namespace {
 constexpr uint64_t formatVersion = 2;
 
 Json toObject(const TextPairs &pairs) {
-  Json json = Json::object();
+  // The one without an order of insertion sorts names.
+  nlohmann::json json = nlohmann::json::object();
   for (const auto &[name, value] : pairs)
     json[name] = value;
   return json;
@@ -57,6 +62,7 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("models", facts.models);
   visit("cases", facts.cases);
   visit("mustpass", facts.mustpass);
+  visit("variables", facts.variables);
   visit("waivers_sha256", facts.waiversHash);
 }
 
@@ -86,10 +92,21 @@ void readInto(ObjectReader &reader, const char *key, T &out) {
   reader.read(key, out);
 }
 
+/// "2026-11-21T16:00:00Z".
+bool isTime(const std::string &text) {
+  constexpr std::string_view form = "dddd-dd-ddTdd:dd:ddZ";
+  return std::ranges::equal(text, form, [](char c, char expected) {
+    return expected == 'd' ? std::isdigit(static_cast<unsigned char>(c)) != 0
+                           : c == expected;
+  });
+}
+
 void checkValues(const RunFacts &facts, ObjectReader &reader) {
   if (facts.depth != "smoke" && facts.depth != "standard" &&
       facts.depth != "full")
     reader.fail("'depth' is none of smoke, standard, full");
+  if (!isTime(facts.date))
+    reader.fail("'date' is not of the form 2026-11-21T16:00:00Z");
   if (facts.profile != "whole")
     reader.fail("'profile' is not 'whole'");
   if (facts.shard < 1 || facts.shard > facts.shards)
@@ -97,6 +114,21 @@ void checkValues(const RunFacts &facts, ObjectReader &reader) {
 }
 
 } // namespace
+
+uint64_t conformance::officialSeed(const RunFacts &facts) {
+  std::vector<std::string> lines;
+  for (const auto &[name, hash] : facts.pluginFiles)
+    lines.push_back("file " + hash + "\n");
+  std::ranges::sort(lines);
+  std::string text = "backplane suite " + facts.suite + "\n";
+  for (const std::string &line : lines)
+    text += line;
+  text += "challenge " + facts.challenge;
+  std::string digest =
+      sha256({reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+  uint64_t seed = std::stoull(digest.substr(0, 16), nullptr, 16);
+  return seed ? seed : 1;
+}
 
 std::string conformance::toJson(const RunFacts &facts) {
   Json json;

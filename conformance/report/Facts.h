@@ -47,13 +47,20 @@ struct RunFacts {
   bool strict = false;
   /// Name and SHA-256 of each file of the real models that took part.
   TextPairs models;
-  uint64_t cases = 0;      ///< of the depth, whatever was chosen of them
-  std::string mustpass;    ///< SHA-256 of their ids, sorted, one a line
+  uint64_t cases = 0;   ///< of the depth, whatever was chosen of them
+  std::string mustpass; ///< SHA-256 of their ids, sorted, one a line
+  /// Variables of the environment that workers saw beside the usual ones.
+  TextPairs variables;
   std::string waiversHash; ///< SHA-256 of waivers.json; empty: there is none
   TextPairs environment;   ///< names and values, for people
 };
 
-/// One JSON object, indented, with a line end.
+/// The seed that the data of a badge have: a function of the suite's version,
+/// the contents of the plug-in's files and the challenge, so that nothing can
+/// be fitted to the data before all three are fixed. Never 0.
+uint64_t officialSeed(const RunFacts &facts);
+
+/// One JSON object, indented, with a line end; names in objects are sorted.
 std::string toJson(const RunFacts &facts);
 /// Reads what toJson writes and refuses all else.
 Result<RunFacts> parseFacts(std::string_view text);

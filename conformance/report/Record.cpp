@@ -138,6 +138,13 @@ bool conformance::isGood(CaseStatus status) {
          status == CaseStatus::XFail;
 }
 
+std::string conformance::folderNameOf(std::string id) {
+  for (char &c : id)
+    if (c == '/' || c == ',' || c == '=')
+      c = '_';
+  return id;
+}
+
 std::string conformance::toJson(const Record &record) {
   Json json;
   eachMember(record, [&](const char *key, const auto &member) {

@@ -72,6 +72,9 @@ struct Record {
   Tested tested;
 };
 
+/// The name of a folder for a case: its id without '/', ',' and '='.
+std::string folderNameOf(std::string id);
+
 /// One line of JSON without the line end, keys in a fixed order.
 std::string toJson(const Record &record);
 /// Reads a line; fails on anything that toJson does not write.

@@ -21,6 +21,12 @@ constexpr std::string_view structural[] = {
     "assert_dim", "call",          "constant",       "dim",    "if",
     "scan",       "variable_read", "variable_write", "weight", "while"};
 
+/// Ends of the units of checks that look at what a driver need not have: tables
+/// and ways of its own to map, import, signal and record.
+constexpr std::string_view optionalChecks[] = {
+    "map",    "import", "timeline",     "submit",
+    "record", "slots",  "run-recorded", "run-submitted"};
+
 std::string join(const std::vector<std::string> &texts, size_t most = 8) {
   std::string out;
   for (size_t i = 0; i < texts.size() && i < most; ++i)
@@ -119,6 +125,7 @@ private:
   void addChoice();
   void addLayers(Badge badge, std::vector<int> layers);
   void addOps();
+  void addChecks();
   void addGood(Badge badge, const std::string &text,
                const std::function<bool(const Record &)> &counts);
   void addSums(Badge badge, uint32_t leastF32, bool narrow,
@@ -140,8 +147,11 @@ void Table::addChoice() {
     parts.push_back("this is shard " + std::to_string(facts_.shard) + " of " +
                     std::to_string(facts_.shards) + "; merge them all");
   addList(Badge::Core, "all cases of the depth ran", parts, "");
-  add(Badge::Core, "official data (seed 0)", facts_.seed == 0,
-      facts_.seed ? "the seed is " + std::to_string(facts_.seed) : "");
+  add(Badge::Core, "files of the plug-in are known by their hashes",
+      !facts_.pluginFiles.empty(), "");
+  bool official = facts_.seed == officialSeed(facts_);
+  add(Badge::Core, "official data, of a seed that depends on those files",
+      official, official ? "" : "the seed is " + std::to_string(facts_.seed));
   addList(Badge::Core, "one record for each case, waivers in order",
           verdict_.problems, "");
 }
@@ -173,6 +183,26 @@ void Table::addOps() {
                                                     : " (the suite has no "
                                                       "case)"));
   addList(Badge::Core, "every op of the table ran", missing, "not: ");
+}
+
+/// Checks find out themselves what there is to check, but a unit of them that
+/// is nothing but NotSupported is one that the driver need not have, or one of
+/// dtypes that are not declared.
+void Table::addChecks() {
+  std::map<std::string, bool> ran;
+  for (const Record &record : records_) {
+    auto dtype = parseDType(record.dtype);
+    if ((record.layer <= 2 || record.layer == 7) &&
+        (!dtype || computes(facts_, *dtype)))
+      ran[record.unit] |= record.status != CaseStatus::NotSupported;
+  }
+  std::vector<std::string> left;
+  for (const auto &[unit, some] : ran)
+    if (!some &&
+        !std::ranges::count(optionalChecks, unit.substr(unit.rfind('/') + 1)))
+      left.push_back(unit);
+  addList(Badge::Core, "every unit of checks ran that a driver must pass", left,
+          "not: ");
 }
 
 void Table::addGood(Badge badge, const std::string &text,
@@ -239,6 +269,7 @@ void Table::fill() {
           "not with ");
   addSums(Badge::Core, 11, false, "sums of f32 in 11 bits or more");
   addOps();
+  addChecks();
   addProbes();
   addGood(Badge::Core, "no bad case in layers 0 to 3 and 6",
           [](const Record &record) {
@@ -299,7 +330,8 @@ std::string_view conformance::name(Badge badge) {
 
 std::string RunVerdict::title() const {
   if (badge != Badge::None)
-    return std::string(name(badge)) + (relaxed.empty() ? "" : "-R") + " badge";
+    return std::string(name(badge)) + (relaxed.empty() ? "" : "-R") + " badge" +
+           (marks.empty() ? "" : " (" + join(marks) + ")");
   if (bad)
     return "no badge: " + plural(bad, "bad case");
   if (!problems.empty())
@@ -340,11 +372,26 @@ RunVerdict conformance::judgeRun(const RunFacts &facts,
     verdict.bad += !isGood(record.status);
   }
   verdict.relaxed = relaxedOf(facts);
+  verdict.marks = marksOf(facts);
+  verdict.tested = testedLimits(records);
   Table(facts, records, verdict).fill();
   verdict.badge = badgeOf(verdict);
   verdict.passed = !verdict.bad && verdict.problems.empty() &&
                    (verdict.partial || verdict.badge != Badge::None);
   return verdict;
+}
+
+std::string conformance::limitsText(const RunVerdict &verdict) {
+  std::string out;
+  if (verdict.badge != Badge::None)
+    out += limitsTable(verdict.tested);
+  OpLimits all = overall(verdict.tested);
+  out += "tested in " + plural(all.cases, "case") + " up to " +
+         textOf(all.most) + "\n";
+  if (verdict.badge != Badge::None)
+    for (std::string_view limit : methodLimits())
+      out += "limit: " + std::string(limit) + "\n";
+  return out;
 }
 
 std::string conformance::tableText(const RunVerdict &verdict) {

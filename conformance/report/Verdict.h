@@ -6,6 +6,7 @@
 #ifndef BACKPLANE_CONFORMANCE_REPORT_VERDICT_H
 #define BACKPLANE_CONFORMANCE_REPORT_VERDICT_H
 
+#include "conformance/report/Limits.h"
 #include "conformance/report/Waivers.h"
 
 namespace backplane::conformance {
@@ -37,8 +38,10 @@ struct RunVerdict {
   /// What denies a pass besides bad cases: waivers, missing or doubled records.
   std::vector<std::string> problems;
   Waived waivers;
+  std::vector<std::string> marks;         ///< of the device, see Limits.h
+  std::map<std::string, OpLimits> tested; ///< how far, by op
 
-  /// "Full-R badge", "no badge: 3 bad cases".
+  /// "Full-R badge (emulated)", "no badge: 3 bad cases".
   std::string title() const;
   /// What the next badge still asks for; empty for Strict.
   std::vector<std::string> missing() const;
@@ -51,6 +54,9 @@ RunVerdict judgeRun(const RunFacts &facts, std::vector<Record> &records,
                     const std::vector<std::string> &planned,
                     const std::vector<Waiver> &waivers);
 
+/// How far the ops were tested, by op where there is a badge, and what the
+/// method cannot show.
+std::string limitsText(const RunVerdict &verdict);
 /// The table of badges as text, one requirement a line, "+" met and "-" not.
 std::string tableText(const RunVerdict &verdict);
 

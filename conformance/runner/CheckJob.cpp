@@ -21,6 +21,9 @@ Status Job::startChecker() {
   auto process = worker::Process::start(command, options_.timeout);
   if (!process)
     return process.status();
+  if (Status s = checkFiles(options_.runFiles, (*process)->hello(), false);
+      !s.ok())
+    return s;
   checker_ = std::move(*process);
   return {};
 }

@@ -179,6 +179,23 @@ std::string notSupported(const Unit &unit, const worker::Hello &hello) {
   return notSupported(unit, hello.computeDTypes, hello.storageDTypes);
 }
 
+Status checkFiles(const std::vector<worker::WireFile> &expected,
+                  const worker::Hello &hello, bool all) {
+  if (expected.empty())
+    return {};
+  for (const worker::WireFile &found : hello.files)
+    if (std::ranges::none_of(expected, [&](const worker::WireFile &file) {
+          return found.name == file.name && found.sha256 == file.sha256;
+        }))
+      return dataLoss("the plug-in's file '" + found.name +
+                      "' is not the one that the run began with");
+  bool right =
+      all ? hello.files.size() == expected.size() : !hello.files.empty();
+  return right ? Status()
+               : dataLoss("the plug-in has other files than when the run "
+                          "began");
+}
+
 Status Job::startWorker() {
   if (worker_)
     return {};
@@ -186,6 +203,8 @@ Status Job::startWorker() {
   auto process = worker::Process::start(options_.worker, options_.timeout);
   if (!process)
     return process.status();
+  if (Status s = checkFiles(options_.runFiles, (*process)->hello()); !s.ok())
+    return s;
   worker_ = std::move(*process);
   started_ = std::chrono::steady_clock::now();
   return {};
@@ -197,6 +216,9 @@ Status Job::startCompiler() {
   auto process = worker::Process::start(options_.compiler, options_.timeout);
   if (!process)
     return process.status();
+  if (Status s = checkFiles(options_.compileFiles, (*process)->hello());
+      !s.ok())
+    return s;
   compiler_ = std::move(*process);
   return {};
 }

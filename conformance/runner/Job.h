@@ -44,6 +44,9 @@ struct JobOptions {
   std::vector<std::string> compiler; ///< command of bp-compile-worker
   std::chrono::milliseconds timeout{30000}; ///< of one case or compilation
   Judgement judgement;
+  /// What the plug-in's files must be, as the workers name them when they
+  /// start; a worker with others ends the run. Empty: nobody asks.
+  std::vector<worker::WireFile> runFiles, compileFiles;
   /// Functions are held to the strict limits, and every case runs twice.
   bool strict = false;
   /// Called for each run of a case that the oracle answered; may be empty.
@@ -69,6 +72,11 @@ void fold(const std::vector<Verdict> &verdicts, Record &record);
 CaseStatus chargeOf(bp_status_t code, bool workerLost);
 /// What a compile worker is asked for.
 worker::CompileMessage compileMessage(const Unit &unit);
+
+/// Whether a worker has the files that it must have, `all` or some of them;
+/// none expected: any.
+Status checkFiles(const std::vector<worker::WireFile> &expected,
+                  const worker::Hello &hello, bool all = true);
 
 /// Not thread-safe.
 class Job {

@@ -2,6 +2,7 @@
 #include "Loop.h"
 #include "hal/core/CpuInfo.h"
 #include "hal/core/FileHash.h"
+#include "hal/core/LinkedPlugins.h"
 #include "hal/core/Manifest.h"
 
 #include <algorithm>
@@ -24,6 +25,10 @@ std::vector<WireFile> pluginFiles(const std::vector<std::string> &names) {
     if (hash && !known)
       files.push_back({name, *hash});
   };
+  // A static worker is the plug-in's file itself.
+  std::error_code code;
+  if (!linkedPlugins().empty())
+    add(std::filesystem::read_symlink("/proc/self/exe", code));
   const CpuInfo cpu = CpuInfo::detect();
   for (const FoundManifest &found : findManifests(*options, cpu.c())) {
     if (!std::ranges::count(names, found.manifest.name))

@@ -96,7 +96,7 @@ Result<RunOptions> optionsOf(const std::vector<std::string> &facts) {
     if (key == "depth" && isDepth)
       options.depth = value;
     else if (key == "seed")
-      options.suite.selection.seed = std::strtoull(value.c_str(), nullptr, 10);
+      options.seed = std::strtoull(value.c_str(), nullptr, 10);
     else if (key == "filter")
       options.suite.filters.push_back(value);
     else if (key == "exclude")

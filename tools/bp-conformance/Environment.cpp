@@ -4,11 +4,15 @@
 #include "backplane/backplane.h"
 #include "hal/core/CpuInfo.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <fstream>
+#include <span>
 #include <sys/utsname.h>
 #include <thread>
+#include <unistd.h>
 
 namespace backplane::conformance {
 namespace {
@@ -28,6 +32,52 @@ std::string procValue(const char *path, std::string_view key) {
 }
 
 } // namespace
+
+TextPairs cleanEnvironment(const std::vector<std::string> &named) {
+  // Those of the second list are said in run.json.
+  constexpr std::string_view usual[] = {"PATH",
+                                        "HOME",
+                                        "USER",
+                                        "LOGNAME",
+                                        "SHELL",
+                                        "TERM",
+                                        "LANG",
+                                        "PWD",
+                                        "TZ",
+                                        "TMPDIR",
+                                        "SSH_",
+                                        "LC_",
+                                        "XDG_",
+                                        "BACKPLANE_MODELS",
+                                        "BACKPLANE_CACHE_DIR"};
+  constexpr std::string_view said[] = {
+      "BACKPLANE_", "LD_LIBRARY_PATH", "VK_",    "MESA_", "QEMU_",
+      "ASAN_",      "LSAN_",           "UBSAN_", "TSAN_", "LLVM_PROFILE"};
+  auto starts = [](std::string_view name,
+                   std::span<const std::string_view> in) {
+    return std::ranges::any_of(in, [&](std::string_view prefix) {
+      return prefix.ends_with('_') || prefix == "LLVM_PROFILE"
+                 ? name.starts_with(prefix)
+                 : name == prefix;
+    });
+  };
+  TextPairs told;
+  std::vector<std::string> gone;
+  for (char **at = environ; *at; ++at) {
+    std::string name(*at, std::strcspn(*at, "="));
+    if (starts(name, usual))
+      continue;
+    const char *value = std::getenv(name.c_str());
+    if (starts(name, said) || std::ranges::count(named, name))
+      told.emplace_back(name, value ? value : "");
+    else
+      gone.push_back(name);
+  }
+  for (const std::string &name : gone)
+    unsetenv(name.c_str());
+  std::ranges::sort(told);
+  return told;
+}
 
 std::string productVersion() { return std::string(view(bp_version())); }
 std::string suiteCommit() { return BP_SUITE_COMMIT; }
@@ -56,10 +106,6 @@ TextPairs environmentOf(const RunOptions &options) {
   pairs.emplace_back("jobs", std::to_string(options.suite.jobs));
   if (!options.launcher.empty())
     pairs.emplace_back("launcher", options.launcher);
-  for (const char *name : {"BACKPLANE_PLUGINS_SELECT",
-                           "BACKPLANE_PLUGINS_DISABLE", "BACKPLANE_THREADS"})
-    if (const char *value = std::getenv(name))
-      pairs.emplace_back(name, value);
   return pairs;
 }
 

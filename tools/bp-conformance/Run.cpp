@@ -77,6 +77,8 @@ Result<worker::WorkerCommands> commandsOf(const RunOptions &options) {
   return commands;
 }
 
+} // namespace
+
 Status setUpJob(RunOptions &options) {
   JobOptions &job = options.suite.job;
   auto commands = commandsOf(options);
@@ -92,6 +94,8 @@ Status setUpJob(RunOptions &options) {
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
   return {};
 }
+
+namespace {
 
 void showProgress(SuiteOptions &suite) {
   if (isatty(STDERR_FILENO))
@@ -137,24 +141,9 @@ std::string emulatorIn(const std::vector<std::string> &command) {
   return {};
 }
 
-/// Starts both workers to learn who they are.
-Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan,
-                         const ModelFiles &models) {
-  RunFacts facts;
-  facts.suite = suiteVersion;
-  facts.commit = suiteCommit();
-  facts.date = now();
-  facts.depth = options.depth;
-  facts.seed = options.suite.selection.seed;
-  facts.shard = options.suite.shard;
-  facts.shards = options.suite.shards;
-  facts.filters = options.suite.filters;
-  facts.excludes = options.suite.excludes;
-  facts.strict = options.suite.job.strict;
-  facts.models = models;
-  facts.cases = plan.mustpass.size();
-  facts.mustpass = hashOfIds(plan.mustpass);
-  facts.environment = environmentOf(options);
+} // namespace
+
+Status identify(RunOptions &options, RunFacts &facts) {
   Job probe(options.suite.job);
   auto compiles = probe.hello();
   if (!compiles)
@@ -171,6 +160,41 @@ Result<RunFacts> factsOf(const RunOptions &options, const Plan &plan,
   if (worker::RemoteUri::matches(options.device))
     facts.environment.emplace_back("worker", runs->machine);
   addDevice(facts, *compiles, *runs);
+  options.suite.job.compileFiles = compiles->files;
+  options.suite.job.runFiles = runs->files;
+  return {};
+}
+
+Status checkUnchanged(const RunOptions &options) {
+  Job probe(options.suite.job);
+  if (auto compiles = probe.hello(); !compiles)
+    return compiles.status();
+  return probe.runHello().status();
+}
+
+namespace {
+
+/// What is known of a run before its cases are chosen.
+Result<RunFacts> factsOf(RunOptions &options, const ModelFiles &models) {
+  RunFacts facts;
+  facts.suite = suiteVersion;
+  facts.commit = suiteCommit();
+  facts.date = now();
+  facts.depth = options.depth;
+  facts.challenge = options.challenge;
+  facts.shard = options.suite.shard;
+  facts.shards = options.suite.shards;
+  facts.filters = options.suite.filters;
+  facts.excludes = options.suite.excludes;
+  facts.strict = options.suite.job.strict;
+  facts.models = models;
+  facts.environment = environmentOf(options);
+  facts.variables = cleanEnvironment(options.variables);
+  if (Status s = setUpJob(options); !s.ok())
+    return s;
+  if (Status s = identify(options, facts); !s.ok())
+    return s;
+  facts.seed = options.seed.value_or(officialSeed(facts));
   return facts;
 }
 
@@ -209,7 +233,8 @@ int listCases(const Plan &plan) {
   return passed;
 }
 
-/// Looks for the files of --models and plans their units.
+} // namespace
+
 Result<FoundModels> takeModels(RunOptions &options) {
   if (options.models.empty())
     return FoundModels();
@@ -223,7 +248,6 @@ Result<FoundModels> takeModels(RunOptions &options) {
   return found;
 }
 
-/// Reads the files of the real models that were chosen.
 Status loadModels(const FoundModels &found, Plan &plan) {
   for (Unit &unit : plan.units)
     if (unit.op == realModelOp)
@@ -232,18 +256,35 @@ Status loadModels(const FoundModels &found, Plan &plan) {
   return {};
 }
 
+namespace {
+
 /// Runs, judges and writes everything.
-Result<RunVerdict> runAll(RunOptions &options, const Plan &plan,
-                          const ModelFiles &models) {
-  auto facts = factsOf(options, plan, models);
+Result<RunVerdict> runAll(RunOptions &options, const FoundModels &models) {
+  auto facts = factsOf(options, models.files);
   if (!facts)
     return facts.status();
+  options.suite.selection.seed = facts->seed;
+  auto planned = planSuite(options.suite);
+  if (!planned)
+    return planned.status();
+  Plan &plan = *planned;
+  if (Status s = loadModels(models, plan); !s.ok())
+    return s;
+  facts->cases = plan.mustpass.size();
+  facts->mustpass = hashOfIds(plan.mustpass);
+  // As who reads run.json has them: sorted.
+  facts = parseFacts(toJson(*facts));
+  if (!facts)
+    return facts.status();
+  showProgress(options.suite);
   auto waivers = takeWaivers(options, *facts);
   if (!waivers)
     return waivers.status();
   auto records = runSuite(options.suite, plan, *facts);
   if (!records)
     return records.status();
+  if (Status s = checkUnchanged(options); !s.ok())
+    return s;
   RunVerdict verdict = judgeRun(*facts, *records, plan.ids(), *waivers);
   printVerdict(verdict, *records);
   auto saved = saveFailures(plan.units, *records, options.suite.job,
@@ -276,6 +317,7 @@ Status readChoice(RunOptions &options) {
                           : options.depth == "standard" ? Depth::Standard
                                                         : Depth::Full;
   suite.folder = options.out;
+  suite.selection.seed = options.seed.value_or(0);
   const char *end = options.shard.data() + options.shard.size();
   auto [slash, first] = std::from_chars(options.shard.data(), end, suite.shard);
   bool whole = first == std::errc() && slash != end && *slash == '/';
@@ -294,7 +336,7 @@ Result<Plan> planOf(const RunFacts &facts) {
   options.depth = facts.depth;
   options.shard =
       std::to_string(facts.shard) + "/" + std::to_string(facts.shards);
-  options.suite.selection.seed = facts.seed;
+  options.seed = facts.seed;
   options.suite.filters = facts.filters;
   options.suite.excludes = facts.excludes;
   auto models = plannedModels(facts.models);
@@ -318,11 +360,32 @@ void printVerdict(const RunVerdict &verdict,
       std::printf(" %zu %s", size_t(count), std::string(name(status)).c_str());
     std::printf("\n");
   }
-  std::printf("%s", tableText(verdict).c_str());
+  std::printf("%s%s", limitsText(verdict).c_str(), tableText(verdict).c_str());
   for (const std::string &problem : verdict.problems)
     std::printf("problem: %s\n", problem.c_str());
   std::printf("verdict: %s%s\n", verdict.title().c_str(),
               verdict.passed ? "" : " (not passed)");
+}
+
+/// --list and --repro.
+static int oneCommand(RunOptions &options, const FoundModels &found) {
+  auto plan = planSuite(options.suite);
+  if (!plan && !options.repro.empty())
+    return fail(invalidArgument("--repro '" + options.repro +
+                                "' is no case; see --list --depth full; real "
+                                "models need --models"));
+  if (!plan)
+    return fail(plan.status());
+  if (options.list)
+    return listCases(*plan);
+  if (Status s = loadModels(found, *plan); !s.ok())
+    return fail(s);
+  if (Status s = checkComparator(); !s.ok())
+    return fail(s.within("the comparator is broken"));
+  cleanEnvironment(options.variables);
+  if (Status s = setUpJob(options); !s.ok())
+    return fail(s);
+  return reproCommand(options, *plan);
 }
 
 int runCommand(RunOptions &options) {
@@ -335,28 +398,14 @@ int runCommand(RunOptions &options) {
   auto found = takeModels(options);
   if (!found)
     return fail(found.status());
-  auto plan = planSuite(options.suite);
-  if (!plan && !options.repro.empty())
-    return fail(invalidArgument("--repro '" + options.repro +
-                                "' is no case; see --list --depth full; real "
-                                "models need --models"));
-  if (!plan)
-    return fail(plan.status());
-  if (options.list)
-    return listCases(*plan);
-  if (Status s = loadModels(*found, *plan); !s.ok())
-    return fail(s);
-  if (options.out.empty() && options.repro.empty())
+  if (options.list || !options.repro.empty())
+    return oneCommand(options, *found);
+  if (options.out.empty())
     return fail(invalidArgument("--out is missing: the folder for records and "
                                 "report"));
-  if (Status s = setUpJob(options); !s.ok())
-    return fail(s);
   if (Status s = checkComparator(); !s.ok())
     return fail(s.within("the comparator is broken"));
-  if (!options.repro.empty())
-    return reproCommand(options, *plan);
-  showProgress(options.suite);
-  auto verdict = runAll(options, *plan, found->files);
+  auto verdict = runAll(options, *found);
   if (!verdict)
     return fail(verdict.status());
   std::printf("report in %s/report.html\n", options.out.c_str());

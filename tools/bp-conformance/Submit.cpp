@@ -27,7 +27,8 @@ Result<PlannedRun> plan(const RunFacts &facts) {
   if (!plan)
     return plan.status();
   return PlannedRun{plan->records(facts.computeDTypes, facts.storageDTypes),
-                    plan->mustpass.size(), hashOfIds(plan->mustpass)};
+                    plan->mustpass.size(), hashOfIds(plan->mustpass),
+                    mustpassText(plan->mustpass)};
 }
 
 Status writeText(const std::string &path, const std::string &text) {
@@ -69,7 +70,8 @@ private:
 
 /// Writes a merged run as if it had been one.
 Status writeRun(const std::string &folder, StoredRun &run,
-                const RunVerdict &verdict, const std::string &rawRecords) {
+                const RunVerdict &verdict, const std::string &rawRecords,
+                const std::string &list) {
   std::error_code code;
   fs::create_directories(folder, code);
   if (code)
@@ -78,6 +80,8 @@ Status writeRun(const std::string &folder, StoredRun &run,
   if (Status s = writeText(folder + "/run.json", toJson(run.facts)); !s.ok())
     return s;
   if (Status s = writeText(folder + "/records.jsonl", rawRecords); !s.ok())
+    return s;
+  if (Status s = writeText(folder + "/mustpass.txt", list); !s.ok())
     return s;
   if (!run.waiversText.empty())
     if (Status s = writeText(folder + "/waivers.json", run.waiversText);
@@ -88,24 +92,51 @@ Status writeRun(const std::string &folder, StoredRun &run,
 
 } // namespace
 
-int verifyCommand(const VerifyOptions &options) {
+/// Who made it, of what, and what a reader should know of it.
+static void printOrigin(const Verified &verified, bool sealed) {
+  const RunFacts &facts = verified.run.facts;
+  std::printf("device %s, plug-in %s, suite %s (%s), %s, seed %llu%s%s\n",
+              facts.device.c_str(), facts.plugin.c_str(), facts.suite.c_str(),
+              facts.commit.c_str(), facts.date.c_str(),
+              static_cast<unsigned long long>(facts.seed),
+              facts.challenge.empty() ? "" : ", challenge ",
+              facts.challenge.c_str());
+  for (const auto &[name, hash] : facts.pluginFiles)
+    std::printf("plug-in file %s, SHA-256 %s\n", name.c_str(), hash.c_str());
+  if (facts.commit.ends_with("-dirty"))
+    std::printf("note: the source of the suite had been changed\n");
+  auto today = *parseDate(now());
+  for (const Waiver &waiver : verified.run.waivers)
+    if (today >= waiver.expires)
+      std::printf("note: waiver '%s' has expired since the run\n",
+                  waiver.id.c_str());
+  if (sealed)
+    std::printf("seal holds: %zu files, root %s, key %s of %s\n",
+                verified.seal.files, verified.seal.root.c_str(),
+                fingerprint(verified.seal.publicKey).c_str(),
+                verified.seal.owner.empty() ? "an unknown owner (--any-key)"
+                                            : verified.seal.owner.c_str());
+}
+
+int verifyCommand(VerifyOptions &options) {
   Submission submission;
   if (Status s = submission.open(options.path); !s.ok())
     return refuse(s);
-  auto verified =
-      verifyFolder(submission.folder(), !options.unsealed, options.key, plan);
+  VerifyRules rules{!options.unsealed, options.keys, options.challenge,
+                    parseDate(now())};
+  auto verified = verifyFolder(submission.folder(), rules, plan);
   if (!verified)
     return refuse(verified.status());
-  const RunFacts &facts = verified->run.facts;
   printVerdict(verified->verdict, verified->run.records);
-  std::printf("device %s, plug-in %s, suite %s (%s), %s\n",
-              facts.device.c_str(), facts.plugin.c_str(), facts.suite.c_str(),
-              facts.commit.c_str(), facts.date.c_str());
-  if (!options.unsealed)
-    std::printf("seal holds: %zu files, root %s, key %s\n",
-                verified->seal.files, verified->seal.root.c_str(),
-                verified->seal.publicKey.c_str());
-  return verified->verdict.passed ? passed : notPassed;
+  printOrigin(*verified, !options.unsealed);
+  bool holds = true;
+  if (!options.rerun.empty()) {
+    auto result = rerun(verified->run, options.run, options.rerun);
+    if (!result)
+      return fail(result.status());
+    holds = *result;
+  }
+  return verified->verdict.passed && holds ? passed : notPassed;
 }
 
 int sealCommand(const SealOptions &options) {
@@ -122,8 +153,10 @@ int sealCommand(const SealOptions &options) {
 int keygenCommand(const std::string &path) {
   if (Status s = createKey(path); !s.ok())
     return fail(s);
-  std::printf("secret key in %s, public key in %s.pub\n", path.c_str(),
-              path.c_str());
+  auto text = readTextFile(path + ".pub", 1 << 10);
+  std::printf("secret key in %s, public key in %s.pub, fingerprint %s\n",
+              path.c_str(), path.c_str(),
+              text ? fingerprint(text->substr(0, 64)).c_str() : "unknown");
   return passed;
 }
 
@@ -150,7 +183,7 @@ int mergeCommand(const std::vector<std::string> &folders,
   if (!verdict)
     return fail(verdict.status());
   printVerdict(*verdict, run->records);
-  if (Status s = writeRun(out, *run, *verdict, raw); !s.ok())
+  if (Status s = writeRun(out, *run, *verdict, raw, planned->list); !s.ok())
     return fail(s);
   std::printf("report in %s/report.html\n", out.c_str());
   return verdict->passed ? passed : notPassed;
@@ -171,12 +204,34 @@ int diffCommand(const std::string &before, const std::string &after) {
   return diff.worse() ? notPassed : passed;
 }
 
-int mustpassCommand(const std::string &depth, const std::string &path) {
+/// Refuses to lose a case that the list in `path` has.
+static Status checkGrows(const std::string &path,
+                         std::vector<std::string> planned) {
+  std::error_code code;
+  if (!fs::exists(path, code))
+    return {};
+  auto old = readTextFile(path, 64 << 20);
+  if (!old)
+    return old.status();
+  auto ids = parseMustpass(*old);
+  if (!ids)
+    return ids.status();
+  std::ranges::sort(planned);
+  for (const std::string &id : *ids)
+    if (!std::ranges::binary_search(planned, id))
+      return invalidArgument("'" + id + "' of '" + path +
+                             "' has vanished; lists only grow, --anew starts "
+                             "those of a new minor version");
+  return {};
+}
+
+static Status writeList(const std::string &depth, const std::string &path,
+                        bool anew) {
   RunFacts facts;
   facts.depth = depth;
   auto plan = planOf(facts);
   if (!plan)
-    return fail(plan.status());
+    return plan.status();
   std::string text =
       "# Backplane conformance " + std::string(suiteVersion) + ", depth " +
       depth + ": " + std::to_string(plan->mustpass.size()) +
@@ -184,25 +239,27 @@ int mustpassCommand(const std::string &depth, const std::string &path) {
       "\n" + mustpassText(plan->mustpass);
   if (path.empty()) {
     std::printf("%s", text.c_str());
-    return passed;
+    return {};
   }
-  // A list only grows within a minor version.
+  if (!anew)
+    if (Status s = checkGrows(path, std::move(plan->mustpass)); !s.ok())
+      return s;
+  return writeText(path, text);
+}
+
+int mustpassCommand(const std::string &depth, const std::string &path,
+                    bool anew) {
+  if (depth != "all") {
+    Status status = writeList(depth, path, anew);
+    return status.ok() ? passed : fail(status);
+  }
+  const std::string folder = path + "/" + std::string(suiteMinor);
   std::error_code code;
-  if (fs::exists(path, code)) {
-    auto old = readTextFile(path, 64 << 20);
-    auto ids = old ? parseMustpass(*old)
-                   : Result<std::vector<std::string>>(old.status());
-    if (!ids)
-      return fail(ids.status());
-    std::ranges::sort(plan->mustpass);
-    for (const std::string &id : *ids)
-      if (!std::ranges::binary_search(plan->mustpass, id))
-        return fail(invalidArgument("'" + id + "' of '" + path +
-                                    "' has vanished; lists only grow, remove "
-                                    "the file to start a new minor version"));
-  }
-  Status status = writeText(path, text);
-  return status.ok() ? passed : fail(status);
+  fs::create_directories(folder, code);
+  for (const char *one : {"smoke", "standard"})
+    if (Status s = writeList(one, folder + "/" + one + ".txt", anew); !s.ok())
+      return fail(s);
+  return passed;
 }
 
 } // namespace backplane::conformance

@@ -44,9 +44,10 @@ void addChoice(CLI::App &app, RunOptions &options) {
                  "I/N: the I-th of N equal parts; see merge")
       ->capture_default_str()
       ->group(group);
-  app.add_option("--seed", options.suite.selection.seed,
-                 "mixed into the seed of every random case; badges need 0")
-      ->capture_default_str()
+  app.add_option("--seed", options.seed,
+                 "mixed into the seed of every random case; a badge needs the "
+                 "one that a run takes without it, which depends on the "
+                 "plug-in's files")
       ->group(group);
   app.add_option("--repro", options.repro,
                  "run the one case with this id, say all about it, and save "
@@ -83,6 +84,10 @@ void addRun(CLI::App &app, RunOptions &options) {
                  "docs/reference/real-models.md")
       ->envname("BACKPLANE_MODELS")
       ->group(group);
+  app.add_option("--env", options.variables,
+                 "variable of the environment that workers get besides the "
+                 "usual ones; may be repeated, and is reported")
+      ->group(group);
   app.add_option("--launcher", options.launcher,
                  "words put in front of the commands of both workers: 'ssh "
                  "box', 'qemu-aarch64 -L /usr/aarch64-linux-gnu'")
@@ -99,6 +104,12 @@ void addOutput(CLI::App &app, RunOptions &options) {
       ->group(group);
   app.add_flag("--resume", options.suite.resume,
                "go on with the run in --out that was interrupted")
+      ->group(group);
+  app.add_option("--challenge", options.challenge,
+                 "text of a verifier that goes into the seed of the data")
+      ->check([](const std::string &text) {
+        return text.size() <= 200 ? "" : "longer than 200 bytes";
+      })
       ->group(group);
   app.add_option("--waivers", options.waivers,
                  "file of known failures; see docs/reference")
@@ -117,6 +128,7 @@ struct Options {
   SealOptions seal;
   std::string target, key, out, before, after, depth = "smoke";
   std::vector<std::string> folders;
+  bool anew = false;
 };
 
 void addSeal(CLI::App &app, Options &options) {
@@ -125,10 +137,23 @@ void addSeal(CLI::App &app, Options &options) {
                 "records; refuse what is changed, missing or doubled");
   verify->add_option("path", options.verify.path, "a folder or .tar.zst")
       ->required();
-  verify->add_option("--key", options.verify.key,
+  VerifyOptions &how = options.verify;
+  verify->add_option("--key", how.keys.publicKey,
                      "public key that must have signed it");
-  verify->add_flag("--unsealed", options.verify.unsealed,
+  verify->add_option("--known-keys", how.keys.knownKeys,
+                     "file with lines NAME KEY, one of which must have signed "
+                     "it; default: ~/.config/backplane/known_keys");
+  verify->add_flag("--any-key", how.keys.any, "take a key that nobody knows");
+  verify->add_flag("--unsealed", how.unsealed,
                    "take a folder without a signature");
+  verify->add_option("--challenge", how.challenge,
+                     "text that the run must have taken");
+  verify->add_option("--rerun", how.rerun,
+                     "run this part, like 5%, again with data of another seed "
+                     "on --device, and compare");
+  verify->add_option("--seed", how.run.seed,
+                     "of the data and the choice of --rerun; default: random");
+  addRun(*verify, how.run);
   CLI::App *seal = app.add_subcommand(
       "seal", "hash all files of a run's folder and sign the list");
   seal->add_option("folder", options.seal.folder, "--out of the run")
@@ -157,9 +182,12 @@ void addRuns(CLI::App &app, Options &options) {
       "mustpass", "write the list of the cases of a depth; refuses to drop one "
                   "that the file has");
   mustpass->add_option("depth", options.depth, "which list")
-      ->check(CLI::IsMember({"smoke", "standard", "full"}))
+      ->check(CLI::IsMember({"smoke", "standard", "full", "all"}))
       ->required();
-  mustpass->add_option("--out", options.out, "file to write or to extend");
+  mustpass->add_option("--out", options.out,
+                       "file to write or to extend; of all: folder of lists");
+  mustpass->add_flag("--anew", options.anew,
+                     "drop what the suite no longer has: a new minor version");
 }
 
 void addBundles(CLI::App &app, Options &options) {
@@ -199,7 +227,7 @@ int call(const CLI::App &app, Options &options) {
   if (app.got_subcommand("diff"))
     return diffCommand(options.before, options.after);
   if (app.got_subcommand("mustpass"))
-    return mustpassCommand(options.depth, options.out);
+    return mustpassCommand(options.depth, options.out, options.anew);
   return runCommand(options.run);
 }
 
@@ -210,6 +238,7 @@ int main(int argc, char **argv) {
   app.name("bp conformance");
   Options options;
   options.run.suite.jobs = std::max(1u, std::thread::hardware_concurrency());
+  options.verify.run.suite.jobs = options.run.suite.jobs;
   app.require_subcommand(0, 1);
   addChoice(app, options.run);
   addRun(app, options.run);

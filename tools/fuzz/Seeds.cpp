@@ -113,6 +113,7 @@ Status writeSubmissions(const fs::path &root) {
   conformance::Record record;
   record.id = "L3/exp/f32/n/special";
   conformance::RunFacts facts;
+  facts.date = "2026-11-21T10:00:00Z";
   facts.numerics = {{"DOT", "f32", 24, 0, 8}};
   facts.environment = {{"processor", "x"}};
   writeTexts(folderOf(root, "records"),

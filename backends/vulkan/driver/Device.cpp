@@ -47,6 +47,9 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   info.kind = device.kind;
   if (device.unified && !options.staging)
     info.flags = BP_DEVICE_UNIFIED_MEMORY;
+  // A processor behind the interface of a GPU.
+  if (device.kind == BP_DEVICE_KIND_CPU)
+    info.flags |= BP_DEVICE_EMULATED;
   info.formats = &format;
   info.format_count = 1;
   info.features = features.data();

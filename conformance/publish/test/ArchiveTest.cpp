@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -96,6 +97,20 @@ TEST_F(ArchiveTest, RefusesWhatLeavesItsFolder) {
   }
   write("bad.tar", changed(tar, 124, "77777777777"));
   EXPECT_NE(unpack("bad.tar").message().find("larger"), std::string::npos);
+  for (const char *name : {"a//t", "./../a", "a\x1b[2J", "a\\b", "a b"}) {
+    std::string padded(100, '\0');
+    padded.replace(0, strlen(name), name);
+    write("bad.tar", changed(tar, 0, padded));
+    EXPECT_FALSE(unpack("bad.tar").ok()) << name;
+  }
+  write("bad.tar", tar + "more");
+  EXPECT_NE(unpack("bad.tar").message().find("after its end"),
+            std::string::npos);
+  write("bad.tar", tar + std::string(512, '\0') + tar);
+  EXPECT_NE(unpack("bad.tar").message().find("after its end"),
+            std::string::npos);
+  write("bad.tar", tar + std::string(9 * 512, '\0'));
+  EXPECT_TRUE(unpack("bad.tar").ok()) << "as tar pads";
   tar[0] = 'b';
   write("bad.tar", tar);
   EXPECT_NE(unpack("bad.tar").message().find("damaged"), std::string::npos);

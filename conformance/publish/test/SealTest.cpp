@@ -75,6 +75,13 @@ TEST_F(SealTest, SeesAnotherManifestOrKey) {
   EXPECT_NE(failure().find("signature does not belong"), std::string::npos);
 }
 
+TEST_F(SealTest, GivesKeysAFingerprint) {
+  auto seal = checkSeal(folder_, "");
+  ASSERT_TRUE(seal.ok());
+  EXPECT_EQ(fingerprint(seal->publicKey).size(), 39u);
+  EXPECT_NE(fingerprint(seal->publicKey), fingerprint(std::string(64, '0')));
+}
+
 TEST_F(SealTest, RefusesDamagedFiles) {
   for (const char *bad : {"", "zz\n", "00\n00\n"}) {
     write("manifest.sig", bad);

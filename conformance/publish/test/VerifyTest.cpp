@@ -27,6 +27,7 @@ Record planned(int number) {
   record.dtype = "f32";
   record.dataSet = "uniform";
   record.seed = uint64_t(number);
+  record.tested = {.elements = 10, .rank = 1, .macs = 10};
   record.status = number == 0 ? CaseStatus::NotSupported : CaseStatus::Fail;
   return record;
 }
@@ -35,6 +36,7 @@ Result<PlannedRun> plan(const RunFacts &facts) {
   PlannedRun run;
   run.cases = cases;
   run.mustpass = "list";
+  run.list = "the list\n";
   for (int i = 0; i < cases; ++i)
     if (uint32_t(i) % facts.shards == facts.shard - 1)
       run.records.push_back(planned(i));
@@ -59,8 +61,9 @@ std::vector<Record> passing(const RunFacts &facts) {
     if (record.status != CaseStatus::NotSupported) {
       record.status = CaseStatus::Pass;
       record.limitUsed = 0.25;
-      record.inputHash = "in";
-      record.outputHash = "out";
+      record.inputHash = std::string(32, '1');
+      record.outputHash = std::string(32, '2');
+      record.tested.runs = 1;
     }
   return records;
 }
@@ -73,6 +76,7 @@ protected:
     folder_ = (root_ / "run").string();
     key_ = (root_ / "key").string();
     EXPECT_TRUE(createKey(key_).ok());
+    rules_.keys.publicKey = key_ + ".pub";
     put(folder_, facts(), passing(facts()));
   }
   ~VerifyTest() override { fs::remove_all(root_); }
@@ -94,13 +98,21 @@ protected:
       ids.push_back(record.id);
     write(folder + "/run.json", toJson(facts));
     write(folder + "/records.jsonl", lines);
+    write(folder + "/mustpass.txt", plan(facts)->list);
     RunVerdict verdict = judgeRun(facts, records, ids, waivers);
     EXPECT_TRUE(writeReports(folder, facts, verdict, records).ok());
     EXPECT_TRUE(sealFolder(folder, key_).ok());
   }
   std::string failure(const std::string &folder) {
-    auto verified = verifyFolder(folder, true, key_ + ".pub", plan);
+    auto verified = verifyFolder(folder, rules_, plan);
     return verified ? "" : verified.message();
+  }
+  /// Refused although somebody has sealed it anew.
+  void expectForgery(const std::string &why) {
+    EXPECT_TRUE(sealFolder(folder_, key_).ok());
+    EXPECT_NE(failure(folder_).find(why), std::string::npos)
+        << failure(folder_);
+    put(folder_, facts(), passing(facts()));
   }
   void expectRefused(std::vector<Record> records, const std::string &why) {
     put(folder_, facts(), std::move(records));
@@ -110,14 +122,15 @@ protected:
 
   fs::path root_;
   std::string folder_, key_;
+  VerifyRules rules_;
 };
 
 TEST_F(VerifyTest, ComputesTheSameVerdict) {
-  auto verified = verifyFolder(folder_, true, key_ + ".pub", plan);
+  auto verified = verifyFolder(folder_, rules_, plan);
   ASSERT_TRUE(verified.ok()) << verified.message();
   EXPECT_EQ(verified->verdict.counts[3][CaseStatus::Pass], 7u);
   EXPECT_EQ(verified->verdict.bad, 0u);
-  EXPECT_EQ(verified->seal.files, 5u);
+  EXPECT_EQ(verified->seal.files, 6u);
 }
 
 TEST_F(VerifyTest, RefusesRecordsThatAreNotThoseOfTheSuite) {
@@ -146,6 +159,24 @@ TEST_F(VerifyTest, RefusesRecordsThatAreNotThoseOfTheSuite) {
   auto nan = records;
   nan[1].limitUsed = NAN;
   expectRefused(nan, "more than its limit");
+  auto larger = records;
+  larger[1].tested.elements = 1 << 30;
+  expectRefused(larger, "claims another size");
+  auto empty = records;
+  empty[1].outputHash.clear();
+  expectRefused(empty, "passes without results");
+  auto idle = records;
+  idle[1].tested.runs = 0;
+  expectRefused(idle, "passes without results");
+  auto late = records;
+  late[1].runMs = -1;
+  expectRefused(late, "a time or magnitude that is none");
+  auto mild = records;
+  mild[1].status = CaseStatus::QualityWarning;
+  expectRefused(mild, "warns of less than half");
+  auto excluded = records;
+  excluded[0].outputHash = std::string(32, '2');
+  expectRefused(excluded, "did not run");
   auto waived = records;
   waived[1].status = CaseStatus::Waived;
   expectRefused(waived, "a raw record has the status Waived");
@@ -160,7 +191,8 @@ TEST_F(VerifyTest, RefusesAnotherSummaryListOrSeal) {
   write(path, text.replace(at, 9, "\"a badge "));
   EXPECT_NE(failure(folder_).find("was changed"), std::string::npos);
   ASSERT_TRUE(sealFolder(folder_, key_).ok());
-  EXPECT_NE(failure(folder_).find("claims another verdict"), std::string::npos);
+  EXPECT_NE(failure(folder_).find("does not say what the records give"),
+            std::string::npos);
   RunFacts other = facts();
   other.mustpass = "short list";
   put(folder_, other, passing(other));
@@ -185,6 +217,106 @@ TEST_F(VerifyTest, AddsShardsUp) {
   fs::remove_all(whole + "/3");
   put(whole + "/2", other, passing(other));
   EXPECT_NE(readRuns(whole).message().find("of another run: seed"),
+            std::string::npos);
+}
+
+TEST_F(VerifyTest, AccountsForEveryFile) {
+  for (const char *name :
+       {"report.html", "junit.xml", "summary.json", "mustpass.txt"}) {
+    std::ofstream(folder_ + "/" + name, std::ios::app) << " ";
+    expectForgery("does not say what the records give");
+    fs::remove(folder_ + "/" + name);
+    expectForgery("cannot read");
+  }
+  write(folder_ + "/notes.txt", "all is well");
+  expectForgery("'" + folder_ + "/notes.txt' is no file of a run");
+  fs::remove(folder_ + "/notes.txt");
+  fs::create_directories(folder_ + "/more");
+  write(folder_ + "/more/x", "");
+  expectForgery("/more' is no file of a run");
+  fs::remove_all(folder_ + "/more");
+  write(folder_ + "/waivers.json", "{}");
+  expectForgery("/waivers.json' is no file of a run");
+  fs::remove(folder_ + "/waivers.json");
+  std::ofstream(folder_ + "/run.json", std::ios::app) << "\n";
+  expectForgery("not written as a run writes it");
+  fs::remove(folder_ + "/summary.json");
+  fs::create_symlink("report.html", folder_ + "/summary.json");
+  rules_.sealed = false;
+  EXPECT_NE(failure(folder_).find("is neither a file nor a folder"),
+            std::string::npos);
+}
+
+TEST_F(VerifyTest, RefusesFailuresThatPass) {
+  std::vector<Record> records = passing(facts());
+  records[1].status = CaseStatus::Fail;
+  fs::create_directories(folder_ + "/failures/L3_exp_f32_n_1");
+  write(folder_ + "/failures/L3_exp_f32_n_1/graph.bpg", "x");
+  put(folder_, facts(), records);
+  EXPECT_EQ(failure(folder_), "");
+  put(folder_, facts(), passing(facts()));
+  EXPECT_NE(failure(folder_).find("no case of this name fails"),
+            std::string::npos);
+  write(folder_ + "/failures/L3_exp_f32_n_1/run.sh", "x");
+  put(folder_, facts(), records);
+  EXPECT_NE(failure(folder_).find("no file of a failing graph"),
+            std::string::npos);
+}
+
+TEST_F(VerifyTest, KnowsKeysChallengesAndDays) {
+  const std::string known = (root_ / "known").string();
+  rules_.keys = {"", known, false};
+  write(known, "# nobody\n");
+  EXPECT_NE(failure(folder_).find("does not list"), std::string::npos);
+  rules_.keys.any = true;
+  EXPECT_EQ(failure(folder_), "");
+  rules_.keys.any = false;
+  std::ifstream file(key_ + ".pub");
+  std::string digits;
+  file >> digits;
+  write(known, "acme " + digits + " # since 2026\n");
+  auto verified = verifyFolder(folder_, rules_, plan);
+  ASSERT_TRUE(verified.ok()) << verified.message();
+  EXPECT_EQ(verified->seal.owner, "acme");
+  for (const std::string &bad : {std::string("acme"), std::string("acme 00"),
+                                 digits, "acme " + digits + " y"}) {
+    write(known, bad + "\n");
+    EXPECT_NE(failure(folder_), "") << bad;
+  }
+  write(known, "acme " + digits + "\n");
+  rules_.challenge = "today";
+  EXPECT_NE(failure(folder_).find("took the challenge ''"), std::string::npos);
+  rules_.challenge.reset();
+  rules_.today = parseDate("2026-11-19");
+  EXPECT_NE(failure(folder_).find("is to come"), std::string::npos);
+  rules_.today = parseDate("2026-11-20");
+  EXPECT_EQ(failure(folder_), "");
+}
+
+TEST_F(VerifyTest, ChecksEachShard) {
+  const std::string whole = (root_ / "shards").string();
+  rules_.sealed = false;
+  auto fill = [&] {
+    for (uint32_t shard : {1u, 2u}) {
+      const std::string folder = whole + "/" + std::to_string(shard);
+      put(folder, facts(shard, 2), passing(facts(shard, 2)));
+      fs::remove(folder + "/manifest.json");
+      fs::remove(folder + "/manifest.sig");
+    }
+  };
+  fill();
+  EXPECT_EQ(failure(whole), "");
+  std::ofstream(whole + "/2/report.html", std::ios::app) << "Full badge";
+  EXPECT_NE(failure(whole).find("/2/report.html' does not say"),
+            std::string::npos);
+  fill();
+  write(whole + "/README", "");
+  EXPECT_NE(failure(whole).find("is no shard"), std::string::npos);
+  fs::remove(whole + "/README");
+  RunFacts other = facts(2, 2);
+  other.pluginFiles = {{"libacme.so", std::string(64, 'b')}};
+  put(whole + "/2", other, passing(other));
+  EXPECT_NE(failure(whole).find("of another run: plugin_files"),
             std::string::npos);
 }
 

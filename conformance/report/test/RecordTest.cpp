@@ -24,6 +24,7 @@ Record sample() {
   record.bias = -0.25;
   record.elements = 1000;
   record.ulps = {990, 10};
+  record.tested = {4096, 3, 65536, 3.5, 12, 0.25};
   return record;
 }
 
@@ -37,6 +38,7 @@ TEST(Record, ReadsWhatItWrites) {
   EXPECT_EQ(record->reason, sample().reason);
   EXPECT_TRUE(std::isinf(record->limit));
   EXPECT_EQ(record->ulps, sample().ulps);
+  EXPECT_EQ(record->tested, sample().tested);
 }
 
 TEST(Record, ReadsNotANumber) {

@@ -39,6 +39,8 @@ struct Sample {
       add(layer, "layer");
     add(3, "numerics");
     facts.cases = records.size();
+    facts.pluginFiles = {{"libacme.so", std::string(64, 'a')}};
+    facts.seed = officialSeed(facts);
   }
   void add(int layer, const std::string &op) {
     Record record;
@@ -154,6 +156,25 @@ TEST(Verdict, GivesNoBadgeForAPart) {
   seeded.facts.seed = 7;
   EXPECT_EQ(seeded.judge().badge, Badge::None);
   EXPECT_FALSE(seeded.judge().passed);
+  Sample swapped;
+  swapped.facts.pluginFiles[0].second = std::string(64, 'b');
+  EXPECT_EQ(swapped.judge().badge, Badge::None) << "the seed of another file";
+  Sample challenged;
+  challenged.facts.challenge = "2026-11-22 7f3a";
+  EXPECT_EQ(challenged.judge().badge, Badge::None);
+  challenged.facts.seed = officialSeed(challenged.facts);
+  EXPECT_EQ(challenged.judge().badge, Badge::Strict);
+  Sample idle;
+  for (Record &record : idle.records)
+    record.unit = record.id;
+  idle.of(1).status = CaseStatus::NotSupported;
+  EXPECT_EQ(idle.judge().badge, Badge::None) << "a unit of checks did not run";
+  idle.of(1).unit = "L1/import";
+  EXPECT_EQ(idle.judge().badge, Badge::Strict) << "an optional one";
+  Sample unknown;
+  unknown.facts.pluginFiles.clear();
+  unknown.facts.seed = officialSeed(unknown.facts);
+  EXPECT_EQ(unknown.judge().badge, Badge::None) << "no file is known";
 }
 
 TEST(Verdict, MarksRelaxedNumerics) {
@@ -216,6 +237,7 @@ TEST(Facts, AreReadAsWritten) {
   };
   refuse("\"format\": 2", "\"format\": 1");
   refuse("\"profile\": \"whole\"", "\"profile\": \"part\"");
+  refuse("\"2026-11-21T10:00:00Z\"", "\"2026-11-21\"");
   refuse("\"standard\"", "\"deep\"");
   refuse("\"shard\": 1", "\"shard\": 2");
   refuse("\"cases\"", "\"seed\"");

@@ -7,14 +7,17 @@ Uses the device `ref` and a few hundred cases. Prints the failures, then
 `N passed, N failed`.
 """
 import argparse
+import io
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
@@ -38,9 +41,10 @@ def command(*arguments):
 
 def run(*arguments, code=0, **keywords):
     """Output of a command that ends with this code."""
-    result = subprocess.run(command(*arguments), text=True, env=ENVIRONMENT,
-                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            check=False, timeout=300, **keywords)
+    keywords.setdefault("env", ENVIRONMENT)
+    result = subprocess.run(command(*arguments), text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, check=False, timeout=300,
+                            **keywords)
     assert result.returncode == code, (
         f"{' '.join(map(str, arguments))}\ngave {result.returncode}, not "
         f"{code}:\n{result.stdout[-2000:]}")
@@ -57,7 +61,7 @@ def records(folder):
     lines = (folder / "records.jsonl").read_text("utf-8").splitlines()
     result = [json.loads(line) for line in lines]
     for record in result:
-        for key in ("compile_ms", "run_ms", "cpu_ms"):
+        for key in ("compile_ms", "run_ms", "cpu_ms", "uptime_s", "runs"):
             del record[key]
     return result
 
@@ -137,7 +141,7 @@ def verifies_what_was_sealed(folder):
                              folder / "other.pub", code=1))
     archive = folder / "a.tar.zst"
     run("seal", folder / "a", "--key", folder / "key", "--archive", archive)
-    expect_in("seal holds", run("verify", archive))
+    expect_in("seal holds", run("verify", archive, "--any-key"))
     subprocess.run(["zstd", "-dq", archive, "-o", folder / "a.tar"], check=True)
     listed = subprocess.run(["tar", "tf", folder / "a.tar"], check=True,
                             text=True, stdout=subprocess.PIPE).stdout.split()
@@ -145,22 +149,317 @@ def verifies_what_was_sealed(folder):
     log = folder / "a" / "records.jsonl"
     log.write_bytes(log.read_bytes().replace(b'"limit_used":0.0',
                                              b'"limit_used":0.1', 1))
-    expect_in("was changed", run("verify", folder / "a", code=1))
+    expect_in("was changed", run("verify", folder / "a", "--any-key", code=1))
 
 
 @test
-def refuses_forged_records(folder):
-    """Also with a good seal over them."""
+def says_whose_key_it_was(folder):
+    """A key that nobody knows is refused, also over an untouched result."""
+    run("keygen", folder / "acme")
+    run("keygen", folder / "thief")
+    few = ["--filter", "L3/softmax/f32/*"]
+    run("--device", "ref", *few, "--out", folder / "a", "--sign", folder / "acme")
+    known = folder / "config" / "backplane" / "known_keys"
+    environment = dict(ENVIRONMENT, XDG_CONFIG_HOME=str(folder / "config"))
+    expect_in("does not list", run("verify", folder / "a", code=1,
+                                   env=environment))
+    known.parent.mkdir(parents=True)
+    known.write_text("acme " + (folder / "acme.pub").read_text("utf-8"), "utf-8")
+    expect_in(" of acme\n", run("verify", folder / "a", env=environment))
+    run("seal", folder / "a", "--key", folder / "thief")
+    expect_in("does not list", run("verify", folder / "a", code=1,
+                                   env=environment))
+    expect_in("does not list", run("verify", folder / "a", "--known-keys", known,
+                                   code=1))
+    expect_in("an unknown owner", run("verify", folder / "a", "--any-key",
+                                      env=environment))
+
+
+def edit_json(path, **members):
+    """Changes members as a run would have written them."""
+    json_text = json.loads(path.read_text("utf-8"))
+    json_text.update(members)
+    path.write_text(json.dumps(json_text, indent=1, ensure_ascii=False) + "\n",
+                    "utf-8")
+
+
+def edit_record(folder, wanted, **members):
+    """Changes the first record that `wanted` takes."""
+    log = folder / "records.jsonl"
+    lines = log.read_text("utf-8").splitlines()
+    for i, line in enumerate(lines):
+        record = json.loads(line)
+        if wanted(record):
+            record.update(members)
+            lines[i] = json.dumps(record, separators=(",", ":"),
+                                  ensure_ascii=False)
+            break
+    else:
+        raise AssertionError("no such record")
+    log.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def passing(record):
+    return record["status"] == "Pass" and record["output_hash"] != ""
+
+
+def edit_lines(change):
+    """A forgery of records.jsonl by its lines."""
+    def forge(folder):
+        log = folder / "records.jsonl"
+        lines = log.read_text("utf-8").splitlines(keepends=True)
+        log.write_text("".join(change(lines)), "utf-8")
+    return forge
+
+
+def edit_run(**members):
+    return lambda folder: edit_json(folder / "run.json", **members)
+
+
+def edit_pass(**members):
+    return lambda folder: edit_record(folder, passing, **members)
+
+
+def replace_in(name, old, new):
+    def forge(folder):
+        text = (folder / name).read_text("utf-8")
+        assert old in text, (name, old)
+        (folder / name).write_text(text.replace(old, new, 1), "utf-8")
+    return forge
+
+
+def add_file(name):
+    def forge(folder):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x", "utf-8")
+    return forge
+
+
+def drop_wide_floats(folder):
+    """Claims that the device does not compute with f64."""
+    facts = json.loads((folder / "run.json").read_text("utf-8"))
+    edit_json(folder / "run.json", compute_dtypes=facts["compute_dtypes"] & ~2,
+              storage_dtypes=facts["storage_dtypes"] & ~2)
+
+
+# Forgeries of a result, each sealed again with a good key, and why each is
+# refused.
+FORGERIES = (
+    (edit_lines(lambda lines: lines[1:]), "no record of"),
+    (edit_lines(lambda lines: lines + lines[:1]), "two records of"),
+    (edit_lines(lambda lines: ["{}\n"] + lines), "not a record"),
+    (edit_lines(lambda lines: [" " + lines[0]] + lines[1:]),
+     "not written as a run writes it"),
+    (edit_lines(lambda lines: [lines[0].replace(
+        '"status":', '"status":"Fail","status":')] + lines[1:]), "stands twice"),
+    (edit_lines(lambda lines: [lines[0][:-40] + "\n"] + lines[1:]), "not a record"),
+    (edit_lines(lambda lines: ["[" * 70000 + "\n"] + lines), "too long"),
+    (edit_lines(lambda lines: [lines[0].replace(
+        '"run_ms":', '"run_ms":1e999,"x":')] + lines[1:]), "not a record"),
+    (edit_pass(limit_used=1.5), "more than its limit"),
+    (edit_pass(limit_used="nan"), "more than its limit"),
+    (edit_pass(status="QualityWarning", limit_used=0.1), "less than half"),
+    (edit_pass(status="Waived"), "a raw record has the status Waived"),
+    (edit_pass(status="NotSupported"), "was left out"),
+    (edit_pass(output_hash=""), "passes without results"),
+    (edit_pass(tensor_elements=1 << 40), "claims another size"),
+    (edit_pass(seed=5), "does not describe the case"),
+    (edit_pass(runs=0), "passes without results"),
+    (edit_pass(run_ms="inf"), "a time or magnitude"),
+    (edit_run(seed=5), "does not describe the case"),
+    (edit_run(challenge="later"), "does not say what the records give"),
+    (edit_run(filters=[]), "no record of"),
+    (edit_run(depth="standard"), "other cases than this suite"),
+    (edit_run(cases=7), "other cases than this suite"),
+    (edit_run(suite="0.1.0"), "verify with the suite that made it"),
+    (edit_run(format=1), "'format' is 1"),
+    (edit_run(device="acme://0"), "does not say what the records give"),
+    (edit_run(device_flags=0, device_kind=3), "does not say what the records give"),
+    (edit_run(plugin_files={"libacme.so": "0" * 64}),
+     "does not say what the records give"),
+    (edit_run(date="2999-01-01T00:00:00Z"), "is to come"),
+    (edit_run(profile="mine"), "'profile' is not 'whole'"),
+    (edit_run(extra=1), "'extra' is not known"),
+    (drop_wide_floats, "the declaration excludes it"),
+    (replace_in("report.html", "</h1>", " approved</h1>"),
+     "report.html' does not say"),
+    (replace_in("summary.json", '"badge": "no badge"', '"badge": "Full"'),
+     "summary.json' does not say"),
+    (replace_in("junit.xml", "<testcase", "<testcase x='1'"),
+     "junit.xml' does not say"),
+    (replace_in("mustpass.txt", "\n", "\n# shorter\n"),
+     "mustpass.txt' does not say"),
+    (add_file("letter.pdf"), "is no file of a run"),
+    (add_file("waivers.json"), "is no file of a run"),
+    (add_file("failures/L3_matmul_f32_nn/graph.bpg"), "no case of this name fails"),
+    (add_file("failures/x"), "no case of this name fails"),
+    (lambda folder: (folder / "report.html").unlink(), "cannot read"),
+)
+
+
+@test
+def refuses_forged_results(folder):
+    """Also with a good seal over them; each by one line."""
     run("keygen", folder / "key")
-    suite(folder / "a")
-    log = folder / "a" / "records.jsonl"
-    lines = log.read_text("utf-8").splitlines(keepends=True)
-    for forged, why in ((lines[1:], "no record of"),
-                        (lines + lines[:1], "two records of"),
-                        (["{}\n"] + lines, "not a record")):
-        log.write_text("".join(forged), "utf-8")
-        run("seal", folder / "a", "--key", folder / "key")
-        expect_in(why, run("verify", folder / "a", code=1))
+    run("--device", "ref", "--filter", "L3/softmax/*", "--out", folder / "a")
+    for forge, why in FORGERIES:
+        shutil.copytree(folder / "a", folder / "b")
+        forge(folder / "b")
+        run("seal", folder / "b", "--key", folder / "key")
+        output = run("verify", folder / "b", "--any-key", code=1)
+        expect_in(why, output)
+        assert output.startswith("refused: ") and output.count("\n") == 1, output
+        shutil.rmtree(folder / "b")
+
+
+@test
+def refuses_hostile_archives(folder):
+    """Of any bytes: one line, never a crash, nothing outside the folder."""
+    run("keygen", folder / "key")
+    run("--device", "ref", "--filter", "L3/softmax/f32/*", "--out", folder / "a")
+    run("seal", folder / "a", "--key", folder / "key", "--archive",
+        folder / "good.tar")
+    good = (folder / "good.tar").read_bytes()
+    hostile = [b"", b"x", good[:700], good[:-1024], good + good,
+               b"\x28\xb5\x2f\xfd" + good[:200], b"\xff" * 4096,
+               good.replace(b"ustar", b"ustaR", 1)]
+    for name, kind in (("../../evil", tarfile.REGTYPE), ("/tmp/evil", tarfile.REGTYPE),
+                       ("run.json", tarfile.SYMTYPE), ("run.json", tarfile.LNKTYPE),
+                       ("pipe", tarfile.FIFOTYPE), ("a//b", tarfile.REGTYPE)):
+        bytes_of = io.BytesIO()
+        with tarfile.open(fileobj=bytes_of, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            tar.addfile(member)
+        hostile.append(bytes_of.getvalue())
+    for i, data in enumerate(hostile):
+        path = folder / f"{i}.tar"
+        path.write_bytes(data)
+        output = run("verify", path, "--any-key", code=1)
+        assert output.startswith("refused: ") and output.count("\n") == 1, (i, output)
+    assert not (folder / "evil").exists() and not pathlib.Path("/tmp/evil").exists()
+
+
+def own_plugin(folder):
+    """The reference backend as a plug-in of its own, and where it is found."""
+    source = ROOT / "build/lib/backplane/plugins"
+    folder.mkdir()
+    shutil.copy(source / "libbp-ref.so", folder)
+    text = (source / "ref.bp.json").read_text("utf-8")
+    (folder / "ref.bp.json").write_text(text, "utf-8")
+    return dict(ENVIRONMENT, BACKPLANE_PLUGIN_FILES=str(folder / "ref.bp.json"))
+
+
+def swap(library):
+    """Another file of the same name, which still loads."""
+    other = library.with_suffix(".new")
+    other.write_bytes(library.read_bytes() + b"swapped")
+    other.replace(library)
+
+
+@test
+def holds_the_plug_in_to_its_files(folder):
+    """A library that is swapped while a run goes on, or before it goes on."""
+    environment = own_plugin(folder / "plugin")
+    library = folder / "plugin" / "libbp-ref.so"
+    for again in (False, True):
+        with subprocess.Popen(command("--device", "ref", *CHOICE, "--jobs", "1",
+                                      "--out", folder / "a"), env=environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True) as process:
+            log = folder / "a" / "records.jsonl"
+            while not (log.exists() and log.stat().st_size):
+                assert process.poll() is None, process.stdout.read()
+                time.sleep(0.002)
+            if again:
+                process.kill()
+            swap(library)
+            output = process.communicate()[0]
+        if not again:
+            assert process.returncode == 2, output
+            expect_in("is not the one that the run began with", output)
+    output = run("--device", "ref", *CHOICE, "--out", folder / "a", "--resume",
+                 code=2, env=environment)
+    expect_in("is of another run (plugin_files", output)
+
+
+@test
+def draws_data_by_the_plug_in(folder):
+    """The seed is that of the files and the challenge, in all that is said."""
+    few = ["--device", "ref", "--filter", "L3/softmax/f32/*"]
+    seeds = []
+    for name, more in (("a", []), ("b", []), ("c", ["--challenge", "7f3a"])):
+        run(*few, *more, "--out", folder / name)
+        summary = json.loads((folder / name / "summary.json").read_text("utf-8"))
+        seeds.append(summary["seed"])
+        official = [line for line in summary["table"]
+                    if line["requirement"].startswith("official data")]
+        assert official[0]["met"], official
+    assert seeds[0] == seeds[1] != seeds[2] and 0 not in seeds, seeds
+    run("verify", folder / "c", "--unsealed", "--challenge", "7f3a")
+    expect_in("took the challenge", run("verify", folder / "c", "--unsealed",
+                                        "--challenge", "8", code=1))
+    expect_in("- official data", run(*few, "--seed", "5", "--out", folder / "d"))
+
+
+@test
+def says_how_far_it_tested(folder):
+    output = suite(folder / "a")
+    expect_in("tested in ", output)
+    summary = json.loads((folder / "a" / "summary.json").read_text("utf-8"))
+    assert summary["format"] == 2 and summary["profile"] == "whole"
+    assert summary["marks"] == ["host"], summary["marks"]
+    most = summary["tested"]["ops"]["matmul"]
+    for key in ("cases", "tensor_elements", "rank", "macs", "magnitude", "runs"):
+        assert most[key] > 0, (key, most)
+    html = (folder / "a" / "report.html").read_text("utf-8")
+    for text in ("How far it was tested", "recognises the suite",
+                 "the processor of the host"):
+        expect_in(text, html)
+
+
+@test
+def runs_a_part_again(folder):
+    """With other data, and with the same bit for bit."""
+    few = ["--device", "ref", "--filter", "L3/softmax/*", "--filter",
+           "L3/matmul/f32/*"]
+    run(*few, "--out", folder / "a")
+    again = ["--unsealed", "--rerun", "30%", "--device", "ref"]
+    output = run("verify", folder / "a", *again)
+    expect_in(" 0 mismatches\n", output)
+    expect_in("outputs have the same bits", output)
+    # Numbers that never were.
+    shutil.copytree(folder / "a", folder / "b")
+    log = folder / "b" / "records.jsonl"
+    log.write_text(re.sub('"output_hash":"[0-9a-f]{32}"',
+                          f'"output_hash":"{"0" * 32}"', log.read_text("utf-8")),
+                   "utf-8")
+    run("merge", folder / "b", "--out", folder / "c")
+    run("verify", folder / "c", "--unsealed")
+    expect_in("gives other bits here", run("verify", folder / "c", *again, code=1))
+    # Another plug-in than the submission's.
+    environment = own_plugin(folder / "plugin")
+    swap(folder / "plugin" / "libbp-ref.so")
+    output = run("verify", folder / "a", *again, code=1, env=environment)
+    expect_in("differs: plug-in file libbp-ref.so", output)
+    expect_in("is another plug-in", output)
+    expect_in("percentage", run("verify", folder / "a", "--unsealed", "--rerun",
+                                "5", code=2))
+
+
+@test
+def hides_the_environment(folder):
+    """Workers see no variable that is not usual or named."""
+    script = folder / "spy"
+    script.write_text(f"#!/bin/sh\nenv >> {folder}/seen\nexec \"$@\"\n", "utf-8")
+    script.chmod(0o755)
+    few = ["--device", "ref", "--filter", "L3/softmax/f32/*", "--launcher", script]
+    environment = dict(ENVIRONMENT, ACME_EXACT="1", ACME_LOG="2")
+    run(*few, "--env", "ACME_LOG", "--out", folder / "a", env=environment)
+    seen = (folder / "seen").read_text("utf-8")
+    assert "ACME_LOG=2" in seen and "ACME_EXACT" not in seen, seen
+    facts = json.loads((folder / "a" / "run.json").read_text("utf-8"))
+    assert facts["variables"]["ACME_LOG"] == "2", facts["variables"]
 
 
 @test
