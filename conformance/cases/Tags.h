@@ -78,6 +78,7 @@ inline constexpr Tag allTags[] = {
     {"oom", "a failed allocation crashes", {46}},
     {"struct-size", "a structure is written beyond its size", {47}},
     {"atomic", "colliding updates are lost", {48}},
+    {"process", "the state of the host's process is changed", {230, 231, 237}},
     // What a cheat does.
     {"cache", "a result is remembered by shape", {49}},
     {"fallback", "the host computes what the device should", {50}},

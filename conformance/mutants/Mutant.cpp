@@ -27,8 +27,8 @@ const std::vector<Mutant> &allMutants() {
     for (auto part :
          {indexingMutants, windowMutants, numericsMutants, arithmeticMutants,
           functionMutants, semanticsMutants, valueMutants, compilerMutants,
-          runtimeMutants, cheatingMutants, comparatorMutants, metMutants,
-          legalVariants})
+          runtimeMutants, processMutants, cheatingMutants, comparatorMutants,
+          metMutants, legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));
     return list;

@@ -65,6 +65,9 @@ enum class Fault {
   LoseEmptySubmit,  ///< never completes work that has no commands
 };
 
+/// When the plug-in changes the process of its host.
+enum class Moment { Never, Load, Initialize, Execute, Pool };
+
 /// Where a mutant stands in the table.
 enum class Family {
   Indexing,
@@ -102,6 +105,8 @@ struct Mutant {
   /// Composites that `run` computes, always; others are decomposed before.
   std::vector<std::string_view> composites = {};
   Fault fault = Fault::None;
+  Moment moment = Moment::Never; ///< when `touch` is called
+  void (*touch)() = nullptr;     ///< changes the process
   /// Of Compiler: rewrites the whole graph before it is compiled.
   Result<Graph> (*compiler)(const Graph &graph) = nullptr;
   /// Of Comparator.
@@ -125,6 +130,7 @@ std::vector<Mutant> functionMutants();
 std::vector<Mutant> semanticsMutants();
 std::vector<Mutant> valueMutants();
 std::vector<Mutant> runtimeMutants();
+std::vector<Mutant> processMutants();
 std::vector<Mutant> cheatingMutants();
 std::vector<Mutant> comparatorMutants();
 std::vector<Mutant> compilerMutants();

@@ -17,13 +17,23 @@ const Mutant *chosenMutant() {
   return id ? findMutant(id) : nullptr;
 }
 
+/// As a library does that was built with -ffast-math.
+__attribute__((constructor)) void whenLoaded() {
+  const Mutant *mutant = chosenMutant();
+  if (mutant && mutant->moment == Moment::Load)
+    mutant->touch();
+}
+
 bp_status_t initialize(const bp_host_t *host, const bp_options_t *options,
                        void **outSelf, bp_error_t *error) {
   Result<const Inner *> reference = inner();
   if (!reference)
     return host->error_set(host->self, error, reference.code(),
                            toC(reference.message()));
-  auto *self = new PluginSelf{host, *reference, nullptr, chosenMutant()};
+  const Mutant *mutant = chosenMutant();
+  if (mutant && mutant->moment == Moment::Initialize)
+    mutant->touch();
+  auto *self = new PluginSelf{host, *reference, nullptr, mutant};
   bp_status_t status =
       self->inner->plugin->initialize(host, options, &self->innerSelf, error);
   if (status != BP_STATUS_OK)

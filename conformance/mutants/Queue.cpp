@@ -107,11 +107,27 @@ void runDispatch(bp_device_t &device, const bp_command_dispatch_t &dispatch,
     (void)host->memory_allocate(host->self, 65536, 64);
 }
 
+/// What the mutant changes beside its work.
+void touch(const bp_device_t &device) {
+  const Mutant &mutant = *device.self->mutant;
+  const bp_host_t *host = device.self->host;
+  if (mutant.moment == Moment::Execute)
+    mutant.touch();
+  if (mutant.moment == Moment::Pool)
+    host->parallel_for(
+        host->self, 64,
+        [](void *context, uint64_t, uint32_t) {
+          static_cast<const Mutant *>(context)->touch();
+        },
+        const_cast<Mutant *>(&mutant));
+}
+
 bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
                     uint64_t count, const bp_completion_t *completion,
                     bp_error_t *) {
   bp_device_t &device = *queue->device;
   Outcome outcome;
+  touch(device);
   if (count == 0 && faultOf(&device) == Fault::LoseEmptySubmit)
     return BP_STATUS_OK;
   for (uint64_t i = 0; i < count && outcome.status == BP_STATUS_OK; ++i) {

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AbiProcess.cpp: what a plug-in must leave alone in the process of its host.
+#include "Changes.h"
 #include "Groups.h"
 #include "Process.h"
 #include "Work.h"
 
-#include <cfenv>
-#include <clocale>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
-
-extern char **environ;
 
 namespace backplane::checks {
 namespace {
@@ -31,82 +24,11 @@ void live(Trial &trial) {
   b.expect("a copy");
 }
 
-std::string locale() { return setlocale(LC_ALL, nullptr); }
-int rounding() { return fegetround(); }
-std::string environment() {
-  std::string all;
-  for (char **entry = environ; *entry; ++entry)
-    all += std::string(*entry) + "\n";
-  return all;
-}
-std::string folder() {
-  char path[4096];
-  return getcwd(path, sizeof(path)) ? path : "";
-}
-mode_t creationMask() {
-  mode_t mask = umask(0);
-  umask(mask);
-  return mask;
-}
-
-/// Addresses of the handlers of all signals.
-std::vector<void *> handlers() {
-  std::vector<void *> all;
-  for (int signal = 1; signal < 32; ++signal) {
-    struct sigaction action = {};
-    if (sigaction(signal, nullptr, &action) == 0)
-      all.push_back(reinterpret_cast<void *>(action.sa_handler));
-  }
-  return all;
-}
-
-std::string blockedSignals() {
-  sigset_t set;
-  sigemptyset(&set);
-  pthread_sigmask(SIG_SETMASK, nullptr, &set);
-  std::string text;
-  for (int signal = 1; signal < 32; ++signal)
-    text += sigismember(&set, signal) ? '1' : '0';
-  return text;
-}
-
-/// Flags of the floating-point unit: flush to zero, denormals are zero, masks.
-uint32_t floatMode() {
-#if defined(__x86_64__)
-  return __builtin_ia32_stmxcsr() & ~0x3Fu;
-#elif defined(__aarch64__)
-  uint64_t control;
-  __asm__ volatile("mrs %0, fpcr" : "=r"(control));
-  return uint32_t(control);
-#else
-#error "the floating-point mode of this architecture is not known"
-#endif
-}
-
-/// What a plug-in has no business to change.
-struct State {
-  std::string localeName = locale();
-  int roundingMode = rounding();
-  std::string environmentText = environment();
-  std::string workingFolder = folder();
-  mode_t mask = creationMask();
-  std::vector<void *> signalHandlers = handlers();
-  std::string signalMask = blockedSignals();
-  uint32_t floatFlags = floatMode();
-};
-
-/// As it is when this is called for the first time.
-const State &initialState() {
-  static const State state;
-  return state;
-}
-
-/// A member is as it was before any plug-in was loaded.
-template <typename T>
-void keeps(Trial &trial, const std::string &what, T State::*member) {
+/// No function changes this item of the process.
+void keeps(Trial &trial, const char *item) {
+  Changes changes;
   live(trial);
-  trial.expect(State().*member == initialState().*member,
-               "the plug-in changes " + what);
+  changes.expectNone(trial, item);
 }
 
 /// Waits a moment for threads that have ended to be gone.
@@ -150,38 +72,65 @@ void printsNothing(Trial &trial) {
                              "bp_host_t.log is for messages");
 }
 
+/// Items of ProcessState and the names of their checks.
+constexpr std::pair<const char *, const char *> items[] = {
+    {"locale", "locale"},
+    {"thread-locale", "thread's locale"},
+    {"rounding-mode", "rounding mode"},
+    {"float-mode", "floating-point mode"},
+    {"x87-stack", "x87 stack"},
+    {"environment", "environment"},
+    {"working-folder", "working folder"},
+    {"creation-mask", "creation mask"},
+    {"signal-handlers", "signal handlers"},
+    {"signal-mask", "signal mask"}};
+
+/// Enough work for all threads of the host's pool, by each way in turn.
+void worksOnThePool(Trial &trial, How how) {
+  constexpr uint64_t size = 4 << 20;
+  Changes changes;
+  {
+    Rig rig(trial);
+    Queue queue(rig);
+    Buffer a(rig, size), b(rig, size);
+    a.fill(1);
+    for (int i = 0; i < 5; ++i)
+      queue.run(Commands()
+                    .copy(a, 0, b, 0, size)
+                    .barrier()
+                    .fill(a, 64, size / 2, uint32_t(i), 4)
+                    .copy(b, size / 2, a, size / 2, size / 2),
+                how);
+    a.expect("a fill");
+    b.expect("a copy");
+  }
+  changes.expectNone(trial);
+}
+
 } // namespace
 
 void addProcess(Checks &all) {
-  initialState(); // the table is made before any plug-in is loaded
+  rememberProcess(); // the table is made before any plug-in is loaded
   Group group(all, "L0/process",
               "A plug-in leaves the state of its host's process as it was: "
-              "locale, floating-point mode, signals, environment, threads, "
-              "files, standard output.");
-  group.add("locale",
-            [](Trial &t) { keeps(t, "the locale", &State::localeName); });
-  group.add("rounding-mode", [](Trial &t) {
-    keeps(t, "the rounding mode", &State::roundingMode);
-  });
-  group.add("float-mode", [](Trial &t) {
-    keeps(t, "the mode of the floating-point unit", &State::floatFlags);
-  });
-  group.add("environment", [](Trial &t) {
-    keeps(t, "the environment", &State::environmentText);
-  });
-  group.add("working-folder", [](Trial &t) {
-    keeps(t, "the working folder", &State::workingFolder);
-  });
-  group.add("creation-mask",
-            [](Trial &t) { keeps(t, "the file creation mask", &State::mask); });
-  group.add("signal-handlers", [](Trial &t) {
-    keeps(t, "signal handlers", &State::signalHandlers);
-  });
-  group.add("signal-mask",
-            [](Trial &t) { keeps(t, "the signal mask", &State::signalMask); });
+              "locale, floating-point environment, signals, environment, "
+              "folder, threads, files, standard output. The function that does "
+              "not is named.",
+              {"process"});
+  for (const auto &[name, item] : items)
+    group.add(name, [item](Trial &trial) { keeps(trial, item); });
   group.add("threads-end", Depth::Smoke, threadsEnd);
   group.add("files-closed", filesClosed);
   group.add("prints-nothing", printsNothing);
+}
+
+void addProcessAtWork(Checks &all) {
+  Group group(all, "L1/process",
+              "Work, also on the threads of the host's pool, leaves the state "
+              "of the process and of each thread as it was.",
+              {"process"});
+  for (How how : allWays)
+    group.add(name(how), [how](Trial &trial) { worksOnThePool(trial, how); });
 }
 
 } // namespace backplane::checks

@@ -190,7 +190,8 @@ Queue::Queue(Rig &rig, uint32_t queueClass) : rig_(rig) {
 
 Queue::~Queue() {
   if (exists_)
-    rig_.tables().queue.queue_destroy(rig_.device(), handle_);
+    callPluginVoid("queue_destroy", rig_.tables().queue.queue_destroy,
+                   rig_.device(), handle_);
 }
 
 Status Queue::send(std::span<const bp_header_t *const> commands, Done &done) {
@@ -327,7 +328,9 @@ Recorded::Recorded(Rig &rig, const Commands &commands, bool slots) : rig_(rig) {
 
 Recorded::~Recorded() {
   if (exists_)
-    rig_.tables().commandBuffer.command_buffer_destroy(rig_.device(), handle_);
+    callPluginVoid("command_buffer_destroy",
+                   rig_.tables().commandBuffer.command_buffer_destroy,
+                   rig_.device(), handle_);
 }
 
 void Recorded::start(Queue &queue, std::span<const bp_binding_t> table,

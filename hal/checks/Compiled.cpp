@@ -161,7 +161,9 @@ Executable::Executable(Rig &rig, const Blob &blob) : rig_(rig) {
 
 Executable::~Executable() {
   if (exists_)
-    rig_.tables().executable.executable_unload(rig_.device(), handle_);
+    callPluginVoid("executable_unload",
+                   rig_.tables().executable.executable_unload, rig_.device(),
+                   handle_);
 }
 
 Status Executable::attempt(Rig &rig, const Blob &blob,
@@ -169,7 +171,9 @@ Status Executable::attempt(Rig &rig, const Blob &blob,
   bp_executable_t *handle = nullptr;
   Status status = load(rig, blob, bytes, &handle);
   if (status.ok())
-    rig.tables().executable.executable_unload(rig.device(), handle);
+    callPluginVoid("executable_unload",
+                   rig.tables().executable.executable_unload, rig.device(),
+                   handle);
   return status;
 }
 

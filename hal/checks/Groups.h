@@ -16,6 +16,7 @@ void addTables(Checks &all);
 void addLifeCycle(Checks &all);
 void addDevices(Checks &all);
 void addProcess(Checks &all);
+void addProcessAtWork(Checks &all);
 void addMemory(Checks &all);
 void addSharedMemory(Checks &all);
 void addTransfers(Checks &all);
@@ -29,10 +30,11 @@ void addEndurance(Checks &all);
 
 /// In the order of the table.
 inline constexpr void (*groups[])(Checks &) = {
-    addLibraryFile, addQuery,   addTables,    addLifeCycle,
-    addDevices,     addProcess, addMemory,    addSharedMemory,
-    addTransfers,   addQueues,  addTimelines, addRecordings,
-    addLoads,       addRuns,    addScarcity,  addEndurance,
+    addLibraryFile,  addQuery,     addTables,        addLifeCycle,
+    addDevices,      addProcess,   addProcessAtWork, addMemory,
+    addSharedMemory, addTransfers, addQueues,        addTimelines,
+    addRecordings,   addLoads,     addRuns,          addScarcity,
+    addEndurance,
 };
 
 } // namespace backplane::checks

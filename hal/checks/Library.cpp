@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Library.h"
+#include "Changes.h"
+#include "hal/core/PluginCall.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +11,7 @@ namespace backplane::checks {
 
 Library::Library(Trial &trial) : trial_(trial) {
   const std::string &path = trial.subject().library;
-  handle_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  handle_ = Changes::load(path);
   if (!handle_) {
     const char *reason = dlerror();
     trial.fail("cannot load " + path + ": " + (reason ? reason : "no reason"));
@@ -39,7 +41,11 @@ bp_plugin_info_t Library::info() const {
   if (!query_)
     return answer.info;
   bp_host_info_t host = hostInfo();
-  int32_t status = query_(&host, &answer.info);
+  int32_t status = BP_STATUS_UNKNOWN;
+  {
+    PluginCall call(BP_PLUGIN_QUERY_SYMBOL);
+    status = query_(&host, &answer.info);
+  }
   trial_.expect(status == BP_STATUS_OK, BP_PLUGIN_QUERY_SYMBOL " gave status " +
                                             std::to_string(status));
   trial_.expect(std::count(answer.guard.begin(), answer.guard.end(),

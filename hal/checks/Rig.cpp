@@ -59,6 +59,7 @@ void Rig::initialize() {
 
 void Rig::findTables() {
   auto table = [&](std::string_view name) {
+    PluginCall call("get_table");
     return plugin_.get_table(self_, toC(name), 0);
   };
   std::string warning;
@@ -111,12 +112,12 @@ void Rig::start() {
 
 void Rig::close() {
   if (opened_)
-    tables_.driver.close(device_);
+    callPluginVoid("close", tables_.driver.close, device_);
   opened_ = false;
   if (!initialized_)
     return;
   host_.finishPosts();
-  plugin_.shutdown(self_);
+  callPluginVoid("shutdown", plugin_.shutdown, self_);
   initialized_ = false;
   host_.close();
   trial_.expect(host_.complaint().empty(), host_.complaint());

@@ -3,6 +3,7 @@
 // Runs.cpp: dispatches: where their memory lies, how they reach the driver, in
 // which order the host runs their parts, and what bad data come to. Inputs are
 // whole numbers, so that results are the same bits in every order.
+#include "Changes.h"
 #include "Groups.h"
 #include "Models.h"
 
@@ -333,6 +334,17 @@ void addHosts(Checks &all, const ModelName &model) {
   group.add("not-waited", notWaited);
 }
 
+/// Kernels on the host's pool leave no thread changed.
+void leavesTheProcess(Trial &trial) {
+  Changes changes;
+  {
+    ModelRig model(trial);
+    for (int i = 0; i < 5 && model.good(); ++i)
+      (void)model.run(1);
+  }
+  changes.expectNone(trial);
+}
+
 /// A call without elements leaves the memory around its ports alone.
 void withoutElements(Trial &trial, How how) {
   ModelRig model(trial);
@@ -391,6 +403,7 @@ void addRuns(Checks &all) {
                 [how](Trial &trial) { sameMemory(trial, 10, how); });
     group.add("other-data-between", depth, alternates);
     group.add("several-in-one-list", severalInOneList);
+    group.add("leaves-the-process", leavesTheProcess);
     if (model.dynamic)
       group.add("sizes-in-turn", sizesInTurn);
     addPlaces(all, model);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "TestHost.h"
+#include "hal/core/PluginCall.h"
 #include "sdk/graph/Error.h"
 #include "sdk/graph/GraphTable.h"
 
@@ -154,6 +155,7 @@ void TestHost::loop(uint64_t count, bp_loop_body_t body, void *context) {
   if (plan_.order == LoopOrder::Shuffled)
     for (step = count / 2 + 1; std::__gcd(step, count) > 1;)
       ++step;
+  PluginCall call("a body of parallel_for");
   for (uint64_t i = 0; i < count; ++i) {
     uint64_t index =
         plan_.order == LoopOrder::Backward ? count - 1 - i : i * step % count;
@@ -163,7 +165,10 @@ void TestHost::loop(uint64_t count, bp_loop_body_t body, void *context) {
 
 void TestHost::post(void (*task)(void *), void *context) {
   std::lock_guard lock(mutex_);
-  tasks_.push_back([task, context] { task(context); });
+  tasks_.push_back([task, context] {
+    PluginCall call("a posted task");
+    task(context);
+  });
   if (posting_)
     return;
   posting_ = true;

@@ -49,7 +49,8 @@ Buffer::Buffer(Rig &rig, uint8_t *memory, uint64_t size, bool readOnly)
 
 Buffer::~Buffer() {
   if (exists_)
-    rig_.tables().memory.buffer_free(rig_.device(), handle_);
+    callPluginVoid("buffer_free", rig_.tables().memory.buffer_free,
+                   rig_.device(), handle_);
 }
 
 uint8_t *Buffer::map() {
@@ -175,7 +176,9 @@ Timeline::Timeline(Rig &rig, uint64_t initial) : rig_(rig) {
 
 Timeline::~Timeline() {
   if (exists_)
-    rig_.tables().semaphore.semaphore_destroy(rig_.device(), handle_);
+    callPluginVoid("semaphore_destroy",
+                   rig_.tables().semaphore.semaphore_destroy, rig_.device(),
+                   handle_);
 }
 
 Status Timeline::query(uint64_t &value) const {

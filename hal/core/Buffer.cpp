@@ -7,8 +7,8 @@
 namespace backplane {
 
 Buffer::~Buffer() {
-  callPluginVoid(device_->tables().memory.buffer_free, device_->handle(),
-                 handle_);
+  callPluginVoid("buffer_free", device_->tables().memory.buffer_free,
+                 device_->handle(), handle_);
 }
 
 Status Buffer::checkRange(uint64_t offset, uint64_t size) const {

@@ -28,7 +28,7 @@ Device::open(std::shared_ptr<Plugin> plugin,
 
 Device::~Device() {
   if (plugin_)
-    callPluginVoid(tables().driver.close, handle_);
+    callPluginVoid("close", tables().driver.close, handle_);
 }
 
 Status Device::lossReason() const {
@@ -159,7 +159,8 @@ Result<std::shared_ptr<Executable>> Device::load(std::string_view format,
 }
 
 Executable::~Executable() {
-  callPluginVoid(device_->tables().executable.executable_unload,
+  callPluginVoid("executable_unload",
+                 device_->tables().executable.executable_unload,
                  device_->handle(), handle_);
 }
 

@@ -6,6 +6,7 @@
 #define BACKPLANE_CORE_ERROR_H
 
 #include "backplane/cpp/Result.h"
+#include "hal/core/PluginCall.h"
 #include "sdk/graph/Error.h"
 
 #include <string>
@@ -25,11 +26,11 @@ Status pluginFailure(std::string_view what, bp_status_t code,
 /// Calls function(arguments..., error). An exception that a plug-in lets out
 /// against the rules is caught where the unwinder allows it.
 template <typename Function, typename... Arguments>
-Status callPlugin(std::string_view what, Function function,
-                  Arguments... arguments) {
+Status callPlugin(const char *what, Function function, Arguments... arguments) {
   bp_error_t error;
   bp_status_t code;
   try {
+    PluginCall call(what);
     code = function(arguments..., &error);
   } catch (...) {
     return internalError(std::string(what) +
@@ -43,8 +44,10 @@ Status callPlugin(std::string_view what, Function function,
 
 /// Calls a function that reports nothing.
 template <typename Function, typename... Arguments>
-void callPluginVoid(Function function, Arguments... arguments) {
+void callPluginVoid(const char *what, Function function,
+                    Arguments... arguments) {
   try {
+    PluginCall call(what);
     function(arguments...);
   } catch (...) {
     // The ABI forbids it, and there is nobody to tell.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Host.h"
 #include "backplane/cpp/Result.h"
+#include "hal/core/PluginCall.h"
 #include "sdk/graph/Error.h"
 
 #include <algorithm>
@@ -82,7 +83,10 @@ bp_host_t Host::table(uint32_t minor) {
   };
   host.get_extension = &Host::extension;
   host.post = [](void *self, void (*task)(void *), void *context) {
-    static_cast<Host *>(self)->pool_.post([task, context] { task(context); });
+    static_cast<Host *>(self)->pool_.post([task, context] {
+      PluginCall call("a posted task");
+      task(context);
+    });
   };
   return host;
 }

@@ -2,6 +2,7 @@
 #include "hal/core/Plugin.h"
 #include "hal/core/Error.h"
 #include "hal/core/FileHash.h"
+#include "hal/core/PluginCall.h"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,10 @@ static std::string abiVersion(uint32_t minor) {
 Status Plugin::open() {
   if (Status status = checkLibraryFile(library_); !status.ok())
     return status;
-  handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  {
+    PluginCall call("loading"); // constructors run
+    handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
   if (!handle_) {
     const char *reason = dlerror();
     return Status(BP_STATUS_FAILED_PRECONDITION,
@@ -127,6 +131,7 @@ Status Plugin::initialize() {
 void Plugin::findOptionalTables() {
   auto table = [&](std::string_view name) -> const void * {
     try {
+      PluginCall call("get_table");
       return plugin_.get_table(self_, toC(name), 0);
     } catch (...) {
       return nullptr;
@@ -190,9 +195,11 @@ std::span<const LinkedPlugin> linkedPlugins() { return linked; }
 
 Plugin::~Plugin() {
   if (initialized_)
-    callPluginVoid(plugin_.shutdown, self_);
-  if (handle_ && unloadable_)
+    callPluginVoid("shutdown", plugin_.shutdown, self_);
+  if (handle_ && unloadable_) {
+    PluginCall call("unloading");
     dlclose(handle_);
+  }
 }
 
 namespace {

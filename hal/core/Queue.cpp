@@ -18,7 +18,8 @@ CommandBuffer::CommandBuffer(std::shared_ptr<Device> device,
 
 CommandBuffer::~CommandBuffer() {
   if (handle_)
-    callPluginVoid(device_->tables().commandBuffer.command_buffer_destroy,
+    callPluginVoid("command_buffer_destroy",
+                   device_->tables().commandBuffer.command_buffer_destroy,
                    device_->handle(), handle_);
 }
 
@@ -109,8 +110,8 @@ Queue::Queue(std::shared_ptr<Device> device, bp_queue_t *handle)
 Queue::~Queue() {
   for (const std::shared_ptr<Submission> &submission : waiting_)
     submission->finish(BP_STATUS_CANCELLED, "the queue was destroyed");
-  callPluginVoid(device_->tables().queue.queue_destroy, device_->handle(),
-                 handle_);
+  callPluginVoid("queue_destroy", device_->tables().queue.queue_destroy,
+                 device_->handle(), handle_);
 }
 
 bool Queue::synchronous() const {

@@ -10,7 +10,8 @@ namespace backplane {
 
 Semaphore::~Semaphore() {
   if (handle_)
-    callPluginVoid(device_->tables().semaphore.semaphore_destroy,
+    callPluginVoid("semaphore_destroy",
+                   device_->tables().semaphore.semaphore_destroy,
                    device_->handle(), handle_);
 }
 

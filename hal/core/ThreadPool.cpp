@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/ThreadPool.h"
+#include "hal/core/PluginCall.h"
 
 #include <algorithm>
 #include <atomic>
@@ -76,10 +77,15 @@ private:
   Position outer_;
 };
 
+constexpr const char *loopBody = "a body of parallel_for";
+
 void runAlone(uint64_t count, bp_loop_body_t body, void *context,
               uint32_t worker) {
-  for (uint64_t i = 0; i < count; ++i)
+  PluginCall call(loopBody);
+  for (uint64_t i = 0; i < count; ++i) {
     body(context, i, worker);
+    call.renew();
+  }
 }
 
 } // namespace
@@ -167,14 +173,17 @@ void ThreadPool::State::workerMain(uint32_t worker) {
 
 /// Takes pieces of the loop, large ones first, until none is left.
 void ThreadPool::State::work(uint32_t worker) {
+  PluginCall call(loopBody);
   uint64_t begin = next.load(std::memory_order_relaxed);
   while (begin < count) {
     uint64_t piece = std::max<uint64_t>(1, (count - begin) / (2 * workers));
     if (!next.compare_exchange_weak(begin, begin + piece,
                                     std::memory_order_relaxed))
       continue;
-    for (uint64_t i = begin; i < begin + piece; ++i)
+    for (uint64_t i = begin; i < begin + piece; ++i) {
       body(context, i, worker);
+      call.renew();
+    }
     begin = next.load(std::memory_order_relaxed);
   }
 }

@@ -131,11 +131,8 @@ Outcome run(bp_queue_t &queue, const Program &program,
   for (const Wave &wave : program.waves) {
     run.steps = program.steps.data() + wave.first;
     run.errors = queue.errors.data() + wave.first;
-    if (wave.groups == 1)
-      runGroup(run, 0, 0, 0);
-    else
-      host.parallel_for(host.self, wave.groups,
-                        wave.count == 1 ? runOneStep : runManySteps, &run);
+    host.parallel_for(host.self, wave.groups,
+                      wave.count == 1 ? runOneStep : runManySteps, &run);
     for (uint32_t i = 0; i < wave.count; ++i)
       if (run.errors[i])
         return kernelError(run.errors[i], run.steps[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ToolLibraries.h"
+#include "hal/core/FloatScope.h"
 #include "sdk/import/Import.h"
 
 #include <algorithm>
@@ -80,7 +81,11 @@ std::string ToolLibraries::compilerPath() {
   return expectedPath("libbackplane-compiler.so");
 }
 
+// Loading runs constructors, and what is folded must not depend on how the
+// application rounds.
+
 Result<Model> ToolLibraries::import(const std::string &path) {
+  FloatScope scope;
   static Entrance<decltype(&bp_import_onnx_internal)> entrance(
       &importPath, "bp_import_onnx_internal");
   auto function = entrance.get();
@@ -96,6 +101,7 @@ Result<Model> ToolLibraries::import(const std::string &path) {
 
 Status ToolLibraries::compile(CompileRequest &request,
                               const CompileServices &services) {
+  FloatScope scope;
   static Entrance<decltype(&bp_compile_model_internal)> entrance(
       &compilerPath, "bp_compile_model_internal");
   auto function = entrance.get();
@@ -107,6 +113,7 @@ Status ToolLibraries::compile(CompileRequest &request,
 }
 
 Result<std::vector<std::string>> ToolLibraries::toolchain() {
+  FloatScope scope;
   static Entrance<decltype(&bp_compiler_llvm_version_internal)> entrance(
       &compilerPath, "bp_compiler_llvm_version_internal");
   auto function = entrance.get();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/compiler/Kernels.h"
+#include "sdk/compiler/KernelPack.h"
 
 #include <cstring>
 

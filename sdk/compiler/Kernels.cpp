@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Kernels.h"
 
+#include "hal/core/PluginCall.h"
 #include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/dialect/Graph.h"
@@ -120,7 +121,10 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
   request.entry_name = toC(name);
   Received received;
   bp_compiled_sink_t sink{Received::put, &received};
-  code = plugin.table->compile(plugin.self, &request, &sink, &error);
+  {
+    PluginCall call("compile");
+    code = plugin.table->compile(plugin.self, &request, &sink, &error);
+  }
   services_.graphTable->graph_close(handle);
   if (code != BP_STATUS_OK)
     return takeError(code, error).within(plugin.name + ": compile");

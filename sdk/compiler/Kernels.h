@@ -6,33 +6,13 @@
 #ifndef BACKPLANE_COMPILER_KERNELS_H
 #define BACKPLANE_COMPILER_KERNELS_H
 
+#include "sdk/compiler/KernelPack.h"
 #include "sdk/compiler/Target.h"
 #include "sdk/package/Artifact.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace backplane {
-
-/// A compiled dispatch. `code` is a blob in the target's format, or an object
-/// that is still to be linked.
-struct Kernel {
-  Bytes code;
-  std::string name;
-  std::array<std::string, 3> grid;
-  std::string workspace; ///< bytes per worker, an expression
-  std::vector<uint8_t> access;
-  uint32_t constantCount = 0;
-  std::array<uint32_t, 3> workgroup = {1, 1, 1};
-  /// Inputs that may have the memory of the one result, by number: graph and
-  /// kernel agree on it.
-  std::vector<uint32_t> inPlace;
-  std::string flops; ///< Flops.h; not part of the bytes
-};
-
-/// For the cache: a kernel as bytes and back; none from bytes that are no
-/// kernel.
-Bytes packKernel(const Kernel &kernel);
-std::optional<Kernel> unpackKernel(std::span<const uint8_t> bytes);
 
 /// Called after each stage of a kernel when IR dumps are wanted.
 using KernelDump = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Target.h"
 
+#include "hal/core/PluginCall.h"
 #include "sdk/graph/Error.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/partition/TargetNames.h"
@@ -59,7 +60,10 @@ Result<std::vector<Target>> listTargets(const CompilerPlugin &plugin) {
   TargetList list{.plugin = &plugin};
   bp_target_sink_t sink{TargetList::put, &list};
   bp_error_t error;
-  bp_status_t code = plugin.table->targets(plugin.self, &sink, &error);
+  bp_status_t code = [&] {
+    PluginCall call("targets");
+    return plugin.table->targets(plugin.self, &sink, &error);
+  }();
   if (auto status = takeError(code, error); !status.ok())
     return status.within(plugin.name + ": targets");
   return std::move(list.targets);
@@ -96,8 +100,10 @@ Status readStages(Target &target) {
   const CompilerPlugin &plugin = *target.plugin;
   bp_stage_sink_t sink{putStage, &target.stages};
   bp_error_t error;
-  bp_status_t code =
-      plugin.table->stages(plugin.self, toC(target.name), &sink, &error);
+  bp_status_t code = [&] {
+    PluginCall call("stages");
+    return plugin.table->stages(plugin.self, toC(target.name), &sink, &error);
+  }();
   if (code == BP_STATUS_UNIMPLEMENTED && target.stages.empty())
     return {};
   if (code != BP_STATUS_OK)
@@ -192,8 +198,11 @@ Claim backplane::askClaim(const CompileServices &services, const Target &target,
   bp_string_sink_t reason{putReason, &claim.reason};
   bp_claim_t answer = {BP_HEADER(bp_claim_t)};
   answer.reason = &reason;
-  bp_status_t code = plugin.table->claim(plugin.self, toC(target.name), handle,
-                                         services.graphTable, &answer, &error);
+  bp_status_t code = [&] {
+    PluginCall call("claim");
+    return plugin.table->claim(plugin.self, toC(target.name), handle,
+                               services.graphTable, &answer, &error);
+  }();
   services.graphTable->graph_close(handle);
   if (code == BP_STATUS_UNIMPLEMENTED)
     return {};

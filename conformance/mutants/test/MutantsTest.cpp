@@ -42,7 +42,8 @@ TEST(Mutants, ChangeSomethingOrSayWhyNot) {
     if (mutant.family == Family::Legal || mutant.family == Family::Comparator)
       continue;
     int changes = (mutant.run != nullptr) + (mutant.compiler != nullptr) +
-                  (mutant.fault != Fault::None) + !mutant.equivalent.empty();
+                  (mutant.fault != Fault::None) + (mutant.touch != nullptr) +
+                  !mutant.equivalent.empty();
     EXPECT_EQ(changes, 1) << mutant.id();
   }
 }

@@ -6,12 +6,16 @@
 
 #include <cfenv>
 #include <chrono>
+#include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <locale.h>
 #include <new>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 enum Fault {
@@ -40,6 +44,15 @@ enum Fault {
   FORGETS_ERROR_NULL,
   FLUSHES,
   COMPLETES_LATE,
+  MOVES_FOLDER,
+  MASKS_FILES,
+  SETS_LOCALE,
+  BLOCKS_SIGNALS,
+  FLUSHES_WHEN_LOADED,
+  FLUSHES_ON_THE_POOL,
+  TRAPS,
+  LEAVES_MMX,
+  SETS_THREAD_LOCALE,
 };
 
 struct bp_device_t {
@@ -69,6 +82,26 @@ void flushDenormals() {
   uint64_t control;
   __asm__ volatile("mrs %0, fpcr" : "=r"(control));
   __asm__ volatile("msr fpcr, %0" : : "r"(control | 1u << 24));
+#endif
+}
+
+/// As a library does that was built with -ffast-math.
+__attribute__((constructor)) void whenLoaded() {
+  if (has(FLUSHES_WHEN_LOADED))
+    flushDenormals();
+}
+
+void blockSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+/// Leaves the registers of the x87 unit in use.
+void useMmx() {
+#if defined(__x86_64__)
+  __asm__ volatile("movd %0, %%mm0" : : "r"(1) : "mm0");
 #endif
 }
 
@@ -151,6 +184,8 @@ bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
   *out = static_cast<bp_device_t *>(self);
   if (bp_status_t status = refuseOptions((*out)->host, options, error))
     return status;
+  if (has(MOVES_FOLDER) && chdir("/") != 0)
+    return BP_STATUS_INTERNAL;
   bool known = id.size == 3 && memcmp(id.data, "one", 3) == 0;
   return known ? bp_status_t(BP_STATUS_OK)
                : fail((*out)->host, error, BP_STATUS_NOT_FOUND, "no device");
@@ -161,6 +196,8 @@ void close(bp_device_t *) {}
 bp_status_t allocate(bp_device_t *device, uint32_t space, uint64_t size,
                      uint64_t alignment, bp_buffer_t **out, bp_error_t *error) {
   const bp_host_t *host = device->host;
+  if (has(MASKS_FILES))
+    umask(0077);
   if (space > BP_SPACE_STAGING && !has(SKIPS_UNKNOWN))
     return fail(host, error, BP_STATUS_UNIMPLEMENTED, "no such space");
   if (has(GIVES_ANY_SIZE) && size > uint64_t(1) << 40)
@@ -187,12 +224,16 @@ void release(bp_device_t *device, bp_buffer_t *buffer) {
 bp_status_t write(bp_device_t *, bp_buffer_t *buffer, uint64_t offset,
                   const void *data, uint64_t size, bp_error_t *) {
   memcpy(buffer->data + offset, data, size);
+  if (has(LEAVES_MMX))
+    useMmx();
   return BP_STATUS_OK;
 }
 
 bp_status_t read(bp_device_t *, bp_buffer_t *buffer, uint64_t offset,
                  void *data, uint64_t size, bp_error_t *) {
   memcpy(data, buffer->data + offset, size);
+  if (has(TRAPS))
+    feenableexcept(FE_INVALID);
   if (has(READ_RUNS_OVER))
     static_cast<char *>(data)[size] = 0;
   return BP_STATUS_OK;
@@ -213,6 +254,10 @@ void unload(bp_device_t *, bp_executable_t *) {}
 
 bp_status_t createQueue(bp_device_t *device, uint32_t queueClass,
                         bp_queue_t **out, bp_error_t *error) {
+  if (has(SETS_LOCALE))
+    setlocale(LC_ALL, "C.UTF-8");
+  if (has(SETS_THREAD_LOCALE))
+    uselocale(newlocale(LC_ALL_MASK, "C.UTF-8", nullptr));
   if (queueClass > BP_QUEUE_TRANSFER && !has(SKIPS_UNKNOWN))
     return fail(device->host, error, BP_STATUS_UNIMPLEMENTED, "no such class");
   *out = new (std::nothrow) bp_queue_t{device};
@@ -250,6 +295,13 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
     completion->done(completion->context, BP_STATUS_OK, {});
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  const bp_host_t *host = queue->device->host;
+  if (has(BLOCKS_SIGNALS))
+    blockSignals();
+  if (has(FLUSHES_ON_THE_POOL))
+    host->parallel_for(
+        host->self, 64, [](void *, uint64_t, uint32_t) { flushDenormals(); },
+        nullptr);
   bool known = true;
   for (uint64_t i = 0; i < count; ++i)
     known &= run(commands[i]);

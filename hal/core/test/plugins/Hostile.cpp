@@ -6,6 +6,7 @@
 #include <backplane/compiler.h>
 #include <backplane/hal.h>
 
+#include <cfenv>
 #include <cstring>
 
 #define NULL_TABLES 1
@@ -29,12 +30,21 @@
 #define ZERO_SIZE 19
 #define TOO_OLD 20
 #define NO_EXPORT 21
+#define ROUNDS_UP 22
 
 static bp_string_t text(const char *chars) { return {chars, strlen(chars)}; }
+
+/// Nothing else is wrong with ROUNDS_UP.
+static void roundUp() {
+  if (BP_HOSTILE == ROUNDS_UP)
+    fesetround(FE_UPWARD);
+}
+__attribute__((constructor)) static void whenLoaded() { roundUp(); }
 
 static bp_status_t initialize(const bp_host_t *, const bp_options_t *,
                               void **outSelf, bp_error_t *) {
   *outSelf = nullptr;
+  roundUp();
   if (BP_HOSTILE == THROWS_LATER)
     throw 42;
   if (BP_HOSTILE == SILENT_FAILURE)
@@ -42,7 +52,7 @@ static bp_status_t initialize(const bp_host_t *, const bp_options_t *,
   return BP_HOSTILE == UNKNOWN_STATUS ? -77 : BP_STATUS_OK;
 }
 
-static void shutdown(void *) {}
+static void shutdown(void *) { roundUp(); }
 
 static bp_status_t putDevice(const bp_device_sink_t *sink, const char *id) {
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
@@ -75,6 +85,7 @@ static void putGarbage(const bp_device_sink_t *sink) {
 
 static bp_status_t enumerate(void *, const bp_options_t *,
                              const bp_device_sink_t *sink, bp_error_t *) {
+  roundUp();
   if (BP_HOSTILE == GARBAGE_DEVICES) {
     putGarbage(sink);
     return BP_STATUS_OK;
@@ -87,6 +98,7 @@ static bp_status_t enumerate(void *, const bp_options_t *,
 
 static bp_status_t open(void *, bp_string_t, const bp_options_t *,
                         bp_device_t **, bp_error_t *) {
+  roundUp();
   return BP_STATUS_UNAVAILABLE;
 }
 static void close(bp_device_t *) {}
@@ -164,6 +176,7 @@ static void breakTables(bp_plugin_info_t &info) {
 }
 
 static int32_t query(bp_plugin_info_t *out) {
+  roundUp();
   if (BP_HOSTILE == THROWS_IN_QUERY)
     throw "unexpected";
   if (BP_HOSTILE == QUERY_FAILS)

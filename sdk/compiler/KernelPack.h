@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// KernelPack.h: a compiled dispatch, and its bytes in the cache. Free of MLIR.
+#ifndef BACKPLANE_COMPILER_KERNELPACK_H
+#define BACKPLANE_COMPILER_KERNELPACK_H
+
+#include "sdk/graph/Graph.h"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace backplane {
+
+/// A compiled dispatch. `code` is a blob in the target's format, or an object
+/// that is still to be linked.
+struct Kernel {
+  Bytes code;
+  std::string name;
+  std::array<std::string, 3> grid;
+  std::string workspace; ///< bytes per worker, an expression
+  std::vector<uint8_t> access;
+  uint32_t constantCount = 0;
+  std::array<uint32_t, 3> workgroup = {1, 1, 1};
+  /// Inputs that may have the memory of the one result, by number: graph and
+  /// kernel agree on it.
+  std::vector<uint32_t> inPlace;
+  std::string flops; ///< Flops.h; not part of the bytes
+};
+
+/// For the cache: a kernel as bytes and back; none from bytes that are no
+/// kernel.
+Bytes packKernel(const Kernel &kernel);
+std::optional<Kernel> unpackKernel(std::span<const uint8_t> bytes);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_KERNELPACK_H
