@@ -74,7 +74,10 @@ const std::string &hashOfCompiler() {
     static const int anchor = 0;
     if (!dladdr(&anchor, &info) || !info.dli_fname)
       return std::string();
-    auto file = llvm::MemoryBuffer::getFile(info.dli_fname);
+    // Volatile: it is read, not mapped.
+    auto file = llvm::MemoryBuffer::getFile(info.dli_fname, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false,
+                                            /*IsVolatile=*/true);
     if (!file)
       return std::string();
     StringRef bytes = (*file)->getBuffer();

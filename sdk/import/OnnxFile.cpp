@@ -7,8 +7,6 @@
 #include <climits>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace backplane::frontend {
@@ -17,35 +15,19 @@ namespace fs = std::filesystem;
 
 // ---- files ----
 
-Result<std::shared_ptr<const MappedFile>>
-MappedFile::open(const fs::path &path) {
+static Result<std::shared_ptr<const FileCopy>> readFile(const fs::path &path) {
   // O_NONBLOCK: opening a pipe must not wait for a writer.
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (file < 0)
     return notFound("cannot open '" + path.string() +
                     "': " + std::strerror(errno));
-  struct stat info{};
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(file);
-    return invalidArgument("'" + path.string() + "' is not a regular file");
-  }
-  size_t size = static_cast<size_t>(info.st_size);
-  void *start = nullptr;
-  if (size != 0)
-    start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  int error = errno;
+  Result<uint64_t> size = regularFileSize(file);
+  Result<FileCopy> copy =
+      size ? FileCopy::ofFile(file, *size) : Result<FileCopy>(size.status());
   ::close(file);
-  if (start == MAP_FAILED)
-    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
-                  "cannot map '" + path.string() +
-                      "': " + std::strerror(error));
-  std::span<const uint8_t> bytes(static_cast<const uint8_t *>(start), size);
-  return std::shared_ptr<const MappedFile>(new MappedFile(bytes));
-}
-
-MappedFile::~MappedFile() {
-  if (!bytes_.empty())
-    ::munmap(const_cast<uint8_t *>(bytes_.data()), bytes_.size());
+  if (!copy)
+    return Status(copy.code(), "'" + path.string() + "' " + copy.message());
+  return std::make_shared<const FileCopy>(std::move(*copy));
 }
 
 Result<fs::path> ModelFolder::resolve(const std::string &location) const {
@@ -76,9 +58,9 @@ Result<OwnedBytes> ModelFolder::read(const std::string &location,
   Result<fs::path> path = resolve(location);
   if (!path.ok())
     return path.status();
-  std::shared_ptr<const MappedFile> &file = files_[*path];
+  std::shared_ptr<const FileCopy> &file = files_[*path];
   if (!file) {
-    auto opened = MappedFile::open(*path);
+    auto opened = readFile(*path);
     if (!opened.ok())
       return opened.status();
     file = *opened;
@@ -179,13 +161,13 @@ OnnxFile::parse(std::span<const uint8_t> bytes,
 }
 
 Result<std::shared_ptr<OnnxFile>> OnnxFile::open(const std::string &path) {
-  auto mapped = MappedFile::open(path);
-  if (!mapped.ok())
-    return mapped.status();
+  auto copy = readFile(path);
+  if (!copy.ok())
+    return copy.status();
   fs::path folder = fs::path(path).parent_path();
   if (folder.empty())
     folder = ".";
-  return parse((*mapped)->bytes(), *mapped, ModelFolder(folder));
+  return parse((*copy)->bytes(), *copy, ModelFolder(folder));
 }
 
 } // namespace backplane::frontend

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OnnxFile.h: an ONNX file, mapped and parsed, with its external data.
+// OnnxFile.h: an ONNX file, read and parsed, with its external data.
 //
-// The raw bytes of initialisers are left where they are in the mapped file;
-// protobuf parses only what remains. Everything that points into the file
+// The raw bytes of initialisers are left where they are in the copy of the
+// file; protobuf parses only what remains. Everything that points into the file
 // keeps the OnnxFile alive.
 #ifndef BACKPLANE_IMPORT_ONNXFILE_H
 #define BACKPLANE_IMPORT_ONNXFILE_H
 
 #include "backplane/cpp/Result.h"
+#include "sdk/graph/FileCopy.h"
 
 #include "onnx-ml.pb.h"
 
@@ -20,21 +21,6 @@
 #include <vector>
 
 namespace backplane::frontend {
-
-/// A file mapped for reading.
-class MappedFile {
-public:
-  static Result<std::shared_ptr<const MappedFile>>
-  open(const std::filesystem::path &path);
-  ~MappedFile();
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
-  std::span<const uint8_t> bytes() const { return bytes_; }
-
-private:
-  explicit MappedFile(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  std::span<const uint8_t> bytes_;
-};
 
 /// Bytes and what keeps them valid.
 struct OwnedBytes {
@@ -59,7 +45,7 @@ private:
   Result<std::filesystem::path> resolve(const std::string &location) const;
 
   std::filesystem::path path_;
-  std::map<std::filesystem::path, std::shared_ptr<const MappedFile>> files_;
+  std::map<std::filesystem::path, std::shared_ptr<const FileCopy>> files_;
   std::set<std::string> locations_;
 };
 

@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace backplane {
@@ -27,40 +25,15 @@ namespace {
 constexpr uint64_t maxMetadata = (uint64_t(1) << 31) - 1;
 constexpr unsigned maxDepth = 32, maxTables = 8'000'000;
 
-struct Mapping {
-  void *data = nullptr;
-  uint64_t size = 0;
-};
-
-Status systemFailure(const char *what) {
+Status cannotOpen() {
   return Status(errno == ENOENT ? BP_STATUS_NOT_FOUND : BP_STATUS_UNAVAILABLE,
-                std::string("cannot ") + what + ": " + strerror(errno));
+                std::string("cannot open it: ") + strerror(errno));
 }
 
-Result<Mapping> mapDescriptor(int fd) {
-  struct stat info;
-  if (fstat(fd, &info) != 0)
-    return systemFailure("read its size");
-  if (!S_ISREG(info.st_mode))
-    return invalidArgument("is not a regular file");
-  if (uint64_t(info.st_size) < sizeof(layout::Header))
-    return dataLoss("has " + std::to_string(info.st_size) +
-                    " bytes, too few for an artifact; it is truncated or "
-                    "not a .bpx file");
-  void *data =
-      mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
-  if (data == MAP_FAILED)
-    return systemFailure("map it");
-  return Mapping{data, uint64_t(info.st_size)};
-}
-
-Result<Mapping> mapFile(const std::string &path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
-    return systemFailure("open it");
-  Result<Mapping> mapping = mapDescriptor(fd);
-  close(fd);
-  return mapping;
+Status tooShort(uint64_t size) {
+  return dataLoss("has " + std::to_string(size) +
+                  " bytes, too few for an artifact; it is truncated or not a "
+                  ".bpx file");
 }
 
 /// Every field of the header has one value that fits the file, so a damaged
@@ -85,6 +58,20 @@ Status checkHeader(const layout::Header &h, uint64_t fileBytes) {
               h.weightsOffset <= fileBytes &&
               h.weightsBytes == fileBytes - h.weightsOffset;
   return fits ? Status() : dataLoss("has a damaged header");
+}
+
+/// The size of a file that may be an artifact by its first bytes, before memory
+/// is taken for the rest.
+Result<uint64_t> checkFile(int fd) {
+  layout::Header header;
+  Result<uint64_t> size = regularFileSize(fd);
+  if (size && *size < sizeof(header))
+    return tooShort(*size);
+  Status status =
+      size ? readFromStart(fd, &header, sizeof(header)) : size.status();
+  if (status.ok())
+    status = checkHeader(header, *size);
+  return status.ok() ? size : Result<uint64_t>(status);
 }
 
 bool isZero(std::span<const uint8_t> bytes) {
@@ -114,10 +101,10 @@ Status checkWeightBytes(const fb::Artifact &artifact,
 
 Status ArtifactFile::load() {
   layout::Header header;
-  std::memcpy(&header, mapping_, sizeof(header));
-  if (Status s = checkHeader(header, size_); !s.ok())
+  std::span<const uint8_t> file = bytes();
+  std::memcpy(&header, file.data(), sizeof(header));
+  if (Status s = checkHeader(header, file.size()); !s.ok())
     return s;
-  std::span<const uint8_t> file(static_cast<const uint8_t *>(mapping_), size_);
   auto metadata = file.subspan(sizeof(header), header.metadataBytes);
   if (layout::hash(metadata) != layout::Hash{header.hashLow, header.hashHigh})
     return dataLoss("has damaged metadata; copy or compile it again");
@@ -140,22 +127,43 @@ Status ArtifactFile::load() {
 }
 
 Result<std::shared_ptr<ArtifactFile>>
-ArtifactFile::open(const std::string &path) {
-  Result<Mapping> mapping = mapFile(path);
-  if (!mapping)
-    return mapping.status().within(path);
+ArtifactFile::make(Result<FileCopy> contents, const std::string &path) {
+  if (!contents)
+    return contents.status().within(path);
   std::shared_ptr<ArtifactFile> file(new ArtifactFile());
   file->path_ = path;
-  file->mapping_ = mapping->data;
-  file->size_ = mapping->size;
+  file->contents_ = std::move(*contents);
   if (Status s = file->load(); !s.ok())
     return s.within(path);
   return file;
 }
 
-ArtifactFile::~ArtifactFile() {
-  if (mapping_)
-    munmap(mapping_, size_);
+Result<std::shared_ptr<ArtifactFile>>
+ArtifactFile::read(int fd, const std::string &path, Hold hold) {
+  Result<uint64_t> size = checkFile(fd);
+  if (!size)
+    return size.status().within(path);
+  return make(hold == Hold::Map ? FileCopy::mapping(fd, *size)
+                                : FileCopy::ofFile(fd, *size),
+              path);
+}
+
+Result<std::shared_ptr<ArtifactFile>>
+ArtifactFile::fromBytes(std::span<const uint8_t> bytes,
+                        const std::string &name) {
+  if (bytes.size() < sizeof(layout::Header))
+    return tooShort(bytes.size()).within(name);
+  return make(FileCopy::ofBytes(bytes), name);
+}
+
+Result<std::shared_ptr<ArtifactFile>>
+ArtifactFile::open(const std::string &path, Hold hold) {
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0)
+    return cannotOpen().within(path);
+  auto file = read(fd, path, hold);
+  close(fd);
+  return file;
 }
 
 } // namespace backplane

@@ -9,6 +9,7 @@
 #define BACKPLANE_PACKAGE_ARTIFACT_H
 
 #include "artifact_generated.h"
+#include "sdk/graph/FileCopy.h"
 #include "sdk/graph/Model.h"
 
 namespace backplane {
@@ -24,14 +25,25 @@ inline constexpr uint32_t splitArtifactVersion = 3;
 Status writeArtifact(const std::string &path, fb::ArtifactT &artifact,
                      const WeightPool &weights);
 
-/// A mapped and verified file.
+/// A verified file in memory.
 class ArtifactFile {
 public:
+  /// How the file is held. A copy stays what was verified, whatever becomes of
+  /// the file. A mapping shares its memory with other processes; who changes or
+  /// shortens the file meanwhile ends all of them.
+  enum class Hold { Copy, Map };
+
   /// Checks magic, version, sizes, the hash of the metadata, the FlatBuffers
   /// structure, every index and expression that the runtime will use, and the
   /// hashes of the weights. Refuses with one line that names the file.
-  static Result<std::shared_ptr<ArtifactFile>> open(const std::string &path);
-  ~ArtifactFile();
+  static Result<std::shared_ptr<ArtifactFile>> open(const std::string &path,
+                                                    Hold hold = Hold::Copy);
+  /// The same for an open file; messages call it `path`.
+  static Result<std::shared_ptr<ArtifactFile>>
+  read(int fd, const std::string &path, Hold hold = Hold::Copy);
+  /// The same for the bytes of a file, which are copied.
+  static Result<std::shared_ptr<ArtifactFile>>
+  fromBytes(std::span<const uint8_t> bytes, const std::string &name);
   ArtifactFile(const ArtifactFile &) = delete;
   ArtifactFile &operator=(const ArtifactFile &) = delete;
 
@@ -39,18 +51,17 @@ public:
   /// The whole weight section.
   std::span<const uint8_t> weights() const { return weights_; }
   /// The whole file.
-  std::span<const uint8_t> bytes() const {
-    return {static_cast<const uint8_t *>(mapping_), size_};
-  }
+  std::span<const uint8_t> bytes() const { return contents_.bytes(); }
   const std::string &path() const { return path_; }
 
 private:
   ArtifactFile() = default;
+  static Result<std::shared_ptr<ArtifactFile>> make(Result<FileCopy> contents,
+                                                    const std::string &path);
   Status load();
 
   std::string path_;
-  void *mapping_ = nullptr;
-  size_t size_ = 0;
+  FileCopy contents_;
   const fb::Artifact *metadata_ = nullptr;
   std::span<const uint8_t> weights_;
 };

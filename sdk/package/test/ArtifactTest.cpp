@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Sample.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -429,6 +430,37 @@ TEST_F(Artifacts, PlacesOfSymbolicSizesFitTheGreatestOnes) {
               a.symbols[0]->maximum = INT64_MAX;
             }).find("it has a place, but no limited size or no arena"),
             std::string::npos);
+}
+
+TEST_F(Artifacts, KeepsItsBytesWhateverBecomesOfTheFile) {
+  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  const Bytes whole = contents();
+  for (uint64_t size : {uint64_t(0), uint64_t(whole.size() / 2)}) {
+    overwrite(whole);
+    auto file = ArtifactFile::open(path_);
+    ASSERT_TRUE(file.ok()) << file.message();
+    overwrite(Bytes(whole.size(), 0xCC));
+    fs::resize_file(path_, size);
+    EXPECT_TRUE(std::ranges::equal((*file)->bytes(), whole));
+    EXPECT_NE(refusal(), "opened");
+  }
+  overwrite(whole);
+  auto copy = ArtifactFile::fromBytes(whole, "bytes");
+  auto mapped = ArtifactFile::open(path_, ArtifactFile::Hold::Map);
+  ASSERT_TRUE(copy.ok() && mapped.ok());
+  EXPECT_TRUE(std::ranges::equal((*copy)->bytes(), whole));
+  EXPECT_TRUE(std::ranges::equal((*mapped)->bytes(), whole));
+}
+
+TEST_F(Artifacts, ReplaceRegularFilesOnly) {
+  const std::string link = (folder_ / "link").string();
+  fs::create_symlink("model.bpx", link);
+  for (const std::string &path :
+       {link, folder_.string(), std::string("/dev/null")})
+    EXPECT_EQ(writeArtifact(path, artifact_, pool_).code(),
+              BP_STATUS_INVALID_ARGUMENT)
+        << path;
+  EXPECT_FALSE(fs::exists(path_));
 }
 
 } // namespace
