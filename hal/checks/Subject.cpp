@@ -29,8 +29,12 @@ Result<Subject> findSubject(const std::string &uri) {
                (found.refusal.empty() ? "it has no driver" : found.refusal);
     if (!found.refusal.empty() || found.manifest.driver.empty())
       continue;
+    Result<TrustedFile> library =
+        options->trust.open(found.manifest.driver, "plug-in library");
+    if (!library)
+      return library.status();
     subject.name = found.manifest.name;
-    subject.library = found.manifest.driver;
+    subject.library = library->path();
     return subject;
   }
   return notFound("no usable plug-in with the driver \"" + parsed->driver +

@@ -4,8 +4,7 @@
 #include "sdk/package/AtomicFile.h"
 
 #include <array>
-#include <filesystem>
-#include <fstream>
+#include <cstring>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -34,7 +33,8 @@ EntryHeader headerOf(std::string_view key, std::span<const uint8_t> bytes) {
 
 Status writeFile(const std::string &path, const EntryHeader &header,
                  std::span<const uint8_t> bytes) {
-  Result<AtomicFile> file = AtomicFile::create(path);
+  Result<AtomicFile> file =
+      AtomicFile::create(path, AtomicFile::Over::Anything);
   if (!file)
     return file.status();
   Status status = file->write(&header, sizeof(header));
@@ -45,21 +45,30 @@ Status writeFile(const std::string &path, const EntryHeader &header,
 
 } // namespace
 
-DriverCache::DriverCache(std::string folder) : folder_(std::move(folder)) {
+bp_status_t DriverCache::told(const Status &status) const {
+  if (status.code() == BP_STATUS_PERMISSION_DENIED && warn_ &&
+      !warned_.exchange(true))
+    warn_(status);
+  return status.code();
+}
+
+DriverCache::DriverCache(std::string folder, FileTrust trust, Warn warn)
+    : folder_(std::move(folder)), trust_(std::move(trust)),
+      warn_(std::move(warn)) {
   table_.self = this;
   table_.load = [](void *self, bp_string_t key,
                    const bp_bytes_sink_t *sink) -> bp_status_t {
-    auto bytes = static_cast<DriverCache *>(self)->load(view(key));
+    auto *cache = static_cast<DriverCache *>(self);
+    auto bytes = cache->load(view(key));
     if (!bytes)
-      return bytes.status().code();
+      return cache->told(bytes.status());
     return sink->put(sink->context, {bytes->data(), bytes->size()});
   };
   table_.store = [](void *self, bp_string_t key,
                     bp_bytes_t bytes) -> bp_status_t {
-    return static_cast<DriverCache *>(self)
-        ->store(view(key),
-                {static_cast<const uint8_t *>(bytes.data), bytes.size})
-        .code();
+    auto *cache = static_cast<DriverCache *>(self);
+    return cache->told(cache->store(
+        view(key), {static_cast<const uint8_t *>(bytes.data), bytes.size}));
   };
 }
 
@@ -79,22 +88,22 @@ Result<std::vector<uint8_t>> DriverCache::load(std::string_view key) const {
   Result<std::string> path = pathOf(key);
   if (!path)
     return path.status();
-  std::ifstream in(*path, std::ios::binary);
+  Result<TrustedFile> file =
+      trust_.open(*path, "cache entry", FileTrust::Links::Refuse);
+  if (!file)
+    return file.status();
+  Result<std::vector<uint8_t>> whole =
+      file->read(mostBytes + sizeof(EntryHeader));
   EntryHeader header;
-  if (!in.read(reinterpret_cast<char *>(&header), sizeof(header)) ||
-      header.magic != entryMagic || header.size > mostBytes)
-    return notFound(*path + ": nothing is kept here");
-  std::error_code error;
-  uint64_t size = std::filesystem::file_size(*path, error);
-  if (error || size != sizeof(header) + header.size)
+  if (!whole || file->links() > 1 || whole->size() < sizeof(header))
     return notFound(*path + ": it is damaged");
-  std::vector<uint8_t> bytes(header.size);
-  in.read(reinterpret_cast<char *>(bytes.data()),
-          std::streamsize(bytes.size()));
+  std::memcpy(&header, whole->data(), sizeof(header));
+  std::span<const uint8_t> bytes = std::span(*whole).subspan(sizeof(header));
   EntryHeader right = headerOf(key, bytes);
-  if (!in || !XXH128_isEqual(right.hash, header.hash))
+  if (header.magic != entryMagic || header.size != bytes.size() ||
+      !XXH128_isEqual(right.hash, header.hash))
     return notFound(*path + ": it is damaged");
-  return bytes;
+  return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }
 
 Status DriverCache::store(std::string_view key,
@@ -104,8 +113,11 @@ Status DriverCache::store(std::string_view key,
     return path.status();
   if (bytes.size() > mostBytes)
     return invalidArgument("an entry of the cache has at most 1 GiB");
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
+  Status status = makePrivateFolders(folder_);
+  if (status.ok())
+    status = trust_.checkFolder(folder_, "cache folder");
+  if (!status.ok())
+    return status;
   return writeFile(*path, headerOf(key, bytes), bytes);
 }
 

@@ -9,7 +9,10 @@
 
 #include "backplane/cpp/Result.h"
 #include "backplane/plugin.h"
+#include "hal/core/FileTrust.h"
 
+#include <atomic>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,8 +22,11 @@ namespace backplane {
 /// Thread-safe.
 class DriverCache {
 public:
-  /// `folder` is made when something is stored; empty: nothing is kept.
-  explicit DriverCache(std::string folder);
+  /// `folder` is made when something is stored; empty: nothing is kept. What
+  /// is not to be trusted is neither given out nor written to.
+  using Warn = std::function<void(const Status &)>;
+  explicit DriverCache(std::string folder, FileTrust trust = {},
+                       Warn warn = {});
   DriverCache(const DriverCache &) = delete;
   DriverCache &operator=(const DriverCache &) = delete;
 
@@ -32,8 +38,12 @@ public:
 
 private:
   Result<std::string> pathOf(std::string_view key) const;
+  bp_status_t told(const Status &status) const;
 
   std::string folder_;
+  FileTrust trust_;
+  Warn warn_; ///< told once what is not to be trusted
+  mutable std::atomic<bool> warned_ = false;
   bp_cache_table_t table_ = {BP_HEADER(bp_cache_table_t)};
 };
 

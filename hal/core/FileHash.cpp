@@ -1,90 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/FileHash.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <fcntl.h>
-#include <memory>
-#include <sys/mman.h>
+#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 namespace backplane {
 
-Status checkLibraryFile(const std::string &path) {
-  constexpr mode_t others = S_IWGRP | S_IWOTH;
-  struct stat file = {}, folder = {};
-  if (stat(path.c_str(), &file) != 0)
-    return notFound("cannot open library " + path + ": " +
-                    std::strerror(errno));
-  if (!S_ISREG(file.st_mode))
-    return invalidArgument("library " + path + " is not a regular file");
-  if (file.st_mode & others)
-    return Status(BP_STATUS_PERMISSION_DENIED,
-                  "library " + path +
-                      " may be written by others than its owner; run chmod "
-                      "go-w on it");
-  std::string dir = path.substr(0, path.rfind('/') + 1);
-  if (stat(dir.c_str(), &folder) == 0 && (folder.st_mode & S_IWOTH) &&
-      !(folder.st_mode & S_ISVTX))
-    return Status(BP_STATUS_PERMISSION_DENIED,
-                  "folder " + dir +
-                      " of the library may be written by everybody; run chmod "
-                      "o-w on it");
-  return {};
-}
-
 namespace {
 
-/// A file mapped for reading.
-class MappedFile {
-public:
-  explicit MappedFile(const std::string &path) {
-    int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    struct stat info = {};
-    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode)) {
-      size_ = size_t(info.st_size);
-      data_ = size_ ? mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0)
-                    : nullptr;
-      ok_ = data_ != MAP_FAILED;
-    }
-    if (file >= 0)
-      close(file);
-  }
-  ~MappedFile() {
-    if (ok_ && data_)
-      munmap(data_, size_);
-  }
-  MappedFile(const MappedFile &) = delete;
-  MappedFile &operator=(const MappedFile &) = delete;
+constexpr size_t pieceBytes = 1 << 18;
 
-  bool ok() const { return ok_; }
-  std::span<const uint8_t> bytes() const {
-    return {static_cast<const uint8_t *>(data_), size_};
+/// Gives the contents of a file to `take`, piece by piece. It is read, not
+/// mapped: a file may be cut off meanwhile.
+Status
+forEachPiece(const std::string &path,
+             const std::function<void(std::span<const uint8_t> piece)> &take) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat info = {};
+  bool ok = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  std::vector<uint8_t> piece(ok ? pieceBytes : 0);
+  while (ok) {
+    ssize_t got = read(fd, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR)
+      continue;
+    ok = got >= 0;
+    if (got <= 0)
+      break;
+    take({piece.data(), size_t(got)});
   }
-
-private:
-  void *data_ = nullptr;
-  size_t size_ = 0;
-  bool ok_ = false;
-};
+  if (fd >= 0)
+    close(fd);
+  return ok ? Status() : notFound("cannot read " + path);
+}
 
 /// The state of FIPS 180-4's SHA-256.
 class Sha256 {
 public:
-  void block(const uint8_t *bytes);
-  std::string hex() const;
+  void add(std::span<const uint8_t> bytes);
+  /// The hash of everything that was added; ends it.
+  std::string hex();
 
 private:
+  static constexpr size_t blockBytes = 64;
+
+  void block(const uint8_t *bytes);
+
   std::array<uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
                                     0xa54ff53a, 0x510e527f, 0x9b05688c,
                                     0x1f83d9ab, 0x5be0cd19};
+  std::array<uint8_t, blockBytes> rest_; ///< what fills no block yet
+  uint64_t size_ = 0;                    ///< of all that was added
 };
 
 constexpr uint32_t roundConstants[64] = {
@@ -124,7 +100,30 @@ void Sha256::block(const uint8_t *bytes) {
     state_[i] += round[i];
 }
 
-std::string Sha256::hex() const {
+void Sha256::add(std::span<const uint8_t> bytes) {
+  size_t held = size_ % blockBytes;
+  size_ += bytes.size();
+  if (held) {
+    size_t taken = std::min(bytes.size(), blockBytes - held);
+    std::copy_n(bytes.begin(), taken, rest_.begin() + held);
+    bytes = bytes.subspan(taken);
+    if (held + taken < blockBytes)
+      return;
+    block(rest_.data());
+  }
+  for (; bytes.size() >= blockBytes; bytes = bytes.subspan(blockBytes))
+    block(bytes.data());
+  std::copy(bytes.begin(), bytes.end(), rest_.begin());
+}
+
+std::string Sha256::hex() {
+  uint64_t bits = size_ * 8;
+  size_t held = size_ % blockBytes;
+  std::array<uint8_t, blockBytes + 8> tail = {0x80};
+  size_t zeros = (held < 56 ? 56 : 120) - held;
+  for (size_t i = 0; i < 8; ++i)
+    tail[zeros + i] = uint8_t(bits >> (56 - 8 * i));
+  add({tail.data(), zeros + 8});
   std::string text;
   for (uint32_t word : state_)
     for (int shift = 28; shift >= 0; shift -= 4)
@@ -136,39 +135,27 @@ std::string Sha256::hex() const {
 
 std::string sha256(std::span<const uint8_t> data) {
   Sha256 hash;
-  size_t whole = data.size() / 64 * 64;
-  for (size_t i = 0; i < whole; i += 64)
-    hash.block(data.data() + i);
-  uint8_t tail[128] = {};
-  size_t rest = data.size() - whole;
-  if (rest)
-    std::memcpy(tail, data.data() + whole, rest);
-  tail[rest] = 0x80;
-  size_t end = rest < 56 ? 64 : 128;
-  uint64_t bits = uint64_t(data.size()) * 8;
-  for (int i = 0; i < 8; ++i)
-    tail[end - 1 - i] = uint8_t(bits >> (8 * i));
-  for (size_t i = 0; i < end; i += 64)
-    hash.block(tail + i);
+  hash.add(data);
   return hash.hex();
 }
 
-static Status unreadable(const std::string &path) {
-  return notFound("cannot read " + path);
-}
-
 Result<std::string> sha256OfFile(const std::string &path) {
-  MappedFile file(path);
-  if (!file.ok())
-    return unreadable(path);
-  return sha256(file.bytes());
+  Sha256 hash;
+  Status status = forEachPiece(
+      path, [&](std::span<const uint8_t> piece) { hash.add(piece); });
+  return status.ok() ? Result<std::string>(hash.hex())
+                     : Result<std::string>(status);
 }
 
 Result<std::string> xxhOfFile(const std::string &path) {
-  MappedFile file(path);
-  if (!file.ok())
-    return unreadable(path);
-  XXH128_hash_t hash = XXH3_128bits(file.bytes().data(), file.bytes().size());
+  XXH3_state_t state;
+  XXH3_128bits_reset(&state);
+  Status status = forEachPiece(path, [&](std::span<const uint8_t> piece) {
+    XXH3_128bits_update(&state, piece.data(), piece.size());
+  });
+  if (!status.ok())
+    return status;
+  XXH128_hash_t hash = XXH3_128bits_digest(&state);
   std::string text;
   for (uint64_t word : {hash.high64, hash.low64})
     for (int shift = 60; shift >= 0; shift -= 4)

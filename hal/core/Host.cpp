@@ -19,7 +19,11 @@ struct BlockHeader {
 
 Host::Host(const HostOptions &options)
     : cpu_(CpuInfo::detect()), log_(options.log),
-      graphTable_(options.graphTable), driverCache_(options.driverCache),
+      graphTable_(options.graphTable), trust_(options.trust),
+      mapArtifacts_(options.mapArtifacts),
+      driverCache_(
+          options.driverCache, options.trust,
+          [this](const Status &s) { log(BP_LOG_WARNING, s.message()); }),
       pool_(options.threads) {}
 
 void Host::log(uint32_t level, std::string_view message) {

@@ -9,6 +9,7 @@
 #include "backplane/graph.h"
 #include "hal/core/CpuInfo.h"
 #include "hal/core/DriverCache.h"
+#include "hal/core/FileTrust.h"
 #include "hal/core/ThreadPool.h"
 #include "hal/core/Trace.h"
 
@@ -26,6 +27,9 @@ struct HostOptions {
   const bp_graph_table_t *graphTable = nullptr;
   /// Folder of what plug-ins keep between runs; empty: nothing is kept.
   std::string driverCache;
+  /// What plug-ins and their caches may be loaded from.
+  FileTrust trust;
+  bool mapArtifacts = false; ///< in place of copying them
 };
 
 class Host {
@@ -40,6 +44,8 @@ public:
 
   ThreadPool &pool() { return pool_; }
   const CpuInfo &cpu() const { return cpu_; }
+  const FileTrust &trust() const { return trust_; }
+  bool mapArtifacts() const { return mapArtifacts_; }
   const bp_graph_table_t *graphTable() const { return graphTable_; }
   /// The trace that is on; null when none is. It lives as long as this object.
   Trace *trace() const { return trace_.load(std::memory_order_acquire); }
@@ -60,6 +66,8 @@ private:
   CpuInfo cpu_;
   bp_log_sink_t log_;
   const bp_graph_table_t *graphTable_;
+  FileTrust trust_;
+  bool mapArtifacts_;
   DriverCache driverCache_;
   std::atomic<uint64_t> allocated_{0};
   std::atomic<Trace *> trace_{nullptr};

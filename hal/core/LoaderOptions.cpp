@@ -2,7 +2,10 @@
 #include "hal/core/LoaderOptions.h"
 #include "hal/core/Tables.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <dlfcn.h>
 #include <filesystem>
@@ -57,6 +60,8 @@ std::string systemPluginDir() {
   return program.parent_path().parent_path() / "lib/backplane/plugins";
 }
 
+constexpr uint64_t mostBytes = 65536; ///< of a text
+
 static Status copyStrings(const bp_string_t *strings, uint64_t count,
                           const char *what, std::vector<std::string> &out) {
   constexpr uint64_t most = 4096;
@@ -65,13 +70,70 @@ static Status copyStrings(const bp_string_t *strings, uint64_t count,
                            std::to_string(count) + " entries, at most " +
                            std::to_string(most) + " in a valid array");
   for (uint64_t i = 0; i < count; ++i) {
-    if (strings[i].size && !strings[i].data)
+    if (strings[i].size > mostBytes || (strings[i].size && !strings[i].data))
       return invalidArgument(std::string("context options: entry ") +
                              std::to_string(i) + " of " + what +
-                             " is a null pointer with a size");
+                             " is a null pointer with a size, or has over 64 "
+                             "KiB");
     out.emplace_back(view(strings[i]));
   }
   return {};
+}
+
+constexpr uint32_t mostThreads = 1024;
+/// What stands for a number of threads that is none.
+constexpr uint32_t noThreads = UINT32_MAX;
+/// What stands for a BACKPLANE_MAP_ARTIFACTS that is neither 0 nor 1.
+constexpr uint32_t noAnswer = 1u << 31;
+
+static Status checkNumbers(const bp_context_options_t &c) {
+  if (c.threads == noThreads)
+    return invalidArgument("BACKPLANE_THREADS is '" +
+                           environment("BACKPLANE_THREADS").substr(0, 64) +
+                           "', which is no whole number from 0 to " +
+                           std::to_string(mostThreads));
+  if (c.flags & noAnswer)
+    return invalidArgument(
+        "BACKPLANE_MAP_ARTIFACTS is '" +
+        environment("BACKPLANE_MAP_ARTIFACTS").substr(0, 64) +
+        "', which is neither 0 nor 1");
+  if (c.threads > mostThreads)
+    return invalidArgument("context options: " + std::to_string(c.threads) +
+                           " threads, there may be up to " +
+                           std::to_string(mostThreads));
+  if (c.reserved || c.reserved2 || (c.flags & ~BP_CONTEXT_MAP_ARTIFACTS))
+    return invalidArgument("context options: a reserved member or an unknown "
+                           "flag is set; initialise with BP_HEADER");
+  return {};
+}
+
+/// One text of the options; none when it is empty.
+static Status copyString(bp_string_t from, const char *what, std::string &out) {
+  if (from.size > mostBytes || (from.size && !from.data))
+    return invalidArgument(std::string("context options: ") + what +
+                           " is a null pointer with a size, or has over 64 "
+                           "KiB");
+  if (from.size)
+    out = view(from);
+  return {};
+}
+
+static Status fillPaths(const bp_context_options_t &c, LoaderOptions &options) {
+  std::vector<std::string> trusted;
+  Status status =
+      copyStrings(c.trusted_dirs, c.trusted_dir_count, "trusted_dirs", trusted);
+  if (status.ok())
+    status = copyString(c.cache_dir, "cache_dir", options.cacheDir);
+  if (status.ok())
+    status = copyString(c.workers_file, "workers_file", options.workersFile);
+  if (options.cacheDir == "-")
+    options.cacheDir.clear();
+  for (const std::string &folder : trusted)
+    if (status.ok() && (folder.empty() || folder.front() != '/'))
+      status = invalidArgument("trusted folder '" + folder +
+                               "' is not an absolute path");
+  options.trust = FileTrust(trusted);
+  return status;
 }
 
 static Status fillFrom(const bp_context_options_t &c, LoaderOptions &options) {
@@ -94,15 +156,10 @@ static Status fillFrom(const bp_context_options_t &c, LoaderOptions &options) {
           copyStrings(c.disable, c.disable_count, "disable", options.disable);
       !status.ok())
     return status;
-  if (view(c.cache_dir) == "-")
-    options.cacheDir.clear();
-  else if (c.cache_dir.size)
-    options.cacheDir = view(c.cache_dir);
-  if (c.workers_file.size)
-    options.workersFile = view(c.workers_file);
   options.threads = c.threads;
+  options.mapArtifacts = c.flags & BP_CONTEXT_MAP_ARTIFACTS;
   options.log = c.log;
-  return {};
+  return fillPaths(c, options);
 }
 
 Result<LoaderOptions> loaderOptions(const bp_context_options_t *options) {
@@ -122,8 +179,8 @@ Result<LoaderOptions> loaderOptions(const bp_context_options_t *options) {
                                  "context options", copy);
       !status.ok())
     return status;
-  if (copy.reserved)
-    return invalidArgument("context options: the reserved member is not zero");
+  if (Status status = checkNumbers(copy); !status.ok())
+    return status;
   if (Status status = fillFrom(copy, result); !status.ok())
     return status;
   return result;
@@ -149,9 +206,19 @@ static void fillList(const char *variable, char separator,
   count = list.size();
 }
 
-void contextOptionsFromEnvironment(bp_context_options_t *options) {
-  if (!options || options->header.size < sizeof(bp_context_options_t))
-    return;
+/// The number that the variable gives, 0 when it is unset.
+static uint32_t threadsFromEnvironment() {
+  std::string text = environment("BACKPLANE_THREADS");
+  uint32_t threads = 0;
+  auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), threads);
+  bool whole = error == std::errc() && end == text.data() + text.size();
+  if (!secure_getenv("BACKPLANE_THREADS"))
+    return 0;
+  return whole && threads <= mostThreads ? threads : noThreads;
+}
+
+static void fillFromEnvironment(bp_context_options_t *options) {
   fillList("BACKPLANE_PLUGIN_FILES", ':', options->plugin_files,
            options->plugin_file_count);
   fillList("BACKPLANE_ADD_PLUGIN_FILES", ':', options->add_plugin_files,
@@ -166,11 +233,26 @@ void contextOptionsFromEnvironment(bp_context_options_t *options) {
   if (std::string file = environment("BACKPLANE_WORKERS");
       !options->workers_file.size && !file.empty())
     options->workers_file = keep(std::move(file));
-  unsigned long threads =
-      std::strtoul(environment("BACKPLANE_THREADS").c_str(), nullptr, 10);
-  constexpr unsigned long mostThreads = 1024;
-  if (!options->threads && threads <= mostThreads)
-    options->threads = uint32_t(threads);
+  fillList("BACKPLANE_TRUSTED_DIRS", ':', options->trusted_dirs,
+           options->trusted_dir_count);
+  if (std::string map = environment("BACKPLANE_MAP_ARTIFACTS"); map == "1")
+    options->flags |= BP_CONTEXT_MAP_ARTIFACTS;
+  else if (!map.empty() && map != "0")
+    options->flags |= noAnswer;
+  if (!options->threads)
+    options->threads = threadsFromEnvironment();
+}
+
+void contextOptionsFromEnvironment(bp_context_options_t *options) {
+  bp_context_options_t mine;
+  if (!options ||
+      !copyStruct(options, bp_context_options_t_TYPE, "context options", mine)
+           .ok())
+    return;
+  fillFromEnvironment(&mine);
+  mine.header = options->header;
+  std::memcpy(static_cast<void *>(options), &mine,
+              std::min<size_t>(options->header.size, sizeof(mine)));
 }
 
 bool globMatches(std::string_view glob, std::string_view text) {

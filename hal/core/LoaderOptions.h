@@ -9,6 +9,7 @@
 
 #include "backplane/backplane.h"
 #include "backplane/cpp/Result.h"
+#include "hal/core/FileTrust.h"
 
 #include <optional>
 #include <string>
@@ -33,6 +34,9 @@ struct LoaderOptions {
   std::string workersFile;
   /// Workers of the thread pool, the caller included; 0: one per core.
   uint32_t threads = 0;
+  /// Whether artifacts are mapped in place of copied.
+  bool mapArtifacts = false;
+  FileTrust trust;
   bp_log_sink_t log = {};
 };
 

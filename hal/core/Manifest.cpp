@@ -2,10 +2,8 @@
 #include "hal/core/Manifest.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <map>
 
@@ -112,21 +110,6 @@ bool isSha256(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-Result<std::string> readText(const std::string &path) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error))
-    return notFound("no such file");
-  std::ifstream file(path, std::ios::binary);
-  std::string text(mostManifestBytes + 1, '\0');
-  file.read(text.data(), std::streamsize(text.size()));
-  if (!file && !file.eof())
-    return notFound("cannot be read");
-  text.resize(size_t(file.gcount()));
-  if (text.size() > mostManifestBytes)
-    return invalidArgument("larger than 64 KiB, no manifest is");
-  return text;
-}
-
 } // namespace
 
 /// The canonical path of a library that the manifest in `folder` names.
@@ -209,17 +192,18 @@ static Status readMembers(const Json &json, Manifest &manifest) {
   return readLibraries(reader, manifest);
 }
 
-Result<Manifest> readManifest(const std::string &path) {
+Result<Manifest> readManifest(const std::string &path, const FileTrust &trust) {
+  Result<TrustedFile> file = trust.open(path, "manifest");
+  if (!file)
+    return file.status();
   std::string what = "manifest " + path;
-  std::error_code error;
-  fs::path canonical = fs::canonical(path, error);
-  if (error)
-    return notFound(what + ": " + error.message());
-  Result<std::string> text = readText(canonical);
+  if (file->size() > mostManifestBytes)
+    return invalidArgument(what + ": larger than 64 KiB, no manifest is");
+  auto text = file->read(mostManifestBytes);
   if (!text)
-    return text.status().within(what);
+    return text.status();
   Manifest manifest;
-  manifest.path = canonical;
+  manifest.path = file->path();
   Json json = Json::parse(*text, nullptr, false);
   if (Status status = readMembers(json, manifest); !status.ok())
     return status.within(what);
@@ -336,7 +320,7 @@ std::vector<FoundManifest> findManifests(const LoaderOptions &options,
                                          const bp_host_cpu_t &cpu) {
   std::vector<FoundManifest> found;
   for (const std::string &file : candidateFiles(options)) {
-    Result<Manifest> manifest = readManifest(file);
+    Result<Manifest> manifest = readManifest(file, options.trust);
     FoundManifest one;
     one.path = manifest ? manifest->path : file;
     bool known = std::any_of(

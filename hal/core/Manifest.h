@@ -37,7 +37,7 @@ struct Manifest {
 };
 
 /// Reads and checks one manifest file, at most 64 KiB.
-Result<Manifest> readManifest(const std::string &path);
+Result<Manifest> readManifest(const std::string &path, const FileTrust &trust);
 
 /// Why a plug-in with this manifest is not loaded here (arch, ABI, select and
 /// disable, CPU features), empty when nothing speaks against it.

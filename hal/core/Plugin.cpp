@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Plugin.h"
 #include "hal/core/Error.h"
-#include "hal/core/FileHash.h"
+#include "hal/core/FileTrust.h"
 #include "hal/core/PluginCall.h"
 
 #include <algorithm>
@@ -19,8 +19,12 @@ static std::string abiVersion(uint32_t minor) {
 }
 
 Status Plugin::open() {
-  if (Status status = checkLibraryFile(library_); !status.ok())
-    return status;
+  // Nobody else can put another file in its place until it is loaded, nor
+  // later.
+  Result<TrustedFile> file = host_->trust().open(library_, "plug-in library");
+  if (!file)
+    return file.status();
+  library_ = file->path();
   {
     PluginCall call("loading"); // constructors run
     handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -17,6 +17,8 @@ std::shared_ptr<Registry> Registry::create(const LoaderOptions &options,
   host.threads = options.threads;
   host.log = options.log;
   host.graphTable = graphTable;
+  host.trust = options.trust;
+  host.mapArtifacts = options.mapArtifacts;
   if (!options.cacheDir.empty())
     host.driverCache = options.cacheDir + "/driver";
   registry->host_ = std::make_shared<Host>(host);
@@ -196,7 +198,10 @@ Status Registry::unknownDriver(std::string_view driver) {
                       " is not usable: " + listing.refusal);
   if (std::string near = nearestName(driver, names); !near.empty())
     text += ", did you mean \"" + near + "\"?";
-  return notFound(text + " (usable devices: " + usableDevices(listings()) +
+  std::vector<DeviceListing> all = listings();
+  if (drivers_.empty() && !all.empty())
+    return notFound(text + ", no plug-in is usable: " + all.front().refusal);
+  return notFound(text + " (usable devices: " + usableDevices(all) +
                   "); see bp devices");
 }
 

@@ -49,6 +49,7 @@ public:
                                           const bp_graph_table_t *graphTable);
 
   Host &host() { return *host_; }
+  const Host &host() const { return *host_; }
 
   /// Every plug-in and device, usable or not, in the order of the search.
   std::vector<DeviceListing> listings();

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@ struct EntryHeader {
   char magic[8];
   char hash[32]; ///< of key and bytes
 };
+constexpr uint64_t mostBytes = uint64_t(1) << 30; ///< of an entry
 constexpr char entryMagic[8] = {'B', 'P', 'C', 'A', 'C', 'H', 'E', '1'};
 
 std::string hashText(std::string_view text) {
@@ -29,19 +29,6 @@ std::string hashText(std::string_view text) {
 
 std::string entryHash(std::string_view key, std::span<const uint8_t> data) {
   return hashText(std::string(key) + "/" + hashBytes(data));
-}
-
-std::optional<Bytes> readFile(const std::string &path) {
-  std::ifstream in(path, std::ios::binary | std::ios::ate);
-  if (!in)
-    return std::nullopt;
-  std::streamoff size = in.tellg();
-  if (size < 0)
-    return std::nullopt;
-  Bytes bytes(size_t(size), 0);
-  in.seekg(0);
-  in.read(reinterpret_cast<char *>(bytes.data()), size);
-  return in ? std::optional(std::move(bytes)) : std::nullopt;
 }
 
 /// What tells one state of a file from another without reading it.
@@ -71,28 +58,66 @@ CacheKey &CacheKey::add(std::string_view part) {
 
 std::string CacheKey::str() const { return hashText(parts_); }
 
+void Cache::warn(const Status &status) const {
+  if (warn_)
+    warn_(status);
+}
+
+bool Cache::enabled() const {
+  std::call_once(looked_, [this] {
+    if (folder_.empty())
+      return;
+    Status status = makePrivateFolders(folder_);
+    if (status.ok())
+      status = trust_.checkFolder(folder_, "cache folder");
+    usable_ = status.ok();
+    if (!usable_)
+      warn(status);
+  });
+  return usable_;
+}
+
 Result<std::string> Cache::path(std::string_view kind,
                                 std::string_view key) const {
   std::string folder = folder_ + "/" + std::string(kind);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    return Status(BP_STATUS_UNAVAILABLE,
-                  folder +
-                      ": cannot make the cache folder: " + error.message());
-  return folder + "/" + std::string(key);
+  Status status = makePrivateFolders(folder);
+  if (status.ok())
+    status = trust_.checkFolder(folder, "cache folder");
+  if (!status.ok())
+    return status;
+  return name(kind, key);
 }
 
-void Cache::drop(const std::string &path) const { unlink(path.c_str()); }
+void Cache::drop(const std::string &path) const {
+  std::error_code error; // what cannot be removed is found again next time
+  std::filesystem::remove_all(path, error);
+}
+
+Result<TrustedFile> Cache::open(std::string_view kind,
+                                std::string_view key) const {
+  Result<TrustedFile> file =
+      trust_.open(name(kind, key), "cache entry", FileTrust::Links::Refuse);
+  if (!file || file->links() <= 1)
+    return file;
+  return invalidArgument("cache entry '" + file->path() + "' has " +
+                         std::to_string(file->links()) +
+                         " names, which no entry has");
+}
 
 std::optional<Bytes> Cache::get(std::string_view kind,
                                 std::string_view key) const {
   if (!enabled())
     return std::nullopt;
-  std::string path = folder_ + "/" + std::string(kind) + "/" + std::string(key);
-  std::optional<Bytes> bytes = readFile(path);
-  if (!bytes)
+  std::string path = name(kind, key);
+  Result<TrustedFile> file = open(kind, key);
+  if (!file && file.code() == BP_STATUS_NOT_FOUND)
     return std::nullopt;
+  Result<Bytes> bytes = file ? file->read(mostBytes) : file.status();
+  if (!bytes) {
+    warn(bytes.status());
+    drop(path);
+    return std::nullopt;
+  }
   EntryHeader header;
   if (bytes->size() >= sizeof(header)) {
     std::memcpy(&header, bytes->data(), sizeof(header));
@@ -115,7 +140,8 @@ Status Cache::put(std::string_view kind, std::string_view key,
   EntryHeader header;
   std::memcpy(header.magic, entryMagic, sizeof(entryMagic));
   std::memcpy(header.hash, entryHash(key, data).data(), sizeof(header.hash));
-  Result<AtomicFile> file = AtomicFile::create(*where);
+  Result<AtomicFile> file =
+      AtomicFile::create(*where, AtomicFile::Over::Anything);
   if (!file)
     return file.status();
   if (Status s = file->write(&header, sizeof(header)); !s.ok())

@@ -6,7 +6,11 @@
 #ifndef BACKPLANE_RUNTIME_CACHE_H
 #define BACKPLANE_RUNTIME_CACHE_H
 
+#include "hal/core/FileTrust.h"
 #include "sdk/graph/Graph.h"
+
+#include <functional>
+#include <mutex>
 
 namespace backplane::rt {
 
@@ -26,11 +30,16 @@ private:
 /// Thread-safe.
 class Cache {
 public:
-  /// An empty folder makes a cache that keeps nothing. The folder is made when
-  /// something is put into it.
-  explicit Cache(std::string folder) : folder_(std::move(folder)) {}
+  using Warn = std::function<void(const Status &)>;
 
-  bool enabled() const { return !folder_.empty(); }
+  /// An empty folder makes a cache that keeps nothing; so does one that is not
+  /// to be trusted, which `warn` is told once. The folder is made when it is
+  /// asked for first.
+  explicit Cache(std::string folder, FileTrust trust = {}, Warn warn = {})
+      : folder_(std::move(folder)), trust_(std::move(trust)),
+        warn_(std::move(warn)) {}
+
+  bool enabled() const;
   const std::string &folder() const { return folder_; }
 
   /// The bytes that were put under this kind and key; none when there are none
@@ -43,6 +52,8 @@ public:
   /// Where a file of this kind and key lies, for files that are written and
   /// verified elsewhere; makes the folder.
   Result<std::string> path(std::string_view kind, std::string_view key) const;
+  /// Opens such a file, which must be to be trusted. NOT_FOUND: there is none.
+  Result<TrustedFile> open(std::string_view kind, std::string_view key) const;
   /// Removes what processes that died have left there half-written.
   void tidy() const;
   /// Removes a file that turned out to be damaged.
@@ -54,7 +65,16 @@ public:
   Result<std::string> fileHash(const std::string &path) const;
 
 private:
+  std::string name(std::string_view kind, std::string_view key) const {
+    return folder_ + "/" + std::string(kind) + "/" + std::string(key);
+  }
+  void warn(const Status &status) const;
+
   std::string folder_;
+  FileTrust trust_;
+  Warn warn_;
+  mutable std::once_flag looked_;
+  mutable bool usable_ = false; ///< once it was looked at
 };
 
 } // namespace backplane::rt

@@ -41,6 +41,13 @@ std::vector<std::string> split(const Bytes &bytes) {
   return parts;
 }
 
+/// What tells an artifact from all others: its header has the hash of all that
+/// it says, the hashes of its weights among that.
+std::span<const uint8_t> identityOf(const LoadedArtifact &artifact) {
+  constexpr size_t headerBytes = 64;
+  return artifact.file->bytes().first(headerBytes);
+}
+
 std::string besideModel(const std::string &model, const std::string &file) {
   return (fs::path(model).parent_path() / file).string();
 }
@@ -64,10 +71,10 @@ std::string temporaryPath() {
 }
 
 /// A .bpg file holds a graph as wire bytes; all else is for the importer.
-Result<Model> readModel(const std::string &path) {
+Result<Model> readModel(const std::string &path, const FileTrust &trust) {
   constexpr uintmax_t mostBytes = uintmax_t(1) << 30;
   if (!path.ends_with(".bpg"))
-    return ToolLibraries::import(path);
+    return ToolLibraries(trust).import(path);
   std::error_code error;
   if (fs::file_size(path, error) > mostBytes || error)
     return invalidArgument(path + ": is not a graph file of at most 1 GB");
@@ -83,11 +90,31 @@ Result<Model> readModel(const std::string &path) {
 
 ModelCompiler::ModelCompiler(std::shared_ptr<Registry> registry,
                              std::string cacheDir, bp_log_sink_t log)
-    : registry_(std::move(registry)), cache_(std::move(cacheDir)), log_(log) {}
+    : registry_(std::move(registry)),
+      cache_(std::move(cacheDir), registry_->host().trust(),
+             [this](const Status &status) { warn(status); }),
+      log_(log) {}
 
 void ModelCompiler::warn(const Status &status) const {
   if (!status.ok())
     registry_->host().log(BP_LOG_WARNING, status.message());
+}
+
+/// Whether the job's output may be written: it is none of what is read.
+static Status checkOutputOf(const CompileJob &job,
+                            const std::vector<std::string> &beside) {
+  if (job.outputPath.empty())
+    return {};
+  if (Status s = checkOutput(job.outputPath); !s.ok())
+    return s;
+  std::vector<std::string> read = {job.model};
+  for (const std::string &name : beside)
+    read.push_back(besideModel(job.model, name));
+  for (const std::string &file : read)
+    if (isSameFile(file, job.outputPath))
+      return invalidArgument("output '" + job.outputPath + "' is the input '" +
+                             file + "'; name another file");
+  return {};
 }
 
 Status ModelCompiler::chooseTargets(CompileJob &job) const {
@@ -175,7 +202,8 @@ void ModelCompiler::noteDependencies(const CompileJob &job,
                                      const Model &model) const {
   Result<std::string> modelHash = cache_.fileHash(job.model);
   Result<std::string> compiler = cache_.fileHash(ToolLibraries::compilerPath());
-  Result<std::vector<std::string>> tools = ToolLibraries::toolchain();
+  Result<std::vector<std::string>> tools =
+      ToolLibraries(registry_->host().trust()).toolchain();
   if (!modelHash || !compiler || !tools)
     return;
   warn(cache_.put("beside", *modelHash, join(model.externalFiles)));
@@ -188,17 +216,40 @@ ModelCompiler::lookUp(const CompileJob &job) const {
   return key ? openCached(*key) : nullptr;
 }
 
+/// Files beside the model, when they are known without importing it.
+std::vector<std::string>
+ModelCompiler::knownBeside(const CompileJob &job) const {
+  Result<std::string> hash = cache_.fileHash(job.model);
+  std::optional<Bytes> beside;
+  if (hash)
+    beside = cache_.get("beside", *hash);
+  return beside ? split(*beside) : std::vector<std::string>();
+}
+
 std::shared_ptr<const LoadedArtifact>
 ModelCompiler::openCached(const std::string &key) const {
-  Result<std::string> path = cache_.path("artifacts", key);
-  if (!path || access(path->c_str(), F_OK) != 0)
+  Result<TrustedFile> file = cache_.open("artifacts", key);
+  if (!file && file.code() == BP_STATUS_NOT_FOUND)
     return nullptr;
-  LoadedResult artifact = LoadedArtifact::open(registry_, *path);
-  if (artifact)
+  LoadedResult artifact =
+      file ? LoadedArtifact::open(registry_, *file) : file.status();
+  std::optional<Bytes> note = cache_.get("keys", key);
+  if (artifact && note && std::ranges::equal(*note, identityOf(**artifact)))
     return *artifact;
-  warn(artifact.status().within("a damaged entry of the cache is made again"));
-  cache_.drop(*path);
+  Status reason = artifact ? dataLoss("cache entry '" + file->path() +
+                                      "' was not made for its key")
+                           : artifact.status();
+  warn(reason.within("a damaged entry of the cache is made again"));
+  if (Result<std::string> path = cache_.path("artifacts", key))
+    cache_.drop(*path);
   return nullptr;
+}
+
+/// Writes down which artifact belongs to a key, so that it is not taken for
+/// another one under another name.
+void ModelCompiler::noteCached(const std::string &key,
+                               const LoadedArtifact &artifact) const {
+  warn(cache_.put("keys", key, identityOf(artifact)));
 }
 
 CompileServices ModelCompiler::services() const {
@@ -252,7 +303,9 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
   request.outputPath = path;
   {
     TraceScope scope(registry_->host().trace(), "compile", "compile");
-    if (Status s = ToolLibraries::compile(request, services()); !s.ok())
+    if (Status s = ToolLibraries(registry_->host().trust())
+                       .compile(request, services());
+        !s.ok())
       return s.within(job.model);
   }
   return LoadedArtifact::open(registry_, path);
@@ -260,7 +313,7 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
 
 Result<Model> ModelCompiler::importModel(const std::string &path) const {
   TraceScope scope(registry_->host().trace(), "import", "compile");
-  return readModel(path);
+  return readModel(path, registry_->host().trust());
 }
 
 /// Into the cache, at `path`. Where there is none or its disk is full, to where
@@ -269,9 +322,12 @@ Result<Model> ModelCompiler::importModel(const std::string &path) const {
 LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
                                             const CompileJob &job, Model model,
                                             const Again &again) {
-  if (path) {
+  Status place = path ? checkOutput(*path) : path.status();
+  if (place.ok()) {
     cache_.tidy();
     LoadedResult made = compileTo(*path, job, std::move(model));
+    if (made)
+      noteCached(fs::path(*path).filename().string(), **made);
     if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
                  made.code() != BP_STATUS_UNAVAILABLE))
       return made;
@@ -281,11 +337,10 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
       return second.status();
     model = std::move(*second);
   } else if (cache_.enabled()) {
-    warn(path.status());
+    warn(place);
   }
   if (!job.outputPath.empty())
     return compileTo(job.outputPath, job, std::move(model));
-  // The mapping keeps the contents when the name is gone.
   TemporaryFile file{temporaryPath()};
   return compileTo(file.path, job, std::move(model));
 }
@@ -294,6 +349,8 @@ LoadedResult ModelCompiler::compile(const CompileJob &job) {
   Result<Model> model = importModel(job.model);
   if (!model)
     return model.status();
+  if (Status s = checkOutputOf(job, model->externalFiles); !s.ok())
+    return s;
   Result<std::string> path = notFound("there is no cache");
   if (cache_.enabled()) {
     noteDependencies(job, *model);
@@ -333,12 +390,13 @@ Result<std::string> ModelCompiler::storedKey(const LoadedArtifact &artifact,
   if (!library)
     return library;
   if (!cache_.get("toolchain", *library)) {
-    Result<std::vector<std::string>> tools = ToolLibraries::toolchain();
+    Result<std::vector<std::string>> tools =
+        ToolLibraries(registry_->host().trust()).toolchain();
     if (!tools)
       return tools.status();
     warn(cache_.put("toolchain", *library, join(*tools)));
   }
-  std::span<const uint8_t> header = artifact.file->bytes().first(64);
+  std::span<const uint8_t> header = identityOf(artifact);
   CacheKey key("stored");
   key.add(productVersion).add(std::to_string(artifactVersion)).add(*library);
   key.add({reinterpret_cast<const char *>(header.data()), header.size()});
@@ -376,6 +434,8 @@ LoadedResult ModelCompiler::runFile(CompileJob &job) {
   if (error || !fs::is_regular_file(absolute, error))
     return notFound(job.model + ": is not a model file that can be read");
   job.model = absolute;
+  if (Status s = checkOutputOf(job, {}); !s.ok())
+    return s;
   std::shared_ptr<const LoadedArtifact> artifact;
   if (cache_.enabled() && job.dumpDir.empty())
     artifact = lookUp(job);
@@ -385,10 +445,13 @@ LoadedResult ModelCompiler::runFile(CompileJob &job) {
       return compiled;
     artifact = std::move(*compiled);
   }
-  if (!job.outputPath.empty() && artifact->file->path() != job.outputPath)
-    if (Status s = writeFileAtomically(job.outputPath, artifact->file->bytes());
-        !s.ok())
-      return s;
+  if (job.outputPath.empty() || artifact->file->path() == job.outputPath)
+    return artifact;
+  if (Status s = checkOutputOf(job, knownBeside(job)); !s.ok())
+    return s;
+  if (Status s = writeFileAtomically(job.outputPath, artifact->file->bytes());
+      !s.ok())
+    return s;
   return artifact;
 }
 

@@ -47,6 +47,8 @@ private:
                                 const CompileJob &job) const;
   std::shared_ptr<const LoadedArtifact>
   openCached(const std::string &key) const;
+  void noteCached(const std::string &key, const LoadedArtifact &artifact) const;
+  std::vector<std::string> knownBeside(const CompileJob &job) const;
   Result<std::string> modelKey(const CompileJob &job) const;
   std::shared_ptr<const LoadedArtifact> lookUp(const CompileJob &job) const;
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "LoadedArtifact.h"
 
-#include <cerrno>
-#include <cstring>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <functional>
 
 namespace backplane::rt {
 
-Result<std::shared_ptr<const LoadedArtifact>>
-LoadedArtifact::open(std::shared_ptr<Registry> registry,
-                     const std::string &path) {
+using Loaded = Result<std::shared_ptr<const LoadedArtifact>>;
+using Opened = Result<std::shared_ptr<ArtifactFile>>;
+
+static Loaded load(std::shared_ptr<Registry> registry, const std::string &path,
+                   const std::function<Opened()> &open) {
   TraceScope scope(registry->host().trace(), "open artifact");
   scope.add("path", std::string_view(path));
-  Result<std::shared_ptr<ArtifactFile>> file = ArtifactFile::open(path);
+  Opened file = open();
   if (!file)
     return file.status();
   Result<Signature> signature = Signature::read((*file)->metadata());
@@ -26,47 +25,30 @@ LoadedArtifact::open(std::shared_ptr<Registry> registry,
   return std::shared_ptr<const LoadedArtifact>(std::move(artifact));
 }
 
-namespace {
+static ArtifactFile::Hold holdOf(const Registry &registry) {
+  return registry.host().mapArtifacts() ? ArtifactFile::Hold::Map
+                                        : ArtifactFile::Hold::Copy;
+}
 
-/// A file that has no name, so that the one way of opening serves bytes too.
-class MemoryFile {
-public:
-  MemoryFile() : fd_(memfd_create("artifact", MFD_CLOEXEC)) {}
-  ~MemoryFile() {
-    if (fd_ >= 0)
-      close(fd_);
-  }
-  MemoryFile(const MemoryFile &) = delete;
-  MemoryFile &operator=(const MemoryFile &) = delete;
+Loaded LoadedArtifact::open(std::shared_ptr<Registry> registry,
+                            const std::string &path) {
+  ArtifactFile::Hold hold = holdOf(*registry);
+  return load(std::move(registry), path,
+              [&] { return ArtifactFile::open(path, hold); });
+}
 
-  bool write(std::span<const uint8_t> bytes) const {
-    while (!bytes.empty()) {
-      ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written <= 0)
-        return false;
-      bytes = bytes.subspan(size_t(written));
-    }
-    return fd_ >= 0;
-  }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(fd_); }
+Loaded LoadedArtifact::open(std::shared_ptr<Registry> registry,
+                            const TrustedFile &file) {
+  ArtifactFile::Hold hold = holdOf(*registry);
+  return load(std::move(registry), file.path(),
+              [&] { return ArtifactFile::read(file.fd(), file.path(), hold); });
+}
 
-private:
-  int fd_;
-};
-
-} // namespace
-
-Result<std::shared_ptr<const LoadedArtifact>>
-LoadedArtifact::openBytes(std::shared_ptr<Registry> registry,
-                          std::span<const uint8_t> bytes) {
-  MemoryFile file;
-  if (!file.write(bytes))
-    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
-                  std::string("cannot copy an artifact to memory: ") +
-                      strerror(errno));
-  return open(std::move(registry), file.path());
+Loaded LoadedArtifact::openBytes(std::shared_ptr<Registry> registry,
+                                 std::span<const uint8_t> bytes) {
+  const std::string name = "the artifact";
+  return load(std::move(registry), name,
+              [&] { return ArtifactFile::fromBytes(bytes, name); });
 }
 
 } // namespace backplane::rt

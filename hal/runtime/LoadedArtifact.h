@@ -18,6 +18,8 @@ struct LoadedArtifact {
 
   static Result<std::shared_ptr<const LoadedArtifact>>
   open(std::shared_ptr<Registry> registry, const std::string &path);
+  static Result<std::shared_ptr<const LoadedArtifact>>
+  open(std::shared_ptr<Registry> registry, const TrustedFile &file);
   /// The same with a copy of the bytes of a file.
   static Result<std::shared_ptr<const LoadedArtifact>>
   openBytes(std::shared_ptr<Registry> registry, std::span<const uint8_t> bytes);

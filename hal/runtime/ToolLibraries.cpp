@@ -34,7 +34,7 @@ public:
   Entrance(std::string (*path)(), const char *symbol)
       : path_(path), symbol_(symbol) {}
 
-  Result<Function> get() {
+  Result<Function> get(const FileTrust &trust) {
     std::lock_guard lock(mutex_);
     if (function_)
       return function_;
@@ -44,7 +44,11 @@ public:
       return notFound("compiling a model needs " + path +
                       ", which is not there; install Backplane's compiler or "
                       "run a compiled .bpx file");
-    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    Result<TrustedFile> file = trust.open(path, "compiler library");
+    if (!file)
+      return file.status();
+    void *library =
+        dlopen(file->path().c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!library)
       return Status(BP_STATUS_UNAVAILABLE,
                     std::string("cannot load the compiler: ") + dlerror());
@@ -84,11 +88,11 @@ std::string ToolLibraries::compilerPath() {
 // Loading runs constructors, and what is folded must not depend on how the
 // application rounds.
 
-Result<Model> ToolLibraries::import(const std::string &path) {
+Result<Model> ToolLibraries::import(const std::string &path) const {
   FloatScope scope;
   static Entrance<decltype(&bp_import_onnx_internal)> entrance(
       &importPath, "bp_import_onnx_internal");
-  auto function = entrance.get();
+  auto function = entrance.get(trust_);
   if (!function)
     return function.status();
   Model model;
@@ -100,11 +104,11 @@ Result<Model> ToolLibraries::import(const std::string &path) {
 }
 
 Status ToolLibraries::compile(CompileRequest &request,
-                              const CompileServices &services) {
+                              const CompileServices &services) const {
   FloatScope scope;
   static Entrance<decltype(&bp_compile_model_internal)> entrance(
       &compilerPath, "bp_compile_model_internal");
-  auto function = entrance.get();
+  auto function = entrance.get(trust_);
   if (!function)
     return function.status();
   std::string message;
@@ -112,11 +116,11 @@ Status ToolLibraries::compile(CompileRequest &request,
   return code == BP_STATUS_OK ? Status() : Status(code, std::move(message));
 }
 
-Result<std::vector<std::string>> ToolLibraries::toolchain() {
+Result<std::vector<std::string>> ToolLibraries::toolchain() const {
   FloatScope scope;
   static Entrance<decltype(&bp_compiler_llvm_version_internal)> entrance(
       &compilerPath, "bp_compiler_llvm_version_internal");
-  auto function = entrance.get();
+  auto function = entrance.get(trust_);
   if (!function)
     return function.status();
   std::vector<std::string> result;

@@ -5,25 +5,32 @@
 #ifndef BACKPLANE_RUNTIME_TOOLLIBRARIES_H
 #define BACKPLANE_RUNTIME_TOOLLIBRARIES_H
 
+#include "hal/core/FileTrust.h"
 #include "sdk/compiler/Compile.h"
 
 namespace backplane::rt {
 
-/// Loaded once per process and never unloaded: models keep code of theirs.
+/// Loaded once per process, when they are to be trusted, and never unloaded:
+/// models keep code of theirs.
 class ToolLibraries {
 public:
+  explicit ToolLibraries(const FileTrust &trust) : trust_(trust) {}
+
   /// Paths where the libraries are expected: in the folder of the code that
   /// asks, or in ../lib of it for a program.
   static std::string importPath();
   static std::string compilerPath();
 
   /// Failures name the path and what to do.
-  static Result<Model> import(const std::string &path);
-  static Status compile(CompileRequest &request,
-                        const CompileServices &services);
+  Result<Model> import(const std::string &path) const;
+  Status compile(CompileRequest &request,
+                 const CompileServices &services) const;
   /// Exact version of LLVM, and the files of it that are now mapped: what the
   /// output of the compiler depends on beside itself.
-  static Result<std::vector<std::string>> toolchain();
+  Result<std::vector<std::string>> toolchain() const;
+
+private:
+  const FileTrust &trust_;
 };
 
 } // namespace backplane::rt

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ArtifactStore.h"
-#include "Messages.h"
+#include "hal/core/FileHash.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
-#include <fcntl.h>
+#include <cstdio>
 #include <filesystem>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace backplane::worker {
 
@@ -22,25 +19,6 @@ constexpr const char *extension = ".bpx";
 bool isHash(const std::string &text) {
   return text.size() == 32 &&
          text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-/// The hash of a file's contents, empty when it cannot be read.
-std::string hashOfFile(const std::string &path) {
-  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0)
-    return {};
-  struct stat facts = {};
-  std::string hash;
-  if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
-    auto size = size_t(facts.st_size);
-    void *mapping = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (mapping != MAP_FAILED) {
-      hash = hashOf({static_cast<const uint8_t *>(mapping), size});
-      munmap(mapping, size);
-    }
-  }
-  close(fd);
-  return hash;
 }
 
 struct Entry {
@@ -62,7 +40,8 @@ std::vector<Entry> entriesOf(const std::string &folder) {
 
 } // namespace
 
-ArtifactStore::ArtifactStore(std::string folder) : folder_(std::move(folder)) {
+ArtifactStore::ArtifactStore(std::string folder, FileTrust trust)
+    : folder_(std::move(folder)), trust_(std::move(trust)) {
   if (!folder_.empty())
     removeStaleFiles(folder_);
 }
@@ -72,10 +51,16 @@ std::string ArtifactStore::find(const std::string &hash) const {
     return {};
   std::string path = folder_ + "/" + hash + extension;
   std::error_code code;
-  if (!fs::exists(path, code))
+  Result<TrustedFile> file =
+      trust_.open(path, "kept artifact", FileTrust::Links::Refuse);
+  if (!file && file.code() == BP_STATUS_NOT_FOUND)
     return {};
-  if (hashOfFile(path) != hash) {
-    fs::remove(path, code);
+  Result<std::string> found =
+      file && file->links() <= 1 ? xxhOfFile(path) : notFound(path);
+  if (!found || *found != hash) {
+    std::string what = file ? path + " is damaged" : file.message();
+    std::fprintf(stderr, "worker: %s; it is removed\n", what.c_str());
+    fs::remove_all(path, code);
     return {};
   }
   fs::last_write_time(path, fs::file_time_type::clock::now(), code);
@@ -100,14 +85,15 @@ Result<std::string> ArtifactStore::put(const std::string &hash,
                                        std::span<const uint8_t> bytes) const {
   if (folder_.empty() || bytes.size() < leastBytes || !isHash(hash))
     return std::string();
-  std::error_code code;
-  fs::create_directories(folder_, code);
-  if (code)
-    return Status(BP_STATUS_UNAVAILABLE,
-                  "cannot create '" + folder_ + "': " + code.message());
+  Status status = makePrivateFolders(folder_);
+  if (status.ok())
+    status = trust_.checkFolder(folder_, "cache folder");
+  if (!status.ok())
+    return status;
   makeRoom(bytes.size());
   std::string path = folder_ + "/" + hash + extension;
-  if (Status s = writeFileAtomically(path, bytes); !s.ok())
+  if (Status s = writeFileAtomically(path, bytes, AtomicFile::Over::Anything);
+      !s.ok())
     return s;
   return path;
 }

@@ -6,6 +6,7 @@
 #define BACKPLANE_WORKER_ARTIFACTSTORE_H
 
 #include "backplane/cpp/Result.h"
+#include "hal/core/FileTrust.h"
 
 #include <cstdint>
 #include <span>
@@ -22,12 +23,12 @@ public:
   static constexpr uint64_t mostBytes = uint64_t(4) << 30;
 
   /// An empty folder makes a store that keeps nothing. The folder is made when
-  /// something is put into it.
+  /// something is put into it. One that is not to be trusted is not used.
   /// What a process that died has left there half-written goes.
-  explicit ArtifactStore(std::string folder);
+  explicit ArtifactStore(std::string folder, FileTrust trust = {});
 
-  /// The file with these contents; empty when it is not there. A damaged one is
-  /// removed. `hash` may be any text.
+  /// The file with these contents; empty when it is not there. One that is
+  /// damaged or not to be trusted is removed. `hash` may be any text.
   std::string find(const std::string &hash) const;
   /// Keeps bytes that have this hash and gives their file; empty when they are
   /// too small to be kept. A failure (a full disk) leaves nothing behind.
@@ -38,6 +39,7 @@ private:
   void makeRoom(uint64_t bytes) const;
 
   std::string folder_;
+  FileTrust trust_;
 };
 
 } // namespace backplane::worker

@@ -11,7 +11,7 @@ Result<std::shared_ptr<Client>> Pool::client(const RemoteUri &uri) {
   if (client && !client->lost())
     return client;
   client.reset();
-  Result<NamedWorker> worker = findWorker(uri.worker, file_);
+  Result<NamedWorker> worker = findWorker(uri.worker, file_, trust_);
   if (!worker)
     return worker.status();
   Result<std::shared_ptr<Client>> started =
@@ -25,7 +25,7 @@ Result<std::vector<WireDevice>> Pool::devices(const std::string &name) {
   std::lock_guard lock(mutex_);
   if (auto found = devices_.find(name); found != devices_.end())
     return found->second;
-  Result<NamedWorker> worker = findWorker(name, file_);
+  Result<NamedWorker> worker = findWorker(name, file_, trust_);
   if (!worker)
     return worker.status();
   auto client = Client::start(*worker, {"--list"});

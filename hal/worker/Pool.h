@@ -14,7 +14,8 @@ namespace backplane::worker {
 class Pool {
 public:
   /// `file` describes workers; see Workers.h.
-  explicit Pool(std::string file) : file_(std::move(file)) {}
+  explicit Pool(std::string file, FileTrust trust = {})
+      : file_(std::move(file)), trust_(std::move(trust)) {}
 
   /// The worker that serves this device, with the further ones.
   Result<std::shared_ptr<Client>> client(const RemoteUri &uri);
@@ -24,11 +25,12 @@ public:
   Result<WireDevice> device(const RemoteUri &uri);
   /// All workers that there are.
   Result<std::vector<NamedWorker>> workers() const {
-    return readWorkers(file_);
+    return readWorkers(file_, trust_);
   }
 
 private:
   std::string file_;
+  FileTrust trust_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Client>> clients_; ///< by URI
   std::map<std::string, std::vector<WireDevice>> devices_; ///< by worker

@@ -70,15 +70,19 @@ Result<uint64_t> bytesOf(uint32_t dtype, const std::vector<int64_t> &dims) {
   return bits / 8 + (bits % 8 != 0);
 }
 
-/// Where large artifacts are kept; empty: nowhere.
-std::string cacheFolder(const WorkerOptions &options) {
-  if (options.cacheDir != "auto")
-    return options.cacheDir;
+/// Where large artifacts are kept, if anywhere.
+ArtifactStore storeOf(const WorkerOptions &options) {
   bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
   bp_context_options_from_env(&context);
   Result<LoaderOptions> loader = loaderOptions(&context);
-  return loader && !loader->cacheDir.empty() ? loader->cacheDir + "/worker"
-                                             : std::string();
+  if (!loader)
+    return ArtifactStore("");
+  bool isUsers = options.cacheDir == "auto";
+  std::string folder = isUsers && !loader->cacheDir.empty()
+                           ? loader->cacheDir + "/worker"
+                       : isUsers ? std::string()
+                                 : options.cacheDir;
+  return ArtifactStore(std::move(folder), loader->trust);
 }
 
 /// A session, and the artifact that it runs.
@@ -98,7 +102,7 @@ class Runner {
 public:
   Runner(Context context, const WorkerOptions &options)
       : context_(std::move(context)), device_(options.device),
-        store_(cacheFolder(options)) {}
+        store_(storeOf(options)) {}
 
   Status handle(const Frame &request, Frame &answer) {
     answer.type = FrameType::Ready;

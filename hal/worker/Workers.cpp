@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -167,18 +165,19 @@ Result<std::vector<NamedWorker>> parseWorkers(const std::string &text) {
   return workers;
 }
 
-Result<std::vector<NamedWorker>> readFile(const std::string &file) {
+Result<std::vector<NamedWorker>> readFile(const std::string &path,
+                                          const FileTrust &trust) {
   std::error_code code;
-  if (file.empty() || !fs::exists(file, code))
+  if (path.empty() || !fs::exists(path, code))
     return std::vector<NamedWorker>();
-  uint64_t size = fs::file_size(file, code);
-  if (code || size > mostFileBytes)
-    return invalidArgument("is not a file of at most 1 MiB");
-  std::ifstream in(file, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(in)), {});
-  if (!in)
-    return Status(BP_STATUS_UNAVAILABLE, "cannot be read");
-  return parseWorkers(text);
+  Result<TrustedFile> file = trust.open(path, "worker file");
+  if (!file)
+    return file.status();
+  auto bytes = file->read(mostFileBytes);
+  if (!bytes)
+    return bytes.status();
+  auto workers = parseWorkers(std::string(bytes->begin(), bytes->end()));
+  return workers ? workers : workers.status().within("'" + path + "'");
 }
 
 } // namespace
@@ -286,10 +285,11 @@ NamedWorker::command(const std::vector<std::string> &more) const {
   return all;
 }
 
-Result<std::vector<NamedWorker>> readWorkers(const std::string &file) {
-  Result<std::vector<NamedWorker>> own = readFile(file);
+Result<std::vector<NamedWorker>> readWorkers(const std::string &file,
+                                             const FileTrust &trust) {
+  Result<std::vector<NamedWorker>> own = readFile(file, trust);
   if (!own)
-    return own.status().within("'" + file + "'");
+    return own.status();
   std::vector<NamedWorker> workers = predefined();
   for (NamedWorker &worker : *own) {
     worker.origin = file;
@@ -302,11 +302,11 @@ Result<std::vector<NamedWorker>> readWorkers(const std::string &file) {
   return workers;
 }
 
-std::string userWorkersFile() {
+/// What the user's environment says; see bp_context_options_t.
+static Result<LoaderOptions> userOptions() {
   bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
   contextOptionsFromEnvironment(&options);
-  Result<LoaderOptions> loader = loaderOptions(&options);
-  return loader ? loader->workersFile : std::string();
+  return loaderOptions(&options);
 }
 
 Result<WorkerCommands> commandsFor(const std::string &device,
@@ -322,16 +322,20 @@ Result<WorkerCommands> commandsFor(const std::string &device,
   if (!uri->further.empty())
     return invalidArgument("device '" + device +
                            "' is several devices; name one of them");
-  Result<NamedWorker> worker = findWorker(uri->worker, userWorkersFile());
+  Result<LoaderOptions> options = userOptions();
+  if (!options)
+    return options.status();
+  Result<NamedWorker> worker =
+      findWorker(uri->worker, options->workersFile, options->trust);
   if (!worker)
     return worker.status();
   commands.run = worker->command({"--device", uri->device});
   return commands;
 }
 
-Result<NamedWorker> findWorker(const std::string &name,
-                               const std::string &file) {
-  Result<std::vector<NamedWorker>> workers = readWorkers(file);
+Result<NamedWorker> findWorker(const std::string &name, const std::string &file,
+                               const FileTrust &trust) {
+  Result<std::vector<NamedWorker>> workers = readWorkers(file, trust);
   if (!workers)
     return workers.status();
   std::vector<std::string> names;

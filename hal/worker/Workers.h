@@ -8,6 +8,7 @@
 #define BACKPLANE_WORKER_WORKERS_H
 
 #include "backplane/cpp/Result.h"
+#include "hal/core/FileTrust.h"
 
 #include <chrono>
 #include <optional>
@@ -67,16 +68,15 @@ struct NamedWorker {
 };
 
 /// The predefined workers and those of `file`, which win, by name. A file that
-/// is not there holds none. Fails on a file that is not as documented.
-Result<std::vector<NamedWorker>> readWorkers(const std::string &file);
+/// is not there holds none. Fails on a file that is not as documented, or not
+/// to be trusted: it says which programs are started.
+Result<std::vector<NamedWorker>> readWorkers(const std::string &file,
+                                             const FileTrust &trust = {});
 
 /// One of them. A failure names those that there are; for "arm64" without its
 /// build it says how to make it.
-Result<NamedWorker> findWorker(const std::string &name,
-                               const std::string &file);
-
-/// The file that the user's environment names; see bp_context_options_t.
-std::string userWorkersFile();
+Result<NamedWorker> findWorker(const std::string &name, const std::string &file,
+                               const FileTrust &trust = {});
 
 /// How a tool starts both workers for a device: further arguments that need no
 /// quoting may follow.

@@ -65,7 +65,29 @@ Status AtomicFile::failure(const char *what) const {
                 path_ + ": cannot " + what + ": " + strerror(error));
 }
 
-Result<AtomicFile> AtomicFile::create(const std::string &path) {
+Status checkOutput(const std::string &path) {
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode))
+    return {};
+  const char *found = S_ISDIR(info.st_mode)    ? "a folder"
+                      : S_ISLNK(info.st_mode)  ? "a link"
+                      : S_ISFIFO(info.st_mode) ? "a pipe"
+                      : S_ISSOCK(info.st_mode) ? "a socket"
+                                               : "a device";
+  return invalidArgument("output '" + path + "' is " + found +
+                         "; only a regular file is replaced, name another one");
+}
+
+bool isSameFile(const std::string &one, const std::string &other) {
+  struct stat a = {}, b = {};
+  return stat(one.c_str(), &a) == 0 && stat(other.c_str(), &b) == 0 &&
+         a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+Result<AtomicFile> AtomicFile::create(const std::string &path, Over over) {
+  if (over == Over::Regular)
+    if (Status s = checkOutput(path); !s.ok())
+      return s;
   static std::atomic<unsigned> counter = 0;
   AtomicFile file(path, "", -1);
   // A name can be taken by what a process that died has left behind.
@@ -158,8 +180,9 @@ void removeStaleFiles(const std::string &folder) {
 }
 
 Status writeFileAtomically(const std::string &path,
-                           std::span<const uint8_t> data) {
-  Result<AtomicFile> file = AtomicFile::create(path);
+                           std::span<const uint8_t> data,
+                           AtomicFile::Over over) {
+  Result<AtomicFile> file = AtomicFile::create(path, over);
   if (!file)
     return file.status();
   if (Status s = file->write(data.data(), data.size()); !s.ok())

@@ -13,11 +13,23 @@
 
 namespace backplane {
 
+/// Why `path`, which a user named, is nothing to write a file to: a folder, a
+/// link, a pipe or a device is there. OK when nothing or a regular file is.
+Status checkOutput(const std::string &path);
+
+/// Whether two paths lead to one file, by whatever names.
+bool isSameFile(const std::string &one, const std::string &other);
+
 /// Writes to a temporary file in the folder of `path`, which it locks. Without
 /// a commit it is removed by the destructor. Every failure names `path`.
 class AtomicFile {
 public:
-  static Result<AtomicFile> create(const std::string &path);
+  /// What may be replaced: regular files, as by checkOutput, or also links,
+  /// pipes and devices, as in a folder of our own.
+  enum class Over { Regular, Anything };
+
+  static Result<AtomicFile> create(const std::string &path,
+                                   Over over = Over::Regular);
   AtomicFile(AtomicFile &&other) noexcept;
   AtomicFile &operator=(AtomicFile &&other) = delete;
   ~AtomicFile();
@@ -46,7 +58,8 @@ void removeStaleFiles(const std::string &folder);
 
 /// Writes the whole of `data` to `path` through an AtomicFile.
 Status writeFileAtomically(const std::string &path,
-                           std::span<const uint8_t> data);
+                           std::span<const uint8_t> data,
+                           AtomicFile::Over over = AtomicFile::Over::Regular);
 
 } // namespace backplane
 

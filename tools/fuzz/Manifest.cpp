@@ -10,7 +10,7 @@ using namespace backplane;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::File file;
   static const bp_host_cpu_t cpu = {};
-  if (auto manifest = readManifest(file.with(data, size)))
+  if (auto manifest = readManifest(file.with(data, size), {}))
     (void)manifestRefusal(*manifest, LoaderOptions(), cpu);
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -134,6 +135,73 @@ TEST(Cache, LocksWhatItWrites) {
   removeStaleFiles(folder / "");
   EXPECT_TRUE(file->commit().ok());
   close(other);
+}
+
+TEST(Cache, GivesNoPlantedEntry) {
+  Folder folder;
+  std::vector<std::string> warnings;
+  Cache cache(folder / "cache", {},
+              [&](const Status &s) { warnings.push_back(s.message()); });
+  const Bytes good(100, 7);
+  ASSERT_TRUE(cache.put("kind", "key", good).ok());
+  std::string path = *cache.path("kind", "key");
+  std::filesystem::copy_file(path, folder / "copy");
+  const std::function<void()> plants[] = {
+      [&] { std::filesystem::create_symlink(folder / "copy", path); },
+      [&] { std::filesystem::create_hard_link(folder / "copy", path); },
+      [&] { mkfifo(path.c_str(), 0600); },
+      [&] { std::filesystem::create_directories(path + "/full"); },
+      [&] {
+        std::filesystem::copy_file(folder / "copy", path);
+        chmod(path.c_str(), 0666);
+      },
+      [&] {
+        std::filesystem::copy_file(folder / "copy", path);
+        if (chown(path.c_str(), geteuid() ? geteuid() : 65533, -1) != 0)
+          std::filesystem::remove(path);
+        if (geteuid())
+          chmod(path.c_str(), 0622);
+      },
+      [&] {
+        std::filesystem::copy_file(folder / "copy", path);
+        std::filesystem::resize_file(path, uint64_t(1) << 40);
+      },
+  };
+  for (const auto &plant : plants) {
+    std::filesystem::remove_all(path);
+    plant();
+    size_t before = warnings.size();
+    EXPECT_FALSE(cache.get("kind", "key"));
+    EXPECT_EQ(warnings.size(), before + 1);
+    ASSERT_TRUE(cache.put("kind", "key", good).ok());
+    EXPECT_EQ(cache.get("kind", "key"), good);
+  }
+}
+
+TEST(Cache, IsNotUsedInAFolderOfOthers) {
+  Folder folder;
+  ASSERT_TRUE(Cache(folder / "cache").put("kind", "key", Bytes{1}).ok());
+  for (const char *place : {"cache", "cache/kind"}) {
+    std::vector<std::string> warnings;
+    chmod((folder / place).c_str(), 0777);
+    Cache cache(folder / "cache", {},
+                [&](const Status &s) { warnings.push_back(s.message()); });
+    EXPECT_FALSE(cache.get("kind", "key")) << place;
+    (void)cache.put("kind", "other", Bytes{1});
+    EXPECT_FALSE(cache.get("kind", "other")) << place;
+    ASSERT_FALSE(warnings.empty());
+    EXPECT_NE(warnings[0].find("BACKPLANE_TRUSTED_DIRS"), std::string::npos)
+        << warnings[0];
+    Cache vouched(folder / "cache", FileTrust({folder / "cache"}));
+    EXPECT_EQ(std::string(place) == "cache",
+              vouched.get("kind", "key").has_value());
+    chmod((folder / place).c_str(), 0700);
+  }
+  struct stat info = {};
+  Cache made(folder / "a/b");
+  ASSERT_TRUE(made.put("kind", "key", Bytes{1}).ok());
+  stat((folder / "a").c_str(), &info);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
 /// Writes and reads the same few keys for a while; the number of wrong answers.

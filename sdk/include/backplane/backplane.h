@@ -13,6 +13,9 @@
  *
  * Handles are thread-safe to share where a comment says so; functions that
  * fail fill `error`, which the application creates once with bp_error_create.
+ * A NULL where something is needed, a count beyond all reason, an unknown flag
+ * or a handle of another kind is BP_STATUS_INVALID_ARGUMENT; a function that
+ * gives no status then gives 0 or nothing.
  */
 #ifndef BACKPLANE_BACKPLANE_H
 #define BACKPLANE_BACKPLANE_H
@@ -75,13 +78,27 @@ typedef struct bp_context_options_t {
   /* Describes named workers (docs/howto/run-on-another-machine.md), empty:
    * backplane/workers.json in the user's configuration folder. */
   bp_string_t workers_file;
+  /* Folders below which libraries, manifests, worker files and the cache are
+   * used whoever owns or may write them. Elsewhere only the user and root may
+   * be able to (docs/howto/files-and-trust.md). Absolute paths. */
+  const bp_string_t *trusted_dirs;
+  uint64_t trusted_dir_count;
+  uint32_t flags; /* BP_CONTEXT_ */
+  uint32_t reserved2;
 } bp_context_options_t;
+
+/* Artifact files are mapped, so that processes share their memory; without it
+ * they are copied. The application sees to it that nobody changes or shortens
+ * such a file while it is open, which would end the process. */
+#define BP_CONTEXT_MAP_ARTIFACTS 1u
 
 /* Reads BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,
  * BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE, BACKPLANE_CACHE_DIR,
- * BACKPLANE_WORKERS and BACKPLANE_THREADS into `options`: the one place that
- * reads the environment, for tools to call. Nothing is read in a set-user-id
- * process. The strings live as long as the process. Not thread-safe. */
+ * BACKPLANE_WORKERS, BACKPLANE_TRUSTED_DIRS, BACKPLANE_MAP_ARTIFACTS and
+ * BACKPLANE_THREADS into `options`: the one place that reads the environment,
+ * for tools to call. Nothing is read in a set-user-id process. A number that is
+ * none makes bp_context_create fail. The strings live as long as the process.
+ * Not thread-safe. */
 BP_API void bp_context_options_from_env(bp_context_options_t *options);
 
 /* Finds manifests, filters them, loads the plug-ins that are left. A plug-in

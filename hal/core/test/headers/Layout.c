@@ -427,7 +427,7 @@ AT(bp_log_sink_t, log, 0);
 AT(bp_log_sink_t, progress, 8);
 AT(bp_log_sink_t, context, 16);
 
-SIZE(bp_context_options_t, 144);
+SIZE(bp_context_options_t, 168);
 AT(bp_context_options_t, header, 0);
 AT(bp_context_options_t, plugin_files, 16);
 AT(bp_context_options_t, plugin_file_count, 24);
@@ -442,6 +442,10 @@ AT(bp_context_options_t, threads, 96);
 AT(bp_context_options_t, reserved, 100);
 AT(bp_context_options_t, log, 104);
 AT(bp_context_options_t, workers_file, 128);
+AT(bp_context_options_t, trusted_dirs, 144);
+AT(bp_context_options_t, trusted_dir_count, 152);
+AT(bp_context_options_t, flags, 160);
+AT(bp_context_options_t, reserved2, 164);
 
 SIZE(bp_device_listing_t, 104);
 AT(bp_device_listing_t, header, 0);
