@@ -15,7 +15,23 @@
 #include <mutex>
 #include <new>
 
+namespace backplane::rt {
+
+/// A number that tells the handles of a kind from others: the first member of
+/// what stands behind each.
+constexpr uint64_t tagOf(std::string_view what) {
+  uint64_t tag = 0xB5C0FBCFEC4D3B2F;
+  for (char letter : what)
+    tag = (tag ^ uint8_t(letter)) * 0x100000001B3;
+  return tag;
+}
+
+} // namespace backplane::rt
+
 struct bp_context_t {
+  static constexpr const char *what = "context";
+  static constexpr uint64_t ownTag = backplane::rt::tagOf(what);
+  const uint64_t tag = ownTag;
   std::shared_ptr<backplane::Registry> registry;
   std::shared_ptr<backplane::rt::ModelCompiler> compiler;
   std::shared_ptr<backplane::worker::Pool> workers;
@@ -24,16 +40,25 @@ struct bp_context_t {
 };
 
 struct bp_artifact_t {
+  static constexpr const char *what = "artifact";
+  static constexpr uint64_t ownTag = backplane::rt::tagOf(what);
+  const uint64_t tag = ownTag;
   std::shared_ptr<const backplane::rt::LoadedArtifact> artifact;
   std::shared_ptr<backplane::rt::ModelCompiler> compiler; ///< for the JIT
   std::shared_ptr<backplane::worker::Pool> workers;
 };
 
 struct bp_session_t {
+  static constexpr const char *what = "session";
+  static constexpr uint64_t ownTag = backplane::rt::tagOf(what);
+  const uint64_t tag = ownTag;
   std::shared_ptr<backplane::rt::AnySession> session;
 };
 
 struct bp_call_t {
+  static constexpr const char *what = "call";
+  static constexpr uint64_t ownTag = backplane::rt::tagOf(what);
+  const uint64_t tag = ownTag;
   std::unique_ptr<backplane::rt::AnyCall> call;
 };
 

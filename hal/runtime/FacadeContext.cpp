@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FacadeContext.cpp: backplane.h up to artifacts.
+#include "Arguments.h"
 #include "Facade.h"
 #include "RemoteTargets.h"
 #include "Targets.h"
@@ -14,10 +15,6 @@ using namespace backplane;
 using namespace backplane::rt;
 
 namespace {
-
-Status needs(const void *pointer, const char *what) {
-  return pointer ? Status() : invalidArgument(std::string(what) + " is NULL");
-}
 
 Status putListing(const DeviceListing &from,
                   const bp_device_listing_sink_t &sink) {
@@ -99,7 +96,16 @@ Status addWeights(std::span<const bp_tensor_t> tensors, WeightPool &pool) {
     if (tensor.rank > maxRank || tensor.dtype >= BP_DTYPE_COUNT_)
       return invalidArgument("a weight has an unknown dtype or over " +
                              std::to_string(maxRank) + " dims");
+    if (Status s = isArray(tensor.dims, tensor.rank, maxRank, "dims"); !s.ok())
+      return s.within("weight");
     TensorType type{DType(tensor.dtype), {}};
+    Result<uint64_t> bytes = denseBytes(type.dtype, {tensor.dims, tensor.rank});
+    if (!bytes)
+      return bytes.status().within("weight");
+    if (*bytes != tensor.size || (tensor.size && !tensor.data))
+      return invalidArgument(
+          "a weight of its shape has " + std::to_string(*bytes) + " bytes, " +
+          std::to_string(tensor.data ? tensor.size : 0) + " were given");
     for (uint32_t axis = 0; axis < tensor.rank; ++axis)
       type.dims.emplace_back(tensor.dims[axis]);
     const auto *data = static_cast<const uint8_t *>(tensor.data);
@@ -110,6 +116,20 @@ Status addWeights(std::span<const bp_tensor_t> tensors, WeightPool &pool) {
   return {};
 }
 
+Status checkJob(bp_string_t path, const bp_compile_options_t &options) {
+  Status status = firstOf(
+      {isText(path, "model_path"), isText(options.driver, "driver"),
+       isText(options.dump_dir, "dump_dir"),
+       isText(options.output_path, "output_path"),
+       isArray(options.targets, options.target_count, mostItems, "targets"),
+       isArray(options.dims, options.dim_count, mostItems, "dims")});
+  for (uint64_t i = 0; status.ok() && i < options.target_count; ++i)
+    status = isText(options.targets[i], "a target");
+  for (uint64_t i = 0; status.ok() && i < options.dim_count; ++i)
+    status = isText(options.dims[i].symbol, "a symbol");
+  return status.within("compile options");
+}
+
 Status readJob(bp_string_t path, const bp_compile_options_t *from,
                CompileJob &job) {
   bp_compile_options_t options = {BP_HEADER(bp_compile_options_t)};
@@ -118,6 +138,8 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
                               "compile options", options);
         !s.ok())
       return s;
+  if (Status s = checkJob(path, options); !s.ok())
+    return s;
   job.model = view(path);
   for (uint64_t i = 0; i < options.target_count; ++i)
     job.targets.emplace_back(view(options.targets[i]));
@@ -156,12 +178,23 @@ bp_status_t tensorInfo(const std::vector<Port> &ports, uint32_t index,
   return BP_STATUS_OK;
 }
 
-bp_status_t putText(const bp_string_sink_t *sink, const std::string &text,
+bp_status_t putText(const bp_artifact_t *artifact, const bp_string_sink_t *sink,
+                    std::string (*tell)(const LoadedArtifact &),
                     bp_error_t *error) {
-  bp_status_t code = sink->put(sink->context, toC(text));
-  return code == BP_STATUS_OK
-             ? code
-             : setError(error, Status(code, "the sink refused the text"));
+  return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(artifact), isSink(sink)}); !s.ok())
+      return s;
+    std::string text = tell(*artifact->artifact);
+    return Status(sink->put(sink->context, toC(text)),
+                  "the sink refused the text");
+  });
+}
+
+bp_artifact_t *handleOf(bp_context_t &context,
+                        std::shared_ptr<const LoadedArtifact> artifact) {
+  return new bp_artifact_t{.artifact = std::move(artifact),
+                           .compiler = context.compiler,
+                           .workers = context.workers};
 }
 
 } // namespace
@@ -192,15 +225,17 @@ bp_status_t bp_context_create(const bp_context_options_t *options,
     context->registry = Registry::create(*loader, graphTable());
     context->compiler = std::make_shared<ModelCompiler>(
         context->registry, loader->cacheDir, loader->log);
-    context->workers = std::make_shared<worker::Pool>(loader->workersFile);
+    context->workers =
+        std::make_shared<worker::Pool>(loader->workersFile, loader->trust);
     *out_context = context.release();
     return {};
   });
 }
 
 void bp_context_destroy(bp_context_t *context) {
-  if (context)
-    (void)bp_context_trace_end(context, nullptr);
+  if (!isHandle(context).ok())
+    return;
+  (void)bp_context_trace_end(context, nullptr);
   delete context;
 }
 
@@ -208,6 +243,8 @@ bp_status_t bp_context_devices(bp_context_t *context,
                                const bp_device_listing_sink_t *sink,
                                bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isSink(sink)}); !s.ok())
+      return s;
     for (const DeviceListing &listing : context->registry->listings())
       if (Status s = putListing(listing, *sink); !s.ok())
         return s;
@@ -219,6 +256,8 @@ bp_status_t bp_context_workers(bp_context_t *context,
                                const bp_string_sink_t *sink,
                                bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isSink(sink)}); !s.ok())
+      return s;
     auto workers = context->workers->workers();
     if (!workers)
       return workers.status();
@@ -233,6 +272,10 @@ bp_status_t bp_context_worker_devices(bp_context_t *context, bp_string_t name,
                                       const bp_device_listing_sink_t *sink,
                                       bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s =
+            firstOf({isHandle(context), isText(name, "name"), isSink(sink)});
+        !s.ok())
+      return s;
     auto devices = context->workers->devices(std::string(view(name)));
     if (!devices)
       return devices.status();
@@ -247,6 +290,10 @@ bp_status_t bp_context_targets(bp_context_t *context, bp_string_t device_uri,
                                const bp_target_listing_sink_t *sink,
                                bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isText(device_uri, "device_uri"),
+                            isSink(sink)});
+        !s.ok())
+      return s;
     if (worker::RemoteUri::matches(view(device_uri)))
       return listRemoteTargets(*context, view(device_uri), *sink);
     if (!device_uri.size)
@@ -272,6 +319,10 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
                                 bp_error_t *error) {
   return guarded(error, [&]() -> Status {
     CompileJob job;
+    if (Status s =
+            firstOf({isHandle(context), needs(out_artifact, "out_artifact")});
+        !s.ok())
+      return s;
     if (Status s = readJob(model_path, options, job); !s.ok())
       return s;
     if (Status s = aimAtWorkers(*context->registry, *context->workers, job);
@@ -280,8 +331,7 @@ bp_status_t bp_artifact_compile(bp_context_t *context, bp_string_t model_path,
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
-                                      context->workers};
+    *out_artifact = handleOf(*context, std::move(*artifact));
     return {};
   });
 }
@@ -293,22 +343,27 @@ bp_artifact_compile_graph(bp_context_t *context, bp_bytes_t wire_graph,
                           bp_artifact_t **out_artifact, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
     CompileJob job;
+    if (Status s =
+            firstOf({isHandle(context), isBytes(wire_graph, "wire_graph"),
+                     isArray(weights, weight_count, mostItems, "weights"),
+                     needs(out_artifact, "out_artifact")});
+        !s.ok())
+      return s;
     if (Status s = readJob({nullptr, 0}, options, job); !s.ok())
       return s;
     if (Status s = aimAtWorkers(*context->registry, *context->workers, job);
         !s.ok())
       return s;
+    if (Status s = addWeights({weights, weight_count}, job.weights); !s.ok())
+      return s;
     Result<Graph> graph = readGraph(spanOf(wire_graph));
     if (!graph)
       return graph.status().within("wire graph");
     job.graph = std::move(*graph);
-    if (Status s = addWeights({weights, weight_count}, job.weights); !s.ok())
-      return s;
     auto artifact = context->compiler->run(std::move(job));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
-                                      context->workers};
+    *out_artifact = handleOf(*context, std::move(*artifact));
     return {};
   });
 }
@@ -317,16 +372,21 @@ bp_status_t bp_artifact_open_bytes(bp_context_t *context, bp_bytes_t bytes,
                                    bp_artifact_t **out_artifact,
                                    bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isBytes(bytes, "bytes"),
+                            needs(out_artifact, "out_artifact")});
+        !s.ok())
+      return s;
     auto artifact = LoadedArtifact::openBytes(context->registry, spanOf(bytes));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
-                                      context->workers};
+    *out_artifact = handleOf(*context, std::move(*artifact));
     return {};
   });
 }
 
 bp_bytes_t bp_artifact_bytes(const bp_artifact_t *artifact) {
+  if (!isHandle(artifact).ok())
+    return {nullptr, 0};
   std::span<const uint8_t> bytes = artifact->artifact->file->bytes();
   return {bytes.data(), bytes.size()};
 }
@@ -334,44 +394,58 @@ bp_bytes_t bp_artifact_bytes(const bp_artifact_t *artifact) {
 bp_status_t bp_artifact_open(bp_context_t *context, bp_string_t path,
                              bp_artifact_t **out_artifact, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isText(path, "path"),
+                            needs(out_artifact, "out_artifact")});
+        !s.ok())
+      return s;
     auto artifact =
         LoadedArtifact::open(context->registry, std::string(view(path)));
     if (!artifact)
       return artifact.status();
-    *out_artifact = new bp_artifact_t{std::move(*artifact), context->compiler,
-                                      context->workers};
+    *out_artifact = handleOf(*context, std::move(*artifact));
     return {};
   });
 }
 
-void bp_artifact_destroy(bp_artifact_t *artifact) { delete artifact; }
+void bp_artifact_destroy(bp_artifact_t *artifact) {
+  if (isHandle(artifact).ok())
+    delete artifact;
+}
 
 uint32_t bp_artifact_input_count(const bp_artifact_t *artifact) {
-  return uint32_t(artifact->artifact->signature.inputs().size());
+  return isHandle(artifact).ok()
+             ? uint32_t(artifact->artifact->signature.inputs().size())
+             : 0;
 }
 
 uint32_t bp_artifact_output_count(const bp_artifact_t *artifact) {
-  return uint32_t(artifact->artifact->signature.outputs().size());
+  return isHandle(artifact).ok()
+             ? uint32_t(artifact->artifact->signature.outputs().size())
+             : 0;
 }
 
 bp_status_t bp_artifact_input(const bp_artifact_t *artifact, uint32_t index,
                               bp_tensor_info_t *out) {
-  return tensorInfo(artifact->artifact->signature.inputs(), index, out);
+  return isHandle(artifact).ok()
+             ? tensorInfo(artifact->artifact->signature.inputs(), index, out)
+             : BP_STATUS_INVALID_ARGUMENT;
 }
 
 bp_status_t bp_artifact_output(const bp_artifact_t *artifact, uint32_t index,
                                bp_tensor_info_t *out) {
-  return tensorInfo(artifact->artifact->signature.outputs(), index, out);
+  return isHandle(artifact).ok()
+             ? tensorInfo(artifact->artifact->signature.outputs(), index, out)
+             : BP_STATUS_INVALID_ARGUMENT;
 }
 
 bp_status_t bp_artifact_describe(const bp_artifact_t *artifact,
                                  const bp_string_sink_t *sink,
                                  bp_error_t *error) {
-  return putText(sink, describe(*artifact->artifact), error);
+  return putText(artifact, sink, describe, error);
 }
 
 bp_status_t bp_artifact_explain(const bp_artifact_t *artifact,
                                 const bp_string_sink_t *sink,
                                 bp_error_t *error) {
-  return putText(sink, explain(*artifact->artifact), error);
+  return putText(artifact, sink, explain, error);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // FacadeTrace.cpp: the traces of backplane.h.
+#include "Arguments.h"
 #include "Facade.h"
 #include "sdk/package/AtomicFile.h"
 
@@ -10,7 +11,7 @@
 using namespace backplane;
 using namespace backplane::rt;
 
-static Status checkFolder(const std::string &path) {
+static Status checkPlace(const std::string &path) {
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (folder.empty())
     folder = ".";
@@ -18,14 +19,16 @@ static Status checkFolder(const std::string &path) {
     return Status(BP_STATUS_FAILED_PRECONDITION,
                   "trace file '" + path + "': no file can be made in '" +
                       folder.string() + "'");
-  return {};
+  return checkOutput(path);
 }
 
 bp_status_t bp_context_trace_begin(bp_context_t *context, bp_string_t path,
                                    bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isText(path, "path")}); !s.ok())
+      return s;
     std::string name(view(path));
-    if (Status s = checkFolder(name); !s.ok())
+    if (Status s = checkPlace(name); !s.ok())
       return s;
     std::lock_guard lock(context->traceMutex);
     if (!context->registry->host().beginTrace())
@@ -39,6 +42,8 @@ bp_status_t bp_context_trace_begin(bp_context_t *context, bp_string_t path,
 
 bp_status_t bp_context_trace_end(bp_context_t *context, bp_error_t *error) {
   return guarded(error, [&]() -> Status {
+    if (Status s = isHandle(context); !s.ok())
+      return s;
     std::lock_guard lock(context->traceMutex);
     Trace *trace = context->registry->host().endTrace();
     if (!trace)
