@@ -102,6 +102,20 @@ Result<std::optional<Frame>> Channel::next() {
   }
 }
 
+std::string Channel::takeGarbage() {
+  constexpr size_t most = 4096;
+  const auto until = Clock::now() + std::chrono::milliseconds(200);
+  std::string text(parser_.rest().begin(), parser_.rest().end());
+  char chunk[512];
+  while (text.size() < most && waitFor(read_, POLLIN, until).ok()) {
+    ssize_t got = read(read_, chunk, sizeof(chunk));
+    if (got <= 0 && errno != EINTR)
+      break;
+    text.append(chunk, size_t(std::max<ssize_t>(got, 0)));
+  }
+  return text.substr(0, std::min(most, text.find(std::string_view(magicText))));
+}
+
 Result<std::optional<Frame>> Channel::receive(Clock::time_point deadline) {
   std::vector<uint8_t> chunk(1 << 16);
   while (true) {

@@ -28,6 +28,8 @@ public:
   /// The same failures, and BP_STATUS_DATA_LOSS for damaged frames. None: the
   /// other end closed between two messages.
   Result<std::optional<Frame>> receive(Clock::time_point deadline = never);
+  /// What came in and is no message, after what is still coming in now.
+  std::string takeGarbage();
   /// When a byte came in last. Thread-safe.
   Clock::time_point lastHeard() const {
     return Clock::time_point(Clock::duration(heard_.load()));

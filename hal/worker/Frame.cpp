@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,9 +28,13 @@ uint64_t checksum(const Header &header, std::span<const uint8_t> payload) {
   return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
 }
 
+Status noFrame() {
+  return dataLoss("the stream of a worker is damaged: no frame starts here");
+}
+
 Status checkHeader(const Header &header, uint64_t limit) {
   if (header.magic != magic)
-    return dataLoss("the stream of a worker is damaged: no frame starts here");
+    return noFrame();
   if (header.version != protocolVersion)
     return Status(
         BP_STATUS_UNIMPLEMENTED,
@@ -105,6 +110,11 @@ void FrameParser::push(std::span<const uint8_t> bytes) {
 }
 
 Result<std::optional<Frame>> FrameParser::next() {
+  // What is no frame need not be waited for.
+  if (!buffer_.empty() &&
+      std::memcmp(buffer_.data(), magicText,
+                  std::min(buffer_.size(), sizeof(magic))) != 0)
+    return noFrame();
   if (buffer_.size() < sizeof(Header))
     return std::optional<Frame>();
   Header header;

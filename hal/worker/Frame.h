@@ -24,6 +24,7 @@
 
 namespace backplane::worker {
 
+inline constexpr char magicText[] = "BPWK"; ///< what each frame begins with
 inline constexpr uint16_t protocolVersion = 4;
 inline constexpr size_t frameHeaderBytes = 32;
 /// What a frame carries at most; one that says more is damaged.
@@ -82,6 +83,8 @@ public:
   Result<std::optional<Frame>> next();
   /// Whether part of a frame is waiting for the rest.
   bool partial() const { return !buffer_.empty(); }
+  /// What came in and is no frame yet, or none at all.
+  std::span<const uint8_t> rest() const { return buffer_; }
 
 private:
   uint64_t limit_;

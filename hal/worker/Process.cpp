@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Process.h"
+#include "hal/core/ReadableText.h"
 
 #include <cerrno>
 #include <csignal>
@@ -128,13 +129,26 @@ Result<std::unique_ptr<Process>> Process::greet(pid_t pid, int readFd,
   process->sent_ = 1; // HELLO answers no request, but is waited for like one
   Result<Frame> hello = process->receive(timeout);
   if (!hello)
-    return hello.status().within(name);
+    return process->withBanner(hello.status()).within(name);
   if (hello->type == FrameType::Error)
     return errorOf(*hello).within(name);
   if (Status s = decode(hello->payload, process->hello_); !s.ok())
     return s;
   process->sent_ = process->received_ = 0;
   return process;
+}
+
+/// A launcher that prints something puts it where the greeting belongs.
+Status Process::withBanner(const Status &failure) {
+  std::string text = channel_.takeGarbage();
+  if (text.empty())
+    return failure;
+  return Status(BP_STATUS_DATA_LOSS,
+                "printed '" + readable(text, 300) +
+                    "' where the worker's greeting belongs, so the stream is "
+                    "damaged; let the launcher print nothing on standard "
+                    "output (" +
+                    failure.message() + ")");
 }
 
 Process::~Process() {

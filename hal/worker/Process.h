@@ -56,6 +56,7 @@ private:
                                                 int writeFd,
                                                 const std::string &name,
                                                 Milliseconds timeout);
+  Status withBanner(const Status &failure);
   Process(pid_t pid, int readFd, int writeFd)
       : pid_(pid), read_(readFd), write_(writeFd), channel_(readFd, writeFd) {}
 

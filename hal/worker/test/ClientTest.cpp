@@ -11,6 +11,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 using namespace backplane;
 using namespace backplane::test;
@@ -62,6 +63,79 @@ TEST(WorkerUris, NameAWorkerAndADevice) {
        {"worker:", "worker:x", "worker:x/", "worker:/host", "worker:X/host",
         "worker:x/worker:y/host", "host", "worker:a b/host", "worker:x/HOST"})
     EXPECT_FALSE(RemoteUri::parse(bad).ok()) << bad;
+}
+
+/// A launcher that runs this as a shell does.
+NamedWorker printing(const std::string &script) {
+  NamedWorker worker = named({"sh", "-c", script, "sh"});
+  worker.timeout = std::chrono::seconds(20);
+  return worker;
+}
+
+TEST(Workers, SayWhatALauncherPrinted) {
+  const std::pair<const char *, const char *> scripts[] = {
+      {"echo Welcome to box; exec \"$@\"", "'Welcome to box\\n'"},
+      {"printf 'Password: '; exec sleep 1000", "'Password: '"},
+      {"printf '\\033[31mred\\377\\n'; exec \"$@\"", "'\\x1b[31mred\\xff\\n'"},
+      {"echo no such container; exit 3", "'no such container\\n'"},
+      {"yes banner", " bytes]"},
+      {"head -c 100000 /dev/zero; exec \"$@\"", "'\\x00\\x00"},
+      {"printf B; exit 0", "'B'"},
+  };
+  for (const auto &[script, shown] : scripts) {
+    auto begin = std::chrono::steady_clock::now();
+    auto client = Client::start(printing(script), {"--device", "host"});
+    ASSERT_FALSE(client.ok()) << script;
+    for (const char *part : {"worker 'w'", "printed '", "print nothing"})
+      EXPECT_NE(client.message().find(part), std::string::npos)
+          << client.message();
+    if (std::string(script).find("printf B") == std::string::npos)
+      EXPECT_NE(client.message().find(shown), std::string::npos)
+          << client.message();
+    EXPECT_LT(client.message().size(), 900u);
+    EXPECT_EQ(client.message().find('\n'), std::string::npos);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin,
+              std::chrono::seconds(10));
+  }
+  EXPECT_TRUE(
+      Client::start(printing("echo x >&2; exec \"$@\""), {"--device", "host"})
+          .ok());
+}
+
+TEST(Workers, AreReadFromATrustedFileOnly) {
+  Folder folder;
+  std::string file =
+      written(folder / "w.json", R"({"workers": {"a": {"worker": "/x"}}})");
+  fs::permissions(file, fs::perms(0644));
+  EXPECT_TRUE(findWorker("a", file).ok());
+  fs::permissions(file, fs::perms(0666));
+  EXPECT_EQ(findWorker("a", file).code(), BP_STATUS_PERMISSION_DENIED);
+  EXPECT_TRUE(findWorker("a", file, FileTrust({folder / "."})).ok());
+}
+
+TEST(ArtifactStores, GiveNoPlantedFile) {
+  Folder folder;
+  ArtifactStore store(folder / "store");
+  std::vector<uint8_t> bytes(ArtifactStore::leastBytes, 3);
+  std::string hash = hashOf(bytes);
+  std::string path = *store.put(hash, bytes);
+  EXPECT_EQ(store.find(hash), path);
+  std::string other = folder / "store/0123456789abcdef0123456789abcdef.bpx";
+  fs::copy_file(path, other);
+  EXPECT_EQ(store.find("0123456789abcdef0123456789abcdef"), "");
+  fs::permissions(path, fs::perms(0666));
+  EXPECT_EQ(store.find(hash), "");
+  ASSERT_TRUE(store.put(hash, bytes).ok());
+  fs::rename(path, folder / "there");
+  fs::create_symlink(folder / "there", path);
+  EXPECT_EQ(store.find(hash), "");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(store.find(hash), "");
+  ASSERT_TRUE(store.put(hash, bytes).ok());
+  EXPECT_EQ(store.find(hash), path);
+  fs::permissions(folder / "store", fs::perms(0777));
+  EXPECT_EQ(store.find(hash), "");
+  EXPECT_FALSE(store.put(hash, bytes).ok());
 }
 
 TEST(WorkerUris, JoinDevicesOfOneWorker) {
