@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Bundle.h"
 #include "hal/core/FileHash.h"
+#include "sdk/graph/FileCopy.h"
 
 #include <cerrno>
 #include <cstring>
@@ -72,10 +73,13 @@ BundleReader::~BundleReader() {
 }
 
 Result<BundleReader> BundleReader::open(const std::string &path) {
-  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe must not be waited for.
+  int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0)
     return notFound("cannot open '" + path + "': " + strerror(errno));
   BundleReader reader(path, fd);
+  if (Result<uint64_t> size = regularFileSize(fd); !size)
+    return Status(size.code(), "'" + path + "' " + size.message());
   Result<std::optional<Frame>> first = reader.read();
   if (!first)
     return first.status();

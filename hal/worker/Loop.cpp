@@ -2,8 +2,7 @@
 #include "Loop.h"
 #include "Channel.h"
 #include "backplane/compiler.h"
-
-#include <CLI/CLI.hpp>
+#include "hal/core/CommandLine.h"
 
 #include <csignal>
 #include <cstdio>
@@ -238,9 +237,10 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
       ->capture_default_str();
   app.add_option("--threads", options.threads,
                  "workers of the pool; 0: one per core")
-      ->check(CLI::Range(0u, 4096u));
+      ->check(command::whole(0, 1024));
   app.add_option("--memory-limit", options.memoryLimit,
-                 "bytes of private memory that it may take; 0: no limit");
+                 "bytes of private memory that it may take; 0: no limit")
+      ->check(command::seed());
   app.add_flag("--checks", options.checks,
                "run checks of the plug-in in place of artifacts");
   app.add_option("--target", options.target,
@@ -255,12 +255,7 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
                  "folder that keeps artifacts of a MiB and more, so that they "
                  "are sent once; auto: in the user's cache folder");
   app.set_version_flag("--version", std::string(view(bp_version())));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 1 : 0;
-  }
-  return std::nullopt;
+  return command::parse(app, argc, argv);
 }
 
 int serve(const WorkerOptions &options,

@@ -7,9 +7,8 @@
 #include "Bundle.h"
 #include "Loop.h"
 #include "Process.h"
+#include "hal/core/CommandLine.h"
 #include "hal/core/LinkedPlugins.h"
-
-#include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <fstream>
@@ -121,6 +120,11 @@ private:
 };
 
 Status runAll(const BundleOptions &options, size_t &runs, size_t &errors) {
+  if (isSameFile(options.bundle, options.results))
+    return invalidArgument("output '" + options.results +
+                           "' is the bundle itself; name another file");
+  if (Status s = checkOutput(options.results); !s.ok())
+    return s;
   Result<BundleFacts> facts = readBundle(options.bundle);
   if (!facts)
     return facts.status();
@@ -172,19 +176,17 @@ int runBundle(int argc, char **argv) {
                  "device URI; default: what the bundle names");
   app.add_option("--threads", options.worker.threads,
                  "workers of the pool; 0: one per core")
-      ->check(CLI::Range(0u, 4096u));
+      ->check(command::whole(0, 1024));
   app.add_option("--timeout", options.timeoutSeconds,
                  "seconds that one run may take")
-      ->check(CLI::Range(1u, 86400u))
+      ->check(command::whole(1, 86400))
       ->capture_default_str();
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 1 : 0;
-  }
+  if (auto code = command::parse(app, argc, argv))
+    return *code;
   size_t runs = 0, errors = 0;
   if (Status s = runAll(options, runs, errors); !s.ok()) {
-    std::fprintf(stderr, "bp-worker: %s\n", s.message().c_str());
+    std::fprintf(stderr, "bp-worker: %s\n",
+                 readableMessage(s.message()).c_str());
     return 1;
   }
   std::printf("%s: %zu runs, %zu of them failed\n", options.results.c_str(),

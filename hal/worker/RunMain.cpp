@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Serve.h"
+#include "hal/core/CommandLine.h"
 
 #include <string_view>
 
-int main(int argc, char **argv) {
+using namespace backplane;
+
+static int serveOrRun(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "run")
-    return backplane::worker::runBundle(argc - 1, argv + 1);
-  backplane::worker::WorkerOptions options;
-  if (auto code = backplane::worker::parseWorkerOptions(argc, argv, options))
+    return worker::runBundle(argc - 1, argv + 1);
+  worker::WorkerOptions options;
+  if (auto code = worker::parseWorkerOptions(argc, argv, options))
     return *code;
   if (!options.record.empty())
-    return backplane::worker::serveRecording(options.record);
+    return worker::serveRecording(options.record);
   if (!options.replay.empty())
-    return backplane::worker::serveReplay(options.replay[0], options.replay[1]);
+    return worker::serveReplay(options.replay[0], options.replay[1]);
   if (options.list)
-    return backplane::worker::serveList(options);
-  return options.checks ? backplane::worker::serveChecks(options)
-                        : backplane::worker::serveRuns(options);
+    return worker::serveList(options);
+  return options.checks ? worker::serveChecks(options)
+                        : worker::serveRuns(options);
+}
+
+int main(int argc, char **argv) {
+  command::holdStandardStreams();
+  return command::finish("bp-worker", serveOrRun(argc, argv));
 }

@@ -2,6 +2,7 @@
 #include "sdk/compiler/Stages.h"
 
 #include "sdk/dialect/Convert.h"
+#include "sdk/package/AtomicFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -34,13 +35,14 @@ void StageDump::write(StringRef stage, ModuleOp module) {
   std::string path;
   llvm::raw_string_ostream(path)
       << folder_ << "/" << llvm::format("%02u-", count_++) << stage << ".mlir";
-  std::error_code error;
-  llvm::raw_fd_ostream file(path, error);
-  if (error)
-    return;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;
   flags.enableDebugInfo(true, false);
-  module->print(file, flags);
+  module->print(stream, flags);
+  if (status_.ok())
+    status_ = writeFileAtomically(
+        path, {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
 }
 
 Status backplane::runPasses(ModuleOp module, Diagnostics &diagnostics,

@@ -31,8 +31,11 @@ class StageDump {
 public:
   explicit StageDump(std::string folder) : folder_(std::move(folder)) {}
   void write(llvm::StringRef stage, mlir::ModuleOp module);
+  /// Why the first file that could not be written was not.
+  const Status &status() const { return status_; }
 
 private:
+  Status status_;
   std::string folder_;
   unsigned count_ = 0;
 };

@@ -285,6 +285,8 @@ VariantCompiler::compileProgram(const Graph &graph, const std::string &name,
   if (!module)
     return diagnostics_.take(internalError("the graph has no module"));
   dump_.write(name + "import", *module);
+  if (!dump_.status().ok())
+    return dump_.status();
   if (auto status = optimize(*module, graph, device); !status.ok())
     return status.within("optimize");
   dump_.write(name + "optimize", *module);
@@ -313,6 +315,8 @@ Result<fb::ProgramT> VariantCompiler::finishProgram(ModuleOp module,
   addReport(module);
   if (auto status = addKernels(module, *schedule); !status.ok())
     return status;
+  if (!dump_.status().ok())
+    return dump_.status();
   if (auto status = finishSchedule(module, *schedule); !status.ok())
     return status.within("schedule");
   llvm::append_range(variant_->report, schedule->report);

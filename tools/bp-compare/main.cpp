@@ -3,12 +3,11 @@
 // bp-compare: what `bp compare` starts. Runs a model on two devices, stops at
 // the first ops that differ beyond their bounds, and saves them as a case.
 #include "conformance/graphs/Locate.h"
+#include "hal/core/CommandLine.h"
 #include "hal/worker/Workers.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/import/Import.h"
 #include "tools/bp/Npy.h"
-
-#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -42,7 +41,8 @@ struct Options {
 };
 
 int fail(const Status &status) {
-  std::fprintf(stderr, "bp compare: %s\n", status.message().c_str());
+  std::fprintf(stderr, "bp compare: %s\n",
+               readableMessage(status.message()).c_str());
   return cannot;
 }
 
@@ -58,16 +58,20 @@ void addOptions(CLI::App &app, Options &options) {
   app.add_option("--dim", options.dims,
                  "NAME=SIZE: a symbolic dim of random inputs (default 1)");
   app.add_option("--seed", options.seed, "of random inputs")
+      ->check(command::seed())
       ->capture_default_str();
   app.add_option("--timeout", options.timeoutSeconds,
                  "seconds that one compilation or run may take")
-      ->check(CLI::Range(1u, 86400u))
+      ->check(command::whole(1, 86400))
       ->capture_default_str();
 }
 
 Result<Model> readModel(const std::string &path) {
   if (!path.ends_with(".bpg"))
     return importOnnx(path);
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    return notFound("'" + path + "' is no regular file");
   std::ifstream file(path, std::ios::binary);
   Bytes bytes((std::istreambuf_iterator<char>(file)), {});
   if (!file)
@@ -78,16 +82,26 @@ Result<Model> readModel(const std::string &path) {
   return Model{std::move(*graph), {}, {}};
 }
 
-Result<SymbolValues> symbolsFrom(const std::vector<std::string> &dims) {
+Result<SymbolValues> symbolsFrom(const std::vector<std::string> &dims,
+                                 const Graph &graph) {
   SymbolValues symbols;
+  std::vector<std::string> known;
+  for (const Symbol &symbol : graph.symbols)
+    known.push_back(symbol.name);
   for (const std::string &text : dims) {
     size_t at = text.rfind('=');
-    int64_t size = 0;
-    if (at == std::string::npos ||
-        !CLI::detail::lexical_cast(text.substr(at + 1), size) || size < 0)
+    std::optional<int64_t> size;
+    if (at != std::string::npos)
+      size = command::wholeNumber<int64_t>(text.substr(at + 1));
+    if (!size || *size < 0)
       return invalidArgument("--dim '" + text +
                              "' is not of the form NAME=SIZE");
-    symbols[text.substr(0, at)] = size;
+    std::string name = text.substr(0, at), near = nearestName(name, known);
+    if (std::ranges::find(known, name) == known.end())
+      return notFound("the model has no symbolic dim '" + name + "'" +
+                      (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    if (!symbols.emplace(name, *size).second)
+      return invalidArgument("--dim '" + name + "' is given twice");
   }
   return symbols;
 }
@@ -118,7 +132,7 @@ Result<Specimen> specimenOf(const Options &options) {
   auto model = readModel(options.model);
   if (!model)
     return model.status();
-  auto symbols = symbolsFrom(options.dims);
+  auto symbols = symbolsFrom(options.dims, model->graph);
   if (!symbols)
     return symbols.status();
   auto inputs = seededInputs(model->graph, *symbols, options.seed);
@@ -197,10 +211,8 @@ int main(int argc, char **argv) {
   app.name("bp compare");
   Options options;
   addOptions(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? cannot : same;
-  }
-  return run(options);
+  command::holdStandardStreams();
+  if (auto code = command::parse(app, argc, argv, [] {}, cannot))
+    return *code;
+  return command::finish("bp compare", run(options));
 }

@@ -3,8 +3,7 @@
 // bp-conformance: what `bp conformance` starts. Runs the conformance suite
 // against a device, and makes, checks and compares what is published of runs.
 #include "Commands.h"
-
-#include <CLI/CLI.hpp>
+#include "hal/core/CommandLine.h"
 
 #include <algorithm>
 #include <thread>
@@ -48,6 +47,7 @@ void addChoice(CLI::App &app, RunOptions &options) {
                  "mixed into the seed of every random case; a badge needs the "
                  "one that a run takes without it, which depends on the "
                  "plug-in's files")
+      ->check(command::seed())
       ->group(group);
   app.add_option("--repro", options.repro,
                  "run the one case with this id, say all about it, and save "
@@ -68,16 +68,17 @@ void addRun(CLI::App &app, RunOptions &options) {
       ->group(group);
   app.add_option("--jobs", options.suite.jobs,
                  "cases that run side by side; default: one per core")
-      ->check(CLI::Range(1u, 1024u))
+      ->check(command::whole(1, 1024))
       ->group(group);
   app.add_option("--timeout", options.timeoutSeconds,
                  "seconds that one case or compilation may take")
-      ->check(CLI::Range(1u, 86400u))
+      ->check(command::whole(1, 86400))
       ->capture_default_str()
       ->group(group);
   app.add_option("--memory-limit", options.memoryMiB,
                  "MiB that one worker may take; default: three quarters of "
                  "the machine")
+      ->check(command::whole(1, 1 << 30))
       ->group(group);
   app.add_option("--models", options.models,
                  "folder with files of real models, which then take part; see "
@@ -246,10 +247,8 @@ int main(int argc, char **argv) {
   addSeal(app, options);
   addRuns(app, options);
   addBundles(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? cannot : passed;
-  }
-  return call(app, options);
+  command::holdStandardStreams();
+  if (auto code = command::parse(app, argc, argv, [] {}, cannot))
+    return *code;
+  return command::finish("bp conformance", call(app, options));
 }

@@ -27,9 +27,10 @@ double elapsedMs(std::chrono::steady_clock::time_point start) {
 class ScratchFolder {
 public:
   ScratchFolder() {
+    std::error_code error;
     std::string name =
-        std::filesystem::temp_directory_path() / "bp-bench-XXXXXX";
-    if (mkdtemp(name.data()))
+        std::filesystem::temp_directory_path(error) / "bp-bench-XXXXXX";
+    if (!error && mkdtemp(name.data()))
       path_ = name;
   }
   ~ScratchFolder() {
@@ -90,7 +91,9 @@ Result<std::string> timeCompile(const ModelOptions &options,
   if (options.path.ends_with(".bpx"))
     return options.path;
   if (scratch.path().empty())
-    return internalError("cannot create a temporary folder");
+    return Status(BP_STATUS_UNAVAILABLE,
+                  "cannot create a temporary folder; is TMPDIR one that can be "
+                  "written?");
   std::string out = scratch.path() + "/model.bpx";
   std::vector<std::string> arguments = {
       "compile", options.path, "-o", out, "--for-driver", options.device};
@@ -154,6 +157,8 @@ Status measure(const BenchOptions &options, Report &report) {
     return session.status();
   report.choice = view(bp_session_choice(session->get()));
   report.dispatches = bp_session_dispatch_count(session->get());
+  if (Status s = checkDims(options.model, inputSpecs(*artifact)); !s.ok())
+    return s;
   std::vector<Tensor> inputs;
   for (const TensorSpec &spec : inputSpecs(*artifact)) {
     Result<Tensor> tensor =

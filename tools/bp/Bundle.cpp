@@ -3,6 +3,7 @@
 // Bundle.cpp: `bp bundle` for models. Cases are bp-conformance's.
 #include "hal/worker/Bundle.h"
 #include "Common.h"
+#include "hal/core/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 
@@ -127,6 +128,9 @@ Status writeBundle(const PackOptions &options, const Artifact &artifact,
 }
 
 int pack(const PackOptions &options) {
+  OutputFiles files = filesRead(options.run);
+  if (Status s = files.writes(options.output); !s.ok())
+    return fail(s);
   Result<Context> context = openContext(options.run.model.threads);
   if (!context)
     return fail(context.status());
@@ -222,14 +226,13 @@ int judgeMain(int argc, char **argv) {
   app.add_option("bundle", bundle, "the .bpb that was run")->required();
   app.add_option("results", results, "what bp-worker run wrote")->required();
   app.add_option("--rtol", options.rtol, "relative tolerance of a model")
+      ->check(command::real(0, 1e300))
       ->capture_default_str();
   app.add_option("--atol", options.atol,
-                 "absolute tolerance; default 1e-5 of the largest magnitude");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 1 : 0;
-  }
+                 "absolute tolerance; default 1e-5 of the largest magnitude")
+      ->check(command::real(0, 1e300));
+  if (auto code = command::parse(app, argc, argv))
+    return *code;
   return judge(options, bundle, results);
 }
 
@@ -249,7 +252,8 @@ void addPack(CLI::App &app, PackOptions &options,
   app.add_option("--input", options.run.inputs,
                  "NAME=FILE.npy, once per input");
   app.add_option("--random-inputs", options.run.randomSeed,
-                 "seed for the inputs that are not given");
+                 "seed for the inputs that are not given")
+      ->check(command::seed());
   app.add_option("--dim", dims, "NAME=SIZE: a symbolic dim of random inputs");
   app.add_option("--expect", options.run.expected,
                  "NAME=FILE.npy, once per output");
@@ -270,12 +274,9 @@ int bundleMain(int argc, char **argv) {
   std::vector<std::string> dims;
   app.name("bp bundle");
   addPack(app, options, dims);
-  try {
-    app.parse(argc, argv);
-    options.run.model.dims = parseDims(dims);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 1 : 0;
-  }
+  auto take = [&] { options.run.model.dims = parseDims(dims); };
+  if (auto code = command::parse(app, argc, argv, take))
+    return *code;
   return pack(options);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "hal/core/ReadableText.h"
 
 #include <algorithm>
 #include <cinttypes>
@@ -26,9 +27,9 @@ void logLine(void *, uint32_t level, bp_string_t message) {
     return;
   std::lock_guard lock(terminalMutex);
   clearProgress();
-  std::fprintf(stderr, "bp: %s: %.*s\n",
-               level == BP_LOG_WARNING ? "warning" : "error", int(message.size),
-               message.data);
+  std::fprintf(stderr, "bp: %s: %s\n",
+               level == BP_LOG_WARNING ? "warning" : "error",
+               readableMessage(view(message)).c_str());
 }
 
 void showProgress(void *, bp_string_t what, uint64_t done, uint64_t total) {
@@ -114,7 +115,7 @@ size_t editDistance(std::string_view a, std::string_view b) {
 int fail(const Status &status) {
   std::lock_guard lock(terminalMutex);
   clearProgress();
-  std::fprintf(stderr, "bp: %s\n", status.message().c_str());
+  std::fprintf(stderr, "bp: %s\n", readableMessage(status.message()).c_str());
   return 1;
 }
 
@@ -140,9 +141,10 @@ Result<Artifact> openModel(const Context &context,
 }
 
 static bp_status_t printChunk(void *, bp_string_t text) {
-  std::fwrite(text.data, 1, text.size, stdout);
-  if (text.size && text.data[text.size - 1] != '\n')
-    std::fputc('\n', stdout);
+  std::string lines = readableLines(view(text));
+  if (!lines.empty() && lines.back() != '\n')
+    lines += '\n';
+  std::fwrite(lines.data(), 1, lines.size(), stdout);
   return BP_STATUS_OK;
 }
 

@@ -6,6 +6,7 @@
 
 #include "Commands.h"
 #include "Npy.h"
+#include "OutputFiles.h"
 
 namespace backplane {
 
@@ -43,6 +44,13 @@ std::string specText(const TensorSpec &spec);
 Result<Tensor> randomTensor(const TensorSpec &spec,
                             const std::map<std::string, int64_t> &dims,
                             uint64_t seed);
+
+/// Whether --dim names symbolic dims that the inputs have.
+Status checkDims(const ModelOptions &options,
+                 const std::vector<TensorSpec> &specs);
+
+/// Knows the model and the files of --input and --expect.
+OutputFiles filesRead(const RunOptions &options);
 
 /// The inputs that --input and --random-inputs give.
 Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "hal/core/ReadableText.h"
 
 #include <chrono>
 #include <cstdio>
@@ -9,6 +10,10 @@
 namespace backplane {
 
 int runCompile(const CompileCommandOptions &options) {
+  OutputFiles files;
+  files.reads(options.model);
+  if (Status s = files.writes(options.output); !s.ok())
+    return fail(s);
   Result<Context> context = openContext(0);
   if (!context)
     return fail(context.status());
@@ -33,7 +38,7 @@ int runCompile(const CompileCommandOptions &options) {
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::error_code error;
   auto bytes = std::filesystem::file_size(options.output, error);
-  std::printf("%s: %.1f MB in %.2f s\n", options.output.c_str(),
+  std::printf("%s: %.1f MB in %.2f s\n", readable(options.output).c_str(),
               error ? 0.0 : bytes / 1e6, took.count());
   return 0;
 }

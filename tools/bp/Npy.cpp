@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Npy.h"
+#include "hal/core/ReadableText.h"
+#include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +11,8 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
-#include <unistd.h>
+#include <optional>
+#include <sys/stat.h>
 
 namespace backplane {
 namespace {
@@ -62,44 +65,116 @@ template <typename T> T load(const uint8_t *at) {
   return value;
 }
 
-/// The text after `'key':` of the header dictionary, up to the next comma that
-/// is not inside parentheses.
-std::string_view dictionaryValue(std::string_view header,
-                                 std::string_view key) {
-  std::string quoted = "'" + std::string(key) + "'";
-  size_t at = header.find(quoted);
-  if (at == std::string_view::npos)
-    return {};
-  at = header.find(':', at + quoted.size());
-  if (at == std::string_view::npos)
-    return {};
-  size_t begin = header.find_first_not_of(' ', at + 1);
-  if (begin == std::string_view::npos)
-    return {};
-  size_t end = header[begin] == '(' ? header.find(')', begin) + 1
-                                    : header.find_first_of(",}", begin);
-  return end <= begin ? std::string_view() : header.substr(begin, end - begin);
-}
+/// What the dictionary of a header says.
+struct NpyHeader {
+  std::optional<std::string> descr;
+  std::optional<bool> fortranOrder;
+  std::optional<std::vector<int64_t>> shape;
+};
 
-std::optional<std::vector<int64_t>> parseShape(std::string_view text) {
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')')
-    return std::nullopt;
-  std::vector<int64_t> dims;
-  const char *at = text.data() + 1, *end = text.data() + text.size() - 1;
-  while (at != end) {
-    if (*at == ' ' || *at == ',') {
-      ++at;
-      continue;
+/// Reads the dictionary, which is a literal of Python: the three keys, each
+/// once, in any order, and nothing else.
+class HeaderParser {
+public:
+  explicit HeaderParser(std::string_view text) : rest_(text) {}
+
+  /// None when it is not as it should be.
+  std::optional<NpyHeader> parse() {
+    NpyHeader header;
+    bool good = take('{');
+    while (good && !take('}')) {
+      good = member(header);
+      if (good && !take(',')) {
+        good = take('}');
+        break;
+      }
     }
-    int64_t dim = 0;
-    auto [next, error] = std::from_chars(at, end, dim);
-    if (error != std::errc() || dim < 0 || dims.size() >= 64)
+    skip();
+    if (!good || !rest_.empty() || !header.descr || !header.fortranOrder ||
+        !header.shape)
       return std::nullopt;
-    dims.push_back(dim);
-    at = next;
+    return header;
   }
-  return dims;
-}
+
+private:
+  void skip() {
+    size_t at = rest_.find_first_not_of(" \n");
+    rest_.remove_prefix(std::min(at, rest_.size()));
+  }
+  bool take(std::string_view word) {
+    skip();
+    bool found = rest_.starts_with(word);
+    if (found)
+      rest_.remove_prefix(word.size());
+    return found;
+  }
+  bool take(char letter) { return take(std::string_view(&letter, 1)); }
+
+  /// A text in quotes without escapes.
+  std::optional<std::string> text() {
+    skip();
+    if (rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"'))
+      return std::nullopt;
+    size_t end = rest_.find(rest_[0], 1);
+    if (end == std::string_view::npos)
+      return std::nullopt;
+    std::string found(rest_.substr(1, end - 1));
+    rest_.remove_prefix(end + 1);
+    return found;
+  }
+
+  std::optional<int64_t> size() {
+    skip();
+    int64_t value = 0;
+    auto [end, error] =
+        std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc() || rest_[0] == '-' ||
+        (rest_[0] == '0' && end != rest_.data() + 1))
+      return std::nullopt;
+    rest_.remove_prefix(size_t(end - rest_.data()));
+    return value;
+  }
+
+  /// A tuple: (), (3,) or (3, 4) with a comma behind it or not.
+  std::optional<std::vector<int64_t>> shape() {
+    constexpr size_t mostRank = 64;
+    std::vector<int64_t> dims;
+    if (!take('('))
+      return std::nullopt;
+    bool comma = true;
+    while (!take(')')) {
+      std::optional<int64_t> dim = comma ? size() : std::nullopt;
+      if (!dim || dims.size() == mostRank)
+        return std::nullopt;
+      dims.push_back(*dim);
+      comma = take(',');
+    }
+    if (dims.size() == 1 && !comma) // a number in parentheses is no tuple
+      return std::nullopt;
+    return dims;
+  }
+
+  std::optional<bool> boolean() {
+    if (take("True"))
+      return true;
+    return take("False") ? std::optional(false) : std::nullopt;
+  }
+
+  bool member(NpyHeader &header) {
+    std::optional<std::string> key = text();
+    if (!key || !take(':'))
+      return false;
+    if (*key == "descr" && !header.descr)
+      return (header.descr = text()).has_value();
+    if (*key == "fortran_order" && !header.fortranOrder)
+      return (header.fortranOrder = boolean()).has_value();
+    if (*key == "shape" && !header.shape)
+      return (header.shape = shape()).has_value();
+    return false;
+  }
+
+  std::string_view rest_;
+};
 
 /// Reads the header up to the data; gives its dictionary text.
 Result<std::string> readHeader(std::istream &file, const std::string &path) {
@@ -109,10 +184,12 @@ Result<std::string> readHeader(std::istream &file, const std::string &path) {
     return invalidArgument("'" + path + "' is not a .npy file");
   unsigned lengthBytes = magic[6] == 1 ? 2 : 4;
   unsigned char raw[4] = {};
-  if (magic[6] < 1 || magic[6] > 3 ||
-      !file.read(reinterpret_cast<char *>(raw), lengthBytes))
-    return invalidArgument("'" + path + "' has an unknown .npy version " +
-                           std::to_string(magic[6]));
+  if (magic[6] < 1 || magic[6] > 3 || magic[7] != 0)
+    return invalidArgument(
+        "'" + path + "' has the .npy version " + std::to_string(magic[6]) +
+        "." + std::to_string(magic[7]) + ", there are 1.0, 2.0 and 3.0");
+  if (!file.read(reinterpret_cast<char *>(raw), lengthBytes))
+    return invalidArgument("'" + path + "' ends inside its .npy header");
   uint32_t length =
       raw[0] | raw[1] << 8 | raw[2] << 16 | uint32_t(raw[3]) << 24;
   if (length > (1u << 20))
@@ -214,50 +291,73 @@ double Tensor::number(int64_t index) const {
 }
 
 Result<Tensor> readNpy(const std::string &path) {
+  // A pipe must not be waited for, and a device has no end.
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0)
+    return notFound("cannot open '" + path + "': " + std::strerror(errno));
+  if (!S_ISREG(info.st_mode))
+    return invalidArgument("'" + path + "' is no regular file");
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return notFound("cannot open '" + path + "': " + std::strerror(errno));
   return readNpy(file, path);
 }
 
+/// The dtype of a descr: '<f4', or '|i1', '<i1' and the like for one byte.
+static const DTypeRow *rowOf(std::string_view descr) {
+  for (const DTypeRow &row : dtypeRows) {
+    std::string_view own = row.npy;
+    bool ordered = !descr.empty() && (descr[0] == own[0] || descr[0] == '=' ||
+                                      (own[0] == '|' && descr[0] == '<'));
+    if (ordered && descr.substr(1) == own.substr(1))
+      return &row;
+  }
+  return nullptr;
+}
+
+/// Bytes of elements of this size; the largest number when they overflow.
+static uint64_t bytesOf(uint64_t bytes, const std::vector<int64_t> &dims) {
+  if (std::ranges::find(dims, 0) != dims.end())
+    return 0;
+  for (int64_t dim : dims)
+    if (__builtin_mul_overflow(bytes, uint64_t(dim), &bytes))
+      return UINT64_MAX;
+  return bytes;
+}
+
 Result<Tensor> readNpy(std::istream &file, const std::string &path) {
-  Result<std::string> header = readHeader(file, path);
+  Result<std::string> text = readHeader(file, path);
+  if (!text)
+    return text.status();
+  std::optional<NpyHeader> header = HeaderParser(*text).parse();
   if (!header)
-    return header.status();
-  std::string_view descr = dictionaryValue(*header, "descr");
-  std::string_view order = dictionaryValue(*header, "fortran_order");
-  auto dims = parseShape(dictionaryValue(*header, "shape"));
-  if (descr.size() < 3 || order.empty() || !dims)
-    return invalidArgument("'" + path + "' has a damaged .npy header");
-  descr = descr.substr(1, descr.size() - 2);
-  if (order != "False" && dims->size() > 1)
+    return invalidArgument(
+        "'" + path + "' has a damaged .npy header: " + readable(*text) +
+        " is not the dictionary of descr, fortran_order and shape");
+  const DTypeRow *row = rowOf(*header->descr);
+  if (!row)
+    return unimplemented("'" + path + "' has dtype '" + *header->descr +
+                         "', which is not a little-endian number or bool");
+  if (*header->fortranOrder && header->shape->size() > 1)
     return unimplemented("'" + path +
                          "' is in Fortran order; save it with "
                          "numpy.ascontiguousarray");
-  for (const DTypeRow &row : dtypeRows) {
-    if (descr.substr(1) != row.npy + 1 || descr[0] == '>')
-      continue;
-    // Shapes claim, files prove: look before allocating.
-    auto start = file.tellg();
-    file.seekg(0, std::ios::end);
-    uint64_t available = uint64_t(file.tellg() - start), needed = row.bytes;
-    file.seekg(start);
-    for (int64_t dim : *dims)
-      if (__builtin_mul_overflow(needed, uint64_t(dim), &needed))
-        needed = UINT64_MAX;
-    if (needed != available)
-      return invalidArgument("'" + path + "' has shape " + shapeText(*dims) +
-                             " but " + std::to_string(available) +
-                             " bytes of data");
-    Result<Tensor> tensor = Tensor::create(row.dtype, std::move(*dims));
-    if (!tensor)
-      return tensor;
-    if (!file.read(reinterpret_cast<char *>(tensor->data()), tensor->size()))
-      return dataLoss("cannot read '" + path + "' to its end");
+  // Shapes claim, files prove: look before allocating.
+  auto start = file.tellg();
+  file.seekg(0, std::ios::end);
+  auto available = uint64_t(file.tellg() - start);
+  file.seekg(start);
+  if (!file || bytesOf(row->bytes, *header->shape) != available)
+    return invalidArgument("'" + path + "' has shape " +
+                           shapeText(*header->shape) + " but " +
+                           std::to_string(available) + " bytes of data");
+  Result<Tensor> tensor = Tensor::create(row->dtype, std::move(*header->shape));
+  if (!tensor)
     return tensor;
-  }
-  return unimplemented("'" + path + "' has dtype '" + std::string(descr) +
-                       "', which is not a little-endian number or bool");
+  if (!file.read(reinterpret_cast<char *>(tensor->data()),
+                 std::streamsize(tensor->size())))
+    return dataLoss("cannot read '" + path + "' to its end");
+  return tensor;
 }
 
 Status writeNpy(const std::string &path, const Tensor &tensor) {
@@ -270,21 +370,16 @@ Status writeNpy(const std::string &path, const Tensor &tensor) {
   while ((10 + header.size() + 1) % 64)
     header += ' ';
   header += '\n';
-  std::string temporary = path + ".tmp" + std::to_string(getpid());
-  std::ofstream file(temporary, std::ios::binary);
-  uint16_t length = uint16_t(header.size());
-  file.write("\x93NUMPY\x01\x00", 8);
-  file.put(char(length & 255)).put(char(length >> 8));
-  file.write(header.data(), header.size());
-  file.write(reinterpret_cast<const char *>(tensor.data()), tensor.size());
-  file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return Status(BP_STATUS_UNAVAILABLE,
-                  "cannot write '" + path + "': " + reason);
-  }
-  return {};
+  auto length = uint16_t(header.size());
+  std::string front = std::string("\x93NUMPY\x01\x00", 8) + char(length & 255) +
+                      char(length >> 8) + header;
+  Result<AtomicFile> file = AtomicFile::create(path);
+  if (!file)
+    return file.status();
+  Status status = file->write(front.data(), front.size());
+  if (status.ok())
+    status = file->write(tensor.data(), tensor.size());
+  return status.ok() ? file->commit() : status;
 }
 
 } // namespace backplane

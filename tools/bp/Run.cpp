@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "hal/core/ReadableText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -92,8 +93,8 @@ void printSummary(const TensorSpec &spec, const Tensor &tensor) {
     high = std::max(high, value);
     sum += value;
   }
-  std::printf("%s: %s %s", spec.name.c_str(), dtypeName(spec.dtype).c_str(),
-              shapeText(tensor.dims()).c_str());
+  std::printf("%s: %s %s", readable(spec.name).c_str(),
+              dtypeName(spec.dtype).c_str(), shapeText(tensor.dims()).c_str());
   if (count > strange)
     std::printf(", min %g, max %g, mean %g", low, high,
                 sum / double(count - strange));
@@ -128,26 +129,49 @@ Result<bool> matches(const RunOptions &options, const TensorSpec &spec,
   return compareOutput(options, spec.name, tensor, *expected);
 }
 
-/// The name of an output as a file name.
-std::string fileName(std::string name) {
-  for (char &c : name)
-    if (c == '/' || c == ':')
-      c = '_';
-  return name + ".npy";
+/// The files of the outputs, in the folder of --output-dir.
+std::vector<std::string> outputPaths(const RunOptions &options,
+                                     const std::vector<TensorSpec> &specs) {
+  std::vector<std::string> names;
+  for (const TensorSpec &spec : specs)
+    names.push_back(spec.name);
+  std::vector<std::string> paths = fileNames(names);
+  for (std::string &path : paths)
+    path = options.outputDir + "/" + path + ".npy";
+  return paths;
 }
 
-Status writeOutputs(const std::string &dir,
+/// Whether the command may write what it is asked to write.
+Status checkOutputs(const RunOptions &options,
+                    const std::vector<TensorSpec> &specs) {
+  OutputFiles files = filesRead(options);
+  if (!options.trace.empty())
+    if (Status s = files.writes(options.trace); !s.ok())
+      return s;
+  if (options.outputDir.empty())
+    return {};
+  for (const std::string &path : outputPaths(options, specs))
+    if (Status s = files.writes(path); !s.ok())
+      return s;
+  return {};
+}
+
+Status writeOutputs(const RunOptions &options,
                     const std::vector<TensorSpec> &specs,
                     const std::vector<Tensor> &outputs) {
   std::error_code error;
-  std::filesystem::create_directories(dir, error);
+  std::filesystem::create_directories(options.outputDir, error);
   if (error)
-    return Status(BP_STATUS_UNAVAILABLE,
-                  "cannot create '" + dir + "': " + error.message());
+    return Status(BP_STATUS_UNAVAILABLE, "cannot create '" + options.outputDir +
+                                             "': " + error.message());
+  std::vector<std::string> paths = outputPaths(options, specs);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    std::string path = dir + "/" + fileName(specs[i].name);
-    if (Status status = writeNpy(path, outputs[i]); !status.ok())
+    if (Status status = writeNpy(paths[i], outputs[i]); !status.ok())
       return status;
+    std::string plain = options.outputDir + "/" + specs[i].name + ".npy";
+    if (paths[i] != plain)
+      std::printf("output '%s' is in '%s'\n", readable(specs[i].name).c_str(),
+                  readable(paths[i], 300).c_str());
   }
   return {};
 }
@@ -190,8 +214,41 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
 
 } // namespace
 
+Status checkDims(const ModelOptions &options,
+                 const std::vector<TensorSpec> &specs) {
+  std::vector<std::string> known;
+  for (const TensorSpec &spec : specs)
+    for (size_t i = 0; i < spec.dims.size(); ++i)
+      if (spec.dims[i] < 0)
+        known.push_back(spec.dimTexts[i]);
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  std::string list;
+  for (const std::string &name : known)
+    list += (list.empty() ? "'" : ", '") + name + "'";
+  for (const auto &[name, size] : options.dims)
+    if (!std::ranges::binary_search(known, name))
+      return notFound("the model has no symbolic dim '" + name + "'" +
+                      suggestion(name, known) + "; it has " +
+                      (list.empty() ? "none" : list));
+  return {};
+}
+
+OutputFiles filesRead(const RunOptions &options) {
+  OutputFiles files;
+  files.reads(options.model.path);
+  for (const auto *arguments : {&options.inputs, &options.expected})
+    for (const std::string &text : *arguments)
+      for (size_t at = text.find('='); at != std::string::npos;
+           at = text.find('=', at + 1))
+        files.reads(text.substr(at + 1));
+  return files;
+}
+
 Result<std::vector<Tensor>> gatherInputs(const RunOptions &options,
                                          const std::vector<TensorSpec> &specs) {
+  if (Status s = checkDims(options.model, specs); !s.ok())
+    return s;
   auto read = readNamed(options.inputs, specs, "input");
   if (!read)
     return read.status();
@@ -236,7 +293,7 @@ gatherExpected(const RunOptions &options,
 bool compareOutput(const RunOptions &options, const std::string &name,
                    const Tensor &tensor, const Tensor &expected) {
   if (expected.dims() != tensor.dims()) {
-    std::printf("MISMATCH %s: shape %s, expected %s\n", name.c_str(),
+    std::printf("MISMATCH %s: shape %s, expected %s\n", readable(name).c_str(),
                 shapeText(tensor.dims()).c_str(),
                 shapeText(expected.dims()).c_str());
     return false;
@@ -257,7 +314,7 @@ bool compareOutput(const RunOptions &options, const std::string &name,
       worst = i;
     }
   }
-  std::printf("%s %s: ", bad ? "MISMATCH" : "match", name.c_str());
+  std::printf("%s %s: ", bad ? "MISMATCH" : "match", readable(name).c_str());
   if (bad)
     std::printf("%lld of %lld elements, ", static_cast<long long>(bad),
                 static_cast<long long>(count));
@@ -276,6 +333,8 @@ static int runIn(const Context &context, const RunOptions &options) {
   if (!artifact)
     return fail(artifact.status());
   std::vector<TensorSpec> specs = outputSpecs(*artifact);
+  if (Status s = checkOutputs(options, specs); !s.ok())
+    return fail(s);
   std::vector<NamedFile> expected;
   for (const std::string &text : options.expected) {
     Result<NamedFile> file = resolve(text, specs, "output");
@@ -289,8 +348,7 @@ static int runIn(const Context &context, const RunOptions &options) {
   for (size_t i = 0; i < specs.size(); ++i)
     printSummary(specs[i], (*outputs)[i]);
   if (!options.outputDir.empty())
-    if (Status status = writeOutputs(options.outputDir, specs, *outputs);
-        !status.ok())
+    if (Status status = writeOutputs(options, specs, *outputs); !status.ok())
       return fail(status);
   bool good = true;
   for (const NamedFile &file : expected) {
@@ -309,6 +367,9 @@ int runRun(const RunOptions &options) {
     return fail(context.status());
   if (options.trace.empty())
     return runIn(*context, options);
+  OutputFiles files = filesRead(options);
+  if (Status s = files.writes(options.trace); !s.ok())
+    return fail(s);
   Status status = checked([&](bp_error_t *error) {
     return bp_context_trace_begin(context->get(), toC(options.trace), error);
   });

@@ -2,11 +2,13 @@
 //
 // bp: the one command-line tool.
 #include "Common.h"
+#include "hal/core/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <unistd.h>
 
 using namespace backplane;
@@ -16,12 +18,15 @@ backplane::parseDims(const std::vector<std::string> &dims) {
   std::map<std::string, int64_t> values;
   for (const std::string &text : dims) {
     size_t at = text.rfind('=');
-    int64_t value = 0;
-    if (at == std::string::npos ||
-        !CLI::detail::lexical_cast(text.substr(at + 1), value) || value < 0)
+    std::optional<int64_t> value;
+    if (at != std::string::npos && at > 0)
+      value = command::wholeNumber<int64_t>(text.substr(at + 1));
+    if (!value || *value < 0)
       throw CLI::ValidationError("--dim",
                                  "'" + text + "' is not of the form NAME=SIZE");
-    values[text.substr(0, at)] = value;
+    if (!values.emplace(text.substr(0, at), *value).second)
+      throw CLI::ValidationError("--dim",
+                                 "'" + text.substr(0, at) + "' is given twice");
   }
   return values;
 }
@@ -44,7 +49,8 @@ constexpr const char *about =
     "Plug-ins are found through their *.bp.json manifests; see\n"
     "BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,\n"
     "BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE,\n"
-    "BACKPLANE_CACHE_DIR, BACKPLANE_WORKERS and BACKPLANE_THREADS.";
+    "BACKPLANE_CACHE_DIR, BACKPLANE_WORKERS, BACKPLANE_TRUSTED_DIRS,\n"
+    "BACKPLANE_MAP_ARTIFACTS and BACKPLANE_THREADS.";
 
 void addFallback(CLI::App &command, bool &fallback) {
   command.add_flag("--fallback,!--no-fallback", fallback,
@@ -52,29 +58,27 @@ void addFallback(CLI::App &command, bool &fallback) {
                    "that an error");
 }
 
-void addModelOptions(CLI::App &command, ModelOptions &options,
+void addModelOptions(CLI::App &app, ModelOptions &options,
                      std::vector<std::string> &dims) {
-  command.add_option("model", options.path, "a .onnx model or .bpx artifact")
+  app.add_option("model", options.path, "a .onnx model or .bpx artifact")
       ->required();
-  command
-      .add_option("--device", options.device,
-                  "device URI: host, ref, driver://id?key=value, "
-                  "worker:NAME/URI; several in "
-                  "order: worker:a/npu,host; or auto:latency, "
-                  "auto:throughput, auto:power")
+  app.add_option("--device", options.device,
+                 "device URI: host, ref, driver://id?key=value, "
+                 "worker:NAME/URI; several in "
+                 "order: worker:a/npu,host; or auto:latency, "
+                 "auto:throughput, auto:power")
       ->capture_default_str();
-  addFallback(command, options.fallback);
-  command.add_flag("--jit", options.jit,
-                   "compile the graph in the artifact when no variant runs");
-  command.add_option("--variant", options.variant,
-                     "take the variant of this target or none");
-  command
-      .add_option("--threads", options.threads,
-                  "workers of the pool; 0: one per core")
-      ->check(CLI::Range(0u, 4096u));
-  command.add_option("--dim", dims,
-                     "NAME=SIZE: a symbolic dim of generated inputs (default "
-                     "1)");
+  addFallback(app, options.fallback);
+  app.add_flag("--jit", options.jit,
+               "compile the graph in the artifact when no variant runs");
+  app.add_option("--variant", options.variant,
+                 "take the variant of this target or none");
+  app.add_option("--threads", options.threads,
+                 "workers of the pool; 0: one per core")
+      ->check(command::whole(0, 1024));
+  app.add_option("--dim", dims,
+                 "NAME=SIZE: a symbolic dim of generated inputs (default "
+                 "1)");
 }
 
 /// NAME=MIN..MAX pairs; throws CLI's error for a bad one.
@@ -83,17 +87,18 @@ parseRanges(const std::vector<std::string> &dims) {
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
   for (const std::string &text : dims) {
     size_t at = text.rfind('='), dots = text.rfind("..");
-    int64_t low = 0, high = 0;
-    if (at == std::string::npos || at == 0 || dots == std::string::npos ||
-        dots <= at || text.find("..", at) != dots ||
-        !CLI::detail::lexical_cast(text.substr(at + 1, dots - at - 1), low) ||
-        !CLI::detail::lexical_cast(text.substr(dots + 2), high) || low < 0 ||
-        high < low)
+    std::optional<int64_t> low, high;
+    if (at != std::string::npos && at > 0 && dots != std::string::npos &&
+        dots > at && text.find("..", at) == dots) {
+      low = command::wholeNumber<int64_t>(text.substr(at + 1, dots - at - 1));
+      high = command::wholeNumber<int64_t>(text.substr(dots + 2));
+    }
+    if (!low || !high || *low < 0 || *high < *low)
       throw CLI::ValidationError(
           "--dim", "'" + text +
                        "' is not of the form NAME=MIN..MAX with 0 <= MIN <= "
                        "MAX");
-    if (!ranges.emplace(text.substr(0, at), std::pair(low, high)).second)
+    if (!ranges.emplace(text.substr(0, at), std::pair(*low, *high)).second)
       throw CLI::ValidationError("--dim",
                                  "'" + text.substr(0, at) + "' is given twice");
   }
@@ -106,9 +111,11 @@ void addRun(CLI::App &app, RunOptions &options,
   addModelOptions(*run, options.model, dims);
   run->add_option("--input", options.inputs, "NAME=FILE.npy, once per input");
   run->add_option("--random-inputs", options.randomSeed,
-                  "seed for the inputs that are not given");
+                  "seed for the inputs that are not given")
+      ->check(command::seed());
   run->add_option("--output-dir", options.outputDir,
-                  "write each output to DIR/NAME.npy; '/' and ':' become '_'");
+                  "write each output to DIR/NAME.npy; '/' and ':' become '_', "
+                  "and names that would be the same get a number");
   run->add_option("--expect", options.expected,
                   "NAME=FILE.npy: exit 1 unless the output matches");
   run->add_flag("--why", options.model.why,
@@ -116,11 +123,13 @@ void addRun(CLI::App &app, RunOptions &options,
   run->add_option("--trace", options.trace,
                   "write a timeline for Perfetto or chrome://tracing");
   run->add_option("--repeat", options.repeat, "calls of the session")
-      ->check(CLI::Range(1u, 1000000u));
+      ->check(command::whole(1, 1000000));
   run->add_option("--rtol", options.rtol, "relative tolerance of --expect")
+      ->check(command::real(0, 1e300))
       ->capture_default_str();
   run->add_option("--atol", options.atol,
-                  "absolute tolerance; default 1e-5 of the largest magnitude");
+                  "absolute tolerance; default 1e-5 of the largest magnitude")
+      ->check(command::real(0, 1e300));
 }
 
 /// The options of all commands; one of them is used.
@@ -177,6 +186,7 @@ void addRest(CLI::App &app, Options &options) {
   addModelOptions(*bench, options.bench.model, options.dims);
   bench->add_flag("--json", options.bench.json, "machine-readable");
   bench->add_option("--seconds", options.bench.seconds, "time to measure for")
+      ->check(command::real(0, 86400))
       ->capture_default_str();
   CLI::App *inspect = app.add_subcommand(
       "inspect", "signature, variants, dispatches and memory");
@@ -240,7 +250,7 @@ int bundle(int argc, char **argv) {
 
 } // namespace
 
-int main(int argc, char **argv) {
+static int runCommand(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "conformance")
     return become("bp-conformance", argv);
   if (argc > 1 && std::string_view(argv[1]) == "compare")
@@ -264,13 +274,17 @@ int main(int argc, char **argv) {
                                     "bp conformance --help");
   if (argc > 1 && !knownCommand(app, argv[1]))
     return 1;
-  try {
-    app.parse(argc, argv);
+  auto take = [&] {
     options.run.model.dims = parseDims(options.dims);
     options.bench.model.dims = options.run.model.dims;
     options.compile.dims = parseRanges(options.ranges);
-  } catch (const CLI::ParseError &error) {
-    return app.exit(error) ? 1 : 0;
-  }
+  };
+  if (auto code = command::parse(app, argc, argv, take))
+    return *code;
   return call(app, options);
+}
+
+int main(int argc, char **argv) {
+  command::holdStandardStreams();
+  return command::finish("bp", runCommand(argc, argv));
 }

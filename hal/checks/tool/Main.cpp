@@ -4,8 +4,7 @@
 // cause of a failure with a debugger. The conformance suite runs the same ones
 // in workers.
 #include "hal/checks/Check.h"
-
-#include <CLI/CLI.hpp>
+#include "hal/core/CommandLine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -167,12 +166,15 @@ int main(int argc, char **argv) {
   app.add_option("--patience", options.patienceMs,
                  "milliseconds to wait for work; a check whose work takes "
                  "longer ends this process")
+      ->check(command::whole(1, 86'400'000))
       ->capture_default_str();
   app.add_flag("--list", options.list, "print the ids of the checks and stop");
   app.add_flag("--markdown", options.markdown,
                "print the reference page of all rules");
   app.add_flag("--verbose", options.verbose, "print all checks, not failures");
-  CLI11_PARSE(app, argc, argv);
+  command::holdStandardStreams();
+  if (auto code = command::parse(app, argc, argv))
+    return *code;
   std::vector<const Check *> chosen;
   for (const Check &check : allChecks())
     if (wanted(check, options))
@@ -182,5 +184,6 @@ int main(int argc, char **argv) {
   for (const Check *check : chosen)
     if (options.list)
       std::puts(check->id.c_str());
-  return options.list || options.markdown ? 0 : runAll(chosen, options);
+  int code = options.list || options.markdown ? 0 : runAll(chosen, options);
+  return command::finish("bp-check", code);
 }

@@ -380,6 +380,8 @@ def full_disk(suite):
                 [*words, "sh", BIN / "bp", "run", file, "--device", device, "--input", "x=hx.npy",
                  "--expect", "y=hy.npy"], text=True, capture_output=True, timeout=300,
                 check=False, cwd=folder, env=dict(suite.environment, INSPECT=str(BIN / "bp"),
+                                                  # Owners are nobody in a user namespace.
+                                                  BACKPLANE_TRUSTED_DIRS="/",
                                                   BACKPLANE_CACHE_DIR=str(small)))
             what = f"{file} on {device} with {kind}"
             everything = result.stdout + result.stderr
