@@ -54,7 +54,7 @@ template <typename T> std::optional<T> wholeNumber(std::string_view text) {
   return whole ? std::optional(value) : std::nullopt;
 }
 
-/// Takes whole decimal numbers of a range only.
+/// Takes whole decimal numbers of a range only, which is not below 0.
 inline CLI::Validator whole(int64_t low, int64_t high) {
   return CLI::Validator(
       [=](std::string &text) -> std::string {
@@ -64,7 +64,7 @@ inline CLI::Validator whole(int64_t low, int64_t high) {
         return "'" + text + "' is no whole number from " + std::to_string(low) +
                " to " + std::to_string(high);
       },
-      "INT in [" + std::to_string(low) + " - " + std::to_string(high) + "]");
+      "UINT in [" + std::to_string(low) + " - " + std::to_string(high) + "]");
 }
 
 /// Takes any whole number that an unsigned number of 64 bits holds.
