@@ -17,34 +17,20 @@ namespace backplane {
 class PluginCall {
 public:
   /// `function` outlives the object.
-  explicit PluginCall(const char *function) {
-    if (const ProcessReport *report = ProcessWatch::report())
-      watched_ = watch(function, *report);
-  }
-  ~PluginCall() {
-    if (watched_)
-      compare();
-  }
+  explicit PluginCall(const char *function);
+  ~PluginCall();
   /// Between two of several calls that share the object.
   void renew() {
-    if (FloatState::now().controlsAs({}))
-      return;
-    if (watched_)
-      compare();
-    FloatScope::renew();
+    if (!FloatState::now().controlsAs({}))
+      putBack();
   }
   PluginCall(const PluginCall &) = delete;
   PluginCall &operator=(const PluginCall &) = delete;
 
 private:
-  struct Watched {
-    const char *function;
-    const ProcessReport &report;
-    std::vector<ProcessItem> before;
-  };
-  static std::unique_ptr<Watched> watch(const char *function,
-                                        const ProcessReport &report);
+  struct Watched;
   void compare() const;
+  void putBack() const;
 
   FloatScope scope_; ///< the last one to go
   std::unique_ptr<Watched> watched_;
