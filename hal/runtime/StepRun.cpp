@@ -86,9 +86,18 @@ void StepRun::launch(uint32_t step) {
   {
     std::lock_guard lock(mutex_);
     failed = !failure_.ok();
+    ++launching_;
   }
   if (failed)
-    return finished(step, Status());
+    finished(step, Status());
+  else
+    launchNow(step);
+  std::lock_guard lock(mutex_);
+  --launching_;
+  changed_.notify_all();
+}
+
+void StepRun::launchNow(uint32_t step) {
   if (!part_[step].commands)
     return finished(step, transfer(part_[step]).within("transfer"));
   if (Status status = startCommands(step); !status.ok())
@@ -114,18 +123,18 @@ void StepRun::finished(uint32_t step, Status status) {
 
 bool StepRun::done() const {
   std::lock_guard lock(mutex_);
-  return left_ == 0;
+  return isDone();
 }
 
 Status StepRun::wait() {
   std::unique_lock lock(mutex_);
-  while (left_ != 0) {
+  while (!isDone()) {
     uint64_t seen = posted_;
     lock.unlock();
     bool helped = sides_[0].device->host().pool().help();
     lock.lock();
     if (!helped)
-      changed_.wait(lock, [&] { return left_ == 0 || posted_ != seen; });
+      changed_.wait(lock, [&] { return isDone() || posted_ != seen; });
   }
   return failure_;
 }

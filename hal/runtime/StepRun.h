@@ -29,6 +29,8 @@ private:
           const Tables &tables);
   void post(std::function<void()> job);
   void launch(uint32_t step);
+  void launchNow(uint32_t step);
+  bool isDone() const { return left_ == 0 && launching_ == 0; }
   void finished(uint32_t step, Status status);
   Status startCommands(uint32_t step);
   Status transfer(const Step &step) const;
@@ -42,6 +44,9 @@ private:
   std::condition_variable changed_;
   std::vector<size_t> missing_; ///< steps that each one still waits for
   size_t left_;
+  /// Threads inside of a driver's call: its work may be done before the call
+  /// returns, and until then queue and commands are in use.
+  size_t launching_ = 0;
   uint64_t posted_ = 0; ///< jobs so far, for those who help
   Status failure_;
 };
