@@ -19,6 +19,8 @@ constexpr std::string_view limitsOfTheMethod[] = {
     "data, can compute right numbers for it alone; data of a seed that depends "
     "on the plug-in's files, --disguise and verify --rerun make that harder, "
     "not impossible.",
+    "Hashes are of the plug-in's manifest and libraries; what these load "
+    "themselves, drivers and firmware, is not among them.",
     "A driver may compute on the host what it claims for its device: no result "
     "shows it, only the marks, which are its own word, and processor time.",
     "Whoever controls the machine can write records that never happened; a "

@@ -65,7 +65,7 @@ bool ObjectReader::checkText(const char *key, const Json &value) {
     fail("'" + std::string(key) + "' is longer than " +
          std::to_string(maxText) + " bytes");
   for (char c : text)
-    if (static_cast<unsigned char>(c) < ' ')
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F)
       fail("'" + std::string(key) + "' has control characters");
   return status_.ok();
 }

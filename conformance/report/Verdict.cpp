@@ -22,10 +22,10 @@ constexpr std::string_view structural[] = {
     "scan",       "variable_read", "variable_write", "weight", "while"};
 
 /// Ends of the units of checks that look at what a driver need not have: tables
-/// and ways of its own to map, import, signal and record.
+/// and ways of its own to map, import, signal and record, buffers over 4 GiB.
 constexpr std::string_view optionalChecks[] = {
-    "map",    "import", "timeline",     "submit",
-    "record", "slots",  "run-recorded", "run-submitted"};
+    "map",   "import",       "timeline",      "submit", "record",
+    "slots", "run-recorded", "run-submitted", "far"};
 
 std::string join(const std::vector<std::string> &texts, size_t most = 8) {
   std::string out;

@@ -348,12 +348,20 @@ Result<Plan> planOf(const RunFacts &facts) {
   return planSuite(options.suite);
 }
 
+/// Text of a device or a submission without what would steer a terminal.
+static std::string plain(std::string text) {
+  for (char &c : text)
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F)
+      c = c == '\n' ? ' ' : '?';
+  return text;
+}
+
 void printVerdict(const RunVerdict &verdict,
                   const std::vector<Record> &records) {
   for (const Record &record : records)
     if (!isGood(record.status))
       std::printf("%s %s: %s\n", std::string(name(record.status)).c_str(),
-                  record.id.c_str(), record.reason.c_str());
+                  plain(record.id).c_str(), plain(record.reason).c_str());
   for (const auto &[layer, row] : verdict.counts) {
     std::printf("layer %d:", layer);
     for (const auto &[status, count] : row)

@@ -448,6 +448,35 @@ def runs_a_part_again(folder):
 
 
 @test
+def finds_passes_that_never_were(folder):
+    """Records of a right device under the name of one that drops the last k."""
+    mutants = ROOT / "build/lib/backplane/mutants/mutant.bp.json"
+    environment = dict(ENVIRONMENT, BACKPLANE_ADD_PLUGIN_FILES=str(mutants),
+                       BACKPLANE_MUTANT="m3")
+    few = ["--filter", "L3/matmul/f32/*", "--seed", "7", "--out"]
+    run("--device", "mutant", *few, folder / "bad", code=1, env=environment)
+    run("--device", "ref", *few, folder / "good")
+    shutil.copy(folder / "good" / "records.jsonl", folder / "bad")
+    run("merge", folder / "bad", "--out", folder / "forged")
+    run("verify", folder / "forged", "--unsealed")
+    output = run("verify", folder / "forged", "--unsealed", "--rerun", "20%",
+                 "--device", "mutant", code=1, env=environment)
+    expect_in("submitted as Pass, is Fail here", output)
+
+
+@test
+def steers_no_terminal(folder):
+    """Whatever a device has given as its reason."""
+    run("--device", "ref", "--filter", "L3/softmax/f32/*", "--out", folder / "a")
+    edit_record(folder / "a", passing, status="Fail", reason="\x1b[2Jall good")
+    log = folder / "a" / "records.jsonl"
+    log.write_text(log.read_text("utf-8").replace("\x1b", "\\u001b"), "utf-8")
+    output = run("merge", folder / "a", "--out", folder / "b", code=1)
+    expect_in("?[2Jall good", output)
+    assert "\x1b" not in output
+
+
+@test
 def hides_the_environment(folder):
     """Workers see no variable that is not usual or named."""
     script = folder / "spy"
