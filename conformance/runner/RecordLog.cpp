@@ -33,8 +33,10 @@ Status writeAll(int fd, std::string_view text, const std::string &path) {
 Result<std::unique_ptr<RecordLog>> RecordLog::open(const std::string &path,
                                                    bool resume) {
   std::unique_ptr<RecordLog> log(new RecordLog(path));
-  log->fd_ =
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (Status s = checkOutput(path); !s.ok())
+    return s;
+  log->fd_ = ::open(path.c_str(),
+                    O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (log->fd_ < 0)
     return systemFailure(path);
   // Closing the file, also by a kill, gives the lock back.

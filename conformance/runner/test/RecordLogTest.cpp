@@ -76,4 +76,13 @@ TEST_F(Log, RefusesDamageAndMissingRecords) {
   EXPECT_EQ(empty->finish({"L3/absent"}).code(), BP_STATUS_NOT_FOUND);
 }
 
+TEST_F(Log, WritesThroughNoLink) {
+  std::filesystem::remove(path_);
+  std::filesystem::create_symlink(path_ + ".there", path_);
+  for (bool resume : {false, true})
+    EXPECT_EQ(RecordLog::open(path_, resume).code(),
+              BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_FALSE(std::filesystem::exists(path_ + ".there"));
+}
+
 } // namespace
