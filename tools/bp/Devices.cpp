@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "hal/core/JsonString.h"
+#include "hal/core/ReadableText.h"
 
 namespace backplane {
 namespace {
@@ -68,11 +69,11 @@ void printText(const std::vector<Listing> &rows, bool why) {
     if (!titled)
       std::printf("%s", why ? "\nwithout a device:\n" : "\nrefused:\n");
     titled = true;
-    std::printf("  %-22s %s\n",
-                (row.uri.empty() ? row.plugin : row.uri).c_str(),
-                compilerOnly ? "compiler only" : row.refusal.c_str());
+    std::printf(
+        "  %-22s %s\n", (row.uri.empty() ? row.plugin : row.uri).c_str(),
+        compilerOnly ? "compiler only" : readableMessage(row.refusal).c_str());
     if (why && !row.manifest.empty())
-      std::printf("  %-22s %s\n", "", row.manifest.c_str());
+      std::printf("  %-22s %s\n", "", readable(row.manifest, 400).c_str());
   }
 }
 
