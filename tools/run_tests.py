@@ -115,6 +115,15 @@ def tests_asan(_):
     return counts
 
 
+def tests_tsan(options):
+    """The tests of LLVM-free code under ThreadSanitizer, at night."""
+    if not options.all:
+        return Counts(skipped=1)
+    counts = build("tsan")
+    counts.add(ctest("build-tsan") if not counts.failed else Counts())
+    return counts
+
+
 def lint(options):
     counts = Counts()
     for script in ("format", "layers", "lengths", "prose"):
@@ -187,7 +196,7 @@ def conformance(options):
 
 
 def fuzzing(options):
-    """Long fuzzing; its report of a crash is long and is printed whole."""
+    """Its report of a crash is long and is printed whole."""
     command = [sys.executable, "tools/fuzz/run_fuzz.py"]
     result = run(command + (["--all"] if options.all else []))
     match = re.search(r"(\d+) passed, (\d+) failed, (\d+) skipped$",
@@ -222,6 +231,8 @@ SUITES = {
     "workers": (scripted("tools/bp/test/run_workers.py", nightly=False), 90),
     "tidy": (tidy, 420),
     "fuzz": (fuzzing, 90),
+    "hostile": (scripted("tools/fuzz/run_hostile.py"), 5),
+    "tsan": (tests_tsan, 5),
 }
 
 

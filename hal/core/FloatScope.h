@@ -29,6 +29,13 @@ struct FloatState {
     state.x87Flags = status & x87FlagBits;
     return state;
   }
+  /// Whether this thread computes in the default one; cheaper than now().
+  static bool isDefault() {
+    FloatState state;
+    state.sse = __builtin_ia32_stmxcsr();
+    __asm__ volatile("fnstcw %0" : "=m"(state.x87Control));
+    return state.controlsAs({});
+  }
   /// Whether both compute alike; flags aside.
   bool controlsAs(const FloatState &other) const {
     return ((sse ^ other.sse) & ~sseFlagBits) == 0 &&
@@ -68,6 +75,12 @@ struct FloatState {
     __asm__ volatile("mrs %0, fpsr" : "=r"(state.flags));
     return state;
   }
+  /// Whether this thread computes in the default one; cheaper than now().
+  static bool isDefault() {
+    FloatState state;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(state.control));
+    return state.controlsAs({});
+  }
   /// Whether both compute alike; flags aside.
   bool controlsAs(const FloatState &other) const {
     return control == other.control;
@@ -100,7 +113,7 @@ public:
 
   /// The default again, between two calls that share a scope.
   static void renew() {
-    if (!FloatState::now().controlsAs({}))
+    if (!FloatState::isDefault())
       FloatState().install();
   }
 

@@ -21,7 +21,7 @@ public:
   ~PluginCall();
   /// Between two of several calls that share the object.
   void renew() {
-    if (!FloatState::now().controlsAs({}))
+    if (!FloatState::isDefault())
       putBack();
   }
   PluginCall(const PluginCall &) = delete;

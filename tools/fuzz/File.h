@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// File.h: bytes of a fuzzer as a file, for readers that take a path.
+// File.h: bytes of a fuzzer as files, for readers that take a path.
 #ifndef BACKPLANE_TOOLS_FUZZ_FILE_H
 #define BACKPLANE_TOOLS_FUZZ_FILE_H
 
@@ -38,6 +38,26 @@ public:
 private:
   std::string path_;
   int file_;
+};
+
+/// A temporary folder, for readers of several files.
+class Folder {
+public:
+  Folder() : path_(std::filesystem::temp_directory_path() / "fuzz-XXXXXX") {
+    if (!mkdtemp(path_.data()))
+      std::abort();
+  }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
+  ~Folder() {
+    std::error_code code;
+    std::filesystem::remove_all(path_, code);
+  }
+
+  const std::string &path() const { return path_; }
+
+private:
+  std::string path_;
 };
 
 } // namespace backplane::fuzz

@@ -20,11 +20,17 @@ template <typename Message> void tryPayload(std::span<const uint8_t> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FrameParser parser(1 << 20);
+  Assembler assembler(1 << 16);
   parser.push({data, size});
   while (true) {
     auto frame = parser.next();
     if (!frame || !*frame)
       break;
+    auto whole = assembler.add(std::move(**frame));
+    if (!whole)
+      break;
+    if (*whole)
+      (void)encodeFrame(**whole);
   }
   tryPayload<Hello>({data, size});
   tryPayload<ArtifactMessage>({data, size});
@@ -37,5 +43,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tryPayload<OpenMessage>({data, size});
   tryPayload<OpenedMessage>({data, size});
   tryPayload<SessionMessage>({data, size});
+  tryPayload<CheckMessage>({data, size});
+  tryPayload<CheckedMessage>({data, size});
+  tryPayload<BundleMessage>({data, size});
+  tryPayload<AnswerMessage>({data, size});
+  tryPayload<EndMessage>({data, size});
   return 0;
 }

@@ -2,37 +2,60 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fuzzes each reader of untrusted bytes; each target is a test.
 
-Works with --all only: it builds the preset `fuzz` and runs every target for
---seconds. A failing input stays in build-fuzz/crashes/TARGET; what a target
-has learnt stays in build-fuzz/corpus/TARGET and the next run starts from it.
+Each target first reads what was found before, tools/fuzz/findings/TARGET.
+Without --all every target runs for two seconds in the build of the preset
+`asan`, from the corpus that the repository keeps. With --all it builds the
+preset `fuzz`, runs every target for --seconds, those with the least time so
+far first, and then says how much of each reader's lines its corpus reaches;
+a reader below the floor fails.
+
+A failing input stays in BUILD/crashes/TARGET; what a target has learnt stays
+in BUILD/corpus/TARGET and its total time in BUILD/state, and the next run goes
+on from there. --keep minimises the corpora into tools/fuzz/corpus and writes
+docs/reference/fuzzing.md.
 """
 import argparse
+import concurrent.futures
+import io
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build-fuzz"
+import readers
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 LIMITS = ["-timeout=20", "-rss_limit_mb=2560", "-malloc_limit_mb=2048",
-          "-max_len=8192"]
+          "-max_len=16384"]
+SHORT_SECONDS = 2
+KEPT_BYTES = 160_000  # of one target's corpus, before it is packed
 
 
 def targets():
-    text = (ROOT / "tools" / "fuzz" / "CMakeLists.txt").read_text("utf-8")
-    return re.findall(r"^bp_add_fuzzer\((\w+)", text, re.MULTILINE)
+    text = (HERE / "CMakeLists.txt").read_text("utf-8")
+    return re.findall(r"^\s*bp_add_fuzzer\((\w+)", text, re.MULTILINE)
 
 
 def run(command, **environment):
-    return subprocess.run(command, cwd=ROOT, text=True, errors="replace",
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          check=False, env={**os.environ, **environment})
+    return subprocess.run([str(word) for word in command], cwd=ROOT, text=True,
+                          errors="replace", stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, check=False,
+                          env={"LLVM_PROFILE_FILE": "/dev/null", **os.environ,
+                               **environment})
 
+
+# ---- Seeds and corpora ----
 
 def write_onnx_models(folder):
-    """The models that the tests of the tool use, as seeds."""
+    """The models that the tests of the tool use, as seeds, and one whose
+    weights lie in a file of their own."""
     sys.path.insert(0, str(ROOT / "tools" / "bp" / "test"))
     import models  # pylint: disable=import-outside-toplevel
     folder.mkdir(parents=True, exist_ok=True)
@@ -40,31 +63,169 @@ def write_onnx_models(folder):
                        ("chain", models.long_chain(6, True, 4)),
                        ("control", models.with_control())):
         (folder / f"{name}.onnx").write_bytes(made.SerializeToString())
+    made = models.good()
+    for tensor in made.graph.initializer:
+        size = 4
+        for dim in tensor.dims:
+            size *= dim
+        tensor.ClearField("raw_data")
+        tensor.ClearField("float_data")
+        tensor.data_location = 1
+        for key, value in (("location", "w.bin"), ("offset", "16"),
+                           ("length", str(size))):
+            tensor.external_data.add(key=key, value=value)
+    (folder / "external.onnx").write_bytes(made.SerializeToString())
 
 
-def prepare():
+def write_tensors(folder):
+    """A model for each way in which ONNX stores numbers."""
+    import onnx  # pylint: disable=import-outside-toplevel
+    from onnx import helper  # pylint: disable=import-outside-toplevel
+    kinds = onnx.TensorProto
+    for kind in (kinds.FLOAT, kinds.DOUBLE, kinds.FLOAT16, kinds.BFLOAT16,
+                 kinds.INT64, kinds.INT32, kinds.INT16, kinds.INT8,
+                 kinds.UINT64, kinds.UINT32, kinds.UINT16, kinds.UINT8,
+                 kinds.BOOL, kinds.STRING, kinds.INT4, kinds.UINT4,
+                 kinds.FLOAT8E4M3FN, kinds.FLOAT8E5M2, kinds.COMPLEX64):
+        try:
+            tensor = helper.make_tensor("w", kind, [2], [b"a", b"b"]
+                                        if kind == kinds.STRING else [1, 2])
+        except (TypeError, ValueError, KeyError):
+            continue
+        out = helper.make_tensor_value_info("y", kind, [2])
+        node = helper.make_node("Identity", ["w"], ["y"])
+        graph = helper.make_graph([node], "g", [], [out], [tensor])
+        made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)])
+        (folder / f"typed{kind}.onnx").write_bytes(made.SerializeToString())
+
+
+def write_images(folder):
+    """Kernels of the host driver's tests, linked in several ways."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, flags in (("plain", []), ("sysv", ["-Wl,--hash-style=sysv"]),
+                        ("lld", ["-fuse-ld=lld", "-Wl,-z,max-page-size=4096"]),
+                        ("both", ["-fuse-ld=lld", "-Wl,--hash-style=both"])):
+        run(["clang-22", "-O1", "-fvisibility=hidden", "-Wl,--strip-all", "-shared", "-nostdlib", "-fPIC", *flags,
+             "-I", "sdk/include", "-o", folder / name,
+             "hal/host/test/Kernels.c"])
+
+
+def write_shaders(folder):
+    """Shaders of the Vulkan driver's tests, as modules and as blobs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in sorted((ROOT / "backends/vulkan/driver/test/shaders").glob("*.comp")):
+        out = folder / source.stem
+        if run(["glslangValidator", "--quiet", "-V", "--target-env",
+                "vulkan1.2", "-o", out, source]).returncode:
+            continue
+        words = out.read_bytes()
+        head = b"".join(n.to_bytes(4, "little") for n in (
+            0x56505342, 1, 1, 5, len(words) // 4))
+        (folder / f"{source.stem}.blob").write_bytes(head + words)
+
+
+def write_archives(build):
+    """Arrays of the target npy in a .npz file."""
+    import zipfile  # pylint: disable=import-outside-toplevel
+    folder = build / "seeds" / "npz"
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / "arrays.npz", "w") as archive:
+        for array in sorted((build / "seeds" / "npy").glob("*.npy")):
+            archive.write(array, array.name)
+
+
+def unpack(build):
+    """Adds the kept corpora to those of the build."""
+    for archive in sorted((HERE / "corpus").glob("*.tar.xz")):
+        folder = build / "corpus" / archive.name.split(".")[0]
+        folder.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+
+
+def prepare(build):
     """Builds the targets and writes the seeds; gives the failure's text."""
-    result = run(["tools/build", "fuzzers"], BP_PRESET="fuzz")
+    preset = build.name.removeprefix("build-")
+    result = run(["tools/build", "fuzzers"], BP_PRESET=preset)
     if result.returncode == 0:
-        result = run([BUILD / "bin" / "fuzz_seeds", BUILD / "seeds"])
+        result = run([build / "bin" / "fuzz_seeds", build / "seeds"])
     if result.returncode:
         return result.stdout
-    write_onnx_models(BUILD / "seeds" / "onnx")
+    write_onnx_models(build / "seeds" / "onnx")
+    write_tensors(build / "seeds" / "onnx")
+    write_images(build / "seeds" / "elf")
+    write_shaders(build / "seeds" / "spirv")
+    write_archives(build)
+    unpack(build)
     return ""
 
 
-def fuzz(target, seconds):
+def pack(target, build):
+    """Minimises a corpus and keeps its smallest inputs."""
+    with tempfile.TemporaryDirectory() as temporary:
+        merged = pathlib.Path(temporary) / "merged"
+        merged.mkdir()
+        execute(target, build, "-merge=1", *LIMITS, merged,
+                build / "corpus" / target, build / "seeds" / target)
+        files = sorted(merged.iterdir(), key=lambda f: (f.stat().st_size, f.name))
+        path = HERE / "corpus" / f"{target}.tar.xz"
+        path.parent.mkdir(exist_ok=True)
+        total = 0
+        with tarfile.open(path, "w:xz", preset=9) as archive:
+            for file in files:
+                data = file.read_bytes()
+                total += len(data)
+                if total > KEPT_BYTES:
+                    break
+                info = tarfile.TarInfo(file.name)
+                info.size = len(data)
+                archive.addfile(info, io.BytesIO(data))
+
+
+# ---- Runs ----
+
+def execute(target, build, *arguments, profile="/dev/null"):
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as temporary:
+        return run([build / "bin" / f"fuzz_{target}", *arguments],
+                   UBSAN_OPTIONS="print_stacktrace=1", TMPDIR=temporary,
+                   LLVM_PROFILE_FILE=str(profile))
+
+
+def state_of(target, build):
+    path = build / "state" / f"{target}.json"
+    if path.exists():
+        return json.loads(path.read_text("utf-8"))
+    return {"seconds": 0, "runs": 0, "findings": 0}
+
+
+def note(target, build, seconds, result):
+    """Adds a slice to the state that the next ones go on from."""
+    state = state_of(target, build)
+    runs = re.search(r"number_of_executed_units:\s*(\d+)", result.stdout)
+    state["seconds"] = round(state["seconds"] + seconds, 1)
+    state["runs"] += int(runs[1]) if runs else 0
+    state["findings"] += bool(result.returncode)
+    (build / "state").mkdir(parents=True, exist_ok=True)
+    (build / "state" / f"{target}.json").write_text(json.dumps(state), "utf-8")
+
+
+def fuzz(target, build, seconds):
     """Runs one target; true when nothing was found."""
-    corpus, seeds, crashes = (BUILD / kind / target
+    corpus, seeds, crashes = (build / kind / target
                               for kind in ("corpus", "seeds", "crashes"))
     for folder in (corpus, seeds, crashes):
         folder.mkdir(parents=True, exist_ok=True)
-    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(dir=memory) as temporary:
-        result = run([BUILD / "bin" / f"fuzz_{target}",
-                      f"-max_total_time={seconds}",
-                      f"-artifact_prefix={crashes}/", *LIMITS, corpus, seeds],
-                     UBSAN_OPTIONS="print_stacktrace=1", TMPDIR=temporary)
+    words = HERE / f"{target}.dict"
+    found = sorted((HERE / "findings" / target).glob("*"))
+    start = time.monotonic()
+    result = execute(target, build, *LIMITS, *found) if found else None
+    if not result or result.returncode == 0:
+        result = execute(target, build, f"-max_total_time={seconds}",
+                         f"-artifact_prefix={crashes}/", "-print_final_stats=1",
+                         *([f"-dict={words}"] if words.exists() else []),
+                         *LIMITS, corpus, seeds)
+    note(target, build, time.monotonic() - start, result)
     if result.returncode:
         progress = re.compile(r"^#\d+\t.*\n", re.MULTILINE)
         print(f"FAILED fuzz {target}: the input is in {crashes}\n"
@@ -72,23 +233,133 @@ def fuzz(target, seconds):
     return result.returncode == 0
 
 
+# ---- Coverage ----
+
+def lines_reached(target, build):
+    """(reached, lines) of each source that the target is there for, without
+    the functions that read nothing."""
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        corpus = build / "corpus" / target
+        corpus.mkdir(parents=True, exist_ok=True)
+        execute(target, build, "-runs=0", *LIMITS, corpus,
+                build / "seeds" / target, profile=folder / "%m.profraw")
+        profile = folder / "merged"
+        run([LLVM / "llvm-profdata", "merge", "-o", profile,
+             *folder.glob("*.profraw")])
+        result = run([LLVM / "llvm-cov", "report", "-show-functions",
+                      f"-Xdemangler={LLVM}/llvm-cxxfilt",
+                      f"-instr-profile={profile}",
+                      build / "bin" / f"fuzz_{target}",
+                      *[ROOT / name for name in readers.of(target)]])
+    found, name = {}, ""
+    for line in result.stdout.splitlines():
+        if line.startswith("File '"):
+            name = str(pathlib.Path(line.split("'")[1]).relative_to(ROOT))
+            found[name] = (0, 0)
+        row = re.match(r"(\S.*?)\s+\d+\s+\d+\s+[\d.]+%\s+(\d+)\s+(\d+)", line)
+        if row and row[1] != "TOTAL" and not readers.leaves_out(name, row[1]):
+            reached, lines = found[name]
+            found[name] = (reached + int(row[2]) - int(row[3]),
+                           lines + int(row[2]))
+    return found
+
+
+def coverage(names, build):
+    """Prints a line for each reader; gives its rows and how many are low."""
+    rows, low = [], 0
+    for target in names:
+        found = lines_reached(target, build)
+        for name in readers.of(target):
+            reached, lines = found.get(name, (0, 1))
+            percent = 100 * reached / max(lines, 1)
+            floor, reason = readers.floor(name)
+            good = percent >= floor
+            low += not good
+            print(f"{'' if good else 'FAILED '}{target:10} {percent:5.1f} % of "
+                  f"{lines:4} lines  {name}{'  ' + reason if reason else ''}",
+                  flush=True)
+            rows.append((target, name, percent, lines, reason))
+    return rows, low
+
+
+PAGE = """# Fuzzing
+
+<!-- Written by tools/fuzz/run_fuzz.py --keep; do not edit. -->
+
+Every reader of bytes that a stranger may have written has a libFuzzer target
+([SECURITY.md](../../SECURITY.md)); `tools/fuzz/run_fuzz.py --help` says how to
+run them. The corpora in `tools/fuzz/corpus` are minimised. What fuzzing has
+found stands in `tools/fuzz/findings` and is read again by every run.
+
+## Time so far
+
+| target | minutes | inputs tried |
+|---|---|---|
+"""
+
+
+def write_page(rows, build):
+    lines = []
+    for target in targets():
+        state = state_of(target, build)
+        lines.append(f"| {target} | {state['seconds'] / 60:.0f} | "
+                     f"{state['runs']:,} |")
+    lines += ["", "## Lines of each reader that the corpora reach", "",
+              "| target | reader | lines | reached |", "|---|---|---|---|"]
+    for target, name, percent, count, reason in rows:
+        lines.append(f"| {target} | `{name}` | {count} | {percent:.1f} %"
+                     f"{': ' + reason if reason else ''} |")
+    (ROOT / "docs/reference/fuzzing.md").write_text(
+        PAGE + "\n".join(lines) + "\n", "utf-8")
+
+
+# ---- Main ----
+
+def short(names):
+    build = ROOT / "build-asan"
+    failure = prepare(build)
+    if failure:
+        return failure, 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        return "", sum(pool.map(lambda name: fuzz(name, build, SHORT_SECONDS),
+                                names))
+
+
+def long(names, options):
+    build = ROOT / "build-fuzz"
+    failure = prepare(build)
+    if failure:
+        return failure, 0
+    names = sorted(names, key=lambda name: state_of(name, build)["seconds"])
+    passed = sum(fuzz(name, build, options.seconds) for name in names
+                 if options.seconds)
+    if not options.seconds:
+        passed = len(names)
+    rows, low = coverage(sorted(names), build)
+    if options.keep:
+        for name in names:
+            pack(name, build)
+        write_page(rows, build)
+    return "", passed - low
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--all", action="store_true", help="do the work")
-    parser.add_argument("--seconds", type=int, default=120, help="per target")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--all", action="store_true", help="the long form")
+    parser.add_argument("--seconds", type=int, default=120,
+                        help="per target; 0: coverage only")
     parser.add_argument("--only", action="append", choices=targets(),
                         help="run one target; may be repeated")
+    parser.add_argument("--keep", action="store_true",
+                        help="with --all: write corpora and page")
     options = parser.parse_args()
     names = options.only or targets()
-    if not options.all:
-        print(f"0 passed, 0 failed, {len(names)} skipped")
-        return 0
-    failure = prepare()
+    failure, passed = long(names, options) if options.all else short(names)
     if failure:
         print(f"FAILED build of the fuzzers\n{failure[-6000:]}")
-        print(f"0 passed, {len(names)} failed, 0 skipped")
-        return 1
-    passed = sum(fuzz(name, options.seconds) for name in names)
+    passed = max(passed, 0)
     print(f"{passed} passed, {len(names) - passed} failed, 0 skipped")
     return 0 if passed == len(names) else 1
 

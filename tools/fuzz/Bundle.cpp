@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as a bundle and as the results of one, with the checksums of
+// frames put right so that the checks behind them are reached.
+#include "hal/worker/Bundle.h"
+#include "File.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cstring>
+
+using namespace backplane;
+using namespace backplane::worker;
+
+/// Makes each header fit what follows it, where that is possible.
+static void fixFrames(std::vector<uint8_t> &bytes) {
+  constexpr size_t sizeAt = 16, sumAt = 24;
+  for (size_t at = 0; at + frameHeaderBytes <= bytes.size();) {
+    uint8_t *header = bytes.data() + at;
+    uint64_t size = 0, left = bytes.size() - at - frameHeaderBytes;
+    std::memcpy(&size, header + sizeAt, sizeof(size));
+    if (size > left)
+      return;
+    XXH64_hash_t seed = XXH3_64bits(header, sumAt);
+    XXH64_hash_t sum =
+        XXH3_64bits_withSeed(header + frameHeaderBytes, size, seed);
+    std::memcpy(header + sumAt, &sum, sizeof(sum));
+    at += frameHeaderBytes + size;
+  }
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static fuzz::File file;
+  std::vector<uint8_t> bytes(data, data + size);
+  fixFrames(bytes);
+  const std::string &path = file.with(bytes.data(), bytes.size());
+  BundleFacts facts;
+  if (auto bundle = readBundle(path))
+    facts = std::move(*bundle);
+  // As if they were the results of a bundle with the runs that they name.
+  if (auto reader = BundleReader::open(path)) {
+    facts.hash = reader->head().bundle;
+    while (true) {
+      auto frame = reader->next();
+      if (!frame || !*frame)
+        break;
+      AnswerMessage answer;
+      if ((*frame)->type == FrameType::Answer &&
+          decode((*frame)->payload, answer).ok())
+        facts.runs.push_back(answer.run);
+    }
+  }
+  (void)readResults(path, facts);
+  (void)packRecording(path, facts.head, path + ".packed");
+  unlink((path + ".packed").c_str());
+  return 0;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any bytes as a kernel out of the compiler's cache; what is taken is packed
+// and taken again.
+#include "sdk/compiler/KernelPack.h"
+
+#include <cstdlib>
+
+using namespace backplane;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (auto kernel = unpackKernel({data, size})) {
+    Bytes packed = packKernel(*kernel);
+    if (packed != Bytes(data, data + size))
+      std::abort();
+  }
+  return 0;
+}
