@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <functional>
 #include <random>
 
 using namespace backplane;
@@ -109,6 +111,35 @@ TEST(Dim, RefusesBadText) {
   for (int i = 0; i < 200; ++i)
     nested = nested + " floordiv m" + std::to_string(i);
   EXPECT_FALSE(Dim::parse(nested.substr(0, 4000)));
+}
+
+/// `parts` of a text that repeats, cut to what parse reads.
+std::string repeated(const std::function<std::string(int)> &part, int parts) {
+  std::string text = "n";
+  for (int i = 0; i < parts && text.size() < 3900; ++i)
+    text += part(i);
+  return text;
+}
+
+TEST(Dim, NoTextTakesLong) {
+  auto number = [](int i) { return std::to_string(i); };
+  std::vector<std::string> texts = {
+      repeated([&](int i) { return "*(a" + number(i) + " + b)"; }, 400),
+      repeated([&](int i) { return " + a" + number(i) + "*b" + number(i); },
+               400),
+      repeated([&](int i) { return "*(n + " + number(i) + ")"; }, 400),
+      repeated([&](int i) { return " + (n*n + n) floordiv " + number(i + 2); },
+               400),
+      "(" + repeated([&](int i) { return " + a" + number(i); }, 120) + ")*(" +
+          repeated([&](int i) { return " + b" + number(i); }, 120) + ")"};
+  std::string halved = "n";
+  for (int i = 0; i < 25; ++i)
+    halved = "max(" + halved + " - " + number(i) + ", 0) floordiv 2";
+  texts.push_back(halved);
+  auto start = std::chrono::steady_clock::now();
+  for (const std::string &text : texts)
+    (void)Dim::parse(text);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
 }
 
 TEST(Dim, KeepsOverflowInvalid) {
