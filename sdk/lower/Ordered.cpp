@@ -2,6 +2,7 @@
 //
 // Ops that visit elements in order: cumulative and scatter. Each is a nest of
 // sequential loops over single elements, which carry the result.
+#include "sdk/dialect/Convert.h"
 #include "sdk/lower/SequentialLoops.h"
 
 #include "backplane/kernel.h"
@@ -73,6 +74,13 @@ static Value scatterTarget(Lowering &lowering, ScatterOp op,
                            });
 }
 
+/// Whether the tensor is known to have one element.
+static bool isSingle(Type type) {
+  return llvm::all_of(dimsOf(type), [](const backplane::Dim &dim) {
+    return dim == backplane::Dim(1);
+  });
+}
+
 LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
   ImplicitLocOpBuilder &builder = lowering.builder;
   Type type = op.getResult().getType();
@@ -89,6 +97,9 @@ LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
   Value updates = lowering.tensor(op.getUpdates());
   Value size = boundsOf(lowering, type)[axis];
   Value limit = arith::IndexCastOp::create(builder, indexTo.compute, size);
+  // No loop is left around a single update, and nothing carries a tensor.
+  bool single = isSingle(op.getUpdates().getType()) &&
+                dimsOf(type)[axis].constant().value_or(0) > 0;
   auto update = [&](ImplicitLocOpBuilder &b, ValueRange at, ValueRange target) {
     Value picked = extract(b, indices, at.slice(axis, indexRank));
     picked = castScalar(b, picked, indexFrom, indexTo);
@@ -96,9 +107,26 @@ LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
     Value bad =
         arith::CmpIOp::create(b, arith::CmpIPredicate::uge, picked, limit);
     lowering.report(b, bad, BP_KERNEL_ERROR_INDEX);
+    if (single)
+      picked = arith::SelectOp::create(
+          b, bad, arith::ConstantIntOp::create(b, 0, 64), picked);
     Values position(at.take_front(axis));
     position.push_back(arith::IndexCastOp::create(b, b.getIndexType(), picked));
     llvm::append_range(position, at.drop_front(axis + indexRank));
+    auto combined = [&](ImplicitLocOpBuilder &inner) {
+      Value value = extract(inner, updates, at);
+      if (how == "none")
+        return value;
+      Value old = extract(inner, target[0], position);
+      value = combineUpdate(inner, how, wide ? old : load(inner, old, element),
+                            load(inner, value, element), element.isUnsigned);
+      return wide ? value : store(inner, value, element);
+    };
+    if (single) {
+      Value old = extract(b, target[0], position);
+      Value value = arith::SelectOp::create(b, bad, old, combined(b));
+      return Values{insert(b, value, target[0], position)};
+    }
     auto choice = scf::IfOp::create(
         b, bad,
         [&](OpBuilder &nested, Location loc) {
@@ -106,14 +134,7 @@ LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
         },
         [&](OpBuilder &nested, Location loc) {
           ImplicitLocOpBuilder inner(loc, nested);
-          Value value = extract(inner, updates, at);
-          if (how != "none") {
-            Value old = extract(inner, target[0], position);
-            value = combineUpdate(
-                inner, how, wide ? old : load(inner, old, element),
-                load(inner, value, element), element.isUnsigned);
-            value = wide ? value : store(inner, value, element);
-          }
+          Value value = combined(inner);
           scf::YieldOp::create(inner,
                                insert(inner, value, target[0], position));
         });
