@@ -1,35 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/PluginCall.h"
+#include "hal/core/ProcessState.h"
 
 namespace backplane {
 
-struct PluginCall::Watched {
-  const char *function;
-  const ProcessReport &report;
-  std::vector<ProcessItem> before;
-};
+#ifdef NDEBUG
+std::atomic<CallLooker> callLooker{nullptr};
+#else
+std::atomic<CallLooker> callLooker{&lookAtProcess};
+#endif
 
 // Out of line: there are many calls, and libbackplane.so stays small.
 PluginCall::PluginCall(const char *function) {
-  if (const ProcessReport *report = ProcessWatch::report())
-    watched_ =
-        std::make_unique<Watched>(Watched{function, *report, processState()});
+  if (CallLooker look = callLooker.load(std::memory_order_acquire))
+    look_ = look(function);
 }
 
 PluginCall::~PluginCall() {
-  if (watched_)
-    compare();
-}
-
-void PluginCall::compare() const {
-  for (const ProcessItem &change :
-       processChanges(watched_->before, processState()))
-    watched_->report(watched_->function, change);
+  if (look_)
+    look_->compare();
 }
 
 void PluginCall::putBack() const {
-  if (watched_)
-    compare();
+  if (look_)
+    look_->compare();
   FloatScope::renew();
 }
 

@@ -8,11 +8,24 @@
 #define BACKPLANE_CORE_PLUGINCALL_H
 
 #include "hal/core/FloatScope.h"
-#include "hal/core/ProcessState.h"
 
+#include <atomic>
 #include <memory>
 
 namespace backplane {
+
+/// Looks at the process around one call.
+class CallLook {
+public:
+  virtual ~CallLook() = default;
+  /// Reports what has changed since it was made.
+  virtual void compare() = 0;
+};
+
+/// Makes one before each call; null: nobody looks. ProcessWatch sets it, so
+/// that libbackplane.so has the code of it in debug builds only.
+using CallLooker = std::unique_ptr<CallLook> (*)(const char *function);
+extern std::atomic<CallLooker> callLooker;
 
 class PluginCall {
 public:
@@ -28,12 +41,10 @@ public:
   PluginCall &operator=(const PluginCall &) = delete;
 
 private:
-  struct Watched;
-  void compare() const;
   void putBack() const;
 
   FloatScope scope_; ///< the last one to go
-  std::unique_ptr<Watched> watched_;
+  std::unique_ptr<CallLook> look_;
 };
 
 } // namespace backplane

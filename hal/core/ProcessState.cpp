@@ -115,12 +115,28 @@ std::string inQuotes(const std::string &value) {
 
 std::atomic<const ProcessReport *> watch{nullptr};
 
-#ifndef NDEBUG
 void writeToStandardError(const char *function, const ProcessItem &change) {
   std::fprintf(stderr, "backplane: %s of a plug-in changes %s\n", function,
                change.value.c_str());
 }
-#endif
+
+class Look : public CallLook {
+public:
+  explicit Look(const char *function) : function_(function) {}
+
+  void compare() override {
+    const ProcessReport *report = watch.load(std::memory_order_acquire);
+    for (const ProcessItem &change : processChanges(before_, processState()))
+      if (report)
+        (*report)(function_, change);
+      else
+        writeToStandardError(function_, change);
+  }
+
+private:
+  const char *function_;
+  std::vector<ProcessItem> before_ = processState();
+};
 
 } // namespace
 
@@ -155,20 +171,19 @@ std::vector<ProcessItem> processChanges(const std::vector<ProcessItem> &before,
   return changes;
 }
 
-ProcessWatch::ProcessWatch(ProcessReport report) : report_(std::move(report)) {
+ProcessWatch::ProcessWatch(ProcessReport report)
+    : report_(std::move(report)), before_(callLooker.load()) {
   watch.store(&report_);
+  callLooker.store(&lookAtProcess, std::memory_order_release);
 }
 
-ProcessWatch::~ProcessWatch() { watch.store(nullptr); }
+ProcessWatch::~ProcessWatch() {
+  callLooker.store(before_);
+  watch.store(nullptr);
+}
 
-const ProcessReport *ProcessWatch::report() {
-  const ProcessReport *report = watch.load(std::memory_order_acquire);
-#ifndef NDEBUG
-  static const ProcessReport standard = &writeToStandardError;
-  return report ? report : &standard;
-#else
-  return report;
-#endif
+std::unique_ptr<CallLook> lookAtProcess(const char *function) {
+  return std::make_unique<Look>(function);
 }
 
 } // namespace backplane

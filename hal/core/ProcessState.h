@@ -5,8 +5,9 @@
 #ifndef BACKPLANE_CORE_PROCESSSTATE_H
 #define BACKPLANE_CORE_PROCESSSTATE_H
 
+#include "hal/core/PluginCall.h"
+
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,12 +39,13 @@ public:
   ProcessWatch(const ProcessWatch &) = delete;
   ProcessWatch &operator=(const ProcessWatch &) = delete;
 
-  /// Null where nothing is watched.
-  static const ProcessReport *report();
-
 private:
   ProcessReport report_;
+  CallLooker before_;
 };
+
+/// A look for the watch that is on; without one it writes to standard error.
+std::unique_ptr<CallLook> lookAtProcess(const char *function);
 
 } // namespace backplane
 

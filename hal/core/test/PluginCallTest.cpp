@@ -2,9 +2,9 @@
 //
 // Code of plug-ins runs in the default floating-point environment, and leaves
 // the process as it was or is named.
-#include "hal/core/PluginCall.h"
 #include "OddFloats.h"
 #include "PluginFolder.h"
+#include "hal/core/ProcessState.h"
 #include "hal/core/Registry.h"
 #include "hal/core/ThreadPool.h"
 
