@@ -19,6 +19,8 @@ struct Sample {
 /// positive from large ones on only.
 constexpr int64_t kTried[] = {0, 1, 2, 3, 5, 16, 33, 1000, 16001};
 constexpr size_t kSamples = 729;
+/// Longer expressions are not tried, which would take long.
+constexpr size_t kLongest = 512;
 
 /// Values of the symbols for one sample: all combinations of up to three
 /// symbols, and an even choice of those of more.
@@ -65,6 +67,8 @@ bool meetsInCall(const Dim &a, const Dim &b, bool apart) {
     return false;
   if (apart)
     return true;
+  if (a.str().size() + b.str().size() > kLongest)
+    return false;
   bool stretched = false, equal = false;
   bool freeA = canBe(a, b), freeB = canBe(b, a);
   for (const Sample &sample : samplesOf(a, b)) {
