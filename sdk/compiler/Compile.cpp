@@ -10,7 +10,7 @@
 #include "sdk/graph/Satisfiable.h"
 #include "sdk/graph/Wire.h"
 
-#include <algorithm>
+#include <set>
 
 using namespace backplane;
 
@@ -18,8 +18,9 @@ using namespace backplane;
 static void embedGraph(const Graph &graph, fb::ArtifactT &artifact,
                        std::vector<std::string> &weights) {
   artifact.graph = writeGraph(graph);
+  std::set<std::string> known(weights.begin(), weights.end());
   for (const auto &[id, type] : weightsOf(graph))
-    if (std::ranges::find(weights, id) == weights.end())
+    if (known.insert(id).second)
       weights.push_back(id);
 }
 

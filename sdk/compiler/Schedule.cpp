@@ -3,6 +3,10 @@
 
 #include "sdk/compiler/Placement.h"
 
+#include "mlir/IR/SymbolTable.h"
+
+#include "llvm/ADT/StringMap.h"
+
 #include <set>
 
 using namespace mlir;
@@ -66,8 +70,12 @@ class Scheduler {
 public:
   Scheduler(ModuleOp module, std::vector<std::string> &weights,
             uint32_t firstConstant)
-      : module_(module), weights_(weights), firstConstant_(firstConstant),
-        program_(schedule_.program), init_(schedule_.init) {}
+      : module_(module), functions_(module), weights_(weights),
+        firstConstant_(firstConstant), program_(schedule_.program),
+        init_(schedule_.init) {
+    for (auto [i, id] : llvm::enumerate(weights))
+      weightNumbers_.try_emplace(id, uint32_t(i));
+  }
 
   Result<Schedule> run();
 
@@ -96,7 +104,9 @@ private:
   };
 
   ModuleOp module_;
+  SymbolTable functions_;
   std::vector<std::string> &weights_;
+  llvm::StringMap<uint32_t> weightNumbers_;
   uint32_t firstConstant_;
   Schedule schedule_;
   ProgramBuilder program_, init_;
@@ -116,7 +126,7 @@ private:
 unsigned Scheduler::homeOf(mlir::Value value) {
   Operation *op = rootOf(value).getDefiningOp();
   if (auto call = dyn_cast_or_null<func::CallOp>(op))
-    return bp::deviceOf(module_.lookupSymbol(call.getCallee()));
+    return bp::deviceOf(functions_.lookup(call.getCallee()));
   if (auto read = dyn_cast_or_null<bp::VariableReadOp>(op)) {
     auto found = variables_.find(std::string_view(read.getVariable()));
     return found == variables_.end() ? 0 : found->second.device;
@@ -142,7 +152,7 @@ void Scheduler::findVariables(func::FuncOp main) {
 /// symbol changes.
 void Scheduler::findInitCalls(func::FuncOp main) {
   for (auto call : main.getOps<func::CallOp>()) {
-    auto callee = module_.lookupSymbol<func::FuncOp>(call.getCallee());
+    auto callee = functions_.lookup<func::FuncOp>(call.getCallee());
     auto symbols = callee->getAttrOfType<ArrayAttr>(bp::symbolsAttr);
     bool fixed = !symbols || symbols.empty();
     for (mlir::Value operand : call.getOperands()) {
@@ -173,11 +183,12 @@ void Scheduler::assignOutputs(func::ReturnOp end) {
 SlotId Scheduler::weightSlot(ProgramBuilder &builder, bp::WeightOp weight,
                              unsigned device) {
   std::string id = weight.getId().str();
-  auto found = llvm::find(weights_, id);
-  uint32_t index = uint32_t(found - weights_.begin());
-  if (found == weights_.end())
+  auto [number, fresh] =
+      weightNumbers_.try_emplace(id, uint32_t(weights_.size()));
+  if (fresh)
     weights_.push_back(id);
-  return builder.slot(fb::SlotKind::Weight, index, bytesOf(weight), device);
+  return builder.slot(fb::SlotKind::Weight, number->second, bytesOf(weight),
+                      device);
 }
 
 SlotId Scheduler::resultSlot(mlir::Value value, bool init) {
@@ -273,7 +284,7 @@ Status Scheduler::sendResults(Operation *op) {
         visit(number, reshape);
       else if (auto call = dyn_cast<func::CallOp>(user))
         receivers.emplace(number,
-                          bp::deviceOf(module_.lookupSymbol(call.getCallee())));
+                          bp::deviceOf(functions_.lookup(call.getCallee())));
       else if (isa<bp::ControlOp>(user))
         receivers.emplace(number, bp::deviceOf(user));
     }
@@ -299,7 +310,7 @@ static std::vector<std::string> locationsOf(func::FuncOp function) {
 
 Status Scheduler::addCall(func::CallOp call) {
   bool init = initCalls_.contains(call);
-  auto callee = module_.lookupSymbol<func::FuncOp>(call.getCallee());
+  auto callee = functions_.lookup<func::FuncOp>(call.getCallee());
   unsigned device = bp::deviceOf(callee);
   fb::DispatchT dispatch;
   dispatch.name = call.getCallee().str();

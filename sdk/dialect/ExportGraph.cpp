@@ -47,6 +47,11 @@ int64_t numberOf(DictionaryAttr entry, StringRef key, int64_t otherwise) {
   return number ? number.getValue().getSExtValue() : otherwise;
 }
 
+backplane::Symbol symbolOf(DictionaryAttr entry) {
+  return {textOf(entry, "name").str(), numberOf(entry, "minimum", 0),
+          numberOf(entry, "maximum", INT64_MAX), numberOf(entry, "divisor", 1)};
+}
+
 std::string nameOr(StringAttr name, StringRef otherwise, size_t index) {
   if (name && !name.getValue().empty())
     return name.getValue().str();
@@ -63,25 +68,24 @@ unsigned bp::deviceOf(Operation *op) {
 std::vector<backplane::Symbol> bp::symbolsOf(ModuleOp module) {
   std::vector<backplane::Symbol> symbols;
   for (DictionaryAttr entry : entriesOf(module, symbolsAttr))
-    symbols.push_back(
-        {textOf(entry, "name").str(), numberOf(entry, "minimum", 0),
-         numberOf(entry, "maximum", INT64_MAX), numberOf(entry, "divisor", 1)});
+    symbols.push_back(symbolOf(entry));
   return symbols;
 }
 
 Status Exporter::addSymbols(ArrayAttr names) {
-  std::vector<backplane::Symbol> known;
-  if (auto module = function_->getParentOfType<ModuleOp>())
-    known = bp::symbolsOf(module);
+  SmallVector<DictionaryAttr> known;
+  if (!names.empty())
+    known = entriesOf(function_->getParentOfType<ModuleOp>(), bp::symbolsAttr);
   for (Attribute name : names) {
     auto text = dyn_cast<StringAttr>(name);
     if (!text)
       return backplane::invalidArgument("bp.symbols lists names only");
-    auto found = llvm::find_if(known, [&](const backplane::Symbol &symbol) {
-      return symbol.name == text.getValue();
+    auto found = llvm::find_if(known, [&](DictionaryAttr entry) {
+      return textOf(entry, "name") == text.getValue();
     });
-    graph_.symbols.push_back(
-        found != known.end() ? *found : backplane::Symbol{text.str()});
+    graph_.symbols.push_back(found != known.end()
+                                 ? symbolOf(*found)
+                                 : backplane::Symbol{text.str()});
   }
   return {};
 }

@@ -22,7 +22,7 @@ Status checkArtifact(const fb::Artifact &artifact, uint64_t weightBytes);
 namespace limits {
 inline constexpr uint32_t rank = 64;
 inline constexpr uint32_t bindings = 1024; ///< per dispatch
-inline constexpr uint32_t transients = 1u << 15;
+inline constexpr uint32_t transients = 1u << 20;
 inline constexpr uint32_t workgroupSize = 1u << 20;
 inline constexpr uint64_t workspaceBytes = uint64_t(1) << 32;
 inline constexpr uint32_t regions = 4096;   ///< per variant

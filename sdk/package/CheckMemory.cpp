@@ -5,6 +5,7 @@
 #include "Check.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace backplane {
@@ -33,19 +34,57 @@ bool collide(const Placed &a, const Placed &b) {
          b.begin < a.end && !takesPlace(a, b) && !takesPlace(b, a);
 }
 
+/// The transients that are alive at one time, by their places.
+class Alive {
+public:
+  /// Forgets those that were used last before this time.
+  void passTo(uint32_t time) {
+    for (; !ends_.empty() && ends_.begin()->first < time;
+         ends_.erase(ends_.begin()))
+      places_.erase(ends_.begin()->second);
+  }
+  /// One that is in the way of `next`. As those that are alive do not overlap
+  /// unless they begin at the same byte, only the nearest before it can reach
+  /// into it.
+  const Placed *collision(const Placed &next) const {
+    auto at = places_.lower_bound(keyOf(next));
+    if (at != places_.begin())
+      at = places_.lower_bound(std::prev(at)->first);
+    for (; at != places_.end() &&
+           at->first < std::pair(next.info->device(), next.end);
+         ++at)
+      if (collide(next, *at->second))
+        return at->second;
+    return nullptr;
+  }
+  void add(const Placed &placed) {
+    ends_.emplace(placed.last, places_.emplace(keyOf(placed), &placed));
+  }
+
+private:
+  using Key = std::pair<uint8_t, int64_t>; ///< device and first byte
+  using Places = std::multimap<Key, const Placed *>;
+  static Key keyOf(const Placed &placed) {
+    return {placed.info->device(), placed.begin};
+  }
+
+  Places places_;
+  std::multimap<uint32_t, Places::iterator> ends_;
+};
+
 /// Two slots that share bytes while both are alive, if there are any.
 std::optional<std::pair<uint32_t, uint32_t>>
 findOverlap(std::vector<Placed> placed) {
+  std::erase_if(placed, [](const Placed &p) { return p.begin == p.end; });
   std::sort(placed.begin(), placed.end(), [](const auto &a, const auto &b) {
     return std::tie(a.first, a.slot) < std::tie(b.first, b.slot);
   });
-  std::vector<const Placed *> alive;
+  Alive alive;
   for (const Placed &next : placed) {
-    std::erase_if(alive, [&](auto *old) { return old->last < next.first; });
-    for (const Placed *old : alive)
-      if (collide(next, *old))
-        return std::pair(old->slot, next.slot);
-    alive.push_back(&next);
+    alive.passTo(next.first);
+    if (const Placed *old = alive.collision(next))
+      return std::pair(old->slot, next.slot);
+    alive.add(next);
   }
   return std::nullopt;
 }

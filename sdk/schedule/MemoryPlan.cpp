@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "MemoryPlan.h"
+#include "Timeline.h"
 
 #include <algorithm>
 #include <map>
@@ -36,15 +36,23 @@ Status check(std::span<const Transient> transients) {
   return {};
 }
 
+/// Transients that are alive together are looked through for a gap up to this
+/// number, so that planning takes time in proportion to the transients.
+constexpr size_t mostSearched = 1000;
+
 /// Places transients one after the other, largest first.
 class Planner {
 public:
   explicit Planner(std::span<const Transient> transients)
-      : transients_(transients), offsets_(transients.size(), -1) {}
+      : transients_(transients), placed_(transients),
+        offsets_(transients.size(), -1), rank_(transients.size()) {}
 
   MemoryPlan run() {
-    for (size_t i : order())
+    size_t rank = 0;
+    for (size_t i : order()) {
+      rank_[i] = rank++;
       place(i);
+    }
     return {std::move(offsets_), arena_};
   }
 
@@ -66,70 +74,71 @@ private:
     const Transient &x = transients_[a], &y = transients_[b];
     return x.reuse == int64_t(b) && y.last == x.first && a != b;
   }
-
-  bool aliveTogether(size_t a, size_t b) const {
-    const Transient &x = transients_[a], &y = transients_[b];
-    return x.first <= y.last && y.first <= x.last;
+  bool mayShare(size_t a, size_t b) const {
+    return takesPlace(a, b) || takesPlace(b, a);
+  }
+  int64_t endOf(size_t i) const {
+    return offsets_[i] + aligned(transients_[i].bytes);
   }
 
-  /// Whether transient `i` at `offset` meets none that is alive with it.
-  bool fits(size_t i, int64_t offset) const {
+  /// Whether transient `i` at `offset` meets none of those that are alive with
+  /// it.
+  bool fits(size_t i, int64_t offset,
+            const std::vector<size_t> &meeting) const {
     int64_t end = offset + aligned(transients_[i].bytes);
-    for (size_t other : placed_) {
-      if (offsets_[other] >= end)
-        break;
-      int64_t otherEnd = offsets_[other] + aligned(transients_[other].bytes);
-      bool inPlace = (takesPlace(i, other) || takesPlace(other, i)) &&
-                     offsets_[other] == offset;
-      if (otherEnd > offset && aliveTogether(i, other) && !inPlace)
-        return false;
-    }
-    return true;
+    return std::ranges::none_of(meeting, [&](size_t other) {
+      bool inPlace = mayShare(i, other) && offsets_[other] == offset;
+      return offsets_[other] < end && endOf(other) > offset && !inPlace;
+    });
   }
 
   /// The place of the operand or result that `i` shares memory with, if both
   /// may.
-  int64_t sharedOffset(size_t i) const {
-    for (size_t other : placed_)
-      if ((takesPlace(i, other) || takesPlace(other, i)) &&
-          fits(i, offsets_[other]))
+  int64_t sharedOffset(size_t i, const std::vector<size_t> &meeting) const {
+    for (size_t other : meeting)
+      if (mayShare(i, other) && fits(i, offsets_[other], meeting))
         return offsets_[other];
     return -1;
   }
 
   /// The start of the smallest gap that takes `i`, else the end of what is in
   /// the way.
-  int64_t bestGap(size_t i) const {
+  int64_t bestGap(size_t i, const std::vector<size_t> &meeting) const {
     int64_t bytes = aligned(transients_[i].bytes);
     int64_t end = 0, best = -1, bestSize = maxArena;
-    for (size_t other : placed_) {
-      if (!aliveTogether(i, other))
-        continue;
+    for (size_t other : meeting) {
       int64_t gap = offsets_[other] - end;
       if (gap >= bytes && gap < bestSize) {
         best = end;
         bestSize = gap;
       }
-      end = std::max(end, offsets_[other] + aligned(transients_[other].bytes));
+      end = std::max(end, endOf(other));
     }
     return best >= 0 ? best : end;
   }
 
+  int64_t offsetOf(size_t i) const {
+    auto meeting = placed_.meeting(transients_[i], mostSearched);
+    if (!meeting)
+      return placed_.endOfMeeting(transients_[i]);
+    std::ranges::sort(*meeting, [&](size_t a, size_t b) {
+      return std::pair(offsets_[a], rank_[a]) <
+             std::pair(offsets_[b], rank_[b]);
+    });
+    int64_t shared = sharedOffset(i, *meeting);
+    return shared >= 0 ? shared : bestGap(i, *meeting);
+  }
+
   void place(size_t i) {
-    int64_t offset = sharedOffset(i);
-    if (offset < 0)
-      offset = bestGap(i);
-    offsets_[i] = offset;
-    arena_ = std::max(arena_, offset + aligned(transients_[i].bytes));
-    auto at = std::upper_bound(
-        placed_.begin(), placed_.end(), offset,
-        [&](int64_t value, size_t other) { return value < offsets_[other]; });
-    placed_.insert(at, i);
+    offsets_[i] = offsetOf(i);
+    arena_ = std::max(arena_, endOf(i));
+    placed_.add(i, transients_[i], endOf(i));
   }
 
   std::span<const Transient> transients_;
+  Timeline placed_;
   std::vector<int64_t> offsets_;
-  std::vector<size_t> placed_; ///< by offset
+  std::vector<size_t> rank_; ///< when each was placed
   int64_t arena_ = 0;
 };
 

@@ -82,6 +82,21 @@ TEST(MemoryPlan, NeverOverlapsWhatIsAliveTogether) {
   EXPECT_LT(ratios / count, 1.05);
 }
 
+TEST(MemoryPlan, IsSoundWhereMoreAreAliveThanAreSearched) {
+  std::mt19937 random(5);
+  std::vector<Transient> items(3000);
+  for (Transient &t : items) {
+    t.bytes = 1 + random() % 5000;
+    t.first = random() % 100;
+    t.last = t.first + random() % 4000;
+  }
+  auto plan = planMemory(items);
+  ASSERT_TRUE(plan.ok()) << plan.message();
+  expectSound(items, *plan);
+  // Each could lie behind all others.
+  EXPECT_LT(plan->arenaBytes, 2 * peakBytes(items));
+}
+
 TEST(MemoryPlan, HintsStaySound) {
   std::mt19937 random(2);
   for (int round = 0; round < 400; ++round) {
