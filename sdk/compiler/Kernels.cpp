@@ -256,7 +256,7 @@ static Result<std::unique_ptr<fb::EntryT>> entryOf(const Kernel &kernel) {
 }
 
 Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
-KernelCompiler::executables(MLIRContext &context) {
+KernelCompiler::executables() {
   std::vector<std::unique_ptr<fb::ExecutableT>> result;
   auto start = [&] {
     result.push_back(std::make_unique<fb::ExecutableT>());
@@ -285,10 +285,9 @@ KernelCompiler::executables(MLIRContext &context) {
     result.front()->blob = packSpirv(list);
     return result;
   }
-  FailureOr<std::vector<uint8_t>> image =
-      linkElf(UnknownLoc::get(&context), target_.triple, list);
-  if (failed(image))
-    return internalError("the kernels do not link");
+  auto image = linkElf(target_.triple, list);
+  if (!image)
+    return image.status().within("the kernels do not link");
   result.front()->blob = std::move(*image);
   return result;
 }

@@ -43,8 +43,7 @@ public:
   };
   Place placeOf(size_t kernel);
   /// All executables: one when the target's emitter links, else one a kernel.
-  Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
-  executables(mlir::MLIRContext &context);
+  Result<std::vector<std::unique_ptr<fb::ExecutableT>>> executables();
 
 private:
   Result<Kernel> compile(mlir::func::FuncOp dispatch, const Graph &graph,

@@ -2,6 +2,7 @@
 //
 // The C entries of libbackplane-compiler.so.
 #include "sdk/compiler/Compile.h"
+#include "sdk/compiler/FatalErrors.h"
 #include "sdk/emit/Passes.h"
 #include "sdk/fusion/Passes.h"
 #include "sdk/lower/Passes.h"
@@ -28,8 +29,10 @@ extern "C" __attribute__((visibility("default"))) bp_status_t
 bp_compile_model_internal(CompileRequest *request,
                           const CompileServices *services,
                           std::string *out_message) {
-  registerPasses();
-  Status status = compileModel(std::move(*request), *services);
+  Status status = catchFatalErrors([&] {
+    registerPasses();
+    return compileModel(std::move(*request), *services);
+  });
   *out_message = status.message();
   return status.code();
 }

@@ -6,6 +6,7 @@
 #include "sdk/compiler/Variant.h"
 
 #include "sdk/graph/Control.h"
+#include "sdk/package/Check.h"
 
 using namespace mlir;
 using namespace backplane;
@@ -77,6 +78,10 @@ Result<uint32_t> VariantCompiler::compileRegion(const backplane::Op &op,
                                                 size_t number,
                                                 const Graph &around,
                                                 unsigned device) {
+  if (variant_->regions.size() >= limits::regions)
+    return unimplemented(op.location + ": a model has at most " +
+                         std::to_string(limits::regions) +
+                         " regions that run, this one has more");
   Graph region = op.regions[number];
   // An artifact has no ranges of iterations, so no memory is planned with them.
   for (backplane::Symbol &iteration : region.symbols)

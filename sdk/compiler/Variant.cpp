@@ -7,7 +7,9 @@
 #include "sdk/graph/Decompose.h"
 #include "sdk/optimize/FoldConstants.h"
 #include "sdk/optimize/Passes.h"
+#include "sdk/package/Check.h"
 
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -172,19 +174,57 @@ static std::string describeOps(func::FuncOp dispatch) {
   return text + " of " + llvm::join(dtypes, ", ");
 }
 
+/// Whether the plain numbers of a dispatch are such that an artifact may hold
+/// them and its target takes them: a size that calls give is asked then.
+static Status checkSizes(const Kernel &kernel, func::FuncOp dispatch,
+                         const Target &target) {
+  auto within = [&](const std::string &text, const char *what,
+                    uint64_t most) -> Status {
+    auto size = Dim::parse(text.empty() ? "0" : text);
+    if (!size)
+      return size.status().within(what);
+    int64_t value = size->constant().value_or(0);
+    if (value >= 0 && uint64_t(value) <= most)
+      return {};
+    return unimplemented(describeOps(dispatch) + " needs " + what + " of " +
+                         size->str() + ", the most is " + std::to_string(most) +
+                         "; it is too large for target " + target.name);
+  };
+  for (const std::string &size : kernel.grid)
+    if (Status s = within(size, "a grid", UINT32_MAX); !s.ok())
+      return s;
+  for (ArrayRef<Type> types :
+       {dispatch.getArgumentTypes(), dispatch.getResultTypes()})
+    for (Type type : types)
+      if (Status s = within(bp::toTensorType(type)->bytes().str(),
+                            "a tensor in bytes", uint64_t(1) << 62);
+          !s.ok())
+        return s;
+  uint64_t workspace = target.workspaceLimit ? std::min(target.workspaceLimit,
+                                                        limits::workspaceBytes)
+                                             : limits::workspaceBytes;
+  return within(kernel.workspace, "a workspace in bytes", workspace);
+}
+
 /// The kernels of all dispatches. A device that cannot make one is noted when
 /// another one could.
 Result<std::vector<size_t>>
 VariantCompiler::compileKernels(ModuleOp module, const Schedule &schedule) {
   std::vector<size_t> indices;
   Status refused;
+  SymbolTable functions(module);
   for (const ScheduledDispatch &scheduled : schedule.dispatches) {
-    auto function = module.lookupSymbol<func::FuncOp>(scheduled.function);
+    auto function = functions.lookup<func::FuncOp>(scheduled.function);
     unsigned device = bp::deviceOf(function);
     if (services_.progress)
       services_.progress("kernels for " + targets_[device].name, indices.size(),
                          schedule.dispatches.size());
     auto index = kernels_[device].add(function);
+    if (index)
+      if (Status s = checkSizes(kernels_[device].kernel(*index), function,
+                                targets_[device]);
+          !s.ok())
+        index = s;
     if (!index) {
       Status status = diagnostics_.take(index.status());
       if (status.code() != BP_STATUS_UNIMPLEMENTED)
@@ -208,8 +248,9 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule) {
   auto indices = compileKernels(module, schedule);
   if (!indices)
     return indices.status();
+  SymbolTable functions(module);
   for (auto [scheduled, index] : llvm::zip(schedule.dispatches, *indices)) {
-    auto function = module.lookupSymbol<func::FuncOp>(scheduled.function);
+    auto function = functions.lookup<func::FuncOp>(scheduled.function);
     const Target &target = targets_[bp::deviceOf(function)];
     KernelCompiler &kernels = kernels_[bp::deviceOf(function)];
     fb::ProgramT &program = scheduled.init ? schedule.init : schedule.program;
@@ -244,7 +285,7 @@ Status VariantCompiler::addExecutables() {
     kernelCount += kernels.count();
     hits += kernels.cacheHits();
     first.push_back(uint32_t(variant_->executables.size()));
-    auto executables = kernels.executables(context_);
+    auto executables = kernels.executables();
     if (!executables)
       return diagnostics_.take(executables.status());
     for (auto &executable : *executables) {

@@ -8,6 +8,8 @@
 #ifndef BACKPLANE_EMIT_EMIT_H
 #define BACKPLANE_EMIT_EMIT_H
 
+#include "backplane/cpp/Result.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <array>
@@ -75,10 +77,9 @@ mlir::FailureOr<ObjectCode> compileDispatch(mlir::ModuleOp module,
                                             const EmitDump &dump = nullptr);
 
 /// Links objects for `triple` into one ELF shared object without undefined
-/// symbols; a diagnostic at `loc` names what lld complains about.
-mlir::FailureOr<std::vector<uint8_t>>
-linkElf(mlir::Location loc, llvm::StringRef triple,
-        llvm::ArrayRef<const ObjectCode *> objects);
+/// symbols; a failure names what lld complains about.
+Result<std::vector<uint8_t>>
+linkElf(llvm::StringRef triple, llvm::ArrayRef<const ObjectCode *> objects);
 
 /// Whether there is an emitter of this name.
 bool isEmitter(llvm::StringRef name);

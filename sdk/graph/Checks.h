@@ -8,6 +8,10 @@
 
 namespace backplane {
 
+/// Of a tensor of static sizes, as importers hold it too: products of sizes and
+/// widths stay within 64 bits.
+inline constexpr int64_t maxElements = int64_t(1) << 46;
+
 /// Name, range and divisor make sense.
 Status checkSymbol(const Symbol &symbol);
 /// A variable_read or variable_write names a variable of its type; other ops

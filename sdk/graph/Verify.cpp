@@ -23,7 +23,10 @@ public:
     Status status = checkDeclarations();
     for (size_t i = 0; status.ok() && i < graph_.values.size(); ++i)
       status = checkType(graph_.values[i].type)
-                   .within("value %" + std::to_string(i));
+                   .within("value %" + std::to_string(i) +
+                           (graph_.values[i].name.empty()
+                                ? ""
+                                : " (" + graph_.values[i].name + ")"));
     for (size_t i = 0; status.ok() && i < graph_.inputs.size(); ++i)
       status = define(graph_.inputs[i]).within("input " + std::to_string(i));
     for (size_t i = 0; status.ok() && i < graph_.ops.size(); ++i)
@@ -104,11 +107,18 @@ private:
     if (type.rank() > maxRank)
       return invalidArgument("has rank " + std::to_string(type.rank()) +
                              ", the limit is " + std::to_string(maxRank));
+    __int128 elements = 1;
     for (const Dim &dim : type.dims) {
-      if (dim.constant().value_or(0) < 0)
+      int64_t size = dim.constant().value_or(1);
+      if (size < 0)
         return invalidArgument("has a negative size: " + type.str());
       if (Status status = checkDim(dim); !status.ok())
         return status;
+      // Zeros are left out, so that every other size is checked too.
+      elements *= std::max<int64_t>(size, 1);
+      if (elements > maxElements)
+        return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                      "has more than 2^46 elements: " + type.str());
     }
     return {};
   }

@@ -178,9 +178,9 @@ std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
   auto code = compileDispatch(*module, target, stages, dumper);
   if (failed(code))
     return nullptr;
-  auto image = linkElf(UnknownLoc::get(&context), target.triple, {&*code});
+  auto image = linkElf(target.triple, {&*code});
   kernel->seconds_ = now() - start;
-  if (failed(image))
+  if (!image)
     return nullptr;
   kernel->entry_ = code->entry;
   kernel->image_ = *image;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// FatalErrors.h: what LLVM does not go on after ends a compilation, not the
+// application.
+#ifndef BACKPLANE_COMPILER_FATALERRORS_H
+#define BACKPLANE_COMPILER_FATALERRORS_H
+
+#include "backplane/cpp/Result.h"
+
+#include <functional>
+
+namespace backplane {
+
+/// Runs `body`. A fatal error of LLVM in it, on this thread, and memory that
+/// is short become its status; what `body` held then is not given back. While
+/// it runs, LLVM's error handlers of this process are ours.
+Status catchFatalErrors(const std::function<Status()> &body);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_FATALERRORS_H
