@@ -65,6 +65,8 @@ public:
   /// Whether files in a folder can be believed, by the same rule.
   Status checkFolder(const std::string &path, std::string_view what) const;
 
+  const std::vector<std::string> &folders() const { return folders_; }
+
 private:
   friend class TrustWalk;
   std::vector<std::string> folders_; ///< canonical

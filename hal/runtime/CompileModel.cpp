@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "CompileModel.h"
+#include "CompileInWorker.h"
 #include "Evaluate.h"
 #include "StoredGraph.h"
 #include "Targets.h"
@@ -89,11 +90,10 @@ Result<Model> readModel(const std::string &path, const FileTrust &trust) {
 } // namespace
 
 ModelCompiler::ModelCompiler(std::shared_ptr<Registry> registry,
-                             std::string cacheDir, bp_log_sink_t log)
-    : registry_(std::move(registry)),
-      cache_(std::move(cacheDir), registry_->host().trust(),
-             [this](const Status &status) { warn(status); }),
-      log_(log) {}
+                             LoaderOptions options)
+    : registry_(std::move(registry)), options_(std::move(options)),
+      cache_(options_.cacheDir, registry_->host().trust(),
+             [this](const Status &status) { warn(status); }) {}
 
 void ModelCompiler::warn(const Status &status) const {
   if (!status.ok())
@@ -273,8 +273,8 @@ CompileServices ModelCompiler::services() const {
   services.cachePut = [this, kernelKey](const std::string &key, auto blob) {
     warn(cache_.put("kernels", kernelKey(key), blob));
   };
-  services.progress = [log = log_](std::string_view what, uint64_t done,
-                                   uint64_t total) {
+  services.progress = [log = options_.log](std::string_view what, uint64_t done,
+                                           uint64_t total) {
     if (log.progress)
       log.progress(log.context, toC(what), done, total);
   };
@@ -345,7 +345,39 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
   return compileTo(file.path, job, std::move(model));
 }
 
+/// What a worker wrote to the output, else to the cache.
+LoadedResult ModelCompiler::openWritten(const CompileJob &job,
+                                        const std::string &path) {
+  if (!path.empty())
+    return LoadedArtifact::open(registry_, path);
+  if (auto artifact = lookUp(job))
+    return artifact;
+  return notFound("the cache keeps nothing");
+}
+
+/// By a worker, into the output or the cache; where the cache takes nothing, to
+/// a file that is gone at once.
+LoadedResult ModelCompiler::compileWithin(const CompileJob &job) {
+  if (job.graph || !cache_.enabled() || !job.outputPath.empty()) {
+    TemporaryFile file{job.outputPath.empty() ? temporaryPath() : ""};
+    std::string path = job.outputPath.empty() ? file.path : job.outputPath;
+    if (Status s = compileInWorker(job, options_, path); !s.ok())
+      return s;
+    return openWritten(job, path);
+  }
+  if (Status s = compileInWorker(job, options_, ""); !s.ok())
+    return s;
+  if (LoadedResult artifact = openWritten(job, ""))
+    return artifact;
+  TemporaryFile file{temporaryPath()};
+  if (Status s = compileInWorker(job, options_, file.path); !s.ok())
+    return s;
+  return openWritten(job, file.path);
+}
+
 LoadedResult ModelCompiler::compile(const CompileJob &job) {
+  if (job.limited())
+    return compileWithin(job);
   Result<Model> model = importModel(job.model);
   if (!model)
     return model.status();
@@ -368,6 +400,11 @@ LoadedResult ModelCompiler::compile(const CompileJob &job) {
 LoadedResult ModelCompiler::compileGraph(CompileJob &job) {
   Model model{std::move(*job.graph), std::move(job.weights), {}};
   job.model = "graph '" + model.graph.name + "'";
+  if (job.limited()) {
+    job.graph = std::move(model.graph);
+    job.weights = std::move(model.weights);
+    return compileWithin(job);
+  }
   if (!job.outputPath.empty())
     return compileTo(job.outputPath, job, std::move(model));
   TemporaryFile file{temporaryPath()};

@@ -8,6 +8,9 @@
 #include "Cache.h"
 #include "DimRanges.h"
 #include "LoadedArtifact.h"
+#include "hal/core/LoaderOptions.h"
+
+#include <chrono>
 
 namespace backplane::rt {
 
@@ -23,13 +26,17 @@ struct CompileJob {
   std::vector<DimRange> dims; ///< limits of symbolic dims
   std::string dumpDir;        ///< not empty: compile even if it is in the cache
   std::string outputPath;     ///< empty: in the cache only
+  /// With a limit a worker compiles; 0: none.
+  uint64_t mostBytes = 0; ///< of private memory
+  std::chrono::milliseconds mostTime{0};
+  bool limited() const { return mostBytes || mostTime.count(); }
 };
 
 /// Thread-safe; one model is compiled at a time.
 class ModelCompiler {
 public:
-  ModelCompiler(std::shared_ptr<Registry> registry, std::string cacheDir,
-                bp_log_sink_t log);
+  /// `options` are those of the registry.
+  ModelCompiler(std::shared_ptr<Registry> registry, LoaderOptions options);
 
   Result<std::shared_ptr<const LoadedArtifact>> run(CompileJob job);
   /// Compiles the graph that an artifact holds, or takes what was compiled
@@ -52,6 +59,10 @@ private:
   Result<std::string> modelKey(const CompileJob &job) const;
   std::shared_ptr<const LoadedArtifact> lookUp(const CompileJob &job) const;
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);
+  Result<std::shared_ptr<const LoadedArtifact>>
+  compileWithin(const CompileJob &job);
+  Result<std::shared_ptr<const LoadedArtifact>>
+  openWritten(const CompileJob &job, const std::string &path);
   Result<std::shared_ptr<const LoadedArtifact>> compileGraph(CompileJob &job);
   Result<std::shared_ptr<const LoadedArtifact>> runFile(CompileJob &job);
   using Again = std::function<Result<Model>()>;
@@ -65,8 +76,8 @@ private:
   void warn(const Status &status) const;
 
   std::shared_ptr<Registry> registry_;
+  LoaderOptions options_;
   Cache cache_;
-  bp_log_sink_t log_;
   std::mutex mutex_;
 };
 

@@ -155,6 +155,11 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
     return unimplemented("compile options: flags " +
                          std::to_string(options.flags) +
                          " are not all known; initialise with BP_HEADER");
+  // Longer than any compilation; more would not fit a clock.
+  constexpr uint64_t mostMilliseconds = uint64_t(1) << 40;
+  job.mostBytes = options.max_memory;
+  job.mostTime = std::chrono::milliseconds(
+      std::min(options.max_milliseconds, mostMilliseconds));
   job.embedGraph = options.flags & BP_COMPILE_EMBED_GRAPH;
   job.fallback = options.flags & BP_COMPILE_FALLBACK;
   return {};
@@ -223,8 +228,8 @@ bp_status_t bp_context_create(const bp_context_options_t *options,
       return loader.status();
     auto context = std::make_unique<bp_context_t>();
     context->registry = Registry::create(*loader, graphTable());
-    context->compiler = std::make_shared<ModelCompiler>(
-        context->registry, loader->cacheDir, loader->log);
+    context->compiler =
+        std::make_shared<ModelCompiler>(context->registry, *loader);
     context->workers =
         std::make_shared<worker::Pool>(loader->workersFile, loader->trust);
     *out_context = context.release();

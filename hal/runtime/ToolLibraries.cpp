@@ -85,6 +85,11 @@ std::string ToolLibraries::compilerPath() {
   return expectedPath("libbackplane-compiler.so");
 }
 
+std::string ToolLibraries::workerPath() {
+  fs::path folder = fs::path(compilerPath()).parent_path();
+  return (folder.parent_path() / "bin/bp-compile-worker").string();
+}
+
 // Loading runs constructors, and what is folded must not depend on how the
 // application rounds.
 

@@ -20,6 +20,8 @@ public:
   /// asks, or in ../lib of it for a program.
   static std::string importPath();
   static std::string compilerPath();
+  /// The program that compiles in a process of its own, in ../bin of them.
+  static std::string workerPath();
 
   /// Failures name the path and what to do.
   Result<Model> import(const std::string &path) const;

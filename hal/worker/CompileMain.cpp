@@ -5,5 +5,6 @@ int main(int argc, char **argv) {
   backplane::worker::WorkerOptions options;
   if (auto code = backplane::worker::parseWorkerOptions(argc, argv, options))
     return *code;
-  return backplane::worker::serveCompiles(options);
+  return options.jobs ? backplane::worker::serveJobs(options)
+                      : backplane::worker::serveCompiles(options);
 }

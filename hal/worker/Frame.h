@@ -53,8 +53,9 @@ enum class FrameType : uint16_t {
   Bundle,    ///< first frame of a bundle or of its results
   Answer,    ///< of results: what one run of the bundle came to
   End,       ///< last frame of a bundle or of its results
+  Job,       ///< tool to compile worker: a model to compile into a file; READY
 };
-inline constexpr FrameType lastFrameType = FrameType::End;
+inline constexpr FrameType lastFrameType = FrameType::Job;
 
 struct Frame {
   FrameType type = FrameType::Error;

@@ -245,6 +245,8 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
                "run checks of the plug-in in place of artifacts");
   app.add_option("--target", options.target,
                  "of a compile worker: the target, whatever the device is");
+  app.add_flag("--jobs", options.jobs,
+               "of a compile worker: compile models into files");
   app.add_option("--record", options.record,
                  "write artifacts and runs to this file, run nothing");
   app.add_option("--replay", options.replay,

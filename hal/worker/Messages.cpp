@@ -153,6 +153,11 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
     v(m.outputs), v(m.milliseconds), v(m.cpuMilliseconds), v(m.damage);
   else if constexpr (std::is_same_v<M, CompileMessage>)
     v(m.graph), v(m.weights);
+  else if constexpr (std::is_same_v<M, JobMessage>)
+    v(m.model), v(m.output), v(m.dumpDir), v(m.targets), v(m.symbols),
+        v(m.minimums), v(m.maximums), v(m.flags), v(m.graph.graph),
+        v(m.graph.weights), v(m.cacheDir), v(m.pluginFiles),
+        v(m.addPluginFiles), v(m.select), v(m.disable), v(m.trustedDirs);
   else if constexpr (std::is_same_v<M, CompiledMessage>)
     v(m.artifact), v(m.milliseconds);
   else if constexpr (std::is_same_v<M, CheckMessage>)
@@ -198,6 +203,12 @@ Status check(const ResultMessage &message) {
 Status check(const CompileMessage &message) {
   return checkTensors(message.weights);
 }
+Status check(const JobMessage &message) {
+  if (message.minimums.size() != message.symbols.size() ||
+      message.maximums.size() != message.symbols.size())
+    return dataLoss("a job in a frame has damaged limits");
+  return checkTensors(message.graph.weights);
+}
 Status check(const AnswerMessage &message) {
   bool known = message.type == uint32_t(FrameType::Result) ||
                message.type == uint32_t(FrameType::Checked) ||
@@ -221,6 +232,7 @@ Payload encode(const ArtifactMessage &message) { return encodeAny(message); }
 Payload encode(const RunMessage &message) { return encodeAny(message); }
 Payload encode(const ResultMessage &message) { return encodeAny(message); }
 Payload encode(const CompileMessage &message) { return encodeAny(message); }
+Payload encode(const JobMessage &message) { return encodeAny(message); }
 Payload encode(const CompiledMessage &message) { return encodeAny(message); }
 Payload encode(const CheckMessage &message) { return encodeAny(message); }
 Payload encode(const CheckedMessage &message) { return encodeAny(message); }
@@ -246,6 +258,9 @@ Status decode(std::span<const uint8_t> payload, ResultMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, CompileMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, JobMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, CompiledMessage &message) {

@@ -116,6 +116,21 @@ struct CompileMessage {
   std::vector<WireTensor> weights;
 };
 
+/// What bp_artifact_compile gets, or bp_artifact_compile_graph where there is a
+/// graph, and the plug-ins and the cache of its context.
+struct JobMessage {
+  std::string model, output, dumpDir;
+  std::vector<std::string> targets;
+  std::vector<std::string> symbols; ///< with limits
+  std::vector<int64_t> minimums, maximums;
+  uint32_t flags = 0; ///< BP_COMPILE_
+  CompileMessage graph;
+  /// Of the context.
+  std::string cacheDir; ///< "-": none
+  std::vector<std::string> pluginFiles, addPluginFiles, select, disable,
+      trustedDirs;
+};
+
 struct CompiledMessage {
   Payload artifact;
   double milliseconds = 0;
@@ -165,6 +180,7 @@ Payload encode(const ArtifactMessage &message);
 Payload encode(const RunMessage &message);
 Payload encode(const ResultMessage &message);
 Payload encode(const CompileMessage &message);
+Payload encode(const JobMessage &message);
 Payload encode(const CompiledMessage &message);
 Payload encode(const CheckMessage &message);
 Payload encode(const CheckedMessage &message);
@@ -183,6 +199,7 @@ Status decode(std::span<const uint8_t> payload, ArtifactMessage &message);
 Status decode(std::span<const uint8_t> payload, RunMessage &message);
 Status decode(std::span<const uint8_t> payload, ResultMessage &message);
 Status decode(std::span<const uint8_t> payload, CompileMessage &message);
+Status decode(std::span<const uint8_t> payload, JobMessage &message);
 Status decode(std::span<const uint8_t> payload, CompiledMessage &message);
 Status decode(std::span<const uint8_t> payload, CheckMessage &message);
 Status decode(std::span<const uint8_t> payload, CheckedMessage &message);

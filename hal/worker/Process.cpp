@@ -36,7 +36,7 @@ struct Pipe {
 void doNotBlock(int fd) { fcntl(fd, F_SETFL, O_NONBLOCK); }
 
 /// 0, or the error number.
-int spawn(const std::vector<std::string> &command, int in, int out,
+int spawn(const std::vector<std::string> &command, int in, int out, bool quiet,
           pid_t &pid) {
   std::vector<char *> arguments;
   for (const std::string &argument : command)
@@ -48,6 +48,8 @@ int spawn(const std::vector<std::string> &command, int in, int out,
   posix_spawnattr_init(&attributes);
   posix_spawn_file_actions_adddup2(&actions, in, 0);
   posix_spawn_file_actions_adddup2(&actions, out, 1);
+  if (quiet)
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   int error = posix_spawnp(&pid, arguments[0], &actions, &attributes,
                            arguments.data(), environ);
@@ -78,12 +80,13 @@ Status errorOf(const Frame &frame) {
 }
 
 Result<std::unique_ptr<Process>>
-Process::start(const std::vector<std::string> &command, Milliseconds timeout) {
+Process::start(const std::vector<std::string> &command, Milliseconds timeout,
+               bool quiet) {
   Pipe in, out;
   pid_t pid = -1;
   int error = in.open() && out.open() ? 0 : errno;
   if (!error)
-    error = spawn(command, in.read, out.write, pid);
+    error = spawn(command, in.read, out.write, quiet, pid);
   if (error) {
     in.close();
     out.close();

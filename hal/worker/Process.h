@@ -20,9 +20,11 @@ public:
   using Milliseconds = std::chrono::milliseconds;
 
   /// Starts `command` (program, then arguments; searched in PATH when it has no
-  /// slash) and waits for its HELLO. A failure says how the process ended.
+  /// slash) and waits for its HELLO. A failure says how the process ended. What
+  /// a quiet one prints is dropped.
   static Result<std::unique_ptr<Process>>
-  start(const std::vector<std::string> &command, Milliseconds timeout);
+  start(const std::vector<std::string> &command, Milliseconds timeout,
+        bool quiet = false);
   /// The same with a copy of this process that ends with what `body` gives;
   /// its standard input and output are the connection. This process must have
   /// one thread and no open device.

@@ -28,6 +28,9 @@ struct WorkerOptions {
   std::vector<std::string> replay;
   /// Of a compile worker: a target to compile for in place of a device's.
   std::string target;
+  /// Of a compile worker: compile models into files, with the plug-ins and the
+  /// cache that each request names.
+  bool jobs = false;
   /// Folder for large artifacts; empty: none; "auto": in the cache folder of
   /// the user.
   std::string cacheDir;
@@ -50,6 +53,7 @@ int serveReplay(const std::string &bundle, const std::string &results);
 /// `bp-worker run`, from its name on; see Bundle.h.
 int runBundle(int argc, char **argv);
 int serveCompiles(const WorkerOptions &options);
+int serveJobs(const WorkerOptions &options);
 
 } // namespace backplane::worker
 

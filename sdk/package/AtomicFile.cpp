@@ -179,6 +179,17 @@ void removeStaleFiles(const std::string &folder) {
   }
 }
 
+void removeFilesOf(int process, const std::string &path) {
+  namespace fs = std::filesystem;
+  std::string start = fs::path(path).filename().string() + std::string(mark) +
+                      std::to_string(process) + "-";
+  std::error_code error;
+  fs::directory_iterator files(folderOf(path), error), end;
+  for (; !error && files != end; files.increment(error))
+    if (files->path().filename().string().starts_with(start))
+      unlink(files->path().c_str());
+}
+
 Status writeFileAtomically(const std::string &path,
                            std::span<const uint8_t> data,
                            AtomicFile::Over over) {

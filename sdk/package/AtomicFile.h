@@ -56,6 +56,9 @@ private:
 /// minute (a file system of a network may know no locks).
 void removeStaleFiles(const std::string &folder);
 
+/// Removes what one process, which is gone, has left half-written of `path`.
+void removeFilesOf(int process, const std::string &path);
+
 /// Writes the whole of `data` to `path` through an AtomicFile.
 Status writeFileAtomically(const std::string &path,
                            std::span<const uint8_t> data,

@@ -23,7 +23,14 @@ struct DevicesOptions {
 };
 int runDevices(const DevicesOptions &options);
 
+/// Of a compilation, 0: none.
+struct CompileLimits {
+  uint64_t memory = 0; ///< bytes
+  double seconds = 0;
+};
+
 struct CompileCommandOptions {
+  CompileLimits limits;
   std::string model;
   std::string output;
   std::vector<std::string> targets;
@@ -44,7 +51,8 @@ struct ModelOptions {
   unsigned threads = 0; ///< 0: one per core
   bool why = false;     ///< print the reasons of the selection
   bool jit = false;     ///< compile the stored graph when no variant runs
-  std::string variant;  ///< target of the only one to take; empty: the best
+  CompileLimits limits;
+  std::string variant; ///< target of the only one to take; empty: the best
   /// Values of symbolic dims that no given input binds.
   std::map<std::string, int64_t> dims;
 };

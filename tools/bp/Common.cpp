@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -130,6 +131,11 @@ Result<Context> openContext(unsigned threads) {
   return createContext(options);
 }
 
+void setLimits(const CompileLimits &limits, bp_compile_options_t &options) {
+  options.max_memory = limits.memory;
+  options.max_milliseconds = uint64_t(std::ceil(limits.seconds * 1e3));
+}
+
 Result<Artifact> openModel(const Context &context,
                            const ModelOptions &options) {
   if (options.path.ends_with(".bpx"))
@@ -137,6 +143,7 @@ Result<Artifact> openModel(const Context &context,
   bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
   compile.driver = toC(options.device);
   compile.flags = options.fallback ? BP_COMPILE_FALLBACK : 0;
+  setLimits(options.limits, compile);
   return compileModel(context, options.path, compile);
 }
 

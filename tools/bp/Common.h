@@ -17,6 +17,9 @@ int fail(const Status &status);
 /// progress line when that is a terminal.
 Result<Context> openContext(unsigned threads);
 
+/// Puts the limits where the C API takes them.
+void setLimits(const CompileLimits &limits, bp_compile_options_t &options);
+
 /// Opens a .bpx file, or compiles a model for the driver of `device` (or takes
 /// it from the cache).
 Result<Artifact> openModel(const Context &context, const ModelOptions &options);

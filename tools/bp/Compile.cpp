@@ -31,6 +31,7 @@ int runCompile(const CompileCommandOptions &options) {
   compile.dim_count = dims.size();
   compile.flags = (options.fallback ? BP_COMPILE_FALLBACK : 0) |
                   (options.embedGraph ? BP_COMPILE_EMBED_GRAPH : 0);
+  setLimits(options.limits, compile);
   auto start = std::chrono::steady_clock::now();
   Result<Artifact> artifact = compileModel(*context, options.model, compile);
   if (!artifact)

@@ -58,6 +58,21 @@ void addFallback(CLI::App &command, bool &fallback) {
                    "that an error");
 }
 
+void addLimits(CLI::App &command, CompileLimits &limits) {
+  command
+      .add_option("--max-memory", limits.memory,
+                  "bytes that compiling may take, with K, M or G; it then runs "
+                  "in a process of its own")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::PositiveNumber);
+  constexpr double longest = 1e9;
+  command
+      .add_option("--max-time", limits.seconds,
+                  "seconds that compiling may take; it then runs in a process "
+                  "of its own")
+      ->check(CLI::Range(1e-3, longest));
+}
+
 void addModelOptions(CLI::App &app, ModelOptions &options,
                      std::vector<std::string> &dims) {
   app.add_option("model", options.path, "a .onnx model or .bpx artifact")
@@ -69,6 +84,7 @@ void addModelOptions(CLI::App &app, ModelOptions &options,
                  "auto:throughput, auto:power")
       ->capture_default_str();
   addFallback(app, options.fallback);
+  addLimits(app, options.limits);
   app.add_flag("--jit", options.jit,
                "compile the graph in the artifact when no variant runs");
   app.add_option("--variant", options.variant,
@@ -168,6 +184,7 @@ void addCompile(CLI::App &app, CompileCommandOptions &options,
                    "several joined with a plus give one on several devices")
       ->delimiter(',');
   addFallback(*compile, options.fallback);
+  addLimits(*compile, options.limits);
   compile->add_option("--for-driver", options.driver,
                       "device, list or auto: policy whose best targets are "
                       "taken when no target is named (default host)");

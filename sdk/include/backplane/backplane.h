@@ -215,6 +215,12 @@ typedef struct bp_compile_options_t {
   uint64_t dim_count;
   uint32_t flags; /* BP_COMPILE_ */
   uint32_t reserved;
+  /* Limits for models of others, 0: none. With one, the model is read and
+   * compiled by bp-compile-worker, a process of its own: whatever a model does
+   * to it is a status here, BP_STATUS_RESOURCE_EXHAUSTED for memory and
+   * BP_STATUS_DEADLINE_EXCEEDED for time. */
+  uint64_t max_memory;       /* bytes of private memory */
+  uint64_t max_milliseconds; /* from the start of the process on */
 } bp_compile_options_t;
 
 /* Compiles a model file, .onnx or .bpg (a portable graph as wire bytes), or

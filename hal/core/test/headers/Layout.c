@@ -477,7 +477,7 @@ AT(bp_dim_range_t, symbol, 0);
 AT(bp_dim_range_t, minimum, 16);
 AT(bp_dim_range_t, maximum, 24);
 
-SIZE(bp_compile_options_t, 104);
+SIZE(bp_compile_options_t, 120);
 AT(bp_compile_options_t, header, 0);
 AT(bp_compile_options_t, targets, 16);
 AT(bp_compile_options_t, target_count, 24);
@@ -487,6 +487,8 @@ AT(bp_compile_options_t, output_path, 64);
 AT(bp_compile_options_t, dims, 80);
 AT(bp_compile_options_t, dim_count, 88);
 AT(bp_compile_options_t, flags, 96);
+AT(bp_compile_options_t, max_memory, 104);
+AT(bp_compile_options_t, max_milliseconds, 112);
 AT(bp_compile_options_t, reserved, 100);
 
 SIZE(bp_tensor_info_t, 56);
