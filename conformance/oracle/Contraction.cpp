@@ -171,24 +171,19 @@ Result<std::vector<Value>> contractFromZero(const Step &step) {
   return one(std::move(result));
 }
 
-/// Which channel of the result a weight contributes to.
+/// The channel of a conv that a weight contributes to.
 size_t channelOf(const Step &step, size_t weight) {
   const Sizes &w = step.operand(1).dims;
-  size_t window = countOf(spatial(w)), second = at(w[1]);
-  if (step.op.name == "conv")
-    return weight / (window * second);
-  size_t groups = at(std::max<int64_t>(step.op.i64("groups"), 1));
-  size_t input = weight / (window * second), perGroup = at(w[0]) / groups;
-  return input / perGroup * second + weight / window % second;
+  return weight / (countOf(spatial(w)) * at(w[1]));
 }
 
-/// Padding, and the zeros that some put between the elements of a transposed
-/// convolution, may be multiplied: a result that an infinite weight or a NaN
-/// meets only there may be anything, unless it is NaN anyhow.
+/// The padding of a conv may be multiplied: a result that an infinite weight or
+/// a NaN meets only there may be anything, unless it is NaN anyhow. Between the
+/// elements of a transposed convolution there is nothing.
 void admitMultipliedPadding(const Step &step, const Elements &weights,
                             std::vector<Sum> &sums) {
   auto isSpecial = [&](size_t j) { return !std::isfinite(weights.values[j]); };
-  if (step.op.name == "matmul")
+  if (step.op.name != "conv")
     return;
   std::vector<size_t> specials(at(step.dims[1])), met(sums.size());
   for (size_t j = 0; j < weights.values.size(); ++j)

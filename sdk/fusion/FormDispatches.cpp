@@ -14,6 +14,7 @@ LogicalResult bp::formDispatches(ModuleOp module,
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
   limitOperands(main, devices);
+  markFiniteWeights(main, pool);
   if (failed(narrowFactors(main, devices, pool)))
     return failure();
   Partition found = partition(main, devices);

@@ -109,13 +109,18 @@ llvm::LogicalResult narrowFactors(mlir::func::FuncOp main,
                                   llvm::ArrayRef<FusionOptions> devices,
                                   backplane::WeightPool &pool);
 
+/// Marks the transposed convolutions whose weights are known and finite.
+void markFiniteWeights(mlir::func::FuncOp main,
+                       const backplane::WeightPool &pool);
+
 /// A concat of more operands than its device binds in a dispatch, besides the
 /// result, becomes several, so that no dispatch has more. Other ops have few.
 void limitOperands(mlir::func::FuncOp main,
                    llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, narrowFactors, partition, outline, and the reasons into the
-/// module's `bp.report`. A dispatch names the device of its ops.
+/// limitOperands, markFiniteWeights, narrowFactors, partition, outline, and the
+/// reasons into the module's `bp.report`. A dispatch names the device of its
+/// ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);

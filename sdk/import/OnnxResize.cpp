@@ -132,6 +132,21 @@ HostTensor hostOf(DType type, const std::vector<T> &list) {
   return {type, {static_cast<int64_t>(list.size())}, {*bytes, bytes}};
 }
 
+/// An element times its weight along an axis; 0 where the weight is 0, so that
+/// an infinity or NaN does not reach results that it has no part in.
+ValueId weighted(Node &node, ValueId part, const std::vector<float> &weights,
+                 int64_t axis) {
+  ValueId factor =
+      node.op("broadcast", {node.constant(hostOf(DType::F32, weights))},
+              {{"dims", Dims(node.type(part).dims)},
+               {"axes", std::vector<int64_t>{axis}}});
+  ValueId product = node.op("mul", {part, factor});
+  if (!std::count(weights.begin(), weights.end(), 0.0f))
+    return product;
+  ValueId zero = node.fillLike(factor, 0);
+  return node.op("select", {node.compare("eq", factor, zero), zero, product});
+}
+
 ValueId resizeStatic(Node &node, ValueId x, const ResizeMode &mode,
                      const AxisPlan &plan) {
   int64_t from = *plan.from.constant(), to = *plan.to.constant();
@@ -153,11 +168,7 @@ ValueId resizeStatic(Node &node, ValueId x, const ResizeMode &mode,
     ValueId part = node.op("gather", {x, index}, {{"axis", axis}});
     if (mode.mode == "nearest" || !node.ok())
       return part;
-    ValueId weights =
-        node.op("broadcast", {node.constant(hostOf(DType::F32, tap.weights))},
-                {{"dims", Dims(node.type(part).dims)},
-                 {"axes", std::vector<int64_t>{axis}}});
-    part = node.op("mul", {part, weights});
+    part = weighted(node, part, tap.weights, axis);
     result = result == kNone ? part : node.op("add", {result, part});
   }
   return result;

@@ -84,6 +84,9 @@ std::vector<Dim> splitAt(const std::vector<Dim> &dims, size_t axis, Dim first,
 /// channels may be split into groups, and a weight [o, c / groups, window…].
 struct Convolution {
   Value image, weight;
+  /// Of the spatial axes of the image: 0 where an element was put in that is
+  /// not to be multiplied; null: all are.
+  Value presence = {};
   std::vector<Dim> weightDims, resultDims;
   SmallVector<int64_t> strides, dilations;
   int64_t groups;
@@ -116,24 +119,41 @@ Value multiplyAdd(ImplicitLocOpBuilder &body, ValueRange args,
   return combine(body, "sum", args[2], product, false);
 }
 
+/// The sum so far where nothing is present, else `next`.
+Value where(ImplicitLocOpBuilder &body, Value presence, Value next, Value sum) {
+  Value zero = arith::ConstantOp::create(
+      body, cast<TypedAttr>(body.getZeroAttr(presence.getType())));
+  Value present =
+      arith::CmpFOp::create(body, arith::CmpFPredicate::UNE, presence, zero);
+  return arith::SelectOp::create(body, present, next, sum);
+}
+
 /// The result in `dims`, from its weight and image with these maps; of 16 bits
-/// it is not rounded yet.
+/// it is not rounded yet. `windowAt` is where windows lie on spatial axes.
 Value contract(Lowering &lowering, const Convolution &c, Value weight,
-               Value image, const std::vector<Dim> &dims, const LoopNest &nest,
+               const std::vector<Dim> &dims, const LoopNest &nest,
                const Exprs &weightAt, const Exprs &imageAt,
-               const Exprs &resultAt) {
+               const Exprs &windowAt, const Exprs &resultAt) {
   ImplicitLocOpBuilder &builder = lowering.builder;
   Sizes sizes = lowering.sizes(DimsAttr::get(builder.getContext(), dims));
   Value start =
       lowering.filled(lowering.empty(sizes, c.element.compute),
                       cast<TypedAttr>(builder.getZeroAttr(c.element.compute)));
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
-    return SmallVector<Value>{multiplyAdd(inner, args, c.element)};
+    Value sum = args.back();
+    Value next = multiplyAdd(inner, {args[0], args[1], sum}, c.element);
+    return SmallVector<Value>{c.presence ? where(inner, args[2], next, sum)
+                                         : next};
   };
-  Maps maps{nest.map(weightAt), nest.map(imageAt), nest.map(resultAt)};
+  SmallVector<Value> inputs{weight, c.image};
+  Maps maps{nest.map(weightAt), nest.map(joined({imageAt, windowAt}))};
+  if (c.presence) {
+    inputs.push_back(c.presence);
+    maps.push_back(nest.map(windowAt));
+  }
+  maps.push_back(nest.map(resultAt));
   Value sum =
-      lowering.generic({weight, image}, start, maps, nest.iterators, body)
-          .getResult(0);
+      lowering.generic(inputs, start, maps, nest.iterators, body).getResult(0);
   return c.element.storage.isF32() ? lowering.rounded(sum, c.element, sizes)
                                    : sum;
 }
@@ -144,11 +164,10 @@ Value convolveOneGroup(Lowering &lowering, const Convolution &c) {
   Exprs at = nest.parallels(c.spatial());
   AffineExpr input = nest.reduction();
   Exprs window = nest.reductions(c.spatial());
-  return contract(
-      lowering, c, c.weight, c.image, c.resultDims, nest,
-      joined({{output, input}, window}),
-      joined({{batch, input}, windowed(at, window, c.strides, c.dilations)}),
-      joined({{batch, output}, at}));
+  return contract(lowering, c, c.weight, c.resultDims, nest,
+                  joined({{output, input}, window}), {batch, input},
+                  windowed(at, window, c.strides, c.dilations),
+                  joined({{batch, output}, at}));
 }
 
 /// One channel in and out per group.
@@ -160,11 +179,10 @@ Value convolveDepthwise(Lowering &lowering, const Convolution &c) {
   std::vector<Dim> flat = c.weightDims;
   flat.erase(flat.begin() + 1);
   Value weight = reshaped(lowering, c.weight, c.weightDims, flat);
-  return contract(
-      lowering, c, weight, c.image, c.resultDims, nest,
-      joined({{channel}, window}),
-      joined({{batch, channel}, windowed(at, window, c.strides, c.dilations)}),
-      joined({{batch, channel}, at}));
+  return contract(lowering, c, weight, c.resultDims, nest,
+                  joined({{channel}, window}), {batch, channel},
+                  windowed(at, window, c.strides, c.dilations),
+                  joined({{batch, channel}, at}));
 }
 
 Value convolveGroups(Lowering &lowering, const Convolution &c) {
@@ -179,10 +197,9 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   auto resultDims = splitAt(c.resultDims, 1, groups, c.outputs());
   Value weight = reshaped(lowering, c.weight, c.weightDims, weightDims);
   Value result =
-      contract(lowering, c, weight, c.image, resultDims, nest,
-               joined({{group, output, input}, window}),
-               joined({{batch, group, input},
-                       windowed(at, window, c.strides, c.dilations)}),
+      contract(lowering, c, weight, resultDims, nest,
+               joined({{group, output, input}, window}), {batch, group, input},
+               windowed(at, window, c.strides, c.dilations),
                joined({{batch, group, output}, at}));
   return reshaped(lowering, result, resultDims, c.resultDims);
 }
@@ -296,32 +313,64 @@ static SpreadAxis planAxis(Lowering &lowering, const Dim &size, int64_t low,
   return {sizes[0], sizes[1], sizes[2]};
 }
 
-static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
-                         const Spread &spread, const Element &element) {
+/// The box of the image that is used, and where it goes; of all axes.
+struct SpreadBox {
+  Sizes firsts, counts, offsets, strides;
+};
+
+static SpreadBox planBox(Lowering &lowering, ConvTransposeOp op,
+                         const Spread &spread) {
   ImplicitLocOpBuilder &builder = lowering.builder;
   std::vector<Dim> from = dimsOf(op.getX().getType());
   Sizes all = lowering.sizes(op.getX().getType());
   OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
-  Sizes firsts(2, zero), offsets(2, zero), strides(2, one),
-      ones(all.size(), one);
-  Sizes counts(all.begin(), all.begin() + 2);
+  SpreadBox box{Sizes(2, zero), Sizes(all.begin(), all.begin() + 2),
+                Sizes(2, zero), Sizes(2, one)};
   for (size_t i = 0; i < spread.low.size(); ++i) {
     SpreadAxis axis = planAxis(lowering, from[i + 2], spread.low[i],
                                op.getStrides()[i], spread.dims[i + 2]);
-    firsts.push_back(axis.first);
-    counts.push_back(axis.count);
-    offsets.push_back(axis.offset);
-    strides.push_back(builder.getIndexAttr(op.getStrides()[i]));
+    box.firsts.push_back(axis.first);
+    box.counts.push_back(axis.count);
+    box.offsets.push_back(axis.offset);
+    box.strides.push_back(builder.getIndexAttr(op.getStrides()[i]));
   }
-  Sizes sizes =
-      lowering.sizes(DimsAttr::get(builder.getContext(), spread.dims));
-  Value target =
-      lowering.filled(lowering.empty(sizes, element.storage),
-                      cast<TypedAttr>(builder.getZeroAttr(element.storage)));
-  Value box = tensor::ExtractSliceOp::create(
-      builder, lowering.tensor(op.getX()), firsts, counts, ones);
-  return tensor::InsertSliceOp::create(builder, box, target, offsets, counts,
-                                       strides);
+  return box;
+}
+
+/// Zeros of these dims, the last of the spread, with the box put in.
+static Value putBox(Lowering &lowering, const Spread &spread, Value source,
+                    const SpreadBox &box, size_t skipped) {
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  Type element = cast<RankedTensorType>(source.getType()).getElementType();
+  std::vector<Dim> dims(spread.dims.begin() + ptrdiff_t(skipped),
+                        spread.dims.end());
+  Sizes sizes = lowering.sizes(DimsAttr::get(builder.getContext(), dims));
+  Value target = lowering.filled(lowering.empty(sizes, element),
+                                 cast<TypedAttr>(builder.getZeroAttr(element)));
+  auto kept = [&](const Sizes &all) {
+    return ArrayRef<OpFoldResult>(all).drop_front(skipped);
+  };
+  return tensor::InsertSliceOp::create(builder, source, target,
+                                       kept(box.offsets), kept(box.counts),
+                                       kept(box.strides));
+}
+
+static Value spreadImage(Lowering &lowering, ConvTransposeOp op,
+                         const Spread &spread, const SpreadBox &box) {
+  ImplicitLocOpBuilder &builder = lowering.builder;
+  Sizes ones(box.counts.size(), builder.getIndexAttr(1));
+  Value source = tensor::ExtractSliceOp::create(
+      builder, lowering.tensor(op.getX()), box.firsts, box.counts, ones);
+  return putBox(lowering, spread, source, box, 0);
+}
+
+/// 1 where an element of x lies on the spatial axes, 0 between and around.
+static Value spreadPresence(Lowering &lowering, const Spread &spread,
+                            const SpreadBox &box, Type element) {
+  Sizes counts(ArrayRef<OpFoldResult>(box.counts).drop_front(2));
+  Value ones = lowering.filled(lowering.empty(counts, element),
+                               lowering.builder.getFloatAttr(element, 1));
+  return putBox(lowering, spread, ones, box, 2);
 }
 
 LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
@@ -393,7 +442,10 @@ LogicalResult lower::lowerConvTranspose(Lowering &lowering,
   c.strides.assign(op.getStrides().size(), 1);
   c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
   c.groups = op.getGroups();
-  Image image{spreadImage(lowering, op, spread, c.element), spread.dims};
+  SpreadBox box = planBox(lowering, op, spread);
+  if (c.element.isFloat() && !op.getFiniteWeight())
+    c.presence = spreadPresence(lowering, spread, box, c.element.compute);
+  Image image{spreadImage(lowering, op, spread, box), spread.dims};
   c.image = splitImage(lowering, c, image).tensor;
   lowering.setComputed(op.getResult(), convolve(lowering, c));
   return success();

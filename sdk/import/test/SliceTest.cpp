@@ -222,7 +222,7 @@ TEST(OnnxResize, NearestIsAGather) {
 
 TEST(OnnxResize, LinearIsAWeightedSum) {
   EXPECT_EQ(summary(resized("2", "linear", {1, 2, 1}, {})),
-            "gather mul gather mul add -> f32[1, 4, 4]");
+            "gather mul gather mul compare select add -> f32[1, 4, 4]");
 }
 
 TEST(OnnxResize, SymbolicSizesRepeat) {

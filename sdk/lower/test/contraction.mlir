@@ -124,8 +124,35 @@ func.func @grouped(%x: tensor<1x4x9xf32>, %w: tensor<6x2x3xf32>) -> tensor<1x6x9
 // CHECK: linalg.generic
 // CHECK-SAME: ins(%[[W]], %[[X]]
 func.func @conv_transpose(%x: tensor<1x2x5xf32>, %w: tensor<2x3x3xf32>) -> tensor<1x3x9xf32> {
+  %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, output_padding = array<i64: 0>, groups = 1, finite_weight = true} : (tensor<1x2x5xf32>, tensor<2x3x3xf32>) -> tensor<1x3x9xf32>
+  return %0 : tensor<1x3x9xf32>
+}
+
+// -----
+
+// A weight that may be infinite or NaN meets elements of the image alone.
+// CHECK-DAG: #[[AT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2 + d4)>
+// CHECK-LABEL: @any_weight
+// CHECK-DAG: %[[P:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[1] [5] [2] : tensor<5xf32> into tensor<11xf32>
+// CHECK-DAG: %[[X:.*]] = tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 1] [1, 2, 5] [1, 1, 2]
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #{{.*}}, #[[AT]], #{{.*}}]
+// CHECK-SAME: ins(%{{.*}}, %[[X]], %[[P]] :
+// CHECK: arith.addf
+// CHECK: arith.cmpf une
+// CHECK: arith.select
+func.func @any_weight(%x: tensor<1x2x5xf32>, %w: tensor<2x3x3xf32>) -> tensor<1x3x9xf32> {
   %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, output_padding = array<i64: 0>, groups = 1} : (tensor<1x2x5xf32>, tensor<2x3x3xf32>) -> tensor<1x3x9xf32>
   return %0 : tensor<1x3x9xf32>
+}
+
+// -----
+
+// Integers have neither.
+// CHECK-LABEL: @integers
+// CHECK-NOT: arith.select
+func.func @integers(%x: tensor<1x2x5xi32>, %w: tensor<2x3x3xi32>) -> tensor<1x3x9xi32> {
+  %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, output_padding = array<i64: 0>, groups = 1} : (tensor<1x2x5xi32>, tensor<2x3x3xi32>) -> tensor<1x3x9xi32>
+  return %0 : tensor<1x3x9xi32>
 }
 
 // -----
