@@ -31,6 +31,12 @@
 //               divisors of 0 among the others: the device must report an error
 //   shifted     2^(p/2) plus noise: variances of one pass have no digits
 //   wide        up to +-100, f64 +-1000: exp overflows without a shift
+//   far         1024 + N(0, 32): means that narrow floats cannot count
+//   squares     +-[200, 1000): squares beyond f16
+//   swing       input 0: 49152 twice, then -49152 twice; other inputs are 1
+//   factors     256 twice, then 1/256 twice, then ones
+//   reach-N     +-[0.5, 1.5), but NaN and infinities in single elements of
+//               input N
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H
 

@@ -291,6 +291,8 @@ DataSet findDataSet(std::string_view name) {
   for (const auto &[known, dataSet] : dataSets)
     if (known == name)
       return dataSet;
+  if (DataSet dataSet = findNarrowData(name))
+    return dataSet;
   return findProbeData(name);
 }
 

@@ -27,6 +27,8 @@ using DataSet = uint64_t (*)(const Place &place);
 
 /// The data set of this name; null for an unknown one.
 DataSet findDataSet(std::string_view name);
+/// Of those in NarrowData.cpp.
+DataSet findNarrowData(std::string_view name);
 
 /// All bits that an element of a dtype has.
 uint64_t maskOf(DType dtype);

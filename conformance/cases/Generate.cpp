@@ -14,7 +14,7 @@ void generateUnits(const Selection &selection,
         makeIndexed,     makeOrdered,        makeRanks,        makeControl,
         makeFusions,     makeLayouts,        makeSharing,      makeFolding,
         makeProbes,      makeModels,         makeCorners,      makeEdges,
-        makeFuzz})
+        makeFuzz,        makePrecision,      makeReach})
     if (!family(selection, put))
       return;
 }

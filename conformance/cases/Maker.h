@@ -64,6 +64,8 @@ bool makeProducts(const Selection &selection, const Put &put);
 bool makeNormalisations(const Selection &selection, const Put &put);
 bool makeAttentions(const Selection &selection, const Put &put);
 bool makeActivations(const Selection &selection, const Put &put);
+bool makePrecision(const Selection &selection, const Put &put);
+bool makeReach(const Selection &selection, const Put &put);
 bool makeProbes(const Selection &selection, const Put &put);
 bool makeSums(const Selection &selection, const Put &put);
 

@@ -53,9 +53,12 @@ inline constexpr Tag allTags[] = {
     {"softmax-max", "softmax does not subtract the maximum", {24}},
     {"variance", "the variance is computed in one pass", {25}},
     {"gelu", "gelu by erf is computed by tanh", {26}},
+    {"precision", "a composite rounds on the way", {130, 131, 132}},
+    {"narrow-sum", "a sum or product is rounded at each step", {133, 134, 135}},
     {"bias", "all results are a few units off in one direction", {27}},
     // What values mean.
     {"nan", "NaN is lost in max or relu", {28}},
+    {"reach", "NaN spreads through products with zeros", {136, 137, 138}},
     {"negative-zero", "the sign of zero is lost", {29}},
     {"ties", "the last of equal elements wins", {30}},
     {"integer-sign", "signed and unsigned integers are mixed up", {31}},

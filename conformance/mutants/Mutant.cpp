@@ -26,9 +26,9 @@ const std::vector<Mutant> &allMutants() {
     std::vector<Mutant> list;
     for (auto part :
          {indexingMutants, windowMutants, numericsMutants, arithmeticMutants,
-          functionMutants, semanticsMutants, valueMutants, compilerMutants,
-          runtimeMutants, processMutants, cheatingMutants, comparatorMutants,
-          metMutants, legalVariants})
+          functionMutants, precisionMutants, semanticsMutants, valueMutants,
+          compilerMutants, runtimeMutants, processMutants, cheatingMutants,
+          comparatorMutants, metMutants, legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));
     return list;

@@ -127,6 +127,7 @@ std::vector<Mutant> windowMutants();
 std::vector<Mutant> numericsMutants();
 std::vector<Mutant> arithmeticMutants();
 std::vector<Mutant> functionMutants();
+std::vector<Mutant> precisionMutants();
 std::vector<Mutant> semanticsMutants();
 std::vector<Mutant> valueMutants();
 std::vector<Mutant> runtimeMutants();

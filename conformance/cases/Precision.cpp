@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of intermediate precision: every composite, and every sum and product,
+// on narrow floats whose squares, means and partial sums f16 cannot hold or
+// bf16 cannot count. A composite that has no entry here gives a unit without a
+// graph, which CasesTest finds.
+#include "Maker.h"
+#include "sdk/graph/OpTable.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+using Axes = std::vector<int64_t>;
+
+InputRule within(double low, double high) {
+  InputRule rule;
+  rule.kind = InputRule::Kind::Within;
+  rule.low = low;
+  rule.high = high;
+  return rule;
+}
+
+struct Operand {
+  Dims dims;
+  InputRule rule = {};
+};
+
+struct Use {
+  std::string_view op;
+  std::vector<Operand> operands;
+  Attributes attributes = {};
+  std::vector<const char *> data = {"far", "squares"};
+};
+
+constexpr int64_t columns = 700;
+
+std::vector<Use> norms() {
+  Operand lines{{3, columns}};
+  Operand scale{{columns}, within(0.5, 2)}, bias{{columns}, within(-1, 1)};
+  Operand image{{2, 6, 350}}, perChannel{{6}, within(0.5, 2)};
+  Attributes row = {{"axis", int64_t(1)}};
+  return {
+      {"softmax", {lines}, row},
+      {"log_softmax", {lines}, row},
+      {"log_sum_exp", {lines}, {{"axes", Axes{1}}, {"keep", int64_t(0)}}},
+      {"layer_norm", {lines, scale, bias}, row},
+      {"rms_norm", {lines, scale}, row},
+      {"group_norm",
+       {image, perChannel, {{6}, within(-1, 1)}},
+       {{"groups", int64_t(3)}}},
+      {"batch_norm",
+       {image,
+        perChannel,
+        {{6}, within(-1, 1)},
+        {{6}, within(900, 1100)},
+        {{6}, within(900, 60000)}}},
+  };
+}
+
+std::vector<Use> otherComposites() {
+  Operand n{{1021}}, angles{{1, 3, 32}, within(-1, 1)};
+  return {
+      {"clamp", {n}, {{"low", -900.0}, {"high", 900.0}}},
+      {"prelu", {n, {{1021}, within(-2, 2)}}},
+      {"rotary", {{{1, 2, 3, 64}}, angles, angles}},
+      {"attention",
+       {{{1, 2, 5, 64}}, {{1, 2, 40, 64}, within(-1, 1)}, {{1, 2, 40, 64}}},
+       {{"scale", 1.0 / 512}, {"causal", Dims()}}},
+      {"avg_pool",
+       {{{1, 3, 40, 44}}},
+       {{"window", Axes{20, 20}},
+        {"strides", Axes{5, 8}},
+        {"dilations", Axes{1, 1}},
+        {"low", Axes{1, 0}},
+        {"high", Axes{1, 0}}}},
+  };
+}
+
+/// The entry of a composite; elementwise ones of one operand need none.
+Use useOf(const OpSpec &spec) {
+  for (const auto &list : {norms(), otherComposites()})
+    for (const Use &use : list)
+      if (use.op == spec.name)
+        return use;
+  return {spec.name, {{{1021}}}};
+}
+
+Attributes windows(size_t rank, Attributes others) {
+  for (const char *name : {"strides", "dilations"})
+    others[name] = Axes(rank, 1);
+  for (const char *name : {"low", "high"})
+    others[name] = Axes(rank, 0);
+  return others;
+}
+
+/// Sums and products; `swing` has exact results of any order in f32.
+std::vector<Use> sums() {
+  Operand lines{{3, columns}}, lots{{columns, 3}};
+  Attributes row = {{"axis", int64_t(1)}};
+  auto kind = [](Attributes attributes, const char *name) {
+    attributes["kind"] = std::string(name);
+    return attributes;
+  };
+  std::vector<const char *> added = {"swing", "far"}, multiplied = {"factors"};
+  InputRule index;
+  index.kind = InputRule::Kind::Index;
+  index.bound = 2;
+  Operand targets{{3, 2}}, updates{{3, 40}}, names{{40}, index};
+  auto combine = [&](const char *name) {
+    return Attributes{{"axis", int64_t(1)}, {"combine", std::string(name)}};
+  };
+  return {
+      {"reduce", {lines}, kind({{"axes", Axes{1}}}, "sum"), added},
+      {"reduce", {lots}, kind({{"axes", Axes{0}}}, "sum"), added},
+      {"reduce", {lines}, kind({{"axes", Axes{1}}}, "prod"), multiplied},
+      {"cumulative", {lines}, kind(row, "sum"), added},
+      {"cumulative", {lines}, kind(row, "prod"), multiplied},
+      {"pool",
+       {{{1, 3, 8, 60}}},
+       kind(windows(2, {{"window", Axes{2, 40}}}), "sum"),
+       added},
+      {"scatter", {targets, names, updates}, combine("add"), {"far"}},
+      {"scatter", {targets, names, updates}, combine("mul"), multiplied},
+      {"matmul", {lines, {{columns, 4}}}, {}, {"swing"}},
+      {"conv", {{{1, 40, 5, 6}}, {{3, 40, 3, 3}}}, windows(2, {}), {"swing"}},
+      {"conv_transpose",
+       {{{1, 40, 5, 6}}, {{40, 3, 3, 3}}},
+       windows(2, {{"output_padding", Axes{0, 0}}}),
+       {"swing"}},
+  };
+}
+
+bool makeUse(const Selection &selection, const Put &put, DType dtype,
+             const Use &use, const std::string &variant,
+             std::vector<std::string> tags) {
+  Maker maker(selection, std::string(use.op), dtype, variant, std::move(tags));
+  std::vector<ValueId> operands;
+  for (const Operand &operand : use.operands) {
+    bool isIndex = operand.rule.kind == InputRule::Kind::Index;
+    operands.push_back(
+        maker.input(isIndex ? DType::I64 : dtype, operand.dims, operand.rule));
+  }
+  maker.output(maker.add(use.op, operands, use.attributes));
+  for (const char *data : use.data)
+    maker.addCase(Depth::Standard, data);
+  return maker.finish(put);
+}
+
+} // namespace
+
+bool makePrecision(const Selection &selection, const Put &put) {
+  for (DType dtype : {DType::F16, DType::BF16}) {
+    for (const OpSpec &spec : opTable())
+      if (spec.composite && contains(spec.types, dtype) &&
+          !makeUse(selection, put, dtype, useOf(spec), "precision",
+                   {"precision", "last-k"}))
+        return false;
+    size_t number = 0;
+    for (const Use &use : sums())
+      if (!makeUse(selection, put, dtype, use,
+                   "precision-" + std::to_string(++number),
+                   {"narrow-sum", "accumulate"}))
+        return false;
+  }
+  return true;
+}
+
+} // namespace backplane::conformance
