@@ -214,6 +214,7 @@ SUITES = {
     "lit": (lit, 15),
     "models": (scripted("conformance/models/run_models.py"), 60),
     "nodes": (scripted("conformance/onnx_nodes/run_node_tests.py"), 240),
+    "narrow": (scripted("conformance/onnx_nodes/run_narrow_tests.py"), 30),
     "random": (scripted("conformance/random/run_random_tests.py"), 90),
     "shapes": (scripted("conformance/shapes/run_shape_models.py"), 60),
     "split": (scripted("conformance/split/run_split_tests.py"), 30),

@@ -113,4 +113,19 @@ Expected expectedFrom(const Tensor &stored) {
   return expected;
 }
 
+Expected expectedWithin(const Tensor &stored, double units) {
+  Expected expected = expectedOf(stored);
+  if (!isFloat(stored.dtype))
+    return expected;
+  Real largest = 0;
+  for (Real value : expected.value)
+    if (std::isfinite(value))
+      largest = std::max(largest, std::fabs(value));
+  for (size_t i = 0; i < expected.error.size(); ++i)
+    if (Real value = expected.value[i]; std::isfinite(value))
+      expected.error[i] =
+          units * ulp(formatOf(stored.dtype), value) + 0x1p-16L * largest;
+  return expected;
+}
+
 } // namespace backplane::conformance

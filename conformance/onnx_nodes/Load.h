@@ -23,6 +23,9 @@ Result<LoadedTest> loadTensors(const NodeTest &test, Unit unit);
 /// the element's magnitude or 16 units in its last place, whatever is more, and
 /// 2^-19; integers and bools are exact.
 Expected expectedFrom(const Tensor &stored);
+/// A limit of `units` in the last place of each element, and of 2^-16 of the
+/// largest magnitude, which is what f32 inside leaves of a difference.
+Expected expectedWithin(const Tensor &stored, double units);
 
 } // namespace backplane::conformance
 

@@ -24,6 +24,7 @@ namespace {
 
 struct Options {
   std::string device, report;
+  double stored = 0;
   unsigned timeout = 60;
   unsigned memoryMiB = 4096;
 };
@@ -59,7 +60,7 @@ bool readTest(NodeTest &test) {
 int runAll(const Options &options) {
   std::optional<NodeRunner> runner;
   if (!options.device.empty())
-    runner.emplace(jobOf(options));
+    runner.emplace(jobOf(options), options.stored);
   for (NodeTest test; readTest(test);) {
     Result<Record> record = runner ? runner->run(test) : checkStored(test);
     if (!record) {
@@ -81,6 +82,10 @@ int main(int argc, char **argv) {
   Options options;
   app.add_option("--device", options.device,
                  "device URI; without one the stored outputs are checked");
+  app.add_option("--stored", options.stored,
+                 "hold the device to the stored outputs, within so many units "
+                 "in the last place, and not to the oracle")
+      ->check(CLI::PositiveNumber);
   app.add_option("--timeout", options.timeout,
                  "seconds that one test or compilation may take")
       ->check(CLI::Range(1u, 86400u));

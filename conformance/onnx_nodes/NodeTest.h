@@ -34,8 +34,10 @@ Record checkStored(const NodeTest &test);
 /// Runs node tests on one device. Not thread-safe.
 class NodeRunner {
 public:
-  /// The judgement of `options` is not looked at.
-  explicit NodeRunner(JobOptions options);
+  /// The judgement of `options` is not looked at. With `storedUnits` the
+  /// stored outputs are right, within so many units in the last place; the
+  /// oracle, which judges a model as it was imported, is not asked.
+  explicit NodeRunner(JobOptions options, double storedUnits = 0);
   ~NodeRunner();
 
   /// The device's outputs against the oracle, or against the stored ones when
@@ -47,6 +49,7 @@ private:
   struct Loaded;
   JobOptions judged(JobOptions options);
 
+  double storedUnits_;
   std::unique_ptr<Loaded> loaded_; ///< of the test that runs
   std::string noAnswer_;           ///< why the oracle has none
   Job job_;
