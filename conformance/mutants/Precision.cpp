@@ -240,9 +240,7 @@ bool gatherByProducts(const Call &call) {
   return true;
 }
 
-} // namespace
-
-std::vector<Mutant> precisionMutants() {
+std::vector<Mutant> normMutants() {
   constexpr Family family = Family::Numerics;
   const std::vector<std::string_view> norms = {"layer_norm", "group_norm",
                                                "rms_norm"};
@@ -271,49 +269,60 @@ std::vector<Mutant> precisionMutants() {
        norms,
        narrowVariance,
        norms},
-      {133,
-       family,
-       "narrow sums in windows",
-       "pools of 16 bits are rounded after each element",
-       {"narrow-sum"},
-       {"pool"},
-       poolInDType},
-      {134,
-       family,
-       "narrow reductions",
-       "sums and products of 16 bits are rounded after each element",
-       {"narrow-sum"},
-       {"reduce"},
-       reduceInDType},
-      {135,
-       family,
-       "narrow updates",
-       "scatter of 16 bits is rounded after each update",
-       {"narrow-sum"},
-       {"scatter"},
-       scatterInDType},
-      {136,
-       family,
-       "zeros between elements",
-       "conv_transpose multiplies zeros that it puts around elements",
-       {"reach"},
-       {"conv_transpose"},
-       multiplySpreadZeros},
-      {137,
-       family,
-       "choice by products",
-       "select adds both operands, times 1 and times 0",
-       {"reach"},
-       {"select"},
-       selectByProducts},
-      {138,
-       family,
-       "look-up by products",
-       "gather is a product with a one-hot matrix",
-       {"reach"},
-       {"gather"},
-       gatherByProducts},
   };
+}
+
+} // namespace
+
+std::vector<Mutant> precisionMutants() {
+  constexpr Family family = Family::Numerics;
+  std::vector<Mutant> all = normMutants();
+  for (Mutant &mutant : std::vector<Mutant>{
+           {133,
+            family,
+            "narrow sums in windows",
+            "pools of 16 bits are rounded after each element",
+            {"narrow-sum"},
+            {"pool"},
+            poolInDType},
+           {134,
+            family,
+            "narrow reductions",
+            "sums and products of 16 bits are rounded after each element",
+            {"narrow-sum"},
+            {"reduce"},
+            reduceInDType},
+           {135,
+            family,
+            "narrow updates",
+            "scatter of 16 bits is rounded after each update",
+            {"narrow-sum"},
+            {"scatter"},
+            scatterInDType},
+           {136,
+            family,
+            "zeros between elements",
+            "conv_transpose multiplies zeros that it puts around elements",
+            {"reach"},
+            {"conv_transpose"},
+            multiplySpreadZeros},
+           {137,
+            family,
+            "choice by products",
+            "select adds both operands, times 1 and times 0",
+            {"reach"},
+            {"select"},
+            selectByProducts},
+           {138,
+            family,
+            "look-up by products",
+            "gather is a product with a one-hot matrix",
+            {"reach"},
+            {"gather"},
+            gatherByProducts},
+       })
+    all.push_back(std::move(mutant));
+  return all;
 }
 
 } // namespace backplane::mutants
