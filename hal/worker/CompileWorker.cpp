@@ -10,7 +10,7 @@ namespace {
 /// library, stays loaded between requests.
 class Compiler {
 public:
-  Compiler(Context context, std::string target)
+  Compiler(SharedContext context, std::string target)
       : context_(std::move(context)), target_(std::move(target)) {}
 
   Status handle(const Frame &request, Frame &answer) {
@@ -48,7 +48,7 @@ private:
     bp_artifact_t *out = nullptr;
     Status status = checked([&](bp_error_t *error) {
       return bp_artifact_compile_graph(
-          context_.get(), {message.graph.data(), message.graph.size()},
+          context_->get(), {message.graph.data(), message.graph.size()},
           weights.data(), uint32_t(weights.size()), &options, &out, error);
     });
     if (!status.ok())
@@ -56,11 +56,19 @@ private:
     return Artifact(out);
   }
 
-  Context context_;
+  SharedContext context_;
   std::string target_;
 };
 
 } // namespace
+
+Handler compileHandler(SharedContext context, std::string target) {
+  auto compiler =
+      std::make_shared<Compiler>(std::move(context), std::move(target));
+  return [compiler](const Frame &request, Frame &answer) {
+    return compiler->handle(request, answer);
+  };
+}
 
 int serveCompiles(const WorkerOptions &options) {
   return serve(options, [&](Hello &greeting) -> Result<Handler> {
@@ -78,11 +86,8 @@ int serveCompiles(const WorkerOptions &options) {
       return notFound("no compiler plug-in has a target for device '" +
                       options.device + "'");
     greeting = std::move(*hello);
-    auto compiler =
-        std::make_shared<Compiler>(std::move(*context), greeting.target);
-    return Handler([compiler](const Frame &request, Frame &answer) {
-      return compiler->handle(request, answer);
-    });
+    return compileHandler(std::make_shared<const Context>(std::move(*context)),
+                          greeting.target);
   });
 }
 

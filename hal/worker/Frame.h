@@ -54,8 +54,12 @@ enum class FrameType : uint16_t {
   Answer,    ///< of results: what one run of the bundle came to
   End,       ///< last frame of a bundle or of its results
   Job,       ///< tool to compile worker: a model to compile into a file; READY
+  Begin,     ///< tool to application, first frame: what it is to open
+  Surround,  ///< tool to application: its surroundings change; READY
+  Batch,     ///< tool to worker: calls, many times or at once
+  Batched,   ///< answer: their outputs
 };
-inline constexpr FrameType lastFrameType = FrameType::Job;
+inline constexpr FrameType lastFrameType = FrameType::Batched;
 
 struct Frame {
   FrameType type = FrameType::Error;

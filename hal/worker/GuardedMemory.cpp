@@ -2,6 +2,7 @@
 #include "GuardedMemory.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -49,14 +50,30 @@ Result<GuardedMemory> GuardedMemory::create(uint64_t bytes) {
   return memory;
 }
 
+Result<GuardedMemory> GuardedMemory::plain(uint64_t bytes) {
+  GuardedMemory memory;
+  void *block = bytes > mostBytes
+                    ? nullptr
+                    : std::malloc(std::max<size_t>(size_t(bytes), 1));
+  if (!block)
+    return noMemory(bytes);
+  memory.mapping_ = memory.data_ = static_cast<uint8_t *>(block);
+  memory.first_ = memory.data_;
+  memory.last_ = memory.data_ + bytes;
+  memory.size_ = bytes;
+  return memory;
+}
+
 GuardedMemory::GuardedMemory(GuardedMemory &&other) noexcept
     : mapping_(std::exchange(other.mapping_, nullptr)), mapped_(other.mapped_),
       first_(other.first_), last_(other.last_), data_(other.data_),
       size_(other.size_) {}
 
 GuardedMemory::~GuardedMemory() {
-  if (mapping_)
+  if (mapping_ && mapped_)
     munmap(mapping_, mapped_);
+  else
+    std::free(mapping_);
 }
 
 bool GuardedMemory::intact() const {

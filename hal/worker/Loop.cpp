@@ -4,13 +4,16 @@
 #include "backplane/compiler.h"
 #include "hal/core/CommandLine.h"
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
 #include <new>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <thread>
 #include <unistd.h>
 
 namespace backplane::worker {
@@ -182,7 +185,7 @@ Result<Context> openWorkerContext(const WorkerOptions &options,
                                   const std::vector<std::string> &plugins) {
   bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
   bp_context_options_from_env(&context);
-  context.cache_dir = toC("-");
+  context.cache_dir = toC(options.contextCache);
   if (options.threads)
     context.threads = options.threads;
   context.log.log = logLine;
@@ -278,6 +281,54 @@ int serve(const WorkerOptions &options,
   if (!channel.send({FrameType::Hello, 0, encode(greeting)}).ok())
     return 1;
   serving = &channel;
+  return answerAll(channel, *handler);
+}
+
+namespace {
+
+/// An application whose tool has gone ends, even while it works.
+void endWithTool(int fd) {
+  std::thread([fd] {
+    pollfd connection = {fd, 0, 0};
+    while (poll(&connection, 1, -1) < 0 && errno == EINTR)
+      ;
+    _exit(1);
+  }).detach();
+}
+
+Result<BeginMessage> receiveBegin(Channel &channel) {
+  auto frame = channel.receive();
+  if (!frame)
+    return frame.status();
+  BeginMessage begin;
+  if (!*frame || (*frame)->type != FrameType::Begin)
+    return dataLoss("an application must be told first what to open");
+  if (Status s = decode((*frame)->payload, begin); !s.ok())
+    return s;
+  return begin;
+}
+
+} // namespace
+
+int serveBegun(const std::function<Result<Handler>(const BeginMessage &begin,
+                                                   Hello &greeting)> &open) {
+  Wires wires = takeStandardStreams();
+  std::signal(SIGPIPE, SIG_IGN);
+  Channel channel(wires.in, wires.out);
+  auto begin = receiveBegin(channel);
+  if (!begin)
+    return 1;
+  Hello greeting;
+  Status status = limitMemory(begin->memoryLimit);
+  Result<Handler> handler =
+      status.ok() ? open(*begin, greeting) : Result<Handler>(status);
+  if (!handler) {
+    (void)channel.send(errorFrame(handler.status(), 0));
+    return 1;
+  }
+  endWithTool(wires.in);
+  if (!channel.send({FrameType::Hello, 0, encode(greeting)}).ok())
+    return 1;
   return answerAll(channel, *handler);
 }
 

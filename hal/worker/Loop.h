@@ -9,11 +9,16 @@
 #include "backplane/cpp/Backplane.h"
 
 #include <functional>
+#include <memory>
 
 namespace backplane::worker {
 
-/// The worker's context: no cache, a log on standard error. `plugins` are
-/// all that it may load; none: all that are found.
+/// Several parts of a process may use one context.
+using SharedContext = std::shared_ptr<const Context>;
+
+/// The worker's context: no cache unless the options name a folder for it, a
+/// log on standard error. `plugins` are all that it may load; none: all that
+/// are found.
 Result<Context> openWorkerContext(const WorkerOptions &options,
                                   const std::vector<std::string> &plugins = {});
 
@@ -36,10 +41,16 @@ Result<Hello> describeDevice(const Context &context, const std::string &device,
 /// Answers one request: fills type and payload of the answer.
 using Handler = std::function<Status(const Frame &request, Frame &answer)>;
 
+/// Answers COMPILE: compiles graphs for one target.
+Handler compileHandler(SharedContext context, std::string target);
+
 /// Takes standard input and output, says HELLO, answers until the tool closes.
 /// `open` makes the context, the greeting and the handler.
 int serve(const WorkerOptions &options,
           const std::function<Result<Handler>(Hello &greeting)> &open);
+/// The same for an application: its options come with its first request.
+int serveBegun(const std::function<Result<Handler>(const BeginMessage &begin,
+                                                   Hello &greeting)> &open);
 
 } // namespace backplane::worker
 

@@ -151,6 +151,14 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
     v(m.frames);
   else if constexpr (std::is_same_v<M, ResultMessage>)
     v(m.outputs), v(m.milliseconds), v(m.cpuMilliseconds), v(m.damage);
+  else if constexpr (std::is_same_v<M, BatchMessage>)
+    v(m.runs), v(m.mode), v(m.rounds), v(m.spareMemory);
+  else if constexpr (std::is_same_v<M, BatchedMessage>)
+    v(m.results), v(m.odd), v(m.oddRun), v(m.oddRound);
+  else if constexpr (std::is_same_v<M, BeginMessage>)
+    v(m.device), v(m.threads), v(m.memoryLimit), v(m.cacheFolder);
+  else if constexpr (std::is_same_v<M, SurroundMessage>)
+    v(m.variables), v(m.directory), v(m.locale), v(m.mask);
   else if constexpr (std::is_same_v<M, CompileMessage>)
     v(m.graph), v(m.weights);
   else if constexpr (std::is_same_v<M, JobMessage>)
@@ -200,6 +208,21 @@ Status check(const RunMessage &message) { return checkTensors(message.inputs); }
 Status check(const ResultMessage &message) {
   return checkTensors(message.outputs);
 }
+template <typename T> Status checkAll(const std::vector<T> &messages) {
+  for (const T &message : messages)
+    if (Status s = check(message); !s.ok())
+      return s;
+  return {};
+}
+Status check(const BatchMessage &message) {
+  if (message.mode > BatchMessage::Threads || message.rounds == 0)
+    return dataLoss("a batch in a frame is damaged");
+  return checkAll(message.runs);
+}
+Status check(const BatchedMessage &message) {
+  Status status = checkAll(message.results);
+  return status.ok() ? checkAll(message.odd) : status;
+}
 Status check(const CompileMessage &message) {
   return checkTensors(message.weights);
 }
@@ -244,6 +267,10 @@ Payload encode(const SessionMessage &message) { return encodeAny(message); }
 Payload encode(const BundleMessage &message) { return encodeAny(message); }
 Payload encode(const AnswerMessage &message) { return encodeAny(message); }
 Payload encode(const EndMessage &message) { return encodeAny(message); }
+Payload encode(const BatchMessage &message) { return encodeAny(message); }
+Payload encode(const BatchedMessage &message) { return encodeAny(message); }
+Payload encode(const BeginMessage &message) { return encodeAny(message); }
+Payload encode(const SurroundMessage &message) { return encodeAny(message); }
 
 Status decode(std::span<const uint8_t> payload, Hello &message) {
   return decodeAny(payload, message);
@@ -294,6 +321,18 @@ Status decode(std::span<const uint8_t> payload, AnswerMessage &message) {
   return decodeAny(payload, message);
 }
 Status decode(std::span<const uint8_t> payload, EndMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BatchMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BatchedMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BeginMessage &message) {
+  return decodeAny(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, SurroundMessage &message) {
   return decodeAny(payload, message);
 }
 

@@ -111,6 +111,44 @@ struct ResultMessage {
   std::string damage;
 };
 
+/// Calls that run many times, or at once.
+struct BatchMessage {
+  enum Mode : uint32_t {
+    InTurn,  ///< one after another
+    Overlap, ///< all are submitted before the first one is waited for
+    Threads, ///< each on a thread of its own
+  };
+  std::vector<RunMessage> runs;
+  uint32_t mode = InTurn;
+  uint32_t rounds = 1; ///< how often all of them run
+  /// Bytes of private memory that the process may take meanwhile beyond what it
+  /// has; 0: as before.
+  uint64_t spareMemory = 0;
+};
+
+struct BatchedMessage {
+  std::vector<ResultMessage> results; ///< of the first round, one per run
+  /// Of the first call that gave other bits than in the first round; empty:
+  /// there was none.
+  std::vector<ResultMessage> odd;
+  uint64_t oddRun = 0, oddRound = 0; ///< which it was, from 0
+};
+
+/// What an application of the suite opens.
+struct BeginMessage {
+  std::string device; ///< URI
+  uint32_t threads = 0;
+  uint64_t memoryLimit = 0; ///< bytes of private memory, 0: none
+  std::string cacheFolder;  ///< of the context; empty: the user's
+};
+
+/// What is around an application; it stays as it is where a member is empty.
+struct SurroundMessage {
+  std::vector<std::string> variables; ///< NAME=VALUE of the environment
+  std::string directory, locale;
+  uint32_t mask = 0; ///< of file modes
+};
+
 struct CompileMessage {
   Payload graph; ///< wire bytes
   std::vector<WireTensor> weights;
@@ -192,6 +230,10 @@ Payload encode(const SessionMessage &message);
 Payload encode(const BundleMessage &message);
 Payload encode(const AnswerMessage &message);
 Payload encode(const EndMessage &message);
+Payload encode(const BatchMessage &message);
+Payload encode(const BatchedMessage &message);
+Payload encode(const BeginMessage &message);
+Payload encode(const SurroundMessage &message);
 
 /// Fails with BP_STATUS_DATA_LOSS on anything that encode does not write.
 Status decode(std::span<const uint8_t> payload, Hello &message);
@@ -211,6 +253,10 @@ Status decode(std::span<const uint8_t> payload, SessionMessage &message);
 Status decode(std::span<const uint8_t> payload, BundleMessage &message);
 Status decode(std::span<const uint8_t> payload, AnswerMessage &message);
 Status decode(std::span<const uint8_t> payload, EndMessage &message);
+Status decode(std::span<const uint8_t> payload, BatchMessage &message);
+Status decode(std::span<const uint8_t> payload, BatchedMessage &message);
+Status decode(std::span<const uint8_t> payload, BeginMessage &message);
+Status decode(std::span<const uint8_t> payload, SurroundMessage &message);
 
 /// XXH3-128 as 32 hexadecimal digits.
 std::string hashOf(std::span<const uint8_t> bytes);

@@ -80,8 +80,7 @@ Status errorOf(const Frame &frame) {
 }
 
 Result<std::unique_ptr<Process>>
-Process::start(const std::vector<std::string> &command, Milliseconds timeout,
-               bool quiet) {
+Process::spawned(const std::vector<std::string> &command, bool quiet) {
   Pipe in, out;
   pid_t pid = -1;
   int error = in.open() && out.open() ? 0 : errno;
@@ -94,7 +93,29 @@ Process::start(const std::vector<std::string> &command, Milliseconds timeout,
   }
   close(in.read);
   close(out.write);
-  return greet(pid, out.read, in.write, command[0], timeout);
+  return std::unique_ptr<Process>(new Process(pid, out.read, in.write));
+}
+
+Result<std::unique_ptr<Process>>
+Process::start(const std::vector<std::string> &command, Milliseconds timeout,
+               bool quiet) {
+  auto process = spawned(command, quiet);
+  if (!process)
+    return process;
+  return greet(std::move(*process), command[0], timeout);
+}
+
+Result<std::unique_ptr<Process>>
+Process::startApplication(const std::vector<std::string> &command,
+                          const BeginMessage &begin, Milliseconds timeout) {
+  auto process = spawned(command, false);
+  if (!process)
+    return process;
+  (*process)->isApplication_ = true;
+  Status sent = (*process)->send(FrameType::Begin, encode(begin), timeout);
+  if (!sent.ok())
+    return sent.within(command[0]);
+  return greet(std::move(*process), command[0], timeout);
 }
 
 Result<std::unique_ptr<Process>> Process::fork(const std::function<int()> &body,
@@ -119,16 +140,15 @@ Result<std::unique_ptr<Process>> Process::fork(const std::function<int()> &body,
   setpgid(pid, pid);
   close(in.read);
   close(out.write);
-  return greet(pid, out.read, in.write, "the worker", timeout);
+  std::unique_ptr<Process> process(new Process(pid, out.read, in.write));
+  return greet(std::move(process), "the worker", timeout);
 }
 
-Result<std::unique_ptr<Process>> Process::greet(pid_t pid, int readFd,
-                                                int writeFd,
-                                                const std::string &name,
-                                                Milliseconds timeout) {
-  doNotBlock(writeFd);
-  doNotBlock(readFd);
-  std::unique_ptr<Process> process(new Process(pid, readFd, writeFd));
+Result<std::unique_ptr<Process>>
+Process::greet(std::unique_ptr<Process> process, const std::string &name,
+               Milliseconds timeout) {
+  doNotBlock(process->write_);
+  doNotBlock(process->read_);
   process->sent_ = 1; // HELLO answers no request, but is waited for like one
   Result<Frame> hello = process->receive(timeout);
   if (!hello)
@@ -173,6 +193,8 @@ Status Process::ended(const Status &failure) {
     return failure;
   if (pid_ < 0)
     return end_;
+  if (isApplication_)
+    return Status(BP_STATUS_ABORTED, "the application has ended");
   // Its descriptors close a moment before it can be waited for.
   int status = 0;
   for (int i = 0; i < 200; ++i) {

@@ -25,6 +25,11 @@ public:
   static Result<std::unique_ptr<Process>>
   start(const std::vector<std::string> &command, Milliseconds timeout,
         bool quiet = false);
+  /// The same for an application, which leaves this process's care at once and
+  /// is told first what to open. How it ended, nobody knows.
+  static Result<std::unique_ptr<Process>>
+  startApplication(const std::vector<std::string> &command,
+                   const BeginMessage &begin, Milliseconds timeout);
   /// The same with a copy of this process that ends with what `body` gives;
   /// its standard input and output are the connection. This process must have
   /// one thread and no open device.
@@ -54,10 +59,11 @@ public:
   void terminate() const;
 
 private:
-  static Result<std::unique_ptr<Process>> greet(pid_t pid, int readFd,
-                                                int writeFd,
-                                                const std::string &name,
-                                                Milliseconds timeout);
+  static Result<std::unique_ptr<Process>>
+  spawned(const std::vector<std::string> &command, bool quiet);
+  static Result<std::unique_ptr<Process>>
+  greet(std::unique_ptr<Process> process, const std::string &name,
+        Milliseconds timeout);
   Status withBanner(const Status &failure);
   Process(pid_t pid, int readFd, int writeFd)
       : pid_(pid), read_(readFd), write_(writeFd), channel_(readFd, writeFd) {}
@@ -66,6 +72,7 @@ private:
   int read_, write_;
   Channel channel_;
   Hello hello_;
+  bool isApplication_ = false; // its process is a child of pid_
   Status end_; // how it ended; no failure while pid_ is a process
   uint64_t sent_ = 0, received_ = 0;
 };

@@ -18,6 +18,7 @@ struct WorkerOptions {
   std::string device = "host"; ///< URI
   unsigned threads = 0;        ///< of the pool, 0: one per core
   uint64_t memoryLimit = 0;    ///< bytes of private memory, 0: none
+  bool plain = false;          ///< memory of tensors is that of malloc
   /// Run checks of the plug-in (hal/checks) in place of artifacts.
   bool checks = false;
   /// Say which devices there are and stop.
@@ -34,6 +35,8 @@ struct WorkerOptions {
   /// Folder for large artifacts; empty: none; "auto": in the cache folder of
   /// the user.
   std::string cacheDir;
+  /// Of the context; "-": it has no cache.
+  std::string contextCache = "-";
 };
 
 /// Reads the options of a worker program, the same for both. Prints help or
@@ -54,6 +57,9 @@ int serveReplay(const std::string &bundle, const std::string &results);
 int runBundle(int argc, char **argv);
 int serveCompiles(const WorkerOptions &options);
 int serveJobs(const WorkerOptions &options);
+/// An application: what it opens, it learns from its first request. Compiles
+/// and runs, with all plug-ins that there are, in memory of malloc.
+int serveApplication();
 
 } // namespace backplane::worker
 
