@@ -58,6 +58,7 @@ bp_status_t openDevice(void *pointer, bp_string_t id,
                 notFound("no mutant '" + std::string(view(id)) +
                          "'; BACKPLANE_MUTANT chooses one"));
   auto *device = new bp_device_t{self, nullptr, nullptr, {}, 0};
+  device->memory.seed = self->seed;
   bp_status_t status = self->inner->driver->open(
       self->innerSelf, toC("interpreter"), options, &device->inner, error);
   if (status == BP_STATUS_OK)

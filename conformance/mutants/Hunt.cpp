@@ -35,6 +35,7 @@ std::vector<Unit> unitsFor(const Mutant &mutant, const HuntOptions &options) {
   size_t seen = 0;
   Selection selection;
   selection.depth = options.everything ? Depth::Smoke : Depth::Standard;
+  selection.seed = options.seed;
   auto take = [&](Unit unit) {
     if (options.everything ? seen++ % options.sample == 0
                            : shares(unit.tags, mutant))
@@ -63,11 +64,21 @@ Hunt::Hunt(const Mutant &mutant, const HuntOptions &options,
 
 JobOptions Hunt::jobOptions(const std::string &id) {
   std::string device = "mutant://" + id, folder = programFolder();
-  std::string variable = "BACKPLANE_MUTANT=" + id;
+  const std::vector<std::string> with = {"env", "BACKPLANE_MUTANT=" + id,
+                                         "BACKPLANE_MUTANT_SEED=" +
+                                             std::to_string(options_.seed)};
   JobOptions job;
-  job.worker = {"env", variable, folder + "bp-worker", "--device", device};
-  job.compiler = {"env", variable, folder + "bp-compile-worker", "--device",
-                  device};
+  job.worker = job.compiler = job.application.launcher = with;
+  for (const std::string &word :
+       {folder + "bp-worker", std::string("--device"), device})
+    job.worker.push_back(word);
+  for (const std::string &word :
+       {folder + "bp-compile-worker", std::string("--device"), device})
+    job.compiler.push_back(word);
+  job.application.program = folder + "bp-application";
+  job.application.begin.device = device;
+  job.application.seed = options_.seed;
+  job.longUptime = std::chrono::seconds(6); // 102 s by the clock of m124
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
   if (mutant_.compiler)
     job.judgement.evaluate = [this](const Graph &, const auto &inputs,

@@ -18,6 +18,7 @@ struct HuntOptions {
   /// All units of the smoke depth and all checks, whatever their tags.
   bool everything = false;
   size_t sample = 1; ///< every n-th unit of `everything`
+  uint64_t seed = 0; ///< of the mutant's thresholds and of the cases
 };
 
 /// What one case or check came to that found the mutant.

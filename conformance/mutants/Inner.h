@@ -41,6 +41,7 @@ struct PluginSelf {
   const backplane::mutants::Inner *inner = nullptr;
   void *innerSelf = nullptr;
   const backplane::mutants::Mutant *mutant = nullptr; ///< null: no device
+  uint64_t seed = 0;                                  ///< of thresholds
 };
 
 struct bp_device_t {

@@ -68,6 +68,7 @@ int run(const Options &options) {
          {"kills", hunt.kills()},
          {"cases", hunt.cases()},
          {"unsound", hunt.unsound()},
+         {"seed", options.hunt.seed},
          {"seconds", hunt.seconds()}});
   return 0;
 }
@@ -87,6 +88,9 @@ int main(int argc, char **argv) {
   app.add_option("--seconds", hunt.seconds, "seconds after which to stop");
   app.add_flag("--everything", hunt.everything,
                "all checks, and all units of the smoke depth");
+  app.add_option("--seed", hunt.seed,
+                 "what the mutant's thresholds and the data of the cases are "
+                 "drawn from");
   app.add_option("--sample", hunt.sample, "every n-th unit of --everything")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);

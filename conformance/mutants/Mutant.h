@@ -25,6 +25,7 @@ using conformance::Tensor;
 struct Memory {
   uint64_t dispatches = 0; ///< that the process has run so far
   std::map<std::string, std::vector<Tensor>> results; ///< by any key
+  uint64_t seed = 0; ///< what thresholds are drawn from, one for each hunt
 };
 
 /// One op while it runs.
@@ -133,6 +134,8 @@ std::vector<Mutant> valueMutants();
 std::vector<Mutant> runtimeMutants();
 std::vector<Mutant> processMutants();
 std::vector<Mutant> cheatingMutants();
+std::vector<Mutant> stateCheats();
+std::vector<Mutant> valueCheats();
 std::vector<Mutant> comparatorMutants();
 std::vector<Mutant> compilerMutants();
 std::vector<Mutant> metMutants();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plug-in of mutants: the one that BACKPLANE_MUTANT names is its one device
-// and its one target. Without that variable it has none.
+// and its one target. Without that variable it has none. Thresholds are drawn
+// from BACKPLANE_MUTANT_SEED.
 #include "Tables.h"
 
 #include <cstdlib>
@@ -24,6 +25,11 @@ __attribute__((constructor)) void whenLoaded() {
     mutant->touch();
 }
 
+uint64_t chosenSeed() {
+  const char *seed = secure_getenv("BACKPLANE_MUTANT_SEED");
+  return seed ? std::strtoull(seed, nullptr, 10) : 0;
+}
+
 bp_status_t initialize(const bp_host_t *host, const bp_options_t *options,
                        void **outSelf, bp_error_t *error) {
   Result<const Inner *> reference = inner();
@@ -33,7 +39,7 @@ bp_status_t initialize(const bp_host_t *host, const bp_options_t *options,
   const Mutant *mutant = chosenMutant();
   if (mutant && mutant->moment == Moment::Initialize)
     mutant->touch();
-  auto *self = new PluginSelf{host, *reference, nullptr, mutant};
+  auto *self = new PluginSelf{host, *reference, nullptr, mutant, chosenSeed()};
   bp_status_t status =
       self->inner->plugin->initialize(host, options, &self->innerSelf, error);
   if (status != BP_STATUS_OK)

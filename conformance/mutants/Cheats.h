@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cheats.h: what plug-ins are written with that compute right numbers in most
+// places and wrong ones where they hope that no suite looks. Where they begin
+// to be wrong is drawn for each run, from the seed that the run prints.
+#ifndef BACKPLANE_CONFORMANCE_MUTANTS_CHEATS_H
+#define BACKPLANE_CONFORMANCE_MUTANTS_CHEATS_H
+
+#include "Mutant.h"
+
+namespace backplane::mutants {
+
+/// A number of the run's own for each `use`, any size as likely as any other
+/// on a scale of powers.
+Real drawn(const Call &call, uint64_t use, Real low, Real high);
+
+/// Computes, and makes every result wrong: floats by 1 %, others by a bit.
+void bend(const Call &call);
+/// The same where the condition holds.
+template <bool (*Holds)(const Call &)> bool bentWhere(const Call &call) {
+  if (!Holds(call))
+    return false;
+  bend(call);
+  return true;
+}
+/// Everywhere else.
+template <bool (*Holds)(const Call &)> bool bentUnless(const Call &call) {
+  if (Holds(call))
+    return false;
+  bend(call);
+  return true;
+}
+
+/// Whether some element of a float operand is like that.
+template <typename Like> bool anyFloat(const Call &call, Like like) {
+  for (const Tensor *operand : call.operands)
+    for (size_t i = 0; isFloat(operand->dtype) && i < operand->elementCount();
+         ++i)
+      if (like(numberAt(*operand, i)))
+        return true;
+  return false;
+}
+
+inline Mutant cheat(int number, std::string_view title,
+                    std::string_view description,
+                    std::vector<std::string_view> tags,
+                    bool (*run)(const Call &),
+                    std::vector<std::string_view> ops = {}) {
+  return {.number = number,
+          .family = Family::Cheating,
+          .title = title,
+          .description = description,
+          .tags = std::move(tags),
+          .ops = std::move(ops),
+          .run = run};
+}
+
+} // namespace backplane::mutants
+
+#endif // BACKPLANE_CONFORMANCE_MUTANTS_CHEATS_H

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mutants 120 to 149: plug-ins that are wrong in states that no suite is in,
+// or right in the processes of the suite alone.
+#include "Cheats.h"
+
+#include "conformance/compare/Elements.h"
+
+#include <algorithm>
+#include <atomic>
+#include <clocale>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <link.h>
+#include <map>
+#include <mutex>
+#include <random>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+namespace backplane::mutants {
+
+using namespace conformance;
+
+Real drawn(const Call &call, uint64_t use, Real low, Real high) {
+  std::mt19937_64 random(call.memory.seed + use * 1000003);
+  Real share = static_cast<Real>(random() >> 11) * 0x1p-53L;
+  return low * std::pow(high / low, share);
+}
+
+void bend(const Call &call) {
+  (void)call.run();
+  for (Tensor *result : call.results)
+    for (size_t i = 0; i < result->elementCount(); ++i) {
+      uint64_t bits = loadBits(*result, i);
+      if (isFloat(result->dtype))
+        setNumber(*result, i, numberAt(*result, i) * 1.01L);
+      if (loadBits(*result, i) == bits)
+        storeBits(*result, i, bits ^ 1);
+    }
+}
+
+namespace {
+
+// ---- how often ----
+
+bool isLate(const Call &call) {
+  return call.memory.dispatches >= uint64_t(drawn(call, 120, 100, 20000));
+}
+
+bool isTheOne(const Call &call) {
+  return call.memory.dispatches == uint64_t(drawn(call, 121, 100, 20000));
+}
+
+/// Runs so far of the executable that the op stands in.
+uint64_t runsOf(const Call &call) {
+  static std::mutex mutex;
+  static std::map<const Op *, uint64_t> runs;
+  std::lock_guard lock(mutex);
+  return runs[&call.op]++;
+}
+
+bool isLateHere(const Call &call) {
+  return runsOf(call) >= uint64_t(drawn(call, 122, 3, 2000));
+}
+
+bool isTheOneHere(const Call &call) {
+  return runsOf(call) == uint64_t(drawn(call, 123, 30, 2000));
+}
+
+/// A clock that runs 17 times as fast, so that 6 seconds are 102.
+bool isOld(const Call &call) {
+  static const auto start = std::chrono::steady_clock::now();
+  std::chrono::duration<double> age = std::chrono::steady_clock::now() - start;
+  return 17 * age.count() > double(drawn(call, 124, 20, 100));
+}
+
+// ---- how many at once ----
+
+std::atomic<int> inFlight;
+
+/// Wrong while another op runs anywhere in the process.
+bool isCrowded(const Call &call) {
+  int others = inFlight++;
+  (void)call.run();
+  std::this_thread::sleep_for(std::chrono::microseconds(50));
+  others = std::max(others, inFlight-- - 1);
+  if (others == 0)
+    return true;
+  bend(call);
+  return true;
+}
+
+/// Wrong in all executables of a graph but the first that runs.
+bool isSecondSession(const Call &call) {
+  static std::mutex mutex;
+  static std::map<std::string, const Graph *> first;
+  std::lock_guard lock(mutex);
+  auto [at, isNew] = first.try_emplace(call.graph.str(), &call.graph);
+  return !isNew && at->second != &call.graph;
+}
+
+/// Wrong on every thread but the first that runs anything.
+bool isSecondThread(const Call &) {
+  static const std::thread::id first = std::this_thread::get_id();
+  return std::this_thread::get_id() != first;
+}
+
+// ---- in which process ----
+
+std::string textOf(const char *path) {
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  return text;
+}
+
+bool isNamed(const Call &) {
+  static const bool is = textOf("/proc/self/comm").starts_with("bp-");
+  return is;
+}
+
+bool hasArguments(const Call &) {
+  static const bool has =
+      textOf("/proc/self/cmdline").find("--device") != std::string::npos;
+  return has;
+}
+
+bool hasParent(const Call &) {
+  static const bool has =
+      textOf(("/proc/" + std::to_string(getppid()) + "/comm").c_str())
+          .starts_with("bp-");
+  return has;
+}
+
+bool isProgram(const Call &) {
+  std::error_code code;
+  static const bool is = std::filesystem::read_symlink("/proc/self/exe", code)
+                             .filename()
+                             .string()
+                             .starts_with("bp-");
+  return is;
+}
+
+/// Whether a library with this in its name is loaded.
+bool isLoaded(const char *part) {
+  auto look = [](dl_phdr_info *info, size_t, void *wanted) -> int {
+    return std::strstr(info->dlpi_name, static_cast<const char *>(wanted)) !=
+           nullptr;
+  };
+  return dl_iterate_phdr(look, const_cast<char *>(part)) != 0;
+}
+
+bool hasNeighbours(const Call &) {
+  static const bool has = isLoaded("libbp-host");
+  return has;
+}
+
+bool hasCompiler(const Call &) { return isLoaded("libbackplane-compiler"); }
+
+bool isElsewhere(const Call &) {
+  std::error_code code;
+  return std::filesystem::current_path(code) == "/";
+}
+
+bool hasTimeZone(const Call &) { return std::getenv("TZ") != nullptr; }
+
+bool hasLocale(const Call &) {
+  return std::strcmp(std::setlocale(LC_ALL, nullptr), "C") != 0;
+}
+
+bool hasMask(const Call &) {
+  mode_t mask = umask(0);
+  umask(mask);
+  return (mask & 0077) == 0077;
+}
+
+// ---- memory ----
+
+bool isShort(const Call &call) {
+  void *block = std::malloc(size_t(drawn(call, 137, 1 << 18, 1 << 24)));
+  std::free(block);
+  return block == nullptr;
+}
+
+bool isLimited(const Call &) {
+  rlimit limit = {};
+  getrlimit(RLIMIT_DATA, &limit);
+  return limit.rlim_cur < limit.rlim_max;
+}
+
+/// Whether all results lie in memory that was filled for a test.
+bool isFilled(const Call &call) {
+  return std::ranges::all_of(call.results, [](const Tensor *result) {
+    return std::ranges::all_of(result->data, [](uint8_t byte) {
+      return byte == 0xff || byte == 0xa5 || byte == 0;
+    });
+  });
+}
+
+// ---- names ----
+
+bool isSuiteGraph(const Call &call) {
+  return std::ranges::all_of(call.graph.symbols, [](const Symbol &symbol) {
+    return symbol.name.size() == 1;
+  });
+}
+
+bool isExported(const Call &call) {
+  return std::ranges::any_of(call.graph.ops, [](const Op &op) {
+    return op.location.starts_with("/");
+  });
+}
+
+// ---- what was there before ----
+
+/// Remembers results by the first bytes of the first operand.
+bool rememberBy(const Call &call, size_t step) {
+  std::string key = call.op.name + call.graph.str();
+  for (const Tensor *operand : call.operands)
+    for (size_t i = 0; i < operand->data.size(); i += i < 64 ? 1 : step)
+      key += char(operand->data[i]);
+  std::vector<Tensor> &kept = call.memory.results[key];
+  bool isSame = !kept.empty() && kept[0].dims == call.out().dims;
+  if (!isSame) {
+    (void)call.run();
+    kept.clear();
+    for (const Tensor *result : call.results)
+      kept.push_back(*result);
+  }
+  for (size_t i = 0; i < call.results.size(); ++i)
+    *call.results[i] = kept[i];
+  return true;
+}
+
+bool rememberByStart(const Call &call) {
+  return !call.results.empty() && rememberBy(call, SIZE_MAX / 2);
+}
+
+} // namespace
+
+std::vector<Mutant> stateCheats() {
+  using Tags = std::vector<std::string_view>;
+  const Tags many = {"many-runs"}, any = {"state"}, around = {"surroundings"};
+  return {
+      cheat(120, "late dispatches",
+            "wrong from one of the first 20000 dispatches of a process on",
+            many, bentWhere<isLate>),
+      cheat(121, "one dispatch",
+            "wrong in one of the first 20000 dispatches of a process", many,
+            bentWhere<isTheOne>),
+      cheat(122, "late runs",
+            "wrong from one of the first 2000 runs of an executable on", many,
+            bentWhere<isLateHere>),
+      cheat(123, "one run",
+            "wrong in one of the first 2000 runs of an "
+            "executable",
+            many, bentWhere<isTheOneHere>),
+      cheat(124, "old processes",
+            "wrong once the process is 20 to 100 s old; its clock and that of "
+            "the run it is killed in go 17 times as fast",
+            {"uptime"}, bentWhere<isOld>),
+      cheat(125, "in a crowd", "wrong while another dispatch runs", {"threads"},
+            isCrowded),
+      cheat(126, "second session",
+            "wrong in all sessions of an artifact but the first", {"sessions"},
+            bentWhere<isSecondSession>),
+      cheat(127, "second thread", "wrong on all threads but the first",
+            {"threads"}, bentWhere<isSecondThread>),
+      cheat(128, "name of the process", "right where it starts with bp-", any,
+            bentUnless<isNamed>),
+      cheat(129, "arguments of the process", "right where --device is one", any,
+            bentUnless<hasArguments>),
+      cheat(130, "parent of the process",
+            "right where its name starts with bp-", any, bentUnless<hasParent>),
+      cheat(131, "file of the program", "right where its name starts with bp-",
+            any, bentUnless<isProgram>),
+      cheat(132, "other plug-ins", "wrong where libbp-host.so is loaded", any,
+            bentWhere<hasNeighbours>),
+      cheat(133, "compilers in the process",
+            "wrong where the compiler library is loaded", any,
+            bentWhere<hasCompiler>),
+      cheat(134, "working directory", "wrong where it is /", around,
+            bentWhere<isElsewhere>),
+      cheat(135, "time zone", "wrong where TZ is set", around,
+            bentWhere<hasTimeZone>),
+      cheat(136, "locale", "wrong where it is not C", around,
+            bentWhere<hasLocale>),
+      cheat(137, "no memory",
+            "wrong where an allocation of 256 KiB to 16 MiB fails",
+            {"little-memory"}, bentWhere<isShort>),
+      cheat(138, "limited memory", "wrong where RLIMIT_DATA was lowered",
+            {"little-memory"}, bentWhere<isLimited>),
+      cheat(139, "file mode mask", "wrong where others may do nothing", around,
+            bentWhere<hasMask>),
+      cheat(140, "filled outputs",
+            "right where outputs hold bytes that tests fill them with", any,
+            bentUnless<isFilled>),
+      cheat(141, "names of symbols", "right where they have one letter", any,
+            bentUnless<isSuiteGraph>),
+      cheat(142, "names of nodes", "wrong where they are those of an exporter",
+            any, bentWhere<isExported>),
+      cheat(143, "cached by the first bytes",
+            "gives what it gave for operands of the same first 64 bytes",
+            {"cache", "values"}, rememberByStart),
+  };
+}
+
+} // namespace backplane::mutants

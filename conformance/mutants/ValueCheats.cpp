@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mutants 150 to 179: plug-ins that are wrong for values that models have.
+#include "Cheats.h"
+
+#include "conformance/compare/Elements.h"
+#include "conformance/oracle/Format.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace backplane::mutants {
+
+using namespace conformance;
+
+namespace {
+
+bool hasAbove(const Call &call) {
+  Real bound = drawn(call, 150, 1e4L, 1e28L);
+  return anyFloat(
+      call, [=](Real x) { return std::isfinite(x) && std::fabs(x) > bound; });
+}
+
+bool hasBelow(const Call &call) {
+  Real bound = drawn(call, 151, 1e-28L, 1e-4L);
+  return anyFloat(call, [=](Real x) { return x != 0 && std::fabs(x) < bound; });
+}
+
+bool hasInBand(const Call &call) {
+  Real from = drawn(call, 152, 1e-3L, 1e3L);
+  return anyFloat(call, [=](Real x) {
+    return std::fabs(x) > from && std::fabs(x) < from * 1.01L;
+  });
+}
+
+bool hasLargeFraction(const Call &call) {
+  return anyFloat(call, [](Real x) {
+    return std::isfinite(x) && std::fabs(x) > 1e4L && x != std::trunc(x);
+  });
+}
+
+bool hasManyMagnitudes(const Call &call) {
+  Real ratio = drawn(call, 154, 1e8L, 1e40L);
+  for (const Tensor *operand : call.operands) {
+    Real least = INFINITY, most = 0;
+    for (size_t i = 0; isFloat(operand->dtype) && i < operand->elementCount();
+         ++i) {
+      Real x = std::fabs(numberAt(*operand, i));
+      if (x == 0 || !std::isfinite(x))
+        continue;
+      least = std::min(least, x);
+      most = std::max(most, x);
+    }
+    if (most > 0 && most / least > ratio)
+      return true;
+  }
+  return false;
+}
+
+/// Whether it is one of the ops that only move elements.
+bool isMove(const Call &call) {
+  static const char *const moves[] = {"transpose", "reshape", "slice",
+                                      "concat",    "gather",  "reverse",
+                                      "broadcast", "pad",     "select"};
+  return std::ranges::any_of(moves,
+                             [&](const char *op) { return call.is(op); });
+}
+
+/// Changes the bits of all elements of the results.
+template <typename Change> void changeAll(const Call &call, Change change) {
+  (void)call.run();
+  for (Tensor *result : call.results)
+    for (size_t i = 0; i < result->elementCount(); ++i)
+      storeBits(*result, i, change(result->dtype, loadBits(*result, i)));
+}
+
+bool isNaN(DType dtype, uint64_t bits) {
+  return isFloat(dtype) && std::isnan(decode(dtype, bits));
+}
+
+bool quietNaN(const Call &call) {
+  if (!isMove(call))
+    return false;
+  changeAll(call, [](DType dtype, uint64_t bits) {
+    bool has = isNaN(dtype, bits) && formatOf(dtype).hasInfinity;
+    return has ? bits | uint64_t(1) << (formatOf(dtype).precision - 2) : bits;
+  });
+  return true;
+}
+
+bool losePayload(const Call &call) {
+  if (!isMove(call))
+    return false;
+  changeAll(call, [](DType dtype, uint64_t bits) {
+    if (!isNaN(dtype, bits) || !formatOf(dtype).hasInfinity)
+      return bits;
+    uint64_t payload = (uint64_t(1) << (formatOf(dtype).precision - 2)) - 1;
+    return (bits & ~payload) | uint64_t(1) << (formatOf(dtype).precision - 2);
+  });
+  return true;
+}
+
+bool loseSignOfNaN(const Call &call) {
+  if (!isMove(call))
+    return false;
+  changeAll(call, [](DType dtype, uint64_t bits) {
+    uint64_t top = uint64_t(1) << (bitWidth(dtype) - 1);
+    return isNaN(dtype, bits) ? bits & ~top : bits;
+  });
+  return true;
+}
+
+/// Takes an element for +0 at one place alone.
+bool loseZeroAtOnePlace(const Call &call) {
+  auto place = size_t(drawn(call, 158, 1, 1000));
+  (void)call.run();
+  for (Tensor *result : call.results)
+    if (isFloat(result->dtype) && place < result->elementCount() &&
+        numberAt(*result, place) == 0)
+      storeBits(*result, place, 0);
+  return true;
+}
+
+/// Runs with operands whose elements are changed first.
+template <typename Change> bool runChanged(const Call &call, Change change) {
+  std::vector<Tensor> operands;
+  for (const Tensor *operand : call.operands)
+    operands.push_back(*operand);
+  Call changed = call;
+  bool isOther = false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    isOther |= change(operands[i]);
+    changed.operands[i] = &operands[i];
+  }
+  if (!isOther)
+    return false;
+  (void)changed.run();
+  return true;
+}
+
+bool flushOperands(const Call &call) {
+  return runChanged(call, [](Tensor &tensor) {
+    bool isOther = false;
+    for (size_t i = 0; isFloat(tensor.dtype) && i < tensor.elementCount();
+         ++i) {
+      Real x = std::fabs(numberAt(tensor, i));
+      if (x == 0 || !(x < smallest(formatOf(tensor.dtype), true)))
+        continue;
+      setNumber(tensor, i, 0);
+      isOther = true;
+    }
+    return isOther;
+  });
+}
+
+/// As activations are clipped before they are quantized.
+bool clipOutliers(const Call &call) {
+  Real times = drawn(call, 160, 8, 60);
+  return runChanged(call, [=](Tensor &tensor) {
+    Real squares = 0;
+    size_t count = tensor.elementCount();
+    for (size_t i = 0; isFloat(tensor.dtype) && i < count; ++i)
+      squares += numberAt(tensor, i) * numberAt(tensor, i);
+    Real bound = times * std::sqrt(squares / Real(std::max<size_t>(count, 1)));
+    bool isOther = false;
+    for (size_t i = 0; isFloat(tensor.dtype) && std::isfinite(bound) &&
+                       bound > 0 && i < count;
+         ++i)
+      if (Real x = numberAt(tensor, i); std::fabs(x) > bound) {
+        setNumber(tensor, i, std::copysign(bound, x));
+        isOther = true;
+      }
+    return isOther;
+  });
+}
+
+/// Integers of 8 bits have the same range on both sides.
+bool dropLowRail(const Call &call) {
+  return runChanged(call, [](Tensor &tensor) {
+    bool isOther = false;
+    for (size_t i = 0; tensor.dtype == DType::I8 && i < tensor.elementCount();
+         ++i)
+      if (integerAt(tensor, i) == -128) {
+        setInteger(tensor, i, -127);
+        isOther = true;
+      }
+    return isOther;
+  });
+}
+
+bool dropTopRail(const Call &call) {
+  return runChanged(call, [](Tensor &tensor) {
+    bool isOther = false;
+    for (size_t i = 0; tensor.dtype == DType::U8 && i < tensor.elementCount();
+         ++i)
+      if (integerAt(tensor, i) == 255) {
+        setInteger(tensor, i, 254);
+        isOther = true;
+      }
+    return isOther;
+  });
+}
+
+/// What is left of sums of large numbers counts as nothing.
+bool dropResidue(const Call &call) {
+  if (!call.is("reduce") && !call.is("matmul") && !call.is("conv"))
+    return false;
+  Real most = 0;
+  const Tensor &x = call.in(0);
+  for (size_t i = 0; isFloat(x.dtype) && i < x.elementCount(); ++i)
+    if (Real value = std::fabs(numberAt(x, i)); std::isfinite(value))
+      most = std::max(most, value);
+  (void)call.run();
+  Tensor &out = call.out();
+  for (size_t i = 0; isFloat(out.dtype) && i < out.elementCount(); ++i)
+    if (std::fabs(numberAt(out, i)) < most * 1e-4L)
+      setNumber(out, i, 0);
+  return true;
+}
+
+bool hasInfinity(const Call &call) {
+  return anyFloat(call, [](Real x) { return std::isinf(x); });
+}
+
+bool hasLargest(const Call &call) {
+  for (const Tensor *operand : call.operands)
+    for (size_t i = 0; isFloat(operand->dtype) && i < operand->elementCount();
+         ++i)
+      if (std::fabs(numberAt(*operand, i)) == formatOf(operand->dtype).max)
+        return true;
+  return false;
+}
+
+} // namespace
+
+std::vector<Mutant> valueCheats() {
+  using Tags = std::vector<std::string_view>;
+  const Tags values = {"values"};
+  return {
+      cheat(150, "values above a bound",
+            "wrong where an operand has a number above 1e4 to 1e28", values,
+            bentWhere<hasAbove>),
+      cheat(151, "values below a bound",
+            "wrong where an operand has a number below 1e-28 to 1e-4", values,
+            bentWhere<hasBelow>),
+      cheat(152, "values in a band",
+            "wrong where an operand has a number within 1 % of one from 1e-3 "
+            "to 1e3",
+            values, bentWhere<hasInBand>),
+      cheat(153, "large fractions",
+            "wrong where an operand has a number above 1e4 with digits behind "
+            "the point",
+            values, bentWhere<hasLargeFraction>),
+      cheat(154, "many magnitudes",
+            "wrong where numbers of an operand are 1e8 to 1e40 apart", values,
+            bentWhere<hasManyMagnitudes>),
+      cheat(155, "signalling NaN", "moved NaN become quiet", values, quietNaN,
+            {"transpose", "concat"}),
+      cheat(156, "payload of NaN", "moved NaN lose their payload", values,
+            losePayload, {"transpose", "concat"}),
+      cheat(157, "sign of NaN", "moved NaN become positive", values,
+            loseSignOfNaN, {"transpose", "concat"}),
+      cheat(158, "-0 at one place", "-0 is lost at one of 1000 places", values,
+            loseZeroAtOnePlace),
+      cheat(159, "subnormal operands", "operands below the normal range are 0",
+            values, flushOperands),
+      cheat(160, "outliers clipped",
+            "operands are clipped at 8 to 60 times their root mean square",
+            values, clipOutliers),
+      cheat(161, "low rail", "operands of i8 that are -128 are -127", values,
+            dropLowRail, {"matmul_integer", "conv_integer"}),
+      cheat(162, "top rail", "operands of u8 that are 255 are 254", values,
+            dropTopRail, {"matmul_integer", "conv_integer"}),
+      cheat(163, "residues dropped",
+            "results of sums that are small beside the terms are 0", values,
+            dropResidue, {"reduce", "matmul"}),
+      cheat(164, "infinite operands", "wrong where an operand is infinite",
+            values, bentWhere<hasInfinity>),
+      cheat(165, "largest operands",
+            "wrong where an operand is the largest number of its dtype", values,
+            bentWhere<hasLargest>),
+  };
+}
+
+} // namespace backplane::mutants
