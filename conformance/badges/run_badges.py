@@ -75,7 +75,9 @@ def read_cases(device, records):
 
 def run_device(device, options, out):
     """[passed, failed, skipped] of one device."""
-    which = options.models if options.all else ["--shard", f"{PARTS[device]}/60"]
+    # A process that is to grow old takes 100 s by itself.
+    which = options.models if options.all else [
+        "--shard", f"{PARTS[device]}/60", "--exclude", "L7/uptime/*"]
     command = [ROOT / "build/bin/bp", "conformance", "--device", device, "--depth",
                "standard", "--timeout", str(CASE_SECONDS), "--out", out, *which]
     try:

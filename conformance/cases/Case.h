@@ -47,6 +47,22 @@ struct InputRule {
   Dim terms;
 };
 
+/// What is around the cases of a unit while they run (Circumstances.h).
+enum class Circumstance {
+  Usual,        ///< a worker that runs one case after another
+  Application,  ///< a process like that of any application
+  LaterRuns,    ///< the first and many later runs of one executable
+  ManyRuns,     ///< after 20,000 dispatches of the process
+  Overlap,      ///< calls of two sessions at once, from one thread
+  Threads,      ///< the same from several threads
+  Sessions,     ///< sessions of one artifact that come and go
+  OneThread,    ///< a pool without workers
+  SevenThreads, ///< a pool of another size
+  LittleMemory, ///< while the process gets hardly any more memory
+  Surroundings, ///< another folder, locale, time zone, environment
+  LongUptime,   ///< in a process that is more than 100 s old
+};
+
 /// Inputs of a case that are stored and not made.
 struct Given {
   std::vector<Tensor> inputs;
@@ -73,6 +89,9 @@ struct Unit {
   /// By data set: what is not made. The symbols of such cases are not given.
   std::map<std::string, Given> given;
   Depth depth = Depth::Full; ///< the least depth of its cases
+  Circumstance circumstance = Circumstance::Usual;
+  /// The layer whose rules judge it; 0: its own.
+  int judgedAs = 0;
   /// Its cases are checks of a plug-in (hal/checks), by id. The graph, when it
   /// has outputs, is compiled for them; the oracle has no part in it.
   bool check = false;

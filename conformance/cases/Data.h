@@ -37,6 +37,23 @@
 //   factors     256 twice, then 1/256 twice, then ones
 //   reach-N     +-[0.5, 1.5), but NaN and infinities in single elements of
 //               input N
+//
+// Values that models have (ValueData.h). Sums of products have them in the
+// first operand; the others are numbers near 1:
+//
+//   mixture     all kinds below in one tensor; integers: rails and neighbours,
+//               powers of two, any
+//   magnitudes  1e-30 to 1e30, as far as the dtype reaches
+//   large       from 1e4 to 1e7, with digits behind the point
+//   scaled      up to one bound, which is drawn from the seed
+//   outliers    N(0, 1), in few channels times 100 to 1000
+//   subnormals  subnormal numbers and the smallest normal ones
+//   nans        NaN, quiet and signalling, with any sign and payload, among
+//               numbers
+//   zeros       zeros of both signs, three of four elements
+//   cancellation  a number and its negative with half of the digits changed
+//   rails       floats: the largest numbers, and halves up to +-260; integers:
+//               the least and the largest
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H
 

@@ -3,6 +3,7 @@
 
 #include "Data.h"
 #include "Probes.h"
+#include "ValueData.h"
 #include "conformance/oracle/Format.h"
 
 #include <cmath>
@@ -24,6 +25,13 @@ uint64_t bitsOfNumber(DType dtype, Real value) {
 
 double fractionOf(uint64_t random) {
   return std::ldexp(static_cast<double>(random >> 11), -53);
+}
+
+double normalDeviate(uint64_t random) {
+  double sum = -2;
+  for (uint64_t part = 0; part < 4; ++part)
+    sum += fractionOf(randomBits(random, part));
+  return sum * 1.7320508075688772;
 }
 
 namespace {
@@ -112,12 +120,10 @@ uint64_t offset(const Place &place) {
   if (!isFloat(place.dtype()))
     return put(place, 100 + integer(place));
   int digits = formatOf(place.dtype()).precision * 3 / 10;
-  double base = 1, deviate = -2;
+  double base = 1;
   for (int digit = 1; digit < digits; ++digit)
     base *= 10;
-  for (uint64_t part = 0; part < 4; ++part)
-    deviate += fractionOf(randomBits(place.random, part));
-  return put(place, base + deviate * 1.7320508075688772);
+  return put(place, base + normalDeviate(place.random));
 }
 
 /// 2^(p/2) and a nearly normal deviate: variances from the sum of squares lose
@@ -125,11 +131,8 @@ uint64_t offset(const Place &place) {
 uint64_t shifted(const Place &place) {
   if (!isFloat(place.dtype()))
     return put(place, 100 + integer(place));
-  double deviate = -2;
-  for (uint64_t part = 0; part < 4; ++part)
-    deviate += fractionOf(randomBits(place.random, part));
   int half = formatOf(place.dtype()).precision / 2;
-  return put(place, std::ldexp(1.0, half) + deviate * 1.7320508075688772);
+  return put(place, std::ldexp(1.0, half) + normalDeviate(place.random));
 }
 
 /// Most of a sum are ones that an accumulator as narrow as the dtype, or of 11
@@ -292,6 +295,8 @@ DataSet findDataSet(std::string_view name) {
     if (known == name)
       return dataSet;
   if (DataSet dataSet = findNarrowData(name))
+    return dataSet;
+  if (DataSet dataSet = findValueData(name))
     return dataSet;
   return findProbeData(name);
 }

@@ -36,6 +36,8 @@ uint64_t maskOf(DType dtype);
 uint64_t bitsOfNumber(DType dtype, Real value);
 /// In [0, 1), with 53 bits.
 double fractionOf(uint64_t random);
+/// Mean 0, deviation 1, nearly normal: the sum of four uniform numbers.
+double normalDeviate(uint64_t random);
 
 } // namespace backplane::conformance
 

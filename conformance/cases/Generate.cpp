@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "Circumstances.h"
 #include "Maker.h"
+#include "ValueData.h"
 
 #include "conformance/graphs/Graphs.h"
 
@@ -7,6 +9,12 @@ namespace backplane::conformance {
 
 void generateUnits(const Selection &selection,
                    const std::function<bool(Unit)> &put) {
+  CircumstanceSample sample(selection);
+  auto withValues = [&](Unit unit) {
+    addValueCases(selection, unit);
+    sample.look(unit);
+    return put(std::move(unit));
+  };
   for (auto *family :
        {makeElementwise, makeSums,           makeConvolutions, makePooling,
         makeProducts,    makeNormalisations, makeAttentions,   makeActivations,
@@ -15,8 +23,9 @@ void generateUnits(const Selection &selection,
         makeFusions,     makeLayouts,        makeSharing,      makeFolding,
         makeProbes,      makeModels,         makeCorners,      makeEdges,
         makeFuzz,        makePrecision,      makeReach})
-    if (!family(selection, put))
+    if (!family(selection, withValues))
       return;
+  sample.give(put);
 }
 
 } // namespace backplane::conformance

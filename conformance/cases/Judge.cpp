@@ -19,6 +19,11 @@ bool isSum(const Unit &unit) {
          (unit.op == "reduce" && unit.graph.ops[0].string("kind") == "sum");
 }
 
+/// Whether the rules for graphs hold.
+bool isGraph(const Unit &unit) {
+  return (unit.judgedAs ? unit.judgedAs : unit.layer) >= 4;
+}
+
 /// Zero error where the exact value can be stored, that of one correct
 /// rounding elsewhere.
 void makeExact(Expected &expected) {
@@ -61,7 +66,7 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
       widenStored(declaration, answer);
     else if (!isRandom(testCase.dataSet))
       answer.sigma.clear();
-  if (unit.layer >= 4 && !isStored)
+  if (isGraph(unit) && !isStored)
     tightenLoose(unit.graph, inputsOf(unit, testCase), declaration,
                  &unit.weights, testCase.seed, answers);
   std::vector<Verdict> verdicts;
@@ -80,7 +85,7 @@ Declaration declarationFor(const Unit &unit, const Declaration &declared) {
   Declaration result = declared;
   for (const auto &[key, numerics] : declared.all()) {
     DType dtype = key.second;
-    if (unit.layer < 4 || !isFloat(dtype))
+    if (!isGraph(unit) || !isFloat(dtype))
       continue;
     Numerics capped = numerics;
     int most = std::max(24, formatOf(dtype).precision);

@@ -92,24 +92,30 @@ void Maker::output(ValueId value) {
                         "y" + std::to_string(unit_.graph.outputs.size()));
 }
 
+Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
+              std::string dataSet, SymbolValues symbols) {
+  Case made;
+  made.id = unit + "/" + dataSet;
+  const char *separator = "-";
+  for (const auto &[name, value] : symbols) {
+    made.id += separator + name + "=" + std::to_string(value);
+    separator = ",";
+  }
+  made.seed = hashText(made.id);
+  if (selection.seed != 0)
+    made.seed = randomBits(made.seed, selection.seed);
+  made.symbols = std::move(symbols);
+  made.dataSet = std::move(dataSet);
+  made.depth = depth;
+  return made;
+}
+
 void Maker::addCase(Depth depth, std::string dataSet, SymbolValues symbols) {
   if (depth > selection_.depth)
     return;
-  Case added;
-  added.id = unit_.id + "/" + dataSet;
-  const char *separator = "-";
-  for (const auto &[name, value] : symbols) {
-    added.id += separator + name + "=" + std::to_string(value);
-    separator = ",";
-  }
-  added.seed = hashText(added.id);
-  if (selection_.seed != 0)
-    added.seed = randomBits(added.seed, selection_.seed);
-  added.symbols = std::move(symbols);
-  added.dataSet = std::move(dataSet);
-  added.depth = depth;
   unit_.depth = std::min(unit_.depth, depth);
-  unit_.cases.push_back(std::move(added));
+  unit_.cases.push_back(makeCase(selection_, unit_.id, depth,
+                                 std::move(dataSet), std::move(symbols)));
 }
 
 namespace {

@@ -46,6 +46,11 @@ private:
   Unit unit_;
 };
 
+/// A case of the unit with this id; its seed follows from both and from that of
+/// the selection.
+Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
+              std::string dataSet, SymbolValues symbols);
+
 /// Families of units, listed in Generate.cpp; false once `put` wants no more.
 bool makeBoxes(const Selection &selection, const Put &put);
 bool makeCorners(const Selection &selection, const Put &put);

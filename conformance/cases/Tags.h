@@ -86,6 +86,19 @@ inline constexpr Tag allTags[] = {
     {"cache", "a result is remembered by shape", {49}},
     {"fallback", "the host computes what the device should", {50}},
     {"names", "names of tests decide what is computed", {51}},
+    {"values", "some values of models are not computed with", {250}},
+    {"state", "the process decides what is computed", {228}},
+    {"application", "only processes of the suite get right results", {228}},
+    {"later-runs", "later runs of an executable are wrong", {222}},
+    {"many-runs", "results are wrong after many runs", {220, 221, 223}},
+    {"overlap", "calls that overlap disturb each other", {225}},
+    {"threads", "calls of several threads disturb each other", {225, 227}},
+    {"sessions", "sessions of one artifact disturb each other", {226}},
+    {"one-thread", "a pool without workers gives other results", {0}},
+    {"seven-threads", "a pool of another size gives other results", {0}},
+    {"little-memory", "results are wrong when memory is short", {237, 238}},
+    {"surroundings", "folder, locale or environment decide", {234, 235, 236}},
+    {"uptime", "results are wrong in old processes", {224}},
 };
 
 /// Whether a unit may carry this tag.

@@ -78,7 +78,7 @@ JobOptions Hunt::jobOptions(const std::string &id) {
   job.application.program = folder + "bp-application";
   job.application.begin.device = device;
   job.application.seed = options_.seed;
-  job.longUptime = std::chrono::seconds(6); // 102 s by the clock of m124
+  job.longUptime = std::chrono::seconds(6); // 102 s by the clock of m224
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
   if (mutant_.compiler)
     job.judgement.evaluate = [this](const Graph &, const auto &inputs,

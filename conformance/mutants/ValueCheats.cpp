@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mutants 150 to 179: plug-ins that are wrong for values that models have.
+// Mutants 250 to 279: plug-ins that are wrong for values that models have.
 #include "Cheats.h"
 
 #include "conformance/compare/Elements.h"
@@ -237,46 +237,46 @@ std::vector<Mutant> valueCheats() {
   using Tags = std::vector<std::string_view>;
   const Tags values = {"values"};
   return {
-      cheat(150, "values above a bound",
+      cheat(250, "values above a bound",
             "wrong where an operand has a number above 1e4 to 1e28", values,
             bentWhere<hasAbove>),
-      cheat(151, "values below a bound",
+      cheat(251, "values below a bound",
             "wrong where an operand has a number below 1e-28 to 1e-4", values,
             bentWhere<hasBelow>),
-      cheat(152, "values in a band",
+      cheat(252, "values in a band",
             "wrong where an operand has a number within 1 % of one from 1e-3 "
             "to 1e3",
             values, bentWhere<hasInBand>),
-      cheat(153, "large fractions",
+      cheat(253, "large fractions",
             "wrong where an operand has a number above 1e4 with digits behind "
             "the point",
             values, bentWhere<hasLargeFraction>),
-      cheat(154, "many magnitudes",
+      cheat(254, "many magnitudes",
             "wrong where numbers of an operand are 1e8 to 1e40 apart", values,
             bentWhere<hasManyMagnitudes>),
-      cheat(155, "signalling NaN", "moved NaN become quiet", values, quietNaN,
+      cheat(255, "signalling NaN", "moved NaN become quiet", values, quietNaN,
             {"transpose", "concat"}),
-      cheat(156, "payload of NaN", "moved NaN lose their payload", values,
+      cheat(256, "payload of NaN", "moved NaN lose their payload", values,
             losePayload, {"transpose", "concat"}),
-      cheat(157, "sign of NaN", "moved NaN become positive", values,
+      cheat(257, "sign of NaN", "moved NaN become positive", values,
             loseSignOfNaN, {"transpose", "concat"}),
-      cheat(158, "-0 at one place", "-0 is lost at one of 1000 places", values,
+      cheat(258, "-0 at one place", "-0 is lost at one of 1000 places", values,
             loseZeroAtOnePlace),
-      cheat(159, "subnormal operands", "operands below the normal range are 0",
+      cheat(259, "subnormal operands", "operands below the normal range are 0",
             values, flushOperands),
-      cheat(160, "outliers clipped",
+      cheat(260, "outliers clipped",
             "operands are clipped at 8 to 60 times their root mean square",
             values, clipOutliers),
-      cheat(161, "low rail", "operands of i8 that are -128 are -127", values,
+      cheat(261, "low rail", "operands of i8 that are -128 are -127", values,
             dropLowRail, {"matmul_integer", "conv_integer"}),
-      cheat(162, "top rail", "operands of u8 that are 255 are 254", values,
+      cheat(262, "top rail", "operands of u8 that are 255 are 254", values,
             dropTopRail, {"matmul_integer", "conv_integer"}),
-      cheat(163, "residues dropped",
+      cheat(263, "residues dropped",
             "results of sums that are small beside the terms are 0", values,
             dropResidue, {"reduce", "matmul"}),
-      cheat(164, "infinite operands", "wrong where an operand is infinite",
+      cheat(264, "infinite operands", "wrong where an operand is infinite",
             values, bentWhere<hasInfinity>),
-      cheat(165, "largest operands",
+      cheat(265, "largest operands",
             "wrong where an operand is the largest number of its dtype", values,
             bentWhere<hasLargest>),
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Job.h"
+#include "conformance/cases/Data.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Probes.h"
 #include "conformance/cases/Work.h"
@@ -15,15 +16,6 @@ namespace backplane::conformance {
 using worker::Frame;
 using worker::FrameType;
 
-/// What one request came to: outputs, or a status with a reason.
-struct Job::Answer {
-  std::optional<CaseStatus> bad; ///< none: `result` holds
-  std::string reason;
-  int32_t code = BP_STATUS_OK; ///< of a failure that the worker reported
-  worker::ResultMessage result;
-  double milliseconds = 0;
-};
-
 CaseStatus chargeOf(bp_status_t code, bool workerLost) {
   if (workerLost && code == BP_STATUS_DEADLINE_EXCEEDED)
     return CaseStatus::Timeout;
@@ -36,10 +28,12 @@ CaseStatus chargeOf(bp_status_t code, bool workerLost) {
   return CaseStatus::Fail;
 }
 
-worker::CompileMessage compileMessage(const Unit &unit) {
+worker::CompileMessage compileMessage(const Unit &unit, bool disguise) {
   // A name would tell which case it is.
   Graph graph = unit.graph;
   graph.name.clear();
+  if (disguise)
+    graph = disguised(graph, std::hash<std::string>()(unit.id));
   worker::CompileMessage message{writeGraph(graph), {}};
   for (const auto &[id, weight] : unit.weights.all()) {
     worker::WireTensor tensor{uint32_t(weight.type.dtype), {}, {}};
@@ -51,14 +45,14 @@ worker::CompileMessage compileMessage(const Unit &unit) {
   return message;
 }
 
-namespace {
-
 std::vector<worker::WireTensor> toWire(const std::vector<Tensor> &tensors) {
   std::vector<worker::WireTensor> result;
   for (const Tensor &tensor : tensors)
     result.push_back({uint32_t(tensor.dtype), tensor.dims, tensor.data});
   return result;
 }
+
+namespace {
 
 std::vector<Tensor> fromWire(const worker::ResultMessage &message) {
   std::vector<Tensor> result;
@@ -83,6 +77,14 @@ bool saysAnything(const std::vector<Verdict> &verdicts) {
       return true;
   }
   return empty && !verdicts.empty();
+}
+
+/// What a record says of the inputs; the largest of all runs.
+void noteInputs(const std::vector<Tensor> &inputs, Record &record) {
+  record.inputHash = hashTensors(inputs);
+  for (const Tensor &input : inputs)
+    record.tested.magnitude =
+        std::max(record.tested.magnitude, largestMagnitude(input));
 }
 
 /// Every 16th case, whatever else is selected.
@@ -200,6 +202,8 @@ Status Job::startWorker() {
   if (worker_)
     return {};
   loaded_ = false;
+  if (options_.disguise)
+    return startDisguised(worker_);
   auto process = worker::Process::start(options_.worker, options_.timeout);
   if (!process)
     return process.status();
@@ -210,9 +214,33 @@ Status Job::startWorker() {
   return {};
 }
 
+/// An application runs and compiles: it has the files of both workers.
+Status Job::checkApplication(const worker::Hello &hello) const {
+  std::vector<worker::WireFile> files = options_.runFiles;
+  files.insert(files.end(), options_.compileFiles.begin(),
+               options_.compileFiles.end());
+  return checkFiles(files, hello, false);
+}
+
+/// An application takes the place of a worker.
+Status Job::startDisguised(std::unique_ptr<worker::Process> &process) {
+  ApplicationOptions application = options_.application;
+  application.seed = randomBits(application.seed, ++applications_);
+  auto started = Application::start(application);
+  if (!started)
+    return started.status();
+  if (Status s = checkApplication((*started)->process().hello()); !s.ok())
+    return s;
+  kept_.push_back(std::move(*started));
+  process = kept_.back()->take();
+  return {};
+}
+
 Status Job::startCompiler() {
   if (compiler_)
     return {};
+  if (options_.disguise)
+    return startDisguised(compiler_);
   auto process = worker::Process::start(options_.compiler, options_.timeout);
   if (!process)
     return process.status();
@@ -252,10 +280,12 @@ Result<Frame> Job::ask(std::unique_ptr<worker::Process> &process,
   return answer;
 }
 
-Job::Answer Job::compile(const Unit &unit) {
+Answer Job::compile(const Unit &unit) {
   Answer result;
-  auto answer =
-      ask(compiler_, FrameType::Compile, worker::encode(compileMessage(unit)));
+  std::unique_ptr<worker::Process> &process =
+      options_.disguise ? worker_ : compiler_;
+  auto answer = ask(process, FrameType::Compile,
+                    worker::encode(compileMessage(unit, options_.disguise)));
   worker::CompiledMessage compiled;
   Status status = answer.status();
   if (answer)
@@ -263,7 +293,7 @@ Job::Answer Job::compile(const Unit &unit) {
                  ? worker::decode(answer->payload, compiled)
                  : worker::errorOf(*answer);
   if (!status.ok()) {
-    result.bad = chargeOf(status.code(), !compiler_);
+    result.bad = chargeOf(status.code(), !process);
     result.reason = "the unit did not compile: " + status.message();
     return result;
   }
@@ -273,7 +303,7 @@ Job::Answer Job::compile(const Unit &unit) {
   return result;
 }
 
-Job::Answer Job::runOnce(const std::vector<Tensor> &inputs) {
+Answer Job::runOnce(const std::vector<Tensor> &inputs) {
   Answer result;
   Status status = startWorker();
   if (status.ok() && !loaded_) {
@@ -287,6 +317,8 @@ Job::Answer Job::runOnce(const std::vector<Tensor> &inputs) {
   if (status.ok()) {
     ++runs_;
     worker::RunMessage run{artifact_.hash, toWire(inputs)};
+    if (options_.disguise)
+      run.floatFill = run.otherFill = staleByte;
     auto answer = ask(worker_, FrameType::Run, worker::encode(run));
     status = !answer ? answer.status()
              : answer->type == FrameType::Result
@@ -378,10 +410,7 @@ Status Job::runCase(const Unit &unit, const Case &testCase, Record &record) {
   if (Status s = startWorker(); !s.ok())
     return s;
   std::vector<Tensor> inputs = options_.judgement.inputsOf(unit, testCase);
-  record.inputHash = hashTensors(inputs);
-  for (const Tensor &input : inputs)
-    record.tested.magnitude =
-        std::max(record.tested.magnitude, largestMagnitude(input));
+  noteInputs(inputs, record);
   judge(unit, testCase, inputs, runOnce(inputs), record);
   bool again = record.status != CaseStatus::Timeout &&
                record.status != CaseStatus::OracleError &&
@@ -444,7 +473,81 @@ Status Job::runOtherData(const Unit &unit, Record &record) {
   return {};
 }
 
+ApplicationJob &Job::applied() {
+  if (applied_)
+    return *applied_;
+  CaseRules rules;
+  rules.inputsOf = options_.judgement.inputsOf;
+  rules.judge = [this](const Unit &unit, const Case &testCase,
+                       const std::vector<Tensor> &inputs, const Answer &answer,
+                       Record &record) {
+    noteInputs(inputs, record);
+    judge(unit, testCase, inputs, answer, record);
+  };
+  rules.compile = [this](const Unit &unit) -> Result<worker::CompiledMessage> {
+    if (Status s = startCompiler(); !s.ok())
+      return s;
+    Answer compiled = compile(unit);
+    if (compiled.bad)
+      return Status(BP_STATUS_INTERNAL, compiled.reason);
+    return worker::CompiledMessage{artifact_.bytes, compiled.milliseconds};
+  };
+  rules.check = [this](const worker::Hello &hello) {
+    return checkApplication(hello);
+  };
+  rules.isDeterministic = [this](const Unit &unit) {
+    return declaration().of(numericClassOf(unit), unit.dtype).deterministic;
+  };
+  applied_ = std::make_unique<ApplicationJob>(
+      options_.application, options_.worker, std::move(rules));
+  return *applied_;
+}
+
+Result<std::vector<std::vector<Record>>>
+Job::runLong(const std::vector<Unit> &units) {
+  if (Status s = startCompiler(); !s.ok())
+    return s;
+  std::vector<std::vector<Record>> records;
+  std::vector<size_t> taken;
+  std::vector<Unit> asked;
+  for (const Unit &unit : units) {
+    std::vector<Record> some;
+    for (const Case &testCase : unit.cases)
+      some.push_back(plannedRecord(unit, testCase));
+    std::string missing = missingFor(unit);
+    for (Record &record : some)
+      if (!missing.empty()) {
+        record.status = CaseStatus::NotSupported;
+        record.reason = missing;
+      }
+    if (missing.empty()) {
+      taken.push_back(records.size());
+      asked.push_back(unit);
+    }
+    records.push_back(std::move(some));
+  }
+  std::vector<std::vector<Record>> ran;
+  for (size_t index : taken)
+    ran.push_back(records[index]);
+  if (Status s = applied().runLong(asked, options_.longUptime, ran); !s.ok())
+    return s;
+  for (size_t i = 0; i < taken.size(); ++i)
+    records[taken[i]] = std::move(ran[i]);
+  return records;
+}
+
+/// Why a unit is not asked of the target; empty: it is.
+std::string Job::missingFor(const Unit &unit) {
+  std::string missing = notSupported(unit, compiler_->hello());
+  return missing.empty() ? applied().missingFor(unit.circumstance) : missing;
+}
+
 Result<std::vector<Record>> Job::run(const Unit &unit) {
+  if (unit.circumstance == Circumstance::LongUptime) {
+    auto records = runLong({unit});
+    return records ? std::move(records->front())
+                   : Result<std::vector<Record>>(records.status());
+  }
   std::vector<Record> records;
   for (const Case &testCase : unit.cases)
     records.push_back(plannedRecord(unit, testCase));
@@ -455,8 +558,15 @@ Result<std::vector<Record>> Job::run(const Unit &unit) {
   }
   if (Status s = startCompiler(); !s.ok())
     return s;
-  std::string missing = notSupported(unit, compiler_->hello());
+  std::string missing = missingFor(unit);
   Answer compiled;
+  if (missing.empty() && unit.circumstance != Circumstance::Usual) {
+    if (Status s = applied().run(unit, records); !s.ok())
+      return s;
+    return records;
+  }
+  if (Status s = options_.disguise ? startWorker() : Status(); !s.ok())
+    return s;
   if (missing.empty() && !records.empty())
     compiled = compile(unit);
   if (!missing.empty() || compiled.bad) {

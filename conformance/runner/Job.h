@@ -7,7 +7,7 @@
 #ifndef BACKPLANE_CONFORMANCE_RUNNER_JOB_H
 #define BACKPLANE_CONFORMANCE_RUNNER_JOB_H
 
-#include "conformance/cases/Case.h"
+#include "ApplicationJob.h"
 #include "conformance/oracle/Oracle.h"
 #include "conformance/report/Record.h"
 #include "hal/worker/Process.h"
@@ -42,11 +42,18 @@ struct Observation {
 struct JobOptions {
   std::vector<std::string> worker;   ///< command of bp-worker, with arguments
   std::vector<std::string> compiler; ///< command of bp-compile-worker
+  /// How applications are started (Disguise.h); without a program, workers
+  /// take their place, and cases that need one are not supported.
+  ApplicationOptions application;
+  /// All graphs are compiled and run in applications, one for each job.
+  bool disguise = false;
   std::chrono::milliseconds timeout{30000}; ///< of one case or compilation
   Judgement judgement;
   /// What the plug-in's files must be, as the workers name them when they
   /// start; a worker with others ends the run. Empty: nobody asks.
   std::vector<worker::WireFile> runFiles, compileFiles;
+  /// Age of the process in which cases of LongUptime are judged.
+  std::chrono::seconds longUptime{102};
   /// Functions are held to the strict limits, and every case runs twice.
   bool strict = false;
   /// Called for each run of a case that the oracle answered; may be empty.
@@ -68,11 +75,6 @@ Record plannedRecord(const Unit &unit, const Case &testCase);
 /// and Pass, Fail or QualityWarning.
 void fold(const std::vector<Verdict> &verdicts, Record &record);
 
-/// What a failed request to a worker is charged as.
-CaseStatus chargeOf(bp_status_t code, bool workerLost);
-/// What a compile worker is asked for.
-worker::CompileMessage compileMessage(const Unit &unit);
-
 /// Whether a worker has the files that it must have, `all` or some of them;
 /// none expected: any.
 Status checkFiles(const std::vector<worker::WireFile> &expected,
@@ -92,11 +94,17 @@ public:
   /// is charged to the first case; the others fail for the same reason, as one
   /// compilation serves them all. Fails only when workers cannot be started.
   Result<std::vector<Record>> run(const Unit &unit);
+  /// The same for units of LongUptime, which share the time that it takes.
+  Result<std::vector<std::vector<Record>>>
+  runLong(const std::vector<Unit> &units);
 
 private:
-  struct Answer;
   Status startWorker();
   Status startCompiler();
+  Status checkApplication(const worker::Hello &hello) const;
+  Status startDisguised(std::unique_ptr<worker::Process> &process);
+  ApplicationJob &applied();
+  std::string missingFor(const Unit &unit);
   Result<worker::Frame> ask(std::unique_ptr<worker::Process> &process,
                             worker::FrameType type,
                             std::vector<uint8_t> payload);
@@ -123,11 +131,14 @@ private:
   Status runChecks(const Unit &unit, std::vector<Record> &records);
 
   JobOptions options_;
+  std::vector<std::unique_ptr<Application>> kept_; ///< folders of applications
+  uint64_t applications_ = 0;                      ///< started so far
   std::unique_ptr<worker::Process> worker_, compiler_;
-  std::unique_ptr<worker::Process> checker_;      ///< runs checks
-  worker::ArtifactMessage artifact_;              ///< of the unit
-  bool loaded_ = false;                           ///< the worker has it
-  uint64_t runs_ = 0;                             ///< of it in this worker
+  std::unique_ptr<worker::Process> checker_; ///< runs checks
+  std::unique_ptr<ApplicationJob> applied_;  ///< runs units under circumstances
+  worker::ArtifactMessage artifact_;         ///< of the unit
+  bool loaded_ = false;                      ///< the worker has it
+  uint64_t runs_ = 0;                        ///< of it in this worker
   std::chrono::steady_clock::time_point started_; ///< the worker
   worker::ArtifactMessage again_; ///< the same, compiled once more
   bool artifactsSent_ = false;    ///< the checker has both

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/runner/Suite.h"
 
+#include "conformance/cases/Data.h"
 #include "conformance/report/Glob.h"
 #include "conformance/report/StrictJson.h"
 #include "conformance/runner/RecordLog.h"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <numeric>
 #include <thread>
 
 using namespace backplane;
@@ -78,6 +80,7 @@ struct Shared {
   const SuiteOptions &options;
   const std::vector<Unit> &units;
   RecordLog &log;
+  std::vector<size_t> order; ///< of the units
   std::atomic<size_t> next = 0;
   std::mutex mutex; ///< of all below
   size_t done = 0, bad = 0;
@@ -96,29 +99,75 @@ bool recorded(const RecordLog &log, const Unit &unit) {
       unit.cases, [&](const Case &testCase) { return log.has(testCase.id); });
 }
 
+/// Keeps the records of a unit, none where it has them already; false when the
+/// run is to end.
+bool finish(Shared &shared, const std::vector<Record> &records) {
+  if (auto status = shared.log.append(records); !status.ok()) {
+    shared.fail(std::move(status));
+    return false;
+  }
+  std::lock_guard lock(shared.mutex);
+  for (const Record &record : records)
+    shared.bad += !isGood(record.status);
+  ++shared.done;
+  if (shared.options.progress)
+    shared.options.progress(shared.done, shared.units.size(), shared.bad);
+  return true;
+}
+
+bool isLong(const Unit &unit) {
+  return unit.circumstance == Circumstance::LongUptime;
+}
+
 void work(Shared &shared) {
   Job job(shared.options.job);
   for (;;) {
     size_t index = shared.next++;
     if (index >= shared.units.size())
       return;
-    const Unit &unit = shared.units[index];
-    size_t bad = 0;
+    const Unit &unit = shared.units[shared.order[index]];
+    if (isLong(unit))
+      continue;
+    std::vector<Record> records;
     if (!recorded(shared.log, unit)) {
-      auto records = job.run(unit);
-      if (!records)
-        return shared.fail(records.status());
-      if (auto status = shared.log.append(*records); !status.ok())
-        return shared.fail(std::move(status));
-      for (const Record &record : *records)
-        bad += !isGood(record.status);
+      auto made = job.run(unit);
+      if (!made)
+        return shared.fail(made.status());
+      records = std::move(*made);
     }
-    std::lock_guard lock(shared.mutex);
-    shared.bad += bad;
-    ++shared.done;
-    if (shared.options.progress)
-      shared.options.progress(shared.done, shared.units.size(), shared.bad);
+    if (!finish(shared, records))
+      return;
   }
+}
+
+/// Units that need a process of some age have it to themselves, from the start
+/// of the run on.
+void workLong(Shared &shared) {
+  std::vector<Unit> units;
+  for (const Unit &unit : shared.units)
+    if (isLong(unit) && !recorded(shared.log, unit))
+      units.push_back(unit);
+    else if (isLong(unit) && !finish(shared, {}))
+      return;
+  Job job(shared.options.job);
+  auto records = job.runLong(units);
+  if (!records)
+    return shared.fail(records.status());
+  for (const std::vector<Record> &some : *records)
+    if (!finish(shared, some))
+      return;
+}
+
+/// The order in which units run: as they are made; in disguise, any.
+std::vector<size_t> orderOf(const SuiteOptions &options,
+                            const std::vector<Unit> &units) {
+  std::vector<size_t> order(units.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  if (options.job.disguise)
+    std::ranges::sort(order, {}, [&](size_t index) {
+      return randomBits(hashText(units[index].id), options.selection.seed);
+    });
+  return order;
 }
 
 } // namespace
@@ -184,8 +233,10 @@ Result<std::vector<Record>> conformance::runSuite(const SuiteOptions &options,
   auto log = RecordLog::open(options.folder + "/records.jsonl", options.resume);
   if (!log)
     return log.status();
-  Shared shared{options, plan.units, **log};
+  Shared shared{options, plan.units, **log, orderOf(options, plan.units)};
   std::vector<std::thread> threads;
+  if (std::ranges::any_of(plan.units, isLong))
+    threads.emplace_back(workLong, std::ref(shared));
   for (unsigned i = 0; i < options.jobs; ++i)
     threads.emplace_back(work, std::ref(shared));
   for (std::thread &thread : threads)

@@ -57,6 +57,9 @@ Result<Handler> openAll(const BeginMessage &begin, Hello &greeting) {
   Result<Hello> hello = describeDevice(*context, begin.device);
   if (!hello)
     return hello.status();
+  if (hello->target.empty())
+    return notFound("no compiler plug-in has a target for device '" +
+                    begin.device + "'");
   greeting = std::move(*hello);
   Handler compile = compileHandler(context, greeting.target);
   auto runner = std::make_shared<Runner>(context, options);

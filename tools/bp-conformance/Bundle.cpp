@@ -67,11 +67,17 @@ Judgement noJudgement() {
   return rules;
 }
 
-/// The chosen cases and checks.
+/// The chosen cases and checks, without those that are about the process that
+/// runs them.
 Result<Plan> planOf(RunOptions &options) {
   if (Status s = readChoice(options); !s.ok())
     return s;
-  return planSuite(options.suite);
+  auto plan = planSuite(options.suite);
+  if (plan)
+    std::erase_if(plan->units, [](const Unit &unit) {
+      return unit.circumstance != Circumstance::Usual;
+    });
+  return plan;
 }
 
 /// How the cases were chosen, as a bundle keeps it.

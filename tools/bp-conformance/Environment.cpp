@@ -104,6 +104,8 @@ TextPairs environmentOf(const RunOptions &options) {
                          " threads");
   pairs.emplace_back("memory", procValue("/proc/meminfo", "MemTotal"));
   pairs.emplace_back("jobs", std::to_string(options.suite.jobs));
+  if (options.suite.job.disguise)
+    pairs.emplace_back("disguise", "all graphs ran in applications");
   if (!options.launcher.empty())
     pairs.emplace_back("launcher", options.launcher);
   return pairs;

@@ -52,6 +52,16 @@ uint64_t memoryLimit(const RunOptions &options) {
   return options.memoryMiB ? options.memoryMiB << 20 : all / 4 * 3;
 }
 
+/// Where the programs of workers are.
+std::string folderOf(const RunOptions &options) {
+  std::error_code code;
+  if (!options.workerFolder.empty())
+    return options.workerFolder;
+  return std::filesystem::read_symlink("/proc/self/exe", code)
+      .parent_path()
+      .string();
+}
+
 /// The commands of both workers, behind --launcher or a worker's own.
 Result<worker::WorkerCommands> commandsOf(const RunOptions &options) {
   bool remote = worker::RemoteUri::matches(options.device);
@@ -60,13 +70,7 @@ Result<worker::WorkerCommands> commandsOf(const RunOptions &options) {
                            "device '" +
                            options.device +
                            "', whose worker has a launcher of its own");
-  std::error_code code;
-  std::string folder = options.workerFolder;
-  if (folder.empty())
-    folder = std::filesystem::read_symlink("/proc/self/exe", code)
-                 .parent_path()
-                 .string();
-  auto commands = worker::commandsFor(options.device, folder);
+  auto commands = worker::commandsFor(options.device, folderOf(options));
   auto launcher = worker::Launcher::parse(options.launcher);
   if (!commands || !launcher)
     return commands ? launcher.status() : commands.status();
@@ -75,6 +79,25 @@ Result<worker::WorkerCommands> commandsOf(const RunOptions &options) {
     commands->compile = launcher->command(commands->compile);
   }
   return commands;
+}
+
+/// Applications are started on this machine only.
+Status setUpApplication(RunOptions &options) {
+  JobOptions &job = options.suite.job;
+  ApplicationOptions &application = job.application;
+  application.begin.device = options.device;
+  application.begin.memoryLimit = memoryLimit(options);
+  application.timeout = job.timeout;
+  application.seed = options.suite.selection.seed;
+  std::string program = folderOf(options) + "/bp-application";
+  std::error_code code;
+  if (!worker::RemoteUri::matches(options.device) && options.launcher.empty() &&
+      std::filesystem::exists(program, code))
+    application.program = program;
+  if (job.disguise && application.program.empty())
+    return invalidArgument("--disguise needs a device of this machine, no "
+                           "launcher, and bp-application beside this program");
+  return {};
 }
 
 } // namespace
@@ -92,7 +115,7 @@ Status setUpJob(RunOptions &options) {
   }
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
-  return {};
+  return setUpApplication(options);
 }
 
 namespace {

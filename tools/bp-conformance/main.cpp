@@ -66,6 +66,10 @@ void addRun(CLI::App &app, RunOptions &options) {
                "hold functions to the strict limits and run each case twice: "
                "what the Strict badge needs")
       ->group(group);
+  app.add_flag("--disguise", options.suite.job.disguise,
+               "compile and run all graphs in processes that nobody can tell "
+               "from another application, in any order")
+      ->group(group);
   app.add_option("--jobs", options.suite.jobs,
                  "cases that run side by side; default: one per core")
       ->check(command::whole(1, 1024))
