@@ -14,7 +14,7 @@ void generateUnits(const Selection &selection,
         makeIndexed,     makeOrdered,        makeRanks,        makeControl,
         makeFusions,     makeLayouts,        makeSharing,      makeFolding,
         makeProbes,      makeModels,         makeCorners,      makeEdges,
-        makeFuzz,        makePrecision,      makeReach})
+        makeFuzz,        makePrecision,      makeReach,        makeModelSizes})
     if (!family(selection, put))
       return;
 }

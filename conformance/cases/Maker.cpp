@@ -2,6 +2,7 @@
 #include "Maker.h"
 
 #include "Data.h"
+#include "Large.h"
 #include "conformance/compare/Elements.h"
 #include "sdk/graph/OpTable.h"
 
@@ -102,14 +103,36 @@ void Maker::addCase(Depth depth, std::string dataSet, SymbolValues symbols) {
     added.id += separator + name + "=" + std::to_string(value);
     separator = ",";
   }
-  added.seed = hashText(added.id);
-  if (selection_.seed != 0)
-    added.seed = randomBits(added.seed, selection_.seed);
   added.symbols = std::move(symbols);
   added.dataSet = std::move(dataSet);
   added.depth = depth;
-  unit_.depth = std::min(unit_.depth, depth);
+  addCase(std::move(added));
+}
+
+void Maker::addCase(Case added) {
+  added.seed = hashText(added.id);
+  if (selection_.seed != 0)
+    added.seed = randomBits(added.seed, selection_.seed);
+  unit_.depth = std::min(unit_.depth, added.depth);
   unit_.cases.push_back(std::move(added));
+}
+
+void Maker::addLarge(const std::string &name, std::string dataSet,
+                     Method method, SymbolValues symbols, Depth depth) {
+  Case added;
+  added.id = unit_.id + "/" + name;
+  added.dataSet = std::move(dataSet);
+  added.depth = depth;
+  added.method = method;
+  added.symbols = std::move(symbols);
+  addCase(std::move(added));
+}
+
+void Maker::makeLarge(Large large, bool numbers) {
+  large.model = unit_.graph;
+  if (numbers)
+    unit_.graph = withNumbers(unit_.graph, unit_.cases.at(0).symbols);
+  unit_.large = std::make_shared<const Large>(std::move(large));
 }
 
 namespace {

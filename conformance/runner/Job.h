@@ -95,6 +95,7 @@ public:
 
 private:
   struct Answer;
+  Result<std::vector<Record>> runAll(const Unit &unit);
   Status startWorker();
   Status startCompiler();
   Result<worker::Frame> ask(std::unique_ptr<worker::Process> &process,
