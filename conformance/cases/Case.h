@@ -11,11 +11,20 @@
 #include "conformance/oracle/Oracle.h"
 #include "sdk/graph/Model.h"
 
+#include <memory>
+
 namespace backplane::conformance {
 
 enum class Depth { Smoke, Standard, Full };
 
 struct Unit;
+
+/// How the outputs of a case are judged (Judge.h).
+enum class Method {
+  Oracle,   ///< every element against the oracle at the sizes of the case
+  Repeats,  ///< every element against the oracle at smaller sizes (Repeats.h)
+  Products, ///< by random linear combinations of exact products (Freivalds.h)
+};
 
 struct Case {
   /// "LAYER/OP/DTYPE/UNIT/DATA-SIZES": unique, stable between releases.
@@ -24,6 +33,7 @@ struct Case {
   std::string dataSet; ///< a name of Data.h
   uint64_t seed = 0;
   Depth depth = Depth::Full; ///< the least depth that has it
+  Method method = Method::Oracle;
 };
 
 /// How the values of one input are chosen, whatever the data set.
@@ -71,6 +81,18 @@ struct Given {
   std::vector<Expected> expected;
 };
 
+/// What a unit at sizes that models have is judged by.
+struct Large {
+  /// The unit's graph with a symbol for every size that may vary, and an input
+  /// for every operand; cases have values for all of its symbols.
+  Graph model;
+  /// Symbols of axes whose slices are computed each on its own: slice i of the
+  /// outputs depends on slice i of the inputs alone.
+  std::vector<std::string> repeated;
+  /// Inputs of the model that are weights when the unit is compiled.
+  std::vector<size_t> weights;
+};
+
 struct Unit {
   std::string id; ///< "L3/softmax/f32/axis1": prefix of its cases' ids
   int layer = 3;
@@ -95,18 +117,26 @@ struct Unit {
   /// Its cases are checks of a plug-in (hal/checks), by id. The graph, when it
   /// has outputs, is compiled for them; the oracle has no part in it.
   bool check = false;
+  /// Of units at sizes that models have. `rules` are those of the model's
+  /// inputs.
+  std::shared_ptr<const Large> large;
 };
 
 /// What is stored for a case; null: its data are made.
 const Given *givenFor(const Unit &unit, const Case &testCase);
 
-/// The inputs of a case, in the order of the graph's inputs.
+/// The inputs of a case, in the order of the graph's inputs; of a large unit
+/// those of its model.
 std::vector<Tensor> inputsOf(const Unit &unit, const Case &testCase);
 
 /// What to generate.
 struct Selection {
   Depth depth = Depth::Standard;
   uint64_t seed = 0; ///< mixed into the seed of every random case
+  /// The most multiply-adds of one case; 0: as many as the depth has (Sizes.h).
+  uint64_t budget = 0;
+  /// Bytes of the largest buffer that the device has; 0: any.
+  uint64_t bufferBytes = 0;
 };
 
 /// All units up to a depth, in a fixed order; `put` gives false to stop.

@@ -2,6 +2,7 @@
 #include "Data.h"
 
 #include "DataSets.h"
+#include "Large.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 
@@ -164,22 +165,28 @@ const Given *givenFor(const Unit &unit, const Case &testCase) {
   return given == unit.given.end() ? nullptr : &given->second;
 }
 
+Tensor madeInput(const TensorType &type, const InputRule &rule, size_t input,
+                 const Case &testCase) {
+  Tensor tensor{type.dtype, {}, {}};
+  for (const Dim &dim : type.dims) {
+    Result<int64_t> size = dim.evaluate(testCase.symbols);
+    tensor.dims.push_back(size ? *size : 0);
+  }
+  tensor.data.resize(packedBytes(type.dtype, tensor.elementCount()));
+  fill(tensor, rule, input, testCase);
+  return tensor;
+}
+
 std::vector<Tensor> inputsOf(const Unit &unit, const Case &testCase) {
+  if (unit.large)
+    return largeInputs(unit, testCase);
   if (const Given *given = givenFor(unit, testCase))
     return given->inputs;
   std::vector<Tensor> tensors;
-  for (size_t i = 0; i < unit.graph.inputs.size(); ++i) {
-    const TensorType &type = unit.graph.type(unit.graph.inputs[i]);
-    Tensor tensor{type.dtype, {}, {}};
-    for (const Dim &dim : type.dims) {
-      Result<int64_t> size = dim.evaluate(testCase.symbols);
-      tensor.dims.push_back(size ? *size : 0);
-    }
-    tensor.data.resize(packedBytes(type.dtype, tensor.elementCount()));
-    fill(tensor, i < unit.rules.size() ? unit.rules[i] : InputRule(), i,
-         testCase);
-    tensors.push_back(std::move(tensor));
-  }
+  for (size_t i = 0; i < unit.graph.inputs.size(); ++i)
+    tensors.push_back(madeInput(
+        unit.graph.type(unit.graph.inputs[i]),
+        i < unit.rules.size() ? unit.rules[i] : InputRule(), i, testCase));
   return tensors;
 }
 

@@ -73,6 +73,9 @@ bool isDataSet(std::string_view name);
 bool isRandom(std::string_view dataSet);
 /// Whether sums of products of a data set are exact in 24 bits.
 bool isExact(std::string_view dataSet);
+/// The input of this type at the sizes of a case.
+Tensor madeInput(const TensorType &type, const InputRule &rule, size_t input,
+                 const Case &testCase);
 /// Fills a tensor that has dtype, dims and zeroed bytes.
 void fill(Tensor &tensor, const InputRule &rule, size_t input,
           const Case &testCase);

@@ -25,7 +25,8 @@ void generateUnits(const Selection &selection,
         makeFuzz,        makePrecision,      makeReach})
     if (!family(selection, withValues))
       return;
-  sample.give(put);
+  if (makeModelSizes(selection, put))
+    sample.give(put);
 }
 
 } // namespace backplane::conformance

@@ -2,6 +2,7 @@
 #include "Judge.h"
 
 #include "Data.h"
+#include "Large.h"
 #include "Probes.h"
 #include "conformance/compare/Envelope.h"
 #include "conformance/oracle/Format.h"
@@ -48,15 +49,20 @@ void widenStored(const Declaration &declaration, Expected &expected) {
 
 } // namespace
 
+Numerics numericsFor(const Unit &unit, const Declaration &declaration) {
+  const OpSpec *spec = findOp(unit.op);
+  return declaration.of(spec ? spec->numericClass : "DOT", unit.dtype);
+}
+
 std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
                            const std::vector<Expected> &expected,
                            const std::vector<Tensor> &outputs,
                            const Declaration &declaration) {
   if (isProbe(unit))
     return {judgeProbe(unit, testCase, outputs, declaration)};
-  const OpSpec *spec = findOp(unit.op);
-  Numerics numerics =
-      declaration.of(spec ? spec->numericClass : "DOT", unit.dtype);
+  if (unit.large)
+    return judgeLarge(unit, testCase, outputs, declaration);
+  Numerics numerics = numericsFor(unit, declaration);
   bool isWide = numerics.accumulatorBits == 0 || numerics.accumulatorBits >= 24;
   std::vector<Expected> answers = expected;
   const Given *given = givenFor(unit, testCase);

@@ -24,6 +24,9 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
 /// constants that it works out (a scale in the weights of a convolution).
 Declaration declarationFor(const Unit &unit, const Declaration &declared);
 
+/// What is declared for the op under test.
+Numerics numericsFor(const Unit &unit, const Declaration &declaration);
+
 /// Whether the unit probes declared numerics instead of an op; the oracle is
 /// not asked about those (Probes.h).
 bool isProbe(const Unit &unit);

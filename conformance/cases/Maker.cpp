@@ -2,6 +2,7 @@
 #include "Maker.h"
 
 #include "Data.h"
+#include "Large.h"
 #include "conformance/compare/Elements.h"
 #include "sdk/graph/OpTable.h"
 
@@ -92,6 +93,11 @@ void Maker::output(ValueId value) {
                         "y" + std::to_string(unit_.graph.outputs.size()));
 }
 
+static uint64_t seedOf(const Selection &selection, const std::string &id) {
+  uint64_t seed = hashText(id);
+  return selection.seed == 0 ? seed : randomBits(seed, selection.seed);
+}
+
 Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
               std::string dataSet, SymbolValues symbols) {
   Case made;
@@ -101,9 +107,7 @@ Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
     made.id += separator + name + "=" + std::to_string(value);
     separator = ",";
   }
-  made.seed = hashText(made.id);
-  if (selection.seed != 0)
-    made.seed = randomBits(made.seed, selection.seed);
+  made.seed = seedOf(selection, made.id);
   made.symbols = std::move(symbols);
   made.dataSet = std::move(dataSet);
   made.depth = depth;
@@ -113,9 +117,32 @@ Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
 void Maker::addCase(Depth depth, std::string dataSet, SymbolValues symbols) {
   if (depth > selection_.depth)
     return;
-  unit_.depth = std::min(unit_.depth, depth);
-  unit_.cases.push_back(makeCase(selection_, unit_.id, depth,
-                                 std::move(dataSet), std::move(symbols)));
+  keep(makeCase(selection_, unit_.id, depth, std::move(dataSet),
+                std::move(symbols)));
+}
+
+void Maker::keep(Case added) {
+  unit_.depth = std::min(unit_.depth, added.depth);
+  unit_.cases.push_back(std::move(added));
+}
+
+void Maker::addLarge(const std::string &name, std::string dataSet,
+                     Method method, SymbolValues symbols, Depth depth) {
+  Case added;
+  added.id = unit_.id + "/" + name;
+  added.seed = seedOf(selection_, added.id);
+  added.dataSet = std::move(dataSet);
+  added.depth = depth;
+  added.method = method;
+  added.symbols = std::move(symbols);
+  keep(std::move(added));
+}
+
+void Maker::makeLarge(Large large, bool numbers) {
+  large.model = unit_.graph;
+  if (numbers)
+    unit_.graph = withNumbers(unit_.graph, unit_.cases.at(0).symbols);
+  unit_.large = std::make_shared<const Large>(std::move(large));
 }
 
 namespace {

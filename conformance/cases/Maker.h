@@ -37,11 +37,19 @@ public:
   /// The graph so far.
   const Graph &graph() const { return unit_.graph; }
   void addCase(Depth depth, std::string dataSet, SymbolValues symbols = {});
+  /// A case at sizes that models have, whose id does not say them.
+  void addLarge(const std::string &name, std::string dataSet, Method method,
+                SymbolValues symbols, Depth depth);
+  /// Says how such cases are judged. With `numbers`, which only a unit of one
+  /// case can have, the graph gets the sizes of that case for its symbols.
+  void makeLarge(Large large, bool numbers);
   /// Gives the unit to `put`; true to go on. Units without a case up to the
   /// depth of the selection are left out.
   bool finish(const Put &put);
 
 private:
+  void keep(Case added);
+
   const Selection &selection_;
   Unit unit_;
 };
@@ -56,6 +64,7 @@ bool makeBoxes(const Selection &selection, const Put &put);
 bool makeCorners(const Selection &selection, const Put &put);
 bool makeEdges(const Selection &selection, const Put &put);
 bool makeControl(const Selection &selection, const Put &put);
+bool makeModelSizes(const Selection &selection, const Put &put);
 bool makeConstants(const Selection &selection, const Put &put);
 bool makeIndexed(const Selection &selection, const Put &put);
 bool makeOrdered(const Selection &selection, const Put &put);

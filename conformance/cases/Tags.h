@@ -40,6 +40,8 @@ inline constexpr Tag allTags[] = {
     {"dilation", "dilations are ignored", {10}},
     {"pads", "padding before and after an axis is swapped", {11}},
     {"groups", "groups of channels are off", {12}},
+    {"size", "results are wrong from some size on", {0}},
+
     // How numbers are computed.
     {"accumulate", "sums run in f16 instead of f32", {13}},
     {"demotion", "operands are rounded to TF32 without a declaration", {14}},

@@ -33,7 +33,7 @@ uint64_t count(const TensorType &type, const SymbolValues &symbols,
   return all;
 }
 
-/// Multiply-adds of an op that is a contraction; 0 for others.
+/// Multiply-adds of an op that is a contraction or a pool; 0 for others.
 uint64_t contraction(const Graph &graph, const Op &op,
                      const SymbolValues &symbols) {
   auto elements = [&](ValueId value) {
@@ -57,6 +57,12 @@ uint64_t contraction(const Graph &graph, const Op &op,
     uint64_t columns = sizeOf(k.dims[2], symbols);
     return times(columns,
                  plus(elements(op.operands[0]), elements(op.results[0])));
+  }
+  if (op.name == "pool" || op.name == "avg_pool") {
+    uint64_t window = 1;
+    for (int64_t size : op.i64s("window"))
+      window = times(window, uint64_t(size));
+    return times(elements(op.results[0]), window);
   }
   return 0;
 }

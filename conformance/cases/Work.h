@@ -12,8 +12,8 @@ namespace backplane::conformance {
 struct Work {
   uint64_t elements = 0; ///< of the largest tensor, interior ones included
   uint64_t rank = 0;     ///< of the value with the most axes
-  /// Multiply-adds of products and convolutions; any other op counts one for
-  /// each element of its largest operand or result. Regions count once.
+  /// Multiply-adds of products, convolutions and pools; any other op counts one
+  /// for each element of its largest operand or result. Regions count once.
   uint64_t macs = 0;
 };
 

@@ -52,11 +52,21 @@ double largestMagnitude(const Tensor &tensor) {
   if (tensor.dtype == DType::F64)
     return largestOf<double>(tensor.data);
   double largest = 0;
-  for (size_t i = 0, count = tensor.elementCount(); i < count; ++i) {
-    auto value = double(std::fabs(numberOf(tensor.dtype, loadBits(tensor, i))));
+  auto take = [&](uint64_t bits) {
+    auto value = double(std::fabs(numberOf(tensor.dtype, bits)));
     if (std::isfinite(value))
       largest = std::max(largest, value);
-  }
+  };
+  // Few bits have few patterns.
+  bool isNarrow = bitWidth(tensor.dtype) <= 16;
+  std::vector<bool> seen(isNarrow ? size_t(1) << bitWidth(tensor.dtype) : 0);
+  for (size_t i = 0, count = tensor.elementCount(); i < count; ++i)
+    if (uint64_t bits = loadBits(tensor, i); !isNarrow)
+      take(bits);
+    else if (!seen[bits]) {
+      seen[bits] = true;
+      take(bits);
+    }
   return largest;
 }
 

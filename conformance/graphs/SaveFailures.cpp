@@ -69,9 +69,11 @@ Result<size_t> saveFailures(const std::vector<Unit> &units,
   Examiner examiner(job);
   size_t saved = 0;
   for (const Unit &unit : units) {
-    // Real models are too large to be made small; `bp compare` cuts them. What
-    // fails in an application may not fail where this looks.
-    if (!unit.given.empty() || unit.circumstance != Circumstance::Usual)
+    // Real models are too large to be made small; `bp compare` cuts them. At
+    // the sizes of models the oracle is too slow. What fails in an application
+    // may not fail where this looks.
+    if (!unit.given.empty() || unit.large ||
+        unit.circumstance != Circumstance::Usual)
       continue;
     auto record = std::ranges::find_if(records, [&](const Record &candidate) {
       return candidate.unit == unit.id && isWorth(candidate);

@@ -28,6 +28,9 @@ bool shares(const std::vector<std::string> &tags, const Mutant &mutant) {
   });
 }
 
+/// Multiply-adds of one case: mutants compute element by element.
+constexpr uint64_t huntBudget = 1 << 20;
+
 /// Those of the ops that the mutant names first, then by its tags in their
 /// order, then by a hash, so that neighbours in the list are unlike.
 std::vector<Unit> unitsFor(const Mutant &mutant, const HuntOptions &options) {
@@ -36,6 +39,7 @@ std::vector<Unit> unitsFor(const Mutant &mutant, const HuntOptions &options) {
   Selection selection;
   selection.depth = options.everything ? Depth::Smoke : Depth::Standard;
   selection.seed = options.seed;
+  selection.budget = huntBudget;
   auto take = [&](Unit unit) {
     if (options.everything ? seen++ % options.sample == 0
                            : shares(unit.tags, mutant))

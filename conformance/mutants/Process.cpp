@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mutants 230 to 239: plug-ins that compute rightly and change the process of
+// Mutants 270 to 279: plug-ins that compute rightly and change the process of
 // their host: what every other thread, and the application after the call,
 // computes or does then depends on them.
 #include "Mutant.h"
@@ -61,30 +61,30 @@ Mutant touching(int number, std::string_view title,
 std::vector<Mutant> processMutants() {
   using enum Moment;
   return {
-      touching(230, "flushes when loaded",
+      touching(270, "flushes when loaded",
                "a constructor of the library turns flushing of denormals on",
                Load, flush),
-      touching(231, "rounds up from initialize on",
+      touching(271, "rounds up from initialize on",
                "initialize sets upward rounding", Initialize, roundUp),
-      touching(232, "flushes after work",
+      touching(272, "flushes after work",
                "queue_execute leaves flushing of denormals on", Execute, flush),
-      touching(233, "flushes on the pool",
+      touching(273, "flushes on the pool",
                "a body of parallel_for leaves flushing on in its thread", Pool,
                flush),
-      touching(234, "sets the locale", "initialize sets the locale", Initialize,
+      touching(274, "sets the locale", "initialize sets the locale", Initialize,
                setLocale),
-      touching(235, "changes the folder",
+      touching(275, "changes the folder",
                "queue_execute changes the working folder", Execute,
                changeFolder),
-      touching(236, "masks files",
+      touching(276, "masks files",
                "initialize changes the mask of file permissions", Initialize,
                maskFiles),
-      touching(237, "blocks a signal",
+      touching(277, "blocks a signal",
                "a body of parallel_for blocks a signal in its thread", Pool,
                blockSignal),
-      touching(238, "handles a signal", "initialize installs a handler",
+      touching(278, "handles a signal", "initialize installs a handler",
                Initialize, handleSignal),
-      touching(239, "traps", "queue_execute unmasks divisions by zero", Execute,
+      touching(279, "traps", "queue_execute unmasks divisions by zero", Execute,
                trap),
   };
 }

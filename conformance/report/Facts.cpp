@@ -54,6 +54,8 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("plugin_files", facts.pluginFiles);
   visit("depth", facts.depth);
   visit("seed", facts.seed);
+  visit("budget", facts.budget);
+  visit("buffer_bytes", facts.bufferBytes);
   visit("challenge", facts.challenge);
   visit("shards", facts.shards);
   visit("filters", facts.filters);

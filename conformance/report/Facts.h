@@ -40,7 +40,11 @@ struct RunFacts {
 
   std::string depth = "smoke"; ///< or standard, full
   uint64_t seed = 0;           ///< of the data; of a badge officialSeed
-  std::string challenge; ///< text of a verifier that goes into officialSeed
+  /// Multiply-adds that one case may take: --budget, or what the device
+  /// declares; 0: as many as the depth has.
+  uint64_t budget = 0;
+  uint64_t bufferBytes = 0; ///< of the largest buffer that the device has
+  std::string challenge;    ///< text of a verifier that goes into officialSeed
   uint32_t shard = 1, shards = 1;
   std::vector<std::string> filters, excludes;
   /// Functions were held to the strict limits, and each case ran twice.

@@ -104,6 +104,9 @@ std::vector<std::string> conformance::marksOf(const RunFacts &facts) {
     marks.emplace_back("host");
   if ((facts.deviceFlags & BP_DEVICE_EMULATED) || !facts.emulator.empty())
     marks.emplace_back("emulated");
+  if (facts.budget)
+    marks.push_back("up to " + std::to_string(facts.budget) +
+                    " multiply-adds a case");
   return marks;
 }
 

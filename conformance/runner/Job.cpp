@@ -2,6 +2,7 @@
 #include "Job.h"
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Judge.h"
+#include "conformance/cases/Large.h"
 #include "conformance/cases/Probes.h"
 #include "conformance/cases/Work.h"
 #include "conformance/compare/Elements.h"
@@ -377,7 +378,8 @@ void Job::judge(const Unit &unit, const Case &testCase,
           .count();
   Declaration declaration = declarationFor(unit, this->declaration());
   std::vector<Expected> expected;
-  if (!rules.isProbe(unit) &&
+  // Large units are judged without an answer for each element (Large.h).
+  if (!rules.isProbe(unit) && !unit.large &&
       !expect(unit, testCase, inputs, answer, declaration, expected, record))
     return;
   std::vector<Tensor> outputs = fromWire(answer.result);
@@ -446,7 +448,7 @@ Status Job::runOtherData(const Unit &unit, Record &record) {
   const Case &first = unit.cases[0];
   bool needed =
       isGood(record.status) && record.elements && unit.given.empty() &&
-      !options_.judgement.isProbe(unit) &&
+      !unit.large && !options_.judgement.isProbe(unit) &&
       std::ranges::count(unit.cases, first.symbols, &Case::symbols) == 1;
   if (!needed)
     return {};
@@ -548,6 +550,13 @@ Result<std::vector<Record>> Job::run(const Unit &unit) {
     return records ? std::move(records->front())
                    : Result<std::vector<Record>>(records.status());
   }
+  if (!unit.large || unit.large->weights.empty())
+    return runAll(unit);
+  auto whole = withWeights(unit);
+  return whole ? runAll(*whole) : whole.status();
+}
+
+Result<std::vector<Record>> Job::runAll(const Unit &unit) {
   std::vector<Record> records;
   for (const Case &testCase : unit.cases)
     records.push_back(plannedRecord(unit, testCase));

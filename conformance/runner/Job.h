@@ -99,6 +99,7 @@ public:
   runLong(const std::vector<Unit> &units);
 
 private:
+  Result<std::vector<Record>> runAll(const Unit &unit);
   Status startWorker();
   Status startCompiler();
   Status checkApplication(const worker::Hello &hello) const;

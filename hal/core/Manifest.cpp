@@ -41,15 +41,20 @@ public:
   }
 
   uint32_t number(const char *key, bool required) {
+    return uint32_t(count(key, required, std::numeric_limits<uint32_t>::max(),
+                          "is not a small non-negative integer"));
+  }
+
+  uint64_t count(const char *key, bool required, uint64_t most,
+                 const char *complaint) {
     const Json *value = find(key, required);
     if (!value)
       return 0;
-    if (!value->is_number_unsigned() ||
-        value->get<uint64_t>() > std::numeric_limits<uint32_t>::max()) {
-      complain(key, "is not a small non-negative integer");
+    if (!value->is_number_unsigned() || value->get<uint64_t>() > most) {
+      complain(key, complaint);
       return 0;
     }
-    return value->get<uint32_t>();
+    return value->get<uint64_t>();
   }
 
   std::vector<std::string> texts(const char *key) {
@@ -160,6 +165,14 @@ static Status readHashes(Reader &reader, Manifest &manifest) {
   return inner.status;
 }
 
+static Status readConformance(Reader &reader, Manifest &manifest) {
+  Json conformance = reader.object("conformance", false);
+  Reader inner(conformance);
+  manifest.multiplyAdds = inner.count("multiply_adds", false, uint64_t(1) << 53,
+                                      "is not an integer from 0 to 2^53");
+  return inner.status.within("\"conformance\"");
+}
+
 static Status readMembers(const Json &json, Manifest &manifest) {
   if (json.is_discarded())
     return invalidArgument("not valid JSON");
@@ -188,6 +201,8 @@ static Status readMembers(const Json &json, Manifest &manifest) {
     return invalidArgument("\"name\" is not of the form [a-z][a-z0-9_-]{0,31}");
   }
   if (Status status = readHashes(reader, manifest); !status.ok())
+    return status;
+  if (Status status = readConformance(reader, manifest); !status.ok())
     return status;
   return readLibraries(reader, manifest);
 }

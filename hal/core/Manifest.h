@@ -34,6 +34,9 @@ struct Manifest {
   std::string driverSha256;   ///< 64 hexadecimal digits, or empty
   std::string compilerSha256; ///< 64 hexadecimal digits, or empty
   std::vector<std::string> cpuFeatures; ///< required of this machine's CPU
+  /// Multiply-adds that one case of the conformance suite may take, for a slow
+  /// device; 0: as many as the suite likes.
+  uint64_t multiplyAdds = 0;
 };
 
 /// Reads and checks one manifest file, at most 64 KiB.

@@ -99,7 +99,7 @@ int serveChecks(const WorkerOptions &options) {
     greeting.version = view(bp_version());
     greeting.device = options.device;
     greeting.plugin = subject->name;
-    greeting.files = pluginFiles({subject->name});
+    describePlugins({subject->name}, greeting);
     auto checker = std::make_shared<Checker>(std::move(*subject));
     return Handler([checker](const Frame &request, Frame &answer) {
       return checker->handle(request, answer);

@@ -227,7 +227,7 @@ Result<Hello> describeDevice(const Context &context, const std::string &device,
   });
   if (!status.ok())
     return status;
-  hello.files = pluginFiles({hello.plugin, chosen.plugin});
+  describePlugins({hello.plugin, chosen.plugin}, hello);
   return hello;
 }
 

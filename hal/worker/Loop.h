@@ -22,9 +22,9 @@ using SharedContext = std::shared_ptr<const Context>;
 Result<Context> openWorkerContext(const WorkerOptions &options,
                                   const std::vector<std::string> &plugins = {});
 
-/// Manifest and libraries of these plug-ins, with their hashes. A file that
-/// cannot be read is left out.
-std::vector<WireFile> pluginFiles(const std::vector<std::string> &names);
+/// Puts what manifests say of some plug-ins into a greeting: their files with
+/// hashes, those left out that cannot be read, and the least budget.
+void describePlugins(const std::vector<std::string> &names, Hello &hello);
 
 /// What HELLO says of the product, the machine and all its devices.
 Result<Hello> describeMachine(const Context &context);

@@ -130,7 +130,8 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
   else if constexpr (std::is_same_v<M, Hello>)
     v(m.version), v(m.machine), v(m.devices), v(m.device), v(m.deviceName),
         v(m.plugin), v(m.deviceFlags), v(m.deviceKind), v(m.target),
-        v(m.storageDTypes), v(m.computeDTypes), v(m.numerics), v(m.files);
+        v(m.storageDTypes), v(m.computeDTypes), v(m.numerics), v(m.files),
+        v(m.budget);
   else if constexpr (std::is_same_v<M, ArtifactMessage>)
     v(m.hash), v(m.bytes);
   else if constexpr (std::is_same_v<M, RunMessage>)

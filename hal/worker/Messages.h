@@ -61,6 +61,8 @@ struct Hello {
   std::vector<WireNumerics> numerics;
   /// Manifest and libraries of the plug-ins that drive and compile.
   std::vector<WireFile> files;
+  /// Multiply-adds that one case may take; 0: they declare no limit.
+  uint64_t budget = 0;
 };
 
 struct ArtifactMessage {

@@ -10,13 +10,13 @@
 
 namespace backplane::worker {
 
-std::vector<WireFile> pluginFiles(const std::vector<std::string> &names) {
+void describePlugins(const std::vector<std::string> &names, Hello &hello) {
   bp_context_options_t fromEnvironment = {BP_HEADER(bp_context_options_t)};
   bp_context_options_from_env(&fromEnvironment);
-  std::vector<WireFile> files;
+  std::vector<WireFile> &files = hello.files;
   Result<LoaderOptions> options = loaderOptions(&fromEnvironment);
   if (!options)
-    return files;
+    return;
   auto add = [&](const std::string &path) {
     Result<std::string> hash = sha256OfFile(path);
     std::string name = std::filesystem::path(path).filename();
@@ -33,13 +33,15 @@ std::vector<WireFile> pluginFiles(const std::vector<std::string> &names) {
   for (const FoundManifest &found : findManifests(*options, cpu.c())) {
     if (!std::ranges::count(names, found.manifest.name))
       continue;
+    uint64_t budget = found.manifest.multiplyAdds;
+    if (budget && (!hello.budget || budget < hello.budget))
+      hello.budget = budget;
     for (const std::string &path :
          {found.path, found.manifest.driver, found.manifest.compiler})
       if (!path.empty())
         add(path);
   }
   std::ranges::sort(files, {}, &WireFile::name);
-  return files;
 }
 
 } // namespace backplane::worker

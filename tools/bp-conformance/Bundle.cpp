@@ -84,7 +84,8 @@ Result<Plan> planOf(RunOptions &options) {
 std::vector<std::string> factsOf(const RunOptions &options) {
   std::vector<std::string> facts = {
       "depth=" + options.depth,
-      "seed=" + std::to_string(options.suite.selection.seed)};
+      "seed=" + std::to_string(options.suite.selection.seed),
+      "budget=" + std::to_string(options.suite.selection.budget)};
   for (const std::string &filter : options.suite.filters)
     facts.push_back("filter=" + filter);
   for (const std::string &exclude : options.suite.excludes)
@@ -103,6 +104,9 @@ Result<RunOptions> optionsOf(const std::vector<std::string> &facts) {
       options.depth = value;
     else if (key == "seed")
       options.seed = std::strtoull(value.c_str(), nullptr, 10);
+    else if (key == "budget")
+      options.suite.selection.budget =
+          std::strtoull(value.c_str(), nullptr, 10);
     else if (key == "filter")
       options.suite.filters.push_back(value);
     else if (key == "exclude")

@@ -133,6 +133,9 @@ void printAll(const RunOptions &options, const Unit &unit, const Record &record,
               record.reason.empty() ? "" : ": ", record.reason.c_str());
   std::printf("repeat: bp conformance --device '%s' --repro '%s'",
               options.device.c_str(), record.id.c_str());
+  if (options.suite.selection.budget)
+    std::printf(" --budget %llu", static_cast<unsigned long long>(
+                                      options.suite.selection.budget));
   if (options.suite.selection.seed)
     std::printf(" --seed %llu",
                 static_cast<unsigned long long>(options.suite.selection.seed));

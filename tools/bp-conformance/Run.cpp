@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Commands.h"
+#include "backplane/hal.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/compare/SelfCheck.h"
 #include "conformance/graphs/SaveFailures.h"
@@ -164,6 +165,36 @@ std::string emulatorIn(const std::vector<std::string> &command) {
   return {};
 }
 
+/// Multiply-adds of one case where an emulator or the host's processor stands
+/// in for a device that declares no budget.
+constexpr uint64_t emulatedBudget = uint64_t(1) << 30;
+
+/// The largest buffer of the device that a worker greets with; 0: not known.
+uint64_t bufferBytesOf(const worker::Hello &hello) {
+  for (const worker::WireDevice &device : hello.devices)
+    if (device.refusal.empty() && !device.id.empty() &&
+        device.name == hello.deviceName)
+      return device.maxBufferSize;
+  return 0;
+}
+
+/// What sizes must keep to: the budget that is given or that the device
+/// declares, and its largest buffer.
+void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
+                RunOptions &options, RunFacts &facts) {
+  Selection &selection = options.suite.selection;
+  uint64_t budget = selection.budget;
+  for (uint64_t declared : {compiles.budget, runs.budget})
+    if (!selection.budget && declared && (!budget || declared < budget))
+      budget = declared;
+  bool isEmulated =
+      runs.deviceFlags & BP_DEVICE_EMULATED || !facts.emulator.empty();
+  if (!budget && isEmulated)
+    budget = emulatedBudget;
+  selection.budget = facts.budget = budget;
+  selection.bufferBytes = facts.bufferBytes = bufferBytesOf(runs);
+}
+
 } // namespace
 
 Status identify(RunOptions &options, RunFacts &facts) {
@@ -183,6 +214,7 @@ Status identify(RunOptions &options, RunFacts &facts) {
   if (worker::RemoteUri::matches(options.device))
     facts.environment.emplace_back("worker", runs->machine);
   addDevice(facts, *compiles, *runs);
+  takeLimits(*compiles, *runs, options, facts);
   options.suite.job.compileFiles = compiles->files;
   options.suite.job.runFiles = runs->files;
   return {};
@@ -360,6 +392,8 @@ Result<Plan> planOf(const RunFacts &facts) {
   options.shard =
       std::to_string(facts.shard) + "/" + std::to_string(facts.shards);
   options.seed = facts.seed;
+  options.suite.selection.budget = facts.budget;
+  options.suite.selection.bufferBytes = facts.bufferBytes;
   options.suite.filters = facts.filters;
   options.suite.excludes = facts.excludes;
   auto models = plannedModels(facts.models);
@@ -398,8 +432,16 @@ void printVerdict(const RunVerdict &verdict,
               verdict.passed ? "" : " (not passed)");
 }
 
-/// --list and --repro.
+/// --list and --repro, which has the sizes that the device gets.
 static int oneCommand(RunOptions &options, const FoundModels &found) {
+  RunFacts facts;
+  if (!options.list) {
+    cleanEnvironment(options.variables);
+    if (Status s = setUpJob(options); !s.ok())
+      return fail(s);
+    if (Status s = identify(options, facts); !s.ok())
+      return fail(s);
+  }
   auto plan = planSuite(options.suite);
   if (!plan && !options.repro.empty())
     return fail(invalidArgument("--repro '" + options.repro +
@@ -413,9 +455,6 @@ static int oneCommand(RunOptions &options, const FoundModels &found) {
     return fail(s);
   if (Status s = checkComparator(); !s.ok())
     return fail(s.within("the comparator is broken"));
-  cleanEnvironment(options.variables);
-  if (Status s = setUpJob(options); !s.ok())
-    return fail(s);
   return reproCommand(options, *plan);
 }
 

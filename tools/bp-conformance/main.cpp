@@ -39,6 +39,12 @@ void addChoice(CLI::App &app, RunOptions &options) {
   app.add_option("--exclude", options.suite.excludes,
                  "no case whose id matches this glob; may be repeated")
       ->group(group);
+  app.add_option("--budget", options.suite.selection.budget,
+                 "multiply-adds that one case may take, at least 1000; "
+                 "default: what the device declares, else as many as the depth "
+                 "has")
+      ->check(CLI::Range(uint64_t(1000), uint64_t(1) << 53))
+      ->group(group);
   app.add_option("--shard", options.shard,
                  "I/N: the I-th of N equal parts; see merge")
       ->capture_default_str()

@@ -46,6 +46,8 @@ TEST(Limits, MarkHostsAndEmulators) {
   EXPECT_EQ(marksOf(facts), std::vector<std::string>{"host"});
   facts.emulator = "qemu-aarch64";
   EXPECT_EQ(marksOf(facts), (std::vector<std::string>{"host", "emulated"}));
+  facts.budget = 1000;
+  EXPECT_EQ(marksOf(facts).back(), "up to 1000 multiply-adds a case");
 }
 
 TEST(Limits, SeedDependsOnVersionFilesAndChallenge) {

@@ -4,6 +4,7 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/runner/Job.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -46,6 +47,9 @@ std::vector<Process> processes() {
   std::vector<Process> all;
   std::error_code code;
   for (const auto &entry : std::filesystem::directory_iterator("/proc", code)) {
+    std::string id = entry.path().filename().string();
+    if (!std::ranges::all_of(id, [](char c) { return c >= '0' && c <= '9'; }))
+      continue;
     std::string text = contentsOf(entry.path().string() + "/stat");
     size_t begin = text.find('('), end = text.rfind(')');
     if (end == std::string::npos)

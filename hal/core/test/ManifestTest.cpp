@@ -80,6 +80,15 @@ TEST_F(ManifestTest, RefusesMissingMembers) {
       "neither a \"driver\" nor a \"compiler\"");
 }
 
+TEST_F(ManifestTest, RefusesWrongBudgets) {
+  for (const char *budget : {"-1", "1.5", "9007199254740993", "\"many\""})
+    expectRefusal(with("\"later\"", "\"conformance\": {\"multiply_adds\": " +
+                                        std::string(budget) + "}, \"l\""),
+                  "\"conformance\": \"multiply_adds\" is not an integer");
+  expectRefusal(with("\"later\"", "\"conformance\": 3, \"l\""),
+                "\"conformance\" is not an object");
+}
+
 TEST_F(ManifestTest, RefusesWrongTypes) {
   expectRefusal(with("1,", "\"1\","), "\"format\" is not");
   expectRefusal(with("1,", "-1,"), "\"format\" is not");

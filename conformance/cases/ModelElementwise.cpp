@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All elementwise ops of the op table at sizes that models have, in ranks 1 to
+// 6. Tables of attributes stand here; an op with a required attribute that has
+// none makes a unit without a graph, which CasesTest finds.
+#include "LargeMaker.h"
+#include "sdk/graph/OpTable.h"
+
+#include <cmath>
+
+namespace backplane::conformance {
+
+namespace {
+
+/// Models have ranks up to 6.
+constexpr const char *names[] = {"a", "b", "c", "d", "e", "f"};
+
+Attributes attributesFor(const std::string &op, DType dtype) {
+  if (op == "clamp")
+    return {{"low", 1.0}, {"high", 5.0}};
+  if (op == "compare")
+    return {{"direction", std::string("lt")}};
+  if (op != "cast")
+    return {};
+  DType to = dtype == DType::F32    ? DType::F16
+             : dtype == DType::Bool ? DType::F32
+             : isFloat(dtype)       ? DType::F32
+             : dtype == DType::I64  ? DType::I32
+                                    : DType::F32;
+  return {{"dtype", static_cast<int64_t>(to)}};
+}
+
+InputRule ruleFor(const std::string &op, size_t operand) {
+  InputRule rule;
+  auto within = [&](double low, double high) {
+    rule.kind = InputRule::Kind::Within;
+    rule.low = low;
+    rule.high = high;
+  };
+  if (op == "asin" || op == "acos" || op == "atanh")
+    within(-1.01, 1.01);
+  else if (op == "acosh")
+    within(0.99, 40);
+  else if (op == "sqrt" || op == "rsqrt" || op == "log" || op == "log1p")
+    within(-0.1, 40);
+  else if (op == "pow" && operand == 0)
+    within(0, 6);
+  else if ((op == "div" || op == "rem") && operand == 1)
+    rule.kind = InputRule::Kind::Divisor;
+  return rule;
+}
+
+LargeGraph elementwiseOf(const OpSpec &spec, DType dtype, size_t rank) {
+  LargeGraph graph{.op = std::string(spec.name),
+                   .dtype = dtype,
+                   .variant = rank == 1 ? "models"
+                                        : "models-rank" + std::to_string(rank),
+                   .tags = {"size", "tail", "index"},
+                   .axes = {},
+                   .repeated = {},
+                   .build = {}};
+  for (size_t axis = 0; axis < rank; ++axis) {
+    int64_t most = rank == 1 ? int64_t(1) << 24 : rank < 4 ? 4096 : 512;
+    graph.axes.push_back({names[axis], 1, most});
+    graph.repeated.emplace_back(names[axis]);
+  }
+  graph.build = [&spec, dtype, rank](Maker &maker, const SizeOf &size) {
+    std::string op(spec.name);
+    Dims dims;
+    for (size_t axis = 0; axis < rank; ++axis)
+      dims.push_back(size(names[axis]));
+    std::vector<ValueId> operands;
+    for (size_t i = 0; i < static_cast<size_t>(spec.maxOperands); ++i) {
+      bool isCondition = op == "select" && i == 0;
+      operands.push_back(
+          maker.input(isCondition ? DType::Bool : dtype, dims, ruleFor(op, i)));
+    }
+    maker.output(maker.add(op, operands, attributesFor(op, dtype)));
+  };
+  if (!isFloat(dtype) && dtype != DType::Bool)
+    graph.dataSet = "bits";
+  return graph;
+}
+
+/// f32 has three ranks; other dtypes one, and two slots where the usual ones
+/// have four.
+bool putElementwise(const Selection &selection, const Put &put,
+                    const OpSpec &spec) {
+  for (DType dtype : dtypesOf(spec.name)) {
+    bool isMain = dtype == DType::F32;
+    bool isUsual = isMain || dtype == DType::F16 || dtype == DType::I8 ||
+                   dtype == DType::I32 || dtype == DType::Bool;
+    for (size_t rank : {1, 3, 6}) {
+      if (!isMain && rank != (isUsual ? 1u : 3u))
+        continue;
+      LargeGraph graph = elementwiseOf(spec, dtype, rank);
+      graph.isLargest = isMain && rank == 1;
+      graph.slots = isMain ? 4 : isUsual ? 4 : 2;
+      graph.statics = isMain && rank == 3 ? 1 : 0;
+      if (!makeLarge(selection, put, graph))
+        return false;
+    }
+  }
+  return true;
+}
+
+// ---- quantisation and chains ----
+
+struct Chain {
+  const char *variant, *op;
+  DType dtype;
+  void (*build)(Maker &maker, ValueId x, const Dims &dims);
+};
+
+ValueId spread(Maker &maker, ValueId scalar, const Dims &dims) {
+  return maker.add("broadcast", {scalar},
+                   {{"dims", dims}, {"axes", std::vector<int64_t>{}}});
+}
+
+/// round(x / scale) as i8, as models quantise.
+void quantize(Maker &maker, ValueId x, const Dims &dims) {
+  InputRule rule;
+  rule.kind = InputRule::Kind::Within;
+  rule.low = 0.02;
+  rule.high = 0.05;
+  ValueId scale = spread(maker, maker.input(DType::F32, {}, rule), dims);
+  ValueId y = maker.add("round_even", {maker.add("div", {x, scale})});
+  y = maker.add("clamp", {y}, {{"low", -128.0}, {"high", 127.0}});
+  maker.output(
+      maker.add("cast", {y}, {{"dtype", static_cast<int64_t>(DType::I8)}}));
+}
+
+void dequantize(Maker &maker, ValueId x, const Dims &dims) {
+  ValueId scale = spread(maker, maker.input(DType::F32, {}), dims);
+  ValueId y =
+      maker.add("cast", {x}, {{"dtype", static_cast<int64_t>(DType::F32)}});
+  maker.output(maker.add("mul", {y, scale}));
+}
+
+/// x + relu(x) * y, the gates and residuals of models.
+void gate(Maker &maker, ValueId x, const Dims &dims) {
+  ValueId y = maker.input(maker.graph().type(x).dtype, dims);
+  maker.output(
+      maker.add("add", {x, maker.add("mul", {maker.add("relu", {x}), y})}));
+}
+
+bool putChains(const Selection &selection, const Put &put) {
+  for (const Chain &chain :
+       {Chain{"models-quantize", "cast", DType::F32, quantize},
+        {"models-dequantize", "cast", DType::I8, dequantize},
+        {"models-gate", "add", DType::F32, gate},
+        {"models-gate", "add", DType::F16, gate}}) {
+    LargeGraph graph{.op = chain.op,
+                     .dtype = chain.dtype,
+                     .variant = chain.variant,
+                     .tags = {"size", "tail", "index"},
+                     .axes = {{"a", 1, 4096}, {"b", 1, 4096}, {"c", 1, 4096}},
+                     .repeated = {"a", "b", "c"},
+                     .build = {}};
+    graph.build = [chain](Maker &maker, const SizeOf &size) {
+      Dims dims = {size("a"), size("b"), size("c")};
+      chain.build(maker, maker.input(chain.dtype, dims), dims);
+    };
+    graph.slots = 6;
+    if (!makeLarge(selection, put, graph))
+      return false;
+  }
+  return true;
+}
+
+} // namespace
+
+bool makeModelElementwise(const Selection &selection, const Put &put) {
+  for (const OpSpec &spec : opTable())
+    if (spec.elementwise && !putElementwise(selection, put, spec))
+      return false;
+  return putChains(selection, put);
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Ops that make and move elements at sizes that models have.
+#include "LargeMaker.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+using I64s = std::vector<int64_t>;
+
+/// One graph, for several dtypes.
+struct Move {
+  const char *op, *variant;
+  std::vector<Axis> axes;
+  std::vector<std::string> repeated;
+  void (*build)(Maker &maker, DType dtype, const SizeOf &size);
+};
+
+constexpr int64_t large = 1 << 20;
+
+std::vector<Axis> threeAxes() {
+  return {{"a", 1, 4096}, {"b", 2, 65536}, {"c", 1, 4096}};
+}
+
+ValueId threeDims(Maker &maker, DType dtype, const SizeOf &size) {
+  return maker.input(dtype, {size("a"), size("b"), size("c")});
+}
+
+InputRule indexBelow(Dim bound) {
+  InputRule rule;
+  rule.kind = InputRule::Kind::Index;
+  rule.bound = std::move(bound);
+  return rule;
+}
+
+// ---- transpose, reverse, slice, concat, pad, broadcast, reshape ----
+
+template <size_t Rank>
+void transpose(Maker &maker, DType dtype, const SizeOf &size) {
+  static const I64s permutations[] = {
+      {}, {}, {1, 0}, {0, 2, 1}, {0, 2, 1, 3}, {}, {0, 3, 1, 4, 2, 5}};
+  static constexpr const char *names[] = {"a", "b", "c", "d", "e", "f"};
+  Dims dims;
+  for (size_t axis = 0; axis < Rank; ++axis)
+    dims.push_back(size(names[axis]));
+  maker.output(maker.add("transpose", {maker.input(dtype, dims)},
+                         {{"permutation", permutations[Rank]}}));
+}
+
+void channelsLast(Maker &maker, DType dtype, const SizeOf &size) {
+  Dims dims = {size("a"), size("b"), size("c"), size("d")};
+  maker.output(maker.add("transpose", {maker.input(dtype, dims)},
+                         {{"permutation", I64s{0, 2, 3, 1}}}));
+}
+
+void reverse(Maker &maker, DType dtype, const SizeOf &size) {
+  maker.output(maker.add("reverse", {threeDims(maker, dtype, size)},
+                         {{"axes", I64s{1}}}));
+}
+
+/// From a quarter on, half of the axis; and every other element.
+void slice(Maker &maker, DType dtype, const SizeOf &size) {
+  Dim b = size("b"), half = floorDiv(b, 2);
+  ValueId x = threeDims(maker, dtype, size);
+  maker.output(maker.add("slice", {x},
+                         {{"starts", Dims{0, floorDiv(b, 4), 0}},
+                          {"sizes", Dims{size("a"), half, size("c")}},
+                          {"strides", I64s{1, 1, 1}}}));
+  maker.output(maker.add("slice", {x},
+                         {{"starts", Dims{0, 0, 0}},
+                          {"sizes", Dims{size("a"), half, size("c")}},
+                          {"strides", I64s{1, 2, 1}}}));
+}
+
+void concat(Maker &maker, DType dtype, const SizeOf &size) {
+  ValueId x = threeDims(maker, dtype, size);
+  ValueId y = maker.input(dtype, {size("a"), size("d"), size("c")});
+  maker.output(maker.add("concat", {x, y, x}, {{"axis", int64_t(1)}}));
+}
+
+void pad(Maker &maker, DType dtype, const SizeOf &size) {
+  ValueId x = threeDims(maker, dtype, size), value = maker.input(dtype, {});
+  for (const char *mode : {"constant", "edge", "reflect"})
+    maker.output(maker.add("pad", {x, value},
+                           {{"low", Dims{0, 1, 0}},
+                            {"high", Dims{0, floorDiv(size("b"), 2), 0}},
+                            {"mode", std::string(mode)}}));
+}
+
+void broadcast(Maker &maker, DType dtype, const SizeOf &size) {
+  Dims dims = {size("a"), size("b"), size("c")};
+  maker.output(maker.add("broadcast", {maker.input(dtype, {size("b")})},
+                         {{"dims", dims}, {"axes", I64s{1}}}));
+  maker.output(maker.add("broadcast",
+                         {maker.input(dtype, {size("a"), 1, size("c")})},
+                         {{"dims", dims}, {"axes", I64s{0, 1, 2}}}));
+}
+
+void reshape(Maker &maker, DType dtype, const SizeOf &size) {
+  Dims dims = {size("a"), size("b") * size("c")};
+  // What is reshaped is computed, so that the reshape has work to do.
+  ValueId x = maker.add("transpose", {threeDims(maker, dtype, size)},
+                        {{"permutation", I64s{0, 2, 1}}});
+  maker.output(maker.add("reshape", {x}, {{"dims", dims}}));
+}
+
+// ---- gather, scatter ----
+
+/// Rows of a table, as embeddings are taken.
+void gatherRows(Maker &maker, DType dtype, const SizeOf &size) {
+  ValueId table = maker.input(dtype, {size("v"), size("c")});
+  ValueId indices =
+      maker.input(DType::I64, {size("a"), size("n")}, indexBelow(size("v")));
+  maker.output(maker.add("gather", {table, indices}, {{"axis", int64_t(0)}}));
+}
+
+void gatherColumns(Maker &maker, DType dtype, const SizeOf &size) {
+  ValueId x = maker.input(dtype, {size("a"), size("v")});
+  ValueId indices = maker.input(DType::I32, {size("n")}, indexBelow(size("v")));
+  maker.output(maker.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
+}
+
+void scatterBy(Maker &maker, DType dtype, const SizeOf &size,
+               const char *combine) {
+  InputRule values;
+  values.terms = size("n") + 1;
+  ValueId x = maker.input(dtype, {size("v"), size("c")}, values);
+  ValueId indices = maker.input(DType::I64, {size("n")}, indexBelow(size("v")));
+  ValueId updates = maker.input(dtype, {size("n"), size("c")}, values);
+  maker.output(
+      maker.add("scatter", {x, indices, updates},
+                {{"axis", int64_t(0)}, {"combine", std::string(combine)}}));
+}
+
+void scatterLast(Maker &maker, DType dtype, const SizeOf &size) {
+  scatterBy(maker, dtype, size, "none");
+}
+
+void scatterSums(Maker &maker, DType dtype, const SizeOf &size) {
+  scatterBy(maker, dtype, size, isFloat(dtype) ? "max" : "add");
+}
+
+// ---- what has no operands; an input tells the sizes ----
+
+void iota(Maker &maker, DType dtype, const SizeOf &size) {
+  maker.output(threeDims(maker, dtype, size));
+  maker.output(maker.add("iota", {},
+                         {{"dtype", static_cast<int64_t>(dtype)},
+                          {"dims", Dims{size("a"), size("b"), size("c")}},
+                          {"axis", int64_t(1)}}));
+}
+
+void constant(Maker &maker, DType dtype, const SizeOf &size) {
+  maker.output(threeDims(maker, dtype, size));
+  Bytes value(std::max(bitWidth(dtype) / 8, 1u), dtype == DType::Bool ? 1 : 7);
+  maker.output(maker.add("constant", {},
+                         {{"value", value},
+                          {"dtype", static_cast<int64_t>(dtype)},
+                          {"dims", Dims{size("a"), size("b"), size("c")}}}));
+}
+
+void dims(Maker &maker, DType, const SizeOf &size) {
+  Dim a = size("a"), b = size("b");
+  ValueId x = maker.input(DType::I64, {a, b});
+  ValueId counts = maker.add(
+      "dim", {}, {{"value", Dims{a * b, a + b, floorDiv(a * b, 7), b}}});
+  maker.output(counts);
+  maker.output(maker.add("neg", {x}));
+}
+
+/// The second operand is a weight of the unit.
+void weight(Maker &maker, DType dtype, const SizeOf &size) {
+  Dims dims = {size("a"), size("b"), size("c")};
+  ValueId x = maker.input(DType::Bool, dims), y = maker.input(dtype, dims);
+  maker.output(maker.add("select", {x, y, maker.input(dtype, dims)}));
+}
+
+std::vector<Move> moves() {
+  std::vector<std::string> all = {"a", "b", "c"}, outer = {"a", "c"};
+  std::vector<Axis> images = {
+      {"a", 1, 32}, {"b", 1, 2048}, {"c", 1, 224}, {"d", 1, 224}};
+  std::vector<Axis> six;
+  for (const char *name : {"a", "b", "c", "d", "e", "f"})
+    six.push_back({name, 1, 256});
+  std::vector<Axis> joined = threeAxes();
+  joined.push_back({"d", 1, 65536});
+  return {
+      {"transpose",
+       "models",
+       {{"a", 1, 65536}, {"b", 1, 65536}},
+       {"a", "b"},
+       transpose<2>},
+      {"transpose", "models-rank3", threeAxes(), all, transpose<3>},
+      {"transpose", "models-heads", images, {"a", "b", "c", "d"}, transpose<4>},
+      {"transpose",
+       "models-channels-last",
+       images,
+       {"a", "b", "c", "d"},
+       channelsLast},
+      {"transpose",
+       "models-rank6",
+       six,
+       {"a", "b", "c", "d", "e", "f"},
+       transpose<6>},
+      {"reverse", "models", threeAxes(), outer, reverse},
+      {"slice", "models", threeAxes(), outer, slice},
+      {"concat", "models", joined, outer, concat},
+      {"pad", "models", threeAxes(), outer, pad},
+      {"broadcast", "models", threeAxes(), all, broadcast},
+      {"reshape", "models", threeAxes(), {"a"}, reshape},
+      {"gather",
+       "models",
+       {{"v", 1, 131072}, {"c", 1, 4096}, {"a", 1, 64}, {"n", 1, 32768}},
+       {"c", "a", "n"},
+       gatherRows},
+      {"gather",
+       "models-columns",
+       {{"v", 1, 131072}, {"a", 1, 65536}, {"n", 1, 131072}},
+       {"a", "n"},
+       gatherColumns},
+      {"scatter",
+       "models",
+       {{"v", 1, 131072}, {"c", 1, 4096}, {"n", 1, 32768}},
+       {"c"},
+       scatterLast},
+      {"scatter",
+       "models-combine",
+       {{"v", 1, 131072}, {"c", 1, 4096}, {"n", 1, 32768}},
+       {"c"},
+       scatterSums},
+      {"iota", "models", threeAxes(), outer, iota},
+      {"constant", "models", threeAxes(), all, constant},
+      {"dim", "models", {{"a", 1, large}, {"b", 1, large}}, {}, dims},
+  };
+}
+
+bool putMove(const Selection &selection, const Put &put, const Move &move) {
+  for (DType dtype : dtypesOf(move.op)) {
+    bool isMain =
+        dtype == (move.op == std::string_view("dim") ? DType::I64 : DType::F32);
+    bool isUsual = dtype == DType::F16 || dtype == DType::I8 ||
+                   dtype == DType::I64 || dtype == DType::I4;
+    bool isPlain = move.variant == std::string_view("models");
+    if (!isMain && (!isPlain || move.op == std::string_view("dim")))
+      continue;
+    LargeGraph graph{.op = move.op,
+                     .dtype = dtype,
+                     .variant = move.variant,
+                     .tags = {"size", "index", "tail", "stride"},
+                     .axes = move.axes,
+                     .repeated = move.repeated,
+                     .build = {}};
+    auto build = move.build;
+    graph.build = [=](Maker &maker, const SizeOf &size) {
+      build(maker, dtype, size);
+    };
+    bool isCombining = move.variant == std::string_view("models-combine");
+    graph.dataSet = isCombining ? "uniform" : "bits";
+    graph.isLargest = isMain && isPlain;
+    graph.slots = isMain ? SIZE_MAX : isUsual ? 5 : 2;
+    graph.statics = isMain ? 1 : 0;
+    if (!makeLarge(selection, put, graph))
+      return false;
+  }
+  return true;
+}
+
+bool putWeight(const Selection &selection, const Put &put, DType dtype) {
+  LargeGraph graph{.op = "weight",
+                   .dtype = dtype,
+                   .variant = "models",
+                   .tags = {"size", "index", "tail"},
+                   .axes = threeAxes(),
+                   .repeated = {"a", "b", "c"},
+                   .build = {}};
+  graph.build = [dtype](Maker &maker, const SizeOf &size) {
+    weight(maker, dtype, size);
+  };
+  graph.numbers = {"a", "b", "c"};
+  graph.repeated.clear();
+  graph.weights = {1};
+  graph.dataSet = "bits";
+  graph.slots = 1;
+  return makeLarge(selection, put, graph);
+}
+
+} // namespace
+
+bool makeModelMovement(const Selection &selection, const Put &put) {
+  for (const Move &move : moves())
+    if (!putMove(selection, put, move))
+      return false;
+  for (DType dtype : {DType::F32, DType::F16, DType::I8, DType::I64})
+    if (!putWeight(selection, put, dtype))
+      return false;
+  return true;
+}
+
+} // namespace backplane::conformance
