@@ -244,12 +244,16 @@ bool putAll(const Selection &selection, const Put &put, DType dtype,
     if (!isMain && (!isUsual || window.dilations[0] > 1))
       continue;
     LargeGraph graph = convolutionOf(dtype, window);
-    graph.isLargest = isFloat(dtype) && window.name == "models-3x3";
+    graph.isLargest =
+        isFloat(dtype) && !isTransposed && window.name == "models-3x3";
     if (!isMain) {
       graph.share = isFloat(dtype) ? 0.06 : 0.01;
       graph.known.clear();
       graph.slots = isFloat(dtype) ? 8 : 2;
     }
+    // Devices take ten times as long for them, as they gather.
+    if (isTransposed)
+      graph.share /= 10;
     if (!graph.numbers.empty())
       graph.slots = isMain ? 6 : 2;
     if (!isFloat(dtype))

@@ -124,7 +124,8 @@ LargeGraph integersOf(DType a, DType b, bool perRow) {
   if (a == b && !perRow)
     graph.known = knownProducts();
   graph.weights = {1};
-  graph.isProduct = graph.isLargest = true;
+  graph.isProduct = true;
+  graph.isLargest = a == b && !perRow;
   graph.slots = a == b ? 9 : 5;
   graph.dataSet = "bits";
   return graph;
