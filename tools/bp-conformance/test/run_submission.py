@@ -408,7 +408,8 @@ def says_how_far_it_tested(folder):
     expect_in("tested in ", output)
     summary = json.loads((folder / "a" / "summary.json").read_text("utf-8"))
     assert summary["format"] == 2 and summary["profile"] == "whole"
-    assert summary["marks"] == ["host"], summary["marks"]
+    assert summary["marks"] == ["host", "up to 268435456 multiply-adds a case"], \
+        summary["marks"]
     most = summary["tested"]["ops"]["matmul"]
     for key in ("cases", "tensor_elements", "rank", "macs", "magnitude", "runs"):
         assert most[key] > 0, (key, most)
