@@ -115,6 +115,8 @@ struct Mutant {
   Declares declares = {};
   /// Why no test can find it; empty: one must.
   std::string_view equivalent = {};
+  /// Cases that must find it; 1 where it is wrong once in a process.
+  size_t kills = 2;
 
   std::string id() const; ///< "m13", "legal1"
 };
