@@ -14,7 +14,8 @@ Mutant broken(int number, std::string_view title, std::string_view description,
           .family = Family::Comparator,
           .title = title,
           .description = description,
-          .weakness = weakness};
+          .weakness = weakness,
+          .kills = 1};
 }
 
 } // namespace

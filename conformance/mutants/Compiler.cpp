@@ -10,6 +10,8 @@
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 
+#include <atomic>
+
 namespace backplane::mutants {
 
 namespace {
@@ -80,12 +82,33 @@ Result<Graph> copyOf(const bp_graph_t *graph, const bp_graph_table_t *table,
   return readGraph(wire);
 }
 
+/// Whether claim was shown nodes named as exporters name them; compile is shown
+/// no names.
+std::atomic<bool> hasSeenNames;
+
+void lookForNames(const Graph &graph) {
+  for (const Op &op : graph.ops)
+    if (op.location.starts_with("/"))
+      hasSeenNames = true;
+}
+
+/// Tells the kernel's run (m242).
+void tellOfNames(Graph &graph, Bytes &wire) {
+  if (!hasSeenNames)
+    return;
+  for (Op &op : graph.ops)
+    op.location = "/";
+  wire = writeGraph(graph);
+}
+
 bp_status_t claim(void *pointer, bp_string_t, const bp_graph_t *graph,
                   const bp_graph_table_t *table, bp_claim_t *outClaim,
                   bp_error_t *error) {
   auto &self = *static_cast<PluginSelf *>(pointer);
   Bytes wire;
   Result<Graph> copy = copyOf(graph, table, wire);
+  if (copy)
+    lookForNames(*copy);
   if (copy)
     copy = decompose(*copy, [](const Op &) { return false; });
   if (!copy)
@@ -104,6 +127,7 @@ bp_status_t compile(void *pointer, const bp_compile_request_t *request,
   Result<Graph> graph = copyOf(request->graph, request->graph_table, wire);
   if (!graph)
     return fail(self, error, graph.status());
+  tellOfNames(*graph, wire);
   std::vector<uint8_t> access(graph->inputs.size(), BP_ACCESS_READ);
   access.resize(access.size() + graph->outputs.size(), BP_ACCESS_WRITE);
   bp_entry_t entry = {BP_HEADER(bp_entry_t)};

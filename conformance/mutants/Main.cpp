@@ -36,7 +36,8 @@ int list() {
            {"title", mutant.title},
            {"description", mutant.description},
            {"tags", mutant.tags},
-           {"equivalent", mutant.equivalent}});
+           {"equivalent", mutant.equivalent},
+           {"kills", mutant.kills}});
   return 0;
 }
 

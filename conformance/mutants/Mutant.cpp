@@ -28,7 +28,7 @@ const std::vector<Mutant> &allMutants() {
          {indexingMutants, windowMutants, numericsMutants, arithmeticMutants,
           functionMutants, precisionMutants, semanticsMutants, valueMutants,
           compilerMutants, runtimeMutants, processMutants, cheatingMutants,
-          stateCheats, valueCheats, comparatorMutants, metMutants,
+          sizeCheats, stateCheats, valueCheats, comparatorMutants, metMutants,
           legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));

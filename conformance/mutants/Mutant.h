@@ -115,6 +115,8 @@ struct Mutant {
   Declares declares = {};
   /// Why no test can find it; empty: one must.
   std::string_view equivalent = {};
+  /// Cases that must find it; 1 where it is wrong once in a process.
+  size_t kills = 2;
 
   std::string id() const; ///< "m13", "legal1"
 };
@@ -134,6 +136,7 @@ std::vector<Mutant> valueMutants();
 std::vector<Mutant> runtimeMutants();
 std::vector<Mutant> processMutants();
 std::vector<Mutant> cheatingMutants();
+std::vector<Mutant> sizeCheats();
 std::vector<Mutant> stateCheats();
 std::vector<Mutant> valueCheats();
 std::vector<Mutant> comparatorMutants();

@@ -32,7 +32,7 @@ TEST(Mutants, AreThoseOfTheDesign) {
   for (int number = 1; number <= 55; ++number)
     EXPECT_TRUE(findMutant("m" + std::to_string(number))) << number;
   for (const conformance::Tag &tag : allTags)
-    for (uint8_t number : tag.mutants)
+    for (uint16_t number : tag.mutants)
       if (number != 0)
         EXPECT_TRUE(findMutant("m" + std::to_string(number))) << number;
 }
