@@ -221,7 +221,7 @@ SUITES = {
     "conformance": (conformance, 120),
     "badges": (scripted("conformance/badges/run_badges.py"), 120),
     "vulkan": (scripted("backends/vulkan/test/run_validated.py"), 30),
-    "mutants": (scripted("conformance/mutants/run_mutants.py"), 420),
+    "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
     "package": (scripted("examples/run_installed.py"), 60),
     "arm": (scripted("backends/arm/test/run_arm.py"), 90),
