@@ -82,6 +82,7 @@ private:
   Status enter(const std::string &name, const struct stat &info,
                Descriptor found);
   Status followLink(int link);
+  int open(const std::string &name, int flags) const;
   Status up();
   void look(const struct stat &info, const std::string &path);
   Status verdict(const std::string &path) const;
@@ -168,6 +169,13 @@ Status TrustWalk::up() {
   return folder_.get() < 0 ? cannot("opening", path_) : Status();
 }
 
+/// Opens a part of the path. The first one goes by its full name: to a program
+/// under qemu-user the folder "/" itself is the one of its system libraries.
+int TrustWalk::open(const std::string &name, int flags) const {
+  return path_.empty() ? ::open(("/" + name).c_str(), flags | O_CLOEXEC)
+                       : openat(folder_.get(), name.c_str(), flags | O_CLOEXEC);
+}
+
 /// Puts the parts of a link's target in front of the rest.
 Status TrustWalk::followLink(int link) {
   char target[PATH_MAX];
@@ -209,8 +217,7 @@ Status TrustWalk::next() {
     return {};
   if (name == "..")
     return up();
-  Descriptor found(
-      openat(folder_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  Descriptor found(open(name, O_PATH | O_NOFOLLOW));
   struct stat info = {};
   if (found.get() < 0 || fstat(found.get(), &info) != 0)
     return cannot("opening", in(name));
@@ -232,8 +239,7 @@ Result<TrustedFile> TrustWalk::file(FileTrust::Links links) {
     if (!status.ok())
       break;
     std::string name = rest_.empty() ? "." : rest_.front();
-    Descriptor found(
-        openat(folder_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor found(open(name, O_PATH | O_NOFOLLOW));
     struct stat info = {}, opened = {};
     if (found.get() < 0 || fstat(found.get(), &info) != 0)
       return cannot("opening", in(name));
@@ -248,9 +254,7 @@ Result<TrustedFile> TrustWalk::file(FileTrust::Links links) {
     look(info, in(name));
     if (Status s = verdict(in(name)); !s.ok())
       return s;
-    Descriptor file(
-        openat(folder_.get(), name.c_str(),
-               O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    Descriptor file(open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0 || fstat(file.get(), &opened) != 0)
       return cannot("opening", in(name));
     // Whoever may write here can put a new file in the place of the old one.

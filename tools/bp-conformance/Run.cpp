@@ -167,7 +167,7 @@ std::string emulatorIn(const std::vector<std::string> &command) {
 
 /// Multiply-adds of one case where an emulator or the host's processor stands
 /// in for a device that declares no budget.
-constexpr uint64_t emulatedBudget = uint64_t(1) << 30;
+constexpr uint64_t emulatedBudget = uint64_t(1) << 27;
 
 /// The largest buffer of the device that a worker greets with; 0: not known.
 uint64_t bufferBytesOf(const worker::Hello &hello) {
