@@ -36,8 +36,8 @@ InputRule summed(const Dim &terms) {
 }
 
 /// An op of one input [a, b].
-Row planeRow(std::string op, Attributes attributes, DType dtype = DType::F32,
-             uint32_t filled = 0) {
+Row planeRow(const std::string &op, const Attributes &attributes,
+             DType dtype = DType::F32, uint32_t filled = 0) {
   auto build = [=](Maker &m, const Dims &d) {
     ValueId first = m.add(op, {m.input(dtype, d, summed(d[1]))}, attributes);
     for (int i = 0; i < findOp(op)->results; ++i)

@@ -13,6 +13,7 @@ using namespace backplane::conformance;
 namespace {
 
 constexpr std::string_view limitsOfTheMethod[] = {
+    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma)
     "Nothing beyond the tested sizes, ranks, values, runs and times above is "
     "claimed.",
     "A plug-in that recognises the suite, by its process, its order or its "

@@ -16,6 +16,7 @@ namespace {
 // ---- the process ----
 
 /// Names and arguments of programs that run models.
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization)
 const Words commands[] = {
     {"python3", "-m", "uvicorn", "service:app", "--port", "8000"},
     {"node", "server.js"},

@@ -179,7 +179,7 @@ Dim Node::commonDim(const Dim &a, const Dim &b) {
     return a;
   if (a == Dim(1))
     return b;
-  for (auto [own, size] : {std::pair(a, b), std::pair(b, a)})
+  for (const auto &[own, size] : {std::pair(a, b), std::pair(b, a)})
     if (importer_.meeting(own, size).value_or(false)) {
       requireFit(own, size, size);
       return size;
