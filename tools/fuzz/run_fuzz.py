@@ -140,7 +140,9 @@ def unpack(build):
         folder = build / "corpus" / archive.name.split(".")[0]
         folder.mkdir(parents=True, exist_ok=True)
         with tarfile.open(archive) as packed:
-            packed.extractall(folder, filter="data")
+            for member in filter(tarfile.TarInfo.isfile, packed):
+                name = pathlib.PurePath(member.name).name
+                (folder / name).write_bytes(packed.extractfile(member).read())
 
 
 def prepare(build):
