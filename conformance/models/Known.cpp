@@ -84,7 +84,7 @@ KnownModel magika() {
 
 KnownModel centerface() {
   KnownModel model{
-      "centerface", "centerface/centerface_dyn.onnx", {F32}, {}, {}};
+      "centerface", "centerface/centerface_dyn.onnx", {F32, I64}, {}, {}};
   const char *image = "centerface/astronaut.inputs.npz";
   model.cases = {{.dataSet = "image-part",
                   .depth = standard,
