@@ -3,8 +3,7 @@
 // bp-mutants: runs one mutant through the suite and says which cases find it,
 // one JSON object a line. run_mutants.py starts it for each of them.
 #include "Hunt.h"
-
-#include <CLI/CLI.hpp>
+#include "hal/core/CommandLine.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -77,6 +76,7 @@ int run(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  command::holdStandardStreams();
   CLI::App app("Runs a backend that is broken on purpose through the cases "
                "that carry its tags, and prints those that find it.");
   app.name("bp-mutants");
@@ -94,6 +94,7 @@ int main(int argc, char **argv) {
                  "drawn from");
   app.add_option("--sample", hunt.sample, "every n-th unit of --everything")
       ->check(CLI::PositiveNumber);
-  CLI11_PARSE(app, argc, argv);
-  return run(options);
+  if (auto code = command::parse(app, argc, argv))
+    return *code;
+  return command::finish("bp-mutants", run(options));
 }

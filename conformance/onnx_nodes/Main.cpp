@@ -9,8 +9,7 @@
 // charged by the caller to the test that has no answer.
 #include "NodeTest.h"
 #include "Report.h"
-
-#include <CLI/CLI.hpp>
+#include "hal/core/CommandLine.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -76,8 +75,9 @@ int runAll(const Options &options) {
 } // namespace
 
 int main(int argc, char **argv) {
-  CLI::App app("bp-nodes: ONNX node tests against the oracle. Reads lines of "
-               "FOLDER, ID and OP with tabs between them from standard input "
+  command::holdStandardStreams();
+  CLI::App app("ONNX node tests against the oracle. Reads lines of FOLDER, ID "
+               "and OP with tabs between them from standard input "
                "and writes a record for each.");
   Options options;
   app.add_option("--device", options.device,
@@ -94,9 +94,10 @@ int main(int argc, char **argv) {
   app.add_option("--report", options.report,
                  "only write report.html and junit.xml from the records.jsonl "
                  "in this folder");
-  CLI11_PARSE(app, argc, argv);
+  if (auto code = command::parse(app, argc, argv))
+    return *code;
   if (options.report.empty())
-    return runAll(options);
+    return command::finish("bp-nodes", runAll(options));
   Status status = writeNodeReport(options.report, options.device);
   if (!status.ok())
     std::fprintf(stderr, "bp-nodes: %s\n", status.message().c_str());

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Archive.h"
 
+#include "sdk/graph/FileCopy.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <zstd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <set>
+#include <unistd.h>
 #include <vector>
 
 using namespace backplane;
@@ -82,19 +85,60 @@ bool isSafe(const std::string &name) {
          path.lexically_normal().string() == name && *path.begin() != "..";
 }
 
+/// A regular file that is read from its begin to its end.
+class Input {
+public:
+  Input() = default;
+  Input(const Input &) = delete;
+  Input &operator=(const Input &) = delete;
+  ~Input() {
+    if (fd_ >= 0)
+      close(fd_);
+  }
+  /// Links are followed unless `flags` say otherwise.
+  Status open(const std::string &path, int flags = 0) {
+    // A pipe must not be waited for.
+    fd_ = ::open(path.c_str(),
+                 O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+    if (fd_ < 0)
+      return notFound("cannot read '" + path + "': " + std::strerror(errno));
+    auto size = regularFileSize(fd_);
+    if (!size)
+      return Status(size.code(), "'" + path + "' " + size.message());
+    size_ = *size;
+    return {};
+  }
+  uint64_t size() const { return size_; }
+  /// As many bytes as there are, up to `size`.
+  size_t read(char *data, size_t size) {
+    size_t done = 0;
+    while (done < size) {
+      ssize_t more = ::read(fd_, data + done, size - done);
+      if (more < 0 && errno == EINTR)
+        continue;
+      if (more <= 0)
+        break;
+      done += size_t(more);
+    }
+    return done;
+  }
+  void rewind() { (void)lseek(fd_, 0, SEEK_SET); }
+
+private:
+  int fd_ = -1;
+  uint64_t size_ = 0;
+};
+
 /// Bytes out of a file, decompressed when they are zstd.
 class Source {
 public:
   Status open(const std::string &path) {
-    file_.open(path, std::ios::binary);
-    if (!file_)
-      return notFound("cannot read '" + path + "'");
+    if (Status s = file_.open(path); !s.ok())
+      return s;
     char magic[4] = {};
-    file_.read(magic, 4);
-    bool packed =
-        file_.gcount() == 4 && std::memcmp(magic, "\x28\xB5\x2F\xFD", 4) == 0;
-    file_.clear();
-    file_.seekg(0);
+    bool packed = file_.read(magic, 4) == 4 &&
+                  std::memcmp(magic, "\x28\xB5\x2F\xFD", 4) == 0;
+    file_.rewind();
     if (packed)
       stream_.reset(ZSTD_createDStream());
     return {};
@@ -103,8 +147,7 @@ public:
   Status read(void *data, size_t size) {
     auto *out = static_cast<char *>(data);
     if (!stream_) {
-      file_.read(out, std::streamsize(size));
-      ended_ = file_.gcount() != std::streamsize(size);
+      ended_ = file_.read(out, size) != size;
       return ended_ ? dataLoss("the archive ends too early") : Status();
     }
     ZSTD_outBuffer target = {out, size, 0};
@@ -140,12 +183,11 @@ private:
     void operator()(ZSTD_DStream *stream) const { ZSTD_freeDStream(stream); }
   };
   bool refill() {
-    file_.read(buffer_.data(), std::streamsize(buffer_.size()));
-    input_ = {buffer_.data(), size_t(file_.gcount()), 0};
+    input_ = {buffer_.data(), file_.read(buffer_.data(), buffer_.size()), 0};
     return input_.size > 0;
   }
 
-  std::ifstream file_;
+  Input file_;
   bool ended_ = false; ///< the last read met the end
   std::unique_ptr<ZSTD_DStream, Free> stream_;
   std::vector<char> buffer_ = std::vector<char>(1 << 16);
@@ -202,18 +244,17 @@ Status packFile(const fs::path &path, const std::string &name, Sink &sink) {
     return invalidArgument("the name '" + name +
                            "' is too long for an "
                            "archive");
-  std::error_code code;
-  uint64_t size = fs::file_size(path, code);
-  std::ifstream file(path, std::ios::binary);
-  if (code || !file)
-    return notFound("cannot read '" + path.string() + "'");
+  Input file;
+  if (Status s = file.open(path.string(), O_NOFOLLOW); !s.ok())
+    return s;
+  uint64_t size = file.size();
   Header header = headerOf(name, size);
   if (Status s = sink.write(&header, block); !s.ok())
     return s;
   std::vector<char> part(1 << 16);
   for (uint64_t left = size; left;) {
     size_t want = size_t(std::min<uint64_t>(left, part.size()));
-    if (!file.read(part.data(), std::streamsize(want)))
+    if (file.read(part.data(), want) != want)
       return dataLoss("cannot read all of '" + path.string() + "'");
     if (Status s = sink.write(part.data(), want); !s.ok())
       return s;
@@ -226,21 +267,22 @@ Status packFile(const fs::path &path, const std::string &name, Sink &sink) {
 Status unpackFile(Source &source, const fs::path &path, uint64_t size) {
   std::error_code code;
   fs::create_directories(path.parent_path(), code);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  auto file = AtomicFile::create(path.string());
+  if (!file)
+    return file.status();
   std::vector<char> part(1 << 16);
   for (uint64_t left = size; left;) {
     size_t want = size_t(std::min<uint64_t>(left, part.size()));
     if (Status s = source.read(part.data(), want); !s.ok())
       return s;
-    file.write(part.data(), std::streamsize(want));
+    if (Status s = file->write(part.data(), want); !s.ok())
+      return s;
     left -= want;
   }
-  file.close();
-  if (!file)
-    return Status(BP_STATUS_UNAVAILABLE,
-                  "cannot write '" + path.string() + "'");
   char padding[block];
-  return source.read(padding, (block - size % block) % block);
+  if (Status s = source.read(padding, (block - size % block) % block); !s.ok())
+    return s;
+  return file->commit();
 }
 
 /// The name of an entry, or why it is refused.
@@ -298,7 +340,7 @@ Status conformance::packArchive(const std::string &folder,
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code), end;
        !code && at != end; at.increment(code))
-    if (at->is_regular_file(code))
+    if (at->is_symlink(code) || !at->is_directory(code))
       names.push_back(at->path().lexically_relative(folder).generic_string());
   if (code)
     return notFound("cannot list '" + folder + "': " + code.message());
@@ -320,6 +362,9 @@ Status conformance::packArchive(const std::string &folder,
 
 Status conformance::unpackArchive(const std::string &path,
                                   const std::string &folder) {
+  std::error_code code;
+  if (!fs::is_empty(folder, code) || code)
+    return invalidArgument("'" + folder + "' is no empty folder");
   Source source;
   if (Status s = source.open(path); !s.ok())
     return s;

@@ -13,12 +13,14 @@ namespace backplane::conformance {
 /// Packs the files below `folder` (POSIX ustar, names relative to it, sorted,
 /// no times or owners, so that the same folder gives the same bytes) into
 /// `path`, which appears complete or not at all. Compressed with zstd when the
-/// name ends with .zst.
+/// name ends with .zst. Fails when there is something else than files and
+/// folders, a link too.
 Status packArchive(const std::string &folder, const std::string &path);
 
 /// Unpacks into `folder`, which exists and is empty. Refuses anything but
 /// regular files and folders with relative names below it, more than 10,000
-/// files, more than 2 GiB, damage.
+/// files, more than 2 GiB, damage. A file that was not unpacked whole is not
+/// there.
 Status unpackArchive(const std::string &path, const std::string &folder);
 
 } // namespace backplane::conformance

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Serve.h"
+#include "hal/core/CommandLine.h"
 
 int main(int argc, char **argv) {
+  backplane::command::holdStandardStreams();
   backplane::worker::WorkerOptions options;
   if (auto code = backplane::worker::parseWorkerOptions(argc, argv, options))
     return *code;

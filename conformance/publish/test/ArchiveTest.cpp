@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 using namespace backplane;
 using namespace backplane::conformance;
@@ -114,6 +117,46 @@ TEST_F(ArchiveTest, RefusesWhatLeavesItsFolder) {
   tar[0] = 'b';
   write("bad.tar", tar);
   EXPECT_NE(unpack("bad.tar").message().find("damaged"), std::string::npos);
+}
+
+TEST_F(ArchiveTest, ReadsAndPacksRegularFilesOnly) {
+  ASSERT_EQ(mkfifo(path("pipe.tar").c_str(), 0600), 0);
+  for (const char *name : {"pipe.tar", "in"})
+    EXPECT_NE(unpack(name).message().find("not a regular file"),
+              std::string::npos)
+        << unpack(name).message();
+  fs::create_symlink("/etc/passwd", root_ / "in" / "link");
+  EXPECT_FALSE(packArchive(path("in"), path("x.tar")).ok()) << "a link";
+  fs::remove(root_ / "in" / "link");
+  ASSERT_EQ(mkfifo(path("in/pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(packArchive(path("in"), path("x.tar")).ok()) << "a pipe";
+  EXPECT_FALSE(fs::exists(root_ / "x.tar"));
+}
+
+TEST_F(ArchiveTest, UnpacksWholeFilesIntoAnEmptyFolder) {
+  ASSERT_TRUE(packArchive(path("in"), path("x.tar")).ok());
+  fs::resize_file(root_ / "x.tar", 100'000);
+  EXPECT_FALSE(unpack("x.tar").ok());
+  EXPECT_TRUE(fs::exists(root_ / "out/a.txt"));
+  EXPECT_TRUE(fs::is_empty(root_ / "out/part")) << "cut inside of part/big";
+  Status status = unpackArchive(path("x.tar"), path("out"));
+  EXPECT_NE(status.message().find("no empty folder"), std::string::npos);
+}
+
+TEST_F(ArchiveTest, SaysThatAFileCannotBeWritten) {
+  ASSERT_TRUE(packArchive(path("in"), path("x.tar")).ok());
+  rlimit old = {}, small = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  small = {1 << 12, old.rlim_max};
+  auto *handler = signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  Status status = unpack("x.tar");
+  setrlimit(RLIMIT_FSIZE, &old);
+  signal(SIGXFSZ, handler);
+  EXPECT_NE(status.message().find("cannot write: File too large"),
+            std::string::npos)
+      << status.message();
+  EXPECT_TRUE(fs::is_empty(root_ / "out/part"));
 }
 
 } // namespace

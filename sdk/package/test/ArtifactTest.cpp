@@ -316,37 +316,8 @@ TEST_F(Artifacts, RefusesBadControl) {
             "init program: command 3: an init program makes no decisions");
 }
 
-/// Splits the sample: what `init` and the regions use stays on device 0, the
-/// second dispatch runs on device 1, with a transfer to it and back.
-static void split(fb::ArtifactT &artifact) {
-  fb::VariantT &variant = *artifact.variants[0];
-  auto device = std::make_unique<fb::VariantDeviceT>();
-  device->target = "other";
-  device->driver = "ref";
-  device->format = "wire";
-  variant.devices.push_back(std::move(device));
-  variant.executables.push_back(
-      sample::executable("wire", Bytes(9, 3), "remote", {1, 2}, 0));
-  variant.executables[1]->device = 1;
-  fb::ProgramT &program = *variant.program;
-  auto on = [&](std::string bytes, uint32_t first, uint32_t last,
-                int64_t offset) {
-    program.slots.push_back(sample::transient(bytes, first, last, offset));
-    program.slots.back()->device = 1;
-  };
-  on("16", 9, 11, 0);
-  on("16", 11, 13, 64);
-  program.arenas = {128};
-  program.commands.push_back(sample::copy(3, 11));
-  program.commands.push_back(sample::barrier());
-  program.commands.push_back(
-      sample::dispatch(1, {"1", "1", "1"}, {}, {11, 12}));
-  program.commands.push_back(sample::barrier());
-  program.commands.push_back(sample::copy(12, 3));
-}
-
 TEST_F(Artifacts, SplitsAVariantOverDevices) {
-  split(artifact_);
+  sample::split(artifact_);
   Status status = writeArtifact(path_, artifact_, pool_);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(contents()[4], 3);
@@ -360,7 +331,7 @@ TEST_F(Artifacts, SplitsAVariantOverDevices) {
 TEST_F(Artifacts, RefusesABadSplit) {
   auto in = [&](const auto &change) {
     std::string text = refusalOf([&](auto &a) {
-      split(a);
+      sample::split(a);
       change(*a.variants[0]);
     });
     std::string start = "variant 0 for target 'toy': ";

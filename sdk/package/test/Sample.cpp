@@ -254,4 +254,30 @@ void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool) {
   artifact.variants.push_back(std::move(variant));
 }
 
+void split(fb::ArtifactT &artifact) {
+  fb::VariantT &variant = *artifact.variants[0];
+  auto device = std::make_unique<fb::VariantDeviceT>();
+  device->target = "other";
+  device->driver = "ref";
+  device->format = "wire";
+  variant.devices.push_back(std::move(device));
+  variant.executables.push_back(
+      executable("wire", Bytes(9, 3), "remote", {1, 2}, 0));
+  variant.executables[1]->device = 1;
+  fb::ProgramT &program = *variant.program;
+  auto on = [&](std::string bytes, uint32_t first, uint32_t last,
+                int64_t offset) {
+    program.slots.push_back(transient(bytes, first, last, offset));
+    program.slots.back()->device = 1;
+  };
+  on("16", 9, 11, 0);
+  on("16", 11, 13, 64);
+  program.arenas = {128};
+  program.commands.push_back(copy(3, 11));
+  program.commands.push_back(barrier());
+  program.commands.push_back(dispatch(1, {"1", "1", "1"}, {}, {11, 12}));
+  program.commands.push_back(barrier());
+  program.commands.push_back(copy(12, 3));
+}
+
 } // namespace backplane::sample

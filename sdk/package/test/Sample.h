@@ -38,6 +38,10 @@ uint32_t addWeight(fb::ArtifactT &artifact, WeightPool &pool, Bytes bytes);
 /// command.
 void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool);
 
+/// Splits it: what `init` and the regions use stays on device 0, the second
+/// dispatch runs on device 1, with a transfer to it and back.
+void split(fb::ArtifactT &artifact);
+
 } // namespace backplane::sample
 
 #endif // BACKPLANE_PACKAGE_TEST_SAMPLE_H

@@ -297,8 +297,10 @@ def streams(suite):
                           *command, stdout=full)
         suite.refused("bp-worker to a full disk", "cannot write to standard output", "run",
                       "m.bpb", "-o", "m.bpr", program="bp-worker", stdout=full)
-        suite.refused("bp-check to a full disk", "cannot write to standard output", "--list",
-                      program="bp-check", stdout=full)
+        for program, word in (("bp-check", "--list"), ("bp-mutants", "--list"),
+                              ("bp-nodes", "--help")):
+            suite.refused(f"{program} to a full disk", "cannot write to standard output", word,
+                          program=program, stdout=full)
     for closed in ("0<&-", ">&-", "2>&-", "0<&- >&- 2>&-"):
         (suite.folder / "c.bpx").unlink(missing_ok=True)
         shell = subprocess.run(["sh", "-c", f'"{BIN}/bp" compile m.onnx -o c.bpx {closed}'],
