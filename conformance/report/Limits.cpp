@@ -99,15 +99,32 @@ conformance::limitsTable(const std::map<std::string, OpLimits> &limits) {
   return out;
 }
 
+namespace {
+
+bool isEmulated(const RunFacts &facts) {
+  return (facts.deviceFlags & BP_DEVICE_EMULATED) || !facts.emulator.empty();
+}
+
+} // namespace
+
+LeastSizes conformance::leastSizes(const RunFacts &facts) {
+  // Products of 645 and of 256 cubed; 16 M elements of f32.
+  uint64_t least = uint64_t(1) << (isEmulated(facts) ? 24 : 28);
+  return {least, uint64_t(1) << 26};
+}
+
 std::vector<std::string> conformance::marksOf(const RunFacts &facts) {
   std::vector<std::string> marks;
   if (facts.deviceKind == BP_DEVICE_KIND_CPU)
     marks.emplace_back("host");
-  if ((facts.deviceFlags & BP_DEVICE_EMULATED) || !facts.emulator.empty())
+  if (isEmulated(facts))
     marks.emplace_back("emulated");
   if (facts.budget)
     marks.push_back("up to " + std::to_string(facts.budget) +
                     " multiply-adds a case");
+  if (facts.bufferBytes && facts.bufferBytes < leastSizes(facts).bufferBytes)
+    marks.push_back("up to " + std::to_string(facts.bufferBytes) +
+                    " bytes a buffer");
   return marks;
 }
 

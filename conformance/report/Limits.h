@@ -29,9 +29,18 @@ std::string textOf(const Tested &tested);
 /// One op a line, in columns.
 std::string limitsTable(const std::map<std::string, OpLimits> &limits);
 
+/// The least sizes that Full asks for: a device that declares less is right
+/// where nobody looked. About a second of a slow accelerator, or of an
+/// emulator.
+struct LeastSizes {
+  uint64_t multiplyAdds = 0; ///< of one case
+  uint64_t bufferBytes = 0;  ///< of the largest buffer
+};
+LeastSizes leastSizes(const RunFacts &facts);
+
 /// "host": the device is the processor of the machine that drives it;
 /// "emulated": device or machine is an emulator. As far as the plug-in and the
-/// commands of the workers say so.
+/// commands of the workers say so. Then what sizes were kept to.
 std::vector<std::string> marksOf(const RunFacts &facts);
 /// What this kind of test cannot show, one sentence each.
 std::span<const std::string_view> methodLimits();

@@ -123,6 +123,7 @@ private:
         missing.empty() ? "" : prefix + join(missing));
   }
   void addChoice();
+  void addSizes();
   void addLayers(Badge badge, std::vector<int> layers);
   void addOps();
   void addChecks();
@@ -154,6 +155,21 @@ void Table::addChoice() {
       official, official ? "" : "the seed is " + std::to_string(facts_.seed));
   addList(Badge::Core, "one record for each case, waivers in order",
           verdict_.problems, "");
+}
+
+/// Sizes that were not asked say nothing.
+void Table::addSizes() {
+  const LeastSizes least = leastSizes(facts_);
+  std::vector<std::string> small;
+  if (facts_.budget && facts_.budget < least.multiplyAdds)
+    small.push_back(std::to_string(facts_.budget) + " multiply-adds");
+  if (facts_.bufferBytes && facts_.bufferBytes < least.bufferBytes)
+    small.push_back(std::to_string(facts_.bufferBytes) + " bytes");
+  addList(Badge::Full,
+          "takes cases of " + std::to_string(least.multiplyAdds) +
+              " multiply-adds, buffers of " +
+              std::to_string(least.bufferBytes) + " bytes",
+          small, "only ");
 }
 
 void Table::addLayers(Badge badge, std::vector<int> layers) {
@@ -277,6 +293,7 @@ void Table::fill() {
           });
   add(Badge::Full, "depth standard or full", facts_.depth != "smoke",
       "depth " + facts_.depth);
+  addSizes();
   addLayers(Badge::Full, {4, 5, 6, 7});
   addModels();
   addList(Badge::Full, "computes with f16, i8 and u8",
@@ -373,6 +390,8 @@ RunVerdict conformance::judgeRun(const RunFacts &facts,
   }
   verdict.relaxed = relaxedOf(facts);
   verdict.marks = marksOf(facts);
+  if (verdict.waivers.cases)
+    verdict.marks.push_back(plural(verdict.waivers.cases, "waived case"));
   verdict.tested = testedLimits(records);
   Table(facts, records, verdict).fill();
   verdict.badge = badgeOf(verdict);

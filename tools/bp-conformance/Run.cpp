@@ -2,6 +2,7 @@
 #include "Commands.h"
 #include "backplane/hal.h"
 #include "conformance/cases/Judge.h"
+#include "conformance/cases/Sizes.h"
 #include "conformance/compare/SelfCheck.h"
 #include "conformance/graphs/SaveFailures.h"
 #include "conformance/models/RealModels.h"
@@ -178,6 +179,11 @@ uint64_t bufferBytesOf(const worker::Hello &hello) {
   return 0;
 }
 
+/// Whether a budget is none: the depth takes no more.
+bool isAtLeastDepth(uint64_t budget, Depth depth) {
+  return static_cast<double>(budget) >= limitsOf(depth, 0).work;
+}
+
 /// What sizes must keep to: the budget that is given or that the device
 /// declares, and its largest buffer.
 void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
@@ -191,6 +197,9 @@ void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
       runs.deviceFlags & BP_DEVICE_EMULATED || !facts.emulator.empty();
   if (!budget && isEmulated)
     budget = emulatedBudget;
+  // What the depth does not ask is not claimed.
+  if (isAtLeastDepth(budget, selection.depth))
+    budget = 0;
   selection.budget = facts.budget = budget;
   selection.bufferBytes = facts.bufferBytes = bufferBytesOf(runs);
 }
@@ -313,6 +322,25 @@ Status loadModels(const FoundModels &found, Plan &plan) {
 
 namespace {
 
+/// So that nobody waits for a badge that cannot come.
+void warnOfSmallSizes(const RunFacts &facts) {
+  const LeastSizes least = leastSizes(facts);
+  if (facts.depth == "smoke")
+    return;
+  if (facts.budget && facts.budget < least.multiplyAdds)
+    std::fprintf(stderr,
+                 "note: the budget is %llu multiply-adds a case, Full asks for "
+                 "%llu; give --budget, or declare more in the manifest\n",
+                 static_cast<unsigned long long>(facts.budget),
+                 static_cast<unsigned long long>(least.multiplyAdds));
+  if (facts.bufferBytes && facts.bufferBytes < least.bufferBytes)
+    std::fprintf(stderr,
+                 "note: the largest buffer has %llu bytes, Full asks for "
+                 "%llu\n",
+                 static_cast<unsigned long long>(facts.bufferBytes),
+                 static_cast<unsigned long long>(least.bufferBytes));
+}
+
 /// Runs, judges and writes everything.
 Result<RunVerdict> runAll(RunOptions &options, const FoundModels &models) {
   auto facts = factsOf(options, models.files);
@@ -331,6 +359,7 @@ Result<RunVerdict> runAll(RunOptions &options, const FoundModels &models) {
   facts = parseFacts(toJson(*facts));
   if (!facts)
     return facts.status();
+  warnOfSmallSizes(*facts);
   showProgress(options.suite);
   auto waivers = takeWaivers(options, *facts);
   if (!waivers)
@@ -392,6 +421,11 @@ Result<Plan> planOf(const RunFacts &facts) {
   options.shard =
       std::to_string(facts.shard) + "/" + std::to_string(facts.shards);
   options.seed = facts.seed;
+  if (Status s = readChoice(options); !s.ok())
+    return s;
+  if (isAtLeastDepth(facts.budget, options.suite.selection.depth))
+    return dataLoss("run.json: a budget of " + std::to_string(facts.budget) +
+                    " multiply-adds is more than the depth takes");
   options.suite.selection.budget = facts.budget;
   options.suite.selection.bufferBytes = facts.bufferBytes;
   options.suite.filters = facts.filters;
@@ -400,8 +434,6 @@ Result<Plan> planOf(const RunFacts &facts) {
   if (!models)
     return models.status();
   options.suite.models = std::move(*models);
-  if (Status s = readChoice(options); !s.ok())
-    return s;
   return planSuite(options.suite);
 }
 

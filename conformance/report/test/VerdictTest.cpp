@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/Verdict.h"
+#include "backplane/hal.h"
 #include "sdk/graph/OpTable.h"
 
 #include <gtest/gtest.h>
@@ -195,6 +196,28 @@ TEST(Verdict, MarksRelaxedNumerics) {
   EXPECT_EQ(vague.judge().title(), "Full badge");
 }
 
+TEST(Verdict, AsksForSizesThatShowSomething) {
+  auto titleOf = [](uint64_t budget, uint64_t bufferBytes, uint32_t flags = 0) {
+    Sample sample;
+    sample.facts.budget = budget;
+    sample.facts.bufferBytes = bufferBytes;
+    sample.facts.deviceFlags = flags;
+    return sample.judge().title();
+  };
+  EXPECT_EQ(titleOf(0, 0), "Strict badge");
+  EXPECT_EQ(titleOf(1 << 28, 1 << 26),
+            "Strict badge (up to 268435456 multiply-adds a case)");
+  EXPECT_EQ(titleOf((1 << 28) - 1, 0),
+            "Core badge (up to 268435455 multiply-adds a case)");
+  EXPECT_EQ(titleOf(1, 0), "Core badge (up to 1 multiply-adds a case)");
+  EXPECT_EQ(titleOf(0, (1 << 26) - 1),
+            "Core badge (up to 67108863 bytes a buffer)");
+  EXPECT_EQ(titleOf(1 << 24, 0, BP_DEVICE_EMULATED),
+            "Strict badge (emulated, up to 16777216 multiply-adds a case)");
+  EXPECT_EQ(titleOf((1 << 24) - 1, 0, BP_DEVICE_EMULATED),
+            "Core badge (emulated, up to 16777215 multiply-adds a case)");
+}
+
 TEST(Verdict, TakesNoWaiverForStrict) {
   Sample sample;
   for (int i = 0; i < 200; ++i)
@@ -210,7 +233,7 @@ TEST(Verdict, TakesNoWaiverForStrict) {
                      "me",
                      *parseDate("2027-01-01")}};
   RunVerdict verdict = sample.judge();
-  EXPECT_EQ(verdict.title(), "Full badge") << missing(verdict);
+  EXPECT_EQ(verdict.title(), "Full badge (1 waived case)") << missing(verdict);
   EXPECT_EQ(verdict.counts[4][CaseStatus::Waived], 1u);
   EXPECT_TRUE(verdict.passed);
 }

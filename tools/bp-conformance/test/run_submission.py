@@ -420,6 +420,28 @@ def says_how_far_it_tested(folder):
 
 
 @test
+def asks_for_sizes_of_models(folder):
+    """A small budget gives no Full, a large one claims no more than the depth."""
+    few = ["--device", "ref", "--depth", "standard", "--filter",
+           "L3/matmul/f32/models/drawn-0*"]
+    small = run(*few, "--budget", "1000000", "--out", folder / "a")
+    expect_in("note: the budget is 1000000 multiply-adds a case, Full asks for "
+              "268435456", small)
+    expect_in("- takes cases of 268435456 multiply-adds, buffers of 67108864 "
+              "bytes (only 1000000 multiply-adds)", small)
+    expect_in("- takes cases", run("verify", folder / "a", "--unsealed"))
+    large = run(*few[:-1], "L3/relu/f32/n/*", "--budget", 2**53, "--out",
+                folder / "b")
+    expect_in("+ takes cases", large)
+    path = folder / "b" / "run.json"
+    facts = path.read_text("utf-8")
+    expect_in('"budget": 0,', facts)
+    path.write_text(facts.replace('"budget": 0,', f'"budget": {2**53},'), "utf-8")
+    expect_in("more than the depth takes",
+              run("verify", folder / "b", "--unsealed", code=1))
+
+
+@test
 def runs_a_part_again(folder):
     """With other data, and with the same bit for bit."""
     few = ["--device", "ref", "--filter", "L3/softmax/*", "--filter",
