@@ -2,11 +2,12 @@
 //
 // bp-to-gpu-entry: a bufferised dispatch becomes the code of one invocation.
 // Parallel loops that do not depend on each other are spread over the
-// invocations of all work-groups; any other dispatch is the work of one
-// invocation. Buffers become lines of elements. How to call it is left on the
-// module as `bp.entry`.
+// invocations of all work-groups; what has an order is for work-groups that go
+// from stage to stage (GpuSequence.h), or for one invocation. Buffers become
+// lines of elements. How to call it is left on the module as `bp.entry`.
 #include "sdk/emit/Dispatch.h"
 #include "sdk/emit/GpuGroups.h"
+#include "sdk/emit/GpuSequence.h"
 #include "sdk/emit/Passes.h"
 
 #include "backplane/kernel.h"
@@ -29,6 +30,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "sdk/lower/DimToIndex.h"
+#include "sdk/lower/Marks.h"
 
 #include <map>
 
@@ -65,6 +67,7 @@ struct GpuEntryBuilder {
   Location loc;
   Dim items = Dim(0); ///< invocations that have something to do
   bool parallel = false;
+  bool together = false; ///< work-groups go from stage to stage
   Dim workspace = Dim(0);
   bp::DimToIndex text;
   /// The number of the descriptor of each argument that is a buffer.
@@ -82,9 +85,11 @@ struct GpuEntryBuilder {
   LogicalResult run();
   bool countItems();
   Value group();
+  Value groups();
   Value invocation(Value group);
   void spread(scf::ForallOp loop, Value id);
   LogicalResult makeSequential();
+  void shareSequence();
   LogicalResult planAllocation(memref::AllocOp op);
   LogicalResult flatten(BlockArgument buffer);
   LogicalResult flattenTables();
@@ -155,6 +160,13 @@ Value GpuEntryBuilder::group() {
   return arith::AddIOp::create(rewriter, loc, group, line);
 }
 
+/// The number of all work-groups.
+Value GpuEntryBuilder::groups() {
+  Value x = gpu::GridDimOp::create(rewriter, loc, gpu::Dimension::x);
+  Value y = gpu::GridDimOp::create(rewriter, loc, gpu::Dimension::y);
+  return arith::MulIOp::create(rewriter, loc, x, y);
+}
+
 /// The number of this invocation among all.
 Value GpuEntryBuilder::invocation(Value group) {
   Value size = arith::ConstantIndexOp::create(rewriter, loc, kGroupSize);
@@ -192,10 +204,24 @@ LogicalResult GpuEntryBuilder::makeSequential() {
   items = Dim(1);
   WalkResult result = func().walk([&](scf::ForallOp op) {
     rewriter.setInsertionPoint(op);
-    return failed(scf::forallToForLoop(rewriter, op)) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
+    SmallVector<Operation *> loops;
+    if (failed(scf::forallToForLoop(rewriter, op, &loops)))
+      return WalkResult::interrupt();
+    for (Operation *loop : loops)
+      loop->setAttr(bp::lower::independentMark, rewriter.getUnitAttr());
+    return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+void GpuEntryBuilder::shareSequence() {
+  auto sequence = findSequence(dispatch);
+  if (!sequence)
+    return;
+  together = true;
+  items = sequence->items;
+  Value own = group();
+  emitSequence(*sequence, own, groups());
 }
 
 /// Small temporaries are the invocation's own, others a range of the
@@ -208,7 +234,7 @@ LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
   rewriter.setInsertionPoint(op);
   auto line = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
   std::optional<int64_t> known = bytes->constant();
-  if (known && *known <= kPrivateBytes && type.hasStaticShape()) {
+  if (!together && known && *known <= kPrivateBytes && type.hasStaticShape()) {
     rewriter.setInsertionPointToStart(&body());
     Value own = memref::AllocaOp::create(
         rewriter, loc,
@@ -342,7 +368,7 @@ LogicalResult GpuEntryBuilder::flattenTables() {
 }
 
 DictionaryAttr GpuEntryBuilder::describe() {
-  int64_t size = parallel ? kGroupSize : 1;
+  int64_t size = parallel || together ? kGroupSize : 1;
   Dim groups = ceilDiv(items, Dim(size));
   Dim grid[3] = {min(groups, Dim(kGroupsInLine)),
                  ceilDiv(groups, Dim(kGroupsInLine)), Dim(1)};
@@ -355,8 +381,10 @@ DictionaryAttr GpuEntryBuilder::describe() {
   auto named = [&](StringRef name, Attribute value) {
     return rewriter.getNamedAttr(name, value);
   };
+  // Buffers by which invocations of a work-group hand on results.
+  auto coherent = rewriter.getBoolAttr(together);
   return rewriter.getDictionaryAttr(
-      {named("name", func().getSymNameAttr()),
+      {named("coherent", coherent), named("name", func().getSymNameAttr()),
        named("grid", rewriter.getArrayAttr(axes)),
        named("workspace", rewriter.getStringAttr(workspace.str())),
        named("workgroup", rewriter.getI64ArrayAttr({size, 1, 1})),
@@ -390,6 +418,8 @@ LogicalResult GpuEntryBuilder::run() {
       spread(loop, isForGroups(loop) ? ofGroup : own);
   } else if (failed(makeSequential())) {
     return failure();
+  } else {
+    shareSequence();
   }
   SmallVector<memref::AllocOp> allocations;
   func().walk([&](memref::AllocOp op) {
@@ -531,6 +561,22 @@ static void expandIndices(ModuleOp module) {
   });
 }
 
+/// Moves what a bound is made of in front of the branches and loops around it,
+/// as far as it is known there.
+static void hoistBound(Value bound) {
+  Operation *op = bound.getDefiningOp();
+  if (!op || !isPure(op))
+    return;
+  for (Value operand : op->getOperands())
+    hoistBound(operand);
+  while (isa<scf::IfOp, scf::ForOp>(op->getParentOp()) &&
+         llvm::none_of(op->getOperands(), [&](Value operand) {
+           return op->getParentOp()->isAncestor(
+               operand.getParentBlock()->getParentOp());
+         }))
+    op->moveBefore(op->getParentOp());
+}
+
 /// Several iterations of innermost loops at once: a GPU pays for each turn, and
 /// some software devices end a shader after 65535 of them.
 static void unrollLoops(ModuleOp module) {
@@ -555,6 +601,10 @@ static void unrollLoops(ModuleOp module) {
     if (factor > 1)
       (void)loopUnrollByFactor(loop, factor);
   }
+  module.walk([](scf::ForOp loop) {
+    hoistBound(loop.getLowerBound());
+    hoistBound(loop.getUpperBound());
+  });
 }
 
 /// A temporary that is copied to a destination which nothing else uses is that
@@ -581,12 +631,13 @@ void ToGpuEntryPass::runOnOperation() {
   ModuleOp module = getOperation();
   useDestinations(module);
   OpPassManager loops("builtin.module");
-  loops.addPass(createConvertLinalgToLoopsPass());
+  loops.addPass(createConvertLinalgToParallelLoopsPass());
   loops.addPass(memref::createFoldMemRefAliasOpsPass());
   loops.addPass(createCanonicalizerPass());
   loops.addPass(createCSEPass());
   if (failed(runPipeline(loops, module)))
     return signalPassFailure();
+  useIndependentLoops(module);
   auto dispatches = findDispatches(module);
   if (failed(dispatches))
     return signalPassFailure();

@@ -117,7 +117,7 @@ struct ModuleMaker {
   OpBuilder builder;
   Location loc;
   unsigned constants;
-  bool subgroups;
+  bool subgroups, coherent;
   spirv::ModuleOp made;
   spirv::FuncOp entry;
 
@@ -126,7 +126,8 @@ struct ModuleMaker {
         builder(func.getContext()), loc(func.getLoc()),
         constants(
             unsigned(cast<IntegerAttr>(described.get("constants")).getInt())),
-        subgroups(subgroups) {}
+        subgroups(subgroups),
+        coherent(cast<BoolAttr>(described.get("coherent")).getValue()) {}
 
   void run();
   void bindArguments();
@@ -145,6 +146,8 @@ Value ModuleMaker::buffer(unsigned number, unsigned binding, Type element) {
       builder, loc, storageBufferType(element),
       ("buffer" + Twine(number)).str(), /*descriptorSet=*/0, binding);
   variable->setAttr("aliased", builder.getUnitAttr());
+  if (coherent)
+    variable->setAttr("coherent", builder.getUnitAttr());
   builder.setInsertionPointToStart(&entry.front());
   return spirv::AddressOfOp::create(builder, loc, variable);
 }
@@ -205,8 +208,18 @@ static void forbidContraction(spirv::FuncOp entry) {
   });
 }
 
+/// What was written to buffers, too, is seen behind a barrier.
+static void makeBuffersVisible(spirv::FuncOp entry) {
+  entry.walk([](spirv::ControlBarrierOp barrier) {
+    barrier.setMemorySemantics(barrier.getMemorySemantics() |
+                               spirv::MemorySemantics::UniformMemory);
+  });
+}
+
 void ModuleMaker::finish(ArrayRef<int32_t> groupSize) {
   forbidContraction(entry);
+  if (coherent)
+    makeBuffersVisible(entry);
   builder.setInsertionPointToEnd(made.getBody());
   SmallVector<Attribute> interface;
   for (auto variable : made.getOps<spirv::GlobalVariableOp>())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Marks.h: attributes of arith ops in the bodies of linalg ops, by which the
-// lowering tells what it knows of their operands. Who emits code may use them,
-// where the machine gains by it; an op that lost its mark is right all the
-// same.
+// Marks.h: attributes of loops, and of arith ops in the bodies of linalg ops,
+// by which the lowering tells what it knows of them. Who emits code may use
+// them, where the machine gains by it; an op that lost its mark is right all
+// the same.
 #ifndef BACKPLANE_LOWER_MARKS_H
 #define BACKPLANE_LOWER_MARKS_H
 
@@ -16,6 +16,9 @@ namespace bp::lower {
 inline constexpr llvm::StringLiteral shareMark = "bp.share";
 /// Of arith.maximumf in a reduction: NaN among the elements may be left out.
 inline constexpr llvm::StringLiteral numbersMark = "bp.numbers";
+/// Of scf.for: its turns have nothing to do with each other and may be done in
+/// any order, or side by side.
+inline constexpr llvm::StringLiteral independentMark = "bp.independent";
 
 } // namespace bp::lower
 

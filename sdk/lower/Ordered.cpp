@@ -46,16 +46,16 @@ LogicalResult lower::lowerCumulative(Lowering &lowering, CumulativeOp op) {
     return Values{insert(b, shown, carried[0], position), next};
   };
   Value output = lowering.emptyLike(op.getResult().getType(), element.storage);
-  Values result =
-      nest(builder, without(bounds, axis), {}, output,
-           [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {
-             Values all = forLoop(
-                 b, size, {carried[0], start},
-                 [&](ImplicitLocOpBuilder &inner, Value i, ValueRange now) {
-                   return step(inner, line, i, now);
-                 });
-             return Values{all[0]};
-           });
+  Values result = overLines(
+      builder, without(bounds, axis), output,
+      [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {
+        Values all =
+            forLoop(b, size, {carried[0], start},
+                    [&](ImplicitLocOpBuilder &inner, Value i, ValueRange now) {
+                      return step(inner, line, i, now);
+                    });
+        return Values{all[0]};
+      });
   lowering.setTensor(op.getResult(), result[0]);
   return success();
 }
@@ -140,8 +140,13 @@ LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
         });
     return Values{choice.getResult(0)};
   };
-  Values result = nest(builder, boundsOf(lowering, op.getUpdates().getType()),
-                       {}, scatterTarget(lowering, op, element, wide), update);
+  // Updates with other indices along the other axes never meet.
+  auto ordered = [&](size_t loop) {
+    return loop >= axis && loop < axis + indexRank;
+  };
+  Values result =
+      nest(builder, boundsOf(lowering, op.getUpdates().getType()), {},
+           scatterTarget(lowering, op, element, wide), update, ordered);
   Value sum = wide ? lowering.rounded(result[0], element, lowering.sizes(type))
                    : result[0];
   lowering.setTensor(op.getResult(), sum);

@@ -6,6 +6,7 @@
 #define BACKPLANE_LOWER_SEQUENTIALLOOPS_H
 
 #include "sdk/lower/Lowering.h"
+#include "sdk/lower/Marks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -42,27 +43,39 @@ inline Value insert(ImplicitLocOpBuilder &b, Value value, Value tensor,
 }
 
 inline Values forLoop(ImplicitLocOpBuilder &b, Value bound, ValueRange carried,
-                      Body body) {
+                      Body body, bool independent = false) {
   auto loop = scf::ForOp::create(
       b, index(b, 0), bound, index(b, 1), carried,
       [&](OpBuilder &nested, Location loc, Value at, ValueRange values) {
         ImplicitLocOpBuilder inner(loc, nested);
         scf::YieldOp::create(inner, body(inner, at, values));
       });
+  if (independent)
+    loop->setAttr(independentMark, b.getUnitAttr());
   return Values(loop.getResults());
 }
 
-/// One loop per bound, the last innermost.
+/// One loop per bound, the last innermost. Those whose number `ordered` does
+/// not have are independent.
 inline Values nest(ImplicitLocOpBuilder &b, ArrayRef<Value> bounds, Values at,
-                   ValueRange carried, Step step) {
+                   ValueRange carried, Step step,
+                   llvm::function_ref<bool(size_t)> ordered) {
   if (at.size() == bounds.size())
     return step(b, at, carried);
-  return forLoop(b, bounds[at.size()], carried,
-                 [&](ImplicitLocOpBuilder &inner, Value i, ValueRange values) {
-                   Values next(at);
-                   next.push_back(i);
-                   return nest(inner, bounds, next, values, step);
-                 });
+  return forLoop(
+      b, bounds[at.size()], carried,
+      [&](ImplicitLocOpBuilder &inner, Value i, ValueRange values) {
+        Values next(at);
+        next.push_back(i);
+        return nest(inner, bounds, next, values, step, ordered);
+      },
+      !ordered(at.size()));
+}
+
+/// One independent loop per bound: one turn for each line of elements.
+inline Values overLines(ImplicitLocOpBuilder &b, ArrayRef<Value> bounds,
+                        ValueRange carried, Step step) {
+  return nest(b, bounds, {}, carried, step, [](size_t) { return false; });
 }
 
 inline Values boundsOf(Lowering &lowering, Type bpType) {

@@ -226,11 +226,11 @@ LogicalResult lower::lowerTopK(Lowering &lowering, TopKOp op) {
   Values outputs{lowering.emptyLike(kept, elementOf(type).storage),
                  lowering.emptyLike(kept, builder.getI64Type())};
   Heap heap(op, x, count, depthOf(builder, count));
-  Values results =
-      nest(builder, without(bounds, axis), {}, outputs,
-           [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {
-             return heap.select(b, line, size, carried);
-           });
+  Values results = overLines(
+      builder, without(bounds, axis), outputs,
+      [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {
+        return heap.select(b, line, size, carried);
+      });
   lowering.setTensor(op->getResult(0), results[0]);
   lowering.setTensor(op->getResult(1), results[1]);
   return success();

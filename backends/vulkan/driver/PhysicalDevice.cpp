@@ -233,6 +233,14 @@ std::string refusalOf(const PhysicalDevice &device, const FeatureChain &chain) {
 }
 
 /// Fills in what depends on Vulkan 1.2.
+/// Lavapipe ends loops after 65535 turns, and says nothing. Invocations that it
+/// computes together count as one; shaders expect eight of them.
+float mostTurns(VkDriverId driver, uint32_t together) {
+  if (driver != VK_DRIVER_ID_MESA_LLVMPIPE)
+    return FLT_MAX;
+  return 65535.0f * 8 / float(std::max(together, 8u));
+}
+
 void describeNew(const Instance &instance, PhysicalDevice &device) {
   std::vector<std::string> extensions = extensionsOf(instance, device.handle);
   auto has = [&](const char *name) {
@@ -261,9 +269,7 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   device.features = featureNames(chain, properties.v11);
   addFloatControls(properties.v12, device.features);
   chooseQueues(instance, device);
-  // Lavapipe ends loops after 65535 turns, and says nothing.
-  device.mostTurns =
-      properties.v12.driverID == VK_DRIVER_ID_MESA_LLVMPIPE ? 65535 : FLT_MAX;
+  device.mostTurns = mostTurns(properties.v12.driverID, device.subgroupSize);
   device.refusal = refusalOf(device, chain);
 }
 

@@ -3,7 +3,7 @@
 
 // Iterations are numbered; where all buffers have the sizes of the loop, the
 // number is the place.
-// CHECK: bp.entry = {access = [1, 1, 2], constants = 1 : i64
+// CHECK: bp.entry = {access = [1, 1, 2], coherent = false, constants = 1 : i64
 // CHECK-SAME: name = "add", workgroup = [128, 1, 1], workspace = "0"
 // CHECK-LABEL: func.func @add(
 // CHECK-SAME: %[[X:.*]]: memref<?xf32> {bp.binding = 0 : i64}, %[[Y:.*]]: memref<?xf32> {bp.binding = 1 : i64}, %[[OUT:.*]]: memref<?xf32> {bp.binding = 2 : i64}, %[[N:.*]]: index)
@@ -31,7 +31,7 @@ func.func @add(%x: memref<?x4xf32> {bp.dims = ["n", "4"]}, %y: memref<4xf32>,
 
 // What is not parallel is the work of one invocation. A small temporary is its
 // own, a large one a range of the workspace; the error word has a place.
-// CHECK: bp.entry = {access = [1, 2], constants = 0 : i64, grid = ["1", "1", "1"], name = "order", workgroup = [1, 1, 1], workspace = "4096"}
+// CHECK: bp.entry = {access = [1, 2], coherent = false, constants = 0 : i64, grid = ["1", "1", "1"], name = "order", workgroup = [1, 1, 1], workspace = "4096"}
 // CHECK-LABEL: func.func @order(
 // CHECK-SAME: memref<?xi32> {bp.binding = 2 : i64}, %[[SPACE:.*]]: memref<?xf32> {bp.binding = 3 : i64})
 // CHECK: memref.alloca() : memref<4xf32>

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// GpuSequence.h: dispatches with loops whose turns have an order, for
+// work-groups. Private to this folder.
+//
+// A stage is a nest of loops, or any other op that writes. Turns of loops that
+// are independent are lines: each has invocations of its own. A line takes one,
+// or, where it has more turns than some devices carry out for an invocation,
+// several members, which do a part of each loop in turn; what the loop carries
+// they hand on in memory of the work-group. Stages end with a barrier, so that
+// one work-group does all of them; several do a stage that is alone.
+#ifndef BACKPLANE_EMIT_GPUSEQUENCE_H
+#define BACKPLANE_EMIT_GPUSEQUENCE_H
+
+#include "sdk/emit/Dispatch.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <optional>
+
+namespace backplane {
+
+/// A stage and the loops of its nest, from outside in: those over lines, and
+/// those with an order. `ops` is what a turn of the innermost one does; without
+/// loops it is the stage itself.
+struct GpuStage {
+  mlir::Operation *op;
+  llvm::SmallVector<mlir::scf::ForOp> lines, ordered;
+  llvm::SmallVector<mlir::Operation *> ops;
+  bool isLong = false; ///< a line may be too long for one invocation
+};
+
+struct GpuSequence {
+  llvm::SmallVector<GpuStage> stages;
+  /// Invocations that have something to do.
+  Dim items = Dim(0);
+};
+
+/// Makes scf.parallel loops independent scf.for.
+void useIndependentLoops(mlir::ModuleOp module);
+
+/// The stages of a dispatch; none when work-groups do it no better than one
+/// invocation, or cannot.
+std::optional<GpuSequence> findSequence(const Dispatch &dispatch);
+
+/// Lets work-group `group` of `groups` do its part of all stages. What the
+/// dispatch allocates must be memory that the work-group shares.
+void emitSequence(const GpuSequence &sequence, mlir::Value group,
+                  mlir::Value groups);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPUSEQUENCE_H

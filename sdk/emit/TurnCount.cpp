@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/TurnCount.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace backplane;
+
+Value TurnCounter::number(double value) {
+  return arith::ConstantOp::create(b_, b_.getF32FloatAttr(float(value)));
+}
+
+Value TurnCounter::total(TurnCount count) {
+  Value known = number(count.known);
+  return count.more ? arith::AddFOp::create(b_, known, count.more).getResult()
+                    : known;
+}
+
+TurnCount TurnCounter::sum(TurnCount a, TurnCount b) {
+  Value more = a.more ? a.more : b.more;
+  if (a.more && b.more)
+    more = arith::AddFOp::create(b_, a.more, b.more);
+  return {a.known + b.known, more};
+}
+
+TurnCount TurnCounter::product(TurnCount a, TurnCount b) {
+  if (!a.more && !b.more)
+    return {a.known * b.known, {}};
+  return {0, arith::MulFOp::create(b_, total(a), total(b))};
+}
+
+Value TurnCounter::toFloat(Value index) {
+  Value word = arith::IndexCastOp::create(b_, b_.getI32Type(), index);
+  return arith::SIToFPOp::create(b_, b_.getF32Type(), word);
+}
+
+TurnCount TurnCounter::trips(scf::ForOp loop, Operation *outermost) {
+  if (auto known = loop.getStaticTripCount())
+    return {double(known->getZExtValue()), {}};
+  Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+  for (Value bound : bounds)
+    if (outermost->isAncestor(bound.getParentBlock()->getParentOp()) ||
+        !bound.getType().isIndex())
+      return {1, {}};
+  Value from = toFloat(bounds[0]), to = toFloat(bounds[1]);
+  Value length = arith::SubFOp::create(b_, to, from);
+  Value count = arith::DivFOp::create(b_, length, toFloat(bounds[2]));
+  Value zero = number(0);
+  Value some =
+      arith::CmpFOp::create(b_, arith::CmpFPredicate::OGT, count, zero);
+  return {1, arith::SelectOp::create(b_, some, count, zero)};
+}
+
+/// An invocation looks at each loop inside of a turn that is not its own once.
+static double visitsOf(scf::ForOp loop) {
+  double visits = 0;
+  loop.walk([&](scf::ForOp) { ++visits; });
+  return visits;
+}
+
+TurnCount TurnCounter::turns(scf::ForOp loop, Operation *outermost) {
+  TurnCount body = inside(*loop.getBody(), outermost);
+  TurnCount own = trips(loop, outermost);
+  if (loop->hasAttr(inTurnMark))
+    return sum(product(own, {visitsOf(loop), {}}), body);
+  return product(own, sum({1, {}}, body));
+}
+
+TurnCount TurnCounter::inside(Block &block, Operation *outermost) {
+  TurnCount count;
+  for (Operation &op : block) {
+    if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      count = sum(count, turns(loop, outermost));
+      continue;
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        count = sum(count, inside(inner, outermost));
+  }
+  return count;
+}

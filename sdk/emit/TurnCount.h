@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// TurnCount.h: how many turns the loops of an invocation have, as far as known
+// before they begin. Private to this folder.
+#ifndef BACKPLANE_EMIT_TURNCOUNT_H
+#define BACKPLANE_EMIT_TURNCOUNT_H
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace backplane {
+
+/// Of scf.for, without results: each turn is for other invocations, so that
+/// what is inside counts as if there were one.
+inline constexpr llvm::StringLiteral inTurnMark = "bp.in_turn";
+
+/// Turns of loops: what is known of them, plus a value.
+struct TurnCount {
+  double known = 0;
+  mlir::Value more; ///< f32, null: nothing
+};
+
+/// Counts where its builder stands.
+class TurnCounter {
+public:
+  explicit TurnCounter(mlir::ImplicitLocOpBuilder &builder) : b_(builder) {}
+
+  mlir::Value number(double value);
+  mlir::Value total(TurnCount count);
+  TurnCount sum(TurnCount a, TurnCount b);
+  /// The turns of a loop and of those inside, in front of `outermost`. A loop
+  /// whose bounds are made behind that counts as one turn.
+  TurnCount turns(mlir::scf::ForOp loop, mlir::Operation *outermost);
+  /// The same for all loops of a block.
+  TurnCount inside(mlir::Block &block, mlir::Operation *outermost);
+
+private:
+  TurnCount product(TurnCount a, TurnCount b);
+  TurnCount trips(mlir::scf::ForOp loop, mlir::Operation *outermost);
+  mlir::Value toFloat(mlir::Value index);
+
+  mlir::ImplicitLocOpBuilder &b_;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_TURNCOUNT_H
