@@ -28,8 +28,8 @@ const std::vector<Mutant> &allMutants() {
          {indexingMutants, windowMutants, numericsMutants, arithmeticMutants,
           functionMutants, precisionMutants, semanticsMutants, valueMutants,
           compilerMutants, runtimeMutants, processMutants, cheatingMutants,
-          sizeCheats, stateCheats, valueCheats, comparatorMutants, metMutants,
-          legalVariants})
+          sizeCheats, coarseCheats, stateCheats, valueCheats, comparatorMutants,
+          metMutants, legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));
     return list;

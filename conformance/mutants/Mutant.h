@@ -137,6 +137,7 @@ std::vector<Mutant> runtimeMutants();
 std::vector<Mutant> processMutants();
 std::vector<Mutant> cheatingMutants();
 std::vector<Mutant> sizeCheats();
+std::vector<Mutant> coarseCheats();
 std::vector<Mutant> stateCheats();
 std::vector<Mutant> valueCheats();
 std::vector<Mutant> comparatorMutants();

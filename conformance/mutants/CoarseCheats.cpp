@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Mutants 208 to 213: plug-ins that keep fewer digits than they declare, only
+// where sizes are large. Exact tests with small integers cannot see them.
+#include "Cheats.h"
+
+#include "conformance/compare/Elements.h"
+
+#include <algorithm>
+
+namespace backplane::mutants {
+
+using namespace conformance;
+
+namespace {
+
+bool isProduct(const Call &call) {
+  return call.is("matmul") && call.out().dtype == DType::F32;
+}
+
+bool isConvolution(const Call &call) {
+  return (call.is("conv") || call.is("conv_transpose")) &&
+         call.out().dtype == DType::F32;
+}
+
+/// Every element at most as exact as `dtype`.
+Tensor coarse(Tensor tensor, DType dtype) {
+  for (size_t i = 0; i < tensor.elementCount(); ++i)
+    setNumber(tensor, i, rounded(dtype, numberAt(tensor, i)));
+  return tensor;
+}
+
+bool runOn(const Call &call, DType dtype) {
+  Tensor a = coarse(call.in(0), dtype), b = coarse(call.in(1), dtype);
+  Call changed = call;
+  changed.operands[0] = &a;
+  changed.operands[1] = &b;
+  (void)changed.run();
+  return true;
+}
+
+bool coarsenResult(const Call &call, DType dtype) {
+  (void)call.run();
+  call.out() = coarse(call.out(), dtype);
+  return true;
+}
+
+bool coarsenProducts(const Call &call) {
+  if (!isProduct(call))
+    return false;
+  const Sizes &y = call.out().dims, &a = call.in(0).dims;
+  int64_t k = a[a.size() - (call.op.i64("transpose_a") ? 2 : 1)];
+  auto least = static_cast<int64_t>(drawn(call, 208, 129, 320));
+  return std::min({y[y.size() - 2], y.back(), k}) >= least &&
+         runOn(call, DType::BF16);
+}
+
+bool coarsenTerms(const Call &call) {
+  if (!isProduct(call))
+    return false;
+  const Sizes &a = call.in(0).dims;
+  int64_t k = a[a.size() - (call.op.i64("transpose_a") ? 2 : 1)];
+  return k >= static_cast<int64_t>(drawn(call, 209, 129, 8000)) &&
+         runOn(call, DType::F16);
+}
+
+bool coarsenConvolutions(const Call &call) {
+  return isConvolution(call) &&
+         call.in(0).dims[1] >=
+             static_cast<int64_t>(drawn(call, 210, 64, 512)) &&
+         runOn(call, DType::F16);
+}
+
+bool coarsenPixels(const Call &call) {
+  return isConvolution(call) && call.out().dims.size() == 4 &&
+         call.out().dims[2] * call.out().dims[3] >=
+             static_cast<int64_t>(drawn(call, 211, 400, 10000)) &&
+         runOn(call, DType::BF16);
+}
+
+bool isLarge(const Call &call, uint64_t use) {
+  return !call.results.empty() && call.out().dtype == DType::F32 &&
+         call.out().elementCount() >=
+             static_cast<size_t>(drawn(call, use, 2e4L, 3e5L));
+}
+
+bool coarsenFunctions(const Call &call) {
+  return (call.is("exp") || call.is("tanh") || call.is("mul")) &&
+         isLarge(call, 212) && coarsenResult(call, DType::F16);
+}
+
+bool coarsenSums(const Call &call) {
+  if (!call.is("reduce") || call.out().dtype != DType::F32 ||
+      call.op.string("kind") != "sum")
+    return false;
+  size_t terms = call.in(0).elementCount() /
+                 std::max<size_t>(call.out().elementCount(), 1);
+  return terms >= static_cast<size_t>(drawn(call, 213, 5000, 60000)) &&
+         coarsenResult(call, DType::BF16);
+}
+
+} // namespace
+
+std::vector<Mutant> coarseCheats() {
+  return {
+      cheat(208, "coarse large products",
+            "f32 products take bf16 factors where m, n and k all reach a drawn "
+            "size",
+            {"size"}, coarsenProducts, {"matmul"}),
+      cheat(209, "coarse long products",
+            "f32 products take f16 factors from a drawn number of terms on",
+            {"size"}, coarsenTerms, {"matmul"}),
+      cheat(210, "coarse channels",
+            "f32 convolutions take f16 factors from a drawn number of channels "
+            "on",
+            {"size"}, coarsenConvolutions, {"conv"}),
+      cheat(211, "coarse pixels",
+            "f32 convolutions take bf16 factors from a drawn number of pixels "
+            "on",
+            {"size"}, coarsenPixels, {"conv"}),
+      cheat(212, "coarse functions",
+            "large results of exp, tanh and mul have 11 bits", {"size"},
+            coarsenFunctions, {"exp", "tanh", "mul"}),
+      cheat(213, "coarse sums", "long f32 sums have 8 bits", {"size"},
+            coarsenSums, {"reduce"}),
+  };
+}
+
+} // namespace backplane::mutants
