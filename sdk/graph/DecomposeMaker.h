@@ -9,8 +9,9 @@
 
 namespace backplane {
 
-/// Appends primitives. After the first failure everything is value 0, and the
-/// failure is what the decomposition gives.
+/// Appends primitives. After the first failure nothing is added, every value
+/// has as many axes of size 1 as a value can have, so that rules may go on
+/// reading sizes, and the failure is what the decomposition gives.
 class Maker {
 public:
   Maker(Graph &graph, const Op &op, const std::string &location)
@@ -29,7 +30,10 @@ public:
     return (*results)[0];
   }
 
-  const TensorType &type(ValueId value) const { return graph_.type(value); }
+  const TensorType &type(ValueId value) const {
+    static const TensorType failed{DType::F32, Dims(maxRank, Dim(1))};
+    return status.ok() ? graph_.type(value) : failed;
+  }
 
   /// A number as a tensor of the type of `like`.
   ValueId fill(double value, const TensorType &like) {
@@ -68,7 +72,7 @@ public:
   }
 
   /// The type of a value, safe to keep while values are added.
-  TensorType copyOf(ValueId value) const { return graph_.type(value); }
+  TensorType copyOf(ValueId value) const { return type(value); }
 
   ValueId reshape(ValueId x, const Dims &dims) {
     return add("reshape", {x}, {{"dims", dims}});

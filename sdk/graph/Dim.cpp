@@ -27,7 +27,7 @@ Dim invalidDim() {
   static const auto node = [] {
     auto made = std::make_shared<Node>();
     made->valid = false;
-    made->text = "invalid";
+    made->text = "<too large>";
     return made;
   }();
   return Node::wrap(node);

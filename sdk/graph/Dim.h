@@ -48,7 +48,7 @@ public:
 
   /// False when arithmetic overflowed 64 bits or the expression outgrew what
   /// str and parse can carry. Everything made from such a dim is such a dim,
-  /// evaluate fails on it, and no graph may hold it.
+  /// evaluate fails on it, parse refuses its text, and no graph may hold it.
   bool valid() const;
   /// Whether the form shows that no value is negative, given that no symbol
   /// is. False when it does not show it.

@@ -106,13 +106,12 @@ Status checkExpressible(std::span<const TensorType> results,
     bool empty = std::find(type.dims.begin(), type.dims.end(), Dim(0)) !=
                  type.dims.end();
     if (!empty && !type.bytes().valid())
-      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
-                    "the size of its result is too large to express");
+      return unimplemented("the size of its result is too large to express");
   }
   for (const DimAssertion &assertion : assertions)
     if (!assertion.lhs.valid() || !assertion.rhs.valid())
-      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
-                    "that " + assertion.message + " is too large to express");
+      return unimplemented("that " + assertion.message +
+                           " is too large to express");
   return {};
 }
 

@@ -6,12 +6,16 @@
 
 #include "mlir/Pass/Pass.h"
 
+#include <cmath>
+
 using namespace mlir;
 
 namespace {
 
 constexpr int64_t growthLimit = 16;
 constexpr int64_t alwaysSmall = 1 << 20; // bytes
+/// Steps of work that a model may ask for, and more for each byte of weights.
+constexpr double workAlways = 1 << 28, workPerByte = 1 << 8;
 
 /// Bytes of a static tensor.
 int64_t bytesOf(Value value) {
@@ -19,6 +23,31 @@ int64_t bytesOf(Value value) {
       ->bytes()
       .constant()
       .value_or(INT64_MAX);
+}
+
+/// Elements of a static tensor.
+double elementsOf(Value value) {
+  double count = 1;
+  for (int64_t size : cast<RankedTensorType>(value.getType()).getShape())
+    count *= double(size);
+  return count;
+}
+
+/// About as many steps as computing an op takes: each element once, the terms
+/// of products, the elements of windows. What operands repeat counts: it is
+/// made for the op.
+double workOf(Operation *op) {
+  double result = elementsOf(op->getResult(0)), all = result, product = result;
+  for (Value operand : op->getOperands()) {
+    all += elementsOf(operand);
+    product *= elementsOf(operand);
+  }
+  if (bp::kindOf(op) == bp::OpKind::Contraction)
+    return all + std::sqrt(product);
+  if (auto window = op->getAttrOfType<DenseI64ArrayAttr>("window"))
+    for (int64_t size : window.asArrayRef())
+      result *= double(size);
+  return all + result;
 }
 
 struct OutlineConstantsPass
@@ -39,9 +68,13 @@ struct OutlineConstantsPass
       return;
     analysis_ = {};
     folded_.clear();
+    work_ = workAlways;
+    for (auto weight : main.getOps<bp::WeightOp>())
+      work_ += workPerByte * double(bytesOf(weight));
     bp::Group group{.kind = bp::OpKind::Opaque};
     for (Operation &op : main.front().without_terminator())
-      if (isWorthFolding(&op)) {
+      if (isWorthFolding(&op) && workOf(&op) <= work_) {
+        work_ -= workOf(&op);
         group.ops.push_back(&op);
         folded_.insert(&op);
       }
@@ -122,6 +155,7 @@ private:
 
   bp::ConstantAnalysis analysis_;
   llvm::DenseSet<Operation *> folded_;
+  double work_ = 0; ///< what folding may take yet
 };
 
 } // namespace

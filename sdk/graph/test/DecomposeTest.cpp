@@ -59,6 +59,47 @@ TEST(Decompose, LeavesPrimitivesOfTheSameType) {
       EXPECT_TRUE(done.contains(spec.name)) << spec.name;
 }
 
+/// The case with numbers for its symbols; none where the op refuses them.
+std::optional<Graph> sized(const OpCase &c, int64_t size) {
+  std::map<std::string, Dim, std::less<>> sizes;
+  for (const char *name : {"n", "s", "h", "m"})
+    sizes[name] = Dim(size);
+  auto replace = [&](Dims dims) {
+    for (Dim &dim : dims)
+      dim = dim.substitute(sizes);
+    return dims;
+  };
+  Graph graph;
+  std::vector<ValueId> operands;
+  for (const std::string &type : c.operands) {
+    TensorType fixed = T(type);
+    operands.push_back(graph.addInput("x", {fixed.dtype, replace(fixed.dims)}));
+  }
+  Attributes attributes = c.attributes;
+  for (auto &[name, value] : attributes)
+    if (auto *dims = std::get_if<Dims>(&value))
+      *dims = replace(*dims);
+  auto results = graph.add(c.op, operands, attributes, "here");
+  if (!results)
+    return std::nullopt;
+  graph.addOutput((*results)[0], "y");
+  return graph;
+}
+
+TEST(Decompose, GivesSizesBackThatAreTooLarge) {
+  size_t refused = 0;
+  for (const OpCase &c : goodCases())
+    for (int shift : {16, 20, 22, 23, 30, 40, 45})
+      if (auto graph = sized(c, int64_t(1) << shift)) {
+        Result<Graph> result = decompose(*graph, keepNone);
+        refused += !result.ok();
+        if (!result.ok())
+          EXPECT_TRUE(result.message().starts_with("here (" + c.op + ")"))
+              << result.message();
+      }
+  EXPECT_GT(refused, 0u);
+}
+
 /// The types with narrow floats in place of f16 and f32.
 OpCase narrowed(OpCase c, const std::string &narrow) {
   for (std::string &type : c.operands)

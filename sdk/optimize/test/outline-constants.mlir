@@ -75,3 +75,31 @@ func.func @main() -> tensor<3000000xf32> {
   %3 = bp.neg %2 : (tensor<3000000xf32>) -> tensor<3000000xf32>
   return %3 : tensor<3000000xf32>
 }
+
+// -----
+
+// What takes long is not computed while compiling, however small its result.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: bp.iota
+// CHECK-NEXT: bp.reduce
+// CHECK-NEXT: return
+func.func @main() -> tensor<i64> {
+  %0 = bp.iota {dtype = i64, dims = #bp.dims<["1073741824"]>, axis = 0 : i64} : () -> tensor<1073741824xi64>
+  %1 = bp.reduce %0 {kind = "sum", axes = array<i64: 0>} : (tensor<1073741824xi64>) -> tensor<i64>
+  return %1 : tensor<i64>
+}
+
+// -----
+
+// A product counts its terms, a window its elements.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: call
+// CHECK: return
+func.func @main() -> (tensor<256x256xf32>, tensor<1x1x16385xf32>) {
+  %w = bp.weight {id = "00000000000000000000000000000001", dtype = f32, dims = #bp.dims<["1"]>} : () -> tensor<1xf32>
+  %a = bp.broadcast %w {dims = #bp.dims<["256", "65536"]>, axes = array<i64: 1>} : (tensor<1xf32>) -> tensor<256x65536xf32>
+  %0 = bp.matmul %a, %a {transpose_b = true} : (tensor<256x65536xf32>, tensor<256x65536xf32>) -> tensor<256x256xf32>
+  %x = bp.broadcast %w {dims = #bp.dims<["1", "1", "32768"]>, axes = array<i64: 2>} : (tensor<1xf32>) -> tensor<1x1x32768xf32>
+  %1 = bp.pool %x {kind = "sum", window = array<i64: 16384>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>} : (tensor<1x1x32768xf32>) -> tensor<1x1x16385xf32>
+  return %0, %1 : tensor<256x256xf32>, tensor<1x1x16385xf32>
+}

@@ -192,6 +192,17 @@ def too_large(suite, tool):
         "one_hot": models.model([node("OneHot", ["i", "d", "v"], ["y"])],
                                 [value("i", [1 << 20], 7)], [value("y", None)],
                                 [constant("d", huge), constant("v", [0, 1], "f4")]),
+        "attention": models.model(
+            [node("Attention", ["q", "q", "q"], ["y"], q_num_heads=2, kv_num_heads=2)],
+            [value("q", [1, 1 << 32, 4])], [value("y", None)], opset=23),
+        "workspace": models.model(
+            [node("Conv", ["x", "w"], ["y"], pads=[1 << 30] * 4, dilations=[1 << 30] * 2)],
+            [value("x", [1, 1, 4, 4])], [value("y", None)],
+            [constant("w", numpy.ones((1, 1, 3, 3)), "f4")]),
+        "range": models.model(
+            [node("Range", ["zero", "n", "one"], ["r"]),
+             node("ReduceSum", ["r"], ["y"], keepdims=0)], [], [value("y", None, 7)],
+            [constant("zero", 0), constant("n", 1 << 31), constant("one", 1)]),
         "weights": models.model([node("Add", ["x", "x"], ["y"])], [value("x", [1 << 40] * 3)],
                                 [value("y", None)]),
     }
