@@ -3,17 +3,11 @@
 // Units of gather and scatter: indices of every rank and along every axis,
 // colliding updates, and indices outside, which the device must report.
 #include "Maker.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
 namespace {
-
-InputRule indexBelow(Dim bound) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Index;
-  rule.bound = std::move(bound);
-  return rule;
-}
 
 ValueId gather(Maker &maker, ValueId x, ValueId indices, int64_t axis) {
   return maker.add("gather", {x, indices}, {{"axis", axis}});

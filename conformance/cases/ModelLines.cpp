@@ -4,6 +4,7 @@
 // reductions, scans, sorting, norms, softmax, attention, pools.
 #include "Geometry.h"
 #include "LargeMaker.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -27,14 +28,6 @@ std::vector<Axis> threeAxes(int64_t longest = 131072) {
   return {{"b", 1, longest}, {"a", 1, 8192}, {"c", 1, 4096}};
 }
 std::vector<Axis> twoAxes() { return {{"b", 1, 131072}, {"a", 1, 65536}}; }
-
-InputRule within(double low, double high) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Within;
-  rule.low = low;
-  rule.high = high;
-  return rule;
-}
 
 Dims middle(const SizeOf &size) { return {size("a"), size("b"), size("c")}; }
 Dims last(const SizeOf &size) { return {size("a"), size("b")}; }

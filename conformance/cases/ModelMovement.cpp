@@ -2,6 +2,7 @@
 //
 // Ops that make and move elements at sizes that models have.
 #include "LargeMaker.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -25,13 +26,6 @@ std::vector<Axis> threeAxes() {
 
 ValueId threeDims(Maker &maker, DType dtype, const SizeOf &size) {
   return maker.input(dtype, {size("a"), size("b"), size("c")});
-}
-
-InputRule indexBelow(Dim bound) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Index;
-  rule.bound = std::move(bound);
-  return rule;
 }
 
 // ---- transpose, reverse, slice, concat, pad, broadcast, reshape ----

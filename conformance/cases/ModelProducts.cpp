@@ -4,6 +4,7 @@
 // of up to six axes, of small integers, and with what models put behind them.
 #include "LargeMaker.h"
 #include "ModelSizes.h"
+#include "Rules.h"
 
 namespace backplane::conformance {
 
@@ -11,12 +12,6 @@ namespace {
 
 std::vector<std::string> tags() {
   return {"size", "index", "tail", "last-k", "k-boundary", "accumulate"};
-}
-
-InputRule termsOf(Dim terms) {
-  InputRule rule;
-  rule.terms = std::move(terms);
-  return rule;
 }
 
 /// Batch axes in front of the others.

@@ -3,6 +3,7 @@
 // Units of norms and of exponentials along axes: data with a large mean, data
 // that overflow without a shift, NaN in single lines.
 #include "Maker.h"
+#include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
 #include <set>
@@ -21,14 +22,6 @@ struct Lines {
   std::vector<InputRule> others;
   std::vector<std::string> tags;
 };
-
-InputRule within(double low, double high) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Within;
-  rule.low = low;
-  rule.high = high;
-  return rule;
-}
 
 void addData(Maker &maker, Depth first, const SymbolValues &symbols) {
   for (const char *data : {"uniform", "shifted"})

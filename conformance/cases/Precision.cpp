@@ -5,6 +5,7 @@
 // bf16 cannot count. A composite that has no entry here gives a unit without a
 // graph, which CasesTest finds.
 #include "Maker.h"
+#include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -12,14 +13,6 @@ namespace backplane::conformance {
 namespace {
 
 using Axes = std::vector<int64_t>;
-
-InputRule within(double low, double high) {
-  InputRule rule;
-  rule.kind = InputRule::Kind::Within;
-  rule.low = low;
-  rule.high = high;
-  return rule;
-}
 
 struct Operand {
   Dims dims;

@@ -3,6 +3,7 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Maker.h"
 #include "conformance/cases/Tags.h"
+#include "conformance/cases/test/Rounded.h"
 #include "sdk/graph/OpTable.h"
 
 #include <gtest/gtest.h>
@@ -154,19 +155,6 @@ TEST(Cases, EveryOpIsRunWithEachSizeZeroAndOne) {
     ADD_FAILURE() << op << " with sizes that the call gives";
   for (std::string_view op : compiled)
     ADD_FAILURE() << op << " with sizes that the compiler sees";
-}
-
-/// What a right device gives.
-std::vector<Tensor> rounded(const std::vector<Expected> &expected) {
-  std::vector<Tensor> outputs;
-  for (const Expected &answer : expected) {
-    Tensor tensor{answer.dtype, answer.dims, {}};
-    tensor.data.resize((answer.bits.size() * bitWidth(answer.dtype) + 7) / 8);
-    for (size_t i = 0; i < answer.bits.size(); ++i)
-      storeBits(tensor, i, answer.bits[i]);
-    outputs.push_back(std::move(tensor));
-  }
-  return outputs;
 }
 
 TEST(Cases, TheOracleKnowsEverySmokeCaseAndPassesItself) {

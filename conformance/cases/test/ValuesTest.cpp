@@ -6,6 +6,7 @@
 #include "conformance/cases/DataSets.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/ValueData.h"
+#include "conformance/cases/test/Rounded.h"
 #include "conformance/oracle/Format.h"
 #include "conformance/oracle/Value.h"
 
@@ -102,18 +103,6 @@ TEST(ValueData, TheSeedDrawsTheBound) {
 
 bool isValueCase(const Case &testCase) {
   return findValueData(testCase.dataSet) != nullptr;
-}
-
-std::vector<Tensor> rounded(const std::vector<Expected> &expected) {
-  std::vector<Tensor> outputs;
-  for (const Expected &answer : expected) {
-    Tensor tensor{answer.dtype, answer.dims, {}};
-    tensor.data.resize((answer.bits.size() * bitWidth(answer.dtype) + 7) / 8);
-    for (size_t i = 0; i < answer.bits.size(); ++i)
-      storeBits(tensor, i, answer.bits[i]);
-    outputs.push_back(std::move(tensor));
-  }
-  return outputs;
 }
 
 /// Changes all finite float elements by one in 32, the steps of 8 bits aside.
