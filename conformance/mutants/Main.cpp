@@ -41,7 +41,7 @@ int list() {
 }
 
 int fail(const std::string &why) {
-  std::fprintf(stderr, "bp-mutants: %s\n", why.c_str());
+  std::fprintf(stderr, "bp-mutants: %s\n", readableMessage(why).c_str());
   return 1;
 }
 

@@ -56,6 +56,12 @@ bool readTest(NodeTest &test) {
   return true;
 }
 
+int fail(const Status &status) {
+  std::fprintf(stderr, "bp-nodes: %s\n",
+               readableMessage(status.message()).c_str());
+  return 1;
+}
+
 int runAll(const Options &options) {
   std::optional<NodeRunner> runner;
   if (!options.device.empty())
@@ -63,8 +69,7 @@ int runAll(const Options &options) {
   for (NodeTest test; readTest(test);) {
     Result<Record> record = runner ? runner->run(test) : checkStored(test);
     if (!record) {
-      std::fprintf(stderr, "bp-nodes: %s\n", record.status().message().c_str());
-      return 1;
+      return fail(record.status());
     }
     std::printf("%s\n", toJson(*record).c_str());
     std::fflush(stdout);
@@ -99,7 +104,5 @@ int main(int argc, char **argv) {
   if (options.report.empty())
     return command::finish("bp-nodes", runAll(options));
   Status status = writeNodeReport(options.report, options.device);
-  if (!status.ok())
-    std::fprintf(stderr, "bp-nodes: %s\n", status.message().c_str());
-  return status.ok() ? 0 : 1;
+  return status.ok() ? 0 : fail(status);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ArtifactStore.h"
 #include "hal/core/FileHash.h"
+#include "hal/core/ReadableText.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
@@ -59,7 +60,8 @@ std::string ArtifactStore::find(const std::string &hash) const {
       file && file->links() <= 1 ? xxhOfFile(path) : notFound(path);
   if (!found || *found != hash) {
     std::string what = file ? path + " is damaged" : file.message();
-    std::fprintf(stderr, "worker: %s; it is removed\n", what.c_str());
+    std::fprintf(stderr, "worker: %s; it is removed\n",
+                 readableMessage(what).c_str());
     fs::remove_all(path, code);
     return {};
   }

@@ -21,7 +21,8 @@ namespace {
 
 void logLine(void *, uint32_t level, bp_string_t message) {
   if (level >= BP_LOG_WARNING)
-    std::fprintf(stderr, "worker: %.*s\n", int(message.size), message.data);
+    std::fprintf(stderr, "worker: %s\n",
+                 readableMessage(view(message)).c_str());
 }
 
 struct Targets {

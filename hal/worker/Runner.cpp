@@ -3,6 +3,7 @@
 
 #include "hal/checks/Process.h"
 #include "hal/core/LoaderOptions.h"
+#include "hal/core/ReadableText.h"
 
 #include <algorithm>
 #include <chrono>
@@ -91,7 +92,7 @@ Status Runner::load(std::span<const uint8_t> payload) {
   Result<std::string> path = store_.put(message.hash, message.bytes);
   if (!path)
     std::fprintf(stderr, "worker: an artifact is not kept on disk: %s\n",
-                 path.message().c_str());
+                 readableMessage(path.message()).c_str());
   bp_artifact_t *artifact = nullptr;
   Status status = checked([&](bp_error_t *error) {
     return path && !path->empty()

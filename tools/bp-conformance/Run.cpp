@@ -12,6 +12,7 @@
 #include "conformance/report/SuiteVersion.h"
 #include "conformance/runner/Mustpass.h"
 #include "hal/core/FileHash.h"
+#include "hal/core/ReadableText.h"
 #include "hal/worker/Workers.h"
 #ifdef BP_WITH_IMPORT
 #include "sdk/import/Import.h"
@@ -391,7 +392,8 @@ Result<RunVerdict> runAll(RunOptions &options, const FoundModels &models) {
 } // namespace
 
 int fail(const Status &status) {
-  std::fprintf(stderr, "bp conformance: %s\n", status.message().c_str());
+  std::fprintf(stderr, "bp conformance: %s\n",
+               readableMessage(status.message()).c_str());
   return cannot;
 }
 

@@ -7,6 +7,7 @@
 #include "conformance/report/StrictJson.h"
 #include "conformance/report/SuiteVersion.h"
 #include "conformance/runner/Mustpass.h"
+#include "hal/core/ReadableText.h"
 #include "sdk/package/AtomicFile.h"
 
 #include <algorithm>
@@ -37,7 +38,8 @@ Status writeText(const std::string &path, const std::string &text) {
 }
 
 int refuse(const Status &status) {
-  std::fprintf(stderr, "refused: %s\n", status.message().c_str());
+  std::fprintf(stderr, "refused: %s\n",
+               readableMessage(status.message()).c_str());
   return notPassed;
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as an artifact, with sizes and hash of the metadata put right so
-// that the checks behind them are reached.
+// Any bytes as an artifact, from a file and from memory; mostly with sizes and
+// hash of the metadata put right so that the checks behind them are reached.
 #include "sdk/package/Artifact.h"
 #include "File.h"
 #include "sdk/package/Layout.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace backplane;
@@ -29,9 +30,15 @@ static void fixHeader(Bytes &bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::File file;
   Bytes bytes(data, data + size);
-  fixHeader(bytes);
-  auto artifact = ArtifactFile::open(file.with(bytes.data(), bytes.size()));
-  if (artifact)
-    std::unique_ptr<fb::ArtifactT>((*artifact)->metadata().UnPack()).reset();
+  if (size % 8 != 7)
+    fixHeader(bytes);
+  const std::string &path = file.with(bytes.data(), bytes.size());
+  auto copied = ArtifactFile::open(path);
+  auto mapped = ArtifactFile::open(path, ArtifactFile::Hold::Map);
+  auto given = ArtifactFile::fromBytes(bytes, path);
+  if (copied.ok() != mapped.ok() || copied.ok() != given.ok())
+    std::abort();
+  if (copied)
+    std::unique_ptr<fb::ArtifactT>((*copied)->metadata().UnPack()).reset();
   return 0;
 }

@@ -9,6 +9,8 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
 
 using namespace backplane;
 using namespace backplane::worker;
@@ -30,11 +32,23 @@ static void fixFrames(std::vector<uint8_t> &bytes) {
   }
 }
 
+/// As what a launcher sends in place of a worker.
+static void readStream(const std::string &path) {
+  int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  Channel channel(fd, -1);
+  while (true)
+    if (auto frame = channel.receive(); !frame || !*frame)
+      break;
+  (void)channel.takeGarbage();
+  close(fd);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::File file;
   std::vector<uint8_t> bytes(data, data + size);
   fixFrames(bytes);
   const std::string &path = file.with(bytes.data(), bytes.size());
+  readStream(path);
   BundleFacts facts;
   if (auto bundle = readBundle(path))
     facts = std::move(*bundle);

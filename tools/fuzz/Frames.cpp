@@ -20,7 +20,7 @@ template <typename Message> void tryPayload(std::span<const uint8_t> bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   FrameParser parser(1 << 20);
-  Assembler assembler(1 << 16);
+  Assembler assembler(1 << 13);
   parser.push({data, size});
   while (true) {
     auto frame = parser.next();
@@ -48,5 +48,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   tryPayload<BundleMessage>({data, size});
   tryPayload<AnswerMessage>({data, size});
   tryPayload<EndMessage>({data, size});
+  tryPayload<JobMessage>({data, size});
+  tryPayload<BatchMessage>({data, size});
+  tryPayload<BatchedMessage>({data, size});
+  tryPayload<BeginMessage>({data, size});
+  tryPayload<SurroundMessage>({data, size});
   return 0;
 }

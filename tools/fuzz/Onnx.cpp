@@ -6,6 +6,7 @@
 #include "sdk/import/Import.h"
 
 #include <fstream>
+#include <unistd.h>
 
 using namespace backplane;
 
@@ -17,7 +18,10 @@ static bool writeFile(const std::string &path, std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const fuzz::Folder folder;
   static const std::string weights = folder.path() + "/w.bin";
-  static const bool ready = writeFile(weights, std::string(1 << 16, '\x01'));
+  // Beside it lies a link that leads out of the folder.
+  static const bool ready =
+      writeFile(weights, std::string(1 << 16, '\x01')) &&
+      symlink("/dev/null", (folder.path() + "/out").c_str()) == 0;
   std::string path = folder.path() + "/model.onnx";
   if (!ready || !writeFile(path, {reinterpret_cast<const char *>(data), size}))
     std::abort();

@@ -8,12 +8,15 @@
 #include "hal/worker/Bundle.h"
 #include "sdk/compiler/KernelPack.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/package/Layout.h"
 #include "sdk/package/test/Sample.h"
 #include "tools/bp/Npy.h"
 
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 using namespace backplane;
 namespace fs = std::filesystem;
@@ -99,14 +102,150 @@ Status writeControl(const fs::path &folder) {
   return {};
 }
 
+Bytes readAll(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  return Bytes(std::istreambuf_iterator<char>(file), {});
+}
+
+/// Packs metadata that no writer would take into the file of another artifact;
+/// the target puts the hash right.
+void writeBroken(const fs::path &path, const Bytes &good,
+                 const fb::ArtifactT &artifact) {
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishArtifactBuffer(builder, fb::Artifact::Pack(builder, &artifact));
+  layout::Header header;
+  std::memcpy(&header, good.data(), sizeof(header));
+  uint64_t weights =
+      layout::alignUp(sizeof(header) + builder.GetSize(), layout::pageBytes);
+  Bytes bytes(weights + header.weightsBytes);
+  std::copy_n(good.begin() + long(header.weightsOffset), header.weightsBytes,
+              bytes.begin() + long(weights));
+  header.metadataBytes = builder.GetSize();
+  header.weightsOffset = weights;
+  header.fileBytes = bytes.size();
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  std::memcpy(bytes.data() + sizeof(header), builder.GetBufferPointer(),
+              builder.GetSize());
+  write(path, bytes);
+}
+
+/// What is wrong in one place, in the sample that is split over two devices.
+std::vector<std::function<void(fb::VariantT &)>> breaks() {
+  using V = fb::VariantT;
+  auto command = [](V &v, size_t i) { return v.program->commands[i].get(); };
+  auto choice = [=](V &v) { return command(v, 7)->body.AsControl(); };
+  auto loop = [=](V &v) { return command(v, 8)->body.AsControl(); };
+  auto first = [=](V &v) { return command(v, 0)->body.AsDispatch(); };
+  auto slots = [](V &v) -> auto & { return v.program->slots; };
+  return {
+      [](V &) {},
+      [=](V &v) { slots(v)[11]->device = 2; },
+      [=](V &v) { slots(v)[12]->device = 0; },
+      [=](V &v) { slots(v)[12]->reuse = 9; },
+      [=](V &v) { slots(v)[9]->device = 1; },
+      [=](V &v) { slots(v)[12]->offset = 0; },
+      [=](V &v) { slots(v)[5]->bytes = "0-1"; },
+      [=](V &v) { slots(v)[3]->bytes = "20"; },
+      [=](V &v) { slots(v)[0]->index = 7; },
+      [=](V &v) { slots(v)[2]->index = 7; },
+      [=](V &v) { slots(v)[3]->index = 7; },
+      [=](V &v) { slots(v)[4]->index = 7; },
+      [=](V &v) { slots(v)[7]->reuse = 77; },
+      [](V &v) { v.executables[1]->device = 7; },
+      [](V &v) { v.regions[0]->device = 2; },
+      [](V &v) { v.regions[0]->device = 1; },
+      [](V &v) { v.regions[0]->program.reset(); },
+      [](V &v) { v.regions[1]->iteration = "n"; },
+      [](V &v) { v.regions.resize(1); },
+      [](V &v) { v.init->slots[1]->device = 1; },
+      [](V &v) { v.init->slots[1]->bytes = "n"; },
+      [](V &v) { v.init->slots[2]->bytes = "n"; },
+      [](V &v) { v.init->commands.resize(1); },
+      [](V &v) { v.devices[0]->driver.clear(); },
+      [](V &v) { v.program->arenas = {128, 128}; },
+      [](V &v) { v.program->arenas.clear(); },
+      [=](V &v) { choice(v)->kind = fb::ControlKind(9); },
+      [=](V &v) { choice(v)->regions.pop_back(); },
+      [=](V &v) { choice(v)->regions[1] = 2; },
+      [=](V &v) { choice(v)->results[0] = 0; },
+      [=](V &v) { choice(v)->results[0] = 70; },
+      [=](V &v) { choice(v)->results[0] = 3; },
+      [=](V &v) { choice(v)->results[0] = 4; },
+      [=](V &v) { loop(v)->limit = ""; },
+      [=](V &v) { loop(v)->limit = "0-1"; },
+      [=](V &v) { loop(v)->carried = 2; },
+      [=](V &v) { first(v)->executable = 9; },
+      [=](V &v) { first(v)->entry = 9; },
+      [=](V &v) { first(v)->grid.pop_back(); },
+      [=](V &v) { first(v)->constants.clear(); },
+      [=](V &v) { first(v)->flops = "n*0-1"; },
+      [=](V &v) { first(v)->workspace = "0-1"; },
+      [=](V &v) { first(v)->bindings[0]->slot = 99; },
+      [=](V &v) { first(v)->bindings[0]->offset = "4096"; },
+      [=](V &v) { first(v)->bindings[0]->length = "64"; },
+      [=](V &v) { command(v, 5)->body.AsFill()->pattern_size = 3; },
+      [=](V &v) { command(v, 4)->body.AsCopy()->source.reset(); },
+  };
+}
+
 Status writeArtifacts(const fs::path &folder) {
-  fb::ArtifactT artifact;
-  WeightPool pool;
-  sample::fullArtifact(artifact, pool);
-  return writeArtifact((folder / "sample.bpx").string(), artifact, pool);
+  const fs::path path = folder / "sample.bpx";
+  int number = 0;
+  for (const auto &change : breaks()) {
+    fb::ArtifactT artifact;
+    WeightPool pool;
+    sample::fullArtifact(artifact, pool);
+    if (number == 0)
+      if (Status s = writeArtifact(path.string(), artifact, pool); !s.ok())
+        return s;
+    Bytes good = readAll(path);
+    auto opened = ArtifactFile::fromBytes(good, "sample");
+    if (!opened)
+      return opened.status();
+    std::unique_ptr<fb::ArtifactT> whole((*opened)->metadata().UnPack());
+    sample::split(*whole);
+    change(*whole->variants[0]);
+    std::memcpy(good.data() + offsetof(layout::Header, version),
+                &splitArtifactVersion, sizeof(splitArtifactVersion));
+    writeBroken(folder / ("split" + std::to_string(number++)), good, *whole);
+  }
+  // As they are: cut at sizes that the target leaves alone, and damaged.
+  for (size_t size : {size_t(7), size_t(71), size_t(1023)}) {
+    Bytes good = readAll(path);
+    good.resize(size);
+    write(folder / ("cut" + std::to_string(size)), good);
+  }
+  return {};
+}
+
+/// A .npy file of version 1 with this header.
+std::string npy(const std::string &header, size_t dataBytes) {
+  return std::string("\x93NUMPY\x01\x00", 8) + char(header.size()) + '\0' +
+         header + std::string(dataBytes, '\1');
 }
 
 Status writeArrays(const fs::path &folder) {
+  writeTexts(
+      folder,
+      {npy("{'descr': '<u4', 'fortran_order': False, 'shape': (2,), }\n", 8),
+       npy("{'descr': '<u2', 'fortran_order': False, 'shape': (2,), }\n", 4),
+       npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }\n", 8),
+       npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2), }\n", 16),
+       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 8),
+       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3), }\n", 0),
+       npy("{'descr': '<f4', 'fortran_order': False, "
+           "'shape': (0, 9223372036854775807, 3), }\n",
+           0),
+       npy("{'descr': '<f4', 'fortran_order': False, "
+           "'shape': (9223372036854775807, 3), }\n",
+           8),
+       npy("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }\n", 8),
+       npy("{'shape': (), 'fortran_order': False, 'descr': '|b1'}", 1),
+       npy("{'descr': '<f4', 'descr': '<f4', 'shape': ()}", 4),
+       npy("{'descr': '<f4', 'fortran_order': Maybe, 'shape': [1]}", 4),
+       npy("{'descr': '<f4", 0),
+       std::string("\x93NUMPY\x03\x00\xff\xff\xff\x7f", 12),
+       std::string("\x93NUMPY\x01\x00\x76\x00{'descr'", 18)});
   for (bp_dtype_t dtype :
        {BP_DTYPE_F32, BP_DTYPE_F64, BP_DTYPE_F16, BP_DTYPE_I64, BP_DTYPE_I32,
         BP_DTYPE_I16, BP_DTYPE_I8, BP_DTYPE_U8, BP_DTYPE_U64, BP_DTYPE_BOOL}) {
@@ -118,6 +257,25 @@ Status writeArrays(const fs::path &folder) {
       return s;
   }
   return {};
+}
+
+/// Messages in one frame and in pieces, which fit together or do not.
+void writeStreams(const fs::path &folder, const worker::Payload &whole) {
+  using namespace worker;
+  auto stream = [&](const char *name, std::initializer_list<Frame> frames) {
+    std::vector<uint8_t> bytes = encodeFrame({FrameType::Run, 1, whole});
+    for (const Frame &frame : frames) {
+      std::vector<uint8_t> piece = encodeFrame(frame);
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
+    write(folder / name, bytes);
+  };
+  const Payload piece(20, 1), large(1 << 12, 2);
+  const Frame part{FrameType::Part, 2, piece}, more{FrameType::Part, 2, large};
+  stream("stream", {part, part, {FrameType::Run, 2, piece}});
+  stream("mixed", {part, {FrameType::Run, 3, piece}});
+  stream("empty", {part, {FrameType::Part, 2, {}}});
+  stream("long", {more, more, more, {FrameType::Run, 2, large}});
 }
 
 /// A bundle, its results, and each payload alone.
@@ -146,12 +304,14 @@ Status writeBundles(const fs::path &root) {
   put(OfferMessage{artifact.hash}), put(OpenMessage{artifact.hash, 1, 2});
   put(OpenedMessage{1, 2, "why"}), put(SessionMessage{3}), put(EndMessage{4});
   put(AnswerMessage{"run", uint32_t(FrameType::Result), encode(result)});
-  std::vector<uint8_t> stream = encodeFrame({FrameType::Run, 1, encode(run)});
-  for (FrameType type : {FrameType::Part, FrameType::Part, FrameType::Run}) {
-    std::vector<uint8_t> piece = encodeFrame({type, 2, Payload(20, 1)});
-    stream.insert(stream.end(), piece.begin(), piece.end());
-  }
-  write(frames / "stream", stream);
+  put(JobMessage{"m.onnx", "m.bpx", "", {"ref"}, {"n"}, {1}, {9}});
+  put(JobMessage{"m.onnx", "m.bpx", "", {"ref"}, {"n"}});
+  put(BatchMessage{{run, run}, BatchMessage::Threads, 3, 4096});
+  put(BatchMessage{{run}, BatchMessage::Mode(9), 0});
+  put(BatchedMessage{{result, result}, {result}, 1, 2});
+  put(BeginMessage{"ref", 2, 1 << 30, "-"});
+  put(SurroundMessage{{"A=b"}, "/", "C", 022});
+  writeStreams(frames, encode(run));
   auto writer = BundleWriter::create((folder / "bundle").string(), head);
   if (!writer)
     return writer.status();

@@ -6,12 +6,13 @@ Each target first reads what was found before, tools/fuzz/findings/TARGET.
 Without --all every target runs for two seconds in the build of the preset
 `asan`, from the corpus that the repository keeps. With --all it builds the
 preset `fuzz`, runs every target for --seconds, those with the least time so
-far first, and then says how much of each reader's lines its corpus reaches;
+far first, and then says how much of each reader's lines its kept corpus reaches;
 a reader below the floor fails.
 
 A failing input stays in BUILD/crashes/TARGET; what a target has learnt stays
-in BUILD/corpus/TARGET and its total time in BUILD/state, and the next run goes
-on from there. --keep minimises the corpora into tools/fuzz/corpus and writes
+in BUILD/corpus/TARGET and its processor time so far in BUILD/state, and the
+next run goes on from there. --keep minimises the corpora into
+tools/fuzz/corpus, notes the time beside them, and writes
 docs/reference/fuzzing.md.
 """
 import argparse
@@ -25,7 +26,6 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 
 import readers
 
@@ -35,7 +35,8 @@ LLVM = pathlib.Path("/usr/lib/llvm-22/bin")
 LIMITS = ["-timeout=20", "-rss_limit_mb=2560", "-malloc_limit_mb=2048",
           "-max_len=16384"]
 SHORT_SECONDS = 2
-KEPT_BYTES = 160_000  # of one target's corpus, before it is packed
+KEPT_STATE = HERE / "corpus" / "state.json"
+KEPT_BYTES = 96_000  # of one target's packed corpus
 
 
 def targets():
@@ -44,11 +45,18 @@ def targets():
 
 
 def run(command, **environment):
-    return subprocess.run([str(word) for word in command], cwd=ROOT, text=True,
-                          errors="replace", stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, check=False,
-                          env={"LLVM_PROFILE_FILE": "/dev/null", **os.environ,
-                               **environment})
+    """The ended process, with its output and its processor time in `seconds`."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen([str(word) for word in command], cwd=ROOT,
+                                   stdout=output, stderr=subprocess.STDOUT,
+                                   env={"LLVM_PROFILE_FILE": "/dev/null",
+                                        **os.environ, **environment})
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        process.stdout = output.read()
+    process.seconds = used.ru_utime + used.ru_stime
+    return process
 
 
 # ---- Seeds and corpora ----
@@ -63,18 +71,28 @@ def write_onnx_models(folder):
                        ("chain", models.long_chain(6, True, 4)),
                        ("control", models.with_control())):
         (folder / f"{name}.onnx").write_bytes(made.SerializeToString())
-    made = models.good()
-    for tensor in made.graph.initializer:
-        size = 4
-        for dim in tensor.dims:
-            size *= dim
-        tensor.ClearField("raw_data")
-        tensor.ClearField("float_data")
-        tensor.data_location = 1
-        for key, value in (("location", "w.bin"), ("offset", "16"),
-                           ("length", str(size))):
-            tensor.external_data.add(key=key, value=value)
-    (folder / "external.onnx").write_bytes(made.SerializeToString())
+    for number, (location, offset, length) in enumerate((
+            ("w.bin", "16", None), ("w.bin", "0", "4"), ("w.bin", "65530", None),
+            ("w.bin", "18446744073709551615", "1"), ("w.bin", "x", "-1"),
+            ("absent.bin", "0", None), ("../w.bin", "0", None), ("/dev/zero", "0", None),
+            ("", "0", None), (".", "0", None), ("out", "0", None))):
+        made = models.good()
+        for tensor in made.graph.initializer:
+            store_outside(tensor, location, offset, length)
+        (folder / f"external{number}.onnx").write_bytes(made.SerializeToString())
+
+
+def store_outside(tensor, location, offset, length):
+    """Takes the numbers of a tensor from a file; no length: as many as it has."""
+    size = 4
+    for dim in tensor.dims:
+        size *= dim
+    tensor.ClearField("raw_data")
+    tensor.ClearField("float_data")
+    tensor.data_location = 1
+    for key, value in (("location", location), ("offset", offset),
+                       ("length", length or str(size))):
+        tensor.external_data.add(key=key, value=value)
 
 
 def write_tensors(folder):
@@ -134,15 +152,16 @@ def write_archives(build):
             archive.write(array, array.name)
 
 
-def unpack(build):
-    """Adds the kept corpora to those of the build."""
-    for archive in sorted((HERE / "corpus").glob("*.tar.xz")):
-        folder = build / "corpus" / archive.name.split(".")[0]
-        folder.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(archive) as packed:
-            for member in filter(tarfile.TarInfo.isfile, packed):
-                name = pathlib.PurePath(member.name).name
-                (folder / name).write_bytes(packed.extractfile(member).read())
+def unpack(target, folder):
+    """The kept corpus of a target."""
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = HERE / "corpus" / f"{target}.tar.xz"
+    if not archive.exists():
+        return
+    with tarfile.open(archive) as packed:
+        for member in filter(tarfile.TarInfo.isfile, packed):
+            name = pathlib.PurePath(member.name).name
+            (folder / name).write_bytes(packed.extractfile(member).read())
 
 
 def prepare(build):
@@ -158,7 +177,8 @@ def prepare(build):
     write_images(build / "seeds" / "elf")
     write_shaders(build / "seeds" / "spirv")
     write_archives(build)
-    unpack(build)
+    for target in targets():
+        unpack(target, build / "corpus" / target)
     return ""
 
 
@@ -171,17 +191,19 @@ def pack(target, build):
                 build / "corpus" / target, build / "seeds" / target)
         files = sorted(merged.iterdir(), key=lambda f: (f.stat().st_size, f.name))
         path = HERE / "corpus" / f"{target}.tar.xz"
-        path.parent.mkdir(exist_ok=True)
-        total = 0
-        with tarfile.open(path, "w:xz", preset=9) as archive:
-            for file in files:
-                data = file.read_bytes()
-                total += len(data)
-                if total > KEPT_BYTES:
-                    break
-                info = tarfile.TarInfo(file.name)
-                info.size = len(data)
-                archive.addfile(info, io.BytesIO(data))
+        while len(packed := archive_of(files)) > KEPT_BYTES:
+            files = files[:-max(len(files) // 8, 1)]
+        path.write_bytes(packed)
+
+
+def archive_of(files):
+    memory = io.BytesIO()
+    with tarfile.open(fileobj=memory, mode="w:xz", preset=9) as archive:
+        for file in files:
+            info = tarfile.TarInfo(file.name)
+            info.size = file.stat().st_size
+            archive.addfile(info, io.BytesIO(file.read_bytes()))
+    return memory.getvalue()
 
 
 # ---- Runs ----
@@ -195,19 +217,20 @@ def execute(target, build, *arguments, profile="/dev/null"):
 
 
 def state_of(target, build):
+    """Of the build, which goes on from what the repository keeps."""
     path = build / "state" / f"{target}.json"
     if path.exists():
         return json.loads(path.read_text("utf-8"))
-    return {"seconds": 0, "runs": 0, "findings": 0}
+    kept = json.loads(KEPT_STATE.read_text("utf-8")) if KEPT_STATE.exists() else {}
+    return kept.get(target, {"seconds": 0, "runs": 0})
 
 
-def note(target, build, seconds, result):
+def note(target, build, result):
     """Adds a slice to the state that the next ones go on from."""
     state = state_of(target, build)
     runs = re.search(r"number_of_executed_units:\s*(\d+)", result.stdout)
-    state["seconds"] = round(state["seconds"] + seconds, 1)
+    state["seconds"] = round(state["seconds"] + result.seconds, 1)
     state["runs"] += int(runs[1]) if runs else 0
-    state["findings"] += bool(result.returncode)
     (build / "state").mkdir(parents=True, exist_ok=True)
     (build / "state" / f"{target}.json").write_text(json.dumps(state), "utf-8")
 
@@ -220,14 +243,13 @@ def fuzz(target, build, seconds):
         folder.mkdir(parents=True, exist_ok=True)
     words = HERE / f"{target}.dict"
     found = sorted((HERE / "findings" / target).glob("*"))
-    start = time.monotonic()
     result = execute(target, build, *LIMITS, *found) if found else None
     if not result or result.returncode == 0:
         result = execute(target, build, f"-max_total_time={seconds}",
                          f"-artifact_prefix={crashes}/", "-print_final_stats=1",
                          *([f"-dict={words}"] if words.exists() else []),
                          *LIMITS, corpus, seeds)
-    note(target, build, time.monotonic() - start, result)
+    note(target, build, result)
     if result.returncode:
         progress = re.compile(r"^#\d+\t.*\n", re.MULTILINE)
         print(f"FAILED fuzz {target}: the input is in {crashes}\n"
@@ -239,11 +261,11 @@ def fuzz(target, build, seconds):
 
 def lines_reached(target, build):
     """(reached, lines) of each source that the target is there for, without
-    the functions that read nothing."""
+    the functions that read nothing, by the kept corpus and the seeds."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        corpus = build / "corpus" / target
-        corpus.mkdir(parents=True, exist_ok=True)
+        corpus = folder / "corpus"
+        unpack(target, corpus)
         execute(target, build, "-runs=0", *LIMITS, corpus,
                 build / "seeds" / target, profile=folder / "%m.profraw")
         profile = folder / "merged"
@@ -296,7 +318,7 @@ found stands in `tools/fuzz/findings` and is read again by every run.
 
 ## Time so far
 
-| target | minutes | inputs tried |
+| target | processor minutes | inputs tried |
 |---|---|---|
 """
 
@@ -338,10 +360,13 @@ def long(names, options):
                  if options.seconds)
     if not options.seconds:
         passed = len(names)
-    rows, low = coverage(sorted(names), build)
     if options.keep:
         for name in names:
             pack(name, build)
+    rows, low = coverage(sorted(names), build)
+    if options.keep:
+        kept = {name: state_of(name, build) for name in targets()}
+        KEPT_STATE.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
         write_page(rows, build)
     return "", passed - low
 

@@ -137,7 +137,8 @@ bool run(const Check &check, const Options &options, Subject subject) {
 int runAll(const std::vector<const Check *> &chosen, const Options &options) {
   Result<Subject> subject = findSubject(options.device);
   if (!subject) {
-    std::fprintf(stderr, "bp-check: %s\n", subject.message().c_str());
+    std::fprintf(stderr, "bp-check: %s\n",
+                 readableMessage(subject.message()).c_str());
     return 1;
   }
   size_t bad = 0;

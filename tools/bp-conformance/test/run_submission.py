@@ -102,6 +102,13 @@ def refuses_to_mix_runs(folder):
 
 
 @test
+def says_what_it_refuses_in_one_line(folder):
+    for name in ("x\ny", "\x1b[2J"):
+        output = run("verify", folder / name, "--any-key", code=1)
+        assert output.count("\n") == 1 and output.rstrip().isprintable(), output
+
+
+@test
 def says_that_the_disk_is_full(folder):
     """A file that cannot grow stands for a full disk."""
     out = folder / "full"
