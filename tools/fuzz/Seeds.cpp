@@ -171,6 +171,14 @@ std::vector<std::function<void(fb::VariantT &)>> breaks() {
       [=](V &v) { choice(v)->results[0] = 70; },
       [=](V &v) { choice(v)->results[0] = 3; },
       [=](V &v) { choice(v)->results[0] = 4; },
+      [=](V &v) { choice(v)->condition = ""; },
+      [=](V &v) {
+        v.init->commands.push_back(std::make_unique<fb::CommandT>());
+        v.init->commands.back()->body.Set(fb::ControlT(*choice(v)));
+      },
+      [](V &v) { v.regions[0]->program->slots[0]->index = 1; },
+      [](V &v) { v.regions[0]->inputs = {"0-1"}; },
+      [](V &v) { v.regions[0]->outputs = {"n*"}; },
       [=](V &v) { loop(v)->limit = ""; },
       [=](V &v) { loop(v)->limit = "0-1"; },
       [=](V &v) { loop(v)->carried = 2; },
