@@ -9,6 +9,7 @@
 #include "sdk/emit/GpuGroups.h"
 #include "sdk/emit/GpuSequence.h"
 #include "sdk/emit/Passes.h"
+#include "sdk/emit/TurnCount.h"
 
 #include "backplane/kernel.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -41,9 +42,6 @@ namespace {
 
 /// Work-groups along x, beyond which they continue along y.
 constexpr int64_t kGroupsInLine = 32768;
-/// Ops and iterations that a turn of an innermost loop may have.
-constexpr int64_t kUnrolledOps = 128;
-constexpr int64_t kMostTurns = 16;
 /// Temporaries up to this size are memory of the invocation.
 constexpr int64_t kPrivateBytes = 1024;
 
@@ -88,6 +86,8 @@ struct GpuEntryBuilder {
   Value groups();
   Value invocation(Value group);
   void spread(scf::ForallOp loop, Value id);
+  void spreadAll();
+  scf::ForallOp shareLongLines(scf::ForallOp loop, Value group);
   LogicalResult makeSequential();
   void shareSequence();
   LogicalResult planAllocation(memref::AllocOp op);
@@ -198,6 +198,36 @@ void GpuEntryBuilder::spread(scf::ForallOp loop, Value id) {
   rewriter.inlineBlockBefore(loop.getBody(),
                              branch.thenBlock()->getTerminator(), at);
   rewriter.eraseOp(loop);
+}
+
+/// Elements that may take an invocation too long are for several, if so; the
+/// loop that comes back is for those that do not.
+scf::ForallOp GpuEntryBuilder::shareLongLines(scf::ForallOp loop, Value group) {
+  if (isForGroups(loop) || !mayHaveLongLines(loop))
+    return loop;
+  Dim count(1);
+  for (OpFoldResult size : loop.getMixedUpperBound())
+    count = count * *indexDim(dispatch, size);
+  items = max(items, min(count, Dim(kFewLines)) * Dim(kMostMembers));
+  rewriter.setInsertionPoint(loop);
+  auto copy = cast<scf::ForallOp>(rewriter.clone(*loop));
+  SmallVector<Operation *> loops;
+  if (failed(scf::forallToForLoop(rewriter, loop, &loops)))
+    return copy;
+  for (Operation *each : loops)
+    each->setAttr(bp::lower::independentMark, rewriter.getUnitAttr());
+  rewriter.setInsertionPoint(copy);
+  Block *otherwise = emitLongLines(loops.front(), group, groups());
+  copy->moveBefore(otherwise->getTerminator());
+  return copy;
+}
+
+void GpuEntryBuilder::spreadAll() {
+  Value ofGroup = group(), own = invocation(ofGroup);
+  for (auto loop : llvm::make_early_inc_range(func().getOps<scf::ForallOp>())) {
+    scf::ForallOp shorter = shareLongLines(loop, ofGroup);
+    spread(shorter, isForGroups(shorter) ? ofGroup : own);
+  }
 }
 
 LogicalResult GpuEntryBuilder::makeSequential() {
@@ -410,12 +440,34 @@ void GpuEntryBuilder::finish() {
                       rewriter.getI64IntegerAttr(binding));
 }
 
+/// Moves what a bound is made of in front of the branches and loops around it,
+/// as far as it is known there.
+static void hoistBound(Value bound) {
+  Operation *op = bound.getDefiningOp();
+  if (!op || !isPure(op))
+    return;
+  for (Value operand : op->getOperands())
+    hoistBound(operand);
+  while (isa<scf::IfOp, scf::ForOp, scf::ForallOp>(op->getParentOp()) &&
+         llvm::none_of(op->getOperands(), [&](Value operand) {
+           return op->getParentOp()->isAncestor(
+               operand.getParentBlock()->getParentOp());
+         }))
+    op->moveBefore(op->getParentOp());
+}
+
+static void hoistBounds(Operation *root) {
+  root->walk([](scf::ForOp loop) {
+    hoistBound(loop.getLowerBound());
+    hoistBound(loop.getUpperBound());
+  });
+}
+
 LogicalResult GpuEntryBuilder::run() {
+  hoistBounds(func());
   parallel = countItems();
   if (parallel) {
-    Value ofGroup = group(), own = invocation(ofGroup);
-    for (auto loop : llvm::make_early_inc_range(func().getOps<scf::ForallOp>()))
-      spread(loop, isForGroups(loop) ? ofGroup : own);
+    spreadAll();
   } else if (failed(makeSequential())) {
     return failure();
   } else {
@@ -561,50 +613,17 @@ static void expandIndices(ModuleOp module) {
   });
 }
 
-/// Moves what a bound is made of in front of the branches and loops around it,
-/// as far as it is known there.
-static void hoistBound(Value bound) {
-  Operation *op = bound.getDefiningOp();
-  if (!op || !isPure(op))
-    return;
-  for (Value operand : op->getOperands())
-    hoistBound(operand);
-  while (isa<scf::IfOp, scf::ForOp>(op->getParentOp()) &&
-         llvm::none_of(op->getOperands(), [&](Value operand) {
-           return op->getParentOp()->isAncestor(
-               operand.getParentBlock()->getParentOp());
-         }))
-    op->moveBefore(op->getParentOp());
-}
-
 /// Several iterations of innermost loops at once: a GPU pays for each turn, and
 /// some software devices end a shader after 65535 of them.
 static void unrollLoops(ModuleOp module) {
-  SmallVector<scf::ForOp> innermost;
+  SmallVector<std::pair<scf::ForOp, uint64_t>> loops;
   module.walk([&](scf::ForOp loop) {
-    int64_t ops = 0;
-    bool inner = false;
-    loop.getBody()->walk([&](Operation *op) {
-      ++ops;
-      inner |= isa<scf::ForOp, scf::WhileOp>(op);
-    });
-    if (!inner && ops * 2 <= kUnrolledOps)
-      innermost.push_back(loop);
+    if (uint64_t factor = turnsAtOnce(loop); factor > 1)
+      loops.push_back({loop, factor});
   });
-  for (scf::ForOp loop : innermost) {
-    int64_t ops = 0;
-    loop.getBody()->walk([&](Operation *) { ++ops; });
-    uint64_t factor =
-        uint64_t(std::clamp<int64_t>(kUnrolledOps / ops, 2, kMostTurns));
-    if (auto trips = loop.getStaticTripCount())
-      factor = std::min(factor, std::max<uint64_t>(trips->getZExtValue(), 1));
-    if (factor > 1)
-      (void)loopUnrollByFactor(loop, factor);
-  }
-  module.walk([](scf::ForOp loop) {
-    hoistBound(loop.getLowerBound());
-    hoistBound(loop.getUpperBound());
-  });
+  for (auto [loop, factor] : loops)
+    (void)loopUnrollByFactor(loop, factor);
+  hoistBounds(module);
 }
 
 /// A temporary that is copied to a destination which nothing else uses is that

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/GpuSequence.h"
 
-#include "sdk/emit/GpuReduction.h"
 #include "sdk/emit/TurnCount.h"
 #include "sdk/lower/Marks.h"
 
@@ -18,9 +17,6 @@ namespace {
 
 /// Turns that a member of a line does, if there are enough members.
 constexpr double kTurnsOfMember = 32768;
-/// A device may count the turns of a cluster of neighbours together: more
-/// members would be neighbours in a line.
-constexpr int64_t kMostMembers = kGroupSize / kCluster;
 /// Invocations for a line at first; a long one leaves the others idle.
 constexpr int64_t kShareOfLine = 4;
 
@@ -162,6 +158,34 @@ static std::optional<SmallVector<GpuStage>> findStages(func::FuncOp func) {
   return stages;
 }
 
+/// All of a dispatch as one line, whose loops may make values for others.
+static std::optional<GpuStage> findLine(func::FuncOp func) {
+  GpuStage stage{nullptr, {}, {}, {}};
+  auto isInLine = [&](Value value) {
+    return llvm::is_contained(stage.ops, value.getDefiningOp());
+  };
+  auto all =
+      llvm::make_pointer_range(func.getBody().front().without_terminator());
+  for (Operation *op : llvm::to_vector(all)) {
+    if (isa<memref::AllocOp, memref::DeallocOp, scf::ForallOp>(op))
+      return std::nullopt;
+    bool begins = isa<scf::ForOp>(op) || writes(op);
+    if (stage.ops.empty() && !begins)
+      continue;
+    if (isPure(op) && llvm::none_of(op->getOperands(), isInLine))
+      op->moveBefore(stage.ops.front());
+    else
+      stage.ops.push_back(op);
+  }
+  if (stage.ops.empty())
+    return std::nullopt;
+  stage.op = stage.ops.front();
+  stage.isLong = turnsOf(stage) >= kTurnsOfMember;
+  if (!stage.isLong || !canShare(stage))
+    return std::nullopt;
+  return stage;
+}
+
 /// Temporaries of a line would be those of all lines.
 static bool hasInnerTemporaries(func::FuncOp func) {
   return func
@@ -188,6 +212,9 @@ static Dim countItems(const Dispatch &dispatch, ArrayRef<GpuStage> stages) {
 
 std::optional<GpuSequence> backplane::findSequence(const Dispatch &dispatch) {
   auto stages = findStages(dispatch.func);
+  if (!stages)
+    if (auto line = findLine(dispatch.func))
+      return GpuSequence{{*line}, Dim(kGroupSize)};
   if (!stages || hasInnerTemporaries(dispatch.func))
     return std::nullopt;
   bool gains = llvm::any_of(*stages, [](const GpuStage &stage) {
@@ -208,6 +235,8 @@ public:
         groups(groups) {}
 
   void run();
+  /// Leaves the lines alone if they are short; the block is for that case.
+  Block *runIfLong();
 
 private:
   Value index(int64_t value) {
@@ -225,6 +254,7 @@ private:
   Value product(ArrayRef<scf::ForOp> loops);
   Value turnsOfLine();
   void findMembers();
+  void runMembers();
   Value loopOverLines();
   void setIndices(Value number, ArrayRef<scf::ForOp> loops);
   void moveOps(Value line);
@@ -239,9 +269,10 @@ private:
 
   ImplicitLocOpBuilder b;
   TurnCounter counter;
-  const GpuStage &stage;
+  GpuStage stage;
   Value group, groups;
   Value count;         ///< of lines
+  Value turns;         ///< of a line, f32
   Value bits, members; ///< of a line; 2^bits
   Value teams;         ///< lines that a work-group does at a time
   Value member, team;  ///< numbers of this invocation
@@ -260,26 +291,26 @@ Value StageEmitter::product(ArrayRef<scf::ForOp> loops) {
 
 /// As f32.
 Value StageEmitter::turnsOfLine() {
-  TurnCount turns{1, {}};
+  TurnCount all{1, {}};
   for (Operation *op : stage.ops) {
     if (auto loop = dyn_cast<scf::ForOp>(op))
-      turns = counter.sum(turns, counter.turns(loop, stage.op));
+      all = counter.sum(all, counter.turns(loop, stage.op));
     else
       for (Region &region : op->getRegions())
         for (Block &block : region)
-          turns = counter.sum(turns, counter.inside(block, stage.op));
+          all = counter.sum(all, counter.inside(block, stage.op));
   }
   Value trips =
       arith::IndexCastOp::create(b, b.getI32Type(), product(stage.ordered));
   trips = arith::SIToFPOp::create(b, b.getF32Type(), trips);
-  return arith::MulFOp::create(b, counter.total(turns), trips);
+  return arith::MulFOp::create(b, counter.total(all), trips);
 }
 
 /// A line has as many members as its turns need. Neighbours are of different
 /// lines, as far as a work-group does several.
 void StageEmitter::findMembers() {
   bits = index(0);
-  Value turns = stage.isLong ? turnsOfLine() : Value();
+  turns = stage.isLong ? turnsOfLine() : Value();
   for (int64_t i = 0; turns && (int64_t(1) << i) < kMostMembers; ++i) {
     Value limit = counter.number(kTurnsOfMember * double(int64_t(1) << i));
     Value more =
@@ -337,17 +368,37 @@ void StageEmitter::moveOps(Value line) {
 void StageEmitter::run() {
   count = product(stage.lines);
   findMembers();
+  if (stage.isLong)
+    return runMembers();
+  Value line = loopOverLines();
+  auto branch = scf::IfOp::create(b, active);
+  b.setInsertionPointToStart(branch.thenBlock());
+  moveOps(line);
+}
+
+void StageEmitter::runMembers() {
   Value line = loopOverLines();
   Block &block = *b.getInsertionBlock();
-  if (!stage.isLong) {
-    auto branch = scf::IfOp::create(b, active);
-    b.setInsertionPointToStart(branch.thenBlock());
-    return moveOps(line);
-  }
   // Who has no line reads where the last one does.
   Value last = arith::SubIOp::create(b, count, index(1));
   moveOps(arith::MinSIOp::create(b, line, last));
   shareOps(block);
+}
+
+Block *StageEmitter::runIfLong() {
+  count = product(stage.lines);
+  uint64_t atOnce = std::numeric_limits<uint64_t>::max();
+  for (Operation *op : stage.ops)
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      atOnce = std::min(atOnce, turnsAtOnce(loop));
+  findMembers();
+  Value most = counter.number(kTurnsOfMember * double(atOnce));
+  Value isShort =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, turns, most);
+  auto branch = scf::IfOp::create(b, isShort, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  runMembers();
+  return branch.thenBlock();
 }
 
 /// Loops are shared out, other writes are for one member, and the rest is for
@@ -405,7 +456,7 @@ void StageEmitter::doPart(scf::ForOp loop, Value part, ArrayRef<Value> slots) {
   auto branch = scf::IfOp::create(b, mine);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  auto turns = scf::ForOp::create(
+  auto own = scf::ForOp::create(
       b, index(0), chunk, index(1), held(loop, slots),
       [&](OpBuilder &nested, Location, Value at, ValueRange carried) {
         OpBuilder::InsertionGuard inner(b);
@@ -413,8 +464,8 @@ void StageEmitter::doPart(scf::ForOp loop, Value part, ArrayRef<Value> slots) {
                             nested.getInsertionPoint());
         moveTurn(loop, add(first, at), carried);
       });
-  b.setInsertionPointAfter(turns);
-  hold(turns.getResults(), slots);
+  b.setInsertionPointAfter(own);
+  hold(own.getResults(), slots);
 }
 
 /// The turn of a loop, if it has as many.
@@ -475,6 +526,20 @@ SmallVector<Value> StageEmitter::held(scf::ForOp loop, ArrayRef<Value> slots) {
     values.push_back(word);
   }
   return values;
+}
+
+bool backplane::mayHaveLongLines(scf::ForallOp loop) {
+  GpuStage stage{loop, {}, {}, {}};
+  for (Operation &op : loop.getBody()->without_terminator())
+    stage.ops.push_back(&op);
+  stage.isLong = turnsOf(stage) >= kTurnsOfMember;
+  bool shares = llvm::any_of(stage.ops, llvm::IsaPred<scf::ForOp>);
+  loop.walk([&](memref::AllocOp) { shares = false; });
+  return shares && stage.isLong && canShare(stage);
+}
+
+Block *backplane::emitLongLines(Operation *nest, Value group, Value groups) {
+  return StageEmitter(findNest(nest), group, groups).runIfLong();
 }
 
 void backplane::emitSequence(const GpuSequence &sequence, Value group,

@@ -13,12 +13,19 @@
 #define BACKPLANE_EMIT_GPUSEQUENCE_H
 
 #include "sdk/emit/Dispatch.h"
+#include "sdk/emit/GpuReduction.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <optional>
 
 namespace backplane {
+
+/// Members of a line. A device may count the turns of a cluster of neighbours
+/// together: more members would be neighbours.
+inline constexpr int64_t kMostMembers = kGroupSize / kCluster;
+/// Of so few lines each has as many invocations as it may have members.
+inline constexpr int64_t kFewLines = 64;
 
 /// A stage and the loops of its nest, from outside in: those over lines, and
 /// those with an order. `ops` is what a turn of the innermost one does; without
@@ -47,6 +54,16 @@ std::optional<GpuSequence> findSequence(const Dispatch &dispatch);
 /// dispatch allocates must be memory that the work-group shares.
 void emitSequence(const GpuSequence &sequence, mlir::Value group,
                   mlir::Value groups);
+
+/// Whether an iteration of a parallel loop may have more turns than an
+/// invocation can do on some devices, and members can do it.
+bool mayHaveLongLines(mlir::scf::ForallOp loop);
+
+/// Lets members do the lines of a nest of loops if these are too long for one
+/// invocation each. The block that comes back is for the case that they are
+/// not.
+mlir::Block *emitLongLines(mlir::Operation *nest, mlir::Value group,
+                           mlir::Value groups);
 
 } // namespace backplane
 

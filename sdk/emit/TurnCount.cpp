@@ -6,6 +6,30 @@
 using namespace mlir;
 using namespace backplane;
 
+namespace {
+
+/// Ops and turns of a loop that are done at once.
+constexpr int64_t kUnrolledOps = 128;
+constexpr int64_t kMostAtOnce = 16;
+
+} // namespace
+
+uint64_t backplane::turnsAtOnce(scf::ForOp loop) {
+  int64_t ops = 0;
+  bool innermost = true;
+  loop.getBody()->walk([&](Operation *op) {
+    ++ops;
+    innermost &= !isa<scf::ForOp, scf::WhileOp>(op);
+  });
+  if (!innermost || ops * 2 > kUnrolledOps)
+    return 1;
+  auto factor =
+      uint64_t(std::clamp<int64_t>(kUnrolledOps / ops, 2, kMostAtOnce));
+  if (auto trips = loop.getStaticTripCount())
+    factor = std::min(factor, std::max<uint64_t>(trips->getZExtValue(), 1));
+  return factor;
+}
+
 Value TurnCounter::number(double value) {
   return arith::ConstantOp::create(b_, b_.getF32FloatAttr(float(value)));
 }
@@ -45,10 +69,11 @@ TurnCount TurnCounter::trips(scf::ForOp loop, Operation *outermost) {
   Value from = toFloat(bounds[0]), to = toFloat(bounds[1]);
   Value length = arith::SubFOp::create(b_, to, from);
   Value count = arith::DivFOp::create(b_, length, toFloat(bounds[2]));
-  Value zero = number(0);
-  Value some =
-      arith::CmpFOp::create(b_, arith::CmpFPredicate::OGT, count, zero);
-  return {1, arith::SelectOp::create(b_, some, count, zero)};
+  // Rounded up, and none below zero.
+  Value up = arith::AddFOp::create(b_, count, number(0.9999));
+  Value whole = arith::FPToSIOp::create(
+      b_, b_.getI32Type(), arith::MaximumFOp::create(b_, up, number(0)));
+  return {0, arith::SIToFPOp::create(b_, b_.getF32Type(), whole)};
 }
 
 /// An invocation looks at each loop inside of a turn that is not its own once.
@@ -63,7 +88,8 @@ TurnCount TurnCounter::turns(scf::ForOp loop, Operation *outermost) {
   TurnCount own = trips(loop, outermost);
   if (loop->hasAttr(inTurnMark))
     return sum(product(own, {visitsOf(loop), {}}), body);
-  return product(own, sum({1, {}}, body));
+  // In a last turn a loop finds that it is done.
+  return sum(product(own, sum({1, {}}, body)), {1, {}});
 }
 
 TurnCount TurnCounter::inside(Block &block, Operation *outermost) {

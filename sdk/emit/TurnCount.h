@@ -14,6 +14,9 @@ namespace backplane {
 /// what is inside counts as if there were one.
 inline constexpr llvm::StringLiteral inTurnMark = "bp.in_turn";
 
+/// How many turns of a loop bp-to-gpu-entry does at once.
+uint64_t turnsAtOnce(mlir::scf::ForOp loop);
+
 /// Turns of loops: what is known of them, plus a value.
 struct TurnCount {
   double known = 0;

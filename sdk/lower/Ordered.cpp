@@ -140,10 +140,8 @@ LogicalResult lower::lowerScatter(Lowering &lowering, ScatterOp op) {
         });
     return Values{choice.getResult(0)};
   };
-  // Updates with other indices along the other axes never meet.
-  auto ordered = [&](size_t loop) {
-    return loop >= axis && loop < axis + indexRank;
-  };
+  // Updates of other lines never meet.
+  auto ordered = [&](size_t i) { return i >= axis && i < axis + indexRank; };
   Values result =
       nest(builder, boundsOf(lowering, op.getUpdates().getType()), {},
            scatterTarget(lowering, op, element, wide), update, ordered);

@@ -31,6 +31,10 @@ Value standsBefore(ImplicitLocOpBuilder &b, Value x, Value y, bool largest,
                               arith::AndIOp::create(b, isNan, isNumber));
 }
 
+/// Levels that an entry goes down in a turn of a loop: some devices end an
+/// invocation after 65535 turns. Where it need not go on it stays.
+constexpr int64_t kLevelsAtOnce = 4;
+
 /// An element and its index in x.
 struct Entry {
   Value stored, number;
@@ -39,8 +43,8 @@ struct Entry {
 /// The lists of one line: values and indices, of `count` entries.
 class Heap {
 public:
-  Heap(TopKOp op, Value x, Value count, Value levels)
-      : op(op), x(x), count(count), levels(levels),
+  Heap(TopKOp op, Value x, Value count, Value turns)
+      : op(op), x(x), count(count), turns(turns),
         element(elementOf(op.getX().getType())) {}
 
   /// The best of a line of `size` elements, best first.
@@ -101,9 +105,12 @@ private:
     Values carried{start};
     llvm::append_range(carried, lists);
     Values sunk =
-        forLoop(b, levels, carried,
+        forLoop(b, turns, carried,
                 [&](ImplicitLocOpBuilder &inner, Value, ValueRange now) {
-                  return sinkOnce(inner, line, entry, end, now);
+                  Values next(now);
+                  for (int64_t i = 0; i < kLevelsAtOnce; ++i)
+                    next = sinkOnce(inner, line, entry, end, next);
+                  return next;
                 });
     return put(b, line, sunk[0], entry, ValueRange(sunk).drop_front());
   }
@@ -186,7 +193,8 @@ private:
   }
 
   TopKOp op;
-  Value x, count, levels;
+  Value x, count;
+  Value turns; ///< that the deepest way down takes
   Element element;
 };
 
@@ -225,7 +233,10 @@ LogicalResult lower::lowerTopK(Lowering &lowering, TopKOp op) {
       arith::SelectOp::create(builder, keeps, bounds[axis], index(builder, 0));
   Values outputs{lowering.emptyLike(kept, elementOf(type).storage),
                  lowering.emptyLike(kept, builder.getI64Type())};
-  Heap heap(op, x, count, depthOf(builder, count));
+  Value levels = depthOf(builder, count);
+  Value turns = arith::CeilDivUIOp::create(builder, levels,
+                                           index(builder, kLevelsAtOnce));
+  Heap heap(op, x, count, turns);
   Values results = overLines(
       builder, without(bounds, axis), outputs,
       [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {

@@ -115,3 +115,62 @@ func.func @stages(%x: memref<8x8xf32>, %from: memref<?x8x?xf32> {bp.dims = ["m",
   linalg.transpose ins(%t : memref<8x8xf32>) outs(%out : memref<8x8xf32>) permutation = [1, 0]
   return
 }
+
+// -----
+
+// Elements that may have too many turns for an invocation have members where
+// they do, and enough work-groups for that; else each has one invocation.
+// CHECK: coherent = false, {{.*}}grid = ["min(32768, (max(0, max(16*min(64, a), a)) + 127) floordiv 128)"
+// CHECK-LABEL: func.func @elements(
+// CHECK: %[[SHORT:.*]] = arith.cmpf ole
+// CHECK: scf.if %[[SHORT]] {
+// CHECK-NOT: gpu.barrier
+// CHECK: } else {
+// CHECK:   scf.for
+// CHECK:     gpu.barrier
+// CHECK:     scf.for
+// CHECK:       scf.if
+// CHECK:         scf.for
+// CHECK:     {bp.in_turn}
+// CHECK:     scf.if
+// CHECK-NEXT:  memref.store
+func.func @elements(%x: memref<?x?xi32> {bp.dims = ["a", "b"]}, %out: memref<?xi32> {bp.dims = ["a"]}, %a: index, %b: index)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64, bp.symbols = ["a", "b"]} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0 : i32
+  scf.forall (%i) in (%a) {
+    %size = memref.dim %x, %c1 : memref<?x?xi32>
+    %all = scf.for %j = %c0 to %size step %c1 iter_args(%sum = %zero) -> (i32) {
+      %v = memref.load %x[%i, %j] : memref<?x?xi32>
+      %next = arith.addi %sum, %v : i32
+      scf.yield %next : i32
+    }
+    memref.store %all, %out[%i] : memref<?xi32>
+  }
+  return
+}
+
+// -----
+
+// A single element, which no loop is left around, is a line.
+// CHECK: grid = ["1", "1", "1"], name = "single", workgroup = [128, 1, 1]
+// CHECK-LABEL: func.func @single(
+// CHECK: gpu.barrier
+// CHECK: } {bp.in_turn}
+// CHECK: scf.if
+// CHECK-NEXT: memref.store
+func.func @single(%x: memref<2000000xi32>, %out: memref<1xi32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = arith.constant 2000000 : index
+  %zero = arith.constant 0 : i32
+  %all = scf.for %j = %c0 to %size step %c1 iter_args(%sum = %zero) -> (i32) {
+    %v = memref.load %x[%j] : memref<2000000xi32>
+    %next = arith.addi %sum, %v : i32
+    scf.yield %next : i32
+  }
+  memref.store %all, %out[%c0] : memref<1xi32>
+  return
+}
