@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/SCF/Utils/Utils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -426,8 +427,9 @@ void StageEmitter::writeOnce(Operation *op) {
   op->moveBefore(branch.thenBlock()->getTerminator());
 }
 
-/// Members do their parts in turn.
+/// Members do their parts in turn, those of a nest of reductions as of one.
 void StageEmitter::share(scf::ForOp loop) {
+  (void)coalescePerfectlyNestedSCFForLoops(loop);
   SmallVector<Value> slots = makeSlots(loop);
   if (!slots.empty()) {
     auto branch = scf::IfOp::create(b, equal(member, index(0)));
