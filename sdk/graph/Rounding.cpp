@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Rounding.h"
 
+#include <algorithm>
 #include <set>
 
 namespace backplane {
@@ -41,10 +42,95 @@ bool holds(DType to, DType from) {
 
 /// What a value is, seen from inside of the ops that are checked.
 enum class State { Exact, Product, Rounded };
+using States = std::vector<State>;
 
 bool isProduct(const std::string &op) {
   return op == "matmul" || op == "conv" || op == "conv_transpose";
 }
+
+/// Follows values through the ops of one location, into regions and out.
+class RoundingCheck {
+public:
+  explicit RoundingCheck(std::string_view location) : location_(location) {}
+
+  /// The states of the outputs. Inputs are those of a region, none: exact.
+  States run(const Graph &graph, size_t first, const States &inputs) {
+    std::map<ValueId, State> states;
+    for (size_t i = 0; i < inputs.size() && i < graph.inputs.size(); ++i)
+      states[graph.inputs[i]] = inputs[i];
+    for (size_t i = first; i < graph.ops.size() && !second; ++i)
+      if (const Op &op = graph.ops[i]; op.location == location_)
+        follow(graph, op, states);
+    States outputs;
+    for (const GraphOutput &output : graph.outputs)
+      outputs.push_back(stateOf(states, output.value));
+    return outputs;
+  }
+
+  const Op *second = nullptr; ///< that rounds what was rounded
+
+private:
+  static State stateOf(const std::map<ValueId, State> &states, ValueId value) {
+    auto found = states.find(value);
+    return found == states.end() ? State::Exact : found->second;
+  }
+
+  void follow(const Graph &graph, const Op &op,
+              std::map<ValueId, State> &states) {
+    States operands;
+    for (ValueId operand : op.operands)
+      operands.push_back(stateOf(states, operand));
+    States results =
+        op.regions.empty() ? plain(graph, op, operands) : control(op, operands);
+    for (size_t i = 0; i < op.results.size(); ++i)
+      if (isFloat(graph.type(op.results[i]).dtype))
+        states[op.results[i]] = results[i];
+  }
+
+  States plain(const Graph &graph, const Op &op, const States &operands) {
+    State most = State::Exact;
+    for (State state : operands)
+      most = std::max(most, state);
+    bool isBias =
+        op.name == "add" && most == State::Product &&
+        std::count(operands.begin(), operands.end(), State::Product) == 1;
+    bool rounds = roundsToNarrow(graph, op);
+    if (rounds && most != State::Exact && !isBias)
+      second = &op;
+    State state = isProduct(op.name) && rounds ? State::Product
+                  : rounds                     ? State::Rounded
+                                               : most;
+    return States(op.results.size(), state);
+  }
+
+  /// A region takes the last operands, and gives its last outputs. What one
+  /// iteration gives, the next one takes.
+  States control(const Op &op, States operands) {
+    size_t carried =
+        op.attributes.contains("carried") ? size_t(op.i64("carried")) : 0;
+    States results(op.results.size(), State::Exact);
+    for (const Graph &region : op.regions) {
+      size_t taken = std::min(operands.size(), region.inputs.size());
+      States inputs(operands.end() - ptrdiff_t(taken), operands.end());
+      for (bool changed = true; changed && !second;) {
+        changed = false;
+        States outputs = run(region, 0, inputs);
+        size_t given = std::min(outputs.size(), results.size());
+        for (size_t i = 0; i < given; ++i) {
+          State state = outputs[outputs.size() - given + i];
+          results[i] = std::max(results[i], state);
+          if (i < carried && i < taken && inputs[i] < state) {
+            inputs[i] = state;
+            changed = true;
+          }
+        }
+      }
+    }
+    return results;
+  }
+
+  std::string_view location_;
+};
 
 } // namespace
 
@@ -63,30 +149,9 @@ bool roundsToNarrow(const Graph &graph, const Op &op) {
 
 const Op *secondRounding(const Graph &graph, size_t first,
                          std::string_view location) {
-  std::map<ValueId, State> states;
-  for (size_t i = first; i < graph.ops.size(); ++i) {
-    const Op &op = graph.ops[i];
-    if (op.location != location)
-      continue;
-    State most = State::Exact;
-    size_t products = 0;
-    for (ValueId operand : op.operands)
-      if (auto found = states.find(operand); found != states.end()) {
-        most = std::max(most, found->second);
-        products += found->second == State::Product;
-      }
-    bool isBias = op.name == "add" && most == State::Product && products == 1;
-    bool rounds = roundsToNarrow(graph, op);
-    if (rounds && most != State::Exact && !isBias)
-      return &op;
-    State state = isProduct(op.name) && rounds ? State::Product
-                  : rounds                     ? State::Rounded
-                                               : most;
-    for (ValueId result : op.results)
-      if (isFloat(graph.type(result).dtype))
-        states[result] = state;
-  }
-  return nullptr;
+  RoundingCheck check(location);
+  check.run(graph, first, {});
+  return check.second;
 }
 
 } // namespace backplane

@@ -23,7 +23,8 @@ bool isNarrowFloat(DType dtype);
 /// choices, sign changes and whole numbers of floats are exact.
 bool roundsToNarrow(const Graph &graph, const Op &op);
 
-/// Of the ops from number `first` on that have this location: the first one
+/// Of the ops from number `first` on that have this location, and of those in
+/// the regions among them, where one iteration takes what another gave: the one
 /// that rounds to a narrow float what others of them rounded to one already;
 /// null where the rule is kept.
 const Op *secondRounding(const Graph &graph, size_t first,

@@ -152,6 +152,58 @@ TEST(Rounding, SeesTwoOnTheWayAndAllowsABias) {
   EXPECT_EQ(secondRounding(b.graph, 0, "elsewhere"), nullptr);
 }
 
+/// A loop over x and y; its body adds what it carries to a square in `inside`.
+Graph loopOf(DType inside, std::string_view carriedType) {
+  Builder body;
+  ValueId sum = body.graph.addInput("sum", T(carriedType));
+  ValueId x = body.graph.addInput("x", T(carriedType));
+  ValueId wide = body.add("cast", {x}, {{"dtype", DT(inside)}});
+  ValueId square = body.add("mul", {wide, wide});
+  ValueId term =
+      body.add("cast", {square}, {{"dtype", DT(T(carriedType).dtype)}});
+  body.graph.addOutput(body.add("add", {sum, term}), "sum");
+  for (Op &op : body.graph.ops)
+    op.location = "here";
+  Graph graph;
+  ValueId first = graph.addInput("first", T(carriedType));
+  ValueId all = graph.addInput("all", T(carriedType));
+  Op op{"while",
+        1,
+        {first, all},
+        {},
+        {{"carried", I(1)},
+         {"conditional", I(0)},
+         {"iteration", S("")},
+         {"limit", Ds("3")}},
+        {body.graph},
+        "here"};
+  auto results = graph.addControl(op);
+  EXPECT_TRUE(results.ok()) << results.message();
+  return graph;
+}
+
+TEST(Rounding, SeesWhatRegionsRound) {
+  auto second = [](const Graph &graph) {
+    const Op *found = secondRounding(graph, 0, "here");
+    return found ? found->name : "";
+  };
+  EXPECT_EQ(second(loopOf(DType::F32, "f32[4]")), "");
+  EXPECT_EQ(second(loopOf(DType::F32, "f16[4]")), "add");
+  EXPECT_EQ(second(loopOf(DType::F16, "f16[4]")), "add");
+  EXPECT_EQ(second(loopOf(DType::F16, "f32[4]")), "mul");
+  Graph carried = loopOf(DType::F32, "bf16[4]");
+  Graph &body = carried.ops[0].regions[0];
+  // Only the sum rounds: to what the next iteration rounds again.
+  body.ops.back().operands[1] = body.inputs[1];
+  std::erase_if(body.ops, [](const Op &op) { return op.name != "add"; });
+  EXPECT_EQ(second(carried), "add");
+  carried.ops[0].attributes["carried"] = I(0);
+  EXPECT_EQ(second(carried), "") << "each iteration rounds once";
+  body.ops[0].location = "elsewhere";
+  carried.ops[0].attributes["carried"] = I(1);
+  EXPECT_EQ(second(carried), "");
+}
+
 TEST(Decompose, WorksOnWholeGraphs) {
   for (const Graph &graph : {smallGraph(), bertGraph(1)}) {
     Graph result = decomposed(graph);
