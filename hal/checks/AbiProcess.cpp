@@ -98,7 +98,7 @@ void worksOnThePool(Trial &trial, How how) {
       queue.run(Commands()
                     .copy(a, 0, b, 0, size)
                     .barrier()
-                    .fill(a, 64, size / 2, uint32_t(i), 4)
+                    .fill(a, 64, size / 2 - 64, uint32_t(i), 4)
                     .copy(b, size / 2, a, size / 2, size / 2),
                 how);
     a.expect("a fill");

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -189,6 +190,38 @@ TEST_F(EnvelopeOfCancelling, LowersLimitsWhereTheTargetFlushes) {
 }
 
 /// x / 2^125 * 2^125, which is 0 for small x where subnormals are.
+/// The difference of two exponentials that lie beside ties of f16: rounded to
+/// nearest their errors cancel; when one goes the other way it is off by a
+/// step.
+TEST(Envelope, LetsATieGoEitherWay) {
+  constexpr float step = 0x1p-10f; // of f16 in [1, 2)
+  std::vector<float> beside;
+  for (uint64_t bits = 0x3000; bits < 0x3980; ++bits) { // 0.125 to 0.6875
+    Real value = decode(DType::F16, bits), steps = std::exp(value) / step;
+    Real above = steps - std::floor(steps) - 0.5L;
+    if (above > 0 && above < 0.03L)
+      beside.push_back(static_cast<float>(value));
+  }
+  ASSERT_GT(beside.size(), 1u);
+  auto first =
+      std::adjacent_find(beside.begin(), beside.end(), [](float a, float b) {
+        return std::exp(b) - std::exp(a) < 4 * step;
+      });
+  ASSERT_NE(first, beside.end());
+  Graph graph;
+  ValueId x = graph.addInput("x", {DType::F16, {1, 2}});
+  ValueId w = graph.addInput("w", {DType::F16, {2, 1}});
+  ValueId powers = graph.add("exp", {x})->front();
+  graph.addOutput(graph.add("matmul", {powers, w})->front(), "y");
+  std::vector<Tensor> inputs = {make(DType::F16, {1, 2}, {first[0], first[1]}),
+                                make(DType::F16, {2, 1}, {-1, 1})};
+  auto expected = evaluate(graph, inputs, {});
+  ASSERT_TRUE(expected);
+  ASSERT_TRUE(isLoose((*expected)[0]));
+  tightenLoose(graph, inputs, {}, nullptr, 1, *expected);
+  EXPECT_GE((*expected)[0].error[0], step);
+}
+
 TEST(Envelope, LetsADeclaredFlushPass) {
   constexpr uint32_t count = 500;
   Graph graph;
