@@ -194,7 +194,7 @@ bool makeLarge(const Selection &selection, const Put &put,
 
 bool makeModelSizes(const Selection &selection, const Put &put) {
   for (auto *part : {makeModelProducts, makeModelConvolutions, makeModelLines,
-                     makeModelMovement, makeModelElementwise})
+                     makeModelMovement, makeModelElementwise, makeDrawn})
     if (!part(selection, put))
       return false;
   return true;

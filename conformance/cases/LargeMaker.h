@@ -63,6 +63,7 @@ bool makeModelConvolutions(const Selection &selection, const Put &put);
 bool makeModelElementwise(const Selection &selection, const Put &put);
 bool makeModelLines(const Selection &selection, const Put &put);
 bool makeModelMovement(const Selection &selection, const Put &put);
+bool makeDrawn(const Selection &selection, const Put &put);
 
 } // namespace backplane::conformance
 

@@ -6,7 +6,7 @@
 #include "LargeMaker.h"
 #include "sdk/graph/OpTable.h"
 
-#include <cmath>
+#include <algorithm>
 
 namespace backplane::conformance {
 
@@ -82,11 +82,29 @@ LargeGraph elementwiseOf(const OpSpec &spec, DType dtype, size_t rank) {
   return graph;
 }
 
+/// Elements that do not repeat, each of which the oracle answers for.
+LargeGraph wholeOf(const OpSpec &spec, DType dtype) {
+  LargeGraph graph = elementwiseOf(spec, dtype, 3);
+  graph.variant = "attributes-0";
+  graph.tags.emplace_back("drawn");
+  graph.repeated.clear();
+  graph.oracleElements = 400'000;
+  graph.share = 1;
+  graph.slots = 1;
+  graph.statics = 0;
+  return graph;
+}
+
 /// f32 has three ranks; other dtypes one, and two slots where the usual ones
 /// have four.
 bool putElementwise(const Selection &selection, const Put &put,
                     const OpSpec &spec) {
-  for (DType dtype : dtypesOf(spec.name)) {
+  const std::vector<DType> dtypes = dtypesOf(spec.name);
+  bool hasMain = std::ranges::count(dtypes, DType::F32) > 0;
+  DType whole = hasMain ? DType::F32 : dtypes.front();
+  if (spec.name != "cast" && !makeLarge(selection, put, wholeOf(spec, whole)))
+    return false;
+  for (DType dtype : dtypes) {
     bool isMain = dtype == DType::F32;
     bool isUsual = isMain || dtype == DType::F16 || dtype == DType::I8 ||
                    dtype == DType::I32 || dtype == DType::Bool;

@@ -41,6 +41,7 @@ inline constexpr Tag allTags[] = {
     {"pads", "padding before and after an axis is swapped", {11}},
     {"groups", "groups of channels are off", {12}},
     {"size", "results are wrong from some size on", {180, 182, 194}},
+    {"drawn", "results are wrong for some attributes", {300, 319, 340}},
 
     // How numbers are computed.
     {"accumulate", "sums run in f16 instead of f32", {13}},

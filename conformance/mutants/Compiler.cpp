@@ -51,7 +51,8 @@ struct Renamed {
     copy.name = copy.format = toC(name);
     copy.description = toC(renamed.mutant.title);
     copy.driver = toC("mutant");
-    copy.fusion = 0; // each op is a dispatch of its own
+    if (!renamed.mutant.fuses)
+      copy.fusion = 0; // each op is a dispatch of its own
     copy.numerics = list.data();
     return renamed.sink.put(renamed.sink.context, &copy);
   }

@@ -24,12 +24,13 @@ std::string Mutant::id() const {
 const std::vector<Mutant> &allMutants() {
   static const std::vector<Mutant> all = [] {
     std::vector<Mutant> list;
-    for (auto part :
-         {indexingMutants, windowMutants, numericsMutants, arithmeticMutants,
-          functionMutants, precisionMutants, semanticsMutants, valueMutants,
-          compilerMutants, runtimeMutants, processMutants, cheatingMutants,
-          sizeCheats, coarseCheats, stateCheats, valueCheats, comparatorMutants,
-          metMutants, legalVariants})
+    for (auto part : {indexingMutants,   windowMutants,   numericsMutants,
+                      arithmeticMutants, functionMutants, precisionMutants,
+                      semanticsMutants,  valueMutants,    compilerMutants,
+                      runtimeMutants,    processMutants,  cheatingMutants,
+                      sizeCheats,        coarseCheats,    stateCheats,
+                      valueCheats,       attributeCheats, placeCheats,
+                      comparatorMutants, metMutants,      legalVariants})
       for (Mutant &mutant : part())
         list.push_back(std::move(mutant));
     return list;

@@ -10,6 +10,7 @@
 #define BACKPLANE_CONFORMANCE_MUTANTS_MUTANT_H
 
 #include "backplane/compiler.h"
+#include "backplane/hal.h"
 #include "conformance/compare/SelfCheck.h"
 #include "conformance/oracle/Value.h"
 
@@ -41,6 +42,8 @@ struct Call {
   /// Lets the reference backend compute the op from `operands`. False when it
   /// reported bad data; the results are there all the same.
   std::function<bool(const Call &)> reference;
+  /// Of the whole dispatch: its bindings.
+  const bp_command_dispatch_t &command;
 
   const Tensor &in(size_t i) const { return *operands[i]; }
   Tensor &out() const { return *results[0]; }
@@ -113,6 +116,8 @@ struct Mutant {
   /// Of Comparator.
   conformance::Weakness weakness = {};
   Declares declares = {};
+  /// Dispatches may have several ops, as the reference backend's have.
+  bool fuses = false;
   /// Why no test can find it; empty: one must.
   std::string_view equivalent = {};
   /// Cases that must find it; 1 where it is wrong once in a process.
@@ -140,6 +145,8 @@ std::vector<Mutant> sizeCheats();
 std::vector<Mutant> coarseCheats();
 std::vector<Mutant> stateCheats();
 std::vector<Mutant> valueCheats();
+std::vector<Mutant> attributeCheats();
+std::vector<Mutant> placeCheats();
 std::vector<Mutant> comparatorMutants();
 std::vector<Mutant> compilerMutants();
 std::vector<Mutant> metMutants();

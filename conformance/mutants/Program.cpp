@@ -186,7 +186,8 @@ bp_status_t bp_executable_t::run(const bp_command_dispatch_t &command,
   };
   const Mutant &mutant = *device_.self->mutant;
   for (size_t i = 0; i < graph_.ops.size(); ++i) {
-    Call call{graph_, graph_.ops[i], i, {}, {}, device_.memory, reference};
+    Call call{graph_, graph_.ops[i],  i,         {},
+              {},     device_.memory, reference, command};
     for (ValueId operand : call.op.operands)
       call.operands.push_back(&values[operand]);
     for (ValueId result : call.op.results)

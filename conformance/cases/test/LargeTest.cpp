@@ -113,7 +113,9 @@ TEST(Large, OneWrongElementOfAnyOpIsFound) {
         "L3/reduce/f32/models-l", "L3/top_k/f32/models",
         "L3/softmax/bf16/models", "L3/attention/f32/models-m",
         "L3/layer_norm/f32/models", "L3/pool/i8/models",
-        "L3/arg_reduce/i32/models-max"})
+        "L3/arg_reduce/i32/models-max", "L3/conv/f32/attributes-1",
+        "L3/pool/f32/attributes-", "L3/reduce/f32/attributes-1",
+        "L3/scatter/f32/attributes-", "L3/transpose/f32/attributes-"})
     expectJudged(prefix);
 }
 
@@ -153,6 +155,38 @@ TEST(Large, CasesStayWithinTheBudget) {
               << testCase.id;
       return true;
     });
+}
+
+/// Graphs by id of the units whose attributes are drawn.
+std::map<std::string, std::string> drawnGraphs(uint64_t seed, uint64_t budget) {
+  std::map<std::string, std::string> graphs;
+  generateUnits({.seed = seed, .budget = budget}, [&](const Unit &unit) {
+    if (unit.id.find("/attributes-") == std::string::npos)
+      return true;
+    EXPECT_FALSE(unit.graph.outputs.empty()) << unit.id;
+    EXPECT_EQ(unit.cases.size(), 1u) << unit.id;
+    for (const Case &testCase : unit.cases)
+      EXPECT_LE(workOf(unit.graph, testCase.symbols).elements, 1u << 20)
+          << testCase.id;
+    graphs[unit.id] = unit.graph.str();
+    return true;
+  });
+  return graphs;
+}
+
+TEST(Large, AttributesAreDrawnUnderTheSameIds) {
+  for (uint64_t budget : {uint64_t(0), smallBudget}) {
+    auto first = drawnGraphs(1, budget), second = drawnGraphs(2, budget);
+    EXPECT_GT(first.size(), 250u);
+    ASSERT_EQ(first.size(), second.size());
+    size_t differ = 0;
+    for (const auto &[id, graph] : first) {
+      ASSERT_TRUE(second.contains(id)) << id;
+      differ += second[id] != graph;
+    }
+    // Elementwise ops with symbols have no attributes.
+    EXPECT_GT(differ, 150u);
+  }
 }
 
 /// Whether some drawn case of a unit has all of these sizes.

@@ -142,7 +142,8 @@ Real product(const ContractRules &rules, const std::vector<Real> &a,
   ValueId right = graph.addInput("y", {DType::F32, {size, 1}});
   (void)add(graph, "matmul", {left, right});
   Memory memory;
-  Call call{graph, graph.ops[0], 0, {&x, &y}, {&out}, memory, {}};
+  bp_command_dispatch_t command = {BP_HEADER(bp_command_dispatch_t)};
+  Call call{graph, graph.ops[0], 0, {&x, &y}, {&out}, memory, {}, command};
   EXPECT_TRUE(contract(call, rules));
   return numberAt(out, 0);
 }
