@@ -415,6 +415,7 @@ void drawConcat(Drawing drawing) {
   size_t rank = drawing.rank(1, 4);
   auto axis = static_cast<size_t>(drawing.dice.between(0, int64_t(rank) - 1));
   I64s parts = drawing.dice.each(size_t(drawing.dice.between(2, 12)), 1, 9);
+  parts[0] = 1; // an axis of an input gives each symbol
   drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
                                                    const SizeOf &size) {
     std::vector<ValueId> operands;
@@ -449,6 +450,9 @@ void drawBroadcast(Drawing drawing) {
   size_t rank = drawing.rank(2, 6);
   I64s axes = drawing.dice.axes(rank, 0);
   I64s ones = drawing.dice.each(axes.size(), 0, 2);
+  // No input need have an axis that gives a symbol.
+  for (const Axis &axis : drawing.graph.axes)
+    drawing.graph.numbers.push_back(axis.symbol);
   drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank), from;
