@@ -275,19 +275,20 @@ void drawAttention(Drawing drawing) {
           d = dice.between(1, drawing.isSmall ? 8 : 70);
   int64_t e = dice.between(1, drawing.isSmall ? 8 : 70),
           ahead = dice.between(-5, 40);
+  int64_t heads = dice.between(1, 4);
   drawing.graph.axes = {
-      {"b", 1, 3}, {"h", 1, 4}, {"s", 1, 60}, {"t", 1, 20 + dice.size(300)}};
+      {"b", 1, 3}, {"s", 1, 60}, {"t", 1, 20 + dice.size(300)}};
   bool isCausal = dice.coin(), hasMask = dice.coin(), isOneMask = dice.coin();
   double cap = dice.coin() ? 0 : 5;
   drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
                                                    const SizeOf &size) {
-    Dim b = size("b"), h = size("h"), s = size("s"), t = size("t");
+    Dim b = size("b"), s = size("s"), t = size("t");
     InputRule query;
     query.kind = InputRule::Kind::Range;
     std::vector<ValueId> operands = {
-        maker.input(dtype, {b, h * Dim(shared), s, Dim(d)}, query),
-        maker.input(dtype, {b, h, t, Dim(d)}, query),
-        maker.input(dtype, {b, h, t, Dim(e)})};
+        maker.input(dtype, {b, heads * shared, s, d}, query),
+        maker.input(dtype, {b, heads, t, d}, query),
+        maker.input(dtype, {b, heads, t, e})};
     if (hasMask)
       operands.push_back(
           maker.input(dtype, {isOneMask ? Dim(1) : b, Dim(1), s, t}));
@@ -430,12 +431,13 @@ void drawConcat(Drawing drawing) {
 
 void drawPad(Drawing drawing) {
   size_t rank = drawing.rank(1, 5);
-  I64s low = drawing.dice.each(rank, 0, 9),
-       high = drawing.dice.each(rank, 0, 9);
+  int64_t most = rank > 3 ? 2 : 9;
+  I64s low = drawing.dice.each(rank, 0, most),
+       high = drawing.dice.each(rank, 0, most);
   auto mode = drawing.dice.pick({"constant", "edge", "reflect"});
   // Reflections are shorter than the axis.
   for (Axis &axis : drawing.graph.axes)
-    axis = {axis.symbol, 10, std::max<int64_t>(axis.high, 10)};
+    axis = {axis.symbol, most + 1, std::max(axis.high, most + 1)};
   drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
                                                    const SizeOf &size) {
     ValueId x = maker.input(dtype, dimsOf(size, rank));
