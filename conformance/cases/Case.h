@@ -69,7 +69,7 @@ enum class Circumstance {
   OneThread,    ///< a pool without workers
   SevenThreads, ///< a pool of another size
   LittleMemory, ///< while the process gets hardly any more memory
-  Surroundings, ///< another folder, locale, time zone, environment
+  Surroundings, ///< another folder, locale, environment, many files
   LongUptime,   ///< in a process that is more than 100 s old
 };
 

@@ -485,7 +485,7 @@ void drawScatter(Drawing drawing) {
   size_t rank = drawing.rank(1, 4);
   auto axis = static_cast<size_t>(drawing.dice.between(0, int64_t(rank) - 1));
   auto combine = drawing.dice.pick({"none", "add", "add", "min", "max"});
-  drawing.graph.axes.push_back({"n", 1, 2 + drawing.dice.size(9000)});
+  drawing.graph.axes.push_back({"n", 1, 2 + drawing.dice.size(40000)});
   drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank), updates = dims;

@@ -431,12 +431,8 @@ std::vector<Mutant> elementCheats() {
   };
 }
 
-std::vector<Mutant> situationCheats() {
-  using Tags = std::vector<std::string_view>;
-  const Tags any = {"tail", "index", "last-k"}, around = {"surroundings"};
-  Mutant randomly =
-      cheat(360, "at random", "one dispatch of 50 to 1,000 is wrong",
-            {"later-runs", "many-runs"}, bentWhere<isRandomly>);
+/// What no suite can see.
+std::vector<Mutant> unseenCheats() {
   Mutant date = {
       .number = 377,
       .family = Family::Cheating,
@@ -466,6 +462,15 @@ std::vector<Mutant> situationCheats() {
       .equivalent = "the seed is a function of public numbers so that anybody "
                     "can check it; a challenge, and verify --rerun with data "
                     "of its own, take that away"};
+  return {date, lookout, seeds};
+}
+
+std::vector<Mutant> situationCheats() {
+  using Tags = std::vector<std::string_view>;
+  const Tags any = {"tail", "index", "last-k"}, around = {"surroundings"};
+  Mutant randomly =
+      cheat(360, "at random", "one dispatch of 50 to 1,000 is wrong",
+            {"later-runs", "many-runs"}, bentWhere<isRandomly>);
   return {
       randomly,
       cheat(361, "late executables",
@@ -511,9 +516,6 @@ std::vector<Mutant> situationCheats() {
                    {"drawn", "size"}, bentWhere<isFusedAndLarge>)),
       cheat(375, "leaves", "ends the process with code 0 at large products",
             {"size"}, leaveLarge, {"matmul"}),
-      date,
-      lookout,
-      seeds,
   };
 }
 
@@ -521,8 +523,9 @@ std::vector<Mutant> situationCheats() {
 
 std::vector<Mutant> placeCheats() {
   std::vector<Mutant> all = elementCheats();
-  for (Mutant &mutant : situationCheats())
-    all.push_back(std::move(mutant));
+  for (auto part : {situationCheats, unseenCheats})
+    for (Mutant &mutant : part())
+      all.push_back(std::move(mutant));
   return all;
 }
 

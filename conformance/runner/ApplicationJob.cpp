@@ -36,6 +36,7 @@ worker::SurroundMessage elsewhere() {
   message.directory = "/";
   message.locale = "C.UTF-8";
   message.mask = 0077;
+  message.files = 256;
   return message;
 }
 

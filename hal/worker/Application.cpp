@@ -9,6 +9,7 @@
 
 #include <clocale>
 #include <cstdlib>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +31,14 @@ Status setVariables(const std::vector<std::string> &variables) {
   return {};
 }
 
+/// Files that an application may have open beside its models.
+Status openFiles(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    if (open("/dev/null", O_RDONLY | O_CLOEXEC) < 0)
+      return refused("open " + std::to_string(count) + " files");
+  return {};
+}
+
 /// Changes what is around this process. A locale that the machine lacks is no
 /// failure.
 Status surround(const SurroundMessage &message) {
@@ -41,7 +50,7 @@ Status surround(const SurroundMessage &message) {
     return refused("change to the folder '" + message.directory + "'");
   if (message.mask)
     umask(mode_t(message.mask));
-  return {};
+  return openFiles(message.files);
 }
 
 Result<Handler> openAll(const BeginMessage &begin, Hello &greeting) {

@@ -159,7 +159,7 @@ template <typename Visitor, typename T> void visit(Visitor &v, T &m) {
   else if constexpr (std::is_same_v<M, BeginMessage>)
     v(m.device), v(m.threads), v(m.memoryLimit), v(m.cacheFolder);
   else if constexpr (std::is_same_v<M, SurroundMessage>)
-    v(m.variables), v(m.directory), v(m.locale), v(m.mask);
+    v(m.variables), v(m.directory), v(m.locale), v(m.mask), v(m.files);
   else if constexpr (std::is_same_v<M, CompileMessage>)
     v(m.graph), v(m.weights);
   else if constexpr (std::is_same_v<M, JobMessage>)

@@ -148,7 +148,8 @@ struct BeginMessage {
 struct SurroundMessage {
   std::vector<std::string> variables; ///< NAME=VALUE of the environment
   std::string directory, locale;
-  uint32_t mask = 0; ///< of file modes
+  uint32_t mask = 0;  ///< of file modes
+  uint32_t files = 0; ///< that are opened, and stay so
 };
 
 struct CompileMessage {

@@ -318,7 +318,7 @@ Status writeBundles(const fs::path &root) {
   put(BatchMessage{{run}, BatchMessage::Mode(9), 0});
   put(BatchedMessage{{result, result}, {result}, 1, 2});
   put(BeginMessage{"ref", 2, 1 << 30, "-"});
-  put(SurroundMessage{{"A=b"}, "/", "C", 022});
+  put(SurroundMessage{{"A=b"}, "/", "C", 022, 3});
   writeStreams(frames, encode(run));
   auto writer = BundleWriter::create((folder / "bundle").string(), head);
   if (!writer)
