@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conformance suite at standard depth on the devices that come with it.
 
-Without --all each device runs one of 60 parts of the cases, none of which may
+Without --all each device runs one of 120 parts of the cases, none of which may
 be bad. With --all each runs all of them and must earn the Full badge without a
 waiver, in an hour at most. A device that this machine lacks is skipped, and why
 is said.
@@ -77,7 +77,7 @@ def run_device(device, options, out):
     """[passed, failed, skipped] of one device."""
     # A process that is to grow old takes 100 s by itself.
     which = options.models if options.all else [
-        "--shard", f"{PARTS[device]}/60", "--exclude", "L7/uptime/*"]
+        "--shard", f"{PARTS[device]}/120", "--exclude", "L7/uptime/*"]
     command = [ROOT / "build/bin/bp", "conformance", "--device", device, "--depth",
                "standard", "--timeout", str(CASE_SECONDS), "--out", out, *which]
     try:

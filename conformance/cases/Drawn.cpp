@@ -303,7 +303,7 @@ void drawAttention(Drawing drawing) {
 
 /// x, the op, all its results.
 void build(Drawing &drawing, size_t rank, const Attributes &attributes,
-           InputRule rule = {}) {
+           const InputRule &rule = {}) {
   drawing.graph.build = [=, op = drawing.graph.op, dtype = drawing.dtype](
                             Maker &maker, const SizeOf &size) {
     ValueId x = maker.input(dtype, dimsOf(size, rank), rule);
