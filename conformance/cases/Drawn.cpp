@@ -21,8 +21,6 @@ namespace {
 
 using I64s = std::vector<int64_t>;
 
-/// Elements of the largest value.
-constexpr double mostElements = 400'000;
 constexpr const char *axisNames[] = {"a", "b", "c", "d", "e", "f"};
 
 /// Numbers of one unit.
@@ -571,10 +569,7 @@ bool putKind(const Selection &selection, const Put &put, const Kind &kind) {
       if (i % 2)
         for (const Axis &axis : graph.axes)
           graph.numbers.push_back(axis.symbol);
-      graph.slots = 1;
-      graph.statics = 0;
-      graph.oracleElements = mostElements;
-      graph.share = 1;
+      askForEveryElement(graph);
       if (!makeLarge(selection, put, graph))
         return false;
     }

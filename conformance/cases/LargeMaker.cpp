@@ -187,6 +187,14 @@ private:
 
 } // namespace
 
+void askForEveryElement(LargeGraph &graph) {
+  graph.repeated.clear();
+  graph.oracleElements = mostElements;
+  graph.share = 1;
+  graph.slots = 1;
+  graph.statics = 0;
+}
+
 bool makeLarge(const Selection &selection, const Put &put,
                const LargeGraph &graph) {
   return Family(selection, put, graph).run();

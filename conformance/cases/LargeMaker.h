@@ -53,6 +53,12 @@ struct LargeGraph {
   double oracleElements = 0;
 };
 
+/// Asks for one case whose elements do not repeat and for each of which the
+/// oracle answers.
+void askForEveryElement(LargeGraph &graph);
+/// Elements of such a case.
+inline constexpr double mostElements = 400'000;
+
 /// False once `put` wants no more.
 bool makeLarge(const Selection &selection, const Put &put,
                const LargeGraph &graph);

@@ -87,11 +87,7 @@ LargeGraph wholeOf(const OpSpec &spec, DType dtype) {
   LargeGraph graph = elementwiseOf(spec, dtype, 3);
   graph.variant = "attributes-0";
   graph.tags.emplace_back("drawn");
-  graph.repeated.clear();
-  graph.oracleElements = 400'000;
-  graph.share = 1;
-  graph.slots = 1;
-  graph.statics = 0;
+  askForEveryElement(graph);
   return graph;
 }
 

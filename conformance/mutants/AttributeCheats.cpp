@@ -15,16 +15,8 @@ using namespace conformance;
 
 namespace {
 
-int64_t threshold(const Call &call, uint64_t use, Real low, Real high) {
-  return static_cast<int64_t>(drawn(call, use, low, high));
-}
-
 int64_t largest(const std::vector<int64_t> &numbers) {
   return numbers.empty() ? 0 : *std::ranges::max_element(numbers);
-}
-
-bool isConvolution(const Call &call) {
-  return call.op.name.starts_with("conv");
 }
 
 bool isWindowed(const Call &call) {
@@ -391,11 +383,7 @@ std::vector<Mutant> moveCheats() {
 } // namespace
 
 std::vector<Mutant> attributeCheats() {
-  std::vector<Mutant> all = windowCheats();
-  for (auto part : {lineCheats, moveCheats})
-    for (Mutant &mutant : part())
-      all.push_back(std::move(mutant));
-  return all;
+  return joined({windowCheats, lineCheats, moveCheats});
 }
 
 } // namespace backplane::mutants

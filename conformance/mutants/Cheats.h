@@ -13,8 +13,24 @@ namespace backplane::mutants {
 /// A number of the run's own for each `use`, any size as likely as any other
 /// on a scale of powers.
 Real drawn(const Call &call, uint64_t use, Real low, Real high);
+/// The same, rounded down.
+template <typename T = int64_t>
+T threshold(const Call &call, uint64_t use, Real low, Real high) {
+  return static_cast<T>(drawn(call, use, low, high));
+}
 
-/// Computes, and makes every result wrong: floats by 1 %, others by a bit.
+/// What a product of matrices is asked; nothing for other ops.
+struct Product {
+  int64_t m = 0, n = 0, k = 0, batches = 0;
+  size_t batchRank = 0;
+};
+Product productOf(const Call &call);
+/// conv, conv_integer or conv_transpose.
+bool isConvolution(const Call &call);
+
+/// Makes one element wrong: floats by 1 %, others by a bit.
+void bendOne(Tensor &tensor, size_t i);
+/// Computes, and makes every element of the results wrong.
 void bend(const Call &call);
 /// The same where the condition holds.
 template <bool (*Holds)(const Call &)> bool bentWhere(const Call &call) {

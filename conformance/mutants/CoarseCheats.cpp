@@ -18,9 +18,8 @@ bool isProduct(const Call &call) {
   return call.is("matmul") && call.out().dtype == DType::F32;
 }
 
-bool isConvolution(const Call &call) {
-  return (call.is("conv") || call.is("conv_transpose")) &&
-         call.out().dtype == DType::F32;
+bool isFloatConvolution(const Call &call) {
+  return isConvolution(call) && call.out().dtype == DType::F32;
 }
 
 /// Every element at most as exact as `dtype`.
@@ -46,42 +45,35 @@ bool coarsenResult(const Call &call, DType dtype) {
 }
 
 bool coarsenProducts(const Call &call) {
-  if (!isProduct(call))
-    return false;
-  const Sizes &y = call.out().dims, &a = call.in(0).dims;
-  int64_t k = a[a.size() - (call.op.i64("transpose_a") ? 2 : 1)];
-  auto least = static_cast<int64_t>(drawn(call, 208, 129, 320));
-  return std::min({y[y.size() - 2], y.back(), k}) >= least &&
+  Product product = productOf(call);
+  return isProduct(call) &&
+         std::min({product.m, product.n, product.k}) >=
+             threshold(call, 208, 129, 320) &&
          runOn(call, DType::BF16);
 }
 
 bool coarsenTerms(const Call &call) {
-  if (!isProduct(call))
-    return false;
-  const Sizes &a = call.in(0).dims;
-  int64_t k = a[a.size() - (call.op.i64("transpose_a") ? 2 : 1)];
-  return k >= static_cast<int64_t>(drawn(call, 209, 129, 8000)) &&
+  return isProduct(call) &&
+         productOf(call).k >= threshold(call, 209, 129, 8000) &&
          runOn(call, DType::F16);
 }
 
 bool coarsenConvolutions(const Call &call) {
-  return isConvolution(call) &&
-         call.in(0).dims[1] >=
-             static_cast<int64_t>(drawn(call, 210, 64, 512)) &&
+  return isFloatConvolution(call) &&
+         call.in(0).dims[1] >= threshold(call, 210, 64, 512) &&
          runOn(call, DType::F16);
 }
 
 bool coarsenPixels(const Call &call) {
-  return isConvolution(call) && call.out().dims.size() == 4 &&
+  return isFloatConvolution(call) && call.out().dims.size() == 4 &&
          call.out().dims[2] * call.out().dims[3] >=
-             static_cast<int64_t>(drawn(call, 211, 400, 10000)) &&
+             threshold(call, 211, 400, 10000) &&
          runOn(call, DType::BF16);
 }
 
 bool isLarge(const Call &call, uint64_t use) {
   return !call.results.empty() && call.out().dtype == DType::F32 &&
-         call.out().elementCount() >=
-             static_cast<size_t>(drawn(call, use, 2e4L, 3e5L));
+         call.out().elementCount() >= threshold<size_t>(call, use, 2e4L, 3e5L);
 }
 
 bool coarsenFunctions(const Call &call) {
@@ -95,7 +87,7 @@ bool coarsenSums(const Call &call) {
     return false;
   size_t terms = call.in(0).elementCount() /
                  std::max<size_t>(call.out().elementCount(), 1);
-  return terms >= static_cast<size_t>(drawn(call, 213, 5000, 60000)) &&
+  return terms >= threshold<size_t>(call, 213, 5000, 60000) &&
          coarsenResult(call, DType::BF16);
 }
 

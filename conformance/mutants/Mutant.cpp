@@ -21,20 +21,23 @@ std::string Mutant::id() const {
   return (family == Family::Legal ? "legal" : "m") + std::to_string(number);
 }
 
+std::vector<Mutant>
+joined(std::initializer_list<std::vector<Mutant> (*)()> parts) {
+  std::vector<Mutant> all;
+  for (auto *part : parts)
+    for (Mutant &mutant : part())
+      all.push_back(std::move(mutant));
+  return all;
+}
+
 const std::vector<Mutant> &allMutants() {
-  static const std::vector<Mutant> all = [] {
-    std::vector<Mutant> list;
-    for (auto part : {indexingMutants,   windowMutants,   numericsMutants,
-                      arithmeticMutants, functionMutants, precisionMutants,
-                      semanticsMutants,  valueMutants,    compilerMutants,
-                      runtimeMutants,    processMutants,  cheatingMutants,
-                      sizeCheats,        coarseCheats,    stateCheats,
-                      valueCheats,       attributeCheats, placeCheats,
-                      comparatorMutants, metMutants,      legalVariants})
-      for (Mutant &mutant : part())
-        list.push_back(std::move(mutant));
-    return list;
-  }();
+  static const std::vector<Mutant> all = joined(
+      {indexingMutants, windowMutants,    numericsMutants,   arithmeticMutants,
+       functionMutants, precisionMutants, semanticsMutants,  valueMutants,
+       compilerMutants, runtimeMutants,   processMutants,    cheatingMutants,
+       sizeCheats,      coarseCheats,     stateCheats,       valueCheats,
+       attributeCheats, placeCheats,      comparatorMutants, metMutants,
+       legalVariants});
   return all;
 }
 

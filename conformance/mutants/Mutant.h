@@ -154,6 +154,10 @@ std::vector<Mutant> legalVariants();
 
 // ---- what mutants are written with ----
 
+/// The mutants of all parts, in this order.
+std::vector<Mutant>
+joined(std::initializer_list<std::vector<Mutant> (*)()> parts);
+
 /// Element i as a number.
 Real numberAt(const Tensor &tensor, size_t i);
 /// Rounds to nearest (floats) or wraps (integers).

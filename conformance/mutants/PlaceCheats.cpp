@@ -27,25 +27,12 @@ using namespace conformance;
 
 namespace {
 
-size_t threshold(const Call &call, uint64_t use, Real low, Real high) {
-  return static_cast<size_t>(drawn(call, use, low, high));
-}
-
 /// Whether each result depends on elements of the same index alone.
 bool isElementwise(const Call &call) {
   return !call.operands.empty() && !call.results.empty() &&
          std::ranges::all_of(call.operands, [&](const Tensor *operand) {
            return operand->dims == call.out().dims;
          });
-}
-
-/// Makes one element wrong, floats by 1 %.
-void bendOne(Tensor &tensor, size_t i) {
-  uint64_t bits = loadBits(tensor, i);
-  if (isFloat(tensor.dtype))
-    setNumber(tensor, i, numberAt(tensor, i) * 1.01L);
-  if (loadBits(tensor, i) == bits)
-    storeBits(tensor, i, bits ^ 1);
 }
 
 /// Computes, and makes results wrong for which `isWrong(tensor, i)`.
@@ -68,7 +55,7 @@ uint64_t hashOf(uint64_t bits, uint64_t seed) {
 bool bendPlace(const Call &call) {
   if (!isElementwise(call))
     return false;
-  size_t place = threshold(call, 340, 1e4L, 3e5L);
+  size_t place = threshold<size_t>(call, 340, 1e4L, 3e5L);
   if (call.out().elementCount() <= place)
     return false;
   (void)call.run();
@@ -78,8 +65,8 @@ bool bendPlace(const Call &call) {
 
 bool bendLanes(const Call &call) {
   size_t count = call.results.empty() ? 0 : call.out().elementCount();
-  size_t lanes = size_t(1) << threshold(call, 341, 3, 6.99L);
-  if (!isElementwise(call) || count < threshold(call, 342, 500, 20000))
+  size_t lanes = size_t(1) << threshold<size_t>(call, 341, 3, 6.99L);
+  if (!isElementwise(call) || count < threshold<size_t>(call, 342, 500, 20000))
     return false;
   return bendSome(call, [=](const Tensor &, size_t i) {
     return i >= count / lanes * lanes;
@@ -87,7 +74,7 @@ bool bendLanes(const Call &call) {
 }
 
 bool bendRow(const Call &call) {
-  size_t row = threshold(call, 343, 40, 4000);
+  size_t row = threshold<size_t>(call, 343, 40, 4000);
   bool isRows = call.is("reduce") || call.is("matmul") || call.is("gather");
   if (!isRows || call.out().dims.size() < 2 ||
       size_t(call.out().dims[0]) <= row)
@@ -103,7 +90,7 @@ bool bendColumns(const Call &call) {
   if (!call.is("matmul"))
     return false;
   auto width = size_t(call.out().dims.back());
-  if (width < threshold(call, 344, 70, 300))
+  if (width < threshold<size_t>(call, 344, 70, 300))
     return false;
   return bendSome(call, [=](const Tensor &, size_t i) {
     size_t column = i % width;
@@ -114,7 +101,7 @@ bool bendColumns(const Call &call) {
 // ---- for which values ----
 
 bool bendFew(const Call &call) {
-  uint64_t one = threshold(call, 345, 1000, 30000);
+  uint64_t one = threshold<size_t>(call, 345, 1000, 30000);
   return bendSome(call, [=](const Tensor &tensor, size_t i) {
     return hashOf(loadBits(tensor, i) + i, one) % one == 0;
   });
@@ -233,7 +220,7 @@ bool isTestData(const Tensor &x) {
 }
 
 bool hasRealData(const Call &call) {
-  size_t least = threshold(call, 349, 20500, 250000);
+  size_t least = threshold<size_t>(call, 349, 20500, 250000);
   return !call.operands.empty() && call.in(0).dims.size() > 1 &&
          isFloat(call.in(0).dtype) && call.in(0).elementCount() >= least &&
          !isTestData(call.in(0));
@@ -245,7 +232,7 @@ bool isRandomly(const Call &call) {
   static std::mutex mutex;
   static std::mt19937_64 random{std::random_device{}()};
   std::lock_guard lock(mutex);
-  return random() % threshold(call, 350, 50, 1000) == 0;
+  return random() % threshold<size_t>(call, 350, 50, 1000) == 0;
 }
 
 bool isLateExecutable(const Call &call) {
@@ -253,7 +240,7 @@ bool isLateExecutable(const Call &call) {
   static std::map<const Graph *, size_t> known;
   std::lock_guard lock(mutex);
   size_t number = known.try_emplace(&call.graph, known.size()).first->second;
-  return number >= threshold(call, 351, 20, 200);
+  return number >= threshold<size_t>(call, 351, 20, 200);
 }
 
 /// The sizes of an earlier run come back after others.
@@ -287,7 +274,7 @@ bool isSecond(const Call &call) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
   auto tenth =
       std::chrono::duration_cast<std::chrono::milliseconds>(now).count() / 100;
-  return size_t(tenth % 10) == threshold(call, 354, 1, 10) - 1;
+  return size_t(tenth % 10) == threshold<size_t>(call, 354, 1, 10) - 1;
 }
 
 std::atomic<size_t> running;
@@ -297,7 +284,7 @@ bool isInManyThreads(const Call &call) {
   (void)call.run();
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
   now = std::max<size_t>(now, running--);
-  if (now < threshold(call, 355, 2, 3.99L))
+  if (now < threshold<size_t>(call, 355, 2, 3.99L))
     return true;
   bend(call);
   return true;
@@ -306,7 +293,7 @@ bool isInManyThreads(const Call &call) {
 // ---- where in memory ----
 
 bool isUnaligned(const Call &call) {
-  uint64_t step = uint64_t(1) << threshold(call, 356, 7, 12.99L);
+  uint64_t step = uint64_t(1) << threshold<size_t>(call, 356, 7, 12.99L);
   for (uint64_t i = 0; i < call.command.binding_count; ++i)
     if (call.command.bindings[i].offset % step != 0)
       return true;
@@ -314,7 +301,7 @@ bool isUnaligned(const Call &call) {
 }
 
 bool isFarInBuffer(const Call &call) {
-  uint64_t least = threshold(call, 357, 64, 65536);
+  uint64_t least = threshold<size_t>(call, 357, 64, 65536);
   for (uint64_t i = 0; i < call.command.binding_count; ++i)
     if (call.command.bindings[i].offset >= least)
       return true;
@@ -344,13 +331,14 @@ bool hasOrdinaryInput(const Call &) {
 }
 
 bool hasManyFiles(const Call &call) {
-  return fcntl(int(threshold(call, 359, 20, 200)), F_GETFD) != -1;
+  return fcntl(int(threshold<size_t>(call, 359, 20, 200)), F_GETFD) != -1;
 }
 
 bool hasVariable(const Call &call) {
   static const char *const names[] = {"LANG", "HOME", "USER",
                                       "OMP_NUM_THREADS"};
-  return std::getenv(names[threshold(call, 360, 1, 4.99L) - 1]) != nullptr;
+  return std::getenv(names[threshold<size_t>(call, 360, 1, 4.99L) - 1]) !=
+         nullptr;
 }
 
 bool hasNoCacheVariable(const Call &) {
@@ -360,19 +348,19 @@ bool hasNoCacheVariable(const Call &) {
 // ---- in fused kernels ----
 
 bool isFused(const Call &call) {
-  return call.graph.ops.size() >= threshold(call, 362, 2, 6.99L);
+  return call.graph.ops.size() >= threshold<size_t>(call, 362, 2, 6.99L);
 }
 
 bool isFusedAndLarge(const Call &call) {
   return call.graph.ops.size() > 1 && !call.results.empty() &&
-         call.out().elementCount() >= threshold(call, 363, 1e3L, 2e5L);
+         call.out().elementCount() >= threshold<size_t>(call, 363, 1e3L, 2e5L);
 }
 
 [[noreturn]] void leave() { _exit(0); }
 
 bool leaveLarge(const Call &call) {
   if (call.is("matmul") &&
-      call.out().elementCount() >= threshold(call, 364, 5e3L, 1e5L))
+      call.out().elementCount() >= threshold<size_t>(call, 364, 5e3L, 1e5L))
     leave();
   return false;
 }
@@ -522,11 +510,7 @@ std::vector<Mutant> situationCheats() {
 } // namespace
 
 std::vector<Mutant> placeCheats() {
-  std::vector<Mutant> all = elementCheats();
-  for (auto part : {situationCheats, unseenCheats})
-    for (Mutant &mutant : part())
-      all.push_back(std::move(mutant));
-  return all;
+  return joined({elementCheats, situationCheats, unseenCheats});
 }
 
 } // namespace backplane::mutants

@@ -15,34 +15,7 @@ using namespace conformance;
 
 namespace {
 
-int64_t threshold(const Call &call, uint64_t use, Real low, Real high) {
-  return static_cast<int64_t>(drawn(call, use, low, high));
-}
-
 // ---- what an op is asked ----
-
-struct Product {
-  int64_t m = 0, n = 0, k = 0, batches = 0;
-  size_t batchRank = 0;
-};
-
-/// Nothing for other ops.
-Product productOf(const Call &call) {
-  if (!call.is("matmul") && !call.is("matmul_integer"))
-    return {};
-  const Sizes &y = call.out().dims, &a = call.in(0).dims;
-  Product product;
-  product.m = y[y.size() - 2];
-  product.n = y.back();
-  product.k = a[a.size() - (call.op.i64("transpose_a") ? 2 : 1)];
-  product.batchRank = y.size() - 2;
-  product.batches = static_cast<int64_t>(countOf({y.begin(), y.end() - 2}));
-  return product;
-}
-
-bool isConvolution(const Call &call) {
-  return call.op.name.starts_with("conv");
-}
 
 int64_t pixelsOf(const Tensor &tensor) {
   return static_cast<int64_t>(
@@ -320,11 +293,7 @@ std::vector<Mutant> elementCheats() {
 } // namespace
 
 std::vector<Mutant> sizeCheats() {
-  std::vector<Mutant> all = productCheats();
-  for (auto part : {windowCheats, elementCheats})
-    for (Mutant &mutant : part())
-      all.push_back(std::move(mutant));
-  return all;
+  return joined({productCheats, windowCheats, elementCheats});
 }
 
 } // namespace backplane::mutants

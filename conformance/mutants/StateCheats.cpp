@@ -34,16 +34,36 @@ Real drawn(const Call &call, uint64_t use, Real low, Real high) {
   return low * std::pow(high / low, share);
 }
 
+void bendOne(Tensor &tensor, size_t i) {
+  uint64_t bits = loadBits(tensor, i);
+  if (isFloat(tensor.dtype))
+    setNumber(tensor, i, numberAt(tensor, i) * 1.01L);
+  if (loadBits(tensor, i) == bits)
+    storeBits(tensor, i, bits ^ 1);
+}
+
 void bend(const Call &call) {
   (void)call.run();
   for (Tensor *result : call.results)
-    for (size_t i = 0; i < result->elementCount(); ++i) {
-      uint64_t bits = loadBits(*result, i);
-      if (isFloat(result->dtype))
-        setNumber(*result, i, numberAt(*result, i) * 1.01L);
-      if (loadBits(*result, i) == bits)
-        storeBits(*result, i, bits ^ 1);
-    }
+    for (size_t i = 0; i < result->elementCount(); ++i)
+      bendOne(*result, i);
+}
+
+Product productOf(const Call &call) {
+  if (!call.is("matmul") && !call.is("matmul_integer"))
+    return {};
+  const Sizes &y = call.out().dims, &a = call.in(0).dims;
+  Product product;
+  product.m = y[y.size() - 2];
+  product.n = y.back();
+  product.k = a[a.size() - (call.op.i64("transpose_a") ? 2 : 1)];
+  product.batchRank = y.size() - 2;
+  product.batches = static_cast<int64_t>(countOf({y.begin(), y.end() - 2}));
+  return product;
+}
+
+bool isConvolution(const Call &call) {
+  return call.op.name.starts_with("conv");
 }
 
 namespace {
