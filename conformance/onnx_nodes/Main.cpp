@@ -68,9 +68,8 @@ int runAll(const Options &options) {
     runner.emplace(jobOf(options), options.stored);
   for (NodeTest test; readTest(test);) {
     Result<Record> record = runner ? runner->run(test) : checkStored(test);
-    if (!record) {
+    if (!record)
       return fail(record.status());
-    }
     std::printf("%s\n", toJson(*record).c_str());
     std::fflush(stdout);
   }

@@ -99,18 +99,20 @@ conformance::limitsTable(const std::map<std::string, OpLimits> &limits) {
   return out;
 }
 
-namespace {
-
-bool isEmulated(const RunFacts &facts) {
+bool conformance::isEmulated(const RunFacts &facts) {
   return (facts.deviceFlags & BP_DEVICE_EMULATED) || !facts.emulator.empty();
 }
-
-} // namespace
 
 LeastSizes conformance::leastSizes(const RunFacts &facts) {
   // Products of 645 and of 256 cubed; 16 M elements of f32.
   uint64_t least = uint64_t(1) << (isEmulated(facts) ? 24 : 28);
   return {least, uint64_t(1) << 26};
+}
+
+LeastSizes conformance::tooSmall(const RunFacts &facts) {
+  LeastSizes least = leastSizes(facts);
+  return {facts.budget < least.multiplyAdds ? facts.budget : 0,
+          facts.bufferBytes < least.bufferBytes ? facts.bufferBytes : 0};
 }
 
 std::vector<std::string> conformance::marksOf(const RunFacts &facts) {
@@ -122,9 +124,8 @@ std::vector<std::string> conformance::marksOf(const RunFacts &facts) {
   if (facts.budget)
     marks.push_back("up to " + std::to_string(facts.budget) +
                     " multiply-adds a case");
-  if (facts.bufferBytes && facts.bufferBytes < leastSizes(facts).bufferBytes)
-    marks.push_back("up to " + std::to_string(facts.bufferBytes) +
-                    " bytes a buffer");
+  if (uint64_t bytes = tooSmall(facts).bufferBytes)
+    marks.push_back("up to " + std::to_string(bytes) + " bytes a buffer");
   return marks;
 }
 

@@ -29,6 +29,9 @@ std::string textOf(const Tested &tested);
 /// One op a line, in columns.
 std::string limitsTable(const std::map<std::string, OpLimits> &limits);
 
+/// Device or machine is an emulator, as far as plug-in and commands say so.
+bool isEmulated(const RunFacts &facts);
+
 /// The least sizes that Full asks for: a device that declares less is right
 /// where nobody looked. About a second of a slow accelerator, or of an
 /// emulator.
@@ -37,6 +40,8 @@ struct LeastSizes {
   uint64_t bufferBytes = 0;  ///< of the largest buffer
 };
 LeastSizes leastSizes(const RunFacts &facts);
+/// What a run keeps to that is below the least sizes; 0: nothing.
+LeastSizes tooSmall(const RunFacts &facts);
 
 /// "host": the device is the processor of the machine that drives it;
 /// "emulated": device or machine is an emulator. As far as the plug-in and the

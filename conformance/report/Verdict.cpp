@@ -159,12 +159,12 @@ void Table::addChoice() {
 
 /// Sizes that were not asked say nothing.
 void Table::addSizes() {
-  const LeastSizes least = leastSizes(facts_);
+  const LeastSizes least = leastSizes(facts_), given = tooSmall(facts_);
   std::vector<std::string> small;
-  if (facts_.budget && facts_.budget < least.multiplyAdds)
-    small.push_back(std::to_string(facts_.budget) + " multiply-adds");
-  if (facts_.bufferBytes && facts_.bufferBytes < least.bufferBytes)
-    small.push_back(std::to_string(facts_.bufferBytes) + " bytes");
+  if (given.multiplyAdds)
+    small.push_back(std::to_string(given.multiplyAdds) + " multiply-adds");
+  if (given.bufferBytes)
+    small.push_back(std::to_string(given.bufferBytes) + " bytes");
   addList(Badge::Full,
           "takes cases of " + std::to_string(least.multiplyAdds) +
               " multiply-adds, buffers of " +

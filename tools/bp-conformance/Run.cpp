@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cinttypes>
 #include <cstdio>
 #include <filesystem>
 #include <unistd.h>
@@ -194,9 +195,7 @@ void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
   for (uint64_t declared : {compiles.budget, runs.budget})
     if (!selection.budget && declared && (!budget || declared < budget))
       budget = declared;
-  bool isEmulated =
-      runs.deviceFlags & BP_DEVICE_EMULATED || !facts.emulator.empty();
-  if (!budget && isEmulated)
+  if (!budget && isEmulated(facts))
     budget = emulatedBudget;
   // What the depth does not ask is not claimed.
   if (isAtLeastDepth(budget, selection.depth))
@@ -325,21 +324,20 @@ namespace {
 
 /// So that nobody waits for a badge that cannot come.
 void warnOfSmallSizes(const RunFacts &facts) {
-  const LeastSizes least = leastSizes(facts);
+  const LeastSizes least = leastSizes(facts), given = tooSmall(facts);
   if (facts.depth == "smoke")
     return;
-  if (facts.budget && facts.budget < least.multiplyAdds)
+  if (given.multiplyAdds)
     std::fprintf(stderr,
-                 "note: the budget is %llu multiply-adds a case, Full asks for "
-                 "%llu; give --budget, or declare more in the manifest\n",
-                 static_cast<unsigned long long>(facts.budget),
-                 static_cast<unsigned long long>(least.multiplyAdds));
-  if (facts.bufferBytes && facts.bufferBytes < least.bufferBytes)
+                 "note: the budget is %" PRIu64 " multiply-adds a case, Full "
+                 "asks for %" PRIu64 "; give --budget, or declare more in the "
+                 "manifest\n",
+                 given.multiplyAdds, least.multiplyAdds);
+  if (given.bufferBytes)
     std::fprintf(stderr,
-                 "note: the largest buffer has %llu bytes, Full asks for "
-                 "%llu\n",
-                 static_cast<unsigned long long>(facts.bufferBytes),
-                 static_cast<unsigned long long>(least.bufferBytes));
+                 "note: the largest buffer has %" PRIu64
+                 " bytes, Full asks for %" PRIu64 "\n",
+                 given.bufferBytes, least.bufferBytes);
 }
 
 /// Runs, judges and writes everything.

@@ -232,7 +232,6 @@ std::string refusalOf(const PhysicalDevice &device, const FeatureChain &chain) {
   return "";
 }
 
-/// Fills in what depends on Vulkan 1.2.
 /// Lavapipe ends loops after 65535 turns, and says nothing. Invocations that it
 /// computes together count as one; shaders expect eight of them.
 float mostTurns(VkDriverId driver, uint32_t together) {
@@ -241,6 +240,7 @@ float mostTurns(VkDriverId driver, uint32_t together) {
   return 65535.0f * 8 / float(std::max(together, 8u));
 }
 
+/// Fills in what depends on Vulkan 1.2.
 void describeNew(const Instance &instance, PhysicalDevice &device) {
   std::vector<std::string> extensions = extensionsOf(instance, device.handle);
   auto has = [&](const char *name) {
