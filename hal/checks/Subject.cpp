@@ -6,12 +6,11 @@
 
 namespace backplane::checks {
 
-Result<Subject> findSubject(const std::string &uri) {
+Result<Subject> findSubject(const std::string &uri,
+                            const bp_context_options_t &context) {
   Result<DeviceUri> parsed = DeviceUri::parse(uri);
   if (!parsed)
     return parsed.status();
-  bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
-  contextOptionsFromEnvironment(&context);
   Result<LoaderOptions> options = loaderOptions(&context);
   if (!options)
     return options.status();

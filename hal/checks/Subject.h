@@ -4,6 +4,7 @@
 #ifndef BACKPLANE_CHECKS_SUBJECT_H
 #define BACKPLANE_CHECKS_SUBJECT_H
 
+#include "backplane/backplane.h"
 #include "backplane/cpp/Result.h"
 
 #include <chrono>
@@ -30,8 +31,9 @@ struct Subject {
 };
 
 /// Finds the driver of a device where the loader would find it, without
-/// loading it: the folders and environment variables of the loader count.
-Result<Subject> findSubject(const std::string &uri);
+/// loading it. `context` says where that is.
+Result<Subject> findSubject(const std::string &uri,
+                            const bp_context_options_t &context);
 
 } // namespace backplane::checks
 

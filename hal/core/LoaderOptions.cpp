@@ -255,6 +255,20 @@ void contextOptionsFromEnvironment(bp_context_options_t *options) {
               std::min<size_t>(options->header.size, sizeof(mine)));
 }
 
+bp_context_options_t takeEnvironment() {
+  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+  fillFromEnvironment(&options);
+  if (!checkNumbers(options).ok())
+    return options;
+  for (const char *variable :
+       {"BACKPLANE_PLUGIN_FILES", "BACKPLANE_ADD_PLUGIN_FILES",
+        "BACKPLANE_PLUGINS_SELECT", "BACKPLANE_PLUGINS_DISABLE",
+        "BACKPLANE_CACHE_DIR", "BACKPLANE_WORKERS", "BACKPLANE_TRUSTED_DIRS",
+        "BACKPLANE_MAP_ARTIFACTS", "BACKPLANE_THREADS"})
+    unsetenv(variable);
+  return options;
+}
+
 bool globMatches(std::string_view glob, std::string_view text) {
   size_t g = 0, t = 0;
   size_t star = std::string_view::npos, resume = 0;

@@ -50,6 +50,11 @@ Result<LoaderOptions> loaderOptions(const bp_context_options_t *options);
 /// thread-safe.
 void contextOptionsFromEnvironment(bp_context_options_t *options);
 
+/// The options of the environment, whose variables are then gone: no plug-in of
+/// this process can tell by them how it was started. Variables with a value
+/// that is refused all stay, for the message. Not thread-safe.
+bp_context_options_t takeEnvironment();
+
 /// The system's plug-in folder, found from the file that this code was loaded
 /// from: <its folder>/backplane/plugins for a library,
 /// <its folder>/../lib/backplane/plugins for a program.

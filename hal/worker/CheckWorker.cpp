@@ -93,7 +93,8 @@ int serveChecks(const WorkerOptions &options) {
     if (!linkedPlugins().empty())
       return unimplemented("this worker is static: it has no plug-in files to "
                            "check; use bp-worker");
-    Result<checks::Subject> subject = checks::findSubject(options.device);
+    Result<checks::Subject> subject =
+        checks::findSubject(options.device, takenEnvironment());
     if (!subject)
       return subject.status();
     greeting.version = view(bp_version());

@@ -3,6 +3,7 @@
 #include "Channel.h"
 #include "backplane/compiler.h"
 #include "hal/core/CommandLine.h"
+#include "hal/core/LoaderOptions.h"
 
 #include <cerrno>
 #include <csignal>
@@ -182,10 +183,14 @@ void answerAndLeave(const Frame &answer) {
   _exit(0);
 }
 
+const bp_context_options_t &takenEnvironment() {
+  static const bp_context_options_t taken = takeEnvironment();
+  return taken;
+}
+
 Result<Context> openWorkerContext(const WorkerOptions &options,
                                   const std::vector<std::string> &plugins) {
-  bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
-  bp_context_options_from_env(&context);
+  bp_context_options_t context = takenEnvironment();
   context.cache_dir = toC(options.contextCache);
   if (options.threads)
     context.threads = options.threads;

@@ -16,6 +16,9 @@ namespace backplane::worker {
 /// Several parts of a process may use one context.
 using SharedContext = std::shared_ptr<const Context>;
 
+/// What takeEnvironment took for this process, before any plug-in was loaded.
+const bp_context_options_t &takenEnvironment();
+
 /// The worker's context: no cache unless the options name a folder for it, a
 /// log on standard error. `plugins` are all that it may load; none: all that
 /// are found.

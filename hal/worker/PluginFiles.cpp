@@ -11,10 +11,8 @@
 namespace backplane::worker {
 
 void describePlugins(const std::vector<std::string> &names, Hello &hello) {
-  bp_context_options_t fromEnvironment = {BP_HEADER(bp_context_options_t)};
-  bp_context_options_from_env(&fromEnvironment);
   std::vector<WireFile> &files = hello.files;
-  Result<LoaderOptions> options = loaderOptions(&fromEnvironment);
+  Result<LoaderOptions> options = loaderOptions(&takenEnvironment());
   if (!options)
     return;
   auto add = [&](const std::string &path) {

@@ -17,9 +17,7 @@ namespace {
 
 /// Where large artifacts are kept, if anywhere.
 ArtifactStore storeOf(const WorkerOptions &options) {
-  bp_context_options_t context = {BP_HEADER(bp_context_options_t)};
-  bp_context_options_from_env(&context);
-  Result<LoaderOptions> loader = loaderOptions(&context);
+  Result<LoaderOptions> loader = loaderOptions(&takenEnvironment());
   if (!loader)
     return ArtifactStore("");
   bool isUsers = options.cacheDir == "auto";

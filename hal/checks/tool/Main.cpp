@@ -5,6 +5,7 @@
 // in workers.
 #include "hal/checks/Check.h"
 #include "hal/core/CommandLine.h"
+#include "hal/core/LoaderOptions.h"
 
 #include <algorithm>
 #include <chrono>
@@ -135,7 +136,7 @@ bool run(const Check &check, const Options &options, Subject subject) {
 }
 
 int runAll(const std::vector<const Check *> &chosen, const Options &options) {
-  Result<Subject> subject = findSubject(options.device);
+  Result<Subject> subject = findSubject(options.device, takeEnvironment());
   if (!subject) {
     std::fprintf(stderr, "bp-check: %s\n",
                  readableMessage(subject.message()).c_str());

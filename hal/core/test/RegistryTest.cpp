@@ -257,6 +257,23 @@ TEST(Options, ComeFromTheEnvironment) {
   EXPECT_EQ(c.threads, 1u);
 }
 
+TEST(Options, AreTakenFromTheEnvironment) {
+  setenv("BACKPLANE_PLUGIN_FILES", "/a.bp.json", 1);
+  setenv("BACKPLANE_CACHE_DIR", "/tmp/taken", 1);
+  setenv("BACKPLANE_THREADS", "many", 1);
+  const bp_context_options_t refused = takeEnvironment();
+  EXPECT_FALSE(loaderOptions(&refused).ok());
+  EXPECT_NE(getenv("BACKPLANE_CACHE_DIR"), nullptr);
+  setenv("BACKPLANE_THREADS", "3", 1);
+  const bp_context_options_t c = takeEnvironment();
+  auto options = *loaderOptions(&c);
+  EXPECT_EQ(options.cacheDir, "/tmp/taken");
+  EXPECT_EQ(options.threads, 3u);
+  for (const char *gone :
+       {"BACKPLANE_PLUGIN_FILES", "BACKPLANE_CACHE_DIR", "BACKPLANE_THREADS"})
+    EXPECT_EQ(getenv(gone), nullptr) << gone;
+}
+
 TEST(Options, SystemFolderIsNeverTheWorkingDirectory) {
   std::string dir = systemPluginDir();
   EXPECT_EQ(dir.front(), '/');
