@@ -77,11 +77,11 @@ Status explain(const CompileJob &job, const Status &failure) {
   if (failure.code() == BP_STATUS_DEADLINE_EXCEEDED)
     return Status(BP_STATUS_DEADLINE_EXCEEDED,
                   "compiling took longer than the time limit of " +
-                      seconds(job.mostTime));
-  if (job.mostBytes && !ofTheModel)
+                      seconds(job.limits.time));
+  if (job.limits.bytes && !ofTheModel)
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
                   "compiling failed under the memory limit of " +
-                      megabytes(job.mostBytes) + ": " + failure.message());
+                      megabytes(job.limits.bytes) + ": " + failure.message());
   return died ? internalError("the compiler failed: " + failure.message())
               : failure;
 }
@@ -100,14 +100,14 @@ Status ask(Process &process, const JobMessage &message,
 Status run(const CompileJob &job, const JobMessage &message) {
   using std::chrono::milliseconds;
   constexpr milliseconds week = std::chrono::hours(24 * 7);
-  auto end = Clock::now() + (job.mostTime.count() ? job.mostTime : week);
+  auto end = Clock::now() + (job.limits.time.count() ? job.limits.time : week);
   auto left = [&] {
     return std::chrono::ceil<milliseconds>(end - Clock::now());
   };
   std::vector<std::string> command = {ToolLibraries::workerPath(), "--jobs"};
-  if (job.mostBytes)
+  if (job.limits.bytes)
     command.insert(command.end(),
-                   {"--memory-limit", std::to_string(job.mostBytes)});
+                   {"--memory-limit", std::to_string(job.limits.bytes)});
   auto process = Process::start(command, left(), true);
   if (!process)
     return process.status();

@@ -376,7 +376,7 @@ LoadedResult ModelCompiler::compileWithin(const CompileJob &job) {
 }
 
 LoadedResult ModelCompiler::compile(const CompileJob &job) {
-  if (job.limited())
+  if (job.limits.any())
     return compileWithin(job);
   Result<Model> model = importModel(job.model);
   if (!model)
@@ -400,7 +400,7 @@ LoadedResult ModelCompiler::compile(const CompileJob &job) {
 LoadedResult ModelCompiler::compileGraph(CompileJob &job) {
   Model model{std::move(*job.graph), std::move(job.weights), {}};
   job.model = "graph '" + model.graph.name + "'";
-  if (job.limited()) {
+  if (job.limits.any()) {
     job.graph = std::move(model.graph);
     job.weights = std::move(model.weights);
     return compileWithin(job);
@@ -442,11 +442,29 @@ Result<std::string> ModelCompiler::storedKey(const LoadedArtifact &artifact,
   return key.str() + ".bpx";
 }
 
+/// By a worker, into the cache, at `path`, or to a file that is gone at once.
+LoadedResult ModelCompiler::compileStoredWithin(const Result<std::string> &path,
+                                                CompileJob &job, Model model) {
+  job.graph = std::move(model.graph);
+  job.weights = std::move(model.weights);
+  bool keeps = path && checkOutput(*path).ok();
+  TemporaryFile file{keeps ? "" : temporaryPath()};
+  const std::string &to = keeps ? *path : file.path;
+  if (Status s = compileInWorker(job, options_, to); !s.ok())
+    return s;
+  LoadedResult made = LoadedArtifact::open(registry_, to);
+  if (made && keeps)
+    noteCached(fs::path(to).filename().string(), **made);
+  return made;
+}
+
 LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
-                                          std::string target) {
+                                          std::string target,
+                                          CompileLimits limits) {
   std::lock_guard lock(mutex_);
   CompileJob job;
   job.targets = {std::move(target)};
+  job.limits = limits;
   job.model = artifact.file->path();
   if (Status s = chooseTargets(job); !s.ok())
     return s;
@@ -461,6 +479,8 @@ LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
         return known;
     path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
   }
+  if (job.limits.any())
+    return compileStoredWithin(path, job, std::move(*model));
   return compileAnywhere(path, job, std::move(*model),
                          [&] { return storedModel(artifact); });
 }

@@ -14,6 +14,13 @@
 
 namespace backplane::rt {
 
+/// Of a compilation; with one, a worker compiles. 0: none.
+struct CompileLimits {
+  uint64_t bytes = 0; ///< of private memory
+  std::chrono::milliseconds time{0};
+  bool any() const { return bytes || time.count(); }
+};
+
 struct CompileJob {
   std::string model; ///< path of an .onnx or .bpg file
   /// What to compile instead of a file; the cache is then not asked.
@@ -26,10 +33,7 @@ struct CompileJob {
   std::vector<DimRange> dims; ///< limits of symbolic dims
   std::string dumpDir;        ///< not empty: compile even if it is in the cache
   std::string outputPath;     ///< empty: in the cache only
-  /// With a limit a worker compiles; 0: none.
-  uint64_t mostBytes = 0; ///< of private memory
-  std::chrono::milliseconds mostTime{0};
-  bool limited() const { return mostBytes || mostTime.count(); }
+  CompileLimits limits;
 };
 
 /// Thread-safe; one model is compiled at a time.
@@ -42,7 +46,8 @@ public:
   /// Compiles the graph that an artifact holds, or takes what was compiled
   /// before from the cache. Fails when the artifact holds none.
   Result<std::shared_ptr<const LoadedArtifact>>
-  compileStored(const LoadedArtifact &artifact, std::string target);
+  compileStored(const LoadedArtifact &artifact, std::string target,
+                CompileLimits limits);
   const Cache &cache() const { return cache_; }
 
 private:
@@ -61,6 +66,9 @@ private:
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);
   Result<std::shared_ptr<const LoadedArtifact>>
   compileWithin(const CompileJob &job);
+  Result<std::shared_ptr<const LoadedArtifact>>
+  compileStoredWithin(const Result<std::string> &path, CompileJob &job,
+                      Model model);
   Result<std::shared_ptr<const LoadedArtifact>>
   openWritten(const CompileJob &job, const std::string &path);
   Result<std::shared_ptr<const LoadedArtifact>> compileGraph(CompileJob &job);

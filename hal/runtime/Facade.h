@@ -64,6 +64,13 @@ struct bp_call_t {
 
 namespace backplane::rt {
 
+/// As options have them. More milliseconds than any compilation takes do not
+/// fit a clock.
+inline CompileLimits compileLimits(uint64_t bytes, uint64_t milliseconds) {
+  constexpr uint64_t most = uint64_t(1) << 40;
+  return {bytes, std::chrono::milliseconds(std::min(milliseconds, most))};
+}
+
 /// Runs `body`, which gives a Status, and reports its failure through `error`.
 /// The standard library throws when memory is short; that stops here.
 template <typename Body> bp_status_t guarded(bp_error_t *error, Body body) {

@@ -155,11 +155,7 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
     return unimplemented("compile options: flags " +
                          std::to_string(options.flags) +
                          " are not all known; initialise with BP_HEADER");
-  // Longer than any compilation; more would not fit a clock.
-  constexpr uint64_t mostMilliseconds = uint64_t(1) << 40;
-  job.mostBytes = options.max_memory;
-  job.mostTime = std::chrono::milliseconds(
-      std::min(options.max_milliseconds, mostMilliseconds));
+  job.limits = compileLimits(options.max_memory, options.max_milliseconds);
   job.embedGraph = options.flags & BP_COMPILE_EMBED_GRAPH;
   job.fallback = options.flags & BP_COMPILE_FALLBACK;
   return {};

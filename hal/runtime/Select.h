@@ -7,12 +7,11 @@
 #define BACKPLANE_RUNTIME_SELECT_H
 
 #include "AnySession.h"
+#include "CompileModel.h"
 #include "LoadedArtifact.h"
 #include "Selection.h"
 
 namespace backplane::rt {
-
-class ModelCompiler;
 
 /// What bp_session_options_t says.
 struct SessionRequest {
@@ -20,6 +19,7 @@ struct SessionRequest {
   uint64_t budget = 0; ///< bytes of device memory, 0: no limit
   const bp_chooser_t *chooser = nullptr;
   bool jit = false;
+  CompileLimits limits; ///< for the JIT
   /// Whether a variant may open devices that were not asked for.
   bool fallback = true;
   worker::Pool *workers = nullptr; ///< never null where workers are asked for

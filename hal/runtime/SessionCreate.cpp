@@ -108,7 +108,8 @@ compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
     Result<std::string> target =
         targetFor(*artifact->registry, request.workers, uri);
     Result<std::shared_ptr<const LoadedArtifact>> compiled =
-        target ? request.compiler->compileStored(*artifact, *target)
+        target ? request.compiler->compileStored(*artifact, *target,
+                                                 request.limits)
                : target.status();
     if (!compiled) {
       selection.remarks.push_back("JIT for " + uri +

@@ -131,11 +131,6 @@ Result<Context> openContext(unsigned threads) {
   return createContext(options);
 }
 
-void setLimits(const CompileLimits &limits, bp_compile_options_t &options) {
-  options.max_memory = limits.memory;
-  options.max_milliseconds = uint64_t(std::ceil(limits.seconds * 1e3));
-}
-
 Result<Artifact> openModel(const Context &context,
                            const ModelOptions &options) {
   if (options.path.ends_with(".bpx"))
@@ -189,6 +184,7 @@ bp_session_options_t sessionOptions(const ModelOptions &options) {
   session.device = toC(options.device);
   session.flags = (options.jit ? BP_SESSION_JIT : 0) |
                   (options.fallback ? 0 : BP_SESSION_NO_FALLBACK);
+  setLimits(options.limits, session);
   return session;
 }
 

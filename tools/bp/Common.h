@@ -8,6 +8,8 @@
 #include "Npy.h"
 #include "OutputFiles.h"
 
+#include <cmath>
+
 namespace backplane {
 
 /// Prints "bp: message" on standard error and gives exit code 1.
@@ -17,8 +19,13 @@ int fail(const Status &status);
 /// progress line when that is a terminal.
 Result<Context> openContext(unsigned threads);
 
-/// Puts the limits where the C API takes them.
-void setLimits(const CompileLimits &limits, bp_compile_options_t &options);
+/// Puts the limits where the C API takes them: options of a compilation or of a
+/// session.
+template <typename Options>
+void setLimits(const CompileLimits &limits, Options &options) {
+  options.max_memory = limits.memory;
+  options.max_milliseconds = uint64_t(std::ceil(limits.seconds * 1e3));
+}
 
 /// Opens a .bpx file, or compiles a model for the driver of `device` (or takes
 /// it from the cache).

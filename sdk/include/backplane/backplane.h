@@ -333,6 +333,9 @@ typedef struct bp_session_options_t {
   const bp_chooser_t *chooser; /* NULL: the order of `device` stands */
   uint32_t flags;              /* BP_SESSION_ */
   uint32_t reserved;
+  /* Limits for what BP_SESSION_JIT compiles, as in bp_compile_options_t. */
+  uint64_t max_memory;
+  uint64_t max_milliseconds;
 } bp_session_options_t;
 
 /* What bp_session_create would take and why, line by line, without loading it.

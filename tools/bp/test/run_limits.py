@@ -104,6 +104,25 @@ def limits(suite, tool):
                     result.stderr)
 
 
+def at_load(suite, tool):
+    """The same limits for what --jit compiles: a graph without a variant for here."""
+    for name, model in (("small", models.good()), ("many", different(400))):
+        made = tool.run("compile", tool.model(f"{name}.onnx", model), "-o", f"{name}.bpx",
+                        "--target", "aarch64", "--embed-graph")
+        suite.check(f"{name} for elsewhere", made.returncode == 0, made.stderr)
+    run = ("run", "small.bpx", "--random-inputs", "1", "--jit")
+    cache = {"BACKPLANE_CACHE_DIR": str(tool.folder / "cache")}
+    for times, environment in (("without a cache", {}), ("first", cache), ("second", cache)):
+        ran = tool.run(*run, "--max-memory", "4G", **environment)
+        suite.check(f"runs {times}", ran.returncode == 0, ran.stderr)
+    short = tool.run(*run, "--max-memory", "4M")
+    suite.check("memory", not suite.ends_well("4 MB", short, tool.folder,
+                                              "memory limit of 4.1943 MB"), short.stderr)
+    late = tool.run("run", "many.bpx", "--random-inputs", "1", "--jit", "--max-time", "0.3")
+    suite.check("time", not suite.ends_well("0.3 s", late, tool.folder, "time limit of 0.3 s"),
+                late.stderr)
+
+
 def short_memory(suite, tool):
     """The tool itself under limits of its process, from generous to tiny."""
     model = tool.model("good.onnx", models.good())
@@ -222,7 +241,7 @@ def main():
     parser.add_argument("--only", action="append", help="a part by name")
     options = parser.parse_args()
     suite = Suite()
-    for part in (limits, short_memory, full_disk, no_folder, too_large):
+    for part in (limits, at_load, short_memory, full_disk, no_folder, too_large):
         if options.only and part.__name__ not in options.only:
             continue
         folder = tempfile.mkdtemp()
