@@ -64,6 +64,8 @@ struct Emitter {
   guarded(Value inside, int64_t lanes,
           function_ref<FailureOr<SmallVector<Value>>()> read);
   LogicalResult fill(const Block2d &block, Value firstK);
+  LogicalResult copyPart(const Block2d &block, Value firstK, int64_t lanes,
+                         Value part);
   FailureOr<Value> readFactor(const GpuFactor &factor, ValueRange loops);
   SmallVector<Value> multiply(ValueRange sums);
   void multiplyOnce(Value k, SmallVector<Value> &sums);
@@ -194,18 +196,14 @@ Emitter::guarded(Value inside, int64_t lanes,
   return SmallVector<Value>(branch.getResults());
 }
 
-/// Copies a block of a factor, zero beyond its edges. Lanes lie on the same
-/// side of an edge.
-LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
+/// What this invocation copies of a part of a block: as many elements as there
+/// are lanes, zero beyond the edges. Lanes lie on the same side of an edge.
+LogicalResult Emitter::copyPart(const Block2d &block, Value firstK,
+                                int64_t lanes, Value part) {
   bool alongK = block.factor->kIsInnermost;
-  int64_t lanes = lanesOf(block);
   int64_t width = (alongK ? GpuTile::kDepth : block.rows) / lanes;
-  int64_t count = block.rows * GpuTile::kDepth / kGroupSize / lanes;
   Value inner = mul(rem(thread, width), lanes), outer = div(thread, width);
-  auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(loop.getBody()->getTerminator());
-  outer = add(outer, mul(loop.getInductionVar(), kGroupSize / width));
+  outer = add(outer, mul(part, kGroupSize / width));
   Value inBlock = alongK ? outer : inner, k = alongK ? inner : outer;
   Value place = add(add(mul(k, block.stride), inBlock), index(block.first));
   Value rowAt = add(block.start, inBlock), kAt = add(firstK, k);
@@ -219,6 +217,23 @@ LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
     store(value,
           add(place, index(int64_t(lane) * (alongK ? block.stride : 1))));
   return success();
+}
+
+/// Copies a block of a factor. Where k may be long no turns go into parts:
+/// some software devices end a shader after 65535 of them.
+LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
+  int64_t lanes = lanesOf(block);
+  int64_t parts = block.rows * GpuTile::kDepth / kGroupSize / lanes;
+  OpBuilder::InsertionGuard guard(b);
+  if (!matchPattern(sizeK, m_Constant())) {
+    for (int64_t part = 0; part < parts; ++part)
+      if (failed(copyPart(block, firstK, lanes, index(part))))
+        return failure();
+    return success();
+  }
+  auto loop = scf::ForOp::create(b, index(0), index(parts), index(1));
+  b.setInsertionPoint(loop.getBody()->getTerminator());
+  return copyPart(block, firstK, lanes, loop.getInductionVar());
 }
 
 /// One k for all sums of this invocation. Its rows and columns lie apart, so

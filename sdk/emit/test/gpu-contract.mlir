@@ -109,6 +109,26 @@ func.func @batches(%a: tensor<?x?x32xi8> {bp.dims = ["b", "m", "32"]},
 
 // -----
 
+// A depth that is not known may be long: copies take no turns of their own.
+// CHECK-LABEL: func.func @depth(
+// CHECK: %[[K:.*]] = memref.dim %{{.*}}, %c1
+// CHECK: scf.for %{{.*}} = %c0 to %[[K]] step %c16
+// CHECK-NOT: scf.for
+// CHECK: memref.store
+// CHECK-NOT: scf.for
+// CHECK: scf.for %{{.*}} = %c0 to %c16 step %c4
+func.func @depth(%a: tensor<64x?xf32> {bp.dims = ["64", "k"]},
+                 %b: tensor<?x64xf32> {bp.dims = ["k", "64"]},
+                 %out: tensor<64x64xf32> {bp.dims = ["64", "64"]}, %k: index)
+    -> tensor<64x64xf32> attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64, bp.symbols = ["k"]} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x?xf32>, tensor<?x64xf32>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+
+// -----
+
 // Left alone: a result that is moved behind the product, sums of each channel
 // by itself, tiles that would be empty.
 // CHECK-LABEL: func.func @transposed(
