@@ -54,6 +54,22 @@
 //   cancellation  a number and its negative with half of the digits changed
 //   rails       floats: the largest numbers, and halves up to +-260; integers:
 //               the least and the largest
+//
+// Patterns that models have (PatternData.h), in the first operand, in the
+// others or in all, as the case draws:
+//
+//   pruned      zero but for 0.2 to 10 %
+//   all-zero    zeros; all-one: ones
+//   rising      sorted from -4 to 4; falling: the other way
+//   few-values  4 to 32 numbers, as of weights that were quantized to a table
+//   positive    within 0 and 1, 4, 99 or 255; negative: the same below zero
+//   distant     a mean of which the deviates change the last digits
+//   masked      0 or -10000, as added to scores of attention
+//   symmetric   in the last two axes, which are equal where the unit can be so
+//   diagonal    zero beside the diagonal of the last two axes
+//   equal-rows  all rows alike; equal-columns: all columns alike
+//   same        operands of one shape are equal
+//   patterned   a pattern for each operand, drawn from the seed
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATA_H
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H
 

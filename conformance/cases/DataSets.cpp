@@ -2,6 +2,7 @@
 #include "DataSets.h"
 
 #include "Data.h"
+#include "PatternData.h"
 #include "Probes.h"
 #include "ValueData.h"
 #include "conformance/oracle/Format.h"
@@ -295,6 +296,8 @@ DataSet findDataSet(std::string_view name) {
     if (known == name)
       return dataSet;
   if (DataSet dataSet = findNarrowData(name))
+    return dataSet;
+  if (DataSet dataSet = findPatternData(name))
     return dataSet;
   if (DataSet dataSet = findValueData(name))
     return dataSet;

@@ -2,6 +2,7 @@
 //
 // Cases with values that models have, for the units of all families.
 #include "Maker.h"
+#include "PatternData.h"
 #include "ValueData.h"
 #include "Work.h"
 #include "conformance/cases/Judge.h"
@@ -102,6 +103,9 @@ void addValueCases(const Selection &selection, Unit &unit) {
   for (const char *dataSet : dataSetsFor(unit))
     unit.cases.push_back(
         makeCase(selection, unit.id, Depth::Standard, dataSet, *symbols));
+  // What is to spread there leaves nothing to compare of other patterns.
+  if (!std::ranges::count(unit.tags, "reach"))
+    addPatternCases(selection, unit, *symbols, isComputedAlone(unit));
 }
 
 } // namespace backplane::conformance

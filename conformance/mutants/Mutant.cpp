@@ -32,12 +32,12 @@ joined(std::initializer_list<std::vector<Mutant> (*)()> parts) {
 
 const std::vector<Mutant> &allMutants() {
   static const std::vector<Mutant> all = joined(
-      {indexingMutants, windowMutants,    numericsMutants,   arithmeticMutants,
-       functionMutants, precisionMutants, semanticsMutants,  valueMutants,
-       compilerMutants, runtimeMutants,   processMutants,    cheatingMutants,
-       sizeCheats,      coarseCheats,     stateCheats,       valueCheats,
-       attributeCheats, placeCheats,      comparatorMutants, metMutants,
-       legalVariants});
+      {indexingMutants, windowMutants,    numericsMutants,  arithmeticMutants,
+       functionMutants, precisionMutants, semanticsMutants, valueMutants,
+       compilerMutants, runtimeMutants,   processMutants,   cheatingMutants,
+       sizeCheats,      coarseCheats,     stateCheats,      valueCheats,
+       attributeCheats, placeCheats,      patternCheats,    comparatorMutants,
+       metMutants,      legalVariants});
   return all;
 }
 

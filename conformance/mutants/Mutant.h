@@ -147,6 +147,7 @@ std::vector<Mutant> stateCheats();
 std::vector<Mutant> valueCheats();
 std::vector<Mutant> attributeCheats();
 std::vector<Mutant> placeCheats();
+std::vector<Mutant> patternCheats();
 std::vector<Mutant> comparatorMutants();
 std::vector<Mutant> compilerMutants();
 std::vector<Mutant> metMutants();

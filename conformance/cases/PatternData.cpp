@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "PatternData.h"
+
+#include "Data.h"
+#include "Maker.h"
+#include "Work.h"
+#include "conformance/oracle/Format.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace backplane::conformance {
+
+namespace {
+
+uint64_t put(const Place &place, Real value) {
+  return bitsOfNumber(place.dtype(), value);
+}
+
+/// Of a number that the pattern repeats: the same for all places with `which`.
+Real numberOf(uint64_t seed, uint64_t which) {
+  return 8 * static_cast<Real>(fractionOf(randomBits(seed, which))) - 4;
+}
+
+Real plain(const Place &place) { return numberOf(place.seed, place.index); }
+
+/// In [0, 1), one for the tensor and each use.
+Real share(const Place &place, uint64_t use) {
+  return static_cast<Real>(fractionOf(randomBits(place.seed, ~use)));
+}
+
+/// Of the whole case: filling mixes the number of the input into it.
+uint64_t seedOfCase(const Place &place) {
+  return place.seed ^ hashText("input") * (place.input + 1);
+}
+
+// ---- one number after the other ----
+
+Real pruned(const Place &place) {
+  Real kept = std::exp2(-3.4L - 5.5L * share(place, 1));
+  return static_cast<Real>(fractionOf(place.random)) < kept ? plain(place) : 0;
+}
+
+Real allZero(const Place &) { return 0; }
+Real allOne(const Place &) { return 1; }
+
+Real rising(const Place &place) {
+  Real step = static_cast<Real>(fractionOf(place.random)) / 2;
+  auto count = static_cast<Real>(place.tensor.elementCount());
+  return 8 * (static_cast<Real>(place.index) + step) / count - 4;
+}
+
+Real falling(const Place &place) { return -rising(place); }
+
+Real few(const Place &place) {
+  auto count = static_cast<uint64_t>(std::exp2(2 + 3 * share(place, 1)));
+  return numberOf(~place.seed, place.random % count);
+}
+
+Real positive(const Place &place) {
+  constexpr Real bounds[] = {1, 4, 99, 255};
+  Real bound = bounds[static_cast<size_t>(4 * share(place, 1))];
+  Real number = bound * (0.01L + 0.99L * fractionOf(place.random));
+  return isFloat(place.dtype()) ? number : 1 + std::fmod(number, 9);
+}
+
+Real negative(const Place &place) { return -positive(place); }
+
+/// A mean of which the deviates change the last digits.
+Real distant(const Place &place) {
+  Real most = isFloat(place.dtype())
+                  ? std::min(12, formatOf(place.dtype()).precision - 2)
+                  : 5;
+  Real mean = std::exp2(most * (0.5L + 0.5L * share(place, 1)));
+  Real sign = share(place, 2) < 0.5L ? -1 : 1;
+  return sign * mean + plain(place) / 8;
+}
+
+/// Added to scores: nothing, or so little that they do not count.
+Real masked(const Place &place) {
+  return place.index % 29 == 0 || place.random % 8 == 0 ? 0 : -10000;
+}
+
+// ---- matrices ----
+
+/// Row and column in the last two axes, and the number of the matrix.
+struct MatrixPlace {
+  uint64_t row = 0, column = 0, matrix = 0;
+};
+
+MatrixPlace matrixPlace(const Place &place) {
+  const std::vector<int64_t> &dims = place.tensor.dims;
+  auto size = [&](size_t fromLast) {
+    return dims.size() < fromLast
+               ? uint64_t(1)
+               : static_cast<uint64_t>(dims[dims.size() - fromLast]);
+  };
+  uint64_t line = place.index / size(1);
+  return {line % size(2), place.index % size(1), line / size(2)};
+}
+
+Real symmetric(const Place &place) {
+  MatrixPlace at = matrixPlace(place);
+  auto [low, high] = std::minmax(at.row, at.column);
+  return numberOf(place.seed, (at.matrix << 40) + (high << 20) + low);
+}
+
+Real equalRows(const Place &place) {
+  return numberOf(place.seed, matrixPlace(place).column);
+}
+
+Real equalColumns(const Place &place) {
+  MatrixPlace at = matrixPlace(place);
+  return numberOf(place.seed, (at.matrix << 20) + at.row);
+}
+
+Real diagonal(const Place &place) {
+  MatrixPlace at = matrixPlace(place);
+  return at.row == at.column ? plain(place) : 0;
+}
+
+// ---- which ----
+
+using Pattern = Real (*)(const Place &);
+
+/// The first operand, the others, or all have the pattern, as the case draws.
+template <Pattern pattern> uint64_t inSome(const Place &place) {
+  uint64_t which = randomBits(seedOfCase(place), ~uint64_t(0)) % 3;
+  bool has = which == 2 || (which == 0) == (place.input == 0);
+  return put(place, has ? pattern(place) : plain(place));
+}
+
+struct Named {
+  std::string_view name;
+  Pattern pattern;
+  DataSet inSome;
+};
+
+template <Pattern pattern> constexpr Named named(std::string_view name) {
+  return {name, pattern, inSome<pattern>};
+}
+
+constexpr Named patterns[] = {
+    named<pruned>("pruned"),        named<allZero>("all-zero"),
+    named<allOne>("all-one"),       named<rising>("rising"),
+    named<falling>("falling"),      named<few>("few-values"),
+    named<positive>("positive"),    named<negative>("negative"),
+    named<distant>("distant"),      named<masked>("masked"),
+    named<symmetric>("symmetric"),  named<diagonal>("diagonal"),
+    named<equalRows>("equal-rows"), named<equalColumns>("equal-columns")};
+
+/// Operands of one shape are equal.
+uint64_t same(const Place &place) {
+  return put(place, numberOf(seedOfCase(place), place.index));
+}
+
+/// Each operand has a pattern of its own.
+uint64_t patterned(const Place &place) {
+  uint64_t which = randomBits(place.seed, ~uint64_t(1)) % std::size(patterns);
+  return put(place, patterns[which].pattern(place));
+}
+
+// ---- cases ----
+
+/// Multiply-adds and elements of a case with matrices that are square.
+constexpr uint64_t mostWork = 500000;
+constexpr int64_t mostElements = 20000;
+
+bool isPossible(const Unit &unit, const SymbolValues &symbols) {
+  for (const Symbol &symbol : unit.graph.symbols) {
+    int64_t size = symbols.at(symbol.name);
+    if (size < symbol.minimum || size > symbol.maximum ||
+        size % symbol.divisor != 0)
+      return false;
+  }
+  auto isFull = [&](ValueId value) {
+    auto count = unit.graph.type(value).elementCount().evaluate(symbols);
+    return count.ok() && *count > 0 && *count <= mostElements;
+  };
+  return std::ranges::all_of(unit.graph.inputs, isFull) &&
+         std::ranges::all_of(unit.graph.outputs, isFull, &GraphOutput::value) &&
+         workOf(unit.graph, symbols).macs <= mostWork;
+}
+
+/// One size for all symbols; those given where that is no case of the unit.
+SymbolValues squareSizes(const Unit &unit, const SymbolValues &symbols) {
+  for (int64_t size : {25, 12, 8}) {
+    SymbolValues equal = symbols;
+    for (auto &[name, value] : equal)
+      value = size;
+    if (isPossible(unit, equal))
+      return equal;
+  }
+  return symbols;
+}
+
+} // namespace
+
+DataSet findPatternData(std::string_view name) {
+  if (name == "same")
+    return same;
+  if (name == "patterned")
+    return patterned;
+  const auto *found = std::ranges::find(patterns, name, &Named::name);
+  return found == std::end(patterns) ? nullptr : found->inSome;
+}
+
+void addPatternCases(const Selection &selection, Unit &unit,
+                     const SymbolValues &symbols, bool isComputedAlone) {
+  auto add = [&](std::string_view dataSet, const SymbolValues &sizes) {
+    unit.cases.push_back(makeCase(selection, unit.id, Depth::Standard,
+                                  std::string(dataSet), sizes));
+  };
+  add("patterned", symbols);
+  SymbolValues square = squareSizes(unit, symbols);
+  if (unit.graph.inputs.size() > 1)
+    add("same", square);
+  if (isComputedAlone || unit.dtype != DType::F32)
+    return;
+  for (const Named &pattern : patterns)
+    add(pattern.name, pattern.name == "symmetric" || pattern.name == "diagonal"
+                          ? square
+                          : symbols);
+}
+
+} // namespace backplane::conformance
