@@ -2,6 +2,7 @@
 //
 // fuzz_seeds FOLDER: good inputs to start from, in one folder per target. ONNX
 // models come from the tests of the tool (run_fuzz.py).
+#include "RunSeeds.h"
 #include "conformance/publish/Archive.h"
 #include "conformance/report/Verdict.h"
 #include "conformance/runner/Mustpass.h"
@@ -34,8 +35,7 @@ void write(const fs::path &path, std::span<const uint8_t> bytes) {
              std::streamsize(bytes.size()));
 }
 
-void writeTexts(const fs::path &folder,
-                std::initializer_list<std::string> texts) {
+void writeTexts(const fs::path &folder, const std::vector<std::string> &texts) {
   int number = 0;
   for (const std::string &text : texts)
     write(folder / std::to_string(number++),
@@ -354,26 +354,32 @@ void writeKernels(const fs::path &folder) {
   write(folder / "kernel", packKernel(kernel));
 }
 
-/// The files of a run as Run.cpp cuts them.
-void writeRuns(const fs::path &folder, conformance::RunFacts facts,
-               const conformance::Record &record, const std::string &waivers) {
-  const std::string sep = "\x1E", lines = conformance::toJson(record) + "\n";
-  const std::string sealed = R"({"version": 1, "root": "00", "files": {)"
-                             R"("run.json": "00"}})";
-  const std::string key = std::string(64, '0') + "\n" + std::string(128, '1');
-  facts.date = "2026-11-21";
-  facts.shard = facts.shards = 1;
-  facts.cases = 1;
-  std::string head = conformance::toJson(facts);
-  facts.waiversHash = "made right";
-  std::string waived = conformance::toJson(facts);
-  writeTexts(folder,
-             {head + sep + lines + sep + waivers + sep + "{}" + sep + sealed,
-              waived + sep + lines + sep + waivers + sep +
-                  R"({"title": "x", "passed": true, "badge": "none"})",
-              head + sep + lines + lines, head + sep + lines + "cut {",
-              head + sep + sep + sep + sep + sep + key,
-              head + sep + lines + sep + sep + sep + "{}" + sep + "x"});
+/// The text of facts with one value of another kind each, and what it stood for
+/// under an unknown name.
+std::vector<std::string> withWrongMembers(const std::string &facts) {
+  std::vector<std::string> texts;
+  for (const auto &[name, value] :
+       std::initializer_list<std::pair<std::string, std::string>>{
+           {"device", "1"},
+           {"device", R"("\u0001")"},
+           {"device", '"' + std::string(5000, 'x') + '"'},
+           {"strict", "1"},
+           {"shard", "4294967296"},
+           {"shard", "-1"},
+           {"filters", "1"},
+           {"filters", R"(["a", 1])"},
+           {"filters", R"(["a"])"},
+           {"models", "1"},
+           {"models", R"({"a": 1})"},
+           {"numerics", "1"},
+           {"numerics", "[1]"}}) {
+    const std::string key = '"' + name + "\":";
+    std::string text = facts;
+    if (size_t at = text.find(key); at != text.npos)
+      text.replace(at, key.size(), key + " " + value + ", \"more\":");
+    texts.push_back(text);
+  }
+  return texts;
 }
 
 Status writeSubmissions(const fs::path &root) {
@@ -383,19 +389,66 @@ Status writeSubmissions(const fs::path &root) {
   facts.date = "2026-11-21T10:00:00Z";
   facts.numerics = {{"DOT", "f32", 24, 0, 8}};
   facts.environment = {{"processor", "x"}};
-  writeTexts(folderOf(root, "records"),
-             {conformance::toJson(record), conformance::toJson(facts),
-              conformance::mustpassText({record.id, "L3/add/f32/n/uniform"})});
+  std::vector<std::string> texts = withWrongMembers(conformance::toJson(facts));
+  texts.push_back(conformance::toJson(record));
+  texts.push_back(conformance::toJson(facts));
+  texts.push_back(
+      conformance::mustpassText({record.id, "L3/add/f32/n/uniform"}));
+  writeTexts(folderOf(root, "records"), texts);
   const std::string waivers =
       R"({"format": 1, "waivers": [{"id": "a", "cases": ["L3/exp/*"],
            "devices": ["acme:*"], "suite_versions": ["0.2.*"],
            "reason": "r", "url": "https://x", "owner": "o",
            "expires": "2027-01-01"}]})";
   writeTexts(folderOf(root, "waivers"), {waivers});
-  writeRuns(folderOf(root, "run"), facts, record, waivers);
+  writeTexts(folderOf(root, "run"), fuzz::runSeeds());
   return conformance::packArchive(
       (root / "waivers").string(),
       (folderOf(root, "submission") / "sample.tar.zst").string());
+}
+
+/// Names of devices, targets and launchers, and files of workers.
+std::vector<std::string> names() {
+  std::vector<std::string> texts = {
+      "host",
+      "ref://interpreter?a=1&b=2",
+      "vulkan://0,host",
+      "auto:latency",
+      "worker:board/npu,host",
+      "npu+host+a+b",
+      "ssh -p 22 'user@board' bp-worker \"a b\"",
+      "worker:board/npu",
+      "worker:board/npu://0?a=1,host",
+      "worker:local/ref",
+      "worker:board/npu+worker:board/host",
+      "worker:board/npu+worker:other/host",
+      "worker:local/npu+host",
+      "auto:power",
+      "cpu,auto:throughput",
+      R"({"workers": {}})",
+      R"({"workers": 1})",
+      R"({"workers": {"Board!": {}}})",
+      R"({"workers": {"b": {"x": 1}}})",
+      R"({"workers": {"board": {"launcher": "ssh board"}}})",
+      R"({"workers": {"board": {"launcher": ["ssh", "a"],
+                  "arguments": ["-v"]}}})",
+      R"({"workers": {"board": {"launcher": ["ssh", "board"],
+                  "worker": "bp-worker", "arguments": "-v", "shell": true,
+                  "timeout": 10}}})"};
+  for (const char *member :
+       {R"("launcher": "ssh 'a")", R"("launcher": 1)", R"("launcher": [1])",
+        R"("launcher": [])", R"("launcher": "qemu -L /x", "shell": false)",
+        R"("arguments": ["\u0000"])", R"("worker": "")", R"("shell": 1)",
+        R"("timeout": 0)", R"("timeout": 99999)",
+        R"("worker": "/w", "timeout": 1)"})
+    for (const char *name : {"board", "local"})
+      texts.push_back(std::string(R"({"workers": {")") + name + R"(": {)" +
+                      member + "}}}");
+  std::string many;
+  for (int i = 0; i < 257; ++i)
+    many += (i ? ", \"" : "\"") + std::to_string(i) + "\": {}";
+  texts.push_back(R"({"workers": {)" + many + "}}");
+  return texts;
 }
 
 Status writeAll(const fs::path &root) {
@@ -418,20 +471,7 @@ Status writeAll(const fs::path &root) {
        manifest(R"("abi": {"major": 0, "minor_low": 1}, "cpu_features": [1])"),
        manifest(R"("abi": {"major": 0, "minor_low": 1},
                    "cpu_features": ["sve"])")});
-  writeTexts(folderOf(root, "names"),
-             {"host", "ref://interpreter?a=1&b=2", "vulkan://0,host",
-              "auto:latency", "worker:board/npu,host", "npu+host+a+b",
-              "ssh -p 22 'user@board' bp-worker \"a b\"", "worker:board/npu",
-              "worker:board/npu://0?a=1,host", "auto:power",
-              "cpu,auto:throughput", R"({"workers": {}})", R"({"workers": 1})",
-              R"({"workers": {"Board!": {}}})",
-              R"({"workers": {"b": {"x": 1}}})",
-              R"({"workers": {"board": {"launcher": "ssh board"}}})",
-              R"({"workers": {"board": {"launcher": ["ssh", "a"],
-                  "arguments": ["-v"]}}})",
-              R"({"workers": {"board": {"launcher": ["ssh", "board"],
-                  "worker": "bp-worker", "arguments": "-v", "shell": true,
-                  "timeout": 10}}})"});
+  writeTexts(folderOf(root, "names"), names());
   writeTexts(folderOf(root, "cache"), {"BPCACHE1", "x"});
   writeKernels(folderOf(root, "kernel"));
   if (Status s = writeBundles(root); !s.ok())
