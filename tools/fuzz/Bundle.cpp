@@ -43,12 +43,29 @@ static void readStream(const std::string &path) {
   close(fd);
 }
 
+/// As what has come over a pipe that stays open.
+static void readPipe(std::span<const uint8_t> bytes) {
+  constexpr size_t fits = 1 << 12; // into any pipe
+  int ends[2];
+  if (bytes.size() > fits || pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    return;
+  Channel channel(ends[0], -1);
+  if (write(ends[1], bytes.data(), bytes.size()) >= 0)
+    while (true)
+      if (auto frame = channel.receive(Channel::Clock::now()); !frame)
+        break;
+  close(ends[0]);
+  close(ends[1]);
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static fuzz::File file;
   std::vector<uint8_t> bytes(data, data + size);
   fixFrames(bytes);
   const std::string &path = file.with(bytes.data(), bytes.size());
   readStream(path);
+  readStream("/"); // which opens and cannot be read
+  readPipe(bytes);
   BundleFacts facts;
   if (auto bundle = readBundle(path))
     facts = std::move(*bundle);

@@ -31,7 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return name.size() % 3 == 1 || name == "a+b";
   });
   const std::string &path = file.with(data, size);
-  (void)worker::findWorker("board", path);
+  for (const char *name : {"board", "arm64", "local"})
+    (void)worker::findWorker(name, path);
+  (void)worker::commandsFor(text, "bin");
   if (auto workers = worker::readWorkers(path))
     for (const worker::NamedWorker &one : *workers)
       (void)one.command({});
