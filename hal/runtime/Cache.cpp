@@ -148,7 +148,7 @@ Status Cache::put(std::string_view kind, std::string_view key,
     return s;
   if (Status s = file->write(data.data(), data.size()); !s.ok())
     return s;
-  return file->commit();
+  return file->commitUnsynced(); // get compares the hash
 }
 
 void Cache::tidy() const {

@@ -152,6 +152,13 @@ Status AtomicFile::padTo(uint64_t offset) {
 Status AtomicFile::commit() {
   if (fsync(fd_) != 0)
     return failure("bring the file to disk");
+  Status status = commitUnsynced();
+  if (status.ok())
+    syncFolder(folderOf(path_));
+  return status;
+}
+
+Status AtomicFile::commitUnsynced() {
   int fd = fd_;
   fd_ = -1;
   if (close(fd) != 0)
@@ -159,7 +166,6 @@ Status AtomicFile::commit() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0)
     return failure("rename the finished file");
   temporary_.clear();
-  syncFolder(folderOf(path_));
   return {};
 }
 

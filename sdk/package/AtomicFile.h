@@ -40,6 +40,9 @@ public:
   /// Brings everything to disk and renames the file to `path`, over what may
   /// be there. Nothing can be written afterwards.
   Status commit();
+  /// The same without waiting for the disk: if the machine stops, the file may
+  /// appear with other bytes. For files whose reader can tell.
+  Status commitUnsynced();
 
 private:
   AtomicFile(std::string path, std::string temporary, int fd)

@@ -11,12 +11,21 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace backplane;
 using namespace backplane::rt;
 using backplane::test::Folder;
+
+static int syncs = 0;
+
+/// Stands in front of the C library's.
+extern "C" int fsync(int fd) {
+  ++syncs;
+  return int(syscall(SYS_fsync, fd));
+}
 
 namespace {
 
@@ -50,6 +59,17 @@ TEST(Cache, GivesBackWhatWasPut) {
   Cache none("");
   EXPECT_TRUE(none.put("kind", "key", Bytes{1}).ok());
   EXPECT_FALSE(none.get("kind", "key"));
+}
+
+TEST(Cache, DoesNotWaitForTheDisk) {
+  Folder folder;
+  Cache cache(folder / "cache");
+  syncs = 0;
+  for (int i = 0; i < 10; ++i)
+    ASSERT_TRUE(cache.put("kernels", std::to_string(i), Bytes(100, 7)).ok());
+  EXPECT_EQ(syncs, 0);
+  ASSERT_TRUE(writeFileAtomically(folder / "file", Bytes(100, 7)).ok());
+  EXPECT_EQ(syncs, 2); // of the file and of its folder
 }
 
 TEST(Cache, DropsADamagedEntry) {
