@@ -64,10 +64,18 @@ static func::FuncOp addMain(OpBuilder &b, const backplane::Graph &graph) {
     outputs.push_back(bp::toType(b.getContext(), graph.type(output.value)));
   auto main = func::FuncOp::create(b, b.getUnknownLoc(), "main",
                                    b.getFunctionType(inputs, outputs));
-  for (auto [i, input] : llvm::enumerate(graph.inputs))
-    main.setArgAttr(i, bp::nameAttr, b.getStringAttr(graph.values[input].name));
-  for (auto [i, output] : llvm::enumerate(graph.outputs))
-    main.setResultAttr(i, bp::nameAttr, b.getStringAttr(output.name));
+  // All at once: each change makes a new list of everything.
+  auto named = [&](StringRef name) {
+    return b.getDictionaryAttr(
+        b.getNamedAttr(bp::nameAttr, b.getStringAttr(name)));
+  };
+  SmallVector<DictionaryAttr> inputNames, outputNames;
+  for (backplane::ValueId input : graph.inputs)
+    inputNames.push_back(named(graph.values[input].name));
+  for (const backplane::GraphOutput &output : graph.outputs)
+    outputNames.push_back(named(output.name));
+  main.setAllArgAttrs(inputNames);
+  main.setAllResultAttrs(outputNames);
   return main;
 }
 

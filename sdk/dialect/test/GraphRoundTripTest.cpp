@@ -5,6 +5,32 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <new>
+
+static size_t allocated = 0;
+
+// In front of those of the C++ library, also for MLIR.
+void *operator new(size_t size) {
+  allocated += size;
+  if (void *memory = malloc(size))
+    return memory;
+  abort();
+}
+void *operator new(size_t size, std::align_val_t alignment) {
+  allocated += size;
+  size_t unit = size_t(alignment);
+  if (void *memory = aligned_alloc(unit, (size + unit - 1) / unit * unit))
+    return memory;
+  abort();
+}
+void operator delete(void *memory) noexcept { free(memory); }
+void operator delete(void *memory, size_t) noexcept { free(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept { free(memory); }
+void operator delete(void *memory, size_t, std::align_val_t) noexcept {
+  free(memory);
+}
+
 using backplane::Bytes;
 using backplane::Dim;
 using backplane::Dims;
@@ -122,6 +148,25 @@ TEST(GraphRoundTrip, RefusesAGraphThatDoesNotVerify) {
                                         });
   EXPECT_FALSE(bp::importGraph(context, graph));
   EXPECT_FALSE(message.empty());
+}
+
+/// Bytes that the import of a graph with so many inputs and outputs takes.
+size_t importBytes(unsigned ports) {
+  Graph graph;
+  for (unsigned i = 0; i < ports; ++i)
+    graph.addOutput(
+        add(graph, "neg",
+            {graph.addInput("x" + std::to_string(i), {DType::F32, {4}})}),
+        "y" + std::to_string(i));
+  mlir::MLIRContext context;
+  size_t before = allocated;
+  EXPECT_TRUE(bp::importGraph(context, graph));
+  return allocated - before;
+}
+
+TEST(GraphImport, TakesMemoryInProportionToInputsAndOutputs) {
+  size_t few = importBytes(2000), more = importBytes(8000);
+  EXPECT_LT(more, 5 * few);
 }
 
 } // namespace
