@@ -3,6 +3,8 @@
 
 #include "sdk/optimize/Patterns.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace bp;
 
@@ -14,6 +16,26 @@ static bool hasSymbols(Operation *op) {
         if (!dim.constant())
           return true;
   return false;
+}
+
+/// Whether the result is constant where the operands are.
+static bool keepsConstant(Operation *op) {
+  return isPure(op) && isa<BpDialect>(op->getDialect()) &&
+         !isa<ControlOp>(op) && !hasSymbols(op) && op->getNumResults() == 1;
+}
+
+/// Nearest ops first: an input is often near where the end of a chain is far.
+bool bp::isConstant(Value value) {
+  llvm::SmallSetVector<Operation *, 16> ops;
+  ops.insert(value.getDefiningOp());
+  for (size_t i = 0; i < ops.size(); ++i) {
+    Operation *op = ops[i];
+    if (i == mostConstantOps || !op || !keepsConstant(op))
+      return false;
+    for (Value operand : op->getOperands())
+      ops.insert(operand.getDefiningOp());
+  }
+  return true;
 }
 
 bool ConstantAnalysis::isConstant(Value root) {
@@ -28,9 +50,7 @@ bool ConstantAnalysis::isConstant(Value root) {
       work.pop_back();
       continue;
     }
-    bool fits = isPure(op) && isa<BpDialect>(op->getDialect()) &&
-                !isa<ControlOp>(op) && !hasSymbols(op) &&
-                op->getNumResults() == 1;
+    bool fits = keepsConstant(op);
     SmallVector<Operation *> open;
     for (Value operand : op->getOperands()) {
       Operation *producer = operand.getDefiningOp();
@@ -81,8 +101,7 @@ static Value sourceAlongAxis(Value value, int64_t axis) {
   SmallVector<int64_t> wide = wideAxes(source.getType());
   auto sourceType = cast<RankedTensorType>(source.getType());
   if (wide.size() > 1 || (wide.size() == 1 && wide[0] != at) ||
-      sourceType.getShape()[at] != size ||
-      !ConstantAnalysis().isConstant(source))
+      sourceType.getShape()[at] != size || !isConstant(source))
     return {};
   return source;
 }

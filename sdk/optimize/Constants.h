@@ -19,6 +19,12 @@ private:
   llvm::DenseMap<mlir::Operation *, bool> known_;
 };
 
+/// The same answer from the ops in front of the value, at most
+/// `mostConstantOps` of them: more are taken to depend on an input. For use
+/// while the IR changes.
+inline constexpr size_t mostConstantOps = 1000;
+bool isConstant(mlir::Value value);
+
 /// Whether constantAlongAxis would give a value.
 bool isConstantAlongAxis(mlir::Value value, int64_t axis);
 

@@ -25,7 +25,7 @@ struct Channel {
 std::optional<Channel> channelOf(Operation *op) {
   if (!op || !isa<ConvOp, MatmulOp>(op) ||
       !isWideFloat(op->getResult(0).getType()) ||
-      !ConstantAnalysis().isConstant(op->getOperand(1)))
+      !isConstant(op->getOperand(1)))
     return std::nullopt;
   if (isa<ConvOp>(op))
     return Channel{1, 0};

@@ -81,7 +81,7 @@ struct OneHotMatmul : OpRewritePattern<MatmulOp> {
                                 PatternRewriter &rewriter) const final {
     auto table = cast<RankedTensorType>(op.getB().getType());
     if (op.getTransposeA() || op.getTransposeB() || table.getRank() != 2 ||
-        !table.hasStaticShape() || !ConstantAnalysis().isConstant(op.getB()))
+        !table.hasStaticShape() || !isConstant(op.getB()))
       return failure();
     Value ids = oneHotIds(op.getA(), read_);
     if (!ids)
@@ -171,8 +171,7 @@ private:
   static GatherOp findTable(Operation *op) {
     for (Value operand : op->getOperands())
       if (auto gather = operand.getDefiningOp<GatherOp>())
-        if (gather.getAxis() == 0 &&
-            ConstantAnalysis().isConstant(gather.getX()) &&
+        if (gather.getAxis() == 0 && isConstant(gather.getX()) &&
             isSmaller(gather.getX().getType(), gather.getType()))
           return gather;
     return {};
@@ -193,11 +192,11 @@ private:
              other.getAxis() == 0 &&
              cast<RankedTensorType>(other.getX().getType()).getShape() ==
                  cast<RankedTensorType>(gather.getX().getType()).getShape() &&
-             ConstantAnalysis().isConstant(other.getX());
+             isConstant(other.getX());
     if (splatOf(operand))
       return true;
     auto broadcast = operand.getDefiningOp<BroadcastOp>();
-    if (!broadcast || !ConstantAnalysis().isConstant(broadcast.getX()))
+    if (!broadcast || !isConstant(broadcast.getX()))
       return false;
     auto shape = cast<RankedTensorType>(broadcast.getX().getType()).getShape();
     for (auto [size, axis] : llvm::zip(shape, broadcast.getAxes()))
