@@ -4,6 +4,7 @@
 #include "hal/core/PluginCall.h"
 #include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
+#include "sdk/compiler/KernelSymbols.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
 #include "sdk/graph/Error.h"
@@ -24,12 +25,19 @@ using namespace backplane;
 
 namespace {
 
-/// The graph without what does not change its kernel.
-Graph normalised(Graph graph) {
+std::vector<std::string> symbolNames(const Graph &graph) {
+  std::vector<std::string> names;
+  for (const backplane::Symbol &symbol : graph.symbols)
+    names.push_back(symbol.name);
+  return names;
+}
+
+/// Takes from a graph what does not change its kernel.
+Status normalise(Graph &graph) {
   graph.name.clear();
   for (backplane::Op &op : graph.ops)
     op.location.clear();
-  return graph;
+  return substituteSymbols(graph, toKernelSymbols(symbolNames(graph)));
 }
 
 /// What compile gave, copied while it was valid.
@@ -95,7 +103,7 @@ std::string baseName(StringRef function) {
 } // namespace
 
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
-  std::string text = "bp-kernel-4\n" + hashBytes(wire) + "\n" +
+  std::string text = "bp-kernel-5\n" + hashBytes(wire) + "\n" +
                      hashOfCompiler() + "\n" + target_.plugin->name + " " +
                      target_.plugin->version + " " + target_.plugin->hash +
                      "\n" + target_.name + " " + target_.emitter + " " +
@@ -171,6 +179,7 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
 }
 
 Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
+                                       const std::vector<std::string> &symbols,
                                        const Graph &graph,
                                        const std::string &name) {
   if (!links())
@@ -178,7 +187,12 @@ Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
   if (!isEmitter(target_.emitter))
     return unimplemented("there is no emitter '" + target_.emitter +
                          "'; there are llvm-elf and spirv");
-  return emit(dispatch, name);
+  auto kernel = emit(dispatch, name);
+  if (kernel)
+    if (Status s = substituteSymbols(*kernel, toKernelSymbols(symbols));
+        !s.ok())
+      return s;
+  return kernel;
 }
 
 Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
@@ -186,7 +200,10 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   std::string label = dispatch.getName().str();
   if (!graph)
     return graph.status().within(label);
-  Graph plain = normalised(std::move(*graph));
+  std::vector<std::string> symbols = symbolNames(*graph);
+  Graph &plain = *graph;
+  if (Status s = normalise(plain); !s.ok())
+    return s.within(label);
   std::string key = keyOf(writeGraph(plain));
   auto [at, fresh] = byKey_.emplace(key, kernels_.size());
   if (!fresh)
@@ -200,7 +217,7 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
         return at->second;
       }
   std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
-  auto kernel = compile(dispatch, plain, name);
+  auto kernel = compile(dispatch, symbols, plain, name);
   if (!kernel) {
     byKey_.erase(at);
     return kernel.status().within(label);
@@ -213,20 +230,39 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   return at->second;
 }
 
-void KernelCompiler::rewind(size_t count) { order_.resize(count); }
-
-KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) {
-  auto found = llvm::find(order_, kernel);
-  uint32_t index = uint32_t(found - order_.begin());
-  if (found == order_.end())
-    order_.push_back(kernel);
-  return links() ? Place{0, index} : Place{index, 0};
+void KernelCompiler::rewind(size_t count) {
+  for (size_t i = count; i < order_.size(); ++i)
+    places_.erase(order_[i]);
+  order_.resize(count);
 }
 
-std::string KernelCompiler::symbolicWorkspace(size_t index) const {
-  const std::string &text = kernels_[index].workspace;
-  auto bytes = Dim::parse(text.empty() ? "0" : text);
-  return !bytes || bytes->constant() ? std::string() : text;
+KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) {
+  auto [at, fresh] = places_.try_emplace(kernel, uint32_t(order_.size()));
+  if (fresh)
+    order_.push_back(kernel);
+  return links() ? Place{0, at->second} : Place{at->second, 0};
+}
+
+/// The workspace of a kernel where it is not a plain number.
+static std::string symbolicWorkspace(const Kernel &kernel) {
+  auto bytes = Dim::parse(kernel.workspace.empty() ? "0" : kernel.workspace);
+  return !bytes || bytes->constant() ? std::string() : kernel.workspace;
+}
+
+Result<KernelCompiler::Needs>
+KernelCompiler::needs(size_t index,
+                      const std::vector<std::string> &symbols) const {
+  const Kernel &kernel = kernels_[index];
+  Substitution names = fromKernelSymbols(symbols);
+  std::string texts[] = {kernel.grid[0], kernel.grid[1], kernel.grid[2],
+                         symbolicWorkspace(kernel), kernel.flops};
+  for (std::string &text : texts) {
+    auto named = substituteSymbols(text, names);
+    if (!named)
+      return named.status();
+    text = std::move(*named);
+  }
+  return Needs{{texts[0], texts[1], texts[2]}, texts[3], texts[4]};
 }
 
 /// Bytes of workspace when they do not depend on symbols, else 0: the dispatch

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels.h: from dispatches to executables: equal dispatches share a kernel,
-// known ones come from the cache, the rest goes to the plug-in's `compile` or
-// through `lower` and the emitter.
+// Kernels.h: from dispatches to executables: dispatches that are equal but for
+// names share a kernel, known ones come from the cache, the rest goes to the
+// plug-in's `compile` or through `lower` and the emitter.
 #ifndef BACKPLANE_COMPILER_KERNELS_H
 #define BACKPLANE_COMPILER_KERNELS_H
 
@@ -28,9 +28,14 @@ public:
   /// yet. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
-  /// Workspace of a kernel as an expression; empty when it is a plain number,
-  /// which its entry then holds.
-  std::string symbolicWorkspace(size_t index) const;
+  /// What a kernel needs where its symbols have these names, as expressions.
+  struct Needs {
+    std::array<std::string, 3> grid;
+    std::string workspace; ///< empty: a plain number, which its entry holds
+    std::string flops;
+  };
+  Result<Needs> needs(size_t index,
+                      const std::vector<std::string> &symbols) const;
   /// Kernels that have a place.
   size_t count() const { return order_.size(); }
   /// Takes the places that kernels got after there were `count` of them.
@@ -46,8 +51,10 @@ public:
   Result<std::vector<std::unique_ptr<fb::ExecutableT>>> executables();
 
 private:
-  Result<Kernel> compile(mlir::func::FuncOp dispatch, const Graph &graph,
-                         const std::string &name);
+  /// `graph` is the dispatch without names, `symbols` are its own.
+  Result<Kernel> compile(mlir::func::FuncOp dispatch,
+                         const std::vector<std::string> &symbols,
+                         const Graph &graph, const std::string &name);
   Result<Kernel> compileByPlugin(const Graph &graph, const std::string &name);
   Result<Kernel> emit(mlir::func::FuncOp dispatch, const std::string &name);
   std::string keyOf(const Bytes &wire) const;
@@ -57,7 +64,8 @@ private:
   const Target &target_;
   KernelDump dump_;
   std::vector<Kernel> kernels_;
-  std::vector<size_t> order_; ///< those with a place
+  std::vector<size_t> order_;         ///< those with a place
+  std::map<size_t, uint32_t> places_; ///< where in the order a kernel is
   std::map<std::string, size_t> byKey_;
   size_t hits_ = 0;
 };

@@ -264,10 +264,12 @@ Status VariantCompiler::addKernels(ModuleOp module, Schedule &schedule) {
     KernelCompiler::Place place = kernels.placeOf(index);
     dispatch->executable = place.executable;
     dispatch->entry = place.entry;
-    const auto &grid = kernels.kernel(index).grid;
-    dispatch->grid.assign(grid.begin(), grid.end());
-    dispatch->workspace = kernels.symbolicWorkspace(index);
-    dispatch->flops = kernels.kernel(index).flops;
+    auto needs = kernels.needs(index, dispatch->constants);
+    if (!needs)
+      return needs.status().within(scheduled.function);
+    dispatch->grid.assign(needs->grid.begin(), needs->grid.end());
+    dispatch->workspace = std::move(needs->workspace);
+    dispatch->flops = std::move(needs->flops);
     scheduled.inPlace = kernels.kernel(index).inPlace;
   }
   dispatches_ += schedule.dispatches.size();

@@ -90,13 +90,21 @@ Value Outliner::clone(OpBuilder &builder, Value value) {
   return mapping_.lookup(value);
 }
 
-/// The names of all symbols in the types and attributes of the function.
+/// The names of all symbols in the types and attributes of the function, in the
+/// order in which they come: it does not depend on the names.
 void Outliner::setSymbols() {
-  std::set<std::string> names;
+  llvm::SetVector<StringAttr> names;
+  Builder b(result_.function.getContext());
   auto add = [&](Attribute attribute) {
-    if (auto dims = dyn_cast_or_null<DimsAttr>(attribute))
-      for (const backplane::Dim &dim : dims.getDims())
-        dim.collectSymbols(names);
+    auto dims = dyn_cast_or_null<DimsAttr>(attribute);
+    if (!dims)
+      return;
+    for (const backplane::Dim &dim : dims.getDims()) {
+      std::set<std::string> used;
+      dim.collectSymbols(used);
+      for (const std::string &name : used)
+        names.insert(b.getStringAttr(name));
+    }
   };
   auto addType = [&](Type type) {
     if (auto tensor = dyn_cast<RankedTensorType>(type))
@@ -110,10 +118,7 @@ void Outliner::setSymbols() {
     for (Type type : op->getResultTypes())
       addType(type);
   });
-  Builder b(result_.function.getContext());
-  SmallVector<Attribute> texts;
-  for (const std::string &name : names)
-    texts.push_back(b.getStringAttr(name));
+  SmallVector<Attribute> texts(names.begin(), names.end());
   result_.function->setAttr(symbolsAttr, b.getArrayAttr(texts));
 }
 

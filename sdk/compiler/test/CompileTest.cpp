@@ -60,6 +60,7 @@ struct Delivery {
 };
 
 int compiledCount = 0;
+const char *grid = "1"; ///< of what compile gives
 
 bp_status_t compile(void *, const bp_compile_request_t *request,
                     const bp_compiled_sink_t *sink, bp_error_t *) {
@@ -76,7 +77,7 @@ bp_status_t compile(void *, const bp_compile_request_t *request,
   Delivery delivery{sink, {BP_HEADER(bp_compiled_t)}};
   delivery.compiled.entry = &entry;
   for (bp_string_t &size : delivery.compiled.grid)
-    size = toC("1");
+    size = toC(grid);
   bp_bytes_sink_t bytes{Delivery::put, &delivery};
   return request->graph_table->graph_write(request->graph, &bytes);
 }
@@ -161,6 +162,46 @@ TEST_F(CompileTest, EqualDispatchesShareAKernelAndClaimsCutGroups) {
   for (const auto *line : *variant.report())
     told |= line->str().find("toys take two ops") != std::string::npos;
   EXPECT_TRUE(told);
+}
+
+/// y_i = neg(x_i) for x_i of two sizes of its own, named first to last or the
+/// other way round.
+static Graph pairs(const std::vector<std::array<std::string, 2>> &sizes) {
+  Graph graph;
+  for (const auto &names : sizes) {
+    Dims dims;
+    for (const std::string &name : names) {
+      EXPECT_TRUE(graph.addSymbol({name, 1, 1024, 1}).ok());
+      dims.push_back(Dim::symbol(name));
+    }
+    ValueId x = graph.addInput("x_" + names[0], {DType::F32, dims});
+    graph.addOutput((*graph.add("neg", {x}))[0], "y_" + names[0]);
+  }
+  return graph;
+}
+
+TEST_F(CompileTest, DispatchesThatDifferInNamesOfSymbolsShareAKernel) {
+  grid = "a + 2*b"; // what the kernel calls its symbols
+  Status status =
+      run(pairs({{"rows", "columns"}, {"m", "n"}, {"b", "a"}, {"s10", "s9"}}));
+  grid = "1";
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(compiledCount, 1);
+  auto file = ArtifactFile::open(path("model.bpx"));
+  ASSERT_TRUE(file.ok()) << file.message();
+  std::vector<std::string> found;
+  for (const auto *command :
+       *(*file)->metadata().variants()->Get(0)->program()->commands())
+    if (const auto *dispatch = command->body_as_Dispatch()) {
+      EXPECT_EQ(dispatch->entry(), 0u);
+      std::string text = dispatch->grid()->Get(0)->str();
+      for (const auto *symbol : *dispatch->constants())
+        text += " " + symbol->str();
+      found.push_back(text);
+    }
+  EXPECT_EQ(found, (std::vector<std::string>{"2*columns + rows rows columns",
+                                             "m + 2*n m n", "2*a + b b a",
+                                             "s10 + 2*s9 s10 s9"}));
 }
 
 TEST_F(CompileTest, IsDeterministic) {
