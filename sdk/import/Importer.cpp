@@ -129,8 +129,25 @@ namespace {
 
 /// Up to this size a constant stands in the graph, above it is a weight.
 constexpr size_t kSmallBytes = 64;
+/// So many small lists of floats stand in the graph. Each makes a kernel of its
+/// own, so that the others are weights: equal layers then share their kernels.
+constexpr size_t kMostFloatLists = 128;
+
+/// Whether the elements are floats of which two differ.
+bool isFloatList(const HostTensor &host) {
+  std::span<const uint8_t> bytes = host.data.bytes;
+  size_t unit = bitWidth(host.dtype) / 8;
+  return isFloat(host.dtype) && bytes.size() > unit &&
+         !std::equal(bytes.begin() + std::ptrdiff_t(unit), bytes.end(),
+                     bytes.begin());
+}
 
 } // namespace
+
+bool Importer::isWeight(const HostTensor &host) {
+  return host.data.bytes.size() > kSmallBytes ||
+         (isFloatList(host) && ++floatLists_ > kMostFloatLists);
+}
 
 Result<ValueId> Importer::materialise(Tensor &tensor) {
   if (tensor.value)
@@ -157,7 +174,7 @@ Result<ValueId> Importer::materialiseHost(const HostTensor &host,
                         {"dims", type.dims}};
   std::string_view op = "constant";
   std::span<const uint8_t> bytes = host.data.bytes;
-  if (bytes.size() > kSmallBytes) {
+  if (isWeight(host)) {
     Result<WeightId> id = model_.weights.add(type, bytes, host.data.owner);
     if (!id.ok())
       return id.status();

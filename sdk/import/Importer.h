@@ -130,6 +130,8 @@ private:
   ValueId captureAt(size_t depth, ValueId value, size_t from);
   Result<ValueId> materialiseKnown(const Known &known,
                                    const std::string &location);
+  /// Whether a constant is a weight; counts those that could be either.
+  bool isWeight(const HostTensor &host);
   Result<ValueId> materialiseHost(const HostTensor &host,
                                   const std::string &location);
 
@@ -147,6 +149,7 @@ private:
   Model model_;
   std::deque<Scope> scopes_; ///< innermost last
   size_t regions_ = 0;       ///< so far; the model's graph has number 0
+  size_t floatLists_ = 0;    ///< small ones of different elements so far
   int64_t opset_ = 0;
   std::deque<Tensor> tensors_;
   std::map<std::string, Tensor *> names_;

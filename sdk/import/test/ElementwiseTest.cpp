@@ -24,6 +24,36 @@ std::string binary(const std::string &op, int type, int64_t opset = 17) {
   return summary(model.import());
 }
 
+/// How many ops of this name a model has that adds constants to its input, each
+/// of some elements that are equal or differ.
+size_t countOf(const char *name, size_t constants, bool equal,
+               size_t elements) {
+  ModelBuilder model(17);
+  model.input("x", {"4", "4"}).output("y");
+  for (size_t i = 0; i < constants; ++i) {
+    std::vector<float> values(elements, float(i));
+    values.back() += equal ? 0 : 1;
+    std::string number = std::to_string(i);
+    model.floats("c" + number, {int64_t(elements)}, values);
+    model.node("Add", {i ? "h" + std::to_string(i - 1) : "x", "c" + number},
+               {i + 1 == constants ? "y" : "h" + number});
+  }
+  auto result = model.import();
+  EXPECT_TRUE(result.ok()) << result.message();
+  size_t count = 0;
+  for (const Op &op : result->graph.ops)
+    count += op.name == name;
+  return count;
+}
+
+TEST(OnnxConstants, FewListsOfFloatsStandInTheGraph) {
+  EXPECT_EQ(countOf("constant", 100, false, 4), 100u);
+  EXPECT_EQ(countOf("constant", 1000, false, 4), 128u);
+  EXPECT_EQ(countOf("weight", 1000, false, 4), 872u);
+  EXPECT_EQ(countOf("weight", 1000, true, 4), 0u);
+  EXPECT_EQ(countOf("weight", 1000, false, 1), 0u);
+}
+
 } // namespace
 
 TEST(OnnxElementwise, Unary) {
