@@ -9,7 +9,7 @@ namespace backplane {
 
 namespace {
 
-constexpr uint32_t mostSlots = 4096;
+constexpr uint32_t mostSlots = 1u << 20;
 constexpr uint64_t mostWorkspace = uint64_t(1) << 32;
 
 const bp_command_barrier_t barrierCommand = {BP_HEADER(bp_command_barrier_t)};

@@ -108,6 +108,20 @@ TEST_P(DeviceTest, ReplaysWithOtherSlots) {
   }
 }
 
+TEST_P(DeviceTest, TakesManySlots) {
+  auto a = filled({1, 2, 3, 4}), b = filled(Words(4));
+  Command copy = Copy{{.length = 16, .slot = 0}, {.length = 16, .slot = 99999}};
+  auto recorded = device->record({&copy, 1});
+  ASSERT_TRUE(recorded.ok()) << recorded.message();
+  std::vector<SlotBinding> table(100000, SlotBinding{a.get()});
+  table.back() = {b.get()};
+  ASSERT_TRUE(queue->run(**recorded, table).ok());
+  EXPECT_EQ(contents(*b), (Words{1, 2, 3, 4}));
+  copy = Copy{{.length = 16, .slot = 0}, {.length = 16, .slot = 1u << 20}};
+  EXPECT_NE(device->record({&copy, 1}).message().find("beyond the limit"),
+            std::string::npos);
+}
+
 TEST_P(DeviceTest, ChecksTheTable) {
   auto a = filled(Words(4)), b = filled(Words(8));
   Command copy = Copy{{.length = 16, .slot = 0}, {.length = 16, .slot = 1}};
