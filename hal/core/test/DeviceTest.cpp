@@ -117,9 +117,6 @@ TEST_P(DeviceTest, TakesManySlots) {
   table.back() = {b.get()};
   ASSERT_TRUE(queue->run(**recorded, table).ok());
   EXPECT_EQ(contents(*b), (Words{1, 2, 3, 4}));
-  copy = Copy{{.length = 16, .slot = 0}, {.length = 16, .slot = 1u << 20}};
-  EXPECT_NE(device->record({&copy, 1}).message().find("beyond the limit"),
-            std::string::npos);
 }
 
 TEST_P(DeviceTest, ChecksTheTable) {
@@ -165,7 +162,7 @@ TEST_P(DeviceTest, RefusesBadRanges) {
       "slot");
   expectRefusal(Fill{{a, 0, 6}, 1, 4}, "not multiples");
   expectRefusal(Fill{{a, 0, 6}, 1, 3}, "pattern of 3 bytes");
-  expectRefusal(Fill{{.length = 8, .slot = 99999}, 1, 1}, "slot 99999");
+  expectRefusal(Fill{{.length = 8, .slot = 1u << 20}, 1, 1}, "slot 1048576");
 }
 
 TEST_P(DeviceTest, RefusesBadDispatches) {
