@@ -164,21 +164,37 @@ struct SliceOfSlice : OpRewritePattern<SliceOp> {
   }
 };
 
+/// Whether a value is but a part of a concat along an axis, and one itself.
+bool isPartOfConcat(ConcatOp op, int64_t axis) {
+  return op && op.getAxis() == axis && op->hasOneUse();
+}
+
+/// The last of a nest takes all parts at once: one by one the work would be the
+/// square of their number.
 struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ConcatOp op,
                                 PatternRewriter &rewriter) const final {
-    SmallVector<Value> operands;
-    for (Value operand : op.getXs()) {
-      auto inner = operand.getDefiningOp<ConcatOp>();
-      if (inner && inner.getAxis() == op.getAxis() && inner->hasOneUse())
-        llvm::append_range(operands, inner.getXs());
-      else
-        operands.push_back(operand);
+    int64_t axis = op.getAxis();
+    if (op->hasOneUse())
+      if (auto user = dyn_cast<ConcatOp>(*op->user_begin());
+          user && user.getAxis() == axis)
+        return failure();
+    SmallVector<Value> parts, work(llvm::reverse(op.getXs()));
+    bool nested = false;
+    while (!work.empty()) {
+      Value part = work.pop_back_val();
+      auto inner = part.getDefiningOp<ConcatOp>();
+      if (isPartOfConcat(inner, axis)) {
+        llvm::append_range(work, llvm::reverse(inner.getXs()));
+        nested = true;
+      } else {
+        parts.push_back(part);
+      }
     }
-    if (operands.size() == op.getXs().size())
+    if (!nested)
       return failure();
-    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), operands,
+    rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), parts,
                                           op.getAxisAttr());
     return success();
   }
