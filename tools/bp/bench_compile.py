@@ -10,6 +10,7 @@ that compiling the largest took, and the seconds to load and run it once.
 import argparse
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +18,13 @@ import time
 import bench_shapes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# Between, so that the memory of this process, which makes the models, is not
+# taken for that of the command.
+RUN = """import resource, subprocess, sys
+code = subprocess.run(sys.argv[2:], stdout=sys.stderr).returncode
+with open(sys.argv[1], "w") as to:
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=to)
+sys.exit(code != 0)"""
 
 
 class Tool:
@@ -27,19 +35,16 @@ class Tool:
 
     def seconds(self, *words):
         """The time of a command and its memory in MB; not a number if it fails."""
-        log, start = self.folder / "log", time.monotonic()
-        command = ["timeout", str(self.limit), self.path, *map(str, words)]
-        with open(log, "wb") as to:
-            child = os.posix_spawnp(
-                command[0], command,
-                {**os.environ, "BACKPLANE_CACHE_DIR": str(self.folder / "cache")},
-                file_actions=[(os.POSIX_SPAWN_DUP2, to.fileno(), n) for n in (1, 2)])
-            _, status, use = os.wait4(child, 0)
-        if status:
-            text = log.read_text(errors="replace").strip()[:300]
+        memory, start = self.folder / "memory", time.monotonic()
+        command = [sys.executable, "-c", RUN, memory, "timeout", str(self.limit), self.path]
+        result = subprocess.run([*command, *words], check=False, text=True, capture_output=True,
+                                env={**os.environ, "BACKPLANE_CACHE_DIR": f"{self.folder}/cache"})
+        took = time.monotonic() - start
+        if result.returncode:
+            text = result.stderr.strip()[:300]
             print(text or f"no end after {self.limit} s", file=sys.stderr)
             return float("nan"), float("nan")
-        return time.monotonic() - start, use.ru_maxrss / 1024
+        return took, int(memory.read_text()) / 1024
 
     def compile(self, made):
         (self.folder / "m.onnx").write_bytes(made.SerializeToString())
