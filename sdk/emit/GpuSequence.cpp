@@ -16,8 +16,8 @@ using namespace backplane;
 
 namespace {
 
-/// Turns that a member of a line does, if there are enough members.
-constexpr double kTurnsOfMember = 32768;
+/// Turns of a loop whose size is not known.
+constexpr double kUnknownTurns = 32768;
 /// Invocations for a line at first; a long one leaves the others idle.
 constexpr int64_t kShareOfLine = 4;
 
@@ -56,7 +56,7 @@ double turnsOf(Operation *op) {
     for (Operation &inner : *loop.getBody())
       turns += turnsOf(&inner);
     return (1 + turns) *
-           (known ? double(known->getZExtValue()) : kTurnsOfMember);
+           (known ? double(known->getZExtValue()) : kUnknownTurns);
   }
   for (Region &region : op->getRegions())
     for (Operation &inner : region.getOps())
@@ -70,7 +70,7 @@ double turnsOf(const GpuStage &stage) {
     turns += turnsOf(op);
   for (scf::ForOp loop : stage.ordered) {
     auto known = loop.getStaticTripCount();
-    turns *= known ? double(known->getZExtValue()) : kTurnsOfMember;
+    turns *= known ? double(known->getZExtValue()) : kUnknownTurns;
   }
   return turns;
 }
@@ -96,7 +96,7 @@ GpuStage findNest(Operation *op) {
     for (Operation &inner : loop.getBody()->without_terminator())
       stage.ops.push_back(&inner);
   }
-  stage.isLong = turnsOf(stage) >= kTurnsOfMember;
+  stage.isLong = turnsOf(stage) >= stage.turns;
   return stage;
 }
 
@@ -141,6 +141,18 @@ void backplane::useIndependentLoops(ModuleOp module) {
     makeIndependent(op);
 }
 
+/// One invocation may have a part of every stage: each stage has its share of
+/// the turns.
+static void shareTurns(MutableArrayRef<GpuStage> stages) {
+  for (GpuStage &stage : stages) {
+    GpuStage shared = stage;
+    shared.turns /= double(stages.size());
+    shared.isLong = turnsOf(shared) >= shared.turns;
+    if (canShare(shared))
+      stage = shared;
+  }
+}
+
 /// The stages, none when there is an op that is neither one nor free.
 static std::optional<SmallVector<GpuStage>> findStages(func::FuncOp func) {
   SmallVector<GpuStage> stages;
@@ -156,6 +168,7 @@ static std::optional<SmallVector<GpuStage>> findStages(func::FuncOp func) {
     if (!canShare(stages.back()))
       return std::nullopt;
   }
+  shareTurns(stages);
   return stages;
 }
 
@@ -181,7 +194,7 @@ static std::optional<GpuStage> findLine(func::FuncOp func) {
   if (stage.ops.empty())
     return std::nullopt;
   stage.op = stage.ops.front();
-  stage.isLong = turnsOf(stage) >= kTurnsOfMember;
+  stage.isLong = turnsOf(stage) >= stage.turns;
   if (!stage.isLong || !canShare(stage))
     return std::nullopt;
   return stage;
@@ -313,7 +326,7 @@ void StageEmitter::findMembers() {
   bits = index(0);
   turns = stage.isLong ? turnsOfLine() : Value();
   for (int64_t i = 0; turns && (int64_t(1) << i) < kMostMembers; ++i) {
-    Value limit = counter.number(kTurnsOfMember * double(int64_t(1) << i));
+    Value limit = counter.number(stage.turns * double(int64_t(1) << i));
     Value more =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, turns, limit);
     bits = arith::SelectOp::create(b, more, index(i + 1), bits);
@@ -393,7 +406,7 @@ Block *StageEmitter::runIfLong() {
     if (auto loop = dyn_cast<scf::ForOp>(op))
       atOnce = std::min(atOnce, turnsAtOnce(loop));
   findMembers();
-  Value most = counter.number(kTurnsOfMember * double(atOnce));
+  Value most = counter.number(stage.turns * double(atOnce));
   Value isShort =
       arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, turns, most);
   auto branch = scf::IfOp::create(b, isShort, /*withElseRegion=*/true);
@@ -534,7 +547,7 @@ bool backplane::mayHaveLongLines(scf::ForallOp loop) {
   GpuStage stage{loop, {}, {}, {}};
   for (Operation &op : loop.getBody()->without_terminator())
     stage.ops.push_back(&op);
-  stage.isLong = turnsOf(stage) >= kTurnsOfMember;
+  stage.isLong = turnsOf(stage) >= stage.turns;
   bool shares = llvm::any_of(stage.ops, llvm::IsaPred<scf::ForOp>);
   loop.walk([&](memref::AllocOp) { shares = false; });
   return shares && stage.isLong && canShare(stage);

@@ -34,7 +34,9 @@ struct GpuStage {
   mlir::Operation *op;
   llvm::SmallVector<mlir::scf::ForOp> lines, ordered;
   llvm::SmallVector<mlir::Operation *> ops;
-  bool isLong = false; ///< a line may be too long for one invocation
+  bool isLong = false;  ///< a line may be too long for one invocation
+  double turns = 32768; ///< that a member of a long line does, if there are
+                        ///< enough members
 };
 
 struct GpuSequence {

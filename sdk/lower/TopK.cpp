@@ -31,8 +31,8 @@ Value standsBefore(ImplicitLocOpBuilder &b, Value x, Value y, bool largest,
                               arith::AndIOp::create(b, isNan, isNumber));
 }
 
-/// Levels that an entry goes down in a turn of a loop: some devices end an
-/// invocation after 65535 turns. Where it need not go on it stays.
+/// Levels that an entry goes down in a turn of a loop, where not all are known:
+/// some devices end an invocation after 65535 turns.
 constexpr int64_t kLevelsAtOnce = 4;
 
 /// An element and its index in x.
@@ -43,8 +43,8 @@ struct Entry {
 /// The lists of one line: values and indices, of `count` entries.
 class Heap {
 public:
-  Heap(TopKOp op, Value x, Value count, Value turns)
-      : op(op), x(x), count(count), turns(turns),
+  Heap(TopKOp op, Value x, Value count, int64_t levels, Value turns)
+      : op(op), x(x), count(count), levels(levels), turns(turns),
         element(elementOf(op.getX().getType())) {}
 
   /// The best of a line of `size` elements, best first.
@@ -102,26 +102,52 @@ private:
   /// `end` entries stand behind it.
   Values sink(ImplicitLocOpBuilder &b, ValueRange line, Entry entry,
               Value start, Value end, ValueRange lists) {
-    Values carried{start};
-    llvm::append_range(carried, lists);
-    Values sunk =
-        forLoop(b, turns, carried,
-                [&](ImplicitLocOpBuilder &inner, Value, ValueRange now) {
-                  Values next(now);
-                  for (int64_t i = 0; i < kLevelsAtOnce; ++i)
-                    next = sinkOnce(inner, line, entry, end, next);
-                  return next;
-                });
+    auto go = [&](ImplicitLocOpBuilder &inner, Value, ValueRange now) {
+      return sinkFrom(inner, line, entry, now[0], end, now.drop_front(),
+                      levels);
+    };
+    Values begin{start};
+    llvm::append_range(begin, lists);
+    Values sunk = turns ? forLoop(b, turns, begin, go) : go(b, start, begin);
     return put(b, line, sunk[0], entry, ValueRange(sunk).drop_front());
   }
 
-  Values sinkOnce(ImplicitLocOpBuilder &b, ValueRange line, Entry entry,
-                  Value end, ValueRange now) {
-    ValueRange lists = now.drop_front();
+  /// Where the entry ends, at most so many levels below, and the lists without
+  /// it. Each level is inside of the one above.
+  Values sinkFrom(ImplicitLocOpBuilder &b, ValueRange line, Entry entry,
+                  Value at, Value end, ValueRange lists, int64_t left) {
+    Values here{at};
+    llvm::append_range(here, lists);
+    if (left == 0)
+      return here;
+    auto [child, below, exists] = lastChild(b, line, at, end, lists);
+    Value sinks = arith::AndIOp::create(b, exists, isBehind(b, below, entry));
+    auto branch = scf::IfOp::create(
+        b, sinks,
+        [&](OpBuilder &nested, Location loc) {
+          ImplicitLocOpBuilder inner(loc, nested);
+          Values next = put(inner, line, at, below, lists);
+          scf::YieldOp::create(
+              inner, sinkFrom(inner, line, entry, child, end, next, left - 1));
+        },
+        [&](OpBuilder &nested, Location loc) {
+          scf::YieldOp::create(nested, loc, here);
+        });
+    return Values(branch.getResults());
+  }
+
+  struct Child {
+    Value at;
+    Entry entry;
+    Value exists;
+  };
+
+  /// Of two children the one that stands behind the other.
+  Child lastChild(ImplicitLocOpBuilder &b, ValueRange line, Value at, Value end,
+                  ValueRange lists) {
     Value last = minus(b, end, index(b, 1));
-    Value twice = arith::AddIOp::create(b, now[0], now[0]);
+    Value twice = arith::AddIOp::create(b, at, at);
     Value left = arith::AddIOp::create(b, twice, index(b, 1));
-    Value hasChild = less(b, left, end);
     Value first = smaller(b, left, last);
     Value second =
         smaller(b, arith::AddIOp::create(b, twice, index(b, 2)), last);
@@ -130,21 +156,9 @@ private:
     auto choose = [&](Value x, Value y) -> Value {
       return arith::SelectOp::create(b, takesSecond, x, y);
     };
-    Value child = choose(second, first);
-    Entry below{choose(c.stored, a.stored), choose(c.number, a.number)};
-    Value sinks = arith::AndIOp::create(b, hasChild, isBehind(b, below, entry));
-    auto branch = scf::IfOp::create(
-        b, sinks,
-        [&](OpBuilder &nested, Location loc) {
-          ImplicitLocOpBuilder inner(loc, nested);
-          Values next{child};
-          llvm::append_range(next, put(inner, line, now[0], below, lists));
-          scf::YieldOp::create(inner, next);
-        },
-        [&](OpBuilder &nested, Location loc) {
-          scf::YieldOp::create(nested, loc, now);
-        });
-    return Values(branch.getResults());
+    return {choose(second, first),
+            {choose(c.stored, a.stored), choose(c.number, a.number)},
+            less(b, left, end)};
   }
 
   /// Makes a heap of entries in any order.
@@ -194,7 +208,8 @@ private:
 
   TopKOp op;
   Value x, count;
-  Value turns; ///< that the deepest way down takes
+  int64_t levels; ///< that an entry goes down, in each of these turns
+  Value turns;    ///< null: in one
   Element element;
 };
 
@@ -233,10 +248,16 @@ LogicalResult lower::lowerTopK(Lowering &lowering, TopKOp op) {
       arith::SelectOp::create(builder, keeps, bounds[axis], index(builder, 0));
   Values outputs{lowering.emptyLike(kept, elementOf(type).storage),
                  lowering.emptyLike(kept, builder.getI64Type())};
-  Value levels = depthOf(builder, count);
-  Value turns = arith::CeilDivUIOp::create(builder, levels,
-                                           index(builder, kLevelsAtOnce));
-  Heap heap(op, x, count, turns);
+  int64_t most =
+      cast<RankedTensorType>(outputs[0].getType()).getDimSize(op.getAxis());
+  int64_t levels = kLevelsAtOnce;
+  Value turns;
+  if (ShapedType::isDynamic(most))
+    turns = arith::CeilDivUIOp::create(builder, depthOf(builder, count),
+                                       index(builder, levels));
+  else
+    levels = llvm::Log2_64(std::max<int64_t>(most, 1));
+  Heap heap(op, x, count, levels, turns);
   Values results = overLines(
       builder, without(bounds, axis), outputs,
       [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {

@@ -22,16 +22,33 @@ func.func @cumulative(%x: tensor<3x5xf16>) -> tensor<3x5xf16> {
 // CHECK:         scf.for
 // CHECK:           tensor.extract %arg0
 // CHECK:         scf.for
-// CHECK:           scf.for
-// CHECK:             scf.if
+// CHECK-NOT:       scf.for
+// CHECK:           scf.if
 // CHECK:         scf.for
 // CHECK:           tensor.extract %arg0
 // CHECK:           arith.cmpf ogt
 // CHECK:           scf.if
+// CHECK-NOT:         scf.for
+// CHECK:             scf.if
 // CHECK:         scf.for
+// CHECK-NOT:       scf.for
+// CHECK:           scf.if
 func.func @top_k(%x: tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
   %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["2"]>, largest = true} : (tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>)
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
+}
+
+// How far an entry goes down is not known: four levels in a turn of a loop.
+// CHECK-LABEL: func.func @top_k_unknown
+// CHECK:         scf.while
+// CHECK:         arith.ceildivui %{{.*}}, %c4
+// CHECK:         scf.for
+// CHECK:         scf.for
+// CHECK:           scf.for
+// CHECK-COUNT-4:     scf.if
+func.func @top_k_unknown(%x: tensor<?xf32, #bp.dims<["n"]>>) -> (tensor<?xf32, #bp.dims<["n"]>>, tensor<?xi64, #bp.dims<["n"]>>) attributes {bp.symbols = ["n"]} {
+  %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["n"]>, largest = true} : (tensor<?xf32, #bp.dims<["n"]>>) -> (tensor<?xf32, #bp.dims<["n"]>>, tensor<?xi64, #bp.dims<["n"]>>)
+  return %0#0, %0#1 : tensor<?xf32, #bp.dims<["n"]>>, tensor<?xi64, #bp.dims<["n"]>>
 }
 
 // An index out of range reports and leaves its update out.
