@@ -249,13 +249,6 @@ void drawProduct(Drawing drawing) {
   drawing.graph.axes.push_back({"k", 1, 30 + dice.size(most)});
   drawing.graph.axes.push_back({"m", 1, hasVector ? 1 : 30 + dice.size(most)});
   drawing.graph.axes.push_back({"n", 1, 30 + dice.size(most)});
-  // Tiles of many sizes divide these.
-  int64_t whole = dice.pick({480, 448, 360, 352, 416, 336});
-  SymbolValues multiples = {{"k", whole}, {"m", whole}, {"n", whole}};
-  for (size_t axis = 0; axis < batch; ++axis)
-    multiples[axisNames[axis]] = 1;
-  if (!hasVector)
-    drawing.graph.known = {{"multiples", multiples}};
   bool turnsA = dice.coin(), turnsB = dice.coin();
   bool isShared = batch > 0 && dice.coin(), swaps = dice.coin();
   drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,

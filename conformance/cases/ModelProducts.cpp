@@ -59,6 +59,16 @@ LargeGraph productOf(DType dtype, const Form &form) {
   return graph;
 }
 
+/// Sizes that whole tiles of many sizes fill.
+std::vector<KnownSizes> wholeTiles() {
+  std::vector<KnownSizes> all;
+  for (int64_t size : {336, 352, 360, 416, 448, 480})
+    for (int64_t n : {size, 2 * size})
+      all.push_back({"tiles-" + std::to_string(size) + "-" + std::to_string(n),
+                     {{"m", size}, {"n", n}, {"k", size}}});
+  return all;
+}
+
 /// f32 has all forms and slots; each other dtype some.
 bool putProducts(const Selection &selection, const Put &put, DType dtype) {
   const Form forms[] = {
@@ -80,6 +90,8 @@ bool putProducts(const Selection &selection, const Put &put, DType dtype) {
     LargeGraph graph = productOf(dtype, form);
     if (form.variant == std::string_view("models") && isMain)
       graph.known = knownProducts();
+    if (form.variant == std::string_view("models-nt") && isMain)
+      graph.known = wholeTiles();
     if (isPlain && isWide)
       graph.weights = {1};
     graph.isLargest = isWide && form.variant == std::string_view("models");
