@@ -103,6 +103,12 @@ bool conformance::isEmulated(const RunFacts &facts) {
   return (facts.deviceFlags & BP_DEVICE_EMULATED) || !facts.emulator.empty();
 }
 
+bool conformance::isElsewhere(const RunFacts &facts) {
+  auto isLauncher = [](const auto &pair) { return pair.first == "launcher"; };
+  return facts.device.starts_with("worker:") ||
+         std::ranges::any_of(facts.environment, isLauncher);
+}
+
 LeastSizes conformance::leastSizes(const RunFacts &facts) {
   // Products of 645 and of 256 cubed; 16 M elements of f32.
   uint64_t least = uint64_t(1) << (isEmulated(facts) ? 24 : 28);
@@ -121,6 +127,8 @@ std::vector<std::string> conformance::marksOf(const RunFacts &facts) {
     marks.emplace_back("host");
   if (isEmulated(facts))
     marks.emplace_back("emulated");
+  if (isElsewhere(facts))
+    marks.emplace_back("no applications");
   if (facts.budget)
     marks.push_back("up to " + std::to_string(facts.budget) +
                     " multiply-adds a case");

@@ -32,6 +32,10 @@ std::string limitsTable(const std::map<std::string, OpLimits> &limits);
 /// Device or machine is an emulator, as far as plug-in and commands say so.
 bool isEmulated(const RunFacts &facts);
 
+/// Whether the device is where the suite starts no application: behind a worker
+/// or a launcher.
+bool isElsewhere(const RunFacts &facts);
+
 /// The least sizes that Full asks for: a device that declares less is right
 /// where nobody looked. About a second of a slow accelerator, or of an
 /// emulator.
@@ -45,7 +49,8 @@ LeastSizes tooSmall(const RunFacts &facts);
 
 /// "host": the device is the processor of the machine that drives it;
 /// "emulated": device or machine is an emulator. As far as the plug-in and the
-/// commands of the workers say so. Then what sizes were kept to.
+/// commands of the workers say so. "no applications": it ran in workers alone.
+/// Then what sizes were kept to.
 std::vector<std::string> marksOf(const RunFacts &facts);
 /// What this kind of test cannot show, one sentence each.
 std::span<const std::string_view> methodLimits();

@@ -27,6 +27,12 @@ constexpr std::string_view optionalChecks[] = {
     "map",   "import",       "timeline",      "submit", "record",
     "slots", "run-recorded", "run-submitted", "far"};
 
+/// Units of layer 7 that run in processes like those of any application.
+bool needsApplication(const std::string &unit) {
+  return unit.starts_with("L7/application/") ||
+         unit.starts_with("L7/surroundings/");
+}
+
 std::string join(const std::vector<std::string> &texts, size_t most = 8) {
   std::string out;
   for (size_t i = 0; i < texts.size() && i < most; ++i)
@@ -212,9 +218,10 @@ void Table::addChecks() {
         (!dtype || computes(facts_, *dtype)))
       ran[record.unit] |= record.status != CaseStatus::NotSupported;
   }
+  bool isHere = !isElsewhere(facts_);
   std::vector<std::string> left;
   for (const auto &[unit, some] : ran)
-    if (!some &&
+    if (!some && (isHere || !needsApplication(unit)) &&
         !std::ranges::count(optionalChecks, unit.substr(unit.rfind('/') + 1)))
       left.push_back(unit);
   addList(Badge::Core, "every unit of checks ran that a driver must pass", left,

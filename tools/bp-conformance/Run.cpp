@@ -134,6 +134,8 @@ void showProgress(SuiteOptions &suite) {
     };
 }
 
+using NamedHash = std::pair<std::string, std::string>;
+
 void addDevice(RunFacts &facts, const worker::Hello &compiles,
                const worker::Hello &runs) {
   facts.device = compiles.device;
@@ -148,12 +150,17 @@ void addDevice(RunFacts &facts, const worker::Hello &compiles,
     facts.numerics.push_back({n.opClass,
                               std::string(name(static_cast<DType>(n.dtype))),
                               n.accumulatorBits, n.rounding, n.flags});
-  for (const worker::Hello *hello : {&compiles, &runs})
-    for (const worker::WireFile &file : hello->files) {
-      std::pair<std::string, std::string> pair(file.name, file.sha256);
-      if (!std::ranges::count(facts.pluginFiles, pair))
-        facts.pluginFiles.push_back(std::move(pair));
-    }
+  for (const worker::WireFile &file : compiles.files)
+    facts.pluginFiles.emplace_back(file.name, file.sha256);
+  // Files of the other machine may have the same names.
+  for (const worker::WireFile &file : runs.files) {
+    NamedHash pair(file.name, file.sha256);
+    if (std::ranges::count(facts.pluginFiles, pair))
+      continue;
+    if (std::ranges::count(facts.pluginFiles, pair.first, &NamedHash::first))
+      pair.first = "worker/" + pair.first;
+    facts.pluginFiles.push_back(std::move(pair));
+  }
 }
 
 /// "qemu-aarch64" when a command runs its program in an emulator that is known

@@ -46,6 +46,11 @@ TEST(Limits, MarkHostsAndEmulators) {
   EXPECT_EQ(marksOf(facts), std::vector<std::string>{"host"});
   facts.emulator = "qemu-aarch64";
   EXPECT_EQ(marksOf(facts), (std::vector<std::string>{"host", "emulated"}));
+  facts.device = "worker:board/npu";
+  EXPECT_EQ(marksOf(facts).back(), "no applications");
+  facts.device = "npu";
+  facts.environment = {{"launcher", "ssh board"}};
+  EXPECT_EQ(marksOf(facts).back(), "no applications");
   facts.budget = 1000;
   EXPECT_EQ(marksOf(facts).back(), "up to 1000 multiply-adds a case");
 }

@@ -172,6 +172,11 @@ TEST(Verdict, GivesNoBadgeForAPart) {
   EXPECT_EQ(idle.judge().badge, Badge::None) << "a unit of checks did not run";
   idle.of(1).unit = "L1/import";
   EXPECT_EQ(idle.judge().badge, Badge::Strict) << "an optional one";
+  idle.of(1).unit = "L7/application/exp/f32/n";
+  EXPECT_EQ(idle.judge().badge, Badge::None) << "applications can be started";
+  idle.facts.device = "worker:board/acme";
+  EXPECT_EQ(idle.judge().badge, Badge::Strict) << "not where the device is";
+  EXPECT_NE(idle.judge().title().find("no applications"), std::string::npos);
   Sample unknown;
   unknown.facts.pluginFiles.clear();
   unknown.facts.seed = officialSeed(unknown.facts);
