@@ -140,9 +140,22 @@ void rangeOfFloats(Node &node, DType type) {
   node.out(0, node.op("add", {scaled, node.fillLike(steps, start)}));
 }
 
-/// The number of steps from start up to limit.
+/// Steps from a number up to another, whose difference may have more than 64
+/// bits.
+int64_t constantCount(int64_t start, int64_t limit, int64_t delta) {
+  __int128 distance = __int128(limit) - start, step = delta;
+  if ((distance > 0) != (step > 0))
+    return 0;
+  __int128 count = (distance + step + (step > 0 ? -1 : 1)) / step;
+  return static_cast<int64_t>(std::min<__int128>(count, INT64_MAX));
+}
+
+/// The same where sizes are symbols.
 Dim rangeCount(const KnownElement &start, const KnownElement &limit,
                int64_t delta) {
+  if (start.value.constant() && limit.value.constant())
+    return Dim(
+        constantCount(*start.value.constant(), *limit.value.constant(), delta));
   Dim distance =
       delta > 0 ? limit.value - start.value : start.value - limit.value;
   // For instance -INT64_MIN has no 64-bit value; the division then fails.

@@ -179,6 +179,22 @@ TEST(OnnxShape, RangeOfSizes) {
   EXPECT_EQ((*opOf(result, "constant").bytes("value"))[16], 4);
 }
 
+TEST(OnnxShape, RangesOfAnyNumbers) {
+  auto range = [](int64_t start, int64_t limit, int64_t delta) {
+    ModelBuilder model;
+    model.ints("a", {}, {start}).ints("b", {}, {limit}).ints("d", {}, {delta});
+    model.output("y");
+    model.node("Range", {"a", "b", "d"}, {"y"});
+    return summary(model.import());
+  };
+  EXPECT_EQ(range(0, INT64_MIN, 1), "-> i64[0]");
+  EXPECT_EQ(range(0, INT64_MIN, INT64_MIN), "-> i64[1]");
+  EXPECT_EQ(range(INT64_MIN, INT64_MAX, INT64_MAX), "iota mul add -> i64[3]");
+  EXPECT_EQ(range(INT64_MAX, INT64_MIN, 1), "-> i64[0]");
+  EXPECT_EQ(range(7, 0, -3), "-> i64[3]");
+  EXPECT_EQ(range(0, 7, 3), "-> i64[3]");
+}
+
 TEST(OnnxShape, TransposeChecksItsPermutation) {
   ModelBuilder model;
   model.input("x", {"n", "6"}).output("y");
