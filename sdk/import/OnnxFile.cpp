@@ -87,7 +87,7 @@ constexpr uint32_t kTensorRawData = 9;
 
 Status malformed(std::string_view what) {
   return dataLoss("the file is not a complete ONNX model: " +
-                  std::string(what) + " is malformed");
+                  std::string(what) + " is malformed, or nested too deep");
 }
 
 void append(std::string &text, std::span<const uint8_t> bytes) {

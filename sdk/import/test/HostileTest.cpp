@@ -68,7 +68,7 @@ TEST(OnnxHostile, EveryCutIsRefused) {
 TEST(OnnxHostile, TwoGraphs) {
   EXPECT_EQ(ofBytes(plain().bytes() + plain().bytes()),
             "the file is not a complete ONNX model: the model, which has two "
-            "graphs, is malformed");
+            "graphs, is malformed, or nested too deep");
 }
 
 TEST(OnnxHostile, LengthBeyondTheFile) {
@@ -86,7 +86,8 @@ TEST(OnnxHostile, DeepNesting) {
   for (int i = 0; i < 2000; ++i)
     type = type->mutable_sequence_type()->mutable_elem_type();
   EXPECT_EQ(message(model),
-            "the file is not a complete ONNX model: the graph is malformed");
+            "the file is not a complete ONNX model: the graph is malformed, "
+            "or nested too deep");
 }
 
 TEST(OnnxHostile, Versions) {
