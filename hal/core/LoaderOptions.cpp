@@ -62,6 +62,21 @@ std::string systemPluginDir() {
 
 constexpr uint64_t mostBytes = 65536; ///< of a text
 
+/// One text of the options; none when it is empty.
+static Status copyString(bp_string_t from, const std::string &what,
+                         std::string &out) {
+  if (from.size > mostBytes || (from.size && !from.data))
+    return invalidArgument("context options: " + what +
+                           " is a null pointer with a size, or has over 64 "
+                           "KiB");
+  if (view(from).find('\0') != std::string_view::npos)
+    return invalidArgument("context options: " + what +
+                           " has a byte of 0 inside");
+  if (from.size)
+    out = view(from);
+  return {};
+}
+
 static Status copyStrings(const bp_string_t *strings, uint64_t count,
                           const char *what, std::vector<std::string> &out) {
   constexpr uint64_t most = 4096;
@@ -70,12 +85,11 @@ static Status copyStrings(const bp_string_t *strings, uint64_t count,
                            std::to_string(count) + " entries, at most " +
                            std::to_string(most) + " in a valid array");
   for (uint64_t i = 0; i < count; ++i) {
-    if (strings[i].size > mostBytes || (strings[i].size && !strings[i].data))
-      return invalidArgument(std::string("context options: entry ") +
-                             std::to_string(i) + " of " + what +
-                             " is a null pointer with a size, or has over 64 "
-                             "KiB");
-    out.emplace_back(view(strings[i]));
+    if (Status s =
+            copyString(strings[i], "entry " + std::to_string(i) + " of " + what,
+                       out.emplace_back());
+        !s.ok())
+      return s;
   }
   return {};
 }
@@ -104,17 +118,6 @@ static Status checkNumbers(const bp_context_options_t &c) {
   if (c.reserved || c.reserved2 || (c.flags & ~BP_CONTEXT_MAP_ARTIFACTS))
     return invalidArgument("context options: a reserved member or an unknown "
                            "flag is set; initialise with BP_HEADER");
-  return {};
-}
-
-/// One text of the options; none when it is empty.
-static Status copyString(bp_string_t from, const char *what, std::string &out) {
-  if (from.size > mostBytes || (from.size && !from.data))
-    return invalidArgument(std::string("context options: ") + what +
-                           " is a null pointer with a size, or has over 64 "
-                           "KiB");
-  if (from.size)
-    out = view(from);
   return {};
 }
 

@@ -45,6 +45,8 @@ inline Status isText(bp_string_t text, const char *what) {
         (text.data ? "an address, at most " + std::to_string(mostTextBytes) +
                          " are read"
                    : "NULL"));
+  if (view(text).find('\0') != std::string_view::npos)
+    return invalidArgument(std::string(what) + " has a byte of 0 inside");
   return {};
 }
 

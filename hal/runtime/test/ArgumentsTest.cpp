@@ -62,6 +62,7 @@ struct Wrong {
 
 const bp_string_t noText = {nullptr, 5};
 const bp_string_t endless = {"x", UINT64_MAX};
+const bp_string_t zeroInside = {"/tmp/a\0b", 8};
 constexpr uint32_t many = UINT32_MAX;
 
 /// Handles of every other kind in the place of one.
@@ -159,6 +160,9 @@ const Wrong wrongOptions[] = {
     BP_WRONG(bp_context_create, "an endless cache folder",
              contextWith(g, [](auto &o) { o.cache_dir = endless; }),
              &g.outContext, e),
+    BP_WRONG(bp_context_create, "a cache folder with a zero inside",
+             contextWith(g, [](auto &o) { o.cache_dir = zeroInside; }),
+             &g.outContext, e),
     BP_WRONG(bp_context_create, "a worker file at NULL",
              contextWith(g, [](auto &o) { o.workers_file = noText; }),
              &g.outContext, e),
@@ -252,6 +256,10 @@ const Wrong wrongArtifacts[] = {
     BP_WRONG(bp_artifact_compile, "an output at NULL", g.context.get(),
              toC("m.onnx"),
              compileWith(g, [](auto &o) { o.output_path = noText; }),
+             &g.outArtifact, e),
+    BP_WRONG(bp_artifact_compile, "an output with a zero inside",
+             g.context.get(), toC("m.onnx"),
+             compileWith(g, [](auto &o) { o.output_path = zeroInside; }),
              &g.outArtifact, e),
     BP_WRONG(bp_artifact_compile, "dims at NULL", g.context.get(),
              toC("m.onnx"), compileWith(g, [](auto &o) { o.dim_count = 2; }),
