@@ -3,13 +3,34 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 namespace backplane {
 namespace {
 
 bool continues(char byte) { return (uint8_t(byte) & 0xC0) == 0x80; }
 
-/// Bytes of the UTF-8 character in front, 0 when there is none.
+uint32_t codePoint(std::string_view character) {
+  uint32_t code = uint8_t(character[0]);
+  if (character.size() > 1)
+    code &= 0x7Fu >> character.size();
+  for (size_t i = 1; i < character.size(); ++i)
+    code = code << 6 | (uint8_t(character[i]) & 0x3F);
+  return code;
+}
+
+/// No surrogate, nothing that breaks or reorders a line, nothing invisible.
+bool isAllowed(uint32_t code) {
+  constexpr std::pair<uint32_t, uint32_t> ranges[] = {
+      {0x200B, 0x200F},   {0x2028, 0x202E},      {0x2060, 0x206F},
+      {0xD800, 0xDFFF},   {0xFEFF, 0xFEFF},      {0xFFF9, 0xFFFB},
+      {0xE0000, 0xE0FFF}, {0x110000, UINT32_MAX}};
+  return std::ranges::none_of(ranges, [=](auto range) {
+    return code >= range.first && code <= range.second;
+  });
+}
+
+/// Bytes of the UTF-8 character in front, 0 when there is none to show.
 size_t characterBytes(std::string_view text) {
   auto first = uint8_t(text[0]);
   size_t size = first < 0x80                    ? 1
@@ -22,7 +43,9 @@ size_t characterBytes(std::string_view text) {
   for (size_t i = 1; i < size; ++i)
     if (!continues(text[i]))
       return 0;
-  return size;
+  constexpr uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  uint32_t code = codePoint(text.substr(0, size));
+  return code >= least[size] && isAllowed(code) ? size : 0;
 }
 
 /// One byte in an escaped form.

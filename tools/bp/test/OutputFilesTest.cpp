@@ -96,6 +96,12 @@ TEST(ReadableText, HasNoControlCharactersAndAnEnd) {
   EXPECT_EQ(readable("a\nb\tc\x1b[31m\x7f"), "a\\nb\\tc\\x1b[31m\\x7f");
   EXPECT_EQ(readable("\xc3\xa4 \xff \xc3"), "\xc3\xa4 \\xff \\xc3");
   EXPECT_EQ(readable("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(readable("\xed\xa0\x80"), "\\xed\\xa0\\x80") << "a surrogate";
+  EXPECT_EQ(readable("\xe0\x80\xaf"), "\\xe0\\x80\\xaf") << "too long a form";
+  EXPECT_EQ(readable("\xe2\x80\xa8"), "\\xe2\\x80\\xa8") << "breaks a line";
+  EXPECT_EQ(readable("\xe2\x80\xae"), "\\xe2\\x80\\xae") << "turns it round";
+  EXPECT_EQ(readable("\xf0\x9f\x98\x80 \xe6\x97\xa5"),
+            "\xf0\x9f\x98\x80 \xe6\x97\xa5");
   std::string text = readable(std::string(5000, 'x'));
   EXPECT_LT(text.size(), 200u);
   EXPECT_NE(text.find(" bytes]"), std::string::npos);
