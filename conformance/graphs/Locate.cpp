@@ -6,12 +6,20 @@
 #include "conformance/compare/Elements.h"
 
 #include <algorithm>
+#include <unistd.h>
 
 namespace backplane::conformance {
 
 namespace {
 
 constexpr size_t tries = 200;
+
+/// Whether the machine has as much memory at all.
+bool fitsMemory(DType dtype, int64_t count) {
+  auto bytes = static_cast<double>(count) * bitWidth(dtype) / 8;
+  return bytes < static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                     static_cast<double>(sysconf(_SC_PAGESIZE));
+}
 
 bool isWrong(const Examination &found) {
   return found.status == CaseStatus::Fail ||
@@ -145,7 +153,15 @@ seededInputs(const Graph &graph, const SymbolValues &symbols, uint64_t seed) {
         return size.status();
       tensor.dims.push_back(*size);
     }
-    tensor.data.resize(packedBytes(type.dtype, tensor.elementCount()));
+    auto count = type.elementCount().evaluate(all);
+    if (!count)
+      return count.status();
+    if (!fitsMemory(type.dtype, *count))
+      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                    "input '" + graph.values[graph.inputs[i]].name + "' has " +
+                        std::to_string(*count) +
+                        " elements, more than this machine has memory for");
+    tensor.data.resize(packedBytes(type.dtype, size_t(*count)));
     double low = isFloat(type.dtype) ? -1 : 0;
     double high = isFloat(type.dtype) ? 1 : 10;
     fill(tensor, {.kind = InputRule::Kind::Range, .low = low, .high = high}, i,

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <unistd.h>
 
 using namespace backplane;
@@ -108,7 +109,8 @@ Result<SymbolValues> symbolsFrom(const std::vector<std::string> &dims,
 
 /// Puts the tensor of a file in the place of a random one.
 Status takeFile(const std::string &text, const Graph &graph,
-                std::vector<conformance::Tensor> &inputs) {
+                std::vector<conformance::Tensor> &inputs,
+                std::set<size_t> &given) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const std::string &name = graph.values[graph.inputs[i]].name;
     if (!text.starts_with(name + "="))
@@ -117,9 +119,11 @@ Status takeFile(const std::string &text, const Graph &graph,
     if (!file)
       return file.status();
     const TensorType &type = graph.type(graph.inputs[i]);
-    if (elementBytes(file->dtype()) * 8 != bitWidth(type.dtype) ||
+    if (!holdsDType(file->dtype(), bp_dtype_t(type.dtype)) ||
         file->dims().size() != type.rank())
       return invalidArgument("'" + text + "' does not hold a " + type.str());
+    if (!given.insert(i).second)
+      return invalidArgument("input '" + name + "' is given twice");
     inputs[i] = {type.dtype, file->dims(),
                  Bytes(file->data(), file->data() + file->size())};
     return {};
@@ -138,8 +142,9 @@ Result<Specimen> specimenOf(const Options &options) {
   auto inputs = seededInputs(model->graph, *symbols, options.seed);
   if (!inputs)
     return inputs.status();
+  std::set<size_t> given;
   for (const std::string &text : options.inputs)
-    if (Status s = takeFile(text, model->graph, *inputs); !s.ok())
+    if (Status s = takeFile(text, model->graph, *inputs, given); !s.ok())
       return s;
   return Specimen{std::move(model->graph), std::move(model->weights),
                   std::move(*inputs)};
@@ -214,5 +219,5 @@ int main(int argc, char **argv) {
   command::holdStandardStreams();
   if (auto code = command::parse(app, argc, argv, [] {}, cannot))
     return *code;
-  return command::finish("bp compare", run(options));
+  return command::work("bp compare", [&] { return run(options); }, cannot);
 }

@@ -210,6 +210,13 @@ uint64_t elementBytes(bp_dtype_t dtype) {
   return row ? row->bytes : 0;
 }
 
+bool holdsDType(bp_dtype_t stored, bp_dtype_t wanted) {
+  return stored == wanted ||
+         (stored == BP_DTYPE_U16 && wanted == BP_DTYPE_BF16) ||
+         (stored == BP_DTYPE_U8 &&
+          (wanted == BP_DTYPE_F8E4M3FN || wanted == BP_DTYPE_F8E5M2));
+}
+
 std::string dtypeName(bp_dtype_t dtype) {
   const DTypeRow *row = findRow(dtype);
   return row ? row->name : "dtype " + std::to_string(dtype);

@@ -47,6 +47,9 @@ private:
 
 /// Bytes of one element; 0 for sub-byte and unknown dtypes.
 uint64_t elementBytes(bp_dtype_t dtype);
+/// Whether a file of this dtype holds numbers of another: the same, or the bits
+/// of one that .npy has no name for.
+bool holdsDType(bp_dtype_t stored, bp_dtype_t wanted);
 /// "f32"
 std::string dtypeName(bp_dtype_t dtype);
 /// "[2, 3]"

@@ -42,13 +42,9 @@ Result<NamedFile> resolve(const std::string &text,
 Result<Tensor> readAs(const std::string &path, const TensorSpec &spec,
                       const char *what) {
   Result<Tensor> tensor = readNpy(path);
-  if (!tensor || tensor->dtype() == spec.dtype)
+  if (!tensor)
     return tensor;
-  bool bits =
-      (tensor->dtype() == BP_DTYPE_U16 && spec.dtype == BP_DTYPE_BF16) ||
-      (tensor->dtype() == BP_DTYPE_U8 &&
-       (spec.dtype == BP_DTYPE_F8E4M3FN || spec.dtype == BP_DTYPE_F8E5M2));
-  if (!bits)
+  if (!holdsDType(tensor->dtype(), spec.dtype))
     return invalidArgument(std::string(what) + " '" + spec.name + "' is " +
                            dtypeName(spec.dtype) + ", '" + path + "' holds " +
                            dtypeName(tensor->dtype()));
