@@ -96,5 +96,5 @@ int main(int argc, char **argv) {
       ->check(CLI::PositiveNumber);
   if (auto code = command::parse(app, argc, argv))
     return *code;
-  return command::finish("bp-mutants", run(options));
+  return command::work("bp-mutants", [&] { return run(options); });
 }

@@ -101,7 +101,7 @@ int main(int argc, char **argv) {
   if (auto code = command::parse(app, argc, argv))
     return *code;
   if (options.report.empty())
-    return command::finish("bp-nodes", runAll(options));
+    return command::work("bp-nodes", [&] { return runAll(options); });
   Status status = writeNodeReport(options.report, options.device);
   return status.ok() ? 0 : fail(status);
 }

@@ -13,10 +13,12 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <functional>
+#include <new>
 #include <optional>
 #include <unistd.h>
 #include <utility>
@@ -24,8 +26,10 @@
 namespace backplane::command {
 
 /// A stream that is closed would be taken by the next file that is opened.
-/// Writing to the one that is put in its place fails.
+/// Writing to the one that is put in its place fails. A file that grows beyond
+/// the limit of the process is an error of the write, not the end.
 inline void holdStandardStreams() {
+  std::signal(SIGXFSZ, SIG_IGN);
   for (int fd = 0; fd < 3; ++fd)
     if (fcntl(fd, F_GETFD) < 0)
       (void)open("/dev/null", O_RDONLY);
@@ -43,6 +47,26 @@ inline int finish(const std::string &program, int code) {
                program.c_str(),
                errno ? std::strerror(errno) : "a write has failed");
   return code ? code : 1;
+}
+
+/// The exit code of `body`, as `finish` has it. What it throws, for want of
+/// memory above all, is a line and the code `failure`.
+template <typename Body>
+int work(const std::string &program, Body body, int failure = 1) {
+  auto fail = [&](const std::string &why) {
+    std::fprintf(stderr, "%s: %s\n", program.c_str(),
+                 readableMessage(why).c_str());
+    return failure;
+  };
+  int code = failure;
+  try {
+    code = body();
+  } catch (const std::bad_alloc &) {
+    fail("the host is out of memory");
+  } catch (const std::exception &error) {
+    fail(std::string("unexpected failure: ") + error.what());
+  }
+  return finish(program, code);
 }
 
 /// A whole decimal number.

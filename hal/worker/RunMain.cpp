@@ -24,5 +24,5 @@ static int serveOrRun(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   command::holdStandardStreams();
-  return command::finish("bp-worker", serveOrRun(argc, argv));
+  return command::work("bp-worker", [&] { return serveOrRun(argc, argv); });
 }

@@ -260,5 +260,6 @@ int main(int argc, char **argv) {
   command::holdStandardStreams();
   if (auto code = command::parse(app, argc, argv, [] {}, cannot))
     return *code;
-  return command::finish("bp conformance", call(app, options));
+  return command::work(
+      "bp conformance", [&] { return call(app, options); }, cannot);
 }

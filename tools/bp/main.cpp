@@ -70,7 +70,7 @@ void addLimits(CLI::App &command, CompileLimits &limits) {
       .add_option("--max-time", limits.seconds,
                   "seconds that compiling may take; it then runs in a process "
                   "of its own")
-      ->check(CLI::Range(1e-3, longest));
+      ->check(command::real(1e-3, longest));
 }
 
 void addModelOptions(CLI::App &app, ModelOptions &options,
@@ -303,5 +303,5 @@ static int runCommand(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   command::holdStandardStreams();
-  return command::finish("bp", runCommand(argc, argv));
+  return command::work("bp", [&] { return runCommand(argc, argv); });
 }

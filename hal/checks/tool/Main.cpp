@@ -186,6 +186,7 @@ int main(int argc, char **argv) {
   for (const Check *check : chosen)
     if (options.list)
       std::puts(check->id.c_str());
-  int code = options.list || options.markdown ? 0 : runAll(chosen, options);
-  return command::finish("bp-check", code);
+  return command::work("bp-check", [&] {
+    return options.list || options.markdown ? 0 : runAll(chosen, options);
+  });
 }

@@ -8,6 +8,7 @@ Each refusal is one line on standard error and exit code 1.
 """
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import stat
@@ -336,7 +337,7 @@ def numbers(suite):
                   environment={"BACKPLANE_MAP_ARTIFACTS": "yes"})
     suite.refused("a relative trusted folder", "absolute", "devices",
                   environment={"BACKPLANE_TRUSTED_DIRS": "."})
-    for option, text in (("--rtol", "nan"), ("--rtol", "-1"), ("--atol", "inf"),
+    for option, text in (("--max-time", "nan"), ("--max-time", "0x1p3"), ("--rtol", "nan"), ("--rtol", "-1"), ("--atol", "inf"),
                          ("--rtol", "1e400"), ("--rtol", ""), ("--rtol", "0x1p3")):
         suite.refused(f"{option} '{text}'", option, *RUN, f"{option}={text}")
     for text, part in (("n=1=2", "no symbolic dim"), ("=1", "NAME=SIZE"), ("n", "NAME=SIZE"),
@@ -348,6 +349,47 @@ def numbers(suite):
     suite.refused("an input twice", "given twice", *RUN, "--input", "x=x.npy")
     suite.refused("a long argument", "there is no command", "y" * 100000)
     suite.refused("many arguments", "not expected", "run", "m.onnx", *["--none"] * 20000)
+
+
+COMPARE = ["compare", "m.onnx", "--a", "ref", "--b", "ref"]
+
+
+def compared(suite):
+    """Sizes and inputs that `bp compare` cannot take."""
+    for size in (3 * 10**11, 2**32, 2**60, 2**60 + 1, 2**61, 2**63 - 1):
+        suite.refused(f"compare sizes of {size}", "", *COMPARE, "--dim", f"n={size}")
+    shape = [2**40]
+    wide = models.model([helper.make_node("Neg", ["x"], ["y"])],
+                        [models.tensor_value("x", shape)], [models.tensor_value("y", shape)])
+    (suite.folder / "wide.onnx").write_bytes(wide.SerializeToString())
+    suite.refused("compare a large model", "memory", "compare", "wide.onnx")
+    numpy.save(suite.folder / "i4.npy", numpy.ones((5, 4), "i4"))
+    suite.refused("compare other numbers", "does not hold", *COMPARE, "--input", "x=i4.npy")
+    suite.refused("compare an input twice", "given twice", *COMPARE, "--input", "x=x.npy",
+                  "--input", "x=x.npy")
+    suite.good("compare", *COMPARE, "--input", "x=x.npy")
+
+
+def short_files(suite):
+    """A limit for the size of files, whose signal nobody caught."""
+    (suite.folder / "short").mkdir()
+    for size in (0, 100, 4000, 16000):
+        def limit(size=size):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        target = suite.folder / "short" / f"{size}.bpx"
+        for arguments in (["compile", "heavy.onnx", "-o", target],
+                          ["run", "m.onnx", "--random-inputs", "1", "--output-dir", "short"],
+                          ["run", "m.onnx", "--random-inputs", "1", "--trace", "short/t.json"]):
+            result = suite.run(*arguments, preexec_fn=limit,
+                               environment={"BACKPLANE_CACHE_DIR": "-"})
+            lines = result.stderr.strip().splitlines()
+            # A run that fails under a trace that cannot be written says both.
+            most = 2 if "--trace" in arguments else 1
+            good = result.returncode == 0 or (
+                result.returncode == 1 and 1 <= len(lines) <= most)
+            left = list((suite.folder / "short").glob("*.tmp-*"))
+            suite.check(f"{arguments[0]} within {size} bytes", good and not left,
+                        f"exit {result.returncode}: {result.stderr} {left}")
 
 
 def tensors(suite):
@@ -482,6 +524,7 @@ def main():
         suite = Suite(folder)
         prepare(suite)
         for part in (planted_cache, foreign_folders, outputs, names, streams, numbers, tensors,
+                     compared, short_files,
                      changing, full_disks, poor_homes, killed):
             part(suite)
     print(f"{suite.passed} passed, {suite.failed} failed, {suite.skipped} skipped")
