@@ -242,7 +242,7 @@ def waivers(place, rng):
         {"id": "a", "cases": ["L3/exp/*"], "devices": ["acme:*"], "suite_versions": ["0.2.*"],
          "reason": "r", "url": "https://x", "owner": "o", "expires": "2027-01-01"}]}).encode(),
         rng))
-    return place.call("bp", "conformance", "--device", "ref", "--filter", "L1/copy/small",
+    return place.call("bp", "conformance", "--device", "ref", "--filter", "L1/copy/execute/*",
                       "--jobs", "1", "--out", place.given / "out", "--waivers", path)
 
 
@@ -308,7 +308,7 @@ def worker_files(place, rng):
     return place.call("bp", *rng.choice([
         ["devices", "--worker", "evil"], ["run", "good.bpx", "--device", "worker:evil/host",
                                           "--random-inputs", "1"],
-        ["conformance", "--device", "worker:evil/host", "--filter", "L1/copy/small", "--out",
+        ["conformance", "--device", "worker:evil/host", "--filter", "L1/copy/execute/*", "--out",
          place.given / "out"]]), BACKPLANE_WORKERS=str(path))
 
 
@@ -318,7 +318,7 @@ COMMANDS = {
     "explain": ["good.onnx", "--target", "ref"], "devices": [],
     "compare": ["good.onnx", "--a", "ref", "--b", "ref"],
     "bundle": ["good.bpx", "--device", "ref", "--random-inputs", "1", "-o", "o.bpb"],
-    "conformance": ["--device", "ref", "--filter", "L1/copy/small", "--jobs", "1", "--out",
+    "conformance": ["--device", "ref", "--filter", "L1/copy/execute/*", "--jobs", "1", "--out",
                     "out"]}
 OPTIONS = ["--device", "--target", "--threads", "--dim", "--input", "--expect", "--output-dir",
            "--random-inputs", "--repeat", "-o", "--json", "--why", "--max-memory", "--max-time",

@@ -512,13 +512,15 @@ SIZE(bp_chooser_t, 16);
 AT(bp_chooser_t, choose, 0);
 AT(bp_chooser_t, context, 8);
 
-SIZE(bp_session_options_t, 56);
+SIZE(bp_session_options_t, 72);
 AT(bp_session_options_t, header, 0);
 AT(bp_session_options_t, device, 16);
 AT(bp_session_options_t, memory_budget, 32);
 AT(bp_session_options_t, chooser, 40);
 AT(bp_session_options_t, flags, 48);
 AT(bp_session_options_t, reserved, 52);
+AT(bp_session_options_t, max_memory, 56);
+AT(bp_session_options_t, max_milliseconds, 64);
 
 SIZE(bp_tensor_t, 32);
 AT(bp_tensor_t, data, 0);
