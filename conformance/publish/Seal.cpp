@@ -174,6 +174,19 @@ Result<Hashes> parseManifest(const std::string &text, std::string &root) {
   return Hashes(files.begin(), files.end());
 }
 
+/// Refuses files whose names a manifest cannot hold.
+Status checkNames(const Hashes &hashes, const std::string &manifest) {
+  std::string root;
+  auto listed = parseManifest(manifest, root);
+  if (!listed)
+    return listed.status();
+  for (const auto &[name, hash] : hashes)
+    if (!listed->contains(name))
+      return dataLoss("the name of '" + name +
+                      "' is not UTF-8; rename or remove the file");
+  return {};
+}
+
 /// The first difference between what is listed and what is there.
 Status compareHashes(const Hashes &listed, const Hashes &found) {
   for (const auto &[name, hash] : listed) {
@@ -257,7 +270,10 @@ Status conformance::sealFolder(const std::string &folder,
   if (!hashes)
     return hashes.status();
   Json json = {{"version", 1}, {"root", rootOf(*hashes)}, {"files", *hashes}};
-  std::string text = json.dump(1) + "\n";
+  std::string text =
+      json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (auto status = checkNames(*hashes, text); !status.ok())
+    return status;
   Signature signature;
   crypto_sign_detached(signature.data(), nullptr,
                        reinterpret_cast<const uint8_t *>(text.data()),

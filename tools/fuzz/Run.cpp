@@ -136,10 +136,10 @@ public:
 
   void seal() const {
     const Parts &parts = shards_[0];
-    if (parts[Manifest].empty())
-      (void)sealFolder(run(), key());
-    else
+    if (!parts[Manifest].empty())
       writeFile(run() + "/manifest.json", parts[Manifest]);
+    else if (sealFolder(run(), key()).ok() && !checkSeal(run(), publicKey()))
+      __builtin_trap();
     if (!parts[Signature].empty())
       writeFile(run() + "/manifest.sig", parts[Signature]);
     else if (!parts[Manifest].empty())

@@ -82,6 +82,19 @@ TEST_F(SealTest, GivesKeysAFingerprint) {
   EXPECT_NE(fingerprint(seal->publicKey), fingerprint(std::string(64, '0')));
 }
 
+TEST_F(SealTest, SealsOnlyNamesThatItCanCheck) {
+  for (const char *name : {"\xff", "a\xed\xa0\x80", "\xe0\x80\x80", "a\nb"}) {
+    write(name, "");
+    EXPECT_FALSE(sealFolder(folder_, key_).ok()) << name;
+    EXPECT_NE(failure(), "") << name;
+    fs::remove(folder_ + "/" + name);
+    EXPECT_EQ(failure(), "");
+  }
+  write("\xc3\xa9", "");
+  EXPECT_TRUE(sealFolder(folder_, key_).ok());
+  EXPECT_EQ(failure(), "");
+}
+
 TEST_F(SealTest, RefusesDamagedFiles) {
   for (const char *bad : {"", "zz\n", "00\n00\n"}) {
     write("manifest.sig", bad);
