@@ -62,7 +62,7 @@ LargeGraph productOf(DType dtype, const Form &form) {
 /// Sizes that whole tiles of many sizes fill.
 std::vector<KnownSizes> wholeTiles() {
   std::vector<KnownSizes> all;
-  for (int64_t size : {336, 352, 360, 416, 448, 480})
+  for (int64_t size : {144, 160, 176, 192, 208, 224})
     for (int64_t n : {size, 2 * size})
       all.push_back({"tiles-" + std::to_string(size) + "-" + std::to_string(n),
                      {{"m", size}, {"n", n}, {"k", size}}});
