@@ -101,12 +101,12 @@ constexpr uint32_t noThreads = UINT32_MAX;
 constexpr uint32_t noAnswer = 1u << 31;
 
 static Status checkNumbers(const bp_context_options_t &c) {
-  if (c.threads == noThreads)
+  if (c.threads == noThreads && secure_getenv("BACKPLANE_THREADS"))
     return invalidArgument("BACKPLANE_THREADS is '" +
                            environment("BACKPLANE_THREADS").substr(0, 64) +
                            "', which is no whole number from 0 to " +
                            std::to_string(mostThreads));
-  if (c.flags & noAnswer)
+  if ((c.flags & noAnswer) && secure_getenv("BACKPLANE_MAP_ARTIFACTS"))
     return invalidArgument(
         "BACKPLANE_MAP_ARTIFACTS is '" +
         environment("BACKPLANE_MAP_ARTIFACTS").substr(0, 64) +

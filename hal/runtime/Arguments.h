@@ -50,6 +50,17 @@ inline Status isText(bp_string_t text, const char *what) {
   return {};
 }
 
+/// No flag beyond the known ones, and nothing in the reserved member.
+inline Status areFlags(uint32_t flags, uint32_t known, uint32_t reserved) {
+  std::string hint = "; initialise with BP_HEADER";
+  if (flags & ~known)
+    return unimplemented("flags " + std::to_string(flags) +
+                         " are not all known" + hint);
+  return reserved ? unimplemented("the reserved member is " +
+                                  std::to_string(reserved) + hint)
+                  : Status();
+}
+
 /// An array of `count` items that can be looked at.
 template <typename T>
 Status isArray(const T *items, uint64_t count, uint64_t most,

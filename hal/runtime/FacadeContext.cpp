@@ -151,10 +151,8 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
     job.dims.push_back({std::string(view(options.dims[i].symbol)),
                         options.dims[i].minimum, options.dims[i].maximum});
   constexpr uint32_t known = BP_COMPILE_EMBED_GRAPH | BP_COMPILE_FALLBACK;
-  if ((options.flags & ~known) || options.reserved)
-    return unimplemented("compile options: flags " +
-                         std::to_string(options.flags) +
-                         " are not all known; initialise with BP_HEADER");
+  if (Status s = areFlags(options.flags, known, options.reserved); !s.ok())
+    return s.within("compile options");
   job.limits = compileLimits(options.max_memory, options.max_milliseconds);
   job.embedGraph = options.flags & BP_COMPILE_EMBED_GRAPH;
   job.fallback = options.flags & BP_COMPILE_FALLBACK;

@@ -27,10 +27,8 @@ Status readRequest(const bp_artifact_t &artifact,
     return s.within("session options");
   if (options.chooser && !options.chooser->choose)
     return invalidArgument("session options: the chooser has no function");
-  if ((options.flags & ~known) || options.reserved)
-    return unimplemented("session options: flags " +
-                         std::to_string(options.flags) +
-                         " are not all known; initialise with BP_HEADER");
+  if (Status s = areFlags(options.flags, known, options.reserved); !s.ok())
+    return s.within("session options");
   request.device = view(options.device);
   request.budget = options.memory_budget;
   request.chooser = options.chooser;

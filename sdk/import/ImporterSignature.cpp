@@ -108,6 +108,8 @@ Importer::checkOps(const onnx::GraphProto &graph,
                (node.name().empty() && node.output_size() ? node.output(0)
                                                           : node.name()) +
                "') is not supported";
+    if (isFunction(node))
+      message += " as a function of the model, inline it before";
   }
   if (graph.sparse_initializer_size())
     return unimplemented("sparse initializers are not supported");

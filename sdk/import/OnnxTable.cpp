@@ -78,7 +78,7 @@ constexpr OnnxOp kOps[] = {
     {"DynamicQuantizeLinear", 11, kNewest, 1, 1, 3, onnxDynamicQuantizeLinear,
      "", "", ""},
     {"Einsum", 12, kNewest, 1, -1, 1, onnxEinsum, "", "equation",
-     "no ellipsis, no letter twice in one term"},
+     "no letter twice in one term"},
     {"Elu", 7, kNewest, 1, 1, 1, onnxAlpha, "elu", "alpha", ""},
     {"Equal", 7, kNewest, 2, 2, 1, onnxCompare, "eq", "", ""},
     {"Erf", 9, kNewest, 1, 1, 1, onnxUnary, "erf", "", ""},

@@ -133,7 +133,8 @@ TEST(OnnxHostile, FunctionsOfTheModel) {
   ModelBuilder model = plain();
   model.proto().add_functions()->set_name("Relu");
   EXPECT_EQ(message(model), "op 'Relu' of domain 'ai.onnx' opset 17 (node "
-                            "'Relu1') is not supported");
+                            "'Relu1') is not supported as a function of "
+                            "the model, inline it before");
 }
 
 TEST(OnnxHostile, SizesOfInitializers) {
