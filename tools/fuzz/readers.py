@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which sources each target is there for, and which lines need not be reached."""
+import pathlib
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 FLOOR = 90
+
+# All of the importer but the entry of its library, which calls it.
+IMPORTER = sorted(f"sdk/import/{file.name}"
+                  for file in (ROOT / "sdk/import").glob("*.cpp")
+                  if file.name != "Library.cpp")
 
 SOURCES = {
     "artifact": ["sdk/package/Artifact.cpp", "sdk/package/Check.cpp",
@@ -18,7 +25,7 @@ SOURCES = {
               "hal/worker/Workers.cpp", "sdk/partition/TargetNames.cpp"],
     "npy": ["tools/bp/Npy.cpp"],
     "npz": ["conformance/models/Npz.cpp"],
-    "onnx": ["sdk/import/OnnxFile.cpp", "sdk/import/HostTensor.cpp"],
+    "onnx": IMPORTER,
     "records": ["conformance/report/Record.cpp", "conformance/report/Facts.cpp",
                 "conformance/report/StrictJson.cpp",
                 "conformance/runner/Mustpass.cpp"],
@@ -28,7 +35,12 @@ SOURCES = {
     "spirv": ["backends/vulkan/driver/SpirV.cpp"],
     "submission": ["conformance/publish/Archive.cpp"],
     "waivers": ["conformance/report/Waivers.cpp"],
-    "wire": ["sdk/graph/WireReader.cpp"],
+    "wire": ["sdk/graph/WireReader.cpp", "sdk/graph/Verify.cpp",
+             "sdk/graph/Control.cpp", "sdk/graph/OpTable.cpp",
+             "sdk/graph/ShapeRulesAttention.cpp",
+             "sdk/graph/ShapeRulesBasic.cpp",
+             "sdk/graph/ShapeRulesContract.cpp",
+             "sdk/graph/ShapeRulesMove.cpp"],
 }
 
 # Functions that read nothing of a stranger's, by parts of their names: they
@@ -45,11 +57,17 @@ OTHERS = {
     "hal/worker/Channel.cpp": ["Channel::write", "send", "NoSigpipe"],
     "hal/worker/Frame.cpp": ["eachFrame"],
     "hal/worker/Workers.cpp": ["emulatedArm"],
+    "sdk/graph/OpTable.cpp": ["completeAttributes", "parseDefault", "opTable"],
+    "sdk/import/OnnxOps.cpp": ["onnxReferencePage", "rangeText",
+                               "attributesText"],
     "tools/bp/Npy.cpp": ["writeNpy", "dtypeName"],
 }
 
 # name: (floor in percent, why)
-BELOW = {}
+BELOW = {
+    "sdk/import/NodeRegion.cpp": (85, "failures that what asks for a region "
+                                      "rules out before"),
+}
 
 
 def of(target):

@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import warnings
 
 import readers
 
@@ -123,6 +124,7 @@ def write_node_models(folder):
     """The models of ONNX's own tests of each operator, as they are and with
     their inputs known: too many for the short form."""
     from onnx.backend.test.case import node  # pylint: disable=import-outside-toplevel
+    warnings.simplefilter("ignore")  # of the arithmetic that its data are from
     for case in node.collect_testcases(None):
         for kind, first in (("asked", None), ("partly", 1), ("known", 0)):
             model = case.model
@@ -143,8 +145,9 @@ def with_known(case, first):
     inputs = list(made.graph.input)
     given = case.data_sets[0][0] if case.data_sets else []
     for value, array in list(zip(inputs, given))[first:]:
-        if isinstance(array, numpy.ndarray) and array.size <= 64:
-            made.graph.initializer.append(onnx.numpy_helper.from_array(array, value.name))
+        if isinstance(array, (numpy.ndarray, numpy.generic)) and array.size <= 64:
+            made.graph.initializer.append(onnx.numpy_helper.from_array(
+                numpy.asarray(array), value.name))
             made.graph.input.remove(value)
     return made if made.graph.initializer != case.model.graph.initializer else None
 
@@ -221,12 +224,12 @@ def pack(target, build):
         merged = pathlib.Path(temporary) / "merged"
         shutil.copytree(build / "seeds" / target, merged)
         seeds = {file.name for file in merged.iterdir()}
-        execute(target, build, "-merge=1", *LIMITS, merged, build / "corpus" / target)
+        execute(target, build, "-set_cover_merge=1", *LIMITS, merged, build / "corpus" / target)
         files = sorted((file for file in merged.iterdir() if file.name not in seeds),
                        key=lambda f: (f.stat().st_size, f.name))
         path = HERE / "corpus" / f"{target}.tar.xz"
         while len(packed := archive_of(files)) > KEPT_BYTES:
-            files = files[:-max(len(files) // 8, 1)]
+            files = files[:-max(len(files) // 32, 1)]
         path.write_bytes(packed)
 
 
