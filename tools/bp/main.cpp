@@ -64,7 +64,7 @@ void addLimits(CLI::App &command, CompileLimits &limits) {
                   "bytes that compiling may take, with K, M or G; it then runs "
                   "in a process of its own")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::PositiveNumber);
+      ->check(command::whole(1, int64_t(1) << 62));
   constexpr double longest = 1e9;
   command
       .add_option("--max-time", limits.seconds,

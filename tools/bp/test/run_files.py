@@ -337,6 +337,9 @@ def numbers(suite):
                   environment={"BACKPLANE_MAP_ARTIFACTS": "yes"})
     suite.refused("a relative trusted folder", "absolute", "devices",
                   environment={"BACKPLANE_TRUSTED_DIRS": "."})
+    for text in ("0", "-5", "many"):
+        suite.check(f"--max-memory {text} in few words", len(suite.refused(
+            f"--max-memory {text}", "--max-memory", *RUN, f"--max-memory={text}").stderr) < 160)
     for option, text in (("--max-time", "nan"), ("--max-time", "0x1p3"), ("--rtol", "nan"), ("--rtol", "-1"), ("--atol", "inf"),
                          ("--rtol", "1e400"), ("--rtol", ""), ("--rtol", "0x1p3")):
         suite.refused(f"{option} '{text}'", option, *RUN, f"{option}={text}")
