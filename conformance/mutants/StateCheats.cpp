@@ -267,19 +267,22 @@ Mutant once(Mutant mutant) {
   return mutant;
 }
 
+Mutant symbolNames() {
+  return {.number = 241,
+          .family = Family::Cheating,
+          .title = "names of symbols",
+          .description = "right where they have one letter",
+          .tags = {"state"},
+          .equivalent =
+              "kernels call their symbols by position: no plug-in sees "
+              "the names of a model"};
+}
+
 } // namespace
 
 std::vector<Mutant> stateCheats() {
   using Tags = std::vector<std::string_view>;
   const Tags many = {"many-runs"}, any = {"state"}, around = {"surroundings"};
-  const Mutant names = {
-      .number = 241,
-      .family = Family::Cheating,
-      .title = "names of symbols",
-      .description = "right where they have one letter",
-      .tags = any,
-      .equivalent = "kernels call their symbols by position: no plug-in sees "
-                    "the names of a model"};
   return {
       cheat(220, "late dispatches",
             "wrong from one of the first 20000 dispatches of a process on",
@@ -334,7 +337,7 @@ std::vector<Mutant> stateCheats() {
       cheat(240, "filled outputs",
             "right where outputs hold bytes that tests fill them with", any,
             bentUnless<isFilled>),
-      names,
+      symbolNames(),
       cheat(242, "names of nodes", "wrong where they are those of an exporter",
             any, bentWhere<isExported>),
       cheat(243, "cached by the first bytes",
