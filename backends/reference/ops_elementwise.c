@@ -9,6 +9,12 @@
 
 /* ---- Floats ---- */
 
+/* 1 for any x where y is 0, and for any y where x is 1: C libraries make NaN of
+ * a signalling NaN there. */
+static double f_pow(double x, double y) {
+  return y == 0 || x == 1 ? 1 : pow(x, y);
+}
+
 static double f_neg(double a) { return -a; }
 static double f_sign(double a) { return a > 0 ? 1 : a < 0 ? -1 : a; }
 static double f_is_nan(double a) { return isnan(a) ? 1 : 0; }
@@ -133,7 +139,7 @@ static const ref_scalar_t scalars[] = {
     {"sub", 0, f_sub, i_sub},    {"mul", 0, f_mul, i_mul},
     {"min", 0, f_min, i_min},    {"max", 0, f_max, i_max},
     {"div", 0, f_div, i_div},    {"rem", 0, fmod, i_rem},
-    {"pow", 0, pow, 0},          {"and", 0, 0, i_and},
+    {"pow", 0, f_pow, 0},        {"and", 0, 0, i_and},
     {"or", 0, 0, i_or},          {"xor", 0, 0, i_xor},
     {"eq", 0, f_eq, i_eq},       {"ne", 0, f_ne, i_ne},
     {"lt", 0, f_lt, i_lt},       {"le", 0, f_le, i_le},
