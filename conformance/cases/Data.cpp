@@ -85,7 +85,7 @@ public:
          const Case &testCase)
       : tensor_(tensor), rule_(rule), special_(specialBits(tensor.dtype)),
         dataSet_(findDataSet(testCase.dataSet)), input_(input),
-        seed_(testCase.seed ^ hashText("input") * (input + 1)),
+        seed_(withInput(testCase.seed, input)),
         isRandom_(isRandom(testCase.dataSet)),
         isError_(testCase.dataSet == "errors") {
     auto terms = rule.terms.evaluate(testCase.symbols);

@@ -11,6 +11,10 @@
 
 namespace backplane::conformance {
 
+uint64_t withInput(uint64_t seed, size_t input) {
+  return seed ^ hashText("input") * (input + 1);
+}
+
 uint64_t maskOf(DType dtype) {
   return bitWidth(dtype) == 64 ? ~uint64_t(0)
                                : (uint64_t(1) << bitWidth(dtype)) - 1;

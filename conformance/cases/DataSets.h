@@ -30,6 +30,9 @@ DataSet findDataSet(std::string_view name);
 /// Of those in NarrowData.cpp.
 DataSet findNarrowData(std::string_view name);
 
+/// Mixes the number of an input into the seed of a case; done twice, it is that
+/// of the case again.
+uint64_t withInput(uint64_t seed, size_t input);
 /// All bits that an element of a dtype has.
 uint64_t maskOf(DType dtype);
 /// Bits of a number: nearest for floats, wrapped for integers.

@@ -29,9 +29,8 @@ Real share(const Place &place, uint64_t use) {
   return static_cast<Real>(fractionOf(randomBits(place.seed, ~use)));
 }
 
-/// Of the whole case: filling mixes the number of the input into it.
 uint64_t seedOfCase(const Place &place) {
-  return place.seed ^ hashText("input") * (place.input + 1);
+  return withInput(place.seed, place.input);
 }
 
 // ---- one number after the other ----
