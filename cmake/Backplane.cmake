@@ -89,8 +89,13 @@ function(bp_add_test name)
   target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS} GTest::gtest
     GTest::gtest_main)
   include(GoogleTest)
+  # A sanitizer makes some tests ten times slower.
+  set(timeout 300)
+  if(BP_SANITIZE)
+    set(timeout 900)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 300)
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${timeout})
 endfunction()
 
 # bp_add_plugin_library(NAME SOURCES … [DEPENDS …])

@@ -49,3 +49,20 @@ function(bp_add_mlir_library name)
   target_precompile_headers(${name} REUSE_FROM bp_mlir_pch)
   target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
 endfunction()
+
+# bp_add_passes(NAME GROUP FILE)
+# Declarations, registration and base classes of the passes in FILE, for the
+# library NAME and its users: FILE.h.inc without ".td".
+function(bp_add_passes name group file)
+  string(REPLACE ".td" ".h.inc" out "${CMAKE_CURRENT_BINARY_DIR}/${file}")
+  add_custom_command(OUTPUT "${out}"
+    COMMAND "${MLIR_TABLEGEN_EXE}" -gen-pass-decls -name=${group}
+      "${CMAKE_CURRENT_SOURCE_DIR}/${file}" -I "${LLVM_INCLUDE_DIRS}" -o "${out}"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}"
+    COMMENT "Passes of ${name}" VERBATIM)
+  add_custom_target(${name}_pass_headers DEPENDS "${out}")
+  add_library(${name}_passes INTERFACE)
+  add_dependencies(${name}_passes ${name}_pass_headers)
+  add_dependencies(${name} ${name}_pass_headers)
+  target_link_libraries(${name} PUBLIC ${name}_passes)
+endfunction()

@@ -2,8 +2,8 @@
 //
 // Units of activations that have attributes or a second operand; the plain ones
 // are in Elementwise.cpp.
+#include "CaseBuilder.h"
 #include "Data.h"
-#include "Maker.h"
 #include "sdk/graph/OpTable.h"
 
 #include <cmath>
@@ -45,34 +45,35 @@ std::vector<Activation> activations() {
   };
 }
 
-void addCases(Maker &maker, DType dtype, bool hasSlope, bool isSmoke) {
+void addCases(CaseBuilder &builder, DType dtype, bool hasSlope, bool isSmoke) {
   auto specials = static_cast<int64_t>(specialBits(dtype).size());
-  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "special",
-                {{"n", hasSlope ? specials * specials : specials}});
+  builder.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "special",
+                  {{"n", hasSlope ? specials * specials : specials}});
   for (int64_t n : {0, 1, 15, 33, 257, 1021})
-    maker.addCase(Depth::Standard, "uniform", {{"n", n}});
-  maker.addCase(Depth::Standard, "bits", {{"n", 4099}});
+    builder.addCase(Depth::Standard, "uniform", {{"n", n}});
+  builder.addCase(Depth::Standard, "bits", {{"n", 4099}});
   if (isFloat(dtype))
-    maker.addCase(Depth::Standard, "wide", {{"n", 1021}});
+    builder.addCase(Depth::Standard, "wide", {{"n", 1021}});
   unsigned patterns = bitWidth(dtype) * (hasSlope ? 2 : 1);
   if (patterns <= 16)
-    maker.addCase(Depth::Standard, "exhaustive",
-                  {{"n", int64_t(1) << patterns}});
+    builder.addCase(Depth::Standard, "exhaustive",
+                    {{"n", int64_t(1) << patterns}});
 }
 
-bool makeActivation(const Selection &selection, const Put &put, DType dtype,
+bool makeActivation(const Selection &selection, const Sink &put, DType dtype,
                     const Activation &activation) {
   std::vector<std::string> tags = activation.tags;
   tags.emplace_back("tail");
-  Maker maker(selection, activation.op, dtype, activation.variant, tags);
-  Dim n = maker.symbol("n");
-  std::vector<ValueId> operands = {maker.input(dtype, {n})};
+  CaseBuilder builder(selection, activation.op, dtype, activation.variant,
+                      tags);
+  Dim n = builder.symbol("n");
+  std::vector<ValueId> operands = {builder.input(dtype, {n})};
   if (activation.hasSlope)
-    operands.push_back(maker.input(dtype, {n}));
-  maker.output(maker.add(activation.op, operands, activation.attributes));
+    operands.push_back(builder.input(dtype, {n}));
+  builder.output(builder.add(activation.op, operands, activation.attributes));
   bool isSmoke = activation.isSmoke && dtype == DType::F32;
-  addCases(maker, dtype, activation.hasSlope, isSmoke);
-  return maker.finish(put);
+  addCases(builder, dtype, activation.hasSlope, isSmoke);
+  return builder.finish(put);
 }
 
 /// Open ends of clamp differ little between the integers.
@@ -84,7 +85,7 @@ bool isTaken(const Activation &activation, DType dtype) {
 
 } // namespace
 
-bool makeActivations(const Selection &selection, const Put &put) {
+bool makeActivations(const Selection &selection, const Sink &put) {
   for (const Activation &activation : activations())
     for (DType dtype : dtypesOf(activation.op))
       if (isTaken(activation, dtype) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Units of attention and of rotary position embeddings.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "sdk/graph/OpTable.h"
 
 #include <optional>
@@ -41,11 +41,11 @@ struct Axes {
   Dim b, s, t, d, e;
 };
 
-Axes axesOf(const Attention &attention, Maker &maker) {
+Axes axesOf(const Attention &attention, CaseBuilder &builder) {
   if (attention.isStatic)
     return {2, 17, 33, 16, 24};
-  return {maker.symbol("b"), maker.symbol("s"), maker.symbol("t"),
-          maker.symbol("d"), maker.symbol("e")};
+  return {builder.symbol("b"), builder.symbol("s"), builder.symbol("t"),
+          builder.symbol("d"), builder.symbol("e")};
 }
 
 Dims maskDims(const Attention &attention, const Axes &axes) {
@@ -56,94 +56,94 @@ Dims maskDims(const Attention &attention, const Axes &axes) {
   return {axes.b, attention.heads, axes.s, axes.t};
 }
 
-void addCases(Maker &maker, bool isStatic, bool isSmoke) {
+void addCases(CaseBuilder &builder, bool isStatic, bool isSmoke) {
   auto values = [&](int64_t b, int64_t s, int64_t t, int64_t d, int64_t e) {
     if (isStatic)
       return SymbolValues();
     return SymbolValues{{"b", b}, {"d", d}, {"e", e}, {"s", s}, {"t", t}};
   };
   SymbolValues plain = values(2, 7, 17, 16, 12);
-  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "uniform", plain);
+  builder.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "uniform", plain);
   for (const char *data : {"wide", "equal", "corners", "integers", "sparse"})
-    maker.addCase(Depth::Standard, data, plain);
+    builder.addCase(Depth::Standard, data, plain);
   if (isStatic)
     return;
-  maker.addCase(Depth::Standard, "uniform", values(1, 1, 33, 8, 8));
-  maker.addCase(Depth::Standard, "uniform", values(1, 16, 16, 31, 1));
-  maker.addCase(Depth::Standard, "uniform", values(3, 5, 1, 1, 17));
-  maker.addCase(Depth::Standard, "uniform", values(1, 65, 129, 4, 5));
-  maker.addCase(Depth::Standard, "uniform", values(2, 0, 5, 4, 4));
+  builder.addCase(Depth::Standard, "uniform", values(1, 1, 33, 8, 8));
+  builder.addCase(Depth::Standard, "uniform", values(1, 16, 16, 31, 1));
+  builder.addCase(Depth::Standard, "uniform", values(3, 5, 1, 1, 17));
+  builder.addCase(Depth::Standard, "uniform", values(1, 65, 129, 4, 5));
+  builder.addCase(Depth::Standard, "uniform", values(2, 0, 5, 4, 4));
   for (int64_t size : {15, 31, 63, 64, 127, 128}) {
-    maker.addCase(Depth::Full, "uniform", values(1, size, size + 1, 32, 16));
-    maker.addCase(Depth::Full, "corners", values(1, 2, size, 8, size));
+    builder.addCase(Depth::Full, "uniform", values(1, size, size + 1, 32, 16));
+    builder.addCase(Depth::Full, "corners", values(1, 2, size, 8, size));
   }
 }
 
-bool makeAttention(const Selection &selection, const Put &put, DType dtype,
+bool makeAttention(const Selection &selection, const Sink &put, DType dtype,
                    const Attention &attention) {
   std::vector<std::string> tags = {"softmax-max", "tail", "last-k", "index"};
   if (attention.heads != attention.shared)
     tags.emplace_back("groups");
   if (attention.mask != "none")
     tags.emplace_back("broadcast");
-  Maker maker(selection, "attention", dtype, attention.variant, tags);
-  Axes axes = axesOf(attention, maker);
+  CaseBuilder builder(selection, "attention", dtype, attention.variant, tags);
+  Axes axes = axesOf(attention, builder);
   // Scores stay of order 1, weights come from all columns.
   InputRule query;
   query.kind = InputRule::Kind::Range;
   std::vector<ValueId> operands = {
-      maker.input(dtype, {axes.b, attention.heads, axes.s, axes.d}, query),
-      maker.input(dtype, {axes.b, attention.shared, axes.t, axes.d}, query),
-      maker.input(dtype, {axes.b, attention.shared, axes.t, axes.e})};
+      builder.input(dtype, {axes.b, attention.heads, axes.s, axes.d}, query),
+      builder.input(dtype, {axes.b, attention.shared, axes.t, axes.d}, query),
+      builder.input(dtype, {axes.b, attention.shared, axes.t, axes.e})};
   if (attention.mask != "none")
-    operands.push_back(maker.input(dtype, maskDims(attention, axes)));
+    operands.push_back(builder.input(dtype, maskDims(attention, axes)));
   Dims causal;
   if (attention.causal)
     causal.push_back(*attention.causal);
-  maker.output(maker.add(
+  builder.output(builder.add(
       "attention", operands,
       {{"scale", 0.25}, {"soft_cap", attention.softCap}, {"causal", causal}}));
   bool isSmoke = (dtype == DType::F32 && attention.mask != "row") ||
                  (dtype == DType::F16 && attention.variant == "plain");
-  addCases(maker, attention.isStatic, isSmoke);
-  return maker.finish(put);
+  addCases(builder, attention.isStatic, isSmoke);
+  return builder.finish(put);
 }
 
-bool makeRotary(const Selection &selection, const Put &put, DType dtype,
+bool makeRotary(const Selection &selection, const Sink &put, DType dtype,
                 bool isInterleaved, bool isStatic) {
-  Maker maker(selection, "rotary", dtype,
-              std::string(isInterleaved ? "interleaved" : "halves") +
-                  (isStatic ? "-static" : ""),
-              {"index", "broadcast", "tail"});
-  Dim b = isStatic ? Dim(2) : maker.symbol("b");
-  Dim h = isStatic ? Dim(3) : maker.symbol("h");
-  Dim s = isStatic ? Dim(17) : maker.symbol("s");
+  CaseBuilder builder(selection, "rotary", dtype,
+                      std::string(isInterleaved ? "interleaved" : "halves") +
+                          (isStatic ? "-static" : ""),
+                      {"index", "broadcast", "tail"});
+  Dim b = isStatic ? Dim(2) : builder.symbol("b");
+  Dim h = isStatic ? Dim(3) : builder.symbol("h");
+  Dim s = isStatic ? Dim(17) : builder.symbol("s");
   int64_t half = isStatic ? 17 : 8;
   InputRule angle;
   angle.kind = InputRule::Kind::Range;
   std::vector<ValueId> operands = {
-      maker.input(dtype, {b, h, s, Dim(2 * half)}),
-      maker.input(dtype, {b, s, Dim(half)}, angle),
-      maker.input(dtype, {b, s, Dim(half)}, angle)};
-  maker.output(
-      maker.add("rotary", operands, {{"interleaved", int64_t(isInterleaved)}}));
+      builder.input(dtype, {b, h, s, Dim(2 * half)}),
+      builder.input(dtype, {b, s, Dim(half)}, angle),
+      builder.input(dtype, {b, s, Dim(half)}, angle)};
+  builder.output(builder.add("rotary", operands,
+                             {{"interleaved", int64_t(isInterleaved)}}));
   SymbolValues plain;
   if (!isStatic)
     plain = {{"b", 2}, {"h", 3}, {"s", 7}};
   bool isSmoke = dtype == DType::F32 && !isStatic;
-  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "uniform", plain);
+  builder.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "uniform", plain);
   for (const char *data : {"integers", "special", "bits", "corners"})
-    maker.addCase(Depth::Standard, data, plain);
+    builder.addCase(Depth::Standard, data, plain);
   for (int64_t size : {0, 1, 16, 33})
     if (!isStatic)
-      maker.addCase(Depth::Standard, "uniform",
-                    {{"b", 1}, {"h", 5}, {"s", size}});
-  return maker.finish(put);
+      builder.addCase(Depth::Standard, "uniform",
+                      {{"b", 1}, {"h", 5}, {"s", size}});
+  return builder.finish(put);
 }
 
 } // namespace
 
-bool makeAttentions(const Selection &selection, const Put &put) {
+bool makeAttentions(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("attention"))
     for (const Attention &attention : attentions())
       if (!makeAttention(selection, put, dtype, attention))

@@ -114,8 +114,8 @@ struct Unit {
   Circumstance circumstance = Circumstance::Usual;
   /// The layer whose rules judge it; 0: its own.
   int judgedAs = 0;
-  /// Its cases are checks of a plug-in (hal/checks), by id. The graph, when it
-  /// has outputs, is compiled for them; the oracle has no part in it.
+  /// Its cases are checks of a plug-in (conformance/plugin), by id. The graph,
+  /// when it has outputs, is compiled for them; the oracle has no part in it.
   bool check = false;
   /// Of units at sizes that models have. `rules` are those of the model's
   /// inputs.
@@ -138,10 +138,6 @@ struct Selection {
   /// Bytes of the largest buffer that the device has; 0: any.
   uint64_t bufferBytes = 0;
 };
-
-/// All units up to a depth, in a fixed order; `put` gives false to stop.
-void generateUnits(const Selection &selection,
-                   const std::function<bool(Unit)> &put);
 
 } // namespace backplane::conformance
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Circumstances.h"
 
+#include "CaseBuilder.h"
 #include "Data.h"
 #include "Judge.h"
-#include "Maker.h"
 #include "Work.h"
 
 #include <algorithm>
@@ -30,13 +30,13 @@ constexpr Course all[] = {
 
 /// Cases of one unit that are taken at most; elements of the largest tensor of
 /// each, and multiply-adds.
-constexpr size_t mostCases = 3;
-constexpr uint64_t mostElements = 20000, mostWork = 2000000;
+constexpr size_t maxCases = 3;
+constexpr uint64_t maxElements = 20000, maxWork = 2000000;
 
 bool isTaken(const Unit &unit, const Case &testCase) {
   Work work = workOf(unit.graph, testCase.symbols);
   return testCase.depth <= Depth::Standard && !expectsError(testCase) &&
-         work.elements <= mostElements && work.macs <= mostWork;
+         work.elements <= maxElements && work.macs <= maxWork;
 }
 
 bool isFit(const Unit &unit) {
@@ -85,7 +85,7 @@ Unit CircumstanceSample::under(const Course &course, const Unit &unit) const {
     return hashText(testCase.id + std::string(course.name));
   });
   for (const Case &testCase : from)
-    if (isTaken(unit, testCase) && taken.cases.size() < mostCases)
+    if (isTaken(unit, testCase) && taken.cases.size() < maxCases)
       taken.cases.push_back(makeCase(selection_, taken.id, Depth::Standard,
                                      testCase.dataSet, testCase.symbols));
   return taken;

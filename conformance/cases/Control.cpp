@@ -3,7 +3,7 @@
 // Units of `if` and `while`: which region runs, what it sees of the graph
 // around it, what loops carry from one iteration to the next and what they
 // stack.
-#include "Maker.h"
+#include "CaseBuilder.h"
 
 namespace backplane::conformance {
 
@@ -94,9 +94,9 @@ Graph simple(const Graph &around, std::string_view op, const TensorType &type,
   return region.finish({region.add(op, binary ? Ids{x, x} : Ids{x})});
 }
 
-void outputs(Maker &maker, const Ids &values) {
+void outputs(CaseBuilder &builder, const Ids &values) {
   for (ValueId value : values)
-    maker.output(value);
+    builder.output(value);
 }
 
 std::vector<std::string> tagsOfControl() {
@@ -106,157 +106,161 @@ std::vector<std::string> tagsOfControl() {
 // ---- if ----
 
 /// A predicate that is an input, one that is computed, and one of the sizes.
-bool makeChoices(const Selection &selection, const Put &put, DType dtype,
+bool makeChoices(const Selection &selection, const Sink &put, DType dtype,
                  const std::string &variant) {
-  Maker maker(selection, "if", dtype, variant, tagsOfControl());
-  TensorType type = typed(dtype, {maker.symbol("n")});
+  CaseBuilder builder(selection, "if", dtype, variant, tagsOfControl());
+  TensorType type = typed(dtype, {builder.symbol("n")});
   Ids operands;
   if (variant == "predicate")
-    operands = {maker.input(DType::Bool, {})};
-  ValueId x = maker.input(dtype, type.dims);
+    operands = {builder.input(DType::Bool, {})};
+  ValueId x = builder.input(dtype, type.dims);
   if (variant == "computed") {
-    ValueId least = maker.add("reduce", {x},
-                              {{"kind", std::string("min")},
-                               {"axes", std::vector<int64_t>{0}},
-                               {"keep", int64_t(0)}});
-    ValueId most = maker.add("reduce", {x},
-                             {{"kind", std::string("max")},
-                              {"axes", std::vector<int64_t>{0}},
-                              {"keep", int64_t(0)}});
-    operands = {maker.add("compare", {least, most},
-                          {{"direction", std::string("lt")}})};
+    ValueId least = builder.add("reduce", {x},
+                                {{"kind", std::string("min")},
+                                 {"axes", std::vector<int64_t>{0}},
+                                 {"keep", int64_t(0)}});
+    ValueId most = builder.add("reduce", {x},
+                               {{"kind", std::string("max")},
+                                {"axes", std::vector<int64_t>{0}},
+                                {"keep", int64_t(0)}});
+    operands = {builder.add("compare", {least, most},
+                            {{"direction", std::string("lt")}})};
   }
   operands.push_back(x);
   Dims condition;
   if (variant == "sizes")
     condition = {mod(type.dims[0], Dim(2))};
-  Graph then = simple(maker.graph(), "add", type, true);
-  Graph otherwise = simple(maker.graph(), "neg", type);
-  Ids y = maker.control(ifOp(operands, then, otherwise, condition));
+  Graph then = simple(builder.graph(), "add", type, true);
+  Graph otherwise = simple(builder.graph(), "neg", type);
+  Ids y = builder.control(ifOp(operands, then, otherwise, condition));
   // Its result is used again, beside an operand of it.
-  outputs(maker, {y[0], maker.add("max", {y[0], x})});
+  outputs(builder, {y[0], builder.add("max", {y[0], x})});
   for (int64_t size : {1, 2, 17, 64, 65, 1000})
-    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard,
-                  size % 2 ? "uniform" : "integers", {{"n", size}});
-  return maker.finish(put);
+    builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard,
+                    size % 2 ? "uniform" : "integers", {{"n", size}});
+  return builder.finish(put);
 }
 
 /// Results that are operands, exchanged in one region only.
-bool makeExchange(const Selection &selection, const Put &put) {
-  Maker maker(selection, "if", DType::F32, "exchange", tagsOfControl());
-  TensorType type = typed(DType::F32, {maker.symbol("n")});
-  ValueId p = maker.input(DType::Bool, {});
-  ValueId x = maker.input(DType::F32, type.dims);
-  ValueId y = maker.input(DType::F32, type.dims);
-  Region then(maker.graph()), otherwise(maker.graph());
+bool makeExchange(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "if", DType::F32, "exchange", tagsOfControl());
+  TensorType type = typed(DType::F32, {builder.symbol("n")});
+  ValueId p = builder.input(DType::Bool, {});
+  ValueId x = builder.input(DType::F32, type.dims);
+  ValueId y = builder.input(DType::F32, type.dims);
+  Region then(builder.graph()), otherwise(builder.graph());
   ValueId a = then.input(type), b = then.input(type);
   ValueId c = otherwise.input(type), d = otherwise.input(type);
-  outputs(maker, maker.control(ifOp({p, x, y}, then.finish({b, a}),
-                                    otherwise.finish({c, d}))));
+  outputs(builder, builder.control(ifOp({p, x, y}, then.finish({b, a}),
+                                        otherwise.finish({c, d}))));
   for (int64_t size : {1, 16, 17, 100})
-    maker.addCase(Depth::Standard, "bits", {{"n", size}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "bits", {{"n", size}});
+  return builder.finish(put);
 }
 
 /// Zeros among the divisors choose the region that does not divide.
-bool makeUntaken(const Selection &selection, const Put &put) {
-  Maker maker(selection, "if", DType::I32, "untaken-error",
-              {"error-word", "cache"});
-  TensorType type = typed(DType::I32, {maker.symbol("n")});
-  ValueId x = maker.input(DType::I32, type.dims);
-  ValueId size = maker.add("abs", {x});
-  ValueId least = maker.add("reduce", {size},
-                            {{"kind", std::string("min")},
-                             {"axes", std::vector<int64_t>{0}},
-                             {"keep", int64_t(0)}});
-  ValueId zero = maker.add(
+bool makeUntaken(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "if", DType::I32, "untaken-error",
+                      {"error-word", "cache"});
+  TensorType type = typed(DType::I32, {builder.symbol("n")});
+  ValueId x = builder.input(DType::I32, type.dims);
+  ValueId size = builder.add("abs", {x});
+  ValueId least = builder.add("reduce", {size},
+                              {{"kind", std::string("min")},
+                               {"axes", std::vector<int64_t>{0}},
+                               {"keep", int64_t(0)}});
+  ValueId zero = builder.add(
       "constant", {},
       {{"value", Bytes(4)}, {"dtype", int64_t(DType::I32)}, {"dims", Dims()}});
   ValueId p =
-      maker.add("compare", {least, zero}, {{"direction", std::string("gt")}});
-  Graph then = simple(maker.graph(), "div", type, true);
-  Graph otherwise = simple(maker.graph(), "neg", type);
-  outputs(maker, maker.control(ifOp({p, x}, then, otherwise)));
+      builder.add("compare", {least, zero}, {{"direction", std::string("gt")}});
+  Graph then = simple(builder.graph(), "div", type, true);
+  Graph otherwise = simple(builder.graph(), "neg", type);
+  outputs(builder, builder.control(ifOp({p, x}, then, otherwise)));
   for (int64_t n : {1, 2, 3, 65, 1000})
-    maker.addCase(n == 3 ? Depth::Smoke : Depth::Standard, "integers",
-                  {{"n", n}});
-  return maker.finish(put);
+    builder.addCase(n == 3 ? Depth::Smoke : Depth::Standard, "integers",
+                    {{"n", n}});
+  return builder.finish(put);
 }
 
 /// A choice in a choice; the inner one sees what both take.
-bool makeNested(const Selection &selection, const Put &put) {
-  Maker maker(selection, "if", DType::F32, "nested", tagsOfControl());
-  TensorType type = typed(DType::F32, {maker.symbol("n")});
-  ValueId p = maker.input(DType::Bool, {}), q = maker.input(DType::Bool, {});
-  ValueId x = maker.input(DType::F32, type.dims);
-  Region then(maker.graph());
+bool makeNested(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "if", DType::F32, "nested", tagsOfControl());
+  TensorType type = typed(DType::F32, {builder.symbol("n")});
+  ValueId p = builder.input(DType::Bool, {}),
+          q = builder.input(DType::Bool, {});
+  ValueId x = builder.input(DType::F32, type.dims);
+  Region then(builder.graph());
   ValueId inner = then.input(typed(DType::Bool, {}));
   ValueId value = then.input(type);
   Ids chosen =
       then.control(ifOp({inner, value}, simple(then.graph(), "abs", type),
                         simple(then.graph(), "relu", type)));
-  Region otherwise(maker.graph());
+  Region otherwise(builder.graph());
   otherwise.input(typed(DType::Bool, {}));
   ValueId unchanged = otherwise.input(type);
-  outputs(maker, maker.control(ifOp({p, q, x}, then.finish(chosen),
-                                    otherwise.finish({unchanged}))));
+  outputs(builder, builder.control(ifOp({p, q, x}, then.finish(chosen),
+                                        otherwise.finish({unchanged}))));
   for (int64_t n : {1, 16, 17, 33, 65, 129})
-    maker.addCase(Depth::Standard, "uniform", {{"n", n}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "uniform", {{"n", n}});
+  return builder.finish(put);
 }
 
 // ---- while ----
 
 /// Running sums of the rows of x, in one direction or the other.
-bool makeRunningSums(const Selection &selection, const Put &put, DType dtype,
+bool makeRunningSums(const Selection &selection, const Sink &put, DType dtype,
                      bool reversed) {
-  Maker maker(selection, "while", dtype, reversed ? "reversed" : "sums",
-              tagsOfControl());
-  Dim n = maker.symbol("n"), w = maker.symbol("w");
+  CaseBuilder builder(selection, "while", dtype, reversed ? "reversed" : "sums",
+                      tagsOfControl());
+  Dim n = builder.symbol("n"), w = builder.symbol("w");
   InputRule rule;
   rule.terms = n + Dim(1);
-  ValueId start = maker.input(dtype, {w}, rule);
-  ValueId x = maker.input(dtype, {n, w}, rule);
-  Region body(maker.graph(), "i");
+  ValueId start = builder.input(dtype, {w}, rule);
+  ValueId x = builder.input(dtype, {n, w}, rule);
+  Region body(builder.graph(), "i");
   ValueId before = body.input(typed(dtype, {w}));
   ValueId rows = body.input(typed(dtype, {n, w}));
   Dim i = Dim::symbol("i");
   ValueId row = body.row(rows, reversed ? n - Dim(1) - i : i);
   ValueId after = body.add("add", {before, row});
-  outputs(maker, maker.control(
-                     whileOp({start, x}, 1, body.finish({after, after}), {n})));
+  outputs(builder, builder.control(whileOp({start, x}, 1,
+                                           body.finish({after, after}), {n})));
   // Rows of 16 floats start where devices bind, others are copied there.
   for (auto [rows, width] :
        {std::pair(5, 3), {4, 16}, {1, 7}, {0, 5}, {33, 64}})
-    maker.addCase(rows == 5 ? smokeOf(dtype) : Depth::Standard, "integers",
-                  {{"n", rows}, {"w", width}});
-  return maker.finish(put);
+    builder.addCase(rows == 5 ? smokeOf(dtype) : Depth::Standard, "integers",
+                    {{"n", rows}, {"w", width}});
+  return builder.finish(put);
 }
 
 /// Exchanges two values, n times.
-bool makeSwaps(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "exchange", tagsOfControl());
-  Dim n = maker.symbol("n"), w = maker.symbol("w");
+bool makeSwaps(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "while", DType::F32, "exchange",
+                      tagsOfControl());
+  Dim n = builder.symbol("n"), w = builder.symbol("w");
   TensorType type = typed(DType::F32, {w});
-  ValueId x = maker.input(DType::F32, {w}), y = maker.input(DType::F32, {w});
-  maker.input(DType::F32, {n});
-  Region body(maker.graph());
+  ValueId x = builder.input(DType::F32, {w}),
+          y = builder.input(DType::F32, {w});
+  builder.input(DType::F32, {n});
+  Region body(builder.graph());
   ValueId a = body.input(type), b = body.input(type);
-  outputs(maker, maker.control(whileOp({x, y}, 2, body.finish({b, a}), {n})));
+  outputs(builder,
+          builder.control(whileOp({x, y}, 2, body.finish({b, a}), {n})));
   for (int64_t times : {0, 1, 2, 3, 8})
-    maker.addCase(Depth::Standard, "bits", {{"n", times}, {"w", 17}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "bits", {{"n", times}, {"w", 17}});
+  return builder.finish(put);
 }
 
 /// Counts up to a number of the data, and negates a value each time.
-bool makePredicate(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "while", dtype, "predicate", tagsOfControl());
-  Dim n = maker.symbol("n");
+bool makePredicate(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "while", dtype, "predicate", tagsOfControl());
+  Dim n = builder.symbol("n");
   InputRule rule;
   rule.kind = InputRule::Kind::Index;
   rule.bound = Dim(9);
-  ValueId most = maker.input(DType::I32, {}, rule);
-  ValueId x = maker.input(dtype, {n});
+  ValueId most = builder.input(DType::I32, {}, rule);
+  ValueId x = builder.input(dtype, {n});
   TensorType counter = typed(DType::I32, {});
   auto constant = [](uint8_t value) {
     return Attributes{{"value", Bytes{value, 0, 0, 0}},
@@ -264,73 +268,76 @@ bool makePredicate(const Selection &selection, const Put &put, DType dtype) {
                       {"dims", Dims()}};
   };
   Attributes below = {{"direction", std::string("lt")}};
-  ValueId zero = maker.add("constant", {}, constant(0));
-  Region body(maker.graph());
+  ValueId zero = builder.add("constant", {}, constant(0));
+  Region body(builder.graph());
   ValueId count = body.input(counter), value = body.input(typed(dtype, {n}));
   ValueId limit = body.input(counter);
   ValueId next =
       body.add("add", {count, body.add("constant", {}, constant(1))});
   ValueId going = body.add("compare", {next, limit}, below);
   ValueId turned = body.add("neg", {value});
-  outputs(maker, maker.control(whileOp(
-                     {maker.add("compare", {zero, most}, below), zero, x, most},
-                     2, body.finish({going, next, turned}), {}, true)));
+  outputs(builder,
+          builder.control(whileOp(
+              {builder.add("compare", {zero, most}, below), zero, x, most}, 2,
+              body.finish({going, next, turned}), {}, true)));
   for (int64_t size : {1, 16, 17, 65, 130})
-    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "uniform",
-                  {{"n", size}});
-  return maker.finish(put);
+    builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "uniform",
+                    {{"n", size}});
+  return builder.finish(put);
 }
 
 /// h = h * W + row of x: a recurrent layer whose weights stand inside.
-bool makeRecurrent(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "recurrent",
-              {"index", "tail", "cache"});
-  Dim n = maker.symbol("n"), b = maker.symbol("b");
+bool makeRecurrent(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "while", DType::F32, "recurrent",
+                      {"index", "tail", "cache"});
+  Dim n = builder.symbol("n"), b = builder.symbol("b");
   InputRule rule;
   rule.terms = Dim(16);
-  ValueId h = maker.input(DType::F32, {b, 16}, rule);
-  ValueId x = maker.input(DType::F32, {n, b, 16}, rule);
-  ValueId w = maker.weight(DType::F32, {16, 16}, -0.25, 0.25);
-  Region body(maker.graph(), "i");
+  ValueId h = builder.input(DType::F32, {b, 16}, rule);
+  ValueId x = builder.input(DType::F32, {n, b, 16}, rule);
+  ValueId w = builder.weight(DType::F32, {16, 16}, -0.25, 0.25);
+  Region body(builder.graph(), "i");
   ValueId before = body.input(typed(DType::F32, {b, 16}));
   ValueId rows = body.input(typed(DType::F32, {n, b, 16}));
-  ValueId weight = body.add("weight", {}, maker.graph().ops.back().attributes);
+  ValueId weight =
+      body.add("weight", {}, builder.graph().ops.back().attributes);
   ValueId product = body.add("matmul", {before, weight});
   ValueId after = body.add("add", {product, body.row(rows, Dim::symbol("i"))});
-  Ids y = maker.control(whileOp({h, x}, 1, body.finish({after, after}), {n}));
-  outputs(maker, {y[0], y[1], maker.add("matmul", {y[0], w})});
+  Ids y = builder.control(whileOp({h, x}, 1, body.finish({after, after}), {n}));
+  outputs(builder, {y[0], y[1], builder.add("matmul", {y[0], w})});
   for (auto [steps, batch] : {std::pair(3, 2), {1, 1}, {4, 5}})
-    maker.addCase(steps == 3 ? Depth::Smoke : Depth::Standard, "uniform",
-                  {{"n", steps}, {"b", batch}});
-  return maker.finish(put);
+    builder.addCase(steps == 3 ? Depth::Smoke : Depth::Standard, "uniform",
+                    {{"n", steps}, {"b", batch}});
+  return builder.finish(put);
 }
 
 /// The greatest of the first rows, of one more in each iteration: sizes inside
 /// depend on it.
-bool makeGrowing(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "growing", tagsOfControl());
-  Dim n = maker.symbol("n"), w = maker.symbol("w");
-  ValueId x = maker.input(DType::F32, {n, w});
-  Region body(maker.graph(), "i");
+bool makeGrowing(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "while", DType::F32, "growing",
+                      tagsOfControl());
+  Dim n = builder.symbol("n"), w = builder.symbol("w");
+  ValueId x = builder.input(DType::F32, {n, w});
+  Region body(builder.graph(), "i");
   ValueId rows = body.input(typed(DType::F32, {n, w}));
   ValueId first = body.rows(rows, 0, Dim::symbol("i") + Dim(1));
   ValueId most = body.add("reduce", {first},
                           {{"kind", std::string("max")},
                            {"axes", std::vector<int64_t>{0}},
                            {"keep", int64_t(0)}});
-  outputs(maker, maker.control(whileOp({x}, 0, body.finish({most}), {n})));
+  outputs(builder, builder.control(whileOp({x}, 0, body.finish({most}), {n})));
   for (auto [rows, width] : {std::pair(4, 3), {17, 16}, {1, 1}})
-    maker.addCase(Depth::Standard, "uniform", {{"n", rows}, {"w", width}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "uniform", {{"n", rows}, {"w", width}});
+  return builder.finish(put);
 }
 
 /// A loop in a loop: all pairs of rows of x and y, multiplied.
-bool makePairs(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "pairs", tagsOfControl());
-  Dim n = maker.symbol("n"), m = maker.symbol("m"), w = maker.symbol("w");
-  ValueId x = maker.input(DType::F32, {n, w});
-  ValueId y = maker.input(DType::F32, {m, w});
-  Region outer(maker.graph(), "i");
+bool makePairs(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "while", DType::F32, "pairs", tagsOfControl());
+  Dim n = builder.symbol("n"), m = builder.symbol("m"), w = builder.symbol("w");
+  ValueId x = builder.input(DType::F32, {n, w});
+  ValueId y = builder.input(DType::F32, {m, w});
+  Region outer(builder.graph(), "i");
   ValueId left = outer.input(typed(DType::F32, {n, w}));
   ValueId right = outer.input(typed(DType::F32, {m, w}));
   Region inner(outer.graph(), "j");
@@ -340,34 +347,36 @@ bool makePairs(const Selection &selection, const Put &put) {
       "mul", {inner.row(a, Dim::symbol("i")), inner.row(b, Dim::symbol("j"))});
   Ids rows =
       outer.control(whileOp({left, right}, 0, inner.finish({product}), {m}));
-  outputs(maker, maker.control(whileOp({x, y}, 0, outer.finish(rows), {n})));
+  outputs(builder,
+          builder.control(whileOp({x, y}, 0, outer.finish(rows), {n})));
   for (auto [a, b] : {std::pair(2, 3), {3, 1}, {5, 5}, {0, 2}})
-    maker.addCase(Depth::Standard, "uniform", {{"n", a}, {"m", b}, {"w", 6}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "uniform", {{"n", a}, {"m", b}, {"w", 6}});
+  return builder.finish(put);
 }
 
 /// A choice in each iteration, by the number of the iteration.
-bool makeAlternating(const Selection &selection, const Put &put) {
-  Maker maker(selection, "while", DType::F32, "alternating", tagsOfControl());
-  Dim n = maker.symbol("n"), w = maker.symbol("w");
+bool makeAlternating(const Selection &selection, const Sink &put) {
+  CaseBuilder builder(selection, "while", DType::F32, "alternating",
+                      tagsOfControl());
+  Dim n = builder.symbol("n"), w = builder.symbol("w");
   TensorType type = typed(DType::F32, {w});
-  ValueId x = maker.input(DType::F32, {w});
-  maker.input(DType::F32, {n});
-  Region body(maker.graph(), "i");
+  ValueId x = builder.input(DType::F32, {w});
+  builder.input(DType::F32, {n});
+  Region body(builder.graph(), "i");
   ValueId before = body.input(type);
   Ids after = body.control(ifOp({before}, simple(body.graph(), "neg", type),
                                 simple(body.graph(), "add", type, true),
                                 {mod(Dim::symbol("i"), Dim(2))}));
-  outputs(maker, maker.control(
-                     whileOp({x}, 1, body.finish({after[0], after[0]}), {n})));
+  outputs(builder, builder.control(whileOp(
+                       {x}, 1, body.finish({after[0], after[0]}), {n})));
   for (int64_t times : {1, 2, 7, 0})
-    maker.addCase(Depth::Standard, "uniform", {{"n", times}, {"w", 5}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "uniform", {{"n", times}, {"w", 5}});
+  return builder.finish(put);
 }
 
 } // namespace
 
-bool makeControl(const Selection &selection, const Put &put) {
+bool makeControl(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16,
                       DType::I64, DType::I32, DType::I16, DType::I8}) {
     for (const char *variant : {"predicate", "computed", "sizes"})

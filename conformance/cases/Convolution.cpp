@@ -111,11 +111,12 @@ struct Windowed {
 };
 
 /// conv has w[o, c / groups, window], conv_transpose w[c, o / groups, window].
-Windowed operandsOf(const Geometry &geometry, Maker &maker, bool isTransposed) {
+Windowed operandsOf(const Geometry &geometry, CaseBuilder &builder,
+                    bool isTransposed) {
   Windowed unit{geometry, {}, {}, {}, {}, {}, {}};
-  unit.in = geometry.in ? Dim(geometry.in) : maker.symbol("c");
-  unit.out = geometry.out ? Dim(geometry.out) : maker.symbol("o");
-  unit.x = axesOf(geometry, maker);
+  unit.in = geometry.in ? Dim(geometry.in) : builder.symbol("c");
+  unit.out = geometry.out ? Dim(geometry.out) : builder.symbol("o");
+  unit.x = axesOf(geometry, builder);
   unit.x.insert(unit.x.begin() + 1, unit.in);
   Dim in = geometry.in ? Dim(geometry.in / geometry.groups) : unit.in;
   Dim out = geometry.out ? Dim(geometry.out / geometry.groups) : unit.out;
@@ -147,46 +148,46 @@ int64_t sizeOf(const Geometry &geometry, int64_t size) {
   return geometry.window.size() == 3 ? size / 2 - 1 : size;
 }
 
-void addCases(Maker &maker, const Geometry &geometry, DType dtype,
+void addCases(CaseBuilder &builder, const Geometry &geometry, DType dtype,
               bool isSmoke) {
   Depth first = isSmoke ? Depth::Smoke : Depth::Standard;
   SymbolValues plain = valuesOf(geometry, 2, sizeOf(geometry, 9), 3, 5);
   for (const char *data : {"integers", "one-hot"})
-    maker.addCase(first, data, plain);
+    builder.addCase(first, data, plain);
   std::vector<const char *> others = {"uniform", "special"};
   if (isFloat(dtype))
     others.insert(others.end(), {"corners", "cancel", "sparse"});
   for (const char *data : others)
-    maker.addCase(Depth::Standard, data, plain);
+    builder.addCase(Depth::Standard, data, plain);
   if (isFloat(dtype))
-    maker.addCase(Depth::Standard, "swamping",
-                  valuesOf(geometry, 1, sizeOf(geometry, 8), 32, 3));
+    builder.addCase(Depth::Standard, "swamping",
+                    valuesOf(geometry, 1, sizeOf(geometry, 8), 32, 3));
   if (geometry.isStatic())
     return;
   for (const char *data : {"integers", "one-hot", "uniform"}) {
     for (int64_t size : {15, 17})
-      maker.addCase(Depth::Standard, data,
-                    valuesOf(geometry, 1, sizeOf(geometry, size), 16, 17));
-    maker.addCase(Depth::Standard, data,
-                  valuesOf(geometry, 3, sizeOf(geometry, 8), 1, 1));
+      builder.addCase(Depth::Standard, data,
+                      valuesOf(geometry, 1, sizeOf(geometry, size), 16, 17));
+    builder.addCase(Depth::Standard, data,
+                    valuesOf(geometry, 3, sizeOf(geometry, 8), 1, 1));
   }
   for (int64_t size : {14, 16, 31, 33})
     for (const char *data : {"integers", "uniform"})
-      maker.addCase(Depth::Full, data,
-                    valuesOf(geometry, 2, sizeOf(geometry, size), 5, 33));
-  maker.addCase(Depth::Standard, "uniform",
-                valuesOf(geometry, 0, sizeOf(geometry, 8), 2, 3));
+      builder.addCase(Depth::Full, data,
+                      valuesOf(geometry, 2, sizeOf(geometry, size), 5, 33));
+  builder.addCase(Depth::Standard, "uniform",
+                  valuesOf(geometry, 0, sizeOf(geometry, 8), 2, 3));
 }
 
-bool makeConv(const Selection &selection, const Put &put, DType dtype,
+bool makeConv(const Selection &selection, const Sink &put, DType dtype,
               const Geometry &geometry, bool isTransposed) {
-  Maker maker(selection, isTransposed ? "conv_transpose" : "conv", dtype,
-              geometry.name,
-              tagsOf(geometry, {"index", "tail", "last-k", "kernel-flip",
-                                "accumulate", "zero-size"}));
-  Windowed unit = operandsOf(geometry, maker, isTransposed);
-  ValueId x = maker.input(dtype, unit.x, unit.ruleX);
-  ValueId w = maker.input(dtype, unit.w, unit.ruleW);
+  CaseBuilder builder(
+      selection, isTransposed ? "conv_transpose" : "conv", dtype, geometry.name,
+      tagsOf(geometry, {"index", "tail", "last-k", "kernel-flip", "accumulate",
+                        "zero-size"}));
+  Windowed unit = operandsOf(geometry, builder, isTransposed);
+  ValueId x = builder.input(dtype, unit.x, unit.ruleX);
+  ValueId w = builder.input(dtype, unit.w, unit.ruleW);
   Attributes attributes = attributesOf(geometry);
   attributes["groups"] = geometry.groups;
   if (isTransposed) {
@@ -195,17 +196,17 @@ bool makeConv(const Selection &selection, const Put &put, DType dtype,
     padding.back() = geometry.strides.back() - 1;
     attributes["output_padding"] = padding;
   }
-  maker.output(
-      maker.add(isTransposed ? "conv_transpose" : "conv", {x, w}, attributes));
+  builder.output(builder.add(isTransposed ? "conv_transpose" : "conv", {x, w},
+                             attributes));
   bool isSmoke = dtype == DType::F32 ||
                  (dtype == DType::F16 && geometry.name == "static-3x3") ||
                  (dtype == DType::I8 && geometry.name == "uneven");
-  addCases(maker, geometry, dtype, isSmoke);
-  return maker.finish(put);
+  addCases(builder, geometry, dtype, isSmoke);
+  return builder.finish(put);
 }
 
 /// Floats take every geometry, integers a few.
-bool makeAll(const Selection &selection, const Put &put, bool isTransposed) {
+bool makeAll(const Selection &selection, const Sink &put, bool isTransposed) {
   for (DType dtype : dtypesOf(isTransposed ? "conv_transpose" : "conv"))
     for (const Geometry &geometry :
          isTransposed ? transposes() : convolutions()) {
@@ -223,33 +224,34 @@ bool makeAll(const Selection &selection, const Put &put, bool isTransposed) {
 
 // ---- small integers ----
 
-bool makeInteger(const Selection &selection, const Put &put, DType x, DType w,
+bool makeInteger(const Selection &selection, const Sink &put, DType x, DType w,
                  const Geometry &geometry, bool perChannel) {
   std::string variant = geometry.name + "-" + std::string(name(w)) +
                         (perChannel ? "-channels" : "");
-  Maker maker(selection, "conv_integer", x, variant,
-              tagsOf(geometry, {"zero-point", "integer-sign", "last-k", "index",
-                                "kernel-flip"}));
-  Windowed unit = operandsOf(geometry, maker, false);
+  CaseBuilder builder(selection, "conv_integer", x, variant,
+                      tagsOf(geometry, {"zero-point", "integer-sign", "last-k",
+                                        "index", "kernel-flip"}));
+  Windowed unit = operandsOf(geometry, builder, false);
   std::vector<ValueId> operands = {
-      maker.input(x, unit.x, unit.ruleX), maker.input(w, unit.w, unit.ruleW),
-      maker.input(x, {}), maker.input(w, perChannel ? Dims{unit.out} : Dims{})};
+      builder.input(x, unit.x, unit.ruleX),
+      builder.input(w, unit.w, unit.ruleW), builder.input(x, {}),
+      builder.input(w, perChannel ? Dims{unit.out} : Dims{})};
   Attributes attributes = attributesOf(geometry);
   attributes["groups"] = geometry.groups;
-  maker.output(maker.add("conv_integer", operands, attributes));
+  builder.output(builder.add("conv_integer", operands, attributes));
   bool isSmoke = geometry.name == "uneven";
   SymbolValues plain = valuesOf(geometry, 2, 9, 3, 5);
-  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "bits", plain);
+  builder.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "bits", plain);
   for (const char *data : {"uniform", "special"})
-    maker.addCase(Depth::Standard, data, plain);
+    builder.addCase(Depth::Standard, data, plain);
   if (!geometry.isStatic())
     for (int64_t size : {8, 16})
-      maker.addCase(Depth::Standard, "bits",
-                    valuesOf(geometry, 1, size, size + 1, size + 1));
-  return maker.finish(put);
+      builder.addCase(Depth::Standard, "bits",
+                      valuesOf(geometry, 1, size, size + 1, size + 1));
+  return builder.finish(put);
 }
 
-bool makeIntegers(const Selection &selection, const Put &put) {
+bool makeIntegers(const Selection &selection, const Sink &put) {
   for (DType x : {DType::I8, DType::U8})
     for (DType w : {DType::I8, DType::U8})
       for (const Geometry &geometry : convolutions())
@@ -266,7 +268,7 @@ bool makeIntegers(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeConvolutions(const Selection &selection, const Put &put) {
+bool makeConvolutions(const Selection &selection, const Sink &put) {
   return makeAll(selection, put, false) && makeAll(selection, put, true) &&
          makeIntegers(selection, put);
 }

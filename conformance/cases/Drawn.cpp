@@ -7,7 +7,7 @@
 #include "Data.h"
 #include "DataSets.h"
 #include "Geometry.h"
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 #include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
@@ -80,7 +80,7 @@ struct Drawing {
     auto rank = static_cast<size_t>(
         dice.between(static_cast<int64_t>(low), static_cast<int64_t>(high)));
     for (size_t axis = 0; axis < rank; ++axis) {
-      int64_t most = rank == 1 ? int64_t(mostElements) : 2 + dice.size(4000);
+      int64_t most = rank == 1 ? int64_t(maxElements) : 2 + dice.size(4000);
       graph.axes.push_back({axisNames[axis], 1, most});
     }
     // Few elements would show little.
@@ -125,13 +125,13 @@ constexpr const char *spatialNames[] = {"h", "w", "d"};
 Geometry drawGeometry(Drawing &drawing, bool isPool, bool isTransposed) {
   Dice &dice = drawing.dice;
   auto rank = static_cast<size_t>(dice.pick({1, 2, 2, 2, 3}));
-  constexpr int64_t mostTaps[] = {0, 21, 11, 4}, fewTaps[] = {0, 5, 3, 2};
+  constexpr int64_t maxTaps[] = {0, 21, 11, 4}, fewTaps[] = {0, 5, 3, 2};
   Geometry geometry;
   drawing.graph.axes.push_back({"n", 1, 5});
   for (size_t i = 0; i < rank; ++i) {
     bool isSmall = drawing.isSmall;
     geometry.window.push_back(
-        dice.between(1, (isSmall ? fewTaps : mostTaps)[rank]));
+        dice.between(1, (isSmall ? fewTaps : maxTaps)[rank]));
     geometry.strides.push_back(dice.pick({1, 1, 2, 3, 4, 5, 7, 8}));
     geometry.dilations.push_back(isSmall ? 1
                                          : dice.pick({1, 1, 2, 3, 5, 8, 12}));
@@ -190,11 +190,11 @@ void drawConvolution(Drawing drawing) {
     attributes["output_padding"] = more;
   }
   drawing.graph.build = [=, op = drawing.graph.op, dtype = drawing.dtype](
-                            Maker &maker, const SizeOf &size) {
+                            CaseBuilder &builder, const SizeOf &size) {
     InputRule rule = termsOf(drawn.terms(isTransposed));
-    ValueId x = maker.input(dtype, imageOf(drawn, size), rule);
-    ValueId w = maker.input(dtype, drawn.weights(isTransposed), rule);
-    maker.output(maker.add(op, {x, w}, attributes));
+    ValueId x = builder.input(dtype, imageOf(drawn, size), rule);
+    ValueId w = builder.input(dtype, drawn.weights(isTransposed), rule);
+    builder.output(builder.add(op, {x, w}, attributes));
   };
 }
 
@@ -205,15 +205,15 @@ void drawSmallConvolution(Drawing drawing) {
   DType other = drawing.dice.pick({DType::I8, DType::U8});
   bool isPerChannel = drawing.dice.coin();
   drawing.graph.dataSet = "bits";
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     InputRule rule = termsOf(drawn.terms(false));
-    ValueId x = maker.input(dtype, imageOf(drawn, size), rule);
-    ValueId w = maker.input(other, drawn.weights(false), rule);
-    ValueId zero = maker.input(dtype, {});
+    ValueId x = builder.input(dtype, imageOf(drawn, size), rule);
+    ValueId w = builder.input(other, drawn.weights(false), rule);
+    ValueId zero = builder.input(dtype, {});
     Dims zeros = isPerChannel ? Dims{drawn.out} : Dims{};
-    maker.output(maker.add(
-        "conv_integer", {x, w, zero, maker.input(other, zeros)}, attributes));
+    builder.output(builder.add(
+        "conv_integer", {x, w, zero, builder.input(other, zeros)}, attributes));
   };
 }
 
@@ -230,10 +230,10 @@ void drawPool(Drawing drawing) {
   else
     attributes["count_padding"] = int64_t(drawing.dice.coin());
   drawing.graph.build = [=, op = drawing.graph.op, dtype = drawing.dtype](
-                            Maker &maker, const SizeOf &size) {
+                            CaseBuilder &builder, const SizeOf &size) {
     ValueId x =
-        maker.input(dtype, imageOf(drawn, size), termsOf(drawn.terms(false)));
-    maker.output(maker.add(op, {x}, attributes));
+        builder.input(dtype, imageOf(drawn, size), termsOf(drawn.terms(false)));
+    builder.output(builder.add(op, {x}, attributes));
   };
 }
 
@@ -251,7 +251,7 @@ void drawProduct(Drawing drawing) {
   drawing.graph.axes.push_back({"n", 1, 30 + dice.size(most)});
   bool turnsA = dice.coin(), turnsB = dice.coin();
   bool isShared = batch > 0 && dice.coin(), swaps = dice.coin();
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dim m = size(swaps ? "n" : "m"), n = size(swaps ? "m" : "n"), k = size("k");
     Dims a = dimsOf(size, batch), b = isShared ? Dims{} : a;
@@ -259,9 +259,9 @@ void drawProduct(Drawing drawing) {
       a.push_back(dim);
     for (const Dim &dim : turnsB ? Dims{n, k} : Dims{k, n})
       b.push_back(dim);
-    ValueId x = maker.input(dtype, a, termsOf(k));
-    ValueId y = maker.input(dtype, b, termsOf(k));
-    maker.output(maker.add(
+    ValueId x = builder.input(dtype, a, termsOf(k));
+    ValueId y = builder.input(dtype, b, termsOf(k));
+    builder.output(builder.add(
         "matmul", {x, y},
         {{"transpose_a", int64_t(turnsA)}, {"transpose_b", int64_t(turnsB)}}));
   };
@@ -278,22 +278,23 @@ void drawAttention(Drawing drawing) {
       {"b", 1, 3}, {"s", 1, 60}, {"t", 1, 20 + dice.size(300)}};
   bool isCausal = dice.coin(), hasMask = dice.coin(), isOneMask = dice.coin();
   double cap = dice.coin() ? 0 : 5;
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dim b = size("b"), s = size("s"), t = size("t");
     InputRule query;
     query.kind = InputRule::Kind::Range;
     std::vector<ValueId> operands = {
-        maker.input(dtype, {b, heads * shared, s, d}, query),
-        maker.input(dtype, {b, heads, t, d}, query),
-        maker.input(dtype, {b, heads, t, e})};
+        builder.input(dtype, {b, heads * shared, s, d}, query),
+        builder.input(dtype, {b, heads, t, d}, query),
+        builder.input(dtype, {b, heads, t, e})};
     if (hasMask)
       operands.push_back(
-          maker.input(dtype, {isOneMask ? Dim(1) : b, Dim(1), s, t}));
-    maker.output(maker.add("attention", operands,
-                           {{"scale", 0.125},
-                            {"soft_cap", cap},
-                            {"causal", isCausal ? Dims{Dim(ahead)} : Dims{}}}));
+          builder.input(dtype, {isOneMask ? Dim(1) : b, Dim(1), s, t}));
+    builder.output(
+        builder.add("attention", operands,
+                    {{"scale", 0.125},
+                     {"soft_cap", cap},
+                     {"causal", isCausal ? Dims{Dim(ahead)} : Dims{}}}));
   };
 }
 
@@ -303,9 +304,9 @@ void drawAttention(Drawing drawing) {
 void build(Drawing &drawing, size_t rank, const Attributes &attributes,
            const InputRule &rule = {}) {
   drawing.graph.build = [=, op = drawing.graph.op, dtype = drawing.dtype](
-                            Maker &maker, const SizeOf &size) {
-    ValueId x = maker.input(dtype, dimsOf(size, rank), rule);
-    maker.output(maker.add(op, {x}, attributes));
+                            CaseBuilder &builder, const SizeOf &size) {
+    ValueId x = builder.input(dtype, dimsOf(size, rank), rule);
+    builder.output(builder.add(op, {x}, attributes));
   };
 }
 
@@ -351,15 +352,15 @@ void drawTop(Drawing drawing) {
   sorted.high = std::min<int64_t>(sorted.high, 65'536);
   int64_t part = drawing.dice.pick({1, 1, 2, 5});
   auto largest = int64_t(drawing.dice.coin());
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank);
     Dim k = part == 1 ? dims[size_t(axis)] : floorDiv(dims[size_t(axis)], part);
-    ValueId x = maker.input(dtype, dims);
-    ValueId y = maker.add(
+    ValueId x = builder.input(dtype, dims);
+    ValueId y = builder.add(
         "top_k", {x}, {{"k", Dims{k}}, {"axis", axis}, {"largest", largest}});
-    maker.output(y);
-    maker.output(y + 1);
+    builder.output(y);
+    builder.output(y + 1);
   };
 }
 
@@ -372,14 +373,15 @@ void drawNorm(Drawing drawing) {
   size_t rank = drawing.rank(2, 5);
   auto axis = static_cast<size_t>(drawing.dice.between(1, int64_t(rank) - 1));
   drawing.graph.build = [=, op = drawing.graph.op, dtype = drawing.dtype](
-                            Maker &maker, const SizeOf &size) {
+                            CaseBuilder &builder, const SizeOf &size) {
     Dims dims = dimsOf(size, rank);
     Dims inner(dims.begin() + std::ptrdiff_t(axis), dims.end());
-    std::vector<ValueId> operands = {maker.input(dtype, dims),
-                                     maker.input(dtype, inner, within(0.5, 2))};
+    std::vector<ValueId> operands = {
+        builder.input(dtype, dims),
+        builder.input(dtype, inner, within(0.5, 2))};
     if (op == "layer_norm")
-      operands.push_back(maker.input(dtype, inner));
-    maker.output(maker.add(op, operands, {{"axis", int64_t(axis)}}));
+      operands.push_back(builder.input(dtype, inner));
+    builder.output(builder.add(op, operands, {{"axis", int64_t(axis)}}));
   };
 }
 
@@ -399,7 +401,7 @@ void drawSlice(Drawing drawing) {
   size_t rank = drawing.rank(1, 5);
   I64s strides = drawing.dice.each(rank, 1, 7);
   I64s parts = drawing.dice.each(rank, 2, 9);
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank), starts, sizes;
     for (size_t i = 0; i < rank; ++i) {
@@ -407,8 +409,8 @@ void drawSlice(Drawing drawing) {
       sizes.push_back(
           floorDiv(dims[i] - starts[i] + (strides[i] - 1), strides[i]));
     }
-    maker.output(maker.add(
-        "slice", {maker.input(dtype, dims)},
+    builder.output(builder.add(
+        "slice", {builder.input(dtype, dims)},
         {{"starts", starts}, {"sizes", sizes}, {"strides", strides}}));
   };
 }
@@ -418,15 +420,15 @@ void drawConcat(Drawing drawing) {
   auto axis = static_cast<size_t>(drawing.dice.between(0, int64_t(rank) - 1));
   I64s parts = drawing.dice.each(size_t(drawing.dice.between(2, 12)), 1, 9);
   parts[0] = 1; // an axis of an input gives each symbol
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     std::vector<ValueId> operands;
     for (int64_t part : parts) {
       Dims dims = dimsOf(size, rank);
       dims[axis] = floorDiv(dims[axis], part);
-      operands.push_back(maker.input(dtype, dims));
+      operands.push_back(builder.input(dtype, dims));
     }
-    maker.output(maker.add("concat", operands, {{"axis", int64_t(axis)}}));
+    builder.output(builder.add("concat", operands, {{"axis", int64_t(axis)}}));
   };
 }
 
@@ -439,13 +441,13 @@ void drawPad(Drawing drawing) {
   // Reflections are shorter than the axis.
   for (Axis &axis : drawing.graph.axes)
     axis = {axis.symbol, most + 1, std::max(axis.high, most + 1)};
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
-    ValueId x = maker.input(dtype, dimsOf(size, rank));
-    maker.output(maker.add("pad", {x, maker.input(dtype, {})},
-                           {{"low", Dims(low.begin(), low.end())},
-                            {"high", Dims(high.begin(), high.end())},
-                            {"mode", std::string(mode)}}));
+    ValueId x = builder.input(dtype, dimsOf(size, rank));
+    builder.output(builder.add("pad", {x, builder.input(dtype, {})},
+                               {{"low", Dims(low.begin(), low.end())},
+                                {"high", Dims(high.begin(), high.end())},
+                                {"mode", std::string(mode)}}));
   };
 }
 
@@ -456,13 +458,13 @@ void drawBroadcast(Drawing drawing) {
   // No input need have an axis that gives a symbol.
   for (const Axis &axis : drawing.graph.axes)
     drawing.graph.numbers.push_back(axis.symbol);
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank), from;
     for (size_t i = 0; i < axes.size(); ++i)
       from.push_back(ones[i] == 0 ? Dim(1) : dims[size_t(axes[i])]);
-    maker.output(maker.add("broadcast", {maker.input(dtype, from)},
-                           {{"dims", dims}, {"axes", axes}}));
+    builder.output(builder.add("broadcast", {builder.input(dtype, from)},
+                               {{"dims", dims}, {"axes", axes}}));
   };
 }
 
@@ -472,13 +474,14 @@ void drawGather(Drawing drawing) {
   bool isMatrix = drawing.dice.coin();
   DType index = drawing.dice.pick({DType::I64, DType::I32});
   drawing.graph.axes.push_back({"n", 1, 2 + drawing.dice.size(9000)});
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank);
     Dims chosen = isMatrix ? Dims{3, size("n")} : Dims{size("n")};
-    ValueId x = maker.input(dtype, dims);
-    ValueId indices = maker.input(index, chosen, indexBelow(dims[axis]));
-    maker.output(maker.add("gather", {x, indices}, {{"axis", int64_t(axis)}}));
+    ValueId x = builder.input(dtype, dims);
+    ValueId indices = builder.input(index, chosen, indexBelow(dims[axis]));
+    builder.output(
+        builder.add("gather", {x, indices}, {{"axis", int64_t(axis)}}));
   };
 }
 
@@ -487,16 +490,16 @@ void drawScatter(Drawing drawing) {
   auto axis = static_cast<size_t>(drawing.dice.between(0, int64_t(rank) - 1));
   auto combine = drawing.dice.pick({"none", "add", "add", "min", "max"});
   drawing.graph.axes.push_back({"n", 1, 2 + drawing.dice.size(40000)});
-  drawing.graph.build = [=, dtype = drawing.dtype](Maker &maker,
+  drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,
                                                    const SizeOf &size) {
     Dims dims = dimsOf(size, rank), updates = dims;
     updates[axis] = size("n");
     InputRule rule = termsOf(size("n") + 1);
-    ValueId x = maker.input(dtype, dims, rule);
+    ValueId x = builder.input(dtype, dims, rule);
     ValueId indices =
-        maker.input(DType::I64, {size("n")}, indexBelow(dims[axis]));
-    ValueId y = maker.input(dtype, updates, rule);
-    maker.output(maker.add(
+        builder.input(DType::I64, {size("n")}, indexBelow(dims[axis]));
+    ValueId y = builder.input(dtype, updates, rule);
+    builder.output(builder.add(
         "scatter", {x, indices, y},
         {{"axis", int64_t(axis)}, {"combine", std::string(combine)}}));
   };
@@ -554,7 +557,7 @@ uint64_t seedOf(const Selection &selection, const std::string &name) {
   return randomBits(hashText(name), selection.seed);
 }
 
-bool putKind(const Selection &selection, const Put &put, const Kind &kind) {
+bool putKind(const Selection &selection, const Sink &put, const Kind &kind) {
   bool isSmall = limitsOf(Depth::Standard, selection.budget).work < 1 << 24;
   for (auto [dtype, count] : kind.units)
     for (size_t i = 0; i < count; ++i) {
@@ -581,7 +584,7 @@ bool putKind(const Selection &selection, const Put &put, const Kind &kind) {
 
 } // namespace
 
-bool makeDrawn(const Selection &selection, const Put &put) {
+bool makeDrawn(const Selection &selection, const Sink &put) {
   for (const Kind &kind : kinds())
     if (!putKind(selection, put, kind))
       return false;

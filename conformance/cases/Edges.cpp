@@ -3,7 +3,7 @@
 // Units of every op with each of its sizes 0 and 1: as symbols, which the call
 // gives, and as numbers, which the compiler sees. A row of the table tells how
 // an op is built from some sizes; CasesTest asks that each op has one.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -18,7 +18,7 @@ struct Row {
   std::string op;
   DType dtype;
   size_t sizes; ///< how many
-  std::function<void(Maker &, const Dims &)> build;
+  std::function<void(CaseBuilder &, const Dims &)> build;
   /// Bit i: size i must not be 0: there is no element to choose, or a size
   /// would be negative.
   uint32_t filled = 0;
@@ -38,7 +38,7 @@ InputRule summed(const Dim &terms) {
 /// An op of one input [a, b].
 Row planeRow(const std::string &op, const Attributes &attributes,
              DType dtype = DType::F32, uint32_t filled = 0) {
-  auto build = [=](Maker &m, const Dims &d) {
+  auto build = [=](CaseBuilder &m, const Dims &d) {
     ValueId first = m.add(op, {m.input(dtype, d, summed(d[1]))}, attributes);
     for (int i = 0; i < findOp(op)->results; ++i)
       m.output(first + static_cast<ValueId>(i));
@@ -72,7 +72,7 @@ Attributes attributesFor(const OpSpec &spec) {
 /// Operands [a, b] all; the first one of select is a bool.
 Row elementwiseRow(const OpSpec &spec) {
   DType dtype = dtypeFor(spec);
-  auto build = [&spec, dtype](Maker &m, const Dims &d) {
+  auto build = [&spec, dtype](CaseBuilder &m, const Dims &d) {
     std::vector<ValueId> operands;
     for (int i = 0; i < spec.minOperands; ++i) {
       bool flags = spec.name == "select" && i == 0;
@@ -92,29 +92,29 @@ std::vector<Row> makingRows() {
   constexpr DType f32 = DType::F32;
   return {
       {"weight", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.output(m.add("neg", {m.weight(f32, d)}));
        },
        0, false},
       {"constant", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.output(m.add("constant", {},
                         {{"value", Bytes{0, 0, 128, 63}},
                          {"dtype", code(f32)},
                          {"dims", d}}));
        }},
       {"iota", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.output(
              m.add("iota", {},
                    {{"dtype", code(f32)}, {"dims", d}, {"axis", int64_t(1)}}));
        }},
       {"dim", DType::I64, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.output(m.add("dim", {}, {{"value", Dims{d[0], d[0] * d[1], d[1]}}}));
        }},
       {"variable_read", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.variable("v", f32, d);
          m.output(m.add("variable_read", {},
                         {{"variable", std::string("v")},
@@ -123,7 +123,7 @@ std::vector<Row> makingRows() {
        },
        0, false},
       {"variable_write", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.variable("v", f32, d);
          ValueId old = m.add("variable_read", {},
                              {{"variable", std::string("v")},
@@ -136,7 +136,7 @@ std::vector<Row> makingRows() {
        0, false}};
 }
 
-void addPads(Maker &m, const Dims &d, const std::string &mode) {
+void addPads(CaseBuilder &m, const Dims &d, const std::string &mode) {
   ValueId x = m.input(DType::F32, d), value = m.input(DType::F32, {});
   m.output(m.add("pad", {x, value},
                  {{"low", Dims{1, 0}},
@@ -148,20 +148,20 @@ std::vector<Row> movingRows() {
   constexpr DType f32 = DType::F32;
   return {
       {"broadcast", f32, 3,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          m.output(m.add(
              "broadcast", {m.input(f32, {d[0], 1, d[2]})},
              {{"dims", Dims{2, d[0], d[1], d[2]}}, {"axes", Axes{1, 2, 3}}}));
        }},
       {"reshape", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          ValueId x = m.input(f32, {d[0], 2, d[1]});
          ValueId y = m.add("transpose", {x}, {{"permutation", Axes{2, 0, 1}}});
          m.output(m.add("reshape", {y}, {{"dims", Dims{d[1], d[0] * Dim(2)}}}));
        }},
       planeRow("transpose", {{"permutation", Axes{1, 0}}}),
       {"slice", f32, 2,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          Dims starts{min(d[0], Dim(1)), 0};
          Dims sizes{d[0] - starts[0], ceilDiv(d[1], Dim(2))};
          m.output(m.add(
@@ -169,24 +169,24 @@ std::vector<Row> movingRows() {
              {{"starts", starts}, {"sizes", sizes}, {"strides", Axes{1, 2}}}));
        }},
       {"concat", f32, 3,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          ValueId x = m.input(f32, {d[0], d[2]}), y = m.input(f32, {d[1], d[2]});
          m.output(m.add("concat", {x, y, x}, {{"axis", int64_t(0)}}));
        }},
       {"pad", f32, 2,
-       [](Maker &m, const Dims &d) { addPads(m, d, "constant"); }},
-      {"pad", f32, 2, [](Maker &m, const Dims &d) { addPads(m, d, "edge"); },
-       3},
+       [](CaseBuilder &m, const Dims &d) { addPads(m, d, "constant"); }},
+      {"pad", f32, 2,
+       [](CaseBuilder &m, const Dims &d) { addPads(m, d, "edge"); }, 3},
       planeRow("reverse", {{"axes", Axes{0, 1}}}),
       {"gather", f32, 3,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          ValueId x = m.input(f32, {d[0], d[1]});
          ValueId i = m.input(DType::I64, {d[2]}, indexBelow(d[0]));
          m.output(m.add("gather", {x, i}, {{"axis", int64_t(0)}}));
        },
        1},
       {"scatter", f32, 3,
-       [](Maker &m, const Dims &d) {
+       [](CaseBuilder &m, const Dims &d) {
          ValueId x = m.input(f32, {d[0], d[1]});
          ValueId i = m.input(DType::I64, {d[2]}, indexBelow(d[0]));
          ValueId u = m.input(f32, {d[2], d[1]});
@@ -213,7 +213,7 @@ std::vector<Row> reducingRows() {
       planeRow("softmax", {{"axis", int64_t(1)}}),
       planeRow("log_softmax", {{"axis", int64_t(0)}}),
       planeRow("log_sum_exp", {{"axes", Axes{1}}}),
-      {"top_k", DType::F32, 2, [](Maker &m, const Dims &d) {
+      {"top_k", DType::F32, 2, [](CaseBuilder &m, const Dims &d) {
          ValueId best =
              m.add("top_k", {m.input(DType::F32, d)},
                    {{"k", Dims{min(d[1], Dim(2))}}, {"axis", int64_t(1)}});
@@ -230,7 +230,7 @@ std::vector<Row> reducingRows() {
 
 // ---- products and windows ----
 
-ValueId product(Maker &m, const Dims &d, bool swapped, DType dtype) {
+ValueId product(CaseBuilder &m, const Dims &d, bool swapped, DType dtype) {
   ValueId a = m.input(dtype, {d[0], d[1], d[3]}, summed(d[3]));
   ValueId b =
       m.input(dtype, swapped ? Dims{d[0], d[2], d[3]} : Dims{d[0], d[3], d[2]},
@@ -252,7 +252,8 @@ Attributes with(Attributes attributes, const std::string &name,
   return attributes;
 }
 
-void addConv(Maker &m, const Dims &d, const std::string &op, DType dtype) {
+void addConv(CaseBuilder &m, const Dims &d, const std::string &op,
+             DType dtype) {
   bool transposed = op == "conv_transpose";
   Dim terms = d[1] * Dim(4);
   ValueId x = m.input(dtype, {d[0], d[1], d[3], 3}, summed(terms));
@@ -271,7 +272,7 @@ void addConv(Maker &m, const Dims &d, const std::string &op, DType dtype) {
 }
 
 Row poolRow(const std::string &op, const std::string &kind, uint32_t filled) {
-  auto build = [=](Maker &m, const Dims &d) {
+  auto build = [=](CaseBuilder &m, const Dims &d) {
     Attributes attributes = with(windows(1, 2), "window", Axes{2, 2});
     if (!kind.empty())
       attributes["kind"] = kind;
@@ -283,34 +284,44 @@ Row poolRow(const std::string &op, const std::string &kind, uint32_t filled) {
 
 std::vector<Row> contractingRows() {
   constexpr DType f32 = DType::F32, i8 = DType::I8;
-  return {
-      {"matmul", f32, 4,
-       [](Maker &m, const Dims &d) { m.output(product(m, d, false, f32)); }},
-      {"matmul", f32, 4,
-       [](Maker &m, const Dims &d) { m.output(product(m, d, true, f32)); }},
-      {"matmul", i8, 4,
-       [](Maker &m, const Dims &d) { m.output(product(m, d, false, i8)); }},
-      {"matmul_integer", i8, 3,
-       [](Maker &m, const Dims &d) {
-         ValueId a = m.input(i8, {d[0], d[2]}), b = m.input(i8, {d[2], d[1]});
-         m.output(m.add("matmul_integer",
-                        {a, b, m.input(i8, {d[0]}), m.input(i8, {})}));
-       }},
-      {"conv", f32, 4,
-       [](Maker &m, const Dims &d) { addConv(m, d, "conv", f32); }},
-      {"conv_integer", i8, 4,
-       [](Maker &m, const Dims &d) { addConv(m, d, "conv_integer", i8); }},
-      {"conv_transpose", f32, 4,
-       [](Maker &m, const Dims &d) { addConv(m, d, "conv_transpose", f32); },
-       8},
-      poolRow("pool", "max", 0),
-      poolRow("pool", "sum", 0),
-      poolRow("avg_pool", "", 4)};
+  return {{"matmul", f32, 4,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(product(m, d, false, f32));
+           }},
+          {"matmul", f32, 4,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(product(m, d, true, f32));
+           }},
+          {"matmul", i8, 4,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(product(m, d, false, i8));
+           }},
+          {"matmul_integer", i8, 3,
+           [](CaseBuilder &m, const Dims &d) {
+             ValueId a = m.input(i8, {d[0], d[2]}),
+                     b = m.input(i8, {d[2], d[1]});
+             m.output(m.add("matmul_integer",
+                            {a, b, m.input(i8, {d[0]}), m.input(i8, {})}));
+           }},
+          {"conv", f32, 4,
+           [](CaseBuilder &m, const Dims &d) { addConv(m, d, "conv", f32); }},
+          {"conv_integer", i8, 4,
+           [](CaseBuilder &m, const Dims &d) {
+             addConv(m, d, "conv_integer", i8);
+           }},
+          {"conv_transpose", f32, 4,
+           [](CaseBuilder &m, const Dims &d) {
+             addConv(m, d, "conv_transpose", f32);
+           },
+           8},
+          poolRow("pool", "max", 0),
+          poolRow("pool", "sum", 0),
+          poolRow("avg_pool", "", 4)};
 }
 
 // ---- norms and attention ----
 
-void addNorm(Maker &m, const std::string &op, const Dims &dims,
+void addNorm(CaseBuilder &m, const std::string &op, const Dims &dims,
              const Dims &inner, size_t operands, Attributes attributes) {
   Dim terms(1);
   for (size_t i = 1; i < dims.size(); ++i)
@@ -325,30 +336,30 @@ void addNorm(Maker &m, const std::string &op, const Dims &dims,
 std::vector<Row> composedRows() {
   constexpr DType f32 = DType::F32;
   return {{"layer_norm", f32, 2,
-           [](Maker &m, const Dims &d) {
+           [](CaseBuilder &m, const Dims &d) {
              addNorm(m, "layer_norm", d, {d[1]}, 3, {{"axis", int64_t(1)}});
            }},
           {"rms_norm", f32, 2,
-           [](Maker &m, const Dims &d) {
+           [](CaseBuilder &m, const Dims &d) {
              addNorm(m, "rms_norm", d, {d[1]}, 2, {{"axis", int64_t(1)}});
            }},
           {"batch_norm", f32, 3,
-           [](Maker &m, const Dims &d) {
+           [](CaseBuilder &m, const Dims &d) {
              addNorm(m, "batch_norm", d, {d[1]}, 5, {});
            }},
           {"group_norm", f32, 2,
-           [](Maker &m, const Dims &d) {
+           [](CaseBuilder &m, const Dims &d) {
              addNorm(m, "group_norm", {d[0], 4, d[1]}, {4}, 3,
                      {{"groups", int64_t(2)}});
            }},
           {"rotary", f32, 4,
-           [](Maker &m, const Dims &d) {
+           [](CaseBuilder &m, const Dims &d) {
              ValueId x = m.input(f32, {d[0], d[1], d[2], d[3] * Dim(2)});
              ValueId c = m.input(f32, {d[0], d[2], d[3]});
              ValueId s = m.input(f32, {d[0], d[2], d[3]});
              m.output(m.add("rotary", {x, c, s}));
            }},
-          {"attention", f32, 5, [](Maker &m, const Dims &d) {
+          {"attention", f32, 5, [](CaseBuilder &m, const Dims &d) {
              ValueId q = m.input(f32, {d[0], 4, d[1], d[3]}, summed(d[3]));
              ValueId k = m.input(f32, {d[0], 2, d[2], d[3]}, summed(d[3]));
              ValueId v = m.input(f32, {d[0], 2, d[2], d[4]}, summed(d[2]));
@@ -391,42 +402,42 @@ std::vector<std::vector<int64_t>> choices(const Row &row) {
   return all;
 }
 
-bool makeSymbolic(const Selection &selection, const Put &put, const Row &row,
+bool makeSymbolic(const Selection &selection, const Sink &put, const Row &row,
                   const std::string &variant) {
-  Maker maker(selection, row.op, row.dtype, "edges" + variant,
-              {"zero-size", "tail"});
+  CaseBuilder builder(selection, row.op, row.dtype, "edges" + variant,
+                      {"zero-size", "tail"});
   Dims dims;
   for (size_t i = 0; i < row.sizes; ++i)
-    dims.push_back(maker.symbol("d" + std::to_string(i)));
+    dims.push_back(builder.symbol("d" + std::to_string(i)));
   // What makes tensors has no operand that would give the symbols.
-  (void)maker.input(DType::I8, dims);
-  row.build(maker, dims);
+  (void)builder.input(DType::I8, dims);
+  row.build(builder, dims);
   for (const std::vector<int64_t> &sizes : choices(row)) {
     SymbolValues values;
     for (size_t i = 0; i < row.sizes; ++i)
       values["d" + std::to_string(i)] = sizes[i];
-    maker.addCase(Depth::Standard, "uniform", values);
+    builder.addCase(Depth::Standard, "uniform", values);
   }
-  return maker.finish(put);
+  return builder.finish(put);
 }
 
-bool makeStatic(const Selection &selection, const Put &put, const Row &row,
+bool makeStatic(const Selection &selection, const Sink &put, const Row &row,
                 const std::string &variant) {
-  Maker maker(selection, row.op, row.dtype, "edges-static" + variant,
-              {"zero-size", "tail"});
+  CaseBuilder builder(selection, row.op, row.dtype, "edges-static" + variant,
+                      {"zero-size", "tail"});
   bool named = row.op.starts_with("variable");
   for (const std::vector<int64_t> &sizes : choices(row)) {
-    row.build(maker, Dims(sizes.begin(), sizes.end()));
+    row.build(builder, Dims(sizes.begin(), sizes.end()));
     if (named)
       break; // one variable of a name
   }
-  maker.addCase(Depth::Standard, "uniform");
-  return maker.finish(put);
+  builder.addCase(Depth::Standard, "uniform");
+  return builder.finish(put);
 }
 
 } // namespace
 
-bool makeEdges(const Selection &selection, const Put &put) {
+bool makeEdges(const Selection &selection, const Sink &put) {
   std::map<std::string, int> seen;
   for (const Row &row : allRows()) {
     int number = seen[row.op + std::string(name(row.dtype))]++;

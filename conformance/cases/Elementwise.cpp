@@ -2,8 +2,8 @@
 //
 // Units of elementwise ops: every dtype, one symbolic axis, all special values
 // and all of their pairs, and every bit pattern of the narrow types.
+#include "CaseBuilder.h"
 #include "Data.h"
-#include "Maker.h"
 #include "conformance/oracle/Format.h"
 
 #include <algorithm>
@@ -25,27 +25,27 @@ Depth firstDepth(const std::string &op, DType dtype,
                                        : std::min(smokeOf(dtype), smokeOf(to));
 }
 
-void addOwnCases(Maker &maker, const std::string &op, DType dtype,
+void addOwnCases(CaseBuilder &builder, const std::string &op, DType dtype,
                  Depth first) {
   if ((op == "div" || op == "rem") && !isFloat(dtype))
-    maker.addCase(smokeOf(dtype), "errors", {{"n", 17}});
+    builder.addCase(smokeOf(dtype), "errors", {{"n", 17}});
   if (op == "cast" || op == "round_even")
-    maker.addCase(first, "ties", {{"n", 1021}});
+    builder.addCase(first, "ties", {{"n", 1021}});
   if (op == "sin" || op == "cos" || op == "tan")
-    maker.addCase(first, "pi", {{"n", 1021}});
+    builder.addCase(first, "pi", {{"n", 1021}});
 }
 
-void addCases(Maker &maker, DType dtype, size_t inputs, Depth first) {
+void addCases(CaseBuilder &builder, DType dtype, size_t inputs, Depth first) {
   auto specials = static_cast<int64_t>(specialBits(dtype).size());
-  maker.addCase(first, "special",
-                {{"n", inputs == 2 ? specials * specials : specials}});
+  builder.addCase(first, "special",
+                  {{"n", inputs == 2 ? specials * specials : specials}});
   for (int64_t n : {0, 1, 7, 15, 17, 31, 33, 63, 65, 127, 257, 1021})
-    maker.addCase(Depth::Standard, "uniform", {{"n", n}});
-  maker.addCase(Depth::Standard, "bits", {{"n", 4099}});
+    builder.addCase(Depth::Standard, "uniform", {{"n", n}});
+  builder.addCase(Depth::Standard, "bits", {{"n", 4099}});
   unsigned patterns = bitWidth(dtype) * static_cast<unsigned>(inputs);
   if (patterns <= 16 && dtype != DType::Bool)
-    maker.addCase(Depth::Standard, "exhaustive",
-                  {{"n", int64_t(1) << patterns}});
+    builder.addCase(Depth::Standard, "exhaustive",
+                    {{"n", int64_t(1) << patterns}});
 }
 
 /// Adds what goes wrong with one pair of dtypes.
@@ -96,29 +96,29 @@ std::vector<std::string> tagsOf(const std::string &op, DType dtype) {
   return tags;
 }
 
-bool makeUnit(const Selection &selection, const Put &put, const std::string &op,
-              DType dtype, size_t inputs, const std::string &variant,
-              const Attributes &attributes) {
+bool makeUnit(const Selection &selection, const Sink &put,
+              const std::string &op, DType dtype, size_t inputs,
+              const std::string &variant, const Attributes &attributes) {
   std::vector<std::string> tags = tagsOf(op, dtype);
   if (op == "cast")
     addCastTags(dtype, DType(std::get<int64_t>(attributes.at("dtype"))), tags);
-  Maker maker(selection, op, dtype, variant, std::move(tags));
-  Dim n = maker.symbol("n");
+  CaseBuilder builder(selection, op, dtype, variant, std::move(tags));
+  Dim n = builder.symbol("n");
   std::vector<ValueId> operands;
   for (size_t i = 0; i < inputs; ++i) {
     InputRule rule;
     if (i == 1 && (op == "div" || op == "rem"))
       rule.kind = InputRule::Kind::Divisor;
-    operands.push_back(maker.input(dtype, {n}, rule));
+    operands.push_back(builder.input(dtype, {n}, rule));
   }
-  maker.output(maker.add(op, operands, attributes));
+  builder.output(builder.add(op, operands, attributes));
   Depth first = firstDepth(op, dtype, attributes);
-  addCases(maker, dtype, inputs, first);
-  addOwnCases(maker, op, dtype, first);
-  return maker.finish(put);
+  addCases(builder, dtype, inputs, first);
+  addOwnCases(builder, op, dtype, first);
+  return builder.finish(put);
 }
 
-bool makePlain(const Selection &selection, const Put &put) {
+bool makePlain(const Selection &selection, const Sink &put) {
   for (const char *op :
        {"neg",          "abs",        "sign",     "floor",      "ceil",
         "round_even",   "trunc",      "not",      "is_nan",     "is_inf",
@@ -142,7 +142,7 @@ bool makePlain(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeElementwise(const Selection &selection, const Put &put) {
+bool makeElementwise(const Selection &selection, const Sink &put) {
   if (!makePlain(selection, put))
     return false;
   for (DType dtype : dtypesOf("compare"))

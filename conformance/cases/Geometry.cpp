@@ -24,12 +24,12 @@ Attributes attributesOf(const Geometry &geometry) {
           {"high", geometry.high}};
 }
 
-Dims axesOf(const Geometry &geometry, Maker &maker) {
+Dims axesOf(const Geometry &geometry, CaseBuilder &builder) {
   if (geometry.isStatic())
     return {geometry.sizes.begin(), geometry.sizes.end()};
   Dims dims;
   for (size_t axis = 0; axis <= geometry.window.size(); ++axis)
-    dims.push_back(maker.symbol(axisNames[axis]));
+    dims.push_back(builder.symbol(axisNames[axis]));
   return dims;
 }
 

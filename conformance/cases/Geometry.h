@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_CONFORMANCE_CASES_GEOMETRY_H
 #define BACKPLANE_CONFORMANCE_CASES_GEOMETRY_H
 
-#include "Maker.h"
+#include "CaseBuilder.h"
 
 namespace backplane::conformance {
 
@@ -28,7 +28,7 @@ struct Geometry {
 /// The attributes of conv, and of pool with `window`.
 Attributes attributesOf(const Geometry &geometry);
 /// n, then the spatial axes: numbers, or the symbols n, h, w, d.
-Dims axesOf(const Geometry &geometry, Maker &maker);
+Dims axesOf(const Geometry &geometry, CaseBuilder &builder);
 /// Values of these symbols: the batch, and sizes beside `size` on the spatial
 /// axes, each one different; none for a static geometry.
 SymbolValues symbolsOf(const Geometry &geometry, int64_t batch, int64_t size);

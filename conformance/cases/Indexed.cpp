@@ -2,115 +2,118 @@
 //
 // Units of gather and scatter: indices of every rank and along every axis,
 // colliding updates, and indices outside, which the device must report.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "Rules.h"
 
 namespace backplane::conformance {
 
 namespace {
 
-ValueId gather(Maker &maker, ValueId x, ValueId indices, int64_t axis) {
-  return maker.add("gather", {x, indices}, {{"axis", axis}});
+ValueId gather(CaseBuilder &builder, ValueId x, ValueId indices, int64_t axis) {
+  return builder.add("gather", {x, indices}, {{"axis", axis}});
 }
 
 // ---- gather ----
 
 /// Along the first axis, the middle one and the last one, with indices of
 /// rank 0, 1 and 2.
-bool makeGatherAxes(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "gather", dtype, "axes",
-              {"index", "stride", "tail", "error-word"});
-  Dims d = maker.symbols({"a", "b", "c"});
-  Dim n = maker.symbol("n");
-  ValueId x = maker.input(dtype, d);
-  ValueId table = maker.input(DType::I64, {n, 2}, indexBelow(d[0]));
-  ValueId single = maker.input(DType::I32, {}, indexBelow(d[1]));
-  ValueId last = maker.input(DType::I32, {n}, indexBelow(d[2]));
-  maker.output(gather(maker, x, table, 0));
-  maker.output(gather(maker, x, single, 1));
-  maker.output(gather(maker, x, last, 2));
+bool makeGatherAxes(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "gather", dtype, "axes",
+                      {"index", "stride", "tail", "error-word"});
+  Dims d = builder.symbols({"a", "b", "c"});
+  Dim n = builder.symbol("n");
+  ValueId x = builder.input(dtype, d);
+  ValueId table = builder.input(DType::I64, {n, 2}, indexBelow(d[0]));
+  ValueId single = builder.input(DType::I32, {}, indexBelow(d[1]));
+  ValueId last = builder.input(DType::I32, {n}, indexBelow(d[2]));
+  builder.output(gather(builder, x, table, 0));
+  builder.output(gather(builder, x, single, 1));
+  builder.output(gather(builder, x, last, 2));
   SymbolValues small = {{"a", 3}, {"b", 4}, {"c", 5}, {"n", 7}};
-  maker.addCase(smokeOf(dtype), "bits", small);
-  maker.addCase(smokeOf(dtype), "errors", small);
+  builder.addCase(smokeOf(dtype), "bits", small);
+  builder.addCase(smokeOf(dtype), "errors", small);
   for (int64_t size : {1, 16, 17, 33})
-    maker.addCase(Depth::Standard, "bits",
-                  {{"a", size}, {"b", 3}, {"c", size + 1}, {"n", size}});
+    builder.addCase(Depth::Standard, "bits",
+                    {{"a", size}, {"b", 3}, {"c", size + 1}, {"n", size}});
   small["n"] = 0;
-  maker.addCase(Depth::Standard, "bits", small);
-  return maker.finish(put);
+  builder.addCase(Depth::Standard, "bits", small);
+  return builder.finish(put);
 }
 
 /// Indices from -b to b - 1, wrapped by ops of the graph as importers do it.
-bool makeWrapped(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "gather", dtype, "negative",
-              {"index", "negative-index", "error-word"});
-  Dim b = maker.symbol("b"), n = maker.symbol("n");
+bool makeWrapped(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "gather", dtype, "negative",
+                      {"index", "negative-index", "error-word"});
+  Dim b = builder.symbol("b"), n = builder.symbol("n");
   auto spread = [&](ValueId value) {
-    return maker.add("broadcast", {value},
-                     {{"dims", Dims{n}}, {"axes", std::vector<int64_t>{0}}});
+    return builder.add("broadcast", {value},
+                       {{"dims", Dims{n}}, {"axes", std::vector<int64_t>{0}}});
   };
-  ValueId x = maker.input(dtype, {b, 3});
-  ValueId raw = maker.input(DType::I64, {n}, indexBelow(b * Dim(2)));
-  ValueId size = spread(maker.add("dim", {}, {{"value", Dims{b}}}));
-  ValueId signedIndex = maker.add("sub", {raw, size});
-  ValueId zero = maker.add("sub", {raw, raw});
-  ValueId isNegative = maker.add("compare", {signedIndex, zero},
-                                 {{"direction", std::string("lt")}});
-  ValueId wrapped = maker.add("add", {signedIndex, size});
-  ValueId index = maker.add("select", {isNegative, wrapped, signedIndex});
-  maker.output(gather(maker, x, index, 0));
-  maker.addCase(smokeOf(dtype), "bits", {{"b", 5}, {"n", 17}});
-  maker.addCase(smokeOf(dtype), "errors", {{"b", 5}, {"n", 17}});
+  ValueId x = builder.input(dtype, {b, 3});
+  ValueId raw = builder.input(DType::I64, {n}, indexBelow(b * Dim(2)));
+  ValueId size = spread(builder.add("dim", {}, {{"value", Dims{b}}}));
+  ValueId signedIndex = builder.add("sub", {raw, size});
+  ValueId zero = builder.add("sub", {raw, raw});
+  ValueId isNegative = builder.add("compare", {signedIndex, zero},
+                                   {{"direction", std::string("lt")}});
+  ValueId wrapped = builder.add("add", {signedIndex, size});
+  ValueId index = builder.add("select", {isNegative, wrapped, signedIndex});
+  builder.output(gather(builder, x, index, 0));
+  builder.addCase(smokeOf(dtype), "bits", {{"b", 5}, {"n", 17}});
+  builder.addCase(smokeOf(dtype), "errors", {{"b", 5}, {"n", 17}});
   for (int64_t bound : {1, 7, 127})
-    maker.addCase(Depth::Standard, "bits", {{"b", bound}, {"n", 33}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "bits", {{"b", bound}, {"n", 33}});
+  return builder.finish(put);
 }
 
-bool makeStaticGather(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "gather", dtype, "static",
-              {"index", "zero-size", "error-word"});
-  ValueId x = maker.input(dtype, {2, 3, 2, 5, 2});
-  ValueId line = maker.input(dtype, {257});
-  ValueId three = maker.input(DType::I64, {2, 1, 3}, indexBelow(5));
-  ValueId many = maker.input(DType::I32, {65}, indexBelow(257));
-  ValueId none = maker.input(DType::I64, {0}, indexBelow(3));
-  maker.output(gather(maker, x, three, 3));
-  maker.output(gather(maker, line, many, 0));
-  maker.output(gather(maker, x, none, 1));
-  maker.addCase(smokeOf(dtype), "bits");
-  maker.addCase(smokeOf(dtype), "errors");
-  return maker.finish(put);
+bool makeStaticGather(const Selection &selection, const Sink &put,
+                      DType dtype) {
+  CaseBuilder builder(selection, "gather", dtype, "static",
+                      {"index", "zero-size", "error-word"});
+  ValueId x = builder.input(dtype, {2, 3, 2, 5, 2});
+  ValueId line = builder.input(dtype, {257});
+  ValueId three = builder.input(DType::I64, {2, 1, 3}, indexBelow(5));
+  ValueId many = builder.input(DType::I32, {65}, indexBelow(257));
+  ValueId none = builder.input(DType::I64, {0}, indexBelow(3));
+  builder.output(gather(builder, x, three, 3));
+  builder.output(gather(builder, line, many, 0));
+  builder.output(gather(builder, x, none, 1));
+  builder.addCase(smokeOf(dtype), "bits");
+  builder.addCase(smokeOf(dtype), "errors");
+  return builder.finish(put);
 }
 
 // ---- scatter ----
 
-void addScatterCases(Maker &maker, DType dtype, const std::string &combine) {
+void addScatterCases(CaseBuilder &builder, DType dtype,
+                     const std::string &combine) {
   const char *exact = combine == "none" ? "bits" : "integers";
   SymbolValues small = {{"a", 3}, {"b", 7}, {"n", 9}};
-  maker.addCase(smokeOf(dtype), exact, small);
-  maker.addCase(smokeOf(dtype), "errors", small);
+  builder.addCase(smokeOf(dtype), exact, small);
+  builder.addCase(smokeOf(dtype), "errors", small);
   if (combine != "none")
-    maker.addCase(Depth::Standard, "uniform", small);
+    builder.addCase(Depth::Standard, "uniform", small);
   if (combine == "min" || combine == "max")
-    maker.addCase(Depth::Standard, "special", small);
+    builder.addCase(Depth::Standard, "special", small);
   // Every update hits one of very few elements.
   for (int64_t size : {1, 2})
-    maker.addCase(Depth::Standard, exact, {{"a", 5}, {"b", size}, {"n", 1021}});
+    builder.addCase(Depth::Standard, exact,
+                    {{"a", 5}, {"b", size}, {"n", 1021}});
   for (int64_t size : {16, 17, 65})
-    maker.addCase(Depth::Standard, exact,
-                  {{"a", size}, {"b", 33}, {"n", size}});
-  maker.addCase(Depth::Standard, exact, {{"a", 3}, {"b", 5}, {"n", 0}});
-  maker.addCase(Depth::Standard, exact, {{"a", 0}, {"b", 5}, {"n", 4}});
+    builder.addCase(Depth::Standard, exact,
+                    {{"a", size}, {"b", 33}, {"n", size}});
+  builder.addCase(Depth::Standard, exact, {{"a", 3}, {"b", 5}, {"n", 0}});
+  builder.addCase(Depth::Standard, exact, {{"a", 0}, {"b", 5}, {"n", 4}});
 }
 
 /// x[a, b] or x[b, a] with n updates along b.
-bool makeScatter(const Selection &selection, const Put &put, DType dtype,
+bool makeScatter(const Selection &selection, const Sink &put, DType dtype,
                  const std::string &combine, DType indexType, int64_t axis) {
   std::string variant =
       combine + "-" + std::string(name(indexType)) + "-" + std::to_string(axis);
-  Maker maker(selection, "scatter", dtype, variant,
-              {"index", "atomic", "race", "in-place", "error-word"});
-  Dim a = maker.symbol("a"), b = maker.symbol("b"), n = maker.symbol("n");
+  CaseBuilder builder(selection, "scatter", dtype, variant,
+                      {"index", "atomic", "race", "in-place", "error-word"});
+  Dim a = builder.symbol("a"), b = builder.symbol("b"), n = builder.symbol("n");
   InputRule values;
   values.terms = n + 1;
   if (combine == "mul" && isFloat(dtype)) {
@@ -120,34 +123,34 @@ bool makeScatter(const Selection &selection, const Put &put, DType dtype,
   }
   Dims dims = axis ? Dims{a, b} : Dims{b, a};
   Dims updated = axis ? Dims{a, n} : Dims{n, a};
-  ValueId x = maker.input(dtype, dims, values);
-  ValueId indices = maker.input(indexType, {n}, indexBelow(b));
-  ValueId updates = maker.input(dtype, updated, values);
-  maker.output(maker.add("scatter", {x, indices, updates},
-                         {{"axis", axis}, {"combine", combine}}));
-  maker.output(x);
-  addScatterCases(maker, dtype, combine);
-  return maker.finish(put);
+  ValueId x = builder.input(dtype, dims, values);
+  ValueId indices = builder.input(indexType, {n}, indexBelow(b));
+  ValueId updates = builder.input(dtype, updated, values);
+  builder.output(builder.add("scatter", {x, indices, updates},
+                             {{"axis", axis}, {"combine", combine}}));
+  builder.output(x);
+  addScatterCases(builder, dtype, combine);
+  return builder.finish(put);
 }
 
-bool makeScatterRank(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "scatter", dtype, "rank3-static",
-              {"index", "atomic", "zero-size", "error-word"});
-  ValueId x = maker.input(dtype, {2, 5, 3});
-  ValueId table = maker.input(DType::I64, {2, 2}, indexBelow(5));
-  ValueId updates = maker.input(dtype, {2, 2, 2, 3});
-  ValueId single = maker.input(DType::I32, {}, indexBelow(3));
-  ValueId column = maker.input(dtype, {2, 5});
-  maker.output(
-      maker.add("scatter", {x, table, updates}, {{"axis", int64_t(1)}}));
-  maker.output(
-      maker.add("scatter", {x, single, column}, {{"axis", int64_t(2)}}));
-  maker.addCase(smokeOf(dtype), "bits");
-  maker.addCase(smokeOf(dtype), "errors");
-  return maker.finish(put);
+bool makeScatterRank(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "scatter", dtype, "rank3-static",
+                      {"index", "atomic", "zero-size", "error-word"});
+  ValueId x = builder.input(dtype, {2, 5, 3});
+  ValueId table = builder.input(DType::I64, {2, 2}, indexBelow(5));
+  ValueId updates = builder.input(dtype, {2, 2, 2, 3});
+  ValueId single = builder.input(DType::I32, {}, indexBelow(3));
+  ValueId column = builder.input(dtype, {2, 5});
+  builder.output(
+      builder.add("scatter", {x, table, updates}, {{"axis", int64_t(1)}}));
+  builder.output(
+      builder.add("scatter", {x, single, column}, {{"axis", int64_t(2)}}));
+  builder.addCase(smokeOf(dtype), "bits");
+  builder.addCase(smokeOf(dtype), "errors");
+  return builder.finish(put);
 }
 
-bool makeScatters(const Selection &selection, const Put &put) {
+bool makeScatters(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("scatter"))
     if (!makeScatter(selection, put, dtype, "none", DType::I64, 0))
       return false;
@@ -168,7 +171,7 @@ bool makeScatters(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeIndexed(const Selection &selection, const Put &put) {
+bool makeIndexed(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F32, DType::BF16, DType::I8, DType::I4,
                       DType::Bool, DType::F8E4M3FN})
     if (!makeGatherAxes(selection, put, dtype) ||

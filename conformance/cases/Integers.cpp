@@ -69,7 +69,7 @@ void fillIntegers(Tensor &tensor, const IntegerRange &range, uint64_t seed) {
     // The high half chooses the number, the low half whether there is one.
     uint64_t choice = (random >> 32) * choices >> 32;
     uint64_t word = (random & 0xffff) % range.oneIn ? zero : bits[choice];
-    std::memcpy(tensor.data.data() + i * bytes, &word, bytes);
+    storeBytes(tensor.data.data() + i * bytes, word, bytes);
   }
 }
 

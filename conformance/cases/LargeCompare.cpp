@@ -13,7 +13,7 @@ namespace backplane::conformance {
 namespace {
 
 /// Wrong elements after which counting stops.
-constexpr size_t mostWrong = 1000;
+constexpr size_t maxWrong = 1000;
 
 /// Numbers of a float dtype of at most 16 bits, by their bits.
 std::vector<double> tableOf(DType dtype) {
@@ -35,9 +35,7 @@ public:
   uint64_t bits(size_t i) const {
     if (bytes_ == 0)
       return loadBits(tensor_, i);
-    uint64_t bits = 0;
-    std::memcpy(&bits, tensor_.data.data() + i * bytes_, bytes_);
-    return bits;
+    return loadBytes(tensor_.data.data() + i * bytes_, bytes_);
   }
   double number(uint64_t bits) const {
     if (!table_.empty())
@@ -110,7 +108,7 @@ public:
   void line(size_t base, const std::vector<size_t> &offsets) {
     for (size_t offset : offsets) {
       size_t element = next_++;
-      if (wrong < mostWrong && !isRight(base + offset, reader_.bits(element)))
+      if (wrong < maxWrong && !isRight(base + offset, reader_.bits(element)))
         refuse(element, base + offset);
     }
   }
@@ -195,7 +193,7 @@ Verdict compareRepeated(const Expected &answers,
   verdict.elements = got.elementCount();
   if (walk.wrong == 0)
     return verdict;
-  std::string many = walk.wrong < mostWrong ? "" : "at least ";
+  std::string many = walk.wrong < maxWrong ? "" : "at least ";
   verdict.pass = false;
   verdict.reason = many + std::to_string(walk.wrong) + " of " +
                    std::to_string(verdict.elements) +

@@ -4,7 +4,7 @@
 // grouped and depthwise ones, one to three dimensions, transposed ones, those
 // of small integers, and with what models put behind them.
 #include "Geometry.h"
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 #include "ModelSizes.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char *spatialNames[] = {"h", "w", "d"};
 /// Most pixels along an axis, by the number of axes.
-constexpr int64_t mostPixels[] = {3000, 224, 56};
+constexpr int64_t maxPixels[] = {3000, 224, 56};
 
 struct Window {
   std::string name;
@@ -168,7 +168,7 @@ LargeGraph familyOf(const char *op, DType dtype, const Window &window) {
     graph.numbers.emplace_back("o");
   for (size_t i = 0; i < window.window.size(); ++i)
     graph.axes.push_back({spatialNames[i], window.window[i],
-                          mostPixels[window.window.size() - 1]});
+                          maxPixels[window.window.size() - 1]});
   for (const KnownSizes &known : window.known) {
     KnownSizes sizes = known;
     if (window.groups == -1)
@@ -181,11 +181,11 @@ LargeGraph familyOf(const char *op, DType dtype, const Window &window) {
 LargeGraph convolutionOf(DType dtype, const Window &window) {
   const char *op = window.isTransposed ? "conv_transpose" : "conv";
   LargeGraph graph = familyOf(op, dtype, window);
-  graph.build = [=](Maker &maker, const SizeOf &size) {
+  graph.build = [=](CaseBuilder &builder, const SizeOf &size) {
     Operands operands = operandsOf(window, size);
-    ValueId x = maker.input(dtype, operands.x, operands.rule);
-    ValueId w = maker.input(dtype, operands.w, operands.rule);
-    maker.output(maker.add(op, {x, w}, operands.attributes));
+    ValueId x = builder.input(dtype, operands.x, operands.rule);
+    ValueId w = builder.input(dtype, operands.w, operands.rule);
+    builder.output(builder.add(op, {x, w}, operands.attributes));
   };
   graph.weights = {1};
   graph.isProduct = isFloat(dtype) || bitWidth(dtype) >= 32;
@@ -195,13 +195,13 @@ LargeGraph convolutionOf(DType dtype, const Window &window) {
 LargeGraph integersOf(DType x, DType w, const Window &window) {
   LargeGraph graph = familyOf("conv_integer", x, window);
   graph.variant += "-" + std::string(name(w));
-  graph.build = [=](Maker &maker, const SizeOf &size) {
+  graph.build = [=](CaseBuilder &builder, const SizeOf &size) {
     Operands operands = operandsOf(window, size);
-    std::vector<ValueId> values = {maker.input(x, operands.x, operands.rule),
-                                   maker.input(w, operands.w, operands.rule),
-                                   maker.input(x, {}),
-                                   maker.input(w, {operands.out})};
-    maker.output(maker.add("conv_integer", values, operands.attributes));
+    std::vector<ValueId> values = {builder.input(x, operands.x, operands.rule),
+                                   builder.input(w, operands.w, operands.rule),
+                                   builder.input(x, {}),
+                                   builder.input(w, {operands.out})};
+    builder.output(builder.add("conv_integer", values, operands.attributes));
   };
   graph.weights = {1, 3};
   graph.isProduct = true;
@@ -214,27 +214,29 @@ LargeGraph fusedOf(DType dtype, const Window &window, const char *behind) {
   LargeGraph graph = familyOf("conv", dtype, window);
   graph.variant += std::string("-bias-") + behind;
   graph.known.clear();
-  graph.build = [=](Maker &maker, const SizeOf &size) {
+  graph.build = [=](CaseBuilder &builder, const SizeOf &size) {
     Operands operands = operandsOf(window, size);
-    ValueId x = maker.input(dtype, operands.x, operands.rule);
-    ValueId w = maker.input(dtype, operands.w, operands.rule);
-    ValueId bias = maker.input(dtype, {operands.out});
-    ValueId y = maker.add("conv", {x, w}, operands.attributes);
-    Dims dims = maker.graph().type(y).dims;
-    y = maker.add("add", {y, maker.add("broadcast", {bias},
-                                       {{"dims", dims}, {"axes", Sizes{1}}})});
+    ValueId x = builder.input(dtype, operands.x, operands.rule);
+    ValueId w = builder.input(dtype, operands.w, operands.rule);
+    ValueId bias = builder.input(dtype, {operands.out});
+    ValueId y = builder.add("conv", {x, w}, operands.attributes);
+    Dims dims = builder.graph().type(y).dims;
+    y = builder.add("add",
+                    {y, builder.add("broadcast", {bias},
+                                    {{"dims", dims}, {"axes", Sizes{1}}})});
     if (behind == std::string_view("residual"))
-      y = maker.add("relu", {maker.add("add", {y, maker.input(dtype, dims)})});
+      y = builder.add("relu",
+                      {builder.add("add", {y, builder.input(dtype, dims)})});
     else
-      y = maker.add(behind, {y});
-    maker.output(y);
+      y = builder.add(behind, {y});
+    builder.output(y);
   };
   graph.weights = {1, 2};
   graph.slots = 6;
   return graph;
 }
 
-bool putAll(const Selection &selection, const Put &put, DType dtype,
+bool putAll(const Selection &selection, const Sink &put, DType dtype,
             bool isTransposed) {
   bool isMain = dtype == DType::F32;
   for (const Window &window : isTransposed ? transposes() : windows()) {
@@ -264,7 +266,7 @@ bool putAll(const Selection &selection, const Put &put, DType dtype,
   return true;
 }
 
-bool putIntegers(const Selection &selection, const Put &put) {
+bool putIntegers(const Selection &selection, const Sink &put) {
   for (DType x : {DType::I8, DType::U8})
     for (const Window &window :
          {windowOf({3, 3}, {1, 1}, 1), windowOf({1, 1}, {1, 1}, 1),
@@ -279,7 +281,7 @@ bool putIntegers(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeModelConvolutions(const Selection &selection, const Put &put) {
+bool makeModelConvolutions(const Selection &selection, const Sink &put) {
   for (bool isTransposed : {false, true})
     for (DType dtype : dtypesOf("conv"))
       if (!putAll(selection, put, dtype, isTransposed))

@@ -3,7 +3,7 @@
 // All elementwise ops of the op table at sizes that models have, in ranks 1 to
 // 6. Tables of attributes stand here; an op with a required attribute that has
 // none makes a unit without a graph, which CasesTest finds.
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ LargeGraph elementwiseOf(const OpSpec &spec, DType dtype, size_t rank) {
     graph.axes.push_back({names[axis], 1, most});
     graph.repeated.emplace_back(names[axis]);
   }
-  graph.build = [&spec, dtype, rank](Maker &maker, const SizeOf &size) {
+  graph.build = [&spec, dtype, rank](CaseBuilder &builder, const SizeOf &size) {
     std::string op(spec.name);
     Dims dims;
     for (size_t axis = 0; axis < rank; ++axis)
@@ -72,10 +72,10 @@ LargeGraph elementwiseOf(const OpSpec &spec, DType dtype, size_t rank) {
     std::vector<ValueId> operands;
     for (size_t i = 0; i < static_cast<size_t>(spec.maxOperands); ++i) {
       bool isCondition = op == "select" && i == 0;
-      operands.push_back(
-          maker.input(isCondition ? DType::Bool : dtype, dims, ruleFor(op, i)));
+      operands.push_back(builder.input(isCondition ? DType::Bool : dtype, dims,
+                                       ruleFor(op, i)));
     }
-    maker.output(maker.add(op, operands, attributesFor(op, dtype)));
+    builder.output(builder.add(op, operands, attributesFor(op, dtype)));
   };
   if (!isFloat(dtype) && dtype != DType::Bool)
     graph.dataSet = "bits";
@@ -93,7 +93,7 @@ LargeGraph wholeOf(const OpSpec &spec, DType dtype) {
 
 /// f32 has three ranks; other dtypes one, and two slots where the usual ones
 /// have four.
-bool putElementwise(const Selection &selection, const Put &put,
+bool putElementwise(const Selection &selection, const Sink &put,
                     const OpSpec &spec) {
   const std::vector<DType> dtypes = dtypesOf(spec.name);
   bool hasMain = std::ranges::count(dtypes, DType::F32) > 0;
@@ -123,42 +123,42 @@ bool putElementwise(const Selection &selection, const Put &put,
 struct Chain {
   const char *variant, *op;
   DType dtype;
-  void (*build)(Maker &maker, ValueId x, const Dims &dims);
+  void (*build)(CaseBuilder &builder, ValueId x, const Dims &dims);
 };
 
-ValueId spread(Maker &maker, ValueId scalar, const Dims &dims) {
-  return maker.add("broadcast", {scalar},
-                   {{"dims", dims}, {"axes", std::vector<int64_t>{}}});
+ValueId spread(CaseBuilder &builder, ValueId scalar, const Dims &dims) {
+  return builder.add("broadcast", {scalar},
+                     {{"dims", dims}, {"axes", std::vector<int64_t>{}}});
 }
 
 /// round(x / scale) as i8, as models quantise.
-void quantize(Maker &maker, ValueId x, const Dims &dims) {
+void quantize(CaseBuilder &builder, ValueId x, const Dims &dims) {
   InputRule rule;
   rule.kind = InputRule::Kind::Within;
   rule.low = 0.02;
   rule.high = 0.05;
-  ValueId scale = spread(maker, maker.input(DType::F32, {}, rule), dims);
-  ValueId y = maker.add("round_even", {maker.add("div", {x, scale})});
-  y = maker.add("clamp", {y}, {{"low", -128.0}, {"high", 127.0}});
-  maker.output(
-      maker.add("cast", {y}, {{"dtype", static_cast<int64_t>(DType::I8)}}));
+  ValueId scale = spread(builder, builder.input(DType::F32, {}, rule), dims);
+  ValueId y = builder.add("round_even", {builder.add("div", {x, scale})});
+  y = builder.add("clamp", {y}, {{"low", -128.0}, {"high", 127.0}});
+  builder.output(
+      builder.add("cast", {y}, {{"dtype", static_cast<int64_t>(DType::I8)}}));
 }
 
-void dequantize(Maker &maker, ValueId x, const Dims &dims) {
-  ValueId scale = spread(maker, maker.input(DType::F32, {}), dims);
+void dequantize(CaseBuilder &builder, ValueId x, const Dims &dims) {
+  ValueId scale = spread(builder, builder.input(DType::F32, {}), dims);
   ValueId y =
-      maker.add("cast", {x}, {{"dtype", static_cast<int64_t>(DType::F32)}});
-  maker.output(maker.add("mul", {y, scale}));
+      builder.add("cast", {x}, {{"dtype", static_cast<int64_t>(DType::F32)}});
+  builder.output(builder.add("mul", {y, scale}));
 }
 
 /// x + relu(x) * y, the gates and residuals of models.
-void gate(Maker &maker, ValueId x, const Dims &dims) {
-  ValueId y = maker.input(maker.graph().type(x).dtype, dims);
-  maker.output(
-      maker.add("add", {x, maker.add("mul", {maker.add("relu", {x}), y})}));
+void gate(CaseBuilder &builder, ValueId x, const Dims &dims) {
+  ValueId y = builder.input(builder.graph().type(x).dtype, dims);
+  builder.output(builder.add(
+      "add", {x, builder.add("mul", {builder.add("relu", {x}), y})}));
 }
 
-bool putChains(const Selection &selection, const Put &put) {
+bool putChains(const Selection &selection, const Sink &put) {
   for (const Chain &chain :
        {Chain{"models-quantize", "cast", DType::F32, quantize},
         {"models-dequantize", "cast", DType::I8, dequantize},
@@ -171,9 +171,9 @@ bool putChains(const Selection &selection, const Put &put) {
                      .axes = {{"a", 1, 4096}, {"b", 1, 4096}, {"c", 1, 4096}},
                      .repeated = {"a", "b", "c"},
                      .build = {}};
-    graph.build = [chain](Maker &maker, const SizeOf &size) {
+    graph.build = [chain](CaseBuilder &builder, const SizeOf &size) {
       Dims dims = {size("a"), size("b"), size("c")};
-      chain.build(maker, maker.input(chain.dtype, dims), dims);
+      chain.build(builder, builder.input(chain.dtype, dims), dims);
     };
     graph.slots = 6;
     if (!makeLarge(selection, put, graph))
@@ -184,7 +184,7 @@ bool putChains(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeModelElementwise(const Selection &selection, const Put &put) {
+bool makeModelElementwise(const Selection &selection, const Sink &put) {
   for (const OpSpec &spec : opTable())
     if (spec.elementwise && !putElementwise(selection, put, spec))
       return false;

@@ -3,7 +3,7 @@
 // Ops that work along axes or over windows, at sizes that models have:
 // reductions, scans, sorting, norms, softmax, attention, pools.
 #include "Geometry.h"
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 #include "Rules.h"
 
 namespace backplane::conformance {
@@ -11,7 +11,8 @@ namespace backplane::conformance {
 namespace {
 
 using I64s = std::vector<int64_t>;
-using Build = std::function<void(Maker &maker, DType dtype, const SizeOf &)>;
+using Build =
+    std::function<void(CaseBuilder &builder, DType dtype, const SizeOf &)>;
 
 /// One graph, for several dtypes.
 struct Lines {
@@ -35,7 +36,7 @@ Dims last(const SizeOf &size) { return {size("a"), size("b")}; }
 /// The dims of x, along whose axis 1 the op works, and attributes.
 Build alongB(const std::string &op, Dims (*dims)(const SizeOf &),
              const Attributes &attributes, size_t results = 1) {
-  return [=](Maker &maker, DType dtype, const SizeOf &size) {
+  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
     InputRule rule;
     rule.terms = size("b");
     bool isProduct = attributes.contains("kind") &&
@@ -43,9 +44,9 @@ Build alongB(const std::string &op, Dims (*dims)(const SizeOf &),
     if (isProduct && isFloat(dtype))
       rule = within(0.9999, 1.0001);
     ValueId y =
-        maker.add(op, {maker.input(dtype, dims(size), rule)}, attributes);
+        builder.add(op, {builder.input(dtype, dims(size), rule)}, attributes);
     for (size_t result = 0; result < results; ++result)
-      maker.output(y + static_cast<ValueId>(result));
+      builder.output(y + static_cast<ValueId>(result));
   };
 }
 
@@ -100,14 +101,14 @@ std::vector<Lines> reductions() {
   return all;
 }
 
-void topK(Maker &maker, DType dtype, const SizeOf &size) {
-  ValueId x = maker.input(dtype, last(size));
-  ValueId y = maker.add("top_k", {x},
-                        {{"k", Dims{floorDiv(size("b"), 3)}},
-                         {"axis", int64_t(1)},
-                         {"largest", int64_t(1)}});
-  maker.output(y);
-  maker.output(y + 1);
+void topK(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  ValueId x = builder.input(dtype, last(size));
+  ValueId y = builder.add("top_k", {x},
+                          {{"k", Dims{floorDiv(size("b"), 3)}},
+                           {"axis", int64_t(1)},
+                           {"largest", int64_t(1)}});
+  builder.output(y);
+  builder.output(y + 1);
 }
 
 /// Ops along the axis before the last one of six.
@@ -161,13 +162,13 @@ std::vector<Lines> exponentials() {
 
 /// A norm over the last axis with its parameters.
 Build normOf(const std::string &op, bool hasBias) {
-  return [=](Maker &maker, DType dtype, const SizeOf &size) {
+  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
     std::vector<ValueId> operands = {
-        maker.input(dtype, last(size)),
-        maker.input(dtype, {size("b")}, within(0.5, 2))};
+        builder.input(dtype, last(size)),
+        builder.input(dtype, {size("b")}, within(0.5, 2))};
     if (hasBias)
-      operands.push_back(maker.input(dtype, {size("b")}));
-    maker.output(maker.add(op, operands, {{"axis", int64_t(1)}}));
+      operands.push_back(builder.input(dtype, {size("b")}));
+    builder.output(builder.add(op, operands, {{"axis", int64_t(1)}}));
   };
 }
 
@@ -181,24 +182,24 @@ std::vector<Axis> imageAxes(int64_t divisor = 1) {
           {"w", 7, 224}};
 }
 
-void batchNorm(Maker &maker, DType dtype, const SizeOf &size) {
+void batchNorm(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dims channels = {size("c")};
-  maker.output(
-      maker.add("batch_norm",
-                {maker.input(dtype, image(size)), maker.input(dtype, channels),
-                 maker.input(dtype, channels), maker.input(dtype, channels),
-                 maker.input(dtype, channels, within(0.5, 2))}));
+  builder.output(builder.add(
+      "batch_norm",
+      {builder.input(dtype, image(size)), builder.input(dtype, channels),
+       builder.input(dtype, channels), builder.input(dtype, channels),
+       builder.input(dtype, channels, within(0.5, 2))}));
 }
 
 constexpr int64_t normGroups = 32;
 
-void groupNorm(Maker &maker, DType dtype, const SizeOf &size) {
+void groupNorm(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dims channels = {size("c")};
-  maker.output(
-      maker.add("group_norm",
-                {maker.input(dtype, image(size)), maker.input(dtype, channels),
-                 maker.input(dtype, channels)},
-                {{"groups", normGroups}}));
+  builder.output(builder.add("group_norm",
+                             {builder.input(dtype, image(size)),
+                              builder.input(dtype, channels),
+                              builder.input(dtype, channels)},
+                             {{"groups", normGroups}}));
 }
 
 std::vector<Lines> norms() {
@@ -218,29 +219,29 @@ std::vector<Axis> headAxes() {
 
 /// shared: heads of q that have one head of k and v in common.
 Build attentionOf(bool isCausal, bool hasMask, int64_t shared) {
-  return [=](Maker &maker, DType dtype, const SizeOf &size) {
+  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
     Dim b = size("b"), h = size("h"), s = size("s"), t = size("t");
     InputRule query;
     query.kind = InputRule::Kind::Range;
     std::vector<ValueId> operands = {
-        maker.input(dtype, {b, h * Dim(shared), s, size("d")}, query),
-        maker.input(dtype, {b, h, t, size("d")}, query),
-        maker.input(dtype, {b, h, t, size("e")})};
+        builder.input(dtype, {b, h * Dim(shared), s, size("d")}, query),
+        builder.input(dtype, {b, h, t, size("d")}, query),
+        builder.input(dtype, {b, h, t, size("e")})};
     if (hasMask)
-      operands.push_back(maker.input(dtype, {b, 1, s, t}));
-    maker.output(maker.add(
+      operands.push_back(builder.input(dtype, {b, 1, s, t}));
+    builder.output(builder.add(
         "attention", operands,
         {{"scale", 0.125}, {"causal", isCausal ? Dims{t - s} : Dims{}}}));
   };
 }
 
-void rotary(Maker &maker, DType dtype, const SizeOf &size) {
+void rotary(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dim b = size("b"), s = size("s"), d = size("d");
   Dims angles = {b, s, floorDiv(d, 2)};
-  maker.output(
-      maker.add("rotary", {maker.input(dtype, {b, size("h"), s, d}),
-                           maker.input(dtype, angles, within(-1, 1)),
-                           maker.input(dtype, angles, within(-1, 1))}));
+  builder.output(
+      builder.add("rotary", {builder.input(dtype, {b, size("h"), s, d}),
+                             builder.input(dtype, angles, within(-1, 1)),
+                             builder.input(dtype, angles, within(-1, 1))}));
 }
 
 std::vector<Lines> attentions() {
@@ -271,7 +272,7 @@ std::vector<Lines> attentions() {
 
 Build poolOf(const std::string &op, const I64s &window, int64_t stride,
              int64_t padding, const std::string &kind) {
-  return [=](Maker &maker, DType dtype, const SizeOf &size) {
+  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
     constexpr const char *names[] = {"h", "w", "d"};
     Dims dims = {size("n"), size("c")};
     for (size_t i = 0; i < window.size(); ++i)
@@ -289,7 +290,8 @@ Build poolOf(const std::string &op, const I64s &window, int64_t stride,
     for (int64_t taps : window)
       terms *= taps;
     rule.terms = terms;
-    maker.output(maker.add(op, {maker.input(dtype, dims, rule)}, attributes));
+    builder.output(
+        builder.add(op, {builder.input(dtype, dims, rule)}, attributes));
   };
 }
 
@@ -328,7 +330,7 @@ std::vector<DType> computedDTypes(const Lines &lines) {
   return dtypes;
 }
 
-bool putLines(const Selection &selection, const Put &put, const Lines &lines) {
+bool putLines(const Selection &selection, const Sink &put, const Lines &lines) {
   for (DType dtype : computedDTypes(lines)) {
     bool isMain = dtype == DType::F32;
     bool isUsual = dtype == DType::F16 || dtype == DType::BF16 ||
@@ -343,8 +345,8 @@ bool putLines(const Selection &selection, const Put &put, const Lines &lines) {
                      .repeated = lines.repeated,
                      .build = {}};
     auto build = lines.build;
-    graph.build = [=](Maker &maker, const SizeOf &size) {
-      build(maker, dtype, size);
+    graph.build = [=](CaseBuilder &builder, const SizeOf &size) {
+      build(builder, dtype, size);
     };
     graph.numbers = lines.numbers;
     bool isSum =
@@ -368,7 +370,7 @@ bool putLines(const Selection &selection, const Put &put, const Lines &lines) {
 
 } // namespace
 
-bool makeModelLines(const Selection &selection, const Put &put) {
+bool makeModelLines(const Selection &selection, const Sink &put) {
   std::vector<Lines> all = {{"top_k", "models", twoAxes(), {"a"}, topK}};
   for (auto part :
        {reductions, ofRankSix, exponentials, norms, attentions, pools})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops that make and move elements at sizes that models have.
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 #include "Rules.h"
 
 namespace backplane::conformance {
@@ -15,7 +15,7 @@ struct Move {
   const char *op, *variant;
   std::vector<Axis> axes;
   std::vector<std::string> repeated;
-  void (*build)(Maker &maker, DType dtype, const SizeOf &size);
+  void (*build)(CaseBuilder &builder, DType dtype, const SizeOf &size);
 };
 
 constexpr int64_t large = 1 << 20;
@@ -24,150 +24,154 @@ std::vector<Axis> threeAxes() {
   return {{"a", 1, 4096}, {"b", 2, 65536}, {"c", 1, 4096}};
 }
 
-ValueId threeDims(Maker &maker, DType dtype, const SizeOf &size) {
-  return maker.input(dtype, {size("a"), size("b"), size("c")});
+ValueId threeDims(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  return builder.input(dtype, {size("a"), size("b"), size("c")});
 }
 
 // ---- transpose, reverse, slice, concat, pad, broadcast, reshape ----
 
 template <size_t Rank>
-void transpose(Maker &maker, DType dtype, const SizeOf &size) {
+void transpose(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   static const I64s permutations[] = {
       {}, {}, {1, 0}, {0, 2, 1}, {0, 2, 1, 3}, {}, {0, 3, 1, 4, 2, 5}};
   static constexpr const char *names[] = {"a", "b", "c", "d", "e", "f"};
   Dims dims;
   for (size_t axis = 0; axis < Rank; ++axis)
     dims.push_back(size(names[axis]));
-  maker.output(maker.add("transpose", {maker.input(dtype, dims)},
-                         {{"permutation", permutations[Rank]}}));
+  builder.output(builder.add("transpose", {builder.input(dtype, dims)},
+                             {{"permutation", permutations[Rank]}}));
 }
 
-void channelsLast(Maker &maker, DType dtype, const SizeOf &size) {
+void channelsLast(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dims dims = {size("a"), size("b"), size("c"), size("d")};
-  maker.output(maker.add("transpose", {maker.input(dtype, dims)},
-                         {{"permutation", I64s{0, 2, 3, 1}}}));
+  builder.output(builder.add("transpose", {builder.input(dtype, dims)},
+                             {{"permutation", I64s{0, 2, 3, 1}}}));
 }
 
-void reverse(Maker &maker, DType dtype, const SizeOf &size) {
-  maker.output(maker.add("reverse", {threeDims(maker, dtype, size)},
-                         {{"axes", I64s{1}}}));
+void reverse(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  builder.output(builder.add("reverse", {threeDims(builder, dtype, size)},
+                             {{"axes", I64s{1}}}));
 }
 
 /// From a quarter on, half of the axis; and every other element.
-void slice(Maker &maker, DType dtype, const SizeOf &size) {
+void slice(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dim b = size("b"), half = floorDiv(b, 2);
-  ValueId x = threeDims(maker, dtype, size);
-  maker.output(maker.add("slice", {x},
-                         {{"starts", Dims{0, floorDiv(b, 4), 0}},
-                          {"sizes", Dims{size("a"), half, size("c")}},
-                          {"strides", I64s{1, 1, 1}}}));
-  maker.output(maker.add("slice", {x},
-                         {{"starts", Dims{0, 0, 0}},
-                          {"sizes", Dims{size("a"), half, size("c")}},
-                          {"strides", I64s{1, 2, 1}}}));
+  ValueId x = threeDims(builder, dtype, size);
+  builder.output(builder.add("slice", {x},
+                             {{"starts", Dims{0, floorDiv(b, 4), 0}},
+                              {"sizes", Dims{size("a"), half, size("c")}},
+                              {"strides", I64s{1, 1, 1}}}));
+  builder.output(builder.add("slice", {x},
+                             {{"starts", Dims{0, 0, 0}},
+                              {"sizes", Dims{size("a"), half, size("c")}},
+                              {"strides", I64s{1, 2, 1}}}));
 }
 
-void concat(Maker &maker, DType dtype, const SizeOf &size) {
-  ValueId x = threeDims(maker, dtype, size);
-  ValueId y = maker.input(dtype, {size("a"), size("d"), size("c")});
-  maker.output(maker.add("concat", {x, y, x}, {{"axis", int64_t(1)}}));
+void concat(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  ValueId x = threeDims(builder, dtype, size);
+  ValueId y = builder.input(dtype, {size("a"), size("d"), size("c")});
+  builder.output(builder.add("concat", {x, y, x}, {{"axis", int64_t(1)}}));
 }
 
-void pad(Maker &maker, DType dtype, const SizeOf &size) {
-  ValueId x = threeDims(maker, dtype, size), value = maker.input(dtype, {});
+void pad(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  ValueId x = threeDims(builder, dtype, size), value = builder.input(dtype, {});
   for (const char *mode : {"constant", "edge", "reflect"})
-    maker.output(maker.add("pad", {x, value},
-                           {{"low", Dims{0, 1, 0}},
-                            {"high", Dims{0, floorDiv(size("b"), 2), 0}},
-                            {"mode", std::string(mode)}}));
+    builder.output(builder.add("pad", {x, value},
+                               {{"low", Dims{0, 1, 0}},
+                                {"high", Dims{0, floorDiv(size("b"), 2), 0}},
+                                {"mode", std::string(mode)}}));
 }
 
-void broadcast(Maker &maker, DType dtype, const SizeOf &size) {
+void broadcast(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dims dims = {size("a"), size("b"), size("c")};
-  maker.output(maker.add("broadcast", {maker.input(dtype, {size("b")})},
-                         {{"dims", dims}, {"axes", I64s{1}}}));
-  maker.output(maker.add("broadcast",
-                         {maker.input(dtype, {size("a"), 1, size("c")})},
-                         {{"dims", dims}, {"axes", I64s{0, 1, 2}}}));
+  builder.output(builder.add("broadcast", {builder.input(dtype, {size("b")})},
+                             {{"dims", dims}, {"axes", I64s{1}}}));
+  builder.output(builder.add("broadcast",
+                             {builder.input(dtype, {size("a"), 1, size("c")})},
+                             {{"dims", dims}, {"axes", I64s{0, 1, 2}}}));
 }
 
-void reshape(Maker &maker, DType dtype, const SizeOf &size) {
+void reshape(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dims dims = {size("a"), size("b") * size("c")};
   // What is reshaped is computed, so that the reshape has work to do.
-  ValueId x = maker.add("transpose", {threeDims(maker, dtype, size)},
-                        {{"permutation", I64s{0, 2, 1}}});
-  maker.output(maker.add("reshape", {x}, {{"dims", dims}}));
+  ValueId x = builder.add("transpose", {threeDims(builder, dtype, size)},
+                          {{"permutation", I64s{0, 2, 1}}});
+  builder.output(builder.add("reshape", {x}, {{"dims", dims}}));
 }
 
 // ---- gather, scatter ----
 
 /// Rows of a table, as embeddings are taken.
-void gatherRows(Maker &maker, DType dtype, const SizeOf &size) {
-  ValueId table = maker.input(dtype, {size("v"), size("c")});
+void gatherRows(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  ValueId table = builder.input(dtype, {size("v"), size("c")});
   ValueId indices =
-      maker.input(DType::I64, {size("a"), size("n")}, indexBelow(size("v")));
-  maker.output(maker.add("gather", {table, indices}, {{"axis", int64_t(0)}}));
+      builder.input(DType::I64, {size("a"), size("n")}, indexBelow(size("v")));
+  builder.output(
+      builder.add("gather", {table, indices}, {{"axis", int64_t(0)}}));
 }
 
-void gatherColumns(Maker &maker, DType dtype, const SizeOf &size) {
-  ValueId x = maker.input(dtype, {size("a"), size("v")});
-  ValueId indices = maker.input(DType::I32, {size("n")}, indexBelow(size("v")));
-  maker.output(maker.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
+void gatherColumns(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  ValueId x = builder.input(dtype, {size("a"), size("v")});
+  ValueId indices =
+      builder.input(DType::I32, {size("n")}, indexBelow(size("v")));
+  builder.output(builder.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
 }
 
-void scatterBy(Maker &maker, DType dtype, const SizeOf &size,
+void scatterBy(CaseBuilder &builder, DType dtype, const SizeOf &size,
                const char *combine) {
   InputRule values;
   values.terms = size("n") + 1;
-  ValueId x = maker.input(dtype, {size("v"), size("c")}, values);
-  ValueId indices = maker.input(DType::I64, {size("n")}, indexBelow(size("v")));
-  ValueId updates = maker.input(dtype, {size("n"), size("c")}, values);
-  maker.output(
-      maker.add("scatter", {x, indices, updates},
-                {{"axis", int64_t(0)}, {"combine", std::string(combine)}}));
+  ValueId x = builder.input(dtype, {size("v"), size("c")}, values);
+  ValueId indices =
+      builder.input(DType::I64, {size("n")}, indexBelow(size("v")));
+  ValueId updates = builder.input(dtype, {size("n"), size("c")}, values);
+  builder.output(
+      builder.add("scatter", {x, indices, updates},
+                  {{"axis", int64_t(0)}, {"combine", std::string(combine)}}));
 }
 
-void scatterLast(Maker &maker, DType dtype, const SizeOf &size) {
-  scatterBy(maker, dtype, size, "none");
+void scatterLast(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  scatterBy(builder, dtype, size, "none");
 }
 
-void scatterSums(Maker &maker, DType dtype, const SizeOf &size) {
-  scatterBy(maker, dtype, size, isFloat(dtype) ? "max" : "add");
+void scatterSums(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  scatterBy(builder, dtype, size, isFloat(dtype) ? "max" : "add");
 }
 
 // ---- what has no operands; an input tells the sizes ----
 
-void iota(Maker &maker, DType dtype, const SizeOf &size) {
-  maker.output(threeDims(maker, dtype, size));
-  maker.output(maker.add("iota", {},
-                         {{"dtype", static_cast<int64_t>(dtype)},
-                          {"dims", Dims{size("a"), size("b"), size("c")}},
-                          {"axis", int64_t(1)}}));
+void iota(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  builder.output(threeDims(builder, dtype, size));
+  builder.output(builder.add("iota", {},
+                             {{"dtype", static_cast<int64_t>(dtype)},
+                              {"dims", Dims{size("a"), size("b"), size("c")}},
+                              {"axis", int64_t(1)}}));
 }
 
-void constant(Maker &maker, DType dtype, const SizeOf &size) {
-  maker.output(threeDims(maker, dtype, size));
+void constant(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  builder.output(threeDims(builder, dtype, size));
   Bytes value(std::max(bitWidth(dtype) / 8, 1u), dtype == DType::Bool ? 1 : 7);
-  maker.output(maker.add("constant", {},
-                         {{"value", value},
-                          {"dtype", static_cast<int64_t>(dtype)},
-                          {"dims", Dims{size("a"), size("b"), size("c")}}}));
+  builder.output(
+      builder.add("constant", {},
+                  {{"value", value},
+                   {"dtype", static_cast<int64_t>(dtype)},
+                   {"dims", Dims{size("a"), size("b"), size("c")}}}));
 }
 
-void dims(Maker &maker, DType, const SizeOf &size) {
+void dims(CaseBuilder &builder, DType, const SizeOf &size) {
   Dim a = size("a"), b = size("b");
-  ValueId x = maker.input(DType::I64, {a, b});
-  ValueId counts = maker.add(
+  ValueId x = builder.input(DType::I64, {a, b});
+  ValueId counts = builder.add(
       "dim", {}, {{"value", Dims{a * b, a + b, floorDiv(a * b, 7), b}}});
-  maker.output(counts);
-  maker.output(maker.add("neg", {x}));
+  builder.output(counts);
+  builder.output(builder.add("neg", {x}));
 }
 
 /// The second operand is a weight of the unit.
-void weight(Maker &maker, DType dtype, const SizeOf &size) {
+void weight(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   Dims dims = {size("a"), size("b"), size("c")};
-  ValueId x = maker.input(DType::Bool, dims), y = maker.input(dtype, dims);
-  maker.output(maker.add("select", {x, y, maker.input(dtype, dims)}));
+  ValueId x = builder.input(DType::Bool, dims), y = builder.input(dtype, dims);
+  builder.output(builder.add("select", {x, y, builder.input(dtype, dims)}));
 }
 
 std::vector<Move> moves() {
@@ -229,7 +233,7 @@ std::vector<Move> moves() {
   };
 }
 
-bool putMove(const Selection &selection, const Put &put, const Move &move) {
+bool putMove(const Selection &selection, const Sink &put, const Move &move) {
   for (DType dtype : dtypesOf(move.op)) {
     bool isMain =
         dtype == (move.op == std::string_view("dim") ? DType::I64 : DType::F32);
@@ -246,8 +250,8 @@ bool putMove(const Selection &selection, const Put &put, const Move &move) {
                      .repeated = move.repeated,
                      .build = {}};
     auto build = move.build;
-    graph.build = [=](Maker &maker, const SizeOf &size) {
-      build(maker, dtype, size);
+    graph.build = [=](CaseBuilder &builder, const SizeOf &size) {
+      build(builder, dtype, size);
     };
     bool isCombining = move.variant == std::string_view("models-combine");
     graph.dataSet = isCombining ? "uniform" : "bits";
@@ -260,7 +264,7 @@ bool putMove(const Selection &selection, const Put &put, const Move &move) {
   return true;
 }
 
-bool putWeight(const Selection &selection, const Put &put, DType dtype) {
+bool putWeight(const Selection &selection, const Sink &put, DType dtype) {
   LargeGraph graph{.op = "weight",
                    .dtype = dtype,
                    .variant = "models",
@@ -268,8 +272,8 @@ bool putWeight(const Selection &selection, const Put &put, DType dtype) {
                    .axes = threeAxes(),
                    .repeated = {"a", "b", "c"},
                    .build = {}};
-  graph.build = [dtype](Maker &maker, const SizeOf &size) {
-    weight(maker, dtype, size);
+  graph.build = [dtype](CaseBuilder &builder, const SizeOf &size) {
+    weight(builder, dtype, size);
   };
   graph.numbers = {"a", "b", "c"};
   graph.repeated.clear();
@@ -281,7 +285,7 @@ bool putWeight(const Selection &selection, const Put &put, DType dtype) {
 
 } // namespace
 
-bool makeModelMovement(const Selection &selection, const Put &put) {
+bool makeModelMovement(const Selection &selection, const Sink &put) {
   for (const Move &move : moves())
     if (!putMove(selection, put, move))
       return false;

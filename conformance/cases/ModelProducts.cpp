@@ -2,7 +2,7 @@
 //
 // Products of matrices at sizes that models have: plain, transposed, in batches
 // of up to six axes, of small integers, and with what models put behind them.
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 #include "ModelSizes.h"
 #include "Rules.h"
 
@@ -44,16 +44,16 @@ LargeGraph productOf(DType dtype, const Form &form) {
     graph.axes.push_back({name, 1, most});
     graph.repeated.emplace_back(name);
   }
-  graph.build = [dtype, form](Maker &maker, const SizeOf &size) {
+  graph.build = [dtype, form](CaseBuilder &builder, const SizeOf &size) {
     Dim m = size("m"), n = size("n"), k = size("k");
     Dims a = form.transposeA ? Dims{k, m} : Dims{m, k};
     Dims b = form.transposeB ? Dims{n, k} : Dims{k, n};
-    ValueId x = maker.input(dtype, batched(form.batch, size, a), termsOf(k));
-    ValueId w = maker.input(
+    ValueId x = builder.input(dtype, batched(form.batch, size, a), termsOf(k));
+    ValueId w = builder.input(
         dtype, form.isShared ? b : batched(form.batch, size, b), termsOf(k));
-    maker.output(maker.add("matmul", {x, w},
-                           {{"transpose_a", int64_t(form.transposeA)},
-                            {"transpose_b", int64_t(form.transposeB)}}));
+    builder.output(builder.add("matmul", {x, w},
+                               {{"transpose_a", int64_t(form.transposeA)},
+                                {"transpose_b", int64_t(form.transposeB)}}));
   };
   graph.isProduct = isFloat(dtype) || bitWidth(dtype) >= 32;
   return graph;
@@ -70,7 +70,7 @@ std::vector<KnownSizes> wholeTiles() {
 }
 
 /// f32 has all forms and slots; each other dtype some.
-bool putProducts(const Selection &selection, const Put &put, DType dtype) {
+bool putProducts(const Selection &selection, const Sink &put, DType dtype) {
   const Form forms[] = {
       {"models", {}},
       {"models-nt", {}, false, true},
@@ -120,13 +120,14 @@ LargeGraph integersOf(DType a, DType b, bool perRow) {
                    .axes = {{"k", 1, 32768}, {"m", 1, 32768}, {"n", 1, 32768}},
                    .repeated = {"m", "n"},
                    .build = {}};
-  graph.build = [=](Maker &maker, const SizeOf &size) {
+  graph.build = [=](CaseBuilder &builder, const SizeOf &size) {
     Dim m = size("m"), n = size("n"), k = size("k");
-    std::vector<ValueId> operands = {maker.input(a, {m, k}, termsOf(k)),
-                                     maker.input(b, {k, n}, termsOf(k)),
-                                     maker.input(a, perRow ? Dims{m} : Dims{}),
-                                     maker.input(b, perRow ? Dims{n} : Dims{})};
-    maker.output(maker.add("matmul_integer", operands));
+    std::vector<ValueId> operands = {
+        builder.input(a, {m, k}, termsOf(k)),
+        builder.input(b, {k, n}, termsOf(k)),
+        builder.input(a, perRow ? Dims{m} : Dims{}),
+        builder.input(b, perRow ? Dims{n} : Dims{})};
+    builder.output(builder.add("matmul_integer", operands));
   };
   if (a == b && !perRow)
     graph.known = knownProducts();
@@ -149,21 +150,21 @@ LargeGraph fusedOf(DType dtype, const char *behind) {
                    .axes = {{"k", 1, 16384}, {"m", 1, 16384}, {"n", 1, 16384}},
                    .repeated = {"m", "n"},
                    .build = {}};
-  graph.build = [dtype, behind](Maker &maker, const SizeOf &size) {
+  graph.build = [dtype, behind](CaseBuilder &builder, const SizeOf &size) {
     Dim m = size("m"), n = size("n"), k = size("k");
-    ValueId x = maker.input(dtype, {m, k}, termsOf(k));
-    ValueId w = maker.input(dtype, {k, n}, termsOf(k));
-    ValueId bias = maker.input(dtype, {n});
-    ValueId sum = maker.add(
-        "add",
-        {maker.add("matmul", {x, w}),
-         maker.add("broadcast", {bias},
-                   {{"dims", Dims{m, n}}, {"axes", std::vector<int64_t>{1}}})});
+    ValueId x = builder.input(dtype, {m, k}, termsOf(k));
+    ValueId w = builder.input(dtype, {k, n}, termsOf(k));
+    ValueId bias = builder.input(dtype, {n});
+    ValueId sum =
+        builder.add("add", {builder.add("matmul", {x, w}),
+                            builder.add("broadcast", {bias},
+                                        {{"dims", Dims{m, n}},
+                                         {"axes", std::vector<int64_t>{1}}})});
     if (behind == std::string_view("residual"))
-      sum = maker.add("add", {sum, maker.input(dtype, {m, n})});
+      sum = builder.add("add", {sum, builder.input(dtype, {m, n})});
     else
-      sum = maker.add(behind, {sum});
-    maker.output(sum);
+      sum = builder.add(behind, {sum});
+    builder.output(sum);
   };
   graph.weights = {1, 2};
   graph.slots = 7;
@@ -182,12 +183,12 @@ LargeGraph beyondOf(DType dtype) {
                    .axes = {{"k", 1, 8}, {"m", 1, 1 << 17}, {"n", 1, 1 << 17}},
                    .repeated = {"m"},
                    .build = {}};
-  graph.build = [dtype](Maker &maker, const SizeOf &size) {
+  graph.build = [dtype](CaseBuilder &builder, const SizeOf &size) {
     Dim m = size("m"), n = size("n"), k = size("k");
     ValueId y =
-        maker.add("matmul", {maker.input(dtype, {m, k}, termsOf(k * n)),
-                             maker.input(dtype, {k, n}, termsOf(k * n))});
-    maker.output(maker.add(
+        builder.add("matmul", {builder.input(dtype, {m, k}, termsOf(k * n)),
+                               builder.input(dtype, {k, n}, termsOf(k * n))});
+    builder.output(builder.add(
         "reduce", {y},
         {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{1}}}));
   };
@@ -207,7 +208,7 @@ LargeGraph beyondOf(DType dtype) {
 
 } // namespace
 
-bool makeModelProducts(const Selection &selection, const Put &put) {
+bool makeModelProducts(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("matmul"))
     if (!putProducts(selection, put, dtype))
       return false;

@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_CONFORMANCE_CASES_MODELSIZES_H
 #define BACKPLANE_CONFORMANCE_CASES_MODELSIZES_H
 
-#include "LargeMaker.h"
+#include "LargeBuilder.h"
 
 namespace backplane::conformance {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Units of ops that move elements, choose them, or work along one axis.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -9,48 +9,48 @@ namespace backplane::conformance {
 namespace {
 
 /// One operand of dims [a, b, c].
-bool makeUnary(const Selection &selection, const Put &put,
+bool makeUnary(const Selection &selection, const Sink &put,
                const std::string &op, DType dtype, const std::string &variant,
                const Attributes &attributes) {
-  Maker maker(selection, op, dtype, variant,
-              {"index", "tail", "stride", "nan"});
-  Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
-  maker.output(maker.add(op, {maker.input(dtype, dims)}, attributes));
+  CaseBuilder builder(selection, op, dtype, variant,
+                      {"index", "tail", "stride", "nan"});
+  Dims dims = {builder.symbol("a"), builder.symbol("b"), builder.symbol("c")};
+  builder.output(builder.add(op, {builder.input(dtype, dims)}, attributes));
   bool isFunction = op == "softmax" || op == "log_softmax";
-  maker.addCase(isFunction ? Depth::Smoke : smokeOf(dtype), "special",
-                {{"a", 3}, {"b", 5}, {"c", 7}});
+  builder.addCase(isFunction ? Depth::Smoke : smokeOf(dtype), "special",
+                  {{"a", 3}, {"b", 5}, {"c", 7}});
   for (int64_t size : {1, 15, 17, 33, 65})
     for (const char *data : {"uniform", "bits"})
-      maker.addCase(Depth::Standard, data,
-                    {{"a", 4}, {"b", size}, {"c", size + 1}});
-  return maker.finish(put);
+      builder.addCase(Depth::Standard, data,
+                      {{"a", 4}, {"b", size}, {"c", size + 1}});
+  return builder.finish(put);
 }
 
-bool makeGather(const Selection &selection, const Put &put, DType dtype,
+bool makeGather(const Selection &selection, const Sink &put, DType dtype,
                 DType indexType) {
-  Maker maker(selection, "gather", dtype, std::string(name(indexType)),
-              {"index", "tail", "error-word"});
-  Dim a = maker.symbol("a"), b = maker.symbol("b"), n = maker.symbol("n");
+  CaseBuilder builder(selection, "gather", dtype, std::string(name(indexType)),
+                      {"index", "tail", "error-word"});
+  Dim a = builder.symbol("a"), b = builder.symbol("b"), n = builder.symbol("n");
   InputRule rule;
   rule.kind = InputRule::Kind::Index;
   rule.bound = b;
-  ValueId x = maker.input(dtype, {a, b});
-  ValueId indices = maker.input(indexType, {n}, rule);
-  maker.output(maker.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
+  ValueId x = builder.input(dtype, {a, b});
+  ValueId indices = builder.input(indexType, {n}, rule);
+  builder.output(builder.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
   for (int64_t size : {1, 7, 17, 65, 257})
-    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
-                  {{"a", 5}, {"b", size}, {"n", size + 2}});
-  maker.addCase(smokeOf(dtype), "errors", {{"a", 3}, {"b", 7}, {"n", 9}});
-  maker.addCase(Depth::Standard, "errors", {{"a", 3}, {"b", 0}, {"n", 9}});
-  return maker.finish(put);
+    builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
+                    {{"a", 5}, {"b", size}, {"n", size + 2}});
+  builder.addCase(smokeOf(dtype), "errors", {{"a", 3}, {"b", 7}, {"n", 9}});
+  builder.addCase(Depth::Standard, "errors", {{"a", 3}, {"b", 0}, {"n", 9}});
+  return builder.finish(put);
 }
 
-bool makeJoined(const Selection &selection, const Put &put, DType dtype) {
-  Maker concat(selection, "concat", dtype, "axis1", {"index", "tail"});
+bool makeJoined(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder concat(selection, "concat", dtype, "axis1", {"index", "tail"});
   Dim a = concat.symbol("a"), b = concat.symbol("b"), c = concat.symbol("c");
   ValueId x = concat.input(dtype, {a, b}), y = concat.input(dtype, {a, c});
   concat.output(concat.add("concat", {x, y}, {{"axis", int64_t(1)}}));
-  Maker select(selection, "select", dtype, "n", {"tail", "nan"});
+  CaseBuilder select(selection, "select", dtype, "n", {"tail", "nan"});
   Dim n = select.symbol("n");
   ValueId condition = select.input(DType::Bool, {n});
   ValueId left = select.input(dtype, {n}), right = select.input(dtype, {n});
@@ -67,7 +67,7 @@ using Axes = std::vector<int64_t>;
 
 } // namespace
 
-bool makeMovement(const Selection &selection, const Put &put) {
+bool makeMovement(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("transpose")) {
     for (const auto &[variant, axes] : {std::pair("021", Axes{0, 2, 1}),
                                         {"102", {1, 0, 2}},

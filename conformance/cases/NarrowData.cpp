@@ -5,7 +5,7 @@
 #include "DataSets.h"
 
 #include "Data.h"
-#include "conformance/oracle/Bounded.h"
+#include "conformance/oracle/MidRad.h"
 
 namespace backplane::conformance {
 

@@ -2,7 +2,7 @@
 //
 // Units of norms and of exponentials along axes: data with a large mean, data
 // that overflow without a shift, NaN in single lines.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
@@ -23,35 +23,35 @@ struct Lines {
   std::vector<std::string> tags;
 };
 
-void addData(Maker &maker, Depth first, const SymbolValues &symbols) {
+void addData(CaseBuilder &builder, Depth first, const SymbolValues &symbols) {
   for (const char *data : {"uniform", "shifted"})
-    maker.addCase(first, data, symbols);
+    builder.addCase(first, data, symbols);
   for (const char *data :
        {"wide", "equal", "corners", "special", "cancel", "sparse"})
-    maker.addCase(Depth::Standard, data, symbols);
+    builder.addCase(Depth::Standard, data, symbols);
 }
 
-bool makeLines(const Selection &selection, const Put &put, DType dtype,
+bool makeLines(const Selection &selection, const Sink &put, DType dtype,
                const Lines &lines, bool isSmoke) {
-  Maker maker(selection, lines.op, dtype, lines.variant, lines.tags);
+  CaseBuilder builder(selection, lines.op, dtype, lines.variant, lines.tags);
   std::set<std::string> names;
   for (const Dim &dim : lines.x)
     dim.collectSymbols(names);
   for (const std::string &name : names)
-    (void)maker.symbol(name);
-  std::vector<ValueId> operands = {maker.input(dtype, lines.x)};
+    (void)builder.symbol(name);
+  std::vector<ValueId> operands = {builder.input(dtype, lines.x)};
   for (const InputRule &rule : lines.others)
-    operands.push_back(maker.input(dtype, lines.parameter, rule));
-  maker.output(maker.add(lines.op, operands, lines.attributes));
+    operands.push_back(builder.input(dtype, lines.parameter, rule));
+  builder.output(builder.add(lines.op, operands, lines.attributes));
   auto values = [&](int64_t rows, int64_t columns) {
     SymbolValues symbols;
     for (const std::string &name : names)
       symbols[name] = name == "r" ? rows : columns;
     return symbols;
   };
-  addData(maker, isSmoke ? Depth::Smoke : Depth::Standard, values(17, 33));
+  addData(builder, isSmoke ? Depth::Smoke : Depth::Standard, values(17, 33));
   if (names.empty())
-    return maker.finish(put);
+    return builder.finish(put);
   for (const auto &[rows, columns] : {std::pair(5, 1),
                                       {3, 2},
                                       {4, 16},
@@ -60,13 +60,13 @@ bool makeLines(const Selection &selection, const Put &put, DType dtype,
                                       {2, 257},
                                       {2, 1024},
                                       {0, 7}})
-    maker.addCase(Depth::Standard, "uniform", values(rows, columns));
-  maker.addCase(Depth::Standard, "shifted", values(9, 64));
-  maker.addCase(Depth::Standard, "wide", values(3, 513));
+    builder.addCase(Depth::Standard, "uniform", values(rows, columns));
+  builder.addCase(Depth::Standard, "shifted", values(9, 64));
+  builder.addCase(Depth::Standard, "wide", values(3, 513));
   for (int64_t columns : {63, 64, 65, 127, 128, 129, 4096})
     for (const char *data : {"uniform", "wide", "sparse"})
-      maker.addCase(Depth::Full, data, values(5, columns));
-  return maker.finish(put);
+      builder.addCase(Depth::Full, data, values(5, columns));
+  return builder.finish(put);
 }
 
 // ---- norms ----
@@ -173,7 +173,7 @@ bool isSmoke(const Lines &lines, DType dtype) {
 
 } // namespace
 
-bool makeNormalisations(const Selection &selection, const Put &put) {
+bool makeNormalisations(const Selection &selection, const Sink &put) {
   for (const auto &family : {normLines(), batchLines(), exponentialLines()})
     for (const Lines &lines : family)
       for (DType dtype : dtypesOf(lines.op))

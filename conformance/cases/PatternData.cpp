@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "PatternData.h"
 
+#include "CaseBuilder.h"
 #include "Data.h"
-#include "Maker.h"
 #include "Work.h"
 #include "conformance/oracle/Format.h"
 
@@ -162,8 +162,8 @@ uint64_t patterned(const Place &place) {
 // ---- cases ----
 
 /// Multiply-adds and elements of a case with matrices that are square.
-constexpr uint64_t mostWork = 500000;
-constexpr int64_t mostElements = 20000;
+constexpr uint64_t maxWork = 500000;
+constexpr int64_t maxElements = 20000;
 
 bool isPossible(const Unit &unit, const SymbolValues &symbols) {
   for (const Symbol &symbol : unit.graph.symbols) {
@@ -174,11 +174,11 @@ bool isPossible(const Unit &unit, const SymbolValues &symbols) {
   }
   auto isFull = [&](ValueId value) {
     auto count = unit.graph.type(value).elementCount().evaluate(symbols);
-    return count.ok() && *count > 0 && *count <= mostElements;
+    return count.ok() && *count > 0 && *count <= maxElements;
   };
   return std::ranges::all_of(unit.graph.inputs, isFull) &&
          std::ranges::all_of(unit.graph.outputs, isFull, &GraphOutput::value) &&
-         workOf(unit.graph, symbols).macs <= mostWork;
+         workOf(unit.graph, symbols).macs <= maxWork;
 }
 
 /// One size for all symbols; those given where that is no case of the unit.

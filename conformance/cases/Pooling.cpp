@@ -53,7 +53,7 @@ int64_t sizeOf(const Geometry &geometry, int64_t size) {
   return geometry.window.size() == 3 ? size / 2 - 1 : size;
 }
 
-void addCases(Maker &maker, const Geometry &geometry, DType dtype,
+void addCases(CaseBuilder &builder, const Geometry &geometry, DType dtype,
               bool isSmoke) {
   auto values = [&](int64_t batch, int64_t channels, int64_t size) {
     SymbolValues symbols = symbolsOf(geometry, batch, sizeOf(geometry, size));
@@ -62,21 +62,21 @@ void addCases(Maker &maker, const Geometry &geometry, DType dtype,
     return symbols;
   };
   Depth first = isSmoke ? Depth::Smoke : Depth::Standard;
-  maker.addCase(first, "integers", values(2, 3, 9));
+  builder.addCase(first, "integers", values(2, 3, 9));
   std::vector<const char *> others = {"uniform", "special"};
   if (isFloat(dtype))
     others.insert(others.end(), {"corners", "cancel", "offset", "swamping"});
   for (const char *data : others)
-    maker.addCase(Depth::Standard, data, values(2, 3, 9));
+    builder.addCase(Depth::Standard, data, values(2, 3, 9));
   if (geometry.isStatic())
     return;
   for (const char *data : {"integers", "uniform"})
     for (int64_t size : {8, 15, 17, 31})
-      maker.addCase(Depth::Standard, data, values(1, size + 1, size));
-  maker.addCase(Depth::Standard, "uniform", values(0, 2, 9));
+      builder.addCase(Depth::Standard, data, values(1, size + 1, size));
+  builder.addCase(Depth::Standard, "uniform", values(0, 2, 9));
   for (int64_t size : {14, 16, 33, 63})
     for (const char *data : {"uniform", "sparse"})
-      maker.addCase(Depth::Full, data, values(3, 5, size));
+      builder.addCase(Depth::Full, data, values(3, 5, size));
 }
 
 /// What the op needs beside a geometry.
@@ -85,13 +85,13 @@ struct Pool {
   Attributes attributes;
 };
 
-bool makePool(const Selection &selection, const Put &put, DType dtype,
+bool makePool(const Selection &selection, const Sink &put, DType dtype,
               const Geometry &geometry, const Pool &pool) {
-  Maker maker(
+  CaseBuilder builder(
       selection, pool.op, dtype, pool.variant + "-" + geometry.name,
       tagsOf(geometry, {"index", "tail", "last-k", "nan", "zero-size"}));
-  Dims dims = axesOf(geometry, maker);
-  Dim channels = geometry.in ? Dim(geometry.in) : maker.symbol("c");
+  Dims dims = axesOf(geometry, builder);
+  Dim channels = geometry.in ? Dim(geometry.in) : builder.symbol("c");
   dims.insert(dims.begin() + 1, channels);
   InputRule rule;
   rule.terms = 1;
@@ -101,13 +101,13 @@ bool makePool(const Selection &selection, const Put &put, DType dtype,
   attributes["window"] = geometry.window;
   for (const auto &[name, value] : pool.attributes)
     attributes[name] = value;
-  maker.output(maker.add(pool.op, {maker.input(dtype, dims, rule)},
-                         std::move(attributes)));
+  builder.output(builder.add(pool.op, {builder.input(dtype, dims, rule)},
+                             std::move(attributes)));
   bool isSmoke = dtype == DType::F32 && pool.variant != "min" &&
                  (geometry.name == "uneven" || geometry.name == "dilated" ||
                   geometry.name == "pad-over-window");
-  addCases(maker, geometry, dtype, isSmoke);
-  return maker.finish(put);
+  addCases(builder, geometry, dtype, isSmoke);
+  return builder.finish(put);
 }
 
 /// The widest and the roughest float take some of the geometries.
@@ -118,7 +118,7 @@ bool isTakenAsFloat(DType dtype, const Geometry &geometry) {
            geometry.name == "uneven" || geometry.name == "static-3x3"));
 }
 
-bool makePools(const Selection &selection, const Put &put, DType dtype) {
+bool makePools(const Selection &selection, const Sink &put, DType dtype) {
   bool isNarrow =
       dtype == DType::I8 || dtype == DType::U8 || dtype == DType::I32;
   for (const std::string kind : {"sum", "max", "min"}) {
@@ -137,7 +137,7 @@ bool makePools(const Selection &selection, const Put &put, DType dtype) {
   return true;
 }
 
-bool makeMeans(const Selection &selection, const Put &put, DType dtype) {
+bool makeMeans(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t counts : {0, 1}) {
     Pool pool = {"avg_pool",
                  counts ? "include-pad" : "exclude-pad",
@@ -154,7 +154,7 @@ bool makeMeans(const Selection &selection, const Put &put, DType dtype) {
 
 } // namespace
 
-bool makePooling(const Selection &selection, const Put &put) {
+bool makePooling(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("pool"))
     if (!makePools(selection, put, dtype))
       return false;

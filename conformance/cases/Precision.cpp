@@ -4,7 +4,7 @@
 // on narrow floats whose squares, means and partial sums f16 cannot hold or
 // bf16 cannot count. A composite that has no entry here gives a unit without a
 // graph, which CasesTest finds.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "Rules.h"
 #include "sdk/graph/OpTable.h"
 
@@ -124,25 +124,26 @@ std::vector<Use> sums() {
   };
 }
 
-bool makeUse(const Selection &selection, const Put &put, DType dtype,
+bool makeUse(const Selection &selection, const Sink &put, DType dtype,
              const Use &use, const std::string &variant,
              std::vector<std::string> tags) {
-  Maker maker(selection, std::string(use.op), dtype, variant, std::move(tags));
+  CaseBuilder builder(selection, std::string(use.op), dtype, variant,
+                      std::move(tags));
   std::vector<ValueId> operands;
   for (const Operand &operand : use.operands) {
     bool isIndex = operand.rule.kind == InputRule::Kind::Index;
-    operands.push_back(
-        maker.input(isIndex ? DType::I64 : dtype, operand.dims, operand.rule));
+    operands.push_back(builder.input(isIndex ? DType::I64 : dtype, operand.dims,
+                                     operand.rule));
   }
-  maker.output(maker.add(use.op, operands, use.attributes));
+  builder.output(builder.add(use.op, operands, use.attributes));
   for (const char *data : use.data)
-    maker.addCase(Depth::Standard, data);
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, data);
+  return builder.finish(put);
 }
 
 } // namespace
 
-bool makePrecision(const Selection &selection, const Put &put) {
+bool makePrecision(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F16, DType::BF16}) {
     for (const OpSpec &spec : opTable())
       if (spec.composite && contains(spec.types, dtype) &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Probes.h"
 
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "ProbeData.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
@@ -28,39 +28,40 @@ std::vector<std::string> tagsOf(const std::string &opClass) {
 }
 
 /// The op that stands for its class, on lines or on pairs of numbers.
-void addGraph(Maker &maker, const std::string &opClass, DType dtype) {
-  Dim b = maker.symbol("b");
+void addGraph(CaseBuilder &builder, const std::string &opClass, DType dtype) {
+  Dim b = builder.symbol("b");
   InputRule left, right;
   if (opClass == "DOT") {
     left.contracted = 4;
     right.contracted = 2;
-    ValueId x = maker.input(dtype, {b, 1, terms}, left);
-    ValueId y = maker.input(dtype, {b, terms, 1}, right);
-    maker.output(maker.add("matmul", {x, y}));
+    ValueId x = builder.input(dtype, {b, 1, terms}, left);
+    ValueId y = builder.input(dtype, {b, terms, 1}, right);
+    builder.output(builder.add("matmul", {x, y}));
   } else if (opClass == "REDUCE") {
-    maker.output(maker.add(
-        "reduce", {maker.input(dtype, {b, terms})},
+    builder.output(builder.add(
+        "reduce", {builder.input(dtype, {b, terms})},
         {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{1}}}));
   } else if (opClass == "RUNNING") {
     using List = std::vector<int64_t>;
-    maker.output(maker.add("avg_pool", {maker.input(dtype, {b, 1, terms})},
-                           {{"window", List{terms}},
-                            {"strides", List{1}},
-                            {"dilations", List{1}},
-                            {"low", List{0}},
-                            {"high", List{0}}}));
+    builder.output(builder.add("avg_pool",
+                               {builder.input(dtype, {b, 1, terms})},
+                               {{"window", List{terms}},
+                                {"strides", List{1}},
+                                {"dilations", List{1}},
+                                {"low", List{0}},
+                                {"high", List{0}}}));
   } else {
     right.kind =
         opClass == "ULP" ? InputRule::Kind::Divisor : InputRule::Kind::Values;
-    ValueId x = maker.input(dtype, {b}), y = maker.input(dtype, {b}, right);
-    maker.output(maker.add(opClass == "ULP" ? "div" : "mul", {x, y}));
+    ValueId x = builder.input(dtype, {b}), y = builder.input(dtype, {b}, right);
+    builder.output(builder.add(opClass == "ULP" ? "div" : "mul", {x, y}));
   }
 }
 
-void addCases(Maker &maker, const std::string &opClass, DType dtype) {
+void addCases(CaseBuilder &builder, const std::string &opClass, DType dtype) {
   Depth depth = dtype == DType::F32 ? Depth::Smoke : Depth::Standard;
   auto add = [&](const char *property, size_t lines) {
-    maker.addCase(depth, property, {{"b", static_cast<int64_t>(lines)}});
+    builder.addCase(depth, property, {{"b", static_cast<int64_t>(lines)}});
   };
   size_t lines = probe::placements *
                  static_cast<size_t>(probe::shapeOf(opClass, dtype).largest);
@@ -79,34 +80,34 @@ void addCases(Maker &maker, const std::string &opClass, DType dtype) {
   add("probe-flush-output", terms);
 }
 
-bool makeProbe(const Selection &selection, const Put &put, DType dtype,
+bool makeProbe(const Selection &selection, const Sink &put, DType dtype,
                const std::string &opClass) {
-  Maker maker(selection, "numerics", dtype, opClass, tagsOf(opClass));
-  addGraph(maker, opClass, dtype);
-  addCases(maker, opClass, dtype);
-  return maker.finish(put);
+  CaseBuilder builder(selection, "numerics", dtype, opClass, tagsOf(opClass));
+  addGraph(builder, opClass, dtype);
+  addCases(builder, opClass, dtype);
+  return builder.finish(put);
 }
 
-bool makeContraction(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "numerics", dtype, "EXACT-chain", {"fold"});
-  Dim b = maker.symbol("b");
-  ValueId x = maker.input(dtype, {b}), y = maker.input(dtype, {b}),
-          z = maker.input(dtype, {b});
-  maker.output(maker.add("add", {maker.add("mul", {x, y}), z}));
-  maker.addCase(dtype == DType::F32 ? Depth::Smoke : Depth::Standard,
-                "probe-contraction", {{"b", terms}});
-  return maker.finish(put);
+bool makeContraction(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "numerics", dtype, "EXACT-chain", {"fold"});
+  Dim b = builder.symbol("b");
+  ValueId x = builder.input(dtype, {b}), y = builder.input(dtype, {b}),
+          z = builder.input(dtype, {b});
+  builder.output(builder.add("add", {builder.add("mul", {x, y}), z}));
+  builder.addCase(dtype == DType::F32 ? Depth::Smoke : Depth::Standard,
+                  "probe-contraction", {{"b", terms}});
+  return builder.finish(put);
 }
 
 /// Long sums, which a device may split between threads.
-bool makeRepeats(const Selection &selection, const Put &put, DType dtype) {
+bool makeRepeats(const Selection &selection, const Sink &put, DType dtype) {
   Depth depth = dtype == DType::F32 ? Depth::Smoke : Depth::Standard;
-  Maker product(selection, "numerics", dtype, "DOT-repeat", {"race"});
+  CaseBuilder product(selection, "numerics", dtype, "DOT-repeat", {"race"});
   ValueId x = product.input(dtype, {65, 4099}),
           y = product.input(dtype, {4099, 33});
   product.output(product.add("matmul", {x, y}));
   product.addCase(depth, "uniform");
-  Maker sum(selection, "numerics", dtype, "REDUCE-repeat", {"race"});
+  CaseBuilder sum(selection, "numerics", dtype, "REDUCE-repeat", {"race"});
   sum.output(sum.add(
       "reduce", {sum.input(dtype, {100003})},
       {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{0}}}));
@@ -239,7 +240,7 @@ size_t countOf(const Unit &unit, const Case &testCase) {
 
 } // namespace
 
-bool makeProbes(const Selection &selection, const Put &put) {
+bool makeProbes(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16}) {
     for (const char *opClass : {"DOT", "REDUCE", "RUNNING", "ULP", "EXACT"})
       if (!makeProbe(selection, put, dtype, opClass))

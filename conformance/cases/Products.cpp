@@ -2,7 +2,7 @@
 //
 // Units of matmul beside those of Sums.cpp: static sizes, for which compilers
 // take other paths, batches, and long sums; and matmul_integer.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -37,25 +37,25 @@ std::vector<Product> staticProducts() {
           swapped};
 }
 
-Product batchedProduct(Maker &maker, bool hasFourAxes) {
-  Dim m = maker.symbol("m"), n = maker.symbol("n"), k = maker.symbol("k");
-  Dim p = maker.symbol("p");
+Product batchedProduct(CaseBuilder &builder, bool hasFourAxes) {
+  Dim m = builder.symbol("m"), n = builder.symbol("n"), k = builder.symbol("k");
+  Dim p = builder.symbol("p");
   if (!hasFourAxes)
     return {"shared", {p, m, k}, {k, n}, k, 0, {}, true};
-  Dim q = maker.symbol("q");
+  Dim q = builder.symbol("q");
   return {"four-axes", {p, q, m, k}, {p, q, k, n}, k, 2, {}, false};
 }
 
-void addData(Maker &maker, Depth first, DType dtype,
+void addData(CaseBuilder &builder, Depth first, DType dtype,
              const SymbolValues &symbols) {
   for (const char *data : {"integers", "one-hot"})
-    maker.addCase(first, data, symbols);
+    builder.addCase(first, data, symbols);
   std::vector<const char *> others = {"uniform"};
   if (isFloat(dtype))
     others.insert(others.end(),
                   {"swamping", "alternating", "corners", "sparse", "cancel"});
   for (const char *data : others)
-    maker.addCase(Depth::Standard, data, symbols);
+    builder.addCase(Depth::Standard, data, symbols);
 }
 
 std::vector<std::string> tags() {
@@ -63,35 +63,35 @@ std::vector<std::string> tags() {
           "accumulate", "demotion", "stride"};
 }
 
-void addGraph(Maker &maker, DType dtype, const Product &product) {
+void addGraph(CaseBuilder &builder, DType dtype, const Product &product) {
   InputRule ruleA, ruleB;
   ruleA.terms = ruleB.terms = product.k;
   ruleB.contracted = 1u << product.axisOfK;
-  ValueId a = maker.input(dtype, product.a, ruleA);
-  ValueId b = maker.input(dtype, product.b, ruleB);
-  maker.output(maker.add("matmul", {a, b}, product.attributes));
+  ValueId a = builder.input(dtype, product.a, ruleA);
+  ValueId b = builder.input(dtype, product.b, ruleB);
+  builder.output(builder.add("matmul", {a, b}, product.attributes));
 }
 
-bool makeStatic(const Selection &selection, const Put &put, DType dtype) {
+bool makeStatic(const Selection &selection, const Sink &put, DType dtype) {
   for (const Product &product : staticProducts()) {
     bool isTaken = isFloat(dtype) || product.name == "static-17x33x15";
     if (!isTaken)
       continue;
-    Maker maker(selection, "matmul", dtype, product.name, tags());
-    addGraph(maker, dtype, product);
+    CaseBuilder builder(selection, "matmul", dtype, product.name, tags());
+    addGraph(builder, dtype, product);
     bool isSmoke = product.isSmoke && isFloat(dtype);
-    addData(maker, isSmoke ? Depth::Smoke : Depth::Standard, dtype, {});
-    if (!maker.finish(put))
+    addData(builder, isSmoke ? Depth::Smoke : Depth::Standard, dtype, {});
+    if (!builder.finish(put))
       return false;
   }
   return true;
 }
 
-bool makeBatched(const Selection &selection, const Put &put, DType dtype,
+bool makeBatched(const Selection &selection, const Sink &put, DType dtype,
                  bool hasFourAxes) {
-  Maker maker(selection, "matmul", dtype, hasFourAxes ? "four-axes" : "shared",
-              tags());
-  addGraph(maker, dtype, batchedProduct(maker, hasFourAxes));
+  CaseBuilder builder(selection, "matmul", dtype,
+                      hasFourAxes ? "four-axes" : "shared", tags());
+  addGraph(builder, dtype, batchedProduct(builder, hasFourAxes));
   auto values = [&](int64_t m, int64_t k, int64_t n, int64_t p) {
     SymbolValues symbols = {{"k", k}, {"m", m}, {"n", n}, {"p", p}};
     if (hasFourAxes)
@@ -99,15 +99,15 @@ bool makeBatched(const Selection &selection, const Put &put, DType dtype,
     return symbols;
   };
   bool isSmoke = !hasFourAxes && dtype == DType::F32;
-  addData(maker, isSmoke ? Depth::Smoke : Depth::Standard, dtype,
+  addData(builder, isSmoke ? Depth::Smoke : Depth::Standard, dtype,
           values(5, 48, 17, 3));
   for (const char *data : {"integers", "uniform"}) {
-    maker.addCase(Depth::Standard, data, values(1, 65, 33, 4));
-    maker.addCase(Depth::Standard, data, values(31, 16, 1, 2));
-    maker.addCase(Depth::Standard, data, values(16, 1, 15, 1));
-    maker.addCase(Depth::Standard, data, values(3, 7, 2, 0));
+    builder.addCase(Depth::Standard, data, values(1, 65, 33, 4));
+    builder.addCase(Depth::Standard, data, values(31, 16, 1, 2));
+    builder.addCase(Depth::Standard, data, values(16, 1, 15, 1));
+    builder.addCase(Depth::Standard, data, values(3, 7, 2, 0));
   }
-  return maker.finish(put);
+  return builder.finish(put);
 }
 
 // ---- small integers ----
@@ -126,27 +126,27 @@ std::string variantOf(const Mix &mix) {
          (mix.isBatched ? "-batch" : "");
 }
 
-bool makeMix(const Selection &selection, const Put &put, const Mix &mix) {
-  Maker maker(
+bool makeMix(const Selection &selection, const Sink &put, const Mix &mix) {
+  CaseBuilder builder(
       selection, "matmul_integer", mix.a, variantOf(mix),
       {"zero-point", "integer-sign", "last-k", "k-boundary", "index", "tail"});
-  Dim m = mix.isStatic ? Dim(17) : maker.symbol("m");
-  Dim n = mix.isStatic ? Dim(33) : maker.symbol("n");
-  Dim k = mix.isStatic ? Dim(65) : maker.symbol("k");
+  Dim m = mix.isStatic ? Dim(17) : builder.symbol("m");
+  Dim n = mix.isStatic ? Dim(33) : builder.symbol("n");
+  Dim k = mix.isStatic ? Dim(65) : builder.symbol("k");
   Dims a = mix.isSwapped ? Dims{k, m} : Dims{m, k};
   Dims b = mix.isSwapped ? Dims{n, k} : Dims{k, n};
   if (mix.isBatched) {
-    Dim p = maker.symbol("p");
+    Dim p = builder.symbol("p");
     a.insert(a.begin(), p);
     b.insert(b.begin(), p);
   }
   std::vector<ValueId> operands = {
-      maker.input(mix.a, a), maker.input(mix.b, b),
-      maker.input(mix.a, mix.perRow ? Dims{m} : Dims{}),
-      maker.input(mix.b, mix.perRow ? Dims{n} : Dims{})};
-  maker.output(maker.add("matmul_integer", operands,
-                         {{"transpose_a", int64_t(mix.isSwapped)},
-                          {"transpose_b", int64_t(mix.isSwapped)}}));
+      builder.input(mix.a, a), builder.input(mix.b, b),
+      builder.input(mix.a, mix.perRow ? Dims{m} : Dims{}),
+      builder.input(mix.b, mix.perRow ? Dims{n} : Dims{})};
+  builder.output(builder.add("matmul_integer", operands,
+                             {{"transpose_a", int64_t(mix.isSwapped)},
+                              {"transpose_b", int64_t(mix.isSwapped)}}));
   bool isSmoke = !mix.isSwapped && mix.perRow;
   SymbolValues values;
   for (const auto &[m, k, n] : {std::tuple(5, 33, 17),
@@ -161,16 +161,16 @@ bool makeMix(const Selection &selection, const Put &put, const Mix &mix) {
     bool isFirst = m == 5;
     if (!isFirst && mix.isStatic)
       break;
-    maker.addCase(isFirst && isSmoke ? Depth::Smoke : Depth::Standard, "bits",
-                  values);
+    builder.addCase(isFirst && isSmoke ? Depth::Smoke : Depth::Standard, "bits",
+                    values);
     for (const char *data : {"special", "integers"})
       if (isFirst)
-        maker.addCase(Depth::Standard, data, values);
+        builder.addCase(Depth::Standard, data, values);
   }
-  return maker.finish(put);
+  return builder.finish(put);
 }
 
-bool makeMixes(const Selection &selection, const Put &put) {
+bool makeMixes(const Selection &selection, const Sink &put) {
   for (DType a : {DType::I8, DType::U8})
     for (DType b : {DType::I8, DType::U8})
       for (const Mix &mix : {Mix{a, b, false, false, false, false},
@@ -185,7 +185,7 @@ bool makeMixes(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeProducts(const Selection &selection, const Put &put) {
+bool makeProducts(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("matmul")) {
     if (!makeStatic(selection, put, dtype))
       return false;

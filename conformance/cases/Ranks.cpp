@@ -2,64 +2,65 @@
 //
 // Units of elementwise ops at every rank, with static shapes beside symbols,
 // and with one value for both operands.
-#include "Maker.h"
+#include "CaseBuilder.h"
 
 namespace backplane::conformance {
 
 namespace {
 
 /// Sums, a comparison and a choice of two tensors of the same dims.
-void addOps(Maker &maker, DType dtype, const Dims &dims) {
-  ValueId a = maker.input(dtype, dims), b = maker.input(dtype, dims);
-  maker.output(maker.add("sub", {a, b}));
+void addOps(CaseBuilder &builder, DType dtype, const Dims &dims) {
+  ValueId a = builder.input(dtype, dims), b = builder.input(dtype, dims);
+  builder.output(builder.add("sub", {a, b}));
   ValueId isLess =
-      maker.add("compare", {a, b}, {{"direction", std::string("lt")}});
-  maker.output(maker.add("select", {isLess, a, b}));
-  maker.output(maker.add("max", {a, b}));
+      builder.add("compare", {a, b}, {{"direction", std::string("lt")}});
+  builder.output(builder.add("select", {isLess, a, b}));
+  builder.output(builder.add("max", {a, b}));
 }
 
-bool makeRank(const Selection &selection, const Put &put, DType dtype,
+bool makeRank(const Selection &selection, const Sink &put, DType dtype,
               const std::string &variant, const Dims &dims) {
-  Maker maker(selection, "sub", dtype, variant,
-              {"tail", "index", "nan", "zero-size"});
-  addOps(maker, dtype, dims);
-  maker.addCase(smokeOf(dtype), "uniform");
-  maker.addCase(Depth::Standard, "bits");
-  return maker.finish(put);
+  CaseBuilder builder(selection, "sub", dtype, variant,
+                      {"tail", "index", "nan", "zero-size"});
+  addOps(builder, dtype, dims);
+  builder.addCase(smokeOf(dtype), "uniform");
+  builder.addCase(Depth::Standard, "bits");
+  return builder.finish(put);
 }
 
-bool makeSymbolicRank(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "sub", dtype, "rank6",
-              {"tail", "index", "nan", "zero-size"});
-  Dims d = maker.symbols({"a", "b"});
-  addOps(maker, dtype, {d[0], 2, 1, d[1], 3, d[0]});
+bool makeSymbolicRank(const Selection &selection, const Sink &put,
+                      DType dtype) {
+  CaseBuilder builder(selection, "sub", dtype, "rank6",
+                      {"tail", "index", "nan", "zero-size"});
+  Dims d = builder.symbols({"a", "b"});
+  addOps(builder, dtype, {d[0], 2, 1, d[1], 3, d[0]});
   for (int64_t size : {3, 0, 1, 13})
-    maker.addCase(size == 3 ? smokeOf(dtype) : Depth::Standard, "bits",
-                  {{"a", size}, {"b", 5}});
-  return maker.finish(put);
+    builder.addCase(size == 3 ? smokeOf(dtype) : Depth::Standard, "bits",
+                    {{"a", size}, {"b", 5}});
+  return builder.finish(put);
 }
 
 /// Both operands are one value, which an op may also write in place.
-bool makeShared(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "add", dtype, "one-value",
-              {"in-place", "cse", "wrap", "tail"});
-  Dim n = maker.symbol("n");
-  ValueId x = maker.input(dtype, {n});
-  ValueId twice = maker.add("add", {x, x});
-  maker.output(maker.add("mul", {twice, twice}));
-  maker.output(twice);
-  maker.output(x);
-  maker.output(
-      maker.add("compare", {x, twice}, {{"direction", std::string("ge")}}));
+bool makeShared(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "add", dtype, "one-value",
+                      {"in-place", "cse", "wrap", "tail"});
+  Dim n = builder.symbol("n");
+  ValueId x = builder.input(dtype, {n});
+  ValueId twice = builder.add("add", {x, x});
+  builder.output(builder.add("mul", {twice, twice}));
+  builder.output(twice);
+  builder.output(x);
+  builder.output(
+      builder.add("compare", {x, twice}, {{"direction", std::string("ge")}}));
   for (int64_t size : {17, 0, 1, 63, 257})
-    maker.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
-                  {{"n", size}});
-  return maker.finish(put);
+    builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
+                    {{"n", size}});
+  return builder.finish(put);
 }
 
 } // namespace
 
-bool makeRanks(const Selection &selection, const Put &put) {
+bool makeRanks(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F32, DType::F16, DType::I8, DType::U64}) {
     if (!makeRank(selection, put, dtype, "scalar", {}) ||
         !makeRank(selection, put, dtype, "static-1", {1}) ||

@@ -3,7 +3,7 @@
 // Units of reach: NaN and infinities in single elements of one operand, where
 // only some results are made of them. What multiplies by padding, by the zeros
 // between spread elements or by a mask carries them into the others.
-#include "Maker.h"
+#include "CaseBuilder.h"
 
 namespace backplane::conformance {
 
@@ -106,32 +106,35 @@ std::vector<Use> lines() {
   };
 }
 
-bool makeReachOf(const Selection &selection, const Put &put, DType dtype,
+bool makeReachOf(const Selection &selection, const Sink &put, DType dtype,
                  const Use &use) {
-  Maker maker(selection, use.op, dtype, std::string("reach-") + use.variant,
-              {"reach", "nan"});
+  CaseBuilder builder(selection, use.op, dtype,
+                      std::string("reach-") + use.variant, {"reach", "nan"});
   std::vector<ValueId> operands;
   for (const Dims &dims : use.operands)
     operands.push_back(use.isWeight && operands.size() == 1
-                           ? maker.weight(dtype, dims)
-                           : maker.input(dtype, dims));
-  maker.output(maker.add(use.op, operands, use.attributes));
+                           ? builder.weight(dtype, dims)
+                           : builder.input(dtype, dims));
+  builder.output(builder.add(use.op, operands, use.attributes));
   for (size_t input = 0; input < use.specials; ++input)
-    maker.addCase(Depth::Standard, "reach-" + std::to_string(input));
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "reach-" + std::to_string(input));
+  return builder.finish(put);
 }
 
 /// Rows that indices choose, and rows that updates meet.
-bool makeReachByIndex(const Selection &selection, const Put &put, DType dtype) {
+bool makeReachByIndex(const Selection &selection, const Sink &put,
+                      DType dtype) {
   InputRule rule;
   rule.kind = InputRule::Kind::Index;
   rule.bound = 11;
-  Maker rows(selection, "gather", dtype, "reach-rows", {"reach", "index"});
+  CaseBuilder rows(selection, "gather", dtype, "reach-rows",
+                   {"reach", "index"});
   ValueId x = rows.input(dtype, {11, 9}),
           at = rows.input(DType::I64, {5}, rule);
   rows.output(rows.add("gather", {x, at}, {{"axis", int64_t(0)}}));
   rows.addCase(Depth::Standard, "reach-0");
-  Maker sums(selection, "scatter", dtype, "reach-add", {"reach", "index"});
+  CaseBuilder sums(selection, "scatter", dtype, "reach-add",
+                   {"reach", "index"});
   x = sums.input(dtype, {11, 9});
   at = sums.input(DType::I64, {5}, rule);
   ValueId updates = sums.input(dtype, {5, 9});
@@ -140,7 +143,8 @@ bool makeReachByIndex(const Selection &selection, const Put &put, DType dtype) {
                {{"axis", int64_t(0)}, {"combine", std::string("add")}}));
   for (const char *data : {"reach-0", "reach-2"})
     sums.addCase(Depth::Standard, data);
-  Maker chosen(selection, "select", dtype, "reach-either", {"reach", "nan"});
+  CaseBuilder chosen(selection, "select", dtype, "reach-either",
+                     {"reach", "nan"});
   ValueId a = chosen.input(dtype, {257}), b = chosen.input(dtype, {257});
   ValueId zero = chosen.input(dtype, {257});
   ValueId isLess = chosen.add("compare", {zero, chosen.add("neg", {zero})},
@@ -153,7 +157,7 @@ bool makeReachByIndex(const Selection &selection, const Put &put, DType dtype) {
 
 } // namespace
 
-bool makeReach(const Selection &selection, const Put &put) {
+bool makeReach(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F32, DType::F16, DType::F64}) {
     for (const auto &family : {transposes(), contractions(), lines()})
       for (const Use &use : family)

@@ -16,9 +16,9 @@ namespace {
 
 /// Multiply-adds, or elements of all values, that the oracle may have to do
 /// with at one case.
-constexpr double mostWork = 1 << 22;
+constexpr double maxWork = 1 << 22;
 /// The most distinct slices along one axis.
-constexpr int64_t mostDistinct = 4096;
+constexpr int64_t maxDistinct = 4096;
 
 size_t at(int64_t value) { return static_cast<size_t>(value); }
 
@@ -71,9 +71,9 @@ private:
 
 /// Sizes with as many distinct slices as the oracle can answer for.
 SymbolValues smallSizes(const Large &large, SymbolValues sizes) {
-  const Limits limits = {mostWork, mostWork / 4};
+  const Limits limits = {maxWork, maxWork / 4};
   for (const std::string &symbol : large.repeated)
-    sizes[symbol] = std::min(sizes[symbol], mostDistinct);
+    sizes[symbol] = std::min(sizes[symbol], maxDistinct);
   while (!isWithin(limits, large.model, sizes)) {
     auto most = std::ranges::max_element(
         large.repeated, {}, [&](const auto &symbol) { return sizes[symbol]; });

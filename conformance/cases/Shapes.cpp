@@ -2,7 +2,7 @@
 //
 // Units of broadcast, reshape and transpose: every way to repeat, fold and
 // permute axes, from rank 0 to rank 6.
-#include "Maker.h"
+#include "CaseBuilder.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,94 +15,96 @@ using Axes = std::vector<int64_t>;
 
 // ---- broadcast ----
 
-ValueId broadcast(Maker &maker, ValueId x, Dims dims, Axes axes) {
-  return maker.add("broadcast", {x},
-                   {{"dims", std::move(dims)}, {"axes", std::move(axes)}});
+ValueId broadcast(CaseBuilder &builder, ValueId x, Dims dims, Axes axes) {
+  return builder.add("broadcast", {x},
+                     {{"dims", std::move(dims)}, {"axes", std::move(axes)}});
 }
 
-bool makeBroadcast(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "broadcast", dtype, "row-column-middle",
-              {"broadcast", "index", "tail"});
-  Dims d = maker.symbols({"a", "b", "c"});
-  ValueId row = maker.input(dtype, {1, d[2]});
-  ValueId column = maker.input(dtype, {d[0], 1});
-  ValueId both = maker.input(dtype, {d[0], d[2]});
-  ValueId middle = maker.input(dtype, {d[1]});
-  ValueId scalar = maker.input(dtype, {});
-  maker.output(broadcast(maker, row, {d[0], d[2]}, {0, 1}));
-  maker.output(broadcast(maker, column, {d[0], d[2]}, {0, 1}));
-  maker.output(broadcast(maker, both, d, {0, 2}));
-  maker.output(broadcast(maker, middle, d, {1}));
-  maker.output(broadcast(maker, scalar, d, {}));
-  maker.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 5}, {"c", 7}});
+bool makeBroadcast(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "broadcast", dtype, "row-column-middle",
+                      {"broadcast", "index", "tail"});
+  Dims d = builder.symbols({"a", "b", "c"});
+  ValueId row = builder.input(dtype, {1, d[2]});
+  ValueId column = builder.input(dtype, {d[0], 1});
+  ValueId both = builder.input(dtype, {d[0], d[2]});
+  ValueId middle = builder.input(dtype, {d[1]});
+  ValueId scalar = builder.input(dtype, {});
+  builder.output(broadcast(builder, row, {d[0], d[2]}, {0, 1}));
+  builder.output(broadcast(builder, column, {d[0], d[2]}, {0, 1}));
+  builder.output(broadcast(builder, both, d, {0, 2}));
+  builder.output(broadcast(builder, middle, d, {1}));
+  builder.output(broadcast(builder, scalar, d, {}));
+  builder.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 5}, {"c", 7}});
   for (int64_t size : {0, 1, 16, 17, 31, 65})
-    maker.addCase(Depth::Standard, "bits",
-                  {{"a", size}, {"b", 2}, {"c", size + 1}});
-  maker.addCase(Depth::Standard, "bits", {{"a", 1}, {"b", 1}, {"c", 1}});
-  return maker.finish(put);
+    builder.addCase(Depth::Standard, "bits",
+                    {{"a", size}, {"b", 2}, {"c", size + 1}});
+  builder.addCase(Depth::Standard, "bits", {{"a", 1}, {"b", 1}, {"c", 1}});
+  return builder.finish(put);
 }
 
-bool makeRanks(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "broadcast", dtype, "rank6-static",
-              {"broadcast", "index"});
-  ValueId x = maker.input(dtype, {1, 3, 1, 5});
-  ValueId y = maker.input(dtype, {});
-  maker.output(broadcast(maker, x, {2, 1, 3, 4, 2, 5}, {0, 2, 3, 5}));
-  maker.output(broadcast(maker, y, {}, {}));
-  maker.output(broadcast(maker, y, {1, 1}, {}));
-  maker.output(broadcast(maker, x, {1, 3, 0, 5}, {0, 1, 2, 3}));
-  maker.addCase(smokeOf(dtype), "bits");
-  return maker.finish(put);
+bool makeRanks(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "broadcast", dtype, "rank6-static",
+                      {"broadcast", "index"});
+  ValueId x = builder.input(dtype, {1, 3, 1, 5});
+  ValueId y = builder.input(dtype, {});
+  builder.output(broadcast(builder, x, {2, 1, 3, 4, 2, 5}, {0, 2, 3, 5}));
+  builder.output(broadcast(builder, y, {}, {}));
+  builder.output(broadcast(builder, y, {1, 1}, {}));
+  builder.output(broadcast(builder, x, {1, 3, 0, 5}, {0, 1, 2, 3}));
+  builder.addCase(smokeOf(dtype), "bits");
+  return builder.finish(put);
 }
 
 // ---- reshape ----
 
-ValueId reshape(Maker &maker, ValueId x, Dims dims) {
-  return maker.add("reshape", {x}, {{"dims", std::move(dims)}});
+ValueId reshape(CaseBuilder &builder, ValueId x, Dims dims) {
+  return builder.add("reshape", {x}, {{"dims", std::move(dims)}});
 }
 
-bool makeReshape(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "reshape", dtype, "fold-and-split",
-              {"index", "tail", "nibbles"});
-  Dim n = maker.symbol("n");
-  ValueId x = maker.input(dtype, {n, 6});
-  ValueId turned = maker.add("transpose", {x}, {{"permutation", Axes{1, 0}}});
-  maker.output(reshape(maker, x, {n * Dim(6)}));
-  maker.output(reshape(maker, x, {n, 2, 3}));
-  maker.output(reshape(maker, turned, {2, n, 3}));
-  maker.output(reshape(maker, turned, {n * Dim(2), 1, 3}));
+bool makeReshape(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "reshape", dtype, "fold-and-split",
+                      {"index", "tail", "nibbles"});
+  Dim n = builder.symbol("n");
+  ValueId x = builder.input(dtype, {n, 6});
+  ValueId turned = builder.add("transpose", {x}, {{"permutation", Axes{1, 0}}});
+  builder.output(reshape(builder, x, {n * Dim(6)}));
+  builder.output(reshape(builder, x, {n, 2, 3}));
+  builder.output(reshape(builder, turned, {2, n, 3}));
+  builder.output(reshape(builder, turned, {n * Dim(2), 1, 3}));
   for (int64_t size : {5, 0, 1, 17, 127})
-    maker.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
-                  {{"n", size}});
-  return maker.finish(put);
+    builder.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
+                    {{"n", size}});
+  return builder.finish(put);
 }
 
 /// Element counts that only the call shows to be equal.
-bool makeAsserted(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "reshape", dtype, "quotient", {"index", "zero-size"});
-  Dim n = maker.symbol("n");
-  ValueId x = maker.input(dtype, {n, 3});
-  maker.output(reshape(maker, x, {floorDiv(n * Dim(3), 4), 4}));
-  maker.output(reshape(maker, x, {4, floorDiv(n, 4), 3}));
+bool makeAsserted(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "reshape", dtype, "quotient",
+                      {"index", "zero-size"});
+  Dim n = builder.symbol("n");
+  ValueId x = builder.input(dtype, {n, 3});
+  builder.output(reshape(builder, x, {floorDiv(n * Dim(3), 4), 4}));
+  builder.output(reshape(builder, x, {4, floorDiv(n, 4), 3}));
   for (int64_t size : {8, 0, 4, 36, 128})
-    maker.addCase(size == 8 ? smokeOf(dtype) : Depth::Standard, "bits",
-                  {{"n", size}});
-  return maker.finish(put);
+    builder.addCase(size == 8 ? smokeOf(dtype) : Depth::Standard, "bits",
+                    {{"n", size}});
+  return builder.finish(put);
 }
 
-bool makeStaticReshape(const Selection &selection, const Put &put,
+bool makeStaticReshape(const Selection &selection, const Sink &put,
                        DType dtype) {
-  Maker maker(selection, "reshape", dtype, "static", {"index", "zero-size"});
-  ValueId x = maker.input(dtype, {2, 3, 4, 5});
-  ValueId one = maker.input(dtype, {1});
-  ValueId none = maker.input(dtype, {0, 5});
-  maker.output(reshape(maker, x, {2, 3, 2, 2, 5, 1}));
-  maker.output(reshape(maker, x, {1, 120}));
-  maker.output(reshape(maker, one, {}));
-  maker.output(reshape(maker, one, {1, 1, 1}));
-  maker.output(reshape(maker, none, {7, 0, 2}));
-  maker.addCase(smokeOf(dtype), "bits");
-  return maker.finish(put);
+  CaseBuilder builder(selection, "reshape", dtype, "static",
+                      {"index", "zero-size"});
+  ValueId x = builder.input(dtype, {2, 3, 4, 5});
+  ValueId one = builder.input(dtype, {1});
+  ValueId none = builder.input(dtype, {0, 5});
+  builder.output(reshape(builder, x, {2, 3, 2, 2, 5, 1}));
+  builder.output(reshape(builder, x, {1, 120}));
+  builder.output(reshape(builder, one, {}));
+  builder.output(reshape(builder, one, {1, 1, 1}));
+  builder.output(reshape(builder, none, {7, 0, 2}));
+  builder.addCase(smokeOf(dtype), "bits");
+  return builder.finish(put);
 }
 
 // ---- transpose ----
@@ -114,45 +116,46 @@ std::string textOf(const Axes &axes) {
   return text;
 }
 
-bool makeTranspose(const Selection &selection, const Put &put, DType dtype,
+bool makeTranspose(const Selection &selection, const Sink &put, DType dtype,
                    const Axes &axes) {
-  Maker maker(selection, "transpose", dtype, textOf(axes),
-              {"index", "stride", "tail"});
+  CaseBuilder builder(selection, "transpose", dtype, textOf(axes),
+                      {"index", "stride", "tail"});
   Dims dims;
   SymbolValues small, odd, square;
   for (size_t i = 0; i < axes.size(); ++i) {
     std::string name(1, static_cast<char>('a' + i));
-    dims.push_back(maker.symbol(name));
+    dims.push_back(builder.symbol(name));
     small[name] = static_cast<int64_t>(i + 2);
     odd[name] = i % 2 ? 17 : 7;
     square[name] = axes.size() > 3 ? 8 : 16;
   }
-  maker.output(maker.add("transpose", {maker.input(dtype, dims)},
-                         {{"permutation", axes}}));
+  builder.output(builder.add("transpose", {builder.input(dtype, dims)},
+                             {{"permutation", axes}}));
   bool isSmoke = dtype == DType::F32 && axes.size() != 4;
-  maker.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "bits", small);
+  builder.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "bits", small);
   if (axes.empty())
-    return maker.finish(put);
-  maker.addCase(Depth::Standard, "bits", odd);
-  maker.addCase(Depth::Standard, "bits", square);
-  return maker.finish(put);
+    return builder.finish(put);
+  builder.addCase(Depth::Standard, "bits", odd);
+  builder.addCase(Depth::Standard, "bits", square);
+  return builder.finish(put);
 }
 
 /// Square shapes known when compiling, where swapped strides stay in bounds.
-bool makeSquare(const Selection &selection, const Put &put, DType dtype) {
-  Maker maker(selection, "transpose", dtype, "static-square",
-              {"index", "stride", "tail"});
+bool makeSquare(const Selection &selection, const Sink &put, DType dtype) {
+  CaseBuilder builder(selection, "transpose", dtype, "static-square",
+                      {"index", "stride", "tail"});
   for (int64_t size : {16, 17, 32, 65})
-    maker.output(maker.add("transpose", {maker.input(dtype, {size, size})},
-                           {{"permutation", Axes{1, 0}}}));
-  ValueId cube = maker.input(dtype, {8, 8, 8});
+    builder.output(builder.add("transpose",
+                               {builder.input(dtype, {size, size})},
+                               {{"permutation", Axes{1, 0}}}));
+  ValueId cube = builder.input(dtype, {8, 8, 8});
   for (const Axes &axes : {Axes{2, 1, 0}, Axes{1, 2, 0}, Axes{2, 0, 1}})
-    maker.output(maker.add("transpose", {cube}, {{"permutation", axes}}));
-  maker.addCase(smokeOf(dtype), "bits");
-  return maker.finish(put);
+    builder.output(builder.add("transpose", {cube}, {{"permutation", axes}}));
+  builder.addCase(smokeOf(dtype), "bits");
+  return builder.finish(put);
 }
 
-bool makeTransposes(const Selection &selection, const Put &put) {
+bool makeTransposes(const Selection &selection, const Sink &put) {
   for (DType dtype : {DType::F32, DType::U4})
     for (size_t rank : {0, 1, 2, 4, 6}) {
       Axes axes(rank);
@@ -173,7 +176,7 @@ bool makeTransposes(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeShapes(const Selection &selection, const Put &put) {
+bool makeShapes(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("broadcast"))
     if (!makeBroadcast(selection, put, dtype) ||
         !makeReshape(selection, put, dtype))

@@ -2,48 +2,49 @@
 //
 // Units of matmul and reduce: sizes beside tiles, data that make every order
 // of summation exact, and outputs that name the element read.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
 
 namespace {
 
-void addMatmulCases(Maker &maker, bool isSmoke) {
+void addMatmulCases(CaseBuilder &builder, bool isSmoke) {
   for (int64_t size : {1, 7, 15, 16, 17, 31, 33, 63, 65}) {
     SymbolValues symbols = {{"k", size + 2}, {"m", size}, {"n", size + 1}};
     Depth depth = size == 17 && isSmoke ? Depth::Smoke : Depth::Standard;
     for (const char *data : {"integers", "one-hot", "uniform"})
-      maker.addCase(depth, data, symbols);
+      builder.addCase(depth, data, symbols);
   }
   for (int64_t k : {0, 1, 2, 127, 129, 4096})
     for (const char *data : {"integers", "one-hot", "uniform"})
-      maker.addCase(Depth::Standard, data, {{"k", k}, {"m", 3}, {"n", 5}});
-  maker.addCase(Depth::Standard, "uniform", {{"k", 257}, {"m", 0}, {"n", 5}});
-  maker.addCase(Depth::Standard, "uniform", {{"k", 257}, {"m", 33}, {"n", 65}});
+      builder.addCase(Depth::Standard, data, {{"k", k}, {"m", 3}, {"n", 5}});
+  builder.addCase(Depth::Standard, "uniform", {{"k", 257}, {"m", 0}, {"n", 5}});
+  builder.addCase(Depth::Standard, "uniform",
+                  {{"k", 257}, {"m", 33}, {"n", 65}});
   for (const char *data : {"cancel", "swamping", "alternating", "sparse"})
-    maker.addCase(Depth::Standard, data, {{"k", 64}, {"m", 7}, {"n", 13}});
-  maker.addCase(Depth::Standard, "special", {{"k", 3}, {"m", 13}, {"n", 17}});
+    builder.addCase(Depth::Standard, data, {{"k", 64}, {"m", 7}, {"n", 13}});
+  builder.addCase(Depth::Standard, "special", {{"k", 3}, {"m", 13}, {"n", 17}});
   for (const char *data : {"integers", "uniform"}) {
-    maker.addCase(Depth::Standard, data, {{"k", 65}, {"m", 1}, {"n", 129}});
-    maker.addCase(Depth::Standard, data, {{"k", 65}, {"m", 129}, {"n", 1}});
-    maker.addCase(Depth::Standard, data, {{"k", 65537}, {"m", 1}, {"n", 1}});
+    builder.addCase(Depth::Standard, data, {{"k", 65}, {"m", 1}, {"n", 129}});
+    builder.addCase(Depth::Standard, data, {{"k", 65}, {"m", 129}, {"n", 1}});
+    builder.addCase(Depth::Standard, data, {{"k", 65537}, {"m", 1}, {"n", 1}});
     for (int64_t size : {32, 64, 127, 128, 129})
-      maker.addCase(Depth::Full, data,
-                    {{"k", size + 1}, {"m", size}, {"n", size - 1}});
-    maker.addCase(Depth::Full, data, {{"k", 1024}, {"m", 63}, {"n", 257}});
-    maker.addCase(Depth::Full, data, {{"k", 65537}, {"m", 5}, {"n", 17}});
+      builder.addCase(Depth::Full, data,
+                      {{"k", size + 1}, {"m", size}, {"n", size - 1}});
+    builder.addCase(Depth::Full, data, {{"k", 1024}, {"m", 63}, {"n", 257}});
+    builder.addCase(Depth::Full, data, {{"k", 65537}, {"m", 5}, {"n", 17}});
   }
 }
 
-bool makeMatmul(const Selection &selection, const Put &put, DType dtype,
+bool makeMatmul(const Selection &selection, const Sink &put, DType dtype,
                 bool transposeA, bool transposeB, bool batched) {
   std::string variant = std::string(transposeA ? "t" : "n") +
                         (transposeB ? "t" : "n") + (batched ? "-batch" : "");
-  Maker maker(selection, "matmul", dtype, variant,
-              {"index", "tail", "last-k", "k-boundary", "accumulate",
-               "demotion", "stride", "zero-size"});
-  Dim m = maker.symbol("m"), n = maker.symbol("n"), k = maker.symbol("k");
+  CaseBuilder builder(selection, "matmul", dtype, variant,
+                      {"index", "tail", "last-k", "k-boundary", "accumulate",
+                       "demotion", "stride", "zero-size"});
+  Dim m = builder.symbol("m"), n = builder.symbol("n"), k = builder.symbol("k");
   Dims a = transposeA ? Dims{k, m} : Dims{m, k};
   Dims b = transposeB ? Dims{n, k} : Dims{k, n};
   unsigned first = batched ? 1 : 0;
@@ -54,13 +55,15 @@ bool makeMatmul(const Selection &selection, const Put &put, DType dtype,
     a.insert(a.begin(), 3);
     b.insert(b.begin(), 3);
   }
-  ValueId x = maker.input(dtype, a, ruleA), y = maker.input(dtype, b, ruleB);
-  maker.output(maker.add("matmul", {x, y},
-                         {{"transpose_a", int64_t(transposeA)},
-                          {"transpose_b", int64_t(transposeB)}}));
+  ValueId x = builder.input(dtype, a, ruleA),
+          y = builder.input(dtype, b, ruleB);
+  builder.output(builder.add("matmul", {x, y},
+                             {{"transpose_a", int64_t(transposeA)},
+                              {"transpose_b", int64_t(transposeB)}}));
   bool isFirst = transposeA == transposeB && transposeA == batched;
-  addMatmulCases(maker, isFirst || dtype == DType::F32 || dtype == DType::F16);
-  return maker.finish(put);
+  addMatmulCases(builder,
+                 isFirst || dtype == DType::F32 || dtype == DType::F16);
+  return builder.finish(put);
 }
 
 /// The data sets that say something about a kind.
@@ -76,22 +79,22 @@ std::vector<const char *> reduceData(const std::string &kind, DType dtype) {
   return data;
 }
 
-void addReduceCases(Maker &maker, const std::string &kind, DType dtype,
+void addReduceCases(CaseBuilder &builder, const std::string &kind, DType dtype,
                     bool isSmoke) {
   for (int64_t size : {1, 2, 7, 16, 17, 31, 65, 127})
     for (const std::string data : {"integers", "uniform"}) {
       bool overflows = kind == "prod" && isFloat(dtype) && size > 2;
       if (!overflows || data == "uniform")
-        maker.addCase(size == 17 && isSmoke ? Depth::Smoke : Depth::Standard,
-                      data, {{"a", 5}, {"b", size}, {"c", 3}});
+        builder.addCase(size == 17 && isSmoke ? Depth::Smoke : Depth::Standard,
+                        data, {{"a", 5}, {"b", size}, {"c", 3}});
     }
   for (const char *data : reduceData(kind, dtype))
-    maker.addCase(Depth::Standard, data, {{"a", 2}, {"b", 257}, {"c", 2}});
-  maker.addCase(Depth::Standard, "special", {{"a", 5}, {"b", 4}, {"c", 13}});
-  maker.addCase(Depth::Standard, "uniform", {{"a", 2}, {"b", 0}, {"c", 3}});
+    builder.addCase(Depth::Standard, data, {{"a", 2}, {"b", 257}, {"c", 2}});
+  builder.addCase(Depth::Standard, "special", {{"a", 5}, {"b", 4}, {"c", 13}});
+  builder.addCase(Depth::Standard, "uniform", {{"a", 2}, {"b", 0}, {"c", 3}});
   for (int64_t size : {15, 33, 63, 64, 128, 129})
-    maker.addCase(Depth::Full, "uniform",
-                  {{"a", size + 1}, {"b", size}, {"c", 17}});
+    builder.addCase(Depth::Full, "uniform",
+                    {{"a", size + 1}, {"b", size}, {"c", 17}});
 }
 
 /// Hundreds of factors overflow unless they are near 1.
@@ -110,18 +113,19 @@ std::vector<std::string> reduceTags() {
   return {"tail", "last-k", "k-boundary", "accumulate", "nan", "zero-size"};
 }
 
-bool makeReduce(const Selection &selection, const Put &put, DType dtype,
+bool makeReduce(const Selection &selection, const Sink &put, DType dtype,
                 const std::string &kind, std::vector<int64_t> axes) {
   std::string variant = kind;
   for (int64_t axis : axes)
     variant += "-" + std::to_string(axis);
-  Maker maker(selection, "reduce", dtype, variant, reduceTags());
-  Dims dims = {maker.symbol("a"), maker.symbol("b"), maker.symbol("c")};
-  ValueId x = maker.input(dtype, dims, factorRule(kind, dtype, product(dims)));
-  maker.output(maker.add("reduce", {x}, {{"kind", kind}, {"axes", axes}}));
+  CaseBuilder builder(selection, "reduce", dtype, variant, reduceTags());
+  Dims dims = {builder.symbol("a"), builder.symbol("b"), builder.symbol("c")};
+  ValueId x =
+      builder.input(dtype, dims, factorRule(kind, dtype, product(dims)));
+  builder.output(builder.add("reduce", {x}, {{"kind", kind}, {"axes", axes}}));
   bool isMiddle = axes == std::vector<int64_t>{1};
-  addReduceCases(maker, kind, dtype, isMiddle || dtype == DType::F32);
-  return maker.finish(put);
+  addReduceCases(builder, kind, dtype, isMiddle || dtype == DType::F32);
+  return builder.finish(put);
 }
 
 struct StaticReduce {
@@ -132,22 +136,23 @@ struct StaticReduce {
 };
 
 /// Long lines, other ranks, and axes that stay.
-bool makeStaticReduces(const Selection &selection, const Put &put, DType dtype,
+bool makeStaticReduces(const Selection &selection, const Sink &put, DType dtype,
                        const std::string &kind) {
   for (const auto &[name, dims, axes, keep] :
        {StaticReduce{"static-1d", {65537}, {0}, 0},
         {"static-columns", {129, 33}, {0}, 1},
         {"static-rows", {17, 513}, {1}, 0},
         {"static-mixed", {3, 7, 5, 31}, {1, 3}, 1}}) {
-    Maker maker(selection, "reduce", dtype, kind + "-" + name, reduceTags());
+    CaseBuilder builder(selection, "reduce", dtype, kind + "-" + name,
+                        reduceTags());
     ValueId x =
-        maker.input(dtype, dims, factorRule(kind, dtype, product(dims)));
-    maker.output(maker.add("reduce", {x},
-                           {{"kind", kind}, {"axes", axes}, {"keep", keep}}));
+        builder.input(dtype, dims, factorRule(kind, dtype, product(dims)));
+    builder.output(builder.add(
+        "reduce", {x}, {{"kind", kind}, {"axes", axes}, {"keep", keep}}));
     for (const char *data : reduceData(kind, dtype))
       if (kind != "prod" || name != std::string("static-1d"))
-        maker.addCase(Depth::Standard, data);
-    if (!maker.finish(put))
+        builder.addCase(Depth::Standard, data);
+    if (!builder.finish(put))
       return false;
   }
   return true;
@@ -155,7 +160,7 @@ bool makeStaticReduces(const Selection &selection, const Put &put, DType dtype,
 
 } // namespace
 
-bool makeSums(const Selection &selection, const Put &put) {
+bool makeSums(const Selection &selection, const Sink &put) {
   for (DType dtype : dtypesOf("matmul"))
     for (int variant = 0; variant < 8; ++variant)
       if (!makeMatmul(selection, put, dtype, variant & 1, variant & 2,

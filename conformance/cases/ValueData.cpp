@@ -28,7 +28,7 @@ Real sign(uint64_t random) { return random % 2 ? -1 : 1; }
 
 /// Whether the tensor is the second operand of products: its numbers are near
 /// 1, so that products stay in the range of the first.
-bool isFactor(const Place &place) {
+bool isMultiplied(const Place &place) {
   return place.input != 0 && place.rule.terms != Dim(0);
 }
 
@@ -47,7 +47,7 @@ Reach reachOf(const Place &place, Real share) {
 constexpr Real wholeReach = 0.78L, halfReach = 0.4L, factorReach = 0.15L;
 
 Real shareOf(const Place &place) {
-  return isFactor(place)              ? factorReach
+  return isMultiplied(place)          ? factorReach
          : place.rule.terms != Dim(0) ? wholeReach
                                       : halfReach;
 }
@@ -99,7 +99,7 @@ uint64_t wholeMagnitudes(const Place &place) {
 
 /// From 1e4, or what is left of the range above a 64th of it, over 10 binades.
 uint64_t large(const Place &place) {
-  if (isFactor(place))
+  if (isMultiplied(place))
     return put(place, sign(draw(place, 2)) * between(draw(place, 1), 0.1L, 1));
   Real top = static_cast<Real>(formatOf(place.dtype()).maxExponent);
   Real low = std::min(std::log2(Real(1e4)), top - 6);
@@ -121,7 +121,7 @@ uint64_t scaled(const Place &place) {
 /// are axis 1 of four and more axes, else the last one.
 uint64_t outliers(const Place &place) {
   Real value = normalDeviate(place.random);
-  if (isFactor(place))
+  if (isMultiplied(place))
     return put(place, value / 4);
   const std::vector<int64_t> &dims = place.tensor.dims;
   uint64_t inner = 1;
@@ -142,7 +142,7 @@ uint64_t outliers(const Place &place) {
 
 /// Subnormal numbers, and normal ones close to them; factors are about 1.
 uint64_t subnormals(const Place &place) {
-  if (isFactor(place))
+  if (isMultiplied(place))
     return put(place, sign(draw(place, 2)) * between(draw(place, 1), 0.5L, 2));
   uint64_t normal =
       encode(place.dtype(), smallest(formatOf(place.dtype()), true));
@@ -187,7 +187,7 @@ uint64_t zeros(const Place &place) {
 uint64_t cancellation(const Place &place) {
   int half = formatOf(place.dtype()).precision / 2;
   Real nudge = std::ldexp(between(draw(place, 1), -1, 1), -half);
-  if (isFactor(place))
+  if (isMultiplied(place))
     return put(place, 1 + nudge);
   Real value = between(randomBits(place.seed, place.index / 2), 10, 1000);
   value = std::fmod(value, formatOf(place.dtype()).max / 8);
@@ -196,7 +196,7 @@ uint64_t cancellation(const Place &place) {
 
 /// The largest numbers, and halves on both sides of the rails of 8 bits.
 uint64_t rails(const Place &place) {
-  if (isFactor(place))
+  if (isMultiplied(place))
     return put(place, sign(draw(place, 1)));
   if (place.random % 8 == 0)
     return put(place, sign(draw(place, 1)) * formatOf(place.dtype()).max);

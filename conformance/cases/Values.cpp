@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cases with values that models have, for the units of all families.
-#include "Maker.h"
+#include "CaseBuilder.h"
 #include "PatternData.h"
 #include "ValueData.h"
 #include "Work.h"
@@ -17,7 +17,7 @@ namespace {
 
 /// Elements of the largest tensor, and multiply-adds.
 constexpr double wanted = 2000, most = 20000;
-constexpr uint64_t mostWork = 2000000;
+constexpr uint64_t maxWork = 2000000;
 
 /// Whether no input and no output is empty.
 bool isWhole(const Unit &unit, const SymbolValues &symbols) {
@@ -39,7 +39,7 @@ std::optional<SymbolValues> sizesFor(const Unit &unit) {
     auto elements = static_cast<double>(work.elements);
     double distance = std::fabs(std::log2(elements / wanted));
     if (testCase.depth > Depth::Standard || elements < 1 || elements > most ||
-        work.macs > mostWork || !isWhole(unit, testCase.symbols) ||
+        work.macs > maxWork || !isWhole(unit, testCase.symbols) ||
         distance >= least)
       continue;
     least = distance;

@@ -168,7 +168,7 @@ private:
   /// flushing.
   Real share(Real got, Real want, Real limit) const {
     if (std::isnan(limit))
-      return 0; // anything at all is right (Bounded.h)
+      return 0; // anything at all is right (MidRad.h)
     if (std::isnan(want))
       return isNan(got, want) ? 0 : infinite;
     if (std::isnan(got)) {

@@ -138,7 +138,7 @@ std::vector<Pattern> patternsOf(std::vector<Named> all,
 
 } // namespace
 
-bool makeFolding(const Selection &selection, const Put &put) {
+bool makeFolding(const Selection &selection, const Sink &put) {
   auto exact = patternsOf({{"add", wrapping("add")},
                            {"mul", wrapping("mul")},
                            {"shl", wrapping("shl")},

@@ -57,7 +57,7 @@ Build chain(int length) {
   };
 }
 
-bool makeChains(const Selection &selection, const Put &put) {
+bool makeChains(const Selection &selection, const Sink &put) {
   std::vector<Pattern> patterns;
   for (int length : {2, 5, 8, 21})
     patterns.push_back({"chain" + std::to_string(length),
@@ -216,7 +216,7 @@ std::vector<Head> heads() {
   return all;
 }
 
-bool makeEpilogues(const Selection &selection, const Put &put) {
+bool makeEpilogues(const Selection &selection, const Sink &put) {
   for (const Head &head : heads()) {
     std::vector<Pattern> patterns;
     for (const auto &[name, tail] : tails()) {
@@ -260,7 +260,7 @@ Build centred(const std::string &kind, int64_t axis, bool keep) {
   };
 }
 
-bool makeReductions(const Selection &selection, const Put &put) {
+bool makeReductions(const Selection &selection, const Sink &put) {
   std::vector<Pattern> patterns;
   std::vector<SymbolValues> sizes = {{{"a", 5}, {"b", 17}, {"c", 9}},
                                      {{"a", 1}, {"b", 1}, {"c", 1}},
@@ -350,7 +350,7 @@ void scoredAttention(Sketch &s) {
   s.out(s.op("add", {s.fill(0.25, y), y}));
 }
 
-bool makeNorms(const Selection &selection, const Put &put) {
+bool makeNorms(const Selection &selection, const Sink &put) {
   std::vector<SymbolValues> full = {{{"m", 17}, {"n", 33}},
                                     {{"m", 1}, {"n", 1}},
                                     {{"m", 7}, {"n", 64}},
@@ -375,7 +375,7 @@ bool makeNorms(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeFusions(const Selection &selection, const Put &put) {
+bool makeFusions(const Selection &selection, const Sink &put) {
   for (auto *family : {makeChains, makeEpilogues, makeReductions, makeNorms})
     if (!family(selection, put))
       return false;

@@ -14,7 +14,7 @@ using Axes = std::vector<int64_t>;
 
 // ---- random graphs ----
 
-bool makeRandom(const Selection &selection, const Put &put, uint64_t seed,
+bool makeRandom(const Selection &selection, const Sink &put, uint64_t seed,
                 Depth depth) {
   DType dtype = dtypeOfSeed(seed);
   Sketch sketch(selection, 6, "random", dtype, "seed" + std::to_string(seed),
@@ -22,8 +22,8 @@ bool makeRandom(const Selection &selection, const Put &put, uint64_t seed,
   Growth growth(sketch, seed);
   growth.run();
   for (const SymbolValues &call : growth.calls())
-    sketch.maker.addCase(depth, "uniform", call);
-  return sketch.maker.finish(put);
+    sketch.builder.addCase(depth, "uniform", call);
+  return sketch.builder.finish(put);
 }
 
 // ---- relations ----
@@ -119,7 +119,7 @@ ValueId scaled(Sketch &s, ValueId x, const Function &f) {
   return s.op("mul", {y, s.fill(0.125, y)});
 }
 
-bool makeRelation(const Selection &selection, const Put &put,
+bool makeRelation(const Selection &selection, const Sink &put,
                   const Relation &relation, uint64_t seed) {
   DType dtype = seed % 3 == 2 ? F16 : F32;
   Sketch s(selection, 6, "relation", dtype,
@@ -142,13 +142,13 @@ bool makeRelation(const Selection &selection, const Put &put,
   s.out(relation.other(s, x, f));
   for (const SymbolValues &call :
        {SymbolValues{{"a", 5}, {"b", 7}}, SymbolValues{{"a", 16}, {"b", 3}}})
-    s.maker.addCase(Depth::Standard, "uniform", call);
-  return s.maker.finish(put);
+    s.builder.addCase(Depth::Standard, "uniform", call);
+  return s.builder.finish(put);
 }
 
 } // namespace
 
-bool makeFuzz(const Selection &selection, const Put &put) {
+bool makeFuzz(const Selection &selection, const Sink &put) {
   const uint64_t last = selection.depth == Depth::Full ? 1440 : 440;
   for (uint64_t seed = 0; seed < last; ++seed) {
     Depth depth = seed < 30    ? Depth::Smoke

@@ -6,23 +6,23 @@
 #ifndef BACKPLANE_CONFORMANCE_GRAPHS_GRAPHS_H
 #define BACKPLANE_CONFORMANCE_GRAPHS_GRAPHS_H
 
-#include "conformance/cases/Maker.h"
+#include "conformance/cases/CaseBuilder.h"
 
 namespace backplane::conformance {
 
 /// Elementwise ops behind contractions, in chains, around reductions and norms.
-bool makeFusions(const Selection &selection, const Put &put);
+bool makeFusions(const Selection &selection, const Sink &put);
 /// Transposes, reshapes, slices, gathers, … between ops that compute.
-bool makeLayouts(const Selection &selection, const Put &put);
+bool makeLayouts(const Selection &selection, const Sink &put);
 /// Values with several users, in-place candidates, many values alive, ops that
 /// differ in one attribute.
-bool makeSharing(const Selection &selection, const Put &put);
+bool makeSharing(const Selection &selection, const Sink &put);
 /// Constants that a compiler works out itself.
-bool makeFolding(const Selection &selection, const Put &put);
+bool makeFolding(const Selection &selection, const Sink &put);
 /// Layer 5.
-bool makeModels(const Selection &selection, const Put &put);
+bool makeModels(const Selection &selection, const Sink &put);
 /// Layer 6: frozen seeds.
-bool makeFuzz(const Selection &selection, const Put &put);
+bool makeFuzz(const Selection &selection, const Sink &put);
 
 } // namespace backplane::conformance
 

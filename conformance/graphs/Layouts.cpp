@@ -258,7 +258,7 @@ void derivedSizes(Sketch &s) {
 
 } // namespace
 
-bool makeLayouts(const Selection &selection, const Put &put) {
+bool makeLayouts(const Selection &selection, const Sink &put) {
   const std::vector<SymbolValues> sizes = {{{"a", 5}, {"b", 17}, {"c", 9}},
                                            {{"a", 1}, {"b", 1}, {"c", 1}},
                                            {{"a", 16}, {"b", 16}, {"c", 16}},

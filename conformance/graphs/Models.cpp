@@ -209,7 +209,7 @@ void decoding(Sketch &s) {
 void decodingWithVariables(Sketch &s) {
   const Dims dims = {6, width};
   auto read = [&](const char *name) {
-    s.maker.variable(name, s.dtype, dims);
+    s.builder.variable(name, s.dtype, dims);
     return s.op("variable_read", {},
                 {{"variable", std::string(name)},
                  {"dtype", static_cast<int64_t>(s.dtype)},
@@ -226,9 +226,9 @@ void decodingWithVariables(Sketch &s) {
   ValueId scores = s.op("matmul", {x, keys}, {{"transpose_b", int64_t(1)}});
   ValueId p = s.op("softmax", {scores}, {{"axis", int64_t(1)}});
   s.out(s.op("tanh", {s.op("add", {x, s.matmul(p, values)})}));
-  s.maker.add("variable_write", {keys}, {{"variable", std::string("keys")}});
-  s.maker.add("variable_write", {values},
-              {{"variable", std::string("values")}});
+  s.builder.add("variable_write", {keys}, {{"variable", std::string("keys")}});
+  s.builder.add("variable_write", {values},
+                {{"variable", std::string("values")}});
 }
 
 // ---- integers ----
@@ -302,15 +302,15 @@ std::vector<Block> blocks() {
 
 } // namespace
 
-bool makeModels(const Selection &selection, const Put &put) {
+bool makeModels(const Selection &selection, const Sink &put) {
   for (const Block &block : blocks())
     for (DType dtype : block.dtypes) {
       Sketch sketch(selection, 5, block.name, dtype, "seeded",
                     {"residual", "clamp-bias", "workspace", "in-place"});
       block.build(sketch);
       for (const SymbolValues &sizes : block.sizes)
-        sketch.maker.addCase(Depth::Standard, "uniform", sizes);
-      if (!sketch.maker.finish(put))
+        sketch.builder.addCase(Depth::Standard, "uniform", sizes);
+      if (!sketch.builder.finish(put))
         return false;
     }
   return true;

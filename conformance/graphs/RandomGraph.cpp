@@ -90,8 +90,8 @@ Growth::Item Growth::fresh(DType dtype, const Dims &dims, double magnitude) {
   double low = isUnsignedInteger(dtype) ? 0 : -high;
   ValueId id =
       isStatic && dice.chance(50)
-          ? s.maker.weight(dtype, dims, low, high)
-          : s.maker.input(
+          ? s.builder.weight(dtype, dims, low, high)
+          : s.builder.input(
                 dtype, dims,
                 {.kind = InputRule::Kind::Range, .low = low, .high = high});
   return {id, magnitude};
@@ -122,7 +122,7 @@ Growth::Item Growth::like(const TensorType &wanted) {
 }
 
 void Growth::keep(ValueId value, double magnitude) {
-  if (value >= s.maker.graph().values.size())
+  if (value >= s.builder.graph().values.size())
     return;
   Item item{value, magnitude};
   if (isFloat(type(item).dtype) && magnitude > 8) {

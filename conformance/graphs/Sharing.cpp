@@ -150,9 +150,9 @@ void writesInOrder(Sketch &s) {
                  {"dims", Dims{}}});
   };
   auto write = [&](ValueId value) {
-    s.maker.add("variable_write", {value}, {{"variable", std::string("v")}});
+    s.builder.add("variable_write", {value}, {{"variable", std::string("v")}});
   };
-  s.maker.variable("v", s.dtype, {});
+  s.builder.variable("v", s.dtype, {});
   ValueId x = plane(s), first = read();
   write(s.reduce(x, "max", {0, 1}));
   ValueId second = read();
@@ -163,7 +163,7 @@ void writesInOrder(Sketch &s) {
     s.out(value);
 }
 
-bool makeInPlace(const Selection &selection, const Put &put) {
+bool makeInPlace(const Selection &selection, const Sink &put) {
   const std::vector<SymbolValues> sizes = {{{"m", 17}, {"n", 33}},
                                            {{"m", 1}, {"n", 1}},
                                            {{"m", 64}, {"n", 64}},
@@ -338,7 +338,7 @@ void countsApart(Sketch &s) {
   }
 }
 
-bool makeCse(const Selection &selection, const Put &put) {
+bool makeCse(const Selection &selection, const Sink &put) {
   const std::vector<SymbolValues> sizes = {
       {{"m", 9}, {"n", 17}}, {{"m", 16}, {"n", 16}}, {{"m", 33}, {"n", 5}}};
   std::vector<Pattern> patterns;
@@ -357,7 +357,7 @@ bool makeCse(const Selection &selection, const Put &put) {
 
 } // namespace
 
-bool makeSharing(const Selection &selection, const Put &put) {
+bool makeSharing(const Selection &selection, const Sink &put) {
   return makeInPlace(selection, put) && makeCse(selection, put);
 }
 

@@ -10,43 +10,43 @@ namespace backplane::conformance {
 Sketch::Sketch(const Selection &selection, int layer, const std::string &op,
                DType dtype, const std::string &variant,
                std::vector<std::string> tags, bool observed)
-    : maker(selection, op, dtype, variant, std::move(tags)), dtype(dtype),
+    : builder(selection, op, dtype, variant, std::move(tags)), dtype(dtype),
       observed_(observed) {
-  maker.inLayer(layer);
+  builder.inLayer(layer);
 }
 
 const TensorType &Sketch::type(ValueId value) const {
   static const TensorType none;
-  const Graph &graph = maker.graph();
+  const Graph &graph = builder.graph();
   return value < graph.values.size() ? graph.type(value) : none;
 }
 
 ValueId Sketch::in(Dims dims, double low, double high) {
-  return maker.input(
+  return builder.input(
       dtype, std::move(dims),
       {.kind = InputRule::Kind::Range, .low = low, .high = high});
 }
 
 ValueId Sketch::indices(DType indexType, Dims dims, Dim bound) {
-  return maker.input(
+  return builder.input(
       indexType, std::move(dims),
       {.kind = InputRule::Kind::Index, .bound = std::move(bound)});
 }
 
 ValueId Sketch::op(std::string_view name, std::vector<ValueId> operands,
                    Attributes attributes) {
-  ValueId value = maker.add(name, std::move(operands), std::move(attributes));
+  ValueId value = builder.add(name, std::move(operands), std::move(attributes));
   if (observed_ && name != "constant" && name != "weight")
     out(value);
   return value;
 }
 
 ValueId Sketch::result(ValueId first, size_t result) const {
-  for (const Op &op : maker.graph().ops)
+  for (const Op &op : builder.graph().ops)
     if (!op.results.empty() && op.results[0] == first &&
         result < op.results.size())
       return op.results[result];
-  return static_cast<ValueId>(maker.graph().values.size());
+  return static_cast<ValueId>(builder.graph().values.size());
 }
 
 ValueId Sketch::fill(double value, ValueId like) {
@@ -105,7 +105,7 @@ void Sketch::out(ValueId value) {
   if (std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end())
     return;
   outputs_.push_back(value);
-  maker.output(value);
+  builder.output(value);
 }
 
 namespace {
@@ -128,6 +128,19 @@ bool choosesFromNone(const Graph &graph, const Op &op,
          valueOf(chosen.elementCount(), values, 1) != 0;
 }
 
+/// Whether the op repeats elements of an axis that has none: the portable ops
+/// leave that open, even where a later slice takes nothing of them.
+bool repeatsNone(const Graph &graph, const Op &op, const SymbolValues &values) {
+  if (op.name != "pad" || op.string("mode") == "constant")
+    return false;
+  const Dims &from = graph.type(op.operands[0]).dims,
+             &to = graph.type(op.results[0]).dims;
+  for (size_t i = 0; i < from.size(); ++i)
+    if (valueOf(from[i], values, 0) == 0 && valueOf(to[i], values, 1) != 0)
+      return true;
+  return false;
+}
+
 /// Whether the graph can be called with these sizes.
 bool fits(const Graph &graph, const SymbolValues &values) {
   for (const DimAssertion &assertion : graph.assertions)
@@ -138,25 +151,25 @@ bool fits(const Graph &graph, const SymbolValues &values) {
       if (valueOf(dim, values, -1) < 0)
         return false;
   return std::none_of(graph.ops.begin(), graph.ops.end(), [&](const Op &op) {
-    return choosesFromNone(graph, op, values);
+    return choosesFromNone(graph, op, values) || repeatsNone(graph, op, values);
   });
 }
 
 /// Each symbol in turn as 0 and as 1, where the graph allows it and no case of
 /// the pattern has it.
-void addEdges(Maker &maker, const Pattern &pattern) {
+void addEdges(CaseBuilder &builder, const Pattern &pattern) {
   for (const auto &[symbol, value] : pattern.sizes.front())
     for (int64_t small : {0, 1}) {
       SymbolValues sizes = pattern.sizes.front();
       sizes[symbol] = small;
       bool listed = std::find(pattern.sizes.begin(), pattern.sizes.end(),
                               sizes) != pattern.sizes.end();
-      if (!listed && fits(maker.graph(), sizes))
-        maker.addCase(Depth::Standard, pattern.dataSets.front(), sizes);
+      if (!listed && fits(builder.graph(), sizes))
+        builder.addCase(Depth::Standard, pattern.dataSets.front(), sizes);
     }
 }
 
-bool makeUnit(const Selection &selection, const Put &put,
+bool makeUnit(const Selection &selection, const Sink &put,
               const std::string &family, const Pattern &pattern, DType dtype,
               bool observed) {
   Sketch sketch(selection, 4, family, dtype,
@@ -167,16 +180,16 @@ bool makeUnit(const Selection &selection, const Put &put,
                                                              : Depth::Standard;
   for (const std::string &data : pattern.dataSets)
     for (const SymbolValues &sizes : pattern.sizes)
-      sketch.maker.addCase(&sizes == &pattern.sizes.front() ? first
-                                                            : Depth::Standard,
-                           data, sizes);
-  addEdges(sketch.maker, pattern);
-  return sketch.maker.finish(put);
+      sketch.builder.addCase(&sizes == &pattern.sizes.front() ? first
+                                                              : Depth::Standard,
+                             data, sizes);
+  addEdges(sketch.builder, pattern);
+  return sketch.builder.finish(put);
 }
 
 } // namespace
 
-bool makePatterns(const Selection &selection, const Put &put,
+bool makePatterns(const Selection &selection, const Sink &put,
                   const std::string &family,
                   const std::vector<Pattern> &patterns) {
   for (const Pattern &pattern : patterns) {

@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_CONFORMANCE_GRAPHS_SKETCH_H
 #define BACKPLANE_CONFORMANCE_GRAPHS_SKETCH_H
 
-#include "conformance/cases/Maker.h"
+#include "conformance/cases/CaseBuilder.h"
 
 namespace backplane::conformance {
 
@@ -17,15 +17,15 @@ public:
          DType dtype, const std::string &variant, std::vector<std::string> tags,
          bool observed = false);
 
-  Maker maker;
+  CaseBuilder builder;
   const DType dtype; ///< of the values that `in` and `weight` make
 
   const TensorType &type(ValueId value) const;
-  Dim symbol(const std::string &name) { return maker.symbol(name); }
+  Dim symbol(const std::string &name) { return builder.symbol(name); }
   /// An input of the sketch's dtype with random numbers in [low, high).
   ValueId in(Dims dims, double low = -1, double high = 1);
   ValueId weight(Dims dims, double low = -1, double high = 1) {
-    return maker.weight(dtype, std::move(dims), low, high);
+    return builder.weight(dtype, std::move(dims), low, high);
   }
   /// Indices in [0, bound).
   ValueId indices(DType indexType, Dims dims, Dim bound);
@@ -75,7 +75,7 @@ struct Pattern {
 };
 
 /// The units of some patterns: layer 4, op `family`.
-bool makePatterns(const Selection &selection, const Put &put,
+bool makePatterns(const Selection &selection, const Sink &put,
                   const std::string &family,
                   const std::vector<Pattern> &patterns);
 

@@ -2,7 +2,7 @@
 #include "Npz.h"
 
 #include "conformance/report/StrictJson.h"
-#include "tools/bp/Npy.h"
+#include "sdk/support/Npy.h"
 
 #include <cstring>
 #include <sstream>

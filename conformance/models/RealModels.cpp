@@ -2,10 +2,10 @@
 #include "RealModels.h"
 
 #include "Npz.h"
+#include "conformance/cases/CaseBuilder.h"
 #include "conformance/cases/Data.h"
-#include "conformance/cases/Maker.h"
 #include "conformance/compare/Elements.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cmath>

@@ -6,9 +6,9 @@
 #include "Tables.h"
 
 #include "sdk/graph/Decompose.h"
-#include "sdk/graph/Error.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/support/Error.h"
 
 #include <atomic>
 

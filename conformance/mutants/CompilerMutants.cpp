@@ -4,8 +4,8 @@
 // compiled in place of the graph that was asked for.
 #include "Mutant.h"
 
-#include "sdk/graph/Element.h"
 #include "sdk/graph/OpTable.h"
+#include "sdk/support/Element.h"
 
 #include <algorithm>
 

@@ -3,7 +3,8 @@
 
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Judge.h"
-#include "conformance/checks/Units.h"
+#include "conformance/suite/Generate.h"
+#include "conformance/suite/PluginUnits.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -3,7 +3,7 @@
 // bp-mutants: runs one mutant through the suite and says which cases find it,
 // one JSON object a line. run_mutants.py starts it for each of them.
 #include "Hunt.h"
-#include "hal/core/CommandLine.h"
+#include "sdk/support/CommandLine.h"
 
 #include <cstdio>
 #include <cstdlib>

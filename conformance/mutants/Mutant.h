@@ -81,7 +81,7 @@ enum class Family {
   Runtime,
   Cheating,
   Comparator, ///< not a backend: the suite's own comparator
-  Met,        ///< faults that real code of this project had
+  Regression, ///< faults that real code of this project had
   Legal       ///< right; must raise no alarm
 };
 std::string_view name(Family family);

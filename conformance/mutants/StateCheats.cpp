@@ -176,7 +176,7 @@ bool isLoaded(const char *part) {
   return dl_iterate_phdr(look, const_cast<char *>(part)) != 0;
 }
 
-bool hasNeighbours(const Call &) {
+bool hasCompany(const Call &) {
   static const bool has = isLoaded("libbp-host");
   return has;
 }
@@ -317,7 +317,7 @@ std::vector<Mutant> stateCheats() {
       cheat(231, "file of the program", "right where its name starts with bp-",
             any, bentUnless<isProgram>),
       cheat(232, "other plug-ins", "wrong where libbp-host.so is loaded", any,
-            bentWhere<hasNeighbours>),
+            bentWhere<hasCompany>),
       cheat(233, "compilers in the process",
             "wrong where the compiler library is loaded", any,
             bentWhere<hasCompiler>),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Load.h"
 
-#include "conformance/cases/Maker.h"
+#include "conformance/cases/CaseBuilder.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 #include "sdk/import/Import.h"
-#include "tools/bp/Npy.h"
+#include "sdk/support/Npy.h"
 
 #include <algorithm>
 #include <cmath>

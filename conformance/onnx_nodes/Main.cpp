@@ -9,7 +9,7 @@
 // charged by the caller to the test that has no answer.
 #include "NodeTest.h"
 #include "Report.h"
-#include "hal/core/CommandLine.h"
+#include "sdk/support/CommandLine.h"
 
 #include <cstdio>
 #include <filesystem>

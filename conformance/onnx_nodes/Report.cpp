@@ -4,7 +4,7 @@
 #include "conformance/publish/HtmlParts.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/report/StrictJson.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
 
 #include <sstream>
 

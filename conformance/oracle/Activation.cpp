@@ -3,7 +3,7 @@
 // Activations: running error analysis of the formula that the op table gives,
 // in the precision declared for the inside of composites.
 #include "Running.h"
-#include "sdk/graph/Element.h"
+#include "sdk/support/Element.h"
 
 #include <numbers>
 
@@ -11,45 +11,45 @@ namespace backplane::conformance {
 
 namespace {
 
-Bounded clampTo(const Bounded &x, Real low, Real high) {
+MidRad clampTo(const MidRad &x, Real low, Real high) {
   if (isAnything(x) || std::isnan(x.v))
     return x;
   return monotone([=](Real z) { return std::min(largerOf(z, low), high); }, x);
 }
 
-Bounded logistic(const Arithmetic &m, const Bounded &x) {
-  Bounded y = monotone(
+MidRad logistic(const Arithmetic &m, const MidRad &x) {
+  MidRad y = monotone(
       [](Real z) {
         Real e = std::exp(-std::fabs(z));
         return z < 0 ? e / (1 + e) : 1 / (1 + e);
       },
       x);
   // exp(-x) and the sum may overflow to a result of 0 where it is tiny.
-  Bounded rounded = m.rounded(y.v, y.e, ulpsOf("sigmoid", m.limits, m.strict));
+  MidRad rounded = m.rounded(y.v, y.e, ulpsOf("sigmoid", m.limits, m.strict));
   if (!std::isnan(y.v) && std::fabs(y.v) < 4 / m.max)
     rounded.e += std::fabs(y.v);
   return rounded;
 }
 
-Bounded gelu(const Arithmetic &m, const Bounded &x, bool byTanh) {
-  Bounded inner;
+MidRad gelu(const Arithmetic &m, const MidRad &x, bool byTanh) {
+  MidRad inner;
   if (byTanh) {
-    Bounded cubic = m.mul(m.mul(x, x), x);
-    Bounded sum = m.add(x, m.mul(cubic, m.constant(0.044715L)));
+    MidRad cubic = m.mul(m.mul(x, x), x);
+    MidRad sum = m.add(x, m.mul(cubic, m.constant(0.044715L)));
     Real factor = std::sqrt(2 / std::numbers::pi_v<Real>);
     inner = call(
         m, "tanh", [](Real z) { return std::tanh(z); },
         m.mul(sum, m.constant(factor)));
   } else {
-    Bounded scaled = m.mul(x, m.constant(std::sqrt(Real(0.5))));
+    MidRad scaled = m.mul(x, m.constant(std::sqrt(Real(0.5))));
     inner = call(m, "erf", [](Real z) { return std::erf(z); }, scaled);
   }
   return m.mul(m.mul(x, {0.5L, 0}), m.add(inner, {1, 0}));
 }
 
-Bounded softplus(const Arithmetic &m, const Bounded &x) {
+MidRad softplus(const Arithmetic &m, const MidRad &x) {
   // monotone in x as a whole, with the roundings of exp and log1p.
-  Bounded y = monotone(
+  MidRad y = monotone(
       [](Real z) {
         return largerOf(z, 0) + std::log1p(std::exp(-std::fabs(z)));
       },
@@ -59,28 +59,28 @@ Bounded softplus(const Arithmetic &m, const Bounded &x) {
   return m.rounded(y.v, y.e, ulps);
 }
 
-Bounded scaledClamp(const Arithmetic &m, const Bounded &x, Real alpha,
-                    Real beta) {
+MidRad scaledClamp(const Arithmetic &m, const MidRad &x, Real alpha,
+                   Real beta) {
   return clampTo(m.add(m.mul(x, m.constant(alpha)), m.constant(beta)), 0, 1);
 }
 
 /// x / (1 + |x|), monotone; the sum and the quotient round.
-Bounded softsign(const Arithmetic &m, const Bounded &x) {
-  Bounded y = monotone([](Real z) { return z / (1 + std::fabs(z)); }, x);
+MidRad softsign(const Arithmetic &m, const MidRad &x) {
+  MidRad y = monotone([](Real z) { return z / (1 + std::fabs(z)); }, x);
   return m.rounded(y.v, y.e, ulpsOf("div", m.limits, m.strict) + 0.5L);
 }
 
-Bounded mish(const Arithmetic &m, const Bounded &x) {
+MidRad mish(const Arithmetic &m, const MidRad &x) {
   return m.mul(
       x, call(m, "tanh", [](Real z) { return std::tanh(z); }, softplus(m, x)));
 }
 
-Bounded expm1Of(const Arithmetic &m, const Bounded &x) {
+MidRad expm1Of(const Arithmetic &m, const MidRad &x) {
   return call(m, "expm1", [](Real z) { return std::expm1(z); }, x);
 }
 
 /// x on one side of zero and `other` on the other.
-Bounded piecewise(const Bounded &x, bool positive, const Bounded &other) {
+MidRad piecewise(const MidRad &x, bool positive, const MidRad &other) {
   if (std::isnan(x.v))
     return x;
   if (isCertain(x) || std::fabs(x.v) > x.e)
@@ -89,8 +89,8 @@ Bounded piecewise(const Bounded &x, bool positive, const Bounded &other) {
 }
 
 /// Activations with factors.
-Bounded scaledActivation(const Step &step, const Arithmetic &m,
-                         const Bounded &x) {
+MidRad scaledActivation(const Step &step, const Arithmetic &m,
+                        const MidRad &x) {
   const std::string &op = step.op.name;
   auto alpha = static_cast<Real>(step.op.f64("alpha"));
   if (op == "hard_sigmoid")
@@ -98,16 +98,16 @@ Bounded scaledActivation(const Step &step, const Arithmetic &m,
   if (op == "leaky_relu")
     return piecewise(x, x.v >= 0, m.mul(x, m.constant(alpha)));
   if (op == "celu") {
-    Bounded power = expm1Of(m, m.div(x, m.constant(alpha)));
+    MidRad power = expm1Of(m, m.div(x, m.constant(alpha)));
     return piecewise(x, x.v > 0, m.mul(power, m.constant(alpha)));
   }
-  Bounded y = piecewise(x, x.v > 0, m.mul(expm1Of(m, x), m.constant(alpha)));
+  MidRad y = piecewise(x, x.v > 0, m.mul(expm1Of(m, x), m.constant(alpha)));
   if (op == "elu")
     return y;
   return m.mul(y, m.constant(static_cast<Real>(step.op.f64("gamma"))));
 }
 
-Bounded activation(const Step &step, const Arithmetic &m, const Bounded &x) {
+MidRad activation(const Step &step, const Arithmetic &m, const MidRad &x) {
   const std::string &op = step.op.name;
   if (op == "sigmoid")
     return logistic(m, x);
@@ -148,9 +148,9 @@ Result<std::vector<Value>> clamp(const Step &step) {
   Numbers x(step.operand(0), false);
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    Bounded y = x[i];
+    MidRad y = x[i];
     bool minusZero = y.v == 0 && isCertain(y) && low == 0;
-    result.bounded[i] = minusZero ? Bounded{low, 0} : clampTo(y, low, high);
+    result.bounded[i] = minusZero ? MidRad{low, 0} : clampTo(y, low, high);
   }
   settle(result);
   return one(std::move(result));
@@ -180,7 +180,7 @@ Result<std::vector<Value>> prelu(const Step &step) {
   Arithmetic m = step.arithmetic(step.dtype);
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    Bounded y = piecewise(x[i], x[i].v >= 0, m.mul(x[i], slope[i]));
+    MidRad y = piecewise(x[i], x[i].v >= 0, m.mul(x[i], slope[i]));
     result.bounded[i] = roundedTo(step.numerics, step.dtype, y);
   }
   return one(std::move(result));

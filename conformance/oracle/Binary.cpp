@@ -21,7 +21,7 @@ Real higher(Real a, Real b) {
 }
 
 /// Correctly rounded a OP b of f64, and what the rounding left off.
-Bounded rounded64(char op, double a, double b) {
+MidRad rounded64(char op, double a, double b) {
   if (op == '*') {
     double p = a * b;
     return {p, std::isfinite(p) ? std::fabs(Real(std::fma(a, b, -p))) : 0};
@@ -36,18 +36,18 @@ Bounded rounded64(char op, double a, double b) {
 
 /// The same for any float dtype: rounding to 64 bits first is harmless for
 /// formats of at most 31.
-Bounded roundedOf(char op, DType dtype, Real a, Real b) {
+MidRad roundedOf(char op, DType dtype, Real a, Real b) {
   if (op == '-')
     b = -b;
   if (dtype == DType::F64)
     return rounded64(op, static_cast<double>(a), static_cast<double>(b));
   Real y = op == '*' ? a * b : a + b;
   Real v = decode(dtype, encode(dtype, y));
-  return std::isfinite(v) ? Bounded{v, std::fabs(y - v)} : Bounded{y, 0};
+  return std::isfinite(v) ? MidRad{v, std::fabs(y - v)} : MidRad{y, 0};
 }
 
 /// a OP b in full, without the rounding of the result.
-Bounded unrounded(char op, const Bounded &a, const Bounded &b) {
+MidRad unrounded(char op, const MidRad &a, const MidRad &b) {
   Arithmetic wide(DType::F64, {});
   wide.u = 0x1p-63L;
   wide.eta = 0;
@@ -59,8 +59,8 @@ Bounded unrounded(char op, const Bounded &a, const Bounded &b) {
 
 /// All integers that a OP b may be, one of them uncertain; anything where they
 /// may wrap or where intervals say nothing.
-Bounded interval(const std::string &op, DType dtype, const Bounded &a,
-                 const Bounded &b) {
+MidRad interval(const std::string &op, DType dtype, const MidRad &a,
+                const MidRad &b) {
   if (!std::isfinite(a.e) || !std::isfinite(b.e))
     return anything();
   auto apply = [&](Real x, Real y) {
@@ -79,14 +79,14 @@ Bounded interval(const std::string &op, DType dtype, const Bounded &a,
   int width = static_cast<int>(bitWidth(dtype)) - isSignedInteger(dtype);
   bool wraps = high >= std::ldexp(Real(1), std::min(width, 62)) ||
                low < (isSignedInteger(dtype) ? -std::ldexp(Real(1), width) : 0);
-  return wraps ? anything() : Bounded{v, std::max(v - low, high - v)};
+  return wraps ? anything() : MidRad{v, std::max(v - low, high - v)};
 }
 
 /// The same for truth values.
-Bounded truth(const std::string &op, const Bounded &a, const Bounded &b) {
+MidRad truth(const std::string &op, const MidRad &a, const MidRad &b) {
   bool x = a.v != 0, y = b.v != 0;
   Real v = op == "and" ? x && y : op == "or" ? x || y : x != y;
-  auto decides = [&](const Bounded &in) {
+  auto decides = [&](const MidRad &in) {
     return op != "xor" && isCertain(in) && (in.v != 0) == (op == "or");
   };
   bool certain = decides(a) || decides(b) || (isCertain(a) && isCertain(b));
@@ -171,15 +171,15 @@ Result<std::vector<Value>> shift(const Step &step) {
 
 /// f(x, y), and what a target that flushes subnormal operands may give instead.
 template <typename F>
-Bounded withFlushedInputs(const Step &step, Bounded x, Bounded y, F f) {
+MidRad withFlushedInputs(const Step &step, MidRad x, MidRad y, F f) {
   Real normal = smallest(formatOf(step.dtype), true);
-  auto flushes = [&](const Bounded &in) {
+  auto flushes = [&](const MidRad &in) {
     return step.numerics.flushesInput && in.v != 0 &&
            std::fabs(in.v) - in.e < normal;
   };
-  Bounded result = f(x, y);
-  Bounded zeroX{std::copysign(Real(0), x.v), 0};
-  Bounded zeroY{std::copysign(Real(0), y.v), 0};
+  MidRad result = f(x, y);
+  MidRad zeroX{std::copysign(Real(0), x.v), 0};
+  MidRad zeroY{std::copysign(Real(0), y.v), 0};
   if (flushes(x))
     result = hull(result, f(zeroX, y));
   if (flushes(y))
@@ -207,15 +207,15 @@ Result<std::vector<Value>> arithmetic(const Step &step) {
   alwaysExact &= ownA.certain() && ownB.certain() && result.exact;
   result.bounded.resize(result.bits.size());
   for (size_t i = 0; i < result.bits.size(); ++i) {
-    Bounded x = a[i], y = b[i];
+    MidRad x = a[i], y = b[i];
     if (alwaysExact) {
-      Bounded z = roundedOf(op, step.dtype, x.v, y.v);
+      MidRad z = roundedOf(op, step.dtype, x.v, y.v);
       result.bounded[i] = z;
       result.bits[i] = encode(step.dtype, z.v);
       continue;
     }
-    Bounded z =
-        withFlushedInputs(step, x, y, [&](const Bounded &p, const Bounded &q) {
+    MidRad z =
+        withFlushedInputs(step, x, y, [&](const MidRad &p, const MidRad &q) {
           return unrounded(op, p, q);
         });
     result.bounded[i] = roundedTo(numerics, step.dtype, z);
@@ -225,7 +225,7 @@ Result<std::vector<Value>> arithmetic(const Step &step) {
   return one(std::move(result));
 }
 
-Bounded extreme(bool low, const Bounded &a, const Bounded &b) {
+MidRad extreme(bool low, const MidRad &a, const MidRad &b) {
   if (std::isnan(a.v) || std::isnan(b.v))
     return {notANumber, 0};
   if (isAnything(a) || isAnything(b))
@@ -263,7 +263,7 @@ Result<std::vector<Value>> divide(const Step &step) {
     result.bounded[i] =
         roundedTo(step.numerics, step.dtype,
                   withFlushedInputs(step, a[i], b[i],
-                                    [&](const Bounded &x, const Bounded &y) {
+                                    [&](const MidRad &x, const MidRad &y) {
                                       return wide.div(x, y);
                                     }),
                   ulps);
@@ -276,24 +276,24 @@ Result<std::vector<Value>> remainder(const Step &step) {
   Numbers a(step.operand(0), false), b(step.operand(1), false);
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    Bounded x = a[i], y = b[i];
+    MidRad x = a[i], y = b[i];
     bool certain = isCertain(x) && isCertain(y);
     result.bounded[i] = certain
-                            ? Bounded{std::fmod(x.v, y.v), 0}
-                            : Bounded{0, mayBeZero(y) ? notANumber : y.high()};
+                            ? MidRad{std::fmod(x.v, y.v), 0}
+                            : MidRad{0, mayBeZero(y) ? notANumber : y.high()};
   }
   settle(result);
   return one(std::move(result));
 }
 
 /// pow is monotone in each operand where a > 0: the corners bound it.
-Bounded power(const Bounded &a, const Bounded &b) {
+MidRad power(const MidRad &a, const MidRad &b) {
   Real v = std::pow(a.v, b.v);
   if (isCertain(a) && isCertain(b))
     return {v, 0};
   if (!std::isfinite(a.e) || !std::isfinite(b.e) || a.low() <= 0)
     return anything();
-  Bounded y{v, 0};
+  MidRad y{v, 0};
   for (Real x : {a.low(), a.high()})
     for (Real z : {b.low(), b.high()})
       y.e = std::max(y.e, std::fabs(std::pow(x, z) - v));
@@ -329,7 +329,7 @@ Result<std::vector<Value>> compare(const Step &step) {
   std::string direction = step.op.string("direction");
   Value result = step.inexact(DType::Bool);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    Bounded p = a[i], q = b[i];
+    MidRad p = a[i], q = b[i];
     bool holds = relation(direction, p.v, q.v);
     bool open = !(isCertain(p) && isCertain(q)) && !std::isnan(p.v) &&
                 !std::isnan(q.v) && !(std::fabs(p.v - q.v) > p.e + q.e);

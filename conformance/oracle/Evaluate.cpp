@@ -60,7 +60,7 @@ Expected toExpected(const Value &value) {
   result.biasGate = value.biasGate;
   result.bits.resize(value.bounded.size());
   for (size_t i = 0; i < value.bounded.size(); ++i) {
-    const Bounded &x = value.bounded[i];
+    const MidRad &x = value.bounded[i];
     result.value.push_back(x.v);
     result.error.push_back(x.e);
     result.bits[i] = elementBits(value.dtype, x.v);

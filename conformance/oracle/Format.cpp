@@ -53,6 +53,25 @@ const Layout &layoutOf(DType dtype) {
   }
 }
 
+/// 2 to a power, as std::ldexp(1, power) without the call.
+Real powerOfTwo(int power) {
+  if (power < -1022 || power > 1023)
+    return std::ldexp(Real(1), power);
+  return std::bit_cast<double>(static_cast<uint64_t>(power + 1023) << 52);
+}
+
+/// std::ilogb of a finite value that is not 0, without the call where a double
+/// shows the exponent.
+int exponentOf(Real value) {
+  const double rounded = std::fabs(static_cast<double>(value));
+  if (!(rounded >= std::numeric_limits<double>::min()) || std::isinf(rounded))
+    return std::ilogb(value);
+  const auto bits = std::bit_cast<uint64_t>(rounded);
+  // A value just below a power of two may have been rounded up to it.
+  const bool carried = rounded > std::fabs(value) && bits << 12 == 0;
+  return static_cast<int>(bits >> 52) - 1023 - carried;
+}
+
 Real decodeNarrow(const Layout &layout, uint64_t bits) {
   int stored = layout.format.precision - 1;
   uint64_t sign = bits >> (stored + layout.exponentBits) & 1;
@@ -69,7 +88,7 @@ Real decodeNarrow(const Layout &layout, uint64_t bits) {
   if (exponent != 0)
     significand |= uint64_t(1) << stored;
   int power = layout.format.minExponent + std::max(exponent, 1) - 1 - stored;
-  Real value = std::ldexp(static_cast<Real>(significand), power);
+  Real value = static_cast<Real>(significand) * powerOfTwo(power);
   return sign ? -value : value;
 }
 
@@ -80,10 +99,10 @@ uint64_t encodeMagnitude(const Layout &layout, Real value) {
   if (std::isinf(value))
     return layout.infinity;
   int stored = format.precision - 1;
-  int exponent = std::max(std::ilogb(value), format.minExponent);
+  int exponent = std::max(exponentOf(value), format.minExponent);
   // The scaling is exact, so rint is the only rounding.
-  Real significand = std::rint(std::ldexp(value, stored - exponent));
-  if (std::ldexp(significand, exponent - stored) > format.max)
+  Real significand = std::rint(value * powerOfTwo(stored - exponent));
+  if (significand * powerOfTwo(exponent - stored) > format.max)
     return layout.infinity;
   // A significand that grew to 2^precision carries into the exponent field,
   // and a subnormal one that grew to 2^(precision-1) likewise.
@@ -119,8 +138,8 @@ uint64_t encode(DType dtype, Real value) {
 Real ulp(const FloatFormat &format, Real value) {
   int exponent = format.minExponent;
   if (value != 0 && std::isfinite(value))
-    exponent = std::max(std::ilogb(value), exponent);
-  return std::ldexp(Real(1), exponent - format.precision + 1);
+    exponent = std::max(exponentOf(value), exponent);
+  return powerOfTwo(exponent - format.precision + 1);
 }
 
 Real unitRoundoff(int precision) { return std::ldexp(Real(1), -precision); }

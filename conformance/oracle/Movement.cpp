@@ -223,14 +223,14 @@ Result<std::vector<Value>> gatherUncertain(const Step &step) {
   size_t count = indices.count();
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    const Bounded &index = indices.bounded[i / inner % count];
+    const MidRad &index = indices.bounded[i / inner % count];
     if (!std::isfinite(index.e) || index.v < 0 || index.v > last)
       return unimplemented("an uncertain index that may be out of range");
     size_t start = i / (inner * count) * block + i % inner;
     auto at = [&](int64_t k) {
       return x.bounded[start + static_cast<size_t>(k) * inner];
     };
-    Bounded &out = result.bounded[i] = at(static_cast<int64_t>(index.v));
+    MidRad &out = result.bounded[i] = at(static_cast<int64_t>(index.v));
     auto high = static_cast<int64_t>(std::min(std::floor(index.high()), last));
     auto k = static_cast<int64_t>(std::max(std::ceil(index.low()), Real(0)));
     for (; k <= high; ++k)

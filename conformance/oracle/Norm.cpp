@@ -9,10 +9,10 @@ namespace {
 
 /// t / sqrt(mean of t * t + epsilon) lies within sqrt(n), whatever the errors
 /// of t are, which says something where the deviation may be zero.
-Bounded quotient(const Arithmetic &m, const Bounded &t, const Bounded &variance,
-                 const Bounded &epsilon, size_t size) {
-  Bounded deviation = m.sqrt(m.add(variance, epsilon));
-  Bounded normal = m.div(t, deviation);
+MidRad quotient(const Arithmetic &m, const MidRad &t, const MidRad &variance,
+                const MidRad &epsilon, size_t size) {
+  MidRad deviation = m.sqrt(m.add(variance, epsilon));
+  MidRad normal = m.div(t, deviation);
   if (std::isfinite(normal.e) || !std::isfinite(t.v) || !std::isfinite(t.e) ||
       !std::isfinite(variance.v) || !std::isfinite(variance.e))
     return normal;
@@ -23,24 +23,24 @@ Bounded quotient(const Arithmetic &m, const Bounded &t, const Bounded &variance,
 
 /// x / sqrt(mean of x * x + epsilon) of `size` elements from `base` on; with
 /// `isCentred` of x - mean.
-std::vector<Bounded> normalised(const Step &step, const Arithmetic &m,
-                                const Numbers &x, size_t base, size_t size,
-                                bool isCentred) {
-  Bounded number{static_cast<Real>(size), 0};
-  std::vector<Bounded> terms, squares;
+std::vector<MidRad> normalised(const Step &step, const Arithmetic &m,
+                               const Numbers &x, size_t base, size_t size,
+                               bool isCentred) {
+  MidRad number{static_cast<Real>(size), 0};
+  std::vector<MidRad> terms, squares;
   for (size_t k = 0; k < size; ++k)
     terms.push_back(x[base + k]);
-  Bounded mean = isCentred ? m.div(sumOf(m, terms), number) : Bounded();
-  for (Bounded &term : terms) {
+  MidRad mean = isCentred ? m.div(sumOf(m, terms), number) : MidRad();
+  for (MidRad &term : terms) {
     if (isCentred)
       term = m.sub(term, mean);
     squares.push_back(m.mul(term, term));
   }
-  Bounded epsilon = m.constant(static_cast<Real>(step.op.f64("epsilon")));
-  Bounded variance = m.div(sumOf(m, squares), number);
-  for (Bounded &term : terms) {
+  MidRad epsilon = m.constant(static_cast<Real>(step.op.f64("epsilon")));
+  MidRad variance = m.div(sumOf(m, squares), number);
+  for (MidRad &term : terms) {
     // A factor 1 / deviation in place of the quotient rounds once more.
-    Bounded normal = quotient(m, term, variance, epsilon, size);
+    MidRad normal = quotient(m, term, variance, epsilon, size);
     term = m.rounded(normal.v, normal.e, 1);
   }
   return terms;
@@ -57,7 +57,7 @@ Result<std::vector<Value>> lastAxesNorm(const Step &step) {
   for (size_t base = 0; size && base < result.bounded.size(); base += size) {
     auto normal = normalised(step, m, x, base, size, isCentred);
     for (size_t k = 0; k < size; ++k) {
-      Bounded y = m.mul(normal[k], scale[k]);
+      MidRad y = m.mul(normal[k], scale[k]);
       if (isCentred)
         y = m.add(y, bias[k]);
       result.bounded[base + k] = roundedTo(step.numerics, step.dtype, y);
@@ -79,7 +79,7 @@ Result<std::vector<Value>> groupNorm(const Step &step) {
     auto normal = normalised(step, m, x, base, size, true);
     for (size_t k = 0; k < size; ++k) {
       size_t channel = (base + k) / area % channels;
-      Bounded y = m.add(m.mul(normal[k], scale[channel]), bias[channel]);
+      MidRad y = m.add(m.mul(normal[k], scale[channel]), bias[channel]);
       result.bounded[base + k] = roundedTo(step.numerics, step.dtype, y);
     }
   }
@@ -94,16 +94,16 @@ Result<std::vector<Value>> batchNorm(const Step &step) {
       variance(step.operand(4), true);
   Arithmetic m = step.arithmetic(step.dtype);
   Value result = step.inexact(step.dtype);
-  Bounded epsilon = m.constant(static_cast<Real>(step.op.f64("epsilon")));
+  MidRad epsilon = m.constant(static_cast<Real>(step.op.f64("epsilon")));
   Lines lines(step.dims, 1);
   for (size_t c = 0; c < lines.size; ++c) {
-    Bounded factor = m.div(scale[c], m.sqrt(m.add(variance[c], epsilon)));
+    MidRad factor = m.div(scale[c], m.sqrt(m.add(variance[c], epsilon)));
     factor = m.rounded(factor.v, factor.e, 1);
-    Bounded offset = m.sub(bias[c], m.mul(mean[c], factor));
+    MidRad offset = m.sub(bias[c], m.mul(mean[c], factor));
     for (size_t line = 0; line < lines.count; ++line) {
       size_t i = lines.base(line) + c * lines.stride;
-      Bounded folded = m.add(m.mul(x[i], factor), offset);
-      Bounded direct = m.add(m.mul(m.sub(x[i], mean[c]), factor), bias[c]);
+      MidRad folded = m.add(m.mul(x[i], factor), offset);
+      MidRad direct = m.add(m.mul(m.sub(x[i], mean[c]), factor), bias[c]);
       folded.e = std::isnan(direct.e) ? direct.e : std::max(folded.e, direct.e);
       result.bounded[i] = roundedTo(step.numerics, step.dtype, folded);
     }

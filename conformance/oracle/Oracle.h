@@ -4,7 +4,7 @@
 // and of every backend, with a bound on the error that a right implementation
 // may make.
 //
-// Each op is written once as a template over Bounded (Bounded.h). The bound of
+// Each op is written once as a template over MidRad (MidRad.h). The bound of
 // an element counts the rounding of every step in the declared precision and
 // what the operands' own errors become (docs/explanation/conformance.md).
 #ifndef BACKPLANE_CONFORMANCE_ORACLE_ORACLE_H

@@ -48,7 +48,7 @@ uint64_t integerStart(const std::string &kind, DType type) {
       type, bitsOf(type, static_cast<int64_t>(kind == "min" ? high : ~high))));
 }
 
-Bounded extreme(bool low, const Bounded &a, const Bounded &b) {
+MidRad extreme(bool low, const MidRad &a, const MidRad &b) {
   if (std::isnan(a.v) || std::isnan(b.v))
     return {notANumber, 0};
   if (isAnything(a) || isAnything(b) || std::isinf(a.e) || std::isinf(b.e))
@@ -96,7 +96,7 @@ void cumulateSum(const Step &step, const Axis &axis, bool exclusive,
     for (size_t k = 0; k < axis.size; ++k) {
       size_t at = axis.at(line, ordered(axis, k, reverse));
       limits.terms = static_cast<Real>(k > 1 ? k : 1);
-      Bounded before = limits.accumulated(sum);
+      MidRad before = limits.accumulated(sum);
       sum.add(x.values[at], std::fabs(x.values[at]) + x.error(at), x.error(at));
       result.bounded[at] =
           roundedTo(step.numerics, step.dtype,
@@ -123,10 +123,10 @@ Result<std::vector<Value>> cumulative(const Step &step) {
   Arithmetic m = step.arithmetic(step.dtype);
   Real start = kind == "prod" ? 1 : kind == "min" ? infinity : -infinity;
   for (size_t line = 0; line < axis.lines; ++line) {
-    Bounded sum{start, 0};
+    MidRad sum{start, 0};
     for (size_t k = 0; k < axis.size; ++k) {
       size_t at = axis.at(line, ordered(axis, k, reverse));
-      Bounded before = sum;
+      MidRad before = sum;
       sum = kind != "prod" ? extreme(kind == "min", sum, x[at])
             : k == 0       ? x[at]
                            : m.mul(sum, x[at]);
@@ -150,7 +150,7 @@ bool precedes(bool largest, Real a, Real b) {
 
 /// What accepts needs of one top_k.
 struct Ranking {
-  std::vector<Bounded> elements;
+  std::vector<MidRad> elements;
   std::vector<Real> wanted;  ///< of each element of the result
   std::vector<Real> reach;   ///< largest error in its line
   std::vector<size_t> first; ///< element 0 of its line
@@ -159,7 +159,7 @@ struct Ranking {
   bool accepts(size_t i, int64_t got) const {
     if (got < 0 || static_cast<size_t>(got) >= size)
       return false;
-    const Bounded &x = elements[first[i] + static_cast<size_t>(got) * stride];
+    const MidRad &x = elements[first[i] + static_cast<size_t>(got) * stride];
     if (!std::isfinite(x.e) || !std::isfinite(reach[i]))
       return true;
     if (std::isnan(x.v) || std::isnan(wanted[i]) || x.v == wanted[i])
@@ -184,7 +184,7 @@ Result<std::vector<Value>> topK(const Step &step) {
   ranking->stride = from.stride;
   for (size_t i = 0; i < x.count(); ++i)
     ranking->elements.push_back(in[i]);
-  const std::vector<Bounded> &all = ranking->elements;
+  const std::vector<MidRad> &all = ranking->elements;
   for (size_t line = 0; line < (to.size ? from.lines : 0); ++line) {
     std::iota(order.begin(), order.end(), size_t(0));
     Real reach = 0;
@@ -290,8 +290,8 @@ Result<std::vector<Value>> scatterFloats(const Step &step,
     magnitude[i] = std::fabs(x[i].v) + x[i].e;
   }
   for (size_t i = 0; i < to.size(); ++i) {
-    Bounded &y = result.bounded[to[i]];
-    Bounded update = updates[i];
+    MidRad &y = result.bounded[to[i]];
+    MidRad update = updates[i];
     if (kind == "min" || kind == "max") {
       y = extreme(kind == "min", y, update);
     } else if (kind == "mul") {
@@ -303,7 +303,7 @@ Result<std::vector<Value>> scatterFloats(const Step &step,
     }
   }
   for (size_t i = 0; i < count; ++i) {
-    Bounded &y = result.bounded[i];
+    MidRad &y = result.bounded[i];
     if (hits[i] > 0 && std::isfinite(y.v) && std::isfinite(y.e))
       y.e += hits[i] * (m.u * magnitude[i] + m.eta);
     if (hits[i] > 0 && std::isfinite(y.v) && magnitude[i] > m.max)

@@ -118,12 +118,12 @@ size_t largest(const Groups &groups) {
 
 /// (1 + u)^n - 1 with the factors' own errors; partial products may leave the
 /// range in another order.
-Bounded productOf(const Arithmetic &arithmetic, const Numbers &x,
-                  const std::vector<size_t> &group) {
-  Bounded product{1, 0};
+MidRad productOf(const Arithmetic &arithmetic, const Numbers &x,
+                 const std::vector<size_t> &group) {
+  MidRad product{1, 0};
   Real large = 1, small = 1;
   for (size_t i : group) {
-    Bounded y = x[i];
+    MidRad y = x[i];
     if (!std::isfinite(y.v) || !std::isfinite(y.e)) {
       product = arithmetic.mul(product, y);
       continue;
@@ -148,13 +148,12 @@ Bounded productOf(const Arithmetic &arithmetic, const Numbers &x,
   return product;
 }
 
-Bounded extremeOf(bool low, const Numbers &x,
-                  const std::vector<size_t> &group) {
-  Bounded best{low ? infinity : -infinity, 0};
+MidRad extremeOf(bool low, const Numbers &x, const std::vector<size_t> &group) {
+  MidRad best{low ? infinity : -infinity, 0};
   Real reach = low ? infinity : -infinity;
   bool nan = false, open = false;
   for (size_t i : group) {
-    Bounded y = x[i];
+    MidRad y = x[i];
     nan |= std::isnan(y.v);
     open |= isAnything(y) || std::isinf(y.e);
     bool better = low ? y.v < best.v || (y.v == best.v && std::signbit(y.v))
@@ -218,7 +217,7 @@ Result<std::vector<Value>> averagePool(const Step &step) {
   Value result = step.inexact(step.dtype);
   for (size_t o = 0; o < groups.size(); ++o) {
     size_t count = groups[o].size() + (counts ? padding[o] : 0);
-    Bounded mean =
+    MidRad mean =
         limits.arithmetic.div(limits.accumulated(sumOf(elements, groups[o])),
                               {static_cast<Real>(count), 0});
     result.bounded[o] = roundedTo(step.numerics, step.dtype, mean);
@@ -229,7 +228,7 @@ Result<std::vector<Value>> averagePool(const Step &step) {
 // ---- decisions ----
 
 /// Whether `y` beats `best`; NaN wins over numbers.
-bool beats(bool low, bool last, const Bounded &y, const Bounded &best) {
+bool beats(bool low, bool last, const MidRad &y, const MidRad &best) {
   if (std::isnan(best.v))
     return last && std::isnan(y.v);
   if (std::isnan(y.v))
@@ -238,7 +237,7 @@ bool beats(bool low, bool last, const Bounded &y, const Bounded &best) {
 }
 
 /// Whether an element may be the winner of its group.
-bool mayWin(bool low, const Bounded &y, const Bounded &best) {
+bool mayWin(bool low, const MidRad &y, const MidRad &best) {
   if (isAnything(y) || isAnything(best) || std::isinf(y.e) ||
       std::isinf(best.e))
     return true;
@@ -249,7 +248,7 @@ bool mayWin(bool low, const Bounded &y, const Bounded &best) {
 }
 
 struct Candidates {
-  std::vector<Bounded> elements;
+  std::vector<MidRad> elements;
   Groups groups;
   std::vector<size_t> best; ///< position in the group
   bool low;

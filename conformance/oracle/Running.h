@@ -11,12 +11,12 @@ namespace backplane::conformance {
 
 /// A monotone function with the limit of its table entry.
 template <typename F>
-Bounded call(const Arithmetic &m, std::string_view op, F f, const Bounded &x) {
-  Bounded y = monotone(f, x);
+MidRad call(const Arithmetic &m, std::string_view op, F f, const MidRad &x) {
+  MidRad y = monotone(f, x);
   return m.rounded(y.v, y.e, ulpsOf(op, m.limits, m.strict));
 }
 
-inline Bounded exponential(const Arithmetic &m, const Bounded &x) {
+inline MidRad exponential(const Arithmetic &m, const MidRad &x) {
   return call(m, "exp", [](Real z) { return std::exp(z); }, x);
 }
 
@@ -26,12 +26,12 @@ inline Real largerOf(Real z, Real bound) {
 }
 
 /// The bound of a sum of bounded terms in any order.
-Bounded sumOf(const Arithmetic &m, const std::vector<Bounded> &terms);
+MidRad sumOf(const Arithmetic &m, const std::vector<MidRad> &terms);
 
 /// The largest of the terms as they stand, without their errors; NaN where one
 /// is, -infinity of nothing. A shift by it cancels, so its error does not
 /// count.
-Real topOf(const std::vector<Bounded> &terms);
+Real topOf(const std::vector<MidRad> &terms);
 
 /// The elements that each element of the result of a reduction combines.
 using Groups = std::vector<std::vector<size_t>>;

@@ -6,9 +6,9 @@
 
 namespace backplane::conformance {
 
-Bounded sumOf(const Arithmetic &m, const std::vector<Bounded> &terms) {
+MidRad sumOf(const Arithmetic &m, const std::vector<MidRad> &terms) {
   Real v = 0, e = 0, magnitude = 0;
-  for (const Bounded &x : terms) {
+  for (const MidRad &x : terms) {
     v += x.v;
     e += x.e;
     magnitude += std::fabs(x.v) + x.e;
@@ -18,35 +18,35 @@ Bounded sumOf(const Arithmetic &m, const std::vector<Bounded> &terms) {
   Real n = static_cast<Real>(terms.empty() ? 0 : terms.size() - 1);
   e += n * (m.sumU * magnitude + m.eta);
   e += m.sumU < m.u ? m.u * (std::fabs(v) + e) : 0;
-  return magnitude > m.max ? anyNumber(v) : Bounded{v, e};
+  return magnitude > m.max ? anyNumber(v) : MidRad{v, e};
 }
 
-Real topOf(const std::vector<Bounded> &terms) {
+Real topOf(const std::vector<MidRad> &terms) {
   Real top = -infinity;
-  for (const Bounded &x : terms)
+  for (const MidRad &x : terms)
     top = std::isnan(x.v) ? x.v : largerOf(top, x.v);
   return top;
 }
 
 namespace {
 
-Bounded logarithm(const Arithmetic &m, const Bounded &x) {
+MidRad logarithm(const Arithmetic &m, const MidRad &x) {
   return call(m, "log", [](Real z) { return std::log(z); }, x);
 }
 
 /// exp(x - top) of all terms.
-std::vector<Bounded> powersOf(const Arithmetic &m,
-                              const std::vector<Bounded> &terms, Real top) {
-  std::vector<Bounded> powers;
-  for (const Bounded &x : terms)
+std::vector<MidRad> powersOf(const Arithmetic &m,
+                             const std::vector<MidRad> &terms, Real top) {
+  std::vector<MidRad> powers;
+  for (const MidRad &x : terms)
     powers.push_back(exponential(m, m.sub(x, {top, 0})));
   return powers;
 }
 
 /// A share of a sum of numbers that are not negative lies in [0, 1], whatever
 /// their errors are.
-Bounded shareOf(const Arithmetic &m, const Bounded &power, const Bounded &sum) {
-  Bounded share = m.div(power, sum);
+MidRad shareOf(const Arithmetic &m, const MidRad &power, const MidRad &sum) {
+  MidRad share = m.div(power, sum);
   bool isKnown = std::isfinite(share.e) || !std::isfinite(power.v) ||
                  !std::isfinite(sum.v) || isAnything(power) || isAnything(sum);
   if (isKnown || sum.v < 1)
@@ -57,16 +57,16 @@ Bounded shareOf(const Arithmetic &m, const Bounded &power, const Bounded &sum) {
 
 void softmaxLine(const Step &step, const Arithmetic &m, const Numbers &x,
                  const Lines &lines, size_t base, Value &result) {
-  std::vector<Bounded> terms;
+  std::vector<MidRad> terms;
   for (size_t k = 0; k < lines.size; ++k)
     terms.push_back(x[base + k * lines.stride]);
   bool isLog = step.op.name == "log_softmax";
   Real top = topOf(terms);
-  std::vector<Bounded> powers = powersOf(m, terms, top);
-  Bounded sum = sumOf(m, powers);
+  std::vector<MidRad> powers = powersOf(m, terms, top);
+  MidRad sum = sumOf(m, powers);
   for (size_t k = 0; k < lines.size; ++k) {
-    Bounded y = isLog ? m.sub(m.sub(terms[k], {top, 0}), logarithm(m, sum))
-                      : shareOf(m, powers[k], sum);
+    MidRad y = isLog ? m.sub(m.sub(terms[k], {top, 0}), logarithm(m, sum))
+                     : shareOf(m, powers[k], sum);
     result.bounded[base + k * lines.stride] =
         roundedTo(step.numerics, step.dtype, y);
   }
@@ -88,11 +88,11 @@ Result<std::vector<Value>> logSumExp(const Step &step) {
   Groups groups = reduceGroups(step, step.op.i64s("axes"));
   Value result = step.inexact(step.dtype);
   for (size_t o = 0; o < groups.size(); ++o) {
-    std::vector<Bounded> terms;
+    std::vector<MidRad> terms;
     for (size_t i : groups[o])
       terms.push_back(x[i]);
     Real top = topOf(terms);
-    Bounded y{top, 0};
+    MidRad y{top, 0};
     if (std::isfinite(top))
       y = m.add(logarithm(m, sumOf(m, powersOf(m, terms, top))), y);
     result.bounded[o] = roundedTo(step.numerics, step.dtype, y);
@@ -121,8 +121,8 @@ struct Attention {
     return batch * dim(keys, 1) + head / perHead;
   }
   size_t maskAt(size_t batch, size_t head, size_t row, size_t column) const;
-  Bounded score(size_t batch, size_t head, size_t row, size_t column) const;
-  std::vector<Bounded> weights(size_t batch, size_t head, size_t row) const;
+  MidRad score(size_t batch, size_t head, size_t row, size_t column) const;
+  std::vector<MidRad> weights(size_t batch, size_t head, size_t row) const;
 
   const Step &step;
   Arithmetic m;
@@ -143,8 +143,8 @@ size_t Attention::maskAt(size_t batch, size_t head, size_t row,
 
 /// A target may scale q, k or both before it multiplies: three roundings of
 /// each product more.
-Bounded Attention::score(size_t batch, size_t head, size_t row,
-                         size_t column) const {
+MidRad Attention::score(size_t batch, size_t head, size_t row,
+                        size_t column) const {
   bool isHidden = causal && static_cast<int64_t>(column) >
                                 static_cast<int64_t>(row) + *causal;
   if (isHidden)
@@ -152,17 +152,17 @@ Bounded Attention::score(size_t batch, size_t head, size_t row,
   size_t depth = dim(sizes, 3);
   size_t left = ((batch * dim(sizes, 1) + head) * dim(sizes, 2) + row) * depth;
   size_t right = (shared(batch, head) * dim(keys, 2) + column) * depth;
-  std::vector<Bounded> terms;
+  std::vector<MidRad> terms;
   Real magnitude = 0;
   for (size_t i = 0; i < depth; ++i) {
     terms.push_back(m.mul(q[left + i], k[right + i]));
     magnitude += std::fabs(terms.back().v) + terms.back().e;
   }
   auto scale = static_cast<Real>(step.op.f64("scale"));
-  Bounded y = m.mul(sumOf(m, terms), m.constant(scale));
+  MidRad y = m.mul(sumOf(m, terms), m.constant(scale));
   y.e += std::isfinite(magnitude) ? 3 * m.u * magnitude * std::fabs(scale) : 0;
   if (auto cap = static_cast<Real>(step.op.f64("soft_cap")); cap != 0) {
-    Bounded inner = m.div(y, m.constant(cap));
+    MidRad inner = m.div(y, m.constant(cap));
     y = m.mul(call(
                   m, "tanh", [](Real z) { return std::tanh(z); }, inner),
               m.constant(cap));
@@ -171,17 +171,17 @@ Bounded Attention::score(size_t batch, size_t head, size_t row,
 }
 
 /// Softmax of a row of scores; 0 where all of it is -infinity.
-std::vector<Bounded> Attention::weights(size_t batch, size_t head,
-                                        size_t row) const {
-  std::vector<Bounded> scores;
+std::vector<MidRad> Attention::weights(size_t batch, size_t head,
+                                       size_t row) const {
+  std::vector<MidRad> scores;
   for (size_t column = 0; column < dim(keys, 2); ++column)
     scores.push_back(score(batch, head, row, column));
   Real top = topOf(scores);
   if (top == -infinity)
-    return std::vector<Bounded>(scores.size());
-  std::vector<Bounded> powers = powersOf(m, scores, top);
-  Bounded sum = sumOf(m, powers);
-  for (Bounded &power : powers)
+    return std::vector<MidRad>(scores.size());
+  std::vector<MidRad> powers = powersOf(m, scores, top);
+  MidRad sum = sumOf(m, powers);
+  for (MidRad &power : powers)
     power = shareOf(m, power, sum);
   return powers;
 }
@@ -199,10 +199,10 @@ Result<std::vector<Value>> attention(const Step &step) {
     size_t row = i / width % a.dim(a.sizes, 2);
     size_t heads = i / width / a.dim(a.sizes, 2);
     size_t head = heads % a.dim(a.sizes, 1), batch = heads / a.dim(a.sizes, 1);
-    std::vector<Bounded> weights = a.weights(batch, head, row);
+    std::vector<MidRad> weights = a.weights(batch, head, row);
     size_t base = a.shared(batch, head) * length * width;
     for (size_t e = 0; e < width; ++e) {
-      std::vector<Bounded> terms;
+      std::vector<MidRad> terms;
       for (size_t t = 0; t < length; ++t)
         terms.push_back(a.m.mul(weights[t], a.v[base + t * width + e]));
       result.bounded[i + e] =
@@ -228,8 +228,8 @@ Result<std::vector<Value>> rotary(const Step &step) {
     for (size_t i = 0; i < half; ++i) {
       size_t first = line * depth + (isInterleaved ? 2 * i : i);
       size_t second = isInterleaved ? first + 1 : first + half;
-      Bounded p = x[first], q = x[second], c = cosine[angle + i],
-              s = sine[angle + i];
+      MidRad p = x[first], q = x[second], c = cosine[angle + i],
+             s = sine[angle + i];
       result.bounded[first] =
           roundedTo(step.numerics, step.dtype, m.sub(m.mul(p, c), m.mul(q, s)));
       result.bounded[second] =

@@ -13,7 +13,7 @@ Elements::Elements(const Value &value) {
   if (!numbers.certain())
     errors.reserve(count);
   for (size_t i = 0; i < count; ++i) {
-    Bounded x = numbers[i];
+    MidRad x = numbers[i];
     values.push_back(x.v);
     if (!numbers.certain())
       errors.push_back(x.e);
@@ -39,12 +39,12 @@ Limits::Limits(const Step &step, Real terms, int lowBit)
     : step(step), arithmetic(step.arithmetic(step.dtype)), terms(terms),
       lowBit(lowBit) {}
 
-Bounded Limits::accumulated(const Sum &sum) const {
+MidRad Limits::accumulated(const Sum &sum) const {
   if (std::isnan(sum.error))
     return anything();
   if (std::isinf(sum.value)) {
     Real against = sum.value > 0 ? sum.negative : sum.positive;
-    return against > arithmetic.max ? anything() : Bounded{sum.value, 0};
+    return against > arithmetic.max ? anything() : MidRad{sum.value, 0};
   }
   if (std::isnan(sum.value))
     return {sum.value, 0};

@@ -45,10 +45,10 @@ struct Elements {
 class Limits {
 public:
   Limits(const Step &step, Real terms, int lowBit);
-  /// Bounded elements with sigma.
+  /// MidRad elements with sigma.
   void fill(const std::vector<Sum> &sums, Value &result) const;
   /// One sum before it is rounded to the result.
-  Bounded accumulated(const Sum &sum) const;
+  MidRad accumulated(const Sum &sum) const;
 
   const Step &step;
   Arithmetic arithmetic;

@@ -9,10 +9,8 @@ uint64_t loadBits(const Tensor &tensor, size_t index) {
   unsigned width = bitWidth(tensor.dtype);
   if (width == 4)
     return (tensor.data[index / 2] >> (index % 2 * 4)) & 15;
-  uint64_t bits = 0;
   size_t bytes = width / 8;
-  std::memcpy(&bits, tensor.data.data() + index * bytes, bytes);
-  return bits;
+  return loadBytes(tensor.data.data() + index * bytes, bytes);
 }
 
 void storeBits(Tensor &tensor, size_t index, uint64_t bits) {
@@ -25,7 +23,7 @@ void storeBits(Tensor &tensor, size_t index, uint64_t bits) {
     return;
   }
   size_t bytes = width / 8;
-  std::memcpy(tensor.data.data() + index * bytes, &bits, bytes);
+  storeBytes(tensor.data.data() + index * bytes, bits, bytes);
 }
 
 } // namespace backplane::conformance

@@ -13,11 +13,11 @@ using Function = Real (*)(Real);
 Real signOf(Real x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 
 /// Steps of height `step`: an uncertain operand may land on the next one.
-Bounded exactOf(const std::string &op, const Bounded &x) {
+MidRad exactOf(const std::string &op, const MidRad &x) {
   if (op == "neg")
     return {-x.v, x.e};
   if (op == "abs") {
-    Bounded y{std::fabs(x.v), x.e};
+    MidRad y{std::fabs(x.v), x.e};
     return y;
   }
   if (op == "sign")
@@ -61,7 +61,7 @@ Result<std::vector<Value>> complement(const Step &step) {
   const Value &x = step.operand(0);
   if (!x.exact) {
     Value result = x;
-    for (Bounded &b : result.bounded)
+    for (MidRad &b : result.bounded)
       b.v = 1 - b.v;
     return one(std::move(result));
   }
@@ -78,7 +78,7 @@ Result<std::vector<Value>> isKind(const Step &step) {
   bool nan = step.op.name == "is_nan";
   Value result = step.inexact(DType::Bool);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    Bounded x = in[i];
+    MidRad x = in[i];
     Real holds = nan ? std::isnan(x.v) : std::isinf(x.v);
     bool open =
         !std::isnan(x.v) && (isAnything(x) || (!nan && std::isinf(x.e)));
@@ -119,7 +119,7 @@ constexpr Named functions[] = {
 #undef BP_FUNCTION
 
 /// f over the interval, by what is known of its shape.
-Bounded overInterval(std::string_view op, Function f, const Bounded &x) {
+MidRad overInterval(std::string_view op, Function f, const MidRad &x) {
   if (isCertain(x))
     return {f(x.v), 0};
   if (!std::isfinite(x.v) || !std::isfinite(x.e))
@@ -128,19 +128,19 @@ Bounded overInterval(std::string_view op, Function f, const Bounded &x) {
     return {f(x.v), std::min(x.e, Real(2))};
   if (op == "tan") {
     Real c = std::fabs(std::cos(x.v)) - x.e;
-    return c > 0 ? Bounded{f(x.v), x.e / (c * c)} : anyNumber(0);
+    return c > 0 ? MidRad{f(x.v), x.e / (c * c)} : anyNumber(0);
   }
   if (op == "recip" && mayBeZero(x))
     return anyNumber(0);
-  Bounded y = monotone(f, x);
+  MidRad y = monotone(f, x);
   if (op == "cosh" && mayBeZero(x))
     y.e = std::max(y.e, y.v - 1);
   return y;
 }
 
 /// What a target that flushes subnormal operands may give instead.
-Bounded withFlushedInput(const Step &step, Function f, const Bounded &x,
-                         Bounded y) {
+MidRad withFlushedInput(const Step &step, Function f, const MidRad &x,
+                        MidRad y) {
   Real normal = smallest(formatOf(step.dtype), true);
   if (!step.numerics.flushesInput || x.v == 0 ||
       !(std::fabs(x.v) - x.e < normal))
@@ -157,8 +157,8 @@ Result<std::vector<Value>> function(const Step &step) {
   Real ulps = ulpsOf(step.op.name, step.dtype, step.declaration.strict);
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < result.bounded.size(); ++i) {
-    Bounded x = in[i];
-    Bounded y = overInterval(step.op.name, f, x);
+    MidRad x = in[i];
+    MidRad y = overInterval(step.op.name, f, x);
     y = withFlushedInput(step, f, x, y);
     result.bounded[i] = roundedTo(step.numerics, step.dtype, y, ulps);
   }
@@ -191,7 +191,7 @@ uint64_t castBits(DType from, DType to, uint64_t bits) {
   return bitsOf(to, integerOf(from, bits));
 }
 
-Bounded castBounded(const Step &step, DType from, const Bounded &x) {
+MidRad castMidRad(const Step &step, DType from, const MidRad &x) {
   DType to = step.dtype;
   if (to == DType::Bool)
     return {x.v != 0 ? Real(1) : Real(0),
@@ -212,7 +212,7 @@ Result<std::vector<Value>> cast(const Step &step) {
   if (!in.certain()) {
     Value result = step.inexact(step.dtype);
     for (size_t i = 0; i < result.bounded.size(); ++i)
-      result.bounded[i] = castBounded(step, x.dtype, in[i]);
+      result.bounded[i] = castMidRad(step, x.dtype, in[i]);
     if (!x.exact)
       return one(std::move(result));
     result.exact = true;

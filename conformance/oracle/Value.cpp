@@ -78,7 +78,7 @@ Numbers::Numbers(const Value &value, bool unrounded) : value_(value) {
     max_ = formatOf(value.dtype).max;
 }
 
-Bounded Numbers::edge(const Bounded &x) const {
+MidRad Numbers::edge(const MidRad &x) const {
   if (std::fabs(x.v) + x.e <= max_ || !std::isfinite(x.v) ||
       !std::isfinite(x.e))
     return x;
@@ -125,8 +125,8 @@ Result<Sizes> Step::sizes(std::string_view attribute) const {
   return result;
 }
 
-Bounded roundedTo(const Numerics &numerics, DType dtype, const Bounded &x,
-                  Real ulps) {
+MidRad roundedTo(const Numerics &numerics, DType dtype, const MidRad &x,
+                 Real ulps) {
   if (!std::isfinite(x.v) || !std::isfinite(x.e))
     return x;
   const FloatFormat &format = formatOf(dtype);
@@ -143,7 +143,7 @@ Bounded roundedTo(const Numerics &numerics, DType dtype, const Bounded &x,
 }
 
 void settle(Value &value) {
-  for (const Bounded &x : value.bounded)
+  for (const MidRad &x : value.bounded)
     if (x.e != 0 || (isFloat(value.dtype) && !std::isnan(x.v) &&
                      decode(value.dtype, encode(value.dtype, x.v)) != x.v))
       return;

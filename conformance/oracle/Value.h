@@ -8,7 +8,7 @@
 #ifndef BACKPLANE_CONFORMANCE_ORACLE_VALUE_H
 #define BACKPLANE_CONFORMANCE_ORACLE_VALUE_H
 
-#include "Bounded.h"
+#include "MidRad.h"
 #include "Oracle.h"
 
 namespace backplane::conformance {
@@ -19,9 +19,9 @@ struct Value {
   DType dtype = DType::Invalid;
   Sizes dims;
   bool exact = true;
-  bool computed = true;         ///< not a mere copy: any NaN stands for any NaN
-  std::vector<uint64_t> bits;   ///< when exact
-  std::vector<Bounded> bounded; ///< when not exact, or unrounded
+  bool computed = true;        ///< not a mere copy: any NaN stands for any NaN
+  std::vector<uint64_t> bits;  ///< when exact
+  std::vector<MidRad> bounded; ///< when not exact, or unrounded
   std::vector<Real> sigma;
   bool biasGate = true;
   std::function<bool(size_t, int64_t)> accepts; ///< of a decision
@@ -50,16 +50,16 @@ Real numberOf(DType dtype, uint64_t bits);
 class Numbers {
 public:
   Numbers(const Value &value, bool unrounded);
-  Bounded operator[](size_t i) const {
+  MidRad operator[](size_t i) const {
     return bounded_ ? edge((*bounded_)[i])
-                    : Bounded{numberOf(value_.dtype, value_.bits[i]), 0};
+                    : MidRad{numberOf(value_.dtype, value_.bits[i]), 0};
   }
   bool certain() const { return !bounded_; }
 
 private:
-  Bounded edge(const Bounded &x) const;
+  MidRad edge(const MidRad &x) const;
   const Value &value_;
-  const std::vector<Bounded> *bounded_ = nullptr;
+  const std::vector<MidRad> *bounded_ = nullptr;
   Real max_ = infinity;
 };
 
@@ -87,8 +87,8 @@ struct Step {
 };
 
 /// Rounds an interior result once to a dtype: adds its error.
-Bounded roundedTo(const Numerics &numerics, DType dtype, const Bounded &x,
-                  Real ulps = 0.5L);
+MidRad roundedTo(const Numerics &numerics, DType dtype, const MidRad &x,
+                 Real ulps = 0.5L);
 /// Makes a bounded value of which every element is certain and representable
 /// exact.
 void settle(Value &value);

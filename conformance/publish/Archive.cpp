@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/publish/Archive.h"
 
-#include "sdk/graph/FileCopy.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/FileCopy.h"
 
 #include <zstd.h>
 
@@ -165,9 +165,9 @@ public:
 
   /// Whether nothing but zeros is left, and little of that.
   Status finish() {
-    constexpr int mostBlocks = 2048;
+    constexpr int maxBlocks = 2048;
     char rest[block] = {};
-    for (int i = 0; i < mostBlocks; ++i) {
+    for (int i = 0; i < maxBlocks; ++i) {
       bool first = read(rest, 1).ok();
       if (!first && ended_)
         return {};

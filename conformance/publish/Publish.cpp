@@ -2,8 +2,8 @@
 #include "conformance/publish/Publish.h"
 
 #include "conformance/publish/Html.h"
-#include "hal/core/FileHash.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/Hash.h"
 
 #include <nlohmann/json.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "conformance/publish/Publish.h"
 #include "conformance/report/StrictJson.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cctype>

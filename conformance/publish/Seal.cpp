@@ -2,7 +2,7 @@
 #include "conformance/publish/Seal.h"
 
 #include "conformance/report/StrictJson.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
 
 #include <nlohmann/json.hpp>
 #include <sodium.h>

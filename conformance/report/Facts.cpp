@@ -2,7 +2,7 @@
 #include "conformance/report/Facts.h"
 
 #include "conformance/report/StrictJson.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cctype>

@@ -109,14 +109,14 @@ bool conformance::isElsewhere(const RunFacts &facts) {
          std::ranges::any_of(facts.environment, isLauncher);
 }
 
-LeastSizes conformance::leastSizes(const RunFacts &facts) {
+LeastSizes conformance::minSizes(const RunFacts &facts) {
   // Products of 645 and of 256 cubed; 16 M elements of f32.
   uint64_t least = uint64_t(1) << (isEmulated(facts) ? 24 : 28);
   return {least, uint64_t(1) << 26};
 }
 
 LeastSizes conformance::tooSmall(const RunFacts &facts) {
-  LeastSizes least = leastSizes(facts);
+  LeastSizes least = minSizes(facts);
   return {facts.budget < least.multiplyAdds ? facts.budget : 0,
           facts.bufferBytes < least.bufferBytes ? facts.bufferBytes : 0};
 }

@@ -43,7 +43,7 @@ struct LeastSizes {
   uint64_t multiplyAdds = 0; ///< of one case
   uint64_t bufferBytes = 0;  ///< of the largest buffer
 };
-LeastSizes leastSizes(const RunFacts &facts);
+LeastSizes minSizes(const RunFacts &facts);
 /// What a run keeps to that is below the least sizes; 0: nothing.
 LeastSizes tooSmall(const RunFacts &facts);
 

@@ -135,7 +135,7 @@ private:
   void addChecks();
   void addGood(Badge badge, const std::string &text,
                const std::function<bool(const Record &)> &counts);
-  void addSums(Badge badge, uint32_t leastF32, bool narrow,
+  void addSums(Badge badge, uint32_t minF32, bool narrow,
                const std::string &text);
   void addProbes();
   void addModels();
@@ -165,7 +165,7 @@ void Table::addChoice() {
 
 /// Sizes that were not asked say nothing.
 void Table::addSizes() {
-  const LeastSizes least = leastSizes(facts_), given = tooSmall(facts_);
+  const LeastSizes least = minSizes(facts_), given = tooSmall(facts_);
   std::vector<std::string> small;
   if (given.multiplyAdds)
     small.push_back(std::to_string(given.multiplyAdds) + " multiply-adds");
@@ -245,12 +245,12 @@ void Table::addGood(Badge badge, const std::string &text,
                         ": " + join(bad, 3));
 }
 
-void Table::addSums(Badge badge, uint32_t leastF32, bool narrow,
+void Table::addSums(Badge badge, uint32_t minF32, bool narrow,
                     const std::string &text) {
   std::vector<std::string> short_;
   for (const DeclaredNumerics &n : sumsOf(facts_)) {
     bool isNarrow = n.dtype == "f16" || n.dtype == "bf16";
-    uint32_t least = n.dtype == "f64" ? 53 : isNarrow ? 24 : leastF32;
+    uint32_t least = n.dtype == "f64" ? 53 : isNarrow ? 24 : minF32;
     if ((n.dtype == "f32" || narrow) && n.accumulatorBits < least)
       short_.push_back(describe(n));
   }

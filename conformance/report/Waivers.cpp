@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/Waivers.h"
 
-#include "conformance/report/Glob.h"
 #include "conformance/report/StrictJson.h"
+#include "sdk/support/Glob.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,6 +2,7 @@
 #include "ApplicationJob.h"
 
 #include "conformance/cases/Data.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <thread>
@@ -17,7 +18,7 @@ namespace {
 /// Runs of the process, and of one executable, before a case of ManyRuns.
 constexpr uint64_t manyRuns = 20000, manyOfOne = 2500;
 /// Rounds of one request, which must end within the time for one case.
-constexpr uint32_t mostRounds = 100;
+constexpr uint32_t maxRounds = 100;
 /// Between two runs of a process that grows old.
 constexpr std::chrono::seconds pause{4};
 
@@ -149,7 +150,7 @@ Result<ApplicationJob::Loaded> ApplicationJob::load(const Unit &unit) {
   if (!made)
     return made.status();
   worker::CompiledMessage compiled = std::move(*made);
-  Loaded loaded{worker::hashOf(compiled.artifact), {}, compiled.milliseconds};
+  Loaded loaded{hashBytes(compiled.artifact), {}, compiled.milliseconds};
   auto ready = ask(FrameType::Artifact,
                    worker::encode(worker::ArtifactMessage{
                        loaded.artifact, std::move(compiled.artifact)}),
@@ -291,7 +292,7 @@ bool ApplicationJob::runOften(const Unit &unit, const Case &testCase,
   std::vector<Call> calls = callsOf(unit, testCase, loaded, count, 0);
   const uint64_t until = std::max(manyRuns, runs_ + manyOfOne);
   while (runs_ < until)
-    if (!runCalls(unit, loaded, calls, mostRounds, record)) {
+    if (!runCalls(unit, loaded, calls, maxRounds, record)) {
       record.reason += " (after " + std::to_string(runs_) + " runs)";
       return false;
     }

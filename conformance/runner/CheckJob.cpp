@@ -4,6 +4,7 @@
 // worker of their own, in which nothing but a check touches the plug-in; after
 // a check that is not good it is replaced.
 #include "Job.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 
@@ -41,7 +42,7 @@ Status Job::compileAgain(const Unit &unit) {
   bool done = answer && answer->type == FrameType::Compiled &&
               worker::decode(answer->payload, compiled).ok();
   if (done)
-    again_ = {worker::hashOf(compiled.artifact), compiled.artifact};
+    again_ = {hashBytes(compiled.artifact), compiled.artifact};
   return startCompiler();
 }
 

@@ -8,6 +8,7 @@
 #include "conformance/compare/Elements.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +67,7 @@ std::string hashTensors(const std::vector<Tensor> &tensors) {
   Bytes all;
   for (const Tensor &tensor : tensors)
     all.insert(all.end(), tensor.data.begin(), tensor.data.end());
-  return worker::hashOf(all);
+  return hashBytes(all);
 }
 
 /// Whether the oracle constrains any element, or there are none to constrain.
@@ -91,7 +92,7 @@ void noteInputs(const std::vector<Tensor> &inputs, Record &record) {
 /// Every 16th case, whatever else is selected.
 bool isSampled(const Case &testCase) {
   const auto *data = reinterpret_cast<const uint8_t *>(testCase.id.data());
-  return worker::hashOf({data, testCase.id.size()}).back() == '0';
+  return hashBytes({data, testCase.id.size()}).back() == '0';
 }
 
 } // namespace
@@ -298,7 +299,7 @@ Answer Job::compile(const Unit &unit) {
     result.reason = "the unit did not compile: " + status.message();
     return result;
   }
-  artifact_ = {worker::hashOf(compiled.artifact), compiled.artifact};
+  artifact_ = {hashBytes(compiled.artifact), compiled.artifact};
   loaded_ = false;
   result.milliseconds = compiled.milliseconds;
   return result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Mustpass.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 namespace backplane::conformance {
 namespace {
 
-constexpr size_t mostIds = 1'000'000;
+constexpr size_t maxIds = 1'000'000;
 
 std::vector<std::string> words(std::string_view text) {
   std::vector<std::string> result;
@@ -74,7 +74,7 @@ Result<std::vector<std::string>> parseMustpass(std::string_view text) {
     }
     if (ends.empty())
       return wrong(number, "a unit stands in no block");
-    if (ids.size() + ends.size() > mostIds)
+    if (ids.size() + ends.size() > maxIds)
       return wrong(number, "more than a million cases");
     for (const std::string &end : ends)
       ids.push_back(std::string(line) + "/" + end);

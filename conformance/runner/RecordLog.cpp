@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "RecordLog.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
 
 #include <cerrno>
 #include <cstring>

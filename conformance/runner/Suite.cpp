@@ -2,10 +2,10 @@
 #include "conformance/runner/Suite.h"
 
 #include "conformance/cases/Data.h"
-#include "conformance/report/Glob.h"
 #include "conformance/report/StrictJson.h"
 #include "conformance/runner/RecordLog.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/Glob.h"
 
 #include <algorithm>
 #include <atomic>

@@ -6,8 +6,9 @@
 #define BACKPLANE_CONFORMANCE_RUNNER_SUITE_H
 
 #include "Job.h"
-#include "conformance/checks/Units.h"
 #include "conformance/report/Facts.h"
+#include "conformance/suite/Generate.h"
+#include "conformance/suite/PluginUnits.h"
 
 namespace backplane::conformance {
 

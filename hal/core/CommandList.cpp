@@ -9,8 +9,8 @@ namespace backplane {
 
 namespace {
 
-constexpr uint32_t mostSlots = 1u << 20;
-constexpr uint64_t mostWorkspace = uint64_t(1) << 32;
+constexpr uint32_t maxSlots = 1u << 20;
+constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
 
 const bp_command_barrier_t barrierCommand = {BP_HEADER(bp_command_barrier_t)};
 
@@ -117,9 +117,9 @@ Status Builder::useSlot(const Binding &binding, bool writes) {
   if (!slotsAllowed_)
     return invalidArgument("it names slot " + text(binding.slot) +
                            ", but only recorded commands have slots");
-  if (binding.slot >= mostSlots)
+  if (binding.slot >= maxSlots)
     return invalidArgument("slot " + text(binding.slot) +
-                           " is beyond the limit of " + text(mostSlots));
+                           " is beyond the limit of " + text(maxSlots));
   if (binding.offset > std::numeric_limits<int64_t>::max() ||
       binding.length > std::numeric_limits<int64_t>::max())
     return Status(BP_STATUS_OUT_OF_RANGE,
@@ -175,11 +175,11 @@ Status Builder::checkDispatch(const Dispatch &dispatch) const {
     return invalidArgument(entry.name + " takes " + text(entry.constantCount) +
                            " constants, given " +
                            text(dispatch.constants.size()));
-  if (dispatch.workspaceBytes > mostWorkspace)
+  if (dispatch.workspaceBytes > maxWorkspace)
     return invalidArgument(entry.name + " asks for " +
                            text(dispatch.workspaceBytes) +
                            " bytes of scratch per worker, at most " +
-                           text(mostWorkspace) + " are possible");
+                           text(maxWorkspace) + " are possible");
   return checkGrid(dispatch).within(entry.name);
 }
 

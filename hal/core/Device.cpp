@@ -53,11 +53,11 @@ const DriverTables &Device::tables() const { return plugin_->driver(); }
 
 Result<std::shared_ptr<Buffer>> Device::allocate(uint64_t size, uint32_t space,
                                                  uint64_t alignment) {
-  constexpr uint64_t mostAlignment = 1u << 21;
+  constexpr uint64_t maxAlignment = 1u << 21;
   std::string what =
       "device " + uri_ + ": allocation of " + std::to_string(size) + " bytes";
   size = std::max<uint64_t>(size, 1);
-  if (!alignment || (alignment & (alignment - 1)) || alignment > mostAlignment)
+  if (!alignment || (alignment & (alignment - 1)) || alignment > maxAlignment)
     return invalidArgument(what + ": alignment " + std::to_string(alignment) +
                            " is not a power of two up to 2 MiB");
   if (space > BP_SPACE_STAGING)
@@ -95,10 +95,10 @@ std::shared_ptr<Buffer> Device::import(void *pointer, uint64_t size,
 }
 
 static Status checkEntry(const Entry &entry, const bp_device_info_t &info) {
-  constexpr uint32_t mostBindings = 4096;
+  constexpr uint32_t maxBindings = 4096;
   uint32_t bindings = info.max_bindings
-                          ? std::min(info.max_bindings, mostBindings)
-                          : mostBindings;
+                          ? std::min(info.max_bindings, maxBindings)
+                          : maxBindings;
   if (entry.name.empty() || entry.name.find('\0') != std::string::npos)
     return invalidArgument("its name is empty or holds a zero byte");
   if (entry.bindingAccess.size() > bindings)
@@ -122,7 +122,7 @@ static bp_entry_t toC(const Entry &entry) {
   c.binding_access = entry.bindingAccess.data();
   c.binding_count = uint32_t(entry.bindingAccess.size());
   c.constant_count = entry.constantCount;
-  std::copy_n(entry.workgroupSize, 3, c.workgroup_size);
+  std::copy_n(entry.workgroupSize.begin(), 3, c.workgroup_size);
   c.workspace_bytes = entry.workspaceBytes;
   return c;
 }

@@ -6,18 +6,18 @@
 
 namespace backplane {
 
-static constexpr uint64_t mostTexts = 4096;
-static constexpr uint64_t mostTextBytes = 1u << 16;
+static constexpr uint64_t maxTexts = 4096;
+static constexpr uint64_t maxTextBytes = 1u << 16;
 
 static bool sane(bp_string_t text) {
-  return text.size == 0 || (text.data && text.size <= mostTextBytes);
+  return text.size == 0 || (text.data && text.size <= maxTextBytes);
 }
 
 static Status checkTexts(const bp_string_t *texts, uint64_t count,
                          const char *what) {
-  if (count > mostTexts || (count && !texts))
+  if (count > maxTexts || (count && !texts))
     return invalidArgument("the device lists " + std::to_string(count) + " " +
-                           what + ", at most " + std::to_string(mostTexts) +
+                           what + ", at most " + std::to_string(maxTexts) +
                            " in a valid array");
   for (uint64_t i = 0; i < count; ++i)
     if (!sane(texts[i]))
@@ -36,7 +36,7 @@ static bool isDeviceId(std::string_view id) {
 }
 
 static Status checkInfo(const bp_device_info_t &info) {
-  constexpr uint64_t mostAlignment = 256;
+  constexpr uint64_t maxAlignment = 256;
   for (bp_string_t text : {info.id, info.name, info.identity, info.refusal})
     if (!sane(text))
       return invalidArgument("the device has a damaged string");
@@ -45,7 +45,7 @@ static Status checkInfo(const bp_device_info_t &info) {
                            "other than letters, digits and _-.:/");
   std::string what = "device " + std::string(view(info.id));
   if (info.binding_alignment & (info.binding_alignment - 1) ||
-      info.binding_alignment > mostAlignment)
+      info.binding_alignment > maxAlignment)
     return invalidArgument(what + " has a binding alignment of " +
                            std::to_string(info.binding_alignment) +
                            ", not a power of two up to 256");
@@ -61,7 +61,7 @@ bp_string_t DeviceInfo::keep(bp_string_t text) {
 
 Result<std::shared_ptr<const DeviceInfo>>
 DeviceInfo::copy(const bp_device_info_t *from) {
-  constexpr uint32_t mostConstants = 32;
+  constexpr uint32_t maxConstants = 32;
   bp_device_info_t c;
   if (Status status = copyStruct(from, bp_device_info_t_TYPE, "device info", c);
       !status.ok())
@@ -78,7 +78,7 @@ DeviceInfo::copy(const bp_device_info_t *from) {
   c.formats = info->formats_.data();
   c.features = info->features_.data();
   c.binding_alignment = std::max<uint64_t>(c.binding_alignment, 1);
-  c.max_constants = std::min(c.max_constants, mostConstants);
+  c.max_constants = std::min(c.max_constants, maxConstants);
   info->info_ = c;
   return std::shared_ptr<const DeviceInfo>(std::move(info));
 }

@@ -28,10 +28,6 @@ struct DeviceUri {
 /// "vulkan+host": the devices of one variant, in order; at least one.
 std::vector<std::string> splitUris(std::string_view joined);
 
-/// The name that differs in the fewest letters, empty when none is near.
-std::string nearestName(std::string_view wanted,
-                        const std::vector<std::string> &names);
-
 } // namespace backplane
 
 #endif // BACKPLANE_CORE_DEVICEURI_H

@@ -1,34 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/DriverCache.h"
 #include "hal/core/Error.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/Hash.h"
 
 #include <array>
 #include <cstring>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace backplane {
 
 namespace {
 
-constexpr uint64_t mostBytes = 1u << 30;
+constexpr uint64_t maxBytes = 1u << 30;
 constexpr std::array<char, 8> entryMagic = {'B', 'P', 'D', 'R',
-                                            'I', 'V', 'E', '1'};
+                                            'I', 'V', 'E', '2'};
 
 /// In front of the bytes of an entry.
 struct EntryHeader {
   std::array<char, 8> magic;
   uint64_t size;
-  XXH128_hash_t hash; ///< of the bytes, then the key
+  Hash128 hash; ///< of the bytes, then the key
 };
 
 EntryHeader headerOf(std::string_view key, std::span<const uint8_t> bytes) {
-  XXH128_hash_t ofBytes = XXH3_128bits(bytes.data(), bytes.size());
   return {entryMagic, bytes.size(),
-          XXH3_128bits_withSeed(key.data(), key.size(),
-                                ofBytes.low64 ^ ofBytes.high64)};
+          hash128(bytes,
+                  {reinterpret_cast<const uint8_t *>(key.data()), key.size()})};
 }
 
 Status writeFile(const std::string &path, const EntryHeader &header,
@@ -93,7 +90,7 @@ Result<std::vector<uint8_t>> DriverCache::load(std::string_view key) const {
   if (!file)
     return file.status();
   Result<std::vector<uint8_t>> whole =
-      file->read(mostBytes + sizeof(EntryHeader));
+      file->read(maxBytes + sizeof(EntryHeader));
   EntryHeader header;
   if (!whole || file->links() > 1 || whole->size() < sizeof(header))
     return notFound(*path + ": it is damaged");
@@ -101,7 +98,7 @@ Result<std::vector<uint8_t>> DriverCache::load(std::string_view key) const {
   std::span<const uint8_t> bytes = std::span(*whole).subspan(sizeof(header));
   EntryHeader right = headerOf(key, bytes);
   if (header.magic != entryMagic || header.size != bytes.size() ||
-      !XXH128_isEqual(right.hash, header.hash))
+      right.hash != header.hash)
     return notFound(*path + ": it is damaged");
   return std::vector<uint8_t>(bytes.begin(), bytes.end());
 }
@@ -111,7 +108,7 @@ Status DriverCache::store(std::string_view key,
   Result<std::string> path = pathOf(key);
   if (!path)
     return path.status();
-  if (bytes.size() > mostBytes)
+  if (bytes.size() > maxBytes)
     return invalidArgument("an entry of the cache has at most 1 GiB");
   Status status = makePrivateFolders(folder_);
   if (status.ok())

@@ -9,7 +9,7 @@
 
 #include "backplane/cpp/Result.h"
 #include "backplane/plugin.h"
-#include "hal/core/FileTrust.h"
+#include "sdk/support/FileTrust.h"
 
 #include <atomic>
 #include <functional>

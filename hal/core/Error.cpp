@@ -29,12 +29,12 @@ std::string statusName(bp_status_t code) {
 
 Status pluginFailure(std::string_view what, bp_status_t code,
                      std::string_view message) {
-  constexpr size_t mostBytes = 4096;
+  constexpr size_t maxBytes = 4096;
   std::string text = std::string(what) + ": ";
   if (message.empty())
     text += "failed with " + statusName(code) + " and gave no reason";
   else
-    text += message.substr(0, mostBytes);
+    text += message.substr(0, maxBytes);
   bool known = code > BP_STATUS_OK && code <= BP_STATUS_DATA_LOSS;
   return Status(known ? code : BP_STATUS_UNKNOWN, std::move(text));
 }

@@ -7,7 +7,7 @@
 
 #include "backplane/cpp/Result.h"
 #include "hal/core/PluginCall.h"
-#include "sdk/graph/Error.h"
+#include "sdk/support/Error.h"
 
 #include <string>
 #include <string_view>

@@ -6,6 +6,7 @@
 
 #include "backplane/cpp/Result.h"
 #include "backplane/hal.h"
+#include "sdk/program/Entry.h"
 
 #include <cstdint>
 #include <memory>
@@ -15,15 +16,6 @@
 namespace backplane {
 
 class Device;
-
-/// One entry point, as its compiler described it.
-struct Entry {
-  std::string name;
-  std::vector<uint8_t> bindingAccess; ///< BP_ACCESS_ bits, one per binding
-  uint32_t constantCount = 0;
-  uint32_t workgroupSize[3] = {1, 1, 1};
-  uint64_t workspaceBytes = 0; ///< per worker
-};
 
 /// Made by Device::load; immutable.
 class Executable {

@@ -2,7 +2,7 @@
 #include "hal/core/Host.h"
 #include "backplane/cpp/Result.h"
 #include "hal/core/PluginCall.h"
-#include "sdk/graph/Error.h"
+#include "sdk/support/Error.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -33,8 +33,8 @@ void Host::log(uint32_t level, std::string_view message) {
 
 void *Host::allocate(void *self, uint64_t size, uint64_t alignment) {
   constexpr uint64_t most = uint64_t(1) << 47;
-  constexpr uint64_t mostAlignment = 1u << 21;
-  if ((alignment & (alignment - 1)) || alignment > mostAlignment || size > most)
+  constexpr uint64_t maxAlignment = 1u << 21;
+  if ((alignment & (alignment - 1)) || alignment > maxAlignment || size > most)
     return nullptr;
   alignment = std::max<uint64_t>(alignment, alignof(BlockHeader));
   auto *start =

@@ -9,9 +9,9 @@
 #include "backplane/graph.h"
 #include "hal/core/CpuInfo.h"
 #include "hal/core/DriverCache.h"
-#include "hal/core/FileTrust.h"
 #include "hal/core/ThreadPool.h"
 #include "hal/core/Trace.h"
+#include "sdk/support/FileTrust.h"
 
 #include <atomic>
 #include <memory>

@@ -60,12 +60,12 @@ std::string systemPluginDir() {
   return program.parent_path().parent_path() / "lib/backplane/plugins";
 }
 
-constexpr uint64_t mostBytes = 65536; ///< of a text
+constexpr uint64_t maxBytes = 65536; ///< of a text
 
 /// One text of the options; none when it is empty.
 static Status copyString(bp_string_t from, const std::string &what,
                          std::string &out) {
-  if (from.size > mostBytes || (from.size && !from.data))
+  if (from.size > maxBytes || (from.size && !from.data))
     return invalidArgument("context options: " + what +
                            " is a null pointer with a size, or has over 64 "
                            "KiB");
@@ -94,7 +94,7 @@ static Status copyStrings(const bp_string_t *strings, uint64_t count,
   return {};
 }
 
-constexpr uint32_t mostThreads = 1024;
+constexpr uint32_t maxThreads = 1024;
 /// What stands for a number of threads that is none.
 constexpr uint32_t noThreads = UINT32_MAX;
 /// What stands for a BACKPLANE_MAP_ARTIFACTS that is neither 0 nor 1.
@@ -105,16 +105,16 @@ static Status checkNumbers(const bp_context_options_t &c) {
     return invalidArgument("BACKPLANE_THREADS is '" +
                            environment("BACKPLANE_THREADS").substr(0, 64) +
                            "', which is no whole number from 0 to " +
-                           std::to_string(mostThreads));
+                           std::to_string(maxThreads));
   if ((c.flags & noAnswer) && secure_getenv("BACKPLANE_MAP_ARTIFACTS"))
     return invalidArgument(
         "BACKPLANE_MAP_ARTIFACTS is '" +
         environment("BACKPLANE_MAP_ARTIFACTS").substr(0, 64) +
         "', which is neither 0 nor 1");
-  if (c.threads > mostThreads)
+  if (c.threads > maxThreads)
     return invalidArgument("context options: " + std::to_string(c.threads) +
                            " threads, there may be up to " +
-                           std::to_string(mostThreads));
+                           std::to_string(maxThreads));
   if (c.reserved || c.reserved2 || (c.flags & ~BP_CONTEXT_MAP_ARTIFACTS))
     return invalidArgument("context options: a reserved member or an unknown "
                            "flag is set; initialise with BP_HEADER");
@@ -218,7 +218,7 @@ static uint32_t threadsFromEnvironment() {
   bool whole = error == std::errc() && end == text.data() + text.size();
   if (!secure_getenv("BACKPLANE_THREADS"))
     return 0;
-  return whole && threads <= mostThreads ? threads : noThreads;
+  return whole && threads <= maxThreads ? threads : noThreads;
 }
 
 static void fillFromEnvironment(bp_context_options_t *options) {
@@ -270,26 +270,6 @@ bp_context_options_t takeEnvironment() {
         "BACKPLANE_MAP_ARTIFACTS", "BACKPLANE_THREADS"})
     unsetenv(variable);
   return options;
-}
-
-bool globMatches(std::string_view glob, std::string_view text) {
-  size_t g = 0, t = 0;
-  size_t star = std::string_view::npos, resume = 0;
-  while (t < text.size()) {
-    if (g < glob.size() && glob[g] == '*') {
-      star = g++;
-      resume = t;
-    } else if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t])) {
-      ++g;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      g = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
 } // namespace backplane

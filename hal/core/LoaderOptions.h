@@ -9,7 +9,7 @@
 
 #include "backplane/backplane.h"
 #include "backplane/cpp/Result.h"
-#include "hal/core/FileTrust.h"
+#include "sdk/support/FileTrust.h"
 
 #include <optional>
 #include <string>
@@ -59,9 +59,6 @@ bp_context_options_t takeEnvironment();
 /// from: <its folder>/backplane/plugins for a library,
 /// <its folder>/../lib/backplane/plugins for a program.
 std::string systemPluginDir();
-
-/// Whether `text` matches `glob` (* and ? as in a shell, no classes).
-bool globMatches(std::string_view glob, std::string_view text);
 
 } // namespace backplane
 

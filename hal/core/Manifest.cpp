@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Manifest.h"
+#include "sdk/support/Glob.h"
 
 #include <algorithm>
 #include <cstring>
@@ -16,9 +17,9 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr size_t mostManifestBytes = 64 * 1024;
-constexpr size_t mostFilesPerFolder = 1024;
-constexpr size_t mostTextBytes = 256;
+constexpr size_t maxManifestBytes = 64 * 1024;
+constexpr size_t maxFilesPerFolder = 1024;
+constexpr size_t maxTextBytes = 256;
 constexpr const char *extension = ".bp.json";
 
 /// Takes members out of a JSON object and keeps the first complaint.
@@ -35,7 +36,7 @@ public:
     if (!value->is_string())
       return complain(key, "is not a string");
     const std::string &text = value->get_ref<const std::string &>();
-    if (text.size() > mostTextBytes || text.find('\0') != std::string::npos)
+    if (text.size() > maxTextBytes || text.find('\0') != std::string::npos)
       return complain(key, "is longer than 256 bytes or holds a zero byte");
     return text;
   }
@@ -212,9 +213,9 @@ Result<Manifest> readManifest(const std::string &path, const FileTrust &trust) {
   if (!file)
     return file.status();
   std::string what = "manifest " + path;
-  if (file->size() > mostManifestBytes)
+  if (file->size() > maxManifestBytes)
     return invalidArgument(what + ": larger than 64 KiB, no manifest is");
-  auto text = file->read(mostManifestBytes);
+  auto text = file->read(maxManifestBytes);
   if (!text)
     return text.status();
   Manifest manifest;
@@ -228,7 +229,7 @@ Result<Manifest> readManifest(const std::string &path, const FileTrust &trust) {
 static bool anyMatches(const std::vector<std::string> &globs,
                        std::string_view name) {
   return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
-    return globMatches(glob, name);
+    return matchesGlob(glob, name);
   });
 }
 
@@ -291,7 +292,7 @@ static std::vector<std::string> filesOf(const std::string &folder) {
   std::vector<std::string> files;
   std::error_code error;
   fs::directory_iterator it(folder, error), end;
-  for (; !error && it != end && files.size() < mostFilesPerFolder;
+  for (; !error && it != end && files.size() < maxFilesPerFolder;
        it.increment(error)) {
     std::string path = it->path();
     if (path.size() > strlen(extension) && path.ends_with(extension))

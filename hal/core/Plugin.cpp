@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Plugin.h"
 #include "hal/core/Error.h"
-#include "hal/core/FileTrust.h"
 #include "hal/core/PluginCall.h"
+#include "sdk/support/FileTrust.h"
 
 #include <algorithm>
 #include <array>
@@ -85,11 +85,11 @@ static Status checkVersions(const bp_plugin_info_t &info) {
 }
 
 static Status checkTexts(const bp_plugin_info_t &info) {
-  constexpr uint64_t mostBytes = 256;
+  constexpr uint64_t maxBytes = 256;
   for (auto [text, what] :
        {std::pair(info.name, "name"), std::pair(info.vendor, "vendor"),
         std::pair(info.version, "version")})
-    if (text.size > mostBytes || (text.size && !text.data))
+    if (text.size > maxBytes || (text.size && !text.data))
       return invalidArgument(std::string("its ") + what +
                              " is a damaged string");
   return {};
@@ -210,13 +210,13 @@ namespace {
 
 /// Receives devices from `enumerate`.
 struct Collector {
-  static constexpr size_t mostDevices = 256;
+  static constexpr size_t maxDevices = 256;
 
   std::vector<Result<std::shared_ptr<const DeviceInfo>>> devices;
   std::set<std::string, std::less<>> ids;
 
   bp_status_t put(const bp_device_info_t *info) {
-    if (devices.size() >= mostDevices)
+    if (devices.size() >= maxDevices)
       return BP_STATUS_RESOURCE_EXHAUSTED;
     auto device = DeviceInfo::copy(info);
     if (device && !ids.insert(std::string((*device)->id())).second)
@@ -239,10 +239,10 @@ Plugin::enumerate(const bp_options_t &options) const {
   };
   Status status = callPlugin("enumerate", driver_->driver.enumerate, self_,
                              &options, &sink);
-  if (collector.devices.size() >= Collector::mostDevices)
+  if (collector.devices.size() >= Collector::maxDevices)
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
                   "enumerate: lists more than " +
-                      std::to_string(Collector::mostDevices) +
+                      std::to_string(Collector::maxDevices) +
                       " devices, which no machine has");
   if (!status.ok())
     return status;

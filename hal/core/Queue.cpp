@@ -45,10 +45,10 @@ void Pending::begin(Device &device, std::shared_ptr<const void> work) {
 void Pending::cancel() { state_.store(Idle, std::memory_order_relaxed); }
 
 void Pending::complete(void *self, bp_status_t status, bp_string_t message) {
-  constexpr uint64_t mostBytes = 4096;
+  constexpr uint64_t maxBytes = 4096;
   Pending &pending = *static_cast<Pending *>(self);
   pending.code_ = status;
-  if (status != BP_STATUS_OK && message.size <= mostBytes)
+  if (status != BP_STATUS_OK && message.size <= maxBytes)
     pending.message_ = view(message);
   // Whoever waits may destroy the object as soon as it is done.
   std::function<void()> callback = std::move(pending.whenDone_);

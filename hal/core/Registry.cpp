@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Registry.h"
-#include "hal/core/FileHash.h"
 #include "hal/core/Manifest.h"
 #include "hal/core/Plugin.h"
+#include "sdk/support/Hash.h"
+#include "sdk/support/NearestName.h"
 
 #include <algorithm>
 #include <charconv>

@@ -8,12 +8,12 @@
 #define BACKPLANE_CORE_REGISTRY_H
 
 #include "backplane/cpp/Result.h"
+#include "hal/core/CompilerPlugin.h"
 #include "hal/core/Device.h"
 #include "hal/core/DeviceInfo.h"
 #include "hal/core/DeviceUri.h"
 #include "hal/core/Host.h"
 #include "hal/core/LoaderOptions.h"
-#include "sdk/compiler/Compile.h"
 
 #include <map>
 #include <memory>

@@ -40,8 +40,8 @@ template <typename F> AnyFunction stubOf(F) {
 static std::string the(const char *what) { return std::string("the ") + what; }
 
 Status checkStruct(const void *from, uint32_t type, const char *what) {
-  constexpr uint32_t mostBytes = 1u << 16;
-  constexpr int mostParts = 64;
+  constexpr uint32_t maxBytes = 1u << 16;
+  constexpr int maxParts = 64;
   if (!from)
     return invalidArgument(the(what) + " is missing");
   if (reinterpret_cast<uintptr_t>(from) % alignof(bp_header_t))
@@ -51,7 +51,7 @@ Status checkStruct(const void *from, uint32_t type, const char *what) {
     return invalidArgument(the(what) + " has type " +
                            std::to_string(header->type) + ", expected " +
                            std::to_string(type));
-  if (header->size < sizeof(bp_header_t) || header->size > mostBytes)
+  if (header->size < sizeof(bp_header_t) || header->size > maxBytes)
     return invalidArgument(the(what) + " has a size of " +
                            std::to_string(header->size) +
                            " bytes; initialise it with BP_HEADER");
@@ -62,7 +62,7 @@ Status checkStruct(const void *from, uint32_t type, const char *what) {
       return unimplemented(the(what) + " needs extension " +
                            std::to_string(part->type) +
                            ", which this host does not have");
-    if (++parts > mostParts)
+    if (++parts > maxParts)
       return invalidArgument(the(what) + " has an endless `next` chain");
   }
   return {};

@@ -7,7 +7,7 @@
 #include <ctime>
 #include <map>
 
-#include "hal/core/JsonString.h"
+#include "sdk/support/JsonString.h"
 
 namespace backplane {
 namespace {

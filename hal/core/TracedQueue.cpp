@@ -87,10 +87,10 @@ struct One {
   std::string message;
 
   static void complete(void *self, bp_status_t code, bp_string_t message) {
-    constexpr uint64_t mostBytes = 4096;
+    constexpr uint64_t maxBytes = 4096;
     One &one = *static_cast<One *>(self);
     one.code = code;
-    if (code != BP_STATUS_OK && message.size <= mostBytes)
+    if (code != BP_STATUS_OK && message.size <= maxBytes)
       one.message = view(message);
     one.done.store(1, std::memory_order_release);
     one.done.notify_all();

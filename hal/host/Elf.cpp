@@ -28,8 +28,8 @@ constexpr uint32_t relocateSymbol[] = {R_AARCH64_ABS64, R_AARCH64_GLOB_DAT,
 #endif
 
 /// Larger images than this are refused before memory is asked for.
-constexpr uint64_t mostImageBytes = uint64_t(1) << 30;
-constexpr uint16_t mostSegments = 64;
+constexpr uint64_t maxImageBytes = uint64_t(1) << 30;
+constexpr uint16_t maxSegments = 64;
 
 bool inside(uint64_t offset, uint64_t size, uint64_t limit) {
   return offset <= limit && size <= limit - offset;
@@ -98,7 +98,7 @@ bool Mapper::readHeader() {
   if (header_.e_type != ET_DYN)
     return refuse("it is no shared object");
   if (header_.e_phentsize != sizeof(Elf64_Phdr) || header_.e_phnum == 0 ||
-      header_.e_phnum > mostSegments ||
+      header_.e_phnum > maxSegments ||
       !inside(header_.e_phoff, header_.e_phnum * sizeof(Elf64_Phdr), blobSize_))
     return refuse("its program headers are damaged");
   return true;
@@ -107,7 +107,7 @@ bool Mapper::readHeader() {
 bool Mapper::checkSegment(const Elf64_Phdr &segment) {
   if (!inside(segment.p_offset, segment.p_filesz, blobSize_) ||
       segment.p_filesz > segment.p_memsz ||
-      !inside(segment.p_vaddr, segment.p_memsz, mostImageBytes))
+      !inside(segment.p_vaddr, segment.p_memsz, maxImageBytes))
     return refuse("a segment lies outside of the file");
   if ((segment.p_flags & PF_W) && (segment.p_flags & PF_X))
     return refuse("a segment is both writable and executable");
@@ -272,7 +272,7 @@ bool Mapper::countSymbols() {
 bool Mapper::checkTables() {
   if (!countSymbols())
     return false;
-  if (!inside(image_->symbolCount_, 0, mostImageBytes / sizeof(Elf64_Sym)) ||
+  if (!inside(image_->symbolCount_, 0, maxImageBytes / sizeof(Elf64_Sym)) ||
       !mapped(image_->symbols_, image_->symbolCount_ * sizeof(Elf64_Sym)) ||
       !mapped(image_->strings_, image_->stringBytes_))
     return refuse("its symbol table is damaged");

@@ -6,7 +6,7 @@
 namespace backplane::host {
 
 /// More scratch per worker than this is a damaged description.
-static constexpr uint64_t mostWorkspace = uint64_t(1) << 32;
+static constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
 
 static bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
                         bp_executable_t **out, bp_error_t *error) {
@@ -30,7 +30,7 @@ static bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
     auto function = reinterpret_cast<bp_cpu_entry_t>(image->function(name));
     if (!function)
       return refuse("it does not export the function " + std::string(name));
-    if (entry.workspace_bytes > mostWorkspace)
+    if (entry.workspace_bytes > maxWorkspace)
       return refuse("its entry " + std::string(name) + " asks for " +
                     std::to_string(entry.workspace_bytes) +
                     " bytes of scratch per worker");

@@ -3,7 +3,6 @@
 #include "NameOp.h"
 #include "StepRun.h"
 #include "hal/core/Queue.h"
-#include "sdk/package/Check.h"
 
 #include <algorithm>
 
@@ -11,7 +10,7 @@ namespace backplane::rt {
 namespace {
 
 /// Plans of regions that one tuple of shapes keeps.
-constexpr size_t mostRegionPlans = 1024;
+constexpr size_t maxRegionPlans = 1024;
 
 /// A pointer that keeps nothing alive.
 std::shared_ptr<Buffer> borrowed(Buffer *buffer) {
@@ -29,7 +28,7 @@ Status wrongSize(const char *what, size_t number, uint64_t found,
 
 /// A While that runs.
 struct ControlRunner::Loop {
-  const fb::Control &control;
+  const program::Control &control;
   size_t first = 0; ///< operands before the carried ones: the predicate
   bool hasLimit = false;
   int64_t limit = 0;
@@ -43,7 +42,7 @@ struct ControlRunner::Loop {
   std::vector<uint64_t> parts; ///< bytes of an iteration, per stacked result
 
   bool hasPredicate() const { return first != 0; }
-  size_t carried() const { return control.carried(); }
+  size_t carried() const { return control.carried; }
 };
 
 uint64_t ControlRunner::alignment() const {
@@ -77,8 +76,8 @@ Status ControlRunner::grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes) {
 // ---- programs and regions ----
 
 Status ControlRunner::runProgram(const ProgramPlan &plan,
-                                 const fb::Program &program,
-                                 const Tables &tables, size_t depth) {
+                                 const Program &program, const Tables &tables,
+                                 size_t depth) {
   for (size_t i = 0; i < plan.parts.size(); ++i) {
     if (Status s = runPart(context_.sides, plan.parts[i], tables); !s.ok())
       return nameOp(s, program);
@@ -87,65 +86,64 @@ Status ControlRunner::runProgram(const ProgramPlan &plan,
     const ResolvedControl &control = plan.controls[i];
     device_ = control.device;
     if (Status s = runControl(control, tables[device_], depth); !s.ok())
-      return s.within(std::string(text(control.control->op())));
+      return s.within(control.control->op);
   }
   return {};
 }
 
-Result<uint64_t> ControlRunner::bytesOf(const flatbuffers::String *expression) {
-  Result<int64_t> value = context_.evaluator(expression);
+Result<uint64_t> ControlRunner::bytesOf(const Dim &dim) {
+  Result<int64_t> value = context_.evaluator(dim);
   if (!value)
     return value.status();
   if (*value < 0)
-    return Status(BP_STATUS_OUT_OF_RANGE, "'" + std::string(text(expression)) +
-                                              "' is " + std::to_string(*value));
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  "'" + dim.str() + "' is " + std::to_string(*value));
   return uint64_t(*value);
 }
 
-Status ControlRunner::checkRegion(const fb::Region &region) {
-  for (uint32_t i = 0; i < count(region.checks()); ++i) {
-    const fb::Check &check = *region.checks()->Get(i);
-    std::string message(text(check.message()));
-    Result<int64_t> lhs = context_.evaluator(check.lhs());
-    Result<int64_t> rhs = context_.evaluator(check.rhs());
+Status ControlRunner::checkRegion(const RegionInfo &region) {
+  for (const DimAssertion &check : region.checks) {
+    Result<int64_t> lhs = context_.evaluator(check.lhs);
+    Result<int64_t> rhs = context_.evaluator(check.rhs);
     if (!lhs || !rhs)
-      return (lhs ? rhs.status() : lhs.status()).within(message);
+      return (lhs ? rhs.status() : lhs.status()).within(check.message);
     if (*lhs != *rhs)
-      return invalidArgument(
-          message + ": expected " + std::string(text(check.lhs())) +
-          " == " + std::string(text(check.rhs())) + ", found " +
-          std::to_string(*lhs) + " and " + std::to_string(*rhs));
+      return invalidArgument(check.message + ": expected " + check.lhs.str() +
+                             " == " + check.rhs.str() + ", found " +
+                             std::to_string(*lhs) + " and " +
+                             std::to_string(*rhs));
   }
   return {};
 }
 
 Result<std::shared_ptr<const RegionPlan>>
 ControlRunner::makePlan(uint32_t number) {
-  const fb::Region &region = *context_.variant.regions()->Get(number);
+  const RegionInfo &region = context_.variant.regions[number];
   if (Status s = checkRegion(region); !s.ok())
     return s;
   auto plan = std::make_shared<RegionPlan>();
-  for (auto [list, sizes] : {std::pair(region.inputs(), &plan->inputBytes),
-                             std::pair(region.outputs(), &plan->outputBytes)})
-    for (uint32_t i = 0; i < count(list); ++i) {
-      Result<uint64_t> bytes = bytesOf(list->Get(i));
+  for (auto [list, sizes] : {std::pair(&region.inputs, &plan->inputBytes),
+                             std::pair(&region.outputs, &plan->outputBytes)})
+    for (const Dim &dim : *list) {
+      Result<uint64_t> bytes = bytesOf(dim);
       if (!bytes)
         return bytes.status();
       sizes->push_back(*bytes);
     }
-  uint32_t inputs = count(region.inputs()), outputs = count(region.outputs());
-  auto place = [&](const fb::Slot &slot) -> Result<Place> {
-    if (slot.kind() == fb::SlotKind::Input)
-      return Place{nullptr, slot.index(), 0, plan->inputBytes[slot.index()]};
-    if (slot.kind() == fb::SlotKind::Output)
-      return Place{nullptr, inputs + slot.index(), 0,
-                   plan->outputBytes[slot.index()]};
+  auto inputs = uint32_t(region.inputs.size());
+  auto outputs = uint32_t(region.outputs.size());
+  auto place = [&](const Slot &slot) -> Result<Place> {
+    if (slot.kind == SlotKind::Input)
+      return Place{nullptr, slot.index, 0, plan->inputBytes[slot.index]};
+    if (slot.kind == SlotKind::Output)
+      return Place{nullptr, inputs + slot.index, 0,
+                   plan->outputBytes[slot.index]};
     return context_.resident(slot);
   };
   ResolveContext context{context_.executables, place, inputs + outputs,
                          context_.sides};
   Result<ProgramPlan> program =
-      planProgram(*region.program(), context_.evaluator, context);
+      planProgram(region.program, context_.evaluator, context);
   if (!program)
     return program.status();
   plan->program = std::move(*program);
@@ -164,7 +162,7 @@ ControlRunner::planOf(uint32_t region) {
   Result<std::shared_ptr<const RegionPlan>> plan = makePlan(region);
   if (!plan)
     return plan;
-  if (context_.plans.size() >= mostRegionPlans)
+  if (context_.plans.size() >= maxRegionPlans)
     context_.plans.clear();
   context_.plans[std::move(key)] = *plan;
   return plan;
@@ -193,9 +191,8 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
     return s;
   Buffer *arena = level(depth).arena.get();
   table.push_back({arena ? arena : side().residents.nothing.get(), 0, 0});
-  return runProgram(known.program,
-                    *context_.variant.regions()->Get(region)->program(), tables,
-                    depth);
+  return runProgram(known.program, context_.variant.regions[region].program,
+                    tables, depth);
 }
 
 // ---- decisions ----
@@ -234,32 +231,32 @@ Status ControlRunner::runControl(const ResolvedControl &resolved,
     }
     return result;
   };
-  const fb::Control &control = *resolved.control;
+  const program::Control &control = *resolved.control;
   Memories operands = memories(resolved.operands);
   Memories results = memories(resolved.results);
-  if (control.kind() == fb::ControlKind::If)
+  if (control.kind == program::ControlKind::If)
     return runIf(control, operands, results, depth + 1);
   return runWhile(control, operands, results, depth + 1);
 }
 
-Status ControlRunner::runIf(const fb::Control &control,
+Status ControlRunner::runIf(const program::Control &control,
                             const Memories &operands, const Memories &results,
                             size_t depth) {
   bool taken = false;
   size_t first = 0;
-  if (text(control.condition()).empty()) {
+  if (!control.condition) {
     Result<bool> value = predicate(operands[first++]);
     if (!value)
       return value.status();
     taken = *value;
   } else {
-    Result<int64_t> value = context_.evaluator(control.condition());
+    Result<int64_t> value = context_.evaluator(*control.condition);
     if (!value)
       return value.status();
     taken = *value != 0;
   }
   Memories inputs(operands.begin() + long(first), operands.end());
-  return enter(control.regions()->Get(taken ? 0 : 1), inputs, results, depth);
+  return enter(control.regions[taken ? 0 : 1], inputs, results, depth);
 }
 
 // ---- loops ----
@@ -317,7 +314,7 @@ Status ControlRunner::iterate(Loop &loop, const Memories &results,
     part.bytes = loop.parts[i];
     outputs.push_back(loop.staging[i].bytes ? loop.staging[i] : part);
   }
-  if (Status s = enter(loop.control.regions()->Get(0), inputs, outputs, depth);
+  if (Status s = enter(loop.control.regions[0], inputs, outputs, depth);
       !s.ok())
     return s;
   for (size_t i = 0; i < loop.parts.size(); ++i) {
@@ -343,9 +340,8 @@ Status ControlRunner::finish(Loop &loop, const Memories &results) {
 /// Runs the body until its predicate, which `going` is, or the limit ends it.
 Status ControlRunner::turn(Loop &loop, const Memories &results, bool &going,
                            size_t depth) {
-  const fb::Region &body =
-      *context_.variant.regions()->Get(loop.control.regions()->Get(0));
-  std::string symbol(text(body.iteration()));
+  const RegionInfo &body = context_.variant.regions[loop.control.regions[0]];
+  const std::string &symbol = body.iteration;
   Status status;
   while (going && (!loop.hasLimit || loop.iteration < loop.limit)) {
     if (!symbol.empty())
@@ -366,14 +362,14 @@ Status ControlRunner::turn(Loop &loop, const Memories &results, bool &going,
   return status;
 }
 
-Status ControlRunner::runWhile(const fb::Control &control,
+Status ControlRunner::runWhile(const program::Control &control,
                                const Memories &operands,
                                const Memories &results, size_t depth) {
   Loop loop{control};
-  loop.first = control.conditional() ? 1 : 0;
-  loop.hasLimit = !text(control.limit()).empty();
+  loop.first = control.conditional ? 1 : 0;
+  loop.hasLimit = control.limit.has_value();
   if (loop.hasLimit) {
-    Result<uint64_t> limit = bytesOf(control.limit());
+    Result<uint64_t> limit = bytesOf(*control.limit);
     if (!limit)
       return limit.status().within("limit");
     loop.limit = int64_t(*limit);

@@ -15,14 +15,14 @@ namespace backplane::rt {
 
 /// What a run works with; all of it outlives the run.
 struct ControlContext {
-  std::vector<DeviceSide> &sides;
+  std::vector<DeviceState> &sides;
   const std::shared_ptr<Budget> &budget;
-  const fb::Variant &variant;
+  const VariantInfo &variant;
   const std::vector<std::shared_ptr<Executable>> &executables;
   /// Symbols that count iterations, by region: RegionUse.h.
   const std::vector<std::vector<std::string>> &iterationsUsed;
   /// Places of weights, variables and constants.
-  std::function<Result<Place>(const fb::Slot &)> resident;
+  std::function<Result<Place>(const Slot &)> resident;
   Evaluator &evaluator; ///< has the symbols of the call
   RegionPlans &plans;   ///< of the call's shapes
 };
@@ -34,7 +34,7 @@ public:
 
   /// Runs a whole program and waits for it. `tables` have the entries that its
   /// places name. A failure names the op, and those with the regions around it.
-  Status run(const ProgramPlan &plan, const fb::Program &program,
+  Status run(const ProgramPlan &plan, const Program &program,
              const Tables &tables) {
     return runProgram(plan, program, tables, 0);
   }
@@ -49,13 +49,13 @@ private:
   using Memories = std::vector<Memory>;
   struct Loop;
 
-  Status runProgram(const ProgramPlan &plan, const fb::Program &program,
+  Status runProgram(const ProgramPlan &plan, const Program &program,
                     const Tables &tables, size_t depth);
   Status runControl(const ResolvedControl &control,
                     std::span<const SlotBinding> table, size_t depth);
-  Status runIf(const fb::Control &control, const Memories &operands,
+  Status runIf(const program::Control &control, const Memories &operands,
                const Memories &results, size_t depth);
-  Status runWhile(const fb::Control &control, const Memories &operands,
+  Status runWhile(const program::Control &control, const Memories &operands,
                   const Memories &results, size_t depth);
   Status prepare(Loop &loop, const Memories &operands, const Memories &results,
                  size_t depth);
@@ -66,16 +66,16 @@ private:
                size_t depth);
   Result<std::shared_ptr<const RegionPlan>> planOf(uint32_t region);
   Result<std::shared_ptr<const RegionPlan>> makePlan(uint32_t region);
-  Status checkRegion(const fb::Region &region);
-  Result<uint64_t> bytesOf(const flatbuffers::String *expression);
+  Status checkRegion(const RegionInfo &region);
+  Result<uint64_t> bytesOf(const Dim &dim);
   Result<bool> predicate(const Memory &memory);
   Status copy(const Memory &source, const Memory &target);
   Status grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes);
   Level &level(size_t depth);
   SlotBinding entry(const Memory &memory) const;
   uint64_t alignment() const;
-  DeviceSide &side() { return context_.sides[device_]; }
-  const DeviceSide &side() const { return context_.sides[device_]; }
+  DeviceState &side() { return context_.sides[device_]; }
+  const DeviceState &side() const { return context_.sides[device_]; }
 
   ControlContext context_;
   uint32_t device_ = 0; ///< that runs the regions which are entered

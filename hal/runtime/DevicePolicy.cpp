@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "DevicePolicy.h"
 #include "hal/core/DeviceUri.h"
-#include "sdk/graph/Error.h"
+#include "sdk/support/Error.h"
+#include "sdk/support/NearestName.h"
 
 #include <array>
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> aims = {"latency", "throughput",
                                                   "power"};
-constexpr size_t mostUris = 64;
+constexpr size_t maxUris = 64;
 
 bool isAim(std::string_view item) {
   return item.starts_with("auto:") || item == "auto";
@@ -77,7 +78,7 @@ Result<DevicePolicy> DevicePolicy::parse(std::string_view text) {
     size_t comma = rest.find(',');
     std::string_view uri = rest.substr(0, comma);
     if (uri.empty() || (isAim(uri) && policy.aim) ||
-        policy.uris.size() == mostUris)
+        policy.uris.size() == maxUris)
       return invalidArgument("device '" + policy.text.substr(0, 256) +
                              "': a list names at most 64 devices, separated "
                              "by commas, and auto: once");

@@ -15,13 +15,10 @@ static Loaded load(std::shared_ptr<Registry> registry, const std::string &path,
   Opened file = open();
   if (!file)
     return file.status();
-  Result<Signature> signature = Signature::read((*file)->metadata());
-  if (!signature)
-    return signature.status().within(path);
   auto artifact = std::make_shared<LoadedArtifact>();
   artifact->registry = std::move(registry);
   artifact->file = std::move(*file);
-  artifact->signature = std::move(*signature);
+  artifact->signature = Signature::read(artifact->file->metadata());
   return std::shared_ptr<const LoadedArtifact>(std::move(artifact));
 }
 

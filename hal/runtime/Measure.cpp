@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Measure.h"
-#include "CompileModel.h"
 #include "Session.h"
-#include "Version.h"
 #include "sdk/package/Check.h"
+#include "sdk/support/Version.h"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +14,9 @@ namespace backplane::rt {
 namespace {
 
 constexpr size_t inFlight = 4; ///< calls, where throughput is measured
-constexpr size_t mostCalls = 24;
+constexpr size_t maxCalls = 24;
 constexpr double measureNs = 30e6;
-constexpr uint64_t mostBytes = uint64_t(1) << 28; ///< of inputs and outputs
+constexpr uint64_t maxBytes = uint64_t(1) << 28; ///< of inputs and outputs
 
 double now() {
   return double(std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -40,7 +39,7 @@ struct Tensors {
       if (!bytes)
         return bytes.status();
       total += *bytes;
-      if (total > mostBytes)
+      if (total > maxBytes)
         return Status(BP_STATUS_RESOURCE_EXHAUSTED, "its tensors are large");
       data.emplace_back(*bytes);
       c.push_back({data.back().data(), dims[i].data(), *bytes,
@@ -51,14 +50,14 @@ struct Tensors {
 };
 
 /// The least value above 0 of each symbol.
-SymbolValues smallest(const fb::Artifact &artifact) {
+SymbolValues smallest(const ArtifactInfo &artifact) {
   SymbolValues values;
-  for (uint32_t i = 0; i < count(artifact.symbols()); ++i) {
-    const fb::SymbolInfo &symbol = *artifact.symbols()->Get(i);
-    int64_t divisor = std::max<int64_t>(symbol.divisor(), 1);
-    int64_t least = std::max<int64_t>(symbol.minimum(), 1);
+  for (uint32_t i = 0; i < artifact.symbols.size(); ++i) {
+    const Symbol &symbol = artifact.symbols[i];
+    int64_t divisor = std::max<int64_t>(symbol.divisor, 1);
+    int64_t least = std::max<int64_t>(symbol.minimum, 1);
     int64_t steps = least / divisor + (least % divisor != 0);
-    values[std::string(text(symbol.name()))] = steps * divisor;
+    values[std::string(symbol.name)] = steps * divisor;
   }
   return values;
 }
@@ -79,21 +78,20 @@ inputShapes(const LoadedArtifact &artifact) {
   return shapes;
 }
 
-bool waitsForData(const fb::Program &program) {
-  for (uint32_t i = 0; i < count(program.commands()); ++i) {
-    const auto *control = program.commands()->Get(i)->body_as_Control();
-    if (control && control->kind() == fb::ControlKind::While &&
-        control->conditional())
-      return true;
-  }
-  return false;
+bool waitsForData(const Program &program) {
+  return std::ranges::any_of(
+      program.commands, [](const program::Command &command) {
+        const auto *control = std::get_if<program::Control>(&command);
+        return control && control->kind == program::ControlKind::While &&
+               control->conditional;
+      });
 }
 
-bool waitsForData(const fb::Variant &variant) {
-  bool waits = waitsForData(*variant.program());
-  for (uint32_t i = 0; i < count(variant.regions()); ++i)
-    waits |= waitsForData(*variant.regions()->Get(i)->program());
-  return waits;
+bool waitsForData(const VariantInfo &variant) {
+  return waitsForData(variant.program) ||
+         std::ranges::any_of(variant.regions, [](const RegionInfo &region) {
+           return waitsForData(region.program);
+         });
 }
 
 /// Runs `batch` calls at once and gives the time of one.
@@ -139,7 +137,7 @@ Result<double> timeCalls(Session &session, const LoadedArtifact &artifact,
   std::vector<double> times;
   double begin = now();
   while (times.size() < 3 ||
-         (times.size() < mostCalls && now() - begin < measureNs)) {
+         (times.size() < maxCalls && now() - begin < measureNs)) {
     Result<double> time = timeBatch(session, inputs, outputs);
     if (!time)
       return time;
@@ -180,7 +178,7 @@ Result<double> timeOf(const std::shared_ptr<const LoadedArtifact> &artifact,
                       Aim aim, const SessionRequest &request,
                       const Candidate &candidate, const char *&source) {
   static const Cache none{""};
-  const Cache &cache = request.compiler ? request.compiler->cache() : none;
+  const Cache &cache = request.cache ? *request.cache : none;
   std::string key = cacheKey(*artifact, aim, candidate);
   source = "measured earlier";
   if (std::optional<double> time = known(cache, key))
@@ -234,8 +232,7 @@ void orderByTime(const std::shared_ptr<const LoadedArtifact> &artifact, Aim aim,
     const char *source = "";
     Result<double> time = Status(BP_STATUS_FAILED_PRECONDITION,
                                  "a loop of the model waits for data");
-    if (!waitsForData(
-            *artifact->file->metadata().variants()->Get(candidate.variant)))
+    if (!waitsForData(artifact->file->metadata().variants[candidate.variant]))
       time = timeOf(artifact, aim, request, candidate, source);
     times[candidate.uri] = time ? *time : INFINITY;
     candidate.note += time ? ", " + milliseconds(*time) + " a call, " + source

@@ -2,7 +2,6 @@
 //
 // NameOp.cpp: "op 3: …" of a device becomes the names of the model's ops.
 #include "NameOp.h"
-#include "sdk/package/Check.h"
 
 #include <charconv>
 
@@ -32,22 +31,22 @@ std::optional<OpMention> findOp(std::string_view message) {
   return std::nullopt;
 }
 
-std::string opName(const fb::Dispatch &dispatch) {
+std::string opName(const program::Dispatch &dispatch) {
   std::string ops;
-  for (uint32_t i = 0; i < count(dispatch.ops()); ++i)
-    ops += (i ? " or " : "") + std::string(text(dispatch.ops()->Get(i)));
-  std::string name(text(dispatch.name()));
-  return ops.empty() ? name : ops + " (dispatch " + name + ")";
+  for (const std::string &op : dispatch.ops)
+    ops += (ops.empty() ? "" : " or ") + op;
+  return ops.empty() ? dispatch.name
+                     : ops + " (dispatch " + dispatch.name + ")";
 }
 
 } // namespace
 
-Status nameOp(const Status &failure, const fb::Program &program) {
+Status nameOp(const Status &failure, const Program &program) {
   std::optional<OpMention> mention = findOp(failure.message());
-  if (!mention || mention->op == 0 || mention->op > count(program.commands()))
+  if (!mention || mention->op == 0 || mention->op > program.commands.size())
     return failure;
   const auto *dispatch =
-      program.commands()->Get(mention->op - 1)->body_as_Dispatch();
+      std::get_if<program::Dispatch>(&program.commands[mention->op - 1]);
   if (!dispatch)
     return failure;
   return Status(failure.code(), opName(*dispatch) + ": " +

@@ -4,13 +4,14 @@
 #ifndef BACKPLANE_RUNTIME_NAMEOP_H
 #define BACKPLANE_RUNTIME_NAMEOP_H
 
-#include "sdk/package/Artifact.h"
+#include "backplane/cpp/Result.h"
+#include "sdk/program/Program.h"
 
 namespace backplane::rt {
 
 /// The failure with the names of the ops inside a dispatch in place of the
 /// first "op N: ", N being the index of its command plus 1.
-Status nameOp(const Status &failure, const fb::Program &program);
+Status nameOp(const Status &failure, const Program &program);
 
 } // namespace backplane::rt
 

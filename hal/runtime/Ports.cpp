@@ -82,8 +82,8 @@ Status PortBinder::bindOutput(size_t port, void *data, uint64_t bytes,
 }
 
 void PortBinder::release(PortMemory &memory) {
-  constexpr size_t mostIdle = 64;
-  if (memory.staged && memory.buffer && idleStaging_.size() < mostIdle)
+  constexpr size_t maxIdle = 64;
+  if (memory.staged && memory.buffer && idleStaging_.size() < maxIdle)
     idleStaging_.push_back(std::move(memory.buffer));
   memory = {};
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ProgramPlan.h"
-#include "sdk/package/Check.h"
 
 #include <algorithm>
 
@@ -43,7 +42,7 @@ void addRanges(const Command &command, std::vector<Range> &ranges) {
 /// concern it.
 class Cutter {
 public:
-  Cutter(const std::vector<DeviceSide> &sides,
+  Cutter(const std::vector<DeviceState> &sides,
          std::shared_ptr<const CommandNotes> notes)
       : sides_(sides), notes_(std::move(notes)), open_(sides.size()),
         transfers_(sides.size()) {}
@@ -74,7 +73,7 @@ private:
   Status waitFor(uint32_t device, const Range &range,
                  std::vector<uint32_t> &after);
 
-  const std::vector<DeviceSide> &sides_;
+  const std::vector<DeviceState> &sides_;
   std::shared_ptr<const CommandNotes> notes_;
   std::vector<Open> open_;
   /// What transfers read or write on each device, with their step.
@@ -180,7 +179,7 @@ Status Cutter::transfer(const ResolvedCommand &command) {
 }
 
 /// What one device does is one step, so that running it costs nothing more.
-Result<Part> cut(const std::vector<DeviceSide> &sides,
+Result<Part> cut(const std::vector<DeviceState> &sides,
                  std::span<const ResolvedCommand> commands,
                  const std::shared_ptr<const CommandNotes> &notes, bool alone) {
   Result<Part> part = Cutter(sides, notes).run(commands);
@@ -197,22 +196,20 @@ Result<Part> cut(const std::vector<DeviceSide> &sides,
 
 /// Names and FLOPs of the dispatches of a program; null while no trace is on.
 std::shared_ptr<const CommandNotes>
-notesOf(Device &device, const fb::Program &program, Evaluator &evaluator) {
+notesOf(Device &device, const Program &program, Evaluator &evaluator) {
   if (!device.host().trace())
     return nullptr;
-  auto notes = std::make_shared<CommandNotes>(count(program.commands()));
-  for (uint32_t i = 0; i < notes->size(); ++i) {
-    const auto *dispatch = program.commands()->Get(i)->body_as_Dispatch();
+  auto notes = std::make_shared<CommandNotes>(program.commands.size());
+  for (size_t i = 0; i < notes->size(); ++i) {
+    const auto *dispatch = std::get_if<program::Dispatch>(&program.commands[i]);
     if (!dispatch)
       continue;
     CommandNote &note = (*notes)[i];
-    note.name = text(dispatch->name());
-    for (uint32_t op = 0; op < count(dispatch->ops()); ++op)
-      note.ops +=
-          (op ? ", " : "") + std::string(text(dispatch->ops()->Get(op)));
-    if (text(dispatch->flops()).empty())
-      continue;
-    Result<int64_t> flops = evaluator(dispatch->flops());
+    note.name = dispatch->name;
+    for (const std::string &op : dispatch->ops)
+      note.ops += (note.ops.empty() ? "" : ", ") + op;
+    Result<int64_t> flops =
+        dispatch->flops ? evaluator(*dispatch->flops) : Result<int64_t>(0);
     if (flops && *flops > 0)
       note.flops = uint64_t(*flops);
   }
@@ -221,8 +218,7 @@ notesOf(Device &device, const fb::Program &program, Evaluator &evaluator) {
 
 } // namespace
 
-Result<ProgramPlan> planProgram(const fb::Program &program,
-                                Evaluator &evaluator,
+Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context) {
   Result<Resolved> resolved = resolveProgram(program, evaluator, context);
   if (!resolved)

@@ -32,8 +32,7 @@ struct ProgramPlan {
 
 /// Resolves and records. Steps of two devices depend on each other only where
 /// a transfer reads or writes what they write or use.
-Result<ProgramPlan> planProgram(const fb::Program &program,
-                                Evaluator &evaluator,
+Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context);
 
 /// A program of a region.

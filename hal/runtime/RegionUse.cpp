@@ -1,74 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "RegionUse.h"
-#include "sdk/package/Check.h"
 
 namespace backplane::rt {
 namespace {
-
-using Text = flatbuffers::String;
 
 /// Collects the symbols of expressions.
 class Collector {
 public:
   std::set<std::string> names;
 
-  void add(const Text *expression) {
-    if (text(expression).empty() || !seen_.insert(expression).second)
-      return;
-    if (Result<Dim> dim = Dim::parse(text(expression)))
-      dim->collectSymbols(names);
+  void add(const Dim &dim) { dim.collectSymbols(names); }
+  void add(const std::optional<Dim> &dim) {
+    if (dim)
+      add(*dim);
   }
-  void add(const flatbuffers::Vector<flatbuffers::Offset<Text>> *list) {
-    for (uint32_t i = 0; i < count(list); ++i)
-      add(list->Get(i));
+  void add(std::span<const Dim> dims) {
+    for (const Dim &dim : dims)
+      add(dim);
   }
-  void add(const fb::Binding *binding) {
-    add(binding->offset());
-    add(binding->length());
+  void add(const SlotRange &range) {
+    add(range.offset);
+    add(range.length);
   }
-  void add(const fb::Command &command) {
-    if (const auto *dispatch = command.body_as_Dispatch()) {
-      add(dispatch->grid());
-      add(dispatch->constants());
-      add(dispatch->workspace());
-      for (uint32_t i = 0; i < count(dispatch->bindings()); ++i)
-        add(dispatch->bindings()->Get(i));
-    } else if (const auto *copy = command.body_as_Copy()) {
-      add(copy->source());
-      add(copy->target());
-    } else if (const auto *fill = command.body_as_Fill()) {
-      add(fill->target());
+  void add(const program::Command &command) {
+    if (const auto *dispatch = std::get_if<program::Dispatch>(&command)) {
+      add(std::span<const Dim>(dispatch->grid));
+      add(std::span<const Dim>(dispatch->constants));
+      add(dispatch->workspace);
+      for (const SlotRange &binding : dispatch->bindings)
+        add(binding);
+    } else if (const auto *copy = std::get_if<program::Copy>(&command)) {
+      add(copy->source);
+      add(copy->target);
+    } else if (const auto *fill = std::get_if<program::Fill>(&command)) {
+      add(fill->target);
     }
   }
-  void add(const fb::Region &region) {
-    add(region.inputs());
-    add(region.outputs());
-    for (uint32_t i = 0; i < count(region.checks()); ++i) {
-      add(region.checks()->Get(i)->lhs());
-      add(region.checks()->Get(i)->rhs());
+  void add(const RegionInfo &region) {
+    add(std::span<const Dim>(region.inputs));
+    add(std::span<const Dim>(region.outputs));
+    for (const DimAssertion &check : region.checks) {
+      add(check.lhs);
+      add(check.rhs);
     }
-    const fb::Program &program = *region.program();
-    for (uint32_t i = 0; i < count(program.slots()); ++i)
-      add(program.slots()->Get(i)->bytes());
-    for (uint32_t i = 0; i < count(program.commands()); ++i)
-      add(*program.commands()->Get(i));
+    for (const Slot &slot : region.program.slots)
+      add(slot.bytes);
+    for (const program::Command &command : region.program.commands)
+      add(command);
   }
-
-private:
-  std::set<const Text *> seen_;
 };
 
 } // namespace
 
 std::vector<std::vector<std::string>>
-iterationsUsed(const fb::Variant &variant) {
+iterationsUsed(const VariantInfo &variant) {
   std::set<std::string> all;
-  for (uint32_t i = 0; i < count(variant.regions()); ++i)
-    all.insert(std::string(text(variant.regions()->Get(i)->iteration())));
+  for (const RegionInfo &region : variant.regions)
+    all.insert(region.iteration);
   std::vector<std::vector<std::string>> result;
-  for (uint32_t i = 0; i < count(variant.regions()); ++i) {
+  for (const RegionInfo &region : variant.regions) {
     Collector collector;
-    collector.add(*variant.regions()->Get(i));
+    collector.add(region);
     result.emplace_back();
     for (const std::string &name : collector.names)
       if (all.contains(name))

@@ -5,14 +5,14 @@
 #ifndef BACKPLANE_RUNTIME_REGIONUSE_H
 #define BACKPLANE_RUNTIME_REGIONUSE_H
 
-#include "sdk/package/Artifact.h"
+#include "sdk/program/Variant.h"
 
 namespace backplane::rt {
 
 /// By number of the region, in the order of the names. Regions that a region
 /// runs have plans of their own, so that they do not count here.
 std::vector<std::vector<std::string>>
-iterationsUsed(const fb::Variant &variant);
+iterationsUsed(const VariantInfo &variant);
 
 } // namespace backplane::rt
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "RemoteSession.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -80,7 +81,7 @@ RemoteSession::create(std::shared_ptr<const LoadedArtifact> artifact,
     return client.status();
   std::shared_ptr<RemoteSession> session(new RemoteSession);
   std::span<const uint8_t> bytes = artifact->file->bytes();
-  session->hash_ = worker::hashOf(bytes);
+  session->hash_ = hashBytes(bytes);
   if (Status s = (*client)->give(session->hash_, bytes); !s.ok())
     return s;
   auto opened = (*client)->ask(

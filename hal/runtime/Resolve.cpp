@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Resolve.h"
-#include "sdk/package/Check.h"
 #include "sdk/schedule/MemoryPlan.h"
 
 #include <algorithm>
@@ -9,7 +8,7 @@ namespace backplane::rt {
 namespace {
 
 /// Bytes of scratch per worker that a dispatch may ask for.
-constexpr uint64_t mostWorkspace = uint64_t(1) << 32;
+constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
 
 Status outOfRange(std::string message) {
   return Status(BP_STATUS_OUT_OF_RANGE, std::move(message));
@@ -17,15 +16,15 @@ Status outOfRange(std::string message) {
 
 class Resolver {
 public:
-  Resolver(const fb::Program &program, Evaluator &evaluator,
+  Resolver(const Program &program, Evaluator &evaluator,
            const ResolveContext &context)
       : program_(program), evaluate_(evaluator), context_(context) {}
 
   Result<Resolved> run() {
     if (Status s = placeSlots(); !s.ok())
       return s;
-    for (uint32_t i = 0; i < count(program_.commands()); ++i)
-      if (Status s = addCommand(i, *program_.commands()->Get(i)); !s.ok())
+    for (uint32_t i = 0; i < program_.commands.size(); ++i)
+      if (Status s = addCommand(i, program_.commands[i]); !s.ok())
         return s.within("command " + std::to_string(i));
     return std::move(result_);
   }
@@ -36,50 +35,46 @@ private:
   Result<std::vector<int64_t>> planOffsets(const std::vector<uint32_t> &slots,
                                            uint32_t device) const;
   bool hasStaticPlan(const std::vector<uint32_t> &slots, uint32_t device) const;
-  uint32_t deviceOf(uint32_t slot) const {
-    return program_.slots()->Get(slot)->device();
-  }
-  uint32_t deviceOf(const fb::Dispatch &dispatch) const;
-  Status addCommand(uint32_t index, const fb::Command &command);
-  Status addDispatch(uint32_t index, const fb::Dispatch &dispatch);
-  Status addCopy(const fb::Copy &copy);
-  Status addFill(const fb::Fill &fill);
-  void addControl(const fb::Control &control);
-  Result<Binding> bind(const fb::Binding &binding);
-  Result<uint64_t> number(const flatbuffers::String *expression, uint64_t most);
+  uint32_t deviceOf(uint32_t slot) const { return program_.slots[slot].device; }
+  uint32_t deviceOf(const program::Dispatch &dispatch) const;
+  Status addCommand(uint32_t index, const program::Command &command);
+  Status addDispatch(uint32_t index, const program::Dispatch &dispatch);
+  Status addCopy(const program::Copy &copy);
+  Status addFill(const program::Fill &fill);
+  void addControl(const program::Control &control);
+  Result<Binding> bind(const SlotRange &range);
+  Result<uint64_t> number(const Dim &dim, uint64_t most);
 
-  const fb::Program &program_;
+  const Program &program_;
   Evaluator &evaluate_;
   const ResolveContext &context_;
   std::vector<Place> places_;
   Resolved result_;
 };
 
-Result<uint64_t> Resolver::number(const flatbuffers::String *expression,
-                                  uint64_t most) {
-  Result<int64_t> value = evaluate_(expression);
+Result<uint64_t> Resolver::number(const Dim &dim, uint64_t most) {
+  Result<int64_t> value = evaluate_(dim);
   if (!value)
     return value.status();
   if (*value < 0 || uint64_t(*value) > most)
-    return outOfRange("'" + std::string(text(expression)) + "' is " +
-                      std::to_string(*value));
+    return outOfRange("'" + dim.str() + "' is " + std::to_string(*value));
   return uint64_t(*value);
 }
 
 Status Resolver::placeSlots() {
   result_.arenaBytes.assign(context_.sides.size(), 0);
   std::vector<std::vector<uint32_t>> transients(context_.sides.size());
-  for (uint32_t i = 0; i < count(program_.slots()); ++i) {
-    const fb::Slot &slot = *program_.slots()->Get(i);
+  for (uint32_t i = 0; i < program_.slots.size(); ++i) {
+    const Slot &slot = program_.slots[i];
     std::optional<uint64_t> bytes;
-    if (!text(slot.bytes()).empty()) {
-      Result<uint64_t> size = number(slot.bytes(), uint64_t(1) << 62);
+    if (slot.bytes) {
+      Result<uint64_t> size = number(*slot.bytes, uint64_t(1) << 62);
       if (!size)
         return size.status().within("slot " + std::to_string(i));
       bytes = *size;
     }
-    if (slot.kind() == fb::SlotKind::Transient) {
-      transients[slot.device()].push_back(i);
+    if (slot.kind == SlotKind::Transient) {
+      transients[slot.device].push_back(i);
       places_.push_back({nullptr, context_.arenaTableSlot, 0, *bytes});
       continue;
     }
@@ -100,10 +95,10 @@ Status Resolver::placeSlots() {
 
 bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots,
                              uint32_t device) const {
-  return arenaBytes(program_, device) >= 0 &&
+  return program_.arenaBytes(device) >= 0 &&
          context_.sides[device].alignment() <= uint64_t(planAlignment) &&
          std::all_of(slots.begin(), slots.end(), [&](uint32_t slot) {
-           return program_.slots()->Get(slot)->offset() >= 0;
+           return program_.slots[slot].offset >= 0;
          });
 }
 
@@ -111,13 +106,7 @@ bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots,
 Result<std::vector<int64_t>>
 Resolver::planOffsets(const std::vector<uint32_t> &slots,
                       uint32_t device) const {
-  std::vector<uint32_t> barriers;
-  uint32_t passed = 0;
-  for (uint32_t i = 0; i < count(program_.commands()); ++i) {
-    barriers.push_back(passed);
-    passed +=
-        program_.commands()->Get(i)->body_type() == fb::CommandBody::Barrier;
-  }
+  std::vector<uint32_t> barriers = barriersBefore(program_);
   std::map<uint32_t, int32_t> numbers;
   for (uint32_t i = 0; i < slots.size(); ++i)
     numbers[slots[i]] = int32_t(i);
@@ -125,14 +114,14 @@ Resolver::planOffsets(const std::vector<uint32_t> &slots,
       std::max(int64_t(context_.sides[device].alignment()), planAlignment);
   std::vector<Transient> transients;
   for (uint32_t index : slots) {
-    const fb::Slot &slot = *program_.slots()->Get(index);
+    const Slot &slot = program_.slots[index];
     // Sizes in multiples of the device's alignment give offsets that are, too.
     int64_t bytes = (int64_t(places_[index].bytes) + unit - 1) / unit * unit;
-    Transient item{bytes, barriers[slot.first()], barriers[slot.last()]};
+    Transient item{bytes, barriers[slot.first], barriers[slot.last]};
     auto operand =
-        slot.reuse() < 0 ? numbers.end() : numbers.find(uint32_t(slot.reuse()));
+        slot.reuse < 0 ? numbers.end() : numbers.find(uint32_t(slot.reuse));
     if (operand != numbers.end() &&
-        program_.slots()->Get(operand->first)->last() == slot.first())
+        program_.slots[operand->first].last == slot.first)
       item.reuse = operand->second;
     transients.push_back(item);
   }
@@ -156,71 +145,69 @@ Status Resolver::placeTransients(const std::vector<uint32_t> &slots,
   uint64_t &total = result_.arenaBytes[device];
   for (size_t i = 0; i < slots.size(); ++i) {
     Place &place = places_[slots[i]];
-    place.offset = uint64_t(isStatic ? program_.slots()->Get(slots[i])->offset()
-                                     : offsets[i]);
+    place.offset =
+        uint64_t(isStatic ? program_.slots[slots[i]].offset : offsets[i]);
     total = std::max(total, place.offset + place.bytes);
   }
   return {};
 }
 
-Status Resolver::addCommand(uint32_t index, const fb::Command &command) {
-  switch (command.body_type()) {
-  case fb::CommandBody::Dispatch:
-    return addDispatch(index, *command.body_as_Dispatch());
-  case fb::CommandBody::Copy:
-    return addCopy(*command.body_as_Copy());
-  case fb::CommandBody::Fill:
-    return addFill(*command.body_as_Fill());
-  case fb::CommandBody::Control:
-    addControl(*command.body_as_Control());
-    return {};
-  default:
+Status Resolver::addCommand(uint32_t index, const program::Command &command) {
+  if (const auto *dispatch = std::get_if<program::Dispatch>(&command))
+    return addDispatch(index, *dispatch);
+  if (const auto *copy = std::get_if<program::Copy>(&command))
+    return addCopy(*copy);
+  if (const auto *fill = std::get_if<program::Fill>(&command))
+    return addFill(*fill);
+  if (const auto *control = std::get_if<program::Control>(&command))
+    addControl(*control);
+  else
     result_.commands.push_back({Barrier(), 0, {}});
-    return {};
-  }
+  return {};
 }
 
 /// The device of its slots; without any, one that has the executable.
-uint32_t Resolver::deviceOf(const fb::Dispatch &dispatch) const {
-  if (count(dispatch.bindings()) != 0)
-    return deviceOf(dispatch.bindings()->Get(0)->slot());
-  const Device *device = &context_.executables[dispatch.executable()]->device();
+uint32_t Resolver::deviceOf(const program::Dispatch &dispatch) const {
+  if (!dispatch.bindings.empty())
+    return deviceOf(dispatch.bindings[0].slot);
+  const Device *device = &context_.executables[dispatch.executable]->device();
   for (uint32_t i = 0; i < context_.sides.size(); ++i)
     if (context_.sides[i].device.get() == device)
       return i;
   return 0;
 }
 
-Status Resolver::addDispatch(uint32_t index, const fb::Dispatch &dispatch) {
+Status Resolver::addDispatch(uint32_t index,
+                             const program::Dispatch &dispatch) {
   Dispatch command;
   uint32_t device = deviceOf(dispatch);
   const std::shared_ptr<Buffer> &nothing =
       context_.sides[device].residents.nothing;
-  command.executable = context_.executables[dispatch.executable()];
-  command.entry = dispatch.entry();
+  command.executable = context_.executables[dispatch.executable];
+  command.entry = dispatch.entry;
   command.op = index + 1;
   for (uint32_t i = 0; i < 3; ++i) {
-    Result<uint64_t> size = number(dispatch.grid()->Get(i), UINT32_MAX);
+    Result<uint64_t> size = number(dispatch.grid[i], UINT32_MAX);
     if (!size)
       return size.status().within("grid");
     command.grid[i] = uint32_t(*size);
   }
   if (command.grid[0] == 0 || command.grid[1] == 0 || command.grid[2] == 0)
     return {};
-  if (!text(dispatch.workspace()).empty()) {
-    Result<uint64_t> bytes = number(dispatch.workspace(), mostWorkspace);
+  if (dispatch.workspace) {
+    Result<uint64_t> bytes = number(*dispatch.workspace, maxWorkspace);
     if (!bytes)
       return bytes.status().within("workspace");
     command.workspaceBytes = *bytes;
   }
-  for (uint32_t i = 0; i < count(dispatch.constants()); ++i) {
-    Result<uint64_t> value = number(dispatch.constants()->Get(i), UINT32_MAX);
+  for (uint32_t i = 0; i < dispatch.constants.size(); ++i) {
+    Result<uint64_t> value = number(dispatch.constants[i], UINT32_MAX);
     if (!value)
       return value.status().within("constant " + std::to_string(i));
     command.constants.push_back(uint32_t(*value));
   }
-  for (uint32_t i = 0; i < count(dispatch.bindings()); ++i) {
-    Result<Binding> binding = bind(*dispatch.bindings()->Get(i));
+  for (uint32_t i = 0; i < dispatch.bindings.size(); ++i) {
+    Result<Binding> binding = bind(dispatch.bindings[i]);
     if (!binding)
       return binding.status().within("binding " + std::to_string(i));
     if (binding->length == 0)
@@ -231,11 +218,11 @@ Status Resolver::addDispatch(uint32_t index, const fb::Dispatch &dispatch) {
   return {};
 }
 
-Status Resolver::addCopy(const fb::Copy &copy) {
-  Result<Binding> source = bind(*copy.source());
+Status Resolver::addCopy(const program::Copy &copy) {
+  Result<Binding> source = bind(copy.source);
   if (!source)
     return source.status().within("source");
-  Result<Binding> target = bind(*copy.target());
+  Result<Binding> target = bind(copy.target);
   if (!target)
     return target.status().within("target");
   if (source->length != target->length)
@@ -243,52 +230,52 @@ Status Resolver::addCopy(const fb::Copy &copy) {
                       " bytes to " + std::to_string(target->length));
   if (source->length == 0)
     return {};
-  uint32_t from = deviceOf(copy.source()->slot());
-  uint32_t to = deviceOf(copy.target()->slot());
+  uint32_t from = deviceOf(copy.source.slot);
+  uint32_t to = deviceOf(copy.target.slot);
   result_.commands.push_back({Copy{std::move(*source), std::move(*target)}, to,
                               from == to ? std::nullopt : std::optional(from)});
   return {};
 }
 
-Status Resolver::addFill(const fb::Fill &fill) {
-  Result<Binding> target = bind(*fill.target());
+Status Resolver::addFill(const program::Fill &fill) {
+  Result<Binding> target = bind(fill.target);
   if (!target)
     return target.status().within("target");
   if (target->length > 0)
     result_.commands.push_back(
-        {Fill{std::move(*target), fill.pattern(), fill.pattern_size()},
-         deviceOf(fill.target()->slot()),
+        {Fill{std::move(*target), fill.pattern, fill.patternSize},
+         deviceOf(fill.target.slot),
          {}});
   return {};
 }
 
-void Resolver::addControl(const fb::Control &control) {
+void Resolver::addControl(const program::Control &control) {
   ResolvedControl resolved;
   resolved.control = &control;
   resolved.position = result_.commands.size();
-  for (uint32_t i = 0; i < count(control.operands()); ++i)
-    resolved.operands.push_back(places_[control.operands()->Get(i)]);
-  for (uint32_t i = 0; i < count(control.results()); ++i)
-    resolved.results.push_back(places_[control.results()->Get(i)]);
+  for (uint32_t slot : control.operands)
+    resolved.operands.push_back(places_[slot]);
+  for (uint32_t slot : control.results)
+    resolved.results.push_back(places_[slot]);
   // Its slots all lie where its regions run.
-  for (const auto *list : {control.operands(), control.results()})
-    if (count(list) != 0)
-      resolved.device = deviceOf(list->Get(0));
+  for (const auto *list : {&control.operands, &control.results})
+    if (!list->empty())
+      resolved.device = deviceOf(list->front());
   result_.controls.push_back(std::move(resolved));
 }
 
-Result<Binding> Resolver::bind(const fb::Binding &binding) {
-  const Place &place = places_[binding.slot()];
+Result<Binding> Resolver::bind(const SlotRange &range) {
+  const Place &place = places_[range.slot];
   uint64_t offset = 0, length = 0;
-  if (!text(binding.offset()).empty()) {
-    Result<uint64_t> value = number(binding.offset(), place.bytes);
+  if (range.offset) {
+    Result<uint64_t> value = number(*range.offset, place.bytes);
     if (!value)
       return value.status().within("offset");
     offset = *value;
   }
   length = place.bytes - offset;
-  if (!text(binding.length()).empty()) {
-    Result<uint64_t> value = number(binding.length(), length);
+  if (range.length) {
+    Result<uint64_t> value = number(*range.length, length);
     if (!value)
       return value.status().within("length");
     length = *value;
@@ -298,8 +285,7 @@ Result<Binding> Resolver::bind(const fb::Binding &binding) {
 
 } // namespace
 
-Result<Resolved> resolveProgram(const fb::Program &program,
-                                Evaluator &evaluator,
+Result<Resolved> resolveProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context) {
   return Resolver(program, evaluator, context).run();
 }

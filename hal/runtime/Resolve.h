@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_RUNTIME_RESOLVE_H
 #define BACKPLANE_RUNTIME_RESOLVE_H
 
-#include "DeviceSide.h"
+#include "DeviceState.h"
 #include "Signature.h"
 
 namespace backplane::rt {
@@ -14,10 +14,10 @@ namespace backplane::rt {
 struct ResolveContext {
   const std::vector<std::shared_ptr<Executable>> &executables;
   /// Place of a slot that is no transient.
-  std::function<Result<Place>(const fb::Slot &slot)> place;
+  std::function<Result<Place>(const Slot &slot)> place;
   /// Entry of the table of each device that its arena has.
   uint32_t arenaTableSlot = 0;
-  const std::vector<DeviceSide> &sides;
+  const std::vector<DeviceState> &sides;
 };
 
 /// A command and its device. With `from` it is a transfer: a copy whose source
@@ -30,7 +30,7 @@ struct ResolvedCommand {
 
 /// A command that the host runs between the commands before and behind it.
 struct ResolvedControl {
-  const fb::Control *control = nullptr;
+  const program::Control *control = nullptr;
   uint32_t device = 0; ///< of its slots and regions
   size_t position = 0; ///< commands before it
   std::vector<Place> operands, results;
@@ -46,8 +46,7 @@ struct Resolved {
 /// artifact has not, and checks every range against its slot. Work on nothing
 /// (a grid or a range of size 0) is left out. The `op` of a dispatch is the
 /// index of its command in the program, plus 1.
-Result<Resolved> resolveProgram(const fb::Program &program,
-                                Evaluator &evaluator,
+Result<Resolved> resolveProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context);
 
 } // namespace backplane::rt

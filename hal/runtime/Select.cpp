@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Select.h"
 #include "Measure.h"
-#include "sdk/graph/Error.h"
 #include "sdk/package/Check.h"
+#include "sdk/support/Error.h"
 
 #include <algorithm>
 
@@ -26,8 +26,8 @@ std::vector<bp_candidate_t> describe(const std::vector<Candidate> &all) {
 }
 
 bp_status_t keepReason(void *context, bp_string_t text) {
-  constexpr uint64_t mostBytes = 4096;
-  if (text.size > mostBytes)
+  constexpr uint64_t maxBytes = 4096;
+  if (text.size > maxBytes)
     return BP_STATUS_INVALID_ARGUMENT;
   *static_cast<std::string *>(context) = view(text);
   return BP_STATUS_OK;
@@ -106,16 +106,15 @@ DevicePolicy everyDevice(Registry &registry) {
 }
 
 /// Refuses variants that open devices that nobody asked for.
-void refuseFallback(const fb::Artifact &artifact, Selection &selection) {
+void refuseFallback(const ArtifactInfo &artifact, Selection &selection) {
   for (Candidate &candidate : selection.candidates) {
     if (!candidate.open())
       continue;
-    const fb::Variant &variant = *artifact.variants()->Get(candidate.variant);
-    if (count(variant.devices()) <= candidate.further.size())
+    const VariantInfo &variant = artifact.variants[candidate.variant];
+    size_t asked = 1 + candidate.further.size();
+    if (variant.devices.size() <= asked)
       continue;
-    const fb::VariantDevice &need =
-        *variant.devices()->Get(uint32_t(candidate.further.size()));
-    std::string driver(text(need.driver()));
+    const std::string &driver = variant.devices[asked].driver;
     candidate.refusal = "runs a part of the model on a device of driver '" +
                         driver +
                         "', which was not asked for, and there is to be no "

@@ -7,9 +7,10 @@
 #define BACKPLANE_RUNTIME_SELECT_H
 
 #include "AnySession.h"
-#include "CompileModel.h"
+#include "CompileAtLoad.h"
 #include "LoadedArtifact.h"
 #include "Selection.h"
+#include "sdk/support/Cache.h"
 
 namespace backplane::rt {
 
@@ -22,9 +23,9 @@ struct SessionRequest {
   CompileLimits limits; ///< for the JIT
   /// Whether a variant may open devices that were not asked for.
   bool fallback = true;
-  worker::Pool *workers = nullptr; ///< never null where workers are asked for
-  /// For the JIT, and for the cache of measurements. May be null.
-  ModelCompiler *compiler = nullptr;
+  worker::Pool *workers = nullptr;   ///< never null where workers are asked for
+  CompileAtLoad *compiler = nullptr; ///< for the JIT; may be null
+  const Cache *cache = nullptr;      ///< of measurements; may be null
 };
 
 /// Fails on a text that is no policy and on a chooser that answers nonsense; a

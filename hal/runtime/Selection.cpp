@@ -34,18 +34,9 @@ Candidate absent(const std::string &uri, const Status &failure) {
   return out;
 }
 
-std::string variantMisfit(const fb::Variant &variant, std::string_view driver,
-                          const DeviceInfo &device) {
-  std::vector<std::string_view> features;
-  for (uint32_t i = 0; i < count(variant.required_features()); ++i)
-    features.push_back(text(variant.required_features()->Get(i)));
-  return rt::misfit(text(variant.driver()), text(variant.format()), features,
-                    driver, device);
-}
-
 /// Candidates of a device that was asked for by its URI, with those behind a
 /// plus for variants on several devices.
-void addListed(Registry &registry, const fb::Artifact &artifact,
+void addListed(Registry &registry, const ArtifactInfo &artifact,
                const std::string &asked, std::vector<Candidate> &out) {
   std::vector<std::string> further = splitUris(asked);
   std::string uri = further.front();
@@ -63,7 +54,7 @@ void addListed(Registry &registry, const fb::Artifact &artifact,
 }
 
 /// A device behind a worker, with those behind a plus there.
-Status addRemote(worker::Pool &workers, const fb::Artifact &artifact,
+Status addRemote(worker::Pool &workers, const ArtifactInfo &artifact,
                  const std::string &asked, std::vector<Candidate> &out) {
   Result<worker::RemoteDevice> found = worker::findDevice(workers, asked);
   if (!found)
@@ -80,7 +71,7 @@ Status addRemote(worker::Pool &workers, const fb::Artifact &artifact,
 }
 
 /// All usable devices, in the order of their standing, then by URI.
-void addByAim(Registry &registry, const fb::Artifact &artifact, Aim aim,
+void addByAim(Registry &registry, const ArtifactInfo &artifact, Aim aim,
               std::vector<Candidate> &out) {
   std::vector<std::pair<int, Candidate>> all;
   for (const DeviceListing &listing : registry.listings()) {
@@ -128,18 +119,18 @@ std::string misfit(std::string_view driver, std::string_view format,
 }
 
 std::vector<Candidate>
-rankVariants(const fb::Artifact &artifact, std::string_view uri,
+rankVariants(const ArtifactInfo &artifact, std::string_view uri,
              const std::shared_ptr<const DeviceInfo> &device) {
   std::vector<Candidate> all;
-  for (uint32_t i = 0; i < count(artifact.variants()); ++i) {
-    const fb::Variant &variant = *artifact.variants()->Get(i);
+  for (uint32_t i = 0; i < artifact.variants.size(); ++i) {
+    const VariantInfo &variant = artifact.variants[i];
     Candidate candidate;
     candidate.uri = uri;
     candidate.info = device;
     candidate.variant = i;
-    candidate.target = text(variant.target());
-    candidate.rank = variant.rank();
-    candidate.refusal = variantMisfit(variant, driverOf(uri), *device);
+    candidate.target = variant.target;
+    candidate.rank = variant.rank;
+    candidate.refusal = misfit(variant.devices.front(), driverOf(uri), *device);
     candidate.note = "rank " + std::to_string(candidate.rank);
     all.push_back(std::move(candidate));
   }
@@ -151,16 +142,19 @@ rankVariants(const fb::Artifact &artifact, std::string_view uri,
   return all;
 }
 
-std::string misfit(const fb::VariantDevice &need, const Device &device) {
-  std::vector<std::string_view> features;
-  for (uint32_t i = 0; i < count(need.required_features()); ++i)
-    features.push_back(text(need.required_features()->Get(i)));
-  return misfit(text(need.driver()), text(need.format()), features,
-                driverOf(device.uri()), device.info());
+std::string misfit(const DeviceNeeds &need, std::string_view driver,
+                   const DeviceInfo &device) {
+  std::vector<std::string_view> features(need.requiredFeatures.begin(),
+                                         need.requiredFeatures.end());
+  return rt::misfit(need.driver, need.format, features, driver, device);
+}
+
+std::string misfit(const DeviceNeeds &need, const Device &device) {
+  return misfit(need, driverOf(device.uri()), device.info());
 }
 
 Selection consider(Registry &registry, worker::Pool *workers,
-                   const fb::Artifact &artifact, const DevicePolicy &policy) {
+                   const ArtifactInfo &artifact, const DevicePolicy &policy) {
   Selection selection;
   selection.policy = policy.text;
   std::vector<Candidate> &all = selection.candidates;

@@ -29,9 +29,10 @@ std::string misfit(std::string_view driver, std::string_view format,
                    const std::vector<std::string_view> &features,
                    std::string_view deviceDriver, const DeviceInfo &device);
 
-/// Why a device is not what a further device of a variant must be; empty when
-/// it is.
-std::string misfit(const fb::VariantDevice &need, const Device &device);
+/// Why a device is not what a device of a variant must be; empty when it is.
+std::string misfit(const DeviceNeeds &need, const Device &device);
+std::string misfit(const DeviceNeeds &need, std::string_view deviceDriver,
+                   const DeviceInfo &device);
 
 /// A variant on a device, or a device that is out.
 struct Candidate {
@@ -75,14 +76,14 @@ struct Selection {
 /// The variants of an artifact on a device: those that fit by falling rank, at
 /// equal ranks by name, then those that do not.
 std::vector<Candidate>
-rankVariants(const fb::Artifact &artifact, std::string_view uri,
+rankVariants(const ArtifactInfo &artifact, std::string_view uri,
              const std::shared_ptr<const DeviceInfo> &device);
 
 /// Everything that a policy allows. Devices of a list are opened and keep its
 /// order; workers in it are started and asked what they have; an aim looks at
 /// all usable devices of this machine and orders them by what they declare.
 Selection consider(Registry &registry, worker::Pool *workers,
-                   const fb::Artifact &artifact, const DevicePolicy &policy);
+                   const ArtifactInfo &artifact, const DevicePolicy &policy);
 
 /// Marks the first candidate that is not refused; those behind it get the
 /// reason.

@@ -10,8 +10,8 @@
 namespace backplane::rt {
 namespace {
 
-constexpr size_t mostPlans = 16;
-constexpr size_t mostIdleCalls = 16;
+constexpr size_t maxPlans = 16;
+constexpr size_t maxIdleCalls = 16;
 
 std::vector<int64_t> keyOf(std::span<const bp_tensor_t> inputs) {
   std::vector<int64_t> key;
@@ -45,22 +45,22 @@ Call::~Call() {
     (void)run_->wait();
 }
 
-Result<Place> Session::placeOf(const fb::Slot &slot, const Plan *plan) const {
-  uint32_t number = slot.index();
+Result<Place> Session::placeOf(const Slot &slot, const Plan *plan) const {
+  uint32_t number = slot.index;
   uint32_t inputs = uint32_t(signature().inputs().size());
-  const Residents &residents = sides_[slot.device()].residents;
-  switch (slot.kind()) {
-  case fb::SlotKind::Input:
+  const Residents &residents = sides_[slot.device].residents;
+  switch (slot.kind) {
+  case SlotKind::Input:
     return Place{nullptr, number, 0, plan->inputBytes[number]};
-  case fb::SlotKind::Output:
+  case SlotKind::Output:
     return Place{nullptr, inputs + number, 0, plan->outputBytes[number]};
-  case fb::SlotKind::Weight:
+  case SlotKind::Weight:
     return residents.weights[number];
-  case fb::SlotKind::Variable:
+  case SlotKind::Variable:
     return Place{residents.variables.buffer, 0,
                  residents.variables.offsets.at(number),
                  residents.variableBytes.at(number)};
-  case fb::SlotKind::Constant:
+  case SlotKind::Constant:
     return Place{residents.constants.buffer, 0,
                  residents.constants.offsets.at(number),
                  residents.constantBytes.at(number)};
@@ -101,11 +101,10 @@ Session::makePlan(std::span<const bp_tensor_t> inputs) {
   evaluator_.set(*symbols);
   plan->symbols = std::move(*symbols);
   ResolveContext context{
-      executables_,
-      [&](const fb::Slot &slot) { return placeOf(slot, plan.get()); },
+      executables_, [&](const Slot &slot) { return placeOf(slot, plan.get()); },
       uint32_t(plan->inputBytes.size() + plan->outputBytes.size()), sides_};
   Result<ProgramPlan> program =
-      planProgram(*variant().program(), evaluator_, context);
+      planProgram(variant().program, evaluator_, context);
   if (!program)
     return program.status();
   plan->program = std::move(*program);
@@ -123,7 +122,7 @@ Session::findPlan(std::span<const bp_tensor_t> inputs) {
   Result<std::shared_ptr<Plan>> plan = makePlan(inputs);
   if (!plan)
     return plan;
-  if (plans_.size() == mostPlans)
+  if (plans_.size() == maxPlans)
     plans_.pop_back();
   plans_.insert(plans_.begin(), *plan);
   return plan;
@@ -149,7 +148,7 @@ Status Session::drain() {
     (void)latest_->wait();
   latest_.reset();
   Command barrier = Barrier();
-  for (const DeviceSide &side : sides_)
+  for (const DeviceState &side : sides_)
     if (Status s = side.queue->run({&barrier, 1}); !s.ok())
       return s;
   return {};
@@ -157,7 +156,7 @@ Status Session::drain() {
 
 /// Calls in flight use the old arena, so it is given back after them and before
 /// the new one is counted.
-Status Session::growArena(DeviceSide &side, uint64_t bytes) {
+Status Session::growArena(DeviceState &side, uint64_t bytes) {
   if (side.arena && side.arena->size() >= bytes)
     return {};
   if (side.arena)
@@ -212,7 +211,7 @@ std::unique_ptr<Call> Session::takeCall() {
 Status Session::bindPorts(Call &call, size_t device,
                           std::span<const bp_tensor_t> inputs,
                           std::span<const bp_tensor_t> outputs) {
-  DeviceSide &side = sides_[device];
+  DeviceState &side = sides_[device];
   size_t total = inputs.size() + outputs.size();
   std::vector<PortMemory> &memory = call.memory_[device];
   std::vector<SlotBinding> &table = call.tables_[device];
@@ -255,11 +254,11 @@ Status Session::start(Plan &plan, Call &call, bool callerWaits) {
                            variant(),
                            executables_,
                            iterationsUsed_,
-                           [&](const fb::Slot &slot) { return placeOf(slot, nullptr); },
+                           [&](const Slot &slot) { return placeOf(slot, nullptr); },
                            evaluator_,
                            plan.regions};
     return ControlRunner(std::move(context))
-        .run(plan.program, *variant().program(), call.tables_);
+        .run(plan.program, variant().program, call.tables_);
   }
   const Part &part = plan.program.parts.front();
   if (sides_.size() > 1) {
@@ -275,7 +274,7 @@ Status Session::start(Plan &plan, Call &call, bool callerWaits) {
 Result<std::unique_ptr<Call>>
 Session::submit(std::span<const bp_tensor_t> inputs,
                 std::span<const bp_tensor_t> outputs, bool callerWaits) {
-  for (const DeviceSide &side : sides_)
+  for (const DeviceState &side : sides_)
     if (Status s = side.device->lost(); !s.ok())
       return s;
   TraceScope scope(trace(), "submit");
@@ -299,7 +298,7 @@ Session::submit(std::span<const bp_tensor_t> inputs,
     return status;
   }
   call->plan_ = std::move(*plan);
-  for (const DeviceSide &side : sides_)
+  for (const DeviceState &side : sides_)
     call->arenas_.push_back(side.arena);
   call->session_ = shared_from_this();
   return call;
@@ -316,7 +315,7 @@ Status Session::wait(std::unique_ptr<Call> call) {
   Status status = call->run_ ? call->run_->wait() : call->pending_.wait();
   std::shared_ptr<Session> session = std::move(call->session_);
   if (!status.ok())
-    status = nameOp(status, *session->variant().program());
+    status = nameOp(status, session->variant().program);
   for (const std::vector<PortMemory> &ports : call->memory_)
     for (const PortMemory &memory : ports)
       if (status.ok() && memory.target)
@@ -327,7 +326,7 @@ Status Session::wait(std::unique_ptr<Call> call) {
   call->plan_.reset();
   call->arenas_.clear();
   call->run_.reset();
-  if (session->idleCalls_.size() < mostIdleCalls)
+  if (session->idleCalls_.size() < maxIdleCalls)
     session->idleCalls_.push_back(std::move(call));
   return status;
 }

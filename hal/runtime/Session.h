@@ -85,7 +85,7 @@ public:
 
 private:
   Session() = default;
-  const fb::Variant &variant() const;
+  const VariantInfo &variant() const;
   Status load(const Candidate &candidate);
   Status openDevices(const Candidate &candidate);
   Status openDevice(std::shared_ptr<Device> device);
@@ -93,15 +93,15 @@ private:
   Status loadExecutables();
   Status loadVariables();
   Status loadWeights();
-  Status allocateConstants(const fb::Program *init);
+  Status allocateConstants(const Program &init);
   Status runInit();
   Status writeInitialValues();
-  Result<Place> placeOf(const fb::Slot &slot, const Plan *plan) const;
+  Result<Place> placeOf(const Slot &slot, const Plan *plan) const;
   Status measure(Plan &plan, std::span<const bp_tensor_t> inputs,
                  const SymbolValues &symbols) const;
   Result<std::shared_ptr<Plan>> makePlan(std::span<const bp_tensor_t> inputs);
   Result<std::shared_ptr<Plan>> findPlan(std::span<const bp_tensor_t> inputs);
-  Status growArena(DeviceSide &side, uint64_t bytes);
+  Status growArena(DeviceState &side, uint64_t bytes);
   Status checkOutputs(const Plan &plan,
                       std::span<const bp_tensor_t> outputs) const;
   Status bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
@@ -115,7 +115,7 @@ private:
   Status start(Plan &plan, Call &call, bool callerWaits);
 
   std::shared_ptr<const LoadedArtifact> artifact_;
-  std::vector<DeviceSide> sides_; ///< by the numbers of the variant
+  std::vector<DeviceState> sides_; ///< by the numbers of the variant
   std::shared_ptr<Budget> budget_;
   uint32_t variant_ = 0;
   uint64_t dispatchCount_ = 0;

@@ -2,11 +2,8 @@
 //
 // SessionCreate.cpp: which candidate becomes the session: the first that loads;
 // if none does and the application allows it, the stored graph is compiled.
-#include "CompileModel.h"
 #include "RemoteSession.h"
-#include "RemoteTargets.h"
 #include "Session.h"
-#include "sdk/package/Check.h"
 
 #include <algorithm>
 
@@ -19,10 +16,10 @@ using LoadedSession = Result<std::shared_ptr<AnySession>>;
 std::vector<std::string> furtherDevices(const LoadedArtifact &artifact,
                                         const Candidate &candidate) {
   std::vector<std::string> uris = candidate.further;
-  const auto *needs =
-      artifact.file->metadata().variants()->Get(candidate.variant)->devices();
-  for (auto i = uint32_t(uris.size()); i < count(needs); ++i)
-    uris.emplace_back(text(needs->Get(i)->driver()));
+  const auto &needs =
+      artifact.file->metadata().variants[candidate.variant].devices;
+  for (size_t i = uris.size() + 1; i < needs.size(); ++i)
+    uris.push_back(needs[i].driver);
   return uris;
 }
 
@@ -91,26 +88,14 @@ std::vector<std::string> devicesOf(const Selection &selection) {
   return uris;
 }
 
-/// The best target of a device, here or behind a worker.
-Result<std::string> targetFor(Registry &registry, worker::Pool *workers,
-                              const std::string &uri) {
-  if (!worker::RemoteUri::matches(uri))
-    return defaultTarget(registry, uri.substr(0, uri.find("://")));
-  Result<RemoteTargets> targets = RemoteTargets::of(registry, *workers, uri);
-  return targets ? targets->best() : targets.status();
-}
-
 /// Compiles the stored graph for one device after the other until one loads.
 std::shared_ptr<AnySession>
 compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
                const SessionRequest &request, Selection &selection) {
   for (const std::string &uri : devicesOf(selection)) {
-    Result<std::string> target =
-        targetFor(*artifact->registry, request.workers, uri);
     Result<std::shared_ptr<const LoadedArtifact>> compiled =
-        target ? request.compiler->compileStored(*artifact, *target,
-                                                 request.limits)
-               : target.status();
+        request.compiler->compileFor(*artifact, uri, request.workers,
+                                     request.limits);
     if (!compiled) {
       selection.remarks.push_back("JIT for " + uri +
                                   " failed: " + compiled.message());

@@ -5,77 +5,60 @@
 #include "NameOp.h"
 #include "RegionUse.h"
 #include "Session.h"
-#include "sdk/package/Check.h"
 
 namespace backplane::rt {
 namespace {
 
-Entry readEntry(const fb::Entry &info) {
-  Entry entry;
-  entry.name = text(info.name());
-  for (uint32_t i = 0; i < count(info.access()); ++i)
-    entry.bindingAccess.push_back(info.access()->Get(i));
-  entry.constantCount = info.constant_count();
-  for (uint32_t i = 0; i < 3; ++i)
-    entry.workgroupSize[i] = info.workgroup_size()->Get(i);
-  entry.workspaceBytes = info.workspace_bytes();
-  return entry;
-}
-
 /// Numbers of the things of one kind that a program names on a device.
-std::set<uint32_t> namedBy(const fb::Program *program, fb::SlotKind kind,
+std::set<uint32_t> namedBy(const Program &program, SlotKind kind,
                            uint32_t device) {
   std::set<uint32_t> numbers;
-  for (uint32_t i = 0; program && i < count(program->slots()); ++i)
-    if (const fb::Slot &slot = *program->slots()->Get(i);
-        slot.kind() == kind && slot.device() == device)
-      numbers.insert(slot.index());
+  for (const Slot &slot : program.slots)
+    if (slot.kind == kind && slot.device == device)
+      numbers.insert(slot.index);
   return numbers;
 }
 
 /// The program of a variant and those of its regions.
-std::vector<const fb::Program *> programsOf(const fb::Variant &variant) {
-  std::vector<const fb::Program *> programs = {variant.program()};
-  for (uint32_t i = 0; i < count(variant.regions()); ++i)
-    programs.push_back(variant.regions()->Get(i)->program());
+std::vector<const Program *> programsOf(const VariantInfo &variant) {
+  std::vector<const Program *> programs = {&variant.program};
+  for (const RegionInfo &region : variant.regions)
+    programs.push_back(&region.program);
   return programs;
 }
 
 /// Sizes of the constants that the init program writes on a device.
-Result<std::map<uint32_t, uint64_t>> constantSizes(const fb::Program *init,
+Result<std::map<uint32_t, uint64_t>> constantSizes(const Program &init,
                                                    uint32_t device) {
   std::map<uint32_t, uint64_t> sizes;
   Evaluator evaluate;
-  for (uint32_t i = 0; init && i < count(init->slots()); ++i) {
-    const fb::Slot &slot = *init->slots()->Get(i);
-    if (slot.kind() != fb::SlotKind::Constant || slot.device() != device)
+  for (const Slot &slot : init.slots) {
+    if (slot.kind != SlotKind::Constant || slot.device != device)
       continue;
-    Result<int64_t> bytes = evaluate(slot.bytes());
+    Result<int64_t> bytes = evaluate(*slot.bytes);
     if (!bytes)
       return bytes.status();
-    sizes[slot.index()] = uint64_t(*bytes);
+    sizes[slot.index] = uint64_t(*bytes);
   }
   return sizes;
 }
 
-Result<uint64_t> variableBytes(const fb::VariableInfo &info) {
+Result<uint64_t> variableBytes(const VariableInfo &info) {
   std::vector<int64_t> dims;
   Evaluator evaluate;
-  for (uint32_t i = 0; i < count(info.type()->sizes()); ++i) {
-    int64_t size = info.type()->sizes()->Get(i);
-    Result<int64_t> value = size >= 0 ? Result<int64_t>(size)
-                                      : evaluate(info.type()->exprs()->Get(i));
+  for (const Dim &dim : info.port.type.dims) {
+    Result<int64_t> value = evaluate(dim);
     if (!value)
       return value.status();
     dims.push_back(*value);
   }
-  return denseBytes(DType(info.type()->dtype()), dims);
+  return denseBytes(info.port.type.dtype, dims);
 }
 
 std::span<const uint8_t> weightBytes(const ArtifactFile &file,
                                      uint32_t number) {
-  const fb::WeightInfo &info = *file.metadata().weights()->Get(number);
-  return file.weights().subspan(info.offset(), info.size());
+  const WeightInfo &info = file.metadata().weights[number];
+  return file.weights().subspan(info.offset, info.size);
 }
 
 /// The mapped weight section as one buffer, if the device can use it in place.
@@ -134,16 +117,15 @@ Status placeWeights(Device &device, const std::shared_ptr<Budget> &budget,
   if (!whole)
     return uploadWeights(device, budget, file, numbers, places);
   for (uint32_t number : numbers)
-    places[number] = {whole, 0,
-                      file.metadata().weights()->Get(number)->offset(),
-                      file.metadata().weights()->Get(number)->size()};
+    places[number] = {whole, 0, file.metadata().weights[number].offset,
+                      file.metadata().weights[number].size};
   return {};
 }
 
 } // namespace
 
-const fb::Variant &Session::variant() const {
-  return *artifact_->file->metadata().variants()->Get(variant_);
+const VariantInfo &Session::variant() const {
+  return artifact_->file->metadata().variants[variant_];
 }
 
 Result<std::shared_ptr<Session>>
@@ -162,7 +144,7 @@ Session::load(std::shared_ptr<const LoadedArtifact> artifact,
 }
 
 Status Session::openDevice(std::shared_ptr<Device> device) {
-  DeviceSide side;
+  DeviceState side;
   Result<std::shared_ptr<Queue>> queue = device->createQueue();
   if (!queue)
     return queue.status();
@@ -192,19 +174,17 @@ Status Session::openDevices(const Candidate &candidate) {
   }
   if (Status s = openDevice(std::move(first)); !s.ok())
     return s;
-  for (uint32_t i = 0; i < count(variant().devices()); ++i) {
-    const fb::VariantDevice &need = *variant().devices()->Get(i);
-    std::string driver(text(need.driver()));
-    std::string uri =
-        i < candidate.further.size() ? candidate.further[i] : driver;
+  for (size_t i = 1; i < variant().devices.size(); ++i) {
+    const DeviceNeeds &need = variant().devices[i];
+    const std::string &uri =
+        i <= candidate.further.size() ? candidate.further[i - 1] : need.driver;
     auto device = artifact_->registry->device(uri);
     if (!device)
       return device.status();
     std::string why = misfit(need, **device);
     if (!why.empty())
       return Status(BP_STATUS_FAILED_PRECONDITION,
-                    std::string(text(need.target())) + " " + why + ", found " +
-                        (*device)->uri());
+                    need.target + " " + why + ", found " + (*device)->uri());
     if (Status s = openDevice(std::move(*device)); !s.ok())
       return s;
   }
@@ -218,10 +198,9 @@ void Session::findUsedPorts() {
   for (uint32_t device = 0; device < sides_.size(); ++device) {
     std::vector<bool> &used = sides_[device].usedPorts;
     used.assign(total, sides_.size() == 1);
-    for (uint32_t i : namedBy(variant().program(), fb::SlotKind::Input, device))
+    for (uint32_t i : namedBy(variant().program, SlotKind::Input, device))
       used[i] = true;
-    for (uint32_t i :
-         namedBy(variant().program(), fb::SlotKind::Output, device))
+    for (uint32_t i : namedBy(variant().program, SlotKind::Output, device))
       used[inputs + i] = true;
   }
 }
@@ -236,31 +215,23 @@ Status Session::load(const Candidate &candidate) {
     return s;
   if (Status s = loadWeights(); !s.ok())
     return s;
-  for (const fb::Program *program : programsOf(variant()))
-    for (uint32_t i = 0; i < count(program->commands()); ++i)
-      dispatchCount_ +=
-          program->commands()->Get(i)->body_type() == fb::CommandBody::Dispatch;
+  for (const Program *program : programsOf(variant()))
+    for (const program::Command &command : program->commands)
+      dispatchCount_ += std::holds_alternative<program::Dispatch>(command);
   iterationsUsed_ = iterationsUsed(variant());
   return {};
 }
 
 Status Session::loadExecutables() {
   TraceScope scope(trace(), "load executables");
-  for (uint32_t i = 0; i < count(variant().executables()); ++i) {
-    const fb::Executable &info = *variant().executables()->Get(i);
-    std::vector<Entry> entries;
-    for (const fb::Entry *entry : *info.entries())
-      entries.push_back(readEntry(*entry));
-    std::span<const uint8_t> blob;
-    if (info.blob())
-      blob = {info.blob()->data(), info.blob()->size()};
+  for (const ExecutableInfo &info : variant().executables) {
     Result<std::shared_ptr<Executable>> executable =
-        sides_[info.device()].device->load(text(info.format()), blob,
-                                           std::move(entries));
+        sides_[info.device].device->load(info.format, info.blob.bytes,
+                                         info.entries);
     if (!executable)
       return executable.status().within(artifact_->file->path() + ": variant " +
-                                        std::string(text(variant().target())) +
-                                        ", executable " + std::to_string(i));
+                                        variant().target + ", executable " +
+                                        std::to_string(executables_.size()));
     executables_.push_back(std::move(*executable));
   }
   return {};
@@ -269,21 +240,21 @@ Status Session::loadExecutables() {
 /// A variable lies where slots say, or nothing uses it.
 Status Session::loadVariables() {
   TraceScope scope(trace(), "set up variables");
-  const fb::Artifact &metadata = artifact_->file->metadata();
+  const ArtifactInfo &metadata = artifact_->file->metadata();
   std::vector<std::map<uint32_t, uint64_t>> sizes(sides_.size());
-  std::vector<uint32_t> homes(count(metadata.variables()), 0);
+  std::vector<uint32_t> owners(metadata.variables.size(), 0);
   for (uint32_t device = 1; device < sides_.size(); ++device)
-    for (const fb::Program *program : programsOf(variant()))
-      for (uint32_t i : namedBy(program, fb::SlotKind::Variable, device))
-        homes[i] = device;
-  for (uint32_t i = 0; i < count(metadata.variables()); ++i) {
-    Result<uint64_t> bytes = variableBytes(*metadata.variables()->Get(i));
+    for (const Program *program : programsOf(variant()))
+      for (uint32_t i : namedBy(*program, SlotKind::Variable, device))
+        owners[i] = device;
+  for (uint32_t i = 0; i < metadata.variables.size(); ++i) {
+    Result<uint64_t> bytes = variableBytes(metadata.variables[i]);
     if (!bytes)
       return bytes.status();
-    sizes[homes[i]][i] = *bytes;
+    sizes[owners[i]][i] = *bytes;
   }
   for (size_t device = 0; device < sides_.size(); ++device) {
-    DeviceSide &side = sides_[device];
+    DeviceState &side = sides_[device];
     Result<Pieces> pieces =
         allocatePieces(*side.device, budget_, Use::Variables, sizes[device]);
     if (!pieces)
@@ -295,14 +266,14 @@ Status Session::loadVariables() {
 }
 
 Status Session::writeInitialValues() {
-  const fb::Artifact &metadata = artifact_->file->metadata();
-  for (DeviceSide &side : sides_)
+  const ArtifactInfo &metadata = artifact_->file->metadata();
+  for (DeviceState &side : sides_)
     for (auto [number, bytes] : side.residents.variableBytes) {
       if (bytes == 0)
         continue;
       Buffer &buffer = *side.residents.variables.buffer;
       uint64_t offset = side.residents.variables.offsets[number];
-      int32_t initial = metadata.variables()->Get(number)->initial();
+      int32_t initial = metadata.variables[number].initial;
       Status status =
           initial < 0 ? clear(buffer, offset, bytes)
                       : buffer.write(offset, weightBytes(*artifact_->file,
@@ -318,14 +289,14 @@ Status Session::loadWeights() {
   TraceScope scope(trace(), "place weights");
   std::vector<std::set<uint32_t>> passing;
   for (uint32_t device = 0; device < sides_.size(); ++device) {
-    DeviceSide &side = sides_[device];
+    DeviceState &side = sides_[device];
     std::set<uint32_t> kept;
-    for (const fb::Program *program : programsOf(variant()))
-      kept.merge(namedBy(program, fb::SlotKind::Weight, device));
-    passing.push_back(namedBy(variant().init(), fb::SlotKind::Weight, device));
+    for (const Program *program : programsOf(variant()))
+      kept.merge(namedBy(*program, SlotKind::Weight, device));
+    passing.push_back(namedBy(variant().init, SlotKind::Weight, device));
     for (uint32_t number : kept)
       passing.back().erase(number);
-    side.residents.weights.resize(count(artifact_->file->metadata().weights()));
+    side.residents.weights.resize(artifact_->file->metadata().weights.size());
     for (const std::set<uint32_t> *numbers :
          {&std::as_const(kept), &std::as_const(passing.back())})
       if (Status s = placeWeights(*side.device, budget_, *artifact_->file,
@@ -341,7 +312,7 @@ Status Session::loadWeights() {
   return {};
 }
 
-Status Session::allocateConstants(const fb::Program *init) {
+Status Session::allocateConstants(const Program &init) {
   for (uint32_t device = 0; device < sides_.size(); ++device) {
     Result<std::map<uint32_t, uint64_t>> sizes = constantSizes(init, device);
     if (!sizes)
@@ -358,17 +329,17 @@ Status Session::allocateConstants(const fb::Program *init) {
 }
 
 Status Session::runInit() {
-  const fb::Program *init = variant().init();
-  if (!init)
+  const Program &init = variant().init;
+  if (init.slots.empty() && init.commands.empty())
     return {};
   TraceScope scope(trace(), "init program");
   if (Status s = allocateConstants(init); !s.ok())
     return s;
   ResolveContext context{
-      executables_,
-      [&](const fb::Slot &slot) { return placeOf(slot, nullptr); }, 0, sides_};
+      executables_, [&](const Slot &slot) { return placeOf(slot, nullptr); }, 0,
+      sides_};
   Evaluator evaluator;
-  Result<ProgramPlan> plan = planProgram(*init, evaluator, context);
+  Result<ProgramPlan> plan = planProgram(init, evaluator, context);
   if (!plan)
     return plan.status();
   std::vector<std::shared_ptr<Buffer>> arenas;
@@ -382,7 +353,7 @@ Status Session::runInit() {
     arenas.push_back(std::move(*arena));
     tables.push_back({{arenas.back().get(), 0, 0}});
   }
-  return nameOp(runPart(sides_, plan->parts.front(), tables), *init);
+  return nameOp(runPart(sides_, plan->parts.front(), tables), init);
 }
 
 } // namespace backplane::rt

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Signature.h"
-#include "sdk/package/Check.h"
 
 namespace backplane::rt {
 namespace {
@@ -9,62 +8,32 @@ std::string axisName(const Port &port, size_t axis) {
   return "input '" + port.name + "' axis " + std::to_string(axis);
 }
 
-Result<Port> readPort(const fb::TensorInfo &info) {
-  Port port;
-  port.name = text(info.name());
-  port.type.dtype = DType(info.dtype());
-  for (uint32_t axis = 0; axis < count(info.sizes()); ++axis) {
-    int64_t size = info.sizes()->Get(axis);
-    Result<Dim> dim = size >= 0 ? Result<Dim>(Dim(size))
-                                : Dim::parse(text(info.exprs()->Get(axis)));
-    if (!dim)
-      return dim.status();
-    port.type.dims.push_back(*dim);
-    port.sizes.push_back(dim->constant().value_or(-1));
-    port.texts.push_back(dim->str());
-  }
-  return port;
-}
-
-Status
-readPorts(const flatbuffers::Vector<flatbuffers::Offset<fb::TensorInfo>> *list,
-          std::vector<Port> &ports) {
-  for (uint32_t i = 0; i < count(list); ++i) {
-    Result<Port> port = readPort(*list->Get(i));
-    if (!port)
-      return port.status();
-    ports.push_back(std::move(*port));
+std::vector<Port> readPorts(const std::vector<PortInfo> &list) {
+  std::vector<Port> ports;
+  for (const PortInfo &info : list) {
+    Port port{info.name, info.type, {}, {}, {}};
+    for (const Dim &dim : info.type.dims) {
+      port.sizes.push_back(dim.constant().value_or(-1));
+      port.texts.push_back(dim.str());
+    }
+    ports.push_back(std::move(port));
   }
   // After the last move: short texts lie inside their strings.
   for (Port &port : ports)
     for (const std::string &dim : port.texts)
       port.textViews.push_back(toC(dim));
-  return {};
+  return ports;
 }
 
 } // namespace
 
-Result<Signature> Signature::read(const fb::Artifact &artifact) {
+Signature Signature::read(const ArtifactInfo &artifact) {
   Signature signature;
-  if (Status s = readPorts(artifact.inputs(), signature.inputs_); !s.ok())
-    return s;
-  if (Status s = readPorts(artifact.outputs(), signature.outputs_); !s.ok())
-    return s;
-  for (uint32_t i = 0; i < count(artifact.symbols()); ++i) {
-    const fb::SymbolInfo &info = *artifact.symbols()->Get(i);
-    std::string name(text(info.name()));
-    signature.symbols_[name] = {name, info.minimum(), info.maximum(),
-                                info.divisor()};
-  }
-  for (uint32_t i = 0; i < count(artifact.checks()); ++i) {
-    const fb::Check &check = *artifact.checks()->Get(i);
-    Result<Dim> lhs = Dim::parse(text(check.lhs()));
-    Result<Dim> rhs = Dim::parse(text(check.rhs()));
-    if (!lhs || !rhs)
-      return lhs ? rhs.status() : lhs.status();
-    signature.checks_.push_back(
-        {*lhs, *rhs, std::string(text(check.message()))});
-  }
+  signature.inputs_ = readPorts(artifact.inputs);
+  signature.outputs_ = readPorts(artifact.outputs);
+  for (const Symbol &symbol : artifact.symbols)
+    signature.symbols_[symbol.name] = symbol;
+  signature.checks_ = artifact.checks;
   return signature;
 }
 
@@ -160,7 +129,7 @@ Result<SymbolValues> Signature::bind(std::span<const bp_tensor_t> inputs,
         return s;
   if (Status s = checkAxes(inputs, values); !s.ok())
     return s;
-  for (const Check &check : checks_) {
+  for (const DimAssertion &check : checks_) {
     Result<int64_t> lhs = check.lhs.evaluate(values);
     Result<int64_t> rhs = check.rhs.evaluate(values);
     if (!lhs || !rhs)
@@ -188,17 +157,6 @@ Signature::outputShape(uint32_t index, const SymbolValues &symbols) const {
     shape.push_back(*size);
   }
   return shape;
-}
-
-Result<int64_t> Evaluator::operator()(const flatbuffers::String *expression) {
-  auto found = parsed_.find(expression);
-  if (found == parsed_.end()) {
-    Result<Dim> dim = Dim::parse(text(expression));
-    if (!dim)
-      return dim.status();
-    found = parsed_.emplace(expression, *dim).first;
-  }
-  return found->second.evaluate(values_);
 }
 
 } // namespace backplane::rt

@@ -25,7 +25,7 @@ struct Port {
 /// Immutable. Reads a verified artifact.
 class Signature {
 public:
-  static Result<Signature> read(const fb::Artifact &artifact);
+  static Signature read(const ArtifactInfo &artifact);
 
   const std::vector<Port> &inputs() const { return inputs_; }
   const std::vector<Port> &outputs() const { return outputs_; }
@@ -40,10 +40,6 @@ public:
                                            const SymbolValues &symbols) const;
 
 private:
-  struct Check {
-    Dim lhs, rhs;
-    std::string message;
-  };
   Status checkTensors(std::span<const bp_tensor_t> inputs, bool withData) const;
   Status bindAxis(const Port &port, uint32_t axis, int64_t size,
                   SymbolValues &values) const;
@@ -52,13 +48,13 @@ private:
 
   std::vector<Port> inputs_, outputs_;
   std::map<std::string, Symbol, std::less<>> symbols_;
-  std::vector<Check> checks_;
+  std::vector<DimAssertion> checks_;
 };
 
 /// Bytes of a dense tensor; fails on a negative size or an overflow.
 Result<uint64_t> denseBytes(DType type, std::span<const int64_t> dims);
 
-/// The expressions of an artifact, each parsed once, for symbol values.
+/// Expressions of an artifact for symbol values.
 class Evaluator {
 public:
   void set(const SymbolValues &values) { values_ = values; }
@@ -68,10 +64,11 @@ public:
   }
   void unset(const std::string &symbol) { values_.erase(symbol); }
   const SymbolValues &values() const { return values_; }
-  Result<int64_t> operator()(const flatbuffers::String *expression);
+  Result<int64_t> operator()(const Dim &dim) const {
+    return dim.evaluate(values_);
+  }
 
 private:
-  std::unordered_map<const flatbuffers::String *, Dim> parsed_;
   SymbolValues values_;
 };
 

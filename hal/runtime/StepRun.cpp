@@ -19,7 +19,7 @@ Bytes bytesOf(const Binding &binding, const std::vector<SlotBinding> &table) {
 
 } // namespace
 
-StepRun::StepRun(const std::vector<DeviceSide> &sides, const Part &part,
+StepRun::StepRun(const std::vector<DeviceState> &sides, const Part &part,
                  const Tables &tables)
     : sides_(sides), part_(part), tables_(tables), followers_(part.size()),
       pending_(new Pending[part.size()]), left_(part.size()) {
@@ -30,7 +30,7 @@ StepRun::StepRun(const std::vector<DeviceSide> &sides, const Part &part,
   }
 }
 
-std::shared_ptr<StepRun> StepRun::start(const std::vector<DeviceSide> &sides,
+std::shared_ptr<StepRun> StepRun::start(const std::vector<DeviceState> &sides,
                                         const Part &part,
                                         const Tables &tables) {
   std::shared_ptr<StepRun> run(new StepRun(sides, part, tables));
@@ -73,7 +73,7 @@ Status StepRun::startCommands(uint32_t step) {
     self->post(
         [self, step] { self->finished(step, self->pending_[step].wait()); });
   });
-  const DeviceSide &side = sides_[part_[step].device];
+  const DeviceState &side = sides_[part_[step].device];
   Status status = side.queue->start(*part_[step].commands,
                                     tables_[part_[step].device], pending, true);
   if (!status.ok())
@@ -139,7 +139,7 @@ Status StepRun::wait() {
   return failure_;
 }
 
-Status runPart(const std::vector<DeviceSide> &sides, const Part &part,
+Status runPart(const std::vector<DeviceState> &sides, const Part &part,
                const Tables &tables) {
   if (part.empty())
     return {};

@@ -17,7 +17,7 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
 public:
   /// Starts the steps. `sides`, `part` and `tables` stay as they are until the
   /// run is done.
-  static std::shared_ptr<StepRun> start(const std::vector<DeviceSide> &sides,
+  static std::shared_ptr<StepRun> start(const std::vector<DeviceState> &sides,
                                         const Part &part, const Tables &tables);
 
   bool done() const;
@@ -25,7 +25,7 @@ public:
   Status wait();
 
 private:
-  StepRun(const std::vector<DeviceSide> &sides, const Part &part,
+  StepRun(const std::vector<DeviceState> &sides, const Part &part,
           const Tables &tables);
   void post(std::function<void()> job);
   void launch(uint32_t step);
@@ -35,7 +35,7 @@ private:
   Status startCommands(uint32_t step);
   Status transfer(const Step &step) const;
 
-  const std::vector<DeviceSide> &sides_;
+  const std::vector<DeviceState> &sides_;
   const Part &part_;
   const Tables &tables_;
   std::vector<std::vector<uint32_t>> followers_;
@@ -52,7 +52,7 @@ private:
 };
 
 /// Runs a part and waits for it.
-Status runPart(const std::vector<DeviceSide> &sides, const Part &part,
+Status runPart(const std::vector<DeviceState> &sides, const Part &part,
                const Tables &tables);
 
 } // namespace backplane::rt

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ArtifactStore.h"
-#include "hal/core/FileHash.h"
-#include "hal/core/ReadableText.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/Hash.h"
+#include "sdk/support/ReadableText.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -76,7 +76,7 @@ void ArtifactStore::makeRoom(uint64_t bytes) const {
     all += entry.bytes;
   std::error_code code;
   for (const Entry &entry : entries) {
-    if (all <= mostBytes)
+    if (all <= maxBytes)
       return;
     fs::remove(entry.path, code);
     all -= entry.bytes;
@@ -85,7 +85,7 @@ void ArtifactStore::makeRoom(uint64_t bytes) const {
 
 Result<std::string> ArtifactStore::put(const std::string &hash,
                                        std::span<const uint8_t> bytes) const {
-  if (folder_.empty() || bytes.size() < leastBytes || !isHash(hash))
+  if (folder_.empty() || bytes.size() < minBytes || !isHash(hash))
     return std::string();
   Status status = makePrivateFolders(folder_);
   if (status.ok())

@@ -6,7 +6,7 @@
 #define BACKPLANE_WORKER_ARTIFACTSTORE_H
 
 #include "backplane/cpp/Result.h"
-#include "hal/core/FileTrust.h"
+#include "sdk/support/FileTrust.h"
 
 #include <cstdint>
 #include <span>
@@ -18,9 +18,9 @@ namespace backplane::worker {
 class ArtifactStore {
 public:
   /// Smaller artifacts are not kept; sending them costs nothing.
-  static constexpr uint64_t leastBytes = uint64_t(1) << 20;
+  static constexpr uint64_t minBytes = uint64_t(1) << 20;
   /// Beyond this the files that were used least recently go.
-  static constexpr uint64_t mostBytes = uint64_t(4) << 30;
+  static constexpr uint64_t maxBytes = uint64_t(4) << 30;
 
   /// An empty folder makes a store that keeps nothing. The folder is made when
   /// something is put into it. One that is not to be trusted is not used.

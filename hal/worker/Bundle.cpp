@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Bundle.h"
-#include "hal/core/FileHash.h"
-#include "sdk/graph/FileCopy.h"
+#include "sdk/support/FileCopy.h"
+#include "sdk/support/Hash.h"
 
 #include <cerrno>
 #include <cstring>
@@ -13,10 +13,10 @@
 namespace backplane::worker {
 namespace {
 
-constexpr uint64_t mostRuns = 1 << 20;
+constexpr uint64_t maxRuns = 1 << 20;
 
 /// Hash of what a frame carries.
-std::string payloadHash(const Frame &frame) { return hashOf(frame.payload); }
+std::string payloadHash(const Frame &frame) { return hashBytes(frame.payload); }
 
 } // namespace
 
@@ -158,7 +158,7 @@ Status forEachFrame(BundleReader &reader,
 Status addRun(BundleFacts &facts, std::set<std::string> &seen,
               const Frame &frame) {
   facts.runs.push_back(payloadHash(frame));
-  if (facts.runs.size() > mostRuns || !seen.insert(facts.runs.back()).second)
+  if (facts.runs.size() > maxRuns || !seen.insert(facts.runs.back()).second)
     return dataLoss("has a run twice, or over a million");
   return {};
 }

@@ -15,7 +15,7 @@
 
 #include "Channel.h"
 #include "Messages.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
 
 #include <map>
 #include <memory>

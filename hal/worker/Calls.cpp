@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Calls.h"
+#include "sdk/support/Hash.h"
 
 #include <cstring>
 
@@ -158,8 +159,8 @@ Status PreparedCall::wait(bp_call_t *call) {
 std::string PreparedCall::damage() const {
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const GuardedMemory &memory = inputs_[i].memory;
-    if (hashOf({memory.data(), size_t(memory.size())}) !=
-        hashOf(message_->inputs[i].data))
+    if (hashBytes({memory.data(), size_t(memory.size())}) !=
+        hashBytes(message_->inputs[i].data))
       return "the run changed input " + std::to_string(i);
     if (!memory.intact())
       return "the run wrote beside input " + std::to_string(i);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Frame.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cstring>
@@ -24,8 +23,8 @@ struct Header {
 static_assert(sizeof(Header) == frameHeaderBytes);
 
 uint64_t checksum(const Header &header, std::span<const uint8_t> payload) {
-  XXH64_hash_t seed = XXH3_64bits(&header, offsetof(Header, checksum));
-  return XXH3_64bits_withSeed(payload.data(), payload.size(), seed);
+  return hash64(payload, hash64({reinterpret_cast<const uint8_t *>(&header),
+                                 offsetof(Header, checksum)}));
 }
 
 Status noFrame() {

@@ -12,7 +12,8 @@ namespace backplane::worker {
 namespace {
 
 constexpr uint8_t gapPattern = 0xC5;
-constexpr uint64_t alignment = 64, mostBytes = uint64_t(1) << 40;
+constexpr uint64_t alignment = 64, maxBytes = uint64_t(1) << 40;
+constexpr uint64_t hugePage = uint64_t(2) << 20;
 
 uint64_t roundUp(uint64_t bytes, uint64_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -27,7 +28,7 @@ Status noMemory(uint64_t bytes) {
 } // namespace
 
 Result<GuardedMemory> GuardedMemory::create(uint64_t bytes) {
-  if (bytes > mostBytes)
+  if (bytes > maxBytes)
     return noMemory(bytes);
   const uint64_t page = uint64_t(sysconf(_SC_PAGESIZE));
   uint64_t inner = roundUp(std::max<uint64_t>(bytes, 1), page);
@@ -42,6 +43,9 @@ Result<GuardedMemory> GuardedMemory::create(uint64_t bytes) {
   memory.last_ = memory.first_ + inner;
   if (mprotect(memory.first_, size_t(inner), PROT_READ | PROT_WRITE) != 0)
     return noMemory(bytes);
+  // Large tensors come and go with each case: fewer faults, the same memory.
+  if (inner >= hugePage)
+    (void)madvise(memory.first_, size_t(inner), MADV_HUGEPAGE);
   memory.size_ = bytes;
   memory.data_ = memory.last_ - roundUp(bytes, alignment);
   std::memset(memory.first_, gapPattern, size_t(memory.data_ - memory.first_));
@@ -52,7 +56,7 @@ Result<GuardedMemory> GuardedMemory::create(uint64_t bytes) {
 
 Result<GuardedMemory> GuardedMemory::plain(uint64_t bytes) {
   GuardedMemory memory;
-  void *block = bytes > mostBytes
+  void *block = bytes > maxBytes
                     ? nullptr
                     : std::malloc(std::max<size_t>(size_t(bytes), 1));
   if (!block)

@@ -2,8 +2,8 @@
 #include "Loop.h"
 #include "Channel.h"
 #include "backplane/compiler.h"
-#include "hal/core/CommandLine.h"
 #include "hal/core/LoaderOptions.h"
+#include "sdk/support/CommandLine.h"
 
 #include <cerrno>
 #include <csignal>

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Messages.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cstdio>
 #include <cstring>
 #include <type_traits>
@@ -335,15 +332,6 @@ Status decode(std::span<const uint8_t> payload, BeginMessage &message) {
 }
 Status decode(std::span<const uint8_t> payload, SurroundMessage &message) {
   return decodeAny(payload, message);
-}
-
-std::string hashOf(std::span<const uint8_t> bytes) {
-  XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  char text[33];
-  std::snprintf(text, sizeof(text), "%016llx%016llx",
-                static_cast<unsigned long long>(hash.high64),
-                static_cast<unsigned long long>(hash.low64));
-  return text;
 }
 
 } // namespace backplane::worker

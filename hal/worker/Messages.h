@@ -261,9 +261,6 @@ Status decode(std::span<const uint8_t> payload, BatchedMessage &message);
 Status decode(std::span<const uint8_t> payload, BeginMessage &message);
 Status decode(std::span<const uint8_t> payload, SurroundMessage &message);
 
-/// XXH3-128 as 32 hexadecimal digits.
-std::string hashOf(std::span<const uint8_t> bytes);
-
 } // namespace backplane::worker
 
 #endif // BACKPLANE_WORKER_MESSAGES_H

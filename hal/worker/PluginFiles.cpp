@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Loop.h"
 #include "hal/core/CpuInfo.h"
-#include "hal/core/FileHash.h"
 #include "hal/core/LinkedPlugins.h"
 #include "hal/core/Manifest.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <filesystem>

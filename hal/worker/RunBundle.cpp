@@ -7,8 +7,9 @@
 #include "Bundle.h"
 #include "Loop.h"
 #include "Process.h"
-#include "hal/core/CommandLine.h"
 #include "hal/core/LinkedPlugins.h"
+#include "sdk/support/CommandLine.h"
+#include "sdk/support/Hash.h"
 
 #include <cstdio>
 #include <fstream>
@@ -18,6 +19,7 @@ namespace backplane::worker {
 namespace {
 
 struct BundleOptions {
+  int (*serveChecks)(const WorkerOptions &) = nullptr;
   std::string bundle, results;
   WorkerOptions worker;
   unsigned timeoutSeconds = 600;
@@ -42,7 +44,7 @@ public:
   /// The answer to a run or check, whatever happens.
   AnswerMessage answer(const Frame &request) {
     bool isCheck = request.type == FrameType::Check;
-    AnswerMessage message{hashOf(request.payload), 0, {}};
+    AnswerMessage message{hashBytes(request.payload), 0, {}};
     if (isCheck && !linkedPlugins().empty())
       return notSupported(std::move(message));
     if (isCheck)
@@ -73,7 +75,7 @@ private:
   Process::Milliseconds timeout() const {
     return std::chrono::seconds(options_.timeoutSeconds);
   }
-  Status start(int (&body)(const WorkerOptions &) = serveRuns) {
+  Status start(int (*body)(const WorkerOptions &) = serveRuns) {
     if (process_)
       return {};
     auto process =
@@ -100,7 +102,7 @@ private:
     return ask(FrameType::Run, run);
   }
   Result<Frame> check(const Payload &check) {
-    if (Status s = start(serveChecks); !s.ok())
+    if (Status s = start(options_.serveChecks); !s.ok())
       return s;
     for (const Payload *artifact : {&before_, &artifact_}) {
       if (artifact->empty())
@@ -164,11 +166,13 @@ Status runAll(const BundleOptions &options, size_t &runs, size_t &errors) {
 
 } // namespace
 
-int runBundle(int argc, char **argv) {
+int runBundle(int argc, char **argv,
+              int (*serveChecks)(const WorkerOptions &options)) {
   CLI::App app("bp-worker run: runs a bundle of bp bundle and writes results "
                "for bp bundle judge.");
   app.name("bp-worker run");
   BundleOptions options;
+  options.serveChecks = serveChecks;
   options.worker.device.clear();
   app.add_option("bundle", options.bundle, "the .bpb of bp bundle")->required();
   app.add_option("-o,--output", options.results, "file to write")->required();
@@ -201,7 +205,7 @@ class Seen {
 public:
   /// A run or check is written once, an artifact unless it was the latest.
   bool isNew(const Frame &frame) {
-    std::string hash = hashOf(frame.payload);
+    std::string hash = hashBytes(frame.payload);
     if (frame.type != FrameType::Artifact)
       return asked_.insert(hash).second;
     return std::exchange(artifact_, hash) != hash;
@@ -265,7 +269,7 @@ int serveReplay(const std::string &bundle, const std::string &results) {
       answer.type = FrameType::Ready;
       if (request.type != FrameType::Run && request.type != FrameType::Check)
         return {};
-      auto found = shared->answers.find(hashOf(request.payload));
+      auto found = shared->answers.find(hashBytes(request.payload));
       if (found == shared->answers.end())
         return notFound("the bundle has no such run; it was made by another "
                         "release or for other cases");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Runner.h"
 
-#include "hal/checks/Process.h"
 #include "hal/core/LoaderOptions.h"
-#include "hal/core/ReadableText.h"
+#include "sdk/support/Hash.h"
+#include "sdk/support/ProcessUse.h"
+#include "sdk/support/ReadableText.h"
 
 #include <algorithm>
 #include <chrono>
@@ -59,7 +60,7 @@ Status Runner::handle(const Frame &request, Frame &answer) {
 void Runner::keep(const std::string &hash, Artifact artifact) {
   loaded_.push_front(
       {hash, {std::make_shared<const Artifact>(std::move(artifact)), nullptr}});
-  if (loaded_.size() > mostLoaded)
+  if (loaded_.size() > maxLoaded)
     loaded_.pop_back();
 }
 
@@ -83,7 +84,7 @@ Status Runner::load(std::span<const uint8_t> payload) {
   ArtifactMessage message;
   if (Status s = decode(payload, message); !s.ok())
     return s;
-  if (hashOf(message.bytes) != message.hash)
+  if (hashBytes(message.bytes) != message.hash)
     return dataLoss("an artifact does not have the hash it was sent with");
   if (find(message.hash))
     return {};
@@ -137,9 +138,9 @@ Status Runner::open(std::span<const uint8_t> payload, Frame &answer) {
   if (!loaded)
     return notFound("artifact " + message.artifact +
                     " is not loaded; send it first");
-  if (sessions_.size() >= mostSessions)
+  if (sessions_.size() >= maxSessions)
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
-                  "the worker has " + std::to_string(mostSessions) +
+                  "the worker has " + std::to_string(maxSessions) +
                       " sessions open, which is the most it takes");
   Result<Session> session =
       makeSession(*loaded->own.artifact, message.memoryBudget, message.variant);
@@ -241,8 +242,7 @@ public:
     getrlimit(RLIMIT_DATA, &before_);
 #ifndef BP_MEMORY_IS_SHARED
     rlimit limit = before_;
-    limit.rlim_cur =
-        std::min<rlim_t>(before_.rlim_cur, checks::dataBytes() + spare);
+    limit.rlim_cur = std::min<rlim_t>(before_.rlim_cur, dataBytes() + spare);
     if (spare)
       setrlimit(RLIMIT_DATA, &limit);
 #endif

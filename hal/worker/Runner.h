@@ -28,7 +28,7 @@ public:
   Status handle(const Frame &request, Frame &answer);
 
 private:
-  static constexpr size_t mostLoaded = 8, mostSessions = 256;
+  static constexpr size_t maxLoaded = 8, maxSessions = 256;
 
   Status offer(std::span<const uint8_t> payload, Frame &answer);
   Status load(std::span<const uint8_t> payload);

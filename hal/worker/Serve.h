@@ -19,7 +19,7 @@ struct WorkerOptions {
   unsigned threads = 0;        ///< of the pool, 0: one per core
   uint64_t memoryLimit = 0;    ///< bytes of private memory, 0: none
   bool plain = false;          ///< memory of tensors is that of malloc
-  /// Run checks of the plug-in (hal/checks) in place of artifacts.
+  /// Run checks of the plug-in in place of artifacts.
   bool checks = false;
   /// Say which devices there are and stop.
   bool list = false;
@@ -47,14 +47,15 @@ std::optional<int> parseWorkerOptions(int argc, char **argv,
 /// Keeps standard input and output for frames: what anybody prints afterwards
 /// goes to standard error. Serves; gives the exit code.
 int serveRuns(const WorkerOptions &options);
-int serveChecks(const WorkerOptions &options);
 int serveList(const WorkerOptions &options);
 /// Writes artifacts, runs and checks to a file; answers nothing of use.
 int serveRecording(const std::string &path);
 /// Answers runs and checks of a bundle with what its results say.
 int serveReplay(const std::string &bundle, const std::string &results);
-/// `bp-worker run`, from its name on; see Bundle.h.
-int runBundle(int argc, char **argv);
+/// `bp-worker run`, from its name on; see Bundle.h. `serveChecks` answers the
+/// checks of a bundle as serveRuns does its runs.
+int runBundle(int argc, char **argv,
+              int (*serveChecks)(const WorkerOptions &options));
 int serveCompiles(const WorkerOptions &options);
 int serveJobs(const WorkerOptions &options);
 /// An application: what it opens, it learns from its first request. Compiles

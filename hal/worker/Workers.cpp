@@ -2,6 +2,7 @@
 #include "Workers.h"
 #include "hal/core/DeviceUri.h"
 #include "hal/core/LoaderOptions.h"
+#include "sdk/support/NearestName.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -15,8 +16,8 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr size_t mostFileBytes = 1 << 20, mostWorkers = 256, mostWords = 64,
-                 mostWordBytes = 4096;
+constexpr size_t maxFileBytes = 1 << 20, maxWorkers = 256, maxWords = 64,
+                 maxWordBytes = 4096;
 constexpr unsigned longestTimeout = 86400;
 
 bool isName(std::string_view name) {
@@ -78,17 +79,17 @@ Result<std::vector<std::string>> wordsOf(const Json &value,
     return std::move(words->words);
   }
   std::vector<std::string> words;
-  bool good = value.is_array() && value.size() <= mostWords;
+  bool good = value.is_array() && value.size() <= maxWords;
   for (size_t i = 0; good && i < value.size(); ++i) {
     good = value[i].is_string();
     if (good)
       words.push_back(value[i].get<std::string>());
-    good = good && words.back().size() <= mostWordBytes &&
+    good = good && words.back().size() <= maxWordBytes &&
            words.back().find('\0') == std::string::npos;
   }
   if (!good)
     return invalidArgument("\"" + what + "\" is neither a text nor a list of " +
-                           "at most " + std::to_string(mostWords) + " texts");
+                           "at most " + std::to_string(maxWords) + " texts");
   return words;
 }
 
@@ -153,7 +154,7 @@ Result<std::vector<NamedWorker>> parseWorkers(const std::string &text) {
       root.size() != 1)
     return invalidArgument("does not have the one member \"workers\", an "
                            "object");
-  if (list->size() > mostWorkers)
+  if (list->size() > maxWorkers)
     return invalidArgument("has more than 256 workers");
   std::vector<NamedWorker> workers;
   for (const auto &[name, entry] : list->items()) {
@@ -173,7 +174,7 @@ Result<std::vector<NamedWorker>> readFile(const std::string &path,
   Result<TrustedFile> file = trust.open(path, "worker file");
   if (!file)
     return file.status();
-  auto bytes = file->read(mostFileBytes);
+  auto bytes = file->read(maxFileBytes);
   if (!bytes)
     return bytes.status();
   auto workers = parseWorkers(std::string(bytes->begin(), bytes->end()));

@@ -8,7 +8,7 @@
 #define BACKPLANE_WORKER_WORKERS_H
 
 #include "backplane/cpp/Result.h"
-#include "hal/core/FileTrust.h"
+#include "sdk/support/FileTrust.h"
 
 #include <chrono>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole compiler, read top to bottom: here per model, in Variant.cpp per
-// target. docs/reference/stages.md has the contract of each stage.
+// The whole compiler, read top to bottom: a model, its variants, their
+// programs. docs/reference/stages.md has the contract of each stage.
 #include "sdk/compiler/Compile.h"
 
 #include "sdk/compiler/Describe.h"
@@ -9,15 +9,105 @@
 #include "sdk/compiler/Variant.h"
 #include "sdk/graph/Satisfiable.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/package/Artifact.h"
 
 #include <set>
 
+using namespace mlir;
 using namespace backplane;
 
+/// Ops that have devices, to a program.
+static Result<CompiledProgram>
+compilePlaced(VariantContext &context, ModuleOp module, const Graph &graph,
+              const std::string &name, Draft draft, Refusals &refusals) {
+  if (Status s = compileRegions(context, module, graph, draft, refusals);
+      !s.ok())
+    return s;
+  if (Status s = fuse(context, module); !s.ok())
+    return s.within("fusion");
+  context.dump.write(name + "fusion", module);
+  auto scheduled = schedule(module, draft.weights, draft.constants);
+  if (!scheduled)
+    return context.diagnostics.take(scheduled.status()).within("schedule");
+  if (Status s = makeKernels(context, module, *scheduled, draft, refusals);
+      !s.ok())
+    return s;
+  if (Status s = finishSchedule(module, *scheduled); !s.ok())
+    return s.within("schedule");
+  if (!context.dump.status().ok())
+    return context.dump.status();
+  llvm::append_range(draft.report, scheduled->report);
+  draft.constants = scheduled->constants;
+  appendInit(draft.init, std::move(scheduled->init));
+  return CompiledProgram{std::move(scheduled->program), std::move(draft)};
+}
+
+/// Tries until no device refuses what it was given. Each round that fails has
+/// taught something new about an op and a device, so that there is a last one.
+static Result<CompiledProgram> compileSplit(VariantContext &context,
+                                            ModuleOp module, const Graph &graph,
+                                            const std::string &name,
+                                            const Draft &draft) {
+  Refusals refusals;
+  for (;;) {
+    OwningOpRef<ModuleOp> attempt = module.clone();
+    Draft copy = draft;
+    size_t known = refusals.size();
+    if (Status s = partition(context, *attempt, graph, refusals, copy); !s.ok())
+      return s.within("partition");
+    context.dump.write(name + "partition", *attempt);
+    auto compiled = compilePlaced(context, *attempt, graph, name,
+                                  std::move(copy), refusals);
+    if (compiled || refusals.size() == known)
+      return compiled;
+  }
+}
+
+Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
+                                                  const Graph &graph,
+                                                  const std::string &name,
+                                                  OneDevice device,
+                                                  Draft draft) {
+  auto primitives = decomposeFor(context, graph, device);
+  if (!primitives)
+    return primitives.status();
+  OwningOpRef<ModuleOp> module = bp::importGraph(context.mlir, *primitives);
+  if (!module)
+    return context.diagnostics.take(internalError("the graph has no module"));
+  context.dump.write(name + "import", *module);
+  if (Status s = optimize(context, *module, graph, device, draft); !s.ok())
+    return s.within("optimize");
+  context.dump.write(name + "optimize", *module);
+  if (!device)
+    return compileSplit(context, *module, graph, name, draft);
+  placeOn(*module, *device);
+  Refusals none;
+  return compilePlaced(context, *module, graph, name, std::move(draft), none);
+}
+
+/// One model for one target, or split over several. `weights` are the ids that
+/// slots number; the variant's are added.
+static Result<VariantInfo> compileVariant(const CompileServices &services,
+                                          const std::vector<Target> &targets,
+                                          Model &model, std::string dumpFolder,
+                                          std::vector<std::string> &weights) {
+  VariantContext context(services, targets, model.weights,
+                         std::move(dumpFolder));
+  Draft draft{.weights = weights,
+              .kernels = std::vector<KernelOrder>(targets.size())};
+  auto compiled = compileProgram(
+      context, model.graph, "",
+      targets.size() == 1 ? OneDevice(0u) : std::nullopt, std::move(draft));
+  if (!compiled)
+    return compiled.status();
+  weights = compiled->draft.weights;
+  return link(context, std::move(*compiled));
+}
+
 /// Keeps the graph, so that it can be compiled for further targets later on.
-static void embedGraph(const Graph &graph, fb::ArtifactT &artifact,
+static void embedGraph(const Graph &graph, ArtifactInfo &artifact,
                        std::vector<std::string> &weights) {
-  artifact.graph = writeGraph(graph);
+  artifact.graph = Blob::of(writeGraph(graph));
   std::set<std::string> known(weights.begin(), weights.end());
   for (const auto &[id, type] : weightsOf(graph))
     if (known.insert(id).second)
@@ -28,7 +118,7 @@ Status backplane::compileModel(CompileRequest request,
                                const CompileServices &services) {
   if (auto status = checkSatisfiable(request.model.graph); !status.ok())
     return status;
-  fb::ArtifactT artifact;
+  ArtifactInfo artifact;
   std::vector<std::string> weights;
   describeModel(request.model.graph, artifact, weights);
   for (const std::string &name : request.targets) {
@@ -38,20 +128,17 @@ Status backplane::compileModel(CompileRequest request,
     std::string dumps = request.dumpDir;
     if (!dumps.empty() && request.targets.size() > 1)
       dumps += "/" + name;
-    VariantCompiler compiler(services, *targets, request.model.weights, weights,
-                             dumps);
     Phase phase(services, "variant " + name);
-    auto variant = compiler.run(request.model.graph);
+    auto variant =
+        compileVariant(services, *targets, request.model, dumps, weights);
     if (!variant)
       return variant.status().within(name);
     artifact.variants.push_back(std::move(*variant));
   }
   if (request.embedGraph)
     embedGraph(request.model.graph, artifact, weights);
-  for (const std::string &id : weights) {
-    artifact.weights.push_back(std::make_unique<fb::WeightInfoT>());
-    artifact.weights.back()->id = id;
-  }
+  for (const std::string &id : weights)
+    artifact.weights.push_back({.id = id});
   Phase phase(services, "write artifact");
   return writeArtifact(request.outputPath, artifact, request.model.weights);
 }

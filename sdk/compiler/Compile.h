@@ -7,19 +7,11 @@
 #ifndef BACKPLANE_COMPILER_COMPILE_H
 #define BACKPLANE_COMPILER_COMPILE_H
 
-#include "backplane/compiler.h"
+#include "backplane/graph.h"
+#include "hal/core/CompilerPlugin.h"
 #include "sdk/graph/Model.h"
 
 namespace backplane {
-
-/// A compiler plug-in, as loaded: a host-owned table, stubs in empty slots.
-struct CompilerPlugin {
-  std::string name;
-  std::string version;
-  std::string hash; ///< of the library file, part of cache keys
-  const bp_compiler_table_t *table = nullptr;
-  void *self = nullptr;
-};
 
 /// What the host library does for the compiler.
 struct CompileServices {

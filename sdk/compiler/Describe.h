@@ -4,13 +4,13 @@
 #ifndef BACKPLANE_COMPILER_DESCRIBE_H
 #define BACKPLANE_COMPILER_DESCRIBE_H
 
-#include "sdk/package/Artifact.h"
+#include "sdk/program/Variant.h"
 
 namespace backplane {
 
 /// Fills producer, name, symbols, checks, inputs, outputs and variables. The
 /// first values of variables are put into `weights`, which numbers them.
-void describeModel(const Graph &graph, fb::ArtifactT &artifact,
+void describeModel(const Graph &graph, ArtifactInfo &artifact,
                    std::vector<std::string> &weights);
 
 } // namespace backplane

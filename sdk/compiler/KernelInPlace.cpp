@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/KernelInPlace.h"
+#include "sdk/dialect/Attributes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -71,11 +72,11 @@ bool isReadInPlace(linalg::GenericOp op, BlockArgument argument) {
 
 std::vector<uint32_t> backplane::inPlaceInputs(func::FuncOp lowered) {
   std::vector<uint32_t> result;
-  auto inputs = lowered->getAttrOfType<IntegerAttr>("bp.inputs");
-  auto outputs = lowered->getAttrOfType<IntegerAttr>("bp.outputs");
+  auto inputs = lowered->getAttrOfType<IntegerAttr>(bp::inputsAttr);
+  auto outputs = lowered->getAttrOfType<IntegerAttr>(bp::outputsAttr);
   // An op that reports bad data may run more than once for an element.
   if (!inputs || !outputs || outputs.getInt() != 1 ||
-      lowered->hasAttr("bp.error"))
+      lowered->hasAttr(bp::errorAttr))
     return result;
   linalg::GenericOp op = soleElementwiseOp(lowered);
   BlockArgument destination = lowered.getArgument(unsigned(inputs.getInt()));

@@ -2,7 +2,7 @@
 #include "sdk/compiler/KernelSymbols.h"
 
 #include "backplane/kernel.h"
-#include "sdk/graph/Error.h"
+#include "sdk/support/Error.h"
 
 namespace backplane {
 

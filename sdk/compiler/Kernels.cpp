@@ -7,14 +7,15 @@
 #include "sdk/compiler/KernelSymbols.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
-#include "sdk/graph/Error.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/schedule/InPlace.h"
+#include "sdk/support/Error.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "sdk/support/Hash.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -144,6 +145,12 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
   return std::move(received.kernel);
 }
 
+EmitTarget KernelCompiler::emitTarget() const {
+  return {target_.triple,         target_.cpu,
+          target_.features,       target_.vectorBits,
+          target_.workspaceLimit, target_.contract};
+}
+
 Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
                                     const std::string &name) {
   auto module = dispatch->getParentOfType<ModuleOp>();
@@ -155,7 +162,7 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
   single->getOperation()->setAttr(bp::symbolsAttr,
                                   module->getAttr(bp::symbolsAttr));
   PassManager manager(single->getContext());
-  bp::buildLowerPipeline(manager);
+  manager.addPass(bp::createLowerToLinalgPass());
   if (failed(manager.run(*single)))
     return unimplemented("cannot be lowered");
   if (dump_)
@@ -164,12 +171,8 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)
     stages.push_back({stage.stage, stage.pipeline});
-  EmitTarget target{target_.emitter,    target_.triple,
-                    target_.cpu,        target_.features,
-                    target_.vectorBits, target_.workspaceLimit,
-                    target_.contract};
   FailureOr<ObjectCode> object =
-      compileDispatch(*single, target, stages, dump_);
+      compileDispatch(*single, *emitter_, emitTarget(), stages, dump_);
   if (failed(object))
     return unimplemented("cannot be emitted");
   return Kernel{std::move(object->object),       object->entry.name,
@@ -184,9 +187,9 @@ Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
                                        const std::string &name) {
   if (!links())
     return compileByPlugin(graph, name);
-  if (!isEmitter(target_.emitter))
+  if (!emitter_)
     return unimplemented("there is no emitter '" + target_.emitter +
-                         "'; there are llvm-elf and spirv");
+                         "'; there are " + emitterNames());
   auto kernel = emit(dispatch, name);
   if (kernel)
     if (Status s = substituteSymbols(*kernel, toKernelSymbols(symbols));
@@ -230,17 +233,11 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   return at->second;
 }
 
-void KernelCompiler::rewind(size_t count) {
-  for (size_t i = count; i < order_.size(); ++i)
-    places_.erase(order_[i]);
-  order_.resize(count);
-}
-
-KernelCompiler::Place KernelCompiler::placeOf(size_t kernel) {
-  auto [at, fresh] = places_.try_emplace(kernel, uint32_t(order_.size()));
+uint32_t KernelOrder::positionOf(size_t kernel) {
+  auto [at, fresh] = positions_.try_emplace(kernel, uint32_t(kernels_.size()));
   if (fresh)
-    order_.push_back(kernel);
-  return links() ? Place{0, at->second} : Place{at->second, 0};
+    kernels_.push_back(kernel);
+  return at->second;
 }
 
 /// The workspace of a kernel where it is not a plain number.
@@ -254,15 +251,28 @@ KernelCompiler::needs(size_t index,
                       const std::vector<std::string> &symbols) const {
   const Kernel &kernel = kernels_[index];
   Substitution names = fromKernelSymbols(symbols);
-  std::string texts[] = {kernel.grid[0], kernel.grid[1], kernel.grid[2],
-                         symbolicWorkspace(kernel), kernel.flops};
-  for (std::string &text : texts) {
-    auto named = substituteSymbols(text, names);
-    if (!named)
-      return named.status();
-    text = std::move(*named);
+  auto named = [&](const std::string &text) -> Result<Dim> {
+    auto renamed = substituteSymbols(text, names);
+    return renamed ? Dim::parse(*renamed) : Result<Dim>(renamed.status());
+  };
+  Needs needs;
+  for (size_t axis = 0; axis < 3; ++axis) {
+    Result<Dim> size = named(kernel.grid[axis]);
+    if (!size)
+      return size.status();
+    needs.grid[axis] = *size;
   }
-  return Needs{{texts[0], texts[1], texts[2]}, texts[3], texts[4]};
+  for (auto [text, need] :
+       {std::pair(symbolicWorkspace(kernel), &needs.workspace),
+        std::pair(kernel.flops, &needs.flops)}) {
+    if (text.empty())
+      continue;
+    Result<Dim> value = named(text);
+    if (!value)
+      return value.status();
+    *need = *value;
+  }
+  return needs;
 }
 
 /// Bytes of workspace when they do not depend on symbols, else 0: the dispatch
@@ -278,52 +288,42 @@ static Result<uint64_t> workspaceBytes(const Kernel &kernel) {
   return uint64_t(value);
 }
 
-static Result<std::unique_ptr<fb::EntryT>> entryOf(const Kernel &kernel) {
+static Result<Entry> entryOf(const Kernel &kernel) {
   auto workspace = workspaceBytes(kernel);
   if (!workspace)
     return workspace.status();
-  auto entry = std::make_unique<fb::EntryT>();
-  entry->name = kernel.name;
-  entry->access = kernel.access;
-  entry->constant_count = kernel.constantCount;
-  entry->workgroup_size = {kernel.workgroup.begin(), kernel.workgroup.end()};
-  entry->workspace_bytes = *workspace;
-  return entry;
+  return Entry{.name = kernel.name,
+               .bindingAccess = kernel.access,
+               .constantCount = kernel.constantCount,
+               .workgroupSize = kernel.workgroup,
+               .workspaceBytes = *workspace};
 }
 
-Result<std::vector<std::unique_ptr<fb::ExecutableT>>>
-KernelCompiler::executables() {
-  std::vector<std::unique_ptr<fb::ExecutableT>> result;
-  auto start = [&] {
-    result.push_back(std::make_unique<fb::ExecutableT>());
-    result.back()->format = target_.format;
-  };
+Result<std::vector<ExecutableInfo>>
+KernelCompiler::executables(const KernelOrder &order) {
+  std::vector<ExecutableInfo> result;
   std::vector<ObjectCode> objects;
-  for (size_t index : order_) {
+  for (size_t index : order.kernels()) {
     Kernel &kernel = kernels_[index];
     if (!links() || result.empty())
-      start();
+      result.push_back({.format = target_.format});
     auto entry = entryOf(kernel);
     if (!entry)
       return entry.status();
-    result.back()->entries.push_back(std::move(*entry));
+    result.back().entries.push_back(std::move(*entry));
     if (links())
       objects.push_back({std::move(kernel.code), {.name = kernel.name}});
     else
-      result.back()->blob = std::move(kernel.code);
+      result.back().blob = Blob::of(std::move(kernel.code));
   }
   if (objects.empty())
     return result;
   std::vector<const ObjectCode *> list;
   for (const ObjectCode &object : objects)
     list.push_back(&object);
-  if (target_.emitter == "spirv") {
-    result.front()->blob = packSpirv(list);
-    return result;
-  }
-  auto image = linkElf(target_.triple, list);
+  auto image = emitter_->link(emitTarget(), list);
   if (!image)
     return image.status().within("the kernels do not link");
-  result.front()->blob = std::move(*image);
+  result.front().blob = Blob::of(std::move(*image));
   return result;
 }

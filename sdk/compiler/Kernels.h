@@ -8,7 +8,8 @@
 
 #include "sdk/compiler/KernelPack.h"
 #include "sdk/compiler/Target.h"
-#include "sdk/package/Artifact.h"
+#include "sdk/emit/Emit.h"
+#include "sdk/program/Variant.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -17,38 +18,47 @@ namespace backplane {
 /// Called after each stage of a kernel when IR dumps are wanted.
 using KernelDump = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
 
-/// Compiles kernels for one target.
+/// The kernels that the programs of a variant use on one device, in the order
+/// in which they need them first.
+class KernelOrder {
+public:
+  /// Where in the order a kernel is, from now on.
+  uint32_t positionOf(size_t kernel);
+  const std::vector<size_t> &kernels() const { return kernels_; }
+
+private:
+  std::vector<size_t> kernels_;
+  std::map<size_t, uint32_t> positions_;
+};
+
+/// Compiles kernels for one target, each once.
 class KernelCompiler {
 public:
   KernelCompiler(const CompileServices &services, const Target &target,
                  KernelDump dump)
-      : services_(services), target_(target), dump_(std::move(dump)) {}
+      : services_(services), target_(target),
+        emitter_(findEmitter(target.emitter)), dump_(std::move(dump)) {}
 
-  /// The number of the kernel of this dispatch, which is not in the executables
-  /// yet. Failures name the dispatch.
+  /// The number of the kernel of this dispatch. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
   /// What a kernel needs where its symbols have these names, as expressions.
   struct Needs {
-    std::array<std::string, 3> grid;
-    std::string workspace; ///< empty: a plain number, which its entry holds
-    std::string flops;
+    std::array<Dim, 3> grid;
+    std::optional<Dim> workspace; ///< none: a plain number, in its entry
+    std::optional<Dim> flops;
   };
   Result<Needs> needs(size_t index,
                       const std::vector<std::string> &symbols) const;
-  /// Kernels that have a place.
-  size_t count() const { return order_.size(); }
-  /// Takes the places that kernels got after there were `count` of them.
-  void rewind(size_t count);
   size_t cacheHits() const { return hits_; }
 
-  /// Where kernel i ends, which it now does: its executable and entry.
-  struct Place {
-    uint32_t executable, entry;
-  };
-  Place placeOf(size_t kernel);
-  /// All executables: one when the target's emitter links, else one a kernel.
-  Result<std::vector<std::unique_ptr<fb::ExecutableT>>> executables();
+  /// Executable and entry of the kernel at a position of a variant's order.
+  std::pair<uint32_t, uint32_t> entryAt(uint32_t position) const {
+    return links() ? std::pair(0u, position) : std::pair(position, 0u);
+  }
+  /// One executable when the target's emitter links, else one a kernel. Takes
+  /// the code of the kernels.
+  Result<std::vector<ExecutableInfo>> executables(const KernelOrder &order);
 
 private:
   /// `graph` is the dispatch without names, `symbols` are its own.
@@ -57,15 +67,15 @@ private:
                          const Graph &graph, const std::string &name);
   Result<Kernel> compileByPlugin(const Graph &graph, const std::string &name);
   Result<Kernel> emit(mlir::func::FuncOp dispatch, const std::string &name);
+  EmitTarget emitTarget() const;
   std::string keyOf(const Bytes &wire) const;
   bool links() const { return !target_.emitter.empty(); }
 
   const CompileServices &services_;
   const Target &target_;
+  const Emitter *emitter_; ///< null: the plug-in's `compile`, or an unknown one
   KernelDump dump_;
   std::vector<Kernel> kernels_;
-  std::vector<size_t> order_;         ///< those with a place
-  std::map<size_t, uint32_t> places_; ///< where in the order a kernel is
   std::map<std::string, size_t> byKey_;
   size_t hits_ = 0;
 };

@@ -3,7 +3,7 @@
 // The C entries of libbackplane-compiler.so.
 #include "sdk/compiler/Compile.h"
 #include "sdk/compiler/FatalErrors.h"
-#include "sdk/emit/Passes.h"
+#include "sdk/emit/common/Passes.h"
 #include "sdk/fusion/Passes.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/optimize/Passes.h"

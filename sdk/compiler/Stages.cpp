@@ -2,7 +2,7 @@
 #include "sdk/compiler/Stages.h"
 
 #include "sdk/dialect/Convert.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"

@@ -2,9 +2,9 @@
 #include "sdk/compiler/Target.h"
 
 #include "hal/core/PluginCall.h"
-#include "sdk/graph/Error.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/partition/TargetNames.h"
+#include "sdk/support/Error.h"
 
 #include <algorithm>
 #include <cstring>

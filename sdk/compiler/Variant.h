@@ -1,103 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Variant.h: one model for one target, or split over several, from the graph to
-// a variant of the artifact. A region is compiled as a program of its own, by
-// the same stages, for one device; all programs share kernels, weights and the
-// init program.
+// Variant.h: the stages that make a variant of a graph; Compile.cpp calls them
+// in order. A region is compiled as a program of its own, by the same stages,
+// for one device; all programs share kernels, weights and the init program.
 #ifndef BACKPLANE_COMPILER_VARIANT_H
 #define BACKPLANE_COMPILER_VARIANT_H
 
 #include "sdk/compiler/Kernels.h"
-#include "sdk/compiler/Schedule.h"
 #include "sdk/compiler/Stages.h"
-#include "sdk/partition/Partition.h"
+#include "sdk/schedule/Schedule.h"
 
 #include <deque>
 
 namespace backplane {
 
-/// Calls `visit` with the programs of a variant, those of its regions too.
-void forEachProgram(fb::VariantT &variant,
-                    llvm::function_ref<void(fb::ProgramT &)> visit);
-
-class VariantCompiler {
-public:
+/// What stays the same while a variant is compiled, and the kernels, which no
+/// attempt makes twice.
+struct VariantContext {
   /// Targets in the order of preference: what one lacks the next one gets.
-  VariantCompiler(const CompileServices &services,
-                  const std::vector<Target> &targets, WeightPool &pool,
-                  std::vector<std::string> &weights, std::string dumpFolder);
+  VariantContext(const CompileServices &services,
+                 const std::vector<Target> &targets, WeightPool &pool,
+                 std::string dumpFolder);
 
-  /// Once. `weights` are the ids that slots number; the variant's are added.
-  Result<std::unique_ptr<fb::VariantT>> run(const Graph &graph);
-
-private:
-  static const mlir::DialectRegistry &registry();
-  /// What a refused attempt must leave no trace of.
-  struct Mark {
-    size_t regions, report, weights, initSlots, initCommands, dispatches;
-    int64_t arena;
-    std::vector<int64_t> arenas;
-    uint32_t constants;
-    std::vector<size_t> kernels;
-  };
-  /// An op of `main`, by its place before fusion, and a device.
-  using OpOnDevice = std::pair<size_t, unsigned>;
-
-  /// `device` runs the whole program; none: it is split.
-  Result<fb::ProgramT> compileProgram(const Graph &graph,
-                                      const std::string &name,
-                                      std::optional<unsigned> device);
-  Result<fb::ProgramT> splitProgram(mlir::ModuleOp module, const Graph &graph,
-                                    const std::string &name);
-  Result<fb::ProgramT> finishProgram(mlir::ModuleOp module, const Graph &graph,
-                                     const std::string &name);
-  Result<Graph> primitives(const Graph &graph, unsigned device,
-                           bool split = false) const;
-  Status check(const Graph &graph, unsigned device) const;
-  Status assign(mlir::ModuleOp module, const Graph &graph);
-  PartitionNode describe(mlir::Operation &op, mlir::func::FuncOp main,
-                         const Graph &graph) const;
-  DeviceOffer offer(mlir::Operation &op, mlir::func::FuncOp main,
-                    const Graph &graph, unsigned device) const;
-  std::string refusal(const Graph &graph, unsigned device) const;
-  void refuse(mlir::Operation *op, const Status &status);
-  Mark mark() const;
-  void rewind(const Mark &mark);
-  std::vector<std::string> deviceNames() const;
-  void dropUnusedDevices();
-  void addDevices();
-  Status optimize(mlir::ModuleOp module, const Graph &graph,
-                  std::optional<unsigned> device);
-  Status runPipeline(mlir::ModuleOp module);
-  Result<bool> decideIfs(mlir::ModuleOp module, const Graph &graph,
-                         std::optional<unsigned> device);
-  std::optional<bool> knownCondition(bp::ControlOp op) const;
-  Status compileRegions(mlir::ModuleOp module, const Graph &graph);
-  Result<uint32_t> compileRegion(const Op &op, size_t number,
-                                 const Graph &around, unsigned device);
-  Status moveTables(mlir::ModuleOp module);
-  Status formDispatches(mlir::ModuleOp module);
-  Result<std::vector<size_t>> compileKernels(mlir::ModuleOp module,
-                                             const Schedule &schedule);
-  Status addKernels(mlir::ModuleOp module, Schedule &schedule);
-  Status addExecutables();
-  void addReport(mlir::ModuleOp module);
-
-  const CompileServices &services_;
-  const std::vector<Target> &targets_;
-  WeightPool &pool_;
-  std::vector<std::string> &weights_;
-  StageDump dump_;
-  mlir::MLIRContext context_;
-  Diagnostics diagnostics_;
-  std::deque<KernelCompiler> kernels_; ///< of each device
-  std::unique_ptr<fb::VariantT> variant_;
-  fb::ProgramT init_;      ///< of all programs so far
-  uint32_t constants_ = 0; ///< that init_ writes
-  size_t dispatches_ = 0;
-  /// What devices turned out not to take while `main` is split.
-  std::map<OpOnDevice, std::string> refusals_;
+  const CompileServices &services;
+  const std::vector<Target> &targets;
+  WeightPool &pool;
+  StageDump dump;
+  mlir::MLIRContext mlir;
+  Diagnostics diagnostics;
+  std::deque<KernelCompiler> kernels; ///< of each device
 };
+
+/// The device that runs all of a program; none: ops get theirs one by one.
+using OneDevice = std::optional<unsigned>;
+
+/// What a variant has so far. Stages that fail may have changed it: who goes on
+/// after a failure takes a copy before.
+struct Draft {
+  std::vector<std::string> weights; ///< ids that slots number
+  std::vector<RegionInfo> regions;
+  std::vector<std::string> report;
+  Program init;           ///< of all programs so far
+  uint32_t constants = 0; ///< that the init program writes
+  size_t dispatches = 0;
+  std::vector<KernelOrder> kernels; ///< of each device
+};
+
+struct CompiledProgram {
+  Program program;
+  Draft draft;
+};
+
+/// What devices turned out not to take: an op of `main`, by its position before
+/// fusion, a device, and why.
+using Refusals = std::map<std::pair<size_t, unsigned>, std::string>;
+
+// ---- the stages, in order ----
+
+/// The graph with the composites that the backend does not claim decomposed.
+/// Regions get their turn when they are compiled. Without one device others may
+/// take what the first one cannot hold.
+Result<Graph> decomposeFor(const VariantContext &context, const Graph &graph,
+                           OneDevice device);
+
+/// Target-independent passes and constant folding, again while that shows what
+/// an `if` will choose.
+Status optimize(VariantContext &context, mlir::ModuleOp module,
+                const Graph &graph, OneDevice device, Draft &draft);
+
+/// Gives each op of `main` the device.
+void placeOn(mlir::ModuleOp module, unsigned device);
+/// Gives each op of `main` the device that sdk/partition chooses, and the
+/// report the reason for each that is not on the first one.
+Status partition(const VariantContext &context, mlir::ModuleOp module,
+                 const Graph &graph, const Refusals &refusals, Draft &draft);
+
+/// Each region that is left becomes a program; the op learns its number.
+Status compileRegions(VariantContext &context, mlir::ModuleOp module,
+                      const Graph &graph, Draft &draft, Refusals &refusals);
+
+/// Groups of ops become functions, one for each dispatch.
+Status fuse(VariantContext &context, mlir::ModuleOp module);
+
+/// Lowers and emits the kernel of each dispatch, or takes it from the cache,
+/// and completes the commands that run it. A device that cannot make one is
+/// noted in `refusals` when another one could.
+Status makeKernels(VariantContext &context, mlir::ModuleOp module,
+                   Schedule &schedule, Draft &draft, Refusals &refusals);
+
+/// Executables and devices of the variant.
+Result<VariantInfo> link(VariantContext &context, CompiledProgram compiled);
+
+// ---- in Compile.cpp ----
+
+/// From a graph to a program by all stages. `name` starts the names of stage
+/// dumps: empty for the model itself.
+Result<CompiledProgram> compileProgram(VariantContext &context,
+                                       const Graph &graph,
+                                       const std::string &name,
+                                       OneDevice device, Draft draft);
+
+/// Notes that the device of an op or a dispatch does not run what is in it.
+void refuse(mlir::Operation *op, const Status &status, Refusals &refusals);
 
 } // namespace backplane
 

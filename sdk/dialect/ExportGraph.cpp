@@ -110,7 +110,7 @@ Status Exporter::addTables() {
     auto type = entry.getAs<TypeAttr>("type");
     auto tensor = bp::toTensorType(type ? type.getValue() : Type());
     if (!tensor)
-      return tensor.status().within("bp.variables");
+      return tensor.status().within(bp::variablesAttr);
     graph_.variables.push_back(
         {textOf(entry, "name").str(), *tensor, textOf(entry, "initial").str()});
   }

@@ -16,6 +16,7 @@
 #ifndef BACKPLANE_DIALECT_GRAPH_H
 #define BACKPLANE_DIALECT_GRAPH_H
 
+#include "sdk/dialect/Attributes.h"
 #include "sdk/dialect/Convert.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,15 +25,7 @@
 
 namespace bp {
 
-inline constexpr llvm::StringLiteral nameAttr = "bp.name";
-inline constexpr llvm::StringLiteral symbolsAttr = "bp.symbols";
-inline constexpr llvm::StringLiteral assertionsAttr = "bp.assertions";
-inline constexpr llvm::StringLiteral variablesAttr = "bp.variables";
-/// On a function: it is a dispatch.
-inline constexpr llvm::StringLiteral dispatchAttr = "bp.dispatch";
-/// On an op of `main`, then on a dispatch: the number of the device that runs
-/// it. Without it, the first one does.
-inline constexpr llvm::StringLiteral deviceAttr = "bp.device";
+/// The device of an op of `main` or of a dispatch; 0 without the attribute.
 unsigned deviceOf(mlir::Operation *op);
 
 /// Loads the dialects that importGraph needs.

@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One dispatch from linalg to an object file: the backend's stages, then LLVM.
+// One dispatch from linalg to an object: the backend's stages, then an emitter.
 #include "sdk/emit/Emit.h"
+#include "sdk/dialect/Attributes.h"
 
-#include "sdk/emit/Spirv.h"
+#include "sdk/emit/llvm/Emitter.h"
+#include "sdk/emit/spirv/Emitter.h"
 
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Target/LLVMIR/Export.h"
-#include "llvm/IR/LegacyPassManager.h"
-#include "llvm/IR/Module.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/TargetSelect.h"
-#include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Triple.h"
 
-#include <mutex>
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -32,7 +26,7 @@ static LogicalResult runStage(ModuleOp module, const EmitStage &stage) {
 }
 
 static FailureOr<EntryInfo> readEntry(ModuleOp module) {
-  auto entry = module->getAttrOfType<DictionaryAttr>("bp.entry");
+  auto entry = module->getAttrOfType<DictionaryAttr>(bp::entryAttr);
   if (!entry)
     return module.emitError("the stages did not end in an entry; the last one "
                             "needs bp-to-cpu-entry or bp-to-gpu-entry");
@@ -48,85 +42,27 @@ static FailureOr<EntryInfo> readEntry(ModuleOp module) {
     for (size_t i = 0; i < 3; ++i)
       info.workgroup[i] = uint32_t(cast<IntegerAttr>(workgroup[i]).getInt());
   info.constantCount = cast<IntegerAttr>(entry.get("constants")).getInt();
-  module->removeAttr("bp.entry");
+  module->removeAttr(bp::entryAttr);
   return info;
 }
 
-static std::unique_ptr<llvm::TargetMachine>
-createMachine(const EmitTarget &target, std::string &error) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    llvm::InitializeAllTargetInfos();
-    llvm::InitializeAllTargets();
-    llvm::InitializeAllTargetMCs();
-    llvm::InitializeAllAsmPrinters();
-  });
-  llvm::Triple triple(target.triple);
-  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!found)
-    return nullptr;
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
-      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+static const Emitter emitters[] = {llvmElfEmitter(), spirvEmitter()};
+
+const Emitter *findEmitter(StringRef name) {
+  const auto *found = llvm::find_if(
+      emitters, [&](const Emitter &emitter) { return name == emitter.name; });
+  return found == std::end(emitters) ? nullptr : found;
 }
 
-/// Code of a dispatch may call nothing: loops stay loops.
-static void setFunctionAttributes(llvm::Module &module,
-                                  const EmitTarget &target,
-                                  StringRef entryName) {
-  for (llvm::Function &function : module) {
-    if (function.isDeclaration())
-      continue;
-    function.addFnAttr("no-builtins");
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    function.addFnAttr("target-cpu", target.cpu);
-    if (!target.features.empty())
-      function.addFnAttr("target-features", target.features);
-    if (target.vectorBits)
-      function.addFnAttr("prefer-vector-width",
-                         std::to_string(target.vectorBits));
-    if (function.getName() != entryName)
-      function.setLinkage(llvm::GlobalValue::InternalLinkage);
-  }
+std::string emitterNames() {
+  return llvm::join(
+      llvm::map_range(emitters,
+                      [](const Emitter &emitter) { return emitter.name; }),
+      ", ");
 }
 
-static std::vector<uint8_t> emitObject(llvm::Module &module,
-                                       llvm::TargetMachine &machine) {
-  SmallVector<char, 0> buffer;
-  llvm::raw_svector_ostream out(buffer);
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, out, nullptr,
-                                  llvm::CodeGenFileType::ObjectFile))
-    return {};
-  passes.run(module);
-  return std::vector<uint8_t>(buffer.begin(), buffer.end());
-}
-
-static FailureOr<std::vector<uint8_t>>
-generate(ModuleOp module, const EmitTarget &target, StringRef entryName) {
-  std::string error;
-  auto machine = createMachine(target, error);
-  if (!machine)
-    return module.emitError("no code generator for ")
-           << target.triple << ": " << error;
-  llvm::LLVMContext context;
-  auto code = translateModuleToLLVMIR(module, context);
-  if (!code)
-    return module.emitError("cannot translate to LLVM IR");
-  code->setTargetTriple(machine->getTargetTriple());
-  code->setDataLayout(machine->createDataLayout());
-  setFunctionAttributes(*code, target, entryName);
-  if (auto failed = makeOptimizingTransformer(3, 0, machine.get())(code.get()))
-    return module.emitError("LLVM: ") << llvm::toString(std::move(failed));
-  std::vector<uint8_t> object = emitObject(*code, *machine);
-  if (object.empty())
-    return module.emitError("cannot emit an object file for ") << target.triple;
-  return object;
-}
-
-FailureOr<ObjectCode> compileDispatch(ModuleOp module, const EmitTarget &target,
+FailureOr<ObjectCode> compileDispatch(ModuleOp module, const Emitter &emitter,
+                                      const EmitTarget &target,
                                       ArrayRef<EmitStage> stages,
                                       const EmitDump &dump) {
   for (const EmitStage &stage : stages) {
@@ -138,9 +74,7 @@ FailureOr<ObjectCode> compileDispatch(ModuleOp module, const EmitTarget &target,
   FailureOr<EntryInfo> entry = readEntry(module);
   if (failed(entry))
     return failure();
-  auto object = target.emitter == "spirv"
-                    ? serializeSpirv(module)
-                    : generate(module, target, entry->name);
+  auto object = emitter.serialize(module, target, entry->name);
   if (failed(object))
     return failure();
   return ObjectCode{std::move(*object), std::move(*entry)};

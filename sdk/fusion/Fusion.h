@@ -60,15 +60,15 @@ struct Group {
 
 /// The groups of a function, in the order of their first ops, and the reasons
 /// for the cuts between them.
-struct Partition {
+struct Grouping {
   std::vector<Group> groups;
   std::vector<std::string> cuts;
   uint64_t steps = 0; ///< the work that was done, for tests
 };
 /// There is one entry of `devices` for each device that ops name; ops of two
 /// devices stay apart.
-Partition partition(mlir::func::FuncOp main,
-                    llvm::ArrayRef<FusionOptions> devices);
+Grouping groupOps(mlir::func::FuncOp main,
+                  llvm::ArrayRef<FusionOptions> devices);
 
 /// Whether `op` stands in a dispatch when one of its users does: it is cheap,
 /// or a reshape that only adds or removes axes of size 1.
@@ -82,9 +82,8 @@ usersOutside(mlir::Value value, const llvm::DenseSet<mlir::Operation *> &inside,
 
 /// Makes a function of each group, called from `main`. The modules's symbols
 /// that a function uses become its `bp.symbols`. Fails with a diagnostic when
-/// groups depend on each other in a circle, which partition never gives.
-llvm::LogicalResult outline(mlir::func::FuncOp main,
-                            const Partition &partition);
+/// groups depend on each other in a circle, which groupOps never returns.
+llvm::LogicalResult outline(mlir::func::FuncOp main, const Grouping &grouping);
 
 /// The graph of some ops as outline would make it, for claims.
 backplane::Result<backplane::Graph>
@@ -105,9 +104,9 @@ llvm::FailureOr<mlir::Operation *> moveZeroPoint(mlir::Operation *contraction,
 /// Where the device has BP_FUSE_WIDENING: factors of contractions that are
 /// known to fit 8 bits become 8-bit integers that are widened. Weights that
 /// this makes are added to `pool`.
-llvm::LogicalResult narrowFactors(mlir::func::FuncOp main,
-                                  llvm::ArrayRef<FusionOptions> devices,
-                                  backplane::WeightPool &pool);
+llvm::LogicalResult narrowOperands(mlir::func::FuncOp main,
+                                   llvm::ArrayRef<FusionOptions> devices,
+                                   backplane::WeightPool &pool);
 
 /// Marks the transposed convolutions whose weights are known and finite.
 void markFiniteWeights(mlir::func::FuncOp main,
@@ -118,9 +117,9 @@ void markFiniteWeights(mlir::func::FuncOp main,
 void limitOperands(mlir::func::FuncOp main,
                    llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, markFiniteWeights, narrowFactors, partition, outline, and the
-/// reasons into the module's `bp.report`. A dispatch names the device of its
-/// ops.
+/// limitOperands, markFiniteWeights, narrowOperands, groupOps, outline, and
+/// the reasons into the module's `bp.report`. A dispatch names the device of
+/// its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);

@@ -91,7 +91,7 @@ std::optional<GroupOrder::Join> GroupOrder::tryJoin(Node a, Node b) {
   Side sides[] = {{a, true, mark, mark + 1, {b}},
                   {b, false, mark + 1, mark, {a}}};
   uint64_t bounds[] = {entries_[a].label, entries_[b].label};
-  for (unsigned i = 0; i < mostSteps; ++i) {
+  for (unsigned i = 0; i < maxSteps; ++i) {
     Side &side = sides[i % 2];
     Progress progress = step(side, bounds[i % 2]);
     if (progress == Progress::Meets)

@@ -21,7 +21,7 @@ public:
   using Node = unsigned;
 
   /// Edges that one question may follow.
-  static constexpr unsigned mostSteps = 1000;
+  static constexpr unsigned maxSteps = 1000;
 
   /// How two nodes can be joined.
   struct Join {
@@ -36,7 +36,7 @@ public:
   /// A new node, the last in order, with an edge from each source.
   Node add(llvm::ArrayRef<Node> sources);
   /// None where a path leads from one to the other through a third, so that
-  /// joined they would depend on themselves, or where more than mostSteps would
+  /// joined they would depend on themselves, or where more than maxSteps would
   /// be needed to know.
   std::optional<Join> tryJoin(Node a, Node b);
   /// Both are one node from now on; nothing else may have been joined since

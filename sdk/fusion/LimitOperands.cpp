@@ -11,8 +11,8 @@ using namespace bp;
 
 /// The first operands in parts, no more of them than must be: what is in a part
 /// is copied twice.
-static SmallVector<Value> joinNeighbours(ImplicitLocOpBuilder &b, ConcatOp op,
-                                         size_t most) {
+static SmallVector<Value> joinAdjacent(ImplicitLocOpBuilder &b, ConcatOp op,
+                                       size_t most) {
   auto values = llvm::to_vector(op.getXs());
   size_t excess = values.size() - most;
   SmallVector<Value> parts;
@@ -40,6 +40,6 @@ void bp::limitOperands(func::FuncOp main, ArrayRef<FusionOptions> devices) {
       continue;
     ImplicitLocOpBuilder b(op.getLoc(), op);
     while (op.getXs().size() > bindings - 1)
-      op.getXsMutable().assign(joinNeighbours(b, op, bindings - 1));
+      op.getXsMutable().assign(joinAdjacent(b, op, bindings - 1));
   }
 }

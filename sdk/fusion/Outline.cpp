@@ -171,9 +171,9 @@ namespace {
 /// Writes the body of `main` anew, as calls in an order that respects data.
 class MainBuilder {
 public:
-  MainBuilder(func::FuncOp main, const Partition &partition)
+  MainBuilder(func::FuncOp main, const Grouping &grouping)
       : main_(main), module_(main->getParentOfType<ModuleOp>()) {
-    for (const Group &group : partition.groups)
+    for (const Group &group : grouping.groups)
       for (Operation *op : group.ops)
         groupOf_[op] = &group;
   }
@@ -323,6 +323,6 @@ LogicalResult MainBuilder::run() {
   return success();
 }
 
-LogicalResult bp::outline(func::FuncOp main, const Partition &partition) {
-  return MainBuilder(main, partition).run();
+LogicalResult bp::outline(func::FuncOp main, const Grouping &grouping) {
+  return MainBuilder(main, grouping).run();
 }

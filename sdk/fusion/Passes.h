@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Passes.h: from a graph to dispatches. A dispatch is a function that becomes
-// one kernel; `main` then holds calls, and what needs no kernel: weights,
-// constants, reshapes, reads and writes of variables.
+// Passes.h: from a graph to dispatches, declared in Passes.td.
 #ifndef BACKPLANE_FUSION_PASSES_H
 #define BACKPLANE_FUSION_PASSES_H
 
+#include "mlir/Pass/Pass.h"
+
 namespace bp {
 
-/// Registers `bp-form-dispatches` for textual pipelines.
-void registerFusionPasses();
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "sdk/fusion/Passes.h.inc"
 
 } // namespace bp
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decompositions of attention and of rotary position embeddings.
-#include "DecomposeMaker.h"
+#include "DecomposeBuilder.h"
 
 #include <cmath>
 
@@ -10,8 +10,8 @@ namespace backplane {
 namespace {
 
 /// A part of the last axis.
-ValueId lastPart(Maker &m, ValueId x, const Dim &start, const Dim &size,
-                 int64_t stride) {
+ValueId lastPart(DecomposeBuilder &m, ValueId x, const Dim &start,
+                 const Dim &size, int64_t stride) {
   Dims sizes = m.copyOf(x).dims;
   Dims starts(sizes.size(), Dim(0));
   std::vector<int64_t> strides(sizes.size(), 1);
@@ -25,7 +25,7 @@ ValueId lastPart(Maker &m, ValueId x, const Dim &start, const Dim &size,
 // ---- attention ----
 
 /// q[b, h, s, d] as [b, g, h / g * s, d]: the rows that share one head of k.
-ValueId sharedRows(Maker &m, ValueId q, const Dim &heads) {
+ValueId sharedRows(DecomposeBuilder &m, ValueId q, const Dim &heads) {
   Dims dims = m.copyOf(q).dims;
   if (dims[1] == heads)
     return q;
@@ -34,7 +34,7 @@ ValueId sharedRows(Maker &m, ValueId q, const Dim &heads) {
 }
 
 /// -infinity above the diagonal that `offset` shifts.
-ValueId hideAfter(Maker &m, ValueId scores, const Dim &offset) {
+ValueId hideAfter(DecomposeBuilder &m, ValueId scores, const Dim &offset) {
   TensorType type = m.copyOf(scores);
   Dims square = {type.dims[2], type.dims[3]};
   auto count = [&](int64_t axis) {
@@ -50,7 +50,7 @@ ValueId hideAfter(Maker &m, ValueId scores, const Dim &offset) {
 }
 
 /// Softmax along the last axis that gives 0 where all is -infinity.
-ValueId weights(Maker &m, ValueId scores) {
+ValueId weights(DecomposeBuilder &m, ValueId scores) {
   TensorType type = m.copyOf(scores);
   ValueId top = m.reduceAlong("max", scores, {3});
   ValueId isHidden = m.compare("eq", top, m.fill(-HUGE_VAL, type));
@@ -61,7 +61,7 @@ ValueId weights(Maker &m, ValueId scores) {
   return m.add("div", {e, divisor});
 }
 
-ValueId scoresOf(Maker &m, const Operands &operands) {
+ValueId scoresOf(DecomposeBuilder &m, const Operands &operands) {
   Dims q = m.copyOf(operands[0]).dims, k = m.copyOf(operands[1]).dims;
   ValueId scaled = m.with("mul", operands[0], m.op.f64("scale"));
   ValueId scores = m.add("matmul", {sharedRows(m, scaled, k[1]), operands[1]},
@@ -83,7 +83,7 @@ ValueId scoresOf(Maker &m, const Operands &operands) {
 
 } // namespace
 
-ValueId decomposeAttention(Maker &m, const Operands &operands) {
+ValueId decomposeAttention(DecomposeBuilder &m, const Operands &operands) {
   ValueId rows = weights(m, scoresOf(m, operands));
   Dims q = m.copyOf(operands[0]).dims, v = m.copyOf(operands[2]).dims;
   ValueId result = m.add("matmul", {sharedRows(m, rows, v[1]), operands[2]});
@@ -94,7 +94,7 @@ ValueId decomposeAttention(Maker &m, const Operands &operands) {
 
 // ---- rotary ----
 
-ValueId decomposeRotary(Maker &m, const Operands &operands) {
+ValueId decomposeRotary(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = operands[0];
   Dims dims = m.copyOf(x).dims, half = dims;
   bool isInterleaved = m.op.i64("interleaved") != 0;

@@ -2,14 +2,15 @@
 //
 // Decompositions of the contractions of small integers: differences from the
 // zero points as i32, then the contraction of i32.
-#include "DecomposeMaker.h"
+#include "DecomposeBuilder.h"
 
 namespace backplane {
 
 namespace {
 
 /// value - zero as i32; a zero point of rank 1 goes along `axis`.
-ValueId fromZero(Maker &m, ValueId value, ValueId zero, int64_t axis) {
+ValueId fromZero(DecomposeBuilder &m, ValueId value, ValueId zero,
+                 int64_t axis) {
   ValueId wide = m.cast(value, DType::I32);
   TensorType type = m.copyOf(wide);
   std::vector<int64_t> axes;
@@ -20,13 +21,13 @@ ValueId fromZero(Maker &m, ValueId value, ValueId zero, int64_t axis) {
   return m.add("sub", {wide, repeated});
 }
 
-int64_t lastAxis(Maker &m, ValueId value, int64_t fromEnd) {
+int64_t lastAxis(DecomposeBuilder &m, ValueId value, int64_t fromEnd) {
   return static_cast<int64_t>(m.copyOf(value).rank()) - fromEnd;
 }
 
 } // namespace
 
-ValueId decomposeMatmulInteger(Maker &m, const Operands &operands) {
+ValueId decomposeMatmulInteger(DecomposeBuilder &m, const Operands &operands) {
   bool swapsA = m.op.i64("transpose_a") != 0;
   bool swapsB = m.op.i64("transpose_b") != 0;
   int64_t row = lastAxis(m, operands[0], swapsA ? 1 : 2);
@@ -36,7 +37,7 @@ ValueId decomposeMatmulInteger(Maker &m, const Operands &operands) {
   return m.add("matmul", {a, b}, m.op.attributes);
 }
 
-ValueId decomposeConvInteger(Maker &m, const Operands &operands) {
+ValueId decomposeConvInteger(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = fromZero(m, operands[0], operands[2], 0);
   ValueId w = fromZero(m, operands[1], operands[3], 0);
   return m.add("conv", {x, w}, m.op.attributes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decompositions of the normalisations.
-#include "DecomposeMaker.h"
+#include "DecomposeBuilder.h"
 
 namespace backplane {
 
@@ -15,45 +15,48 @@ Dim countAlong(const TensorType &type, const std::vector<int64_t> &axes) {
 }
 
 /// The mean along some axes, repeated along them.
-ValueId meanAlong(Maker &m, ValueId x, const std::vector<int64_t> &axes) {
+ValueId meanAlong(DecomposeBuilder &m, ValueId x,
+                  const std::vector<int64_t> &axes) {
   TensorType type = m.copyOf(x);
   ValueId number = m.fillDim(countAlong(type, axes), type);
   return m.add("div", {m.reduceAlong("sum", x, axes), number});
 }
 
 /// x / sqrt(mean of x * x + epsilon) along some axes.
-ValueId overDeviation(Maker &m, ValueId x, const std::vector<int64_t> &axes) {
+ValueId overDeviation(DecomposeBuilder &m, ValueId x,
+                      const std::vector<int64_t> &axes) {
   ValueId square = meanAlong(m, m.add("mul", {x, x}), axes);
   ValueId sum = m.with("add", square, m.op.f64("epsilon"));
   return m.add("div", {x, m.add("sqrt", {sum})});
 }
 
 /// (x - mean) / sqrt(variance + epsilon) along some axes.
-ValueId normalised(Maker &m, ValueId x, const std::vector<int64_t> &axes) {
+ValueId normalised(DecomposeBuilder &m, ValueId x,
+                   const std::vector<int64_t> &axes) {
   return overDeviation(m, m.add("sub", {x, meanAlong(m, x, axes)}), axes);
 }
 
 } // namespace
 
-ValueId decomposeLayerNorm(Maker &m, const Operands &operands) {
+ValueId decomposeLayerNorm(DecomposeBuilder &m, const Operands &operands) {
   TensorType type = m.copyOf(operands[0]);
   auto first = static_cast<size_t>(m.op.i64("axis"));
-  std::vector<int64_t> axes = Maker::axesFrom(first, type.rank());
+  std::vector<int64_t> axes = DecomposeBuilder::axesFrom(first, type.rank());
   ValueId normal = normalised(m, operands[0], axes);
   ValueId scale = m.broadcast(operands[1], type.dims, axes);
   ValueId bias = m.broadcast(operands[2], type.dims, axes);
   return m.add("add", {m.add("mul", {normal, scale}), bias});
 }
 
-ValueId decomposeRmsNorm(Maker &m, const Operands &operands) {
+ValueId decomposeRmsNorm(DecomposeBuilder &m, const Operands &operands) {
   TensorType type = m.copyOf(operands[0]);
   auto first = static_cast<size_t>(m.op.i64("axis"));
-  std::vector<int64_t> axes = Maker::axesFrom(first, type.rank());
+  std::vector<int64_t> axes = DecomposeBuilder::axesFrom(first, type.rank());
   ValueId normal = overDeviation(m, operands[0], axes);
   return m.add("mul", {normal, m.broadcast(operands[1], type.dims, axes)});
 }
 
-ValueId decomposeGroupNorm(Maker &m, const Operands &operands) {
+ValueId decomposeGroupNorm(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = operands[0];
   const Dims dims = m.copyOf(x).dims;
   int64_t groups = m.op.i64("groups");
@@ -64,7 +67,8 @@ ValueId decomposeGroupNorm(Maker &m, const Operands &operands) {
     split.insert(split.begin() + 1, Dim(groups));
     x = m.reshape(x, split);
   }
-  ValueId normal = normalised(m, x, Maker::axesFrom(2, m.copyOf(x).rank()));
+  ValueId normal =
+      normalised(m, x, DecomposeBuilder::axesFrom(2, m.copyOf(x).rank()));
   if (isSplit)
     normal = m.reshape(normal, dims);
   ValueId scale = m.broadcast(operands[1], dims, {1});
@@ -74,7 +78,7 @@ ValueId decomposeGroupNorm(Maker &m, const Operands &operands) {
 
 /// Factor and offset per channel come first, from operands that are weights
 /// most often, so that folding leaves one multiply and one add.
-ValueId decomposeBatchNorm(Maker &m, const Operands &operands) {
+ValueId decomposeBatchNorm(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = operands[0], scale = operands[1], bias = operands[2],
           mean = operands[3], variance = operands[4];
   ValueId deviation =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "DecomposeRules.h"
 
-#include "DecomposeMaker.h"
+#include "DecomposeBuilder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,16 +15,16 @@ namespace {
 
 /// 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0: the exponential never
 /// overflows, so results below the least normal number are not lost.
-ValueId sigmoid(Maker &m, ValueId x) {
+ValueId sigmoid(DecomposeBuilder &m, ValueId x) {
   ValueId e = m.add("exp", {m.add("neg", {m.add("abs", {x})})});
   ValueId positive = m.compare("ge", x, m.fill(0, m.copyOf(x)));
   ValueId top = m.add("select", {positive, m.fill(1, m.copyOf(x)), e});
   return m.add("div", {top, m.with("add", e, 1)});
 }
 
-ValueId relu(Maker &m, ValueId x) { return m.with("max", x, 0); }
+ValueId relu(DecomposeBuilder &m, ValueId x) { return m.with("max", x, 0); }
 
-ValueId clampTo(Maker &m, ValueId x, double low, double high) {
+ValueId clampTo(DecomposeBuilder &m, ValueId x, double low, double high) {
   if (low != -INFINITY)
     x = m.with("max", x, low);
   if (high != INFINITY)
@@ -32,46 +32,47 @@ ValueId clampTo(Maker &m, ValueId x, double low, double high) {
   return x;
 }
 
-ValueId scaled(Maker &m, ValueId x, double factor, double offset) {
+ValueId scaled(DecomposeBuilder &m, ValueId x, double factor, double offset) {
   return m.with("add", m.with("mul", x, factor), offset);
 }
 
-ValueId softplus(Maker &m, ValueId x) {
+ValueId softplus(DecomposeBuilder &m, ValueId x) {
   ValueId e = m.add("exp", {m.add("neg", {m.add("abs", {x})})});
   return m.add("add", {relu(m, x), m.add("log1p", {e})});
 }
 
 /// x where x `direction` 0, else `other`.
-ValueId where(Maker &m, std::string direction, ValueId x, ValueId other) {
+ValueId where(DecomposeBuilder &m, std::string direction, ValueId x,
+              ValueId other) {
   ValueId zero = m.fill(0, m.copyOf(x));
   return m.add("select", {m.compare(std::move(direction), x, zero), x, other});
 }
 
-ValueId leakyRelu(Maker &m, ValueId x) {
+ValueId leakyRelu(DecomposeBuilder &m, ValueId x) {
   return where(m, "ge", x, m.with("mul", x, m.op.f64("alpha")));
 }
 
-ValueId elu(Maker &m, ValueId x) {
+ValueId elu(DecomposeBuilder &m, ValueId x) {
   ValueId below = m.with("mul", m.add("expm1", {x}), m.op.f64("alpha"));
   return where(m, "gt", x, below);
 }
 
-ValueId selu(Maker &m, ValueId x) {
+ValueId selu(DecomposeBuilder &m, ValueId x) {
   ValueId below = m.with("mul", m.add("expm1", {x}), m.op.f64("alpha"));
   return m.with("mul", where(m, "gt", x, below), m.op.f64("gamma"));
 }
 
-ValueId celu(Maker &m, ValueId x) {
+ValueId celu(DecomposeBuilder &m, ValueId x) {
   double alpha = m.op.f64("alpha");
   ValueId power = m.add("expm1", {m.with("div", x, alpha)});
   return where(m, "gt", x, m.with("mul", power, alpha));
 }
 
-ValueId softsign(Maker &m, ValueId x) {
+ValueId softsign(DecomposeBuilder &m, ValueId x) {
   return m.add("div", {x, m.with("add", m.add("abs", {x}), 1)});
 }
 
-ValueId gelu(Maker &m, ValueId x) {
+ValueId gelu(DecomposeBuilder &m, ValueId x) {
   ValueId inner = 0;
   if (m.op.string("approximate") == "tanh") {
     ValueId cubic = m.add("mul", {m.add("mul", {x, x}), x});
@@ -87,7 +88,7 @@ ValueId gelu(Maker &m, ValueId x) {
 
 // ---- normalisation ----
 
-ValueId softmax(Maker &m, ValueId x, bool isLog) {
+ValueId softmax(DecomposeBuilder &m, ValueId x, bool isLog) {
   std::vector<int64_t> axes = {m.op.i64("axis")};
   ValueId low = m.add("sub", {x, m.reduceAlong("max", x, axes)});
   ValueId e = m.add("exp", {low});
@@ -99,7 +100,7 @@ ValueId softmax(Maker &m, ValueId x, bool isLog) {
 
 /// log(sum(exp(x))); an infinite maximum is not taken out, so that no
 /// infinities are subtracted.
-ValueId logSumExp(Maker &m, ValueId x) {
+ValueId logSumExp(DecomposeBuilder &m, ValueId x) {
   std::vector<int64_t> axes = m.op.i64s("axes");
   TensorType type = m.copyOf(x);
   ValueId top = m.add(
@@ -108,7 +109,7 @@ ValueId logSumExp(Maker &m, ValueId x) {
   ValueId infinite = m.add("is_inf", {top});
   ValueId safe = m.add("select", {infinite, m.fill(0, m.copyOf(top)), top});
   ValueId repeated =
-      m.broadcast(safe, type.dims, Maker::axesFrom(0, type.rank()));
+      m.broadcast(safe, type.dims, DecomposeBuilder::axesFrom(0, type.rank()));
   ValueId e = m.add("exp", {m.add("sub", {x, repeated})});
   ValueId sum = m.add(
       "reduce", {e},
@@ -125,14 +126,14 @@ ValueId logSumExp(Maker &m, ValueId x) {
 
 // ---- avg_pool ----
 
-ValueId sumPool(Maker &m, ValueId x) {
+ValueId sumPool(DecomposeBuilder &m, ValueId x) {
   Attributes attributes = m.op.attributes;
   attributes.erase("count_padding");
   attributes["kind"] = std::string("sum");
   return m.add("pool", {x}, std::move(attributes));
 }
 
-ValueId avgPool(Maker &m, ValueId x) {
+ValueId avgPool(DecomposeBuilder &m, ValueId x) {
   TensorType type = m.copyOf(x);
   ValueId sum = sumPool(m, x);
   TensorType result = m.copyOf(sum);
@@ -148,14 +149,14 @@ ValueId avgPool(Maker &m, ValueId x) {
   }
   type.dims[0] = type.dims[1] = Dim(1);
   ValueId counts = sumPool(m, m.fill(1, type));
-  ValueId divisor =
-      m.broadcast(counts, result.dims, Maker::axesFrom(0, type.rank()));
+  ValueId divisor = m.broadcast(counts, result.dims,
+                                DecomposeBuilder::axesFrom(0, type.rank()));
   return m.add("div", {sum, divisor});
 }
 
 // ---- all ----
 
-ValueId decomposeUnary(Maker &m, ValueId x) {
+ValueId decomposeUnary(DecomposeBuilder &m, ValueId x) {
   const std::string &name = m.op.name;
   if (name == "relu")
     return relu(m, x);
@@ -195,12 +196,12 @@ ValueId decomposeUnary(Maker &m, ValueId x) {
   return 0;
 }
 
-ValueId prelu(Maker &m, const Operands &operands) {
+ValueId prelu(DecomposeBuilder &m, const Operands &operands) {
   ValueId below = m.add("mul", {operands[0], operands[1]});
   return where(m, "ge", operands[0], below);
 }
 
-using Rule = ValueId (*)(Maker &, const Operands &);
+using Rule = ValueId (*)(DecomposeBuilder &, const Operands &);
 
 /// The rule of a composite with more than one operand; null: it has none.
 Rule ruleOfMany(std::string_view name) {
@@ -224,7 +225,7 @@ Rule ruleOfMany(std::string_view name) {
 Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
                             const std::vector<ValueId> &operands,
                             const std::string &location) {
-  Maker m(graph, composite, location);
+  DecomposeBuilder m(graph, composite, location);
   DType type = graph.type(operands[0]).dtype;
   bool isExact = composite.name == "relu" || composite.name == "clamp";
   bool isWidened = isFloat(type) && bitWidth(type) < 32 && !isExact;

@@ -9,6 +9,8 @@
 #define BACKPLANE_GRAPH_GRAPH_H
 
 #include "Dim.h"
+#include "sdk/support/Bytes.h"
+#include "sdk/support/DType.h"
 
 #include <span>
 #include <variant>
@@ -19,37 +21,6 @@ namespace backplane {
 inline constexpr size_t maxRank = 16;
 inline constexpr size_t maxConstantBytes = 4096;
 
-/// Element types, with the numbers of BP_DTYPE_.
-enum class DType : uint32_t {
-  Invalid = BP_DTYPE_INVALID,
-  F64 = BP_DTYPE_F64,
-  F32 = BP_DTYPE_F32,
-  F16 = BP_DTYPE_F16,
-  BF16 = BP_DTYPE_BF16,
-  F8E4M3FN = BP_DTYPE_F8E4M3FN,
-  F8E5M2 = BP_DTYPE_F8E5M2,
-  I64 = BP_DTYPE_I64,
-  I32 = BP_DTYPE_I32,
-  I16 = BP_DTYPE_I16,
-  I8 = BP_DTYPE_I8,
-  I4 = BP_DTYPE_I4,
-  U64 = BP_DTYPE_U64,
-  U32 = BP_DTYPE_U32,
-  U16 = BP_DTYPE_U16,
-  U8 = BP_DTYPE_U8,
-  U4 = BP_DTYPE_U4,
-  Bool = BP_DTYPE_BOOL,
-};
-
-/// "f32"; "invalid" for an unknown number.
-std::string_view name(DType type);
-/// The type with this name.
-std::optional<DType> parseDType(std::string_view name);
-/// Bits of one element: 4, 8, 16, 32 or 64 (bool: 8).
-unsigned bitWidth(DType type);
-bool isFloat(DType type);
-bool isSignedInteger(DType type);
-bool isUnsignedInteger(DType type); // bool is not an integer
 /// Bytes of `elements` elements, packed.
 Dim byteSize(DType type, const Dim &elements);
 
@@ -67,7 +38,6 @@ struct TensorType {
   std::string str() const;
 };
 
-using Bytes = std::vector<uint8_t>;
 using Dims = std::vector<Dim>;
 /// The kinds of attribute. bool is an int64_t of 0 or 1, a dtype is an
 /// int64_t holding BP_DTYPE_.

@@ -4,8 +4,8 @@
 #ifndef BACKPLANE_GRAPH_GRAPHHANDLE_H
 #define BACKPLANE_GRAPH_GRAPHHANDLE_H
 
-#include "Error.h"
 #include "GraphTable.h"
+#include "sdk/support/Error.h"
 
 #include <new>
 

@@ -1,24 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Model.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "sdk/support/Hash.h"
 
 namespace backplane {
 
 namespace {
-
-std::string hexadecimal(XXH128_hash_t hash) {
-  XXH128_canonical_t canonical;
-  XXH128_canonicalFromHash(&canonical, hash);
-  constexpr char digits[] = "0123456789abcdef";
-  std::string text;
-  for (unsigned char byte : canonical.digest) {
-    text += digits[byte >> 4];
-    text += digits[byte & 15];
-  }
-  return text;
-}
 
 /// dtype, rank, dims and contents, hashed as one little-endian record.
 WeightId identify(const TensorType &type, std::span<const uint8_t> data) {
@@ -26,11 +13,10 @@ WeightId identify(const TensorType &type, std::span<const uint8_t> data) {
                                  static_cast<int64_t>(type.rank())};
   for (const Dim &dim : type.dims)
     record.push_back(*dim.constant());
-  XXH3_state_t state;
-  XXH3_128bits_reset(&state);
-  XXH3_128bits_update(&state, record.data(), record.size() * sizeof(int64_t));
-  XXH3_128bits_update(&state, data.data(), data.size());
-  return hexadecimal(XXH3_128bits_digest(&state));
+  return hash128({reinterpret_cast<const uint8_t *>(record.data()),
+                  record.size() * sizeof(int64_t)},
+                 data)
+      .hex();
 }
 
 Status checkSize(const TensorType &type, size_t size) {
@@ -69,10 +55,6 @@ Result<WeightId> WeightPool::add(const TensorType &type, Bytes data) {
 const Weight *WeightPool::find(std::string_view id) const {
   auto it = weights_.find(id);
   return it == weights_.end() ? nullptr : &it->second;
-}
-
-std::string hashBytes(std::span<const uint8_t> data) {
-  return hexadecimal(XXH3_128bits(data.data(), data.size()));
 }
 
 static void collectWeights(const Graph &graph,

@@ -50,9 +50,6 @@ struct Model {
 /// of its variables included.
 std::map<WeightId, TensorType> weightsOf(const Graph &graph);
 
-/// XXH3-128 of some bytes as 32 hexadecimal digits.
-std::string hashBytes(std::span<const uint8_t> data);
-
 } // namespace backplane
 
 #endif // BACKPLANE_GRAPH_MODEL_H

@@ -9,7 +9,7 @@
 #define BACKPLANE_IMPORT_ONNXFILE_H
 
 #include "backplane/cpp/Result.h"
-#include "sdk/graph/FileCopy.h"
+#include "sdk/support/FileCopy.h"
 
 #include "onnx-ml.pb.h"
 

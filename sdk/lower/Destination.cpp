@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/lower/Destination.h"
+#include "sdk/dialect/Attributes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -142,7 +143,7 @@ Value copyInto(OpBuilder &builder, Location loc, Value value,
 } // namespace
 
 void bp::assignDestinations(func::FuncOp function) {
-  auto inputs = function->getAttrOfType<IntegerAttr>("bp.inputs");
+  auto inputs = function->getAttrOfType<IntegerAttr>(bp::inputsAttr);
   if (!inputs)
     return;
   OpBuilder builder(function);

@@ -46,11 +46,11 @@ template <typename Op> Value unary(Scalars &s) {
   return Op::create(s.body, s.args[0]);
 }
 
-using Maker = Value (*)(Scalars &);
+using ScalarBuilder = Value (*)(Scalars &);
 
 /// Float functions that the math dialect has.
-Maker floatFunction(StringRef name) {
-  return llvm::StringSwitch<Maker>(name)
+ScalarBuilder floatFunction(StringRef name) {
+  return llvm::StringSwitch<ScalarBuilder>(name)
       .Case("floor", unary<math::FloorOp>)
       .Case("ceil", unary<math::CeilOp>)
       .Case("round_even", unary<math::RoundEvenOp>)
@@ -266,8 +266,8 @@ Value maximumOf(Scalars &s) {
 }
 
 /// Ops without attributes.
-Maker plainOp(StringRef name) {
-  return llvm::StringSwitch<Maker>(name)
+ScalarBuilder plainOp(StringRef name) {
+  return llvm::StringSwitch<ScalarBuilder>(name)
       .Case("neg", negate)
       .Case("abs", absolute)
       .Case("sign", sign)

@@ -11,6 +11,11 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+namespace bp {
+#define GEN_PASS_DEF_EXPANDMATHPASS
+#include "sdk/lower/Passes.h.inc"
+} // namespace bp
+
 using namespace mlir;
 using namespace bp::lower;
 
@@ -175,21 +180,8 @@ SmallVector<Operation *> expandable(Operation *root) {
   return ops;
 }
 
-struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
-  ExpandMathPass() = default;
-  ExpandMathPass(const ExpandMathPass &other) : PassWrapper(other) {}
-
-  StringRef getArgument() const override { return "bp-expand-math"; }
-  StringRef getDescription() const override {
-    return "Expand math functions and bf16 conversions into arithmetic";
-  }
-
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<arith::ArithDialect, LLVM::LLVMDialect, math::MathDialect>();
-  }
-
+struct ExpandMathPass : bp::impl::ExpandMathPassBase<ExpandMathPass> {
+  using ExpandMathPassBase::ExpandMathPassBase;
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     addExpansions(patterns, scales);
@@ -208,15 +200,6 @@ struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<>> {
             applyOpPatternsGreedily(candidates, std::move(patterns), config)))
       signalPassFailure();
   }
-
-  Option<bool> scales{
-      *this, "scale-instruction",
-      llvm::cl::desc("the target multiplies by powers of 2 in one instruction"),
-      llvm::cl::init(false)};
 };
 
 } // namespace
-
-std::unique_ptr<Pass> bp::createExpandMathPass() {
-  return std::make_unique<ExpandMathPass>();
-}

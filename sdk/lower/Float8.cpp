@@ -20,7 +20,7 @@ struct Format {
 
   int64_t shift() const { return 23 - fraction; }
   /// The f32 bits of the least normal number.
-  int64_t leastNormal() const { return (rebias + 1) << 23; }
+  int64_t minNormal() const { return (rebias + 1) << 23; }
 };
 
 Format formatOf(Type type) {
@@ -65,7 +65,7 @@ Value lower::encodeF8(ImplicitLocOpBuilder &body, Value computed, Type type) {
   Value sum = m.add(m.fromBits(magnitude), m.fromBits(base));
   Value small = m.subI(m.bits(sum), base);
   Value code =
-      m.select(m.below(magnitude, format.leastNormal()), small,
+      m.select(m.below(magnitude, format.minNormal()), small,
                arith::MinUIOp::create(body, normal, m.i(format.infinity)));
   Value isNumber = m.below(magnitude, 0x7f800001);
   code = m.select(isNumber, code, m.i(0x7f));

@@ -3,6 +3,7 @@
 // The pass `bp-lower-to-linalg`: each function is rebuilt, op by op, behind
 // its new signature; then elementwise ops are fused and results put into the
 // destinations.
+#include "sdk/dialect/Attributes.h"
 #include "sdk/lower/Destination.h"
 #include "sdk/lower/Fuse.h"
 #include "sdk/lower/Lowering.h"
@@ -17,6 +18,11 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+namespace bp {
+#define GEN_PASS_DEF_LOWERTOLINALGPASS
+#include "sdk/lower/Passes.h.inc"
+} // namespace bp
 
 using namespace bp;
 using namespace bp::lower;
@@ -54,9 +60,9 @@ bool isBpOp(Operation &op) {
 
 /// Whether the pass has anything to do with the function.
 bool concerns(func::FuncOp function) {
-  if (function.isExternal() || function->hasAttr("bp.inputs"))
+  if (function.isExternal() || function->hasAttr(bp::inputsAttr))
     return false;
-  return function->hasAttr("bp.symbols") ||
+  return function->hasAttr(bp::symbolsAttr) ||
          llvm::any_of(function.front(), isBpOp);
 }
 
@@ -77,7 +83,7 @@ LogicalResult checkType(Operation *op, Type type) {
 LogicalResult check(func::FuncOp function) {
   if (!llvm::hasSingleElement(function.getBody()))
     return function.emitOpError("needs one block to be lowered to linalg");
-  if (Attribute symbols = function->getAttr("bp.symbols")) {
+  if (Attribute symbols = function->getAttr(bp::symbolsAttr)) {
     auto list = dyn_cast<ArrayAttr>(symbols);
     if (!list || !llvm::all_of(list, llvm::IsaPred<StringAttr>))
       return function.emitOpError("needs bp.symbols to be a list of strings, "
@@ -127,7 +133,7 @@ private:
     for (auto [i, size] : llvm::enumerate(type.getShape()))
       texts.push_back(encoding ? encoding.getTexts()[i]
                                : builder.getStringAttr(Twine(size)));
-    auto dims = builder.getNamedAttr("bp.dims", builder.getArrayAttr(texts));
+    auto dims = builder.getNamedAttr(bp::dimsAttr, builder.getArrayAttr(texts));
     attributes.push_back(builder.getDictionaryAttr(dims));
     entry->addArgument(type, function.getLoc());
   }
@@ -148,7 +154,7 @@ private:
     }
     for (Type type : results)
       addTensor(type);
-    if (auto symbols = function->getAttrOfType<ArrayAttr>("bp.symbols"))
+    if (auto symbols = function->getAttrOfType<ArrayAttr>(bp::symbolsAttr))
       for (StringAttr symbol : symbols.getAsRange<StringAttr>())
         lowering.symbols.bind(symbol, addPlain(builder.getIndexType()));
     if (llvm::any_of(old, [](Operation &op) { return mayReport(&op); }))
@@ -172,12 +178,12 @@ private:
         builder.getFunctionType(entry->getArgumentTypes(), types));
     function.setAllArgAttrs(attributes);
     function.removeResAttrsAttr();
-    function->setAttr("bp.inputs", builder.getI64IntegerAttr(inputs));
-    function->setAttr("bp.outputs", builder.getI64IntegerAttr(types.size()));
-    if (!function->hasAttr("bp.symbols"))
-      function->setAttr("bp.symbols", builder.getArrayAttr({}));
+    function->setAttr(bp::inputsAttr, builder.getI64IntegerAttr(inputs));
+    function->setAttr(bp::outputsAttr, builder.getI64IntegerAttr(types.size()));
+    if (!function->hasAttr(bp::symbolsAttr))
+      function->setAttr(bp::symbolsAttr, builder.getArrayAttr({}));
     if (lowering.errorWord)
-      function->setAttr("bp.error", builder.getUnitAttr());
+      function->setAttr(bp::errorAttr, builder.getUnitAttr());
   }
 
   void eraseOld() {
@@ -194,22 +200,7 @@ private:
   Lowering lowering;
 };
 
-struct LowerToLinalgPass
-    : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
-
-  StringRef getArgument() const override { return "bp-lower-to-linalg"; }
-  StringRef getDescription() const override {
-    return "Lower dispatches of bp primitives to linalg on tensors";
-  }
-
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry
-        .insert<affine::AffineDialect, arith::ArithDialect, func::FuncDialect,
-                linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect,
-                scf::SCFDialect, tensor::TensorDialect>();
-  }
-
+struct LowerToLinalgPass : bp::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
   LogicalResult lowerFunction(func::FuncOp function) {
     if (failed(check(function)) || failed(FunctionLowering(function).run()) ||
         failed(fuseElementwise(function)))
@@ -227,7 +218,3 @@ struct LowerToLinalgPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> bp::createLowerToLinalgPass() {
-  return std::make_unique<LowerToLinalgPass>();
-}

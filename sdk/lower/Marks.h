@@ -16,8 +16,8 @@ namespace bp::lower {
 inline constexpr llvm::StringLiteral shareMark = "bp.share";
 /// Of arith.maximumf in a reduction: NaN among the elements may be left out.
 inline constexpr llvm::StringLiteral numbersMark = "bp.numbers";
-/// Of scf.for: its turns have nothing to do with each other and may be done in
-/// any order, or side by side.
+/// Of scf.for: its iterations have nothing to do with each other and may be
+/// done in any order, or side by side.
 inline constexpr llvm::StringLiteral independentMark = "bp.independent";
 
 } // namespace bp::lower

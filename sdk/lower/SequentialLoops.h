@@ -72,7 +72,7 @@ inline Values nest(ImplicitLocOpBuilder &b, ArrayRef<Value> bounds, Values at,
       !ordered(at.size()));
 }
 
-/// One independent loop per bound: one turn for each line of elements.
+/// One independent loop per bound: one iteration for each line of elements.
 inline Values overLines(ImplicitLocOpBuilder &b, ArrayRef<Value> bounds,
                         ValueRange carried, Step step) {
   return nest(b, bounds, {}, carried, step, [](size_t) { return false; });

@@ -31,8 +31,8 @@ Value standsBefore(ImplicitLocOpBuilder &b, Value x, Value y, bool largest,
                               arith::AndIOp::create(b, isNan, isNumber));
 }
 
-/// Levels that an entry goes down in a turn of a loop, where not all are known:
-/// some devices end an invocation after 65535 turns.
+/// Levels that an entry goes down in an iteration of a loop, where not all are
+/// known: some devices end an invocation after 65535 iterations.
 constexpr int64_t kLevelsAtOnce = 4;
 
 /// An element and its index in x.
@@ -43,8 +43,8 @@ struct Entry {
 /// The lists of one line: values and indices, of `count` entries.
 class Heap {
 public:
-  Heap(TopKOp op, Value x, Value count, int64_t levels, Value turns)
-      : op(op), x(x), count(count), levels(levels), turns(turns),
+  Heap(TopKOp op, Value x, Value count, int64_t levels, Value iterations)
+      : op(op), x(x), count(count), levels(levels), iterations(iterations),
         element(elementOf(op.getX().getType())) {}
 
   /// The best of a line of `size` elements, best first.
@@ -108,7 +108,8 @@ private:
     };
     Values begin{start};
     llvm::append_range(begin, lists);
-    Values sunk = turns ? forLoop(b, turns, begin, go) : go(b, start, begin);
+    Values sunk =
+        iterations ? forLoop(b, iterations, begin, go) : go(b, start, begin);
     return put(b, line, sunk[0], entry, ValueRange(sunk).drop_front());
   }
 
@@ -208,8 +209,8 @@ private:
 
   TopKOp op;
   Value x, count;
-  int64_t levels; ///< that an entry goes down, in each of these turns
-  Value turns;    ///< null: in one
+  int64_t levels;   ///< that an entry goes down, in each of these iterations
+  Value iterations; ///< null: in one
   Element element;
 };
 
@@ -251,13 +252,13 @@ LogicalResult lower::lowerTopK(Lowering &lowering, TopKOp op) {
   int64_t most =
       cast<RankedTensorType>(outputs[0].getType()).getDimSize(op.getAxis());
   int64_t levels = kLevelsAtOnce;
-  Value turns;
+  Value iterations;
   if (ShapedType::isDynamic(most))
-    turns = arith::CeilDivUIOp::create(builder, depthOf(builder, count),
-                                       index(builder, levels));
+    iterations = arith::CeilDivUIOp::create(builder, depthOf(builder, count),
+                                            index(builder, levels));
   else
     levels = llvm::Log2_64(std::max<int64_t>(most, 1));
-  Heap heap(op, x, count, levels, turns);
+  Heap heap(op, x, count, levels, iterations);
   Values results = overLines(
       builder, without(bounds, axis), outputs,
       [&](ImplicitLocOpBuilder &b, ValueRange line, ValueRange carried) {

@@ -30,7 +30,7 @@ bool bp::isConstant(Value value) {
   ops.insert(value.getDefiningOp());
   for (size_t i = 0; i < ops.size(); ++i) {
     Operation *op = ops[i];
-    if (i == mostConstantOps || !op || !keepsConstant(op))
+    if (i == maxConstantOps || !op || !keepsConstant(op))
       return false;
     for (Value operand : op->getOperands())
       ops.insert(operand.getDefiningOp());

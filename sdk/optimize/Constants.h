@@ -20,9 +20,9 @@ private:
 };
 
 /// The same answer from the ops in front of the value, at most
-/// `mostConstantOps` of them: more are taken to depend on an input. For use
+/// `maxConstantOps` of them: more are taken to depend on an input. For use
 /// while the IR changes.
-inline constexpr size_t mostConstantOps = 1000;
+inline constexpr size_t maxConstantOps = 1000;
 bool isConstant(mlir::Value value);
 
 /// Whether constantAlongAxis would give a value.

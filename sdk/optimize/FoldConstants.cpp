@@ -125,7 +125,7 @@ LogicalResult bp::foldConstants(ModuleOp module, const Evaluate &evaluate,
   SmallVector<func::CallOp> calls(main.getOps<func::CallOp>());
   for (func::CallOp call : calls) {
     auto function = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    if (!function || !function->hasAttr("bp.fold"))
+    if (!function || !function->hasAttr(bp::foldAttr))
       continue;
     size_t count = function.front().getOperations().size() - 1;
     Folding folding(call, function);

@@ -6,6 +6,11 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+namespace bp {
+#define GEN_PASS_DEF_FOLDSCALESPASS
+#include "sdk/optimize/Passes.h.inc"
+} // namespace bp
+
 using namespace mlir;
 using namespace bp;
 
@@ -144,14 +149,8 @@ struct BiasOfBias : OpRewritePattern<AddOp> {
   }
 };
 
-struct FoldScalesPass : PassWrapper<FoldScalesPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldScalesPass)
-
-  StringRef getArgument() const final { return "bp-fold-scales"; }
-  StringRef getDescription() const final {
-    return "Moves per-channel factors into the weights of contractions";
-  }
-  void runOnOperation() final {
+struct FoldScalesPass : bp::impl::FoldScalesPassBase<FoldScalesPass> {
+  void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<ScaleIntoWeight, ScaleOverBias, BiasOfBias>(&getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
@@ -160,7 +159,3 @@ struct FoldScalesPass : PassWrapper<FoldScalesPass, OperationPass<>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> bp::createFoldScalesPass() {
-  return std::make_unique<FoldScalesPass>();
-}

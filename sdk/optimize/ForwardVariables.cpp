@@ -8,19 +8,18 @@
 
 #include "llvm/ADT/StringMap.h"
 
+namespace bp {
+#define GEN_PASS_DEF_FORWARDVARIABLESPASS
+#include "sdk/optimize/Passes.h.inc"
+} // namespace bp
+
 using namespace mlir;
 
 namespace {
 
 struct ForwardVariablesPass
-    : PassWrapper<ForwardVariablesPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ForwardVariablesPass)
-
-  StringRef getArgument() const final { return "bp-forward-variables"; }
-  StringRef getDescription() const final {
-    return "Gives reads of a variable what was written before them";
-  }
-  void runOnOperation() final {
+    : bp::impl::ForwardVariablesPassBase<ForwardVariablesPass> {
+  void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal() || !main.getBody().hasOneBlock())
       return;
@@ -44,7 +43,3 @@ struct ForwardVariablesPass
 };
 
 } // namespace
-
-std::unique_ptr<Pass> bp::createForwardVariablesPass() {
-  return std::make_unique<ForwardVariablesPass>();
-}

@@ -6,21 +6,24 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
 
+namespace bp {
+#define GEN_PASS_DEF_MOVETABLESPASS
+#include "sdk/optimize/Passes.h.inc"
+} // namespace bp
+
 using namespace mlir;
 using namespace bp;
 
 namespace {
 
-struct MoveTablesPass : PassWrapper<MoveTablesPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MoveTablesPass)
+struct MoveTablesPass : bp::impl::MoveTablesPassBase<MoveTablesPass> {
+  explicit MoveTablesPass(backplane::WeightPool *pool)
+      : pool_(pool ? pool : &own_) {}
+  MoveTablesPass(const MoveTablesPass &other)
+      : MoveTablesPassBase(other),
+        pool_(other.pool_ == &other.own_ ? &own_ : other.pool_) {}
 
-  explicit MoveTablesPass(backplane::WeightPool &pool) : pool_(pool) {}
-
-  StringRef getArgument() const final { return "bp-move-tables"; }
-  StringRef getDescription() const final {
-    return "Makes weights of constants with many different elements";
-  }
-  void runOnOperation() final {
+  void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal())
       return;
@@ -34,12 +37,12 @@ private:
   static bool isTable(ConstantOp op) {
     auto elements = dyn_cast<DenseElementsAttr>(op.getValue());
     return elements && !elements.isSplat() &&
-           elements.getNumElements() > mostInline;
+           elements.getNumElements() > maxInline;
   }
 
   LogicalResult move(ConstantOp op) {
-    auto id = pool_.add(*toTensorType(op.getType()),
-                        toBytes(cast<DenseElementsAttr>(op.getValue())));
+    auto id = pool_->add(*toTensorType(op.getType()),
+                         toBytes(cast<DenseElementsAttr>(op.getValue())));
     if (!id)
       return op.emitOpError() << id.message();
     OpBuilder b(op);
@@ -55,13 +58,13 @@ private:
   }
 
   /// Elements that code can choose from by itself.
-  static constexpr int64_t mostInline = 16;
+  static constexpr int64_t maxInline = 16;
 
-  backplane::WeightPool &pool_;
+  backplane::WeightPool own_, *pool_;
 };
 
 } // namespace
 
-std::unique_ptr<Pass> bp::createMoveTablesPass(backplane::WeightPool &pool) {
+std::unique_ptr<Pass> bp::createMoveTablesPass(backplane::WeightPool *pool) {
   return std::make_unique<MoveTablesPass>(pool);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sdk/dialect/Attributes.h"
 #include "sdk/optimize/Constants.h"
 #include "sdk/optimize/Passes.h"
 
@@ -7,6 +8,11 @@
 #include "mlir/Pass/Pass.h"
 
 #include <cmath>
+
+namespace bp {
+#define GEN_PASS_DEF_OUTLINECONSTANTSPASS
+#include "sdk/optimize/Passes.h.inc"
+} // namespace bp
 
 using namespace mlir;
 
@@ -51,18 +57,12 @@ double workOf(Operation *op) {
 }
 
 struct OutlineConstantsPass
-    : PassWrapper<OutlineConstantsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineConstantsPass)
-
+    : bp::impl::OutlineConstantsPassBase<OutlineConstantsPass> {
   OutlineConstantsPass() = default;
   OutlineConstantsPass(const OutlineConstantsPass &other)
-      : PassWrapper(other) {}
+      : OutlineConstantsPassBase(other) {}
 
-  StringRef getArgument() const final { return "bp-outline-constants"; }
-  StringRef getDescription() const final {
-    return "Moves what depends on weights alone into functions";
-  }
-  void runOnOperation() final {
+  void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>("main");
     if (!main || main.isExternal() || !main.getBody().hasOneBlock())
       return;
@@ -80,14 +80,14 @@ struct OutlineConstantsPass
       }
     if (group.ops.empty())
       return;
-    bp::Partition partition;
-    partition.groups.push_back(std::move(group));
-    if (failed(bp::outline(main, partition)))
+    bp::Grouping grouping;
+    grouping.groups.push_back(std::move(group));
+    if (failed(bp::outline(main, grouping)))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (function->hasAttr(bp::dispatchAttr)) {
         function->removeAttr(bp::dispatchAttr);
-        function->setAttr("bp.fold", UnitAttr::get(&getContext()));
+        function->setAttr(bp::foldAttr, UnitAttr::get(&getContext()));
         rename(main, function);
       }
   }

@@ -5,18 +5,17 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+namespace bp {
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "sdk/optimize/Passes.h.inc"
+} // namespace bp
+
 using namespace mlir;
 
 namespace {
 
-struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SimplifyPass)
-
-  StringRef getArgument() const final { return "bp-simplify"; }
-  StringRef getDescription() const final {
-    return "Removes bp ops that do nothing and merges those that compose";
-  }
-  void runOnOperation() final {
+struct SimplifyPass : bp::impl::SimplifyPassBase<SimplifyPass> {
+  void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     bp::addMovementPatterns(patterns);
     bp::addReshapePatterns(patterns);
@@ -31,7 +30,3 @@ struct SimplifyPass : PassWrapper<SimplifyPass, OperationPass<>> {
 };
 
 } // namespace
-
-std::unique_ptr<Pass> bp::createSimplifyPass() {
-  return std::make_unique<SimplifyPass>();
-}

@@ -7,6 +7,11 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
+namespace bp {
+#define GEN_PASS_DEF_TABLELOOKUPPASS
+#include "sdk/optimize/Passes.h.inc"
+} // namespace bp
+
 using namespace mlir;
 using namespace bp;
 
@@ -236,15 +241,9 @@ private:
   }
 };
 
-struct TableLookupPass : PassWrapper<TableLookupPass, OperationPass<>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TableLookupPass)
-
+struct TableLookupPass : bp::impl::TableLookupPassBase<TableLookupPass> {
   explicit TableLookupPass(ReadWeight read) : read_(std::move(read)) {}
-  StringRef getArgument() const final { return "bp-table-lookup"; }
-  StringRef getDescription() const final {
-    return "Makes one-hot products and functions of them gathers";
-  }
-  void runOnOperation() final {
+  void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<OneHotMatmul>(&getContext(), read_);
     patterns.add<ElementwiseOfGather>(&getContext());

@@ -2,9 +2,8 @@
 #include "Artifact.h"
 #include "Check.h"
 #include "Layout.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "Metadata.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,16 +13,10 @@
 
 namespace backplane {
 
-layout::Hash layout::hash(std::span<const uint8_t> data) {
-  XXH128_hash_t hash = XXH3_128bits(data.data(), data.size());
-  return {hash.low64, hash.high64};
-}
-
 namespace {
 
 /// FlatBuffers cannot address more, and no honest file comes near.
 constexpr uint64_t maxMetadata = (uint64_t(1) << 31) - 1;
-constexpr unsigned maxDepth = 32, maxTables = 8'000'000;
 
 Status cannotOpen() {
   return Status(errno == ENOENT ? BP_STATUS_NOT_FOUND : BP_STATUS_UNAVAILABLE,
@@ -79,20 +72,16 @@ bool isZero(std::span<const uint8_t> bytes) {
                      [](uint8_t byte) { return byte == 0; });
 }
 
-Status checkWeightBytes(const fb::Artifact &artifact,
+Status checkWeightBytes(const ArtifactInfo &artifact,
                         std::span<const uint8_t> section) {
   uint64_t end = 0;
-  if (!artifact.weights())
-    return {};
-  for (const fb::WeightInfo *info : *artifact.weights()) {
-    if (!isZero(section.subspan(end, info->offset() - end)))
+  for (const WeightInfo &info : artifact.weights) {
+    if (!isZero(section.subspan(end, info.offset - end)))
       return dataLoss("has damaged padding between weights");
-    layout::Hash hash =
-        layout::hash(section.subspan(info->offset(), info->size()));
-    if (hash != layout::Hash{info->hash_low(), info->hash_high()})
-      return dataLoss("has a damaged weight, '" + info->id()->str() +
+    if (hash128(section.subspan(info.offset, info.size)) != info.hash)
+      return dataLoss("has a damaged weight, '" + info.id +
                       "'; copy or compile it again");
-    end = info->offset() + info->size();
+    end = info.offset + info.size;
   }
   return {};
 }
@@ -106,24 +95,23 @@ Status ArtifactFile::load() {
   if (Status s = checkHeader(header, file.size()); !s.ok())
     return s;
   auto metadata = file.subspan(sizeof(header), header.metadataBytes);
-  if (layout::hash(metadata) != layout::Hash{header.hashLow, header.hashHigh})
+  if (hash128(metadata) != Hash128{header.hashLow, header.hashHigh})
     return dataLoss("has damaged metadata; copy or compile it again");
-  flatbuffers::Verifier verifier(metadata.data(), metadata.size(), maxDepth,
-                                 maxTables);
-  if (!fb::VerifyArtifactBuffer(verifier))
-    return dataLoss("has malformed metadata");
-  metadata_ = fb::GetArtifact(metadata.data());
+  Result<ArtifactInfo> decoded = decodeMetadata(metadata);
+  if (!decoded)
+    return decoded.status().within("is not a valid artifact");
+  metadata_ = std::move(*decoded);
   weights_ = file.subspan(header.weightsOffset, header.weightsBytes);
-  if (Status s = checkArtifact(*metadata_, header.weightsBytes); !s.ok())
+  if (Status s = checkArtifact(metadata_, header.weightsBytes); !s.ok())
     return s.within("is not a valid artifact");
-  if (header.version != versionOf(*metadata_))
+  if (header.version != versionOf(metadata_))
     return dataLoss("has artifact version " + std::to_string(header.version) +
                     ", what it holds needs version " +
-                    std::to_string(versionOf(*metadata_)));
+                    std::to_string(versionOf(metadata_)));
   uint64_t metadataEnd = sizeof(header) + header.metadataBytes;
   if (!isZero(file.subspan(metadataEnd, header.weightsOffset - metadataEnd)))
     return dataLoss("has damaged padding after the metadata");
-  return checkWeightBytes(*metadata_, weights_);
+  return checkWeightBytes(metadata_, weights_);
 }
 
 Result<std::shared_ptr<ArtifactFile>>

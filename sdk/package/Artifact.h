@@ -8,9 +8,9 @@
 #ifndef BACKPLANE_PACKAGE_ARTIFACT_H
 #define BACKPLANE_PACKAGE_ARTIFACT_H
 
-#include "artifact_generated.h"
-#include "sdk/graph/FileCopy.h"
 #include "sdk/graph/Model.h"
+#include "sdk/program/Variant.h"
+#include "sdk/support/FileCopy.h"
 
 namespace backplane {
 
@@ -22,7 +22,7 @@ inline constexpr uint32_t splitArtifactVersion = 3;
 /// Writes `artifact` and the weights that it lists (`artifact.weights` needs
 /// ids only; offsets, sizes and hashes are filled in) to `path`: a temporary
 /// file in the same folder, renamed when it is complete and on disk.
-Status writeArtifact(const std::string &path, fb::ArtifactT &artifact,
+Status writeArtifact(const std::string &path, ArtifactInfo &artifact,
                      const WeightPool &weights);
 
 /// A verified file in memory.
@@ -47,7 +47,7 @@ public:
   ArtifactFile(const ArtifactFile &) = delete;
   ArtifactFile &operator=(const ArtifactFile &) = delete;
 
-  const fb::Artifact &metadata() const { return *metadata_; }
+  const ArtifactInfo &metadata() const { return metadata_; }
   /// The whole weight section.
   std::span<const uint8_t> weights() const { return weights_; }
   /// The whole file.
@@ -62,7 +62,7 @@ private:
 
   std::string path_;
   FileCopy contents_;
-  const fb::Artifact *metadata_ = nullptr;
+  ArtifactInfo metadata_; ///< its blobs are parts of `contents_`
   std::span<const uint8_t> weights_;
 };
 

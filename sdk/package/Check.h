@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Check.h: everything about the metadata of an artifact that the runtime relies
-// on beyond what the FlatBuffers verifier shows. The writer asks the same
+// on beyond its form. The writer asks the same
 // questions, so that no artifact is written that no reader would take.
 #ifndef BACKPLANE_PACKAGE_CHECK_H
 #define BACKPLANE_PACKAGE_CHECK_H
 
-#include "artifact_generated.h"
-#include "sdk/graph/Graph.h"
-
-#include <string_view>
-#include <unordered_map>
+#include "backplane/cpp/Result.h"
+#include "sdk/program/Variant.h"
 
 namespace backplane {
 
-/// Checks every index, enum, limit and expression. `artifact` has passed the
-/// FlatBuffers verifier; `weightBytes` is the size of the weight section.
-Status checkArtifact(const fb::Artifact &artifact, uint64_t weightBytes);
+/// Checks every index, limit and expression; `weightBytes` is the size of the
+/// weight section.
+Status checkArtifact(const ArtifactInfo &artifact, uint64_t weightBytes);
 
 /// Limits of an artifact, far beyond honest use.
 namespace limits {
-inline constexpr uint32_t rank = 64;
 inline constexpr uint32_t bindings = 1024; ///< per dispatch
 inline constexpr uint32_t transients = 1u << 20;
 inline constexpr uint32_t workgroupSize = 1u << 20;
@@ -30,18 +26,7 @@ inline constexpr uint32_t regionDepth = 16; ///< regions that run each other
 inline constexpr uint32_t devices = 16;     ///< of a variant
 } // namespace limits
 
-/// The text of an optional string.
-inline std::string_view text(const flatbuffers::String *string) {
-  return string ? string->string_view() : std::string_view();
-}
-
-/// The length of an optional vector.
-template <typename T> uint32_t count(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
-/// Parses each expression of an artifact once, and knows which symbols have a
-/// value when a call starts.
+/// Knows which symbols have a value when a call starts.
 class Expressions {
 public:
   /// Symbols that some input axis binds.
@@ -55,58 +40,43 @@ public:
     std::optional<Interval> bounds = dim.bounds(ranges_);
     return bounds ? std::optional(bounds->high) : std::nullopt;
   }
-  /// The expression, if it parses and uses bound symbols only.
-  Result<Dim> parse(const flatbuffers::String *string);
+  /// Whether it uses bound symbols only.
+  Status check(const Dim &dim) const;
 
 private:
   std::set<std::string, std::less<>> bound_;
   SymbolRanges ranges_;
-  // Many places may share one string, also in a hostile file.
-  std::unordered_map<const flatbuffers::String *, Result<Dim>> known_;
 };
 
-/// The number of devices that a variant runs on.
-inline uint32_t deviceCount(const fb::Variant &variant) {
-  return 1 + count(variant.devices());
-}
 /// The artifact version that a reader must know.
-uint32_t versionOf(const fb::Artifact &artifact);
+uint32_t versionOf(const ArtifactInfo &artifact);
 
 /// Checks the devices of a variant and of its executables.
-Status checkDevices(const fb::Variant &variant);
+Status checkDevices(const VariantInfo &variant);
 /// Checks that everything lies on the devices where it is used. The programs of
 /// the variant have been checked.
-Status checkPlacement(const fb::Variant &variant);
-
-/// The size of the arena on a device; -1: planned at run time.
-inline int64_t arenaBytes(const fb::Program &program, uint32_t device) {
-  if (device == 0)
-    return program.arena_bytes();
-  return device - 1 < count(program.arenas())
-             ? program.arenas()->Get(device - 1)
-             : -1;
-}
+Status checkPlacement(const VariantInfo &variant);
 
 /// Checks the regions of a variant, whose init program has been checked.
-Status checkRegions(const fb::Artifact &artifact, const fb::Variant &variant,
+Status checkRegions(const ArtifactInfo &artifact, const VariantInfo &variant,
                     std::map<uint32_t, int64_t> &constants,
                     Expressions &expressions);
 /// Gives the symbols that count iterations to `expressions`. `names` are the
 /// symbols of the artifact, which they must not be.
-Status bindIterations(const fb::Artifact &artifact,
+Status bindIterations(const ArtifactInfo &artifact,
                       const std::set<std::string, std::less<>> &names,
                       Expressions &expressions);
 
-/// Checks one program of a variant. `program` may be null for an empty one.
+/// Checks one program of a variant.
 struct ProgramChecker {
-  const fb::Artifact &artifact;
-  const fb::Variant &variant;
-  const fb::Program *program;
+  const ArtifactInfo &artifact;
+  const VariantInfo &variant;
+  const Program &program;
   bool init;
   /// Static size of each constant that the init program writes, by index.
   std::map<uint32_t, int64_t> &constants;
   Expressions &expressions;
-  const fb::Region *region = nullptr;            ///< whose program it is
+  const RegionInfo *region = nullptr;            ///< whose program it is
   uint32_t regionCount = 0;                      ///< regions that it may name
   std::vector<std::optional<int64_t>> slotBytes; ///< where static
   /// The most bytes of each slot in any call, where there is a limit.
@@ -117,37 +87,36 @@ struct ProgramChecker {
 
 private:
   Status checkSlots();
-  Status checkSlot(const fb::Slot &slot);
-  Result<std::optional<int64_t>> sizeOfNamed(const fb::Slot &slot);
-  Result<std::optional<int64_t>> sizeOf(const fb::Slot &slot);
-  Status checkConstant(const fb::Slot &slot, std::optional<int64_t> bytes);
-  std::optional<int64_t> limitOf(const fb::Slot &slot,
+  Status checkSlot(const Slot &slot);
+  Result<std::optional<int64_t>> sizeOfNamed(const Slot &slot);
+  Result<std::optional<int64_t>> sizeOf(const Slot &slot);
+  Status checkConstant(const Slot &slot, std::optional<int64_t> bytes);
+  std::optional<int64_t> limitOf(const Slot &slot,
                                  std::optional<int64_t> bytes);
-  Status checkTransient(const fb::Slot &slot, std::optional<int64_t> bytes);
-  Status checkPlace(const fb::Slot &slot);
+  Status checkTransient(const Slot &slot, std::optional<int64_t> bytes);
+  Status checkPlace(const Slot &slot);
   Status checkMemory();
-  Status checkCommand(const fb::Command &command);
-  Status checkDispatch(const fb::Dispatch &dispatch);
-  Status checkCopy(const fb::Copy &copy);
-  Status checkFill(const fb::Fill &fill);
-  Status checkControl(const fb::Control &control);
-  Status checkControlSlots(const fb::Control &control);
-  Status checkIf(const fb::Control &control);
-  Status checkWhile(const fb::Control &control);
-  Status checkRegionUse(const fb::Control &control, uint32_t number,
+  Status checkCommand(const program::Command &command);
+  Status checkDispatch(const program::Dispatch &dispatch);
+  Status checkCopy(const program::Copy &copy);
+  Status checkFill(const program::Fill &fill);
+  Status checkControl(const program::Control &control);
+  Status checkControlSlots(const program::Control &control);
+  Status checkIf(const program::Control &control);
+  Status checkWhile(const program::Control &control);
+  Status checkRegionUse(const program::Control &control, uint32_t number,
                         size_t inputs, size_t outputs);
-  Result<std::optional<int64_t>> sizeOfRegionSlot(const fb::Slot &slot);
-  Status checkExpression(const flatbuffers::String *string, const char *what,
-                         int64_t low, int64_t high);
-  Status checkRange(const fb::Binding &binding);
-  std::optional<int64_t> staticLength(const fb::Binding &binding);
-  Status checkBinding(const fb::Binding *binding, unsigned access);
-  Status checkAccess(const fb::Slot &slot, unsigned access);
+  Result<std::optional<int64_t>> sizeOfRegionSlot(const Slot &slot);
+  Status checkExpression(const Dim &dim, const char *what, int64_t low,
+                         int64_t high);
+  Status checkRange(const SlotRange &range);
+  std::optional<int64_t> staticLength(const SlotRange &range);
+  Status checkBinding(const SlotRange &range, unsigned access);
+  Status checkAccess(const Slot &slot, unsigned access);
 };
 
 /// The static byte size of a tensor, if it has one.
-Result<std::optional<int64_t>> staticBytes(const fb::TensorInfo &info,
-                                           Expressions &expressions);
+Result<std::optional<int64_t>> staticBytes(const TensorType &type);
 
 } // namespace backplane
 

@@ -11,15 +11,15 @@ namespace {
 
 Status bad(std::string message) { return dataLoss(std::move(message)); }
 
-constexpr int64_t most = int64_t(1) << 62;
+constexpr int64_t maxBytes = int64_t(1) << 62;
 
 /// How deep the regions of each region lie; a region names earlier ones only.
-Status checkDepth(const fb::Program &program, std::vector<uint32_t> &depths) {
+Status checkDepth(const Program &program, std::vector<uint32_t> &depths) {
   uint32_t depth = 1;
-  for (uint32_t i = 0; i < count(program.commands()); ++i)
-    if (const auto *control = program.commands()->Get(i)->body_as_Control())
-      for (uint32_t j = 0; j < count(control->regions()); ++j)
-        depth = std::max(depth, depths[control->regions()->Get(j)] + 1);
+  for (const program::Command &command : program.commands)
+    if (const auto *control = std::get_if<program::Control>(&command))
+      for (uint32_t region : control->regions)
+        depth = std::max(depth, depths[region] + 1);
   depths.push_back(depth);
   return depth <= limits::regionDepth
              ? Status()
@@ -27,20 +27,19 @@ Status checkDepth(const fb::Program &program, std::vector<uint32_t> &depths) {
                    std::to_string(limits::regionDepth) + " deep");
 }
 
-Status checkSignature(const fb::Region &region, Expressions &expressions) {
-  for (const auto *list : {region.inputs(), region.outputs()})
-    for (uint32_t i = 0; i < count(list); ++i) {
-      Result<Dim> bytes = expressions.parse(list->Get(i));
-      if (!bytes)
-        return bytes.status();
-      if (int64_t size = bytes->constant().value_or(0); size < 0 || size > most)
+Status checkSignature(const RegionInfo &region, Expressions &expressions) {
+  for (const auto *list : {&region.inputs, &region.outputs})
+    for (const Dim &bytes : *list) {
+      if (Status s = expressions.check(bytes); !s.ok())
+        return s;
+      if (int64_t size = bytes.constant().value_or(0);
+          size < 0 || size > maxBytes)
         return bad("it takes or gives " + std::to_string(size) + " bytes");
     }
-  for (uint32_t i = 0; i < count(region.checks()); ++i)
-    for (const auto *side :
-         {region.checks()->Get(i)->lhs(), region.checks()->Get(i)->rhs()})
-      if (Result<Dim> dim = expressions.parse(side); !dim)
-        return dim.status().within("check " + std::to_string(i));
+  for (size_t i = 0; i < region.checks.size(); ++i)
+    for (const Dim *side : {&region.checks[i].lhs, &region.checks[i].rhs})
+      if (Status s = expressions.check(*side); !s.ok())
+        return s.within("check " + std::to_string(i));
   return {};
 }
 
@@ -52,32 +51,30 @@ Status checkWritten(const std::vector<bool> &written) {
              std::to_string(missing - written.begin()));
 }
 
-Status checkRegion(const fb::Region &region, ProgramChecker checker,
+Status checkRegion(const RegionInfo &region, ProgramChecker checker,
                    std::vector<uint32_t> &depths) {
-  if (!region.program())
-    return bad("it has no program");
   if (Status s = checkSignature(region, checker.expressions); !s.ok())
     return s;
   if (Status s = checker.run(); !s.ok())
     return s;
-  if (Status s = checkDepth(*region.program(), depths); !s.ok())
+  if (Status s = checkDepth(region.program, depths); !s.ok())
     return s;
   return checkWritten(checker.written);
 }
 
 } // namespace
 
-Status bindIterations(const fb::Artifact &artifact,
+Status bindIterations(const ArtifactInfo &artifact,
                       const std::set<std::string, std::less<>> &names,
                       Expressions &expressions) {
-  for (uint32_t i = 0; i < count(artifact.variants()); ++i) {
-    const auto *regions = artifact.variants()->Get(i)->regions();
-    if (count(regions) > limits::regions)
+  for (size_t i = 0; i < artifact.variants.size(); ++i) {
+    const std::vector<RegionInfo> &regions = artifact.variants[i].regions;
+    if (regions.size() > limits::regions)
       return bad("variant " + std::to_string(i) + " has " +
-                 std::to_string(count(regions)) + " regions, the limit is " +
+                 std::to_string(regions.size()) + " regions, the limit is " +
                  std::to_string(limits::regions));
-    for (uint32_t j = 0; j < count(regions); ++j) {
-      std::string name(text(regions->Get(j)->iteration()));
+    for (size_t j = 0; j < regions.size(); ++j) {
+      const std::string &name = regions[j].iteration;
       if (name.empty())
         continue;
       if (!Dim::isSymbolName(name) || names.contains(name))
@@ -89,14 +86,14 @@ Status bindIterations(const fb::Artifact &artifact,
   return {};
 }
 
-Status checkRegions(const fb::Artifact &artifact, const fb::Variant &variant,
+Status checkRegions(const ArtifactInfo &artifact, const VariantInfo &variant,
                     std::map<uint32_t, int64_t> &constants,
                     Expressions &expressions) {
   std::vector<uint32_t> depths;
-  for (uint32_t i = 0; i < count(variant.regions()); ++i) {
-    const fb::Region &region = *variant.regions()->Get(i);
-    ProgramChecker checker{artifact,  variant,     region.program(), false,
-                           constants, expressions, &region,          i};
+  for (uint32_t i = 0; i < variant.regions.size(); ++i) {
+    const RegionInfo &region = variant.regions[i];
+    ProgramChecker checker{artifact,  variant,     region.program, false,
+                           constants, expressions, &region,        i};
     if (Status s = checkRegion(region, std::move(checker), depths); !s.ok())
       return s.within("region " + std::to_string(i));
   }
@@ -104,37 +101,33 @@ Status checkRegions(const fb::Artifact &artifact, const fb::Variant &variant,
 }
 
 Result<std::optional<int64_t>>
-ProgramChecker::sizeOfRegionSlot(const fb::Slot &slot) {
-  const auto *list =
-      slot.kind() == fb::SlotKind::Input ? region->inputs() : region->outputs();
-  if (slot.index() >= count(list))
-    return bad("it names " + std::string(fb::EnumNameSlotKind(slot.kind())) +
-               " " + std::to_string(slot.index()) + ", of " +
-               std::to_string(count(list)));
-  Result<Dim> bytes = expressions.parse(list->Get(slot.index()));
-  if (!bytes)
-    return bytes.status();
-  return bytes->constant();
+ProgramChecker::sizeOfRegionSlot(const Slot &slot) {
+  const auto &list =
+      slot.kind == SlotKind::Input ? region->inputs : region->outputs;
+  if (slot.index >= list.size())
+    return bad("it names " + std::string(name(slot.kind)) + " " +
+               std::to_string(slot.index) + ", of " +
+               std::to_string(list.size()));
+  return list[slot.index].constant();
 }
 
 /// Results are written, so they are memory that nothing else of the command
 /// uses.
-Status ProgramChecker::checkControlSlots(const fb::Control &control) {
+Status ProgramChecker::checkControlSlots(const program::Control &control) {
   if (init)
     return bad("an init program makes no decisions");
   std::set<uint32_t> others;
-  for (uint32_t i = 0; i < count(control.operands()); ++i)
-    others.insert(control.operands()->Get(i));
-  for (uint32_t i = 0; i < count(control.results()); ++i)
-    if (!others.insert(control.results()->Get(i)).second)
-      return bad("slot " + std::to_string(control.results()->Get(i)) +
+  others.insert(control.operands.begin(), control.operands.end());
+  for (uint32_t i = 0; i < control.results.size(); ++i)
+    if (!others.insert(control.results[i]).second)
+      return bad("slot " + std::to_string(control.results[i]) +
                  " is a result and something else");
-  if (!others.empty() && *others.rbegin() >= count(program->slots()))
+  if (!others.empty() && *others.rbegin() >= program.slots.size())
     return bad("it names slot " + std::to_string(*others.rbegin()) + ", of " +
-               std::to_string(count(program->slots())));
-  for (uint32_t i = 0; i < count(control.results()); ++i) {
-    const fb::Slot &slot = *program->slots()->Get(control.results()->Get(i));
-    if (slot.kind() == fb::SlotKind::Variable)
+               std::to_string(program.slots.size()));
+  for (uint32_t i = 0; i < control.results.size(); ++i) {
+    const Slot &slot = program.slots[control.results[i]];
+    if (slot.kind == SlotKind::Variable)
       return bad("a result is a variable");
     if (Status s = checkAccess(slot, BP_ACCESS_WRITE); !s.ok())
       return s;
@@ -142,70 +135,63 @@ Status ProgramChecker::checkControlSlots(const fb::Control &control) {
   return {};
 }
 
-Status ProgramChecker::checkRegionUse(const fb::Control &control,
+Status ProgramChecker::checkRegionUse(const program::Control &control,
                                       uint32_t number, size_t inputs,
                                       size_t outputs) {
-  uint32_t index = control.regions()->Get(number);
+  uint32_t index = control.regions[number];
   if (index >= regionCount)
     return bad("it names region " + std::to_string(index) + ", of " +
                std::to_string(regionCount) + " that may stand here");
-  const fb::Region &used = *variant.regions()->Get(index);
-  if (count(used.inputs()) != inputs || count(used.outputs()) != outputs)
+  const RegionInfo &used = variant.regions[index];
+  if (used.inputs.size() != inputs || used.outputs.size() != outputs)
     return bad("region " + std::to_string(index) + " takes " +
-               std::to_string(count(used.inputs())) + " values and gives " +
-               std::to_string(count(used.outputs())) + ", " +
+               std::to_string(used.inputs.size()) + " values and gives " +
+               std::to_string(used.outputs.size()) + ", " +
                std::to_string(inputs) + " and " + std::to_string(outputs) +
                " are needed");
   return {};
 }
 
-Status ProgramChecker::checkIf(const fb::Control &control) {
-  size_t first = text(control.condition()).empty() ? 1 : 0;
-  if (count(control.regions()) != 2 || count(control.operands()) < first)
+Status ProgramChecker::checkIf(const program::Control &control) {
+  size_t first = control.condition ? 0 : 1;
+  if (control.regions.size() != 2 || control.operands.size() < first)
     return bad("an If needs two regions and a condition");
   if (first == 0)
-    if (Status s =
-            checkExpression(control.condition(), "condition", -most, most);
+    if (Status s = checkExpression(*control.condition, "condition", -maxBytes,
+                                   maxBytes);
         !s.ok())
       return s;
   for (uint32_t i = 0; i < 2; ++i)
-    if (Status s = checkRegionUse(control, i, count(control.operands()) - first,
-                                  count(control.results()));
+    if (Status s = checkRegionUse(control, i, control.operands.size() - first,
+                                  control.results.size());
         !s.ok())
       return s;
   return {};
 }
 
-Status ProgramChecker::checkWhile(const fb::Control &control) {
-  size_t first = control.conditional() ? 1 : 0;
-  bool hasLimit = !text(control.limit()).empty();
-  uint32_t operands = count(control.operands());
-  if (count(control.regions()) != 1 || operands < first ||
-      control.carried() > operands - first ||
-      control.carried() > count(control.results()))
+Status ProgramChecker::checkWhile(const program::Control &control) {
+  size_t first = control.conditional ? 1 : 0;
+  size_t operands = control.operands.size();
+  if (control.regions.size() != 1 || operands < first ||
+      control.carried > operands - first ||
+      control.carried > control.results.size())
     return bad("a While needs one region and what it carries");
-  if (!hasLimit && (!first || control.carried() < count(control.results())))
+  if (!control.limit && (!first || control.carried < control.results.size()))
     return bad("a While without a predicate, or with stacked results, needs a "
                "limit");
-  if (hasLimit)
-    if (Status s = checkExpression(control.limit(), "limit", 0, most); !s.ok())
+  if (control.limit)
+    if (Status s = checkExpression(*control.limit, "limit", 0, maxBytes);
+        !s.ok())
       return s;
   return checkRegionUse(control, 0, operands - first,
-                        first + count(control.results()));
+                        first + control.results.size());
 }
 
-Status ProgramChecker::checkControl(const fb::Control &control) {
+Status ProgramChecker::checkControl(const program::Control &control) {
   if (Status s = checkControlSlots(control); !s.ok())
     return s;
-  switch (control.kind()) {
-  case fb::ControlKind::If:
-    return checkIf(control);
-  case fb::ControlKind::While:
-    return checkWhile(control);
-  default:
-    return bad("it is a control of unknown kind " +
-               std::to_string(unsigned(control.kind())));
-  }
+  return control.kind == program::ControlKind::If ? checkIf(control)
+                                                  : checkWhile(control);
 }
 
 } // namespace backplane

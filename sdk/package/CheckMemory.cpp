@@ -19,18 +19,18 @@ struct Placed {
                         ///< run at once
   int64_t begin, end;   ///< bytes of the arena
   uint32_t slot;
-  const fb::Slot *info;
+  const Slot *info;
 };
 
 /// Whether `later` may have the bytes of `earlier`.
 bool takesPlace(const Placed &later, const Placed &earlier) {
-  return later.info->reuse() == int64_t(earlier.slot) &&
+  return later.info->reuse == int64_t(earlier.slot) &&
          later.begin == earlier.begin &&
-         later.info->first() == earlier.info->last();
+         later.info->first == earlier.info->last;
 }
 
 bool collide(const Placed &a, const Placed &b) {
-  return a.info->device() == b.info->device() && a.begin < b.end &&
+  return a.info->device == b.info->device && a.begin < b.end &&
          b.begin < a.end && !takesPlace(a, b) && !takesPlace(b, a);
 }
 
@@ -51,7 +51,7 @@ public:
     if (at != places_.begin())
       at = places_.lower_bound(std::prev(at)->first);
     for (; at != places_.end() &&
-           at->first < std::pair(next.info->device(), next.end);
+           at->first < std::pair(next.info->device, next.end);
          ++at)
       if (collide(next, *at->second))
         return at->second;
@@ -65,7 +65,7 @@ private:
   using Key = std::pair<uint8_t, int64_t>; ///< device and first byte
   using Places = std::multimap<Key, const Placed *>;
   static Key keyOf(const Placed &placed) {
-    return {placed.info->device(), placed.begin};
+    return {placed.info->device, placed.begin};
   }
 
   Places places_;
@@ -89,82 +89,52 @@ findOverlap(std::vector<Placed> placed) {
   return std::nullopt;
 }
 
-/// For each command, how many barriers stand before it.
-std::vector<uint32_t> barriersBefore(const fb::Program &program) {
-  std::vector<uint32_t> result;
-  uint32_t barriers = 0;
-  for (uint32_t i = 0; i < count(program.commands()); ++i) {
-    result.push_back(barriers);
-    if (program.commands()->Get(i)->body_type() == fb::CommandBody::Barrier)
-      ++barriers;
-  }
-  return result;
-}
-
-/// The slots that a command uses.
-std::vector<uint32_t> slotsOf(const fb::Command &command) {
-  std::vector<uint32_t> slots;
-  if (const auto *dispatch = command.body_as_Dispatch()) {
-    for (uint32_t i = 0; i < count(dispatch->bindings()); ++i)
-      slots.push_back(dispatch->bindings()->Get(i)->slot());
-  } else if (const auto *copy = command.body_as_Copy()) {
-    slots = {copy->source()->slot(), copy->target()->slot()};
-  } else if (const auto *fill = command.body_as_Fill()) {
-    slots = {fill->target()->slot()};
-  } else if (const auto *control = command.body_as_Control()) {
-    for (const auto *list : {control->operands(), control->results()})
-      for (uint32_t i = 0; i < count(list); ++i)
-        slots.push_back(list->Get(i));
-  }
-  return slots;
-}
-
 /// The lifetimes that slots state against the commands.
 class Uses {
 public:
-  explicit Uses(const fb::Program &program)
+  explicit Uses(const Program &program)
       : program_(program), barriers_(barriersBefore(program)),
-        alone_(count(program.slots()), true) {}
+        alone_(program.slots.size(), true) {}
 
   Status run() {
-    for (uint32_t i = 0; i < count(program_.commands()); ++i)
-      for (uint32_t slot : slotsOf(*program_.commands()->Get(i)))
+    for (uint32_t i = 0; i < program_.commands.size(); ++i)
+      for (uint32_t slot : slotsOf(program_.commands[i]))
         if (Status s = checkUse(slot, i); !s.ok())
           return s;
-    for (uint32_t i = 0; i < count(program_.slots()); ++i)
-      if (Status s = checkReuse(*program_.slots()->Get(i)); !s.ok())
+    for (uint32_t i = 0; i < program_.slots.size(); ++i)
+      if (Status s = checkReuse(program_.slots[i]); !s.ok())
         return s.within("slot " + std::to_string(i));
     return {};
   }
 
 private:
   Status checkUse(uint32_t number, uint32_t command) {
-    const fb::Slot &slot = *program_.slots()->Get(number);
-    if (slot.kind() != fb::SlotKind::Transient)
+    const Slot &slot = program_.slots[number];
+    if (slot.kind != SlotKind::Transient)
       return {};
-    if (command < slot.first() || command > slot.last())
+    if (command < slot.first || command > slot.last)
       return bad("command " + std::to_string(command) + " uses slot " +
                  std::to_string(number) + ", which lives from command " +
-                 std::to_string(slot.first()) + " to " +
-                 std::to_string(slot.last()));
-    if (command != slot.last() && barriers_[command] == barriers_[slot.last()])
+                 std::to_string(slot.first) + " to " +
+                 std::to_string(slot.last));
+    if (command != slot.last && barriers_[command] == barriers_[slot.last])
       alone_[number] = false;
     return {};
   }
 
   /// Whoever runs beside the last user of a slot must not see its successor.
-  Status checkReuse(const fb::Slot &slot) {
-    if (slot.kind() != fb::SlotKind::Transient || slot.reuse() < 0)
+  Status checkReuse(const Slot &slot) {
+    if (slot.kind != SlotKind::Transient || slot.reuse < 0)
       return {};
-    const fb::Slot &old = *program_.slots()->Get(uint32_t(slot.reuse()));
-    if (old.kind() == fb::SlotKind::Transient && old.last() == slot.first() &&
-        !alone_[uint32_t(slot.reuse())])
-      return bad("it reuses slot " + std::to_string(slot.reuse()) +
+    const Slot &old = program_.slots[uint32_t(slot.reuse)];
+    if (old.kind == SlotKind::Transient && old.last == slot.first &&
+        !alone_[uint32_t(slot.reuse)])
+      return bad("it reuses slot " + std::to_string(slot.reuse) +
                  ", which another command between the same barriers uses");
     return {};
   }
 
-  const fb::Program &program_;
+  const Program &program_;
   std::vector<uint32_t> barriers_;
   std::vector<bool> alone_; ///< slots whose last user runs beside no other
 };
@@ -172,16 +142,15 @@ private:
 } // namespace
 
 Status ProgramChecker::checkMemory() {
-  if (Status s = Uses(*program).run(); !s.ok())
+  if (Status s = Uses(program).run(); !s.ok())
     return s;
-  std::vector<uint32_t> barriers = barriersBefore(*program);
+  std::vector<uint32_t> barriers = barriersBefore(program);
   std::vector<Placed> placed;
-  for (uint32_t i = 0; i < count(program->slots()); ++i) {
-    const fb::Slot &slot = *program->slots()->Get(i);
-    if (slot.kind() == fb::SlotKind::Transient && slot.offset() >= 0)
-      placed.push_back({barriers[slot.first()], barriers[slot.last()],
-                        slot.offset(), slot.offset() + *slotLimits[i], i,
-                        &slot});
+  for (uint32_t i = 0; i < program.slots.size(); ++i) {
+    const Slot &slot = program.slots[i];
+    if (slot.kind == SlotKind::Transient && slot.offset >= 0)
+      placed.push_back({barriers[slot.first], barriers[slot.last], slot.offset,
+                        slot.offset + *slotLimits[i], i, &slot});
   }
   if (auto pair = findOverlap(std::move(placed)))
     return bad("slots " + std::to_string(pair->first) + " and " +

@@ -14,30 +14,26 @@ constexpr int64_t maxBytes = int64_t(1) << 62;
 } // namespace
 
 Status ProgramChecker::run() {
-  written.assign(region ? count(region->outputs()) : count(artifact.outputs()),
+  written.assign(region ? region->outputs.size() : artifact.outputs.size(),
                  false);
-  if (!program)
-    return {};
-  if (program->arenas() && program->arenas()->size() + 1 > deviceCount(variant))
+  if (program.arenas.size() > variant.devices.size())
     return bad("it has more arenas than devices");
-  for (uint32_t device = 0; device < deviceCount(variant); ++device)
-    if (int64_t bytes = arenaBytes(*program, device);
-        bytes < -1 || bytes > maxBytes)
+  for (int64_t bytes : program.arenas)
+    if (bytes < -1 || bytes > maxBytes)
       return bad("it has an arena of " + std::to_string(bytes) + " bytes");
   if (Status s = checkSlots(); !s.ok())
     return s;
-  for (uint32_t i = 0; i < count(program->commands()); ++i)
-    if (Status s = checkCommand(*program->commands()->Get(i)); !s.ok())
+  for (uint32_t i = 0; i < program.commands.size(); ++i)
+    if (Status s = checkCommand(program.commands[i]); !s.ok())
       return s.within("command " + std::to_string(i));
   return checkMemory();
 }
 
 Status ProgramChecker::checkSlots() {
   uint32_t transients = 0;
-  for (uint32_t i = 0; i < count(program->slots()); ++i) {
-    const fb::Slot &slot = *program->slots()->Get(i);
-    if (slot.kind() == fb::SlotKind::Transient &&
-        ++transients > limits::transients)
+  for (uint32_t i = 0; i < program.slots.size(); ++i) {
+    const Slot &slot = program.slots[i];
+    if (slot.kind == SlotKind::Transient && ++transients > limits::transients)
       return bad("it has more than " + std::to_string(limits::transients) +
                  " transients");
     if (Status s = checkSlot(slot); !s.ok())
@@ -46,21 +42,19 @@ Status ProgramChecker::checkSlots() {
   return {};
 }
 
-Status ProgramChecker::checkSlot(const fb::Slot &slot) {
-  if (slot.kind() > fb::SlotKind::MAX)
-    return bad("it has unknown kind " + std::to_string(unsigned(slot.kind())));
-  if (slot.device() >= deviceCount(variant))
-    return bad("it lies on device " + std::to_string(slot.device()) + ", of " +
-               std::to_string(deviceCount(variant)));
+Status ProgramChecker::checkSlot(const Slot &slot) {
+  if (slot.device >= variant.devices.size())
+    return bad("it lies on device " + std::to_string(slot.device) + ", of " +
+               std::to_string(variant.devices.size()));
   Result<std::optional<int64_t>> bytes = sizeOf(slot);
   if (!bytes)
     return bytes.status();
   slotBytes.push_back(*bytes);
   slotLimits.push_back(limitOf(slot, *bytes));
-  switch (slot.kind()) {
-  case fb::SlotKind::Transient:
+  switch (slot.kind) {
+  case SlotKind::Transient:
     return checkTransient(slot, *bytes);
-  case fb::SlotKind::Constant:
+  case SlotKind::Constant:
     return checkConstant(slot, *bytes);
   default:
     return {};
@@ -69,52 +63,49 @@ Status ProgramChecker::checkSlot(const fb::Slot &slot) {
 
 /// The static size of a slot that names an input, output, weight or variable,
 /// and whether there is such a one.
-Result<std::optional<int64_t>>
-ProgramChecker::sizeOfNamed(const fb::Slot &slot) {
+Result<std::optional<int64_t>> ProgramChecker::sizeOfNamed(const Slot &slot) {
   auto outOfRange = [&](uint32_t size) {
-    return bad("it names " + std::string(fb::EnumNameSlotKind(slot.kind())) +
-               " " + std::to_string(slot.index()) + ", of " +
-               std::to_string(size));
+    return bad("it names " + std::string(name(slot.kind)) + " " +
+               std::to_string(slot.index) + ", of " + std::to_string(size));
   };
-  if (init && slot.kind() != fb::SlotKind::Weight)
+  if (init && slot.kind != SlotKind::Weight)
     return bad("an init program cannot use it");
-  if (slot.kind() == fb::SlotKind::Weight) {
-    if (slot.index() >= count(artifact.weights()))
-      return outOfRange(count(artifact.weights()));
-    return std::optional<int64_t>(
-        artifact.weights()->Get(slot.index())->size());
+  if (slot.kind == SlotKind::Weight) {
+    if (slot.index >= artifact.weights.size())
+      return outOfRange(artifact.weights.size());
+    return std::optional<int64_t>(artifact.weights[slot.index].size);
   }
-  if (slot.kind() == fb::SlotKind::Variable) {
-    if (slot.index() >= count(artifact.variables()))
-      return outOfRange(count(artifact.variables()));
-    return staticBytes(*artifact.variables()->Get(slot.index())->type(),
-                       expressions);
+  if (slot.kind == SlotKind::Variable) {
+    if (slot.index >= artifact.variables.size())
+      return outOfRange(artifact.variables.size());
+    return staticBytes(artifact.variables[slot.index].port.type);
   }
   if (region)
     return sizeOfRegionSlot(slot);
-  const auto *list = slot.kind() == fb::SlotKind::Input ? artifact.inputs()
-                                                        : artifact.outputs();
-  if (slot.index() >= count(list))
-    return outOfRange(count(list));
-  return staticBytes(*list->Get(slot.index()), expressions);
+  const auto &list =
+      slot.kind == SlotKind::Input ? artifact.inputs : artifact.outputs;
+  if (slot.index >= list.size())
+    return outOfRange(list.size());
+  return staticBytes(list[slot.index].type);
 }
 
-Result<std::optional<int64_t>> ProgramChecker::sizeOf(const fb::Slot &slot) {
+Result<std::optional<int64_t>> ProgramChecker::sizeOf(const Slot &slot) {
   std::optional<int64_t> named, stated;
-  bool isNamed = slot.kind() != fb::SlotKind::Transient &&
-                 slot.kind() != fb::SlotKind::Constant;
+  bool isNamed =
+      slot.kind != SlotKind::Transient && slot.kind != SlotKind::Constant;
   if (isNamed) {
     Result<std::optional<int64_t>> size = sizeOfNamed(slot);
     if (!size)
       return size;
     named = *size;
-    if (text(slot.bytes()).empty())
+    if (!slot.bytes)
       return named;
   }
-  Result<Dim> bytes = expressions.parse(slot.bytes());
-  if (!bytes)
-    return bytes.status();
-  stated = bytes->constant();
+  if (!slot.bytes)
+    return bad("it has no size");
+  if (Status s = expressions.check(*slot.bytes); !s.ok())
+    return s;
+  stated = slot.bytes->constant();
   if (stated && (*stated < 0 || *stated > maxBytes))
     return bad("it has a size of " + std::to_string(*stated));
   if (named && stated && *named != *stated)
@@ -124,91 +115,74 @@ Result<std::optional<int64_t>> ProgramChecker::sizeOf(const fb::Slot &slot) {
 }
 
 /// Constants have static sizes; the program may only use what init writes.
-Status ProgramChecker::checkConstant(const fb::Slot &slot,
+Status ProgramChecker::checkConstant(const Slot &slot,
                                      std::optional<int64_t> bytes) {
   if (!bytes)
     return bad("a constant has no static size");
-  auto [at, fresh] = constants.emplace(slot.index(), *bytes);
+  auto [at, fresh] = constants.emplace(slot.index, *bytes);
   if (fresh && !init)
     return bad("the init program writes no constant " +
-               std::to_string(slot.index()));
+               std::to_string(slot.index));
   if (at->second != *bytes)
-    return bad("constant " + std::to_string(slot.index()) + " has " +
+    return bad("constant " + std::to_string(slot.index) + " has " +
                std::to_string(at->second) + " and " + std::to_string(*bytes) +
                " bytes");
   return {};
 }
 
-Status ProgramChecker::checkTransient(const fb::Slot &slot,
+Status ProgramChecker::checkTransient(const Slot &slot,
                                       std::optional<int64_t> bytes) {
   if (init && !bytes)
     return bad("an init program has no symbols");
-  if (slot.last() < slot.first() || slot.last() >= count(program->commands()))
-    return bad("it is used from command " + std::to_string(slot.first()) +
-               " to " + std::to_string(slot.last()) + ", of " +
-               std::to_string(count(program->commands())));
-  if (slot.reuse() < -1 || slot.reuse() >= int64_t(count(program->slots())))
-    return bad("it reuses slot " + std::to_string(slot.reuse()));
-  return slot.offset() == -1 ? Status() : checkPlace(slot);
+  if (slot.last < slot.first || slot.last >= program.commands.size())
+    return bad("it is used from command " + std::to_string(slot.first) +
+               " to " + std::to_string(slot.last) + ", of " +
+               std::to_string(program.commands.size()));
+  if (slot.reuse < -1 || slot.reuse >= int64_t(program.slots.size()))
+    return bad("it reuses slot " + std::to_string(slot.reuse));
+  return slot.offset == -1 ? Status() : checkPlace(slot);
 }
 
 /// The most bytes of a transient in any call, if it has a place for them.
-std::optional<int64_t> ProgramChecker::limitOf(const fb::Slot &slot,
+std::optional<int64_t> ProgramChecker::limitOf(const Slot &slot,
                                                std::optional<int64_t> bytes) {
-  if (bytes || slot.kind() != fb::SlotKind::Transient || slot.offset() == -1)
+  if (bytes || slot.kind != SlotKind::Transient || slot.offset == -1)
     return bytes;
-  return expressions.greatest(*expressions.parse(slot.bytes()));
+  return expressions.greatest(*slot.bytes);
 }
 
 /// A place fits the greatest size that the ranges of the symbols allow.
-Status ProgramChecker::checkPlace(const fb::Slot &slot) {
+Status ProgramChecker::checkPlace(const Slot &slot) {
   std::optional<int64_t> most = slotLimits.back();
-  int64_t arena = arenaBytes(*program, slot.device());
+  int64_t arena = program.arenaBytes(slot.device);
   if (!most || arena < 0)
     return bad("it has a place, but no limited size or no arena");
-  if (slot.offset() < 0 || slot.offset() % 64 != 0 || slot.offset() > arena ||
-      *most > arena - slot.offset())
-    return bad("it lies at " + std::to_string(slot.offset()) + " with " +
+  if (slot.offset < 0 || slot.offset % 64 != 0 || slot.offset > arena ||
+      *most > arena - slot.offset)
+    return bad("it lies at " + std::to_string(slot.offset) + " with " +
                std::to_string(*most) + " bytes, the arena has " +
                std::to_string(arena));
   return {};
 }
 
-Status ProgramChecker::checkCommand(const fb::Command &command) {
-  switch (command.body_type()) {
-  case fb::CommandBody::Dispatch:
-    if (auto *dispatch = command.body_as_Dispatch())
-      return checkDispatch(*dispatch);
-    break;
-  case fb::CommandBody::Copy:
-    if (auto *copy = command.body_as_Copy())
-      return checkCopy(*copy);
-    break;
-  case fb::CommandBody::Fill:
-    if (auto *fill = command.body_as_Fill())
-      return checkFill(*fill);
-    break;
-  case fb::CommandBody::Control:
-    if (auto *control = command.body_as_Control())
-      return checkControl(*control);
-    break;
-  case fb::CommandBody::Barrier:
-    return {};
-  default:
-    break;
-  }
-  return bad("it is of unknown kind " +
-             std::to_string(unsigned(command.body_type())));
+Status ProgramChecker::checkCommand(const program::Command &command) {
+  if (const auto *dispatch = std::get_if<program::Dispatch>(&command))
+    return checkDispatch(*dispatch);
+  if (const auto *copy = std::get_if<program::Copy>(&command))
+    return checkCopy(*copy);
+  if (const auto *fill = std::get_if<program::Fill>(&command))
+    return checkFill(*fill);
+  if (const auto *control = std::get_if<program::Control>(&command))
+    return checkControl(*control);
+  return {};
 }
 
 /// An expression with a value in [low, high], as far as it is static.
-Status ProgramChecker::checkExpression(const flatbuffers::String *string,
-                                       const char *what, int64_t low,
-                                       int64_t high) {
-  Result<Dim> dim = expressions.parse(string);
-  if (!dim)
-    return dim.status().within(what);
-  std::optional<int64_t> value = dim->constant();
+Status ProgramChecker::checkExpression(const Dim &dim, const char *what,
+                                       int64_t low, int64_t high) {
+  if (Status s = expressions.check(dim); !s.ok())
+    return s.within(what);
+  std::optional<int64_t> value = dim.constant();
   if (!value && init)
     return bad(std::string(what) + ": an init program has no symbols");
   if (value && (*value < low || *value > high))
@@ -216,110 +190,92 @@ Status ProgramChecker::checkExpression(const flatbuffers::String *string,
   return {};
 }
 
-Status ProgramChecker::checkDispatch(const fb::Dispatch &dispatch) {
-  if (dispatch.executable() >= count(variant.executables()))
-    return bad("it names executable " + std::to_string(dispatch.executable()) +
-               ", of " + std::to_string(count(variant.executables())));
-  const auto &entries =
-      *variant.executables()->Get(dispatch.executable())->entries();
-  if (dispatch.entry() >= entries.size())
-    return bad("it names entry " + std::to_string(dispatch.entry()) + ", of " +
+Status ProgramChecker::checkDispatch(const program::Dispatch &dispatch) {
+  if (dispatch.executable >= variant.executables.size())
+    return bad("it names executable " + std::to_string(dispatch.executable) +
+               ", of " + std::to_string(variant.executables.size()));
+  const auto &entries = variant.executables[dispatch.executable].entries;
+  if (dispatch.entry >= entries.size())
+    return bad("it names entry " + std::to_string(dispatch.entry) + ", of " +
                std::to_string(entries.size()));
-  const fb::Entry &entry = *entries.Get(dispatch.entry());
-  if (count(dispatch.grid()) != 3)
-    return bad("its grid has " + std::to_string(count(dispatch.grid())) +
-               " sizes, not 3");
-  if (count(dispatch.constants()) != entry.constant_count() ||
-      count(dispatch.bindings()) != count(entry.access()))
-    return bad("it gives " + std::to_string(count(dispatch.constants())) +
-               " constants and " + std::to_string(count(dispatch.bindings())) +
-               " bindings, entry '" + entry.name()->str() + "' takes " +
-               std::to_string(entry.constant_count()) + " and " +
-               std::to_string(count(entry.access())));
-  if (!text(dispatch.flops()).empty())
-    if (Status s = checkExpression(dispatch.flops(), "flops", 0, INT64_MAX);
+  const Entry &entry = entries[dispatch.entry];
+  if (dispatch.constants.size() != entry.constantCount ||
+      dispatch.bindings.size() != entry.bindingAccess.size())
+    return bad("it gives " + std::to_string(dispatch.constants.size()) +
+               " constants and " + std::to_string(dispatch.bindings.size()) +
+               " bindings, entry '" + entry.name + "' takes " +
+               std::to_string(entry.constantCount) + " and " +
+               std::to_string(entry.bindingAccess.size()));
+  if (dispatch.flops)
+    if (Status s = checkExpression(*dispatch.flops, "flops", 0, INT64_MAX);
         !s.ok())
       return s;
-  if (!text(dispatch.workspace()).empty())
-    if (Status s = checkExpression(dispatch.workspace(), "workspace", 0,
+  if (dispatch.workspace)
+    if (Status s = checkExpression(*dispatch.workspace, "workspace", 0,
                                    limits::workspaceBytes);
         !s.ok())
       return s;
-  for (const auto *size : *dispatch.grid())
+  for (const Dim &size : dispatch.grid)
     if (Status s = checkExpression(size, "grid", 0, UINT32_MAX); !s.ok())
       return s;
-  for (uint32_t i = 0; i < count(dispatch.constants()); ++i)
-    if (Status s = checkExpression(dispatch.constants()->Get(i), "constant", 0,
-                                   UINT32_MAX);
+  for (const Dim &constant : dispatch.constants)
+    if (Status s = checkExpression(constant, "constant", 0, UINT32_MAX);
         !s.ok())
       return s;
-  for (uint32_t i = 0; i < count(dispatch.bindings()); ++i)
-    if (Status s =
-            checkBinding(dispatch.bindings()->Get(i), entry.access()->Get(i));
+  for (size_t i = 0; i < dispatch.bindings.size(); ++i)
+    if (Status s = checkBinding(dispatch.bindings[i], entry.bindingAccess[i]);
         !s.ok())
       return s.within("binding " + std::to_string(i));
   return {};
 }
 
-Status ProgramChecker::checkCopy(const fb::Copy &copy) {
-  if (Status s = checkBinding(copy.source(), BP_ACCESS_READ); !s.ok())
+Status ProgramChecker::checkCopy(const program::Copy &copy) {
+  if (Status s = checkBinding(copy.source, BP_ACCESS_READ); !s.ok())
     return s.within("source");
-  if (Status s = checkBinding(copy.target(), BP_ACCESS_WRITE); !s.ok())
+  if (Status s = checkBinding(copy.target, BP_ACCESS_WRITE); !s.ok())
     return s.within("target");
-  std::optional<int64_t> from = staticLength(*copy.source());
-  std::optional<int64_t> to = staticLength(*copy.target());
+  std::optional<int64_t> from = staticLength(copy.source);
+  std::optional<int64_t> to = staticLength(copy.target);
   return !from || !to || *from == *to
              ? Status()
              : bad("it copies " + std::to_string(*from) + " bytes to " +
                    std::to_string(*to));
 }
 
-/// The bytes that a binding names, where that is known.
-std::optional<int64_t>
-ProgramChecker::staticLength(const fb::Binding &binding) {
-  if (!text(binding.length()).empty())
-    return expressions.parse(binding.length())->constant();
-  std::optional<int64_t> size = slotBytes[binding.slot()];
-  std::optional<int64_t> offset =
-      text(binding.offset()).empty()
-          ? std::optional<int64_t>(0)
-          : expressions.parse(binding.offset())->constant();
+/// The bytes that a range names, where that is known.
+std::optional<int64_t> ProgramChecker::staticLength(const SlotRange &range) {
+  if (range.length)
+    return range.length->constant();
+  std::optional<int64_t> size = slotBytes[range.slot];
+  std::optional<int64_t> offset = range.offset.value_or(Dim(0)).constant();
   return size && offset ? std::optional(*size - *offset) : std::nullopt;
 }
 
-Status ProgramChecker::checkFill(const fb::Fill &fill) {
-  if (fill.pattern_size() != 1 && fill.pattern_size() != 2 &&
-      fill.pattern_size() != 4)
-    return bad("its pattern has " + std::to_string(fill.pattern_size()) +
+Status ProgramChecker::checkFill(const program::Fill &fill) {
+  if (fill.patternSize != 1 && fill.patternSize != 2 && fill.patternSize != 4)
+    return bad("its pattern has " + std::to_string(fill.patternSize) +
                " bytes");
-  return checkBinding(fill.target(), BP_ACCESS_WRITE).within("target");
+  return checkBinding(fill.target, BP_ACCESS_WRITE).within("target");
 }
 
-Status ProgramChecker::checkBinding(const fb::Binding *binding,
-                                    unsigned access) {
-  if (!binding)
-    return bad("it is missing");
-  if (binding->slot() >= count(program->slots()))
-    return bad("it names slot " + std::to_string(binding->slot()) + ", of " +
-               std::to_string(count(program->slots())));
-  for (const auto *part : {binding->offset(), binding->length()})
-    if (!text(part).empty())
-      if (Status s = checkExpression(part, "range", 0, maxBytes); !s.ok())
+Status ProgramChecker::checkBinding(const SlotRange &range, unsigned access) {
+  if (range.slot >= program.slots.size())
+    return bad("it names slot " + std::to_string(range.slot) + ", of " +
+               std::to_string(program.slots.size()));
+  for (const std::optional<Dim> *part : {&range.offset, &range.length})
+    if (*part)
+      if (Status s = checkExpression(**part, "range", 0, maxBytes); !s.ok())
         return s;
-  if (Status s = checkRange(*binding); !s.ok())
+  if (Status s = checkRange(range); !s.ok())
     return s;
-  return checkAccess(*program->slots()->Get(binding->slot()), access);
+  return checkAccess(program.slots[range.slot], access);
 }
 
 /// Static ranges lie inside their slots; the others are checked per call.
-Status ProgramChecker::checkRange(const fb::Binding &binding) {
-  auto constant = [&](const flatbuffers::String *string) {
-    return text(string).empty() ? std::optional<int64_t>(0)
-                                : expressions.parse(string)->constant();
-  };
-  std::optional<int64_t> offset = constant(binding.offset());
-  std::optional<int64_t> length = constant(binding.length());
-  std::optional<int64_t> size = slotBytes[binding.slot()];
+Status ProgramChecker::checkRange(const SlotRange &range) {
+  std::optional<int64_t> offset = range.offset.value_or(Dim(0)).constant();
+  std::optional<int64_t> length = range.length.value_or(Dim(0)).constant();
+  std::optional<int64_t> size = slotBytes[range.slot];
   if (offset && length && size &&
       (*offset > *size || *length > *size - *offset))
     return bad("it names " + std::to_string(*length) + " bytes at " +
@@ -328,17 +284,16 @@ Status ProgramChecker::checkRange(const fb::Binding &binding) {
   return {};
 }
 
-Status ProgramChecker::checkAccess(const fb::Slot &slot, unsigned access) {
+Status ProgramChecker::checkAccess(const Slot &slot, unsigned access) {
   if (!(access & BP_ACCESS_WRITE))
     return {};
-  bool readOnly = slot.kind() == fb::SlotKind::Input ||
-                  slot.kind() == fb::SlotKind::Weight ||
-                  (slot.kind() == fb::SlotKind::Constant && !init);
+  bool readOnly = slot.kind == SlotKind::Input ||
+                  slot.kind == SlotKind::Weight ||
+                  (slot.kind == SlotKind::Constant && !init);
   if (readOnly)
-    return bad(std::string("it writes to a slot of kind ") +
-               fb::EnumNameSlotKind(slot.kind()));
-  if (slot.kind() == fb::SlotKind::Output)
-    written[slot.index()] = true;
+    return bad("it writes to a slot of kind " + std::string(name(slot.kind)));
+  if (slot.kind == SlotKind::Output)
+    written[slot.index] = true;
   return {};
 }
 

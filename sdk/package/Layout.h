@@ -5,8 +5,7 @@
 #ifndef BACKPLANE_PACKAGE_LAYOUT_H
 #define BACKPLANE_PACKAGE_LAYOUT_H
 
-#include <cstdint>
-#include <span>
+#include "sdk/support/Hash.h"
 
 namespace backplane::layout {
 
@@ -27,14 +26,6 @@ struct Header {
   uint64_t hashHigh;
 };
 static_assert(sizeof(Header) == 64);
-
-struct Hash {
-  uint64_t low, high;
-  bool operator==(const Hash &) const = default;
-};
-
-/// XXH3-128.
-Hash hash(std::span<const uint8_t> data);
 
 inline uint64_t alignUp(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) / alignment * alignment;

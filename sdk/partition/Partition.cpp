@@ -114,9 +114,9 @@ double Assigner::transfersOf(uint32_t producer,
                              const std::set<uint32_t> &island,
                              uint32_t device) const {
   std::map<uint32_t, double> to;
-  uint32_t home = deviceOf(producer, island, device);
+  uint32_t owner = deviceOf(producer, island, device);
   for (const auto &use : users_[producer])
-    if (uint32_t user = deviceOf(use.producer, island, device); user != home)
+    if (uint32_t user = deviceOf(use.producer, island, device); user != owner)
       to[user] = std::max(to[user], use.bytes);
   double cost = 0;
   for (auto [user, bytes] : to)
@@ -153,12 +153,12 @@ double Assigner::gain(const Island &island, uint32_t device,
 
 /// Moves an island to the device where it is cheapest, if that is another one.
 bool Assigner::tryMove(const Island &island) {
-  uint32_t home = result_[island.front()].device;
+  uint32_t owner = result_[island.front()].device;
   double best = 1; // ns that a move must save
-  uint32_t target = home;
-  double before = transfers(island, home);
+  uint32_t target = owner;
+  double before = transfers(island, owner);
   for (uint32_t device = 0; device < devices_.size(); ++device) {
-    bool able = device != home &&
+    bool able = device != owner &&
                 std::all_of(island.begin(), island.end(), [&](uint32_t node) {
                   return nodes_[node].offers[device].supported;
                 });
@@ -172,7 +172,7 @@ bool Assigner::tryMove(const Island &island) {
       target = device;
     }
   }
-  if (target == home)
+  if (target == owner)
     return false;
   bool claimed = false;
   (void)gain(island, target, claimed);
@@ -188,9 +188,9 @@ bool Assigner::tryMove(const Island &island) {
 bool Assigner::improve() {
   bool any = false;
   for (const Island &island : islands()) {
-    uint32_t home = result_[island.front()].device;
+    uint32_t owner = result_[island.front()].device;
     bool whole = std::all_of(island.begin(), island.end(), [&](uint32_t node) {
-      return result_[node].device == home;
+      return result_[node].device == owner;
     });
     any |= whole && tryMove(island);
   }

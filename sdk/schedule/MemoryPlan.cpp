@@ -38,7 +38,7 @@ Status check(std::span<const Transient> transients) {
 
 /// Transients that are alive together are looked through for a gap up to this
 /// number, so that planning takes time in proportion to the transients.
-constexpr size_t mostSearched = 1000;
+constexpr size_t maxSearched = 1000;
 
 /// Places transients one after the other, largest first.
 class Planner {
@@ -118,7 +118,7 @@ private:
   }
 
   int64_t offsetOf(size_t i) const {
-    auto meeting = placed_.meeting(transients_[i], mostSearched);
+    auto meeting = placed_.meeting(transients_[i], maxSearched);
     if (!meeting)
       return placed_.endOfMeeting(transients_[i]);
     std::ranges::sort(*meeting, [&](size_t a, size_t b) {

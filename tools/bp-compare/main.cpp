@@ -2,12 +2,13 @@
 //
 // bp-compare: what `bp compare` starts. Runs a model on two devices, stops at
 // the first ops that differ beyond their bounds, and saves them as a case.
-#include "conformance/graphs/Locate.h"
-#include "hal/core/CommandLine.h"
+#include "conformance/repro/Locate.h"
 #include "hal/worker/Workers.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/import/Import.h"
-#include "tools/bp/Npy.h"
+#include "sdk/support/CommandLine.h"
+#include "sdk/support/NearestName.h"
+#include "sdk/support/Npy.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -132,7 +133,7 @@ Status takeFile(const std::string &text, const Graph &graph,
                   "', which is to be NAME=FILE.npy");
 }
 
-Result<Specimen> specimenOf(const Options &options) {
+Result<Repro> reproOf(const Options &options) {
   auto model = readModel(options.model);
   if (!model)
     return model.status();
@@ -146,8 +147,8 @@ Result<Specimen> specimenOf(const Options &options) {
   for (const std::string &text : options.inputs)
     if (Status s = takeFile(text, model->graph, *inputs, given); !s.ok())
       return s;
-  return Specimen{std::move(model->graph), std::move(model->weights),
-                  std::move(*inputs)};
+  return Repro{std::move(model->graph), std::move(model->weights),
+               std::move(*inputs)};
 }
 
 Result<JobOptions> jobFor(const Options &options, const std::string &device) {
@@ -178,8 +179,8 @@ int report(const Options &options, const Location &found) {
               found.found.reason.c_str());
   if (options.out.empty())
     return differs;
-  Status saved = saveSpecimen(options.out, found.specimen, found.found, device,
-                              found.origin + ", from " + options.model);
+  Status saved = saveRepro(options.out, found.repro, found.found, device,
+                           found.origin + ", from " + options.model);
   if (!saved.ok())
     return fail(saved);
   std::printf("saved in %s; its README.md says how to run it\n",
@@ -188,7 +189,7 @@ int report(const Options &options, const Location &found) {
 }
 
 int run(const Options &options) {
-  auto model = specimenOf(options);
+  auto model = reproOf(options);
   if (!model)
     return fail(model.status());
   auto jobA = jobFor(options, options.a), jobB = jobFor(options, options.b);
@@ -196,8 +197,8 @@ int run(const Options &options) {
     return fail(jobA ? jobB.status() : jobA.status());
   Examiner a(std::move(*jobA)), b(std::move(*jobB));
   auto found = locate(
-      *model, [&](const Specimen &part) { return a.examine(part); },
-      [&](const Specimen &part) { return b.examine(part); }, showProgress);
+      *model, [&](const Repro &part) { return a.examine(part); },
+      [&](const Repro &part) { return b.examine(part); }, showProgress);
   if (isatty(STDERR_FILENO))
     std::fputc('\n', stderr);
   if (!found)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "conformance/repro/Repro.h"
 #include "Commands.h"
 #include "conformance/compare/Elements.h"
-#include "conformance/graphs/Specimen.h"
 #include "conformance/models/RealModels.h"
 
 #include <algorithm>

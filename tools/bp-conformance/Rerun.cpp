@@ -6,7 +6,7 @@
 // compared.
 #include "Commands.h"
 #include "conformance/models/RealModels.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,20 +4,20 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Sizes.h"
 #include "conformance/compare/SelfCheck.h"
-#include "conformance/graphs/SaveFailures.h"
 #include "conformance/models/RealModels.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
 #include "conformance/report/StrictJson.h"
 #include "conformance/report/SuiteVersion.h"
+#include "conformance/repro/SaveFailures.h"
 #include "conformance/runner/Mustpass.h"
-#include "hal/core/FileHash.h"
-#include "hal/core/ReadableText.h"
 #include "hal/worker/Workers.h"
+#include "sdk/support/Hash.h"
+#include "sdk/support/ReadableText.h"
 #ifdef BP_WITH_IMPORT
 #include "sdk/import/Import.h"
 #endif
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -331,7 +331,7 @@ namespace {
 
 /// So that nobody waits for a badge that cannot come.
 void warnOfSmallSizes(const RunFacts &facts) {
-  const LeastSizes least = leastSizes(facts), given = tooSmall(facts);
+  const LeastSizes least = minSizes(facts), given = tooSmall(facts);
   if (facts.depth == "smoke")
     return;
   if (given.multiplyAdds)

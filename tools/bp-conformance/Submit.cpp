@@ -7,8 +7,8 @@
 #include "conformance/report/StrictJson.h"
 #include "conformance/report/SuiteVersion.h"
 #include "conformance/runner/Mustpass.h"
-#include "hal/core/ReadableText.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/ReadableText.h"
 
 #include <algorithm>
 #include <cstdio>

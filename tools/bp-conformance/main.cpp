@@ -3,7 +3,7 @@
 // bp-conformance: what `bp conformance` starts. Runs the conformance suite
 // against a device, and makes, checks and compares what is published of runs.
 #include "Commands.h"
-#include "hal/core/CommandLine.h"
+#include "sdk/support/CommandLine.h"
 
 #include <algorithm>
 #include <thread>

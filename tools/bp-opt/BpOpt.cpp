@@ -4,7 +4,7 @@
 // stage of the compiler.
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
-#include "sdk/emit/Passes.h"
+#include "sdk/emit/common/Passes.h"
 #include "sdk/fusion/Passes.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/optimize/Passes.h"

@@ -3,7 +3,8 @@
 // Bundle.cpp: `bp bundle` for models. Cases are bp-conformance's.
 #include "hal/worker/Bundle.h"
 #include "Common.h"
-#include "hal/core/CommandLine.h"
+#include "sdk/support/CommandLine.h"
+#include "sdk/support/Hash.h"
 
 #include <CLI/CLI.hpp>
 
@@ -112,7 +113,7 @@ Status writeBundle(const PackOptions &options, const Artifact &artifact,
     return writer.status();
   bp_bytes_t bytes = bp_artifact_bytes(artifact.get());
   const auto *first = static_cast<const uint8_t *>(bytes.data);
-  worker::ArtifactMessage message{worker::hashOf({first, bytes.size}),
+  worker::ArtifactMessage message{hashBytes({first, bytes.size}),
                                   {first, first + bytes.size}};
   worker::RunMessage run{message.hash, toWire(inputs)};
   worker::ResultMessage result;
@@ -122,7 +123,7 @@ Status writeBundle(const PackOptions &options, const Artifact &artifact,
     status = writer->run(run);
   if (status.ok())
     status =
-        writer->answer({worker::hashOf(encode(run)),
+        writer->answer({hashBytes(encode(run)),
                         uint32_t(worker::FrameType::Result), encode(result)});
   return status.ok() ? writer->finish() : status;
 }

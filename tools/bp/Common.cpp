@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
-#include "hal/core/ReadableText.h"
+#include "sdk/support/ReadableText.h"
 
 #include <algorithm>
 #include <cinttypes>

@@ -5,8 +5,8 @@
 #define BACKPLANE_TOOLS_BP_COMMON_H
 
 #include "Commands.h"
-#include "Npy.h"
 #include "OutputFiles.h"
+#include "sdk/support/Npy.h"
 
 #include <cmath>
 

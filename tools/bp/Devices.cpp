@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "hal/core/JsonString.h"
-#include "hal/core/ReadableText.h"
+#include "sdk/support/JsonString.h"
+#include "sdk/support/ReadableText.h"
 
 namespace backplane {
 namespace {

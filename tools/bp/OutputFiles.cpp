@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "OutputFiles.h"
-#include "hal/core/FileHash.h"
-#include "sdk/package/AtomicFile.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -42,12 +42,12 @@ Status OutputFiles::writes(const std::string &path) {
 
 /// At most 255 bytes with an extension and the mark of a temporary file.
 static std::string fileName(const std::string &name) {
-  constexpr size_t mostBytes = 160, kept = 100;
+  constexpr size_t maxBytes = 160, kept = 100;
   std::string result = name;
   for (char &c : result)
     if (c == '/' || c == ':' || uint8_t(c) < 0x20 || c == 0x7F)
       c = '_';
-  if (result.size() <= mostBytes)
+  if (result.size() <= maxBytes)
     return result.empty() || result == "." || result == ".." ? "_" + result
                                                              : result;
   size_t end = kept;

@@ -2,7 +2,7 @@
 //
 // bp: the one command-line tool.
 #include "Common.h"
-#include "hal/core/CommandLine.h"
+#include "sdk/support/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 

@@ -5,8 +5,7 @@
 #include "hal/worker/Bundle.h"
 #include "File.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "sdk/support/Hash.h"
 
 #include <cstring>
 #include <fcntl.h>
@@ -24,9 +23,8 @@ static void fixFrames(std::vector<uint8_t> &bytes) {
     std::memcpy(&size, header + sizeAt, sizeof(size));
     if (size > left)
       return;
-    XXH64_hash_t seed = XXH3_64bits(header, sumAt);
-    XXH64_hash_t sum =
-        XXH3_64bits_withSeed(header + frameHeaderBytes, size, seed);
+    uint64_t sum =
+        hash64({header + frameHeaderBytes, size}, hash64({header, sumAt}));
     std::memcpy(header + sumAt, &sum, sizeof(sum));
     at += frameHeaderBytes + size;
   }

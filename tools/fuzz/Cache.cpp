@@ -2,11 +2,11 @@
 //
 // Any bytes as an entry of the model cache and of a driver's cache, and as the
 // note of a file's hash. What was put there under another key is not given.
-#include "hal/runtime/Cache.h"
+#include "sdk/support/Cache.h"
 #include "File.h"
 #include "hal/core/DriverCache.h"
-#include "hal/core/FileHash.h"
 #include "sdk/graph/Model.h"
+#include "sdk/support/Hash.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -21,9 +21,9 @@ constexpr const char *oldFile = __FILE__;
 
 struct Caches {
   fuzz::Folder folder;
-  rt::Cache models{folder.path(), {}, [](const Status &) {}};
+  Cache models{folder.path(), {}, [](const Status &) {}};
   DriverCache drivers{folder.path() + "/driver"};
-  rt::Cache none{""}, nowhere{"/dev/null/cache", {}, [](const Status &) {}};
+  Cache none{""}, nowhere{"/dev/null/cache", {}, [](const Status &) {}};
   DriverCache noDrivers{""};
 };
 
@@ -38,7 +38,7 @@ void require(bool holds) {
     __builtin_trap();
 }
 
-void readModels(const rt::Cache &cache, std::span<const uint8_t> bytes) {
+void readModels(const Cache &cache, std::span<const uint8_t> bytes) {
   std::string path = *cache.path("kind", "key");
   write(path, bytes);
   // Whoever knows the hash may make a whole entry; it is what it says then.
@@ -90,7 +90,7 @@ void readByTable(const bp_cache_table_t *table,
 }
 
 /// Notes that no file had; the hash is that of the file all the same.
-void readNotes(const rt::Cache &cache, std::span<const uint8_t> bytes) {
+void readNotes(const Cache &cache, std::span<const uint8_t> bytes) {
   static const auto hash = xxhOfFile(oldFile);
   const std::string file = oldFile;
   auto key =
@@ -114,7 +114,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   readDrivers(caches.drivers, caches.folder.path() + "/driver/key", bytes);
   readByTable(caches.drivers.table(), bytes);
   readNotes(caches.models, bytes);
-  for (const rt::Cache *cache : {&caches.none, &caches.nowhere})
+  for (const Cache *cache : {&caches.none, &caches.nowhere})
     require(!cache->get("kind", "key"));
   require(!caches.noDrivers.load("key"));
   return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any bytes as a NumPy file. What is read has all of its bytes.
-#include "tools/bp/Npy.h"
+#include "sdk/support/Npy.h"
 #include "File.h"
 
 using namespace backplane;

@@ -131,7 +131,7 @@ public:
     std::getline(std::ifstream(publicKey()), owner);
     const std::string &known = shards_[0][Keys];
     fs::remove(knownKeys(), code);
-    writeFile(knownKeys(), known.empty() ? "maker " + owner + "\n" : known);
+    writeFile(knownKeys(), known.empty() ? "builder " + owner + "\n" : known);
   }
 
   void seal() const {

@@ -11,7 +11,8 @@
 #include "sdk/graph/Wire.h"
 #include "sdk/package/Layout.h"
 #include "sdk/package/test/Sample.h"
-#include "tools/bp/Npy.h"
+#include "sdk/support/Hash.h"
+#include "sdk/support/Npy.h"
 
 #include <cstdio>
 #include <cstring>
@@ -204,13 +205,11 @@ Status writeArtifacts(const fs::path &folder) {
     WeightPool pool;
     sample::fullArtifact(artifact, pool);
     if (number == 0)
-      if (Status s = writeArtifact(path.string(), artifact, pool); !s.ok())
+      if (Status s = sample::write(path.string(), artifact, pool); !s.ok())
         return s;
     Bytes good = readAll(path);
-    auto opened = ArtifactFile::fromBytes(good, "sample");
-    if (!opened)
-      return opened.status();
-    std::unique_ptr<fb::ArtifactT> whole((*opened)->metadata().UnPack());
+    std::unique_ptr<fb::ArtifactT> whole(
+        fb::GetArtifact(good.data() + sizeof(layout::Header))->UnPack());
     sample::split(*whole);
     change(*whole->variants[0]);
     std::memcpy(good.data() + offsetof(layout::Header, version),
@@ -326,8 +325,8 @@ Status writeBundles(const fs::path &root) {
   Status status = writer->artifact(artifact);
   for (const Status &next :
        {writer->run(run),
-        writer->answer(
-            {hashOf(encode(run)), uint32_t(FrameType::Result), encode(result)}),
+        writer->answer({hashBytes(encode(run)), uint32_t(FrameType::Result),
+                        encode(result)}),
         writer->put(FrameType::Check, encode(check)), writer->finish()})
     if (status.ok())
       status = next;

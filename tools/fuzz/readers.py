@@ -13,9 +13,10 @@ IMPORTER = sorted(f"sdk/import/{file.name}"
 SOURCES = {
     "artifact": ["sdk/package/Artifact.cpp", "sdk/package/Check.cpp",
                  "sdk/package/CheckControl.cpp", "sdk/package/CheckDevices.cpp",
-                 "sdk/package/CheckMemory.cpp", "sdk/package/CheckProgram.cpp"],
+                 "sdk/package/CheckMemory.cpp", "sdk/package/CheckProgram.cpp",
+                 "sdk/package/DecodeMetadata.cpp"],
     "bundle": ["hal/worker/Bundle.cpp", "hal/worker/Channel.cpp"],
-    "cache": ["hal/runtime/Cache.cpp", "hal/core/DriverCache.cpp"],
+    "cache": ["sdk/support/Cache.cpp", "hal/core/DriverCache.cpp"],
     "dim": ["sdk/graph/DimParse.cpp"],
     "elf": ["hal/host/Elf.cpp"],
     "frames": ["hal/worker/Frame.cpp", "hal/worker/Messages.cpp"],
@@ -23,7 +24,7 @@ SOURCES = {
     "manifest": ["hal/core/Manifest.cpp"],
     "names": ["hal/core/DeviceUri.cpp", "hal/runtime/DevicePolicy.cpp",
               "hal/worker/Workers.cpp", "sdk/partition/TargetNames.cpp"],
-    "npy": ["tools/bp/Npy.cpp"],
+    "npy": ["sdk/support/Npy.cpp"],
     "npz": ["conformance/models/Npz.cpp"],
     "onnx": IMPORTER,
     "records": ["conformance/report/Record.cpp", "conformance/report/Facts.cpp",
@@ -60,7 +61,7 @@ OTHERS = {
     "sdk/graph/OpTable.cpp": ["completeAttributes", "parseDefault", "opTable"],
     "sdk/import/OnnxOps.cpp": ["onnxReferencePage", "rangeText",
                                "attributesText"],
-    "tools/bp/Npy.cpp": ["writeNpy", "dtypeName"],
+    "sdk/support/Npy.cpp": ["writeNpy", "dtypeName"],
 }
 
 # name: (floor in percent, why)

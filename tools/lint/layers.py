@@ -6,8 +6,12 @@
   LLVM or MLIR.
 - backends/x include only installed headers, their own files and the standard
   library.
+- hal/ never includes the suite, the compiler or what stands above the runtime.
 - conformance/ never includes MLIR or the compiler.
+- sdk/support includes nothing of ours but itself and installed headers.
+- No folder includes another one that leads back to it; tests aside.
 """
+import collections
 import re
 import sys
 
@@ -15,8 +19,12 @@ from common import CODE, ROOT, report, tracked
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
 COMPILER = re.compile(r"^(mlir|llvm|lld|clang)/|^mlir-c/|^llvm-c/")
+OURS = ("sdk/", "hal/", "conformance/", "backends/", "tools/")
 # The parts of sdk/ that need MLIR; all others are free of it.
-MLIR_PARTS = ("dialect", "optimize", "fusion", "lower", "emit", "compiler")
+MLIR_PARTS = ("dialect", "optimize", "fusion", "lower", "emit", "schedule", "compiler")
+MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|fusion|lower|emit)/")
+# Of a folder that needs MLIR, the part that the runtime has too.
+PLAIN = ("InPlace", "MemoryPlan", "Timeline")
 
 
 def forbidden(name, included):
@@ -24,6 +32,7 @@ def forbidden(name, included):
     parts = name.parts
     free = (parts[0] in ("hal", "backends", "examples")
             or parts[0] == "sdk" and parts[1] not in MLIR_PARTS
+            or parts[:2] == ("sdk", "schedule") and name.stem in PLAIN
             or parts[:2] == ("tools", "bp"))
     if free and COMPILER.match(included):
         return "LLVM-free code includes the compiler's libraries"
@@ -34,13 +43,50 @@ def forbidden(name, included):
         return "a backend includes installed headers only"
     if parts[0] in ("hal", "sdk") and included.startswith("backends/"):
         return "the core names no backend"
-    if parts[0] == "hal" and re.match(r"sdk/(dialect|optimize|fusion|lower|emit)/", included):
+    if parts[0] == "hal" and MLIR_HEADERS.match(included):
         return "the runtime has no compiler in it"
+    if parts[0] == "hal" and included.startswith(
+            ("conformance/", "sdk/compiler/", "sdk/service/", "sdk/api/")):
+        return "hal/ sees neither the suite nor what is above the runtime"
+    if parts[:2] == ("sdk", "support") and included.startswith(OURS):
+        if not included.startswith("sdk/support/"):
+            return "sdk/support knows nothing of graphs or devices"
+    return None
+
+
+def folder_of(path):
+    """The folder of a file, that of its library for a test or a tool in it."""
+    parts = [part for part in path.split("/")[:-1] if part not in ("test", "tool")]
+    return "/".join(parts)
+
+
+def cycle(edges):
+    """Folders that lead back to the first of them, or nothing."""
+    state = {}
+
+    def visit(folder, way):
+        state[folder] = "open"
+        for following in sorted(edges[folder]):
+            if state.get(following) == "open":
+                return way[way.index(following):] + [following]
+            if following not in state:
+                found = visit(following, way + [following])
+                if found:
+                    return found
+        state[folder] = "done"
+        return None
+
+    for folder in sorted(edges):
+        if folder not in state:
+            found = visit(folder, [folder])
+            if found:
+                return found
     return None
 
 
 def main():
     problems = []
+    edges = collections.defaultdict(set)
     for path in tracked(*CODE):
         name = path.relative_to(ROOT)
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
@@ -48,6 +94,15 @@ def main():
             reason = match and forbidden(name, match.group(1))
             if reason:
                 problems.append(f"{name}:{number}: {match.group(1)}: {reason}")
+            if match and "test" not in name.parts and match.group(1).startswith(OURS):
+                edges[folder_of(str(name))].add(folder_of(match.group(1)))
+    for folder, included in edges.items():
+        included.discard(folder)
+    edges.default_factory = None
+    edges = collections.defaultdict(set, edges)
+    found = cycle(dict.fromkeys(set(edges) | set().union(*edges.values()), set()) | edges)
+    if found:
+        problems.append("folders include each other: " + " -> ".join(found))
     return report(problems, "layers")
 
 

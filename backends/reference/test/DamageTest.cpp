@@ -10,7 +10,7 @@ using namespace reftest;
 
 namespace {
 
-constexpr int64_t mostBytes = 1 << 16;
+constexpr int64_t maxBytes = 1 << 16;
 
 std::vector<uint8_t> wire(bp_graph_t *graph) {
   std::vector<uint8_t> bytes;
@@ -125,8 +125,8 @@ bp_graph_t *openSmall(const std::vector<uint8_t> &bytes,
            table.value_shape(graph, value, wide.data(), dims.data()) == 0;
     int64_t bytes = 8;
     for (int64_t dim : dims)
-      fits = fits && dim <= mostBytes &&
-             (bytes *= std::max<int64_t>(dim, 1)) <= mostBytes;
+      fits = fits && dim <= maxBytes &&
+             (bytes *= std::max<int64_t>(dim, 1)) <= maxBytes;
     if (fits && type.producer == BP_NONE)
       inputs.push_back(randomTensor(type.dtype, dims, value));
   }

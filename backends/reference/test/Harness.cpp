@@ -3,8 +3,8 @@
 // The host of the tests, and the plug-in as it loads it.
 #include "Harness.h"
 
-#include "sdk/graph/Error.h"
 #include "sdk/graph/GraphTable.h"
+#include "sdk/support/Error.h"
 
 #include <dlfcn.h>
 

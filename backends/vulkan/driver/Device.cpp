@@ -56,9 +56,9 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   info.feature_count = features.size();
   info.max_buffer_size = device.maxBuffer;
   // Shaders compute places inside of a binding with 32 bits and a sign.
-  constexpr uint32_t mostRange = 0x7FFFFFFC;
+  constexpr uint32_t maxRange = 0x7FFFFFFC;
   info.max_binding_range =
-      std::min(device.limits.maxStorageBufferRange, mostRange);
+      std::min(device.limits.maxStorageBufferRange, maxRange);
   info.binding_alignment = device.bindingAlignment();
   info.memory_bytes = deviceBytes(device.memory);
   info.max_bindings = maxBindings(device);
@@ -118,7 +118,7 @@ static std::vector<const char *> extensionsFor(const PhysicalDevice &device) {
 
 static VkResult createDevice(bp_device_t &device, const Instance &instance) {
   const PhysicalDevice &physical = device.physical;
-  uint32_t count = std::min(physical.queueCount, mostQueues);
+  uint32_t count = std::min(physical.queueCount, maxQueues);
   std::vector<float> priorities(count, 1.0f);
   VkDeviceQueueCreateInfo queues = {VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO};
   queues.queueFamilyIndex = physical.queueFamily;

@@ -22,7 +22,7 @@ struct Storage {
 };
 
 /// Most queues that a device is opened with.
-inline constexpr uint32_t mostQueues = 4;
+inline constexpr uint32_t maxQueues = 4;
 
 } // namespace backplane::vulkan
 

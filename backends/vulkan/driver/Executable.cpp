@@ -88,9 +88,9 @@ void Loader::compile(const ModuleUse &use, Module module, EntryPoint &entry,
   if (failure.result)
     return;
   // Constant 0: what shaders with long loops ask.
-  VkSpecializationMapEntry turns = {0, 0, sizeof(float)};
-  VkSpecializationInfo constants = {1, &turns, sizeof(float),
-                                    &device_.physical.mostTurns};
+  VkSpecializationMapEntry iterations = {0, 0, sizeof(float)};
+  VkSpecializationInfo constants = {1, &iterations, sizeof(float),
+                                    &device_.physical.maxIterations};
   VkPipelineShaderStageCreateInfo stage = {
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
       nullptr,

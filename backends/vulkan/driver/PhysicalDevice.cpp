@@ -232,9 +232,9 @@ std::string refusalOf(const PhysicalDevice &device, const FeatureChain &chain) {
   return "";
 }
 
-/// Lavapipe ends loops after 65535 turns, and says nothing. Invocations that it
-/// computes together count as one; shaders expect eight of them.
-float mostTurns(VkDriverId driver, uint32_t together) {
+/// Lavapipe ends loops after 65535 iterations, and says nothing. Invocations
+/// that it computes together count as one; shaders expect eight of them.
+float maxIterations(VkDriverId driver, uint32_t together) {
   if (driver != VK_DRIVER_ID_MESA_LLVMPIPE)
     return FLT_MAX;
   return 65535.0f * 8 / float(std::max(together, 8u));
@@ -269,7 +269,8 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   device.features = featureNames(chain, properties.v11);
   addFloatControls(properties.v12, device.features);
   chooseQueues(instance, device);
-  device.mostTurns = mostTurns(properties.v12.driverID, device.subgroupSize);
+  device.maxIterations =
+      maxIterations(properties.v12.driverID, device.subgroupSize);
   device.refusal = refusalOf(device, chain);
 }
 

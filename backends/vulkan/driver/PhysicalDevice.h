@@ -42,7 +42,7 @@ struct PhysicalDevice {
   uint32_t subgroupSize;
   uint32_t timestampBits; ///< of the queues, 0: none
   bool calibrated;        ///< it can tell its time and the host's at once
-  float mostTurns;        ///< of the loops of an invocation
+  float maxIterations;    ///< of the loops of an invocation
   /// What shaders may use, by Vulkan's names; also for bp_device_info_t.
   std::vector<std::string> features;
 

@@ -10,12 +10,12 @@ namespace backplane::vulkan {
 bp_status_t translate(const bp_device_t &device, Program &program,
                       const bp_header_t *const *commands, uint64_t count,
                       bp_error_t *error) {
-  constexpr uint64_t mostScratch = uint64_t(1) << 40;
+  constexpr uint64_t maxScratch = uint64_t(1) << 40;
   if (std::optional<uint32_t> unknown = program.assign(commands, count))
     return fail(device.driver, error, BP_STATUS_UNIMPLEMENTED,
                 "the Vulkan driver has no command of type " +
                     std::to_string(*unknown));
-  if (program.scratch >= mostScratch)
+  if (program.scratch >= maxScratch)
     return fail(device.driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
                 "there is no memory for the scratch of a kernel");
   return BP_STATUS_OK;

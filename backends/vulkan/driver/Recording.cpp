@@ -58,18 +58,18 @@ VkResult Recording::fit(Storage &storage, uint64_t &capacity, uint64_t bytes,
 
 VkResult Recording::prepareDescriptors(const Program &program) {
   const VolkDeviceTable &vk = device_.vk;
-  if (descriptors_ && program.dispatches <= mostSets_ &&
-      program.descriptors <= mostDescriptors_)
+  if (descriptors_ && program.dispatches <= maxSets_ &&
+      program.descriptors <= maxDescriptors_)
     return vk.vkResetDescriptorPool(device_.handle, descriptors_, 0);
   vk.vkDestroyDescriptorPool(device_.handle, descriptors_, nullptr);
   descriptors_ = VK_NULL_HANDLE;
-  mostSets_ = program.dispatches + program.dispatches / 2;
-  mostDescriptors_ = program.descriptors + program.descriptors / 2;
+  maxSets_ = program.dispatches + program.dispatches / 2;
+  maxDescriptors_ = program.descriptors + program.descriptors / 2;
   VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                               mostDescriptors_};
+                               maxDescriptors_};
   VkDescriptorPoolCreateInfo info = {
       VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO};
-  info.maxSets = mostSets_;
+  info.maxSets = maxSets_;
   info.poolSizeCount = 1;
   info.pPoolSizes = &size;
   return vk.vkCreateDescriptorPool(device_.handle, &info, nullptr,

@@ -60,7 +60,7 @@ private:
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
-  uint32_t mostSets_ = 0, mostDescriptors_ = 0;
+  uint32_t maxSets_ = 0, maxDescriptors_ = 0;
   Storage control_; ///< error words, then patterns
   uint64_t controlBytes_ = 0;
   Storage scratch_;

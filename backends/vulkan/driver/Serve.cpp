@@ -27,11 +27,11 @@ Outcome kernelError(const Recording::KernelError &error) {
     what = "an index is out of range";
   else if (code == BP_KERNEL_ERROR_DIVISION)
     what = "an integer is divided by zero";
-  else if (code == BP_KERNEL_ERROR_TURNS)
+  else if (code == BP_KERNEL_ERROR_ITERATIONS)
     what = "the device ends loops as long as these early; make the tensors "
            "smaller or take another device";
-  return {code == BP_KERNEL_ERROR_TURNS ? BP_STATUS_UNIMPLEMENTED
-                                        : BP_STATUS_OUT_OF_RANGE,
+  return {code == BP_KERNEL_ERROR_ITERATIONS ? BP_STATUS_UNIMPLEMENTED
+                                             : BP_STATUS_OUT_OF_RANGE,
           "op " + std::to_string(op ? op : error.op) + ": " + what};
 }
 

@@ -20,7 +20,7 @@ def many_operands():
 
 
 def rows(width):
-    """Rows of quads, or not, with an operand for each row and each column."""
+    """Rows of vec4, or not, with an operand for each row and each column."""
     def make():
         x = {"a": numbers(1, 80, width), "b": numbers(2, width),
              "c": numbers(3, 80, 1)}
@@ -31,7 +31,7 @@ def rows(width):
 
 
 def product(m, k, n):
-    """Tiles whose edges are quads, or not."""
+    """Tiles whose edges are vec4, or not."""
     def make():
         x = {"a": numbers(1, m, k), "b": numbers(2, k, n)}
         return [helper.make_node("MatMul", ["a", "b"], ["y"])], x, x["a"] @ x["b"]
@@ -50,10 +50,10 @@ def depthwise():
 
 MODELS = {
     "concat of 101 operands": many_operands,
-    "rows of quads": rows(128),
-    "rows of no quads": rows(127),
-    "product of quads": product(72, 40, 100),
-    "product of no quads": product(67, 41, 101),
+    "rows of vec4": rows(128),
+    "rows of no vec4": rows(127),
+    "product of vec4": product(72, 40, 100),
+    "product of no vec4": product(67, 41, 101),
     "depthwise convolution": depthwise,
 }
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "conformance/cases/CaseBuilder.h"
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Judge.h"
-#include "conformance/cases/Maker.h"
 #include "conformance/cases/Tags.h"
 #include "conformance/cases/test/Rounded.h"
+#include "conformance/suite/Generate.h"
 #include "sdk/graph/OpTable.h"
 
 #include <gtest/gtest.h>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/cases/Large.h"
+#include "conformance/cases/CaseBuilder.h"
 #include "conformance/cases/Data.h"
 #include "conformance/cases/Integers.h"
 #include "conformance/cases/Judge.h"
-#include "conformance/cases/LargeMaker.h"
-#include "conformance/cases/Maker.h"
+#include "conformance/cases/LargeBuilder.h"
 #include "conformance/cases/Work.h"
 #include "conformance/compare/Elements.h"
+#include "conformance/suite/Generate.h"
 #include "sdk/graph/OpTable.h"
 
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 //
 // Devices of known arithmetic, and what the probes find of them.
 #include "conformance/cases/Probes.h"
+#include "conformance/cases/CaseBuilder.h"
 #include "conformance/cases/Judge.h"
-#include "conformance/cases/Maker.h"
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 

@@ -9,6 +9,7 @@
 #include "conformance/cases/test/Rounded.h"
 #include "conformance/oracle/Format.h"
 #include "conformance/oracle/Value.h"
+#include "conformance/suite/Generate.h"
 
 #include <gtest/gtest.h>
 

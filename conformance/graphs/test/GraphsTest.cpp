@@ -12,7 +12,7 @@
 namespace backplane::conformance {
 namespace {
 
-using Family = bool (*)(const Selection &, const Put &);
+using Family = bool (*)(const Selection &, const Sink &);
 
 std::vector<Unit> unitsOf(Family family, Depth depth = Depth::Standard) {
   std::vector<Unit> units;

@@ -2,7 +2,7 @@
 #include "conformance/publish/Verify.h"
 #include "conformance/publish/Diff.h"
 #include "conformance/publish/Publish.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <gtest/gtest.h>
 

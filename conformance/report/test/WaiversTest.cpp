@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/Waivers.h"
-#include "conformance/report/Glob.h"
 
 #include <gtest/gtest.h>
 
@@ -46,25 +45,6 @@ Waived apply(std::vector<Record> &records, const std::string &text = good,
   EXPECT_TRUE(waivers.ok()) << waivers.message();
   return waivers ? applyWaivers(*waivers, facts(), day, whole, records)
                  : Waived();
-}
-
-TEST(Glob, Matches) {
-  EXPECT_TRUE(matchesGlob("L3/*/f32/*", "L3/exp/f32/n/special-n=54"));
-  EXPECT_TRUE(matchesGlob("*", ""));
-  EXPECT_TRUE(matchesGlob("a?[b-d][!x]*z", "a-cyz"));
-  EXPECT_TRUE(matchesGlob("[", "["));
-  EXPECT_TRUE(matchesGlob("[]]", "]"));
-  EXPECT_FALSE(matchesGlob("", "a"));
-  EXPECT_FALSE(matchesGlob("a*b", "a-bc"));
-  EXPECT_FALSE(matchesGlob("[!x]", "x"));
-  EXPECT_FALSE(matchesGlob("a?", "a"));
-}
-
-TEST(Glob, TakesNoLongerThanTheProductOfLengths) {
-  std::string glob, text(4096, 'a');
-  for (int i = 0; i < 100; ++i)
-    glob += "a*";
-  EXPECT_FALSE(matchesGlob(glob + "b", text));
 }
 
 TEST(Dates, AreCalendarDates) {

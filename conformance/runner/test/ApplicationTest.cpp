@@ -3,6 +3,7 @@
 // Applications of the suite, and units that run in them.
 #include "conformance/cases/Judge.h"
 #include "conformance/runner/Job.h"
+#include "conformance/suite/Generate.h"
 
 #include <algorithm>
 #include <filesystem>

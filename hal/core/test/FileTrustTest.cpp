@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "hal/core/FileTrust.h"
+#include "sdk/support/FileTrust.h"
 #include "hal/core/DriverCache.h"
-#include "hal/core/FileHash.h"
 #include "hal/core/Manifest.h"
 #include "hal/core/Registry.h"
 #include "hal/core/test/PluginFolder.h"
+#include "sdk/support/Hash.h"
 
 #include <fcntl.h>
 #include <functional>

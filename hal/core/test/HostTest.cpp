@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Host.h"
 #include "backplane/cpp/Result.h"
-#include "sdk/graph/Error.h"
+#include "sdk/support/Error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Registry.h"
 #include "PluginFolder.h"
-#include "hal/core/FileHash.h"
+#include "sdk/support/Hash.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

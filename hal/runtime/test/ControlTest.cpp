@@ -259,9 +259,9 @@ TEST_F(Control, AsksTheChecksOfTheRegionsThatRun) {
   open([](Draft &draft) {
     choice(draft);
     auto check = std::make_unique<fb::CheckT>();
-    check->lhs = "n mod 2";
-    check->rhs = "0";
-    check->message = "Reshape node '/half' needs an even n";
+    check->lhs = "n";
+    check->rhs = "4";
+    check->message = "Reshape node '/half' needs four rows";
     draft.artifact.variants[0]->regions[0]->checks.push_back(std::move(check));
   });
   Flags p{{}, {0}};
@@ -270,8 +270,8 @@ TEST_F(Control, AsksTheChecksOfTheRegionsThatRun) {
   p.values = {1};
   Status status = runSession(session_, {p.c(), x.c()}, {y.c()});
   EXPECT_EQ(status.message(),
-            "If node '/choice': Reshape node '/half' needs an even n: expected "
-            "n mod 2 == 0, found 1 and 0");
+            "If node '/choice': Reshape node '/half' needs four rows: expected "
+            "n == 4, found 3 and 4");
 }
 
 TEST_F(Control, RefusesOperandsOfAnotherSizeThanTheRegions) {

@@ -145,7 +145,7 @@ Context hostContext() {
 }
 
 Status write(Draft &draft, const std::string &path) {
-  return writeArtifact(path, draft.artifact, draft.pool);
+  return sample::write(path, draft.artifact, draft.pool);
 }
 
 Result<Artifact> open(const Context &context, Draft &draft,

@@ -47,12 +47,12 @@ ENTRY count(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
 ENTRY meet(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
   uint32_t *counter = *(uint32_t *const *)call->bindings[0];
   float *out = (float *)call->bindings[1];
-  uint64_t patience = 4000000000u;
+  uint64_t spins = 4000000000u;
   (void)x;
   (void)y;
   (void)z;
   __atomic_add_fetch(counter, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < 2 && --patience)
+  while (__atomic_load_n(counter, __ATOMIC_SEQ_CST) < 2 && --spins)
     ;
-  out[0] = patience ? 1.f : 0.f;
+  out[0] = spins ? 1.f : 0.f;
 }

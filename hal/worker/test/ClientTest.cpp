@@ -5,6 +5,7 @@
 #include "hal/worker/ArtifactStore.h"
 #include "hal/worker/Pool.h"
 #include "hal/worker/test/Messages.h"
+#include "sdk/support/Hash.h"
 
 #include <csignal>
 #include <filesystem>
@@ -116,8 +117,8 @@ TEST(Workers, AreReadFromATrustedFileOnly) {
 TEST(ArtifactStores, GiveNoPlantedFile) {
   Folder folder;
   ArtifactStore store(folder / "store");
-  std::vector<uint8_t> bytes(ArtifactStore::leastBytes, 3);
-  std::string hash = hashOf(bytes);
+  std::vector<uint8_t> bytes(ArtifactStore::minBytes, 3);
+  std::string hash = hashBytes(bytes);
   std::string path = *store.put(hash, bytes);
   EXPECT_EQ(store.find(hash), path);
   std::string other = folder / "store/0123456789abcdef0123456789abcdef.bpx";
@@ -386,8 +387,8 @@ TEST(Pools, ListTheDevicesOfAWorker) {
 TEST(ArtifactStores, KeepWhatIsWhole) {
   Folder folder;
   ArtifactStore store(folder / "kept");
-  Payload bytes(ArtifactStore::leastBytes, 7);
-  std::string hash = hashOf(bytes);
+  Payload bytes(ArtifactStore::minBytes, 7);
+  std::string hash = hashBytes(bytes);
   EXPECT_EQ(store.find(hash), "");
   auto path = store.put(hash, bytes);
   ASSERT_TRUE(path.ok()) << path.message();
@@ -400,20 +401,20 @@ TEST(ArtifactStores, KeepWhatIsWhole) {
     EXPECT_EQ(*store.put(name, bytes), "");
   }
   bytes.pop_back();
-  EXPECT_EQ(*store.put(hashOf(bytes), bytes), "");
+  EXPECT_EQ(*store.put(hashBytes(bytes), bytes), "");
 }
 
 /// A full disk, as far as one process can have one of its own.
 TEST(ArtifactStores, LeaveNothingBehindOnAFullDisk) {
   Folder folder;
   ArtifactStore store(folder / "kept");
-  Payload bytes(2 * ArtifactStore::leastBytes, 7);
+  Payload bytes(2 * ArtifactStore::minBytes, 7);
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
   getrlimit(RLIMIT_FSIZE, &before);
-  rlimit small = {ArtifactStore::leastBytes, before.rlim_max};
+  rlimit small = {ArtifactStore::minBytes, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &small);
-  auto path = store.put(hashOf(bytes), bytes);
+  auto path = store.put(hashBytes(bytes), bytes);
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_FALSE(path.ok());
   EXPECT_TRUE(fs::is_empty(folder / "kept"));

@@ -6,6 +6,7 @@
 
 #include "hal/runtime/test/Models.h"
 #include "hal/worker/Messages.h"
+#include "sdk/support/Hash.h"
 
 #include <cstring>
 #include <fstream>
@@ -25,7 +26,7 @@ inline worker::ArtifactMessage artifact(void (*build)(Draft &)) {
   Folder folder;
   EXPECT_EQ(write(draft, folder / "a.bpx").message(), "");
   worker::Payload bytes = contents(folder / "a.bpx");
-  return {worker::hashOf(bytes), bytes};
+  return {hashBytes(bytes), bytes};
 }
 
 inline worker::WireTensor floats(std::vector<int64_t> dims,

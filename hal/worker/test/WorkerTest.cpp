@@ -4,6 +4,7 @@
 #include "hal/worker/Process.h"
 #include "hal/worker/test/Messages.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/support/Hash.h"
 
 #include <csignal>
 #include <fstream>
@@ -15,18 +16,18 @@ using namespace backplane::worker;
 
 namespace {
 
-constexpr Process::Milliseconds patience(60000);
+constexpr Process::Milliseconds timeout(60000);
 
 std::unique_ptr<Process> start(std::vector<std::string> command) {
   setenv("BACKPLANE_PLUGIN_FILES", BP_TEST_MANIFESTS, 1);
-  auto process = Process::start(command, patience);
+  auto process = Process::start(command, timeout);
   EXPECT_TRUE(process.ok()) << process.message();
   return process ? std::move(*process) : nullptr;
 }
 
 Frame ask(Process &process, FrameType type, Payload payload) {
-  EXPECT_EQ(process.send(type, std::move(payload), patience).message(), "");
-  Result<Frame> answer = process.receive(patience);
+  EXPECT_EQ(process.send(type, std::move(payload), timeout).message(), "");
+  Result<Frame> answer = process.receive(timeout);
   EXPECT_TRUE(answer.ok()) << answer.message();
   return answer ? std::move(*answer) : Frame();
 }
@@ -54,16 +55,15 @@ TEST(Worker, AnswersSeveralRequestsInOrder) {
   auto worker = start({BP_WORKER});
   ASSERT_TRUE(worker);
   ArtifactMessage message = artifact(fixed);
-  ASSERT_TRUE(
-      worker->send(FrameType::Artifact, encode(message), patience).ok());
+  ASSERT_TRUE(worker->send(FrameType::Artifact, encode(message), timeout).ok());
   for (int i = 0; i < 3; ++i) {
     RunMessage run = runOf(message.hash, float(i));
-    ASSERT_TRUE(worker->send(FrameType::Run, encode(run), patience).ok());
+    ASSERT_TRUE(worker->send(FrameType::Run, encode(run), timeout).ok());
   }
-  ASSERT_EQ(worker->receive(patience)->type, FrameType::Ready);
+  ASSERT_EQ(worker->receive(timeout)->type, FrameType::Ready);
   for (int i = 0; i < 3; ++i) {
     ResultMessage result;
-    ASSERT_TRUE(decode(worker->receive(patience)->payload, result).ok());
+    ASSERT_TRUE(decode(worker->receive(timeout)->payload, result).ok());
     EXPECT_EQ(firstOf(result.outputs[0]), float(i + 5));
   }
 }
@@ -83,7 +83,7 @@ TEST(Worker, SaysWhatIsWrongAndGoesOn) {
   EXPECT_EQ(code(FrameType::Compile, {}), BP_STATUS_UNIMPLEMENTED);
   message.bytes[message.bytes.size() / 2] ^= 1;
   EXPECT_EQ(code(FrameType::Artifact, encode(message)), BP_STATUS_DATA_LOSS);
-  message.hash = hashOf(message.bytes);
+  message.hash = hashBytes(message.bytes);
   EXPECT_NE(code(FrameType::Artifact, encode(message)), BP_STATUS_OK);
   EXPECT_EQ(ask(*worker, FrameType::Artifact, encode(artifact(fixed))).type,
             FrameType::Ready);
@@ -95,8 +95,8 @@ TEST(Worker, IsMissedWhenItEnds) {
   auto worker = start({BP_WORKER});
   ASSERT_TRUE(worker);
   kill(worker->pid(), SIGKILL);
-  (void)worker->send(FrameType::Run, {}, patience);
-  Result<Frame> answer = worker->receive(patience);
+  (void)worker->send(FrameType::Run, {}, timeout);
+  Result<Frame> answer = worker->receive(timeout);
   ASSERT_FALSE(answer.ok());
   EXPECT_EQ(answer.code(), BP_STATUS_ABORTED);
   EXPECT_NE(answer.message().find("signal 9"), std::string::npos)
@@ -109,9 +109,9 @@ TEST(Worker, SaysHowItEndedEachTimeThatItIsAsked) {
   kill(worker->pid(), SIGKILL);
   std::vector<Status> answers;
   while (answers.size() < 2)
-    if (Status s = worker->send(FrameType::Run, {}, patience); !s.ok())
+    if (Status s = worker->send(FrameType::Run, {}, timeout); !s.ok())
       answers.push_back(s);
-  answers.push_back(worker->receive(patience).status());
+  answers.push_back(worker->receive(timeout).status());
   for (const Status &answer : answers) {
     EXPECT_EQ(answer.code(), BP_STATUS_ABORTED);
     EXPECT_NE(answer.message().find("signal 9"), std::string::npos)
@@ -123,16 +123,16 @@ TEST(Worker, IsNotWaitedForBeyondATime) {
   auto worker = start({BP_WORKER});
   ASSERT_TRUE(worker);
   kill(worker->pid(), SIGSTOP);
-  ASSERT_TRUE(worker->send(FrameType::Run, {}, patience).ok());
+  ASSERT_TRUE(worker->send(FrameType::Run, {}, timeout).ok());
   Result<Frame> answer = worker->receive(Process::Milliseconds(50));
   EXPECT_EQ(answer.code(), BP_STATUS_DEADLINE_EXCEEDED);
 }
 
 TEST(Worker, FailsToStartWithAReason) {
-  auto absent = Process::start({"/absent/worker"}, patience);
+  auto absent = Process::start({"/absent/worker"}, timeout);
   EXPECT_EQ(absent.code(), BP_STATUS_NOT_FOUND);
   setenv("BACKPLANE_PLUGIN_FILES", BP_TEST_MANIFESTS, 1);
-  auto device = Process::start({BP_WORKER, "--device", "hots"}, patience);
+  auto device = Process::start({BP_WORKER, "--device", "hots"}, timeout);
   ASSERT_FALSE(device.ok());
   EXPECT_NE(device.message().find("\"host\""), std::string::npos)
       << device.message();
@@ -145,8 +145,8 @@ TEST(Worker, KeepsItsMemoryLimit) {
   ArtifactMessage message = artifact(fixed);
   message.bytes.resize(250'000'000);
   // The worker may stop reading before all is written.
-  (void)worker->send(FrameType::Artifact, encode(message), patience);
-  Result<Frame> result = worker->receive(patience);
+  (void)worker->send(FrameType::Artifact, encode(message), timeout);
+  Result<Frame> result = worker->receive(timeout);
   Status status = result ? errorOf(*result) : result.status();
   EXPECT_EQ(status.code(), BP_STATUS_RESOURCE_EXHAUSTED) << status.message();
 }
@@ -167,7 +167,7 @@ TEST(CompileWorker, GivesAnArtifactThatAWorkerRuns) {
   ASSERT_EQ(answer.type, FrameType::Compiled) << errorOf(answer).message();
   CompiledMessage compiled;
   ASSERT_TRUE(decode(answer.payload, compiled).ok());
-  ArtifactMessage message{hashOf(compiled.artifact), compiled.artifact};
+  ArtifactMessage message{hashBytes(compiled.artifact), compiled.artifact};
   EXPECT_EQ(ask(*worker, FrameType::Artifact, encode(message)).type,
             FrameType::Ready);
   RunMessage run{message.hash, {floats({4}, {1, 2, 3, 4})}};

@@ -3,10 +3,10 @@
 // The compiler library as the host library uses it: opened late with
 // RTLD_LOCAL, with a plug-in whose code is the wire graph of each dispatch.
 #include "sdk/compiler/Compile.h"
-#include "sdk/graph/Error.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/package/Artifact.h"
+#include "sdk/support/Error.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -142,11 +142,10 @@ TEST_F(CompileTest, MakesAnArtifactThatOpens) {
   ASSERT_TRUE(status.ok()) << status.message();
   auto file = ArtifactFile::open(path("model.bpx"));
   ASSERT_TRUE(file.ok()) << file.message();
-  const auto &variant = *(*file)->metadata().variants()->Get(0);
-  EXPECT_EQ(variant.program()->commands()->size(), 1u);
-  EXPECT_EQ(variant.executables()->size(), 1u);
-  const auto &blob = *variant.executables()->Get(0)->blob();
-  auto graph = readGraph({blob.data(), blob.size()});
+  const VariantInfo &variant = (*file)->metadata().variants[0];
+  EXPECT_EQ(variant.program.commands.size(), 1u);
+  ASSERT_EQ(variant.executables.size(), 1u);
+  auto graph = readGraph(variant.executables[0].blob.bytes);
   ASSERT_TRUE(graph.ok()) << graph.message();
   EXPECT_EQ(graph->ops.size(), 2u);
 }
@@ -156,11 +155,11 @@ TEST_F(CompileTest, EqualDispatchesShareAKernelAndClaimsCutGroups) {
   EXPECT_EQ(compiledCount, 1);
   auto file = ArtifactFile::open(path("model.bpx"));
   ASSERT_TRUE(file.ok()) << file.message();
-  const auto &variant = *(*file)->metadata().variants()->Get(0);
-  EXPECT_EQ(variant.program()->commands()->size(), 5u); // two barriers
+  const VariantInfo &variant = (*file)->metadata().variants[0];
+  EXPECT_EQ(variant.program.commands.size(), 5u); // two barriers
   bool told = false;
-  for (const auto *line : *variant.report())
-    told |= line->str().find("toys take two ops") != std::string::npos;
+  for (const std::string &line : variant.report)
+    told |= line.find("toys take two ops") != std::string::npos;
   EXPECT_TRUE(told);
 }
 
@@ -190,13 +189,13 @@ TEST_F(CompileTest, DispatchesThatDifferInNamesOfSymbolsShareAKernel) {
   auto file = ArtifactFile::open(path("model.bpx"));
   ASSERT_TRUE(file.ok()) << file.message();
   std::vector<std::string> found;
-  for (const auto *command :
-       *(*file)->metadata().variants()->Get(0)->program()->commands())
-    if (const auto *dispatch = command->body_as_Dispatch()) {
-      EXPECT_EQ(dispatch->entry(), 0u);
-      std::string text = dispatch->grid()->Get(0)->str();
-      for (const auto *symbol : *dispatch->constants())
-        text += " " + symbol->str();
+  for (const program::Command &command :
+       (*file)->metadata().variants[0].program.commands)
+    if (const auto *dispatch = std::get_if<program::Dispatch>(&command)) {
+      EXPECT_EQ(dispatch->entry, 0u);
+      std::string text = dispatch->grid[0].str();
+      for (const Dim &symbol : dispatch->constants)
+        text += " " + symbol.str();
       found.push_back(text);
     }
   EXPECT_EQ(found, (std::vector<std::string>{"2*columns + rows rows columns",

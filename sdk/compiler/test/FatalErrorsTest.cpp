@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/FatalErrors.h"
-#include "sdk/emit/Lld.h"
+#include "sdk/emit/llvm/Lld.h"
 
 #include "llvm/Support/ErrorHandling.h"
 

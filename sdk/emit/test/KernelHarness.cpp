@@ -5,8 +5,8 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "sdk/dialect/Bp.h"
-#include "sdk/emit/Dispatch.h"
-#include "sdk/emit/Passes.h"
+#include "sdk/emit/common/Dispatch.h"
+#include "sdk/emit/common/Passes.h"
 #include "sdk/lower/Passes.h"
 
 #include <atomic>
@@ -116,8 +116,7 @@ static void *loadImage(const std::vector<uint8_t> &image, bool keep) {
 }
 
 static std::unique_ptr<MLIRContext> createContext() {
-  registerEmitPasses();
-  static bool once = (bp::registerLowerPasses(), true);
+  static bool once = (registerEmitPasses(), bp::registerLowerPasses(), true);
   (void)once;
   DialectRegistry registry;
   registerEmitDialects(registry);
@@ -147,7 +146,7 @@ static LogicalResult isolate(ModuleOp module, const std::string &name) {
     if (!isDispatch(func) || (!name.empty() && func.getName() != name))
       func.erase();
   PassManager manager(module.getContext());
-  bp::buildLowerPipeline(manager);
+  manager.addPass(bp::createLowerToLinalgPass());
   return manager.run(module);
 }
 
@@ -169,16 +168,17 @@ std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
   kernel->bindings_ = readBindings(dispatches->front());
   kernel->symbols_.assign(dispatches->front().symbols.begin(),
                           dispatches->front().symbols.end());
+  const Emitter *emitter = findEmitter("llvm-elf");
   double start = now();
   EmitDump dumper;
   if (dump)
     dumper = [](StringRef stage, ModuleOp module) {
       llvm::errs() << "// ---- " << stage << "\n" << module << "\n";
     };
-  auto code = compileDispatch(*module, target, stages, dumper);
+  auto code = compileDispatch(*module, *emitter, target, stages, dumper);
   if (failed(code))
     return nullptr;
-  auto image = linkElf(target.triple, {&*code});
+  auto image = emitter->link(target, {&*code});
   kernel->seconds_ = now() - start;
   if (!image)
     return nullptr;

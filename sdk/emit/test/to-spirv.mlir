@@ -117,10 +117,10 @@ func.func @compare(%x: memref<8xi32>, %out: memref<8xi32>)
 
 // Loops whose turns the sizes decide are counted before they begin, those
 // inside of others with them; the device says how many it carries out.
-// CHECK-LABEL: spirv.SpecConstant @__turns__ spec_id(0) = 3.40282347E+38 : f32
-// CHECK: spirv.GlobalVariable @__turn_error__ bind(0, 2)
+// CHECK-LABEL: spirv.SpecConstant @__iterations__ spec_id(0) = 3.40282347E+38 : f32
+// CHECK: spirv.GlobalVariable @__iteration_error__ bind(0, 2)
 // CHECK: spirv.func @running
-// CHECK: %[[MOST:.*]] = spirv.mlir.referenceof @__turns__ : f32
+// CHECK: %[[MOST:.*]] = spirv.mlir.referenceof @__iterations__ : f32
 // CHECK: %[[ALL:.*]] = spirv.FOrdGreaterThan %{{.*}}, %[[MOST]] : f32
 // CHECK: spirv.BranchConditional %[[ALL]]
 // CHECK: spirv.Store "StorageBuffer" %{{.*}}, %cst50331648_i32

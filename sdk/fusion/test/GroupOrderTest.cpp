@@ -113,11 +113,11 @@ TEST(GroupOrder, GivesUpWhereMuchLiesBetween) {
   GroupOrder order;
   auto first = order.add({});
   auto last = first;
-  for (unsigned i = 0; i < 10 * GroupOrder::mostSteps; ++i)
+  for (unsigned i = 0; i < 10 * GroupOrder::maxSteps; ++i)
     last = order.add({last});
   uint64_t before = order.steps();
   EXPECT_FALSE(order.tryJoin(first, last));
-  EXPECT_LE(order.steps() - before, GroupOrder::mostSteps);
+  EXPECT_LE(order.steps() - before, GroupOrder::maxSteps);
 }
 
 } // namespace

@@ -3,8 +3,8 @@
 
 #include "TestGraphs.h"
 #include "graph_c99.h"
-#include "sdk/graph/Error.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/support/Error.h"
 
 using namespace backplane;
 using namespace backplane::test;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "TestGraphs.h"
+#include "sdk/support/Hash.h"
 
 #include <cmath>
 #include <cstring>

@@ -4,9 +4,9 @@
 #ifndef BACKPLANE_GRAPH_TEST_TESTGRAPHS_H
 #define BACKPLANE_GRAPH_TEST_TESTGRAPHS_H
 
-#include "sdk/graph/Element.h"
 #include "sdk/graph/Model.h"
 #include "sdk/graph/OpTable.h"
+#include "sdk/support/Element.h"
 
 #include <gtest/gtest.h>
 

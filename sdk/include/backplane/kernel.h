@@ -27,7 +27,8 @@ extern "C" {
  * message of the form that bp_completion_t describes. */
 #define BP_KERNEL_ERROR_INDEX 1u    /* an index outside its dimension */
 #define BP_KERNEL_ERROR_DIVISION 2u /* an integer division by zero */
-#define BP_KERNEL_ERROR_TURNS 3u /* more turns of loops than the device has */
+#define BP_KERNEL_ERROR_ITERATIONS                                             \
+  3u /* more turns of loops than the device has */
 #define BP_KERNEL_ERROR(code, op) (((uint32_t)(code) << 24) | (op))
 
 /* ---- Entries of CPU executables ---- */

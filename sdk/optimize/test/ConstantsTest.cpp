@@ -46,8 +46,8 @@ TEST(IsConstant, FollowsWeightsAndStopsAtInputs) {
 }
 
 TEST(IsConstant, LooksAtSoManyOps) {
-  EXPECT_TRUE(isConstantChain(bp::mostConstantOps - 1)); // and the weight
-  EXPECT_FALSE(isConstantChain(bp::mostConstantOps));
+  EXPECT_TRUE(isConstantChain(bp::maxConstantOps - 1)); // and the weight
+  EXPECT_FALSE(isConstantChain(bp::maxConstantOps));
 }
 
 } // namespace

@@ -51,7 +51,7 @@ protected:
     WeightPool pool;
     fullArtifact(artifact, pool);
     change(artifact);
-    Status status = writeArtifact(path_, artifact, pool);
+    Status status = sample::write(path_, artifact, pool);
     if (status.ok())
       return "written";
     std::string text = status.message();
@@ -66,15 +66,15 @@ protected:
 };
 
 TEST_F(Artifacts, ComesBackAsWritten) {
-  Status status = writeArtifact(path_, artifact_, pool_);
+  Status status = sample::write(path_, artifact_, pool_);
   ASSERT_TRUE(status.ok()) << status.message();
   auto file = ArtifactFile::open(path_);
   ASSERT_TRUE(file.ok()) << file.message();
-  std::unique_ptr<fb::ArtifactT> read((*file)->metadata().UnPack());
-  EXPECT_EQ(read->model, "sample");
-  EXPECT_EQ(read->variants[0]->program->commands.size(), 9u);
-  ASSERT_EQ(read->weights.size(), 2u);
-  EXPECT_EQ(read->weights[1]->offset, 64u);
+  const ArtifactInfo &read = (*file)->metadata();
+  EXPECT_EQ(read.model, "sample");
+  EXPECT_EQ(read.variants[0].program.commands.size(), 9u);
+  ASSERT_EQ(read.weights.size(), 2u);
+  EXPECT_EQ(read.weights[1].offset, 64u);
   auto section = (*file)->weights();
   ASSERT_EQ(section.size(), 164u);
   EXPECT_EQ(uintptr_t(section.data()) % 4096, 0u);
@@ -84,9 +84,9 @@ TEST_F(Artifacts, ComesBackAsWritten) {
 }
 
 TEST_F(Artifacts, IsWrittenTheSameTwice) {
-  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  ASSERT_TRUE(sample::write(path_, artifact_, pool_).ok());
   Bytes first = contents();
-  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  ASSERT_TRUE(sample::write(path_, artifact_, pool_).ok());
   EXPECT_EQ(first, contents());
 }
 
@@ -96,7 +96,7 @@ TEST_F(Artifacts, LeavesNothingBehindOnFailure) {
   rlimit small = {4096, limit.rlim_max};
   signal(SIGXFSZ, SIG_IGN);
   setrlimit(RLIMIT_FSIZE, &small);
-  Status status = writeArtifact(path_, artifact_, pool_);
+  Status status = sample::write(path_, artifact_, pool_);
   setrlimit(RLIMIT_FSIZE, &limit);
   ASSERT_FALSE(status.ok());
   EXPECT_NE(status.message().find(path_), std::string::npos);
@@ -104,16 +104,16 @@ TEST_F(Artifacts, LeavesNothingBehindOnFailure) {
 }
 
 TEST_F(Artifacts, KeepsTheOldFileOnFailure) {
-  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  ASSERT_TRUE(sample::write(path_, artifact_, pool_).ok());
   Bytes before = contents();
   artifact_.weights[0]->id = "missing";
-  EXPECT_EQ(writeArtifact(path_, artifact_, pool_).code(), BP_STATUS_NOT_FOUND);
+  EXPECT_EQ(sample::write(path_, artifact_, pool_).code(), BP_STATUS_NOT_FOUND);
   EXPECT_EQ(before, contents());
 }
 
 TEST_F(Artifacts, RefusesAFolderThatIsNotThere) {
   std::string path = (folder_ / "none" / "model.bpx").string();
-  Status status = writeArtifact(path, artifact_, pool_);
+  Status status = sample::write(path, artifact_, pool_);
   EXPECT_EQ(status.message(), path + ": cannot create a file in its folder: "
                                      "No such file or directory");
 }
@@ -125,7 +125,7 @@ TEST_F(Artifacts, RefusesForeignAndDamagedFiles) {
                        "truncated or not a .bpx file");
   overwrite(Bytes(1000, 'x'));
   EXPECT_EQ(refusal(), "is not a .bpx file");
-  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  ASSERT_TRUE(sample::write(path_, artifact_, pool_).ok());
   Bytes good = contents(), bytes = good;
   bytes.pop_back();
   overwrite(bytes);
@@ -163,9 +163,9 @@ void shiftControl(fb::ArtifactT &a, int by) {
 TEST_F(Artifacts, RefusesABadSignature) {
   EXPECT_EQ(refusalOf([](auto &) {}), "written");
   EXPECT_EQ(refusalOf([](auto &a) { a.inputs[0]->dtype = 99; }),
-            "input 0 has unknown dtype 99");
+            "input 0: it has unknown dtype 99");
   EXPECT_EQ(refusalOf([](auto &a) { a.inputs[0]->exprs.clear(); }),
-            "input 0 has size -1 at axis 0");
+            "input 0: it has size -1 at axis 0");
   EXPECT_EQ(refusalOf([](auto &a) { a.outputs[0]->exprs[1] = "m"; }),
             "output 0: expression 'm' uses symbol 'm', which no input axis "
             "gives");
@@ -183,7 +183,7 @@ TEST_F(Artifacts, RefusesABadSignature) {
 TEST_F(Artifacts, RefusesABadProgram) {
   auto in = [&](const auto &change) {
     std::string text = refusalOf(change);
-    std::string start = "variant 0 for target 'toy': ";
+    std::string start = "variant 0: ";
     return text.starts_with(start) ? text.substr(start.size()) : text;
   };
   EXPECT_EQ(in([](auto &a) { firstDispatch(a).executable = 4; }),
@@ -253,7 +253,7 @@ TEST_F(Artifacts, RefusesABadProgram) {
 TEST_F(Artifacts, RefusesBadControl) {
   auto in = [&](const auto &change) {
     std::string text = refusalOf(change);
-    std::string start = "variant 0 for target 'toy': ";
+    std::string start = "variant 0: ";
     return text.starts_with(start) ? text.substr(start.size()) : text;
   };
   auto choice = [](fb::ArtifactT &a) -> fb::ControlT & {
@@ -318,7 +318,7 @@ TEST_F(Artifacts, RefusesBadControl) {
 
 TEST_F(Artifacts, SplitsAVariantOverDevices) {
   sample::split(artifact_);
-  Status status = writeArtifact(path_, artifact_, pool_);
+  Status status = sample::write(path_, artifact_, pool_);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(contents()[4], 3);
   EXPECT_EQ(refusal(), "opened");
@@ -334,7 +334,7 @@ TEST_F(Artifacts, RefusesABadSplit) {
       sample::split(a);
       change(*a.variants[0]);
     });
-    std::string start = "variant 0 for target 'toy': ";
+    std::string start = "variant 0: ";
     return text.starts_with(start) ? text.substr(start.size()) : text;
   };
   EXPECT_EQ(in([](auto &) {}), "written");
@@ -404,7 +404,7 @@ TEST_F(Artifacts, PlacesOfSymbolicSizesFitTheGreatestOnes) {
 }
 
 TEST_F(Artifacts, KeepsItsBytesWhateverBecomesOfTheFile) {
-  ASSERT_TRUE(writeArtifact(path_, artifact_, pool_).ok());
+  ASSERT_TRUE(sample::write(path_, artifact_, pool_).ok());
   const Bytes whole = contents();
   for (uint64_t size : {uint64_t(0), uint64_t(whole.size() / 2)}) {
     overwrite(whole);
@@ -428,7 +428,7 @@ TEST_F(Artifacts, ReplaceRegularFilesOnly) {
   fs::create_symlink("model.bpx", link);
   for (const std::string &path :
        {link, folder_.string(), std::string("/dev/null")})
-    EXPECT_EQ(writeArtifact(path, artifact_, pool_).code(),
+    EXPECT_EQ(sample::write(path, artifact_, pool_).code(),
               BP_STATUS_INVALID_ARGUMENT)
         << path;
   EXPECT_FALSE(fs::exists(path_));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Sample.h"
+#include "sdk/package/Metadata.h"
 
 namespace backplane::sample {
 
@@ -104,6 +105,15 @@ std::unique_ptr<fb::ExecutableT> executable(std::string format, Bytes blob,
   info->workgroup_size = {1, 1, 1};
   result->entries.push_back(std::move(info));
   return result;
+}
+
+Status write(const std::string &path, const fb::ArtifactT &artifact,
+             const WeightPool &weights) {
+  flatbuffers::FlatBufferBuilder builder;
+  fb::FinishArtifactBuffer(builder, fb::Artifact::Pack(builder, &artifact));
+  auto decoded =
+      decodeMetadata({builder.GetBufferPointer(), builder.GetSize()});
+  return decoded ? writeArtifact(path, *decoded, weights) : decoded.status();
 }
 
 uint32_t addWeight(fb::ArtifactT &artifact, WeightPool &pool, Bytes bytes) {

@@ -4,6 +4,7 @@
 #ifndef BACKPLANE_PACKAGE_TEST_SAMPLE_H
 #define BACKPLANE_PACKAGE_TEST_SAMPLE_H
 
+#include "artifact_generated.h"
 #include "sdk/package/Artifact.h"
 
 namespace backplane::sample {
@@ -30,6 +31,9 @@ std::unique_ptr<fb::ExecutableT> executable(std::string format, Bytes blob,
                                             std::string entry,
                                             std::vector<uint8_t> access,
                                             uint32_t constants);
+/// writeArtifact for what this header makes, which may be wrong.
+Status write(const std::string &path, const fb::ArtifactT &artifact,
+             const WeightPool &weights);
 /// Adds a weight of bytes to the pool and lists it; gives its index.
 uint32_t addWeight(fb::ArtifactT &artifact, WeightPool &pool, Bytes bytes);
 

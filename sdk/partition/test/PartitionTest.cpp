@@ -60,7 +60,7 @@ TEST(Partition, FailsWhereNobodyRunsAnOp) {
                           "host: no f8");
 }
 
-TEST(Partition, LetsLightOpsStayBesideTheirNeighbours) {
+TEST(Partition, LetsLightOpsStayBesideTheirProducers) {
   Net net;
   net.add(true);
   net.add(false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/bp/OutputFiles.h"
-#include "hal/core/ReadableText.h"
+#include "sdk/support/ReadableText.h"
 
 #include <filesystem>
 #include <fstream>

@@ -182,11 +182,11 @@ TEST_P(TravelTest, FailsAndDoesNotRun) {
     ASSERT_EQ(semaphoreTable.semaphore_create(device_, 0, one, nullptr), 0);
   bp_timepoint_t first = {made, 1}, last = {end, 1};
   bp_queue_t *one = queue(), *two = queue();
-  for (bool maker : {!GetParam(), bool(GetParam())}) {
-    const bp_header_t *commands[] = {maker ? wrong.header() : &fill.header};
-    ASSERT_EQ(semaphoreTable.queue_submit(maker ? one : two, &first,
-                                          maker ? 0 : 1, maker ? &first : &last,
-                                          1, commands, 1, nullptr),
+  for (bool creator : {!GetParam(), bool(GetParam())}) {
+    const bp_header_t *commands[] = {creator ? wrong.header() : &fill.header};
+    ASSERT_EQ(semaphoreTable.queue_submit(
+                  creator ? one : two, &first, creator ? 0 : 1,
+                  creator ? &first : &last, 1, commands, 1, nullptr),
               BP_STATUS_OK);
   }
   ErrorText error;

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/cases/CaseBuilder.h"
+#include "conformance/cases/Circumstances.h"
+#include "conformance/cases/ValueData.h"
+
+#include "conformance/graphs/Graphs.h"
+
+namespace backplane::conformance {
+
+void generateUnits(const Selection &selection,
+                   const std::function<bool(Unit)> &put) {
+  CircumstanceSample sample(selection);
+  auto withValues = [&](Unit unit) {
+    addValueCases(selection, unit);
+    sample.look(unit);
+    return put(std::move(unit));
+  };
+  for (auto *family :
+       {makeElementwise, makeSums,           makeConvolutions, makePooling,
+        makeProducts,    makeNormalisations, makeAttentions,   makeActivations,
+        makeMovement,    makeConstants,      makeShapes,       makeBoxes,
+        makeIndexed,     makeOrdered,        makeRanks,        makeControl,
+        makeFusions,     makeLayouts,        makeSharing,      makeFolding,
+        makeProbes,      makeModels,         makeCorners,      makeEdges,
+        makeFuzz,        makePrecision,      makeReach})
+    if (!family(selection, withValues))
+      return;
+  if (makeModelSizes(selection, put))
+    sample.give(put);
+}
+
+} // namespace backplane::conformance

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CompilerPlugin.h: what the registry knows of a compiler plug-in, for those
+// that call it.
+#ifndef BACKPLANE_CORE_COMPILERPLUGIN_H
+#define BACKPLANE_CORE_COMPILERPLUGIN_H
+
+#include "backplane/compiler.h"
+
+#include <string>
+
+namespace backplane {
+
+/// A compiler plug-in, as loaded: a host-owned table, stubs in empty slots.
+struct CompilerPlugin {
+  std::string name;
+  std::string version;
+  std::string hash; ///< of the library file, part of cache keys
+  const bp_compiler_table_t *table = nullptr;
+  void *self = nullptr;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_CORE_COMPILERPLUGIN_H

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CompileAtLoad.h: compiling when a session is created, from the graph that an
+// artifact holds. The runtime has no compiler; who has one implements this.
+#ifndef BACKPLANE_RUNTIME_COMPILEATLOAD_H
+#define BACKPLANE_RUNTIME_COMPILEATLOAD_H
+
+#include "LoadedArtifact.h"
+#include "hal/worker/Pool.h"
+
+#include <chrono>
+
+namespace backplane::rt {
+
+/// Of a compilation; with one, a worker compiles. 0: none.
+struct CompileLimits {
+  uint64_t bytes = 0; ///< of private memory
+  std::chrono::milliseconds time{0};
+  bool any() const { return bytes || time.count(); }
+};
+
+class CompileAtLoad {
+public:
+  virtual ~CompileAtLoad() = default;
+
+  /// The graph of an artifact, compiled for the best target of a device, which
+  /// may be behind one of `workers`. Fails when the artifact holds no graph.
+  virtual Result<std::shared_ptr<const LoadedArtifact>>
+  compileFor(const LoadedArtifact &artifact, const std::string &device,
+             worker::Pool *workers, const CompileLimits &limits) = 0;
+};
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_COMPILEATLOAD_H

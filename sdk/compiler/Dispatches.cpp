@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Dispatches.cpp: from groups of ops to dispatches, and from dispatches to
+// kernels.
+#include "sdk/compiler/Variant.h"
+#include "sdk/dialect/Attributes.h"
+
+#include "sdk/compiler/Phase.h"
+#include "sdk/fusion/Fusion.h"
+#include "sdk/optimize/Passes.h"
+#include "sdk/package/Check.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Transforms/Passes.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace backplane;
+
+static Status moveTables(VariantContext &context, ModuleOp module) {
+  bool needed = llvm::any_of(context.targets, [](const Target &target) {
+    const Emitter *emitter = findEmitter(target.emitter);
+    return emitter && !emitter->hasConstantMemory;
+  });
+  if (!needed)
+    return {};
+  return runPasses(module, context.diagnostics, [&](OpPassManager &manager) {
+    manager.addPass(bp::createMoveTablesPass(&context.pool));
+    manager.addPass(createCSEPass());
+  });
+}
+
+Status backplane::fuse(VariantContext &context, ModuleOp module) {
+  Phase phase(context.services, "fusion");
+  if (auto status = moveTables(context, module); !status.ok())
+    return status;
+  std::vector<bp::FusionOptions> devices;
+  for (const Target &target : context.targets) {
+    bp::FusionOptions options;
+    options.fusion = target.fusion;
+    options.maxBindings = target.maxBindings;
+    options.maxOps = target.maxFusedOps;
+    options.claim = [&](const Graph &group) {
+      Claim claim = askClaim(context.services, target, group);
+      if (!claim.answered)
+        return bp::ClaimAnswer{};
+      return bp::ClaimAnswer{claim.supported, claim.costNs, claim.reason};
+    };
+    devices.push_back(std::move(options));
+  }
+  if (failed(bp::formDispatches(module, devices, context.pool)) ||
+      failed(mlir::verify(module)))
+    return context.diagnostics.take(
+        internalError("dispatches cannot be formed"));
+  return {};
+}
+
+/// "add (/a) of f32": each op of a dispatch, and the dtypes that it uses.
+static std::string describeOps(func::FuncOp dispatch) {
+  std::string text;
+  for (Operation &op : dispatch.front().without_terminator()) {
+    std::string location = bp::locationText(op.getLoc());
+    text += (text.empty() ? "" : ", ") + op.getName().stripDialect().str() +
+            (location.empty() ? "" : " (" + location + ")");
+  }
+  std::set<std::string> dtypes;
+  for (ArrayRef<Type> types :
+       {dispatch.getArgumentTypes(), dispatch.getResultTypes()})
+    for (Type type : types)
+      if (auto tensor = bp::toTensorType(type))
+        dtypes.insert(std::string(name(tensor->dtype)));
+  return text + " of " + llvm::join(dtypes, ", ");
+}
+
+/// Whether the plain numbers of a dispatch are such that an artifact may hold
+/// them and its target takes them: a size that calls give is asked then.
+static Status checkSizes(const Kernel &kernel, func::FuncOp dispatch,
+                         const Target &target) {
+  auto within = [](const std::string &text, const char *what,
+                   uint64_t most) -> Status {
+    auto size = Dim::parse(text.empty() ? "0" : text);
+    int64_t value = size ? size->constant().value_or(0) : -1;
+    if (value >= 0 && uint64_t(value) <= most)
+      return {};
+    return unimplemented("it needs " + std::string(what) + " of " + text +
+                         ", the most is " + std::to_string(most));
+  };
+  for (const std::string &size : kernel.grid)
+    if (Status s = within(size, "a grid", UINT32_MAX); !s.ok())
+      return s;
+  for (ArrayRef<Type> types :
+       {dispatch.getArgumentTypes(), dispatch.getResultTypes()})
+    for (Type type : types)
+      if (Status s = within(bp::toTensorType(type)->bytes().str(),
+                            "a tensor in bytes", uint64_t(1) << 62);
+          !s.ok())
+        return s;
+  uint64_t workspace = target.workspaceLimit ? std::min(target.workspaceLimit,
+                                                        limits::workspaceBytes)
+                                             : limits::workspaceBytes;
+  return within(kernel.workspace, "a workspace in bytes", workspace);
+}
+
+/// The kernels of all dispatches. A device that cannot make one is noted when
+/// another one could.
+static Result<std::vector<size_t>> compileKernels(VariantContext &context,
+                                                  ModuleOp module,
+                                                  const Schedule &schedule,
+                                                  Refusals &refusals) {
+  std::vector<size_t> indices;
+  Status refused;
+  SymbolTable functions(module);
+  for (const ScheduledDispatch &scheduled : schedule.dispatches) {
+    auto function = functions.lookup<func::FuncOp>(scheduled.function);
+    unsigned device = bp::deviceOf(function);
+    if (context.services.progress)
+      context.services.progress("kernels for " + context.targets[device].name,
+                                indices.size(), schedule.dispatches.size());
+    auto index = context.kernels[device].add(function);
+    if (index)
+      if (Status s = checkSizes(context.kernels[device].kernel(*index),
+                                function, context.targets[device]);
+          !s.ok())
+        index = s;
+    if (!index) {
+      Status status = context.diagnostics.take(index.status());
+      if (status.code() != BP_STATUS_UNIMPLEMENTED)
+        return status;
+      refuse(function, status, refusals);
+      refused = status.within("target " + context.targets[device].name +
+                              " cannot run " + describeOps(function));
+      if (context.targets.size() == 1)
+        return refused;
+    }
+    indices.push_back(index ? *index : 0);
+  }
+  if (!refused.ok())
+    return refused;
+  return indices;
+}
+
+static void addReport(ModuleOp module, Draft &draft) {
+  if (auto report = module->getAttrOfType<ArrayAttr>(bp::reportAttr))
+    for (auto line : report.getAsRange<StringAttr>())
+      draft.report.push_back(line.str());
+}
+
+Status backplane::makeKernels(VariantContext &context, ModuleOp module,
+                              Schedule &schedule, Draft &draft,
+                              Refusals &refusals) {
+  Phase phase(context.services, "kernels");
+  addReport(module, draft);
+  auto indices = compileKernels(context, module, schedule, refusals);
+  if (!indices)
+    return indices.status();
+  SymbolTable functions(module);
+  for (auto [scheduled, index] : llvm::zip(schedule.dispatches, *indices)) {
+    auto function = functions.lookup<func::FuncOp>(scheduled.function);
+    const Target &target = context.targets[bp::deviceOf(function)];
+    KernelCompiler &kernels = context.kernels[bp::deviceOf(function)];
+    Program &program = scheduled.init ? schedule.init : schedule.program;
+    auto *dispatch =
+        std::get_if<program::Dispatch>(&program.commands[scheduled.command]);
+    size_t most = target.maxConstants ? target.maxConstants : BP_MAX_CONSTANTS;
+    if (dispatch->constants.size() > most)
+      return unimplemented(scheduled.function + " uses " +
+                           std::to_string(dispatch->constants.size()) +
+                           " symbols, the target passes " +
+                           std::to_string(most) +
+                           "; give some of the model's sizes numbers");
+    KernelOrder &order = draft.kernels[bp::deviceOf(function)];
+    auto [executable, entry] = kernels.entryAt(order.positionOf(index));
+    dispatch->executable = executable;
+    dispatch->entry = entry;
+    std::vector<std::string> symbols;
+    for (const Dim &constant : dispatch->constants)
+      symbols.push_back(*constant.symbolName());
+    auto needs = kernels.needs(index, symbols);
+    if (!needs)
+      return needs.status().within(scheduled.function);
+    dispatch->grid = needs->grid;
+    dispatch->workspace = std::move(needs->workspace);
+    dispatch->flops = std::move(needs->flops);
+    scheduled.inPlace = kernels.kernel(index).inPlace;
+  }
+  draft.dispatches += schedule.dispatches.size();
+  return {};
+}

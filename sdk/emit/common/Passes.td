@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The published passes from linalg on tensors to what an emitter serialises.
+// Names and options are a contract with vendors: sdk/emit/README.md.
+#ifndef BACKPLANE_EMIT_COMMON_PASSES
+#define BACKPLANE_EMIT_COMMON_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def BindBuffersPass : Pass<"bp-bind-buffers", "mlir::ModuleOp"> {
+  let summary = "Tensor arguments of a dispatch to memrefs";
+  let description = [{
+    Stage `tile`. Tensor arguments become dense memrefs; results are stated to
+    be in their destinations; elementwise ops of which one is a result become
+    one op.
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect",
+                           "mlir::memref::MemRefDialect"];
+}
+
+def ContractPass : Pass<"bp-contract", "mlir::ModuleOp"> {
+  let summary = "Matrix products and convolutions to packed loops, on a CPU";
+  let description = [{
+    Stage `tile`. A matrix product, a convolution or their like, with an
+    elementwise op after it, becomes a parallel loop of packed loops. Every
+    other dispatch is left alone.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "256",
+           "width of a vector register">,
+    Option<"scalable", "scalable", "bool", "false",
+           "vector-bits is the least width; the machine's is known at run time">,
+    Option<"registers", "registers", "unsigned", "0",
+           "number of vector registers; 0: 32 of 512 bits, else 16">,
+    Option<"intrinsics", "intrinsics", "std::string", "",
+           "what the names of LLVM's intrinsics for products begin with: "
+           "llvm.aarch64.neon, llvm.aarch64.sve">,
+    ListOption<"products", "products", "std::string",
+           "how the machine multiplies narrow operands: dot (bytes of one "
+           "sign), usdot (of both), mmla (blocks of those), bfmlal, bfmmla">
+  ];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::bufferization::BufferizationDialect", "mlir::math::MathDialect",
+    "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+}
+
+def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp"> {
+  let summary = "The work of a dispatch to a parallel loop of work-groups, on a CPU";
+  let description = [{
+    Stage `tile`. Tiles the last op and fuses what comes before it into one
+    parallel loop of work-groups. Dispatches that have such a loop are left
+    alone; those with several last ops stay one work-group.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::linalg::LinalgDialect",
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
+def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp"> {
+  let summary = "Matrix products and convolutions to tiles of work-groups, on a GPU";
+  let description = [{
+    Stage `tile`. A matrix product or a convolution, with what its operands are
+    made of and elementwise ops after it, becomes a parallel loop of work-groups
+    that share tiles. Every other dispatch is left alone, and small ones.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
+def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp"> {
+  let summary = "Long sums and the like to work-groups, on a GPU";
+  let description = [{
+    Stage `tile`. Few long sums, minima and the like, with what they are made of
+    and elementwise ops after them, become a parallel loop of work-groups. Left
+    alone are every other dispatch, sums of fewer than 512 elements or of
+    unknown number, and from 64 on those whose elements are not contiguous.
+  }];
+  let options = [
+    Option<"maxSums", "most-sums", "int64_t", "64",
+           "dispatches with more sums are left alone">,
+    Option<"subgroups", "subgroups", "bool", "false",
+           "invocations of a subgroup may exchange values">,
+    Option<"clusterSums", "cluster-sums", "int64_t", "0",
+           "sums of so many contiguous elements, if there are more than "
+           "most-sums, are for a cluster each; 0: none">
+  ];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
+def PerElementPass : Pass<"bp-per-element", "mlir::ModuleOp"> {
+  let summary = "A dispatch to parallel loops that compute an element each, on a GPU";
+  let description = [{
+    Stage `tile`. A parallel loop for each shape among the results, whose
+    iterations compute one element from the inputs alone. Dispatches with loops
+    are left alone: those that carry tensors (`cumulative`, `top_k`, `scatter`),
+    those that the two passes above wrote.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect"];
+}
+
+def BufferizePass : Pass<"bp-bufferize", "mlir::ModuleOp"> {
+  let summary = "Tensors of a dispatch to memrefs, destinations in place";
+  let description = [{
+    Stage `bufferize`. Tensors become memrefs in place, pads a fill and a copy.
+  }];
+  let dependentDialects = [
+    "mlir::bufferization::BufferizationDialect", "mlir::linalg::LinalgDialect",
+    "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
+def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp"> {
+  let summary = "linalg on memrefs to vector loops with masked remainders, on a CPU";
+  let description = [{
+    Stage `device`. linalg ops on memrefs become loops over vectors with masked
+    remainders; the marks of the lowering (`sdk/lower/Marks.h`) are used here.
+    Ops with effects or loops in their bodies are left alone.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "unsigned", "256",
+           "width of a vector register">,
+    Option<"scalable", "scalable", "bool", "false",
+           "vector-bits is the least width; the machine's is known at run time">,
+    Option<"comparesMaxima", "compare-maxima", "bool", "false",
+           "the larger of two numbers is one instruction, but not where NaN "
+           "wins">
+  ];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::math::MathDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
+}
+
+def ToCpuEntryPass : Pass<"bp-to-cpu-entry", "mlir::ModuleOp"> {
+  let summary = "A bufferised dispatch to a function of type bp_cpu_entry_t";
+  let description = [{
+    Stage `device`. The function gets the signature of `bp_cpu_entry_t`, the
+    parallel loop becomes the grid, allocations become ranges of the workspace.
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect",
+    "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
+}
+
+def ToLlvmPass : Pass<"bp-to-llvm", "mlir::ModuleOp"> {
+  let summary = "Loops, vectors and memrefs to LLVM's dialect";
+  let description = [{
+    Stage `device`. What is left of linalg becomes scalar loops, then everything
+    LLVM's dialect.
+  }];
+}
+
+def ToGpuEntryPass : Pass<"bp-to-gpu-entry", "mlir::ModuleOp"> {
+  let summary = "A bufferised dispatch to the code of one invocation";
+  let description = [{
+    Stage `device`. Parallel loops are distributed over the grid, buffers become
+    linear, inner loops are unrolled.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect"];
+}
+
+def ToSpirvPass : Pass<"bp-to-spirv", "mlir::ModuleOp"> {
+  let summary = "The code of one invocation to a SPIR-V module";
+  let description = [{
+    Stage `device`. Leaves a `spirv.module` with one entry point for Vulkan.
+  }];
+  let options = [
+    Option<"subgroups", "subgroups", "bool", "false",
+           "invocations of a subgroup may exchange values">
+  ];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::spirv::SPIRVDialect"];
+}
+
+#endif // BACKPLANE_EMIT_COMMON_PASSES

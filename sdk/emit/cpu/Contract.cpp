@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-contract: a dispatch that is one matrix product or convolution, with or
+// without an elementwise op behind it, becomes packed loops around a kernel in
+// registers. Other dispatches are left alone.
+#include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/Passes.h"
+#include "sdk/emit/cpu/ContractEmit.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace backplane {
+#define GEN_PASS_DEF_CONTRACTPASS
+#include "sdk/emit/common/Passes.h.inc"
+} // namespace backplane
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct ContractPass : backplane::impl::ContractPassBase<ContractPass> {
+  using ContractPassBase::ContractPassBase;
+  void runOnOperation() override;
+};
+
+constexpr StringRef productNames[] = {"dot", "usdot", "mmla", "bfmlal",
+                                      "bfmmla"};
+
+} // namespace
+
+static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
+                     unsigned registers, const NarrowProducts &products) {
+  std::optional<Contraction> contraction = matchContraction(func);
+  if (!contraction)
+    return;
+  // Behind all that the results are made of, in front of what states them.
+  OpBuilder builder(func.getBody().front().getTerminator());
+  int64_t lanes = vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
+  if (!registers)
+    registers = vectorBits == 512 ? 32 : 16;
+  ContractEmitter(builder, *contraction, VectorWidth(lanes, scalable),
+                  registers, products)
+      .run();
+  for (ContractionResult &result : contraction->results)
+    result.op->erase();
+}
+
+void ContractPass::runOnOperation() {
+  for (const std::string &name : products)
+    if (!llvm::is_contained(productNames, name) || intrinsics.empty()) {
+      getOperation().emitError()
+          << "bp-contract has no products '" << name << "' of intrinsics '"
+          << intrinsics
+          << "'; take dot, usdot, mmla, bfmlal or bfmmla, and name intrinsics";
+      return signalPassFailure();
+    }
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (func->hasAttr(bp::inputsAttr))
+      contract(func, vectorBits, scalable, registers,
+               {intrinsics, llvm::to_vector(products)});
+  // The tensor form is dead now.
+  OpPassManager clean("builtin.module");
+  clean.addPass(createCanonicalizerPass());
+  clean.addPass(createCSEPass());
+  if (failed(runPipeline(clean, getOperation())))
+    signalPassFailure();
+}
+
+} // namespace backplane

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/Contraction.h"
+
+#include "sdk/emit/cpu/VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+static linalg::GenericOp asGeneric(Operation *op) {
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+    return generic;
+  auto named = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (!named || isa<linalg::FillOp>(op))
+    return nullptr;
+  IRRewriter rewriter(op->getContext());
+  rewriter.setInsertionPoint(op);
+  auto generic = linalg::generalizeNamedOp(rewriter, named);
+  return succeeded(generic) ? *generic : nullptr;
+}
+
+/// The memref of an argument or of a constant.
+static Value boundMemref(Value tensor) {
+  if (auto bound = tensor.getDefiningOp<bufferization::ToTensorOp>())
+    return bound.getBuffer();
+  auto constant = tensor.getDefiningOp<arith::ConstantOp>();
+  if (!constant)
+    return Value();
+  auto type = cast<RankedTensorType>(tensor.getType());
+  OpBuilder builder(constant);
+  builder.setInsertionPointAfter(constant);
+  return bufferization::ToBufferOp::create(
+      builder, constant.getLoc(),
+      MemRefType::get(type.getShape(), type.getElementType()), tensor,
+      /*read_only=*/true);
+}
+
+/// Looks through an elementwise op that only widens 8-bit integers.
+static Value readWidening(Value tensor, ContractionOperand &operand) {
+  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!generic || generic.getNumReductionLoops() != 0 ||
+      generic.getNumDpsInputs() != 1 || generic.getNumDpsInits() != 1 ||
+      !llvm::all_of(generic.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return tensor;
+  Block &body = *generic.getBody();
+  Operation *op = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ||
+      op->getOperand(0) != body.getArgument(0) ||
+      !body.getArgument(0).getType().isInteger(8))
+    return tensor;
+  operand.widening = isa<arith::ExtSIOp>(op)
+                         ? ContractionOperand::Widening::Signed
+                         : ContractionOperand::Widening::Unsigned;
+  return generic.getDpsInputs()[0];
+}
+
+/// Zeros around what is widened are zeros before it is.
+static bool narrowPadding(ContractionOperand &operand) {
+  if (!operand.padded() ||
+      operand.widening == ContractionOperand::Widening::None)
+    return true;
+  auto zero = dyn_cast<IntegerAttr>(operand.padValue);
+  if (!zero || !zero.getValue().isZero())
+    return false;
+  operand.padValue =
+      IntegerAttr::get(IntegerType::get(operand.padValue.getContext(), 8), 0);
+  return true;
+}
+
+/// A tensor that is an argument, or one with constant padding around it; 8-bit
+/// integers may be widened in between.
+static bool readOperand(Value tensor, AffineMap map,
+                        ContractionOperand &operand) {
+  operand.map = map;
+  if (auto pad = tensor.getDefiningOp<tensor::PadOp>()) {
+    Value value = pad.getConstantPaddingValue();
+    Attribute constant;
+    if (!value || !matchPattern(value, m_Constant(&constant)))
+      return false;
+    operand.padLow = pad.getMixedLowPad();
+    operand.padValue = cast<TypedAttr>(constant);
+    tensor = pad.getSource();
+  }
+  operand.memref = boundMemref(readWidening(tensor, operand));
+  return operand.memref && narrowPadding(operand);
+}
+
+/// Whether an expression is a sum of loops times constants.
+static bool isLinear(AffineExpr expr) {
+  return !expr.walk([](AffineExpr part) {
+                bool ok = isa<AffineDimExpr, AffineConstantExpr>(part) ||
+                          part.getKind() == AffineExprKind::Add ||
+                          part.getKind() == AffineExprKind::Mul;
+                return ok ? WalkResult::advance() : WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
+static bool isLinear(AffineMap map) {
+  return llvm::all_of(map.getResults(),
+                      [](AffineExpr expr) { return isLinear(expr); });
+}
+
+namespace {
+
+struct Matcher {
+  Contraction c;
+  SmallVector<int64_t> sizes; ///< of the loops
+
+  bool run(func::FuncOp func);
+  bool findOps(func::FuncOp func);
+  bool findEpilogue(Operation *last, Operation *&contraction);
+  bool findResults(func::FuncOp func, Operation *contraction);
+  bool findInit();
+  bool findOperands();
+  bool assignRoles();
+  bool assignLoops();
+  void mergeGroups(ArrayRef<unsigned> order);
+  bool mergeableInC(unsigned a, unsigned b) const;
+  bool worthwhile() const;
+
+  bool unit(unsigned loop) const { return sizes[loop] == 1; }
+  bool in(const ContractionOperand &operand, unsigned loop) const {
+    return operand.map.isFunctionOfDim(loop);
+  }
+};
+
+} // namespace
+
+/// Whether loops a and b follow each other as axes of `map`, or are both
+/// absent.
+static bool adjacent(AffineMap map, unsigned a, unsigned b) {
+  auto position = [&](unsigned loop) {
+    return map.getResultPosition(getAffineDimExpr(loop, map.getContext()));
+  };
+  auto first = position(a), second = position(b);
+  if (!first && !second)
+    return !map.isFunctionOfDim(a) && !map.isFunctionOfDim(b);
+  return first && second && *first + 1 == *second;
+}
+
+/// Whether all that uses the contraction is the epilogue or a result.
+static bool usedBy(Operation *contraction, Operation *epilogue) {
+  return llvm::all_of(contraction->getUsers(), [&](Operation *user) {
+    return user == epilogue ||
+           isa<bufferization::MaterializeInDestinationOp>(user);
+  });
+}
+
+/// The single elementwise user of the contraction, on the same loops.
+bool Matcher::findEpilogue(Operation *last, Operation *&contraction) {
+  auto generic = dyn_cast<linalg::GenericOp>(last);
+  contraction = last;
+  if (!generic || generic.getNumReductionLoops() != 0)
+    return true;
+  auto maps = generic.getIndexingMapsArray();
+  for (OpOperand *input : generic.getDpsInputOperands()) {
+    auto producer = input->get().getDefiningOp<linalg::LinalgOp>();
+    if (!producer || isa<linalg::FillOp>(producer) ||
+        producer.getNumReductionLoops() == 0 || !usedBy(producer, last))
+      continue;
+    auto identity = [](AffineMap map) { return map.isIdentity(); };
+    ArrayRef<AffineMap> outputs(maps);
+    if (!maps[input->getOperandNumber()].isIdentity() ||
+        !llvm::all_of(outputs.drop_front(generic.getNumDpsInputs()),
+                      identity) ||
+        !canVectorizeBody(*generic.getBody()) || generic.hasIndexSemantics())
+      return false;
+    c.epilogue = generic;
+    c.epilogueInput = input->getOperandNumber();
+    contraction = producer;
+    return true;
+  }
+  return false;
+}
+
+/// All results come from the epilogue or are C.
+bool Matcher::findResults(func::FuncOp func, Operation *contraction) {
+  for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
+    auto source = dyn_cast<OpResult>(op.getSource());
+    if (!source ||
+        (source.getOwner() != contraction && source.getOwner() != c.epilogue))
+      return false;
+    ContractionResult result{op, op.getDest(), std::nullopt};
+    if (c.epilogue && source.getOwner() == c.epilogue)
+      result.number = source.getResultNumber();
+    c.results.push_back(result);
+  }
+  return true;
+}
+
+bool Matcher::findOps(func::FuncOp func) {
+  // The epilogue comes last, when there is one.
+  Operation *last = nullptr;
+  for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
+    Operation *source = op.getSource().getDefiningOp();
+    if (!isa_and_nonnull<linalg::LinalgOp>(source))
+      return false;
+    if (!last || last->isBeforeInBlock(source))
+      last = source;
+  }
+  Operation *contraction = nullptr;
+  if (!last || !findEpilogue(last, contraction) ||
+      !findResults(func, contraction))
+    return false;
+  c.op = asGeneric(contraction);
+  if (!c.op || c.op.getNumDpsInits() != 1 || c.op.getNumDpsInputs() < 2 ||
+      c.op.getNumReductionLoops() == 0 || !canVectorizeBody(*c.op.getBody()))
+    return false;
+  sizes = c.op.getStaticLoopRanges();
+  c.destinationMap = c.op.getIndexingMapsArray().back();
+  return c.destinationMap.isProjectedPermutation();
+}
+
+bool Matcher::findInit() {
+  auto fill = c.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+  Attribute constant;
+  if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&constant)))
+    return false;
+  c.init = cast<TypedAttr>(constant);
+  c.accumulator = c.init.getType();
+  return c.accumulator.isF32() || c.accumulator.isF64() ||
+         c.accumulator.isInteger(32) || c.accumulator.isInteger(64);
+}
+
+/// The one input that a factor is computed from.
+static std::optional<unsigned> operandInput(Value factor, Block &body) {
+  std::optional<unsigned> found;
+  SmallVector<Value> work{factor};
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (argument.getOwner() != &body ||
+          (found && *found != argument.getArgNumber()))
+        return std::nullopt;
+      found = argument.getArgNumber();
+    } else if (value.getDefiningOp()->getBlock() == &body) {
+      llvm::append_range(work, value.getDefiningOp()->getOperands());
+    } else if (!matchPattern(value, m_Constant())) {
+      return std::nullopt;
+    }
+  }
+  return found;
+}
+
+bool Matcher::findOperands() {
+  Block &body = *c.op.getBody();
+  Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum))
+    return false;
+  Value accumulator = body.getArguments().back();
+  Value term = sum->getOperand(0) == accumulator   ? sum->getOperand(1)
+               : sum->getOperand(1) == accumulator ? sum->getOperand(0)
+                                                   : Value();
+  Operation *product = term ? term.getDefiningOp() : nullptr;
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product) ||
+      !accumulator.hasOneUse())
+    return false;
+  c.left = product->getOperand(0);
+  c.right = product->getOperand(1);
+  auto a = operandInput(c.left, body), b = operandInput(c.right, body);
+  if (!a || !b || *a == *b || *a >= c.op.getNumDpsInputs() ||
+      *b >= c.op.getNumDpsInputs())
+    return false;
+  c.a = *a;
+  c.b = *b;
+  return true;
+}
+
+/// B is the operand that has the innermost loop of C and no other.
+bool Matcher::assignRoles() {
+  auto maps = c.op.getIndexingMapsArray();
+  auto read = [&](unsigned input, ContractionOperand &operand) {
+    return readOperand(c.op.getDpsInputs()[input], maps[input], operand) &&
+           isLinear(maps[input]);
+  };
+  if (!read(c.a, c.lhs) || !read(c.b, c.rhs))
+    return false;
+  for (AffineExpr expr : llvm::reverse(c.destinationMap.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (unit(loop))
+      continue;
+    if (in(c.lhs, loop) && !in(c.rhs, loop)) {
+      std::swap(c.lhs, c.rhs);
+      std::swap(c.a, c.b);
+      std::swap(c.left, c.right);
+    }
+    return in(c.rhs, loop) && !in(c.lhs, loop) && !c.lhs.padded();
+  }
+  return false;
+}
+
+bool Matcher::mergeableInC(unsigned a, unsigned b) const {
+  if (!adjacent(c.destinationMap, a, b))
+    return false;
+  for (const ContractionOperand &operand : c.epilogueOperands)
+    if (!adjacent(operand.map, a, b))
+      return false;
+  return true;
+}
+
+/// Takes n from the end of C's axes and m from what is left, as far as they
+/// merge into one loop; the rest are outer loops.
+void Matcher::mergeGroups(ArrayRef<unsigned> order) {
+  SmallVector<unsigned> rest(order);
+  auto isM = [&](unsigned loop) { return !in(c.rhs, loop); };
+  auto isN = [&](unsigned loop) { return !in(c.lhs, loop); };
+  while (!rest.empty() && isN(rest.back()) &&
+         (c.n.empty() || mergeableInC(rest.back(), c.n.front())))
+    c.n.insert(c.n.begin(), rest.pop_back_val());
+  while (!rest.empty()) {
+    unsigned loop = rest.pop_back_val();
+    bool merges = c.m.empty() || (adjacent(c.lhs.map, loop, c.m.front()) &&
+                                  mergeableInC(loop, c.m.front()));
+    bool blocked =
+        !c.m.empty() && !c.outer.empty() && llvm::is_contained(c.outer, loop);
+    if (isM(loop) && merges && !blocked)
+      c.m.insert(c.m.begin(), loop);
+    else
+      c.outer.insert(c.outer.begin(), loop);
+  }
+}
+
+bool Matcher::assignLoops() {
+  SmallVector<unsigned> order;
+  for (AffineExpr expr : c.destinationMap.getResults()) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (!in(c.lhs, loop) && !in(c.rhs, loop) && !unit(loop))
+      return false;
+    if (!unit(loop))
+      order.push_back(loop);
+  }
+  mergeGroups(order);
+  for (unsigned loop = 0; loop < c.op.getNumLoops(); ++loop) {
+    if (c.destinationMap.isFunctionOfDim(loop) || unit(loop))
+      continue;
+    if (!in(c.lhs, loop) || !in(c.rhs, loop))
+      return false;
+    c.k.push_back(loop);
+  }
+  // In the order of A, so that its rows are copied as they lie.
+  auto position = [&](unsigned loop) {
+    return c.lhs.map
+        .getResultPosition(getAffineDimExpr(loop, c.op.getContext()))
+        .value_or(0);
+  };
+  llvm::sort(c.k,
+             [&](unsigned a, unsigned b) { return position(a) < position(b); });
+  c.kMergedInA = true;
+  for (size_t i = 1; i < c.k.size(); ++i)
+    c.kMergedInA &= adjacent(c.lhs.map, c.k[i - 1], c.k[i]);
+  AffineExpr last = c.n.empty()
+                        ? AffineExpr()
+                        : getAffineDimExpr(c.n.back(), c.op.getContext());
+  c.nMergedInB =
+      !c.rhs.padded() && last && c.rhs.map.getResults().back() == last;
+  for (size_t i = 1; i < c.n.size(); ++i)
+    c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
+  return !c.n.empty();
+}
+
+/// Forms for which plain vector loops do better.
+bool Matcher::worthwhile() const {
+  int64_t m = 1;
+  for (unsigned loop : c.m) {
+    if (ShapedType::isDynamic(sizes[loop]))
+      return true;
+    m *= sizes[loop];
+  }
+  return c.nMergedInB || m >= 6;
+}
+
+bool Matcher::run(func::FuncOp func) {
+  if (!findOps(func) || !findInit() || !findOperands())
+    return false;
+  if (c.epilogue) {
+    auto maps = c.epilogue.getIndexingMapsArray();
+    // The loops of the epilogue are the axes of C.
+    for (OpOperand *input : c.epilogue.getDpsInputOperands()) {
+      ContractionOperand operand;
+      unsigned number = input->getOperandNumber();
+      if (number != c.epilogueInput &&
+          (!readOperand(input->get(), maps[number].compose(c.destinationMap),
+                        operand) ||
+           operand.padded() ||
+           operand.widening != ContractionOperand::Widening::None ||
+           !isLinear(operand.map)))
+        return false;
+      if (number == c.epilogueInput)
+        operand.map = c.destinationMap;
+      c.epilogueOperands.push_back(operand);
+    }
+  }
+  return assignRoles() && assignLoops() && worthwhile();
+}
+
+std::optional<Contraction> matchContraction(func::FuncOp func) {
+  Matcher matcher;
+  if (!matcher.run(func))
+    return std::nullopt;
+  return matcher.c;
+}
+
+} // namespace backplane

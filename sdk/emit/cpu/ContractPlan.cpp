@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/ContractPlan.h"
+
+#include <algorithm>
+
+namespace backplane {
+
+/// What an unknown size is taken for.
+static constexpr int64_t kUnknown = 512;
+/// Multiply-adds of a work-group: about 40 us at least, 1 ms at most.
+static constexpr double kLeastWork = 4e6, kMostWork = 1e8;
+
+static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
+static int64_t known(int64_t size) {
+  return size < 0 ? kUnknown : std::max<int64_t>(size, 1);
+}
+
+/// How much of the peak a micro tile reaches: the share of its rows and lanes
+/// that are inside, and loads per multiply-add.
+static double efficiency(const ContractShape &shape, int64_t rows,
+                         int64_t vectors) {
+  int64_t m = known(shape.m), n = known(shape.n);
+  double inside = double(m) / double(roundUp(m, rows)) * double(n) /
+                  double(roundUp(n, vectors * shape.lanes));
+  double sums = double(rows * vectors);
+  double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
+  double latency = std::min(1.0, sums / 8.0);
+  return inside * latency / (1 + 0.25 * loads);
+}
+
+static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
+  plan.rows = shape.block;
+  double best = 0;
+  // Rows beyond the edge are computed in vain, but not read in place.
+  int64_t maxRows = shape.m > 0 ? std::min<int64_t>(shape.m, 14) : 14;
+  maxRows = roundUp(maxRows, shape.block);
+  int64_t maxVectors = shape.gathersB ? 3 : 8;
+  for (int64_t rows = shape.block; rows <= maxRows; rows += shape.block) {
+    for (int64_t vectors = 1; vectors <= maxVectors; ++vectors) {
+      if (rows * vectors + shape.block * vectors + 1 > shape.registers - 1)
+        continue;
+      double value = efficiency(shape, rows, vectors);
+      if (value > best * 1.001) {
+        best = value;
+        plan.rows = rows;
+        plan.vectors = vectors;
+      }
+    }
+  }
+}
+
+static int64_t balanced(int64_t size, int64_t largest, int64_t unit) {
+  if (size < 0)
+    return roundUp(largest, unit);
+  int64_t parts = ceilDiv(std::max<int64_t>(size, 1), largest);
+  return roundUp(ceilDiv(std::max<int64_t>(size, 1), parts), unit);
+}
+
+ContractPlan planContraction(const ContractShape &shape) {
+  ContractPlan plan;
+  chooseMicroTile(shape, plan);
+  int64_t unitN = plan.vectors * shape.lanes;
+  // A product that uses each element of B once has nothing to gain from a copy.
+  plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
+  // A longer chain of additions gathers more rounding error than a block of
+  // this length that is added to C; a shorter one touches C more often.
+  int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
+  plan.depth = roundUp(balanced(shape.k, deepest, 1),
+                       std::max(shape.lanes, shape.perWord * shape.block));
+  plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
+  plan.groupN = balanced(shape.n, 512, unitN);
+  double k = double(known(shape.k));
+  auto work = [&] { return double(plan.groupM) * double(plan.groupN) * k; };
+  auto groups = [&] {
+    return double(known(shape.outer)) *
+           double(ceilDiv(known(shape.m), plan.groupM)) *
+           double(ceilDiv(known(shape.n), plan.groupN));
+  };
+  while ((groups() < 8 || work() > kMostWork) && work() > 2 * kLeastWork) {
+    bool splitN =
+        plan.groupN > unitN && (shape.gathersB || plan.groupN >= plan.groupM ||
+                                plan.groupM <= plan.rows);
+    if (splitN)
+      plan.groupN = roundUp(plan.groupN / 2, unitN);
+    else if (plan.groupM > plan.rows && !(shape.gathersB && groups() >= 4))
+      plan.groupM = roundUp(plan.groupM / 2, plan.rows);
+    else
+      break;
+  }
+  if (shape.m == 1 && shape.streams) {
+    plan.stream = true;
+    plan.groupN = balanced(shape.n, 512, shape.lanes);
+  }
+  // A copy of A pays when enough columns use it.
+  plan.packA = !shape.rowsOfA || plan.groupN >= 256;
+  return plan;
+}
+
+} // namespace backplane

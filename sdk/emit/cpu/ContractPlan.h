@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractPlan.h: block sizes of a contraction. Private to this folder.
+#ifndef BACKPLANE_EMIT_CPU_CONTRACTPLAN_H
+#define BACKPLANE_EMIT_CPU_CONTRACTPLAN_H
+
+#include <cstdint>
+
+namespace backplane {
+
+/// Sizes of a contraction; a negative one is known at run time only.
+struct ContractShape {
+  int64_t m = 1, n = 1, k = 1, outer = 1;
+  int64_t lanes = 16;     ///< elements of a vector register
+  int64_t registers = 32; ///< vector registers
+  bool gathersB = false;  ///< B is costly to pack
+  bool rowsOfA = false;   ///< A could be read where it is
+  bool rowsOfB = false;   ///< B could be read where it is
+  bool streams = false;   ///< one row of A could pass over the rows of B
+  int64_t perWord = 1;    ///< elements of k that a lane multiplies at once
+  int64_t block = 1;      ///< rows, and words of k, that are multiplied at once
+  int64_t deepest = 128;  ///< elements of k in a block, at most
+};
+
+/// Blocks, from the inside out: a micro tile of rows x vectors in registers, a
+/// depth of k that is packed at once, the tile of C of one work-group.
+struct ContractPlan {
+  int64_t rows = 1, vectors = 1;
+  int64_t depth = 1;
+  int64_t groupM = 1, groupN = 1;
+  bool stream = false; ///< one row: B is read once, in whole rows
+  bool packA = true;   ///< else A is read where it is
+  bool packB = true;   ///< else whole panels of B are read where they are
+};
+
+ContractPlan planContraction(const ContractShape &shape);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_CONTRACTPLAN_H

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Contraction.h: what bp-contract finds in a dispatch. Private to this folder.
+//
+// C[outer, m, n] = epilogue(init + sum over k of A[outer, m, k] * B[outer, k,
+// n])
+//
+// A is the operand whose elements are broadcast, B the one whose elements fill
+// vectors; n is the innermost loop of C. Matrix products and convolutions alike
+// have this form: for a convolution A is the weight, n runs over output pixels
+// and k over channels and window.
+#ifndef BACKPLANE_EMIT_CPU_CONTRACTION_H
+#define BACKPLANE_EMIT_CPU_CONTRACTION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+
+namespace backplane {
+
+/// A tensor operand in terms of a memref argument.
+struct ContractionOperand {
+  mlir::Value memref;
+  mlir::AffineMap map; ///< from the loops of the contraction
+  /// Padding in front of each axis of the memref; empty: none anywhere.
+  llvm::SmallVector<mlir::OpFoldResult> padLow;
+  mlir::TypedAttr padValue;
+  /// What becomes of an 8-bit integer of the memref before all else.
+  enum class Widening { None, Signed, Unsigned };
+  Widening widening = Widening::None;
+
+  bool padded() const { return !padLow.empty(); }
+};
+
+/// A result of the dispatch.
+struct ContractionResult {
+  mlir::Operation *op;     ///< that states the destination
+  mlir::Value destination; ///< memref
+  /// Which result of the epilogue it is; none: C itself.
+  std::optional<unsigned> number;
+};
+
+struct Contraction {
+  mlir::linalg::GenericOp op;
+  /// Where results go; all on the loops of C.
+  llvm::SmallVector<ContractionResult> results;
+  mlir::AffineMap destinationMap;
+  unsigned a = 0, b = 0; ///< which inputs of `op`
+  ContractionOperand lhs, rhs;
+  mlir::Value left, right; ///< the factors, in the body of `op`
+  mlir::TypedAttr init;    ///< what C starts with
+  /// Loops by role; m, n and k count as one loop each, last one fastest.
+  llvm::SmallVector<unsigned> outer, m, n, k;
+  bool kMergedInA = false; ///< k is one strided run of A
+  bool nMergedInB = false; ///< n is one run of neighbours in B
+  /// What follows, on the same loops as C; null: nothing. Its operand number
+  /// `epilogueInput` is C.
+  mlir::linalg::GenericOp epilogue;
+  unsigned epilogueInput = 0;
+  llvm::SmallVector<ContractionOperand> epilogueOperands;
+  mlir::Type accumulator;
+};
+
+/// The contraction that a bound dispatch (bp-bind-buffers) consists of, or none
+/// when it is anything else.
+std::optional<Contraction> matchContraction(mlir::func::FuncOp func);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_CONTRACTION_H

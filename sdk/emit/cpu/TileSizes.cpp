@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/TileSizes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// Work of a group, in vectorised elementary operations on elements: some tens
+/// of microseconds.
+static constexpr int64_t kGroupWork = 1 << 17;
+/// What a size that is known at run time only is taken for.
+static constexpr int64_t kUnknownSize = 256;
+
+namespace {
+
+/// Walks from the root through its producers and finds out what a split of the
+/// root's loops means for them.
+struct ProducerScan {
+  unsigned rootLoops;
+  SmallVector<bool> splittable;
+  double work = 0; ///< of all ops together
+  DenseSet<Operation *> seen;
+
+  /// `loopToRoot`: for each loop of `op` the root's loop that it follows.
+  void visit(linalg::LinalgOp op, ArrayRef<int64_t> loopToRoot);
+  void visitOperand(linalg::LinalgOp op, OpOperand &operand,
+                    ArrayRef<int64_t> loopToRoot);
+  void restrict(ArrayRef<int64_t> axisToRoot);
+};
+
+} // namespace
+
+static double opWork(Operation &op) {
+  if (isa<math::ExpOp, math::TanhOp, math::ErfOp, math::LogOp, math::PowFOp,
+          math::SinOp, math::CosOp>(op))
+    return 16;
+  return op.getDialect() && op.getDialect()->getNamespace() == "math" ? 8 : 1;
+}
+
+static double bodyWork(linalg::LinalgOp op) {
+  double work = 1;
+  for (Operation &inner : op.getBlock()->without_terminator())
+    work += opWork(inner);
+  return work;
+}
+
+static int64_t knownSize(int64_t size) {
+  return ShapedType::isDynamic(size) ? kUnknownSize
+                                     : std::max<int64_t>(size, 1);
+}
+
+/// Only root loops that select a part of this producer may be split.
+void ProducerScan::restrict(ArrayRef<int64_t> axisToRoot) {
+  for (unsigned loop = 0; loop < rootLoops; ++loop)
+    if (!llvm::is_contained(axisToRoot, int64_t(loop)))
+      splittable[loop] = false;
+}
+
+static ArrayRef<int64_t> operandShape(OpOperand &operand) {
+  return cast<RankedTensorType>(operand.get().getType()).getShape();
+}
+
+void ProducerScan::visitOperand(linalg::LinalgOp op, OpOperand &operand,
+                                ArrayRef<int64_t> loopToRoot) {
+  Operation *producer = operand.get().getDefiningOp();
+  if (!producer || !isa<TilingInterface>(producer))
+    return;
+  SmallVector<int64_t> axisToRoot;
+  for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    axisToRoot.push_back(dim ? loopToRoot[dim.getPosition()] : -1);
+  }
+  auto linalgProducer = dyn_cast<linalg::LinalgOp>(producer);
+  if (!linalgProducer) {
+    // A pad: its borders are repeated rather than a whole plane of unknown
+    // size kept.
+    if (!ShapedType::isDynamicShape(operandShape(operand)))
+      restrict(axisToRoot);
+    return;
+  }
+  auto result = cast<OpResult>(operand.get());
+  AffineMap map = linalgProducer.getMatchingIndexingMap(
+      linalgProducer.getDpsInitOperand(result.getResultNumber()));
+  SmallVector<int64_t> producerLoops(linalgProducer.getNumLoops(), -1);
+  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr))
+      producerLoops[dim.getPosition()] = axisToRoot[axis];
+  if (linalgProducer.getNumReductionLoops() > 0)
+    restrict(axisToRoot);
+  visit(linalgProducer, producerLoops);
+}
+
+void ProducerScan::visit(linalg::LinalgOp op, ArrayRef<int64_t> loopToRoot) {
+  if (!seen.insert(op).second)
+    return;
+  double points = 1;
+  for (int64_t size : op.getStaticLoopRanges())
+    points *= double(knownSize(size));
+  work += points * bodyWork(op);
+  for (OpOperand &operand : op->getOpOperands())
+    if (isa<RankedTensorType>(operand.get().getType()))
+      visitOperand(op, operand, loopToRoot);
+}
+
+static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
+                                       ArrayRef<bool> splittable,
+                                       double workPerPoint) {
+  double points = std::max(1.0, double(kGroupWork) / workPerPoint);
+  for (auto [size, split] : llvm::zip(sizes, splittable))
+    if (!split)
+      points /= double(knownSize(size));
+  SmallVector<int64_t> tiles(sizes.size(), 0);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (!splittable[i])
+      continue;
+    int64_t tile = std::max<int64_t>(1, int64_t(points));
+    if (tile > 64)
+      tile = tile / 64 * 64;
+    bool dynamic = ShapedType::isDynamic(sizes[i]);
+    if (dynamic || tile < sizes[i])
+      tiles[i] = tile;
+    points /= double(std::min(tile, knownSize(sizes[i])));
+  }
+  return tiles;
+}
+
+SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
+  auto op = dyn_cast<linalg::LinalgOp>(root.getOperation());
+  if (!op)
+    return SmallVector<int64_t>(root.getLoopIteratorTypes().size(), 0);
+  ProducerScan scan{op.getNumLoops(), {}, 0, {}};
+  SmallVector<int64_t> loops;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  for (auto [i, type] : llvm::enumerate(op.getIteratorTypesArray())) {
+    bool parallel = type == utils::IteratorType::parallel;
+    scan.splittable.push_back(parallel && sizes[i] != 1);
+    loops.push_back(parallel ? int64_t(i) : -1);
+  }
+  scan.visit(op, loops);
+  double points = 1;
+  for (auto [i, loop] : llvm::enumerate(loops)) {
+    if (loop < 0)
+      sizes[i] = 1; // counted in the work per point
+    points *= double(knownSize(sizes[i]));
+  }
+  return splitLoops(sizes, scan.splittable, scan.work / points);
+}
+
+} // namespace backplane

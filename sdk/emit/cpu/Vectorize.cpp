@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-vectorize: linalg ops on memrefs to loops over vectors. One loop of the op
+// is run in steps of the vector width, the rest of it under a mask; the other
+// loops stay scalar. Ops whose body is not lane by lane are left alone.
+#include "sdk/emit/common/Passes.h"
+#include "sdk/emit/cpu/LaneLoops.h"
+#include "sdk/emit/cpu/UseMarks.h"
+#include "sdk/emit/cpu/VectorBody.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace backplane {
+#define GEN_PASS_DEF_VECTORIZEPASS
+#include "sdk/emit/common/Passes.h.inc"
+} // namespace backplane
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct VectorizePass : backplane::impl::VectorizePassBase<VectorizePass> {
+  using VectorizePassBase::VectorizePassBase;
+  void runOnOperation() override;
+};
+
+} // namespace
+
+/// Costs of one vector of iterations when `loop` is the vectorised one; the
+/// unit is one vector memory access.
+static double loopCost(linalg::GenericOp op, unsigned loop, int64_t lanes) {
+  double cost = 0;
+  for (OpOperand &operand : op->getOpOperands()) {
+    switch (laneAccess(op, operand, loop)) {
+    case LaneAccess::Uniform:
+      cost += 0.5;
+      break;
+    case LaneAccess::Contiguous:
+      cost += 1;
+      break;
+    case LaneAccess::Alternate:
+      cost += operand.getOperandNumber() < op.getNumDpsInputs()
+                  ? 3
+                  : double(lanes) * 0.75;
+      break;
+    case LaneAccess::Strided:
+      cost += double(lanes) * 0.75;
+      break;
+    }
+  }
+  int64_t size = op.getStaticLoopRanges()[loop];
+  if (!ShapedType::isDynamic(size) && size > 0) {
+    int64_t vectors = (size + lanes - 1) / lanes;
+    cost *= double(vectors * lanes) / double(size);
+  }
+  return cost;
+}
+
+/// The loop to vectorise, or none when scalar code does as well.
+static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
+  std::optional<unsigned> best;
+  double bestCost = 0.9 * double(op->getNumOperands()) * double(lanes);
+  auto types = op.getIteratorTypesArray();
+  for (unsigned loop = 0; loop < types.size(); ++loop) {
+    bool parallel = types[loop] == utils::IteratorType::parallel;
+    if (!parallel && !canReduceLanes(op))
+      continue;
+    // A horizontal sum at the end of each element.
+    double cost = loopCost(op, loop, lanes) + (parallel ? 0 : 0.4);
+    if (cost <= bestCost) {
+      best = loop;
+      bestCost = cost;
+    }
+  }
+  return best;
+}
+
+static void vectorize(linalg::GenericOp op, unsigned vectorBits,
+                      bool scalable) {
+  if (!op.hasPureBufferSemantics() || !canVectorizeBody(*op.getBody()))
+    return;
+  int64_t lanes = vectorBits / widestElementBits(op);
+  if (lanes < 2 || op.getNumLoops() == 0)
+    return;
+  std::optional<unsigned> loop = chooseLoop(op, lanes);
+  if (!loop)
+    return;
+  OpBuilder builder(op);
+  bool scales = scalable && canScaleLanes(op, *loop);
+  emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales));
+  op.erase();
+}
+
+void VectorizePass::runOnOperation() {
+  SmallVector<linalg::LinalgOp> named;
+  getOperation().walk([&](linalg::LinalgOp op) {
+    if (!isa<linalg::GenericOp>(op))
+      named.push_back(op);
+  });
+  IRRewriter rewriter(&getContext());
+  for (linalg::LinalgOp op : named) {
+    rewriter.setInsertionPoint(op);
+    (void)linalg::generalizeNamedOp(rewriter, op);
+  }
+  SmallVector<linalg::GenericOp> ops;
+  getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  for (linalg::GenericOp op : ops)
+    vectorize(op, vectorBits, scalable);
+  multiplyShares(getOperation());
+  if (comparesMaxima)
+    compareMaxima(getOperation());
+}
+
+} // namespace backplane

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Contiguous.h: whether four elements at once are worth it. Private to this
+// folder.
+#ifndef BACKPLANE_EMIT_GPU_CONTIGUOUS_H
+#define BACKPLANE_EMIT_GPU_CONTIGUOUS_H
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace backplane {
+
+/// Whether an element and its three neighbours along the last axis, from a
+/// multiple of four on, are computed from neighbours in buffers, from the same
+/// elements, or from numbers.
+bool areContiguous(mlir::Value tensor);
+
+/// Whether an operand of an op has neighbours in a buffer for neighbours in
+/// these loops as one, last loop fastest, or does not depend on them.
+bool areContiguous(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
+                   llvm::ArrayRef<unsigned> loops);
+
+/// Whether the code for an element of a tensor, up to what `known` computes, is
+/// short enough to be written four times.
+bool isShort(mlir::Value tensor, mlir::Operation *known = nullptr);
+
+/// Whether a size is known and a multiple of four.
+bool isOfVec4(int64_t size);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_CONTIGUOUS_H

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bp-gpu-contract: a dispatch that is one matrix product or convolution, with
+// whatever its factors are made of and elementwise ops behind it, becomes a
+// parallel loop over the tiles of work-groups. Other dispatches are left alone.
+#include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/Dispatch.h"
+#include "sdk/emit/common/Passes.h"
+#include "sdk/emit/gpu/Contraction.h"
+#include "sdk/emit/gpu/ElementReader.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace backplane {
+#define GEN_PASS_DEF_GPUCONTRACTPASS
+#include "sdk/emit/common/Passes.h.inc"
+} // namespace backplane
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+struct GpuContractPass : backplane::impl::GpuContractPassBase<GpuContractPass> {
+  void runOnOperation() override;
+};
+
+} // namespace
+
+static LogicalResult contract(func::FuncOp func) {
+  auto contraction = matchGpuContraction(func);
+  if (!contraction)
+    return success();
+  if (failed(generaliseOps(func)) ||
+      failed(emitGpuContraction(func, *contraction)))
+    return failure();
+  return finishResults(func, contraction->sums);
+}
+
+void GpuContractPass::runOnOperation() {
+  for (auto func : getOperation().getOps<func::FuncOp>())
+    if (func->hasAttr(bp::inputsAttr) && failed(contract(func)))
+      return signalPassFailure();
+  // The tensor form is dead now.
+  OpPassManager clean("builtin.module");
+  addCleanup(clean);
+  if (failed(runPipeline(clean, getOperation())))
+    signalPassFailure();
+}
+
+} // namespace backplane

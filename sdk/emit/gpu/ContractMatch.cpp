@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/gpu/Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// Below these sizes, tiles are mostly empty.
+constexpr int64_t kLeastRows = 4, kLeastColumns = 8, kLeastDepth = 8;
+/// Some software devices end a shader after 65535 iterations of its loops.
+constexpr int64_t kMostDepth = 100000;
+
+bool GpuOperand::uses(linalg::GenericOp op, unsigned loop) const {
+  return llvm::any_of(inputs, [&](OpOperand *input) {
+    return op.getMatchingIndexingMap(input).isFunctionOfDim(loop);
+  });
+}
+
+namespace {
+
+struct Matcher {
+  GpuContraction c;
+  SmallVector<int64_t> sizes;
+
+  bool run(func::FuncOp func);
+  bool findSums(func::FuncOp func);
+  bool findOperands();
+  bool readOperand(Value value, GpuOperand &factor);
+  bool sortLoops();
+  bool kIsInnermost(const GpuOperand &factor);
+  bool worthwhile();
+};
+
+} // namespace
+
+/// A body of plain arithmetic on its arguments.
+static bool isPlain(Block &body) {
+  return llvm::all_of(body.without_terminator(), [](Operation &op) {
+    return op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+           !isa<linalg::IndexOp, tensor::ExtractOp>(op);
+  });
+}
+
+bool Matcher::findSums(func::FuncOp func) {
+  auto sums = backplane::findSums(func);
+  if (!sums)
+    return false;
+  c.sums = *sums;
+  c.op = sums->op;
+  sizes = c.op.getStaticLoopRanges();
+  // To what the sums start with, a product of zeros must add nothing.
+  auto number = dyn_cast<FloatAttr>(sums->init);
+  return isPlain(*c.op.getBody()) && (!number || number.getValue().isPosZero());
+}
+
+bool Matcher::readOperand(Value value, GpuOperand &factor) {
+  factor.value = value;
+  Block &body = *c.op.getBody();
+  llvm::SmallSetVector<unsigned, 4> inputs;
+  SmallVector<Value> work{value};
+  while (!work.empty()) {
+    Value part = work.pop_back_val();
+    auto argument = dyn_cast<BlockArgument>(part);
+    if (argument && argument.getOwner() == &body)
+      inputs.insert(argument.getArgNumber());
+    else if (!argument && part.getDefiningOp()->getBlock() == &body)
+      llvm::append_range(work, part.getDefiningOp()->getOperands());
+  }
+  for (unsigned input : inputs) {
+    if (input >= unsigned(c.op.getNumDpsInputs()))
+      return false;
+    factor.inputs.push_back(c.op.getDpsInputOperand(input));
+  }
+  return !factor.inputs.empty();
+}
+
+bool Matcher::findOperands() {
+  Block &body = *c.op.getBody();
+  Value accumulator = body.getArguments().back();
+  c.sum = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(c.sum) ||
+      !accumulator.hasOneUse())
+    return false;
+  bool first = c.sum->getOperand(0) == accumulator;
+  if (!first && c.sum->getOperand(1) != accumulator)
+    return false;
+  c.product = c.sum->getOperand(first ? 1 : 0).getDefiningOp();
+  return isa_and_nonnull<arith::MulFOp, arith::MulIOp>(c.product) &&
+         c.product->getBlock() == &body &&
+         c.product->getOperand(0) != c.product->getOperand(1) &&
+         readOperand(c.product->getOperand(0), c.a) &&
+         readOperand(c.product->getOperand(1), c.b);
+}
+
+bool Matcher::kIsInnermost(const GpuOperand &factor) {
+  for (OpOperand *input : factor.inputs) {
+    AffineMap map = c.op.getMatchingIndexingMap(input);
+    if (map.getNumResults() == 0)
+      continue;
+    AffineExpr last = map.getResults().back();
+    auto has = [&](ArrayRef<unsigned> loops) {
+      return llvm::any_of(
+          loops, [&](unsigned loop) { return last.isFunctionOfDim(loop); });
+    };
+    return has(c.k) && !has(c.m) && !has(c.n);
+  }
+  return false;
+}
+
+bool Matcher::sortLoops() {
+  AffineMap result = c.op.getIndexingMapsArray().back();
+  bool found = false;
+  for (AffineExpr expr : llvm::reverse(result.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    bool inA = c.a.uses(c.op, loop), inB = c.b.uses(c.op, loop);
+    if (!found && inA != inB && sizes[loop] != 1) {
+      found = true;
+      if (inA) {
+        std::swap(c.a, c.b);
+        std::swap(inA, inB);
+      }
+    }
+    auto &group = inA == inB ? c.outer : inA ? c.m : c.n;
+    group.insert(group.begin(), loop);
+  }
+  for (unsigned loop = 0; loop < c.op.getNumLoops(); ++loop)
+    if (!result.isFunctionOfDim(loop))
+      c.k.push_back(loop);
+  c.a.kIsInnermost = kIsInnermost(c.a);
+  c.b.kIsInnermost = kIsInnermost(c.b);
+  return found;
+}
+
+bool Matcher::worthwhile() {
+  auto atLeast = [&](ArrayRef<unsigned> loops, int64_t least) {
+    int64_t size = sizeOf(sizes, loops);
+    return ShapedType::isDynamic(size) || size >= least;
+  };
+  return atLeast(c.m, kLeastRows) && atLeast(c.n, kLeastColumns) &&
+         atLeast(c.k, kLeastDepth) && sizeOf(sizes, c.k) <= kMostDepth &&
+         !c.m.empty() && !c.n.empty();
+}
+
+bool Matcher::run(func::FuncOp func) {
+  return findSums(func) && findOperands() && sortLoops() && worthwhile();
+}
+
+std::optional<GpuContraction> matchGpuContraction(func::FuncOp func) {
+  Matcher matcher;
+  if (!matcher.run(func))
+    return std::nullopt;
+  return matcher.c;
+}
+
+/// As many sums as the size asks for: 1, 2, 4 and so on up to `most`. One that
+/// is not known is not taken for large.
+static int64_t share(int64_t size, int64_t invocations, int64_t most) {
+  if (ShapedType::isDynamic(size))
+    return 4;
+  int64_t sums = 1;
+  while (sums < most && sums * invocations < size)
+    sums *= 2;
+  return sums;
+}
+
+GpuTile planGpuTile(GpuContraction &c) {
+  auto sizes = c.op.getStaticLoopRanges();
+  // 16 KiB of tile, which every device has.
+  int64_t most = c.type().getIntOrFloatBitWidth() == 64 ? 2 : 4;
+  return {share(sizeOf(sizes, c.m), GpuTile::kRows, 8),
+          std::min(share(sizeOf(sizes, c.n), GpuTile::kColumns, most), most)};
+}
+
+} // namespace backplane

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Contraction.h: what bp-gpu-contract finds in a dispatch, and how a
+// work-group shares the work. Private to this folder.
+//
+// C[outer, m, n] = epilogue(init + sum over k of A[outer, m, k] * B[outer, k,
+// n]), where A and B are computed from whatever the factors are made of and n
+// has the innermost loop of C that only one of the factors depends on.
+#ifndef BACKPLANE_EMIT_GPU_CONTRACTION_H
+#define BACKPLANE_EMIT_GPU_CONTRACTION_H
+
+#include "sdk/emit/gpu/Groups.h"
+
+namespace backplane {
+
+/// One factor of the products.
+struct GpuOperand {
+  mlir::Value value; ///< in the body of the contraction
+  /// The inputs that it is computed from.
+  llvm::SmallVector<mlir::OpOperand *> inputs;
+  /// Neighbours in memory differ in k, not in the loops of a row.
+  bool kIsInnermost = false;
+
+  bool uses(mlir::linalg::GenericOp op, unsigned loop) const;
+};
+
+struct GpuContraction {
+  GroupSums sums;
+  mlir::linalg::GenericOp op;     ///< that of the sums
+  mlir::Operation *product, *sum; ///< in its body
+  GpuOperand a, b;
+  /// Loops by role; those of m, n and k count as one loop each, last one
+  /// fastest.
+  llvm::SmallVector<unsigned> outer, m, n, k;
+
+  mlir::Type type() const { return sums.init.getType(); }
+};
+
+/// Sizes of the tile of C that a work-group computes: its invocations are
+/// `kRows` by `kColumns`, and each has `rows` by `columns` sums.
+struct GpuTile {
+  static constexpr int64_t kRows = 8, kColumns = 16;
+  /// Turns over k between two barriers.
+  static constexpr int64_t kDepth = 16;
+  int64_t rows, columns;
+
+  int64_t m() const { return rows * kRows; }
+  int64_t n() const { return columns * kColumns; }
+};
+
+/// The contraction that a bound dispatch (bp-bind-buffers) computes its results
+/// from, or none when it is anything else or too small for tiles.
+std::optional<GpuContraction> matchGpuContraction(mlir::func::FuncOp func);
+
+/// Tiles for these loops.
+GpuTile planGpuTile(GpuContraction &contraction);
+
+/// Writes the loops in front of the function's end.
+mlir::LogicalResult emitGpuContraction(mlir::func::FuncOp func,
+                                       GpuContraction &contraction);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_CONTRACTION_H

@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
+
+#include "backplane/compiler.h"
+#include "sdk/fusion/GroupOrder.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace bp;
+
+namespace {
+
+/// Why two groups stay apart; empty: they need not.
+using Reason = std::string;
+
+/// Ops of one dispatch where the target names no limit, and at most: code of
+/// more takes long to generate.
+constexpr uint32_t maxFusedOps = 256;
+
+class Grouper {
+public:
+  Grouper(func::FuncOp main, ArrayRef<FusionOptions> devices)
+      : main_(main), devices_(devices) {}
+
+  Grouping run();
+
+private:
+  struct Producer {
+    unsigned group;
+    bool direct; ///< no broadcast or reshape between
+    Operation *op;
+  };
+  void visit(Operation *op);
+  void addSources(Value value, bool isKernel, SmallVector<unsigned> &sources);
+  void addNode(Operation *op, bool isKernel);
+  std::vector<Producer> producers(Operation *op);
+  void collect(Value value, bool direct, std::vector<Producer> &found);
+  Reason tryMerge(const Producer &producer, Operation *op);
+  Reason legal(const Group &a, const Group &b, bool direct, Operation *op);
+  Reason elementwiseInto(const Group &a, bool direct, const Group &b);
+  bool isSoleUse(const Group &group);
+  Reason fits(const Group &merged);
+  Reason claimed(Group &merged, const Group &a, const Group &b);
+  bool allowed(uint32_t bit) { return options_->fusion & bit; }
+
+  func::FuncOp main_;
+  ArrayRef<FusionOptions> devices_;
+  const FusionOptions *options_ = nullptr; ///< of the op that is visited
+  std::vector<Group> groups_;
+  llvm::DenseMap<Operation *, unsigned> groupOf_;
+  GroupOrder order_;
+  uint64_t steps_ = 0; ///< ops looked at for merged groups
+  llvm::DenseMap<Operation *, GroupOrder::Node> nodeOf_;
+  std::vector<std::string> cuts_;
+};
+
+std::string describe(Operation *op) {
+  std::string text = op->getName().stripDialect().str();
+  if (std::string location = locationText(op->getLoc()); !location.empty())
+    text += " (" + location + ")";
+  return text;
+}
+
+/// Whether all axes after the first reduced one are reduced, or 1.
+bool reducesRows(Operation *op) {
+  auto shape = cast<RankedTensorType>(op->getOperand(0).getType()).getShape();
+  SmallVector<int64_t> axes;
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    axes.assign(reduce.getAxes().begin(), reduce.getAxes().end());
+  else
+    axes.push_back(cast<ArgReduceOp>(op).getAxis());
+  if (axes.empty())
+    return false;
+  for (int64_t i = axes.front(); i < int64_t(shape.size()); ++i)
+    if (shape[i] != 1 && !llvm::is_contained(axes, i))
+      return false;
+  return true;
+}
+
+Group singleton(Operation *op) {
+  Group group{.kind = kindOf(op), .ops = {op}, .device = deviceOf(op)};
+  if (op->getNumResults())
+    group.result = dimsOf(op->getResult(0).getType());
+  group.space = group.result;
+  if (group.kind == OpKind::Reduction) {
+    group.space = dimsOf(op->getOperand(0).getType());
+    group.byRows = reducesRows(op);
+  }
+  return group;
+}
+
+} // namespace
+
+/// Follows what travels with its user back to the ops that are in groups.
+void Grouper::collect(Value value, bool direct, std::vector<Producer> &found) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  if (travelsWithUser(op)) {
+    for (Value operand : op->getOperands())
+      collect(operand, false, found);
+    return;
+  }
+  if (auto group = groupOf_.find(op); group != groupOf_.end())
+    found.push_back({group->second, direct, op});
+}
+
+std::vector<Grouper::Producer> Grouper::producers(Operation *op) {
+  std::vector<Producer> found;
+  for (Value operand : op->getOperands())
+    collect(operand, true, found);
+  // A contraction has most to gain, then what stands nearest.
+  llvm::sort(found, [&](const Producer &a, const Producer &b) {
+    auto rank = [&](const Producer &p) {
+      return std::pair(groups_[p.group].kind == OpKind::Contraction, p.direct);
+    };
+    if (rank(a) != rank(b))
+      return rank(a) > rank(b);
+    return b.op->isBeforeInBlock(a.op);
+  });
+  return found;
+}
+
+/// An elementwise op, or a group of them, after group `a`.
+Reason Grouper::elementwiseInto(const Group &a, bool direct, const Group &b) {
+  bool sameSpace = a.space == b.space;
+  switch (a.kind) {
+  case OpKind::Elementwise:
+    if (!allowed(BP_FUSE_ELEMENTWISE))
+      return "the target does not fuse elementwise chains";
+    break;
+  case OpKind::Contraction:
+  case OpKind::Window:
+    if (!allowed(BP_FUSE_EPILOGUE))
+      return "the target allows no epilogue";
+    break;
+  case OpKind::Reduction:
+    if (direct && a.result == b.space) {
+      if (!allowed(BP_FUSE_EPILOGUE))
+        return "the target allows no epilogue";
+      return {};
+    }
+    if (!sameSpace)
+      return "the iteration spaces differ";
+    if (!allowed(BP_FUSE_REDUCTION))
+      return "the target does not fuse over a reduction";
+    if (!a.byRows)
+      return "the reduction does not run over the last axes";
+    return {};
+  case OpKind::Movement:
+    if (!allowed(BP_FUSE_MOVEMENT))
+      return "the target does not fuse movement";
+    break;
+  default:
+    return "the producer takes no others";
+  }
+  if (!direct)
+    return "a broadcast or reshape would compute the producer repeatedly";
+  if (!sameSpace)
+    return "the iteration spaces differ";
+  return {};
+}
+
+/// Whether all users of the group's values are one op.
+bool Grouper::isSoleUse(const Group &group) {
+  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
+  Operation *sole = nullptr;
+  for (Operation *op : group.ops)
+    for (Value result : op->getResults())
+      for (Operation *user : usersOutside(result, inside, 2)) {
+        if (sole && user != sole)
+          return false;
+        sole = user;
+      }
+  return true;
+}
+
+/// Whether the op widens bytes for one contraction.
+static bool isOperand(Operation *op) {
+  return isByteWidening(op) && op->hasOneUse() && readsBytes(*op->user_begin());
+}
+
+Reason Grouper::legal(const Group &a, const Group &b, bool direct,
+                      Operation *op) {
+  if (b.kind == OpKind::Elementwise || a.kind == OpKind::Elementwise) {
+    if (allowed(BP_FUSE_WIDENING) && isOperand(op))
+      return "the contraction behind it widens its factors";
+    if (b.kind == OpKind::Elementwise)
+      return elementwiseInto(a, direct, b);
+    if (b.kind == OpKind::Reduction && direct && a.space == b.space)
+      return allowed(BP_FUSE_PROLOGUE) ? Reason()
+                                       : "the target allows no prologue";
+    bool epilogue = b.ops.size() > 1 && direct && a.space == b.result &&
+                    kindOf(op) == OpKind::Elementwise;
+    if (epilogue && (b.kind == OpKind::Contraction || b.kind == OpKind::Window))
+      return allowed(BP_FUSE_EPILOGUE) ? Reason()
+                                       : "the target allows no epilogue";
+    if (b.kind == OpKind::Movement && isa<TransposeOp, SliceOp>(op) && direct &&
+        isSoleUse(a))
+      return allowed(BP_FUSE_MOVEMENT) ? Reason()
+                                       : "the target does not fuse movement";
+    if (b.kind == OpKind::Contraction && direct && readsBytes(op) &&
+        a.ops.size() == 1 && isOperand(a.ops.front()))
+      return allowed(BP_FUSE_WIDENING) ? Reason()
+                                       : "the target widens no factors";
+    return "an elementwise producer would be computed repeatedly";
+  }
+  if (a.kind == OpKind::Reduction && b.kind == OpKind::Reduction) {
+    if (!allowed(BP_FUSE_REDUCTION))
+      return "the target does not fuse reductions";
+    if (a.space != b.space || a.result != b.result)
+      return "the reductions run over different spaces";
+    if (!a.byRows)
+      return "the reductions do not run over the last axes";
+    return {};
+  }
+  if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
+    if (!allowed(BP_FUSE_MOVEMENT))
+      return "the target does not fuse movement";
+    if (!llvm::all_of(a.ops, [](Operation *o) { return isa<TransposeOp>(o); }))
+      return "only a transpose is read in place";
+    return isSoleUse(a) ? Reason() : "the transpose has other users";
+  }
+  return "both have a loop nest of their own";
+}
+
+/// The nodes that a value comes from. A kernel computes what travels with it
+/// itself, even where that is in memory for others.
+void Grouper::addSources(Value value, bool isKernel,
+                         SmallVector<unsigned> &sources) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return;
+  bool travels = travelsWithUser(op);
+  auto node = nodeOf_.find(op);
+  if (node != nodeOf_.end() && !(isKernel && travels))
+    sources.push_back(node->second);
+  else if (travels)
+    for (Value operand : op->getOperands())
+      addSources(operand, isKernel, sources);
+}
+
+void Grouper::addNode(Operation *op, bool isKernel) {
+  SmallVector<unsigned> sources;
+  for (Value operand : op->getOperands())
+    addSources(operand, isKernel, sources);
+  nodeOf_[op] = order_.add(sources);
+}
+
+/// Values that go in and out of the group.
+static std::pair<size_t, size_t> boundary(const Group &group) {
+  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
+  llvm::DenseSet<Value> inputs;
+  size_t outputs = 0;
+  std::function<void(Value)> read = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && inside.contains(op))
+      return;
+    if (op && kindOf(op) == OpKind::Cheap) {
+      for (Value operand : op->getOperands())
+        read(operand);
+      return;
+    }
+    inputs.insert(value);
+  };
+  for (Operation *op : group.ops) {
+    for (Value operand : op->getOperands())
+      read(operand);
+    for (Value result : op->getResults())
+      outputs += !usersOutside(result, inside, 1).empty();
+  }
+  return {inputs.size(), outputs};
+}
+
+Reason Grouper::fits(const Group &merged) {
+  uint32_t maxOps =
+      options_->maxOps ? std::min(options_->maxOps, maxFusedOps) : maxFusedOps;
+  if (merged.ops.size() > maxOps)
+    return "more than the target's " + std::to_string(maxOps) +
+           " ops per dispatch";
+  steps_ += merged.ops.size();
+  auto [inputs, outputs] = boundary(merged);
+  if (options_->maxBindings && inputs + outputs > options_->maxBindings)
+    return "more than the target's " + std::to_string(options_->maxBindings) +
+           " bindings";
+  return {};
+}
+
+Reason Grouper::claimed(Group &merged, const Group &a, const Group &b) {
+  if (!options_->claim)
+    return {};
+  auto graph = groupGraph(main_, merged.ops);
+  if (!graph)
+    return "the group has no graph: " + graph.message();
+  ClaimAnswer answer = options_->claim(*graph);
+  if (!answer.supported)
+    return "the backend declines: " + answer.reason;
+  merged.cost = answer.cost;
+  if (answer.cost > 0 && a.cost > 0 && b.cost > 0 &&
+      answer.cost > a.cost + b.cost)
+    return "the backend expects " + std::to_string(answer.cost) +
+           " ns together and " + std::to_string(a.cost + b.cost) + " ns apart";
+  return {};
+}
+
+Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
+  unsigned a = producer.group, b = groupOf_[op];
+  Group &first = groups_[a], &second = groups_[b];
+  if (first.device != second.device)
+    return "they run on different devices";
+  if (Reason reason = legal(first, second, producer.direct, op);
+      !reason.empty())
+    return reason;
+  // Either way: the second group may have taken in producers of the first.
+  auto join = order_.tryJoin(nodeOf_[producer.op], nodeOf_[op]);
+  if (!join)
+    return "another dispatch lies between";
+  // The root decides what the group is.
+  bool keepFirst = second.kind == OpKind::Elementwise;
+  Group merged = keepFirst ? first : second;
+  merged.ops = first.ops;
+  llvm::append_range(merged.ops, second.ops);
+  llvm::sort(merged.ops,
+             [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  if (keepFirst && first.kind == OpKind::Movement)
+    merged.kind = OpKind::Elementwise;
+  if (Reason reason = fits(merged); !reason.empty())
+    return reason;
+  if (Reason reason = claimed(merged, first, second); !reason.empty())
+    return reason;
+  order_.join(std::move(*join));
+  for (Operation *member : second.ops)
+    groupOf_[member] = a;
+  groups_[a] = std::move(merged);
+  groups_[b].ops.clear();
+  return {};
+}
+
+/// Whether something that is no kernel reads a cheap op, so that it must be in
+/// memory.
+static bool needsKernel(Operation *op) {
+  return llvm::any_of(op->getUsers(), [](Operation *user) {
+    return user->hasTrait<OpTrait::IsTerminator>() ||
+           (kindOf(user) == OpKind::Free);
+  });
+}
+
+void Grouper::visit(Operation *op) {
+  OpKind kind = kindOf(op);
+  if (kind == OpKind::Cheap && !needsKernel(op))
+    return;
+  if (kind != OpKind::Free || !travelsWithUser(op))
+    addNode(op, kind != OpKind::Free);
+  if (kind == OpKind::Free)
+    return;
+  options_ = &devices_[deviceOf(op)];
+  groupOf_[op] = unsigned(groups_.size());
+  groups_.push_back(singleton(op));
+  if (options_->claim)
+    if (auto graph = groupGraph(main_, {op}))
+      groups_.back().cost = options_->claim(*graph).cost;
+  if (!options_->fusion)
+    return;
+  for (const Producer &producer : producers(op)) {
+    unsigned from = groupOf_[producer.op];
+    if (from == groupOf_[op])
+      continue;
+    Reason reason = tryMerge({from, producer.direct, producer.op}, op);
+    if (!reason.empty())
+      cuts_.push_back(describe(producer.op) + " | " + describe(op) + ": " +
+                      reason);
+  }
+}
+
+Grouping Grouper::run() {
+  for (Operation &op : main_.front().without_terminator())
+    visit(&op);
+  std::erase_if(groups_, [](const Group &g) { return g.ops.empty(); });
+  return {std::move(groups_), std::move(cuts_), order_.steps() + steps_};
+}
+
+Grouping bp::groupOps(func::FuncOp main, ArrayRef<FusionOptions> devices) {
+  return Grouper(main, devices).run();
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Factors of i32 contractions that fit 8 bits are made 8-bit integers, which
+// the contraction widens when it reads them: a quarter of the memory, and
+// machines that multiply bytes see bytes.
+#include "sdk/fusion/Fusion.h"
+
+#include "backplane/compiler.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace bp;
+
+namespace {
+
+/// What elements lie in, the ends included.
+struct Range {
+  int64_t low, high;
+};
+
+/// The narrowest 8-bit type that holds a range; none: it needs more.
+std::optional<backplane::DType> byteFor(Range range) {
+  if (range.low >= -128 && range.high <= 127)
+    return backplane::DType::I8;
+  if (range.low >= 0 && range.high <= 255)
+    return backplane::DType::U8;
+  return std::nullopt;
+}
+
+std::optional<Range> rangeOfCast(CastOp op) {
+  Type from = getElementTypeOrSelf(op.getX().getType());
+  if (from.isUnsignedInteger(8))
+    return Range{0, 255};
+  if (from.isInteger(8))
+    return Range{-128, 127};
+  return std::nullopt;
+}
+
+/// What the elements of an i32 lie in, as far as the ops before it tell.
+std::optional<Range> rangeOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto cast = dyn_cast_or_null<CastOp>(op))
+    return rangeOfCast(cast);
+  if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
+    auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (!elements || !elements.isSplat())
+      return std::nullopt;
+    int64_t element = elements.getSplatValue<APInt>().getSExtValue();
+    return Range{element, element};
+  }
+  if (!isa_and_nonnull<SubOp, AddOp>(op))
+    return std::nullopt;
+  auto a = rangeOf(op->getOperand(0)), b = rangeOf(op->getOperand(1));
+  if (!a || !b)
+    return std::nullopt;
+  return isa<SubOp>(op) ? Range{a->low - b->high, a->high - b->low}
+                        : Range{a->low + b->low, a->high + b->high};
+}
+
+int32_t word(const backplane::Weight &weight, size_t index) {
+  int32_t result;
+  std::memcpy(&result, weight.data.data() + 4 * index, 4);
+  return result;
+}
+
+Range rangeOf(const backplane::Weight &weight) {
+  Range range{0, 0};
+  for (size_t i = 0; i < weight.data.size() / 4; ++i) {
+    range.low = std::min<int64_t>(range.low, word(weight, i));
+    range.high = std::max<int64_t>(range.high, word(weight, i));
+  }
+  return range;
+}
+
+struct Narrowing {
+  Operation *contraction;
+  backplane::WeightPool &pool;
+  OpBuilder builder;
+
+  Narrowing(Operation *contraction, backplane::WeightPool &pool)
+      : contraction(contraction), pool(pool), builder(contraction) {}
+
+  /// What is computed on the device of the contraction.
+  template <typename Op> Value placed(Op op) {
+    if (Attribute device = contraction->getAttr(deviceAttr))
+      op->setAttr(deviceAttr, device);
+    return op.getResult();
+  }
+  Value cast(Value value, backplane::DType dtype) {
+    Type element = toType(builder.getContext(), dtype);
+    return placed(CastOp::create(
+        builder, contraction->getLoc(),
+        mlir::cast<RankedTensorType>(value.getType()).clone(element), value,
+        TypeAttr::get(element)));
+  }
+  /// The bytes of a weight; null: they do not fit, or there is none.
+  FailureOr<Value> narrowWeight(WeightOp op);
+  LogicalResult run(OpOperand &factor);
+};
+
+FailureOr<Value> Narrowing::narrowWeight(WeightOp op) {
+  const backplane::Weight *weight = pool.find(std::string_view(op.getId()));
+  auto dtype = weight ? byteFor(rangeOf(*weight)) : std::nullopt;
+  if (!dtype)
+    return Value();
+  backplane::TensorType type = *toTensorType(op.getType());
+  type.dtype = *dtype;
+  backplane::Bytes bytes(weight->data.size() / 4);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(word(*weight, i));
+  auto id = pool.add(type, std::move(bytes));
+  if (!id)
+    return op.emitOpError() << id.message();
+  Type element = toType(builder.getContext(), *dtype);
+  auto narrow = WeightOp::create(
+      builder, op.getLoc(),
+      mlir::cast<RankedTensorType>(op.getType()).clone(element),
+      builder.getStringAttr(*id), TypeAttr::get(element), op.getDimsAttr());
+  if (Attribute device = op->getAttr(deviceAttr))
+    narrow->setAttr(deviceAttr, device);
+  return narrow.getResult();
+}
+
+LogicalResult Narrowing::run(OpOperand &factor) {
+  Value value = factor.get();
+  if (auto cast = value.getDefiningOp<CastOp>(); cast && rangeOfCast(cast))
+    return success();
+  Value narrow;
+  if (auto weight = value.getDefiningOp<WeightOp>()) {
+    FailureOr<Value> found = narrowWeight(weight);
+    if (failed(found))
+      return failure();
+    narrow = *found;
+  } else if (auto range = rangeOf(value); range && byteFor(*range)) {
+    narrow = cast(value, *byteFor(*range));
+  }
+  if (!narrow)
+    return success();
+  factor.set(cast(narrow, backplane::DType::I32));
+  return success();
+}
+
+} // namespace
+
+bool bp::readsBytes(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  return (isa<MatmulOp>(op) || (conv && conv.getGroups() == 1)) &&
+         getElementTypeOrSelf(op->getResult(0).getType()).isSignlessInteger(32);
+}
+
+bool bp::isByteWidening(Operation *op) {
+  auto cast = dyn_cast_or_null<CastOp>(op);
+  return cast && rangeOfCast(cast) &&
+         getElementTypeOrSelf(cast.getType()).isSignlessInteger(32);
+}
+
+LogicalResult bp::narrowOperands(func::FuncOp main,
+                                 ArrayRef<FusionOptions> devices,
+                                 backplane::WeightPool &pool) {
+  SmallVector<Operation *> contractions;
+  for (Operation &op : main.getOps())
+    if (readsBytes(&op) && devices[deviceOf(&op)].fusion & BP_FUSE_WIDENING)
+      contractions.push_back(&op);
+  for (Operation *op : contractions) {
+    auto range = rangeOf(op->getOperand(0));
+    FailureOr<Operation *> product = op;
+    if (!range || !byteFor(*range))
+      product = moveZeroPoint(op, pool);
+    if (failed(product))
+      return failure();
+    for (unsigned i : {0u, 1u})
+      if (failed(Narrowing(*product, pool).run((*product)->getOpOperand(i))))
+        return failure();
+  }
+  return success();
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedule.h: from `main` as a list of calls to a program: slots and commands,
+// then, with what the kernels know, barriers and the places of transients.
+#ifndef BACKPLANE_SCHEDULE_SCHEDULE_H
+#define BACKPLANE_SCHEDULE_SCHEDULE_H
+
+#include "sdk/dialect/Graph.h"
+#include "sdk/program/Program.h"
+
+namespace backplane {
+
+/// A command that runs a dispatch, to be completed with what its kernel says.
+struct ScheduledDispatch {
+  bool init;      ///< in the init program, else in the program
+  size_t command; ///< index of the command before finishSchedule
+  size_t results; ///< how many of its last bindings it writes
+  std::string function;
+  /// Inputs that may have the memory of the one result, once the kernel is
+  /// known.
+  std::vector<uint32_t> inPlace;
+};
+
+struct Schedule {
+  Program program;
+  Program init;
+  std::vector<ScheduledDispatch> dispatches;
+  uint32_t constants = 0; ///< the number after those of its constants
+  /// Reasons: copies, what moved to the init program, reuse of memory.
+  std::vector<std::string> report;
+};
+
+/// Schedules `main` of a module after bp-form-dispatches: slots, and commands
+/// in their order. What a device needs from another one is copied right behind
+/// what makes it. `weights` are the ids that slots number; those that the
+/// program uses are appended. What depends on weights alone runs in the init
+/// program; its constants are numbered from `firstConstant` on.
+Result<Schedule> schedule(mlir::ModuleOp module,
+                          std::vector<std::string> &weights,
+                          uint32_t firstConstant = 0);
+
+/// Adds barriers and the places of transients, when the kernels have completed
+/// the commands and said what they can do in place. `module` has the ranges of
+/// the symbols.
+Status finishSchedule(mlir::ModuleOp module, Schedule &schedule);
+
+/// Appends a finished init program to another one; their constants have
+/// numbers of their own.
+void appendInit(Program &init, Program more);
+
+} // namespace backplane
+
+#endif // BACKPLANE_SCHEDULE_SCHEDULE_H

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CompileInWorker.h: a job in a process of its own, which may take no more than
+// the job's limits. Whatever ends that process is a status here.
+#ifndef BACKPLANE_SERVICE_COMPILEINWORKER_H
+#define BACKPLANE_SERVICE_COMPILEINWORKER_H
+
+#include "CompileModel.h"
+
+namespace backplane::rt {
+
+/// Writes the artifact to `path`; with an empty one to the cache alone. The
+/// targets of the job are chosen. A limit that was hit is
+/// BP_STATUS_RESOURCE_EXHAUSTED or BP_STATUS_DEADLINE_EXCEEDED.
+Status compileInWorker(const CompileJob &job, const LoaderOptions &options,
+                       const std::string &path);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_SERVICE_COMPILEINWORKER_H

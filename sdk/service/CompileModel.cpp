@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "CompileModel.h"
+#include "CompileInWorker.h"
+#include "Evaluate.h"
+#include "RemoteTargets.h"
+#include "StoredGraph.h"
+#include "Targets.h"
+#include "ToolLibraries.h"
+#include "sdk/graph/GraphTable.h"
+#include "sdk/graph/Wire.h"
+#include "sdk/support/AtomicFile.h"
+#include "sdk/support/Version.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+namespace backplane::rt {
+namespace {
+
+namespace fs = std::filesystem;
+using LoadedResult = Result<std::shared_ptr<const LoadedArtifact>>;
+
+/// Strings as the bytes of a cache entry and back; none holds a zero.
+Bytes join(const std::vector<std::string> &parts) {
+  Bytes bytes;
+  for (const std::string &part : parts) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    bytes.push_back(0);
+  }
+  return bytes;
+}
+
+std::vector<std::string> split(const Bytes &bytes) {
+  std::vector<std::string> parts(1);
+  for (uint8_t byte : bytes)
+    if (byte)
+      parts.back() += char(byte);
+    else
+      parts.emplace_back();
+  parts.pop_back();
+  return parts;
+}
+
+/// What tells an artifact from all others: its header has the hash of all that
+/// it says, the hashes of its weights among that.
+std::span<const uint8_t> identityOf(const LoadedArtifact &artifact) {
+  constexpr size_t headerBytes = 64;
+  return artifact.file->bytes().first(headerBytes);
+}
+
+std::string besideModel(const std::string &model, const std::string &file) {
+  return (fs::path(model).parent_path() / file).string();
+}
+
+/// Removes a file when it goes out of scope.
+struct TemporaryFile {
+  std::string path;
+  ~TemporaryFile() {
+    if (!path.empty())
+      unlink(path.c_str());
+  }
+};
+
+std::string temporaryPath() {
+  static std::atomic<unsigned> counter = 0;
+  std::error_code error;
+  fs::path folder = fs::temp_directory_path(error);
+  return (folder / ("backplane-" + std::to_string(getpid()) + "-" +
+                    std::to_string(counter++) + ".bpx"))
+      .string();
+}
+
+/// A .bpg file holds a graph as wire bytes; all else is for the importer.
+Result<Model> readModel(const std::string &path, const FileTrust &trust) {
+  constexpr uintmax_t maxBytes = uintmax_t(1) << 30;
+  if (!path.ends_with(".bpg"))
+    return ToolLibraries(trust).import(path);
+  std::error_code error;
+  if (fs::file_size(path, error) > maxBytes || error)
+    return invalidArgument(path + ": is not a graph file of at most 1 GB");
+  std::ifstream in(path, std::ios::binary);
+  Bytes bytes((std::istreambuf_iterator<char>(in)), {});
+  Result<Graph> graph = readGraph(bytes);
+  if (!graph)
+    return graph.status().within(path);
+  return Model{std::move(*graph), {}, {}};
+}
+
+} // namespace
+
+ModelCompiler::ModelCompiler(std::shared_ptr<Registry> registry,
+                             LoaderOptions options)
+    : registry_(std::move(registry)), options_(std::move(options)),
+      cache_(options_.cacheDir, registry_->host().trust(),
+             [this](const Status &status) { warn(status); }) {}
+
+void ModelCompiler::warn(const Status &status) const {
+  if (!status.ok())
+    registry_->host().log(BP_LOG_WARNING, status.message());
+}
+
+/// Whether the job's output may be written: it is none of what is read.
+static Status checkOutputOf(const CompileJob &job,
+                            const std::vector<std::string> &beside) {
+  if (job.outputPath.empty())
+    return {};
+  if (Status s = checkOutput(job.outputPath); !s.ok())
+    return s;
+  std::vector<std::string> read = {job.model};
+  for (const std::string &name : beside)
+    read.push_back(besideModel(job.model, name));
+  for (const std::string &file : read)
+    if (isSameFile(file, job.outputPath))
+      return invalidArgument("output '" + job.outputPath + "' is the input '" +
+                             file + "'; name another file");
+  return {};
+}
+
+Status ModelCompiler::chooseTargets(CompileJob &job) const {
+  if (job.targets.empty()) {
+    auto targets = defaultTargets(*registry_, job.driver);
+    if (!targets)
+      return targets.status();
+    job.targets = std::move(*targets);
+  }
+  std::vector<TargetInfo> known = listTargets(*registry_);
+  for (std::string &name : job.targets) {
+    if (isTargetList(known, name)) {
+      if (job.fallback)
+        addFallback(*registry_, known, name);
+      continue;
+    }
+    std::string list;
+    for (const TargetInfo &target : known)
+      list += (list.empty() ? "" : ", ") + target.name;
+    return notFound("no compiler plug-in has target '" + name + "'; there is " +
+                    (list.empty() ? "none" : list));
+  }
+  return {};
+}
+
+/// Adds what compiles, `compiler` being the hash of its library, and for what.
+Status ModelCompiler::addTools(CacheKey &key, const std::string &compiler,
+                               const CompileJob &job) const {
+  std::optional<Bytes> toolchain = cache_.get("toolchain", compiler);
+  if (!toolchain)
+    return notFound("not compiled yet");
+  std::vector<std::string> tools = split(*toolchain);
+  for (size_t i = 0; i < tools.size(); ++i) {
+    // The first one is the version of LLVM, the rest are files.
+    Result<std::string> hash =
+        i == 0 ? Result<std::string>(tools[0]) : cache_.fileHash(tools[i]);
+    if (!hash)
+      return hash.status();
+    key.add(*hash);
+  }
+  for (const CompilerPlugin &plugin : registry_->compilers())
+    key.add(plugin.name).add(plugin.version).add(plugin.hash);
+  for (const std::string &target : job.targets)
+    key.add(target);
+  if (job.embedGraph)
+    key.add("with the graph");
+  return {};
+}
+
+/// The key of everything that the artifact depends on. Fails while something of
+/// that is not known yet: which files lie beside the model is known after its
+/// first import, what the compiler maps after its first use.
+Result<std::string> ModelCompiler::modelKey(const CompileJob &job) const {
+  CacheKey key("artifact");
+  key.add(productVersion).add(std::to_string(artifactVersion));
+  std::vector<std::string> files = {job.model, ToolLibraries::importPath(),
+                                    ToolLibraries::compilerPath()};
+  std::vector<std::string> hashes;
+  for (const std::string &file : files) {
+    Result<std::string> hash = cache_.fileHash(file);
+    if (!hash)
+      return hash;
+    key.add(*hash);
+    hashes.push_back(*hash);
+  }
+  std::optional<Bytes> beside = cache_.get("beside", hashes[0]);
+  if (!beside)
+    return notFound("not compiled yet");
+  for (const std::string &name : split(*beside)) {
+    Result<std::string> hash = cache_.fileHash(besideModel(job.model, name));
+    if (!hash)
+      return hash;
+    key.add(name).add(*hash);
+  }
+  if (Status s = addTools(key, hashes[2], job); !s.ok())
+    return s;
+  for (const DimRange &dim : job.dims)
+    key.add(dim.symbol)
+        .add(std::to_string(dim.minimum))
+        .add(std::to_string(dim.maximum));
+  return key.str() + ".bpx";
+}
+
+void ModelCompiler::noteDependencies(const CompileJob &job,
+                                     const Model &model) const {
+  Result<std::string> modelHash = cache_.fileHash(job.model);
+  Result<std::string> compiler = cache_.fileHash(ToolLibraries::compilerPath());
+  Result<std::vector<std::string>> tools =
+      ToolLibraries(registry_->host().trust()).toolchain();
+  if (!modelHash || !compiler || !tools)
+    return;
+  warn(cache_.put("beside", *modelHash, join(model.externalFiles)));
+  warn(cache_.put("toolchain", *compiler, join(*tools)));
+}
+
+std::shared_ptr<const LoadedArtifact>
+ModelCompiler::lookUp(const CompileJob &job) const {
+  Result<std::string> key = modelKey(job);
+  return key ? openCached(*key) : nullptr;
+}
+
+/// Files beside the model, when they are known without importing it.
+std::vector<std::string>
+ModelCompiler::knownBeside(const CompileJob &job) const {
+  Result<std::string> hash = cache_.fileHash(job.model);
+  std::optional<Bytes> beside;
+  if (hash)
+    beside = cache_.get("beside", *hash);
+  return beside ? split(*beside) : std::vector<std::string>();
+}
+
+std::shared_ptr<const LoadedArtifact>
+ModelCompiler::openCached(const std::string &key) const {
+  Result<TrustedFile> file = cache_.open("artifacts", key);
+  if (!file && file.code() == BP_STATUS_NOT_FOUND)
+    return nullptr;
+  LoadedResult artifact =
+      file ? LoadedArtifact::open(registry_, *file) : file.status();
+  std::optional<Bytes> note = cache_.get("keys", key);
+  if (artifact && note && std::ranges::equal(*note, identityOf(**artifact)))
+    return *artifact;
+  Status reason = artifact ? dataLoss("cache entry '" + file->path() +
+                                      "' was not made for its key")
+                           : artifact.status();
+  warn(reason.within("a damaged entry of the cache is made again"));
+  if (Result<std::string> path = cache_.path("artifacts", key))
+    cache_.drop(*path);
+  return nullptr;
+}
+
+/// Writes down which artifact belongs to a key, so that it is not taken for
+/// another one under another name.
+void ModelCompiler::noteCached(const std::string &key,
+                               const LoadedArtifact &artifact) const {
+  warn(cache_.put("keys", key, identityOf(artifact)));
+}
+
+CompileServices ModelCompiler::services() const {
+  CompileServices services;
+  services.plugins = registry_->compilers();
+  services.graphTable = graphTable();
+  auto evaluator = std::make_shared<ReferenceEvaluator>(registry_);
+  services.evaluate = [evaluator](const Graph &graph, auto inputs) {
+    return evaluator->run(graph, inputs);
+  };
+  // Another build of the compiler may make other kernels. A library without a
+  // hash cannot have been loaded.
+  Result<std::string> hash = cache_.fileHash(ToolLibraries::compilerPath());
+  std::string compiler = hash ? *hash : std::string();
+  auto kernelKey = [compiler](const std::string &key) {
+    return CacheKey("kernel").add(compiler).add(key).str();
+  };
+  services.cacheGet = [this, kernelKey](const std::string &key) {
+    return cache_.get("kernels", kernelKey(key));
+  };
+  services.cachePut = [this, kernelKey](const std::string &key, auto blob) {
+    warn(cache_.put("kernels", kernelKey(key), blob));
+  };
+  services.progress = [log = options_.log](std::string_view what, uint64_t done,
+                                           uint64_t total) {
+    if (log.progress)
+      log.progress(log.context, toC(what), done, total);
+  };
+  if (registry_->host().trace())
+    services.phase = [registry = registry_](std::string_view what,
+                                            uint64_t begin, uint64_t end) {
+      if (Trace *trace = registry->host().trace())
+        trace->span(trace->thread(), what, "compile", begin, end);
+    };
+  services.log = [registry = registry_](uint32_t level,
+                                        std::string_view message) {
+    registry->host().log(level, message);
+  };
+  return services;
+}
+
+LoadedResult ModelCompiler::compileTo(const std::string &path,
+                                      const CompileJob &job, Model model) {
+  if (Status s = narrowDims(model.graph, job.dims); !s.ok())
+    return s.within(job.model);
+  CompileRequest request;
+  request.model = std::move(model);
+  request.targets = job.targets;
+  request.embedGraph = job.embedGraph;
+  request.dumpDir = job.dumpDir;
+  request.outputPath = path;
+  {
+    TraceScope scope(registry_->host().trace(), "compile", "compile");
+    if (Status s = ToolLibraries(registry_->host().trust())
+                       .compile(request, services());
+        !s.ok())
+      return s.within(job.model);
+  }
+  return LoadedArtifact::open(registry_, path);
+}
+
+Result<Model> ModelCompiler::importModel(const std::string &path) const {
+  TraceScope scope(registry_->host().trace(), "import", "compile");
+  return readModel(path, registry_->host().trust());
+}
+
+/// Into the cache, at `path`. Where there is none or its disk is full, to where
+/// the job wants it, or to a file that is gone at once; the model, which was
+/// used up, is then made again.
+LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
+                                            const CompileJob &job, Model model,
+                                            const Again &again) {
+  Status place = path ? checkOutput(*path) : path.status();
+  if (place.ok()) {
+    cache_.tidy();
+    LoadedResult made = compileTo(*path, job, std::move(model));
+    if (made)
+      noteCached(fs::path(*path).filename().string(), **made);
+    if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
+                 made.code() != BP_STATUS_UNAVAILABLE))
+      return made;
+    warn(made.status().within("compiled again without the cache"));
+    Result<Model> second = again();
+    if (!second)
+      return second.status();
+    model = std::move(*second);
+  } else if (cache_.enabled()) {
+    warn(place);
+  }
+  if (!job.outputPath.empty())
+    return compileTo(job.outputPath, job, std::move(model));
+  TemporaryFile file{temporaryPath()};
+  return compileTo(file.path, job, std::move(model));
+}
+
+/// What a worker wrote to the output, else to the cache.
+LoadedResult ModelCompiler::openWritten(const CompileJob &job,
+                                        const std::string &path) {
+  if (!path.empty())
+    return LoadedArtifact::open(registry_, path);
+  if (auto artifact = lookUp(job))
+    return artifact;
+  return notFound("the cache keeps nothing");
+}
+
+/// By a worker, into the output or the cache; where the cache takes nothing, to
+/// a file that is gone at once.
+LoadedResult ModelCompiler::compileWithin(const CompileJob &job) {
+  if (job.graph || !cache_.enabled() || !job.outputPath.empty()) {
+    TemporaryFile file{job.outputPath.empty() ? temporaryPath() : ""};
+    std::string path = job.outputPath.empty() ? file.path : job.outputPath;
+    if (Status s = compileInWorker(job, options_, path); !s.ok())
+      return s;
+    return openWritten(job, path);
+  }
+  if (Status s = compileInWorker(job, options_, ""); !s.ok())
+    return s;
+  if (LoadedResult artifact = openWritten(job, ""))
+    return artifact;
+  TemporaryFile file{temporaryPath()};
+  if (Status s = compileInWorker(job, options_, file.path); !s.ok())
+    return s;
+  return openWritten(job, file.path);
+}
+
+LoadedResult ModelCompiler::compile(const CompileJob &job) {
+  if (job.limits.any())
+    return compileWithin(job);
+  Result<Model> model = importModel(job.model);
+  if (!model)
+    return model.status();
+  if (Status s = checkOutputOf(job, model->externalFiles); !s.ok())
+    return s;
+  Result<std::string> path = notFound("there is no cache");
+  if (cache_.enabled()) {
+    noteDependencies(job, *model);
+    Result<std::string> key = modelKey(job);
+    // What was missing may just have been which files lie beside the model.
+    if (job.dumpDir.empty())
+      if (auto artifact = lookUp(job))
+        return artifact;
+    path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
+  }
+  return compileAnywhere(path, job, std::move(*model),
+                         [&] { return importModel(job.model); });
+}
+
+LoadedResult ModelCompiler::compileGraph(CompileJob &job) {
+  Model model{std::move(*job.graph), std::move(job.weights), {}};
+  job.model = "graph '" + model.graph.name + "'";
+  if (job.limits.any()) {
+    job.graph = std::move(model.graph);
+    job.weights = std::move(model.weights);
+    return compileWithin(job);
+  }
+  if (!job.outputPath.empty())
+    return compileTo(job.outputPath, job, std::move(model));
+  TemporaryFile file{temporaryPath()};
+  return compileTo(file.path, job, std::move(model));
+}
+
+LoadedResult ModelCompiler::run(CompileJob job) {
+  TraceScope scope(registry_->host().trace(), "compile or look up", "compile");
+  std::lock_guard lock(mutex_);
+  if (Status s = chooseTargets(job); !s.ok())
+    return s;
+  return job.graph ? compileGraph(job) : runFile(job);
+}
+
+/// The key of what a stored graph is compiled to. The compiler is mapped to
+/// learn what it depends on when that is not known yet.
+Result<std::string> ModelCompiler::storedKey(const LoadedArtifact &artifact,
+                                             const CompileJob &job) const {
+  Result<std::string> library = cache_.fileHash(ToolLibraries::compilerPath());
+  if (!library)
+    return library;
+  if (!cache_.get("toolchain", *library)) {
+    Result<std::vector<std::string>> tools =
+        ToolLibraries(registry_->host().trust()).toolchain();
+    if (!tools)
+      return tools.status();
+    warn(cache_.put("toolchain", *library, join(*tools)));
+  }
+  std::span<const uint8_t> header = identityOf(artifact);
+  CacheKey key("stored");
+  key.add(productVersion).add(std::to_string(artifactVersion)).add(*library);
+  key.add({reinterpret_cast<const char *>(header.data()), header.size()});
+  if (Status s = addTools(key, *library, job); !s.ok())
+    return s;
+  return key.str() + ".bpx";
+}
+
+/// By a worker, into the cache, at `path`, or to a file that is gone at once.
+LoadedResult ModelCompiler::compileStoredWithin(const Result<std::string> &path,
+                                                CompileJob &job, Model model) {
+  job.graph = std::move(model.graph);
+  job.weights = std::move(model.weights);
+  bool keeps = path && checkOutput(*path).ok();
+  TemporaryFile file{keeps ? "" : temporaryPath()};
+  const std::string &to = keeps ? *path : file.path;
+  if (Status s = compileInWorker(job, options_, to); !s.ok())
+    return s;
+  LoadedResult made = LoadedArtifact::open(registry_, to);
+  if (made && keeps)
+    noteCached(fs::path(to).filename().string(), **made);
+  return made;
+}
+
+/// The best target of a device, here or behind a worker.
+Result<std::string> ModelCompiler::targetFor(const std::string &device,
+                                             worker::Pool *workers) const {
+  if (!worker::RemoteUri::matches(device))
+    return defaultTarget(*registry_, device.substr(0, device.find("://")));
+  auto targets = RemoteTargets::of(*registry_, *workers, device);
+  return targets ? targets->best() : targets.status();
+}
+
+LoadedResult ModelCompiler::compileFor(const LoadedArtifact &artifact,
+                                       const std::string &device,
+                                       worker::Pool *workers,
+                                       const CompileLimits &limits) {
+  Result<std::string> target = targetFor(device, workers);
+  return target ? compileStored(artifact, *target, limits)
+                : LoadedResult(target.status());
+}
+
+LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
+                                          std::string target,
+                                          CompileLimits limits) {
+  std::lock_guard lock(mutex_);
+  CompileJob job;
+  job.targets = {std::move(target)};
+  job.limits = limits;
+  job.model = artifact.file->path();
+  if (Status s = chooseTargets(job); !s.ok())
+    return s;
+  Result<Model> model = storedModel(artifact);
+  if (!model)
+    return model.status();
+  Result<std::string> path = notFound("there is no cache");
+  if (cache_.enabled()) {
+    Result<std::string> key = storedKey(artifact, job);
+    if (key)
+      if (auto known = openCached(*key))
+        return known;
+    path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
+  }
+  if (job.limits.any())
+    return compileStoredWithin(path, job, std::move(*model));
+  return compileAnywhere(path, job, std::move(*model),
+                         [&] { return storedModel(artifact); });
+}
+
+LoadedResult ModelCompiler::runFile(CompileJob &job) {
+  std::error_code error;
+  std::string absolute = fs::absolute(job.model, error).string();
+  if (error || !fs::is_regular_file(absolute, error))
+    return notFound(job.model + ": is not a model file that can be read");
+  job.model = absolute;
+  if (Status s = checkOutputOf(job, {}); !s.ok())
+    return s;
+  std::shared_ptr<const LoadedArtifact> artifact;
+  if (cache_.enabled() && job.dumpDir.empty())
+    artifact = lookUp(job);
+  if (!artifact) {
+    LoadedResult compiled = compile(job);
+    if (!compiled)
+      return compiled;
+    artifact = std::move(*compiled);
+  }
+  if (job.outputPath.empty() || artifact->file->path() == job.outputPath)
+    return artifact;
+  if (Status s = checkOutputOf(job, knownBeside(job)); !s.ok())
+    return s;
+  if (Status s = writeFileAtomically(job.outputPath, artifact->file->bytes());
+      !s.ok())
+    return s;
+  return artifact;
+}
+
+} // namespace backplane::rt

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Targets.h"
+#include "hal/core/DeviceUri.h"
+#include "hal/core/Error.h"
+#include "hal/core/Tables.h"
+#include "hal/runtime/Selection.h"
+#include "sdk/partition/TargetNames.h"
+#include "sdk/support/NearestName.h"
+
+#include <algorithm>
+
+namespace backplane::rt {
+namespace {
+
+constexpr uint64_t maxFeatures = 256, maxTargets = 1024;
+
+struct Listing {
+  std::vector<TargetInfo> targets;
+  const CompilerPlugin *plugin;
+  /// Gets each target while the plug-in still holds it; may be empty.
+  std::function<Status(const TargetInfo &, const bp_target_t &)> visit;
+  Status failure; ///< of `visit`
+};
+
+bp_status_t putTarget(void *context, const bp_target_t *from) {
+  auto &listing = *static_cast<Listing *>(context);
+  bp_target_t target;
+  if (Status s = copyStruct(from, bp_target_t_TYPE, "target", target); !s.ok())
+    return s.code();
+  if (target.required_feature_count > maxFeatures ||
+      listing.targets.size() >= maxTargets)
+    return BP_STATUS_INVALID_ARGUMENT;
+  TargetInfo info;
+  info.name = view(target.name);
+  info.driver = view(target.driver);
+  info.format = view(target.format);
+  info.rank = target.rank;
+  info.plugin = listing.plugin;
+  for (uint64_t i = 0; i < target.required_feature_count; ++i)
+    info.requiredFeatures.emplace_back(view(target.required_features[i]));
+  if (listing.visit)
+    listing.failure = listing.visit(info, target);
+  listing.targets.push_back(std::move(info));
+  return listing.failure.code();
+}
+
+std::vector<std::string_view> featuresOf(const TargetInfo &target) {
+  return {target.requiredFeatures.begin(), target.requiredFeatures.end()};
+}
+
+/// Why no present device of its driver runs the target; empty when one does.
+std::string noDevice(Registry &registry, const TargetInfo &target) {
+  std::vector<std::string_view> features = featuresOf(target);
+  std::string why, refusal;
+  for (const DeviceListing &device : registry.listings(target.driver)) {
+    if (!device.info || !device.refusal.empty()) {
+      refusal = ": " + device.refusal;
+      continue;
+    }
+    why = misfit(target.driver, target.format, features, target.driver,
+                 *device.info);
+    if (why.empty())
+      return why;
+  }
+  if (why.empty())
+    why = "has no device of driver '" + target.driver + "'" + refusal;
+  return why;
+}
+
+} // namespace
+
+std::vector<TargetInfo> listTargets(Registry &registry) {
+  std::vector<TargetInfo> all;
+  for (const CompilerPlugin &plugin : registry.compilers()) {
+    Listing listing{{}, &plugin, {}, {}};
+    bp_target_sink_t sink = {&putTarget, &listing};
+    Status status = callPlugin("targets", plugin.table->targets, plugin.self,
+                               static_cast<const bp_target_sink_t *>(&sink));
+    if (!status.ok()) {
+      registry.host().log(BP_LOG_WARNING, "compiler plug-in '" + plugin.name +
+                                              "': " + status.message());
+      continue;
+    }
+    for (TargetInfo &target : listing.targets)
+      all.push_back(std::move(target));
+  }
+  return all;
+}
+
+Status describeTargets(Registry &registry, std::string_view driver,
+                       const DeviceInfo &device, const TargetReceiver &put) {
+  for (const CompilerPlugin &plugin : registry.compilers()) {
+    Listing listing{{}, &plugin, {}, {}};
+    listing.visit = [&](const TargetInfo &info, const bp_target_t &target) {
+      return put(
+          info, target,
+          misfit(info.driver, info.format, featuresOf(info), driver, device));
+    };
+    bp_target_sink_t sink = {&putTarget, &listing};
+    Status status = callPlugin("targets", plugin.table->targets, plugin.self,
+                               static_cast<const bp_target_sink_t *>(&sink));
+    if (!listing.failure.ok())
+      return listing.failure;
+    if (!status.ok())
+      return status.within("compiler plug-in '" + plugin.name + "'");
+  }
+  return {};
+}
+
+Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
+  std::string others;
+  std::vector<std::string> drivers;
+  std::optional<TargetInfo> best;
+  for (TargetInfo &target : listTargets(registry)) {
+    if (std::ranges::find(drivers, target.driver) == drivers.end())
+      drivers.push_back(target.driver);
+    if (target.driver != driver)
+      continue;
+    std::string why = noDevice(registry, target);
+    if (!why.empty())
+      others += "; " + target.name + " " + why;
+    else if (!best || target.rank > best->rank)
+      best = std::move(target);
+  }
+  if (best)
+    return best->name;
+  if (std::ranges::find(drivers, driver) == drivers.end()) {
+    std::string list;
+    for (const std::string &known : drivers)
+      list += (list.empty() ? "'" : ", '") + known + "'";
+    std::string near = nearestName(driver, drivers);
+    return notFound(
+        "no compiler plug-in has a target for driver '" + std::string(driver) +
+        "'" + (near.empty() ? "" : " (did you mean '" + near + "'?)") +
+        "; there are targets for " + (list.empty() ? "none" : list));
+  }
+  return Status(BP_STATUS_NOT_FOUND,
+                "no target of driver '" + std::string(driver) +
+                    "' runs on this machine" + others + "; name a target");
+}
+
+/// The drivers that a policy may run on; those of one variant are joined.
+static std::vector<std::string> driversOf(Registry &registry,
+                                          const DevicePolicy &policy) {
+  std::vector<std::string> uris = policy.uris, drivers, found;
+  std::vector<DeviceListing> all;
+  if (policy.aim)
+    all = registry.listings();
+  for (const DeviceListing &listing : all)
+    if (listing.info && listing.refusal.empty())
+      found.push_back(listing.uri);
+  uris.insert(uris.begin() + long(policy.aimAt), found.begin(), found.end());
+  for (const std::string &uri : uris) {
+    std::string driver;
+    for (const std::string &part : splitUris(uri))
+      driver += (driver.empty() ? "" : "+") +
+                part.substr(0, part.find_first_of(":?"));
+    if (std::ranges::find(drivers, driver) == drivers.end())
+      drivers.push_back(driver);
+  }
+  return drivers;
+}
+
+/// The default target of each of the drivers that are joined.
+static Result<std::string> joinedTarget(Registry &registry,
+                                        std::string_view drivers) {
+  std::string names;
+  for (const std::string &driver : splitUris(drivers)) {
+    Result<std::string> target = defaultTarget(registry, driver);
+    if (!target)
+      return target;
+    names += (names.empty() ? "" : "+") + *target;
+  }
+  return names;
+}
+
+static const TargetInfo *findTarget(const std::vector<TargetInfo> &known,
+                                    std::string_view name) {
+  auto found = std::ranges::find(known, name, &TargetInfo::name);
+  return found == known.end() ? nullptr : &*found;
+}
+
+bool isTargetList(const std::vector<TargetInfo> &known,
+                  std::string_view names) {
+  return !splitTargets(names, [&](std::string_view name) {
+            return findTarget(known, name) != nullptr;
+          }).empty();
+}
+
+void addFallback(Registry &registry, const std::vector<TargetInfo> &known,
+                 std::string &names) {
+  const TargetInfo *target = findTarget(known, names);
+  if (!target || target->driver == "host")
+    return;
+  if (Result<std::string> host = defaultTarget(registry, "host"))
+    names += "+" + *host;
+}
+
+Result<std::vector<std::string>> defaultTargets(Registry &registry,
+                                                std::string_view text) {
+  Result<DevicePolicy> policy = DevicePolicy::parse(text);
+  if (!policy)
+    return policy.status();
+  std::vector<std::string> targets;
+  Status failure = notFound("there is no usable device");
+  for (const std::string &driver : driversOf(registry, *policy)) {
+    Result<std::string> target = joinedTarget(registry, driver);
+    if (target && std::ranges::find(targets, *target) == targets.end())
+      targets.push_back(std::move(*target));
+    else if (!target)
+      failure = target.status();
+  }
+  if (targets.empty())
+    return failure;
+  return targets;
+}
+
+} // namespace backplane::rt

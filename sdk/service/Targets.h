@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Targets.h: what the compiler plug-ins can compile for.
+#ifndef BACKPLANE_SERVICE_TARGETS_H
+#define BACKPLANE_SERVICE_TARGETS_H
+
+#include "hal/core/Registry.h"
+
+namespace backplane::rt {
+
+/// The host's copy of the part of bp_target_t that decides who runs it.
+struct TargetInfo {
+  std::string name, driver, format;
+  std::vector<std::string> requiredFeatures;
+  uint32_t rank = 0;
+  const CompilerPlugin *plugin = nullptr; ///< lives with the registry
+};
+
+/// The targets of all compiler plug-ins; a plug-in that fails is left out and
+/// logged.
+std::vector<TargetInfo> listTargets(Registry &registry);
+
+/// Calls `put` with every target, what it declares, and why `device` of
+/// `driver` cannot run it (empty: it can). Stops at the first failure.
+using TargetReceiver = std::function<Status(
+    const TargetInfo &info, const bp_target_t &target, std::string misfit)>;
+Status describeTargets(Registry &registry, std::string_view driver,
+                       const DeviceInfo &device, const TargetReceiver &put);
+
+/// The target for which a model is compiled when none is named: of those that
+/// some present device of `driver` can run, the one with the highest rank. A
+/// failure names what is there.
+Result<std::string> defaultTarget(Registry &registry, std::string_view driver);
+
+/// The same for a policy (DevicePolicy.h): the best target of each driver that
+/// it names, or of each that has a usable device. Drivers without one are left
+/// out as long as one is left.
+Result<std::vector<std::string>> defaultTargets(Registry &registry,
+                                                std::string_view policy);
+
+/// Whether `names` is a target, or several joined with a plus.
+bool isTargetList(const std::vector<TargetInfo> &known, std::string_view names);
+
+/// Adds the best target of this machine's host behind a single one of another
+/// driver, where there is one.
+void addFallback(Registry &registry, const std::vector<TargetInfo> &known,
+                 std::string &names);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_SERVICE_TARGETS_H

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/support/Npy.h"
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace backplane;
+
+namespace {
+
+/// A file with this dictionary and so many bytes of data.
+std::string npy(const std::string &header, size_t data,
+                const std::string &version = {"\x01\x00", 2}) {
+  std::string length = {char(header.size() & 255), char(header.size() >> 8)};
+  if (version[0] != 1)
+    length += std::string(2, '\0');
+  return "\x93NUMPY" + version + length + header + std::string(data, 'd');
+}
+
+Result<Tensor> read(const std::string &bytes) {
+  std::istringstream stream(bytes);
+  return readNpy(stream, "x.npy");
+}
+
+std::string dictionary(const std::string &shape,
+                       const std::string &descr = "'<f4'",
+                       const std::string &order = "False") {
+  return "{'descr': " + descr + ", 'fortran_order': " + order +
+         ", 'shape': " + shape + ", }";
+}
+
+TEST(Npy, EmptyTensorMayHaveHugeDims) {
+  int64_t huge = INT64_MAX / 2;
+  auto tensor = Tensor::create(BP_DTYPE_F32, {huge, huge, 0, huge});
+  ASSERT_TRUE(tensor.ok()) << tensor.message();
+  EXPECT_EQ(tensor->elements(), 0);
+  EXPECT_EQ(tensor->size(), 0u);
+}
+
+TEST(Npy, HugeTensorIsRefused) {
+  EXPECT_FALSE(Tensor::create(BP_DTYPE_F32, {INT64_MAX / 2, 8}).ok());
+}
+
+TEST(Npy, TakesWhatNumpyWrites) {
+  using Dims = std::vector<int64_t>;
+  const std::tuple<const char *, Dims, size_t> shapes[] = {
+      {"()", {}, 4},
+      {"(3,)", {3}, 12},
+      {"(2, 3)", {2, 3}, 24},
+      {"(2, 3,)", {2, 3}, 24},
+      {"( 2,3 )", {2, 3}, 24},
+      {"(0,)", {0}, 0},
+      {"(4, 0, 9)", {4, 0, 9}, 0}};
+  for (const auto &[text, dims, bytes] : shapes) {
+    auto tensor = read(npy(dictionary(text), bytes));
+    ASSERT_TRUE(tensor.ok()) << tensor.message();
+    EXPECT_EQ(tensor->dims(), dims);
+  }
+  for (const char *version : {"\x02\x00", "\x03\x00"})
+    EXPECT_TRUE(read(npy(dictionary("(1,)"), 4, {version, 2})).ok());
+  for (const std::string &header :
+       {dictionary("(1,)") + "   \n", dictionary("(1,)", "\"<f4\""),
+        std::string("{'shape':(1,),'fortran_order':True,'descr':'=f4'}")})
+    EXPECT_TRUE(read(npy(header, 4)).ok()) << header;
+  for (const char *descr : {"'|i1'", "'|u1'", "'|b1'", "'<i1'"})
+    EXPECT_TRUE(read(npy(dictionary("(4,)", descr), 4)).ok()) << descr;
+}
+
+TEST(Npy, RefusesHeadersThatAreNone) {
+  const std::string headers[] = {
+      "",
+      "{",
+      "{}",
+      "}",
+      "{'descr': '<f4'}",
+      "{'descr': '<f4', 'fortran_order': False}",
+      "{'descr': '<f4' 'fortran_order': False, 'shape': (1,)}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)} {}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
+      "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': (1,)}",
+      "{'descr': '<f4', 'fortran_order': False, 'shape': (1,)",
+      "'descr': '<f4', 'fortran_order': False, 'shape': (1,)}",
+      "[{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}]",
+      "{'descr': '<f4, 'fortran_order': False, 'shape': (1,)}",
+      "{descr: '<f4', 'fortran_order': False, 'shape': (1,)}",
+      "{'x': \"'descr': '<f4', 'fortran_order': False, 'shape': (1,)\"}",
+      dictionary("(1,)", "'<f4'", "None"),
+      dictionary("(1,)", "'<f4'", "false"),
+      dictionary("(1,)", "'<f4'", "Falsehood"),
+      dictionary("(1,)", "'<f4'", "0"),
+      dictionary("(1,)", "[('a', '<f4')]"),
+      dictionary("(1,)", "''"),
+      dictionary("(1,)", "'f4'"),
+      dictionary("(1,)", "'>f4'"),
+      dictionary("(1,)", "'<c8'"),
+      dictionary("(1,)", "'|O'"),
+      dictionary("(1,)", "'<f4x'"),
+      dictionary("(1)"),
+      dictionary("1"),
+      dictionary("(,)"),
+      dictionary("(1,,)"),
+      dictionary("(1 1)"),
+      dictionary("(-1,)"),
+      dictionary("(+1,)"),
+      dictionary("(01,)"),
+      dictionary("(0x1,)"),
+      dictionary("(1.0,)"),
+      dictionary("(1e0,)"),
+      dictionary("(True,)"),
+      dictionary("(None,)"),
+      dictionary("[1]"),
+      dictionary("(9223372036854775808,)"),
+      dictionary("(1,"),
+      dictionary("((1,),)"),
+      std::string("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}\0",
+                  56),
+  };
+  for (const std::string &header : headers)
+    EXPECT_FALSE(read(npy(header, 4)).ok()) << header;
+}
+
+TEST(Npy, RefusesSizesThatDoNotFit) {
+  const std::string good = npy(dictionary("(2, 3)"), 24);
+  ASSERT_TRUE(read(good).ok());
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_FALSE(read(good.substr(0, size)).ok()) << size;
+  EXPECT_FALSE(read(good + "x").ok());
+  for (const char *shape :
+       {"(4611686018427387904, 4)", "(9223372036854775807,)",
+        "(4294967296, 4294967296)", "(3, 3037000500, 3037000500)"})
+    EXPECT_FALSE(read(npy(dictionary(shape), 4)).ok()) << shape;
+  std::string many = "(";
+  for (int i = 0; i < 65; ++i)
+    many += "1, ";
+  EXPECT_FALSE(read(npy(dictionary(many + ")"), 4)).ok());
+  for (const char *version : {"\x00\x00", "\x01\x01", "\x04\x00", "\xff\xff"})
+    EXPECT_FALSE(read(npy(dictionary("(1,)"), 4, {version, 2})).ok());
+  std::string endless = npy(dictionary("(1,)"), 4, {"\x02\x00", 2});
+  endless[10] = endless[11] = '\xff';
+  EXPECT_FALSE(read(endless).ok());
+}
+
+TEST(Npy, RefusesWhatIsNoFileAndReplacesNone) {
+  std::string pipe =
+      testing::TempDir() + "bp-npy-pipe-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  auto made = Tensor::create(BP_DTYPE_F32, {2});
+  const Tensor &tensor = *made;
+  for (const std::string &path :
+       {pipe, std::string("/dev/zero"), std::string("/tmp"),
+        std::string("/dev/stdin")}) {
+    EXPECT_FALSE(readNpy(path).ok()) << path;
+    EXPECT_FALSE(writeNpy(path, tensor).ok()) << path;
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  std::filesystem::remove(pipe);
+  EXPECT_FALSE(writeNpy("/nowhere/x.npy", tensor).ok());
+}
+
+} // namespace
