@@ -235,7 +235,11 @@ ModelCompiler::openCached(const std::string &key) const {
   LoadedResult artifact =
       file ? LoadedArtifact::open(registry_, *file) : file.status();
   std::optional<Bytes> note = cache_.get("keys", key);
-  if (artifact && note && std::ranges::equal(*note, identityOf(**artifact)))
+  // Without a note another process has just written the artifact and is about
+  // to open it, so it stays; or it was never finished, and is written again.
+  if (artifact && !note)
+    return nullptr;
+  if (artifact && std::ranges::equal(*note, identityOf(**artifact)))
     return *artifact;
   Status reason = artifact ? dataLoss("cache entry '" + file->path() +
                                       "' was not made for its key")
@@ -317,9 +321,16 @@ Result<Model> ModelCompiler::importModel(const std::string &path) const {
   return readModel(path, registry_->host().trust());
 }
 
-/// Into the cache, at `path`. Where there is none or its disk is full, to where
-/// the job wants it, or to a file that is gone at once; the model, which was
-/// used up, is then made again.
+/// Whether another place than the cache may serve: its disk is full, or another
+/// process took the entry for a damaged one and removed it.
+static bool cacheFailed(bp_status_t code) {
+  return code == BP_STATUS_RESOURCE_EXHAUSTED ||
+         code == BP_STATUS_UNAVAILABLE || code == BP_STATUS_NOT_FOUND;
+}
+
+/// Into the cache, at `path`. Where there is none or it fails, to where the job
+/// wants it, or to a file that is gone at once; the model, which was used up,
+/// is then made again.
 LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
                                             const CompileJob &job, Model model,
                                             const Again &again) {
@@ -329,8 +340,7 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
     LoadedResult made = compileTo(*path, job, std::move(model));
     if (made)
       noteCached(fs::path(*path).filename().string(), **made);
-    if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
-                 made.code() != BP_STATUS_UNAVAILABLE))
+    if (made || !cacheFailed(made.code()))
       return made;
     warn(made.status().within("compiled again without the cache"));
     Result<Model> second = again();
