@@ -135,9 +135,10 @@ bool run(const Check &check, const Options &options, PluginUnderTest tested) {
   return outcome.kind != Kind::Fail;
 }
 
-int runAll(const std::vector<const Check *> &chosen, const Options &options) {
+int runAll(const std::vector<const Check *> &chosen, const Options &options,
+           const bp_context_options_t &environment) {
   Result<PluginUnderTest> tested =
-      findPluginUnderTest(options.device, takeEnvironment());
+      findPluginUnderTest(options.device, environment);
   if (!tested) {
     std::fprintf(stderr, "bp-check: %s\n",
                  readableMessage(tested.message()).c_str());
@@ -178,6 +179,8 @@ int main(int argc, char **argv) {
   command::holdStandardStreams();
   if (auto code = command::parse(app, argc, argv))
     return *code;
+  // The checks remember the process as it is when they are first listed.
+  const bp_context_options_t environment = takeEnvironment();
   std::vector<const Check *> chosen;
   for (const Check &check : allChecks())
     if (wanted(check, options))
@@ -188,6 +191,8 @@ int main(int argc, char **argv) {
     if (options.list)
       std::puts(check->id.c_str());
   return command::work("bp-check", [&] {
-    return options.list || options.markdown ? 0 : runAll(chosen, options);
+    return options.list || options.markdown
+               ? 0
+               : runAll(chosen, options, environment);
   });
 }
