@@ -70,28 +70,11 @@ static const struct {
   const char *name;
   ref_kernel_t kernel;
 } kernels[] = {
-    {"constant", ref_constant},
-    {"iota", ref_iota},
-    {"dim", ref_dim},
-    {"broadcast", ref_broadcast},
-    {"reshape", ref_reshape},
-    {"transpose", ref_transpose},
-    {"slice", ref_slice},
-    {"concat", ref_concat},
-    {"pad", ref_pad},
-    {"reverse", ref_reverse},
-    {"gather", ref_gather},
-    {"scatter", ref_scatter},
     {"select", ref_select},
-    {"compare", ref_elementwise},
-    {"reduce", ref_reduce},
-    {"arg_reduce", ref_arg_reduce},
-    {"cumulative", ref_cumulative},
-    {"top_k", ref_top_k},
-    {"matmul", ref_matmul},
-    {"conv", ref_conv},
-    {"conv_transpose", ref_conv_transpose},
-    {"pool", ref_pool},
+    {"compare", ref_elementwise}, /* its attribute names the function */
+#define REF_OP(name) {#name, ref_##name},
+#include "ref_ops.h"
+#undef REF_OP
 };
 
 ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype) {

@@ -12,6 +12,7 @@
  *   dispatch.c  finds the function of each op, runs a graph
  *   elements.c  elements of every dtype in and out of 64-bit words
  *   ops_*.c     the ops
+ *   ref_ops.h   their list
  */
 #ifndef REF_H
 #define REF_H
@@ -172,28 +173,12 @@ void ref_walk_init(ref_walk_t *walk, ref_op_t *op, const ref_tensor_t *box,
                    const ref_tensor_t *to, const ref_tensor_t *from);
 void ref_walk(const ref_walk_t *walk);
 
-bp_status_t ref_elementwise(ref_op_t *op);
-bp_status_t ref_constant(ref_op_t *op);
-bp_status_t ref_iota(ref_op_t *op);
-bp_status_t ref_dim(ref_op_t *op);
-bp_status_t ref_broadcast(ref_op_t *op);
-bp_status_t ref_reshape(ref_op_t *op);
-bp_status_t ref_transpose(ref_op_t *op);
-bp_status_t ref_slice(ref_op_t *op);
-bp_status_t ref_concat(ref_op_t *op);
-bp_status_t ref_pad(ref_op_t *op);
-bp_status_t ref_reverse(ref_op_t *op);
-bp_status_t ref_gather(ref_op_t *op);
-bp_status_t ref_scatter(ref_op_t *op);
+/* A function for each op; those that are elementwise share one. */
+#define REF_OP(name) bp_status_t ref_##name(ref_op_t *op);
+#include "ref_ops.h"
+#undef REF_OP
 bp_status_t ref_select(ref_op_t *op);
-bp_status_t ref_reduce(ref_op_t *op);
-bp_status_t ref_arg_reduce(ref_op_t *op);
-bp_status_t ref_cumulative(ref_op_t *op);
-bp_status_t ref_top_k(ref_op_t *op);
-bp_status_t ref_matmul(ref_op_t *op);
-bp_status_t ref_conv(ref_op_t *op);
-bp_status_t ref_conv_transpose(ref_op_t *op);
-bp_status_t ref_pool(ref_op_t *op);
+bp_status_t ref_elementwise(ref_op_t *op);
 
 /* ---- Graphs ---- */
 

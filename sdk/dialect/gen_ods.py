@@ -9,7 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "graph"))
-from gen_ops import load_ops  # noqa: E402
+from gen_ops import camel, load_ops  # noqa: E402
 
 # Attribute kind of the table: ODS constraint.
 KINDS = {
@@ -22,10 +22,6 @@ KINDS = {
     "dims": "Bp_DimsAttr",
     "bytes": "ElementsAttr",
 }
-
-
-def camel(name):
-    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def attribute(entry):

@@ -35,50 +35,8 @@ bool ascend(std::span<const int64_t> values, size_t limit);
 /// The first operand with other dims.
 Types withDims(const OpUse &use, Dims dims);
 
-// ShapeRulesBasic.cpp
-Types weight(const OpUse &use);
-Types typed(const OpUse &use);
-Types constant(const OpUse &use);
-Types iota(const OpUse &use);
-Types dim(const OpUse &use);
-Types none(const OpUse &use);
-Types same(const OpUse &use);
-Types same_bool(const OpUse &use);
-Types cast(const OpUse &use);
-Types select(const OpUse &use);
-Types softmax(const OpUse &use);
-Types layer_norm(const OpUse &use);
-Types batch_norm(const OpUse &use);
-Types rms_norm(const OpUse &use);
-Types group_norm(const OpUse &use);
-
-// ShapeRulesMove.cpp
-Types broadcast(const OpUse &use);
-Types reshape(const OpUse &use);
-Types transpose(const OpUse &use);
-Types slice(const OpUse &use);
-Types concat(const OpUse &use);
-Types pad(const OpUse &use);
-Types reverse(const OpUse &use);
-Types gather(const OpUse &use);
-Types scatter(const OpUse &use);
-
-// ShapeRulesContract.cpp
-Types reduce(const OpUse &use);
-Types reduce_float(const OpUse &use);
-Types arg_reduce(const OpUse &use);
-Types top_k(const OpUse &use);
-Types matmul(const OpUse &use);
-Types conv(const OpUse &use);
-Types conv_transpose(const OpUse &use);
-Types pool(const OpUse &use);
-Types avg_pool(const OpUse &use);
-Types matmul_integer(const OpUse &use);
-Types conv_integer(const OpUse &use);
-
-// ShapeRulesAttention.cpp
-Types rotary(const OpUse &use);
-Types attention(const OpUse &use);
+// The rules themselves, in ShapeRules*.cpp.
+#include "sdk/graph/ShapeRules.inc"
 
 } // namespace rules
 } // namespace backplane

@@ -2,8 +2,11 @@
 """Reads the op table (ops.toml) and writes what is made from it.
 
   gen_ops.py --inc FILE    the entries of OpTable.h
+  gen_ops.py --rules FILE  the shape rules that the table names
   gen_ops.py --doc FILE    docs/reference/ops.md
-  gen_ops.py --check FILE  fails when that page is stale
+  gen_ops.py --lower FILE  the lowering's functions and its choice by op
+  gen_ops.py --ref FILE    backends/reference/ref_ops.h
+  gen_ops.py --check DOC REF  fails when one of these two is stale
 
 Other generators import load_ops().
 """
@@ -37,6 +40,7 @@ DEFAULTS = {
     "kind": "primitive",
     "elementwise": False,
     "effects": False,
+    "dispatched": True,
     "own_dtype": [],
     "attributes": [],
     "constraints": [],
@@ -92,7 +96,7 @@ def load_ops(path):
     """All ops of the table in its order, families expanded.
 
     Each is a dict with name, summary, operands (names), variadic, optional
-    (the last operand may be left out), results, types, shape, class, kind, elementwise, effects, own_dtype, attributes
+    (the last operand may be left out), results, types, shape, class, kind, elementwise, effects, dispatched, own_dtype, attributes
     (dicts with name, kind, required, default, meaning, choices), constraints
     and version.
     """
@@ -114,6 +118,20 @@ def load_ops(path):
         raise ValueError("an op stands in the table twice")
     ops.sort(key=lambda op: text.index(f'"{op["name"]}"'))
     return ops
+
+
+def family_ops(ops):
+    """The names of the ops that each executor has a function of its own for:
+    primitives that reach a backend, without the elementwise ones, which share
+    a loop."""
+    return [
+        op["name"]
+        for op in ops
+        if op["kind"] == "primitive"
+        and op["dispatched"]
+        and not op["effects"]
+        and not op["elementwise"]
+    ]
 
 
 def _quote(text):
@@ -184,6 +202,58 @@ def _inc_entry(op):
         _span(f"{name}_constraints", op["constraints"]),
     ]
     return "  {" + ", ".join(fields) + "},"
+
+
+def write_rules(ops):
+    """The C++ declarations of the shape rules."""
+    lines = ["// Made by gen_ops.py from ops.toml. Do not edit.", ""]
+    for rule in sorted({op["shape"] for op in ops}):
+        lines.append(f"Types {rule}(const OpUse &use);")
+    return "\n".join(lines) + "\n"
+
+
+def camel(name):
+    """The name of an op in the classes of the dialect, without `Op`."""
+    return "".join(part.capitalize() for part in name.split("_"))
+
+
+def write_lower(ops):
+    """The C++ declarations of the lowering's functions, one for each op that is
+    not elementwise, and the choice between them."""
+    names = [camel(name) for name in family_ops(ops)]
+    lines = ["// Made by gen_ops.py from ops.toml. Do not edit.", ""]
+    lines += [
+        f"LogicalResult lower{name}(Lowering &lowering, {name}Op op);"
+        for name in names
+    ]
+    lines += [
+        "",
+        "/// Lowers an op by the function of its kind.",
+        "inline LogicalResult lowerOp(Lowering &lowering, Operation *op) {",
+        "  return llvm::TypeSwitch<Operation *, LogicalResult>(op)",
+    ]
+    lines += [
+        f"      .Case([&]({name}Op o) {{ return lower{name}(lowering, o); }})"
+        for name in names
+    ]
+    lines += [
+        "      .Default([&](Operation *o) { return lowerElementwise(lowering, o); });",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def write_ref(ops):
+    """The op list of the reference backend, which is kept in its folder so that
+    a copy of the folder is complete."""
+    lines = [
+        "/* SPDX-License-Identifier: Apache-2.0 */",
+        "/* Made by sdk/graph/gen_ops.py from ops.toml. Do not edit.",
+        " *",
+        " * ref_ops.h: REF_OP(op) for each op that is not elementwise. */",
+    ]
+    lines += [f"REF_OP({name})" for name in family_ops(ops)]
+    return "\n".join(lines) + "\n"
 
 
 def _doc_op(op):
@@ -269,21 +339,31 @@ def main():
     here = pathlib.Path(__file__).parent
     parser.add_argument("--table", default=here / "ops.toml")
     parser.add_argument("--inc")
+    parser.add_argument("--rules")
     parser.add_argument("--doc")
-    parser.add_argument("--check")
+    parser.add_argument("--lower")
+    parser.add_argument("--ref")
+    parser.add_argument("--check", nargs=2)
     args = parser.parse_args()
     ops = load_ops(args.table)
-    if args.inc:
-        pathlib.Path(args.inc).write_text(write_inc(ops), encoding="utf-8")
-    if args.doc:
-        pathlib.Path(args.doc).write_text(write_doc(ops), encoding="utf-8")
-    if args.check:
-        page = pathlib.Path(args.check)
+    writers = {
+        "inc": write_inc,
+        "rules": write_rules,
+        "doc": write_doc,
+        "lower": write_lower,
+        "ref": write_ref,
+    }
+    for name, write in writers.items():
+        if path := getattr(args, name):
+            pathlib.Path(path).write_text(write(ops), encoding="utf-8")
+    stale = 0
+    for path, name in zip(args.check or [], ("doc", "ref")):
+        page = pathlib.Path(path)
         found = page.read_text(encoding="utf-8") if page.exists() else ""
-        if found != write_doc(ops):
-            print(f"{page} is stale: run gen_ops.py --doc {page}")
-            return 1
-    return 0
+        if found != writers[name](ops):
+            print(f"{page} is stale: run gen_ops.py --{name} {page}")
+            stale = 1
+    return stale
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace bp {
 #define GEN_PASS_DEF_LOWERTOLINALGPASS
@@ -28,31 +27,6 @@ using namespace bp;
 using namespace bp::lower;
 
 namespace {
-
-LogicalResult lowerOp(Lowering &lowering, Operation *op) {
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](ConstantOp o) { return lowerConstant(lowering, o); })
-      .Case([&](IotaOp o) { return lowerIota(lowering, o); })
-      .Case([&](DimOp o) { return lowerDim(lowering, o); })
-      .Case([&](BroadcastOp o) { return lowerBroadcast(lowering, o); })
-      .Case([&](ReshapeOp o) { return lowerReshape(lowering, o); })
-      .Case([&](TransposeOp o) { return lowerTranspose(lowering, o); })
-      .Case([&](SliceOp o) { return lowerSlice(lowering, o); })
-      .Case([&](ConcatOp o) { return lowerConcat(lowering, o); })
-      .Case([&](PadOp o) { return lowerPad(lowering, o); })
-      .Case([&](ReverseOp o) { return lowerReverse(lowering, o); })
-      .Case([&](GatherOp o) { return lowerGather(lowering, o); })
-      .Case([&](ReduceOp o) { return lowerReduce(lowering, o); })
-      .Case([&](ArgReduceOp o) { return lowerArgReduce(lowering, o); })
-      .Case([&](MatmulOp o) { return lowerMatmul(lowering, o); })
-      .Case([&](ConvOp o) { return lowerConv(lowering, o); })
-      .Case([&](ConvTransposeOp o) { return lowerConvTranspose(lowering, o); })
-      .Case([&](PoolOp o) { return lowerPool(lowering, o); })
-      .Case([&](CumulativeOp o) { return lowerCumulative(lowering, o); })
-      .Case([&](TopKOp o) { return lowerTopK(lowering, o); })
-      .Case([&](ScatterOp o) { return lowerScatter(lowering, o); })
-      .Default([&](Operation *o) { return lowerElementwise(lowering, o); });
-}
 
 bool isBpOp(Operation &op) {
   return isa_and_nonnull<BpDialect>(op.getDialect());

@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace bp::lower {
 
@@ -159,29 +160,11 @@ bool isShare(Operation *op);
 /// are NaN, whatever it is.
 bool isHiddenByNan(ReduceOp top);
 
-// One function per family; each takes an op of its family, whose operands have
-// views, and sets the views of its results.
+// One function for the elementwise ops and one for each other op of the op
+// table; each takes an op whose operands have views and sets the views of its
+// results.
 LogicalResult lowerElementwise(Lowering &lowering, Operation *op);
-LogicalResult lowerConstant(Lowering &lowering, ConstantOp op);
-LogicalResult lowerIota(Lowering &lowering, IotaOp op);
-LogicalResult lowerDim(Lowering &lowering, DimOp op);
-LogicalResult lowerBroadcast(Lowering &lowering, BroadcastOp op);
-LogicalResult lowerReshape(Lowering &lowering, ReshapeOp op);
-LogicalResult lowerTranspose(Lowering &lowering, TransposeOp op);
-LogicalResult lowerSlice(Lowering &lowering, SliceOp op);
-LogicalResult lowerConcat(Lowering &lowering, ConcatOp op);
-LogicalResult lowerPad(Lowering &lowering, PadOp op);
-LogicalResult lowerReverse(Lowering &lowering, ReverseOp op);
-LogicalResult lowerGather(Lowering &lowering, GatherOp op);
-LogicalResult lowerReduce(Lowering &lowering, ReduceOp op);
-LogicalResult lowerArgReduce(Lowering &lowering, ArgReduceOp op);
-LogicalResult lowerMatmul(Lowering &lowering, MatmulOp op);
-LogicalResult lowerConv(Lowering &lowering, ConvOp op);
-LogicalResult lowerConvTranspose(Lowering &lowering, ConvTransposeOp op);
-LogicalResult lowerPool(Lowering &lowering, PoolOp op);
-LogicalResult lowerCumulative(Lowering &lowering, CumulativeOp op);
-LogicalResult lowerTopK(Lowering &lowering, TopKOp op);
-LogicalResult lowerScatter(Lowering &lowering, ScatterOp op);
+#include "sdk/lower/LowerOps.inc"
 
 } // namespace bp::lower
 
