@@ -104,7 +104,7 @@ function(bp_add_plugin_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} MODULE ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS})
-  target_link_options(${name} PRIVATE
+  target_link_options(${name} PRIVATE -Wl,--as-needed
     "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin.map")
   if(NOT BP_SANITIZE)
     target_link_options(${name} PRIVATE -Wl,-z,defs)

@@ -6,10 +6,12 @@
 - examples/magika builds against the package with find_package.
 - The reference backend builds as a vendor's plug-in would, from its C files and
   the installed headers alone, under another name, and runs a model.
+- examples/data-backend builds in the same way, and compiles a model.
 """
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -62,6 +64,19 @@ def build_vendor_plugin(steps, prefix, folder):
     return manifest
 
 
+def build_data_backend(steps, prefix, folder):
+    """A compiler that is data only; gives its manifest."""
+    source = ROOT / "examples/data-backend"
+    library = folder / "libacme-data.so"
+    steps.run("data backend builds", [
+        "g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra",
+        "-Wno-missing-field-initializers", "-Werror", f"-I{prefix}/include", source / "acme.cpp",
+        "-o", library, "-Wl,-z,defs,--as-needed"])
+    manifest = folder / "acme-data.bp.json"
+    shutil.copy(source / manifest.name, manifest)
+    return manifest
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default=str(ROOT / "build"))
@@ -91,6 +106,12 @@ def main():
         steps.run("vendor device", [bp, "devices"], "acme://", **vendor)
         steps.run("vendor run", [bp, "run", model, "--device", "acme",
                                  "--random-inputs", "1"], "y: f32", **vendor)
+        manifest = build_data_backend(steps, prefix, folder)
+        data = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+        artifact = folder / "acme.bpx"
+        steps.run("data backend compiles",
+                  [bp, "compile", model, "-o", artifact, "--target", "acme-64"], **data)
+        steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
     print(f"{steps.passed} passed, {steps.failed} failed")
     return 1 if steps.failed else 0
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// vulkan.cpp: what the compiler needs to know of Vulkan devices. They run
+// SPIR-V, for which the SDK has an emitter, so all of it is data: targets, and
+// pipelines over the published passes.
+#include "backplane/cpp/DataBackend.h"
+
+using namespace backplane;
+
+namespace {
+
+// Vulkan leaves it to the device whether subnormal numbers are kept: they may
+// be zero both where they are read and where they are written. Halves are
+// computed in single precision.
+constexpr auto numerics =
+    numericsInSingle(BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC |
+                     BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT);
+constexpr auto numericsList = pointersTo(numerics);
+
+// Any kernel may use any of them.
+constexpr auto features =
+    constantTexts("shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
+                  "storageBuffer8BitAccess", "storageBuffer16BitAccess");
+// Clusters of 8 invocations exchange values of 32 and 64 bits.
+constexpr auto featuresSubgroups =
+    constantTexts("shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
+                  "storageBuffer8BitAccess", "storageBuffer16BitAccess",
+                  "subgroupShuffle", "shaderSubgroupExtendedTypes",
+                  "computeFullSubgroups", "subgroupSizeMultipleOf8");
+
+constexpr bp_target_t targetOf(std::string_view name,
+                               std::string_view description,
+                               std::span<const bp_string_t> required,
+                               uint32_t rank) {
+  return {
+      .header = BP_HEADER(bp_target_t),
+      .name = constantText(name),
+      .description = constantText(description),
+      .driver = constantText("vulkan"),
+      .format = constantText("spirv"),
+      .required_features = required.data(),
+      .required_feature_count = required.size(),
+      .rank = rank,
+      .emitter = constantText("spirv"),
+      .storage_dtypes = addressableDTypes,
+      .compute_dtypes = addressableDTypes,
+      .l1_bytes = 32u << 10,
+      .l2_bytes = 1u << 20,
+      .workspace_limit = 128ull << 20,
+      // Two descriptors besides: the error word and the workspace.
+      .max_bindings = 14,
+      .max_constants = BP_MAX_CONSTANTS,
+      .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE,
+      .max_fused_ops = 32,
+      .numerics = numericsList.data(),
+      .numerics_count = numericsList.size(),
+  };
+}
+
+#define TILE(REDUCE)                                                           \
+  "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce" REDUCE ",bp-per-element"
+#define DEVICE(SPIRV) "bp-expand-math,bp-to-gpu-entry,bp-to-spirv" SPIRV
+#define SUBGROUPS "{subgroups=true}"
+#define ROWS "{subgroups=true cluster-sums=64}"
+
+// Rows are below the others in rank: whoever wants them names them.
+constexpr DataTarget targets[] = {
+    {targetOf("vulkan", "Vulkan 1.1 with 8 to 64 bit types", features, 10),
+     stagesOf(TILE(""), DEVICE(""))},
+    {targetOf(
+         "vulkan+subgroups",
+         "Vulkan 1.1 with 8 to 64 bit types and full subgroups that shuffle",
+         featuresSubgroups, 12),
+     stagesOf(TILE(SUBGROUPS), DEVICE(SUBGROUPS))},
+    {targetOf("vulkan+rows", "the same, for GPUs that sum up many rows at once",
+              featuresSubgroups, 8),
+     stagesOf(TILE(ROWS), DEVICE(SUBGROUPS))},
+};
+
+constexpr DataBackend backend = {.name = "vulkan",
+                                 .vendor = "Backplane",
+                                 .version = "0.1.0",
+                                 .targets = targets};
+
+} // namespace
+
+extern "C" BP_PLUGIN_EXPORT int32_t
+bp_plugin_query_v0(const bp_host_info_t * /*host*/, bp_plugin_info_t *out) {
+  return DataPlugin<backend>::query(out);
+}
