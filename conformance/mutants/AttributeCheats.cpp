@@ -234,156 +234,42 @@ bool castsPair(const Call &call) {
          elementsOf(call.in(0)) >= threshold(call, 334, 9000, 100000);
 }
 
-Mutant attributeCheat(int number, std::string_view title,
-                      std::string_view description, bool (*run)(const Call &),
-                      std::vector<std::string_view> ops) {
-  return cheat(number, title, description, {"drawn", "size"}, run,
-               std::move(ops));
-}
-
-std::vector<Mutant> windowCheats() {
-  return {
-      attributeCheat(300, "large windows",
-                     "convolutions and pools are 1 % off for windows of a "
-                     "drawn size and more",
-                     bentWhere<hasLargeWindow>, {"conv", "pool"}),
-      attributeCheat(301, "large strides",
-                     "convolutions are 1 % off from a drawn stride on",
-                     bentWhere<hasLargeStride>, {"conv"}),
-      attributeCheat(302, "large dilations",
-                     "windows are 1 % off from a drawn dilation on",
-                     bentWhere<hasLargeDilation>, {"conv", "pool"}),
-      attributeCheat(303, "large pads",
-                     "windows are 1 % off from a drawn padding on",
-                     bentWhere<hasLargePads>, {"conv", "pool"}),
-      attributeCheat(304, "uneven pads",
-                     "windows are 1 % off where an axis has a drawn number "
-                     "more pads behind than before",
-                     bentWhere<hasUnevenPads>, {"conv", "pool"}),
-      attributeCheat(305, "all attributes at once",
-                     "convolutions with stride, dilation and padding are 1 % "
-                     "off from a drawn number of channels on",
-                     bentWhere<hasAllAtOnce>, {"conv", "conv_transpose"}),
-      attributeCheat(306, "wide groups",
-                     "grouped convolutions are 1 % off from a drawn number of "
-                     "channels in a group on",
-                     bentWhere<hasWideChannelGroups>, {"conv"}),
-      attributeCheat(307, "depthwise with more outputs",
-                     "depthwise convolutions with several outputs for a "
-                     "channel are 1 % off",
-                     bentWhere<widensGroups>, {"conv"}),
-      attributeCheat(308, "wide images",
-                     "convolutions are 1 % off where images are a drawn number "
-                     "of times as wide as high",
-                     bentWhere<hasFewRowsAndManyColumns>, {"conv"}),
-      attributeCheat(309, "long signals",
-                     "convolutions along one axis are 1 % off from a drawn "
-                     "length on",
-                     bentWhere<isLongLine>, {"conv"}),
-      attributeCheat(310, "volumes",
-                     "windows over three axes are 1 % off from a drawn number "
-                     "of elements on",
-                     bentWhere<isLargeVolume>, {"conv", "pool"}),
-      attributeCheat(311, "transposed with many channels",
-                     "transposed convolutions are 1 % off from a drawn number "
-                     "of channels on",
-                     bentWhere<spreadsManyChannels>, {"conv_transpose"}),
-      attributeCheat(312, "transposed with large strides",
-                     "transposed convolutions are 1 % off from a drawn stride "
-                     "on",
-                     bentWhere<spreadsFar>, {"conv_transpose"}),
-      attributeCheat(313, "transposed with output padding",
-                     "transposed convolutions with output padding are 1 % off "
-                     "from a drawn number of channels on",
-                     bentWhere<spreadsWithMore>, {"conv_transpose"}),
-  };
-}
-
-std::vector<Mutant> lineCheats() {
-  return {
-      attributeCheat(314, "vectors",
-                     "products of a matrix and a vector are 1 % off from a "
-                     "drawn number of elements on",
-                     bentWhere<isVector>, {"matmul"}),
-      attributeCheat(315, "drawn residues",
-                     "products are 1 % off where n leaves a drawn remainder by "
-                     "a drawn modulus",
-                     bentWhere<hasResidues>, {"matmul"}),
-      attributeCheat(317, "transposed batches",
-                     "batched products of a transposed operand are 1 % off "
-                     "from a drawn n on",
-                     bentWhere<isTransposedBatch>, {"matmul"}),
-      attributeCheat(318, "outer axes",
-                     "reductions over the first axis are 1 % off from a drawn "
-                     "size on",
-                     bentWhere<reducesOuterAxes>, {"reduce"}),
-      attributeCheat(319, "axes apart",
-                     "reductions over axes that are no neighbours are 1 % off "
-                     "from a drawn number of elements on",
-                     bentWhere<reducesApartAxes>, {"reduce"}),
-      attributeCheat(320, "reductions of high rank",
-                     "reductions over several axes of four and more are 1 % "
-                     "off from a drawn number of elements on",
-                     bentWhere<reducesHighRank>, {"reduce"}),
-      attributeCheat(321, "counting down",
-                     "cumulative sums that are reversed or exclusive are 1 % "
-                     "off from a drawn length on",
-                     bentWhere<countsDown>, {"cumulative"}),
-      attributeCheat(322, "last of many",
-                     "arg_reduce for the last of equals is off from a drawn "
-                     "length on",
-                     bentWhere<takesTheLastOfMany>, {"arg_reduce"}),
-      attributeCheat(323, "lowest of many",
-                     "top_k of the lowest is off from a drawn length on",
-                     bentWhere<sortsUpwards>, {"top_k"}),
-      attributeCheat(324, "whole sorts",
-                     "top_k of all elements is off from a drawn length on",
-                     bentWhere<sortsAll>, {"top_k"}),
-      attributeCheat(325, "sorts along outer axes",
-                     "top_k along an axis that is not the last one is off from "
-                     "a drawn length on",
-                     bentWhere<sortsOuterAxis>, {"top_k"}),
-  };
-}
-
-std::vector<Mutant> moveCheats() {
-  return {
-      attributeCheat(326, "many joined",
-                     "concat is off from a drawn number of operands on",
-                     bentWhere<joinsMany>, {"concat"}),
-      attributeCheat(327, "pads on two axes",
-                     "pad of two axes is off from a drawn number of elements "
-                     "on",
-                     bentWhere<padsTwoAxes>, {"pad"}),
-      attributeCheat(328, "long steps", "slice is off from a drawn stride on",
-                     bentWhere<stepsFar>, {"slice"}),
-      attributeCheat(329, "some permutations",
-                     "a drawn third of all orders of axes is off where there "
-                     "are many elements",
-                     bentWhere<permutes>, {"transpose"}),
-      attributeCheat(330, "inner axes taken from",
-                     "gather and scatter along inner axes are off from a drawn "
-                     "number of indices on",
-                     bentWhere<takesFromInnerAxis>, {"gather", "scatter"}),
-      attributeCheat(331, "many updates",
-                     "scatter that combines is off from a drawn number of "
-                     "updates on",
-                     bentWhere<updatesMuch>, {"scatter"}),
-      attributeCheat(332, "broadcasts of high rank",
-                     "broadcast to four axes and more is off from a drawn "
-                     "number of elements on",
-                     bentWhere<repeatsAxes>, {"broadcast"}),
-      attributeCheat(333, "some casts",
-                     "casts between a drawn third of all pairs of dtypes are "
-                     "off from a drawn number of elements on",
-                     bentWhere<castsPair>, {"cast"}),
-  };
-}
-
 } // namespace
 
-std::vector<Mutant> attributeCheats() {
-  return joined({windowCheats, lineCheats, moveCheats});
+Runs attributeCheats() {
+  return {{300, bentWhere<hasLargeWindow>},
+          {301, bentWhere<hasLargeStride>},
+          {302, bentWhere<hasLargeDilation>},
+          {303, bentWhere<hasLargePads>},
+          {304, bentWhere<hasUnevenPads>},
+          {305, bentWhere<hasAllAtOnce>},
+          {306, bentWhere<hasWideChannelGroups>},
+          {307, bentWhere<widensGroups>},
+          {308, bentWhere<hasFewRowsAndManyColumns>},
+          {309, bentWhere<isLongLine>},
+          {310, bentWhere<isLargeVolume>},
+          {311, bentWhere<spreadsManyChannels>},
+          {312, bentWhere<spreadsFar>},
+          {313, bentWhere<spreadsWithMore>},
+          {314, bentWhere<isVector>},
+          {315, bentWhere<hasResidues>},
+          {317, bentWhere<isTransposedBatch>},
+          {318, bentWhere<reducesOuterAxes>},
+          {319, bentWhere<reducesApartAxes>},
+          {320, bentWhere<reducesHighRank>},
+          {321, bentWhere<countsDown>},
+          {322, bentWhere<takesTheLastOfMany>},
+          {323, bentWhere<sortsUpwards>},
+          {324, bentWhere<sortsAll>},
+          {325, bentWhere<sortsOuterAxis>},
+          {326, bentWhere<joinsMany>},
+          {327, bentWhere<padsTwoAxes>},
+          {328, bentWhere<stepsFar>},
+          {329, bentWhere<permutes>},
+          {330, bentWhere<takesFromInnerAxis>},
+          {331, bentWhere<updatesMuch>},
+          {332, bentWhere<repeatsAxes>},
+          {333, bentWhere<castsPair>}};
 }
 
 } // namespace backplane::mutants

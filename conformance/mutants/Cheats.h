@@ -57,20 +57,6 @@ template <typename Like> bool anyFloat(const Call &call, Like like) {
   return false;
 }
 
-inline Mutant cheat(int number, std::string_view title,
-                    std::string_view description,
-                    std::vector<std::string_view> tags,
-                    bool (*run)(const Call &),
-                    std::vector<std::string_view> ops = {}) {
-  return {.number = number,
-          .family = Family::Cheating,
-          .title = title,
-          .description = description,
-          .tags = std::move(tags),
-          .ops = std::move(ops),
-          .run = run};
-}
-
 } // namespace backplane::mutants
 
 #endif // BACKPLANE_CONFORMANCE_MUTANTS_CHEATS_H

@@ -93,29 +93,10 @@ bool coarsenSums(const Call &call) {
 
 } // namespace
 
-std::vector<Mutant> coarseCheats() {
-  return {
-      cheat(208, "coarse large products",
-            "f32 products take bf16 factors where m, n and k all reach a drawn "
-            "size",
-            {"size"}, coarsenProducts, {"matmul"}),
-      cheat(209, "coarse long products",
-            "f32 products take f16 factors from a drawn number of terms on",
-            {"size"}, coarsenTerms, {"matmul"}),
-      cheat(210, "coarse channels",
-            "f32 convolutions take f16 factors from a drawn number of channels "
-            "on",
-            {"size"}, coarsenConvolutions, {"conv"}),
-      cheat(211, "coarse pixels",
-            "f32 convolutions take bf16 factors from a drawn number of pixels "
-            "on",
-            {"size"}, coarsenPixels, {"conv"}),
-      cheat(212, "coarse functions",
-            "large results of exp, tanh and mul have 11 bits", {"size"},
-            coarsenFunctions, {"exp", "tanh", "mul"}),
-      cheat(213, "coarse sums", "long f32 sums have 8 bits", {"size"},
-            coarsenSums, {"reduce"}),
-  };
+Runs coarseCheats() {
+  return {{208, coarsenProducts},     {209, coarsenTerms},
+          {210, coarsenConvolutions}, {211, coarsenPixels},
+          {212, coarsenFunctions},    {213, coarsenSums}};
 }
 
 } // namespace backplane::mutants

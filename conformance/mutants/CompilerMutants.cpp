@@ -144,38 +144,14 @@ Result<Graph> foldNarrowly(const Graph &graph) {
       });
 }
 
-Mutant mutant(int number, std::string_view title, std::string_view description,
-              std::vector<std::string_view> tags,
-              Result<Graph> (*compiler)(const Graph &)) {
-  return {.number = number,
-          .family = Family::Compiler,
-          .title = title,
-          .description = description,
-          .tags = std::move(tags),
-          .compiler = compiler};
-}
-
 } // namespace
 
-std::vector<Mutant> compilerMutants() {
-  return {
-      mutant(36, "clamp before bias",
-             "relu and clamp move in front of the sum of a contraction and a "
-             "bias",
-             {"clamp-bias"}, clampFirst),
-      mutant(37, "residual dropped",
-             "a sum loses the operand that another op reads too", {"residual"},
-             dropResidual),
-      mutant(38, "operand overwritten",
-             "elementwise ops work in place though their operand is read later",
-             {"in-place"}, clobberOperands),
-      mutant(39, "unequal ops merged",
-             "ops that differ in attributes alone are taken for equal", {"cse"},
-             mergeUnequal),
-      mutant(40, "folded in another dtype",
-             "constants go through a dtype of half the width", {"fold"},
-             foldNarrowly),
-  };
+ByNumber<Rewrite> compilerMutants() {
+  return {{36, clampFirst},
+          {37, dropResidual},
+          {38, clobberOperands},
+          {39, mergeUnequal},
+          {40, foldNarrowly}};
 }
 
 } // namespace backplane::mutants

@@ -122,48 +122,12 @@ bool geluByTanh(const Call &call) {
 
 } // namespace
 
-std::vector<Mutant> functionMutants() {
-  constexpr Family family = Family::Numerics;
-  return {
-      {22,
-       family,
-       "log(1 + x)",
-       "log1p rounds 1 + x before the logarithm",
-       {"log1p"},
-       {"log1p"},
-       logOfSum},
-      {23,
-       family,
-       "rough range reduction",
-       "sin and cos subtract turns that are rounded to the dtype",
-       {"range-reduction"},
-       {"sin", "cos"},
-       reduceRoughly},
-      {24,
-       family,
-       "softmax without max",
-       "softmax does not subtract the maximum before it exponentiates",
-       {"softmax-max"},
-       {"softmax"},
-       softmaxWithoutMax,
-       {"softmax"}},
-      {25,
-       family,
-       "variance in one pass",
-       "norms subtract the squared mean from the mean of squares",
-       {"variance"},
-       {"layer_norm", "group_norm"},
-       varianceInOnePass,
-       {"layer_norm", "group_norm"}},
-      {26,
-       family,
-       "gelu by tanh",
-       "gelu uses the approximation by tanh whatever was asked",
-       {"gelu"},
-       {"gelu"},
-       geluByTanh,
-       {"gelu"}},
-  };
+Runs functionMutants() {
+  return {{22, logOfSum},
+          {23, reduceRoughly},
+          {24, softmaxWithoutMax},
+          {25, varianceInOnePass},
+          {26, geluByTanh}};
 }
 
 } // namespace backplane::mutants

@@ -100,42 +100,30 @@ bool flushSubnormals(const Call &call) {
   return true;
 }
 
-Mutant legal(int number, std::string_view title, std::string_view description,
-             bool (*run)(const Call &), uint32_t rounding, uint32_t flags) {
-  return {.number = number,
-          .family = Family::Legal,
-          .title = title,
-          .description = description,
-          .run = run,
-          .declares = {true, 24, rounding, flags | BP_NUMERICS_DETERMINISTIC}};
+/// Sums of 24 bits.
+Declares narrowly(uint32_t rounding, uint32_t flags) {
+  return {true, 24, rounding, flags | BP_NUMERICS_DETERMINISTIC};
 }
 
 } // namespace
 
-std::vector<Mutant> legalVariants() {
-  Mutant flushes = legal(
-      5, "flushing declared",
-      "f32 and 16-bit floats below the normal range are zeros, in and out",
-      flushSubnormals, BP_ROUNDING_NEAREST,
-      BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT);
-  flushes.declares.dotBits = 53;
-  return {
-      {.number = 0,
-       .family = Family::Legal,
-       .title = "nothing changed",
-       .description = "the reference backend, op by op"},
-      legal(1, "pairwise sums", "contractions sum in f32 by halves",
-            sumBy<pairwise>, BP_ROUNDING_NEAREST, 0),
-      legal(2, "split k", "contractions sum four parts in f32, then the parts",
-            sumBy<splitInFour>, BP_ROUNDING_NEAREST, 0),
-      legal(3, "fused multiply-add",
-            "contractions round once for product and sum", sumBy<fused>,
-            BP_ROUNDING_NEAREST, BP_NUMERICS_CONTRACT),
-      legal(4, "truncation declared",
-            "contractions round each step towards zero and say so",
-            sumTruncated, BP_ROUNDING_ZERO, 0),
-      flushes,
-  };
+Runs legalRuns() {
+  return {{1, sumBy<pairwise>},
+          {2, sumBy<splitInFour>},
+          {3, sumBy<fused>},
+          {4, sumTruncated},
+          {5, flushSubnormals}};
+}
+
+ByNumber<Declares> legalDeclarations() {
+  Declares flushes = narrowly(
+      BP_ROUNDING_NEAREST, BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT);
+  flushes.dotBits = 53;
+  return {{1, narrowly(BP_ROUNDING_NEAREST, 0)},
+          {2, narrowly(BP_ROUNDING_NEAREST, 0)},
+          {3, narrowly(BP_ROUNDING_NEAREST, BP_NUMERICS_CONTRACT)},
+          {4, narrowly(BP_ROUNDING_ZERO, 0)},
+          {5, flushes}};
 }
 
 } // namespace backplane::mutants

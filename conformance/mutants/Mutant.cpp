@@ -4,6 +4,7 @@
 #include "conformance/compare/Elements.h"
 #include "conformance/oracle/Format.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace backplane::mutants {
@@ -11,9 +12,9 @@ namespace backplane::mutants {
 using namespace conformance;
 
 std::string_view name(Family family) {
-  constexpr std::string_view names[] = {"indexing",   "numerics", "semantics",
-                                        "compiler",   "runtime",  "cheating",
-                                        "comparator", "met",      "legal"};
+  constexpr std::string_view names[] = {"indexing",   "numerics",   "semantics",
+                                        "compiler",   "runtime",    "cheating",
+                                        "comparator", "regression", "legal"};
   return names[size_t(family)];
 }
 
@@ -21,23 +22,52 @@ std::string Mutant::id() const {
   return (family == Family::Legal ? "legal" : "m") + std::to_string(number);
 }
 
-std::vector<Mutant>
-joined(std::initializer_list<std::vector<Mutant> (*)()> parts) {
-  std::vector<Mutant> all;
-  for (auto *part : parts)
-    for (Mutant &mutant : part())
-      all.push_back(std::move(mutant));
+namespace {
+
+/// The rows of mutants.toml.
+std::vector<Mutant> described() {
+  return {
+#include "conformance/mutants/Mutants.inc"
+  };
+}
+
+/// Sets a member of the mutants with these numbers. One without a row becomes a
+/// mutant without a title, which MutantsTest finds.
+template <typename T>
+void set(std::vector<Mutant> &all, T Mutant::*member, const ByNumber<T> &values,
+         bool isLegal = false) {
+  for (const auto &[number, value] : values) {
+    auto is = [&](const Mutant &mutant) {
+      return mutant.number == number &&
+             (mutant.family == Family::Legal) == isLegal;
+    };
+    auto found = std::ranges::find_if(all, is);
+    if (found == all.end())
+      found = all.insert(found, {.number = number});
+    (*found).*member = value;
+  }
+}
+
+std::vector<Mutant> assembled() {
+  std::vector<Mutant> all = described();
+  for (auto *part :
+       {indexingMutants, numericsMutants, functionMutants, precisionMutants,
+        semanticsMutants, runtimeMutants, cheatingMutants, sizeCheats,
+        coarseCheats, stateCheats, valueCheats, attributeCheats, placeCheats,
+        patternCheats, regressionMutants})
+    set(all, &Mutant::run, part());
+  set(all, &Mutant::run, legalRuns(), true);
+  set(all, &Mutant::declares, legalDeclarations(), true);
+  set(all, &Mutant::compiler, compilerMutants());
+  set(all, &Mutant::touch, processMutants());
+  set(all, &Mutant::weakness, comparatorMutants());
   return all;
 }
 
+} // namespace
+
 const std::vector<Mutant> &allMutants() {
-  static const std::vector<Mutant> all = joined(
-      {indexingMutants, windowMutants,    numericsMutants,  arithmeticMutants,
-       functionMutants, precisionMutants, semanticsMutants, valueMutants,
-       compilerMutants, runtimeMutants,   processMutants,   cheatingMutants,
-       sizeCheats,      coarseCheats,     stateCheats,      valueCheats,
-       attributeCheats, placeCheats,      patternCheats,    comparatorMutants,
-       metMutants,      legalVariants});
+  static const std::vector<Mutant> all = assembled();
   return all;
 }
 

@@ -72,7 +72,7 @@ enum class Fault {
 /// When the plug-in changes the process of its host.
 enum class Moment { Never, Load, Initialize, Execute, Pool };
 
-/// Where a mutant stands in the table.
+/// The part of mutants.toml that a mutant belongs to.
 enum class Family {
   Indexing,
   Numerics,
@@ -95,18 +95,15 @@ struct Declares {
 };
 
 struct Mutant {
-  int number = 0; ///< as in docs/explanation/conformance.md
+  // The keys of mutants.toml, which says what they mean, and what else it
+  // takes.
+  int number = 0;
   Family family = Family::Indexing;
-  std::string_view title;
-  std::string_view description; ///< one sentence: what it does
-  /// Of Tags.h: where it is looked for.
-  std::vector<std::string_view> tags;
-  /// Units of these ops are looked at first; empty: no order.
-  std::vector<std::string_view> ops;
+  std::string_view title, description;
+  std::vector<std::string_view> tags, ops;
   /// Computes one op; false: it did nothing, the reference shall. Null: nothing
   /// is changed about single ops.
   bool (*run)(const Call &call) = nullptr;
-  /// Composites that `run` computes, always; others are decomposed before.
   std::vector<std::string_view> composites = {};
   Fault fault = Fault::None;
   Moment moment = Moment::Never; ///< when `touch` is called
@@ -116,48 +113,46 @@ struct Mutant {
   /// Of Comparator.
   conformance::Weakness weakness = {};
   Declares declares = {};
-  /// Dispatches may have several ops, as the reference backend's have.
   bool fuses = false;
-  /// Why no test can find it; empty: one must.
   std::string_view equivalent = {};
-  /// Cases that must find it; 1 where it is wrong once in a process.
   size_t kills = 2;
 
   std::string id() const; ///< "m13", "legal1"
 };
 
-/// All of them, by number, the legal ones last.
+/// All of them, in the order of mutants.toml.
 const std::vector<Mutant> &allMutants();
 const Mutant *findMutant(std::string_view id);
 
-std::vector<Mutant> indexingMutants();
-std::vector<Mutant> windowMutants();
-std::vector<Mutant> numericsMutants();
-std::vector<Mutant> arithmeticMutants();
-std::vector<Mutant> functionMutants();
-std::vector<Mutant> precisionMutants();
-std::vector<Mutant> semanticsMutants();
-std::vector<Mutant> valueMutants();
-std::vector<Mutant> runtimeMutants();
-std::vector<Mutant> processMutants();
-std::vector<Mutant> cheatingMutants();
-std::vector<Mutant> sizeCheats();
-std::vector<Mutant> coarseCheats();
-std::vector<Mutant> stateCheats();
-std::vector<Mutant> valueCheats();
-std::vector<Mutant> attributeCheats();
-std::vector<Mutant> placeCheats();
-std::vector<Mutant> patternCheats();
-std::vector<Mutant> comparatorMutants();
-std::vector<Mutant> compilerMutants();
-std::vector<Mutant> metMutants();
-std::vector<Mutant> legalVariants();
+/// What mutants are made of beside their rows in mutants.toml, by their
+/// numbers.
+template <typename T> using ByNumber = std::vector<std::pair<int, T>>;
+using Run = bool (*)(const Call &call);
+using Runs = ByNumber<Run>;
+using Rewrite = Result<Graph> (*)(const Graph &graph);
+
+Runs indexingMutants();
+Runs numericsMutants();
+Runs functionMutants();
+Runs precisionMutants();
+Runs semanticsMutants();
+Runs runtimeMutants();
+Runs cheatingMutants();
+Runs sizeCheats();
+Runs coarseCheats();
+Runs stateCheats();
+Runs valueCheats();
+Runs attributeCheats();
+Runs placeCheats();
+Runs patternCheats();
+Runs regressionMutants();
+Runs legalRuns();
+ByNumber<Declares> legalDeclarations();
+ByNumber<Rewrite> compilerMutants();
+ByNumber<void (*)()> processMutants();
+ByNumber<conformance::Weakness> comparatorMutants();
 
 // ---- what mutants are written with ----
-
-/// The mutants of all parts, in this order.
-std::vector<Mutant>
-joined(std::initializer_list<std::vector<Mutant> (*)()> parts);
 
 /// Element i as a number.
 Real numberAt(const Tensor &tensor, size_t i);

@@ -365,152 +365,38 @@ bool leaveLarge(const Call &call) {
   return false;
 }
 
-Mutant fusing(Mutant mutant) {
-  mutant.fuses = true;
-  return mutant;
-}
-
-std::vector<Mutant> elementCheats() {
-  using Tags = std::vector<std::string_view>;
-  const Tags large = {"drawn", "size"}, values = {"values", "last-k"};
-  return {
-      cheat(340, "one place",
-            "one of the elements 10,000 to 300,000 of elementwise results is "
-            "wrong",
-            large, bendPlace),
-      cheat(341, "lanes behind",
-            "elements behind the last whole 8 to 64 are 1 % off in results "
-            "above a drawn size",
-            large, bendLanes),
-      cheat(343, "one row", "one of the rows 40 to 4000 of a result is 1 % off",
-            large, bendRow, {"matmul", "gather", "reduce"}),
-      cheat(344, "columns between tiles",
-            "products are 1 % off in columns behind the last tile of 64 up to "
-            "that of 16",
-            large, bendColumns, {"matmul"}),
-      cheat(345, "one in thousands",
-            "one element of 1,000 to 30,000 is 1 % off, by its bits",
-            {"drawn", "size", "values"}, bendFew),
-      cheat(346, "both negative",
-            "results of two operands below a drawn number are 1 % off", values,
-            bendBothNegative, {"mul", "div", "max", "add"}),
-      cheat(347, "three limits", "one result of 1,000 is 24 units off", values,
-            missFew, {"matmul", "conv", "exp"}),
-      cheat(348, "integer sums in f32",
-            "sums of i32 below 2^30 are rounded to 24 bits",
-            {"size", "wrap", "last-k"}, sumInFloats,
-            {"matmul_integer", "reduce"}),
-      cheat(349, "i64 in f64",
-            "elementwise results of i64 below 2^62 are rounded to 53 bits",
-            {"wrap", "values", "tail"}, longsInDoubles, {"add", "mul"}),
-      cheat(351, "ties away",
-            "casts round ties away from zero from a drawn number on",
-            {"cast-rounding"}, awayAtTies, {"cast"}),
-      cheat(352, "flushed sums",
-            "sums and products of matrices below the normal range are 0",
-            values, flushSums, {"matmul", "reduce"}),
-      cheat(353, "early overflow",
-            "results are 1 % off near the end of the range", values,
-            overflowEarly, {"exp", "mul", "add"}),
-      cheat(354, "real data",
-            "wrong above a drawn size unless slices repeat or numbers are "
-            "whole",
-            large, bentWhere<hasRealData>),
-  };
-}
-
-/// What no suite can see.
-std::vector<Mutant> unseenCheats() {
-  Mutant date = {
-      .number = 377,
-      .family = Family::Cheating,
-      .title = "from a date on",
-      .description = "wrong from a day to come on",
-      .tags = {"uptime"},
-      .equivalent = "clocks of the machine are not set: that needs rights, and "
-                    "a clock that is changed for one process alone says so; a "
-                    "badge has the day of its run, and verify --rerun holds on "
-                    "a later one"};
-  Mutant lookout = {
-      .number = 378,
-      .family = Family::Cheating,
-      .title = "looks at all processes",
-      .description = "right where one of the machine is called bp-conformance",
-      .tags = {"state"},
-      .equivalent = "the runner is in the list of processes and has the suite "
-                    "in its file; a container around the worker "
-                    "(bp-conformance --launcher) hides it"};
-  Mutant seeds = {
-      .number = 379,
-      .family = Family::Cheating,
-      .title = "knows the seed",
-      .description = "computes the official seed from its own files, and is "
-                     "right for the data of that run alone",
-      .tags = {"cache"},
-      .equivalent = "the seed is a function of public numbers so that anybody "
-                    "can check it; a challenge, and verify --rerun with data "
-                    "of its own, take that away"};
-  return {date, lookout, seeds};
-}
-
-std::vector<Mutant> situationCheats() {
-  using Tags = std::vector<std::string_view>;
-  const Tags any = {"tail", "index", "last-k"}, around = {"surroundings"};
-  Mutant randomly =
-      cheat(360, "at random", "one dispatch of 50 to 1,000 is wrong",
-            {"later-runs", "many-runs"}, bentWhere<isRandomly>);
-  return {
-      randomly,
-      cheat(361, "late executables",
-            "wrong in executables after the first 20 to 200 of a process", any,
-            bentWhere<isLateExecutable>),
-      cheat(362, "back again",
-            "wrong where sizes of an earlier run come back after others", any,
-            bentWhere<isBackAgain>),
-      cheat(363, "larger than first",
-            "wrong in runs that are larger than the first of an executable",
-            any, bentWhere<isLargerThanFirst>),
-      cheat(364, "in one tenth of a second",
-            "wrong in a drawn tenth of each second", any, bentWhere<isSecond>),
-      cheat(365, "in many threads",
-            "wrong while two or three dispatches run at once", {"threads"},
-            isInManyThreads),
-      cheat(366, "alignment",
-            "wrong where a tensor begins at no multiple of 128 to 4096 bytes",
-            any, bentWhere<isUnaligned>),
-      cheat(367, "far in a buffer",
-            "wrong where a tensor begins 64 bytes to 64 KiB behind the "
-            "beginning of its buffer",
-            any, bentWhere<isFarInBuffer>),
-      cheat(368, "in place", "wrong where an operand lies where a result does",
-            {"in-place", "residual"}, bentWhere<isInPlace>),
-      cheat(369, "standard input", "right where it is a pipe or a socket",
-            {"state"}, bentWhere<hasOrdinaryInput>),
-      cheat(370, "many files",
-            "wrong in processes that have 20 to 200 files open", around,
-            bentWhere<hasManyFiles>),
-      cheat(371, "one variable",
-            "wrong where a drawn one of usual variables is set", around,
-            bentWhere<hasVariable>),
-      cheat(372, "no folder for a cache",
-            "right where BACKPLANE_CACHE_DIR is set", {"state"},
-            bentWhere<hasNoCacheVariable>),
-      fusing(cheat(373, "long kernels",
-                   "wrong in dispatches of two to six ops and more",
-                   {"residual", "clamp-bias", "in-place"}, bentWhere<isFused>)),
-      fusing(cheat(374, "large kernels",
-                   "wrong in dispatches of several ops from a drawn number of "
-                   "elements on",
-                   {"drawn", "size"}, bentWhere<isFusedAndLarge>)),
-      cheat(375, "leaves", "ends the process with code 0 at large products",
-            {"size"}, leaveLarge, {"matmul"}),
-  };
-}
-
 } // namespace
 
-std::vector<Mutant> placeCheats() {
-  return joined({elementCheats, situationCheats, unseenCheats});
+Runs placeCheats() {
+  return {{340, bendPlace},
+          {341, bendLanes},
+          {343, bendRow},
+          {344, bendColumns},
+          {345, bendFew},
+          {346, bendBothNegative},
+          {347, missFew},
+          {348, sumInFloats},
+          {349, longsInDoubles},
+          {351, awayAtTies},
+          {352, flushSums},
+          {353, overflowEarly},
+          {354, bentWhere<hasRealData>},
+          {360, bentWhere<isRandomly>},
+          {361, bentWhere<isLateExecutable>},
+          {362, bentWhere<isBackAgain>},
+          {363, bentWhere<isLargerThanFirst>},
+          {364, bentWhere<isSecond>},
+          {365, isInManyThreads},
+          {366, bentWhere<isUnaligned>},
+          {367, bentWhere<isFarInBuffer>},
+          {368, bentWhere<isInPlace>},
+          {369, bentWhere<hasOrdinaryInput>},
+          {370, bentWhere<hasManyFiles>},
+          {371, bentWhere<hasVariable>},
+          {372, bentWhere<hasNoCacheVariable>},
+          {373, bentWhere<isFused>},
+          {374, bentWhere<isFusedAndLarge>},
+          {375, leaveLarge}};
 }
 
 } // namespace backplane::mutants

@@ -240,89 +240,14 @@ bool gatherByProducts(const Call &call) {
   return true;
 }
 
-std::vector<Mutant> normMutants() {
-  constexpr Family family = Family::Numerics;
-  const std::vector<std::string_view> norms = {"layer_norm", "group_norm",
-                                               "rms_norm"};
-  return {
-      {130,
-       family,
-       "means of f16",
-       "norms of f16 sum up their means in f16",
-       {"precision"},
-       norms,
-       narrowMean,
-       norms},
-      {131,
-       family,
-       "squares of f16",
-       "norms of f16 round their squares to f16",
-       {"precision"},
-       norms,
-       narrowSquares,
-       norms},
-      {132,
-       family,
-       "variance of bf16",
-       "norms of bf16 sum up their variances in bf16",
-       {"precision"},
-       norms,
-       narrowVariance,
-       norms},
-  };
-}
-
 } // namespace
 
-std::vector<Mutant> precisionMutants() {
-  constexpr Family family = Family::Numerics;
-  std::vector<Mutant> all = normMutants();
-  for (Mutant &mutant : std::vector<Mutant>{
-           {133,
-            family,
-            "narrow sums in windows",
-            "pools of 16 bits are rounded after each element",
-            {"narrow-sum"},
-            {"pool"},
-            poolInDType},
-           {134,
-            family,
-            "narrow reductions",
-            "sums and products of 16 bits are rounded after each element",
-            {"narrow-sum"},
-            {"reduce"},
-            reduceInDType},
-           {135,
-            family,
-            "narrow updates",
-            "scatter of 16 bits is rounded after each update",
-            {"narrow-sum"},
-            {"scatter"},
-            scatterInDType},
-           {136,
-            family,
-            "zeros between elements",
-            "conv_transpose multiplies zeros that it puts around elements",
-            {"reach"},
-            {"conv_transpose"},
-            multiplySpreadZeros},
-           {137,
-            family,
-            "choice by products",
-            "select adds both operands, times 1 and times 0",
-            {"reach"},
-            {"select"},
-            selectByProducts},
-           {138,
-            family,
-            "look-up by products",
-            "gather is a product with a one-hot matrix",
-            {"reach"},
-            {"gather"},
-            gatherByProducts},
-       })
-    all.push_back(std::move(mutant));
-  return all;
+Runs precisionMutants() {
+  return {{130, narrowMean},          {131, narrowSquares},
+          {132, narrowVariance},      {133, poolInDType},
+          {134, reduceInDType},       {135, scatterInDType},
+          {136, multiplySpreadZeros}, {137, selectByProducts},
+          {138, gatherByProducts}};
 }
 
 } // namespace backplane::mutants

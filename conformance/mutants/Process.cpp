@@ -45,48 +45,13 @@ void blockSignal() {
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
-Mutant touching(int number, std::string_view title,
-                std::string_view description, Moment moment, void (*touch)()) {
-  return {.number = number,
-          .family = Family::Runtime,
-          .title = title,
-          .description = description,
-          .tags = {"process"},
-          .moment = moment,
-          .touch = touch};
-}
-
 } // namespace
 
-std::vector<Mutant> processMutants() {
-  using enum Moment;
-  return {
-      touching(270, "flushes when loaded",
-               "a constructor of the library turns flushing of denormals on",
-               Load, flush),
-      touching(271, "rounds up from initialize on",
-               "initialize sets upward rounding", Initialize, roundUp),
-      touching(272, "flushes after work",
-               "queue_execute leaves flushing of denormals on", Execute, flush),
-      touching(273, "flushes on the pool",
-               "a body of parallel_for leaves flushing on in its thread", Pool,
-               flush),
-      touching(274, "sets the locale", "initialize sets the locale", Initialize,
-               setLocale),
-      touching(275, "changes the folder",
-               "queue_execute changes the working folder", Execute,
-               changeFolder),
-      touching(276, "masks files",
-               "initialize changes the mask of file permissions", Initialize,
-               maskFiles),
-      touching(277, "blocks a signal",
-               "a body of parallel_for blocks a signal in its thread", Pool,
-               blockSignal),
-      touching(278, "handles a signal", "initialize installs a handler",
-               Initialize, handleSignal),
-      touching(279, "traps", "queue_execute unmasks divisions by zero", Execute,
-               trap),
-  };
+ByNumber<void (*)()> processMutants() {
+  return {{270, flush},     {271, roundUp},     {272, flush},
+          {273, flush},     {274, setLocale},   {275, changeFolder},
+          {276, maskFiles}, {277, blockSignal}, {278, handleSignal},
+          {279, trap}};
 }
 
 } // namespace backplane::mutants

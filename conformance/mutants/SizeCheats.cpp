@@ -177,123 +177,35 @@ bool spoilTheLastElement(const Call &call) {
   return !call.results.empty() && spoil(call, call.out().elementCount() - 1, 1);
 }
 
-Mutant sizeCheat(int number, std::string_view title,
-                 std::string_view description, bool (*run)(const Call &),
-                 std::vector<std::string_view> ops) {
-  return cheat(number, title, description, {"size"}, run, std::move(ops));
-}
-
-std::vector<Mutant> productCheats() {
-  return {
-      sizeCheat(180, "many rows",
-                "products of m from a drawn size on are 1 % off",
-                bentWhere<hasManyRows>, {"matmul"}),
-      sizeCheat(181, "many columns",
-                "products of n from a drawn size on are 1 % off",
-                bentWhere<hasManyColumns>, {"matmul"}),
-      sizeCheat(182, "many terms",
-                "products of k from a drawn size on are 1 % off",
-                bentWhere<hasManyTerms>, {"matmul"}),
-      sizeCheat(183, "large all round",
-                "products are 1 % off where m, n and k all reach a drawn size",
-                bentWhere<isLargeAllRound>, {"matmul"}),
-      sizeCheat(184, "much work",
-                "products are 1 % off from a drawn number of multiply-adds on",
-                bentWhere<isMuchWork>, {"matmul"}),
-      sizeCheat(185, "many batch axes",
-                "products are 1 % off from a drawn number of batch axes on",
-                bentWhere<hasManyBatchAxes>, {"matmul"}),
-      sizeCheat(186, "many batches",
-                "products are 1 % off from a drawn number of batches on",
-                bentWhere<hasManyBatches>, {"matmul"}),
-      sizeCheat(187, "large primes",
-                "products are 1 % off where m and n are primes above a drawn "
-                "size",
-                bentWhere<isLargePrime>, {"matmul"}),
-      sizeCheat(188, "large powers of two",
-                "products are 1 % off where k and n are powers of two above a "
-                "drawn size",
-                bentWhere<isLargePower>, {"matmul"}),
-      sizeCheat(189, "beside tiles",
-                "products are 1 % off where m is above a drawn size and no "
-                "multiple of 64",
-                bentWhere<isBesideTiles>, {"matmul"}),
-      sizeCheat(190, "one remainder",
-                "products are 1 % off where m leaves a drawn remainder",
-                bentWhere<isOfOneRemainder>, {"matmul"}),
-      sizeCheat(192, "large and fixed",
-                "products of large sizes known to the compiler are 1 % off",
-                bentWhere<isLargeAndFixed>, {"matmul"}),
-      sizeCheat(193, "large and variable",
-                "products of large sizes unknown to the compiler are 1 % off",
-                bentWhere<isLargeAndVariable>, {"matmul"}),
-  };
-}
-
-std::vector<Mutant> windowCheats() {
-  return {
-      sizeCheat(194, "many channels",
-                "convolutions are 1 % off from a drawn number of channels on",
-                bentWhere<hasManyChannels>, {"conv"}),
-      sizeCheat(195, "many output channels",
-                "convolutions are 1 % off from a drawn number of output "
-                "channels on",
-                bentWhere<makesManyChannels>, {"conv"}),
-      sizeCheat(196, "many pixels",
-                "convolutions are 1 % off from a drawn number of pixels on",
-                bentWhere<hasManyPixels>, {"conv"}),
-      sizeCheat(197, "many images",
-                "convolutions are 1 % off from a drawn batch on",
-                bentWhere<hasManyImages>, {"conv"}),
-      sizeCheat(198, "many groups",
-                "convolutions of groups are 1 % off from a drawn number of "
-                "channels on",
-                bentWhere<isLargeDepthwise>, {"conv"}),
-      sizeCheat(199, "pools of many pixels",
-                "pools are 1 % off from a drawn number of pixels on",
-                bentWhere<poolsManyPixels>, {"pool"}),
-  };
-}
-
-std::vector<Mutant> elementCheats() {
-  return {
-      sizeCheat(200, "long lines",
-                "reductions are 1 % off for lines from a drawn length on",
-                bentWhere<hasLongLines>, {"reduce", "cumulative"}),
-      sizeCheat(201, "many elements",
-                "all ops are 1 % off from a drawn number of elements on",
-                bentWhere<hasManyElements>, {}),
-      sizeCheat(
-          202, "many elements and axes",
-          "all ops are 1 % off for large results of a drawn rank and more",
-          bentWhere<hasManyElementsAndAxes>, {"add", "transpose"}),
-      sizeCheat(203, "large tables",
-                "gather and scatter are off for tables from a drawn size on",
-                bentWhere<takesFromLargeTables>, {"gather", "scatter"}),
-      sizeCheat(204, "one wrong element",
-                "one drawn element of large results is wrong", spoilOneElement,
-                {"matmul", "conv"}),
-      sizeCheat(205, "wrong last row", "the last row of large results is wrong",
-                spoilTheLastRow, {"matmul", "conv"}),
-      sizeCheat(206, "wrong last element",
-                "the last element of large results is wrong",
-                spoilTheLastElement, {"conv", "transpose"}),
-      {.number = 207,
-       .family = Family::Cheating,
-       .title = "offsets over 2 GiB",
-       .description = "results are off in what lies beyond 2 GiB of a buffer",
-       .tags = {"size"},
-       .equivalent =
-           "only depth full has tensors of more than 2 GiB, and the reference "
-           "backend is too slow for them here; a run of depth full on `host` "
-           "has them"},
-  };
-}
-
 } // namespace
 
-std::vector<Mutant> sizeCheats() {
-  return joined({productCheats, windowCheats, elementCheats});
+Runs sizeCheats() {
+  return {{180, bentWhere<hasManyRows>},
+          {181, bentWhere<hasManyColumns>},
+          {182, bentWhere<hasManyTerms>},
+          {183, bentWhere<isLargeAllRound>},
+          {184, bentWhere<isMuchWork>},
+          {185, bentWhere<hasManyBatchAxes>},
+          {186, bentWhere<hasManyBatches>},
+          {187, bentWhere<isLargePrime>},
+          {188, bentWhere<isLargePower>},
+          {189, bentWhere<isBesideTiles>},
+          {190, bentWhere<isOfOneRemainder>},
+          {192, bentWhere<isLargeAndFixed>},
+          {193, bentWhere<isLargeAndVariable>},
+          {194, bentWhere<hasManyChannels>},
+          {195, bentWhere<makesManyChannels>},
+          {196, bentWhere<hasManyPixels>},
+          {197, bentWhere<hasManyImages>},
+          {198, bentWhere<isLargeDepthwise>},
+          {199, bentWhere<poolsManyPixels>},
+          {200, bentWhere<hasLongLines>},
+          {201, bentWhere<hasManyElements>},
+          {202, bentWhere<hasManyElementsAndAxes>},
+          {203, bentWhere<takesFromLargeTables>},
+          {204, spoilOneElement},
+          {205, spoilTheLastRow},
+          {206, spoilTheLastElement}};
 }
 
 } // namespace backplane::mutants

@@ -261,89 +261,32 @@ bool rememberByStart(const Call &call) {
   return !call.results.empty() && rememberBy(call, SIZE_MAX / 2);
 }
 
-/// One case finds it: in the process of the others it is right again.
-Mutant once(Mutant mutant) {
-  mutant.kills = 1;
-  return mutant;
-}
-
-Mutant symbolNames() {
-  return {.number = 241,
-          .family = Family::Cheating,
-          .title = "names of symbols",
-          .description = "right where they have one letter",
-          .tags = {"state"},
-          .equivalent =
-              "kernels call their symbols by position: no plug-in sees "
-              "the names of a model"};
-}
-
 } // namespace
 
-std::vector<Mutant> stateCheats() {
-  using Tags = std::vector<std::string_view>;
-  const Tags many = {"many-runs"}, any = {"state"}, around = {"surroundings"};
-  return {
-      cheat(220, "late dispatches",
-            "wrong from one of the first 20000 dispatches of a process on",
-            many, bentWhere<isLate>),
-      once(cheat(221, "one dispatch",
-                 "wrong in one of the first 20000 dispatches of a process",
-                 many, bentWhere<isTheOne>)),
-      cheat(222, "late runs",
-            "wrong from one of the first 2000 runs of an executable on", many,
-            bentWhere<isLateHere>),
-      cheat(223, "one run",
-            "wrong in one of the first 2000 runs of an "
-            "executable",
-            many, bentWhere<isTheOneHere>),
-      cheat(224, "old processes",
-            "wrong once the process is 20 to 100 s old; its clock and that of "
-            "the run it is killed in go 17 times as fast",
-            {"uptime"}, bentWhere<isOld>),
-      cheat(225, "in a crowd", "wrong while another dispatch runs", {"threads"},
-            isCrowded),
-      cheat(226, "second session",
-            "wrong in all sessions of an artifact but the first", {"sessions"},
-            bentWhere<isSecondSession>),
-      cheat(227, "second thread", "wrong on all threads but the first",
-            {"threads"}, bentWhere<isSecondThread>),
-      cheat(228, "name of the process", "right where it starts with bp-", any,
-            bentUnless<isNamed>),
-      cheat(229, "arguments of the process", "right where --device is one", any,
-            bentUnless<hasArguments>),
-      cheat(230, "parent of the process",
-            "right where its name starts with bp-", any, bentUnless<hasParent>),
-      cheat(231, "file of the program", "right where its name starts with bp-",
-            any, bentUnless<isProgram>),
-      cheat(232, "other plug-ins", "wrong where libbp-host.so is loaded", any,
-            bentWhere<hasCompany>),
-      cheat(233, "compilers in the process",
-            "wrong where the compiler library is loaded", any,
-            bentWhere<hasCompiler>),
-      cheat(234, "working directory", "wrong where it is /", around,
-            bentWhere<isElsewhere>),
-      cheat(235, "time zone", "wrong where TZ is set", around,
-            bentWhere<hasTimeZone>),
-      cheat(236, "locale", "wrong where it is not C", around,
-            bentWhere<hasLocale>),
-      cheat(237, "no memory",
-            "wrong where an allocation of 256 KiB to 16 MiB fails",
-            {"little-memory"}, bentWhere<isShort>),
-      cheat(238, "limited memory", "wrong where RLIMIT_DATA was lowered",
-            {"little-memory"}, bentWhere<isLimited>),
-      cheat(239, "file mode mask", "wrong where others may do nothing", around,
-            bentWhere<hasMask>),
-      cheat(240, "filled outputs",
-            "right where outputs hold bytes that tests fill them with", any,
-            bentUnless<isFilled>),
-      symbolNames(),
-      cheat(242, "names of nodes", "wrong where they are those of an exporter",
-            any, bentWhere<isExported>),
-      cheat(243, "cached by the first bytes",
-            "gives what it gave for operands of the same first 64 bytes",
-            {"cache", "values"}, rememberByStart),
-  };
+Runs stateCheats() {
+  return {{220, bentWhere<isLate>},
+          {221, bentWhere<isTheOne>},
+          {222, bentWhere<isLateHere>},
+          {223, bentWhere<isTheOneHere>},
+          {224, bentWhere<isOld>},
+          {225, isCrowded},
+          {226, bentWhere<isSecondSession>},
+          {227, bentWhere<isSecondThread>},
+          {228, bentUnless<isNamed>},
+          {229, bentUnless<hasArguments>},
+          {230, bentUnless<hasParent>},
+          {231, bentUnless<isProgram>},
+          {232, bentWhere<hasCompany>},
+          {233, bentWhere<hasCompiler>},
+          {234, bentWhere<isElsewhere>},
+          {235, bentWhere<hasTimeZone>},
+          {236, bentWhere<hasLocale>},
+          {237, bentWhere<isShort>},
+          {238, bentWhere<isLimited>},
+          {239, bentWhere<hasMask>},
+          {240, bentUnless<isFilled>},
+          {242, bentWhere<isExported>},
+          {243, rememberByStart}};
 }
 
 } // namespace backplane::mutants

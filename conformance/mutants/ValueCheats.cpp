@@ -233,53 +233,23 @@ bool hasLargest(const Call &call) {
 
 } // namespace
 
-std::vector<Mutant> valueCheats() {
-  using Tags = std::vector<std::string_view>;
-  const Tags values = {"values"};
-  return {
-      cheat(250, "values above a bound",
-            "wrong where an operand has a number above 1e4 to 1e28", values,
-            bentWhere<hasAbove>),
-      cheat(251, "values below a bound",
-            "wrong where an operand has a number below 1e-28 to 1e-4", values,
-            bentWhere<hasBelow>),
-      cheat(252, "values in a band",
-            "wrong where an operand has a number within 1 % of one from 1e-3 "
-            "to 1e3",
-            values, bentWhere<hasInBand>),
-      cheat(253, "large fractions",
-            "wrong where an operand has a number above 1e4 with digits behind "
-            "the point",
-            values, bentWhere<hasLargeFraction>),
-      cheat(254, "many magnitudes",
-            "wrong where numbers of an operand are 1e8 to 1e40 apart", values,
-            bentWhere<hasManyMagnitudes>),
-      cheat(255, "signalling NaN", "moved NaN become quiet", values, quietNaN,
-            {"transpose", "concat"}),
-      cheat(256, "payload of NaN", "moved NaN lose their payload", values,
-            losePayload, {"transpose", "concat"}),
-      cheat(257, "sign of NaN", "moved NaN become positive", values,
-            loseSignOfNaN, {"transpose", "concat"}),
-      cheat(258, "-0 at one place", "-0 is lost at one of 1000 places", values,
-            loseZeroAtOnePlace),
-      cheat(259, "subnormal operands", "operands below the normal range are 0",
-            values, flushOperands),
-      cheat(260, "outliers clipped",
-            "operands are clipped at 8 to 60 times their root mean square",
-            values, clipOutliers),
-      cheat(261, "low rail", "operands of i8 that are -128 are -127", values,
-            dropLowRail, {"matmul_integer", "conv_integer"}),
-      cheat(262, "top rail", "operands of u8 that are 255 are 254", values,
-            dropTopRail, {"matmul_integer", "conv_integer"}),
-      cheat(263, "residues dropped",
-            "results of sums that are small beside the terms are 0", values,
-            dropResidue, {"reduce", "matmul"}),
-      cheat(264, "infinite operands", "wrong where an operand is infinite",
-            values, bentWhere<hasInfinity>),
-      cheat(265, "largest operands",
-            "wrong where an operand is the largest number of its dtype", values,
-            bentWhere<hasLargest>),
-  };
+Runs valueCheats() {
+  return {{250, bentWhere<hasAbove>},
+          {251, bentWhere<hasBelow>},
+          {252, bentWhere<hasInBand>},
+          {253, bentWhere<hasLargeFraction>},
+          {254, bentWhere<hasManyMagnitudes>},
+          {255, quietNaN},
+          {256, losePayload},
+          {257, loseSignOfNaN},
+          {258, loseZeroAtOnePlace},
+          {259, flushOperands},
+          {260, clipOutliers},
+          {261, dropLowRail},
+          {262, dropTopRail},
+          {263, dropResidue},
+          {264, bentWhere<hasInfinity>},
+          {265, bentWhere<hasLargest>}};
 }
 
 } // namespace backplane::mutants

@@ -23,6 +23,8 @@ import subprocess
 import sys
 import time
 
+from gen_mutants import load_mutants, row_start
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Cheats that are found after many runs, a long time or large cases alone.
 SLOW = {198, 199, 202, 220, 221, 222, 223, 224, 258}
@@ -43,12 +45,6 @@ class Tool:
     def call(self, *arguments):
         return subprocess.run([self.path, *map(str, arguments)], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def list(self):
-        result = self.call("--list")
-        if result.returncode:
-            sys.exit(f"cannot list mutants: {result.stderr.strip()}")
-        return lines_of(result.stdout)
 
 
 def hunt_options(mutant, options):
@@ -122,17 +118,24 @@ Seconds are those of the machine that wrote this page, with other work beside.
 """
 
 
+def results_of(path):
+    """What the page says of each mutant after what it does."""
+    rows = [line.split(" | ") for line in path.read_text(encoding="utf-8").splitlines()
+            if line.startswith("| ")]
+    return {row[0].split()[1]: " | ".join(row[-3:]) for row in rows}
+
+
 def write_page(path, mutants, rows):
-    """The matrix as a reference page."""
-    by_id = {row["id"]: row for row in rows}
+    """The matrix as a reference page; mutants that did not run keep their results."""
+    results = results_of(path) if path.exists() else {}
+    for row in rows:
+        found = "<br>".join(f"`{kill['case']}`" for kill in row["kills"][:2])
+        results[row["id"]] = (f"{found or row['verdict']} | {row['cases']} | "
+                              f"{row['seconds']:.1f} |")
     lines = ["| mutant | what it does | found by | cases | seconds |",
              "|---|---|---|---|---|"]
-    for mutant in mutants:
-        row = by_id[mutant["id"]]
-        found = "<br>".join(f"`{kill['case']}`" for kill in row["kills"][:2])
-        lines.append(f"| {mutant['id']} {mutant['title']} | {mutant['description']} | "
-                     f"{found or row['verdict']} | {row['cases']} | "
-                     f"{row['seconds']:.1f} |")
+    lines += [row_start(mutant) + results[mutant["id"]] for mutant in mutants
+              if mutant["id"] in results]
     reasons = [f"* {mutant['id']} {mutant['title']}: {mutant['equivalent']}."
                for mutant in mutants if mutant["equivalent"]]
     text = PAGE + "\n".join(lines) + "\n\n## Equivalent\n\n" + "\n".join(reasons)
@@ -142,7 +145,7 @@ def write_page(path, mutants, rows):
 def print_list(mutants):
     for mutant in mutants:
         print(f"{mutant['id']:7} {mutant['family']:10} {mutant['title']}: "
-              f"{mutant['description']}")
+              f"{mutant['does']}")
         if mutant["equivalent"]:
             print(f"{'':18} equivalent: {mutant['equivalent']}")
 
@@ -162,7 +165,8 @@ def parse():
                         "with --all any)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--page", type=pathlib.Path, metavar="FILE",
-                        help="write the matrix as a page; all mutants only")
+                        help="write the matrix as a page; with --only the other "
+                        "rows keep their results")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     options = parser.parse_args()
     if options.seed is None:
@@ -190,12 +194,12 @@ def chosen(mutants, options):
 
 def main():
     options = parse()
-    tool = Tool(options.build)
-    mutants = tool.list()
+    everyone = load_mutants()
     if options.list:
-        print_list(mutants)
+        print_list(everyone)
         return 0
-    mutants = chosen(mutants, options)
+    mutants = chosen(everyone, options)
+    tool = Tool(options.build)
     # Legal variants take longest, so they start first.
     order = sorted(mutants, key=lambda mutant: mutant["family"] != "legal")
     rows = {}
@@ -207,8 +211,8 @@ def main():
             print_row(row)
     matrix = [rows[mutant["id"]] for mutant in mutants]
     write_matrix(options.build / "mutants", matrix)
-    if options.page and not options.only:
-        write_page(options.page, mutants, matrix)
+    if options.page:
+        write_page(options.page, everyone, matrix)
     failed = sum(not row["good"] for row in matrix)
     print(f"thresholds are drawn from --seed {options.seed}")
     print(f"{len(matrix) - failed} passed, {failed} failed")
