@@ -4,7 +4,7 @@
 // it is pure.
 #include "Groups.h"
 #include "Library.h"
-#include "Pages.h"
+#include "sdk/support/Pages.h"
 
 #include <algorithm>
 #include <atomic>

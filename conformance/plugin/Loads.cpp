@@ -3,7 +3,7 @@
 // Loads.cpp: loading executables: good ones, and damaged ones.
 #include "Groups.h"
 #include "Models.h"
-#include "Pages.h"
+#include "sdk/support/Pages.h"
 
 #include <algorithm>
 #include <cstring>

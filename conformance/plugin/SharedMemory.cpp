@@ -3,8 +3,8 @@
 // SharedMemory.cpp: the optional table "backplane.memory2": mapped buffers and
 // imported memory.
 #include "Groups.h"
-#include "Pages.h"
 #include "Work.h"
+#include "sdk/support/Pages.h"
 
 #include <algorithm>
 #include <cstring>

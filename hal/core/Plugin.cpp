@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Plugin.h"
 #include "hal/core/Error.h"
+#include "hal/core/Guarded.h"
 #include "hal/core/PluginCall.h"
 #include "sdk/support/FileTrust.h"
 
 #include <algorithm>
-#include <array>
 #include <dlfcn.h>
 #include <set>
 
@@ -43,27 +43,20 @@ Status Plugin::open() {
   return {};
 }
 
-/// Asks the plug-in. What lies behind the struct must stay untouched.
 Status Plugin::query(bp_plugin_info_t &out) const {
-  constexpr uint8_t untouched = 0x5C;
-  struct {
-    bp_plugin_info_t info;
-    std::array<uint8_t, 4096> guard;
-  } answer = {};
-  answer.info.header = BP_HEADER(bp_plugin_info_t);
-  answer.guard.fill(untouched);
+  Guarded<bp_plugin_info_t> answer(BP_HEADER(bp_plugin_info_t));
   bp_host_info_t host = {BP_HEADER(bp_host_info_t)};
   host.minor_low = minorLow;
   host.minor_high = BP_ABI_MINOR;
   host.version = toC("0.1.0");
-  auto call = [&](bp_error_t *) { return query_(&host, &answer.info); };
+  auto call = [&](bp_error_t *) { return query_(&host, &answer.value()); };
   if (Status status = callPlugin(BP_PLUGIN_QUERY_SYMBOL, call); !status.ok())
     return status;
-  if (std::any_of(answer.guard.begin(), answer.guard.end(),
-                  [](uint8_t byte) { return byte != untouched; }))
+  if (!answer.intact())
     return invalidArgument(BP_PLUGIN_QUERY_SYMBOL
                            " wrote behind the struct that it was given");
-  return copyStruct(&answer.info, bp_plugin_info_t_TYPE, "plug-in info", out);
+  return copyStruct(&answer.value(), bp_plugin_info_t_TYPE, "plug-in info",
+                    out);
 }
 
 static Status checkVersions(const bp_plugin_info_t &info) {

@@ -51,7 +51,8 @@ Status checkStruct(const void *from, uint32_t type, const char *what) {
     return invalidArgument(the(what) + " has type " +
                            std::to_string(header->type) + ", expected " +
                            std::to_string(type));
-  if (header->size < sizeof(bp_header_t) || header->size > maxBytes)
+  if (header->size < sizeof(bp_header_t) || header->size > maxBytes ||
+      header->size % alignof(bp_header_t))
     return invalidArgument(the(what) + " has a size of " +
                            std::to_string(header->size) +
                            " bytes; initialise it with BP_HEADER");

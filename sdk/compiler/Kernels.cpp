@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Kernels.h"
 
-#include "hal/core/PluginCall.h"
+#include "hal/core/CompilerCalls.h"
 #include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/compiler/KernelSymbols.h"
@@ -41,33 +41,26 @@ Status normalise(Graph &graph) {
   return substituteSymbols(graph, toKernelSymbols(symbolNames(graph)));
 }
 
-/// What compile gave, copied while it was valid.
-struct Received {
+/// What the plug-in's compiler returned.
+Kernel copyKernel(const bp_compiled_t &compiled) {
   Kernel kernel;
-  bool given = false;
-
-  static bp_status_t put(void *context, const bp_compiled_t *given) {
-    auto *self = static_cast<Received *>(context);
-    bp_compiled_t compiled = copyStruct(*given);
-    const auto *data = static_cast<const uint8_t *>(compiled.blob.data);
-    self->kernel.code.assign(data, data + compiled.blob.size);
-    for (int i = 0; i < 3; ++i)
-      self->kernel.grid[size_t(i)] = view(compiled.grid[i]);
-    const bp_entry_t &entry = *compiled.entry;
-    self->kernel.name = view(entry.name);
-    self->kernel.access.assign(entry.binding_access,
-                               entry.binding_access + entry.binding_count);
-    self->kernel.constantCount = entry.constant_count;
-    for (size_t i = 0; i < 3; ++i)
-      self->kernel.workgroup[i] = std::max(entry.workgroup_size[i], 1u);
-    self->kernel.workspace = std::to_string(entry.workspace_bytes);
-    for (uint32_t i = 0; compiled.in_place && i < entry.binding_count; ++i)
-      if (compiled.in_place[i])
-        self->kernel.inPlace.push_back(i);
-    self->given = true;
-    return BP_STATUS_OK;
-  }
-};
+  const auto *data = static_cast<const uint8_t *>(compiled.blob.data);
+  kernel.code.assign(data, data + compiled.blob.size);
+  for (size_t i = 0; i < 3; ++i)
+    kernel.grid[i] = view(compiled.grid[i]);
+  const bp_entry_t &entry = *compiled.entry;
+  kernel.name = view(entry.name);
+  kernel.access.assign(entry.binding_access,
+                       entry.binding_access + entry.binding_count);
+  kernel.constantCount = entry.constant_count;
+  for (size_t i = 0; i < 3; ++i)
+    kernel.workgroup[i] = std::max(entry.workgroup_size[i], 1u);
+  kernel.workspace = std::to_string(entry.workspace_bytes);
+  for (uint32_t i = 0; compiled.in_place && i < entry.binding_count; ++i)
+    if (compiled.in_place[i])
+      kernel.inPlace.push_back(i);
+  return kernel;
+}
 
 /// Keeps the inputs that the graph, too, lets the result replace.
 void keepReplaceable(std::vector<uint32_t> &inputs, const Graph &graph) {
@@ -131,18 +124,16 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
   request.graph = handle;
   request.graph_table = services_.graphTable;
   request.entry_name = toC(name);
-  Received received;
-  bp_compiled_sink_t sink{Received::put, &received};
-  {
-    PluginCall call("compile");
-    code = plugin.table->compile(plugin.self, &request, &sink, &error);
-  }
+  Kernel kernel;
+  Status status =
+      callCompile(plugin, request, [&](const bp_compiled_t &compiled) {
+        kernel = copyKernel(compiled);
+        return Status();
+      });
   services_.graphTable->graph_close(handle);
-  if (code != BP_STATUS_OK)
-    return takeError(code, error).within(plugin.name + ": compile");
-  if (!received.given)
-    return internalError(plugin.name + ": compile succeeded without a result");
-  return std::move(received.kernel);
+  if (!status.ok())
+    return status.within(plugin.name);
+  return kernel;
 }
 
 EmitTarget KernelCompiler::emitTarget() const {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/Target.h"
 
-#include "hal/core/PluginCall.h"
+#include "hal/core/CompilerCalls.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/partition/TargetNames.h"
 #include "sdk/support/Error.h"
-
-#include <algorithm>
-#include <cstring>
 
 using namespace backplane;
 
@@ -15,13 +12,12 @@ namespace {
 
 bool contracts(const bp_target_t &target) {
   for (uint64_t i = 0; i < target.numerics_count; ++i)
-    if (copyStruct(*target.numerics[i]).flags & BP_NUMERICS_CONTRACT)
+    if (target.numerics[i]->flags & BP_NUMERICS_CONTRACT)
       return true;
   return target.numerics_count == 0;
 }
 
-Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &given) {
-  bp_target_t t = copyStruct(given);
+Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
   Target target{.plugin = &plugin};
   target.name = view(t.name);
   target.driver = view(t.driver);
@@ -45,34 +41,15 @@ Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &given) {
   return target;
 }
 
-struct TargetList {
-  const CompilerPlugin *plugin;
-  std::vector<Target> targets;
-
-  static bp_status_t put(void *context, const bp_target_t *target) {
-    auto *list = static_cast<TargetList *>(context);
-    list->targets.push_back(copyTarget(*list->plugin, *target));
-    return BP_STATUS_OK;
-  }
-};
-
 Result<std::vector<Target>> listTargets(const CompilerPlugin &plugin) {
-  TargetList list{.plugin = &plugin};
-  bp_target_sink_t sink{TargetList::put, &list};
-  bp_error_t error;
-  bp_status_t code = [&] {
-    PluginCall call("targets");
-    return plugin.table->targets(plugin.self, &sink, &error);
-  }();
-  if (auto status = takeError(code, error); !status.ok())
-    return status.within(plugin.name + ": targets");
-  return std::move(list.targets);
-}
-
-bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {
-  static_cast<std::vector<StagePipeline> *>(context)->push_back(
-      {std::string(view(stage)), std::string(view(pipeline))});
-  return BP_STATUS_OK;
+  std::vector<Target> targets;
+  Status status = callTargets(plugin, [&](const bp_target_t &target) {
+    targets.push_back(copyTarget(plugin, target));
+    return Status();
+  });
+  if (!status.ok())
+    return status.within(plugin.name);
+  return targets;
 }
 
 /// Refuses a pipeline with a pass that is not published. Options stand in
@@ -98,25 +75,18 @@ Status checkPipeline(const StagePipeline &stage) {
 
 Status readStages(Target &target) {
   const CompilerPlugin &plugin = *target.plugin;
-  bp_stage_sink_t sink{putStage, &target.stages};
-  bp_error_t error;
-  bp_status_t code = [&] {
-    PluginCall call("stages");
-    return plugin.table->stages(plugin.self, toC(target.name), &sink, &error);
-  }();
-  if (code == BP_STATUS_UNIMPLEMENTED && target.stages.empty())
+  auto put = [&](std::string_view stage, std::string_view pipeline) {
+    target.stages.push_back({std::string(stage), std::string(pipeline)});
+  };
+  Status status = callStages(plugin, target.name, put);
+  if (status.code() == BP_STATUS_UNIMPLEMENTED && target.stages.empty())
     return {};
-  if (code != BP_STATUS_OK)
-    return takeError(code, error).within(plugin.name + ": stages");
+  if (!status.ok())
+    return status.within(plugin.name);
   for (const StagePipeline &stage : target.stages)
-    if (auto status = checkPipeline(stage); !status.ok())
+    if (status = checkPipeline(stage); !status.ok())
       return status.within(plugin.name);
   return {};
-}
-
-bp_status_t putReason(void *context, bp_string_t text) {
-  *static_cast<std::string *>(context) = view(text);
-  return BP_STATUS_OK;
 }
 
 /// A graph with one op, whose operands are its inputs.
@@ -187,31 +157,20 @@ backplane::findTargets(const CompileServices &services,
 
 Claim backplane::askClaim(const CompileServices &services, const Target &target,
                           const Graph &graph) {
-  const CompilerPlugin &plugin = *target.plugin;
   Bytes wire = writeGraph(graph);
   bp_graph_t *handle = nullptr;
   bp_error_t error;
   if (services.graphTable->graph_open({wire.data(), wire.size()}, &handle,
                                       &error) != BP_STATUS_OK)
     return {true, false, 0, "the graph does not open: " + error.message};
-  Claim claim;
-  bp_string_sink_t reason{putReason, &claim.reason};
-  bp_claim_t answer = {BP_HEADER(bp_claim_t)};
-  answer.reason = &reason;
-  bp_status_t code = [&] {
-    PluginCall call("claim");
-    return plugin.table->claim(plugin.self, toC(target.name), handle,
-                               services.graphTable, &answer, &error);
-  }();
+  ClaimAnswer answer;
+  Status status = callClaim(*target.plugin, target.name, handle,
+                            services.graphTable, answer);
   services.graphTable->graph_close(handle);
-  if (code == BP_STATUS_UNIMPLEMENTED)
+  if (status.code() == BP_STATUS_UNIMPLEMENTED)
     return {};
-  claim.answered = true;
-  claim.supported = code == BP_STATUS_OK && answer.supported;
-  claim.costNs = answer.cost_ns;
-  if (code != BP_STATUS_OK)
-    claim.reason = takeError(code, error).message();
-  return claim;
+  return {true, answer.supported, answer.costNs,
+          status.ok() ? std::move(answer.reason) : status.message()};
 }
 
 Claim backplane::askClaim(const CompileServices &services, const Target &target,

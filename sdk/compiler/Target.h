@@ -7,17 +7,7 @@
 
 #include "sdk/compiler/Compile.h"
 
-#include <algorithm>
-#include <cstring>
-
 namespace backplane {
-
-/// A struct of a plug-in, which may be older or newer, as this build has it.
-template <typename T> T copyStruct(const T &given) {
-  T copy{};
-  std::memcpy(&copy, &given, std::min<size_t>(given.header.size, sizeof(T)));
-  return copy;
-}
 
 /// A pipeline of a backend for one stage.
 struct StagePipeline {

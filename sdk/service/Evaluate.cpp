@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Evaluate.h"
-#include "hal/core/Error.h"
-#include "hal/core/Tables.h"
+#include "hal/core/CompilerCalls.h"
 #include "sdk/graph/GraphTable.h"
 
 #include <algorithm>
@@ -9,63 +8,45 @@
 namespace backplane::rt {
 namespace {
 
-/// What the compiler of the target gave.
+/// What the compiler of the target returned.
 struct Compiled {
   Bytes blob;
   Entry entry;
   std::array<std::string, 3> grid;
-  Status failure = internalError("the compiler of 'ref' gave nothing");
 };
 
-Status readEntry(const bp_entry_t *from, Entry &entry) {
-  constexpr uint32_t maxBindings = 4096;
-  bp_entry_t info;
-  if (Status s = copyStruct(from, bp_entry_t_TYPE, "entry", info); !s.ok())
-    return s;
-  if (info.binding_count > maxBindings)
-    return invalidArgument("the entry has too many bindings");
-  entry.name = view(info.name);
-  entry.bindingAccess.assign(info.binding_access,
-                             info.binding_access + info.binding_count);
-  entry.constantCount = info.constant_count;
-  std::copy_n(info.workgroup_size, 3, entry.workgroupSize.begin());
-  entry.workspaceBytes = info.workspace_bytes;
-  return {};
-}
-
-bp_status_t putCompiled(void *context, const bp_compiled_t *from) {
-  auto &out = *static_cast<Compiled *>(context);
-  bp_compiled_t compiled;
-  out.failure =
-      copyStruct(from, bp_compiled_t_TYPE, "compiled dispatch", compiled);
-  if (!out.failure.ok())
-    return out.failure.code();
-  const auto *bytes = static_cast<const uint8_t *>(compiled.blob.data);
-  out.blob.assign(bytes, bytes + compiled.blob.size);
-  for (int i = 0; i < 3; ++i)
-    out.grid[size_t(i)] = view(compiled.grid[i]);
-  out.failure = readEntry(compiled.entry, out.entry);
-  return out.failure.code();
+Compiled copyCompiled(const bp_compiled_t &from) {
+  Compiled compiled;
+  const auto *bytes = static_cast<const uint8_t *>(from.blob.data);
+  compiled.blob.assign(bytes, bytes + from.blob.size);
+  for (size_t i = 0; i < 3; ++i)
+    compiled.grid[i] = view(from.grid[i]);
+  const bp_entry_t &entry = *from.entry;
+  compiled.entry.name = view(entry.name);
+  compiled.entry.bindingAccess.assign(
+      entry.binding_access, entry.binding_access + entry.binding_count);
+  compiled.entry.constantCount = entry.constant_count;
+  std::copy_n(entry.workgroup_size, 3, compiled.entry.workgroupSize.begin());
+  compiled.entry.workspaceBytes = entry.workspace_bytes;
+  return compiled;
 }
 
 Result<Compiled> compileGraph(const TargetInfo &target, const Graph &graph) {
-  Compiled compiled;
   bp_graph_t *handle = wrapGraph(graph);
   bp_compile_request_t request = {BP_HEADER(bp_compile_request_t)};
   request.target = toC(target.name);
   request.graph = handle;
   request.graph_table = graphTable();
   request.entry_name = toC("evaluate");
-  bp_compiled_sink_t sink = {&putCompiled, &compiled};
+  Compiled compiled;
   Status status =
-      callPlugin("compile", target.plugin->table->compile, target.plugin->self,
-                 static_cast<const bp_compile_request_t *>(&request),
-                 static_cast<const bp_compiled_sink_t *>(&sink));
+      callCompile(*target.plugin, request, [&](const bp_compiled_t &from) {
+        compiled = copyCompiled(from);
+        return Status();
+      });
   graphTable()->graph_close(handle);
   if (!status.ok())
     return status;
-  if (!compiled.failure.ok())
-    return compiled.failure;
   return compiled;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Targets.h"
+#include "hal/core/CompilerCalls.h"
 #include "hal/core/DeviceUri.h"
-#include "hal/core/Error.h"
-#include "hal/core/Tables.h"
 #include "hal/runtime/Selection.h"
 #include "sdk/partition/TargetNames.h"
 #include "sdk/support/NearestName.h"
@@ -12,36 +11,16 @@
 namespace backplane::rt {
 namespace {
 
-constexpr uint64_t maxFeatures = 256, maxTargets = 1024;
-
-struct Listing {
-  std::vector<TargetInfo> targets;
-  const CompilerPlugin *plugin;
-  /// Gets each target while the plug-in still holds it; may be empty.
-  std::function<Status(const TargetInfo &, const bp_target_t &)> visit;
-  Status failure; ///< of `visit`
-};
-
-bp_status_t putTarget(void *context, const bp_target_t *from) {
-  auto &listing = *static_cast<Listing *>(context);
-  bp_target_t target;
-  if (Status s = copyStruct(from, bp_target_t_TYPE, "target", target); !s.ok())
-    return s.code();
-  if (target.required_feature_count > maxFeatures ||
-      listing.targets.size() >= maxTargets)
-    return BP_STATUS_INVALID_ARGUMENT;
+TargetInfo infoOf(const CompilerPlugin &plugin, const bp_target_t &target) {
   TargetInfo info;
   info.name = view(target.name);
   info.driver = view(target.driver);
   info.format = view(target.format);
   info.rank = target.rank;
-  info.plugin = listing.plugin;
+  info.plugin = &plugin;
   for (uint64_t i = 0; i < target.required_feature_count; ++i)
     info.requiredFeatures.emplace_back(view(target.required_features[i]));
-  if (listing.visit)
-    listing.failure = listing.visit(info, target);
-  listing.targets.push_back(std::move(info));
-  return listing.failure.code();
+  return info;
 }
 
 std::vector<std::string_view> featuresOf(const TargetInfo &target) {
@@ -72,16 +51,17 @@ std::string noDevice(Registry &registry, const TargetInfo &target) {
 std::vector<TargetInfo> listTargets(Registry &registry) {
   std::vector<TargetInfo> all;
   for (const CompilerPlugin &plugin : registry.compilers()) {
-    Listing listing{{}, &plugin, {}, {}};
-    bp_target_sink_t sink = {&putTarget, &listing};
-    Status status = callPlugin("targets", plugin.table->targets, plugin.self,
-                               static_cast<const bp_target_sink_t *>(&sink));
+    std::vector<TargetInfo> targets;
+    Status status = callTargets(plugin, [&](const bp_target_t &target) {
+      targets.push_back(infoOf(plugin, target));
+      return Status();
+    });
     if (!status.ok()) {
       registry.host().log(BP_LOG_WARNING, "compiler plug-in '" + plugin.name +
                                               "': " + status.message());
       continue;
     }
-    for (TargetInfo &target : listing.targets)
+    for (TargetInfo &target : targets)
       all.push_back(std::move(target));
   }
   return all;
@@ -90,17 +70,16 @@ std::vector<TargetInfo> listTargets(Registry &registry) {
 Status describeTargets(Registry &registry, std::string_view driver,
                        const DeviceInfo &device, const TargetReceiver &put) {
   for (const CompilerPlugin &plugin : registry.compilers()) {
-    Listing listing{{}, &plugin, {}, {}};
-    listing.visit = [&](const TargetInfo &info, const bp_target_t &target) {
-      return put(
+    Status refused; // by `put`, and passed on as it is
+    Status status = callTargets(plugin, [&](const bp_target_t &target) {
+      TargetInfo info = infoOf(plugin, target);
+      refused = put(
           info, target,
           misfit(info.driver, info.format, featuresOf(info), driver, device));
-    };
-    bp_target_sink_t sink = {&putTarget, &listing};
-    Status status = callPlugin("targets", plugin.table->targets, plugin.self,
-                               static_cast<const bp_target_sink_t *>(&sink));
-    if (!listing.failure.ok())
-      return listing.failure;
+      return refused;
+    });
+    if (!refused.ok())
+      return refused;
     if (!status.ok())
       return status.within("compiler plug-in '" + plugin.name + "'");
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pages.h: memory in front of a page that nobody may touch.
-#ifndef BACKPLANE_CONFORMANCE_PLUGIN_PAGES_H
-#define BACKPLANE_CONFORMANCE_PLUGIN_PAGES_H
+#ifndef BACKPLANE_SUPPORT_PAGES_H
+#define BACKPLANE_SUPPORT_PAGES_H
 
 #include <cstdint>
 #include <sys/mman.h>
 #include <unistd.h>
 
-namespace backplane::checks {
+namespace backplane {
 
 class Pages {
 public:
@@ -40,6 +40,6 @@ private:
   uint8_t *end_ = nullptr;
 };
 
-} // namespace backplane::checks
+} // namespace backplane
 
-#endif // BACKPLANE_CONFORMANCE_PLUGIN_PAGES_H
+#endif // BACKPLANE_SUPPORT_PAGES_H

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/CompilerCalls.h"
+#include "hal/core/Error.h"
+#include "hal/core/Guarded.h"
+#include "hal/core/Tables.h"
+
+#include <initializer_list>
+#include <vector>
+
+namespace backplane {
+namespace {
+
+constexpr uint64_t maxTextBytes = 1u << 16;
+constexpr uint64_t maxItems = 1024;
+constexpr uint64_t maxTargets = 1024;
+constexpr uint32_t maxBindings = 4096;
+
+bool sane(bp_string_t text) {
+  return text.size == 0 || (text.data && text.size <= maxTextBytes);
+}
+
+Status checkTexts(const char *what, const bp_string_t *texts, uint64_t count) {
+  if (count > maxItems || (count && !texts))
+    return invalidArgument(std::string(what) + " has a list of " +
+                           std::to_string(count) + " texts, at most " +
+                           std::to_string(maxItems) + " in a valid array");
+  for (uint64_t i = 0; i < count; ++i)
+    if (!sane(texts[i]))
+      return invalidArgument(std::string(what) + " has a damaged string");
+  return {};
+}
+
+Status checkTexts(const char *what, std::initializer_list<bp_string_t> texts) {
+  return checkTexts(what, texts.begin(), texts.size());
+}
+
+// ---- Targets ----
+
+constexpr uint32_t knownNumerics =
+    BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT | BP_NUMERICS_CONTRACT |
+    BP_NUMERICS_DETERMINISTIC;
+constexpr uint32_t knownFusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE |
+                                 BP_FUSE_PROLOGUE | BP_FUSE_REDUCTION |
+                                 BP_FUSE_MOVEMENT | BP_FUSE_WIDENING;
+
+/// A target with numerics of this build's size.
+struct TargetCopy {
+  bp_target_t target;
+  std::vector<bp_numerics_t> numerics;
+  std::vector<const bp_numerics_t *> pointers;
+};
+
+Status copyNumerics(TargetCopy &copy) {
+  if (copy.target.numerics_count > maxItems ||
+      (copy.target.numerics_count && !copy.target.numerics))
+    return invalidArgument("a target has a damaged list of numerics");
+  copy.numerics.resize(copy.target.numerics_count);
+  for (uint64_t i = 0; i < copy.target.numerics_count; ++i) {
+    bp_numerics_t &numerics = copy.numerics[i];
+    if (Status s = copyStruct(copy.target.numerics[i], bp_numerics_t_TYPE,
+                              "numerics of a target", numerics);
+        !s.ok())
+      return s;
+    if (!sane(numerics.op_class))
+      return invalidArgument("numerics of a target have a damaged string");
+    numerics.flags &= knownNumerics;
+    copy.pointers.push_back(&numerics);
+  }
+  copy.target.numerics = copy.pointers.data();
+  return {};
+}
+
+Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
+  bp_target_t &t = copy.target;
+  if (Status s = copyStruct(from, bp_target_t_TYPE, "target", t); !s.ok())
+    return s;
+  if (Status s =
+          checkTexts("a target", {t.name, t.description, t.driver, t.format,
+                                  t.emitter, t.triple, t.cpu, t.features});
+      !s.ok())
+    return s;
+  if (Status s =
+          checkTexts("a target", t.required_features, t.required_feature_count);
+      !s.ok())
+    return s;
+  t.fusion &= knownFusion;
+  return copyNumerics(copy);
+}
+
+/// What a sink has: who gets the results, and the first failure.
+template <typename Receiver> struct Collector {
+  const Receiver &put;
+  Status failure;
+  uint64_t count = 0;
+
+  bp_status_t take(Status status) {
+    if (failure.ok())
+      failure = std::move(status);
+    return failure.code();
+  }
+};
+
+bp_status_t putTarget(void *context, const bp_target_t *from) {
+  auto &collector = *static_cast<Collector<TargetSink> *>(context);
+  if (++collector.count > maxTargets)
+    return collector.take(
+        Status(BP_STATUS_RESOURCE_EXHAUSTED, "lists more than 1024 targets"));
+  TargetCopy copy;
+  if (Status s = copyTarget(from, copy); !s.ok())
+    return collector.take(std::move(s));
+  return collector.take(collector.put(copy.target));
+}
+
+// ---- Compiling ----
+
+Status copyCompiled(const bp_compiled_t *from, bp_compiled_t &compiled,
+                    bp_entry_t &entry) {
+  if (Status s =
+          copyStruct(from, bp_compiled_t_TYPE, "compiled dispatch", compiled);
+      !s.ok())
+    return s;
+  if (Status s = copyStruct(compiled.entry, bp_entry_t_TYPE, "entry", entry);
+      !s.ok())
+    return s;
+  compiled.entry = &entry;
+  if (entry.binding_count > maxBindings ||
+      (entry.binding_count && !entry.binding_access))
+    return invalidArgument("the entry has too many bindings, or no list");
+  if (compiled.blob.size && !compiled.blob.data)
+    return invalidArgument("the blob is a null pointer with a size");
+  return checkTexts(
+      "the compiled dispatch",
+      {entry.name, compiled.grid[0], compiled.grid[1], compiled.grid[2]});
+}
+
+bp_status_t putCompiled(void *context, const bp_compiled_t *from) {
+  auto &collector = *static_cast<Collector<CompiledSink> *>(context);
+  if (++collector.count > 1)
+    return collector.take(invalidArgument("gave two results for a dispatch"));
+  bp_compiled_t compiled;
+  bp_entry_t entry;
+  if (Status s = copyCompiled(from, compiled, entry); !s.ok())
+    return collector.take(std::move(s));
+  return collector.take(collector.put(compiled));
+}
+
+bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {
+  auto &collector = *static_cast<Collector<StageSink> *>(context);
+  if (Status s = checkTexts("a stage", {stage, pipeline}); !s.ok())
+    return collector.take(std::move(s));
+  collector.put(view(stage), view(pipeline));
+  return BP_STATUS_OK;
+}
+
+bp_status_t putReason(void *context, bp_string_t text) {
+  if (!sane(text))
+    return BP_STATUS_INVALID_ARGUMENT;
+  *static_cast<std::string *>(context) = view(text);
+  return BP_STATUS_OK;
+}
+
+} // namespace
+
+Status callTargets(const CompilerPlugin &plugin, const TargetSink &put) {
+  Collector<TargetSink> collector{put, {}};
+  const bp_target_sink_t sink = {putTarget, &collector};
+  Status status =
+      callPlugin("targets", plugin.table->targets, plugin.self, &sink);
+  return collector.failure.ok() ? status : collector.failure;
+}
+
+Status callStages(const CompilerPlugin &plugin, std::string_view target,
+                  const StageSink &put) {
+  Collector<StageSink> collector{put, {}};
+  const bp_stage_sink_t sink = {putStage, &collector};
+  Status status = callPlugin("stages", plugin.table->stages, plugin.self,
+                             toC(target), &sink);
+  return collector.failure.ok() ? status : collector.failure;
+}
+
+Status callClaim(const CompilerPlugin &plugin, std::string_view target,
+                 const bp_graph_t *graph, const bp_graph_table_t *table,
+                 ClaimAnswer &out) {
+  const bp_string_sink_t reason = {putReason, &out.reason};
+  Guarded<bp_claim_t> answer(BP_HEADER(bp_claim_t));
+  answer.value().reason = &reason;
+  Status status = callPlugin("claim", plugin.table->claim, plugin.self,
+                             toC(target), graph, table, &answer.value());
+  if (!answer.intact())
+    return invalidArgument("claim: wrote behind the struct that it was given");
+  out.supported = status.ok() && answer.value().supported;
+  out.costNs = answer.value().cost_ns;
+  return status;
+}
+
+Status callCompile(const CompilerPlugin &plugin,
+                   const bp_compile_request_t &request,
+                   const CompiledSink &put) {
+  Collector<CompiledSink> collector{put, {}};
+  const bp_compiled_sink_t sink = {putCompiled, &collector};
+  Status status = callPlugin("compile", plugin.table->compile, plugin.self,
+                             &request, &sink);
+  if (!collector.failure.ok())
+    return collector.failure.within("compile");
+  if (status.ok() && !collector.count)
+    return internalError("compile: succeeded without a result");
+  return status;
+}
+
+} // namespace backplane

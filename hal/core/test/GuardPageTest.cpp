@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every growable struct that the host reads, cut to every size that an older
+// minor version may have had, in front of a page that nobody may touch: what is
+// behind header.size is never read and counts as zero.
+#include "hal/core/CompilerCalls.h"
+#include "hal/core/DeviceInfo.h"
+#include "hal/core/LoaderOptions.h"
+#include "hal/core/Tables.h"
+#include "sdk/support/Pages.h"
+
+#include <cstddef>
+#include <cstring>
+#include <functional>
+#include <gtest/gtest.h>
+
+using namespace backplane;
+
+namespace {
+
+/// The first `size` bytes of a struct, at the end of a page.
+template <typename T> class Cut {
+public:
+  Cut(const T &whole, uint32_t size) : pages_(sizeof(T)) {
+    uint8_t *begin = pages_.end() - size;
+    std::memcpy(begin, &whole, size);
+    value_ = reinterpret_cast<T *>(begin);
+    value_->header.size = size;
+  }
+  T *get() const { return value_; }
+
+private:
+  Pages pages_;
+  T *value_;
+};
+
+template <typename T>
+void atEachSize(const T &whole,
+                const std::function<void(T *, uint32_t size)> &read) {
+  for (uint32_t size = sizeof(bp_header_t); size <= sizeof(T); size += 8) {
+    SCOPED_TRACE("size " + std::to_string(size));
+    read(Cut<T>(whole, size).get(), size);
+  }
+}
+
+/// What a reader must see of a struct that was cut.
+template <typename T> T zeroFilled(const T &whole, uint32_t size) {
+  T expected = {};
+  std::memcpy(static_cast<void *>(&expected), &whole, size);
+  expected.header.size = sizeof(T);
+  return expected;
+}
+
+/// A table with something in every slot.
+template <typename T> T fullTable(uint32_t type) {
+  T table;
+  std::memset(static_cast<void *>(&table), 0x11, sizeof(T));
+  table.header = {type, sizeof(T), nullptr};
+  return table;
+}
+
+template <typename T>
+void readsTable(uint32_t type, uint32_t required,
+                Status (*copy)(const void *, T &)) {
+  auto whole = fullTable<T>(type);
+  atEachSize<T>(whole, [&](T *table, uint32_t size) {
+    T out;
+    Status status = copy(table, out);
+    EXPECT_EQ(status.ok(), size >= required) << status.message();
+  });
+}
+
+TEST(GuardPage, TablesOfAPlugin) {
+  readsTable<bp_plugin_table_t>(bp_plugin_table_t_TYPE,
+                                offsetof(bp_plugin_table_t, get_table),
+                                copyPluginTable);
+  readsTable<bp_compiler_table_t>(bp_compiler_table_t_TYPE,
+                                  offsetof(bp_compiler_table_t, claim),
+                                  copyCompilerTable);
+}
+
+/// The tables of a driver, one of them cut.
+template <typename T>
+void readsDriverTable(uint32_t type, const T *bp_plugin_info_t::*member) {
+  auto driver = fullTable<bp_driver_table_t>(bp_driver_table_t_TYPE);
+  auto memory = fullTable<bp_memory_table_t>(bp_memory_table_t_TYPE);
+  auto executable =
+      fullTable<bp_executable_table_t>(bp_executable_table_t_TYPE);
+  auto queue = fullTable<bp_queue_table_t>(bp_queue_table_t_TYPE);
+  bp_plugin_info_t info = {BP_HEADER(bp_plugin_info_t)};
+  info.driver = &driver;
+  info.memory = &memory;
+  info.executable = &executable;
+  info.queue = &queue;
+  atEachSize<T>(fullTable<T>(type), [&](T *table, uint32_t size) {
+    info.*member = table;
+    DriverTables out;
+    EXPECT_EQ(copyDriverTables(info, out).ok(), size == sizeof(T));
+  });
+}
+
+TEST(GuardPage, RequiredTablesOfADriver) {
+  readsDriverTable(bp_driver_table_t_TYPE, &bp_plugin_info_t::driver);
+  readsDriverTable(bp_memory_table_t_TYPE, &bp_plugin_info_t::memory);
+  readsDriverTable(bp_executable_table_t_TYPE, &bp_plugin_info_t::executable);
+  readsDriverTable(bp_queue_table_t_TYPE, &bp_plugin_info_t::queue);
+}
+
+TEST(GuardPage, OptionalTablesOfADriver) {
+  std::string warning;
+  DriverTables out;
+  atEachSize<bp_memory2_table_t>(
+      fullTable<bp_memory2_table_t>(bp_memory2_table_t_TYPE),
+      [&](auto *table, uint32_t) {
+        copyOptionalTables(table, nullptr, nullptr, out, &warning);
+        EXPECT_TRUE(out.memory2.buffer_map);
+        EXPECT_TRUE(out.memory2.buffer_import);
+      });
+  atEachSize<bp_semaphore_table_t>(
+      fullTable<bp_semaphore_table_t>(bp_semaphore_table_t_TYPE),
+      [&](auto *table, uint32_t size) {
+        copyOptionalTables(nullptr, table, nullptr, out, &warning);
+        EXPECT_EQ(out.hasSemaphore, size == sizeof(*table));
+      });
+  atEachSize<bp_command_buffer_table_t>(
+      fullTable<bp_command_buffer_table_t>(bp_command_buffer_table_t_TYPE),
+      [&](auto *table, uint32_t size) {
+        copyOptionalTables(nullptr, nullptr, table, out, &warning);
+        EXPECT_EQ(out.hasCommandBuffer, size == sizeof(*table));
+      });
+  atEachSize<bp_timestamps_table_t>(
+      fullTable<bp_timestamps_table_t>(bp_timestamps_table_t_TYPE),
+      [&](auto *table, uint32_t size) {
+        copyTimestamps(table, out, &warning);
+        EXPECT_EQ(out.hasTimestamps, size == sizeof(*table));
+      });
+}
+
+TEST(GuardPage, ADevice) {
+  const bp_string_t format = toC("elf");
+  bp_device_info_t whole = {BP_HEADER(bp_device_info_t)};
+  whole.id = toC("cpu");
+  whole.formats = &format;
+  whole.format_count = 1;
+  whole.max_bindings = 7;
+  whole.refusal = toC("it is off");
+  atEachSize<bp_device_info_t>(whole, [&](auto *device, uint32_t size) {
+    Result<std::shared_ptr<const DeviceInfo>> info = DeviceInfo::copy(device);
+    EXPECT_EQ(info.ok(), size >= offsetof(bp_device_info_t, name));
+    if (!info.ok())
+      return;
+    bp_device_info_t expected = zeroFilled(whole, size);
+    EXPECT_EQ((*info)->c().max_bindings, expected.max_bindings);
+    EXPECT_EQ(view((*info)->c().refusal), view(expected.refusal));
+    EXPECT_EQ((*info)->c().format_count, expected.format_count);
+  });
+}
+
+// ---- Compilers ----
+
+/// A compiler plug-in that hands over whatever `self` points to.
+struct FakeCompiler {
+  const bp_target_t *target = nullptr;
+  const bp_compiled_t *compiled = nullptr;
+  uint64_t claimBytes = sizeof(bp_claim_t);
+
+  static FakeCompiler &of(void *self) {
+    return *static_cast<FakeCompiler *>(self);
+  }
+  static bp_status_t targets(void *self, const bp_target_sink_t *sink,
+                             bp_error_t *) {
+    return sink->put(sink->context, of(self).target);
+  }
+  static bp_status_t compile(void *self, const bp_compile_request_t *,
+                             const bp_compiled_sink_t *sink, bp_error_t *) {
+    return sink->put(sink->context, of(self).compiled);
+  }
+  /// Writes as many bytes as the struct of some other version has.
+  static bp_status_t claim(void *self, bp_string_t, const bp_graph_t *,
+                           const bp_graph_table_t *, bp_claim_t *out,
+                           bp_error_t *) {
+    auto *bytes = reinterpret_cast<uint8_t *>(out);
+    std::memset(bytes + offsetof(bp_claim_t, supported), 0,
+                of(self).claimBytes - offsetof(bp_claim_t, supported));
+    out->supported = 1;
+    return BP_STATUS_OK;
+  }
+
+  CompilerPlugin plugin() {
+    table.targets = targets;
+    table.compile = compile;
+    table.claim = claim;
+    return {"fake", "1.0.0", "", &table, this};
+  }
+  bp_compiler_table_t table = {BP_HEADER(bp_compiler_table_t)};
+};
+
+bp_target_t fullTarget() {
+  static const bp_string_t features[] = {toC("a"), toC("b")};
+  bp_target_t target = {BP_HEADER(bp_target_t)};
+  target.name = toC("t");
+  target.required_features = features;
+  target.required_feature_count = 2;
+  target.rank = 9;
+  target.max_constants = 5;
+  target.fusion = BP_FUSE_ELEMENTWISE;
+  return target;
+}
+
+TEST(GuardPage, ATarget) {
+  const bp_target_t whole = fullTarget();
+  FakeCompiler compiler;
+  atEachSize<bp_target_t>(whole, [&](auto *target, uint32_t size) {
+    compiler.target = target;
+    bp_target_t got = {};
+    Status status = callTargets(compiler.plugin(), [&](const bp_target_t &t) {
+      got = t;
+      return Status();
+    });
+    ASSERT_TRUE(status.ok()) << status.message();
+    bp_target_t expected = zeroFilled(whole, size);
+    got.numerics = expected.numerics; // the host's own empty list
+    EXPECT_EQ(std::memcmp(&got, &expected, sizeof(got)), 0);
+  });
+}
+
+TEST(GuardPage, NumericsOfATarget) {
+  bp_numerics_t whole = {BP_HEADER(bp_numerics_t)};
+  whole.op_class = toC("DOT");
+  whole.accumulator_bits = 24;
+  whole.flags = BP_NUMERICS_CONTRACT;
+  FakeCompiler compiler;
+  atEachSize<bp_numerics_t>(whole, [&](const bp_numerics_t *numerics,
+                                       uint32_t size) {
+    bp_target_t target = fullTarget();
+    target.numerics = &numerics;
+    target.numerics_count = 1;
+    compiler.target = &target;
+    Status status = callTargets(compiler.plugin(), [&](const bp_target_t &t) {
+      bp_numerics_t expected = zeroFilled(whole, size);
+      EXPECT_EQ(std::memcmp(t.numerics[0], &expected, sizeof(expected)), 0);
+      return Status();
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+  });
+}
+
+struct CompiledParts {
+  CompiledParts() {
+    entry.name = toC("f");
+    entry.binding_access = access;
+    entry.binding_count = 2;
+    entry.workspace_bytes = 64;
+    compiled.blob = {"ELF", 3};
+    compiled.entry = &entry;
+    compiled.grid[2] = toC("1");
+    compiled.in_place = access;
+  }
+  uint8_t access[2] = {BP_ACCESS_READ, BP_ACCESS_WRITE};
+  bp_entry_t entry = {BP_HEADER(bp_entry_t)};
+  bp_compiled_t compiled = {BP_HEADER(bp_compiled_t)};
+};
+
+TEST(GuardPage, ACompiledDispatch) {
+  CompiledParts parts;
+  FakeCompiler compiler;
+  atEachSize<bp_compiled_t>(parts.compiled, [&](auto *compiled, uint32_t size) {
+    compiler.compiled = compiled;
+    bp_compiled_t got = {};
+    Status status = callCompile(compiler.plugin(), {}, [&](const auto &given) {
+      got = given;
+      return Status();
+    });
+    EXPECT_EQ(status.ok(), size >= offsetof(bp_compiled_t, grid));
+    if (status.ok())
+      EXPECT_EQ(got.in_place, zeroFilled(parts.compiled, size).in_place);
+  });
+}
+
+TEST(GuardPage, AnEntry) {
+  CompiledParts parts;
+  FakeCompiler compiler;
+  compiler.compiled = &parts.compiled;
+  atEachSize<bp_entry_t>(parts.entry, [&](auto *entry, uint32_t size) {
+    parts.compiled.entry = entry;
+    Status status = callCompile(compiler.plugin(), {}, [&](const auto &given) {
+      bp_entry_t expected = zeroFilled(parts.entry, size);
+      EXPECT_EQ(std::memcmp(given.entry, &expected, sizeof(expected)), 0);
+      return Status();
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+  });
+}
+
+TEST(GuardPage, AClaimThatRunsOverIsFound) {
+  FakeCompiler compiler;
+  ClaimAnswer answer;
+  EXPECT_TRUE(callClaim(compiler.plugin(), "t", nullptr, nullptr, answer).ok());
+  compiler.claimBytes = sizeof(bp_claim_t) + 16;
+  Status status = callClaim(compiler.plugin(), "t", nullptr, nullptr, answer);
+  EXPECT_EQ(status.message(),
+            "claim: wrote behind the struct that it was given");
+}
+
+// ---- Applications ----
+
+TEST(GuardPage, OptionsOfAContext) {
+  bp_context_options_t whole = {BP_HEADER(bp_context_options_t)};
+  whole.threads = 3;
+  whole.flags = BP_CONTEXT_MAP_ARTIFACTS;
+  atEachSize<bp_context_options_t>(whole, [&](auto *cut, uint32_t size) {
+    auto options = loaderOptions(cut);
+    ASSERT_TRUE(options.ok()) << options.message();
+    bp_context_options_t expected = zeroFilled(whole, size);
+    EXPECT_EQ(options->threads, expected.threads);
+    EXPECT_EQ(options->mapArtifacts, expected.flags != 0);
+  });
+}
+
+/// An application fills what it has of the struct, however old or new it is.
+TEST(GuardPage, OptionsFromTheEnvironment) {
+  setenv("BACKPLANE_THREADS", "5", 1);
+  setenv("BACKPLANE_MAP_ARTIFACTS", "1", 1);
+  const bp_context_options_t whole = {BP_HEADER(bp_context_options_t)};
+  atEachSize<bp_context_options_t>(whole, [&](auto *cut, uint32_t size) {
+    contextOptionsFromEnvironment(cut);
+    EXPECT_EQ(cut->header.size, size);
+    if (size > offsetof(bp_context_options_t, threads))
+      EXPECT_EQ(cut->threads, 5u);
+    if (size == sizeof(whole))
+      EXPECT_EQ(cut->flags, BP_CONTEXT_MAP_ARTIFACTS);
+  });
+  struct {
+    bp_context_options_t known;
+    uint64_t fresh[2];
+  } larger = {whole, {1, 2}};
+  larger.known.header.size = sizeof(larger);
+  contextOptionsFromEnvironment(&larger.known);
+  EXPECT_EQ(larger.known.header.size, sizeof(larger));
+  EXPECT_EQ(larger.known.threads, 5u);
+  EXPECT_EQ(larger.fresh[0] + larger.fresh[1], 3u);
+  unsetenv("BACKPLANE_THREADS");
+  unsetenv("BACKPLANE_MAP_ARTIFACTS");
+}
+
+TEST(GuardPage, NoMemberIsCut) {
+  bp_target_t target = fullTarget();
+  target.header.size = sizeof(target) - 4;
+  bp_target_t out;
+  EXPECT_NE(copyStruct(&target, bp_target_t_TYPE, "target", out)
+                .message()
+                .find("has a size of 244 bytes"),
+            std::string::npos);
+}
+
+} // namespace
