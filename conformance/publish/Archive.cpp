@@ -4,16 +4,18 @@
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/FileCopy.h"
 
-#include <zstd.h>
+#include <archive.h>
+#include <archive_entry.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <span>
+#include <string>
 #include <unistd.h>
 #include <vector>
 
@@ -22,58 +24,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t block = 512;
+constexpr uint64_t block = 512;
 constexpr uint64_t maxBytes = uint64_t(2) << 30;
+constexpr uint64_t maxPadding = 2048 * block;
 constexpr size_t maxFiles = 10'000;
 
-/// POSIX ustar.
-struct Header {
-  char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], checksum[8],
-      type, link[100], magic[6], version[2], user[32], group[32], major[8],
-      minor[8], prefix[155], rest[12];
+struct FreeReader {
+  void operator()(archive *reader) const { archive_read_free(reader); }
 };
-static_assert(sizeof(Header) == block);
-
-unsigned checksumOf(const Header &header) {
-  const auto *bytes = reinterpret_cast<const uint8_t *>(&header);
-  unsigned sum = 0;
-  for (size_t i = 0; i < block; ++i) {
-    bool own = i >= offsetof(Header, checksum) && i < offsetof(Header, type);
-    sum += own ? ' ' : bytes[i];
-  }
-  return sum;
-}
-
-Header headerOf(const std::string &name, uint64_t size) {
-  Header header = {};
-  std::memcpy(header.name, name.data(), name.size());
-  std::snprintf(header.mode, sizeof header.mode, "%07o", 0644);
-  std::snprintf(header.uid, sizeof header.uid, "%07o", 0);
-  std::snprintf(header.gid, sizeof header.gid, "%07o", 0);
-  std::snprintf(header.size, sizeof header.size, "%011llo",
-                static_cast<unsigned long long>(size));
-  std::snprintf(header.mtime, sizeof header.mtime, "%011o", 0);
-  header.type = '0';
-  std::memcpy(header.magic, "ustar", 6);
-  std::memcpy(header.version, "00", 2);
-  std::snprintf(header.checksum, sizeof header.checksum, "%06o",
-                checksumOf(header));
-  return header;
-}
-
-/// An octal number of a header; none when it is not one.
-template <size_t N> std::optional<uint64_t> octal(const char (&field)[N]) {
-  uint64_t value = 0;
-  size_t at = 0;
-  while (at < N && field[at] == ' ')
-    ++at;
-  for (; at < N && field[at] && field[at] != ' '; ++at) {
-    if (field[at] < '0' || field[at] > '7')
-      return std::nullopt;
-    value = value * 8 + uint64_t(field[at] - '0');
-  }
-  return value;
-}
+struct FreeWriter {
+  void operator()(archive *writer) const { archive_write_free(writer); }
+};
+struct FreeEntry {
+  void operator()(archive_entry *entry) const { archive_entry_free(entry); }
+};
+using Reader = std::unique_ptr<archive, FreeReader>;
+using Writer = std::unique_ptr<archive, FreeWriter>;
+using Entry = std::unique_ptr<archive_entry, FreeEntry>;
 
 /// Whether a name stays below the folder that it is unpacked into, means one
 /// file only in one spelling, and can be printed.
@@ -85,7 +52,7 @@ bool isSafe(const std::string &name) {
          path.lexically_normal().string() == name && *path.begin() != "..";
 }
 
-/// A regular file that is read from its begin to its end.
+/// An open regular file.
 class Input {
 public:
   Input() = default;
@@ -108,163 +75,140 @@ public:
     size_ = *size;
     return {};
   }
+  int fd() const { return fd_; }
   uint64_t size() const { return size_; }
-  /// As many bytes as there are, up to `size`.
-  size_t read(char *data, size_t size) {
-    size_t done = 0;
-    while (done < size) {
-      ssize_t more = ::read(fd_, data + done, size - done);
-      if (more < 0 && errno == EINTR)
-        continue;
-      if (more <= 0)
-        break;
-      done += size_t(more);
-    }
-    return done;
-  }
-  void rewind() { (void)lseek(fd_, 0, SEEK_SET); }
 
 private:
   int fd_ = -1;
   uint64_t size_ = 0;
 };
 
-/// Bytes out of a file, decompressed when they are zstd.
-class Source {
+/// The bytes of a file, decompressed when they are zstd, piece by piece.
+class Bytes {
 public:
   Status open(const std::string &path) {
     if (Status s = file_.open(path); !s.ok())
       return s;
-    char magic[4] = {};
-    bool packed = file_.read(magic, 4) == 4 &&
-                  std::memcmp(magic, "\x28\xB5\x2F\xFD", 4) == 0;
-    file_.rewind();
-    if (packed)
-      stream_.reset(ZSTD_createDStream());
+    archive_entry *entry = nullptr;
+    archive_read_support_filter_zstd(reader_.get());
+    archive_read_support_format_raw(reader_.get());
+    archive_read_support_format_empty(reader_.get());
+    archive_read_open_fd(reader_.get(), file_.fd(), 1 << 16);
+    archive_read_next_header(reader_.get(), &entry);
     return {};
   }
-  /// Exactly `size` bytes.
-  Status read(void *data, size_t size) {
-    auto *out = static_cast<char *>(data);
-    if (!stream_) {
-      ended_ = file_.read(out, size) != size;
-      return ended_ ? dataLoss("the archive ends too early") : Status();
-    }
-    ZSTD_outBuffer target = {out, size, 0};
-    while (target.pos < size) {
-      ended_ = input_.pos == input_.size && !refill();
-      if (ended_)
-        return dataLoss("the archive ends too early");
-      size_t code = ZSTD_decompressStream(stream_.get(), &target, &input_);
-      if (ZSTD_isError(code))
-        return dataLoss(std::string("the archive is damaged: ") +
-                        ZSTD_getErrorName(code));
-    }
-    return {};
+  /// Moves to the next piece, of whole blocks but for the last ones: a part of
+  /// one, then an empty one.
+  Status next() {
+    la_ssize_t size =
+        archive_read_data(reader_.get(), piece_.data(), piece_.size());
+    ended_ = size == 0;
+    size_ = size < 0 ? 0 : size_t(size);
+    given_ += size_;
+    if (size >= 0)
+      return {};
+    const char *why = archive_error_string(reader_.get());
+    return dataLoss(std::string("the archive is damaged: ") +
+                    (why ? why : "it cannot be read"));
   }
-
-  /// Whether nothing but zeros is left, and little of that.
-  Status finish() {
-    constexpr int maxBlocks = 2048;
-    char rest[block] = {};
-    for (int i = 0; i < maxBlocks; ++i) {
-      bool first = read(rest, 1).ok();
-      if (!first && ended_)
-        return {};
-      if (!first || !read(rest + 1, block - 1).ok() ||
-          std::ranges::any_of(rest, [](char c) { return c != 0; }))
-        break;
-    }
-    return dataLoss("the archive goes on after its end");
-  }
+  std::span<const char> piece() const { return {piece_.data(), size_}; }
+  uint64_t given() const { return given_; }
+  bool ended() const { return ended_; }
 
 private:
-  struct Free {
-    void operator()(ZSTD_DStream *stream) const { ZSTD_freeDStream(stream); }
-  };
-  bool refill() {
-    input_ = {buffer_.data(), file_.read(buffer_.data(), buffer_.size()), 0};
-    return input_.size > 0;
-  }
-
   Input file_;
-  bool ended_ = false; ///< the last read met the end
-  std::unique_ptr<ZSTD_DStream, Free> stream_;
-  std::vector<char> buffer_ = std::vector<char>(1 << 16);
-  ZSTD_inBuffer input_ = {nullptr, 0, 0};
+  Reader reader_{archive_read_new()};
+  std::vector<char> piece_ = std::vector<char>(128 * block);
+  size_t size_ = 0;
+  uint64_t given_ = 0; ///< bytes of all pieces so far
+  bool ended_ = false;
 };
 
-/// Bytes into a file, compressed on request.
-class Sink {
+la_ssize_t readPiece(archive *, void *context, const void **data);
+
+/// A tar file whose every entry is one header of ustar and its bytes: what
+/// other kinds of tar put between them is refused.
+class TarReader {
 public:
-  Sink(AtomicFile &file, bool pack) : file_(file) {
-    if (pack)
-      stream_.reset(ZSTD_createCStream());
-    if (stream_)
-      ZSTD_initCStream(stream_.get(), 9);
-  }
-  Status write(const void *data, size_t size) {
-    if (!stream_)
-      return file_.write(data, size);
-    ZSTD_inBuffer input = {data, size, 0};
-    while (input.pos < input.size)
-      if (Status s = step(input, ZSTD_e_continue).second; !s.ok())
-        return s;
+  Status open(const std::string &path) {
+    if (Status s = bytes_.open(path); !s.ok())
+      return s;
+    archive_read_support_format_tar(reader_.get());
+    if (archive_read_open(reader_.get(), this, nullptr, readPiece, nullptr) !=
+        ARCHIVE_OK)
+      return failure();
     return {};
   }
-  Status finish() {
-    ZSTD_inBuffer none = {nullptr, 0, 0};
-    while (stream_) {
-      auto [left, status] = step(none, ZSTD_e_end);
-      if (!status.ok() || left == 0)
-        return status;
-    }
-    return {};
+  /// The next entry, or null at the end.
+  Result<archive_entry *> next() {
+    archive_entry *entry = nullptr;
+    int code = archive_read_next_header(reader_.get(), &entry);
+    if (code == ARCHIVE_EOF)
+      return entry = nullptr;
+    if (code != ARCHIVE_OK || !archive_entry_pathname(entry))
+      return failure();
+    int64_t size = archive_entry_size(entry);
+    if (position() != end_ + block || size < 0)
+      return dataLoss("the archive holds something that is neither a file nor "
+                      "a folder");
+    end_ = position() + (uint64_t(size) + block - 1) / block * block;
+    return entry;
   }
+  /// As many bytes of the entry as there are, up to `size`.
+  Result<size_t> read(char *data, size_t size) {
+    la_ssize_t done = archive_read_data(reader_.get(), data, size);
+    if (done < 0)
+      return failure();
+    return size_t(done);
+  }
+  /// Whether nothing but zeros is left behind the last entry, and little of
+  /// that.
+  Status finish();
 
 private:
-  struct Free {
-    void operator()(ZSTD_CStream *stream) const { ZSTD_freeCStream(stream); }
-  };
-  std::pair<size_t, Status> step(ZSTD_inBuffer &input, ZSTD_EndDirective end) {
-    ZSTD_outBuffer output = {buffer_.data(), buffer_.size(), 0};
-    size_t left = ZSTD_compressStream2(stream_.get(), &output, &input, end);
-    if (ZSTD_isError(left))
-      return {0, internalError(ZSTD_getErrorName(left))};
-    return {left, file_.write(buffer_.data(), output.pos)};
+  friend la_ssize_t readPiece(archive *, void *context, const void **data);
+  uint64_t position() const {
+    return uint64_t(archive_filter_bytes(reader_.get(), 0));
+  }
+  Status failure() const {
+    if (!failed_.ok())
+      return failed_;
+    return dataLoss(bytes_.ended() ? "the archive ends too early"
+                                   : "not a ustar archive, or a damaged one");
   }
 
-  AtomicFile &file_;
-  std::unique_ptr<ZSTD_CStream, Free> stream_;
-  std::vector<char> buffer_ = std::vector<char>(1 << 16);
+  Bytes bytes_;
+  Status failed_; ///< what the pieces failed with
+  Reader reader_{archive_read_new()};
+  uint64_t end_ = 0; ///< where the next header is
 };
 
-Status packFile(const fs::path &path, const std::string &name, Sink &sink) {
-  if (name.size() >= sizeof Header::name)
-    return invalidArgument("the name '" + name +
-                           "' is too long for an "
-                           "archive");
-  Input file;
-  if (Status s = file.open(path.string(), O_NOFOLLOW); !s.ok())
-    return s;
-  uint64_t size = file.size();
-  Header header = headerOf(name, size);
-  if (Status s = sink.write(&header, block); !s.ok())
-    return s;
-  std::vector<char> part(1 << 16);
-  for (uint64_t left = size; left;) {
-    size_t want = size_t(std::min<uint64_t>(left, part.size()));
-    if (file.read(part.data(), want) != want)
-      return dataLoss("cannot read all of '" + path.string() + "'");
-    if (Status s = sink.write(part.data(), want); !s.ok())
-      return s;
-    left -= want;
-  }
-  const char zeros[block] = {};
-  return sink.write(zeros, (block - size % block) % block);
+la_ssize_t readPiece(archive *, void *context, const void **data) {
+  auto &tar = *static_cast<TarReader *>(context);
+  tar.failed_ = tar.bytes_.next();
+  *data = tar.bytes_.piece().data();
+  return tar.failed_.ok() ? la_ssize_t(tar.bytes_.piece().size()) : -1;
 }
 
-Status unpackFile(Source &source, const fs::path &path, uint64_t size) {
+Status TarReader::finish() {
+  if (position() < end_ + block)
+    return dataLoss("the archive ends too early");
+  uint64_t rest = bytes_.given() - position();
+  // With half a block in front of the end the reader has asked for more.
+  bool zeros = rest <= bytes_.piece().size();
+  for (std::span<const char> piece = bytes_.piece().last(zeros ? rest : 0);
+       zeros; piece = bytes_.piece()) {
+    zeros = bytes_.given() - end_ <= maxPadding &&
+            std::ranges::all_of(piece, [](char c) { return c == 0; });
+    if (zeros && bytes_.ended())
+      return {};
+    if (Status s = zeros ? bytes_.next() : Status(); !s.ok())
+      return s;
+  }
+  return dataLoss("the archive goes on after its end");
+}
+
+Status unpackFile(TarReader &tar, const fs::path &path, uint64_t size) {
   std::error_code code;
   fs::create_directories(path.parent_path(), code);
   auto file = AtomicFile::create(path.string());
@@ -272,70 +216,102 @@ Status unpackFile(Source &source, const fs::path &path, uint64_t size) {
     return file.status();
   std::vector<char> part(1 << 16);
   for (uint64_t left = size; left;) {
-    size_t want = size_t(std::min<uint64_t>(left, part.size()));
-    if (Status s = source.read(part.data(), want); !s.ok())
+    auto done = tar.read(part.data(), part.size());
+    if (!done || !*done)
+      return done ? dataLoss("the archive ends too early") : done.status();
+    if (Status s = file->write(part.data(), *done); !s.ok())
       return s;
-    if (Status s = file->write(part.data(), want); !s.ok())
-      return s;
-    left -= want;
+    left -= std::min<uint64_t>(left, *done);
   }
-  char padding[block];
-  if (Status s = source.read(padding, (block - size % block) % block); !s.ok())
-    return s;
   return file->commit();
 }
 
-/// The name of an entry, or why it is refused.
-Result<std::string> nameOf(const Header &header) {
-  auto checksum = octal(header.checksum);
-  if (std::memcmp(header.magic, "ustar", 5) != 0 || !checksum ||
-      *checksum != checksumOf(header))
-    return dataLoss("not a ustar archive, or a damaged one");
-  std::string name(header.name, strnlen(header.name, sizeof header.name));
-  std::string prefix(header.prefix,
-                     strnlen(header.prefix, sizeof header.prefix));
-  if (!prefix.empty())
-    name = prefix + "/" + name;
+/// Unpacks one entry.
+Status unpackEntry(TarReader &tar, archive_entry *entry, const fs::path &folder,
+                   std::set<std::string> &names, uint64_t &total) {
+  std::string name = archive_entry_pathname(entry);
+  uint64_t size = uint64_t(archive_entry_size(entry));
   if (name.starts_with("./"))
     name.erase(0, 2);
-  return name;
-}
-
-/// Unpacks one entry; false at the end of the archive.
-Result<bool> unpackNext(Source &source, const fs::path &folder,
-                        std::set<std::string> &names, uint64_t &total) {
-  Header header;
-  if (Status s = source.read(&header, block); !s.ok())
-    return s;
-  if (header.name[0] == 0)
-    return false;
-  auto name = nameOf(header);
-  if (!name)
-    return name.status();
-  bool isFolder = header.type == '5';
-  auto size = octal(header.size);
-  if (isFolder && size == uint64_t(0))
-    return true;
-  if ((header.type != '0' && header.type != 0) || !size)
-    return dataLoss("the archive holds something that is neither a file nor "
-                    "a folder");
-  if (!isSafe(*name))
+  if (archive_entry_filetype(entry) == AE_IFDIR && size == 0)
+    return {};
+  if (!isSafe(name))
     return dataLoss("the archive holds a file outside its folder, or with a "
                     "name that is not plain");
-  if (!names.insert(*name).second)
-    return dataLoss("the archive holds '" + *name + "' twice");
-  if (*size > maxBytes - total || names.size() > maxFiles)
+  if (archive_entry_filetype(entry) != AE_IFREG ||
+      archive_entry_hardlink(entry))
+    return dataLoss("the archive holds something that is neither a file nor "
+                    "a folder");
+  if (!names.insert(name).second)
+    return dataLoss("the archive holds '" + name + "' twice");
+  if (size > maxBytes - total || names.size() > maxFiles)
     return dataLoss("the archive is larger than a submission may be");
-  total += *size;
-  if (Status s = unpackFile(source, folder / *name, *size); !s.ok())
-    return s;
-  return true;
+  total += size;
+  return unpackFile(tar, folder / name, size);
 }
 
-} // namespace
+/// Bytes of an archive into a file; the first failure is kept.
+struct Output {
+  AtomicFile &file;
+  Status status;
+};
 
-Status conformance::packArchive(const std::string &folder,
-                                const std::string &path) {
+la_ssize_t writePiece(archive *, void *context, const void *data, size_t size) {
+  auto &output = *static_cast<Output *>(context);
+  output.status = output.file.write(data, size);
+  return output.status.ok() ? la_ssize_t(size) : -1;
+}
+
+/// What went wrong with the archive of `output`.
+Status failure(archive *writer, const Output &output) {
+  const char *why = archive_error_string(writer);
+  return output.status.ok() ? internalError(why ? why : "no archive")
+                            : output.status;
+}
+
+Status openWriter(archive *writer, Output &output, bool pack) {
+  int code = archive_write_set_format_ustar(writer);
+  // The last block is no larger than what is in it.
+  archive_write_set_bytes_in_last_block(writer, 1);
+  if (pack && code == ARCHIVE_OK) {
+    archive_write_add_filter_zstd(writer);
+    code = archive_write_set_filter_option(writer, "zstd", "compression-level",
+                                           "9");
+  }
+  if (code == ARCHIVE_OK)
+    code = archive_write_open(writer, &output, nullptr, writePiece, nullptr);
+  return code == ARCHIVE_OK ? Status() : failure(writer, output);
+}
+
+Status packFile(const fs::path &path, const std::string &name, archive *writer,
+                const Output &output) {
+  Input file;
+  if (Status s = file.open(path.string(), O_NOFOLLOW); !s.ok())
+    return s;
+  Entry entry(archive_entry_new());
+  archive_entry_set_pathname(entry.get(), name.c_str());
+  archive_entry_set_filetype(entry.get(), AE_IFREG);
+  archive_entry_set_perm(entry.get(), 0644);
+  archive_entry_set_size(entry.get(), int64_t(file.size()));
+  int code = archive_write_header(writer, entry.get());
+  if (code == ARCHIVE_FAILED)
+    return invalidArgument("the name '" + name +
+                           "' is too long for an archive");
+  std::vector<char> part(1 << 16);
+  for (uint64_t left = file.size(); left && code == ARCHIVE_OK;) {
+    size_t want = size_t(std::min<uint64_t>(left, part.size()));
+    ssize_t done = read(file.fd(), part.data(), want);
+    if (done <= 0)
+      return dataLoss("cannot read all of '" + path.string() + "'");
+    if (archive_write_data(writer, part.data(), size_t(done)) != done)
+      return failure(writer, output);
+    left -= uint64_t(done);
+  }
+  return code == ARCHIVE_OK ? Status() : failure(writer, output);
+}
+
+/// The names of all files below a folder, sorted.
+Result<std::vector<std::string>> filesOf(const std::string &folder) {
   std::vector<std::string> names;
   std::error_code code;
   for (fs::recursive_directory_iterator at(folder, code), end;
@@ -345,18 +321,31 @@ Status conformance::packArchive(const std::string &folder,
   if (code)
     return notFound("cannot list '" + folder + "': " + code.message());
   std::ranges::sort(names);
+  return names;
+}
+
+} // namespace
+
+Status conformance::packArchive(const std::string &folder,
+                                const std::string &path) {
+  auto names = filesOf(folder);
+  if (!names)
+    return names.status();
   auto file = AtomicFile::create(path);
   if (!file)
     return file.status();
-  Sink sink(*file, path.ends_with(".zst"));
-  for (const std::string &name : names)
-    if (Status s = packFile(fs::path(folder) / name, name, sink); !s.ok())
+  Output output{*file, {}};
+  Writer writer(archive_write_new());
+  if (Status s = openWriter(writer.get(), output, path.ends_with(".zst"));
+      !s.ok())
+    return s;
+  for (const std::string &name : *names)
+    if (Status s =
+            packFile(fs::path(folder) / name, name, writer.get(), output);
+        !s.ok())
       return s;
-  const char zeros[2 * block] = {};
-  if (Status s = sink.write(zeros, sizeof zeros); !s.ok())
-    return s;
-  if (Status s = sink.finish(); !s.ok())
-    return s;
+  if (archive_write_close(writer.get()) != ARCHIVE_OK)
+    return failure(writer.get(), output);
   return file->commit();
 }
 
@@ -365,16 +354,17 @@ Status conformance::unpackArchive(const std::string &path,
   std::error_code code;
   if (!fs::is_empty(folder, code) || code)
     return invalidArgument("'" + folder + "' is no empty folder");
-  Source source;
-  if (Status s = source.open(path); !s.ok())
-    return s;
+  TarReader tar;
   std::set<std::string> names;
   uint64_t total = 0;
+  if (Status s = tar.open(path); !s.ok())
+    return s;
   while (true) {
-    auto more = unpackNext(source, folder, names, total);
-    if (!more)
-      return more.status().within("'" + path + "'");
-    if (!*more)
-      return source.finish().within("'" + path + "'");
+    auto entry = tar.next();
+    Status status = !entry   ? entry.status()
+                    : *entry ? unpackEntry(tar, *entry, folder, names, total)
+                             : tar.finish();
+    if (!status.ok() || !*entry)
+      return status.within("'" + path + "'");
   }
 }

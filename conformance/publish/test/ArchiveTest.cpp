@@ -93,10 +93,14 @@ TEST_F(ArchiveTest, RefusesWhatLeavesItsFolder) {
     write("bad.tar", changed(tar, 0, name));
     EXPECT_NE(unpack("bad.tar").message().find("outside"), std::string::npos);
   }
-  for (const char *type : {"1", "2", "3", "x", "L"}) {
+  for (const char *type : {"2", "3", "4", "6"}) {
     write("bad.tar", changed(tar, 156, type));
     EXPECT_NE(unpack("bad.tar").message().find("neither a file"),
               std::string::npos);
+  }
+  for (const char *type : {"1", "x", "g", "L", "K", "V", "M"}) {
+    write("bad.tar", changed(tar, 156, type));
+    EXPECT_FALSE(unpack("bad.tar").ok()) << "type " << type;
   }
   write("bad.tar", changed(tar, 124, "77777777777"));
   EXPECT_NE(unpack("bad.tar").message().find("larger"), std::string::npos);
@@ -112,6 +116,10 @@ TEST_F(ArchiveTest, RefusesWhatLeavesItsFolder) {
   write("bad.tar", tar + std::string(512, '\0') + tar);
   EXPECT_NE(unpack("bad.tar").message().find("after its end"),
             std::string::npos);
+  write("bad.tar", tar.substr(0, tar.size() - 412));
+  EXPECT_NE(unpack("bad.tar").message().find("after its end"),
+            std::string::npos)
+      << "a part of a block";
   write("bad.tar", tar + std::string(9 * 512, '\0'));
   EXPECT_TRUE(unpack("bad.tar").ok()) << "as tar pads";
   tar[0] = 'b';
