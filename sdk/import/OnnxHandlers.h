@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Made by sdk/import/gen_onnx.py from onnx_ops.toml. Do not edit.
 //
-// OnnxHandlers.h: the handlers of the ONNX ops, by family. Each reads its node
-// and defines the node's outputs, or fails the node.
+// OnnxHandlers.h: the handlers of the ONNX ops. Each reads its node and
+// defines the node's outputs, or fails the node.
 #ifndef BACKPLANE_IMPORT_ONNXHANDLERS_H
 #define BACKPLANE_IMPORT_ONNXHANDLERS_H
 
@@ -9,147 +10,102 @@
 
 namespace backplane::frontend {
 
-// OnnxElementwise.cpp
-void onnxUnary(Node &);
-void onnxBinary(Node &);
-void onnxVariadic(Node &);
-void onnxCompare(Node &);
-void onnxWhere(Node &);
-void onnxPow(Node &);
-void onnxMod(Node &);
-void onnxCast(Node &);
-void onnxCastLike(Node &);
-void onnxSign(Node &);
-void onnxIsInf(Node &);
-void onnxIdentity(Node &);
-void onnxDropout(Node &);
-
-// OnnxActivation.cpp
-void onnxRelu(Node &);
 void onnxActivation(Node &);
 void onnxAlpha(Node &);
-void onnxHardSigmoid(Node &);
-void onnxGelu(Node &);
-void onnxSelu(Node &);
-void onnxCelu(Node &);
-void onnxPRelu(Node &);
-void onnxThresholdedRelu(Node &);
-void onnxShrink(Node &);
-void onnxSwish(Node &);
-void onnxClip(Node &);
-void onnxSoftmax(Node &);
-
-// OnnxControl.cpp
-void onnxIf(Node &);
-void onnxLoop(Node &);
-void onnxScan(Node &);
-
-// OnnxRecurrent.cpp
-void onnxRnn(Node &);
-void onnxGru(Node &);
-void onnxLstm(Node &);
-
-// OnnxConv.cpp
-void onnxConv(Node &);
-void onnxConvTranspose(Node &);
-void onnxConvInteger(Node &);
-void onnxQLinearConv(Node &);
-
-// OnnxPool.cpp
-void onnxMaxPool(Node &);
-void onnxAveragePool(Node &);
-void onnxGlobalPool(Node &);
-void onnxLpPool(Node &);
-void onnxGlobalLpPool(Node &);
-
-// OnnxResize.cpp
-void onnxResize(Node &);
-
-// OnnxMatMul.cpp
-void onnxMatMul(Node &);
-void onnxGemm(Node &);
-
-// OnnxNorm.cpp
-void onnxBatchNormalization(Node &);
-void onnxLayerNormalization(Node &);
-void onnxInstanceNormalization(Node &);
-void onnxRmsNormalization(Node &);
-
-// OnnxNormMore.cpp
-void onnxGroupNormalization(Node &);
-void onnxLpNormalization(Node &);
-void onnxMeanVarianceNormalization(Node &);
-void onnxLrn(Node &);
-
-// OnnxAttention.cpp
-void onnxAttention(Node &);
-void onnxRotaryEmbedding(Node &);
-
-// OnnxEinsum.cpp
-void onnxEinsum(Node &);
-
-// OnnxInteger.cpp
-void onnxMatMulInteger(Node &);
-void onnxQLinearMatMul(Node &);
-void onnxDynamicQuantizeLinear(Node &);
-void onnxBitShift(Node &);
-
-// OnnxOrder.cpp
-void onnxCumulative(Node &);
-void onnxTopK(Node &);
-void onnxHardmax(Node &);
-
-// OnnxReduce.cpp
-void onnxReduce(Node &);
 void onnxArgReduce(Node &);
-
-// OnnxShape.cpp
+void onnxAttention(Node &);
+void onnxAveragePool(Node &);
+void onnxBatchNormalization(Node &);
+void onnxBinary(Node &);
+void onnxBitShift(Node &);
+void onnxCast(Node &);
+void onnxCastLike(Node &);
+void onnxCelu(Node &);
+void onnxClip(Node &);
+void onnxCompare(Node &);
+void onnxConcat(Node &);
 void onnxConstant(Node &);
 void onnxConstantOfShape(Node &);
-void onnxShape(Node &);
-void onnxSize(Node &);
-void onnxRange(Node &);
-void onnxOneHot(Node &);
-void onnxTrilu(Node &);
-
-// OnnxReshape.cpp
-void onnxReshape(Node &);
-void onnxFlatten(Node &);
-void onnxSqueeze(Node &);
-void onnxUnsqueeze(Node &);
-void onnxExpand(Node &);
-void onnxTile(Node &);
-void onnxTranspose(Node &);
+void onnxConv(Node &);
+void onnxConvInteger(Node &);
+void onnxConvTranspose(Node &);
+void onnxCumulative(Node &);
 void onnxDepthToSpace(Node &);
-void onnxSpaceToDepth(Node &);
-
-// OnnxSlice.cpp
-void onnxSlice(Node &);
-void onnxSplit(Node &);
-void onnxConcat(Node &);
-void onnxPad(Node &);
-
-// OnnxGather.cpp
+void onnxDequantizeLinear(Node &);
+void onnxDropout(Node &);
+void onnxDynamicQuantizeLinear(Node &);
+void onnxEinsum(Node &);
+void onnxExpand(Node &);
+void onnxEyeLike(Node &);
+void onnxFlatten(Node &);
 void onnxGather(Node &);
 void onnxGatherElements(Node &);
 void onnxGatherNd(Node &);
-
-// OnnxSample.cpp
-void onnxEyeLike(Node &);
+void onnxGelu(Node &);
+void onnxGemm(Node &);
+void onnxGlobalLpPool(Node &);
+void onnxGlobalPool(Node &);
 void onnxGridSample(Node &);
+void onnxGroupNormalization(Node &);
+void onnxGru(Node &);
+void onnxHardSigmoid(Node &);
+void onnxHardmax(Node &);
+void onnxIdentity(Node &);
+void onnxIf(Node &);
+void onnxInstanceNormalization(Node &);
+void onnxIsInf(Node &);
+void onnxLayerNormalization(Node &);
+void onnxLoop(Node &);
+void onnxLpNormalization(Node &);
+void onnxLpPool(Node &);
+void onnxLrn(Node &);
+void onnxLstm(Node &);
+void onnxMatMul(Node &);
+void onnxMatMulInteger(Node &);
+void onnxMaxPool(Node &);
+void onnxMeanVarianceNormalization(Node &);
+void onnxMod(Node &);
+void onnxNegativeLogLikelihoodLoss(Node &);
+void onnxOneHot(Node &);
+void onnxPRelu(Node &);
+void onnxPad(Node &);
+void onnxPow(Node &);
+void onnxQLinearConv(Node &);
+void onnxQLinearMatMul(Node &);
+void onnxQuantizeLinear(Node &);
+void onnxRange(Node &);
+void onnxReduce(Node &);
+void onnxRelu(Node &);
+void onnxReshape(Node &);
+void onnxResize(Node &);
 void onnxReverseSequence(Node &);
-
-// OnnxScatter.cpp
+void onnxRmsNormalization(Node &);
+void onnxRnn(Node &);
+void onnxRotaryEmbedding(Node &);
+void onnxScan(Node &);
 void onnxScatterElements(Node &);
 void onnxScatterNd(Node &);
-
-// OnnxQuantize.cpp
-void onnxQuantizeLinear(Node &);
-void onnxDequantizeLinear(Node &);
-
-// OnnxLoss.cpp
-void onnxNegativeLogLikelihoodLoss(Node &);
+void onnxSelu(Node &);
+void onnxShape(Node &);
+void onnxShrink(Node &);
+void onnxSign(Node &);
+void onnxSize(Node &);
+void onnxSlice(Node &);
+void onnxSoftmax(Node &);
 void onnxSoftmaxCrossEntropyLoss(Node &);
+void onnxSpaceToDepth(Node &);
+void onnxSplit(Node &);
+void onnxSqueeze(Node &);
+void onnxSwish(Node &);
+void onnxThresholdedRelu(Node &);
+void onnxTile(Node &);
+void onnxTopK(Node &);
+void onnxTranspose(Node &);
+void onnxTrilu(Node &);
+void onnxUnary(Node &);
+void onnxUnsqueeze(Node &);
+void onnxVariadic(Node &);
+void onnxWhere(Node &);
 
 } // namespace backplane::frontend
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// OnnxOps.h: the table of ONNX ops that can be imported. The reference page
-// docs/reference/onnx.md is written from it.
+// OnnxOps.h: the table of ONNX ops that can be imported, which gen_onnx.py
+// makes from onnx_ops.toml and the schemas of the `onnx` package.
 #ifndef BACKPLANE_IMPORT_ONNXOPS_H
 #define BACKPLANE_IMPORT_ONNXOPS_H
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 namespace backplane::frontend {
@@ -30,7 +29,6 @@ struct OnnxOp {
   /// Allowed attributes, "name name@13 name@7-12": with a first, or with a
   /// first and a last opset.
   std::string_view attributes;
-  std::string_view note; ///< what is refused, for the reference page
 };
 
 /// All ops, by name.
@@ -39,8 +37,6 @@ const OnnxOp *findOnnxOp(std::string_view name);
 /// Whether the op has this attribute in this opset.
 bool allowsAttribute(const OnnxOp &op, std::string_view attribute,
                      int64_t opset);
-/// The reference page.
-std::string onnxReferencePage();
 
 } // namespace backplane::frontend
 

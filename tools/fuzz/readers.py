@@ -59,8 +59,6 @@ OTHERS = {
     "hal/worker/Frame.cpp": ["eachFrame"],
     "hal/worker/Workers.cpp": ["emulatedArm"],
     "sdk/graph/OpTable.cpp": ["completeAttributes", "parseDefault", "opTable"],
-    "sdk/import/OnnxOps.cpp": ["onnxReferencePage", "rangeText",
-                               "attributesText"],
     "sdk/support/Npy.cpp": ["writeNpy", "dtypeName"],
 }
 

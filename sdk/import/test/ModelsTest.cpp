@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real models, and the reference page.
+// Real models, and the table of ops.
 #include "ModelBuilder.h"
 #include "sdk/import/Import.h"
 #include "sdk/import/OnnxOps.h"
 
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 using namespace backplane;
 using namespace backplane::frontend;
@@ -85,12 +83,4 @@ TEST(OnnxTable, AttributeRanges) {
   const OnnxOp &reshape = *findOnnxOp("Reshape");
   EXPECT_FALSE(allowsAttribute(reshape, "allowzero", 13));
   EXPECT_TRUE(allowsAttribute(reshape, "allowzero", 14));
-}
-
-TEST(OnnxTable, ReferencePageIsCurrent) {
-  std::ifstream file(BP_ONNX_PAGE);
-  std::stringstream page;
-  page << file.rdbuf();
-  EXPECT_EQ(page.str(), onnxReferencePage())
-      << "run: bp-onnx --list > docs/reference/onnx.md";
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bp-onnx MODEL… prints the imported graphs; bp-onnx --count MODEL… counts
-// their ops; bp-onnx --list prints the reference page.
+// their ops.
 #include "sdk/import/Import.h"
-#include "sdk/import/OnnxOps.h"
 
 #include <cstdio>
 #include <cstring>
@@ -33,10 +32,6 @@ static int show(const char *path, bool counts) {
 }
 
 int main(int argc, char **argv) {
-  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
-    std::fputs(frontend::onnxReferencePage().c_str(), stdout);
-    return 0;
-  }
   bool counts = argc > 1 && std::strcmp(argv[1], "--count") == 0;
   int failures = 0;
   for (int i = counts ? 2 : 1; i < argc; ++i)
