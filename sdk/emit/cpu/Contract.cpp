@@ -50,9 +50,8 @@ static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
   int64_t lanes = vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
   if (!registers)
     registers = vectorBits == 512 ? 32 : 16;
-  ContractEmitter(builder, *contraction, VectorWidth(lanes, scalable),
-                  registers, products)
-      .run();
+  emitContraction(builder, *contraction,
+                  {VectorWidth(lanes, scalable), registers, products});
   for (ContractionResult &result : contraction->results)
     result.op->erase();
 }

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// A vector times a matrix: memory is the limit, so B is read in whole rows, a
-// few at a time, and the sums stay in the nearest cache.
-#include "sdk/emit/cpu/ContractEmit.h"
-
-#include "sdk/emit/cpu/VectorBody.h"
+#include "sdk/emit/cpu/ContractGemv.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -19,59 +12,60 @@ namespace backplane {
 /// Rows of B that are read at the same time.
 static constexpr int64_t kRows = 8;
 
+GemvBuilder::GemvBuilder(const ContractScope &scope)
+    : ContractScope(scope), sums(scratch(roomN(), element)),
+      wholeColumns(wholeSteps(countN, laneCount)) {}
+
+/// Calls `body` for each vector of columns; `mask` is null for whole ones.
+void GemvBuilder::forColumns(
+    function_ref<void(Value column, Value mask)> body) {
+  forRange(index(0), wholeColumns, laneCount,
+           [&](Value column) { body(column, Value()); });
+  forRange(wholeColumns, countN, laneCount,
+           [&](Value column) { body(column, laneMask(sub(countN, column))); });
+}
+
 /// Adds `rows` rows of B, from firstK on, to the sums.
-void ContractEmitter::streamRows(Value firstK, int64_t rows, Value whole) {
+void GemvBuilder::addRows(Value firstK, int64_t rows) {
+  const FlatOperand &a = operands.a, &b = operands.b;
   Value startA = add(dot(a, c.outer, outer), firstK);
   Value stride = groupStride(b, c.k);
   Value startB = add(add(dot(b, c.outer, outer), firstN), mul(firstK, stride));
-  SmallVector<Value> factors, starts;
+  SmallVector<Value> lanesA, starts;
   for (int64_t row = 0; row < rows; ++row) {
     Value scalar =
         memref::LoadOp::create(builder, loc, a.memref, add(startA, row));
-    factors.push_back(broadcastTo(builder, loc, convertLeft(scalar), width));
+    lanesA.push_back(broadcast(convertLeft(scalar)));
     starts.push_back(add(startB, mul(stride, row)));
   }
-  auto vectorAt = [&](Value column, Value mask) {
+  forColumns([&](Value column, Value mask) {
     Value sum = loadContiguous(sums, column, Value());
-    for (auto [factor, start] : llvm::zip(factors, starts)) {
+    for (auto [lanes, start] : llvm::zip(lanesA, starts)) {
       Value row =
           convertRight(loadContiguous(b.memref, add(start, column), mask));
       if (isa<FloatType>(element)) {
-        sum = math::FmaOp::create(builder, loc, factor, row, sum);
+        sum = math::FmaOp::create(builder, loc, lanes, row, sum);
         continue;
       }
-      Value product = arith::MulIOp::create(builder, loc, factor, row);
+      Value product = arith::MulIOp::create(builder, loc, lanes, row);
       sum = arith::AddIOp::create(builder, loc, sum, product);
     }
-    vector::StoreOp::create(builder, loc, sum, sums, ValueRange(column));
-  };
-  forRange(index(0), whole, laneCount,
-           [&](Value column) { vectorAt(column, Value()); });
-  forRange(whole, countN, laneCount, [&](Value column) {
-    vectorAt(column, laneMask(sub(countN, column)));
+    storeVector(sum, sums, column);
   });
 }
 
-void ContractEmitter::emitStream() {
-  sums = scratch(roomN(), element);
-  Value whole = wholeLanes(countN);
+void GemvBuilder::run() {
   forRange(index(0), countN, laneCount, [&](Value column) {
-    vector::StoreOp::create(builder, loc, zeroVector(element), sums,
-                            ValueRange(column));
+    storeVector(zeroVector(element), sums, column);
   });
-  Value wholeK = mul(
-      builder.createOrFold<arith::DivUIOp>(loc, sizeK, index(kRows)), kRows);
-  forRange(index(0), wholeK, kRows,
-           [&](Value k) { streamRows(k, kRows, whole); });
-  forRange(wholeK, sizeK, 1, [&](Value k) { streamRows(k, 1, whole); });
-  auto finish = [&](Value column, Value mask) {
-    finishVector(loadContiguous(sums, column, Value()), firstM,
-                 add(firstN, column), mask);
-  };
-  forRange(index(0), whole, laneCount,
-           [&](Value column) { finish(column, Value()); });
-  forRange(whole, countN, laneCount, [&](Value column) {
-    finish(column, laneMask(sub(countN, column)));
+  Value sizeK = operands.sizeK;
+  Value wholeK = mul(floorDiv(sizeK, index(kRows)), kRows);
+  forRange(index(0), wholeK, kRows, [&](Value k) { addRows(k, kRows); });
+  forRange(wholeK, sizeK, 1, [&](Value k) { addRows(k, 1); });
+  ContractEpilogue epilogue(*this);
+  forColumns([&](Value column, Value mask) {
+    Value sum = loadContiguous(sums, column, Value());
+    epilogue.finishVector(sum, firstM, add(firstN, column), mask);
   });
 }
 

@@ -67,7 +67,7 @@ ContractPlan planContraction(const ContractShape &shape) {
   // this length that is added to C; a shorter one touches C more often.
   int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
   plan.depth = roundUp(balanced(shape.k, deepest, 1),
-                       std::max(shape.lanes, shape.perWord * shape.block));
+                       std::max(shape.lanes, shape.perLane * shape.block));
   plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
   plan.groupN = balanced(shape.n, 512, unitN);
   double k = double(known(shape.k));
@@ -88,8 +88,8 @@ ContractPlan planContraction(const ContractShape &shape) {
     else
       break;
   }
-  if (shape.m == 1 && shape.streams) {
-    plan.stream = true;
+  if (shape.m == 1 && shape.gemv) {
+    plan.gemv = true;
     plan.groupN = balanced(shape.n, 512, shape.lanes);
   }
   // A copy of A pays when enough columns use it.

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Narrow factors, for machines that multiply them: packed B has words of
-// several elements of k, which an instruction multiplies and adds up.
-//
-// Where an instruction multiplies blocks, it takes two words of k of each of
-// two rows, and of each of two columns, from every 128 bits, and gives 2 x 2
-// sums. So the words of a step of B alternate, and so do rows of A; the sums
-// are told apart behind the loop.
-#include "sdk/emit/cpu/ContractEmit.h"
+#include "sdk/emit/cpu/ContractVnni.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -19,74 +11,65 @@ namespace backplane {
 
 using Widening = ContractionOperand::Widening;
 
-/// The lanes of one vector: `factors[i]` has those of element firstK + i.
-/// Where not all of them are inside, those that are not are zero.
-Value ContractEmitter::wordOfK(Value firstK, Value countK, bool whole,
-                               size_t vector, ArrayRef<Value> factors) {
-  int64_t bits = words.factor.getIntOrFloatBitWidth();
+/// The lanes of one vector: `elements[i]` are element i of group number `group`
+/// of a step. Where not all of them are inside, those that are not are zero.
+Value VnniBuilder::packLanes(Value firstK, Value countK, bool whole,
+                             size_t group, ArrayRef<Value> elements) {
+  int64_t bits = vnni.narrow.getIntOrFloatBitWidth();
   Type i32 = builder.getI32Type();
   VectorType narrow = vectorType(builder.getIntegerType(unsigned(bits)));
-  Value word;
-  for (auto [i, factor] : llvm::enumerate(factors)) {
-    Value part = builder.createOrFold<arith::BitcastOp>(loc, narrow, factor);
+  Value packed;
+  for (auto [i, value] : llvm::enumerate(elements)) {
+    Value part = builder.createOrFold<arith::BitcastOp>(loc, narrow, value);
     if (!whole) {
       Value inside = arith::CmpIOp::create(
           builder, loc, arith::CmpIPredicate::slt,
-          add(firstK, int64_t(vector * factors.size() + i)), countK);
+          add(firstK, int64_t(group * elements.size() + i)), countK);
       part = arith::SelectOp::create(builder, loc, inside, part,
                                      zeroVector(narrow.getElementType()));
     }
     part = arith::ExtUIOp::create(builder, loc, vectorType(i32), part);
-    Value shift = broadcastTo(
-        builder, loc,
-        arith::ConstantIntOp::create(builder, loc, i32, bits * int64_t(i)),
-        width);
+    Value shift = broadcast(
+        arith::ConstantIntOp::create(builder, loc, i32, bits * int64_t(i)));
     part = arith::ShLIOp::create(builder, loc, part, shift);
-    word = word ? arith::OrIOp::create(builder, loc, word, part) : part;
+    packed = packed ? arith::OrIOp::create(builder, loc, packed, part) : part;
   }
-  return word;
+  return packed;
 }
 
-/// One step of the kernel: the words of a panel from element firstK of k on.
-void ContractEmitter::storeWords(Value to, Value firstK, Value countK,
-                                 bool whole, ReadRow read) {
+void VnniBuilder::packStep(Value packedB, Value to, Value firstK, Value countK,
+                           bool whole, RowReader read) {
   SmallVector<SmallVector<Value>> rows;
   for (int64_t i = 0; i < stepK(); ++i) {
     Value k = add(firstK, i);
     rows.push_back(read(whole ? k : minimum(k, sub(countK, index(1)))));
   }
-  Value row = add(to, mul(builder.createOrFold<arith::DivUIOp>(
-                              loc, firstK, index(words.perWord)),
-                          panelN()));
+  Value row = add(to, mul(floorDiv(firstK, index(vnni.perLane)), panelN()));
   for (int64_t v = 0; v < plan.vectors; ++v) {
-    SmallVector<Value> of;
-    for (int64_t w = 0; w < words.block; ++w) {
-      SmallVector<Value> factors;
-      for (int64_t i = 0; i < words.perWord; ++i)
-        factors.push_back(rows[w * words.perWord + i][v]);
-      of.push_back(wordOfK(firstK, countK, whole, w, factors));
+    SmallVector<Value> lanes;
+    for (int64_t w = 0; w < vnni.block; ++w) {
+      SmallVector<Value> elements;
+      for (int64_t i = 0; i < vnni.perLane; ++i)
+        elements.push_back(rows[w * vnni.perLane + i][v]);
+      lanes.push_back(packLanes(firstK, countK, whole, w, elements));
     }
-    Value stored = of.front();
-    if (words.block > 1)
-      stored = vector::InterleaveOp::create(builder, loc, of[0], of[1]);
-    vector::StoreOp::create(builder, loc, stored, packedB,
-                            ValueRange(add(row, lanesOf(v * words.block))));
+    Value stored = lanes.front();
+    if (vnni.block > 1)
+      stored = vector::InterleaveOp::create(builder, loc, lanes[0], lanes[1]);
+    storeVector(stored, packedB, add(row, lanesOf(v * vnni.block)));
   }
 }
 
-/// One word of A for all lanes; of a block of rows, the same in all 128 bits.
-Value ContractEmitter::wordsOfA(Value memref, Value at) {
+Value VnniBuilder::broadcastA(Value memref, Value at) {
   Type i32 = builder.getI32Type();
-  int64_t count = words.block * words.block;
-  Value factors = vector::LoadOp::create(
-      builder, loc, VectorType::get({words.perWord * count}, words.factor),
+  int64_t count = vnni.block * vnni.block;
+  Value elements = vector::LoadOp::create(
+      builder, loc, VectorType::get({vnni.perLane * count}, vnni.narrow),
       memref, at);
   Value loaded = vector::BitCastOp::create(
-      builder, loc, VectorType::get({count}, i32), factors);
-  if (words.block == 1)
-    return broadcastTo(builder, loc,
-                       vector::ExtractOp::create(builder, loc, loaded, 0),
-                       width);
+      builder, loc, VectorType::get({count}, i32), elements);
+  if (vnni.block == 1)
+    return broadcast(vector::ExtractOp::create(builder, loc, loaded, 0));
   if (!width.scalable)
     return loaded;
   Value first = vector::ScalableInsertOp::create(
@@ -97,14 +80,14 @@ Value ContractEmitter::wordsOfA(Value memref, Value at) {
 }
 
 /// An intrinsic whose result is of the type of its first operand.
-Value ContractEmitter::callProduct(StringRef name, ValueRange operands) {
+Value VnniBuilder::callProduct(StringRef name, ValueRange operands) {
   return LLVM::CallIntrinsicOp::create(
              builder, loc, operands.front().getType(),
-             builder.getStringAttr(products.intrinsics + name), operands)
+             builder.getStringAttr(vnni.intrinsics + name), operands)
       .getResult(0);
 }
 
-/// The sign of factors that are bytes, as instructions call it.
+/// The sign of operands that are bytes, as instructions call it.
 static StringRef signsOf(const Contraction &c) {
   if (c.lhs.widening != c.rhs.widening)
     return ".us";
@@ -117,21 +100,21 @@ static bool exchanges(const Contraction &c) {
          c.rhs.widening == Widening::Unsigned;
 }
 
-Value ContractEmitter::addNarrow(Value a, Value b, Value sum) {
-  VectorWidth narrow(width.count * words.perWord, width.scalable);
+Value VnniBuilder::multiplyAdd(Value a, Value b, Value sum) {
+  VectorWidth narrow(width.count * vnni.perLane, width.scalable);
   auto split = [&](Value value) -> Value {
-    return vector::BitCastOp::create(builder, loc, narrow.of(words.factor),
+    return vector::BitCastOp::create(builder, loc, narrow.of(vnni.narrow),
                                      value);
   };
   SmallVector<Value> operands = {sum, split(a), split(b)};
   if (exchanges(c))
     std::swap(operands[1], operands[2]);
-  if (words.factor.isInteger())
-    return callProduct((signsOf(c) + (words.block > 1 ? "mmla" : "dot")).str(),
+  if (vnni.narrow.isInteger())
+    return callProduct((signsOf(c) + (vnni.block > 1 ? "mmla" : "dot")).str(),
                        operands);
-  if (words.block > 1)
+  if (vnni.block > 1)
     return callProduct(".bfmmla", operands);
-  // The first factor of each word, then the second one: the order of k.
+  // The first element of each lane, then the second one: the order of k.
   operands[0] = callProduct(".bfmlalb", operands);
   return callProduct(".bfmlalt", operands);
 }
@@ -139,7 +122,7 @@ Value ContractEmitter::addNarrow(Value a, Value b, Value sum) {
 /// The two rows of a pair in the order of columns. `low` and `high` have the
 /// sums of the first and the second half of the columns of a vector, 2 x 2 of
 /// them in each 128 bits: row by row, or column by column where B comes first.
-std::pair<Value, Value> ContractEmitter::rowsOfPair(Value low, Value high) {
+std::pair<Value, Value> VnniBuilder::rowsOfPair(Value low, Value high) {
   int64_t unit = exchanges(c) ? 1 : 2;
   Type integer = builder.getIntegerType(unsigned(32 * unit));
   VectorWidth units(width.count / unit, width.scalable);
@@ -160,15 +143,13 @@ std::pair<Value, Value> ContractEmitter::rowsOfPair(Value low, Value high) {
           cast(take(1), vectorType(element))};
 }
 
-/// Leaves the sums of pairs of rows in `tile`, row by row.
-void ContractEmitter::storePairs(ValueRange sums) {
+void VnniBuilder::storePairs(ValueRange sums, Value tile) {
   for (int64_t i = 0; i < plan.rows / 2 * plan.vectors; ++i) {
     int64_t pair = i / plan.vectors, v = i % plan.vectors;
     auto [first, second] = rowsOfPair(sums[2 * i], sums[2 * i + 1]);
     int64_t at = 2 * pair * plan.vectors + v;
-    vector::StoreOp::create(builder, loc, first, tile, ValueRange(lanesOf(at)));
-    vector::StoreOp::create(builder, loc, second, tile,
-                            ValueRange(lanesOf(at + plan.vectors)));
+    storeVector(first, tile, lanesOf(at));
+    storeVector(second, tile, lanesOf(at + plan.vectors));
   }
 }
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/ContractEpilogue.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// A micro tile, whose rows are those from `first` on.
+struct ContractEpilogue::Tile {
+  Value sums; ///< memory
+  Value panelB, panelA;
+  Value rows;    ///< that are inside
+  Value skipped; ///< rows of the tile before the panel
+  Value firstK;
+};
+
+bool ContractEpilogue::keepSums() {
+  std::optional<int64_t> k = getConstantIntValue(operands.sizeK);
+  if (!k || *k > plan.depth)
+    sums = scratch(plan.groupM * roomN(), element);
+  return bool(sums);
+}
+
+void ContractEpilogue::finishTile(Value tile, Value panelB, Value panelA,
+                                  Value firstK) {
+  Value last;
+  if (sums)
+    last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                 add(firstK, plan.depth), operands.sizeK);
+  Value rows = minimum(index(plan.rows), sub(countM, panelA));
+  Value full = isFull(panelB);
+  // The tile may have begun before the panel.
+  Value skipped = sub(panelA, firstRow(panelA));
+  Tile whole = {tile, panelB, panelA, rows, skipped, firstK};
+  auto finish = [&] {
+    ifElse(
+        full, [&] { finishRows(whole, true, true); },
+        [&] { finishRows(whole, true, false); });
+  };
+  if (!sums)
+    return finish();
+  ifElse(last, finish, [&] { finishRows(whole, false, true); });
+}
+
+void ContractEpilogue::finishRows(const Tile &tile, bool last, bool full) {
+  forRange(index(0), tile.rows, 1, [&](Value row) {
+    finishRow(tile, add(tile.panelA, row), add(tile.skipped, row), last, full);
+  });
+}
+
+/// Adds what the blocks of k before `firstK` have left.
+Value ContractEpilogue::addEarlier(Value sum, Value at, Value firstK) {
+  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      firstK, index(0));
+  Value before = loadContiguous(sums, at, Value());
+  before =
+      arith::SelectOp::create(builder, loc, first, zeroVector(element), before);
+  return addElements(sum, before);
+}
+
+/// One row of a micro tile. Partial sums are kept for whole panels; only what
+/// is stored to the result minds the edge.
+void ContractEpilogue::finishRow(const Tile &tile, Value row, Value tileRow,
+                                 bool last, bool full) {
+  Value m = add(firstM, row);
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    Value column = add(tile.panelB, lanesOf(v));
+    Value sum = loadContiguous(
+        tile.sums, add(mul(tileRow, panelN()), lanesOf(v)), Value());
+    if (sums) {
+      Value at = add(mul(row, roomN()), column);
+      sum = addEarlier(sum, at, tile.firstK);
+      if (!last) {
+        storeVector(sum, sums, at);
+        continue;
+      }
+    }
+    Value mask = full ? Value() : laneMask(sub(countN, column));
+    finishVector(sum, m, add(firstN, column), mask);
+  }
+}
+
+Value ContractEpilogue::elementOf(const FlatOperand &operand, Value m,
+                                  Value n) {
+  Value at =
+      add(dot(operand, c.outer, outer), mul(m, groupStride(operand, c.m)));
+  return add(at, mul(n, groupStride(operand, c.n)));
+}
+
+/// The results of the op that follows.
+SmallVector<Value> ContractEpilogue::runBody(Value sum, Value m, Value n,
+                                             Value mask) {
+  SmallVector<Value> arguments;
+  linalg::GenericOp op = c.epilogue;
+  Block &body = *op.getBody();
+  for (auto [i, operand] : llvm::enumerate(operands.epilogue)) {
+    if (i == c.epilogueInput)
+      arguments.push_back(sum);
+    else if (operand.strides[c.n.back()])
+      arguments.push_back(
+          loadContiguous(operand.memref, elementOf(operand, m, n), mask));
+    else
+      arguments.push_back(memref::LoadOp::create(builder, loc, operand.memref,
+                                                 elementOf(operand, m, n)));
+  }
+  // The old contents of destinations are undefined.
+  for (BlockArgument old : body.getArguments().drop_front(arguments.size()))
+    arguments.push_back(zeroVector(old.getType()));
+  return cloneBody(builder, loc, body, arguments, width,
+                   [](unsigned) { return Value(); });
+}
+
+void ContractEpilogue::finishVector(Value sum, Value m, Value n, Value mask) {
+  auto zero = cast<TypedAttr>(builder.getZeroAttr(element));
+  if (c.init != zero)
+    sum = addElements(
+        sum, broadcast(arith::ConstantOp::create(builder, loc, c.init)));
+  SmallVector<Value> values;
+  if (c.epilogue)
+    values = runBody(sum, m, n, mask);
+  for (auto [result, to] : llvm::zip(c.results, operands.destinations)) {
+    Value value = broadcast(result.number ? values[*result.number] : sum);
+    Value at = elementOf(to, m, n);
+    if (mask)
+      vector::MaskedStoreOp::create(builder, loc, to.memref, ValueRange(at),
+                                    mask, value);
+    else
+      storeVector(value, to.memref, at);
+  }
+}
+
+} // namespace backplane

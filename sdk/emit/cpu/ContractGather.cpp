@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/ContractGather.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/* ---- Shares of columns ---- */
+
+/// The share of the loops in the index on an axis, added to `share`.
+static Value addShare(const ContractScope &s, Value share,
+                      const PaddedAxis &axis, ArrayRef<unsigned> loops,
+                      ValueRange indices) {
+  for (auto [loop, value] : llvm::zip(loops, indices))
+    if (axis.factors[loop])
+      share = s.add(share, s.mul(value, axis.factors[loop]));
+  return share;
+}
+
+ColumnShares makeColumnShares(const ContractScope &s) {
+  Type i32 = s.builder.getI32Type();
+  ColumnShares result;
+  result.offset = s.scratch(s.roomN(), i32);
+  for (size_t i = 0; i < s.operands.padded.size(); ++i)
+    result.axes.push_back(s.scratch(s.roomN(), i32));
+  auto store = [&](Value value, Value memref, Value at) {
+    Value word = arith::IndexCastOp::create(s.builder, s.loc, i32, value);
+    memref::StoreOp::create(s.builder, s.loc, word, memref, at);
+  };
+  // Lanes beyond the edge repeat the last column.
+  Value last = s.sub(s.countN, s.index(1));
+  Value panel = s.panelN();
+  Value end = s.mul(s.ceilDiv(s.countN, panel), panel);
+  s.forRange(s.index(0), end, 1, [&](Value lane) {
+    Value column = s.minimum(lane, last);
+    SmallVector<Value> at = s.split(s.add(s.firstN, column), s.c.n);
+    store(s.dot(s.operands.b, s.c.n, at), result.offset, lane);
+    for (auto [axis, memref] : llvm::zip(s.operands.padded, result.axes))
+      store(addShare(s, s.index(0), axis, s.c.n, at), memref, lane);
+  });
+  return result;
+}
+
+/* ---- Lanes that are neighbours ---- */
+
+/// Runs that a vector can have at most, 0: too many or not known.
+int64_t PanelGather::maxRuns() const {
+  unsigned loop = c.n.back();
+  auto row = getConstantIntValue(operands.sizes[loop]);
+  if (width.scalable || !row || *row < 1 || !operands.b.unitStride(loop))
+    return 0;
+  int64_t count = 1 + (width.count - 1 + *row - 1) / *row;
+  return count <= 4 ? count : 0;
+}
+
+Value PanelGather::splat(Value scalar) {
+  return vector::BroadcastOp::create(builder, loc, vectorType(scalar.getType()),
+                                     scalar);
+}
+
+Value PanelGather::toI32(Value value) {
+  return arith::IndexCastOp::create(builder, loc, builder.getI32Type(), value);
+}
+
+Value PanelGather::toIndex(Value value) {
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    value);
+}
+
+PanelGather::PanelGather(const ContractScope &scope, const ColumnShares &shares,
+                         Value panel)
+    : ContractScope(scope), shares(shares) {
+  int64_t most = maxRuns();
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    Value at = add(panel, lanesOf(v));
+    offsets.push_back(loadContiguous(shares.offset, at, Value()));
+    axes.emplace_back();
+    for (Value axis : shares.axes)
+      axes.back().push_back(loadContiguous(axis, at, Value()));
+    if (most)
+      runs.push_back(findRuns(at, offsets.back(), most));
+    else
+      findContiguous(at, offsets.back());
+  }
+}
+
+/// Offset minus lane, which is one number for lanes that are neighbours.
+Value PanelGather::originsOf(Value offsets) {
+  Value lane =
+      vector::StepOp::create(builder, loc, vectorType(builder.getIndexType()));
+  lane = arith::IndexCastOp::create(builder, loc,
+                                    vectorType(builder.getI32Type()), lane);
+  return arith::SubIOp::create(builder, loc, offsets, lane);
+}
+
+void PanelGather::findContiguous(Value at, Value offsets) {
+  Value first = memref::LoadOp::create(builder, loc, shares.offset, at);
+  Value equal = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                      originsOf(offsets), splat(first));
+  contiguous.push_back(vector::ReductionOp::create(
+      builder, loc, vector::CombiningKind::AND, equal));
+  starts.push_back(toIndex(first));
+}
+
+/// Splits the lanes at `at` into runs: offset minus lane is one number in each.
+SmallVector<PanelGather::Run> PanelGather::findRuns(Value at, Value offsets,
+                                                    int64_t count) {
+  Value origins = originsOf(offsets);
+  Value first = index(0);
+  SmallVector<Run> result;
+  for (int64_t i = 0; i < count; ++i) {
+    Value inside = minimum(first, index(width.count - 1));
+    Value offset =
+        memref::LoadOp::create(builder, loc, shares.offset, add(at, inside));
+    Value origin = arith::SubIOp::create(builder, loc, offset, toI32(inside));
+    Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       origins, splat(origin));
+    result.push_back({toIndex(origin), mask});
+    Value ones = arith::ExtUIOp::create(builder, loc,
+                                        vectorType(builder.getI32Type()), mask);
+    Value length = vector::ReductionOp::create(
+        builder, loc, vector::CombiningKind::ADD, ones);
+    first = add(first, arith::IndexCastUIOp::create(
+                           builder, loc, builder.getIndexType(), length));
+  }
+  return result;
+}
+
+/* ---- Rows ---- */
+
+/// Elements from one index of an axis of B to the next.
+Value PanelGather::axisStride(unsigned axis) {
+  Value stride = index(1);
+  auto type = cast<MemRefType>(c.rhs.memref.getType());
+  for (unsigned i = axis + 1; i < type.getRank(); ++i)
+    stride =
+        mul(stride, getValueOrCreateConstantIndexOp(
+                        builder, loc,
+                        memref::getMixedSize(builder, loc, c.rhs.memref, i)));
+  return stride;
+}
+
+Value PanelGather::paddingBefore() {
+  Value shift = index(0);
+  for (auto [axis, low] : llvm::enumerate(c.rhs.padLow))
+    shift = add(shift, mul(axisStride(axis),
+                           getValueOrCreateConstantIndexOp(builder, loc, low)));
+  return shift;
+}
+
+/// Element index without the share of n, and for each padded axis the index
+/// there, without it too.
+Value PanelGather::scalarOffset(ValueRange k,
+                                SmallVectorImpl<Value> &axisOffsets) {
+  Value base = add(dot(operands.b, c.outer, outer), dot(operands.b, c.k, k));
+  for (const PaddedAxis &axis : operands.padded) {
+    Value share = sub(index(0), axis.low);
+    share = addShare(*this, share, axis, c.k, k);
+    axisOffsets.push_back(addShare(*this, share, axis, c.outer, outer));
+  }
+  return base;
+}
+
+SmallVector<Value> PanelGather::row(Value k, Value shift) {
+  SmallVector<Value> at = split(k, c.k), axisOffsets, result;
+  Value base = sub(scalarOffset(at, axisOffsets), shift);
+  for (int64_t v = 0; v < plan.vectors; ++v)
+    result.push_back(load(v, base, mask(v, axisOffsets)));
+  return result;
+}
+
+Value PanelGather::mask(size_t vector, ValueRange axisOffsets) {
+  Value result;
+  for (auto [i, offset] : llvm::enumerate(axisOffsets)) {
+    Value at = arith::AddIOp::create(builder, loc, axes[vector][i],
+                                     splat(toI32(offset)));
+    // As unsigned numbers negative indices are beyond every size.
+    Value inside =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at,
+                              splat(toI32(operands.padded[i].size)));
+    result =
+        result ? arith::AndIOp::create(builder, loc, result, inside) : inside;
+  }
+  if (result)
+    return result;
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(builder.getI1Type()), true));
+}
+
+Value PanelGather::load(size_t vector, Value base, Value mask) {
+  Type type = cast<MemRefType>(operands.b.memref.getType()).getElementType();
+  Value outside = zeroVector(type);
+  if (c.rhs.padded())
+    outside = arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(vectorType(type), Attribute(c.rhs.padValue)));
+  return runs.empty() ? loadEither(vector, base, mask, outside)
+                      : loadRuns(vector, base, mask, outside);
+}
+
+Value PanelGather::loadRuns(size_t vector, Value base, Value mask,
+                            Value outside) {
+  Value result = outside;
+  for (const Run &run : runs[vector]) {
+    Value lanes = arith::AndIOp::create(builder, loc, mask, run.mask);
+    result = vector::MaskedLoadOp::create(
+        builder, loc, cast<VectorType>(outside.getType()), operands.b.memref,
+        ValueRange(add(base, run.start)), lanes, result);
+  }
+  return result;
+}
+
+/// One load where all lanes are neighbours, else one for each.
+Value PanelGather::loadEither(size_t vector, Value base, Value mask,
+                              Value outside) {
+  auto type = cast<VectorType>(outside.getType());
+  Value memref = operands.b.memref;
+  auto branch =
+      scf::IfOp::create(builder, loc, TypeRange(type), contiguous[vector],
+                        /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value near = vector::MaskedLoadOp::create(
+      builder, loc, type, memref, ValueRange(add(base, starts[vector])), mask,
+      outside);
+  scf::YieldOp::create(builder, loc, near);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  Value far =
+      vector::GatherOp::create(builder, loc, type, memref, ValueRange(base),
+                               offsets[vector], mask, outside);
+  scf::YieldOp::create(builder, loc, far);
+  return branch.getResult(0);
+}
+
+} // namespace backplane

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractKernel.h: the micro-kernel, a tile of C in registers. Private to this
+// folder.
+#ifndef BACKPLANE_EMIT_CPU_CONTRACTKERNEL_H
+#define BACKPLANE_EMIT_CPU_CONTRACTKERNEL_H
+
+#include "sdk/emit/cpu/ContractPack.h"
+
+namespace backplane {
+
+class MicroKernel : ContractScope {
+public:
+  /// Makes the memory of the tile.
+  MicroKernel(const ContractScope &scope, const ContractPacker &packed);
+
+  /// rows x vectors sums of the last call, row by row.
+  mlir::Value tile;
+
+  /// Adds up countK products for each element of the tile in which these panels
+  /// meet.
+  void multiply(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
+                mlir::Value countK);
+
+private:
+  /// Where it reads: element (row, k) of A at start + row * rowStride + k,
+  /// vector v of row k of B at start + k * rowStride + v * lanes.
+  struct Source {
+    mlir::Value memref, start, rowStride;
+  };
+  Source sourceA(mlir::Value panelA, mlir::Value firstK);
+  Source sourceB(mlir::Value panelB, mlir::Value firstK);
+  void multiply(const Source &fromA, const Source &fromB, mlir::Value countK);
+  llvm::SmallVector<mlir::Value> addProducts(const Source &fromA,
+                                             const Source &fromB, mlir::Value k,
+                                             mlir::ValueRange sums);
+  mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
+
+  mlir::Value packedA, packedB;
+  VnniBuilder narrow;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_CONTRACTKERNEL_H

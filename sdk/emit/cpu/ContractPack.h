@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractPack.h: copies of A and B in the order in which the micro-kernel
+// reads them. Private to this folder.
+#ifndef BACKPLANE_EMIT_CPU_CONTRACTPACK_H
+#define BACKPLANE_EMIT_CPU_CONTRACTPACK_H
+
+#include "sdk/emit/cpu/ContractGather.h"
+#include "sdk/emit/cpu/ContractVnni.h"
+
+namespace backplane {
+
+class ContractPacker : ContractScope {
+public:
+  /// Makes the memory of the copies.
+  explicit ContractPacker(const ContractScope &scope);
+
+  /// Panels of `rows` rows, each row with `depth` elements of k; rows beyond
+  /// the edge are zero, and so is what a step of the kernel has beyond it. Null
+  /// when the plan reads A where it is.
+  mlir::Value packedA;
+  /// Panels of `vectors * lanes` columns, each with `depthB` rows; columns
+  /// beyond the edge are zero. When the plan reads B where it is, only the
+  /// panel that is not full.
+  mlir::Value packedB;
+
+  /// Before all copies, where columns of B do not lie next to each other.
+  void prepareColumns();
+  // Copy elements firstK to firstK + countK of k.
+  void packA(mlir::Value firstK, mlir::Value countK);
+  void packB(mlir::Value firstK, mlir::Value countK);
+
+private:
+  /// Elements of A: (row, k) of the block is at start + row * strideM +
+  /// (firstK + k) * strideK.
+  struct RowsOfA {
+    mlir::Value strideM, strideK, start, firstK;
+    mlir::Value chunk; ///< elements that are copied at once
+    mlir::Value whole; ///< elements in whole chunks
+  };
+  VectorWidth chunkOfA() const;
+  mlir::Value offsetInA(mlir::Value row, mlir::Value k);
+  mlir::Value elementOfA(const RowsOfA &from, mlir::Value row, mlir::Value k);
+  void copyVector(const RowsOfA &from, mlir::Value row, mlir::Value k,
+                  mlir::Value mask);
+  void copyVectors(const RowsOfA &from, mlir::Value row, mlir::Value countK);
+  void copyElements(const RowsOfA &from, mlir::Value row, mlir::Value countK);
+  void clearRows(mlir::Value end, mlir::Value countK, mlir::Value chunk);
+  void storeRows(mlir::Value to, mlir::Value countK, RowReader read);
+  void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
+                 bool full);
+  void gatherPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
+
+  ColumnShares shares; ///< null unless prepared
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_CONTRACTPACK_H

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/ContractScope.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+ContractScope::ContractScope(const VectorBuilder &builder,
+                             const ContractProblem &problem, ValueRange ids)
+    : VectorBuilder(builder), c(problem.c), plan(problem.plan),
+      vnni(problem.vnni), operands(problem.operands), element(c.accumulator) {
+  size_t outers = c.outer.size();
+  outer.assign(ids.begin(), ids.begin() + outers);
+  firstN = ids[outers];
+  firstM = ids[outers + 1];
+  countN = minimum(index(plan.groupN), sub(operands.sizeN, firstN));
+  countM = minimum(index(plan.groupM), sub(operands.sizeM, firstM));
+}
+
+Value ContractScope::firstRow(Value panelA) const {
+  if (plan.packA)
+    return panelA;
+  return minimum(panelA, sub(sub(operands.sizeM, firstM), index(plan.rows)));
+}
+
+SmallVector<Value> ContractScope::split(Value linear,
+                                        ArrayRef<unsigned> loops) const {
+  SmallVector<Value> result(loops.size());
+  for (size_t i = loops.size(); i-- > 0;) {
+    if (i == 0) {
+      result[i] = linear;
+      break;
+    }
+    Value size = operands.sizes[loops[i]];
+    result[i] = mod(linear, size);
+    linear = floorDiv(linear, size);
+  }
+  return result;
+}
+
+Value ContractScope::dot(const FlatOperand &operand, ArrayRef<unsigned> loops,
+                         ValueRange indices) const {
+  Value sum = index(0);
+  for (auto [loop, value] : llvm::zip(loops, indices))
+    if (Value stride = operand.strides[loop])
+      sum = add(sum, mul(value, stride));
+  return sum;
+}
+
+Value ContractScope::groupStride(const FlatOperand &operand,
+                                 ArrayRef<unsigned> loops) const {
+  Value stride = loops.empty() ? Value() : operand.strides[loops.back()];
+  return stride ? stride : index(0);
+}
+
+static Value convertOperand(const ContractScope &s, Value factor,
+                            unsigned input, const ContractionOperand &operand,
+                            Value value) {
+  using Widening = ContractionOperand::Widening;
+  Type type = isa<VectorType>(value.getType()) ? Type(s.vectorType(s.element))
+                                               : s.element;
+  if (operand.widening == Widening::Signed)
+    value = arith::ExtSIOp::create(s.builder, s.loc, type, value);
+  if (operand.widening == Widening::Unsigned)
+    value = arith::ExtUIOp::create(s.builder, s.loc, type, value);
+  linalg::GenericOp op = s.c.op;
+  return cloneValue(s.builder, s.loc, factor, op.getBody()->getArgument(input),
+                    value, s.width);
+}
+
+Value ContractScope::convertLeft(Value value) const {
+  return convertOperand(*this, c.left, c.a, c.lhs, value);
+}
+Value ContractScope::convertRight(Value value) const {
+  return convertOperand(*this, c.right, c.b, c.rhs, value);
+}
+
+} // namespace backplane

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// VnniPlan.h: whether a contraction of narrow operands is computed by
+// instructions that multiply several of them. Private to this folder.
+#ifndef BACKPLANE_EMIT_CPU_VNNIPLAN_H
+#define BACKPLANE_EMIT_CPU_VNNIPLAN_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+
+namespace backplane {
+
+struct Contraction;
+
+/// How the machine adds products of narrow operands to 32 bits.
+struct NarrowProducts {
+  /// What the names of LLVM's intrinsics begin with: "llvm.aarch64.neon".
+  std::string intrinsics;
+  /// What there is of them, without signs: "dot" and "mmla" of bytes, "usdot"
+  /// for mixed signs, "bfmlal" and "bfmmla".
+  llvm::SmallVector<std::string> names;
+  bool has(llvm::StringRef name) const {
+    return llvm::is_contained(names, name);
+  }
+};
+
+/// How a contraction uses them.
+struct VnniPlan {
+  mlir::Type narrow;   ///< i8 or bf16; null: operands are as wide as sums
+  int64_t perLane = 1; ///< elements of k in a lane of B
+  /// 2: an instruction multiplies two rows by two columns, of which each has
+  /// two lanes of k.
+  int64_t block = 1;
+  std::string intrinsics; ///< what their names begin with
+};
+
+/// `m`: rows of the contraction, negative when not known.
+VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
+                  int64_t m);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_VNNIPLAN_H
