@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "conformance/publish/HtmlParts.h"
 #include "conformance/publish/Publish.h"
 
 #include <cstdio>
@@ -10,11 +9,16 @@ using namespace backplane::conformance;
 namespace {
 
 /// XML text; what XML cannot hold, and bytes that are not ASCII, become '?'.
-std::string escape(std::string text) {
-  for (char &c : text)
-    if (c != '\n' && (c < ' ' || c >= 0x7f))
-      c = '?';
-  return html::escape(text);
+std::string escape(const std::string &text) {
+  std::string out;
+  for (char c : text)
+    out += c == '&'                              ? "&amp;"
+           : c == '<'                            ? "&lt;"
+           : c == '>'                            ? "&gt;"
+           : c == '"'                            ? "&quot;"
+           : c != '\n' && (c < ' ' || c >= 0x7f) ? "?"
+                                                 : std::string(1, c);
+  return out;
 }
 
 std::string seconds(double milliseconds) {
