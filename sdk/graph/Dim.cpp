@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A dim that is not a plain number is a polynomial with integer factors over
-// atoms: symbols, floordiv, min and max. Its canonical text is also its
-// identity, and the limit on that text bounds all work on dims.
+// atoms: symbols, floordiv, truncdiv, min, max and select. Its canonical text
+// is also its identity, and the limit on that text bounds all work on dims.
 #include "DimNode.h"
 
 #include <algorithm>
@@ -143,6 +143,11 @@ std::string operandText(const Dim &dim) {
 std::string atomText(AtomKind kind, const std::vector<Dim> &operands) {
   if (kind == AtomKind::FloorDiv)
     return operandText(operands[0]) + " floordiv " + operandText(operands[1]);
+  if (kind == AtomKind::TruncDiv)
+    return "truncdiv(" + operands[0].str() + ", " + operands[1].str() + ")";
+  if (kind == AtomKind::Select)
+    return "select(" + operands[0].str() + ", " + operands[1].str() + ", " +
+           operands[2].str() + ")";
   std::string name = kind == AtomKind::Min ? "min(" : "max(";
   std::string text = operands.back().str();
   for (size_t i = operands.size() - 1; i-- > 0;)
@@ -206,7 +211,8 @@ bool Dim::isSymbolName(std::string_view name) {
   auto digit = [](char c) { return c >= '0' && c <= '9'; };
   if (name.empty() || name.size() > 64 || !letter(name[0]))
     return false;
-  for (std::string_view word : {"floordiv", "ceildiv", "mod", "min", "max"})
+  for (std::string_view word : {"floordiv", "ceildiv", "mod", "min", "max",
+                                "truncdiv", "less", "equal", "select"})
     if (name == word)
       return false;
   return std::all_of(name.begin(), name.end(),
@@ -222,6 +228,8 @@ bool isNonNegative(const Atom &atom) {
   const std::vector<Dim> &operands = atom.operands;
   if (atom.kind == AtomKind::Max)
     return std::any_of(operands.begin(), operands.end(), each);
+  if (atom.kind == AtomKind::Select)
+    return each(operands[1]) && each(operands[2]);
   return std::all_of(operands.begin(), operands.end(), each);
 }
 
@@ -329,6 +337,14 @@ Dim operator*(const Dim &a, const Dim &b) {
 
 Dim makeFloorDiv(const Dim &a, const Dim &b) {
   return makeAtom(AtomKind::FloorDiv, {a, b});
+}
+
+Dim makeTruncDiv(const Dim &a, const Dim &b) {
+  return makeAtom(AtomKind::TruncDiv, {a, b});
+}
+
+Dim makeSelect(const Dim &condition, const Dim &a, const Dim &b) {
+  return makeAtom(AtomKind::Select, {condition, a, b});
 }
 
 Dim fromTerms(const std::vector<Term> &terms) {

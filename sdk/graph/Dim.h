@@ -3,8 +3,8 @@
 // Dim.h: the size of one tensor axis, an integer expression over symbols.
 //
 // Dims are immutable values, kept in a canonical form: two dims that are equal
-// as polynomials (with floordiv, ceildiv, mod, min and max of equal operands as
-// atoms) compare equal. The text form round-trips through parse.
+// as polynomials (with floordiv, truncdiv, min, max and select of equal
+// operands as atoms) compare equal. The text form round-trips through parse.
 #ifndef BACKPLANE_GRAPH_DIM_H
 #define BACKPLANE_GRAPH_DIM_H
 
@@ -39,11 +39,12 @@ public:
   /// The symbol of this name; not valid unless isSymbolName(name).
   static Dim symbol(std::string_view name);
   /// Whether a symbol may have this name: a letter or `_`, then letters, digits
-  /// and `_`, at most 64; not `floordiv`, `ceildiv`, `mod`, `min` or `max`.
+  /// and `_`, at most 64; not the name of an operator or a function of dims.
   static bool isSymbolName(std::string_view name);
   /// Reads the text form: integers, symbols, + - * floordiv ceildiv mod,
-  /// min(a, b), max(a, b), parentheses. Depth and length are limited, so that
-  /// text from a file is safe to read.
+  /// min(a, b), max(a, b), truncdiv(a, b), less(a, b), equal(a, b),
+  /// select(condition, a, b), parentheses. Depth and length are limited, so
+  /// that text from a file is safe to read.
   static Result<Dim> parse(std::string_view text);
 
   /// False when arithmetic overflowed 64 bits or the expression outgrew what
@@ -82,6 +83,15 @@ public:
   friend Dim mod(const Dim &a, const Dim &b);
   friend Dim min(const Dim &a, const Dim &b);
   friend Dim max(const Dim &a, const Dim &b);
+  /// Rounding towards zero, as C and ONNX divide; a divisor as for floorDiv.
+  friend Dim truncDiv(const Dim &a, const Dim &b);
+  /// 1 where a < b, else 0. A difference beyond 64 bits fails in evaluate.
+  friend Dim less(const Dim &a, const Dim &b);
+  /// 1 where a == b, else 0; likewise.
+  friend Dim equal(const Dim &a, const Dim &b);
+  /// a where the condition is not 0, else b. evaluate asks only the one that is
+  /// chosen, so that the other may divide by zero.
+  friend Dim select(const Dim &condition, const Dim &a, const Dim &b);
   /// Equal for every value of the symbols, as far as the canonical form shows.
   friend bool operator==(const Dim &a, const Dim &b);
   friend bool operator<(const Dim &a, const Dim &b); // for ordered containers

@@ -160,6 +160,11 @@ std::pair<Dim, Dim> splitMultiples(const Dim &a, const Dim &b) {
 
 } // namespace
 
+std::optional<Dim> exactQuotient(const Dim &a, const Dim &b) {
+  auto [quotient, rest] = splitMultiples(a, b);
+  return rest == Dim(0) ? std::optional(quotient) : std::nullopt;
+}
+
 Dim floorDiv(const Dim &a, const Dim &b) {
   if (!a.valid() || !b.valid())
     return makeFloorDiv(a, b);

@@ -6,17 +6,19 @@
 
 #include "Dim.h"
 
+#include <optional>
+
 namespace backplane {
 
-enum class AtomKind { Symbol, FloorDiv, Min, Max };
+enum class AtomKind { Symbol, FloorDiv, TruncDiv, Min, Max, Select };
 
 /// What terms multiply.
 struct Atom {
   AtomKind kind = AtomKind::Symbol;
-  std::string text; ///< canonical, the identity of the atom
-  std::vector<Dim>
-      operands;  ///< of floordiv 2, of min and max sorted, 2 or more
-  int depth = 0; ///< nesting of operands
+  std::string text;          ///< canonical, the identity of the atom
+  std::vector<Dim> operands; ///< of divisions 2, of select condition and both
+                             ///< choices, of min and max sorted, 2 or more
+  int depth = 0;             ///< nesting of operands
 };
 using AtomPtr = std::shared_ptr<const Atom>;
 
@@ -58,6 +60,11 @@ inline int64_t floorQuotient(int64_t a, int64_t b) {
 
 /// a floordiv b as an atom, without simplification.
 Dim makeFloorDiv(const Dim &a, const Dim &b);
+/// The same of truncdiv and select.
+Dim makeTruncDiv(const Dim &a, const Dim &b);
+Dim makeSelect(const Dim &condition, const Dim &a, const Dim &b);
+/// a / b, when the form shows that it leaves nothing; b is not 0.
+std::optional<Dim> exactQuotient(const Dim &a, const Dim &b);
 /// The sum of the terms.
 Dim fromTerms(const std::vector<Term> &terms);
 

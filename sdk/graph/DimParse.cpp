@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Dim.h"
 
+#include <array>
 #include <charconv>
 
 namespace backplane {
@@ -113,9 +114,13 @@ private:
       expect(")");
       return dim;
     }
-    for (bool isMin : {true, false})
-      if (take(isMin ? "min" : "max"))
-        return extreme(isMin);
+    for (std::string_view name : {"min", "max", "truncdiv", "less", "equal"})
+      if (take(name))
+        return call(name, arguments<2>());
+    if (take("select")) {
+      auto [condition, a, b] = arguments<3>();
+      return select(condition, a, b);
+    }
     std::string_view token = peek();
     if (!token.empty() && isDigit(token[0]))
       return number("");
@@ -127,13 +132,25 @@ private:
     return Dim::symbol(token);
   }
 
-  Dim extreme(bool isMin) {
-    expect("(");
-    Dim a = sum();
-    expect(",");
-    Dim b = sum();
+  static Dim call(std::string_view name, const std::array<Dim, 2> &operands) {
+    const auto &[a, b] = operands;
+    if (name == "min")
+      return min(a, b);
+    if (name == "max")
+      return max(a, b);
+    if (name == "truncdiv")
+      return truncDiv(a, b);
+    return name == "less" ? less(a, b) : equal(a, b);
+  }
+
+  template <size_t N> std::array<Dim, N> arguments() {
+    std::array<Dim, N> dims;
+    for (size_t i = 0; i < N; ++i) {
+      expect(i == 0 ? "(" : ",");
+      dims[i] = sum();
+    }
     expect(")");
-    return isMin ? min(a, b) : max(a, b);
+    return dims;
   }
 
   Dim number(const char *sign) {

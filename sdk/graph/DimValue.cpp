@@ -14,13 +14,21 @@ Status overflow(const Dim &dim) {
                 "value of \"" + dim.str() + "\" does not fit 64 bits");
 }
 
-Result<int64_t> evaluateFloorDiv(const Dim &dim, int64_t a, int64_t b) {
+Result<int64_t> divide(const Dim &dim, AtomKind kind, int64_t a, int64_t b) {
   if (b == 0)
     return Status(BP_STATUS_OUT_OF_RANGE,
                   "division by zero in \"" + dim.str() + "\"");
   if (a == INT64_MIN && b == -1)
     return overflow(dim);
-  return floorQuotient(a, b);
+  return kind == AtomKind::FloorDiv ? floorQuotient(a, b) : a / b;
+}
+
+/// Only the choice that is taken.
+Result<int64_t> choose(const Atom &atom, const SymbolValues &symbols) {
+  Result<int64_t> condition = atom.operands[0].evaluate(symbols);
+  if (!condition)
+    return condition;
+  return atom.operands[*condition != 0 ? 1 : 2].evaluate(symbols);
 }
 
 Result<int64_t> evaluateAtom(const Dim &dim, const Atom &atom,
@@ -32,6 +40,8 @@ Result<int64_t> evaluateAtom(const Dim &dim, const Atom &atom,
                              "\" has no value");
     return it->second;
   }
+  if (atom.kind == AtomKind::Select)
+    return choose(atom, symbols);
   std::vector<int64_t> values;
   for (const Dim &operand : atom.operands) {
     Result<int64_t> value = operand.evaluate(symbols);
@@ -39,8 +49,8 @@ Result<int64_t> evaluateAtom(const Dim &dim, const Atom &atom,
       return value;
     values.push_back(*value);
   }
-  if (atom.kind == AtomKind::FloorDiv)
-    return evaluateFloorDiv(dim, values[0], values[1]);
+  if (atom.kind == AtomKind::FloorDiv || atom.kind == AtomKind::TruncDiv)
+    return divide(dim, atom.kind, values[0], values[1]);
   return atom.kind == AtomKind::Min
              ? *std::min_element(values.begin(), values.end())
              : *std::max_element(values.begin(), values.end());
@@ -89,11 +99,28 @@ Bounds multiply(Interval a, Interval b) {
 }
 
 /// A quotient is monotonic in each operand while the divisor keeps its sign.
-Bounds divide(Interval a, Interval b) {
+Bounds divide(AtomKind kind, Interval a, Interval b) {
   if ((b.low <= 0 && b.high >= 0) || a.low == INT64_MIN)
     return std::nullopt;
-  return hull({floorQuotient(a.low, b.low), floorQuotient(a.low, b.high),
-               floorQuotient(a.high, b.low), floorQuotient(a.high, b.high)});
+  auto quotient = [kind](int64_t x, int64_t y) {
+    return kind == AtomKind::FloorDiv ? floorQuotient(x, y) : x / y;
+  };
+  return hull({quotient(a.low, b.low), quotient(a.low, b.high),
+               quotient(a.high, b.low), quotient(a.high, b.high)});
+}
+
+/// Of both choices, or of the one that the condition leaves.
+Bounds boundsOfSelect(const Atom &atom, const SymbolRanges &ranges) {
+  Bounds condition = atom.operands[0].bounds(ranges);
+  if (condition && (condition->low > 0 || condition->high < 0))
+    return atom.operands[1].bounds(ranges);
+  if (condition && condition->low == 0 && condition->high == 0)
+    return atom.operands[2].bounds(ranges);
+  Bounds a = atom.operands[1].bounds(ranges),
+         b = atom.operands[2].bounds(ranges);
+  if (!a || !b)
+    return std::nullopt;
+  return Interval{std::min(a->low, b->low), std::max(a->high, b->high)};
 }
 
 Bounds boundsOf(const Atom &atom, const SymbolRanges &ranges) {
@@ -101,13 +128,15 @@ Bounds boundsOf(const Atom &atom, const SymbolRanges &ranges) {
     auto range = ranges.find(atom.text);
     return range == ranges.end() ? std::nullopt : Bounds(range->second);
   }
+  if (atom.kind == AtomKind::Select)
+    return boundsOfSelect(atom, ranges);
   Bounds result = atom.operands[0].bounds(ranges);
   for (size_t i = 1; i < atom.operands.size() && result; ++i) {
     Bounds next = atom.operands[i].bounds(ranges);
     if (!next)
       return std::nullopt;
-    if (atom.kind == AtomKind::FloorDiv)
-      result = divide(*result, *next);
+    if (atom.kind == AtomKind::FloorDiv || atom.kind == AtomKind::TruncDiv)
+      result = divide(atom.kind, *result, *next);
     else if (atom.kind == AtomKind::Min)
       result = Interval{std::min(result->low, next->low),
                         std::min(result->high, next->high)};
@@ -150,10 +179,15 @@ Dim substituteAtom(const AtomPtr &atom,
     return it == values.end() ? Dim::symbol(atom->text) : it->second;
   }
   Dim result = atom->operands[0].substitute(values);
+  if (atom->kind == AtomKind::Select)
+    return select(result, atom->operands[1].substitute(values),
+                  atom->operands[2].substitute(values));
   for (size_t i = 1; i < atom->operands.size(); ++i) {
     Dim next = atom->operands[i].substitute(values);
     if (atom->kind == AtomKind::FloorDiv)
       result = floorDiv(result, next);
+    else if (atom->kind == AtomKind::TruncDiv)
+      result = truncDiv(result, next);
     else
       result =
           atom->kind == AtomKind::Min ? min(result, next) : max(result, next);

@@ -453,7 +453,8 @@ std::vector<std::string> names() {
 Status writeAll(const fs::path &root) {
   writeTexts(folderOf(root, "dim"),
              {"12", "n", "4*n*m - 2", "(n + 3) floordiv 4", "64*(n ceildiv 64)",
-              "min(n, max(m, 3))", "n mod 8"});
+              "min(n, max(m, 3))", "n mod 8", "truncdiv(n - m, 2)",
+              "select(less(n, m), equal(n, 2), 3)"});
   writeTexts(
       folderOf(root, "manifest"),
       {R"({"format": 1, "name": "acme", "version": "1.0.0", "vendor": "Acme",

@@ -71,6 +71,48 @@ TEST(Dim, SimplifiesMinAndMax) {
   EXPECT_NE(P("min(n, m)"), P("max(n, m)"));
 }
 
+TEST(Dim, DividesTowardsZero) {
+  const char *equal[][2] = {
+      {"truncdiv(-7, 2)", "-3"},
+      {"truncdiv(7, -2)", "-3"},
+      {"truncdiv(n, 2)", "n floordiv 2"},
+      {"truncdiv(0 - n, 2)", "0 - n floordiv 2"},
+      {"truncdiv(n, -2)", "0 - n floordiv 2"},
+      {"truncdiv(4*n - 4*m, 4)", "n - m"},
+      {"truncdiv(n - m, 1)", "n - m"},
+  };
+  for (auto &[a, b] : equal)
+    EXPECT_EQ(P(a), P(b)) << a << " is " << P(a).str();
+  EXPECT_EQ(P("truncdiv(n - m, 2)").str(), "truncdiv(-m + n, 2)");
+  EXPECT_EQ(*P("truncdiv(n - m, 2)").evaluate({{"n", 1}, {"m", 6}}), -2);
+  EXPECT_FALSE(P("truncdiv(n, m)").evaluate({{"n", 1}, {"m", 0}}).ok());
+}
+
+TEST(Dim, Compares) {
+  EXPECT_EQ(P("less(n, n + 1)"), Dim(1));
+  EXPECT_EQ(P("less(n, n)"), Dim(0));
+  EXPECT_EQ(P("less(5, 3)"), Dim(0));
+  EXPECT_EQ(P("equal(2*n, n + n)"), Dim(1));
+  EXPECT_EQ(P("equal(n, n + 3)"), Dim(0));
+  for (int64_t n : {0, 6, 7, 8, 100}) {
+    SymbolValues symbols = {{"n", n}};
+    EXPECT_EQ(*P("less(n, 7)").evaluate(symbols), n < 7);
+    EXPECT_EQ(*P("equal(n, 7)").evaluate(symbols), n == 7);
+  }
+}
+
+TEST(Dim, Chooses) {
+  EXPECT_EQ(P("select(1, n, m)"), P("n"));
+  EXPECT_EQ(P("select(0, n, m)"), P("m"));
+  EXPECT_EQ(P("select(n, m, m)"), P("m"));
+  Dim quotient = P("select(m, n floordiv m, 5)");
+  EXPECT_EQ(*quotient.evaluate({{"n", 9}, {"m", 2}}), 4);
+  EXPECT_EQ(*quotient.evaluate({{"n", 9}, {"m", 0}}), 5);
+  EXPECT_EQ(quotient.substitute({{"m", 0}}), Dim(5));
+  EXPECT_TRUE(P("select(n - 1, n, 3)").nonNegative());
+  EXPECT_FALSE(P("select(n, n - 1, 3)").nonNegative());
+}
+
 TEST(Dim, KnowsWhatIsNotNegative) {
   EXPECT_TRUE(P("2*n + (m + 1) floordiv 2").nonNegative());
   EXPECT_TRUE(P("max(n - 5, 0)").nonNegative());
@@ -81,11 +123,26 @@ TEST(Dim, KnowsWhatIsNotNegative) {
 }
 
 TEST(Dim, PrintsWhatItParses) {
-  for (const char *text :
-       {"0", "-5", "n", "-n", "2*n", "n*m", "n + 1", "2*(h floordiv 32)",
-        "-(h floordiv 2) + 1", "min(n, 4)", "max(min(n, 4), m - 1)",
-        "(n + 3) floordiv 4", "n floordiv m", "-9223372036854775808",
-        "n floordiv (m + 1)", "3 floordiv n", "(-3) floordiv n"}) {
+  for (const char *text : {"0",
+                           "-5",
+                           "n",
+                           "-n",
+                           "2*n",
+                           "n*m",
+                           "n + 1",
+                           "2*(h floordiv 32)",
+                           "-(h floordiv 2) + 1",
+                           "min(n, 4)",
+                           "max(min(n, 4), m - 1)",
+                           "(n + 3) floordiv 4",
+                           "n floordiv m",
+                           "-9223372036854775808",
+                           "n floordiv (m + 1)",
+                           "3 floordiv n",
+                           "(-3) floordiv n",
+                           "2*truncdiv(n - m, 3) + 1",
+                           "truncdiv(n, 2) floordiv m",
+                           "select(less(n, m), 2*n, select(m, 1, k))*n"}) {
     Dim dim = P(text);
     EXPECT_EQ(dim, P(dim.str())) << text << " -> " << dim.str();
   }
@@ -94,10 +151,27 @@ TEST(Dim, PrintsWhatItParses) {
 }
 
 TEST(Dim, RefusesBadText) {
-  for (const char *text :
-       {"", "n +", "(n", "n)", "2n", "n m", "min(n)", "min n", "floordiv 2",
-        "9223372036854775808", "n.x", "a - - ", "max(1, 2, 3)", "n ? m",
-        "99999999999*99999999999", "\x80"})
+  for (const char *text : {"",
+                           "n +",
+                           "(n",
+                           "n)",
+                           "2n",
+                           "n m",
+                           "min(n)",
+                           "min n",
+                           "floordiv 2",
+                           "9223372036854775808",
+                           "n.x",
+                           "a - - ",
+                           "max(1, 2, 3)",
+                           "n ? m",
+                           "select(1, 2)",
+                           "truncdiv(1)",
+                           "less",
+                           "equal(n, m",
+                           "select + 1",
+                           "99999999999*99999999999",
+                           "\x80"})
     EXPECT_FALSE(Dim::parse(text).ok()) << text;
   EXPECT_FALSE(Dim::parse(std::string(70, '(') + "n" + std::string(70, ')')));
   EXPECT_FALSE(Dim::parse(std::string(70, '-') + "n"));
@@ -198,7 +272,7 @@ public:
     Pair x = make(pick(0, depth - 1)), y = make(pick(0, depth - 1));
     if (!x.value || !y.value)
       return {};
-    switch (pick(0, 7)) {
+    switch (pick(0, 11)) {
     case 0:
       return {x.dim + y.dim, *x.value + *y.value};
     case 1:
@@ -209,6 +283,15 @@ public:
       return {min(x.dim, y.dim), std::min(*x.value, *y.value)};
     case 4:
       return {max(x.dim, y.dim), std::max(*x.value, *y.value)};
+    case 5:
+      return {less(x.dim, y.dim), *x.value < *y.value};
+    case 6:
+      return {equal(x.dim, y.dim), *x.value == *y.value};
+    case 7:
+      return {select(x.dim, y.dim, x.dim + Dim(1)), *x.value ? *y.value : 1};
+    case 8:
+      return *y.value == 0 ? Pair()
+                           : Pair{truncDiv(x.dim, y.dim), *x.value / *y.value};
     default:
       return divide(x, y);
     }
@@ -298,6 +381,9 @@ TEST(Dim, KnowsItsBounds) {
   expect("z*n", -20, 30);
   expect("100 floordiv n", 10, 100);
   EXPECT_FALSE(P("4*other").bounds(ranges));
+  expect("truncdiv(z, 2)", -1, 1);
+  expect("select(n, z, m)", -2, 3);
+  expect("select(z, n, m)", 0, 10);
   EXPECT_FALSE(P("n floordiv m").bounds(ranges));
   ranges["n"] = {0, INT64_MAX};
   EXPECT_FALSE(P("4*n").bounds(ranges));

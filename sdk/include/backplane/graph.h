@@ -10,7 +10,7 @@
  * A graph is a list of ops in execution order. Values are numbered; each is a
  * graph input or one result of one op. A tensor is ranked, its logical order is
  * row-major, and a dimension is an integer expression over the graph's symbols
- * (integers, symbols, + - * floordiv ceildiv mod min max), whose text form is
+ * (docs/reference/graph.md lists operators and functions), whose text form is
  * for instance "2*(h floordiv 32)". The ops and their attributes are listed in
  * docs/reference/ops.md.
  */
