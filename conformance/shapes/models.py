@@ -229,4 +229,25 @@ COMPILER = [
           ({"B": 1, "L": 1000, "D": 3}, {"B": 2, "L": 4000, "D": 12})),
 ]
 
-MODELS = EMPTY + BROADCAST + COMPILER
+
+
+def chosen(name, relation, flag, body):
+    """A size that Where chooses: 7, or |(n - 4) / 2| + 2, rounded towards zero."""
+    return Model(f"{name}_where_{relation}_{flag}".lower(), f"""g (float[n,1] x) => (float[p,q] y) {{
+      size = Shape <start = 0, end = 1> (x) four = Constant <value_ints = [4]> ()
+      two = Constant <value_ints = [2]> () seven = Constant <value_ints = [7]> ()
+      holds = {relation}(size, four) fails = Not(holds)
+      less = Sub(size, four) half = Div(less, two) far = Abs(half) other = Add(far, two)
+      last = Where({flag}, seven, other) shape = Concat <axis = 0> (size, last)
+      wide = Expand(x, shape) {body} }}""", tuple({"n": n} for n in (0, 1, 2, 4, 5, 12)))
+
+
+CHOSEN = [
+    *(chosen("chosen", relation, flag, "y = Exp(wide)")
+      for relation in ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal")
+      for flag in ("holds", "fails")),
+    chosen("chosen_product", "Equal", "holds", "e = Sin(wide) s = Softmax <axis = 1> (e)"
+           " t = Transpose <perm = [1, 0]> (s) y = MatMul(t, s)"),
+]
+
+MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN

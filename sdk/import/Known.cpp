@@ -107,28 +107,17 @@ Element checked(KnownElement element, DType type) {
   return KnownElement::number(*value);
 }
 
-/// Longer quotients of what may be negative make way for shorter ones.
-constexpr size_t kLongText = 160;
-
 /// a / b rounded towards zero, b a positive number.
-Element divide(const KnownElement &a, const KnownElement &b,
-               std::vector<Dim> *assumed) {
+Element divide(const KnownElement &a, const KnownElement &b) {
   std::optional<int64_t> divisor = b.value.constant();
   if (!divisor || *divisor < 1)
     return std::nullopt;
-  if (a.nonNegative)
-    return KnownElement{floorDiv(a.value, b.value), true};
-  Dim up = floorDiv(max(a.value, Dim(0)), b.value);
-  Dim down = floorDiv(max(Dim(0) - a.value, Dim(0)), b.value);
-  Dim quotient = up - down;
-  if (!assumed || (quotient.valid() && quotient.str().size() <= kLongText))
-    return KnownElement{quotient, false};
-  assumed->push_back(a.value);
-  return KnownElement{floorDiv(a.value, b.value), true};
+  return a.nonNegative ? KnownElement{floorDiv(a.value, b.value), true}
+                       : KnownElement{truncDiv(a.value, b.value), false};
 }
 
 Element arithmetic(std::string_view op, const KnownElement &a,
-                   const KnownElement &b, std::vector<Dim> *assumed) {
+                   const KnownElement &b) {
   bool both = a.nonNegative && b.nonNegative;
   if (op == "add")
     return KnownElement{a.value + b.value, both};
@@ -141,7 +130,7 @@ Element arithmetic(std::string_view op, const KnownElement &a,
   if (op == "max")
     return KnownElement{max(a.value, b.value), a.nonNegative || b.nonNegative};
   if (op == "div")
-    return divide(a, b, assumed);
+    return divide(a, b);
   bool positive = b.value.constant().value_or(0) > 0;
   if (op == "mod" && positive)
     return KnownElement{mod(a.value, b.value), true};
@@ -166,45 +155,65 @@ std::optional<int> order(const KnownElement &a, const KnownElement &b) {
   return std::nullopt;
 }
 
-Element relation(std::string_view op, const KnownElement &a,
-                 const KnownElement &b) {
-  std::optional<int> sign = order(a, b);
-  if (!sign && op == "eq" && a.value.valid() && b.value.valid()) {
-    // 1 where the two are equal, else 0.
-    Dim apart = max(a.value - b.value, b.value - a.value);
-    return KnownElement{Dim(1) - min(apart, Dim(1)), true};
-  }
-  if (!sign)
-    return std::nullopt;
-  bool holds = (op == "eq" && *sign == 0) || (op == "lt" && *sign < 0) ||
-               (op == "le" && *sign <= 0) || (op == "gt" && *sign > 0) ||
-               (op == "ge" && *sign >= 0);
-  return KnownElement::number(holds);
+/// A bool that only the call knows.
+Element truth(const Dim &value) {
+  return value.valid() ? Element(KnownElement{value, true}) : std::nullopt;
 }
 
-Element logic(std::string_view op, const KnownElement &a,
+Dim opposite(const Dim &flag) { return Dim(1) - flag; }
+
+Element relation(std::string_view op, const KnownElement &a,
+                 const KnownElement &b) {
+  if (!a.value.valid() || !b.value.valid())
+    return std::nullopt;
+  if (std::optional<int> sign = order(a, b)) {
+    bool holds = (op == "eq" && *sign == 0) || (op == "ne" && *sign != 0) ||
+                 (op == "lt" && *sign < 0) || (op == "le" && *sign <= 0) ||
+                 (op == "gt" && *sign > 0) || (op == "ge" && *sign >= 0);
+    return KnownElement::number(holds);
+  }
+  if (op == "eq" || op == "ne") {
+    Dim same = equal(a.value, b.value);
+    return truth(op == "eq" ? same : opposite(same));
+  }
+  if (op == "lt" || op == "gt")
+    return truth(op == "lt" ? less(a.value, b.value) : less(b.value, a.value));
+  return truth(
+      opposite(op == "ge" ? less(a.value, b.value) : less(b.value, a.value)));
+}
+
+/// Of integers bit by bit, which only numbers have.
+Element logic(std::string_view op, DType type, const KnownElement &a,
               const KnownElement &b) {
   std::optional<int64_t> x = a.value.constant(), y = b.value.constant();
-  if (!x || !y)
+  if (x && y)
+    return KnownElement::number(op == "and"  ? *x & *y
+                                : op == "or" ? *x | *y
+                                             : *x ^ *y);
+  if (type != DType::Bool)
     return std::nullopt;
   if (op == "and")
-    return KnownElement::number(*x & *y);
-  return KnownElement::number(op == "or" ? *x | *y : *x ^ *y);
+    return truth(min(a.value, b.value));
+  return truth(op == "or" ? max(a.value, b.value)
+                          : opposite(equal(a.value, b.value)));
 }
 
 bool isRelation(std::string_view op) {
-  return op == "eq" || op == "lt" || op == "le" || op == "gt" || op == "ge";
+  for (std::string_view known : {"eq", "ne", "lt", "le", "gt", "ge"})
+    if (op == known)
+      return true;
+  return false;
 }
 
 Element combine(std::string_view op, DType type, const KnownElement &a,
-                const KnownElement &b, std::vector<Dim> *assumed) {
+                const KnownElement &b) {
   if (isRelation(op))
     return relation(op, a, b);
   if (op == "and" || op == "or" || op == "xor")
-    return logic(op, a, b);
+    return logic(op, type, a, b);
   if (type == DType::Bool)
     return std::nullopt;
-  Element result = arithmetic(op, a, b, assumed);
+  Element result = arithmetic(op, a, b);
   return result ? checked(*result, type) : std::nullopt;
 }
 
@@ -220,7 +229,7 @@ size_t countOf(std::span<const int64_t> dims) {
 } // namespace
 
 std::optional<Known> knownBinary(std::string_view op, const Known &a,
-                                 const Known &b, std::vector<Dim> *assumed) {
+                                 const Known &b) {
   auto dims = broadcastDims(a.dims, b.dims);
   if (!dims || a.dtype != b.dtype || countOf(*dims) > kMaxKnown)
     return std::nullopt;
@@ -229,13 +238,27 @@ std::optional<Known> knownBinary(std::string_view op, const Known &a,
   for (size_t i = 0, count = countOf(*dims); i < count; ++i, at.step()) {
     Element element =
         combine(op, a.dtype, a.elements[positionOf(a.dims, at.index())],
-                b.elements[positionOf(b.dims, at.index())], assumed);
+                b.elements[positionOf(b.dims, at.index())]);
     if (!element)
       return std::nullopt;
     result.elements.push_back(*element);
   }
   return result;
 }
+
+namespace {
+
+Element choose(const KnownElement &flag, const KnownElement &a,
+               const KnownElement &b) {
+  if (std::optional<int64_t> value = flag.value.constant())
+    return *value ? a : b;
+  Dim chosen = select(flag.value, a.value, b.value);
+  if (!chosen.valid())
+    return std::nullopt;
+  return KnownElement{chosen, a.nonNegative && b.nonNegative};
+}
+
+} // namespace
 
 std::optional<Known> knownSelect(const Known &condition, const Known &a,
                                  const Known &b) {
@@ -248,12 +271,13 @@ std::optional<Known> knownSelect(const Known &condition, const Known &a,
   Known result{a.dtype, *dims, {}};
   Odometer at(*dims);
   for (size_t i = 0, count = countOf(*dims); i < count; ++i, at.step()) {
-    const KnownElement &flag =
-        condition.elements[positionOf(condition.dims, at.index())];
-    if (!flag.value.constant())
+    auto element = [&](const Known &from) {
+      return from.elements[positionOf(from.dims, at.index())];
+    };
+    Element chosen = choose(element(condition), element(a), element(b));
+    if (!chosen)
       return std::nullopt;
-    const Known &from = *flag.value.constant() ? a : b;
-    result.elements.push_back(from.elements[positionOf(from.dims, at.index())]);
+    result.elements.push_back(*chosen);
   }
   return result;
 }
@@ -261,10 +285,9 @@ std::optional<Known> knownSelect(const Known &condition, const Known &a,
 std::optional<Known> knownUnary(std::string_view op, const Known &x) {
   Known result{x.dtype, x.dims, {}};
   for (const KnownElement &element : x.elements) {
-    std::optional<int64_t> value = element.value.constant();
     Element made;
-    if (op == "not" && value && x.dtype == DType::Bool)
-      made = KnownElement::number(!*value);
+    if (op == "not" && x.dtype == DType::Bool)
+      made = truth(opposite(element.value));
     else if (op == "neg" && x.dtype != DType::Bool)
       made = checked({Dim(0) - element.value, false}, x.dtype);
     else if (op == "abs" && x.dtype != DType::Bool)
@@ -284,13 +307,9 @@ std::optional<Known> knownCast(const Known &x, DType type) {
     return std::nullopt;
   Known result{type, x.dims, {}};
   for (const KnownElement &element : x.elements) {
-    Element made = element;
-    if (type == DType::Bool) {
-      std::optional<int64_t> value = element.value.constant();
-      made = value ? Element(KnownElement::number(*value != 0)) : std::nullopt;
-    } else {
-      made = checked(element, type);
-    }
+    Element made = type == DType::Bool
+                       ? relation("ne", element, KnownElement::number(0))
+                       : checked(element, type);
     if (!made)
       return std::nullopt;
     result.elements.push_back(*made);

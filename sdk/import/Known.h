@@ -21,7 +21,7 @@ struct KnownElement {
   static KnownElement number(int64_t value) { return {value, value >= 0}; }
 };
 
-/// A tensor of dtype i64, i32 or bool with static dims.
+/// A tensor of dtype i64, i32 or bool with static dims; a bool is 0 or 1.
 struct Known {
   DType dtype = DType::I64;
   std::vector<int64_t> dims;
@@ -68,12 +68,10 @@ std::optional<Known> pick(const Known &from, std::vector<int64_t> dims,
 std::optional<std::vector<int64_t>> broadcastDims(std::span<const int64_t> a,
                                                   std::span<const int64_t> b);
 
-/// `op` is an op of the table, or eq, lt, le, gt, ge. Absent when the result
-/// cannot be told at import. With `assumed` a result may hold only while the
-/// dims that are added to it are not negative.
+/// `op` is an op of the table, or eq, ne, lt, le, gt, ge. Absent when the
+/// result cannot be told at import.
 std::optional<Known> knownBinary(std::string_view op, const Known &a,
-                                 const Known &b,
-                                 std::vector<Dim> *assumed = nullptr);
+                                 const Known &b);
 std::optional<Known> knownSelect(const Known &condition, const Known &a,
                                  const Known &b);
 /// neg, abs or not.

@@ -23,15 +23,9 @@ bool isLogical(const Node &node) {
 
 /// The result at import, when both operands are known; else the op.
 void knownOrOp(Node &node, std::string_view knownOp, ValueId (*emit)(Node &)) {
-  std::vector<Dim> assumed;
   if (node.known(0) && node.known(1))
-    if (auto result =
-            knownBinary(knownOp, *node.known(0), *node.known(1), &assumed)) {
-      for (const Dim &dim : assumed)
-        node.require(min(dim, Dim(0)), Dim(0),
-                     "a size that is divided must not be negative");
+    if (auto result = knownBinary(knownOp, *node.known(0), *node.known(1)))
       return node.out(0, *result);
-    }
   node.out(0, emit(node));
 }
 

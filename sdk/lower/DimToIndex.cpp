@@ -10,7 +10,24 @@ using namespace bp;
 
 namespace {
 
-enum class Operator { Add, Sub, Mul, FloorDiv, CeilDiv, Mod, Min, Max };
+enum class Operator {
+  Add,
+  Sub,
+  Mul,
+  FloorDiv,
+  CeilDiv,
+  Mod,
+  Min,
+  Max,
+  TruncDiv,
+  Less,
+  Equal
+};
+
+bool divides(Operator kind) {
+  return kind == Operator::FloorDiv || kind == Operator::CeilDiv ||
+         kind == Operator::Mod || kind == Operator::TruncDiv;
+}
 
 /// Deeper nesting than Dim::parse takes is refused, not followed.
 constexpr unsigned maxDepth = 256;
@@ -116,23 +133,60 @@ private:
       return complain("a number, symbol or ( must stand at \"" + rest + "\"");
     if (llvm::isDigit(name.front()))
       return number(name);
-    if ((name == "min" || name == "max") && consume("("))
-      return readCall(name == "min" ? Operator::Min : Operator::Max, depth);
+    auto call = llvm::StringSwitch<std::optional<Operator>>(name)
+                    .Case("min", Operator::Min)
+                    .Case("max", Operator::Max)
+                    .Case("truncdiv", Operator::TruncDiv)
+                    .Case("less", Operator::Less)
+                    .Case("equal", Operator::Equal)
+                    .Default(std::nullopt);
+    if (call && consume("("))
+      return readCall(*call, depth);
+    if (name == "select" && consume("("))
+      return readSelect(depth);
     return symbol(name);
   }
 
+  /// Operands of a call, with what ends each of them.
+  LogicalResult readOperands(MutableArrayRef<OpFoldResult> operands,
+                             unsigned depth) {
+    for (OpFoldResult &operand : operands) {
+      FailureOr<OpFoldResult> value = readSum(depth + 1);
+      if (failed(value))
+        return failure();
+      operand = *value;
+      StringRef end = &operand == &operands.back() ? ")" : ",";
+      if (!consume(end))
+        return complain("missing " + end);
+    }
+    return success();
+  }
+
   FailureOr<OpFoldResult> readCall(Operator kind, unsigned depth) {
-    FailureOr<OpFoldResult> a = readSum(depth + 1);
-    if (failed(a))
+    OpFoldResult operands[2];
+    if (failed(readOperands(operands, depth)))
       return failure();
-    if (!consume(","))
-      return complain("missing ,");
-    FailureOr<OpFoldResult> b = readSum(depth + 1);
-    if (failed(b))
+    return combine(kind, operands[0], operands[1]);
+  }
+
+  /// Both choices are computed, so a divisor within them is 1 where it is 0:
+  /// the one that is not taken must not divide by zero.
+  FailureOr<OpFoldResult> readSelect(unsigned depth) {
+    OpFoldResult operands[3];
+    ++selects;
+    LogicalResult read = readOperands(operands, depth);
+    --selects;
+    if (failed(read))
       return failure();
-    if (!consume(")"))
-      return complain("missing )");
-    return combine(kind, *a, *b);
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value condition = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::ne, value(operands[0]), zero);
+    return getAsOpFoldResult(builder.createOrFold<arith::SelectOp>(
+        loc, condition, value(operands[1]), value(operands[2])));
+  }
+
+  Value value(OpFoldResult number) {
+    return getValueOrCreateConstantIndexOp(builder, loc, number);
   }
 
   FailureOr<OpFoldResult> number(StringRef digits) {
@@ -151,13 +205,29 @@ private:
 
   FailureOr<OpFoldResult> combine(Operator kind, OpFoldResult a,
                                   OpFoldResult b) {
-    bool divides = kind == Operator::FloorDiv || kind == Operator::CeilDiv ||
-                   kind == Operator::Mod;
-    if (divides && isConstantIntValue(b, 0))
+    if (divides(kind) && isConstantIntValue(b, 0))
       return complain("division by zero");
-    Value x = getValueOrCreateConstantIndexOp(builder, loc, a);
-    Value y = getValueOrCreateConstantIndexOp(builder, loc, b);
+    Value x = value(a), y = value(b);
+    if (divides(kind) && selects > 0)
+      y = notZero(y);
     return getAsOpFoldResult(create(kind, x, y));
+  }
+
+  Value notZero(Value divisor) {
+    if (getConstantIntValue(divisor))
+      return divisor;
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+    Value isZero = builder.createOrFold<arith::CmpIOp>(
+        loc, arith::CmpIPredicate::eq, divisor, zero);
+    return builder.createOrFold<arith::SelectOp>(loc, isZero, one, divisor);
+  }
+
+  /// 1 where the comparison holds, else 0.
+  Value compare(arith::CmpIPredicate predicate, Value x, Value y) {
+    Value holds = builder.createOrFold<arith::CmpIOp>(loc, predicate, x, y);
+    return builder.createOrFold<arith::IndexCastUIOp>(
+        loc, builder.getIndexType(), holds);
   }
 
   Value create(Operator kind, Value x, Value y) {
@@ -181,6 +251,12 @@ private:
       return builder.createOrFold<arith::MinSIOp>(loc, x, y);
     case Operator::Max:
       return builder.createOrFold<arith::MaxSIOp>(loc, x, y);
+    case Operator::TruncDiv:
+      return builder.createOrFold<arith::DivSIOp>(loc, x, y);
+    case Operator::Less:
+      return compare(arith::CmpIPredicate::slt, x, y);
+    case Operator::Equal:
+      return compare(arith::CmpIPredicate::eq, x, y);
     }
     llvm_unreachable("all operators are listed");
   }
@@ -189,6 +265,7 @@ private:
   Location loc;
   StringRef whole, rest;
   const llvm::StringMap<Value> &symbols;
+  unsigned selects = 0; ///< that are being read
 };
 
 } // namespace

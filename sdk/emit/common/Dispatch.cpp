@@ -79,6 +79,7 @@ struct DimReader {
   std::optional<Dim> readSize(Value source, std::optional<int64_t> axis);
   std::optional<Dim> readProduct(Value source, ArrayRef<int64_t> axes);
   std::optional<Dim> readBinary(Operation *op, DimBound bound);
+  std::optional<Dim> readSelect(arith::SelectOp op, DimBound bound);
   std::optional<Dim> readExpr(AffineExpr expr, AffineMap map,
                               ValueRange operands, DimBound bound);
   std::optional<Dim> readMin(AffineMap map, ValueRange operands,
@@ -156,6 +157,37 @@ std::optional<Dim> DimReader::readSize(Value source,
   return *dim;
 }
 
+/// 1 where the comparison holds, else 0.
+static std::optional<Dim> compared(arith::CmpIPredicate predicate, const Dim &a,
+                                   const Dim &b) {
+  switch (predicate) {
+  case arith::CmpIPredicate::eq:
+    return equal(a, b);
+  case arith::CmpIPredicate::ne:
+    return Dim(1) - equal(a, b);
+  case arith::CmpIPredicate::slt:
+    return less(a, b);
+  case arith::CmpIPredicate::sle:
+    return Dim(1) - less(b, a);
+  case arith::CmpIPredicate::sgt:
+    return less(b, a);
+  case arith::CmpIPredicate::sge:
+    return Dim(1) - less(a, b);
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<Dim> DimReader::readSelect(arith::SelectOp op, DimBound bound) {
+  auto a = read(op.getTrueValue(), bound), b = read(op.getFalseValue(), bound);
+  auto condition = read(op.getCondition(), DimBound::Exact);
+  if (!a || !b)
+    return std::nullopt;
+  if (condition)
+    return select(*condition, *a, *b);
+  return bound == DimBound::Upper ? std::optional(max(*a, *b)) : std::nullopt;
+}
+
 std::optional<Dim> DimReader::readBinary(Operation *op, DimBound bound) {
   if (op->getNumOperands() != 2)
     return std::nullopt;
@@ -173,8 +205,12 @@ std::optional<Dim> DimReader::readBinary(Operation *op, DimBound bound) {
       .Case<arith::AddIOp>([&](auto) { return *a + *b; })
       .Case<arith::SubIOp>([&](auto) { return *a - *b; })
       .Case<arith::MulIOp>([&](auto) { return *a * *b; })
-      .Case<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp>(
+      .Case<arith::DivUIOp, arith::FloorDivSIOp>(
           [&](auto) { return floorDiv(*a, *b); })
+      .Case<arith::DivSIOp>([&](auto) { return truncDiv(*a, *b); })
+      .Case<arith::CmpIOp>([&](arith::CmpIOp comparison) {
+        return compared(comparison.getPredicate(), *a, *b);
+      })
       .Case<arith::CeilDivSIOp, arith::CeilDivUIOp>(
           [&](auto) { return ceilDiv(*a, *b); })
       .Case<arith::RemSIOp, arith::RemUIOp>([&](auto) { return mod(*a, *b); })
@@ -263,6 +299,8 @@ std::optional<Dim> DimReader::read(Value value, DimBound bound) {
     return readSize(size.getSource(), size.getConstantIndex());
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp>(op))
     return read(op->getOperand(0), bound);
+  if (auto choice = dyn_cast<arith::SelectOp>(op))
+    return readSelect(choice, bound);
   return readBinary(op, bound);
 }
 

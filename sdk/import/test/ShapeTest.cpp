@@ -138,6 +138,44 @@ TEST(OnnxShape, WhereChoosesKnownSizes) {
   EXPECT_EQ(summary(model.import()), "-> f32[n, 4]");
 }
 
+/// What Expand makes of x: f32[n, 1] and a size that Where chooses by
+/// n < 4 or by its opposite.
+std::string chosenByCall(const char *relation, bool inverted) {
+  ModelBuilder model;
+  model.input("x", {"n", "1"}).ints("zero", {1}, {0}).output("y");
+  model.ints("four", {1}, {4}).ints("seven", {1}, {7});
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Gather", {"shape", "zero"}, {"first"});
+  model.node(relation, {"first", "four"}, {"holds"});
+  model.node("Not", {"holds"}, {"fails"});
+  model.node("Where", {inverted ? "fails" : "holds", "seven", "first"},
+             {"last"});
+  model.node("Concat", {"first", "last"}, {"target"}).i("axis", 0);
+  model.node("Expand", {"x", "target"}, {"y"});
+  return summary(model.import());
+}
+
+TEST(OnnxShape, WhereChoosesByWhatOnlyTheCallKnows) {
+  const char *below = "-> f32[n, select(min(1, max(0, -n + 4)), 7, n)]";
+  EXPECT_EQ(chosenByCall("Less", false), below);
+  EXPECT_EQ(chosenByCall("GreaterOrEqual", true), below);
+  EXPECT_EQ(chosenByCall("Equal", false),
+            "-> f32[n, select(-min(1, max(-n + 4, n - 4)) + 1, 7, n)]");
+}
+
+TEST(OnnxShape, QuotientsRoundTowardsZero) {
+  ModelBuilder model;
+  model.input("x", {"n"}).ints("three", {1}, {3}).ints("two", {1}, {2});
+  model.output("y");
+  model.node("Shape", {"x"}, {"shape"});
+  model.node("Sub", {"shape", "three"}, {"less"});
+  model.node("Div", {"less", "two"}, {"half"});
+  model.node("Abs", {"half"}, {"size"});
+  model.node("ConstantOfShape", {"size"}, {"y"});
+  EXPECT_EQ(summary(model.import()),
+            "-> f32[max(-truncdiv(n - 3, 2), truncdiv(n - 3, 2))]");
+}
+
 TEST(OnnxShape, SqueezeAndUnsqueeze) {
   ModelBuilder old(11);
   old.input("x", {"n", "1", "1"}).output("y");

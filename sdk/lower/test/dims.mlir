@@ -15,3 +15,17 @@ func.func @dims() -> tensor<6xi64> attributes {bp.symbols = ["n", "m"]} {
   %0 = bp.dim {value = #bp.dims<["2*n + m", "n floordiv 3", "min(n, m)", "max(n, m)", "n*m", "7"]>} : () -> tensor<6xi64>
   return %0 : tensor<6xi64>
 }
+
+// A division within a choice never divides by zero.
+// CHECK-LABEL: @choices
+// CHECK-SAME: %[[N:[a-z0-9]+]]: index, %[[M:[a-z0-9]+]]: index) -> tensor<2xi64>
+// CHECK: arith.divsi
+// CHECK: %[[ZERO:.*]] = arith.cmpi eq, %[[M]], %c0
+// CHECK: %[[SAFE:.*]] = arith.select %[[ZERO]], %c1{{.*}}, %[[M]]
+// CHECK: %[[QUOTIENT:.*]] = arith.floordivsi %[[N]], %[[SAFE]]
+// CHECK: %[[TAKEN:.*]] = arith.cmpi ne, %[[M]], %c0
+// CHECK: arith.select %[[TAKEN]], %[[QUOTIENT]], %c5
+func.func @choices() -> tensor<2xi64> attributes {bp.symbols = ["n", "m"]} {
+  %0 = bp.dim {value = #bp.dims<["truncdiv(n - m, 2)", "select(m, n floordiv m, 5)"]>} : () -> tensor<2xi64>
+  return %0 : tensor<2xi64>
+}
