@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_COMPILER_KERNELSYMBOLS_H
 #define BACKPLANE_COMPILER_KERNELSYMBOLS_H
 
-#include "sdk/compiler/KernelPack.h"
+#include "sdk/package/KernelPack.h"
 
 namespace backplane {
 

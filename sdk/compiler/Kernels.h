@@ -6,9 +6,9 @@
 #ifndef BACKPLANE_COMPILER_KERNELS_H
 #define BACKPLANE_COMPILER_KERNELS_H
 
-#include "sdk/compiler/KernelPack.h"
 #include "sdk/compiler/Target.h"
 #include "sdk/emit/Emit.h"
+#include "sdk/package/KernelPack.h"
 #include "sdk/program/Variant.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Any bytes as a kernel out of the compiler's cache; what is taken is packed
-// and taken again.
-#include "sdk/compiler/KernelPack.h"
+// Any bytes as a kernel out of the compiler's cache; what is taken is packed,
+// taken again and packed to the same bytes.
+#include "sdk/package/KernelPack.h"
 
 #include <cstdlib>
 
@@ -11,7 +11,8 @@ using namespace backplane;
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (auto kernel = unpackKernel({data, size})) {
     Bytes packed = packKernel(*kernel);
-    if (packed != Bytes(data, data + size))
+    auto again = unpackKernel(packed);
+    if (!again || packKernel(*again) != packed)
       std::abort();
   }
   return 0;

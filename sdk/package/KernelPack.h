@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // KernelPack.h: a compiled dispatch, and its bytes in the cache. Free of MLIR.
-#ifndef BACKPLANE_COMPILER_KERNELPACK_H
-#define BACKPLANE_COMPILER_KERNELPACK_H
+#ifndef BACKPLANE_PACKAGE_KERNELPACK_H
+#define BACKPLANE_PACKAGE_KERNELPACK_H
 
 #include "sdk/graph/Graph.h"
 
@@ -37,4 +37,4 @@ std::optional<Kernel> unpackKernel(std::span<const uint8_t> bytes);
 
 } // namespace backplane
 
-#endif // BACKPLANE_COMPILER_KERNELPACK_H
+#endif // BACKPLANE_PACKAGE_KERNELPACK_H
