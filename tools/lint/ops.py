@@ -5,8 +5,8 @@
 Each of its sections "…, such as OP" has a numbered list of the files to edit.
 A composite has at most 6, a primitive at most 9; each of these files names the
 op; and no other file of what runs, compiles or judges an op does, unless the
-section, or one without an example, links it too. Tests, and what only uses ops,
-may.
+section links it too. A link of a section without an example is for all ops, and
+for all files that begin like it. Tests, and what only uses ops, may.
 """
 import re
 import sys
@@ -53,8 +53,11 @@ def check(op, kind, numbered, linked, shared, texts):
     for file in linked:
         if not (ROOT / file).is_file() or not names(op, (ROOT / file).read_text()):
             yield f"{op} is not named in {file}"
+    allowed = tuple(file.rsplit(".", 1)[0] for file in shared)
     for file, text in texts.items():
-        if file not in linked + shared and names(op, text):
+        if file in linked or file.startswith(allowed):
+            continue
+        if names(op, text):
             yield f"{op} is named in {file}, too"
 
 
