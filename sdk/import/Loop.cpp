@@ -22,15 +22,9 @@ bool LoopBuilder::begin(std::vector<ValueId> initial) {
 ValueId LoopBuilder::row(ValueId value, const Dim &index) {
   if (!node_.ok())
     return kNone;
-  Dims sizes = node_.type(value).dims, starts(sizes.size(), Dim(0));
+  const Dims &sizes = node_.type(value).dims;
   Dims rest(sizes.begin() + 1, sizes.end());
-  starts[0] = index;
-  sizes[0] = 1;
-  ValueId part = node_.op("slice", {value},
-                          {{"starts", starts},
-                           {"sizes", sizes},
-                           {"strides", std::vector<int64_t>(sizes.size(), 1)}});
-  return node_.reshape(part, rest);
+  return node_.reshape(node_.part(value, 0, index, 1), rest);
 }
 
 /// The value as one of the type that it had before the iteration.

@@ -100,11 +100,17 @@ public:
   /// reshape, unless the dims are these already.
   ValueId reshape(ValueId value, const Dims &dims);
   ValueId transpose(ValueId value, std::vector<int64_t> permutation);
+  /// A box without gaps.
+  ValueId slice(ValueId value, Dims starts, Dims sizes);
+  /// A part of one axis, which the value has.
+  ValueId part(ValueId value, size_t axis, Dim start, Dim size);
   ValueId reduce(std::string_view kind, ValueId value,
                  std::vector<int64_t> axes, bool keep);
   /// The mean along some axes, after roundOnce.
   ValueId mean(ValueId value, std::vector<int64_t> axes, bool keep);
   void require(const Dim &a, const Dim &b, std::string_view what);
+  /// Fails on an input of a lower rank; whether nothing has failed yet.
+  bool requireRank(ValueId input, size_t least);
   /// A value of the same rank with dims that must be equal to its own.
   ValueId withDims(ValueId value, const Dims &dims);
   /// The dims that all of these broadcast to, as in NumPy.
@@ -112,6 +118,9 @@ public:
   Dims commonDims(const Dims &a, const Dims &b);
   /// Axes that commonDims has found to be repeated or not by the call are.
   ValueId broadcast(ValueId value, const Dims &dims);
+  /// A vector that has the size of one of these axes, repeated along the
+  /// others.
+  ValueId along(ValueId vector, size_t axis, const Dims &dims);
   std::vector<ValueId> broadcastAll(std::span<const ValueId> values);
   /// broadcastAll, then an op of two operands.
   ValueId binary(std::string_view name, ValueId a, ValueId b);

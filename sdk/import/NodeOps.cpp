@@ -127,6 +127,23 @@ ValueId Node::transpose(ValueId value, std::vector<int64_t> permutation) {
   return op("transpose", {value}, {{"permutation", std::move(permutation)}});
 }
 
+ValueId Node::slice(ValueId value, Dims starts, Dims sizes) {
+  std::vector<int64_t> strides(sizes.size(), 1);
+  return op("slice", {value},
+            {{"starts", std::move(starts)},
+             {"sizes", std::move(sizes)},
+             {"strides", std::move(strides)}});
+}
+
+ValueId Node::part(ValueId value, size_t axis, Dim start, Dim size) {
+  if (!ok())
+    return kNone;
+  Dims sizes = type(value).dims, starts(sizes.size(), Dim(0));
+  starts[axis] = std::move(start);
+  sizes[axis] = std::move(size);
+  return slice(value, std::move(starts), std::move(sizes));
+}
+
 ValueId Node::reduce(std::string_view kind, ValueId value,
                      std::vector<int64_t> axes, bool keep) {
   if (axes.empty())
@@ -152,6 +169,13 @@ ValueId Node::mean(ValueId value, std::vector<int64_t> axes, bool keep) {
 void Node::require(const Dim &a, const Dim &b, std::string_view what) {
   if (ok())
     fail(importer_.assertEqual(a, b, location_, what));
+}
+
+bool Node::requireRank(ValueId input, size_t least) {
+  if (ok() && type(input).rank() < least)
+    reject("the input " + type(input).str() + " needs rank " +
+           std::to_string(least) + " or more");
+  return ok();
 }
 
 ValueId Node::withDims(ValueId value, const Dims &dims) {
@@ -268,6 +292,11 @@ ValueId Node::broadcast(ValueId value, const Dims &dims) {
   if (!ok() || wanted == dims)
     return fitted;
   return op("broadcast", {fitted}, {{"dims", dims}, {"axes", axes}});
+}
+
+ValueId Node::along(ValueId vector, size_t axis, const Dims &dims) {
+  std::vector<int64_t> axes{static_cast<int64_t>(axis)};
+  return op("broadcast", {vector}, {{"dims", dims}, {"axes", axes}});
 }
 
 std::vector<ValueId> Node::broadcastAll(std::span<const ValueId> values) {

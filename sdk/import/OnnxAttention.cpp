@@ -163,8 +163,7 @@ private:
     ValueId value = node_.cast(node_.value(6), DType::I64);
     if (node_.ok() && node_.type(value).rank() != 1)
       node_.reject("nonpad_kv_seqlen must have rank 1");
-    return node_.op("broadcast", {node_.withDims(value, {dims[0]})},
-                    {{"dims", dims}, {"axes", std::vector<int64_t>{0}}});
+    return node_.along(node_.withDims(value, {dims[0]}), 0, dims);
   }
 
   bool isCausal() { return node_.flag("is_causal", false); }
@@ -241,15 +240,7 @@ ValueId anglesOf(Node &node, size_t input, const Dims &wanted) {
 }
 
 ValueId partOfLast(Node &node, ValueId x, int64_t start, const Dim &size) {
-  Dims sizes = node.type(x).dims, starts(sizes.size(), Dim(0));
-  if (!node.ok())
-    return kNone;
-  starts.back() = Dim(start);
-  sizes.back() = size;
-  return node.op("slice", {x},
-                 {{"starts", starts},
-                  {"sizes", sizes},
-                  {"strides", std::vector<int64_t>(sizes.size(), 1)}});
+  return node.part(x, node.type(x).rank() - 1, Dim(start), size);
 }
 
 } // namespace

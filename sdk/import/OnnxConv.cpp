@@ -60,8 +60,7 @@ ValueId addBias(Node &node, ValueId result, size_t input = 2) {
   if (node.ok() && node.type(bias).rank() != 1)
     node.reject("the bias is " + node.type(bias).str() +
                 ", but must have rank 1");
-  ValueId wide = node.op("broadcast", {bias},
-                         {{"dims", dims}, {"axes", std::vector<int64_t>{1}}});
+  ValueId wide = node.along(bias, 1, dims);
   // A bias of one element must not spread over several channels.
   if (node.ok())
     node.require(dimOf(node.type(bias), 0), dims[1],

@@ -71,15 +71,9 @@ private:
 
 /// Element `i` of each tuple of indices.
 ValueId partOfTuples(Node &node, ValueId tuples, int64_t i) {
-  Dims sizes = node.type(tuples).dims;
-  Dims starts(sizes.size(), Dim(0)), outer(sizes.begin(), sizes.end() - 1);
-  starts.back() = Dim(i);
-  sizes.back() = Dim(1);
-  ValueId part = node.op("slice", {tuples},
-                         {{"starts", starts},
-                          {"sizes", sizes},
-                          {"strides", std::vector<int64_t>(sizes.size(), 1)}});
-  return node.reshape(part, outer);
+  const Dims &sizes = node.type(tuples).dims;
+  Dims outer(sizes.begin(), sizes.end() - 1);
+  return node.reshape(node.part(tuples, outer.size(), Dim(i), Dim(1)), outer);
 }
 
 /// Length of the tuples that input 1 holds; 0 after a failure.

@@ -38,8 +38,7 @@ ValueId scaleOf(Node &node, size_t input, const Dims &dims, int64_t axis) {
     return kNone;
   }
   ValueId fitted = node.withDims(scale, {dims[static_cast<size_t>(axis)]});
-  return node.op("broadcast", {fitted},
-                 {{"dims", dims}, {"axes", std::vector<int64_t>{axis}}});
+  return node.along(fitted, static_cast<size_t>(axis), dims);
 }
 
 ValueId saturated(Node &node, ValueId x, DType type) {

@@ -36,8 +36,7 @@ ValueId alongChannels(Node &node, ValueId value, const Dims &dims) {
     node.reject("an operand is " + node.type(value).str() +
                 ", but must have rank 1");
   ValueId fitted = node.withDims(value, {dims[1]});
-  return node.op("broadcast", {fitted},
-                 {{"dims", dims}, {"axes", std::vector<int64_t>{1}}});
+  return node.along(fitted, 1, dims);
 }
 
 /// x times scale, then plus bias.
@@ -62,9 +61,7 @@ void onnxBatchNormalization(Node &node) {
   ValueId x = node.value(0);
   TensorType type = node.type(x);
   DType dtype = commonFloat(node, 5);
-  if (node.ok() && type.rank() < 2)
-    node.reject("the input " + type.str() + " needs rank 2 or more");
-  if (!node.ok())
+  if (!node.requireRank(x, 2))
     return;
   // The number of channels that the parameters have, if that is static.
   Dims dims = type.dims;
@@ -123,9 +120,7 @@ void onnxInstanceNormalization(Node &node) {
   node.roundOnce();
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
-  if (node.ok() && dims.size() < 3)
-    node.reject("the input " + node.type(x).str() + " needs rank 3 or more");
-  if (!node.ok())
+  if (!node.requireRank(x, 3))
     return;
   std::vector<int64_t> axes(dims.size() - 2);
   std::iota(axes.begin(), axes.end(), 2);

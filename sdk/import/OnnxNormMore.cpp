@@ -12,9 +12,7 @@ void onnxGroupNormalization(Node &node) {
     return node.refuse("stash_type is supported as 1 only");
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
-  if (node.ok() && dims.size() < 2)
-    node.reject("the input " + node.type(x).str() + " needs rank 2 or more");
-  if (!node.ok())
+  if (!node.requireRank(x, 2))
     return;
   ValueId scale = node.withDims(node.value(1), {dims[1]});
   ValueId bias = node.withDims(node.value(2), {dims[1]});
@@ -69,9 +67,7 @@ void onnxLrn(Node &node) {
   node.roundOnce();
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
-  if (node.ok() && dims.size() < 2)
-    node.reject("the input " + node.type(x).str() + " needs rank 2 or more");
-  if (!node.ok())
+  if (!node.requireRank(x, 2))
     return;
   Dims flat{dims[0], Dim(1), dims[1],
             product(Dims(dims.begin() + 2, dims.end()))};

@@ -92,12 +92,7 @@ ValueId crop(Node &node, ValueId x, const Sides &sides) {
                    "negative pads must not exceed the size");
     sizes[i] = size;
   }
-  if (!node.ok())
-    return kNone;
-  return node.op("slice", {x},
-                 {{"starts", sides.cropLow},
-                  {"sizes", sizes},
-                  {"strides", std::vector<int64_t>(sizes.size(), 1)}});
+  return node.slice(x, sides.cropLow, sizes);
 }
 
 bool allZero(const Dims &dims) {

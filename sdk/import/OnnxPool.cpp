@@ -180,9 +180,7 @@ void onnxGlobalLpPool(Node &node) {
   node.roundOnce();
   ValueId x = node.value(0);
   size_t rank = node.type(x).rank();
-  if (node.ok() && rank < 3)
-    node.reject("the input " + node.type(x).str() + " needs rank 3 or more");
-  if (!node.ok())
+  if (!node.requireRank(x, 3))
     return;
   std::vector<int64_t> axes(rank - 2);
   std::iota(axes.begin(), axes.end(), 2);
@@ -195,9 +193,7 @@ void onnxGlobalPool(Node &node) {
     node.roundOnce();
   ValueId x = node.value(0);
   size_t rank = node.type(x).rank();
-  if (node.ok() && rank < 3)
-    node.reject("the input " + node.type(x).str() + " needs rank 3 or more");
-  if (!node.ok())
+  if (!node.requireRank(x, 3))
     return;
   std::vector<int64_t> axes(rank - 2);
   std::iota(axes.begin(), axes.end(), 2);

@@ -66,10 +66,8 @@ void stepGru(Cell &cell, ValueId x) {
     inner = cell.mul(r, cell.gate(all, 2));
   } else {
     int64_t hidden = cell.shape.hidden;
-    ValueId own = cell.node.op("slice", {cell.weights},
-                               {{"starts", Dims{2 * hidden, 0}},
-                                {"sizes", Dims{hidden, hidden}},
-                                {"strides", std::vector<int64_t>{1, 1}}});
+    ValueId own =
+        cell.node.slice(cell.weights, {2 * hidden, 0}, {hidden, hidden});
     inner = cell.node.op("matmul", {cell.mul(r, cell.h), own},
                          {{"transpose_b", int64_t(1)}});
     inner = cell.add(inner, cell.gate(cell.bias, 2));

@@ -258,6 +258,14 @@ int64_t blockOf(Node &node) {
   return block;
 }
 
+/// Whether the block's axes come before the channels.
+bool blockFirst(Node &node) {
+  std::string mode = node.string("mode", "DCR");
+  if (mode != "DCR" && mode != "CRD")
+    node.reject("attribute 'mode' is '" + mode + "'");
+  return mode == "DCR";
+}
+
 /// dim / by, which must divide it.
 Dim part(Node &node, const Dim &dim, int64_t by) {
   Dim result = floorDiv(dim, Dim(by));
@@ -269,19 +277,15 @@ Dim part(Node &node, const Dim &dim, int64_t by) {
 
 void onnxDepthToSpace(Node &node) {
   int64_t block = blockOf(node);
-  std::string mode = node.string("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD")
-    node.reject("attribute 'mode' is '" + mode + "'");
+  bool first = blockFirst(node);
   if (!node.ok())
     return;
   const Dims d = node.inputType(0).dims;
   Dim b(block), depth = part(node, d[1], block * block);
-  bool blockFirst = mode == "DCR";
-  Dims split = blockFirst ? Dims{d[0], b, b, depth, d[2], d[3]}
-                          : Dims{d[0], depth, b, b, d[2], d[3]};
-  std::vector<int64_t> order = blockFirst
-                                   ? std::vector<int64_t>{0, 3, 4, 1, 5, 2}
-                                   : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
+  Dims split = first ? Dims{d[0], b, b, depth, d[2], d[3]}
+                     : Dims{d[0], depth, b, b, d[2], d[3]};
+  std::vector<int64_t> order = first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2}
+                                     : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
   ValueId parts = node.reshape(node.value(0), split);
   node.out(0, node.reshape(node.transpose(parts, order),
                            {d[0], depth, d[2] * b, d[3] * b}));
@@ -289,14 +293,11 @@ void onnxDepthToSpace(Node &node) {
 
 void onnxSpaceToDepth(Node &node) {
   int64_t block = blockOf(node);
-  std::string mode = node.string("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD")
-    node.reject("attribute 'mode' is '" + mode + "'");
-  if (!node.ok())
-    return;
-  std::vector<int64_t> order = mode == "DCR"
+  std::vector<int64_t> order = blockFirst(node)
                                    ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
                                    : std::vector<int64_t>{0, 1, 3, 5, 2, 4};
+  if (!node.ok())
+    return;
   const Dims d = node.inputType(0).dims;
   Dim b(block), h = part(node, d[2], block), w = part(node, d[3], block);
   ValueId parts = node.reshape(node.value(0), {d[0], d[1], h, b, w, b});

@@ -137,9 +137,8 @@ HostTensor hostOf(DType type, const std::vector<T> &list) {
 ValueId weighted(Node &node, ValueId part, const std::vector<float> &weights,
                  int64_t axis) {
   ValueId factor =
-      node.op("broadcast", {node.constant(hostOf(DType::F32, weights))},
-              {{"dims", Dims(node.type(part).dims)},
-               {"axes", std::vector<int64_t>{axis}}});
+      node.along(node.constant(hostOf(DType::F32, weights)),
+                 static_cast<size_t>(axis), Dims(node.type(part).dims));
   ValueId product = node.op("mul", {part, factor});
   if (!std::count(weights.begin(), weights.end(), 0.0f))
     return product;

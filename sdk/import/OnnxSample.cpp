@@ -69,13 +69,8 @@ private:
 
   /// The coordinate along a spatial axis; the grid holds the last axis first.
   ValueId unnormalised(size_t axis) {
-    Dims starts(rank_, Dim(0)), sizes = node_.type(grid_).dims;
-    starts.back() = Dim(static_cast<int64_t>(sizes_.size() - 1 - axis));
-    sizes.back() = Dim(1);
-    ValueId part = node_.op("slice", {grid_},
-                            {{"starts", starts},
-                             {"sizes", sizes},
-                             {"strides", std::vector<int64_t>(rank_, 1)}});
+    Dim last(static_cast<int64_t>(sizes_.size() - 1 - axis));
+    ValueId part = node_.part(grid_, rank_ - 1, last, Dim(1));
     ValueId from0 = add(node_.reshape(part, places_), number(1));
     ValueId span = corners_ ? sub(size(axis), number(1)) : size(axis);
     ValueId place = mul(mul(from0, span), number(0.5));
@@ -194,9 +189,7 @@ void onnxReverseSequence(Node &node) {
   Dims places(dims.begin(), dims.begin() + 2);
   ValueId lengths = node.withDims(node.cast(node.value(1), DType::I64),
                                   {places[static_cast<size_t>(batch)]});
-  ValueId length =
-      node.op("broadcast", {lengths},
-              {{"dims", places}, {"axes", std::vector<int64_t>{batch}}});
+  ValueId length = node.along(lengths, static_cast<size_t>(batch), places);
   ValueId step = node.counter(places, static_cast<size_t>(time));
   ValueId last = node.op("sub", {length, node.fillLike(length, 1)});
   ValueId source = node.op("select", {node.compare("lt", step, length),

@@ -225,10 +225,7 @@ namespace {
 
 /// One of the two elements of OneHot's values, repeated.
 ValueId oneOf(Node &node, ValueId values, int64_t which, const Dims &dims) {
-  ValueId element = node.op("slice", {values},
-                            {{"starts", Dims{Dim(which)}},
-                             {"sizes", Dims{Dim(1)}},
-                             {"strides", std::vector<int64_t>{1}}});
+  ValueId element = node.slice(values, {Dim(which)}, {Dim(1)});
   return node.broadcast(node.reshape(element, {}), dims);
 }
 
@@ -264,8 +261,7 @@ void onnxTrilu(Node &node) {
   bool upper = node.flag("upper", true);
   ValueId x = node.value(0);
   Dims dims = node.type(x).dims;
-  if (node.ok() && dims.size() < 2)
-    node.reject("the input " + node.type(x).str() + " needs rank 2 or more");
+  node.requireRank(x, 2);
   std::vector<int64_t> offset{0};
   if (node.has(1))
     offset = node.requireIntegers(1, "k");

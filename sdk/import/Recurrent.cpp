@@ -119,15 +119,9 @@ ValueId applyActivation(Node &node, const Activation &activation, ValueId x) {
 namespace {
 
 ValueId slice(Node &node, ValueId x, size_t axis, int64_t start, int64_t size) {
-  Dims sizes = node.type(x).dims, starts(sizes.size(), Dim(0));
-  if (!node.ok() || sizes[axis] == Dim(size))
+  if (!node.ok() || node.type(x).dims[axis] == Dim(size))
     return x;
-  starts[axis] = start;
-  sizes[axis] = size;
-  return node.op("slice", {x},
-                 {{"starts", starts},
-                  {"sizes", sizes},
-                  {"strides", std::vector<int64_t>(sizes.size(), 1)}});
+  return node.part(x, axis, start, size);
 }
 
 } // namespace
