@@ -83,7 +83,7 @@ ValueId scoresOf(DecomposeBuilder &m, const Operands &operands) {
 
 } // namespace
 
-ValueId decomposeAttention(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::attention(DecomposeBuilder &m, const Operands &operands) {
   ValueId rows = weights(m, scoresOf(m, operands));
   Dims q = m.copyOf(operands[0]).dims, v = m.copyOf(operands[2]).dims;
   ValueId result = m.add("matmul", {sharedRows(m, rows, v[1]), operands[2]});
@@ -94,7 +94,7 @@ ValueId decomposeAttention(DecomposeBuilder &m, const Operands &operands) {
 
 // ---- rotary ----
 
-ValueId decomposeRotary(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::rotary(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = operands[0];
   Dims dims = m.copyOf(x).dims, half = dims;
   bool isInterleaved = m.op.i64("interleaved") != 0;

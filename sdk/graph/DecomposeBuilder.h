@@ -104,18 +104,13 @@ private:
   const std::string &location_;
 };
 
-// ---- the rules of other files ----
-
 using Operands = std::vector<ValueId>;
 
-ValueId decomposeAttention(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeRotary(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeMatmulInteger(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeConvInteger(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeLayerNorm(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeRmsNorm(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeGroupNorm(DecomposeBuilder &m, const Operands &operands);
-ValueId decomposeBatchNorm(DecomposeBuilder &m, const Operands &operands);
+/// The decompositions, in Decompose*.cpp: a function for each composite, by its
+/// name. decompose chooses by that of the builder's op.
+namespace composites {
+#include "sdk/graph/Composites.inc"
+} // namespace composites
 
 } // namespace backplane
 

@@ -27,7 +27,8 @@ int64_t lastAxis(DecomposeBuilder &m, ValueId value, int64_t fromEnd) {
 
 } // namespace
 
-ValueId decomposeMatmulInteger(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::matmul_integer(DecomposeBuilder &m,
+                                   const Operands &operands) {
   bool swapsA = m.op.i64("transpose_a") != 0;
   bool swapsB = m.op.i64("transpose_b") != 0;
   int64_t row = lastAxis(m, operands[0], swapsA ? 1 : 2);
@@ -37,7 +38,8 @@ ValueId decomposeMatmulInteger(DecomposeBuilder &m, const Operands &operands) {
   return m.add("matmul", {a, b}, m.op.attributes);
 }
 
-ValueId decomposeConvInteger(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::conv_integer(DecomposeBuilder &m,
+                                 const Operands &operands) {
   ValueId x = fromZero(m, operands[0], operands[2], 0);
   ValueId w = fromZero(m, operands[1], operands[3], 0);
   return m.add("conv", {x, w}, m.op.attributes);

@@ -38,7 +38,7 @@ ValueId normalised(DecomposeBuilder &m, ValueId x,
 
 } // namespace
 
-ValueId decomposeLayerNorm(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::layer_norm(DecomposeBuilder &m, const Operands &operands) {
   TensorType type = m.copyOf(operands[0]);
   auto first = static_cast<size_t>(m.op.i64("axis"));
   std::vector<int64_t> axes = DecomposeBuilder::axesFrom(first, type.rank());
@@ -48,7 +48,7 @@ ValueId decomposeLayerNorm(DecomposeBuilder &m, const Operands &operands) {
   return m.add("add", {m.add("mul", {normal, scale}), bias});
 }
 
-ValueId decomposeRmsNorm(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::rms_norm(DecomposeBuilder &m, const Operands &operands) {
   TensorType type = m.copyOf(operands[0]);
   auto first = static_cast<size_t>(m.op.i64("axis"));
   std::vector<int64_t> axes = DecomposeBuilder::axesFrom(first, type.rank());
@@ -56,7 +56,7 @@ ValueId decomposeRmsNorm(DecomposeBuilder &m, const Operands &operands) {
   return m.add("mul", {normal, m.broadcast(operands[1], type.dims, axes)});
 }
 
-ValueId decomposeGroupNorm(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::group_norm(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = operands[0];
   const Dims dims = m.copyOf(x).dims;
   int64_t groups = m.op.i64("groups");
@@ -78,7 +78,7 @@ ValueId decomposeGroupNorm(DecomposeBuilder &m, const Operands &operands) {
 
 /// Factor and offset per channel come first, from operands that are weights
 /// most often, so that folding leaves one multiply and one add.
-ValueId decomposeBatchNorm(DecomposeBuilder &m, const Operands &operands) {
+ValueId composites::batch_norm(DecomposeBuilder &m, const Operands &operands) {
   ValueId x = operands[0], scale = operands[1], bias = operands[2],
           mean = operands[3], variance = operands[4];
   ValueId deviation =

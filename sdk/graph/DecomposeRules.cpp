@@ -9,22 +9,23 @@
 
 namespace backplane {
 
-namespace {
-
 // ---- activations ----
 
 /// 1 / (1 + exp(-x)), and exp(x) / (1 + exp(x)) below 0: the exponential never
 /// overflows, so results below the least normal number are not lost.
-ValueId sigmoid(DecomposeBuilder &m, ValueId x) {
+ValueId composites::sigmoid(DecomposeBuilder &m, ValueId x) {
   ValueId e = m.add("exp", {m.add("neg", {m.add("abs", {x})})});
   ValueId positive = m.compare("ge", x, m.fill(0, m.copyOf(x)));
   ValueId top = m.add("select", {positive, m.fill(1, m.copyOf(x)), e});
   return m.add("div", {top, m.with("add", e, 1)});
 }
 
-ValueId relu(DecomposeBuilder &m, ValueId x) { return m.with("max", x, 0); }
+ValueId composites::relu(DecomposeBuilder &m, ValueId x) {
+  return m.with("max", x, 0);
+}
 
-ValueId clampTo(DecomposeBuilder &m, ValueId x, double low, double high) {
+static ValueId clampTo(DecomposeBuilder &m, ValueId x, double low,
+                       double high) {
   if (low != -INFINITY)
     x = m.with("max", x, low);
   if (high != INFINITY)
@@ -32,47 +33,48 @@ ValueId clampTo(DecomposeBuilder &m, ValueId x, double low, double high) {
   return x;
 }
 
-ValueId scaled(DecomposeBuilder &m, ValueId x, double factor, double offset) {
+static ValueId scaled(DecomposeBuilder &m, ValueId x, double factor,
+                      double offset) {
   return m.with("add", m.with("mul", x, factor), offset);
 }
 
-ValueId softplus(DecomposeBuilder &m, ValueId x) {
+ValueId composites::softplus(DecomposeBuilder &m, ValueId x) {
   ValueId e = m.add("exp", {m.add("neg", {m.add("abs", {x})})});
   return m.add("add", {relu(m, x), m.add("log1p", {e})});
 }
 
 /// x where x `direction` 0, else `other`.
-ValueId where(DecomposeBuilder &m, std::string direction, ValueId x,
-              ValueId other) {
+static ValueId where(DecomposeBuilder &m, std::string direction, ValueId x,
+                     ValueId other) {
   ValueId zero = m.fill(0, m.copyOf(x));
   return m.add("select", {m.compare(std::move(direction), x, zero), x, other});
 }
 
-ValueId leakyRelu(DecomposeBuilder &m, ValueId x) {
+ValueId composites::leaky_relu(DecomposeBuilder &m, ValueId x) {
   return where(m, "ge", x, m.with("mul", x, m.op.f64("alpha")));
 }
 
-ValueId elu(DecomposeBuilder &m, ValueId x) {
+ValueId composites::elu(DecomposeBuilder &m, ValueId x) {
   ValueId below = m.with("mul", m.add("expm1", {x}), m.op.f64("alpha"));
   return where(m, "gt", x, below);
 }
 
-ValueId selu(DecomposeBuilder &m, ValueId x) {
+ValueId composites::selu(DecomposeBuilder &m, ValueId x) {
   ValueId below = m.with("mul", m.add("expm1", {x}), m.op.f64("alpha"));
   return m.with("mul", where(m, "gt", x, below), m.op.f64("gamma"));
 }
 
-ValueId celu(DecomposeBuilder &m, ValueId x) {
+ValueId composites::celu(DecomposeBuilder &m, ValueId x) {
   double alpha = m.op.f64("alpha");
   ValueId power = m.add("expm1", {m.with("div", x, alpha)});
   return where(m, "gt", x, m.with("mul", power, alpha));
 }
 
-ValueId softsign(DecomposeBuilder &m, ValueId x) {
+ValueId composites::softsign(DecomposeBuilder &m, ValueId x) {
   return m.add("div", {x, m.with("add", m.add("abs", {x}), 1)});
 }
 
-ValueId gelu(DecomposeBuilder &m, ValueId x) {
+ValueId composites::gelu(DecomposeBuilder &m, ValueId x) {
   ValueId inner = 0;
   if (m.op.string("approximate") == "tanh") {
     ValueId cubic = m.add("mul", {m.add("mul", {x, x}), x});
@@ -86,9 +88,34 @@ ValueId gelu(DecomposeBuilder &m, ValueId x) {
   return m.add("mul", {half, m.with("add", inner, 1)});
 }
 
+ValueId composites::silu(DecomposeBuilder &m, ValueId x) {
+  return m.add("mul", {x, sigmoid(m, x)});
+}
+
+ValueId composites::mish(DecomposeBuilder &m, ValueId x) {
+  return m.add("mul", {x, m.add("tanh", {softplus(m, x)})});
+}
+
+ValueId composites::clamp(DecomposeBuilder &m, ValueId x) {
+  return clampTo(m, x, m.op.f64("low"), m.op.f64("high"));
+}
+
+ValueId composites::hard_sigmoid(DecomposeBuilder &m, ValueId x) {
+  return clampTo(m, scaled(m, x, m.op.f64("alpha"), m.op.f64("beta")), 0, 1);
+}
+
+ValueId composites::hard_swish(DecomposeBuilder &m, ValueId x) {
+  return m.add("mul", {x, clampTo(m, scaled(m, x, 1.0 / 6, 0.5), 0, 1)});
+}
+
+ValueId composites::prelu(DecomposeBuilder &m, const Operands &operands) {
+  ValueId below = m.add("mul", {operands[0], operands[1]});
+  return where(m, "ge", operands[0], below);
+}
+
 // ---- normalisation ----
 
-ValueId softmax(DecomposeBuilder &m, ValueId x, bool isLog) {
+static ValueId softmaxOf(DecomposeBuilder &m, ValueId x, bool isLog) {
   std::vector<int64_t> axes = {m.op.i64("axis")};
   ValueId low = m.add("sub", {x, m.reduceAlong("max", x, axes)});
   ValueId e = m.add("exp", {low});
@@ -98,9 +125,17 @@ ValueId softmax(DecomposeBuilder &m, ValueId x, bool isLog) {
   return m.add("div", {e, sum});
 }
 
+ValueId composites::softmax(DecomposeBuilder &m, ValueId x) {
+  return softmaxOf(m, x, false);
+}
+
+ValueId composites::log_softmax(DecomposeBuilder &m, ValueId x) {
+  return softmaxOf(m, x, true);
+}
+
 /// log(sum(exp(x))); an infinite maximum is not taken out, so that no
 /// infinities are subtracted.
-ValueId logSumExp(DecomposeBuilder &m, ValueId x) {
+ValueId composites::log_sum_exp(DecomposeBuilder &m, ValueId x) {
   std::vector<int64_t> axes = m.op.i64s("axes");
   TensorType type = m.copyOf(x);
   ValueId top = m.add(
@@ -126,14 +161,14 @@ ValueId logSumExp(DecomposeBuilder &m, ValueId x) {
 
 // ---- avg_pool ----
 
-ValueId sumPool(DecomposeBuilder &m, ValueId x) {
+static ValueId sumPool(DecomposeBuilder &m, ValueId x) {
   Attributes attributes = m.op.attributes;
   attributes.erase("count_padding");
   attributes["kind"] = std::string("sum");
   return m.add("pool", {x}, std::move(attributes));
 }
 
-ValueId avgPool(DecomposeBuilder &m, ValueId x) {
+ValueId composites::avg_pool(DecomposeBuilder &m, ValueId x) {
   TensorType type = m.copyOf(x);
   ValueId sum = sumPool(m, x);
   TensorType result = m.copyOf(sum);
@@ -156,72 +191,6 @@ ValueId avgPool(DecomposeBuilder &m, ValueId x) {
 
 // ---- all ----
 
-ValueId decomposeUnary(DecomposeBuilder &m, ValueId x) {
-  const std::string &name = m.op.name;
-  if (name == "relu")
-    return relu(m, x);
-  if (name == "sigmoid")
-    return sigmoid(m, x);
-  if (name == "silu")
-    return m.add("mul", {x, sigmoid(m, x)});
-  if (name == "softplus")
-    return softplus(m, x);
-  if (name == "softsign")
-    return softsign(m, x);
-  if (name == "mish")
-    return m.add("mul", {x, m.add("tanh", {softplus(m, x)})});
-  if (name == "leaky_relu")
-    return leakyRelu(m, x);
-  if (name == "selu")
-    return selu(m, x);
-  if (name == "celu")
-    return celu(m, x);
-  if (name == "elu")
-    return elu(m, x);
-  if (name == "gelu")
-    return gelu(m, x);
-  if (name == "clamp")
-    return clampTo(m, x, m.op.f64("low"), m.op.f64("high"));
-  if (name == "hard_sigmoid")
-    return clampTo(m, scaled(m, x, m.op.f64("alpha"), m.op.f64("beta")), 0, 1);
-  if (name == "hard_swish")
-    return m.add("mul", {x, clampTo(m, scaled(m, x, 1.0 / 6, 0.5), 0, 1)});
-  if (name == "softmax" || name == "log_softmax")
-    return softmax(m, x, name == "log_softmax");
-  if (name == "log_sum_exp")
-    return logSumExp(m, x);
-  if (name == "avg_pool")
-    return avgPool(m, x);
-  m.status = unimplemented("composite " + name + " has no decomposition");
-  return 0;
-}
-
-ValueId prelu(DecomposeBuilder &m, const Operands &operands) {
-  ValueId below = m.add("mul", {operands[0], operands[1]});
-  return where(m, "ge", operands[0], below);
-}
-
-using Rule = ValueId (*)(DecomposeBuilder &, const Operands &);
-
-/// The rule of a composite with more than one operand; null: it has none.
-Rule ruleOfMany(std::string_view name) {
-  static const std::map<std::string_view, Rule> rules = {
-      {"prelu", prelu},
-      {"layer_norm", decomposeLayerNorm},
-      {"rms_norm", decomposeRmsNorm},
-      {"group_norm", decomposeGroupNorm},
-      {"batch_norm", decomposeBatchNorm},
-      {"attention", decomposeAttention},
-      {"rotary", decomposeRotary},
-      {"matmul_integer", decomposeMatmulInteger},
-      {"conv_integer", decomposeConvInteger},
-  };
-  auto found = rules.find(name);
-  return found == rules.end() ? nullptr : found->second;
-}
-
-} // namespace
-
 Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
                             const std::vector<ValueId> &operands,
                             const std::string &location) {
@@ -233,8 +202,7 @@ Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
   if (isWidened)
     for (ValueId &operand : wide)
       operand = m.cast(operand, DType::F32);
-  Rule rule = ruleOfMany(composite.name);
-  ValueId result = rule ? rule(m, wide) : decomposeUnary(m, wide[0]);
+  ValueId result = composites::decompose(m, wide);
   if (m.status.ok() && isWidened)
     result = m.cast(result, type);
   if (!m.status.ok())

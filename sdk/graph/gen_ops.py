@@ -3,6 +3,7 @@
 
   gen_ops.py --inc FILE    the entries of OpTable.h
   gen_ops.py --rules FILE  the shape rules that the table names
+  gen_ops.py --composites FILE  the decompositions and the choice by op
   gen_ops.py --doc FILE    docs/reference/ops.md
   gen_ops.py --lower FILE  the lowering's functions and its choice by op
   gen_ops.py --ref FILE    backends/reference/ref_ops.h
@@ -212,6 +213,31 @@ def write_rules(ops):
     return "\n".join(lines) + "\n"
 
 
+def write_composites(ops):
+    """The C++ declarations of the decompositions, of the operand or of several,
+    and the choice between them."""
+    lines = ["// Made by gen_ops.py from ops.toml. Do not edit.", ""]
+    chosen = [op for op in ops if op["kind"] == "composite"]
+    single = {op["name"] for op in chosen if len(op["operands"]) == 1}
+    for op in chosen:
+        operand = "ValueId x" if op["name"] in single else "const Operands &x"
+        lines.append(f"ValueId {op['name']}(DecomposeBuilder &m, {operand});")
+    lines += [
+        "",
+        "inline ValueId decompose(DecomposeBuilder &m, const Operands &x) {",
+    ]
+    for op in chosen:
+        operand = "x[0]" if op["name"] in single else "x"
+        lines.append(f"  if (m.op.name == {_quote(op['name'])})")
+        lines.append(f"    return {op['name']}(m, {operand});")
+    lines += [
+        '  m.status = internalError(m.op.name + " is no composite");',
+        "  return 0;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def camel(name):
     """The name of an op in the classes of the dialect, without `Op`."""
     return "".join(part.capitalize() for part in name.split("_"))
@@ -341,6 +367,7 @@ def main():
     parser.add_argument("--inc")
     parser.add_argument("--rules")
     parser.add_argument("--doc")
+    parser.add_argument("--composites")
     parser.add_argument("--lower")
     parser.add_argument("--ref")
     parser.add_argument("--check", nargs=2)
@@ -349,6 +376,7 @@ def main():
     writers = {
         "inc": write_inc,
         "rules": write_rules,
+        "composites": write_composites,
         "doc": write_doc,
         "lower": write_lower,
         "ref": write_ref,

@@ -29,7 +29,8 @@ def names(op, text):
     """Whether a text names the op as code does; a family of functions that a
     table makes from names counts."""
     return re.search(rf'"{op}"|\b(ref_{op}|lower{camel(op)}|{camel(op)}Op)\b|'
-                     rf"\b(BP_FUNCTION|REF_OP)\({op}\)|Types {op}\(", text,
+                     rf"\b(BP_FUNCTION|REF_OP)\({op}\)|"
+                     rf"\bTypes {op}\(|\bcomposites::{op}\(", text,
                      re.IGNORECASE)
 
 
