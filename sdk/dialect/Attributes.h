@@ -38,6 +38,8 @@ inline constexpr llvm::StringLiteral errorAttr = "bp.error";
 inline constexpr llvm::StringLiteral dimsAttr = "bp.dims";
 /// Of an argument for a GPU: the number of its binding.
 inline constexpr llvm::StringLiteral bindingAttr = "bp.binding";
+/// Of a module: what the GPU has that its code is made for.
+inline constexpr llvm::StringLiteral gpuAttr = "bp.gpu";
 /// Of a module after the last stage: how its entry is called.
 inline constexpr llvm::StringLiteral entryAttr = "bp.entry";
 

@@ -58,6 +58,29 @@ def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
+def GpuTargetPass : Pass<"bp-gpu-target", "mlir::ModuleOp"> {
+  let summary = "What the GPU has that code is made for";
+  let description = [{
+    First in stage `tile`. Leaves the attribute `bp.gpu`, which the other passes
+    for GPUs read; without it they take the defaults, which every GPU has. The
+    order in which a work-group adds up a sum depends on `group-size` and
+    `cluster-size`.
+  }];
+  let options = [
+    Option<"groupSize", "group-size", "int64_t", "128",
+           "invocations of a work-group: a power of two up to 256">,
+    Option<"clusterSize", "cluster-size", "int64_t", "8",
+           "invocations that exchange values: a power of two up to the size of "
+           "a subgroup">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "16384",
+           "memory that a work-group shares">,
+    Option<"privateBytes", "private-bytes", "int64_t", "1024",
+           "larger temporaries are not memory of the invocation">,
+    Option<"gridWidth", "grid-width", "int64_t", "32768",
+           "work-groups along x, beyond which they continue along y">
+  ];
+}
+
 def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp"> {
   let summary = "Matrix products and convolutions to tiles of work-groups, on a GPU";
   let description = [{

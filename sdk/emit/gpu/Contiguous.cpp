@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/gpu/Contiguous.h"
 
-#include "sdk/emit/gpu/Vec4.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -10,6 +10,10 @@
 
 namespace backplane {
 
+/// Elements that an invocation computes at once, where it is worth it: the
+/// accesses of four are one on most devices.
+inline constexpr int64_t kVec4 = 4;
+
 /// Whether an element and its three neighbours along the last axis, from a
 /// multiple of four on, are computed from neighbours in buffers, from the same
 /// elements, or from numbers.

@@ -33,8 +33,8 @@ struct GpuContractPass : backplane::impl::GpuContractPassBase<GpuContractPass> {
 
 } // namespace
 
-static LogicalResult contract(func::FuncOp func) {
-  auto contraction = matchGpuContraction(func);
+static LogicalResult contract(func::FuncOp func, const GpuTarget &target) {
+  auto contraction = matchGpuContraction(func, target);
   if (!contraction)
     return success();
   if (failed(generaliseOps(func)) ||
@@ -44,8 +44,11 @@ static LogicalResult contract(func::FuncOp func) {
 }
 
 void GpuContractPass::runOnOperation() {
+  FailureOr<GpuTarget> target = readGpuTarget(getOperation());
+  if (failed(target))
+    return signalPassFailure();
   for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) && failed(contract(func)))
+    if (func->hasAttr(bp::inputsAttr) && failed(contract(func, *target)))
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");

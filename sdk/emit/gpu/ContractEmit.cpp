@@ -9,7 +9,6 @@
 #include "sdk/emit/gpu/Contiguous.h"
 #include "sdk/emit/gpu/Contraction.h"
 #include "sdk/emit/gpu/ElementReader.h"
-#include "sdk/emit/gpu/Vec4.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,7 +25,6 @@ namespace {
 
 /// Turns over k at once: a loop's turn costs more than a product.
 constexpr int64_t kUnroll = 4;
-static_assert(GpuTile::kRows * GpuTile::kColumns == kGroupSize);
 
 /// A block of one factor in memory of the work-group: element (k, row) is at
 /// first + k * stride + row.
@@ -145,8 +143,9 @@ FailureOr<Value> Emitter::readOperand(const GpuOperand &factor,
 int64_t Emitter::lanesOf(const Block2d &block) {
   bool alongK = block.factor->kIsInnermost;
   ArrayRef<unsigned> loops = alongK ? ArrayRef(c.k) : block.loops;
-  bool possible = isOfVec4(sizeOf(c.op.getStaticLoopRanges(), loops)) &&
-                  block.rows * GpuTile::kDepth % (kVec4 * kGroupSize) == 0;
+  bool possible =
+      isOfVec4(sizeOf(c.op.getStaticLoopRanges(), loops)) &&
+      block.rows * GpuTile::kDepth % (kVec4 * c.target.groupSize) == 0;
   return possible && llvm::all_of(block.factor->inputs,
                                   [&](OpOperand *input) {
                                     return areContiguous(c.op, *input, loops);
@@ -203,7 +202,7 @@ LogicalResult Emitter::copyPart(const Block2d &block, Value firstK,
   bool alongK = block.factor->kIsInnermost;
   int64_t width = (alongK ? GpuTile::kDepth : block.rows) / lanes;
   Value inner = mul(rem(thread, width), lanes), outer = div(thread, width);
-  outer = add(outer, mul(part, kGroupSize / width));
+  outer = add(outer, mul(part, c.target.groupSize / width));
   Value inBlock = alongK ? outer : inner, k = alongK ? inner : outer;
   Value place = add(add(mul(k, block.stride), inBlock), index(block.first));
   Value rowAt = add(block.start, inBlock), kAt = add(firstK, k);
@@ -223,7 +222,7 @@ LogicalResult Emitter::copyPart(const Block2d &block, Value firstK,
 /// some software devices end a shader after 65535 of them.
 LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
   int64_t lanes = lanesOf(block);
-  int64_t parts = block.rows * GpuTile::kDepth / kGroupSize / lanes;
+  int64_t parts = block.rows * GpuTile::kDepth / c.target.groupSize / lanes;
   OpBuilder::InsertionGuard guard(b);
   if (!matchPattern(sizeK, m_Constant())) {
     for (int64_t part = 0; part < parts; ++part)
@@ -242,12 +241,12 @@ void Emitter::multiplyOnce(Value k, SmallVector<Value> &sums) {
   SmallVector<Value> columns;
   Value start = add(add(mul(k, right.stride), column), index(right.first));
   for (int64_t i = 0; i < tile.columns; ++i)
-    columns.push_back(load(add(start, index(i * GpuTile::kColumns))));
+    columns.push_back(load(add(start, index(i * GpuTile::kGroupColumns))));
   start = add(mul(k, left.stride), row);
   bool accumulatorFirst =
       c.sum->getOperand(0) == c.op.getBody()->getArguments().back();
   for (int64_t i = 0; i < tile.rows; ++i) {
-    Value factor = load(add(start, index(i * GpuTile::kRows)));
+    Value factor = load(add(start, index(i * tile.groupRows)));
     for (auto [j, other] : llvm::enumerate(columns)) {
       Value &sum = sums[size_t(i * tile.columns) + j];
       IRMapping map;
@@ -295,8 +294,8 @@ void Emitter::keepSums(ValueRange sums) {
   gpu::BarrierOp::create(b);
   Value start = add(mul(row, tile.n()), column);
   for (auto [i, sum] : llvm::enumerate(sums)) {
-    int64_t m = int64_t(i) / tile.columns * GpuTile::kRows;
-    int64_t n = int64_t(i) % tile.columns * GpuTile::kColumns;
+    int64_t m = int64_t(i) / tile.columns * tile.groupRows;
+    int64_t n = int64_t(i) % tile.columns * GpuTile::kGroupColumns;
     store(sum, add(start, index(m * tile.n() + n)));
   }
   gpu::BarrierOp::create(b);
@@ -312,7 +311,7 @@ int64_t Emitter::lanesOfResult() {
       last = loop;
   bool possible = llvm::is_contained(c.n, last) &&
                   isOfVec4(sizeOf(sizes, c.n)) &&
-                  tile.m() * tile.n() % (kVec4 * kGroupSize) == 0;
+                  tile.m() * tile.n() % (kVec4 * c.target.groupSize) == 0;
   return possible && llvm::all_of(c.sums.results,
                                   [&](Written result) {
                                     return isShort(result.getSource(), c.op);
@@ -323,12 +322,12 @@ int64_t Emitter::lanesOfResult() {
 
 LogicalResult Emitter::finish() {
   int64_t lanes = lanesOfResult();
-  int64_t count = tile.m() * tile.n() / kGroupSize / lanes;
+  int64_t count = tile.m() * tile.n() / c.target.groupSize / lanes;
   auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
   Value number =
-      mul(add(thread, mul(loop.getInductionVar(), kGroupSize)), lanes);
+      mul(add(thread, mul(loop.getInductionVar(), c.target.groupSize)), lanes);
   Value m = add(left.start, div(number, tile.n()));
   Value n = add(right.start, rem(number, tile.n()));
   Value inside = below(m, sizeM, tile.m(), Value());
@@ -358,8 +357,8 @@ void Emitter::enterGroup() {
   for (auto [loop, part] : llvm::zip(c.outer, parts))
     at[loop] = part;
   thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
-  row = div(thread, GpuTile::kColumns);
-  column = rem(thread, GpuTile::kColumns);
+  row = div(thread, GpuTile::kGroupColumns);
+  column = rem(thread, GpuTile::kGroupColumns);
   allocate();
   left.start = mul(parts[c.outer.size()], tile.m());
   right.start = mul(parts.back(), tile.n());

@@ -13,6 +13,8 @@ namespace backplane {
 constexpr int64_t kLeastRows = 4, kLeastColumns = 8, kLeastDepth = 8;
 /// Some software devices end a shader after 65535 iterations of its loops.
 constexpr int64_t kMostDepth = 100000;
+/// Sums of an invocation: more need more registers than it has.
+constexpr int64_t kMaxRows = 8, kMaxColumns = 4;
 
 bool GpuOperand::uses(linalg::GenericOp op, unsigned loop) const {
   return llvm::any_of(inputs, [&](OpOperand *input) {
@@ -149,8 +151,10 @@ bool Matcher::run(func::FuncOp func) {
   return findSums(func) && findOperands() && sortLoops() && worthwhile();
 }
 
-std::optional<GpuContraction> matchGpuContraction(func::FuncOp func) {
+std::optional<GpuContraction> matchGpuContraction(func::FuncOp func,
+                                                  const GpuTarget &target) {
   Matcher matcher;
+  matcher.c.target = target;
   if (!matcher.run(func))
     return std::nullopt;
   return matcher.c;
@@ -169,10 +173,16 @@ static int64_t share(int64_t size, int64_t invocations, int64_t most) {
 
 GpuTile planGpuTile(GpuContraction &c) {
   auto sizes = c.op.getStaticLoopRanges();
-  // 16 KiB of tile, which every device has.
-  int64_t most = c.type().getIntOrFloatBitWidth() == 64 ? 2 : 4;
-  return {share(sizeOf(sizes, c.m), GpuTile::kRows, 8),
-          std::min(share(sizeOf(sizes, c.n), GpuTile::kColumns, most), most)};
+  int64_t groupRows = c.target.groupSize / GpuTile::kGroupColumns;
+  // As many columns as leave room for the tile in the memory of a work-group.
+  int64_t columnBytes = kMaxRows * groupRows * GpuTile::kGroupColumns *
+                        (c.type().getIntOrFloatBitWidth() / 8);
+  int64_t most = std::clamp<int64_t>(
+      int64_t(llvm::bit_floor(uint64_t(c.target.sharedBytes / columnBytes))), 1,
+      kMaxColumns);
+  return {
+      groupRows, share(sizeOf(sizes, c.m), groupRows, kMaxRows),
+      std::min(share(sizeOf(sizes, c.n), GpuTile::kGroupColumns, most), most)};
 }
 
 } // namespace backplane

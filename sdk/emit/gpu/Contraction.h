@@ -9,6 +9,7 @@
 #ifndef BACKPLANE_EMIT_GPU_CONTRACTION_H
 #define BACKPLANE_EMIT_GPU_CONTRACTION_H
 
+#include "sdk/emit/gpu/GpuTarget.h"
 #include "sdk/emit/gpu/Groups.h"
 
 namespace backplane {
@@ -25,6 +26,7 @@ struct GpuOperand {
 };
 
 struct GpuContraction {
+  GpuTarget target;
   GroupSums sums;
   mlir::linalg::GenericOp op;     ///< that of the sums
   mlir::Operation *product, *sum; ///< in its body
@@ -37,20 +39,21 @@ struct GpuContraction {
 };
 
 /// Sizes of the tile of C that a work-group computes: its invocations are
-/// `kRows` by `kColumns`, and each has `rows` by `columns` sums.
+/// `groupRows` by `kGroupColumns`, and each has `rows` by `columns` sums.
 struct GpuTile {
-  static constexpr int64_t kRows = 8, kColumns = 16;
-  /// Turns over k between two barriers.
+  static constexpr int64_t kGroupColumns = 16;
+  /// Iterations over k between two barriers.
   static constexpr int64_t kDepth = 16;
-  int64_t rows, columns;
+  int64_t groupRows, rows, columns;
 
-  int64_t m() const { return rows * kRows; }
-  int64_t n() const { return columns * kColumns; }
+  int64_t m() const { return rows * groupRows; }
+  int64_t n() const { return columns * kGroupColumns; }
 };
 
 /// The contraction that a bound dispatch (bp-bind-buffers) computes its results
 /// from, or none when it is anything else or too small for tiles.
-std::optional<GpuContraction> matchGpuContraction(mlir::func::FuncOp func);
+std::optional<GpuContraction> matchGpuContraction(mlir::func::FuncOp func,
+                                                  const GpuTarget &target);
 
 /// Tiles for these loops.
 GpuTile planGpuTile(GpuContraction &contraction);

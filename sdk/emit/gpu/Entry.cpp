@@ -46,11 +46,6 @@ using namespace mlir;
 namespace backplane {
 namespace {
 
-/// Work-groups along x, beyond which they continue along y.
-constexpr int64_t kGroupsInLine = 32768;
-/// Temporaries up to this size are memory of the invocation.
-constexpr int64_t kPrivateBytes = 1024;
-
 struct ToGpuEntryPass : backplane::impl::ToGpuEntryPassBase<ToGpuEntryPass> {
   void runOnOperation() override;
 };
@@ -58,6 +53,7 @@ struct ToGpuEntryPass : backplane::impl::ToGpuEntryPassBase<ToGpuEntryPass> {
 /// Rewrites one function.
 struct GpuEntryBuilder {
   Dispatch dispatch;
+  GpuTarget target;
   IRRewriter rewriter;
   Location loc;
   Dim items = Dim(0); ///< invocations that have something to do
@@ -68,8 +64,9 @@ struct GpuEntryBuilder {
   /// The number of the descriptor of each argument that is a buffer.
   std::map<unsigned, unsigned> buffers;
 
-  explicit GpuEntryBuilder(const Dispatch &dispatch)
-      : dispatch(dispatch), rewriter(func::FuncOp(dispatch.func).getContext()),
+  GpuEntryBuilder(const Dispatch &dispatch, const GpuTarget &target)
+      : dispatch(dispatch), target(target),
+        rewriter(func::FuncOp(dispatch.func).getContext()),
         loc(func::FuncOp(dispatch.func).getLoc()) {
     for (auto [i, name] : llvm::enumerate(dispatch.symbols))
       text.bind(name, func().getArgument(dispatch.bindings() + i));
@@ -126,7 +123,7 @@ bool GpuEntryBuilder::countItems() {
     }
     if (!loop.isNormalized())
       return false;
-    Dim count(isForGroups(loop) ? kGroupSize : 1);
+    Dim count(isForGroups(loop) ? target.groupSize : 1);
     for (OpFoldResult size : loop.getMixedUpperBound()) {
       auto dim = indexDim(dispatch, size);
       if (!dim)
@@ -166,7 +163,7 @@ Value GpuEntryBuilder::groups() {
 
 /// The number of this invocation among all.
 Value GpuEntryBuilder::invocation(Value group) {
-  Value size = arith::ConstantIndexOp::create(rewriter, loc, kGroupSize);
+  Value size = arith::ConstantIndexOp::create(rewriter, loc, target.groupSize);
   Value first = arith::MulIOp::create(rewriter, loc, group, size);
   Value own = gpu::ThreadIdOp::create(rewriter, loc, gpu::Dimension::x);
   return arith::AddIOp::create(rewriter, loc, first, own);
@@ -205,7 +202,7 @@ scf::ForallOp GpuEntryBuilder::shareLongLines(scf::ForallOp loop, Value group) {
   Dim count(1);
   for (OpFoldResult size : loop.getMixedUpperBound())
     count = count * *indexDim(dispatch, size);
-  items = max(items, min(count, Dim(kFewLines)) * Dim(kMostMembers));
+  items = max(items, min(count, Dim(kFewLines)) * Dim(maxMembers(target)));
   rewriter.setInsertionPoint(loop);
   auto copy = cast<scf::ForallOp>(rewriter.clone(*loop));
   SmallVector<Operation *> loops;
@@ -214,7 +211,7 @@ scf::ForallOp GpuEntryBuilder::shareLongLines(scf::ForallOp loop, Value group) {
   for (Operation *each : loops)
     each->setAttr(bp::lower::independentMark, rewriter.getUnitAttr());
   rewriter.setInsertionPoint(copy);
-  Block *otherwise = emitLongLines(loops.front(), group, groups());
+  Block *otherwise = emitLongLines(loops.front(), target, group, groups());
   copy->moveBefore(otherwise->getTerminator());
   return copy;
 }
@@ -242,7 +239,7 @@ LogicalResult GpuEntryBuilder::makeSequential() {
 }
 
 void GpuEntryBuilder::shareSequence() {
-  auto sequence = findSequence(dispatch);
+  auto sequence = findSequence(dispatch, target);
   if (!sequence)
     return;
   together = true;
@@ -261,7 +258,8 @@ LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
   rewriter.setInsertionPoint(op);
   auto line = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
   std::optional<int64_t> known = bytes->constant();
-  if (!together && known && *known <= kPrivateBytes && type.hasStaticShape()) {
+  if (!together && known && *known <= target.privateBytes &&
+      type.hasStaticShape()) {
     rewriter.setInsertionPointToStart(&body());
     Value own = memref::AllocaOp::create(
         rewriter, loc,
@@ -275,7 +273,8 @@ LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
   }
   if (parallel)
     return op.emitOpError("is memory of an invocation, and there is no more "
-                          "than 1024 bytes");
+                          "than ")
+           << target.privateBytes << " bytes";
   Value range = body().addArgument(line, loc);
   buffers[body().getNumArguments() - 1] = dispatch.bindings() + 1;
   int64_t unit = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -395,10 +394,10 @@ LogicalResult GpuEntryBuilder::flattenTables() {
 }
 
 DictionaryAttr GpuEntryBuilder::describe() {
-  int64_t size = parallel || together ? kGroupSize : 1;
+  int64_t size = parallel || together ? target.groupSize : 1;
   Dim groups = ceilDiv(items, Dim(size));
-  Dim grid[3] = {min(groups, Dim(kGroupsInLine)),
-                 ceilDiv(groups, Dim(kGroupsInLine)), Dim(1)};
+  Dim grid[3] = {min(groups, Dim(target.gridWidth)),
+                 ceilDiv(groups, Dim(target.gridWidth)), Dim(1)};
   SmallVector<Attribute> axes, access;
   for (const Dim &axis : grid)
     axes.push_back(rewriter.getStringAttr(axis.str()));
@@ -662,7 +661,9 @@ void ToGpuEntryPass::runOnOperation() {
     module.emitError("expected one dispatch, found ") << dispatches->size();
     return signalPassFailure();
   }
-  if (failed(GpuEntryBuilder(dispatches->front()).run()))
+  FailureOr<GpuTarget> target = readGpuTarget(module);
+  if (failed(target) ||
+      failed(GpuEntryBuilder(dispatches->front(), *target).run()))
     return signalPassFailure();
   // Equal sizes are one value before indices are expanded.
   OpPassManager merge("builtin.module"), clean("builtin.module");

@@ -15,10 +15,6 @@
 
 namespace backplane {
 
-/// Invocations of a work-group: what every Vulkan device has, less than most
-/// others.
-inline constexpr int64_t kGroupSize = 128;
-
 using Written = mlir::bufferization::MaterializeInDestinationOp;
 
 /// The op with sums that a dispatch is about, and its results.

@@ -9,7 +9,6 @@
 #include "sdk/emit/gpu/Contiguous.h"
 #include "sdk/emit/gpu/ElementReader.h"
 #include "sdk/emit/gpu/ElementResults.h"
-#include "sdk/emit/gpu/Vec4.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

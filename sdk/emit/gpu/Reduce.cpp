@@ -39,6 +39,7 @@ struct GpuReducePass : backplane::impl::GpuReducePassBase<GpuReducePass> {
 };
 
 struct GpuReduceOptions {
+  GpuTarget target;
   int64_t maxSums;
   bool subgroups;
   int64_t clusterSums;
@@ -93,9 +94,10 @@ static bool findTeam(GpuReduction &r, const GpuReduceOptions &options) {
   int64_t rows = sizeOf(sizes, r.rows);
   if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(r.count))
     return false;
+  r.team = r.target.groupSize;
   if (rows <= options.maxSums)
     return r.count >= kLongSum && (rows <= kFewSums || sumsContiguous(r));
-  r.team = kCluster;
+  r.team = r.target.clusterSize;
   return options.clusterSums > 0 && r.count >= options.clusterSums &&
          sumsContiguous(r);
 }
@@ -105,7 +107,7 @@ static std::optional<GpuReduction> match(func::FuncOp func,
   auto sums = findSums(func);
   if (!sums)
     return std::nullopt;
-  GpuReduction r{*sums, nullptr, 0, {}, {}, 0};
+  GpuReduction r{options.target, *sums, nullptr, 0, {}, {}, 0, 0};
   AffineMap result = r.sums.op.getIndexingMapsArray().back();
   for (AffineExpr expr : result.getResults())
     r.rows.push_back(cast<AffineDimExpr>(expr).getPosition());
@@ -134,7 +136,10 @@ void GpuReducePass::runOnOperation() {
     getOperation().emitError("cluster-sums needs subgroups=true");
     return signalPassFailure();
   }
-  GpuReduceOptions options = {maxSums, subgroups, clusterSums};
+  FailureOr<GpuTarget> target = readGpuTarget(getOperation());
+  if (failed(target))
+    return signalPassFailure();
+  GpuReduceOptions options = {*target, maxSums, subgroups, clusterSums};
   for (auto func : getOperation().getOps<func::FuncOp>())
     if (func->hasAttr(bp::inputsAttr) && failed(reduce(func, options)))
       return signalPassFailure();

@@ -11,8 +11,6 @@ using namespace backplane;
 
 namespace {
 
-constexpr int64_t kClusters = kGroupSize / kCluster;
-
 class Emitter {
 public:
   Emitter(OpBuilder &builder, GpuReduction &r, bool subgroups)
@@ -20,7 +18,7 @@ public:
         loops{b, {}} {}
 
   LogicalResult run() {
-    return r.team == kCluster ? runClusters() : runGroup();
+    return r.team == r.target.clusterSize ? runClusters() : runGroup();
   }
 
 private:
@@ -81,7 +79,8 @@ void Emitter::enterGroup() {
   thread = member = number();
   at.assign(loops.sizes.size(), loops.index(0));
   loops.split(row, r.rows, at);
-  int64_t parts = subgroups ? kClusters : kGroupSize + kClusters;
+  int64_t parts = subgroups ? r.target.clusters()
+                            : r.target.groupSize + r.target.clusters();
   memory = loops.share(parts, r.sums.init.getType());
 }
 
@@ -90,12 +89,14 @@ void Emitter::enterGroup() {
 void Emitter::enterClusters() {
   loops.sizes = reader.loopSizes(r.sums.op);
   int64_t count = sizeOf(r.sums.op.getStaticLoopRanges(), r.rows);
-  int64_t groups = llvm::divideCeil(count, kClusters);
+  int64_t groups = llvm::divideCeil(count, r.target.clusters());
   Value group = loops.enter(loops.index(groups)).front();
   thread = number();
-  member = arith::RemUIOp::create(b, thread, loops.index(kCluster));
-  Value cluster = arith::DivUIOp::create(b, thread, loops.index(kCluster));
-  Value first = arith::MulIOp::create(b, group, loops.index(kClusters));
+  member = arith::RemUIOp::create(b, thread, loops.index(r.target.clusterSize));
+  Value cluster =
+      arith::DivUIOp::create(b, thread, loops.index(r.target.clusterSize));
+  Value first =
+      arith::MulIOp::create(b, group, loops.index(r.target.clusters()));
   Value row = arith::AddIOp::create(b, first, cluster);
   Value last = loops.index(count - 1);
   present = arith::CmpIOp::create(b, arith::CmpIPredicate::ule, row, last);
@@ -182,9 +183,10 @@ Value Emitter::addPairs(Value first, int64_t count) {
 
 /// The sum of the cluster, for its first invocation: in the same pairs.
 Value Emitter::exchange(Value own) {
-  for (int64_t step = 1; step < kCluster; step *= 2) {
-    auto other = gpu::ShuffleOp::create(
-        b, own, int32_t(step), int32_t(kCluster), gpu::ShuffleMode::XOR);
+  for (int64_t step = 1; step < r.target.clusterSize; step *= 2) {
+    auto other = gpu::ShuffleOp::create(b, own, int32_t(step),
+                                        int32_t(r.target.clusterSize),
+                                        gpu::ShuffleMode::XOR);
     own = combine(own, other.getShuffleResult());
   }
   return own;
@@ -193,9 +195,11 @@ Value Emitter::exchange(Value own) {
 /// The sums of the clusters end up in the first places.
 void Emitter::meetInSubgroups(Value own) {
   Value sum = exchange(own);
-  Value lane = arith::RemUIOp::create(b, thread, loops.index(kCluster));
+  Value lane =
+      arith::RemUIOp::create(b, thread, loops.index(r.target.clusterSize));
   scf::IfOp some = onlyBelow(lane, 1);
-  Value cluster = arith::DivUIOp::create(b, thread, loops.index(kCluster));
+  Value cluster =
+      arith::DivUIOp::create(b, thread, loops.index(r.target.clusterSize));
   memref::StoreOp::create(b, sum, memory, cluster);
   b.setInsertionPointAfter(some);
 }
@@ -204,10 +208,12 @@ void Emitter::meetInSubgroups(Value own) {
 void Emitter::meetInMemory(Value own) {
   memref::StoreOp::create(b, own, memory, thread);
   gpu::BarrierOp::create(b);
-  scf::IfOp some = onlyBelow(thread, kClusters);
-  Value first = arith::MulIOp::create(b, thread, loops.index(kCluster));
-  Value sum = addPairs(first, kCluster);
-  Value place = arith::AddIOp::create(b, thread, loops.index(kGroupSize));
+  scf::IfOp some = onlyBelow(thread, r.target.clusters());
+  Value first =
+      arith::MulIOp::create(b, thread, loops.index(r.target.clusterSize));
+  Value sum = addPairs(first, r.target.clusterSize);
+  Value place =
+      arith::AddIOp::create(b, thread, loops.index(r.target.groupSize));
   memref::StoreOp::create(b, sum, memory, place);
   b.setInsertionPointAfter(some);
 }
@@ -234,7 +240,8 @@ LogicalResult Emitter::runGroup() {
   subgroups ? meetInSubgroups(own) : meetInMemory(own);
   gpu::BarrierOp::create(b);
   onlyBelow(thread, 1);
-  Value sum = addPairs(loops.index(subgroups ? 0 : kGroupSize), kClusters);
+  Value sum = addPairs(loops.index(subgroups ? 0 : r.target.groupSize),
+                       r.target.clusters());
   return storeResults(b, reader, r.sums, at, sum);
 }
 

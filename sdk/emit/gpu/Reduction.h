@@ -3,30 +3,29 @@
 // Reduction.h: what bp-gpu-reduce finds in a dispatch, and the code that a
 // work-group computes it with. Private to this folder.
 //
-// The order of a sum depends on nothing that devices differ in. Invocation i of
-// the work-group adds up elements i, i + 128, and so on. The sums of 8
-// neighbouring invocations, a cluster, are added in pairs, these in pairs
-// again; so are then the sums of the 16 clusters. Where a cluster has a sum for
-// itself, it takes every 8th element, and ends with its own pairs.
+// The order of a sum depends on nothing that devices of a target differ in.
+// With the usual sizes, invocation i of the work-group adds up elements i, i +
+// 128, and so on. The sums of 8 neighbouring invocations, a cluster, are added
+// in pairs, these in pairs again; so are then the sums of the 16 clusters.
+// Where a cluster has a sum for itself, it takes every 8th element, and ends
+// with its own pairs.
 #ifndef BACKPLANE_EMIT_GPU_REDUCTION_H
 #define BACKPLANE_EMIT_GPU_REDUCTION_H
 
+#include "sdk/emit/gpu/GpuTarget.h"
 #include "sdk/emit/gpu/Groups.h"
 
 namespace backplane {
 
-/// Invocations of a cluster. Subgroups that exchange values are as large or
-/// consist of several.
-inline constexpr int64_t kCluster = 8;
-
 struct GpuReduction {
+  GpuTarget target;
   GroupSums sums;
   mlir::Operation *combiner; ///< of a sum and a term, in the body
   unsigned sumOperand;       ///< which of its operands is the sum
   llvm::SmallVector<unsigned> rows, k;
   int64_t count; ///< of elements in a sum
   /// Invocations that compute a sum: a work-group, or a cluster.
-  int64_t team = kGroupSize;
+  int64_t team;
 };
 
 /// Emits the code in front of where `builder` stands. With `subgroups` the

@@ -211,24 +211,26 @@ static bool hasInnerTemporaries(func::FuncOp func) {
 }
 
 /// One stage alone is for as many work-groups as its lines need.
-static Dim countItems(const Dispatch &dispatch, ArrayRef<GpuStage> stages) {
+static Dim countItems(const Dispatch &dispatch, const GpuTarget &target,
+                      ArrayRef<GpuStage> stages) {
   if (stages.size() > 1)
-    return Dim(kGroupSize);
+    return Dim(target.groupSize);
   Dim count(stages.front().isLong ? kShareOfLine : 1);
   for (scf::ForOp loop : stages.front().lines) {
     auto size = indexDim(dispatch, loop.getUpperBound());
     if (!size)
-      return Dim(kGroupSize);
+      return Dim(target.groupSize);
     count = count * *size;
   }
   return count;
 }
 
-std::optional<GpuSequence> backplane::findSequence(const Dispatch &dispatch) {
+std::optional<GpuSequence> backplane::findSequence(const Dispatch &dispatch,
+                                                   const GpuTarget &target) {
   auto stages = findStages(dispatch.func);
   if (!stages)
     if (auto line = findLine(dispatch.func))
-      return GpuSequence{{*line}, Dim(kGroupSize)};
+      return GpuSequence{target, {*line}, Dim(target.groupSize)};
   if (!stages || hasInnerTemporaries(dispatch.func))
     return std::nullopt;
   bool gains = llvm::any_of(*stages, [](const GpuStage &stage) {
@@ -236,7 +238,7 @@ std::optional<GpuSequence> backplane::findSequence(const Dispatch &dispatch) {
   });
   if (!gains)
     return std::nullopt;
-  return GpuSequence{*stages, countItems(dispatch, *stages)};
+  return GpuSequence{target, *stages, countItems(dispatch, target, *stages)};
 }
 
 namespace {
@@ -244,9 +246,10 @@ namespace {
 /// Writes the code of a stage.
 class StageEmitter {
 public:
-  StageEmitter(const GpuStage &stage, Value group, Value groups)
-      : b(stage.op->getLoc(), stage.op), counter(b), stage(stage), group(group),
-        groups(groups) {}
+  StageEmitter(const GpuStage &stage, const GpuTarget &target, Value group,
+               Value groups)
+      : b(stage.op->getLoc(), stage.op), counter(b), stage(stage),
+        target(target), group(group), groups(groups) {}
 
   void run();
   /// Leaves the lines alone if they are short; the block is for that case.
@@ -284,6 +287,7 @@ private:
   ImplicitLocOpBuilder b;
   IterationCounter counter;
   GpuStage stage;
+  const GpuTarget &target;
   Value group, groups;
   Value count;         ///< of lines
   Value iterations;    ///< of a line, f32
@@ -325,15 +329,16 @@ Value StageEmitter::iterationsOfLine() {
 void StageEmitter::findMembers() {
   bits = index(0);
   iterations = stage.isLong ? iterationsOfLine() : Value();
-  for (int64_t i = 0; iterations && (int64_t(1) << i) < kMostMembers; ++i) {
+  for (int64_t i = 0; iterations && (int64_t(1) << i) < maxMembers(target);
+       ++i) {
     Value limit = counter.number(stage.iterations * double(int64_t(1) << i));
     Value more =
         arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, iterations, limit);
     bits = arith::SelectOp::create(b, more, index(i + 1), bits);
   }
   members = arith::ShLIOp::create(b, index(1), bits);
-  teams = half(index(kGroupSize), bits);
-  Value all = index(llvm::Log2_64(kGroupSize));
+  teams = half(index(target.groupSize), bits);
+  Value all = index(llvm::Log2_64(target.groupSize));
   Value rest = arith::SubIOp::create(b, all, bits);
   Value thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
   member = half(thread, rest);
@@ -512,7 +517,7 @@ SmallVector<Value> StageEmitter::makeSlots(scf::ForOp loop) {
   for (Type type : loop.getResultTypes()) {
     bool isWord = !type.isIndex() && type.getIntOrFloatBitWidth() >= 32;
     slots.push_back(memref::AllocOp::create(
-        b, MemRefType::get({kGroupSize}, isWord ? type : b.getI32Type(),
+        b, MemRefType::get({target.groupSize}, isWord ? type : b.getI32Type(),
                            MemRefLayoutAttrInterface(), space)));
   }
   return slots;
@@ -553,8 +558,9 @@ bool backplane::mayHaveLongLines(scf::ForallOp loop) {
   return shares && stage.isLong && canShare(stage);
 }
 
-Block *backplane::emitLongLines(Operation *nest, Value group, Value groups) {
-  return StageEmitter(findNest(nest), group, groups).runIfLong();
+Block *backplane::emitLongLines(Operation *nest, const GpuTarget &target,
+                                Value group, Value groups) {
+  return StageEmitter(findNest(nest), target, group, groups).runIfLong();
 }
 
 void backplane::emitSequence(const GpuSequence &sequence, Value group,
@@ -565,7 +571,7 @@ void backplane::emitSequence(const GpuSequence &sequence, Value group,
     auto before = gpu::BarrierOp::create(b, stage.op->getLoc());
     b.setInsertionPointAfter(stage.op);
     auto after = gpu::BarrierOp::create(b, stage.op->getLoc());
-    StageEmitter(stage, group, groups).run();
+    StageEmitter(stage, sequence.target, group, groups).run();
     if (!several) {
       before->erase();
       after->erase();

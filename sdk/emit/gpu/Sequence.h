@@ -14,7 +14,7 @@
 #define BACKPLANE_EMIT_GPU_SEQUENCE_H
 
 #include "sdk/emit/common/Dispatch.h"
-#include "sdk/emit/gpu/Reduction.h"
+#include "sdk/emit/gpu/GpuTarget.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -24,7 +24,7 @@ namespace backplane {
 
 /// Members of a line. A device may count the iterations of a cluster of
 /// neighbours together: more members would be neighbours.
-inline constexpr int64_t kMostMembers = kGroupSize / kCluster;
+inline int64_t maxMembers(const GpuTarget &target) { return target.clusters(); }
 /// Of so few lines each has as many invocations as it may have members.
 inline constexpr int64_t kFewLines = 64;
 
@@ -41,6 +41,7 @@ struct GpuStage {
 };
 
 struct GpuSequence {
+  GpuTarget target;
   llvm::SmallVector<GpuStage> stages;
   /// Invocations that have something to do.
   Dim items = Dim(0);
@@ -51,7 +52,8 @@ void useIndependentLoops(mlir::ModuleOp module);
 
 /// The stages of a dispatch; none when work-groups do it no better than one
 /// invocation, or cannot.
-std::optional<GpuSequence> findSequence(const Dispatch &dispatch);
+std::optional<GpuSequence> findSequence(const Dispatch &dispatch,
+                                        const GpuTarget &target);
 
 /// Lets work-group `group` of `groups` do its part of all stages. What the
 /// dispatch allocates must be memory that the work-group shares.
@@ -65,8 +67,8 @@ bool mayHaveLongLines(mlir::scf::ForallOp loop);
 /// Lets members do the lines of a nest of loops if these are too long for one
 /// invocation each. The block that comes back is for the case that they are
 /// not.
-mlir::Block *emitLongLines(mlir::Operation *nest, mlir::Value group,
-                           mlir::Value groups);
+mlir::Block *emitLongLines(mlir::Operation *nest, const GpuTarget &target,
+                           mlir::Value group, mlir::Value groups);
 
 } // namespace backplane
 

@@ -6,13 +6,13 @@
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
-#include "sdk/emit/gpu/Reduction.h"
-#include "sdk/emit/gpu/Vec4.h"
+#include "sdk/emit/gpu/GpuTarget.h"
 #include "sdk/emit/spirv/GuardLoops.h"
 #include "sdk/emit/spirv/NarrowCompares.h"
 #include "sdk/emit/spirv/NarrowFloats.h"
 #include "sdk/emit/spirv/Patterns.h"
 #include "sdk/emit/spirv/PlainFloats.h"
+#include "sdk/emit/spirv/Vec4.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToSPIRV/ArithToSPIRV.h"
@@ -65,18 +65,19 @@ struct PlainIntegers : PassWrapper<PlainIntegers, OperationPass<ModuleOp>> {
 
 /// The least that Vulkan promises. Of subgroups, whose size depends on the
 /// device, clusters are known.
-spirv::ResourceLimitsAttr limits(MLIRContext *context) {
+spirv::ResourceLimitsAttr limits(MLIRContext *context,
+                                 const GpuTarget &target) {
   spirv::ResourceLimitsAttr least = spirv::getDefaultResourceLimits(context);
   return spirv::ResourceLimitsAttr::get(
-      context, least.getMaxComputeSharedMemorySize(),
-      least.getMaxComputeWorkgroupInvocations(),
-      least.getMaxComputeWorkgroupSize(), int(kCluster), std::nullopt,
+      context, int(target.sharedBytes), int(target.groupSize),
+      least.getMaxComputeWorkgroupSize(), int(target.clusterSize), std::nullopt,
       std::nullopt, nullptr, nullptr);
 }
 
 /// What every module may use. A device that lists the target's features has
 /// all of it.
-spirv::TargetEnvAttr environment(MLIRContext *context, bool subgroups) {
+spirv::TargetEnvAttr environment(MLIRContext *context, const GpuTarget &target,
+                                 bool subgroups) {
   using C = spirv::Capability;
   using E = spirv::Extension;
   SmallVector<C> capabilities = {C::Shader,
@@ -96,8 +97,9 @@ spirv::TargetEnvAttr environment(MLIRContext *context, bool subgroups) {
   auto triple = spirv::VerCapExtAttr::get(spirv::Version::V_1_3, capabilities,
                                           extensions, context);
   return spirv::TargetEnvAttr::get(
-      triple, limits(context), spirv::ClientAPI::Vulkan, spirv::Vendor::Unknown,
-      spirv::DeviceType::Unknown, spirv::TargetEnvAttr::kUnknownDeviceID);
+      triple, limits(context, target), spirv::ClientAPI::Vulkan,
+      spirv::Vendor::Unknown, spirv::DeviceType::Unknown,
+      spirv::TargetEnvAttr::kUnknownDeviceID);
 }
 
 /// Moves a function into a SPIR-V module of its own.
@@ -107,16 +109,18 @@ struct ModuleBuilder {
   OpBuilder builder;
   Location loc;
   unsigned constants;
+  GpuTarget target;
   bool subgroups, coherent;
   spirv::ModuleOp made;
   spirv::FuncOp entry;
 
-  ModuleBuilder(func::FuncOp func, DictionaryAttr described, bool subgroups)
+  ModuleBuilder(func::FuncOp func, DictionaryAttr described,
+                const GpuTarget &target, bool subgroups)
       : module(func->getParentOfType<ModuleOp>()), func(func),
         builder(func.getContext()), loc(func.getLoc()),
         constants(
             unsigned(cast<IntegerAttr>(described.get("constants")).getInt())),
-        subgroups(subgroups),
+        target(target), subgroups(subgroups),
         coherent(cast<BoolAttr>(described.get("coherent")).getValue()) {}
 
   void run();
@@ -177,7 +181,7 @@ void ModuleBuilder::run() {
   made = spirv::ModuleOp::create(builder, loc, spirv::AddressingModel::Logical,
                                  spirv::MemoryModel::GLSL450);
   made->setAttr(spirv::getTargetEnvAttrName(),
-                environment(module.getContext(), subgroups));
+                environment(module.getContext(), target, subgroups));
   builder.setInsertionPointToStart(made.getBody());
   entry = spirv::FuncOp::create(builder, loc, func.getSymName(),
                                 builder.getFunctionType({}, {}));
@@ -292,13 +296,16 @@ void ToSpirvPass::runOnOperation() {
     module.emitError("expected what bp-to-gpu-entry leaves");
     return signalPassFailure();
   }
+  FailureOr<GpuTarget> target = readGpuTarget(module);
+  if (failed(target))
+    return signalPassFailure();
   OpPassManager expansion("builtin.module");
   buildExpansion(expansion);
   if (failed(runPipeline(expansion, module)) ||
       failed(holdNarrowFloatsAsBits(module)) || failed(usePlainFloats(module)))
     return signalPassFailure();
   mergeVec4(functions.front());
-  ModuleBuilder builder(functions.front(), described, subgroups);
+  ModuleBuilder builder(functions.front(), described, *target, subgroups);
   builder.run();
   guardLoops(builder.made, builder.entry,
              unsigned(cast<ArrayAttr>(described.get("access")).size()));

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Vec4.h: four neighbours in memory at once. Private to this folder.
-#ifndef BACKPLANE_EMIT_GPU_VEC4_H
-#define BACKPLANE_EMIT_GPU_VEC4_H
+#ifndef BACKPLANE_EMIT_SPIRV_VEC4_H
+#define BACKPLANE_EMIT_SPIRV_VEC4_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace backplane {
-
-/// Elements of an access that is one.
-inline constexpr int64_t kVec4 = 4;
 
 /// Quotients and rests of neighbours by a multiple of four: x + 1, x + 2 and x
 /// + 3 have the quotient of x when that is a multiple of four, and rests that
@@ -27,4 +24,4 @@ void mergeVec4(mlir::func::FuncOp func);
 
 } // namespace backplane
 
-#endif // BACKPLANE_EMIT_GPU_VEC4_H
+#endif // BACKPLANE_EMIT_SPIRV_VEC4_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/emit/gpu/Vec4.h"
+#include "sdk/emit/spirv/Vec4.h"
 #include "sdk/dialect/Attributes.h"
 
 #include "sdk/emit/gpu/Contiguous.h"
