@@ -24,16 +24,17 @@ compilePlaced(VariantContext &context, ModuleOp module, const Graph &graph,
       !s.ok())
     return s;
   if (Status s = fuse(context, module); !s.ok())
-    return s.within("fusion");
-  context.dump.write(name + "fusion", module);
+    return s.within(stage::fusion.name);
+  context.dump.write(name, stage::fusion, module);
   auto scheduled = schedule(module, draft.weights, draft.constants);
   if (!scheduled)
-    return context.diagnostics.take(scheduled.status()).within("schedule");
+    return context.diagnostics.take(scheduled.status())
+        .within(stage::schedule.name);
   if (Status s = makeKernels(context, module, *scheduled, draft, refusals);
       !s.ok())
     return s;
   if (Status s = finishSchedule(module, *scheduled); !s.ok())
-    return s.within("schedule");
+    return s.within(stage::schedule.name);
   if (!context.dump.status().ok())
     return context.dump.status();
   llvm::append_range(draft.report, scheduled->report);
@@ -54,8 +55,8 @@ static Result<CompiledProgram> compileSplit(VariantContext &context,
     Draft copy = draft;
     size_t known = refusals.size();
     if (Status s = partition(context, *attempt, graph, refusals, copy); !s.ok())
-      return s.within("partition");
-    context.dump.write(name + "partition", *attempt);
+      return s.within(stage::partition.name);
+    context.dump.write(name, stage::partition, *attempt);
     auto compiled = compilePlaced(context, *attempt, graph, name,
                                   std::move(copy), refusals);
     if (compiled || refusals.size() == known)
@@ -74,10 +75,10 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
   OwningOpRef<ModuleOp> module = bp::importGraph(context.mlir, *primitives);
   if (!module)
     return context.diagnostics.take(internalError("the graph has no module"));
-  context.dump.write(name + "import", *module);
+  context.dump.write(name, stage::import, *module);
   if (Status s = optimize(context, *module, graph, device, draft); !s.ok())
-    return s.within("optimize");
-  context.dump.write(name + "optimize", *module);
+    return s.within(stage::optimize.name);
+  context.dump.write(name, stage::optimize, *module);
   if (!device)
     return compileSplit(context, *module, graph, name, draft);
   placeOn(*module, *device);

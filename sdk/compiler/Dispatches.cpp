@@ -35,7 +35,7 @@ static Status moveTables(VariantContext &context, ModuleOp module) {
 }
 
 Status backplane::fuse(VariantContext &context, ModuleOp module) {
-  Phase phase(context.services, "fusion");
+  Phase phase(context.services, stage::fusion.name);
   if (auto status = moveTables(context, module); !status.ok())
     return status;
   std::vector<bp::FusionOptions> devices;

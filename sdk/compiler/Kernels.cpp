@@ -5,6 +5,7 @@
 #include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/compiler/KernelSymbols.h"
+#include "sdk/compiler/StageTable.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
 #include "sdk/graph/Wire.h"
@@ -157,7 +158,7 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
   if (failed(manager.run(*single)))
     return unimplemented("cannot be lowered");
   if (dump_)
-    dump_("lower", *single);
+    dump_(stage::lower.name, *single);
   std::vector<uint32_t> inPlace = inPlaceInputs(copy);
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)

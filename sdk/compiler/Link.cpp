@@ -23,7 +23,7 @@ static void forEachProgram(VariantInfo &variant,
 /// executables of its own device.
 static Status addExecutables(VariantContext &context, const Draft &draft,
                              VariantInfo &variant) {
-  Phase phase(context.services, "link");
+  Phase phase(context.services, stage::link.name);
   size_t kernelCount = 0, hits = 0;
   std::vector<uint32_t> first;
   for (auto [device, kernels] : llvm::enumerate(context.kernels)) {

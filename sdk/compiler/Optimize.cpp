@@ -36,7 +36,7 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
   };
   auto result = decompose(graph, keep, false);
   if (!result)
-    return result.status().within("decompose");
+    return result.status().within(stage::decompose.name);
   if (device)
     if (auto status = checkDTypes(target, *result); !status.ok())
       return status;
@@ -126,7 +126,7 @@ static Result<bool> decideIfs(VariantContext &context, ModuleOp module,
 
 Status backplane::optimize(VariantContext &context, ModuleOp module,
                            const Graph &graph, OneDevice device, Draft &draft) {
-  Phase phase(context.services, "optimize");
+  Phase phase(context.services, stage::optimize.name);
   for (;;) {
     if (auto status = runPipeline(context, module, draft); !status.ok())
       return status;

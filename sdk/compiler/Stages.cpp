@@ -28,13 +28,13 @@ Status Diagnostics::take(Status status) {
   return Status(status.code(), status.message() + ": " + text);
 }
 
-void StageDump::write(StringRef stage, ModuleOp module) {
+void StageDump::write(StringRef name, ModuleOp module) {
   if (folder_.empty())
     return;
   llvm::sys::fs::create_directories(folder_);
   std::string path;
   llvm::raw_string_ostream(path)
-      << folder_ << "/" << llvm::format("%02u-", count_++) << stage << ".mlir";
+      << folder_ << "/" << llvm::format("%02u-", count_++) << name << ".mlir";
   std::string text;
   llvm::raw_string_ostream stream(text);
   OpPrintingFlags flags;

@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_COMPILER_STAGES_H
 #define BACKPLANE_COMPILER_STAGES_H
 
+#include "sdk/compiler/StageTable.h"
 #include "sdk/compiler/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -25,12 +26,17 @@ private:
   mlir::ScopedDiagnosticHandler handler_;
 };
 
-/// Writes the IR of each stage to `folder`/NN-stage.mlir; does nothing when
+/// Writes the IR of each stage to `folder`/NN-name.mlir; does nothing when
 /// the folder is empty.
 class StageDump {
 public:
   explicit StageDump(std::string folder) : folder_(std::move(folder)) {}
-  void write(llvm::StringRef stage, mlir::ModuleOp module);
+  /// `program`: what names of its dumps begin with, empty for the model's.
+  void write(llvm::StringRef program, const Stage &stage,
+             mlir::ModuleOp module) {
+    write((program + llvm::StringRef(stage.name)).str(), module);
+  }
+  void write(llvm::StringRef name, mlir::ModuleOp module);
   /// Why the first file that could not be written was not.
   const Status &status() const { return status_; }
 

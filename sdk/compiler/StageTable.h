@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StageTable.h: the stages of the compiler in the order in which data passes
+// through them. Dumps, errors, traces and docs/reference/stages.md have their
+// names from here.
+#ifndef BACKPLANE_COMPILER_STAGETABLE_H
+#define BACKPLANE_COMPILER_STAGETABLE_H
+
+#include <array>
+#include <string_view>
+
+namespace backplane {
+
+/// A stage, as the reference page has it.
+struct Stage {
+  std::string_view name;
+  std::string_view code;  ///< the pass or function
+  std::string_view entry; ///< what it takes
+  std::string_view exit;  ///< what it leaves
+};
+
+namespace stage {
+
+inline constexpr Stage decompose = {
+    "decompose", "`backplane::decompose`", "a verified graph",
+    "composites only where the backend claims them"};
+inline constexpr Stage import = {
+    "import", "`bp::importGraph`", "that graph",
+    "a module: `func.func @main` of `bp` ops, tables as attributes"};
+inline constexpr Stage optimize = {
+    "optimize",
+    "`bp-forward-variables`, `bp-simplify`, `cse`, `bp-table-lookup`, "
+    "`bp-fold-scales`, `bp-outline-constants`, `bp::foldConstants`",
+    "as after import",
+    "the same form; nothing but weights, constants, and what grows when "
+    "computed, depends on weights alone"};
+inline constexpr Stage partition = {
+    "partition", "`backplane::assignDevices`",
+    "as after optimize, several targets",
+    "ops have `bp.device`: which target runs them; without it the first"};
+inline constexpr Stage fusion = {
+    "fusion",
+    "`bp-move-tables` if a target's code has no memory for constants, "
+    "`bp-form-dispatches`",
+    "as after import",
+    "`main` has calls, weights, reshapes, variables; a function for each "
+    "dispatch; `bp.report`"};
+inline constexpr Stage schedule = {
+    "schedule", "`backplane::schedule`", "as after fusion",
+    "slots, commands, barriers, places; an init program"};
+inline constexpr Stage lower = {"lower", "`bp-lower-to-linalg`",
+                                "a module with one dispatch",
+                                "linalg on tensors, see `sdk/lower/README.md`"};
+inline constexpr Stage tile = {
+    "tile", "the target's pipeline", "as after lower",
+    "loops of work-groups on tensors or memrefs, see `sdk/emit/README.md`"};
+inline constexpr Stage bufferize = {"bufferize", "the target's pipeline",
+                                    "as after tile", "memrefs only"};
+inline constexpr Stage device = {"device", "the target's pipeline",
+                                 "as after bufferize",
+                                 "one LLVM function, or one SPIR-V module"};
+inline constexpr Stage emit = {
+    "emit", "`compileDispatch` with the target's `Emitter`", "as after device",
+    "an object or a module for each kernel"};
+inline constexpr Stage link = {"link", "`Emitter::link`", "objects of a target",
+                               "one image for each variant"};
+inline constexpr Stage package = {"package", "`writeArtifact`", "all variants",
+                                  "a `.bpx` file"};
+
+} // namespace stage
+
+inline constexpr std::array stages = {
+    &stage::decompose, &stage::import,   &stage::optimize, &stage::partition,
+    &stage::fusion,    &stage::schedule, &stage::lower,    &stage::tile,
+    &stage::bufferize, &stage::device,   &stage::emit,     &stage::link,
+    &stage::package};
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_STAGETABLE_H
