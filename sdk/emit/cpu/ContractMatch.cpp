@@ -6,8 +6,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -24,89 +22,6 @@ static linalg::GenericOp asGeneric(Operation *op) {
   rewriter.setInsertionPoint(op);
   auto generic = linalg::generalizeNamedOp(rewriter, named);
   return succeeded(generic) ? *generic : nullptr;
-}
-
-/// The memref of an argument or of a constant.
-static Value boundMemref(Value tensor) {
-  if (auto bound = tensor.getDefiningOp<bufferization::ToTensorOp>())
-    return bound.getBuffer();
-  auto constant = tensor.getDefiningOp<arith::ConstantOp>();
-  if (!constant)
-    return Value();
-  auto type = cast<RankedTensorType>(tensor.getType());
-  OpBuilder builder(constant);
-  builder.setInsertionPointAfter(constant);
-  return bufferization::ToBufferOp::create(
-      builder, constant.getLoc(),
-      MemRefType::get(type.getShape(), type.getElementType()), tensor,
-      /*read_only=*/true);
-}
-
-/// Looks through an elementwise op that only widens 8-bit integers.
-static Value readWidening(Value tensor, ContractionOperand &operand) {
-  auto generic = tensor.getDefiningOp<linalg::GenericOp>();
-  if (!generic || generic.getNumReductionLoops() != 0 ||
-      generic.getNumDpsInputs() != 1 || generic.getNumDpsInits() != 1 ||
-      !llvm::all_of(generic.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return tensor;
-  Block &body = *generic.getBody();
-  Operation *op = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(op) ||
-      op->getOperand(0) != body.getArgument(0) ||
-      !body.getArgument(0).getType().isInteger(8))
-    return tensor;
-  operand.widening = isa<arith::ExtSIOp>(op)
-                         ? ContractionOperand::Widening::Signed
-                         : ContractionOperand::Widening::Unsigned;
-  return generic.getDpsInputs()[0];
-}
-
-/// Zeros around what is widened are zeros before it is.
-static bool narrowPadding(ContractionOperand &operand) {
-  if (!operand.padded() ||
-      operand.widening == ContractionOperand::Widening::None)
-    return true;
-  auto zero = dyn_cast<IntegerAttr>(operand.padValue);
-  if (!zero || !zero.getValue().isZero())
-    return false;
-  operand.padValue =
-      IntegerAttr::get(IntegerType::get(operand.padValue.getContext(), 8), 0);
-  return true;
-}
-
-/// A tensor that is an argument, or one with constant padding around it; 8-bit
-/// integers may be widened in between.
-static bool readOperand(Value tensor, AffineMap map,
-                        ContractionOperand &operand) {
-  operand.map = map;
-  if (auto pad = tensor.getDefiningOp<tensor::PadOp>()) {
-    Value value = pad.getConstantPaddingValue();
-    Attribute constant;
-    if (!value || !matchPattern(value, m_Constant(&constant)))
-      return false;
-    operand.padLow = pad.getMixedLowPad();
-    operand.padValue = cast<TypedAttr>(constant);
-    tensor = pad.getSource();
-  }
-  operand.memref = boundMemref(readWidening(tensor, operand));
-  return operand.memref && narrowPadding(operand);
-}
-
-/// Whether an expression is a sum of loops times constants.
-static bool isLinear(AffineExpr expr) {
-  return !expr.walk([](AffineExpr part) {
-                bool ok = isa<AffineDimExpr, AffineConstantExpr>(part) ||
-                          part.getKind() == AffineExprKind::Add ||
-                          part.getKind() == AffineExprKind::Mul;
-                return ok ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
-}
-
-static bool isLinear(AffineMap map) {
-  return llvm::all_of(map.getResults(),
-                      [](AffineExpr expr) { return isLinear(expr); });
 }
 
 namespace {
@@ -279,8 +194,7 @@ bool Matcher::findOperands() {
 bool Matcher::assignRoles() {
   auto maps = c.op.getIndexingMapsArray();
   auto read = [&](unsigned input, ContractionOperand &operand) {
-    return readOperand(c.op.getDpsInputs()[input], maps[input], operand) &&
-           isLinear(maps[input]);
+    return matchOperand(c.op.getDpsInputs()[input], maps[input], operand);
   };
   if (!read(c.a, c.lhs) || !read(c.b, c.rhs))
     return false;
@@ -388,11 +302,10 @@ bool Matcher::run(func::FuncOp func) {
       ContractionOperand operand;
       unsigned number = input->getOperandNumber();
       if (number != c.epilogueInput &&
-          (!readOperand(input->get(), maps[number].compose(c.destinationMap),
-                        operand) ||
+          (!matchOperand(input->get(), maps[number].compose(c.destinationMap),
+                         operand) ||
            operand.padded() ||
-           operand.widening != ContractionOperand::Widening::None ||
-           !isLinear(operand.map)))
+           operand.widening != ContractionOperand::Widening::None))
         return false;
       if (number == c.epilogueInput)
         operand.map = c.destinationMap;

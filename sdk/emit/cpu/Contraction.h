@@ -62,6 +62,13 @@ struct Contraction {
   mlir::Type accumulator;
 };
 
+/// Reads `tensor`, whose elements the contraction has by `map`: an argument or
+/// a constant, with constant padding around it or not; 8-bit integers may be
+/// widened in between. False when it is anything else, or its index is not a
+/// sum of loops times constants.
+bool matchOperand(mlir::Value tensor, mlir::AffineMap map,
+                  ContractionOperand &operand);
+
 /// The contraction that a bound dispatch (bp-bind-buffers) consists of, or none
 /// when it is anything else.
 std::optional<Contraction> matchContraction(mlir::func::FuncOp func);

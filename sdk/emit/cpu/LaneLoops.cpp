@@ -1,131 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/LaneLoops.h"
 
+#include "sdk/emit/cpu/LaneAccess.h"
+#include "sdk/emit/cpu/LaneMemory.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace backplane {
 
-LaneAccess laneAccess(linalg::GenericOp op, OpOperand &operand, unsigned loop) {
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  auto type = dyn_cast<MemRefType>(operand.get().getType());
-  if (!type || !map.isFunctionOfDim(loop))
-    return LaneAccess::Uniform;
-  for (AffineExpr expr : map.getResults().drop_back())
-    if (expr.isFunctionOfDim(loop))
-      return LaneAccess::Strided;
-  // The expression minus the loop, once or twice, no longer depends on it.
-  AffineExpr index = map.getResults().back();
-  AffineExpr step = getAffineDimExpr(loop, op.getContext());
-  auto independent = [&](AffineExpr expr) {
-    return !simplifyAffineExpr(expr, map.getNumDims(), 0).isFunctionOfDim(loop);
-  };
-  if (!type.isLastDimUnitStride())
-    return LaneAccess::Strided;
-  if (independent(index - step))
-    return LaneAccess::Contiguous;
-  return independent(index - step * 2) ? LaneAccess::Alternate
-                                       : LaneAccess::Strided;
-}
-
-static std::optional<vector::CombiningKind> combiningKind(Operation *op) {
-  using Kind = vector::CombiningKind;
-  return llvm::TypeSwitch<Operation *, std::optional<Kind>>(op)
-      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Kind::ADD; })
-      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Kind::MUL; })
-      .Case<arith::MaximumFOp>([](auto) { return Kind::MAXIMUMF; })
-      .Case<arith::MinimumFOp>([](auto) { return Kind::MINIMUMF; })
-      .Case<arith::MaxNumFOp>([](auto) { return Kind::MAXNUMF; })
-      .Case<arith::MinNumFOp>([](auto) { return Kind::MINNUMF; })
-      .Case<arith::MaxSIOp>([](auto) { return Kind::MAXSI; })
-      .Case<arith::MinSIOp>([](auto) { return Kind::MINSI; })
-      .Case<arith::MaxUIOp>([](auto) { return Kind::MAXUI; })
-      .Case<arith::MinUIOp>([](auto) { return Kind::MINUI; })
-      .Case<arith::AndIOp>([](auto) { return Kind::AND; })
-      .Case<arith::OrIOp>([](auto) { return Kind::OR; })
-      .Case<arith::XOrIOp>([](auto) { return Kind::XOR; })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// The combiner of result `number`: yield = combine(accumulator, x), where x
-/// does not depend on any accumulator.
-static Operation *findCombiner(linalg::GenericOp op, unsigned number) {
-  Block *body = op.getBody();
-  BlockArgument accumulator = body->getArgument(op.getNumDpsInputs() + number);
-  Operation *combiner =
-      body->getTerminator()->getOperand(number).getDefiningOp();
-  if (!combiner || combiner->getBlock() != body || !combiner->hasOneUse() ||
-      !accumulator.hasOneUse() || *accumulator.user_begin() != combiner ||
-      !combiningKind(combiner) || !arith::getNeutralElement(combiner))
-    return nullptr;
-  return combiner;
-}
-
-bool canReduceLanes(linalg::GenericOp op) {
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
-    if (!findCombiner(op, i))
-      return false;
-  return op.getNumReductionLoops() > 0;
-}
-
-bool canScaleLanes(linalg::GenericOp op, unsigned loop) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    LaneAccess access = laneAccess(op, operand, loop);
-    bool scalar = !isa<MemRefType>(operand.get().getType());
-    if (!scalar && access != LaneAccess::Contiguous &&
-        access != LaneAccess::Uniform)
-      return false;
-  }
-  if (op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel)
-    return llvm::all_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-      return laneAccess(op, init, loop) == LaneAccess::Contiguous;
-    });
-  for (unsigned i = 0; i < op.getNumDpsInits(); ++i) {
-    Operation *combiner = findCombiner(op, i);
-    if (combiningKind(combiner) == vector::CombiningKind::MUL ||
-        combiner->getResult(0).getType().isInteger(1))
-      return false;
-  }
-  return true;
-}
-
 namespace {
 
-/// One vector of iterations of the vectorised loop.
-struct Lanes {
-  Value start; // index of the first lane
-  Value mask;  // null: all lanes are inside
-  Value count; // number of lanes inside, with a mask
-};
+/// Writes the loops.
+class LaneEmitter : LaneMemory {
+public:
+  using LaneMemory::LaneMemory;
+  void run();
 
-struct LaneEmitter {
-  OpBuilder &builder;
-  linalg::GenericOp op;
-  Location loc;
-  unsigned loop;
-  VectorWidth width;
-  Value laneCount;
-  SmallVector<Value> bounds, ivs;
-  /// Elements that were loaded before the loop, which all its lanes read.
-  llvm::SmallDenseMap<OpOperand *, Value> shared;
-
-  LaneEmitter(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
-              VectorWidth width)
-      : builder(builder), op(op), loc(op.getLoc()), loop(loop), width(width) {}
-
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(builder, loc, value);
-  }
-  Value add(Value a, int64_t b) {
-    return b == 0 ? a : arith::AddIOp::create(builder, loc, a, index(b));
-  }
+private:
   /// The lanes of `vectors` vectors.
   Value lanesOf(int64_t vectors) {
     return builder.createOrFold<arith::MulIOp>(loc, laneCount, index(vectors));
@@ -136,25 +34,17 @@ struct LaneEmitter {
                : arith::AddIOp::create(builder, loc, a, lanesOf(vectors))
                      .getResult();
   }
-  Value roundDown(Value value, int64_t vectors);
-  Lanes maskedLanes(Value start);
   bool isReduction(unsigned i) {
     return op.getIteratorTypesArray()[i] == utils::IteratorType::reduction;
   }
-
-  void run();
+  Value roundDown(Value value, int64_t vectors);
+  Lanes maskedLanes(Value start);
   void forLoops(ArrayRef<unsigned> loops, function_ref<void()> body);
   void forLanes(int64_t unroll, function_ref<void(ArrayRef<Lanes>)> body);
   SmallVector<Value> carryLoops(ArrayRef<unsigned> loops,
                                 SmallVector<Value> carried,
                                 function_ref<SmallVector<Value>(ValueRange)>);
   SmallVector<Value> carryLanes(int64_t unroll, SmallVector<Value> carried);
-  SmallVector<Value> indices(OpOperand &operand);
-  Value load(OpOperand &operand, const Lanes &at);
-  Value loadStrided(OpOperand &operand, const Lanes &at);
-  Value loadAlternate(OpOperand &operand, const Lanes &at);
-  void store(OpOperand &operand, Value value, const Lanes &at);
-  void storeStrided(OpOperand &operand, Value value, const Lanes &at);
   SmallVector<Value> compute(const Lanes &at, ValueRange accumulators);
   Value indexOf(unsigned number, const Lanes &at);
   void loadShared();
@@ -164,124 +54,6 @@ struct LaneEmitter {
 };
 
 } // namespace
-
-SmallVector<Value> LaneEmitter::indices(OpOperand &operand) {
-  SmallVector<Value> result;
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  SmallVector<OpFoldResult> operands(ivs.begin(), ivs.end());
-  for (unsigned i = 0; i < map.getNumResults(); ++i) {
-    OpFoldResult value = affine::makeComposedFoldedAffineApply(
-        builder, loc, map.getSubMap({i}), operands);
-    result.push_back(getValueOrCreateConstantIndexOp(builder, loc, value));
-  }
-  return result;
-}
-
-/// What masked lanes read: 1 cannot trap in a division.
-static Value passThrough(OpBuilder &builder, Location loc, VectorType type) {
-  Type element = type.getElementType();
-  TypedAttr one = isa<FloatType>(element)
-                      ? TypedAttr(builder.getFloatAttr(element, 1.0))
-                      : TypedAttr(builder.getIntegerAttr(element, 1));
-  return arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(type, Attribute(one)));
-}
-
-Value LaneEmitter::loadStrided(OpOperand &operand, const Lanes &at) {
-  SmallVector<Value> elements;
-  Value last = at.mask ? add(bounds[loop], -1) : Value();
-  for (int64_t lane = 0; lane < width.count; ++lane) {
-    Value position = add(at.start, lane);
-    if (last)
-      position = arith::MinSIOp::create(builder, loc, position, last);
-    ivs[loop] = position;
-    elements.push_back(
-        memref::LoadOp::create(builder, loc, operand.get(), indices(operand)));
-  }
-  ivs[loop] = at.start;
-  auto type = width.of(elements.front().getType());
-  return vector::FromElementsOp::create(builder, loc, type, elements);
-}
-
-/// The even elements of two vectors, without touching what lies behind the last
-/// one.
-Value LaneEmitter::loadAlternate(OpOperand &operand, const Lanes &at) {
-  SmallVector<Value> position = indices(operand);
-  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
-  Value count = at.mask ? at.count : laneCount;
-  Value touched = add(arith::MulIOp::create(builder, loc, count, index(2)), -1);
-  auto part = [&](int64_t offset) -> Value {
-    Value left =
-        arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
-    Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
-    Value mask = vector::CreateMaskOp::create(
-        builder, loc, width.of(builder.getI1Type()), inside);
-    SmallVector<Value> from(position);
-    from.back() = add(from.back(), offset);
-    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(), from,
-                                        mask, passThrough(builder, loc, type));
-  };
-  SmallVector<int64_t> even;
-  for (int64_t lane = 0; lane < width.count; ++lane)
-    even.push_back(2 * lane);
-  return vector::ShuffleOp::create(builder, loc, part(0), part(width.count),
-                                   even);
-}
-
-Value LaneEmitter::load(OpOperand &operand, const Lanes &at) {
-  ivs[loop] = at.start;
-  if (!isa<MemRefType>(operand.get().getType()))
-    return operand.get();
-  switch (laneAccess(op, operand, loop)) {
-  case LaneAccess::Uniform:
-    if (Value known = shared.lookup(&operand))
-      return known;
-    return memref::LoadOp::create(builder, loc, operand.get(),
-                                  indices(operand));
-  case LaneAccess::Strided:
-    return loadStrided(operand, at);
-  case LaneAccess::Alternate:
-    return loadAlternate(operand, at);
-  case LaneAccess::Contiguous:
-    break;
-  }
-  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
-  if (!at.mask)
-    return vector::LoadOp::create(builder, loc, type, operand.get(),
-                                  indices(operand));
-  return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
-                                      indices(operand), at.mask,
-                                      passThrough(builder, loc, type));
-}
-
-void LaneEmitter::storeStrided(OpOperand &operand, Value value,
-                               const Lanes &at) {
-  Value count = at.mask ? at.count : laneCount;
-  scf::ForOp::create(
-      builder, loc, index(0), count, index(1), ValueRange(),
-      [&](OpBuilder &inner, Location, Value lane, ValueRange) {
-        ivs[loop] = arith::AddIOp::create(inner, loc, at.start, lane);
-        Value element =
-            vector::ExtractOp::create(inner, loc, value, OpFoldResult(lane));
-        SmallVector<Value> position = indices(operand);
-        memref::StoreOp::create(inner, loc, element, operand.get(), position);
-        scf::YieldOp::create(inner, loc);
-      });
-  ivs[loop] = at.start;
-}
-
-void LaneEmitter::store(OpOperand &operand, Value value, const Lanes &at) {
-  ivs[loop] = at.start;
-  value = broadcastTo(builder, loc, value, width);
-  if (laneAccess(op, operand, loop) != LaneAccess::Contiguous)
-    return storeStrided(operand, value, at);
-  if (at.mask)
-    vector::MaskedStoreOp::create(builder, loc, operand.get(), indices(operand),
-                                  at.mask, value);
-  else
-    vector::StoreOp::create(builder, loc, value, operand.get(),
-                            indices(operand));
-}
 
 Value LaneEmitter::indexOf(unsigned number, const Lanes &at) {
   if (number != loop)
@@ -422,8 +194,7 @@ void LaneEmitter::emitParallel(ArrayRef<unsigned> reductions) {
         carried.push_back(
             op.payloadUsesValueFromOperand(&init)
                 ? broadcastTo(builder, loc, load(init, at), width)
-                : passThrough(builder, loc,
-                              width.of(getElementTypeOrSelf(init.get()))));
+                : passThrough(width.of(getElementTypeOrSelf(init.get()))));
     SmallVector<Value> results =
         carryLoops(reductions, carried, [&](ValueRange values) {
           SmallVector<Value> next;

@@ -4,6 +4,7 @@
 // is run in steps of the vector width, the rest of it under a mask; the other
 // loops stay scalar. Ops whose body is not lane by lane are left alone.
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneLoops.h"
 #include "sdk/emit/cpu/UseMarks.h"
 #include "sdk/emit/cpu/VectorBody.h"

@@ -3,13 +3,14 @@
 // bp-to-gpu-entry: a bufferised dispatch becomes the code of one invocation.
 // Parallel loops that do not depend on each other are spread over the
 // invocations of all work-groups; what has an order is for work-groups that go
-// from stage to stage (GpuSequence.h), or for one invocation. Buffers become
-// lines of elements. How to call it is left on the module as `bp.entry`.
+// from stage to stage (Sequence.h), or for one invocation. Buffers become
+// linear. How to call it is left on the module as `bp.entry`.
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
-#include "sdk/emit/gpu/Groups.h"
+#include "sdk/emit/gpu/Indices.h"
 #include "sdk/emit/gpu/IterationCount.h"
+#include "sdk/emit/gpu/LinearBuffers.h"
 #include "sdk/emit/gpu/Sequence.h"
 
 #include "backplane/kernel.h"
@@ -31,10 +32,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "sdk/lower/DimToIndex.h"
 #include "sdk/lower/Marks.h"
-
-#include <map>
 
 namespace backplane {
 #define GEN_PASS_DEF_TOGPUENTRYPASS
@@ -59,18 +57,12 @@ struct GpuEntryBuilder {
   Dim items = Dim(0); ///< invocations that have something to do
   bool parallel = false;
   bool together = false; ///< work-groups go from stage to stage
-  Dim workspace = Dim(0);
-  bp::DimToIndex text;
-  /// The number of the descriptor of each argument that is a buffer.
-  std::map<unsigned, unsigned> buffers;
+  LinearBuffers buffers; ///< made last
 
   GpuEntryBuilder(const Dispatch &dispatch, const GpuTarget &target)
       : dispatch(dispatch), target(target),
         rewriter(func::FuncOp(dispatch.func).getContext()),
-        loc(func::FuncOp(dispatch.func).getLoc()) {
-    for (auto [i, name] : llvm::enumerate(dispatch.symbols))
-      text.bind(name, func().getArgument(dispatch.bindings() + i));
-  }
+        loc(func::FuncOp(dispatch.func).getLoc()) {}
 
   func::FuncOp func() { return dispatch.func; }
   Block &body() { return func().getBody().front(); }
@@ -84,12 +76,6 @@ struct GpuEntryBuilder {
   scf::ForallOp shareLongLines(scf::ForallOp loop, Value group);
   LogicalResult makeSequential();
   void shareSequence();
-  LogicalResult planAllocation(memref::AllocOp op);
-  LogicalResult flatten(BlockArgument buffer);
-  LogicalResult flattenTables();
-  LogicalResult flattenUses(Value buffer, Value flat, Value offset,
-                            ArrayRef<OpFoldResult> sizes);
-  FailureOr<SmallVector<OpFoldResult>> sizesOf(BlockArgument buffer);
   void finish();
   DictionaryAttr describe();
 };
@@ -102,13 +88,6 @@ static bool isForGroups(scf::ForallOp loop) {
   return mapping &&
          llvm::all_of(*mapping, llvm::IsaPred<gpu::GPUBlockMappingAttr>) &&
          !mapping->empty();
-}
-
-/// Memory that the invocations of a work-group share.
-static bool isShared(memref::AllocOp op) {
-  auto space =
-      dyn_cast_or_null<gpu::AddressSpaceAttr>(op.getType().getMemorySpace());
-  return space && space.getValue() == gpu::AddressSpace::Workgroup;
 }
 
 /// The number of iterations of all top parallel loops together, when nothing
@@ -248,151 +227,6 @@ void GpuEntryBuilder::shareSequence() {
   emitSequence(*sequence, own, groups());
 }
 
-/// Small temporaries are the invocation's own, others a range of the
-/// workspace, which is an argument for each.
-LogicalResult GpuEntryBuilder::planAllocation(memref::AllocOp op) {
-  MemRefType type = op.getType();
-  FailureOr<Dim> bytes = allocationBytes(dispatch, op);
-  if (failed(bytes))
-    return failure();
-  rewriter.setInsertionPoint(op);
-  auto line = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
-  std::optional<int64_t> known = bytes->constant();
-  if (!together && known && *known <= target.privateBytes &&
-      type.hasStaticShape()) {
-    rewriter.setInsertionPointToStart(&body());
-    Value own = memref::AllocaOp::create(
-        rewriter, loc,
-        MemRefType::get({std::max<int64_t>(type.getNumElements(), 1)},
-                        type.getElementType()));
-    Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-    if (failed(flattenUses(op, own, zero, op.getMixedSizes())))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
-  }
-  if (parallel)
-    return op.emitOpError("is memory of an invocation, and there is no more "
-                          "than ")
-           << target.privateBytes << " bytes";
-  Value range = body().addArgument(line, loc);
-  buffers[body().getNumArguments() - 1] = dispatch.bindings() + 1;
-  int64_t unit = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  Dim first = floorDiv(workspace, Dim(unit));
-  workspace = workspace + *bytes;
-  auto offset = text.materialize(rewriter, loc, first.str());
-  if (failed(offset))
-    return failure();
-  Value start = getValueOrCreateConstantIndexOp(rewriter, loc, *offset);
-  if (failed(flattenUses(op, range, start, op.getMixedSizes())))
-    return failure();
-  rewriter.eraseOp(op);
-  return success();
-}
-
-/// Elements of a buffer by their number in it.
-LogicalResult GpuEntryBuilder::flattenUses(Value buffer, Value flat,
-                                           Value offset,
-                                           ArrayRef<OpFoldResult> sizes) {
-  auto place = [&](ValueRange at) {
-    Value number = offset;
-    if (!at.empty()) {
-      Value inner = at.size() == 1
-                        ? at.front()
-                        : affine::AffineLinearizeIndexOp::create(
-                              rewriter, loc, at, sizes, /*disjoint=*/true);
-      number = rewriter.createOrFold<arith::AddIOp>(loc, inner, offset);
-    }
-    return number;
-  };
-  for (Operation *user : llvm::make_early_inc_range(buffer.getUsers())) {
-    rewriter.setInsertionPoint(user);
-    if (auto load = dyn_cast<memref::LoadOp>(user)) {
-      rewriter.replaceOpWithNewOp<memref::LoadOp>(load, flat,
-                                                  place(load.getIndices()));
-    } else if (auto store = dyn_cast<memref::StoreOp>(user);
-               store && store.getMemRef() == buffer) {
-      rewriter.replaceOpWithNewOp<memref::StoreOp>(
-          store, store.getValue(), flat, place(store.getIndices()));
-    } else if (auto dim = dyn_cast<memref::DimOp>(user);
-               dim && dim.getConstantIndex()) {
-      rewriter.replaceOp(
-          dim, getValueOrCreateConstantIndexOp(rewriter, loc,
-                                               sizes[*dim.getConstantIndex()]));
-    } else if (isa<memref::DeallocOp>(user)) {
-      rewriter.eraseOp(user);
-    } else {
-      return user->emitOpError("is no access to single elements");
-    }
-  }
-  return success();
-}
-
-FailureOr<SmallVector<OpFoldResult>>
-GpuEntryBuilder::sizesOf(BlockArgument buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  rewriter.setInsertionPointToStart(&body());
-  SmallVector<OpFoldResult> sizes;
-  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
-    FailureOr<Dim> dim = argumentDim(dispatch, buffer.getArgNumber(), axis);
-    if (failed(dim))
-      return failure();
-    auto value = text.materialize(rewriter, loc, dim->str());
-    if (failed(value))
-      return failure();
-    sizes.push_back(*value);
-  }
-  return sizes;
-}
-
-LogicalResult GpuEntryBuilder::flatten(BlockArgument buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  auto line = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
-  auto sizes = sizesOf(buffer);
-  if (failed(sizes))
-    return failure();
-  unsigned number = buffer.getArgNumber();
-  BlockArgument flat = body().insertArgument(number, line, loc);
-  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-  if (failed(flattenUses(body().getArgument(number + 1), flat, zero, *sizes)))
-    return failure();
-  body().eraseArgument(number + 1);
-  return success();
-}
-
-/// Tables of constants, too, are lines.
-LogicalResult GpuEntryBuilder::flattenTables() {
-  for (auto table :
-       func()->getParentOfType<ModuleOp>().getOps<memref::GlobalOp>()) {
-    auto values =
-        dyn_cast_or_null<DenseElementsAttr>(table.getInitialValueAttr());
-    if (!values)
-      return table.emitOpError("is no table of constants");
-    int64_t count = values.getNumElements();
-    Type element = values.getElementType();
-    auto line = MemRefType::get({count}, element);
-    table.setInitialValueAttr(
-        values.reshape(RankedTensorType::get({count}, element)));
-    table.setType(line);
-    SmallVector<memref::GetGlobalOp> uses;
-    func().walk([&](memref::GetGlobalOp op) {
-      if (op.getName() == table.getSymName())
-        uses.push_back(op);
-    });
-    for (memref::GetGlobalOp op : uses) {
-      rewriter.setInsertionPointToStart(&body());
-      Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
-      Value flat =
-          memref::GetGlobalOp::create(rewriter, loc, line, table.getSymName());
-      if (failed(flattenUses(op, flat, zero,
-                             memref::getMixedSizes(rewriter, loc, op))))
-        return failure();
-      rewriter.eraseOp(op);
-    }
-  }
-  return success();
-}
-
 DictionaryAttr GpuEntryBuilder::describe() {
   int64_t size = parallel || together ? target.groupSize : 1;
   Dim groups = ceilDiv(items, Dim(size));
@@ -412,7 +246,7 @@ DictionaryAttr GpuEntryBuilder::describe() {
   return rewriter.getDictionaryAttr(
       {named("coherent", coherent), named("name", func().getSymNameAttr()),
        named("grid", rewriter.getArrayAttr(axes)),
-       named("workspace", rewriter.getStringAttr(workspace.str())),
+       named("workspace", rewriter.getStringAttr(buffers.workspace.str())),
        named("workgroup", rewriter.getI64ArrayAttr({size, 1, 1})),
        named("access", rewriter.getArrayAttr(access)),
        named("constants",
@@ -425,14 +259,14 @@ void GpuEntryBuilder::finish() {
     unsigned number = dispatch.bindings() + dispatch.symbols.size();
     body().getArgument(number).setType(
         MemRefType::get({ShapedType::kDynamic}, rewriter.getI32Type()));
-    buffers[number] = dispatch.bindings();
+    buffers.bindings[number] = dispatch.bindings();
   }
   for (StringRef name :
        {bp::inputsAttr, bp::outputsAttr, bp::symbolsAttr, bp::errorAttr})
     func()->removeAttr(name);
   func().removeArgAttrsAttr();
   func().setType(rewriter.getFunctionType(body().getArgumentTypes(), {}));
-  for (auto [argument, binding] : buffers)
+  for (auto [argument, binding] : buffers.bindings)
     func().setArgAttr(argument, bp::bindingAttr,
                       rewriter.getI64IntegerAttr(binding));
 }
@@ -470,144 +304,15 @@ LogicalResult GpuEntryBuilder::run() {
   } else {
     shareSequence();
   }
-  SmallVector<memref::AllocOp> allocations;
-  func().walk([&](memref::AllocOp op) {
-    if (!isShared(op))
-      allocations.push_back(op);
-  });
-  for (memref::AllocOp op : allocations)
-    if (failed(planAllocation(op)))
-      return failure();
-  if (failed(flattenTables()))
+  auto made = makeLinear(rewriter, dispatch, target,
+                         parallel   ? BufferUsers::Parallel
+                         : together ? BufferUsers::Sequence
+                                    : BufferUsers::One);
+  if (failed(made))
     return failure();
-  for (unsigned i = 0; i < dispatch.bindings(); ++i) {
-    if (failed(flatten(body().getArgument(i))))
-      return failure();
-    buffers[i] = i;
-  }
+  buffers = std::move(*made);
   finish();
   return success();
-}
-
-namespace {
-
-/// The last parts of an index, when they are those of one number, in their
-/// order. The very last one may be taken times a factor, plus an offset.
-struct SplitNumber {
-  affine::AffineDelinearizeIndexOp split;
-  int64_t factor = 1, offset = 0;
-
-  size_t parts() { return split.getNumResults(); }
-};
-
-} // namespace
-
-/// Takes `value + constant`, or `value * constant`, apart.
-template <typename Op> static Value withoutConstant(Value value, int64_t &out) {
-  auto op = value.getDefiningOp<Op>();
-  std::optional<int64_t> known =
-      op ? getConstantIntValue(op->getOperand(1)) : std::nullopt;
-  if (!known)
-    return value;
-  out = *known;
-  return op->getOperand(0);
-}
-
-static std::optional<SplitNumber>
-findSplitNumber(affine::AffineLinearizeIndexOp op) {
-  auto parts = op.getMultiIndex();
-  if (parts.empty())
-    return std::nullopt;
-  SplitNumber number;
-  Value last = withoutConstant<arith::AddIOp>(parts.back(), number.offset);
-  last = withoutConstant<arith::MulIOp>(last, number.factor);
-  number.split = last.getDefiningOp<affine::AffineDelinearizeIndexOp>();
-  if (!number.split || number.parts() > parts.size())
-    return std::nullopt;
-  auto results = number.split.getResults();
-  auto tail = parts.take_back(number.parts());
-  if (results.back() != last ||
-      !llvm::equal(results.drop_back(), tail.drop_back()))
-    return std::nullopt;
-  auto sizes = number.split.getPaddedBasis(), others = op.getPaddedBasis();
-  auto have = ArrayRef(others).take_back(number.parts());
-  // The size of the outermost axis does not matter.
-  bool isAll = number.parts() == parts.size();
-  for (size_t i = isAll ? 1 : 0; i < sizes.size(); ++i) {
-    int64_t factor = i + 1 == sizes.size() ? number.factor : 1;
-    auto size = getConstantIntValue(sizes[i]),
-         other = getConstantIntValue(have[i]);
-    bool same = size && other ? *size * factor == *other
-                              : factor == 1 && sizes[i] && sizes[i] == have[i];
-    if (!same || (!isAll && !other))
-      return std::nullopt;
-  }
-  return number;
-}
-
-/// An index whose last parts are those of one number is made of the number.
-static void joinParts(IRRewriter &rewriter, affine::AffineLinearizeIndexOp op) {
-  auto found = findSplitNumber(op);
-  if (!found)
-    return;
-  rewriter.setInsertionPoint(op);
-  Location loc = op.getLoc();
-  auto index = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
-  Value number = rewriter.createOrFold<arith::MulIOp>(
-      loc, found->split.getLinearIndex(), index(found->factor));
-  number =
-      rewriter.createOrFold<arith::AddIOp>(loc, number, index(found->offset));
-  if (found->parts() == op.getMultiIndex().size())
-    return rewriter.replaceOp(op, number);
-  SmallVector<Value> parts(op.getMultiIndex().drop_back(found->parts()));
-  SmallVector<OpFoldResult> sizes = op.getPaddedBasis();
-  int64_t product = 1;
-  for (OpFoldResult size : ArrayRef(sizes).take_back(found->parts()))
-    product *= *getConstantIntValue(size);
-  sizes.resize(parts.size());
-  parts.push_back(number);
-  sizes.push_back(rewriter.getIndexAttr(product));
-  rewriter.replaceOpWithNewOp<affine::AffineLinearizeIndexOp>(
-      op, parts, sizes, /*disjoint=*/true);
-}
-
-/// Numbers to indices and back, none of which are negative.
-static void expandIndices(ModuleOp module) {
-  IRRewriter rewriter(module.getContext());
-  auto index = [&](Location loc, OpFoldResult value) {
-    return getValueOrCreateConstantIndexOp(rewriter, loc, value);
-  };
-  module.walk(
-      [&](affine::AffineLinearizeIndexOp op) { joinParts(rewriter, op); });
-  module.walk([&](affine::AffineDelinearizeIndexOp op) {
-    rewriter.setInsertionPoint(op);
-    Location loc = op.getLoc();
-    SmallVector<OpFoldResult> sizes = op.getPaddedBasis();
-    SmallVector<Value> parts(sizes.size());
-    Value rest = op.getLinearIndex();
-    for (size_t i = sizes.size(); i-- > 1;) {
-      Value size = index(loc, sizes[i]);
-      parts[i] = arith::RemUIOp::create(rewriter, loc, rest, size);
-      rest = arith::DivUIOp::create(rewriter, loc, rest, size);
-    }
-    parts[0] = rest;
-    rewriter.replaceOp(op, parts);
-  });
-  module.walk([&](affine::AffineLinearizeIndexOp op) {
-    rewriter.setInsertionPoint(op);
-    Location loc = op.getLoc();
-    SmallVector<OpFoldResult> sizes = op.getPaddedBasis();
-    Value number;
-    for (auto [size, at] : llvm::zip(sizes, op.getMultiIndex())) {
-      if (number)
-        number = arith::MulIOp::create(rewriter, loc, number, index(loc, size));
-      number =
-          number ? Value(arith::AddIOp::create(rewriter, loc, number, at)) : at;
-    }
-    rewriter.replaceOp(op, number);
-  });
 }
 
 /// Several iterations of innermost loops at once: a GPU pays for each

@@ -47,6 +47,12 @@ struct GpuSequence {
   Dim items = Dim(0);
 };
 
+/// Whether an op, or one within it, may write.
+bool writes(mlir::Operation *op);
+
+/// The stage that an op is the outermost loop of, or all of.
+GpuStage findNest(mlir::Operation *op);
+
 /// Makes scf.parallel loops independent scf.for.
 void useIndependentLoops(mlir::ModuleOp module);
 

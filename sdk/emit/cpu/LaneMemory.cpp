@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/LaneMemory.h"
+
+#include "sdk/emit/cpu/LaneAccess.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+SmallVector<Value> LaneMemory::indices(OpOperand &operand) {
+  SmallVector<Value> result;
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<OpFoldResult> operands(ivs.begin(), ivs.end());
+  for (unsigned i = 0; i < map.getNumResults(); ++i) {
+    OpFoldResult value = affine::makeComposedFoldedAffineApply(
+        builder, loc, map.getSubMap({i}), operands);
+    result.push_back(getValueOrCreateConstantIndexOp(builder, loc, value));
+  }
+  return result;
+}
+
+Value LaneMemory::passThrough(VectorType type) {
+  Type element = type.getElementType();
+  TypedAttr one = isa<FloatType>(element)
+                      ? TypedAttr(builder.getFloatAttr(element, 1.0))
+                      : TypedAttr(builder.getIntegerAttr(element, 1));
+  return arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(one)));
+}
+
+Value LaneMemory::loadStrided(OpOperand &operand, const Lanes &at) {
+  SmallVector<Value> elements;
+  Value last = at.mask ? add(bounds[loop], -1) : Value();
+  for (int64_t lane = 0; lane < width.count; ++lane) {
+    Value position = add(at.start, lane);
+    if (last)
+      position = arith::MinSIOp::create(builder, loc, position, last);
+    ivs[loop] = position;
+    elements.push_back(
+        memref::LoadOp::create(builder, loc, operand.get(), indices(operand)));
+  }
+  ivs[loop] = at.start;
+  auto type = width.of(elements.front().getType());
+  return vector::FromElementsOp::create(builder, loc, type, elements);
+}
+
+/// The even elements of two vectors, without touching what lies behind the last
+/// one.
+Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
+  SmallVector<Value> position = indices(operand);
+  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
+  Value count = at.mask ? at.count : laneCount;
+  Value touched = add(arith::MulIOp::create(builder, loc, count, index(2)), -1);
+  auto part = [&](int64_t offset) -> Value {
+    Value left =
+        arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
+    Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
+    Value mask = vector::CreateMaskOp::create(
+        builder, loc, width.of(builder.getI1Type()), inside);
+    SmallVector<Value> from(position);
+    from.back() = add(from.back(), offset);
+    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(), from,
+                                        mask, passThrough(type));
+  };
+  SmallVector<int64_t> even;
+  for (int64_t lane = 0; lane < width.count; ++lane)
+    even.push_back(2 * lane);
+  return vector::ShuffleOp::create(builder, loc, part(0), part(width.count),
+                                   even);
+}
+
+Value LaneMemory::load(OpOperand &operand, const Lanes &at) {
+  ivs[loop] = at.start;
+  if (!isa<MemRefType>(operand.get().getType()))
+    return operand.get();
+  switch (laneAccess(op, operand, loop)) {
+  case LaneAccess::Uniform:
+    if (Value known = shared.lookup(&operand))
+      return known;
+    return memref::LoadOp::create(builder, loc, operand.get(),
+                                  indices(operand));
+  case LaneAccess::Strided:
+    return loadStrided(operand, at);
+  case LaneAccess::Alternate:
+    return loadAlternate(operand, at);
+  case LaneAccess::Contiguous:
+    break;
+  }
+  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
+  if (!at.mask)
+    return vector::LoadOp::create(builder, loc, type, operand.get(),
+                                  indices(operand));
+  return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
+                                      indices(operand), at.mask,
+                                      passThrough(type));
+}
+
+void LaneMemory::storeStrided(OpOperand &operand, Value value,
+                              const Lanes &at) {
+  Value count = at.mask ? at.count : laneCount;
+  scf::ForOp::create(
+      builder, loc, index(0), count, index(1), ValueRange(),
+      [&](OpBuilder &inner, Location, Value lane, ValueRange) {
+        ivs[loop] = arith::AddIOp::create(inner, loc, at.start, lane);
+        Value element =
+            vector::ExtractOp::create(inner, loc, value, OpFoldResult(lane));
+        SmallVector<Value> position = indices(operand);
+        memref::StoreOp::create(inner, loc, element, operand.get(), position);
+        scf::YieldOp::create(inner, loc);
+      });
+  ivs[loop] = at.start;
+}
+
+void LaneMemory::store(OpOperand &operand, Value value, const Lanes &at) {
+  ivs[loop] = at.start;
+  value = broadcastTo(builder, loc, value, width);
+  if (laneAccess(op, operand, loop) != LaneAccess::Contiguous)
+    return storeStrided(operand, value, at);
+  if (at.mask)
+    vector::MaskedStoreOp::create(builder, loc, operand.get(), indices(operand),
+                                  at.mask, value);
+  else
+    vector::StoreOp::create(builder, loc, value, operand.get(),
+                            indices(operand));
+}
+
+} // namespace backplane

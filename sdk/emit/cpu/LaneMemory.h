@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LaneMemory.h: loads and stores of vectors of iterations. Private to this
+// folder.
+#ifndef BACKPLANE_EMIT_CPU_LANEMEMORY_H
+#define BACKPLANE_EMIT_CPU_LANEMEMORY_H
+
+#include "sdk/emit/cpu/VectorBody.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace backplane {
+
+/// One vector of iterations of the vectorised loop.
+struct Lanes {
+  mlir::Value start; ///< index of the first lane
+  mlir::Value mask;  ///< null: all lanes are inside
+  mlir::Value count; ///< number of lanes inside, with a mask
+};
+
+/// The operands of an op, inside of its loops, one of which has lanes.
+class LaneMemory {
+public:
+  LaneMemory(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
+             unsigned loop, VectorWidth width)
+      : builder(builder), op(op), loc(op.getLoc()), loop(loop), width(width) {}
+
+protected:
+  mlir::Value load(mlir::OpOperand &operand, const Lanes &at);
+  void store(mlir::OpOperand &operand, mlir::Value value, const Lanes &at);
+  /// Where the element of the current iterations is.
+  llvm::SmallVector<mlir::Value> indices(mlir::OpOperand &operand);
+  /// What masked lanes read: 1 cannot trap in a division.
+  mlir::Value passThrough(mlir::VectorType type);
+
+  mlir::Value index(int64_t value) {
+    return mlir::arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  mlir::Value add(mlir::Value a, int64_t b) {
+    return b == 0 ? a : mlir::arith::AddIOp::create(builder, loc, a, index(b));
+  }
+
+  mlir::OpBuilder &builder;
+  mlir::linalg::GenericOp op;
+  mlir::Location loc;
+  unsigned loop; ///< the one with lanes
+  VectorWidth width;
+  mlir::Value laneCount;
+  llvm::SmallVector<mlir::Value> bounds, ivs; ///< per loop
+  /// Elements that were loaded before the loop, which all its lanes read.
+  llvm::SmallDenseMap<mlir::OpOperand *, mlir::Value> shared;
+
+private:
+  mlir::Value loadStrided(mlir::OpOperand &operand, const Lanes &at);
+  mlir::Value loadAlternate(mlir::OpOperand &operand, const Lanes &at);
+  void storeStrided(mlir::OpOperand &operand, mlir::Value value,
+                    const Lanes &at);
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_LANEMEMORY_H
