@@ -20,7 +20,7 @@ SOURCES = {
     "dim": ["sdk/graph/DimParse.cpp"],
     "elf": ["hal/host/Elf.cpp"],
     "frames": ["hal/worker/Frame.cpp", "hal/worker/Messages.cpp"],
-    "kernel": ["sdk/compiler/KernelPack.cpp"],
+    "kernel": ["sdk/package/KernelPack.cpp"],
     "manifest": ["hal/core/Manifest.cpp"],
     "names": ["hal/core/DeviceUri.cpp", "hal/runtime/DevicePolicy.cpp",
               "hal/worker/Workers.cpp", "sdk/partition/TargetNames.cpp"],
