@@ -48,11 +48,11 @@ static bp_status_t initialize(const bp_host_t *host,
   if (status)
     return status;
   table = host->get_extension(host->self, ref_string("backplane.graph"), 0);
-  if (!table || table->header.size < sizeof(*table))
+  if (!table || !BP_HAS(table, bp_graph_table_t, builder_finish))
     return ref_error(host, error, BP_STATUS_FAILED_PRECONDITION,
                      "ref needs the host table backplane.graph version 0 of "
                      "minor version %u; use a newer host",
-                     BP_ABI_MINOR);
+                     REF_REQUIRED_MINOR);
   device = host->memory_allocate(host->self, sizeof(*device), 8);
   if (!device)
     return ref_error(host, error, BP_STATUS_RESOURCE_EXHAUSTED,
@@ -83,7 +83,7 @@ int32_t bp_plugin_query_v0(const bp_host_info_t *host, bp_plugin_info_t *out) {
   info.name = ref_string("ref");
   info.vendor = ref_string("Backplane");
   info.version = ref_string("0.1.0");
-  info.required_minor = BP_ABI_MINOR;
+  info.required_minor = REF_REQUIRED_MINOR;
   info.built_minor = BP_ABI_MINOR;
   info.flags = BP_PLUGIN_UNLOADABLE;
   info.plugin = &plugin_table;

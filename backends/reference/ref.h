@@ -20,6 +20,8 @@
 #include <backplane/compiler.h>
 #include <backplane/hal.h>
 
+/* The lowest minor version of the ABI that has all that is used here. */
+#define REF_REQUIRED_MINOR 1u
 #define REF_MAX_RANK 16u
 /* Elements that a loop holds as words at a time. */
 #define REF_BLOCK 256

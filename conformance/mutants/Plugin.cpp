@@ -66,7 +66,7 @@ extern "C" BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *,
   info.name = toC("mutant");
   info.vendor = toC("Backplane");
   info.version = toC("0.1.0");
-  info.required_minor = BP_ABI_MINOR;
+  info.required_minor = 1;
   info.built_minor = BP_ABI_MINOR;
   info.plugin = &pluginTable;
   info.driver = &driverTable;

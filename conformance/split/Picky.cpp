@@ -151,7 +151,7 @@ extern "C" BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *,
   info.name = text("picky");
   info.vendor = text("Backplane");
   info.version = text("0.1.0");
-  info.required_minor = BP_ABI_MINOR;
+  info.required_minor = 1;
   info.built_minor = BP_ABI_MINOR;
   info.plugin = &pluginTable;
   info.compiler = &compilerTable;

@@ -62,6 +62,8 @@ bp_string_t DeviceInfo::keep(bp_string_t text) {
 Result<std::shared_ptr<const DeviceInfo>>
 DeviceInfo::copy(const bp_device_info_t *from) {
   constexpr uint32_t maxConstants = 32;
+  constexpr uint32_t knownFlags =
+      BP_DEVICE_EMULATED | BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_SYNCHRONOUS;
   bp_device_info_t c;
   if (Status status = copyStruct(from, bp_device_info_t_TYPE, "device info", c);
       !status.ok())
@@ -78,6 +80,7 @@ DeviceInfo::copy(const bp_device_info_t *from) {
   c.formats = info->formats_.data();
   c.features = info->features_.data();
   c.binding_alignment = std::max<uint64_t>(c.binding_alignment, 1);
+  c.flags &= knownFlags;
   c.max_constants = std::min(c.max_constants, maxConstants);
   info->info_ = c;
   return std::shared_ptr<const DeviceInfo>(std::move(info));

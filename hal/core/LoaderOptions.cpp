@@ -116,8 +116,8 @@ static Status checkNumbers(const bp_context_options_t &c) {
                            " threads, there may be up to " +
                            std::to_string(maxThreads));
   if (c.reserved || c.reserved2 || (c.flags & ~BP_CONTEXT_MAP_ARTIFACTS))
-    return invalidArgument("context options: a reserved member or an unknown "
-                           "flag is set; initialise with BP_HEADER");
+    return unimplemented("context options: a reserved member or an unknown "
+                         "flag is set; initialise with BP_HEADER");
   return {};
 }
 

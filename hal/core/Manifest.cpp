@@ -82,6 +82,21 @@ public:
     return value && value->is_object() ? *value : Json::object();
   }
 
+  /// A member that is an object or a list of objects.
+  std::vector<Json> objects(const char *key) {
+    const Json *value = find(key, true);
+    if (!value)
+      return {};
+    if (value->is_object())
+      return {*value};
+    if (!value->is_array() || value->empty() ||
+        !std::all_of(value->begin(), value->end(),
+                     [](const Json &item) { return item.is_object(); }))
+      complain(key, "is not an object or a list of objects");
+    return value->is_array() ? value->get<std::vector<Json>>()
+                             : std::vector<Json>();
+  }
+
   std::string complain(std::string_view key, std::string_view what) {
     if (status.ok())
       status =
@@ -189,14 +204,16 @@ static Status readMembers(const Json &json, Manifest &manifest) {
   manifest.vendor = reader.text("vendor", false);
   manifest.arch = reader.text("arch", false);
   manifest.cpuFeatures = reader.texts("cpu_features");
-  Json abi = reader.object("abi", true);
+  std::vector<Json> versions = reader.objects("abi");
   if (!reader.status.ok())
     return reader.status;
-  Reader inner(abi);
-  manifest.abiMajor = inner.number("major", true);
-  manifest.abiMinorLow = inner.number("minor_low", true);
-  if (!inner.status.ok())
-    return inner.status.within("\"abi\"");
+  for (const Json &version : versions) {
+    Reader inner(version);
+    manifest.abi.push_back(
+        {inner.number("major", true), inner.number("minor_low", true)});
+    if (!inner.status.ok())
+      return inner.status.within("\"abi\"");
+  }
   if (!isName(manifest.name)) {
     manifest.name.clear();
     return invalidArgument("\"name\" is not of the form [a-z][a-z0-9_-]{0,31}");
@@ -243,6 +260,23 @@ static bool listHas(std::string_view list, std::string_view item) {
   return false;
 }
 
+/// Why this host cannot serve any of the versions.
+static std::string abiRefusal(const std::vector<AbiVersion> &versions) {
+  const std::string major = std::to_string(BP_ABI_MAJOR);
+  std::string majors;
+  for (const AbiVersion &version : versions) {
+    majors += (majors.empty() ? "" : " or ") + std::to_string(version.major);
+    if (version.major != BP_ABI_MAJOR)
+      continue;
+    if (version.minorLow <= BP_ABI_MINOR)
+      return "";
+    return "needs ABI version " + major + "." +
+           std::to_string(version.minorLow) + ", this host has " + major + "." +
+           std::to_string(BP_ABI_MINOR) + "; update Backplane";
+  }
+  return "needs ABI major version " + majors + ", this host has " + major;
+}
+
 std::string manifestRefusal(const Manifest &manifest,
                             const LoaderOptions &options,
                             const bp_host_cpu_t &cpu) {
@@ -253,14 +287,8 @@ std::string manifestRefusal(const Manifest &manifest,
   if (!manifest.arch.empty() && manifest.arch != view(cpu.architecture))
     return "built for " + manifest.arch + ", this machine is " +
            std::string(view(cpu.architecture));
-  if (manifest.abiMajor != BP_ABI_MAJOR)
-    return "needs ABI major version " + std::to_string(manifest.abiMajor) +
-           ", this host has " + std::to_string(BP_ABI_MAJOR);
-  if (manifest.abiMinorLow > BP_ABI_MINOR)
-    return "needs ABI version " + std::to_string(BP_ABI_MAJOR) + "." +
-           std::to_string(manifest.abiMinorLow) + ", this host has " +
-           std::to_string(BP_ABI_MAJOR) + "." + std::to_string(BP_ABI_MINOR) +
-           "; update Backplane";
+  if (std::string refusal = abiRefusal(manifest.abi); !refusal.empty())
+    return refusal;
   for (const std::string &feature : manifest.cpuFeatures)
     if (!listHas(view(cpu.features), feature))
       return "needs the CPU feature " + feature + ", which this machine lacks";

@@ -19,6 +19,13 @@ namespace backplane {
 /// Newest version of the file format that is understood.
 inline constexpr int64_t manifestFormat = 1;
 
+/// A version of the ABI that a plug-in has a query function for, with the
+/// lowest minor version that its libraries need.
+struct AbiVersion {
+  uint32_t major = 0;
+  uint32_t minorLow = 0;
+};
+
 /// A parsed manifest. Library paths are canonical, absolute and inside the
 /// folder of the manifest.
 struct Manifest {
@@ -26,13 +33,12 @@ struct Manifest {
   std::string name; ///< [a-z][a-z0-9_-]{0,31}
   std::string version;
   std::string vendor;
-  std::string arch; ///< "x86_64", "aarch64"; empty: any
-  uint32_t abiMajor = 0;
-  uint32_t abiMinorLow = 0;
-  std::string driver;         ///< library, empty when there is none
-  std::string compiler;       ///< library, may be the same as `driver`
-  std::string driverSha256;   ///< 64 hexadecimal digits, or empty
-  std::string compilerSha256; ///< 64 hexadecimal digits, or empty
+  std::string arch;            ///< "x86_64", "aarch64"; empty: any
+  std::vector<AbiVersion> abi; ///< one for each major version
+  std::string driver;          ///< library, empty when there is none
+  std::string compiler;        ///< library, may be the same as `driver`
+  std::string driverSha256;    ///< 64 hexadecimal digits, or empty
+  std::string compilerSha256;  ///< 64 hexadecimal digits, or empty
   std::vector<std::string> cpuFeatures; ///< required of this machine's CPU
   /// Multiply-adds that one case of the conformance suite may take, for a slow
   /// device; 0: as many as the suite likes.

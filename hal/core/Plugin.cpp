@@ -99,6 +99,8 @@ Status Plugin::accept(const bp_plugin_info_t &info, PluginRoles roles) {
                            "\", its manifest \"" + name_ + "\"");
   vendor_ = view(info.vendor);
   version_ = view(info.version);
+  builtMinor_ = info.built_minor;
+  requiredMinor_ = info.required_minor;
   unloadable_ = info.flags & BP_PLUGIN_UNLOADABLE;
   if (Status status = copyPluginTable(info.plugin, plugin_); !status.ok())
     return status;

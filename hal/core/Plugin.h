@@ -44,6 +44,9 @@ public:
   const std::string &vendor() const { return vendor_; }
   const std::string &version() const { return version_; }
   const std::string &library() const { return library_; }
+  /// ABI minor versions: what it was built with, and the least that it needs.
+  uint32_t builtMinor() const { return builtMinor_; }
+  uint32_t requiredMinor() const { return requiredMinor_; }
   void *self() const { return self_; }
   Host &host() const { return *host_; }
   /// Only with the driver role.
@@ -70,6 +73,7 @@ private:
   std::string name_;
   std::string vendor_;
   std::string version_;
+  uint32_t builtMinor_ = 0, requiredMinor_ = 0;
   bp_host_t hostTable_ = {};
   void *handle_ = nullptr;
   bp_plugin_query_t query_ = nullptr;

@@ -40,8 +40,7 @@ void Registry::adopt(const LinkedPlugin &linked, const LoaderOptions &options) {
   FoundManifest found;
   found.path = "of this program";
   found.manifest.name = linked.name;
-  found.manifest.abiMajor = BP_ABI_MAJOR;
-  found.manifest.abiMinorLow = BP_ABI_MINOR;
+  found.manifest.abi = {{BP_ABI_MAJOR, BP_ABI_MINOR}};
   std::string refusal =
       manifestRefusal(found.manifest, options, host_->cpu().c());
   if (!refusal.empty())
@@ -55,11 +54,18 @@ void Registry::adopt(const LinkedPlugin &linked, const LoaderOptions &options) {
     addCompiler(*plugin);
 }
 
-void Registry::refuse(Source &source, std::string reason) {
-  host_->log(BP_LOG_INFO, source.manifest + ": not used: " + reason);
+DeviceListing Registry::lineOf(const Source &source) {
   DeviceListing listing;
   listing.plugin = source.plugin;
   listing.manifest = source.manifest;
+  listing.builtMinor = source.builtMinor;
+  listing.requiredMinor = source.requiredMinor;
+  return listing;
+}
+
+void Registry::refuse(Source &source, std::string reason) {
+  host_->log(BP_LOG_INFO, source.manifest + ": not used: " + reason);
+  DeviceListing listing = lineOf(source);
   listing.refusal = std::move(reason);
   source.lines.push_back(std::move(listing));
 }
@@ -128,7 +134,12 @@ void Registry::addDriver(const FoundManifest &found,
                          const std::shared_ptr<Plugin> &plugin) {
   drivers_.emplace(plugin->name(), plugin);
   plugins_.push_back(plugin);
-  sources_.push_back({plugin->name(), found.path, plugin, {}});
+  sources_.push_back({plugin->name(),
+                      found.path,
+                      plugin,
+                      {},
+                      plugin->builtMinor(),
+                      plugin->requiredMinor()});
 }
 
 /// Writes the lines of a driver, unless they are there.
@@ -146,11 +157,9 @@ void Registry::look(Source &source) {
       refuse(source, info.message());
       continue;
     }
-    DeviceListing listing;
+    DeviceListing listing = lineOf(source);
     listing.uri = source.plugin + "://" + std::string((*info)->id());
-    listing.plugin = source.plugin;
     listing.name = (*info)->name();
-    listing.manifest = source.manifest;
     listing.refusal = (*info)->refusal();
     listing.info = *info;
     source.lines.push_back(std::move(listing));

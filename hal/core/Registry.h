@@ -36,6 +36,8 @@ struct DeviceListing {
   std::string manifest; ///< path
   std::string refusal;  ///< why it cannot be used, empty when it can
   std::shared_ptr<const DeviceInfo> info; ///< null when there is no device
+  /// ABI minor versions of the driver's library, 0 when it is not loaded.
+  uint32_t builtMinor = 0, requiredMinor = 0;
 };
 
 /// Thread-safe. Devices, and what is made from them, keep their plug-in loaded
@@ -73,6 +75,7 @@ private:
     std::string plugin, manifest;
     std::shared_ptr<Plugin> driver; ///< asked for devices at the first need
     std::vector<DeviceListing> lines;
+    uint32_t builtMinor = 0, requiredMinor = 0;
   };
   void load(const FoundManifest &found);
   void adopt(const LinkedPlugin &linked, const LoaderOptions &options);
@@ -82,6 +85,7 @@ private:
                  const std::shared_ptr<Plugin> &plugin);
   void look(Source &source);
   void refuse(Source &source, std::string reason);
+  static DeviceListing lineOf(const Source &source);
   Status unknownDriver(std::string_view driver);
 
   std::shared_ptr<Host> host_;

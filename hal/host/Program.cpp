@@ -2,7 +2,6 @@
 #include "Program.h"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace backplane::host {
 
@@ -19,9 +18,8 @@ static void addPointer(Program &program, const bp_binding_t &binding) {
 /// Scratch per worker. The host may be older than the member.
 static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
                             const EntryPoint &entry) {
-  constexpr size_t end = offsetof(bp_command_dispatch_t, workspace_bytes) +
-                         sizeof(dispatch.workspace_bytes);
-  if (dispatch.header.size < end || !dispatch.workspace_bytes)
+  if (!BP_HAS(&dispatch, bp_command_dispatch_t, workspace_bytes) ||
+      !dispatch.workspace_bytes)
     return entry.workspaceBytes;
   return dispatch.workspace_bytes;
 }

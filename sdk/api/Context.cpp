@@ -25,6 +25,8 @@ Status putListing(const DeviceListing &from,
   listing.manifest = toC(from.manifest);
   listing.refusal = toC(from.refusal);
   listing.info = from.info ? &from.info->c() : nullptr;
+  listing.built_minor = from.builtMinor;
+  listing.required_minor = from.requiredMinor;
   bp_status_t code = sink.put(sink.context, &listing);
   return code == BP_STATUS_OK ? Status()
                               : Status(code, "the sink refused a device");

@@ -14,6 +14,7 @@ struct Listing {
   bool hasDevice = false;
   std::vector<std::string> formats, features;
   uint32_t flags = 0, workers = 0;
+  uint32_t builtMinor = 0, requiredMinor = 0;
 };
 
 bp_status_t collect(void *context, const bp_device_listing_t *listing) {
@@ -25,6 +26,8 @@ bp_status_t collect(void *context, const bp_device_listing_t *listing) {
               listing->info != nullptr,
               {},
               {}};
+  row.builtMinor = listing->built_minor;
+  row.requiredMinor = listing->required_minor;
   if (const bp_device_info_t *info = listing->info) {
     for (uint64_t i = 0; i < info->format_count; ++i)
       row.formats.emplace_back(view(info->formats[i]));
@@ -44,6 +47,15 @@ std::string join(const std::vector<std::string> &items, const char *between) {
   return text;
 }
 
+/// "ABI 0.2, needs 0.1, "; empty when the library is not loaded here.
+std::string abiOf(const Listing &row) {
+  const std::string major = std::to_string(BP_ABI_MAJOR) + ".";
+  if (!row.builtMinor)
+    return "";
+  return "ABI " + major + std::to_string(row.builtMinor) + ", needs " + major +
+         std::to_string(row.requiredMinor) + ", ";
+}
+
 void printText(const std::vector<Listing> &rows, bool why) {
   size_t usable = 0;
   for (const Listing &row : rows) {
@@ -53,10 +65,10 @@ void printText(const std::vector<Listing> &rows, bool why) {
     std::printf("%-24s %s%s\n", row.uri.c_str(), row.name.c_str(),
                 row.flags & BP_DEVICE_EMULATED ? " (emulated)" : "");
     if (why)
-      std::printf("  plug-in %s (%s), %u workers\n  formats: %s\n"
+      std::printf("  plug-in %s (%s), %s%u workers\n  formats: %s\n"
                   "  features: %s\n",
-                  row.plugin.c_str(), row.manifest.c_str(), row.workers,
-                  join(row.formats, ", ").c_str(),
+                  row.plugin.c_str(), row.manifest.c_str(), abiOf(row).c_str(),
+                  row.workers, join(row.formats, ", ").c_str(),
                   join(row.features, " ").c_str());
   }
   if (!usable)
@@ -90,13 +102,15 @@ void printJson(const std::vector<Listing> &rows) {
     const Listing &row = rows[i];
     std::printf("%s\n  {\"uri\": %s, \"plugin\": %s, \"name\": %s, "
                 "\"manifest\": %s, \"usable\": %s, \"refusal\": %s, "
-                "\"emulated\": %s, \"workers\": %u",
+                "\"emulated\": %s, \"workers\": %u, \"built_minor\": %u, "
+                "\"required_minor\": %u",
                 i ? "," : "", jsonString(row.uri).c_str(),
                 jsonString(row.plugin).c_str(), jsonString(row.name).c_str(),
                 jsonString(row.manifest).c_str(),
                 row.hasDevice && row.refusal.empty() ? "true" : "false",
                 jsonString(row.refusal).c_str(),
-                row.flags & BP_DEVICE_EMULATED ? "true" : "false", row.workers);
+                row.flags & BP_DEVICE_EMULATED ? "true" : "false", row.workers,
+                row.builtMinor, row.requiredMinor);
     printJsonList("formats", row.formats);
     printJsonList("features", row.features);
     std::printf("}");

@@ -4,12 +4,14 @@
 // cause of a failure with a debugger. The conformance suite runs the same ones
 // in workers.
 #include "conformance/plugin/Check.h"
+#include "hal/core/Guarded.h"
 #include "hal/core/LoaderOptions.h"
 #include "sdk/support/CommandLine.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <dlfcn.h>
 #include <fnmatch.h>
 #include <fstream>
 
@@ -135,6 +137,22 @@ bool run(const Check &check, const Options &options, PluginUnderTest tested) {
   return outcome.kind != Kind::Fail;
 }
 
+/// Says which plug-in was checked. Comes after the checks, which look at what
+/// loading it does.
+void printVersions(const PluginUnderTest &tested) {
+  void *library = dlopen(tested.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  auto query = reinterpret_cast<bp_plugin_query_t>(
+      library ? dlsym(library, BP_PLUGIN_QUERY_SYMBOL) : nullptr);
+  Guarded<bp_plugin_info_t> answer(BP_HEADER(bp_plugin_info_t));
+  bp_host_info_t host = {BP_HEADER(bp_host_info_t)};
+  host.minor_high = BP_ABI_MINOR;
+  if (!query || query(&host, &answer.value()) != BP_STATUS_OK)
+    return;
+  std::printf("plug-in %s, built for ABI %d.%u, needs %d.%u\n",
+              tested.name.c_str(), BP_ABI_MAJOR, answer.value().built_minor,
+              BP_ABI_MAJOR, answer.value().required_minor);
+}
+
 int runAll(const std::vector<const Check *> &chosen, const Options &options,
            const bp_context_options_t &environment) {
   Result<PluginUnderTest> tested =
@@ -147,6 +165,7 @@ int runAll(const std::vector<const Check *> &chosen, const Options &options,
   size_t bad = 0;
   for (const Check *check : chosen)
     bad += !run(*check, options, *tested);
+  printVersions(*tested);
   std::printf("%zu checks, %zu failed\n", chosen.size(), bad);
   return bad ? 1 : 0;
 }

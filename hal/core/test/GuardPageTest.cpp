@@ -3,45 +3,19 @@
 // Every growable struct that the host reads, cut to every size that an older
 // minor version may have had, in front of a page that nobody may touch: what is
 // behind header.size is never read and counts as zero.
+#include "Cut.h"
 #include "hal/core/CompilerCalls.h"
 #include "hal/core/DeviceInfo.h"
 #include "hal/core/LoaderOptions.h"
 #include "hal/core/Tables.h"
-#include "sdk/support/Pages.h"
 
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <gtest/gtest.h>
 
 using namespace backplane;
 
 namespace {
-
-/// The first `size` bytes of a struct, at the end of a page.
-template <typename T> class Cut {
-public:
-  Cut(const T &whole, uint32_t size) : pages_(sizeof(T)) {
-    uint8_t *begin = pages_.end() - size;
-    std::memcpy(begin, &whole, size);
-    value_ = reinterpret_cast<T *>(begin);
-    value_->header.size = size;
-  }
-  T *get() const { return value_; }
-
-private:
-  Pages pages_;
-  T *value_;
-};
-
-template <typename T>
-void atEachSize(const T &whole,
-                const std::function<void(T *, uint32_t size)> &read) {
-  for (uint32_t size = sizeof(bp_header_t); size <= sizeof(T); size += 8) {
-    SCOPED_TRACE("size " + std::to_string(size));
-    read(Cut<T>(whole, size).get(), size);
-  }
-}
 
 /// What a reader must see of a struct that was cut.
 template <typename T> T zeroFilled(const T &whole, uint32_t size) {
@@ -156,6 +130,18 @@ TEST(GuardPage, ADevice) {
   });
 }
 
+/// A plug-in of a later minor version may describe what this host does not
+/// know; what it knows is unchanged.
+TEST(Flags, OfALaterVersionAreCleared) {
+  bp_device_info_t device = {BP_HEADER(bp_device_info_t)};
+  device.id = toC("cpu");
+  device.flags = ~0u;
+  auto info = DeviceInfo::copy(&device);
+  ASSERT_TRUE(info.ok()) << info.message();
+  EXPECT_EQ((*info)->c().flags, BP_DEVICE_EMULATED | BP_DEVICE_UNIFIED_MEMORY |
+                                    BP_DEVICE_SYNCHRONOUS);
+}
+
 // ---- Compilers ----
 
 /// A compiler plug-in that hands over whatever `self` points to.
@@ -243,6 +229,31 @@ TEST(GuardPage, NumericsOfATarget) {
     });
     EXPECT_TRUE(status.ok()) << status.message();
   });
+}
+
+TEST(Flags, OfATargetOfALaterVersionAreCleared) {
+  bp_numerics_t numerics = {BP_HEADER(bp_numerics_t)};
+  numerics.flags = ~0u;
+  const bp_numerics_t *list = &numerics;
+  bp_target_t target = fullTarget();
+  target.fusion = ~0u;
+  target.numerics = &list;
+  target.numerics_count = 1;
+  FakeCompiler compiler;
+  compiler.target = &target;
+  Status status = callTargets(compiler.plugin(), [](const bp_target_t &t) {
+    EXPECT_EQ(t.fusion, BP_FUSE_WIDENING * 2 - 1);
+    EXPECT_EQ(t.numerics[0]->flags, BP_NUMERICS_DETERMINISTIC * 2 - 1);
+    return Status();
+  });
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+/// The host refuses what an application asks for and it does not know.
+TEST(Flags, OfALaterApplicationAreRefused) {
+  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+  options.flags = BP_CONTEXT_MAP_ARTIFACTS * 2;
+  EXPECT_EQ(loaderOptions(&options).code(), BP_STATUS_UNIMPLEMENTED);
 }
 
 struct CompiledParts {

@@ -143,12 +143,36 @@ TEST_F(ManifestTest, FiltersBeforeLoading) {
   EXPECT_NE(manifestRefusal(manifest, options, cpu).find("aarch64"),
             std::string::npos);
   cpu.architecture = toC("x86_64");
-  manifest.abiMajor = 1;
+  manifest.abi = {{1, 0}};
   EXPECT_NE(manifestRefusal(manifest, options, cpu).find("major version 1"),
             std::string::npos);
-  manifest.abiMajor = 0;
-  manifest.abiMinorLow = 99;
+  manifest.abi = {{0, 99}};
   EXPECT_NE(manifestRefusal(manifest, options, cpu).find("0.99"),
+            std::string::npos);
+}
+
+TEST_F(ManifestTest, OneOfSeveralMajorVersionsIsEnough) {
+  auto refusal = [&](const std::string &versions) {
+    auto manifest = readManifest(
+        folder.addFile("a.bp.json",
+                       with("{\"major\": 0, \"minor_low\": 1}", versions)),
+        {});
+    bp_host_cpu_t cpu = {BP_HEADER(bp_host_cpu_t)};
+    cpu.architecture = toC("x86_64");
+    cpu.features = toC("avx2,fma");
+    return manifest ? manifestRefusal(*manifest, {}, cpu) : manifest.message();
+  };
+  const std::string later = R"({"major": 1, "minor_low": 7})";
+  const std::string now = R"({"major": 0, "minor_low": 1})";
+  EXPECT_EQ(refusal("[" + later + ", " + now + "]"), "");
+  EXPECT_EQ(refusal("[" + now + ", " + later + "]"), "");
+  EXPECT_NE(refusal("[" + later + R"(, {"major": 2, "minor_low": 0}])")
+                .find("needs ABI major version 1 or 2, this host has 0"),
+            std::string::npos);
+  for (const char *wrong : {"[]", "[3]", "[[]]"})
+    EXPECT_NE(refusal(wrong).find("is not an object or a list of objects"),
+              std::string::npos);
+  EXPECT_NE(refusal(R"([{"major": 0}])").find("\"minor_low\" is missing"),
             std::string::npos);
 }
 

@@ -13,8 +13,9 @@
  *
  * Handles are thread-safe to share where a comment says so; functions that
  * fail fill `error`, which the application creates once with bp_error_create.
- * A NULL where something is needed, a count beyond all reason, an unknown flag
- * or a handle of another kind is BP_STATUS_INVALID_ARGUMENT; a function that
+ * A NULL where something is needed, a count beyond all reason or a handle of
+ * another kind is BP_STATUS_INVALID_ARGUMENT, an unknown flag
+ * BP_STATUS_UNIMPLEMENTED; a function that
  * gives no status then gives 0 or nothing.
  */
 #ifndef BACKPLANE_BACKPLANE_H
@@ -49,7 +50,8 @@ BP_API bp_string_t bp_error_message(const bp_error_t *error);
 
 /* ---- Context ---- */
 
-/* Receives log lines and the progress of long work. Called from any thread. */
+/* Receives log lines and the progress of long work. Called from any thread.
+ * Frozen. */
 typedef struct bp_log_sink_t {
   void (*log)(void *context, uint32_t level, bp_string_t message);
   /* (optional) `done` of `total` steps of `what`. */
@@ -97,7 +99,8 @@ typedef struct bp_context_options_t {
  * BACKPLANE_WORKERS, BACKPLANE_TRUSTED_DIRS, BACKPLANE_MAP_ARTIFACTS and
  * BACKPLANE_THREADS into `options`: the one place that reads the environment,
  * for tools to call. Nothing is read in a set-user-id process. A number that is
- * none makes bp_context_create fail. The strings live as long as the process.
+ * none makes bp_context_create fail. Members that the struct of the caller does
+ * not have are left out. The strings live as long as the process.
  * Not thread-safe. */
 BP_API void bp_context_options_from_env(bp_context_options_t *options);
 
@@ -119,6 +122,10 @@ typedef struct bp_device_listing_t {
   bp_string_t manifest;         /* path of the manifest */
   bp_string_t refusal;          /* why it cannot be used, empty when it can */
   const bp_device_info_t *info; /* NULL when there is no device */
+  /* ABI versions of the driver's library, of major version BP_ABI_MAJOR: that
+   * it was built with and that it requires; 0 when it is not loaded here. */
+  uint32_t built_minor;
+  uint32_t required_minor;
 } bp_device_listing_t;
 
 typedef struct bp_device_listing_sink_t {

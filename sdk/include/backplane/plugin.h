@@ -10,11 +10,23 @@
  *
  * The plug-in has no undefined symbol of the host: all services of the host
  * arrive through bp_host_t.
+ *
+ * Host and plug-in may have different minor versions:
+ *  - A member that is younger than the minor version that a plug-in requires is
+ *    read and written only where BP_HAS says that it is there. Whoever fills a
+ *    struct of the other side writes none of its bytes from header.size on. A
+ *    struct without a header is frozen.
+ *  - Unknown flag bits: the host refuses those of an application with
+ *    BP_STATUS_UNIMPLEMENTED, since they ask for something. It clears those in
+ *    what a plug-in describes, so that a new bit may permit or inform, never
+ *    oblige; what must be understood is a struct in `next`.
  */
 #ifndef BACKPLANE_PLUGIN_H
 #define BACKPLANE_PLUGIN_H
 
 #include "abi.h"
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,6 +37,13 @@ typedef struct bp_memory_table_t bp_memory_table_t;         /* hal.h */
 typedef struct bp_executable_table_t bp_executable_table_t; /* hal.h */
 typedef struct bp_queue_table_t bp_queue_table_t;           /* hal.h */
 typedef struct bp_compiler_table_t bp_compiler_table_t;     /* compiler.h */
+
+/* Whether the struct of type T at `pointer` has this member in the build that
+ * made it:
+ *   if (BP_HAS(dispatch, bp_command_dispatch_t, workspace_bytes)) ... */
+#define BP_HAS(pointer, T, member)                                             \
+  ((pointer)->header.size >=                                                   \
+   offsetof(T, member) + sizeof(((const T *)0)->member))
 
 /* ---- Host services ---- */
 
@@ -133,7 +152,8 @@ typedef struct bp_plugin_table_t {
   void (*shutdown)(void *self);
   /* (optional, default: none) A further table of the plug-in by name and
    * version, or NULL. The host knows "backplane.semaphore",
-   * "backplane.command_buffer", "backplane.memory2" (hal.h), version 0 each. */
+   * "backplane.command_buffer", "backplane.memory2" and
+   * "backplane.timestamps" (hal.h), version 0 each. */
   const void *(*get_table)(void *self, bp_string_t name, uint32_t version);
 } bp_plugin_table_t;
 
@@ -150,7 +170,9 @@ typedef struct bp_plugin_info_t {
   bp_string_t name;    /* as in the manifest: [a-z][a-z0-9_-]{0,31} */
   bp_string_t vendor;  /* for messages */
   bp_string_t version; /* MAJOR.MINOR.PATCH of the plug-in itself */
-  /* Refuse a host whose minor version is below this one. */
+  /* Refuse a host whose minor version is below this one: the lowest that the
+   * plug-in can work with. It is a number, not BP_ABI_MINOR, with which a mere
+   * rebuild would refuse hosts that it ran on before. */
   uint32_t required_minor;
   uint32_t built_minor; /* BP_ABI_MINOR at build time */
   uint64_t flags;       /* BP_PLUGIN_ */

@@ -138,7 +138,7 @@ public:
                              .name = constantText(backend.name),
                              .vendor = constantText(backend.vendor),
                              .version = constantText(backend.version),
-                             .required_minor = BP_ABI_MINOR,
+                             .required_minor = 1,
                              .built_minor = BP_ABI_MINOR,
                              .flags = BP_PLUGIN_UNLOADABLE,
                              .plugin = &pluginTable,
