@@ -21,11 +21,17 @@ std::span<const uint8_t> bytes(const Words &words) {
   return {reinterpret_cast<const uint8_t *>(words.data()), words.size() * 4};
 }
 
-struct DeviceTest : testing::TestWithParam<const char *> {
+struct Driver {
+  const char *name; ///< of the tests
+  const char *library;
+  const char *device;
+};
+
+struct DeviceTest : testing::TestWithParam<Driver> {
   void SetUp() override {
-    folder.addDriver(BP_MINI_PLUGIN, "mini");
+    folder.addDriver(GetParam().library, "mini");
     registry = Registry::create(folder.options(), nullptr);
-    auto opened = registry->device(std::string("mini://") + GetParam());
+    auto opened = registry->device(std::string("mini://") + GetParam().device);
     ASSERT_TRUE(opened.ok()) << opened.message();
     device = *opened;
     queue = *device->createQueue();
@@ -292,7 +298,12 @@ TEST_P(DeviceTest, DestroyedQueueCancelsWhatWaits) {
   EXPECT_EQ(timeline->wait(1).code(), BP_STATUS_CANCELLED);
 }
 
-INSTANTIATE_TEST_SUITE_P(Mini, DeviceTest, testing::Values("plain", "waiting"),
-                         [](const auto &info) { return info.param; });
+// The grown one is of a later minor version.
+INSTANTIATE_TEST_SUITE_P(
+    Mini, DeviceTest,
+    testing::Values(Driver{"plain", BP_MINI_PLUGIN, "plain"},
+                    Driver{"waiting", BP_MINI_PLUGIN, "waiting"},
+                    Driver{"grown", BP_GROWN_MINI_PLUGIN, "plain"}),
+    [](const auto &info) { return info.param.name; });
 
 } // namespace
