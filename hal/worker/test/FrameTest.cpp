@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/worker/Messages.h"
 
+#include "messages_generated.h"
+
 #include <cstring>
 #include <gtest/gtest.h>
 #include <random>
@@ -129,6 +131,20 @@ std::vector<uint8_t> streamOf(const Frame &message) {
                 return Status();
               }).ok());
   return stream;
+}
+
+TEST(Messages, RefuseATableThatNamesOnePartOften) {
+  flatbuffers::FlatBufferBuilder builder;
+  auto text = builder.CreateString(std::string(1 << 16, 'x'));
+  for (size_t times : {1, 2, 1000}) {
+    std::vector<decltype(text)> facts(times, text);
+    auto list = builder.CreateVector(facts);
+    builder.FinishSizePrefixed(fb::CreateBundle(builder, 0, 0, 0, 0, list));
+    BundleMessage message;
+    EXPECT_EQ(decode(builder.GetBufferSpan(), message).ok(), times == 1);
+    builder.Clear();
+    text = builder.CreateString(std::string(1 << 16, 'x'));
+  }
 }
 
 TEST(Messages, TravelInPiecesWhenTheyAreLarge) {

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Messages.h"
+
+#include "messages_generated.h"
+
+namespace backplane::worker {
+namespace {
+
+Status damaged() { return dataLoss("the payload of a frame is damaged"); }
+
+/// Reads a verified table. All together its members are no larger than it: a
+/// table of strangers may name one of its parts many times.
+class Reader {
+public:
+  Reader(size_t tableBytes, std::span<const uint8_t> attached)
+      : left_(tableBytes), attached_(attached) {}
+
+  void operator()(const flatbuffers::String *from, std::string &to) {
+    if (from && take(from->size()))
+      to = from->str();
+  }
+  template <typename T>
+  void operator()(const flatbuffers::Vector<T> *from, std::vector<T> &to) {
+    if (from && take(uint64_t(from->size()) * sizeof(T)))
+      to.assign(from->begin(), from->end());
+  }
+  template <typename Table, typename T>
+  void operator()(const flatbuffers::Vector<flatbuffers::Offset<Table>> *from,
+                  std::vector<T> &to) {
+    to.clear();
+    for (size_t i = 0; from && i < from->size() && take(itemBytes); ++i)
+      (*this)(from->Get(flatbuffers::uoffset_t(i)), to.emplace_back());
+  }
+  template <typename Table, typename T>
+  void operator()(const Table *from, T &to);
+  void operator()(const fb::Attached *from, Payload &to) {
+    uint64_t size = from ? from->size() : 0;
+    good_ = good_ && size <= attached_.size();
+    if (!good_)
+      return;
+    to.assign(attached_.begin(), attached_.begin() + ptrdiff_t(size));
+    attached_ = attached_.subspan(size_t(size));
+  }
+
+  Status finish() const {
+    return good_ && attached_.empty() ? Status() : damaged();
+  }
+
+private:
+  /// Of a table in a list: its place there and that of its layout.
+  static constexpr uint64_t itemBytes = 8;
+
+  bool take(uint64_t bytes) {
+    good_ = good_ && bytes <= left_;
+    left_ -= good_ ? bytes : 0;
+    return good_;
+  }
+
+  uint64_t left_;
+  std::span<const uint8_t> attached_;
+  bool good_ = true;
+};
+
+// ---- Each message, its members in their order ----
+
+void read(Reader &in, const fb::Tensor &t, WireTensor &m) {
+  m.dtype = t.dtype();
+  in(t.dims(), m.dims);
+  in(t.data(), m.data);
+}
+
+void read(Reader &in, const fb::Numerics &t, WireNumerics &m) {
+  in(t.op_class(), m.opClass);
+  m.dtype = t.dtype();
+  m.accumulatorBits = t.accumulator_bits();
+  m.rounding = t.rounding();
+  m.flags = t.flags();
+}
+
+void read(Reader &in, const fb::File &t, WireFile &m) {
+  in(t.name(), m.name);
+  in(t.sha256(), m.sha256);
+}
+
+void read(Reader &in, const fb::Device &t, WireDevice &m) {
+  in(t.uri(), m.uri);
+  in(t.plugin(), m.plugin);
+  in(t.manifest(), m.manifest);
+  in(t.refusal(), m.refusal);
+  in(t.id(), m.id);
+  in(t.name(), m.name);
+  in(t.identity(), m.identity);
+  m.kind = t.kind();
+  m.flags = t.flags();
+  m.maxBindings = t.max_bindings();
+  m.maxConstants = t.max_constants();
+  m.workerCount = t.worker_count();
+  in(t.max_grid(), m.maxGrid);
+  m.maxBufferSize = t.max_buffer_size();
+  m.maxBindingRange = t.max_binding_range();
+  m.bindingAlignment = t.binding_alignment();
+  m.memoryBytes = t.memory_bytes();
+  in(t.formats(), m.formats);
+  in(t.features(), m.features);
+}
+
+void read(Reader &in, const fb::Hello &t, Hello &m) {
+  in(t.version(), m.version);
+  in(t.machine(), m.machine);
+  in(t.devices(), m.devices);
+  in(t.device(), m.device);
+  in(t.device_name(), m.deviceName);
+  in(t.plugin(), m.plugin);
+  m.deviceFlags = t.device_flags();
+  m.deviceKind = t.device_kind();
+  in(t.target(), m.target);
+  m.storageDTypes = t.storage_dtypes();
+  m.computeDTypes = t.compute_dtypes();
+  in(t.numerics(), m.numerics);
+  in(t.files(), m.files);
+  m.budget = t.budget();
+}
+
+void read(Reader &in, const fb::Artifact &t, ArtifactMessage &m) {
+  in(t.hash(), m.hash);
+  in(t.bytes(), m.bytes);
+}
+
+void read(Reader &in, const fb::Offer &t, OfferMessage &m) {
+  in(t.hash(), m.hash);
+}
+
+void read(Reader &in, const fb::Open &t, OpenMessage &m) {
+  in(t.artifact(), m.artifact);
+  m.memoryBudget = t.memory_budget();
+  m.variant = t.variant();
+}
+
+void read(Reader &in, const fb::Opened &t, OpenedMessage &m) {
+  m.session = t.session();
+  m.dispatches = t.dispatches();
+  in(t.choice(), m.choice);
+}
+
+void read(Reader &, const fb::Session &t, SessionMessage &m) {
+  m.session = t.session();
+}
+
+void read(Reader &in, const fb::Run &t, RunMessage &m) {
+  in(t.artifact(), m.artifact);
+  in(t.inputs(), m.inputs);
+  m.floatFill = t.float_fill();
+  m.otherFill = t.other_fill();
+  m.session = t.session();
+}
+
+void read(Reader &in, const fb::Result &t, ResultMessage &m) {
+  in(t.outputs(), m.outputs);
+  m.milliseconds = t.milliseconds();
+  m.cpuMilliseconds = t.cpu_milliseconds();
+  in(t.damage(), m.damage);
+}
+
+void read(Reader &in, const fb::Batch &t, BatchMessage &m) {
+  in(t.runs(), m.runs);
+  m.mode = t.mode();
+  m.rounds = t.rounds();
+  m.spareMemory = t.spare_memory();
+}
+
+void read(Reader &in, const fb::Batched &t, BatchedMessage &m) {
+  in(t.results(), m.results);
+  in(t.odd(), m.odd);
+  m.oddRun = t.odd_run();
+  m.oddRound = t.odd_round();
+}
+
+void read(Reader &in, const fb::Begin &t, BeginMessage &m) {
+  in(t.device(), m.device);
+  m.threads = t.threads();
+  m.memoryLimit = t.memory_limit();
+  in(t.cache_folder(), m.cacheFolder);
+}
+
+void read(Reader &in, const fb::Surround &t, SurroundMessage &m) {
+  in(t.variables(), m.variables);
+  in(t.directory(), m.directory);
+  in(t.locale(), m.locale);
+  m.mask = t.mask();
+  m.files = t.files();
+}
+
+void read(Reader &in, const fb::Compile &t, CompileMessage &m) {
+  in(t.graph(), m.graph);
+  in(t.weights(), m.weights);
+}
+
+void read(Reader &in, const fb::Job &t, JobMessage &m) {
+  in(t.model(), m.model);
+  in(t.output(), m.output);
+  in(t.dump_dir(), m.dumpDir);
+  in(t.targets(), m.targets);
+  in(t.symbols(), m.symbols);
+  in(t.minimums(), m.minimums);
+  in(t.maximums(), m.maximums);
+  m.flags = t.flags();
+  in(t.graph(), m.graph);
+  in(t.cache_dir(), m.cacheDir);
+  in(t.plugin_files(), m.pluginFiles);
+  in(t.add_plugin_files(), m.addPluginFiles);
+  in(t.select(), m.select);
+  in(t.disable(), m.disable);
+  in(t.trusted_dirs(), m.trustedDirs);
+}
+
+void read(Reader &in, const fb::Compiled &t, CompiledMessage &m) {
+  in(t.artifact(), m.artifact);
+  m.milliseconds = t.milliseconds();
+}
+
+void read(Reader &in, const fb::Check &t, CheckMessage &m) {
+  in(t.check(), m.check);
+  in(t.artifact(), m.artifact);
+  in(t.again(), m.again);
+}
+
+void read(Reader &in, const fb::Checked &t, CheckedMessage &m) {
+  m.outcome = t.outcome();
+  in(t.text(), m.text);
+  m.milliseconds = t.milliseconds();
+}
+
+void read(Reader &in, const fb::Bundle &t, BundleMessage &m) {
+  in(t.kind(), m.kind);
+  in(t.version(), m.version);
+  in(t.target(), m.target);
+  in(t.device(), m.device);
+  in(t.facts(), m.facts);
+  in(t.bundle(), m.bundle);
+}
+
+void read(Reader &in, const fb::Answer &t, AnswerMessage &m) {
+  in(t.run(), m.run);
+  m.type = t.type();
+  in(t.payload(), m.payload);
+}
+
+void read(Reader &, const fb::End &t, EndMessage &m) { m.frames = t.frames(); }
+
+void read(Reader &in, const fb::Error &t, ErrorMessage &m) {
+  m.code = t.code();
+  in(t.text(), m.text);
+}
+
+template <typename Table, typename T>
+void Reader::operator()(const Table *from, T &to) {
+  if (from)
+    read(*this, *from, to);
+}
+
+// ---- What the fields of a message must be beyond their types ----
+
+/// Whether a device of a greeting has a grid of three sizes.
+Status checkDevices(const std::vector<WireDevice> &devices) {
+  for (const WireDevice &device : devices)
+    if (device.maxGrid.size() != 3)
+      return dataLoss("a device in a frame is damaged");
+  return {};
+}
+
+Status checkTensors(const std::vector<WireTensor> &tensors) {
+  for (const WireTensor &tensor : tensors) {
+    bool sane = tensor.dims.size() <= 16 && tensor.dtype < BP_DTYPE_COUNT_;
+    for (int64_t dim : tensor.dims)
+      sane &= dim >= 0;
+    if (!sane)
+      return dataLoss("a tensor in a frame has a damaged type");
+  }
+  return {};
+}
+
+template <typename T> Status check(const T &) { return {}; }
+Status check(const Hello &message) { return checkDevices(message.devices); }
+Status check(const RunMessage &message) { return checkTensors(message.inputs); }
+Status check(const ResultMessage &message) {
+  return checkTensors(message.outputs);
+}
+template <typename T> Status checkAll(const std::vector<T> &messages) {
+  for (const T &message : messages)
+    if (Status s = check(message); !s.ok())
+      return s;
+  return {};
+}
+Status check(const BatchMessage &message) {
+  if (message.mode > BatchMessage::Threads || message.rounds == 0)
+    return dataLoss("a batch in a frame is damaged");
+  return checkAll(message.runs);
+}
+Status check(const BatchedMessage &message) {
+  Status status = checkAll(message.results);
+  return status.ok() ? checkAll(message.odd) : status;
+}
+Status check(const CompileMessage &message) {
+  return checkTensors(message.weights);
+}
+Status check(const JobMessage &message) {
+  if (message.minimums.size() != message.symbols.size() ||
+      message.maximums.size() != message.symbols.size())
+    return dataLoss("a job in a frame has damaged limits");
+  return checkTensors(message.graph.weights);
+}
+Status check(const AnswerMessage &message) {
+  bool known = message.type == uint32_t(FrameType::Result) ||
+               message.type == uint32_t(FrameType::Checked) ||
+               message.type == uint32_t(FrameType::Error);
+  return known ? Status() : dataLoss("an answer has a damaged type");
+}
+
+template <typename Table, typename T>
+Status decodeAny(std::span<const uint8_t> payload, T &message) {
+  using Size = flatbuffers::uoffset_t;
+  message = T();
+  uint64_t size = sizeof(Size);
+  if (payload.size() >= size)
+    size += flatbuffers::ReadScalar<Size>(payload.data());
+  if (size > payload.size() || size >= FLATBUFFERS_MAX_BUFFER_SIZE)
+    return damaged();
+  flatbuffers::Verifier verifier(payload.data(), size_t(size));
+  if (!verifier.VerifySizePrefixedBuffer<Table>(nullptr))
+    return damaged();
+  Reader in(size_t(size), payload.subspan(size_t(size)));
+  in(flatbuffers::GetSizePrefixedRoot<Table>(payload.data()), message);
+  Status status = in.finish();
+  return status.ok() ? check(message) : status;
+}
+
+} // namespace
+
+Status decode(std::span<const uint8_t> payload, Hello &message) {
+  return decodeAny<fb::Hello>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, ArtifactMessage &message) {
+  return decodeAny<fb::Artifact>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, RunMessage &message) {
+  return decodeAny<fb::Run>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, ResultMessage &message) {
+  return decodeAny<fb::Result>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, CompileMessage &message) {
+  return decodeAny<fb::Compile>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, JobMessage &message) {
+  return decodeAny<fb::Job>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, CompiledMessage &message) {
+  return decodeAny<fb::Compiled>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, CheckMessage &message) {
+  return decodeAny<fb::Check>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, CheckedMessage &message) {
+  return decodeAny<fb::Checked>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, ErrorMessage &message) {
+  return decodeAny<fb::Error>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, OfferMessage &message) {
+  return decodeAny<fb::Offer>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, OpenMessage &message) {
+  return decodeAny<fb::Open>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, OpenedMessage &message) {
+  return decodeAny<fb::Opened>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, SessionMessage &message) {
+  return decodeAny<fb::Session>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BundleMessage &message) {
+  return decodeAny<fb::Bundle>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, AnswerMessage &message) {
+  return decodeAny<fb::Answer>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, EndMessage &message) {
+  return decodeAny<fb::End>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BatchMessage &message) {
+  return decodeAny<fb::Batch>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BatchedMessage &message) {
+  return decodeAny<fb::Batched>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, BeginMessage &message) {
+  return decodeAny<fb::Begin>(payload, message);
+}
+Status decode(std::span<const uint8_t> payload, SurroundMessage &message) {
+  return decodeAny<fb::Surround>(payload, message);
+}
+
+} // namespace backplane::worker
