@@ -5,6 +5,7 @@
 #include "OpTable.h"
 
 #include <algorithm>
+#include <span>
 
 using namespace backplane;
 
@@ -98,32 +99,67 @@ bp_status_t addInput(bp_graph_builder_t *builder, bp_string_t name,
   });
 }
 
+Result<Attributes> toAttributes(std::span<const bp_attribute_t> from) {
+  Attributes attributes;
+  for (const bp_attribute_t &attribute : from) {
+    Result<Attribute> value = toAttribute(attribute);
+    if (!value)
+      return value.status().within(copy(attribute.name));
+    attributes.insert_or_assign(copy(attribute.name), std::move(*value));
+  }
+  return attributes;
+}
+
+/// Whether there is such a version of an op, with that many results. An op that
+/// nobody knows is left to Graph::add.
+Status checkOp(std::string_view name, uint32_t version, uint32_t results) {
+  const OpSpec *spec = findOp(name);
+  if (!spec)
+    return {};
+  if (version < 1 || version > spec->version)
+    return unimplemented(std::string(name) + " has versions 1 to " +
+                         std::to_string(spec->version) + ", asked for " +
+                         std::to_string(version));
+  if (static_cast<uint32_t>(spec->results) != results)
+    return invalidArgument(std::string(name) + " has " +
+                           std::to_string(spec->results) +
+                           " results, asked for " + std::to_string(results));
+  return {};
+}
+
+bp_status_t addOpVersion(bp_graph_builder_t *builder, bp_string_t name,
+                         uint32_t version, const uint32_t *operands,
+                         uint32_t operandCount,
+                         const bp_attribute_t *attributes,
+                         uint32_t attributeCount, bp_string_t location,
+                         uint32_t *outResults, uint32_t resultCount,
+                         bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    if (Status s = checkOp(view(name), version, resultCount); !s.ok())
+      return s;
+    Result<Attributes> converted = toAttributes({attributes, attributeCount});
+    if (!converted)
+      return converted.status();
+    auto results = builder->graph.add(
+        view(name), std::vector<ValueId>(operands, operands + operandCount),
+        std::move(*converted), copy(location));
+    if (!results)
+      return results.status();
+    builder->graph.ops.back().version = version;
+    std::copy(results->begin(), results->end(), outResults);
+    return {};
+  });
+}
+
 bp_status_t addOp(bp_graph_builder_t *builder, bp_string_t name,
                   const uint32_t *operands, uint32_t operandCount,
                   const bp_attribute_t *attributes, uint32_t attributeCount,
                   bp_string_t location, uint32_t *outResults,
                   uint32_t resultCount, bp_error_t *error) {
-  return guarded(error, [&]() -> Status {
-    Attributes converted;
-    for (uint32_t i = 0; i < attributeCount; ++i) {
-      Result<Attribute> value = toAttribute(attributes[i]);
-      if (!value)
-        return value.status().within(copy(attributes[i].name));
-      converted.insert_or_assign(copy(attributes[i].name), std::move(*value));
-    }
-    const OpSpec *spec = findOp(view(name));
-    if (spec && static_cast<uint32_t>(spec->results) != resultCount)
-      return invalidArgument(
-          copy(name) + " has " + std::to_string(spec->results) +
-          " results, asked for " + std::to_string(resultCount));
-    auto results = builder->graph.add(
-        view(name), std::vector<ValueId>(operands, operands + operandCount),
-        std::move(converted), copy(location));
-    if (!results)
-      return results.status();
-    std::copy(results->begin(), results->end(), outResults);
-    return {};
-  });
+  const OpSpec *spec = findOp(view(name));
+  return addOpVersion(builder, name, spec ? spec->version : 1, operands,
+                      operandCount, attributes, attributeCount, location,
+                      outResults, resultCount, error);
 }
 
 bp_status_t addOutput(bp_graph_builder_t *builder, uint32_t value,
@@ -156,6 +192,7 @@ void setBuilderFunctions(bp_graph_table_t &table) {
   table.builder_symbol = addSymbol;
   table.builder_input = addInput;
   table.builder_op = addOp;
+  table.builder_op_version = addOpVersion;
   table.builder_output = addOutput;
   table.builder_finish = finish;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "GraphHandle.h"
+#include "OpTable.h"
 #include "Wire.h"
+
+#include <iterator>
 
 using namespace backplane;
 
@@ -248,16 +251,39 @@ struct AttributeFiller {
   }
 };
 
-void attribute(const bp_graph_t *graph, uint32_t op, bp_string_t name,
+void fillAttribute(const bp_graph_t *graph, uint32_t op,
+                   const Attributes::value_type &named, bp_attribute_t *out) {
+  out->name = toC(named.first);
+  std::visit(AttributeFiller{*out}, named.second);
+  if (out->kind == BP_ATTRIBUTE_DIMS)
+    out->dims = graph->opTexts[op].dims.find(named.first)->second.views.data();
+}
+
+void attribute(const bp_graph_t *graph, uint32_t index, bp_string_t name,
                bp_attribute_t *out) {
   *out = {};
-  const Attribute *found = findAttribute(graph, op, name);
-  if (!found)
+  if (!findAttribute(graph, index, name))
     return;
-  out->name = toC(graph->graph->ops[op].attributes.find(view(name))->first);
-  std::visit(AttributeFiller{*out}, *found);
-  if (out->kind == BP_ATTRIBUTE_DIMS)
-    out->dims = graph->opTexts[op].dims.find(view(name))->second.views.data();
+  const Attributes &attributes = graph->graph->ops[index].attributes;
+  fillAttribute(graph, index, *attributes.find(view(name)), out);
+}
+
+uint32_t attributeCount(const bp_graph_t *graph, uint32_t index) {
+  const Op *op = graph->op(index);
+  return op ? count(op->attributes.size()) : 0;
+}
+
+void attributeAt(const bp_graph_t *graph, uint32_t index, uint32_t at,
+                 bp_attribute_t *out) {
+  *out = {};
+  if (at < attributeCount(graph, index))
+    fillAttribute(graph, index,
+                  *std::next(graph->op(index)->attributes.begin(), at), out);
+}
+
+uint32_t opVersion(bp_string_t name) {
+  const OpSpec *spec = findOp(view(name));
+  return spec ? spec->version : 0;
 }
 
 bp_status_t attributeDims(const bp_graph_t *graph, uint32_t op,
@@ -294,6 +320,9 @@ bp_graph_table_t makeTable() {
   table.op_region = opRegion;
   table.attribute = attribute;
   table.attribute_dims = attributeDims;
+  table.attribute_count = attributeCount;
+  table.attribute_at = attributeAt;
+  table.op_version = opVersion;
   setBuilderFunctions(table);
   return table;
 }

@@ -49,6 +49,36 @@ TEST(GraphTable, TellsWhyBytesAreRefused) {
             BP_STATUS_INVALID_ARGUMENT);
 }
 
+/// All attributes of an op, by their numbers.
+std::map<std::string, uint32_t> kindsOf(const bp_graph_t *graph, uint32_t op) {
+  std::map<std::string, uint32_t> kinds;
+  for (uint32_t i = 0; i < graphTable()->attribute_count(graph, op); ++i) {
+    bp_attribute_t attribute;
+    graphTable()->attribute_at(graph, op, i, &attribute);
+    kinds[std::string(view(attribute.name))] = attribute.kind;
+  }
+  return kinds;
+}
+
+TEST(GraphTable, ListsAllAttributes) {
+  bp_graph_t *handle = wrapGraph(smallGraph());
+  const Graph &graph = graphOf(handle);
+  for (uint32_t op = 0; op < graph.ops.size(); ++op) {
+    auto kinds = kindsOf(handle, op);
+    EXPECT_EQ(kinds.size(), graph.ops[op].attributes.size());
+    for (const auto &[name, value] : graph.ops[op].attributes) {
+      bp_attribute_t byName;
+      graphTable()->attribute(handle, op, toC(name), &byName);
+      EXPECT_EQ(kinds[name], byName.kind) << graph.ops[op].name << " " << name;
+    }
+  }
+  bp_attribute_t none;
+  graphTable()->attribute_at(handle, 0, 1000, &none);
+  EXPECT_EQ(none.kind, BP_ATTRIBUTE_NONE);
+  EXPECT_EQ(graphTable()->attribute_count(handle, 1000), 0u);
+  graphTable()->graph_close(handle);
+}
+
 /// A builder with one input x: f32[4].
 struct CBuilder {
   const bp_graph_table_t *table = graphTable();
@@ -93,6 +123,25 @@ TEST(GraphTable, RefusesBadAttributes) {
   EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_INVALID_ARGUMENT);
   attribute.kind = BP_ATTRIBUTE_I64;
   EXPECT_EQ(b.op("softmax", attribute), BP_STATUS_OK);
+}
+
+TEST(GraphTable, BuildsOpsAtAVersion) {
+  CBuilder b;
+  uint32_t y = BP_NONE;
+  auto build = [&](std::string_view name, uint32_t version) {
+    return b.table->builder_op_version(b.builder, toC(name), version, &b.x, 1,
+                                       nullptr, 0, {}, &y, 1, &b.error);
+  };
+  uint32_t newest = b.table->op_version(toC("relu"));
+  EXPECT_GE(newest, 1u);
+  EXPECT_EQ(b.table->op_version(toC("konv")), 0u);
+  EXPECT_EQ(build("relu", newest), BP_STATUS_OK);
+  EXPECT_EQ(build("relu", newest + 1), BP_STATUS_UNIMPLEMENTED);
+  EXPECT_EQ(b.error.message, "relu has versions 1 to " +
+                                 std::to_string(newest) + ", asked for " +
+                                 std::to_string(newest + 1));
+  EXPECT_EQ(build("relu", 0), BP_STATUS_UNIMPLEMENTED);
+  EXPECT_NE(build("konv", 1), BP_STATUS_OK);
 }
 
 TEST(GraphTable, FinishEmptiesTheBuilder) {

@@ -160,6 +160,26 @@ typedef struct bp_graph_table_t {
   /* Verifies the whole and gives the graph; the builder is then empty. */
   bp_status_t (*builder_finish)(bp_graph_builder_t *builder,
                                 bp_graph_t **out_graph, bp_error_t *error);
+
+  /* ---- since minor version 2 ---- */
+  /* How many attributes an op has, those with default values among them. Who
+   * meets a name that it does not know must refuse the op: an attribute that
+   * is passed over may change the result. */
+  uint32_t (*attribute_count)(const bp_graph_t *graph, uint32_t op);
+  /* One of them, in the order of their names. */
+  void (*attribute_at)(const bp_graph_t *graph, uint32_t op, uint32_t index,
+                       bp_attribute_t *out_attribute);
+  /* The newest version of the op that this host knows, 0: it has no such op. */
+  uint32_t (*op_version)(bp_string_t name);
+  /* builder_op at a version from 1 to op_version. */
+  bp_status_t (*builder_op_version)(bp_graph_builder_t *builder,
+                                    bp_string_t name, uint32_t version,
+                                    const uint32_t *operands,
+                                    uint32_t operand_count,
+                                    const bp_attribute_t *attributes,
+                                    uint32_t attribute_count,
+                                    bp_string_t location, uint32_t *out_results,
+                                    uint32_t result_count, bp_error_t *error);
 } bp_graph_table_t;
 
 #ifdef __cplusplus
