@@ -113,6 +113,11 @@ std::string variantText(const VariantInfo &variant) {
                     std::to_string(variant.rank);
   for (size_t i = 0; i < needs.requiredFeatures.size(); ++i)
     out += (i ? ", " : ", needs ") + needs.requiredFeatures[i];
+  for (const std::string &requirement : variant.requirements)
+    out += ", requires " + requirement;
+  if (!variant.unknownRequirement.empty())
+    return out + "\n not read: " + variant.unknownRequirement +
+           " is not known here\n";
   uint64_t code = 0;
   for (const ExecutableInfo &executable : variant.executables)
     code += executable.blob.bytes.size();

@@ -2,6 +2,7 @@
 #include "Selection.h"
 #include "hal/core/DeviceUri.h"
 #include "sdk/package/Check.h"
+#include "sdk/support/Version.h"
 
 #include <algorithm>
 
@@ -118,6 +119,13 @@ std::string misfit(std::string_view driver, std::string_view format,
   return missing.empty() ? "" : "needs " + missing;
 }
 
+std::string unreadable(const VariantInfo &variant) {
+  if (variant.unknownRequirement.empty())
+    return "";
+  return "requires " + quoted(variant.unknownRequirement) +
+         ", which Backplane " + productVersion + " does not know";
+}
+
 std::vector<Candidate>
 rankVariants(const ArtifactInfo &artifact, std::string_view uri,
              const std::shared_ptr<const DeviceInfo> &device) {
@@ -130,7 +138,10 @@ rankVariants(const ArtifactInfo &artifact, std::string_view uri,
     candidate.variant = i;
     candidate.target = variant.target;
     candidate.rank = variant.rank;
-    candidate.refusal = misfit(variant.devices.front(), driverOf(uri), *device);
+    candidate.refusal = unreadable(variant);
+    if (candidate.refusal.empty())
+      candidate.refusal =
+          misfit(variant.devices.front(), driverOf(uri), *device);
     candidate.note = "rank " + std::to_string(candidate.rank);
     all.push_back(std::move(candidate));
   }

@@ -31,6 +31,8 @@ std::string misfit(std::string_view driver, std::string_view format,
 
 /// Why a device is not what a device of a variant must be; empty when it is.
 std::string misfit(const DeviceNeeds &need, const Device &device);
+/// Why this runtime cannot run a variant on any device; empty when it can.
+std::string unreadable(const VariantInfo &variant);
 std::string misfit(const DeviceNeeds &need, std::string_view deviceDriver,
                    const DeviceInfo &device);
 

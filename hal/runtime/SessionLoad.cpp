@@ -135,6 +135,8 @@ Session::load(std::shared_ptr<const LoadedArtifact> artifact,
   session->artifact_ = std::move(artifact);
   session->variant_ = candidate.variant;
   session->budget_ = std::make_shared<Budget>(budget);
+  if (std::string why = unreadable(session->variant()); !why.empty())
+    return unimplemented(candidate.target + " " + why);
   TraceScope scope(session->trace(), "load variant");
   scope.add("target", std::string_view(candidate.target));
   scope.add("device", std::string_view(candidate.uri));

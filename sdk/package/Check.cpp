@@ -153,7 +153,8 @@ Status checkOutputsWritten(const std::vector<bool> &written) {
 
 Status checkVariant(const ArtifactInfo &artifact, const VariantInfo &variant,
                     Expressions &expressions) {
-  if (Status s = checkDevices(variant); !s.ok())
+  if (Status s = checkDevices(variant);
+      !s.ok() || !variant.unknownRequirement.empty())
     return s;
   if (Status s = checkExecutables(variant); !s.ok())
     return s;

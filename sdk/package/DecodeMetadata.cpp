@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Metadata.h"
+#include "Requirements.h"
 #include "artifact_generated.h"
 
 #include <unordered_map>
@@ -288,6 +289,10 @@ VariantInfo variantOf(Decoder &d, const fb::Variant *info) {
        }))
     variant.devices.push_back(std::move(needs));
   variant.rank = info->rank();
+  variant.requirements = d.texts(info->requirements());
+  variant.unknownRequirement = unknownRequirement(variant.requirements);
+  if (!variant.unknownRequirement.empty())
+    return variant;
   variant.executables = d.list("executable", info->executables(),
                                [&](const fb::Executable *executable) {
                                  return executableOf(d, executable);

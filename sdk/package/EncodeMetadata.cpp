@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Metadata.h"
+#include "Requirements.h"
 #include "artifact_generated.h"
 
 namespace backplane {
 namespace {
 
-std::string textOf(const Dim &dim) { return dim.str(); }
 std::string textOf(const std::optional<Dim> &dim) {
   return dim ? dim->str() : "";
 }
@@ -194,6 +194,7 @@ std::unique_ptr<fb::VariantT> variantOf(const VariantInfo &variant) {
     info->init = programOf(variant.init);
   info->report = variant.report;
   info->regions = listOf(variant.regions, regionOf);
+  info->requirements = requirementsOf(variant);
   return info;
 }
 

@@ -65,6 +65,12 @@ struct VariantInfo {
   Program init;                    ///< may be empty
   std::vector<std::string> report; ///< reasons: fusion cuts, folds, reuse
   std::vector<RegionInfo> regions;
+  /// What the runtime must know to run it. The writer adds what follows from
+  /// the programs.
+  std::vector<std::string> requirements;
+  /// That of them which this runtime does not know. The variant then has no
+  /// programs and executables, and no device takes it.
+  std::string unknownRequirement;
 };
 
 /// An input or output of a model.

@@ -121,6 +121,19 @@ TEST_F(Selection, BreaksTiesByName) {
             "rank 3 too, its name comes later; c has rank 1, not the highest");
 }
 
+TEST_F(Selection, PassesOverWhatRequiresALaterRuntime) {
+  addCopy(draft_, "later", "host", 9).requirements = {"launch.clusters"};
+  addCopy(draft_, "plain", "host", 1);
+  auto s = session(open(), "host");
+  ASSERT_TRUE(s.ok()) << s.message();
+  std::string choice(view(bp_session_choice(s->get())));
+  EXPECT_TRUE(choice.starts_with("variant plain on host://cpu")) << choice;
+  EXPECT_NE(choice.find("; later requires 'launch.clusters', which Backplane"),
+            std::string::npos)
+      << choice;
+  expectCopies(*s);
+}
+
 TEST_F(Selection, FallsBackWhenTheBestDoesNotLoad) {
   fb::VariantT &best = addCopy(draft_, "best", "host", 9);
   best.executables.push_back(

@@ -316,6 +316,40 @@ TEST_F(Artifacts, RefusesBadControl) {
             "init program: command 3: an init program makes no decisions");
 }
 
+TEST_F(Artifacts, SaysWhatAVariantRequires) {
+  fb::VariantT &variant = *artifact_.variants[0];
+  auto requirements = [&] {
+    Status status = sample::write(path_, artifact_, pool_);
+    EXPECT_TRUE(status.ok()) << status.message();
+    auto file = ArtifactFile::open(path_);
+    EXPECT_TRUE(file.ok()) << file.message();
+    return (*file)->metadata().variants[0].requirements;
+  };
+  EXPECT_EQ(requirements(), std::vector<std::string>());
+  variant.program->commands[0]->body.AsDispatch()->grid[0] = "select(n, 2, 1)";
+  EXPECT_EQ(requirements(), std::vector<std::string>{"dims.select"});
+}
+
+TEST_F(Artifacts, ReadsNothingOfAVariantThatRequiresTheUnknown) {
+  artifact_.variants.push_back(
+      std::make_unique<fb::VariantT>(*artifact_.variants[0]));
+  fb::VariantT &later = *artifact_.variants[1];
+  later.target = "later";
+  later.requirements = {"dims.select", "launch.clusters"};
+  later.program->commands[0]->body.AsDispatch()->grid[0] = "cluster of n";
+  Status status = sample::write(path_, artifact_, pool_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.message();
+  const auto &variants = (*file)->metadata().variants;
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(variants[0].unknownRequirement, "");
+  EXPECT_EQ(variants[1].unknownRequirement, "launch.clusters");
+  EXPECT_EQ(variants[1].target, "later");
+  EXPECT_TRUE(variants[1].program.commands.empty());
+  EXPECT_TRUE(variants[1].executables.empty());
+}
+
 TEST_F(Artifacts, SplitsAVariantOverDevices) {
   sample::split(artifact_);
   Status status = sample::write(path_, artifact_, pool_);
