@@ -79,14 +79,13 @@ void addCases(CaseBuilder &builder, bool isStatic, bool isSmoke) {
   }
 }
 
-bool makeAttention(const Selection &selection, const Sink &put, DType dtype,
-                   const Attention &attention) {
+void makeAttention(const Sink &sink, DType dtype, const Attention &attention) {
   std::vector<std::string> tags = {"softmax-max", "tail", "last-k", "index"};
   if (attention.heads != attention.shared)
     tags.emplace_back("groups");
   if (attention.mask != "none")
     tags.emplace_back("broadcast");
-  CaseBuilder builder(selection, "attention", dtype, attention.variant, tags);
+  CaseBuilder builder(sink, "attention", dtype, attention.variant, tags);
   Axes axes = axesOf(attention, builder);
   // Scores stay of order 1, weights come from all columns.
   InputRule query;
@@ -106,12 +105,12 @@ bool makeAttention(const Selection &selection, const Sink &put, DType dtype,
   bool isSmoke = (dtype == DType::F32 && attention.mask != "row") ||
                  (dtype == DType::F16 && attention.variant == "plain");
   addCases(builder, attention.isStatic, isSmoke);
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeRotary(const Selection &selection, const Sink &put, DType dtype,
-                bool isInterleaved, bool isStatic) {
-  CaseBuilder builder(selection, "rotary", dtype,
+void makeRotary(const Sink &sink, DType dtype, bool isInterleaved,
+                bool isStatic) {
+  CaseBuilder builder(sink, "rotary", dtype,
                       std::string(isInterleaved ? "interleaved" : "halves") +
                           (isStatic ? "-static" : ""),
                       {"index", "broadcast", "tail"});
@@ -138,21 +137,18 @@ bool makeRotary(const Selection &selection, const Sink &put, DType dtype,
     if (!isStatic)
       builder.addCase(Depth::Standard, "uniform",
                       {{"b", 1}, {"h", 5}, {"s", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 } // namespace
 
-bool makeAttentions(const Selection &selection, const Sink &put) {
+void makeAttentions(const Sink &sink) {
   for (DType dtype : dtypesOf("attention"))
     for (const Attention &attention : attentions())
-      if (!makeAttention(selection, put, dtype, attention))
-        return false;
+      makeAttention(sink, dtype, attention);
   for (DType dtype : dtypesOf("rotary"))
     for (int variant = 0; variant < 4; ++variant)
-      if (!makeRotary(selection, put, dtype, variant & 1, variant & 2))
-        return false;
-  return true;
+      makeRotary(sink, dtype, variant & 1, variant & 2);
 }
 
 } // namespace backplane::conformance

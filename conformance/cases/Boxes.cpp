@@ -19,8 +19,8 @@ ValueId slice(CaseBuilder &builder, ValueId x, Dims starts, Dims sizes,
 
 /// Steps, steps back from the end, a start that depends on the call, and the
 /// two halves of a split.
-bool makeSlice(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "slice", dtype, "steps",
+void makeSlice(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "slice", dtype, "steps",
                       {"index", "stride", "tail", "negative-index", "offset"});
   Dims d = builder.symbols({"a", "b"});
   ValueId x = builder.input(dtype, d);
@@ -36,11 +36,11 @@ bool makeSlice(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {2, 3, 16, 17, 33, 65, 127})
     builder.addCase(Depth::Standard, "bits", {{"a", 4}, {"b", size}});
   builder.addCase(Depth::Standard, "bits", {{"a", 1}, {"b", 6}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeStaticSlice(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "slice", dtype, "static",
+void makeStaticSlice(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "slice", dtype, "static",
                       {"index", "stride", "zero-size", "offset"});
   ValueId x = builder.input(dtype, {2, 3, 4, 3, 2, 5});
   ValueId line = builder.input(dtype, {33});
@@ -53,7 +53,7 @@ bool makeStaticSlice(const Selection &selection, const Sink &put, DType dtype) {
   builder.output(slice(builder, line, {1}, {16}, {2}));
   builder.output(slice(builder, scalar, {}, {}, {}));
   builder.addCase(smokeOf(dtype), "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
 ValueId pad(CaseBuilder &builder, ValueId x, ValueId value, Dims low, Dims high,
@@ -63,9 +63,8 @@ ValueId pad(CaseBuilder &builder, ValueId x, ValueId value, Dims low, Dims high,
       {{"low", std::move(low)}, {"high", std::move(high)}, {"mode", mode}});
 }
 
-bool makePad(const Selection &selection, const Sink &put, DType dtype,
-             const std::string &mode) {
-  CaseBuilder builder(selection, "pad", dtype, mode, {"pads", "index", "tail"});
+void makePad(const Sink &sink, DType dtype, const std::string &mode) {
+  CaseBuilder builder(sink, "pad", dtype, mode, {"pads", "index", "tail"});
   Dims d = builder.symbols({"a", "b"});
   ValueId x = builder.input(dtype, d), value = builder.input(dtype, {});
   builder.output(pad(builder, x, value, {1, 2}, {0, 1}, mode));
@@ -77,11 +76,11 @@ bool makePad(const Selection &selection, const Sink &put, DType dtype,
     builder.addCase(Depth::Standard, "bits", {{"a", 4}, {"b", size}});
   if (mode == "constant")
     builder.addCase(Depth::Standard, "bits", {{"a", 0}, {"b", 5}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeStaticPad(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "pad", dtype, "static",
+void makeStaticPad(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "pad", dtype, "static",
                       {"pads", "index", "zero-size"});
   ValueId value = builder.input(dtype, {});
   ValueId x = builder.input(dtype, {2, 3, 2, 1, 2, 3});
@@ -96,15 +95,13 @@ bool makeStaticPad(const Selection &selection, const Sink &put, DType dtype) {
   builder.output(pad(builder, none, value, {2}, {3}, "constant"));
   builder.output(pad(builder, scalar, value, {}, {}, "constant"));
   builder.addCase(smokeOf(dtype), "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Three parts along each axis, one of them given twice and one empty when
 /// `b` is 0.
-bool makeConcat(const Selection &selection, const Sink &put, DType dtype,
-                int64_t axis) {
-  CaseBuilder builder(selection, "concat", dtype,
-                      "three-" + std::to_string(axis),
+void makeConcat(const Sink &sink, DType dtype, int64_t axis) {
+  CaseBuilder builder(sink, "concat", dtype, "three-" + std::to_string(axis),
                       {"index", "offset", "zero-size", "in-place"});
   Dims d = builder.symbols({"a", "b", "c"});
   Dims x = {2, 3, 2}, y = x, z = x;
@@ -121,23 +118,22 @@ bool makeConcat(const Selection &selection, const Sink &put, DType dtype,
   for (int64_t size : {0, 1, 16, 33})
     builder.addCase(Depth::Standard, "bits",
                     {{"a", 7}, {"b", size}, {"c", 13}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeManyParts(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "concat", dtype, "many-static",
+void makeManyParts(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "concat", dtype, "many-static",
                       {"index", "offset", "zero-size"});
   std::vector<ValueId> parts;
   for (int64_t size : {1, 0, 3, 16, 17, 2, 31, 1, 5, 64})
     parts.push_back(builder.input(dtype, {size}));
   builder.output(builder.add("concat", parts, {{"axis", int64_t(0)}}));
   builder.addCase(smokeOf(dtype), "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeReverse(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "reverse", dtype, "rank6",
-                      {"index", "stride"});
+void makeReverse(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "reverse", dtype, "rank6", {"index", "stride"});
   Dims d = builder.symbols({"a", "b"});
   ValueId x = builder.input(dtype, {2, d[0], 3, 2, d[1], 2});
   builder.output(builder.add("reverse", {x}, {{"axes", Axes{1, 2, 4}}}));
@@ -147,30 +143,26 @@ bool makeReverse(const Selection &selection, const Sink &put, DType dtype) {
   builder.addCase(smokeOf(dtype), "bits", {{"a", 3}, {"b", 5}});
   for (int64_t size : {0, 1, 17})
     builder.addCase(Depth::Standard, "bits", {{"a", size}, {"b", 3}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 } // namespace
 
-bool makeBoxes(const Selection &selection, const Sink &put) {
+void makeBoxes(const Sink &sink) {
   for (DType dtype : dtypesOf("slice")) {
-    if (!makeSlice(selection, put, dtype))
-      return false;
+    makeSlice(sink, dtype);
     for (const char *mode : {"constant", "edge", "reflect"})
-      if (!makePad(selection, put, dtype, mode))
-        return false;
+      makePad(sink, dtype, mode);
     for (int64_t axis : {0, 2})
-      if (!makeConcat(selection, put, dtype, axis))
-        return false;
+      makeConcat(sink, dtype, axis);
   }
   for (DType dtype : {DType::F32, DType::F16, DType::I8, DType::I4,
-                      DType::F8E4M3FN, DType::Bool})
-    if (!makeStaticSlice(selection, put, dtype) ||
-        !makeStaticPad(selection, put, dtype) ||
-        !makeManyParts(selection, put, dtype) ||
-        !makeReverse(selection, put, dtype))
-      return false;
-  return true;
+                      DType::F8E4M3FN, DType::Bool}) {
+    makeStaticSlice(sink, dtype);
+    makeStaticPad(sink, dtype);
+    makeManyParts(sink, dtype);
+    makeReverse(sink, dtype);
+  }
 }
 
 } // namespace backplane::conformance

@@ -11,10 +11,10 @@
 
 namespace backplane::conformance {
 
-CaseBuilder::CaseBuilder(const Selection &selection, std::string op,
-                         DType dtype, std::string_view variant,
+CaseBuilder::CaseBuilder(const Sink &sink, std::string op, DType dtype,
+                         std::string_view variant,
                          std::vector<std::string> tags)
-    : selection_(selection) {
+    : sink_(sink) {
   unit_.id =
       "L3/" + op + "/" + std::string(name(dtype)) + "/" + std::string(variant);
   unit_.op = std::move(op);
@@ -94,8 +94,8 @@ void CaseBuilder::output(ValueId value) {
                         "y" + std::to_string(unit_.graph.outputs.size()));
 }
 
-static uint64_t seedOf(const Selection &selection, const std::string &id) {
-  uint64_t seed = hashText(id);
+uint64_t seedOf(const Selection &selection, const std::string &name) {
+  uint64_t seed = hashText(name);
   return selection.seed == 0 ? seed : randomBits(seed, selection.seed);
 }
 
@@ -117,9 +117,9 @@ Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
 
 void CaseBuilder::addCase(Depth depth, std::string dataSet,
                           SymbolValues symbols) {
-  if (depth > selection_.depth)
+  if (depth > sink_.selection.depth)
     return;
-  keep(makeCase(selection_, unit_.id, depth, std::move(dataSet),
+  keep(makeCase(sink_.selection, unit_.id, depth, std::move(dataSet),
                 std::move(symbols)));
 }
 
@@ -132,7 +132,7 @@ void CaseBuilder::addLarge(const std::string &name, std::string dataSet,
                            Method method, SymbolValues symbols, Depth depth) {
   Case added;
   added.id = unit_.id + "/" + name;
-  added.seed = seedOf(selection_, added.id);
+  added.seed = seedOf(sink_.selection, added.id);
   added.dataSet = std::move(dataSet);
   added.depth = depth;
   added.method = method;
@@ -190,9 +190,10 @@ void setDTypes(Unit &unit) {
   unit.stored.assign(stored.begin(), stored.end());
 }
 
-bool CaseBuilder::finish(const Sink &put) {
+void CaseBuilder::finish() {
   setDTypes(unit_);
-  return unit_.cases.empty() || put(std::move(unit_));
+  if (!unit_.cases.empty())
+    sink_.put(std::move(unit_));
 }
 
 Depth smokeOf(DType dtype) {

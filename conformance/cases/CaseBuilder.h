@@ -8,13 +8,18 @@
 
 namespace backplane::conformance {
 
-using Sink = std::function<bool(Unit)>;
+/// Where units go, and which are asked for.
+struct Sink {
+  const Selection &selection;
+  std::function<void(Unit)> put;
+};
 
 /// The parts of a unit, in the order in which they are added. A graph that is
 /// refused leaves the unit without outputs, which CasesTest finds.
 class CaseBuilder {
 public:
-  CaseBuilder(const Selection &selection, std::string op, DType dtype,
+  /// The sink must outlive the builder.
+  CaseBuilder(const Sink &sink, std::string op, DType dtype,
               std::string_view variant, std::vector<std::string> tags);
 
   /// Puts the unit into another layer than 3; before its first case.
@@ -43,45 +48,47 @@ public:
   /// Says how such cases are judged. With `numbers`, which only a unit of one
   /// case can have, the graph gets the sizes of that case for its symbols.
   void makeLarge(Large large, bool numbers);
-  /// Gives the unit to `put`; true to go on. Units without a case up to the
-  /// depth of the selection are left out.
-  bool finish(const Sink &put);
+  /// Gives the unit to the sink, unless it has no case up to the depth of the
+  /// selection.
+  void finish();
 
 private:
   void keep(Case added);
 
-  const Selection &selection_;
+  const Sink &sink_;
   Unit unit_;
 };
 
+/// The seed of what has this name.
+uint64_t seedOf(const Selection &selection, const std::string &name);
 /// A case of the unit with this id; its seed follows from both and from that of
 /// the selection.
 Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
               std::string dataSet, SymbolValues symbols);
 
-/// Families of units, listed in Generate.cpp; false once `put` wants no more.
-bool makeBoxes(const Selection &selection, const Sink &put);
-bool makeCorners(const Selection &selection, const Sink &put);
-bool makeEdges(const Selection &selection, const Sink &put);
-bool makeControl(const Selection &selection, const Sink &put);
-bool makeModelSizes(const Selection &selection, const Sink &put);
-bool makeConstants(const Selection &selection, const Sink &put);
-bool makeIndexed(const Selection &selection, const Sink &put);
-bool makeOrdered(const Selection &selection, const Sink &put);
-bool makeRanks(const Selection &selection, const Sink &put);
-bool makeShapes(const Selection &selection, const Sink &put);
-bool makeElementwise(const Selection &selection, const Sink &put);
-bool makeMovement(const Selection &selection, const Sink &put);
-bool makeConvolutions(const Selection &selection, const Sink &put);
-bool makePooling(const Selection &selection, const Sink &put);
-bool makeProducts(const Selection &selection, const Sink &put);
-bool makeNormalisations(const Selection &selection, const Sink &put);
-bool makeAttentions(const Selection &selection, const Sink &put);
-bool makeActivations(const Selection &selection, const Sink &put);
-bool makePrecision(const Selection &selection, const Sink &put);
-bool makeReach(const Selection &selection, const Sink &put);
-bool makeProbes(const Selection &selection, const Sink &put);
-bool makeSums(const Selection &selection, const Sink &put);
+/// Families of units, listed in Generate.cpp.
+void makeBoxes(const Sink &sink);
+void makeCorners(const Sink &sink);
+void makeEdges(const Sink &sink);
+void makeControl(const Sink &sink);
+void makeModelSizes(const Sink &sink);
+void makeConstants(const Sink &sink);
+void makeIndexed(const Sink &sink);
+void makeOrdered(const Sink &sink);
+void makeRanks(const Sink &sink);
+void makeShapes(const Sink &sink);
+void makeElementwise(const Sink &sink);
+void makeMovement(const Sink &sink);
+void makeConvolutions(const Sink &sink);
+void makePooling(const Sink &sink);
+void makeProducts(const Sink &sink);
+void makeNormalisations(const Sink &sink);
+void makeAttentions(const Sink &sink);
+void makeActivations(const Sink &sink);
+void makePrecision(const Sink &sink);
+void makeReach(const Sink &sink);
+void makeProbes(const Sink &sink);
+void makeSums(const Sink &sink);
 
 /// Smoke for one dtype of each width and kind, else Standard: a family that
 /// has units for all dtypes need not compile them all in smoke.

@@ -91,7 +91,7 @@ Unit CircumstanceSample::under(const Course &course, const Unit &unit) const {
   return taken;
 }
 
-bool CircumstanceSample::give(const std::function<bool(Unit)> &put) const {
+void CircumstanceSample::give(const std::function<void(Unit)> &put) const {
   for (const Course &course : all) {
     std::vector<const Unit *> units;
     for (const auto &[op, unit] : byOp_)
@@ -102,10 +102,8 @@ bool CircumstanceSample::give(const std::function<bool(Unit)> &put) const {
     units.resize(std::min<size_t>(units.size(), course.units));
     for (const Unit *unit : units)
       if (Unit taken = under(course, *unit); !taken.cases.empty())
-        if (!put(std::move(taken)))
-          return false;
+        put(std::move(taken));
   }
-  return true;
 }
 
 } // namespace backplane::conformance

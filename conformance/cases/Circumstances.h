@@ -38,8 +38,8 @@ public:
       : selection_(selection) {}
 
   void look(const Unit &unit);
-  /// Gives the units of all circumstances; false once `put` wants no more.
-  bool give(const std::function<bool(Unit)> &put) const;
+  /// Puts the units of all circumstances.
+  void give(const std::function<void(Unit)> &put) const;
 
 private:
   Unit under(const Course &course, const Unit &unit) const;

@@ -24,8 +24,8 @@ Attributes constantOf(DType dtype, Dims dims, int64_t count) {
           {"value", specialBytes(dtype, count)}};
 }
 
-bool makeConstant(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "constant", dtype, "all-and-one",
+void makeConstant(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "constant", dtype, "all-and-one",
                       {"fold", "cse", "index", "nan", "negative-zero"});
   Dim n = builder.symbol("n");
   ValueId x = builder.input(dtype, {n, 5});
@@ -39,24 +39,22 @@ bool makeConstant(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {4, 0, 1, 17, 63})
     builder.addCase(size == 4 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeLargeConstant(const Selection &selection, const Sink &put,
-                       DType dtype) {
-  CaseBuilder builder(selection, "constant", dtype, "4096-bytes",
-                      {"fold", "index"});
+void makeLargeConstant(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "constant", dtype, "4096-bytes", {"fold", "index"});
   int64_t count = 4096 * 8 / bitWidth(dtype);
   ValueId x = builder.input(dtype, {count / 32, 32});
   ValueId all =
       builder.add("constant", {}, constantOf(dtype, {count / 32, 32}, count));
   builder.output(builder.add("concat", {x, all}, {{"axis", int64_t(1)}}));
   builder.addCase(Depth::Standard, "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeIota(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "iota", dtype, "axes",
+void makeIota(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "iota", dtype, "axes",
                       {"index", "stride", "wrap", "cast-rounding"});
   Dim n = builder.symbol("n");
   ValueId x = builder.input(dtype, {n});
@@ -76,11 +74,11 @@ bool makeIota(const Selection &selection, const Sink &put, DType dtype) {
     if (size < 70000 || bitWidth(dtype) == 16)
       builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "uniform",
                       {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeDim(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "dim", DType::I64, "expressions",
+void makeDim(const Sink &sink) {
+  CaseBuilder builder(sink, "dim", DType::I64, "expressions",
                       {"index", "fold"});
   Dim n = builder.symbol("n"), m = builder.symbol("m");
   ValueId x = builder.input(DType::I64, {n, m});
@@ -93,12 +91,12 @@ bool makeDim(const Selection &selection, const Sink &put) {
   builder.addCase(Depth::Smoke, "uniform", {{"n", 10}, {"m", 3}});
   for (int64_t size : {0, 1, 7, 31, 127})
     builder.addCase(Depth::Standard, "uniform", {{"n", size}, {"m", 5}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Weights of odd sizes between others, so that few starts are aligned.
-bool makeWeight(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "weight", dtype, "odd",
+void makeWeight(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "weight", dtype, "odd",
                       {"offset", "index", "nibbles", "workspace"});
   Dim n = builder.symbol("n");
   ValueId x = builder.input(dtype, {n, 7});
@@ -120,12 +118,11 @@ bool makeWeight(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {5, 0, 1, 33})
     builder.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeLargeWeight(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "weight", DType::F32, "large",
-                      {"offset", "tail"});
+void makeLargeWeight(const Sink &sink) {
+  CaseBuilder builder(sink, "weight", DType::F32, "large", {"offset", "tail"});
   Dim n = builder.symbol("n");
   ValueId x = builder.input(DType::F32, {n, 129});
   ValueId narrow = builder.weight(DType::I8, {127}, -100, 100);
@@ -136,23 +133,22 @@ bool makeLargeWeight(const Selection &selection, const Sink &put) {
       builder.add("reverse", {narrow}, {{"axes", std::vector<int64_t>{0}}}));
   builder.output(bytes);
   builder.addCase(Depth::Standard, "bits", {{"n", 3}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 } // namespace
 
-bool makeConstants(const Selection &selection, const Sink &put) {
-  for (DType dtype : dtypesOf("constant"))
-    if (!makeConstant(selection, put, dtype) ||
-        !makeWeight(selection, put, dtype))
-      return false;
+void makeConstants(const Sink &sink) {
+  for (DType dtype : dtypesOf("constant")) {
+    makeConstant(sink, dtype);
+    makeWeight(sink, dtype);
+  }
   for (DType dtype : {DType::F32, DType::I8, DType::U4})
-    if (!makeLargeConstant(selection, put, dtype))
-      return false;
+    makeLargeConstant(sink, dtype);
   for (DType dtype : dtypesOf("iota"))
-    if (!makeIota(selection, put, dtype))
-      return false;
-  return makeDim(selection, put) && makeLargeWeight(selection, put);
+    makeIota(sink, dtype);
+  makeDim(sink);
+  makeLargeWeight(sink);
 }
 
 } // namespace backplane::conformance

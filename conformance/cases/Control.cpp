@@ -106,9 +106,8 @@ std::vector<std::string> tagsOfControl() {
 // ---- if ----
 
 /// A predicate that is an input, one that is computed, and one of the sizes.
-bool makeChoices(const Selection &selection, const Sink &put, DType dtype,
-                 const std::string &variant) {
-  CaseBuilder builder(selection, "if", dtype, variant, tagsOfControl());
+void makeChoices(const Sink &sink, DType dtype, const std::string &variant) {
+  CaseBuilder builder(sink, "if", dtype, variant, tagsOfControl());
   TensorType type = typed(dtype, {builder.symbol("n")});
   Ids operands;
   if (variant == "predicate")
@@ -138,12 +137,12 @@ bool makeChoices(const Selection &selection, const Sink &put, DType dtype,
   for (int64_t size : {1, 2, 17, 64, 65, 1000})
     builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard,
                     size % 2 ? "uniform" : "integers", {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Results that are operands, exchanged in one region only.
-bool makeExchange(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "if", DType::F32, "exchange", tagsOfControl());
+void makeExchange(const Sink &sink) {
+  CaseBuilder builder(sink, "if", DType::F32, "exchange", tagsOfControl());
   TensorType type = typed(DType::F32, {builder.symbol("n")});
   ValueId p = builder.input(DType::Bool, {});
   ValueId x = builder.input(DType::F32, type.dims);
@@ -155,12 +154,12 @@ bool makeExchange(const Selection &selection, const Sink &put) {
                                         otherwise.finish({c, d}))));
   for (int64_t size : {1, 16, 17, 100})
     builder.addCase(Depth::Standard, "bits", {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Zeros among the divisors choose the region that does not divide.
-bool makeUntaken(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "if", DType::I32, "untaken-error",
+void makeUntaken(const Sink &sink) {
+  CaseBuilder builder(sink, "if", DType::I32, "untaken-error",
                       {"error-word", "cache"});
   TensorType type = typed(DType::I32, {builder.symbol("n")});
   ValueId x = builder.input(DType::I32, type.dims);
@@ -180,12 +179,12 @@ bool makeUntaken(const Selection &selection, const Sink &put) {
   for (int64_t n : {1, 2, 3, 65, 1000})
     builder.addCase(n == 3 ? Depth::Smoke : Depth::Standard, "integers",
                     {{"n", n}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// A choice in a choice; the inner one sees what both take.
-bool makeNested(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "if", DType::F32, "nested", tagsOfControl());
+void makeNested(const Sink &sink) {
+  CaseBuilder builder(sink, "if", DType::F32, "nested", tagsOfControl());
   TensorType type = typed(DType::F32, {builder.symbol("n")});
   ValueId p = builder.input(DType::Bool, {}),
           q = builder.input(DType::Bool, {});
@@ -203,15 +202,14 @@ bool makeNested(const Selection &selection, const Sink &put) {
                                         otherwise.finish({unchanged}))));
   for (int64_t n : {1, 16, 17, 33, 65, 129})
     builder.addCase(Depth::Standard, "uniform", {{"n", n}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- while ----
 
 /// Running sums of the rows of x, in one direction or the other.
-bool makeRunningSums(const Selection &selection, const Sink &put, DType dtype,
-                     bool reversed) {
-  CaseBuilder builder(selection, "while", dtype, reversed ? "reversed" : "sums",
+void makeRunningSums(const Sink &sink, DType dtype, bool reversed) {
+  CaseBuilder builder(sink, "while", dtype, reversed ? "reversed" : "sums",
                       tagsOfControl());
   Dim n = builder.symbol("n"), w = builder.symbol("w");
   InputRule rule;
@@ -231,13 +229,12 @@ bool makeRunningSums(const Selection &selection, const Sink &put, DType dtype,
        {std::pair(5, 3), {4, 16}, {1, 7}, {0, 5}, {33, 64}})
     builder.addCase(rows == 5 ? smokeOf(dtype) : Depth::Standard, "integers",
                     {{"n", rows}, {"w", width}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Exchanges two values, n times.
-bool makeSwaps(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "while", DType::F32, "exchange",
-                      tagsOfControl());
+void makeSwaps(const Sink &sink) {
+  CaseBuilder builder(sink, "while", DType::F32, "exchange", tagsOfControl());
   Dim n = builder.symbol("n"), w = builder.symbol("w");
   TensorType type = typed(DType::F32, {w});
   ValueId x = builder.input(DType::F32, {w}),
@@ -249,12 +246,12 @@ bool makeSwaps(const Selection &selection, const Sink &put) {
           builder.control(whileOp({x, y}, 2, body.finish({b, a}), {n})));
   for (int64_t times : {0, 1, 2, 3, 8})
     builder.addCase(Depth::Standard, "bits", {{"n", times}, {"w", 17}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Counts up to a number of the data, and negates a value each time.
-bool makePredicate(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "while", dtype, "predicate", tagsOfControl());
+void makePredicate(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "while", dtype, "predicate", tagsOfControl());
   Dim n = builder.symbol("n");
   InputRule rule;
   rule.kind = InputRule::Kind::Index;
@@ -283,12 +280,12 @@ bool makePredicate(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {1, 16, 17, 65, 130})
     builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "uniform",
                     {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// h = h * W + row of x: a recurrent layer whose weights stand inside.
-bool makeRecurrent(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "while", DType::F32, "recurrent",
+void makeRecurrent(const Sink &sink) {
+  CaseBuilder builder(sink, "while", DType::F32, "recurrent",
                       {"index", "tail", "cache"});
   Dim n = builder.symbol("n"), b = builder.symbol("b");
   InputRule rule;
@@ -308,14 +305,13 @@ bool makeRecurrent(const Selection &selection, const Sink &put) {
   for (auto [steps, batch] : {std::pair(3, 2), {1, 1}, {4, 5}})
     builder.addCase(steps == 3 ? Depth::Smoke : Depth::Standard, "uniform",
                     {{"n", steps}, {"b", batch}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// The greatest of the first rows, of one more in each iteration: sizes inside
 /// depend on it.
-bool makeGrowing(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "while", DType::F32, "growing",
-                      tagsOfControl());
+void makeGrowing(const Sink &sink) {
+  CaseBuilder builder(sink, "while", DType::F32, "growing", tagsOfControl());
   Dim n = builder.symbol("n"), w = builder.symbol("w");
   ValueId x = builder.input(DType::F32, {n, w});
   Region body(builder.graph(), "i");
@@ -328,12 +324,12 @@ bool makeGrowing(const Selection &selection, const Sink &put) {
   outputs(builder, builder.control(whileOp({x}, 0, body.finish({most}), {n})));
   for (auto [rows, width] : {std::pair(4, 3), {17, 16}, {1, 1}})
     builder.addCase(Depth::Standard, "uniform", {{"n", rows}, {"w", width}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// A loop in a loop: all pairs of rows of x and y, multiplied.
-bool makePairs(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "while", DType::F32, "pairs", tagsOfControl());
+void makePairs(const Sink &sink) {
+  CaseBuilder builder(sink, "while", DType::F32, "pairs", tagsOfControl());
   Dim n = builder.symbol("n"), m = builder.symbol("m"), w = builder.symbol("w");
   ValueId x = builder.input(DType::F32, {n, w});
   ValueId y = builder.input(DType::F32, {m, w});
@@ -351,12 +347,12 @@ bool makePairs(const Selection &selection, const Sink &put) {
           builder.control(whileOp({x, y}, 0, outer.finish(rows), {n})));
   for (auto [a, b] : {std::pair(2, 3), {3, 1}, {5, 5}, {0, 2}})
     builder.addCase(Depth::Standard, "uniform", {{"n", a}, {"m", b}, {"w", 6}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// A choice in each iteration, by the number of the iteration.
-bool makeAlternating(const Selection &selection, const Sink &put) {
-  CaseBuilder builder(selection, "while", DType::F32, "alternating",
+void makeAlternating(const Sink &sink) {
+  CaseBuilder builder(sink, "while", DType::F32, "alternating",
                       tagsOfControl());
   Dim n = builder.symbol("n"), w = builder.symbol("w");
   TensorType type = typed(DType::F32, {w});
@@ -371,29 +367,25 @@ bool makeAlternating(const Selection &selection, const Sink &put) {
                        {x}, 1, body.finish({after[0], after[0]}), {n})));
   for (int64_t times : {1, 2, 7, 0})
     builder.addCase(Depth::Standard, "uniform", {{"n", times}, {"w", 5}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 } // namespace
 
-bool makeControl(const Selection &selection, const Sink &put) {
+void makeControl(const Sink &sink) {
   for (DType dtype : {DType::F64, DType::F32, DType::F16, DType::BF16,
                       DType::I64, DType::I32, DType::I16, DType::I8}) {
     for (const char *variant : {"predicate", "computed", "sizes"})
-      if (!makeChoices(selection, put, dtype, variant))
-        return false;
-    if (!makeRunningSums(selection, put, dtype, false))
-      return false;
+      makeChoices(sink, dtype, variant);
+    makeRunningSums(sink, dtype, false);
   }
-  for (DType dtype : {DType::F32, DType::F16, DType::I64})
-    if (!makeRunningSums(selection, put, dtype, true) ||
-        !makePredicate(selection, put, dtype))
-      return false;
+  for (DType dtype : {DType::F32, DType::F16, DType::I64}) {
+    makeRunningSums(sink, dtype, true);
+    makePredicate(sink, dtype);
+  }
   for (auto *make : {makeExchange, makeUntaken, makeNested, makeSwaps,
                      makeRecurrent, makeGrowing, makePairs, makeAlternating})
-    if (!make(selection, put))
-      return false;
-  return true;
+    make(sink);
 }
 
 } // namespace backplane::conformance

@@ -179,10 +179,10 @@ void addCases(CaseBuilder &builder, const Geometry &geometry, DType dtype,
                   valuesOf(geometry, 0, sizeOf(geometry, 8), 2, 3));
 }
 
-bool makeConv(const Selection &selection, const Sink &put, DType dtype,
-              const Geometry &geometry, bool isTransposed) {
+void makeConv(const Sink &sink, DType dtype, const Geometry &geometry,
+              bool isTransposed) {
   CaseBuilder builder(
-      selection, isTransposed ? "conv_transpose" : "conv", dtype, geometry.name,
+      sink, isTransposed ? "conv_transpose" : "conv", dtype, geometry.name,
       tagsOf(geometry, {"index", "tail", "last-k", "kernel-flip", "accumulate",
                         "zero-size"}));
   Windowed unit = operandsOf(geometry, builder, isTransposed);
@@ -202,11 +202,11 @@ bool makeConv(const Selection &selection, const Sink &put, DType dtype,
                  (dtype == DType::F16 && geometry.name == "static-3x3") ||
                  (dtype == DType::I8 && geometry.name == "uneven");
   addCases(builder, geometry, dtype, isSmoke);
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Floats take every geometry, integers a few.
-bool makeAll(const Selection &selection, const Sink &put, bool isTransposed) {
+void makeAll(const Sink &sink, bool isTransposed) {
   for (DType dtype : dtypesOf(isTransposed ? "conv_transpose" : "conv"))
     for (const Geometry &geometry :
          isTransposed ? transposes() : convolutions()) {
@@ -215,20 +215,18 @@ bool makeAll(const Selection &selection, const Sink &put, bool isTransposed) {
       bool isTaken = geometry.name == "uneven" ||
                      (isNarrow && (geometry.name == "groups" ||
                                    geometry.name.starts_with("static-")));
-      if ((isFloat(dtype) || isTaken) &&
-          !makeConv(selection, put, dtype, geometry, isTransposed))
-        return false;
+      if (isFloat(dtype) || isTaken)
+        makeConv(sink, dtype, geometry, isTransposed);
     }
-  return true;
 }
 
 // ---- small integers ----
 
-bool makeInteger(const Selection &selection, const Sink &put, DType x, DType w,
-                 const Geometry &geometry, bool perChannel) {
+void makeInteger(const Sink &sink, DType x, DType w, const Geometry &geometry,
+                 bool perChannel) {
   std::string variant = geometry.name + "-" + std::string(name(w)) +
                         (perChannel ? "-channels" : "");
-  CaseBuilder builder(selection, "conv_integer", x, variant,
+  CaseBuilder builder(sink, "conv_integer", x, variant,
                       tagsOf(geometry, {"zero-point", "integer-sign", "last-k",
                                         "index", "kernel-flip"}));
   Windowed unit = operandsOf(geometry, builder, false);
@@ -248,10 +246,10 @@ bool makeInteger(const Selection &selection, const Sink &put, DType x, DType w,
     for (int64_t size : {8, 16})
       builder.addCase(Depth::Standard, "bits",
                       valuesOf(geometry, 1, size, size + 1, size + 1));
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeIntegers(const Selection &selection, const Sink &put) {
+void makeIntegers(const Sink &sink) {
   for (DType x : {DType::I8, DType::U8})
     for (DType w : {DType::I8, DType::U8})
       for (const Geometry &geometry : convolutions())
@@ -259,18 +257,17 @@ bool makeIntegers(const Selection &selection, const Sink &put) {
           bool isTaken = geometry.name == "uneven" ||
                          geometry.name == "groups" ||
                          geometry.name == "static-3x3";
-          if (isTaken &&
-              !makeInteger(selection, put, x, w, geometry, perChannel))
-            return false;
+          if (isTaken)
+            makeInteger(sink, x, w, geometry, perChannel);
         }
-  return true;
 }
 
 } // namespace
 
-bool makeConvolutions(const Selection &selection, const Sink &put) {
-  return makeAll(selection, put, false) && makeAll(selection, put, true) &&
-         makeIntegers(selection, put);
+void makeConvolutions(const Sink &sink) {
+  makeAll(sink, false);
+  makeAll(sink, true);
+  makeIntegers(sink);
 }
 
 } // namespace backplane::conformance

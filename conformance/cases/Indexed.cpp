@@ -17,8 +17,8 @@ ValueId gather(CaseBuilder &builder, ValueId x, ValueId indices, int64_t axis) {
 
 /// Along the first axis, the middle one and the last one, with indices of
 /// rank 0, 1 and 2.
-bool makeGatherAxes(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "gather", dtype, "axes",
+void makeGatherAxes(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "gather", dtype, "axes",
                       {"index", "stride", "tail", "error-word"});
   Dims d = builder.symbols({"a", "b", "c"});
   Dim n = builder.symbol("n");
@@ -37,12 +37,12 @@ bool makeGatherAxes(const Selection &selection, const Sink &put, DType dtype) {
                     {{"a", size}, {"b", 3}, {"c", size + 1}, {"n", size}});
   small["n"] = 0;
   builder.addCase(Depth::Standard, "bits", small);
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Indices from -b to b - 1, wrapped by ops of the graph as importers do it.
-bool makeWrapped(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "gather", dtype, "negative",
+void makeWrapped(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "gather", dtype, "negative",
                       {"index", "negative-index", "error-word"});
   Dim b = builder.symbol("b"), n = builder.symbol("n");
   auto spread = [&](ValueId value) {
@@ -63,12 +63,11 @@ bool makeWrapped(const Selection &selection, const Sink &put, DType dtype) {
   builder.addCase(smokeOf(dtype), "errors", {{"b", 5}, {"n", 17}});
   for (int64_t bound : {1, 7, 127})
     builder.addCase(Depth::Standard, "bits", {{"b", bound}, {"n", 33}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeStaticGather(const Selection &selection, const Sink &put,
-                      DType dtype) {
-  CaseBuilder builder(selection, "gather", dtype, "static",
+void makeStaticGather(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "gather", dtype, "static",
                       {"index", "zero-size", "error-word"});
   ValueId x = builder.input(dtype, {2, 3, 2, 5, 2});
   ValueId line = builder.input(dtype, {257});
@@ -80,7 +79,7 @@ bool makeStaticGather(const Selection &selection, const Sink &put,
   builder.output(gather(builder, x, none, 1));
   builder.addCase(smokeOf(dtype), "bits");
   builder.addCase(smokeOf(dtype), "errors");
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- scatter ----
@@ -107,11 +106,11 @@ void addScatterCases(CaseBuilder &builder, DType dtype,
 }
 
 /// x[a, b] or x[b, a] with n updates along b.
-bool makeScatter(const Selection &selection, const Sink &put, DType dtype,
-                 const std::string &combine, DType indexType, int64_t axis) {
+void makeScatter(const Sink &sink, DType dtype, const std::string &combine,
+                 DType indexType, int64_t axis) {
   std::string variant =
       combine + "-" + std::string(name(indexType)) + "-" + std::to_string(axis);
-  CaseBuilder builder(selection, "scatter", dtype, variant,
+  CaseBuilder builder(sink, "scatter", dtype, variant,
                       {"index", "atomic", "race", "in-place", "error-word"});
   Dim a = builder.symbol("a"), b = builder.symbol("b"), n = builder.symbol("n");
   InputRule values;
@@ -130,11 +129,11 @@ bool makeScatter(const Selection &selection, const Sink &put, DType dtype,
                              {{"axis", axis}, {"combine", combine}}));
   builder.output(x);
   addScatterCases(builder, dtype, combine);
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeScatterRank(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "scatter", dtype, "rank3-static",
+void makeScatterRank(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "scatter", dtype, "rank3-static",
                       {"index", "atomic", "zero-size", "error-word"});
   ValueId x = builder.input(dtype, {2, 5, 3});
   ValueId table = builder.input(DType::I64, {2, 2}, indexBelow(5));
@@ -147,38 +146,34 @@ bool makeScatterRank(const Selection &selection, const Sink &put, DType dtype) {
       builder.add("scatter", {x, single, column}, {{"axis", int64_t(2)}}));
   builder.addCase(smokeOf(dtype), "bits");
   builder.addCase(smokeOf(dtype), "errors");
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeScatters(const Selection &selection, const Sink &put) {
+void makeScatters(const Sink &sink) {
   for (DType dtype : dtypesOf("scatter"))
-    if (!makeScatter(selection, put, dtype, "none", DType::I64, 0))
-      return false;
+    makeScatter(sink, dtype, "none", DType::I64, 0);
   for (DType dtype : dtypesOf("add"))
-    if (!makeScatter(selection, put, dtype, "add", DType::I64, 1))
-      return false;
+    makeScatter(sink, dtype, "add", DType::I64, 1);
   for (DType dtype :
        {DType::F32, DType::F16, DType::F64, DType::I64, DType::I8, DType::U8})
     for (const char *combine : {"mul", "min", "max"})
-      if (!makeScatter(selection, put, dtype, combine, DType::I32, 0))
-        return false;
-  for (DType dtype : {DType::F32, DType::I4, DType::Bool})
-    if (!makeScatter(selection, put, dtype, "none", DType::I32, 1) ||
-        !makeScatterRank(selection, put, dtype))
-      return false;
-  return true;
+      makeScatter(sink, dtype, combine, DType::I32, 0);
+  for (DType dtype : {DType::F32, DType::I4, DType::Bool}) {
+    makeScatter(sink, dtype, "none", DType::I32, 1);
+    makeScatterRank(sink, dtype);
+  }
 }
 
 } // namespace
 
-bool makeIndexed(const Selection &selection, const Sink &put) {
+void makeIndexed(const Sink &sink) {
   for (DType dtype : {DType::F32, DType::BF16, DType::I8, DType::I4,
-                      DType::Bool, DType::F8E4M3FN})
-    if (!makeGatherAxes(selection, put, dtype) ||
-        !makeWrapped(selection, put, dtype) ||
-        !makeStaticGather(selection, put, dtype))
-      return false;
-  return makeScatters(selection, put);
+                      DType::Bool, DType::F8E4M3FN}) {
+    makeGatherAxes(sink, dtype);
+    makeWrapped(sink, dtype);
+    makeStaticGather(sink, dtype);
+  }
+  makeScatters(sink);
 }
 
 } // namespace backplane::conformance

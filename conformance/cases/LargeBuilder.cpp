@@ -31,28 +31,24 @@ std::string_view suffixOf(Method method) {
 /// Makes the units of one description.
 class Family {
 public:
-  Family(const Selection &selection, const Sink &put, const LargeGraph &graph)
-      : selection_(selection), put_(put), graph_(graph) {
+  Family(const Sink &sink, const LargeGraph &graph)
+      : sink_(sink), selection_(sink.selection), graph_(graph) {
     if (graph.numbers.empty())
       model_ = builderOf(graph.variant, {}).graph();
   }
 
-  bool run() {
+  void run() {
     if (selection_.depth < graph_.depth)
-      return true;
+      return;
     bool hasSymbols = graph_.numbers.empty();
-    if (hasSymbols && !putUnit(graph_.variant, slots(), Form::Symbols))
-      return false;
+    if (hasSymbols)
+      putUnit(graph_.variant, slots(), Form::Symbols);
     // Without symbols each slot is a unit of its own.
     std::vector<Slot> alone = hasSymbols ? statics() : slots();
     for (const Slot &slot : alone)
-      if (!putUnit(graph_.variant + "-static-" + slot.name, {slot},
-                   Form::Numbers))
-        return false;
-    if (graph_.weights.empty())
-      return true;
-    return putUnit(graph_.variant + "-weights", {statics().front()},
-                   Form::Weights);
+      putUnit(graph_.variant + "-static-" + slot.name, {slot}, Form::Numbers);
+    if (!graph_.weights.empty())
+      putUnit(graph_.variant + "-weights", {statics().front()}, Form::Weights);
   }
 
 private:
@@ -99,8 +95,7 @@ private:
   /// The graph with a symbol for each axis that is not in `numbers`.
   CaseBuilder builderOf(const std::string &variant,
                         const SymbolValues &numbers) const {
-    CaseBuilder builder(selection_, graph_.op, graph_.dtype, variant,
-                        graph_.tags);
+    CaseBuilder builder(sink_, graph_.op, graph_.dtype, variant, graph_.tags);
     for (const Axis &axis : graph_.axes)
       if (!numbers.contains(axis.symbol))
         builder.symbol(axis.symbol);
@@ -118,11 +113,6 @@ private:
       if (contains(graph_.numbers, name))
         numbers.emplace(name, value);
     return numbers;
-  }
-
-  uint64_t seedOf(const std::string &id) const {
-    uint64_t seed = hashText(id);
-    return selection_.seed ? randomBits(seed, selection_.seed) : seed;
   }
 
   const char *dataSetOf(const Slot &slot) const {
@@ -144,8 +134,9 @@ private:
   }
 
   SymbolValues sizesOf(const Slot &slot, const std::string &variant) const {
-    uint64_t seed = seedOf(graph_.op + "/" + std::string(name(graph_.dtype)) +
-                           variant + slot.name);
+    uint64_t seed =
+        seedOf(selection_, graph_.op + "/" + std::string(name(graph_.dtype)) +
+                               variant + slot.name);
     Limits limits = limitsFor(slot);
     auto isIn = [&](const Graph &graph, const SymbolValues &sizes) {
       return isWithin(limits, graph, sizes) &&
@@ -161,7 +152,7 @@ private:
                       : drawSizes(graph_.axes, slot.number, seed, fits);
   }
 
-  bool putUnit(const std::string &variant, const std::vector<Slot> &slots,
+  void putUnit(const std::string &variant, const std::vector<Slot> &slots,
                Form form) const {
     SymbolValues first = sizesOf(slots.front(), variant);
     CaseBuilder builder = builderOf(variant, numbersOf(first));
@@ -179,11 +170,11 @@ private:
                                       ? graph_.weights
                                       : std::vector<size_t>()},
                       form != Form::Symbols);
-    return builder.finish(put_);
+    builder.finish();
   }
 
+  const Sink &sink_;
   const Selection &selection_;
-  const Sink &put_;
   const LargeGraph &graph_;
   std::optional<Graph> model_; ///< where no axis must be a number
 };
@@ -198,17 +189,14 @@ void askForEveryElement(LargeGraph &graph) {
   graph.statics = 0;
 }
 
-bool makeLarge(const Selection &selection, const Sink &put,
-               const LargeGraph &graph) {
-  return Family(selection, put, graph).run();
+void makeLarge(const Sink &sink, const LargeGraph &graph) {
+  Family(sink, graph).run();
 }
 
-bool makeModelSizes(const Selection &selection, const Sink &put) {
+void makeModelSizes(const Sink &sink) {
   for (auto *part : {makeModelProducts, makeModelConvolutions, makeModelLines,
                      makeModelMovement, makeModelElementwise, makeDrawn})
-    if (!part(selection, put))
-      return false;
-  return true;
+    part(sink);
 }
 
 } // namespace backplane::conformance

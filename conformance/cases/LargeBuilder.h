@@ -59,17 +59,15 @@ void askForEveryElement(LargeGraph &graph);
 /// Elements of such a case.
 inline constexpr double maxElements = 400'000;
 
-/// False once `put` wants no more.
-bool makeLarge(const Selection &selection, const Sink &put,
-               const LargeGraph &graph);
+void makeLarge(const Sink &sink, const LargeGraph &graph);
 
 /// Parts of makeModelSizes (CaseBuilder.h).
-bool makeModelProducts(const Selection &selection, const Sink &put);
-bool makeModelConvolutions(const Selection &selection, const Sink &put);
-bool makeModelElementwise(const Selection &selection, const Sink &put);
-bool makeModelLines(const Selection &selection, const Sink &put);
-bool makeModelMovement(const Selection &selection, const Sink &put);
-bool makeDrawn(const Selection &selection, const Sink &put);
+void makeModelProducts(const Sink &sink);
+void makeModelConvolutions(const Sink &sink);
+void makeModelElementwise(const Sink &sink);
+void makeModelLines(const Sink &sink);
+void makeModelMovement(const Sink &sink);
+void makeDrawn(const Sink &sink);
 
 } // namespace backplane::conformance
 

@@ -93,13 +93,12 @@ LargeGraph wholeOf(const OpSpec &spec, DType dtype) {
 
 /// f32 has three ranks; other dtypes one, and two slots where the usual ones
 /// have four.
-bool putElementwise(const Selection &selection, const Sink &put,
-                    const OpSpec &spec) {
+void putElementwise(const Sink &sink, const OpSpec &spec) {
   const std::vector<DType> dtypes = dtypesOf(spec.name);
   bool hasMain = std::ranges::count(dtypes, DType::F32) > 0;
   DType whole = hasMain ? DType::F32 : dtypes.front();
-  if (spec.name != "cast" && !makeLarge(selection, put, wholeOf(spec, whole)))
-    return false;
+  if (spec.name != "cast")
+    makeLarge(sink, wholeOf(spec, whole));
   for (DType dtype : dtypes) {
     bool isMain = dtype == DType::F32;
     bool isUsual = isMain || dtype == DType::F16 || dtype == DType::I8 ||
@@ -111,11 +110,9 @@ bool putElementwise(const Selection &selection, const Sink &put,
       graph.isLargest = isMain && rank == 1;
       graph.slots = isMain ? 4 : isUsual ? 4 : 2;
       graph.statics = isMain && rank == 3 ? 1 : 0;
-      if (!makeLarge(selection, put, graph))
-        return false;
+      makeLarge(sink, graph);
     }
   }
-  return true;
 }
 
 // ---- quantisation and chains ----
@@ -158,7 +155,7 @@ void gate(CaseBuilder &builder, ValueId x, const Dims &dims) {
       "add", {x, builder.add("mul", {builder.add("relu", {x}), y})}));
 }
 
-bool putChains(const Selection &selection, const Sink &put) {
+void putChains(const Sink &sink) {
   for (const Chain &chain :
        {Chain{"models-quantize", "cast", DType::F32, quantize},
         {"models-dequantize", "cast", DType::I8, dequantize},
@@ -176,19 +173,17 @@ bool putChains(const Selection &selection, const Sink &put) {
       chain.build(builder, builder.input(chain.dtype, dims), dims);
     };
     graph.slots = 6;
-    if (!makeLarge(selection, put, graph))
-      return false;
+    makeLarge(sink, graph);
   }
-  return true;
 }
 
 } // namespace
 
-bool makeModelElementwise(const Selection &selection, const Sink &put) {
+void makeModelElementwise(const Sink &sink) {
   for (const OpSpec &spec : opTable())
-    if (spec.elementwise && !putElementwise(selection, put, spec))
-      return false;
-  return putChains(selection, put);
+    if (spec.elementwise)
+      putElementwise(sink, spec);
+  putChains(sink);
 }
 
 } // namespace backplane::conformance

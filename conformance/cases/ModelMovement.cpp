@@ -233,7 +233,7 @@ std::vector<Move> moves() {
   };
 }
 
-bool putMove(const Selection &selection, const Sink &put, const Move &move) {
+void putMove(const Sink &sink, const Move &move) {
   for (DType dtype : dtypesOf(move.op)) {
     bool isMain =
         dtype == (move.op == std::string_view("dim") ? DType::I64 : DType::F32);
@@ -258,13 +258,11 @@ bool putMove(const Selection &selection, const Sink &put, const Move &move) {
     graph.isLargest = isMain && isPlain;
     graph.slots = isMain ? SIZE_MAX : isUsual ? 5 : 2;
     graph.statics = isMain ? 1 : 0;
-    if (!makeLarge(selection, put, graph))
-      return false;
+    makeLarge(sink, graph);
   }
-  return true;
 }
 
-bool putWeight(const Selection &selection, const Sink &put, DType dtype) {
+void putWeight(const Sink &sink, DType dtype) {
   LargeGraph graph{.op = "weight",
                    .dtype = dtype,
                    .variant = "models",
@@ -280,19 +278,16 @@ bool putWeight(const Selection &selection, const Sink &put, DType dtype) {
   graph.weights = {1};
   graph.dataSet = "bits";
   graph.slots = 1;
-  return makeLarge(selection, put, graph);
+  makeLarge(sink, graph);
 }
 
 } // namespace
 
-bool makeModelMovement(const Selection &selection, const Sink &put) {
+void makeModelMovement(const Sink &sink) {
   for (const Move &move : moves())
-    if (!putMove(selection, put, move))
-      return false;
+    putMove(sink, move);
   for (DType dtype : {DType::F32, DType::F16, DType::I8, DType::I64})
-    if (!putWeight(selection, put, dtype))
-      return false;
-  return true;
+    putWeight(sink, dtype);
 }
 
 } // namespace backplane::conformance

@@ -70,7 +70,7 @@ std::vector<KnownSizes> wholeTiles() {
 }
 
 /// f32 has all forms and slots; each other dtype some.
-bool putProducts(const Selection &selection, const Sink &put, DType dtype) {
+void putProducts(const Sink &sink, DType dtype) {
   const Form forms[] = {
       {"models", {}},
       {"models-nt", {}, false, true},
@@ -103,10 +103,8 @@ bool putProducts(const Selection &selection, const Sink &put, DType dtype) {
       graph.share = isWide ? 0.06 : 0.01;
       graph.slots = isWide ? 7 : 4;
     }
-    if (!makeLarge(selection, put, graph))
-      return false;
+    makeLarge(sink, graph);
   }
-  return true;
 }
 
 // ---- small integers ----
@@ -208,24 +206,19 @@ LargeGraph beyondOf(DType dtype) {
 
 } // namespace
 
-bool makeModelProducts(const Selection &selection, const Sink &put) {
+void makeModelProducts(const Sink &sink) {
   for (DType dtype : dtypesOf("matmul"))
-    if (!putProducts(selection, put, dtype))
-      return false;
+    putProducts(sink, dtype);
   for (DType a : {DType::I8, DType::U8})
     for (DType b : {DType::I8, DType::U8})
       for (bool perRow : {false, true})
-        if ((a == b || !perRow) &&
-            !makeLarge(selection, put, integersOf(a, b, perRow)))
-          return false;
+        if (a == b || !perRow)
+          makeLarge(sink, integersOf(a, b, perRow));
   for (DType dtype : {DType::F32, DType::F16, DType::I8})
-    if (!makeLarge(selection, put, beyondOf(dtype)))
-      return false;
+    makeLarge(sink, beyondOf(dtype));
   for (DType dtype : {DType::F32, DType::F16, DType::BF16})
     for (const char *behind : {"relu", "gelu", "residual"})
-      if (!makeLarge(selection, put, fusedOf(dtype, behind)))
-        return false;
-  return true;
+      makeLarge(sink, fusedOf(dtype, behind));
 }
 
 } // namespace backplane::conformance

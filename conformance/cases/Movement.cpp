@@ -9,10 +9,9 @@ namespace backplane::conformance {
 namespace {
 
 /// One operand of dims [a, b, c].
-bool makeUnary(const Selection &selection, const Sink &put,
-               const std::string &op, DType dtype, const std::string &variant,
-               const Attributes &attributes) {
-  CaseBuilder builder(selection, op, dtype, variant,
+void makeUnary(const Sink &sink, const std::string &op, DType dtype,
+               const std::string &variant, const Attributes &attributes) {
+  CaseBuilder builder(sink, op, dtype, variant,
                       {"index", "tail", "stride", "nan"});
   Dims dims = {builder.symbol("a"), builder.symbol("b"), builder.symbol("c")};
   builder.output(builder.add(op, {builder.input(dtype, dims)}, attributes));
@@ -23,12 +22,11 @@ bool makeUnary(const Selection &selection, const Sink &put,
     for (const char *data : {"uniform", "bits"})
       builder.addCase(Depth::Standard, data,
                       {{"a", 4}, {"b", size}, {"c", size + 1}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeGather(const Selection &selection, const Sink &put, DType dtype,
-                DType indexType) {
-  CaseBuilder builder(selection, "gather", dtype, std::string(name(indexType)),
+void makeGather(const Sink &sink, DType dtype, DType indexType) {
+  CaseBuilder builder(sink, "gather", dtype, std::string(name(indexType)),
                       {"index", "tail", "error-word"});
   Dim a = builder.symbol("a"), b = builder.symbol("b"), n = builder.symbol("n");
   InputRule rule;
@@ -42,15 +40,15 @@ bool makeGather(const Selection &selection, const Sink &put, DType dtype,
                     {{"a", 5}, {"b", size}, {"n", size + 2}});
   builder.addCase(smokeOf(dtype), "errors", {{"a", 3}, {"b", 7}, {"n", 9}});
   builder.addCase(Depth::Standard, "errors", {{"a", 3}, {"b", 0}, {"n", 9}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeJoined(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder concat(selection, "concat", dtype, "axis1", {"index", "tail"});
+void makeJoined(const Sink &sink, DType dtype) {
+  CaseBuilder concat(sink, "concat", dtype, "axis1", {"index", "tail"});
   Dim a = concat.symbol("a"), b = concat.symbol("b"), c = concat.symbol("c");
   ValueId x = concat.input(dtype, {a, b}), y = concat.input(dtype, {a, c});
   concat.output(concat.add("concat", {x, y}, {{"axis", int64_t(1)}}));
-  CaseBuilder select(selection, "select", dtype, "n", {"tail", "nan"});
+  CaseBuilder select(sink, "select", dtype, "n", {"tail", "nan"});
   Dim n = select.symbol("n");
   ValueId condition = select.input(DType::Bool, {n});
   ValueId left = select.input(dtype, {n}), right = select.input(dtype, {n});
@@ -60,47 +58,41 @@ bool makeJoined(const Selection &selection, const Sink &put, DType dtype) {
     concat.addCase(depth, "bits", {{"a", 3}, {"b", size}, {"c", size + 1}});
     select.addCase(depth, "bits", {{"n", size}});
   }
-  return concat.finish(put) && select.finish(put);
+  concat.finish();
+  select.finish();
 }
 
 using Axes = std::vector<int64_t>;
 
 } // namespace
 
-bool makeMovement(const Selection &selection, const Sink &put) {
+void makeMovement(const Sink &sink) {
   for (DType dtype : dtypesOf("transpose")) {
     for (const auto &[variant, axes] : {std::pair("021", Axes{0, 2, 1}),
                                         {"102", {1, 0, 2}},
                                         {"120", {1, 2, 0}},
                                         {"201", {2, 0, 1}},
                                         {"210", {2, 1, 0}}})
-      if (!makeUnary(selection, put, "transpose", dtype, variant,
-                     {{"permutation", axes}}))
-        return false;
+      makeUnary(sink, "transpose", dtype, variant, {{"permutation", axes}});
     for (const auto &[variant, axes] :
          {std::pair("0", Axes{0}), {"2", {2}}, {"012", {0, 1, 2}}})
-      if (!makeUnary(selection, put, "reverse", dtype, variant,
-                     {{"axes", axes}}))
-        return false;
-    if (!makeGather(selection, put, dtype, DType::I64) ||
-        !makeGather(selection, put, dtype, DType::I32) ||
-        !makeJoined(selection, put, dtype))
-      return false;
+      makeUnary(sink, "reverse", dtype, variant, {{"axes", axes}});
+    {
+      makeGather(sink, dtype, DType::I64);
+      makeGather(sink, dtype, DType::I32);
+      makeJoined(sink, dtype);
+    }
   }
   for (int64_t axis : {0, 1, 2}) {
     std::string variant = "axis" + std::to_string(axis);
     for (const char *op : {"softmax", "log_softmax"})
       for (DType dtype : dtypesOf(op))
-        if (!makeUnary(selection, put, op, dtype, variant, {{"axis", axis}}))
-          return false;
+        makeUnary(sink, op, dtype, variant, {{"axis", axis}});
     for (DType dtype : dtypesOf("arg_reduce"))
       for (const char *kind : {"min", "max"})
-        if (!makeUnary(selection, put, "arg_reduce", dtype,
-                       variant + "-" + kind,
-                       {{"axis", axis}, {"kind", std::string(kind)}}))
-          return false;
+        makeUnary(sink, "arg_reduce", dtype, variant + "-" + kind,
+                  {{"axis", axis}, {"kind", std::string(kind)}});
   }
-  return true;
 }
 
 } // namespace backplane::conformance

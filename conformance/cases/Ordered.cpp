@@ -25,8 +25,8 @@ void addOrderedCases(CaseBuilder &builder, DType dtype, const Names &data) {
 // ---- arg_reduce ----
 
 /// Ties: few different numbers, all equal, zeros of both signs, NaN.
-bool makeArgReduce(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "arg_reduce", dtype, "ties",
+void makeArgReduce(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "arg_reduce", dtype, "ties",
                       {"ties", "nan", "negative-zero", "tail", "integer-sign"});
   ValueId x = builder.input(dtype, builder.symbols({"a", "b", "c"}));
   for (int64_t choice = 0; choice < 4; ++choice)
@@ -38,7 +38,7 @@ bool makeArgReduce(const Selection &selection, const Sink &put, DType dtype) {
                      {"keep", choice & 1}}));
   addOrderedCases(builder, dtype,
                   {"integers", "equal", "sparse", "special", "corners"});
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- top_k ----
@@ -54,9 +54,9 @@ ValueId topK(CaseBuilder &builder, ValueId x, Dim k, bool largest,
   return values;
 }
 
-bool makeTopK(const Selection &selection, const Sink &put, DType dtype) {
+void makeTopK(const Sink &sink, DType dtype) {
   CaseBuilder builder(
-      selection, "top_k", dtype, "both-ends",
+      sink, "top_k", dtype, "both-ends",
       {"ties", "nan", "negative-zero", "index", "integer-sign"});
   Dims d = builder.symbols({"a", "b", "c"});
   ValueId x = builder.input(dtype, d);
@@ -64,11 +64,11 @@ bool makeTopK(const Selection &selection, const Sink &put, DType dtype) {
   topK(builder, x, d[1], false, 1);
   addOrderedCases(builder, dtype,
                   {"integers", "uniform", "equal", "special", "corners"});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeTopKAxes(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "top_k", dtype, "axes",
+void makeTopKAxes(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "top_k", dtype, "axes",
                       {"ties", "index", "zero-size", "stride"});
   Dims d = builder.symbols({"a", "b"});
   ValueId x = builder.input(dtype, d);
@@ -79,15 +79,14 @@ bool makeTopKAxes(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {5, 0, 1, 33})
     builder.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"a", size}, {"b", 7}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- cumulative ----
 
 /// The four directions of one kind.
-bool makeCumulative(const Selection &selection, const Sink &put, DType dtype,
-                    const std::string &kind) {
-  CaseBuilder builder(selection, "cumulative", dtype, kind,
+void makeCumulative(const Sink &sink, DType dtype, const std::string &kind) {
+  CaseBuilder builder(sink, "cumulative", dtype, kind,
                       {"accumulate", "last-k", "k-boundary", "tail", "wrap"});
   InputRule rule;
   Dims d = builder.symbols({"a", "b", "c"});
@@ -111,12 +110,11 @@ bool makeCumulative(const Selection &selection, const Sink &put, DType dtype,
     data = {"uniform", "special", "corners", "sparse"};
   addOrderedCases(builder, dtype, data);
   builder.addCase(Depth::Standard, "uniform", {{"a", 2}, {"b", 0}, {"c", 3}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeCumulativeAxes(const Selection &selection, const Sink &put,
-                        DType dtype) {
-  CaseBuilder builder(selection, "cumulative", dtype, "axes",
+void makeCumulativeAxes(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "cumulative", dtype, "axes",
                       {"index", "stride", "k-boundary"});
   Dims d = builder.symbols({"a", "b"});
   InputRule rule;
@@ -128,26 +126,24 @@ bool makeCumulativeAxes(const Selection &selection, const Sink &put,
   for (int64_t size : {5, 1, 16, 129})
     builder.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "integers",
                     {{"a", size}, {"b", 7}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 } // namespace
 
-bool makeOrdered(const Selection &selection, const Sink &put) {
-  for (DType dtype : dtypesOf("top_k"))
-    if (!makeArgReduce(selection, put, dtype) ||
-        !makeTopK(selection, put, dtype) ||
-        !makeCumulative(selection, put, dtype, "sum"))
-      return false;
+void makeOrdered(const Sink &sink) {
+  for (DType dtype : dtypesOf("top_k")) {
+    makeArgReduce(sink, dtype);
+    makeTopK(sink, dtype);
+    makeCumulative(sink, dtype, "sum");
+  }
   for (DType dtype : {DType::F32, DType::F16, DType::I64, DType::I8, DType::U8})
     for (const char *kind : {"prod", "min", "max"})
-      if (!makeCumulative(selection, put, dtype, kind))
-        return false;
-  for (DType dtype : {DType::F32, DType::BF16, DType::I32})
-    if (!makeTopKAxes(selection, put, dtype) ||
-        !makeCumulativeAxes(selection, put, dtype))
-      return false;
-  return true;
+      makeCumulative(sink, dtype, kind);
+  for (DType dtype : {DType::F32, DType::BF16, DType::I32}) {
+    makeTopKAxes(sink, dtype);
+    makeCumulativeAxes(sink, dtype);
+  }
 }
 
 } // namespace backplane::conformance

@@ -85,10 +85,10 @@ struct Pool {
   Attributes attributes;
 };
 
-bool makePool(const Selection &selection, const Sink &put, DType dtype,
-              const Geometry &geometry, const Pool &pool) {
+void makePool(const Sink &sink, DType dtype, const Geometry &geometry,
+              const Pool &pool) {
   CaseBuilder builder(
-      selection, pool.op, dtype, pool.variant + "-" + geometry.name,
+      sink, pool.op, dtype, pool.variant + "-" + geometry.name,
       tagsOf(geometry, {"index", "tail", "last-k", "nan", "zero-size"}));
   Dims dims = axesOf(geometry, builder);
   Dim channels = geometry.in ? Dim(geometry.in) : builder.symbol("c");
@@ -107,7 +107,7 @@ bool makePool(const Selection &selection, const Sink &put, DType dtype,
                  (geometry.name == "uneven" || geometry.name == "dilated" ||
                   geometry.name == "pad-over-window");
   addCases(builder, geometry, dtype, isSmoke);
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// The widest and the roughest float take some of the geometries.
@@ -118,7 +118,7 @@ bool isTakenAsFloat(DType dtype, const Geometry &geometry) {
            geometry.name == "uneven" || geometry.name == "static-3x3"));
 }
 
-bool makePools(const Selection &selection, const Sink &put, DType dtype) {
+void makePools(const Sink &sink, DType dtype) {
   bool isNarrow =
       dtype == DType::I8 || dtype == DType::U8 || dtype == DType::I32;
   for (const std::string kind : {"sum", "max", "min"}) {
@@ -127,41 +127,34 @@ bool makePools(const Selection &selection, const Sink &put, DType dtype) {
       bool isTaken = geometry.name == "uneven" ||
                      (isNarrow && geometry.name == "static-3x3") ||
                      (isTakenAsFloat(dtype, geometry) && kind != "min");
-      if (isTaken && !makePool(selection, put, dtype, geometry, pool))
-        return false;
+      if (isTaken)
+        makePool(sink, dtype, geometry, pool);
     }
-    if ((isFloat(dtype) || isNarrow) &&
-        !makePool(selection, put, dtype, padOverWindow(), pool))
-      return false;
+    if (isFloat(dtype) || isNarrow)
+      makePool(sink, dtype, padOverWindow(), pool);
   }
-  return true;
 }
 
-bool makeMeans(const Selection &selection, const Sink &put, DType dtype) {
+void makeMeans(const Sink &sink, DType dtype) {
   for (int64_t counts : {0, 1}) {
     Pool pool = {"avg_pool",
                  counts ? "include-pad" : "exclude-pad",
                  {{"count_padding", counts}}};
     for (const Geometry &geometry : windows())
-      if (isTakenAsFloat(dtype, geometry) &&
-          !makePool(selection, put, dtype, geometry, pool))
-        return false;
-    if (counts && !makePool(selection, put, dtype, padOverWindow(), pool))
-      return false;
+      if (isTakenAsFloat(dtype, geometry))
+        makePool(sink, dtype, geometry, pool);
+    if (counts)
+      makePool(sink, dtype, padOverWindow(), pool);
   }
-  return true;
 }
 
 } // namespace
 
-bool makePooling(const Selection &selection, const Sink &put) {
+void makePooling(const Sink &sink) {
   for (DType dtype : dtypesOf("pool"))
-    if (!makePools(selection, put, dtype))
-      return false;
+    makePools(sink, dtype);
   for (DType dtype : dtypesOf("avg_pool"))
-    if (!makeMeans(selection, put, dtype))
-      return false;
-  return true;
+    makeMeans(sink, dtype);
 }
 
 } // namespace backplane::conformance

@@ -124,10 +124,9 @@ std::vector<Use> sums() {
   };
 }
 
-bool makeUse(const Selection &selection, const Sink &put, DType dtype,
-             const Use &use, const std::string &variant,
-             std::vector<std::string> tags) {
-  CaseBuilder builder(selection, std::string(use.op), dtype, variant,
+void makeUse(const Sink &sink, DType dtype, const Use &use,
+             const std::string &variant, std::vector<std::string> tags) {
+  CaseBuilder builder(sink, std::string(use.op), dtype, variant,
                       std::move(tags));
   std::vector<ValueId> operands;
   for (const Operand &operand : use.operands) {
@@ -138,26 +137,21 @@ bool makeUse(const Selection &selection, const Sink &put, DType dtype,
   builder.output(builder.add(use.op, operands, use.attributes));
   for (const char *data : use.data)
     builder.addCase(Depth::Standard, data);
-  return builder.finish(put);
+  builder.finish();
 }
 
 } // namespace
 
-bool makePrecision(const Selection &selection, const Sink &put) {
+void makePrecision(const Sink &sink) {
   for (DType dtype : {DType::F16, DType::BF16}) {
     for (const OpSpec &spec : opTable())
-      if (spec.composite && contains(spec.types, dtype) &&
-          !makeUse(selection, put, dtype, useOf(spec), "precision",
-                   {"precision", "last-k"}))
-        return false;
+      if (spec.composite && contains(spec.types, dtype))
+        makeUse(sink, dtype, useOf(spec), "precision", {"precision", "last-k"});
     size_t number = 0;
     for (const Use &use : sums())
-      if (!makeUse(selection, put, dtype, use,
-                   "precision-" + std::to_string(++number),
-                   {"narrow-sum", "accumulate"}))
-        return false;
+      makeUse(sink, dtype, use, "precision-" + std::to_string(++number),
+              {"narrow-sum", "accumulate"});
   }
-  return true;
 }
 
 } // namespace backplane::conformance

@@ -72,24 +72,21 @@ void addGraph(CaseBuilder &builder, DType dtype, const Product &product) {
   builder.output(builder.add("matmul", {a, b}, product.attributes));
 }
 
-bool makeStatic(const Selection &selection, const Sink &put, DType dtype) {
+void makeStatic(const Sink &sink, DType dtype) {
   for (const Product &product : staticProducts()) {
     bool isTaken = isFloat(dtype) || product.name == "static-17x33x15";
     if (!isTaken)
       continue;
-    CaseBuilder builder(selection, "matmul", dtype, product.name, tags());
+    CaseBuilder builder(sink, "matmul", dtype, product.name, tags());
     addGraph(builder, dtype, product);
     bool isSmoke = product.isSmoke && isFloat(dtype);
     addData(builder, isSmoke ? Depth::Smoke : Depth::Standard, dtype, {});
-    if (!builder.finish(put))
-      return false;
+    builder.finish();
   }
-  return true;
 }
 
-bool makeBatched(const Selection &selection, const Sink &put, DType dtype,
-                 bool hasFourAxes) {
-  CaseBuilder builder(selection, "matmul", dtype,
+void makeBatched(const Sink &sink, DType dtype, bool hasFourAxes) {
+  CaseBuilder builder(sink, "matmul", dtype,
                       hasFourAxes ? "four-axes" : "shared", tags());
   addGraph(builder, dtype, batchedProduct(builder, hasFourAxes));
   auto values = [&](int64_t m, int64_t k, int64_t n, int64_t p) {
@@ -107,7 +104,7 @@ bool makeBatched(const Selection &selection, const Sink &put, DType dtype,
     builder.addCase(Depth::Standard, data, values(16, 1, 15, 1));
     builder.addCase(Depth::Standard, data, values(3, 7, 2, 0));
   }
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- small integers ----
@@ -126,9 +123,9 @@ std::string variantOf(const Mix &mix) {
          (mix.isBatched ? "-batch" : "");
 }
 
-bool makeMix(const Selection &selection, const Sink &put, const Mix &mix) {
+void makeMix(const Sink &sink, const Mix &mix) {
   CaseBuilder builder(
-      selection, "matmul_integer", mix.a, variantOf(mix),
+      sink, "matmul_integer", mix.a, variantOf(mix),
       {"zero-point", "integer-sign", "last-k", "k-boundary", "index", "tail"});
   Dim m = mix.isStatic ? Dim(17) : builder.symbol("m");
   Dim n = mix.isStatic ? Dim(33) : builder.symbol("n");
@@ -167,10 +164,10 @@ bool makeMix(const Selection &selection, const Sink &put, const Mix &mix) {
       if (isFirst)
         builder.addCase(Depth::Standard, data, values);
   }
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeMixes(const Selection &selection, const Sink &put) {
+void makeMixes(const Sink &sink) {
   for (DType a : {DType::I8, DType::U8})
     for (DType b : {DType::I8, DType::U8})
       for (const Mix &mix : {Mix{a, b, false, false, false, false},
@@ -178,22 +175,19 @@ bool makeMixes(const Selection &selection, const Sink &put) {
                              Mix{a, b, true, true, false, false},
                              Mix{a, b, false, true, true, false},
                              Mix{a, b, true, false, false, true}})
-        if (!makeMix(selection, put, mix))
-          return false;
-  return true;
+        makeMix(sink, mix);
 }
 
 } // namespace
 
-bool makeProducts(const Selection &selection, const Sink &put) {
+void makeProducts(const Sink &sink) {
   for (DType dtype : dtypesOf("matmul")) {
-    if (!makeStatic(selection, put, dtype))
-      return false;
+    makeStatic(sink, dtype);
     for (bool hasFourAxes : {false, true})
-      if (isFloat(dtype) && !makeBatched(selection, put, dtype, hasFourAxes))
-        return false;
+      if (isFloat(dtype))
+        makeBatched(sink, dtype, hasFourAxes);
   }
-  return makeMixes(selection, put);
+  makeMixes(sink);
 }
 
 } // namespace backplane::conformance

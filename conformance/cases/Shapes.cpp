@@ -20,8 +20,8 @@ ValueId broadcast(CaseBuilder &builder, ValueId x, Dims dims, Axes axes) {
                      {{"dims", std::move(dims)}, {"axes", std::move(axes)}});
 }
 
-bool makeBroadcast(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "broadcast", dtype, "row-column-middle",
+void makeBroadcast(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "broadcast", dtype, "row-column-middle",
                       {"broadcast", "index", "tail"});
   Dims d = builder.symbols({"a", "b", "c"});
   ValueId row = builder.input(dtype, {1, d[2]});
@@ -39,11 +39,11 @@ bool makeBroadcast(const Selection &selection, const Sink &put, DType dtype) {
     builder.addCase(Depth::Standard, "bits",
                     {{"a", size}, {"b", 2}, {"c", size + 1}});
   builder.addCase(Depth::Standard, "bits", {{"a", 1}, {"b", 1}, {"c", 1}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeRanks(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "broadcast", dtype, "rank6-static",
+void makeRanks(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "broadcast", dtype, "rank6-static",
                       {"broadcast", "index"});
   ValueId x = builder.input(dtype, {1, 3, 1, 5});
   ValueId y = builder.input(dtype, {});
@@ -52,7 +52,7 @@ bool makeRanks(const Selection &selection, const Sink &put, DType dtype) {
   builder.output(broadcast(builder, y, {1, 1}, {}));
   builder.output(broadcast(builder, x, {1, 3, 0, 5}, {0, 1, 2, 3}));
   builder.addCase(smokeOf(dtype), "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- reshape ----
@@ -61,8 +61,8 @@ ValueId reshape(CaseBuilder &builder, ValueId x, Dims dims) {
   return builder.add("reshape", {x}, {{"dims", std::move(dims)}});
 }
 
-bool makeReshape(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "reshape", dtype, "fold-and-split",
+void makeReshape(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "reshape", dtype, "fold-and-split",
                       {"index", "tail", "nibbles"});
   Dim n = builder.symbol("n");
   ValueId x = builder.input(dtype, {n, 6});
@@ -74,12 +74,12 @@ bool makeReshape(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {5, 0, 1, 17, 127})
     builder.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Element counts that only the call shows to be equal.
-bool makeAsserted(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "reshape", dtype, "quotient",
+void makeAsserted(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "reshape", dtype, "quotient",
                       {"index", "zero-size"});
   Dim n = builder.symbol("n");
   ValueId x = builder.input(dtype, {n, 3});
@@ -88,13 +88,11 @@ bool makeAsserted(const Selection &selection, const Sink &put, DType dtype) {
   for (int64_t size : {8, 0, 4, 36, 128})
     builder.addCase(size == 8 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"n", size}});
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeStaticReshape(const Selection &selection, const Sink &put,
-                       DType dtype) {
-  CaseBuilder builder(selection, "reshape", dtype, "static",
-                      {"index", "zero-size"});
+void makeStaticReshape(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "reshape", dtype, "static", {"index", "zero-size"});
   ValueId x = builder.input(dtype, {2, 3, 4, 5});
   ValueId one = builder.input(dtype, {1});
   ValueId none = builder.input(dtype, {0, 5});
@@ -104,7 +102,7 @@ bool makeStaticReshape(const Selection &selection, const Sink &put,
   builder.output(reshape(builder, one, {1, 1, 1}));
   builder.output(reshape(builder, none, {7, 0, 2}));
   builder.addCase(smokeOf(dtype), "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
 // ---- transpose ----
@@ -116,9 +114,8 @@ std::string textOf(const Axes &axes) {
   return text;
 }
 
-bool makeTranspose(const Selection &selection, const Sink &put, DType dtype,
-                   const Axes &axes) {
-  CaseBuilder builder(selection, "transpose", dtype, textOf(axes),
+void makeTranspose(const Sink &sink, DType dtype, const Axes &axes) {
+  CaseBuilder builder(sink, "transpose", dtype, textOf(axes),
                       {"index", "stride", "tail"});
   Dims dims;
   SymbolValues small, odd, square;
@@ -134,15 +131,15 @@ bool makeTranspose(const Selection &selection, const Sink &put, DType dtype,
   bool isSmoke = dtype == DType::F32 && axes.size() != 4;
   builder.addCase(isSmoke ? Depth::Smoke : Depth::Standard, "bits", small);
   if (axes.empty())
-    return builder.finish(put);
+    return builder.finish();
   builder.addCase(Depth::Standard, "bits", odd);
   builder.addCase(Depth::Standard, "bits", square);
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// Square shapes known when compiling, where swapped strides stay in bounds.
-bool makeSquare(const Selection &selection, const Sink &put, DType dtype) {
-  CaseBuilder builder(selection, "transpose", dtype, "static-square",
+void makeSquare(const Sink &sink, DType dtype) {
+  CaseBuilder builder(sink, "transpose", dtype, "static-square",
                       {"index", "stride", "tail"});
   for (int64_t size : {16, 17, 32, 65})
     builder.output(builder.add("transpose",
@@ -152,10 +149,10 @@ bool makeSquare(const Selection &selection, const Sink &put, DType dtype) {
   for (const Axes &axes : {Axes{2, 1, 0}, Axes{1, 2, 0}, Axes{2, 0, 1}})
     builder.output(builder.add("transpose", {cube}, {{"permutation", axes}}));
   builder.addCase(smokeOf(dtype), "bits");
-  return builder.finish(put);
+  builder.finish();
 }
 
-bool makeTransposes(const Selection &selection, const Sink &put) {
+void makeTransposes(const Sink &sink) {
   for (DType dtype : {DType::F32, DType::U4})
     for (size_t rank : {0, 1, 2, 4, 6}) {
       Axes axes(rank);
@@ -163,31 +160,28 @@ bool makeTransposes(const Selection &selection, const Sink &put) {
       if (rank == 6)
         axes = {3, 0, 5, 1, 4, 2};
       do {
-        if (!makeTranspose(selection, put, dtype, axes))
-          return false;
+        makeTranspose(sink, dtype, axes);
       } while (rank != 6 && dtype == DType::F32 &&
                std::next_permutation(axes.begin(), axes.end()));
     }
   for (DType dtype : dtypesOf("transpose"))
-    if (!makeSquare(selection, put, dtype))
-      return false;
-  return true;
+    makeSquare(sink, dtype);
 }
 
 } // namespace
 
-bool makeShapes(const Selection &selection, const Sink &put) {
-  for (DType dtype : dtypesOf("broadcast"))
-    if (!makeBroadcast(selection, put, dtype) ||
-        !makeReshape(selection, put, dtype))
-      return false;
+void makeShapes(const Sink &sink) {
+  for (DType dtype : dtypesOf("broadcast")) {
+    makeBroadcast(sink, dtype);
+    makeReshape(sink, dtype);
+  }
   for (DType dtype : {DType::F32, DType::BF16, DType::I8, DType::I4,
-                      DType::F8E5M2, DType::Bool})
-    if (!makeRanks(selection, put, dtype) ||
-        !makeAsserted(selection, put, dtype) ||
-        !makeStaticReshape(selection, put, dtype))
-      return false;
-  return makeTransposes(selection, put);
+                      DType::F8E5M2, DType::Bool}) {
+    makeRanks(sink, dtype);
+    makeAsserted(sink, dtype);
+    makeStaticReshape(sink, dtype);
+  }
+  makeTransposes(sink);
 }
 
 } // namespace backplane::conformance

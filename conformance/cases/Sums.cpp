@@ -37,11 +37,11 @@ void addMatmulCases(CaseBuilder &builder, bool isSmoke) {
   }
 }
 
-bool makeMatmul(const Selection &selection, const Sink &put, DType dtype,
-                bool transposeA, bool transposeB, bool batched) {
+void makeMatmul(const Sink &sink, DType dtype, bool transposeA, bool transposeB,
+                bool batched) {
   std::string variant = std::string(transposeA ? "t" : "n") +
                         (transposeB ? "t" : "n") + (batched ? "-batch" : "");
-  CaseBuilder builder(selection, "matmul", dtype, variant,
+  CaseBuilder builder(sink, "matmul", dtype, variant,
                       {"index", "tail", "last-k", "k-boundary", "accumulate",
                        "demotion", "stride", "zero-size"});
   Dim m = builder.symbol("m"), n = builder.symbol("n"), k = builder.symbol("k");
@@ -63,7 +63,7 @@ bool makeMatmul(const Selection &selection, const Sink &put, DType dtype,
   bool isFirst = transposeA == transposeB && transposeA == batched;
   addMatmulCases(builder,
                  isFirst || dtype == DType::F32 || dtype == DType::F16);
-  return builder.finish(put);
+  builder.finish();
 }
 
 /// The data sets that say something about a kind.
@@ -113,19 +113,19 @@ std::vector<std::string> reduceTags() {
   return {"tail", "last-k", "k-boundary", "accumulate", "nan", "zero-size"};
 }
 
-bool makeReduce(const Selection &selection, const Sink &put, DType dtype,
-                const std::string &kind, std::vector<int64_t> axes) {
+void makeReduce(const Sink &sink, DType dtype, const std::string &kind,
+                std::vector<int64_t> axes) {
   std::string variant = kind;
   for (int64_t axis : axes)
     variant += "-" + std::to_string(axis);
-  CaseBuilder builder(selection, "reduce", dtype, variant, reduceTags());
+  CaseBuilder builder(sink, "reduce", dtype, variant, reduceTags());
   Dims dims = {builder.symbol("a"), builder.symbol("b"), builder.symbol("c")};
   ValueId x =
       builder.input(dtype, dims, factorRule(kind, dtype, product(dims)));
   builder.output(builder.add("reduce", {x}, {{"kind", kind}, {"axes", axes}}));
   bool isMiddle = axes == std::vector<int64_t>{1};
   addReduceCases(builder, kind, dtype, isMiddle || dtype == DType::F32);
-  return builder.finish(put);
+  builder.finish();
 }
 
 struct StaticReduce {
@@ -136,15 +136,13 @@ struct StaticReduce {
 };
 
 /// Long lines, other ranks, and axes that stay.
-bool makeStaticReduces(const Selection &selection, const Sink &put, DType dtype,
-                       const std::string &kind) {
+void makeStaticReduces(const Sink &sink, DType dtype, const std::string &kind) {
   for (const auto &[name, dims, axes, keep] :
        {StaticReduce{"static-1d", {65537}, {0}, 0},
         {"static-columns", {129, 33}, {0}, 1},
         {"static-rows", {17, 513}, {1}, 0},
         {"static-mixed", {3, 7, 5, 31}, {1, 3}, 1}}) {
-    CaseBuilder builder(selection, "reduce", dtype, kind + "-" + name,
-                        reduceTags());
+    CaseBuilder builder(sink, "reduce", dtype, kind + "-" + name, reduceTags());
     ValueId x =
         builder.input(dtype, dims, factorRule(kind, dtype, product(dims)));
     builder.output(builder.add(
@@ -152,20 +150,16 @@ bool makeStaticReduces(const Selection &selection, const Sink &put, DType dtype,
     for (const char *data : reduceData(kind, dtype))
       if (kind != "prod" || name != std::string("static-1d"))
         builder.addCase(Depth::Standard, data);
-    if (!builder.finish(put))
-      return false;
+    builder.finish();
   }
-  return true;
 }
 
 } // namespace
 
-bool makeSums(const Selection &selection, const Sink &put) {
+void makeSums(const Sink &sink) {
   for (DType dtype : dtypesOf("matmul"))
     for (int variant = 0; variant < 8; ++variant)
-      if (!makeMatmul(selection, put, dtype, variant & 1, variant & 2,
-                      variant & 4))
-        return false;
+      makeMatmul(sink, dtype, variant & 1, variant & 2, variant & 4);
   std::vector<std::vector<int64_t>> axes = {{0},    {1},    {2},      {0, 1},
                                             {0, 2}, {1, 2}, {0, 1, 2}};
   for (DType dtype : dtypesOf("reduce")) {
@@ -176,15 +170,12 @@ bool makeSums(const Selection &selection, const Sink &put) {
       kinds = {"and", "or"};
     for (const std::string &kind : kinds)
       for (const auto &some : axes)
-        if (!makeReduce(selection, put, dtype, kind, some))
-          return false;
+        makeReduce(sink, dtype, kind, some);
     for (const char *kind : {"sum", "max", "prod"})
-      if ((dtype == DType::F32 || dtype == DType::F16 ||
-           (isFloat(dtype) && kind == std::string("sum"))) &&
-          !makeStaticReduces(selection, put, dtype, kind))
-        return false;
+      if (dtype == DType::F32 || dtype == DType::F16 ||
+          (isFloat(dtype) && kind == std::string("sum")))
+        makeStaticReduces(sink, dtype, kind);
   }
-  return true;
 }
 
 } // namespace backplane::conformance

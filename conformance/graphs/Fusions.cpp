@@ -57,7 +57,7 @@ Build chain(int length) {
   };
 }
 
-bool makeChains(const Selection &selection, const Sink &put) {
+void makeChains(const Sink &sink) {
   std::vector<Pattern> patterns;
   for (int length : {2, 5, 8, 21})
     patterns.push_back({"chain" + std::to_string(length),
@@ -66,7 +66,7 @@ bool makeChains(const Selection &selection, const Sink &put) {
                         chain(length),
                         planes(),
                         {"uniform", "special"}});
-  return makePatterns(selection, put, "elementwise", patterns);
+  makePatterns(sink, "elementwise", patterns);
 }
 
 // ---- behind contractions ----
@@ -216,7 +216,7 @@ std::vector<Head> heads() {
   return all;
 }
 
-bool makeEpilogues(const Selection &selection, const Sink &put) {
+void makeEpilogues(const Sink &sink) {
   for (const Head &head : heads()) {
     std::vector<Pattern> patterns;
     for (const auto &[name, tail] : tails()) {
@@ -236,10 +236,8 @@ bool makeEpilogues(const Selection &selection, const Sink &put) {
                           {"uniform"},
                           name == "bias-relu"});
     }
-    if (!makePatterns(selection, put, "epilogue", patterns))
-      return false;
+    makePatterns(sink, "epilogue", patterns);
   }
-  return true;
 }
 
 // ---- around reductions ----
@@ -260,7 +258,7 @@ Build centred(const std::string &kind, int64_t axis, bool keep) {
   };
 }
 
-bool makeReductions(const Selection &selection, const Sink &put) {
+void makeReductions(const Sink &sink) {
   std::vector<Pattern> patterns;
   std::vector<SymbolValues> sizes = {{{"a", 5}, {"b", 17}, {"c", 9}},
                                      {{"a", 1}, {"b", 1}, {"c", 1}},
@@ -276,7 +274,7 @@ bool makeReductions(const Selection &selection, const Sink &put) {
                           sizes,
                           {"uniform"},
                           axis == 2});
-  return makePatterns(selection, put, "reduce-centred", patterns);
+  makePatterns(sink, "reduce-centred", patterns);
 }
 
 // ---- norms and softmax ----
@@ -350,7 +348,7 @@ void scoredAttention(Sketch &s) {
   s.out(s.op("add", {s.fill(0.25, y), y}));
 }
 
-bool makeNorms(const Selection &selection, const Sink &put) {
+void makeNorms(const Sink &sink) {
   std::vector<SymbolValues> full = {{{"m", 17}, {"n", 33}},
                                     {{"m", 1}, {"n", 1}},
                                     {{"m", 7}, {"n", 64}},
@@ -370,16 +368,14 @@ bool makeNorms(const Selection &selection, const Sink &put) {
            {"two-axes", twoSoftmax},
            {"attention", scoredAttention}})
     patterns.push_back({name, tags, floats, build, full, {"uniform"}, true});
-  return makePatterns(selection, put, "norm", patterns);
+  makePatterns(sink, "norm", patterns);
 }
 
 } // namespace
 
-bool makeFusions(const Selection &selection, const Sink &put) {
+void makeFusions(const Sink &sink) {
   for (auto *family : {makeChains, makeEpilogues, makeReductions, makeNorms})
-    if (!family(selection, put))
-      return false;
-  return true;
+    family(sink);
 }
 
 } // namespace backplane::conformance

@@ -11,18 +11,18 @@
 namespace backplane::conformance {
 
 /// Elementwise ops behind contractions, in chains, around reductions and norms.
-bool makeFusions(const Selection &selection, const Sink &put);
+void makeFusions(const Sink &sink);
 /// Transposes, reshapes, slices, gathers, … between ops that compute.
-bool makeLayouts(const Selection &selection, const Sink &put);
+void makeLayouts(const Sink &sink);
 /// Values with several users, in-place candidates, many values alive, ops that
 /// differ in one attribute.
-bool makeSharing(const Selection &selection, const Sink &put);
+void makeSharing(const Sink &sink);
 /// Constants that a compiler works out itself.
-bool makeFolding(const Selection &selection, const Sink &put);
+void makeFolding(const Sink &sink);
 /// Layer 5.
-bool makeModels(const Selection &selection, const Sink &put);
+void makeModels(const Sink &sink);
 /// Layer 6: frozen seeds.
-bool makeFuzz(const Selection &selection, const Sink &put);
+void makeFuzz(const Sink &sink);
 
 } // namespace backplane::conformance
 

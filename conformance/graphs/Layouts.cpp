@@ -258,7 +258,7 @@ void derivedSizes(Sketch &s) {
 
 } // namespace
 
-bool makeLayouts(const Selection &selection, const Sink &put) {
+void makeLayouts(const Sink &sink) {
   const std::vector<SymbolValues> sizes = {{{"a", 5}, {"b", 17}, {"c", 9}},
                                            {{"a", 1}, {"b", 1}, {"c", 1}},
                                            {{"a", 16}, {"b", 16}, {"c", 16}},
@@ -298,7 +298,7 @@ bool makeLayouts(const Selection &selection, const Sink &put) {
                         {F32, I32},
                         build,
                         sizes});
-  return makePatterns(selection, put, "layout", patterns);
+  makePatterns(sink, "layout", patterns);
 }
 
 } // namespace backplane::conformance

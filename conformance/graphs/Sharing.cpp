@@ -163,7 +163,7 @@ void writesInOrder(Sketch &s) {
     s.out(value);
 }
 
-bool makeInPlace(const Selection &selection, const Sink &put) {
+void makeInPlace(const Sink &sink) {
   const std::vector<SymbolValues> sizes = {{{"m", 17}, {"n", 33}},
                                            {{"m", 1}, {"n", 1}},
                                            {{"m", 64}, {"n", 64}},
@@ -187,7 +187,7 @@ bool makeInPlace(const Selection &selection, const Sink &put) {
                                          {"writes-in-order", writesInOrder}})
     patterns.push_back(
         {name, {"in-place", "workspace"}, {F32, I32}, build, sizes});
-  return makePatterns(selection, put, "sharing", patterns);
+  makePatterns(sink, "sharing", patterns);
 }
 
 // ---- one attribute apart ----
@@ -338,7 +338,7 @@ void countsApart(Sketch &s) {
   }
 }
 
-bool makeCse(const Selection &selection, const Sink &put) {
+void makeCse(const Sink &sink) {
   const std::vector<SymbolValues> sizes = {
       {{"m", 9}, {"n", 17}}, {{"m", 16}, {"n", 16}}, {{"m", 33}, {"n", 5}}};
   std::vector<Pattern> patterns;
@@ -352,13 +352,14 @@ bool makeCse(const Selection &selection, const Sink &put) {
     patterns.push_back({name, {"cse"}, {F32, I32}, build, sizes});
   patterns.push_back({"conv", {"cse"}, {F32}, convolvedApart, sizes});
   patterns.push_back({"layer-norm", {"cse"}, {F32}, normsApart, sizes});
-  return makePatterns(selection, put, "one-apart", patterns);
+  makePatterns(sink, "one-apart", patterns);
 }
 
 } // namespace
 
-bool makeSharing(const Selection &selection, const Sink &put) {
-  return makeInPlace(selection, put) && makeCse(selection, put);
+void makeSharing(const Sink &sink) {
+  makeInPlace(sink);
+  makeCse(sink);
 }
 
 } // namespace backplane::conformance

@@ -7,10 +7,10 @@
 
 namespace backplane::conformance {
 
-Sketch::Sketch(const Selection &selection, int layer, const std::string &op,
-               DType dtype, const std::string &variant,
-               std::vector<std::string> tags, bool observed)
-    : builder(selection, op, dtype, variant, std::move(tags)), dtype(dtype),
+Sketch::Sketch(const Sink &sink, int layer, const std::string &op, DType dtype,
+               const std::string &variant, std::vector<std::string> tags,
+               bool observed)
+    : builder(sink, op, dtype, variant, std::move(tags)), dtype(dtype),
       observed_(observed) {
   builder.inLayer(layer);
 }
@@ -169,10 +169,9 @@ void addEdges(CaseBuilder &builder, const Pattern &pattern) {
     }
 }
 
-bool makeUnit(const Selection &selection, const Sink &put,
-              const std::string &family, const Pattern &pattern, DType dtype,
-              bool observed) {
-  Sketch sketch(selection, 4, family, dtype,
+void makeUnit(const Sink &sink, const std::string &family,
+              const Pattern &pattern, DType dtype, bool observed) {
+  Sketch sketch(sink, 4, family, dtype,
                 pattern.name + (observed ? "-observed" : ""), pattern.tags,
                 observed);
   pattern.build(sketch);
@@ -184,23 +183,19 @@ bool makeUnit(const Selection &selection, const Sink &put,
                                                               : Depth::Standard,
                              data, sizes);
   addEdges(sketch.builder, pattern);
-  return sketch.builder.finish(put);
+  sketch.builder.finish();
 }
 
 } // namespace
 
-bool makePatterns(const Selection &selection, const Sink &put,
-                  const std::string &family,
+void makePatterns(const Sink &sink, const std::string &family,
                   const std::vector<Pattern> &patterns) {
   for (const Pattern &pattern : patterns) {
     for (DType dtype : pattern.dtypes)
-      if (!makeUnit(selection, put, family, pattern, dtype, false))
-        return false;
-    if (pattern.alsoObserved &&
-        !makeUnit(selection, put, family, pattern, pattern.dtypes[0], true))
-      return false;
+      makeUnit(sink, family, pattern, dtype, false);
+    if (pattern.alsoObserved)
+      makeUnit(sink, family, pattern, pattern.dtypes[0], true);
   }
-  return true;
 }
 
 } // namespace backplane::conformance

@@ -13,8 +13,8 @@ namespace backplane::conformance {
 /// the sketch is `observed`: then nothing can be fused away.
 class Sketch {
 public:
-  Sketch(const Selection &selection, int layer, const std::string &op,
-         DType dtype, const std::string &variant, std::vector<std::string> tags,
+  Sketch(const Sink &sink, int layer, const std::string &op, DType dtype,
+         const std::string &variant, std::vector<std::string> tags,
          bool observed = false);
 
   CaseBuilder builder;
@@ -75,8 +75,7 @@ struct Pattern {
 };
 
 /// The units of some patterns: layer 4, op `family`.
-bool makePatterns(const Selection &selection, const Sink &put,
-                  const std::string &family,
+void makePatterns(const Sink &sink, const std::string &family,
                   const std::vector<Pattern> &patterns);
 
 } // namespace backplane::conformance

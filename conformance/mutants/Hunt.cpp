@@ -49,7 +49,6 @@ std::vector<Unit> unitsFor(const Mutant &mutant, const HuntOptions &options) {
     if (options.everything ? seen++ % options.sample == 0
                            : shares(unit.tags, mutant))
       units.push_back(std::move(unit));
-    return true;
   };
   generateChecks(selection, take);
   generateUnits(selection, take);

@@ -14,7 +14,7 @@ namespace backplane::conformance {
 
 /// Makes units of some layers, as generateUnits does.
 using Generator =
-    std::function<void(const Selection &, const std::function<bool(Unit)> &)>;
+    std::function<void(const Selection &, const std::function<void(Unit)> &)>;
 
 struct SuiteOptions {
   Selection selection;

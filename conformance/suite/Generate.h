@@ -8,9 +8,9 @@
 
 namespace backplane::conformance {
 
-/// All units up to a depth, in a fixed order; `put` gives false to stop.
+/// All units up to a depth, in a fixed order.
 void generateUnits(const Selection &selection,
-                   const std::function<bool(Unit)> &put);
+                   const std::function<void(Unit)> &put);
 
 } // namespace backplane::conformance
 

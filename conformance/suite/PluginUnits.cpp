@@ -49,7 +49,7 @@ void add(const checks::Check &check, Unit &unit) {
 } // namespace
 
 void generateChecks(const Selection &selection,
-                    const std::function<bool(Unit)> &put) {
+                    const std::function<void(Unit)> &put) {
   std::vector<Unit> units;
   for (const checks::Check &check : checks::allChecks()) {
     if (depthOf(check.depth) > selection.depth)
@@ -62,8 +62,7 @@ void generateChecks(const Selection &selection,
     add(check, *unit);
   }
   for (Unit &unit : units)
-    if (!put(std::move(unit)))
-      return;
+    put(std::move(unit));
 }
 
 } // namespace backplane::conformance

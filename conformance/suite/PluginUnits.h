@@ -14,7 +14,7 @@ namespace backplane::conformance {
 /// One unit for each group of checks, or for each model that checks need, in
 /// the order of the table; Unit::check is set.
 void generateChecks(const Selection &selection,
-                    const std::function<bool(Unit)> &put);
+                    const std::function<void(Unit)> &put);
 
 /// The model that checks name, small; none when there is none of this name. Its
 /// inputs are whole numbers, so that all orders of a sum give the same.

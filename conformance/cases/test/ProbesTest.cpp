@@ -104,19 +104,20 @@ Verdict probe(const std::string &opClass, const std::string &property,
               const Arithmetic &arithmetic, const Numerics &declared = {}) {
   Verdict verdict;
   verdict.reason = "there is no such probe";
-  makeProbes({.depth = Depth::Full}, [&](Unit unit) {
-    if (unit.id != "L3/numerics/f32/" + opClass)
-      return true;
-    for (const Case &testCase : unit.cases) {
-      if (testCase.dataSet != property)
-        continue;
-      Declaration declaration;
-      declaration.set(numericClassOf(unit), unit.dtype, declared);
-      Tensor output = Device(arithmetic).run(unit, inputsOf(unit, testCase));
-      verdict = judge(unit, testCase, {}, {output}, declaration)[0];
-    }
-    return false;
-  });
+  Selection full = {.depth = Depth::Full};
+  makeProbes({full, [&](Unit unit) {
+                if (unit.id != "L3/numerics/f32/" + opClass)
+                  return;
+                for (const Case &testCase : unit.cases) {
+                  if (testCase.dataSet != property)
+                    continue;
+                  Declaration declaration;
+                  declaration.set(numericClassOf(unit), unit.dtype, declared);
+                  Tensor output =
+                      Device(arithmetic).run(unit, inputsOf(unit, testCase));
+                  verdict = judge(unit, testCase, {}, {output}, declaration)[0];
+                }
+              }});
   return verdict;
 }
 

@@ -12,16 +12,13 @@
 namespace backplane::conformance {
 namespace {
 
-using Family = bool (*)(const Selection &, const Sink &);
+using Family = void (*)(const Sink &);
 
 std::vector<Unit> unitsOf(Family family, Depth depth = Depth::Standard) {
   std::vector<Unit> units;
   Selection selection;
   selection.depth = depth;
-  family(selection, [&](Unit unit) {
-    units.push_back(std::move(unit));
-    return true;
-  });
+  family({selection, [&](Unit unit) { units.push_back(std::move(unit)); }});
   return units;
 }
 

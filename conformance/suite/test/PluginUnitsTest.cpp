@@ -13,10 +13,8 @@ namespace {
 
 std::vector<Unit> unitsAt(Depth depth) {
   std::vector<Unit> units;
-  generateChecks({.depth = depth}, [&](Unit unit) {
-    units.push_back(std::move(unit));
-    return true;
-  });
+  generateChecks({.depth = depth},
+                 [&](Unit unit) { units.push_back(std::move(unit)); });
   return units;
 }
 
