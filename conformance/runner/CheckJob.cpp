@@ -19,14 +19,7 @@ Status Job::startChecker() {
   artifactsSent_ = false;
   std::vector<std::string> command = options_.worker;
   command.push_back("--checks");
-  auto process = worker::Process::start(command, options_.timeout);
-  if (!process)
-    return process.status();
-  if (Status s = checkFiles(options_.runFiles, (*process)->hello(), false);
-      !s.ok())
-    return s;
-  checker_ = std::move(*process);
-  return {};
+  return start(checker_, command, options_.runFiles, false);
 }
 
 /// Compiles the unit's graph in a fresh process. A failure leaves `again_`

@@ -75,6 +75,10 @@ Record plannedRecord(const Unit &unit, const Case &testCase);
 /// and Pass, Fail or QualityWarning.
 void fold(const std::vector<Verdict> &verdicts, Record &record);
 
+/// Puts what a record says of the inputs; magnitudes are the largest of all
+/// runs.
+void noteInputs(const std::vector<Tensor> &inputs, Record &record);
+
 /// Whether a worker has the files that it must have, `all` or some of them;
 /// none expected: any.
 Status checkFiles(const std::vector<worker::WireFile> &expected,
@@ -85,7 +89,7 @@ class Job {
 public:
   explicit Job(JobOptions options) : options_(std::move(options)) {}
 
-  /// Starts the compile worker when there is none and gives its greeting. A
+  /// Starts the compile worker when there is none and returns its greeting. A
   /// failure means that no case can run.
   Result<worker::Hello> hello();
   /// The same for the worker that runs.
@@ -100,6 +104,9 @@ public:
 
 private:
   Result<std::vector<Record>> runAll(const Unit &unit);
+  Status start(std::unique_ptr<worker::Process> &process,
+               const std::vector<std::string> &command,
+               const std::vector<worker::WireFile> &files, bool all = true);
   Status startWorker();
   Status startCompiler();
   Status checkApplication(const worker::Hello &hello) const;

@@ -21,7 +21,7 @@ std::string hashOfIds(std::vector<std::string> ids);
 /// The ids as such a file, in a fixed order; each id has a '/'.
 std::string mustpassText(const std::vector<std::string> &ids);
 /// The ids of a file, sorted; data loss names the line that is wrong. Takes any
-/// text; gives at most a million ids.
+/// text; returns at most a million ids.
 Result<std::vector<std::string>> parseMustpass(std::string_view text);
 
 } // namespace backplane::conformance

@@ -50,7 +50,7 @@ struct Plan {
 /// Chooses cases; the members of `options` about running are not looked at.
 Result<Plan> planSuite(const SuiteOptions &options);
 
-/// Runs all cases that have no record yet. Gives the records in the order of
+/// Runs all cases that have no record yet. Returns the records in the order of
 /// the cases. `facts` are written to run.json; a folder of another run is not
 /// resumed, and of the same run the date stays what it was.
 Result<std::vector<Record>> runSuite(const SuiteOptions &options,
