@@ -283,18 +283,15 @@ void addOpen(Checks &all) {
   Group group(all, "L0/open",
               "open takes the ids that enumerate lists and refuses others with "
               "a reason.");
-  group.add("unknown-id", Depth::Smoke,
-            [](Trial &trial) { openUnknown(trial, "no-such-device", true); });
-  group.add("unknown-id-no-error",
-            [](Trial &trial) { openUnknown(trial, "no-such-device", false); });
-  group.add("empty-id", [](Trial &t) { openUnknown(t, "", true); });
+  group.add("unknown-id", Depth::Smoke, openUnknown, "no-such-device", true);
+  group.add("unknown-id-no-error", openUnknown, "no-such-device", false);
+  group.add("empty-id", openUnknown, "", true);
   group.add("long-id", [](Trial &trial) {
     openUnknown(trial, std::string(100000, 'd'), true);
   });
-  group.add("format-characters-in-id",
-            [](Trial &trial) { openUnknown(trial, "%s%n%99999d", true); });
+  group.add("format-characters-in-id", openUnknown, "%s%n%99999d", true);
   group.add("unknown-option", openUnknownOption);
-  group.add("100-times", [](Trial &trial) { openAgain(trial, 100); });
+  group.add("100-times", openAgain, 100);
   group.add("twice-at-once", openTwice);
   group.add("id-not-terminated", idNotKept);
 }
@@ -312,13 +309,10 @@ void addDevices(Checks &all) {
   group.add("features", features);
   group.add("features-of-the-cpu", cpuFeatures);
   group.add("limits", limits);
-  group.add("sink-cancels",
-            [](Trial &t) { sinkFails(t, BP_STATUS_CANCELLED); });
-  group.add("sink-exhausted",
-            [](Trial &t) { sinkFails(t, BP_STATUS_RESOURCE_EXHAUSTED); });
-  group.add("unknown-option", [](Trial &t) { listUnknownOption(t, true); });
-  group.add("unknown-option-no-error",
-            [](Trial &t) { listUnknownOption(t, false); });
+  group.add("sink-cancels", sinkFails, BP_STATUS_CANCELLED);
+  group.add("sink-exhausted", sinkFails, BP_STATUS_RESOURCE_EXHAUSTED);
+  group.add("unknown-option", listUnknownOption, true);
+  group.add("unknown-option-no-error", listUnknownOption, false);
   addOpen(all);
 }
 

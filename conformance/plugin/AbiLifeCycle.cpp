@@ -147,29 +147,26 @@ void addHosts(Checks &all) {
   for (uint32_t workers : {1u, 2u, 3u, 64u}) {
     HostPlan plan;
     plan.workers = workers;
-    group.add("workers-" + std::to_string(workers),
-              [plan](Trial &trial) { onHost(trial, plan); });
+    group.add("workers-" + std::to_string(workers), onHost, plan);
   }
   for (auto [order, name] : {std::pair(LoopOrder::Forward, "forward"),
                              std::pair(LoopOrder::Backward, "backward"),
                              std::pair(LoopOrder::Shuffled, "shuffled")}) {
     HostPlan plan;
     plan.order = order;
-    group.add(std::string("loop-") + name,
-              [plan](Trial &trial) { onHost(trial, plan); });
+    group.add(std::string("loop-") + name, onHost, plan);
   }
   for (uint32_t tail : {8u, 1024u}) {
     HostPlan plan;
     plan.tailBytes = tail;
-    group.add("larger-by-" + std::to_string(tail),
-              [plan](Trial &trial) { onHost(trial, plan); });
+    group.add("larger-by-" + std::to_string(tail), onHost, plan);
   }
   HostPlan plain;
   plain.cpuFeatures = "";
-  group.add("no-cpu-features", [plain](Trial &trial) { onHost(trial, plain); });
+  group.add("no-cpu-features", onHost, plain);
   HostPlan late;
   late.postDelayMs = 30;
-  group.add("posted-tasks-late", [late](Trial &trial) { onHost(trial, late); });
+  group.add("posted-tasks-late", onHost, late);
   group.add("without-graph-table", withoutGraphTable);
 }
 
@@ -180,24 +177,20 @@ void addLifeCycle(Checks &all) {
               "initialize and shutdown pair up any number of times, contexts "
               "live side by side, and nothing is left behind.",
               {"leak"});
-  group.add("once", Depth::Smoke, [](Trial &trial) { cycles(trial, 1); });
-  group.add("20-times", Depth::Smoke, [](Trial &t) { cycles(t, 20); });
-  group.add("1000-times", [](Trial &trial) { cycles(trial, 1000); });
+  group.add("once", Depth::Smoke, cycles, 1);
+  group.add("20-times", Depth::Smoke, cycles, 20);
+  group.add("1000-times", cycles, 1000);
   group.add("with-work-50-times", cyclesWithWork);
   for (size_t count : {2, 3, 16})
     group.add("side-by-side-" + std::to_string(count),
-              count == 2 ? Depth::Smoke : Depth::Standard,
-              [count](Trial &trial) { sideBySide(trial, count); });
-  group.add("second-outlives-first", Depth::Smoke,
-            [](Trial &trial) { outlives(trial, true); });
-  group.add("first-outlives-second",
-            [](Trial &trial) { outlives(trial, false); });
+              count == 2 ? Depth::Smoke : Depth::Standard, sideBySide, count);
+  group.add("second-outlives-first", Depth::Smoke, outlives, true);
+  group.add("first-outlives-second", outlives, false);
   group.add("interleaved", interleaved);
   group.add("in-6-threads", inThreads);
   group.add("across-threads", acrossThreads);
-  group.add("unknown-option", [](Trial &t) { unknownOption(t, true); });
-  group.add("unknown-option-no-error",
-            [](Trial &t) { unknownOption(t, false); });
+  group.add("unknown-option", unknownOption, true);
+  group.add("unknown-option-no-error", unknownOption, false);
   addHosts(all);
 }
 

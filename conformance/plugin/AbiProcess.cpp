@@ -118,7 +118,7 @@ void addProcess(Checks &all) {
               "not is named.",
               {"process"});
   for (const auto &[name, item] : items)
-    group.add(name, [item](Trial &trial) { keeps(trial, item); });
+    group.add(name, keeps, item);
   group.add("threads-end", Depth::Smoke, threadsEnd);
   group.add("files-closed", filesClosed);
   group.add("prints-nothing", printsNothing);
@@ -130,7 +130,7 @@ void addProcessAtWork(Checks &all) {
               "of the process and of each thread as it was.",
               {"process"});
   for (How how : allWays)
-    group.add(name(how), [how](Trial &trial) { worksOnThePool(trial, how); });
+    group.add(name(how), worksOnThePool, how);
 }
 
 } // namespace backplane::checks

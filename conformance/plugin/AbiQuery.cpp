@@ -225,11 +225,9 @@ void addQuery(Checks &all) {
               {"struct-size"});
   for (uint32_t size = 0; size <= sizeof(bp_plugin_info_t); size += 8)
     sizes.add(std::to_string(size),
-              size % 32 == 0 ? Depth::Smoke : Depth::Standard,
-              [size](Trial &trial) { smaller(trial, size); });
+              size % 32 == 0 ? Depth::Smoke : Depth::Standard, smaller, size);
   for (uint32_t extra : {8, 64, 1000, 4096})
-    sizes.add("larger-by-" + std::to_string(extra),
-              [extra](Trial &trial) { larger(trial, extra); });
+    sizes.add("larger-by-" + std::to_string(extra), larger, extra);
   Group host(all, "L0/query/host",
              "bp_plugin_query_v0 answers hosts of every version.",
              {"struct-size"});

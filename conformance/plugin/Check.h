@@ -10,6 +10,7 @@
 
 #include "PluginUnderTest.h"
 
+#include <concepts>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -40,9 +41,9 @@ public:
   bool ok() const;
   /// The plug-in breaks a rule; `text` says which and what was seen.
   void fail(std::string text);
-  /// fail(text) unless `holds`; gives `holds`.
+  /// fail(text) unless `holds`; returns `holds`.
   bool expect(bool holds, const std::string &text);
-  /// fail unless `status` is a success; gives whether it is.
+  /// fail unless `status` is a success; returns whether it is.
   bool expectOk(const Status &status, const std::string &what);
   /// The plug-in does not have what the check is about.
   void skip(std::string why);
@@ -100,8 +101,19 @@ public:
   }
   void add(const std::string &name, Depth depth,
            std::function<void(Trial &)> run);
-  void add(const std::string &name, std::function<void(Trial &)> run) {
-    add(name, Depth::Standard, std::move(run));
+  /// A check that calls run(trial, arguments...).
+  template <typename Run, typename... Arguments>
+    requires std::invocable<Run, Trial &, Arguments...>
+  void add(const std::string &name, Depth depth, Run run,
+           Arguments... arguments) {
+    add(name, depth, std::function<void(Trial &)>([=](Trial &trial) {
+          std::invoke(run, trial, arguments...);
+        }));
+  }
+  template <typename Run, typename... Arguments>
+    requires std::invocable<Run, Trial &, Arguments...>
+  void add(const std::string &name, Run run, Arguments... arguments) {
+    add(name, Depth::Standard, run, arguments...);
   }
 
 private:

@@ -78,7 +78,7 @@ private:
 /// Where the inputs and outputs of a call lie, and what they hold.
 struct Layout {
   uint64_t before = 0;    ///< of each port, in units of binding_alignment
-  uint64_t after = 0;     ///< bytes behind each port
+  uint64_t after = 0;     ///< bytes after each port
   bool oneBuffer = false; ///< all ports share one
   uint8_t fill = 0xE1;    ///< of outputs and gaps
   int64_t badIndex = -1;  ///< takes the place of one index, -1: none
@@ -131,7 +131,7 @@ struct ModelFixture {
   bool good() const { return fixture.good() && compiled.good(); }
   /// Sizes for symbol values; `scale` 0, 1, 2, … makes them differ.
   SymbolValues sizes(unsigned scale = 1) const;
-  /// Runs a call and gives its outputs.
+  /// Runs a call and returns its outputs.
   Bytes run(uint64_t seed, const Layout &layout = {}, How how = How::Execute,
             unsigned scale = 1);
 

@@ -183,14 +183,14 @@ void addCrowds(Checks &all) {
     for (How how : allWays)
       group.add(threads + "device-" + name(how),
                 how == How::Execute ? Depth::Smoke : Depth::Standard,
-                [=](Trial &trial) { sharedDevice(trial, count, how); });
+                sharedDevice, count, how);
   }
   for (const char *model : {"gather-i32", "matmul-f32-mkn", "layers-f32"}) {
     Group models(all, std::string("L7/concurrency-model/") + model,
                  "24 threads run one loaded model on queues of their own.",
                  {"race", "workspace"});
     models.of(model);
-    models.add("24-threads", [](Trial &trial) { modelInThreads(trial, 24); });
+    models.add("24-threads", modelInThreads, 24);
   }
 }
 
@@ -222,8 +222,7 @@ void addRaces(Checks &all) {
     group.add("2500-times", [](Trial &t) { runsOften(t, 2500, {}); });
     HostPlan shuffled;
     shuffled.order = LoopOrder::Shuffled;
-    group.add("1500-times-shuffled",
-              [shuffled](Trial &t) { runsOften(t, 1500, shuffled); });
+    group.add("1500-times-shuffled", runsOften, 1500, shuffled);
   }
 }
 

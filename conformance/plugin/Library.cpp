@@ -31,7 +31,7 @@ bp_host_info_t hostInfo() {
 }
 
 bp_plugin_info_t Library::info() const {
-  // What lies behind the struct must stay as it is.
+  // What lies after the struct must stay as it is.
   constexpr uint8_t untouched = 0x5C;
   struct {
     bp_plugin_info_t info;

@@ -242,7 +242,7 @@ void wrongEntries(Trial &trial, void (*change)(Blob &blob)) {
 
 void addEntries(Group &group) {
   auto add = [&](const char *name, void (*change)(Blob &)) {
-    group.add(name, [change](Trial &trial) { wrongEntries(trial, change); });
+    group.add(name, wrongEntries, change);
   };
   add("entry-renamed", [](Blob &b) { b.entries[0].name = "no_such_entry"; });
   add("entry-name-long",
@@ -311,8 +311,7 @@ void addLoads(Checks &all) {
     group.add("60-times", loadOften);
     group.add("twice", depth, loadedTwice);
     for (uint64_t shift : {1, 8})
-      group.add("misaligned-by-" + std::to_string(shift),
-                [shift](Trial &trial) { misaligned(trial, shift); });
+      group.add("misaligned-by-" + std::to_string(shift), misaligned, shift);
     group.add("before-a-guard-page", beforeGuard);
     group.add("compiled-twice", depth, compiledTwice);
     if (model.damaged)

@@ -223,12 +223,8 @@ void addRanges(Checks &all) {
     std::string name = std::to_string(range.length) + "-bytes-at-" +
                        std::to_string(range.offset);
     Depth depth = range.offset == 17 ? Depth::Smoke : Depth::Standard;
-    group.add("write-" + name, depth, [range](Trial &trial) {
-      writeRange(trial, range.offset, range.length);
-    });
-    group.add("read-" + name, depth, [range](Trial &trial) {
-      readRange(trial, range.offset, range.length);
-    });
+    group.add("write-" + name, depth, writeRange, range.offset, range.length);
+    group.add("read-" + name, depth, readRange, range.offset, range.length);
   }
 }
 
@@ -236,9 +232,8 @@ void addSharing(Checks &all) {
   Group group(all, "L1/memory/several",
               "Buffers do not share bytes, whatever was freed before, and may "
               "be used from several threads.");
-  group.add("100-buffers", Depth::Smoke,
-            [](Trial &trial) { manyBuffers(trial, 100); });
-  group.add("3000-buffers", [](Trial &trial) { manyBuffers(trial, 3000); });
+  group.add("100-buffers", Depth::Smoke, manyBuffers, 100);
+  group.add("3000-buffers", manyBuffers, 3000);
   group.add("every-other-freed", [](Trial &trial) {
     freeSome(trial, [](size_t i, size_t) { return i % 2 == 0; });
   });
@@ -250,8 +245,7 @@ void addSharing(Checks &all) {
   });
   group.add("allocated-and-freed-5000-times", churn);
   for (unsigned count : {2, 8})
-    group.add("in-" + std::to_string(count) + "-threads",
-              [count](Trial &trial) { inThreads(trial, count); });
+    group.add("in-" + std::to_string(count) + "-threads", inThreads, count);
   group.add("beside-a-working-queue", besideQueue);
 }
 
@@ -269,19 +263,19 @@ void addMemory(Checks &all) {
     for (uint64_t size : {1, 2, 3, 7, 8, 63, 64, 65, 255, 4095, 4096, 4097,
                           65536, 1048577, 33554437})
       sizes.add(prefix + std::to_string(size),
-                size == 65 ? Depth::Smoke : Depth::Standard,
-                [=](Trial &trial) { allocate(trial, space, size); });
+                size == 65 ? Depth::Smoke : Depth::Standard, allocate, space,
+                size);
     for (uint64_t alignment : {1, 2, 16, 64, 256, 4096, 65536, 2097152})
       starts.add(prefix + std::to_string(alignment),
-                 alignment == 256 ? Depth::Smoke : Depth::Standard,
-                 [=](Trial &trial) { align(trial, space, alignment); });
+                 alignment == 256 ? Depth::Smoke : Depth::Standard, align,
+                 space, alignment);
   }
   Group far(all, "L1/memory/far",
             "Offsets of buffer_write and buffer_read have 64 bits.",
             {"large", "offset"});
   for (uint32_t space : {BP_SPACE_DEVICE, BP_SPACE_STAGING})
-    far.add(std::string(spaceName(space)) + "-beyond-4-gib",
-            [space](Trial &trial) { beyond32Bits(trial, space); });
+    far.add(std::string(spaceName(space)) + "-beyond-4-gib", beyond32Bits,
+            space);
   Group large(all, "L1/memory/too-large",
               "More memory than there is gets RESOURCE_EXHAUSTED; sizes near "
               "the end of 64 bits do not overflow.",
@@ -290,8 +284,7 @@ void addMemory(Checks &all) {
        {uint64_t(1) << 46, uint64_t(1) << 47, (uint64_t(1) << 47) + 1,
         uint64_t(1) << 62, uint64_t(1) << 63, UINT64_MAX - 4095,
         UINT64_MAX - 63, UINT64_MAX - 1, UINT64_MAX})
-    large.add(std::to_string(size),
-              [size](Trial &trial) { allocateTooMuch(trial, size); });
+    large.add(std::to_string(size), allocateTooMuch, size);
   addRanges(all);
   addSharing(all);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Models.h: the models that checks of layer 2 need, by name; what they are
-// stands in conformance/suite/PluginModels.cpp.
+// is in conformance/suite/PluginModels.cpp.
 #ifndef BACKPLANE_CONFORMANCE_PLUGIN_MODELS_H
 #define BACKPLANE_CONFORMANCE_PLUGIN_MODELS_H
 

@@ -227,20 +227,16 @@ void addFences(Checks &all) {
               "When a completion comes, the work is done and its results can "
               "be read from any thread.",
               {"fence", "race"});
-  group.add("small", Depth::Smoke,
-            [](Trial &trial) { readsAtCompletion(trial, 4096, 50); });
-  group.add("1-mib", Depth::Smoke,
-            [](Trial &trial) { readsAtCompletion(trial, 1 << 20, 20); });
+  group.add("small", Depth::Smoke, readsAtCompletion, 4096, 50);
+  group.add("1-mib", Depth::Smoke, readsAtCompletion, 1 << 20, 20);
   group.add("odd",
             [](Trial &trial) { readsAtCompletion(trial, (3 << 20) + 77, 8); });
-  group.add("32-mib",
-            [](Trial &trial) { readsAtCompletion(trial, 32 << 20, 2); });
+  group.add("32-mib", readsAtCompletion, 32 << 20, 2);
   for (How how : allWays) {
     group.add(std::string("300-runs-") + name(how),
-              how == How::Execute ? Depth::Smoke : Depth::Standard,
-              [how](Trial &trial) { repeated(trial, how, 300); });
-    group.add(std::string("3000-runs-") + name(how),
-              [how](Trial &trial) { repeated(trial, how, 3000); });
+              how == How::Execute ? Depth::Smoke : Depth::Standard, repeated,
+              how, 300);
+    group.add(std::string("3000-runs-") + name(how), repeated, how, 3000);
   }
 }
 
@@ -251,35 +247,29 @@ void addQueues(Checks &all) {
               "Work of one queue runs in order and completes exactly once; "
               "queues are independent.",
               {"fence"});
-  group.add("compute", Depth::Smoke,
-            [](Trial &t) { classWorks(t, BP_QUEUE_COMPUTE); });
-  group.add("transfer", Depth::Smoke,
-            [](Trial &t) { classWorks(t, BP_QUEUE_TRANSFER); });
+  group.add("compute", Depth::Smoke, classWorks, BP_QUEUE_COMPUTE);
+  group.add("transfer", Depth::Smoke, classWorks, BP_QUEUE_TRANSFER);
   for (size_t count : {2, 8, 32})
-    group.add(std::to_string(count) + "-queues",
-              [count](Trial &trial) { manyQueues(trial, count); });
+    group.add(std::to_string(count) + "-queues", manyQueues, count);
   group.add("made-500-times", madeOften);
   for (size_t count : {2, 20, 400})
     group.add(std::to_string(count) + "-calls-in-order",
-              count == 20 ? Depth::Smoke : Depth::Standard,
-              [count](Trial &trial) { callsInOrder(trial, count); });
+              count == 20 ? Depth::Smoke : Depth::Standard, callsInOrder,
+              count);
   group.add("two-at-once", twoAtOnce);
-  group.add("without-commands", Depth::Smoke,
-            [](Trial &t) { withoutCommands(t, BP_QUEUE_COMPUTE); });
-  group.add("without-commands-transfer",
-            [](Trial &t) { withoutCommands(t, BP_QUEUE_TRANSFER); });
+  group.add("without-commands", Depth::Smoke, withoutCommands,
+            BP_QUEUE_COMPUTE);
+  group.add("without-commands-transfer", withoutCommands, BP_QUEUE_TRANSFER);
   Group newer(all, "L1/unknown",
               "What a newer host may send is skipped where the ABI says so and "
               "refused with UNIMPLEMENTED where it changes the meaning.",
               {"struct-size"});
-  newer.add("larger-command", Depth::Smoke,
-            [](Trial &trial) { newerCommands(trial, false); });
-  newer.add("extended-command",
-            [](Trial &trial) { newerCommands(trial, true); });
+  newer.add("larger-command", Depth::Smoke, newerCommands, false);
+  newer.add("extended-command", newerCommands, true);
   for (uint32_t type : {0u, 31u, 36u, 0x12345u})
     newer.add("command-type-" + std::to_string(type),
-              type == 36 ? Depth::Smoke : Depth::Standard,
-              [type](Trial &trial) { unknownCommand(trial, type); });
+              type == 36 ? Depth::Smoke : Depth::Standard, unknownCommand,
+              type);
   newer.add("queue-class", unknownClass);
   newer.add("memory-space", unknownSpace);
   addFences(all);

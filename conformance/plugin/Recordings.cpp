@@ -177,14 +177,11 @@ void addRecordings(Checks &all) {
     std::string suffix = slots ? "-with-slots" : "";
     for (int times : {1, 2, 50})
       group.add("replay-" + std::to_string(times) + suffix,
-                times == 2 ? Depth::Smoke : Depth::Standard,
-                [=](Trial &trial) { replay(trial, slots, times); });
-    group.add("replay-20-not-waited" + suffix,
-              [=](Trial &trial) { replayUnwaited(trial, slots, 20); });
-    group.add("on-two-queues" + suffix,
-              [=](Trial &trial) { onTwoQueues(trial, slots); });
-    group.add("mixed-with-direct" + suffix,
-              [=](Trial &trial) { mixedWithDirect(trial, slots); });
+                times == 2 ? Depth::Smoke : Depth::Standard, replay, slots,
+                times);
+    group.add("replay-20-not-waited" + suffix, replayUnwaited, slots, 20);
+    group.add("on-two-queues" + suffix, onTwoQueues, slots);
+    group.add("mixed-with-direct" + suffix, mixedWithDirect, slots);
   }
   group.add("two-recordings", twoRecordings);
   group.add("not-run", recordedNotRun);

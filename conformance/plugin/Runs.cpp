@@ -209,7 +209,7 @@ void addFences(Checks &all, const ModelName &model) {
   group.add("another-thread-reads",
             [](Trial &trial) { readsAtCompletion(trial, {}); });
   group.add("posted-tasks-late", model.smoke ? Depth::Smoke : Depth::Standard,
-            [late](Trial &trial) { readsAtCompletion(trial, late); });
+            readsAtCompletion, late);
 }
 
 // ---- Bad data ----
@@ -299,11 +299,10 @@ void addErrors(Checks &all, const char *model) {
   group.of(model);
   for (How how : allWays)
     group.add(std::string("index-1000-") + name(how),
-              how == How::Execute ? Depth::Smoke : Depth::Standard,
-              [how](Trial &trial) { badIndex(trial, 1000, how); });
+              how == How::Execute ? Depth::Smoke : Depth::Standard, badIndex,
+              1000, how);
   for (int64_t index : {int64_t(5), int64_t(1) << 32, INT64_MAX})
-    group.add("index-" + std::to_string(index),
-              [index](Trial &trial) { badIndex(trial, index, How::Execute); });
+    group.add("index-" + std::to_string(index), badIndex, index, How::Execute);
   group.add("travels", failureTravels);
   group.add("often", failsOften);
 }
@@ -326,11 +325,10 @@ void addHosts(Checks &all, const ModelName &model) {
     HostPlan plan;
     plan.order = order;
     plan.workers = workers;
-    group.add(name, [plan](Trial &trial) { onHost(trial, plan); });
+    group.add(name, onHost, plan);
   }
   for (unsigned count : {2, 6})
-    group.add(std::to_string(count) + "-queues",
-              [count](Trial &trial) { queuesAtOnce(trial, count); });
+    group.add(std::to_string(count) + "-queues", queuesAtOnce, count);
   group.add("3-contexts", contextsAtOnce);
   group.add("not-waited", notWaited);
 }
@@ -372,19 +370,16 @@ void addPlaces(Checks &all, const ModelName &model) {
   group.add("every-byte-written", depth, everyByte);
   for (How how : allWays) {
     if (model.dynamic)
-      group.add(std::string("no-elements-") + name(how),
-                [how](Trial &trial) { withoutElements(trial, how); });
+      group.add(std::string("no-elements-") + name(how), withoutElements, how);
     Layout gaps;
     gaps.before = 3;
     gaps.after = 100;
     group.add(std::string("offsets-") + name(how),
-              how == How::Slots ? depth : Depth::Standard,
-              [=](Trial &trial) { laidOut(trial, gaps, how); });
+              how == How::Slots ? depth : Depth::Standard, laidOut, gaps, how);
     Layout shared = gaps;
     shared.oneBuffer = true;
     shared.before = 1;
-    group.add(std::string("one-buffer-") + name(how),
-              [=](Trial &trial) { laidOut(trial, shared, how); });
+    group.add(std::string("one-buffer-") + name(how), laidOut, shared, how);
   }
 }
 
@@ -398,10 +393,9 @@ void addRuns(Checks &all) {
                 {"workspace", "cache", "race"});
     group.of(model.name);
     Depth depth = model.smoke ? Depth::Smoke : Depth::Standard;
-    group.add("30-times", depth, [](Trial &trial) { repeats(trial, 30); });
+    group.add("30-times", depth, repeats, 30);
     for (How how : allWays)
-      group.add(std::string("same-memory-") + name(how),
-                [how](Trial &trial) { sameMemory(trial, 10, how); });
+      group.add(std::string("same-memory-") + name(how), sameMemory, 10, how);
     group.add("other-data-between", depth, alternates);
     group.add("several-in-one-list", severalInOneList);
     group.add("leaves-the-process", leavesTheProcess);

@@ -88,7 +88,7 @@ HostPlan oneThread() {
   return plan;
 }
 
-/// Takes buffers until the driver has no more; gives the failure.
+/// Takes buffers until the driver has no more; returns the failure.
 Status exhaust(Fixture &fixture, uint64_t size,
                std::vector<bp_buffer_t *> &buffers) {
   Limit limit(dataBytes() + (uint64_t(64) << 20));
@@ -145,8 +145,7 @@ void addScarcity(Checks &all) {
               [&](Trial &trial) { recovers(trial, scenario); });
   }
   for (uint64_t size : {uint64_t(1) << 20, uint64_t(40) << 20})
-    group.add("process-limit-" + std::to_string(size),
-              [size](Trial &trial) { limited(trial, size); });
+    group.add("process-limit-" + std::to_string(size), limited, size);
   for (const ModelScenario &scenario : modelScenarios()) {
     Group models(all, std::string("L7/out-of-memory-model/") + scenario.name,
                  "The same while a model is loaded and run.", {"oom", "leak"});

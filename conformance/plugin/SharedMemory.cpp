@@ -174,16 +174,14 @@ void addMapping(Checks &all) {
       std::string name =
           std::string(space == BP_SPACE_DEVICE ? "device-" : "staging-") +
           std::to_string(size);
-      group.add("shows-writes-" + name,
-                [=](Trial &trial) { mapShowsWrites(trial, space, size); });
-      group.add("read-shows-" + name,
-                [=](Trial &trial) { readShowsMap(trial, space, size); });
+      group.add("shows-writes-" + name, mapShowsWrites, space, size);
+      group.add("read-shows-" + name, readShowsMap, space, size);
     }
   group.add("twice", mapTwice);
   for (How how : allWays)
     group.add(std::string("beside-") + name(how),
               how == How::Execute ? Depth::Smoke : Depth::Standard,
-              [how](Trial &trial) { mapBesideQueue(trial, how); });
+              mapBesideQueue, how);
 }
 
 } // namespace
@@ -197,13 +195,11 @@ void addSharedMemory(Checks &all) {
     for (uint64_t size : {1, 63, 4096, 1000003})
       group.add(std::string(readOnly ? "read-only-" : "writable-") +
                     std::to_string(size),
-                [=](Trial &trial) { importShows(trial, size, readOnly); });
+                importShows, size, readOnly);
   for (How how : allWays) {
     Depth depth = how == How::Execute ? Depth::Smoke : Depth::Standard;
-    group.add(std::string("source-") + name(how), depth,
-              [how](Trial &trial) { importedSource(trial, how); });
-    group.add(std::string("target-") + name(how), depth,
-              [how](Trial &trial) { importedTarget(trial, how); });
+    group.add(std::string("source-") + name(how), depth, importedSource, how);
+    group.add(std::string("target-") + name(how), depth, importedTarget, how);
   }
   group.add("outlives-its-buffer", importedStays);
   group.add("anywhere-aligned", importedAnywhere);

@@ -31,7 +31,7 @@ struct HostPlan {
   LoopOrder order = LoopOrder::Pool;
   uint32_t minor = BP_ABI_MINOR;
   bool graphTable = true; ///< get_extension knows "backplane.graph"
-  uint32_t tailBytes = 0; ///< the table is larger by this, with rubbish behind
+  uint32_t tailBytes = 0; ///< the table is larger by this, with rubbish after it
   uint32_t postDelayMs = 0;      ///< posted tasks start late
   std::string cpuFeatures = "*"; ///< "*": those of this machine
 };
@@ -70,7 +70,7 @@ private:
     uint8_t *data;
     uint64_t size;
   };
-  struct Storage; ///< the table with what lies behind it
+  struct Storage; ///< the table with what lies after it
 
   static TestHost &of(void *self) { return *static_cast<TestHost *>(self); }
   void use(const char *what);

@@ -346,18 +346,14 @@ void addSubmissions(Checks &all) {
   group.add("nothing", submitNothing);
   group.add("host-releases", Depth::Smoke, hostReleases);
   group.add("reached-already", reachedAlready);
-  group.add("waits-for-all-first-first",
-            [](Trial &trial) { waitsForAll(trial, true); });
-  group.add("waits-for-all-second-first",
-            [](Trial &trial) { waitsForAll(trial, false); });
+  group.add("waits-for-all-first-first", waitsForAll, true);
+  group.add("waits-for-all-second-first", waitsForAll, false);
   group.add("no-overtaking", Depth::Smoke, noOvertaking);
   group.add("across-queues", Depth::Smoke, acrossQueues);
   for (uint64_t rounds : {2, 20, 300})
-    group.add("ping-pong-" + std::to_string(rounds),
-              [rounds](Trial &trial) { pingPong(trial, rounds); });
+    group.add("ping-pong-" + std::to_string(rounds), pingPong, rounds);
   for (uint64_t length : {2, 20, 300})
-    group.add("chain-of-" + std::to_string(length),
-              [length](Trial &trial) { chain(trial, length); });
+    group.add("chain-of-" + std::to_string(length), chain, length);
   group.add("execute-comes-after", executeAfterSubmit);
   group.add("host-waits-meanwhile", hostWaitsWhileOthersSignal);
   group.add("in-6-threads", submitInThreads);
@@ -372,24 +368,19 @@ void addTimelines(Checks &all) {
               "on who waits for what is reached.");
   for (uint64_t value : {uint64_t(0), uint64_t(1), uint64_t(1) << 32,
                          uint64_t(1) << 63, UINT64_MAX - 1})
-    group.add("starts-at-" + std::to_string(value),
-              [value](Trial &trial) { initialValue(trial, value); });
-  group.add("signal-by-1", Depth::Smoke,
-            [](Trial &trial) { signalUp(trial, 0, 1); });
-  group.add("signal-by-2^32",
-            [](Trial &trial) { signalUp(trial, 3, uint64_t(1) << 32); });
+    group.add("starts-at-" + std::to_string(value), initialValue, value);
+  group.add("signal-by-1", Depth::Smoke, signalUp, 0, 1);
+  group.add("signal-by-2^32", signalUp, 3, uint64_t(1) << 32);
   for (uint64_t value : {0, 1, 9, 10})
-    group.add("signal-" + std::to_string(value) + "-at-10",
-              [value](Trial &trial) { signalDown(trial, value); });
+    group.add("signal-" + std::to_string(value) + "-at-10", signalDown, value);
   for (int milliseconds : {0, 1, 20, 100})
     group.add("timeout-" + std::to_string(milliseconds) + "-ms",
-              milliseconds == 1 ? Depth::Smoke : Depth::Standard,
-              [milliseconds](Trial &t) { timeout(t, milliseconds); });
+              milliseconds == 1 ? Depth::Smoke : Depth::Standard, timeout,
+              milliseconds);
   for (unsigned count : {1, 2, 8, 24}) {
-    group.add(std::to_string(count) + "-waiters",
-              [count](Trial &trial) { waiters(trial, count, 15000000000u); });
-    group.add(std::to_string(count) + "-waiters-without-end",
-              [count](Trial &trial) { waiters(trial, count, UINT64_MAX); });
+    group.add(std::to_string(count) + "-waiters", waiters, count, 15000000000u);
+    group.add(std::to_string(count) + "-waiters-without-end", waiters, count,
+              UINT64_MAX);
   }
   group.add("jump", jump);
   addSubmissions(all);

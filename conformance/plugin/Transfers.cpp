@@ -105,16 +105,16 @@ void addFills(Checks &all) {
                     std::to_string(one.offset),
                 one.length > 1000 && one.offset > 0 ? Depth::Smoke
                                                     : Depth::Standard,
-                [=](Trial &trial) { fill(trial, how, one); });
+                fill, how, one);
   for (uint32_t width : {1, 2, 4}) {
     for (uint32_t pattern : {0u, 0xFFFFFFFFu, 0x80u, 0x12345678u})
       group.add("pattern-" + std::to_string(pattern) + "-width-" +
                     std::to_string(width),
-                [=](Trial &trial) { fillPattern(trial, pattern, width); });
+                fillPattern, pattern, width);
     for (How how : {How::Execute, How::Slots})
       group.add("large-" + std::string(name(how)) + "-width-" +
                     std::to_string(width),
-                [=](Trial &trial) { fillLarge(trial, how, width); });
+                fillLarge, how, width);
   }
 }
 
@@ -140,17 +140,15 @@ void addCopies(Checks &all) {
       group.add(nameOf(how, "bytes-", one),
                 one.from == 17 || one.length == 63 ? Depth::Smoke
                                                    : Depth::Standard,
-                [=](Trial &trial) { copy(trial, how, one); });
+                copy, how, one);
     for (Copy one : within)
-      group.add(nameOf(how, "within-", one),
-                [=](Trial &trial) { copyWithin(trial, how, one); });
-    group.add(std::string(name(how)) + "/large",
-              [how](Trial &trial) { copyLarge(trial, how); });
+      group.add(nameOf(how, "within-", one), copyWithin, how, one);
+    group.add(std::string(name(how)) + "/large", copyLarge, how);
   }
   for (uint32_t from : {BP_SPACE_DEVICE, BP_SPACE_STAGING})
     for (uint32_t to : {BP_SPACE_DEVICE, BP_SPACE_STAGING})
       group.add("space-" + std::to_string(from) + "-to-" + std::to_string(to),
-                [=](Trial &trial) { copySpaces(trial, from, to); });
+                copySpaces, from, to);
 }
 
 // ---- Order ----
@@ -238,8 +236,8 @@ void addTransfers(Checks &all) {
   for (How how : allWays)
     for (NamedScript script : scripts)
       group.add(std::string(name(how)) + "/" + script.name,
-                how == How::Execute ? Depth::Smoke : Depth::Standard,
-                [=](Trial &trial) { ordered(trial, how, script.script); });
+                how == How::Execute ? Depth::Smoke : Depth::Standard, ordered,
+                how, script.script);
 }
 
 } // namespace backplane::checks

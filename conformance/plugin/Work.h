@@ -77,7 +77,7 @@ public:
   Commands &copy(Buffer &source, uint64_t from, Buffer &target, uint64_t to,
                  uint64_t length);
   Commands &barrier();
-  /// Those of another list, behind these.
+  /// Those of another list, after these.
   Commands &append(const Commands &other);
 
   /// Does to the models what the commands do to the buffers.
@@ -125,7 +125,7 @@ public:
   bp_completion_t completion();
   /// The work was started: the completion will come.
   void expect(Trial &trial);
-  /// Waits for it and gives what it says; abandons the check when it does not
+  /// Waits for it and returns what it says; abandons the check when it does not
   /// come.
   Status wait(const Fixture &fixture);
   bool arrived() const;
@@ -181,7 +181,7 @@ public:
   /// Runs commands, waits, and brings the models up to date. A way that the
   /// driver does not have makes the trial NotSupported.
   void run(const Commands &commands, How how = How::Execute);
-  /// Runs commands and gives what they came to; nothing is complained about
+  /// Runs commands and returns what they came to; nothing is complained about
   /// but a missing completion.
   Status outcome(const Commands &commands, How how = How::Execute);
   /// The same of one command, which may be one that Commands does not know.
