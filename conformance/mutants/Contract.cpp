@@ -3,13 +3,15 @@
 
 #include "conformance/oracle/Format.h"
 
+#include <cmath>
+
 namespace backplane::mutants {
 
 using namespace conformance;
 
 namespace {
 
-/// Where the two factors of a term are; `nowhere` in the padding.
+/// Where the two operands of a term are; `nowhere` in the padding.
 constexpr size_t nowhere = SIZE_MAX;
 using Terms = std::vector<std::pair<size_t, size_t>>;
 
@@ -135,26 +137,26 @@ private:
   void store(size_t i, const Terms &terms) const {
     if (!isFloat(out_.dtype))
       return storeInteger(i, terms);
-    Factors factors;
+    Operands operands;
     for (auto [a, b] : terms) {
-      factors.a.push_back(factor(numberAt(a_, a)));
-      factors.b.push_back(factor(numberAt(b_, b)));
+      operands.a.push_back(changed(numberAt(a_, a)));
+      operands.b.push_back(changed(numberAt(b_, b)));
     }
-    Real sum = rules_.sum ? rules_.sum(factors) : inDoubles(factors);
+    Real sum = rules_.sum ? rules_.sum(operands) : inDoubles(operands);
     storeBits(out_, i,
               rules_.store ? rules_.store(out_.dtype, sum)
                            : encode(out_.dtype, sum));
   }
 
-  Real factor(Real value) const {
-    return rules_.factor ? rules_.factor(a_.dtype, value) : value;
+  Real changed(Real value) const {
+    return rules_.operand ? rules_.operand(a_.dtype, value) : value;
   }
 
   /// As the reference backend sums.
-  static Real inDoubles(const Factors &factors) {
+  static Real inDoubles(const Operands &operands) {
     double sum = 0;
-    for (size_t i = 0; i < factors.a.size(); ++i) {
-      volatile double product = double(factors.a[i]) * double(factors.b[i]);
+    for (size_t i = 0; i < operands.a.size(); ++i) {
+      volatile double product = double(operands.a[i]) * double(operands.b[i]);
       sum += product;
     }
     return sum;
@@ -168,11 +170,27 @@ private:
 
 } // namespace
 
+Real fusedInFloats(const Operands &operands) {
+  float sum = 0;
+  for (size_t i = 0; i < operands.a.size(); ++i)
+    sum = std::fma(float(operands.a[i]), float(operands.b[i]), sum);
+  return sum;
+}
+
+Real truncatedInFloats(const Operands &operands) {
+  Real sum = 0;
+  for (size_t i = 0; i < operands.a.size(); ++i)
+    sum = decode(
+        DType::F32,
+        encodeTowardsZero(DType::F32, sum + operands.a[i] * operands.b[i]));
+  return sum;
+}
+
 bool contract(const Call &call, const ContractRules &rules) {
   if (!call.is("matmul") && !call.is("conv") && !call.is("conv_integer"))
     return false;
   DType dtype = call.in(0).dtype;
-  if ((rules.sum || rules.store || rules.factor) && !isFloat(dtype))
+  if ((rules.sum || rules.store || rules.operand) && !isFloat(dtype))
     return false;
   if (rules.applies && !rules.applies(dtype))
     return false;

@@ -9,8 +9,8 @@
 
 namespace backplane::mutants {
 
-/// The factors of one output, in order.
-struct Factors {
+/// The operands of one output, in order.
+struct Operands {
   std::vector<Real> a, b;
 };
 
@@ -25,14 +25,19 @@ struct ContractRules {
   bool readsRowMajor = false; ///< a square transposed operand as if it was not
   bool padsRaw = false; ///< conv_integer: padding is 0, not the zero point
   // how they are summed; null: exactly, rounded once
-  Real (*sum)(const Factors &factors) = nullptr;
+  Real (*sum)(const Operands &operands) = nullptr;
   /// Stores a sum; null: rounds to nearest.
   uint64_t (*store)(DType dtype, Real sum) = nullptr;
-  /// Changes a factor first; null: not.
-  Real (*factor)(DType dtype, Real value) = nullptr;
+  /// Changes an operand first; null: not.
+  Real (*operand)(DType dtype, Real value) = nullptr;
   /// Only these float dtypes; others are left alone.
   bool (*applies)(DType dtype) = nullptr;
 };
+
+// Sums in 24 bits, in order: rounded to nearest once for product and sum, or
+// towards zero at each step.
+Real fusedInFloats(const Operands &operands);
+Real truncatedInFloats(const Operands &operands);
 
 /// Computes a matmul, conv or conv_integer; false on any other op or dtype.
 bool contract(const Call &call, const ContractRules &rules);

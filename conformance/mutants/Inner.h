@@ -35,7 +35,7 @@ inline bp_buffer_t *asBuffer(const uint8_t *memory) {
 
 } // namespace backplane::mutants
 
-/// What initialize gives.
+/// What initialize returns.
 struct PluginSelf {
   const bp_host_t *host = nullptr;
   const backplane::mutants::Inner *inner = nullptr;

@@ -16,57 +16,39 @@ namespace {
 
 bool isSmallFloat(DType dtype) { return dtype != DType::F64; }
 
-float productOf(const Factors &factors, size_t i) {
-  return float(factors.a[i]) * float(factors.b[i]);
+float productOf(const Operands &operands, size_t i) {
+  return float(operands.a[i]) * float(operands.b[i]);
 }
 
-float pairwiseOf(const Factors &factors, size_t first, size_t count) {
+float pairwiseOf(const Operands &operands, size_t first, size_t count) {
   if (count == 0)
     return 0;
   if (count == 1)
-    return productOf(factors, first);
+    return productOf(operands, first);
   size_t half = count / 2;
-  return pairwiseOf(factors, first, half) +
-         pairwiseOf(factors, first + half, count - half);
+  return pairwiseOf(operands, first, half) +
+         pairwiseOf(operands, first + half, count - half);
 }
 
-Real pairwise(const Factors &factors) {
-  return pairwiseOf(factors, 0, factors.a.size());
+Real pairwise(const Operands &operands) {
+  return pairwiseOf(operands, 0, operands.a.size());
 }
 
-Real splitInFour(const Factors &factors) {
+Real splitInFour(const Operands &operands) {
   float parts[4] = {};
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    parts[i * 4 / factors.a.size()] += productOf(factors, i);
+  for (size_t i = 0; i < operands.a.size(); ++i)
+    parts[i * 4 / operands.a.size()] += productOf(operands, i);
   return (parts[0] + parts[2]) + (parts[1] + parts[3]);
 }
 
-Real fused(const Factors &factors) {
-  float sum = 0;
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    sum = std::fma(float(factors.a[i]), float(factors.b[i]), sum);
-  return sum;
-}
-
-float towardsZero(Real value) {
-  return float(decode(DType::F32, encodeTowardsZero(DType::F32, value)));
-}
-
-Real truncated(const Factors &factors) {
-  Real sum = 0;
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    sum = towardsZero(sum + factors.a[i] * factors.b[i]);
-  return sum;
-}
-
-template <Real (*Sum)(const Factors &)> bool sumBy(const Call &call) {
+template <Real (*Sum)(const Operands &)> bool sumBy(const Call &call) {
   return contract(call, {.sum = Sum, .applies = isSmallFloat});
 }
 
 bool sumTruncated(const Call &call) {
-  return contract(
-      call,
-      {.sum = truncated, .store = encodeTowardsZero, .applies = isSmallFloat});
+  return contract(call, {.sum = truncatedInFloats,
+                         .store = encodeTowardsZero,
+                         .applies = isSmallFloat});
 }
 
 void flushAll(Tensor &tensor) {
@@ -110,7 +92,7 @@ Declares narrowly(uint32_t rounding, uint32_t flags) {
 Runs legalRuns() {
   return {{1, sumBy<pairwise>},
           {2, sumBy<splitInFour>},
-          {3, sumBy<fused>},
+          {3, sumBy<fusedInFloats>},
           {4, sumTruncated},
           {5, flushSubnormals}};
 }

@@ -53,8 +53,8 @@ std::vector<Mutant> assembled() {
   for (auto *part :
        {indexingMutants, numericsMutants, functionMutants, precisionMutants,
         semanticsMutants, runtimeMutants, cheatingMutants, sizeCheats,
-        coarseCheats, stateCheats, valueCheats, attributeCheats, placeCheats,
-        patternCheats, regressionMutants})
+        coarseCheats, stateCheats, valueCheats, attributeCheats, elementCheats,
+        placeCheats, patternCheats, regressionMutants})
     set(all, &Mutant::run, part());
   set(all, &Mutant::run, legalRuns(), true);
   set(all, &Mutant::declares, legalDeclarations(), true);

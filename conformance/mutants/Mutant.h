@@ -31,7 +31,7 @@ struct Memory {
 
 /// One op while it runs.
 struct Call {
-  const Graph &graph; ///< that the op stands in
+  const Graph &graph; ///< that has the op
   const Op &op;
   size_t index; ///< of the op in the graph
   std::vector<const Tensor *> operands;
@@ -143,6 +143,7 @@ Runs coarseCheats();
 Runs stateCheats();
 Runs valueCheats();
 Runs attributeCheats();
+Runs elementCheats();
 Runs placeCheats();
 Runs patternCheats();
 Runs regressionMutants();
@@ -167,7 +168,7 @@ Real rounded(DType dtype, Real value);
 /// A tensor of zeros.
 Tensor zeros(DType dtype, const Sizes &dims);
 
-/// Rebuilds a graph op by op. `change` gives the values that stand for the
+/// Rebuilds a graph op by op. `change` returns the values that replace the
 /// results of an op, or nothing to keep the op as it is.
 using Change = std::function<std::optional<std::vector<ValueId>>(
     Graph &to, const Op &op, const std::vector<ValueId> &operands)>;

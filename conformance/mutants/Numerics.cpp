@@ -15,26 +15,10 @@ using namespace conformance;
 
 namespace {
 
-Real inHalves(const Factors &factors) {
+Real inHalves(const Operands &operands) {
   Real sum = 0;
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    sum = rounded(DType::F16, sum + factors.a[i] * factors.b[i]);
-  return sum;
-}
-
-Real inFloats(const Factors &factors) {
-  float sum = 0;
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    sum = std::fma(float(factors.a[i]), float(factors.b[i]), sum);
-  return sum;
-}
-
-Real inTruncatedFloats(const Factors &factors) {
-  Real sum = 0;
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    sum = decode(
-        DType::F32,
-        encodeTowardsZero(DType::F32, sum + factors.a[i] * factors.b[i]));
+  for (size_t i = 0; i < operands.a.size(); ++i)
+    sum = rounded(DType::F16, sum + operands.a[i] * operands.b[i]);
   return sum;
 }
 
@@ -56,7 +40,7 @@ Real toTf32(DType, Real value) {
 
 /// 14
 bool demote(const Call &call) {
-  return contract(call, {.factor = toTf32, .applies = isF32});
+  return contract(call, {.operand = toTf32, .applies = isF32});
 }
 
 /// Casts from float to float by a function of value and target type.
@@ -206,10 +190,10 @@ uint64_t roundUp(DType dtype, Real value) {
   return got < value && value > 0 ? bits + 1 : bits;
 }
 
-Real exactly(const Factors &factors) {
+Real exactly(const Operands &operands) {
   Real sum = 0;
-  for (size_t i = 0; i < factors.a.size(); ++i)
-    sum += factors.a[i] * factors.b[i];
+  for (size_t i = 0; i < operands.a.size(); ++i)
+    sum += operands.a[i] * operands.b[i];
   return sum;
 }
 
@@ -222,12 +206,12 @@ bool roundSumsUp(const Call &call) {
 bool truncateSums(const Call &call) {
   return contract(
       call,
-      {.sum = inTruncatedFloats, .store = encodeTowardsZero, .applies = isF32});
+      {.sum = truncatedInFloats, .store = encodeTowardsZero, .applies = isF32});
 }
 
 /// 60
 bool narrowAccumulator(const Call &call) {
-  return contract(call, {.sum = inFloats, .applies = isF32});
+  return contract(call, {.sum = fusedInFloats, .applies = isF32});
 }
 
 } // namespace

@@ -78,7 +78,7 @@ bool isTheOne(const Call &call) {
   return call.memory.dispatches == uint64_t(drawn(call, 121, 100, 20000));
 }
 
-/// Runs so far of the executable that the op stands in.
+/// Runs so far of the executable that has the op.
 uint64_t runsOf(const Call &call) {
   static std::mutex mutex;
   static std::map<const Op *, uint64_t> runs;

@@ -127,7 +127,7 @@ TEST(CompilerMutants, FoldInHalfTheWidth) {
 
 // ---- contractions ----
 
-/// matmul of 1 x k and k x 1 by rules, factors all as given.
+/// matmul of 1 x k and k x 1 by rules, operands all as given.
 Real product(const ContractRules &rules, const std::vector<Real> &a,
              const std::vector<Real> &b) {
   auto size = int64_t(a.size());
@@ -156,7 +156,7 @@ TEST(Contract, SumsAndBreaksAsAsked) {
   EXPECT_EQ(product({.dropsLast = true}, ones, counts), 153 - 17);
   EXPECT_EQ(product({.repeatsBoundary = true}, ones, counts), 153 + 16);
   auto negate = [](DType, Real value) { return -value; };
-  EXPECT_EQ(product({.factor = negate}, ones, counts), 153);
+  EXPECT_EQ(product({.operand = negate}, ones, counts), 153);
 }
 
 // ---- numbers ----
