@@ -21,7 +21,6 @@ struct Activation {
 };
 
 std::vector<Activation> activations() {
-  using Text = std::string;
   return {
       {"clamp", "six", {{"low", 0.0}, {"high", 6.0}}, {"nan"}, false, true},
       {"clamp", "inside", {{"low", 2.0}, {"high", 5.0}}, {"nan", "wrap"}},
@@ -37,7 +36,7 @@ std::vector<Activation> activations() {
       {"hard_sigmoid", "custom", {{"alpha", 0.125}, {"beta", 0.625}}, {"cse"}},
       {"gelu",
        "tanh",
-       {{"approximate", Text("tanh")}},
+       {{"approximate", "tanh"}},
        {"gelu", "bias"},
        false,
        true},

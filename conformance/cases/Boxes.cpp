@@ -127,7 +127,7 @@ void makeManyParts(const Sink &sink, DType dtype) {
   std::vector<ValueId> parts;
   for (int64_t size : {1, 0, 3, 16, 17, 2, 31, 1, 5, 64})
     parts.push_back(builder.input(dtype, {size}));
-  builder.output(builder.add("concat", parts, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("concat", parts, {{"axis", 0}}));
   builder.addCase(smokeOf(dtype), "bits");
   builder.finish();
 }

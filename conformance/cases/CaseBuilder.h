@@ -29,7 +29,7 @@ public:
   ValueId input(DType dtype, Dims dims, InputRule rule = {});
   ValueId add(std::string_view op, std::vector<ValueId> operands,
               Attributes attributes = {});
-  /// An op with regions (sdk/graph/Control.h); gives all results, ids out of
+  /// An op with regions (sdk/graph/Control.h); returns all results, ids out of
   /// range when it is refused.
   std::vector<ValueId> control(Op op);
   /// A weight of random numbers in [low, high), integers for integers; a
@@ -48,7 +48,7 @@ public:
   /// Says how such cases are judged. With `numbers`, which only a unit of one
   /// case can have, the graph gets the sizes of that case for its symbols.
   void makeLarge(Large large, bool numbers);
-  /// Gives the unit to the sink, unless it has no case up to the depth of the
+  /// Puts the unit into the sink, unless it has no case up to the depth of the
   /// selection.
   void finish();
 

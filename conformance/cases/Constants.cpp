@@ -32,7 +32,7 @@ void makeConstant(const Sink &sink, DType dtype) {
   ValueId all = builder.add("constant", {}, constantOf(dtype, {3, 5}, 15));
   ValueId one = builder.add("constant", {}, constantOf(dtype, {n, 5}, 1));
   ValueId scalar = builder.add("constant", {}, constantOf(dtype, {}, 1));
-  builder.output(builder.add("concat", {all, x, one}, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("concat", {all, x, one}, {{"axis", 0}}));
   builder.output(all);
   builder.output(one);
   builder.output(scalar);
@@ -48,7 +48,7 @@ void makeLargeConstant(const Sink &sink, DType dtype) {
   ValueId x = builder.input(dtype, {count / 32, 32});
   ValueId all =
       builder.add("constant", {}, constantOf(dtype, {count / 32, 32}, count));
-  builder.output(builder.add("concat", {x, all}, {{"axis", int64_t(1)}}));
+  builder.output(builder.add("concat", {x, all}, {{"axis", 1}}));
   builder.addCase(Depth::Standard, "bits");
   builder.finish();
 }
@@ -64,8 +64,7 @@ void makeIota(const Sink &sink, DType dtype) {
                         {"dims", std::move(dims)},
                         {"axis", axis}});
   };
-  builder.output(
-      builder.add("concat", {x, iota({n}, 0)}, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("concat", {x, iota({n}, 0)}, {{"axis", 0}}));
   builder.output(iota({n, 3}, 0));
   builder.output(iota({3, n}, 1));
   builder.output(iota({2, n, 3}, 1));
@@ -107,10 +106,8 @@ void makeWeight(const Sink &sink, DType dtype) {
   ValueId table = builder.weight(dtype, {5, 7}, 0, high);
   ValueId other = builder.weight(dtype, {1, 7}, 0, high);
   ValueId scalar = builder.weight(dtype, {}, 0, high);
-  builder.output(
-      builder.add("concat", {x, table, other}, {{"axis", int64_t(0)}}));
-  builder.output(
-      builder.add("gather", {table, indices}, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("concat", {x, table, other}, {{"axis", 0}}));
+  builder.output(builder.add("gather", {table, indices}, {{"axis", 0}}));
   builder.output(
       builder.add("broadcast", {scalar},
                   {{"dims", Dims{n}}, {"axes", std::vector<int64_t>()}}));
@@ -128,7 +125,7 @@ void makeLargeWeight(const Sink &sink) {
   ValueId narrow = builder.weight(DType::I8, {127}, -100, 100);
   ValueId wide = builder.weight(DType::F32, {257, 129});
   ValueId bytes = builder.weight(DType::U8, {1021}, 0, 200);
-  builder.output(builder.add("concat", {wide, x}, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("concat", {wide, x}, {{"axis", 0}}));
   builder.output(
       builder.add("reverse", {narrow}, {{"axes", std::vector<int64_t>{0}}}));
   builder.output(bytes);

@@ -86,7 +86,7 @@ Op whileOp(Ids operands, int64_t carried, Graph body, Dims limit,
           "while"};
 }
 
-/// A region that gives op(x), or op(x, x).
+/// A region that returns op(x), or op(x, x).
 Graph simple(const Graph &around, std::string_view op, const TensorType &type,
              bool binary = false) {
   Region region(around);
@@ -114,16 +114,13 @@ void makeChoices(const Sink &sink, DType dtype, const std::string &variant) {
     operands = {builder.input(DType::Bool, {})};
   ValueId x = builder.input(dtype, type.dims);
   if (variant == "computed") {
-    ValueId least = builder.add("reduce", {x},
-                                {{"kind", std::string("min")},
-                                 {"axes", std::vector<int64_t>{0}},
-                                 {"keep", int64_t(0)}});
-    ValueId most = builder.add("reduce", {x},
-                               {{"kind", std::string("max")},
-                                {"axes", std::vector<int64_t>{0}},
-                                {"keep", int64_t(0)}});
-    operands = {builder.add("compare", {least, most},
-                            {{"direction", std::string("lt")}})};
+    ValueId least = builder.add(
+        "reduce", {x},
+        {{"kind", "min"}, {"axes", std::vector<int64_t>{0}}, {"keep", 0}});
+    ValueId most = builder.add(
+        "reduce", {x},
+        {{"kind", "max"}, {"axes", std::vector<int64_t>{0}}, {"keep", 0}});
+    operands = {builder.add("compare", {least, most}, {{"direction", "lt"}})};
   }
   operands.push_back(x);
   Dims condition;
@@ -164,15 +161,13 @@ void makeUntaken(const Sink &sink) {
   TensorType type = typed(DType::I32, {builder.symbol("n")});
   ValueId x = builder.input(DType::I32, type.dims);
   ValueId size = builder.add("abs", {x});
-  ValueId least = builder.add("reduce", {size},
-                              {{"kind", std::string("min")},
-                               {"axes", std::vector<int64_t>{0}},
-                               {"keep", int64_t(0)}});
+  ValueId least = builder.add(
+      "reduce", {size},
+      {{"kind", "min"}, {"axes", std::vector<int64_t>{0}}, {"keep", 0}});
   ValueId zero = builder.add(
       "constant", {},
       {{"value", Bytes(4)}, {"dtype", int64_t(DType::I32)}, {"dims", Dims()}});
-  ValueId p =
-      builder.add("compare", {least, zero}, {{"direction", std::string("gt")}});
+  ValueId p = builder.add("compare", {least, zero}, {{"direction", "gt"}});
   Graph then = simple(builder.graph(), "div", type, true);
   Graph otherwise = simple(builder.graph(), "neg", type);
   outputs(builder, builder.control(ifOp({p, x}, then, otherwise)));
@@ -264,7 +259,7 @@ void makePredicate(const Sink &sink, DType dtype) {
                       {"dtype", int64_t(DType::I32)},
                       {"dims", Dims()}};
   };
-  Attributes below = {{"direction", std::string("lt")}};
+  Attributes below = {{"direction", "lt"}};
   ValueId zero = builder.add("constant", {}, constant(0));
   Region body(builder.graph());
   ValueId count = body.input(counter), value = body.input(typed(dtype, {n}));
@@ -283,7 +278,7 @@ void makePredicate(const Sink &sink, DType dtype) {
   builder.finish();
 }
 
-/// h = h * W + row of x: a recurrent layer whose weights stand inside.
+/// h = h * W + row of x: a recurrent layer whose weights are inside.
 void makeRecurrent(const Sink &sink) {
   CaseBuilder builder(sink, "while", DType::F32, "recurrent",
                       {"index", "tail", "cache"});
@@ -317,10 +312,9 @@ void makeGrowing(const Sink &sink) {
   Region body(builder.graph(), "i");
   ValueId rows = body.input(typed(DType::F32, {n, w}));
   ValueId first = body.rows(rows, 0, Dim::symbol("i") + Dim(1));
-  ValueId most = body.add("reduce", {first},
-                          {{"kind", std::string("max")},
-                           {"axes", std::vector<int64_t>{0}},
-                           {"keep", int64_t(0)}});
+  ValueId most = body.add(
+      "reduce", {first},
+      {{"kind", "max"}, {"axes", std::vector<int64_t>{0}}, {"keep", 0}});
   outputs(builder, builder.control(whileOp({x}, 0, body.finish({most}), {n})));
   for (auto [rows, width] : {std::pair(4, 3), {17, 16}, {1, 1}})
     builder.addCase(Depth::Standard, "uniform", {{"n", rows}, {"w", width}});

@@ -23,7 +23,7 @@ void makeEmptyAmongOthers(const Sink &sink, DType dtype) {
     empty = builder.add(i % 2 ? "max" : "sub", {empty, nothing});
     parts.insert(parts.begin() + 2 * i, empty);
   }
-  builder.output(builder.add("concat", parts, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("concat", parts, {{"axis", 0}}));
   for (int64_t size : {1, 16, 17, 257})
     builder.addCase(size == 17 ? Depth::Smoke : Depth::Standard, "uniform",
                     {{"e", 0}, {"n", size}});

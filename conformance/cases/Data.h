@@ -44,7 +44,7 @@
 //   mixture     all kinds below in one tensor; integers: rails and neighbours,
 //               powers of two, any
 //   magnitudes  1e-30 to 1e30, as far as the dtype reaches
-//   large       from 1e4 to 1e7, with digits behind the point
+//   large       from 1e4 to 1e7, with digits after the point
 //   scaled      up to one bound, which is drawn from the seed
 //   outliers    N(0, 1), in few channels times 100 to 1000
 //   subnormals  subnormal numbers and the smallest normal ones

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // DataSets.h: the table of data sets that Data.h documents. Each is a function
-// from one element's place to its bits.
+// from one element's location to its bits.
 #ifndef BACKPLANE_CONFORMANCE_CASES_DATASETS_H
 #define BACKPLANE_CONFORMANCE_CASES_DATASETS_H
 
@@ -10,7 +10,7 @@
 namespace backplane::conformance {
 
 /// An element to fill.
-struct Place {
+struct Location {
   const Tensor &tensor; ///< dtype and dims count, not the bytes
   const InputRule &rule;
   const std::vector<uint64_t> &special; ///< specialBits of the dtype
@@ -23,7 +23,7 @@ struct Place {
   DType dtype() const { return tensor.dtype; }
 };
 
-using DataSet = uint64_t (*)(const Place &place);
+using DataSet = uint64_t (*)(const Location &location);
 
 /// The data set of this name; null for an unknown one.
 DataSet findDataSet(std::string_view name);

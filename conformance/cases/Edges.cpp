@@ -90,50 +90,47 @@ Row elementwiseRow(const OpSpec &spec) {
 
 std::vector<Row> makingRows() {
   constexpr DType f32 = DType::F32;
-  return {
-      {"weight", f32, 2,
-       [](CaseBuilder &m, const Dims &d) {
-         m.output(m.add("neg", {m.weight(f32, d)}));
-       },
-       0, false},
-      {"constant", f32, 2,
-       [](CaseBuilder &m, const Dims &d) {
-         m.output(m.add("constant", {},
-                        {{"value", Bytes{0, 0, 128, 63}},
-                         {"dtype", code(f32)},
-                         {"dims", d}}));
-       }},
-      {"iota", f32, 2,
-       [](CaseBuilder &m, const Dims &d) {
-         m.output(
-             m.add("iota", {},
-                   {{"dtype", code(f32)}, {"dims", d}, {"axis", int64_t(1)}}));
-       }},
-      {"dim", DType::I64, 2,
-       [](CaseBuilder &m, const Dims &d) {
-         m.output(m.add("dim", {}, {{"value", Dims{d[0], d[0] * d[1], d[1]}}}));
-       }},
-      {"variable_read", f32, 2,
-       [](CaseBuilder &m, const Dims &d) {
-         m.variable("v", f32, d);
-         m.output(m.add("variable_read", {},
-                        {{"variable", std::string("v")},
-                         {"dtype", code(f32)},
-                         {"dims", d}}));
-       },
-       0, false},
-      {"variable_write", f32, 2,
-       [](CaseBuilder &m, const Dims &d) {
-         m.variable("v", f32, d);
-         ValueId old = m.add("variable_read", {},
-                             {{"variable", std::string("v")},
-                              {"dtype", code(f32)},
-                              {"dims", d}});
-         m.add("variable_write", {m.add("mul", {old, m.input(f32, d)})},
-               {{"variable", std::string("v")}});
-         m.output(old);
-       },
-       0, false}};
+  return {{"weight", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(m.add("neg", {m.weight(f32, d)}));
+           },
+           0, false},
+          {"constant", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(m.add("constant", {},
+                            {{"value", Bytes{0, 0, 128, 63}},
+                             {"dtype", code(f32)},
+                             {"dims", d}}));
+           }},
+          {"iota", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(m.add("iota", {},
+                            {{"dtype", code(f32)}, {"dims", d}, {"axis", 1}}));
+           }},
+          {"dim", DType::I64, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             m.output(
+                 m.add("dim", {}, {{"value", Dims{d[0], d[0] * d[1], d[1]}}}));
+           }},
+          {"variable_read", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             m.variable("v", f32, d);
+             m.output(
+                 m.add("variable_read", {},
+                       {{"variable", "v"}, {"dtype", code(f32)}, {"dims", d}}));
+           },
+           0, false},
+          {"variable_write", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             m.variable("v", f32, d);
+             ValueId old =
+                 m.add("variable_read", {},
+                       {{"variable", "v"}, {"dtype", code(f32)}, {"dims", d}});
+             m.add("variable_write", {m.add("mul", {old, m.input(f32, d)})},
+                   {{"variable", "v"}});
+             m.output(old);
+           },
+           0, false}};
 }
 
 void addPads(CaseBuilder &m, const Dims &d, const std::string &mode) {
@@ -171,7 +168,7 @@ std::vector<Row> movingRows() {
       {"concat", f32, 3,
        [](CaseBuilder &m, const Dims &d) {
          ValueId x = m.input(f32, {d[0], d[2]}), y = m.input(f32, {d[1], d[2]});
-         m.output(m.add("concat", {x, y, x}, {{"axis", int64_t(0)}}));
+         m.output(m.add("concat", {x, y, x}, {{"axis", 0}}));
        }},
       {"pad", f32, 2,
        [](CaseBuilder &m, const Dims &d) { addPads(m, d, "constant"); }},
@@ -182,7 +179,7 @@ std::vector<Row> movingRows() {
        [](CaseBuilder &m, const Dims &d) {
          ValueId x = m.input(f32, {d[0], d[1]});
          ValueId i = m.input(DType::I64, {d[2]}, indexBelow(d[0]));
-         m.output(m.add("gather", {x, i}, {{"axis", int64_t(0)}}));
+         m.output(m.add("gather", {x, i}, {{"axis", 0}}));
        },
        1},
       {"scatter", f32, 3,
@@ -191,8 +188,7 @@ std::vector<Row> movingRows() {
          ValueId i = m.input(DType::I64, {d[2]}, indexBelow(d[0]));
          ValueId u = m.input(f32, {d[2], d[1]});
          m.output(
-             m.add("scatter", {x, i, u},
-                   {{"axis", int64_t(0)}, {"combine", std::string("max")}}));
+             m.add("scatter", {x, i, u}, {{"axis", 0}, {"combine", "max"}}));
        },
        1}};
 }
@@ -205,18 +201,14 @@ Attributes reduction(const char *kind, int64_t axis) {
 
 std::vector<Row> reducingRows() {
   std::vector<Row> rows = {
-      planeRow("arg_reduce",
-               {{"kind", std::string("max")}, {"axis", int64_t(1)}}, DType::F32,
-               2),
-      planeRow("cumulative",
-               {{"kind", std::string("sum")}, {"axis", int64_t(1)}}),
-      planeRow("softmax", {{"axis", int64_t(1)}}),
-      planeRow("log_softmax", {{"axis", int64_t(0)}}),
+      planeRow("arg_reduce", {{"kind", "max"}, {"axis", 1}}, DType::F32, 2),
+      planeRow("cumulative", {{"kind", "sum"}, {"axis", 1}}),
+      planeRow("softmax", {{"axis", 1}}),
+      planeRow("log_softmax", {{"axis", 0}}),
       planeRow("log_sum_exp", {{"axes", Axes{1}}}),
       {"top_k", DType::F32, 2, [](CaseBuilder &m, const Dims &d) {
-         ValueId best =
-             m.add("top_k", {m.input(DType::F32, d)},
-                   {{"k", Dims{min(d[1], Dim(2))}}, {"axis", int64_t(1)}});
+         ValueId best = m.add("top_k", {m.input(DType::F32, d)},
+                              {{"k", Dims{min(d[1], Dim(2))}}, {"axis", 1}});
          m.output(best);
          m.output(best + 1);
        }}};
@@ -337,11 +329,11 @@ std::vector<Row> composedRows() {
   constexpr DType f32 = DType::F32;
   return {{"layer_norm", f32, 2,
            [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "layer_norm", d, {d[1]}, 3, {{"axis", int64_t(1)}});
+             addNorm(m, "layer_norm", d, {d[1]}, 3, {{"axis", 1}});
            }},
           {"rms_norm", f32, 2,
            [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "rms_norm", d, {d[1]}, 2, {{"axis", int64_t(1)}});
+             addNorm(m, "rms_norm", d, {d[1]}, 2, {{"axis", 1}});
            }},
           {"batch_norm", f32, 3,
            [](CaseBuilder &m, const Dims &d) {
@@ -349,8 +341,7 @@ std::vector<Row> composedRows() {
            }},
           {"group_norm", f32, 2,
            [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "group_norm", {d[0], 4, d[1]}, {4}, 3,
-                     {{"groups", int64_t(2)}});
+             addNorm(m, "group_norm", {d[0], 4, d[1]}, {4}, 3, {{"groups", 2}});
            }},
           {"rotary", f32, 4,
            [](CaseBuilder &m, const Dims &d) {

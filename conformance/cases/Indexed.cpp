@@ -54,8 +54,8 @@ void makeWrapped(const Sink &sink, DType dtype) {
   ValueId size = spread(builder.add("dim", {}, {{"value", Dims{b}}}));
   ValueId signedIndex = builder.add("sub", {raw, size});
   ValueId zero = builder.add("sub", {raw, raw});
-  ValueId isNegative = builder.add("compare", {signedIndex, zero},
-                                   {{"direction", std::string("lt")}});
+  ValueId isNegative =
+      builder.add("compare", {signedIndex, zero}, {{"direction", "lt"}});
   ValueId wrapped = builder.add("add", {signedIndex, size});
   ValueId index = builder.add("select", {isNegative, wrapped, signedIndex});
   builder.output(gather(builder, x, index, 0));
@@ -140,10 +140,8 @@ void makeScatterRank(const Sink &sink, DType dtype) {
   ValueId updates = builder.input(dtype, {2, 2, 2, 3});
   ValueId single = builder.input(DType::I32, {}, indexBelow(3));
   ValueId column = builder.input(dtype, {2, 5});
-  builder.output(
-      builder.add("scatter", {x, table, updates}, {{"axis", int64_t(1)}}));
-  builder.output(
-      builder.add("scatter", {x, single, column}, {{"axis", int64_t(2)}}));
+  builder.output(builder.add("scatter", {x, table, updates}, {{"axis", 1}}));
+  builder.output(builder.add("scatter", {x, single, column}, {{"axis", 2}}));
   builder.addCase(smokeOf(dtype), "bits");
   builder.addCase(smokeOf(dtype), "errors");
   builder.finish();

@@ -93,7 +93,7 @@ bool readAs(const uint8_t *data, size_t count, int64_t *values, size_t &bad) {
   return true;
 }
 
-/// Floats of at most 16 bits by a table of what their bits stand for.
+/// Floats of at most 16 bits by a table of what their bits mean.
 bool readNarrow(const Tensor &tensor, size_t first, size_t count,
                 int64_t *values, size_t &bad) {
   for (size_t i = 0; i < count; ++i) {

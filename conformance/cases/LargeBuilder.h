@@ -19,7 +19,7 @@ struct KnownSizes {
   SymbolValues values;
 };
 
-/// Gives the dim of an axis: a symbol or a number.
+/// Returns the dim of an axis: a symbol or a number.
 using SizeOf = std::function<Dim(const char *symbol)>;
 
 /// A graph whose sizes vary.

@@ -2,7 +2,7 @@
 //
 // Convolutions at sizes that models have: the geometries of the table, dilated,
 // grouped and depthwise ones, one to three dimensions, transposed ones, those
-// of small integers, and with what models put behind them.
+// of small integers, and with what models put after them.
 #include "Geometry.h"
 #include "LargeBuilder.h"
 #include "ModelSizes.h"

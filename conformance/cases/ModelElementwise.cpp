@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // All elementwise ops of the op table at sizes that models have, in ranks 1 to
-// 6. Tables of attributes stand here; an op with a required attribute that has
+// 6. Tables of attributes are here; an op with a required attribute that has
 // none makes a unit without a graph, which CasesTest finds.
 #include "LargeBuilder.h"
 #include "sdk/graph/OpTable.h"
@@ -19,7 +19,7 @@ Attributes attributesFor(const std::string &op, DType dtype) {
   if (op == "clamp")
     return {{"low", 1.0}, {"high", 5.0}};
   if (op == "compare")
-    return {{"direction", std::string("lt")}};
+    return {{"direction", "lt"}};
   if (op != "cast")
     return {};
   DType to = dtype == DType::F32    ? DType::F16

@@ -65,20 +65,20 @@ std::vector<Lines> reductions() {
                    twoAxes(),
                    {"a"},
                    alongB("reduce", last, attributes)});
-    all.push_back({"cumulative",
-                   Text("models-") + kind,
-                   threeAxes(),
-                   {"a", "c"},
-                   alongB("cumulative", middle,
-                          {{"kind", Text(kind)}, {"axis", int64_t(1)}})});
+    all.push_back(
+        {"cumulative",
+         Text("models-") + kind,
+         threeAxes(),
+         {"a", "c"},
+         alongB("cumulative", middle, {{"kind", Text(kind)}, {"axis", 1}})});
   }
   for (const char *kind : {"min", "max"})
-    all.push_back({"arg_reduce",
-                   Text("models-") + kind,
-                   threeAxes(),
-                   {"a", "c"},
-                   alongB("arg_reduce", middle,
-                          {{"kind", Text(kind)}, {"axis", int64_t(1)}})});
+    all.push_back(
+        {"arg_reduce",
+         Text("models-") + kind,
+         threeAxes(),
+         {"a", "c"},
+         alongB("arg_reduce", middle, {{"kind", Text(kind)}, {"axis", 1}})});
   // Everything at once: lines of up to 16 M elements.
   constexpr double most = 1 << 24;
   std::vector<Axis> line = {{"b", 1, int64_t(1) << 24}, {"a", 1, 1}};
@@ -87,15 +87,14 @@ std::vector<Lines> reductions() {
        "models-line",
        line,
        {},
-       alongB("reduce", last, {{"kind", Text("sum")}, {"axes", I64s{0, 1}}}),
+       alongB("reduce", last, {{"kind", "sum"}, {"axes", I64s{0, 1}}}),
        {},
        most});
   all.push_back({"arg_reduce",
                  "models-line",
                  line,
                  {},
-                 alongB("arg_reduce", last,
-                        {{"kind", Text("max")}, {"axis", int64_t(1)}}),
+                 alongB("arg_reduce", last, {{"kind", "max"}, {"axis", 1}}),
                  {},
                  most});
   return all;
@@ -103,17 +102,15 @@ std::vector<Lines> reductions() {
 
 void topK(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   ValueId x = builder.input(dtype, last(size));
-  ValueId y = builder.add("top_k", {x},
-                          {{"k", Dims{floorDiv(size("b"), 3)}},
-                           {"axis", int64_t(1)},
-                           {"largest", int64_t(1)}});
+  ValueId y = builder.add(
+      "top_k", {x},
+      {{"k", Dims{floorDiv(size("b"), 3)}}, {"axis", 1}, {"largest", 1}});
   builder.output(y);
   builder.output(y + 1);
 }
 
 /// Ops along the axis before the last one of six.
 std::vector<Lines> ofRankSix() {
-  using Text = std::string;
   std::vector<Axis> axes = {{"b", 1, 65536}};
   std::vector<std::string> repeated;
   for (const char *name : {"p", "q", "r", "a", "c"}) {
@@ -125,11 +122,11 @@ std::vector<Lines> ofRankSix() {
                 size("a"), size("b"), size("c")};
   };
   const std::pair<const char *, Attributes> ops[] = {
-      {"reduce", {{"kind", Text("sum")}, {"axes", I64s{4}}}},
-      {"arg_reduce", {{"kind", Text("max")}, {"axis", int64_t(4)}}},
-      {"cumulative", {{"kind", Text("sum")}, {"axis", int64_t(4)}}},
-      {"softmax", {{"axis", int64_t(4)}}},
-      {"log_softmax", {{"axis", int64_t(4)}}},
+      {"reduce", {{"kind", "sum"}, {"axes", I64s{4}}}},
+      {"arg_reduce", {{"kind", "max"}, {"axis", 4}}},
+      {"cumulative", {{"kind", "sum"}, {"axis", 4}}},
+      {"softmax", {{"axis", 4}}},
+      {"log_softmax", {{"axis", 4}}},
       {"log_sum_exp", {{"axes", I64s{4}}}}};
   std::vector<Lines> all;
   for (const auto &[op, attributes] : ops)
@@ -143,7 +140,7 @@ std::vector<Lines> ofRankSix() {
 std::vector<Lines> exponentials() {
   std::vector<Lines> all;
   for (const char *op : {"softmax", "log_softmax"}) {
-    Attributes attributes = {{"axis", int64_t(1)}};
+    Attributes attributes = {{"axis", 1}};
     all.push_back(
         {op, "models", twoAxes(), {"a"}, alongB(op, last, attributes)});
     all.push_back({op,
@@ -168,7 +165,7 @@ Build normOf(const std::string &op, bool hasBias) {
         builder.input(dtype, {size("b")}, within(0.5, 2))};
     if (hasBias)
       operands.push_back(builder.input(dtype, {size("b")}));
-    builder.output(builder.add(op, operands, {{"axis", int64_t(1)}}));
+    builder.output(builder.add(op, operands, {{"axis", 1}}));
   };
 }
 

@@ -70,7 +70,7 @@ void slice(CaseBuilder &builder, DType dtype, const SizeOf &size) {
 void concat(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   ValueId x = threeDims(builder, dtype, size);
   ValueId y = builder.input(dtype, {size("a"), size("d"), size("c")});
-  builder.output(builder.add("concat", {x, y, x}, {{"axis", int64_t(1)}}));
+  builder.output(builder.add("concat", {x, y, x}, {{"axis", 1}}));
 }
 
 void pad(CaseBuilder &builder, DType dtype, const SizeOf &size) {
@@ -106,15 +106,14 @@ void gatherRows(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   ValueId table = builder.input(dtype, {size("v"), size("c")});
   ValueId indices =
       builder.input(DType::I64, {size("a"), size("n")}, indexBelow(size("v")));
-  builder.output(
-      builder.add("gather", {table, indices}, {{"axis", int64_t(0)}}));
+  builder.output(builder.add("gather", {table, indices}, {{"axis", 0}}));
 }
 
 void gatherColumns(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   ValueId x = builder.input(dtype, {size("a"), size("v")});
   ValueId indices =
       builder.input(DType::I32, {size("n")}, indexBelow(size("v")));
-  builder.output(builder.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
+  builder.output(builder.add("gather", {x, indices}, {{"axis", 1}}));
 }
 
 void scatterBy(CaseBuilder &builder, DType dtype, const SizeOf &size,
@@ -125,9 +124,8 @@ void scatterBy(CaseBuilder &builder, DType dtype, const SizeOf &size,
   ValueId indices =
       builder.input(DType::I64, {size("n")}, indexBelow(size("v")));
   ValueId updates = builder.input(dtype, {size("n"), size("c")}, values);
-  builder.output(
-      builder.add("scatter", {x, indices, updates},
-                  {{"axis", int64_t(0)}, {"combine", std::string(combine)}}));
+  builder.output(builder.add("scatter", {x, indices, updates},
+                             {{"axis", 0}, {"combine", std::string(combine)}}));
 }
 
 void scatterLast(CaseBuilder &builder, DType dtype, const SizeOf &size) {
@@ -145,7 +143,7 @@ void iota(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   builder.output(builder.add("iota", {},
                              {{"dtype", static_cast<int64_t>(dtype)},
                               {"dims", Dims{size("a"), size("b"), size("c")}},
-                              {"axis", int64_t(1)}}));
+                              {"axis", 1}}));
 }
 
 void constant(CaseBuilder &builder, DType dtype, const SizeOf &size) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products of matrices at sizes that models have: plain, transposed, in batches
-// of up to six axes, of small integers, and with what models put behind them.
+// of up to six axes, of small integers, and with what models put after them.
 #include "LargeBuilder.h"
 #include "ModelSizes.h"
 #include "Rules.h"
@@ -187,8 +187,7 @@ LargeGraph beyondOf(DType dtype) {
         builder.add("matmul", {builder.input(dtype, {m, k}, termsOf(k * n)),
                                builder.input(dtype, {k, n}, termsOf(k * n))});
     builder.output(builder.add(
-        "reduce", {y},
-        {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{1}}}));
+        "reduce", {y}, {{"kind", "sum"}, {"axes", std::vector<int64_t>{1}}}));
   };
   int64_t bytes = bitWidth(dtype) / 8;
   for (int64_t gigabytes : {2, 4}) {

@@ -34,7 +34,7 @@ void makeGather(const Sink &sink, DType dtype, DType indexType) {
   rule.bound = b;
   ValueId x = builder.input(dtype, {a, b});
   ValueId indices = builder.input(indexType, {n}, rule);
-  builder.output(builder.add("gather", {x, indices}, {{"axis", int64_t(1)}}));
+  builder.output(builder.add("gather", {x, indices}, {{"axis", 1}}));
   for (int64_t size : {1, 7, 17, 65, 257})
     builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"a", 5}, {"b", size}, {"n", size + 2}});
@@ -47,7 +47,7 @@ void makeJoined(const Sink &sink, DType dtype) {
   CaseBuilder concat(sink, "concat", dtype, "axis1", {"index", "tail"});
   Dim a = concat.symbol("a"), b = concat.symbol("b"), c = concat.symbol("c");
   ValueId x = concat.input(dtype, {a, b}), y = concat.input(dtype, {a, c});
-  concat.output(concat.add("concat", {x, y}, {{"axis", int64_t(1)}}));
+  concat.output(concat.add("concat", {x, y}, {{"axis", 1}}));
   CaseBuilder select(sink, "select", dtype, "n", {"tail", "nan"});
   Dim n = select.symbol("n");
   ValueId condition = select.input(DType::Bool, {n});

@@ -11,51 +11,53 @@ namespace backplane::conformance {
 
 namespace {
 
-uint64_t put(const Place &place, Real value) {
-  return bitsOfNumber(place.dtype(), value);
+uint64_t put(const Location &location, Real value) {
+  return bitsOfNumber(location.dtype(), value);
 }
 
-Real signOf(const Place &place) {
-  return (place.random >> 32) % 2 ? Real(-1) : Real(1);
+Real signOf(const Location &location) {
+  return (location.random >> 32) % 2 ? Real(-1) : Real(1);
 }
 
 /// 1024 and a nearly normal deviate of 32: few of them sum up beyond f16, and a
 /// mean of many keeps no digit in 8 or 11 bits.
-uint64_t far(const Place &place) {
+uint64_t far(const Location &location) {
   double deviate = -2;
   for (uint64_t part = 0; part < 4; ++part)
-    deviate += fractionOf(randomBits(place.random, part));
-  return put(place, 1024 + 32 * 1.7320508075688772 * deviate);
+    deviate += fractionOf(randomBits(location.random, part));
+  return put(location, 1024 + 32 * 1.7320508075688772 * deviate);
 }
 
 /// Either sign, from 200 to 1000: most squares are beyond f16.
-uint64_t squares(const Place &place) {
-  return put(place, signOf(place) * (200 + 800 * fractionOf(place.random)));
+uint64_t squares(const Location &location) {
+  return put(location,
+             signOf(location) * (200 + 800 * fractionOf(location.random)));
 }
 
 /// Two large numbers, then their negatives: sums stay small, but what two of
 /// them make is beyond f16. Other inputs are 1.
-uint64_t swing(const Place &place) {
-  if (place.input != 0)
-    return put(place, 1);
-  return put(place, place.index % 4 < 2 ? 49152 : -49152);
+uint64_t swing(const Location &location) {
+  if (location.input != 0)
+    return put(location, 1);
+  return put(location, location.index % 4 < 2 ? 49152 : -49152);
 }
 
 /// Twice 256, twice its reciprocal, then ones: the product of two is beyond
 /// f16, that of all is 1, and in any order f32 holds what there is of them.
-uint64_t factors(const Place &place) {
-  size_t step = place.index % 120;
-  return put(place, step < 2 ? Real(256) : step < 4 ? Real(1) / 256 : 1);
+uint64_t factors(const Location &location) {
+  size_t step = location.index % 120;
+  return put(location, step < 2 ? Real(256) : step < 4 ? Real(1) / 256 : 1);
 }
 
 /// Small numbers, and in one input NaN and infinities far from each other.
-template <size_t Input> uint64_t reach(const Place &place) {
-  size_t step = place.index % 37;
-  if (place.input == Input && step == 5)
-    return put(place, notANumber);
-  if (place.input == Input && step == 23)
-    return put(place, signOf(place) * infinity);
-  return put(place, signOf(place) * (Real(0.5) + fractionOf(place.random)));
+template <size_t Input> uint64_t reach(const Location &location) {
+  size_t step = location.index % 37;
+  if (location.input == Input && step == 5)
+    return put(location, notANumber);
+  if (location.input == Input && step == 23)
+    return put(location, signOf(location) * infinity);
+  return put(location,
+             signOf(location) * (Real(0.5) + fractionOf(location.random)));
 }
 
 constexpr std::pair<std::string_view, DataSet> dataSets[] = {

@@ -33,7 +33,7 @@ void makeArgReduce(const Sink &sink, DType dtype) {
     builder.output(
         builder.add("arg_reduce", {x},
                     {{"kind", std::string(choice & 1 ? "max" : "min")},
-                     {"axis", int64_t(1)},
+                     {"axis", 1},
                      {"last", choice >> 1},
                      {"keep", choice & 1}}));
   addOrderedCases(builder, dtype,
@@ -100,7 +100,7 @@ void makeCumulative(const Sink &sink, DType dtype, const std::string &kind) {
   for (int64_t choice = 0; choice < 4; ++choice)
     builder.output(builder.add("cumulative", {x},
                                {{"kind", kind},
-                                {"axis", int64_t(1)},
+                                {"axis", 1},
                                 {"exclusive", choice & 1},
                                 {"reverse", choice >> 1}}));
   Names data = {"integers", "uniform"};
@@ -121,8 +121,8 @@ void makeCumulativeAxes(const Sink &sink, DType dtype) {
   rule.terms = max(d[0], d[1]);
   ValueId x = builder.input(dtype, d, rule);
   for (int64_t axis : {0, 1})
-    builder.output(builder.add("cumulative", {x},
-                               {{"kind", std::string("sum")}, {"axis", axis}}));
+    builder.output(
+        builder.add("cumulative", {x}, {{"kind", "sum"}, {"axis", axis}}));
   for (int64_t size : {5, 1, 16, 129})
     builder.addCase(size == 5 ? smokeOf(dtype) : Depth::Standard, "integers",
                     {{"a", size}, {"b", 7}});

@@ -13,71 +13,75 @@ namespace backplane::conformance {
 
 namespace {
 
-uint64_t put(const Place &place, Real value) {
-  return bitsOfNumber(place.dtype(), value);
+uint64_t put(const Location &location, Real value) {
+  return bitsOfNumber(location.dtype(), value);
 }
 
-/// Of a number that the pattern repeats: the same for all places with `which`.
+/// Of a number that the pattern repeats: the same for all locations with
+/// `which`.
 Real numberOf(uint64_t seed, uint64_t which) {
   return 8 * static_cast<Real>(fractionOf(randomBits(seed, which))) - 4;
 }
 
-Real plain(const Place &place) { return numberOf(place.seed, place.index); }
-
-/// In [0, 1), one for the tensor and each use.
-Real share(const Place &place, uint64_t use) {
-  return static_cast<Real>(fractionOf(randomBits(place.seed, ~use)));
+Real plain(const Location &location) {
+  return numberOf(location.seed, location.index);
 }
 
-uint64_t seedOfCase(const Place &place) {
-  return withInput(place.seed, place.input);
+/// In [0, 1), one for the tensor and each use.
+Real share(const Location &location, uint64_t use) {
+  return static_cast<Real>(fractionOf(randomBits(location.seed, ~use)));
+}
+
+uint64_t seedOfCase(const Location &location) {
+  return withInput(location.seed, location.input);
 }
 
 // ---- one number after the other ----
 
-Real pruned(const Place &place) {
-  Real kept = std::exp2(-3.4L - 5.5L * share(place, 1));
-  return static_cast<Real>(fractionOf(place.random)) < kept ? plain(place) : 0;
+Real pruned(const Location &location) {
+  Real kept = std::exp2(-3.4L - 5.5L * share(location, 1));
+  return static_cast<Real>(fractionOf(location.random)) < kept ? plain(location)
+                                                               : 0;
 }
 
-Real allZero(const Place &) { return 0; }
-Real allOne(const Place &) { return 1; }
+Real allZero(const Location &) { return 0; }
+Real allOne(const Location &) { return 1; }
 
-Real rising(const Place &place) {
-  Real step = static_cast<Real>(fractionOf(place.random)) / 2;
-  auto count = static_cast<Real>(place.tensor.elementCount());
-  return 8 * (static_cast<Real>(place.index) + step) / count - 4;
+Real rising(const Location &location) {
+  Real step = static_cast<Real>(fractionOf(location.random)) / 2;
+  auto count = static_cast<Real>(location.tensor.elementCount());
+  return 8 * (static_cast<Real>(location.index) + step) / count - 4;
 }
 
-Real falling(const Place &place) { return -rising(place); }
+Real falling(const Location &location) { return -rising(location); }
 
-Real few(const Place &place) {
-  auto count = static_cast<uint64_t>(std::exp2(2 + 3 * share(place, 1)));
-  return numberOf(~place.seed, place.random % count);
+Real few(const Location &location) {
+  auto count = static_cast<uint64_t>(std::exp2(2 + 3 * share(location, 1)));
+  return numberOf(~location.seed, location.random % count);
 }
 
-Real positive(const Place &place) {
+Real positive(const Location &location) {
   constexpr Real bounds[] = {1, 4, 99, 255};
-  Real bound = bounds[static_cast<size_t>(4 * share(place, 1))];
-  Real number = bound * (0.01L + 0.99L * fractionOf(place.random));
-  return isFloat(place.dtype()) ? number : 1 + std::fmod(number, 9);
+  Real bound = bounds[static_cast<size_t>(4 * share(location, 1))];
+  Real number = bound * (0.01L + 0.99L * fractionOf(location.random));
+  return isFloat(location.dtype()) ? number : 1 + std::fmod(number, 9);
 }
 
-Real negative(const Place &place) { return -positive(place); }
+Real negative(const Location &location) { return -positive(location); }
 
 /// A mean of which the deviates change the last digits.
-Real distant(const Place &place) {
-  Real most = isFloat(place.dtype())
-                  ? std::min(12, formatOf(place.dtype()).precision - 2)
+Real distant(const Location &location) {
+  Real most = isFloat(location.dtype())
+                  ? std::min(12, formatOf(location.dtype()).precision - 2)
                   : 5;
-  Real mean = std::exp2(most * (0.5L + 0.5L * share(place, 1)));
-  Real sign = share(place, 2) < 0.5L ? -1 : 1;
-  return sign * mean + plain(place) / 8;
+  Real mean = std::exp2(most * (0.5L + 0.5L * share(location, 1)));
+  Real sign = share(location, 2) < 0.5L ? -1 : 1;
+  return sign * mean + plain(location) / 8;
 }
 
 /// Added to scores: nothing, or so little that they do not count.
-Real masked(const Place &place) {
-  return place.index % 29 == 0 || place.random % 8 == 0 ? 0 : -10000;
+Real masked(const Location &location) {
+  return location.index % 29 == 0 || location.random % 8 == 0 ? 0 : -10000;
 }
 
 // ---- matrices ----
@@ -87,46 +91,46 @@ struct MatrixPlace {
   uint64_t row = 0, column = 0, matrix = 0;
 };
 
-MatrixPlace matrixPlace(const Place &place) {
-  const std::vector<int64_t> &dims = place.tensor.dims;
+MatrixPlace matrixPlace(const Location &location) {
+  const std::vector<int64_t> &dims = location.tensor.dims;
   auto size = [&](size_t fromLast) {
     return dims.size() < fromLast
                ? uint64_t(1)
                : static_cast<uint64_t>(dims[dims.size() - fromLast]);
   };
-  uint64_t line = place.index / size(1);
-  return {line % size(2), place.index % size(1), line / size(2)};
+  uint64_t line = location.index / size(1);
+  return {line % size(2), location.index % size(1), line / size(2)};
 }
 
-Real symmetric(const Place &place) {
-  MatrixPlace at = matrixPlace(place);
+Real symmetric(const Location &location) {
+  MatrixPlace at = matrixPlace(location);
   auto [low, high] = std::minmax(at.row, at.column);
-  return numberOf(place.seed, (at.matrix << 40) + (high << 20) + low);
+  return numberOf(location.seed, (at.matrix << 40) + (high << 20) + low);
 }
 
-Real equalRows(const Place &place) {
-  return numberOf(place.seed, matrixPlace(place).column);
+Real equalRows(const Location &location) {
+  return numberOf(location.seed, matrixPlace(location).column);
 }
 
-Real equalColumns(const Place &place) {
-  MatrixPlace at = matrixPlace(place);
-  return numberOf(place.seed, (at.matrix << 20) + at.row);
+Real equalColumns(const Location &location) {
+  MatrixPlace at = matrixPlace(location);
+  return numberOf(location.seed, (at.matrix << 20) + at.row);
 }
 
-Real diagonal(const Place &place) {
-  MatrixPlace at = matrixPlace(place);
-  return at.row == at.column ? plain(place) : 0;
+Real diagonal(const Location &location) {
+  MatrixPlace at = matrixPlace(location);
+  return at.row == at.column ? plain(location) : 0;
 }
 
 // ---- which ----
 
-using Pattern = Real (*)(const Place &);
+using Pattern = Real (*)(const Location &);
 
 /// The first operand, the others, or all have the pattern, as the case draws.
-template <Pattern pattern> uint64_t inSome(const Place &place) {
-  uint64_t which = randomBits(seedOfCase(place), ~uint64_t(0)) % 3;
-  bool has = which == 2 || (which == 0) == (place.input == 0);
-  return put(place, has ? pattern(place) : plain(place));
+template <Pattern pattern> uint64_t inSome(const Location &location) {
+  uint64_t which = randomBits(seedOfCase(location), ~uint64_t(0)) % 3;
+  bool has = which == 2 || (which == 0) == (location.input == 0);
+  return put(location, has ? pattern(location) : plain(location));
 }
 
 struct Named {
@@ -149,14 +153,15 @@ constexpr Named patterns[] = {
     named<equalRows>("equal-rows"), named<equalColumns>("equal-columns")};
 
 /// Operands of one shape are equal.
-uint64_t same(const Place &place) {
-  return put(place, numberOf(seedOfCase(place), place.index));
+uint64_t same(const Location &location) {
+  return put(location, numberOf(seedOfCase(location), location.index));
 }
 
 /// Each operand has a pattern of its own.
-uint64_t patterned(const Place &place) {
-  uint64_t which = randomBits(place.seed, ~uint64_t(1)) % std::size(patterns);
-  return put(place, patterns[which].pattern(place));
+uint64_t patterned(const Location &location) {
+  uint64_t which =
+      randomBits(location.seed, ~uint64_t(1)) % std::size(patterns);
+  return put(location, patterns[which].pattern(location));
 }
 
 // ---- cases ----

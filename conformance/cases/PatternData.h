@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PatternData.h: data sets whose elements stand in a pattern (Data.h describes
+// PatternData.h: data sets whose elements form a pattern (Data.h describes
 // them), and the cases that run them.
 #ifndef BACKPLANE_CONFORMANCE_CASES_PATTERNDATA_H
 #define BACKPLANE_CONFORMANCE_CASES_PATTERNDATA_H

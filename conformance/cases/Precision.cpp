@@ -32,16 +32,16 @@ std::vector<Use> norms() {
   Operand lines{{3, columns}};
   Operand scale{{columns}, within(0.5, 2)}, bias{{columns}, within(-1, 1)};
   Operand image{{2, 6, 350}}, perChannel{{6}, within(0.5, 2)};
-  Attributes row = {{"axis", int64_t(1)}};
+  Attributes row = {{"axis", 1}};
   return {
       {"softmax", {lines}, row},
       {"log_softmax", {lines}, row},
-      {"log_sum_exp", {lines}, {{"axes", Axes{1}}, {"keep", int64_t(0)}}},
+      {"log_sum_exp", {lines}, {{"axes", Axes{1}}, {"keep", 0}}},
       {"layer_norm", {lines, scale, bias}, row},
       {"rms_norm", {lines, scale}, row},
       {"group_norm",
        {image, perChannel, {{6}, within(-1, 1)}},
-       {{"groups", int64_t(3)}}},
+       {{"groups", 3}}},
       {"batch_norm",
        {image,
         perChannel,
@@ -90,7 +90,7 @@ Attributes windows(size_t rank, Attributes others) {
 /// Sums and products; `swing` has exact results of any order in f32.
 std::vector<Use> sums() {
   Operand lines{{3, columns}}, lots{{columns, 3}};
-  Attributes row = {{"axis", int64_t(1)}};
+  Attributes row = {{"axis", 1}};
   auto kind = [](Attributes attributes, const char *name) {
     attributes["kind"] = std::string(name);
     return attributes;
@@ -101,7 +101,7 @@ std::vector<Use> sums() {
   index.bound = 2;
   Operand targets{{3, 2}}, updates{{3, 40}}, names{{40}, index};
   auto combine = [&](const char *name) {
-    return Attributes{{"axis", int64_t(1)}, {"combine", std::string(name)}};
+    return Attributes{{"axis", 1}, {"combine", std::string(name)}};
   };
   return {
       {"reduce", {lines}, kind({{"axes", Axes{1}}}, "sum"), added},

@@ -27,7 +27,7 @@ std::vector<std::string> tagsOf(const std::string &opClass) {
                              : std::vector<std::string>{"ftz"};
 }
 
-/// The op that stands for its class, on lines or on pairs of numbers.
+/// The op that represents its class, on lines or on pairs of numbers.
 void addGraph(CaseBuilder &builder, const std::string &opClass, DType dtype) {
   Dim b = builder.symbol("b");
   InputRule left, right;
@@ -38,9 +38,9 @@ void addGraph(CaseBuilder &builder, const std::string &opClass, DType dtype) {
     ValueId y = builder.input(dtype, {b, terms, 1}, right);
     builder.output(builder.add("matmul", {x, y}));
   } else if (opClass == "REDUCE") {
-    builder.output(builder.add(
-        "reduce", {builder.input(dtype, {b, terms})},
-        {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{1}}}));
+    builder.output(
+        builder.add("reduce", {builder.input(dtype, {b, terms})},
+                    {{"kind", "sum"}, {"axes", std::vector<int64_t>{1}}}));
   } else if (opClass == "RUNNING") {
     using List = std::vector<int64_t>;
     builder.output(builder.add("avg_pool",
@@ -107,9 +107,8 @@ void makeRepeats(const Sink &sink, DType dtype) {
   product.output(product.add("matmul", {x, y}));
   product.addCase(depth, "uniform");
   CaseBuilder sum(sink, "numerics", dtype, "REDUCE-repeat", {"race"});
-  sum.output(sum.add(
-      "reduce", {sum.input(dtype, {100003})},
-      {{"kind", std::string("sum")}, {"axes", std::vector<int64_t>{0}}}));
+  sum.output(sum.add("reduce", {sum.input(dtype, {100003})},
+                     {{"kind", "sum"}, {"axes", std::vector<int64_t>{0}}}));
   sum.addCase(depth, "uniform");
   product.finish();
   sum.finish();

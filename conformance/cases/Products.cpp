@@ -25,8 +25,7 @@ Product plain(std::string name, int64_t m, int64_t k, int64_t n,
 
 std::vector<Product> staticProducts() {
   Product swapped = {"static-swapped", {33, 17}, {31, 33}, 33, 1, {}, false};
-  swapped.attributes = {{"transpose_a", int64_t(1)},
-                        {"transpose_b", int64_t(1)}};
+  swapped.attributes = {{"transpose_a", 1}, {"transpose_b", 1}};
   return {plain("static-64x64x64", 64, 64, 64),
           plain("static-17x33x15", 17, 33, 15, true),
           plain("static-127x65x129", 127, 65, 129),

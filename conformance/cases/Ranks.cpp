@@ -12,8 +12,7 @@ namespace {
 void addOps(CaseBuilder &builder, DType dtype, const Dims &dims) {
   ValueId a = builder.input(dtype, dims), b = builder.input(dtype, dims);
   builder.output(builder.add("sub", {a, b}));
-  ValueId isLess =
-      builder.add("compare", {a, b}, {{"direction", std::string("lt")}});
+  ValueId isLess = builder.add("compare", {a, b}, {{"direction", "lt"}});
   builder.output(builder.add("select", {isLess, a, b}));
   builder.output(builder.add("max", {a, b}));
 }
@@ -49,8 +48,7 @@ void makeShared(const Sink &sink, DType dtype) {
   builder.output(builder.add("mul", {twice, twice}));
   builder.output(twice);
   builder.output(x);
-  builder.output(
-      builder.add("compare", {x, twice}, {{"direction", std::string("ge")}}));
+  builder.output(builder.add("compare", {x, twice}, {{"direction", "ge"}}));
   for (int64_t size : {17, 0, 1, 63, 257})
     builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"n", size}});

@@ -81,8 +81,8 @@ std::vector<Use> contractions() {
 }
 
 std::vector<Use> lines() {
-  Attributes sum = {{"kind", std::string("sum")}};
-  Attributes row = {{"axis", int64_t(1)}};
+  Attributes sum = {{"kind", "sum"}};
+  Attributes row = {{"axis", 1}};
   Dims wide = {19, 33};
   return {
       {"reduce", "rows", {wide}, with(sum, "axes", Axes{1})},
@@ -92,16 +92,12 @@ std::vector<Use> lines() {
       {"layer_norm", "rows", {wide, {33}, {33}}, row, 3},
       {"rms_norm", "rows", {wide, {33}}, row, 2},
       {"batch_norm", "channels", {{3, 40, 5}, {40}, {40}, {40}, {40}}, {}, 3},
-      {"group_norm",
-       "groups",
-       {{2, 40, 5}, {40}, {40}},
-       {{"groups", int64_t(20)}},
-       3},
+      {"group_norm", "groups", {{2, 40, 5}, {40}, {40}}, {{"groups", 20}}, 3},
       {"pad",
        "constant",
        {{7, 9}, {}},
        {{"low", Dims{2, 1}}, {"high", Dims{1, 3}}}},
-      {"concat", "rows", {{7, 9}, {5, 9}}, {{"axis", int64_t(0)}}, 2},
+      {"concat", "rows", {{7, 9}, {5, 9}}, {{"axis", 0}}, 2},
       {"mul", "elements", {{257}, {257}}, {}, 2},
   };
 }
@@ -128,22 +124,21 @@ void makeReachByIndex(const Sink &sink, DType dtype) {
   CaseBuilder rows(sink, "gather", dtype, "reach-rows", {"reach", "index"});
   ValueId x = rows.input(dtype, {11, 9}),
           at = rows.input(DType::I64, {5}, rule);
-  rows.output(rows.add("gather", {x, at}, {{"axis", int64_t(0)}}));
+  rows.output(rows.add("gather", {x, at}, {{"axis", 0}}));
   rows.addCase(Depth::Standard, "reach-0");
   CaseBuilder sums(sink, "scatter", dtype, "reach-add", {"reach", "index"});
   x = sums.input(dtype, {11, 9});
   at = sums.input(DType::I64, {5}, rule);
   ValueId updates = sums.input(dtype, {5, 9});
   sums.output(
-      sums.add("scatter", {x, at, updates},
-               {{"axis", int64_t(0)}, {"combine", std::string("add")}}));
+      sums.add("scatter", {x, at, updates}, {{"axis", 0}, {"combine", "add"}}));
   for (const char *data : {"reach-0", "reach-2"})
     sums.addCase(Depth::Standard, data);
   CaseBuilder chosen(sink, "select", dtype, "reach-either", {"reach", "nan"});
   ValueId a = chosen.input(dtype, {257}), b = chosen.input(dtype, {257});
   ValueId zero = chosen.input(dtype, {257});
   ValueId isLess = chosen.add("compare", {zero, chosen.add("neg", {zero})},
-                              {{"direction", std::string("lt")}});
+                              {{"direction", "lt"}});
   chosen.output(chosen.add("select", {isLess, a, b}));
   for (const char *data : {"reach-0", "reach-1"})
     chosen.addCase(Depth::Standard, data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes.h: which sizes large cases have. Some stand in a table of what models
+// Sizes.h: which sizes large cases have. Some are in a table of what models
 // use (model_sizes.inc); others are drawn from the seed of the run, so that
 // nobody knows them before, under a budget of multiply-adds.
 #ifndef BACKPLANE_CONFORMANCE_CASES_SIZES_H

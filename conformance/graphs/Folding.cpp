@@ -62,7 +62,7 @@ void reducedConstant(Sketch &s) {
 void comparedConstants(Sketch &s) {
   ValueId a = s.constant(s.dtype, {6}, wide(s.dtype));
   ValueId b = s.constant(s.dtype, {6}, {3, 5, 2, 7, 7, 1});
-  ValueId less = s.op("compare", {a, b}, {{"direction", std::string("lt")}});
+  ValueId less = s.op("compare", {a, b}, {{"direction", "lt"}});
   meet(s, s.op("select", {less, a, b}));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Elementwise ops behind contractions, in chains, around reductions and norms.
+// Elementwise ops after contractions, in chains, around reductions and norms.
 #include "Graphs.h"
 #include "Sketch.h"
 
@@ -69,7 +69,7 @@ void makeChains(const Sink &sink) {
   makePatterns(sink, "elementwise", patterns);
 }
 
-// ---- behind contractions ----
+// ---- after contractions ----
 
 ValueId bias(Sketch &s, ValueId x, int64_t axis) {
   return s.withChannels("add", x, axis);
@@ -285,13 +285,13 @@ void maskedSoftmax(Sketch &s) {
       s.op("compare", {mask, s.fill(-0.5, mask)}, {{"direction", "gt"}});
   ValueId scaled = s.op("mul", {x, s.fill(0.125, x)});
   ValueId masked = s.op("select", {keep, scaled, s.fill(-1000, x)});
-  ValueId p = s.op("softmax", {masked}, {{"axis", int64_t(1)}});
+  ValueId p = s.op("softmax", {masked}, {{"axis", 1}});
   s.out(s.op("mul", {p, x}));
 }
 
 void lossOfLabels(Sketch &s) {
   ValueId x = plane(s, -4, 4);
-  ValueId p = s.op("log_softmax", {x}, {{"axis", int64_t(1)}});
+  ValueId p = s.op("log_softmax", {x}, {{"axis", 1}});
   s.out(s.op("neg", {s.reduce(p, "max", {1})}));
   s.out(s.reduce(s.op("exp", {p}), "sum", {1}));
 }
@@ -300,8 +300,8 @@ void residualNorm(Sketch &s) {
   ValueId x = plane(s), y = plane(s);
   Dims row = {s.type(x).dims.empty() ? Dim(1) : s.type(x).dims[1]};
   ValueId sum = s.op("add", {x, y});
-  ValueId normal = s.op("layer_norm", {sum, s.in(row, 0.5, 1.5), s.in(row)},
-                        {{"axis", int64_t(1)}});
+  ValueId normal =
+      s.op("layer_norm", {sum, s.in(row, 0.5, 1.5), s.in(row)}, {{"axis", 1}});
   s.out(s.op("gelu", {normal}));
   s.out(sum);
 }
@@ -309,8 +309,7 @@ void residualNorm(Sketch &s) {
 void rmsNorm(Sketch &s) {
   ValueId x = plane(s);
   Dims row = {s.type(x).dims.empty() ? Dim(1) : s.type(x).dims[1]};
-  ValueId normal =
-      s.op("rms_norm", {x, s.in(row, 0.5, 1.5)}, {{"axis", int64_t(1)}});
+  ValueId normal = s.op("rms_norm", {x, s.in(row, 0.5, 1.5)}, {{"axis", 1}});
   s.out(s.op("add", {x, s.op("silu", {normal})}));
 }
 
@@ -326,15 +325,15 @@ void handmadeNorm(Sketch &s) {
 
 void groupNormSilu(Sketch &s) {
   ValueId x = s.in({2, 8, s.symbol("m"), s.symbol("n")}, -2, 2);
-  ValueId normal = s.op("group_norm", {x, s.in({8}, 0.5, 1.5), s.in({8})},
-                        {{"groups", int64_t(4)}});
+  ValueId normal =
+      s.op("group_norm", {x, s.in({8}, 0.5, 1.5), s.in({8})}, {{"groups", 4}});
   s.out(s.op("silu", {normal}));
 }
 
 void twoSoftmax(Sketch &s) {
   ValueId x = plane(s, -4, 4);
-  ValueId p = s.op("softmax", {x}, {{"axis", int64_t(0)}});
-  ValueId q = s.op("softmax", {x}, {{"axis", int64_t(1)}});
+  ValueId p = s.op("softmax", {x}, {{"axis", 0}});
+  ValueId q = s.op("softmax", {x}, {{"axis", 1}});
   s.out(s.op("sub", {p, q}));
 }
 

@@ -41,8 +41,7 @@ ValueId rowwise(Sketch &s, ValueId x, uint64_t seed,
       y = s.op("softmax", {y}, {{"axis", last}});
       break;
     case 1:
-      y = s.op("cumulative", {y},
-               {{"kind", std::string("max")}, {"axis", last}});
+      y = s.op("cumulative", {y}, {{"kind", "max"}, {"axis", last}});
       break;
     case 2:
       y = s.op("layer_norm", {y, weights[1], weights[2]},
@@ -76,7 +75,7 @@ ValueId half(Sketch &s, ValueId x, bool second) {
 
 ValueId inHalves(Sketch &s, ValueId x, const Function &f) {
   return s.op("concat", {f(half(s, x, false)), f(half(s, x, true))},
-              {{"axis", int64_t(0)}});
+              {{"axis", 0}});
 }
 
 ValueId backwards(Sketch &s, ValueId x, const Function &f) {
@@ -104,7 +103,7 @@ ValueId identities(Sketch &s, ValueId x, const Function &f) {
 }
 
 ValueId amongOthers(Sketch &s, ValueId x, const Function &f) {
-  ValueId more = s.op("concat", {s.fill(1, x), x}, {{"axis", int64_t(1)}});
+  ValueId more = s.op("concat", {s.fill(1, x), x}, {{"axis", 1}});
   ValueId y = f(more);
   Dims sizes = s.type(y).dims, starts(3, Dim(0));
   starts[1] = s.type(x).dims[1];

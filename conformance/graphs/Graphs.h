@@ -10,7 +10,7 @@
 
 namespace backplane::conformance {
 
-/// Elementwise ops behind contractions, in chains, around reductions and norms.
+/// Elementwise ops after contractions, in chains, around reductions and norms.
 void makeFusions(const Sink &sink);
 /// Transposes, reshapes, slices, gathers, … between ops that compute.
 void makeLayouts(const Sink &sink);

@@ -12,7 +12,7 @@ using enum DType;
 using Axes = std::vector<int64_t>;
 using NamedBuild = std::pair<const char *, void (*)(Sketch &)>;
 
-/// A cheap op that every dtype has, to stand between movements.
+/// A cheap op that every dtype has, to put between movements.
 ValueId touch(Sketch &s, ValueId x) {
   return isFloat(s.dtype) ? s.op("tanh", {x}) : s.op("add", {x, x});
 }
@@ -134,8 +134,7 @@ void padAndCut(Sketch &s) {
 
 void reverseThenCumulate(Sketch &s) {
   ValueId x = s.op("reverse", {box(s)}, {{"axes", Axes{0, 2}}});
-  ValueId sum = s.op("cumulative", {x},
-                     {{"kind", std::string("sum")}, {"axis", int64_t(2)}});
+  ValueId sum = s.op("cumulative", {x}, {{"kind", "sum"}, {"axis", 2}});
   s.out(s.op("reverse", {sum}, {{"axes", Axes{2}}}));
 }
 
@@ -165,8 +164,8 @@ void lookUpThenAdd(Sketch &s) {
 void lookUpOfComputed(Sketch &s) {
   Dim a = s.symbol("a"), b = s.symbol("b"), c = s.symbol("c");
   ValueId table = touch(s, s.in({c, b}));
-  ValueId rows = s.op("gather", {table, s.indices(I32, {a, 2}, b)},
-                      {{"axis", int64_t(1)}});
+  ValueId rows =
+      s.op("gather", {table, s.indices(I32, {a, 2}, b)}, {{"axis", 1}});
   s.out(s.reduce(rows, "sum", {2}));
 }
 
@@ -180,7 +179,7 @@ void scatterThenUse(Sketch &s) {
   Dim a = s.symbol("a"), b = s.symbol("b"), c = s.symbol("c");
   ValueId x = touch(s, s.in({b, c}));
   ValueId put = s.op("scatter", {x, s.indices(I64, {a}, b), s.in({a, c})},
-                     {{"combine", std::string("add")}});
+                     {{"combine", "add"}});
   s.out(touch(s, put));
   s.out(x);
 }
@@ -217,8 +216,7 @@ void countedMask(Sketch &s) {
                  {"dims", Dims{a, b}},
                  {"axis", axis}});
   };
-  ValueId below =
-      s.op("compare", {count(1), count(0)}, {{"direction", std::string("le")}});
+  ValueId below = s.op("compare", {count(1), count(0)}, {{"direction", "le"}});
   s.out(s.op("select", {below, touch(s, x), s.fill(0, x)}));
 }
 
@@ -227,7 +225,7 @@ void windows(Sketch &s) {
   ValueId x = touch(s, s.in({1, 3, h, w}));
   Axes two = {2, 2}, one = {1, 1};
   ValueId most = s.op("pool", {x},
-                      {{"kind", std::string("max")},
+                      {{"kind", "max"},
                        {"window", two},
                        {"strides", one},
                        {"dilations", one},

@@ -52,7 +52,7 @@ void perceptron(Sketch &s) {
   x = s.op("relu", {linear(s, x, 48, 96)});
   x = s.op("gelu", {linear(s, x, 96, 64)});
   x = linear(s, x, 64, 10);
-  s.out(s.op("softmax", {x}, {{"axis", int64_t(1)}}));
+  s.out(s.op("softmax", {x}, {{"axis", 1}}));
   s.out(x);
 }
 
@@ -99,7 +99,7 @@ void shapedLikeU(Sketch &s) {
   ValueId wide = twice(s, x, 3, 6);
   Axes two = {2, 2}, one = {1, 1}, zero = {0, 0};
   ValueId low = s.op("pool", {wide},
-                     {{"kind", std::string("max")},
+                     {{"kind", "max"},
                       {"window", two},
                       {"strides", two},
                       {"dilations", one},
@@ -113,7 +113,7 @@ void shapedLikeU(Sketch &s) {
                      {"low", zero},
                      {"high", zero},
                      {"output_padding", zero}});
-  ValueId joined = s.op("concat", {wide, up}, {{"axis", int64_t(1)}});
+  ValueId joined = s.op("concat", {wide, up}, {{"axis", 1}});
   s.out(s.conv(twice(s, joined, 12, 6), balanced(s, {2, 6, 1, 1}, 6)));
 }
 
@@ -144,7 +144,7 @@ ValueId spelledAttention(Sketch &s, ValueId x, const Dim &n, const Dim &t) {
   ValueId mask = s.in({n, t}, -4, 0);
   scores =
       s.op("add", {scores, s.broadcast(mask, s.type(scores).dims, {0, 3})});
-  ValueId p = s.op("softmax", {scores}, {{"axis", int64_t(3)}});
+  ValueId p = s.op("softmax", {scores}, {{"axis", 3}});
   return linear(s, join(s, s.matmul(p, v), n, t), width, width);
 }
 
@@ -161,8 +161,7 @@ void bertBlock(Sketch &s) {
 void gptBlock(Sketch &s) {
   Dim n = s.symbol("n"), t = s.symbol("t");
   ValueId x = s.in({n, t, width});
-  ValueId y = s.op("rms_norm", {x, s.weight({width}, 0.8, 1.2)},
-                   {{"axis", int64_t(2)}});
+  ValueId y = s.op("rms_norm", {x, s.weight({width}, 0.8, 1.2)}, {{"axis", 2}});
   ValueId cosine = s.in({n, t, part / 2}), sine = s.in({n, t, part / 2});
   auto rotated = [&](ValueId value) {
     return s.op("rotary", {split(s, value, n, t), cosine, sine});
@@ -223,12 +222,11 @@ void decodingWithVariables(Sketch &s) {
   ValueId place = s.constant(I64, {1}, {0});
   keys = s.op("scatter", {keys, place, s.matmul(token, wk)});
   values = s.op("scatter", {values, place, s.matmul(token, wv)});
-  ValueId scores = s.op("matmul", {x, keys}, {{"transpose_b", int64_t(1)}});
-  ValueId p = s.op("softmax", {scores}, {{"axis", int64_t(1)}});
+  ValueId scores = s.op("matmul", {x, keys}, {{"transpose_b", 1}});
+  ValueId p = s.op("softmax", {scores}, {{"axis", 1}});
   s.out(s.op("tanh", {s.op("add", {x, s.matmul(p, values)})}));
-  s.builder.add("variable_write", {keys}, {{"variable", std::string("keys")}});
-  s.builder.add("variable_write", {values},
-                {{"variable", std::string("values")}});
+  s.builder.add("variable_write", {keys}, {{"variable", "keys"}});
+  s.builder.add("variable_write", {values}, {{"variable", "values"}});
 }
 
 // ---- integers ----

@@ -260,7 +260,7 @@ void normedByChannel(Growth &g) {
   if (g.dice.chance(50)) {
     ValueId scale = one(), bias = one();
     return g.keep(g.s.op("group_norm", {x.id, scale, bias},
-                         {{"groups", int64_t(1)}, {"epsilon", 0.5}}),
+                         {{"groups", 1}, {"epsilon", 0.5}}),
                   7);
   }
   ValueId scale = one(), bias = one(), mean = one();

@@ -199,7 +199,7 @@ void counted(Growth &g) {
               {"axis", static_cast<int64_t>(anyAxis(g, type.dims))}});
   ValueId odd =
       g.s.op("compare", {g.with("and", number, 1), g.s.fill(1, number)},
-             {{"direction", std::string("eq")}});
+             {{"direction", "eq"}});
   g.keep(g.s.op("select", {odd, x->id, g.s.fill(1, x->id)}),
          std::max(x->magnitude, 1.0));
 }

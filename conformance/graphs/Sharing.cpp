@@ -102,14 +102,13 @@ void longLife(Sketch &s) {
 void denselyJoined(Sketch &s) {
   std::vector<ValueId> parts = {plane(s)};
   for (int i = 0; i < 4; ++i) {
-    ValueId all = parts.size() == 1
-                      ? parts[0]
-                      : s.op("concat", parts, {{"axis", int64_t(1)}});
+    ValueId all =
+        parts.size() == 1 ? parts[0] : s.op("concat", parts, {{"axis", 1}});
     ValueId column = s.reduce(all, "max", {1});
     parts.push_back(s.broadcast(column, s.type(parts[0]).dims, {0}));
     parts.back() = s.op("sub", {parts.back(), parts[size_t(i)]});
   }
-  s.out(s.op("concat", parts, {{"axis", int64_t(1)}}));
+  s.out(s.op("concat", parts, {{"axis", 1}}));
 }
 
 void manyAlive(Sketch &s) {
@@ -134,23 +133,22 @@ void fourOutputs(Sketch &s) {
 void sortedAndUsed(Sketch &s) {
   Dim m = s.symbol("m"), n = s.symbol("n");
   ValueId x = s.in({m, n}, -2, 2);
-  ValueId best =
-      s.op("top_k", {x}, {{"k", Dims{min(n, 2)}}, {"axis", int64_t(1)}});
+  ValueId best = s.op("top_k", {x}, {{"k", Dims{min(n, 2)}}, {"axis", 1}});
   s.out(s.op("add", {best, best}));
   s.out(s.result(best, 1));
   s.out(s.reduce(x, "max", {1}));
 }
 
-/// Each read gives what was written last. The variable ends as it began.
+/// Each read returns what was written last. The variable ends as it began.
 void writesInOrder(Sketch &s) {
   auto read = [&] {
     return s.op("variable_read", {},
-                {{"variable", std::string("v")},
+                {{"variable", "v"},
                  {"dtype", static_cast<int64_t>(s.dtype)},
                  {"dims", Dims{}}});
   };
   auto write = [&](ValueId value) {
-    s.builder.add("variable_write", {value}, {{"variable", std::string("v")}});
+    s.builder.add("variable_write", {value}, {{"variable", "v"}});
   };
   s.builder.variable("v", s.dtype, {});
   ValueId x = plane(s), first = read();
@@ -225,9 +223,7 @@ std::vector<Pair> pairs() {
       {"reduce-keep",
        "reduce",
        over("max", {0, 1}),
-       {{"kind", std::string("max")},
-        {"axes", Axes{0, 1}},
-        {"keep", int64_t(1)}}},
+       {{"kind", "max"}, {"axes", Axes{0, 1}}, {"keep", 1}}},
       {"transpose",
        "transpose",
        {{"permutation", Axes{1, 0}}},
@@ -239,12 +235,12 @@ std::vector<Pair> pairs() {
        box({0, 0}, {m, 3}, {1, 2})},
       {"cumulative-kind", "cumulative", forwards, along("max", 1)},
       {"cumulative-exclusive", "cumulative", forwards,
-       along("sum", 1, {{"exclusive", int64_t(1)}})},
+       along("sum", 1, {{"exclusive", 1}})},
       {"cumulative-reverse", "cumulative", forwards,
-       along("sum", 1, {{"reverse", int64_t(1)}})},
+       along("sum", 1, {{"reverse", 1}})},
       {"arg-kind", "arg_reduce", along("min", 1), along("max", 1)},
       {"arg-last", "arg_reduce", along("max", 0),
-       along("max", 0, {{"last", int64_t(1)}})},
+       along("max", 0, {{"last", 1}})},
       {"clamp-low",
        "clamp",
        {{"low", -1.0}, {"high", 1.0}},
@@ -258,11 +254,7 @@ std::vector<Pair> pairs() {
        {{"dtype", int64_t(I8)}},
        {{"dtype", int64_t(U8)}},
        {I32}},
-      {"softmax-axis",
-       "softmax",
-       {{"axis", int64_t(0)}},
-       {{"axis", int64_t(1)}},
-       {F32}},
+      {"softmax-axis", "softmax", {{"axis", 0}}, {{"axis", 1}}, {F32}},
       {"leaky-relu", "leaky_relu", {{"alpha", 0.1}}, {{"alpha", 0.2}}, {F32}},
       {"elu", "elu", {{"alpha", 0.5}}, {{"alpha", 1.5}}, {F32}},
       {"hard-sigmoid",
@@ -270,7 +262,7 @@ std::vector<Pair> pairs() {
        {{"beta", 0.5}},
        {{"beta", 0.25}},
        {F32}},
-      {"gelu", "gelu", {}, {{"approximate", std::string("tanh")}}, {F32}},
+      {"gelu", "gelu", {}, {{"approximate", "tanh"}}, {F32}},
       {"broadcast",
        "broadcast",
        {{"dims", Dims{2, m, n}}, {"axes", Axes{1, 2}}},
@@ -324,7 +316,7 @@ void normsApart(Sketch &s) {
   ValueId scale = s.in(row, 0.5, 1.5), shift = s.in(row);
   for (double epsilon : {0.1, 1.0})
     s.out(s.op("layer_norm", {x, scale, shift},
-               {{"axis", int64_t(1)}, {"epsilon", epsilon}}));
+               {{"axis", 1}, {"epsilon", epsilon}}));
 }
 
 void countsApart(Sketch &s) {

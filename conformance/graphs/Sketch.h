@@ -9,7 +9,7 @@
 
 namespace backplane::conformance {
 
-/// A unit in the making. Every value that an op gives is an output too when
+/// A unit in the making. Every value that an op computes is an output too when
 /// the sketch is `observed`: then nothing can be fused away.
 class Sketch {
 public:

@@ -32,7 +32,7 @@ std::vector<Unit> unitsOf(std::string_view prefix, uint64_t seed = 0) {
   return units;
 }
 
-/// What a right device gives.
+/// What a right device computes.
 std::vector<Tensor> outputsOf(const Unit &unit, const Case &testCase) {
   auto whole = withWeights(unit);
   EXPECT_TRUE(whole.ok()) << testCase.id;

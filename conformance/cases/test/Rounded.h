@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rounded.h: what a right device gives, for tests of the judge.
+// Rounded.h: what a right device computes, for tests of the judge.
 #ifndef BACKPLANE_CONFORMANCE_CASES_TEST_ROUNDED_H
 #define BACKPLANE_CONFORMANCE_CASES_TEST_ROUNDED_H
 

@@ -59,7 +59,7 @@ TEST(Graphs, SmokeHasThirtySeedsAndNoModels) {
   EXPECT_TRUE(unitsOf(makeModels, Depth::Smoke).empty());
 }
 
-/// What a device gives that rounds every element once.
+/// What a device computes that rounds every element once.
 std::vector<Tensor> rounded(const std::vector<Expected> &expected) {
   std::vector<Tensor> outputs;
   for (const Expected &answer : expected) {
