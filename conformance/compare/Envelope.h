@@ -21,7 +21,7 @@ inline constexpr int envelopeRuns = 16;
 
 /// One output over all runs.
 struct Spread {
-  /// What a run without any rounding gives.
+  /// What a run without any rounding computes.
   std::vector<Real> centre;
   /// Deviation from the exact value, element by element; infinite where a run
   /// gave no number. The exact value is the expected one, or where its error

@@ -2,7 +2,7 @@
 //
 // Known.h: the real models that layer 5 can run. Their files are not part of
 // the suite: a run is given a folder of them, and takes only files with the
-// SHA-256 that stands here, so that a case means the same everywhere.
+// SHA-256 that is here, so that a case means the same everywhere.
 #ifndef BACKPLANE_CONFORMANCE_MODELS_KNOWN_H
 #define BACKPLANE_CONFORMANCE_MODELS_KNOWN_H
 

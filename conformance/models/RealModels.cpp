@@ -80,7 +80,7 @@ Result<Tensor> cut(const Tensor &from, const std::vector<Range> &ranges) {
   return part;
 }
 
-/// NumPy keys stand for names with other characters in them.
+/// NumPy keys replace names with other characters in them.
 std::string keyOf(std::string name) {
   for (char &c : name)
     if (c == '/' || c == ':')

@@ -9,7 +9,7 @@ HEAD = """<!-- Written by conformance/onnx_nodes/run_node_tests.py --write; do n
 The node tests of the Python package `onnx` {version} on `{devices}`: {passed} of {total} pass and
 {refused} are refused with a reason; of the {all_expanded} in which an op is spelled out by
 others, {expanded} pass. A test passes when each device's outputs lie within the limits that the
-oracle derives for them ([how](../explanation/conformance.md#onnx-node-tests)). Reasons stand in
+oracle derives for them ([how](../explanation/conformance.md#onnx-node-tests)). Reasons are in
 `conformance/onnx_nodes/expected.toml`.
 
 | op | passed | refused | tests | spelled out | reasons |

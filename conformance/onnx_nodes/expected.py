@@ -10,7 +10,7 @@ import tomllib
 class Entry:
     """Tests that are expected to be refused with a text."""
     name: str    # an op, or the first pattern
-    says: str    # stands in the refusal
+    says: str    # is in the refusal
     reason: str  # why the form is not supported
     tests: set   # names
     devices: tuple = ()  # none: all of them

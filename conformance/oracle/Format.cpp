@@ -15,7 +15,7 @@ namespace {
 struct Layout {
   FloatFormat format;
   int exponentBits;
-  uint64_t infinity; ///< bits of infinity, or of the NaN that stands for it
+  uint64_t infinity; ///< bits of infinity, or of the NaN in its place
   uint64_t nan;      ///< bits of the quiet NaN
 };
 

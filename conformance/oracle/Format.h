@@ -23,7 +23,7 @@ struct FloatFormat {
 /// The format of a float dtype; the dtype must be one.
 const FloatFormat &formatOf(DType dtype);
 
-/// The number that these bits stand for; NaN for every NaN.
+/// The number that these bits encode; NaN for every NaN.
 Real decode(DType dtype, uint64_t bits);
 /// The bits of the nearest value, ties to even, rounded once. Beyond the
 /// largest value: infinity, and NaN in a format without infinities.

@@ -19,12 +19,12 @@ namespace backplane::conformance {
 /// How an output is judged.
 enum class Match {
   Bits,     ///< bit for bit, NaN payloads and the sign of zero too
-  Value,    ///< as Bits, but any NaN stands for any NaN
+  Value,    ///< as Bits, but any NaN is as good as another
   Limit,    ///< |x - y| <= error, element by element
   Decision, ///< `accepts` says which indices are right
 };
 
-/// What a right implementation gives for one output.
+/// What a right implementation computes for one output.
 struct Expected {
   DType dtype = DType::Invalid;
   std::vector<int64_t> dims;

@@ -140,7 +140,7 @@ Result<std::vector<Value>> cumulative(const Step &step) {
 
 // ---- top_k ----
 
-/// Whether a stands before b; NaN is higher than every number.
+/// Whether a is before b; NaN is higher than every number.
 bool precedes(bool largest, Real a, Real b) {
   if (std::isnan(a) || std::isnan(b))
     return largest ? std::isnan(a) && !std::isnan(b)

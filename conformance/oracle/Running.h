@@ -28,7 +28,7 @@ inline Real largerOf(Real z, Real bound) {
 /// The bound of a sum of bounded terms in any order.
 MidRad sumOf(const Arithmetic &m, const std::vector<MidRad> &terms);
 
-/// The largest of the terms as they stand, without their errors; NaN where one
+/// The largest of the terms as they are, without their errors; NaN where one
 /// is, -infinity of nothing. A shift by it cancels, so its error does not
 /// count.
 Real topOf(const std::vector<MidRad> &terms);

@@ -19,7 +19,7 @@ struct Value {
   DType dtype = DType::Invalid;
   Sizes dims;
   bool exact = true;
-  bool computed = true;        ///< not a mere copy: any NaN stands for any NaN
+  bool computed = true;        ///< not a mere copy: any NaN is as good as another
   std::vector<uint64_t> bits;  ///< when exact
   std::vector<MidRad> bounded; ///< when not exact, or unrounded
   std::vector<Real> sigma;
@@ -36,13 +36,13 @@ Sizes stridesOf(const Sizes &sizes);
 /// base + sum of index times stride, for all indices of dims in order.
 std::vector<size_t> affine(const Sizes &dims, int64_t base,
                            const Sizes &strides);
-/// The integer that these bits stand for; u64 keeps its bits.
+/// The integer that these bits encode; u64 keeps its bits.
 int64_t integerOf(DType dtype, uint64_t bits);
 /// Bits of an integer, wrapped.
 uint64_t bitsOf(DType dtype, int64_t value);
 /// Bits of an element of any dtype; integers take a number in their range.
 uint64_t elementBits(DType dtype, Real value);
-/// The number that an element's bits stand for, any dtype.
+/// The number that an element's bits encode, any dtype.
 Real numberOf(DType dtype, uint64_t bits);
 
 /// An operand's elements as numbers. `unrounded` asks for what a contracting

@@ -22,7 +22,7 @@ struct PlannedRun {
 };
 using Planner = std::function<Result<PlannedRun>(const RunFacts &)>;
 
-/// A run as it stands in a folder.
+/// A run as its folder has it.
 struct StoredRun {
   RunFacts facts;
   std::vector<Record> records; ///< raw
@@ -44,7 +44,7 @@ Result<StoredRun> mergeRuns(const std::vector<std::string> &folders);
 
 /// Checks records against the plan: none missing, doubled or unknown, nothing
 /// changed that was known before, NotSupported where and only where the
-/// declaration says so, no Pass beyond its limit. Gives the verdict and applies
+/// declaration says so, no Pass beyond its limit. Returns the verdict and applies
 /// waivers to the records of `run`.
 Result<RunVerdict> judgeAgain(StoredRun &run, const Planner &planner);
 

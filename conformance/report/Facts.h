@@ -24,7 +24,7 @@ using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
 struct RunFacts {
   std::string suite;  ///< version of the suite: "0.2.0"
-  std::string commit; ///< of the suite's source, "-dirty" behind a changed one
+  std::string commit; ///< of the suite's source, "-dirty" after a changed one
   std::string date;   ///< UTC, when the run started: "2026-11-21T16:00:00Z"
 
   std::string device; ///< URI

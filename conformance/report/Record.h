@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Record.h: the result of one case, and how it stands in records.jsonl, one
+// Record.h: the result of one case, and how it is written in records.jsonl, one
 // object a line. The records are the evidence: verdict, report and comparison
 // of runs are computed from them alone.
 #ifndef BACKPLANE_CONFORMANCE_REPORT_RECORD_H

@@ -14,7 +14,7 @@
 
 namespace backplane::conformance {
 
-/// One JSON value with nothing behind it; data loss says what is wrong.
+/// One JSON value with nothing after it; data loss says what is wrong.
 Result<nlohmann::json> parseStrictJson(std::string_view text);
 
 /// Reads the members of one object. The first problem is kept in `status`, and

@@ -11,11 +11,11 @@ using namespace backplane::conformance;
 
 namespace {
 
-/// What stands for the op in records of probes.
+/// What is named as the op in records of probes.
 constexpr std::string_view probeOp = "numerics";
-/// What stands for the op in records of real models.
+/// What is named as the op in records of real models.
 constexpr std::string_view realModelOp = "real-models";
-/// Ops that stand in the graphs of other ops' cases and have none of their own;
+/// Ops that are in the graphs of other ops' cases and have none of their own;
 /// control flow and state are run by the program and no duty of a backend.
 constexpr std::string_view structural[] = {
     "assert_dim", "call",          "constant",       "dim",    "if",

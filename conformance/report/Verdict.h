@@ -26,7 +26,7 @@ struct Requirement {
 
 struct RunVerdict {
   Badge badge = Badge::None;
-  /// What of the declaration is relaxed; gives a badge the suffix -R.
+  /// What of the declaration is relaxed; returns a badge the suffix -R.
   std::vector<std::string> relaxed;
   /// No bad case, no waiver error, nothing missing, and a badge unless only a
   /// part was asked for.

@@ -25,7 +25,7 @@ inline constexpr size_t windowOps = 8, windowStep = 4;
 /// How a repro does on a device.
 using Examine = std::function<Result<Examination>(const Repro &)>;
 
-/// The first window in which a device gives other values than its limits allow,
+/// The first window in which a device computes other values than its limits allow,
 /// made smaller; none where both are right in all windows and as a whole.
 /// `progress` is called before each window. Fails when the first device cannot
 /// run the model.

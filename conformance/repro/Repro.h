@@ -21,7 +21,7 @@ using ValueTable = std::vector<std::optional<Tensor>>;
 /// Whether an op makes its result from nothing but attributes.
 bool isSource(const Op &op);
 
-/// What the oracle gives for every value, rounded to its dtype.
+/// What the oracle computes for every value, rounded to its dtype.
 Result<ValueTable> valuesByOracle(const Repro &repro);
 
 /// The part of a repro that the outputs need, from the ops that `kept` has
@@ -32,7 +32,7 @@ Result<Repro> carve(const Repro &from, const std::vector<bool> &kept,
                     const std::vector<ValueId> &outputs,
                     const ValueTable &values);
 
-/// A dim for another one, which is that of an axis of an input, or stands in an
+/// A dim for another one, which is that of an axis of an input, or is in an
 /// attribute.
 using ReplaceDim =
     std::function<Dim(const Dim &dim, std::optional<size_t> axis)>;

@@ -60,7 +60,7 @@ struct Cancelling {
               make(DType::F32, {terms, columns}, b)};
   }
 
-  /// What a device gives that sums from both ends, in blocks of `block`.
+  /// What a device computes that sums from both ends, in blocks of `block`.
   std::vector<float> device(size_t block) const {
     std::vector<float> result;
     for (size_t i = 0; i < rows; ++i)
