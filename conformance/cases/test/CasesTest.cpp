@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace backplane::conformance {
@@ -51,15 +52,16 @@ TEST(Cases, EveryMutantOfADeviceHasATag) {
   EXPECT_FALSE(isTag("transpose"));
 }
 
-/// The unit of this id.
-Unit unitOf(std::string_view id) {
-  Unit found;
-  generateUnits({}, [&](Unit unit) {
-    if (unit.id == id)
-      found = std::move(unit);
-  });
-  EXPECT_EQ(found.id, id);
-  return found;
+/// The unit of this id; one without cases when there is none.
+Unit unitOf(const std::string &id) {
+  static const std::map<std::string, Unit> all = [] {
+    std::map<std::string, Unit> units;
+    generateUnits({}, [&](const Unit &unit) { units[unit.id] = unit; });
+    return units;
+  }();
+  auto found = all.find(id);
+  EXPECT_NE(found, all.end()) << id;
+  return found == all.end() ? Unit() : found->second;
 }
 
 /// Hash of the inputs of a case; 0 when the unit has no such case.
