@@ -19,7 +19,7 @@ struct Value {
   DType dtype = DType::Invalid;
   Sizes dims;
   bool exact = true;
-  bool computed = true;        ///< not a mere copy: any NaN is as good as another
+  bool computed = true; ///< not a mere copy: any NaN is as good as another
   std::vector<uint64_t> bits;  ///< when exact
   std::vector<MidRad> bounded; ///< when not exact, or unrounded
   std::vector<Real> sigma;

@@ -30,8 +30,8 @@ struct HostPlan {
   uint32_t workers = 4;
   LoopOrder order = LoopOrder::Pool;
   uint32_t minor = BP_ABI_MINOR;
-  bool graphTable = true; ///< get_extension knows "backplane.graph"
-  uint32_t tailBytes = 0; ///< the table is larger by this, with rubbish after it
+  bool graphTable = true;        ///< get_extension knows "backplane.graph"
+  uint32_t tailBytes = 0;        ///< of rubbish, by which the table is larger
   uint32_t postDelayMs = 0;      ///< posted tasks start late
   std::string cpuFeatures = "*"; ///< "*": those of this machine
 };

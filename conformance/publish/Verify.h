@@ -44,8 +44,8 @@ Result<StoredRun> mergeRuns(const std::vector<std::string> &folders);
 
 /// Checks records against the plan: none missing, doubled or unknown, nothing
 /// changed that was known before, NotSupported where and only where the
-/// declaration says so, no Pass beyond its limit. Returns the verdict and applies
-/// waivers to the records of `run`.
+/// declaration says so, no Pass beyond its limit. Returns the verdict and
+/// applies waivers to the records of `run`.
 Result<RunVerdict> judgeAgain(StoredRun &run, const Planner &planner);
 
 struct VerifyRules {

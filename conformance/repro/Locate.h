@@ -25,10 +25,10 @@ inline constexpr size_t windowOps = 8, windowStep = 4;
 /// How a repro does on a device.
 using Examine = std::function<Result<Examination>(const Repro &)>;
 
-/// The first window in which a device computes other values than its limits allow,
-/// made smaller; none where both are right in all windows and as a whole.
-/// `progress` is called before each window. Fails when the first device cannot
-/// run the model.
+/// The first window in which a device computes other values than its limits
+/// allow, made smaller; none where both are right in all windows and as a
+/// whole. `progress` is called before each window. Fails when the first device
+/// cannot run the model.
 Result<std::optional<Location>>
 locate(const Repro &model, const Examine &first, const Examine &second,
        const std::function<void(size_t window, size_t windows)> &progress);
