@@ -189,6 +189,14 @@ static Status readConformance(Reader &reader, Manifest &manifest) {
   return inner.status.within("\"conformance\"");
 }
 
+static Status readOptions(Reader &reader, Manifest &manifest) {
+  Json options = reader.object("options", false);
+  Reader inner(options);
+  for (const auto &[key, value] : options.items())
+    manifest.options[key] = inner.text(key.c_str(), true);
+  return inner.status.within("\"options\"");
+}
+
 static Status readMembers(const Json &json, Manifest &manifest) {
   if (json.is_discarded())
     return invalidArgument("not valid JSON");
@@ -221,6 +229,8 @@ static Status readMembers(const Json &json, Manifest &manifest) {
   if (Status status = readHashes(reader, manifest); !status.ok())
     return status;
   if (Status status = readConformance(reader, manifest); !status.ok())
+    return status;
+  if (Status status = readOptions(reader, manifest); !status.ok())
     return status;
   return readLibraries(reader, manifest);
 }

@@ -11,6 +11,7 @@
 #include "hal/core/LoaderOptions.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ struct Manifest {
   std::string driverSha256;    ///< 64 hexadecimal digits, or empty
   std::string compilerSha256;  ///< 64 hexadecimal digits, or empty
   std::vector<std::string> cpuFeatures; ///< required of this machine's CPU
+  /// Given to `initialize` of each library, sorted by key.
+  std::map<std::string, std::string> options;
   /// Multiply-adds that one case of the conformance suite may take, for a slow
   /// device; 0: as many as the suite likes.
   uint64_t multiplyAdds = 0;

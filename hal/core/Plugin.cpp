@@ -115,8 +115,11 @@ Status Plugin::accept(const bp_plugin_info_t &info, PluginRoles roles) {
   return {};
 }
 
-Status Plugin::initialize() {
-  bp_options_t options = {};
+Status Plugin::initialize(const std::map<std::string, std::string> &given) {
+  std::vector<bp_option_t> items;
+  for (const auto &[key, value] : given)
+    items.push_back({toC(key), toC(value)});
+  bp_options_t options = {items.data(), items.size()};
   if (Status status = callPlugin("initialize", plugin_.initialize, &hostTable_,
                                  &options, &self_);
       !status.ok())
@@ -145,13 +148,14 @@ void Plugin::findOptionalTables() {
                "plug-in " + name_ + ": " + warning + "; the host does without");
 }
 
-Status Plugin::start(PluginRoles roles) {
+Status Plugin::start(PluginRoles roles,
+                     const std::map<std::string, std::string> &options) {
   bp_plugin_info_t info;
   Status status = query(info);
   if (status.ok())
     status = accept(info, roles);
   if (status.ok())
-    status = initialize();
+    status = initialize(options);
   return status;
 }
 
@@ -162,23 +166,23 @@ Result<std::shared_ptr<Plugin>> Plugin::adopt(std::shared_ptr<Host> host,
   plugin->name_ = linked.name;
   plugin->query_ = linked.query;
   Status status =
-      plugin->start({.driver = linked.driver, .compiler = linked.compiler});
+      plugin->start({.driver = linked.driver, .compiler = linked.compiler}, {});
   if (!status.ok())
     return status;
   return plugin;
 }
 
-Result<std::shared_ptr<Plugin>> Plugin::load(std::shared_ptr<Host> host,
-                                             const std::string &library,
-                                             const std::string &name,
-                                             PluginRoles roles) {
+Result<std::shared_ptr<Plugin>>
+Plugin::load(std::shared_ptr<Host> host, const std::string &library,
+             const std::string &name, PluginRoles roles,
+             const std::map<std::string, std::string> &options) {
   std::shared_ptr<Plugin> plugin(new Plugin);
   plugin->host_ = std::move(host);
   plugin->library_ = library;
   plugin->name_ = name;
   Status status = plugin->open();
   if (status.ok())
-    status = plugin->start(roles);
+    status = plugin->start(roles, options);
   if (!status.ok())
     return status;
   return plugin;

@@ -11,6 +11,7 @@
 #include "hal/core/LinkedPlugins.h"
 #include "hal/core/Tables.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,11 +29,12 @@ struct PluginRoles {
 class Plugin {
 public:
   /// Checks, maps, asks and initialises the library at the canonical path
-  /// `library`. `name` is what the manifest calls it.
-  static Result<std::shared_ptr<Plugin>> load(std::shared_ptr<Host> host,
-                                              const std::string &library,
-                                              const std::string &name,
-                                              PluginRoles roles);
+  /// `library`. `name` is what the manifest calls it; `options` go to
+  /// `initialize`.
+  static Result<std::shared_ptr<Plugin>>
+  load(std::shared_ptr<Host> host, const std::string &library,
+       const std::string &name, PluginRoles roles,
+       const std::map<std::string, std::string> &options);
   /// Asks and initialises one that the program was linked with.
   static Result<std::shared_ptr<Plugin>> adopt(std::shared_ptr<Host> host,
                                                const LinkedPlugin &linked);
@@ -64,8 +66,9 @@ private:
   Status open();
   Status query(bp_plugin_info_t &info) const;
   Status accept(const bp_plugin_info_t &info, PluginRoles roles);
-  Status initialize();
-  Status start(PluginRoles roles);
+  Status initialize(const std::map<std::string, std::string> &options);
+  Status start(PluginRoles roles,
+               const std::map<std::string, std::string> &options);
   void findOptionalTables();
 
   std::shared_ptr<Host> host_;

@@ -93,7 +93,7 @@ loadLibrary(const std::shared_ptr<Host> &host, const Manifest &manifest,
             PluginRoles roles) {
   if (Status status = checkHash(library, hash); !status.ok())
     return status;
-  return Plugin::load(host, library, manifest.name, roles);
+  return Plugin::load(host, library, manifest.name, roles, manifest.options);
 }
 
 void Registry::load(const FoundManifest &found) {

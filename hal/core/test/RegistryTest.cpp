@@ -156,6 +156,32 @@ TEST(Registry, WrongHashIsRefused) {
   EXPECT_TRUE(registry->device("mini").ok());
 }
 
+/// What a registry over one mini with these members in its manifest refuses.
+std::string refusalsWith(const std::string &members) {
+  PluginFolder folder;
+  folder.addLibrary(BP_MINI_PLUGIN, "libmini.so");
+  folder.addFile("mini.bp.json",
+                 R"({"format": 1, "name": "mini", "version": "1.0.0",
+                     "abi": {"major": 0, "minor_low": 1},
+                     "driver": "libmini.so", )" +
+                     members + "}");
+  return refusals(*Registry::create(folder.options(), nullptr));
+}
+
+TEST(Registry, OptionsOfTheManifestReachInitialize) {
+  EXPECT_EQ(refusalsWith(R"("options": {"refusal": "it is for show"})"),
+            "it is for show\n");
+  EXPECT_NE(refusalsWith(R"("options": {"colour": "red"})")
+                .find("the one option is refusal"),
+            std::string::npos);
+  EXPECT_NE(refusalsWith(R"("options": {"refusal": 1})")
+                .find("\"options\": \"refusal\" is not a string"),
+            std::string::npos);
+  EXPECT_NE(refusalsWith(R"("options": ["refusal"])")
+                .find("\"options\" is not an object"),
+            std::string::npos);
+}
+
 struct MiniRegistry : testing::Test {
   MiniRegistry() {
     folder.addDriver(BP_MINI_PLUGIN, "mini");

@@ -142,6 +142,7 @@ typedef struct bp_host_info_t {
 typedef struct bp_plugin_table_t {
   bp_header_t header;
   /* Once for each context of the application, before every other table.
+   * `options` are those of the manifest ("options", an object of strings).
    * `host` stays valid until shutdown. `*out_self` is handed back as `self`;
    * contexts live side by side, so what belongs to one is kept there. Absent
    * hardware is not an error: the plug-in then has no devices. */

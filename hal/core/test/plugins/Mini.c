@@ -31,6 +31,8 @@ struct bp_queue_t {
 };
 
 static const bp_host_t *host;
+/* Why the device "broken" cannot be used. */
+static char refusal[64] = "it has no power";
 
 static bp_string_t text(const char *chars) {
   bp_string_t string;
@@ -49,10 +51,18 @@ static bp_status_t fail(bp_error_t *error, bp_status_t status,
 static bp_status_t initialize(const bp_host_t *given,
                               const bp_options_t *options, void **out_self,
                               bp_error_t *error) {
-  (void)options;
-  (void)error;
+  uint64_t i;
   host = given;
   *out_self = NULL;
+  for (i = 0; i < options->count; ++i) {
+    bp_option_t option = options->items[i];
+    if (option.key.size != 7 || memcmp(option.key.data, "refusal", 7) != 0 ||
+        option.value.size >= sizeof(refusal))
+      return fail(error, BP_STATUS_INVALID_ARGUMENT,
+                  "the one option is refusal");
+    memcpy(refusal, option.value.data, option.value.size);
+    refusal[option.value.size] = 0;
+  }
   return BP_STATUS_OK;
 }
 
@@ -83,7 +93,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   (void)self;
   (void)options;
   (void)error;
-  list_device(sink, "broken", 0, "it has no power");
+  list_device(sink, "broken", 0, refusal);
   list_device(sink, "plain", 0, "");
   return list_device(sink, "waiting", BP_DEVICE_SYNCHRONOUS, "");
 }
