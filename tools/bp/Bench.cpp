@@ -140,6 +140,48 @@ Status timeCalls(const Session &session, std::vector<Tensor> &inputs,
   return {};
 }
 
+/// Notes the device that would be taken, and takes it.
+struct FirstDevice {
+  const std::string &variant; ///< the one that counts, empty: all
+  std::string uri;
+  bool emulated = false;
+
+  static bp_status_t choose(void *context, const bp_candidate_t *const *all,
+                            uint32_t count, uint32_t *order, uint32_t *chosen,
+                            const bp_string_sink_t *) {
+    auto &first = *static_cast<FirstDevice *>(context);
+    *chosen = 0;
+    for (uint32_t i = 0; i < count && *chosen == 0; ++i) {
+      if (all[i]->misfit.size ||
+          !(first.variant.empty() || first.variant == view(all[i]->target)))
+        continue;
+      order[(*chosen)++] = i;
+      first.uri = view(all[i]->uri);
+      first.emulated = all[i]->info->flags & BP_DEVICE_EMULATED;
+    }
+    return BP_STATUS_OK;
+  }
+};
+
+/// Refuses to time an emulated device. What else is wrong with a device, making
+/// a session tells.
+Status checkReal(const Artifact &artifact, const ModelOptions &options) {
+  FirstDevice first{.variant = options.variant};
+  bp_chooser_t chooser = {FirstDevice::choose, &first};
+  bp_session_options_t session = sessionOptions(options);
+  session.chooser = &chooser;
+  bp_string_sink_t ignore = {
+      [](void *, bp_string_t) -> bp_status_t { return BP_STATUS_OK; }, nullptr};
+  Status status = checked([&](bp_error_t *error) {
+    return bp_artifact_select(artifact.get(), &session, &ignore, error);
+  });
+  if (!status.ok() || !first.emulated)
+    return {};
+  return Status(BP_STATUS_FAILED_PRECONDITION,
+                first.uri + " is emulated, so that its times say nothing of a "
+                            "device; --emulated measures it all the same");
+}
+
 Status measure(const BenchOptions &options, Report &report) {
   ScratchFolder scratch;
   Result<std::string> path = timeCompile(options.model, scratch, report);
@@ -151,6 +193,9 @@ Status measure(const BenchOptions &options, Report &report) {
   Result<Artifact> artifact = openArtifact(*context, *path);
   if (!artifact)
     return artifact.status();
+  if (!options.emulated)
+    if (Status s = checkReal(*artifact, options.model); !s.ok())
+      return s;
   Result<Session> session =
       createSession(*artifact, sessionOptions(options.model));
   if (!session)

@@ -72,6 +72,7 @@ int runRun(const RunOptions &options);
 
 struct BenchOptions {
   ModelOptions model;
+  bool emulated = false; ///< emulated devices too
   bool json = false;
   double seconds = 1.0;
 };

@@ -202,6 +202,8 @@ void addRest(CLI::App &app, Options &options) {
       app.add_subcommand("bench", "measure latency, compile time and memory");
   addModelOptions(*bench, options.bench.model, options.dims);
   bench->add_flag("--json", options.bench.json, "machine-readable");
+  bench->add_flag("--emulated", options.bench.emulated,
+                  "measure an emulated device too");
   bench->add_option("--seconds", options.bench.seconds, "time to measure for")
       ->check(command::real(0, 86400))
       ->capture_default_str();

@@ -2,7 +2,8 @@
 //
 // The reference device with a cable that somebody pulls, for run_cli.py and
 // run_workers.py. BP_FRAIL says when: "open", or how many calls of
-// queue_execute go well before.
+// queue_execute go well before. "emulated": never, and the device says so of
+// itself.
 #include "backplane/compiler.h"
 #include "backplane/hal.h"
 #include "backplane/plugin.h"
@@ -35,6 +36,21 @@ bp_status_t initialize(const bp_host_t *host, const bp_options_t *options,
   return ref.plugin->initialize(host, options, self, error);
 }
 
+bp_status_t putEmulated(void *context, const bp_device_info_t *info) {
+  bp_device_info_t changed = *info;
+  changed.flags |= BP_DEVICE_EMULATED;
+  const auto &sink = *static_cast<const bp_device_sink_t *>(context);
+  return sink.put(sink.context, &changed);
+}
+
+bp_status_t enumerate(void *self, const bp_options_t *options,
+                      const bp_device_sink_t *sink, bp_error_t *error) {
+  bp_device_sink_t emulated = {putEmulated,
+                               const_cast<bp_device_sink_t *>(sink)};
+  return ref.driver->enumerate(self, options,
+                               when() == "emulated" ? &emulated : sink, error);
+}
+
 /// No optional table, so that all work goes through queue_execute.
 const void *noTable(void *, bp_string_t, uint32_t) { return nullptr; }
 
@@ -50,7 +66,8 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
                     uint64_t count, const bp_completion_t *completion,
                     bp_error_t *error) {
   std::string limit = when();
-  if (limit.empty() || calls++ < std::strtol(limit.c_str(), nullptr, 10))
+  if (limit.empty() || limit == "emulated" ||
+      calls++ < std::strtol(limit.c_str(), nullptr, 10))
     return ref.queue->queue_execute(queue, commands, count, completion, error);
   completion->done(completion->context, BP_STATUS_UNAVAILABLE,
                    text("somebody pulled the cable"));
@@ -77,6 +94,7 @@ bool load() {
   pluginTable.initialize = &initialize;
   pluginTable.get_table = &noTable;
   driverTable = *ref.driver;
+  driverTable.enumerate = &enumerate;
   driverTable.open = &open;
   queueTable = *ref.queue;
   queueTable.queue_execute = &execute;

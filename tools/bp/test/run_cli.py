@@ -177,6 +177,14 @@ def lost(suite, tool):
     calls = [event for event in events if event.get("name") == "call"]
     suite.check("the timeline ends with the call that failed", 0 < len(calls) < 4, calls)
     suite.refused("a device that cannot be opened", run("ref", "open"))
+    bench = ["bench", "frail.bpx", "--device", "ref", "--seconds", "0.01"]
+    emulated = tool.run(*bench, **plugins, BP_FRAIL="emulated")
+    suite.refused("no times of an emulated device", emulated)
+    suite.check("why there are none", "ref://interpreter is emulated" in emulated.stderr,
+                emulated.stderr)
+    suite.check("times all the same", tool.run(
+        *bench, "--emulated", **plugins, BP_FRAIL="emulated").returncode == 0)
+    suite.check("times of the real one", tool.run(*bench, **plugins).returncode == 0)
     listed = run("ref,host", "open")
     suite.check("the next of a list when it cannot be opened", listed.returncode == 0
                 and f"chosen: variant {checks.OWN_TARGETS[-1]} on host://cpu" in listed.stdout
