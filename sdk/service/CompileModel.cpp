@@ -313,19 +313,15 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
         !s.ok())
       return s.within(job.model);
   }
-  return LoadedArtifact::open(registry_, path);
+  LoadedResult made = LoadedArtifact::open(registry_, path);
+  if (!made && made.code() == BP_STATUS_NOT_FOUND) // by another process
+    return Status(BP_STATUS_UNAVAILABLE, made.message() + ", it was removed");
+  return made;
 }
 
 Result<Model> ModelCompiler::importModel(const std::string &path) const {
   TraceScope scope(registry_->host().trace(), "import", "compile");
   return readModel(path, registry_->host().trust());
-}
-
-/// Whether another place than the cache may serve: its disk is full, or another
-/// process took the entry for a damaged one and removed it.
-static bool cacheFailed(bp_status_t code) {
-  return code == BP_STATUS_RESOURCE_EXHAUSTED ||
-         code == BP_STATUS_UNAVAILABLE || code == BP_STATUS_NOT_FOUND;
 }
 
 /// Into the cache, at `path`. Where there is none or it fails, to where the job
@@ -340,7 +336,8 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
     LoadedResult made = compileTo(*path, job, std::move(model));
     if (made)
       noteCached(fs::path(*path).filename().string(), **made);
-    if (made || !cacheFailed(made.code()))
+    if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
+                 made.code() != BP_STATUS_UNAVAILABLE))
       return made;
     warn(made.status().within("compiled again without the cache"));
     Result<Model> second = again();
