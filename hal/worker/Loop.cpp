@@ -44,7 +44,8 @@ bp_status_t putTarget(void *context, const bp_target_listing_t *listing) {
   hello.target = view(target.name);
   targets.plugin = view(listing->plugin);
   hello.storageDTypes = target.storage_dtypes;
-  hello.computeDTypes = target.compute_dtypes;
+  hello.computeDTypes =
+      target.compute_dtypes ? target.compute_dtypes : target.storage_dtypes;
   for (uint64_t i = 0; i < std::min<uint64_t>(target.numerics_count, 1024);
        ++i) {
     const bp_numerics_t &from = *target.numerics[i];

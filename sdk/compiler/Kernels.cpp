@@ -138,12 +138,13 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
 }
 
 EmitTarget KernelCompiler::emitTarget() const {
-  return {target_.triple,         target_.cpu,
-          target_.features,       target_.vectorBits,
-          target_.workspaceLimit, target_.contract};
+  return {.triple = target_.triple,
+          .cpu = target_.cpu,
+          .features = target_.features,
+          .vectorBits = target_.vectorBits};
 }
 
-Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
+Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch, const Graph &graph,
                                     const std::string &name) {
   auto module = dispatch->getParentOfType<ModuleOp>();
   OpBuilder builder(dispatch.getContext());
@@ -163,8 +164,10 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch,
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)
     stages.push_back({stage.stage, stage.pipeline});
+  EmitTarget target = emitTarget();
+  target.contract = mayContract(target_, graph);
   FailureOr<ObjectCode> object =
-      compileDispatch(*single, *emitter_, emitTarget(), stages, dump_);
+      compileDispatch(*single, *emitter_, target, stages, dump_);
   if (failed(object))
     return unimplemented("cannot be emitted");
   return Kernel{std::move(object->object),       object->entry.name,
@@ -182,7 +185,7 @@ Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
   if (!emitter_)
     return unimplemented("there is no emitter '" + target_.emitter +
                          "'; there are " + emitterNames());
-  auto kernel = emit(dispatch, name);
+  auto kernel = emit(dispatch, graph, name);
   if (kernel)
     if (Status s = substituteSymbols(*kernel, toKernelSymbols(symbols));
         !s.ok())

@@ -66,7 +66,8 @@ private:
                          const std::vector<std::string> &symbols,
                          const Graph &graph, const std::string &name);
   Result<Kernel> compileByPlugin(const Graph &graph, const std::string &name);
-  Result<Kernel> emit(mlir::func::FuncOp dispatch, const std::string &name);
+  Result<Kernel> emit(mlir::func::FuncOp dispatch, const Graph &graph,
+                      const std::string &name);
   EmitTarget emitTarget() const;
   std::string keyOf(const Bytes &wire) const;
   bool links() const { return !target_.emitter.empty(); }

@@ -5,6 +5,7 @@
 #include "sdk/compiler/Variant.h"
 
 #include "sdk/compiler/Phase.h"
+#include "sdk/compiler/WidenFloats.h"
 #include "sdk/graph/Control.h"
 #include "sdk/graph/Decompose.h"
 #include "sdk/optimize/FoldConstants.h"
@@ -15,9 +16,14 @@
 using namespace mlir;
 using namespace backplane;
 
-/// Refuses a graph with a dtype that the target cannot hold.
+/// Refuses a graph with a dtype that the target can neither hold nor, where it
+/// is asked to, compute in.
 static Status checkDTypes(const Target &target, const Graph &graph) {
-  for (const backplane::Op &op : graph.ops)
+  for (const backplane::Op &op : graph.ops) {
+    if (auto type = missingDType(target, graph, op))
+      return unimplemented("target " + target.name + " does not compute in " +
+                           std::string(name(*type)) + ", as " + op.name + " " +
+                           op.location + " does");
     for (const auto *list : {&op.operands, &op.results})
       for (ValueId value : *list)
         if (DType type = graph.type(value).dtype;
@@ -25,6 +31,7 @@ static Status checkDTypes(const Target &target, const Graph &graph) {
           return unimplemented("target " + target.name + " has no " +
                                std::string(name(type)) + ", which " + op.name +
                                " " + op.location + " uses");
+  }
   return {};
 }
 
@@ -37,9 +44,13 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
   auto result = decompose(graph, keep, false);
   if (!result)
     return result.status().within(stage::decompose.name);
-  if (device)
-    if (auto status = checkDTypes(target, *result); !status.ok())
-      return status;
+  if (!device)
+    return result;
+  result = widenFloats(target, std::move(*result));
+  if (!result)
+    return result.status().within(stage::decompose.name);
+  if (auto status = checkDTypes(target, *result); !status.ok())
+    return status;
   return result;
 }
 

@@ -4,6 +4,7 @@
 // device that sdk/partition chooses; when a backend then refuses to compile
 // something, its ops go elsewhere and everything behind that is done again.
 #include "sdk/compiler/Variant.h"
+#include "sdk/compiler/WidenFloats.h"
 #include "sdk/dialect/Attributes.h"
 
 #include "sdk/fusion/Fusion.h"
@@ -127,6 +128,9 @@ static DeviceOffer offer(const VariantContext &context, Operation &op,
   auto single = bp::groupGraph(main, {&op});
   if (!single)
     return {};
+  for (const backplane::Op &alone : single->ops)
+    if (auto type = missingDType(target, *single, alone))
+      return {false, "it does not compute in " + std::string(name(*type))};
   Claim claim = askClaim(context.services, target, *single);
   if (!claim.answered)
     return {};

@@ -2,6 +2,7 @@
 #include "sdk/compiler/Target.h"
 
 #include "hal/core/CompilerCalls.h"
+#include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/partition/TargetNames.h"
 #include "sdk/support/Error.h"
@@ -10,11 +11,15 @@ using namespace backplane;
 
 namespace {
 
-bool contracts(const bp_target_t &target) {
-  for (uint64_t i = 0; i < target.numerics_count; ++i)
-    if (target.numerics[i]->flags & BP_NUMERICS_CONTRACT)
-      return true;
-  return target.numerics_count == 0;
+std::vector<TargetNumerics> copyNumerics(const bp_target_t &target) {
+  std::vector<TargetNumerics> numerics;
+  for (uint64_t i = 0; i < target.numerics_count; ++i) {
+    const bp_numerics_t &given = *target.numerics[i];
+    numerics.push_back({.opClass = std::string(view(given.op_class)),
+                        .dtype = DType(given.dtype),
+                        .flags = given.flags});
+  }
+  return numerics;
 }
 
 Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
@@ -30,14 +35,14 @@ Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
   target.cpu = view(t.cpu);
   target.features = view(t.features);
   target.storageDTypes = t.storage_dtypes;
-  target.computeDTypes = t.compute_dtypes;
+  target.computeDTypes = t.compute_dtypes ? t.compute_dtypes : t.storage_dtypes;
   target.workspaceLimit = t.workspace_limit;
   target.vectorBits = t.vector_bits;
   target.maxBindings = t.max_bindings;
   target.maxConstants = t.max_constants;
   target.fusion = t.fusion;
   target.maxFusedOps = t.max_fused_ops;
-  target.contract = contracts(t);
+  target.numerics = copyNumerics(t);
   return target;
 }
 
@@ -153,6 +158,27 @@ backplane::findTargets(const CompileServices &services,
   auto single = findTarget(services, names);
   return single.ok() ? internalError("target '" + std::string(names) + "'")
                      : single.status();
+}
+
+static bool mayContract(const Target &target, std::string_view opClass,
+                        DType dtype) {
+  return std::ranges::none_of(
+      target.numerics, [&](const TargetNumerics &declared) {
+        return declared.opClass == opClass && declared.dtype == dtype &&
+               !(declared.flags & BP_NUMERICS_CONTRACT);
+      });
+}
+
+bool backplane::mayContract(const Target &target, const Graph &dispatch) {
+  return std::ranges::all_of(dispatch.ops, [&](const Op &op) {
+    const OpSpec *spec = findOp(op.name);
+    auto may = [&](ValueId value) {
+      return ::mayContract(target, spec->numericClass,
+                           dispatch.type(value).dtype);
+    };
+    return !spec || (std::ranges::all_of(op.operands, may) &&
+                     std::ranges::all_of(op.results, may));
+  });
 }
 
 Claim backplane::askClaim(const CompileServices &services, const Target &target,

@@ -15,6 +15,13 @@ struct StagePipeline {
   std::string pipeline;
 };
 
+/// What the compiler reads of a bp_numerics_t.
+struct TargetNumerics {
+  std::string opClass;
+  DType dtype;
+  uint32_t flags; ///< BP_NUMERICS_
+};
+
 /// bp_target_t with memory of its own; see compiler.h for the meanings.
 struct Target {
   const CompilerPlugin *plugin = nullptr;
@@ -27,7 +34,7 @@ struct Target {
   uint32_t vectorBits = 0;
   uint32_t maxBindings = 0, maxConstants = 0;
   uint32_t fusion = 0, maxFusedOps = 0;
-  bool contract = true;
+  std::vector<TargetNumerics> numerics;
   std::vector<StagePipeline> stages;
 };
 
@@ -39,6 +46,10 @@ Result<Target> findTarget(const CompileServices &services,
 /// The targets that `names` joins with a plus, in order.
 Result<std::vector<Target>> findTargets(const CompileServices &services,
                                         std::string_view names);
+
+/// Whether code of a dispatch may round a*b+c once. A class and dtype of which
+/// nothing is declared may.
+bool mayContract(const Target &target, const Graph &dispatch);
 
 /// What a backend says about a graph as one dispatch.
 struct Claim {

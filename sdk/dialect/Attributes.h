@@ -40,6 +40,9 @@ inline constexpr llvm::StringLiteral dimsAttr = "bp.dims";
 inline constexpr llvm::StringLiteral bindingAttr = "bp.binding";
 /// Of a module: what the GPU has that its code is made for.
 inline constexpr llvm::StringLiteral gpuAttr = "bp.gpu";
+/// Unit, of a module with one dispatch: a product and the sum that it is added
+/// to are rounded one after the other, never at once.
+inline constexpr llvm::StringLiteral roundProductsAttr = "bp.round_products";
 /// Of a module after the last stage: how its entry is called.
 inline constexpr llvm::StringLiteral entryAttr = "bp.entry";
 

@@ -65,12 +65,15 @@ FailureOr<ObjectCode> compileDispatch(ModuleOp module, const Emitter &emitter,
                                       const EmitTarget &target,
                                       ArrayRef<EmitStage> stages,
                                       const EmitDump &dump) {
+  if (!target.contract)
+    module->setAttr(bp::roundProductsAttr, UnitAttr::get(module.getContext()));
   for (const EmitStage &stage : stages) {
     if (failed(runStage(module, stage)))
       return failure();
     if (dump)
       dump(stage.name, module);
   }
+  module->removeAttr(bp::roundProductsAttr);
   FailureOr<EntryInfo> entry = readEntry(module);
   if (failed(entry))
     return failure();

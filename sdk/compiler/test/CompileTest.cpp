@@ -18,31 +18,61 @@ using namespace backplane;
 
 namespace {
 
+const char *emitter = ""; ///< "llvm-elf": toys are x86 CPUs
+uint32_t declaredDot = 0; ///< BP_NUMERICS_ of products of f32
+uint64_t storedOnly = 0;  ///< dtypes that toys hold and do not compute in
+
 bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   bp_target_t target = {BP_HEADER(bp_target_t)};
   target.name = toC("toy");
   target.driver = toC("toy");
   target.format = toC("wire");
-  target.storage_dtypes = target.compute_dtypes = 1u << BP_DTYPE_F32;
+  target.storage_dtypes = 1u << BP_DTYPE_F32 | storedOnly;
+  target.compute_dtypes = 1u << BP_DTYPE_F32;
   target.fusion = BP_FUSE_ELEMENTWISE;
+  target.emitter = toC(emitter);
+  target.triple = toC("x86_64-unknown-linux-gnu");
+  target.cpu = toC("x86-64-v3");
+  target.vector_bits = 256;
+  bp_numerics_t dot = {BP_HEADER(bp_numerics_t)};
+  dot.op_class = toC("DOT");
+  dot.dtype = BP_DTYPE_F32;
+  dot.accumulator_bits = 24;
+  dot.flags = declaredDot;
+  const bp_numerics_t *numerics = &dot;
+  target.numerics = &numerics;
+  target.numerics_count = 1;
   return sink->put(sink->context, &target);
 }
+
+uint32_t maxOps = 2;
 
 bp_status_t claim(void *, bp_string_t, const bp_graph_t *graph,
                   const bp_graph_table_t *table, bp_claim_t *out,
                   bp_error_t *) {
   bp_graph_info_t info;
   table->graph_info(graph, &info);
-  out->supported = info.op_count <= 2;
+  out->supported = info.op_count <= maxOps;
   if (!out->supported)
     out->reason->put(out->reason->context, toC("toys take two ops"));
   return BP_STATUS_OK;
 }
 
 const char *pipeline = nullptr;
+const char *cpuStages[][2] = {
+    {"tile", "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute"},
+    {"bufferize", "bp-bufferize"},
+    {"device", "bp-vectorize{vector-bits=256},bp-expand-math,bp-to-cpu-entry,"
+               "bp-to-llvm"}};
 
 bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
                    bp_error_t *) {
+  if (*emitter) {
+    for (auto [stage, text] : cpuStages)
+      if (bp_status_t s = sink->put(sink->context, toC(stage), toC(text)))
+        return s;
+    return BP_STATUS_OK;
+  }
   if (!pipeline)
     return BP_STATUS_UNIMPLEMENTED;
   return sink->put(sink->context, toC("tile"), toC(pipeline));
@@ -244,6 +274,84 @@ TEST_F(CompileTest, RefusesPassesThatAreNotPublished) {
   pipeline = nullptr;
   EXPECT_EQ(status.code(), BP_STATUS_INVALID_ARGUMENT);
   EXPECT_NE(status.message().find("'inline'"), std::string::npos);
+}
+
+/// "cast:f32 neg:f32": the ops of all kernels.
+static std::string opsOf(const ArtifactFile &file) {
+  std::string text;
+  for (const ExecutableInfo &executable :
+       file.metadata().variants[0].executables) {
+    auto graph = readGraph(executable.blob.bytes);
+    for (const Op &op : graph->ops)
+      text += (text.empty() ? "" : " ") + op.name + ":" +
+              std::string(name(graph->type(op.results[0]).dtype));
+  }
+  return text;
+}
+
+TEST_F(CompileTest, ComputesInAWiderFloatWhatTheTargetOnlyHolds) {
+  storedOnly = 1u << BP_DTYPE_F16;
+  maxOps = 3;
+  Status status = run(chain(1, DType::F16));
+  storedOnly = 0;
+  maxOps = 2;
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path("model.bpx"));
+  ASSERT_TRUE(file.ok()) << file.message();
+  EXPECT_EQ(opsOf(**file), "cast:f32 neg:f32 cast:f16");
+}
+
+TEST_F(CompileTest, RefusesToComputeInADtypeThatHasNoWiderOne) {
+  storedOnly = 1u << BP_DTYPE_F64 | 1u << BP_DTYPE_I8;
+  for (DType type : {DType::F64, DType::I8}) {
+    Graph graph;
+    ValueId x = graph.addInput("x", {type, {Dim(4)}});
+    graph.addOutput((*graph.add("neg", {x}))[0], "y");
+    Status status = run(graph);
+    EXPECT_EQ(status.code(), BP_STATUS_UNIMPLEMENTED);
+    EXPECT_NE(
+        status.message().find("does not compute in " + std::string(name(type))),
+        std::string::npos)
+        << status.message();
+  }
+  storedOnly = 0;
+}
+
+/// How many fused products x86 code has: vfmadd and its kin, VEX-encoded.
+static int fusedProducts(std::span<const uint8_t> code) {
+  int count = 0;
+  for (size_t i = 0; i + 4 <= code.size(); ++i) {
+    bool map = code[i] == 0xC4 && (code[i + 1] & 0x1F) == 2;
+    bool prefix = (code[i + 2] & 3) == 1;
+    uint8_t opcode = code[i + 3];
+    count += map && prefix && opcode >= 0x96 && opcode <= 0xBF &&
+             (opcode & 0xF) >= 6;
+  }
+  return count;
+}
+
+TEST_F(CompileTest, FusesProductsWhereTheTargetContracts) {
+  for (const char *rows : {"many", "one"})
+    for (uint32_t flags : {BP_NUMERICS_CONTRACT, 0u}) {
+      Graph graph;
+      int64_t m = rows == std::string("one") ? 1 : 64;
+      ValueId a = graph.addInput("a", {DType::F32, {Dim(m), Dim(64)}});
+      ValueId b = graph.addInput("b", {DType::F32, {Dim(64), Dim(64)}});
+      graph.addOutput((*graph.add("matmul", {a, b}))[0], "y");
+      emitter = "llvm-elf";
+      declaredDot = flags;
+      Status status = run(graph);
+      emitter = "";
+      declaredDot = 0;
+      ASSERT_TRUE(status.ok()) << status.message();
+      auto file = ArtifactFile::open(path("model.bpx"));
+      ASSERT_TRUE(file.ok()) << file.message();
+      const VariantInfo &variant = (*file)->metadata().variants[0];
+      ASSERT_EQ(variant.executables.size(), 1u);
+      EXPECT_EQ(fusedProducts(variant.executables[0].blob.bytes) > 0,
+                flags != 0)
+          << rows << " rows";
+    }
 }
 
 TEST_F(CompileTest, RefusesADtypeThatTheTargetLacks) {

@@ -21,8 +21,7 @@ struct EmitTarget {
   std::string cpu;      ///< LLVM's name
   std::string features; ///< LLVM's "+avx2,+fma"
   uint32_t vectorBits = 0;
-  uint64_t workspaceLimit = 0; ///< bytes per worker, 0: unlimited
-  bool contract = true;        ///< BP_NUMERICS_CONTRACT: a*b+c may round once
+  bool contract = true; ///< a*b+c may be one rounding
 };
 
 /// How the runtime calls an entry. Text is in the syntax of Dim (graph/Dim.h),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractGemv.h"
 
+#include "sdk/emit/cpu/MultiplyAdd.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -43,12 +44,7 @@ void GemvBuilder::addRows(Value firstK, int64_t rows) {
     for (auto [lanes, start] : llvm::zip(lanesA, starts)) {
       Value row =
           convertRight(loadContiguous(b.memref, add(start, column), mask));
-      if (isa<FloatType>(element)) {
-        sum = math::FmaOp::create(builder, loc, lanes, row, sum);
-        continue;
-      }
-      Value product = arith::MulIOp::create(builder, loc, lanes, row);
-      sum = arith::AddIOp::create(builder, loc, sum, product);
+      sum = backplane::multiplyAdd(builder, loc, lanes, row, sum);
     }
     storeVector(sum, sums, column);
   });

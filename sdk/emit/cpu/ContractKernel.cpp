@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractKernel.h"
 
+#include "sdk/emit/cpu/MultiplyAdd.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -25,10 +26,7 @@ Value MicroKernel::broadcastA(Value memref, Value at) {
 Value MicroKernel::multiplyAdd(Value a, Value b, Value sum) {
   if (vnni.narrow)
     return narrow.multiplyAdd(a, b, sum);
-  if (isa<FloatType>(element))
-    return math::FmaOp::create(builder, loc, a, b, sum);
-  Value product = arith::MulIOp::create(builder, loc, a, b);
-  return arith::AddIOp::create(builder, loc, product, sum);
+  return backplane::multiplyAdd(builder, loc, a, b, sum);
 }
 
 MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {

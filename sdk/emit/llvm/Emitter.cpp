@@ -35,7 +35,8 @@ createMachine(const EmitTarget &target, std::string &error) {
   if (!found)
     return nullptr;
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.AllowFPOpFusion =
+      target.contract ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));

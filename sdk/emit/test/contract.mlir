@@ -46,6 +46,42 @@ func.func @row(%a: tensor<1x64xf32>, %b: tensor<64x4096xf32>,
 
 // -----
 
+// Where the target does not contract, the product is rounded too.
+module attributes {bp.round_products} {
+// CHECK-LABEL: func.func @separate
+// CHECK-NOT: math.fma
+// CHECK: %[[PRODUCT:.*]] = arith.mulf {{.*}} : vector<16xf32>
+// CHECK: arith.addf %[[PRODUCT]], {{.*}} : vector<16xf32>
+// CHECK-NOT: math.fma
+func.func @separate(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>,
+                    %c: tensor<64x64xf32>) -> tensor<64x64xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<64x64xf32>)
+      -> tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>)
+      outs(%start : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+// CHECK-LABEL: func.func @separate_row
+// CHECK-NOT: math.fma
+// CHECK-COUNT-8: arith.mulf {{.*}} : vector<16xf32>
+// CHECK-NOT: math.fma
+// CHECK: return
+func.func @separate_row(%a: tensor<1x64xf32>, %b: tensor<64x4096xf32>,
+                        %c: tensor<1x4096xf32>) -> tensor<1x4096xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x4096xf32>)
+      -> tensor<1x4096xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<1x64xf32>, tensor<64x4096xf32>)
+      outs(%start : tensor<1x4096xf32>) -> tensor<1x4096xf32>
+  return %r : tensor<1x4096xf32>
+}
+}
+
+// -----
+
 // Anything else is left alone.
 // CHECK-LABEL: func.func @other
 // CHECK: linalg.generic {{.*}}"reduction"

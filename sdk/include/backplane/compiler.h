@@ -26,9 +26,10 @@ extern "C" {
 #define BP_ROUNDING_NEAREST 0u
 #define BP_ROUNDING_ZERO 1u
 
-#define BP_NUMERICS_FLUSH_INPUT 1u   /* subnormal operands read as zero */
-#define BP_NUMERICS_FLUSH_OUTPUT 2u  /* subnormal results become zero */
-#define BP_NUMERICS_CONTRACT 4u      /* a*b+c may be one rounding */
+#define BP_NUMERICS_FLUSH_INPUT 1u  /* subnormal operands read as zero */
+#define BP_NUMERICS_FLUSH_OUTPUT 2u /* subnormal results become zero */
+/* a*b+c may be one rounding. The core's emitters round twice without it. */
+#define BP_NUMERICS_CONTRACT 4u
 #define BP_NUMERICS_DETERMINISTIC 8u /* bit-identical from run to run */
 
 /* Declared numerics of one op class and dtype; the conformance suite derives
@@ -70,12 +71,16 @@ typedef struct bp_target_t {
   bp_string_t triple;
   bp_string_t cpu;
   bp_string_t features;          /* LLVM's "+avx2,+fma" */
-  bp_dtype_set_t storage_dtypes; /* can hold and move */
-  bp_dtype_set_t compute_dtypes; /* can compute in */
-  uint64_t l1_bytes;             /* nearest memory of a worker */
-  uint64_t l2_bytes;             /* next one */
-  uint64_t workspace_limit;      /* bytes of scratch per worker */
-  uint32_t vector_bits;          /* 0: no vector unit */
+  bp_dtype_set_t storage_dtypes; /* can hold, move and convert */
+  /* Can compute in; empty: in all that it holds. The core gives floats that are
+   * held only to ops as the next wider ones, and refuses other dtypes. */
+  bp_dtype_set_t compute_dtypes;
+  uint64_t l1_bytes; /* nearest memory of a worker */
+  uint64_t l2_bytes; /* next one */
+  /* Bytes of scratch per worker, 0: unlimited. A kernel that always needs more
+   * is refused; one whose need depends on sizes is not. */
+  uint64_t workspace_limit;
+  uint32_t vector_bits; /* 0: no vector unit */
   uint32_t max_bindings;
   uint32_t max_constants; /* at most BP_MAX_CONSTANTS */
   uint32_t fusion;        /* BP_FUSE_ bits */

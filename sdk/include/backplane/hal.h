@@ -75,7 +75,7 @@ typedef struct bp_device_info_t {
   uint32_t max_bindings;      /* per dispatch */
   uint32_t max_constants;     /* u32 each, at most 32 */
   uint32_t max_grid[3];       /* work-groups, 0: unlimited */
-  uint32_t worker_count;      /* work-groups in flight that make it busy */
+  uint32_t worker_count;      /* work-groups that make it busy, for people */
   bp_string_t identity;       /* "pci:…" or "uuid:…", empty when none */
   /* Why the device cannot be used; empty when it can. A refused device is
    * listed, so that the user learns the reason. */
@@ -244,6 +244,8 @@ typedef struct bp_completion_t {
 } bp_completion_t;
 
 #define BP_QUEUE_COMPUTE 0u
+/* Gets copies and fills only. Sessions have none: their copies are ordered with
+ * their dispatches on one queue. */
 #define BP_QUEUE_TRANSFER 1u
 
 #define bp_queue_table_t_TYPE 23u

@@ -3,8 +3,8 @@
  * kernel.h: what a kernel receives, and how a vendor registers one.
  *
  * CPU and GPU kernels share the call record: bindings, at most 32 constants of
- * 32 bits, a grid of work-groups and an error word. A 64-bit constant takes
- * two, low half first.
+ * 32 bits, a grid of work-groups and an error word. A constant is the size that
+ * a symbol has in this call.
  */
 #ifndef BACKPLANE_KERNEL_H
 #define BACKPLANE_KERNEL_H
