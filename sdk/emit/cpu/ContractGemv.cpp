@@ -3,7 +3,6 @@
 
 #include "sdk/emit/cpu/MultiplyAdd.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
