@@ -23,9 +23,9 @@ constexpr size_t maxTextBytes = 256;
 constexpr const char *extension = ".bp.json";
 
 /// Takes members out of a JSON object and keeps the first complaint.
-class Reader {
+class MemberReader {
 public:
-  explicit Reader(const Json &object) : object_(object) {}
+  explicit MemberReader(const Json &object) : object_(object) {}
 
   Status status;
 
@@ -151,7 +151,7 @@ static Result<std::string> resolveLibrary(const fs::path &folder,
   return path.string();
 }
 
-static Status readLibraries(Reader &reader, Manifest &manifest) {
+static Status readLibraries(MemberReader &reader, Manifest &manifest) {
   fs::path folder = fs::path(manifest.path).parent_path();
   for (auto [key, out] : {std::pair("driver", &manifest.driver),
                           std::pair("compiler", &manifest.compiler)}) {
@@ -169,9 +169,9 @@ static Status readLibraries(Reader &reader, Manifest &manifest) {
   return reader.status;
 }
 
-static Status readHashes(Reader &reader, Manifest &manifest) {
+static Status readHashes(MemberReader &reader, Manifest &manifest) {
   Json hashes = reader.object("sha256", false);
-  Reader inner(hashes);
+  MemberReader inner(hashes);
   manifest.driverSha256 = inner.text("driver", false);
   manifest.compilerSha256 = inner.text("compiler", false);
   for (const std::string &hash :
@@ -181,17 +181,17 @@ static Status readHashes(Reader &reader, Manifest &manifest) {
   return inner.status;
 }
 
-static Status readConformance(Reader &reader, Manifest &manifest) {
+static Status readConformance(MemberReader &reader, Manifest &manifest) {
   Json conformance = reader.object("conformance", false);
-  Reader inner(conformance);
+  MemberReader inner(conformance);
   manifest.multiplyAdds = inner.count("multiply_adds", false, uint64_t(1) << 53,
                                       "is not an integer from 0 to 2^53");
   return inner.status.within("\"conformance\"");
 }
 
-static Status readOptions(Reader &reader, Manifest &manifest) {
+static Status readOptions(MemberReader &reader, Manifest &manifest) {
   Json options = reader.object("options", false);
-  Reader inner(options);
+  MemberReader inner(options);
   for (const auto &[key, value] : options.items())
     manifest.options[key] = inner.text(key.c_str(), true);
   return inner.status.within("\"options\"");
@@ -202,7 +202,7 @@ static Status readMembers(const Json &json, Manifest &manifest) {
     return invalidArgument("not valid JSON");
   if (!json.is_object())
     return invalidArgument("not a JSON object");
-  Reader reader(json);
+  MemberReader reader(json);
   if (uint32_t format = reader.number("format", true);
       reader.status.ok() && format != manifestFormat)
     return unimplemented("\"format\" is " + std::to_string(format) +
@@ -216,7 +216,7 @@ static Status readMembers(const Json &json, Manifest &manifest) {
   if (!reader.status.ok())
     return reader.status;
   for (const Json &version : versions) {
-    Reader inner(version);
+    MemberReader inner(version);
     manifest.abi.push_back(
         {inner.number("major", true), inner.number("minor_low", true)});
     if (!inner.status.ok())

@@ -17,6 +17,10 @@ std::shared_ptr<Buffer> borrowed(Buffer *buffer) {
   return {std::shared_ptr<void>(), buffer};
 }
 
+bool same(const SlotBinding &a, const SlotBinding &b) {
+  return a.buffer == b.buffer && a.offset == b.offset && a.length == b.length;
+}
+
 Status wrongSize(const char *what, size_t number, uint64_t found,
                  uint64_t expected) {
   return dataLoss(std::string(what) + " " + std::to_string(number) + " has " +
@@ -36,9 +40,9 @@ struct ControlRunner::Loop {
   int64_t iteration = 0;
   Memories current; ///< what is carried
   Memories captured;
-  Memories other;   ///< scratch for what is carried
-  Memory predicate; ///< what the region says; without bytes: nothing
-  Memories staging; ///< for stacked results whose parts are not aligned
+  Memories other;        ///< scratch for what is carried
+  SlotBinding predicate; ///< what the region says; without bytes: nothing
+  Memories staging;      ///< for stacked results whose parts are not aligned
   std::vector<uint64_t> parts; ///< bytes of an iteration, per stacked result
 
   bool hasPredicate() const { return first != 0; }
@@ -49,10 +53,10 @@ uint64_t ControlRunner::alignment() const {
   return std::max<uint64_t>(side().alignment(), 64);
 }
 
-SlotBinding ControlRunner::entry(const Memory &memory) const {
-  if (memory.bytes == 0)
+SlotBinding ControlRunner::entry(const SlotBinding &memory) const {
+  if (memory.length == 0)
     return {side().residents.nothing.get(), 0, 0};
-  return {memory.buffer, memory.offset, memory.bytes};
+  return memory;
 }
 
 Level &ControlRunner::level(size_t depth) {
@@ -132,12 +136,12 @@ ControlRunner::makePlan(uint32_t number) {
     }
   auto inputs = uint32_t(region.inputs.size());
   auto outputs = uint32_t(region.outputs.size());
-  auto place = [&](const Slot &slot) -> Result<Place> {
+  auto place = [&](const Slot &slot) -> Result<Binding> {
     if (slot.kind == SlotKind::Input)
-      return Place{nullptr, slot.index, 0, plan->inputBytes[slot.index]};
+      return Binding{nullptr, 0, plan->inputBytes[slot.index], slot.index};
     if (slot.kind == SlotKind::Output)
-      return Place{nullptr, inputs + slot.index, 0,
-                   plan->outputBytes[slot.index]};
+      return Binding{nullptr, 0, plan->outputBytes[slot.index],
+                     inputs + slot.index};
     return context_.resident(slot);
   };
   ResolveContext context{context_.executables, place, inputs + outputs,
@@ -177,13 +181,13 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
   Tables tables(context_.sides.size());
   std::vector<SlotBinding> &table = tables[device_];
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].bytes != known.inputBytes[i])
-      return wrongSize("operand", i, inputs[i].bytes, known.inputBytes[i]);
+    if (inputs[i].length != known.inputBytes[i])
+      return wrongSize("operand", i, inputs[i].length, known.inputBytes[i]);
     table.push_back(entry(inputs[i]));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].bytes != known.outputBytes[i])
-      return wrongSize("result", i, outputs[i].bytes, known.outputBytes[i]);
+    if (outputs[i].length != known.outputBytes[i])
+      return wrongSize("result", i, outputs[i].length, known.outputBytes[i]);
     table.push_back(entry(outputs[i]));
   }
   if (Status s = grow(level(depth).arena, known.program.arenaBytes[device_]);
@@ -197,37 +201,38 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
 
 // ---- decisions ----
 
-Result<bool> ControlRunner::predicate(const Memory &memory) {
+Result<bool> ControlRunner::predicate(const SlotBinding &memory) {
   uint8_t byte = 0;
-  if (memory.bytes != 1)
-    return dataLoss("its predicate has " + std::to_string(memory.bytes) +
+  if (memory.length != 1)
+    return dataLoss("its predicate has " + std::to_string(memory.length) +
                     " bytes, not 1");
   if (Status s = memory.buffer->read(memory.offset, {&byte, 1}); !s.ok())
     return s;
   return byte != 0;
 }
 
-Status ControlRunner::copy(const Memory &source, const Memory &target) {
-  if (source.bytes != target.bytes)
-    return dataLoss("it carries " + std::to_string(source.bytes) +
-                    " bytes to a result of " + std::to_string(target.bytes));
-  if (source.bytes == 0 || source == target)
+Status ControlRunner::copy(const SlotBinding &source,
+                           const SlotBinding &target) {
+  if (source.length != target.length)
+    return dataLoss("it carries " + std::to_string(source.length) +
+                    " bytes to a result of " + std::to_string(target.length));
+  if (source.length == 0 || same(source, target))
     return {};
   Command command =
-      Copy{{borrowed(source.buffer), source.offset, source.bytes, 0},
-           {borrowed(target.buffer), target.offset, target.bytes, 0}};
+      Copy{{borrowed(source.buffer), source.offset, source.length, 0},
+           {borrowed(target.buffer), target.offset, target.length, 0}};
   return side().queue->run({&command, 1});
 }
 
 Status ControlRunner::runControl(const ResolvedControl &resolved,
                                  std::span<const SlotBinding> table,
                                  size_t depth) {
-  auto memories = [&](const std::vector<Place> &places) {
+  auto memories = [&](const std::vector<Binding> &places) {
     Memories result;
-    for (const Place &place : places) {
+    for (const Binding &place : places) {
       SlotBinding base = place.buffer ? SlotBinding{place.buffer.get(), 0, 0}
-                                      : table[place.tableSlot];
-      result.push_back({base.buffer, base.offset + place.offset, place.bytes});
+                                      : table[place.slot];
+      result.push_back({base.buffer, base.offset + place.offset, place.length});
     }
     return result;
   };
@@ -266,21 +271,21 @@ Status ControlRunner::prepare(Loop &loop, const Memories &operands,
                               const Memories &results, size_t depth) {
   uint64_t unit = alignment(), bytes = 0;
   auto place = [&](uint64_t size) {
-    Memory memory{nullptr, bytes, size};
+    SlotBinding memory{nullptr, bytes, size};
     bytes += (size + unit - 1) / unit * unit;
     return memory;
   };
   auto first = operands.begin() + long(loop.first);
   loop.current.assign(first, first + long(loop.carried()));
   loop.captured.assign(first + long(loop.carried()), operands.end());
-  for (const Memory &value : loop.current)
-    loop.other.push_back(place(value.bytes));
+  for (const SlotBinding &value : loop.current)
+    loop.other.push_back(place(value.length));
   loop.predicate = place(loop.hasPredicate() ? 1 : 0);
   for (size_t i = loop.carried(); i < results.size(); ++i) {
-    uint64_t part = loop.limit ? results[i].bytes / uint64_t(loop.limit) : 0;
-    if (part * uint64_t(loop.limit) != results[i].bytes)
+    uint64_t part = loop.limit ? results[i].length / uint64_t(loop.limit) : 0;
+    if (part * uint64_t(loop.limit) != results[i].length)
       return dataLoss("stacked result " + std::to_string(i) + " has " +
-                      std::to_string(results[i].bytes) + " bytes for " +
+                      std::to_string(results[i].length) + " bytes for " +
                       std::to_string(loop.limit) + " iterations");
     loop.parts.push_back(part);
     loop.staging.push_back(place(part % unit ? part : 0));
@@ -290,7 +295,7 @@ Status ControlRunner::prepare(Loop &loop, const Memories &operands,
     return s;
   Buffer *scratch = memory.scratch.get();
   for (Memories *list : {&loop.other, &loop.staging})
-    for (Memory &value : *list)
+    for (SlotBinding &value : *list)
       value.buffer = scratch;
   loop.predicate.buffer = scratch;
   return {};
@@ -309,20 +314,20 @@ Status ControlRunner::iterate(Loop &loop, const Memories &results,
     next.push_back(toResults ? results[i] : loop.other[i]);
   outputs.insert(outputs.end(), next.begin(), next.end());
   for (size_t i = 0; i < loop.parts.size(); ++i) {
-    Memory part = results[loop.carried() + i];
+    SlotBinding part = results[loop.carried() + i];
     part.offset += uint64_t(loop.iteration) * loop.parts[i];
-    part.bytes = loop.parts[i];
-    outputs.push_back(loop.staging[i].bytes ? loop.staging[i] : part);
+    part.length = loop.parts[i];
+    outputs.push_back(loop.staging[i].length ? loop.staging[i] : part);
   }
   if (Status s = enter(loop.control.regions[0], inputs, outputs, depth);
       !s.ok())
     return s;
   for (size_t i = 0; i < loop.parts.size(); ++i) {
-    if (!loop.staging[i].bytes)
+    if (!loop.staging[i].length)
       continue;
-    Memory part = results[loop.carried() + i];
+    SlotBinding part = results[loop.carried() + i];
     part.offset += uint64_t(loop.iteration) * loop.parts[i];
-    part.bytes = loop.parts[i];
+    part.length = loop.parts[i];
     if (Status s = copy(loop.staging[i], part); !s.ok())
       return s;
   }

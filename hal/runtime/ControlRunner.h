@@ -22,7 +22,7 @@ struct ControlContext {
   /// Symbols that count iterations, by region: RegionUse.h.
   const std::vector<std::vector<std::string>> &iterationsUsed;
   /// Places of weights, variables and constants.
-  std::function<Result<Place>(const Slot &)> resident;
+  std::function<Result<Binding>(const Slot &)> resident;
   Evaluator &evaluator; ///< has the symbols of the call
   RegionPlans &plans;   ///< of the call's shapes
 };
@@ -40,13 +40,8 @@ public:
   }
 
 private:
-  /// Some bytes of a buffer that the run keeps alive.
-  struct Memory {
-    Buffer *buffer = nullptr;
-    uint64_t offset = 0, bytes = 0;
-    bool operator==(const Memory &) const = default;
-  };
-  using Memories = std::vector<Memory>;
+  /// Values, in buffers that the run keeps alive.
+  using Memories = std::vector<SlotBinding>;
   struct Loop;
 
   Status runProgram(const ProgramPlan &plan, const Program &program,
@@ -68,11 +63,11 @@ private:
   Result<std::shared_ptr<const RegionPlan>> makePlan(uint32_t region);
   Status checkRegion(const RegionInfo &region);
   Result<uint64_t> bytesOf(const Dim &dim);
-  Result<bool> predicate(const Memory &memory);
-  Status copy(const Memory &source, const Memory &target);
+  Result<bool> predicate(const SlotBinding &memory);
+  Status copy(const SlotBinding &source, const SlotBinding &target);
   Status grow(std::shared_ptr<Buffer> &buffer, uint64_t bytes);
   Level &level(size_t depth);
-  SlotBinding entry(const Memory &memory) const;
+  SlotBinding entry(const SlotBinding &memory) const;
   uint64_t alignment() const;
   DeviceState &side() { return context_.sides[device_]; }
   const DeviceState &side() const { return context_.sides[device_]; }

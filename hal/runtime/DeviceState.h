@@ -9,18 +9,9 @@
 
 namespace backplane::rt {
 
-/// Where the memory of a slot lies: in a buffer or, without one, in an entry of
-/// the table that is given when the commands run.
-struct Place {
-  std::shared_ptr<Buffer> buffer;
-  uint32_t tableSlot = 0;
-  uint64_t offset = 0;
-  uint64_t bytes = 0;
-};
-
 /// The memory of a loaded variant that outlives a call.
 struct Residents {
-  std::vector<Place> weights; ///< by number, empty where unused
+  std::vector<Binding> weights; ///< by number, empty where unused
   Pieces constants;
   Pieces variables;
   std::map<uint32_t, uint64_t> constantBytes, variableBytes; ///< by number
@@ -44,7 +35,7 @@ struct DeviceState {
   uint64_t alignment() const { return device->info().c().binding_alignment; }
 };
 
-/// Bindings of the entries that places name, per device.
+/// Bindings of the entries that bindings without a buffer name, per device.
 using Tables = std::vector<std::vector<SlotBinding>>;
 
 } // namespace backplane::rt

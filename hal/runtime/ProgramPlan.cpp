@@ -7,34 +7,34 @@ namespace backplane::rt {
 namespace {
 
 /// Bytes that a command reads or writes, on one device.
-struct Range {
+struct Access {
   const Buffer *buffer; ///< null: an entry of the table
   uint32_t slot;
   uint64_t begin, end;
   bool writes;
 };
 
-Range rangeOf(const Binding &binding, bool writes) {
+Access accessOf(const Binding &binding, bool writes) {
   return {binding.buffer.get(), binding.buffer ? 0 : binding.slot,
           binding.offset, binding.offset + binding.length, writes};
 }
 
-bool conflict(const Range &a, const Range &b) {
+bool conflict(const Access &a, const Access &b) {
   return (a.writes || b.writes) && a.buffer == b.buffer && a.slot == b.slot &&
          a.begin < b.end && b.begin < a.end;
 }
 
-void addRanges(const Command &command, std::vector<Range> &ranges) {
+void addAccesses(const Command &command, std::vector<Access> &accesses) {
   if (const auto *dispatch = std::get_if<Dispatch>(&command)) {
     const Entry &entry = dispatch->executable->entries()[dispatch->entry];
     for (size_t i = 0; i < dispatch->bindings.size(); ++i)
-      ranges.push_back(rangeOf(dispatch->bindings[i],
-                               entry.bindingAccess[i] & BP_ACCESS_WRITE));
+      accesses.push_back(accessOf(dispatch->bindings[i],
+                                  entry.bindingAccess[i] & BP_ACCESS_WRITE));
   } else if (const auto *copy = std::get_if<Copy>(&command)) {
-    ranges.push_back(rangeOf(copy->source, false));
-    ranges.push_back(rangeOf(copy->target, true));
+    accesses.push_back(accessOf(copy->source, false));
+    accesses.push_back(accessOf(copy->target, true));
   } else if (const auto *fill = std::get_if<Fill>(&command)) {
-    ranges.push_back(rangeOf(fill->target, true));
+    accesses.push_back(accessOf(fill->target, true));
   }
 }
 
@@ -61,23 +61,23 @@ private:
   /// Commands of a device that are still to be recorded, and those that were.
   struct Open {
     std::vector<Command> commands;
-    std::vector<Range> ranges;
+    std::vector<Access> accesses;
     std::vector<uint32_t> after;
     bool works = false;
-    std::vector<std::pair<uint32_t, Range>> past; ///< with their step
-    std::optional<uint32_t> last;                 ///< step
+    std::vector<std::pair<uint32_t, Access>> past; ///< with their step
+    std::optional<uint32_t> last;                  ///< step
   };
   Status close(uint32_t device);
   Status add(const ResolvedCommand &command);
   Status transfer(const ResolvedCommand &command);
-  Status waitFor(uint32_t device, const Range &range,
+  Status waitFor(uint32_t device, const Access &range,
                  std::vector<uint32_t> &after);
 
   const std::vector<DeviceState> &sides_;
   std::shared_ptr<const CommandNotes> notes_;
   std::vector<Open> open_;
   /// What transfers read or write on each device, with their step.
-  std::vector<std::vector<std::pair<uint32_t, Range>>> transfers_;
+  std::vector<std::vector<std::pair<uint32_t, Access>>> transfers_;
   Part part_;
 };
 
@@ -95,13 +95,13 @@ Status Cutter::close(uint32_t device) {
     if (open.last)
       step.after.push_back(*open.last);
     open.last = uint32_t(part_.size());
-    for (const Range &range : open.ranges)
+    for (const Access &range : open.accesses)
       open.past.emplace_back(*open.last, range);
     part_.push_back(std::move(step));
     open.after.clear();
   }
   open.commands.clear();
-  open.ranges.clear();
+  open.accesses.clear();
   open.works = false;
   return {};
 }
@@ -116,12 +116,12 @@ Status Cutter::add(const ResolvedCommand &command) {
         each.commands.push_back(Barrier());
     return {};
   }
-  std::vector<Range> ranges;
+  std::vector<Access> accesses;
   std::set<uint32_t> needed;
   if (!transfers_[command.device].empty() || open_.size() > 1)
-    addRanges(command.command, ranges);
+    addAccesses(command.command, accesses);
   for (const auto &[step, range] : transfers_[command.device])
-    for (const Range &own : ranges)
+    for (const Access &own : accesses)
       if (conflict(range, own))
         needed.insert(step);
   for (uint32_t step : open.after)
@@ -132,16 +132,16 @@ Status Cutter::add(const ResolvedCommand &command) {
     open.after.insert(open.after.end(), needed.begin(), needed.end());
   }
   open.commands.push_back(command.command);
-  open.ranges.insert(open.ranges.end(), ranges.begin(), ranges.end());
+  open.accesses.insert(open.accesses.end(), accesses.begin(), accesses.end());
   open.works = true;
   return {};
 }
 
 /// Steps of a device that must be done before something else uses the range.
-Status Cutter::waitFor(uint32_t device, const Range &range,
+Status Cutter::waitFor(uint32_t device, const Access &range,
                        std::vector<uint32_t> &after) {
   Open &open = open_[device];
-  if (std::ranges::any_of(open.ranges, [&](const Range &other) {
+  if (std::ranges::any_of(open.accesses, [&](const Access &other) {
         return conflict(range, other);
       }))
     if (Status s = close(device); !s.ok())
@@ -161,8 +161,8 @@ Status Cutter::waitFor(uint32_t device, const Range &range,
 
 Status Cutter::transfer(const ResolvedCommand &command) {
   const Copy &copy = std::get<Copy>(command.command);
-  Range source = rangeOf(copy.source, false);
-  Range target = rangeOf(copy.target, true);
+  Access source = accessOf(copy.source, false);
+  Access target = accessOf(copy.target, true);
   Step step;
   step.device = command.device;
   step.from = *command.from;

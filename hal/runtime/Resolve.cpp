@@ -48,7 +48,7 @@ private:
   const Program &program_;
   Evaluator &evaluate_;
   const ResolveContext &context_;
-  std::vector<Place> places_;
+  std::vector<Binding> places_;
   Resolved result_;
 };
 
@@ -75,16 +75,16 @@ Status Resolver::placeSlots() {
     }
     if (slot.kind == SlotKind::Transient) {
       transients[slot.device].push_back(i);
-      places_.push_back({nullptr, context_.arenaTableSlot, 0, *bytes});
+      places_.push_back({nullptr, 0, *bytes, context_.arenaTableSlot});
       continue;
     }
-    Result<Place> place = context_.place(slot);
+    Result<Binding> place = context_.place(slot);
     if (!place)
       return place.status();
-    if (bytes && *bytes != place->bytes)
+    if (bytes && *bytes != place->length)
       return dataLoss("slot " + std::to_string(i) + " has " +
                       std::to_string(*bytes) + " bytes, what it names " +
-                      std::to_string(place->bytes));
+                      std::to_string(place->length));
     places_.push_back(std::move(*place));
   }
   for (uint32_t device = 0; device < transients.size(); ++device)
@@ -116,7 +116,7 @@ Resolver::planOffsets(const std::vector<uint32_t> &slots,
   for (uint32_t index : slots) {
     const Slot &slot = program_.slots[index];
     // Sizes in multiples of the device's alignment give offsets that are, too.
-    int64_t bytes = (int64_t(places_[index].bytes) + unit - 1) / unit * unit;
+    int64_t bytes = (int64_t(places_[index].length) + unit - 1) / unit * unit;
     Transient item{bytes, barriers[slot.first], barriers[slot.last]};
     auto operand =
         slot.reuse < 0 ? numbers.end() : numbers.find(uint32_t(slot.reuse));
@@ -144,10 +144,10 @@ Status Resolver::placeTransients(const std::vector<uint32_t> &slots,
   }
   uint64_t &total = result_.arenaBytes[device];
   for (size_t i = 0; i < slots.size(); ++i) {
-    Place &place = places_[slots[i]];
+    Binding &place = places_[slots[i]];
     place.offset =
         uint64_t(isStatic ? program_.slots[slots[i]].offset : offsets[i]);
-    total = std::max(total, place.offset + place.bytes);
+    total = std::max(total, place.offset + place.length);
   }
   return {};
 }
@@ -265,22 +265,22 @@ void Resolver::addControl(const program::Control &control) {
 }
 
 Result<Binding> Resolver::bind(const SlotRange &range) {
-  const Place &place = places_[range.slot];
+  const Binding &place = places_[range.slot];
   uint64_t offset = 0, length = 0;
   if (range.offset) {
-    Result<uint64_t> value = number(*range.offset, place.bytes);
+    Result<uint64_t> value = number(*range.offset, place.length);
     if (!value)
       return value.status().within("offset");
     offset = *value;
   }
-  length = place.bytes - offset;
+  length = place.length - offset;
   if (range.length) {
     Result<uint64_t> value = number(*range.length, length);
     if (!value)
       return value.status().within("length");
     length = *value;
   }
-  return Binding{place.buffer, place.offset + offset, length, place.tableSlot};
+  return Binding{place.buffer, place.offset + offset, length, place.slot};
 }
 
 } // namespace

@@ -14,7 +14,7 @@ namespace backplane::rt {
 struct ResolveContext {
   const std::vector<std::shared_ptr<Executable>> &executables;
   /// Place of a slot that is no transient.
-  std::function<Result<Place>(const Slot &slot)> place;
+  std::function<Result<Binding>(const Slot &slot)> place;
   /// Entry of the table of each device that its arena has.
   uint32_t arenaTableSlot = 0;
   const std::vector<DeviceState> &sides;
@@ -33,7 +33,7 @@ struct ResolvedControl {
   const program::Control *control = nullptr;
   uint32_t device = 0; ///< of its slots and regions
   size_t position = 0; ///< commands before it
-  std::vector<Place> operands, results;
+  std::vector<Binding> operands, results;
 };
 
 struct Resolved {

@@ -45,25 +45,25 @@ Call::~Call() {
     (void)run_->wait();
 }
 
-Result<Place> Session::placeOf(const Slot &slot, const Plan *plan) const {
+Result<Binding> Session::placeOf(const Slot &slot, const Plan *plan) const {
   uint32_t number = slot.index;
   uint32_t inputs = uint32_t(signature().inputs().size());
   const Residents &residents = sides_[slot.device].residents;
   switch (slot.kind) {
   case SlotKind::Input:
-    return Place{nullptr, number, 0, plan->inputBytes[number]};
+    return Binding{nullptr, 0, plan->inputBytes[number], number};
   case SlotKind::Output:
-    return Place{nullptr, inputs + number, 0, plan->outputBytes[number]};
+    return Binding{nullptr, 0, plan->outputBytes[number], inputs + number};
   case SlotKind::Weight:
     return residents.weights[number];
   case SlotKind::Variable:
-    return Place{residents.variables.buffer, 0,
-                 residents.variables.offsets.at(number),
-                 residents.variableBytes.at(number)};
+    return Binding{residents.variables.buffer,
+                   residents.variables.offsets.at(number),
+                   residents.variableBytes.at(number)};
   case SlotKind::Constant:
-    return Place{residents.constants.buffer, 0,
-                 residents.constants.offsets.at(number),
-                 residents.constantBytes.at(number)};
+    return Binding{residents.constants.buffer,
+                   residents.constants.offsets.at(number),
+                   residents.constantBytes.at(number)};
   default:
     return internalError("a transient has no place of its own");
   }

@@ -96,7 +96,7 @@ private:
   Status allocateConstants(const Program &init);
   Status runInit();
   Status writeInitialValues();
-  Result<Place> placeOf(const Slot &slot, const Plan *plan) const;
+  Result<Binding> placeOf(const Slot &slot, const Plan *plan) const;
   Status measure(Plan &plan, std::span<const bp_tensor_t> inputs,
                  const SymbolValues &symbols) const;
   Result<std::shared_ptr<Plan>> makePlan(std::span<const bp_tensor_t> inputs);

@@ -79,7 +79,7 @@ std::shared_ptr<Buffer> importWeights(Device &device,
 Status uploadWeights(Device &device, const std::shared_ptr<Budget> &budget,
                      const ArtifactFile &file,
                      const std::set<uint32_t> &numbers,
-                     std::vector<Place> &places) {
+                     std::vector<Binding> &places) {
   std::map<uint32_t, uint64_t> sizes;
   uint64_t total = 0;
   for (uint32_t number : numbers)
@@ -97,7 +97,7 @@ Status uploadWeights(Device &device, const std::shared_ptr<Budget> &budget,
       return pieces.status();
     for (auto [number, offset] : pieces->offsets) {
       auto bytes = weightBytes(file, number);
-      places[number] = {pieces->buffer, 0, offset, bytes.size()};
+      places[number] = {pieces->buffer, offset, bytes.size()};
       if (bytes.empty())
         continue;
       if (Status s = pieces->buffer->write(offset, bytes); !s.ok())
@@ -110,14 +110,14 @@ Status uploadWeights(Device &device, const std::shared_ptr<Budget> &budget,
 /// Gives `numbers` places: in the mapped file, or copied.
 Status placeWeights(Device &device, const std::shared_ptr<Budget> &budget,
                     const ArtifactFile &file, const std::set<uint32_t> &numbers,
-                    std::vector<Place> &places) {
+                    std::vector<Binding> &places) {
   if (numbers.empty())
     return {};
   std::shared_ptr<Buffer> whole = importWeights(device, file);
   if (!whole)
     return uploadWeights(device, budget, file, numbers, places);
   for (uint32_t number : numbers)
-    places[number] = {whole, 0, file.metadata().weights[number].offset,
+    places[number] = {whole, file.metadata().weights[number].offset,
                       file.metadata().weights[number].size};
   return {};
 }

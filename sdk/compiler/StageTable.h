@@ -22,8 +22,9 @@ struct Stage {
 namespace stage {
 
 inline constexpr Stage decompose = {
-    "decompose", "`backplane::decompose`", "a verified graph",
-    "composites only where the backend claims them"};
+    "decompose", "`backplane::decompose`, `widenFloats`", "a verified graph",
+    "composites only where the backend claims them; casts around ops of "
+    "floats that the target holds and does not compute in"};
 inline constexpr Stage import = {
     "import", "`bp::importGraph`", "that graph",
     "a module: `func.func @main` of `bp` ops, tables as attributes"};

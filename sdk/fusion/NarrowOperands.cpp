@@ -18,12 +18,12 @@ using namespace bp;
 namespace {
 
 /// What elements lie in, the ends included.
-struct Range {
+struct ValueBounds {
   int64_t low, high;
 };
 
 /// The narrowest 8-bit type that holds a range; none: it needs more.
-std::optional<backplane::DType> byteFor(Range range) {
+std::optional<backplane::DType> byteFor(ValueBounds range) {
   if (range.low >= -128 && range.high <= 127)
     return backplane::DType::I8;
   if (range.low >= 0 && range.high <= 255)
@@ -31,34 +31,34 @@ std::optional<backplane::DType> byteFor(Range range) {
   return std::nullopt;
 }
 
-std::optional<Range> rangeOfCast(CastOp op) {
+std::optional<ValueBounds> boundsOfCast(CastOp op) {
   Type from = getElementTypeOrSelf(op.getX().getType());
   if (from.isUnsignedInteger(8))
-    return Range{0, 255};
+    return ValueBounds{0, 255};
   if (from.isInteger(8))
-    return Range{-128, 127};
+    return ValueBounds{-128, 127};
   return std::nullopt;
 }
 
 /// What the elements of an i32 lie in, as far as the ops before it tell.
-std::optional<Range> rangeOf(Value value) {
+std::optional<ValueBounds> boundsOf(Value value) {
   Operation *op = value.getDefiningOp();
   if (auto cast = dyn_cast_or_null<CastOp>(op))
-    return rangeOfCast(cast);
+    return boundsOfCast(cast);
   if (auto constant = dyn_cast_or_null<ConstantOp>(op)) {
     auto elements = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (!elements || !elements.isSplat())
       return std::nullopt;
     int64_t element = elements.getSplatValue<APInt>().getSExtValue();
-    return Range{element, element};
+    return ValueBounds{element, element};
   }
   if (!isa_and_nonnull<SubOp, AddOp>(op))
     return std::nullopt;
-  auto a = rangeOf(op->getOperand(0)), b = rangeOf(op->getOperand(1));
+  auto a = boundsOf(op->getOperand(0)), b = boundsOf(op->getOperand(1));
   if (!a || !b)
     return std::nullopt;
-  return isa<SubOp>(op) ? Range{a->low - b->high, a->high - b->low}
-                        : Range{a->low + b->low, a->high + b->high};
+  return isa<SubOp>(op) ? ValueBounds{a->low - b->high, a->high - b->low}
+                        : ValueBounds{a->low + b->low, a->high + b->high};
 }
 
 int32_t word(const backplane::Weight &weight, size_t index) {
@@ -67,8 +67,8 @@ int32_t word(const backplane::Weight &weight, size_t index) {
   return result;
 }
 
-Range rangeOf(const backplane::Weight &weight) {
-  Range range{0, 0};
+ValueBounds boundsOf(const backplane::Weight &weight) {
+  ValueBounds range{0, 0};
   for (size_t i = 0; i < weight.data.size() / 4; ++i) {
     range.low = std::min<int64_t>(range.low, word(weight, i));
     range.high = std::max<int64_t>(range.high, word(weight, i));
@@ -104,7 +104,7 @@ struct Narrowing {
 
 FailureOr<Value> Narrowing::narrowWeight(WeightOp op) {
   const backplane::Weight *weight = pool.find(std::string_view(op.getId()));
-  auto dtype = weight ? byteFor(rangeOf(*weight)) : std::nullopt;
+  auto dtype = weight ? byteFor(boundsOf(*weight)) : std::nullopt;
   if (!dtype)
     return Value();
   backplane::TensorType type = *toTensorType(op.getType());
@@ -127,7 +127,7 @@ FailureOr<Value> Narrowing::narrowWeight(WeightOp op) {
 
 LogicalResult Narrowing::run(OpOperand &factor) {
   Value value = factor.get();
-  if (auto cast = value.getDefiningOp<CastOp>(); cast && rangeOfCast(cast))
+  if (auto cast = value.getDefiningOp<CastOp>(); cast && boundsOfCast(cast))
     return success();
   Value narrow;
   if (auto weight = value.getDefiningOp<WeightOp>()) {
@@ -135,7 +135,7 @@ LogicalResult Narrowing::run(OpOperand &factor) {
     if (failed(found))
       return failure();
     narrow = *found;
-  } else if (auto range = rangeOf(value); range && byteFor(*range)) {
+  } else if (auto range = boundsOf(value); range && byteFor(*range)) {
     narrow = cast(value, *byteFor(*range));
   }
   if (!narrow)
@@ -154,7 +154,7 @@ bool bp::readsBytes(Operation *op) {
 
 bool bp::isByteWidening(Operation *op) {
   auto cast = dyn_cast_or_null<CastOp>(op);
-  return cast && rangeOfCast(cast) &&
+  return cast && boundsOfCast(cast) &&
          getElementTypeOrSelf(cast.getType()).isSignlessInteger(32);
 }
 
@@ -166,7 +166,7 @@ LogicalResult bp::narrowOperands(func::FuncOp main,
     if (readsBytes(&op) && devices[deviceOf(&op)].fusion & BP_FUSE_WIDENING)
       contractions.push_back(&op);
   for (Operation *op : contractions) {
-    auto range = rangeOf(op->getOperand(0));
+    auto range = boundsOf(op->getOperand(0));
     FailureOr<Operation *> product = op;
     if (!range || !byteFor(*range))
       product = moveZeroPoint(op, pool);

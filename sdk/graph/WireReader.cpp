@@ -19,9 +19,9 @@ constexpr size_t maxWireBytes = size_t(1) << 28;
 constexpr flatbuffers::uoffset_t maxTableDepth = 40;
 constexpr size_t maxExprLength = 4096;
 
-class Reader {
+class ModuleReader {
 public:
-  explicit Reader(size_t budget) : budget_(budget) {}
+  explicit ModuleReader(size_t budget) : budget_(budget) {}
 
   Result<Graph> run(const wire::Module &module) {
     if (module.format() > newestFormat)
@@ -210,7 +210,8 @@ Result<Graph> readAligned(std::span<const uint8_t> wire) {
   if (!wire::VerifyModuleBuffer(verifier))
     return dataLoss("the " + std::to_string(wire.size()) +
                     " bytes are no wire graph or are damaged");
-  Result<Graph> graph = Reader(wire.size()).run(*wire::GetModule(wire.data()));
+  Result<Graph> graph =
+      ModuleReader(wire.size()).run(*wire::GetModule(wire.data()));
   if (graph)
     if (Status status = graph->verify(); !status.ok())
       return status.within("wire graph");
