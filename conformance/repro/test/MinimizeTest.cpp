@@ -73,13 +73,16 @@ size_t realOps(const Graph &graph) {
 /// Random graphs that a fault shows in, as repros.
 std::vector<Repro> failing(const Examine &device, size_t wanted) {
   std::vector<Repro> all;
-  makeFuzz({}, [&](Unit unit) {
-    Repro repro{unit.graph, unit.weights, inputsOf(unit, unit.cases[0])};
-    auto found = device(repro);
-    if (found && found->status == CaseStatus::Fail && realOps(unit.graph) >= 10)
-      all.push_back(std::move(repro));
-    return all.size() < wanted;
-  });
+  makeFuzz({{}, [&](Unit unit) {
+              if (all.size() == wanted)
+                return;
+              Repro repro{unit.graph, unit.weights,
+                          inputsOf(unit, unit.cases[0])};
+              auto found = device(repro);
+              if (found && found->status == CaseStatus::Fail &&
+                  realOps(unit.graph) >= 10)
+                all.push_back(std::move(repro));
+            }});
   return all;
 }
 
