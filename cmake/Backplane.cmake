@@ -136,3 +136,10 @@ function(bp_add_manifest file)
   install(FILES "${BP_PLUGIN_DIRECTORY}/${out}" DESTINATION
     "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
 endfunction()
+
+# Makes NAME.inc of a text file, a string that C++ includes.
+function(bp_embed_text name)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${name}")
+  file(READ "${name}" BP_TEXT)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/Text.inc.in" "${name}.inc" @ONLY)
+endfunction()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Report.h"
 
-#include "conformance/publish/HtmlParts.h"
+#include "conformance/publish/PageJson.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/AtomicFile.h"
@@ -11,6 +11,10 @@
 namespace backplane::conformance {
 
 namespace {
+
+constexpr const char *page =
+#include "conformance/onnx_nodes/report.mustache.inc"
+    ;
 
 using Records = std::vector<Record>;
 
@@ -38,7 +42,7 @@ struct Count {
   uint64_t passed = 0, refused = 0, all = 0;
 };
 
-std::string coverage(const Records &records) {
+nlohmann::json coverage(const Records &records) {
   std::map<std::string, Count> ops;
   for (const Record &record : records) {
     Count &count = ops[record.op];
@@ -46,31 +50,30 @@ std::string coverage(const Records &records) {
     count.refused += isRefused(record);
     count.passed += isGood(record.status) && !isRefused(record);
   }
-  html::TextTable rows = {{"op", "passed", "refused", "checks"}};
-  for (const auto &[op, count] : ops)
-    rows.push_back({op, html::count(count.passed), html::count(count.refused),
-                    html::count(count.all)});
-  return html::heading("coverage", "Coverage by op",
-                       "Forms of an op in which it is spelled out by others "
-                       "count for it.") +
-         html::table(rows);
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto &[op, numbers] : ops)
+    rows.push_back({{"op", op},
+                    {"passed", count(numbers.passed)},
+                    {"refused", count(numbers.refused)},
+                    {"all", count(numbers.all)}});
+  return rows;
 }
 
 /// Records with their reasons: those that failed, or those that were refused.
-std::string listed(const Records &records, bool refusals) {
-  html::TextTable rows = {{"test", "status", "reason"}};
+/// Nothing when there are none.
+nlohmann::json listed(const Records &records, bool refusals) {
+  nlohmann::json rows = nlohmann::json::array();
   for (const Record &record : records)
     if (refusals ? isRefused(record) : !isGood(record.status))
-      rows.push_back(
-          {record.id, std::string(name(record.status)), record.reason});
-  if (rows.size() == 1)
-    return "";
-  return html::heading(refusals ? "refused" : "failed",
-                       refusals ? "Refused" : "Not good", "") +
-         html::table(rows);
+      rows.push_back({{"id", record.id},
+                      {"status", name(record.status)},
+                      {"reason", record.reason}});
+  if (rows.empty())
+    return nullptr;
+  return {{"rows", rows}};
 }
 
-std::string page(const Records &records, const std::string &device) {
+std::string summary(const Records &records) {
   Count sum;
   uint64_t elements = 0;
   for (const Record &record : records) {
@@ -78,20 +81,22 @@ std::string page(const Records &records, const std::string &device) {
     sum.passed += isGood(record.status) && !isRefused(record);
     elements += record.elements;
   }
-  std::string title =
-      "ONNX node tests · " + (device.empty() ? "stored outputs" : device);
-  return "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-         "<meta name=\"viewport\" content=\"width=device-width,"
-         "initial-scale=1\"><title>" +
-         html::escape(title) + "</title><style>" + html::style +
-         "</style></head><body><main><h1>" + html::escape(title) + "</h1><p>" +
-         html::count(records.size()) + " checks: " + html::count(sum.passed) +
-         " passed, " + html::count(sum.refused) + " refused, " +
-         html::count(records.size() - sum.passed - sum.refused) +
-         " not good. " + html::count(elements) + " elements compared.</p>\n" +
-         listed(records, false) + coverage(records) + html::heatMaps(records) +
-         html::histograms(records) + listed(records, true) +
-         "</main></body></html>\n";
+  return count(records.size()) + " checks: " + count(sum.passed) + " passed, " +
+         count(sum.refused) + " refused, " +
+         count(records.size() - sum.passed - sum.refused) + " not good. " +
+         count(elements) + " elements compared.";
+}
+
+std::string pageOf(const Records &records, const std::string &device) {
+  return render(page,
+                {{"title", "ONNX node tests · " +
+                               (device.empty() ? "stored outputs" : device)},
+                 {"summary", summary(records)},
+                 {"failed", listed(records, false)},
+                 {"coverage", coverage(records)},
+                 {"grids", gridsJson(records)},
+                 {"histograms", histogramsJson(records)},
+                 {"refused", listed(records, true)}});
 }
 
 Status write(const std::string &path, const std::string &text) {
@@ -105,7 +110,7 @@ Status writeNodeReport(const std::string &folder, const std::string &device) {
   auto records = readRecords(folder + "/records.jsonl");
   if (!records)
     return records.status();
-  if (Status s = write(folder + "/report.html", page(*records, device));
+  if (Status s = write(folder + "/report.html", pageOf(*records, device));
       !s.ok())
     return s;
   RunFacts facts;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// PageJson.h: what the template of the report's page (report.mustache) is
-// filled with. Numbers are text as a reader sees it; what is empty is left out
-// by the template.
+// PageJson.h: templates of pages and what that of the report (report.mustache)
+// is filled with. Numbers are text as a reader sees it; what is empty is left
+// out by the template.
 #ifndef BACKPLANE_CONFORMANCE_PUBLISH_PAGEJSON_H
 #define BACKPLANE_CONFORMANCE_PUBLISH_PAGEJSON_H
 
@@ -16,6 +16,11 @@ namespace backplane::conformance {
 std::string number(double value);
 /// "12,345".
 std::string count(uint64_t value);
+
+/// A template of mustache filled with values, whose text is escaped. It may use
+/// {{>style}} (style.css) and {{>charts}} (charts.mustache: grids, checks and
+/// histograms).
+std::string render(const char *page, const nlohmann::json &values);
 
 /// The whole page. `records` have the waivers applied.
 nlohmann::json pageJson(const RunFacts &facts, const RunVerdict &verdict,
