@@ -117,7 +117,7 @@ def check_greetings(suite):
         for cpu in ("cortex-a57", "max,sve-max-vq=2"):
             said = greeting(program, cpu)
             target = MACHINES[cpu].encode()
-            fits = len(target).to_bytes(8, "little") + target
+            fits = len(target).to_bytes(4, "little") + target + b"\0"  # in FlatBuffers
             suite.check(f"{program} on {cpu} names its target",
                         b"host" in said and fits in said, said)
 
