@@ -21,6 +21,8 @@ public:
   }
   template <typename T>
   void operator()(const flatbuffers::Vector<T> *from, std::vector<T> &to) {
+    // The verifier asks for the alignment of the length only.
+    good_ = good_ && (!from || uintptr_t(from->Data()) % alignof(T) == 0);
     if (from && take(uint64_t(from->size()) * sizeof(T)))
       to.assign(from->begin(), from->end());
   }
