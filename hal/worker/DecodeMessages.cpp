@@ -21,9 +21,11 @@ public:
   }
   template <typename T>
   void operator()(const flatbuffers::Vector<T> *from, std::vector<T> &to) {
+    if (!from || from->size() == 0)
+      return;
     // The verifier asks for the alignment of the length only.
-    good_ = good_ && (!from || uintptr_t(from->Data()) % alignof(T) == 0);
-    if (from && take(uint64_t(from->size()) * sizeof(T)))
+    good_ = good_ && uintptr_t(from->Data()) % alignof(T) == 0;
+    if (take(uint64_t(from->size()) * sizeof(T)))
       to.assign(from->begin(), from->end());
   }
   template <typename Table, typename T>

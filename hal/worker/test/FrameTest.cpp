@@ -112,6 +112,12 @@ TEST(Messages, TakeAnyBytes) {
   }
 }
 
+TEST(Messages, EmptyListsComeBack) {
+  JobMessage again;
+  EXPECT_TRUE(decode(encode(JobMessage{}), again).ok());
+  EXPECT_TRUE(again.minimums.empty());
+}
+
 TEST(Messages, RefuseCountsThatCannotBeThere) {
   Payload payload = encode(CompiledMessage{});
   uint64_t count = uint64_t(1) << 60;
