@@ -3,6 +3,7 @@
 #include "hal/core/Error.h"
 #include "hal/core/Guarded.h"
 #include "hal/core/Tables.h"
+#include "sdk/support/Condition.h"
 
 #include <initializer_list>
 #include <vector>
@@ -43,11 +44,13 @@ constexpr uint32_t knownFusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE |
                                  BP_FUSE_PROLOGUE | BP_FUSE_REDUCTION |
                                  BP_FUSE_MOVEMENT | BP_FUSE_WIDENING;
 
-/// A target with numerics of this build's size.
+/// A target with numerics of this build's size, and checked properties.
 struct TargetCopy {
   bp_target_t target;
   std::vector<bp_numerics_t> numerics;
   std::vector<const bp_numerics_t *> pointers;
+  std::vector<Property> properties;
+  std::vector<bp_property_t> cProperties;
 };
 
 Status copyNumerics(TargetCopy &copy) {
@@ -70,13 +73,31 @@ Status copyNumerics(TargetCopy &copy) {
   return {};
 }
 
+Status copyTargetProperties(TargetCopy &copy) {
+  auto properties =
+      copyProperties(copy.target.properties, copy.target.property_count);
+  if (!properties)
+    return properties.status();
+  copy.properties = std::move(*properties);
+  copy.cProperties = cForms(copy.properties);
+  copy.target.properties = copy.cProperties.data();
+  return {};
+}
+
+Status checkRequirements(const bp_target_t &target) {
+  for (uint64_t i = 0; i < target.required_feature_count; ++i)
+    if (Status s = checkRequirement(view(target.required_features[i])); !s.ok())
+      return s;
+  return {};
+}
+
 Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
   bp_target_t &t = copy.target;
   if (Status s = copyStruct(from, bp_target_t_TYPE, "target", t); !s.ok())
     return s;
-  if (Status s =
-          checkTexts("a target", {t.name, t.description, t.driver, t.format,
-                                  t.emitter, t.triple, t.cpu, t.features});
+  if (Status s = checkTexts("a target", {t.name, t.description, t.driver,
+                                         t.format, t.emitter, t.triple, t.cpu,
+                                         t.features, t.toolchain});
       !s.ok())
     return s;
   if (Status s =
@@ -84,6 +105,9 @@ Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
       !s.ok())
     return s;
   t.fusion &= knownFusion;
+  for (auto part : {copyTargetProperties(copy), checkRequirements(t)})
+    if (!part.ok())
+      return part.within("target '" + std::string(view(t.name)) + "'");
   return copyNumerics(copy);
 }
 

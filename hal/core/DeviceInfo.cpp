@@ -71,6 +71,12 @@ DeviceInfo::copy(const bp_device_info_t *from) {
   if (Status status = checkInfo(c); !status.ok())
     return status;
   std::shared_ptr<DeviceInfo> info(new DeviceInfo);
+  auto properties = copyProperties(c.properties, c.property_count);
+  if (!properties)
+    return properties.status().within("device " + std::string(view(c.id)));
+  info->properties_ = std::move(*properties);
+  info->cProperties_ = cForms(info->properties_);
+  c.properties = info->cProperties_.data();
   for (uint64_t i = 0; i < c.format_count; ++i)
     info->formats_.push_back(info->keep(c.formats[i]));
   for (uint64_t i = 0; i < c.feature_count; ++i)

@@ -6,6 +6,7 @@
 
 #include "backplane/cpp/Result.h"
 #include "backplane/hal.h"
+#include "sdk/support/Property.h"
 
 #include <deque>
 #include <memory>
@@ -34,6 +35,7 @@ public:
   bool emulated() const { return info_.flags & BP_DEVICE_EMULATED; }
   bool hasFormat(std::string_view format) const;
   bool hasFeature(std::string_view feature) const;
+  const std::vector<Property> &properties() const { return properties_; }
 
 private:
   DeviceInfo() = default;
@@ -43,6 +45,8 @@ private:
   std::deque<std::string> strings_;
   std::vector<bp_string_t> formats_;
   std::vector<bp_string_t> features_;
+  std::vector<Property> properties_;
+  std::vector<bp_property_t> cProperties_;
 };
 
 } // namespace backplane

@@ -86,6 +86,15 @@ void read(Reader &in, const fb::File &t, WireFile &m) {
   in(t.sha256(), m.sha256);
 }
 
+void read(Reader &in, const fb::Property &t, WireProperty &m) {
+  in(t.key(), m.key);
+  m.kind = t.kind();
+  m.i64 = t.i64();
+  m.f64 = t.f64();
+  in(t.text(), m.text);
+  in(t.i64s(), m.i64s);
+}
+
 void read(Reader &in, const fb::Device &t, WireDevice &m) {
   in(t.uri(), m.uri);
   in(t.plugin(), m.plugin);
@@ -106,6 +115,7 @@ void read(Reader &in, const fb::Device &t, WireDevice &m) {
   m.memoryBytes = t.memory_bytes();
   in(t.formats(), m.formats);
   in(t.features(), m.features);
+  in(t.properties(), m.properties);
 }
 
 void read(Reader &in, const fb::Hello &t, Hello &m) {

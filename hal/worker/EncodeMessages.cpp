@@ -72,13 +72,18 @@ auto write(Writer &out, const WireFile &m) {
   return fb::CreateFile(out.builder(), out(m.name), out(m.sha256));
 }
 
+auto write(Writer &out, const WireProperty &m) {
+  return fb::CreateProperty(out.builder(), out(m.key), m.kind, m.i64, m.f64,
+                            out(m.text), out(m.i64s));
+}
+
 auto write(Writer &out, const WireDevice &m) {
   return fb::CreateDevice(
       out.builder(), out(m.uri), out(m.plugin), out(m.manifest), out(m.refusal),
       out(m.id), out(m.name), out(m.identity), m.kind, m.flags, m.maxBindings,
       m.maxConstants, m.workerCount, out(m.maxGrid), m.maxBufferSize,
       m.maxBindingRange, m.bindingAlignment, m.memoryBytes, out(m.formats),
-      out(m.features));
+      out(m.features), out(m.properties));
 }
 
 auto write(Writer &out, const Hello &m) {

@@ -56,6 +56,15 @@ bp_status_t putTarget(void *context, const bp_target_listing_t *listing) {
   return BP_STATUS_OK;
 }
 
+WireProperty wireProperty(const bp_property_t &property) {
+  return {std::string(view(property.key)),
+          property.kind,
+          property.i64,
+          property.f64,
+          std::string(view(property.string)),
+          {property.i64s, property.i64s + property.count}};
+}
+
 WireDevice wireDevice(const bp_device_listing_t &listing) {
   WireDevice device;
   device.uri = view(listing.uri);
@@ -82,6 +91,8 @@ WireDevice wireDevice(const bp_device_listing_t &listing) {
     device.formats.emplace_back(view(info.formats[i]));
   for (uint64_t i = 0; i < info.feature_count; ++i)
     device.features.emplace_back(view(info.features[i]));
+  for (uint64_t i = 0; i < info.property_count; ++i)
+    device.properties.push_back(wireProperty(info.properties[i]));
   return device;
 }
 

@@ -33,6 +33,16 @@ struct WireFile {
   std::string sha256;
 };
 
+/// A bp_property_t.
+struct WireProperty {
+  std::string key;
+  uint32_t kind = 0;
+  int64_t i64 = 0;
+  double f64 = 0;
+  std::string text;
+  std::vector<int64_t> i64s;
+};
+
 /// A device as a worker lists it: bp_device_listing_t with its device info.
 struct WireDevice {
   std::string uri, plugin, manifest, refusal;
@@ -44,6 +54,7 @@ struct WireDevice {
   uint64_t maxBufferSize = 0, maxBindingRange = 0, bindingAlignment = 0,
            memoryBytes = 0;
   std::vector<std::string> formats, features;
+  std::vector<WireProperty> properties;
 };
 
 struct Hello {

@@ -66,6 +66,10 @@ Result<std::shared_ptr<const DeviceInfo>> deviceInfo(const WireDevice &device) {
     formats.push_back(toC(format));
   for (const std::string &feature : device.features)
     features.push_back(toC(feature));
+  std::vector<bp_property_t> properties;
+  for (const WireProperty &p : device.properties)
+    properties.push_back({toC(p.key), p.kind, uint32_t(p.i64s.size()), p.i64,
+                          p.f64, toC(p.text), p.i64s.data()});
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
   info.id = toC(device.id);
   info.name = toC(device.name);
@@ -86,6 +90,8 @@ Result<std::shared_ptr<const DeviceInfo>> deviceInfo(const WireDevice &device) {
   for (size_t i = 0; i < std::size(info.max_grid); ++i)
     info.max_grid[i] = device.maxGrid[i];
   info.worker_count = device.workerCount;
+  info.properties = properties.data();
+  info.property_count = properties.size();
   return DeviceInfo::copy(&info);
 }
 

@@ -98,12 +98,14 @@ std::string baseName(StringRef function) {
 } // namespace
 
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
-  std::string text = "bp-kernel-5\n" + hashBytes(wire) + "\n" +
-                     hashOfCompiler() + "\n" + target_.plugin->name + " " +
-                     target_.plugin->version + " " + target_.plugin->hash +
-                     "\n" + target_.name + " " + target_.emitter + " " +
-                     target_.triple + " " + target_.cpu + " " +
-                     target_.features + "\n" + LLVM_VERSION_STRING "\n";
+  std::string text =
+      "bp-kernel-6\n" + hashBytes(wire) + "\n" + hashOfCompiler() + "\n" +
+      target_.plugin->name + " " + target_.plugin->version + " " +
+      target_.plugin->hash + "\n" + target_.name + " " + target_.emitter + " " +
+      target_.triple + " " + target_.cpu + " " + target_.features + "\n" +
+      LLVM_VERSION_STRING "\n" + target_.toolchain + "\n";
+  for (const Property &property : target_.properties)
+    text += property.str() + "\n";
   for (const StagePipeline &stage : target_.stages)
     text += stage.stage + "=" + stage.pipeline + "\n";
   return hashBytes(
@@ -141,7 +143,8 @@ EmitTarget KernelCompiler::emitTarget() const {
   return {.triple = target_.triple,
           .cpu = target_.cpu,
           .features = target_.features,
-          .vectorBits = target_.vectorBits};
+          .vectorBits = target_.vectorBits,
+          .properties = target_.properties};
 }
 
 Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch, const Graph &graph,

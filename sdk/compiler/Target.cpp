@@ -22,8 +22,13 @@ std::vector<TargetNumerics> copyNumerics(const bp_target_t &target) {
   return numerics;
 }
 
-Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
+Result<Target> copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
   Target target{.plugin = &plugin};
+  auto properties = copyProperties(t.properties, t.property_count);
+  if (!properties)
+    return properties.status();
+  target.properties = std::move(*properties);
+  target.toolchain = view(t.toolchain);
   target.name = view(t.name);
   target.driver = view(t.driver);
   target.format = view(t.format);
@@ -48,9 +53,11 @@ Target copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
 
 Result<std::vector<Target>> listTargets(const CompilerPlugin &plugin) {
   std::vector<Target> targets;
-  Status status = callTargets(plugin, [&](const bp_target_t &target) {
-    targets.push_back(copyTarget(plugin, target));
-    return Status();
+  Status status = callTargets(plugin, [&](const bp_target_t &given) {
+    Result<Target> target = copyTarget(plugin, given);
+    if (target)
+      targets.push_back(std::move(*target));
+    return target.status();
   });
   if (!status.ok())
     return status.within(plugin.name);

@@ -6,6 +6,7 @@
 #define BACKPLANE_COMPILER_TARGET_H
 
 #include "sdk/compiler/Compile.h"
+#include "sdk/support/Property.h"
 
 namespace backplane {
 
@@ -35,6 +36,8 @@ struct Target {
   uint32_t maxBindings = 0, maxConstants = 0;
   uint32_t fusion = 0, maxFusedOps = 0;
   std::vector<TargetNumerics> numerics;
+  std::vector<Property> properties;
+  std::string toolchain;
   std::vector<StagePipeline> stages;
 };
 

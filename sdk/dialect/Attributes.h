@@ -38,8 +38,9 @@ inline constexpr llvm::StringLiteral errorAttr = "bp.error";
 inline constexpr llvm::StringLiteral dimsAttr = "bp.dims";
 /// Of an argument for a GPU: the number of its binding.
 inline constexpr llvm::StringLiteral bindingAttr = "bp.binding";
-/// Of a module: what the GPU has that its code is made for.
-inline constexpr llvm::StringLiteral gpuAttr = "bp.gpu";
+/// Of a module with one dispatch: the properties of its target
+/// (sdk/emit/common/TargetProperties.h).
+inline constexpr llvm::StringLiteral targetAttr = "bp.target";
 /// Unit, of a module with one dispatch: a product and the sum that it is added
 /// to are rounded one after the other, never at once.
 inline constexpr llvm::StringLiteral roundProductsAttr = "bp.round_products";

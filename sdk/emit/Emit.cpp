@@ -3,6 +3,7 @@
 // One dispatch from linalg to an object: the backend's stages, then an emitter.
 #include "sdk/emit/Emit.h"
 #include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/TargetProperties.h"
 
 #include "sdk/emit/llvm/Emitter.h"
 #include "sdk/emit/spirv/Emitter.h"
@@ -65,6 +66,7 @@ FailureOr<ObjectCode> compileDispatch(ModuleOp module, const Emitter &emitter,
                                       const EmitTarget &target,
                                       ArrayRef<EmitStage> stages,
                                       const EmitDump &dump) {
+  setTargetProperties(module, target.properties);
   if (!target.contract)
     module->setAttr(bp::roundProductsAttr, UnitAttr::get(module.getContext()));
   for (const EmitStage &stage : stages) {
@@ -74,6 +76,7 @@ FailureOr<ObjectCode> compileDispatch(ModuleOp module, const Emitter &emitter,
       dump(stage.name, module);
   }
   module->removeAttr(bp::roundProductsAttr);
+  module->removeAttr(bp::targetAttr);
   FailureOr<EntryInfo> entry = readEntry(module);
   if (failed(entry))
     return failure();

@@ -23,8 +23,6 @@ RECEIVED = (
     "bp_tensor_t bp_timestamp_t bp_timestamps_table_t").split()
 
 UNREAD = {
-    "bp_target_t.l1_bytes": "to be retired with the next minor version",
-    "bp_target_t.l2_bytes": "to be retired with the next minor version",
     "bp_kernel_t.traits": "no host matches registered kernels yet",
     "BP_KERNEL_RECORDABLE": "no host matches registered kernels yet",
     "BP_DEVICE_KIND_OTHER": "what is none of the others",

@@ -13,6 +13,9 @@ constexpr auto numerics =
     numericsInSingle(BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC);
 constexpr auto numericsList = pointersTo(numerics);
 
+constexpr std::array properties = {property("cache_bytes.2", 1 << 20),
+                                   property("registers", 32)};
+
 // bfmmla rounds to odd, which errs as far as rounding to zero does, and takes
 // subnormals for zeros.
 constexpr auto numericsOfBfmmla() {
@@ -62,8 +65,6 @@ constexpr bp_target_t targetOf(std::string_view name,
       .features = constantText(features),
       .storage_dtypes = addressableDTypes,
       .compute_dtypes = addressableDTypes,
-      .l1_bytes = 32u << 10,
-      .l2_bytes = 1u << 20,
       .workspace_limit = 1ull << 30,
       .vector_bits = 128,
       .max_bindings = 64,
@@ -73,6 +74,8 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
+      .properties = properties.data(),
+      .property_count = properties.size(),
   };
 }
 
@@ -86,8 +89,7 @@ constexpr bp_target_t targetOfBfmmla(std::string_view name,
 }
 
 #define TILE(VECTORS, PRODUCTS)                                                \
-  "bp-bind-buffers,bp-contract{" VECTORS " registers=32" PRODUCTS              \
-  "},bp-distribute"
+  "bp-bind-buffers,bp-contract{" VECTORS PRODUCTS "},bp-distribute"
 #define DEVICE(VECTORS)                                                        \
   "bp-vectorize{" VECTORS "},bp-expand-math,bp-to-cpu-entry,bp-to-llvm"
 #define FIXED "vector-bits=128"

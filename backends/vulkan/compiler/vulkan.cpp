@@ -17,6 +17,17 @@ constexpr auto numerics =
                      BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT);
 constexpr auto numericsList = pointersTo(numerics);
 
+// The least that Vulkan promises. Subgroups that exchange values consist of
+// clusters of 8.
+constexpr int64_t subgroupSizes[] = {8, 16, 32, 64, 128};
+constexpr int64_t tileSizes[] = {8, 4};
+constexpr std::array properties = {property("group_threads", 128),
+                                   property("shared_bytes", 16384),
+                                   property("private_bytes", 1024),
+                                   property("grid_width", 32768),
+                                   property("subgroup_sizes", subgroupSizes),
+                                   property("tile_sizes", tileSizes)};
+
 // Any kernel may use any of them.
 constexpr auto features =
     constantTexts("shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
@@ -44,8 +55,6 @@ constexpr bp_target_t targetOf(std::string_view name,
       .emitter = constantText("spirv"),
       .storage_dtypes = addressableDTypes,
       .compute_dtypes = addressableDTypes,
-      .l1_bytes = 32u << 10,
-      .l2_bytes = 1u << 20,
       .workspace_limit = 128ull << 20,
       // Two descriptors besides: the error word and the workspace.
       .max_bindings = 14,
@@ -54,6 +63,8 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
+      .properties = properties.data(),
+      .property_count = properties.size(),
   };
 }
 

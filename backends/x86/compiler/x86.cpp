@@ -13,6 +13,8 @@ constexpr auto numerics =
     numericsInSingle(BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC);
 constexpr auto numericsList = pointersTo(numerics);
 
+constexpr std::array properties = {property("cache_bytes.2", 1 << 20)};
+
 constexpr auto featuresV4 =
     constantTexts("avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw",
                   "avx512cd", "avx512dq", "avx512vl");
@@ -36,8 +38,6 @@ constexpr bp_target_t targetOf(std::string_view name,
       .cpu = constantText(name),
       .storage_dtypes = addressableDTypes,
       .compute_dtypes = addressableDTypes,
-      .l1_bytes = 32u << 10,
-      .l2_bytes = 1u << 20,
       .workspace_limit = 1ull << 30,
       .vector_bits = vectorBits,
       .max_bindings = 64,
@@ -47,6 +47,8 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
+      .properties = properties.data(),
+      .property_count = properties.size(),
   };
 }
 

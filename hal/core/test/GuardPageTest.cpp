@@ -118,6 +118,10 @@ TEST(GuardPage, ADevice) {
   whole.format_count = 1;
   whole.max_bindings = 7;
   whole.refusal = toC("it is off");
+  const bp_property_t tiles = {
+      .key = toC("acme.tiles"), .kind = BP_PROPERTY_I64, .i64 = 4};
+  whole.properties = &tiles;
+  whole.property_count = 1;
   atEachSize<bp_device_info_t>(whole, [&](auto *device, uint32_t size) {
     Result<std::shared_ptr<const DeviceInfo>> info = DeviceInfo::copy(device);
     EXPECT_EQ(info.ok(), size >= offsetof(bp_device_info_t, name));
@@ -127,7 +131,24 @@ TEST(GuardPage, ADevice) {
     EXPECT_EQ((*info)->c().max_bindings, expected.max_bindings);
     EXPECT_EQ(view((*info)->c().refusal), view(expected.refusal));
     EXPECT_EQ((*info)->c().format_count, expected.format_count);
+    EXPECT_EQ((*info)->properties().size(), expected.property_count);
   });
+}
+
+TEST(Properties, OfADeviceAreRefusedByKey) {
+  const bp_property_t tiles = {
+      .key = toC("tiles"), .kind = BP_PROPERTY_I64, .i64 = 4};
+  bp_device_info_t device = {BP_HEADER(bp_device_info_t)};
+  device.id = toC("npu-0");
+  device.properties = &tiles;
+  device.property_count = 1;
+  EXPECT_EQ(DeviceInfo::copy(&device).message(),
+            "device npu-0: property 'tiles': 'tiles' is no well-known key; "
+            "prefix a vendor's own, 'acme.tiles'");
+  device.property_count = UINT64_MAX;
+  EXPECT_FALSE(DeviceInfo::copy(&device).ok());
+  device.properties = nullptr;
+  EXPECT_FALSE(DeviceInfo::copy(&device).ok());
 }
 
 /// A plug-in of a later minor version may describe what this host does not
@@ -190,6 +211,11 @@ bp_target_t fullTarget() {
   target.rank = 9;
   target.max_constants = 5;
   target.fusion = BP_FUSE_ELEMENTWISE;
+  static const bp_property_t tiles = {
+      .key = toC("acme.tiles"), .kind = BP_PROPERTY_I64, .i64 = 4};
+  target.properties = &tiles;
+  target.property_count = 1;
+  target.toolchain = toC("acme-cc 3.2");
   return target;
 }
 
@@ -201,13 +227,37 @@ TEST(GuardPage, ATarget) {
     bp_target_t got = {};
     Status status = callTargets(compiler.plugin(), [&](const bp_target_t &t) {
       got = t;
+      if (t.property_count)
+        EXPECT_EQ(t.properties[0].i64, 4);
       return Status();
     });
     ASSERT_TRUE(status.ok()) << status.message();
     bp_target_t expected = zeroFilled(whole, size);
-    got.numerics = expected.numerics; // the host's own empty list
+    got.numerics = expected.numerics; // the host's own empty lists
+    got.properties = expected.properties;
     EXPECT_EQ(std::memcmp(&got, &expected, sizeof(got)), 0);
   });
+}
+
+TEST(Properties, OfATargetAreRefusedByKey) {
+  const bp_property_t tiles = {
+      .key = toC("shared_bytes"), .kind = BP_PROPERTY_F64, .f64 = 4};
+  bp_target_t target = fullTarget();
+  target.properties = &tiles;
+  FakeCompiler compiler;
+  compiler.target = &target;
+  auto accept = [](const bp_target_t &) { return Status(); };
+  EXPECT_EQ(callTargets(compiler.plugin(), accept).message(),
+            "target 't': property 'shared_bytes': it has the kind f64, not "
+            "i64");
+  target.property_count = 0;
+  EXPECT_TRUE(callTargets(compiler.plugin(), accept).ok());
+  const bp_string_t condition = toC("sm>=");
+  target.required_features = &condition;
+  target.required_feature_count = 1;
+  EXPECT_EQ(callTargets(compiler.plugin(), accept).message(),
+            "target 't': the condition 'sm>=' does not end in a 64-bit "
+            "integer");
 }
 
 TEST(GuardPage, NumericsOfATarget) {
@@ -360,7 +410,7 @@ TEST(GuardPage, NoMemberIsCut) {
   bp_target_t out;
   EXPECT_NE(copyStruct(&target, bp_target_t_TYPE, "target", out)
                 .message()
-                .find("has a size of 244 bytes"),
+                .find("has a size of 276 bytes"),
             std::string::npos);
 }
 

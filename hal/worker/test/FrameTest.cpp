@@ -203,6 +203,8 @@ TEST(Messages, KeepWhatIsSaidOfDevices) {
   device.features = {"neon"};
   device.maxGrid = {1, 2, 3};
   device.memoryBytes = 1ull << 40;
+  device.properties = {{"subgroup_sizes", BP_PROPERTY_I64S, 0, 0, "", {32, 64}},
+                       {"acme.clock", BP_PROPERTY_F64, 0, 1.5, "", {}}};
   hello.devices = {device, WireDevice()};
   Hello copy;
   ASSERT_TRUE(decode(encode(hello), copy).ok());
@@ -210,6 +212,10 @@ TEST(Messages, KeepWhatIsSaidOfDevices) {
   EXPECT_EQ(copy.devices[0].formats, device.formats);
   EXPECT_EQ(copy.devices[0].maxGrid, device.maxGrid);
   EXPECT_EQ(copy.devices[0].memoryBytes, device.memoryBytes);
+  ASSERT_EQ(copy.devices[0].properties.size(), 2u);
+  EXPECT_EQ(copy.devices[0].properties[0].i64s, device.properties[0].i64s);
+  EXPECT_EQ(copy.devices[0].properties[1].key, "acme.clock");
+  EXPECT_EQ(copy.devices[0].properties[1].f64, 1.5);
   hello.devices[0].maxGrid.pop_back();
   EXPECT_EQ(decode(encode(hello), copy).code(), BP_STATUS_DATA_LOSS);
 }

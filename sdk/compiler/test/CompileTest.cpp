@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 #include <unistd.h>
 
 using namespace backplane;
@@ -21,6 +22,8 @@ namespace {
 const char *emitter = ""; ///< "llvm-elf": toys are x86 CPUs
 uint32_t declaredDot = 0; ///< BP_NUMERICS_ of products of f32
 uint64_t storedOnly = 0;  ///< dtypes that toys hold and do not compute in
+const char *toolchain = "toy-cc 1";
+int64_t tiles = 4;
 
 bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   bp_target_t target = {BP_HEADER(bp_target_t)};
@@ -42,6 +45,11 @@ bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   const bp_numerics_t *numerics = &dot;
   target.numerics = &numerics;
   target.numerics_count = 1;
+  const bp_property_t property = {
+      .key = toC("toy.tiles"), .kind = BP_PROPERTY_I64, .i64 = tiles};
+  target.properties = &property;
+  target.property_count = 1;
+  target.toolchain = toC(toolchain);
   return sink->put(sink->context, &target);
 }
 
@@ -260,6 +268,25 @@ TEST_F(CompileTest, TakesKernelsFromTheCache) {
   ASSERT_TRUE(run(chain(2), "c.bpx").ok());
   EXPECT_EQ(compiledCount, 2);
   EXPECT_EQ(bytes("a.bpx"), bytes("c.bpx"));
+}
+
+TEST_F(CompileTest, CompilesAgainForAnotherToolchainOrProperty) {
+  std::set<std::string> keys;
+  services.cacheGet = [&](const std::string &key) -> std::optional<Bytes> {
+    keys.insert(key);
+    return std::nullopt;
+  };
+  ASSERT_TRUE(run(chain(2)).ok());
+  ASSERT_TRUE(run(chain(2)).ok());
+  EXPECT_EQ(keys.size(), 1u);
+  toolchain = "toy-cc 2";
+  ASSERT_TRUE(run(chain(2)).ok());
+  EXPECT_EQ(keys.size(), 2u);
+  tiles = 8;
+  ASSERT_TRUE(run(chain(2)).ok());
+  EXPECT_EQ(keys.size(), 3u);
+  toolchain = "toy-cc 1";
+  tiles = 4;
 }
 
 TEST_F(CompileTest, NamesTheTargetsThatThereAre) {

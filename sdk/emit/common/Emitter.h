@@ -5,6 +5,7 @@
 #define BACKPLANE_EMIT_COMMON_EMITTER_H
 
 #include "backplane/cpp/Result.h"
+#include "sdk/support/Property.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -21,7 +22,8 @@ struct EmitTarget {
   std::string cpu;      ///< LLVM's name
   std::string features; ///< LLVM's "+avx2,+fma"
   uint32_t vectorBits = 0;
-  bool contract = true; ///< a*b+c may be one rounding
+  std::vector<Property> properties; ///< `bp.target` of the module
+  bool contract = true;             ///< a*b+c may be one rounding
 };
 
 /// How the runtime calls an entry. Text is in the syntax of Dim (graph/Dim.h),

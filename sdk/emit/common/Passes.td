@@ -23,7 +23,8 @@ def ContractPass : Pass<"bp-contract", "mlir::ModuleOp"> {
   let description = [{
     Stage `tile`. A matrix product, a convolution or their like, with an
     elementwise op after it, becomes a parallel loop of packed loops. Every
-    other dispatch is left alone.
+    other dispatch is left alone. What a work-group packs takes half of the
+    target's `cache_bytes.2` at most, 1 MiB where that is not stated.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", "256",
@@ -31,7 +32,8 @@ def ContractPass : Pass<"bp-contract", "mlir::ModuleOp"> {
     Option<"scalable", "scalable", "bool", "false",
            "vector-bits is the least width; the machine's is known at run time">,
     Option<"registers", "registers", "unsigned", "0",
-           "number of vector registers; 0: 32 of 512 bits, else 16">,
+           "number of vector registers; 0: the target's `registers`, or 32 of 512 "
+           "bits, else 16">,
     Option<"intrinsics", "intrinsics", "std::string", "",
            "what the names of LLVM's intrinsics for products begin with: "
            "llvm.aarch64.neon, llvm.aarch64.sve">,
@@ -58,35 +60,14 @@ def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
-def GpuTargetPass : Pass<"bp-gpu-target", "mlir::ModuleOp"> {
-  let summary = "What the GPU has that code is made for";
-  let description = [{
-    First in stage `tile`. Leaves the attribute `bp.gpu`, which the other passes
-    for GPUs read; without it they take the defaults, which every GPU has. The
-    order in which a work-group adds up a sum depends on `group-size` and
-    `cluster-size`.
-  }];
-  let options = [
-    Option<"groupSize", "group-size", "int64_t", "128",
-           "invocations of a work-group: a power of two up to 256">,
-    Option<"clusterSize", "cluster-size", "int64_t", "8",
-           "invocations that exchange values: a power of two up to the size of "
-           "a subgroup">,
-    Option<"sharedBytes", "shared-bytes", "int64_t", "16384",
-           "memory that a work-group shares">,
-    Option<"privateBytes", "private-bytes", "int64_t", "1024",
-           "larger temporaries are not memory of the invocation">,
-    Option<"gridWidth", "grid-width", "int64_t", "32768",
-           "work-groups along x, beyond which they continue along y">
-  ];
-}
-
 def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp"> {
   let summary = "Matrix products and convolutions to tiles of work-groups, on a GPU";
   let description = [{
     Stage `tile`. A matrix product or a convolution, with what its operands are
     made of and elementwise ops after it, becomes a parallel loop of work-groups
-    that share tiles. Every other dispatch is left alone, and small ones.
+    that share tiles. Every other dispatch is left alone, and small ones. This
+    and the other passes for GPUs read `group_threads`, `subgroup_sizes`,
+    `shared_bytes`, `private_bytes`, `grid_width` and `tile_sizes` of the target.
   }];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",

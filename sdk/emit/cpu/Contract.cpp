@@ -5,6 +5,7 @@
 // registers. Other dispatches are left alone.
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/common/TargetProperties.h"
 #include "sdk/emit/cpu/ContractEmit.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -33,6 +34,7 @@ namespace {
 struct ContractPass : backplane::impl::ContractPassBase<ContractPass> {
   using ContractPassBase::ContractPassBase;
   void runOnOperation() override;
+  FailureOr<ContractMachine> readMachine();
 };
 
 constexpr StringRef productNames[] = {"dot", "usdot", "mmla", "bfmlal",
@@ -40,20 +42,33 @@ constexpr StringRef productNames[] = {"dot", "usdot", "mmla", "bfmlal",
 
 } // namespace
 
-static void contract(func::FuncOp func, unsigned vectorBits, bool scalable,
-                     unsigned registers, const NarrowProducts &products) {
+static void contract(func::FuncOp func, unsigned vectorBits,
+                     ContractMachine machine) {
   std::optional<Contraction> contraction = matchContraction(func);
   if (!contraction)
     return;
   // Behind all that the results are made of, in front of what states them.
   OpBuilder builder(func.getBody().front().getTerminator());
-  int64_t lanes = vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
-  if (!registers)
-    registers = vectorBits == 512 ? 32 : 16;
-  emitContraction(builder, *contraction,
-                  {VectorWidth(lanes, scalable), registers, products});
+  machine.width.count =
+      vectorBits / contraction->accumulator.getIntOrFloatBitWidth();
+  emitContraction(builder, *contraction, machine);
   for (ContractionResult &result : contraction->results)
     result.op->erase();
+}
+
+/// What options do not say is what the target has.
+FailureOr<ContractMachine> ContractPass::readMachine() {
+  ContractMachine machine = {
+      .width = VectorWidth(1, scalable),
+      .registers = vectorBits == 512 ? 32 : 16,
+      .products = {intrinsics, llvm::to_vector(products)}};
+  TargetProperties properties(getOperation());
+  if (failed(properties.read("registers", machine.registers)) ||
+      failed(properties.read("cache_bytes.2", machine.cacheBytes)))
+    return failure();
+  if (registers)
+    machine.registers = registers;
+  return machine;
 }
 
 void ContractPass::runOnOperation() {
@@ -65,10 +80,12 @@ void ContractPass::runOnOperation() {
           << "'; take dot, usdot, mmla, bfmlal or bfmmla, and name intrinsics";
       return signalPassFailure();
     }
+  FailureOr<ContractMachine> machine = readMachine();
+  if (failed(machine))
+    return signalPassFailure();
   for (auto func : getOperation().getOps<func::FuncOp>())
     if (func->hasAttr(bp::inputsAttr))
-      contract(func, vectorBits, scalable, registers,
-               {intrinsics, llvm::to_vector(products)});
+      contract(func, vectorBits, *machine);
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");
   clean.addPass(createCanonicalizerPass());

@@ -50,6 +50,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.outer = staticProduct(c.outer, known);
   shape.lanes = machine.width.count;
   shape.registers = machine.registers;
+  shape.cacheBytes = machine.cacheBytes;
   shape.gathersB = !c.nMergedInB;
   bool unitK =
       !c.k.empty() && c.lhs.map.getResults().back() ==

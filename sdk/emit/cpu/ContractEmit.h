@@ -24,7 +24,8 @@ namespace backplane {
 /// What the machine has.
 struct ContractMachine {
   VectorWidth width;
-  int64_t registers; ///< for vectors
+  int64_t registers;            ///< for vectors
+  int64_t cacheBytes = 1 << 20; ///< of level 2
   NarrowProducts products;
 };
 

@@ -2,6 +2,7 @@
 #include "sdk/emit/cpu/ContractPlan.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace backplane {
 
@@ -57,6 +58,14 @@ static int64_t balanced(int64_t size, int64_t largest, int64_t unit) {
   return roundUp(ceilDiv(std::max<int64_t>(size, 1), parts), unit);
 }
 
+/// Of a block of 128 elements of k: as many rows or columns as fill this share
+/// of the cache.
+static int64_t fitting(const ContractShape &shape, int64_t share) {
+  constexpr int64_t min = 64, max = 2048, bytes = 128 * 4;
+  auto count = uint64_t(shape.cacheBytes / share / bytes);
+  return std::clamp<int64_t>(int64_t(std::bit_floor(count)), min, max);
+}
+
 ContractPlan planContraction(const ContractShape &shape) {
   ContractPlan plan;
   chooseMicroTile(shape, plan);
@@ -68,8 +77,9 @@ ContractPlan planContraction(const ContractShape &shape) {
   int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
   plan.depth = roundUp(balanced(shape.k, deepest, 1),
                        std::max(shape.lanes, shape.perLane * shape.block));
-  plan.groupM = balanced(shape.m, shape.gathersB ? 512 : 256, plan.rows);
-  plan.groupN = balanced(shape.n, 512, unitN);
+  plan.groupM =
+      balanced(shape.m, fitting(shape, shape.gathersB ? 4 : 8), plan.rows);
+  plan.groupN = balanced(shape.n, fitting(shape, 4), unitN);
   double k = double(known(shape.k));
   auto work = [&] { return double(plan.groupM) * double(plan.groupN) * k; };
   auto groups = [&] {

@@ -11,15 +11,16 @@ namespace backplane {
 /// Sizes of a contraction; a negative one is known at run time only.
 struct ContractShape {
   int64_t m = 1, n = 1, k = 1, outer = 1;
-  int64_t lanes = 16;     ///< elements of a vector register
-  int64_t registers = 32; ///< vector registers
-  bool gathersB = false;  ///< B is costly to pack
-  bool rowsOfA = false;   ///< A could be read where it is
-  bool rowsOfB = false;   ///< B could be read where it is
-  bool gemv = false;      ///< one row of A could pass over the rows of B
-  int64_t perLane = 1;    ///< elements of k that a lane multiplies at once
-  int64_t block = 1;      ///< rows, and words of k, that are multiplied at once
-  int64_t deepest = 128;  ///< elements of k in a block, at most
+  int64_t lanes = 16;           ///< elements of a vector register
+  int64_t registers = 32;       ///< vector registers
+  int64_t cacheBytes = 1 << 20; ///< of the cache that packed blocks stay in
+  bool gathersB = false;        ///< B is costly to pack
+  bool rowsOfA = false;         ///< A could be read where it is
+  bool rowsOfB = false;         ///< B could be read where it is
+  bool gemv = false;            ///< one row of A could pass over the rows of B
+  int64_t perLane = 1;   ///< elements of k that a lane multiplies at once
+  int64_t block = 1;     ///< rows, and words of k, that are multiplied at once
+  int64_t deepest = 128; ///< elements of k in a block, at most
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a

@@ -13,8 +13,6 @@ namespace backplane {
 constexpr int64_t kLeastRows = 4, kLeastColumns = 8, kLeastDepth = 8;
 /// Some software devices end a shader after 65535 iterations of its loops.
 constexpr int64_t kMostDepth = 100000;
-/// Sums of an invocation: more need more registers than it has.
-constexpr int64_t kMaxRows = 8, kMaxColumns = 4;
 
 bool GpuOperand::uses(linalg::GenericOp op, unsigned loop) const {
   return llvm::any_of(inputs, [&](OpOperand *input) {
@@ -164,7 +162,7 @@ std::optional<GpuContraction> matchGpuContraction(func::FuncOp func,
 /// is not known is not taken for large.
 static int64_t share(int64_t size, int64_t invocations, int64_t most) {
   if (ShapedType::isDynamic(size))
-    return 4;
+    return std::min<int64_t>(4, most);
   int64_t sums = 1;
   while (sums < most && sums * invocations < size)
     sums *= 2;
@@ -175,13 +173,13 @@ GpuTile planGpuTile(GpuContraction &c) {
   auto sizes = c.op.getStaticLoopRanges();
   int64_t groupRows = c.target.groupSize / GpuTile::kGroupColumns;
   // As many columns as leave room for the tile in the memory of a work-group.
-  int64_t columnBytes = kMaxRows * groupRows * GpuTile::kGroupColumns *
+  int64_t columnBytes = c.target.tileRows * groupRows * GpuTile::kGroupColumns *
                         (c.type().getIntOrFloatBitWidth() / 8);
   int64_t most = std::clamp<int64_t>(
       int64_t(llvm::bit_floor(uint64_t(c.target.sharedBytes / columnBytes))), 1,
-      kMaxColumns);
+      c.target.tileColumns);
   return {
-      groupRows, share(sizeOf(sizes, c.m), groupRows, kMaxRows),
+      groupRows, share(sizeOf(sizes, c.m), groupRows, c.target.tileRows),
       std::min(share(sizeOf(sizes, c.n), GpuTile::kGroupColumns, most), most)};
 }
 

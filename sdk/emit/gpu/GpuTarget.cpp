@@ -1,89 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// bp-gpu-target: states on the module what the GPU has that code is made for.
 #include "sdk/emit/gpu/GpuTarget.h"
 
-#include "sdk/dialect/Attributes.h"
-#include "sdk/emit/common/Passes.h"
-
-#include "mlir/IR/Builders.h"
-#include "mlir/Pass/Pass.h"
+#include "sdk/emit/common/TargetProperties.h"
 
 #include "llvm/Support/MathExtras.h"
-
-namespace backplane {
-#define GEN_PASS_DEF_GPUTARGETPASS
-#include "sdk/emit/common/Passes.h.inc"
-} // namespace backplane
 
 using namespace mlir;
 
 namespace backplane {
 namespace {
 
-struct GpuTargetPass : backplane::impl::GpuTargetPassBase<GpuTargetPass> {
-  using GpuTargetPassBase::GpuTargetPassBase;
-  void runOnOperation() override;
-};
-
-/// A number of the description and what it may be.
-struct Property {
-  StringRef name;
+/// What a number of the target may be for this code.
+struct Limits {
+  StringRef key;
   int64_t GpuTarget::*member;
-  int64_t least, most;
+  int64_t min, max;
   bool isPowerOf2;
 };
 
 /// Tiles of 16 columns and a depth of 16 keep at most 256 invocations busy.
-constexpr Property properties[] = {
-    {"group-size", &GpuTarget::groupSize, 32, 256, true},
-    {"cluster-size", &GpuTarget::clusterSize, 2, 32, true},
-    {"shared-bytes", &GpuTarget::sharedBytes, 16384, 1 << 20, false},
-    {"private-bytes", &GpuTarget::privateBytes, 0, 1 << 20, false},
-    {"grid-width", &GpuTarget::gridWidth, 1, INT32_MAX, false},
+constexpr Limits numbers[] = {
+    {"group_threads", &GpuTarget::groupSize, 32, 256, true},
+    {"shared_bytes", &GpuTarget::sharedBytes, 16384, 1 << 20, false},
+    {"private_bytes", &GpuTarget::privateBytes, 0, 1 << 20, false},
+    {"grid_width", &GpuTarget::gridWidth, 1, INT32_MAX, false},
+};
+constexpr Limits cluster = {"subgroup_sizes", &GpuTarget::clusterSize, 2, 32,
+                            true};
+constexpr Limits tile[] = {
+    {"tile_sizes", &GpuTarget::tileRows, 1, 8, true},
+    {"tile_sizes", &GpuTarget::tileColumns, 1, 4, true},
 };
 
 } // namespace
 
-DictionaryAttr GpuTarget::toAttribute(MLIRContext *context) const {
-  Builder builder(context);
-  SmallVector<NamedAttribute> values;
-  for (const Property &property : properties)
-    values.push_back(builder.getNamedAttr(
-        property.name, builder.getI64IntegerAttr(this->*property.member)));
-  return builder.getDictionaryAttr(values);
+static LogicalResult set(ModuleOp module, GpuTarget &target,
+                         const Limits &limits, int64_t value) {
+  bool plausible = value >= limits.min && value <= limits.max &&
+                   (!limits.isPowerOf2 || llvm::isPowerOf2_64(uint64_t(value)));
+  if (!plausible)
+    return module.emitError("the target's ")
+           << limits.key << " has " << value << "; code for GPUs takes "
+           << (limits.isPowerOf2 ? "a power of two " : "") << "from "
+           << limits.min << " to " << limits.max;
+  target.*limits.member = value;
+  return success();
 }
 
-static bool isPlausible(const Property &property, int64_t value) {
-  return value >= property.least && value <= property.most &&
-         (!property.isPowerOf2 || llvm::isPowerOf2_64(uint64_t(value)));
+/// The smallest subgroup, of which larger ones consist.
+static LogicalResult setCluster(ModuleOp module, GpuTarget &target,
+                                ArrayRef<int64_t> sizes) {
+  if (sizes.empty())
+    return success();
+  return set(module, target, cluster,
+             std::min(*llvm::min_element(sizes), cluster.max));
+}
+
+static LogicalResult setTile(ModuleOp module, GpuTarget &target,
+                             ArrayRef<int64_t> sizes) {
+  if (sizes.empty())
+    return success();
+  if (sizes.size() != std::size(tile))
+    return module.emitError("the target's tile_sizes has ")
+           << sizes.size() << " numbers; code for GPUs takes rows and columns";
+  return success(succeeded(set(module, target, tile[0], sizes[0])) &&
+                 succeeded(set(module, target, tile[1], sizes[1])));
 }
 
 FailureOr<GpuTarget> readGpuTarget(ModuleOp module) {
   GpuTarget target;
-  auto stated = module->getAttrOfType<DictionaryAttr>(bp::gpuAttr);
-  if (!stated)
-    return target;
-  for (const Property &property : properties) {
-    auto value = stated.getAs<IntegerAttr>(property.name);
-    if (!value)
-      continue;
-    if (!isPlausible(property, value.getInt()))
-      return module.emitError("the GPU's ")
-             << property.name << " is " << value.getInt() << "; it must be "
-             << (property.isPowerOf2 ? "a power of two " : "") << "from "
-             << property.least << " to " << property.most;
-    target.*property.member = value.getInt();
+  TargetProperties properties(module);
+  for (const Limits &limits : numbers) {
+    int64_t value = target.*limits.member;
+    if (failed(properties.read(limits.key, value)) ||
+        failed(set(module, target, limits, value)))
+      return failure();
   }
+  SmallVector<int64_t> subgroups, tiles;
+  if (failed(properties.read("subgroup_sizes", subgroups)) ||
+      failed(setCluster(module, target, subgroups)) ||
+      failed(properties.read("tile_sizes", tiles)) ||
+      failed(setTile(module, target, tiles)))
+    return failure();
   return target;
-}
-
-void GpuTargetPass::runOnOperation() {
-  GpuTarget target{groupSize, clusterSize, sharedBytes, privateBytes,
-                   gridWidth};
-  getOperation()->setAttr(bp::gpuAttr, target.toAttribute(&getContext()));
-  if (failed(readGpuTarget(getOperation())))
-    signalPassFailure();
 }
 
 } // namespace backplane

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// GpuTarget.h: what the passes know of the GPU that code is made for.
-//
-// `bp-gpu-target` states it as the attribute `bp.gpu` of the module. Without
-// it, code is for what every GPU has.
+// GpuTarget.h: what the passes know of the GPU that code is made for, from the
+// properties of the target. Where they say nothing, code is for what every GPU
+// has.
 #ifndef BACKPLANE_EMIT_GPU_GPUTARGET_H
 #define BACKPLANE_EMIT_GPU_GPUTARGET_H
 
@@ -14,24 +13,26 @@
 namespace backplane {
 
 struct GpuTarget {
-  /// Invocations of a work-group.
+  /// Invocations of a work-group: `group_threads`.
   int64_t groupSize = 128;
-  /// Invocations of a cluster. Subgroups that exchange values are as large or
-  /// consist of several.
+  /// Invocations of a cluster: the smallest of `subgroup_sizes`, at most 32.
+  /// Subgroups that exchange values are as large or consist of several.
   int64_t clusterSize = 8;
-  /// Memory that a work-group shares.
+  /// Memory that a work-group shares: `shared_bytes`.
   int64_t sharedBytes = 16384;
-  /// Temporaries up to this size are memory of the invocation.
+  /// Temporaries up to this size are memory of the invocation:
+  /// `private_bytes`.
   int64_t privateBytes = 1024;
-  /// Work-groups along x, beyond which they continue along y.
+  /// Work-groups along x, beyond which they continue along y: `grid_width`.
   int64_t gridWidth = 32768;
+  /// Sums of a matrix product that an invocation has at most: `tile_sizes`.
+  int64_t tileRows = 8, tileColumns = 4;
 
   int64_t clusters() const { return groupSize / clusterSize; }
-  mlir::DictionaryAttr toAttribute(mlir::MLIRContext *context) const;
 };
 
-/// That of the module around an op, whose values are plausible; otherwise a
-/// diagnostic at the module.
+/// That of a module, whose values are plausible; otherwise a diagnostic at the
+/// module.
 mlir::FailureOr<GpuTarget> readGpuTarget(mlir::ModuleOp module);
 
 } // namespace backplane

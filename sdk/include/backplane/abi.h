@@ -135,6 +135,27 @@ typedef struct bp_options_t {
   uint64_t count;
 } bp_options_t;
 
+/* ---- Properties ---- */
+
+#define BP_PROPERTY_I64 1u
+#define BP_PROPERTY_F64 2u
+#define BP_PROPERTY_STRING 3u
+#define BP_PROPERTY_I64S 4u
+
+/* One typed property of a target or a device, {"shared_bytes", 49152}. Only the
+ * member of its kind is set. Well-known keys, with their kinds, units and
+ * limits, are in docs/reference/properties.md; a vendor's own are prefixed,
+ * "acme.tiles". Frozen. */
+typedef struct bp_property_t {
+  bp_string_t key;
+  uint32_t kind;  /* BP_PROPERTY_ */
+  uint32_t count; /* of i64s */
+  int64_t i64;
+  double f64;
+  bp_string_t string;
+  const int64_t *i64s;
+} bp_property_t;
+
 /* ---- Sinks ---- */
 
 /* Receives bytes from a callee, once; the bytes are copied before `put`

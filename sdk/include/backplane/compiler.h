@@ -52,8 +52,11 @@ typedef struct bp_numerics_t {
 #define BP_FUSE_MOVEMENT 16u   /* broadcast, transpose, slice as operands */
 #define BP_FUSE_WIDENING 32u   /* 8-bit factors of a contraction of i32 */
 
-/* A target: an ISA with features. A device that lists `format` and all
- * `required_features` can run what is compiled for it. */
+/* A target: an ISA with features. A device that lists `format` and meets all
+ * `required_features` can run what is compiled for it. A required feature is
+ * the name of one, or a comparison of a number that the device reports,
+ * "subgroup_size>=8": a key, one of >= <= == != > <, and an integer, without
+ * spaces. A device that does not report the key does not meet it. */
 #define bp_target_t_TYPE 96u
 typedef struct bp_target_t {
   bp_header_t header;
@@ -75,8 +78,8 @@ typedef struct bp_target_t {
   /* Can compute in; empty: in all that it holds. The core gives floats that are
    * held only to ops as the next wider ones, and refuses other dtypes. */
   bp_dtype_set_t compute_dtypes;
-  uint64_t l1_bytes; /* nearest memory of a worker */
-  uint64_t l2_bytes; /* next one */
+  uint64_t retired_l1_bytes; /* not read; `properties` has cache_bytes */
+  uint64_t retired_l2_bytes;
   /* Bytes of scratch per worker, 0: unlimited. A kernel that always needs more
    * is refused; one whose need depends on sizes is not. */
   uint64_t workspace_limit;
@@ -88,6 +91,14 @@ typedef struct bp_target_t {
   uint32_t reserved2;
   const bp_numerics_t *const *numerics;
   uint64_t numerics_count;
+  /* What passes need to know of the machine, as the attribute `bp.target` of
+   * the modules that they get. Keys are distinct. Part of the key of cached
+   * kernels. */
+  const bp_property_t *properties;
+  uint64_t property_count;
+  /* Id of the compiler that `compile` calls, "acme-cc 3.2"; empty: all of it is
+   * in the plug-in's library. Part of the key of cached kernels. */
+  bp_string_t toolchain;
 } bp_target_t;
 
 typedef struct bp_target_sink_t {
@@ -111,7 +122,11 @@ typedef struct bp_claim_t {
 /* ---- Stages ---- */
 
 /* Receives a pipeline for a named stage: `stage` is one of docs/reference/
- * stages.md, `pipeline` a textual pass pipeline over published bp-* passes. */
+ * stages.md, `pipeline` a textual pass pipeline over published bp-* passes.
+ * Stages run in the order in which they are first named. Several pipelines for
+ * one stage are alternatives in order of preference: the first is taken whose
+ * passes and options this host has. A stage without such a pipeline is an
+ * error. */
 typedef struct bp_stage_sink_t {
   bp_status_t (*put)(void *context, bp_string_t stage, bp_string_t pipeline);
   void *context;

@@ -80,6 +80,10 @@ typedef struct bp_device_info_t {
   /* Why the device cannot be used; empty when it can. A refused device is
    * listed, so that the user learns the reason. */
   bp_string_t refusal;
+  /* What else is known of the device; keys are distinct. Variants compare the
+   * numbers among them (bp_target_t.required_features). */
+  const bp_property_t *properties;
+  uint64_t property_count;
 } bp_device_info_t;
 
 typedef struct bp_device_sink_t {

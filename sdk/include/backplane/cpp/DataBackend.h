@@ -24,6 +24,7 @@
 #include "backplane/plugin.h"
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
@@ -45,6 +46,29 @@ template <typename... Text>
 constexpr std::array<bp_string_t, sizeof...(Text)>
 constantTexts(const Text &...texts) {
   return {constantText(texts)...};
+}
+
+/// Properties of a target: constexpr std::array properties = {
+///     property("registers", 32), ...}.
+constexpr bp_property_t property(std::string_view key,
+                                 std::integral auto number) {
+  return {.key = constantText(key), .kind = BP_PROPERTY_I64, .i64 = number};
+}
+constexpr bp_property_t property(std::string_view key, double number) {
+  return {.key = constantText(key), .kind = BP_PROPERTY_F64, .f64 = number};
+}
+constexpr bp_property_t property(std::string_view key, std::string_view text) {
+  return {.key = constantText(key),
+          .kind = BP_PROPERTY_STRING,
+          .string = constantText(text)};
+}
+/// `numbers` live as long as the library.
+constexpr bp_property_t property(std::string_view key,
+                                 std::span<const int64_t> numbers) {
+  return {.key = constantText(key),
+          .kind = BP_PROPERTY_I64S,
+          .count = uint32_t(numbers.size()),
+          .i64s = numbers.data()};
 }
 
 /// The set that has each of `dtypes`.
@@ -99,10 +123,11 @@ struct DataStage {
   std::string_view stage, pipeline;
 };
 
-/// A target, and what compiles for it. A stage without a name is none.
+/// A target, and what compiles for it. A stage without a name is none; one
+/// that is there again is an alternative (bp_stage_sink_t).
 struct DataTarget {
   bp_target_t target;
-  std::array<DataStage, 4> stages;
+  std::array<DataStage, 8> stages;
 
   bp_status_t put(const bp_stage_sink_t *sink) const {
     bp_status_t status = BP_STATUS_OK;
@@ -115,7 +140,7 @@ struct DataTarget {
 };
 
 /// The stages of a target whose buffers are assigned as for every other.
-constexpr std::array<DataStage, 4> stagesOf(std::string_view tile,
+constexpr std::array<DataStage, 8> stagesOf(std::string_view tile,
                                             std::string_view device) {
   return {{{"tile", tile}, {"bufferize", "bp-bufferize"}, {"device", device}}};
 }

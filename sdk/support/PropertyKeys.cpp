@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// PropertyKeys.cpp: the table of well-known keys.
+#include "sdk/support/DType.h"
+#include "sdk/support/NearestName.h"
+#include "sdk/support/Property.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace backplane {
+namespace {
+
+using enum PropertySuffix;
+constexpr uint32_t i64 = BP_PROPERTY_I64, i64s = BP_PROPERTY_I64S;
+constexpr size_t maxKeyBytes = 64;
+
+constexpr PropertyKey keys[] = {
+    {"cache_bytes", Level, i64, 1024, int64_t(1) << 40, 1,
+     "Data cache of this level, for a core where it is not shared. Of a "
+     "target: that for which products are blocked."},
+    {"grid_width", None, i64, 1, INT32_MAX, 1,
+     "Work-groups along x, beyond which they continue along y."},
+    {"group_threads", None, i64, 1, 1 << 20, 1,
+     "Invocations of a work-group. Of a target: that its code has; of a "
+     "device: at most."},
+    {"matrix_shapes", DType, i64s, 1, 4096, 3,
+     "Shapes of the matrix unit with factors of this dtype: m, n, k for each."},
+    {"private_bytes", None, i64, 0, 1 << 20, 1,
+     "Memory of an invocation; larger temporaries lie elsewhere."},
+    {"registers", None, i64, 1, 65536, 1,
+     "Registers: vector registers of a CPU, 32-bit ones of an invocation of a "
+     "GPU."},
+    {"shared_bytes", None, i64, 0, 1 << 30, 1,
+     "Memory that a work-group shares."},
+    {"sm", None, i64, 10, 9999, 1,
+     "Compute capability of a CUDA device, 90 for 9.0."},
+    {"subgroup_size", None, i64, 1, 4096, 1,
+     "Invocations of a subgroup of the device."},
+    {"subgroup_sizes", None, i64s, 1, 4096, 1,
+     "Sizes that a subgroup may have, ascending."},
+    {"tile_sizes", None, i64s, 1, 4096, 2,
+     "Rows and columns of a matrix product that one invocation computes, at "
+     "most."},
+};
+
+bool isKey(std::string_view text) {
+  bool start = true;
+  for (char c : text) {
+    bool letter = c >= 'a' && c <= 'z';
+    bool more = (c >= '0' && c <= '9') || c == '_' || c == '-';
+    bool dot = c == '.' && !start;
+    if (!letter && !dot && !more)
+      return false;
+    start = dot;
+  }
+  return !text.empty() && text.size() <= maxKeyBytes && !start &&
+         text[0] >= 'a' && text[0] <= 'z';
+}
+
+bool isLevel(std::string_view text) {
+  return text.size() == 1 && text[0] >= '1' && text[0] <= '4';
+}
+
+bool fits(PropertySuffix suffix, std::string_view text) {
+  return suffix == Level ? isLevel(text) : parseDType(text).has_value();
+}
+
+std::string suggestion(std::string_view key) {
+  std::vector<std::string> stems;
+  for (const PropertyKey &entry : keys)
+    stems.emplace_back(entry.stem);
+  std::string near = nearestName(key, stems);
+  return near.empty() ? "" : " (did you mean '" + near + "'?)";
+}
+
+Status checkSuffix(const PropertyKey &entry, std::string_view key,
+                   std::string_view suffix) {
+  std::string text = "'" + std::string(key) + "': ";
+  if (entry.suffix == None)
+    return invalidArgument(text + std::string(entry.stem) +
+                           " is a key without a suffix");
+  if (!suffix.empty() && fits(entry.suffix, suffix))
+    return {};
+  return invalidArgument(text + std::string(entry.stem) +
+                         (entry.suffix == Level
+                              ? " has a suffix from .1 to .4"
+                              : " has a dtype as suffix, '.f16'"));
+}
+
+} // namespace
+
+std::span<const PropertyKey> propertyKeys() { return keys; }
+
+Result<const PropertyKey *> findPropertyKey(std::string_view key) {
+  if (!isKey(key))
+    return invalidArgument(
+        "a key consists of parts of a-z, 0-9, _ and - with dots between them, "
+        "begins with a letter and has at most " +
+        std::to_string(maxKeyBytes) + " characters");
+  std::string_view stem = key.substr(0, key.find('.'));
+  bool bare = stem.size() == key.size();
+  const auto *found = std::ranges::find(keys, stem, &PropertyKey::stem);
+  if (found == std::end(keys)) {
+    if (!bare)
+      return static_cast<const PropertyKey *>(nullptr);
+    return invalidArgument("'" + std::string(key) + "' is no well-known key" +
+                           suggestion(key) + "; prefix a vendor's own, 'acme." +
+                           std::string(key) + "'");
+  }
+  if (bare && found->suffix == None)
+    return found;
+  if (Status s = checkSuffix(*found, key,
+                             key.substr(std::min(stem.size() + 1, key.size())));
+      !s.ok())
+    return s;
+  return found;
+}
+
+} // namespace backplane
