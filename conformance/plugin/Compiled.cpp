@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Compiled.h"
+#include "hal/core/Requirement.h"
 #include "sdk/package/Check.h"
 
 #include <algorithm>
@@ -50,7 +51,7 @@ void Compiled::read(Fixture &fixture) {
     bool fits = needs.driver == fixture.trial().tested().name &&
                 device->hasFormat(needs.format);
     for (const std::string &feature : needs.requiredFeatures)
-      fits &= device->hasFeature(feature);
+      fits &= lacking(feature, *device).empty();
     if (fits && (!variant_ || one.rank > variant_->rank))
       variant_ = &one;
   }

@@ -44,6 +44,21 @@ static uint64_t memoryBytes() {
   return pages > 0 && size > 0 ? uint64_t(pages) * uint64_t(size) : 0;
 }
 
+/// The sizes of caches that the operating system knows.
+static std::vector<bp_property_t> cachesOf(const bp_host_cpu_t &cpu) {
+  const std::pair<const char *, uint64_t> levels[] = {
+      {"cache_bytes.1", cpu.l1_bytes},
+      {"cache_bytes.2", cpu.l2_bytes},
+      {"cache_bytes.3", cpu.l3_bytes}};
+  std::vector<bp_property_t> properties;
+  for (auto [key, bytes] : levels)
+    if (bytes)
+      properties.push_back({.key = {key, std::strlen(key)},
+                            .kind = BP_PROPERTY_I64,
+                            .i64 = int64_t(bytes)});
+  return properties;
+}
+
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
   const Driver &driver = *static_cast<Driver *>(self);
@@ -66,6 +81,9 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   info.max_bindings = maxBindings;
   info.max_constants = BP_MAX_CONSTANTS;
   info.worker_count = host.worker_count(host.self);
+  std::vector<bp_property_t> properties = cachesOf(*host.cpu);
+  info.properties = properties.data();
+  info.property_count = properties.size();
   return sink->put(sink->context, &info);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Selection.h"
 #include "hal/core/DeviceUri.h"
+#include "hal/core/Requirement.h"
 #include "sdk/package/Check.h"
 #include "sdk/support/Version.h"
 
@@ -114,8 +115,8 @@ std::string misfit(std::string_view driver, std::string_view format,
            formatList(device);
   std::string missing;
   for (std::string_view feature : features)
-    if (!device.hasFeature(feature))
-      missing += (missing.empty() ? "" : ", ") + quoted(feature);
+    if (std::string lacks = lacking(feature, device); !lacks.empty())
+      missing += (missing.empty() ? "" : ", ") + lacks;
   return missing.empty() ? "" : "needs " + missing;
 }
 

@@ -23,8 +23,9 @@ void sortStably(std::span<T> items, Less less) {
                 next + 1);
 }
 
-/// Why something compiled for `driver`, `format` and `features` cannot run on a
-/// device of `deviceDriver`; empty when it can.
+/// Why something compiled for `driver`, `format` and `features`, comparisons
+/// among them (sdk/support/Condition.h), cannot run on a device of
+/// `deviceDriver`; empty when it can.
 std::string misfit(std::string_view driver, std::string_view format,
                    const std::vector<std::string_view> &features,
                    std::string_view deviceDriver, const DeviceInfo &device);

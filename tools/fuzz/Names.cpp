@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Any text as the names that users and files give: devices, policies, workers
-// and their launchers, targets. What is read comes back from its own text.
+// and their launchers, targets, conditions. What is read comes back from its
+// own text.
 #include "File.h"
 #include "hal/core/DeviceUri.h"
 #include "hal/runtime/DevicePolicy.h"
 #include "hal/worker/Workers.h"
 #include "sdk/partition/TargetNames.h"
+#include "sdk/support/Condition.h"
 
 #include <cstdlib>
 
@@ -30,6 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   (void)splitTargets(text, [](std::string_view name) {
     return name.size() % 3 == 1 || name == "a+b";
   });
+  if (auto condition = Condition::parse(text))
+    if (condition->str() != text || !checkRequirement(text).ok())
+      std::abort();
   const std::string &path = file.with(data, size);
   for (const char *name : {"board", "arm64", "local"})
     (void)worker::findWorker(name, path);

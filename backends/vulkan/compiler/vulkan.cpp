@@ -32,12 +32,12 @@ constexpr std::array properties = {property("group_threads", 128),
 constexpr auto features =
     constantTexts("shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
                   "storageBuffer8BitAccess", "storageBuffer16BitAccess");
-// Clusters of 8 invocations exchange values of 32 and 64 bits.
-constexpr auto featuresSubgroups =
-    constantTexts("shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
-                  "storageBuffer8BitAccess", "storageBuffer16BitAccess",
-                  "subgroupShuffle", "shaderSubgroupExtendedTypes",
-                  "computeFullSubgroups", "subgroupSizeMultipleOf8");
+// Clusters of 8 invocations exchange values of 32 and 64 bits. The sizes of
+// subgroups are powers of two.
+constexpr auto featuresSubgroups = constantTexts(
+    "shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
+    "storageBuffer8BitAccess", "storageBuffer16BitAccess", "subgroupShuffle",
+    "shaderSubgroupExtendedTypes", "computeFullSubgroups", "subgroup_size>=8");
 
 constexpr bp_target_t targetOf(std::string_view name,
                                std::string_view description,

@@ -35,6 +35,21 @@ static uint64_t deviceBytes(const VkPhysicalDeviceMemoryProperties &memory) {
   return bytes;
 }
 
+/// Numbers that targets may compare.
+static std::vector<bp_property_t> propertiesOf(const PhysicalDevice &device) {
+  const std::pair<std::string_view, int64_t> numbers[] = {
+      {"group_threads", device.limits.maxComputeWorkGroupInvocations},
+      {"shared_bytes", device.limits.maxComputeSharedMemorySize},
+      {"subgroup_size", device.subgroupSize}};
+  std::vector<bp_property_t> properties;
+  for (auto [key, number] : numbers)
+    if (number)
+      properties.push_back({.key = {key.data(), key.size()},
+                            .kind = BP_PROPERTY_I64,
+                            .i64 = number});
+  return properties;
+}
+
 static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
                         const Options &options, const bp_device_sink_t *sink) {
   constexpr uint32_t busyGroups = 256;
@@ -69,6 +84,9 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
                           : busyGroups;
   info.identity = text(device.identity);
   info.refusal = text(device.refusal);
+  std::vector<bp_property_t> properties = propertiesOf(device);
+  info.properties = properties.data();
+  info.property_count = properties.size();
   return sink->put(sink->context, &info);
 }
 

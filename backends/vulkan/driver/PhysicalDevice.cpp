@@ -200,13 +200,11 @@ featureNames(const FeatureChain &chain,
                                    VK_SUBGROUP_FEATURE_SHUFFLE_RELATIVE_BIT)},
       {"shaderSubgroupExtendedTypes", chain.v12.shaderSubgroupExtendedTypes},
       {"computeFullSubgroups", compute && chain.sizes.computeFullSubgroups},
-      {"subgroupSizeMultipleOf8", v11.subgroupSize % 8 == 0},
   };
   std::vector<std::string> names;
   for (auto [name, there] : all)
     if (there)
       names.emplace_back(name);
-  names.push_back("subgroupSize=" + std::to_string(v11.subgroupSize));
   return names;
 }
 

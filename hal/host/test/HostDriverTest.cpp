@@ -74,6 +74,12 @@ TEST_P(HostDriver, DescribesTheCpu) {
   EXPECT_EQ(info.c().worker_count, GetParam());
   for (const std::string &feature : registry->host().cpu().features())
     EXPECT_TRUE(info.hasFeature(feature)) << feature;
+  const bp_host_cpu_t &cpu = registry->host().cpu().c();
+  const Property::Value *cache =
+      findProperty(info.properties(), "cache_bytes.2");
+  ASSERT_EQ(cache != nullptr, cpu.l2_bytes != 0);
+  if (cache)
+    EXPECT_EQ(std::get<int64_t>(*cache), int64_t(cpu.l2_bytes));
   EXPECT_NE(registry->device("host://cpu?isa=avx").message().find("isa"),
             std::string::npos);
 }

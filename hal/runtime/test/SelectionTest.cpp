@@ -134,6 +134,33 @@ TEST_F(Selection, PassesOverWhatRequiresALaterRuntime) {
   expectCopies(*s);
 }
 
+/// The device has 4 tiles, 32768 bytes and a clock of 1.5.
+TEST_F(Selection, ComparesNumbersOfTheDevice) {
+  const std::pair<const char *, const char *> unmet[] = {
+      {"shared_bytes>=49152", "the device has 32768"},
+      {"subgroup_size==32", "the device does not report it"},
+      {"sm!=80", "the device does not report it"},
+      {"mini.clock>=1", "the device reports no integer"},
+      {"mini.tiles>=0x4",
+       "the condition 'mini.tiles>=0x4' does not end in a 64-bit integer"}};
+  for (auto [condition, why] : unmet)
+    addCopy(draft_, condition, "mini", 9).required_features = {condition};
+  addCopy(draft_, "fits", "mini", 1).required_features = {
+      "mini.tiles>=4", "shared_bytes<49152", "mini.tiles!=5"};
+  auto s = session(open(), "mini://plain");
+  ASSERT_TRUE(s.ok()) << s.message();
+  std::string all = lines(*s);
+  EXPECT_NE(all.find("chosen: variant fits on mini://plain"), std::string::npos)
+      << all;
+  for (auto [condition, why] : unmet)
+    EXPECT_NE(all.find("passed over: " + std::string(condition) +
+                       " on mini://plain needs '" + condition + "' (" + why +
+                       ")\n"),
+              std::string::npos)
+        << all;
+  expectCopies(*s);
+}
+
 TEST_F(Selection, FallsBackWhenTheBestDoesNotLoad) {
   fb::VariantT &best = addCopy(draft_, "best", "host", 9);
   best.executables.push_back(

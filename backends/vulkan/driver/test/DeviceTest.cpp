@@ -73,15 +73,6 @@ TEST_F(DeviceTest, GivesTheScratchThatTheDispatchNames) {
   EXPECT_EQ(read<float>(b, count), ramp(1));
 }
 
-TEST_F(DeviceTest, SaysHowLargeSubgroupsAre) {
-  const PhysicalDevice &physical = device_->physical;
-  ASSERT_GT(physical.subgroupSize, 0u);
-  EXPECT_TRUE(
-      physical.has("subgroupSize=" + std::to_string(physical.subgroupSize)));
-  EXPECT_EQ(physical.has("subgroupSizeMultipleOf8"),
-            physical.subgroupSize % 8 == 0);
-}
-
 /// Places in subgroups number the invocations of a work-group without a gap.
 TEST_F(DeviceTest, FillsSubgroups) {
   for (const char *feature : {"subgroupShuffle", "computeFullSubgroups"})

@@ -71,7 +71,17 @@ static void shutdown_plugin(void *self) { (void)self; }
 static bp_status_t list_device(const bp_device_sink_t *sink, const char *id,
                                uint32_t flags, const char *refusal) {
   bp_string_t format = text("mini");
+  bp_property_t properties[3] = {
+      {.kind = BP_PROPERTY_I64, .i64 = 4},
+      {.kind = BP_PROPERTY_I64, .i64 = 32768},
+      {.kind = BP_PROPERTY_F64, .f64 = 1.5},
+  };
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
+  properties[0].key = text("mini.tiles");
+  properties[1].key = text("shared_bytes");
+  properties[2].key = text("mini.clock");
+  info.properties = properties;
+  info.property_count = 3;
   info.id = text(id);
   info.name = text("test device");
   info.kind = BP_DEVICE_KIND_OTHER;
