@@ -96,6 +96,8 @@ static Result<VariantInfo> compileVariant(const CompileServices &services,
                          std::move(dumpFolder));
   Draft draft{.weights = weights,
               .kernels = std::vector<KernelOrder>(targets.size())};
+  for (const Target &target : targets)
+    llvm::append_range(draft.report, target.remarks);
   auto compiled = compileProgram(
       context, model.graph, "",
       targets.size() == 1 ? OneDevice(0u) : std::nullopt, std::move(draft));

@@ -2,6 +2,7 @@
 #include "sdk/compiler/Target.h"
 
 #include "hal/core/CompilerCalls.h"
+#include "sdk/compiler/Pipelines.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/partition/TargetNames.h"
@@ -62,43 +63,6 @@ Result<std::vector<Target>> listTargets(const CompilerPlugin &plugin) {
   if (!status.ok())
     return status.within(plugin.name);
   return targets;
-}
-
-/// Refuses a pipeline with a pass that is not published. Options stand in
-/// braces, anchors ("func.func") in front of parentheses.
-Status checkPipeline(const StagePipeline &stage) {
-  std::string name;
-  int braces = 0;
-  for (char c : stage.pipeline + ",") {
-    if (c == '{' || c == '}')
-      braces += c == '{' ? 1 : -1;
-    else if (braces > 0 || c == ' ')
-      continue;
-    else if (c != ',' && c != '(' && c != ')')
-      name += c;
-    else if (name.empty() || c == '(' || name.starts_with("bp-"))
-      name.clear();
-    else
-      return invalidArgument("stage " + stage.stage + ": '" + name +
-                             "' is no published pass; those start with bp-");
-  }
-  return {};
-}
-
-Status readStages(Target &target) {
-  const CompilerPlugin &plugin = *target.plugin;
-  auto put = [&](std::string_view stage, std::string_view pipeline) {
-    target.stages.push_back({std::string(stage), std::string(pipeline)});
-  };
-  Status status = callStages(plugin, target.name, put);
-  if (status.code() == BP_STATUS_UNIMPLEMENTED && target.stages.empty())
-    return {};
-  if (!status.ok())
-    return status.within(plugin.name);
-  for (const StagePipeline &stage : target.stages)
-    if (status = checkPipeline(stage); !status.ok())
-      return status.within(plugin.name);
-  return {};
 }
 
 /// A graph with one op, whose operands are its inputs.

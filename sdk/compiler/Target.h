@@ -39,6 +39,7 @@ struct Target {
   std::vector<Property> properties;
   std::string toolchain;
   std::vector<StagePipeline> stages;
+  std::vector<std::string> remarks; ///< for the report of a variant
 };
 
 /// The target with this name, of whichever plug-in has it. A failure lists

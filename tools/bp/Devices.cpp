@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "TargetLines.h"
 
 #include <cstdio>
 
 #include "sdk/support/JsonString.h"
+#include "sdk/support/Property.h"
 #include "sdk/support/ReadableText.h"
 
 namespace backplane {
@@ -12,7 +14,9 @@ namespace {
 struct Listing {
   std::string uri, plugin, name, manifest, refusal;
   bool hasDevice = false;
-  std::vector<std::string> formats, features;
+  std::vector<std::string> formats, features, properties;
+  std::vector<TargetLine> targets;
+  std::string noTargets; ///< why they are not known
   uint32_t flags = 0, workers = 0;
   uint32_t builtMinor = 0, requiredMinor = 0;
 };
@@ -33,6 +37,9 @@ bp_status_t collect(void *context, const bp_device_listing_t *listing) {
       row.formats.emplace_back(view(info->formats[i]));
     for (uint64_t i = 0; i < info->feature_count; ++i)
       row.features.emplace_back(view(info->features[i]));
+    if (auto list = copyProperties(info->properties, info->property_count))
+      for (const Property &property : *list)
+        row.properties.push_back(readable(property.str(), 400));
     row.flags = info->flags;
     row.workers = info->worker_count;
   }
@@ -66,10 +73,15 @@ void printText(const std::vector<Listing> &rows, bool why) {
                 row.flags & BP_DEVICE_EMULATED ? " (emulated)" : "");
     if (why)
       std::printf("  plug-in %s (%s), %s%u workers\n  formats: %s\n"
-                  "  features: %s\n",
+                  "  features: %s\n  properties: %s\n",
                   row.plugin.c_str(), row.manifest.c_str(), abiOf(row).c_str(),
                   row.workers, join(row.formats, ", ").c_str(),
-                  join(row.features, " ").c_str());
+                  join(row.features, " ").c_str(),
+                  join(row.properties, " ").c_str());
+    for (const TargetLine &target : row.targets)
+      std::printf("  target %s\n", target.text().c_str());
+    if (!row.noTargets.empty())
+      std::printf("  targets: %s\n", readableMessage(row.noTargets).c_str());
   }
   if (!usable)
     std::printf("no usable device\n");
@@ -113,7 +125,12 @@ void printJson(const std::vector<Listing> &rows) {
                 row.builtMinor, row.requiredMinor);
     printJsonList("formats", row.formats);
     printJsonList("features", row.features);
-    std::printf("}");
+    printJsonList("properties", row.properties);
+    std::printf(", \"targets\": [");
+    for (const TargetLine &target : row.targets)
+      std::printf("%s%s", &target == row.targets.data() ? "" : ", ",
+                  target.json().c_str());
+    std::printf("]}");
   }
   std::printf("\n]\n");
 }
@@ -157,6 +174,18 @@ Status addWorkers(const Context &context, Rows &rows) {
   return status;
 }
 
+/// What compiles for the devices that can be used.
+void addTargets(const Context &context, Rows &rows) {
+  for (Listing &row : rows) {
+    if (!row.hasDevice || !row.refusal.empty())
+      continue;
+    if (auto targets = targetLines(context, row.uri))
+      row.targets = std::move(*targets);
+    else
+      row.noTargets = targets.message();
+  }
+}
+
 } // namespace
 
 int runDevices(const DevicesOptions &options) {
@@ -171,6 +200,8 @@ int runDevices(const DevicesOptions &options) {
     status = addWorkers(*context, rows);
   if (!status.ok())
     return fail(status);
+  if (options.why || options.json)
+    addTargets(*context, rows);
   if (options.json)
     printJson(rows);
   else

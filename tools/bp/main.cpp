@@ -163,7 +163,8 @@ void addDevices(CLI::App &app, DevicesOptions &options) {
   CLI::App *devices =
       app.add_subcommand("devices", "list devices and refused plug-ins");
   devices->add_flag("--why", options.why,
-                    "formats, features, manifests and reasons");
+                    "formats, features, properties, targets, manifests and "
+                    "reasons");
   devices->add_flag("--json", options.json, "machine-readable");
   devices->add_option("--worker", options.worker,
                       "the devices of this worker in place of this machine's");

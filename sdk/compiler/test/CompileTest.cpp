@@ -67,14 +67,20 @@ bp_status_t claim(void *, bp_string_t, const bp_graph_t *graph,
 }
 
 const char *pipeline = nullptr;
+std::vector<const char *> preferred; ///< for the stage `tile`
+constexpr const char *cpuTile =
+    "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute";
 const char *cpuStages[][2] = {
-    {"tile", "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute"},
+    {"tile", cpuTile},
     {"bufferize", "bp-bufferize"},
     {"device", "bp-vectorize{vector-bits=256},bp-expand-math,bp-to-cpu-entry,"
                "bp-to-llvm"}};
 
 bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
                    bp_error_t *) {
+  for (const char *text : preferred)
+    if (bp_status_t s = sink->put(sink->context, toC("tile"), toC(text)))
+      return s;
   if (*emitter) {
     for (auto [stage, text] : cpuStages)
       if (bp_status_t s = sink->put(sink->context, toC(stage), toC(text)))
@@ -344,6 +350,14 @@ TEST_F(CompileTest, RefusesToComputeInADtypeThatHasNoWiderOne) {
   storedOnly = 0;
 }
 
+static Graph product(int64_t m = 64) {
+  Graph graph;
+  ValueId a = graph.addInput("a", {DType::F32, {Dim(m), Dim(64)}});
+  ValueId b = graph.addInput("b", {DType::F32, {Dim(64), Dim(64)}});
+  graph.addOutput((*graph.add("matmul", {a, b}))[0], "y");
+  return graph;
+}
+
 /// How many fused products x86 code has: vfmadd and its kin, VEX-encoded.
 static int fusedProducts(std::span<const uint8_t> code) {
   int count = 0;
@@ -360,14 +374,9 @@ static int fusedProducts(std::span<const uint8_t> code) {
 TEST_F(CompileTest, FusesProductsWhereTheTargetContracts) {
   for (const char *rows : {"many", "one"})
     for (uint32_t flags : {BP_NUMERICS_CONTRACT, 0u}) {
-      Graph graph;
-      int64_t m = rows == std::string("one") ? 1 : 64;
-      ValueId a = graph.addInput("a", {DType::F32, {Dim(m), Dim(64)}});
-      ValueId b = graph.addInput("b", {DType::F32, {Dim(64), Dim(64)}});
-      graph.addOutput((*graph.add("matmul", {a, b}))[0], "y");
       emitter = "llvm-elf";
       declaredDot = flags;
-      Status status = run(graph);
+      Status status = run(product(rows == std::string("one") ? 1 : 64));
       emitter = "";
       declaredDot = 0;
       ASSERT_TRUE(status.ok()) << status.message();
@@ -379,6 +388,41 @@ TEST_F(CompileTest, FusesProductsWhereTheTargetContracts) {
                 flags != 0)
           << rows << " rows";
     }
+}
+
+TEST_F(CompileTest, TakesTheFirstPipelineThatThisHostHas) {
+  emitter = "llvm-elf";
+  preferred = {"bp-bind-buffers,bp-contract-next",
+               "bp-bind-buffers,bp-contract{lanes=4}", "inline"};
+  Status status = run(product());
+  preferred = {};
+  emitter = "";
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path("model.bpx"));
+  ASSERT_TRUE(file.ok()) << file.message();
+  EXPECT_EQ((*file)->metadata().variants[0].report.at(0),
+            "target toy, stage tile: pipeline 4 of 4; pipeline 1: "
+            "'bp-contract-next' does not refer to a registered pass or pass "
+            "pipeline; pipeline 2: no such option lanes: failed to add "
+            "`bp-contract` with options `lanes=4`; pipeline 3: 'inline' is no "
+            "published "
+            "pass; those start with bp-");
+}
+
+TEST_F(CompileTest, TellsWhyItHasNoPipelineForAStage) {
+  emitter = "llvm-elf";
+  cpuStages[0][1] = "bp-next";
+  preferred = {"inline"};
+  Status status = run(product());
+  preferred = {};
+  cpuStages[0][1] = cpuTile;
+  emitter = "";
+  EXPECT_EQ(status.code(), BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(status.message(),
+            "toy: target 'toy', stage tile: this host has no passes for its "
+            "pipelines; pipeline 1: 'inline' is no published pass; those start "
+            "with bp-; pipeline 2: 'bp-next' does not refer to a registered "
+            "pass or pass pipeline");
 }
 
 TEST_F(CompileTest, RefusesADtypeThatTheTargetLacks) {

@@ -191,6 +191,39 @@ def lost(suite, tool):
                 and "the cable is not there" in listed.stdout, listed.stdout + listed.stderr)
 
 
+def described(suite, tool):
+    """A target with a condition, a toolchain and pipelines for several hosts."""
+    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
+    own = build / "described/described.bp.json"
+    if not own.exists():
+        suite.skipped += 1
+        return
+    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join(
+        [*map(str, build.glob("plugins/*.bp.json")), str(own)])}
+    listed = tool.run("devices", "--why", **plugins).stdout
+    met = r"needs 'cache_bytes\.2>=1099511627776' \(the device (has \d+|does not report it)\)"
+    for line in (r"target described: plug-in described, toolchain acme-cc 3\.2",
+                 rf"target described\+huge: plug-in described, toolchain acme-cc 3\.2, {met}"):
+        suite.check(f"devices lists {line}", re.search(rf"^  {line}$", listed, re.M), listed)
+    rows = json.loads(tool.run("devices", "--json", **plugins).stdout)
+    suite.check("toolchains in JSON", {"acme-cc 3.2"} == {
+        target["toolchain"] for row in rows for target in row["targets"]
+        if target["plugin"] == "described"}, rows)
+    made = tool.run("compile", "good.onnx", "-o", "described.bpx", "--target",
+                    "described,described+huge", **plugins)
+    suite.check("compile for described targets", made.returncode == 0, made.stderr)
+    ran = tool.run("run", "described.bpx", "--device", "host", "--input", "x=x.npy", "--expect",
+                   "y=y.npy", "--why", **plugins)
+    suite.check("a condition that is not met", ran.returncode == 0
+                and "chosen: variant described on host://cpu" in ran.stdout
+                and re.search(rf"^passed over: described\+huge on host://cpu {met}$", ran.stdout,
+                              re.M), ran.stdout + ran.stderr)
+    reasons = tool.run("explain", "described.bpx", **plugins).stdout
+    suite.check("which pipeline, and why no other", re.search(
+        "target described, stage tile: pipeline 3 of 3; pipeline 1: 'bp-contract-next' .*; "
+        "pipeline 2: .*lanes", reasons), reasons)
+
+
 def unplugged(suite, tool):
     """A machine whose Vulkan driver was removed."""
     if not has_vulkan(suite, tool):
@@ -473,6 +506,7 @@ def main():
         commands(suite, tool)
         laziness(suite, tool)
         lost(suite, tool)
+        described(suite, tool)
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)

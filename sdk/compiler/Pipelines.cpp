@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/compiler/Pipelines.h"
+
+#include "hal/core/CompilerCalls.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace backplane;
+
+namespace {
+
+/// Pipelines for one stage, the preferred one first.
+struct Alternatives {
+  std::string stage;
+  std::vector<std::string> pipelines;
+};
+
+/// A pass in a pipeline that is not published; empty: all are. Options stand in
+/// braces, anchors ("func.func") in front of parentheses.
+std::string unpublishedPass(const std::string &pipeline) {
+  std::string name;
+  int braces = 0;
+  for (char c : pipeline + ",") {
+    if (c == '{' || c == '}')
+      braces += c == '{' ? 1 : -1;
+    else if (braces > 0 || c == ' ')
+      continue;
+    else if (c != ',' && c != '(' && c != ')')
+      name += c;
+    else if (name.empty() || c == '(' || name.starts_with("bp-"))
+      name.clear();
+    else
+      return name;
+  }
+  return "";
+}
+
+/// What MLIR says about a pipeline, in one line. Of an error in its text the
+/// message; the lines below it show the place.
+std::string oneLine(StringRef errors) {
+  SmallVector<StringRef> lines;
+  errors.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  bool hasPlaces = errors.contains("error: ");
+  std::string text;
+  for (StringRef line : lines) {
+    auto [place, message] = line.split(hasPlaces ? "error: " : ">: ");
+    if (hasPlaces && message.empty())
+      continue;
+    text += text.empty() ? "" : ": ";
+    text += (message.empty() ? line : message).trim();
+  }
+  return text;
+}
+
+/// Why this host cannot run a pipeline; empty: it can.
+std::string misfit(const std::string &pipeline) {
+  if (std::string name = unpublishedPass(pipeline); !name.empty())
+    return "'" + name + "' is no published pass; those start with bp-";
+  OpPassManager manager(ModuleOp::getOperationName());
+  std::string errors;
+  llvm::raw_string_ostream out(errors);
+  return succeeded(parsePassPipeline(pipeline, manager, out)) ? ""
+                                                              : oneLine(errors);
+}
+
+/// Takes one of several; `reasons` gets why not those before.
+std::optional<size_t> choose(const std::vector<std::string> &pipelines,
+                             std::string &reasons) {
+  for (size_t i = 0; i < pipelines.size(); ++i) {
+    std::string why = misfit(pipelines[i]);
+    if (why.empty())
+      return i;
+    reasons += "; pipeline " + std::to_string(i + 1) + ": " + why;
+  }
+  return std::nullopt;
+}
+
+Status takeOne(Target &target, const Alternatives &stage) {
+  size_t count = stage.pipelines.size();
+  std::string reasons;
+  std::optional<size_t> chosen = choose(stage.pipelines, reasons);
+  if (!chosen)
+    return invalidArgument("target '" + target.name + "', stage " +
+                           stage.stage + ": this host has no passes for " +
+                           (count == 1 ? "its pipeline" : "its pipelines") +
+                           reasons);
+  target.stages.push_back({stage.stage, stage.pipelines[*chosen]});
+  if (count > 1)
+    target.remarks.push_back(
+        "target " + target.name + ", stage " + stage.stage + ": pipeline " +
+        std::to_string(*chosen + 1) + " of " + std::to_string(count) + reasons);
+  return {};
+}
+
+} // namespace
+
+Status backplane::readStages(Target &target) {
+  const CompilerPlugin &plugin = *target.plugin;
+  std::vector<Alternatives> all;
+  auto put = [&](std::string_view stage, std::string_view pipeline) {
+    auto found = llvm::find_if(
+        all, [&](const Alternatives &one) { return one.stage == stage; });
+    if (found == all.end())
+      found = all.insert(found, {std::string(stage), {}});
+    found->pipelines.emplace_back(pipeline);
+  };
+  Status status = callStages(plugin, target.name, put);
+  if (status.code() == BP_STATUS_UNIMPLEMENTED && all.empty())
+    return {};
+  for (size_t i = 0; status.ok() && i < all.size(); ++i)
+    status = takeOne(target, all[i]);
+  return status.within(plugin.name);
+}
