@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Ops in which the order along an axis matters: cumulative, top_k, scatter.
+#include "Product.h"
 #include "Sums.h"
 
 #include <algorithm>
@@ -121,15 +122,16 @@ Result<std::vector<Value>> cumulative(const Step &step) {
   }
   Numbers x(step.operand(0), kind == "prod");
   Arithmetic m = step.arithmetic(step.dtype);
-  Real start = kind == "prod" ? 1 : kind == "min" ? infinity : -infinity;
   for (size_t line = 0; line < axis.lines; ++line) {
-    MidRad sum{start, 0};
+    MidRad sum{kind == "min" ? infinity : -infinity, 0};
+    Product product(m, Product::Order::AsGiven);
     for (size_t k = 0; k < axis.size; ++k) {
       size_t at = axis.at(line, ordered(axis, k, reverse));
-      MidRad before = sum;
-      sum = kind != "prod" ? extreme(kind == "min", sum, x[at])
-            : k == 0       ? x[at]
-                           : m.mul(sum, x[at]);
+      MidRad before = kind == "prod" ? product.result() : sum;
+      if (kind == "prod")
+        product.multiply(x[at]);
+      sum = kind == "prod" ? product.result()
+                           : extreme(kind == "min", sum, x[at]);
       result.bounded[at] =
           roundedTo(step.numerics, step.dtype, exclusive ? before : sum);
     }
@@ -271,8 +273,9 @@ Result<std::vector<Value>> scatterIntegers(const Step &step,
   return one(std::move(result));
 }
 
-/// Sums of floats: the updates of one element in any order, in the precision of
-/// the dtype, or of narrow ones in 24 bits, as far as so much is declared.
+/// Sums and products of floats: the updates of one element in any order, in the
+/// precision of the dtype, or of narrow ones in 24 bits, as far as so much is
+/// declared, or in a wider one.
 Result<std::vector<Value>> scatterFloats(const Step &step,
                                          const std::string &kind,
                                          const std::vector<size_t> &to) {
@@ -284,10 +287,14 @@ Result<std::vector<Value>> scatterFloats(const Step &step,
   Arithmetic m(step.dtype, own, step.declaration.strict);
   size_t count = countOf(step.dims);
   std::vector<Real> magnitude(count), hits(count);
+  std::vector<Product> products(kind == "mul" ? count : 0,
+                                {m, Product::Order::AsGiven});
   Value result = step.inexact(step.dtype);
   for (size_t i = 0; i < count; ++i) {
     result.bounded[i] = x[i];
     magnitude[i] = std::fabs(x[i].v) + x[i].e;
+    if (kind == "mul")
+      products[i].multiply(x[i]);
   }
   for (size_t i = 0; i < to.size(); ++i) {
     MidRad &y = result.bounded[to[i]];
@@ -295,7 +302,7 @@ Result<std::vector<Value>> scatterFloats(const Step &step,
     if (kind == "min" || kind == "max") {
       y = extreme(kind == "min", y, update);
     } else if (kind == "mul") {
-      y = m.mul(y, update);
+      products[to[i]].multiply(update);
     } else {
       y = {y.v + update.v, y.e + update.e};
       magnitude[to[i]] += std::fabs(update.v) + update.e;
@@ -304,6 +311,8 @@ Result<std::vector<Value>> scatterFloats(const Step &step,
   }
   for (size_t i = 0; i < count; ++i) {
     MidRad &y = result.bounded[i];
+    if (kind == "mul")
+      y = products[i].result();
     if (hits[i] > 0 && std::isfinite(y.v) && std::isfinite(y.e))
       y.e += hits[i] * (m.u * magnitude[i] + m.eta);
     if (hits[i] > 0 && std::isfinite(y.v) && magnitude[i] > m.max)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // reduce, pool and arg_reduce.
+#include "Product.h"
 #include "Running.h"
 #include "Sums.h"
 
@@ -116,36 +117,12 @@ size_t largest(const Groups &groups) {
   return most;
 }
 
-/// (1 + u)^n - 1 with the factors' own errors; partial products may leave the
-/// range in another order.
 MidRad productOf(const Arithmetic &arithmetic, const Numbers &x,
                  const std::vector<size_t> &group) {
-  MidRad product{1, 0};
-  Real large = 1, small = 1;
-  for (size_t i : group) {
-    MidRad y = x[i];
-    if (!std::isfinite(y.v) || !std::isfinite(y.e)) {
-      product = arithmetic.mul(product, y);
-      continue;
-    }
-    Real v = product.v * y.v;
-    Real e = std::fabs(product.v) * y.e + std::fabs(y.v) * product.e +
-             product.e * y.e;
-    if (std::isfinite(v) && std::isfinite(e))
-      product = {
-          v, e + (std::fabs(y.v) == 1 ? 0 : arithmetic.u * (std::fabs(v) + e))};
-    else
-      product = arithmetic.mul(product, y);
-    Real size = std::fabs(y.v) + y.e;
-    (size > 1 ? large : small) *= size == 0 ? 1 : size;
-  }
-  if (!std::isfinite(product.v) || !std::isfinite(product.e))
-    return product;
-  if (large > arithmetic.max)
-    return mayBeZero(product) ? anything() : anyNumber(product.v);
-  if (small < smallest(formatOf(arithmetic.limits), true))
-    product.e += arithmetic.eta * large * static_cast<Real>(group.size());
-  return product;
+  Product product(arithmetic, Product::Order::Any);
+  for (size_t i : group)
+    product.multiply(x[i]);
+  return product.result();
 }
 
 MidRad extremeOf(bool low, const Numbers &x, const std::vector<size_t> &group) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/oracle/Oracle.h"
 #include "conformance/oracle/Format.h"
+#include "conformance/oracle/MidRad.h"
 
 #include "gtest/gtest.h"
 
@@ -307,6 +308,28 @@ TEST(Oracle, ScattersTheLastUpdate) {
   y = only(run("scatter", {x, to, updates}, {{"combine", std::string("add")}}));
   EXPECT_EQ(decode(DType::F32, y.bits[1]), 32);
   EXPECT_EQ(decode(DType::F32, y.bits[0]), 1);
+}
+
+TEST(Oracle, AllowsProductsThatLeaveTheRangeOnTheWay) {
+  std::vector<double> factors = {1e30, 1e30, 1e-30};
+  Attributes combine = {{"combine", std::string("mul")}};
+  Attributes running = {{"kind", std::string("prod")}, {"axis", int64_t(0)}};
+  for (DType dtype : {DType::F32, DType::BF16}) {
+    // In f32 the second product is infinite, in f64 it is not.
+    Expected y =
+        only(run("scatter",
+                 {floats(dtype, {1}, {1}), integers(DType::I64, {3}, {0, 0, 0}),
+                  floats(dtype, {3}, factors)},
+                 combine));
+    EXPECT_EQ(y.error[0], infinity);
+    EXPECT_NEAR(double(y.value[0] / 1e30L), 1, 0.02);
+    y = only(run("cumulative", {floats(dtype, {3}, factors)}, running));
+    EXPECT_EQ(y.error[0], 0) << "one factor is not rounded";
+    EXPECT_EQ(y.error[2], infinity);
+    y = only(
+        run("cumulative", {floats(dtype, {3}, {1e-30, 1e-30, 1e30})}, running));
+    EXPECT_GE(y.error[2], y.value[2]) << "the second one may be zero";
+  }
 }
 
 /// exp(0), which a device may give as a little less than 1.
