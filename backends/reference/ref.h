@@ -176,7 +176,7 @@ void ref_walk_init(ref_walk_t *walk, ref_op_t *op, const ref_tensor_t *box,
 void ref_walk(const ref_walk_t *walk);
 
 /* A function for each op; those that are elementwise share one. */
-#define REF_OP(name) bp_status_t ref_##name(ref_op_t *op);
+#define REF_OP(name, version) bp_status_t ref_##name(ref_op_t *op);
 #include "ref_ops.h"
 #undef REF_OP
 bp_status_t ref_select(ref_op_t *op);

@@ -4,6 +4,7 @@
 // symbolic sizes where the op allows it and static ones besides.
 #include "Geometry.h"
 #include "sdk/graph/OpTable.h"
+#include "sdk/graph/Rounding.h"
 
 namespace backplane::conformance {
 
@@ -180,9 +181,10 @@ void addCases(CaseBuilder &builder, const Geometry &geometry, DType dtype,
 }
 
 void makeConv(const Sink &sink, DType dtype, const Geometry &geometry,
-              bool isTransposed) {
+              bool isTransposed, bool isWide) {
   CaseBuilder builder(
-      sink, isTransposed ? "conv_transpose" : "conv", dtype, geometry.name,
+      sink, isTransposed ? "conv_transpose" : "conv", dtype,
+      (isWide ? "wide-" : "") + geometry.name,
       tagsOf(geometry, {"index", "tail", "last-k", "kernel-flip", "accumulate",
                         "zero-size"}));
   Windowed unit = operandsOf(geometry, builder, isTransposed);
@@ -190,6 +192,7 @@ void makeConv(const Sink &sink, DType dtype, const Geometry &geometry,
   ValueId w = builder.input(dtype, unit.w, unit.ruleW);
   Attributes attributes = attributesOf(geometry);
   attributes["groups"] = geometry.groups;
+  attributes["wide"] = int64_t(isWide);
   if (isTransposed) {
     // Fits every stride of the table.
     Sizes padding(geometry.window.size(), 0);
@@ -205,7 +208,7 @@ void makeConv(const Sink &sink, DType dtype, const Geometry &geometry,
   builder.finish();
 }
 
-/// Floats take every geometry, integers a few.
+/// Floats take every geometry, integers and sums in f32 a few.
 void makeAll(const Sink &sink, bool isTransposed) {
   for (DType dtype : dtypesOf(isTransposed ? "conv_transpose" : "conv"))
     for (const Geometry &geometry :
@@ -216,7 +219,9 @@ void makeAll(const Sink &sink, bool isTransposed) {
                      (isNarrow && (geometry.name == "groups" ||
                                    geometry.name.starts_with("static-")));
       if (isFloat(dtype) || isTaken)
-        makeConv(sink, dtype, geometry, isTransposed);
+        makeConv(sink, dtype, geometry, isTransposed, false);
+      if (isNarrowFloat(dtype) && isTaken)
+        makeConv(sink, dtype, geometry, isTransposed, true);
     }
 }
 

@@ -121,6 +121,15 @@ std::vector<Use> sums() {
        {{{1, 40, 5, 6}}, {{40, 3, 3, 3}}},
        windows(2, {{"output_padding", Axes{0, 0}}}),
        {"swing"}},
+      {"matmul", {lines, {{columns, 4}}}, {{"wide", 1}}, {"swing", "far"}},
+      {"conv",
+       {{{1, 40, 5, 6}}, {{3, 40, 3, 3}}},
+       windows(2, {{"wide", 1}}),
+       {"swing", "far"}},
+      {"conv_transpose",
+       {{{1, 40, 5, 6}}, {{40, 3, 3, 3}}},
+       windows(2, {{"output_padding", Axes{0, 0}}, {"wide", 1}}),
+       {"swing", "far"}},
   };
 }
 

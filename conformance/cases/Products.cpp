@@ -4,6 +4,7 @@
 // take other paths, batches, and long sums; and matmul_integer.
 #include "CaseBuilder.h"
 #include "sdk/graph/OpTable.h"
+#include "sdk/graph/Rounding.h"
 
 namespace backplane::conformance {
 
@@ -34,6 +35,15 @@ std::vector<Product> staticProducts() {
           plain("static-k1", 31, 1, 33),
           plain("static-k65537", 2, 65537, 3),
           swapped};
+}
+
+/// Sums of narrow floats in f32.
+std::vector<Product> wideProducts() {
+  std::vector<Product> result = {plain("wide-17x33x15", 17, 33, 15, true),
+                                 plain("wide-1xkxn", 1, 513, 130)};
+  for (Product &product : result)
+    product.attributes = {{"wide", 1}};
+  return result;
 }
 
 Product batchedProduct(CaseBuilder &builder, bool hasFourAxes) {
@@ -72,7 +82,11 @@ void addGraph(CaseBuilder &builder, DType dtype, const Product &product) {
 }
 
 void makeStatic(const Sink &sink, DType dtype) {
-  for (const Product &product : staticProducts()) {
+  std::vector<Product> products = staticProducts();
+  if (isNarrowFloat(dtype))
+    for (Product &product : wideProducts())
+      products.push_back(std::move(product));
+  for (const Product &product : products) {
     bool isTaken = isFloat(dtype) || product.name == "static-17x33x15";
     if (!isTaken)
       continue;

@@ -81,13 +81,16 @@ private:
     Attributes attributes = op.attributes;
     if (auto dtype = attributes.find("dtype"); dtype != attributes.end())
       dtype->second = int64_t(wide);
+    if (auto sums = attributes.find("wide"); sums != attributes.end())
+      sums->second = int64_t(0);
     auto results = to_.add(op.name, operands, attributes, op.location);
     if (!results)
       return results.status();
     for (size_t i = 0; i < op.results.size(); ++i) {
       Result<ValueId> value = (*results)[i];
-      if (from_.type(op.results[i]).dtype == narrow)
-        value = cast((*results)[i], narrow, op);
+      DType wanted = from_.type(op.results[i]).dtype;
+      if (to_.type((*results)[i]).dtype != wanted)
+        value = cast((*results)[i], wanted, op);
       if (!value)
         return value.status();
       map_[op.results[i]] = *value;

@@ -149,12 +149,12 @@ Status Exporter::addOp(Operation &op) {
                                       op.getName().getStringRef().str());
   backplane::Op result;
   result.name = spec->name;
-  result.version = spec->version;
   result.location = bp::locationText(op.getLoc());
   auto attributes = bp::toAttributes(*spec, op.getAttrDictionary());
   if (!attributes)
     return attributes.status().within(result.name);
   result.attributes = std::move(*attributes);
+  result.version = minVersion(*spec, result.attributes);
   for (Value operand : op.getOperands()) {
     auto found = ids_.find(operand);
     if (found == ids_.end())

@@ -148,7 +148,7 @@ Result<std::vector<ValueId>> Graph::add(std::string_view op,
   if (Status status = checkExpressible(*types, conditions); !status.ok())
     return failed(status.within(std::string(op)));
   addAssertions(*this, std::move(conditions));
-  Op added{std::string(op),       spec->version,
+  Op added{std::string(op),       minVersion(*spec, attributes),
            std::move(operands),   {},
            std::move(attributes), {},
            std::move(location)};

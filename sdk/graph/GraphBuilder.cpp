@@ -5,6 +5,7 @@
 #include "OpTable.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 using namespace backplane;
@@ -127,6 +128,52 @@ Status checkOp(std::string_view name, uint32_t version, uint32_t results) {
   return {};
 }
 
+/// The attributes need no newer version than this one.
+Status checkVersion(std::string_view name, uint32_t version,
+                    const Attributes &attributes) {
+  const OpSpec *spec = findOp(name);
+  uint32_t least = spec ? minVersion(*spec, attributes) : version;
+  if (least <= version)
+    return {};
+  return invalidArgument(std::string(name) + " was asked for at version " +
+                         std::to_string(version) +
+                         ", its attributes need version " +
+                         std::to_string(least));
+}
+
+/// What a plug-in says of an op that it adds.
+struct AddedOp {
+  std::string_view name;
+  std::optional<uint32_t> version; ///< none: the least that says it
+  std::span<const uint32_t> operands;
+  std::span<const bp_attribute_t> attributes;
+  std::string_view location;
+};
+
+Status append(Graph &graph, const AddedOp &op, std::span<uint32_t> outResults) {
+  const OpSpec *spec = findOp(op.name);
+  uint32_t newest = spec ? spec->version : 1;
+  if (Status s = checkOp(op.name, op.version.value_or(newest),
+                         static_cast<uint32_t>(outResults.size()));
+      !s.ok())
+    return s;
+  Result<Attributes> converted = toAttributes(op.attributes);
+  if (!converted)
+    return converted.status();
+  if (Status s = checkVersion(op.name, op.version.value_or(newest), *converted);
+      !s.ok())
+    return s;
+  auto results = graph.add(
+      op.name, std::vector<ValueId>(op.operands.begin(), op.operands.end()),
+      std::move(*converted), std::string(op.location));
+  if (!results)
+    return results.status();
+  if (op.version)
+    graph.ops.back().version = *op.version;
+  std::copy(results->begin(), results->end(), outResults.begin());
+  return {};
+}
+
 bp_status_t addOpVersion(bp_graph_builder_t *builder, bp_string_t name,
                          uint32_t version, const uint32_t *operands,
                          uint32_t operandCount,
@@ -134,20 +181,14 @@ bp_status_t addOpVersion(bp_graph_builder_t *builder, bp_string_t name,
                          uint32_t attributeCount, bp_string_t location,
                          uint32_t *outResults, uint32_t resultCount,
                          bp_error_t *error) {
-  return guarded(error, [&]() -> Status {
-    if (Status s = checkOp(view(name), version, resultCount); !s.ok())
-      return s;
-    Result<Attributes> converted = toAttributes({attributes, attributeCount});
-    if (!converted)
-      return converted.status();
-    auto results = builder->graph.add(
-        view(name), std::vector<ValueId>(operands, operands + operandCount),
-        std::move(*converted), copy(location));
-    if (!results)
-      return results.status();
-    builder->graph.ops.back().version = version;
-    std::copy(results->begin(), results->end(), outResults);
-    return {};
+  return guarded(error, [&] {
+    return append(builder->graph,
+                  {view(name),
+                   version,
+                   {operands, operandCount},
+                   {attributes, attributeCount},
+                   view(location)},
+                  {outResults, resultCount});
   });
 }
 
@@ -156,10 +197,15 @@ bp_status_t addOp(bp_graph_builder_t *builder, bp_string_t name,
                   const bp_attribute_t *attributes, uint32_t attributeCount,
                   bp_string_t location, uint32_t *outResults,
                   uint32_t resultCount, bp_error_t *error) {
-  const OpSpec *spec = findOp(view(name));
-  return addOpVersion(builder, name, spec ? spec->version : 1, operands,
-                      operandCount, attributes, attributeCount, location,
-                      outResults, resultCount, error);
+  return guarded(error, [&] {
+    return append(builder->graph,
+                  {view(name),
+                   std::nullopt,
+                   {operands, operandCount},
+                   {attributes, attributeCount},
+                   view(location)},
+                  {outResults, resultCount});
+  });
 }
 
 bp_status_t addOutput(bp_graph_builder_t *builder, uint32_t value,

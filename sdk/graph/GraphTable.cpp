@@ -268,17 +268,25 @@ void attribute(const bp_graph_t *graph, uint32_t index, bp_string_t name,
   fillAttribute(graph, index, *attributes.find(view(name)), out);
 }
 
+/// What an op of its version has.
+std::vector<Attributes::const_iterator> attributesOf(const Op &op) {
+  std::vector<Attributes::const_iterator> result;
+  for (auto it = op.attributes.begin(); it != op.attributes.end(); ++it)
+    if (isInVersion(op.name, op.version, it->first))
+      result.push_back(it);
+  return result;
+}
+
 uint32_t attributeCount(const bp_graph_t *graph, uint32_t index) {
   const Op *op = graph->op(index);
-  return op ? count(op->attributes.size()) : 0;
+  return op ? count(attributesOf(*op).size()) : 0;
 }
 
 void attributeAt(const bp_graph_t *graph, uint32_t index, uint32_t at,
                  bp_attribute_t *out) {
   *out = {};
   if (at < attributeCount(graph, index))
-    fillAttribute(graph, index,
-                  *std::next(graph->op(index)->attributes.begin(), at), out);
+    fillAttribute(graph, index, *attributesOf(*graph->op(index))[at], out);
 }
 
 uint32_t opVersion(bp_string_t name) {

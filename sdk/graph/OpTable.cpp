@@ -210,6 +210,32 @@ const OpSpec *findOp(std::string_view name) {
   return found != end && found->name == name ? found : nullptr;
 }
 
+uint32_t minVersion(const OpSpec &spec, const Attributes &attributes) {
+  uint32_t version = 1;
+  for (const AttributeSpec &attribute : spec.attributes) {
+    auto found = attributes.find(attribute.name);
+    if (found != attributes.end() &&
+        (attribute.required || found->second != parseDefault(attribute)))
+      version = std::max(version, attribute.since);
+  }
+  return version;
+}
+
+bool isInVersion(std::string_view op, uint32_t version,
+                 std::string_view attribute) {
+  const OpSpec *spec = findOp(op);
+  const AttributeSpec *entry = spec ? findAttribute(*spec, attribute) : nullptr;
+  return !entry || entry->since <= version;
+}
+
+void completeNewer(const OpSpec &spec, uint32_t version,
+                   Attributes &attributes) {
+  for (const AttributeSpec &attribute : spec.attributes)
+    if (attribute.since > version)
+      attributes.try_emplace(std::string(attribute.name),
+                             parseDefault(attribute));
+}
+
 Status completeAttributes(const OpSpec &spec, Attributes &attributes) {
   for (const AttributeSpec &attribute : spec.attributes)
     if (!attribute.required && !attributes.contains(attribute.name))

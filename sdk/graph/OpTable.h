@@ -21,6 +21,7 @@ struct AttributeSpec {
   std::string_view defaultValue;
   /// Allowed strings, "a|b|c"; empty: any.
   std::string_view choices;
+  uint32_t since; ///< version of the op that added it
 };
 
 /// Which dtypes an op takes: Number is Float or Int, Bits is Int or Bool. Only
@@ -42,7 +43,7 @@ using ShapeRule = Result<std::vector<TensorType>> (*)(const OpUse &use);
 
 struct OpSpec {
   std::string_view name;
-  uint32_t version;
+  uint32_t version; ///< the newest
   bool composite;   ///< has a decomposition (Decompose.h)
   bool elementwise; ///< result i depends on element i of the operands only
   bool pure;        ///< no effect but its results
@@ -64,6 +65,16 @@ struct OpSpec {
 std::span<const OpSpec> opTable();
 /// The entry, or null.
 const OpSpec *findOp(std::string_view name);
+/// The least version of the op that has all attributes of another value than
+/// their default. A reader that knows no newer one misses nothing.
+uint32_t minVersion(const OpSpec &spec, const Attributes &attributes);
+/// Whether this version of an op has the attribute; of an op or attribute that
+/// is not in the table, whose readers say so: true.
+bool isInVersion(std::string_view op, uint32_t version,
+                 std::string_view attribute);
+/// Adds the defaults of attributes that the version does not have.
+void completeNewer(const OpSpec &spec, uint32_t version,
+                   Attributes &attributes);
 /// Fills defaults and checks as checkAttributes does.
 Status completeAttributes(const OpSpec &spec, Attributes &attributes);
 /// Checks that each attribute is there, known, of its kind and one of its

@@ -40,13 +40,9 @@ bool holds(DType to, DType from) {
   return isF8 && bitWidth(to) == 16;
 }
 
-/// What a value is, seen from inside of the ops that are checked.
-enum class State { Exact, Product, Rounded };
+/// Whether a value was rounded, seen from inside of the ops that are checked.
+enum class State { Exact, Rounded };
 using States = std::vector<State>;
-
-bool isProduct(const std::string &op) {
-  return op == "matmul" || op == "conv" || op == "conv_transpose";
-}
 
 /// Follows values through the ops of one location, into regions and out.
 class RoundingCheck {
@@ -91,16 +87,10 @@ private:
     State most = State::Exact;
     for (State state : operands)
       most = std::max(most, state);
-    bool isBias =
-        op.name == "add" && most == State::Product &&
-        std::count(operands.begin(), operands.end(), State::Product) == 1;
     bool rounds = roundsToNarrow(graph, op);
-    if (rounds && most != State::Exact && !isBias)
+    if (rounds && most != State::Exact)
       second = &op;
-    State state = isProduct(op.name) && rounds ? State::Product
-                  : rounds                     ? State::Rounded
-                                               : most;
-    return States(op.results.size(), state);
+    return States(op.results.size(), rounds ? State::Rounded : most);
   }
 
   /// A region takes the last operands, and gives its last outputs. What one

@@ -7,8 +7,9 @@
 // importer makes of a node - compute in f32 or wider where the operands are
 // narrower floats, and round each result once. Between two roundings to f16 a
 // square overflows from 256 on, and a mean of long lines has no digits left.
-// One exception: a product (matmul, conv, conv_transpose) keeps narrow
-// operands, which hardware multiplies, and a bias is added to its rounded sums.
+// A contraction (matmul, conv, conv_transpose) keeps narrow operands, which
+// hardware multiplies, and has an attribute `wide` for sums that are not
+// rounded yet.
 #ifndef BACKPLANE_GRAPH_ROUNDING_H
 #define BACKPLANE_GRAPH_ROUNDING_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shape rules of reductions, contractions and windows.
+#include "Rounding.h"
 #include "ShapeRules.h"
 
 #include <algorithm>
@@ -73,6 +74,22 @@ Types top_k(const OpUse &use) {
 
 // ---- matmul ----
 
+namespace {
+
+/// The sums of a contraction: of the dtype of its operands or, where it is
+/// wide, which those of small integers cannot be, f32. `constraint` says what a
+/// wide one needs.
+Types sums(const OpUse &use, Dims to, size_t constraint) {
+  DType dtype = use.operands[0].dtype;
+  if (!use.attributes.contains("wide") || !i64(use, "wide"))
+    return withDims(use, std::move(to));
+  if (!isNarrowFloat(dtype))
+    return broken(use, constraint, std::string(name(dtype)));
+  return std::vector{TensorType{DType::F32, std::move(to)}};
+}
+
+} // namespace
+
 Types matmul(const OpUse &use) {
   const Dims &a = use.operands[0].dims, &b = use.operands[1].dims;
   std::string both = text(a) + " and " + text(b);
@@ -96,7 +113,7 @@ Types matmul(const OpUse &use) {
   Dims to(a.begin(), a.begin() + static_cast<ptrdiff_t>(batch));
   to.push_back(m);
   to.push_back(n);
-  return withDims(use, std::move(to));
+  return sums(use, std::move(to), 5);
 }
 
 // ---- windows ----
@@ -155,7 +172,7 @@ Types conv(const OpUse &use) {
   Dims to = {x[0], w[0]};
   for (size_t i = 0; i < spatial; ++i)
     to.push_back(positions(use, x[i + 2], w[i + 2], i));
-  return withDims(use, std::move(to));
+  return sums(use, std::move(to), 5);
 }
 
 Types conv_transpose(const OpUse &use) {
@@ -182,7 +199,7 @@ Types conv_transpose(const OpUse &use) {
                  reach(w[i + 2], i64s(use, "dilations")[i]) -
                  Dim(i64s(use, "low")[i]) - Dim(i64s(use, "high")[i]) +
                  Dim(i64s(use, "output_padding")[i]));
-  return withDims(use, std::move(to));
+  return sums(use, std::move(to), 5);
 }
 
 Types pool(const OpUse &use) {

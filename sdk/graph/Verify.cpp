@@ -167,6 +167,10 @@ private:
       return Status(BP_STATUS_UNIMPLEMENTED,
                     op.name + " has version " + std::to_string(op.version) +
                         ", known are 1 to " + std::to_string(spec->version));
+    if (uint32_t least = minVersion(*spec, op.attributes); least > op.version)
+      return invalidArgument(op.name + " has version " +
+                             std::to_string(op.version) +
+                             ", its attributes need " + std::to_string(least));
     if (!op.regions.empty())
       return invalidArgument(op.name + " takes no regions, found " +
                              std::to_string(op.regions.size()));

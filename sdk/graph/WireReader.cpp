@@ -3,6 +3,7 @@
 // Reads hostile bytes. The FlatBuffers verifier bounds every offset; since
 // offsets may share what they point to, a budget of the size of the buffer
 // bounds what is copied. Our own writer shares nothing.
+#include "OpTable.h"
 #include "Wire.h"
 #include "backplane/graph.h"
 #include "sdk/graph/graph_generated.h"
@@ -160,6 +161,8 @@ private:
         fail(
             dataLoss("attribute " + name + " of " + op.name + " stands twice"));
     });
+    if (const OpSpec *spec = findOp(op.name))
+      completeNewer(*spec, op.version, op.attributes);
     each(from.regions(),
          [&](const wire::Graph &g) { op.regions.push_back(read(g)); });
     op.location = read(from.location());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "OpTable.h"
 #include "Wire.h"
 #include "backplane/graph.h"
 #include "sdk/graph/graph_generated.h"
@@ -96,7 +97,8 @@ private:
   Offset<wire::Op> write(const Op &op) {
     std::vector<Offset<wire::Attribute>> attributes;
     for (const auto &[name, value] : op.attributes)
-      attributes.push_back(write(name, value));
+      if (isInVersion(op.name, op.version, name))
+        attributes.push_back(write(name, value));
     auto regions =
         tables(op.regions, [&](const Graph &region) { return write(region); });
     return wire::CreateOp(builder_, string(op.name), op.version,

@@ -50,8 +50,8 @@ KEYS = {"name", "summary", "operands", "types", "shape", "class", *DEFAULTS}
 
 
 def _attribute(op, entry):
-    if len(entry) not in (4, 5):
-        raise ValueError(f"{op}: an attribute has 4 or 5 entries: {entry}")
+    if len(entry) not in (4, 5, 6):
+        raise ValueError(f"{op}: an attribute has 4 to 6 entries: {entry}")
     name, kind, default, meaning = entry[:4]
     if kind not in ATTRIBUTE_KINDS:
         raise ValueError(f"{op}: {name} has unknown kind {kind}")
@@ -62,7 +62,8 @@ def _attribute(op, entry):
         "required": required,
         "default": "" if required else default,
         "meaning": meaning,
-        "choices": entry[4].split("|") if len(entry) == 5 else [],
+        "choices": entry[4].split("|") if len(entry) > 4 and entry[4] else [],
+        "since": entry[5] if len(entry) > 5 else 1,
     }
 
 
@@ -89,6 +90,8 @@ def _complete(op):
     if set(op["own_dtype"]) - set(op["operands"]):
         raise ValueError(f"{name}: own_dtype names no operand")
     op["attributes"] = [_attribute(name, a) for a in op["attributes"]]
+    if any(a["since"] > op["version"] for a in op["attributes"]):
+        raise ValueError(f"{name}: an attribute is newer than the op")
     op["constraints"] = list(op["constraints"])
     return op
 
@@ -98,7 +101,7 @@ def load_ops(path):
 
     Each is a dict with name, summary, operands (names), variadic, optional
     (the last operand may be left out), results, types, shape, class, kind, elementwise, effects, dispatched, own_dtype, attributes
-    (dicts with name, kind, required, default, meaning, choices), constraints
+    (dicts with name, kind, required, default, meaning, choices, since), constraints
     and version.
     """
     # tomllib gives [[op]] and [[family]] as two lists, so the order of the file
@@ -169,7 +172,7 @@ def write_inc(ops):
                 lines.append(
                     f"  {{{_quote(a['name'])}, AttributeKind::{kind}, "
                     f"{required}, {_quote(a['default'])}, "
-                    f"{_quote('|'.join(a['choices']))}}},"
+                    f"{_quote('|'.join(a['choices']))}, {a['since']}}},"
                 )
             lines.append("};")
     lines.append("")
@@ -276,9 +279,13 @@ def write_ref(ops):
         "/* SPDX-License-Identifier: Apache-2.0 */",
         "/* Made by sdk/graph/gen_ops.py from ops.toml. Do not edit.",
         " *",
-        " * ref_ops.h: REF_OP(op) for each op that is not elementwise. */",
+        " * ref_ops.h: REF_OP(op, newest version) for each op that is not",
+        " * elementwise. */",
     ]
-    lines += [f"REF_OP({name})" for name in family_ops(ops)]
+    versions = {op["name"]: op["version"] for op in ops}
+    lines += [
+        f"REF_OP({name}, {versions[name]})" for name in family_ops(ops)
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -305,8 +312,10 @@ def _doc_op(op):
     for a in op["attributes"]:
         default = "required" if a["required"] else f"default {a['default']}"
         choices = ", one of " + ", ".join(a["choices"]) if a["choices"] else ""
+        since = f", from version {a['since']}" if a["since"] > 1 else ""
         lines.append(
-            f"- `{a['name']}` ({a['kind']}, {default}{choices}): {a['meaning']}"
+            f"- `{a['name']}` ({a['kind']}, {default}{choices}{since}): "
+            f"{a['meaning']}"
         )
     if op["attributes"]:
         lines.append("")

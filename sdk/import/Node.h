@@ -84,6 +84,13 @@ public:
   const TensorType &type(ValueId value) const;
   ValueId op(std::string_view name, std::vector<ValueId> operands,
              Attributes attributes = {});
+  /// A matmul or convolution. Its sums are f32 where floats narrower than f32
+  /// are rounded later, after more has been added to them.
+  ValueId contraction(std::string_view name, std::vector<ValueId> operands,
+                      Attributes attributes, bool isRoundedLater);
+  /// A value of the dtype of the operands, to be added to their sums, in the
+  /// dtype of these. Others are left to the checks of `add`.
+  ValueId widened(ValueId value, DType operands, ValueId sums);
   /// A tensor whose elements are all `value`.
   ValueId fill(DType type, double value, const Dims &dims);
   ValueId fillInteger(DType type, int64_t value, const Dims &dims);

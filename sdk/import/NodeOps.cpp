@@ -4,6 +4,7 @@
 // many handlers share.
 #include "Broadcast.h"
 #include "Node.h"
+#include "sdk/graph/Rounding.h"
 
 #include <algorithm>
 
@@ -43,6 +44,17 @@ ValueId Node::op(std::string_view name, std::vector<ValueId> operands,
   fail(results.ok() ? internalError("an op has not one result")
                     : results.status());
   return kNone;
+}
+
+ValueId Node::contraction(std::string_view name, std::vector<ValueId> operands,
+                          Attributes attributes, bool isRoundedLater) {
+  if (isRoundedLater && isNarrowFloat(type(operands[0]).dtype))
+    attributes["wide"] = int64_t(1);
+  return op(name, std::move(operands), std::move(attributes));
+}
+
+ValueId Node::widened(ValueId value, DType operands, ValueId sums) {
+  return type(value).dtype == operands ? cast(value, type(sums).dtype) : value;
 }
 
 // ---- constants ----

@@ -52,10 +52,11 @@ void fitChannels(Node &node, Operands &operands, const Dim &channels) {
   operands.x = node.withDims(operands.x, operands.xDims);
 }
 
-ValueId addBias(Node &node, ValueId result, size_t input = 2) {
+/// Adds the bias, if there is one, of the dtype of the operands.
+ValueId addBias(Node &node, ValueId result, DType operands, size_t input = 2) {
   if (!node.has(input))
     return result;
-  ValueId bias = node.value(input);
+  ValueId bias = node.widened(node.value(input), operands, result);
   Dims dims = node.type(result).dims;
   if (node.ok() && node.type(bias).rank() != 1)
     node.reject("the bias is " + node.type(bias).str() +
@@ -68,6 +69,15 @@ ValueId addBias(Node &node, ValueId result, size_t input = 2) {
   return node.op("add", {result, wide});
 }
 
+/// A convolution and its bias, rounded once.
+ValueId convolveWithBias(Node &node, std::string_view op,
+                         const Operands &operands, Attributes attributes) {
+  ValueId sums = node.contraction(op, {operands.x, operands.w},
+                                  std::move(attributes), node.has(2));
+  DType dtype = node.type(operands.w).dtype;
+  return node.cast(addBias(node, sums, dtype), dtype);
+}
+
 } // namespace
 
 void onnxConv(Node &node) {
@@ -76,11 +86,10 @@ void onnxConv(Node &node) {
     return;
   fitChannels(node, operands, operands.wDims[1] * Dim(operands.groups));
   Window window = readWindow(node, operands.kernel);
-  ValueId x = padSame(node, window, operands.x, 0);
+  operands.x = padSame(node, window, operands.x, 0);
   Attributes attributes = window.attributes();
   attributes["groups"] = operands.groups;
-  ValueId result = node.op("conv", {x, operands.w}, std::move(attributes));
-  node.out(0, addBias(node, result));
+  node.out(0, convolveWithBias(node, "conv", operands, std::move(attributes)));
 }
 
 // ---- ConvInteger, QLinearConv ----
@@ -111,7 +120,7 @@ ValueId integerConv(Node &node, size_t weights, size_t xZero, size_t wZero) {
 void onnxConvInteger(Node &node) { node.out(0, integerConv(node, 1, 2, 3)); }
 
 void onnxQLinearConv(Node &node) {
-  ValueId sum = addBias(node, integerConv(node, 3, 2, 5), 8);
+  ValueId sum = addBias(node, integerConv(node, 3, 2, 5), DType::I32, 8);
   node.out(0, requantise(node, sum, {1, 4, 6, 7, 1, 1}));
 }
 
@@ -176,9 +185,8 @@ void onnxConvTranspose(Node &node) {
   Attributes attributes = window.attributes();
   attributes["groups"] = operands.groups;
   attributes["output_padding"] = padding;
-  ValueId result =
-      node.op("conv_transpose", {operands.x, operands.w}, attributes);
-  node.out(0, addBias(node, result));
+  node.out(0, convolveWithBias(node, "conv_transpose", operands,
+                               std::move(attributes)));
 }
 
 } // namespace backplane::frontend

@@ -69,8 +69,6 @@ void onnxGemm(Node &node) {
   bool transposeA = node.flag("transA", false);
   bool transposeB = node.flag("transB", false);
   double alpha = node.f64("alpha", 1), beta = node.f64("beta", 1);
-  if (alpha != 1 || (beta != 1 && node.has(2)))
-    node.roundOnce();
   ValueId a = node.value(0), b = node.value(1);
   if (node.ok() && (node.type(a).rank() != 2 || node.type(b).rank() != 2))
     node.reject("operands need rank 2, found " + node.type(a).str() + " and " +
@@ -81,19 +79,23 @@ void onnxGemm(Node &node) {
     return;
   Dims fitted = node.type(b).dims;
   fitted[transposeB ? 1 : 0] = node.type(a).dims[transposeA ? 0 : 1];
-  ValueId result = node.op("matmul", {a, node.withDims(b, fitted)},
-                           {{"transpose_a", static_cast<int64_t>(transposeA)},
-                            {"transpose_b", static_cast<int64_t>(transposeB)}});
+  bool hasSum = node.has(2) && beta != 0;
+  DType dtype = node.type(a).dtype;
+  ValueId result =
+      node.contraction("matmul", {a, node.withDims(b, fitted)},
+                       {{"transpose_a", static_cast<int64_t>(transposeA)},
+                        {"transpose_b", static_cast<int64_t>(transposeB)}},
+                       alpha != 1 || hasSum);
   if (alpha != 1)
     result = node.op("mul", {result, node.fillLike(result, alpha)});
-  if (node.has(2) && beta != 0) {
-    ValueId c = node.value(2);
+  if (hasSum) {
+    ValueId c = node.widened(node.value(2), dtype, result);
     if (beta != 1)
       c = node.op("mul", {c, node.fillLike(c, beta)});
     result = node.op("add",
                      {result, node.broadcast(c, Dims(node.type(result).dims))});
   }
-  node.out(0, result);
+  node.out(0, node.cast(result, dtype));
 }
 
 } // namespace backplane::frontend

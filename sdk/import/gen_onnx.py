@@ -190,9 +190,9 @@ def write_page(first, last, rows):
         "Opsets in parentheses are those in which an attribute exists.",
         "",
         "A node that takes several ops that round is computed in f32 where its "
-        "inputs are narrower floats, and each output is rounded once; a bias "
-        "of Gemm, Conv and ConvTranspose is added to the rounded product, "
-        "whose sums are of f32.",
+        "inputs are narrower floats, and each output is rounded once; the "
+        "operands of Gemm, Conv and ConvTranspose stay narrow, and their sums "
+        "are f32 until the bias is added.",
         "",
         "| op | opsets | attributes | limits |",
         "|---|---|---|---|",

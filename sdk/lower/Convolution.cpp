@@ -375,7 +375,7 @@ static Value spreadPresence(Lowering &lowering, const Spread &spread,
 
 LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   Convolution c;
-  c.element = elementOf(op.getResult().getType());
+  c.element = elementOf(op.getX().getType());
   c.weight = lowering.tensor(op.getW());
   c.weightDims = dimsOf(op.getW().getType());
   c.resultDims = dimsOf(op.getResult().getType());
@@ -429,7 +429,7 @@ static Value mirroredWeight(Lowering &lowering, ConvTransposeOp op,
 LogicalResult lower::lowerConvTranspose(Lowering &lowering,
                                         ConvTransposeOp op) {
   Convolution c;
-  c.element = elementOf(op.getResult().getType());
+  c.element = elementOf(op.getX().getType());
   std::vector<Dim> weightDims = dimsOf(op.getW().getType());
   for (const Dim &dim : ArrayRef<Dim>(weightDims).drop_front(2))
     if (!dim.constant())

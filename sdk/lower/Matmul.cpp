@@ -49,12 +49,12 @@ Value multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b, Value sum) {
 
 Value contract(Lowering &lowering, ArrayRef<Value> inputs, Value start,
                ArrayRef<AffineMap> maps, const Loops &loops,
-               const Element &element) {
+               const Element &factor) {
   Iterators iterators(loops.count(), utils::IteratorType::parallel);
   iterators.back() = utils::IteratorType::reduction;
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
-    return SmallVector<Value>{multiplyAdd(inner, load(inner, args[0], element),
-                                          load(inner, args[1], element),
+    return SmallVector<Value>{multiplyAdd(inner, load(inner, args[0], factor),
+                                          load(inner, args[1], factor),
                                           args[2])};
   };
   return lowering.generic(inputs, start, maps, iterators, body).getResult(0);
@@ -106,7 +106,8 @@ LogicalResult lower::lowerMatmul(Lowering &lowering, MatmulOp op) {
   else if (isBatched(maps))
     product = named<linalg::BatchMatmulOp>(lowering, inputs, start, maps);
   else
-    product = contract(lowering, inputs, start, maps, loops, element);
+    product = contract(lowering, inputs, start, maps, loops,
+                       elementOf(op.getA().getType()));
   lowering.setComputed(op.getResult(), product);
   return success();
 }

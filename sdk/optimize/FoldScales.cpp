@@ -29,7 +29,7 @@ struct Channel {
 };
 std::optional<Channel> channelOf(Operation *op) {
   if (!op || !isa<ConvOp, MatmulOp>(op) ||
-      !isWideFloat(op->getResult(0).getType()) ||
+      !isWideFloat(op->getOperand(1).getType()) ||
       !isConstant(op->getOperand(1)))
     return std::nullopt;
   if (isa<ConvOp>(op))

@@ -229,9 +229,9 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
     bool changedA = strip(a, transposeA), changedB = strip(b, transposeB);
     if (!changedA && !changedB)
       return failure();
-    rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), a, b,
-                                          rewriter.getBoolAttr(transposeA),
-                                          rewriter.getBoolAttr(transposeB));
+    rewriter.replaceOpWithNewOp<MatmulOp>(
+        op, op.getType(), a, b, rewriter.getBoolAttr(transposeA),
+        rewriter.getBoolAttr(transposeB), op.getWideAttr());
     return success();
   }
 };

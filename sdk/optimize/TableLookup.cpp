@@ -85,8 +85,9 @@ struct OneHotMatmul : OpRewritePattern<MatmulOp> {
   LogicalResult matchAndRewrite(MatmulOp op,
                                 PatternRewriter &rewriter) const final {
     auto table = cast<RankedTensorType>(op.getB().getType());
-    if (op.getTransposeA() || op.getTransposeB() || table.getRank() != 2 ||
-        !table.hasStaticShape() || !isConstant(op.getB()))
+    if (op.getTransposeA() || op.getTransposeB() || op.getWide() ||
+        table.getRank() != 2 || !table.hasStaticShape() ||
+        !isConstant(op.getB()))
       return failure();
     Value ids = oneHotIds(op.getA(), read_);
     if (!ids)

@@ -65,8 +65,13 @@ TEST(GraphTable, ListsAllAttributes) {
   const Graph &graph = graphOf(handle);
   for (uint32_t op = 0; op < graph.ops.size(); ++op) {
     auto kinds = kindsOf(handle, op);
-    EXPECT_EQ(kinds.size(), graph.ops[op].attributes.size());
-    for (const auto &[name, value] : graph.ops[op].attributes) {
+    const Op &entry = graph.ops[op];
+    EXPECT_FALSE(kinds.empty() && !entry.attributes.empty());
+    for (const auto &[name, value] : entry.attributes) {
+      bool isListed = isInVersion(entry.name, entry.version, name);
+      EXPECT_EQ(kinds.contains(name), isListed) << entry.name << " " << name;
+      if (!isListed)
+        continue;
       bp_attribute_t byName;
       graphTable()->attribute(handle, op, toC(name), &byName);
       EXPECT_EQ(kinds[name], byName.kind) << graph.ops[op].name << " " << name;
@@ -142,6 +147,51 @@ TEST(GraphTable, BuildsOpsAtAVersion) {
                                  std::to_string(newest + 1));
   EXPECT_EQ(build("relu", 0), BP_STATUS_UNIMPLEMENTED);
   EXPECT_NE(build("konv", 1), BP_STATUS_OK);
+}
+
+/// A matmul of f16, built with `wide` at a version; 0: at the least one.
+bp_status_t buildMatmul(CBuilder &b, uint32_t x, int64_t wide,
+                        uint32_t version) {
+  bp_attribute_t attribute = {};
+  attribute.name = toC("wide");
+  attribute.kind = BP_ATTRIBUTE_I64;
+  attribute.i64 = wide;
+  uint32_t operands[] = {x, x}, y = BP_NONE;
+  if (version)
+    return b.table->builder_op_version(b.builder, toC("matmul"), version,
+                                       operands, 2, &attribute, 1, {}, &y, 1,
+                                       &b.error);
+  return b.table->builder_op(b.builder, toC("matmul"), operands, 2, &attribute,
+                             1, {}, &y, 1, &b.error);
+}
+
+TEST(GraphTable, WritesAnOpAtTheLeastVersionThatSaysIt) {
+  CBuilder b;
+  bp_string_t dims[] = {toC("4"), toC("4")};
+  uint32_t x = BP_NONE;
+  EXPECT_EQ(b.table->builder_input(b.builder, toC("a"), BP_DTYPE_F16, dims, 2,
+                                   &x, nullptr),
+            BP_STATUS_OK);
+  EXPECT_EQ(buildMatmul(b, x, 1, 1), BP_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(b.error.message, "matmul was asked for at version 1, its "
+                             "attributes need version 2");
+  EXPECT_EQ(buildMatmul(b, x, 0, 0), BP_STATUS_OK);
+  EXPECT_EQ(buildMatmul(b, x, 1, 0), BP_STATUS_OK);
+  bp_graph_t *graph = nullptr;
+  EXPECT_EQ(b.table->builder_finish(b.builder, &graph, nullptr), BP_STATUS_OK);
+  EXPECT_EQ(graphOf(graph).ops[0].version, 1u);
+  EXPECT_EQ(graphOf(graph).ops[1].version, 2u);
+  // What reads version 1 sees no attribute that it does not know.
+  EXPECT_EQ(b.table->attribute_count(graph, 0), 2u);
+  EXPECT_EQ(b.table->attribute_count(graph, 1), 3u);
+  auto copy = readGraph(writeGraph(graphOf(graph)));
+  ASSERT_TRUE(copy.ok()) << copy.message();
+  EXPECT_EQ(copy->ops[0].i64("wide"), 0);
+  EXPECT_EQ(copy->ops[1].i64("wide"), 1);
+  copy->ops[1].version = 1;
+  EXPECT_EQ(copy->verify().message(),
+            "op 1: matmul has version 1, its attributes need 2");
+  b.table->graph_close(graph);
 }
 
 TEST(GraphTable, FinishEmptiesTheBuilder) {
