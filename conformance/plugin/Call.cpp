@@ -140,6 +140,11 @@ Dispatch Call::dispatchOf(const program::Dispatch &from, uint32_t op,
     dispatch.workspaceBytes = number(*from.workspace);
   for (const Dim &constant : from.constants)
     dispatch.constants.push_back(uint32_t(number(constant)));
+  for (const Dim &parameter : from.parameters)
+    dispatch.parameters.push_back(int64_t(number(parameter)));
+  if (from.sharedBytes)
+    dispatch.sharedBytes = number(*from.sharedBytes);
+  std::copy_n(from.cluster.begin(), 3, dispatch.cluster);
   for (const SlotRange &binding : from.bindings)
     dispatch.bindings.push_back(bind(binding, slots));
   return dispatch;

@@ -131,6 +131,11 @@ void Commands::addDispatch(const Dispatch &dispatch, const Binder &bind,
   c.bindings = bindings.data();
   c.binding_count = bindings.size();
   c.workspace_bytes = dispatch.workspaceBytes;
+  auto &parameters = built.parameters.emplace_back(dispatch.parameters);
+  c.parameters = parameters.data();
+  c.parameter_count = uint32_t(parameters.size());
+  c.shared_bytes = dispatch.sharedBytes;
+  std::copy_n(dispatch.cluster, 3, c.cluster);
   built.list.push_back(&built.dispatches.emplace_back(c).header);
 }
 
@@ -174,6 +179,8 @@ void Commands::Built::poison() {
   for (auto &one : bindings)
     spoil(std::span(one));
   for (auto &one : constants)
+    spoil(std::span(one));
+  for (auto &one : parameters)
     spoil(std::span(one));
   spoil(std::span(list));
 }

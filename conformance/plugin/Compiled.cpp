@@ -111,6 +111,9 @@ static Status load(Fixture &fixture, const Blob &blob,
     entry.constant_count = from.constantCount;
     std::copy_n(from.workgroupSize.begin(), 3, entry.workgroup_size);
     entry.workspace_bytes = from.workspaceBytes;
+    entry.subgroup_size = from.subgroupSize;
+    entry.parameter_count = from.parameterCount;
+    entry.driver_data = {from.driverData.data(), from.driverData.size()};
     entries.push_back(entry);
   }
   for (const bp_entry_t &entry : entries)
@@ -126,6 +129,7 @@ static Status load(Fixture &fixture, const Blob &blob,
   for (Entry &entry : kept) {
     std::fill(entry.name.begin(), entry.name.end(), '#');
     std::fill(entry.bindingAccess.begin(), entry.bindingAccess.end(), 0xDD);
+    std::fill(entry.driverData.begin(), entry.driverData.end(), 0xDD);
   }
   for (bp_entry_t &entry : entries)
     std::memset(static_cast<void *>(&entry), 0xDD, sizeof(entry));

@@ -253,6 +253,10 @@ void addEntries(Group &group) {
       [](Blob &b) { b.entries[0].bindingAccess.resize(1000, 1); });
   add("no-bindings", [](Blob &b) { b.entries[0].bindingAccess.clear(); });
   add("more-constants", [](Blob &b) { b.entries[0].constantCount += 7; });
+  add("more-parameters", [](Blob &b) { b.entries[0].parameterCount += 1000; });
+  add("odd-subgroups", [](Blob &b) { b.entries[0].subgroupSize = 3; });
+  add("driver-data",
+      [](Blob &b) { b.entries[0].driverData.assign(100000, 0xFF); });
   add("endless-workspace",
       [](Blob &b) { b.entries[0].workspaceBytes = UINT64_MAX; });
 }

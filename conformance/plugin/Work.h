@@ -66,6 +66,9 @@ struct Dispatch {
   uint64_t workspaceBytes = 0;
   std::vector<Range> bindings;
   std::vector<uint32_t> constants;
+  std::vector<int64_t> parameters;
+  uint64_t sharedBytes = 0;
+  uint32_t cluster[3] = {1, 1, 1};
 };
 
 /// A list of commands over buffers.
@@ -91,6 +94,7 @@ public:
     std::deque<bp_command_dispatch_t> dispatches;
     std::deque<std::vector<bp_binding_t>> bindings;
     std::deque<std::vector<uint32_t>> constants;
+    std::deque<std::vector<int64_t>> parameters;
     std::vector<const bp_header_t *> list;
     std::vector<bp_binding_t> table;
     /// Makes rubbish of it: a driver must not look at it any more.

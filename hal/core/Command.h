@@ -35,6 +35,9 @@ struct Dispatch {
   std::vector<Binding> bindings;
   std::vector<uint32_t> constants;
   uint64_t workspaceBytes = 0; ///< per worker; 0: what the entry says
+  std::vector<int64_t> parameters;
+  std::array<uint32_t, 3> cluster = {1, 1, 1}; ///< work-groups on each axis
+  uint64_t sharedBytes = 0; ///< dynamic shared memory of a work-group
 };
 
 /// Copies between ranges of equal length that do not overlap.

@@ -37,6 +37,8 @@ private:
   Status add(const Barrier &);
   Status checkDispatch(const Dispatch &dispatch) const;
   Status checkGrid(const Dispatch &dispatch) const;
+  Status checkCluster(const Dispatch &dispatch) const;
+  Status checkShared(const Dispatch &dispatch) const;
   Status useBuffer(const Binding &binding, bool writes);
   Status useSlot(const Binding &binding, bool writes);
   Status use(const Binding &binding, bool writes, bp_binding_t &out);
@@ -54,11 +56,13 @@ private:
 /// Makes room for everything, so that pointers into the list stay valid.
 void Builder::reserve(std::span<const Command> commands) {
   size_t dispatches = 0, copies = 0, fills = 0, bindings = 0, constants = 0;
+  size_t parameters = 0;
   for (const Command &command : commands) {
     if (const auto *dispatch = std::get_if<Dispatch>(&command)) {
       ++dispatches;
       bindings += dispatch->bindings.size();
       constants += dispatch->constants.size();
+      parameters += dispatch->parameters.size();
     }
     copies += std::holds_alternative<Copy>(command);
     fills += std::holds_alternative<Fill>(command);
@@ -69,6 +73,7 @@ void Builder::reserve(std::span<const Command> commands) {
   list_.fills.reserve(fills);
   list_.bindings.reserve(bindings);
   list_.constants.reserve(constants);
+  list_.parameters.reserve(parameters);
 }
 
 Status Builder::addAll(std::span<const Command> commands) {
@@ -151,6 +156,23 @@ Status Builder::checkGrid(const Dispatch &dispatch) const {
                              text(axis) + " is not between 1 and " +
                              text(most ? most : UINT32_MAX));
   }
+  return checkCluster(dispatch);
+}
+
+Status Builder::checkCluster(const Dispatch &dispatch) const {
+  uint64_t size = 1, most = std::max(info_.max_cluster, 1u);
+  for (int axis = 0; axis < 3; ++axis) {
+    uint32_t groups = dispatch.cluster[axis];
+    if (groups == 0 || groups > most || (size *= groups) > most)
+      return unimplemented(
+          "a cluster of " + text(dispatch.cluster[0]) + " by " +
+          text(dispatch.cluster[1]) + " by " + text(dispatch.cluster[2]) +
+          " work-groups, the device has clusters of at most " + text(most));
+    if (dispatch.grid[axis] % groups)
+      return invalidArgument(
+          "grid size " + text(dispatch.grid[axis]) + " on axis " + text(axis) +
+          " is no multiple of its cluster's " + text(groups));
+  }
   return {};
 }
 
@@ -175,12 +197,27 @@ Status Builder::checkDispatch(const Dispatch &dispatch) const {
     return invalidArgument(entry.name + " takes " + text(entry.constantCount) +
                            " constants, given " +
                            text(dispatch.constants.size()));
+  if (dispatch.parameters.size() != entry.parameterCount)
+    return invalidArgument(entry.name + " takes " + text(entry.parameterCount) +
+                           " parameters, given " +
+                           text(dispatch.parameters.size()));
   if (dispatch.workspaceBytes > maxWorkspace)
     return invalidArgument(entry.name + " asks for " +
                            text(dispatch.workspaceBytes) +
                            " bytes of scratch per worker, at most " +
                            text(maxWorkspace) + " are possible");
+  if (Status status = checkShared(dispatch); !status.ok())
+    return status.within(entry.name);
   return checkGrid(dispatch).within(entry.name);
+}
+
+Status Builder::checkShared(const Dispatch &dispatch) const {
+  if (dispatch.sharedBytes <= info_.max_shared_bytes)
+    return {};
+  return unimplemented(text(dispatch.sharedBytes) +
+                       " bytes of dynamic shared memory, the device has at "
+                       "most " +
+                       text(info_.max_shared_bytes));
 }
 
 /// A binding of a dispatch, which has limits of its own.
@@ -208,6 +245,10 @@ Status Builder::add(const Dispatch &dispatch) {
   std::copy(dispatch.grid.begin(), dispatch.grid.end(), c.grid);
   c.constant_count = uint32_t(dispatch.constants.size());
   c.constants = list_.constants.data() + list_.constants.size();
+  c.parameter_count = uint32_t(dispatch.parameters.size());
+  c.parameters = list_.parameters.data() + list_.parameters.size();
+  std::copy(dispatch.cluster.begin(), dispatch.cluster.end(), c.cluster);
+  c.shared_bytes = dispatch.sharedBytes;
   c.bindings = list_.bindings.data() + list_.bindings.size();
   c.binding_count = dispatch.bindings.size();
   for (size_t i = 0; i < dispatch.bindings.size(); ++i) {
@@ -218,6 +259,8 @@ Status Builder::add(const Dispatch &dispatch) {
   }
   list_.constants.insert(list_.constants.end(), dispatch.constants.begin(),
                          dispatch.constants.end());
+  list_.parameters.insert(list_.parameters.end(), dispatch.parameters.begin(),
+                          dispatch.parameters.end());
   list_.alive.push_back(dispatch.executable);
   list_.commands.push_back(&list_.dispatches.emplace_back(c).header);
   return {};

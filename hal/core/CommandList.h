@@ -54,6 +54,7 @@ struct CommandList {
   std::vector<bp_command_fill_t> fills;
   std::vector<bp_binding_t> bindings;
   std::vector<uint32_t> constants;
+  std::vector<int64_t> parameters;
   std::vector<SlotUse> slots;
   std::vector<std::shared_ptr<const void>> alive; ///< what the commands use
   std::shared_ptr<const CommandNotes> notes;      ///< for traces; may be null

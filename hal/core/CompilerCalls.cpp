@@ -5,6 +5,7 @@
 #include "hal/core/Tables.h"
 #include "sdk/support/Condition.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
@@ -137,35 +138,119 @@ bp_status_t putTarget(void *context, const bp_target_t *from) {
 
 // ---- Compiling ----
 
-Status copyCompiled(const bp_compiled_t *from, bp_compiled_t &compiled,
-                    bp_entry_t &entry) {
+/// A compiled dispatch with structs of this build's size, and launches in any
+/// case.
+struct CompiledCopy {
+  bp_compiled_t compiled;
+  std::vector<bp_launch_t> launches;
+  std::vector<bp_entry_t> entries; ///< of the launches
+  std::vector<const bp_launch_t *> pointers;
+};
+
+Status copyEntry(const bp_entry_t *from, bp_entry_t &entry) {
+  if (Status s = copyStruct(from, bp_entry_t_TYPE, "entry", entry); !s.ok())
+    return s;
+  if (entry.binding_count > maxBindings ||
+      (entry.binding_count && !entry.binding_access))
+    return invalidArgument("the entry has too many bindings, or no list");
+  if (entry.parameter_count > BP_MAX_PARAMETERS)
+    return invalidArgument("the entry has " +
+                           std::to_string(entry.parameter_count) +
+                           " parameters, at most " +
+                           std::to_string(BP_MAX_PARAMETERS) + " are possible");
+  const bp_bytes_t &data = entry.driver_data;
+  if (data.size > BP_MAX_DRIVER_DATA || (data.size && !data.data))
+    return invalidArgument("the entry has " + std::to_string(data.size) +
+                           " bytes for its driver, at most " +
+                           std::to_string(BP_MAX_DRIVER_DATA) +
+                           " behind a pointer are possible");
+  return checkTexts("the entry", {entry.name});
+}
+
+Status checkLaunch(const bp_launch_t &launch) {
+  const bp_entry_t &entry = *launch.entry;
+  if (entry.parameter_count && !launch.parameters)
+    return invalidArgument(
+        "the launch of entry '" + std::string(view(entry.name)) +
+        "' lacks its " + std::to_string(entry.parameter_count) + " parameters");
+  for (uint32_t i = 0; launch.bindings && i < entry.binding_count; ++i)
+    if (Status s = checkTexts("a binding", {launch.bindings[i].offset,
+                                            launch.bindings[i].length});
+        !s.ok())
+      return s;
+  if (Status s =
+          checkTexts("a launch", launch.parameters, entry.parameter_count);
+      !s.ok())
+    return s;
+  return checkTexts("a launch", {launch.grid[0], launch.grid[1], launch.grid[2],
+                                 launch.shared_bytes});
+}
+
+/// The launch of a compiled dispatch that lists none.
+bp_launch_t onlyLaunch(const bp_compiled_t &compiled) {
+  bp_launch_t launch = {BP_HEADER(bp_launch_t)};
+  launch.entry = compiled.entry;
+  std::copy_n(compiled.grid, 3, launch.grid);
+  return launch;
+}
+
+Status copyLaunches(CompiledCopy &copy) {
+  bp_compiled_t &compiled = copy.compiled;
+  uint64_t count = compiled.launch_count;
+  if (count > BP_MAX_LAUNCHES || (count && !compiled.launches))
+    return invalidArgument("the compiled dispatch has a list of " +
+                           std::to_string(count) + " launches, at most " +
+                           std::to_string(BP_MAX_LAUNCHES) +
+                           " in a valid array are possible");
+  if (count && compiled.in_place)
+    return invalidArgument("the compiled dispatch says what is in place, "
+                           "which one with a list of launches cannot");
+  copy.launches.resize(std::max<uint64_t>(count, 1), onlyLaunch(compiled));
+  copy.entries.resize(copy.launches.size());
+  for (uint64_t i = 0; i < copy.launches.size(); ++i) {
+    bp_launch_t &launch = copy.launches[i];
+    if (count)
+      if (Status s = copyStruct(compiled.launches[i], bp_launch_t_TYPE,
+                                "launch", launch);
+          !s.ok())
+        return s;
+    if (Status s = copyEntry(launch.entry, copy.entries[i]); !s.ok())
+      return s;
+    launch.entry = &copy.entries[i];
+    if (Status s = checkLaunch(launch); !s.ok())
+      return s;
+    copy.pointers.push_back(&launch);
+  }
+  compiled.entry = copy.entries.data();
+  compiled.launches = copy.pointers.data();
+  compiled.launch_count = copy.pointers.size();
+  return {};
+}
+
+Status copyCompiled(const bp_compiled_t *from, CompiledCopy &copy) {
+  bp_compiled_t &compiled = copy.compiled;
   if (Status s =
           copyStruct(from, bp_compiled_t_TYPE, "compiled dispatch", compiled);
       !s.ok())
     return s;
-  if (Status s = copyStruct(compiled.entry, bp_entry_t_TYPE, "entry", entry);
-      !s.ok())
-    return s;
-  compiled.entry = &entry;
-  if (entry.binding_count > maxBindings ||
-      (entry.binding_count && !entry.binding_access))
-    return invalidArgument("the entry has too many bindings, or no list");
   if (compiled.blob.size && !compiled.blob.data)
     return invalidArgument("the blob is a null pointer with a size");
-  return checkTexts(
-      "the compiled dispatch",
-      {entry.name, compiled.grid[0], compiled.grid[1], compiled.grid[2]});
+  if (Status s = checkTexts("the compiled dispatch",
+                            {compiled.grid[0], compiled.grid[1],
+                             compiled.grid[2], compiled.scratch_bytes});
+      !s.ok())
+    return s;
+  return copyLaunches(copy);
 }
 
 bp_status_t putCompiled(void *context, const bp_compiled_t *from) {
   auto &collector = *static_cast<Collector<CompiledSink> *>(context);
   if (++collector.count > 1)
     return collector.take(invalidArgument("gave two results for a dispatch"));
-  bp_compiled_t compiled;
-  bp_entry_t entry;
-  if (Status s = copyCompiled(from, compiled, entry); !s.ok())
+  CompiledCopy copy;
+  if (Status s = copyCompiled(from, copy); !s.ok())
     return collector.take(std::move(s));
-  return collector.take(collector.put(compiled));
+  return collector.take(collector.put(copy.compiled));
 }
 
 bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {

@@ -42,7 +42,9 @@ Status callClaim(const CompilerPlugin &plugin, std::string_view target,
                  const bp_graph_t *graph, const bp_graph_table_t *table,
                  ClaimAnswer &out);
 
-/// Compiles a dispatch. `put` is called when it succeeds, once.
+/// Compiles a dispatch. `put` is called when it succeeds, once. `launches` has
+/// one launch where the plug-in gave an entry and a grid only; `entry` is that
+/// of the first.
 Status callCompile(const CompilerPlugin &plugin,
                    const bp_compile_request_t &request,
                    const CompiledSink &put);

@@ -94,6 +94,35 @@ std::shared_ptr<Buffer> Device::import(void *pointer, uint64_t size,
       new Buffer(shared_from_this(), handle, size, readOnly));
 }
 
+/// "4, 8 and 16" of 28.
+static std::string sizesIn(uint32_t set) {
+  std::string text;
+  for (uint32_t bit = 1; set; bit <<= 1) {
+    if (!(set & bit))
+      continue;
+    set &= ~bit;
+    text += (text.empty() ? "" : set ? ", " : " and ") + std::to_string(bit);
+  }
+  return text.empty() ? "none that can be asked for" : text;
+}
+
+static Status checkLaunch(const Entry &entry, const bp_device_info_t &info) {
+  if (entry.parameterCount > info.max_parameters)
+    return unimplemented(std::to_string(entry.parameterCount) +
+                         " parameters, the device has at most " +
+                         std::to_string(info.max_parameters));
+  if (entry.driverData.size() > info.max_driver_data)
+    return unimplemented(std::to_string(entry.driverData.size()) +
+                         " bytes for its driver, which reads at most " +
+                         std::to_string(info.max_driver_data));
+  uint32_t size = entry.subgroupSize;
+  if (size & (size - 1) || (size & info.subgroup_sizes) != size)
+    return unimplemented("subgroups of " + std::to_string(size) +
+                         ", the device's sizes are " +
+                         sizesIn(info.subgroup_sizes));
+  return {};
+}
+
 static Status checkEntry(const Entry &entry, const bp_device_info_t &info) {
   constexpr uint32_t maxBindings = 4096;
   uint32_t bindings = info.max_bindings
@@ -113,7 +142,7 @@ static Status checkEntry(const Entry &entry, const bp_device_info_t &info) {
     return invalidArgument(std::to_string(entry.constantCount) +
                            " constants, the device has at most " +
                            std::to_string(info.max_constants));
-  return {};
+  return checkLaunch(entry, info);
 }
 
 static bp_entry_t toC(const Entry &entry) {
@@ -123,7 +152,10 @@ static bp_entry_t toC(const Entry &entry) {
   c.binding_count = uint32_t(entry.bindingAccess.size());
   c.constant_count = entry.constantCount;
   std::copy_n(entry.workgroupSize.begin(), 3, c.workgroup_size);
+  c.subgroup_size = entry.subgroupSize;
   c.workspace_bytes = entry.workspaceBytes;
+  c.driver_data = {entry.driverData.data(), entry.driverData.size()};
+  c.parameter_count = entry.parameterCount;
   return c;
 }
 

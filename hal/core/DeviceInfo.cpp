@@ -88,6 +88,8 @@ DeviceInfo::copy(const bp_device_info_t *from) {
   c.binding_alignment = std::max<uint64_t>(c.binding_alignment, 1);
   c.flags &= knownFlags;
   c.max_constants = std::min(c.max_constants, maxConstants);
+  c.max_parameters = std::min(c.max_parameters, BP_MAX_PARAMETERS);
+  c.max_driver_data = std::min<uint64_t>(c.max_driver_data, BP_MAX_DRIVER_DATA);
   info->info_ = c;
   return std::shared_ptr<const DeviceInfo>(std::move(info));
 }

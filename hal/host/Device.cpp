@@ -80,6 +80,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   info.memory_bytes = memoryBytes();
   info.max_bindings = maxBindings;
   info.max_constants = BP_MAX_CONSTANTS;
+  info.max_parameters = BP_MAX_PARAMETERS;
   info.worker_count = host.worker_count(host.self);
   std::vector<bp_property_t> properties = cachesOf(*host.cpu);
   info.properties = properties.data();

@@ -34,7 +34,10 @@ static bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
       return refuse("its entry " + std::string(name) + " asks for " +
                     std::to_string(entry.workspace_bytes) +
                     " bytes of scratch per worker");
-    executable->entries.push_back({function, entry.workspace_bytes});
+    executable->entries.push_back({function, entry.workspace_bytes,
+                                   BP_HAS(&entry, bp_entry_t, parameter_count)
+                                       ? entry.parameter_count
+                                       : 0});
   }
   executable->image = std::move(image);
   *out = executable.release();

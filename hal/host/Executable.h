@@ -12,6 +12,7 @@ namespace backplane::host {
 struct EntryPoint {
   bp_cpu_entry_t function;
   uint64_t workspaceBytes; ///< per worker
+  uint32_t parameterCount;
 };
 
 } // namespace backplane::host

@@ -24,6 +24,19 @@ static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
   return dispatch.workspace_bytes;
 }
 
+/// An entry that takes parameters finds a pointer to them behind its bindings.
+static void addParameters(Program &program,
+                          const bp_command_dispatch_t &dispatch,
+                          const EntryPoint &entry) {
+  if (!entry.parameterCount)
+    return;
+  program.parameterPatches.push_back(
+      {uint32_t(program.pointers.size()), uint32_t(program.parameters.size())});
+  program.pointers.push_back(nullptr);
+  program.parameters.insert(program.parameters.end(), dispatch.parameters,
+                            dispatch.parameters + entry.parameterCount);
+}
+
 static void addDispatch(Program &program,
                         const bp_command_dispatch_t &dispatch) {
   const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
@@ -38,6 +51,7 @@ static void addDispatch(Program &program,
   step.workspace = workspaceOf(dispatch, entry);
   for (uint64_t i = 0; i < dispatch.binding_count; ++i)
     addPointer(program, dispatch.bindings[i]);
+  addParameters(program, dispatch, entry);
   program.constants.insert(program.constants.end(), dispatch.constants,
                            dispatch.constants + dispatch.constant_count);
   program.workspace = std::max(program.workspace, step.workspace);
@@ -89,6 +103,8 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
   pointers.clear();
   patches.clear();
   constants.clear();
+  parameters.clear();
+  parameterPatches.clear();
   workspace = 0;
   for (uint64_t i = 0; i < count; ++i) {
     const bp_header_t *command = commands[i];

@@ -44,12 +44,20 @@ struct Patch {
   uint64_t offset;
 };
 
+/// A pointer to the parameters of a dispatch.
+struct ParameterPatch {
+  uint32_t pointer;
+  uint32_t parameter; ///< the first
+};
+
 struct Program {
   std::vector<Step> steps;
   std::vector<Wave> waves;
   std::vector<uint8_t *> pointers;
   std::vector<Patch> patches;
   std::vector<uint32_t> constants;
+  std::vector<int64_t> parameters;
+  std::vector<ParameterPatch> parameterPatches;
   uint64_t workspace = 0; ///< bytes per worker that the steps need
 
   /// Translates validated commands; `this` is reused, its memory kept. Gives

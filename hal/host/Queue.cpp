@@ -117,11 +117,15 @@ Outcome run(bp_queue_t &queue, const Program &program,
             "there is no memory for the scratch of a kernel, " +
                 std::to_string(program.workspace) + " bytes per worker"};
   queue.pointers = program.pointers;
+  queue.parameters = program.parameters;
   queue.errors.assign(program.steps.size(), 0);
   for (const Patch &patch : program.patches)
     if (const bp_binding_t &slot = table[patch.slot]; slot.buffer)
       queue.pointers[patch.pointer] =
           slot.buffer->data + slot.offset + patch.offset;
+  for (const ParameterPatch &patch : program.parameterPatches)
+    queue.pointers[patch.pointer] =
+        reinterpret_cast<uint8_t *>(queue.parameters.data() + patch.parameter);
   Run run = {program,
              queue.pointers.data(),
              static_cast<uint8_t *>(queue.workspace),

@@ -33,6 +33,7 @@ struct bp_queue_t {
   bp_device_t *device;
   backplane::host::Program scratch; ///< of queue_execute
   std::vector<uint8_t *> pointers;  ///< of the running program
+  std::vector<int64_t> parameters;  ///< of the running program
   std::vector<uint32_t> errors;     ///< an error word for each step
   void *workspace = nullptr;        ///< a slice for each worker
   uint64_t workspaceBytes = 0;      ///< of one slice

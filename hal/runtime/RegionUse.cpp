@@ -27,6 +27,8 @@ public:
       add(std::span<const Dim>(dispatch->grid));
       add(std::span<const Dim>(dispatch->constants));
       add(dispatch->workspace);
+      add(std::span<const Dim>(dispatch->parameters));
+      add(dispatch->sharedBytes);
       for (const SlotRange &binding : dispatch->bindings)
         add(binding);
     } else if (const auto *copy = std::get_if<program::Copy>(&command)) {

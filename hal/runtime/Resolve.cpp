@@ -206,6 +206,19 @@ Status Resolver::addDispatch(uint32_t index,
       return value.status().within("constant " + std::to_string(i));
     command.constants.push_back(uint32_t(*value));
   }
+  for (uint32_t i = 0; i < dispatch.parameters.size(); ++i) {
+    Result<int64_t> value = evaluate_(dispatch.parameters[i]);
+    if (!value)
+      return value.status().within("parameter " + std::to_string(i));
+    command.parameters.push_back(*value);
+  }
+  if (dispatch.sharedBytes) {
+    Result<uint64_t> bytes = number(*dispatch.sharedBytes, UINT32_MAX);
+    if (!bytes)
+      return bytes.status().within("shared memory");
+    command.sharedBytes = *bytes;
+  }
+  command.cluster = dispatch.cluster;
   for (uint32_t i = 0; i < dispatch.bindings.size(); ++i) {
     Result<Binding> binding = bind(dispatch.bindings[i]);
     if (!binding)

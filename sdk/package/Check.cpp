@@ -124,6 +124,20 @@ Status checkEntry(const Entry &entry) {
       return bad(what + " has a work-group size of " + std::to_string(size));
   if (entry.workspaceBytes > limits::workspaceBytes)
     return bad(what + " asks for too much workspace");
+  if (entry.parameterCount > BP_MAX_PARAMETERS)
+    return bad(what + " has " + std::to_string(entry.parameterCount) +
+               " parameters, the limit is " +
+               std::to_string(BP_MAX_PARAMETERS));
+  if (entry.driverData.size() > BP_MAX_DRIVER_DATA)
+    return bad(what + " has " + std::to_string(entry.driverData.size()) +
+               " bytes for its driver, the limit is " +
+               std::to_string(BP_MAX_DRIVER_DATA));
+  if (entry.subgroupSize > limits::subgroupSize ||
+      (entry.subgroupSize & (entry.subgroupSize - 1)))
+    return bad(what + " asks for subgroups of " +
+               std::to_string(entry.subgroupSize) +
+               ", which is no power of two up to " +
+               std::to_string(limits::subgroupSize));
   return {};
 }
 

@@ -21,7 +21,10 @@ inline constexpr uint32_t bindings = 1024; ///< per dispatch
 inline constexpr uint32_t transients = 1u << 20;
 inline constexpr uint32_t workgroupSize = 1u << 20;
 inline constexpr uint64_t workspaceBytes = uint64_t(1) << 32;
-inline constexpr uint32_t regions = 4096;   ///< per variant
+inline constexpr uint32_t subgroupSize = 1024;
+inline constexpr uint32_t clusterSize = 1024;              ///< work-groups
+inline constexpr uint64_t sharedBytes = uint64_t(1) << 30; ///< of a work-group
+inline constexpr uint32_t regions = 4096;                  ///< per variant
 inline constexpr uint32_t regionDepth = 16; ///< regions that run each other
 inline constexpr uint32_t devices = 16;     ///< of a variant
 } // namespace limits
@@ -98,6 +101,8 @@ private:
   Status checkMemory();
   Status checkCommand(const program::Command &command);
   Status checkDispatch(const program::Dispatch &dispatch);
+  Status checkCounts(const program::Dispatch &dispatch, const Entry &entry);
+  Status checkLaunch(const program::Dispatch &dispatch);
   Status checkCopy(const program::Copy &copy);
   Status checkFill(const program::Fill &fill);
   Status checkControl(const program::Control &control);

@@ -199,6 +199,20 @@ Status ProgramChecker::checkDispatch(const program::Dispatch &dispatch) {
     return bad("it names entry " + std::to_string(dispatch.entry) + ", of " +
                std::to_string(entries.size()));
   const Entry &entry = entries[dispatch.entry];
+  if (Status s = checkCounts(dispatch, entry); !s.ok())
+    return s;
+  if (Status s = checkLaunch(dispatch); !s.ok())
+    return s;
+  for (size_t i = 0; i < dispatch.bindings.size(); ++i)
+    if (Status s = checkBinding(dispatch.bindings[i], entry.bindingAccess[i]);
+        !s.ok())
+      return s.within("binding " + std::to_string(i));
+  return {};
+}
+
+/// Each list has as many elements as its entry says.
+Status ProgramChecker::checkCounts(const program::Dispatch &dispatch,
+                                   const Entry &entry) {
   if (dispatch.constants.size() != entry.constantCount ||
       dispatch.bindings.size() != entry.bindingAccess.size())
     return bad("it gives " + std::to_string(dispatch.constants.size()) +
@@ -206,6 +220,15 @@ Status ProgramChecker::checkDispatch(const program::Dispatch &dispatch) {
                " bindings, entry '" + entry.name + "' takes " +
                std::to_string(entry.constantCount) + " and " +
                std::to_string(entry.bindingAccess.size()));
+  if (dispatch.parameters.size() != entry.parameterCount)
+    return bad("it gives " + std::to_string(dispatch.parameters.size()) +
+               " parameters, entry '" + entry.name + "' takes " +
+               std::to_string(entry.parameterCount));
+  return {};
+}
+
+/// What a dispatch says besides its bindings.
+Status ProgramChecker::checkLaunch(const program::Dispatch &dispatch) {
   if (dispatch.flops)
     if (Status s = checkExpression(*dispatch.flops, "flops", 0, INT64_MAX);
         !s.ok())
@@ -222,10 +245,22 @@ Status ProgramChecker::checkDispatch(const program::Dispatch &dispatch) {
     if (Status s = checkExpression(constant, "constant", 0, UINT32_MAX);
         !s.ok())
       return s;
-  for (size_t i = 0; i < dispatch.bindings.size(); ++i)
-    if (Status s = checkBinding(dispatch.bindings[i], entry.bindingAccess[i]);
+  for (const Dim &parameter : dispatch.parameters)
+    if (Status s =
+            checkExpression(parameter, "parameter", INT64_MIN, INT64_MAX);
         !s.ok())
-      return s.within("binding " + std::to_string(i));
+      return s;
+  if (dispatch.sharedBytes)
+    if (Status s = checkExpression(*dispatch.sharedBytes, "shared memory", 0,
+                                   limits::sharedBytes);
+        !s.ok())
+      return s;
+  uint64_t groups = 1;
+  for (uint32_t size : dispatch.cluster)
+    if (size == 0 || size > limits::clusterSize ||
+        (groups *= size) > limits::clusterSize)
+      return bad("its cluster has no size between 1 and " +
+                 std::to_string(limits::clusterSize) + " work-groups");
   return {};
 }
 

@@ -61,6 +61,13 @@ public:
     return {from->begin(), from->end()};
   }
 
+  /// A copy, counted as the elements of 4 bytes that would fill it.
+  std::vector<uint8_t> bytes(const flatbuffers::Vector<uint8_t> *from) {
+    if (!from || !take((size_t(from->size()) + 3) / 4))
+      return {};
+    return {from->begin(), from->end()};
+  }
+
   Dim dim(const flatbuffers::String *string) {
     if (auto found = known_.find(string); found != known_.end())
       return found->second;
@@ -166,6 +173,14 @@ SlotRange rangeOf(Decoder &d, const fb::Binding *info) {
   return {};
 }
 
+void copyThree(Decoder &d, const std::vector<uint32_t> &from,
+               std::array<uint32_t, 3> &to, const std::string &what) {
+  if (from.size() == to.size())
+    std::copy(from.begin(), from.end(), to.begin());
+  else
+    d.fail(bad(what + " has " + std::to_string(from.size()) + " sizes, not 3"));
+}
+
 program::Dispatch dispatchOf(Decoder &d, const fb::Dispatch &info) {
   program::Dispatch dispatch;
   dispatch.executable = info.executable();
@@ -183,6 +198,10 @@ program::Dispatch dispatchOf(Decoder &d, const fb::Dispatch &info) {
   dispatch.ops = d.texts(info.ops());
   dispatch.workspace = d.maybe(info.workspace());
   dispatch.flops = d.maybe(info.flops());
+  dispatch.parameters = d.dims(info.parameters());
+  dispatch.sharedBytes = d.maybe(info.shared_bytes());
+  if (info.cluster())
+    copyThree(d, d.numbers(info.cluster()), dispatch.cluster, "its cluster");
   return dispatch;
 }
 
@@ -237,13 +256,12 @@ Entry entryOf(Decoder &d, const fb::Entry *info) {
   entry.name = text(info->name());
   entry.bindingAccess = d.numbers(info->access());
   entry.constantCount = info->constant_count();
-  std::vector<uint32_t> sizes = d.numbers(info->workgroup_size());
-  if (sizes.size() == 3)
-    std::copy(sizes.begin(), sizes.end(), entry.workgroupSize.begin());
-  else
-    d.fail(
-        bad("entry '" + entry.name + "' has no work-group size of 3 numbers"));
+  copyThree(d, d.numbers(info->workgroup_size()), entry.workgroupSize,
+            "the work-group of entry '" + entry.name + "'");
   entry.workspaceBytes = info->workspace_bytes();
+  entry.subgroupSize = info->subgroup_size();
+  entry.parameterCount = info->parameter_count();
+  entry.driverData = d.bytes(info->driver_data());
   return entry;
 }
 

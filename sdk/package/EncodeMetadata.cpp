@@ -91,6 +91,10 @@ struct BodyOf {
     info.ops = dispatch.ops;
     info.workspace = textOf(dispatch.workspace);
     info.flops = textOf(dispatch.flops);
+    info.parameters = textsOf(dispatch.parameters);
+    info.shared_bytes = textOf(dispatch.sharedBytes);
+    if (hasClusters(dispatch))
+      info.cluster = {dispatch.cluster.begin(), dispatch.cluster.end()};
     body.Set(std::move(info));
   }
   void operator()(const program::Copy &copy) {
@@ -146,6 +150,9 @@ std::unique_ptr<fb::EntryT> entryOf(const Entry &entry) {
   info->workgroup_size = {entry.workgroupSize.begin(),
                           entry.workgroupSize.end()};
   info->workspace_bytes = entry.workspaceBytes;
+  info->subgroup_size = entry.subgroupSize;
+  info->parameter_count = entry.parameterCount;
+  info->driver_data = entry.driverData;
   return info;
 }
 

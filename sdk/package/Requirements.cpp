@@ -2,19 +2,20 @@
 #include "Requirements.h"
 
 #include <algorithm>
+#include <set>
 
 namespace backplane {
 namespace {
 
-/// Looks at every expression of a program.
-class FunctionFinder {
+/// Collects the requirements that follow from what is in a variant.
+class Finder {
 public:
-  bool found() const { return found_; }
+  const std::set<std::string_view> &found() const { return found_; }
 
   void look(const Dim &dim) {
     std::string text = dim.str();
-    found_ = found_ || text.find("truncdiv(") != std::string::npos ||
-             text.find("select(") != std::string::npos;
+    note(dimSelectRequirement, text.find("truncdiv(") != std::string::npos ||
+                                   text.find("select(") != std::string::npos);
   }
   void look(const std::optional<Dim> &dim) {
     if (dim)
@@ -29,6 +30,12 @@ public:
       look(element);
   }
   void look(const Slot &slot) { look(slot.bytes); }
+  void look(const ExecutableInfo &executable) { lookAll(executable.entries); }
+  void look(const Entry &entry) {
+    note(driverDataRequirement, !entry.driverData.empty());
+    note(subgroupSizeRequirement, entry.subgroupSize != 0);
+    note(parametersRequirement, entry.parameterCount != 0);
+  }
   void look(const DimAssertion &check) {
     look(check.lhs);
     look(check.rhs);
@@ -54,6 +61,10 @@ private:
     lookAll(dispatch.bindings);
     look(dispatch.workspace);
     look(dispatch.flops);
+    lookAll(dispatch.parameters);
+    look(dispatch.sharedBytes);
+    note(sharedBytesRequirement, dispatch.sharedBytes.has_value());
+    note(clusterRequirement, hasClusters(dispatch));
   }
   void lookAt(const program::Copy &copy) {
     look(copy.source);
@@ -66,27 +77,37 @@ private:
     look(control.limit);
   }
 
-  bool found_ = false;
+  void note(std::string_view requirement, bool needed) {
+    if (needed)
+      found_.insert(requirement);
+  }
+
+  std::set<std::string_view> found_;
 };
+
+constexpr std::string_view known[] = {
+    dimSelectRequirement,  driverDataRequirement,  subgroupSizeRequirement,
+    parametersRequirement, sharedBytesRequirement, clusterRequirement};
 
 } // namespace
 
 std::vector<std::string> requirementsOf(const VariantInfo &variant) {
-  FunctionFinder functions;
-  functions.look(variant.program);
-  functions.look(variant.init);
-  functions.lookAll(variant.regions);
+  Finder finder;
+  finder.look(variant.program);
+  finder.look(variant.init);
+  finder.lookAll(variant.regions);
+  finder.lookAll(variant.executables);
   std::vector<std::string> requirements = variant.requirements;
-  if (functions.found() &&
-      !std::ranges::count(requirements, dimSelectRequirement))
-    requirements.emplace_back(dimSelectRequirement);
+  for (std::string_view name : finder.found())
+    if (!std::ranges::count(requirements, name))
+      requirements.emplace_back(name);
   return requirements;
 }
 
 std::string unknownRequirement(const std::vector<std::string> &requirements) {
   auto unknown =
       std::ranges::find_if(requirements, [](const std::string &name) {
-        return name != dimSelectRequirement;
+        return !std::ranges::count(known, name);
       });
   return unknown == requirements.end() ? "" : *unknown;
 }

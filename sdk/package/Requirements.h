@@ -12,8 +12,20 @@ namespace backplane {
 
 /// Expressions of the variant use truncdiv or select.
 inline constexpr std::string_view dimSelectRequirement = "dims.select";
+/// Entries have bytes for their driver.
+inline constexpr std::string_view driverDataRequirement = "launch.driver_data";
+/// Entries ask for a subgroup size.
+inline constexpr std::string_view subgroupSizeRequirement =
+    "launch.subgroup_size";
+/// Entries take parameters of 64 bits.
+inline constexpr std::string_view parametersRequirement = "launch.parameters";
+/// Dispatches have dynamic shared memory.
+inline constexpr std::string_view sharedBytesRequirement =
+    "launch.shared_bytes";
+/// Dispatches have clusters of work-groups.
+inline constexpr std::string_view clusterRequirement = "launch.cluster";
 
-/// What it says that it requires, and what its expressions do.
+/// What it says that it requires, and what follows from what is in it.
 std::vector<std::string> requirementsOf(const VariantInfo &variant);
 
 /// The first that this runtime does not know; empty: it knows all.

@@ -18,6 +18,9 @@ struct Entry {
   uint32_t constantCount = 0;
   std::array<uint32_t, 3> workgroupSize = {1, 1, 1};
   uint64_t workspaceBytes = 0; ///< per worker
+  uint32_t subgroupSize = 0;   ///< 0: any
+  uint32_t parameterCount = 0;
+  std::vector<uint8_t> driverData; ///< from its compiler to its driver
 };
 
 } // namespace backplane

@@ -12,6 +12,10 @@ std::string_view name(SlotKind kind) {
   return number < std::size(names) ? names[number] : "unknown";
 }
 
+bool hasClusters(const program::Dispatch &dispatch) {
+  return dispatch.cluster != std::array<uint32_t, 3>{1, 1, 1};
+}
+
 std::vector<uint32_t> slotsOf(const program::Command &command) {
   std::vector<uint32_t> slots;
   if (const auto *dispatch = std::get_if<program::Dispatch>(&command)) {

@@ -77,6 +77,9 @@ struct Dispatch {
   /// Float multiplications and additions of its contractions, for traces only;
   /// none: unknown.
   std::optional<Dim> flops;
+  std::vector<Dim> parameters;    ///< i64 each
+  std::optional<Dim> sharedBytes; ///< dynamic, of a work-group; none: 0
+  std::array<uint32_t, 3> cluster{1, 1, 1}; ///< work-groups on each axis
 };
 
 /// Between slots of two devices it is a transfer, which the host makes.
@@ -129,6 +132,9 @@ struct Program {
     return device < arenas.size() ? arenas[device] : -1;
   }
 };
+
+/// Whether its work-groups run in clusters of more than one.
+bool hasClusters(const program::Dispatch &dispatch);
 
 /// The slots that a command names.
 std::vector<uint32_t> slotsOf(const program::Command &command);

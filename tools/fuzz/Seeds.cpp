@@ -216,6 +216,14 @@ Status writeArtifacts(const fs::path &folder) {
                 &splitArtifactVersion, sizeof(splitArtifactVersion));
     writeBroken(folder / ("split" + std::to_string(number++)), good, *whole);
   }
+  fb::ArtifactT launching;
+  WeightPool pool;
+  sample::fullArtifact(launching, pool);
+  sample::extendLaunches(launching);
+  if (Status s =
+          sample::write((folder / "launches.bpx").string(), launching, pool);
+      !s.ok())
+    return s;
   // As they are: cut at sizes that the target leaves alone, and damaged.
   for (size_t size : {size_t(7), size_t(71), size_t(1023)}) {
     Bytes good = readAll(path);
@@ -345,10 +353,17 @@ Status writeBundles(const fs::path &root) {
 void writeKernels(const fs::path &folder) {
   Kernel kernel;
   kernel.code = {1, 2, 3, 4};
-  kernel.name = "matmul";
-  kernel.grid = {"n", "m floordiv 4", "1"};
-  kernel.workspace = "64*n";
-  kernel.access = {1, 1, 2};
+  KernelLaunch launch;
+  launch.name = "matmul";
+  launch.grid = {"n", "m floordiv 4", "1"};
+  launch.workspace = "64*n";
+  launch.access = {1, 1, 2};
+  launch.driverData = {5, 6};
+  launch.parameters = {"m*n"};
+  launch.sharedBytes = "4*n";
+  launch.bindings = {{0, "", ""}, {1, "64", ""}, {std::nullopt, "", "n"}};
+  kernel.launches = {launch, launch};
+  kernel.scratch = "n";
   kernel.inPlace = {0};
   write(folder / "kernel", packKernel(kernel));
 }

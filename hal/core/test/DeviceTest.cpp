@@ -196,6 +196,38 @@ TEST_P(DeviceTest, RefusesBadDispatches) {
   expectRefusal(bad, "without an executable");
 }
 
+/// The mini driver has none of it.
+TEST_P(DeviceTest, RefusesWhatTheDeviceCannotLaunch) {
+  auto a = filled(Words(8)), b = filled(Words(8));
+  Dispatch good = add({a, 0, 16}, {b, 0, 16}, 1), bad = good;
+  bad.parameters = {1};
+  expectRefusal(bad, "takes 0 parameters, given 1");
+  bad = good;
+  bad.sharedBytes = 16;
+  expectRefusal(bad, "16 bytes of dynamic shared memory, the device has at "
+                     "most 0");
+  bad = good;
+  bad.cluster = {1, 2, 1};
+  expectRefusal(bad, "a cluster of 1 by 2 by 1 work-groups, the device has "
+                     "clusters of at most 1");
+  bad.cluster = {65536, 65536, 0};
+  expectRefusal(bad, "a cluster of 65536 by 65536 by 0");
+  auto refusal = [&](Entry entry) {
+    entry.name = "fail";
+    return device->load("mini", {}, {entry}).message();
+  };
+  EXPECT_NE(refusal({.parameterCount = 2})
+                .find("2 parameters, the device has at most 0"),
+            std::string::npos);
+  EXPECT_NE(refusal({.driverData = {1, 2, 3}})
+                .find("3 bytes for its driver, which reads at most 0"),
+            std::string::npos);
+  EXPECT_NE(refusal({.subgroupSize = 32})
+                .find("subgroups of 32, the device's sizes are none that can "
+                      "be asked for"),
+            std::string::npos);
+}
+
 TEST_P(DeviceTest, ChecksBuffers) {
   EXPECT_EQ(device->allocate((1 << 20) + 1).code(),
             BP_STATUS_RESOURCE_EXHAUSTED);

@@ -353,6 +353,93 @@ TEST(GuardPage, AnEntry) {
   });
 }
 
+/// A compiled dispatch of one listed launch.
+struct LaunchParts : CompiledParts {
+  LaunchParts() {
+    entry.parameter_count = 1;
+    launch.entry = &entry;
+    launch.grid[0] = toC("2");
+    launch.bindings = bindings;
+    launch.parameters = &parameter;
+    launch.shared_bytes = toC("16");
+    launch.cluster[1] = 4;
+    compiled.entry = nullptr;
+    compiled.in_place = nullptr;
+    compiled.launches = &pointer;
+    compiled.launch_count = 1;
+    compiled.scratch_bytes = toC("64");
+  }
+  /// What the host makes of it.
+  std::string refusal() {
+    FakeCompiler compiler;
+    compiler.compiled = &compiled;
+    return callCompile(compiler.plugin(), {},
+                       [](const bp_compiled_t &) { return Status(); })
+        .message();
+  }
+  bp_launch_binding_t bindings[2] = {{1, 0, {}, {}}, {BP_NONE, 0, {}, {}}};
+  bp_string_t parameter = toC("n");
+  bp_launch_t launch = {BP_HEADER(bp_launch_t)};
+  const bp_launch_t *pointer = &launch;
+};
+
+TEST(GuardPage, ALaunch) {
+  LaunchParts parts;
+  FakeCompiler compiler;
+  compiler.compiled = &parts.compiled;
+  atEachSize<bp_launch_t>(parts.launch, [&](auto *launch, uint32_t size) {
+    parts.pointer = launch;
+    bp_launch_t expected = zeroFilled(parts.launch, size);
+    Status status = callCompile(compiler.plugin(), {}, [&](const auto &given) {
+      EXPECT_EQ(given.launch_count, 1u);
+      EXPECT_EQ(given.launches[0]->bindings, expected.bindings);
+      EXPECT_EQ(given.launches[0]->cluster[1], expected.cluster[1]);
+      EXPECT_EQ(given.entry, given.launches[0]->entry);
+      return Status();
+    });
+    // Its one parameter is needed.
+    EXPECT_EQ(status.ok(), expected.parameters != nullptr);
+  });
+}
+
+TEST(Launches, ThatAreDamagedAreRefused) {
+  auto refusal = [](void (*change)(LaunchParts &)) {
+    LaunchParts parts;
+    change(parts);
+    return parts.refusal();
+  };
+  auto expect = [](const std::string &refusal, const std::string &reason) {
+    EXPECT_NE(refusal.find(reason), std::string::npos) << refusal;
+  };
+  EXPECT_EQ(LaunchParts().refusal(), "");
+  expect(refusal([](LaunchParts &p) {
+           p.compiled.launch_count = uint64_t(1) << 40;
+         }),
+         "a list of 1099511627776 launches, at most 64");
+  expect(refusal([](LaunchParts &p) { p.compiled.launches = nullptr; }),
+         "a list of 1 launches");
+  expect(refusal([](LaunchParts &p) { p.pointer = nullptr; }),
+         "the launch is missing");
+  expect(refusal([](LaunchParts &p) { p.launch.entry = nullptr; }),
+         "the entry is missing");
+  expect(refusal([](LaunchParts &p) { p.entry.parameter_count = 65; }),
+         "65 parameters, at most 64");
+  expect(refusal([](LaunchParts &p) { p.launch.parameters = nullptr; }),
+         "lacks its 1 parameters");
+  expect(refusal([](LaunchParts &p) {
+           p.entry.driver_data = {&p, BP_MAX_DRIVER_DATA + 1};
+         }),
+         "1048577 bytes for its driver");
+  expect(refusal([](LaunchParts &p) { p.entry.driver_data = {nullptr, 1}; }),
+         "1 bytes for its driver");
+  expect(refusal([](LaunchParts &p) { p.bindings[1].offset = {nullptr, 9}; }),
+         "a binding has a damaged string");
+  expect(refusal([](LaunchParts &p) { p.launch.shared_bytes = {nullptr, 9}; }),
+         "a launch has a damaged string");
+  expect(refusal([](LaunchParts &p) { p.compiled.in_place = p.access; }),
+         "says what is in place");
+}
+
 TEST(GuardPage, AClaimThatRunsOverIsFound) {
   FakeCompiler compiler;
   ClaimAnswer answer;

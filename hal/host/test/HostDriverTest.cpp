@@ -25,7 +25,8 @@ const std::vector<Entry> entries = {
     {.name = "empty"},
     {.name = "scale", .bindingAccess = {1, 2}, .constantCount = 2},
     {.name = "number", .bindingAccess = {2}, .workspaceBytes = 400},
-    {.name = "fails", .constantCount = 1}};
+    {.name = "fails", .constantCount = 1},
+    {.name = "affine", .bindingAccess = {2}, .parameterCount = 2}};
 
 struct HostDriver : testing::TestWithParam<uint32_t> {
   void SetUp() override {
@@ -94,6 +95,65 @@ TEST_P(HostDriver, RunsGrids) {
     for (uint32_t i = 0; i < count; ++i)
       ASSERT_EQ(at(*out)[i], (factor + 2) * i + 7);
   }
+}
+
+TEST_P(HostDriver, PassesParametersBehindBindings) {
+  constexpr uint32_t count = 100;
+  constexpr int64_t wide = (int64_t(1) << 40) + 3;
+  auto a = *device->allocate(8 * count), b = *device->allocate(8 * count);
+  auto affine = [&](Binding out, int64_t factor, int64_t summand) {
+    Dispatch dispatch{.executable = executable,
+                      .entry = 4,
+                      .grid = {count, 1, 1},
+                      .bindings = {std::move(out)}};
+    dispatch.parameters = {factor, summand};
+    return dispatch;
+  };
+  auto check = [&](Buffer &buffer, int64_t factor, int64_t summand) {
+    const auto *out = reinterpret_cast<const int64_t *>(buffer.map());
+    for (int64_t i = 0; i < count; ++i)
+      ASSERT_EQ(out[i], i * factor + summand);
+  };
+  std::vector<Command> commands = {affine({a, 0, 8 * count}, wide, -7),
+                                   affine({b, 0, 8 * count}, -1, wide)};
+  ASSERT_TRUE(queue->run(commands).ok());
+  check(*a, wide, -7);
+  check(*b, -1, wide);
+  auto recorded = device->record(
+      std::vector<Command>{affine({.length = 8 * count, .slot = 0}, 5, 6)});
+  ASSERT_TRUE(recorded.ok()) << recorded.message();
+  for (Buffer *buffer : {a.get(), b.get()}) {
+    SlotBinding table[] = {{buffer}};
+    ASSERT_TRUE(queue->run(**recorded, table).ok());
+    check(*buffer, 5, 6);
+  }
+}
+
+/// It has no clusters, no shared memory, no subgroups and reads no driver data.
+TEST_P(HostDriver, RefusesWhatACpuCannotLaunch) {
+  Dispatch dispatch{.executable = executable};
+  dispatch.sharedBytes = 1;
+  EXPECT_NE(queue->run(std::vector<Command>{dispatch})
+                .message()
+                .find("dynamic shared memory"),
+            std::string::npos);
+  Dispatch clustered{.executable = executable, .grid = {2, 1, 1}};
+  clustered.cluster = {2, 1, 1};
+  EXPECT_NE(
+      queue->run(std::vector<Command>{clustered}).message().find("cluster"),
+      std::string::npos);
+  auto refusal = [&](const Entry &entry) {
+    return device->load(format, image, {entry}).message();
+  };
+  EXPECT_NE(
+      refusal({.name = "empty", .subgroupSize = 8}).find("subgroups of 8"),
+      std::string::npos);
+  EXPECT_NE(refusal({.name = "empty", .driverData = {1}})
+                .find("1 bytes for its driver"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal({.name = "empty", .parameterCount = 65}).find("65 parameters"),
+      std::string::npos);
 }
 
 TEST_P(HostDriver, NumbersThreeDimensionalGroups) {

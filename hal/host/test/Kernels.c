@@ -36,6 +36,15 @@ ENTRY number(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
   out[index] = scratch[99] + scratch[0] - index;
 }
 
+/* out[x] = x * parameter 0 + parameter 1, by the pointer behind its bindings.
+ */
+ENTRY affine(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
+  int64_t *out = call->bindings[0];
+  const int64_t *parameters = call->bindings[1];
+  (void)y, (void)z;
+  out[x] = x * parameters[0] + parameters[1];
+}
+
 /* Group 3 meets bad data. */
 ENTRY fails(const bp_cpu_call_t *call, uint32_t x, uint32_t y, uint32_t z) {
   (void)y, (void)z;

@@ -146,6 +146,36 @@ typedef struct bp_compile_request_t {
   bp_options_t options;
 } bp_compile_request_t;
 
+/* What a binding of a launch is: some bytes of a binding of the dispatch, or of
+ * its scratch. Frozen. */
+typedef struct bp_launch_binding_t {
+  uint32_t binding; /* number in the dispatch, BP_NONE: the scratch */
+  uint32_t reserved;
+  /* Bytes, expressions. Offsets are multiples of the device's
+   * binding_alignment, which 256 always is. */
+  bp_string_t offset; /* empty: 0 */
+  bp_string_t length; /* empty: the rest */
+} bp_launch_binding_t;
+
+/* One of the launches that a dispatch is compiled to. Expressions are over the
+ * dispatch's symbols. */
+#define bp_launch_t_TYPE 102u
+typedef struct bp_launch_t {
+  bp_header_t header;
+  /* Of the executable. Its constants are the dispatch's symbols, or none. */
+  const bp_entry_t *entry;
+  bp_string_t grid[3]; /* expressions */
+  /* As many as the entry has bindings. It writes no input of the dispatch.
+   * (optional, default: those of the dispatch, in order) */
+  const bp_launch_binding_t *bindings;
+  /* Expressions, as many as the entry has parameters. Their values have 64 bits
+   * and a sign. */
+  const bp_string_t *parameters;
+  bp_string_t shared_bytes; /* an expression; empty: 0 */
+  uint32_t cluster[3];      /* work-groups of a cluster, 0: as 1 */
+  uint32_t reserved;
+} bp_launch_t;
+
 /* What `compile` gives. The host copies it in `put`. */
 #define bp_compiled_t_TYPE 100u
 typedef struct bp_compiled_t {
@@ -155,9 +185,22 @@ typedef struct bp_compiled_t {
   bp_string_t grid[3]; /* expressions over the dispatch's symbols */
   /* (optional, default: none) One byte per binding, 1: an input that may have
    * the same memory as the one result. The kernel reads element i of it for
-   * the last time before it writes element i of the result. */
+   * the last time before it writes element i of the result. Not with
+   * `launches`. */
   const uint8_t *in_place;
+  /* (optional, default: one launch, of `entry` over `grid`; with launches these
+   * two are not read) In order: each launch sees what earlier ones wrote. The
+   * entries of the executable are theirs, in the same order. At most
+   * BP_MAX_LAUNCHES. */
+  const bp_launch_t *const *launches;
+  uint64_t launch_count;
+  /* Bytes of memory that the launches share, an expression; empty: none. The
+   * host plans it beside the intermediate values; its contents are undefined
+   * before the first launch and gone after the last. */
+  bp_string_t scratch_bytes;
 } bp_compiled_t;
+
+#define BP_MAX_LAUNCHES 64u /* of a dispatch */
 
 typedef struct bp_compiled_sink_t {
   bp_status_t (*put)(void *context, const bp_compiled_t *compiled);

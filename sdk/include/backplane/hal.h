@@ -7,9 +7,9 @@
  * fallback, named at its declaration.
  *
  * The host validates every call before the driver sees it: handles belong
- * together, ranges lie inside their buffers, alignment and limits hold, binding
- * and constant counts match the entry, reserved fields are zero. A driver does
- * not check these again.
+ * together, ranges lie inside their buffers, alignment and limits hold, counts
+ * of bindings, constants and parameters match the entry, reserved fields are
+ * zero. A driver does not check these again.
  *
  * Order: the host calls queue_execute for the work of one queue in order, and
  * work of one call runs as if one command after another. Commands between two
@@ -84,6 +84,14 @@ typedef struct bp_device_info_t {
    * numbers among them (bp_target_t.required_features). */
   const bp_property_t *properties;
   uint64_t property_count;
+  /* What an entry or a dispatch may have beyond bindings, constants and grid.
+   * 0: nothing; the host refuses what asks for more. */
+  uint32_t max_parameters;   /* i64 each, at most BP_MAX_PARAMETERS */
+  uint32_t max_cluster;      /* work-groups of a cluster */
+  uint64_t max_shared_bytes; /* dynamic shared memory of a work-group */
+  uint64_t max_driver_data;  /* bytes of an entry, at most BP_MAX_DRIVER_DATA */
+  uint32_t subgroup_sizes; /* that entries may ask for: powers of two, or-ed */
+  uint32_t reserved;
 } bp_device_info_t;
 
 typedef struct bp_device_sink_t {
@@ -152,6 +160,9 @@ typedef struct bp_memory2_table_t {
 #define BP_ACCESS_READ 1u
 #define BP_ACCESS_WRITE 2u
 
+#define BP_MAX_PARAMETERS 64u       /* of an entry */
+#define BP_MAX_DRIVER_DATA 1048576u /* bytes of an entry */
+
 /* One entry point of a blob, as its compiler described it. */
 #define bp_entry_t_TYPE 20u
 typedef struct bp_entry_t {
@@ -161,8 +172,14 @@ typedef struct bp_entry_t {
   uint32_t binding_count;
   uint32_t constant_count;    /* u32 each */
   uint32_t workgroup_size[3]; /* invocations; 1, 1, 1 on CPUs */
+  uint32_t subgroup_size;     /* that it must run with, 0: any */
+  uint64_t workspace_bytes;   /* scratch per worker, contents undefined */
+  /* Written by its compiler, read by its driver and nobody else: the layout of
+   * arguments, registers, what tensor maps are made of. Valid during
+   * executable_load only. */
+  bp_bytes_t driver_data;
+  uint32_t parameter_count; /* i64 each */
   uint32_t reserved;
-  uint64_t workspace_bytes; /* scratch per worker, contents undefined */
 } bp_entry_t;
 
 #define bp_executable_info_t_TYPE 21u
@@ -213,6 +230,14 @@ typedef struct bp_command_dispatch_t {
   /* Scratch per worker that this grid and these constants need; 0: what the
    * entry says. */
   uint64_t workspace_bytes;
+  /* Sizes, strides and offsets of this call that may need 64 bits. */
+  const int64_t *parameters;
+  uint32_t parameter_count;
+  /* Work-groups of a cluster, of whose multiples the grid is made; 0: as 1. */
+  uint32_t cluster[3];
+  /* Dynamic shared memory of each work-group, beside what the entry declares
+   * itself. */
+  uint64_t shared_bytes;
 } bp_command_dispatch_t;
 
 #define bp_command_copy_t_TYPE 33u

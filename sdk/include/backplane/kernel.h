@@ -3,8 +3,9 @@
  * kernel.h: what a kernel receives, and how a vendor registers one.
  *
  * CPU and GPU kernels share the call record: bindings, at most 32 constants of
- * 32 bits, a grid of work-groups and an error word. A constant is the size that
- * a symbol has in this call.
+ * 32 bits, at most 64 parameters of 64 bits, a grid of work-groups and an error
+ * word. A constant is the size that a symbol has in this call, a parameter any
+ * expression over these sizes.
  */
 #ifndef BACKPLANE_KERNEL_H
 #define BACKPLANE_KERNEL_H
@@ -37,9 +38,11 @@ extern "C" {
  * for `workspace`. Frozen. */
 typedef struct bp_cpu_call_t {
   const uint32_t *constants;
-  void *const *bindings; /* start of each binding, offset applied */
-  void *workspace;       /* workspace_bytes, this worker's own, 64-aligned */
-  uint32_t *error;       /* the error word */
+  /* Start of each binding, offset applied. Behind them, where the entry has
+   * parameters, a pointer to these: const int64_t *. */
+  void *const *bindings;
+  void *workspace; /* workspace_bytes, this worker's own, 64-aligned */
+  uint32_t *error; /* the error word */
   uint32_t grid[3];
   uint32_t reserved;
 } bp_cpu_call_t;

@@ -250,6 +250,77 @@ TEST_F(Artifacts, RefusesABadProgram) {
             "executable 0: entry 'entry' has unknown access 4");
 }
 
+TEST_F(Artifacts, KeepsWhatLaunchesHave) {
+  extendLaunches(artifact_);
+  Status status = sample::write(path_, artifact_, pool_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.message();
+  const VariantInfo &variant = (*file)->metadata().variants[0];
+  const Entry &entry = variant.executables[0].entries[0];
+  EXPECT_EQ(entry.driverData, (std::vector<uint8_t>{7, 0, 255}));
+  EXPECT_EQ(entry.subgroupSize, 32u);
+  EXPECT_EQ(entry.parameterCount, 2u);
+  const auto &dispatch =
+      std::get<program::Dispatch>(variant.program.commands[0]);
+  ASSERT_EQ(dispatch.parameters.size(), 2u);
+  EXPECT_EQ(*dispatch.parameters[0].evaluate({{"n", 3}}), -3);
+  EXPECT_EQ(*dispatch.parameters[1].evaluate({{"n", 3}}), 9000000063);
+  EXPECT_EQ(dispatch.sharedBytes->str(), "256*n");
+  EXPECT_EQ(dispatch.cluster, (std::array<uint32_t, 3>{2, 1, 4}));
+  EXPECT_EQ(variant.requirements,
+            (std::vector<std::string>{
+                "launch.cluster", "launch.driver_data", "launch.parameters",
+                "launch.shared_bytes", "launch.subgroup_size"}));
+  EXPECT_EQ(variant.unknownRequirement, "");
+}
+
+TEST_F(Artifacts, RefusesBadLaunches) {
+  auto in = [&](const auto &change) {
+    std::string text = refusalOf([&](fb::ArtifactT &a) {
+      extendLaunches(a);
+      change(a);
+    });
+    std::string start = "variant 0: ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  auto entry = [](fb::ArtifactT &a) -> fb::EntryT & {
+    return *a.variants[0]->executables[0]->entries[0];
+  };
+  EXPECT_EQ(in([](auto &) {}), "written");
+  EXPECT_EQ(in([&](auto &a) { entry(a).driver_data.resize(1048576); }),
+            "written");
+  EXPECT_EQ(in([&](auto &a) { entry(a).parameter_count = 65; }),
+            "executable 0: entry 'entry' has 65 parameters, the limit is 64");
+  EXPECT_EQ(in([&](auto &a) { entry(a).driver_data.resize(1048577); }),
+            "executable 0: entry 'entry' has 1048577 bytes for its driver, the "
+            "limit is 1048576");
+  for (uint32_t size : {3u, 2048u, 0x80000000u, 0xFFFFFFFFu})
+    EXPECT_EQ(in([&](auto &a) { entry(a).subgroup_size = size; }),
+              "executable 0: entry 'entry' asks for subgroups of " +
+                  std::to_string(size) +
+                  ", which is no power of two up to 1024");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).parameters.pop_back(); }),
+            "program: command 0: it gives 1 parameters, entry 'entry' takes 2");
+  EXPECT_NE(in([](auto &a) {
+              firstDispatch(a).parameters[0] = "m";
+            }).find("uses symbol 'm'"),
+            std::string::npos);
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).shared_bytes = "0-1"; }),
+            "program: command 0: shared memory is -1");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).shared_bytes = "1073741825"; }),
+            "program: command 0: shared memory is 1073741825");
+  EXPECT_EQ(in([](auto &a) { firstDispatch(a).cluster = {1, 1}; }),
+            "program: command 0: its cluster has 2 sizes, not 3");
+  for (std::vector<uint32_t> cluster : {std::vector<uint32_t>{0, 1, 1},
+                                        {1025, 1, 1},
+                                        {64, 64, 1},
+                                        {65536, 65536, 65536}})
+    EXPECT_EQ(in([&](auto &a) { firstDispatch(a).cluster = cluster; }),
+              "program: command 0: its cluster has no size between 1 and 1024 "
+              "work-groups");
+}
+
 TEST_F(Artifacts, RefusesBadControl) {
   auto in = [&](const auto &change) {
     std::string text = refusalOf(change);

@@ -264,6 +264,20 @@ void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool) {
   artifact.variants.push_back(std::move(variant));
 }
 
+void extendLaunches(fb::ArtifactT &artifact) {
+  fb::VariantT &variant = *artifact.variants[0];
+  fb::EntryT &entry = *variant.executables[0]->entries[0];
+  entry.driver_data = {7, 0, 255};
+  entry.subgroup_size = 32;
+  entry.parameter_count = 2;
+  for (auto &command : variant.program->commands)
+    if (fb::DispatchT *dispatch = command->body.AsDispatch()) {
+      dispatch->parameters = {"0-n", "1000000007*n*n"};
+      dispatch->shared_bytes = "256*n";
+      dispatch->cluster = {2, 1, 4};
+    }
+}
+
 void split(fb::ArtifactT &artifact) {
   fb::VariantT &variant = *artifact.variants[0];
   auto device = std::make_unique<fb::VariantDeviceT>();

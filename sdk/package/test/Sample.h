@@ -42,6 +42,10 @@ uint32_t addWeight(fb::ArtifactT &artifact, WeightPool &pool, Bytes bytes);
 /// command.
 void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool);
 
+/// Gives it all that a launch may have: bytes for the driver, a subgroup size,
+/// parameters, dynamic shared memory, clusters.
+void extendLaunches(fb::ArtifactT &artifact);
+
 /// Splits it: what `init` and the regions use stays on device 0, the second
 /// dispatch runs on device 1, with a transfer to it and back.
 void split(fb::ArtifactT &artifact);

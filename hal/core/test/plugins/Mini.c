@@ -2,7 +2,8 @@
 /*
  * Mini.c: the least that a driver can be: the fourteen required functions in
  * C99, none of the optional tables. Its "executables" name built-in functions,
- * so that every fallback of the host can be tested without a compiler.
+ * so that every fallback of the host can be tested without a compiler. With
+ * MINI_LAUNCHES its devices have all that a launch can ask for.
  */
 #include <backplane/hal.h>
 #include <backplane/kernel.h>
@@ -22,8 +23,14 @@ typedef void (*body_t)(const bp_command_dispatch_t *dispatch);
 
 #define MAX_ENTRIES 8
 
+/* What executable_load was told of an entry. */
+struct told_t {
+  uint64_t driver_bytes, driver_sum, subgroup_size;
+};
+
 struct bp_executable_t {
   body_t bodies[MAX_ENTRIES];
+  struct told_t told[MAX_ENTRIES];
 };
 
 struct bp_queue_t {
@@ -94,6 +101,13 @@ static bp_status_t list_device(const bp_device_sink_t *sink, const char *id,
   info.max_bindings = 4;
   info.max_constants = 4;
   info.max_grid[0] = 1000;
+#ifdef MINI_LAUNCHES
+  info.max_parameters = 3;
+  info.max_cluster = 8;
+  info.max_shared_bytes = 1024;
+  info.max_driver_data = 16;
+  info.subgroup_sizes = 8 | 32;
+#endif
   info.refusal = text(refusal);
   return sink->put(sink->context, &info);
 }
@@ -180,6 +194,30 @@ static void add(const bp_command_dispatch_t *dispatch) {
   }
 }
 
+/* binding 0 = what the entry and the dispatch say */
+static void echo(const bp_command_dispatch_t *dispatch) {
+  const struct told_t *told = &dispatch->executable->told[dispatch->entry];
+  int64_t *out = (int64_t *)(void *)start(&dispatch->bindings[0]);
+  uint32_t i;
+  *out++ = (int64_t)told->driver_bytes;
+  *out++ = (int64_t)told->driver_sum;
+  *out++ = (int64_t)told->subgroup_size;
+  *out++ = (int64_t)dispatch->shared_bytes;
+  for (i = 0; i < 3; ++i)
+    *out++ = dispatch->cluster[i];
+  for (i = 0; i < dispatch->parameter_count; ++i)
+    *out++ = dispatch->parameters[i];
+}
+
+static void tell(const bp_entry_t *entry, struct told_t *told) {
+  const unsigned char *data = entry->driver_data.data;
+  uint64_t i;
+  told->driver_bytes = entry->driver_data.size;
+  for (i = 0; i < entry->driver_data.size; ++i)
+    told->driver_sum += data[i];
+  told->subgroup_size = entry->subgroup_size;
+}
+
 /* from then on the device is gone */
 static void lose(const bp_command_dispatch_t *dispatch) { (void)dispatch; }
 
@@ -196,10 +234,13 @@ static bp_status_t executable_load(bp_device_t *device,
     return BP_STATUS_RESOURCE_EXHAUSTED;
   for (i = 0; i < info->entry_count; ++i) {
     bp_string_t name = info->entries[i]->name;
+    tell(info->entries[i], &(*out_executable)->told[i]);
     if (name.size == 3 && memcmp(name.data, "add", 3) == 0)
       (*out_executable)->bodies[i] = add;
     else if (name.size == 4 && memcmp(name.data, "lose", 4) == 0)
       (*out_executable)->bodies[i] = lose;
+    else if (name.size == 4 && memcmp(name.data, "echo", 4) == 0)
+      (*out_executable)->bodies[i] = echo;
     else if (!(name.size == 4 && memcmp(name.data, "fail", 4) == 0)) {
       free(*out_executable);
       return fail(error, BP_STATUS_INVALID_ARGUMENT, "no such function");
