@@ -78,6 +78,8 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   info.memory_bytes = deviceBytes(device.memory);
   info.max_bindings = maxBindings(device);
   info.max_constants = BP_MAX_CONSTANTS;
+  info.max_parameters = pushConstantBytes / 8;
+  info.subgroup_sizes = device.subgroupSizes;
   std::copy_n(device.limits.maxComputeWorkGroupCount, 3, info.max_grid);
   info.worker_count = device.kind == BP_DEVICE_KIND_CPU
                           ? driver.host->worker_count(driver.host->self)
@@ -129,7 +131,7 @@ static std::vector<const char *> extensionsFor(const PhysicalDevice &device) {
     names.push_back(VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
   if (device.calibrated)
     names.push_back(VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
-  if (device.has("computeFullSubgroups"))
+  if (device.has("computeFullSubgroups") || device.subgroupSizes)
     names.push_back(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME);
   return names;
 }

@@ -8,6 +8,8 @@
 #include "Instance.h"
 #include "backplane/kernel.h"
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,6 +27,13 @@ struct Options {
   /// take the way they take on a card: `staging=always`.
   bool staging = false;
 };
+
+/// A struct as far as its sender's build knows it; what came later is zero.
+template <typename T> T readStruct(const bp_header_t *header) {
+  T copy = {};
+  std::memcpy(&copy, header, std::min<size_t>(header->size, sizeof(T)));
+  return copy;
+}
 
 bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
                  std::string_view message);

@@ -37,6 +37,7 @@ private:
   void compile(const ModuleUse &use, Module module, EntryPoint &entry,
                Failure &failure);
   bool fits(const bp_entry_t &entry, std::string *reason) const;
+  bool fitsSubgroups(const bp_entry_t &entry) const;
 
   bp_device_t &device_;
   const bp_executable_info_t &info_;
@@ -45,6 +46,22 @@ private:
   std::vector<Module> modules_;
   std::vector<Failure> failures_;
 };
+
+uint64_t pushConstantBytesOf(const bp_entry_t &entry) {
+  uint32_t constants = entry.constant_count;
+  return entry.parameter_count
+             ? parameterOffset(constants) + 8 * uint64_t(entry.parameter_count)
+             : 4 * uint64_t(constants);
+}
+
+bool Loader::fitsSubgroups(const bp_entry_t &entry) const {
+  uint64_t groups = 1;
+  for (uint32_t size : entry.workgroup_size)
+    groups *= std::max(size, 1u);
+  return !entry.subgroup_size ||
+         groups <=
+             uint64_t(entry.subgroup_size) * device_.physical.maxGroupSubgroups;
+}
 
 bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
   const VkPhysicalDeviceLimits &limits = device_.physical.limits;
@@ -57,6 +74,20 @@ bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
   else if (entry.constant_count > BP_MAX_CONSTANTS)
     *reason = std::to_string(entry.constant_count) +
               " constants are more than a dispatch has";
+  else if (uint64_t bytes = pushConstantBytesOf(entry);
+           bytes > pushConstantBytes)
+    *reason = std::to_string(entry.constant_count) + " constants and " +
+              std::to_string(entry.parameter_count) + " parameters take " +
+              std::to_string(bytes) + " bytes of push constants, the most is " +
+              std::to_string(pushConstantBytes);
+  else if (uint32_t size = entry.subgroup_size;
+           size & (size - 1) || (size & device_.physical.subgroupSizes) != size)
+    *reason = "a shader cannot ask for subgroups of " + std::to_string(size);
+  else if (!fitsSubgroups(entry))
+    *reason = "a work-group has more subgroups of " +
+              std::to_string(entry.subgroup_size) + " than the " +
+              std::to_string(device_.physical.maxGroupSubgroups) +
+              " that the device can ask for";
   else if (entry.workspace_bytes > limits.maxStorageBufferRange)
     *reason = std::to_string(entry.workspace_bytes) +
               " bytes of scratch are more than a binding can have";
@@ -67,8 +98,9 @@ bool Loader::fits(const bp_entry_t &entry, std::string *reason) const {
 VkPipelineShaderStageCreateFlags
 Loader::stageFlags(const ModuleUse &use) const {
   const PhysicalDevice &physical = device_.physical;
+  uint32_t size = use.subgroupSize ? use.subgroupSize : physical.subgroupSize;
   bool full = use.subgroups && physical.has("computeFullSubgroups") &&
-              use.workgroupSize[0] % physical.subgroupSize == 0;
+              use.workgroupSize[0] % size == 0;
   return full ? VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT_EXT
               : 0;
 }
@@ -91,9 +123,12 @@ void Loader::compile(const ModuleUse &use, Module module, EntryPoint &entry,
   VkSpecializationMapEntry iterations = {0, 0, sizeof(float)};
   VkSpecializationInfo constants = {1, &iterations, sizeof(float),
                                     &device_.physical.maxIterations};
+  VkPipelineShaderStageRequiredSubgroupSizeCreateInfoEXT size = {
+      VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO_EXT,
+      nullptr, use.subgroupSize};
   VkPipelineShaderStageCreateInfo stage = {
       VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
-      nullptr,
+      use.subgroupSize ? &size : nullptr,
       stageFlags(use),
       VK_SHADER_STAGE_COMPUTE_BIT,
       shader,
@@ -108,7 +143,7 @@ void Loader::compile(const ModuleUse &use, Module module, EntryPoint &entry,
 }
 
 void Loader::load(uint64_t index) {
-  const bp_entry_t &entry = *info_.entries[index];
+  auto entry = readStruct<bp_entry_t>(&info_.entries[index]->header);
   Failure &failure = failures_[index];
   ModuleUse use;
   use.name.assign(entry.name.data, entry.name.size);
@@ -118,6 +153,7 @@ void Loader::load(uint64_t index) {
     return;
   }
   use.bindings = entry.binding_count + 1;
+  use.subgroupSize = entry.subgroup_size;
   if (!checkModule(modules_[index], use, device_.physical, &failure.reason)) {
     failure.status = BP_STATUS_INVALID_ARGUMENT;
     return;

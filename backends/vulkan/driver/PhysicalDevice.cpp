@@ -24,12 +24,17 @@ struct PropertyChain {
     v11.pNext = &v12;
     v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_PROPERTIES;
     v12.pNext = nullptr;
+    sizes = {};
+    sizes.sType =
+        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_SIZE_CONTROL_PROPERTIES_EXT;
   }
   VkPhysicalDeviceProperties2 core = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
   VkPhysicalDeviceVulkan11Properties v11 = {
       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_PROPERTIES};
   VkPhysicalDeviceVulkan12Properties v12; ///< all of it is filled in
+  /// Chained where the extension is.
+  VkPhysicalDeviceSubgroupSizeControlPropertiesEXT sizes;
 };
 
 std::vector<std::string> extensionsOf(const Instance &instance,
@@ -208,6 +213,20 @@ featureNames(const FeatureChain &chain,
   return names;
 }
 
+/// The subgroup sizes that a compute pipeline can ask for, or-ed.
+uint32_t
+subgroupSizes(const FeatureChain &chain,
+              const VkPhysicalDeviceSubgroupSizeControlPropertiesEXT &sizes) {
+  if (!chain.sizes.subgroupSizeControl ||
+      !(sizes.requiredSubgroupSizeStages & VK_SHADER_STAGE_COMPUTE_BIT))
+    return 0;
+  uint32_t set = 0;
+  for (uint64_t size = sizes.minSubgroupSize;
+       size && size <= sizes.maxSubgroupSize; size *= 2)
+    set |= uint32_t(size);
+  return set;
+}
+
 std::string versionText(uint32_t version) {
   return std::to_string(VK_API_VERSION_MAJOR(version)) + "." +
          std::to_string(VK_API_VERSION_MINOR(version));
@@ -247,8 +266,10 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   };
   PropertyChain properties;
   FeatureChain chain;
-  if (has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME))
+  if (has(VK_EXT_SUBGROUP_SIZE_CONTROL_EXTENSION_NAME)) {
     chain.v12.pNext = &chain.sizes;
+    properties.v12.pNext = &properties.sizes;
+  }
   instance.getProperties(device.handle, &properties.core);
   instance.getFeatures(device.handle, &chain.core);
   device.identity = "uuid:" + hex(properties.v11.deviceUUID);
@@ -264,6 +285,8 @@ void describeNew(const Instance &instance, PhysicalDevice &device) {
   device.maxAllocation = properties.v11.maxMemoryAllocationSize;
   device.maxBuffer = device.maxAllocation;
   device.subgroupSize = properties.v11.subgroupSize;
+  device.subgroupSizes = subgroupSizes(chain, properties.sizes);
+  device.maxGroupSubgroups = properties.sizes.maxComputeWorkgroupSubgroups;
   device.features = featureNames(chain, properties.v11);
   addFloatControls(properties.v12, device.features);
   chooseQueues(instance, device);
@@ -343,7 +366,8 @@ void enable(const PhysicalDevice &device, FeatureChain &chain) {
   chain.v12.shaderSubgroupExtendedTypes =
       device.has("shaderSubgroupExtendedTypes");
   chain.sizes.computeFullSubgroups = device.has("computeFullSubgroups");
-  if (chain.sizes.computeFullSubgroups)
+  chain.sizes.subgroupSizeControl = device.subgroupSizes != 0;
+  if (chain.sizes.computeFullSubgroups || chain.sizes.subgroupSizeControl)
     chain.v12.pNext = &chain.sizes;
 }
 

@@ -12,6 +12,12 @@ namespace backplane::vulkan {
 /// Push constants that every device has: 32 of 32 bits.
 inline constexpr uint32_t pushConstantBytes = 4 * BP_MAX_CONSTANTS;
 
+/// Where the parameters of an entry start among its push constants: behind its
+/// constants, at a multiple of 8.
+constexpr uint32_t parameterOffset(uint32_t constantCount) {
+  return (4 * constantCount + 7) / 8 * 8;
+}
+
 /// Features as Vulkan groups them, chained for vkCreateDevice.
 struct FeatureChain {
   FeatureChain();
@@ -40,9 +46,11 @@ struct PhysicalDevice {
   VkPhysicalDeviceMemoryProperties memory;
   uint32_t queueFamily, queueCount;
   uint32_t subgroupSize;
-  uint32_t timestampBits; ///< of the queues, 0: none
-  bool calibrated;        ///< it can tell its time and the host's at once
-  float maxIterations;    ///< of the loops of an invocation
+  uint32_t subgroupSizes;     ///< that a pipeline can ask for, or-ed
+  uint32_t maxGroupSubgroups; ///< of a work-group, where one can ask
+  uint32_t timestampBits;     ///< of the queues, 0: none
+  bool calibrated;            ///< it can tell its time and the host's at once
+  float maxIterations;        ///< of the loops of an invocation
   /// What shaders may use, by Vulkan's names; also for bp_device_info_t.
   std::vector<std::string> features;
 

@@ -2,16 +2,8 @@
 #include "Program.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace backplane::vulkan {
-
-/// A command as far as its sender's build knows it; what came later is zero.
-template <typename T> static T read(const bp_header_t *header) {
-  T command = {};
-  std::memcpy(&command, header, std::min<size_t>(header->size, sizeof(T)));
-  return command;
-}
 
 void Program::addRange(const bp_binding_t &range) {
   ranges.push_back(range);
@@ -30,6 +22,10 @@ void Program::add(const bp_command_dispatch_t &dispatch) {
     addRange(dispatch.bindings[i]);
   constants.insert(constants.end(), dispatch.constants,
                    dispatch.constants + dispatch.constant_count);
+  step.parameters = uint32_t(parameters.size());
+  step.parameterCount = dispatch.parameter_count;
+  parameters.insert(parameters.end(), dispatch.parameters,
+                    dispatch.parameters + dispatch.parameter_count);
   descriptors += step.entry->bindings + 1;
   mayFail |= step.entry->reports;
   if (step.entry->scratch) {
@@ -78,6 +74,7 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
   steps.clear();
   ranges.clear();
   constants.clear();
+  parameters.clear();
   slots.clear();
   dispatches = fills = descriptors = 0;
   scratch = 0;
@@ -87,13 +84,13 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
     size_t before = steps.size();
     switch (header->type) {
     case bp_command_dispatch_t_TYPE:
-      add(read<bp_command_dispatch_t>(header));
+      add(readStruct<bp_command_dispatch_t>(header));
       break;
     case bp_command_copy_t_TYPE:
-      add(read<bp_command_copy_t>(header));
+      add(readStruct<bp_command_copy_t>(header));
       break;
     case bp_command_fill_t_TYPE:
-      add(read<bp_command_fill_t>(header));
+      add(readStruct<bp_command_fill_t>(header));
       break;
     case bp_command_barrier_t_TYPE:
       steps.push_back({Step::Barrier});

@@ -21,6 +21,8 @@ struct Step {
   uint32_t ranges;    ///< index of the first range; a copy: source, target
   uint32_t constants; ///< index of the first constant
   uint32_t constantCount;
+  uint32_t parameters; ///< index of the first parameter
+  uint32_t parameterCount;
   uint32_t pattern;   ///< of a fill, widened to four bytes
   uint64_t workspace; ///< bytes of scratch per work-group
   uint32_t command;   ///< where it came from
@@ -31,6 +33,7 @@ struct Program {
   std::vector<Step> steps;
   std::vector<bp_binding_t> ranges;
   std::vector<uint32_t> constants;
+  std::vector<int64_t> parameters;
   std::vector<uint32_t> slots; ///< that are used, sorted
   uint32_t dispatches = 0;
   uint32_t fills = 0;

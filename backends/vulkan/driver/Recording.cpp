@@ -155,9 +155,13 @@ void Recording::dispatch(const Program &program, const Step &step,
   write.descriptorCount = uint32_t(buffers.size());
   write.pBufferInfo = buffers.data();
   vk.vkUpdateDescriptorSets(device_.handle, 1, &write, 0, nullptr);
-  uint32_t constants[BP_MAX_CONSTANTS] = {};
-  std::copy_n(program.constants.begin() + step.constants, step.constantCount,
-              constants);
+  uint8_t constants[pushConstantBytes] = {};
+  std::memcpy(constants, program.constants.data() + step.constants,
+              4 * step.constantCount);
+  if (step.parameterCount)
+    std::memcpy(constants + parameterOffset(step.constantCount),
+                program.parameters.data() + step.parameters,
+                8 * step.parameterCount);
   vk.vkCmdBindPipeline(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,
                        entry.pipeline);
   vk.vkCmdBindDescriptorSets(commands_, VK_PIPELINE_BIND_POINT_COMPUTE,

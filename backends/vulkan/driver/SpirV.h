@@ -31,10 +31,11 @@ bool readBlob(bp_bytes_t blob, Words &words, std::vector<Module> &modules,
 struct ModuleUse {
   std::string name; ///< of the entry point
   uint32_t workgroupSize[3];
-  uint32_t bindings;      ///< the error word included
-  bool reports = false;   ///< found: it binds the error word
-  bool scratch = false;   ///< found: it binds scratch behind the error word
-  bool subgroups = false; ///< found: it asks for operations of subgroups
+  uint32_t bindings;         ///< the error word included
+  uint32_t subgroupSize = 0; ///< that the entry asks for, 0: any
+  bool reports = false;      ///< found: it binds the error word
+  bool scratch = false;      ///< found: it binds scratch behind the error word
+  bool subgroups = false;    ///< found: it asks for operations of subgroups
 };
 
 /// Whether a module is valid, fits its entry, and asks for nothing that the

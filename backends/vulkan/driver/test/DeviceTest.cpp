@@ -73,6 +73,62 @@ TEST_F(DeviceTest, GivesTheScratchThatTheDispatchNames) {
   EXPECT_EQ(read<float>(b, count), ramp(1));
 }
 
+TEST_F(DeviceTest, PassesParametersOf64Bits) {
+  if (!device_->physical.has("shaderInt64"))
+    GTEST_SKIP() << "the device has no shaderInt64";
+  constexpr int64_t factor = (int64_t(1) << 40) + 3, summand = -7;
+  bp_buffer_t *a = buffer(8 * count), *b = buffer(8 * count);
+  bp_executable_t *kernel = load(affine);
+  Dispatch one(kernel, groups, {whole(a, 8 * count)}, {count}, 0,
+               {factor, summand});
+  Dispatch other(kernel, groups, {whole(b, 8 * count)}, {count}, 0,
+                 {-1, factor});
+  EXPECT_EQ(run(queue(), {one.header(), other.header()}).message, "");
+  for (int64_t i = 0; i < count; ++i) {
+    ASSERT_EQ(read<int64_t>(a, count)[size_t(i)], i * factor + summand);
+    ASSERT_EQ(read<int64_t>(b, count)[size_t(i)], factor - i);
+    i += 98;
+  }
+}
+
+TEST_F(DeviceTest, RefusesMoreThanPushConstantsHold) {
+  Shader many = add;
+  many.constants = 3;
+  many.parameters = 15;
+  EXPECT_NE(refusalOf(many).find("3 constants and 15 parameters take 136 bytes "
+                                 "of push constants, the most is 128"),
+            std::string::npos)
+      << refusalOf(many);
+}
+
+TEST_F(DeviceTest, RunsWithTheSubgroupsThatAnEntryAsksFor) {
+  uint32_t sizes = device_->physical.subgroupSizes;
+  if (!sizes)
+    GTEST_SKIP() << "the device has no sizes that can be asked for";
+  for (uint32_t size = 1; size <= 128; size *= 2) {
+    Shader asking = subgroups;
+    asking.subgroupSize = size;
+    if (!(sizes & size)) {
+      EXPECT_NE(refusalOf(asking).find("subgroups of " + std::to_string(size)),
+                std::string::npos)
+          << refusalOf(asking);
+      continue;
+    }
+    bp_buffer_t *a = buffer(64);
+    Dispatch one(load(asking), 1, {whole(a, 64)}, {});
+    EXPECT_EQ(run(queue(), {one.header()}).message, "");
+    EXPECT_EQ(read<uint32_t>(a, 2), (std::vector<uint32_t>{64 / size, size}));
+  }
+}
+
+TEST_F(DeviceTest, RefusesSubgroupsOfNoSize) {
+  Shader asking = subgroups;
+  asking.subgroupSize = 3;
+  EXPECT_NE(refusalOf(asking).find("cannot ask for subgroups of 3"),
+            std::string::npos)
+      << refusalOf(asking);
+}
+
 /// Places in subgroups number the invocations of a work-group without a gap.
 TEST_F(DeviceTest, FillsSubgroups) {
   for (const char *feature : {"subgroupShuffle", "computeFullSubgroups"})

@@ -8,10 +8,12 @@ namespace backplane::vulkan::test {
 
 namespace {
 #include "add.h"
+#include "affine.h"
 #include "exchange.h"
 #include "gather.h"
 #include "half.h"
 #include "scratch.h"
+#include "subgroups.h"
 } // namespace
 
 const Shader add = {addWords, 3, 1};
@@ -19,6 +21,8 @@ const Shader exchange = {exchangeWords, 1, 0};
 const Shader gather = {gatherWords, 3, 2};
 const Shader scratch = {scratchWords, 1, 0, 256};
 const Shader half = {halfWords, 1, 0};
+const Shader affine = {affineWords, 1, 1, 0, 2};
+const Shader subgroups = {subgroupsWords, 1, 0};
 
 const bp_host_t &plainHost() {
   static const bp_host_t table = [] {
@@ -147,7 +151,8 @@ void DeviceTest::readBytes(bp_buffer_t *buffer, uint64_t offset, void *data,
       BP_STATUS_OK);
 }
 
-bp_executable_t *DeviceTest::load(const Shader &shader) {
+bp_executable_t *DeviceTest::tryLoad(const Shader &shader,
+                                     std::string &reason) {
   std::vector<uint32_t> blob = blobOf({&shader, 1});
   std::vector<uint8_t> access(shader.bindings,
                               BP_ACCESS_READ | BP_ACCESS_WRITE);
@@ -159,6 +164,8 @@ bp_executable_t *DeviceTest::load(const Shader &shader) {
   entry.workgroup_size[0] = 64;
   entry.workgroup_size[1] = entry.workgroup_size[2] = 1;
   entry.workspace_bytes = shader.workspace;
+  entry.parameter_count = shader.parameters;
+  entry.subgroup_size = shader.subgroupSize;
   const bp_entry_t *entries[] = {&entry};
   bp_executable_info_t info = {BP_HEADER(bp_executable_info_t)};
   info.format = {"spirv", 5};
@@ -167,13 +174,24 @@ bp_executable_t *DeviceTest::load(const Shader &shader) {
   info.entry_count = 1;
   bp_executable_t *made = nullptr;
   ErrorText error;
-  EXPECT_EQ(
-      executableTable.executable_load(device_, &info, &made, error.handle()),
-      BP_STATUS_OK)
-      << error.text;
-  if (made)
+  if (executableTable.executable_load(device_, &info, &made, error.handle()))
+    reason = error.text;
+  else
     executables_.push_back(made);
   return made;
+}
+
+bp_executable_t *DeviceTest::load(const Shader &shader) {
+  std::string reason;
+  bp_executable_t *made = tryLoad(shader, reason);
+  EXPECT_TRUE(made) << reason;
+  return made;
+}
+
+std::string DeviceTest::refusalOf(const Shader &shader) {
+  std::string reason;
+  tryLoad(shader, reason);
+  return reason;
 }
 
 void DeviceTest::unload() {
@@ -241,8 +259,10 @@ Answer DeviceTest::replay(bp_queue_t *queue, bp_command_buffer_t *commands,
 
 Dispatch::Dispatch(bp_executable_t *executable, uint32_t groups,
                    std::vector<bp_binding_t> bound,
-                   std::vector<uint32_t> values, uint32_t op)
-    : bindings(std::move(bound)), constants(std::move(values)) {
+                   std::vector<uint32_t> values, uint32_t op,
+                   std::vector<int64_t> wide)
+    : bindings(std::move(bound)), constants(std::move(values)),
+      parameters(std::move(wide)) {
   command.executable = executable;
   command.op = op;
   command.grid[0] = groups;
@@ -251,6 +271,8 @@ Dispatch::Dispatch(bp_executable_t *executable, uint32_t groups,
   command.binding_count = bindings.size();
   command.constants = constants.data();
   command.constant_count = uint32_t(constants.size());
+  command.parameters = parameters.data();
+  command.parameter_count = uint32_t(parameters.size());
 }
 
 } // namespace backplane::vulkan::test

@@ -39,8 +39,10 @@ struct Shader {
   uint32_t bindings;
   uint32_t constants;
   uint64_t workspace = 0;
+  uint32_t parameters = 0;
+  uint32_t subgroupSize = 0;
 };
-extern const Shader add, exchange, gather, scratch, half;
+extern const Shader add, exchange, gather, scratch, half, affine, subgroups;
 
 /// The blob of some shaders, as a compiler writes it.
 std::vector<uint32_t> blobOf(std::span<const Shader> shaders);
@@ -69,6 +71,8 @@ protected:
     return data;
   }
   bp_executable_t *load(const Shader &shader);
+  /// Why a shader is refused; empty when it is loaded.
+  std::string refusalOf(const Shader &shader);
   /// Unloads what was loaded last.
   void unload();
   bp_queue_t *queue();
@@ -86,6 +90,7 @@ protected:
 private:
   void readBytes(bp_buffer_t *buffer, uint64_t offset, void *data,
                  uint64_t size);
+  bp_executable_t *tryLoad(const Shader &shader, std::string &reason);
 
   std::vector<bp_buffer_t *> buffers_;
   std::vector<bp_executable_t *> executables_;
@@ -96,13 +101,14 @@ private:
 struct Dispatch {
   Dispatch(bp_executable_t *executable, uint32_t groups,
            std::vector<bp_binding_t> bindings, std::vector<uint32_t> constants,
-           uint32_t op = 0);
+           uint32_t op = 0, std::vector<int64_t> parameters = {});
   Dispatch(const Dispatch &) = delete;
   Dispatch &operator=(const Dispatch &) = delete;
   const bp_header_t *header() const { return &command.header; }
 
   std::vector<bp_binding_t> bindings;
   std::vector<uint32_t> constants;
+  std::vector<int64_t> parameters;
   bp_command_dispatch_t command = {BP_HEADER(bp_command_dispatch_t)};
 };
 
