@@ -89,9 +89,21 @@ static Status checkSizes(const Kernel &kernel, func::FuncOp dispatch,
     return unimplemented("it needs " + std::string(what) + " of " + text +
                          ", the most is " + std::to_string(most));
   };
-  for (const std::string &size : kernel.grid)
-    if (Status s = within(size, "a grid", UINT32_MAX); !s.ok())
+  uint64_t workspace = target.workspaceLimit ? std::min(target.workspaceLimit,
+                                                        limits::workspaceBytes)
+                                             : limits::workspaceBytes;
+  for (const KernelLaunch &launch : kernel.launches) {
+    for (const std::string &size : launch.grid)
+      if (Status s = within(size, "a grid", UINT32_MAX); !s.ok())
+        return s;
+    if (Status s = within(launch.workspace, "a workspace in bytes", workspace);
+        !s.ok())
       return s;
+    if (Status s = within(launch.sharedBytes, "shared memory in bytes",
+                          limits::sharedBytes);
+        !s.ok())
+      return s;
+  }
   for (ArrayRef<Type> types :
        {dispatch.getArgumentTypes(), dispatch.getResultTypes()})
     for (Type type : types)
@@ -99,10 +111,7 @@ static Status checkSizes(const Kernel &kernel, func::FuncOp dispatch,
                             "a tensor in bytes", uint64_t(1) << 62);
           !s.ok())
         return s;
-  uint64_t workspace = target.workspaceLimit ? std::min(target.workspaceLimit,
-                                                        limits::workspaceBytes)
-                                             : limits::workspaceBytes;
-  return within(kernel.workspace, "a workspace in bytes", workspace);
+  return within(kernel.scratch, "scratch in bytes", uint64_t(1) << 62);
 }
 
 /// The kernels of all dispatches. A device that cannot make one is noted when
@@ -182,9 +191,11 @@ Status backplane::makeKernels(VariantContext &context, ModuleOp module,
     auto needs = kernels.needs(index, symbols);
     if (!needs)
       return needs.status().within(scheduled.function);
-    dispatch->grid = needs->grid;
-    dispatch->workspace = std::move(needs->workspace);
-    dispatch->flops = std::move(needs->flops);
+    // What each of several launches has of them is not known.
+    if (needs->launches.size() == 1)
+      dispatch->flops = std::move(needs->flops);
+    scheduled.launches = std::move(needs->launches);
+    scheduled.scratch = std::move(needs->scratch);
     scheduled.inPlace = kernels.kernel(index).inPlace;
   }
   draft.dispatches += schedule.dispatches.size();

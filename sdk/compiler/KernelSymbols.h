@@ -19,11 +19,28 @@ Substitution fromKernelSymbols(const std::vector<std::string> &names);
 
 /// The graph of a dispatch with other symbols. Fails where a dim gets too long.
 Status substituteSymbols(Graph &graph, const Substitution &values);
-/// Grid, workspace and flops with other symbols; fails likewise.
+/// Grids, workspaces and flops of generated code with other symbols; fails
+/// likewise.
 Status substituteSymbols(Kernel &kernel, const Substitution &values);
 /// An expression with other symbols; empty stays empty.
 Result<std::string> substituteSymbols(const std::string &text,
                                       const Substitution &values);
+
+/// Reads expressions with other symbols; the first failure is kept.
+class DimReader {
+public:
+  explicit DimReader(Substitution values) : values_(std::move(values)) {}
+  const Status &status() const { return status_; }
+  Dim dim(const std::string &text);
+  /// None of an empty text.
+  std::optional<Dim> maybe(const std::string &text) {
+    return text.empty() ? std::nullopt : std::optional(dim(text));
+  }
+
+private:
+  Substitution values_;
+  Status status_;
+};
 
 } // namespace backplane
 

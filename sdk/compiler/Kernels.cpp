@@ -2,6 +2,7 @@
 #include "sdk/compiler/Kernels.h"
 
 #include "hal/core/CompilerCalls.h"
+#include "sdk/compiler/CompiledKernel.h"
 #include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/compiler/KernelSymbols.h"
@@ -42,27 +43,6 @@ Status normalise(Graph &graph) {
   return substituteSymbols(graph, toKernelSymbols(symbolNames(graph)));
 }
 
-/// What the plug-in's compiler returned.
-Kernel copyKernel(const bp_compiled_t &compiled) {
-  Kernel kernel;
-  const auto *data = static_cast<const uint8_t *>(compiled.blob.data);
-  kernel.code.assign(data, data + compiled.blob.size);
-  for (size_t i = 0; i < 3; ++i)
-    kernel.grid[i] = view(compiled.grid[i]);
-  const bp_entry_t &entry = *compiled.entry;
-  kernel.name = view(entry.name);
-  kernel.access.assign(entry.binding_access,
-                       entry.binding_access + entry.binding_count);
-  kernel.constantCount = entry.constant_count;
-  for (size_t i = 0; i < 3; ++i)
-    kernel.workgroup[i] = std::max(entry.workgroup_size[i], 1u);
-  kernel.workspace = std::to_string(entry.workspace_bytes);
-  for (uint32_t i = 0; compiled.in_place && i < entry.binding_count; ++i)
-    if (compiled.in_place[i])
-      kernel.inPlace.push_back(i);
-  return kernel;
-}
-
 /// Keeps the inputs that the graph, too, lets the result replace.
 void keepReplaceable(std::vector<uint32_t> &inputs, const Graph &graph) {
   std::vector<uint32_t> allowed = replaceableInputs(graph);
@@ -99,7 +79,7 @@ std::string baseName(StringRef function) {
 
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
   std::string text =
-      "bp-kernel-6\n" + hashBytes(wire) + "\n" + hashOfCompiler() + "\n" +
+      "bp-kernel-7\n" + hashBytes(wire) + "\n" + hashOfCompiler() + "\n" +
       target_.plugin->name + " " + target_.plugin->version + " " +
       target_.plugin->hash + "\n" + target_.name + " " + target_.emitter + " " +
       target_.triple + " " + target_.cpu + " " + target_.features + "\n" +
@@ -131,7 +111,7 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
   Status status =
       callCompile(plugin, request, [&](const bp_compiled_t &compiled) {
         kernel = copyKernel(compiled);
-        return Status();
+        return checkKernel(kernel, graph);
       });
   services_.graphTable->graph_close(handle);
   if (!status.ok())
@@ -173,10 +153,17 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch, const Graph &graph,
       compileDispatch(*single, *emitter_, target, stages, dump_);
   if (failed(object))
     return unimplemented("cannot be emitted");
-  return Kernel{std::move(object->object),       object->entry.name,
-                std::move(object->entry.grid),   object->entry.workspace,
-                std::move(object->entry.access), object->entry.constantCount,
-                object->entry.workgroup,         std::move(inPlace)};
+  KernelLaunch launch = {.name = object->entry.name,
+                         .grid = std::move(object->entry.grid),
+                         .workspace = object->entry.workspace,
+                         .access = std::move(object->entry.access),
+                         .constantCount = object->entry.constantCount,
+                         .workgroup = object->entry.workgroup};
+  for (uint32_t i = 0; i < launch.access.size(); ++i)
+    launch.bindings.push_back({i, "", ""});
+  return Kernel{.code = std::move(object->object),
+                .launches = {std::move(launch)},
+                .inPlace = std::move(inPlace)};
 }
 
 Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
@@ -211,7 +198,8 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
     return at->second;
   if (services_.cacheGet)
     if (auto bytes = services_.cacheGet(key))
-      if (auto kernel = unpackKernel(*bytes)) {
+      if (auto kernel = unpackKernel(*bytes);
+          kernel && checkKernel(*kernel, plain).ok()) {
         ++hits_;
         kernel->flops = flopsOf(plain);
         kernels_.push_back(std::move(*kernel));
@@ -238,63 +226,65 @@ uint32_t KernelOrder::positionOf(size_t kernel) {
   return at->second;
 }
 
-/// The workspace of a kernel where it is not a plain number.
-static std::string symbolicWorkspace(const Kernel &kernel) {
-  auto bytes = Dim::parse(kernel.workspace.empty() ? "0" : kernel.workspace);
-  return !bytes || bytes->constant() ? std::string() : kernel.workspace;
+/// What is no plain number; such a one is in the entry of a launch.
+static std::string symbolicWorkspace(const KernelLaunch &launch) {
+  auto bytes = Dim::parse(launch.workspace.empty() ? "0" : launch.workspace);
+  return !bytes || bytes->constant() ? std::string() : launch.workspace;
 }
 
 Result<KernelCompiler::Needs>
 KernelCompiler::needs(size_t index,
                       const std::vector<std::string> &symbols) const {
   const Kernel &kernel = kernels_[index];
-  Substitution names = fromKernelSymbols(symbols);
-  auto named = [&](const std::string &text) -> Result<Dim> {
-    auto renamed = substituteSymbols(text, names);
-    return renamed ? Dim::parse(*renamed) : Result<Dim>(renamed.status());
-  };
+  DimReader reader(fromKernelSymbols(symbols));
   Needs needs;
-  for (size_t axis = 0; axis < 3; ++axis) {
-    Result<Dim> size = named(kernel.grid[axis]);
-    if (!size)
-      return size.status();
-    needs.grid[axis] = *size;
+  needs.flops = reader.maybe(kernel.flops);
+  needs.scratch = reader.maybe(kernel.scratch);
+  for (const KernelLaunch &from : kernel.launches) {
+    Launch launch;
+    for (size_t axis = 0; axis < 3; ++axis)
+      launch.grid[axis] = reader.dim(from.grid[axis]);
+    launch.workspace = reader.maybe(symbolicWorkspace(from));
+    for (const std::string &parameter : from.parameters)
+      launch.parameters.push_back(reader.dim(parameter));
+    launch.sharedBytes = reader.maybe(from.sharedBytes);
+    launch.cluster = from.cluster;
+    launch.constants = from.constantCount > 0;
+    launch.access = from.access;
+    for (const LaunchBinding &binding : from.bindings)
+      launch.bindings.push_back({binding.binding, reader.maybe(binding.offset),
+                                 reader.maybe(binding.length)});
+    needs.launches.push_back(std::move(launch));
   }
-  for (auto [text, need] :
-       {std::pair(symbolicWorkspace(kernel), &needs.workspace),
-        std::pair(kernel.flops, &needs.flops)}) {
-    if (text.empty())
-      continue;
-    Result<Dim> value = named(text);
-    if (!value)
-      return value.status();
-    *need = *value;
-  }
-  return needs;
+  return reader.status().ok() ? Result<Needs>(std::move(needs))
+                              : Result<Needs>(reader.status());
 }
 
 /// Bytes of workspace when they do not depend on symbols, else 0: the dispatch
 /// then carries the expression.
-static Result<uint64_t> workspaceBytes(const Kernel &kernel) {
-  auto bytes = Dim::parse(kernel.workspace.empty() ? "0" : kernel.workspace);
+static Result<uint64_t> workspaceBytes(const KernelLaunch &launch) {
+  auto bytes = Dim::parse(launch.workspace.empty() ? "0" : launch.workspace);
   if (!bytes)
     return bytes.status();
   int64_t value = bytes->constant().value_or(0);
   if (value < 0)
-    return internalError(kernel.name + ": a workspace of " + kernel.workspace +
+    return internalError(launch.name + ": a workspace of " + launch.workspace +
                          " bytes");
   return uint64_t(value);
 }
 
-static Result<Entry> entryOf(const Kernel &kernel) {
-  auto workspace = workspaceBytes(kernel);
+static Result<Entry> entryOf(const KernelLaunch &launch) {
+  auto workspace = workspaceBytes(launch);
   if (!workspace)
     return workspace.status();
-  return Entry{.name = kernel.name,
-               .bindingAccess = kernel.access,
-               .constantCount = kernel.constantCount,
-               .workgroupSize = kernel.workgroup,
-               .workspaceBytes = *workspace};
+  return Entry{.name = launch.name,
+               .bindingAccess = launch.access,
+               .constantCount = launch.constantCount,
+               .workgroupSize = launch.workgroup,
+               .workspaceBytes = *workspace,
+               .subgroupSize = launch.subgroupSize,
+               .parameterCount = uint32_t(launch.parameters.size()),
+               .driverData = launch.driverData};
 }
 
 Result<std::vector<ExecutableInfo>>
@@ -305,12 +295,15 @@ KernelCompiler::executables(const KernelOrder &order) {
     Kernel &kernel = kernels_[index];
     if (!links() || result.empty())
       result.push_back({.format = target_.format});
-    auto entry = entryOf(kernel);
-    if (!entry)
-      return entry.status();
-    result.back().entries.push_back(std::move(*entry));
+    for (const KernelLaunch &launch : kernel.launches) {
+      auto entry = entryOf(launch);
+      if (!entry)
+        return entry.status();
+      result.back().entries.push_back(std::move(*entry));
+    }
     if (links())
-      objects.push_back({std::move(kernel.code), {.name = kernel.name}});
+      objects.push_back(
+          {std::move(kernel.code), {.name = kernel.launches.front().name}});
     else
       result.back().blob = Blob::of(std::move(kernel.code));
   }

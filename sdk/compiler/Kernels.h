@@ -10,6 +10,7 @@
 #include "sdk/emit/Emit.h"
 #include "sdk/package/KernelPack.h"
 #include "sdk/program/Variant.h"
+#include "sdk/schedule/Launch.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -42,17 +43,18 @@ public:
   /// The number of the kernel of this dispatch. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
-  /// What a kernel needs where its symbols have these names, as expressions.
+  /// What a kernel needs where its symbols have these names.
   struct Needs {
-    std::array<Dim, 3> grid;
-    std::optional<Dim> workspace; ///< none: a plain number, in its entry
+    std::vector<Launch> launches;
+    std::optional<Dim> scratch;
     std::optional<Dim> flops;
   };
   Result<Needs> needs(size_t index,
                       const std::vector<std::string> &symbols) const;
   size_t cacheHits() const { return hits_; }
 
-  /// Executable and entry of the kernel at a position of a variant's order.
+  /// Executable of the kernel at a position of a variant's order, and its first
+  /// entry.
   std::pair<uint32_t, uint32_t> entryAt(uint32_t position) const {
     return links() ? std::pair(0u, position) : std::pair(position, 0u);
   }

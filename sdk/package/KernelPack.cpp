@@ -4,23 +4,84 @@
 #include "kernel_generated.h"
 
 using namespace backplane;
+using flatbuffers::FlatBufferBuilder;
+using flatbuffers::Offset;
+
+static fb::Workgroup pack(const std::array<uint32_t, 3> &sizes) {
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+static std::array<uint32_t, 3> unpack(const fb::Workgroup &sizes) {
+  return {sizes.x(), sizes.y(), sizes.z()};
+}
+
+static Offset<fb::Binding> pack(FlatBufferBuilder &builder,
+                                const LaunchBinding &binding) {
+  return fb::CreateBinding(builder,
+                           binding.binding ? int32_t(*binding.binding) : -1,
+                           builder.CreateString(binding.offset),
+                           builder.CreateString(binding.length));
+}
+
+static Offset<fb::Launch> pack(FlatBufferBuilder &builder,
+                               const KernelLaunch &launch) {
+  fb::Workgroup workgroup = pack(launch.workgroup);
+  fb::Workgroup cluster = pack(launch.cluster);
+  std::vector<Offset<fb::Binding>> bindings;
+  for (const LaunchBinding &binding : launch.bindings)
+    bindings.push_back(pack(builder, binding));
+  return fb::CreateLaunch(builder, builder.CreateString(launch.name),
+                          builder.CreateString(launch.grid[0]),
+                          builder.CreateString(launch.grid[1]),
+                          builder.CreateString(launch.grid[2]),
+                          builder.CreateString(launch.workspace),
+                          builder.CreateVector(launch.access),
+                          launch.constantCount, &workgroup, launch.subgroupSize,
+                          builder.CreateVector(launch.driverData),
+                          builder.CreateVectorOfStrings(launch.parameters),
+                          builder.CreateString(launch.sharedBytes), &cluster,
+                          builder.CreateVector(bindings));
+}
 
 Bytes backplane::packKernel(const Kernel &kernel) {
-  flatbuffers::FlatBufferBuilder builder(kernel.code.size() + 1024);
-  fb::Workgroup workgroup(kernel.workgroup[0], kernel.workgroup[1],
-                          kernel.workgroup[2]);
+  FlatBufferBuilder builder(kernel.code.size() + 1024);
+  std::vector<Offset<fb::Launch>> launches;
+  for (const KernelLaunch &launch : kernel.launches)
+    launches.push_back(pack(builder, launch));
   fb::FinishKernelBuffer(
       builder, fb::CreateKernel(builder, builder.CreateVector(kernel.code),
-                                builder.CreateString(kernel.name),
-                                builder.CreateString(kernel.grid[0]),
-                                builder.CreateString(kernel.grid[1]),
-                                builder.CreateString(kernel.grid[2]),
-                                builder.CreateString(kernel.workspace),
-                                builder.CreateVector(kernel.access),
-                                kernel.constantCount, &workgroup,
+                                builder.CreateVector(launches),
+                                builder.CreateString(kernel.scratch),
                                 builder.CreateVector(kernel.inPlace)));
   std::span<const uint8_t> bytes = builder.GetBufferSpan();
   return Bytes(bytes.begin(), bytes.end());
+}
+
+static LaunchBinding unpack(const fb::Binding &from) {
+  return {from.binding() < 0 ? std::nullopt
+                             : std::optional(uint32_t(from.binding())),
+          from.offset()->str(), from.length()->str()};
+}
+
+static KernelLaunch unpack(const fb::Launch &from) {
+  KernelLaunch launch;
+  launch.name = from.name()->str();
+  launch.grid = {from.grid_x()->str(), from.grid_y()->str(),
+                 from.grid_z()->str()};
+  launch.workspace = from.workspace()->str();
+  launch.access.assign(from.access()->begin(), from.access()->end());
+  launch.constantCount = from.constant_count();
+  launch.workgroup = unpack(*from.workgroup());
+  launch.subgroupSize = from.subgroup_size();
+  launch.driverData.assign(from.driver_data()->begin(),
+                           from.driver_data()->end());
+  for (const flatbuffers::String *text : *from.parameters())
+    launch.parameters.push_back(text->str());
+  launch.sharedBytes = from.shared_bytes()->str();
+  launch.cluster = unpack(*from.cluster());
+  for (const fb::Binding *binding : *from.bindings())
+    launch.bindings.push_back(unpack(*binding));
+  return launch;
 }
 
 std::optional<Kernel> backplane::unpackKernel(std::span<const uint8_t> bytes) {
@@ -30,14 +91,9 @@ std::optional<Kernel> backplane::unpackKernel(std::span<const uint8_t> bytes) {
   const fb::Kernel &from = *fb::GetKernel(bytes.data());
   Kernel kernel;
   kernel.code.assign(from.code()->begin(), from.code()->end());
-  kernel.name = from.name()->str();
-  kernel.grid = {from.grid_x()->str(), from.grid_y()->str(),
-                 from.grid_z()->str()};
-  kernel.workspace = from.workspace()->str();
-  kernel.access.assign(from.access()->begin(), from.access()->end());
-  kernel.constantCount = from.constant_count();
-  kernel.workgroup = {from.workgroup()->x(), from.workgroup()->y(),
-                      from.workgroup()->z()};
+  for (const fb::Launch *launch : *from.launches())
+    kernel.launches.push_back(unpack(*launch));
+  kernel.scratch = from.scratch()->str();
   kernel.inPlace.assign(from.in_place()->begin(), from.in_place()->end());
   return kernel;
 }

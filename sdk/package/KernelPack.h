@@ -14,16 +14,39 @@
 
 namespace backplane {
 
-/// A compiled dispatch. `code` is a blob in the target's format, or an object
-/// that is still to be linked.
-struct Kernel {
-  Bytes code;
+/// Some bytes of a binding of the dispatch, or of its scratch.
+struct LaunchBinding {
+  std::optional<uint32_t> binding; ///< of the dispatch; none: the scratch
+  std::string offset;              ///< an expression; empty: 0
+  std::string length;              ///< an expression; empty: the rest
+
+  bool operator==(const LaunchBinding &) const = default;
+};
+
+/// One launch of a compiled dispatch: an entry and how it is called.
+struct KernelLaunch {
   std::string name;
   std::array<std::string, 3> grid;
   std::string workspace; ///< bytes per worker, an expression
   std::vector<uint8_t> access;
   uint32_t constantCount = 0;
   std::array<uint32_t, 3> workgroup = {1, 1, 1};
+  uint32_t subgroupSize = 0;
+  Bytes driverData;
+  std::vector<std::string> parameters;
+  std::string sharedBytes; ///< an expression; empty: 0
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
+  std::vector<LaunchBinding> bindings; ///< one for each of `access`
+
+  bool operator==(const KernelLaunch &) const = default;
+};
+
+/// A compiled dispatch. `code` is a blob in the target's format, or an object
+/// that is still to be linked.
+struct Kernel {
+  Bytes code;
+  std::vector<KernelLaunch> launches; ///< in order; of an object one
+  std::string scratch; ///< bytes that launches share; empty: none
   /// Inputs that may have the memory of the one result, by number: graph and
   /// kernel agree on it.
   std::vector<uint32_t> inPlace;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/schedule/Placement.h"
 
+#include "backplane/hal.h"
 #include "sdk/schedule/MemoryPlan.h"
 
 #include <algorithm>
@@ -15,13 +16,25 @@ struct Access {
   std::vector<uint32_t> reads, writes;
 };
 
-Access accessOf(const program::Command &command, size_t results) {
+Access accessOf(const program::Dispatch &dispatch, const CommandNotes &notes) {
+  Access access;
+  size_t inputs = dispatch.bindings.size() - notes.results;
+  for (size_t i = 0; i < dispatch.bindings.size(); ++i) {
+    unsigned how = i < inputs ? BP_ACCESS_READ : BP_ACCESS_WRITE;
+    if (!notes.access.empty())
+      how = notes.access[i];
+    if (how & BP_ACCESS_READ)
+      access.reads.push_back(dispatch.bindings[i].slot);
+    if (how & BP_ACCESS_WRITE)
+      access.writes.push_back(dispatch.bindings[i].slot);
+  }
+  return access;
+}
+
+Access accessOf(const program::Command &command, const CommandNotes &notes) {
   Access access;
   if (const auto *dispatch = std::get_if<program::Dispatch>(&command)) {
-    size_t inputs = dispatch->bindings.size() - results;
-    for (size_t i = 0; i < dispatch->bindings.size(); ++i)
-      (i < inputs ? access.reads : access.writes)
-          .push_back(dispatch->bindings[i].slot);
+    return accessOf(*dispatch, notes);
   } else if (const auto *copy = std::get_if<program::Copy>(&command)) {
     access.reads.push_back(copy->source.slot);
     access.writes.push_back(copy->target.slot);
@@ -111,7 +124,7 @@ void Placer::addBarriers() {
   Hazards hazards;
   uint32_t barriers = 0;
   for (size_t i = 0; i < program_.commands.size(); ++i) {
-    Access access = accessOf(program_.commands[i], notes_[i].results);
+    Access access = accessOf(program_.commands[i], notes_[i]);
     if (hazards.conflicts(access)) {
       commands.push_back(program::Barrier());
       segment_.push_back(barriers++);

@@ -15,6 +15,8 @@ struct CommandNotes {
   size_t results = 0;
   /// Bindings of a dispatch that may have the memory of its one result.
   std::vector<uint32_t> inPlace;
+  /// BP_ACCESS_ of each binding, in place of `results`; may be empty.
+  std::vector<uint8_t> access;
 };
 
 /// Puts a barrier where a command reads or writes what another wrote since the

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/schedule/Schedule.h"
 
-#include "sdk/schedule/Placement.h"
+#include "sdk/schedule/ExpandLaunches.h"
 
 #include "mlir/IR/SymbolTable.h"
 
@@ -318,8 +318,10 @@ Status Scheduler::addCall(func::CallOp call) {
     for (auto symbol : symbols.getAsRange<StringAttr>())
       dispatch.constants.push_back(Dim::symbol(symbol.str()));
   size_t command = (init ? init_ : program_).add(std::move(dispatch));
-  schedule_.dispatches.push_back(
-      {init, command, call.getNumResults(), call.getCallee().str(), {}});
+  schedule_.dispatches.push_back({.init = init,
+                                  .command = command,
+                                  .results = call.getNumResults(),
+                                  .function = call.getCallee().str()});
   return init ? Status() : sendResults(call);
 }
 
@@ -471,10 +473,11 @@ Status backplane::finishSchedule(ModuleOp module, Schedule &schedule) {
   SymbolRanges ranges = rangesOf(module);
   for (bool init : {false, true}) {
     Program &program = init ? schedule.init : schedule.program;
-    std::vector<CommandNotes> notes(program.commands.size());
+    std::vector<const ScheduledDispatch *> dispatches(program.commands.size());
     for (const ScheduledDispatch &dispatch : schedule.dispatches)
       if (dispatch.init == init)
-        notes[dispatch.command] = {dispatch.results, dispatch.inPlace};
+        dispatches[dispatch.command] = &dispatch;
+    std::vector<CommandNotes> notes = expandLaunches(program, dispatches);
     if (auto status = place(program, notes, ranges, schedule.report);
         !status.ok())
       return status.within(init ? "init program" : "program");

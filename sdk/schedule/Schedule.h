@@ -7,6 +7,7 @@
 
 #include "sdk/dialect/Graph.h"
 #include "sdk/program/Program.h"
+#include "sdk/schedule/Launch.h"
 
 namespace backplane {
 
@@ -16,9 +17,13 @@ struct ScheduledDispatch {
   size_t command; ///< index of the command before finishSchedule
   size_t results; ///< how many of its last bindings it writes
   std::string function;
-  /// Inputs that may have the memory of the one result, once the kernel is
-  /// known.
+  // Once the kernel is known:
+  /// Inputs that may have the memory of the one result.
   std::vector<uint32_t> inPlace;
+  /// What runs in place of the command, which is the first launch as to its
+  /// entry.
+  std::vector<Launch> launches;
+  std::optional<Dim> scratch; ///< bytes that the launches share
 };
 
 struct Schedule {
@@ -39,9 +44,9 @@ Result<Schedule> schedule(mlir::ModuleOp module,
                           std::vector<std::string> &weights,
                           uint32_t firstConstant = 0);
 
-/// Adds barriers and the places of transients, when the kernels have completed
-/// the commands and said what they can do in place. `module` has the ranges of
-/// the symbols.
+/// Puts the launches of the kernels in the place of the commands, gives them
+/// scratch, and adds barriers and the places of transients. `module` has the
+/// ranges of the symbols.
 Status finishSchedule(mlir::ModuleOp module, Schedule &schedule);
 
 /// Appends a finished init program to another one; their constants have

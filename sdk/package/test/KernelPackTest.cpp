@@ -8,14 +8,26 @@ using namespace backplane;
 namespace {
 
 Kernel sample() {
+  KernelLaunch partial;
+  partial.name = "partial";
+  partial.grid = {"n", "m floordiv 4", "1"};
+  partial.workspace = "64*n";
+  partial.access = {1, 1, 2};
+  partial.constantCount = 2;
+  partial.workgroup = {64, 2, 1};
+  partial.subgroupSize = 32;
+  partial.driverData = {0, 255, 7};
+  partial.parameters = {"m*n", "0-1"};
+  partial.sharedBytes = "4*n";
+  partial.cluster = {2, 1, 1};
+  partial.bindings = {{0, "", ""}, {1, "64*n", "64"}, {std::nullopt, "", "n"}};
+  KernelLaunch sum = partial;
+  sum.name = "sum";
+  sum.bindings = {{std::nullopt, "", ""}, {1, "", ""}, {2, "", ""}};
   Kernel kernel;
   kernel.code = {1, 2, 3, 4, 5};
-  kernel.name = "matmul";
-  kernel.grid = {"n", "m floordiv 4", "1"};
-  kernel.workspace = "64*n";
-  kernel.access = {1, 1, 2};
-  kernel.constantCount = 2;
-  kernel.workgroup = {64, 2, 1};
+  kernel.launches = {partial, sum};
+  kernel.scratch = "16*m";
   kernel.inPlace = {0, 1};
   return kernel;
 }
@@ -25,12 +37,8 @@ TEST(KernelPack, ReadsWhatItWrites) {
     auto read = unpackKernel(packKernel(kernel));
     ASSERT_TRUE(read);
     EXPECT_EQ(read->code, kernel.code);
-    EXPECT_EQ(read->name, kernel.name);
-    EXPECT_EQ(read->grid, kernel.grid);
-    EXPECT_EQ(read->workspace, kernel.workspace);
-    EXPECT_EQ(read->access, kernel.access);
-    EXPECT_EQ(read->constantCount, kernel.constantCount);
-    EXPECT_EQ(read->workgroup, kernel.workgroup);
+    EXPECT_EQ(read->launches, kernel.launches);
+    EXPECT_EQ(read->scratch, kernel.scratch);
     EXPECT_EQ(read->inPlace, kernel.inPlace);
   }
 }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// CompiledKernel.h: what a plug-in's `compile` returned, as a kernel. Free of
+// MLIR.
+#ifndef BACKPLANE_COMPILER_COMPILEDKERNEL_H
+#define BACKPLANE_COMPILER_COMPILEDKERNEL_H
+
+#include "backplane/compiler.h"
+#include "backplane/cpp/Result.h"
+#include "sdk/package/KernelPack.h"
+
+namespace backplane {
+
+/// A copy, with launches in any case (hal/core/CompilerCalls.h).
+Kernel copyKernel(const bp_compiled_t &compiled);
+
+/// Whether the launches fit their dispatch: its bindings, its symbols, each
+/// other.
+Status checkKernel(const Kernel &kernel, const Graph &dispatch);
+
+} // namespace backplane
+
+#endif // BACKPLANE_COMPILER_COMPILEDKERNEL_H
