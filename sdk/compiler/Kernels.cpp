@@ -199,7 +199,8 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   if (services_.cacheGet)
     if (auto bytes = services_.cacheGet(key))
       if (auto kernel = unpackKernel(*bytes);
-          kernel && checkKernel(*kernel, plain).ok()) {
+          kernel && kernel->launches.size() > 0 &&
+          (links() || checkKernel(*kernel, plain).ok())) {
         ++hits_;
         kernel->flops = flopsOf(plain);
         kernels_.push_back(std::move(*kernel));
