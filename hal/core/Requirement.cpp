@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Requirement.h"
 
+#include "sdk/support/Concat.h"
 #include "sdk/support/Condition.h"
 
 namespace backplane {
@@ -20,12 +21,12 @@ static std::string unmet(const Condition &condition, const DeviceInfo &device) {
 }
 
 std::string lacking(std::string_view required, const DeviceInfo &device) {
-  std::string quoted = "'" + std::string(required) + "'";
+  std::string quoted = concat({"'", required, "'"});
   if (!isComparison(required))
     return device.hasFeature(required) ? "" : quoted;
   Result<Condition> condition = Condition::parse(required);
   std::string why = condition ? unmet(*condition, device) : condition.message();
-  return why.empty() ? "" : quoted + " (" + why + ")";
+  return why.empty() ? "" : concat({quoted, " (", why, ")"});
 }
 
 } // namespace backplane

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/support/Condition.h"
 
+#include "sdk/support/Concat.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -13,8 +15,8 @@ constexpr size_t maxFeatureBytes = 256;
 constexpr std::string_view operators[] = {">=", "<=", "==", "!=", ">", "<"};
 
 Status malformed(std::string_view text, std::string_view why) {
-  return invalidArgument("the condition '" + std::string(text.substr(0, 80)) +
-                         "' " + std::string(why));
+  return invalidArgument(
+      concat({"the condition '", text.substr(0, 80), "' ", why}));
 }
 
 /// The only text that stands for the number.
@@ -55,7 +57,7 @@ Result<Condition> Condition::parse(std::string_view text) {
   if (!entry)
     return entry.status().within(malformed(text, "has no key").message());
   if (*entry && (*entry)->kind != BP_PROPERTY_I64)
-    return malformed(text, "compares " + condition.key + ", which is no i64");
+    return malformed(text, "compares a key that is no i64");
   if (!parseNumber(rest.substr(op->size()), condition.number))
     return malformed(text, "does not end in a 64-bit integer");
   return condition;
@@ -80,7 +82,7 @@ bool Condition::holds(int64_t value) const {
 }
 
 std::string Condition::str() const {
-  return key + std::string(operators[size_t(op)]) + std::to_string(number);
+  return concat({key, operators[size_t(op)], std::to_string(number)});
 }
 
 Status checkRequirement(std::string_view text) {
@@ -90,9 +92,10 @@ Status checkRequirement(std::string_view text) {
   }
   if (isFeature(text))
     return {};
-  return invalidArgument("the feature '" + std::string(text.substr(0, 80)) +
-                         "' is empty, too long, or holds characters other than "
-                         "letters, digits and _.+=:/-");
+  return invalidArgument(
+      concat({"the feature '", text.substr(0, 80),
+              "' is empty, too long, or holds characters other than letters, "
+              "digits and _.+=:/-"}));
 }
 
 } // namespace backplane

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // PropertyKeys.cpp: the table of well-known keys.
+#include "sdk/support/Concat.h"
 #include "sdk/support/DType.h"
 #include "sdk/support/NearestName.h"
 #include "sdk/support/Property.h"
@@ -13,7 +14,7 @@ namespace {
 
 using enum PropertySuffix;
 constexpr uint32_t i64 = BP_PROPERTY_I64, i64s = BP_PROPERTY_I64S;
-constexpr size_t maxKeyBytes = 64;
+constexpr size_t maxKeyBytes = 64; // named in a message below
 
 constexpr PropertyKey keys[] = {
     {"cache_bytes", Level, i64, 1024, int64_t(1) << 40, 1,
@@ -71,21 +72,19 @@ std::string suggestion(std::string_view key) {
   for (const PropertyKey &entry : keys)
     stems.emplace_back(entry.stem);
   std::string near = nearestName(key, stems);
-  return near.empty() ? "" : " (did you mean '" + near + "'?)";
+  return near.empty() ? "" : concat({" (did you mean '", near, "'?)"});
 }
 
 Status checkSuffix(const PropertyKey &entry, std::string_view key,
                    std::string_view suffix) {
-  std::string text = "'" + std::string(key) + "': ";
-  if (entry.suffix == None)
-    return invalidArgument(text + std::string(entry.stem) +
-                           " is a key without a suffix");
-  if (!suffix.empty() && fits(entry.suffix, suffix))
+  if (entry.suffix != None && !suffix.empty() && fits(entry.suffix, suffix))
     return {};
-  return invalidArgument(text + std::string(entry.stem) +
-                         (entry.suffix == Level
+  std::string_view what = entry.suffix == None ? " is a key without a suffix"
+                          : entry.suffix == Level
                               ? " has a suffix from .1 to .4"
-                              : " has a dtype as suffix, '.f16'"));
+                              : " has a dtype as suffix, "
+                                "'.f16'";
+  return invalidArgument(concat({"'", key, "': ", entry.stem, what}));
 }
 
 } // namespace
@@ -96,24 +95,22 @@ Result<const PropertyKey *> findPropertyKey(std::string_view key) {
   if (!isKey(key))
     return invalidArgument(
         "a key consists of parts of a-z, 0-9, _ and - with dots between them, "
-        "begins with a letter and has at most " +
-        std::to_string(maxKeyBytes) + " characters");
+        "begins with a letter and has at most 64 characters");
   std::string_view stem = key.substr(0, key.find('.'));
   bool bare = stem.size() == key.size();
   const auto *found = std::ranges::find(keys, stem, &PropertyKey::stem);
   if (found == std::end(keys)) {
     if (!bare)
       return static_cast<const PropertyKey *>(nullptr);
-    return invalidArgument("'" + std::string(key) + "' is no well-known key" +
-                           suggestion(key) + "; prefix a vendor's own, 'acme." +
-                           std::string(key) + "'");
+    return invalidArgument(
+        concat({"'", key, "' is no well-known key", suggestion(key),
+                "; prefix a vendor's own, 'acme.", key, "'"}));
   }
-  if (bare && found->suffix == None)
-    return found;
-  if (Status s = checkSuffix(*found, key,
-                             key.substr(std::min(stem.size() + 1, key.size())));
-      !s.ok())
-    return s;
+  Status status;
+  if (!bare || found->suffix != None)
+    status = checkSuffix(*found, key, bare ? "" : key.substr(stem.size() + 1));
+  if (!status.ok())
+    return status;
   return found;
 }
 

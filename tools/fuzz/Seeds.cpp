@@ -421,7 +421,7 @@ Status writeSubmissions(const fs::path &root) {
       (folderOf(root, "submission") / "sample.tar.zst").string());
 }
 
-/// Names of devices, targets and launchers, and files of workers.
+/// Names of devices, targets and launchers, conditions, and files of workers.
 std::vector<std::string> names() {
   std::vector<std::string> texts = {
       "host",
@@ -439,6 +439,9 @@ std::vector<std::string> names() {
       "worker:local/npu+host",
       "auto:power",
       "cpu,auto:throughput",
+      "subgroup_size>=8",
+      "acme.tiles!=-4",
+      "cache_bytes.2<1048576",
       R"({"workers": {}})",
       R"({"workers": 1})",
       R"({"workers": {"Board!": {}}})",

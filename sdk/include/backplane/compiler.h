@@ -126,7 +126,8 @@ typedef struct bp_claim_t {
  * Stages run in the order in which they are first named. Several pipelines for
  * one stage are alternatives in order of preference: the first is taken whose
  * passes and options this host has. A stage without such a pipeline is an
- * error. */
+ * error. A host of minor version 1 runs them one after the other instead: a
+ * plug-in with alternatives requires minor version 2. */
 typedef struct bp_stage_sink_t {
   bp_status_t (*put)(void *context, bp_string_t stage, bp_string_t pipeline);
   void *context;

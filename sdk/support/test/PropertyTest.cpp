@@ -104,7 +104,7 @@ TEST(Property, IsCheckedBeforeItIsRead) {
   nameless.key = {nullptr, 3};
   EXPECT_NE(refusal({nameless}).find("damaged key"), std::string::npos);
   EXPECT_EQ(refusal({i64("acme.x", 1), i64("acme.x", 1)}),
-            "property 'acme.x' is there twice");
+            "property 'acme.x': it is there twice");
   EXPECT_FALSE(copyProperties(nullptr, 1).ok());
   EXPECT_FALSE(copyProperties(nullptr, UINT64_MAX).ok());
 }

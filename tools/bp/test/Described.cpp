@@ -62,6 +62,8 @@ constexpr DataTarget targets[] = {
     {targetOf("described", fma, 2), stages},
     {targetOf("described+huge", huge, 3), stages}};
 
+static_assert(targets[0].hasAlternatives());
+
 constexpr DataBackend backend = {.name = "described",
                                  .vendor = "Backplane",
                                  .version = "0.1.0",

@@ -129,6 +129,14 @@ struct DataTarget {
   bp_target_t target;
   std::array<DataStage, 8> stages;
 
+  constexpr bool hasAlternatives() const {
+    for (size_t i = 0; i < stages.size(); ++i)
+      for (size_t other = 0; other < i; ++other)
+        if (!stages[i].stage.empty() && stages[i].stage == stages[other].stage)
+          return true;
+    return false;
+  }
+
   bp_status_t put(const bp_stage_sink_t *sink) const {
     bp_status_t status = BP_STATUS_OK;
     for (const DataStage &stage : stages)
@@ -163,7 +171,7 @@ public:
                              .name = constantText(backend.name),
                              .vendor = constantText(backend.vendor),
                              .version = constantText(backend.version),
-                             .required_minor = 1,
+                             .required_minor = requiredMinor(),
                              .built_minor = BP_ABI_MINOR,
                              .flags = BP_PLUGIN_UNLOADABLE,
                              .plugin = &pluginTable,
@@ -175,6 +183,14 @@ public:
   }
 
 private:
+  /// A host of minor version 1 runs alternatives one after the other.
+  static constexpr uint32_t requiredMinor() {
+    for (const DataTarget &target : backend.targets)
+      if (target.hasAlternatives())
+        return 2;
+    return 1;
+  }
+
   static bp_status_t initialize(const bp_host_t *host,
                                 const bp_options_t *options, void **out_self,
                                 bp_error_t *error) {
