@@ -67,11 +67,13 @@ function(bp_add_library name)
     PRIVATE ${ARG_PRIVATE})
 endfunction()
 
-# bp_prefer_size(NAME…): code of libbackplane.so that no kernel waits for; the
+# bp_prefer_size(NAME…): code of libbackplane.so that no kernel waits for, without
+# the functions that nobody calls; the
 # library stays below 2 MB.
 function(bp_prefer_size)
   foreach(name ${ARGN})
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Os>)
+    target_compile_options(${name} PRIVATE
+      $<$<CONFIG:Release>:-Os;-ffunction-sections;-fdata-sections>)
   endforeach()
 endfunction()
 

@@ -62,13 +62,17 @@ TEST(NarrowImport, RoundsWhatTakesSeveralOpsOnce) {
     }
 }
 
-TEST(NarrowImport, KeepsNarrowProductsAndAddsTheBias) {
+TEST(NarrowImport, KeepsNarrowOperandsAndRoundsAfterTheBias) {
   ModelBuilder model(22);
   model.input("a", {"m", "4"}, kF16).input("b", {"4", "5"}, kF16);
   model.input("c", {"5"}, kF16).output("y").output("z");
   model.node("Gemm", {"a", "b", "c"}, {"y"});
   model.node("Gemm", {"a", "b", "c"}, {"z"}).f("alpha", 0.01f);
-  EXPECT_EQ(roundings(model.import()), "matmul add cast");
+  auto result = model.import();
+  EXPECT_EQ(roundings(result), "cast cast");
+  const Op &product = opOf(result, "matmul");
+  EXPECT_EQ(result->graph.type(product.operands[1]).dtype, DType::F16);
+  EXPECT_EQ(result->graph.type(product.results[0]).dtype, DType::F32);
 }
 
 TEST(NarrowImport, TakesTheWiderOfMixedTypes) {
