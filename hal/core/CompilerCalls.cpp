@@ -140,11 +140,14 @@ bp_status_t putTarget(void *context, const bp_target_t *from) {
 
 /// A compiled dispatch with structs of this build's size, and launches in any
 /// case.
-struct CompiledCopy {
-  bp_compiled_t compiled;
+struct LaunchCopies {
   std::vector<bp_launch_t> launches;
   std::vector<bp_entry_t> entries; ///< of the launches
   std::vector<const bp_launch_t *> pointers;
+};
+struct CompiledCopy {
+  bp_compiled_t compiled;
+  LaunchCopies launches, initLaunches;
 };
 
 Status copyEntry(const bp_entry_t *from, bp_entry_t &entry) {
@@ -194,37 +197,53 @@ bp_launch_t onlyLaunch(const bp_compiled_t &compiled) {
   return launch;
 }
 
-Status copyLaunches(CompiledCopy &copy) {
-  bp_compiled_t &compiled = copy.compiled;
-  uint64_t count = compiled.launch_count;
-  if (count > BP_MAX_LAUNCHES || (count && !compiled.launches))
+Status copyLaunch(const bp_launch_t *from, bp_launch_t &launch,
+                  bp_entry_t &entry) {
+  if (Status s = copyStruct(from, bp_launch_t_TYPE, "launch", launch); !s.ok())
+    return s;
+  if (Status s = copyEntry(launch.entry, entry); !s.ok())
+    return s;
+  launch.entry = &entry;
+  return checkLaunch(launch);
+}
+
+Status copyLaunches(const bp_launch_t *const *from, uint64_t count,
+                    LaunchCopies &copies) {
+  if (count > BP_MAX_LAUNCHES || (count && !from))
     return invalidArgument("the compiled dispatch has a list of " +
                            std::to_string(count) + " launches, at most " +
                            std::to_string(BP_MAX_LAUNCHES) +
                            " in a valid array are possible");
-  if (count && compiled.in_place)
+  copies.launches.resize(count);
+  copies.entries.resize(count);
+  for (uint64_t i = 0; i < count; ++i) {
+    if (Status s = copyLaunch(from[i], copies.launches[i], copies.entries[i]);
+        !s.ok())
+      return s;
+    copies.pointers.push_back(&copies.launches[i]);
+  }
+  return {};
+}
+
+Status copyLaunches(CompiledCopy &copy) {
+  bp_compiled_t &compiled = copy.compiled;
+  if (compiled.launch_count && compiled.in_place)
     return invalidArgument("the compiled dispatch says what is in place, "
                            "which one with a list of launches cannot");
-  copy.launches.resize(std::max<uint64_t>(count, 1), onlyLaunch(compiled));
-  copy.entries.resize(copy.launches.size());
-  for (uint64_t i = 0; i < copy.launches.size(); ++i) {
-    bp_launch_t &launch = copy.launches[i];
-    if (count)
-      if (Status s = copyStruct(compiled.launches[i], bp_launch_t_TYPE,
-                                "launch", launch);
-          !s.ok())
-        return s;
-    if (Status s = copyEntry(launch.entry, copy.entries[i]); !s.ok())
-      return s;
-    launch.entry = &copy.entries[i];
-    if (Status s = checkLaunch(launch); !s.ok())
-      return s;
-    copy.pointers.push_back(&launch);
-  }
-  compiled.entry = copy.entries.data();
-  compiled.launches = copy.pointers.data();
-  compiled.launch_count = copy.pointers.size();
-  return {};
+  const bp_launch_t only = onlyLaunch(compiled);
+  const bp_launch_t *first = &only;
+  Status status = compiled.launch_count
+                      ? copyLaunches(compiled.launches, compiled.launch_count,
+                                     copy.launches)
+                      : copyLaunches(&first, 1, copy.launches);
+  if (status.ok())
+    status = copyLaunches(compiled.init_launches, compiled.init_launch_count,
+                          copy.initLaunches);
+  compiled.entry = copy.launches.entries.data();
+  compiled.launches = copy.launches.pointers.data();
+  compiled.launch_count = copy.launches.pointers.size();
+  compiled.init_launches = copy.initLaunches.pointers.data();
+  return status;
 }
 
 Status copyCompiled(const bp_compiled_t *from, CompiledCopy &copy) {

@@ -52,9 +52,29 @@ struct CommandText {
     std::string out = "dispatch " + dispatch.name + " grid (";
     for (size_t i = 0; i < 3; ++i)
       out += (i ? ", " : "") + dispatch.grid[i].str();
-    out += ") entry " + entry.name + ":";
+    out += ") entry " + entry.name + extrasOf(dispatch, entry) + ":";
     for (size_t i = 0; i < dispatch.ops.size(); ++i)
       out += (i ? "; " : " ") + dispatch.ops[i];
+    return out;
+  }
+  /// What few dispatches have.
+  static std::string extrasOf(const program::Dispatch &dispatch,
+                              const Entry &entry) {
+    std::string out;
+    for (size_t i = 0; i < dispatch.parameters.size(); ++i)
+      out += (i ? ", " : " parameters (") + dispatch.parameters[i].str();
+    out += dispatch.parameters.empty() ? "" : ")";
+    if (dispatch.sharedBytes)
+      out += " shared bytes " + dispatch.sharedBytes->str();
+    if (hasClusters(dispatch))
+      out += " cluster (" + std::to_string(dispatch.cluster[0]) + ", " +
+             std::to_string(dispatch.cluster[1]) + ", " +
+             std::to_string(dispatch.cluster[2]) + ")";
+    if (entry.subgroupSize)
+      out += " subgroups of " + std::to_string(entry.subgroupSize);
+    if (!entry.driverData.empty())
+      out += " driver data of " + std::to_string(entry.driverData.size()) +
+             " bytes";
     return out;
   }
   std::string operator()(const program::Copy &) const { return "Copy"; }

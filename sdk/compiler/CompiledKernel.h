@@ -15,8 +15,9 @@ namespace backplane {
 Kernel copyKernel(const bp_compiled_t &compiled);
 
 /// Whether the launches fit their dispatch: its bindings, its symbols, each
-/// other.
-Status checkKernel(const Kernel &kernel, const Graph &dispatch);
+/// other. `weights` says which inputs are weights.
+Status checkKernel(const Kernel &kernel, const Graph &dispatch,
+                   const std::vector<bool> &weights);
 
 } // namespace backplane
 

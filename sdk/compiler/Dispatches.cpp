@@ -114,11 +114,31 @@ static Status checkSizes(const Kernel &kernel, func::FuncOp dispatch,
   return within(kernel.scratch, "scratch in bytes", uint64_t(1) << 62);
 }
 
+/// Which inputs of a dispatch are weights.
+static WeightInputs weightsOf(const VariantContext &context,
+                              const Schedule &schedule,
+                              const std::vector<std::string> &ids,
+                              const ScheduledDispatch &scheduled) {
+  const Program &program = scheduled.init ? schedule.init : schedule.program;
+  const auto &dispatch =
+      std::get<program::Dispatch>(program.commands[scheduled.command]);
+  WeightInputs weights;
+  for (size_t i = 0; i + scheduled.results < dispatch.bindings.size(); ++i) {
+    const Slot &slot = program.slots[dispatch.bindings[i].slot];
+    if (slot.kind == SlotKind::Weight)
+      weights.add({ids[slot.index], context.pool.find(ids[slot.index])});
+    else
+      weights.add({});
+  }
+  return weights;
+}
+
 /// The kernels of all dispatches. A device that cannot make one is noted when
 /// another one could.
 static Result<std::vector<size_t>> compileKernels(VariantContext &context,
                                                   ModuleOp module,
                                                   const Schedule &schedule,
+                                                  const Draft &draft,
                                                   Refusals &refusals) {
   std::vector<size_t> indices;
   Status refused;
@@ -129,7 +149,8 @@ static Result<std::vector<size_t>> compileKernels(VariantContext &context,
     if (context.services.progress)
       context.services.progress("kernels for " + context.targets[device].name,
                                 indices.size(), schedule.dispatches.size());
-    auto index = context.kernels[device].add(function);
+    auto index = context.kernels[device].add(
+        function, weightsOf(context, schedule, draft.weights, scheduled));
     if (index)
       if (Status s = checkSizes(context.kernels[device].kernel(*index),
                                 function, context.targets[device]);
@@ -163,7 +184,7 @@ Status backplane::makeKernels(VariantContext &context, ModuleOp module,
                               Refusals &refusals) {
   Phase phase(context.services, "kernels");
   addReport(module, draft);
-  auto indices = compileKernels(context, module, schedule, refusals);
+  auto indices = compileKernels(context, module, schedule, draft, refusals);
   if (!indices)
     return indices.status();
   SymbolTable functions(module);
@@ -196,6 +217,8 @@ Status backplane::makeKernels(VariantContext &context, ModuleOp module,
       dispatch->flops = std::move(needs->flops);
     scheduled.launches = std::move(needs->launches);
     scheduled.scratch = std::move(needs->scratch);
+    scheduled.initLaunches = std::move(needs->initLaunches);
+    scheduled.persistentBytes = needs->persistentBytes;
     scheduled.inPlace = kernels.kernel(index).inPlace;
   }
   draft.dispatches += schedule.dispatches.size();

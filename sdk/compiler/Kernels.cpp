@@ -77,9 +77,17 @@ std::string baseName(StringRef function) {
 
 } // namespace
 
+/// Of a kernel that depends on weights.
+static std::string keyOf(const std::string &key, const WeightInputs &weights,
+                         const WeightQuestions &questions) {
+  std::string text = key + "\n" + weights.answersTo(questions);
+  return hashBytes(
+      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
 std::string KernelCompiler::keyOf(const Bytes &wire) const {
   std::string text =
-      "bp-kernel-7\n" + hashBytes(wire) + "\n" + hashOfCompiler() + "\n" +
+      "bp-kernel-8\n" + hashBytes(wire) + "\n" + hashOfCompiler() + "\n" +
       target_.plugin->name + " " + target_.plugin->version + " " +
       target_.plugin->hash + "\n" + target_.name + " " + target_.emitter + " " +
       target_.triple + " " + target_.cpu + " " + target_.features + "\n" +
@@ -93,7 +101,9 @@ std::string KernelCompiler::keyOf(const Bytes &wire) const {
 }
 
 Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
-                                               const std::string &name) {
+                                               const WeightInputs &weights,
+                                               const std::string &name,
+                                               WeightQuestions &questions) {
   const CompilerPlugin &plugin = *target_.plugin;
   Bytes wire = writeGraph(graph);
   bp_graph_t *handle = nullptr;
@@ -107,13 +117,21 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
   request.graph = handle;
   request.graph_table = services_.graphTable;
   request.entry_name = toC(name);
+  WeightReader reader(weights);
+  const bp_weight_reader_t weightReader = reader.c();
+  request.weights = &weightReader;
   Kernel kernel;
   Status status =
       callCompile(plugin, request, [&](const bp_compiled_t &compiled) {
         kernel = copyKernel(compiled);
-        return checkKernel(kernel, graph);
+        return checkKernel(kernel, graph, weights.mask());
       });
   services_.graphTable->graph_close(handle);
+  questions = reader.questions();
+  // What runs once has only weights to work on.
+  for (uint32_t i = 0; i < graph.inputs.size() && !kernel.initLaunches.empty();
+       ++i)
+    questions.try_emplace(i, false);
   if (!status.ok())
     return status.within(plugin.name);
   return kernel;
@@ -166,12 +184,10 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch, const Graph &graph,
                 .inPlace = std::move(inPlace)};
 }
 
-Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
-                                       const std::vector<std::string> &symbols,
-                                       const Graph &graph,
-                                       const std::string &name) {
-  if (!links())
-    return compileByPlugin(graph, name);
+Result<Kernel>
+KernelCompiler::compileByEmitter(func::FuncOp dispatch,
+                                 const std::vector<std::string> &symbols,
+                                 const Graph &graph, const std::string &name) {
   if (!emitter_)
     return unimplemented("there is no emitter '" + target_.emitter +
                          "'; there are " + emitterNames());
@@ -183,7 +199,29 @@ Result<Kernel> KernelCompiler::compile(func::FuncOp dispatch,
   return kernel;
 }
 
-Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
+size_t KernelCompiler::keep(const std::string &key, Kernel kernel,
+                            const Graph &graph) {
+  kernel.flops = flopsOf(graph);
+  kernels_.push_back(std::move(kernel));
+  return byKey_[key] = kernels_.size() - 1;
+}
+
+/// The kernel of the cache, if it has one that fits.
+std::optional<Kernel> KernelCompiler::cached(const std::string &key,
+                                             const Graph &graph,
+                                             const WeightInputs &weights) {
+  auto bytes = services_.cacheGet ? services_.cacheGet(key) : std::nullopt;
+  if (!bytes)
+    return std::nullopt;
+  auto kernel = unpackKernel(*bytes);
+  bool fits =
+      kernel && (links() ? kernel->launches.size() == 1
+                         : checkKernel(*kernel, graph, weights.mask()).ok());
+  return fits ? std::move(kernel) : std::nullopt;
+}
+
+Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
+                                   const WeightInputs &weights) {
   auto graph = bp::exportGraph(dispatch);
   std::string label = dispatch.getName().str();
   if (!graph)
@@ -192,32 +230,32 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch) {
   Graph &plain = *graph;
   if (Status s = normalise(plain); !s.ok())
     return s.within(label);
-  std::string key = keyOf(writeGraph(plain));
-  auto [at, fresh] = byKey_.emplace(key, kernels_.size());
-  if (!fresh)
-    return at->second;
-  if (services_.cacheGet)
-    if (auto bytes = services_.cacheGet(key))
-      if (auto kernel = unpackKernel(*bytes);
-          kernel && kernel->launches.size() > 0 &&
-          (links() || checkKernel(*kernel, plain).ok())) {
-        ++hits_;
-        kernel->flops = flopsOf(plain);
-        kernels_.push_back(std::move(*kernel));
-        return at->second;
-      }
-  std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
-  auto kernel = compile(dispatch, symbols, plain, name);
-  if (!kernel) {
-    byKey_.erase(at);
-    return kernel.status().within(label);
+  const std::string base = keyOf(writeGraph(plain));
+  auto known = questions_.find(base);
+  std::string key =
+      known == questions_.end() ? base : ::keyOf(base, weights, known->second);
+  if (auto found = byKey_.find(key); found != byKey_.end())
+    return found->second;
+  if (auto kernel = cached(key, plain, weights)) {
+    ++hits_;
+    return keep(key, std::move(*kernel), plain);
   }
+  std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
+  WeightQuestions questions;
+  auto kernel = links() ? compileByEmitter(dispatch, symbols, plain, name)
+                        : compileByPlugin(plain, weights, name, questions);
+  if (!kernel)
+    return kernel.status().within(label);
   keepReplaceable(kernel->inPlace, plain);
-  if (services_.cachePut)
+  if (!questions.empty()) {
+    WeightQuestions &all = questions_[base];
+    for (auto [input, read] : questions)
+      all[input] |= read;
+    key = ::keyOf(base, weights, all);
+  } else if (services_.cachePut) {
     services_.cachePut(key, packKernel(*kernel));
-  kernel->flops = flopsOf(plain);
-  kernels_.push_back(std::move(*kernel));
-  return at->second;
+  }
+  return keep(key, std::move(*kernel), plain);
 }
 
 uint32_t KernelOrder::positionOf(size_t kernel) {
@@ -233,6 +271,23 @@ static std::string symbolicWorkspace(const KernelLaunch &launch) {
   return !bytes || bytes->constant() ? std::string() : launch.workspace;
 }
 
+static Launch launchOf(const KernelLaunch &from, DimReader &reader) {
+  Launch launch;
+  for (size_t axis = 0; axis < 3; ++axis)
+    launch.grid[axis] = reader.dim(from.grid[axis]);
+  launch.workspace = reader.maybe(symbolicWorkspace(from));
+  for (const std::string &parameter : from.parameters)
+    launch.parameters.push_back(reader.dim(parameter));
+  launch.sharedBytes = reader.maybe(from.sharedBytes);
+  launch.cluster = from.cluster;
+  launch.constants = from.constantCount > 0;
+  launch.access = from.access;
+  for (const LaunchBinding &binding : from.bindings)
+    launch.bindings.push_back({binding.binding, reader.maybe(binding.offset),
+                               reader.maybe(binding.length)});
+  return launch;
+}
+
 Result<KernelCompiler::Needs>
 KernelCompiler::needs(size_t index,
                       const std::vector<std::string> &symbols) const {
@@ -241,22 +296,11 @@ KernelCompiler::needs(size_t index,
   Needs needs;
   needs.flops = reader.maybe(kernel.flops);
   needs.scratch = reader.maybe(kernel.scratch);
-  for (const KernelLaunch &from : kernel.launches) {
-    Launch launch;
-    for (size_t axis = 0; axis < 3; ++axis)
-      launch.grid[axis] = reader.dim(from.grid[axis]);
-    launch.workspace = reader.maybe(symbolicWorkspace(from));
-    for (const std::string &parameter : from.parameters)
-      launch.parameters.push_back(reader.dim(parameter));
-    launch.sharedBytes = reader.maybe(from.sharedBytes);
-    launch.cluster = from.cluster;
-    launch.constants = from.constantCount > 0;
-    launch.access = from.access;
-    for (const LaunchBinding &binding : from.bindings)
-      launch.bindings.push_back({binding.binding, reader.maybe(binding.offset),
-                                 reader.maybe(binding.length)});
-    needs.launches.push_back(std::move(launch));
-  }
+  for (const KernelLaunch &launch : kernel.launches)
+    needs.launches.push_back(launchOf(launch, reader));
+  for (const KernelLaunch &launch : kernel.initLaunches)
+    needs.initLaunches.push_back(launchOf(launch, reader));
+  needs.persistentBytes = kernel.persistentBytes;
   return reader.status().ok() ? Result<Needs>(std::move(needs))
                               : Result<Needs>(reader.status());
 }
@@ -296,12 +340,13 @@ KernelCompiler::executables(const KernelOrder &order) {
     Kernel &kernel = kernels_[index];
     if (!links() || result.empty())
       result.push_back({.format = target_.format});
-    for (const KernelLaunch &launch : kernel.launches) {
-      auto entry = entryOf(launch);
-      if (!entry)
-        return entry.status();
-      result.back().entries.push_back(std::move(*entry));
-    }
+    for (const auto *launches : {&kernel.launches, &kernel.initLaunches})
+      for (const KernelLaunch &launch : *launches) {
+        auto entry = entryOf(launch);
+        if (!entry)
+          return entry.status();
+        result.back().entries.push_back(std::move(*entry));
+      }
     if (links())
       objects.push_back(
           {std::move(kernel.code), {.name = kernel.launches.front().name}});

@@ -7,6 +7,7 @@
 #define BACKPLANE_COMPILER_KERNELS_H
 
 #include "sdk/compiler/Target.h"
+#include "sdk/compiler/WeightInputs.h"
 #include "sdk/emit/Emit.h"
 #include "sdk/package/KernelPack.h"
 #include "sdk/program/Variant.h"
@@ -41,12 +42,14 @@ public:
         emitter_(findEmitter(target.emitter)), dump_(std::move(dump)) {}
 
   /// The number of the kernel of this dispatch. Failures name the dispatch.
-  Result<size_t> add(mlir::func::FuncOp dispatch);
+  Result<size_t> add(mlir::func::FuncOp dispatch, const WeightInputs &weights);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
   /// What a kernel needs where its symbols have these names.
   struct Needs {
     std::vector<Launch> launches;
     std::optional<Dim> scratch;
+    std::vector<Launch> initLaunches;
+    uint64_t persistentBytes = 0;
     std::optional<Dim> flops;
   };
   Result<Needs> needs(size_t index,
@@ -64,10 +67,17 @@ public:
 
 private:
   /// `graph` is the dispatch without names, `symbols` are its own.
-  Result<Kernel> compile(mlir::func::FuncOp dispatch,
-                         const std::vector<std::string> &symbols,
-                         const Graph &graph, const std::string &name);
-  Result<Kernel> compileByPlugin(const Graph &graph, const std::string &name);
+  Result<Kernel> compileByEmitter(mlir::func::FuncOp dispatch,
+                                  const std::vector<std::string> &symbols,
+                                  const Graph &graph, const std::string &name);
+  /// `questions` gets what the plug-in asked of weights.
+  Result<Kernel> compileByPlugin(const Graph &graph,
+                                 const WeightInputs &weights,
+                                 const std::string &name,
+                                 WeightQuestions &questions);
+  std::optional<Kernel> cached(const std::string &key, const Graph &graph,
+                               const WeightInputs &weights);
+  size_t keep(const std::string &key, Kernel kernel, const Graph &graph);
   Result<Kernel> emit(mlir::func::FuncOp dispatch, const Graph &graph,
                       const std::string &name);
   EmitTarget emitTarget() const;
@@ -80,6 +90,8 @@ private:
   KernelDump dump_;
   std::vector<Kernel> kernels_;
   std::map<std::string, size_t> byKey_;
+  /// What was asked of weights for a key, which is then not all of the key.
+  std::map<std::string, WeightQuestions> questions_;
   size_t hits_ = 0;
 };
 

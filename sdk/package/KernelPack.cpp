@@ -17,8 +17,7 @@ static std::array<uint32_t, 3> unpack(const fb::Workgroup &sizes) {
 
 static Offset<fb::Binding> pack(FlatBufferBuilder &builder,
                                 const LaunchBinding &binding) {
-  return fb::CreateBinding(builder,
-                           binding.binding ? int32_t(*binding.binding) : -1,
+  return fb::CreateBinding(builder, binding.binding,
                            builder.CreateString(binding.offset),
                            builder.CreateString(binding.length));
 }
@@ -45,22 +44,24 @@ static Offset<fb::Launch> pack(FlatBufferBuilder &builder,
 
 Bytes backplane::packKernel(const Kernel &kernel) {
   FlatBufferBuilder builder(kernel.code.size() + 1024);
-  std::vector<Offset<fb::Launch>> launches;
+  std::vector<Offset<fb::Launch>> launches, initLaunches;
   for (const KernelLaunch &launch : kernel.launches)
     launches.push_back(pack(builder, launch));
+  for (const KernelLaunch &launch : kernel.initLaunches)
+    initLaunches.push_back(pack(builder, launch));
   fb::FinishKernelBuffer(
       builder, fb::CreateKernel(builder, builder.CreateVector(kernel.code),
                                 builder.CreateVector(launches),
                                 builder.CreateString(kernel.scratch),
+                                builder.CreateVector(initLaunches),
+                                kernel.persistentBytes,
                                 builder.CreateVector(kernel.inPlace)));
   std::span<const uint8_t> bytes = builder.GetBufferSpan();
   return Bytes(bytes.begin(), bytes.end());
 }
 
 static LaunchBinding unpack(const fb::Binding &from) {
-  return {from.binding() < 0 ? std::nullopt
-                             : std::optional(uint32_t(from.binding())),
-          from.offset()->str(), from.length()->str()};
+  return {from.binding(), from.offset()->str(), from.length()->str()};
 }
 
 static KernelLaunch unpack(const fb::Launch &from) {
@@ -94,6 +95,9 @@ std::optional<Kernel> backplane::unpackKernel(std::span<const uint8_t> bytes) {
   for (const fb::Launch *launch : *from.launches())
     kernel.launches.push_back(unpack(*launch));
   kernel.scratch = from.scratch()->str();
+  for (const fb::Launch *launch : *from.init_launches())
+    kernel.initLaunches.push_back(unpack(*launch));
+  kernel.persistentBytes = from.persistent_bytes();
   kernel.inPlace.assign(from.in_place()->begin(), from.in_place()->end());
   return kernel;
 }

@@ -14,11 +14,11 @@
 
 namespace backplane {
 
-/// Some bytes of a binding of the dispatch, or of its scratch.
+/// Some bytes of a binding of the dispatch, or of memory of its own.
 struct LaunchBinding {
-  std::optional<uint32_t> binding; ///< of the dispatch; none: the scratch
-  std::string offset;              ///< an expression; empty: 0
-  std::string length;              ///< an expression; empty: the rest
+  uint32_t binding = 0; ///< of the dispatch, or BP_LAUNCH_
+  std::string offset;   ///< an expression; empty: 0
+  std::string length;   ///< an expression; empty: the rest
 
   bool operator==(const LaunchBinding &) const = default;
 };
@@ -47,6 +47,8 @@ struct Kernel {
   Bytes code;
   std::vector<KernelLaunch> launches; ///< in order; of an object one
   std::string scratch; ///< bytes that launches share; empty: none
+  std::vector<KernelLaunch> initLaunches; ///< once per session; few have any
+  uint64_t persistentBytes = 0;           ///< that those write
   /// Inputs that may have the memory of the one result, by number: graph and
   /// kernel agree on it.
   std::vector<uint32_t> inPlace;

@@ -9,12 +9,15 @@
 
 namespace backplane {
 
-/// Puts launches in the place of commands; `dispatches` has, for each command,
-/// its dispatch or null. Scratch becomes a transient of its own. Returns what
-/// Placement needs to know of each command.
-std::vector<CommandNotes>
-expandLaunches(Program &program,
-               const std::vector<const ScheduledDispatch *> &dispatches);
+/// What Placement needs to know of the commands of both programs.
+struct ScheduleNotes {
+  std::vector<CommandNotes> program, init;
+};
+
+/// Puts launches in the place of commands, and those that run once into the
+/// init program. Scratch becomes a transient of its own, what stays a constant.
+/// Weights that no command uses any more leave the program.
+ScheduleNotes expandLaunches(Schedule &schedule);
 
 } // namespace backplane
 

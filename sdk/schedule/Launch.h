@@ -17,11 +17,11 @@ namespace backplane {
 /// One launch; those of a dispatch run in order, and their entries follow each
 /// other in the executable.
 struct Launch {
-  /// Some bytes of a binding of the dispatch, or of its scratch.
+  /// Some bytes of a binding of the dispatch, or of memory of its own.
   struct Binding {
-    std::optional<uint32_t> binding; ///< none: the scratch
-    std::optional<Dim> offset;       ///< none: 0
-    std::optional<Dim> length;       ///< none: the rest
+    uint32_t binding = 0;      ///< of the dispatch, or BP_LAUNCH_
+    std::optional<Dim> offset; ///< none: 0
+    std::optional<Dim> length; ///< none: the rest
   };
 
   std::array<Dim, 3> grid = {Dim(1), Dim(1), Dim(1)};

@@ -471,16 +471,11 @@ static SymbolRanges rangesOf(ModuleOp module) {
 
 Status backplane::finishSchedule(ModuleOp module, Schedule &schedule) {
   SymbolRanges ranges = rangesOf(module);
-  for (bool init : {false, true}) {
-    Program &program = init ? schedule.init : schedule.program;
-    std::vector<const ScheduledDispatch *> dispatches(program.commands.size());
-    for (const ScheduledDispatch &dispatch : schedule.dispatches)
-      if (dispatch.init == init)
-        dispatches[dispatch.command] = &dispatch;
-    std::vector<CommandNotes> notes = expandLaunches(program, dispatches);
-    if (auto status = place(program, notes, ranges, schedule.report);
-        !status.ok())
-      return status.within(init ? "init program" : "program");
-  }
-  return {};
+  ScheduleNotes notes = expandLaunches(schedule);
+  if (auto status =
+          place(schedule.program, notes.program, ranges, schedule.report);
+      !status.ok())
+    return status.within("program");
+  return place(schedule.init, notes.init, ranges, schedule.report)
+      .within("init program");
 }

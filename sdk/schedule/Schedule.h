@@ -24,6 +24,9 @@ struct ScheduledDispatch {
   /// entry.
   std::vector<Launch> launches;
   std::optional<Dim> scratch; ///< bytes that the launches share
+  /// What runs once per session, in the init program.
+  std::vector<Launch> initLaunches;
+  uint64_t persistentBytes = 0; ///< of the constant that those write
 };
 
 struct Schedule {
@@ -44,9 +47,9 @@ Result<Schedule> schedule(mlir::ModuleOp module,
                           std::vector<std::string> &weights,
                           uint32_t firstConstant = 0);
 
-/// Puts the launches of the kernels in the place of the commands, gives them
-/// scratch, and adds barriers and the places of transients. `module` has the
-/// ranges of the symbols.
+/// Puts the launches of the kernels in the place of the commands and into the
+/// init program, gives them scratch and constants, and adds barriers and the
+/// places of transients. `module` has the ranges of the symbols.
 Status finishSchedule(mlir::ModuleOp module, Schedule &schedule);
 
 /// Appends a finished init program to another one; their constants have

@@ -41,7 +41,7 @@ Result<Compiled> compileGraph(const TargetInfo &target, const Graph &graph) {
   Compiled compiled;
   Status status =
       callCompile(*target.plugin, request, [&](const bp_compiled_t &from) {
-        if (from.launch_count != 1)
+        if (from.launch_count != 1 || from.init_launch_count)
           return unimplemented("several launches for a folded constant");
         compiled = copyCompiled(from);
         return Status();

@@ -361,9 +361,11 @@ void writeKernels(const fs::path &folder) {
   launch.driverData = {5, 6};
   launch.parameters = {"m*n"};
   launch.sharedBytes = "4*n";
-  launch.bindings = {{0, "", ""}, {1, "64", ""}, {std::nullopt, "", "n"}};
+  launch.bindings = {{0, "", ""}, {1, "64", ""}, {0xFFFFFFFF, "", "n"}};
   kernel.launches = {launch, launch};
   kernel.scratch = "n";
+  kernel.initLaunches = {launch};
+  kernel.persistentBytes = 64;
   kernel.inPlace = {0};
   write(folder / "kernel", packKernel(kernel));
 }

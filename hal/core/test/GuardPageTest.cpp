@@ -377,7 +377,8 @@ struct LaunchParts : CompiledParts {
                        [](const bp_compiled_t &) { return Status(); })
         .message();
   }
-  bp_launch_binding_t bindings[2] = {{1, 0, {}, {}}, {BP_NONE, 0, {}, {}}};
+  bp_launch_binding_t bindings[2] = {{1, 0, {}, {}},
+                                     {BP_LAUNCH_SCRATCH, 0, {}, {}}};
   bp_string_t parameter = toC("n");
   bp_launch_t launch = {BP_HEADER(bp_launch_t)};
   const bp_launch_t *pointer = &launch;

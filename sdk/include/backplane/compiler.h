@@ -135,6 +135,18 @@ typedef struct bp_stage_sink_t {
 
 /* ---- Compiling a dispatch ---- */
 
+/* The weights among the inputs of a dispatch: values that no call changes.
+ * Frozen. */
+typedef struct bp_weight_reader_t {
+  /* The id of input `input`, which follows from its type and values, and the
+   * values, dense; both valid during `compile`. BP_STATUS_NOT_FOUND: it is no
+   * weight. With NULL for both it is only asked whether it is one; what is
+   * compiled after more was asked for runs with the same weight only. */
+  bp_status_t (*read)(void *context, uint32_t input, bp_string_t *out_id,
+                      bp_bytes_t *out_values);
+  void *context;
+} bp_weight_reader_t;
+
 #define bp_compile_request_t_TYPE 99u
 typedef struct bp_compile_request_t {
   bp_header_t header;
@@ -145,12 +157,16 @@ typedef struct bp_compile_request_t {
   const bp_graph_table_t *graph_table;
   bp_string_t entry_name; /* unique in the artifact */
   bp_options_t options;
+  const bp_weight_reader_t *weights; /* NULL: no input is a weight */
 } bp_compile_request_t;
 
-/* What a binding of a launch is: some bytes of a binding of the dispatch, or of
- * its scratch. Frozen. */
+#define BP_LAUNCH_SCRATCH 0xFFFFFFFFu
+#define BP_LAUNCH_PERSISTENT 0xFFFFFFFEu
+
+/* What a binding of a launch is: some bytes of a binding of the dispatch, of
+ * its scratch or of its persistent memory. Frozen. */
 typedef struct bp_launch_binding_t {
-  uint32_t binding; /* number in the dispatch, BP_NONE: the scratch */
+  uint32_t binding; /* number in the dispatch, or BP_LAUNCH_ */
   uint32_t reserved;
   /* Bytes, expressions. Offsets are multiples of the device's
    * binding_alignment, which 256 always is. */
@@ -199,6 +215,15 @@ typedef struct bp_compiled_t {
    * host plans it beside the intermediate values; its contents are undefined
    * before the first launch and gone after the last. */
   bp_string_t scratch_bytes;
+  /* (optional, default: none) Launches that run once per session, before any
+   * call: they make what `launches` then read in each, for instance a weight in
+   * the layout that the kernels want. Their bindings are weights of the
+   * dispatch and its persistent memory, their sizes numbers; their entries
+   * follow those of `launches`. At most BP_MAX_LAUNCHES. */
+  const bp_launch_t *const *init_launches;
+  uint64_t init_launch_count;
+  /* Bytes of memory that they write, and that stays while the session lives. */
+  uint64_t persistent_bytes;
 } bp_compiled_t;
 
 #define BP_MAX_LAUNCHES 64u /* of a dispatch */

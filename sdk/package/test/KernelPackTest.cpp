@@ -20,14 +20,16 @@ Kernel sample() {
   partial.parameters = {"m*n", "0-1"};
   partial.sharedBytes = "4*n";
   partial.cluster = {2, 1, 1};
-  partial.bindings = {{0, "", ""}, {1, "64*n", "64"}, {std::nullopt, "", "n"}};
+  partial.bindings = {{0, "", ""}, {1, "64*n", "64"}, {0xFFFFFFFF, "", "n"}};
   KernelLaunch sum = partial;
   sum.name = "sum";
-  sum.bindings = {{std::nullopt, "", ""}, {1, "", ""}, {2, "", ""}};
+  sum.bindings = {{0xFFFFFFFF, "", ""}, {1, "", ""}, {2, "", ""}};
   Kernel kernel;
   kernel.code = {1, 2, 3, 4, 5};
   kernel.launches = {partial, sum};
   kernel.scratch = "16*m";
+  kernel.initLaunches = {sum};
+  kernel.persistentBytes = uint64_t(1) << 40;
   kernel.inPlace = {0, 1};
   return kernel;
 }
@@ -39,6 +41,8 @@ TEST(KernelPack, ReadsWhatItWrites) {
     EXPECT_EQ(read->code, kernel.code);
     EXPECT_EQ(read->launches, kernel.launches);
     EXPECT_EQ(read->scratch, kernel.scratch);
+    EXPECT_EQ(read->initLaunches, kernel.initLaunches);
+    EXPECT_EQ(read->persistentBytes, kernel.persistentBytes);
     EXPECT_EQ(read->inPlace, kernel.inPlace);
   }
 }

@@ -28,6 +28,23 @@ Bytes product(std::initializer_list<std::array<int64_t, 2>> factors) {
   return writeGraph(graph);
 }
 
+/// A weight of f32, which the graph gets as a value.
+struct WeightData {
+  Floats data;
+  ValueId addTo(Graph &graph) const {
+    WeightPool pool;
+    TensorType type{DType::F32, {data.dims[0], data.dims[1]}};
+    auto id = pool.add(type, floats(data.values));
+    EXPECT_TRUE(id.ok()) << id.message();
+    auto value = graph.add("weight", {},
+                           {{"id", *id},
+                            {"dtype", int64_t(DType::F32)},
+                            {"dims", Dims{type.dims[0], type.dims[1]}}});
+    EXPECT_TRUE(value.ok()) << value.message();
+    return value->at(0);
+  }
+};
+
 Result<Context> splitContext() {
   bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
   const bp_string_t manifests[] = {toC(BP_PLUGINS "/host.bp.json"),
@@ -39,15 +56,20 @@ Result<Context> splitContext() {
   return createContext(options);
 }
 
-Result<Artifact> compileSplit(const Context &context, const Bytes &wire) {
+Result<Artifact> compileSplit(const Context &context, const Bytes &wire,
+                              std::vector<WeightData> weights = {}) {
   bp_compile_options_t options = {BP_HEADER(bp_compile_options_t)};
   bp_string_t target = toC("split-k");
   options.targets = &target;
   options.target_count = 1;
+  std::vector<bp_tensor_t> tensors;
+  for (WeightData &weight : weights)
+    tensors.push_back(weight.data.c());
   bp_artifact_t *out = nullptr;
   Status status = checked([&](bp_error_t *error) {
     return bp_artifact_compile_graph(context.get(), {wire.data(), wire.size()},
-                                     nullptr, 0, &options, &out, error);
+                                     tensors.data(), uint32_t(tensors.size()),
+                                     &options, &out, error);
   });
   if (!status.ok())
     return status;
@@ -92,6 +114,29 @@ TEST(Launches, AddUpAProductInParts) {
   }
 }
 
+/// The launches are dispatches with a barrier between them, told with what they
+/// were given.
+TEST(Launches, AreDescribed) {
+  auto context = splitContext();
+  ASSERT_TRUE(context.ok()) << context.message();
+  auto artifact = compileSplit(*context, product({{0, 33}, {33, 10}}));
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  std::string text;
+  bp_string_sink_t sink = {[](void *to, bp_string_t part) {
+                             *static_cast<std::string *>(to) += view(part);
+                             return bp_status_t(BP_STATUS_OK);
+                           },
+                           &text};
+  ASSERT_EQ(bp_artifact_describe(artifact->get(), &sink, nullptr),
+            BP_STATUS_OK);
+  for (const char *part :
+       {"requires launch.parameters",
+        "  0 dispatch matmul_0.0 grid (n, 5, 1) entry partial parameters (n, "
+        "33, 10, ",
+        "  2 dispatch matmul_0.1 grid (n, 1, 1) entry sum parameters (10, "})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
 /// The intermediate product and the scratch of both share an arena, and the
 /// second product must not read what the first one's scratch has become.
 TEST(Launches, ShareAnArenaWithIntermediateValues) {
@@ -111,14 +156,76 @@ TEST(Launches, ShareAnArenaWithIntermediateValues) {
   }
 }
 
+/// y = a times each of the weights in turn.
+Bytes productOfWeights(const std::vector<WeightData> &weights) {
+  Graph graph;
+  graph.name = "product";
+  EXPECT_TRUE(graph.addSymbol({"n", 1, 4096, 1}).ok());
+  ValueId left = graph.addInput(
+      "a", {DType::F32, {Dim::symbol("n"), weights[0].data.dims[0]}});
+  for (const WeightData &weight : weights)
+    left = graph.add("matmul", {left, weight.addTo(graph)})->at(0);
+  graph.addOutput(left, "y");
+  return writeGraph(graph);
+}
+
+/// Two are made into another layout once per session, two are baked in: though
+/// all dispatches are equal, each runs with its own weight.
+TEST(Launches, PrepareWeightsOnceAndBakeThem) {
+  auto context = splitContext();
+  ASSERT_TRUE(context.ok()) << context.message();
+  std::vector<WeightData> weights = {{numbers(12, 12, 1)},
+                                     {Floats({12, 12}, 2)},
+                                     {numbers(12, 12, 5)},
+                                     {Floats({12, 12}, -1)}};
+  auto artifact = compileSplit(*context, productOfWeights(weights), weights);
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  for (int again = 0; again < 2; ++again) {
+    auto session = sessionOf(*artifact);
+    ASSERT_TRUE(session.ok()) << session.message();
+    for (int64_t rows : {5, 40}) {
+      Floats a = numbers(rows, 12, 3), y({rows, 12}, 99), expected = a;
+      for (const WeightData &weight : weights)
+        expected = times(expected, weight.data);
+      Status status = runSession(*session, {a.c()}, {y.c()});
+      ASSERT_TRUE(status.ok()) << status.message();
+      EXPECT_EQ(y.values, expected.values) << rows;
+    }
+  }
+}
+
+TEST(Launches, ThatRunOnceAreRefusedWithTheReason) {
+  auto context = splitContext();
+  ASSERT_TRUE(context.ok()) << context.message();
+  std::vector<WeightData> weights = {{numbers(12, 12, 1)}};
+  const std::pair<const char *, const char *> wrong[] = {
+      {"init-input", "init launch 0, entry 'pack': binding 0: it is number 0 "
+                     "of the dispatch, which is no weight"},
+      {"init-scratch", "it is scratch, which is there in calls only"},
+      {"init-size", "is no number, which it must be before any call"},
+      {"persistent-written", "it writes persistent memory in a call"},
+      {"no-persistent", "it is persistent memory, and the dispatch has none"},
+      {"small-persistent", "it names 1000000 bytes at 0 of a slot of 576"}};
+  for (auto [how, reason] : wrong) {
+    setenv("BP_SPLIT_K_BREAKS", how, 1);
+    auto artifact = compileSplit(*context, productOfWeights(weights), weights);
+    EXPECT_FALSE(artifact.ok()) << how;
+    EXPECT_NE(artifact.message().find(reason), std::string::npos)
+        << how << ": " << artifact.message();
+  }
+  unsetenv("BP_SPLIT_K_BREAKS");
+}
+
 TEST(Launches, AreRefusedWithTheReason) {
   auto context = splitContext();
   ASSERT_TRUE(context.ok()) << context.message();
   const std::pair<const char *, const char *> wrong[] = {
-      {"writes-input", "launch 0, entry 'partial': binding 1 writes input 1 of "
-                       "the dispatch"},
-      {"no-such-binding", "binding 0 is number 3 of the dispatch, which has 3"},
-      {"no-scratch", "binding 2 is scratch, and the dispatch has none"},
+      {"writes-input",
+       "launch 0, entry 'partial': binding 1: it writes input 1 "
+       "of the dispatch"},
+      {"no-such-binding",
+       "binding 0: it is number 3 of the dispatch, which has 3"},
+      {"no-scratch", "binding 2: it is scratch, and the dispatch has none"},
       {"no-output", "no launch writes output 0"},
       {"constants", "it takes 7 constants, the dispatch has 1 symbols"},
       {"long-parameter", "9223372036854775807"}};

@@ -121,12 +121,92 @@ void spoil(const std::string &how, Launch &partial, Launch &sum,
     partial.texts[0] = text("9223372036854775807*9223372036854775807");
 }
 
+bp_compiled_t compiledOf(const std::vector<const bp_launch_t *> &launches) {
+  bp_compiled_t compiled = {BP_HEADER(bp_compiled_t)};
+  compiled.blob = {splitKBegin, uint64_t(splitKEnd - splitKBegin)};
+  compiled.launches = launches.data();
+  compiled.launch_count = launches.size();
+  return compiled;
+}
+
+/// Whether the second input is a weight; gets its values only where `values` is
+/// not null.
+bool isWeight(const bp_compile_request_t *request, bp_bytes_t *values) {
+  return request->weights &&
+         request->weights->read(request->weights->context, 1, nullptr,
+                                values) == BP_STATUS_OK;
+}
+
+/// The one whole number that all values are, if so.
+bool isUniform(bp_bytes_t values, int64_t &out) {
+  const auto *all = static_cast<const float *>(values.data);
+  for (uint64_t i = 0; i < values.size / sizeof(float); ++i)
+    if (all[i] != all[0])
+      return false;
+  out = int64_t(all[0]);
+  return float(out) == all[0];
+}
+
+bp_status_t bake(const std::string (&sizes)[3], int64_t value,
+                 const bp_compiled_sink_t *sink) {
+  Launch baked;
+  baked.access = {BP_ACCESS_READ, BP_ACCESS_WRITE};
+  baked.bindings = {{0, 0, {}, {}}, {2, 0, {}, {}}};
+  baked.parameters = {sizes[1], sizes[2], "0-" + std::to_string(-value)};
+  if (value >= 0)
+    baked.parameters[2] = std::to_string(value);
+  const std::vector<const bp_launch_t *> launches = {
+      baked.finish("baked", sizes[0], "1")};
+  bp_compiled_t compiled = compiledOf(launches);
+  return sink->put(sink->context, &compiled);
+}
+
+bp_status_t packOnce(const std::string (&sizes)[3], uint64_t bytes,
+                     const bp_compiled_sink_t *sink) {
+  Launch pack, packed;
+  pack.access = {BP_ACCESS_READ, BP_ACCESS_WRITE};
+  pack.bindings = {{1, 0, {}, {}}, {BP_LAUNCH_PERSISTENT, 0, {}, {}}};
+  pack.parameters = {sizes[1], sizes[2]};
+  packed.access = {BP_ACCESS_READ, BP_ACCESS_READ, BP_ACCESS_WRITE};
+  packed.bindings = {
+      {0, 0, {}, {}}, {BP_LAUNCH_PERSISTENT, 0, {}, {}}, {2, 0, {}, {}}};
+  packed.parameters = {sizes[1], sizes[2]};
+  const bp_launch_t *once[] = {pack.finish("pack", sizes[2], "1")};
+  const std::vector<const bp_launch_t *> each = {
+      packed.finish("packed", sizes[0], "1")};
+  bp_compiled_t compiled = compiledOf(each);
+  compiled.init_launches = once;
+  compiled.init_launch_count = 1;
+  compiled.persistent_bytes = bytes;
+  if (const char *how = std::getenv("BP_SPLIT_K_BREAKS")) {
+    std::string name = how;
+    if (name == "init-input")
+      pack.bindings[0].binding = 0;
+    if (name == "init-scratch")
+      pack.bindings[0].binding = BP_LAUNCH_SCRATCH;
+    if (name == "init-size")
+      pack.launch.grid[0] = text(sizes[0]);
+    if (name == "persistent-written")
+      packed.access[1] = BP_ACCESS_WRITE;
+    if (name == "no-persistent")
+      compiled.persistent_bytes = 0;
+    if (name == "small-persistent")
+      pack.bindings[1].length = text("1000000");
+  }
+  return sink->put(sink->context, &compiled);
+}
+
 bp_status_t compile(void *, const bp_compile_request_t *request,
                     const bp_compiled_sink_t *sink, bp_error_t *error) {
   std::string sizes[3];
   if (!sizesOf(request->graph, request->graph_table, sizes))
     return host->error_set(host->self, error, BP_STATUS_UNIMPLEMENTED,
                            text("split-k multiplies two matrices"));
+  int64_t value = 0;
+  bp_bytes_t values = {};
+  if (isWeight(request, nullptr) && isWeight(request, &values))
+    return isUniform(values, value) ? bake(sizes, value, sink)
+                                    : packOnce(sizes, values.size, sink);
   const char *parts = "5";
   std::string rows = "(" + sizes[0] + ")*(" + sizes[2] + ")*4";
   // Each part of the scratch starts where the device lets bindings start.
@@ -134,17 +214,17 @@ bp_status_t compile(void *, const bp_compile_request_t *request,
   std::string scratch = std::string(parts) + "*(" + stride + ")";
   Launch partial, sum;
   partial.access = {BP_ACCESS_READ, BP_ACCESS_READ, BP_ACCESS_WRITE};
-  partial.bindings = {{0, 0, {}, {}}, {1, 0, {}, {}}, {BP_NONE, 0, {}, {}}};
+  partial.bindings = {
+      {0, 0, {}, {}}, {1, 0, {}, {}}, {BP_LAUNCH_SCRATCH, 0, {}, {}}};
   partial.parameters = {sizes[0], sizes[1], sizes[2], stride};
   sum.access = {BP_ACCESS_READ, BP_ACCESS_WRITE};
-  sum.bindings = {{BP_NONE, 0, text("0"), text(scratch)}, {2, 0, {}, {}}};
+  sum.bindings = {{BP_LAUNCH_SCRATCH, 0, text("0"), text(scratch)},
+                  {2, 0, {}, {}}};
   sum.parameters = {sizes[2], stride, parts};
-  const bp_launch_t *launches[] = {partial.finish("partial", sizes[0], parts),
-                                   sum.finish("sum", sizes[0], "1")};
-  bp_compiled_t compiled = {BP_HEADER(bp_compiled_t)};
-  compiled.blob = {splitKBegin, uint64_t(splitKEnd - splitKBegin)};
-  compiled.launches = launches;
-  compiled.launch_count = 2;
+  const std::vector<const bp_launch_t *> launches = {
+      partial.finish("partial", sizes[0], parts),
+      sum.finish("sum", sizes[0], "1")};
+  bp_compiled_t compiled = compiledOf(launches);
   compiled.scratch_bytes = text(scratch);
   if (const char *how = std::getenv("BP_SPLIT_K_BREAKS"))
     spoil(how, partial, sum, compiled);
