@@ -168,8 +168,9 @@ def cases():
     yield "rename a member", lambda a: struct(a)["members"][2].__setitem__(0, "text"), True
     yield "retire a member", lambda a: struct(a)["members"][2].__setitem__(
         0, "retired_" + struct(a)["members"][2][0]), False
-    yield "use a reserved member", lambda a: struct(
-        a, "bp_entry_t")["members"][-2].__setitem__(0, "flags"), False
+    yield "use a reserved member", lambda a: next(
+        member for member in struct(a, "bp_target_t")["members"]
+        if is_reserved(member)).__setitem__(0, "flags"), False
     yield "drop a struct", lambda a: a["structs"].pop("bp_target_t"), True
     yield "add a struct", lambda a: a["structs"].update(bp_fresh_t=struct(a)), False
     yield "change a constant", lambda a: a["constants"].update(BP_STATUS_OK=1), True
