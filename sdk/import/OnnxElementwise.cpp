@@ -139,12 +139,19 @@ void onnxMod(Node &node) {
 
 namespace {
 
+/// What is out of range wraps, as in the node tests of ONNX; `cast` saturates
+/// floats, and wraps integers.
+ValueId castToNibble(Node &node, ValueId value, DType to) {
+  if (node.ok() && isFloat(node.type(value).dtype))
+    value = node.cast(value, DType::I32);
+  return node.cast(value, to);
+}
+
 void castTo(Node &node, DType to) {
   if (to == node.inputType(0).dtype)
     return node.outSame(0, 0);
-  if (to == DType::I4 || to == DType::U4)
-    return node.refuse("a cast to " + std::string(name(to)) +
-                       " is not supported");
+  if (bitWidth(to) == 4)
+    return node.out(0, castToNibble(node, node.value(0), to));
   if (to == DType::F8E4M3FN || to == DType::F8E5M2)
     return node.out(0, castToF8(node, node.value(0), to));
   if (node.known(0))

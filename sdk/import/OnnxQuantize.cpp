@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// QuantizeLinear and DequantizeLinear, per tensor and per axis, spelled out:
-// the optimizer finds the pattern again.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis and per block,
+// spelled out: the optimizer finds the pattern again.
 #include "OnnxHandlers.h"
 
 #include <cmath>
@@ -10,9 +10,44 @@ namespace backplane::frontend {
 
 namespace {
 
+/// Repeats each element `block` times along an axis, which is cut to `size`.
+ValueId repeated(Node &node, ValueId value, size_t axis, const Dim &block,
+                 const Dim &size) {
+  Dims own = node.type(value).dims, split = own, joined = own;
+  split.insert(split.begin() + static_cast<ptrdiff_t>(axis) + 1, block);
+  joined[axis] = own[axis] * block;
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < own.size(); ++i)
+    axes.push_back(static_cast<int64_t>(i <= axis ? i : i + 1));
+  value = node.op("broadcast", {value}, {{"dims", split}, {"axes", axes}});
+  value = node.reshape(value, joined);
+  return joined[axis] == size ? value : node.part(value, axis, Dim(0), size);
+}
+
+/// A parameter with one element per `block` elements of x along an axis.
+ValueId blocked(Node &node, ValueId value, int64_t block, const Dims &dims) {
+  Dims own = node.type(value).dims;
+  if (node.ok() && own.size() != dims.size())
+    node.reject("a parameter of blocks has rank " + std::to_string(own.size()) +
+                ", but the input has rank " + std::to_string(dims.size()));
+  size_t axis = node.axis(node.i64("axis", 1), dims.size());
+  if (!node.ok())
+    return kNone;
+  Dims wanted = dims;
+  wanted[axis] = ceilDiv(dims[axis], Dim(block));
+  ValueId fitted = node.withDims(value, wanted);
+  if (!node.ok())
+    return kNone;
+  // A block that is longer than the axis takes no memory beyond the axis.
+  Dim length = min(dims[axis], Dim(block));
+  return repeated(node, fitted, axis, length, dims[axis]);
+}
+
 /// A scale or zero point as f32 or i32, with the dims of x.
 ValueId parameter(Node &node, size_t input, DType type, const Dims &dims) {
   ValueId value = node.cast(node.value(input), type);
+  if (int64_t block = node.i64("block_size", 0); node.ok() && block != 0)
+    return blocked(node, value, block, dims);
   Dims own = node.type(value).dims;
   if (!node.ok() || own.empty() || own == Dims{Dim(1)})
     return node.broadcast(node.reshape(value, {}), dims);
@@ -31,8 +66,10 @@ ValueId parameter(Node &node, size_t input, DType type, const Dims &dims) {
 }
 
 void requirePlain(Node &node) {
-  if (node.i64("block_size", 0) != 0)
-    node.refuse("blocked quantisation is not supported");
+  int64_t block = node.i64("block_size", 0);
+  if (node.ok() && (block < 0 || block > kMaxElements))
+    node.reject("the block_size " + std::to_string(block) +
+                " must be at least 0 and at most 2^46");
   if (node.i64("precision", 0) != 0)
     node.refuse("attribute 'precision' is not supported");
   DType scale = node.inputType(1).dtype;
@@ -78,8 +115,8 @@ void onnxQuantizeLinear(Node &node) {
   TensorType type = node.inputType(0);
   if (node.ok() && node.has(2) && result != zero)
     node.reject("output_dtype and the zero point differ");
-  bool narrow = result == DType::I8 || result == DType::U8 ||
-                result == DType::I16 || result == DType::U16;
+  bool narrow = bitWidth(result) <= 16 &&
+                (isSignedInteger(result) || isUnsignedInteger(result));
   bool isF8 = result == DType::F8E4M3FN || result == DType::F8E5M2;
   if (node.ok() && !narrow && !isF8)
     node.refuse("quantisation to " + std::string(name(result)) +

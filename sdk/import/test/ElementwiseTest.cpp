@@ -172,6 +172,8 @@ TEST(OnnxElementwise, CastChecksItsTarget) {
   EXPECT_EQ(castTo(T::STRING),
             "Cast node 'Cast1': element type STRING is not supported");
   EXPECT_EQ(castTo(T::FLOAT8E5M2), "clamp cast -> f8e5m2[n]");
+  EXPECT_EQ(castTo(T::INT4), "cast cast -> i4[n]");
+  EXPECT_EQ(castTo(T::UINT4), "cast cast -> u4[n]");
   EXPECT_EQ(castTo(int64_t(1) << 40),
             "Cast node 'Cast1': element type 1048576 is not supported");
 }

@@ -207,6 +207,51 @@ Result<Model> resized(const std::string &h, const std::string &mode,
   return model.import();
 }
 
+TEST(OnnxQuantize, SaturatesToFourBits) {
+  for (auto [type, name, low, high] :
+       {std::tuple(T::INT4, "i4", -8, 7), std::tuple(T::UINT4, "u4", 0, 15)}) {
+    ModelBuilder model(21);
+    model.input("x", {"n"}).floats("s", {}, {0.5f}).output("y");
+    model.node("QuantizeLinear", {"x", "s"}, {"y"}).i("output_dtype", type);
+    auto result = model.import();
+    EXPECT_EQ(summary(result),
+              "div round_even clamp cast -> " + std::string(name) + "[n]");
+    EXPECT_EQ(opOf(result, "clamp").f64("low"), low);
+    EXPECT_EQ(opOf(result, "clamp").f64("high"), high);
+  }
+}
+
+/// DequantizeLinear of u8[n, size] along axis 1, with `scales` in a row.
+std::string dequantized(const char *size, std::vector<std::string> scales,
+                        int64_t block) {
+  ModelBuilder model(21);
+  model.input("x", {"n", size}, T::UINT8).input("s", scales).output("y");
+  model.node("DequantizeLinear", {"x", "s"}, {"y"}).i("block_size", block);
+  return summary(model.import());
+}
+
+TEST(OnnxQuantize, RepeatsTheParametersOfBlocks) {
+  EXPECT_EQ(dequantized("6", {"n", "2"}, 3),
+            "cast reshape cast mul -> f32[n, 6]");
+  // The last block has one element.
+  EXPECT_EQ(dequantized("7", {"n", "3"}, 3),
+            "cast reshape slice cast mul -> f32[n, 7]");
+  // One block, longer than the axis: its scale is repeated 7 times.
+  EXPECT_EQ(dequantized("7", {"n", "1"}, int64_t(1) << 46),
+            "cast reshape cast mul -> f32[n, 7]");
+  EXPECT_EQ(dequantized("m", {"n", "k"}, 3),
+            "cast reshape reshape slice cast mul -> f32[n, m]");
+}
+
+TEST(OnnxQuantize, RejectsParametersThatDoNotFitTheBlocks) {
+  EXPECT_NE(dequantized("7", {"n", "2"}, 3).find("sizes must be equal"),
+            std::string::npos);
+  EXPECT_NE(dequantized("6", {"2"}, 3).find("has rank 1"), std::string::npos);
+  for (int64_t block : {int64_t(-1), INT64_MIN, INT64_MAX})
+    EXPECT_NE(dequantized("6", {"n", "2"}, block).find("block_size"),
+              std::string::npos);
+}
+
 } // namespace
 
 TEST(OnnxResize, NearestIsAGather) {
