@@ -26,9 +26,9 @@ std::vector<double> tableOf(DType dtype) {
 }
 
 /// Elements of a tensor as bits and, of floats, as numbers.
-class Reader {
+class ElementReader {
 public:
-  explicit Reader(const Tensor &tensor)
+  explicit ElementReader(const Tensor &tensor)
       : tensor_(tensor), bytes_(bitWidth(tensor.dtype) / 8),
         table_(tableOf(tensor.dtype)) {}
 
@@ -52,12 +52,12 @@ private:
 };
 
 /// Numbers that are right beyond doubt; low > high: none; NaN: any NaN.
-struct Range {
+struct Interval {
   double low = 1, high = 0;
 };
 
 /// Rounded inwards, so that the range never says more than the limit.
-Range rangeOf(const Expected &answers, size_t i) {
+Interval rangeOf(const Expected &answers, size_t i) {
   constexpr double infinite = std::numeric_limits<double>::infinity();
   bool isLimit = answers.match == Match::Limit;
   Real value =
@@ -72,8 +72,8 @@ Range rangeOf(const Expected &answers, size_t i) {
           std::nextafter(static_cast<double>(high), -infinite)};
 }
 
-std::vector<Range> rangesOf(const Expected &answers) {
-  std::vector<Range> ranges(answers.bits.size());
+std::vector<Interval> rangesOf(const Expected &answers) {
+  std::vector<Interval> ranges(answers.bits.size());
   bool isNumber = isFloat(answers.dtype) && (answers.match == Match::Limit ||
                                              answers.match == Match::Value);
   for (size_t i = 0; i < ranges.size() && isNumber; ++i)
@@ -122,7 +122,7 @@ private:
       return answers_.accepts(answer, integerOf(got_.dtype, bits));
     if (bits == answers_.bits[answer])
       return true;
-    const Range &range = ranges_[answer];
+    const Interval &range = ranges_[answer];
     if (range.low > range.high)
       return false;
     double number = reader_.number(bits);
@@ -147,8 +147,8 @@ private:
   const Expected &answers_;
   const Tensor &got_;
   const Numerics &numerics_;
-  Reader reader_;
-  std::vector<Range> ranges_;
+  ElementReader reader_;
+  std::vector<Interval> ranges_;
   bool isDecision_;
   size_t next_ = 0;
 };

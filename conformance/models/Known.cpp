@@ -99,7 +99,7 @@ KnownModel centerface() {
 }
 
 std::vector<KnownModel> exported() {
-  std::vector<Range> few = {{0, 1}, {0, 7}};
+  std::vector<IndexRange> few = {{0, 1}, {0, 7}};
   return {{"bert",
            "exported/bert_dynamic.onnx",
            {F32, I64, Bool},

@@ -17,7 +17,7 @@ struct KnownFile {
 };
 
 /// Elements [from, to) of an axis.
-struct Range {
+struct IndexRange {
   int64_t from, to;
 };
 
@@ -32,7 +32,7 @@ struct KnownCase {
   /// .npz file of inputs; empty: "uniform" data, with `rule` for each input.
   std::string_view inputs;
   /// The part of every input that is taken, axis by axis; empty: all of it.
-  std::vector<Range> part;
+  std::vector<IndexRange> part;
   /// Where the answers come from, when not from the oracle: the outputs that
   /// another system stored (.npz), or numbers kept of an earlier run of the
   /// oracle, for the one output of a model.

@@ -55,7 +55,7 @@ Unit plannedUnit(const KnownModel &model, const ModelFiles &files) {
 }
 
 /// The elements of `from` in the ranges, axis by axis.
-Result<Tensor> cut(const Tensor &from, const std::vector<Range> &ranges) {
+Result<Tensor> cut(const Tensor &from, const std::vector<IndexRange> &ranges) {
   if (ranges.empty())
     return from;
   Tensor part{from.dtype, {}, {}};

@@ -208,10 +208,10 @@ void besideQueue(Trial &trial) {
 }
 
 void addRanges(Checks &all) {
-  struct Range {
+  struct Piece {
     uint64_t offset, length;
   };
-  static constexpr Range ranges[] = {
+  static constexpr Piece ranges[] = {
       {0, 1},    {0, 4096}, {1, 1}, {1, 4095},  {63, 2},      {64, 64},
       {4095, 1}, {4096, 0}, {0, 0}, {17, 1000}, {2048, 2048}, {4000, 96},
   };
@@ -219,7 +219,7 @@ void addRanges(Checks &all) {
               "buffer_write and buffer_read touch exactly the bytes from "
               "offset on.",
               {"offset"});
-  for (Range range : ranges) {
+  for (Piece range : ranges) {
     std::string name = std::to_string(range.length) + "-bytes-at-" +
                        std::to_string(range.offset);
     Depth depth = range.offset == 17 ? Depth::Smoke : Depth::Standard;

@@ -11,16 +11,17 @@ namespace {
 
 /// What the workers of a wave share.
 struct Run {
-  const Program &program;
+  const PreparedCommands &program;
   uint8_t *const *pointers;
   uint8_t *workspace;
   uint64_t workspaceBytes;
-  const Step *steps;
+  const PreparedCommand *steps;
   uint32_t *errors; ///< one for each step
 };
 
 /// Runs one piece of a copy or fill.
-void transfer(const Step &step, uint8_t *const *pointers, uint64_t group) {
+void transfer(const PreparedCommand &step, uint8_t *const *pointers,
+              uint64_t group) {
   uint64_t begin = group * pieceBytes;
   uint64_t size = std::min(step.length - begin, pieceBytes);
   uint8_t *target = pointers[0] + begin;
@@ -39,7 +40,7 @@ void transfer(const Step &step, uint8_t *const *pointers, uint64_t group) {
 }
 
 void runGroup(const Run &run, uint32_t index, uint64_t group, uint32_t worker) {
-  const Step &step = run.steps[index];
+  const PreparedCommand &step = run.steps[index];
   uint8_t *const *pointers = run.pointers + step.pointers;
   if (!step.function)
     return transfer(step, pointers, group);
@@ -85,7 +86,7 @@ bool growWorkspace(bp_queue_t &queue, uint64_t bytes) {
   return true;
 }
 
-Outcome kernelError(uint32_t word, const Step &step) {
+Outcome kernelError(uint32_t word, const PreparedCommand &step) {
   uint32_t code = word >> 24, op = word & 0xFFFFFF;
   std::string what = "error " + std::to_string(code);
   if (code == BP_KERNEL_ERROR_INDEX)
@@ -98,7 +99,7 @@ Outcome kernelError(uint32_t word, const Step &step) {
 
 } // namespace
 
-bp_status_t translate(const Driver &driver, Program &program,
+bp_status_t translate(const Driver &driver, PreparedCommands &program,
                       const bp_header_t *const *commands, uint64_t count,
                       bp_error_t *error) {
   std::optional<uint32_t> unknown = program.assign(commands, count);
@@ -109,7 +110,7 @@ bp_status_t translate(const Driver &driver, Program &program,
   return BP_STATUS_OK;
 }
 
-Outcome run(bp_queue_t &queue, const Program &program,
+Outcome run(bp_queue_t &queue, const PreparedCommands &program,
             const bp_binding_t *table) {
   const bp_host_t &host = *queue.device->driver->host;
   if (!growWorkspace(queue, program.workspace))

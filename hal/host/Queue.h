@@ -4,7 +4,7 @@
 #ifndef BACKPLANE_HOST_QUEUE_H
 #define BACKPLANE_HOST_QUEUE_H
 
-#include "Program.h"
+#include "PreparedCommands.h"
 
 #include <deque>
 
@@ -14,7 +14,7 @@ namespace backplane::host {
 struct Submission {
   std::vector<bp_timepoint_t> waits;
   std::vector<bp_timepoint_t> signals;
-  Program program;
+  PreparedCommands program;
 };
 
 /// The outcome of running a program.
@@ -26,17 +26,17 @@ struct Outcome {
 } // namespace backplane::host
 
 struct bp_command_buffer_t {
-  backplane::host::Program program;
+  backplane::host::PreparedCommands program;
 };
 
 struct bp_queue_t {
   bp_device_t *device;
-  backplane::host::Program scratch; ///< of queue_execute
-  std::vector<uint8_t *> pointers;  ///< of the running program
-  std::vector<int64_t> parameters;  ///< of the running program
-  std::vector<uint32_t> errors;     ///< an error word for each step
-  void *workspace = nullptr;        ///< a slice for each worker
-  uint64_t workspaceBytes = 0;      ///< of one slice
+  backplane::host::PreparedCommands scratch; ///< of queue_execute
+  std::vector<uint8_t *> pointers;           ///< of the running program
+  std::vector<int64_t> parameters;           ///< of the running program
+  std::vector<uint32_t> errors;              ///< an error word for each step
+  void *workspace = nullptr;                 ///< a slice for each worker
+  uint64_t workspaceBytes = 0;               ///< of one slice
   std::deque<backplane::host::Submission> waiting; ///< guarded by Timelines
   bool running = false; ///< a submission is; guarded by Timelines
 };
@@ -44,12 +44,12 @@ struct bp_queue_t {
 namespace backplane::host {
 
 /// Makes a program of commands; refuses unknown ones.
-bp_status_t translate(const Driver &driver, Program &program,
+bp_status_t translate(const Driver &driver, PreparedCommands &program,
                       const bp_header_t *const *commands, uint64_t count,
                       bp_error_t *error);
 
 /// Runs a program on the queue's scratch memory. Slot i is table[i].
-Outcome run(bp_queue_t &queue, const Program &program,
+Outcome run(bp_queue_t &queue, const PreparedCommands &program,
             const bp_binding_t *table);
 
 /// Waits until earlier submissions with timepoints have run, running them on

@@ -88,7 +88,7 @@ Status Cutter::close(uint32_t device) {
         sides_[device].device->record(open.commands, notes_);
     if (!recorded)
       return recorded.status();
-    Step step;
+    PlanStep step;
     step.device = device;
     step.commands = std::move(*recorded);
     step.after = std::move(open.after);
@@ -163,7 +163,7 @@ Status Cutter::transfer(const ResolvedCommand &command) {
   const Copy &copy = std::get<Copy>(command.command);
   Access source = accessOf(copy.source, false);
   Access target = accessOf(copy.target, true);
-  Step step;
+  PlanStep step;
   step.device = command.device;
   step.from = *command.from;
   step.source = copy.source;
@@ -188,7 +188,7 @@ Result<Part> cut(const std::vector<DeviceState> &sides,
   Result<std::shared_ptr<CommandBuffer>> nothing = sides[0].device->record({});
   if (!nothing)
     return nothing.status();
-  Step step;
+  PlanStep step;
   step.commands = std::move(*nothing);
   part->push_back(std::move(step));
   return part;

@@ -11,7 +11,7 @@ namespace backplane::rt {
 
 /// Recorded commands of one device, or a transfer to it. It starts when the
 /// steps that it names are done.
-struct Step {
+struct PlanStep {
   uint32_t device = 0;
   std::shared_ptr<CommandBuffer> commands; ///< null: a transfer
   uint32_t from = 0;                       ///< device of the source
@@ -20,7 +20,7 @@ struct Step {
 };
 
 /// What runs between two decisions.
-using Part = std::vector<Step>;
+using Part = std::vector<PlanStep>;
 
 struct ProgramPlan {
   std::vector<uint64_t> arenaBytes; ///< per device

@@ -48,7 +48,7 @@ void StepRun::post(std::function<void()> job) {
 }
 
 /// Reads through the memory that the host can see, if either end has such.
-Status StepRun::transfer(const Step &step) const {
+Status StepRun::transfer(const PlanStep &step) const {
   Bytes from = bytesOf(step.source, tables_[step.from]);
   Bytes to = bytesOf(step.target, tables_[step.device]);
   size_t size = size_t(from.length);

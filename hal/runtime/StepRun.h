@@ -33,7 +33,7 @@ private:
   bool isDone() const { return left_ == 0 && launching_ == 0; }
   void finished(uint32_t step, Status status);
   Status startCommands(uint32_t step);
-  Status transfer(const Step &step) const;
+  Status transfer(const PlanStep &step) const;
 
   const std::vector<DeviceState> &sides_;
   const Part &part_;

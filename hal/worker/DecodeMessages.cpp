@@ -10,9 +10,9 @@ Status damaged() { return dataLoss("the payload of a frame is damaged"); }
 
 /// Reads a verified table. All together its members are no larger than it: a
 /// table of strangers may name one of its parts many times.
-class Reader {
+class MessageReader {
 public:
-  Reader(size_t tableBytes, std::span<const uint8_t> attached)
+  MessageReader(size_t tableBytes, std::span<const uint8_t> attached)
       : left_(tableBytes), attached_(attached) {}
 
   void operator()(const flatbuffers::String *from, std::string &to) {
@@ -67,13 +67,13 @@ private:
 
 // ---- Each message, its members in their order ----
 
-void read(Reader &in, const fb::Tensor &t, WireTensor &m) {
+void read(MessageReader &in, const fb::Tensor &t, WireTensor &m) {
   m.dtype = t.dtype();
   in(t.dims(), m.dims);
   in(t.data(), m.data);
 }
 
-void read(Reader &in, const fb::Numerics &t, WireNumerics &m) {
+void read(MessageReader &in, const fb::Numerics &t, WireNumerics &m) {
   in(t.op_class(), m.opClass);
   m.dtype = t.dtype();
   m.accumulatorBits = t.accumulator_bits();
@@ -81,12 +81,12 @@ void read(Reader &in, const fb::Numerics &t, WireNumerics &m) {
   m.flags = t.flags();
 }
 
-void read(Reader &in, const fb::File &t, WireFile &m) {
+void read(MessageReader &in, const fb::File &t, WireFile &m) {
   in(t.name(), m.name);
   in(t.sha256(), m.sha256);
 }
 
-void read(Reader &in, const fb::Property &t, WireProperty &m) {
+void read(MessageReader &in, const fb::Property &t, WireProperty &m) {
   in(t.key(), m.key);
   m.kind = t.kind();
   m.i64 = t.i64();
@@ -95,7 +95,7 @@ void read(Reader &in, const fb::Property &t, WireProperty &m) {
   in(t.i64s(), m.i64s);
 }
 
-void read(Reader &in, const fb::Device &t, WireDevice &m) {
+void read(MessageReader &in, const fb::Device &t, WireDevice &m) {
   in(t.uri(), m.uri);
   in(t.plugin(), m.plugin);
   in(t.manifest(), m.manifest);
@@ -118,7 +118,7 @@ void read(Reader &in, const fb::Device &t, WireDevice &m) {
   in(t.properties(), m.properties);
 }
 
-void read(Reader &in, const fb::Hello &t, Hello &m) {
+void read(MessageReader &in, const fb::Hello &t, Hello &m) {
   in(t.version(), m.version);
   in(t.machine(), m.machine);
   in(t.devices(), m.devices);
@@ -135,32 +135,32 @@ void read(Reader &in, const fb::Hello &t, Hello &m) {
   m.budget = t.budget();
 }
 
-void read(Reader &in, const fb::Artifact &t, ArtifactMessage &m) {
+void read(MessageReader &in, const fb::Artifact &t, ArtifactMessage &m) {
   in(t.hash(), m.hash);
   in(t.bytes(), m.bytes);
 }
 
-void read(Reader &in, const fb::Offer &t, OfferMessage &m) {
+void read(MessageReader &in, const fb::Offer &t, OfferMessage &m) {
   in(t.hash(), m.hash);
 }
 
-void read(Reader &in, const fb::Open &t, OpenMessage &m) {
+void read(MessageReader &in, const fb::Open &t, OpenMessage &m) {
   in(t.artifact(), m.artifact);
   m.memoryBudget = t.memory_budget();
   m.variant = t.variant();
 }
 
-void read(Reader &in, const fb::Opened &t, OpenedMessage &m) {
+void read(MessageReader &in, const fb::Opened &t, OpenedMessage &m) {
   m.session = t.session();
   m.dispatches = t.dispatches();
   in(t.choice(), m.choice);
 }
 
-void read(Reader &, const fb::Session &t, SessionMessage &m) {
+void read(MessageReader &, const fb::Session &t, SessionMessage &m) {
   m.session = t.session();
 }
 
-void read(Reader &in, const fb::Run &t, RunMessage &m) {
+void read(MessageReader &in, const fb::Run &t, RunMessage &m) {
   in(t.artifact(), m.artifact);
   in(t.inputs(), m.inputs);
   m.floatFill = t.float_fill();
@@ -168,35 +168,35 @@ void read(Reader &in, const fb::Run &t, RunMessage &m) {
   m.session = t.session();
 }
 
-void read(Reader &in, const fb::Result &t, ResultMessage &m) {
+void read(MessageReader &in, const fb::Result &t, ResultMessage &m) {
   in(t.outputs(), m.outputs);
   m.milliseconds = t.milliseconds();
   m.cpuMilliseconds = t.cpu_milliseconds();
   in(t.damage(), m.damage);
 }
 
-void read(Reader &in, const fb::Batch &t, BatchMessage &m) {
+void read(MessageReader &in, const fb::Batch &t, BatchMessage &m) {
   in(t.runs(), m.runs);
   m.mode = t.mode();
   m.rounds = t.rounds();
   m.spareMemory = t.spare_memory();
 }
 
-void read(Reader &in, const fb::Batched &t, BatchedMessage &m) {
+void read(MessageReader &in, const fb::Batched &t, BatchedMessage &m) {
   in(t.results(), m.results);
   in(t.odd(), m.odd);
   m.oddRun = t.odd_run();
   m.oddRound = t.odd_round();
 }
 
-void read(Reader &in, const fb::Begin &t, BeginMessage &m) {
+void read(MessageReader &in, const fb::Begin &t, BeginMessage &m) {
   in(t.device(), m.device);
   m.threads = t.threads();
   m.memoryLimit = t.memory_limit();
   in(t.cache_folder(), m.cacheFolder);
 }
 
-void read(Reader &in, const fb::Surround &t, SurroundMessage &m) {
+void read(MessageReader &in, const fb::Surround &t, SurroundMessage &m) {
   in(t.variables(), m.variables);
   in(t.directory(), m.directory);
   in(t.locale(), m.locale);
@@ -204,12 +204,12 @@ void read(Reader &in, const fb::Surround &t, SurroundMessage &m) {
   m.files = t.files();
 }
 
-void read(Reader &in, const fb::Compile &t, CompileMessage &m) {
+void read(MessageReader &in, const fb::Compile &t, CompileMessage &m) {
   in(t.graph(), m.graph);
   in(t.weights(), m.weights);
 }
 
-void read(Reader &in, const fb::Job &t, JobMessage &m) {
+void read(MessageReader &in, const fb::Job &t, JobMessage &m) {
   in(t.model(), m.model);
   in(t.output(), m.output);
   in(t.dump_dir(), m.dumpDir);
@@ -227,24 +227,24 @@ void read(Reader &in, const fb::Job &t, JobMessage &m) {
   in(t.trusted_dirs(), m.trustedDirs);
 }
 
-void read(Reader &in, const fb::Compiled &t, CompiledMessage &m) {
+void read(MessageReader &in, const fb::Compiled &t, CompiledMessage &m) {
   in(t.artifact(), m.artifact);
   m.milliseconds = t.milliseconds();
 }
 
-void read(Reader &in, const fb::Check &t, CheckMessage &m) {
+void read(MessageReader &in, const fb::Check &t, CheckMessage &m) {
   in(t.check(), m.check);
   in(t.artifact(), m.artifact);
   in(t.again(), m.again);
 }
 
-void read(Reader &in, const fb::Checked &t, CheckedMessage &m) {
+void read(MessageReader &in, const fb::Checked &t, CheckedMessage &m) {
   m.outcome = t.outcome();
   in(t.text(), m.text);
   m.milliseconds = t.milliseconds();
 }
 
-void read(Reader &in, const fb::Bundle &t, BundleMessage &m) {
+void read(MessageReader &in, const fb::Bundle &t, BundleMessage &m) {
   in(t.kind(), m.kind);
   in(t.version(), m.version);
   in(t.target(), m.target);
@@ -253,21 +253,23 @@ void read(Reader &in, const fb::Bundle &t, BundleMessage &m) {
   in(t.bundle(), m.bundle);
 }
 
-void read(Reader &in, const fb::Answer &t, AnswerMessage &m) {
+void read(MessageReader &in, const fb::Answer &t, AnswerMessage &m) {
   in(t.run(), m.run);
   m.type = t.type();
   in(t.payload(), m.payload);
 }
 
-void read(Reader &, const fb::End &t, EndMessage &m) { m.frames = t.frames(); }
+void read(MessageReader &, const fb::End &t, EndMessage &m) {
+  m.frames = t.frames();
+}
 
-void read(Reader &in, const fb::Error &t, ErrorMessage &m) {
+void read(MessageReader &in, const fb::Error &t, ErrorMessage &m) {
   m.code = t.code();
   in(t.text(), m.text);
 }
 
 template <typename Table, typename T>
-void Reader::operator()(const Table *from, T &to) {
+void MessageReader::operator()(const Table *from, T &to) {
   if (from)
     read(*this, *from, to);
 }
@@ -342,7 +344,7 @@ Status decodeAny(std::span<const uint8_t> payload, T &message) {
   flatbuffers::Verifier verifier(payload.data(), size_t(size));
   if (!verifier.VerifySizePrefixedBuffer<Table>(nullptr))
     return damaged();
-  Reader in(size_t(size), payload.subspan(size_t(size)));
+  MessageReader in(size_t(size), payload.subspan(size_t(size)));
   in(flatbuffers::GetSizePrefixedRoot<Table>(payload.data()), message);
   Status status = in.finish();
   return status.ok() ? check(message) : status;

@@ -17,28 +17,28 @@ std::string describe(const onnx::NodeProto &node) {
   return node.op_type() + " node '" + name + "'";
 }
 
-Tensor *Importer::find(const std::string &name) {
+NamedValue *Importer::find(const std::string &name) {
   auto found = names_.find(name);
   return found == names_.end() ? nullptr : found->second;
 }
 
-Status Importer::alias(const std::string &name, Tensor *tensor) {
+Status Importer::alias(const std::string &name, NamedValue *tensor) {
   if (!names_.emplace(name, tensor).second)
     return invalidArgument("'" + name + "' is defined twice");
   order_.emplace_back(name, nullptr);
   return Status();
 }
 
-void Importer::shadow(const std::string &name, Tensor tensor) {
+void Importer::shadow(const std::string &name, NamedValue tensor) {
   tensor.name = name;
   tensor.depth = scopes_.size();
   tensors_.push_back(std::move(tensor));
-  Tensor *&meaning = names_[name];
+  NamedValue *&meaning = names_[name];
   order_.emplace_back(name, meaning);
   meaning = &tensors_.back();
 }
 
-Status Importer::define(const std::string &name, Tensor tensor) {
+Status Importer::define(const std::string &name, NamedValue tensor) {
   tensor.name = name;
   tensor.depth = scopes_.size();
   tensors_.push_back(std::move(tensor));
@@ -149,7 +149,7 @@ bool Importer::isWeight(const HostTensor &host) {
          (isFloatList(host) && ++floatLists_ > kMostFloatLists);
 }
 
-Result<ValueId> Importer::materialise(Tensor &tensor) {
+Result<ValueId> Importer::materialise(NamedValue &tensor) {
   if (tensor.value)
     return captureAt(scopes_.size(), *tensor.value, tensor.depth);
   size_t number = scopes_.empty() ? 0 : scopes_.back().number;

@@ -14,7 +14,7 @@ namespace backplane::frontend {
 
 /// What an ONNX name stands for. Constants and known integers become ops of the
 /// graph only when an op needs them as data.
-struct Tensor {
+struct NamedValue {
   TensorType type;
   std::string name;
   std::optional<ValueId> value; ///< of the graph that `depth` regions enclose
@@ -49,13 +49,13 @@ public:
   int64_t opset() const { return opset_; }
 
   /// The tensor of this name, or null. Pointers stay valid.
-  Tensor *find(const std::string &name);
+  NamedValue *find(const std::string &name);
   /// Gives a name a meaning; fails when it has one.
-  Status define(const std::string &name, Tensor tensor);
-  Status alias(const std::string &name, Tensor *tensor);
+  Status define(const std::string &name, NamedValue tensor);
+  Status alias(const std::string &name, NamedValue *tensor);
   /// Gives a name of a nested graph a meaning, which hides the one that it has
   /// around it.
-  void shadow(const std::string &name, Tensor tensor);
+  void shadow(const std::string &name, NamedValue tensor);
   /// What the model says about the type of a name, or null.
   const onnx::TypeProto *declared(const std::string &name) const;
   /// The size that an axis is declared to have, when it is a number or a size
@@ -69,7 +69,7 @@ public:
   bool isUsed(const std::string &name) const { return used_.count(name) != 0; }
 
   /// The value of graph() that holds the tensor's data.
-  Result<ValueId> materialise(Tensor &tensor);
+  Result<ValueId> materialise(NamedValue &tensor);
 
   // ---- regions and nested graphs ----
   /// Starts a region in graph(). Its own inputs are added before anything else.
@@ -151,10 +151,10 @@ private:
   size_t regions_ = 0;       ///< so far; the model's graph has number 0
   size_t floatLists_ = 0;    ///< small ones of different elements so far
   int64_t opset_ = 0;
-  std::deque<Tensor> tensors_;
-  std::map<std::string, Tensor *> names_;
+  std::deque<NamedValue> tensors_;
+  std::map<std::string, NamedValue *> names_;
   /// The names in their order, each with what it meant before.
-  std::vector<std::pair<std::string, Tensor *>> order_;
+  std::vector<std::pair<std::string, NamedValue *>> order_;
   std::set<std::string> used_;
   std::map<Dim, std::map<Dim, bool>> meetings_; ///< to, from: inCall
   std::map<std::string, std::string> symbols_;  ///< dim_param to symbol

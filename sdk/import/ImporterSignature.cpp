@@ -133,7 +133,7 @@ Status Importer::addInitializer(const onnx::TensorProto &proto,
   Result<HostTensor> host = readTensor(proto, raw, file_->folder, file_);
   if (!host.ok())
     return host.status().within("initializer '" + name + "'");
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = host->type();
   tensor.known = knownContents(*host);
   tensor.host = std::move(*host);
@@ -184,7 +184,7 @@ Status Importer::addInput(const onnx::ValueInfoProto &input) {
   Status status = elementCount(fixed).status();
   if (!status.ok())
     return status;
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = type;
   tensor.value = graph().addInput(input.name(), type);
   return define(input.name(), std::move(tensor));
@@ -309,7 +309,7 @@ Status checkDeclared(const onnx::TypeProto &declared, const TensorType &found) {
 } // namespace
 
 Status Importer::addOutput(const onnx::ValueInfoProto &output) {
-  Tensor *tensor = find(output.name());
+  NamedValue *tensor = find(output.name());
   if (!tensor)
     return invalidArgument("nothing defines it");
   Status status = checkDeclared(output.type(), tensor->type);

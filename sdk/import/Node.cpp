@@ -94,17 +94,18 @@ bool Node::has(size_t input) const {
   return input < inputCount() && !proto_.input(static_cast<int>(input)).empty();
 }
 
-const Tensor &Node::tensor(size_t input) {
-  static const Tensor none;
+const NamedValue &Node::tensor(size_t input) {
+  static const NamedValue none;
   if (has(input))
-    if (Tensor *found = importer_.find(proto_.input(static_cast<int>(input))))
+    if (NamedValue *found =
+            importer_.find(proto_.input(static_cast<int>(input))))
       return *found;
   reject("input " + std::to_string(input) + " is missing");
   return none;
 }
 
 ValueId Node::value(size_t input) {
-  Tensor *found = nullptr;
+  NamedValue *found = nullptr;
   if (ok() && has(input))
     found = importer_.find(proto_.input(static_cast<int>(input)));
   if (!found) {
@@ -132,7 +133,7 @@ std::vector<ValueId> Node::values() {
 }
 
 const Known *Node::known(size_t input) {
-  const Tensor &found = tensor(input);
+  const NamedValue &found = tensor(input);
   return found.known ? &*found.known : nullptr;
 }
 
@@ -159,7 +160,7 @@ std::vector<int64_t> Node::requireIntegers(size_t input,
 }
 
 std::optional<double> Node::constantNumber(size_t input) {
-  const Tensor &found = tensor(input);
+  const NamedValue &found = tensor(input);
   if (found.host && found.host->count() == 1)
     return numberAt(*found.host, 0);
   if (found.known && found.known->elements.size() == 1)
@@ -296,7 +297,7 @@ bool Node::isUsed(size_t output) const {
   return !name.empty() && importer_.isUsed(name);
 }
 
-void Node::define(size_t output, Tensor tensor) {
+void Node::define(size_t output, NamedValue tensor) {
   if (!ok() || output >= static_cast<size_t>(proto_.output_size()))
     return;
   const std::string &name = proto_.output(static_cast<int>(output));
@@ -312,21 +313,21 @@ void Node::out(size_t output, ValueId value) {
     value = cast(value, narrow_);
   if (importer_.graph().values[value].name.empty())
     importer_.graph().values[value].name = outputName(output);
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = type(value);
   tensor.value = value;
   define(output, std::move(tensor));
 }
 
 void Node::out(size_t output, Known known) {
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = known.type();
   tensor.known = std::move(known);
   define(output, std::move(tensor));
 }
 
 void Node::out(size_t output, HostTensor host) {
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = host.type();
   tensor.known = knownContents(host);
   tensor.host = std::move(host);
@@ -337,7 +338,7 @@ void Node::outNested(const onnx::GraphProto &nested) {
   if (!ok())
     return;
   size_t mark = importer_.nameMark();
-  std::vector<Tensor *> results = this->nested(nested);
+  std::vector<NamedValue *> results = this->nested(nested);
   importer_.forget(mark);
   if (ok() && results.size() != outputCount())
     reject("it has " + std::to_string(outputCount()) +

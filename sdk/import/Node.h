@@ -45,7 +45,7 @@ public:
   /// that round (sdk/graph/Rounding.h). Types of inputs stay what they are.
   void roundOnce() { roundsOnce_ = true; }
   bool has(size_t input) const;
-  const Tensor &tensor(size_t input);
+  const NamedValue &tensor(size_t input);
   const TensorType &inputType(size_t input) { return tensor(input).type; }
   ValueId value(size_t input);
   std::vector<ValueId> values();
@@ -139,8 +139,8 @@ public:
   /// A value of the graph around the region as one of the region; kNone stays.
   ValueId capture(ValueId outer);
   /// Imports a nested graph into the region; gives its outputs.
-  std::vector<Tensor *> nested(const onnx::GraphProto &graph);
-  ValueId materialise(Tensor *tensor);
+  std::vector<NamedValue *> nested(const onnx::GraphProto &graph);
+  ValueId materialise(NamedValue *tensor);
   /// Gives a name of a nested graph a meaning.
   void bind(const std::string &name, ValueId value);
   void bind(const std::string &name, Known known);
@@ -169,7 +169,7 @@ private:
   /// Fails where narrow floats were rounded on the way to an output.
   void checkRounding(size_t firstOp);
   const onnx::AttributeProto *attribute(std::string_view name, int type);
-  void define(size_t output, Tensor tensor);
+  void define(size_t output, NamedValue tensor);
   Dim commonDim(const Dim &a, const Dim &b);
   void requireFit(const Dim &own, const Dim &other, const Dim &size);
   bool stretches(const Dim &own, const Dim &size);

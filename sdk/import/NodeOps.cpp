@@ -91,7 +91,7 @@ ValueId Node::fillLike(ValueId like, double value) {
 ValueId Node::constant(HostTensor host) {
   if (!ok())
     return kNone;
-  Tensor tensor;
+  NamedValue tensor;
   tensor.name = location_;
   tensor.host = std::move(host);
   Result<ValueId> value = importer_.materialise(tensor);

@@ -15,7 +15,7 @@ ValueId Node::capture(ValueId outer) {
   return ok() && outer != kNone ? importer_.capture(outer) : kNone;
 }
 
-ValueId Node::materialise(Tensor *tensor) {
+ValueId Node::materialise(NamedValue *tensor) {
   if (!ok() || !tensor)
     return kNone;
   Result<ValueId> value = importer_.materialise(*tensor);
@@ -25,8 +25,8 @@ ValueId Node::materialise(Tensor *tensor) {
   return kNone;
 }
 
-std::vector<Tensor *> Node::nested(const onnx::GraphProto &graph) {
-  std::vector<Tensor *> results;
+std::vector<NamedValue *> Node::nested(const onnx::GraphProto &graph) {
+  std::vector<NamedValue *> results;
   if (!ok())
     return results;
   fail(importer_.addNested(graph));
@@ -42,7 +42,7 @@ std::vector<Tensor *> Node::nested(const onnx::GraphProto &graph) {
 void Node::bind(const std::string &name, ValueId value) {
   if (!ok())
     return;
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = type(value);
   tensor.value = value;
   importer_.shadow(name, std::move(tensor));
@@ -51,7 +51,7 @@ void Node::bind(const std::string &name, ValueId value) {
 void Node::bind(const std::string &name, Known known) {
   if (!ok())
     return;
-  Tensor tensor;
+  NamedValue tensor;
   tensor.type = known.type();
   tensor.known = std::move(known);
   importer_.shadow(name, std::move(tensor));

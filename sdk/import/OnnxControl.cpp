@@ -24,7 +24,7 @@ bool importBranch(Node &node, const onnx::GraphProto &graph,
   if (!node.beginRegion(part))
     return false;
   std::vector<ValueId> values;
-  for (Tensor *tensor : node.nested(graph)) {
+  for (NamedValue *tensor : node.nested(graph)) {
     values.push_back(node.materialise(tensor));
     branch.types.push_back(node.type(values.back()));
   }

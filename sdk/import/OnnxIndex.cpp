@@ -12,7 +12,7 @@ bool isNonNegative(Node &node, size_t input) {
   if (const Known *known = node.known(input))
     return std::all_of(known->elements.begin(), known->elements.end(),
                        [](const KnownElement &e) { return e.nonNegative; });
-  const Tensor &tensor = node.tensor(input);
+  const NamedValue &tensor = node.tensor(input);
   if (!tensor.host)
     return false;
   for (size_t i = 0, count = tensor.host->count(); i < count; ++i)

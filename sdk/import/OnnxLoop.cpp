@@ -37,8 +37,8 @@ private:
   ValueId count_ = kNone;     ///< iterations, when data say
   ValueId condition_ = kNone; ///< first condition, when data say
   ValueId first_ = kNone;     ///< first predicate, of all that
-  Tensor *nextCondition_ = nullptr;
-  std::vector<Tensor *> outputs_;
+  NamedValue *nextCondition_ = nullptr;
+  std::vector<NamedValue *> outputs_;
 };
 
 void Loop::readCount() {
@@ -218,7 +218,7 @@ private:
   const onnx::GraphProto *body_ = nullptr;
   size_t states_ = 0, sequences_ = 0, stacked_ = 0;
   std::vector<ScanAxis> inputs_, outputs_;
-  std::vector<Tensor *> given_;
+  std::vector<NamedValue *> given_;
   Dim length_;
 };
 

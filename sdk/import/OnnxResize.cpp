@@ -284,7 +284,7 @@ std::vector<AxisPlan> readPlans(Node &node) {
       plans.push_back(planSize(axes[i], dims[axes[i]], sizes[i]));
     return plans;
   }
-  const Tensor &scales = node.tensor(2);
+  const NamedValue &scales = node.tensor(2);
   if (!scales.host)
     node.refuse("its scales ('" + scales.name + "') are computed from data");
   else if (scales.host->count() != axes.size())

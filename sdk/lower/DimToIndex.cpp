@@ -33,10 +33,10 @@ bool divides(Operator kind) {
 constexpr unsigned maxDepth = 256;
 
 /// Reads the text by recursive descent and builds as it goes.
-class Reader {
+class DimTextReader {
 public:
-  Reader(OpBuilder &builder, Location loc, StringRef text,
-         const llvm::StringMap<Value> &symbols)
+  DimTextReader(OpBuilder &builder, Location loc, StringRef text,
+                const llvm::StringMap<Value> &symbols)
       : builder(builder), loc(loc), whole(text), rest(text), symbols(symbols) {}
 
   FailureOr<OpFoldResult> read() {
@@ -277,5 +277,5 @@ void DimToIndex::bind(StringRef symbol, Value value) {
 FailureOr<OpFoldResult> DimToIndex::materialize(OpBuilder &builder,
                                                 Location loc,
                                                 StringRef text) const {
-  return Reader(builder, loc, text, symbols).read();
+  return DimTextReader(builder, loc, text, symbols).read();
 }

@@ -7,7 +7,7 @@
 
 namespace backplane::vulkan {
 
-bp_status_t translate(const bp_device_t &device, Program &program,
+bp_status_t translate(const bp_device_t &device, PreparedCommands &program,
                       const bp_header_t *const *commands, uint64_t count,
                       bp_error_t *error) {
   constexpr uint64_t maxScratch = uint64_t(1) << 40;
@@ -24,7 +24,7 @@ bp_status_t translate(const bp_device_t &device, Program &program,
 /// A recording that nobody uses; null when there is no memory. `keeps`: all
 /// that are at home are of this program.
 static Recording *takeRecording(bp_device_t &device, RecordingPool &home,
-                                const Program &program,
+                                const PreparedCommands &program,
                                 const bp_binding_t *table, bool keeps) {
   Lock lock(device.mutex);
   if (Recording *idle = keeps ? home.take(program, table) : home.takeAny())
@@ -33,7 +33,7 @@ static Recording *takeRecording(bp_device_t &device, RecordingPool &home,
   return fresh ? home.add(std::move(fresh)) : nullptr;
 }
 
-bp_status_t enqueue(bp_queue_t &queue, const Program &program,
+bp_status_t enqueue(bp_queue_t &queue, const PreparedCommands &program,
                     const bp_binding_t *table, RecordingPool &home,
                     Submission submission, bp_error_t *error) {
   bp_device_t &device = *queue.device;

@@ -44,7 +44,7 @@ struct bp_queue_t {
   VkQueue handle = VK_NULL_HANDLE;
   VkSemaphore timeline = VK_NULL_HANDLE;
   uint64_t points = 0; ///< of the timeline that were given away
-  backplane::vulkan::Program scratch;
+  backplane::vulkan::PreparedCommands scratch;
   pthread_t thread;
   // Guarded by the device:
   backplane::vulkan::RecordingPool recordings;
@@ -69,7 +69,7 @@ struct bp_semaphore_t {
 
 struct bp_command_buffer_t {
   bp_device_t *device;
-  backplane::vulkan::Program program;
+  backplane::vulkan::PreparedCommands program;
   backplane::vulkan::RecordingPool recordings; ///< guarded by the device
 };
 
@@ -78,11 +78,11 @@ namespace backplane::vulkan {
 using Lock = std::unique_lock<std::mutex>;
 
 /// Makes a program of commands; refuses unknown ones.
-bp_status_t translate(const bp_device_t &device, Program &program,
+bp_status_t translate(const bp_device_t &device, PreparedCommands &program,
                       const bp_header_t *const *commands, uint64_t count,
                       bp_error_t *error);
 /// Records a program, or finds it recorded, and gives it to a queue.
-bp_status_t enqueue(bp_queue_t &queue, const Program &program,
+bp_status_t enqueue(bp_queue_t &queue, const PreparedCommands &program,
                     const bp_binding_t *table, RecordingPool &home,
                     Submission submission, bp_error_t *error);
 /// Gives to Vulkan whatever need not be held back any more.

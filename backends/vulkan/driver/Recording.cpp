@@ -56,7 +56,7 @@ VkResult Recording::fit(Storage &storage, uint64_t &capacity, uint64_t bytes,
   return result;
 }
 
-VkResult Recording::prepareDescriptors(const Program &program) {
+VkResult Recording::prepareDescriptors(const PreparedCommands &program) {
   const VolkDeviceTable &vk = device_.vk;
   if (descriptors_ && program.dispatches <= maxSets_ &&
       program.descriptors <= maxDescriptors_)
@@ -77,7 +77,7 @@ VkResult Recording::prepareDescriptors(const Program &program) {
 }
 
 /// Makes room for a program; nothing of an earlier one is left.
-VkResult Recording::prepare(const Program &program) {
+VkResult Recording::prepare(const PreparedCommands &program) {
   const VolkDeviceTable &vk = device_.vk;
   VkResult result = VK_SUCCESS;
   if (!pool_) {
@@ -106,12 +106,13 @@ VkResult Recording::prepare(const Program &program) {
 }
 
 /// Allocates a descriptor set for each dispatch.
-static VkResult allocateSets(const bp_device_t &device, const Program &program,
+static VkResult allocateSets(const bp_device_t &device,
+                             const PreparedCommands &program,
                              VkDescriptorPool pool,
                              std::vector<VkDescriptorSet> &sets) {
   std::vector<VkDescriptorSetLayout> layouts;
-  for (const Step &step : program.steps)
-    if (step.kind == Step::Dispatch)
+  for (const PreparedCommand &step : program.steps)
+    if (step.kind == PreparedCommand::Dispatch)
       layouts.push_back(step.entry->layout.set);
   sets.resize(layouts.size());
   if (sets.empty())
@@ -124,7 +125,8 @@ static VkResult allocateSets(const bp_device_t &device, const Program &program,
   return device.vk.vkAllocateDescriptorSets(device.handle, &info, sets.data());
 }
 
-void Recording::dispatch(const Program &program, const Step &step,
+void Recording::dispatch(const PreparedCommands &program,
+                         const PreparedCommand &step,
                          const bp_binding_t *table) {
   const VolkDeviceTable &vk = device_.vk;
   const EntryPoint &entry = *step.entry;
@@ -175,8 +177,8 @@ void Recording::dispatch(const Program &program, const Step &step,
   ++nextDispatch_;
 }
 
-void Recording::copy(const Program &program, const Step &step,
-                     const bp_binding_t *table) {
+void Recording::copy(const PreparedCommands &program,
+                     const PreparedCommand &step, const bp_binding_t *table) {
   Place from = resolve(program.ranges[step.ranges], table);
   Place to = resolve(program.ranges[step.ranges + 1], table);
   VkBufferCopy region = {from.offset, to.offset, to.length};
@@ -193,8 +195,8 @@ void Recording::copyPattern(uint64_t from, VkBuffer to, uint64_t offset,
 
 /// Vulkan fills whole words only; bytes in front of the first and behind the
 /// last are copied.
-void Recording::fill(const Program &program, const Step &step,
-                     const bp_binding_t *table) {
+void Recording::fill(const PreparedCommands &program,
+                     const PreparedCommand &step, const bp_binding_t *table) {
   Place to = resolve(program.ranges[step.ranges], table);
   VkBuffer buffer = to.buffer->storage.handle;
   uint32_t twice[2] = {step.pattern, step.pattern};
@@ -211,25 +213,25 @@ void Recording::fill(const Program &program, const Step &step,
   nextPattern_ += patternBytes;
 }
 
-void Recording::play(const Program &program, const Step &step,
-                     const bp_binding_t *table) {
+void Recording::play(const PreparedCommands &program,
+                     const PreparedCommand &step, const bp_binding_t *table) {
   switch (step.kind) {
-  case Step::Dispatch:
+  case PreparedCommand::Dispatch:
     return dispatch(program, step, table);
-  case Step::Copy:
+  case PreparedCommand::Copy:
     return copy(program, step, table);
-  case Step::Fill:
+  case PreparedCommand::Fill:
     return fill(program, step, table);
-  case Step::Barrier:
+  case PreparedCommand::Barrier:
     return orderCommands(device_.vk, commands_);
   }
 }
 
-void Recording::play(const Program &program, const bp_binding_t *table,
+void Recording::play(const PreparedCommands &program, const bp_binding_t *table,
                      bool timed) {
   orderCommands(device_.vk, commands_);
-  for (const Step &step : program.steps) {
-    bool marked = timed && step.kind != Step::Barrier;
+  for (const PreparedCommand &step : program.steps) {
+    bool marked = timed && step.kind != PreparedCommand::Barrier;
     if (marked) {
       timed_.push_back(step.command);
       timing_.mark(commands_);
@@ -242,8 +244,8 @@ void Recording::play(const Program &program, const bp_binding_t *table,
 }
 
 /// Buffers and offsets of the slots that a program uses.
-static void signature(const Program &program, const bp_binding_t *table,
-                      std::vector<uint64_t> &out) {
+static void signature(const PreparedCommands &program,
+                      const bp_binding_t *table, std::vector<uint64_t> &out) {
   out.clear();
   for (uint32_t slot : program.slots) {
     const bp_buffer_t *buffer = table[slot].buffer;
@@ -252,7 +254,8 @@ static void signature(const Program &program, const bp_binding_t *table,
   }
 }
 
-bool Recording::holds(const Program &program, const bp_binding_t *table) const {
+bool Recording::holds(const PreparedCommands &program,
+                      const bp_binding_t *table) const {
   if (!recorded_ || bound_.size() != 2 * program.slots.size())
     return false;
   for (size_t i = 0; i < program.slots.size(); ++i) {
@@ -264,8 +267,8 @@ bool Recording::holds(const Program &program, const bp_binding_t *table) const {
   return true;
 }
 
-VkResult Recording::record(const Program &program, const bp_binding_t *table,
-                           bool timed) {
+VkResult Recording::record(const PreparedCommands &program,
+                           const bp_binding_t *table, bool timed) {
   recorded_ = false;
   if (VkResult result = prepare(program))
     return result;
@@ -320,7 +323,7 @@ Recording *RecordingPool::takeAny() {
   return recording;
 }
 
-Recording *RecordingPool::take(const Program &program,
+Recording *RecordingPool::take(const PreparedCommands &program,
                                const bp_binding_t *table) {
   auto found =
       std::find_if(idle.begin(), idle.end(), [&](const Recording *one) {

@@ -6,7 +6,7 @@
 #ifndef BACKPLANE_VULKAN_RECORDING_H
 #define BACKPLANE_VULKAN_RECORDING_H
 
-#include "Program.h"
+#include "PreparedCommands.h"
 #include "Timing.h"
 
 namespace backplane::vulkan {
@@ -21,10 +21,10 @@ public:
 
   /// Records the program; slot i is table[i]. `timed`: with marks around each
   /// command.
-  VkResult record(const Program &program, const bp_binding_t *table,
+  VkResult record(const PreparedCommands &program, const bp_binding_t *table,
                   bool timed = false);
   /// Whether what was recorded last had these buffers in its slots.
-  bool holds(const Program &program, const bp_binding_t *table) const;
+  bool holds(const PreparedCommands &program, const bp_binding_t *table) const;
   /// Clears the error words, before a run.
   void rewind();
   VkCommandBuffer commands() const { return commands_; }
@@ -40,18 +40,19 @@ public:
   void readTimes(bp_timestamp_t *times) const;
 
 private:
-  VkResult prepare(const Program &program);
-  VkResult prepareDescriptors(const Program &program);
+  VkResult prepare(const PreparedCommands &program);
+  VkResult prepareDescriptors(const PreparedCommands &program);
   VkResult fit(Storage &storage, uint64_t &capacity, uint64_t bytes,
                bool staging);
-  void play(const Program &program, const bp_binding_t *table, bool timed);
-  void play(const Program &program, const Step &step,
+  void play(const PreparedCommands &program, const bp_binding_t *table,
+            bool timed);
+  void play(const PreparedCommands &program, const PreparedCommand &step,
             const bp_binding_t *table);
-  void dispatch(const Program &program, const Step &step,
+  void dispatch(const PreparedCommands &program, const PreparedCommand &step,
                 const bp_binding_t *table);
-  void copy(const Program &program, const Step &step,
+  void copy(const PreparedCommands &program, const PreparedCommand &step,
             const bp_binding_t *table);
-  void fill(const Program &program, const Step &step,
+  void fill(const PreparedCommands &program, const PreparedCommand &step,
             const bp_binding_t *table);
   void copyPattern(uint64_t from, VkBuffer to, uint64_t offset, uint64_t size);
   uint64_t errorStride() const;
@@ -84,7 +85,7 @@ struct RecordingPool {
   /// Any idle recording; null when all are running.
   Recording *takeAny();
   /// One that holds these buffers if there is one, else any.
-  Recording *take(const Program &program, const bp_binding_t *table);
+  Recording *take(const PreparedCommands &program, const bp_binding_t *table);
   Recording *add(std::unique_ptr<Recording> recording);
 };
 

@@ -32,7 +32,7 @@ set(BP_VULKAN_SOURCES
   Layouts.cpp
   PhysicalDevice.cpp
   PipelineCache.cpp
-  Program.cpp
+  PreparedCommands.cpp
   Queue.cpp
   Recording.cpp
   Semaphore.cpp

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Program.h: commands as the driver keeps them: what is valid during a call
-// only is copied, and what recording them needs is counted.
-#ifndef BACKPLANE_VULKAN_PROGRAM_H
-#define BACKPLANE_VULKAN_PROGRAM_H
+// PreparedCommands.h: commands as the driver keeps them: what is valid during a
+// call only is copied, and what recording them needs is counted.
+#ifndef BACKPLANE_VULKAN_PREPAREDCOMMANDS_H
+#define BACKPLANE_VULKAN_PREPAREDCOMMANDS_H
 
 #include "Executable.h"
 
@@ -12,7 +12,7 @@
 namespace backplane::vulkan {
 
 /// One command.
-struct Step {
+struct PreparedCommand {
   enum Kind : uint32_t { Dispatch, Copy, Fill, Barrier };
   Kind kind;
   uint32_t op;
@@ -29,8 +29,8 @@ struct Step {
 };
 
 /// What a command lists needs of the one that runs it.
-struct Program {
-  std::vector<Step> steps;
+struct PreparedCommands {
+  std::vector<PreparedCommand> steps;
   std::vector<bp_binding_t> ranges;
   std::vector<uint32_t> constants;
   std::vector<int64_t> parameters;
@@ -58,4 +58,4 @@ inline constexpr uint64_t scratchAlignment = 256;
 
 } // namespace backplane::vulkan
 
-#endif // BACKPLANE_VULKAN_PROGRAM_H
+#endif // BACKPLANE_VULKAN_PREPAREDCOMMANDS_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Program.h: commands in the form in which the CPU runs them: functions and
-// pointers looked up, grids counted, commands between two barriers grouped
-// into waves. Recorded once, a program runs many times at the cost of writing
-// the slots' addresses.
-#ifndef BACKPLANE_HOST_PROGRAM_H
-#define BACKPLANE_HOST_PROGRAM_H
+// PreparedCommands.h: commands in the form in which the CPU runs them:
+// functions and pointers looked up, grids counted, commands between two
+// barriers grouped into waves. Recorded once, a program runs many times at the
+// cost of writing the slots' addresses.
+#ifndef BACKPLANE_HOST_PREPAREDCOMMANDS_H
+#define BACKPLANE_HOST_PREPAREDCOMMANDS_H
 
 #include "Executable.h"
 
@@ -17,7 +17,7 @@ namespace backplane::host {
 inline constexpr uint64_t pieceBytes = 256 * 1024;
 
 /// One command. A copy is `source` to `target`, a fill only has a target.
-struct Step {
+struct PreparedCommand {
   bp_cpu_entry_t function; ///< null for a copy or fill
   uint32_t op;
   uint32_t grid[3];
@@ -50,8 +50,8 @@ struct ParameterPatch {
   uint32_t parameter; ///< the first
 };
 
-struct Program {
-  std::vector<Step> steps;
+struct PreparedCommands {
+  std::vector<PreparedCommand> steps;
   std::vector<Wave> waves;
   std::vector<uint8_t *> pointers;
   std::vector<Patch> patches;
@@ -68,4 +68,4 @@ struct Program {
 
 } // namespace backplane::host
 
-#endif // BACKPLANE_HOST_PROGRAM_H
+#endif // BACKPLANE_HOST_PREPAREDCOMMANDS_H

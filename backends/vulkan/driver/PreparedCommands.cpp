@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "Program.h"
+#include "PreparedCommands.h"
 
 #include <algorithm>
 
 namespace backplane::vulkan {
 
-void Program::addRange(const bp_binding_t &range) {
+void PreparedCommands::addRange(const bp_binding_t &range) {
   ranges.push_back(range);
   if (!range.buffer)
     slots.push_back(range.slot);
 }
 
-void Program::add(const bp_command_dispatch_t &dispatch) {
-  Step step = {Step::Dispatch, dispatch.op};
+void PreparedCommands::add(const bp_command_dispatch_t &dispatch) {
+  PreparedCommand step = {PreparedCommand::Dispatch, dispatch.op};
   step.entry = &dispatch.executable->entries[dispatch.entry];
   std::copy_n(dispatch.grid, 3, step.grid);
   step.ranges = uint32_t(ranges.size());
@@ -44,20 +44,20 @@ void Program::add(const bp_command_dispatch_t &dispatch) {
   steps.push_back(step);
 }
 
-void Program::add(const bp_command_copy_t &copy) {
+void PreparedCommands::add(const bp_command_copy_t &copy) {
   if (copy.target.length == 0)
     return;
-  Step step = {Step::Copy};
+  PreparedCommand step = {PreparedCommand::Copy};
   step.ranges = uint32_t(ranges.size());
   addRange(copy.source);
   addRange(copy.target);
   steps.push_back(step);
 }
 
-void Program::add(const bp_command_fill_t &fill) {
+void PreparedCommands::add(const bp_command_fill_t &fill) {
   if (fill.target.length == 0)
     return;
-  Step step = {Step::Fill};
+  PreparedCommand step = {PreparedCommand::Fill};
   step.ranges = uint32_t(ranges.size());
   step.pattern = fill.pattern;
   if (fill.pattern_size == 1)
@@ -69,8 +69,8 @@ void Program::add(const bp_command_fill_t &fill) {
   steps.push_back(step);
 }
 
-std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
-                                        uint64_t count) {
+std::optional<uint32_t>
+PreparedCommands::assign(const bp_header_t *const *commands, uint64_t count) {
   steps.clear();
   ranges.clear();
   constants.clear();
@@ -93,7 +93,7 @@ std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
       add(readStruct<bp_command_fill_t>(header));
       break;
     case bp_command_barrier_t_TYPE:
-      steps.push_back({Step::Barrier});
+      steps.push_back({PreparedCommand::Barrier});
       break;
     default:
       return header->type;

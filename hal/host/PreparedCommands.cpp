@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "Program.h"
+#include "PreparedCommands.h"
 
 #include <algorithm>
 
 namespace backplane::host {
 
-static void addPointer(Program &program, const bp_binding_t &binding) {
+static void addPointer(PreparedCommands &program, const bp_binding_t &binding) {
   if (binding.buffer) {
     program.pointers.push_back(binding.buffer->data + binding.offset);
     return;
@@ -25,7 +25,7 @@ static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
 }
 
 /// An entry that takes parameters finds a pointer to them behind its bindings.
-static void addParameters(Program &program,
+static void addParameters(PreparedCommands &program,
                           const bp_command_dispatch_t &dispatch,
                           const EntryPoint &entry) {
   if (!entry.parameterCount)
@@ -37,10 +37,10 @@ static void addParameters(Program &program,
                             dispatch.parameters + entry.parameterCount);
 }
 
-static void addDispatch(Program &program,
+static void addDispatch(PreparedCommands &program,
                         const bp_command_dispatch_t &dispatch) {
   const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
-  Step step = {};
+  PreparedCommand step = {};
   step.function = entry.function;
   step.op = dispatch.op;
   std::copy_n(dispatch.grid, 3, step.grid);
@@ -58,22 +58,22 @@ static void addDispatch(Program &program,
   program.steps.push_back(step);
 }
 
-static Step transfer(Program &program, uint64_t length) {
-  Step step = {};
+static PreparedCommand transfer(PreparedCommands &program, uint64_t length) {
+  PreparedCommand step = {};
   step.pointers = uint32_t(program.pointers.size());
   step.length = length;
   step.groups = std::max<uint64_t>(1, (length + pieceBytes - 1) / pieceBytes);
   return step;
 }
 
-static void addCopy(Program &program, const bp_command_copy_t &copy) {
+static void addCopy(PreparedCommands &program, const bp_command_copy_t &copy) {
   program.steps.push_back(transfer(program, copy.target.length));
   addPointer(program, copy.target);
   addPointer(program, copy.source);
 }
 
-static void addFill(Program &program, const bp_command_fill_t &fill) {
-  Step step = transfer(program, fill.target.length);
+static void addFill(PreparedCommands &program, const bp_command_fill_t &fill) {
+  PreparedCommand step = transfer(program, fill.target.length);
   step.fill = true;
   step.pattern = fill.pattern;
   if (fill.pattern_size == 1)
@@ -85,7 +85,7 @@ static void addFill(Program &program, const bp_command_fill_t &fill) {
 }
 
 /// Groups the steps since the last wave into one.
-static void endWave(Program &program) {
+static void endWave(PreparedCommands &program) {
   uint32_t first = program.waves.empty() ? 0
                                          : program.waves.back().first +
                                                program.waves.back().count;
@@ -96,8 +96,8 @@ static void endWave(Program &program) {
     program.waves.push_back(wave);
 }
 
-std::optional<uint32_t> Program::assign(const bp_header_t *const *commands,
-                                        uint64_t count) {
+std::optional<uint32_t>
+PreparedCommands::assign(const bp_header_t *const *commands, uint64_t count) {
   steps.clear();
   waves.clear();
   pointers.clear();
