@@ -126,8 +126,8 @@ def tests_tsan(options):
 
 def lint(options):
     counts = Counts()
-    for script in ("declared", "format", "layers", "lengths", "ops", "prose", "walk",
-                   "words"):
+    for script in ("declared", "format", "layers", "lengths", "ops", "prose",
+                   "schemas", "walk", "words"):
         counts.add(single(f"lint {script}",
                           [sys.executable, f"tools/lint/{script}.py"]))
     return counts

@@ -15,18 +15,18 @@ static std::array<uint32_t, 3> unpack(const fb::Workgroup &sizes) {
   return {sizes.x(), sizes.y(), sizes.z()};
 }
 
-static Offset<fb::Binding> pack(FlatBufferBuilder &builder,
-                                const LaunchBinding &binding) {
-  return fb::CreateBinding(builder, binding.binding,
-                           builder.CreateString(binding.offset),
-                           builder.CreateString(binding.length));
+static Offset<fb::LaunchBinding> pack(FlatBufferBuilder &builder,
+                                      const LaunchBinding &binding) {
+  return fb::CreateLaunchBinding(builder, binding.binding,
+                                 builder.CreateString(binding.offset),
+                                 builder.CreateString(binding.length));
 }
 
 static Offset<fb::Launch> pack(FlatBufferBuilder &builder,
                                const KernelLaunch &launch) {
   fb::Workgroup workgroup = pack(launch.workgroup);
   fb::Workgroup cluster = pack(launch.cluster);
-  std::vector<Offset<fb::Binding>> bindings;
+  std::vector<Offset<fb::LaunchBinding>> bindings;
   for (const LaunchBinding &binding : launch.bindings)
     bindings.push_back(pack(builder, binding));
   return fb::CreateLaunch(builder, builder.CreateString(launch.name),
@@ -60,7 +60,7 @@ Bytes backplane::packKernel(const Kernel &kernel) {
   return Bytes(bytes.begin(), bytes.end());
 }
 
-static LaunchBinding unpack(const fb::Binding &from) {
+static LaunchBinding unpack(const fb::LaunchBinding &from) {
   return {from.binding(), from.offset()->str(), from.length()->str()};
 }
 
@@ -80,7 +80,7 @@ static KernelLaunch unpack(const fb::Launch &from) {
     launch.parameters.push_back(text->str());
   launch.sharedBytes = from.shared_bytes()->str();
   launch.cluster = unpack(*from.cluster());
-  for (const fb::Binding *binding : *from.bindings())
+  for (const fb::LaunchBinding *binding : *from.bindings())
     launch.bindings.push_back(unpack(*binding));
   return launch;
 }
