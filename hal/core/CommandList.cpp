@@ -163,7 +163,8 @@ Status Builder::checkCluster(const Dispatch &dispatch) const {
   uint64_t size = 1, most = std::max(info_.max_cluster, 1u);
   for (int axis = 0; axis < 3; ++axis) {
     uint32_t groups = dispatch.cluster[axis];
-    if (groups == 0 || groups > most || (size *= groups) > most)
+    size *= groups;
+    if (groups == 0 || groups > most || size > most)
       return unimplemented(
           "a cluster of " + text(dispatch.cluster[0]) + " by " +
           text(dispatch.cluster[1]) + " by " + text(dispatch.cluster[2]) +

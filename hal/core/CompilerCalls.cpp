@@ -106,7 +106,7 @@ Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
       !s.ok())
     return s;
   t.fusion &= knownFusion;
-  for (auto part : {copyTargetProperties(copy), checkRequirements(t)})
+  for (const Status &part : {copyTargetProperties(copy), checkRequirements(t)})
     if (!part.ok())
       return part.within("target '" + std::string(view(t.name)) + "'");
   return copyNumerics(copy);

@@ -256,11 +256,12 @@ Status ProgramChecker::checkLaunch(const program::Dispatch &dispatch) {
         !s.ok())
       return s;
   uint64_t groups = 1;
-  for (uint32_t size : dispatch.cluster)
-    if (size == 0 || size > limits::clusterSize ||
-        (groups *= size) > limits::clusterSize)
+  for (uint32_t size : dispatch.cluster) {
+    groups *= size;
+    if (size == 0 || size > limits::clusterSize || groups > limits::clusterSize)
       return bad("its cluster has no size between 1 and " +
                  std::to_string(limits::clusterSize) + " work-groups");
+  }
   return {};
 }
 

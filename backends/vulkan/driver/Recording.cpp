@@ -158,8 +158,9 @@ void Recording::dispatch(const PreparedCommands &program,
   write.pBufferInfo = buffers.data();
   vk.vkUpdateDescriptorSets(device_.handle, 1, &write, 0, nullptr);
   uint8_t constants[pushConstantBytes] = {};
-  std::memcpy(constants, program.constants.data() + step.constants,
-              4 * step.constantCount);
+  if (step.constantCount)
+    std::memcpy(constants, program.constants.data() + step.constants,
+                4 * step.constantCount);
   if (step.parameterCount)
     std::memcpy(constants + parameterOffset(step.constantCount),
                 program.parameters.data() + step.parameters,
