@@ -3,7 +3,8 @@
 """Installs the build into a fresh folder and uses it as a stranger would.
 
 - The installed `bp` finds the installed plug-ins and compiles and runs a model.
-- examples/magika builds against the package with find_package.
+- examples/magika and examples/decode build against the package with find_package.
+- examples/numpy runs a model on arrays of numpy.
 - The reference backend builds as a vendor's plug-in would, from its C files and
   the installed headers alone, under another name, and runs a model.
 - examples/data-backend builds in the same way, and compiles a model.
@@ -77,6 +78,21 @@ def build_data_backend(steps, prefix, folder):
     return manifest
 
 
+def test_values(steps, prefix, folder, cache):
+    """The examples whose tensors are values."""
+    for name in ("good", "decoder"):
+        (folder / f"{name}.onnx").write_bytes(getattr(models, name)().SerializeToString())
+    steps.run("decode configures", [
+        "cmake", "-S", ROOT / "examples/decode", "-B", folder / "decode", "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}"])
+    steps.run("decode builds", ["cmake", "--build", folder / "decode"])
+    steps.run("decode runs", [folder / "decode/decode", folder / "decoder.onnx", "--batch", "3"],
+              "cache on the device", **cache)
+    steps.run("numpy runs", [sys.executable, ROOT / "examples/numpy/run.py",
+                             prefix / "lib/libbackplane.so", folder / "good.onnx"],
+              "float32[3, 3], uncopied", **cache)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default=str(ROOT / "build"))
@@ -101,6 +117,7 @@ def main():
             "python3*/site-packages/magika/models/standard_v3_3"), None)
         steps.run("example runs", [folder / "magika/magika", trained, ROOT / "README.md"],
                   "markdown", **cache)
+        test_values(steps, prefix, folder, cache)
         manifest = build_vendor_plugin(steps, prefix, folder)
         vendor = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
         steps.run("vendor device", [bp, "devices"], "acme://", **vendor)

@@ -44,6 +44,9 @@ MODELS = [
     ("swift_f0", "model.onnx", "speech", "speech", False),
 ]
 
+# A decoder: each step takes a token and the cache that the step before left.
+DECODER = ("exported", "decode.onnx", "decode")
+
 
 # What runs behind a worker when no devices are named: path, device.
 SAMPLE = ("silero_vad/silero_vad.onnx", "worker:arm64/host")
@@ -132,6 +135,56 @@ def test(options, data, row, device):
     return "failed"
 
 
+def decoder_command(options, path, tokens, cache, folder):
+    """A step of the decoder; `cache` maps the names of presents to arrays."""
+    out = [options.bp, "run", str(path), "--output-dir", folder]
+    arrays = {"token": tokens, **{name.replace("present", "past"): array
+                                  for name, array in cache.items()}}
+    for name, array in arrays.items():
+        file = pathlib.Path(folder) / f"in_{name}.npy"
+        numpy.save(file, array)
+        out += ["--input", f"{name}={file}"]
+    return out
+
+
+def decodes(options, data, device):
+    """Whether all logits and the last cache are those that are stored."""
+    path = data / DECODER[0] / DECODER[1]
+    graph = onnx.load(path).graph
+    given = numpy.load(data / DECODER[0] / f"{DECODER[2]}.inputs.npz")
+    stored = numpy.load(data / DECODER[0] / f"{DECODER[2]}.ort_outputs.npz")
+    final = {name.split(".", 1)[1]: want for name, want in stored.items()
+             if name.startswith("final.")}
+    cache = {name: want[:, :, :0] for name, want in final.items()}
+    for step in range(len(given.files)):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([*decoder_command(options, path, given[f"step{step}.token"], cache,
+                                             folder), "--device", device],
+                           capture_output=True, text=True, timeout=1200, check=True)
+            got = {value.name: numpy.load(f"{folder}/{value.name}.npy")
+                   for value in graph.output}
+        want = stored[f"step{step}.logits"]
+        if not numpy.allclose(got["logits"], want, rtol=1e-4, atol=1e-5):
+            print(f"step {step}: logits off by {numpy.abs(got['logits'] - want).max()}")
+            return False
+        cache = {name: got[name] for name in cache}
+    return all(numpy.allclose(cache[name], want, rtol=1e-4, atol=1e-5)
+               for name, want in final.items())
+
+
+def test_decoder(options, data, device):
+    """"passed", "failed" or "skipped"."""
+    name = f"{DECODER[0]}/{DECODER[1]} on {device}"
+    if not (data / DECODER[0] / DECODER[1]).exists():
+        return "skipped"
+    try:
+        good = decodes(options, data, device)
+    except subprocess.CalledProcessError as failure:
+        good = print(failure.stderr.strip())
+    print(f"ok {name}: six steps match" if good else f"FAILED {name}")
+    return "passed" if good else "failed"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
@@ -151,6 +204,9 @@ def main():
         for device in devices:
             counts[test(options, data, row, device)] += 1
             sys.stdout.flush()
+    if options.only in "/".join(DECODER[:2]):
+        for device in options.devices.split(",") if options.devices else ("host", "ref"):
+            counts[test_decoder(options, data, device)] += 1
     print(", ".join(f"{count} {what}" for what, count in counts.items()))
     return 1 if counts["failed"] else 0
 

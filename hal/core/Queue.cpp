@@ -50,12 +50,15 @@ void Pending::complete(void *self, bp_status_t status, bp_string_t message) {
   pending.code_ = status;
   if (status != BP_STATUS_OK && message.size <= maxBytes)
     pending.message_ = view(message);
+  std::function<void(const Status &)> callback = std::move(pending.whenDone_);
+  Status outcome = callback && status != BP_STATUS_OK
+                       ? pluginFailure("device", status, pending.message_)
+                       : Status();
+  if (callback)
+    callback(outcome);
   // Whoever waits may destroy the object as soon as it is done.
-  std::function<void()> callback = std::move(pending.whenDone_);
   pending.state_.store(Done, std::memory_order_release);
   pending.state_.notify_all();
-  if (callback)
-    callback();
 }
 
 bool Pending::done() const {

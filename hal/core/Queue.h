@@ -63,9 +63,10 @@ public:
   /// Waits for the work, running posted work of the host meanwhile, and gives
   /// its outcome.
   Status wait();
-  /// Called once when the work is done or has failed, on the thread that finds
-  /// out, and quick; to be set before the work is started.
-  void whenDone(std::function<void()> callback) {
+  /// Called once with the outcome when the work is done or has failed, before
+  /// done() and wait() say so, on the thread that finds out, and quick; to be
+  /// set before the work is started.
+  void whenDone(std::function<void(const Status &)> callback) {
     whenDone_ = std::move(callback);
   }
 
@@ -82,7 +83,7 @@ private:
   std::shared_ptr<const void> work_; ///< what the running commands use
   bp_status_t code_ = BP_STATUS_OK;
   std::string message_;
-  std::function<void()> whenDone_;
+  std::function<void(const Status &)> whenDone_;
 };
 
 /// Made by Device::createQueue. Thread-safe; work runs in order of the calls.

@@ -5,6 +5,8 @@
 #ifndef BACKPLANE_RUNTIME_ANYSESSION_H
 #define BACKPLANE_RUNTIME_ANYSESSION_H
 
+#include "Timeline.h"
+#include "ValueMemory.h"
 #include "backplane/backplane.h"
 #include "backplane/cpp/Result.h"
 #include "hal/core/Trace.h"
@@ -15,6 +17,24 @@
 #include <vector>
 
 namespace backplane::rt {
+
+class Signature;
+
+/// Memory of a device that a call uses in place of a tensor's data.
+struct DeviceRange {
+  std::shared_ptr<Buffer> buffer;
+  uint64_t offset = 0;
+};
+
+/// What a call works on.
+struct CallTensors {
+  std::span<const bp_tensor_t> inputs, outputs;
+  /// Empty, or one for each input, then each output; the data of those with a
+  /// buffer are not looked at, but not null. Only for sessions with values().
+  std::span<const DeviceRange> memory = {};
+  /// Gets the value 1, or the failure, when the work is done; may be null.
+  std::shared_ptr<Timeline> ready = nullptr;
+};
 
 /// A call in flight. Ended by finish.
 class AnyCall {
@@ -54,9 +74,11 @@ public:
   outputShapes(std::span<const bp_tensor_t> inputs) const = 0;
   /// Starts a call. A caller that is going to wait at once says so: the work
   /// may then be done on its thread.
-  virtual Result<std::unique_ptr<AnyCall>>
-  begin(std::span<const bp_tensor_t> inputs,
-        std::span<const bp_tensor_t> outputs, bool callerWaits) = 0;
+  virtual Result<std::unique_ptr<AnyCall>> begin(const CallTensors &tensors,
+                                                 bool callerWaits) = 0;
+  virtual const Signature &signature() const = 0;
+  /// The memory of values that calls use in place; null when they use none.
+  virtual ValueMemory *values() { return nullptr; }
   /// Time that the latest finished call took on a device of another process,
   /// without what travelled; 0: the session is not remote.
   virtual double remoteMilliseconds() const { return 0; }

@@ -101,7 +101,7 @@ Result<double> timeBatch(Session &session, const Tensors &inputs,
   Status failure;
   double start = now();
   for (Tensors &output : outputs) {
-    auto call = session.submit(inputs.c, output.c, outputs.size() == 1);
+    auto call = session.submit({inputs.c, output.c}, outputs.size() == 1);
     if (!call) {
       failure = call.status();
       break;

@@ -7,7 +7,7 @@ namespace backplane::rt {
 namespace {
 
 constexpr const char *useNames[] = {"weights", "constants", "variables",
-                                    "arena", "staging"};
+                                    "arena",   "staging",   "values"};
 /// What any device asks of the offset of a binding at most.
 constexpr uint64_t pieceAlignment = 256;
 

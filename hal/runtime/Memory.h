@@ -12,7 +12,7 @@
 namespace backplane::rt {
 
 /// What a session needs memory for.
-enum class Use { Weights, Constants, Variables, Arena, Staging };
+enum class Use { Weights, Constants, Variables, Arena, Staging, Values };
 
 /// Counts bytes. Thread-safe.
 class Budget {
@@ -26,7 +26,7 @@ public:
 private:
   mutable std::mutex mutex_;
   uint64_t limit_; ///< 0: none
-  std::array<uint64_t, 5> used_ = {};
+  std::array<uint64_t, 6> used_ = {};
 };
 
 /// Allocates and counts; the bytes count until the buffer is gone.

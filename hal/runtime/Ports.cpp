@@ -77,7 +77,7 @@ Status PortBinder::bindOutput(size_t port, void *data, uint64_t bytes,
   Result<std::shared_ptr<Buffer>> staging = stage(bytes);
   if (!staging)
     return staging.status();
-  memory = {std::move(*staging), true, data, bytes};
+  memory = {std::move(*staging), 0, true, data, bytes};
   return {};
 }
 

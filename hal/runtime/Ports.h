@@ -12,6 +12,7 @@ namespace backplane::rt {
 /// The memory of one input or output during one call.
 struct PortMemory {
   std::shared_ptr<Buffer> buffer;
+  uint64_t offset = 0; ///< of its first byte in the buffer
   bool staged = false;
   // Of a staged output: where its bytes go when the call is done.
   void *target = nullptr;

@@ -161,8 +161,8 @@ Status RemoteSession::checkOutputs(std::span<const bp_tensor_t> inputs,
 }
 
 Result<std::unique_ptr<AnyCall>>
-RemoteSession::begin(std::span<const bp_tensor_t> inputs,
-                     std::span<const bp_tensor_t> outputs, bool) {
+RemoteSession::begin(const CallTensors &tensors, bool) {
+  const auto &[inputs, outputs, memory, ready] = tensors;
   Result<SymbolValues> symbols = artifact_->signature.bind(inputs, true);
   if (!symbols)
     return symbols.status();

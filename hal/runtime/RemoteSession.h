@@ -28,9 +28,9 @@ public:
   uint64_t dispatchCount() const override { return opened_.dispatches; }
   Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const override;
-  Result<std::unique_ptr<AnyCall>> begin(std::span<const bp_tensor_t> inputs,
-                                         std::span<const bp_tensor_t> outputs,
+  Result<std::unique_ptr<AnyCall>> begin(const CallTensors &tensors,
                                          bool callerWaits) override;
+  const Signature &signature() const override { return artifact_->signature; }
   double remoteMilliseconds() const override { return milliseconds_; }
 
 private:

@@ -208,11 +208,25 @@ std::unique_ptr<Call> Session::takeCall() {
   return call;
 }
 
+/// Memory of a port: that of a value on the device, else that of a tensor.
+static Status bindPort(PortBinder &ports, const CallTensors &tensors, size_t i,
+                       PortMemory &memory) {
+  size_t inputs = tensors.inputs.size();
+  if (!tensors.memory.empty() && tensors.memory[i].buffer) {
+    memory = {tensors.memory[i].buffer, tensors.memory[i].offset};
+    return {};
+  }
+  if (i < inputs)
+    return ports.bindInput(i, tensors.inputs[i].data, tensors.inputs[i].size,
+                           memory);
+  const bp_tensor_t &output = tensors.outputs[i - inputs];
+  return ports.bindOutput(i, output.data, output.size, memory);
+}
+
 Status Session::bindPorts(Call &call, size_t device,
-                          std::span<const bp_tensor_t> inputs,
-                          std::span<const bp_tensor_t> outputs) {
+                          const CallTensors &tensors) {
   DeviceState &side = sides_[device];
-  size_t total = inputs.size() + outputs.size();
+  size_t total = tensors.inputs.size() + tensors.outputs.size();
   std::vector<PortMemory> &memory = call.memory_[device];
   std::vector<SlotBinding> &table = call.tables_[device];
   memory.resize(total);
@@ -220,33 +234,27 @@ Status Session::bindPorts(Call &call, size_t device,
   for (size_t i = 0; i < total; ++i) {
     if (!side.usedPorts[i])
       continue;
-    bool isInput = i < inputs.size();
-    const bp_tensor_t &tensor =
-        isInput ? inputs[i] : outputs[i - inputs.size()];
-    Status status =
-        isInput
-            ? side.ports->bindInput(i, tensor.data, tensor.size, memory[i])
-            : side.ports->bindOutput(i, tensor.data, tensor.size, memory[i]);
-    if (!status.ok())
-      return status;
-    table[i] = {memory[i].buffer.get(), 0, 0};
+    if (Status s = bindPort(*side.ports, tensors, i, memory[i]); !s.ok())
+      return s;
+    table[i] = {memory[i].buffer.get(), memory[i].offset, 0};
   }
   table[total] = {side.arena.get(), 0, 0};
   return {};
 }
 
-Status Session::bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
-                          std::span<const bp_tensor_t> outputs) {
+Status Session::bindPorts(Call &call, const CallTensors &tensors) {
   call.memory_.resize(sides_.size());
   call.tables_.resize(sides_.size());
   for (size_t device = 0; device < sides_.size(); ++device)
-    if (Status s = bindPorts(call, device, inputs, outputs); !s.ok())
+    if (Status s = bindPorts(call, device, tensors); !s.ok())
       return s;
   return {};
 }
 
 /// Starts the work of a call, or does it where only data decide what it is.
-Status Session::start(Plan &plan, Call &call, bool callerWaits) {
+Status Session::start(Plan &plan, Call &call,
+                      const std::shared_ptr<Timeline> &ready,
+                      bool callerWaits) {
   if (!plan.program.controls.empty()) {
     evaluator_.set(plan.symbols);
     ControlContext context{sides_,
@@ -257,8 +265,9 @@ Status Session::start(Plan &plan, Call &call, bool callerWaits) {
                            [&](const Slot &slot) { return placeOf(slot, nullptr); },
                            evaluator_,
                            plan.regions};
-    return ControlRunner(std::move(context))
-        .run(plan.program, variant().program, call.tables_);
+    Status status = ControlRunner(std::move(context))
+                        .run(plan.program, variant().program, call.tables_);
+    return status.ok() && ready ? ready->signal(1) : status;
   }
   const Part &part = plan.program.parts.front();
   if (sides_.size() > 1) {
@@ -267,22 +276,28 @@ Status Session::start(Plan &plan, Call &call, bool callerWaits) {
     latest_ = call.run_ = StepRun::start(sides_, part, call.tables_);
     return {};
   }
-  return sides_[0].queue->start(*part.front().commands, call.tables_[0],
-                                call.pending_, callerWaits);
+  if (ready)
+    call.pending_.whenDone([ready](const Status &outcome) {
+      outcome.ok() ? (void)ready->signal(1) : ready->fail(outcome);
+    });
+  Status status = sides_[0].queue->start(
+      *part.front().commands, call.tables_[0], call.pending_, callerWaits);
+  if (!status.ok())
+    call.pending_.whenDone(nullptr);
+  return status;
 }
 
-Result<std::unique_ptr<Call>>
-Session::submit(std::span<const bp_tensor_t> inputs,
-                std::span<const bp_tensor_t> outputs, bool callerWaits) {
+Result<std::unique_ptr<Call>> Session::submit(const CallTensors &tensors,
+                                              bool callerWaits) {
   for (const DeviceState &side : sides_)
     if (Status s = side.device->lost(); !s.ok())
       return s;
   TraceScope scope(trace(), "submit");
   std::lock_guard lock(mutex_);
-  Result<std::shared_ptr<Plan>> plan = findPlan(inputs);
+  Result<std::shared_ptr<Plan>> plan = findPlan(tensors.inputs);
   if (!plan)
     return plan.status();
-  if (Status s = checkOutputs(**plan, outputs); !s.ok())
+  if (Status s = checkOutputs(**plan, tensors.outputs); !s.ok())
     return s;
   for (size_t device = 0; device < sides_.size(); ++device)
     if (Status s =
@@ -290,9 +305,9 @@ Session::submit(std::span<const bp_tensor_t> inputs,
         !s.ok())
       return s;
   std::unique_ptr<Call> call = takeCall();
-  Status status = bindPorts(*call, inputs, outputs);
+  Status status = bindPorts(*call, tensors);
   if (status.ok())
-    status = start(**plan, *call, callerWaits);
+    status = start(**plan, *call, tensors.ready, callerWaits);
   if (!status.ok()) {
     releaseMemory(*call);
     return status;
@@ -336,10 +351,9 @@ Status Call::finish(std::unique_ptr<AnyCall> self) {
       std::unique_ptr<Call>(static_cast<Call *>(self.release())));
 }
 
-Result<std::unique_ptr<AnyCall>>
-Session::begin(std::span<const bp_tensor_t> inputs,
-               std::span<const bp_tensor_t> outputs, bool callerWaits) {
-  Result<std::unique_ptr<Call>> call = submit(inputs, outputs, callerWaits);
+Result<std::unique_ptr<AnyCall>> Session::begin(const CallTensors &tensors,
+                                                bool callerWaits) {
+  Result<std::unique_ptr<Call>> call = submit(tensors, callerWaits);
   if (!call)
     return call.status();
   return std::unique_ptr<AnyCall>(std::move(*call));

@@ -64,7 +64,8 @@ public:
   Status reset() override;
   Trace *trace() const override { return artifact_->registry->host().trace(); }
   uint64_t dispatchCount() const override { return dispatchCount_; }
-  const Signature &signature() const { return artifact_->signature; }
+  const Signature &signature() const override { return artifact_->signature; }
+  ValueMemory *values() override { return values_.get(); }
 
   /// Shapes of all outputs for inputs of these types and shapes; their data is
   /// not looked at.
@@ -74,11 +75,9 @@ public:
   /// may then be done on its thread. A program with control flow is done when
   /// this returns: the host makes its decisions. A variant on several devices
   /// waits here for the call before.
-  Result<std::unique_ptr<Call>> submit(std::span<const bp_tensor_t> inputs,
-                                       std::span<const bp_tensor_t> outputs,
+  Result<std::unique_ptr<Call>> submit(const CallTensors &tensors,
                                        bool callerWaits = false);
-  Result<std::unique_ptr<AnyCall>> begin(std::span<const bp_tensor_t> inputs,
-                                         std::span<const bp_tensor_t> outputs,
+  Result<std::unique_ptr<AnyCall>> begin(const CallTensors &tensors,
                                          bool callerWaits) override;
   /// Waits for a call and gives its outcome.
   static Status wait(std::unique_ptr<Call> call);
@@ -104,19 +103,18 @@ private:
   Status growArena(DeviceState &side, uint64_t bytes);
   Status checkOutputs(const Plan &plan,
                       std::span<const bp_tensor_t> outputs) const;
-  Status bindPorts(Call &call, std::span<const bp_tensor_t> inputs,
-                   std::span<const bp_tensor_t> outputs);
-  Status bindPorts(Call &call, size_t device,
-                   std::span<const bp_tensor_t> inputs,
-                   std::span<const bp_tensor_t> outputs);
+  Status bindPorts(Call &call, const CallTensors &tensors);
+  Status bindPorts(Call &call, size_t device, const CallTensors &tensors);
   std::unique_ptr<Call> takeCall();
   void releaseMemory(Call &call);
   Status drain();
-  Status start(Plan &plan, Call &call, bool callerWaits);
+  Status start(Plan &plan, Call &call, const std::shared_ptr<Timeline> &ready,
+               bool callerWaits);
 
   std::shared_ptr<const LoadedArtifact> artifact_;
   std::vector<DeviceState> sides_; ///< by the numbers of the variant
   std::shared_ptr<Budget> budget_;
+  std::unique_ptr<ValueMemory> values_; ///< null with several devices
   uint32_t variant_ = 0;
   uint64_t dispatchCount_ = 0;
   std::vector<std::shared_ptr<Executable>> executables_;

@@ -117,6 +117,13 @@ compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
   return nullptr;
 }
 
+/// What happens to values on devices.
+std::string valuesLine(AnySession &session) {
+  const ValueMemory *values = session.values();
+  return values ? "values on " + values->device().uri() + " are used in place\n"
+                : "values on devices are copied through the host\n";
+}
+
 } // namespace
 
 Result<std::shared_ptr<AnySession>>
@@ -132,7 +139,7 @@ createSession(const std::shared_ptr<const LoadedArtifact> &artifact,
     session = compileAndLoad(artifact, request, *selection);
   if (!session)
     return selection->failure();
-  session->tell(selection->line(), selection->lines());
+  session->tell(selection->line(), selection->lines() + valuesLine(*session));
   scope.add("choice", std::string_view(session->choice()));
   return session;
 }

@@ -210,6 +210,8 @@ void Session::findUsedPorts() {
 Status Session::load(const Candidate &candidate) {
   if (Status s = openDevices(candidate); !s.ok())
     return s;
+  if (sides_.size() == 1)
+    values_ = std::make_unique<ValueMemory>(sides_[0].device, budget_);
   findUsedPorts();
   if (Status s = loadExecutables(); !s.ok())
     return s;

@@ -69,7 +69,7 @@ Status StepRun::transfer(const PlanStep &step) const {
 
 Status StepRun::startCommands(uint32_t step) {
   Pending &pending = pending_[step];
-  pending.whenDone([self = shared_from_this(), step] {
+  pending.whenDone([self = shared_from_this(), step](const Status &) {
     self->post(
         [self, step] { self->finished(step, self->pending_[step].wait()); });
   });

@@ -62,6 +62,20 @@ struct bp_call_t {
   std::unique_ptr<backplane::rt::AnyCall> call;
 };
 
+struct bp_device_buffer_t {
+  static constexpr const char *what = "device buffer";
+  static constexpr uint64_t ownTag = backplane::rt::tagOf(what);
+  const uint64_t tag = ownTag;
+  std::shared_ptr<backplane::Buffer> buffer;
+};
+
+struct bp_timeline_t {
+  static constexpr const char *what = "timeline";
+  static constexpr uint64_t ownTag = backplane::rt::tagOf(what);
+  const uint64_t tag = ownTag;
+  std::shared_ptr<backplane::rt::Timeline> timeline;
+};
+
 namespace backplane::rt {
 
 /// As options have them. More milliseconds than any compilation takes do not

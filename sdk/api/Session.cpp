@@ -204,8 +204,8 @@ bp_status_t bp_session_submit(bp_session_t *session, const bp_tensor_t *inputs,
     if (Status s = needs(out_call, "out_call"); !s.ok())
       return s;
     auto handle = std::make_unique<bp_call_t>();
-    auto call = session->session->begin({inputs, input_count},
-                                        {outputs, output_count}, false);
+    auto call = session->session->begin(
+        {{inputs, input_count}, {outputs, output_count}}, false);
     if (!call)
       return call.status();
     handle->call = std::move(*call);
@@ -237,8 +237,8 @@ bp_status_t bp_session_run(bp_session_t *session, const bp_tensor_t *inputs,
         !s.ok())
       return s;
     TraceScope scope(session->session->trace(), "call");
-    auto call = session->session->begin({inputs, input_count},
-                                        {outputs, output_count}, true);
+    auto call = session->session->begin(
+        {{inputs, input_count}, {outputs, output_count}}, true);
     if (!call)
       return call.status();
     AnyCall &running = **call;

@@ -104,6 +104,45 @@ TEST_P(Staging, CopiesThroughTheDevice) {
   }
 }
 
+/// Such a device takes its own buffers in place, and cannot show them to
+/// DLPack.
+TEST_P(Staging, BuffersOfTheDeviceAreUsedInPlace) {
+  Draft draft;
+  copies(draft, GetParam());
+  auto artifact = open(context_, draft, folder_ / "model.bpx");
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  options.device = toC("mini");
+  auto session = createSession(*artifact, options);
+  ASSERT_TRUE(session.ok()) << session.message();
+  Bytes x(1000, 7), y(1000, 0);
+  int64_t n = 1000;
+  bp_value_t in = {BP_HEADER(bp_value_t)};
+  in.kind = BP_VALUE_TENSOR;
+  in.dtype = BP_DTYPE_U8;
+  in.rank = 1;
+  in.dims = &n;
+  in.data = x.data();
+  for (int i = 0; i < 3; ++i) {
+    bp_value_t out = {BP_HEADER(bp_value_t)}, dropped = out;
+    out.kind = BP_VALUE_TENSOR;
+    out.flags = BP_VALUE_ON_DEVICE;
+    Status status = runValues(*session, {&in}, {&out, &dropped, &dropped});
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_NE(out.buffer, nullptr);
+    EXPECT_EQ(bp_device_buffer_map(out.buffer), nullptr);
+    DLManagedTensorVersioned *tensor = nullptr;
+    EXPECT_EQ(bp_value_to_dlpack(&out, &tensor, nullptr),
+              BP_STATUS_UNIMPLEMENTED);
+    in = out;
+    in.flags = BP_VALUE_DONATED;
+  }
+  ASSERT_EQ(bp_device_buffer_read(in.buffer, 0, y.data(), 1000, nullptr),
+            BP_STATUS_OK);
+  EXPECT_EQ(y, x);
+  in.release(in.context);
+}
+
 // The device takes buffers up to 1 MiB: all weights in one, then one for each.
 INSTANTIATE_TEST_SUITE_P(Sizes, Staging, testing::Values(100, (1 << 20) - 300));
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <regex>
 #include <set>
+#include <sstream>
 
 using namespace backplane;
 using namespace backplane::test;
@@ -31,6 +32,12 @@ struct Good {
     artifact = std::move(*test::open(context, draft, folder / "model.bpx"));
     session =
         std::move(*createSession(artifact, {BP_HEADER(bp_session_options_t)}));
+    bp_device_buffer_create(context.get(), toC("host"), 64, &outBuffer,
+                            nullptr);
+    buffer.reset(outBuffer);
+    bp_timeline_t *made = nullptr;
+    bp_timeline_create(&made, nullptr);
+    timeline.reset(made);
   }
 
   Folder folder;
@@ -52,6 +59,11 @@ struct Good {
   bp_artifact_t *outArtifact = nullptr;
   bp_session_t *outSession = nullptr;
   bp_call_t *outCall = nullptr;
+  bp_device_buffer_t *outBuffer = nullptr;
+  DLManagedTensorVersioned *outTensor = nullptr;
+  bp_value_t value = {BP_HEADER(bp_value_t)};
+  Handle<bp_device_buffer_t, bp_device_buffer_destroy> buffer;
+  Handle<bp_timeline_t, bp_timeline_destroy> timeline;
 };
 
 /// One wrong call.
@@ -376,6 +388,59 @@ const Wrong wrongSessions[] = {
              nullptr, e),
 };
 
+const bp_value_t *const noValues[1] = {nullptr};
+bp_value_t *const noOutputs[1] = {nullptr};
+
+const Wrong wrongValues[] = {
+    BP_WRONG(bp_device_buffer_create, "no device", g.context.get(), noText, 8,
+             &g.outBuffer, e),
+    BP_WRONG(bp_device_buffer_create, "an unknown device", g.context.get(),
+             toC("none"), 8, &g.outBuffer, e),
+    BP_WRONG(bp_device_buffer_create, "a worker", g.context.get(),
+             toC("worker:local/host"), 8, &g.outBuffer, e),
+    BP_WRONG(bp_device_buffer_create, "size 0", g.context.get(), toC("host"), 0,
+             &g.outBuffer, e),
+    BP_WRONG(bp_device_buffer_create, "an endless size", g.context.get(),
+             toC("host"), UINT64_MAX, &g.outBuffer, e),
+    BP_WRONG(bp_device_buffer_create, "no place", g.context.get(), toC("host"),
+             8, nullptr, e),
+    BP_WRONG(bp_device_buffer_write, "NULL", g.buffer.get(), 0, nullptr, 8, e),
+    BP_WRONG(bp_device_buffer_write, "too much", g.buffer.get(), 0, g.dims, 65,
+             e),
+    BP_WRONG(bp_device_buffer_write, "outside", g.buffer.get(), UINT64_MAX,
+             g.dims, 8, e),
+    BP_WRONG(bp_device_buffer_read, "NULL", g.buffer.get(), 0, nullptr, 8, e),
+    BP_WRONG(bp_device_buffer_read, "outside", g.buffer.get(), 57, g.dims, 8,
+             e),
+    BP_WRONG(bp_timeline_create, "no place",
+             (void(g), static_cast<bp_timeline_t **>(nullptr)), e),
+    BP_WRONG(bp_timeline_signal, "0", g.timeline.get(), 0, e),
+    BP_WRONG(bp_timeline_fail, "OK", g.timeline.get(), BP_STATUS_OK, toC("x"),
+             e),
+    BP_WRONG(bp_timeline_fail, "no text", g.timeline.get(),
+             BP_STATUS_UNAVAILABLE, noText, e),
+    BP_WRONG(bp_timeline_wait, "in vain", g.timeline.get(), 9, 1000, e),
+    BP_WRONG(bp_session_run_values, "inputs at NULL", g.session.get(), nullptr,
+             1, noOutputs, 1, e),
+    BP_WRONG(bp_session_run_values, "a value at NULL", g.session.get(),
+             noValues, 1, noOutputs, 1, e),
+    BP_WRONG(bp_session_run_values, "too many", g.session.get(), noValues, many,
+             noOutputs, 1, e),
+    BP_WRONG(bp_session_run_values, "nothing", g.session.get(), nullptr, 0,
+             nullptr, 0, e),
+    BP_WRONG(bp_session_submit_values, "no place", g.session.get(), noValues, 1,
+             noOutputs, 1, nullptr, e),
+    BP_WRONG(bp_session_submit_values, "a value at NULL", g.session.get(),
+             noValues, 1, noOutputs, 1, &g.outCall, e),
+    BP_WRONG(bp_value_from_dlpack, "no tensor", nullptr, &g.value, e),
+    BP_WRONG(bp_value_from_dlpack, "no place",
+             reinterpret_cast<DLManagedTensorVersioned *>(g.dims), nullptr, e),
+    BP_WRONG(bp_value_to_dlpack, "no value", nullptr, &g.outTensor, e),
+    BP_WRONG(bp_value_to_dlpack, "no place", &g.value, nullptr, e),
+    BP_WRONG(bp_value_to_dlpack, "a struct of another type",
+             reinterpret_cast<bp_value_t *>(&g.compile), &g.outTensor, e),
+};
+
 /// What may be wrong about one tensor.
 const std::pair<const char *, void (*)(bp_tensor_t &)> wrongTensors[] = {
     {"no data", [](bp_tensor_t &t) { t.data = nullptr; }},
@@ -427,7 +492,8 @@ TEST_F(Arguments, ThatAreWrongAreRefused) {
   refused(wrongContexts);
   refused(wrongArtifacts);
   refused(wrongSessions);
-  EXPECT_EQ(tried_.size(), 19u);
+  refused(wrongValues);
+  EXPECT_EQ(tried_.size(), 30u);
   // Everything still works.
   EXPECT_EQ(
       bp_session_run(good_.session.get(), &good_.x, 1, &good_.y, 1, nullptr),
@@ -543,6 +609,23 @@ TEST_F(Arguments, ArtifactsAndSessionsOfAnotherKindAreRefused) {
     EXPECT_EQ(bp_session_dispatch_count(s), 0u);
     bp_session_destroy(s);
   }
+  for (bp_device_buffer_t *b : notThese<bp_device_buffer_t>(g)) {
+    refused("write", [&](auto *e) {
+      return bp_device_buffer_write(b, 0, g.dims, 8, e);
+    });
+    refused("read",
+            [&](auto *e) { return bp_device_buffer_read(b, 0, g.dims, 8, e); });
+    EXPECT_EQ(bp_device_buffer_size(b), 0u);
+    EXPECT_EQ(bp_device_buffer_map(b), nullptr);
+    EXPECT_EQ(bp_device_buffer_device(b).size, 0u);
+    bp_device_buffer_destroy(b);
+  }
+  for (bp_timeline_t *t : notThese<bp_timeline_t>(g)) {
+    refused("signal", [&](auto *e) { return bp_timeline_signal(t, 1, e); });
+    refused("wait", [&](auto *e) { return bp_timeline_wait(t, 0, 1, e); });
+    EXPECT_EQ(bp_timeline_value(t), 0u);
+    bp_timeline_destroy(t);
+  }
   for (bp_call_t *call : notThese<bp_call_t>(g)) {
     refused("wait", [&](auto *e) { return bp_call_wait(call, e); });
     EXPECT_EQ(bp_call_done(call), 1);
@@ -578,7 +661,10 @@ TEST(ArgumentsTest, NamesEveryFunction) {
     std::ifstream in(path);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  std::string header = textOf(BP_HEADER_FILE), own = textOf(__FILE__);
+  std::string header, own = textOf(__FILE__);
+  std::istringstream files(BP_HEADER_FILES);
+  for (std::string file; files >> file;)
+    header += textOf(file.c_str());
   std::regex declared("BP_API [^;(]*?(bp_[a-z_]+)\\(");
   size_t count = 0;
   for (std::sregex_iterator it(header.begin(), header.end(), declared), end;

@@ -10,6 +10,7 @@
  *   bp_session_create          artifact + device -> session
  *   bp_session_submit          starts one call, asynchronous
  *   bp_session_run             submit and wait
+ *   bp_session_run_values      the same with tensors anywhere: value.h
  *
  * Handles are thread-safe to share where a comment says so; functions that
  * fail fill `error`, which the application creates once with bp_error_create.
@@ -408,5 +409,7 @@ BP_API bp_status_t bp_session_run(bp_session_t *session,
 #ifdef __cplusplus
 }
 #endif
+
+#include "value.h"
 
 #endif /* BACKPLANE_BACKPLANE_H */

@@ -55,6 +55,21 @@ def heavy():
                  constants), weights
 
 
+def decoder():
+    """logits[B, 1, 11] of token[B, 1] and a cache present[B, P + 1, 4] of past[B, P, 4]."""
+    rng = numpy.random.default_rng(5)
+    table = numpy_helper.from_array(rng.standard_normal((11, 4)).astype("f4"), "table")
+    words = numpy_helper.from_array(rng.standard_normal((4, 11)).astype("f4"), "words")
+    nodes = [helper.make_node("Gather", ["table", "token"], ["now"]),
+             helper.make_node("Concat", ["past", "now"], ["present"], axis=1),
+             helper.make_node("ReduceMean", ["present"], ["mean"], axes=[1]),
+             helper.make_node("MatMul", ["mean", "words"], ["logits"])]
+    return model(nodes, [tensor_value("token", ["B", 1], TensorProto.INT64),
+                         tensor_value("past", ["B", "P", 4])],
+                 [tensor_value("logits", ["B", 1, 11]), tensor_value("present", ["B", "P1", 4])],
+                 [table, words])
+
+
 def sums(rows=3, columns=5001):
     """Few and long sums."""
     return model([helper.make_node("ReduceMean", ["x"], ["y"], axes=[1], keepdims=0)],

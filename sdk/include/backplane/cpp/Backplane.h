@@ -90,6 +90,16 @@ inline Status runSession(const Session &session,
   });
 }
 
+inline Status runValues(const Session &session,
+                        const std::vector<const bp_value_t *> &inputs,
+                        const std::vector<bp_value_t *> &outputs) {
+  return checked([&](bp_error_t *error) {
+    return bp_session_run_values(
+        session.get(), inputs.data(), static_cast<uint32_t>(inputs.size()),
+        outputs.data(), static_cast<uint32_t>(outputs.size()), error);
+  });
+}
+
 } // namespace backplane
 
 #endif // BACKPLANE_CPP_BACKPLANE_H
