@@ -89,6 +89,7 @@ public:
   LogicalResult run() {
     buildEntry();
     builder.setInsertionPointToStart(entry);
+    readArguments();
     for (Operation &op : old.without_terminator()) {
       builder.setLoc(op.getLoc());
       if (failed(lowerOp(lowering, &op)) || lowering.broken)
@@ -100,16 +101,11 @@ public:
 
 private:
   void addTensor(Type bpType) {
-    RankedTensorType type = lowering.storageType(bpType);
-    auto encoding = dyn_cast_or_null<DimsAttr>(
-        cast<RankedTensorType>(bpType).getEncoding());
-    SmallVector<Attribute> texts;
-    for (auto [i, size] : llvm::enumerate(type.getShape()))
-      texts.push_back(encoding ? encoding.getTexts()[i]
-                               : builder.getStringAttr(Twine(size)));
-    auto dims = builder.getNamedAttr(bp::dimsAttr, builder.getArrayAttr(texts));
+    SmallVector<StringAttr> texts = lowering.boundaryDims(bpType);
+    SmallVector<Attribute> list(texts.begin(), texts.end());
+    auto dims = builder.getNamedAttr(bp::dimsAttr, builder.getArrayAttr(list));
     attributes.push_back(builder.getDictionaryAttr(dims));
-    entry->addArgument(type, function.getLoc());
+    entry->addArgument(lowering.boundaryType(bpType), function.getLoc());
   }
 
   Value addPlain(Type type) {
@@ -122,10 +118,8 @@ private:
     entry = new Block();
     function.getBody().push_back(entry);
     ArrayRef<Type> results = function.getFunctionType().getResults();
-    for (BlockArgument argument : old.getArguments()) {
+    for (BlockArgument argument : old.getArguments())
       addTensor(argument.getType());
-      lowering.setTensor(argument, entry->getArguments().back());
-    }
     for (Type type : results)
       addTensor(type);
     if (auto symbols = function->getAttrOfType<ArrayAttr>(bp::symbolsAttr))
@@ -135,12 +129,20 @@ private:
       lowering.errorWord = addPlain(MemRefType::get(1, builder.getI32Type()));
   }
 
+  void readArguments() {
+    for (auto [argument, bound] :
+         llvm::zip(old.getArguments(), entry->getArguments()))
+      lowering.setTensor(argument,
+                         lowering.fromBoundary(bound, argument.getType()));
+  }
+
   void finish() {
     SmallVector<Value> results;
     SmallVector<Type> types;
     for (Value result : old.getTerminator()->getOperands()) {
-      results.push_back(lowering.tensor(result));
-      types.push_back(lowering.storageType(result.getType()));
+      results.push_back(
+          lowering.toBoundary(lowering.tensor(result), result.getType()));
+      types.push_back(lowering.boundaryType(result.getType()));
       if (results.back().getType() != types.back())
         results.back() =
             tensor::CastOp::create(builder, types.back(), results.back());

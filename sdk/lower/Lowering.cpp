@@ -25,7 +25,13 @@ Element lower::elementOf(Type bpType) {
             false, type};
   }
   auto integer = dyn_cast<IntegerType>(type);
-  if (!integer || (integer.getWidth() < 8 && integer.getWidth() != 1))
+  if (!integer)
+    return {};
+  if (integer.getWidth() == 4) {
+    auto byte = IntegerType::get(type.getContext(), 8);
+    return {byte, byte, integer.isUnsigned(), false, {}, 4};
+  }
+  if (integer.getWidth() < 8 && integer.getWidth() != 1)
     return {};
   if (integer.getWidth() == 1)
     return {IntegerType::get(type.getContext(), 8), integer, true, true};

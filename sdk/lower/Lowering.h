@@ -27,19 +27,24 @@ using Iterators = SmallVector<utils::IteratorType>;
 
 /// How one dtype is stored and computed.
 struct Element {
-  Type storage; ///< in memory: signless integers, i8 for bool and f8
+  Type storage; ///< of tensors: signless integers, i8 for bool, f8, i4 and u4
   Type compute; ///< in region bodies: f32 for f8, f16 and bf16, i1 for bool
   bool isUnsigned = false;
   bool isBool = false;
-  Type format = {}; ///< of f8; null for others
+  Type format = {};    ///< of f8; null for others
+  unsigned packed = 0; ///< bits of an element where bytes hold several, or 0
 
   bool isFloat() const { return isa<FloatType>(compute); }
   /// Stored wider or narrower than computed.
   bool converts() const { return storage != compute; }
+  /// Bits of a number of this dtype.
+  unsigned bits() const {
+    return packed ? packed : compute.getIntOrFloatBitWidth();
+  }
 };
 
-/// The element of a tensor type of the `bp` dialect; null types for dtypes
-/// that are not lowered (4-bit integers, f8).
+/// The element of a tensor type of the `bp` dialect; null types for what is no
+/// dtype.
 Element elementOf(Type bpType);
 
 struct View {
@@ -90,6 +95,10 @@ public:
   // ---- types and sizes ----
   /// The type without encoding, of the storage type.
   RankedTensorType storageType(Type bpType) const;
+  /// The dims of an argument or result of the function, as text: those of the
+  /// value, or the bytes of packed elements.
+  SmallVector<StringAttr> boundaryDims(Type bpType) const;
+  RankedTensorType boundaryType(Type bpType) const;
   Sizes sizes(Type bpType);
   Sizes sizes(DimsAttr dims);
   Value sizeAsIndex(OpFoldResult size);
@@ -119,6 +128,10 @@ public:
   /// nothing is read unless it holds.
   Value pick(View source, const Sizes &sizes, Value condition,
              IndexBuilder index);
+  /// The elements of an argument as they are stored; of packed ones the reads.
+  Value fromBoundary(Value argument, Type bpType);
+  /// What the function returns of a tensor of the storage type.
+  Value toBoundary(Value tensor, Type bpType);
   /// With static borders that hold `value`.
   Value padded(Value tensor, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
                TypedAttr value);

@@ -73,6 +73,10 @@ Value elementIf(ImplicitLocOpBuilder &body, Value condition, View source,
 /// A small tensor that stands in the code, in storage form.
 DenseElementsAttr storedElements(DenseElementsAttr elements,
                                  const Element &element) {
+  if (element.packed)
+    return elements.mapValues(element.storage, [&](const APInt &number) {
+      return element.isUnsigned ? number.zext(8) : number.sext(8);
+    });
   if (!element.isBool) {
     if (!element.isUnsigned && !element.format)
       return elements;

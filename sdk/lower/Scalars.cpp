@@ -109,7 +109,7 @@ Value integerToFloat(ImplicitLocOpBuilder &body, Value value,
 Value floatToInteger(ImplicitLocOpBuilder &body, Value value,
                      const Element &to) {
   auto type = cast<FloatType>(value.getType());
-  unsigned width = widthOf(to.compute);
+  unsigned width = to.bits();
   bool isSigned = !to.isUnsigned;
   APInt lowest = isSigned ? APInt::getSignedMinValue(width) : APInt(width, 0);
   APInt highest =
@@ -133,8 +133,13 @@ Value floatToInteger(ImplicitLocOpBuilder &body, Value value,
   Value result = isSigned
                      ? Value(arith::FPToSIOp::create(body, to.compute, safe))
                      : Value(arith::FPToUIOp::create(body, to.compute, safe));
-  result = select(body, above, integer(body, to.compute, highest), result);
-  return select(body, below, integer(body, to.compute, lowest), result);
+  auto bound = [&](const APInt &number) {
+    unsigned bits = widthOf(to.compute);
+    return integer(body, to.compute,
+                   isSigned ? number.sext(bits) : number.zext(bits));
+  };
+  result = select(body, above, bound(highest), result);
+  return select(body, below, bound(lowest), result);
 }
 
 Value resizeInteger(ImplicitLocOpBuilder &body, Value value, bool isUnsigned,
@@ -147,6 +152,19 @@ Value resizeInteger(ImplicitLocOpBuilder &body, Value value, bool isUnsigned,
   if (isUnsigned)
     return arith::ExtUIOp::create(body, type, value);
   return arith::ExtSIOp::create(body, type, value);
+}
+
+/// The low bits of an integer, extended.
+Value wrap(ImplicitLocOpBuilder &body, Value value, const Element &to) {
+  Type type = value.getType();
+  unsigned unused = widthOf(type) - to.bits();
+  if (unused == 0)
+    return value;
+  Value shift = integer(body, type, APInt(widthOf(type), unused));
+  Value high = arith::ShLIOp::create(body, value, shift);
+  if (to.isUnsigned)
+    return arith::ShRUIOp::create(body, high, shift);
+  return arith::ShRSIOp::create(body, high, shift);
 }
 
 Value minimum(ImplicitLocOpBuilder &body, Value a, Value b, bool isUnsigned) {
@@ -213,7 +231,8 @@ Value lower::castScalar(ImplicitLocOpBuilder &body, Value value,
   if (!from.isFloat() && to.isFloat())
     return integerToFloat(body, value, from, to);
   if (!from.isFloat())
-    return resizeInteger(body, value, from.isUnsigned, to.compute);
+    return wrap(body, resizeInteger(body, value, from.isUnsigned, to.compute),
+                to);
   if (from.compute.isF64() && to.converts())
     return toOddF32(body, value);
   return resizeFloat(body, value, to.compute);

@@ -104,6 +104,19 @@ LogicalResult Flattener::planAllocation(memref::AllocOp op) {
   return makeShared(op, *bytes);
 }
 
+/// Sizes that were asked of a buffer; nothing else may be.
+static LogicalResult replaceSizes(IRRewriter &rewriter,
+                                  memref::ExtractStridedMetadataOp op,
+                                  ArrayRef<OpFoldResult> sizes) {
+  for (auto [asked, size] : llvm::zip(op.getSizes(), sizes))
+    rewriter.replaceAllUsesWith(
+        asked, getValueOrCreateConstantIndexOp(rewriter, op.getLoc(), size));
+  if (!op->use_empty())
+    return op.emitOpError("asks for more than sizes of linear memory");
+  rewriter.eraseOp(op);
+  return success();
+}
+
 /// Elements of a buffer by their number in it.
 LogicalResult Flattener::flattenUses(Value buffer, Value flat, Value offset,
                                      ArrayRef<OpFoldResult> sizes) {
@@ -132,6 +145,10 @@ LogicalResult Flattener::flattenUses(Value buffer, Value flat, Value offset,
       rewriter.replaceOp(
           dim, getValueOrCreateConstantIndexOp(rewriter, loc,
                                                sizes[*dim.getConstantIndex()]));
+    } else if (auto metadata =
+                   dyn_cast<memref::ExtractStridedMetadataOp>(user)) {
+      if (failed(replaceSizes(rewriter, metadata, sizes)))
+        return failure();
     } else if (isa<memref::DeallocOp>(user)) {
       rewriter.eraseOp(user);
     } else {

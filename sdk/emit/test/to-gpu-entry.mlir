@@ -124,3 +124,30 @@ func.func @large(%x: memref<?xf32> {bp.dims = ["n"]}, %out: memref<?xf32> {bp.di
   }
   return
 }
+
+// -----
+
+// A temporary under other dims is read where its elements are.
+// CHECK-LABEL: func.func @merged(
+// CHECK: %[[T:.*]] = memref.alloca() : memref<15xi8>
+// CHECK: memref.store %{{.*}}, %[[T]]
+// CHECK: memref.load %[[T]]
+// CHECK-NOT: extract_strided_metadata
+func.func @merged(%x: memref<3x5xi8>, %out: memref<15xi8>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c15 = arith.constant 15 : index
+  %t = memref.alloc() : memref<3x5xi8>
+  scf.for %i = %c0 to %c3 step %c1 {
+    %a = memref.load %x[%i, %c0] : memref<3x5xi8>
+    memref.store %a, %t[%i, %c1] : memref<3x5xi8>
+  }
+  %line = memref.collapse_shape %t [[0, 1]] : memref<3x5xi8> into memref<15xi8>
+  scf.for %i = %c0 to %c15 step %c1 {
+    %a = memref.load %line[%i] : memref<15xi8>
+    memref.store %a, %out[%i] : memref<15xi8>
+  }
+  return
+}

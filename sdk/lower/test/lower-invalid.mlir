@@ -17,17 +17,9 @@ func.func @weight() -> tensor<4xf32> {
 
 // -----
 
-func.func @nibbles(%x: tensor<4xi8>) -> tensor<4xi4> {
-  // expected-error@+1 {{'bp.cast' op has no lowering to linalg for elements of type 'i4'; decompose or cast it first}}
-  %0 = bp.cast %x {dtype = i4} : (tensor<4xi8>) -> tensor<4xi4>
-  return %0 : tensor<4xi4>
-}
-
-// -----
-
-// expected-error@+1 {{'func.func' op has no lowering to linalg for elements of type 'i4'}}
-func.func @narrow(%x: tensor<4xi4>) -> tensor<4xf32> {
-  %0 = bp.cast %x {dtype = f32} : (tensor<4xi4>) -> tensor<4xf32>
+// expected-error@+1 {{'func.func' op has no lowering to linalg for elements of type 'i2'}}
+func.func @narrow(%x: tensor<4xi2>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = bp.exp %y : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 

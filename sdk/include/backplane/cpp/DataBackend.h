@@ -85,6 +85,11 @@ inline constexpr bp_dtype_set_t addressableDTypes = dtypeSet(
      BP_DTYPE_F8E5M2, BP_DTYPE_I64, BP_DTYPE_I32, BP_DTYPE_I16, BP_DTYPE_I8,
      BP_DTYPE_U64, BP_DTYPE_U32, BP_DTYPE_U16, BP_DTYPE_U8, BP_DTYPE_BOOL});
 
+/// The dtypes whose elements share bytes. The core's lowering reads and writes
+/// them, so that passes see bytes.
+inline constexpr bp_dtype_set_t packedDTypes =
+    dtypeSet({BP_DTYPE_I4, BP_DTYPE_U4});
+
 /// The numerics of a unit that has f64 and f32 and computes f16 and bf16 in
 /// f32: 4 op classes of 4 dtypes, rounded to nearest. `flags` are
 /// BP_NUMERICS_.
