@@ -26,8 +26,14 @@ public:
 private:
   std::shared_ptr<Device> device_;
   std::shared_ptr<Budget> budget_;
+  struct Idle {
+    std::shared_ptr<Buffer> buffer;
+    uint64_t since; ///< number of allocations before
+  };
+
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Buffer>> idle_;
+  std::vector<Idle> idle_;
+  uint64_t allocations_ = 0;
 };
 
 } // namespace backplane::rt
