@@ -8,7 +8,7 @@ at the default tolerance of `bp run --expect`. A model with an op that is not
 supported must be refused by name. Absent data counts as skipped.
 
 --devices may name workers ("worker:arm64/host"). Without it one small model also
-runs on AArch64 under qemu, where that is built.
+runs on AArch64 under qemu and on Vulkan as on a board, where these are built.
 """
 import argparse
 import pathlib
@@ -48,8 +48,10 @@ MODELS = [
 DECODER = ("exported", "decode.onnx", "decode")
 
 
-# What runs behind a worker when no devices are named: path, device.
+# What else runs a small model with control flow when no devices are named: a
+# worker, and a device like a board.
 SAMPLE = ("silero_vad/silero_vad.onnx", "worker:arm64/host")
+BOARD = "vulkan://?staging=always"
 
 
 def sample_ready():
@@ -65,7 +67,10 @@ def devices_of(options, path):
     devices = ["host", "ref"]
     if path != SAMPLE[0]:
         return devices, 0
-    return (devices + [SAMPLE[1]], 0) if sample_ready() else (devices, 1)
+    more = [SAMPLE[1]] if sample_ready() else []
+    if (ROOT / "build/lib/backplane/plugins/vulkan.bp.json").exists():
+        more.append(BOARD)
+    return devices + more, 2 - len(more)
 
 
 def key(name):

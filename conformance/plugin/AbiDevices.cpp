@@ -104,10 +104,15 @@ void kinds(Trial &trial) {
         "the device kind " + std::to_string(info.kind) + " is unknown");
     trial.expect(info.name.size > 0, "the device has no name for people");
   });
-  constexpr uint32_t known =
-      BP_DEVICE_EMULATED | BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_SYNCHRONOUS;
+  constexpr uint32_t known = BP_DEVICE_EMULATED | BP_DEVICE_UNIFIED_MEMORY |
+                             BP_DEVICE_SYNCHRONOUS | BP_DEVICE_DISCRETE;
+  constexpr uint32_t contrary = BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_DISCRETE;
   Fixture fixture(trial);
-  trial.expect(!(list(fixture).flags & ~known), "a device has unknown flags");
+  uint32_t flags = list(fixture).flags;
+  trial.expect(!(flags & ~known), "a device has unknown flags");
+  trial.expect((flags & contrary) != contrary,
+               "a device says that host and kernels see the same memory, and "
+               "that kernels reach that of the host over a bus");
 }
 
 void formats(Trial &trial) {

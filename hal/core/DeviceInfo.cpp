@@ -62,8 +62,9 @@ bp_string_t DeviceInfo::keep(bp_string_t text) {
 Result<std::shared_ptr<const DeviceInfo>>
 DeviceInfo::copy(const bp_device_info_t *from) {
   constexpr uint32_t maxConstants = 32;
-  constexpr uint32_t knownFlags =
-      BP_DEVICE_EMULATED | BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_SYNCHRONOUS;
+  constexpr uint32_t knownFlags = BP_DEVICE_EMULATED |
+                                  BP_DEVICE_UNIFIED_MEMORY |
+                                  BP_DEVICE_SYNCHRONOUS | BP_DEVICE_DISCRETE;
   bp_device_info_t c;
   if (Status status = copyStruct(from, bp_device_info_t_TYPE, "device info", c);
       !status.ok())

@@ -13,6 +13,10 @@ constexpr uint64_t pieceAlignment = 256;
 
 } // namespace
 
+bool isDiscrete(const Device &device) {
+  return device.info().c().flags & BP_DEVICE_DISCRETE;
+}
+
 uint64_t Budget::total() const {
   std::lock_guard lock(mutex_);
   return std::accumulate(used_.begin(), used_.end(), uint64_t(0));

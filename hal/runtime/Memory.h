@@ -29,6 +29,9 @@ private:
   std::array<uint64_t, 6> used_ = {};
 };
 
+/// Whether kernels must not use memory of the host: BP_DEVICE_DISCRETE.
+bool isDiscrete(const Device &device);
+
 /// Allocates and counts; the bytes count until the buffer is gone.
 Result<std::shared_ptr<Buffer>> allocate(Device &device,
                                          const std::shared_ptr<Budget> &budget,

@@ -219,10 +219,12 @@ notesOf(Device &device, const Program &program, Evaluator &evaluator) {
 } // namespace
 
 Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
-                                const ResolveContext &context) {
+                                const ResolveContext &context,
+                                const StagedPorts &ports) {
   Result<Resolved> resolved = resolveProgram(program, evaluator, context);
   if (!resolved)
     return resolved.status();
+  stagePorts(ports, context.arenaTableSlot, *resolved);
   ProgramPlan plan;
   plan.arenaBytes = std::move(resolved->arenaBytes);
   plan.controls = std::move(resolved->controls);

@@ -5,7 +5,7 @@
 #ifndef BACKPLANE_RUNTIME_PROGRAMPLAN_H
 #define BACKPLANE_RUNTIME_PROGRAMPLAN_H
 
-#include "Resolve.h"
+#include "StagePorts.h"
 
 namespace backplane::rt {
 
@@ -30,10 +30,11 @@ struct ProgramPlan {
   std::vector<ResolvedControl> controls;
 };
 
-/// Resolves and records. Steps of two devices depend on each other only where
-/// a transfer reads or writes what they write or use.
+/// Resolves, stages ports and records. Steps of two devices depend on each
+/// other only where a transfer reads or writes what they write or use.
 Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
-                                const ResolveContext &context);
+                                const ResolveContext &context,
+                                const StagedPorts &ports = {});
 
 /// A program of a region.
 struct RegionPlan {

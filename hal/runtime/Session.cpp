@@ -89,13 +89,29 @@ Status Session::measure(Plan &plan, std::span<const bp_tensor_t> inputs,
   return {};
 }
 
+StagedPorts Session::stagedPorts(const Plan &plan) const {
+  if (!discrete_)
+    return {};
+  StagedPorts ports;
+  ports.inputCount = plan.inputBytes.size();
+  ports.bytes = plan.inputBytes;
+  ports.bytes.insert(ports.bytes.end(), plan.outputBytes.begin(),
+                     plan.outputBytes.end());
+  ports.staged = [&](uint32_t device, uint32_t port) {
+    return isDiscrete(*sides_[device].device) && !plan.onDevice[port];
+  };
+  return ports;
+}
+
 Result<std::shared_ptr<Plan>>
-Session::makePlan(std::span<const bp_tensor_t> inputs) {
+Session::makePlan(std::span<const bp_tensor_t> inputs,
+                  std::vector<bool> onDevice) {
   TraceScope scope(trace(), "plan");
   Result<SymbolValues> symbols = signature().bind(inputs, true);
   if (!symbols)
     return symbols.status();
   auto plan = std::make_shared<Plan>();
+  plan->onDevice = std::move(onDevice);
   if (Status s = measure(*plan, inputs, *symbols); !s.ok())
     return s;
   evaluator_.set(*symbols);
@@ -104,22 +120,31 @@ Session::makePlan(std::span<const bp_tensor_t> inputs) {
       executables_, [&](const Slot &slot) { return placeOf(slot, plan.get()); },
       uint32_t(plan->inputBytes.size() + plan->outputBytes.size()), sides_};
   Result<ProgramPlan> program =
-      planProgram(variant().program, evaluator_, context);
+      planProgram(variant().program, evaluator_, context, stagedPorts(*plan));
   if (!program)
     return program.status();
   plan->program = std::move(*program);
   return plan;
 }
 
-Result<std::shared_ptr<Plan>>
-Session::findPlan(std::span<const bp_tensor_t> inputs) {
+Result<std::shared_ptr<Plan>> Session::findPlan(const CallTensors &tensors) {
+  std::vector<bool> onDevice;
+  if (discrete_) {
+    onDevice.assign(signature().inputs().size() + signature().outputs().size(),
+                    false);
+    for (size_t i = 0; i < std::min(tensors.memory.size(), onDevice.size());
+         ++i)
+      onDevice[i] = tensors.memory[i].buffer != nullptr;
+  }
   for (size_t i = 0; i < plans_.size(); ++i)
-    if (plans_[i]->fits(signature(), inputs)) {
+    if (plans_[i]->onDevice == onDevice &&
+        plans_[i]->fits(signature(), tensors.inputs)) {
       std::rotate(plans_.begin(), plans_.begin() + long(i),
                   plans_.begin() + long(i) + 1);
       return plans_.front();
     }
-  Result<std::shared_ptr<Plan>> plan = makePlan(inputs);
+  Result<std::shared_ptr<Plan>> plan =
+      makePlan(tensors.inputs, std::move(onDevice));
   if (!plan)
     return plan;
   if (plans_.size() == maxPlans)
@@ -294,7 +319,7 @@ Result<std::unique_ptr<Call>> Session::submit(const CallTensors &tensors,
       return s;
   TraceScope scope(trace(), "submit");
   std::lock_guard lock(mutex_);
-  Result<std::shared_ptr<Plan>> plan = findPlan(tensors.inputs);
+  Result<std::shared_ptr<Plan>> plan = findPlan(tensors);
   if (!plan)
     return plan.status();
   if (Status s = checkOutputs(**plan, tensors.outputs); !s.ok())

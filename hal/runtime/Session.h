@@ -19,6 +19,8 @@ struct Plan {
   std::vector<int64_t> key; ///< dims of all inputs
   std::vector<uint64_t> inputBytes, outputBytes;
   std::vector<std::vector<int64_t>> outputDims;
+  /// Ports whose memory is the device's; empty where that does not matter.
+  std::vector<bool> onDevice;
   SymbolValues symbols;
   ProgramPlan program;
   RegionPlans regions; ///< those that calls have entered
@@ -98,8 +100,10 @@ private:
   Result<Binding> placeOf(const Slot &slot, const Plan *plan) const;
   Status measure(Plan &plan, std::span<const bp_tensor_t> inputs,
                  const SymbolValues &symbols) const;
-  Result<std::shared_ptr<Plan>> makePlan(std::span<const bp_tensor_t> inputs);
-  Result<std::shared_ptr<Plan>> findPlan(std::span<const bp_tensor_t> inputs);
+  StagedPorts stagedPorts(const Plan &plan) const;
+  Result<std::shared_ptr<Plan>> makePlan(std::span<const bp_tensor_t> inputs,
+                                         std::vector<bool> onDevice);
+  Result<std::shared_ptr<Plan>> findPlan(const CallTensors &tensors);
   Status growArena(DeviceState &side, uint64_t bytes);
   Status checkOutputs(const Plan &plan,
                       std::span<const bp_tensor_t> outputs) const;
@@ -115,6 +119,7 @@ private:
   std::vector<DeviceState> sides_; ///< by the numbers of the variant
   std::shared_ptr<Budget> budget_;
   std::unique_ptr<ValueMemory> values_; ///< null with several devices
+  bool discrete_ = false; ///< kernels of a device must not use host memory
   uint32_t variant_ = 0;
   uint64_t dispatchCount_ = 0;
   std::vector<std::shared_ptr<Executable>> executables_;

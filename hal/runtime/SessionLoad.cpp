@@ -66,7 +66,8 @@ std::shared_ptr<Buffer> importWeights(Device &device,
                                       const ArtifactFile &file) {
   constexpr uint64_t offsetAlignment = 64; // of the weights in the section
   const bp_device_info_t &info = device.info().c();
-  if (file.weights().empty() || info.binding_alignment > offsetAlignment ||
+  if (file.weights().empty() || isDiscrete(device) ||
+      info.binding_alignment > offsetAlignment ||
       (info.max_buffer_size && file.weights().size() > info.max_buffer_size))
     return nullptr;
   // The device reads only; the pages are mapped without write permission.
@@ -212,6 +213,8 @@ Status Session::load(const Candidate &candidate) {
     return s;
   if (sides_.size() == 1)
     values_ = std::make_unique<ValueMemory>(sides_[0].device, budget_);
+  for (const DeviceState &side : sides_)
+    discrete_ |= isDiscrete(*side.device);
   findUsedPorts();
   if (Status s = loadExecutables(); !s.ok())
     return s;

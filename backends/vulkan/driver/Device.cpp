@@ -62,6 +62,8 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   info.kind = device.kind;
   if (device.unified && !options.staging)
     info.flags = BP_DEVICE_UNIFIED_MEMORY;
+  if (device.discrete || options.staging)
+    info.flags |= BP_DEVICE_DISCRETE;
   // A processor behind the interface of a GPU.
   if (device.kind == BP_DEVICE_KIND_CPU)
     info.flags |= BP_DEVICE_EMULATED;

@@ -313,9 +313,9 @@ PhysicalDevice describe(const Instance &instance, VkPhysicalDevice handle) {
   device.driverVersion = core.driverVersion;
   std::memcpy(device.cacheUuid, core.pipelineCacheUUID, VK_UUID_SIZE);
   instance.getMemory(handle, &device.memory);
-  bool apart = core.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU &&
-               core.deviceType != VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
-  device.unified = !apart && seesAll(device.memory);
+  device.discrete = core.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU &&
+                    core.deviceType != VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+  device.unified = !device.discrete && seesAll(device.memory);
   if (core.apiVersion >= VK_API_VERSION_1_2) {
     describeNew(instance, device);
     return device;

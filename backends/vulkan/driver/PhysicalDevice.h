@@ -36,7 +36,8 @@ struct PhysicalDevice {
   std::string id, name, identity;
   std::string refusal; ///< empty: usable
   uint32_t kind;
-  bool unified; ///< its memory is that of the host, which sees all of it
+  bool discrete; ///< it reaches memory of the host over a bus
+  bool unified;  ///< its memory is that of the host, which sees all of it
   VkPhysicalDeviceLimits limits;
   uint32_t apiVersion, vendor, device, driverVersion;
   uint8_t cacheUuid[VK_UUID_SIZE];

@@ -160,7 +160,7 @@ TEST(Flags, OfALaterVersionAreCleared) {
   auto info = DeviceInfo::copy(&device);
   ASSERT_TRUE(info.ok()) << info.message();
   EXPECT_EQ((*info)->c().flags, BP_DEVICE_EMULATED | BP_DEVICE_UNIFIED_MEMORY |
-                                    BP_DEVICE_SYNCHRONOUS);
+                                    BP_DEVICE_SYNCHRONOUS | BP_DEVICE_DISCRETE);
 }
 
 // ---- Compilers ----

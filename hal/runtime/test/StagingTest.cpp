@@ -52,30 +52,125 @@ void copies(Draft &draft, size_t weightBytes) {
   a.variants.push_back(std::move(variant));
 }
 
+/// y = (x + 5) + 6, z = x, and w = y: what kernels use and what copies use.
+void sums(Draft &draft) {
+  fb::ArtifactT &a = draft.artifact;
+  draft.addSymbol("n", 0, 1000);
+  a.inputs.push_back(tensor("x", DType::U32, {"n"}));
+  for (const char *name : {"y", "z", "w"})
+    a.outputs.push_back(tensor(name, DType::U32, {"n"}));
+  auto variant = std::make_unique<fb::VariantT>();
+  variant->target = "toy";
+  variant->driver = "mini";
+  variant->format = "mini";
+  variant->executables.push_back(executable("mini", {1}, "add", {1, 2}, 1));
+  variant->program = std::make_unique<fb::ProgramT>();
+  fb::ProgramT &p = *variant->program;
+  p.slots.push_back(slot(fb::SlotKind::Input, 0));
+  for (uint32_t output : {0, 1, 2})
+    p.slots.push_back(slot(fb::SlotKind::Output, output));
+  p.slots.push_back(transient("4*n", 0, 2));
+  p.commands.push_back(dispatch(0, {"1", "1", "1"}, {"5"}, {0, 4}));
+  p.commands.push_back(barrier());
+  p.commands.push_back(dispatch(0, {"1", "1", "1"}, {"6"}, {4, 1}));
+  p.commands.push_back(copy(0, 2));
+  p.commands.push_back(barrier());
+  p.commands.push_back(copy(1, 3));
+  a.variants.push_back(std::move(variant));
+}
+
+Context contextWith(const Folder &folder, const char *library) {
+  namespace fs = std::filesystem;
+  fs::copy_file(library, folder / "libmini.so");
+  fs::permissions(folder / "libmini.so", fs::perms::owner_all);
+  std::string manifest = folder / "mini.bp.json";
+  std::ofstream(manifest)
+      << R"({"format": 1, "name": "mini", "version": "1.0.0",)"
+      << R"( "abi": {"major": 0, "minor_low": 1}, "driver": "libmini.so"})";
+  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+  bp_string_t file = toC(manifest);
+  options.plugin_files = &file;
+  options.plugin_file_count = 1;
+  options.cache_dir = toC("-");
+  auto context = createContext(options);
+  EXPECT_TRUE(context.ok()) << context.message();
+  return std::move(*context);
+}
+
 class Staging : public testing::TestWithParam<size_t> {
 protected:
-  Staging() {
-    namespace fs = std::filesystem;
-    fs::copy_file(BP_MINI_PLUGIN, folder_ / "libmini.so");
-    fs::permissions(folder_ / "libmini.so", fs::perms::owner_all);
-    std::string manifest = folder_ / "mini.bp.json";
-    std::ofstream(manifest)
-        << R"({"format": 1, "name": "mini", "version": "1.0.0",)"
-        << R"( "abi": {"major": 0, "minor_low": 1}, "driver": "libmini.so"})";
-    bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
-    bp_string_t file = toC(manifest);
-    options.plugin_files = &file;
-    options.plugin_file_count = 1;
-    options.cache_dir = toC("-");
-    auto context = createContext(options);
-    EXPECT_TRUE(context.ok()) << context.message();
-    context_ = std::move(*context);
+  Folder folder_;
+  Context context_ = contextWith(folder_, BP_MINI_PLUGIN);
+  bool first_ = true;
+};
+
+class Discrete : public testing::Test {
+protected:
+  Discrete() {
+    Draft draft;
+    sums(draft);
+    auto artifact = open(context_, draft, folder_ / "model.bpx");
+    EXPECT_TRUE(artifact.ok()) << artifact.message();
+    artifact_ = std::move(*artifact);
+    bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+    options.device = toC("mini");
+    auto session = createSession(artifact_, options);
+    EXPECT_TRUE(session.ok()) << session.message();
+    session_ = std::move(*session);
+  }
+  static bp_value_t value(std::vector<uint32_t> *data, const int64_t &count) {
+    bp_value_t made = {BP_HEADER(bp_value_t)};
+    made.kind = BP_VALUE_TENSOR;
+    made.flags = data ? 0 : BP_VALUE_ON_DEVICE;
+    made.dtype = data ? BP_DTYPE_U32 : BP_DTYPE_INVALID;
+    made.rank = data ? 1 : 0;
+    made.dims = data ? &count : nullptr;
+    made.data = data ? data->data() : nullptr;
+    return made;
   }
 
   Folder folder_;
-  Context context_;
-  bool first_ = true;
+  Context context_ = contextWith(folder_, BP_DISCRETE_PLUGIN);
+  Artifact artifact_;
+  Session session_;
 };
+
+TEST_F(Discrete, KernelsGetMemoryOfTheDeviceOnly) {
+  for (int64_t n : {100, 0, 1000, 1, 100}) {
+    auto count = size_t(n);
+    std::vector<uint32_t> x(count, uint32_t(n)), y(count), z(y), w(y);
+    bp_tensor_t in = {x.data(), &n, 4 * x.size(), BP_DTYPE_U32, 1};
+    std::vector<bp_tensor_t> outputs;
+    for (std::vector<uint32_t> *out : {&y, &z, &w})
+      outputs.push_back({out->data(), &n, 4 * x.size(), BP_DTYPE_U32, 1});
+    Status status = runSession(session_, {in}, outputs);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(y, std::vector<uint32_t>(x.size(), uint32_t(n) + 11));
+    EXPECT_EQ(z, x);
+    EXPECT_EQ(w, y);
+  }
+}
+
+TEST_F(Discrete, ValuesOfTheDeviceAreNotCopied) {
+  int64_t n = 500;
+  std::vector<uint32_t> x(500, 3), y(500), z(500), w(500);
+  bp_value_t in = value(&x, n);
+  // The same shapes with memory on either side, in turn.
+  for (int i = 0; i < 4; ++i) {
+    bp_value_t onDevice = value(nullptr, n);
+    bp_value_t second = value(&z, n), third = value(&w, n);
+    Status status = runValues(session_, {&in}, {&onDevice, &second, &third});
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(z, std::vector<uint32_t>(500, uint32_t(3 + 22 * i)));
+    bp_value_t first = value(&y, n);
+    status = runValues(session_, {&onDevice}, {&first, &second, &third});
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(y, std::vector<uint32_t>(500, uint32_t(3 + 22 * i + 22)));
+    EXPECT_EQ(w, y);
+    x = y;
+    onDevice.release(onDevice.context);
+  }
+}
 
 TEST_P(Staging, CopiesThroughTheDevice) {
   Draft draft;

@@ -52,6 +52,10 @@ typedef struct bp_command_buffer_t bp_command_buffer_t;
 /* queue_execute does the work before it returns. The host then calls it on a
  * thread of its own where its caller must not wait. */
 #define BP_DEVICE_SYNCHRONOUS 4u
+/* Kernels reach memory of the host over a bus. They are then given buffers of
+ * BP_SPACE_DEVICE only: staging buffers and imported memory are for copies,
+ * which the host records before and after the work. */
+#define BP_DEVICE_DISCRETE 8u
 
 /* A device as listed by `enumerate`. All pointers are valid during the sink
  * call only; the host copies. */

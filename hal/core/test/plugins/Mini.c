@@ -3,7 +3,8 @@
  * Mini.c: the least that a driver can be: the fourteen required functions in
  * C99, none of the optional tables. Its "executables" name built-in functions,
  * so that every fallback of the host can be tested without a compiler. With
- * MINI_LAUNCHES its devices have all that a launch can ask for.
+ * MINI_LAUNCHES its devices have all that a launch can ask for; with
+ * MINI_DISCRETE their kernels fail on memory of the host.
  */
 #include <backplane/hal.h>
 #include <backplane/kernel.h>
@@ -17,6 +18,7 @@ struct bp_device_t {
 
 struct bp_buffer_t {
   unsigned char *data;
+  uint32_t space;
 };
 
 typedef void (*body_t)(const bp_command_dispatch_t *dispatch);
@@ -93,6 +95,9 @@ static bp_status_t list_device(const bp_device_sink_t *sink, const char *id,
   info.name = text("test device");
   info.kind = BP_DEVICE_KIND_OTHER;
   info.flags = flags;
+#ifdef MINI_DISCRETE
+  info.flags |= BP_DEVICE_DISCRETE;
+#endif
   info.formats = &format;
   info.format_count = 1;
   info.max_buffer_size = 1 << 20;
@@ -142,10 +147,10 @@ static bp_status_t buffer_allocate(bp_device_t *device, uint32_t space,
                                    bp_buffer_t **out_buffer,
                                    bp_error_t *error) {
   (void)device;
-  (void)space;
   *out_buffer = calloc(1, sizeof(bp_buffer_t));
   if (!*out_buffer)
     return BP_STATUS_RESOURCE_EXHAUSTED;
+  (*out_buffer)->space = space;
   (*out_buffer)->data = host->memory_allocate(host->self, size, alignment);
   if ((*out_buffer)->data)
     return BP_STATUS_OK;
@@ -285,6 +290,17 @@ static void fill(const bp_command_fill_t *command) {
         (unsigned char)(command->pattern >> (i % command->pattern_size * 8));
 }
 
+static int is_far(const bp_command_dispatch_t *dispatch) {
+#ifdef MINI_DISCRETE
+  uint64_t i;
+  for (i = 0; i < dispatch->binding_count; ++i)
+    if (dispatch->bindings[i].buffer->space != BP_SPACE_DEVICE)
+      return 1;
+#endif
+  (void)dispatch;
+  return 0;
+}
+
 static bp_status_t queue_execute(bp_queue_t *queue,
                                  const bp_header_t *const *commands,
                                  uint64_t count,
@@ -304,6 +320,11 @@ static bp_status_t queue_execute(bp_queue_t *queue,
       if (!dispatch->executable->bodies[dispatch->entry]) {
         completion->done(completion->context, BP_STATUS_OUT_OF_RANGE,
                          text("op 7: it always fails"));
+        return BP_STATUS_OK;
+      }
+      if (is_far(dispatch)) {
+        completion->done(completion->context, BP_STATUS_INTERNAL,
+                         text("a kernel was given memory of the host"));
         return BP_STATUS_OK;
       }
       dispatch->executable->bodies[dispatch->entry](dispatch);

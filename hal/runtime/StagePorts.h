@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// StagePorts.h: copies between memory of the host and of the device, for
+// devices whose kernels reach the first over a bus only (BP_DEVICE_DISCRETE).
+#ifndef BACKPLANE_RUNTIME_STAGEPORTS_H
+#define BACKPLANE_RUNTIME_STAGEPORTS_H
+
+#include "Resolve.h"
+
+namespace backplane::rt {
+
+/// The inputs, then the outputs of a program: the first entries of its table.
+struct StagedPorts {
+  size_t inputCount = 0;
+  std::vector<uint64_t> bytes; ///< of each port
+  /// Whether kernels of a device must not use the memory of a port; null: they
+  /// may use all.
+  std::function<bool(uint32_t device, uint32_t port)> staged;
+};
+
+/// Gives each staged port that a kernel or a control uses memory behind the
+/// arena of its device: an input is copied there before the first command, an
+/// output from there after the last one. What only copies use stays.
+void stagePorts(const StagedPorts &ports, uint32_t arenaTableSlot,
+                Resolved &resolved);
+
+} // namespace backplane::rt
+
+#endif // BACKPLANE_RUNTIME_STAGEPORTS_H
