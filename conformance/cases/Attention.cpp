@@ -2,6 +2,7 @@
 //
 // Units of attention and of rotary position embeddings.
 #include "CaseBuilder.h"
+#include "Rows.h"
 #include "sdk/graph/OpTable.h"
 
 #include <optional>
@@ -140,7 +141,91 @@ void makeRotary(const Sink &sink, DType dtype, bool isInterleaved,
   builder.finish();
 }
 
+// ---- rows of tables that all ops have ----
+
+std::vector<Axis> headAxes() {
+  return {{"s", 1, 4096}, {"t", 1, 4096},    {"b", 1, 16},
+          {"h", 1, 32},   {"d", 16, 128, 2}, {"e", 16, 128}};
+}
+
+/// shared: heads of q that have one head of k and v in common.
+BuildModel attentionOf(bool isCausal, bool hasMask, int64_t shared) {
+  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
+    Dim b = size("b"), h = size("h"), s = size("s"), t = size("t");
+    InputRule query;
+    query.kind = InputRule::Kind::Range;
+    std::vector<ValueId> operands = {
+        builder.input(dtype, {b, h * Dim(shared), s, size("d")}, query),
+        builder.input(dtype, {b, h, t, size("d")}, query),
+        builder.input(dtype, {b, h, t, size("e")})};
+    if (hasMask)
+      operands.push_back(builder.input(dtype, {b, 1, s, t}));
+    builder.output(builder.add(
+        "attention", operands,
+        {{"scale", 0.125}, {"causal", isCausal ? Dims{t - s} : Dims{}}}));
+  };
+}
+
+void rotary(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  Dim b = size("b"), s = size("s"), d = size("d");
+  Dims angles = {b, s, floorDiv(d, 2)};
+  builder.output(
+      builder.add("rotary", {builder.input(dtype, {b, size("h"), s, d}),
+                             builder.input(dtype, angles, within(-1, 1)),
+                             builder.input(dtype, angles, within(-1, 1))}));
+}
+
 } // namespace
+
+std::vector<EdgeRow> attentionEdges() {
+  constexpr DType f32 = DType::F32;
+  return {{"rotary", f32, 4,
+           [](CaseBuilder &m, const Dims &d) {
+             ValueId x = m.input(f32, {d[0], d[1], d[2], d[3] * Dim(2)});
+             ValueId c = m.input(f32, {d[0], d[2], d[3]});
+             ValueId s = m.input(f32, {d[0], d[2], d[3]});
+             m.output(m.add("rotary", {x, c, s}));
+           }},
+          {"attention", f32, 5, [](CaseBuilder &m, const Dims &d) {
+             ValueId q = m.input(f32, {d[0], 4, d[1], d[3]}, summed(d[3]));
+             ValueId k = m.input(f32, {d[0], 2, d[2], d[3]}, summed(d[3]));
+             ValueId v = m.input(f32, {d[0], 2, d[2], d[4]}, summed(d[2]));
+             m.output(m.add("attention", {q, k, v},
+                            {{"scale", 0.5}, {"causal", Dims{}}}));
+           }}};
+}
+
+std::vector<ModelRow> attentionSizes() {
+  std::vector<std::string> rows = {"b", "h", "s", "e"};
+  std::vector<Axis> rotated = headAxes();
+  std::erase_if(rotated, [](const Axis &axis) {
+    return axis.symbol == "t" || axis.symbol == "e";
+  });
+  return {
+      {"attention", "models", headAxes(), rows, attentionOf(false, false, 1)},
+      {"attention", "models-mask", headAxes(), rows,
+       attentionOf(false, true, 1)},
+      {"attention",
+       "models-causal",
+       headAxes(),
+       {"b", "h", "e"},
+       attentionOf(true, false, 1)},
+      {"attention",
+       "models-grouped",
+       headAxes(),
+       {"b", "s", "e"},
+       attentionOf(false, false, 4),
+       {"h"}},
+      {"rotary", "models", rotated, {"b", "h", "s"}, rotary, {"d"}}};
+}
+
+std::vector<PrecisionRow> attentionPrecision() {
+  PrecisionRow::Operand angles{{1, 3, 32}, within(-1, 1)};
+  return {{"rotary", {{{1, 2, 3, 64}}, angles, angles}},
+          {"attention",
+           {{{1, 2, 5, 64}}, {{1, 2, 40, 64}, within(-1, 1)}, {{1, 2, 40, 64}}},
+           {{"scale", 1.0 / 512}, {"causal", Dims()}}}};
+}
 
 void makeAttentions(const Sink &sink) {
   for (DType dtype : dtypesOf("attention"))

@@ -4,40 +4,17 @@
 // gives, and as numbers, which the compiler sees. A row of the table tells how
 // an op is built from some sizes; CasesTest asks that each op has one.
 #include "CaseBuilder.h"
+#include "Rows.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
 
-namespace {
-
-using Axes = std::vector<int64_t>;
-using Kind = InputRule::Kind;
-
-/// One op over some sizes.
-struct Row {
-  std::string op;
-  DType dtype;
-  size_t sizes; ///< how many
-  std::function<void(CaseBuilder &, const Dims &)> build;
-  /// Bit i: size i must not be 0: there is no element to choose, or a size
-  /// would be negative.
-  uint32_t filled = 0;
-  bool symbolic = true; ///< may be a symbol
-};
-
-int64_t code(DType dtype) { return static_cast<int64_t>(dtype); }
-
-InputRule indexBelow(const Dim &bound) {
-  return {.kind = Kind::Index, .bound = bound};
-}
-
 InputRule summed(const Dim &terms) {
-  return {.kind = Kind::Range, .terms = terms};
+  return {.kind = InputRule::Kind::Range, .terms = terms};
 }
 
-/// An op of one input [a, b].
-Row planeRow(const std::string &op, const Attributes &attributes,
-             DType dtype = DType::F32, uint32_t filled = 0) {
+EdgeRow planeRow(const std::string &op, const Attributes &attributes,
+                 DType dtype, uint32_t filled) {
   auto build = [=](CaseBuilder &m, const Dims &d) {
     ValueId first = m.add(op, {m.input(dtype, d, summed(d[1]))}, attributes);
     for (int i = 0; i < findOp(op)->results; ++i)
@@ -45,6 +22,13 @@ Row planeRow(const std::string &op, const Attributes &attributes,
   };
   return {op, dtype, 2, build, filled};
 }
+
+namespace {
+
+using Axes = std::vector<int64_t>;
+using Kind = InputRule::Kind;
+
+int64_t code(DType dtype) { return static_cast<int64_t>(dtype); }
 
 // ---- elementwise ----
 
@@ -70,7 +54,7 @@ Attributes attributesFor(const OpSpec &spec) {
 }
 
 /// Operands [a, b] all; the first one of select is a bool.
-Row elementwiseRow(const OpSpec &spec) {
+EdgeRow elementwiseRow(const OpSpec &spec) {
   DType dtype = dtypeFor(spec);
   auto build = [&spec, dtype](CaseBuilder &m, const Dims &d) {
     std::vector<ValueId> operands;
@@ -88,7 +72,7 @@ Row elementwiseRow(const OpSpec &spec) {
 
 // ---- making and moving ----
 
-std::vector<Row> makingRows() {
+std::vector<EdgeRow> makingRows() {
   constexpr DType f32 = DType::F32;
   return {{"weight", f32, 2,
            [](CaseBuilder &m, const Dims &d) {
@@ -141,7 +125,7 @@ void addPads(CaseBuilder &m, const Dims &d, const std::string &mode) {
                   {"mode", mode}}));
 }
 
-std::vector<Row> movingRows() {
+std::vector<EdgeRow> movingRows() {
   constexpr DType f32 = DType::F32;
   return {
       {"broadcast", f32, 3,
@@ -199,13 +183,10 @@ Attributes reduction(const char *kind, int64_t axis) {
   return {{"kind", std::string(kind)}, {"axes", Axes{axis}}};
 }
 
-std::vector<Row> reducingRows() {
-  std::vector<Row> rows = {
+std::vector<EdgeRow> reducingRows() {
+  std::vector<EdgeRow> rows = {
       planeRow("arg_reduce", {{"kind", "max"}, {"axis", 1}}, DType::F32, 2),
       planeRow("cumulative", {{"kind", "sum"}, {"axis", 1}}),
-      planeRow("softmax", {{"axis", 1}}),
-      planeRow("log_softmax", {{"axis", 0}}),
-      planeRow("log_sum_exp", {{"axes", Axes{1}}}),
       {"top_k", DType::F32, 2, [](CaseBuilder &m, const Dims &d) {
          ValueId best = m.add("top_k", {m.input(DType::F32, d)},
                               {{"k", Dims{min(d[1], Dim(2))}}, {"axis", 1}});
@@ -263,7 +244,8 @@ void addConv(CaseBuilder &m, const Dims &d, const std::string &op,
   m.output(m.add(op, operands, attributes));
 }
 
-Row poolRow(const std::string &op, const std::string &kind, uint32_t filled) {
+EdgeRow poolRow(const std::string &op, const std::string &kind,
+                uint32_t filled) {
   auto build = [=](CaseBuilder &m, const Dims &d) {
     Attributes attributes = with(windows(1, 2), "window", Axes{2, 2});
     if (!kind.empty())
@@ -274,7 +256,7 @@ Row poolRow(const std::string &op, const std::string &kind, uint32_t filled) {
   return {op, DType::F32, 3, build, filled};
 }
 
-std::vector<Row> contractingRows() {
+std::vector<EdgeRow> contractingRows() {
   constexpr DType f32 = DType::F32, i8 = DType::I8;
   return {{"matmul", f32, 4,
            [](CaseBuilder &m, const Dims &d) {
@@ -311,62 +293,14 @@ std::vector<Row> contractingRows() {
           poolRow("avg_pool", "", 4)};
 }
 
-// ---- norms and attention ----
-
-void addNorm(CaseBuilder &m, const std::string &op, const Dims &dims,
-             const Dims &inner, size_t operands, Attributes attributes) {
-  Dim terms(1);
-  for (size_t i = 1; i < dims.size(); ++i)
-    terms = terms * dims[i];
-  std::vector<ValueId> values{m.input(DType::F32, dims, summed(terms))};
-  InputRule positive{.kind = Kind::Within, .low = 0.5, .high = 1.5};
-  for (size_t i = 1; i < operands; ++i)
-    values.push_back(m.input(DType::F32, inner, positive));
-  m.output(m.add(op, values, std::move(attributes)));
-}
-
-std::vector<Row> composedRows() {
-  constexpr DType f32 = DType::F32;
-  return {{"layer_norm", f32, 2,
-           [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "layer_norm", d, {d[1]}, 3, {{"axis", 1}});
-           }},
-          {"rms_norm", f32, 2,
-           [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "rms_norm", d, {d[1]}, 2, {{"axis", 1}});
-           }},
-          {"batch_norm", f32, 3,
-           [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "batch_norm", d, {d[1]}, 5, {});
-           }},
-          {"group_norm", f32, 2,
-           [](CaseBuilder &m, const Dims &d) {
-             addNorm(m, "group_norm", {d[0], 4, d[1]}, {4}, 3, {{"groups", 2}});
-           }},
-          {"rotary", f32, 4,
-           [](CaseBuilder &m, const Dims &d) {
-             ValueId x = m.input(f32, {d[0], d[1], d[2], d[3] * Dim(2)});
-             ValueId c = m.input(f32, {d[0], d[2], d[3]});
-             ValueId s = m.input(f32, {d[0], d[2], d[3]});
-             m.output(m.add("rotary", {x, c, s}));
-           }},
-          {"attention", f32, 5, [](CaseBuilder &m, const Dims &d) {
-             ValueId q = m.input(f32, {d[0], 4, d[1], d[3]}, summed(d[3]));
-             ValueId k = m.input(f32, {d[0], 2, d[2], d[3]}, summed(d[3]));
-             ValueId v = m.input(f32, {d[0], 2, d[2], d[4]}, summed(d[2]));
-             m.output(m.add("attention", {q, k, v},
-                            {{"scale", 0.5}, {"causal", Dims{}}}));
-           }}};
-}
-
-std::vector<Row> allRows() {
-  std::vector<Row> rows;
+std::vector<EdgeRow> allRows() {
+  std::vector<EdgeRow> rows;
   for (const OpSpec &spec : opTable())
     if (spec.elementwise)
       rows.push_back(elementwiseRow(spec));
-  for (auto *part :
-       {makingRows, movingRows, reducingRows, contractingRows, composedRows})
-    for (Row &row : part())
+  for (auto *part : {makingRows, movingRows, reducingRows, contractingRows,
+                     normEdges, attentionEdges})
+    for (EdgeRow &row : part())
       rows.push_back(std::move(row));
   return rows;
 }
@@ -374,7 +308,7 @@ std::vector<Row> allRows() {
 // ---- units ----
 
 /// All sizes 3, but each in turn 0 or 1, and all of them.
-std::vector<std::vector<int64_t>> choices(const Row &row) {
+std::vector<std::vector<int64_t>> choices(const EdgeRow &row) {
   std::vector<std::vector<int64_t>> all;
   auto add = [&](std::vector<int64_t> sizes) {
     for (size_t i = 0; i < row.sizes; ++i)
@@ -393,7 +327,7 @@ std::vector<std::vector<int64_t>> choices(const Row &row) {
   return all;
 }
 
-void makeSymbolic(const Sink &sink, const Row &row,
+void makeSymbolic(const Sink &sink, const EdgeRow &row,
                   const std::string &variant) {
   CaseBuilder builder(sink, row.op, row.dtype, "edges" + variant,
                       {"zero-size", "tail"});
@@ -412,7 +346,8 @@ void makeSymbolic(const Sink &sink, const Row &row,
   builder.finish();
 }
 
-void makeStatic(const Sink &sink, const Row &row, const std::string &variant) {
+void makeStatic(const Sink &sink, const EdgeRow &row,
+                const std::string &variant) {
   CaseBuilder builder(sink, row.op, row.dtype, "edges-static" + variant,
                       {"zero-size", "tail"});
   bool named = row.op.starts_with("variable");
@@ -429,7 +364,7 @@ void makeStatic(const Sink &sink, const Row &row, const std::string &variant) {
 
 void makeEdges(const Sink &sink) {
   std::map<std::string, int> seen;
-  for (const Row &row : allRows()) {
+  for (const EdgeRow &row : allRows()) {
     int number = seen[row.op + std::string(name(row.dtype))]++;
     std::string variant = number ? "-" + std::to_string(number) : "";
     if (row.symbolic)

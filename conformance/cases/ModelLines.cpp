@@ -3,39 +3,20 @@
 // Ops that work along axes or over windows, at sizes that models have:
 // reductions, scans, sorting, norms, softmax, attention, pools.
 #include "Geometry.h"
-#include "LargeBuilder.h"
-#include "Rules.h"
+#include "Rows.h"
 
 namespace backplane::conformance {
 
-namespace {
-
-using I64s = std::vector<int64_t>;
-using Build =
-    std::function<void(CaseBuilder &builder, DType dtype, const SizeOf &)>;
-
-/// One graph, for several dtypes.
-struct Lines {
-  std::string op, variant;
-  std::vector<Axis> axes;
-  std::vector<std::string> repeated;
-  Build build;
-  std::vector<std::string> numbers = {}; ///< axes that must be numbers
-  double oracleElements = 0;
-};
-
-/// Lines along b.
-std::vector<Axis> threeAxes(int64_t longest = 131072) {
-  return {{"b", 1, longest}, {"a", 1, 8192}, {"c", 1, 4096}};
+std::vector<Axis> threeAxes() {
+  return {{"b", 1, 131072}, {"a", 1, 8192}, {"c", 1, 4096}};
 }
 std::vector<Axis> twoAxes() { return {{"b", 1, 131072}, {"a", 1, 65536}}; }
 
 Dims middle(const SizeOf &size) { return {size("a"), size("b"), size("c")}; }
 Dims last(const SizeOf &size) { return {size("a"), size("b")}; }
 
-/// The dims of x, along whose axis 1 the op works, and attributes.
-Build alongB(const std::string &op, Dims (*dims)(const SizeOf &),
-             const Attributes &attributes, size_t results = 1) {
+BuildModel alongB(const std::string &op, Dims (*dims)(const SizeOf &),
+                  const Attributes &attributes) {
   return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
     InputRule rule;
     rule.terms = size("b");
@@ -43,15 +24,41 @@ Build alongB(const std::string &op, Dims (*dims)(const SizeOf &),
                      std::get<std::string>(attributes.at("kind")) == "prod";
     if (isProduct && isFloat(dtype))
       rule = within(0.9999, 1.0001);
-    ValueId y =
-        builder.add(op, {builder.input(dtype, dims(size), rule)}, attributes);
-    for (size_t result = 0; result < results; ++result)
-      builder.output(y + static_cast<ValueId>(result));
+    builder.output(
+        builder.add(op, {builder.input(dtype, dims(size), rule)}, attributes));
   };
 }
 
-std::vector<Lines> reductions() {
-  std::vector<Lines> all;
+Dims image(const SizeOf &size) {
+  return {size("n"), size("c"), size("h"), size("w")};
+}
+std::vector<Axis> imageAxes(int64_t divisor) {
+  return {{"n", 1, 32},
+          {"c", divisor, 2048, divisor},
+          {"h", 7, 224},
+          {"w", 7, 224}};
+}
+
+ModelRow rankSix(const std::string &op, const Attributes &attributes) {
+  std::vector<Axis> axes = {{"b", 1, 65536}};
+  std::vector<std::string> repeated;
+  for (const char *name : {"p", "q", "r", "a", "c"}) {
+    axes.push_back({name, 1, 64});
+    repeated.emplace_back(name);
+  }
+  auto dims = [](const SizeOf &size) {
+    return Dims{size("p"), size("q"), size("r"),
+                size("a"), size("b"), size("c")};
+  };
+  return {op, "models-rank6", axes, repeated, alongB(op, dims, attributes)};
+}
+
+namespace {
+
+using I64s = std::vector<int64_t>;
+
+std::vector<ModelRow> reductions() {
+  std::vector<ModelRow> all;
   using Text = std::string;
   for (const char *kind : {"sum", "max", "min", "prod"}) {
     Attributes attributes = {{"kind", Text(kind)}, {"axes", I64s{1}}};
@@ -110,165 +117,16 @@ void topK(CaseBuilder &builder, DType dtype, const SizeOf &size) {
 }
 
 /// Ops along the axis before the last one of six.
-std::vector<Lines> ofRankSix() {
-  std::vector<Axis> axes = {{"b", 1, 65536}};
-  std::vector<std::string> repeated;
-  for (const char *name : {"p", "q", "r", "a", "c"}) {
-    axes.push_back({name, 1, 64});
-    repeated.emplace_back(name);
-  }
-  auto dims = [](const SizeOf &size) {
-    return Dims{size("p"), size("q"), size("r"),
-                size("a"), size("b"), size("c")};
-  };
-  const std::pair<const char *, Attributes> ops[] = {
-      {"reduce", {{"kind", "sum"}, {"axes", I64s{4}}}},
-      {"arg_reduce", {{"kind", "max"}, {"axis", 4}}},
-      {"cumulative", {{"kind", "sum"}, {"axis", 4}}},
-      {"softmax", {{"axis", 4}}},
-      {"log_softmax", {{"axis", 4}}},
-      {"log_sum_exp", {{"axes", I64s{4}}}}};
-  std::vector<Lines> all;
-  for (const auto &[op, attributes] : ops)
-    all.push_back(
-        {op, "models-rank6", axes, repeated, alongB(op, dims, attributes)});
-  return all;
-}
-
-// ---- exponentials and norms ----
-
-std::vector<Lines> exponentials() {
-  std::vector<Lines> all;
-  for (const char *op : {"softmax", "log_softmax"}) {
-    Attributes attributes = {{"axis", 1}};
-    all.push_back(
-        {op, "models", twoAxes(), {"a"}, alongB(op, last, attributes)});
-    all.push_back({op,
-                   "models-middle",
-                   threeAxes(),
-                   {"a", "c"},
-                   alongB(op, middle, attributes)});
-  }
-  all.push_back({"log_sum_exp",
-                 "models",
-                 threeAxes(),
-                 {"a", "c"},
-                 alongB("log_sum_exp", middle, {{"axes", I64s{1}}})});
-  return all;
-}
-
-/// A norm over the last axis with its parameters.
-Build normOf(const std::string &op, bool hasBias) {
-  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
-    std::vector<ValueId> operands = {
-        builder.input(dtype, last(size)),
-        builder.input(dtype, {size("b")}, within(0.5, 2))};
-    if (hasBias)
-      operands.push_back(builder.input(dtype, {size("b")}));
-    builder.output(builder.add(op, operands, {{"axis", 1}}));
-  };
-}
-
-Dims image(const SizeOf &size) {
-  return {size("n"), size("c"), size("h"), size("w")};
-}
-std::vector<Axis> imageAxes(int64_t divisor = 1) {
-  return {{"n", 1, 32},
-          {"c", divisor, 2048, divisor},
-          {"h", 7, 224},
-          {"w", 7, 224}};
-}
-
-void batchNorm(CaseBuilder &builder, DType dtype, const SizeOf &size) {
-  Dims channels = {size("c")};
-  builder.output(builder.add(
-      "batch_norm",
-      {builder.input(dtype, image(size)), builder.input(dtype, channels),
-       builder.input(dtype, channels), builder.input(dtype, channels),
-       builder.input(dtype, channels, within(0.5, 2))}));
-}
-
-constexpr int64_t normGroups = 32;
-
-void groupNorm(CaseBuilder &builder, DType dtype, const SizeOf &size) {
-  Dims channels = {size("c")};
-  builder.output(builder.add("group_norm",
-                             {builder.input(dtype, image(size)),
-                              builder.input(dtype, channels),
-                              builder.input(dtype, channels)},
-                             {{"groups", normGroups}}));
-}
-
-std::vector<Lines> norms() {
-  return {
-      {"layer_norm", "models", twoAxes(), {"a"}, normOf("layer_norm", true)},
-      {"rms_norm", "models", twoAxes(), {"a"}, normOf("rms_norm", false)},
-      {"batch_norm", "models", imageAxes(), {"n", "c", "h", "w"}, batchNorm},
-      {"group_norm", "models", imageAxes(normGroups), {"n"}, groupNorm, {"c"}}};
-}
-
-// ---- attention ----
-
-std::vector<Axis> headAxes() {
-  return {{"s", 1, 4096}, {"t", 1, 4096},    {"b", 1, 16},
-          {"h", 1, 32},   {"d", 16, 128, 2}, {"e", 16, 128}};
-}
-
-/// shared: heads of q that have one head of k and v in common.
-Build attentionOf(bool isCausal, bool hasMask, int64_t shared) {
-  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
-    Dim b = size("b"), h = size("h"), s = size("s"), t = size("t");
-    InputRule query;
-    query.kind = InputRule::Kind::Range;
-    std::vector<ValueId> operands = {
-        builder.input(dtype, {b, h * Dim(shared), s, size("d")}, query),
-        builder.input(dtype, {b, h, t, size("d")}, query),
-        builder.input(dtype, {b, h, t, size("e")})};
-    if (hasMask)
-      operands.push_back(builder.input(dtype, {b, 1, s, t}));
-    builder.output(builder.add(
-        "attention", operands,
-        {{"scale", 0.125}, {"causal", isCausal ? Dims{t - s} : Dims{}}}));
-  };
-}
-
-void rotary(CaseBuilder &builder, DType dtype, const SizeOf &size) {
-  Dim b = size("b"), s = size("s"), d = size("d");
-  Dims angles = {b, s, floorDiv(d, 2)};
-  builder.output(
-      builder.add("rotary", {builder.input(dtype, {b, size("h"), s, d}),
-                             builder.input(dtype, angles, within(-1, 1)),
-                             builder.input(dtype, angles, within(-1, 1))}));
-}
-
-std::vector<Lines> attentions() {
-  std::vector<std::string> rows = {"b", "h", "s", "e"};
-  std::vector<Axis> rotated = headAxes();
-  std::erase_if(rotated, [](const Axis &axis) {
-    return axis.symbol == "t" || axis.symbol == "e";
-  });
-  return {
-      {"attention", "models", headAxes(), rows, attentionOf(false, false, 1)},
-      {"attention", "models-mask", headAxes(), rows,
-       attentionOf(false, true, 1)},
-      {"attention",
-       "models-causal",
-       headAxes(),
-       {"b", "h", "e"},
-       attentionOf(true, false, 1)},
-      {"attention",
-       "models-grouped",
-       headAxes(),
-       {"b", "s", "e"},
-       attentionOf(false, false, 4),
-       {"h"}},
-      {"rotary", "models", rotated, {"b", "h", "s"}, rotary, {"d"}}};
+std::vector<ModelRow> ofRankSix() {
+  return {rankSix("reduce", {{"kind", "sum"}, {"axes", I64s{4}}}),
+          rankSix("arg_reduce", {{"kind", "max"}, {"axis", 4}}),
+          rankSix("cumulative", {{"kind", "sum"}, {"axis", 4}})};
 }
 
 // ---- pools ----
 
-Build poolOf(const std::string &op, const I64s &window, int64_t stride,
-             int64_t padding, const std::string &kind) {
+BuildModel poolOf(const std::string &op, const I64s &window, int64_t stride,
+                  int64_t padding, const std::string &kind) {
   return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
     constexpr const char *names[] = {"h", "w", "d"};
     Dims dims = {size("n"), size("c")};
@@ -292,8 +150,8 @@ Build poolOf(const std::string &op, const I64s &window, int64_t stride,
   };
 }
 
-std::vector<Lines> pools() {
-  std::vector<Lines> all;
+std::vector<ModelRow> pools() {
+  std::vector<ModelRow> all;
   std::vector<std::string> outer = {"n", "c"};
   std::vector<Axis> line = {{"n", 1, 32}, {"c", 1, 2048}, {"h", 8, 16384}};
   std::vector<Axis> volume = imageAxes();
@@ -317,7 +175,7 @@ std::vector<Lines> pools() {
 }
 
 /// All dtypes that an op computes with.
-std::vector<DType> computedDTypes(const Lines &lines) {
+std::vector<DType> computedDTypes(const ModelRow &lines) {
   std::vector<DType> dtypes = dtypesOf(lines.op);
   if (lines.op == "reduce")
     std::erase_if(dtypes, [](DType dtype) {
@@ -327,7 +185,7 @@ std::vector<DType> computedDTypes(const Lines &lines) {
   return dtypes;
 }
 
-void putLines(const Sink &sink, const Lines &lines) {
+void putLines(const Sink &sink, const ModelRow &lines) {
   for (DType dtype : computedDTypes(lines)) {
     bool isMain = dtype == DType::F32;
     bool isUsual = dtype == DType::F16 || dtype == DType::BF16 ||
@@ -366,12 +224,11 @@ void putLines(const Sink &sink, const Lines &lines) {
 } // namespace
 
 void makeModelLines(const Sink &sink) {
-  std::vector<Lines> all = {{"top_k", "models", twoAxes(), {"a"}, topK}};
-  for (auto part :
-       {reductions, ofRankSix, exponentials, norms, attentions, pools})
-    for (Lines &lines : part())
+  std::vector<ModelRow> all = {{"top_k", "models", twoAxes(), {"a"}, topK}};
+  for (auto part : {reductions, ofRankSix, normSizes, attentionSizes, pools})
+    for (ModelRow &lines : part())
       all.push_back(std::move(lines));
-  for (const Lines &lines : all)
+  for (const ModelRow &lines : all)
     putLines(sink, lines);
 }
 

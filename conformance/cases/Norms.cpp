@@ -3,7 +3,7 @@
 // Units of norms and of exponentials along axes: data with a large mean, data
 // that overflow without a shift, NaN in single lines.
 #include "CaseBuilder.h"
-#include "Rules.h"
+#include "Rows.h"
 #include "sdk/graph/OpTable.h"
 
 #include <set>
@@ -171,7 +171,149 @@ bool isSmoke(const Lines &lines, DType dtype) {
           lines.op == "layer_norm");
 }
 
+// ---- rows of tables that all ops have ----
+
+std::vector<ModelRow> exponentialSizes() {
+  using Axes = std::vector<int64_t>;
+  std::vector<ModelRow> all;
+  for (const char *op : {"softmax", "log_softmax"}) {
+    Attributes attributes = {{"axis", 1}};
+    all.push_back(
+        {op, "models", twoAxes(), {"a"}, alongB(op, last, attributes)});
+    all.push_back({op,
+                   "models-middle",
+                   threeAxes(),
+                   {"a", "c"},
+                   alongB(op, middle, attributes)});
+    all.push_back(rankSix(op, {{"axis", 4}}));
+  }
+  all.push_back({"log_sum_exp",
+                 "models",
+                 threeAxes(),
+                 {"a", "c"},
+                 alongB("log_sum_exp", middle, {{"axes", Axes{1}}})});
+  all.push_back(rankSix("log_sum_exp", {{"axes", Axes{4}}}));
+  return all;
+}
+
+/// A norm over the last axis with its parameters.
+BuildModel normOf(const std::string &op, bool hasBias) {
+  return [=](CaseBuilder &builder, DType dtype, const SizeOf &size) {
+    std::vector<ValueId> operands = {
+        builder.input(dtype, last(size)),
+        builder.input(dtype, {size("b")}, within(0.5, 2))};
+    if (hasBias)
+      operands.push_back(builder.input(dtype, {size("b")}));
+    builder.output(builder.add(op, operands, {{"axis", 1}}));
+  };
+}
+
+void batchNorm(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  Dims channels = {size("c")};
+  builder.output(builder.add(
+      "batch_norm",
+      {builder.input(dtype, image(size)), builder.input(dtype, channels),
+       builder.input(dtype, channels), builder.input(dtype, channels),
+       builder.input(dtype, channels, within(0.5, 2))}));
+}
+
+constexpr int64_t normGroups = 32;
+
+void groupNorm(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  Dims channels = {size("c")};
+  builder.output(builder.add("group_norm",
+                             {builder.input(dtype, image(size)),
+                              builder.input(dtype, channels),
+                              builder.input(dtype, channels)},
+                             {{"groups", normGroups}}));
+}
+
+void addNorm(CaseBuilder &m, const std::string &op, const Dims &dims,
+             const Dims &inner, size_t operands, Attributes attributes) {
+  Dim terms(1);
+  for (size_t i = 1; i < dims.size(); ++i)
+    terms = terms * dims[i];
+  std::vector<ValueId> values{m.input(DType::F32, dims, summed(terms))};
+  InputRule positive{.kind = InputRule::Kind::Within, .low = 0.5, .high = 1.5};
+  for (size_t i = 1; i < operands; ++i)
+    values.push_back(m.input(DType::F32, inner, positive));
+  m.output(m.add(op, values, std::move(attributes)));
+}
+
 } // namespace
+
+std::vector<EdgeRow> normEdges() {
+  constexpr DType f32 = DType::F32;
+  return {planeRow("softmax", {{"axis", 1}}),
+          planeRow("log_softmax", {{"axis", 0}}),
+          planeRow("log_sum_exp", {{"axes", std::vector<int64_t>{1}}}),
+          {"layer_norm", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             addNorm(m, "layer_norm", d, {d[1]}, 3, {{"axis", 1}});
+           }},
+          {"rms_norm", f32, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             addNorm(m, "rms_norm", d, {d[1]}, 2, {{"axis", 1}});
+           }},
+          {"batch_norm", f32, 3,
+           [](CaseBuilder &m, const Dims &d) {
+             addNorm(m, "batch_norm", d, {d[1]}, 5, {});
+           }},
+          {"group_norm", f32, 2, [](CaseBuilder &m, const Dims &d) {
+             addNorm(m, "group_norm", {d[0], 4, d[1]}, {4}, 3, {{"groups", 2}});
+           }}};
+}
+
+std::vector<ModelRow> normSizes() {
+  std::vector<ModelRow> all = exponentialSizes();
+  for (ModelRow &row : std::vector<ModelRow>{
+           {"layer_norm",
+            "models",
+            twoAxes(),
+            {"a"},
+            normOf("layer_norm", true)},
+           {"rms_norm", "models", twoAxes(), {"a"}, normOf("rms_norm", false)},
+           {"batch_norm",
+            "models",
+            imageAxes(),
+            {"n", "c", "h", "w"},
+            batchNorm},
+           {"group_norm",
+            "models",
+            imageAxes(normGroups),
+            {"n"},
+            groupNorm,
+            {"c"}}})
+    all.push_back(std::move(row));
+  return all;
+}
+
+std::vector<PrecisionRow> normPrecision() {
+  using Operand = PrecisionRow::Operand;
+  Operand lines{{3, precisionColumns}};
+  Operand scale{{precisionColumns}, within(0.5, 2)},
+      bias{{precisionColumns}, within(-1, 1)};
+  Operand image{{2, 6, 350}}, perChannel{{6}, within(0.5, 2)};
+  Attributes row = {{"axis", 1}};
+  return {
+      {"softmax", {lines}, row},
+      {"log_softmax", {lines}, row},
+      {"log_sum_exp",
+       {lines},
+       {{"axes", std::vector<int64_t>{1}}, {"keep", 0}}},
+      {"layer_norm", {lines, scale, bias}, row},
+      {"rms_norm", {lines, scale}, row},
+      {"group_norm",
+       {image, perChannel, {{6}, within(-1, 1)}},
+       {{"groups", 3}}},
+      {"batch_norm",
+       {image,
+        perChannel,
+        {{6}, within(-1, 1)},
+        {{6}, within(900, 1100)},
+        {{6}, within(900, 60000)}}},
+  };
+}
 
 void makeNormalisations(const Sink &sink) {
   for (const auto &family : {normLines(), batchLines(), exponentialLines()})

@@ -5,7 +5,7 @@
 // bf16 cannot count. A composite that has no entry here gives a unit without a
 // graph, which CasesTest finds.
 #include "CaseBuilder.h"
-#include "Rules.h"
+#include "Rows.h"
 #include "sdk/graph/OpTable.h"
 
 namespace backplane::conformance {
@@ -14,52 +14,13 @@ namespace {
 
 using Axes = std::vector<int64_t>;
 
-struct Operand {
-  Dims dims;
-  InputRule rule = {};
-};
+using Operand = PrecisionRow::Operand;
 
-struct Use {
-  std::string_view op;
-  std::vector<Operand> operands;
-  Attributes attributes = {};
-  std::vector<const char *> data = {"far", "squares"};
-};
-
-constexpr int64_t columns = 700;
-
-std::vector<Use> norms() {
-  Operand lines{{3, columns}};
-  Operand scale{{columns}, within(0.5, 2)}, bias{{columns}, within(-1, 1)};
-  Operand image{{2, 6, 350}}, perChannel{{6}, within(0.5, 2)};
-  Attributes row = {{"axis", 1}};
-  return {
-      {"softmax", {lines}, row},
-      {"log_softmax", {lines}, row},
-      {"log_sum_exp", {lines}, {{"axes", Axes{1}}, {"keep", 0}}},
-      {"layer_norm", {lines, scale, bias}, row},
-      {"rms_norm", {lines, scale}, row},
-      {"group_norm",
-       {image, perChannel, {{6}, within(-1, 1)}},
-       {{"groups", 3}}},
-      {"batch_norm",
-       {image,
-        perChannel,
-        {{6}, within(-1, 1)},
-        {{6}, within(900, 1100)},
-        {{6}, within(900, 60000)}}},
-  };
-}
-
-std::vector<Use> otherComposites() {
-  Operand n{{1021}}, angles{{1, 3, 32}, within(-1, 1)};
+std::vector<PrecisionRow> otherComposites() {
+  Operand n{{1021}};
   return {
       {"clamp", {n}, {{"low", -900.0}, {"high", 900.0}}},
       {"prelu", {n, {{1021}, within(-2, 2)}}},
-      {"rotary", {{{1, 2, 3, 64}}, angles, angles}},
-      {"attention",
-       {{{1, 2, 5, 64}}, {{1, 2, 40, 64}, within(-1, 1)}, {{1, 2, 40, 64}}},
-       {{"scale", 1.0 / 512}, {"causal", Dims()}}},
       {"avg_pool",
        {{{1, 3, 40, 44}}},
        {{"window", Axes{20, 20}},
@@ -71,9 +32,10 @@ std::vector<Use> otherComposites() {
 }
 
 /// The entry of a composite; elementwise ones of one operand need none.
-Use useOf(const OpSpec &spec) {
-  for (const auto &list : {norms(), otherComposites()})
-    for (const Use &use : list)
+PrecisionRow useOf(const OpSpec &spec) {
+  for (const auto &list :
+       {normPrecision(), attentionPrecision(), otherComposites()})
+    for (const PrecisionRow &use : list)
       if (use.op == spec.name)
         return use;
   return {spec.name, {{{1021}}}};
@@ -88,8 +50,8 @@ Attributes windows(size_t rank, Attributes others) {
 }
 
 /// Sums and products; `swing` has exact results of any order in f32.
-std::vector<Use> sums() {
-  Operand lines{{3, columns}}, lots{{columns, 3}};
+std::vector<PrecisionRow> sums() {
+  Operand lines{{3, precisionColumns}}, lots{{precisionColumns, 3}};
   Attributes row = {{"axis", 1}};
   auto kind = [](Attributes attributes, const char *name) {
     attributes["kind"] = std::string(name);
@@ -115,13 +77,16 @@ std::vector<Use> sums() {
        added},
       {"scatter", {targets, names, updates}, combine("add"), {"far"}},
       {"scatter", {targets, names, updates}, combine("mul"), multiplied},
-      {"matmul", {lines, {{columns, 4}}}, {}, {"swing"}},
+      {"matmul", {lines, {{precisionColumns, 4}}}, {}, {"swing"}},
       {"conv", {{{1, 40, 5, 6}}, {{3, 40, 3, 3}}}, windows(2, {}), {"swing"}},
       {"conv_transpose",
        {{{1, 40, 5, 6}}, {{40, 3, 3, 3}}},
        windows(2, {{"output_padding", Axes{0, 0}}}),
        {"swing"}},
-      {"matmul", {lines, {{columns, 4}}}, {{"wide", 1}}, {"swing", "far"}},
+      {"matmul",
+       {lines, {{precisionColumns, 4}}},
+       {{"wide", 1}},
+       {"swing", "far"}},
       {"conv",
        {{{1, 40, 5, 6}}, {{3, 40, 3, 3}}},
        windows(2, {{"wide", 1}}),
@@ -133,7 +98,7 @@ std::vector<Use> sums() {
   };
 }
 
-void makeUse(const Sink &sink, DType dtype, const Use &use,
+void makeUse(const Sink &sink, DType dtype, const PrecisionRow &use,
              const std::string &variant, std::vector<std::string> tags) {
   CaseBuilder builder(sink, std::string(use.op), dtype, variant,
                       std::move(tags));
@@ -157,7 +122,7 @@ void makePrecision(const Sink &sink) {
       if (spec.composite && contains(spec.types, dtype))
         makeUse(sink, dtype, useOf(spec), "precision", {"precision", "last-k"});
     size_t number = 0;
-    for (const Use &use : sums())
+    for (const PrecisionRow &use : sums())
       makeUse(sink, dtype, use, "precision-" + std::to_string(++number),
               {"narrow-sum", "accumulate"});
   }

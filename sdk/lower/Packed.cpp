@@ -75,8 +75,8 @@ Value byteOf(ImplicitLocOpBuilder &body, Value low, Value high) {
 /// The element of a line of `count`, or 0 behind its end.
 Value elementOrZero(ImplicitLocOpBuilder &body, Value line, Value position,
                     Value count) {
-  Value inside = arith::CmpIOp::create(body, arith::CmpIPredicate::slt,
-                                       position, count);
+  Value inside =
+      arith::CmpIOp::create(body, arith::CmpIPredicate::slt, position, count);
   auto choice = scf::IfOp::create(
       body, inside,
       [&](OpBuilder &nested, Location loc) {
