@@ -85,6 +85,22 @@ Status copyTargetProperties(TargetCopy &copy) {
   return {};
 }
 
+Status checkOpVersions(const bp_target_t &target) {
+  uint64_t count = target.op_version_count;
+  if (count > maxItems || (count && !target.op_versions))
+    return invalidArgument("it lists " + std::to_string(count) +
+                           " versions of ops, at most " +
+                           std::to_string(maxItems) + " in a valid array");
+  for (uint64_t i = 0; i < count; ++i) {
+    const bp_op_version_t &known = target.op_versions[i];
+    if (!sane(known.op) || !known.op.size || !known.version || known.reserved)
+      return invalidArgument("its version " + std::to_string(i) +
+                             " of an op has no name, no version from 1 on, or "
+                             "a reserved member that is not 0");
+  }
+  return {};
+}
+
 Status checkRequirements(const bp_target_t &target) {
   for (uint64_t i = 0; i < target.required_feature_count; ++i)
     if (Status s = checkRequirement(view(target.required_features[i])); !s.ok())
@@ -106,7 +122,8 @@ Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
       !s.ok())
     return s;
   t.fusion &= knownFusion;
-  for (const Status &part : {copyTargetProperties(copy), checkRequirements(t)})
+  for (const Status &part :
+       {copyTargetProperties(copy), checkRequirements(t), checkOpVersions(t)})
     if (!part.ok())
       return part.within("target '" + std::string(view(t.name)) + "'");
   return copyNumerics(copy);

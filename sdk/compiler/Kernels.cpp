@@ -105,6 +105,8 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
                                                const std::string &name,
                                                WeightQuestions &questions) {
   const CompilerPlugin &plugin = *target_.plugin;
+  if (std::string why = unlistedOp(target_, graph); !why.empty())
+    return unimplemented(why);
   Bytes wire = writeGraph(graph);
   bp_graph_t *handle = nullptr;
   bp_error_t error;

@@ -30,6 +30,11 @@ Result<Target> copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
     return properties.status();
   target.properties = std::move(*properties);
   target.toolchain = view(t.toolchain);
+  for (uint64_t i = 0; i < t.op_version_count; ++i) {
+    uint32_t &version =
+        target.opVersions[std::string(view(t.op_versions[i].op))];
+    version = std::max(version, t.op_versions[i].version);
+  }
   target.name = view(t.name);
   target.driver = view(t.driver);
   target.format = view(t.format);
@@ -152,8 +157,30 @@ bool backplane::mayContract(const Target &target, const Graph &dispatch) {
   });
 }
 
+std::string backplane::unlistedOp(const Target &target, const Graph &graph) {
+  if (target.opVersions.empty())
+    return {};
+  for (const Op &op : graph.ops) {
+    const OpSpec *spec = findOp(op.name);
+    uint32_t needed = spec ? minVersion(*spec, op.attributes) : op.version;
+    auto known = target.opVersions.find(op.name);
+    if (known == target.opVersions.end())
+      return "'" + target.plugin->name + "' does not list the op " + op.name;
+    if (known->second < needed)
+      return op.name + " needs version " + std::to_string(needed) + ", '" +
+             target.plugin->name + "' knows up to version " +
+             std::to_string(known->second);
+    for (const Graph &region : op.regions)
+      if (std::string why = unlistedOp(target, region); !why.empty())
+        return why;
+  }
+  return {};
+}
+
 Claim backplane::askClaim(const CompileServices &services, const Target &target,
                           const Graph &graph) {
+  if (std::string why = unlistedOp(target, graph); !why.empty())
+    return {true, false, 0, std::move(why)};
   Bytes wire = writeGraph(graph);
   bp_graph_t *handle = nullptr;
   bp_error_t error;

@@ -38,6 +38,9 @@ struct Target {
   std::vector<TargetNumerics> numerics;
   std::vector<Property> properties;
   std::string toolchain;
+  /// The newest version of each op that the plug-in knows; empty: it does not
+  /// say.
+  std::map<std::string, uint32_t, std::less<>> opVersions;
   std::vector<StagePipeline> stages;
   std::vector<std::string> remarks; ///< for the report of a variant
 };
@@ -54,6 +57,10 @@ Result<std::vector<Target>> findTargets(const CompileServices &services,
 /// Whether code of a dispatch may round a*b+c once. A class and dtype of which
 /// nothing is declared may.
 bool mayContract(const Target &target, const Graph &dispatch);
+
+/// Why the plug-in is not shown this graph: an op that it does not list, or not
+/// at this version; empty when it is.
+std::string unlistedOp(const Target &target, const Graph &graph);
 
 /// What a backend says about a graph as one dispatch.
 struct Claim {

@@ -216,6 +216,9 @@ bp_target_t fullTarget() {
   target.properties = &tiles;
   target.property_count = 1;
   target.toolchain = toC("acme-cc 3.2");
+  static const bp_op_version_t known = {toC("matmul"), 2, 0};
+  target.op_versions = &known;
+  target.op_version_count = 1;
   return target;
 }
 
@@ -237,6 +240,28 @@ TEST(GuardPage, ATarget) {
     got.properties = expected.properties;
     EXPECT_EQ(std::memcmp(&got, &expected, sizeof(got)), 0);
   });
+}
+
+TEST(OpVersions, ThatAreDamagedAreRefused) {
+  FakeCompiler compiler;
+  auto accept = [](const bp_target_t &) { return Status(); };
+  for (bp_op_version_t wrong :
+       {bp_op_version_t{{nullptr, 4}, 1, 0}, bp_op_version_t{toC(""), 1, 0},
+        bp_op_version_t{toC("neg"), 0, 0}, bp_op_version_t{toC("neg"), 1, 7}}) {
+    bp_target_t target = fullTarget();
+    target.op_versions = &wrong;
+    compiler.target = &target;
+    EXPECT_EQ(callTargets(compiler.plugin(), accept).code(),
+              BP_STATUS_INVALID_ARGUMENT);
+  }
+  for (uint64_t count : {uint64_t(1), UINT64_MAX}) {
+    bp_target_t target = fullTarget();
+    target.op_versions = nullptr;
+    target.op_version_count = count;
+    compiler.target = &target;
+    EXPECT_EQ(callTargets(compiler.plugin(), accept).code(),
+              BP_STATUS_INVALID_ARGUMENT);
+  }
 }
 
 TEST(Properties, OfATargetAreRefusedByKey) {
@@ -498,7 +523,7 @@ TEST(GuardPage, NoMemberIsCut) {
   bp_target_t out;
   EXPECT_NE(copyStruct(&target, bp_target_t_TYPE, "target", out)
                 .message()
-                .find("has a size of 276 bytes"),
+                .find("has a size of 292 bytes"),
             std::string::npos);
 }
 

@@ -24,6 +24,7 @@ uint32_t declaredDot = 0; ///< BP_NUMERICS_ of products of f32
 uint64_t storedOnly = 0;  ///< dtypes that toys hold and do not compute in
 const char *toolchain = "toy-cc 1";
 int64_t tiles = 4;
+std::vector<bp_op_version_t> opVersions; ///< that toys list
 
 bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   bp_target_t target = {BP_HEADER(bp_target_t)};
@@ -50,6 +51,8 @@ bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   target.properties = &property;
   target.property_count = 1;
   target.toolchain = toC(toolchain);
+  target.op_versions = opVersions.data();
+  target.op_version_count = opVersions.size();
   return sink->put(sink->context, &target);
 }
 
@@ -205,6 +208,62 @@ TEST_F(CompileTest, EqualDispatchesShareAKernelAndClaimsCutGroups) {
   for (const std::string &line : variant.report)
     told |= line.find("toys take two ops") != std::string::npos;
   EXPECT_TRUE(told);
+}
+
+TEST_F(CompileTest, OpsThatAPluginDoesNotListAreRefusedBeforeItSeesThem) {
+  opVersions = {{toC("exp"), 1, 0}};
+  Status status = run(chain(2));
+  EXPECT_EQ(status.code(), BP_STATUS_UNIMPLEMENTED);
+  EXPECT_NE(status.message().find("'toy' does not list the op neg"),
+            std::string::npos)
+      << status.message();
+  EXPECT_EQ(compiledCount, 0);
+  opVersions = {{toC("exp"), 1, 0}, {toC("neg"), 3, 0}};
+  status = run(chain(2));
+  EXPECT_TRUE(status.ok()) << status.message();
+  opVersions.clear();
+}
+
+TEST_F(CompileTest, NewerVersionsAreRefusedAndOlderOnesUsedWhereTheyDo) {
+  auto product = [](int64_t wide) {
+    Graph graph;
+    ValueId a = graph.addInput("a", {DType::F32, {4, 4}});
+    ValueId y = (*graph.add("matmul", {a, a}, {{"wide", wide}}))[0];
+    graph.addOutput(y, "y");
+    return graph;
+  };
+  opVersions = {{toC("matmul"), 1, 0}};
+  EXPECT_TRUE(run(product(0)).ok()) << "version 1 says it";
+  Status status = run(product(1));
+  EXPECT_EQ(status.code(), BP_STATUS_UNIMPLEMENTED);
+  EXPECT_NE(status.message().find(
+                "matmul needs version 2, 'toy' knows up to version 1"),
+            std::string::npos)
+      << status.message();
+  opVersions.clear();
+}
+
+/// A composite that is not listed is decomposed into what is.
+TEST_F(CompileTest, CompositesThatAPluginDoesNotListAreDecomposed) {
+  Graph graph;
+  ValueId x = graph.addInput("x", {DType::F32, {8}});
+  graph.addOutput((*graph.add("silu", {x}))[0], "y");
+  for (const char *op : {"add", "div", "exp", "mul", "neg", "constant", "silu"})
+    opVersions.push_back({toC(op), 1, 0});
+  auto opsOf = [&] {
+    Status status = run(graph);
+    EXPECT_TRUE(status.ok()) << status.message();
+    auto file = ArtifactFile::open(path("model.bpx"));
+    auto kernel =
+        readGraph((*file)->metadata().variants[0].executables[0].blob.bytes);
+    return kernel.ok() ? kernel->ops.size() : 0;
+  };
+  EXPECT_EQ(opsOf(), 1u);
+  opVersions.pop_back();
+  maxOps = 100;
+  EXPECT_GT(opsOf(), 1u);
+  maxOps = 2;
+  opVersions.clear();
 }
 
 /// y_i = neg(x_i) for x_i of two sizes of its own, named first to last or the

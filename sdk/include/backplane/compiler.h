@@ -57,6 +57,13 @@ typedef struct bp_numerics_t {
  * the name of one, or a comparison of a number that the device reports,
  * "subgroup_size>=8": a key, one of >= <= == != > <, and an integer, without
  * spaces. A device that does not report the key does not meet it. */
+/* An op that a compiler knows, up to this version of it. Frozen. */
+typedef struct bp_op_version_t {
+  bp_string_t op; /* "matmul" */
+  uint32_t version;
+  uint32_t reserved;
+} bp_op_version_t;
+
 #define bp_target_t_TYPE 96u
 typedef struct bp_target_t {
   bp_header_t header;
@@ -99,6 +106,12 @@ typedef struct bp_target_t {
   /* Id of the compiler that `compile` calls, "acme-cc 3.2"; empty: all of it is
    * in the plug-in's library. Part of the key of cached kernels. */
   bp_string_t toolchain;
+  /* The ops that `claim` and `compile` know. Others, and newer versions, are
+   * decomposed, given to another target, or refused by name before the plug-in
+   * sees them; a graph is always written at the least version that says it.
+   * None: the plug-in refuses by itself what it does not know. */
+  const bp_op_version_t *op_versions;
+  uint64_t op_version_count;
 } bp_target_t;
 
 typedef struct bp_target_sink_t {
