@@ -67,14 +67,17 @@ function(bp_add_library name)
     PRIVATE ${ARG_PRIVATE})
 endfunction()
 
-# bp_prefer_size(NAME…): code of libbackplane.so that no kernel waits for, without
-# the functions that nobody calls; the
-# library stays below 2 MB.
-function(bp_prefer_size)
-  foreach(name ${ARGN})
-    target_compile_options(${name} PRIVATE
-      $<$<CONFIG:Release>:-Os;-ffunction-sections;-fdata-sections>)
-  endforeach()
+# bp_prefer_size(NAME [EACH_CALL]): code of libbackplane.so that no kernel waits
+# for, without the functions that nobody calls, so that the library stays below
+# 2 MB. EACH_CALL: some of it runs in each call of a model.
+function(bp_prefer_size name)
+  cmake_parse_arguments(ARG "EACH_CALL" "" "" ${ARGN})
+  set(level -Oz)
+  if(ARG_EACH_CALL)
+    set(level -Os)
+  endif()
+  target_compile_options(${name} PRIVATE
+    $<$<CONFIG:Release>:${level};-ffunction-sections;-fdata-sections>)
 endfunction()
 
 # bp_add_test(NAME SOURCES … [DEPENDS …] [LABELS …])
