@@ -64,11 +64,8 @@ public:
   const std::string &choice() const { return choice_; }
   /// Everything that was considered, line by line.
   const std::string &explain() const { return explanation_; }
-  /// Says both, before anybody asks.
-  void tell(std::string choice, std::string explanation) {
-    choice_ = std::move(choice);
-    explanation_ = std::move(explanation);
-  }
+  /// Says both, before anybody asks, and what happens to values on devices.
+  void tell(std::string choice, std::string explanation);
   virtual uint64_t dispatchCount() const = 0;
   virtual Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const = 0;

@@ -117,14 +117,16 @@ compileAndLoad(const std::shared_ptr<const LoadedArtifact> &artifact,
   return nullptr;
 }
 
-/// What happens to values on devices.
-std::string valuesLine(AnySession &session) {
-  const ValueMemory *values = session.values();
-  return values ? "values on " + values->device().uri() + " are used in place\n"
-                : "values on devices are copied through the host\n";
-}
-
 } // namespace
+
+void AnySession::tell(std::string choice, std::string explanation) {
+  choice_ = std::move(choice);
+  const ValueMemory *memory = values();
+  explanation_ =
+      std::move(explanation) +
+      (memory ? "values on " + memory->device().uri() + " are used in place\n"
+              : "values on devices are copied through the host\n");
+}
 
 Result<std::shared_ptr<AnySession>>
 createSession(const std::shared_ptr<const LoadedArtifact> &artifact,
@@ -139,7 +141,7 @@ createSession(const std::shared_ptr<const LoadedArtifact> &artifact,
     session = compileAndLoad(artifact, request, *selection);
   if (!session)
     return selection->failure();
-  session->tell(selection->line(), selection->lines() + valuesLine(*session));
+  session->tell(selection->line(), selection->lines());
   scope.add("choice", std::string_view(session->choice()));
   return session;
 }
