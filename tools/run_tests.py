@@ -218,6 +218,7 @@ SUITES = {
     "narrow": (scripted("conformance/onnx_nodes/run_narrow_tests.py"), 30),
     "random": (scripted("conformance/random/run_random_tests.py"), 90),
     "shapes": (scripted("conformance/shapes/run_shape_models.py"), 60),
+    "random-ops": (scripted("conformance/random_ops/run_random_op_tests.py"), 60),
     "split": (scripted("conformance/split/run_split_tests.py"), 30),
     "conformance": (conformance, 120),
     "plugins": (scripted("conformance/plugin/golden/run_golden.py", nightly=False), 15),

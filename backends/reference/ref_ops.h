@@ -5,6 +5,7 @@
  * elementwise. */
 REF_OP(constant, 1)
 REF_OP(iota, 1)
+REF_OP(random_bits, 1)
 REF_OP(dim, 1)
 REF_OP(broadcast, 1)
 REF_OP(reshape, 1)

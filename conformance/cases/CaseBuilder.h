@@ -73,6 +73,7 @@ void makeEdges(const Sink &sink);
 void makeControl(const Sink &sink);
 void makeModelSizes(const Sink &sink);
 void makeConstants(const Sink &sink);
+void makeRandomBits(const Sink &sink);
 void makeIndexed(const Sink &sink);
 void makeOrdered(const Sink &sink);
 void makeRanks(const Sink &sink);

@@ -91,6 +91,11 @@ std::vector<EdgeRow> makingRows() {
              m.output(m.add("iota", {},
                             {{"dtype", code(f32)}, {"dims", d}, {"axis", 1}}));
            }},
+          {"random_bits", DType::U64, 2,
+           [](CaseBuilder &m, const Dims &d) {
+             ValueId key = m.input(DType::U64, {});
+             m.output(m.add("random_bits", {key, key}, {{"dims", d}}));
+           }},
           {"dim", DType::I64, 2,
            [](CaseBuilder &m, const Dims &d) {
              m.output(

@@ -194,8 +194,9 @@ void makeLarge(const Sink &sink, const LargeGraph &graph) {
 }
 
 void makeModelSizes(const Sink &sink) {
-  for (auto *part : {makeModelProducts, makeModelConvolutions, makeModelLines,
-                     makeModelMovement, makeModelElementwise, makeDrawn})
+  for (auto *part :
+       {makeModelProducts, makeModelConvolutions, makeModelLines,
+        makeModelMovement, makeModelRandom, makeModelElementwise, makeDrawn})
     part(sink);
 }
 

@@ -67,6 +67,7 @@ void makeModelConvolutions(const Sink &sink);
 void makeModelElementwise(const Sink &sink);
 void makeModelLines(const Sink &sink);
 void makeModelMovement(const Sink &sink);
+void makeModelRandom(const Sink &sink);
 void makeDrawn(const Sink &sink);
 
 } // namespace backplane::conformance

@@ -99,6 +99,9 @@ NodeRunner::NodeRunner(JobOptions options, double storedUnits)
 NodeRunner::~NodeRunner() = default;
 
 JobOptions NodeRunner::judged(JobOptions options) {
+  // The oracle answers for the first call, and models share a session that
+  // differ in nothing but their data.
+  options.freshVariables = true;
   Judgement &judgement = options.judgement;
   judgement.inputsOf = [this](const Unit &, const Case &) {
     return loaded_->inputs;

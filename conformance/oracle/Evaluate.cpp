@@ -23,6 +23,7 @@ const Rules &rules() {
     addContractionRules(made);
     addOrderedRules(made);
     addReductionRules(made);
+    addRandomRules(made);
     addActivationRules(made);
     addNormRules(made);
     addSoftmaxRules(made);

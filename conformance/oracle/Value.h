@@ -108,6 +108,7 @@ void addBinaryRules(Rules &rules);
 void addContractionRules(Rules &rules);
 void addOrderedRules(Rules &rules);
 void addReductionRules(Rules &rules);
+void addRandomRules(Rules &rules);
 void addActivationRules(Rules &rules);
 void addNormRules(Rules &rules);
 void addSoftmaxRules(Rules &rules);

@@ -54,6 +54,8 @@ struct JobOptions {
   std::vector<worker::WireFile> runFiles, compileFiles;
   /// Age of the process in which cases of LongUptime are judged.
   std::chrono::seconds longUptime{102};
+  /// Each run of a graph with variables is the first one of its session.
+  bool freshVariables = false;
   /// Functions are held to the strict limits, and every case runs twice.
   bool strict = false;
   /// Called for each run of a case that the oracle answered; may be empty.
@@ -108,6 +110,7 @@ private:
                const std::vector<std::string> &command,
                const std::vector<worker::WireFile> &files, bool all = true);
   Status startWorker();
+  Status startWorkerFor(const Unit &unit);
   Status startCompiler();
   Status checkApplication(const worker::Hello &hello) const;
   Status startDisguised(std::unique_ptr<worker::Process> &process);

@@ -130,7 +130,7 @@ void Job::judge(const Unit &unit, const Case &testCase,
 Status Job::runCase(const Unit &unit, const Case &testCase, Record &record) {
   if (Status s = startCompiler(); !s.ok())
     return s;
-  if (Status s = startWorker(); !s.ok())
+  if (Status s = startWorkerFor(unit); !s.ok())
     return s;
   std::vector<Tensor> inputs = options_.judgement.inputsOf(unit, testCase);
   noteInputs(inputs, record);
@@ -145,7 +145,7 @@ Status Job::runCase(const Unit &unit, const Case &testCase, Record &record) {
 /// Runs a case for the second time: it must come to the same.
 Status Job::repeat(const Unit &unit, const Case &testCase,
                    const std::vector<Tensor> &inputs, Record &record) {
-  if (Status s = startWorker(); !s.ok())
+  if (Status s = startWorkerFor(unit); !s.ok())
     return s;
   Record second = plannedRecord(unit, testCase);
   judge(unit, testCase, inputs, runOnce(inputs), second);
@@ -182,7 +182,7 @@ Status Job::runOtherData(const Unit &unit, Record &record) {
   }
   if (hashTensors(inputs) == record.inputHash)
     return {};
-  if (Status s = startWorker(); !s.ok())
+  if (Status s = startWorkerFor(unit); !s.ok())
     return s;
   Record second = plannedRecord(unit, other);
   judge(unit, other, inputs, runOnce(inputs), second);

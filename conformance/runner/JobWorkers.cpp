@@ -54,6 +54,12 @@ Status Job::startWorker() {
   return status;
 }
 
+Status Job::startWorkerFor(const Unit &unit) {
+  if (options_.freshVariables && !unit.graph.variables.empty())
+    worker_.reset();
+  return startWorker();
+}
+
 /// An application runs and compiles: it has the files of both workers.
 Status Job::checkApplication(const worker::Hello &hello) const {
   std::vector<worker::WireFile> files = options_.runFiles;

@@ -115,6 +115,13 @@ Types iota(const OpUse &use) {
   return std::vector{TensorType{dtype(use), sizes}};
 }
 
+Types random_bits(const OpUse &use) {
+  for (const TensorType &operand : use.operands)
+    if (operand != TensorType{DType::U64, {}})
+      return broken(use, 1, operand.str());
+  return std::vector{TensorType{DType::U32, dims(use, "dims")}};
+}
+
 Types dim(const OpUse &use) {
   int64_t count = static_cast<int64_t>(dims(use, "value").size());
   return std::vector{TensorType{DType::I64, {Dim(count)}}};

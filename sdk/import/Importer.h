@@ -85,6 +85,12 @@ public:
   /// around it. Its own are known until forget is called with the mark that was
   /// taken before.
   Status addNested(const onnx::GraphProto &nested);
+  /// What random ops draw other numbers by, as a u64 of graph(): the number of
+  /// the call of the session, mixed in loops with those of the iterations. The
+  /// first use gives the model the variable that counts calls.
+  Result<ValueId> randomCounter() { return randomCounterAt(scopes_.size()); }
+  /// The number of a random op without a seed.
+  uint32_t nextRandomOp() { return randomOps_++; }
   size_t nameMark() const { return order_.size(); }
   void forget(size_t mark);
   /// Appends an op and checks the size of its results.
@@ -128,6 +134,9 @@ private:
   Status addOutput(const onnx::ValueInfoProto &output);
   void collectUses(const onnx::GraphProto &graph);
   ValueId captureAt(size_t depth, ValueId value, size_t from);
+  Result<ValueId> randomCounterAt(size_t depth);
+  Result<ValueId> countCalls();
+  Result<ValueId> countIterations(size_t depth);
   Result<ValueId> materialiseKnown(const Known &known,
                                    const std::string &location);
   /// Whether a constant is a weight; counts those that could be either.
@@ -143,13 +152,16 @@ private:
     std::string iteration;
     size_t number = 0;
     size_t names = 0; ///< known when it began
+    std::optional<ValueId> randomCounter;
   };
 
   std::shared_ptr<OnnxFile> file_;
   Model model_;
   std::deque<Scope> scopes_; ///< innermost last
   size_t regions_ = 0;       ///< so far; the model's graph has number 0
-  size_t floatLists_ = 0;    ///< small ones of different elements so far
+  std::optional<ValueId> randomCounter_;
+  uint32_t randomOps_ = 0; ///< without a seed, so far
+  size_t floatLists_ = 0;  ///< small ones of different elements so far
   int64_t opset_ = 0;
   std::deque<NamedValue> tensors_;
   std::map<std::string, NamedValue *> names_;

@@ -198,15 +198,4 @@ void onnxIsInf(Node &node) {
 
 void onnxIdentity(Node &node) { node.outSame(0, 0); }
 
-void onnxDropout(Node &node) {
-  if (node.has(2)) {
-    std::optional<double> training = node.constantNumber(2);
-    if (!training || *training != 0)
-      return node.refuse("training_mode must be the constant false");
-  }
-  node.outSame(0, 0);
-  if (node.isUsed(1) && node.opset() >= 10)
-    node.out(1, node.fill(DType::Bool, 1, Dims(node.inputType(0).dims)));
-}
-
 } // namespace backplane::frontend

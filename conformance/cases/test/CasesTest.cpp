@@ -113,6 +113,8 @@ std::vector<DType> testedDTypes(const OpSpec &spec) {
     return {DType::I64};
   if (spec.name.ends_with("_integer"))
     return {DType::I8, DType::U8};
+  if (spec.name == "random_bits")
+    return {DType::U64};
   std::vector<DType> dtypes = dtypesOf(spec.name);
   if (spec.name == "reduce")
     std::erase_if(dtypes, [](DType dtype) {

@@ -83,6 +83,7 @@ std::vector<OpCase> constants() {
       {"constant", {}, with(typed("2, 3"), "value", Bytes(24)), "f32[2, 3]"},
       {"constant", {}, with(typed("3", DType::I4), "value", Bytes(2)), "i4[3]"},
       {"iota", {}, with(typed("n, 4"), "axis", I(1)), "f32[n, 4]"},
+      {"random_bits", {"u64[]", "u64[]"}, {{"dims", Ds("n, 4")}}, "u32[n, 4]"},
       {"dim", {}, {{"value", Ds("n, 4")}}, "i64[2]"},
       {"variable_read", {}, with(typed("3"), "variable", S("v")), "f32[3]"},
       {"variable_write", {"f32[3]"}, {{"variable", S("v")}}, ""},
@@ -273,6 +274,8 @@ std::vector<OpCase> badConstants() {
       {"constant", {}, with(typed("2000"), "value", Bytes(8000)), "C2"},
       {"iota", {}, with(typed("n, 4"), "axis", I(2)), "C1"},
       {"iota", {}, with(typed("n, 4"), "axis", I(-1)), "C1"},
+      {"random_bits", {"u64[]", "u64[2]"}, {{"dims", Ds("4")}}, "C1"},
+      {"random_bits", {"u32[]", "u32[]"}, {{"dims", Ds("4")}}, "C1"},
       {"variable_read", {}, with(typed("n"), "variable", S("v")), "C1"},
   };
 }
