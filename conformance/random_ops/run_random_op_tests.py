@@ -100,12 +100,15 @@ def uniform(run, device):
 
 
 def bounds(run, device):
-    text = f"""(float16[{N}] x) => (float[{N}] a, float16[{N}] b) {{
+    text = f"""(float16[{N}] x) => (float[{N}] a, float16[{N}] b, float[{N}] c) {{
         a = RandomUniform <shape = [{N}], low = -3.0, high = 5.0, seed = 1.0> ()
+        c = RandomUniform <shape = [{N}], low = -3.0e38, high = 3.0e38, seed = 1.0> ()
         b = RandomUniformLike <low = 2.0, high = 3.0, seed = 2.0> (x) }}"""
     found = run.outputs(text, device, inputs={"x": numpy.zeros(N, "f2")})
     run.near(f"bounds on {device}", found["a"], Draw(0, 1.0).uniform("f4", N) * 8 - 3, 1e-6)
     run.near(f"f16 bounds on {device}", found["b"], Draw(0, 2.0).uniform("f2", N) + 2, 2e-3)
+    run.near(f"wide bounds on {device}", found["c"] / 3e38,
+             Draw(0, 1.0).uniform("f4", N) * 2 - 1, 1e-6)
     run.check(f"range on {device}", found["a"].min() >= -3 and found["a"].max() <= 5)
 
 

@@ -4,25 +4,52 @@
 #include "OnnxHandlers.h"
 #include "RandomDraw.h"
 
+#include <cmath>
+#include <limits>
+
 namespace backplane::frontend {
 
 namespace {
 
-/// mean + scale * normal, or low + (high - low) * uniform.
+/// factor * value + offset
+ValueId moved(Node &node, ValueId value, double factor, double offset) {
+  if (factor != 1)
+    value = node.op("mul", {value, node.fillLike(value, factor)});
+  if (offset != 0)
+    value = node.op("add", {value, node.fillLike(value, offset)});
+  return value;
+}
+
+/// low + (high - low) * uniform
+ValueId between(Node &node, ValueId uniform, double low, double high) {
+  double size = high - low;
+  DType computed = node.type(uniform).dtype;
+  if (computed == DType::F64 ||
+      std::abs(size) <= std::numeric_limits<float>::max())
+    return moved(node, uniform, size, low);
+  // A difference that f32 cannot hold; that of the halves it can.
+  return moved(node, moved(node, uniform, size / 2, low / 2), 2, 0);
+}
+
+/// Normal numbers by `mean` and `scale`, or uniform ones by `low` and `high`.
 void drawFloats(Node &node, DType dtype, const Dims &dims) {
   if (!isFloat(dtype) || bitWidth(dtype) < 16)
     return node.refuse("random numbers of " + std::string(name(dtype)) +
                        " are not supported");
-  RandomDraw draw(node);
   bool isNormal = node.target() == "normal";
-  double low = node.f64(isNormal ? "mean" : "low", 0);
-  double scale = isNormal ? node.f64("scale", 1) : node.f64("high", 1) - low;
+  const char *names[] = {isNormal ? "mean" : "low",
+                         isNormal ? "scale" : "high"};
+  double first = node.f64(names[0], 0), second = node.f64(names[1], 1);
+  if (!std::isfinite(first) || !std::isfinite(second))
+    return node.reject(std::string(names[0]) + " and " + names[1] +
+                       " must be finite");
+  RandomDraw draw(node);
   ValueId value =
       isNormal ? draw.normal(dtype, dims) : draw.uniform(dtype, dims);
-  if (scale != 1)
-    value = node.op("mul", {value, node.fillLike(value, scale)});
-  if (low != 0)
-    value = node.op("add", {value, node.fillLike(value, low)});
+  if (!node.ok())
+    return;
+  value = isNormal ? moved(node, value, second, first)
+                   : between(node, value, first, second);
   node.out(0, node.cast(value, dtype));
 }
 

@@ -4,6 +4,7 @@
 #include "ModelBuilder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace backplane;
@@ -157,6 +158,21 @@ TEST(OnnxRandom, NamesWhatItRefuses) {
   none.node("RandomNormal", {}, {"y"});
   EXPECT_EQ(message(none.import()),
             "RandomNormal node 'RandomNormal1': attribute 'shape' is missing");
+}
+
+TEST(OnnxRandom, RefusesBoundsThatAreNotFinite) {
+  auto message = [](const char *op, const char *attribute, float value) {
+    auto result =
+        like(op, T::FLOAT, [&](NodeBuilder &b) { b.f(attribute, value); });
+    EXPECT_FALSE(result.ok());
+    return result.message();
+  };
+  EXPECT_EQ(message("RandomUniformLike", "low", -INFINITY),
+            "RandomUniformLike node 'RandomUniformLike1': low and high must be "
+            "finite");
+  EXPECT_EQ(message("RandomNormalLike", "scale", NAN),
+            "RandomNormalLike node 'RandomNormalLike1': mean and scale must be "
+            "finite");
 }
 
 TEST(OnnxDropout, DrawsOnlyInTraining) {
