@@ -166,7 +166,7 @@ struct SliceOfSlice : OpRewritePattern<SliceOp> {
 
 /// Whether a value is but a part of a concat along an axis, and one itself.
 bool isPartOfConcat(ConcatOp op, int64_t axis) {
-  return op && op.getAxis() == axis && op->hasOneUse();
+  return op && int64_t(op.getAxis()) == axis && op->hasOneUse();
 }
 
 /// The last of a nest takes all parts at once: one by one the work would be the
@@ -178,7 +178,7 @@ struct ConcatOfConcat : OpRewritePattern<ConcatOp> {
     int64_t axis = op.getAxis();
     if (op->hasOneUse())
       if (auto user = dyn_cast<ConcatOp>(*op->user_begin());
-          user && user.getAxis() == axis)
+          user && int64_t(user.getAxis()) == axis)
         return failure();
     SmallVector<Value> parts, work(llvm::reverse(op.getXs()));
     bool nested = false;

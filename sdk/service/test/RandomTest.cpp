@@ -49,11 +49,7 @@ using Bits = std::vector<uint32_t>;
 
 bp_tensor_t asC(Bits &bits, int64_t &size) {
   size = int64_t(bits.size());
-  return {.data = bits.data(),
-          .size = bits.size() * 4,
-          .dims = &size,
-          .rank = 1,
-          .dtype = BP_DTYPE_U32};
+  return {bits.data(), &size, bits.size() * 4, BP_DTYPE_U32, 1};
 }
 
 class Random : public testing::TestWithParam<const char *> {
