@@ -4,6 +4,7 @@
 // RTLD_LOCAL, with a plug-in whose code is the wire graph of each dispatch.
 #include "sdk/compiler/Compile.h"
 #include "sdk/graph/GraphTable.h"
+#include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/package/Artifact.h"
 #include "sdk/support/Error.h"
@@ -22,6 +23,7 @@ namespace {
 const char *emitter = ""; ///< "llvm-elf": toys are x86 CPUs
 uint32_t declaredDot = 0; ///< BP_NUMERICS_ of products of f32
 uint64_t storedOnly = 0;  ///< dtypes that toys hold and do not compute in
+uint64_t computed = 0;    ///< of those, after all
 const char *toolchain = "toy-cc 1";
 int64_t tiles = 4;
 std::vector<bp_op_version_t> opVersions; ///< that toys list
@@ -32,7 +34,7 @@ bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   target.driver = toC("toy");
   target.format = toC("wire");
   target.storage_dtypes = 1u << BP_DTYPE_F32 | storedOnly;
-  target.compute_dtypes = 1u << BP_DTYPE_F32;
+  target.compute_dtypes = 1u << BP_DTYPE_F32 | computed;
   target.fusion = BP_FUSE_ELEMENTWISE;
   target.emitter = toC(emitter);
   target.triple = toC("x86_64-unknown-linux-gnu");
@@ -227,11 +229,14 @@ TEST_F(CompileTest, OpsThatAPluginDoesNotListAreRefusedBeforeItSeesThem) {
 TEST_F(CompileTest, NewerVersionsAreRefusedAndOlderOnesUsedWhereTheyDo) {
   auto product = [](int64_t wide) {
     Graph graph;
-    ValueId a = graph.addInput("a", {DType::F32, {4, 4}});
-    ValueId y = (*graph.add("matmul", {a, a}, {{"wide", wide}}))[0];
-    graph.addOutput(y, "y");
+    ValueId a = graph.addInput("a", {DType::F16, {4, 4}});
+    auto y = graph.add("matmul", {a, a}, {{"wide", wide}});
+    EXPECT_TRUE(y.ok()) << y.message();
+    graph.addOutput((*y)[0], "y");
     return graph;
   };
+  storedOnly = uint64_t(1) << BP_DTYPE_F16;
+  computed = storedOnly;
   opVersions = {{toC("matmul"), 1, 0}};
   EXPECT_TRUE(run(product(0)).ok()) << "version 1 says it";
   Status status = run(product(1));
@@ -241,15 +246,18 @@ TEST_F(CompileTest, NewerVersionsAreRefusedAndOlderOnesUsedWhereTheyDo) {
             std::string::npos)
       << status.message();
   opVersions.clear();
+  storedOnly = computed = 0;
 }
 
 /// A composite that is not listed is decomposed into what is.
 TEST_F(CompileTest, CompositesThatAPluginDoesNotListAreDecomposed) {
   Graph graph;
   ValueId x = graph.addInput("x", {DType::F32, {8}});
-  graph.addOutput((*graph.add("silu", {x}))[0], "y");
-  for (const char *op : {"add", "div", "exp", "mul", "neg", "constant", "silu"})
-    opVersions.push_back({toC(op), 1, 0});
+  graph.addOutput((*graph.add("softsign", {x}))[0], "y");
+  for (const OpSpec &op : opTable())
+    if (!op.composite)
+      opVersions.push_back({toC(op.name), 1, 0});
+  opVersions.push_back({toC("softsign"), 1, 0});
   auto opsOf = [&] {
     Status status = run(graph);
     EXPECT_TRUE(status.ok()) << status.message();
