@@ -72,6 +72,25 @@ EdgeRow elementwiseRow(const OpSpec &spec) {
 
 // ---- making and moving ----
 
+/// As many rows as elements of the input are above 0.
+void addRead(CaseBuilder &m, const Dims &d) {
+  ValueId zeros =
+      m.add("constant", {},
+            {{"value", Bytes(4)}, {"dtype", code(DType::F32)}, {"dims", d}});
+  ValueId mask =
+      m.add("compare", {m.input(DType::F32, d), zeros}, {{"direction", "gt"}});
+  ValueId count =
+      m.add("reduce", {m.add("cast", {mask}, {{"dtype", code(DType::I64)}})},
+            {{"kind", "sum"}, {"axes", Axes{0, 1}}});
+  // A unit may hold several.
+  std::string name = "rows" + std::to_string(m.graph().symbols.size());
+  Dim rows = m.symbol(name);
+  m.output(
+      m.add("read", {count}, {{"symbol", name}, {"bound", Dims{d[0] * d[1]}}}));
+  m.output(m.add("iota", {},
+                 {{"dtype", code(DType::I64)}, {"dims", Dims{rows, d[1]}}}));
+}
+
 std::vector<EdgeRow> makingRows() {
   constexpr DType f32 = DType::F32;
   return {{"weight", f32, 2,
@@ -119,7 +138,8 @@ std::vector<EdgeRow> makingRows() {
                    {{"variable", "v"}});
              m.output(old);
            },
-           0, false}};
+           0, false},
+          {"read", f32, 2, addRead}};
 }
 
 void addPads(CaseBuilder &m, const Dims &d, const std::string &mode) {

@@ -118,6 +118,11 @@ private:
       return constant(op);
     if (op.name == "weight" || op.name.starts_with("variable_"))
       return load(op);
+    if (op.name == "read") {
+      Tensor &size = values_[op.results[0]] = values_[op.operands[0]];
+      symbols_[op.string("symbol")] = static_cast<int64_t>(loadBits(size, 0));
+      return {};
+    }
     std::vector<Tensor> operands;
     for (ValueId operand : op.operands)
       operands.push_back(values_[operand]);

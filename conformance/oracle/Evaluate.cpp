@@ -273,9 +273,29 @@ private:
     return sizes;
   }
 
+  /// Defines a symbol by a value, as the runtime does.
+  Status read(const Op &op) {
+    const Value &value = values_[op.operands[0]];
+    auto bound = op.dims("bound")[0].evaluate(symbols_);
+    if (!bound)
+      return bound.status();
+    if (!value.exact)
+      return unimplemented("the size is not certain");
+    auto size = static_cast<int64_t>(value.bits[0]);
+    if (size < 0 || size > *bound)
+      return Status(BP_STATUS_OUT_OF_RANGE,
+                    op.string("symbol") + " is " + std::to_string(size) +
+                        ", its bound is " + std::to_string(*bound));
+    symbols_[op.string("symbol")] = size;
+    values_[op.results[0]] = value;
+    return {};
+  }
+
   Status compute(const Op &op) {
     if (op.name == "weight" || op.name.starts_with("variable_"))
       return load(op);
+    if (op.name == "read")
+      return read(op);
     auto rule = rules().find(op.name);
     const OpSpec *spec = findOp(op.name);
     if (rule == rules().end() || !spec)

@@ -18,7 +18,7 @@ constexpr std::string_view realModelOp = "real-models";
 /// Ops that are in the graphs of other ops' cases and have none of their own;
 /// control flow and state are run by the program and no duty of a backend.
 constexpr std::string_view structural[] = {
-    "assert_dim", "call",          "constant",       "dim",    "if",
+    "assert_dim", "call",          "constant",       "dim",    "if",   "read",
     "scan",       "variable_read", "variable_write", "weight", "while"};
 
 /// Ends of the units of checks that look at what a driver need not have: tables

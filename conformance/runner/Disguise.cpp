@@ -160,6 +160,10 @@ void rename(Graph &graph, const Symbols &symbols, Names &names) {
     for (auto &[name, attribute] : op.attributes)
       if (auto *dims = std::get_if<Dims>(&attribute))
         rename(*dims, symbols);
+    if (op.name == "read")
+      if (auto found = symbols.find(op.string("symbol"));
+          found != symbols.end())
+        op.attributes["symbol"] = *found->second.symbolName();
     for (Graph &region : op.regions)
       rename(region, symbols, names);
   }

@@ -69,6 +69,8 @@ public:
   virtual uint64_t dispatchCount() const = 0;
   virtual Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const = 0;
+  virtual Result<std::vector<std::vector<int64_t>>>
+  outputBounds(std::span<const bp_tensor_t> inputs) const = 0;
   /// Starts a call. A caller that is going to wait at once says so: the work
   /// may then be done on its thread.
   virtual Result<std::unique_ptr<AnyCall>> begin(const CallTensors &tensors,

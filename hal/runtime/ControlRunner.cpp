@@ -229,11 +229,8 @@ Status ControlRunner::runControl(const ResolvedControl &resolved,
                                  size_t depth) {
   auto memories = [&](const std::vector<Binding> &places) {
     Memories result;
-    for (const Binding &place : places) {
-      SlotBinding base = place.buffer ? SlotBinding{place.buffer.get(), 0, 0}
-                                      : table[place.slot];
-      result.push_back({base.buffer, base.offset + place.offset, place.length});
-    }
+    for (const Binding &place : places)
+      result.push_back(memoryOf(place, table));
     return result;
   };
   const program::Control &control = *resolved.control;

@@ -25,7 +25,14 @@ struct ControlContext {
   std::function<Result<Binding>(const Slot &)> resident;
   Evaluator &evaluator; ///< has the symbols of the call
   RegionPlans &plans;   ///< of the call's shapes
+  RestPlans &rests;     ///< likewise
+  const Signature &signature;
+  StagedPorts ports; ///< of the call
 };
+
+/// The bytes that a binding names.
+SlotBinding memoryOf(const Binding &binding,
+                     std::span<const SlotBinding> table);
 
 class ControlRunner {
 public:
@@ -34,10 +41,9 @@ public:
 
   /// Runs a whole program and waits for it. `tables` have the entries that its
   /// places name. A failure names the op, and those with the regions around it.
+  /// A size that data decide becomes a symbol of the evaluator.
   Status run(const ProgramPlan &plan, const Program &program,
-             const Tables &tables) {
-    return runProgram(plan, program, tables, 0);
-  }
+             const Tables &tables);
 
 private:
   /// Values, in buffers that the run keeps alive.
@@ -46,6 +52,9 @@ private:
 
   Status runProgram(const ProgramPlan &plan, const Program &program,
                     const Tables &tables, size_t depth);
+  Status define(const ResolvedRead &read, const Tables &tables);
+  Result<std::shared_ptr<const ProgramPlan>> restOf(const ProgramPlan &plan,
+                                                    const Program &program);
   Status runControl(const ResolvedControl &control,
                     std::span<const SlotBinding> table, size_t depth);
   Status runIf(const program::Control &control, const Memories &operands,

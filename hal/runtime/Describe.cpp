@@ -80,6 +80,9 @@ struct CommandText {
   std::string operator()(const program::Copy &) const { return "Copy"; }
   std::string operator()(const program::Fill &) const { return "Fill"; }
   std::string operator()(const program::Barrier &) const { return ""; }
+  std::string operator()(const program::Read &read) const {
+    return "read " + read.symbol + " <= " + read.bound.str() + ": " + read.op;
+  }
   std::string operator()(const program::Control &control) const {
     std::string out;
     if (control.kind == program::ControlKind::If) {

@@ -81,6 +81,8 @@ inputShapes(const LoadedArtifact &artifact) {
 bool waitsForData(const Program &program) {
   return std::ranges::any_of(
       program.commands, [](const program::Command &command) {
+        if (std::holds_alternative<program::Read>(command))
+          return true;
         const auto *control = std::get_if<program::Control>(&command);
         return control && control->kind == program::ControlKind::While &&
                control->conditional;
@@ -230,8 +232,9 @@ void orderByTime(const std::shared_ptr<const LoadedArtifact> &artifact, Aim aim,
   for (size_t i : first) {
     Candidate &candidate = selection.candidates[i];
     const char *source = "";
-    Result<double> time = Status(BP_STATUS_FAILED_PRECONDITION,
-                                 "a loop of the model waits for data");
+    Result<double> time =
+        Status(BP_STATUS_FAILED_PRECONDITION,
+               "a loop or a size of the model waits for data");
     if (!waitsForData(artifact->file->metadata().variants[candidate.variant]))
       time = timeOf(artifact, aim, request, candidate, source);
     times[candidate.uri] = time ? *time : INFINITY;

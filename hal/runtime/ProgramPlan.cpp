@@ -216,18 +216,25 @@ notesOf(Device &device, const Program &program, Evaluator &evaluator) {
   return notes;
 }
 
-} // namespace
-
-Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
-                                const ResolveContext &context,
-                                const StagedPorts &ports) {
-  Result<Resolved> resolved = resolveProgram(program, evaluator, context);
+/// `before`: the plan that this one goes on with; null: the first.
+Result<ProgramPlan> record(Result<Resolved> resolved, const Program &program,
+                           Evaluator &evaluator, const ResolveContext &context,
+                           const StagedPorts &ports,
+                           const ProgramPlan *before) {
   if (!resolved)
     return resolved.status();
-  stagePorts(ports, context.arenaTableSlot, *resolved);
   ProgramPlan plan;
+  if (before)
+    plan.stagedOffsets = before->stagedOffsets;
+  else if (resolved->read)
+    plan.stagedOffsets = placeStagedPorts(ports, resolved->arenaBytes);
+  stagePorts(ports, context.arenaTableSlot, *resolved,
+             before || resolved->read ? &plan.stagedOffsets : nullptr);
   plan.arenaBytes = std::move(resolved->arenaBytes);
   plan.controls = std::move(resolved->controls);
+  plan.read = std::move(resolved->read);
+  if (plan.read)
+    plan.places = std::move(resolved->places);
   std::span<const ResolvedCommand> commands = resolved->commands;
   std::shared_ptr<const CommandNotes> notes =
       notesOf(*context.sides.front().device, program, evaluator);
@@ -236,13 +243,31 @@ Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
     size_t to =
         i < plan.controls.size() ? plan.controls[i].position : commands.size();
     Result<Part> part = cut(context.sides, commands.subspan(from, to - from),
-                            notes, plan.controls.empty());
+                            notes, plan.isOnePart());
     if (!part)
       return part.status();
     plan.parts.push_back(std::move(*part));
     from = to;
   }
   return plan;
+}
+
+} // namespace
+
+Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
+                                const ResolveContext &context,
+                                const StagedPorts &ports) {
+  return record(resolveProgram(program, evaluator, context), program, evaluator,
+                context, ports, nullptr);
+}
+
+Result<ProgramPlan> planRest(const Program &program, Evaluator &evaluator,
+                             const ResolveContext &context,
+                             const StagedPorts &ports,
+                             const ProgramPlan &plan) {
+  return record(
+      resolveRest(program, evaluator, context, plan.places, plan.read->next),
+      program, evaluator, context, ports, &plan);
 }
 
 } // namespace backplane::rt

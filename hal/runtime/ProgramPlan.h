@@ -28,6 +28,13 @@ struct ProgramPlan {
   /// last one. Without controls on one device the only part has one step.
   std::vector<Part> parts;
   std::vector<ResolvedControl> controls;
+  /// What the last part ends with; then planRest makes what follows.
+  std::optional<ResolvedRead> read;
+  std::vector<SlotPlace> places; ///< while there is a read
+  StagedOffsets stagedOffsets;   ///< likewise
+
+  /// Whether the host has nothing to decide in it.
+  bool isOnePart() const { return controls.empty() && !read; }
 };
 
 /// Resolves, stages ports and records. Steps of two devices depend on each
@@ -35,6 +42,15 @@ struct ProgramPlan {
 Result<ProgramPlan> planProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context,
                                 const StagedPorts &ports = {});
+
+/// The plan of what follows the read of `plan`, whose symbol `evaluator` has.
+Result<ProgramPlan> planRest(const Program &program, Evaluator &evaluator,
+                             const ResolveContext &context,
+                             const StagedPorts &ports, const ProgramPlan &plan);
+
+/// What follows reads, by command and the values that were read.
+using RestPlans = std::map<std::pair<size_t, std::vector<int64_t>>,
+                           std::shared_ptr<const ProgramPlan>>;
 
 /// A program of a region.
 struct RegionPlan {

@@ -59,6 +59,9 @@ iterationsUsed(const VariantInfo &variant) {
   std::set<std::string> all;
   for (const RegionInfo &region : variant.regions)
     all.insert(region.iteration);
+  for (const program::Command &command : variant.program.commands)
+    if (const auto *read = std::get_if<program::Read>(&command))
+      all.insert(read->symbol);
   std::vector<std::vector<std::string>> result;
   for (const RegionInfo &region : variant.regions) {
     Collector collector;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RegionUse.h: which symbols that count iterations the commands of a region
-// depend on. Without any, one plan of the region serves all iterations.
+// RegionUse.h: which symbols that count iterations, or that data decide, the
+// commands of a region depend on. Without any, one plan of the region serves
+// all iterations and all calls of the same shapes.
 #ifndef BACKPLANE_RUNTIME_REGIONUSE_H
 #define BACKPLANE_RUNTIME_REGIONUSE_H
 

@@ -18,14 +18,26 @@ worker::WireTensor toWire(const bp_tensor_t &tensor) {
           {data, data + tensor.size}};
 }
 
+bool hasSymbolic(const bp_tensor_t &tensor) {
+  return std::ranges::count(std::span(tensor.dims, tensor.rank),
+                            BP_DIM_SYMBOLIC);
+}
+
+/// `isDecided`: data have decided its shape, which the application takes.
 Status takeOutput(const worker::WireTensor &from, const bp_tensor_t &to,
-                  size_t index) {
-  if (from.dtype != to.dtype || from.data.size() != to.size)
+                  bool isDecided, size_t index) {
+  Result<uint64_t> bytes = denseBytes(DType(from.dtype), from.dims);
+  bool fits = isDecided ? bytes && from.dims.size() == to.rank &&
+                              from.data.size() == *bytes && *bytes <= to.size
+                        : from.data.size() == to.size;
+  if (from.dtype != to.dtype || !fits)
     return dataLoss("the worker gave output " + std::to_string(index) +
                     " with " + std::to_string(from.data.size()) +
                     " bytes, it has " + std::to_string(to.size));
-  if (to.size)
-    std::memcpy(to.data, from.data.data(), to.size);
+  if (!from.data.empty())
+    std::memcpy(to.data, from.data.data(), from.data.size());
+  if (isDecided)
+    std::ranges::copy(from.dims, const_cast<int64_t *>(to.dims));
   return {};
 }
 
@@ -37,7 +49,10 @@ public:
   RemoteCall(std::shared_ptr<RemoteSession> session, uint64_t request,
              std::vector<bp_tensor_t> outputs)
       : session_(std::move(session)), request_(request),
-        outputs_(std::move(outputs)) {}
+        outputs_(std::move(outputs)) {
+    for (const bp_tensor_t &output : outputs_)
+      decided_.push_back(hasSymbolic(output));
+  }
   ~RemoteCall() override { session_->client_->forget(request_); }
 
   bool done() const override { return session_->client_->answered(request_); }
@@ -46,7 +61,8 @@ public:
 private:
   std::shared_ptr<RemoteSession> session_;
   uint64_t request_;
-  std::vector<bp_tensor_t> outputs_; ///< their dims are not looked at
+  std::vector<bp_tensor_t> outputs_; ///< dims are looked at where decided
+  std::vector<bool> decided_;        ///< by data
 };
 
 Status RemoteCall::finish(std::unique_ptr<AnyCall> self) {
@@ -67,7 +83,8 @@ Status RemoteCall::finish(std::unique_ptr<AnyCall> self) {
                     " outputs, the artifact has " +
                     std::to_string(outputs_.size()));
   for (size_t i = 0; i < outputs_.size(); ++i)
-    if (Status s = takeOutput(result.outputs[i], outputs_[i], i); !s.ok())
+    if (Status s = takeOutput(result.outputs[i], outputs_[i], decided_[i], i);
+        !s.ok())
       return s;
   return {};
 }
@@ -119,24 +136,19 @@ Status RemoteSession::reset() {
 
 Result<std::vector<std::vector<int64_t>>>
 RemoteSession::outputShapes(std::span<const bp_tensor_t> inputs) const {
-  Result<SymbolValues> symbols = artifact_->signature.bind(inputs, false);
-  if (!symbols)
-    return symbols.status();
-  std::vector<std::vector<int64_t>> shapes;
-  for (uint32_t i = 0; i < artifact_->signature.outputs().size(); ++i) {
-    auto dims = artifact_->signature.outputShape(i, *symbols);
-    if (!dims)
-      return dims.status();
-    shapes.push_back(std::move(*dims));
-  }
-  return shapes;
+  return artifact_->signature.outputShapes(inputs);
+}
+
+Result<std::vector<std::vector<int64_t>>>
+RemoteSession::outputBounds(std::span<const bp_tensor_t> inputs) const {
+  return artifact_->signature.outputBounds(inputs);
 }
 
 Status RemoteSession::checkOutputs(std::span<const bp_tensor_t> inputs,
                                    std::span<const bp_tensor_t> outputs) const {
-  auto shapes = outputShapes(inputs);
-  if (!shapes)
-    return shapes.status();
+  auto shapes = outputShapes(inputs), bounds = outputBounds(inputs);
+  if (!shapes || !bounds)
+    return (shapes ? bounds : shapes).status();
   if (outputs.size() != shapes->size())
     return invalidArgument(
         "the artifact has " + std::to_string(shapes->size()) +
@@ -144,7 +156,7 @@ Status RemoteSession::checkOutputs(std::span<const bp_tensor_t> inputs,
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port &port = artifact_->signature.outputs()[i];
     const std::vector<int64_t> &dims = (*shapes)[i];
-    Result<uint64_t> bytes = denseBytes(port.type.dtype, dims);
+    Result<uint64_t> bytes = denseBytes(port.type.dtype, (*bounds)[i]);
     const bp_tensor_t &given = outputs[i];
     bool fits =
         bytes && given.dtype == uint32_t(port.type.dtype) &&

@@ -28,6 +28,8 @@ public:
   uint64_t dispatchCount() const override { return opened_.dispatches; }
   Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const override;
+  Result<std::vector<std::vector<int64_t>>>
+  outputBounds(std::span<const bp_tensor_t> inputs) const override;
   Result<std::unique_ptr<AnyCall>> begin(const CallTensors &tensors,
                                          bool callerWaits) override;
   const Signature &signature() const override { return artifact_->signature; }

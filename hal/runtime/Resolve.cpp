@@ -9,6 +9,7 @@ namespace {
 
 /// Bytes of scratch per worker that a dispatch may ask for.
 constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
+constexpr uint64_t maxBytes = uint64_t(1) << 62;
 
 Status outOfRange(std::string message) {
   return Status(BP_STATUS_OUT_OF_RANGE, std::move(message));
@@ -23,14 +24,19 @@ public:
   Result<Resolved> run() {
     if (Status s = placeSlots(); !s.ok())
       return s;
-    for (uint32_t i = 0; i < program_.commands.size(); ++i)
-      if (Status s = addCommand(i, program_.commands[i]); !s.ok())
-        return s.within("command " + std::to_string(i));
-    return std::move(result_);
+    return addCommands(0);
+  }
+  Result<Resolved> runRest(std::vector<SlotPlace> places, size_t first) {
+    places_ = std::move(places);
+    return addCommands(first);
   }
 
 private:
+  Result<Resolved> addCommands(size_t first);
+  Status findReads();
   Status placeSlots();
+  Result<SlotPlace> place(const Slot &slot);
+  Result<Binding> placeOf(uint32_t slot);
   Status placeTransients(const std::vector<uint32_t> &slots, uint32_t device);
   Result<std::vector<int64_t>> planOffsets(const std::vector<uint32_t> &slots,
                                            uint32_t device) const;
@@ -41,16 +47,78 @@ private:
   Status addDispatch(uint32_t index, const program::Dispatch &dispatch);
   Status addCopy(const program::Copy &copy);
   Status addFill(const program::Fill &fill);
-  void addControl(const program::Control &control);
+  Status addControl(const program::Control &control);
+  Status addRead(const program::Read &read, size_t next);
   Result<Binding> bind(const SlotRange &range);
   Result<uint64_t> number(const Dim &dim, uint64_t most);
+  Result<uint64_t> greatestBytes(const Dim &dim) const;
 
   const Program &program_;
   Evaluator &evaluate_;
   const ResolveContext &context_;
-  std::vector<Binding> places_;
+  std::set<std::string> reads_; ///< symbols
+  SymbolRanges ranges_;         ///< while there are reads
+  std::vector<SlotPlace> places_;
   Resolved result_;
 };
+
+Result<Resolved> Resolver::addCommands(size_t first) {
+  for (size_t i = first; i < program_.commands.size() && !result_.read; ++i)
+    if (Status s = addCommand(uint32_t(i), program_.commands[i]); !s.ok())
+      return s.within("command " + std::to_string(i));
+  result_.places = std::move(places_);
+  return std::move(result_);
+}
+
+/// The symbols that the program reads, and what they may be.
+Status Resolver::findReads() {
+  for (const program::Command &command : program_.commands)
+    if (const auto *read = std::get_if<program::Read>(&command)) {
+      if (reads_.empty())
+        ranges_ = rangesOf(evaluate_.values());
+      if (Status s = addReadRanges(*read, ranges_); !s.ok())
+        return s;
+      reads_.insert(read->symbol);
+    }
+  return {};
+}
+
+/// A slot without the place of a transient.
+Result<SlotPlace> Resolver::place(const Slot &slot) {
+  bool isRead = slot.bytes && !reads_.empty() &&
+                !isKnown(*slot.bytes, evaluate_.values());
+  std::optional<uint64_t> bytes;
+  if (slot.bytes) {
+    Result<uint64_t> size =
+        isRead ? greatestBytes(*slot.bytes) : number(*slot.bytes, maxBytes);
+    if (!size)
+      return size.status();
+    bytes = *size;
+  }
+  if (slot.kind == SlotKind::Transient)
+    return SlotPlace{{nullptr, 0, *bytes, context_.arenaTableSlot}, isRead};
+  Result<Binding> found = context_.place(slot);
+  if (!found)
+    return found.status();
+  if (bytes && !isRead && *bytes != found->length)
+    return dataLoss("it has " + std::to_string(*bytes) +
+                    " bytes, what it names " + std::to_string(found->length));
+  return SlotPlace{std::move(*found), isRead};
+}
+
+/// The memory of a slot in this call.
+Result<Binding> Resolver::placeOf(uint32_t slot) {
+  const SlotPlace &place = places_[slot];
+  Binding binding = place.binding;
+  if (place.isRead) {
+    Result<uint64_t> bytes =
+        number(*program_.slots[slot].bytes, binding.length);
+    if (!bytes)
+      return bytes.status().within("slot " + std::to_string(slot));
+    binding.length = *bytes;
+  }
+  return binding;
+}
 
 Result<uint64_t> Resolver::number(const Dim &dim, uint64_t most) {
   Result<int64_t> value = evaluate_(dim);
@@ -61,31 +129,28 @@ Result<uint64_t> Resolver::number(const Dim &dim, uint64_t most) {
   return uint64_t(*value);
 }
 
+Result<uint64_t> Resolver::greatestBytes(const Dim &dim) const {
+  Result<int64_t> most = greatest(dim, ranges_);
+  if (!most)
+    return most.status();
+  if (uint64_t(*most) > maxBytes)
+    return outOfRange("'" + dim.str() + "' may be " + std::to_string(*most));
+  return uint64_t(*most);
+}
+
 Status Resolver::placeSlots() {
+  if (Status s = findReads(); !s.ok())
+    return s;
   result_.arenaBytes.assign(context_.sides.size(), 0);
   std::vector<std::vector<uint32_t>> transients(context_.sides.size());
   for (uint32_t i = 0; i < program_.slots.size(); ++i) {
     const Slot &slot = program_.slots[i];
-    std::optional<uint64_t> bytes;
-    if (slot.bytes) {
-      Result<uint64_t> size = number(*slot.bytes, uint64_t(1) << 62);
-      if (!size)
-        return size.status().within("slot " + std::to_string(i));
-      bytes = *size;
-    }
-    if (slot.kind == SlotKind::Transient) {
+    Result<SlotPlace> found = place(slot);
+    if (!found)
+      return found.status().within("slot " + std::to_string(i));
+    if (slot.kind == SlotKind::Transient)
       transients[slot.device].push_back(i);
-      places_.push_back({nullptr, 0, *bytes, context_.arenaTableSlot});
-      continue;
-    }
-    Result<Binding> place = context_.place(slot);
-    if (!place)
-      return place.status();
-    if (bytes && *bytes != place->length)
-      return dataLoss("slot " + std::to_string(i) + " has " +
-                      std::to_string(*bytes) + " bytes, what it names " +
-                      std::to_string(place->length));
-    places_.push_back(std::move(*place));
+    places_.push_back(std::move(*found));
   }
   for (uint32_t device = 0; device < transients.size(); ++device)
     if (Status s = placeTransients(transients[device], device); !s.ok())
@@ -116,7 +181,8 @@ Resolver::planOffsets(const std::vector<uint32_t> &slots,
   for (uint32_t index : slots) {
     const Slot &slot = program_.slots[index];
     // Sizes in multiples of the device's alignment give offsets that are, too.
-    int64_t bytes = (int64_t(places_[index].length) + unit - 1) / unit * unit;
+    int64_t bytes =
+        (int64_t(places_[index].binding.length) + unit - 1) / unit * unit;
     Transient item{bytes, barriers[slot.first], barriers[slot.last]};
     auto operand =
         slot.reuse < 0 ? numbers.end() : numbers.find(uint32_t(slot.reuse));
@@ -144,7 +210,7 @@ Status Resolver::placeTransients(const std::vector<uint32_t> &slots,
   }
   uint64_t &total = result_.arenaBytes[device];
   for (size_t i = 0; i < slots.size(); ++i) {
-    Binding &place = places_[slots[i]];
+    Binding &place = places_[slots[i]].binding;
     place.offset =
         uint64_t(isStatic ? program_.slots[slots[i]].offset : offsets[i]);
     total = std::max(total, place.offset + place.length);
@@ -160,9 +226,10 @@ Status Resolver::addCommand(uint32_t index, const program::Command &command) {
   if (const auto *fill = std::get_if<program::Fill>(&command))
     return addFill(*fill);
   if (const auto *control = std::get_if<program::Control>(&command))
-    addControl(*control);
-  else
-    result_.commands.push_back({Barrier(), 0, {}});
+    return addControl(*control);
+  if (const auto *read = std::get_if<program::Read>(&command))
+    return addRead(*read, index + 1);
+  result_.commands.push_back({Barrier(), 0, {}});
   return {};
 }
 
@@ -262,23 +329,40 @@ Status Resolver::addFill(const program::Fill &fill) {
   return {};
 }
 
-void Resolver::addControl(const program::Control &control) {
+Status Resolver::addRead(const program::Read &read, size_t next) {
+  Result<Binding> source = placeOf(read.slot);
+  if (!source)
+    return source.status();
+  result_.read = {&read, deviceOf(read.slot), std::move(*source), next};
+  return {};
+}
+
+Status Resolver::addControl(const program::Control &control) {
   ResolvedControl resolved;
   resolved.control = &control;
   resolved.position = result_.commands.size();
-  for (uint32_t slot : control.operands)
-    resolved.operands.push_back(places_[slot]);
-  for (uint32_t slot : control.results)
-    resolved.results.push_back(places_[slot]);
+  for (auto [slots, bindings] :
+       {std::pair(&control.operands, &resolved.operands),
+        std::pair(&control.results, &resolved.results)})
+    for (uint32_t slot : *slots) {
+      Result<Binding> place = placeOf(slot);
+      if (!place)
+        return place.status();
+      bindings->push_back(std::move(*place));
+    }
   // Its slots all lie where its regions run.
   for (const auto *list : {&control.operands, &control.results})
     if (!list->empty())
       resolved.device = deviceOf(list->front());
   result_.controls.push_back(std::move(resolved));
+  return {};
 }
 
 Result<Binding> Resolver::bind(const SlotRange &range) {
-  const Binding &place = places_[range.slot];
+  Result<Binding> found = placeOf(range.slot);
+  if (!found)
+    return found.status();
+  const Binding &place = *found;
   uint64_t offset = 0, length = 0;
   if (range.offset) {
     Result<uint64_t> value = number(*range.offset, place.length);
@@ -301,6 +385,13 @@ Result<Binding> Resolver::bind(const SlotRange &range) {
 Result<Resolved> resolveProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context) {
   return Resolver(program, evaluator, context).run();
+}
+
+Result<Resolved> resolveRest(const Program &program, Evaluator &evaluator,
+                             const ResolveContext &context,
+                             std::vector<SlotPlace> places, size_t first) {
+  return Resolver(program, evaluator, context)
+      .runRest(std::move(places), first);
 }
 
 } // namespace backplane::rt

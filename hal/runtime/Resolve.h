@@ -36,18 +36,40 @@ struct ResolvedControl {
   std::vector<Binding> operands, results;
 };
 
+/// Where a slot lies. A slot whose size data decide has room for the greatest.
+struct SlotPlace {
+  Binding binding;
+  bool isRead = false; ///< its size uses a symbol that the program reads
+};
+
+/// A symbol that the commands before it have computed.
+struct ResolvedRead {
+  const program::Read *read = nullptr;
+  uint32_t device = 0; ///< of its slot
+  Binding source;
+  size_t next = 0; ///< command after it
+};
+
 struct Resolved {
   std::vector<ResolvedCommand> commands;
   std::vector<ResolvedControl> controls; ///< in order
   std::vector<uint64_t> arenaBytes;      ///< per device
+  std::vector<SlotPlace> places;         ///< per slot
+  std::optional<ResolvedRead> read;      ///< that the commands end before
 };
 
 /// Evaluates sizes, ranges, grids and constants, plans the arena when the
 /// artifact has not, and checks every range against its slot. Work on nothing
 /// (a grid or a range of size 0) is left out. The `op` of a dispatch is the
-/// index of its command in the program, plus 1.
+/// index of its command in the program, plus 1. Ends before the first read,
+/// whose symbol the commands after it need.
 Result<Resolved> resolveProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context);
+/// Goes on with command `first`, after the read before it has been given its
+/// value. `places` are those that resolveProgram planned.
+Result<Resolved> resolveRest(const Program &program, Evaluator &evaluator,
+                             const ResolveContext &context,
+                             std::vector<SlotPlace> places, size_t first);
 
 } // namespace backplane::rt
 

@@ -80,7 +80,10 @@ Status Session::measure(Plan &plan, std::span<const bp_tensor_t> inputs,
     Result<std::vector<int64_t>> dims = signature().outputShape(i, symbols);
     if (!dims)
       return dims.status();
-    Result<uint64_t> bytes = denseBytes(port.type.dtype, *dims);
+    Result<std::vector<int64_t>> most = signature().outputBound(i, symbols);
+    if (!most)
+      return most.status();
+    Result<uint64_t> bytes = denseBytes(port.type.dtype, *most);
     if (!bytes)
       return bytes.status().within("output '" + port.name + "'");
     plan.outputBytes.push_back(*bytes);
@@ -151,21 +154,6 @@ Result<std::shared_ptr<Plan>> Session::findPlan(const CallTensors &tensors) {
     plans_.pop_back();
   plans_.insert(plans_.begin(), *plan);
   return plan;
-}
-
-Result<std::vector<std::vector<int64_t>>>
-Session::outputShapes(std::span<const bp_tensor_t> inputs) const {
-  Result<SymbolValues> symbols = signature().bind(inputs, false);
-  if (!symbols)
-    return symbols.status();
-  std::vector<std::vector<int64_t>> shapes;
-  for (uint32_t i = 0; i < signature().outputs().size(); ++i) {
-    Result<std::vector<int64_t>> dims = signature().outputShape(i, *symbols);
-    if (!dims)
-      return dims.status();
-    shapes.push_back(std::move(*dims));
-  }
-  return shapes;
 }
 
 Status Session::drain() {
@@ -280,7 +268,7 @@ Status Session::bindPorts(Call &call, const CallTensors &tensors) {
 Status Session::start(Plan &plan, Call &call,
                       const std::shared_ptr<Timeline> &ready,
                       bool callerWaits) {
-  if (!plan.program.controls.empty()) {
+  if (!plan.program.isOnePart()) {
     evaluator_.set(plan.symbols);
     ControlContext context{sides_,
                            budget_,
@@ -289,7 +277,10 @@ Status Session::start(Plan &plan, Call &call,
                            iterationsUsed_,
                            [&](const Slot &slot) { return placeOf(slot, nullptr); },
                            evaluator_,
-                           plan.regions};
+                           plan.regions,
+                           plan.rests,
+                           signature(),
+                           stagedPorts(plan)};
     Status status = ControlRunner(std::move(context))
                         .run(plan.program, variant().program, call.tables_);
     return status.ok() && ready ? ready->signal(1) : status;
@@ -333,6 +324,8 @@ Result<std::unique_ptr<Call>> Session::submit(const CallTensors &tensors,
   Status status = bindPorts(*call, tensors);
   if (status.ok())
     status = start(**plan, *call, tensors.ready, callerWaits);
+  if (status.ok())
+    status = writeShapes(**plan, *call, tensors.outputs);
   if (!status.ok()) {
     releaseMemory(*call);
     return status;

@@ -24,6 +24,7 @@ struct Plan {
   SymbolValues symbols;
   ProgramPlan program;
   RegionPlans regions; ///< those that calls have entered
+  RestPlans rests;     ///< those that calls have come to
 
   /// Whether these inputs have the types and shapes of this plan.
   bool fits(const Signature &signature,
@@ -73,6 +74,8 @@ public:
   /// not looked at.
   Result<std::vector<std::vector<int64_t>>>
   outputShapes(std::span<const bp_tensor_t> inputs) const override;
+  Result<std::vector<std::vector<int64_t>>>
+  outputBounds(std::span<const bp_tensor_t> inputs) const override;
   /// Starts a call. A caller that is going to wait at once says so: the work
   /// may then be done on its thread. A program with control flow is done when
   /// this returns: the host makes its decisions. A variant on several devices
@@ -114,6 +117,8 @@ private:
   Status drain();
   Status start(Plan &plan, Call &call, const std::shared_ptr<Timeline> &ready,
                bool callerWaits);
+  Status writeShapes(const Plan &plan, Call &call,
+                     std::span<const bp_tensor_t> outputs);
 
   std::shared_ptr<const LoadedArtifact> artifact_;
   std::vector<DeviceState> sides_; ///< by the numbers of the variant

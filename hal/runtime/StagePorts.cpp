@@ -64,18 +64,35 @@ private:
   std::vector<StagedPort> found_;
 };
 
+/// Offset of memory behind what an arena has; the arena grows by it.
+uint64_t append(uint64_t &arenaBytes, uint64_t bytes) {
+  uint64_t offset = (arenaBytes + alignment - 1) / alignment * alignment;
+  arenaBytes = offset + bytes;
+  return offset;
+}
+
 } // namespace
 
+StagedOffsets placeStagedPorts(const StagedPorts &ports,
+                               std::vector<uint64_t> &arenaBytes) {
+  StagedOffsets placed;
+  for (uint32_t device = 0; ports.staged && device < arenaBytes.size();
+       ++device)
+    for (uint32_t port = 0; port < ports.bytes.size(); ++port)
+      if (ports.bytes[port] && ports.staged(device, port))
+        placed[{device, port}] = append(arenaBytes[device], ports.bytes[port]);
+  return placed;
+}
+
 void stagePorts(const StagedPorts &ports, uint32_t arenaTableSlot,
-                Resolved &resolved) {
+                Resolved &resolved, const StagedOffsets *placed) {
   if (!ports.staged)
     return;
   std::vector<ResolvedCommand> before, after;
   for (StagedPort &port : PortUses(ports, arenaTableSlot).find(resolved)) {
-    uint64_t &end = resolved.arenaBytes[port.device];
-    uint64_t offset = (end + alignment - 1) / alignment * alignment;
     uint64_t bytes = ports.bytes[port.port];
-    end = offset + bytes;
+    uint64_t offset = placed ? placed->at({port.device, port.port})
+                             : append(resolved.arenaBytes[port.device], bytes);
     for (Binding *binding : port.bindings) {
       binding->slot = arenaTableSlot;
       binding->offset += offset;

@@ -18,11 +18,20 @@ struct StagedPorts {
   std::function<bool(uint32_t device, uint32_t port)> staged;
 };
 
+/// Where staged ports lie in the arena, by device and port.
+using StagedOffsets = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;
+
+/// Gives every staged port its memory behind the arena of its device, for a
+/// program whose commands are resolved in several steps.
+StagedOffsets placeStagedPorts(const StagedPorts &ports,
+                               std::vector<uint64_t> &arenaBytes);
+
 /// Gives each staged port that a kernel or a control uses memory behind the
 /// arena of its device: an input is copied there before the first command, an
-/// output from there after the last one. What only copies use stays.
+/// output from there after the last one. What only copies use stays. With
+/// `placed`, ports have the memory that they have been given.
 void stagePorts(const StagedPorts &ports, uint32_t arenaTableSlot,
-                Resolved &resolved);
+                Resolved &resolved, const StagedOffsets *placed = nullptr);
 
 } // namespace backplane::rt
 

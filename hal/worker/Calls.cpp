@@ -56,7 +56,7 @@ Result<GuardedMemory> take(uint64_t bytes, bool guarded) {
 /// dtypes of the outputs, and their dims for these inputs.
 struct OutputShapes {
   std::vector<uint32_t> dtypes;
-  std::vector<std::vector<int64_t>> dims;
+  std::vector<std::vector<int64_t>> dims, bounds;
 };
 
 Result<OutputShapes> shapesOf(const OpenSession &open,
@@ -70,16 +70,21 @@ Result<OutputShapes> shapesOf(const OpenSession &open,
     shapes.dtypes.push_back(info.dtype);
     shapes.dims.emplace_back(info.rank);
   }
-  std::vector<int64_t *> rows;
-  for (auto &row : shapes.dims)
-    rows.push_back(row.data());
+  shapes.bounds = shapes.dims;
   std::vector<bp_tensor_t> given = asC(inputs);
-  Status status = checked([&](bp_error_t *error) {
-    return bp_session_output_shapes(open.session.get(), given.data(),
-                                    uint32_t(given.size()), rows.data(), error);
-  });
-  if (!status.ok())
-    return status;
+  for (auto [ask, list] :
+       {std::pair(&bp_session_output_shapes, &shapes.dims),
+        std::pair(&bp_session_output_bounds, &shapes.bounds)}) {
+    std::vector<int64_t *> rows;
+    for (auto &row : *list)
+      rows.push_back(row.data());
+    Status status = checked([&, ask = ask](bp_error_t *error) {
+      return ask(open.session.get(), given.data(), uint32_t(given.size()),
+                 rows.data(), error);
+    });
+    if (!status.ok())
+      return status;
+  }
   return shapes;
 }
 
@@ -115,14 +120,14 @@ Status PreparedCall::makeOutputs(bool guarded) {
   if (!shapes)
     return shapes.status();
   for (size_t i = 0; i < shapes->dims.size(); ++i) {
-    Result<uint64_t> bytes = bytesOf(shapes->dtypes[i], shapes->dims[i]);
+    Result<uint64_t> bytes = bytesOf(shapes->dtypes[i], shapes->bounds[i]);
     if (!bytes)
       return bytes.status();
     Result<GuardedMemory> memory = take(*bytes, guarded);
     if (!memory)
       return memory.status();
-    outputs_.push_back(
-        {std::move(*memory), std::move(shapes->dims[i]), shapes->dtypes[i]});
+    outputs_.push_back({std::move(*memory), shapes->dims[i], shapes->dtypes[i],
+                        shapes->dims[i]});
   }
   return {};
 }
@@ -135,12 +140,18 @@ void PreparedCall::fillOutputs() const {
                 size_t(output.memory.size()));
 }
 
-Status PreparedCall::run() const {
-  return runSession(open_->session, asC(inputs_), asC(outputs_));
+std::vector<bp_tensor_t> PreparedCall::askForOutputs() {
+  for (Held &output : outputs_)
+    output.dims = output.asked;
+  return asC(outputs_);
 }
 
-Result<bp_call_t *> PreparedCall::submit() const {
-  std::vector<bp_tensor_t> inputs = asC(inputs_), outputs = asC(outputs_);
+Status PreparedCall::run() {
+  return runSession(open_->session, asC(inputs_), askForOutputs());
+}
+
+Result<bp_call_t *> PreparedCall::submit() {
+  std::vector<bp_tensor_t> inputs = asC(inputs_), outputs = askForOutputs();
   bp_call_t *call = nullptr;
   Status status = checked([&](bp_error_t *error) {
     return bp_session_submit(open_->session.get(), inputs.data(),
@@ -174,17 +185,21 @@ std::string PreparedCall::damage() const {
 ResultMessage PreparedCall::result() const {
   ResultMessage result;
   result.damage = damage();
-  for (const Held &output : outputs_)
+  for (const Held &output : outputs_) {
+    // A failed run has decided no sizes.
+    Result<uint64_t> bytes = bytesOf(output.dtype, output.dims);
+    const uint8_t *data = output.memory.data();
     result.outputs.push_back(
-        {output.dtype,
-         output.dims,
-         {output.memory.data(), output.memory.data() + output.memory.size()}});
+        {output.dtype, output.dims, {data, data + (bytes ? *bytes : 0)}});
+  }
   return result;
 }
 
 bool PreparedCall::gives(const ResultMessage &result) const {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const Payload &data = result.outputs[i].data;
+    if (outputs_[i].dims != result.outputs[i].dims)
+      return false;
     if (!data.empty() &&
         std::memcmp(outputs_[i].memory.data(), data.data(), data.size()) != 0)
       return false;

@@ -21,6 +21,9 @@ struct Held {
   GuardedMemory memory;
   std::vector<int64_t> dims;
   uint32_t dtype;
+  /// Of an output: the dims that the session is asked for, BP_DIM_SYMBOLIC
+  /// where data decide; a run leaves what they decided in `dims`.
+  std::vector<int64_t> asked = {};
 
   bp_tensor_t c() const {
     return {memory.data(), dims.data(), memory.size(), dtype,
@@ -39,9 +42,9 @@ public:
 
   /// Lets the outputs hold what the message says that they hold before.
   void fillOutputs() const;
-  Status run() const;
+  Status run();
   /// The same in two halves.
-  Result<bp_call_t *> submit() const;
+  Result<bp_call_t *> submit();
   static Status wait(bp_call_t *call);
   /// The outputs, and what the run did to memory that was not its own.
   ResultMessage result() const;
@@ -54,6 +57,7 @@ private:
   Status makeInputs(bool guarded);
   Status makeOutputs(bool guarded);
   std::string damage() const;
+  std::vector<bp_tensor_t> askForOutputs();
 
   const OpenSession *open_;
   const RunMessage *message_;

@@ -257,18 +257,18 @@ private:
 
 using Calls = std::vector<PreparedCall>;
 
-Status runInTurn(const Calls &calls) {
-  for (const PreparedCall &call : calls)
+Status runInTurn(Calls &calls) {
+  for (PreparedCall &call : calls)
     if (Status s = call.run(); !s.ok())
       return s;
   return {};
 }
 
 /// Waits for all of them, whatever comes of one.
-Status runOverlapped(const Calls &calls) {
+Status runOverlapped(Calls &calls) {
   std::vector<bp_call_t *> flying;
   Status status;
-  for (const PreparedCall &call : calls) {
+  for (PreparedCall &call : calls) {
     auto submitted = call.submit();
     if (submitted)
       flying.push_back(*submitted);
@@ -281,7 +281,7 @@ Status runOverlapped(const Calls &calls) {
   return status;
 }
 
-Status runInThreads(const Calls &calls) {
+Status runInThreads(Calls &calls) {
   std::vector<Status> statuses(calls.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < calls.size(); ++i)
@@ -294,8 +294,8 @@ Status runInThreads(const Calls &calls) {
   return {};
 }
 
-Status runRound(const Calls &calls, const BatchMessage &message) {
-  for (const PreparedCall &call : calls)
+Status runRound(Calls &calls, const BatchMessage &message) {
+  for (PreparedCall &call : calls)
     call.fillOutputs();
   ScarceMemory scarce(message.spareMemory);
   return message.mode == BatchMessage::Overlap   ? runOverlapped(calls)

@@ -80,6 +80,30 @@ Status checkRooms(const std::vector<std::vector<int64_t>> &shapes,
   return {};
 }
 
+using ShapesOf = Result<std::vector<std::vector<int64_t>>> (AnySession::*)(
+    std::span<const bp_tensor_t> inputs) const;
+
+/// Writes one answer of a session about the shapes of its outputs.
+bp_status_t askShapes(ShapesOf shapesOf, bp_session_t *session,
+                      std::span<const bp_tensor_t> inputs,
+                      int64_t *const *rooms, bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    if (Status s = firstOf(
+            {isHandle(session), isArray(inputs.data(), uint32_t(inputs.size()),
+                                        UINT32_MAX, "inputs")});
+        !s.ok())
+      return s;
+    auto shapes = (session->session.get()->*shapesOf)(inputs);
+    if (!shapes)
+      return shapes.status();
+    if (Status s = checkRooms(*shapes, rooms); !s.ok())
+      return s;
+    for (size_t i = 0; i < shapes->size(); ++i)
+      std::copy((*shapes)[i].begin(), (*shapes)[i].end(), rooms[i]);
+    return {};
+  });
+}
+
 /// What a call starts with; the session looks at the tensors.
 Status checkCall(const bp_session_t *session, const bp_tensor_t *inputs,
                  uint32_t inputCount, const bp_tensor_t *outputs,
@@ -176,20 +200,17 @@ bp_status_t bp_session_output_shapes(bp_session_t *session,
                                      uint32_t input_count,
                                      int64_t *const *out_dims,
                                      bp_error_t *error) {
-  return guarded(error, [&]() -> Status {
-    if (Status s = firstOf({isHandle(session), isArray(inputs, input_count,
-                                                       UINT32_MAX, "inputs")});
-        !s.ok())
-      return s;
-    auto shapes = session->session->outputShapes({inputs, input_count});
-    if (!shapes)
-      return shapes.status();
-    if (Status s = checkRooms(*shapes, out_dims); !s.ok())
-      return s;
-    for (size_t i = 0; i < shapes->size(); ++i)
-      std::copy((*shapes)[i].begin(), (*shapes)[i].end(), out_dims[i]);
-    return {};
-  });
+  return askShapes(&AnySession::outputShapes, session, {inputs, input_count},
+                   out_dims, error);
+}
+
+bp_status_t bp_session_output_bounds(bp_session_t *session,
+                                     const bp_tensor_t *inputs,
+                                     uint32_t input_count,
+                                     int64_t *const *out_dims,
+                                     bp_error_t *error) {
+  return askShapes(&AnySession::outputBounds, session, {inputs, input_count},
+                   out_dims, error);
 }
 
 bp_status_t bp_session_submit(bp_session_t *session, const bp_tensor_t *inputs,

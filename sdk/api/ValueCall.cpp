@@ -71,9 +71,9 @@ public:
 private:
   Status addInput(const bp_value_t &value);
   Status addOutput(bp_value_t value, const Port &port,
-                   std::vector<int64_t> dims);
+                   std::vector<int64_t> dims, const std::vector<int64_t> &most);
   Status make(const bp_value_t &value, const Port &port,
-              std::vector<int64_t> dims);
+              std::vector<int64_t> dims, const std::vector<int64_t> &most);
   Status awaitReady(const bp_value_t &value);
   bool inPlace(const ValueTensor &tensor) const;
   void addTensor(std::vector<bp_tensor_t> &list, const ValueTensor &tensor,
@@ -172,16 +172,19 @@ Status ValueCall::addInputs(std::span<const bp_value_t *const> inputs) {
   return {};
 }
 
-/// Memory for a result that the application leaves to the call, or drops.
+/// Memory for a result that the application leaves to the call, or drops: for
+/// the greatest sizes where data decide them. The call writes those to its
+/// dims.
 Status ValueCall::make(const bp_value_t &value, const Port &port,
-                       std::vector<int64_t> dims) {
+                       std::vector<int64_t> dims,
+                       const std::vector<int64_t> &most) {
   auto made = std::make_unique<Made>();
   made->dims = std::move(dims);
   ValueTensor tensor;
   tensor.value.dtype = bp_dtype_t(port.type.dtype);
   tensor.value.rank = uint32_t(made->dims.size());
   tensor.value.dims = made->dims.data();
-  Result<uint64_t> bytes = denseBytes(port.type.dtype, made->dims);
+  Result<uint64_t> bytes = denseBytes(port.type.dtype, most);
   if (!bytes)
     return bytes.status();
   tensor.bytes = *bytes;
@@ -204,19 +207,23 @@ Status ValueCall::make(const bp_value_t &value, const Port &port,
 }
 
 Status ValueCall::addOutput(bp_value_t value, const Port &port,
-                            std::vector<int64_t> dims) {
+                            std::vector<int64_t> dims,
+                            const std::vector<int64_t> &most) {
   bool ask = value.flags & makes;
   if (value.kind == BP_VALUE_ABSENT && ask)
     return invalidArgument("it is absent and asks for memory; a result that "
                            "the call makes is a tensor");
   if (value.kind == BP_VALUE_ABSENT)
-    return make(value, port, std::move(dims));
+    return make(value, port, std::move(dims), most);
   if (ask && (value.data || value.buffer))
     return invalidArgument("it asks for memory and has some");
   if ((value.flags & makes) == makes)
     return invalidArgument("it asks for memory on the host and on the device");
   if (ask)
-    return make(value, port, std::move(dims));
+    return make(value, port, std::move(dims), most);
+  if (dims != most)
+    return invalidArgument("data decide its shape: ask for it with "
+                           "BP_VALUE_ON_HOST or BP_VALUE_ON_DEVICE");
   if (value.flags & BP_VALUE_READ_ONLY)
     return invalidArgument("its memory must not be written");
   Result<ValueTensor> tensor = readTensor(value);
@@ -238,8 +245,9 @@ Status ValueCall::addOutput(bp_value_t value, const Port &port,
 Status ValueCall::addOutputs(std::span<bp_value_t *const> outputs) {
   const std::vector<Port> &ports = session_->signature().outputs();
   auto shapes = session_->outputShapes(inputs_);
-  if (!shapes)
-    return shapes.status();
+  auto bounds = session_->outputBounds(inputs_);
+  if (!shapes || !bounds)
+    return (shapes ? bounds : shapes).status();
   if (outputs.size() != ports.size())
     return invalidArgument("the model has " + std::to_string(ports.size()) +
                            " outputs, " + std::to_string(outputs.size()) +
@@ -255,7 +263,8 @@ Status ValueCall::addOutputs(std::span<bp_value_t *const> outputs) {
           "its header says " + std::to_string(outputs[i]->header.size) +
           " bytes, a value has " + std::to_string(sizeof(bp_value_t)));
     if (status.ok())
-      status = addOutput(value, ports[i], std::move((*shapes)[i]));
+      status =
+          addOutput(value, ports[i], std::move((*shapes)[i]), (*bounds)[i]);
     if (!status.ok())
       return status.within("output '" + ports[i].name + "'");
   }

@@ -62,7 +62,7 @@ bool needsDevice(Operation &op) {
 /// Whether an op of a graph names memory and runs nowhere.
 bool isMemory(std::string_view op) {
   return op == "weight" || op == "constant" || op == "reshape" ||
-         op == "variable_read" || op == "variable_write";
+         op == "variable_read" || op == "variable_write" || op == "read";
 }
 
 /// The nodes that give an op something, behind what needs no device.

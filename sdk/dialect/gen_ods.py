@@ -51,7 +51,7 @@ def traits(op):
     if not op["effects"]:
         result.append("Pure")
     else:
-        effect = "MemRead" if op["results"] else "MemWrite"
+        effect = "MemWrite" if op["operands"] else "MemRead"
         result.append(f"MemoryEffects<[{effect}]>")
     if op["elementwise"]:
         result.append("Bp_Elementwise")

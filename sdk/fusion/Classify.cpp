@@ -5,7 +5,8 @@ using namespace mlir;
 using namespace bp;
 
 OpKind bp::kindOf(Operation *op) {
-  if (isa<WeightOp, ReshapeOp, VariableReadOp, VariableWriteOp, ControlOp>(op))
+  if (isa<WeightOp, ReshapeOp, VariableReadOp, VariableWriteOp, ControlOp,
+          ReadOp>(op))
     return OpKind::Free;
   if (isa<ConstantOp, BroadcastOp, IotaOp, DimOp>(op))
     return OpKind::Cheap;

@@ -2,6 +2,7 @@
 #include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/Fusion.h"
 #include "sdk/fusion/Passes.h"
+#include "sdk/fusion/SymbolReads.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/Pass/Pass.h"
@@ -19,6 +20,7 @@ LogicalResult bp::formDispatches(ModuleOp module,
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock())
     return module.emitError("expected a function main of one block");
+  orderReads(main);
   limitOperands(main, devices);
   markFiniteWeights(main, pool);
   if (failed(narrowOperands(main, devices, pool)))

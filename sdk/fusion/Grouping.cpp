@@ -3,6 +3,7 @@
 
 #include "backplane/compiler.h"
 #include "sdk/fusion/GroupOrder.h"
+#include "sdk/fusion/SymbolReads.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -21,7 +22,7 @@ constexpr uint32_t maxFusedOps = 256;
 class Grouper {
 public:
   Grouper(func::FuncOp main, ArrayRef<FusionOptions> devices)
-      : main_(main), devices_(devices) {}
+      : main_(main), devices_(devices), reads_(main) {}
 
   Grouping run();
 
@@ -33,6 +34,7 @@ private:
   };
   void visit(Operation *op);
   void addSources(Value value, bool isKernel, SmallVector<unsigned> &sources);
+  void addReads(Operation *op, SmallVector<unsigned> &sources);
   void addNode(Operation *op, bool isKernel);
   std::vector<Producer> producers(Operation *op);
   void collect(Value value, bool direct, std::vector<Producer> &found);
@@ -46,6 +48,7 @@ private:
 
   func::FuncOp main_;
   ArrayRef<FusionOptions> devices_;
+  SymbolReads reads_;
   const FusionOptions *options_ = nullptr; ///< of the op that is visited
   std::vector<Group> groups_;
   llvm::DenseMap<Operation *, unsigned> groupOf_;
@@ -236,13 +239,22 @@ void Grouper::addSources(Value value, bool isKernel,
   auto node = nodeOf_.find(op);
   if (node != nodeOf_.end() && !(isKernel && travels))
     sources.push_back(node->second);
-  else if (travels)
+  else if (travels) {
+    addReads(op, sources);
     for (Value operand : op->getOperands())
       addSources(operand, isKernel, sources);
+  }
+}
+
+/// The nodes of the reads whose symbols the op uses.
+void Grouper::addReads(Operation *op, SmallVector<unsigned> &sources) {
+  for (Value size : reads_.neededBy(op))
+    sources.push_back(nodeOf_.at(size.getDefiningOp()));
 }
 
 void Grouper::addNode(Operation *op, bool isKernel) {
   SmallVector<unsigned> sources;
+  addReads(op, sources);
   for (Value operand : op->getOperands())
     addSources(operand, isKernel, sources);
   nodeOf_[op] = order_.add(sources);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/fusion/Fusion.h"
+#include "sdk/fusion/SymbolReads.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -172,7 +173,7 @@ namespace {
 class MainBuilder {
 public:
   MainBuilder(func::FuncOp main, const Grouping &grouping)
-      : main_(main), module_(main->getParentOfType<ModuleOp>()) {
+      : main_(main), module_(main->getParentOfType<ModuleOp>()), reads_(main) {
     for (const Group &group : grouping.groups)
       for (Operation *op : group.ops)
         groupOf_[op] = &group;
@@ -185,8 +186,8 @@ private:
     Operation *op;
     const Group *group; ///< none: the op itself
     Outlined outlined;
-    SmallVector<Value> needs;
-    size_t next = 0; ///< of what it needs
+    SmallVector<Value> needs; ///< its operands, then sizes that it uses
+    size_t next = 0;          ///< of what it needs
   };
   LogicalResult emit(Operation *op);
   LogicalResult push(Operation *op);
@@ -197,6 +198,7 @@ private:
 
   func::FuncOp main_;
   ModuleOp module_;
+  SymbolReads reads_;
   llvm::DenseMap<Operation *, const Group *> groupOf_;
   llvm::DenseSet<const Group *> begun_;
   std::vector<Pending> stack_; ///< each is needed by the one before
@@ -224,6 +226,9 @@ void MainBuilder::addFunction(Pending &pending) {
                       Builder(module_.getContext()).getI64IntegerAttr(device));
   pending.needs.assign(pending.outlined.inputs.begin(),
                        pending.outlined.inputs.end());
+  llvm::append_range(
+      pending.needs,
+      reads_.neededBy(function->getAttrOfType<ArrayAttr>(symbolsAttr)));
 }
 
 /// Names the op outside of the group that reads a result of it and is read.
@@ -244,6 +249,7 @@ LogicalResult MainBuilder::push(Operation *op) {
   Pending pending{op, found == groupOf_.end() ? nullptr : found->second};
   if (!pending.group) {
     pending.needs.assign(op->operand_begin(), op->operand_end());
+    llvm::append_range(pending.needs, reads_.neededBy(op));
   } else {
     if (!begun_.insert(pending.group).second)
       return failCircle(*pending.group);
@@ -267,7 +273,7 @@ void MainBuilder::write(Pending &pending) {
   }
   func::FuncOp function = pending.outlined.function;
   SmallVector<Value> operands;
-  for (Value input : pending.needs)
+  for (Value input : pending.outlined.inputs)
     operands.push_back(mapping_.lookup(input));
   auto call =
       func::CallOp::create(builder, function.getLoc(), function, operands);
@@ -312,7 +318,9 @@ LogicalResult MainBuilder::run() {
       return failure();
   }
   for (Operation &op : *old)
-    if (isa<VariableWriteOp, func::ReturnOp>(op) && failed(emit(&op)))
+    if (isa<VariableWriteOp, ReadOp, func::ReturnOp>(op) &&
+        !(op.getNumResults() && mapping_.contains(op.getResult(0))) &&
+        failed(emit(&op)))
       return failure();
   old->dropAllDefinedValueUses();
   old->erase();

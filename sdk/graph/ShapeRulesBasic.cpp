@@ -127,6 +127,15 @@ Types dim(const OpUse &use) {
   return std::vector{TensorType{DType::I64, {Dim(count)}}};
 }
 
+Types read(const OpUse &use) {
+  const TensorType &x = use.operands[0];
+  if (x.dtype != DType::I64 || x.rank() != 0)
+    return broken(use, 1, x.str());
+  if (const Dims &bound = dims(use, "bound"); bound.size() != 1)
+    return broken(use, 2, text(bound));
+  return std::vector{x};
+}
+
 Types none(const OpUse &) { return std::vector<TensorType>(); }
 
 // ---- elementwise ----

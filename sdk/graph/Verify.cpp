@@ -17,6 +17,9 @@ public:
         defined_(graph.values.size()) {
     for (const Symbol &symbol : graph.symbols)
       symbols_.insert(symbol.name);
+    for (const Op &op : graph.ops)
+      if (op.name == "read")
+        pending_.insert(op.string("symbol"));
   }
 
   Status run() {
@@ -42,6 +45,9 @@ public:
                              std::to_string(missing - defined_.begin()));
     return {};
   }
+
+  /// What is checked next comes after all ops.
+  void passOps() { pending_.clear(); }
 
 private:
   std::string describe(size_t op) const {
@@ -87,6 +93,35 @@ private:
     return checkType(variable.type);
   }
 
+  /// Whether the graph or one around it reads the symbol later on.
+  bool isPending(const std::string &symbol) const {
+    return pending_.contains(symbol) || (around_ && around_->isPending(symbol));
+  }
+
+  /// No symbol of the dims is read later on.
+  Status checkOrder(std::span<const Dim> dims) const {
+    std::set<std::string> used;
+    for (const Dim &dim : dims)
+      dim.collectSymbols(used);
+    for (const std::string &name : used)
+      if (isPending(name))
+        return invalidArgument("symbol " + name +
+                               " is used before the op that reads it");
+    return {};
+  }
+
+  /// A read defines its symbol, once.
+  Status defineSymbol(const Op &op) {
+    std::string symbol = op.string("symbol");
+    if (around_)
+      return unimplemented("a region reads no sizes");
+    if (!symbols_.contains(symbol))
+      return invalidArgument("read: symbol " + symbol + " is not declared");
+    if (!pending_.erase(symbol))
+      return invalidArgument("read: symbol " + symbol + " is read twice");
+    return {};
+  }
+
   Status checkDim(const Dim &dim) {
     if (dim.constant())
       return {};
@@ -130,7 +165,7 @@ private:
       return invalidArgument("value %" + std::to_string(value) +
                              " is defined twice");
     defined_[value] = true;
-    return {};
+    return checkOrder(graph_.type(value).dims);
   }
 
   Status checkUse(ValueId value) const {
@@ -187,10 +222,13 @@ private:
 
   Status checkDims(const Attributes &attributes) {
     for (const auto &[name, value] : attributes)
-      if (const Dims *dims = std::get_if<Dims>(&value))
+      if (const Dims *dims = std::get_if<Dims>(&value)) {
         for (const Dim &dim : *dims)
           if (Status status = checkDim(dim); !status.ok())
             return status;
+        if (Status status = checkOrder(*dims); !status.ok())
+          return status;
+      }
     return {};
   }
 
@@ -198,6 +236,9 @@ private:
     auto types = inferTypes(use.spec, use.operands, use.attributes);
     if (types)
       if (Status status = checkVariableUse(graph_, use); !status.ok())
+        return status;
+    if (types && op.name == "read")
+      if (Status status = defineSymbol(op); !status.ok())
         return status;
     return defineResults(op, types);
   }
@@ -228,12 +269,14 @@ private:
   size_t depth_;           ///< regions around the graph
   std::vector<bool> defined_;
   std::set<std::string, std::less<>> symbols_;
+  std::set<std::string, std::less<>> pending_; ///< to be read by later ops
 };
 
 } // namespace
 
 Status verifyRegion(const Graph &region, const Graph &around) {
   Verifier outer(around);
+  outer.passOps();
   return Verifier(region, &outer).run();
 }
 

@@ -80,6 +80,28 @@ Result<std::vector<ValueId>> Importer::add(std::string_view op,
   return results;
 }
 
+Result<Dim> Importer::read(ValueId value, const Dim &bound,
+                           const std::string &name,
+                           const std::string &location) {
+  if (!scopes_.empty())
+    return unimplemented("a size that data decide is not supported in the body "
+                         "of a control flow op");
+  SymbolRanges ranges;
+  for (const Symbol &symbol : graph().symbols)
+    ranges[symbol.name] = {symbol.minimum, symbol.maximum};
+  std::optional<Interval> values = bound.bounds(ranges);
+  auto symbol = symbolFor(
+      "\x01" + name, values ? std::max<int64_t>(values->high, 0) : INT64_MAX);
+  if (!symbol)
+    return symbol.status();
+  auto added = add("read", {value},
+                   {{"symbol", *symbol->symbolName()}, {"bound", Dims{bound}}},
+                   location);
+  if (!added)
+    return added.status();
+  return symbol;
+}
+
 void Importer::noteMeeting(const Dim &from, const Dim &to, bool inCall) {
   if (from == to)
     return;

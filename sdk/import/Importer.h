@@ -98,6 +98,10 @@ public:
                                    std::vector<ValueId> operands,
                                    Attributes attributes,
                                    const std::string &location);
+  /// Appends a read of an i64 scalar: a size that data decide, at most `bound`.
+  /// `name` says what its symbol is called after. Regions have none.
+  Result<Dim> read(ValueId value, const Dim &bound, const std::string &name,
+                   const std::string &location);
   /// Makes the equality of two dims a condition of the program, unless it can
   /// be seen now; fails when it can be seen not to hold.
   Status assertEqual(const Dim &a, const Dim &b, const std::string &location,
@@ -120,7 +124,7 @@ private:
   Status addInput(const onnx::ValueInfoProto &input);
   Result<Dim> inputDim(const onnx::TensorShapeProto::Dimension &dim,
                        const std::string &fallback);
-  Result<Dim> symbolFor(const std::string &text);
+  Result<Dim> symbolFor(const std::string &text, int64_t maximum = INT64_MAX);
   Status addInitializers();
   Status addNodes();
   Status addNodes(const onnx::GraphProto &graph);

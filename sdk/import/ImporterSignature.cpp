@@ -212,7 +212,7 @@ constexpr size_t kMaxSymbols = 1024;
 } // namespace
 
 /// Symbols are identifiers; other characters of the model's text become '_'.
-Result<Dim> Importer::symbolFor(const std::string &text) {
+Result<Dim> Importer::symbolFor(const std::string &text, int64_t maximum) {
   auto known = symbols_.find(text);
   if (known != symbols_.end())
     return Dim::symbol(known->second);
@@ -237,7 +237,7 @@ Result<Dim> Importer::symbolFor(const std::string &text) {
   std::string unique = name;
   for (int i = 1; taken(unique); ++i)
     unique = name + "_" + std::to_string(i);
-  Status status = graph().addSymbol(Symbol{.name = unique});
+  Status status = graph().addSymbol(Symbol{.name = unique, .maximum = maximum});
   if (!status.ok())
     return status;
   symbols_[text] = unique;

@@ -48,11 +48,15 @@ void bindSymbols(const ArtifactInfo &artifact,
         expressions.bind(*name);
 }
 
-Status checkSignature(const ArtifactInfo &artifact, Expressions &expressions) {
+Status checkInputs(const ArtifactInfo &artifact, Expressions &expressions) {
   for (size_t i = 0; i < artifact.inputs.size(); ++i)
     if (Status s = checkDims(artifact.inputs[i].type.dims, expressions);
         !s.ok())
       return s.within("input " + std::to_string(i));
+  return {};
+}
+
+Status checkSignature(const ArtifactInfo &artifact, Expressions &expressions) {
   for (size_t i = 0; i < artifact.outputs.size(); ++i)
     if (Status s = checkDims(artifact.outputs[i].type.dims, expressions);
         !s.ok())
@@ -199,7 +203,9 @@ Status Expressions::check(const Dim &dim) const {
   for (const std::string &name : used)
     if (!bound_.contains(name))
       return bad("expression " + quoted(dim.str()) + " uses symbol " +
-                 quoted(name) + ", which no input axis gives");
+                 quoted(name) +
+                 (isRead(name) ? ", which no earlier command reads"
+                               : ", which no input axis gives"));
   return {};
 }
 
@@ -224,6 +230,10 @@ Status checkArtifact(const ArtifactInfo &artifact, uint64_t weightBytes) {
   if (Status s = checkSymbols(artifact, names); !s.ok())
     return s;
   bindSymbols(artifact, names, expressions);
+  if (Status s = checkInputs(artifact, expressions); !s.ok())
+    return s;
+  if (Status s = bindReads(artifact, names, expressions); !s.ok())
+    return s;
   if (Status s = bindIterations(artifact, names, expressions); !s.ok())
     return s;
   if (Status s = checkSignature(artifact, expressions); !s.ok())

@@ -34,6 +34,21 @@ class Expressions {
 public:
   /// Symbols that some input axis binds.
   void bind(std::string_view symbol) { bound_.insert(std::string(symbol)); }
+  /// A symbol that a command of some variant defines.
+  void bindRead(std::string_view symbol) {
+    reads_.insert(std::string(symbol));
+    bind(symbol);
+  }
+  bool isBound(std::string_view symbol) const {
+    return bound_.contains(symbol);
+  }
+  bool isRead(std::string_view symbol) const { return reads_.contains(symbol); }
+  /// Before the commands of a program: none of those has a value.
+  void unbindReads() {
+    for (const std::string &symbol : reads_)
+      bound_.erase(symbol);
+  }
+  void rebindReads() { bound_.insert(reads_.begin(), reads_.end()); }
   /// States the range of a symbol, which is asked of each call.
   void limit(std::string_view symbol, Interval range) {
     ranges_[std::string(symbol)] = range;
@@ -47,7 +62,7 @@ public:
   Status check(const Dim &dim) const;
 
 private:
-  std::set<std::string, std::less<>> bound_;
+  std::set<std::string, std::less<>> bound_, reads_;
   SymbolRanges ranges_;
 };
 
@@ -64,6 +79,11 @@ Status checkPlacement(const VariantInfo &variant);
 Status checkRegions(const ArtifactInfo &artifact, const VariantInfo &variant,
                     std::map<uint32_t, int64_t> &constants,
                     Expressions &expressions);
+/// Gives the symbols that commands read from data to `expressions`. They are
+/// symbols of the artifact that no input axis gives.
+Status bindReads(const ArtifactInfo &artifact,
+                 const std::set<std::string, std::less<>> &names,
+                 Expressions &expressions);
 /// Gives the symbols that count iterations to `expressions`. `names` are the
 /// symbols of the artifact, which they must not be.
 Status bindIterations(const ArtifactInfo &artifact,
@@ -105,6 +125,9 @@ private:
   Status checkLaunch(const program::Dispatch &dispatch);
   Status checkCopy(const program::Copy &copy);
   Status checkFill(const program::Fill &fill);
+  Status checkCommands();
+  Status checkRead(const program::Read &read);
+  Status checkReadsUsed() const;
   Status checkControl(const program::Control &control);
   Status checkControlSlots(const program::Control &control);
   Status checkIf(const program::Control &control);

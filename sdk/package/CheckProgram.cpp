@@ -23,10 +23,25 @@ Status ProgramChecker::run() {
       return bad("it has an arena of " + std::to_string(bytes) + " bytes");
   if (Status s = checkSlots(); !s.ok())
     return s;
+  if (Status s = checkCommands(); !s.ok())
+    return s;
+  return checkMemory();
+}
+
+/// The symbols that the program of a variant reads are used by later commands
+/// only; regions and their sizes may use all.
+Status ProgramChecker::checkCommands() {
+  bool reads = !init && !region;
+  if (reads)
+    expressions.unbindReads();
   for (uint32_t i = 0; i < program.commands.size(); ++i)
     if (Status s = checkCommand(program.commands[i]); !s.ok())
       return s.within("command " + std::to_string(i));
-  return checkMemory();
+  if (reads)
+    if (Status s = checkReadsUsed(); !s.ok())
+      return s;
+  expressions.rebindReads();
+  return {};
 }
 
 Status ProgramChecker::checkSlots() {
@@ -174,6 +189,8 @@ Status ProgramChecker::checkCommand(const program::Command &command) {
     return checkFill(*fill);
   if (const auto *control = std::get_if<program::Control>(&command))
     return checkControl(*control);
+  if (const auto *read = std::get_if<program::Read>(&command))
+    return checkRead(*read);
   return {};
 }
 

@@ -229,6 +229,9 @@ program::Command commandOf(Decoder &d, const fb::Command *info) {
                          fill->pattern_size()};
   if (const auto *control = info->body_as_Control())
     return controlOf(d, *control);
+  if (const auto *read = info->body_as_Read())
+    return program::Read{read->slot(), std::string(text(read->symbol())),
+                         d.dim(read->bound()), std::string(text(read->op()))};
   if (!info->body_as_Barrier())
     d.fail(bad("a command is of no known kind"));
   return program::Barrier();

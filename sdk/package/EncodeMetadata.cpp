@@ -124,6 +124,14 @@ struct BodyOf {
     info.op = control.op;
     body.Set(std::move(info));
   }
+  void operator()(const program::Read &read) {
+    fb::ReadT info;
+    info.slot = read.slot;
+    info.symbol = read.symbol;
+    info.bound = read.bound.str();
+    info.op = read.op;
+    body.Set(std::move(info));
+  }
 };
 
 std::unique_ptr<fb::CommandT> commandOf(const program::Command &command) {

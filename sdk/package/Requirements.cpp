@@ -76,6 +76,10 @@ private:
     look(control.condition);
     look(control.limit);
   }
+  void lookAt(const program::Read &read) {
+    look(read.bound);
+    note(dimReadRequirement, true);
+  }
 
   void note(std::string_view requirement, bool needed) {
     if (needed)
@@ -86,8 +90,9 @@ private:
 };
 
 constexpr std::string_view known[] = {
-    dimSelectRequirement,  driverDataRequirement,  subgroupSizeRequirement,
-    parametersRequirement, sharedBytesRequirement, clusterRequirement};
+    dimSelectRequirement,    dimReadRequirement,    driverDataRequirement,
+    subgroupSizeRequirement, parametersRequirement, sharedBytesRequirement,
+    clusterRequirement};
 
 } // namespace
 

@@ -12,6 +12,8 @@ namespace backplane {
 
 /// Expressions of the variant use truncdiv or select.
 inline constexpr std::string_view dimSelectRequirement = "dims.select";
+/// A command reads a symbol from data.
+inline constexpr std::string_view dimReadRequirement = "dims.read";
 /// Entries have bytes for their driver.
 inline constexpr std::string_view driverDataRequirement = "launch.driver_data";
 /// Entries ask for a subgroup size.

@@ -28,6 +28,8 @@ std::vector<uint32_t> slotsOf(const program::Command &command) {
   } else if (const auto *control = std::get_if<program::Control>(&command)) {
     slots = control->operands;
     slots.insert(slots.end(), control->results.begin(), control->results.end());
+  } else if (const auto *read = std::get_if<program::Read>(&command)) {
+    slots = {read->slot};
   }
   return slots;
 }

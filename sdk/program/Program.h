@@ -118,7 +118,17 @@ struct Control {
   std::string op;               ///< location, for errors
 };
 
-using Command = std::variant<Dispatch, Copy, Fill, Barrier, Control>;
+/// A command of the host: defines a symbol as the i64 in a slot, which lies in
+/// [0, bound], or the call fails. All commands before it have finished. Later
+/// commands, sizes of slots and outputs use the symbol.
+struct Read {
+  uint32_t slot = 0; ///< of 8 bytes
+  std::string symbol;
+  Dim bound;
+  std::string op; ///< location, for errors
+};
+
+using Command = std::variant<Dispatch, Copy, Fill, Barrier, Control, Read>;
 
 } // namespace program
 

@@ -184,6 +184,8 @@ void renumber(program::Command &command, const std::vector<uint32_t> &numbers) {
     for (auto *list : {&control->operands, &control->results})
       for (uint32_t &slot : *list)
         slot = numbers[slot];
+  } else if (auto *read = std::get_if<program::Read>(&command)) {
+    read->slot = numbers[read->slot];
   }
 }
 

@@ -43,6 +43,8 @@ Access accessOf(const program::Command &command, const CommandNotes &notes) {
   } else if (const auto *control = std::get_if<program::Control>(&command)) {
     access.reads = control->operands;
     access.writes = control->results;
+  } else if (const auto *read = std::get_if<program::Read>(&command)) {
+    access.reads.push_back(read->slot);
   }
   return access;
 }

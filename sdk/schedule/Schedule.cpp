@@ -16,10 +16,11 @@ namespace {
 
 using SlotId = uint32_t;
 
-/// What a value is before anything moved or ran: the end of its reshapes.
+/// What a value is before anything moved or ran: the end of its reshapes, and
+/// of the reads, whose result is what they read.
 mlir::Value rootOf(mlir::Value value) {
-  while (auto reshape = value.getDefiningOp<bp::ReshapeOp>())
-    value = reshape.getX();
+  while (isa_and_present<bp::ReshapeOp, bp::ReadOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
   return value;
 }
 
@@ -85,6 +86,7 @@ private:
   Status sendResults(Operation *op);
   Status addCall(func::CallOp call);
   Status addControl(bp::ControlOp op);
+  Status addRead(bp::ReadOp op);
   Status addCopies(func::ReturnOp end);
   Status addWrites(func::FuncOp main);
   void addCopy(SlotId source, SlotId target, bool init = false);
@@ -271,8 +273,8 @@ Status Scheduler::sendResults(Operation *op) {
   std::function<void(size_t, mlir::Value)> visit = [&](size_t number,
                                                        mlir::Value value) {
     for (Operation *user : value.getUsers()) {
-      if (auto reshape = dyn_cast<bp::ReshapeOp>(user))
-        visit(number, reshape);
+      if (isa<bp::ReshapeOp, bp::ReadOp>(user))
+        visit(number, user->getResult(0));
       else if (auto call = dyn_cast<func::CallOp>(user))
         receivers.emplace(number,
                           bp::deviceOf(functions_.lookup(call.getCallee())));
@@ -351,6 +353,23 @@ Status Scheduler::addControl(bp::ControlOp op) {
   return sendResults(op);
 }
 
+/// The host reads where the value is.
+Status Scheduler::addRead(bp::ReadOp op) {
+  program::Read read;
+  read.op = bp::locationText(op.getLoc());
+  auto slot = slotOf(op.getX(), false, owningDevice(op.getX()));
+  if (!slot)
+    return slot.status().within(read.op);
+  read.slot = *slot;
+  read.symbol = op.getSymbol().str();
+  read.bound = op.getBound().getDims()[0];
+  schedule_.report.push_back("read: " + read.symbol + ", at most " +
+                             read.bound.str() + ", the host waits for it, " +
+                             read.op);
+  program_.add(std::move(read));
+  return {};
+}
+
 void Scheduler::addCopy(SlotId source, SlotId target, bool init) {
   (init ? init_ : program_).add(program::Copy{bind(source), bind(target)});
 }
@@ -415,6 +434,8 @@ Result<Schedule> Scheduler::run() {
       status = addCall(call);
     else if (auto control = dyn_cast<bp::ControlOp>(op))
       status = addControl(control);
+    else if (auto read = dyn_cast<bp::ReadOp>(op))
+      status = addRead(read);
     if (!status.ok())
       return status;
   }

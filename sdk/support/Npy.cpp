@@ -229,7 +229,9 @@ std::string shapeText(const std::vector<int64_t> &dims) {
   return text + "]";
 }
 
-Result<Tensor> Tensor::create(bp_dtype_t dtype, std::vector<int64_t> dims) {
+namespace {
+
+Result<uint64_t> denseSize(bp_dtype_t dtype, const std::vector<int64_t> &dims) {
   uint64_t size = elementBytes(dtype);
   if (!size)
     return unimplemented(dtypeName(dtype) + " tensors cannot be held by files");
@@ -242,10 +244,32 @@ Result<Tensor> Tensor::create(bp_dtype_t dtype, std::vector<int64_t> dims) {
         size > (1ull << 46))
       return invalidArgument("a tensor of shape " + shapeText(dims) +
                              " is too large");
+  return empty ? 0 : size;
+}
+
+} // namespace
+
+Status Tensor::shrink(std::vector<int64_t> dims) {
+  Result<uint64_t> size = denseSize(dtype_, dims);
+  if (!size)
+    return size.status();
+  if (*size > size_)
+    return invalidArgument("a tensor of shape " + shapeText(dims) +
+                           " does not fit in " + std::to_string(size_) +
+                           " bytes");
+  dims_ = std::move(dims);
+  size_ = *size;
+  return {};
+}
+
+Result<Tensor> Tensor::create(bp_dtype_t dtype, std::vector<int64_t> dims) {
+  Result<uint64_t> size = denseSize(dtype, dims);
+  if (!size)
+    return size.status();
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.dims_ = std::move(dims);
-  tensor.size_ = empty ? 0 : size;
+  tensor.size_ = *size;
   uint64_t bytes = (tensor.size_ / 64 + 1) * 64;
   tensor.data_.reset(static_cast<uint8_t *>(std::aligned_alloc(64, bytes)));
   if (!tensor.data_)

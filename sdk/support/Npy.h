@@ -32,6 +32,8 @@ public:
   int64_t elements() const;
   /// Element `index` in row-major order as a number.
   double number(int64_t index) const;
+  /// Keeps the first elements under other dims, which need no more of them.
+  Status shrink(std::vector<int64_t> dims);
   /// Reinterprets unsigned bits as `dtype` of the same width.
   void setDType(bp_dtype_t dtype) { dtype_ = dtype; }
 

@@ -109,18 +109,18 @@ Result<std::string> timeCompile(const ModelOptions &options,
 }
 
 Status timeCalls(const Session &session, std::vector<Tensor> &inputs,
-                 std::vector<Tensor> &outputs, double seconds, Report &report) {
-  std::vector<bp_tensor_t> in, out;
+                 OutputTensors &outputs, double seconds, Report &report) {
+  std::vector<bp_tensor_t> in;
   for (Tensor &tensor : inputs)
     in.push_back(asC(tensor));
-  for (Tensor &tensor : outputs)
-    out.push_back(asC(tensor));
   for (int warmup = 0; warmup < 2; ++warmup)
-    if (Status status = runSession(session, in, out); !status.ok())
+    if (Status status = runSession(session, in, outputs.forCall());
+        !status.ok())
       return status;
   std::vector<double> times, remote;
   auto begin = std::chrono::steady_clock::now();
   while (times.size() < 5 || elapsedMs(begin) < seconds * 1e3) {
+    std::vector<bp_tensor_t> out = outputs.forCall();
     auto start = std::chrono::steady_clock::now();
     if (Status status = runSession(session, in, out); !status.ok())
       return status;
@@ -212,8 +212,8 @@ Status measure(const BenchOptions &options, Report &report) {
       return tensor.status();
     inputs.push_back(std::move(*tensor));
   }
-  Result<std::vector<Tensor>> outputs =
-      makeOutputs(*session, outputSpecs(*artifact), inputs);
+  Result<OutputTensors> outputs =
+      OutputTensors::make(*session, outputSpecs(*artifact), inputs);
   if (!outputs)
     return outputs.status();
   Status status =

@@ -84,17 +84,16 @@ Result<std::vector<Tensor>> computeHere(const Context &context,
   if (!host)
     return host.status().within("the host cannot tell what to expect; give "
                                 "--expect");
-  Result<std::vector<Tensor>> outputs =
-      makeOutputs(*host, outputSpecs(*artifact), inputs);
+  Result<OutputTensors> outputs =
+      OutputTensors::make(*host, outputSpecs(*artifact), inputs);
   if (!outputs)
-    return outputs;
-  std::vector<bp_tensor_t> in, out;
+    return outputs.status();
+  std::vector<bp_tensor_t> in;
   for (Tensor &tensor : inputs)
     in.push_back(asC(tensor));
-  for (Tensor &tensor : *outputs)
-    out.push_back(asC(tensor));
-  Status status = runSession(*host, in, out);
-  return status.ok() ? std::move(outputs) : Result<std::vector<Tensor>>(status);
+  if (Status s = runSession(*host, in, outputs->forCall()); !s.ok())
+    return s;
+  return std::move(*outputs).take();
 }
 
 Status writeBundle(const PackOptions &options, const Artifact &artifact,

@@ -240,9 +240,13 @@ std::vector<bp_string_t> asC(const std::vector<std::string> &texts) {
   return views;
 }
 
-Result<std::vector<Tensor>> makeOutputs(const Session &session,
-                                        const std::vector<TensorSpec> &specs,
-                                        std::vector<Tensor> &inputs) {
+namespace {
+
+using AskShapes = decltype(&bp_session_output_shapes);
+
+Result<std::vector<std::vector<int64_t>>>
+shapesOf(AskShapes ask, const Session &session,
+         const std::vector<TensorSpec> &specs, std::vector<Tensor> &inputs) {
   std::vector<bp_tensor_t> given;
   for (Tensor &input : inputs)
     given.push_back(asC(input));
@@ -253,19 +257,51 @@ Result<std::vector<Tensor>> makeOutputs(const Session &session,
   for (auto &shape : shapes)
     rows.push_back(shape.data());
   Status status = checked([&](bp_error_t *error) {
-    return bp_session_output_shapes(session.get(), given.data(),
-                                    uint32_t(given.size()), rows.data(), error);
+    return ask(session.get(), given.data(), uint32_t(given.size()), rows.data(),
+               error);
   });
   if (!status.ok())
     return status;
-  std::vector<Tensor> outputs;
+  return shapes;
+}
+
+} // namespace
+
+Result<OutputTensors> OutputTensors::make(const Session &session,
+                                          const std::vector<TensorSpec> &specs,
+                                          std::vector<Tensor> &inputs) {
+  auto asked = shapesOf(bp_session_output_shapes, session, specs, inputs);
+  if (!asked)
+    return asked.status();
+  auto bounds = shapesOf(bp_session_output_bounds, session, specs, inputs);
+  if (!bounds)
+    return bounds.status();
+  OutputTensors outputs;
+  outputs.asked_ = std::move(*asked);
   for (size_t i = 0; i < specs.size(); ++i) {
-    Result<Tensor> tensor = Tensor::create(specs[i].dtype, shapes[i]);
+    Result<Tensor> tensor = Tensor::create(specs[i].dtype, (*bounds)[i]);
     if (!tensor)
       return tensor.status();
-    outputs.push_back(std::move(*tensor));
+    outputs.tensors_.push_back(std::move(*tensor));
   }
   return outputs;
+}
+
+std::vector<bp_tensor_t> OutputTensors::forCall() {
+  shapes_ = asked_;
+  std::vector<bp_tensor_t> views;
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    views.push_back(asC(tensors_[i]));
+    views.back().dims = shapes_[i].data();
+  }
+  return views;
+}
+
+Result<std::vector<Tensor>> OutputTensors::take() && {
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    if (Status s = tensors_[i].shrink(shapes_[i]); !s.ok())
+      return s.within("output " + std::to_string(i));
+  return std::move(tensors_);
 }
 
 std::string suggestion(std::string_view asked,

@@ -76,10 +76,22 @@ bool compareOutput(const RunOptions &options, const std::string &name,
 bp_tensor_t asC(Tensor &tensor);
 /// Views of texts, which must outlive them.
 std::vector<bp_string_t> asC(const std::vector<std::string> &texts);
-/// Output tensors of the right sizes for these inputs.
-Result<std::vector<Tensor>> makeOutputs(const Session &session,
-                                        const std::vector<TensorSpec> &specs,
-                                        std::vector<Tensor> &inputs);
+/// Memory for the outputs of calls with inputs of the same shapes.
+class OutputTensors {
+public:
+  static Result<OutputTensors> make(const Session &session,
+                                    const std::vector<TensorSpec> &specs,
+                                    std::vector<Tensor> &inputs);
+  /// What the next call takes. Views of memory that lives here.
+  std::vector<bp_tensor_t> forCall();
+  /// The outputs of the latest call, with the sizes that its data decided.
+  Result<std::vector<Tensor>> take() &&;
+
+private:
+  std::vector<Tensor> tensors_;              ///< as large as they can become
+  std::vector<std::vector<int64_t>> asked_;  ///< BP_DIM_SYMBOLIC: data decide
+  std::vector<std::vector<int64_t>> shapes_; ///< written by calls
+};
 
 /// " (did you mean 'x'?)" for the nearest of `known`, or nothing.
 std::string suggestion(std::string_view asked,

@@ -193,19 +193,18 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
   if (options.model.why)
     if (Status status = printWhy(*session); !status.ok())
       return status;
-  Result<std::vector<Tensor>> outputs =
-      makeOutputs(*session, outSpecs, *inputs);
+  Result<OutputTensors> outputs =
+      OutputTensors::make(*session, outSpecs, *inputs);
   if (!outputs)
-    return outputs;
-  std::vector<bp_tensor_t> in, out;
+    return outputs.status();
+  std::vector<bp_tensor_t> in;
   for (Tensor &tensor : *inputs)
     in.push_back(asC(tensor));
-  for (Tensor &tensor : *outputs)
-    out.push_back(asC(tensor));
   for (unsigned i = 0; i < options.repeat; ++i)
-    if (Status status = runSession(*session, in, out); !status.ok())
+    if (Status status = runSession(*session, in, outputs->forCall());
+        !status.ok())
       return status;
-  return outputs;
+  return std::move(*outputs).take();
 }
 
 } // namespace

@@ -224,6 +224,12 @@ Status writeArtifacts(const fs::path &folder) {
           sample::write((folder / "launches.bpx").string(), launching, pool);
       !s.ok())
     return s;
+  fb::ArtifactT reading;
+  sample::fullArtifact(reading, pool);
+  sample::addRead(reading);
+  if (Status s = sample::write((folder / "reads.bpx").string(), reading, pool);
+      !s.ok())
+    return s;
   // As they are: cut at sizes that the target leaves alone, and damaged.
   for (size_t size : {size_t(7), size_t(71), size_t(1023)}) {
     Bytes good = readAll(path);

@@ -368,6 +368,12 @@ const Wrong wrongSessions[] = {
           return none;
         }(),
         e),
+    BP_WRONG(bp_session_output_bounds, "inputs at NULL", g.session.get(),
+             nullptr, 1, g.rooms, e),
+    BP_WRONG(bp_session_output_bounds, "no inputs", g.session.get(), nullptr, 0,
+             g.rooms, e),
+    BP_WRONG(bp_session_output_bounds, "no rooms", g.session.get(), &g.x, 1,
+             nullptr, e),
     BP_WRONG(bp_session_run, "inputs at NULL", g.session.get(), nullptr, 1,
              &g.y, 1, e),
     BP_WRONG(bp_session_run, "outputs at NULL", g.session.get(), &g.x, 1,
@@ -493,7 +499,7 @@ TEST_F(Arguments, ThatAreWrongAreRefused) {
   refused(wrongArtifacts);
   refused(wrongSessions);
   refused(wrongValues);
-  EXPECT_EQ(tried_.size(), 30u);
+  EXPECT_EQ(tried_.size(), 31u);
   // Everything still works.
   EXPECT_EQ(
       bp_session_run(good_.session.get(), &good_.x, 1, &good_.y, 1, nullptr),
@@ -598,6 +604,9 @@ TEST_F(Arguments, ArtifactsAndSessionsOfAnotherKindAreRefused) {
             [&](auto *e) { return bp_session_explain(s, &g.sink, e); });
     refused("output_shapes", [&](auto *e) {
       return bp_session_output_shapes(s, &g.x, 1, g.rooms, e);
+    });
+    refused("output_bounds", [&](auto *e) {
+      return bp_session_output_bounds(s, &g.x, 1, g.rooms, e);
     });
     refused("run",
             [&](auto *e) { return bp_session_run(s, &g.x, 1, &g.y, 1, e); });

@@ -237,6 +237,48 @@ TEST(Graph, VerifyFindsDamage) {
   }
 }
 
+/// y = 0, 1, … up to a number that x says, at most n.
+Graph readingGraph() {
+  Builder b;
+  EXPECT_TRUE(b.graph.addSymbol({"n"}).ok());
+  EXPECT_TRUE(b.graph.addSymbol({"k"}).ok());
+  b.graph.addInput("w", T("f32[n]"));
+  ValueId x = b.graph.addInput("x", T("i64[]"));
+  b.add("read", {x}, {{"symbol", S("k")}, {"bound", Ds("n")}});
+  ValueId y = b.add("iota", {}, {{"dtype", DT(DType::I64)}, {"dims", Ds("k")}});
+  b.graph.addOutput(y, "y");
+  return b.graph;
+}
+
+TEST(Graph, ReadsDefineSymbols) {
+  EXPECT_TRUE(readingGraph().verify().ok())
+      << readingGraph().verify().message();
+  const Damage damages[] = {
+      {"symbol k is used before the op that reads it",
+       [](Graph &g) { std::swap(g.ops[0], g.ops[1]); }},
+      {"symbol k is used before the op that reads it",
+       [](Graph &g) { g.values[0].type.dims[0] = D("k"); }},
+      {"symbol k is used before the op that reads it",
+       [](Graph &g) { g.ops[0].attributes["bound"] = Ds("k"); }},
+      {"symbol k is read twice",
+       [](Graph &g) {
+         Op again = g.ops[0];
+         again.results = {g.addValue(T("i64[]"))};
+         g.ops.push_back(again);
+       }},
+      {"symbol j is not declared",
+       [](Graph &g) { g.ops[0].attributes["symbol"] = S("j"); }},
+  };
+  for (const Damage &damage : damages) {
+    Graph graph = readingGraph();
+    damage.apply(graph);
+    Status status = graph.verify();
+    ASSERT_FALSE(status.ok()) << damage.message;
+    EXPECT_NE(status.message().find(damage.message), std::string::npos)
+        << status.message();
+  }
+}
+
 TEST(Types, KnowsTheirNamesAndSizes) {
   for (uint32_t i = BP_DTYPE_F64; i < BP_DTYPE_COUNT_; ++i) {
     DType type = DType(i);

@@ -87,6 +87,7 @@ std::vector<OpCase> constants() {
       {"dim", {}, {{"value", Ds("n, 4")}}, "i64[2]"},
       {"variable_read", {}, with(typed("3"), "variable", S("v")), "f32[3]"},
       {"variable_write", {"f32[3]"}, {{"variable", S("v")}}, ""},
+      {"read", {"i64[]"}, {{"symbol", S("k")}, {"bound", Ds("n")}}, "i64[]"},
   };
 }
 
@@ -277,6 +278,8 @@ std::vector<OpCase> badConstants() {
       {"random_bits", {"u64[]", "u64[2]"}, {{"dims", Ds("4")}}, "C1"},
       {"random_bits", {"u32[]", "u32[]"}, {{"dims", Ds("4")}}, "C1"},
       {"variable_read", {}, with(typed("n"), "variable", S("v")), "C1"},
+      {"read", {"i64[1]"}, {{"symbol", S("k")}, {"bound", Ds("n")}}, "C1"},
+      {"read", {"i64[]"}, {{"symbol", S("k")}, {"bound", Ds("n, 2")}}, "C2"},
   };
 }
 

@@ -268,7 +268,10 @@ BP_API bp_status_t bp_artifact_open_bytes(bp_context_t *context,
 BP_API bp_bytes_t bp_artifact_bytes(const bp_artifact_t *artifact);
 BP_API void bp_artifact_destroy(bp_artifact_t *artifact);
 
-/* An input or output. `dims` hold BP_DIM_SYMBOLIC (-1) where the size is an
+/* A size that is not a plain number; graph.h says the same. */
+#define BP_DIM_SYMBOLIC (-1)
+
+/* An input or output. `dims` hold BP_DIM_SYMBOLIC where the size is an
  * expression, whose text is in dim_texts. Pointers live with the artifact. */
 #define bp_tensor_info_t_TYPE 131u
 typedef struct bp_tensor_info_t {
@@ -378,8 +381,15 @@ BP_API double bp_session_remote_ms(const bp_session_t *session);
 BP_API uint64_t bp_session_dispatch_count(const bp_session_t *session);
 
 /* Sizes of all outputs for inputs of these shapes: out_dims[i] has room for
- * the rank of output i. */
+ * the rank of output i. A size that the data of a call decide is
+ * BP_DIM_SYMBOLIC. */
 BP_API bp_status_t bp_session_output_shapes(bp_session_t *session,
+                                            const bp_tensor_t *inputs,
+                                            uint32_t input_count,
+                                            int64_t *const *out_dims,
+                                            bp_error_t *error);
+/* The same with the greatest value of each size that data decide. */
+BP_API bp_status_t bp_session_output_bounds(bp_session_t *session,
                                             const bp_tensor_t *inputs,
                                             uint32_t input_count,
                                             int64_t *const *out_dims,
@@ -387,8 +397,14 @@ BP_API bp_status_t bp_session_output_shapes(bp_session_t *session,
 /* Starts a call. `outputs` have data of the right size (see
  * bp_session_output_shapes); the application keeps its hands off all data until
  * bp_call_wait has returned, which is when the results are there. Calls of one
- * session run in the order of submission. A model whose control flow depends on
- * data is done when this returns: the host makes its decisions. */
+ * session run in the order of submission. A model whose control flow or sizes
+ * depend on data is done when this returns: the host makes its decisions.
+ *
+ * An output with sizes that data decide has dims that the call may write, with
+ * BP_DIM_SYMBOLIC for those sizes, and data of the size of its bounds
+ * (bp_session_output_bounds). When bp_call_wait has returned, the dims are the
+ * real ones and the elements lie dense at the start of the data; what is behind
+ * them, and the dims of a failed call, are not defined. */
 BP_API bp_status_t bp_session_submit(bp_session_t *session,
                                      const bp_tensor_t *inputs,
                                      uint32_t input_count,

@@ -128,7 +128,8 @@ typedef struct bp_value_t {
 /* A call, as bp_session_run, with values. outputs[i] says where output i goes:
  * memory with the right dtype and dims, BP_VALUE_ON_DEVICE, BP_VALUE_ON_HOST,
  * or absent. On a failure no output struct was changed. A buffer that is an
- * output overlaps no other value of the call. */
+ * output overlaps no other value of the call. An output whose sizes data decide
+ * is made by the call; its dims are there when the call is done. */
 BP_API bp_status_t bp_session_run_values(bp_session_t *session,
                                          const bp_value_t *const *inputs,
                                          uint32_t input_count,

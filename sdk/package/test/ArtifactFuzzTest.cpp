@@ -28,6 +28,7 @@ protected:
     fb::ArtifactT artifact;
     WeightPool pool;
     sample::fullArtifact(artifact, pool);
+    sample::addRead(artifact);
     ASSERT_TRUE(sample::write(path, artifact, pool).ok());
     std::ifstream in(path, std::ios::binary);
     good_ = Bytes(std::istreambuf_iterator<char>(in), {});

@@ -387,6 +387,77 @@ TEST_F(Artifacts, RefusesBadControl) {
             "init program: command 3: an init program makes no decisions");
 }
 
+TEST_F(Artifacts, KeepsReads) {
+  sample::addRead(artifact_);
+  Status status = sample::write(path_, artifact_, pool_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.message();
+  const VariantInfo &variant = (*file)->metadata().variants[0];
+  EXPECT_EQ(variant.requirements, std::vector<std::string>{"dims.read"});
+  const auto &read = std::get<program::Read>(variant.program.commands[10]);
+  EXPECT_EQ(read.slot, 11u);
+  EXPECT_EQ(read.symbol, "k");
+  EXPECT_EQ(read.bound.str(), "n");
+  EXPECT_EQ(read.op, "NonZero node /z");
+}
+
+TEST_F(Artifacts, RefusesBadReads) {
+  auto in = [&](const auto &change) {
+    std::string text = refusalOf([&](fb::ArtifactT &a) {
+      sample::addRead(a);
+      change(a);
+    });
+    std::string start = "variant 0: ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  auto read = [](fb::ArtifactT &a) -> fb::ReadT & {
+    return *program(a).commands[10]->body.AsRead();
+  };
+  EXPECT_EQ(in([&](auto &a) { read(a).slot = 14; }),
+            "program: command 10: it names slot 14, of 14");
+  EXPECT_EQ(in([&](auto &a) { read(a).slot = 3; }),
+            "program: command 10: it reads a slot of 16 bytes, not of 8");
+  EXPECT_EQ(in([&](auto &a) { read(a).slot = 12; }),
+            "program: command 10: it reads a slot of no fixed number of bytes, "
+            "not of 8");
+  EXPECT_EQ(in([&](auto &a) { read(a).symbol = "j"; }),
+            "a command reads 'j', which is no symbol of the artifact");
+  EXPECT_EQ(in([&](auto &a) { read(a).symbol = "n"; }),
+            "a command reads 'n', which an input axis gives");
+  EXPECT_EQ(in([&](auto &a) { read(a).bound = "k"; }),
+            "program: command 10: bound: expression 'k' uses symbol 'k', which "
+            "no earlier command reads");
+  EXPECT_EQ(in([&](auto &a) { read(a).bound = "0-1"; }),
+            "program: command 10: bound is -1");
+  EXPECT_EQ(in([&](auto &a) {
+              auto &commands = program(a).commands;
+              commands[11] = std::make_unique<fb::CommandT>();
+              commands[11]->body.Set(fb::ReadT(read(a)));
+              program(a).slots[11]->last = 11;
+              program(a).slots[12]->first = 13;
+            }),
+            "program: command 11: it reads 'k', which has a value");
+  EXPECT_EQ(in([&](auto &a) { program(a).commands[10] = sample::barrier(); }),
+            "output 1: expression 'k' uses symbol 'k', which no input axis "
+            "gives");
+  EXPECT_EQ(in([&](auto &a) {
+              program(a).commands[9]->body.AsFill()->target->length = "k";
+            }),
+            "program: command 9: target: range: expression 'k' uses symbol "
+            "'k', which no earlier command reads");
+  EXPECT_EQ(in([&](auto &a) { a.inputs[0]->exprs[0] = "k*2"; }),
+            "input 0: expression '2*k' uses symbol 'k', which no input axis "
+            "gives");
+  EXPECT_EQ(in([&](auto &a) {
+              auto &init = *a.variants[0]->init;
+              init.commands.push_back(std::make_unique<fb::CommandT>());
+              init.commands.back()->body.Set(fb::ReadT(read(a)));
+            }),
+            "init program: command 3: only the program of a variant reads "
+            "symbols");
+}
+
 TEST_F(Artifacts, SaysWhatAVariantRequires) {
   fb::VariantT &variant = *artifact_.variants[0];
   auto requirements = [&] {

@@ -264,6 +264,31 @@ void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool) {
   artifact.variants.push_back(std::move(variant));
 }
 
+void addRead(fb::ArtifactT &artifact) {
+  auto symbol = std::make_unique<fb::SymbolInfoT>();
+  symbol->name = "k";
+  symbol->maximum = 64;
+  symbol->divisor = 1;
+  artifact.symbols.push_back(std::move(symbol));
+  artifact.outputs.push_back(tensor("z", DType::I32, {"k"}));
+  fb::ProgramT &program = *artifact.variants[0]->program;
+  program.slots.push_back(transient("8", 9, 10));
+  program.slots.push_back(transient("4*k", 11, 13));
+  program.slots.push_back(slot(fb::SlotKind::Output, 1, "4*k"));
+  fb::ReadT read;
+  read.slot = 11;
+  read.symbol = "k";
+  read.bound = "n";
+  read.op = "NonZero node /z";
+  auto command = std::make_unique<fb::CommandT>();
+  command->body.Set(std::move(read));
+  program.commands.push_back(fill(11, 0));
+  program.commands.push_back(std::move(command));
+  program.commands.push_back(fill(12, 7));
+  program.commands.push_back(barrier());
+  program.commands.push_back(copy(12, 13));
+}
+
 void extendLaunches(fb::ArtifactT &artifact) {
   fb::VariantT &variant = *artifact.variants[0];
   fb::EntryT &entry = *variant.executables[0]->entries[0];

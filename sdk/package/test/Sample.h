@@ -46,6 +46,9 @@ void fullArtifact(fb::ArtifactT &artifact, WeightPool &pool);
 /// parameters, dynamic shared memory, clusters.
 void extendLaunches(fb::ArtifactT &artifact);
 
+/// Appends a read of a symbol "k", at most n, and an output "z" of its size.
+void addRead(fb::ArtifactT &artifact);
+
 /// Splits it: what `init` and the regions use stays on device 0, the second
 /// dispatch runs on device 1, with a transfer to it and back.
 void split(fb::ArtifactT &artifact);

@@ -18,6 +18,7 @@ import numpy
 
 import checks
 import models
+import sizes
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 OWN = checks.OWN_TARGETS[-1]
@@ -510,6 +511,7 @@ def main():
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)
+        sizes.check(suite, tool, ("host", "ref", "worker:local/host"))
         jit(suite, tool)
         fat(suite, tool)
         reuse(suite, tool)
