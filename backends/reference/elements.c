@@ -13,34 +13,43 @@
 
 typedef enum kind_t { NONE, FLOAT, SIGNED, UNSIGNED, BOOL } kind_t;
 
-/* The last four members are those of floats narrower than f32: the highest
- * finite pattern, above which come infinity and NaN or, for f8E4M3FN, NaN only;
- * and what moves the exponent bias to that of a double. */
+/* The last members are those of floats narrower than f32: the highest finite
+ * pattern, above which come infinity and NaN, or NaN only; what moves the
+ * exponent bias to that of a double; and the pattern of too high numbers where
+ * infinity does not come next: NaN, which has the bits of -0, or the highest.
+ */
 typedef struct format_t {
   kind_t kind;
   int bits, mantissa_bits, bias;
   uint32_t top;
   double scale;
+  uint32_t beyond;
 } format_t;
 
+#define MINUS_ZERO 0x80u
+
 static const format_t formats[BP_DTYPE_COUNT_] = {
-    [BP_DTYPE_F64] = {FLOAT, 64, 0, 0, 0, 0},
-    [BP_DTYPE_F32] = {FLOAT, 32, 0, 0, 0, 0},
-    [BP_DTYPE_F16] = {FLOAT, 16, 10, 15, 0x7BFF, 0x1p1008},
-    [BP_DTYPE_BF16] = {FLOAT, 16, 7, 127, 0x7F7F, 0x1p896},
-    [BP_DTYPE_F8E4M3FN] = {FLOAT, 8, 3, 7, 0x7E, 0x1p1016},
-    [BP_DTYPE_F8E5M2] = {FLOAT, 8, 2, 15, 0x7B, 0x1p1008},
-    [BP_DTYPE_I64] = {SIGNED, 64, 0, 0, 0, 0},
-    [BP_DTYPE_I32] = {SIGNED, 32, 0, 0, 0, 0},
-    [BP_DTYPE_I16] = {SIGNED, 16, 0, 0, 0, 0},
-    [BP_DTYPE_I8] = {SIGNED, 8, 0, 0, 0, 0},
-    [BP_DTYPE_I4] = {SIGNED, 4, 0, 0, 0, 0},
-    [BP_DTYPE_U64] = {UNSIGNED, 64, 0, 0, 0, 0},
-    [BP_DTYPE_U32] = {UNSIGNED, 32, 0, 0, 0, 0},
-    [BP_DTYPE_U16] = {UNSIGNED, 16, 0, 0, 0, 0},
-    [BP_DTYPE_U8] = {UNSIGNED, 8, 0, 0, 0, 0},
-    [BP_DTYPE_U4] = {UNSIGNED, 4, 0, 0, 0, 0},
-    [BP_DTYPE_BOOL] = {BOOL, 8, 0, 0, 0, 0},
+    [BP_DTYPE_F64] = {FLOAT, 64, 0, 0, 0, 0, 0},
+    [BP_DTYPE_F32] = {FLOAT, 32, 0, 0, 0, 0, 0},
+    [BP_DTYPE_F16] = {FLOAT, 16, 10, 15, 0x7BFF, 0x1p1008, 0},
+    [BP_DTYPE_BF16] = {FLOAT, 16, 7, 127, 0x7F7F, 0x1p896, 0},
+    [BP_DTYPE_F8E4M3FN] = {FLOAT, 8, 3, 7, 0x7E, 0x1p1016, 0},
+    [BP_DTYPE_F8E5M2] = {FLOAT, 8, 2, 15, 0x7B, 0x1p1008, 0},
+    [BP_DTYPE_I64] = {SIGNED, 64, 0, 0, 0, 0, 0},
+    [BP_DTYPE_I32] = {SIGNED, 32, 0, 0, 0, 0, 0},
+    [BP_DTYPE_I16] = {SIGNED, 16, 0, 0, 0, 0, 0},
+    [BP_DTYPE_I8] = {SIGNED, 8, 0, 0, 0, 0, 0},
+    [BP_DTYPE_I4] = {SIGNED, 4, 0, 0, 0, 0, 0},
+    [BP_DTYPE_U64] = {UNSIGNED, 64, 0, 0, 0, 0, 0},
+    [BP_DTYPE_U32] = {UNSIGNED, 32, 0, 0, 0, 0, 0},
+    [BP_DTYPE_U16] = {UNSIGNED, 16, 0, 0, 0, 0, 0},
+    [BP_DTYPE_U8] = {UNSIGNED, 8, 0, 0, 0, 0, 0},
+    [BP_DTYPE_U4] = {UNSIGNED, 4, 0, 0, 0, 0, 0},
+    [BP_DTYPE_BOOL] = {BOOL, 8, 0, 0, 0, 0, 0},
+    [BP_DTYPE_F8E4M3FNUZ] = {FLOAT, 8, 3, 8, 0x7F, 0x1p1015, MINUS_ZERO},
+    [BP_DTYPE_F8E5M2FNUZ] = {FLOAT, 8, 2, 16, 0x7F, 0x1p1007, MINUS_ZERO},
+    [BP_DTYPE_F8E8M0FNU] = {FLOAT, 8, 0, 127, 0xFE, 0, 0xFF},
+    [BP_DTYPE_F4E2M1FN] = {FLOAT, 4, 1, 1, 7, 0x1p1022, 7},
 };
 
 int ref_is_float(bp_dtype_t dtype) { return formats[dtype].kind == FLOAT; }
@@ -57,27 +66,14 @@ int64_t ref_bytes(const ref_tensor_t *tensor) {
   return (tensor->count * ref_bits(tensor->dtype) + 7) / 8;
 }
 
-ref_word_t ref_extreme(bp_dtype_t dtype, int highest) {
-  const format_t *format = &formats[dtype];
-  const uint64_t top = UINT64_MAX >> (64 - format->bits);
-  ref_word_t word;
-  if (format->kind == FLOAT) {
-    word.f = dtype == BP_DTYPE_F8E4M3FN ? 448 : HUGE_VAL;
-    word.f = highest ? word.f : -word.f;
-  } else if (format->kind == SIGNED) {
-    word.i = highest ? (int64_t)(top >> 1) : -(int64_t)(top >> 1) - 1;
-  } else {
-    word.i = !highest ? 0 : format->kind == BOOL ? 1 : (int64_t)top;
-  }
-  return word;
-}
-
 /* ---- Narrow floats ---- */
 
 static double widen(uint32_t bits, const format_t *format) {
   const uint32_t sign = 1u << (format->bits - 1);
   const uint32_t rest = bits & (sign - 1);
   ref_word_t word;
+  if (format->beyond == MINUS_ZERO && bits == MINUS_ZERO)
+    return NAN;
   word.i = (int64_t)rest << (52 - format->mantissa_bits);
   word.f *= format->scale;
   if (rest > format->top) /* infinity has no mantissa */
@@ -85,16 +81,18 @@ static double widen(uint32_t bits, const format_t *format) {
   return bits & sign ? -word.f : word.f;
 }
 
-/* Rounds to nearest even in one step; beyond the top to infinity, or to NaN in
- * the format without infinities. */
+/* Rounds to nearest even in one step; beyond the top to infinity, to NaN in
+ * formats without infinities, and to the top in the one without NaN. */
 static uint32_t narrow(double value, const format_t *format) {
   const uint32_t sign = signbit(value) ? 1u << (format->bits - 1) : 0;
   uint32_t bits;
   int exponent;
+  if (isnan(value) && format->beyond) /* 0 where there is no NaN */
+    return format->beyond == format->top ? 0 : format->beyond;
   if (isnan(value))
     return sign | (format->top + 1) | 1u << (format->mantissa_bits - 1);
   if (isinf(value))
-    return sign | (format->top + 1);
+    return sign | (format->beyond ? format->beyond : format->top + 1);
   frexp(value, &exponent);
   --exponent; /* |value| is in [2^exponent, 2^(exponent + 1)) */
   if (value == 0 || exponent < 1 - format->bias)
@@ -103,7 +101,49 @@ static uint32_t narrow(double value, const format_t *format) {
    * does a rounding that reaches the next power of two. */
   bits = (uint32_t)rint(ldexp(fabs(value), format->mantissa_bits - exponent));
   bits += (uint32_t)(exponent + format->bias - 1) << format->mantissa_bits;
-  return sign | (bits > format->top ? format->top + 1 : bits);
+  if (format->beyond == MINUS_ZERO && bits == 0)
+    return 0;
+  if (bits > format->top)
+    bits = format->beyond ? format->beyond : format->top + 1;
+  return sign | bits;
+}
+
+/* Powers of two: halfway between two of them is the higher one, and what is
+ * below the least, also what is negative, is the least. */
+static double widen_power(uint32_t bits) {
+  return bits == 0xFF ? NAN : ldexp(1, (int)bits - 127);
+}
+
+static uint32_t narrow_power(double value) {
+  double fraction;
+  int exponent;
+  if (!isfinite(value))
+    return 0xFF;
+  if (value <= 0x1p-127)
+    return 0;
+  fraction = frexp(value, &exponent); /* in [1/2, 1) */
+  exponent -= fraction < 0.75;
+  return exponent > 127 ? 0xFF : (uint32_t)(exponent + 127);
+}
+
+/* ---- Extremes ---- */
+
+ref_word_t ref_extreme(bp_dtype_t dtype, int highest) {
+  const format_t *format = &formats[dtype];
+  const uint64_t top = UINT64_MAX >> (64 - format->bits);
+  ref_word_t word;
+  if (dtype == BP_DTYPE_F8E8M0FNU) {
+    word.f = highest ? 0x1p127 : 0x1p-127;
+  } else if (format->kind == FLOAT) {
+    const int infinite = dtype != BP_DTYPE_F8E4M3FN && !format->beyond;
+    word.f = infinite ? HUGE_VAL : widen(format->top, format);
+    word.f = highest ? word.f : -word.f;
+  } else if (format->kind == SIGNED) {
+    word.i = highest ? (int64_t)(top >> 1) : -(int64_t)(top >> 1) - 1;
+  } else {
+    word.i = !highest ? 0 : format->kind == BOOL ? 1 : (int64_t)top;
+  }
+  return word;
 }
 
 /* ---- Conversions between number classes ---- */
@@ -168,7 +208,11 @@ static void load(const void *data, bp_dtype_t dtype, int64_t start,
     LOAD(uint16_t, f, widen(x, format))
   case BP_DTYPE_F8E4M3FN:
   case BP_DTYPE_F8E5M2:
+  case BP_DTYPE_F8E4M3FNUZ:
+  case BP_DTYPE_F8E5M2FNUZ:
     LOAD(uint8_t, f, widen(x, format))
+  case BP_DTYPE_F8E8M0FNU:
+    LOAD(uint8_t, f, widen_power(x))
   case BP_DTYPE_I64:
   case BP_DTYPE_U64:
     LOAD(int64_t, i, x)
@@ -186,11 +230,14 @@ static void load(const void *data, bp_dtype_t dtype, int64_t start,
     LOAD(uint8_t, i, x)
   case BP_DTYPE_BOOL:
     LOAD(uint8_t, i, x != 0)
-  default: /* i4 and u4: two in a byte, the low half first */
+  default: /* two in a byte, the low half first */
     for (i = 0; i < count; ++i) {
       const int64_t at = start + i * step;
       const int x = ((const uint8_t *)data)[at / 2] >> at % 2 * 4 & 15;
-      out[i].i = dtype == BP_DTYPE_I4 ? (x ^ 8) - 8 : x;
+      if (dtype == BP_DTYPE_F4E2M1FN)
+        out[i].f = widen((uint32_t)x, format);
+      else
+        out[i].i = dtype == BP_DTYPE_I4 ? (x ^ 8) - 8 : x;
     }
   }
 }
@@ -214,7 +261,11 @@ static void store(void *data, bp_dtype_t dtype, int64_t start, int64_t step,
     STORE(uint16_t, narrow(words[i].f, format))
   case BP_DTYPE_F8E4M3FN:
   case BP_DTYPE_F8E5M2:
+  case BP_DTYPE_F8E4M3FNUZ:
+  case BP_DTYPE_F8E5M2FNUZ:
     STORE(uint8_t, narrow(words[i].f, format))
+  case BP_DTYPE_F8E8M0FNU:
+    STORE(uint8_t, narrow_power(words[i].f))
   case BP_DTYPE_I64:
   case BP_DTYPE_U64:
     STORE(int64_t, words[i].i)
@@ -234,7 +285,9 @@ static void store(void *data, bp_dtype_t dtype, int64_t start, int64_t step,
       const int64_t at = start + i * step;
       const int shift = (int)(at % 2) * 4;
       uint8_t *byte = (uint8_t *)data + at / 2;
-      *byte = (uint8_t)((*byte & 0xF0 >> shift) | (words[i].i & 15) << shift);
+      const int64_t x = dtype == BP_DTYPE_F4E2M1FN ? narrow(words[i].f, format)
+                                                   : words[i].i & 15;
+      *byte = (uint8_t)((*byte & 0xF0 >> shift) | x << shift);
     }
   }
 }

@@ -180,7 +180,7 @@ std::vector<DType> computedDTypes(const ModelRow &lines) {
   if (lines.op == "reduce")
     std::erase_if(dtypes, [](DType dtype) {
       return bitWidth(dtype) < 8 || dtype == DType::Bool ||
-             dtype == DType::F8E4M3FN || dtype == DType::F8E5M2;
+             isStoredFloat(dtype);
     });
   return dtypes;
 }

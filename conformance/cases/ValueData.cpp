@@ -159,8 +159,10 @@ uint64_t anyNaN(const Location &location) {
   const FloatFormat &format = formatOf(location.dtype());
   uint64_t top = uint64_t(1) << (bitWidth(location.dtype()) - 1);
   uint64_t isNegative = draw(location, 3) % 2 ? top : 0;
+  bool isSigned = std::isnan(decode(location.dtype(), top - 1));
   if (!format.hasInfinity)
-    return (top - 1) | isNegative;
+    return isSigned ? (top - 1) | isNegative
+                    : encode(location.dtype(), std::nanl(""));
   uint64_t significand = (uint64_t(1) << (format.precision - 1)) - 1;
   uint64_t payload = draw(location, 4) & significand;
   return ((top - 1) & ~significand) | std::max<uint64_t>(payload, 1) |

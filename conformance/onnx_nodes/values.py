@@ -4,10 +4,12 @@ import numpy
 import onnx
 import onnx.numpy_helper
 
-# Types that NumPy lacks, which are stored as the bits; 4-bit integers take a
+# Types that NumPy lacks, which are stored as the bits; elements of 4 bits take a
 # byte each.
 BITS = {"bfloat16": numpy.uint16, "float8_e4m3fn": numpy.uint8,
-        "float8_e5m2": numpy.uint8}
+        "float8_e5m2": numpy.uint8, "float8_e4m3fnuz": numpy.uint8,
+        "float8_e5m2fnuz": numpy.uint8, "float8_e8m0fnu": numpy.uint8,
+        "float4_e2m1fn": numpy.uint8}
 NIBBLES = {"int4": numpy.int8, "uint4": numpy.uint8}
 
 

@@ -15,8 +15,9 @@ namespace {
 struct Layout {
   FloatFormat format;
   int exponentBits;
-  uint64_t infinity; ///< bits of infinity, or of the NaN in its place
-  uint64_t nan;      ///< bits of the quiet NaN
+  uint64_t infinity;        ///< bits of infinity, or of the NaN in its place
+  uint64_t nan;             ///< bits of the quiet NaN
+  bool hasMinusZero = true; ///< else NaN has its bits
 };
 
 const Layout f64Layout = {
@@ -35,6 +36,15 @@ const Layout bf16Layout = {
 const Layout f8E4M3FNLayout = {{4, -6, 8, 448, false}, 4, 0x7f, 0x7f};
 const Layout f8E5M2Layout = {{3, -14, 15, 57344, true}, 5, 0x7c, 0x7e};
 
+const Layout f8E4M3FNUZLayout = {{4, -7, 7, 240, false}, 4, 0x80, 0x80, false};
+const Layout f8E5M2FNUZLayout = {
+    {3, -15, 15, 57344, false}, 5, 0x80, 0x80, false};
+// Neither infinities nor NaN: 6 stands for what is higher, 0 for NaN.
+const Layout f4E2M1FNLayout = {{2, 0, 2, 6, false}, 2, 7, 0};
+// Powers of two: no sign, no zero, no significand.
+const Layout f8E8M0FNULayout = {
+    {1, -127, 127, 0x1p127L, false}, 8, 0xff, 0xff, false};
+
 const Layout &layoutOf(DType dtype) {
   switch (dtype) {
   case DType::F64:
@@ -47,6 +57,14 @@ const Layout &layoutOf(DType dtype) {
     return bf16Layout;
   case DType::F8E4M3FN:
     return f8E4M3FNLayout;
+  case DType::F8E4M3FNUZ:
+    return f8E4M3FNUZLayout;
+  case DType::F8E5M2FNUZ:
+    return f8E5M2FNUZLayout;
+  case DType::F4E2M1FN:
+    return f4E2M1FNLayout;
+  case DType::F8E8M0FNU:
+    return f8E8M0FNULayout;
   default:
     assert(dtype == DType::F8E5M2 && "not a float dtype");
     return f8E5M2Layout;
@@ -73,11 +91,13 @@ int exponentOf(Real value) {
 }
 
 Real decodeNarrow(const Layout &layout, uint64_t bits) {
+  if (!layout.hasMinusZero && bits == layout.nan)
+    return std::numeric_limits<Real>::quiet_NaN();
   int stored = layout.format.precision - 1;
   uint64_t sign = bits >> (stored + layout.exponentBits) & 1;
   uint64_t magnitude =
       bits & ((uint64_t(1) << (stored + layout.exponentBits)) - 1);
-  if (magnitude >= layout.infinity) {
+  if (magnitude >= layout.infinity && layout.nan != 0) {
     if (magnitude > layout.infinity || !layout.format.hasInfinity)
       return std::numeric_limits<Real>::quiet_NaN();
     Real infinity = std::numeric_limits<Real>::infinity();
@@ -110,6 +130,21 @@ uint64_t encodeMagnitude(const Layout &layout, Real value) {
   return (field << stored) + static_cast<uint64_t>(significand);
 }
 
+/// The power of two that is nearest, the higher one of two; nothing is below
+/// the least.
+uint64_t encodePower(const Layout &layout, Real value) {
+  if (std::isinf(value))
+    return layout.nan;
+  const FloatFormat &format = layout.format;
+  Real power = powerOfTwo(format.minExponent);
+  uint64_t bits = 0;
+  while (bits < layout.nan && value >= power + power / 2) {
+    power *= 2;
+    ++bits;
+  }
+  return bits;
+}
+
 } // namespace
 
 const FloatFormat &formatOf(DType dtype) { return layoutOf(dtype).format; }
@@ -119,6 +154,10 @@ Real decode(DType dtype, uint64_t bits) {
     return std::bit_cast<float>(static_cast<uint32_t>(bits));
   if (dtype == DType::F64)
     return std::bit_cast<double>(bits);
+  if (dtype == DType::F8E8M0FNU)
+    return bits == f8E8M0FNULayout.nan
+               ? std::numeric_limits<Real>::quiet_NaN()
+               : powerOfTwo(static_cast<int>(bits) - 127);
   return decodeNarrow(layoutOf(dtype), bits);
 }
 
@@ -130,9 +169,14 @@ uint64_t encode(DType dtype, Real value) {
     return std::bit_cast<uint32_t>(static_cast<float>(value));
   if (dtype == DType::F64)
     return std::bit_cast<uint64_t>(static_cast<double>(value));
+  if (dtype == DType::F8E8M0FNU)
+    return encodePower(layout, value);
+  uint64_t magnitude = encodeMagnitude(layout, std::fabs(value));
+  if (magnitude == 0 && !layout.hasMinusZero)
+    return 0;
   uint64_t sign = std::signbit(value);
   int width = layout.format.precision - 1 + layout.exponentBits;
-  return encodeMagnitude(layout, std::fabs(value)) | sign << width;
+  return magnitude | sign << width;
 }
 
 Real ulp(const FloatFormat &format, Real value) {

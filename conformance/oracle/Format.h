@@ -26,7 +26,10 @@ const FloatFormat &formatOf(DType dtype);
 /// The number that these bits encode; NaN for every NaN.
 Real decode(DType dtype, uint64_t bits);
 /// The bits of the nearest value, ties to even, rounded once. Beyond the
-/// largest value: infinity, and NaN in a format without infinities.
+/// largest value: infinity, NaN in a format without infinities, and in
+/// f4e2m1fn, which has no NaN either and makes it 0, the largest value. In
+/// f8e8m0fnu a tie goes to the higher power, and what is below the least, also
+/// what is negative, becomes the least.
 uint64_t encode(DType dtype, Real value);
 
 /// Distance between neighbours of `value` in a format: 2^(max(floor(log2|y|),

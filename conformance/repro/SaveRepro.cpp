@@ -42,9 +42,10 @@ std::string readme(const Repro &repro, const Examination &found,
 } // namespace
 
 Status saveTensor(const std::string &path, const Tensor &tensor) {
-  DType dtype = tensor.dtype == DType::I4   ? DType::I8
-                : tensor.dtype == DType::U4 ? DType::U8
-                                            : tensor.dtype;
+  bool isPacked = bitWidth(tensor.dtype) < 8;
+  DType dtype = tensor.dtype == DType::I4 ? DType::I8
+                : isPacked                ? DType::U8
+                                          : tensor.dtype;
   auto file =
       backplane::Tensor::create(static_cast<bp_dtype_t>(dtype), tensor.dims);
   if (!file)

@@ -15,7 +15,8 @@ std::vector<bp_tensor_t> asC(const std::vector<Held> &tensors) {
 }
 
 bool isFloatType(uint32_t dtype) {
-  return dtype >= BP_DTYPE_F64 && dtype <= BP_DTYPE_F8E5M2;
+  return (dtype >= BP_DTYPE_F64 && dtype <= BP_DTYPE_F8E5M2) ||
+         (dtype >= BP_DTYPE_F8E4M3FNUZ && dtype <= BP_DTYPE_F4E2M1FN);
 }
 
 unsigned bitsOf(uint32_t dtype) {
@@ -35,6 +36,7 @@ unsigned bitsOf(uint32_t dtype) {
     return 16;
   case BP_DTYPE_I4:
   case BP_DTYPE_U4:
+  case BP_DTYPE_F4E2M1FN:
     return 4;
   default:
     return 8;

@@ -18,7 +18,11 @@ enum : uint8_t {
   Bfloat = 4,
   Bool = 6,
   E4M3FN = 10,
-  E5M2 = 12
+  E4M3FNUZ = 11,
+  E5M2 = 12,
+  E5M2FNUZ = 13,
+  E8M0FNU = 14,
+  E2M1FN = 17
 };
 enum : int32_t { Cpu = 1, PinnedCuda = 3, PinnedRocm = 11 };
 constexpr uint32_t knownMajor = 1;
@@ -60,15 +64,27 @@ struct TypePair {
 };
 
 constexpr TypePair types[] = {
-    {BP_DTYPE_F64, Float, 64},      {BP_DTYPE_F32, Float, 32},
-    {BP_DTYPE_F16, Float, 16},      {BP_DTYPE_BF16, Bfloat, 16},
-    {BP_DTYPE_F8E4M3FN, E4M3FN, 8}, {BP_DTYPE_F8E5M2, E5M2, 8},
-    {BP_DTYPE_I64, Int, 64},        {BP_DTYPE_I32, Int, 32},
-    {BP_DTYPE_I16, Int, 16},        {BP_DTYPE_I8, Int, 8},
-    {BP_DTYPE_I4, Int, 4},          {BP_DTYPE_U64, UInt, 64},
-    {BP_DTYPE_U32, UInt, 32},       {BP_DTYPE_U16, UInt, 16},
-    {BP_DTYPE_U8, UInt, 8},         {BP_DTYPE_U4, UInt, 4},
+    {BP_DTYPE_F64, Float, 64},
+    {BP_DTYPE_F32, Float, 32},
+    {BP_DTYPE_F16, Float, 16},
+    {BP_DTYPE_BF16, Bfloat, 16},
+    {BP_DTYPE_F8E4M3FN, E4M3FN, 8},
+    {BP_DTYPE_F8E5M2, E5M2, 8},
+    {BP_DTYPE_I64, Int, 64},
+    {BP_DTYPE_I32, Int, 32},
+    {BP_DTYPE_I16, Int, 16},
+    {BP_DTYPE_I8, Int, 8},
+    {BP_DTYPE_I4, Int, 4},
+    {BP_DTYPE_U64, UInt, 64},
+    {BP_DTYPE_U32, UInt, 32},
+    {BP_DTYPE_U16, UInt, 16},
+    {BP_DTYPE_U8, UInt, 8},
+    {BP_DTYPE_U4, UInt, 4},
     {BP_DTYPE_BOOL, Bool, 8},
+    {BP_DTYPE_F8E4M3FNUZ, E4M3FNUZ, 8},
+    {BP_DTYPE_F8E5M2FNUZ, E5M2FNUZ, 8},
+    {BP_DTYPE_F8E8M0FNU, E8M0FNU, 8},
+    {BP_DTYPE_F4E2M1FN, E2M1FN, 4},
 };
 
 Result<bp_dtype_t> dtypeOf(const DLManagedTensorVersioned &tensor) {

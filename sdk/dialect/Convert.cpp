@@ -3,6 +3,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using backplane::AttributeKind;
@@ -24,6 +25,14 @@ Type bp::toType(MLIRContext *context, DType dtype) {
     return Float8E4M3FNType::get(context);
   case DType::F8E5M2:
     return Float8E5M2Type::get(context);
+  case DType::F8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case DType::F8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case DType::F8E8M0FNU:
+    return Float8E8M0FNUType::get(context);
+  case DType::F4E2M1FN:
+    return Float4E2M1FNType::get(context);
   case DType::Bool:
     return IntegerType::get(context, 1);
   default:
@@ -58,19 +67,18 @@ static std::optional<DType> integerDType(IntegerType type) {
 std::optional<DType> bp::toDType(Type type) {
   if (auto integer = dyn_cast<IntegerType>(type))
     return integerDType(integer);
-  if (type.isF64())
-    return DType::F64;
-  if (type.isF32())
-    return DType::F32;
-  if (type.isF16())
-    return DType::F16;
-  if (type.isBF16())
-    return DType::BF16;
-  if (isa<Float8E4M3FNType>(type))
-    return DType::F8E4M3FN;
-  if (isa<Float8E5M2Type>(type))
-    return DType::F8E5M2;
-  return std::nullopt;
+  return TypeSwitch<Type, std::optional<DType>>(type)
+      .Case<Float64Type>([](auto) { return DType::F64; })
+      .Case<Float32Type>([](auto) { return DType::F32; })
+      .Case<Float16Type>([](auto) { return DType::F16; })
+      .Case<BFloat16Type>([](auto) { return DType::BF16; })
+      .Case<Float8E4M3FNType>([](auto) { return DType::F8E4M3FN; })
+      .Case<Float8E5M2Type>([](auto) { return DType::F8E5M2; })
+      .Case<Float8E4M3FNUZType>([](auto) { return DType::F8E4M3FNUZ; })
+      .Case<Float8E5M2FNUZType>([](auto) { return DType::F8E5M2FNUZ; })
+      .Case<Float8E8M0FNUType>([](auto) { return DType::F8E8M0FNU; })
+      .Case<Float4E2M1FNType>([](auto) { return DType::F4E2M1FN; })
+      .Default([](Type) { return std::nullopt; });
 }
 
 RankedTensorType bp::toType(MLIRContext *context,

@@ -36,8 +36,10 @@ bool choosesOne(const Op &op) {
 bool holds(DType to, DType from) {
   if (from == DType::Bool || from == to)
     return true;
-  bool isF8 = isFloat(from) && bitWidth(from) == 8;
-  return isF8 && bitWidth(to) == 16;
+  // The powers of two of f8e8m0fnu reach as far as f32 does.
+  if (from == DType::F8E8M0FNU)
+    return to == DType::BF16;
+  return isStoredFloat(from) && bitWidth(to) == 16;
 }
 
 /// Whether a value was rounded, seen from inside of the ops that are checked.

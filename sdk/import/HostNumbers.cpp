@@ -2,6 +2,7 @@
 //
 // Single elements of constant tensors: to numbers and back.
 #include "HostTensor.h"
+#include "sdk/support/Element.h"
 
 #include <algorithm>
 #include <bit>
@@ -67,6 +68,8 @@ double decodeHalf(uint16_t bits, int mantissa, int minimumExponent) {
 } // namespace
 
 Bytes encodeFloat(DType type, double value) {
+  if (isStoredFloat(type))
+    return encodeElement(type, value);
   switch (type) {
   case DType::F64:
     return bytesOf(value);

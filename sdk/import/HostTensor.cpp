@@ -31,6 +31,14 @@ Result<DType> dtypeOf(int onnxType) {
     return DType::F8E4M3FN;
   case T::FLOAT8E5M2:
     return DType::F8E5M2;
+  case T::FLOAT8E4M3FNUZ:
+    return DType::F8E4M3FNUZ;
+  case T::FLOAT8E5M2FNUZ:
+    return DType::F8E5M2FNUZ;
+  case T::FLOAT8E8M0:
+    return DType::F8E8M0FNU;
+  case T::FLOAT4E2M1:
+    return DType::F4E2M1FN;
   case T::INT64:
     return DType::I64;
   case T::INT32:

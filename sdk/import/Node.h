@@ -184,9 +184,9 @@ private:
   DType narrow_ = DType::Invalid; ///< of the first value read as f32
 };
 
-/// Cast to an 8-bit float: what lies beyond its largest number becomes that
-/// number, unless attribute `saturate` is 0.
-ValueId castToF8(Node &node, ValueId value, DType to);
+/// Cast to a float of 4 or 8 bits: what lies beyond its largest number becomes
+/// that number, unless attribute `saturate` is 0.
+ValueId castToStored(Node &node, ValueId value, DType to);
 /// Size of one axis; 0 on a wrong axis.
 Dim dimOf(const TensorType &type, size_t axis);
 /// All dims as plain numbers.

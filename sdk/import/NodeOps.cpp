@@ -7,6 +7,7 @@
 #include "sdk/graph/Rounding.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace backplane::frontend {
 
@@ -323,13 +324,65 @@ ValueId Node::binary(std::string_view name, ValueId a, ValueId b) {
   return op(name, broadcastAll(std::vector{a, b}));
 }
 
-ValueId castToF8(Node &node, ValueId value, DType to) {
+namespace {
+
+double largestOf(DType dtype) {
+  switch (dtype) {
+  case DType::F8E4M3FN:
+    return 448;
+  case DType::F8E4M3FNUZ:
+    return 240;
+  case DType::F4E2M1FN:
+    return 6;
+  default:
+    return 57344;
+  }
+}
+
+/// What a number is multiplied by so that the nearest power of two, the higher
+/// one where 1.5 is between them, is the one that `mode` asks for.
+std::optional<double> powerFactor(const std::string &mode) {
+  if (mode == "up")
+    return std::nextafter(1.5, 1.0);
+  if (mode == "down")
+    return 0.75;
+  return mode == "nearest" ? std::optional(1.0) : std::nullopt;
+}
+
+/// To a power of two. Products with a factor have no place in f32, where the
+/// least powers are subnormal.
+ValueId castToPower(Node &node, ValueId value, bool saturates) {
+  constexpr double least = 0x1p-127, most = 0x1p127;
+  std::string mode = node.string("round_mode", "up");
+  std::optional<double> factor = powerFactor(mode);
+  if (node.ok() && !factor)
+    node.reject("attribute 'round_mode' is '" + mode +
+                "', there are up, down and nearest");
+  if (!node.ok())
+    return kNone;
+  ValueId x = node.cast(value, DType::F64);
+  if (saturates)
+    x = node.op("clamp", {x}, {{"low", least}, {"high", most}});
+  else
+    x = node.op("select", {node.compare("lt", x, node.fillLike(x, least)),
+                           node.fillLike(x, NAN), x});
+  if (*factor != 1)
+    x = node.op("mul", {x, node.fillLike(x, *factor)});
+  return node.cast(x, DType::F8E8M0FNU);
+}
+
+} // namespace
+
+ValueId castToStored(Node &node, ValueId value, DType to) {
   bool saturates = node.flag("saturate", true);
   if (!node.ok())
     return kNone;
-  if (!isFloat(node.type(value).dtype))
+  DType from = node.type(value).dtype;
+  if (to == DType::F8E8M0FNU)
+    return castToPower(node, value, saturates);
+  if (!isFloat(from) || isStoredFloat(from))
     value = node.cast(value, DType::F32);
-  double most = to == DType::F8E4M3FN ? 448 : 57344;
+  double most = largestOf(to);
   if (saturates)
     value = node.op("clamp", {value}, {{"low", -most}, {"high", most}});
   return node.cast(value, to);

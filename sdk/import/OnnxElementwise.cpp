@@ -150,10 +150,10 @@ ValueId castToNibble(Node &node, ValueId value, DType to) {
 void castTo(Node &node, DType to) {
   if (to == node.inputType(0).dtype)
     return node.outSame(0, 0);
+  if (isStoredFloat(to))
+    return node.out(0, castToStored(node, node.value(0), to));
   if (bitWidth(to) == 4)
     return node.out(0, castToNibble(node, node.value(0), to));
-  if (to == DType::F8E4M3FN || to == DType::F8E5M2)
-    return node.out(0, castToF8(node, node.value(0), to));
   if (node.known(0))
     if (auto result = knownCast(*node.known(0), to))
       return node.out(0, *result);

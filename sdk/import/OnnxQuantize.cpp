@@ -74,7 +74,7 @@ void requirePlain(Node &node) {
     node.refuse("attribute 'precision' is not supported");
   DType scale = node.inputType(1).dtype;
   if (node.ok() && scale != DType::F32 && scale != DType::F16 &&
-      scale != DType::BF16)
+      scale != DType::BF16 && scale != DType::F8E8M0FNU)
     node.refuse("a scale of " + node.inputType(1).str() + " is not supported");
 }
 
@@ -85,6 +85,10 @@ DType outputType(Node &node, DType otherwise) {
              : node.dtype("output_dtype", otherwise);
 }
 
+bool isQuantizedFloat(DType dtype) {
+  return isStoredFloat(dtype) && dtype != DType::F8E8M0FNU;
+}
+
 } // namespace
 
 void onnxDequantizeLinear(Node &node) {
@@ -92,14 +96,16 @@ void onnxDequantizeLinear(Node &node) {
   DType result = outputType(node, node.inputType(1).dtype);
   TensorType type = node.inputType(0);
   bool integer = isSignedInteger(type.dtype) || isUnsignedInteger(type.dtype);
-  bool isF8 = type.dtype == DType::F8E4M3FN || type.dtype == DType::F8E5M2;
+  bool isStored = isQuantizedFloat(type.dtype);
   bool isWide = bitWidth(type.dtype) > 32 || type.dtype == DType::U32;
-  if (node.ok() && (!(integer || isF8) || isWide))
+  if (node.ok() && (!(integer || isStored) || isWide))
     node.refuse("an input of " + type.str() + " is not supported");
+  if (node.ok() && result == DType::F8E8M0FNU)
+    node.reject("a scale of f8e8m0fnu needs attribute output_dtype");
   if (node.ok() && node.has(2) && node.inputType(2).dtype != type.dtype)
     node.reject("the zero point is " + node.inputType(2).str() +
                 ", but the input " + type.str());
-  DType inner = isF8 ? DType::F32 : DType::I32;
+  DType inner = isStored ? DType::F32 : DType::I32;
   ValueId x = node.cast(node.value(0), inner);
   if (node.has(2))
     x = node.op("sub", {x, parameter(node, 2, inner, type.dims)});
@@ -117,8 +123,8 @@ void onnxQuantizeLinear(Node &node) {
     node.reject("output_dtype and the zero point differ");
   bool narrow = bitWidth(result) <= 16 &&
                 (isSignedInteger(result) || isUnsignedInteger(result));
-  bool isF8 = result == DType::F8E4M3FN || result == DType::F8E5M2;
-  if (node.ok() && !narrow && !isF8)
+  bool isStored = isQuantizedFloat(result);
+  if (node.ok() && !narrow && !isStored)
     node.refuse("quantisation to " + std::string(name(result)) +
                 " is not supported");
   if (node.ok() && (!isFloat(type.dtype) || type.dtype == DType::F64))
@@ -128,10 +134,10 @@ void onnxQuantizeLinear(Node &node) {
   ValueId x = node.cast(node.value(0), DType::F32);
   ValueId scale = parameter(node, 1, DType::F32, type.dims);
   x = node.op("div", {x, scale});
-  if (isF8) {
+  if (isStored) {
     if (node.has(2))
       x = node.op("add", {x, parameter(node, 2, DType::F32, type.dims)});
-    return node.out(0, castToF8(node, x, result));
+    return node.out(0, castToStored(node, x, result));
   }
   x = node.op("round_even", {x});
   if (node.has(2))

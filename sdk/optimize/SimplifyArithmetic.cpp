@@ -111,19 +111,23 @@ struct SelectOfConstant : OpRewritePattern<SelectOp> {
 
 /// Whether every value of `from` is a value of `to`.
 bool isExact(Type from, Type to) {
+  using backplane::DType;
   auto source = *toDType(from), target = *toDType(to);
-  if (source == target || source == backplane::DType::Bool)
-    return true;
+  bool hasZeros = target != DType::F8E4M3FNUZ && target != DType::F8E5M2FNUZ &&
+                  target != DType::F8E8M0FNU;
+  if (source == target || source == DType::Bool)
+    return source == target || target != DType::F8E8M0FNU;
   if (auto a = dyn_cast<FloatType>(from)) {
     auto b = dyn_cast<FloatType>(to);
-    return b && APFloat::isRepresentableBy(a.getFloatSemantics(),
-                                           b.getFloatSemantics());
+    return b && hasZeros &&
+           APFloat::isRepresentableBy(a.getFloatSemantics(),
+                                      b.getFloatSemantics());
   }
   unsigned width = backplane::bitWidth(source);
   bool isSigned = backplane::isSignedInteger(source);
   if (auto b = dyn_cast<FloatType>(to)) // half's range is the narrow one
     return width - isSigned <= b.getFPMantissaWidth() && width < 16;
-  if (target == backplane::DType::Bool)
+  if (target == DType::Bool)
     return false;
   bool toSigned = backplane::isSignedInteger(target);
   unsigned wide = backplane::bitWidth(target);

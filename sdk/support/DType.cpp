@@ -34,6 +34,10 @@ constexpr Entry entries[] = {
     {DType::U8, "u8", 8, Family::Unsigned},
     {DType::U4, "u4", 4, Family::Unsigned},
     {DType::Bool, "bool", 8, Family::Bool},
+    {DType::F8E4M3FNUZ, "f8e4m3fnuz", 8, Family::Float},
+    {DType::F8E5M2FNUZ, "f8e5m2fnuz", 8, Family::Float},
+    {DType::F8E8M0FNU, "f8e8m0fnu", 8, Family::Float},
+    {DType::F4E2M1FN, "f4e2m1fn", 4, Family::Float},
 };
 
 /// Null for Invalid and unknown numbers.
@@ -67,6 +71,7 @@ unsigned bitWidth(DType type) {
 }
 
 bool isFloat(DType type) { return isFamily(type, Family::Float); }
+bool isStoredFloat(DType type) { return isFloat(type) && bitWidth(type) <= 8; }
 bool isSignedInteger(DType type) { return isFamily(type, Family::Signed); }
 bool isUnsignedInteger(DType type) { return isFamily(type, Family::Unsigned); }
 

@@ -32,6 +32,10 @@ enum class DType : uint32_t {
   U8 = BP_DTYPE_U8,
   U4 = BP_DTYPE_U4,
   Bool = BP_DTYPE_BOOL,
+  F8E4M3FNUZ = BP_DTYPE_F8E4M3FNUZ,
+  F8E5M2FNUZ = BP_DTYPE_F8E5M2FNUZ,
+  F8E8M0FNU = BP_DTYPE_F8E8M0FNU,
+  F4E2M1FN = BP_DTYPE_F4E2M1FN,
 };
 
 /// "f32"; "invalid" for an unknown number.
@@ -41,6 +45,9 @@ std::optional<DType> parseDType(std::string_view name);
 /// Bits of one element: 4, 8, 16, 32 or 64 (bool: 8).
 unsigned bitWidth(DType type);
 bool isFloat(DType type);
+/// A float of 4 or 8 bits: a format to store, which ops cast before they
+/// compute.
+bool isStoredFloat(DType type);
 bool isSignedInteger(DType type);
 bool isUnsignedInteger(DType type); // bool is not an integer
 

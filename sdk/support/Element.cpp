@@ -10,70 +10,89 @@ namespace backplane {
 
 namespace {
 
-/// An IEEE-like float of sign, exponent and mantissa bits.
+/// A float of sign, exponent and mantissa bits.
 struct Format {
   int exponentBits;
   int mantissaBits;
-  bool hasInfinity;
+  int bias;
+  uint64_t highest;  ///< the highest pattern that is a finite number
+  uint64_t overflow; ///< what is higher: infinity, NaN or the highest number
+  uint64_t notANumber;
+  bool isFnuz = false; ///< NaN stands where others have -0
 
-  int bias() const { return (1 << (exponentBits - 1)) - 1; }
-  uint64_t exponentMask() const { return (uint64_t(1) << exponentBits) - 1; }
   uint64_t one() const { return uint64_t(1) << mantissaBits; }
-  uint64_t infinity() const { return exponentMask() << mantissaBits; }
-  uint64_t notANumber() const {
-    return infinity() | (hasInfinity ? one() >> 1 : one() - 1);
+  uint64_t signBit() const {
+    return uint64_t(1) << (exponentBits + mantissaBits);
   }
-  /// The highest pattern that is a finite number.
-  uint64_t highest() const {
-    return hasInfinity ? infinity() - 1 : notANumber() - 1;
+  bool hasInfinity() const {
+    return overflow != notANumber && overflow != highest;
   }
 };
+
+/// With infinities and many NaN, as IEEE 754 has them.
+constexpr Format ieee(int exponentBits, int mantissaBits) {
+  uint64_t infinity = ((uint64_t(1) << exponentBits) - 1) << mantissaBits;
+  return {
+      exponentBits, mantissaBits, (1 << (exponentBits - 1)) - 1,
+      infinity - 1, infinity,     infinity | uint64_t(1) << (mantissaBits - 1)};
+}
 
 Format formatOf(DType type) {
   switch (type) {
   case DType::F64:
-    return {11, 52, true};
+    return ieee(11, 52);
   case DType::F32:
-    return {8, 23, true};
+    return ieee(8, 23);
   case DType::F16:
-    return {5, 10, true};
+    return ieee(5, 10);
   case DType::BF16:
-    return {8, 7, true};
+    return ieee(8, 7);
   case DType::F8E4M3FN:
-    return {4, 3, false};
+    return {4, 3, 7, 0x7e, 0x7f, 0x7f};
+  case DType::F8E4M3FNUZ:
+    return {4, 3, 8, 0x7f, 0x80, 0x80, true};
+  case DType::F8E5M2FNUZ:
+    return {5, 2, 16, 0x7f, 0x80, 0x80, true};
+  case DType::F4E2M1FN:
+    return {2, 1, 1, 7, 7, 0};
   default:
-    return {5, 2, true};
+    return ieee(5, 2);
   }
 }
 
-uint64_t encodeFloat(const Format &format, double value) {
-  uint64_t sign = uint64_t(std::signbit(value))
-                  << (format.exponentBits + format.mantissaBits);
-  if (std::isnan(value))
-    return sign | format.notANumber();
-  uint64_t overflow =
-      format.hasInfinity ? format.infinity() : format.notANumber();
-  double magnitude = std::fabs(value);
+/// The bits of a magnitude; what is too high is the overflow.
+uint64_t encodeMagnitude(const Format &format, double magnitude) {
   if (std::isinf(magnitude))
-    return sign | overflow;
+    return format.overflow;
   if (magnitude == 0)
-    return sign;
-  int exponent = std::max(std::ilogb(magnitude), 1 - format.bias());
+    return 0;
+  int exponent = std::max(std::ilogb(magnitude), 1 - format.bias);
   // The mantissa with its leading one; rounding up may carry into the
   // exponent, which the addition below does right.
   auto mantissa = static_cast<uint64_t>(
       std::nearbyint(std::scalbn(magnitude, format.mantissaBits - exponent)));
-  uint64_t field = static_cast<uint64_t>(exponent + format.bias() - 1);
+  uint64_t field = static_cast<uint64_t>(exponent + format.bias - 1);
   uint64_t bits = (field << format.mantissaBits) + mantissa;
-  return sign | (bits > format.highest() ? overflow : bits);
+  return bits > format.highest ? format.overflow : bits;
+}
+
+uint64_t encodeFloat(const Format &format, double value) {
+  if (std::isnan(value) && format.notANumber == 0)
+    return 0;
+  uint64_t bits = std::isnan(value) ? format.notANumber
+                                    : encodeMagnitude(format, std::fabs(value));
+  if (format.isFnuz && (bits == 0 || bits == format.notANumber))
+    return bits;
+  return bits | (std::signbit(value) ? format.signBit() : 0);
 }
 
 double decodeFloat(const Format &format, uint64_t bits) {
-  uint64_t signBit = uint64_t(1) << (format.exponentBits + format.mantissaBits);
-  double sign = bits & signBit ? -1.0 : 1.0;
-  uint64_t rest = bits & (signBit - 1);
-  if (rest > format.highest())
-    return format.hasInfinity && rest == format.infinity()
+  if (format.isFnuz && bits == format.notANumber)
+    return std::numeric_limits<double>::quiet_NaN();
+  double sign = bits & format.signBit() ? -1.0 : 1.0;
+  uint64_t rest = bits & (format.signBit() - 1);
+  if (rest > format.highest)
+    return format.hasInfinity() && rest == format.overflow
                ? sign * std::numeric_limits<double>::infinity()
                : std::numeric_limits<double>::quiet_NaN();
   uint64_t field = rest >> format.mantissaBits;
@@ -81,7 +100,26 @@ double decodeFloat(const Format &format, uint64_t bits) {
   mantissa += field ? format.one() : 0;
   int exponent = static_cast<int>(std::max<uint64_t>(field, 1));
   return sign * std::scalbn(static_cast<double>(mantissa),
-                            exponent - format.bias() - format.mantissaBits);
+                            exponent - format.bias - format.mantissaBits);
+}
+
+/// f8e8m0fnu: an exponent alone. Halfway between two powers is the higher one;
+/// what lies below the least, as 0 and what is negative do, is the least.
+uint64_t encodePower(double value) {
+  constexpr int bias = 127;
+  constexpr uint64_t notANumber = 0xff;
+  if (!std::isfinite(value))
+    return notANumber;
+  if (value <= std::scalbn(1.0, -bias))
+    return 0;
+  int exponent = std::ilogb(value);
+  exponent += std::scalbn(value, -exponent) >= 1.5;
+  return exponent > bias ? notANumber : static_cast<uint64_t>(exponent + bias);
+}
+
+double decodePower(uint64_t bits) {
+  return bits == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                      : std::scalbn(1.0, static_cast<int>(bits) - 127);
 }
 
 uint64_t encodeInteger(DType type, double value) {
@@ -107,6 +145,8 @@ Bytes encodeElement(DType type, double value) {
   uint64_t pattern = 0;
   if (type == DType::Bool)
     pattern = value != 0;
+  else if (type == DType::F8E8M0FNU)
+    pattern = encodePower(value);
   else if (isFloat(type))
     pattern = encodeFloat(formatOf(type), value);
   else
@@ -129,6 +169,8 @@ double decodeElement(DType type, std::span<const uint8_t> data, size_t index) {
     for (unsigned i = 0; i < bits / 8; ++i)
       pattern |= uint64_t(data[index * (bits / 8) + i]) << (8 * i);
   }
+  if (type == DType::F8E8M0FNU)
+    return decodePower(pattern);
   if (isFloat(type))
     return decodeFloat(formatOf(type), pattern);
   uint64_t signBit = uint64_t(1) << (bits - 1);

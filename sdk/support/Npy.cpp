@@ -40,6 +40,9 @@ constexpr DTypeRow dtypeRows[] = {
     {BP_DTYPE_BF16, "bf16", 2, "<u2"},
     {BP_DTYPE_F8E4M3FN, "f8e4m3fn", 1, "|u1"},
     {BP_DTYPE_F8E5M2, "f8e5m2", 1, "|u1"},
+    {BP_DTYPE_F8E4M3FNUZ, "f8e4m3fnuz", 1, "|u1"},
+    {BP_DTYPE_F8E5M2FNUZ, "f8e5m2fnuz", 1, "|u1"},
+    {BP_DTYPE_F8E8M0FNU, "f8e8m0fnu", 1, "|u1"},
 };
 
 const DTypeRow *findRow(bp_dtype_t dtype) {
@@ -211,10 +214,10 @@ uint64_t elementBytes(bp_dtype_t dtype) {
 }
 
 bool holdsDType(bp_dtype_t stored, bp_dtype_t wanted) {
+  const DTypeRow *row = findRow(stored), *bits = findRow(wanted);
+  bool isUnsigned = stored == BP_DTYPE_U16 || stored == BP_DTYPE_U8;
   return stored == wanted ||
-         (stored == BP_DTYPE_U16 && wanted == BP_DTYPE_BF16) ||
-         (stored == BP_DTYPE_U8 &&
-          (wanted == BP_DTYPE_F8E4M3FN || wanted == BP_DTYPE_F8E5M2));
+         (isUnsigned && bits && std::string_view(row->npy) == bits->npy);
 }
 
 std::string dtypeName(bp_dtype_t dtype) {

@@ -49,7 +49,7 @@ bp_status_t checkTarget(void *context, const bp_target_t *target) {
         {std::string(numerics.op_class.data, numerics.op_class.size),
          numerics.dtype});
   }
-  EXPECT_EQ(declared.size(), 6u * 17u);
+  EXPECT_EQ(declared.size(), 6u * (BP_DTYPE_COUNT_ - 1));
   return BP_STATUS_OK;
 }
 

@@ -483,6 +483,44 @@ TEST(Cast, OverflowOfF8) {
   EXPECT_EQ(ieee.bytes, (std::vector<uint8_t>{0x7B, 0x7C, 0xFC}));
 }
 
+using Bytes = std::vector<uint8_t>;
+
+TEST(Cast, FormatsWithoutMinusZero) {
+  Tensor x =
+      Tensor::floats(BP_DTYPE_F32, {7}, {247, 248, -inf, nan_, -0.0, -1e-9, 1});
+  Tensor y = cast(x, BP_DTYPE_F8E4M3FNUZ);
+  EXPECT_EQ(y.bytes, (Bytes{0x7F, 0x80, 0x80, 0x80, 0, 0, 0x40}));
+  EXPECT_EQ(cast(y, BP_DTYPE_F32).f(0), 240);
+  EXPECT_TRUE(std::isnan(cast(y, BP_DTYPE_F32).f(1)));
+  x = Tensor::floats(BP_DTYPE_F64, {4}, {-61439, 61440, 0x1p-17, 0x1p-18});
+  y = cast(x, BP_DTYPE_F8E5M2FNUZ);
+  EXPECT_EQ(y.bytes, (Bytes{0xFF, 0x80, 1, 0}));
+}
+
+TEST(Cast, PowersOfTwo) {
+  Tensor x = Tensor::floats(
+      BP_DTYPE_F64, {9},
+      {0, -3, 1.49, 1.5, 0x1.7p127, 0x1.8p127, inf, nan_, 0x1.8p-127});
+  Tensor y = cast(x, BP_DTYPE_F8E8M0FNU);
+  EXPECT_EQ(y.bytes, (Bytes{0, 0, 127, 128, 254, 255, 255, 255, 1}));
+  Tensor back = cast(y, BP_DTYPE_F32);
+  EXPECT_EQ(back.f(0), 0x1p-127);
+  EXPECT_EQ(back.f(3), 2);
+  EXPECT_TRUE(std::isnan(back.f(5)));
+}
+
+TEST(Cast, FloatsOfFourBits) {
+  Tensor x = Tensor::floats(
+      BP_DTYPE_F32, {9}, {0.25, 0.26, -0.75, 1.25, 2.5, 5, -inf, nan_, -0.0});
+  Tensor y = cast(x, BP_DTYPE_F4E2M1FN);
+  EXPECT_EQ(y.bytes, (Bytes{0x10, 0x2A, 0x64, 0x0F, 0x08}));
+  Tensor back = cast(y, BP_DTYPE_F32);
+  const double numbers[] = {0, 0.5, -1, 1, 2, 4, -6, 0, 0};
+  for (int64_t i = 0; i < 9; ++i)
+    EXPECT_EQ(back.f(i), numbers[i]) << i;
+  EXPECT_TRUE(std::signbit(back.f(8)));
+}
+
 TEST(Cast, RoundsOnce) {
   // Just above a tie of f8; f32 would round it onto the tie.
   Tensor x = Tensor::floats(BP_DTYPE_F64, {1}, {1.0625 + 0x1p-40});

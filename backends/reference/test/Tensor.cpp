@@ -13,19 +13,25 @@ namespace reftest {
 
 unsigned bitsOf(bp_dtype_t dtype) {
   static const std::map<bp_dtype_t, unsigned> bits = {
-      {BP_DTYPE_F64, 64},  {BP_DTYPE_F32, 32},     {BP_DTYPE_F16, 16},
-      {BP_DTYPE_BF16, 16}, {BP_DTYPE_F8E4M3FN, 8}, {BP_DTYPE_F8E5M2, 8},
-      {BP_DTYPE_I64, 64},  {BP_DTYPE_I32, 32},     {BP_DTYPE_I16, 16},
-      {BP_DTYPE_I8, 8},    {BP_DTYPE_I4, 4},       {BP_DTYPE_U64, 64},
-      {BP_DTYPE_U32, 32},  {BP_DTYPE_U16, 16},     {BP_DTYPE_U8, 8},
-      {BP_DTYPE_U4, 4},    {BP_DTYPE_BOOL, 8}};
+      {BP_DTYPE_F64, 64},       {BP_DTYPE_F32, 32},
+      {BP_DTYPE_F16, 16},       {BP_DTYPE_BF16, 16},
+      {BP_DTYPE_F8E4M3FN, 8},   {BP_DTYPE_F8E5M2, 8},
+      {BP_DTYPE_I64, 64},       {BP_DTYPE_I32, 32},
+      {BP_DTYPE_I16, 16},       {BP_DTYPE_I8, 8},
+      {BP_DTYPE_I4, 4},         {BP_DTYPE_U64, 64},
+      {BP_DTYPE_U32, 32},       {BP_DTYPE_U16, 16},
+      {BP_DTYPE_U8, 8},         {BP_DTYPE_U4, 4},
+      {BP_DTYPE_BOOL, 8},       {BP_DTYPE_F8E4M3FNUZ, 8},
+      {BP_DTYPE_F8E5M2FNUZ, 8}, {BP_DTYPE_F8E8M0FNU, 8},
+      {BP_DTYPE_F4E2M1FN, 4}};
   return bits.at(dtype);
 }
 
 unsigned sizeOf(bp_dtype_t dtype) { return bitsOf(dtype) / 8; }
 
 bool isFloat(bp_dtype_t dtype) {
-  return dtype >= BP_DTYPE_F64 && dtype <= BP_DTYPE_F8E5M2;
+  return (dtype >= BP_DTYPE_F64 && dtype <= BP_DTYPE_F8E5M2) ||
+         (dtype >= BP_DTYPE_F8E4M3FNUZ && dtype <= BP_DTYPE_F4E2M1FN);
 }
 
 bool isUnsigned(bp_dtype_t dtype) {

@@ -27,6 +27,14 @@ const llvm::fltSemantics &semanticsOf(DType dtype) {
     return llvm::APFloat::BFloat();
   case DType::F8E4M3FN:
     return llvm::APFloat::Float8E4M3FN();
+  case DType::F8E4M3FNUZ:
+    return llvm::APFloat::Float8E4M3FNUZ();
+  case DType::F8E5M2FNUZ:
+    return llvm::APFloat::Float8E5M2FNUZ();
+  case DType::F8E8M0FNU:
+    return llvm::APFloat::Float8E8M0FNU();
+  case DType::F4E2M1FN:
+    return llvm::APFloat::Float4E2M1FN();
   default:
     return llvm::APFloat::Float8E5M2();
   }
@@ -34,6 +42,8 @@ const llvm::fltSemantics &semanticsOf(DType dtype) {
 
 double theirDecode(DType dtype, uint64_t bits) {
   llvm::APFloat x(semanticsOf(dtype), llvm::APInt(bitWidth(dtype), bits));
+  if (x.isNaN()) // that of F8E8M0FNU is converted to infinity
+    return std::nan("");
   bool loses = false;
   x.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
             &loses);
@@ -64,10 +74,7 @@ void expectSameRoundingAround(DType dtype, double a, double b) {
       expectSameRounding(dtype, sign * x);
 }
 
-class Formats : public testing::TestWithParam<DType> {};
-
-TEST_P(Formats, DecodeAsApFloatDoes) {
-  DType dtype = GetParam();
+void expectSameDecoding(DType dtype) {
   for (uint64_t bits = 0; bits >> bitWidth(dtype) == 0; ++bits) {
     double theirs = theirDecode(dtype, bits);
     Real ours = decode(dtype, bits);
@@ -80,6 +87,10 @@ TEST_P(Formats, DecodeAsApFloatDoes) {
         << bits;
   }
 }
+
+class Formats : public testing::TestWithParam<DType> {};
+
+TEST_P(Formats, DecodeAsApFloatDoes) { expectSameDecoding(GetParam()); }
 
 TEST_P(Formats, RoundAsApFloatDoes) {
   DType dtype = GetParam();
@@ -101,7 +112,21 @@ TEST_P(Formats, RoundAsApFloatDoes) {
 
 INSTANTIATE_TEST_SUITE_P(Narrow, Formats,
                          testing::Values(DType::F16, DType::BF16,
-                                         DType::F8E4M3FN, DType::F8E5M2));
+                                         DType::F8E4M3FN, DType::F8E5M2,
+                                         DType::F8E4M3FNUZ, DType::F8E5M2FNUZ));
+
+// What `cast` makes of numbers that these do not have is not what APFloat does.
+TEST(SmallFormats, DecodeAsApFloatDoes) {
+  expectSameDecoding(DType::F8E8M0FNU);
+  expectSameDecoding(DType::F4E2M1FN);
+}
+
+TEST(SmallFormats, RoundAsApFloatDoesBetweenNumbers) {
+  for (uint64_t bits = 1; bits < 8; ++bits)
+    expectSameRoundingAround(DType::F4E2M1FN,
+                             theirDecode(DType::F4E2M1FN, bits - 1),
+                             theirDecode(DType::F4E2M1FN, bits));
+}
 
 TEST(WideFormats, RoundAsApFloatDoes) {
   uint64_t state = 1;

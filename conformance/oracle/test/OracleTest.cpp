@@ -57,6 +57,15 @@ TEST(Format, KnowsItsEdges) {
   EXPECT_EQ(encode(DType::F8E4M3FN, 464), 0x7eU); // a tie, 448 is even
   EXPECT_EQ(encode(DType::F8E4M3FN, 465), 0x7fU);
   EXPECT_EQ(encode(DType::F8E5M2, 1e6), 0x7cU);
+  EXPECT_EQ(encode(DType::F8E4M3FNUZ, 248), 0x80U);
+  EXPECT_EQ(encode(DType::F8E4M3FNUZ, -0.0L), 0U);
+  EXPECT_EQ(encode(DType::F8E5M2FNUZ, -61439), 0xffU);
+  EXPECT_EQ(encode(DType::F4E2M1FN, -HUGE_VALL), 0xfU);
+  EXPECT_EQ(encode(DType::F4E2M1FN, std::nanl("")), 0U);
+  EXPECT_EQ(encode(DType::F8E8M0FNU, 1.5L), 128U);
+  EXPECT_EQ(encode(DType::F8E8M0FNU, 0x1.8p127L), 255U);
+  EXPECT_EQ(encode(DType::F8E8M0FNU, HUGE_VALL), 255U);
+  EXPECT_EQ(encode(DType::F8E8M0FNU, -1), 0U);
   EXPECT_EQ(encode(DType::F16, 65519), 0x7bffU);
   EXPECT_EQ(encode(DType::F16, 65520), 0x7c00U);
   EXPECT_EQ(encode(DType::F16, 0x1p-25L), 0U);
@@ -66,8 +75,9 @@ TEST(Format, KnowsItsEdges) {
 }
 
 TEST(Format, RoundTripsEveryNarrowValue) {
-  for (DType dtype :
-       {DType::F16, DType::BF16, DType::F8E4M3FN, DType::F8E5M2}) {
+  for (DType dtype : {DType::F16, DType::BF16, DType::F8E4M3FN, DType::F8E5M2,
+                      DType::F8E4M3FNUZ, DType::F8E5M2FNUZ, DType::F8E8M0FNU,
+                      DType::F4E2M1FN}) {
     uint64_t count = uint64_t(1) << bitWidth(dtype);
     for (uint64_t bits = 0; bits < count; ++bits) {
       Real value = decode(dtype, bits);

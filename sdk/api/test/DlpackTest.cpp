@@ -112,6 +112,26 @@ TEST_F(Dlpack, AValueIsATensorAndBackAgain) {
   EXPECT_EQ(deleted_, 1) << "the tensor had taken the value over";
 }
 
+TEST_F(Dlpack, SmallFloatsHaveTypeCodes) {
+  const std::tuple<uint8_t, uint8_t, bp_dtype_t> types[] = {
+      {10, 8, BP_DTYPE_F8E4M3FN},  {11, 8, BP_DTYPE_F8E4M3FNUZ},
+      {12, 8, BP_DTYPE_F8E5M2},    {13, 8, BP_DTYPE_F8E5M2FNUZ},
+      {14, 8, BP_DTYPE_F8E8M0FNU}, {17, 4, BP_DTYPE_F4E2M1FN}};
+  for (auto [code, bits, dtype] : types) {
+    tensor_.code = code;
+    tensor_.bits = bits;
+    bp_value_t value;
+    Status status = read(value);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(value.dtype, dtype);
+    auto back = write(value);
+    ASSERT_TRUE(back.ok()) << back.message();
+    EXPECT_EQ((*back)->code, code);
+    EXPECT_EQ((*back)->bits, bits);
+    (*back)->deleter(*back);
+  }
+}
+
 TEST_F(Dlpack, MappedMemoryOfDevicesIsExported) {
   Context context = hostContext();
   bp_device_buffer_t *raw = nullptr;

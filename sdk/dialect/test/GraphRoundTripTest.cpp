@@ -116,6 +116,10 @@ TEST(GraphRoundTrip, KeepsBitsOfConstants) {
   graph.addOutput(constant(graph, DType::U8, {2}, {0xFF, 0x80}), "u8");
   graph.addOutput(constant(graph, DType::Bool, {2}, {1, 0}), "bool");
   graph.addOutput(constant(graph, DType::F8E5M2, {2}, {0x3C, 0xBC}), "f8");
+  graph.addOutput(constant(graph, DType::F8E4M3FNUZ, {2}, {0x80, 0x7F}), "fz");
+  graph.addOutput(constant(graph, DType::F8E5M2FNUZ, {2}, {0x80, 0xFF}), "ez");
+  graph.addOutput(constant(graph, DType::F8E8M0FNU, {2}, {0x00, 0xFF}), "e8");
+  graph.addOutput(constant(graph, DType::F4E2M1FN, {3}, {0x8F, 0x07}), "f4");
   graph.addOutput(constant(graph, DType::F16, {}, {0, 0x3C}), "scalar");
   graph.addOutput(constant(graph, DType::I64, {5}, {7, 0, 0, 0, 0, 0, 0, 0x80}),
                   "filled");

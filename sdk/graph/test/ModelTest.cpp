@@ -59,6 +59,30 @@ TEST(Element, EncodesFloats) {
   EXPECT_EQ(encodeElement(DType::BF16, 1.0 + 3 * 0x1p-8), (Bytes{0x82, 0x3f}));
 }
 
+TEST(Element, EncodesFormatsWithoutInfinities) {
+  // NaN stands where others have -0, so that there is one zero.
+  EXPECT_EQ(encodeElement(DType::F8E4M3FNUZ, 247), (Bytes{0x7f}));
+  EXPECT_EQ(encodeElement(DType::F8E4M3FNUZ, -248), (Bytes{0x80}));
+  EXPECT_EQ(encodeElement(DType::F8E4M3FNUZ, -1e-10), (Bytes{0}));
+  EXPECT_EQ(encodeElement(DType::F8E5M2FNUZ, -57344), (Bytes{0xff}));
+  EXPECT_EQ(encodeElement(DType::F8E5M2FNUZ, INFINITY), (Bytes{0x80}));
+  // Without NaN and infinities.
+  EXPECT_EQ(encodeElement(DType::F4E2M1FN, -1e9), (Bytes{0x0f}));
+  EXPECT_EQ(encodeElement(DType::F4E2M1FN, 2.5), (Bytes{4}));
+  EXPECT_EQ(encodeElement(DType::F4E2M1FN, -0.25), (Bytes{8}));
+  EXPECT_EQ(encodeElement(DType::F4E2M1FN, -NAN), (Bytes{0}));
+  EXPECT_EQ(decodeElement(DType::F4E2M1FN, Bytes{0x21, 0xf0}, 3), -6);
+  // Powers of two, nothing else.
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, 1), (Bytes{127}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, 1.49), (Bytes{127}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, 1.5), (Bytes{128}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, 0x1.7p127), (Bytes{254}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, 0x1.8p127), (Bytes{255}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, 0x1.8p-127), (Bytes{1}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, -3), (Bytes{0}));
+  EXPECT_EQ(encodeElement(DType::F8E8M0FNU, -INFINITY), (Bytes{255}));
+}
+
 TEST(Element, AgreesWithTheProcessor) {
   for (double value :
        {0.0, -0.0, 1.5, -3.25e10, 1e-40, 1e-46, 1e39, -1e-300, 0.1, 1e308}) {
@@ -87,7 +111,8 @@ TEST(Element, SaturatesIntegers) {
 
 TEST(Element, RoundTripsEveryNarrowPattern) {
   for (DType type : {DType::F16, DType::BF16, DType::F8E4M3FN, DType::F8E5M2,
-                     DType::I16, DType::U8, DType::I8}) {
+                     DType::F8E4M3FNUZ, DType::F8E5M2FNUZ, DType::F8E8M0FNU,
+                     DType::F4E2M1FN, DType::I16, DType::U8, DType::I8}) {
     unsigned bits = bitWidth(type);
     for (uint32_t pattern = 0; pattern < (1u << bits); ++pattern) {
       Bytes bytes = {static_cast<uint8_t>(pattern)};

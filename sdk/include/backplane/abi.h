@@ -95,7 +95,8 @@ typedef struct bp_header_t {
 /* ---- Element types ---- */
 
 /* What an element of a tensor is. Sub-byte types are packed, low bits first.
- * BOOL is one byte holding 0 or 1. */
+ * BOOL is one byte holding 0 or 1. F8E8M0FNU is a power of two or NaN: it has
+ * neither sign nor zero. F4E2M1FN has neither infinities nor NaN. */
 typedef uint32_t bp_dtype_t;
 #define BP_DTYPE_INVALID 0u
 #define BP_DTYPE_F64 1u
@@ -115,7 +116,11 @@ typedef uint32_t bp_dtype_t;
 #define BP_DTYPE_U8 15u
 #define BP_DTYPE_U4 16u
 #define BP_DTYPE_BOOL 17u
-#define BP_DTYPE_COUNT_ 18u
+#define BP_DTYPE_F8E4M3FNUZ 18u
+#define BP_DTYPE_F8E5M2FNUZ 19u
+#define BP_DTYPE_F8E8M0FNU 20u
+#define BP_DTYPE_F4E2M1FN 21u
+#define BP_DTYPE_COUNT_ 22u
 
 /* Sets of dtypes: bit (1 << BP_DTYPE_X). */
 typedef uint64_t bp_dtype_set_t;

@@ -44,6 +44,21 @@ TEST(Npy, HugeTensorIsRefused) {
   EXPECT_FALSE(Tensor::create(BP_DTYPE_F32, {INT64_MAX / 2, 8}).ok());
 }
 
+TEST(Npy, UnsignedBitsStandForFloatsThatNumpyLacks) {
+  for (bp_dtype_t dtype :
+       {BP_DTYPE_F8E4M3FN, BP_DTYPE_F8E5M2, BP_DTYPE_F8E4M3FNUZ,
+        BP_DTYPE_F8E5M2FNUZ, BP_DTYPE_F8E8M0FNU}) {
+    EXPECT_TRUE(holdsDType(BP_DTYPE_U8, dtype));
+    EXPECT_FALSE(holdsDType(BP_DTYPE_I8, dtype));
+    EXPECT_FALSE(holdsDType(BP_DTYPE_U16, dtype));
+    EXPECT_EQ(elementBytes(dtype), 1u);
+  }
+  EXPECT_TRUE(holdsDType(BP_DTYPE_U16, BP_DTYPE_BF16));
+  EXPECT_FALSE(holdsDType(BP_DTYPE_U8, BP_DTYPE_F4E2M1FN));
+  EXPECT_FALSE(holdsDType(BP_DTYPE_U8, BP_DTYPE_BOOL));
+  EXPECT_FALSE(holdsDType(99, BP_DTYPE_F32));
+}
+
 TEST(Npy, TakesWhatNumpyWrites) {
   using Dims = std::vector<int64_t>;
   const std::tuple<const char *, Dims, size_t> shapes[] = {
