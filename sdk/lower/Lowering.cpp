@@ -13,16 +13,27 @@
 using namespace bp;
 using namespace bp::lower;
 
+/// Whether floats of this type are only stored.
+static bool isStored(FloatType type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType,
+             Float8E5M2FNUZType, Float8E8M0FNUType, Float4E2M1FNType>(type);
+}
+
 Element lower::elementOf(Type bpType) {
   Type type = getElementTypeOrSelf(bpType);
   if (type.isF16() || type.isBF16())
     return {type, Float32Type::get(type.getContext())};
   if (type.isF32() || type.isF64())
     return {type, type};
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(type)) {
+  if (auto format = dyn_cast<FloatType>(type); format && isStored(format)) {
     MLIRContext *context = type.getContext();
-    return {IntegerType::get(context, 8), Float32Type::get(context), false,
-            false, type};
+    unsigned bits = format.getWidth();
+    return {IntegerType::get(context, 8),
+            Float32Type::get(context),
+            false,
+            false,
+            type,
+            bits < 8 ? bits : 0};
   }
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)

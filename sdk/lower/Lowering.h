@@ -27,11 +27,12 @@ using Iterators = SmallVector<utils::IteratorType>;
 
 /// How one dtype is stored and computed.
 struct Element {
-  Type storage; ///< of tensors: signless integers, i8 for bool, f8, i4 and u4
-  Type compute; ///< in region bodies: f32 for f8, f16 and bf16, i1 for bool
+  /// Of tensors: signless integers, i8 for bool and all of 4 or 8 bits.
+  Type storage;
+  Type compute; ///< in region bodies: f32 for narrow floats, i1 for bool
   bool isUnsigned = false;
   bool isBool = false;
-  Type format = {};    ///< of f8; null for others
+  Type format = {};    ///< of floats of 4 or 8 bits; null for others
   unsigned packed = 0; ///< bits of an element where bytes hold several, or 0
 
   bool isFloat() const { return isa<FloatType>(compute); }
@@ -150,10 +151,10 @@ private:
 Value load(ImplicitLocOpBuilder &body, Value stored, const Element &element);
 Value store(ImplicitLocOpBuilder &body, Value computed, const Element &element);
 
-/// The f32 that the byte of an f8 format stands for, and the byte of an f32,
-/// rounded to nearest even.
-Value decodeF8(ImplicitLocOpBuilder &body, Value stored, Type format);
-Value encodeF8(ImplicitLocOpBuilder &body, Value computed, Type format);
+/// The f32 that the bits of a format of 4 or 8 bits stand for, in a byte, and
+/// those of an f32, rounded as `cast` says.
+Value decodeFloat(ImplicitLocOpBuilder &body, Value stored, Type format);
+Value encodeFloat(ImplicitLocOpBuilder &body, Value computed, Type format);
 
 /// 0, 1 or the value that `kind` ("sum|prod|min|max|and|or") starts from.
 TypedAttr neutral(StringRef kind, Type type, bool isUnsigned);

@@ -73,6 +73,10 @@ Value elementIf(ImplicitLocOpBuilder &body, Value condition, View source,
 /// A small tensor that stands in the code, in storage form.
 DenseElementsAttr storedElements(DenseElementsAttr elements,
                                  const Element &element) {
+  if (element.packed && element.format)
+    return elements.mapValues(element.storage, [](const APFloat &number) {
+      return number.bitcastToAPInt().zext(8);
+    });
   if (element.packed)
     return elements.mapValues(element.storage, [&](const APInt &number) {
       return element.isUnsigned ? number.zext(8) : number.sext(8);

@@ -55,7 +55,7 @@ Value halfOf(ImplicitLocOpBuilder &body, Value byte, Value position,
   Value word = arith::ExtUIOp::create(body, body.getI32Type(), byte);
   Value high = arith::ShLIOp::create(body, word, left);
   Value right = wordConstant(body, 28);
-  Value number = element.isUnsigned
+  Value number = element.isUnsigned || element.format
                      ? Value(arith::ShRUIOp::create(body, high, right))
                      : Value(arith::ShRSIOp::create(body, high, right));
   return arith::TruncIOp::create(body, element.storage, number);

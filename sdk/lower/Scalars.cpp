@@ -207,7 +207,7 @@ Value lower::load(ImplicitLocOpBuilder &body, Value stored,
   if (element.isBool)
     return nonZero(body, stored);
   if (element.format)
-    return decodeF8(body, stored, element.format);
+    return decodeFloat(body, stored, element.format);
   return arith::ExtFOp::create(body, element.compute, stored);
 }
 
@@ -218,7 +218,7 @@ Value lower::store(ImplicitLocOpBuilder &body, Value computed,
   if (element.isBool)
     return arith::ExtUIOp::create(body, element.storage, computed);
   if (element.format)
-    return encodeF8(body, computed, element.format);
+    return encodeFloat(body, computed, element.format);
   return arith::TruncFOp::create(body, element.storage, computed);
 }
 

@@ -108,3 +108,52 @@ func.func @move_f8(%x: tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2> {
   %0 = bp.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf8E5M2>) -> tensor<3x2xf8E5M2>
   return %0 : tensor<3x2xf8E5M2>
 }
+
+// -----
+
+// NaN has the bits of -0, so there is one zero.
+// CHECK-LABEL: @to_fnuz
+// CHECK: %[[CODE:.*]] = arith.minui %{{.*}}, %c128_i32
+// CHECK: %[[SIGNED:.*]] = arith.ori
+// CHECK: %[[KEPT:.*]] = arith.select %{{.*}}, %c0_i32, %[[SIGNED]]
+// CHECK: arith.select %{{.*}}, %[[KEPT]], %c128_i32
+func.func @to_fnuz(%x: tensor<8xf32>) -> tensor<8xf8E4M3FNUZ> {
+  %0 = bp.cast %x {dtype = f8E4M3FNUZ} : (tensor<8xf32>) -> tensor<8xf8E4M3FNUZ>
+  return %0 : tensor<8xf8E4M3FNUZ>
+}
+
+// -----
+
+// CHECK-LABEL: @from_fnuz
+// CHECK: %[[NAN:.*]] = arith.cmpi eq, %{{.*}}, %c128_i32
+// CHECK: arith.select %[[NAN]], %c2143289344_i32
+func.func @from_fnuz(%x: tensor<8xf8E5M2FNUZ>) -> tensor<8xf32> {
+  %0 = bp.cast %x {dtype = f32} : (tensor<8xf8E5M2FNUZ>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// A power of two is the exponent of an f32, and no arithmetic rounds it.
+// CHECK-LABEL: @powers
+// CHECK: arith.shli %{{.*}}, %c23_i32
+// CHECK: arith.addi %{{.*}}, %c4194304_i32
+// CHECK-NOT: arith.mulf
+func.func @powers(%x: tensor<8xf8E8M0FNU>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf8E8M0FNU>) {
+  %0 = bp.cast %x {dtype = f32} : (tensor<8xf8E8M0FNU>) -> tensor<8xf32>
+  %1 = bp.cast %y {dtype = f8E8M0FNU} : (tensor<8xf32>) -> tensor<8xf8E8M0FNU>
+  return %0, %1 : tensor<8xf32>, tensor<8xf8E8M0FNU>
+}
+
+// -----
+
+// Two in a byte, as 4-bit integers; what is too high is the highest.
+// CHECK-LABEL: @four_bits
+// CHECK-SAME: %arg0: tensor<4xi8>
+// CHECK: arith.shrui %{{.*}}, %c28_i32
+// CHECK: arith.minui %{{.*}}, %c7_i32
+func.func @four_bits(%x: tensor<8xf4E2M1FN>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf4E2M1FN>) {
+  %0 = bp.cast %x {dtype = f32} : (tensor<8xf4E2M1FN>) -> tensor<8xf32>
+  %1 = bp.cast %y {dtype = f4E2M1FN} : (tensor<8xf32>) -> tensor<8xf4E2M1FN>
+  return %0, %1 : tensor<8xf32>, tensor<8xf4E2M1FN>
+}

@@ -83,12 +83,13 @@ constexpr bp_dtype_set_t dtypeSet(std::initializer_list<bp_dtype_t> dtypes) {
 inline constexpr bp_dtype_set_t addressableDTypes = dtypeSet(
     {BP_DTYPE_F64, BP_DTYPE_F32, BP_DTYPE_F16, BP_DTYPE_BF16, BP_DTYPE_F8E4M3FN,
      BP_DTYPE_F8E5M2, BP_DTYPE_I64, BP_DTYPE_I32, BP_DTYPE_I16, BP_DTYPE_I8,
-     BP_DTYPE_U64, BP_DTYPE_U32, BP_DTYPE_U16, BP_DTYPE_U8, BP_DTYPE_BOOL});
+     BP_DTYPE_U64, BP_DTYPE_U32, BP_DTYPE_U16, BP_DTYPE_U8, BP_DTYPE_BOOL,
+     BP_DTYPE_F8E4M3FNUZ, BP_DTYPE_F8E5M2FNUZ, BP_DTYPE_F8E8M0FNU});
 
 /// The dtypes whose elements share bytes. The core's lowering reads and writes
 /// them, so that passes see bytes.
 inline constexpr bp_dtype_set_t packedDTypes =
-    dtypeSet({BP_DTYPE_I4, BP_DTYPE_U4});
+    dtypeSet({BP_DTYPE_I4, BP_DTYPE_U4, BP_DTYPE_F4E2M1FN});
 
 /// The numerics of a unit that has f64 and f32 and computes f16 and bf16 in
 /// f32: 4 op classes of 4 dtypes, rounded to nearest. `flags` are
