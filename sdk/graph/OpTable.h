@@ -25,7 +25,7 @@ struct AttributeSpec {
 };
 
 /// Which dtypes an op takes: Number is Float or Int, Bits is Int or Bool. Only
-/// Any has the formats to store: f8 and the integers of 4 bits.
+/// Any has the formats to store: floats of 4 and 8 bits and integers of 4.
 enum class TypeSet { Any, Float, Int, Number, Bool, Bits };
 bool contains(TypeSet set, DType type);
 
