@@ -243,10 +243,12 @@ TEST(Data, TheBytesAreThoseOfEveryMachineAndRelease) {
 
 TEST(Data, TheBytesOfSmallFloatsAreThoseOfEveryMachineAndRelease) {
   const std::pair<const char *, uint64_t> golden[] = {
-      {"uniform", 0xcb385c859cc8db84u},    {"special", 0x0a01ea38597b506bu},    {"exhaustive", 0x4501707fb4186d50u},
-      {"bits", 0x656b8a80ef6dce31u},       {"ties", 0x25176516a6c3e058u},       {"mixture", 0x53ac1b1b2f599c11u},
-      {"magnitudes", 0x744a3d7af5048f34u}, {"subnormals", 0x1ad8198b2fdf1d89u}, {"nans", 0xb432d34b4f005974u},
-      {"zeros", 0x9b30c3e0b53d6422u},      {"patterned", 0xece86f3aa81763a0u},
+      {"uniform", 0xcb385c859cc8db84u},    {"special", 0x0a01ea38597b506bu},
+      {"exhaustive", 0x4501707fb4186d50u}, {"bits", 0x656b8a80ef6dce31u},
+      {"ties", 0x25176516a6c3e058u},       {"mixture", 0x53ac1b1b2f599c11u},
+      {"magnitudes", 0x744a3d7af5048f34u}, {"subnormals", 0x1ad8198b2fdf1d89u},
+      {"nans", 0xb432d34b4f005974u},       {"zeros", 0x9b30c3e0b53d6422u},
+      {"patterned", 0xece86f3aa81763a0u},
   };
   for (const auto &[dataSet, expected] : golden) {
     uint64_t hash = hashOf(dataSet, DType::F8E4M3FNUZ, DType::F4E2M1FN);

@@ -175,8 +175,7 @@ TEST(OnnxElementwise, CastChecksItsTarget) {
   EXPECT_EQ(castTo(T::FLOAT8E4M3FNUZ), "clamp cast -> f8e4m3fnuz[n]");
   EXPECT_EQ(castTo(T::FLOAT8E5M2FNUZ), "clamp cast -> f8e5m2fnuz[n]");
   EXPECT_EQ(castTo(T::FLOAT4E2M1), "clamp cast -> f4e2m1fn[n]");
-  EXPECT_EQ(castTo(T::FLOAT8E8M0),
-            "cast clamp mul cast -> f8e8m0fnu[n]");
+  EXPECT_EQ(castTo(T::FLOAT8E8M0), "cast clamp mul cast -> f8e8m0fnu[n]");
   EXPECT_EQ(castTo(T::INT4), "cast cast -> i4[n]");
   EXPECT_EQ(castTo(T::UINT4), "cast cast -> u4[n]");
   EXPECT_EQ(castTo(int64_t(1) << 40),
