@@ -201,7 +201,7 @@ uint64_t multiplesOfPi(const Location &location) {
     return put(location, Real(location.index % 100));
   // pi with 60 bits, so that every product is exact wherever this runs.
   constexpr uint64_t pi = 0xc90fdaa22168c23u;
-  int reach = std::min(100, formatOf(location.dtype()).maxExponent - 3);
+  int reach = std::clamp(formatOf(location.dtype()).maxExponent - 3, 0, 100);
   int power = static_cast<int>(location.index % static_cast<size_t>(reach + 1));
   uint64_t multiple = 1 + location.random % 15;
   Real value = std::ldexp(Real(pi * multiple), power - 58 - 3);
