@@ -50,6 +50,10 @@ UNTESTED = {
     "Shape": "gives sizes", "Size": "gives sizes",
     "Scatter": "was replaced by ScatterElements", "Equal": "as Greater",
     "EyeLike": "its input gives a size", "Trilu": "moves",
+    "Dropout": "moves, or draws numbers, which the suite random-ops judges",
+    **{op: "draws numbers, which the suite random-ops judges" for op in (
+        "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
+        "RandomUniform", "RandomUniformLike")},
 }
 # The reference implementation rounds, or is defined, otherwise.
 UNJUDGED = {"DequantizeLinear": "its reference computes in the dtype of the scale",
@@ -59,15 +63,16 @@ UNJUDGED = {"DequantizeLinear": "its reference computes in the dtype of the scal
 REFUSALS = ("not supported", "computed from data", "must be the constant")
 
 
-def own(op, shapes, function, seed=1, prepare=lambda *x: x, **attributes):
+def own(op, shapes, function, seed=1, prepare=lambda *x: x, result=FLOAT, **attributes):
     """(op, model in f32, inputs, function of them in f64) of a test of ours.
 
-    `prepare` changes the normally distributed inputs.
+    `prepare` changes the normally distributed inputs. A `result` other than FLOAT
+    stays as it is when the floats become narrow.
     """
     names = [f"x{i}" for i in range(len(shapes))]
     given = [onnx.helper.make_tensor_value_info(name, FLOAT, shape)
              for name, shape in zip(names, shapes)]
-    output = onnx.helper.make_tensor_value_info("y", FLOAT, None)
+    output = onnx.helper.make_tensor_value_info("y", result, None)
     graph = onnx.helper.make_graph(
         [onnx.helper.make_node(op, names, ["y"], **attributes)], op, given, [output])
     model = onnx.helper.make_model(
@@ -112,6 +117,9 @@ def own_tests():
             equation="ij,jk,kl->il"),
         own("Einsum", [(5, 90), (90, 4)], lambda a, b: a.sum(0) @ b,
             equation="ij,jk->k"),
+        # What is denormal in f16 is not zero.
+        own("NonZero", [(20, 30)], lambda x: numpy.stack(numpy.nonzero(x)),
+            prepare=lambda x: (numpy.where(x < 0, 0, 1e-7),), result=onnx.TensorProto.INT64),
         own("Sum", [(400,)] * 5, lambda *x: sum(x)),
         own("Mean", [(400,)] * 3, lambda *x: sum(x) / 3),
     ]
@@ -127,7 +135,8 @@ def attempt_own(entry, which, change):
     rounded = [(change(x) if index == 0 else x).astype(dtype)
                for index, x in enumerate(inputs)]
     right = function(*(x.astype(numpy.float64) for x in rounded))
-    return narrow, rounded, [numpy.asarray(right).astype(dtype)]
+    right = numpy.asarray(right)
+    return narrow, rounded, [right.astype(dtype) if right.dtype.kind == "f" else right]
 
 
 def table_ops():
