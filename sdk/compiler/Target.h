@@ -6,6 +6,7 @@
 #define BACKPLANE_COMPILER_TARGET_H
 
 #include "sdk/compiler/Compile.h"
+#include "sdk/kernels/RegisteredKernel.h"
 #include "sdk/support/Property.h"
 
 namespace backplane {
@@ -42,6 +43,8 @@ struct Target {
   /// say.
   std::map<std::string, uint32_t, std::less<>> opVersions;
   std::vector<StagePipeline> stages;
+  /// Registered kernels that may run on it, in order of preference.
+  std::vector<std::shared_ptr<const RegisteredKernel>> kernels;
   std::vector<std::string> remarks; ///< for the report of a variant
 };
 

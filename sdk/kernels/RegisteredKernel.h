@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RegisteredKernel.h: a kernel that a plug-in registered by the graph that it
+// equals. Free of LLVM. docs/reference/kernels.md has the text form.
+#ifndef BACKPLANE_KERNELS_REGISTEREDKERNEL_H
+#define BACKPLANE_KERNELS_REGISTEREDKERNEL_H
+
+#include "sdk/graph/Graph.h"
+#include "sdk/package/KernelPack.h"
+
+namespace backplane {
+
+/// A condition on the symbols of a kernel: `holds` is not 0.
+struct KernelPredicate {
+  Dim holds;
+  std::string text; ///< "d mod 16 == 0", for messages
+};
+
+/// A graph that a kernel equals: its text with one choice of dtypes and of
+/// optional parts. Its symbols are those of the text.
+struct KernelGraph {
+  Graph graph;
+  std::string choice; ///< "T = f16, without bias"; empty: there is one only
+  /// For each binding of the text, inputs before outputs, the number of the
+  /// input or output of `graph`; -1: absent in this choice.
+  std::vector<int32_t> bindings;
+};
+
+/// What the text of a kernel says.
+struct KernelText {
+  std::string name; ///< "attention"
+  uint32_t version = 1;
+  std::vector<Symbol> symbols;        ///< in the order of a call's sizes
+  std::vector<std::string> bindings;  ///< names: inputs, then outputs
+  uint32_t inputCount = 0;            ///< of them
+  std::vector<KernelPredicate> where; ///< all of them hold
+  std::vector<KernelGraph> graphs;    ///< at least one, at most 64
+};
+
+/// Reads the text form. A failure names line and column, what was found and
+/// what was expected.
+Result<KernelText> parseKernelText(std::string_view text);
+
+/// A kernel with its body: code of the target's format, or a function that the
+/// plug-in resolves where it runs.
+struct RegisteredKernel {
+  std::string plugin; ///< that registered it
+  std::string target; ///< glob over target names
+  KernelText text;
+  std::string workspace; ///< bytes over the text's symbols; empty: none
+  /// Estimated ns over the text's symbols; empty: it is preferred to generated
+  /// code.
+  std::string cost;
+  /// Launches over the bindings and symbols of the text; none: native.
+  std::optional<Kernel> code;
+
+  /// "onednn.matmul"
+  std::string fullName() const { return plugin + "." + text.name; }
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_KERNELS_REGISTEREDKERNEL_H
