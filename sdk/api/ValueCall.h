@@ -21,8 +21,10 @@ struct ValueTensor {
   /// Valid as long as the dims and strides of the application.
   Strided layout() const;
   bool dense() const { return elementBytes == 0 || layout().dense(); }
+  /// Of host memory; null where there is none.
   uint8_t *data() const {
-    return static_cast<uint8_t *>(value.data) + value.byte_offset;
+    return value.data ? static_cast<uint8_t *>(value.data) + value.byte_offset
+                      : nullptr;
   }
   /// All elements, dense; from or to memory of `bytes`.
   Status read(uint8_t *to) const;
