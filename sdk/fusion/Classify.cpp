@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/Fusion.h"
 
 using namespace mlir;
 using namespace bp;
 
 OpKind bp::kindOf(Operation *op) {
+  if (op->hasAttr(kernelAttr))
+    return OpKind::Opaque;
   if (isa<WeightOp, ReshapeOp, VariableReadOp, VariableWriteOp, ControlOp,
           ReadOp>(op))
     return OpKind::Free;
@@ -31,6 +34,8 @@ static backplane::Dims withoutUnits(Type type) {
 }
 
 bool bp::travelsWithUser(Operation *op) {
+  if (op->hasAttr(kernelAttr))
+    return false;
   if (auto reshape = dyn_cast<ReshapeOp>(op))
     return withoutUnits(reshape.getX().getType()) ==
            withoutUnits(reshape.getType());

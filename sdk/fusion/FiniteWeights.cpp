@@ -61,6 +61,6 @@ bool isFinite(Value value, const backplane::WeightPool &pool) {
 void bp::markFiniteWeights(func::FuncOp main,
                            const backplane::WeightPool &pool) {
   for (auto op : main.getOps<ConvTransposeOp>())
-    if (isFinite(op.getW(), pool))
+    if (!op->hasAttr(kernelAttr) && isFinite(op.getW(), pool))
       op.setFiniteWeight(true);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/Fusion.h"
+#include "sdk/fusion/KernelGroups.h"
 #include "sdk/fusion/Passes.h"
 #include "sdk/fusion/SymbolReads.h"
 
@@ -25,9 +26,12 @@ LogicalResult bp::formDispatches(ModuleOp module,
   markFiniteWeights(main, pool);
   if (failed(narrowOperands(main, devices, pool)))
     return failure();
+  std::vector<std::string> refused = gatherKernels(main);
   Grouping found = groupOps(main, devices);
   Builder b(module.getContext());
   SmallVector<Attribute> report;
+  for (const std::string &reason : refused)
+    report.push_back(b.getStringAttr(reason));
   for (const std::string &cut : found.cuts)
     report.push_back(b.getStringAttr(cut));
   module->setAttr(bp::reportAttr, b.getArrayAttr(report));

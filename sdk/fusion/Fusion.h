@@ -117,9 +117,9 @@ void markFiniteWeights(mlir::func::FuncOp main,
 void limitOperands(mlir::func::FuncOp main,
                    llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, markFiniteWeights, narrowOperands, groupOps, outline, and
-/// the reasons into the module's `bp.report`. A dispatch names the device of
-/// its ops.
+/// limitOperands, markFiniteWeights, narrowOperands, gatherKernels, groupOps,
+/// outline, and the reasons into the module's `bp.report`. A dispatch names the
+/// device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);

@@ -3,6 +3,7 @@
 
 #include "backplane/compiler.h"
 #include "sdk/fusion/GroupOrder.h"
+#include "sdk/fusion/KernelGroups.h"
 #include "sdk/fusion/SymbolReads.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -33,6 +34,7 @@ private:
     Operation *op;
   };
   void visit(Operation *op);
+  void visitKernel(Operation *first);
   void addSources(Value value, bool isKernel, SmallVector<unsigned> &sources);
   void addReads(Operation *op, SmallVector<unsigned> &sources);
   void addNode(Operation *op, bool isKernel);
@@ -321,6 +323,9 @@ Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
   Group &first = groups_[a], &second = groups_[b];
   if (first.device != second.device)
     return "they run on different devices";
+  for (const Group *group : {&first, &second})
+    if (StringRef kernel = kernelNameOf(group->ops.front()); !kernel.empty())
+      return "the kernel " + kernel.str() + " computes one of them";
   if (Reason reason = legal(first, second, producer.direct, op);
       !reason.empty())
     return reason;
@@ -349,16 +354,43 @@ Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
   return {};
 }
 
-/// Whether something that is no kernel reads a cheap op, so that it must be in
-/// memory.
+/// Whether something that generates no code reads a cheap op, so that it must
+/// be in memory.
 static bool needsKernel(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
-           (kindOf(user) == OpKind::Free);
+           kindOf(user) == OpKind::Free || user->hasAttr(kernelAttr);
   });
 }
 
+/// All ops of a registered kernel, which stand one after the other, are one
+/// group from the start.
+void Grouper::visitKernel(Operation *first) {
+  Group group{.kind = OpKind::Opaque, .device = deviceOf(first)};
+  SmallVector<unsigned> sources;
+  auto number = kernelGroupOf(first);
+  for (Operation *op = first; kernelGroupOf(op) == number;
+       op = op->getNextNode()) {
+    group.ops.push_back(op);
+    groupOf_[op] = unsigned(groups_.size());
+    addReads(op, sources);
+    for (Value operand : op->getOperands())
+      if (Operation *source = operand.getDefiningOp();
+          source && kernelGroupOf(source) != number)
+        addSources(operand, false, sources);
+  }
+  GroupOrder::Node node = order_.add(sources);
+  for (Operation *op : group.ops)
+    nodeOf_[op] = node;
+  groups_.push_back(std::move(group));
+}
+
 void Grouper::visit(Operation *op) {
+  if (op->hasAttr(kernelAttr)) {
+    if (!groupOf_.contains(op))
+      visitKernel(op);
+    return;
+  }
   OpKind kind = kindOf(op);
   if (kind == OpKind::Cheap && !needsKernel(op))
     return;

@@ -36,7 +36,7 @@ void bp::limitOperands(func::FuncOp main, ArrayRef<FusionOptions> devices) {
   for (auto op : llvm::to_vector(main.getOps<ConcatOp>())) {
     uint32_t bindings = devices[deviceOf(op)].maxBindings;
     // One is for the result; below two operands there is nothing to join.
-    if (bindings < 3)
+    if (bindings < 3 || op->hasAttr(kernelAttr))
       continue;
     ImplicitLocOpBuilder b(op.getLoc(), op);
     while (op.getXs().size() > bindings - 1)

@@ -163,7 +163,8 @@ LogicalResult bp::narrowOperands(func::FuncOp main,
                                  backplane::WeightPool &pool) {
   SmallVector<Operation *> contractions;
   for (Operation &op : main.getOps())
-    if (readsBytes(&op) && devices[deviceOf(&op)].fusion & BP_FUSE_WIDENING)
+    if (readsBytes(&op) && !op.hasAttr(kernelAttr) &&
+        devices[deviceOf(&op)].fusion & BP_FUSE_WIDENING)
       contractions.push_back(&op);
   for (Operation *op : contractions) {
     auto range = boundsOf(op->getOperand(0));

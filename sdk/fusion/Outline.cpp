@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/fusion/Fusion.h"
+#include "sdk/fusion/KernelGroups.h"
 #include "sdk/fusion/SymbolReads.h"
 
 #include "mlir/IR/Builders.h"
@@ -27,7 +28,8 @@ struct Outlined {
 class Outliner {
 public:
   explicit Outliner(const std::vector<Operation *> &ops)
-      : ops_(ops), inside_(ops.begin(), ops.end()) {}
+      : ops_(ops), inside_(ops.begin(), ops.end()),
+        isKernel_(ops.front()->hasAttr(kernelAttr)) {}
 
   Outlined run(MLIRContext *context, StringRef name);
 
@@ -40,6 +42,7 @@ private:
 
   const std::vector<Operation *> &ops_;
   llvm::DenseSet<Operation *> inside_;
+  bool isKernel_; ///< a registered one, which computes these ops and no others
   llvm::DenseMap<Operation *, bool> cloned_;
   Outlined result_;
   IRMapping mapping_;
@@ -50,7 +53,7 @@ private:
 /// Whether an op outside of the group is computed again in it. A reshape is
 /// when its source is inside; else it stays outside, where it is free.
 bool Outliner::isCloned(Operation *op) {
-  if (inside_.contains(op) || !travelsWithUser(op))
+  if (isKernel_ || inside_.contains(op) || !travelsWithUser(op))
     return false;
   if (auto known = cloned_.find(op); known != cloned_.end())
     return known->second;
@@ -75,6 +78,10 @@ void Outliner::findInputs(Value value) {
 }
 
 void Outliner::findOutputs() {
+  if (isKernel_) {
+    result_.outputs = kernelOutputs(ops_);
+    return;
+  }
   for (Operation *op : ops_)
     for (Value value : op->getResults())
       if (!usersOutside(value, inside_, 1).empty())
@@ -155,6 +162,8 @@ Outlined Outliner::run(MLIRContext *context, StringRef name) {
   func::ReturnOp::create(builder, location, results);
   function->setAttr(dispatchAttr, builder.getUnitAttr());
   setSymbols();
+  if (isKernel_)
+    setKernel(function, ops_, result_.inputs.getArrayRef(), result_.outputs);
   return std::move(result_);
 }
 
@@ -212,6 +221,8 @@ private:
 /// After the op that says most about the group.
 std::string MainBuilder::nameOf(const Group &group) {
   Operation *root = group.ops.front();
+  if (StringRef kernel = kernelNameOf(root); !kernel.empty())
+    return (kernel + "_" + Twine(count_++)).str();
   for (Operation *op : group.ops)
     if (kindOf(op) > kindOf(root))
       root = op;

@@ -28,7 +28,7 @@ struct MoveTablesPass : bp::impl::MoveTablesPassBase<MoveTablesPass> {
     if (!main || main.isExternal())
       return;
     main.walk([&](ConstantOp op) {
-      if (isTable(op) && failed(move(op)))
+      if (!op->hasAttr(kernelAttr) && isTable(op) && failed(move(op)))
         signalPassFailure();
     });
   }

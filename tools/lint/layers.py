@@ -21,10 +21,11 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+[<"]([^>"]+)[>"]')
 COMPILER = re.compile(r"^(mlir|llvm|lld|clang)/|^mlir-c/|^llvm-c/")
 OURS = ("sdk/", "hal/", "conformance/", "backends/", "tools/")
 # The parts of sdk/ that need MLIR; all others are free of it.
-MLIR_PARTS = ("dialect", "optimize", "fusion", "lower", "emit", "schedule", "compiler")
-MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|fusion|lower|emit)/")
+MLIR_PARTS = ("dialect", "optimize", "fusion", "kernels", "lower", "emit", "schedule",
+              "compiler")
+MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|fusion|lower|emit)/|sdk/kernels/Match")
 # Of a folder that needs MLIR, the part that the runtime has too.
-PLAIN = ("InPlace", "MemoryPlan", "Timeline")
+PLAIN = ("InPlace", "MemoryPlan", "Timeline", "KernelText", "RegisteredKernel")
 
 
 def forbidden(name, included):
@@ -32,7 +33,7 @@ def forbidden(name, included):
     parts = name.parts
     free = (parts[0] in ("hal", "backends", "examples")
             or parts[0] == "sdk" and parts[1] not in MLIR_PARTS
-            or parts[:2] == ("sdk", "schedule") and name.stem in PLAIN
+            or parts[0] == "sdk" and parts[1] in ("kernels", "schedule") and name.stem in PLAIN
             or parts[:2] == ("tools", "bp"))
     if free and COMPILER.match(included):
         return "LLVM-free code includes the compiler's libraries"
