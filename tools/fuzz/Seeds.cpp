@@ -476,7 +476,35 @@ std::vector<std::string> names() {
   return texts;
 }
 
+std::vector<std::string> kernelTexts() {
+  return {R"(kernel attention version 1
+where T in [f32, f16], d <= 128, d mod 8 == 0, m <= n // and more
+{
+  symbol b, m, n, d
+  %q = input T[b, m, d]
+  %k = input T[b, n, d]
+  %bias = optional input T[n]
+  %kt = transpose(%k) {permutation = [0, 2, 1]}
+  %s = matmul(%q, %kt)
+  %all = broadcast(%bias) {dims = [b, m, n], axes = [2]}
+  %c = add(%s, %all)
+  output %c
+})",
+          R"(kernel k version 2 where n == 4, 1 != m, m < 9, 2 >= k, m > 0 {
+  symbol n, m, k
+  %x = input f32[n, max(m, 2 * (k + 1))]
+  %half = constant() {value = 0.5, dtype = f32, dims = []}
+  %two = constant() {value = [1, -2], dtype = i8, dims = [2]}
+  %raw = constant() {value = 0x00ff, dtype = bf16, dims = []}
+  %values, %indices = top_k(%x) {k = [1], axis = 1, largest = true}
+  %g = gelu(%x) {approximate = "tanh"}
+  output %values, %indices, %half, %two
+  output %raw, %g
+})"};
+}
+
 Status writeAll(const fs::path &root) {
+  writeTexts(folderOf(root, "kernel_text"), kernelTexts());
   writeTexts(folderOf(root, "dim"),
              {"12", "n", "4*n*m - 2", "(n + 3) floordiv 4", "64*(n ceildiv 64)",
               "min(n, max(m, 3))", "n mod 8", "truncdiv(n - m, 2)",

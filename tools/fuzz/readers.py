@@ -22,6 +22,8 @@ SOURCES = {
     "frames": ["hal/worker/Frame.cpp", "hal/worker/DecodeMessages.cpp",
                "hal/worker/EncodeMessages.cpp"],
     "kernel": ["sdk/package/KernelPack.cpp"],
+    "kernel_text": ["sdk/kernels/KernelParse.cpp", "sdk/kernels/KernelScan.cpp",
+                    "sdk/kernels/KernelText.cpp"],
     "manifest": ["hal/core/Manifest.cpp"],
     "names": ["hal/core/DeviceUri.cpp", "hal/runtime/DevicePolicy.cpp",
               "hal/worker/Workers.cpp", "sdk/partition/TargetNames.cpp"],

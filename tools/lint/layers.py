@@ -25,7 +25,8 @@ MLIR_PARTS = ("dialect", "optimize", "fusion", "kernels", "lower", "emit", "sche
               "compiler")
 MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|fusion|lower|emit)/|sdk/kernels/Match")
 # Of a folder that needs MLIR, the part that the runtime has too.
-PLAIN = ("InPlace", "MemoryPlan", "Timeline", "KernelText", "RegisteredKernel")
+PLAIN = ("InPlace", "KernelParse", "KernelScan", "KernelSyntax", "KernelText", "MemoryPlan",
+         "RegisteredKernel", "Timeline")
 
 
 def forbidden(name, included):
