@@ -283,10 +283,7 @@ bp_status_t putCompiled(void *context, const bp_compiled_t *from) {
   auto &collector = *static_cast<Collector<CompiledSink> *>(context);
   if (++collector.count > 1)
     return collector.take(invalidArgument("gave two results for a dispatch"));
-  CompiledCopy copy;
-  if (Status s = copyCompiled(from, copy); !s.ok())
-    return collector.take(std::move(s));
-  return collector.take(collector.put(copy.compiled));
+  return collector.take(copyCompiled(from, collector.put));
 }
 
 bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {
@@ -336,6 +333,13 @@ Status callClaim(const CompilerPlugin &plugin, std::string_view target,
   out.supported = status.ok() && answer.value().supported;
   out.costNs = answer.value().cost_ns;
   return status;
+}
+
+Status copyCompiled(const bp_compiled_t *from, const CompiledSink &put) {
+  CompiledCopy copy;
+  if (Status s = copyCompiled(from, copy); !s.ok())
+    return s;
+  return put(copy.compiled);
 }
 
 Status callCompile(const CompilerPlugin &plugin,

@@ -42,6 +42,9 @@ Status callClaim(const CompilerPlugin &plugin, std::string_view target,
                  const bp_graph_t *graph, const bp_graph_table_t *table,
                  ClaimAnswer &out);
 
+/// Checks a compiled dispatch and hands `put` a copy, as callCompile does.
+Status copyCompiled(const bp_compiled_t *from, const CompiledSink &put);
+
 /// Compiles a dispatch. `put` is called when it succeeds, once. `launches` has
 /// one launch where the plug-in gave an entry and a grid only; `entry` is that
 /// of the first.

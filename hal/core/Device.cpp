@@ -162,9 +162,32 @@ static bp_entry_t toC(const Entry &entry) {
 Result<std::shared_ptr<Executable>> Device::load(std::string_view format,
                                                  std::span<const uint8_t> blob,
                                                  std::vector<Entry> entries) {
+  bp_executable_info_t info = {BP_HEADER(bp_executable_info_t)};
+  info.format = backplane::toC(format);
+  info.blob = {blob.data(), blob.size()};
+  return load(info, std::move(entries), nullptr);
+}
+
+Result<std::shared_ptr<Executable>>
+Device::loadNative(std::span<const bp_native_function_t> functions,
+                   std::vector<Entry> entries,
+                   std::shared_ptr<const void> owner) {
+  std::vector<const bp_native_function_t *> pointers;
+  for (const bp_native_function_t &function : functions)
+    pointers.push_back(&function);
+  bp_executable_info_t info = {BP_HEADER(bp_executable_info_t)};
+  info.format = backplane::toC(nativeFormat);
+  info.functions = pointers.data();
+  return load(info, std::move(entries), std::move(owner));
+}
+
+Result<std::shared_ptr<Executable>>
+Device::load(bp_executable_info_t &info, std::vector<Entry> entries,
+             std::shared_ptr<const void> owner) {
   std::string what = "device " + uri_ + ": executable";
-  if (!info_->hasFormat(format))
-    return invalidArgument(what + ": format \"" + std::string(format) +
+  if (!info_->hasFormat(view(info.format)))
+    return invalidArgument(what + ": format \"" +
+                           std::string(view(info.format)) +
                            "\" is not one that the device loads");
   std::vector<bp_entry_t> c;
   for (const Entry &entry : entries) {
@@ -175,9 +198,6 @@ Result<std::shared_ptr<Executable>> Device::load(std::string_view format,
   std::vector<const bp_entry_t *> pointers;
   for (const bp_entry_t &entry : c)
     pointers.push_back(&entry);
-  bp_executable_info_t info = {BP_HEADER(bp_executable_info_t)};
-  info.format = backplane::toC(format);
-  info.blob = {blob.data(), blob.size()};
   info.entries = pointers.data();
   info.entry_count = pointers.size();
   bp_executable_t *handle = nullptr;
@@ -186,8 +206,8 @@ Result<std::shared_ptr<Executable>> Device::load(std::string_view format,
                  handle_, &info, &handle);
   if (!status.ok())
     return status.within("device " + uri_);
-  return std::shared_ptr<Executable>(
-      new Executable(shared_from_this(), handle, std::move(entries)));
+  return std::shared_ptr<Executable>(new Executable(
+      shared_from_this(), handle, std::move(entries), std::move(owner)));
 }
 
 Executable::~Executable() {

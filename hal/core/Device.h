@@ -7,6 +7,7 @@
 #define BACKPLANE_CORE_DEVICE_H
 
 #include "backplane/cpp/Result.h"
+#include "backplane/kernel.h"
 #include "hal/core/Buffer.h"
 #include "hal/core/Command.h"
 #include "hal/core/DeviceInfo.h"
@@ -60,6 +61,12 @@ public:
                                            std::span<const uint8_t> blob,
                                            std::vector<Entry> entries);
 
+  /// The same of functions of this process, one for each entry, which `owner`
+  /// keeps there. A device that does not list the format "native" refuses.
+  Result<std::shared_ptr<Executable>>
+  loadNative(std::span<const bp_native_function_t> functions,
+             std::vector<Entry> entries, std::shared_ptr<const void> owner);
+
   Result<std::shared_ptr<Queue>>
   createQueue(uint32_t queueClass = BP_QUEUE_COMPUTE);
   Result<std::shared_ptr<Semaphore>> createSemaphore(uint64_t initial = 0);
@@ -91,6 +98,9 @@ public:
 
 private:
   Device() = default;
+  Result<std::shared_ptr<Executable>> load(bp_executable_info_t &info,
+                                           std::vector<Entry> entries,
+                                           std::shared_ptr<const void> owner);
   Status lossReason() const;
   void noteLoss(const std::string &reason);
 

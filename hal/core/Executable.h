@@ -17,7 +17,7 @@ namespace backplane {
 
 class Device;
 
-/// Made by Device::load; immutable.
+/// Made by Device::load or loadNative; immutable.
 class Executable {
 public:
   ~Executable();
@@ -31,9 +31,11 @@ public:
 private:
   friend class Device;
   Executable(std::shared_ptr<Device> device, bp_executable_t *handle,
-             std::vector<Entry> entries)
-      : device_(std::move(device)), handle_(handle),
+             std::vector<Entry> entries, std::shared_ptr<const void> owner)
+      : owner_(std::move(owner)), device_(std::move(device)), handle_(handle),
         entries_(std::move(entries)) {}
+
+  std::shared_ptr<const void> owner_; ///< of native functions
 
   std::shared_ptr<Device> device_;
   bp_executable_t *handle_;

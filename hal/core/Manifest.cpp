@@ -154,7 +154,8 @@ static Result<std::string> resolveLibrary(const fs::path &folder,
 static Status readLibraries(MemberReader &reader, Manifest &manifest) {
   fs::path folder = fs::path(manifest.path).parent_path();
   for (auto [key, out] : {std::pair("driver", &manifest.driver),
-                          std::pair("compiler", &manifest.compiler)}) {
+                          std::pair("compiler", &manifest.compiler),
+                          std::pair("kernels", &manifest.kernels)}) {
     std::string name = reader.text(key, false);
     if (name.empty())
       continue;
@@ -164,8 +165,9 @@ static Status readLibraries(MemberReader &reader, Manifest &manifest) {
     *out = *path;
   }
   if (reader.status.ok() && manifest.driver.empty() &&
-      manifest.compiler.empty())
-    return invalidArgument("names neither a \"driver\" nor a \"compiler\"");
+      manifest.compiler.empty() && manifest.kernels.empty())
+    return invalidArgument(
+        "names no library: a \"driver\", a \"compiler\" or \"kernels\"");
   return reader.status;
 }
 
@@ -174,8 +176,9 @@ static Status readHashes(MemberReader &reader, Manifest &manifest) {
   MemberReader inner(hashes);
   manifest.driverSha256 = inner.text("driver", false);
   manifest.compilerSha256 = inner.text("compiler", false);
+  manifest.kernelsSha256 = inner.text("kernels", false);
   for (const std::string &hash :
-       {manifest.driverSha256, manifest.compilerSha256})
+       {manifest.driverSha256, manifest.compilerSha256, manifest.kernelsSha256})
     if (!hash.empty() && !isSha256(hash))
       inner.complain("sha256", "is not 64 lower-case hexadecimal digits");
   return inner.status;

@@ -38,8 +38,10 @@ struct Manifest {
   std::vector<AbiVersion> abi; ///< one for each major version
   std::string driver;          ///< library, empty when there is none
   std::string compiler;        ///< library, may be the same as `driver`
+  std::string kernels;         ///< library, may be the same as these
   std::string driverSha256;    ///< 64 hexadecimal digits, or empty
   std::string compilerSha256;  ///< 64 hexadecimal digits, or empty
+  std::string kernelsSha256;   ///< 64 hexadecimal digits, or empty
   std::vector<std::string> cpuFeatures; ///< required of this machine's CPU
   /// Given to `initialize` of each library, sorted by key.
   std::map<std::string, std::string> options;

@@ -111,6 +111,10 @@ Status Plugin::accept(const bp_plugin_info_t &info, PluginRoles roles) {
     if (Status status = copyCompilerTable(info.compiler, compiler_.emplace());
         !status.ok())
       return status;
+  if (roles.kernels)
+    if (Status status = copyKernelsTable(info.kernels, kernels_.emplace());
+        !status.ok())
+      return status;
   hostTable_ = host_->table(std::min<uint32_t>(BP_ABI_MINOR, info.built_minor));
   return {};
 }

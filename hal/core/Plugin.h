@@ -23,6 +23,7 @@ namespace backplane {
 struct PluginRoles {
   bool driver = false;
   bool compiler = false;
+  bool kernels = false;
 };
 
 /// Initialised; the last owner shuts it down. Keeps its Host alive.
@@ -55,6 +56,8 @@ public:
   const DriverTables &driver() const { return *driver_; }
   /// Only with the compiler role.
   const bp_compiler_table_t &compiler() const { return *compiler_; }
+  /// Only with the kernels role.
+  const bp_kernels_table_t &kernels() const { return *kernels_; }
 
   /// The devices that the driver lists with these options. Devices whose
   /// description is damaged or repeats an id come as a failure each.
@@ -86,6 +89,7 @@ private:
   bp_plugin_table_t plugin_ = {};
   std::optional<DriverTables> driver_;
   std::optional<bp_compiler_table_t> compiler_;
+  std::optional<bp_kernels_table_t> kernels_;
 };
 
 } // namespace backplane

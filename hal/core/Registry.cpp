@@ -96,26 +96,42 @@ loadLibrary(const std::shared_ptr<Host> &host, const Manifest &manifest,
   return Plugin::load(host, library, manifest.name, roles, manifest.options);
 }
 
+/// Loads one library of a manifest for all that the manifest names it for.
+Status Registry::loadPart(const Manifest &manifest, const std::string &library,
+                          const std::string &hash, const FoundManifest &found) {
+  const PluginRoles roles = {.driver = manifest.driver == library,
+                             .compiler = manifest.compiler == library,
+                             .kernels = manifest.kernels == library};
+  auto plugin = loadLibrary(host_, manifest, library, hash, roles);
+  if (!plugin)
+    return plugin.status();
+  if (roles.driver)
+    addDriver(found, *plugin);
+  if (roles.compiler)
+    addCompiler(*plugin);
+  if (roles.kernels)
+    addKernels(*plugin);
+  return {};
+}
+
 void Registry::load(const FoundManifest &found) {
   const Manifest &manifest = found.manifest;
-  bool both = manifest.driver == manifest.compiler;
-  if (!manifest.driver.empty()) {
-    auto plugin =
-        loadLibrary(host_, manifest, manifest.driver, manifest.driverSha256,
-                    {.driver = true, .compiler = both});
-    if (!plugin)
-      return refuse(found, plugin.message());
-    addDriver(found, *plugin);
-    if (both)
-      return addCompiler(*plugin);
+  struct Part {
+    const char *what;
+    const std::string &library, &hash;
+  };
+  std::vector<std::string> done;
+  for (const Part &part :
+       {Part{"", manifest.driver, manifest.driverSha256},
+        Part{"compiler: ", manifest.compiler, manifest.compilerSha256},
+        Part{"kernels: ", manifest.kernels, manifest.kernelsSha256}}) {
+    if (part.library.empty() ||
+        std::count(done.begin(), done.end(), part.library))
+      continue;
+    done.push_back(part.library);
+    if (Status s = loadPart(manifest, part.library, part.hash, found); !s.ok())
+      return refuse(found, part.what + s.message());
   }
-  if (manifest.compiler.empty())
-    return;
-  auto plugin = loadLibrary(host_, manifest, manifest.compiler,
-                            manifest.compilerSha256, {.compiler = true});
-  if (!plugin)
-    return refuse(found, "compiler: " + plugin.message());
-  addCompiler(*plugin);
 }
 
 void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin) {
@@ -128,6 +144,18 @@ void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin) {
   compiler.self = plugin->self();
   compilers_.push_back(std::move(compiler));
   plugins_.push_back(plugin);
+}
+
+void Registry::addKernels(const std::shared_ptr<Plugin> &plugin) {
+  KernelSet set;
+  set.plugin = plugin->name();
+  set.version = plugin->version();
+  if (Result<std::string> hash = xxhOfFile(plugin->library()))
+    set.hash = *hash;
+  set.table = &plugin->kernels();
+  set.self = plugin->self();
+  set.owner = plugin;
+  kernelSets_.push_back(std::move(set));
 }
 
 void Registry::addDriver(const FoundManifest &found,

@@ -13,6 +13,7 @@
 #include "hal/core/DeviceInfo.h"
 #include "hal/core/DeviceUri.h"
 #include "hal/core/Host.h"
+#include "hal/core/KernelSet.h"
 #include "hal/core/LoaderOptions.h"
 
 #include <map>
@@ -26,6 +27,7 @@ namespace backplane {
 
 class Plugin;
 struct FoundManifest;
+struct Manifest;
 struct LinkedPlugin;
 
 /// One line of the device list: a device, or a plug-in that gave none.
@@ -66,6 +68,8 @@ public:
 
   /// Compiler plug-ins in the order of the search.
   const std::vector<CompilerPlugin> &compilers() const { return compilers_; }
+  /// Sets of registered kernels, likewise.
+  const std::vector<KernelSet> &kernelSets() const { return kernelSets_; }
 
 private:
   Registry() = default;
@@ -81,6 +85,9 @@ private:
   void adopt(const LinkedPlugin &linked, const LoaderOptions &options);
   void refuse(const FoundManifest &found, std::string reason);
   void addCompiler(const std::shared_ptr<Plugin> &plugin);
+  void addKernels(const std::shared_ptr<Plugin> &plugin);
+  Status loadPart(const Manifest &manifest, const std::string &library,
+                  const std::string &hash, const FoundManifest &found);
   void addDriver(const FoundManifest &found,
                  const std::shared_ptr<Plugin> &plugin);
   void look(Source &source);
@@ -92,6 +99,7 @@ private:
   std::map<std::string, std::shared_ptr<Plugin>, std::less<>> drivers_;
   std::vector<std::shared_ptr<Plugin>> plugins_;
   std::vector<CompilerPlugin> compilers_;
+  std::vector<KernelSet> kernelSets_;
   std::mutex mutex_; ///< guards everything below once the registry is made
   std::vector<Source> sources_;
   std::map<std::string, std::weak_ptr<Device>, std::less<>> open_;

@@ -106,8 +106,13 @@ Status copyCompilerTable(const void *from, bp_compiler_table_t &out) {
                    {BP_REQUIRED(bp_compiler_table_t, targets),
                     BP_OPTIONAL(bp_compiler_table_t, claim),
                     BP_OPTIONAL(bp_compiler_table_t, stages),
-                    BP_OPTIONAL(bp_compiler_table_t, compile),
-                    BP_OPTIONAL(bp_compiler_table_t, kernels)});
+                    BP_OPTIONAL(bp_compiler_table_t, compile)});
+}
+
+Status copyKernelsTable(const void *from, bp_kernels_table_t &out) {
+  return copyTable(from, bp_kernels_table_t_TYPE, "kernels table", out,
+                   {BP_REQUIRED(bp_kernels_table_t, describe),
+                    BP_OPTIONAL(bp_kernels_table_t, resolve)});
 }
 
 static Status copyDriver(const void *from, bp_driver_table_t &out) {

@@ -50,9 +50,10 @@ struct DriverTables {
 };
 
 /// Copy one table each. `plugin` needs initialize and shutdown, `compiler`
-/// needs targets.
+/// needs targets, `kernels` needs describe.
 Status copyPluginTable(const void *from, bp_plugin_table_t &out);
 Status copyCompilerTable(const void *from, bp_compiler_table_t &out);
+Status copyKernelsTable(const void *from, bp_kernels_table_t &out);
 /// The four required tables.
 Status copyDriverTables(const bp_plugin_info_t &info, DriverTables &out);
 /// The optional tables as get_table gave them, NULL where it gave none. A table

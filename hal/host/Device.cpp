@@ -4,6 +4,7 @@
 #include "Driver.h"
 
 #include <cstring>
+#include <iterator>
 #include <new>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,9 +12,9 @@
 namespace backplane::host {
 
 #if defined(__x86_64__)
-static constexpr bp_string_t format = {"elf-x86_64", 10};
+static constexpr bp_string_t formats[] = {{"elf-x86_64", 10}, {"native", 6}};
 #elif defined(__aarch64__)
-static constexpr bp_string_t format = {"elf-aarch64", 11};
+static constexpr bp_string_t formats[] = {{"elf-aarch64", 11}, {"native", 6}};
 #endif
 
 static constexpr std::string_view deviceId = "cpu";
@@ -72,8 +73,8 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   info.name = host.cpu->model;
   info.kind = BP_DEVICE_KIND_CPU;
   info.flags = BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_SYNCHRONOUS;
-  info.formats = &format;
-  info.format_count = 1;
+  info.formats = formats;
+  info.format_count = std::size(formats);
   info.features = features.data();
   info.feature_count = features.size();
   info.binding_alignment = alignment;

@@ -13,6 +13,8 @@ struct EntryPoint {
   bp_cpu_entry_t function;
   uint64_t workspaceBytes; ///< per worker
   uint32_t parameterCount;
+  bool native = false;
+  void *self = nullptr; ///< of a native function
 };
 
 } // namespace backplane::host

@@ -24,12 +24,16 @@ static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
   return dispatch.workspace_bytes;
 }
 
-/// An entry that takes parameters finds a pointer to them behind its bindings.
+/// An entry that takes parameters finds a pointer to them behind its bindings,
+/// a native one in any case, and its own pointer.
 static void addParameters(PreparedCommands &program,
                           const bp_command_dispatch_t &dispatch,
                           const EntryPoint &entry) {
-  if (!entry.parameterCount)
+  if (!entry.parameterCount) {
+    if (entry.native)
+      program.pointers.push_back(nullptr);
     return;
+  }
   program.parameterPatches.push_back(
       {uint32_t(program.pointers.size()), uint32_t(program.parameters.size())});
   program.pointers.push_back(nullptr);
@@ -52,6 +56,8 @@ static void addDispatch(PreparedCommands &program,
   for (uint64_t i = 0; i < dispatch.binding_count; ++i)
     addPointer(program, dispatch.bindings[i]);
   addParameters(program, dispatch, entry);
+  if (entry.native)
+    program.pointers.push_back(static_cast<uint8_t *>(entry.self));
   program.constants.insert(program.constants.end(), dispatch.constants,
                            dispatch.constants + dispatch.constant_count);
   program.workspace = std::max(program.workspace, step.workspace);

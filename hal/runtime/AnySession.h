@@ -87,6 +87,9 @@ public:
 protected:
   AnySession() = default;
 
+  /// Lines of the explanation: which registered kernels run.
+  std::string kernels_;
+
 private:
   std::string choice_, explanation_;
 };

@@ -47,9 +47,15 @@ struct CommandText {
   const VariantInfo &variant;
 
   std::string operator()(const program::Dispatch &dispatch) const {
-    const Entry &entry =
-        variant.executables[dispatch.executable].entries[dispatch.entry];
-    std::string out = "dispatch " + dispatch.name + " grid (";
+    const ExecutableInfo &executable = variant.executables[dispatch.executable];
+    std::string out = "dispatch " + dispatch.name;
+    const Entry &entry = executable.entries[dispatch.entry];
+    if (executable.native)
+      out += " by " + executable.native->str();
+    if (dispatch.fallbackFor)
+      out += " without " +
+             variant.executables[*dispatch.fallbackFor].native->str();
+    out += " grid (";
     for (size_t i = 0; i < 3; ++i)
       out += (i ? ", " : "") + dispatch.grid[i].str();
     out += ") entry " + entry.name + extrasOf(dispatch, entry) + ":";

@@ -44,6 +44,7 @@ private:
   uint32_t deviceOf(uint32_t slot) const { return program_.slots[slot].device; }
   uint32_t deviceOf(const program::Dispatch &dispatch) const;
   Status addCommand(uint32_t index, const program::Command &command);
+  bool runs(const program::Dispatch &dispatch) const;
   Status addDispatch(uint32_t index, const program::Dispatch &dispatch);
   Status addCopy(const program::Copy &copy);
   Status addFill(const program::Fill &fill);
@@ -244,8 +245,17 @@ uint32_t Resolver::deviceOf(const program::Dispatch &dispatch) const {
   return 0;
 }
 
+/// Of a native kernel and its fallback, one runs.
+bool Resolver::runs(const program::Dispatch &dispatch) const {
+  if (!context_.executables[dispatch.executable])
+    return false;
+  return !dispatch.fallbackFor || !context_.executables[*dispatch.fallbackFor];
+}
+
 Status Resolver::addDispatch(uint32_t index,
                              const program::Dispatch &dispatch) {
+  if (!runs(dispatch))
+    return {};
   Dispatch command;
   uint32_t device = deviceOf(dispatch);
   const std::shared_ptr<Buffer> &nothing =

@@ -12,7 +12,7 @@ namespace backplane::rt {
 
 /// What a program is resolved against.
 struct ResolveContext {
-  const std::vector<std::shared_ptr<Executable>> &executables;
+  const std::vector<std::shared_ptr<Executable>> &executables; ///< null: absent
   /// Place of a slot that is no transient.
   std::function<Result<Binding>(const Slot &slot)> place;
   /// Entry of the table of each device that its arena has.

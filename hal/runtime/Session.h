@@ -95,6 +95,8 @@ private:
   Status openDevice(std::shared_ptr<Device> device);
   void findUsedPorts();
   Status loadExecutables();
+  Result<std::shared_ptr<Executable>>
+  loadExecutable(const ExecutableInfo &info);
   Status loadVariables();
   Status loadWeights();
   Status allocateConstants(const Program &init);
@@ -127,7 +129,7 @@ private:
   bool discrete_ = false; ///< kernels of a device must not use host memory
   uint32_t variant_ = 0;
   uint64_t dispatchCount_ = 0;
-  std::vector<std::shared_ptr<Executable>> executables_;
+  std::vector<std::shared_ptr<Executable>> executables_; ///< null: absent
   /// Symbols that count iterations, by region.
   std::vector<std::vector<std::string>> iterationsUsed_;
   std::mutex mutex_; ///< guards everything below

@@ -123,7 +123,7 @@ void AnySession::tell(std::string choice, std::string explanation) {
   choice_ = std::move(choice);
   const ValueMemory *memory = values();
   explanation_ =
-      std::move(explanation) +
+      std::move(explanation) + kernels_ +
       (memory ? "values on " + memory->device().uri() + " are used in place\n"
               : "values on devices are copied through the host\n");
 }

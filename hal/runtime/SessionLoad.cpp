@@ -6,6 +6,8 @@
 #include "RegionUse.h"
 #include "Session.h"
 
+#include <algorithm>
+
 namespace backplane::rt {
 namespace {
 
@@ -229,12 +231,46 @@ Status Session::load(const Candidate &candidate) {
   return {};
 }
 
+/// The functions of a native kernel; a failure says why it does not run here.
+static Result<std::shared_ptr<Executable>>
+loadNative(const Registry &registry, const ExecutableInfo &info,
+           Device &device) {
+  const std::vector<KernelSet> &sets = registry.kernelSets();
+  auto set = std::ranges::find(sets, info.native->plugin, &KernelSet::plugin);
+  if (set == sets.end())
+    return notFound("no plug-in '" + info.native->plugin +
+                    "' with kernels is loaded");
+  std::vector<bp_native_function_t> functions;
+  for (const Entry &entry : info.entries) {
+    auto function =
+        callResolve(*set, *info.native, entry.name, device.info().c());
+    if (!function)
+      return function.status();
+    functions.push_back(*function);
+  }
+  return device.loadNative(functions, info.entries, set->owner);
+}
+
+/// A native kernel that is absent stays null, and its fallback runs.
+Result<std::shared_ptr<Executable>>
+Session::loadExecutable(const ExecutableInfo &info) {
+  Device &device = *sides_[info.device].device;
+  if (!info.native)
+    return device.load(info.format, info.blob.bytes, info.entries);
+  auto executable = loadNative(*artifact_->registry, info, device);
+  std::string line = "kernel " + info.native->str() + " on " + device.uri();
+  if (!executable)
+    line += ": not used: " + executable.status().message() +
+            "; generated code runs in its place";
+  artifact_->registry->host().log(BP_LOG_INFO, line);
+  kernels_ += line + "\n";
+  return executable ? std::move(*executable) : nullptr;
+}
+
 Status Session::loadExecutables() {
   TraceScope scope(trace(), "load executables");
   for (const ExecutableInfo &info : variant().executables) {
-    Result<std::shared_ptr<Executable>> executable =
-        sides_[info.device].device->load(info.format, info.blob.bytes,
-                                         info.entries);
+    Result<std::shared_ptr<Executable>> executable = loadExecutable(info);
     if (!executable)
       return executable.status().within(artifact_->file->path() + ": variant " +
                                         variant().target + ", executable " +

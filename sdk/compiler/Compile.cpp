@@ -95,7 +95,7 @@ static Result<VariantInfo> compileVariant(const CompileServices &services,
   VariantContext context(services, targets, model.weights,
                          std::move(dumpFolder));
   Draft draft{.weights = weights,
-              .kernels = std::vector<KernelOrder>(targets.size())};
+              .kernels = std::vector<KernelOrders>(targets.size())};
   for (const Target &target : targets)
     llvm::append_range(draft.report, target.remarks);
   auto compiled = compileProgram(

@@ -9,6 +9,7 @@
 
 #include "backplane/graph.h"
 #include "hal/core/CompilerPlugin.h"
+#include "hal/core/KernelSet.h"
 #include "sdk/graph/Model.h"
 
 namespace backplane {
@@ -16,6 +17,7 @@ namespace backplane {
 /// What the host library does for the compiler.
 struct CompileServices {
   std::vector<CompilerPlugin> plugins;
+  std::vector<KernelSet> kernelSets;
   const bp_graph_table_t *graphTable = nullptr;
   /// Runs a graph of primitives (static shapes) on the reference device and
   /// gives its outputs: constant folding, never by target code.

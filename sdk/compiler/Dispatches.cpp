@@ -133,44 +133,70 @@ static WeightInputs weightsOf(const VariantContext &context,
   return weights;
 }
 
+/// The kernels of a dispatch, by their numbers on its device.
+struct DispatchKernels {
+  size_t kernel = 0;
+  std::optional<size_t> native; ///< in its place, where it is there
+};
+
+/// The registered kernel of a dispatch if it has one, and generated code unless
+/// the registered one is code.
+static Result<DispatchKernels>
+compileKernel(KernelCompiler &kernels, func::FuncOp function,
+              const WeightInputs &weights, const Target &target, Draft &draft) {
+  auto check = [&](size_t index) {
+    return checkSizes(kernels.kernel(index), function, target);
+  };
+  auto registered = kernels.addRegistered(function, weights);
+  Status refused = registered.status();
+  if (registered && *registered)
+    refused = check(**registered);
+  if (!refused.ok())
+    draft.report.push_back(refused.message() + "; generated code runs instead");
+  bool used = refused.ok() && *registered;
+  if (used && !kernels.kernel(**registered).native)
+    return DispatchKernels{**registered, std::nullopt};
+  auto index = kernels.add(function, weights);
+  if (!index)
+    return index.status();
+  if (Status s = check(*index); !s.ok())
+    return s;
+  return DispatchKernels{*index, used ? *registered : std::nullopt};
+}
+
 /// The kernels of all dispatches. A device that cannot make one is noted when
 /// another one could.
-static Result<std::vector<size_t>> compileKernels(VariantContext &context,
-                                                  ModuleOp module,
-                                                  const Schedule &schedule,
-                                                  const Draft &draft,
-                                                  Refusals &refusals) {
-  std::vector<size_t> indices;
+static Result<std::vector<DispatchKernels>>
+compileKernels(VariantContext &context, ModuleOp module,
+               const Schedule &schedule, Draft &draft, Refusals &refusals) {
+  std::vector<DispatchKernels> all;
   Status refused;
   SymbolTable functions(module);
   for (const ScheduledDispatch &scheduled : schedule.dispatches) {
     auto function = functions.lookup<func::FuncOp>(scheduled.function);
     unsigned device = bp::deviceOf(function);
+    const Target &target = context.targets[device];
     if (context.services.progress)
-      context.services.progress("kernels for " + context.targets[device].name,
-                                indices.size(), schedule.dispatches.size());
-    auto index = context.kernels[device].add(
-        function, weightsOf(context, schedule, draft.weights, scheduled));
-    if (index)
-      if (Status s = checkSizes(context.kernels[device].kernel(*index),
-                                function, context.targets[device]);
-          !s.ok())
-        index = s;
-    if (!index) {
-      Status status = context.diagnostics.take(index.status());
+      context.services.progress("kernels for " + target.name, all.size(),
+                                schedule.dispatches.size());
+    auto kernels = compileKernel(
+        context.kernels[device], function,
+        weightsOf(context, schedule, draft.weights, scheduled), target, draft);
+    if (!kernels) {
+      Status status = context.diagnostics.take(kernels.status());
       if (status.code() != BP_STATUS_UNIMPLEMENTED)
         return status;
       refuse(function, status, refusals);
-      refused = status.within("target " + context.targets[device].name +
-                              " cannot run " + describeOps(function));
+      refused = status.within("target " + target.name + " cannot run " +
+                              describeOps(function));
       if (context.targets.size() == 1)
         return refused;
     }
-    indices.push_back(index ? *index : 0);
+    all.push_back(kernels ? *kernels : DispatchKernels{});
   }
   if (!refused.ok())
     return refused;
-  return indices;
+  return all;
 }
 
 static void addReport(ModuleOp module, Draft &draft) {
@@ -179,47 +205,71 @@ static void addReport(ModuleOp module, Draft &draft) {
       draft.report.push_back(line.str());
 }
 
+/// How a dispatch runs a kernel.
+static Result<KernelUse> useOf(KernelCompiler &kernels, size_t index,
+                               KernelOrders &orders,
+                               program::Dispatch &dispatch) {
+  KernelUse use;
+  std::tie(use.executable, use.entry) = kernels.entryOf(index, orders);
+  std::vector<std::string> symbols;
+  for (const Dim &constant : dispatch.constants)
+    symbols.push_back(*constant.symbolName());
+  auto needs = kernels.needs(index, symbols);
+  if (!needs)
+    return needs.status();
+  // What each of several launches has of them is not known.
+  if (needs->launches.size() == 1)
+    dispatch.flops = std::move(needs->flops);
+  use.launches = std::move(needs->launches);
+  use.scratch = std::move(needs->scratch);
+  use.initLaunches = std::move(needs->initLaunches);
+  use.persistentBytes = needs->persistentBytes;
+  use.inPlace = kernels.kernel(index).inPlace;
+  return use;
+}
+
+static Status checkConstants(const program::Dispatch &dispatch,
+                             const ScheduledDispatch &scheduled,
+                             const Target &target) {
+  size_t most = target.maxConstants ? target.maxConstants : BP_MAX_CONSTANTS;
+  if (dispatch.constants.size() <= most)
+    return {};
+  return unimplemented(scheduled.function + " uses " +
+                       std::to_string(dispatch.constants.size()) +
+                       " symbols, the target passes " + std::to_string(most) +
+                       "; give some of the model's sizes numbers");
+}
+
 Status backplane::makeKernels(VariantContext &context, ModuleOp module,
                               Schedule &schedule, Draft &draft,
                               Refusals &refusals) {
   Phase phase(context.services, "kernels");
   addReport(module, draft);
-  auto indices = compileKernels(context, module, schedule, draft, refusals);
-  if (!indices)
-    return indices.status();
+  auto compiled = compileKernels(context, module, schedule, draft, refusals);
+  if (!compiled)
+    return compiled.status();
   SymbolTable functions(module);
-  for (auto [scheduled, index] : llvm::zip(schedule.dispatches, *indices)) {
-    auto function = functions.lookup<func::FuncOp>(scheduled.function);
-    const Target &target = context.targets[bp::deviceOf(function)];
-    KernelCompiler &kernels = context.kernels[bp::deviceOf(function)];
+  for (auto [scheduled, made] : llvm::zip(schedule.dispatches, *compiled)) {
+    unsigned device =
+        bp::deviceOf(functions.lookup<func::FuncOp>(scheduled.function));
+    KernelCompiler &kernels = context.kernels[device];
+    KernelOrders &orders = draft.kernels[device];
     Program &program = scheduled.init ? schedule.init : schedule.program;
-    auto *dispatch =
-        std::get_if<program::Dispatch>(&program.commands[scheduled.command]);
-    size_t most = target.maxConstants ? target.maxConstants : BP_MAX_CONSTANTS;
-    if (dispatch->constants.size() > most)
-      return unimplemented(scheduled.function + " uses " +
-                           std::to_string(dispatch->constants.size()) +
-                           " symbols, the target passes " +
-                           std::to_string(most) +
-                           "; give some of the model's sizes numbers");
-    KernelOrder &order = draft.kernels[bp::deviceOf(function)];
-    auto [executable, entry] = kernels.entryAt(order.positionOf(index));
-    dispatch->executable = executable;
-    dispatch->entry = entry;
-    std::vector<std::string> symbols;
-    for (const Dim &constant : dispatch->constants)
-      symbols.push_back(*constant.symbolName());
-    auto needs = kernels.needs(index, symbols);
-    if (!needs)
-      return needs.status().within(scheduled.function);
-    // What each of several launches has of them is not known.
-    if (needs->launches.size() == 1)
-      dispatch->flops = std::move(needs->flops);
-    scheduled.launches = std::move(needs->launches);
-    scheduled.scratch = std::move(needs->scratch);
-    scheduled.initLaunches = std::move(needs->initLaunches);
-    scheduled.persistentBytes = needs->persistentBytes;
-    scheduled.inPlace = kernels.kernel(index).inPlace;
+    auto &dispatch =
+        std::get<program::Dispatch>(program.commands[scheduled.command]);
+    if (Status s = checkConstants(dispatch, scheduled, context.targets[device]);
+        !s.ok())
+      return s;
+    auto use = useOf(kernels, made.kernel, orders, dispatch);
+    if (!use)
+      return use.status().within(scheduled.function);
+    scheduled.kernel = std::move(*use);
+    if (!made.native)
+      continue;
+    auto native = useOf(kernels, *made.native, orders, dispatch);
+    if (!native)
+      return native.status().within(scheduled.function);
+    scheduled.native = std::move(*native);
   }
   draft.dispatches += schedule.dispatches.size();
   return {};

@@ -6,6 +6,7 @@
 #include "sdk/compiler/Flops.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/compiler/KernelSymbols.h"
+#include "sdk/compiler/RegisteredKernels.h"
 #include "sdk/compiler/StageTable.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
@@ -202,9 +203,10 @@ KernelCompiler::compileByEmitter(func::FuncOp dispatch,
 }
 
 size_t KernelCompiler::keep(const std::string &key, Kernel kernel,
-                            const Graph &graph) {
+                            const Graph &graph, bool own) {
   kernel.flops = flopsOf(graph);
   kernels_.push_back(std::move(kernel));
+  own_.push_back(own);
   return byKey_[key] = kernels_.size() - 1;
 }
 
@@ -240,7 +242,7 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
     return found->second;
   if (auto kernel = cached(key, plain, weights)) {
     ++hits_;
-    return keep(key, std::move(*kernel), plain);
+    return keep(key, std::move(*kernel), plain, !links());
   }
   std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
   WeightQuestions questions;
@@ -257,7 +259,35 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
   } else if (services_.cachePut) {
     services_.cachePut(key, packKernel(*kernel));
   }
-  return keep(key, std::move(*kernel), plain);
+  return keep(key, std::move(*kernel), plain, !links());
+}
+
+Result<std::optional<size_t>>
+KernelCompiler::addRegistered(func::FuncOp dispatch,
+                              const WeightInputs &weights) {
+  auto match = bp::kernelMatchOf(dispatch, target_.kernels);
+  if (!match)
+    return std::optional<size_t>();
+  std::string label = match->kernel->fullName();
+  auto graph = bp::exportGraph(dispatch);
+  if (!graph)
+    return graph.status().within(label);
+  std::vector<std::string> symbols = symbolNames(*graph);
+  if (Status s = normalise(*graph); !s.ok())
+    return s.within(label);
+  std::string key = label + " " + std::to_string(match->kernel->text.version) +
+                    " " + keyOf(writeGraph(*graph));
+  for (int32_t binding : match->bindings)
+    key += " " + std::to_string(binding);
+  if (auto found = byKey_.find(key); found != byKey_.end())
+    return std::optional(found->second);
+  auto kernel = kernelFor(*match, toKernelSymbols(symbols));
+  if (!kernel)
+    return kernel.status().within(label);
+  if (Status s = checkKernel(*kernel, *graph, weights.mask()); !s.ok())
+    return s.within(label);
+  keepReplaceable(kernel->inPlace, *graph);
+  return std::optional(keep(key, std::move(*kernel), *graph, true));
 }
 
 uint32_t KernelOrder::positionOf(size_t kernel) {
@@ -334,35 +364,65 @@ static Result<Entry> entryOf(const KernelLaunch &launch) {
                .driverData = launch.driverData};
 }
 
-Result<std::vector<ExecutableInfo>>
-KernelCompiler::executables(const KernelOrder &order) {
-  std::vector<ExecutableInfo> result;
+std::pair<uint32_t, uint32_t>
+KernelCompiler::entryOf(size_t kernel, KernelOrders &orders) const {
+  if (own_[kernel])
+    return {1 + orders.own.positionOf(kernel), 0};
+  return {0, orders.linked.positionOf(kernel)};
+}
+
+static Status addEntries(const Kernel &kernel, ExecutableInfo &executable) {
+  for (const auto *launches : {&kernel.launches, &kernel.initLaunches})
+    for (const KernelLaunch &launch : *launches) {
+      auto entry = ::entryOf(launch);
+      if (!entry)
+        return entry.status();
+      executable.entries.push_back(std::move(*entry));
+    }
+  return {};
+}
+
+/// What is linked, as the first executable.
+Status KernelCompiler::link(const KernelOrder &order,
+                            std::vector<ExecutableInfo> &result) {
+  if (order.kernels().empty())
+    return {};
+  ExecutableInfo executable{.format = target_.format};
   std::vector<ObjectCode> objects;
   for (size_t index : order.kernels()) {
     Kernel &kernel = kernels_[index];
-    if (!links() || result.empty())
-      result.push_back({.format = target_.format});
-    for (const auto *launches : {&kernel.launches, &kernel.initLaunches})
-      for (const KernelLaunch &launch : *launches) {
-        auto entry = entryOf(launch);
-        if (!entry)
-          return entry.status();
-        result.back().entries.push_back(std::move(*entry));
-      }
-    if (links())
-      objects.push_back(
-          {std::move(kernel.code), {.name = kernel.launches.front().name}});
-    else
-      result.back().blob = Blob::of(std::move(kernel.code));
+    if (Status s = addEntries(kernel, executable); !s.ok())
+      return s;
+    objects.push_back(
+        {std::move(kernel.code), {.name = kernel.launches.front().name}});
   }
-  if (objects.empty())
-    return result;
   std::vector<const ObjectCode *> list;
   for (const ObjectCode &object : objects)
     list.push_back(&object);
   auto image = emitter_->link(emitTarget(), list);
   if (!image)
     return image.status().within("the kernels do not link");
-  result.front().blob = Blob::of(std::move(*image));
+  executable.blob = Blob::of(std::move(*image));
+  result.push_back(std::move(executable));
+  return {};
+}
+
+Result<std::vector<ExecutableInfo>>
+KernelCompiler::executables(const KernelOrders &orders) {
+  std::vector<ExecutableInfo> result;
+  if (Status s = link(orders.linked, result); !s.ok())
+    return s;
+  for (size_t index : orders.own.kernels()) {
+    Kernel &kernel = kernels_[index];
+    ExecutableInfo executable{.format = target_.format};
+    if (Status s = addEntries(kernel, executable); !s.ok())
+      return s;
+    executable.native = kernel.native;
+    if (kernel.native)
+      executable.format = nativeFormat;
+    else
+      executable.blob = Blob::of(std::move(kernel.code));
+    result.push_back(std::move(executable));
+  }
   return result;
 }

@@ -33,6 +33,20 @@ private:
   std::map<size_t, uint32_t> positions_;
 };
 
+/// Those that are linked into one executable, and those that have one each.
+struct KernelOrders {
+  KernelOrder linked, own;
+
+  size_t count() const {
+    return linked.kernels().size() + own.kernels().size();
+  }
+  /// What the numbers of a device's executables start from: they leave 0 to
+  /// what is linked.
+  uint32_t first() const {
+    return linked.kernels().empty() && !own.kernels().empty() ? 1 : 0;
+  }
+};
+
 /// Compiles kernels for one target, each once.
 class KernelCompiler {
 public:
@@ -43,6 +57,10 @@ public:
 
   /// The number of the kernel of this dispatch. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch, const WeightInputs &weights);
+  /// The number of the registered kernel that the dispatch was formed for; none
+  /// where it was not.
+  Result<std::optional<size_t>> addRegistered(mlir::func::FuncOp dispatch,
+                                              const WeightInputs &weights);
   const Kernel &kernel(size_t index) const { return kernels_[index]; }
   /// What a kernel needs where its symbols have these names.
   struct Needs {
@@ -56,14 +74,13 @@ public:
                       const std::vector<std::string> &symbols) const;
   size_t cacheHits() const { return hits_; }
 
-  /// Executable of the kernel at a position of a variant's order, and its first
-  /// entry.
-  std::pair<uint32_t, uint32_t> entryAt(uint32_t position) const {
-    return links() ? std::pair(0u, position) : std::pair(position, 0u);
-  }
-  /// One executable when the target's emitter links, else one a kernel. Takes
-  /// the code of the kernels.
-  Result<std::vector<ExecutableInfo>> executables(const KernelOrder &order);
+  /// Executable and first entry of a kernel, which joins the orders. Those of
+  /// `own` start from 1.
+  std::pair<uint32_t, uint32_t> entryOf(size_t kernel,
+                                        KernelOrders &orders) const;
+  /// One executable of what is linked, and one for each other kernel. Takes the
+  /// code of the kernels.
+  Result<std::vector<ExecutableInfo>> executables(const KernelOrders &orders);
 
 private:
   /// `graph` is the dispatch without names, `symbols` are its own.
@@ -77,18 +94,21 @@ private:
                                  WeightQuestions &questions);
   std::optional<Kernel> cached(const std::string &key, const Graph &graph,
                                const WeightInputs &weights);
-  size_t keep(const std::string &key, Kernel kernel, const Graph &graph);
+  size_t keep(const std::string &key, Kernel kernel, const Graph &graph,
+              bool own);
   Result<Kernel> emit(mlir::func::FuncOp dispatch, const Graph &graph,
                       const std::string &name);
   EmitTarget emitTarget() const;
   std::string keyOf(const Bytes &wire) const;
   bool links() const { return !target_.emitter.empty(); }
+  Status link(const KernelOrder &order, std::vector<ExecutableInfo> &result);
 
   const CompileServices &services_;
   const Target &target_;
   const Emitter *emitter_; ///< null: the plug-in's `compile`, or an unknown one
   KernelDump dump_;
   std::vector<Kernel> kernels_;
+  std::vector<bool> own_; ///< of each kernel: it is not linked
   std::map<std::string, size_t> byKey_;
   /// What was asked of weights for a key, which is then not all of the key.
   std::map<std::string, WeightQuestions> questions_;

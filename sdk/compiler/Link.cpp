@@ -27,11 +27,11 @@ static Status addExecutables(VariantContext &context, const Draft &draft,
   size_t kernelCount = 0, hits = 0;
   std::vector<uint32_t> first;
   for (auto [device, kernels] : llvm::enumerate(context.kernels)) {
-    const KernelOrder &order = draft.kernels[device];
-    kernelCount += order.kernels().size();
+    const KernelOrders &orders = draft.kernels[device];
+    kernelCount += orders.count();
     hits += kernels.cacheHits();
-    first.push_back(uint32_t(variant.executables.size()));
-    auto executables = kernels.executables(order);
+    first.push_back(uint32_t(variant.executables.size()) - orders.first());
+    auto executables = kernels.executables(orders);
     if (!executables)
       return context.diagnostics.take(executables.status());
     for (ExecutableInfo &executable : *executables) {
@@ -41,9 +41,13 @@ static Status addExecutables(VariantContext &context, const Draft &draft,
   }
   forEachProgram(variant, [&](Program &program) {
     for (program::Command &command : program.commands)
-      if (auto *dispatch = std::get_if<program::Dispatch>(&command))
-        dispatch->executable +=
+      if (auto *dispatch = std::get_if<program::Dispatch>(&command)) {
+        uint32_t shift =
             first[program.slots[dispatch->bindings.front().slot].device];
+        dispatch->executable += shift;
+        if (dispatch->fallbackFor)
+          *dispatch->fallbackFor += shift;
+      }
   });
   variant.report.push_back(std::to_string(draft.dispatches) +
                            " dispatches share " + std::to_string(kernelCount) +

@@ -3,6 +3,7 @@
 
 #include "hal/core/CompilerCalls.h"
 #include "sdk/compiler/Pipelines.h"
+#include "sdk/compiler/RegisteredKernels.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/partition/TargetNames.h"
@@ -107,6 +108,7 @@ Result<Target> backplane::findTarget(const CompileServices &services,
       if (target.name == name) {
         if (auto status = readStages(target); !status.ok())
           return status;
+        addRegisteredKernels(services, target);
         return std::move(target);
       }
       known += (known.empty() ? "" : ", ") + target.name;

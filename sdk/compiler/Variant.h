@@ -43,7 +43,7 @@ struct Draft {
   Program init;           ///< of all programs so far
   uint32_t constants = 0; ///< that the init program writes
   size_t dispatches = 0;
-  std::vector<KernelOrder> kernels; ///< of each device
+  std::vector<KernelOrders> kernels; ///< of each device
 };
 
 struct CompiledProgram {

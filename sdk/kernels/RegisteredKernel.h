@@ -47,7 +47,6 @@ struct RegisteredKernel {
   std::string plugin; ///< that registered it
   std::string target; ///< glob over target names
   KernelText text;
-  std::string workspace; ///< bytes over the text's symbols; empty: none
   /// Estimated ns over the text's symbols; empty: it is preferred to generated
   /// code.
   std::string cost;

@@ -145,12 +145,26 @@ Status checkEntry(const Entry &entry) {
   return {};
 }
 
+/// Native kernels, and they alone, have a format of their own and no blob.
+Status checkNative(const ExecutableInfo &executable) {
+  if (!executable.native)
+    return {};
+  if (executable.format != nativeFormat || !executable.blob.bytes.empty())
+    return bad("a native kernel has format " + quoted(executable.format) +
+               " or a blob");
+  if (executable.native->plugin.empty() || executable.native->name.empty())
+    return bad("a native kernel has no plug-in or no name");
+  return {};
+}
+
 Status checkExecutables(const VariantInfo &variant) {
   for (uint32_t i = 0; i < variant.executables.size(); ++i) {
     const ExecutableInfo &executable = variant.executables[i];
     std::string what = "executable " + std::to_string(i);
+    if (Status s = checkNative(executable); !s.ok())
+      return s.within(what);
     const std::string &format = variant.devices[executable.device].format;
-    if (executable.format != format)
+    if (!executable.native && executable.format != format)
       return bad(what + " has format " + quoted(executable.format) +
                  ", its variant " + quoted(format));
     if (executable.entries.empty())

@@ -123,6 +123,7 @@ private:
   Status checkDispatch(const program::Dispatch &dispatch);
   Status checkCounts(const program::Dispatch &dispatch, const Entry &entry);
   Status checkLaunch(const program::Dispatch &dispatch);
+  Status checkFallback(const program::Dispatch &dispatch);
   Status checkCopy(const program::Copy &copy);
   Status checkFill(const program::Fill &fill);
   Status checkCommands();

@@ -220,10 +220,29 @@ Status ProgramChecker::checkDispatch(const program::Dispatch &dispatch) {
     return s;
   if (Status s = checkLaunch(dispatch); !s.ok())
     return s;
+  if (Status s = checkFallback(dispatch); !s.ok())
+    return s;
+  const std::vector<bool> before = written;
   for (size_t i = 0; i < dispatch.bindings.size(); ++i)
     if (Status s = checkBinding(dispatch.bindings[i], entry.bindingAccess[i]);
         !s.ok())
       return s.within("binding " + std::to_string(i));
+  if (variant.executables[dispatch.executable].native)
+    written = before; // it may be absent: others write the outputs, too
+  return {};
+}
+
+Status ProgramChecker::checkFallback(const program::Dispatch &dispatch) {
+  if (variant.executables[dispatch.executable].native &&
+      (dispatch.bindings.empty() || dispatch.fallbackFor))
+    return bad("a native kernel has no bindings, or is a fallback itself");
+  if (!dispatch.fallbackFor)
+    return {};
+  if (*dispatch.fallbackFor >= variant.executables.size() ||
+      !variant.executables[*dispatch.fallbackFor].native)
+    return bad("it is a fallback for executable " +
+               std::to_string(*dispatch.fallbackFor) +
+               ", which is no native kernel");
   return {};
 }
 

@@ -202,6 +202,8 @@ program::Dispatch dispatchOf(Decoder &d, const fb::Dispatch &info) {
   dispatch.sharedBytes = d.maybe(info.shared_bytes());
   if (info.cluster())
     copyThree(d, d.numbers(info.cluster()), dispatch.cluster, "its cluster");
+  if (info.fallback_for())
+    dispatch.fallbackFor = info.fallback_for() - 1;
   return dispatch;
 }
 
@@ -276,6 +278,9 @@ ExecutableInfo executableOf(Decoder &d, const fb::Executable *info) {
       d.list("entry", info->entries(),
              [&](const fb::Entry *entry) { return entryOf(d, entry); });
   executable.device = info->device();
+  if (const fb::NativeKernel *native = info->native())
+    executable.native = {std::string(text(native->plugin())),
+                         std::string(text(native->name())), native->version()};
   return executable;
 }
 

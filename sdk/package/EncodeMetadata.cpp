@@ -95,6 +95,8 @@ struct BodyOf {
     info.shared_bytes = textOf(dispatch.sharedBytes);
     if (hasClusters(dispatch))
       info.cluster = {dispatch.cluster.begin(), dispatch.cluster.end()};
+    if (dispatch.fallbackFor)
+      info.fallback_for = *dispatch.fallbackFor + 1;
     body.Set(std::move(info));
   }
   void operator()(const program::Copy &copy) {
@@ -171,6 +173,12 @@ executableOf(const ExecutableInfo &executable) {
   info->blob.assign(executable.blob.bytes.begin(), executable.blob.bytes.end());
   info->entries = listOf(executable.entries, entryOf);
   info->device = executable.device;
+  if (executable.native) {
+    info->native = std::make_unique<fb::NativeKernelT>();
+    info->native->plugin = executable.native->plugin;
+    info->native->name = executable.native->name;
+    info->native->version = executable.native->version;
+  }
   return info;
 }
 

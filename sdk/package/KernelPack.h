@@ -5,6 +5,7 @@
 #define BACKPLANE_PACKAGE_KERNELPACK_H
 
 #include "sdk/graph/Graph.h"
+#include "sdk/program/Entry.h"
 
 #include <array>
 #include <optional>
@@ -52,7 +53,10 @@ struct Kernel {
   /// Inputs that may have the memory of the one result, by number: graph and
   /// kernel agree on it.
   std::vector<uint32_t> inPlace;
-  std::string flops; ///< Flops.h; not part of the bytes
+  // Not part of the bytes:
+  std::string flops; ///< Flops.h
+  /// A registered kernel whose launches are functions of its plug-in.
+  std::optional<NativeKernel> native;
 };
 
 /// For the cache: a kernel as bytes and back; none from bytes that are no

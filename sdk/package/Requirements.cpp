@@ -30,7 +30,10 @@ public:
       look(element);
   }
   void look(const Slot &slot) { look(slot.bytes); }
-  void look(const ExecutableInfo &executable) { lookAll(executable.entries); }
+  void look(const ExecutableInfo &executable) {
+    lookAll(executable.entries);
+    note(nativeRequirement, executable.native.has_value());
+  }
   void look(const Entry &entry) {
     note(driverDataRequirement, !entry.driverData.empty());
     note(subgroupSizeRequirement, entry.subgroupSize != 0);
@@ -92,7 +95,7 @@ private:
 constexpr std::string_view known[] = {
     dimSelectRequirement,    dimReadRequirement,    driverDataRequirement,
     subgroupSizeRequirement, parametersRequirement, sharedBytesRequirement,
-    clusterRequirement};
+    clusterRequirement,      nativeRequirement};
 
 } // namespace
 

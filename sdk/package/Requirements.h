@@ -26,6 +26,8 @@ inline constexpr std::string_view sharedBytesRequirement =
     "launch.shared_bytes";
 /// Dispatches have clusters of work-groups.
 inline constexpr std::string_view clusterRequirement = "launch.cluster";
+/// Executables are functions that plug-ins resolve where the program runs.
+inline constexpr std::string_view nativeRequirement = "launch.native";
 
 /// What it says that it requires, and what follows from what is in it.
 std::vector<std::string> requirementsOf(const VariantInfo &variant);

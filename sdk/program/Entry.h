@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace backplane {
@@ -22,6 +23,20 @@ struct Entry {
   uint32_t parameterCount = 0;
   std::vector<uint8_t> driverData; ///< from its compiler to its driver
 };
+
+/// A kernel whose functions its plug-in resolves where the program runs.
+struct NativeKernel {
+  std::string plugin, name;
+  uint32_t version = 1;
+
+  /// "onednn.matmul version 1"
+  std::string str() const {
+    return plugin + "." + name + " version " + std::to_string(version);
+  }
+};
+
+/// The format of executables that are functions of the process.
+inline constexpr std::string_view nativeFormat = "native";
 
 } // namespace backplane
 

@@ -62,7 +62,8 @@ struct SlotRange {
 
 namespace program {
 
-/// Runs an entry of an executable, on the device of its slots.
+/// Runs an entry of an executable, on the device of its slots. With a native
+/// executable that is absent it does nothing.
 struct Dispatch {
   uint32_t executable = 0;
   uint32_t entry = 0;
@@ -80,6 +81,8 @@ struct Dispatch {
   std::vector<Dim> parameters;    ///< i64 each
   std::optional<Dim> sharedBytes; ///< dynamic, of a work-group; none: 0
   std::array<uint32_t, 3> cluster{1, 1, 1}; ///< work-groups on each axis
+  /// A native executable in whose place it runs where that is absent.
+  std::optional<uint32_t> fallbackFor;
 };
 
 /// Between slots of two devices it is a transfer, which the host makes.

@@ -33,6 +33,9 @@ struct ExecutableInfo {
   Blob blob;
   std::vector<Entry> entries;
   uint8_t device = 0; ///< that it is loaded on; its dispatches run there
+  /// In place of a blob; the format is nativeFormat. Other commands have the
+  /// device do the same where it is absent.
+  std::optional<NativeKernel> native;
 };
 
 /// A program that control commands run. Its inputs and outputs are those of the

@@ -63,60 +63,71 @@ private:
                     *dispatches[i], program, out);
   }
 
-  void addDispatch(const program::Dispatch &whole,
-                   const ScheduledDispatch &dispatch, Program &program,
-                   CommandList &out) {
-    if (dispatch.launches.empty())
-      return out.add(whole, {dispatch.results, dispatch.inPlace, {}});
+  void addDispatch(program::Dispatch whole, const ScheduledDispatch &dispatch,
+                   Program &program, CommandList &out) {
+    if (dispatch.native) {
+      addKernel(whole, dispatch, *dispatch.native, program, out);
+      whole.fallbackFor = dispatch.native->executable;
+    }
+    addKernel(whole, dispatch, dispatch.kernel, program, out);
+  }
+
+  void addKernel(program::Dispatch whole, const ScheduledDispatch &dispatch,
+                 const KernelUse &kernel, Program &program, CommandList &out) {
+    whole.executable = kernel.executable;
+    whole.entry = kernel.entry;
+    if (kernel.launches.empty())
+      return out.add(whole, {dispatch.results, kernel.inPlace, {}});
     LaunchSlots slots;
     for (const SlotRange &binding : whole.bindings)
       slots.bindings.push_back(binding.slot);
     uint8_t device = program.slots[slots.bindings.front()].device;
-    if (!dispatch.initLaunches.empty())
-      slots.persistent = addOnce(whole, dispatch, device, slots, program, out);
-    if (dispatch.scratch)
+    if (!kernel.initLaunches.empty())
+      slots.persistent =
+          addOnce(whole, dispatch.init, kernel, device, slots, program, out);
+    if (kernel.scratch)
       slots.scratch = addSlot(program, {.kind = SlotKind::Transient,
-                                        .bytes = dispatch.scratch,
+                                        .bytes = kernel.scratch,
                                         .device = device});
-    for (uint32_t i = 0; i < dispatch.launches.size(); ++i) {
-      const Launch &launch = dispatch.launches[i];
+    for (uint32_t i = 0; i < kernel.launches.size(); ++i) {
+      const Launch &launch = kernel.launches[i];
       program::Dispatch one = launchOf(whole, launch, slots);
       one.entry += i;
-      if (dispatch.launches.size() > 1)
+      if (kernel.launches.size() > 1)
         one.name += "." + std::to_string(i);
-      out.add(std::move(one), notesOf(dispatch, launch));
+      out.add(std::move(one), notesOf(dispatch, kernel, launch));
     }
   }
 
   /// Adds what runs once: before the dispatch when that is in the init program
   /// itself, else to its end. Returns the slot of what it writes.
-  uint32_t addOnce(const program::Dispatch &whole,
-                   const ScheduledDispatch &dispatch, uint8_t device,
+  uint32_t addOnce(const program::Dispatch &whole, bool inInit,
+                   const KernelUse &kernel, uint8_t device,
                    const LaunchSlots &slots, Program &program,
                    CommandList &out) {
     Program &init = schedule_.init;
     Slot constant = {.kind = SlotKind::Constant,
                      .index = schedule_.constants++,
-                     .bytes = Dim(int64_t(dispatch.persistentBytes)),
+                     .bytes = Dim(int64_t(kernel.persistentBytes)),
                      .device = device};
     LaunchSlots inside = slots;
-    if (!dispatch.init)
+    if (!inInit)
       for (uint32_t &slot : inside.bindings)
         if (program.slots[slot].kind == SlotKind::Weight)
           slot = weightIn(init, program.slots[slot]);
     inside.persistent = addSlot(init, constant);
-    for (uint32_t i = 0; i < dispatch.initLaunches.size(); ++i) {
-      program::Dispatch one = launchOf(whole, dispatch.initLaunches[i], inside);
-      one.entry += uint32_t(dispatch.launches.size()) + i;
+    for (uint32_t i = 0; i < kernel.initLaunches.size(); ++i) {
+      program::Dispatch one = launchOf(whole, kernel.initLaunches[i], inside);
+      one.entry += uint32_t(kernel.launches.size()) + i;
       one.name += ".init" + std::to_string(i);
       one.flops.reset(); // those of the launches
-      (dispatch.init ? out : once_)
-          .add(std::move(one), {0, {}, dispatch.initLaunches[i].access});
+      (inInit ? out : once_)
+          .add(std::move(one), {0, {}, kernel.initLaunches[i].access});
     }
     schedule_.report.push_back(whole.name + ": makes " +
-                               std::to_string(dispatch.persistentBytes) +
+                               std::to_string(kernel.persistentBytes) +
                                " bytes once, in the init program");
-    return dispatch.init ? inside.persistent : addSlot(program, constant);
+    return inInit ? inside.persistent : addSlot(program, constant);
   }
 
   static uint32_t addSlot(Program &program, Slot slot) {
@@ -161,9 +172,10 @@ private:
   }
 
   static CommandNotes notesOf(const ScheduledDispatch &dispatch,
-                              const Launch &launch) {
-    if (dispatch.launches.size() == 1 && takesAll(launch))
-      return {dispatch.results, dispatch.inPlace, {}};
+                              const KernelUse &kernel, const Launch &launch) {
+    // A native kernel and its fallback both read the inputs.
+    if (!dispatch.native && kernel.launches.size() == 1 && takesAll(launch))
+      return {dispatch.results, kernel.inPlace, {}};
     return {0, {}, launch.access};
   }
 

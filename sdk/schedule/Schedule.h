@@ -11,22 +11,27 @@
 
 namespace backplane {
 
+/// What runs in place of the command of a dispatch.
+struct KernelUse {
+  uint32_t executable = 0, entry = 0; ///< the entry of the first launch
+  /// Inputs that may have the memory of the one result.
+  std::vector<uint32_t> inPlace;
+  std::vector<Launch> launches;
+  std::optional<Dim> scratch; ///< bytes that the launches share
+  /// What runs once per session, in the init program.
+  std::vector<Launch> initLaunches;
+  uint64_t persistentBytes = 0; ///< of the constant that those write
+};
+
 /// A command that runs a dispatch, to be completed with what its kernel says.
 struct ScheduledDispatch {
   bool init;      ///< in the init program, else in the program
   size_t command; ///< index of the command before finishSchedule
   size_t results; ///< how many of its last bindings it writes
   std::string function;
-  // Once the kernel is known:
-  /// Inputs that may have the memory of the one result.
-  std::vector<uint32_t> inPlace;
-  /// What runs in place of the command, which is the first launch as to its
-  /// entry.
-  std::vector<Launch> launches;
-  std::optional<Dim> scratch; ///< bytes that the launches share
-  /// What runs once per session, in the init program.
-  std::vector<Launch> initLaunches;
-  uint64_t persistentBytes = 0; ///< of the constant that those write
+  KernelUse kernel; ///< once it is known
+  /// A native kernel; where it is absent the other one runs.
+  std::optional<KernelUse> native;
 };
 
 struct Schedule {

@@ -158,6 +158,8 @@ Status ModelCompiler::addTools(CacheKey &key, const std::string &compiler,
   }
   for (const CompilerPlugin &plugin : registry_->compilers())
     key.add(plugin.name).add(plugin.version).add(plugin.hash);
+  for (const KernelSet &set : registry_->kernelSets())
+    key.add("kernels").add(set.plugin).add(set.version).add(set.hash);
   for (const std::string &target : job.targets)
     key.add(target);
   if (job.embedGraph)
@@ -260,6 +262,7 @@ void ModelCompiler::noteCached(const std::string &key,
 CompileServices ModelCompiler::services() const {
   CompileServices services;
   services.plugins = registry_->compilers();
+  services.kernelSets = registry_->kernelSets();
   services.graphTable = graphTable();
   auto evaluator = std::make_shared<ReferenceEvaluator>(registry_);
   services.evaluate = [evaluator](const Graph &graph, auto inputs) {

@@ -17,14 +17,12 @@ from common import CODE, ROOT, report, tracked
 RECEIVED = (
     "bp_candidate_t bp_chooser_t bp_claim_t bp_command_buffer_table_t bp_compile_options_t "
     "bp_compiled_t bp_compiler_table_t bp_context_options_t bp_device_info_t bp_dim_range_t "
-    "bp_driver_table_t bp_entry_t bp_executable_table_t bp_kernel_t bp_log_sink_t "
+    "bp_driver_table_t bp_entry_t bp_executable_table_t bp_kernel_t bp_kernels_table_t bp_log_sink_t "
     "bp_memory2_table_t bp_memory_table_t bp_numerics_t bp_option_t bp_plugin_info_t "
     "bp_plugin_table_t bp_queue_table_t bp_semaphore_table_t bp_session_options_t bp_target_t "
     "bp_tensor_t bp_timestamp_t bp_timestamps_table_t").split()
 
 UNREAD = {
-    "bp_kernel_t.traits": "no host matches registered kernels yet",
-    "BP_KERNEL_RECORDABLE": "no host matches registered kernels yet",
     "BP_DEVICE_KIND_OTHER": "what is none of the others",
     "BP_LOG_ERROR": "for plug-ins and applications",
     "BP_ATTRIBUTE_NONE": "for plug-ins",

@@ -77,7 +77,7 @@ TEST_F(ManifestTest, RefusesMissingMembers) {
   expectRefusal(
       R"({"format": 1, "name": "a", "version": "1.0.0",
           "abi": {"major": 0, "minor_low": 1}})",
-      "neither a \"driver\" nor a \"compiler\"");
+      "names no library: a \"driver\", a \"compiler\" or \"kernels\"");
 }
 
 TEST_F(ManifestTest, RefusesWrongBudgets) {

@@ -266,7 +266,7 @@ TEST_F(Sessions, TakesTheBestVariantThatFits) {
           "variant toy on host://cpu: rank 1, the highest that fits; "
           "foreign is for driver 'cuda'; rare needs 'no-such-feature'; odd "
           "has format 'elf-vax', the device takes '") +
-          hostFormat + "'");
+          hostFormat + "', 'native'");
   draft.artifact.variants.erase(draft.artifact.variants.begin());
   auto none = session(open(draft));
   EXPECT_EQ(none.code(), BP_STATUS_FAILED_PRECONDITION);

@@ -265,9 +265,9 @@ struct bp_compiler_table_t {
   /* (optional, default: the target's emitter) Own code generation. */
   bp_status_t (*compile)(void *self, const bp_compile_request_t *request,
                          const bp_compiled_sink_t *sink, bp_error_t *error);
-  /* (optional, default: none) Registered kernels. */
-  bp_status_t (*kernels)(void *self, const bp_kernel_sink_t *sink,
-                         bp_error_t *error);
+  /* Never called: kernels are registered by bp_kernels_table_t. */
+  bp_status_t (*retired_kernels)(void *self, const bp_kernel_sink_t *sink,
+                                 bp_error_t *error);
 };
 
 #ifdef __cplusplus

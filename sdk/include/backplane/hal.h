@@ -193,6 +193,9 @@ typedef struct bp_executable_info_t {
   bp_bytes_t blob;    /* valid during executable_load only */
   const bp_entry_t *const *entries;
   uint64_t entry_count;
+  /* With the format "native": the function of each entry (kernel.h), in place
+   * of a blob. The functions outlive the executable, the structs do not. */
+  const struct bp_native_function_t *const *functions;
 } bp_executable_info_t;
 
 #define bp_executable_table_t_TYPE 22u

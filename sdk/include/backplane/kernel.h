@@ -56,48 +56,62 @@ typedef void (*bp_cpu_entry_t)(const bp_cpu_call_t *call, uint32_t x,
 
 /* ---- Kernels registered by vendors ---- */
 
-/* What a launch function receives. */
-#define bp_call_frame_t_TYPE 64u
-typedef struct bp_call_frame_t {
+/* A function of this process in the place of code in a blob, for a device that
+ * lists the format "native". */
+#define bp_native_function_t_TYPE 66u
+typedef struct bp_native_function_t {
   bp_header_t header;
-  bp_queue_t *queue;
-  const bp_binding_t *bindings; /* operands, then results, as in the graph */
-  uint64_t binding_count;
-  const uint32_t *constants; /* the graph's symbols, in order */
-  uint32_t constant_count;
-  uint32_t op; /* id for the error word */
-  bp_binding_t workspace;
-} bp_call_frame_t;
-
-/* The launch may be recorded into a command buffer. */
-#define BP_KERNEL_RECORDABLE 1u
+  /* On a CPU: computes one work-group, as the entry of a CPU executable does.
+   * Behind the bindings are two more pointers: to the parameters (NULL where
+   * the entry has none), and `self`. It may call other libraries, and starts
+   * no threads of its own. */
+  bp_cpu_entry_t cpu;
+  void *self;
+} bp_native_function_t;
 
 /* A kernel, registered by the graph that it equals: the graph is the pattern
  * that is matched, the documentation, the fallback and the test. */
-#define bp_kernel_t_TYPE 65u
+#define bp_kernel_t_TYPE 68u
 typedef struct bp_kernel_t {
   bp_header_t header;
-  bp_string_t name; /* "vendor.kernel" */
-  uint32_t version;
-  uint32_t traits;    /* BP_KERNEL_ */
+  /* Name, version, conditions and graph, as docs/reference/kernels.md says. */
+  bp_string_t text;
   bp_string_t target; /* glob over target names */
-  bp_bytes_t graph;   /* wire graph, see graph.h */
-  void *self;         /* first argument of the functions below */
-  /* Native body: enqueues the work on frame->queue. */
-  bp_status_t (*launch)(void *self, const bp_call_frame_t *frame,
-                        bp_error_t *error);
-  /* (optional, default: 0) Scratch bytes for these symbol values. */
-  uint64_t (*workspace)(void *self, const uint32_t *constants,
-                        uint32_t constant_count);
-  /* (optional, default: preferred to code generation) Estimated ns. */
-  double (*cost)(void *self, const uint32_t *constants,
-                 uint32_t constant_count);
+  /* Estimated ns, an expression over the text's symbols; empty: it is preferred
+   * to generated code wherever it matches. */
+  bp_string_t cost;
+  /* How it runs, as a compiler gives a dispatch (compiler.h), with these
+   * differences: bindings are the inputs of the text, then its outputs;
+   * expressions are over the symbols of the text; entries have no constants but
+   * parameters. An input that may be absent is bound to the bytes of the first
+   * output where it is; the symbol has_NAME is 1 where input NAME is present,
+   * else 0. A blob is in the format of the target. Without one the entries are
+   * functions that `resolve` returns where the program runs; where it cannot,
+   * generated code runs. */
+  const struct bp_compiled_t *body;
 } bp_kernel_t;
 
 typedef struct bp_kernel_sink_t {
   bp_status_t (*put)(void *context, const bp_kernel_t *kernel);
   void *context;
 } bp_kernel_sink_t;
+
+/* A set of kernels: the library `kernels` of a manifest, which works without
+ * the hardware. Thread-safe. */
+#define bp_kernels_table_t_TYPE 67u
+struct bp_kernels_table_t {
+  bp_header_t header;
+  /* Lists the kernels. Required. */
+  bp_status_t (*describe)(void *self, const bp_kernel_sink_t *sink,
+                          bp_error_t *error);
+  /* (optional, default: no native kernels) The function of entry `entry` of a
+   * kernel without a blob, on this device; valid until shutdown.
+   * BP_STATUS_NOT_FOUND: there is none here, for instance because the device
+   * lacks a feature; the message says why. */
+  bp_status_t (*resolve)(void *self, bp_string_t kernel, uint32_t version,
+                         bp_string_t entry, const bp_device_info_t *device,
+                         bp_native_function_t *out_function, bp_error_t *error);
+};
 
 #ifdef __cplusplus
 }

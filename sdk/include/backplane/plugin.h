@@ -37,6 +37,7 @@ typedef struct bp_memory_table_t bp_memory_table_t;         /* hal.h */
 typedef struct bp_executable_table_t bp_executable_table_t; /* hal.h */
 typedef struct bp_queue_table_t bp_queue_table_t;           /* hal.h */
 typedef struct bp_compiler_table_t bp_compiler_table_t;     /* compiler.h */
+typedef struct bp_kernels_table_t bp_kernels_table_t;       /* kernel.h */
 
 /* Whether the struct of type T at `pointer` has this member in the build that
  * made it:
@@ -164,7 +165,7 @@ typedef struct bp_plugin_table_t {
 /* Filled by bp_plugin_query_v0. Strings and tables live as long as the
  * library is loaded. A table that is NULL means: this library has none. A
  * driver plug-in sets driver, memory, executable and queue; a compiler
- * plug-in sets compiler; a library may be both. */
+ * plug-in sets compiler, a set of kernels kernels; a library may be all. */
 #define bp_plugin_info_t_TYPE 5u
 typedef struct bp_plugin_info_t {
   bp_header_t header;
@@ -183,6 +184,7 @@ typedef struct bp_plugin_info_t {
   const bp_executable_table_t *executable;
   const bp_queue_table_t *queue;
   const bp_compiler_table_t *compiler;
+  const bp_kernels_table_t *kernels;
 } bp_plugin_info_t;
 
 /* The one exported symbol. Pure and repeatable: it touches no device and

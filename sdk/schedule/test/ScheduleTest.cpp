@@ -29,7 +29,7 @@ protected:
     auto result = schedule(*module_, weights);
     EXPECT_TRUE(result.ok()) << result.message();
     for (size_t i = 0; i < inPlace.size(); ++i)
-      result->dispatches[i].inPlace = inPlace[i];
+      result->dispatches[i].kernel.inPlace = inPlace[i];
     Status status = finishSchedule(*module_, *result);
     EXPECT_TRUE(status.ok()) << status.message();
     return std::move(*result);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "hal/core/KernelSet.h"
+#include "hal/core/CompilerCalls.h"
+#include "hal/core/Error.h"
+#include "hal/core/Guarded.h"
+#include "hal/core/Tables.h"
+
+namespace backplane {
+namespace {
+
+constexpr uint64_t maxKernels = 4096;
+constexpr uint64_t maxTextBytes = 1u << 16;
+
+bool sane(bp_string_t text) {
+  return text.size == 0 || (text.data && text.size <= maxTextBytes);
+}
+
+struct Collector {
+  const KernelSink &put;
+  Status failure;
+  uint64_t count = 0;
+
+  Status take(const bp_kernel_t *from) {
+    if (++count > maxKernels)
+      return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                    "lists more than 4096 kernels");
+    bp_kernel_t kernel;
+    if (Status s = copyStruct(from, bp_kernel_t_TYPE, "kernel", kernel);
+        !s.ok())
+      return s;
+    for (bp_string_t text : {kernel.text, kernel.target, kernel.cost})
+      if (!sane(text))
+        return invalidArgument("a kernel has a damaged string");
+    return copyCompiled(kernel.body, [&](const bp_compiled_t &body) {
+      kernel.body = &body;
+      return put(kernel);
+    });
+  }
+};
+
+bp_status_t putKernel(void *context, const bp_kernel_t *from) {
+  auto &collector = *static_cast<Collector *>(context);
+  if (Status s = collector.take(from); !s.ok() && collector.failure.ok())
+    collector.failure = std::move(s);
+  return collector.failure.code();
+}
+
+} // namespace
+
+Status callDescribe(const KernelSet &set, const KernelSink &put) {
+  Collector collector{put, {}};
+  const bp_kernel_sink_t sink = {putKernel, &collector};
+  Status status = callPlugin("describe", set.table->describe, set.self, &sink);
+  return collector.failure.ok() ? status : collector.failure.within("describe");
+}
+
+Result<bp_native_function_t> callResolve(const KernelSet &set,
+                                         const NativeKernel &kernel,
+                                         const std::string &entry,
+                                         const bp_device_info_t &device) {
+  Guarded<bp_native_function_t> answer(BP_HEADER(bp_native_function_t));
+  Status status =
+      callPlugin("resolve", set.table->resolve, set.self, toC(kernel.name),
+                 kernel.version, toC(entry), &device, &answer.value());
+  if (!status.ok())
+    return status;
+  if (!answer.intact())
+    return invalidArgument(
+        "resolve: wrote behind the struct that it was given");
+  bp_native_function_t function;
+  if (Status s = copyStruct(&answer.value(), bp_native_function_t_TYPE,
+                            "native function", function);
+      !s.ok())
+    return s.within("resolve");
+  return function;
+}
+
+} // namespace backplane

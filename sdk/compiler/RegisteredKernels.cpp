@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/compiler/RegisteredKernels.h"
+
+#include "sdk/compiler/CompiledKernel.h"
+#include "sdk/support/Error.h"
+#include "sdk/support/Glob.h"
+
+using namespace backplane;
+
+namespace {
+
+/// "has_bias": 1 where the input is present.
+std::string presenceOf(const std::string &input) { return "has_" + input; }
+
+/// Checks the body of a kernel against its text.
+class BodyChecker {
+public:
+  explicit BodyChecker(const RegisteredKernel &kernel) : kernel_(kernel) {
+    for (const Symbol &symbol : kernel.text.symbols)
+      symbols_.insert(symbol.name);
+    for (uint32_t i = 0; i < kernel.text.inputCount; ++i)
+      symbols_.insert(presenceOf(kernel.text.bindings[i]));
+  }
+
+  Status run() const {
+    const Kernel &body = *kernel_.code;
+    for (const auto *launches : {&body.launches, &body.initLaunches})
+      for (const KernelLaunch &launch : *launches)
+        if (Status s = check(launch); !s.ok())
+          return s.within("entry '" + launch.name + "'");
+    if (Status s = check(body.scratch); !s.ok())
+      return s;
+    return check(kernel_.cost).within("cost");
+  }
+
+private:
+  Status check(const KernelLaunch &launch) const {
+    if (launch.constantCount)
+      return invalidArgument("it has " + std::to_string(launch.constantCount) +
+                             " constants; registered kernels have parameters");
+    for (const LaunchBinding &binding : launch.bindings) {
+      if (binding.binding >= kernel_.text.bindings.size() &&
+          binding.binding < BP_LAUNCH_PERSISTENT)
+        return invalidArgument(
+            "it has binding " + std::to_string(binding.binding) +
+            ", the text has " + std::to_string(kernel_.text.bindings.size()) +
+            " inputs and outputs");
+      for (const std::string &text : {binding.offset, binding.length})
+        if (Status s = check(text); !s.ok())
+          return s;
+    }
+    for (const std::string &text : launch.grid)
+      if (Status s = check(text); !s.ok())
+        return s.within("grid");
+    for (const std::string &text : launch.parameters)
+      if (Status s = check(text); !s.ok())
+        return s.within("parameters");
+    return check(launch.sharedBytes);
+  }
+
+  Status check(const std::string &text) const {
+    if (text.empty())
+      return {};
+    auto dim = Dim::parse(text);
+    if (!dim)
+      return dim.status();
+    std::set<std::string> used;
+    dim->collectSymbols(used);
+    for (const std::string &name : used)
+      if (!symbols_.contains(name))
+        return invalidArgument("'" + text + "' uses symbol '" + name +
+                               "', which the text does not have");
+    return {};
+  }
+
+  const RegisteredKernel &kernel_;
+  std::set<std::string, std::less<>> symbols_;
+};
+
+/// A kernel as its set described it.
+Result<RegisteredKernel> readKernel(const KernelSet &set,
+                                    const bp_kernel_t &from) {
+  auto text = parseKernelText(view(from.text));
+  if (!text)
+    return text.status();
+  RegisteredKernel kernel{.plugin = set.plugin,
+                          .target = std::string(view(from.target)),
+                          .text = std::move(*text),
+                          .cost = std::string(view(from.cost)),
+                          .code = copyKernel(*from.body)};
+  if (kernel.code->code.empty())
+    kernel.code->native =
+        NativeKernel{set.plugin, kernel.text.name, kernel.text.version};
+  if (Status s = BodyChecker(kernel).run(); !s.ok())
+    return s.within("kernel '" + kernel.text.name + "'");
+  return kernel;
+}
+
+} // namespace
+
+void backplane::addRegisteredKernels(const CompileServices &services,
+                                     Target &target) {
+  auto remark = [&](const KernelSet &set, const Status &status) {
+    target.remarks.push_back("kernels of '" + set.plugin +
+                             "': not used: " + status.message());
+  };
+  for (const KernelSet &set : services.kernelSets) {
+    Status status = callDescribe(set, [&](const bp_kernel_t &from) -> Status {
+      if (!matchesGlob(view(from.target), target.name))
+        return {};
+      auto kernel = readKernel(set, from);
+      if (kernel)
+        target.kernels.push_back(
+            std::make_shared<const RegisteredKernel>(std::move(*kernel)));
+      else
+        remark(set, kernel.status());
+      return {};
+    });
+    if (!status.ok())
+      remark(set, status);
+  }
+}
+
+namespace {
+
+/// Puts the dispatch's bindings and symbols into launches of the text.
+class Rewriter {
+public:
+  Rewriter(const bp::KernelMatch &match, const Substitution &symbols)
+      : match_(match) {
+    const KernelText &text = match.kernel->text;
+    for (const auto &[name, dim] : match.symbols)
+      values_.emplace(name, dim.substitute(symbols));
+    for (uint32_t i = 0; i < text.inputCount; ++i)
+      values_.emplace(presenceOf(text.bindings[i]),
+                      Dim(match.bindings[i] >= 0 ? 1 : 0));
+  }
+
+  Status run(KernelLaunch &launch) {
+    for (LaunchBinding &binding : launch.bindings) {
+      rewrite(binding.offset);
+      rewrite(binding.length);
+      if (binding.binding < BP_LAUNCH_PERSISTENT)
+        binding.binding = bindingOf(binding.binding);
+    }
+    for (std::string &size : launch.grid)
+      rewrite(size);
+    for (std::string &parameter : launch.parameters)
+      rewrite(parameter);
+    rewrite(launch.sharedBytes);
+    return status_;
+  }
+
+  Status rewrite(std::string &text) {
+    auto changed = substituteSymbols(text, values_);
+    if (changed)
+      text = std::move(*changed);
+    else if (status_.ok())
+      status_ = changed.status();
+    return status_;
+  }
+
+private:
+  /// An input that is absent is bound to the first output.
+  uint32_t bindingOf(uint32_t binding) const {
+    int32_t found = match_.bindings[binding];
+    return uint32_t(
+        found >= 0 ? found : match_.bindings[match_.kernel->text.inputCount]);
+  }
+
+  const bp::KernelMatch &match_;
+  Substitution values_;
+  Status status_;
+};
+
+} // namespace
+
+Result<Kernel> backplane::kernelFor(const bp::KernelMatch &match,
+                                    const Substitution &symbols) {
+  Kernel kernel = *match.kernel->code;
+  Rewriter rewriter(match, symbols);
+  for (auto *launches : {&kernel.launches, &kernel.initLaunches})
+    for (KernelLaunch &launch : *launches)
+      if (Status s = rewriter.run(launch); !s.ok())
+        return s;
+  if (Status s = rewriter.rewrite(kernel.scratch); !s.ok())
+    return s;
+  return kernel;
+}
