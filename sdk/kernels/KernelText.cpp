@@ -281,6 +281,7 @@ Status Expander::addOp(Graph &graph, const syntax::Op &op) {
     return wrong(op.at,
                  results.message() + (choice.empty() ? "" : ", " + choice));
   }
+  graph.ops.back().location = "%" + kernel_.values[op.results[0]].name;
   for (size_t i = 0; i < results->size(); ++i)
     values_[op.results[i]] = (*results)[i];
   return {};

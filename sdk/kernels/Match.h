@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Match.h: a dispatch that a registered kernel computes.
+// Match.h: where registered kernels compute what a model asks for.
+//
+// matchKernels looks for the graphs of kernels in `main` and marks their ops,
+// fusion makes a dispatch of each group of them, kernelMatchOf says how it is
+// called.
 #ifndef BACKPLANE_KERNELS_MATCH_H
 #define BACKPLANE_KERNELS_MATCH_H
 
@@ -14,6 +18,29 @@ namespace bp {
 /// Kernels of one target, as backplane::Target has them.
 using RegisteredKernels =
     llvm::ArrayRef<std::shared_ptr<const backplane::RegisteredKernel>>;
+
+/// A graph of a kernel, in the form that models have after `optimize`.
+struct KernelPattern {
+  const backplane::RegisteredKernel *kernel = nullptr;
+  size_t number = 0;       ///< of the kernel, among those of its target
+  size_t graph = 0;        ///< in kernel->text.graphs
+  mlir::func::FuncOp main; ///< computes it, in a module with its symbols
+};
+
+/// What matchKernels did, for the report of a variant.
+struct KernelReport {
+  std::vector<std::string> used;
+  /// Where at least half of a graph's ops were found: the first difference.
+  std::vector<std::string> nearMisses;
+};
+
+/// Marks the ops of `main` that kernels compute with `bp.kernel`
+/// (sdk/fusion/KernelGroups.h), those of this device only. Where several
+/// kernels match an op, the ones without a cost go first, then the least cost
+/// for each op that they take, at the largest sizes; then the largest match.
+/// Takes time in proportion to the ops of `main` for each pattern.
+KernelReport matchKernels(mlir::ModuleOp module, unsigned device,
+                          llvm::ArrayRef<KernelPattern> patterns);
 
 /// How a kernel computes a dispatch.
 struct KernelMatch {

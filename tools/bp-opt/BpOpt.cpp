@@ -6,6 +6,7 @@
 #include "sdk/emit/Emit.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/fusion/Passes.h"
+#include "sdk/kernels/Passes.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/optimize/Passes.h"
 
@@ -29,6 +30,7 @@ int main(int argc, char **argv) {
   mlir::registerTransformsPasses();
   bp::registerOptimizePasses();
   bp::registerFusionPasses();
+  bp::registerKernelsPasses();
   bp::registerLowerPasses();
   backplane::registerEmitDialects(registry);
   backplane::registerEmitPasses();

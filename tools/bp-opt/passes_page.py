@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("optimize", "fusion", "lower", "emit/common")
+FOLDERS = ("optimize", "kernels", "fusion", "lower", "emit/common")
 HEAD = """# Passes
 
 <!-- Written by tools/bp-opt/passes_page.py; do not edit. -->

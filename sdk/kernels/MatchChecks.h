@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MatchChecks.h: whether ops that look like a pattern may be one call. Private
+// to sdk/kernels.
+#ifndef BACKPLANE_KERNELS_MATCHCHECKS_H
+#define BACKPLANE_KERNELS_MATCHCHECKS_H
+
+#include "sdk/kernels/Matcher.h"
+
+namespace bp {
+
+/// Why not: a condition that is not proved, a value within the group that is
+/// used outside, or a path that leaves the group and comes back; empty: they
+/// may. `values` are those of the model by those of the pattern.
+std::string checkMatch(const MatchedModel &model, const PatternMatch &match,
+                       const llvm::DenseMap<mlir::Value, mlir::Value> &values);
+
+} // namespace bp
+
+#endif // BACKPLANE_KERNELS_MATCHCHECKS_H

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MatchKernels.cpp: which of all matches are used, and their marks.
+#include "sdk/kernels/Matcher.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <tuple>
+
+using namespace mlir;
+using namespace bp;
+using backplane::Dim;
+
+namespace {
+
+constexpr size_t maxNearMisses = 8; ///< reported of a kernel
+
+/// A match, and what it is compared by.
+struct Candidate {
+  PatternMatch match;
+  double cost = 0; ///< ns for each op; a kernel without one goes first
+  auto rank(const MatchedModel &model) const {
+    size_t size = match.ops.size();
+    return std::tuple(!match.plan->pattern.kernel->cost.empty(), cost,
+                      SIZE_MAX - size, match.plan->pattern.number,
+                      model.positions.at(match.ops[0]));
+  }
+};
+
+class KernelMatcher {
+public:
+  KernelMatcher(ModuleOp module, func::FuncOp main, unsigned device,
+                ArrayRef<KernelPattern> patterns);
+  KernelReport run();
+
+private:
+  void find(const PatternPlan &plan);
+  void note(const PatternPlan &plan, PatternMatch match, Operation *root);
+  double costOf(const PatternMatch &match) const;
+  bool isFree(const PatternMatch &match) const;
+  void take(const PatternMatch &match);
+  SmallVector<Operation *> ownOps(const PatternMatch &match);
+  DictionaryAttr markOf(const PatternMatch &match, size_t step);
+  void reportNearMisses();
+
+  func::FuncOp main_;
+  unsigned device_;
+  Builder builder_;
+  MatchedModel model_;
+  std::vector<PatternPlan> plans_;
+  llvm::StringMap<SmallVector<Operation *>> byName_;
+  std::vector<Candidate> candidates_;
+  /// The furthest near miss of each kernel at each op.
+  llvm::MapVector<std::pair<size_t, Operation *>, PatternMatch> nearMisses_;
+  llvm::DenseSet<Operation *> taken_;
+  int64_t groups_ = 0;
+  KernelReport report_;
+};
+
+/// "matmul (/a), add (/b) and 3 more"
+std::string listOf(ArrayRef<Operation *> ops) {
+  constexpr size_t most = 8;
+  std::string text;
+  for (Operation *op : ops.take_front(most))
+    text += (text.empty() ? "" : ", ") + describe(op);
+  if (ops.size() > most)
+    text += " and " + std::to_string(ops.size() - most) + " more";
+  return text;
+}
+
+std::string nameOf(const PatternPlan &plan) {
+  const std::string &choice = plan.text().graphs[plan.pattern.graph].choice;
+  return "kernel " + plan.pattern.kernel->fullName() +
+         (choice.empty() ? "" : " (" + choice + ")");
+}
+
+} // namespace
+
+KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
+                             unsigned device, ArrayRef<KernelPattern> patterns)
+    : main_(main), device_(device), builder_(module.getContext()),
+      model_(module, main) {
+  for (const KernelPattern &pattern : patterns) {
+    auto plan = planPattern(pattern);
+    if (plan) {
+      plans_.push_back(std::move(*plan));
+      continue;
+    }
+    PatternPlan failed;
+    failed.pattern = pattern;
+    report_.nearMisses.push_back(nameOf(failed) +
+                                 " is never used: " + plan.message());
+  }
+  for (Operation &op : main.front().without_terminator())
+    if (deviceOf(&op) == device)
+      byName_[op.getName().getStringRef()].push_back(&op);
+    else if (auto group = op.getAttrOfType<DictionaryAttr>(kernelAttr))
+      groups_ =
+          std::max(groups_, group.getAs<IntegerAttr>("group").getInt() + 1);
+}
+
+/// What the kernel costs where the symbols are largest.
+double KernelMatcher::costOf(const PatternMatch &match) const {
+  const std::string &text = match.plan->pattern.kernel->cost;
+  if (text.empty())
+    return 0;
+  auto cost = Dim::parse(text);
+  if (!cost)
+    return std::numeric_limits<double>::infinity();
+  auto ns = cost->substitute({match.symbols.begin(), match.symbols.end()})
+                .evaluate(model_.largest);
+  return ns ? double(*ns) / double(match.ops.size())
+            : std::numeric_limits<double>::infinity();
+}
+
+void KernelMatcher::note(const PatternPlan &plan, PatternMatch match,
+                         Operation *root) {
+  if (match.found) {
+    double cost = costOf(match);
+    candidates_.push_back({std::move(match), cost});
+    return;
+  }
+  if (match.difference.empty())
+    return;
+  auto [known, isNew] =
+      nearMisses_.insert({{plan.pattern.number, root}, match});
+  if (!isNew && known->second.agreed < match.agreed)
+    known->second = std::move(match);
+}
+
+void KernelMatcher::find(const PatternPlan &plan) {
+  auto roots = byName_.find(plan.steps[0].op->getName().getStringRef());
+  if (roots == byName_.end())
+    return;
+  for (Operation *root : roots->second)
+    note(plan, matchAt(model_, plan, root), root);
+}
+
+bool KernelMatcher::isFree(const PatternMatch &match) const {
+  return llvm::none_of(match.ops,
+                       [&](Operation *op) { return taken_.contains(op); });
+}
+
+/// The ops of a match with copies of those that are used outside, too. Weights
+/// stay in `main`.
+SmallVector<Operation *> KernelMatcher::ownOps(const PatternMatch &match) {
+  SmallVector<Operation *> own(match.ops.begin(), match.ops.end());
+  auto isOwn = [&](Operation *op) { return llvm::is_contained(own, op); };
+  SmallVector<size_t> shared;
+  for (auto [i, step] : llvm::enumerate(match.plan->steps))
+    if (step.isShared && !isa<WeightOp>(step.op))
+      shared.push_back(i);
+  // A copy of a user leaves the original outside: users go first.
+  llvm::sort(shared, [&](size_t a, size_t b) {
+    return own[b]->isBeforeInBlock(own[a]);
+  });
+  for (size_t i : shared) {
+    Operation *op = own[i];
+    if (llvm::all_of(op->getUsers(), isOwn))
+      continue;
+    own[i] = OpBuilder(op).clone(*op);
+    op->getResult(0).replaceUsesWithIf(
+        own[i]->getResult(0),
+        [&](OpOperand &use) { return isOwn(use.getOwner()); });
+  }
+  return own;
+}
+
+DictionaryAttr KernelMatcher::markOf(const PatternMatch &match, size_t step) {
+  const PatternPlan &plan = *match.plan;
+  auto numbers = [](ValueRange values, const auto &known, bool swapped) {
+    SmallVector<int32_t> numbers;
+    for (Value value : values) {
+      auto found = known.find(value);
+      numbers.push_back(found == known.end() ? -1 : found->second);
+    }
+    if (swapped)
+      std::reverse(numbers.begin(), numbers.end());
+    return numbers;
+  };
+  std::vector<Dim> symbols;
+  for (const backplane::Symbol &symbol : plan.text().symbols)
+    symbols.push_back(match.symbols.at(symbol.name));
+  Operation *op = plan.steps[step].op;
+  Builder &b = builder_;
+  return b.getDictionaryAttr(
+      {b.getNamedAttr("group", b.getI64IntegerAttr(groups_)),
+       b.getNamedAttr("name", b.getStringAttr(plan.pattern.kernel->fullName())),
+       b.getNamedAttr("number",
+                      b.getI64IntegerAttr(int64_t(plan.pattern.number))),
+       b.getNamedAttr("graph",
+                      b.getI64IntegerAttr(int64_t(plan.pattern.graph))),
+       b.getNamedAttr("symbols", DimsAttr::get(b.getContext(), symbols)),
+       b.getNamedAttr("bindings", b.getI64IntegerAttr(
+                                      int64_t(plan.text().bindings.size()))),
+       b.getNamedAttr("operands", b.getDenseI32ArrayAttr(
+                                      numbers(op->getOperands(), plan.inputs,
+                                              match.swapped[step]))),
+       b.getNamedAttr("results", b.getDenseI32ArrayAttr(numbers(
+                                     op->getResults(), plan.outputs, false)))});
+}
+
+void KernelMatcher::take(const PatternMatch &match) {
+  std::vector<Operation *> ops;
+  for (auto [i, op] : llvm::enumerate(ownOps(match))) {
+    if (isa<WeightOp>(op))
+      continue;
+    op->setAttr(kernelAttr, markOf(match, i));
+    if (!match.plan->steps[i].isShared)
+      ops.push_back(op);
+  }
+  ++groups_;
+  taken_.insert(ops.begin(), ops.end());
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  report_.used.push_back(nameOf(*match.plan) + " computes " + listOf(ops));
+}
+
+/// Those whose first op no kernel computes now.
+void KernelMatcher::reportNearMisses() {
+  std::map<const backplane::RegisteredKernel *, size_t> counts;
+  for (const auto &[where, match] : nearMisses_) {
+    Operation *root = where.second;
+    if (taken_.contains(root))
+      continue;
+    size_t count = ++counts[match.plan->pattern.kernel];
+    if (count > maxNearMisses)
+      continue;
+    report_.nearMisses.push_back(nameOf(*match.plan) + " is not used at " +
+                                 describe(root) + ": " + match.difference);
+  }
+  for (auto [kernel, count] : counts)
+    if (count > maxNearMisses)
+      report_.nearMisses.push_back(
+          "kernel " + kernel->fullName() + " is not used at " +
+          std::to_string(count - maxNearMisses) + " more ops");
+}
+
+KernelReport KernelMatcher::run() {
+  for (const PatternPlan &plan : plans_)
+    find(plan);
+  llvm::stable_sort(candidates_, [&](const Candidate &a, const Candidate &b) {
+    return a.rank(model_) < b.rank(model_);
+  });
+  for (const Candidate &candidate : candidates_)
+    if (isFree(candidate.match))
+      take(candidate.match);
+  reportNearMisses();
+  return std::move(report_);
+}
+
+KernelReport bp::matchKernels(ModuleOp module, unsigned device,
+                              ArrayRef<KernelPattern> patterns) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  if (!main || main.isExternal() || !main.getBody().hasOneBlock() ||
+      patterns.empty())
+    return {};
+  return KernelMatcher(module, main, device, patterns).run();
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Matcher.h: one pattern at one op of a model. Private to sdk/kernels.
+#ifndef BACKPLANE_KERNELS_MATCHER_H
+#define BACKPLANE_KERNELS_MATCHER_H
+
+#include "sdk/fusion/SymbolReads.h"
+#include "sdk/kernels/PatternPlan.h"
+
+namespace bp {
+
+/// What is asked of a model again and again.
+struct MatchedModel {
+  MatchedModel(mlir::ModuleOp module, mlir::func::FuncOp main);
+
+  SymbolReads reads;
+  llvm::DenseMap<mlir::Operation *, unsigned> positions;
+  /// Symbols that have a divisor, as multiples of another of that name.
+  std::map<std::string, backplane::Dim, std::less<>> multiples;
+  backplane::SymbolRanges ranges;  ///< of those others
+  backplane::SymbolValues largest; ///< of the model's own symbols
+};
+
+/// Where a pattern was found, or how far it was.
+struct PatternMatch {
+  const PatternPlan *plan = nullptr;
+  bool found = false;
+  std::vector<mlir::Operation *> ops;            ///< of each step
+  std::vector<bool> swapped;                     ///< operands of each step
+  std::map<std::string, backplane::Dim> symbols; ///< of the text
+  size_t agreed = 0;      ///< steps before the first difference
+  std::string difference; ///< empty unless at least half agreed
+};
+
+/// Looks for a pattern whose first step is `root`, among ops of the device.
+PatternMatch matchAt(const MatchedModel &model, const PatternPlan &plan,
+                     mlir::Operation *root);
+
+/// "matmul (MatMul node /qk)"
+std::string describe(mlir::Operation *op);
+
+} // namespace bp
+
+#endif // BACKPLANE_KERNELS_MATCHER_H
