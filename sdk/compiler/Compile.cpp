@@ -19,10 +19,12 @@ using namespace backplane;
 /// Ops that have devices, to a program.
 static Result<CompiledProgram>
 compilePlaced(VariantContext &context, ModuleOp module, const Graph &graph,
-              const std::string &name, Draft draft, Refusals &refusals) {
+              const std::string &name, OneDevice device, Draft draft,
+              Refusals &refusals) {
   if (Status s = compileRegions(context, module, graph, draft, refusals);
       !s.ok())
     return s;
+  matchKernels(context, module, name, device, draft);
   if (Status s = fuse(context, module); !s.ok())
     return s.within(stage::fusion.name);
   context.dump.write(name, stage::fusion, module);
@@ -57,7 +59,7 @@ static Result<CompiledProgram> compileSplit(VariantContext &context,
     if (Status s = partition(context, *attempt, graph, refusals, copy); !s.ok())
       return s.within(stage::partition.name);
     context.dump.write(name, stage::partition, *attempt);
-    auto compiled = compilePlaced(context, *attempt, graph, name,
+    auto compiled = compilePlaced(context, *attempt, graph, name, std::nullopt,
                                   std::move(copy), refusals);
     if (compiled || refusals.size() == known)
       return compiled;
@@ -83,7 +85,8 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
     return compileSplit(context, *module, graph, name, draft);
   placeOn(*module, *device);
   Refusals none;
-  return compilePlaced(context, *module, graph, name, std::move(draft), none);
+  return compilePlaced(context, *module, graph, name, device, std::move(draft),
+                       none);
 }
 
 /// One model for one target, or split over several. `weights` are the ids that

@@ -39,6 +39,11 @@ inline constexpr Stage partition = {
     "partition", "`backplane::assignDevices`",
     "as after optimize, several targets",
     "ops have `bp.device`: which target runs them; without it the first"};
+inline constexpr Stage kernels = {
+    "kernels", "`bp::matchKernels`, as `bp-match-kernels`",
+    "as after partition, targets with registered kernels",
+    "ops that a kernel computes have `bp.kernel`: which one, and with which "
+    "others"};
 inline constexpr Stage fusion = {
     "fusion",
     "`bp-move-tables` if a target's code has no memory for constants, "
@@ -71,10 +76,10 @@ inline constexpr Stage package = {"package", "`writeArtifact`", "all variants",
 } // namespace stage
 
 inline constexpr std::array stages = {
-    &stage::decompose, &stage::import,   &stage::optimize, &stage::partition,
-    &stage::fusion,    &stage::schedule, &stage::lower,    &stage::tile,
-    &stage::bufferize, &stage::device,   &stage::emit,     &stage::link,
-    &stage::package};
+    &stage::decompose, &stage::import,    &stage::optimize, &stage::partition,
+    &stage::kernels,   &stage::fusion,    &stage::schedule, &stage::lower,
+    &stage::tile,      &stage::bufferize, &stage::device,   &stage::emit,
+    &stage::link,      &stage::package};
 
 } // namespace backplane
 

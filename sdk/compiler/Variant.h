@@ -29,6 +29,11 @@ struct VariantContext {
   mlir::MLIRContext mlir;
   Diagnostics diagnostics;
   std::deque<KernelCompiler> kernels; ///< of each device
+  /// Graphs of registered kernels as models look after `optimize`, by target,
+  /// kernel, graph and whether one device runs all; null: there is none.
+  std::map<std::tuple<unsigned, size_t, size_t, bool>,
+           mlir::OwningOpRef<mlir::ModuleOp>>
+      kernelGraphs;
 };
 
 /// The device that runs all of a program; none: ops get theirs one by one.
@@ -78,6 +83,12 @@ Status partition(const VariantContext &context, mlir::ModuleOp module,
 /// Each region that is left becomes a program; the op learns its number.
 Status compileRegions(VariantContext &context, mlir::ModuleOp module,
                       const Graph &graph, Draft &draft, Refusals &refusals);
+
+/// Marks the ops that registered kernels of their device compute, and tells the
+/// report which, and what nearly was. Writes a dump; without registered kernels
+/// it does nothing.
+void matchKernels(VariantContext &context, mlir::ModuleOp module,
+                  const std::string &name, OneDevice device, Draft &draft);
 
 /// Groups of ops become functions, one for each dispatch.
 Status fuse(VariantContext &context, mlir::ModuleOp module);

@@ -107,8 +107,13 @@ double KernelMatcher::costOf(const PatternMatch &match) const {
   auto cost = Dim::parse(text);
   if (!cost)
     return std::numeric_limits<double>::infinity();
-  auto ns = cost->substitute({match.symbols.begin(), match.symbols.end()})
-                .evaluate(model_.largest);
+  std::map<std::string, Dim, std::less<>> values(match.symbols.begin(),
+                                                 match.symbols.end());
+  const backplane::KernelText &kernel = match.plan->text();
+  for (uint32_t i = 0; i < kernel.inputCount; ++i)
+    values["has_" + kernel.bindings[i]] =
+        Dim(kernel.graphs[match.plan->pattern.graph].bindings[i] >= 0);
+  auto ns = cost->substitute(values).evaluate(model_.largest);
   return ns ? double(*ns) / double(match.ops.size())
             : std::numeric_limits<double>::infinity();
 }

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Registered kernels through the whole compiler, with code of the CPU beside
+// them.
+#include "sdk/kernels/RegisteredKernel.h"
+#include "sdk/compiler/Compile.h"
+#include "sdk/graph/GraphTable.h"
+#include "sdk/package/Artifact.h"
+
+#include <dlfcn.h>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+using namespace backplane;
+
+namespace {
+
+bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
+  bp_target_t target = {BP_HEADER(bp_target_t)};
+  target.name = toC("toy");
+  target.driver = toC("toy");
+  target.format = toC("elf");
+  target.storage_dtypes = 1u << BP_DTYPE_F32;
+  target.compute_dtypes = 1u << BP_DTYPE_F32;
+  target.fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE;
+  target.emitter = toC("llvm-elf");
+  target.triple = toC("x86_64-unknown-linux-gnu");
+  target.cpu = toC("x86-64-v3");
+  target.vector_bits = 256;
+  return sink->put(sink->context, &target);
+}
+
+bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
+                   bp_error_t *) {
+  const char *all[][2] = {
+      {"tile", "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute"},
+      {"bufferize", "bp-bufferize"},
+      {"device", "bp-vectorize{vector-bits=256},bp-expand-math,"
+                 "bp-to-cpu-entry,bp-to-llvm"}};
+  for (auto [stage, text] : all)
+    if (bp_status_t s = sink->put(sink->context, toC(stage), toC(text)))
+      return s;
+  return BP_STATUS_OK;
+}
+
+// What the plug-in leaves to the core.
+bp_status_t claim(void *, bp_string_t, const bp_graph_t *,
+                  const bp_graph_table_t *, bp_claim_t *, bp_error_t *) {
+  return BP_STATUS_UNIMPLEMENTED;
+}
+bp_status_t compile(void *, const bp_compile_request_t *,
+                    const bp_compiled_sink_t *, bp_error_t *) {
+  return BP_STATUS_UNIMPLEMENTED;
+}
+
+const bp_compiler_table_t toyTable = {
+    BP_HEADER(bp_compiler_table_t), targets, claim, stages, compile, nullptr};
+
+/// Native kernels of one work-group: the texts that are registered.
+std::vector<std::string> texts;
+
+bp_status_t describe(void *, const bp_kernel_sink_t *sink, bp_error_t *) {
+  for (const std::string &text : texts) {
+    auto read = parseKernelText(text);
+    EXPECT_TRUE(read) << read.message();
+    std::vector<uint8_t> access(read->inputCount, BP_ACCESS_READ);
+    access.resize(read->bindings.size(), BP_ACCESS_WRITE);
+    bp_entry_t entry = {BP_HEADER(bp_entry_t)};
+    entry.name = toC("run");
+    entry.binding_access = access.data();
+    entry.binding_count = uint32_t(access.size());
+    bp_compiled_t body = {BP_HEADER(bp_compiled_t)};
+    body.entry = &entry;
+    for (bp_string_t &size : body.grid)
+      size = toC("1");
+    bp_kernel_t kernel = {BP_HEADER(bp_kernel_t)};
+    kernel.text = toC(text);
+    kernel.target = toC("t*");
+    kernel.body = &body;
+    if (bp_status_t s = sink->put(sink->context, &kernel))
+      return s;
+  }
+  return BP_STATUS_OK;
+}
+
+const bp_kernels_table_t kernelsTable = {BP_HEADER(bp_kernels_table_t),
+                                         describe, nullptr};
+
+class RegisteredKernelTest : public testing::Test {
+protected:
+  void SetUp() override {
+    void *library =
+        dlopen(BP_COMPILER_LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    ASSERT_TRUE(library) << dlerror();
+    entry_ = reinterpret_cast<decltype(&bp_compile_model_internal)>(
+        dlsym(library, "bp_compile_model_internal"));
+    ASSERT_TRUE(entry_);
+    folder_ = std::filesystem::temp_directory_path() /
+              ("bp-registered-kernel-test-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+    services_.plugins.push_back({"toy", "1.0.0", "hash", &toyTable, nullptr});
+    services_.kernelSets.push_back(
+        {"acme", "1.0.0", "hash", &kernelsTable, nullptr, nullptr});
+    services_.graphTable = graphTable();
+    texts.clear();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  /// The variant of a model that is written as a kernel is.
+  VariantInfo compile(const std::string &body) {
+    auto model = parseKernelText("kernel model version 1 {" + body + "}");
+    EXPECT_TRUE(model) << model.message();
+    CompileRequest request;
+    request.model.graph = model->graphs.at(0).graph;
+    request.targets = {"toy"};
+    request.outputPath = folder_ / "model.bpx";
+    request.dumpDir = folder_ / "dumps";
+    std::string message;
+    EXPECT_EQ(entry_(&request, &services_, &message), BP_STATUS_OK) << message;
+    auto file = ArtifactFile::open(folder_ / "model.bpx");
+    EXPECT_TRUE(file.ok()) << file.message();
+    return (*file)->metadata().variants.at(0);
+  }
+  bool wroteDump(std::string_view stage) {
+    for (const auto &file :
+         std::filesystem::directory_iterator(folder_ / "dumps"))
+      if (file.path().filename().string().substr(3) ==
+          std::string(stage) + ".mlir")
+        return true;
+    return false;
+  }
+
+private:
+  CompileServices services_;
+  decltype(&bp_compile_model_internal) entry_ = nullptr;
+  std::filesystem::path folder_;
+};
+
+constexpr const char *attention = R"(kernel attention version 2 where d <= 64 {
+  symbol b, m, n, d
+  %q = input f32[b, m, d]
+  %k = input f32[b, n, d]
+  %v = input f32[b, n, d]
+  %kt = transpose(%k) {permutation = [0, 2, 1]}
+  %s = matmul(%q, %kt)
+  %p = softmax(%s) {axis = 2}
+  %o = matmul(%p, %v)
+  output %o
+})";
+
+constexpr const char *model = R"(
+  symbol b, m
+  %q = input f32[b, m, 32]
+  %k = input f32[b, m, 32]
+  %v = input f32[b, m, 32]
+  %kt = transpose(%k) {permutation = [0, 2, 1]}
+  %s = matmul(%q, %kt)
+  %p = softmax(%s) {axis = 2}
+  %o = matmul(%p, %v)
+  %y = gelu(%o)
+  output %y)";
+
+size_t countOf(const std::vector<std::string> &lines, std::string_view part) {
+  size_t count = 0;
+  for (const std::string &line : lines)
+    count += line.find(part) != std::string::npos;
+  return count;
+}
+
+TEST_F(RegisteredKernelTest, TakesItsOpsInOneDispatch) {
+  texts = {attention};
+  VariantInfo variant = compile(model);
+  EXPECT_EQ(countOf(variant.report, "kernel acme.attention computes matmul"),
+            1u);
+  EXPECT_EQ(countOf(variant.report, "generated code runs instead"), 0u);
+  EXPECT_TRUE(wroteDump("kernels"));
+  bool native = false;
+  for (const ExecutableInfo &executable : variant.executables)
+    native |= executable.format == "native";
+  EXPECT_TRUE(native);
+}
+
+TEST_F(RegisteredKernelTest, TellsWhatNearlyMatches) {
+  texts = {attention};
+  std::string wide = model;
+  for (size_t at; (at = wide.find("32]")) != std::string::npos;)
+    wide.replace(at, 3, "96]");
+  VariantInfo variant = compile(wide);
+  EXPECT_EQ(countOf(variant.report, "kernel acme.attention computes"), 0u);
+  EXPECT_EQ(countOf(variant.report, "the condition d <= 64 is not proved for "
+                                    "b = b, d = 96, m = m, n = m"),
+            1u);
+}
+
+TEST_F(RegisteredKernelTest, LeavesModelsWithoutKernelsAsTheyAre) {
+  VariantInfo variant = compile(model);
+  EXPECT_FALSE(wroteDump("kernels"));
+  EXPECT_EQ(countOf(variant.report, "kernel "), 0u);
+}
+
+} // namespace
