@@ -7,6 +7,7 @@
 
 #include "sdk/compiler/Phase.h"
 #include "sdk/kernels/Match.h"
+#include "sdk/kernels/SplitAxis.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -27,6 +28,7 @@ public:
         add(type);
     }
   }
+  bool hasRank(size_t rank) const { return ranks_.count(rank); }
   bool mayHold(const Graph &graph) const {
     for (const backplane::Op &op : graph.ops)
       if (isKept(op.name) && !ops_.contains(op.name))
@@ -45,50 +47,65 @@ private:
     return llvm::is_contained(kept, op);
   }
   void add(Type type) {
-    if (auto tensor = bp::toTensorType(type))
-      dtypes_.insert(tensor->dtype);
+    auto tensor = bp::toTensorType(type);
+    if (!tensor)
+      return;
+    dtypes_.insert(tensor->dtype);
+    ranks_.insert(tensor->rank());
   }
 
   llvm::StringSet<> ops_;
   std::set<DType> dtypes_;
+  std::set<size_t> ranks_;
 };
 
 } // namespace
 
-/// The graph after decompose, import and optimize for the device.
-static Result<OwningOpRef<ModuleOp>>
-prepare(VariantContext &context, const Graph &graph, OneDevice device) {
+/// The graph after decompose, import and optimize for the device, with `extra`
+/// axes more than it has; null: it cannot have them.
+static Result<KernelModule> prepare(VariantContext &context, const Graph &graph,
+                                    OneDevice device, size_t extra) {
   auto primitives = decomposeFor(context, graph, device);
   if (!primitives)
     return primitives.status();
-  OwningOpRef<ModuleOp> module = bp::importGraph(context.mlir, *primitives);
-  if (!module)
+  KernelModule result;
+  if (extra) {
+    auto split = splitFirstAxis(*primitives, extra);
+    if (!split)
+      return Result<KernelModule>(std::move(result));
+    *primitives = std::move(split->graph);
+    result.symbol = split->symbol;
+    result.product = split->product;
+  }
+  result.module = bp::importGraph(context.mlir, *primitives);
+  if (!result.module)
     return context.diagnostics.take(internalError("the graph has no module"));
   Draft draft;
-  if (Status s = optimize(context, *module, graph, device, draft); !s.ok())
+  if (Status s = optimize(context, *result.module, *primitives, device, draft);
+      !s.ok())
     return s;
-  return Result<OwningOpRef<ModuleOp>>(std::move(module));
+  return Result<KernelModule>(std::move(result));
 }
 
-/// The module of a kernel's graph, made once for a variant; null: it has none,
-/// which the report says.
-static ModuleOp graphOf(VariantContext &context, unsigned target, size_t number,
-                        size_t graph, OneDevice device, Draft &draft) {
-  auto [entry, isNew] = context.kernelGraphs.try_emplace(
-      {target, number, graph, device.has_value()});
+/// A kernel's graph, made once for a variant. What has none is reported.
+static const KernelModule &moduleOf(VariantContext &context, unsigned target,
+                                    size_t number, size_t graph, size_t extra,
+                                    OneDevice device, Draft &draft) {
+  auto [entry, isNew] = context.kernelModules.try_emplace(
+      {target, number, graph, extra, device.has_value()});
   if (!isNew)
-    return *entry->second;
+    return entry->second;
   const RegisteredKernel &kernel = *context.targets[target].kernels[number];
   const KernelGraph &from = kernel.text.graphs[graph];
-  auto module = prepare(context, from.graph, device);
-  if (module)
-    entry->second = std::move(*module);
+  auto made = prepare(context, from.graph, device, extra);
+  if (made)
+    entry->second = std::move(*made);
   else
     draft.report.push_back(
         "kernel " + kernel.fullName() +
         (from.choice.empty() ? "" : " (" + from.choice + ")") +
-        " is never used: " + module.message());
-  return *entry->second;
+        " is never used: " + made.message());
+  return entry->second;
 }
 
 /// The graphs of a target's kernels that may be in a program.
@@ -99,12 +116,18 @@ patternsOf(VariantContext &context, unsigned target, const Contents &contents,
   const auto &kernels = context.targets[target].kernels;
   for (auto [number, kernel] : llvm::enumerate(kernels))
     for (auto [i, graph] : llvm::enumerate(kernel->text.graphs)) {
-      if (!contents.mayHold(graph.graph))
-        continue;
-      ModuleOp module = graphOf(context, target, number, i, device, draft);
-      if (module)
-        patterns.push_back({kernel.get(), number, i,
-                            module.lookupSymbol<func::FuncOp>("main")});
+      size_t rank = graph.graph.type(graph.graph.outputs[0].value).rank();
+      for (size_t extra = 0; extra <= maxExtraAxes; ++extra) {
+        if (!contents.mayHold(graph.graph) || !contents.hasRank(rank + extra))
+          continue;
+        const KernelModule &made =
+            moduleOf(context, target, number, i, extra, device, draft);
+        if (made.module)
+          patterns.push_back(
+              {kernel.get(), number, i,
+               ModuleOp(*made.module).lookupSymbol<func::FuncOp>("main"),
+               made.symbol, made.product});
+      }
     }
   return patterns;
 }

@@ -14,6 +14,14 @@
 
 namespace backplane {
 
+/// The graph of a registered kernel as models look after `optimize`, with the
+/// other members of bp::KernelPattern.
+struct KernelModule {
+  mlir::OwningOpRef<mlir::ModuleOp> module; ///< null: there is none
+  std::string symbol;
+  Dim product;
+};
+
 /// What stays the same while a variant is compiled, and the kernels, which no
 /// attempt makes twice.
 struct VariantContext {
@@ -29,11 +37,10 @@ struct VariantContext {
   mlir::MLIRContext mlir;
   Diagnostics diagnostics;
   std::deque<KernelCompiler> kernels; ///< of each device
-  /// Graphs of registered kernels as models look after `optimize`, by target,
-  /// kernel, graph and whether one device runs all; null: there is none.
-  std::map<std::tuple<unsigned, size_t, size_t, bool>,
-           mlir::OwningOpRef<mlir::ModuleOp>>
-      kernelGraphs;
+  /// Graphs of registered kernels, by target, kernel, graph, number of axes
+  /// that it has more, and whether one device runs all.
+  std::map<std::tuple<unsigned, size_t, size_t, size_t, bool>, KernelModule>
+      kernelModules;
 };
 
 /// The device that runs all of a program; none: ops get theirs one by one.

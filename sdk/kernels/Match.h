@@ -25,6 +25,10 @@ struct KernelPattern {
   size_t number = 0;       ///< of the kernel, among those of its target
   size_t graph = 0;        ///< in kernel->text.graphs
   mlir::func::FuncOp main; ///< computes it, in a module with its symbols
+  /// Where `main` has more axes than the text (SplitAxis.h): the symbol of the
+  /// text that is not in it, and what it is; else empty.
+  std::string symbol;
+  backplane::Dim product;
 };
 
 /// What matchKernels did, for the report of a variant.

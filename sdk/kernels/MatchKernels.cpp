@@ -84,12 +84,12 @@ KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
     auto plan = planPattern(pattern);
     if (plan) {
       plans_.push_back(std::move(*plan));
-      continue;
+    } else if (pattern.symbol.empty()) {
+      PatternPlan failed;
+      failed.pattern = pattern;
+      report_.nearMisses.push_back(nameOf(failed) +
+                                   " is never used: " + plan.message());
     }
-    PatternPlan failed;
-    failed.pattern = pattern;
-    report_.nearMisses.push_back(nameOf(failed) +
-                                 " is never used: " + plan.message());
   }
   for (Operation &op : main.front().without_terminator())
     if (deviceOf(&op) == device)

@@ -2,6 +2,7 @@
 #include "sdk/graph/Decompose.h"
 #include "sdk/kernels/Match.h"
 #include "sdk/kernels/Passes.h"
+#include "sdk/kernels/SplitAxis.h"
 #include "sdk/optimize/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -28,6 +29,7 @@ public:
 
 private:
   backplane::Status add(KernelPattern pattern);
+  backplane::Status add(KernelPattern pattern, const backplane::Graph &graph);
 
   MLIRContext &context_;
   std::vector<std::unique_ptr<backplane::RegisteredKernel>> kernels_;
@@ -69,7 +71,8 @@ backplane::Status TextKernels::read(const std::string &file) {
   kernel->plugin = "test";
   kernel->text = std::move(*text);
   for (size_t i = 0; i < kernel->text.graphs.size(); ++i)
-    if (backplane::Status s = add({kernel.get(), kernels_.size(), i, {}});
+    if (backplane::Status s = add(
+            {.kernel = kernel.get(), .number = kernels_.size(), .graph = i});
         !s.ok())
       return s;
   kernels_.push_back(std::move(kernel));
@@ -83,7 +86,20 @@ backplane::Status TextKernels::add(KernelPattern pattern) {
                            [](const backplane::Op &) { return false; });
   if (!primitives)
     return primitives.status();
-  OwningOpRef<ModuleOp> module = importGraph(context_, *primitives);
+  for (size_t extra = 1; extra <= backplane::maxExtraAxes; ++extra)
+    if (auto split = backplane::splitFirstAxis(*primitives, extra)) {
+      KernelPattern more = pattern;
+      more.symbol = split->symbol;
+      more.product = split->product;
+      if (backplane::Status s = add(more, split->graph); !s.ok())
+        return s;
+    }
+  return add(pattern, *primitives);
+}
+
+backplane::Status TextKernels::add(KernelPattern pattern,
+                                   const backplane::Graph &graph) {
+  OwningOpRef<ModuleOp> module = importGraph(context_, graph);
   PassManager manager(&context_);
   manager.addPass(createSimplifyPass());
   manager.addPass(createCSEPass());

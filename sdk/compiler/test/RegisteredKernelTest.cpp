@@ -181,6 +181,24 @@ TEST_F(RegisteredKernelTest, TakesItsOpsInOneDispatch) {
   EXPECT_TRUE(native);
 }
 
+/// Heads are an axis of their own: b of the text is the product of both.
+TEST_F(RegisteredKernelTest, TakesSeveralAxesForTheFirst) {
+  texts = {attention};
+  VariantInfo variant = compile(R"(
+  symbol b, m
+  %q = input f32[b, 4, m, 32]
+  %k = input f32[b, 4, m, 32]
+  %v = input f32[b, 4, m, 32]
+  %kt = transpose(%k) {permutation = [0, 1, 3, 2]}
+  %s = matmul(%q, %kt)
+  %p = softmax(%s) {axis = 3}
+  %o = matmul(%p, %v)
+  output %o)");
+  EXPECT_EQ(countOf(variant.report, "kernel acme.attention computes matmul"),
+            1u);
+  EXPECT_EQ(countOf(variant.report, "generated code runs instead"), 0u);
+}
+
 TEST_F(RegisteredKernelTest, TellsWhatNearlyMatches) {
   texts = {attention};
   std::string wide = model;

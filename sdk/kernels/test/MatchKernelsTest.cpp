@@ -4,6 +4,7 @@
 #include "sdk/fusion/Fusion.h"
 #include "sdk/graph/Decompose.h"
 #include "sdk/kernels/Match.h"
+#include "sdk/kernels/SplitAxis.h"
 #include "sdk/optimize/Passes.h"
 
 #include "backplane/compiler.h"
@@ -33,11 +34,21 @@ class MatchKernelsTest : public testing::Test {
 protected:
   MatchKernelsTest() { loadGraphDialects(context_); }
 
-  OwningOpRef<ModuleOp> import(const Graph &graph) {
+  static Graph decompose(const Graph &graph) {
     auto primitives = backplane::decompose(
         graph, [](const backplane::Op &) { return false; });
     EXPECT_TRUE(primitives) << primitives.message();
-    OwningOpRef<ModuleOp> module = importGraph(context_, *primitives);
+    return std::move(*primitives);
+  }
+
+  void addPattern(KernelPattern pattern, const Graph &primitives) {
+    modules_.push_back(import(primitives));
+    pattern.main = modules_.back()->lookupSymbol<func::FuncOp>("main");
+    patterns_.push_back(pattern);
+  }
+
+  OwningOpRef<ModuleOp> import(const Graph &graph) {
+    OwningOpRef<ModuleOp> module = importGraph(context_, decompose(graph));
     PassManager manager(&context_);
     manager.addPass(createSimplifyPass());
     manager.addPass(createCSEPass());
@@ -61,10 +72,15 @@ protected:
     kernel->text = parse(head, body);
     kernel->cost = std::move(cost);
     for (size_t i = 0; i < kernel->text.graphs.size(); ++i) {
-      modules_.push_back(import(kernel->text.graphs[i].graph));
-      patterns_.push_back(
-          {kernel.get(), kernels_.size(), i,
-           modules_.back()->lookupSymbol<func::FuncOp>("main")});
+      KernelPattern pattern{
+          .kernel = kernel.get(), .number = kernels_.size(), .graph = i};
+      Graph primitives = decompose(kernel->text.graphs[i].graph);
+      addPattern(pattern, primitives);
+      if (auto split = backplane::splitFirstAxis(primitives, 1)) {
+        pattern.symbol = split->symbol;
+        pattern.product = split->product;
+        addPattern(pattern, split->graph);
+      }
     }
     kernels_.push_back(std::move(kernel));
   }
@@ -208,6 +224,26 @@ TEST_F(MatchKernelsTest, DecomposedCompositesAndCommutedOperands) {
   EXPECT_EQ(report.used.size(), 1u);
   EXPECT_EQ(dispatches().size(), 1u);
   EXPECT_EQ(others_, 0u);
+}
+
+TEST_F(MatchKernelsTest, SeveralAxesForTheFirst) {
+  add("linear version 1 where m mod 4 == 0", linear);
+  auto model = [](const std::string &axis, const std::string &bias) {
+    return "symbol batch\n%x = input f32[batch, 16, 8]\n"
+           "%w = input f32[8, 16]\n%b = input f32[" +
+           bias +
+           "]\n%p = matmul(%x, %w)\n%all = broadcast(%b) {dims = [batch, 16, "
+           "16], axes = [" +
+           axis + "]}\n%s = add(%all, %p)\n%y = gelu(%s)\noutput %y";
+  };
+  EXPECT_EQ(match(model("2", "16")).used.size(), 1u);
+  auto found = dispatches();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].symbols.at("m"), Dim(16) * Dim::symbol("batch"));
+  EXPECT_EQ(found[0].symbols.at("n"), Dim(16));
+  EXPECT_EQ(found[0].bindings.size(), 4u);
+  // A bias for each row is another graph.
+  EXPECT_TRUE(match(model("1", "16")).used.empty());
 }
 
 TEST_F(MatchKernelsTest, ManyMatchesShareConstants) {
