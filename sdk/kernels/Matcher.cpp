@@ -11,7 +11,7 @@ using backplane::Dims;
 namespace {
 
 /// Ways that are tried for each op of a pattern at one place of a model.
-constexpr size_t triesPerStep = 64;
+constexpr size_t triesPerStep = 16;
 /// Users of a value that are looked at.
 constexpr size_t maxUsers = 64;
 
