@@ -6,6 +6,8 @@
 #include "sdk/compiler/Variant.h"
 
 #include "sdk/compiler/Phase.h"
+#include "sdk/graph/Decompose.h"
+#include "sdk/kernels/FixSize.h"
 #include "sdk/kernels/Match.h"
 #include "sdk/kernels/SplitAxis.h"
 
@@ -26,8 +28,12 @@ public:
         add(type);
       for (Type type : op.getResultTypes())
         add(type);
+      if (auto reduce = dyn_cast<bp::ReduceOp>(op))
+        addSizes(reduce);
     }
   }
+  /// Plain sizes that are reduced, the first few.
+  const std::set<int64_t> &reducedSizes() const { return sizes_; }
   bool hasRank(size_t rank) const { return ranks_.count(rank); }
   bool mayHold(const Graph &graph) const {
     for (const backplane::Op &op : graph.ops)
@@ -54,28 +60,57 @@ private:
     ranks_.insert(tensor->rank());
   }
 
+  void addSizes(bp::ReduceOp reduce) {
+    constexpr size_t most = 8;
+    Dims dims = bp::dimsOf(reduce.getX().getType());
+    for (int64_t axis : reduce.getAxes())
+      if (auto size = dims[size_t(axis)].constant();
+          size && sizes_.size() < most)
+        sizes_.insert(*size);
+  }
+
   llvm::StringSet<> ops_;
   std::set<DType> dtypes_;
   std::set<size_t> ranks_;
+  std::set<int64_t> sizes_;
 };
 
 } // namespace
 
-/// The graph after decompose, import and optimize for the device, with `extra`
-/// axes more than it has; null: it cannot have them.
-static Result<KernelModule> prepare(VariantContext &context, const Graph &graph,
-                                    OneDevice device, size_t extra) {
+namespace {
+
+/// Which form of a kernel's graph.
+struct Form {
+  unsigned target;
+  size_t kernel, graph;
+  size_t extra = 0;  ///< axes that it has more
+  int64_t size = -1; ///< of the symbol whose value ops compute with; -1: any
+};
+
+} // namespace
+
+/// The graph after decompose, import and optimize for the device; null: it has
+/// no such form. `symbol` is the one that gets the size.
+static Result<KernelModule> prepare(VariantContext &context, Graph graph,
+                                    OneDevice device, const Form &form,
+                                    const std::string &symbol) {
+  KernelModule result;
+  if (form.size >= 0) {
+    auto fixed = fixSymbol(std::move(graph), symbol, form.size);
+    if (!fixed)
+      return Result<KernelModule>(std::move(result));
+    graph = std::move(*fixed);
+    result.replaced.emplace(symbol, form.size);
+  }
   auto primitives = decomposeFor(context, graph, device);
   if (!primitives)
     return primitives.status();
-  KernelModule result;
-  if (extra) {
-    auto split = splitFirstAxis(*primitives, extra);
+  if (form.extra) {
+    auto split = splitFirstAxis(*primitives, form.extra);
     if (!split)
       return Result<KernelModule>(std::move(result));
     *primitives = std::move(split->graph);
-    result.symbol = split->symbol;
-    result.product = split->product;
+    result.replaced.emplace(split->symbol, split->product);
   }
   result.module = bp::importGraph(context.mlir, *primitives);
   if (!result.module)
@@ -87,25 +122,68 @@ static Result<KernelModule> prepare(VariantContext &context, const Graph &graph,
   return Result<KernelModule>(std::move(result));
 }
 
-/// A kernel's graph, made once for a variant. What has none is reported.
-static const KernelModule &moduleOf(VariantContext &context, unsigned target,
-                                    size_t number, size_t graph, size_t extra,
-                                    OneDevice device, Draft &draft) {
+/// A form of a kernel's graph, made once for a variant. What has none is
+/// reported.
+static const KernelModule &moduleOf(VariantContext &context, const Form &form,
+                                    OneDevice device, const std::string &symbol,
+                                    Draft &draft) {
   auto [entry, isNew] = context.kernelModules.try_emplace(
-      {target, number, graph, extra, device.has_value()});
+      {form.target, form.kernel, form.graph, form.extra, form.size,
+       device.has_value()});
   if (!isNew)
     return entry->second;
-  const RegisteredKernel &kernel = *context.targets[target].kernels[number];
-  const KernelGraph &from = kernel.text.graphs[graph];
-  auto made = prepare(context, from.graph, device, extra);
-  if (made)
-    entry->second = std::move(*made);
-  else
-    draft.report.push_back(
-        "kernel " + kernel.fullName() +
-        (from.choice.empty() ? "" : " (" + from.choice + ")") +
-        " is never used: " + made.message());
-  return entry->second;
+  const RegisteredKernel &kernel =
+      *context.targets[form.target].kernels[form.kernel];
+  const KernelGraph &from = kernel.text.graphs[form.graph];
+  KernelModule &result = entry->second;
+  if (form.size < 0 && form.extra == 0) {
+    auto keepNone = [](const backplane::Op &) { return false; };
+    if (auto primitives = decompose(from.graph, keepNone))
+      result.computed = computedSymbol(*primitives);
+  }
+  auto made = prepare(context, from.graph, device, form, symbol);
+  if (made) {
+    result.module = std::move(made->module);
+    result.replaced = std::move(made->replaced);
+    return result;
+  }
+  std::string line = "kernel " + kernel.fullName();
+  if (!from.choice.empty())
+    line += " (" + from.choice + ")";
+  if (result.computed)
+    line += ", where " + *result.computed + " is no number,";
+  draft.report.push_back(line + " is never used: " + made.message());
+  return result;
+}
+
+/// All forms of a graph that may be in a program.
+static void addForms(VariantContext &context, Form form, OneDevice device,
+                     const Contents &contents, Draft &draft,
+                     std::vector<bp::KernelPattern> &patterns) {
+  const auto &kernel = context.targets[form.target].kernels[form.kernel];
+  const Graph &graph = kernel->text.graphs[form.graph].graph;
+  if (!contents.mayHold(graph))
+    return;
+  // The plain form tells whether there are others.
+  auto computed = moduleOf(context, form, device, "", draft).computed;
+  std::vector<int64_t> sizes = {-1};
+  if (computed)
+    llvm::append_range(sizes, contents.reducedSizes());
+  size_t rank = graph.type(graph.outputs[0].value).rank();
+  for (int64_t size : sizes)
+    for (size_t extra = 0; extra <= maxExtraAxes; ++extra) {
+      form.size = size;
+      form.extra = extra;
+      if (!contents.hasRank(rank + extra))
+        continue;
+      const KernelModule &made =
+          moduleOf(context, form, device, computed.value_or(""), draft);
+      if (made.module)
+        patterns.push_back(
+            {kernel.get(), form.kernel, form.graph,
+             ModuleOp(*made.module).lookupSymbol<func::FuncOp>("main"),
+             made.replaced});
+    }
 }
 
 /// The graphs of a target's kernels that may be in a program.
@@ -113,22 +191,9 @@ static std::vector<bp::KernelPattern>
 patternsOf(VariantContext &context, unsigned target, const Contents &contents,
            OneDevice device, Draft &draft) {
   std::vector<bp::KernelPattern> patterns;
-  const auto &kernels = context.targets[target].kernels;
-  for (auto [number, kernel] : llvm::enumerate(kernels))
-    for (auto [i, graph] : llvm::enumerate(kernel->text.graphs)) {
-      size_t rank = graph.graph.type(graph.graph.outputs[0].value).rank();
-      for (size_t extra = 0; extra <= maxExtraAxes; ++extra) {
-        if (!contents.mayHold(graph.graph) || !contents.hasRank(rank + extra))
-          continue;
-        const KernelModule &made =
-            moduleOf(context, target, number, i, extra, device, draft);
-        if (made.module)
-          patterns.push_back(
-              {kernel.get(), number, i,
-               ModuleOp(*made.module).lookupSymbol<func::FuncOp>("main"),
-               made.symbol, made.product});
-      }
-    }
+  for (auto [number, kernel] : llvm::enumerate(context.targets[target].kernels))
+    for (size_t i = 0; i < kernel->text.graphs.size(); ++i)
+      addForms(context, {target, number, i}, device, contents, draft, patterns);
   return patterns;
 }
 

@@ -14,12 +14,13 @@
 
 namespace backplane {
 
-/// The graph of a registered kernel as models look after `optimize`, with the
-/// other members of bp::KernelPattern.
+/// The graph of a registered kernel as models look after `optimize`, with a
+/// member of bp::KernelPattern.
 struct KernelModule {
   mlir::OwningOpRef<mlir::ModuleOp> module; ///< null: there is none
-  std::string symbol;
-  Dim product;
+  std::map<std::string, Dim> replaced;
+  /// The symbol whose value ops compute with, if it is one.
+  std::optional<std::string> computed;
 };
 
 /// What stays the same while a variant is compiled, and the kernels, which no
@@ -38,8 +39,10 @@ struct VariantContext {
   Diagnostics diagnostics;
   std::deque<KernelCompiler> kernels; ///< of each device
   /// Graphs of registered kernels, by target, kernel, graph, number of axes
-  /// that it has more, and whether one device runs all.
-  std::map<std::tuple<unsigned, size_t, size_t, size_t, bool>, KernelModule>
+  /// that it has more, size of its computed symbol (-1: any), and whether one
+  /// device runs all.
+  std::map<std::tuple<unsigned, size_t, size_t, size_t, int64_t, bool>,
+           KernelModule>
       kernelModules;
 };
 

@@ -258,6 +258,14 @@ void Parser::value(const AttributeSpec &spec, AttributeText &attribute) {
   }
 }
 
+/// "axis, epsilon"
+static std::string attributesOf(const OpSpec &spec) {
+  std::string names;
+  for (const AttributeSpec &attribute : spec.attributes)
+    names += (names.empty() ? "" : ", ") + std::string(attribute.name);
+  return names.empty() ? "none" : names;
+}
+
 void Parser::attribute(Op &op) {
   Offset at = offset();
   AttributeText attribute{word("the name of an attribute"), {}};
@@ -267,7 +275,7 @@ void Parser::attribute(Op &op) {
   auto spec = std::ranges::find_if(op.spec->attributes, isSame);
   if (spec == op.spec->attributes.end())
     return fail(at, std::string(op.spec->name) + " has no attribute " +
-                        attribute.name);
+                        attribute.name + ", it has " + attributesOf(*op.spec));
   if (std::ranges::any_of(op.attributes, isSame))
     return fail(at, "the attribute " + attribute.name + " is there twice");
   expect("=");

@@ -25,10 +25,9 @@ struct KernelPattern {
   size_t number = 0;       ///< of the kernel, among those of its target
   size_t graph = 0;        ///< in kernel->text.graphs
   mlir::func::FuncOp main; ///< computes it, in a module with its symbols
-  /// Where `main` has more axes than the text (SplitAxis.h): the symbol of the
-  /// text that is not in it, and what it is; else empty.
-  std::string symbol;
-  backplane::Dim product;
+  /// What `main` has in the place of symbols of the text: a product for more
+  /// axes (SplitAxis.h), or a number (FixSize.h).
+  std::map<std::string, backplane::Dim> replaced;
 };
 
 /// What matchKernels did, for the report of a variant.

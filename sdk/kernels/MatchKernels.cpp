@@ -84,7 +84,7 @@ KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
     auto plan = planPattern(pattern);
     if (plan) {
       plans_.push_back(std::move(*plan));
-    } else if (pattern.symbol.empty()) {
+    } else if (pattern.replaced.empty()) {
       PatternPlan failed;
       failed.pattern = pattern;
       report_.nearMisses.push_back(nameOf(failed) +

@@ -89,8 +89,7 @@ backplane::Status TextKernels::add(KernelPattern pattern) {
   for (size_t extra = 1; extra <= backplane::maxExtraAxes; ++extra)
     if (auto split = backplane::splitFirstAxis(*primitives, extra)) {
       KernelPattern more = pattern;
-      more.symbol = split->symbol;
-      more.product = split->product;
+      more.replaced.emplace(split->symbol, split->product);
       if (backplane::Status s = add(more, split->graph); !s.ok())
         return s;
     }

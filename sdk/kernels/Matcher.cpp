@@ -44,10 +44,6 @@ private:
   bool bindValue(Value pattern, Value value);
   bool bindDims(const Dims &pattern, const Dims &dims, Value value);
   bool bindDim(const Dim &pattern, const Dim &dim);
-  Dim product() const {
-    return plan_.pattern.product.substitute(
-        {result_.symbols.begin(), result_.symbols.end()});
-  }
   bool finish();
   /// Notes why it is not this op; the furthest difference is kept.
   bool differ(llvm::function_ref<std::string()> text);
@@ -286,10 +282,10 @@ bool Matcher::finish() {
         return "its graph has a size " + wanted.str() + ", " +
                ::describe(value) + " has " + found.str();
       });
-  const KernelPattern &pattern = plan_.pattern;
-  if (!pattern.symbol.empty() &&
-      !bindDim(Dim::symbol(pattern.symbol), product()))
-    return false;
+  for (const auto &[name, dim] : plan_.pattern.replaced)
+    if (!bindDim(Dim::symbol(name), dim.substitute({result_.symbols.begin(),
+                                                    result_.symbols.end()})))
+      return false;
   std::string wrong = checkMatch(model_, result_, values_);
   return wrong.empty() || differ([&] { return wrong; });
 }

@@ -25,7 +25,7 @@ MLIR_PARTS = ("dialect", "optimize", "fusion", "kernels", "lower", "emit", "sche
               "compiler")
 MLIR_HEADERS = re.compile(r"sdk/(dialect|optimize|fusion|lower|emit)/|sdk/kernels/Match")
 # Of a folder that needs MLIR, the part that the runtime has too.
-PLAIN = ("InPlace", "KernelParse", "KernelScan", "KernelSyntax", "KernelText", "MemoryPlan",
+PLAIN = ("FixSize", "InPlace", "KernelParse", "KernelScan", "KernelSyntax", "KernelText", "MemoryPlan",
          "RegisteredKernel", "SplitAxis", "Timeline")
 
 

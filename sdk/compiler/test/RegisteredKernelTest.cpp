@@ -16,13 +16,15 @@ using namespace backplane;
 
 namespace {
 
+uint64_t dtypes = 1u << BP_DTYPE_F32; ///< of toys
+
 bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
   bp_target_t target = {BP_HEADER(bp_target_t)};
   target.name = toC("toy");
   target.driver = toC("toy");
   target.format = toC("elf");
-  target.storage_dtypes = 1u << BP_DTYPE_F32;
-  target.compute_dtypes = 1u << BP_DTYPE_F32;
+  target.storage_dtypes = dtypes;
+  target.compute_dtypes = dtypes;
   target.fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE;
   target.emitter = toC("llvm-elf");
   target.triple = toC("x86_64-unknown-linux-gnu");
@@ -197,6 +199,30 @@ TEST_F(RegisteredKernelTest, TakesSeveralAxesForTheFirst) {
   EXPECT_EQ(countOf(variant.report, "kernel acme.attention computes matmul"),
             1u);
   EXPECT_EQ(countOf(variant.report, "generated code runs instead"), 0u);
+}
+
+/// A mean divides by a size, which the model has as a number.
+TEST_F(RegisteredKernelTest, TakesMeansOverSizesThatAreNumbers) {
+  texts = {R"(kernel norm version 1 {
+  symbol m, n
+  %x = input f32[m, n]
+  %g = input f32[n]
+  %b = input f32[n]
+  %y = layer_norm(%x, %g, %b) {axis = 1}
+  output %y
+})"};
+  for (const char *size : {"48", "n"}) {
+    std::string n = size;
+    // One that varies is computed with.
+    dtypes = 1u << BP_DTYPE_F32 | (n == "n" ? 1u << BP_DTYPE_I64 : 0);
+    VariantInfo variant = compile(
+        "symbol b, s, n\n%x = input f32[b, s, " + n + "]\n%g = input f32[" + n +
+        "]\n%b = input f32[" + n +
+        "]\n%i = input f32[n, 7]\n%y = layer_norm(%x, %g, %b) {axis = 2}\n"
+        "%r = reduce(%i) {axes = [1], kind = \"max\"}\noutput %y, %r");
+    EXPECT_EQ(countOf(variant.report, "kernel acme.norm computes"), 1u) << size;
+  }
+  dtypes = 1u << BP_DTYPE_F32;
 }
 
 TEST_F(RegisteredKernelTest, TellsWhatNearlyMatches) {

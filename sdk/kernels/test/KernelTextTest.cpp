@@ -137,7 +137,7 @@ TEST(KernelTextTest, ErrorsNameLineColumnAndWhatWasFound) {
   EXPECT_EQ(messageOf("%x = input f32[n]\n%y = relu(%x)\noutput %y"),
             "line 3, column 16: the symbol n is not declared");
   EXPECT_EQ(messageOf("%x = input f32[4]\n%y = relu(%x) {axis = 1}"),
-            "line 4, column 16: relu has no attribute axis");
+            "line 4, column 16: relu has no attribute axis, it has none");
   EXPECT_EQ(messageOf("%x = input f32[4]\n%y = softmax(%x) {axis = 1}\n"
                       "output %y"),
             "line 4, column 6: softmax C1: axis is below the rank, found axis "

@@ -77,8 +77,7 @@ protected:
       Graph primitives = decompose(kernel->text.graphs[i].graph);
       addPattern(pattern, primitives);
       if (auto split = backplane::splitFirstAxis(primitives, 1)) {
-        pattern.symbol = split->symbol;
-        pattern.product = split->product;
+        pattern.replaced.emplace(split->symbol, split->product);
         addPattern(pattern, split->graph);
       }
     }
