@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Sample.h"
+#include "backplane/hal.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -319,6 +320,103 @@ TEST_F(Artifacts, RefusesBadLaunches) {
     EXPECT_EQ(in([&](auto &a) { firstDispatch(a).cluster = cluster; }),
               "program: command 0: its cluster has no size between 1 and 1024 "
               "work-groups");
+}
+
+/// A native kernel with the entries of executable 0, in whose place command 0
+/// runs.
+static void addNative(fb::ArtifactT &artifact) {
+  auto &executables = artifact.variants[0]->executables;
+  auto native = std::make_unique<fb::ExecutableT>();
+  native->format = "native";
+  for (const auto &entry : executables[0]->entries)
+    native->entries.push_back(std::make_unique<fb::EntryT>(*entry));
+  native->native = std::make_unique<fb::NativeKernelT>();
+  native->native->plugin = "acme";
+  native->native->name = "attention";
+  native->native->version = 7;
+  executables.push_back(std::move(native));
+  firstDispatch(artifact).fallback_for = uint32_t(executables.size());
+}
+
+TEST_F(Artifacts, KeepsNativeKernels) {
+  addNative(artifact_);
+  Status status = sample::write(path_, artifact_, pool_);
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path_);
+  ASSERT_TRUE(file.ok()) << file.message();
+  const VariantInfo &variant = (*file)->metadata().variants[0];
+  const ExecutableInfo &native = variant.executables.back();
+  ASSERT_TRUE(native.native);
+  EXPECT_EQ(native.native->str(), "acme.attention version 7");
+  EXPECT_FALSE(variant.executables[0].native);
+  const auto &dispatch =
+      std::get<program::Dispatch>(variant.program.commands[0]);
+  EXPECT_EQ(dispatch.fallbackFor, variant.executables.size() - 1);
+  EXPECT_EQ(variant.requirements, (std::vector<std::string>{"launch.native"}));
+}
+
+TEST_F(Artifacts, RefusesBadNativeKernels) {
+  auto in = [&](const auto &change) {
+    std::string text = refusalOf([&](fb::ArtifactT &a) {
+      addNative(a);
+      change(a, *a.variants[0]->executables.back());
+    });
+    std::string start = "variant 0: ";
+    return text.starts_with(start) ? text.substr(start.size()) : text;
+  };
+  const std::string number =
+      std::to_string(artifact_.variants[0]->executables.size());
+  EXPECT_EQ(in([](auto &, auto &) {}), "written");
+  EXPECT_EQ(in([](auto &, auto &native) { native.blob = {1}; }),
+            "executable " + number +
+                ": a native kernel has format 'native' or a blob");
+  EXPECT_EQ(in([](auto &, auto &native) { native.format = "elf-x86_64"; }),
+            "executable " + number +
+                ": a native kernel has format 'elf-x86_64' or a blob");
+  EXPECT_EQ(in([](auto &, auto &native) { native.native->plugin.clear(); }),
+            "executable " + number +
+                ": a native kernel has no plug-in or no name");
+  EXPECT_EQ(in([](auto &, auto &native) { native.native.reset(); }),
+            "executable " + number +
+                " has format 'native', its variant 'elf-x86_64'");
+  EXPECT_EQ(
+      in([](auto &a, auto &) { firstDispatch(a).fallback_for = 1; }),
+      "program: command 0: it is a fallback for executable 0, which is no "
+      "native kernel");
+  EXPECT_EQ(
+      in([](auto &a, auto &) { firstDispatch(a).fallback_for = 0xFFFFFFFF; }),
+      "program: command 0: it is a fallback for executable 4294967294, "
+      "which is no native kernel");
+  EXPECT_EQ(in([&](auto &a, auto &) {
+              firstDispatch(a).executable = uint32_t(std::stoul(number));
+            }),
+            "program: command 0: a native kernel has no bindings, or is a "
+            "fallback itself");
+}
+
+/// What may be absent is not all that writes an output: command 4 does here.
+TEST_F(Artifacts, RefusesOutputsThatNativeKernelsAloneWrite) {
+  for (bool native : {true, false}) {
+    std::string text = refusalOf([&](fb::ArtifactT &a) {
+      addNative(a);
+      fb::VariantT &variant = *a.variants[0];
+      fb::DispatchT copy(firstDispatch(a));
+      copy.fallback_for = 0;
+      copy.executable = native ? uint32_t(variant.executables.size() - 1) : 0;
+      const auto &slots = variant.program->slots;
+      for (size_t i = 0; i < copy.bindings.size(); ++i)
+        if (variant.executables[0]->entries[0]->access[i] & BP_ACCESS_WRITE)
+          copy.bindings[i]->slot = uint32_t(
+              std::ranges::find_if(slots,
+                                   [](const auto &slot) {
+                                     return slot->kind == fb::SlotKind::Output;
+                                   }) -
+              slots.begin());
+      variant.program->commands[4]->body.Set(std::move(copy));
+    });
+    EXPECT_EQ(text,
+              native ? "variant 0: no command writes output 0" : "written");
+  }
 }
 
 TEST_F(Artifacts, RefusesBadControl) {
