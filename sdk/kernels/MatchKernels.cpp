@@ -34,11 +34,13 @@ public:
   KernelReport run();
 
 private:
+  std::vector<PatternPlan> planAll(ArrayRef<KernelPattern> patterns);
   void find(const PatternPlan &plan);
   void note(const PatternPlan &plan, PatternMatch match, Operation *root);
   double costOf(const PatternMatch &match) const;
   bool isFree(const PatternMatch &match) const;
   void take(const PatternMatch &match);
+  void takeFills(SmallVector<Operation *> &own);
   SmallVector<Operation *> ownOps(const PatternMatch &match);
   DictionaryAttr markOf(const PatternMatch &match, size_t step);
   void reportNearMisses();
@@ -46,15 +48,16 @@ private:
   func::FuncOp main_;
   unsigned device_;
   Builder builder_;
-  MatchedModel model_;
+  KernelReport report_;
   std::vector<PatternPlan> plans_;
+  Fills fills_;
+  MatchedModel model_;
   llvm::StringMap<SmallVector<Operation *>> byName_;
   std::vector<Candidate> candidates_;
   /// The furthest near miss of each kernel at each op.
   llvm::MapVector<std::pair<size_t, Operation *>, PatternMatch> nearMisses_;
   llvm::DenseSet<Operation *> taken_;
   int64_t groups_ = 0;
-  KernelReport report_;
 };
 
 /// "matmul (/a), add (/b) and 3 more"
@@ -79,11 +82,23 @@ std::string nameOf(const PatternPlan &plan) {
 KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
                              unsigned device, ArrayRef<KernelPattern> patterns)
     : main_(main), device_(device), builder_(module.getContext()),
-      model_(module, main) {
+      plans_(planAll(patterns)), fills_(main, plans_), model_(module, main) {
+  model_.fills = &fills_;
+  for (Operation &op : main.front().without_terminator())
+    if (deviceOf(&op) == device)
+      byName_[op.getName().getStringRef()].push_back(&op);
+    else if (auto group = op.getAttrOfType<DictionaryAttr>(kernelAttr))
+      groups_ =
+          std::max(groups_, group.getAs<IntegerAttr>("group").getInt() + 1);
+}
+
+std::vector<PatternPlan>
+KernelMatcher::planAll(ArrayRef<KernelPattern> patterns) {
+  std::vector<PatternPlan> plans;
   for (const KernelPattern &pattern : patterns) {
     auto plan = planPattern(pattern);
     if (plan) {
-      plans_.push_back(std::move(*plan));
+      plans.push_back(std::move(*plan));
     } else if (pattern.replaced.empty()) {
       PatternPlan failed;
       failed.pattern = pattern;
@@ -91,12 +106,7 @@ KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
                                    " is never used: " + plan.message());
     }
   }
-  for (Operation &op : main.front().without_terminator())
-    if (deviceOf(&op) == device)
-      byName_[op.getName().getStringRef()].push_back(&op);
-    else if (auto group = op.getAttrOfType<DictionaryAttr>(kernelAttr))
-      groups_ =
-          std::max(groups_, group.getAs<IntegerAttr>("group").getInt() + 1);
+  return plans;
 }
 
 /// What the kernel costs where the symbols are largest.
@@ -146,10 +156,23 @@ bool KernelMatcher::isFree(const PatternMatch &match) const {
                        [&](Operation *op) { return taken_.contains(op); });
 }
 
+/// Puts copies of broadcasts in the place of the constants that they equal.
+void KernelMatcher::takeFills(SmallVector<Operation *> &own) {
+  for (Operation *&op : own)
+    if (Operation *constant = fills_.constantOf(op)) {
+      op = OpBuilder(op).clone(*op);
+      constant->getResult(0).replaceUsesWithIf(
+          op->getResult(0), [&](OpOperand &use) {
+            return llvm::is_contained(own, use.getOwner());
+          });
+    }
+}
+
 /// The ops of a match with copies of those that are used outside, too. Weights
 /// stay in `main`.
 SmallVector<Operation *> KernelMatcher::ownOps(const PatternMatch &match) {
   SmallVector<Operation *> own(match.ops.begin(), match.ops.end());
+  takeFills(own);
   auto isOwn = [&](Operation *op) { return llvm::is_contained(own, op); };
   SmallVector<size_t> shared;
   for (auto [i, step] : llvm::enumerate(match.plan->steps))

@@ -219,8 +219,11 @@ bool Matcher::bind(const PatternStep &step, Operation *op, bool swapped) {
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
     if (!bindValue(step.op->getOperand(i), op->getOperand(swapped ? 1 - i : i)))
       return false;
+  // A constant is known by then, in whose place its broadcast stands.
+  Operation *constant = model_.fills->constantOf(op);
   for (auto [wanted, found] :
-       llvm::zip_equal(step.op->getResults(), op->getResults()))
+       llvm::zip_equal(step.op->getResults(),
+                       constant ? constant->getResults() : op->getResults()))
     if (!bindValue(wanted, found))
       return false;
   return true;
@@ -257,6 +260,9 @@ bool Matcher::match(size_t step) {
   Value via = values_.lookup(wanted.via);
   if (!wanted.forward) {
     Operation *op = via.getDefiningOp();
+    if (Operation *fill = model_.fills->broadcastOf(op);
+        fill && isa<BroadcastOp>(wanted.op))
+      op = fill;
     return op ? matchOp(step, op) : differ([&] {
       return "its graph has " + bp::describe(wanted.op) +
              ", the model has its input " + ::describe(via);

@@ -5,6 +5,7 @@
 #define BACKPLANE_KERNELS_MATCHER_H
 
 #include "sdk/fusion/SymbolReads.h"
+#include "sdk/kernels/Fills.h"
 #include "sdk/kernels/PatternPlan.h"
 
 namespace bp {
@@ -13,6 +14,7 @@ namespace bp {
 struct MatchedModel {
   MatchedModel(mlir::ModuleOp module, mlir::func::FuncOp main);
 
+  const Fills *fills = nullptr; ///< never null while it is matched
   SymbolReads reads;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   /// Symbols that have a divisor, as multiples of another of that name.

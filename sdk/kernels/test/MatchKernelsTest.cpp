@@ -225,6 +225,55 @@ TEST_F(MatchKernelsTest, DecomposedCompositesAndCommutedOperands) {
   EXPECT_EQ(others_, 0u);
 }
 
+TEST_F(MatchKernelsTest, AConstantOfOneNumberIsAScalarInput) {
+  add("scaled version 1", R"(
+    symbol m, n
+    %x = input f32[m, n]
+    %y = input f32[m, n]
+    %s = input f32[]
+    %p = mul(%x, %y)
+    %all = broadcast(%s) {dims = [m, n], axes = []}
+    %z = sub(%p, %all)
+    output %z)");
+  const std::string model = R"(
+    symbol rows
+    %a = input f32[rows, 8]
+    %b = input f32[rows, 8]
+    %half = constant() {value = 0.5, dtype = f32, dims = [rows, 8]}
+    %p = mul(%a, %b)
+    %y = sub(%p, %half)
+    %q = mul(%y, %b)
+    %z = sub(%q, %half)
+    %u = max(%z, %half)
+    output %u)";
+  EXPECT_EQ(match(model).used.size(), 2u);
+  auto found = dispatches();
+  ASSERT_EQ(found.size(), 2u);
+  for (const KernelMatch &one : found)
+    EXPECT_EQ(one.bindings, (std::vector<int32_t>{1, 2, 0, 3}));
+  EXPECT_EQ(others_, 2u); // the scalar, and what uses the whole constant
+}
+
+TEST_F(MatchKernelsTest, ConstantsOfModelsWithoutAMatchStay) {
+  const std::string model = R"(
+    %a = input f32[4]
+    %half = constant() {value = 0.5, dtype = f32, dims = [4]}
+    %y = sub(%a, %half)
+    output %y)";
+  auto text = [&] {
+    EXPECT_TRUE(match(model).used.empty());
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    model_->print(out);
+    return text;
+  };
+  const std::string before = text();
+  add("scaled version 1", "symbol n\n%x = input f32[n]\n%s = input f32[]\n"
+                          "%all = broadcast(%s) {dims = [n], axes = []}\n"
+                          "%y = add(%x, %all)\noutput %y");
+  EXPECT_EQ(text(), before);
+}
+
 TEST_F(MatchKernelsTest, SeveralAxesForTheFirst) {
   add("linear version 1 where m mod 4 == 0", linear);
   auto model = [](const std::string &axis, const std::string &bias) {
