@@ -8,10 +8,12 @@
 - The reference backend builds as a vendor's plug-in would, from its C files and
   the installed headers alone, under another name, and runs a model.
 - examples/data-backend builds in the same way, and compiles a model.
+- examples/kernels builds in the same way, and computes a part of a model on x86-64.
 """
 import argparse
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -78,6 +80,34 @@ def build_data_backend(steps, prefix, folder):
     return manifest
 
 
+def test_kernels(steps, bp, prefix, folder, cache):
+    """A set of registered kernels: it is found, used, right, and left out."""
+    source = ROOT / "examples/kernels"
+    steps.run("kernels build", [
+        "gcc", "-std=c99", "-O3", "-mavx2", "-mfma", "-fno-math-errno", "-fno-trapping-math",
+        "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra",
+        "-Wno-missing-field-initializers", "-Werror", f"-I{prefix}/include", source / "acme.c",
+        "-o", folder / "libacme-kernels.so", "-lm", "-Wl,-z,defs"])
+    manifest = folder / "acme-kernels.bp.json"
+    shutil.copy(source / manifest.name, manifest)
+    used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    model, artifact = folder / "attention.onnx", folder / "attention.bpx"
+    model.write_bytes(models.attention().SerializeToString())
+    name = "kernel acme-kernels.attention"
+    steps.run("kernel is found", [bp, "explain", model], f"{name} (with scale) computes", **used)
+    steps.run("kernel runs", [bp, "run", model, "--random-inputs", "1", "--why"],
+              f"{name} version 1 on host://cpu\n", **used)
+    for b, m, n in ((1, 1, 1), (2, 49, 65), (1, 100, 7), (1, 6, 200)):
+        sizes = [word for dim in (f"b={b}", f"m={m}", f"n={n}") for word in ("--dim", dim)]
+        steps.run(f"kernel is right {b} {m} {n}",
+                  [bp, "compare", model, "--a", "ref", "--b", "host", *sizes],
+                  "ref and host agree", **used)
+    steps.run("artifact with a kernel", [bp, "compile", model, "-o", artifact], **used)
+    steps.run("without the kernel", [bp, "run", artifact, "--random-inputs", "1", "--why"],
+              "not used: no plug-in 'acme-kernels' with kernels is loaded; generated code runs",
+              **cache)
+
+
 def test_values(steps, prefix, folder, cache):
     """The examples whose tensors are values."""
     for name in ("good", "decoder"):
@@ -129,6 +159,8 @@ def main():
         steps.run("data backend compiles",
                   [bp, "compile", model, "-o", artifact, "--target", "acme-64"], **data)
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
+        if platform.machine() == "x86_64":
+            test_kernels(steps, bp, prefix, folder, cache)
     print(f"{steps.passed} passed, {steps.failed} failed")
     return 1 if steps.failed else 0
 

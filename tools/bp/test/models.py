@@ -70,6 +70,19 @@ def decoder():
                  [table, words])
 
 
+def attention():
+    """o[b, 3, m, 40] of q[b, 3, m, 40], k[b, 3, n, 40] and v[b, 3, n, 40], scaled."""
+    scale = numpy_helper.from_array(numpy.float32(40 ** -0.5), "scale")
+    nodes = [helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
+             helper.make_node("MatMul", ["q", "kt"], ["s"], name="/scores"),
+             helper.make_node("Mul", ["scale", "s"], ["scaled"]),
+             helper.make_node("Softmax", ["scaled"], ["p"], axis=-1),
+             helper.make_node("MatMul", ["p", "v"], ["o"])]
+    inputs = [tensor_value(name, ["b", 3, size, 40]) for name, size in
+              (("q", "m"), ("k", "n"), ("v", "n"))]
+    return model(nodes, inputs, [tensor_value("o", ["b", 3, "m", 40])], [scale])
+
+
 def sums(rows=3, columns=5001):
     """Few and long sums."""
     return model([helper.make_node("ReduceMean", ["x"], ["y"], axes=[1], keepdims=0)],
