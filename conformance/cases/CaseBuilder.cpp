@@ -152,8 +152,8 @@ namespace {
 /// Whether an operand of an op is only held and moved.
 bool isMoved(const Op &op, size_t operand) {
   static const std::set<std::string_view> moves = {
-      "weight", "constant", "broadcast", "reshape", "transpose",
-      "slice",  "concat",   "pad",       "reverse"};
+      "weight", "constant", "broadcast", "reshape", "transpose", "slice",
+      "concat", "pad",      "reverse",   "pack",    "unpack"};
   if (op.name == "gather" || op.name == "scatter")
     return operand != 1 &&
            (op.name == "gather" || op.string("combine", "none") == "none");

@@ -67,6 +67,7 @@ Case makeCase(const Selection &selection, const std::string &unit, Depth depth,
               std::string dataSet, SymbolValues symbols);
 
 /// Families of units, listed in Generate.cpp.
+void makeBlocks(const Sink &sink);
 void makeBoxes(const Sink &sink);
 void makeCorners(const Sink &sink);
 void makeEdges(const Sink &sink);

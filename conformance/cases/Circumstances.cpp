@@ -57,7 +57,8 @@ std::pair<bool, uint64_t> rank(const Unit &unit) {
 /// Whether the op is younger than the lists of this version, which only grow:
 /// its unit is taken beside those that were taken before.
 bool cameLater(const Unit &unit) {
-  return unit.op == "random_bits" || unit.op == "read";
+  return unit.op == "random_bits" || unit.op == "read" || unit.op == "pack" ||
+         unit.op == "unpack";
 }
 
 } // namespace

@@ -324,7 +324,7 @@ std::vector<EdgeRow> allRows() {
     if (spec.elementwise)
       rows.push_back(elementwiseRow(spec));
   for (auto *part : {makingRows, movingRows, reducingRows, contractingRows,
-                     normEdges, attentionEdges})
+                     normEdges, attentionEdges, layoutEdges})
     for (EdgeRow &row : part())
       rows.push_back(std::move(row));
   return rows;

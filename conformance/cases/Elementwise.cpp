@@ -51,7 +51,7 @@ void addCases(CaseBuilder &builder, DType dtype, size_t inputs, Depth first) {
 /// Adds what goes wrong with one pair of dtypes.
 void addCastTags(DType from, DType to, std::vector<std::string> &tags) {
   auto isF8 = [](DType dtype) {
-    return dtype == DType::F8E4M3FN || dtype == DType::F8E5M2;
+    return isFloat(dtype) && bitWidth(dtype) <= 8;
   };
   auto digits = [](DType dtype) {
     return isFloat(dtype) ? formatOf(dtype).precision

@@ -99,6 +99,24 @@ void reshape(CaseBuilder &builder, DType dtype, const SizeOf &size) {
   builder.output(builder.add("reshape", {x}, {{"dims", dims}}));
 }
 
+// ---- pack, unpack ----
+
+/// Blocks of channels, with a last one that need not be full.
+void pack(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  Dims dims = {size("a"), size("b"), size("c"), size("d")};
+  builder.output(builder.add("pack", {builder.input(dtype, dims)},
+                             {{"axes", I64s{1}}, {"tiles", I64s{16}}}));
+}
+
+void unpack(CaseBuilder &builder, DType dtype, const SizeOf &size) {
+  Dims dims = {size("a"), size("b"), size("c"), size("d")};
+  Dims packed = {dims[0], ceilDiv(dims[1], 16), dims[2], dims[3], 16};
+  builder.output(builder.input(DType::Bool, {dims[1]}));
+  builder.output(
+      builder.add("unpack", {builder.input(dtype, packed)},
+                  {{"axes", I64s{1}}, {"tiles", I64s{16}}, {"sizes", dims}}));
+}
+
 // ---- gather, scatter ----
 
 /// Rows of a table, as embeddings are taken.
@@ -205,6 +223,8 @@ std::vector<Move> moves() {
       {"pad", "models", threeAxes(), outer, pad},
       {"broadcast", "models", threeAxes(), all, broadcast},
       {"reshape", "models", threeAxes(), {"a"}, reshape},
+      {"pack", "models", images, {"a", "c", "d"}, pack},
+      {"unpack", "models", images, {"a", "c", "d"}, unpack},
       {"gather",
        "models",
        {{"v", 1, 131072}, {"c", 1, 4096}, {"a", 1, 64}, {"n", 1, 32768}},

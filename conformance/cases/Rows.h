@@ -32,6 +32,7 @@ EdgeRow planeRow(const std::string &op, const Attributes &attributes,
 
 std::vector<EdgeRow> normEdges();
 std::vector<EdgeRow> attentionEdges();
+std::vector<EdgeRow> layoutEdges();
 
 // ---- sizes that models have ----
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Mutants 1 to 12: the wrong element is read or written.
+// Mutants 1 to 12 and those of blocks: the wrong element is read or written.
 #include "Contract.h"
 
 #include "sdk/graph/OpTable.h"
@@ -83,6 +83,79 @@ bool writeEmpty(const Call &call) {
   return true;
 }
 
+// ---- blocks ----
+
+/// What the oracle computes of an op with these attributes and operands, put
+/// into the result of the call.
+bool computeAs(const Call &call, const Attributes &attributes,
+               const std::vector<Tensor> &inputs) {
+  Graph graph;
+  std::vector<ValueId> operands;
+  for (const Tensor &input : inputs)
+    operands.push_back(graph.addInput(
+        "x", {input.dtype, Dims(input.dims.begin(), input.dims.end())}));
+  auto results = graph.add(call.op.name, operands, attributes);
+  if (!results)
+    return false;
+  graph.addOutput((*results)[0], "y");
+  auto computed = evaluate(graph, inputs, {});
+  if (!computed)
+    return false;
+  const std::vector<uint64_t> &bits = computed->front().bits;
+  for (size_t i = 0; i < call.out().elementCount(); ++i)
+    storeBits(call.out(), i, bits[i]);
+  return true;
+}
+
+std::vector<Tensor> inputsOf(const Call &call) {
+  std::vector<Tensor> inputs;
+  for (const Tensor *operand : call.operands)
+    inputs.push_back(*operand);
+  return inputs;
+}
+
+/// The attributes with the sizes of the call for its symbols.
+Attributes attributesOf(const Call &call) {
+  Attributes attributes = call.op.attributes;
+  if (call.is("unpack"))
+    attributes["sizes"] = Dims(call.out().dims.begin(), call.out().dims.end());
+  return attributes;
+}
+
+/// 79. What it makes has other dims, and as many elements.
+bool dropOrder(const Call &call) {
+  Attributes attributes = attributesOf(call);
+  std::vector<Tensor> inputs = inputsOf(call);
+  auto order = call.op.i64s("order");
+  attributes.erase("order");
+  if (call.is("unpack") && !order.empty()) {
+    Sizes found = inputs[0].dims;
+    for (size_t k = 0; k < order.size(); ++k)
+      inputs[0].dims[size_t(order[k])] = found[k];
+  }
+  return computeAs(call, attributes, inputs);
+}
+
+/// 80
+bool padWithZero(const Call &call) {
+  std::vector<Tensor> inputs = inputsOf(call);
+  inputs.resize(1);
+  return computeAs(call, attributesOf(call), inputs);
+}
+
+/// 81
+bool keepPadding(const Call &call) {
+  Attributes attributes = attributesOf(call);
+  std::vector<int64_t> axes = call.op.i64s("axes"),
+                       tiles = call.op.i64s("tiles");
+  Dims &sizes = std::get<Dims>(attributes.at("sizes"));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Dim &size = sizes[size_t(axes[i])];
+    size = ceilDiv(size, tiles[i]) * Dim(tiles[i]);
+  }
+  return computeAs(call, attributes, inputsOf(call));
+}
+
 /// 56
 bool narrowOffsets(const Call &call) {
   const OpSpec *spec = findOp(call.op.name);
@@ -108,7 +181,10 @@ Runs indexingMutants() {
           {10, withRule<&ContractRules::ignoresDilation>},
           {11, withRule<&ContractRules::swapsPads>},
           {12, withRule<&ContractRules::shiftsGroups>},
-          {56, narrowOffsets}};
+          {56, narrowOffsets},
+          {79, dropOrder},
+          {80, padWithZero},
+          {81, keepPadding}};
 }
 
 } // namespace backplane::mutants

@@ -108,9 +108,7 @@ uint64_t saturate(DType dtype, Real value) {
                            : std::fmax(-max, std::fmin(max, value)));
 }
 
-bool isF8(DType dtype) {
-  return dtype == DType::F8E4M3FN || dtype == DType::F8E5M2;
-}
+bool isF8(DType dtype) { return isFloat(dtype) && bitWidth(dtype) == 8; }
 
 /// 18
 bool saturateF8(const Call &call) {

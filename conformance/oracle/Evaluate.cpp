@@ -18,6 +18,7 @@ const Rules &rules() {
   static const Rules all = [] {
     Rules made;
     addMovementRules(made);
+    addLayoutRules(made);
     addUnaryRules(made);
     addBinaryRules(made);
     addContractionRules(made);

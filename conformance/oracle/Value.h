@@ -103,6 +103,7 @@ Value joined(const std::vector<const Value *> &operands);
 using Rule = Result<std::vector<Value>> (*)(const Step &step);
 using Rules = std::map<std::string_view, Rule>;
 void addMovementRules(Rules &rules);
+void addLayoutRules(Rules &rules);
 void addUnaryRules(Rules &rules);
 void addBinaryRules(Rules &rules);
 void addContractionRules(Rules &rules);

@@ -18,11 +18,12 @@ void generateUnits(const Selection &selection,
   for (auto *family :
        {makeElementwise, makeSums,           makeConvolutions, makePooling,
         makeProducts,    makeNormalisations, makeAttentions,   makeActivations,
-        makeMovement,    makeConstants,      makeRandomBits,   makeShapes,
-        makeBoxes,       makeIndexed,        makeOrdered,      makeRanks,
-        makeControl,     makeFusions,        makeLayouts,      makeSharing,
-        makeFolding,     makeProbes,         makeModels,       makeCorners,
-        makeEdges,       makeFuzz,           makePrecision,    makeReach})
+        makeMovement,    makeBlocks,         makeConstants,    makeRandomBits,
+        makeShapes,      makeBoxes,          makeIndexed,      makeOrdered,
+        makeRanks,       makeControl,        makeFusions,      makeLayouts,
+        makeSharing,     makeFolding,        makeProbes,       makeModels,
+        makeCorners,     makeEdges,          makeFuzz,         makePrecision,
+        makeReach})
     family({selection, withValues});
   makeModelSizes({selection, put});
   sample.give(put);

@@ -34,6 +34,8 @@ def attribute(entry):
         default = "true" if str(default) == "1" else "false"
     elif entry["kind"] == "string":
         default = f'\\"{default}\\"'
+    elif entry["kind"] == "i64s":
+        default = "{}"
     return f'DefaultValuedAttr<{ods}, "{default}">:${name}'
 
 

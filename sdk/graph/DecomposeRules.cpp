@@ -2,6 +2,7 @@
 #include "DecomposeRules.h"
 
 #include "DecomposeBuilder.h"
+#include "OpTable.h"
 
 #include <algorithm>
 #include <cmath>
@@ -196,7 +197,8 @@ Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
                             const std::string &location) {
   DecomposeBuilder m(graph, composite, location);
   DType type = graph.type(operands[0]).dtype;
-  bool isExact = composite.name == "relu" || composite.name == "clamp";
+  bool isExact = findOp(composite.name)->numericClass == "EXACT" ||
+                 composite.name == "relu" || composite.name == "clamp";
   bool isWidened = isFloat(type) && bitWidth(type) < 32 && !isExact;
   std::vector<ValueId> wide = operands;
   if (isWidened)

@@ -82,6 +82,8 @@ Attribute parseDefault(const AttributeSpec &spec) {
     std::from_chars(begin, end, value);
     return value;
   }
+  if (spec.kind == AttributeKind::I64s)
+    return std::vector<int64_t>();
   return std::string(spec.defaultValue);
 }
 

@@ -17,7 +17,7 @@ bool isExact(const std::string &op) {
       "gather",    "select",     "neg",           "abs",       "sign",
       "floor",     "ceil",       "round_even",    "trunc",     "min",
       "max",       "rem",        "top_k",         "relu",      "clamp",
-      "dim",       "arg_reduce", "variable_read",
+      "dim",       "arg_reduce", "variable_read", "pack",      "unpack",
   };
   return names.contains(op);
 }

@@ -56,6 +56,8 @@ def _attribute(op, entry):
     if kind not in ATTRIBUTE_KINDS:
         raise ValueError(f"{op}: {name} has unknown kind {kind}")
     required = default == "required"
+    if kind == "i64s" and default not in ("required", ""):
+        raise ValueError(f"{op}: the default of the list {name} is empty")
     return {
         "name": name,
         "kind": kind,
@@ -310,7 +312,8 @@ def _doc_op(op):
         facts.append("has effects")
     lines += ["; ".join(facts), ""]
     for a in op["attributes"]:
-        default = "required" if a["required"] else f"default {a['default']}"
+        default = f"default {a['default']}" if a["default"] else "default empty"
+        default = "required" if a["required"] else default
         choices = ", one of " + ", ".join(a["choices"]) if a["choices"] else ""
         since = f", from version {a['since']}" if a["since"] > 1 else ""
         lines.append(

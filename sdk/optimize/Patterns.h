@@ -12,6 +12,8 @@ namespace bp {
 
 /// Movement of movement, and movement that moves nothing.
 void addMovementPatterns(mlir::RewritePatternSet &patterns);
+/// Pairs of pack and unpack.
+void addLayoutPatterns(mlir::RewritePatternSet &patterns);
 /// Reshapes behind the elementwise ops that follow them.
 void addReshapePatterns(mlir::RewritePatternSet &patterns);
 /// Arithmetic with neutral elements, casts, select.

@@ -18,6 +18,7 @@ struct SimplifyPass : bp::impl::SimplifyPassBase<SimplifyPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     bp::addMovementPatterns(patterns);
+    bp::addLayoutPatterns(patterns);
     bp::addReshapePatterns(patterns);
     bp::addArithmeticPatterns(patterns);
     bp::addEmptyPatterns(patterns);

@@ -164,6 +164,31 @@ struct SliceOfSlice : OpRewritePattern<SliceOp> {
   }
 };
 
+/// A slice of what was there before a pad.
+struct SliceOfPad : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const final {
+    auto pad = op.getX().getDefiningOp<PadOp>();
+    if (!pad)
+      return failure();
+    backplane::Dims starts = op.getStarts().getDims(),
+                    from = dimsOf(pad.getX().getType());
+    for (auto [i, size] : llvm::enumerate(op.getSizes().getDims())) {
+      starts[i] = starts[i] - pad.getLow().getDims()[i];
+      backplane::Dim stride(op.getStrides()[i]);
+      backplane::Dim after = from[i] - starts[i];
+      if (!starts[i].nonNegative() || !after.nonNegative() ||
+          !(after - (size - 1) * stride - 1).nonNegative())
+        return failure();
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), pad.getX(),
+                                         DimsAttr::get(op.getContext(), starts),
+                                         op.getSizes(), op.getStrides());
+    return success();
+  }
+};
+
 /// Whether a value is but a part of a concat along an axis, and one itself.
 bool isPartOfConcat(ConcatOp op, int64_t axis) {
   return op && int64_t(op.getAxis()) == axis && op->hasOneUse();
@@ -241,6 +266,6 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
 void bp::addMovementPatterns(RewritePatternSet &patterns) {
   patterns.add<SameType<ReshapeOp>, SameType<BroadcastOp>, IdentityMove,
                ReshapeOfReshape, TransposeOfTranspose, TransposeOfUnits,
-               BroadcastOfBroadcast, BroadcastOfFill, SliceOfSlice,
+               BroadcastOfBroadcast, BroadcastOfFill, SliceOfSlice, SliceOfPad,
                ConcatOfConcat, MatmulOfTranspose>(patterns.getContext());
 }

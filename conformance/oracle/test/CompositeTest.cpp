@@ -50,6 +50,8 @@ TEST_P(Composites, AgreeWithTheirDecomposition) {
 
 INSTANTIATE_TEST_SUITE_P(All, Composites,
                          testing::ValuesIn(compositeSamples()));
+INSTANTIATE_TEST_SUITE_P(Layouts, Composites,
+                         testing::ValuesIn(layoutSamples()));
 
 } // namespace
 

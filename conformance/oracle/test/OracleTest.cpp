@@ -437,6 +437,22 @@ TEST(Oracle, TakesCompositesByTheirDecomposition) {
   EXPECT_EQ(static_cast<int32_t>(y.bits[0]), 100 * -2 + -97 * 1);
 }
 
+TEST(Oracle, PacksIntoBlocks) {
+  using Ints = std::vector<int64_t>;
+  Attributes blocks{{"axes", Ints{1}}, {"tiles", Ints{2}}};
+  Tensor x = integers(DType::U8, {2, 3}, {1, 2, 3, 4, 5, 6});
+  Expected y = only(run("pack", {x}, blocks));
+  EXPECT_EQ(y.dims, (Ints{2, 2, 2}));
+  EXPECT_EQ(y.bits, (std::vector<uint64_t>{1, 2, 3, 0, 4, 5, 6, 0}));
+  blocks["order"] = Ints{1, 0};
+  y = only(run("pack", {x, integers(DType::U8, {}, {9})}, blocks));
+  EXPECT_EQ(y.bits, (std::vector<uint64_t>{1, 2, 4, 5, 3, 9, 6, 9}));
+  Tensor packed = integers(DType::U8, {2, 2, 2}, {1, 2, 4, 5, 3, 9, 6, 9});
+  blocks["sizes"] = Dims{2, 3};
+  y = only(run("unpack", {packed}, blocks));
+  EXPECT_EQ(y.bits, (std::vector<uint64_t>{1, 2, 3, 4, 5, 6}));
+}
+
 } // namespace
 
 } // namespace backplane::conformance

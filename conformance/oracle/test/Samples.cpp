@@ -204,6 +204,27 @@ std::vector<Sample> primitiveSamples() {
                  {{"kind", std::string("sum")}, {"axis", int64_t(1)}}}};
 }
 
+std::vector<Sample> layoutSamples() {
+  return {Sample{"pack",
+                 "pack",
+                 {{5, 3, 7}, {}},
+                 {{"axes", Ints{2, 0}},
+                  {"tiles", Ints{4, 2}},
+                  {"order", Ints{1, 2, 0}}}},
+          Sample{"pack-2",
+                 "pack",
+                 {{3, 17, 2}},
+                 {{"axes", Ints{1}}, {"tiles", Ints{8}}},
+                 DType::I8},
+          Sample{"unpack",
+                 "unpack",
+                 {{3, 2, 3, 4, 2}},
+                 {{"axes", Ints{2, 0}},
+                  {"tiles", Ints{4, 2}},
+                  {"order", Ints{1, 2, 0}},
+                  {"sizes", Dims{5, 3, 7}}}}};
+}
+
 std::vector<Sample> compositeSamples() {
   std::vector<Sample> samples = activationSamples();
   for (Sample &sample : lineSamples())

@@ -23,6 +23,8 @@ void PrintTo(const Sample &sample, std::ostream *out);
 
 std::vector<Sample> primitiveSamples();
 std::vector<Sample> compositeSamples();
+/// Composites that PyTorch lacks.
+std::vector<Sample> layoutSamples();
 
 /// Numbers in [-2, 2) or small integers, the same on every machine
 /// (make_torch_points.py makes the same); what is a variance is not negative.

@@ -251,27 +251,33 @@ TEST_F(CompileTest, NewerVersionsAreRefusedAndOlderOnesUsedWhereTheyDo) {
 
 /// A composite that is not listed is decomposed into what is.
 TEST_F(CompileTest, CompositesThatAPluginDoesNotListAreDecomposed) {
-  Graph graph;
-  ValueId x = graph.addInput("x", {DType::F32, {8}});
-  graph.addOutput((*graph.add("softsign", {x}))[0], "y");
-  for (const OpSpec &op : opTable())
-    if (!op.composite)
-      opVersions.push_back({toC(op.name), 1, 0});
-  opVersions.push_back({toC("softsign"), 1, 0});
-  auto opsOf = [&] {
-    Status status = run(graph);
-    EXPECT_TRUE(status.ok()) << status.message();
-    auto file = ArtifactFile::open(path("model.bpx"));
-    auto kernel =
-        readGraph((*file)->metadata().variants[0].executables[0].blob.bytes);
-    return kernel.ok() ? kernel->ops.size() : 0;
-  };
-  EXPECT_EQ(opsOf(), 1u);
-  opVersions.pop_back();
-  maxOps = 100;
-  EXPECT_GT(opsOf(), 1u);
-  maxOps = 2;
-  opVersions.clear();
+  Attributes blocks{{"axes", std::vector<int64_t>{0}},
+                    {"tiles", std::vector<int64_t>{4}}};
+  for (const auto &[op, attributes] :
+       {std::pair("softsign", Attributes()), {"pack", blocks}}) {
+    Graph graph;
+    ValueId x = graph.addInput("x", {DType::F32, {7}});
+    graph.addOutput((*graph.add(op, {x}, attributes))[0], "y");
+    for (const OpSpec &spec : opTable())
+      if (!spec.composite)
+        opVersions.push_back({toC(spec.name), 1, 0});
+    opVersions.push_back({toC(op), 1, 0});
+    auto hasOp = [&] {
+      Status status = run(graph);
+      EXPECT_TRUE(status.ok()) << status.message();
+      auto file = ArtifactFile::open(path("model.bpx"));
+      auto kernel =
+          readGraph((*file)->metadata().variants[0].executables[0].blob.bytes);
+      return kernel.ok() && kernel->ops.size() == 1 &&
+             kernel->ops[0].name == op;
+    };
+    EXPECT_TRUE(hasOp()) << op;
+    opVersions.pop_back();
+    maxOps = 100;
+    EXPECT_FALSE(hasOp()) << op;
+    maxOps = 2;
+    opVersions.clear();
+  }
 }
 
 /// y_i = neg(x_i) for x_i of two sizes of its own, named first to last or the

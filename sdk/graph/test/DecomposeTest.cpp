@@ -86,6 +86,30 @@ std::optional<Graph> sized(const OpCase &c, int64_t size) {
   return graph;
 }
 
+/// Names of the ops of a layout of x, in order.
+std::string partsOf(const std::string &op, const std::string &x,
+                    std::string_view sizes = "") {
+  Attributes attributes{{"axes", L({1})}, {"tiles", L({8})}};
+  if (op == "unpack")
+    attributes["sizes"] = Ds(sizes);
+  Graph graph = decomposed(single({op, {x}, attributes, ""}));
+  std::string names;
+  for (const Op &part : graph.ops)
+    names += " " + part.name;
+  return names;
+}
+
+TEST(Decompose, LeavesOutThePaddingOfFullTiles) {
+  EXPECT_EQ(partsOf("pack", "f32[n, 16]"), " reshape transpose");
+  EXPECT_EQ(partsOf("pack", "f16[n, 8*m]"), " reshape transpose");
+  EXPECT_EQ(partsOf("pack", "f32[n, 17]"), " constant pad reshape transpose");
+  EXPECT_EQ(partsOf("pack", "f32[n, m]"), " constant pad reshape transpose");
+  EXPECT_EQ(partsOf("unpack", "i4[n, 2, 8]", "n, 16"), " transpose reshape");
+  EXPECT_EQ(partsOf("unpack", "i4[n, 2, 8]", "n, 15"),
+            " transpose reshape slice");
+  EXPECT_EQ(partsOf("unpack", "bf16[n, m, 8]", "n, 8*m"), " transpose reshape");
+}
+
 TEST(Decompose, GivesSizesBackThatAreTooLarge) {
   size_t refused = 0;
   for (const OpCase &c : goodCases())

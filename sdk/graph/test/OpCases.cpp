@@ -191,6 +191,41 @@ std::vector<OpCase> attention() {
   };
 }
 
+Attributes layout(std::vector<int64_t> axes, std::vector<int64_t> tiles,
+                  std::vector<int64_t> order = {}) {
+  return {{"axes", L(std::move(axes))},
+          {"tiles", L(std::move(tiles))},
+          {"order", L(std::move(order))}};
+}
+
+Attributes layoutOf(std::string_view sizes, Attributes attributes) {
+  return with(std::move(attributes), "sizes", Ds(sizes));
+}
+
+std::vector<OpCase> layouts() {
+  return {
+      {"pack",
+       {"f32[n, 64, 7, 9]"},
+       {{"axes", L({1})}, {"tiles", L({8})}},
+       "f32[n, 8, 7, 9, 8]"},
+      {"pack",
+       {"i4[m, n]", "i4[]"},
+       layout({1, 0}, {4, 16}, {1, 0}),
+       "i4[(n + 3) floordiv 4, (m + 15) floordiv 16, 4, 16]"},
+      {"pack", {"bool[]"}, layout({}, {}), "bool[]"},
+      {"pack", {"f32[0, 5]"}, layout({0, 1}, {3, 1}), "f32[0, 5, 3, 1]"},
+      {"unpack",
+       {"f32[n, 8, 7, 9, 8]"},
+       layoutOf("n, 61, 7, 9", layout({1}, {8})),
+       "f32[n, 61, 7, 9]"},
+      {"unpack",
+       {"i4[(n + 3) floordiv 4, (m + 15) floordiv 16, 4, 16]"},
+       layoutOf("m, n", layout({1, 0}, {4, 16}, {1, 0})),
+       "i4[m, n]"},
+      {"unpack", {"u8[n, 8]"}, layoutOf("8*n", layout({0}, {8})), "u8[8*n]"},
+  };
+}
+
 std::vector<OpCase> smallIntegers() {
   return {
       {"matmul_integer",
@@ -370,6 +405,28 @@ std::vector<OpCase> badAttention() {
   };
 }
 
+std::vector<OpCase> badLayouts() {
+  return {
+      {"pack", {"f32[4, 5]"}, layout({2}, {1}), "C1"},
+      {"pack", {"f32[4, 5]"}, layout({-1}, {1}), "C1"},
+      {"pack", {"f32[4, 5]"}, layout({1, 1}, {1, 2}), "C1"},
+      {"pack", {"f32[4, 5]"}, layout({1}, {}), "C2"},
+      {"pack", {"f32[4, 5]"}, layout({1}, {0}), "C2"},
+      {"pack", {"f32[4, 5]"}, layout({1}, {INT64_MIN}), "C2"},
+      {"pack", {"f32[4, 5]"}, layout({1}, {2}, {0}), "C3"},
+      {"pack", {"f32[4, 5]"}, layout({1}, {2}, {0, 0}), "C3"},
+      {"pack", {"f32[4, 5]"}, layout({1}, {2}, {0, 2}), "C3"},
+      {"pack", {"f32[4]", "f32[1]"}, layout({0}, {2}), "C4"},
+      {"unpack", {"f32[4, 2]"}, layoutOf("8", layout({1}, {2})), "C1"},
+      {"unpack", {"f32[4, 2]"}, layoutOf("8", layout({0}, {0})), "C2"},
+      {"unpack", {"f32[4, 2]"}, layoutOf("8", layout({0}, {2}, {1})), "C3"},
+      {"unpack", {"f32[4, 2]"}, layoutOf("9", layout({0}, {2})), "C4"},
+      {"unpack", {"f32[4, 2]"}, layoutOf("8", layout({0}, {3})), "C4"},
+      {"unpack", {"f32[n, 2]"}, layoutOf("n", layout({0}, {2})), "C4"},
+      {"unpack", {"f32[4]"}, layoutOf("8", layout({0}, {2})), "C4"},
+  };
+}
+
 std::vector<OpCase> badSmallIntegers() {
   const std::string x = "u8[1, 4, 9, 9]", w = "i8[6, 4, 3, 3]";
   return {
@@ -475,13 +532,13 @@ std::vector<OpCase> joined(std::initializer_list<std::vector<OpCase>> lists) {
 
 std::vector<OpCase> goodCases() {
   return joined({elementwise(), constants(), movement(), contraction(),
-                 ordered(), attention(), smallIntegers()});
+                 ordered(), attention(), layouts(), smallIntegers()});
 }
 
 std::vector<OpCase> badCases() {
   return joined({badElementwise(), badConstants(), badMovement(),
                  badReductions(), badContractions(), badOrdered(),
-                 badAttention(), badSmallIntegers()});
+                 badAttention(), badLayouts(), badSmallIntegers()});
 }
 
 std::vector<OpCase> wrongUses() {

@@ -102,3 +102,51 @@ func.func @sink(%x: tensor<?x1x4xf32, #bp.dims<["n", "1", "4"]>>, %w: tensor<4x8
   %4 = bp.exp %3 : (tensor<?x8xf32, #bp.dims<["n", "8"]>>) -> tensor<?x8xf32, #bp.dims<["n", "8"]>>
   return %4 : tensor<?x8xf32, #bp.dims<["n", "8"]>>
 }
+
+// What a pad added is cut off again.
+// CHECK-LABEL: @slice_of_pad
+// CHECK-NEXT: bp.slice %arg0 {sizes = #bp.dims<["n", "2"]>, starts = #bp.dims<["0", "1"]>, strides = array<i64: 1, 2>}
+func.func @slice_of_pad(%x: tensor<?x4xf32, #bp.dims<["n", "4"]>>, %v: tensor<f32>) -> tensor<?x2xf32, #bp.dims<["n", "2"]>> {
+  %0 = bp.pad %x, %v {low = #bp.dims<["1", "2"]>, high = #bp.dims<["n", "0"]>} : (tensor<?x4xf32, #bp.dims<["n", "4"]>>, tensor<f32>) -> tensor<?x6xf32, #bp.dims<["2*n + 1", "6"]>>
+  %1 = bp.slice %0 {starts = #bp.dims<["1", "3"]>, sizes = #bp.dims<["n", "2"]>, strides = array<i64: 1, 2>} : (tensor<?x6xf32, #bp.dims<["2*n + 1", "6"]>>) -> tensor<?x2xf32, #bp.dims<["n", "2"]>>
+  return %1 : tensor<?x2xf32, #bp.dims<["n", "2"]>>
+}
+
+// CHECK-LABEL: @slice_in_pad
+// CHECK: bp.pad
+// CHECK-NEXT: bp.slice
+func.func @slice_in_pad(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<2xf32> {
+  %0 = bp.pad %x, %v {low = #bp.dims<["1"]>, high = #bp.dims<["1"]>} : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+  %1 = bp.slice %0 {starts = #bp.dims<["4"]>, sizes = #bp.dims<["2"]>, strides = array<i64: 1>} : (tensor<6xf32>) -> tensor<2xf32>
+  return %1 : tensor<2xf32>
+}
+
+// CHECK-LABEL: @unpack_of_pack
+// CHECK-NEXT: return %arg0
+func.func @unpack_of_pack(%x: tensor<5x?xi8, #bp.dims<["5", "n"]>>) -> tensor<5x?xi8, #bp.dims<["5", "n"]>> {
+  %0 = bp.pack %x {axes = array<i64: 1>, tiles = array<i64: 8>} : (tensor<5x?xi8, #bp.dims<["5", "n"]>>) -> tensor<5x?x8xi8, #bp.dims<["5", "(n + 7) floordiv 8", "8"]>>
+  %1 = bp.unpack %0 {axes = array<i64: 1>, tiles = array<i64: 8>, order = array<i64: 0, 1>, sizes = #bp.dims<["5", "n"]>} : (tensor<5x?x8xi8, #bp.dims<["5", "(n + 7) floordiv 8", "8"]>>) -> tensor<5x?xi8, #bp.dims<["5", "n"]>>
+  return %1 : tensor<5x?xi8, #bp.dims<["5", "n"]>>
+}
+
+// Another order moves blocks; padding comes back as zeros.
+// CHECK-LABEL: @layouts_that_differ
+// CHECK: bp.pack
+// CHECK: bp.unpack
+// CHECK: bp.unpack
+// CHECK: bp.pack
+func.func @layouts_that_differ(%x: tensor<4x4xi8>, %y: tensor<3x2xi8>) -> (tensor<4x4xi8>, tensor<3x2xi8>) {
+  %0 = bp.pack %x {axes = array<i64: 0, 1>, tiles = array<i64: 2, 2>} : (tensor<4x4xi8>) -> tensor<2x2x2x2xi8>
+  %1 = bp.unpack %0 {axes = array<i64: 0, 1>, tiles = array<i64: 2, 2>, order = array<i64: 1, 0>, sizes = #bp.dims<["4", "4"]>} : (tensor<2x2x2x2xi8>) -> tensor<4x4xi8>
+  %2 = bp.unpack %y {axes = array<i64: 0>, tiles = array<i64: 2>, sizes = #bp.dims<["5"]>} : (tensor<3x2xi8>) -> tensor<5xi8>
+  %3 = bp.pack %2 {axes = array<i64: 0>, tiles = array<i64: 2>} : (tensor<5xi8>) -> tensor<3x2xi8>
+  return %1, %3 : tensor<4x4xi8>, tensor<3x2xi8>
+}
+
+// CHECK-LABEL: @pack_of_unpack
+// CHECK-NEXT: return %arg0
+func.func @pack_of_unpack(%x: tensor<?x2xi8, #bp.dims<["n", "2"]>>) -> tensor<?x2xi8, #bp.dims<["n", "2"]>> {
+  %0 = bp.unpack %x {axes = array<i64: 0>, tiles = array<i64: 2>, sizes = #bp.dims<["2*n"]>} : (tensor<?x2xi8, #bp.dims<["n", "2"]>>) -> tensor<?xi8, #bp.dims<["2*n"]>>
+  %1 = bp.pack %0 {axes = array<i64: 0>, tiles = array<i64: 2>} : (tensor<?xi8, #bp.dims<["2*n"]>>) -> tensor<?x2xi8, #bp.dims<["n", "2"]>>
+  return %1 : tensor<?x2xi8, #bp.dims<["n", "2"]>>
+}
