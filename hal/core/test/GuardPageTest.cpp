@@ -6,6 +6,7 @@
 #include "Cut.h"
 #include "hal/core/CompilerCalls.h"
 #include "hal/core/DeviceInfo.h"
+#include "hal/core/KernelSet.h"
 #include "hal/core/LoaderOptions.h"
 #include "hal/core/Tables.h"
 
@@ -51,6 +52,9 @@ TEST(GuardPage, TablesOfAPlugin) {
   readsTable<bp_compiler_table_t>(bp_compiler_table_t_TYPE,
                                   offsetof(bp_compiler_table_t, claim),
                                   copyCompilerTable);
+  readsTable<bp_kernels_table_t>(bp_kernels_table_t_TYPE,
+                                 offsetof(bp_kernels_table_t, resolve),
+                                 copyKernelsTable);
 }
 
 /// The tables of a driver, one of them cut.
@@ -376,6 +380,62 @@ TEST(GuardPage, AnEntry) {
     });
     EXPECT_TRUE(status.ok()) << status.message();
   });
+}
+
+/// A set of one kernel, whose function is written up to a size.
+struct FakeKernels {
+  const bp_kernel_t *kernel = nullptr;
+  uint32_t functionBytes = 0;
+
+  KernelSet set() {
+    static const bp_kernels_table_t table = {
+        BP_HEADER(bp_kernels_table_t),
+        [](void *self, const bp_kernel_sink_t *sink, bp_error_t *) {
+          return sink->put(sink->context,
+                           static_cast<FakeKernels *>(self)->kernel);
+        },
+        [](void *self, bp_string_t, uint32_t, bp_string_t,
+           const bp_device_info_t *, bp_native_function_t *out, bp_error_t *) {
+          std::memset(static_cast<void *>(&out->cpu), 0x11,
+                      static_cast<FakeKernels *>(self)->functionBytes);
+          return bp_status_t(BP_STATUS_OK);
+        }};
+    KernelSet set;
+    set.table = &table;
+    set.self = this;
+    return set;
+  }
+};
+
+TEST(GuardPage, AKernel) {
+  CompiledParts parts;
+  bp_kernel_t whole = {BP_HEADER(bp_kernel_t)};
+  whole.text = toC("kernel");
+  whole.target = toC("*");
+  whole.body = &parts.compiled;
+  FakeKernels kernels;
+  atEachSize<bp_kernel_t>(whole, [&](auto *kernel, uint32_t size) {
+    kernels.kernel = kernel;
+    Status status =
+        callDescribe(kernels.set(), [&](const bp_kernel_t &given) -> Status {
+          EXPECT_EQ(view(given.target), "*");
+          EXPECT_EQ(given.body->launch_count, 1u);
+          return {};
+        });
+    EXPECT_EQ(status.ok(), size == sizeof(bp_kernel_t)) << status.message();
+  });
+}
+
+TEST(GuardPage, ANativeFunction) {
+  FakeKernels kernels;
+  constexpr uint32_t rest =
+      sizeof(bp_native_function_t) - offsetof(bp_native_function_t, cpu);
+  const bp_device_info_t device = {BP_HEADER(bp_device_info_t)};
+  for (uint32_t bytes : {0u, 8u, rest, rest + 8, rest + 256}) {
+    kernels.functionBytes = bytes;
+    auto function = callResolve(kernels.set(), {"a", "b", 1}, "c", device);
+    EXPECT_EQ(function.ok(), bytes <= rest) << function.message();
+  }
 }
 
 /// A compiled dispatch of one listed launch.
