@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Units of intermediate precision: every composite that rounds, and every sum
+// Units of intermediate precision: every composite that computes, and every sum
 // and product, on narrow floats whose squares, means and partial sums f16
 // cannot hold or bf16 cannot count. A composite that has no entry here gives a
 // unit without a graph, which CasesTest finds.
@@ -114,13 +114,17 @@ void makeUse(const Sink &sink, DType dtype, const PrecisionRow &use,
   builder.finish();
 }
 
+/// Whether a composite only moves elements.
+bool moves(const OpSpec &spec) {
+  return spec.name == "pack" || spec.name == "unpack";
+}
+
 } // namespace
 
 void makePrecision(const Sink &sink) {
   for (DType dtype : {DType::F16, DType::BF16}) {
     for (const OpSpec &spec : opTable())
-      if (spec.composite && spec.numericClass != "EXACT" &&
-          contains(spec.types, dtype))
+      if (spec.composite && !moves(spec) && contains(spec.types, dtype))
         makeUse(sink, dtype, useOf(spec), "precision", {"precision", "last-k"});
     size_t number = 0;
     for (const PrecisionRow &use : sums())

@@ -58,6 +58,19 @@ int spawn(const std::vector<std::string> &command, int in, int out, bool quiet,
   return error;
 }
 
+/// Starts a program that may have been written a moment ago: it is busy as long
+/// as a child that another thread made meanwhile has not started its own.
+int spawnWhenFree(const std::vector<std::string> &command, int in, int out,
+                  bool quiet, pid_t &pid) {
+  constexpr int tries = 500;
+  int error = spawn(command, in, out, quiet, pid);
+  for (int i = 0; error == ETXTBSY && i < tries; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    error = spawn(command, in, out, quiet, pid);
+  }
+  return error;
+}
+
 std::string describeEnd(int status) {
   if (WIFSIGNALED(status))
     return "signal " + std::to_string(WTERMSIG(status)) + " (" +
@@ -85,7 +98,7 @@ Process::spawned(const std::vector<std::string> &command, bool quiet) {
   pid_t pid = -1;
   int error = in.open() && out.open() ? 0 : errno;
   if (!error)
-    error = spawn(command, in.read, out.write, quiet, pid);
+    error = spawnWhenFree(command, in.read, out.write, quiet, pid);
   if (error) {
     in.close();
     out.close();

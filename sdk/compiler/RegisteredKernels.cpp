@@ -136,7 +136,7 @@ public:
                       Dim(match.bindings[i] >= 0 ? 1 : 0));
   }
 
-  Status run(KernelLaunch &launch) {
+  void run(KernelLaunch &launch) {
     for (LaunchBinding &binding : launch.bindings) {
       rewrite(binding.offset);
       rewrite(binding.length);
@@ -148,17 +148,16 @@ public:
     for (std::string &parameter : launch.parameters)
       rewrite(parameter);
     rewrite(launch.sharedBytes);
-    return status_;
   }
 
-  Status rewrite(std::string &text) {
+  void rewrite(std::string &text) {
     auto changed = substituteSymbols(text, values_);
     if (changed)
       text = std::move(*changed);
     else if (status_.ok())
       status_ = changed.status();
-    return status_;
   }
+  const Status &status() const { return status_; }
 
 private:
   /// An input that is absent is bound to the first output.
@@ -181,9 +180,9 @@ Result<Kernel> backplane::kernelFor(const bp::KernelMatch &match,
   Rewriter rewriter(match, symbols);
   for (auto *launches : {&kernel.launches, &kernel.initLaunches})
     for (KernelLaunch &launch : *launches)
-      if (Status s = rewriter.run(launch); !s.ok())
-        return s;
-  if (Status s = rewriter.rewrite(kernel.scratch); !s.ok())
-    return s;
+      rewriter.run(launch);
+  rewriter.rewrite(kernel.scratch);
+  if (!rewriter.status().ok())
+    return rewriter.status();
   return kernel;
 }

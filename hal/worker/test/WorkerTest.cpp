@@ -7,8 +7,12 @@
 #include "sdk/support/Hash.h"
 
 #include <csignal>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <thread>
+#include <unistd.h>
 
 using namespace backplane;
 using namespace backplane::test;
@@ -30,6 +34,22 @@ Frame ask(Process &process, FrameType type, Payload payload) {
   Result<Frame> answer = process.receive(timeout);
   EXPECT_TRUE(answer.ok()) << answer.message();
   return answer ? std::move(*answer) : Frame();
+}
+
+/// As when another thread starts a child while the program is written.
+TEST(Worker, StartsAProgramThatIsBusyForAMoment) {
+  const std::string program = testing::TempDir() + "busy-worker";
+  std::filesystem::copy_file(BP_WORKER, program,
+                             std::filesystem::copy_options::overwrite_existing);
+  int writer = open(program.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(writer, 0);
+  std::thread closes([writer] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    close(writer);
+  });
+  EXPECT_TRUE(start({program, "--device", "host"}));
+  closes.join();
+  std::filesystem::remove(program);
 }
 
 TEST(Worker, RunsWhatItWasSent) {
