@@ -44,7 +44,6 @@ private:
   uint32_t deviceOf(uint32_t slot) const { return program_.slots[slot].device; }
   uint32_t deviceOf(const program::Dispatch &dispatch) const;
   Status addCommand(uint32_t index, const program::Command &command);
-  bool runs(const program::Dispatch &dispatch) const;
   Status addDispatch(uint32_t index, const program::Dispatch &dispatch);
   Status addCopy(const program::Copy &copy);
   Status addFill(const program::Fill &fill);
@@ -245,16 +244,9 @@ uint32_t Resolver::deviceOf(const program::Dispatch &dispatch) const {
   return 0;
 }
 
-/// Of a native kernel and its fallback, one runs.
-bool Resolver::runs(const program::Dispatch &dispatch) const {
-  if (!context_.executables[dispatch.executable])
-    return false;
-  return !dispatch.fallbackFor || !context_.executables[*dispatch.fallbackFor];
-}
-
 Status Resolver::addDispatch(uint32_t index,
                              const program::Dispatch &dispatch) {
-  if (!runs(dispatch))
+  if (!runs(dispatch, context_.executables))
     return {};
   Dispatch command;
   uint32_t device = deviceOf(dispatch);
@@ -391,6 +383,13 @@ Result<Binding> Resolver::bind(const SlotRange &range) {
 }
 
 } // namespace
+
+bool runs(const program::Dispatch &dispatch,
+          const std::vector<std::shared_ptr<Executable>> &executables) {
+  if (!executables[dispatch.executable])
+    return false;
+  return !dispatch.fallbackFor || !executables[*dispatch.fallbackFor];
+}
 
 Result<Resolved> resolveProgram(const Program &program, Evaluator &evaluator,
                                 const ResolveContext &context) {

@@ -20,6 +20,11 @@ struct ResolveContext {
   const std::vector<DeviceState> &sides;
 };
 
+/// Whether a dispatch does anything: of a native kernel and its fallback, one
+/// does.
+bool runs(const program::Dispatch &dispatch,
+          const std::vector<std::shared_ptr<Executable>> &executables);
+
 /// A command and its device. With `from` it is a transfer: a copy whose source
 /// lies on that device.
 struct ResolvedCommand {

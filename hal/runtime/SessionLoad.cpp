@@ -226,7 +226,8 @@ Status Session::load(const Candidate &candidate) {
     return s;
   for (const Program *program : programsOf(variant()))
     for (const program::Command &command : program->commands)
-      dispatchCount_ += std::holds_alternative<program::Dispatch>(command);
+      if (const auto *dispatch = std::get_if<program::Dispatch>(&command))
+        dispatchCount_ += runs(*dispatch, executables_);
   iterationsUsed_ = iterationsUsed(variant());
   return {};
 }

@@ -91,6 +91,7 @@ float markOf(const Artifact &artifact, int64_t n, bool product, bool third) {
   options.device = toC("host");
   auto session = createSession(artifact, options);
   EXPECT_TRUE(session.ok()) << session.message();
+  EXPECT_EQ(bp_session_dispatch_count(session->get()), 1u);
   Floats a({n}), b({n}, 2), c({n}, 5), y({n}, -1);
   for (int64_t i = 0; i < n; ++i)
     a.values[size_t(i)] = float(3 + i);
