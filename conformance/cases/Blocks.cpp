@@ -68,10 +68,11 @@ std::vector<std::string> tagsOf(DType dtype) {
 
 /// Blocks of channels; of matrices, as products want their operands; whole
 /// rows; and an order that is not its own inverse.
-const std::pair<const char *, Blocks> planes[] = {
-    {"channels", {{1}, {8}, {}}},
-    {"matrix", {{2, 0}, {4, 16}, {1, 2, 0}}},
-    {"all", {{0, 1, 2}, {2, 3, 5}, {2, 0, 1}}}};
+std::vector<std::pair<const char *, Blocks>> planes() {
+  return {{"channels", {{1}, {8}, {}}},
+          {"matrix", {{2, 0}, {4, 16}, {1, 2, 0}}},
+          {"all", {{0, 1, 2}, {2, 3, 5}, {2, 0, 1}}}};
+}
 
 void makePlanes(const Sink &sink, const std::string &op, DType dtype,
                 const std::string &variant, const Blocks &blocks) {
@@ -160,7 +161,7 @@ std::vector<EdgeRow> layoutEdges() {
 void makeBlocks(const Sink &sink) {
   for (const char *op : {"pack", "unpack"}) {
     for (DType dtype : dtypesOf(op))
-      for (const auto &[variant, blocks] : planes)
+      for (const auto &[variant, blocks] : planes())
         makePlanes(sink, op, dtype, variant, blocks);
     for (DType dtype : {DType::F32, DType::F16, DType::I8, DType::I4,
                         DType::F8E4M3FN, DType::Bool})

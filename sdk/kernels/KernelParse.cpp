@@ -31,7 +31,8 @@ private:
   void item();
   void symbols();
   void input(const std::string &name, Offset at, bool isOptional);
-  void op(Offset at, std::vector<std::pair<std::string, Offset>> results);
+  void op(Offset at,
+          const std::vector<std::pair<std::string, Offset>> &results);
   void definition();
   void outputs();
   void attribute(Op &op);
@@ -288,7 +289,8 @@ static bool isFunction(const OpSpec &spec) {
   return spec.pure && spec.name != "weight" && spec.name != "variable_read";
 }
 
-void Parser::op(Offset at, std::vector<std::pair<std::string, Offset>> names) {
+void Parser::op(Offset at,
+                const std::vector<std::pair<std::string, Offset>> &names) {
   if (kernel_.ops.size() == maxOps)
     fail(at, "expected at most " + std::to_string(maxOps) + " ops");
   Op op{.at = offset()};
