@@ -17,7 +17,8 @@ void drawReverse(Drawing drawing) {
 }
 
 void drawSlice(Drawing drawing) {
-  size_t rank = drawing.rank(1, 5);
+  // The text of the product of more sizes than these may outgrow its limit.
+  size_t rank = drawing.rank(1, 4);
   I64s strides = drawing.dice.each(rank, 1, 7);
   I64s parts = drawing.dice.each(rank, 2, 9);
   drawing.graph.build = [=, dtype = drawing.dtype](CaseBuilder &builder,

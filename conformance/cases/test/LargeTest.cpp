@@ -183,6 +183,17 @@ std::map<std::string, std::string> drawnGraphs(uint64_t seed, uint64_t budget) {
   return graphs;
 }
 
+/// Sizes of some attributes cannot be expressed: none of those is drawn.
+TEST(Large, AttributesOfAnySeedMakeAGraph) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    const Selection selection{.seed = seed};
+    makeDrawn({selection, [&](const Unit &unit) {
+                 EXPECT_FALSE(unit.graph.outputs.empty())
+                     << unit.id << ", seed " << seed;
+               }});
+  }
+}
+
 TEST(Large, AttributesAreDrawnUnderTheSameIds) {
   for (uint64_t budget : {uint64_t(0), smallBudget}) {
     auto first = drawnGraphs(1, budget), second = drawnGraphs(2, budget);
