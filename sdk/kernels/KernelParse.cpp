@@ -338,7 +338,7 @@ void Parser::definition() {
   if (isOptional && peekWord() != "input")
     return fail(offset(), "expected input, found " + found());
   if (!take("input"))
-    return op(start, std::move(names));
+    return op(start, names);
   if (names.size() != 1)
     return fail(start, "expected one name for an input");
   input(names[0].first, start, isOptional);
