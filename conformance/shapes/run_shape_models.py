@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Models of unusual shapes (models.py) on each device against the reference
-evaluator of the onnx package. A call that no output exists for must be refused,
-with words that tell why.
+"""Models of unusual shapes (models.py), and drawn ones with sizes that data decide
+(drawn.py), on each device against the reference evaluator of the onnx package. A
+call that no output exists for must be refused, with words that tell why.
 """
 import argparse
 import concurrent.futures
@@ -18,6 +18,7 @@ import onnx
 import onnx.parser
 from onnx.reference import ReferenceEvaluator
 
+import drawn
 import models
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -98,22 +99,41 @@ def check_model(options, entry, device):
     return failures, len(calls)
 
 
+def check_drawn(options, seed, device):
+    """Failures and the number of calls of a drawn model on a device."""
+    name, case = drawn.name(seed), drawn.draw(seed)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "model.onnx"
+        onnx.save(case.model, path)
+        status, message, found = run(options, path, device, case.inputs, pathlib.Path(folder))
+    if status:
+        return [f"FAILED {name} on {device}: exit {status}: {message}"], 1
+    problems = {output: difference(found[output], numpy.asarray(want), TERMS)
+                for output, want in case.wanted().items()}
+    return [f"FAILED {name} on {device}: {output}: {problem}"
+            for output, problem in problems.items() if problem][:1], 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bp", default=str(ROOT / "build/bin/bp"))
     parser.add_argument("--device", action="append", help="default: ref, host, vulkan")
     parser.add_argument("--only", default="", help="models with this in their names")
-    parser.add_argument("--all", action="store_true", help="no difference")
+    parser.add_argument("--seeds", type=int, help="drawn models (default 30, with --all 240)")
+    parser.add_argument("--all", action="store_true", help="more drawn models")
     options = parser.parse_args()
     chosen = [entry for entry in models.MODELS if options.only in entry.name]
     devices = options.device or present(options.bp, ["ref", "host", "vulkan"])
+    seeds = [seed for seed in range(options.seeds or (240 if options.all else 30))
+             if options.only in drawn.name(seed)]
     passed = failed = 0
     with tempfile.TemporaryDirectory() as cache, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         os.environ["BACKPLANE_CACHE_DIR"] = cache
-        jobs = [(entry, device) for device in devices for entry in chosen]
-        for failures, calls in pool.map(lambda job: check_model(options, *job), jobs):
+        jobs = [(check_model, entry, device) for device in devices for entry in chosen]
+        jobs += [(check_drawn, seed, device) for seed in seeds for device in devices]
+        for failures, calls in pool.map(lambda job: job[0](options, *job[1:]), jobs):
             print("".join(line + "\n" for line in failures), end="", flush=True)
             passed += calls - len(failures)
             failed += len(failures)
