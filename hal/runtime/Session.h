@@ -95,8 +95,8 @@ private:
   Status openDevice(std::shared_ptr<Device> device);
   void findUsedPorts();
   Status loadExecutables();
-  Result<std::shared_ptr<Executable>>
-  loadExecutable(const ExecutableInfo &info);
+  Result<std::shared_ptr<Executable>> loadExecutable(const ExecutableInfo &info,
+                                                     bool isReplaced);
   Status loadVariables();
   Status loadWeights();
   Status allocateConstants(const Program &init);

@@ -252,14 +252,17 @@ loadNative(const Registry &registry, const ExecutableInfo &info,
   return device.loadNative(functions, info.entries, set->owner);
 }
 
-/// A native kernel that is absent stays null, and its fallback runs.
+/// A native kernel that is absent stays null where it has a fallback, which
+/// runs.
 Result<std::shared_ptr<Executable>>
-Session::loadExecutable(const ExecutableInfo &info) {
+Session::loadExecutable(const ExecutableInfo &info, bool isReplaced) {
   Device &device = *sides_[info.device].device;
   if (!info.native)
     return device.load(info.format, info.blob.bytes, info.entries);
   auto executable = loadNative(*artifact_->registry, info, device);
   std::string line = "kernel " + info.native->str() + " on " + device.uri();
+  if (!executable && !isReplaced)
+    return executable.status().within(line + ", which no other code replaces");
   if (!executable)
     line += ": not used: " + executable.status().message() +
             "; generated code runs in its place";
@@ -270,8 +273,10 @@ Session::loadExecutable(const ExecutableInfo &info) {
 
 Status Session::loadExecutables() {
   TraceScope scope(trace(), "load executables");
+  const std::vector<bool> replaced = replaceable(variant());
   for (const ExecutableInfo &info : variant().executables) {
-    Result<std::shared_ptr<Executable>> executable = loadExecutable(info);
+    Result<std::shared_ptr<Executable>> executable =
+        loadExecutable(info, replaced[executables_.size()]);
     if (!executable)
       return executable.status().within(artifact_->file->path() + ": variant " +
                                         variant().target + ", executable " +

@@ -218,6 +218,7 @@ void read(MessageReader &in, const fb::Job &t, JobMessage &m) {
   in(t.minimums(), m.minimums);
   in(t.maximums(), m.maximums);
   m.flags = t.flags();
+  in(t.kernel(), m.kernel);
   in(t.graph(), m.graph);
   in(t.cache_dir(), m.cacheDir);
   in(t.plugin_files(), m.pluginFiles);

@@ -66,6 +66,7 @@ Status compile(JobMessage &job) {
   options.dims = dims.data();
   options.dim_count = dims.size();
   options.flags = job.flags;
+  options.kernel = toC(job.kernel);
   if (!job.graph.graph.empty())
     return compileGraph(*context, job.graph, options);
   return compileModel(*context, job.model, options).status();

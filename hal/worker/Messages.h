@@ -176,6 +176,7 @@ struct JobMessage {
   std::vector<std::string> symbols; ///< with limits
   std::vector<int64_t> minimums, maximums;
   uint32_t flags = 0; ///< BP_COMPILE_
+  std::string kernel; ///< as bp_compile_options_t has it
   CompileMessage graph;
   /// Of the context.
   std::string cacheDir; ///< "-": none

@@ -45,6 +45,31 @@ Status putTarget(const TargetInfo &info, const bp_target_t &target,
                               : Status(code, "the sink refused a target");
 }
 
+Status putKernel(const KernelSet &set, const bp_kernel_t *kernel,
+                 const std::string &refusal,
+                 const bp_kernel_listing_sink_t &sink) {
+  bp_kernel_listing_t listing = {BP_HEADER(bp_kernel_listing_t)};
+  listing.plugin = toC(set.plugin);
+  listing.version = toC(set.version);
+  listing.refusal = toC(refusal);
+  listing.kernel = kernel;
+  bp_status_t code = sink.put(sink.context, &listing);
+  return code == BP_STATUS_OK ? Status()
+                              : Status(code, "the sink refused a kernel");
+}
+
+/// A failure is that of the sink; one of the set is a line.
+Status listKernels(const KernelSet &set, const bp_kernel_listing_sink_t &sink) {
+  Status refused;
+  Status described = callDescribe(set, [&](const bp_kernel_t &kernel) {
+    refused = putKernel(set, &kernel, "", sink);
+    return refused;
+  });
+  if (described.ok() || !refused.ok())
+    return refused;
+  return putKernel(set, nullptr, described.message(), sink);
+}
+
 /// A line of a worker's list, as "worker:NAME/URI".
 Status putRemote(std::string_view worker, const worker::WireDevice &from,
                  const bp_device_listing_sink_t &sink) {
@@ -123,6 +148,7 @@ Status checkJob(bp_string_t path, const bp_compile_options_t &options) {
       {isText(path, "model_path"), isText(options.driver, "driver"),
        isText(options.dump_dir, "dump_dir"),
        isText(options.output_path, "output_path"),
+       isText(options.kernel, "kernel"),
        isArray(options.targets, options.target_count, maxItems, "targets"),
        isArray(options.dims, options.dim_count, maxItems, "dims")});
   for (uint64_t i = 0; status.ok() && i < options.target_count; ++i)
@@ -149,6 +175,7 @@ Status readJob(bp_string_t path, const bp_compile_options_t *from,
     job.driver = view(options.driver);
   job.dumpDir = view(options.dump_dir);
   job.outputPath = view(options.output_path);
+  job.kernel = view(options.kernel);
   for (uint64_t i = 0; i < options.dim_count; ++i)
     job.dims.push_back({std::string(view(options.dims[i].symbol)),
                         options.dims[i].minimum, options.dims[i].maximum});
@@ -311,6 +338,19 @@ bp_status_t bp_context_targets(bp_context_t *context, bp_string_t device_uri,
           return putTarget(info, target, misfit, chosen && *chosen == info.name,
                            *sink);
         });
+  });
+}
+
+bp_status_t bp_context_kernels(bp_context_t *context,
+                               const bp_kernel_listing_sink_t *sink,
+                               bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isSink(sink)}); !s.ok())
+      return s;
+    for (const KernelSet &set : context->registry->kernelSets())
+      if (Status s = listKernels(set, *sink); !s.ok())
+        return s;
+    return {};
   });
 }
 

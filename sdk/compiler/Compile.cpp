@@ -6,6 +6,7 @@
 
 #include "sdk/compiler/Describe.h"
 #include "sdk/compiler/Phase.h"
+#include "sdk/compiler/RegisteredKernels.h"
 #include "sdk/compiler/Variant.h"
 #include "sdk/graph/Satisfiable.h"
 #include "sdk/graph/Wire.h"
@@ -94,9 +95,11 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
 static Result<VariantInfo> compileVariant(const CompileServices &services,
                                           const std::vector<Target> &targets,
                                           Model &model, std::string dumpFolder,
+                                          const std::string &kernel,
                                           std::vector<std::string> &weights) {
   VariantContext context(services, targets, model.weights,
-                         std::move(dumpFolder));
+                         std::move(dumpFolder),
+                         kernel == noKernels ? "" : kernel);
   Draft draft{.weights = weights,
               .kernels = std::vector<KernelOrders>(targets.size())};
   for (const Target &target : targets)
@@ -106,6 +109,11 @@ static Result<VariantInfo> compileVariant(const CompileServices &services,
       targets.size() == 1 ? OneDevice(0u) : std::nullopt, std::move(draft));
   if (!compiled)
     return compiled.status();
+  if (!context.kernel.empty() && compiled->draft.dispatches == 0)
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "kernel " + kernel +
+                      " computes nothing of the graph, which needs no "
+                      "dispatch");
   weights = compiled->draft.weights;
   return link(context, std::move(*compiled));
 }
@@ -131,12 +139,14 @@ Status backplane::compileModel(CompileRequest request,
     auto targets = findTargets(services, name);
     if (!targets)
       return targets.status();
+    if (Status s = chooseKernels(request.kernel, *targets); !s.ok())
+      return s;
     std::string dumps = request.dumpDir;
     if (!dumps.empty() && request.targets.size() > 1)
       dumps += "/" + name;
     Phase phase(services, "variant " + name);
-    auto variant =
-        compileVariant(services, *targets, request.model, dumps, weights);
+    auto variant = compileVariant(services, *targets, request.model, dumps,
+                                  request.kernel, weights);
     if (!variant)
       return variant.status().within(name);
     artifact.variants.push_back(std::move(*variant));

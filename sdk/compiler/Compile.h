@@ -37,6 +37,9 @@ struct CompileServices {
       phase;
 };
 
+/// In the place of a kernel's name: none.
+inline constexpr std::string_view noKernels = "-";
+
 struct CompileRequest {
   Model model;
   /// Target names; each gives one variant. Several joined with a plus give one
@@ -45,6 +48,7 @@ struct CompileRequest {
   bool embedGraph = false; ///< keep the graph and its weights in the artifact
   std::string dumpDir;     ///< IR after each stage; empty: none
   std::string outputPath;  ///< the .bpx to write, atomically
+  std::string kernel;      ///< as bp_compile_options_t has it
 };
 
 /// Import's model to an artifact file. The whole compiler, read top to bottom

@@ -164,6 +164,35 @@ compileKernel(KernelCompiler &kernels, func::FuncOp function,
   return DispatchKernels{*index, used ? *registered : std::nullopt};
 }
 
+/// Why the kernel that was asked for does not compute a dispatch.
+static Status notByKernel(const VariantContext &context, func::FuncOp function,
+                          const Draft &draft) {
+  std::string text =
+      "kernel " + context.kernel + " does not compute " + describeOps(function);
+  for (const std::string &line : draft.report)
+    if (line.starts_with("kernel " + context.kernel) &&
+        line.find(" is n") != line.npos)
+      text += "; " + line;
+  return Status(BP_STATUS_FAILED_PRECONDITION, text);
+}
+
+/// The kernel of a dispatch where the request names the one: no other code.
+static Result<DispatchKernels>
+compileByKernel(VariantContext &context, func::FuncOp function, unsigned device,
+                const WeightInputs &weights, const Draft &draft) {
+  KernelCompiler &kernels = context.kernels[device];
+  auto registered = kernels.addRegistered(function, weights);
+  if (!registered)
+    return registered.status();
+  if (!*registered)
+    return notByKernel(context, function, draft);
+  if (Status s = checkSizes(kernels.kernel(**registered), function,
+                            context.targets[device]);
+      !s.ok())
+    return s.within("kernel " + context.kernel);
+  return DispatchKernels{**registered, std::nullopt};
+}
+
 /// The kernels of all dispatches. A device that cannot make one is noted when
 /// another one could.
 static Result<std::vector<DispatchKernels>>
@@ -179,9 +208,13 @@ compileKernels(VariantContext &context, ModuleOp module,
     if (context.services.progress)
       context.services.progress("kernels for " + target.name, all.size(),
                                 schedule.dispatches.size());
-    auto kernels = compileKernel(
-        context.kernels[device], function,
-        weightsOf(context, schedule, draft.weights, scheduled), target, draft);
+    WeightInputs weights =
+        weightsOf(context, schedule, draft.weights, scheduled);
+    auto kernels =
+        context.kernel.empty()
+            ? compileKernel(context.kernels[device], function, weights, target,
+                            draft)
+            : compileByKernel(context, function, device, weights, draft);
     if (!kernels) {
       Status status = context.diagnostics.take(kernels.status());
       if (status.code() != BP_STATUS_UNIMPLEMENTED)

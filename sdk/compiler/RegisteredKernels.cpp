@@ -121,6 +121,36 @@ void backplane::addRegisteredKernels(const CompileServices &services,
   }
 }
 
+/// "there is a.x, a.y", and what was said of kernels that cannot be used.
+static std::string kernelsOf(const Target &target) {
+  std::string list;
+  for (const auto &kernel : target.kernels)
+    list += (list.empty() ? "there is " : ", ") + kernel->fullName();
+  if (list.empty())
+    list = "there is none";
+  for (const std::string &remark : target.remarks)
+    list += "; " + remark;
+  return list;
+}
+
+Status backplane::chooseKernels(const std::string &asked,
+                                std::vector<Target> &targets) {
+  if (asked.empty())
+    return {};
+  size_t found = 0;
+  const std::string list = kernelsOf(targets.front());
+  for (Target &target : targets) {
+    std::erase_if(target.kernels, [&](const auto &kernel) {
+      return kernel->fullName() != asked;
+    });
+    found += target.kernels.size();
+  }
+  if (found || asked == noKernels)
+    return {};
+  return notFound("no set has a kernel '" + asked + "' for target " +
+                  targets.front().name + "; " + list);
+}
+
 namespace {
 
 /// Puts the dispatch's bindings and symbols into launches of the text.

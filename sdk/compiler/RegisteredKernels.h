@@ -15,6 +15,10 @@ namespace backplane {
 /// those that are damaged.
 void addRegisteredKernels(const CompileServices &services, Target &target);
 
+/// Leaves targets the kernels that a request asks for, as bp_compile_options_t
+/// says. A failure names those that the first target has.
+Status chooseKernels(const std::string &asked, std::vector<Target> &targets);
+
 /// The launches of a registered kernel over the bindings of a dispatch and the
 /// symbols that `symbols` replaces its own by.
 Result<Kernel> kernelFor(const bp::KernelMatch &match,

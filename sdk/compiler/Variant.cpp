@@ -16,9 +16,10 @@ static const DialectRegistry &registry() {
 
 VariantContext::VariantContext(const CompileServices &services,
                                const std::vector<Target> &targets,
-                               WeightPool &pool, std::string dumpFolder)
+                               WeightPool &pool, std::string dumpFolder,
+                               std::string kernel)
     : services(services), targets(targets), pool(pool),
-      dump(std::move(dumpFolder)),
+      dump(std::move(dumpFolder)), kernel(std::move(kernel)),
       mlir(registry(), MLIRContext::Threading::DISABLED), diagnostics(mlir) {
   // A message of a pass may come while an op is half rewritten.
   mlir.printOpOnDiagnostic(false);

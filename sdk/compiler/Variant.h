@@ -29,12 +29,13 @@ struct VariantContext {
   /// Targets in the order of preference: what one lacks the next one gets.
   VariantContext(const CompileServices &services,
                  const std::vector<Target> &targets, WeightPool &pool,
-                 std::string dumpFolder);
+                 std::string dumpFolder, std::string kernel);
 
   const CompileServices &services;
   const std::vector<Target> &targets;
   WeightPool &pool;
   StageDump dump;
+  std::string kernel; ///< that computes every dispatch; empty: any
   mlir::MLIRContext mlir;
   Diagnostics diagnostics;
   std::deque<KernelCompiler> kernels; ///< of each device

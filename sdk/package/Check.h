@@ -104,7 +104,8 @@ struct ProgramChecker {
   std::vector<std::optional<int64_t>> slotBytes; ///< where static
   /// The most bytes of each slot in any call, where there is a limit.
   std::vector<std::optional<int64_t>> slotLimits;
-  std::vector<bool> written; ///< per output
+  std::vector<bool> written;  ///< per output
+  std::vector<bool> replaced; ///< per executable: it may be absent
 
   Status run();
 

@@ -16,6 +16,7 @@ constexpr int64_t maxBytes = int64_t(1) << 62;
 Status ProgramChecker::run() {
   written.assign(region ? region->outputs.size() : artifact.outputs.size(),
                  false);
+  replaced = replaceable(variant);
   if (program.arenas.size() > variant.devices.size())
     return bad("it has more arenas than devices");
   for (int64_t bytes : program.arenas)
@@ -227,8 +228,8 @@ Status ProgramChecker::checkDispatch(const program::Dispatch &dispatch) {
     if (Status s = checkBinding(dispatch.bindings[i], entry.bindingAccess[i]);
         !s.ok())
       return s.within("binding " + std::to_string(i));
-  if (variant.executables[dispatch.executable].native)
-    written = before; // it may be absent: others write the outputs, too
+  if (replaced[dispatch.executable])
+    written = before; // others write the outputs, too
   return {};
 }
 

@@ -33,8 +33,9 @@ struct ExecutableInfo {
   Blob blob;
   std::vector<Entry> entries;
   uint8_t device = 0; ///< that it is loaded on; its dispatches run there
-  /// In place of a blob; the format is nativeFormat. Other commands have the
-  /// device do the same where it is absent.
+  /// In place of a blob; the format is nativeFormat. Where it is absent, the
+  /// commands that are a fallback for it do the same; without them it has to be
+  /// there.
   std::optional<NativeKernel> native;
 };
 
@@ -75,6 +76,9 @@ struct VariantInfo {
   /// programs and executables, and no device takes it.
   std::string unknownRequirement;
 };
+
+/// Which of its executables another one stands in for where they are absent.
+std::vector<bool> replaceable(const VariantInfo &variant);
 
 /// An input or output of a model.
 struct PortInfo {

@@ -56,6 +56,7 @@ JobMessage messageOf(const CompileJob &job, const LoaderOptions &options,
     message.maximums.push_back(dim.maximum);
   }
   message.flags = job.embedGraph ? BP_COMPILE_EMBED_GRAPH : 0;
+  message.kernel = job.kernel;
   if (job.graph)
     addGraph(job, message.graph);
   message.cacheDir = options.cacheDir.empty() ? "-" : options.cacheDir;

@@ -164,6 +164,8 @@ Status ModelCompiler::addTools(CacheKey &key, const std::string &compiler,
     key.add(target);
   if (job.embedGraph)
     key.add("with the graph");
+  if (!job.kernel.empty())
+    key.add("kernel " + job.kernel);
   return {};
 }
 
@@ -307,6 +309,7 @@ LoadedResult ModelCompiler::compileTo(const std::string &path,
   request.model = std::move(model);
   request.targets = job.targets;
   request.embedGraph = job.embedGraph;
+  request.kernel = job.kernel;
   request.dumpDir = job.dumpDir;
   request.outputPath = path;
   {

@@ -25,6 +25,7 @@ struct CompileJob {
   bool embedGraph = false;          ///< keep the graph in the artifact
   bool fallback = false; ///< the host runs what another driver's target lacks
   std::vector<DimRange> dims; ///< limits of symbolic dims
+  std::string kernel;         ///< as bp_compile_options_t has it
   std::string dumpDir;        ///< not empty: compile even if it is in the cache
   std::string outputPath;     ///< empty: in the cache only
   CompileLimits limits;

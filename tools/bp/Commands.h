@@ -23,6 +23,12 @@ struct DevicesOptions {
 };
 int runDevices(const DevicesOptions &options);
 
+struct KernelsOptions {
+  bool text = false; ///< also what the kernels say of themselves
+  bool json = false;
+};
+int runKernels(const KernelsOptions &options);
+
 /// Of a compilation, 0: none.
 struct CompileLimits {
   uint64_t memory = 0; ///< bytes
@@ -37,6 +43,7 @@ struct CompileCommandOptions {
   std::string driver;   ///< used when no target is named; empty: host
   bool fallback = true; ///< the host runs what a target lacks
   bool embedGraph = false;
+  std::string kernel; ///< SET.NAME, or "-"; empty: all there are
   std::string dumpDir;
   std::map<std::string, std::pair<int64_t, int64_t>> dims; ///< MIN and MAX
 };

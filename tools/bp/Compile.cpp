@@ -24,6 +24,7 @@ int runCompile(const CompileCommandOptions &options) {
   compile.driver = toC(options.driver);
   compile.dump_dir = toC(options.dumpDir);
   compile.output_path = toC(options.output);
+  compile.kernel = toC(options.kernel);
   std::vector<bp_dim_range_t> dims;
   for (const auto &[name, range] : options.dims)
     dims.push_back({toC(name), range.first, range.second});

@@ -151,6 +151,7 @@ void addRun(CLI::App &app, RunOptions &options,
 /// The options of all commands; one of them is used.
 struct Options {
   DevicesOptions devices;
+  KernelsOptions kernels;
   CompileCommandOptions compile;
   RunOptions run;
   BenchOptions bench;
@@ -172,6 +173,13 @@ void addDevices(CLI::App &app, DevicesOptions &options) {
                     "also the devices of all named workers, which are started");
 }
 
+void addKernels(CLI::App &app, KernelsOptions &options) {
+  CLI::App *kernels = app.add_subcommand(
+      "kernels", "list registered kernels, by the set that has them");
+  kernels->add_flag("--text", options.text, "print their texts");
+  kernels->add_flag("--json", options.json, "machine-readable");
+}
+
 void addCompile(CLI::App &app, CompileCommandOptions &options,
                 std::vector<std::string> &ranges) {
   CLI::App *compile =
@@ -191,6 +199,9 @@ void addCompile(CLI::App &app, CompileCommandOptions &options,
                       "taken when no target is named (default host)");
   compile->add_flag("--embed-graph", options.embedGraph,
                     "keep the graph in the artifact, for --jit");
+  compile->add_option("--kernel", options.kernel,
+                      "SET.NAME: the registered kernel that has to compute all "
+                      "of the model; \"-\": none may; see bp kernels");
   compile->add_option("--dim", ranges,
                       "NAME=MIN..MAX: the values that calls give a symbolic "
                       "dim; memory is then planned now");
@@ -221,6 +232,8 @@ void addRest(CLI::App &app, Options &options) {
 int call(const CLI::App &app, Options &options) {
   if (app.got_subcommand("devices"))
     return runDevices(options.devices);
+  if (app.got_subcommand("kernels"))
+    return runKernels(options.kernels);
   if (app.got_subcommand("compile"))
     return runCompile(options.compile);
   if (app.got_subcommand("bench"))
@@ -283,6 +296,7 @@ static int runCommand(int argc, char **argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string(view(bp_version())));
   addDevices(app, options.devices);
+  addKernels(app, options.kernels);
   addCompile(app, options.compile, options.ranges);
   addRun(app, options.run, options.dims);
   addRest(app, options);

@@ -20,6 +20,9 @@ bp_status_t keep(void *, bp_string_t) { return BP_STATUS_OK; }
 bp_status_t keepDevice(void *, const bp_device_listing_t *) {
   return BP_STATUS_OK;
 }
+bp_status_t keepKernel(void *, const bp_kernel_listing_t *) {
+  return BP_STATUS_OK;
+}
 bp_status_t keepTarget(void *, const bp_target_listing_t *) {
   return BP_STATUS_OK;
 }
@@ -47,6 +50,7 @@ struct Good {
   bp_string_sink_t sink = {keep, nullptr};
   bp_device_listing_sink_t devices = {keepDevice, nullptr};
   bp_target_listing_sink_t targets = {keepTarget, nullptr};
+  bp_kernel_listing_sink_t kernels = {keepKernel, nullptr};
   bp_context_options_t contextOptions = {BP_HEADER(bp_context_options_t)};
   bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
   bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
@@ -128,6 +132,7 @@ bp_chooser_t noChooser = {nullptr, nullptr};
 bp_string_sink_t noPut = {nullptr, nullptr};
 bp_device_listing_sink_t noDevicePut = {nullptr, nullptr};
 bp_target_listing_sink_t noTargetPut = {nullptr, nullptr};
+bp_kernel_listing_sink_t noKernelPut = {nullptr, nullptr};
 
 const Wrong wrongOptions[] = {
     BP_WRONG(bp_context_create, "no place", &g.contextOptions, nullptr, e),
@@ -214,6 +219,8 @@ const Wrong wrongContexts[] = {
              nullptr, e),
     BP_WRONG(bp_context_targets, "no put", g.context.get(), toC("host"),
              &noTargetPut, e),
+    BP_WRONG(bp_context_kernels, "no sink", g.context.get(), nullptr, e),
+    BP_WRONG(bp_context_kernels, "no put", g.context.get(), &noKernelPut, e),
     BP_WRONG(bp_context_trace_begin, "no path", g.context.get(), noText, e),
     BP_WRONG(bp_context_trace_begin, "an empty path", g.context.get(), toC(""),
              e),
@@ -272,6 +279,9 @@ const Wrong wrongArtifacts[] = {
     BP_WRONG(bp_artifact_compile, "an output with a zero inside",
              g.context.get(), toC("m.onnx"),
              compileWith(g, [](auto &o) { o.output_path = zeroInside; }),
+             &g.outArtifact, e),
+    BP_WRONG(bp_artifact_compile, "a kernel at NULL", g.context.get(),
+             toC("m.onnx"), compileWith(g, [](auto &o) { o.kernel = noText; }),
              &g.outArtifact, e),
     BP_WRONG(bp_artifact_compile, "dims at NULL", g.context.get(),
              toC("m.onnx"), compileWith(g, [](auto &o) { o.dim_count = 2; }),
@@ -499,7 +509,7 @@ TEST_F(Arguments, ThatAreWrongAreRefused) {
   refused(wrongArtifacts);
   refused(wrongSessions);
   refused(wrongValues);
-  EXPECT_EQ(tried_.size(), 31u);
+  EXPECT_EQ(tried_.size(), 32u);
   // Everything still works.
   EXPECT_EQ(
       bp_session_run(good_.session.get(), &good_.x, 1, &good_.y, 1, nullptr),
@@ -553,6 +563,8 @@ TEST_F(Arguments, ContextsOfAnotherKindAreRefused) {
               [&](auto *e) {
                 return bp_context_targets(c, toC("host"), &g.targets, e);
               }},
+             {"kernels",
+              [&](auto *e) { return bp_context_kernels(c, &g.kernels, e); }},
              {"trace_begin",
               [&](auto *e) { return bp_context_trace_begin(c, toC("t"), e); }},
              {"trace_end", [&](auto *e) { return bp_context_trace_end(c, e); }},

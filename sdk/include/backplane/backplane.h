@@ -174,6 +174,28 @@ BP_API bp_status_t bp_context_targets(bp_context_t *context,
                                       const bp_target_listing_sink_t *sink,
                                       bp_error_t *error);
 
+/* A kernel of a set, as bp_context_kernels lists it, or a set that could not be
+ * listed. Pointers are valid during the sink call only. */
+#define bp_kernel_listing_t_TYPE 136u
+typedef struct bp_kernel_listing_t {
+  bp_header_t header;
+  bp_string_t plugin;  /* name of the set */
+  bp_string_t version; /* of the set */
+  bp_string_t refusal; /* why `describe` failed, empty when it did not */
+  const struct bp_kernel_t *kernel; /* of kernel.h; NULL with a refusal */
+} bp_kernel_listing_t;
+
+typedef struct bp_kernel_listing_sink_t {
+  bp_status_t (*put)(void *context, const bp_kernel_listing_t *listing);
+  void *context;
+} bp_kernel_listing_sink_t;
+
+/* Lists the kernels of every set, for all targets. Their texts and bodies are
+ * as the sets describe them; compiling says what is wrong with one. */
+BP_API bp_status_t bp_context_kernels(bp_context_t *context,
+                                      const bp_kernel_listing_sink_t *sink,
+                                      bp_error_t *error);
+
 /* ---- Traces ---- */
 
 /* From now on, what the context does goes into one timeline: opening and
@@ -229,6 +251,12 @@ typedef struct bp_compile_options_t {
    * BP_STATUS_DEADLINE_EXCEEDED for time. */
   uint64_t max_memory;       /* bytes of private memory */
   uint64_t max_milliseconds; /* from the start of the process on */
+  /* Which registered kernels (kernel.h) there are: empty: all, wherever they
+   * match; "-": none; "SET.NAME": this one, which has to compute all that the
+   * graph asks for, or compiling fails with the reason. Where it is a function
+   * that is absent at run time, making the session fails: there is no other
+   * code. */
+  bp_string_t kernel;
 } bp_compile_options_t;
 
 /* Compiles a model file, .onnx or .bpg (a portable graph as wire bytes), or

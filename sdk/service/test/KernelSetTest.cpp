@@ -4,6 +4,7 @@
 // plug-in `marked` add a number of their own, so that results tell what ran:
 // 1000 and 3000 native functions, 2000 code in an image, 0 generated code.
 #include "Compiling.h"
+#include "backplane/compiler.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -45,9 +46,11 @@ Bytes elementwise(const char *op, bool third = false) {
   return writeGraph(graph);
 }
 
-Artifact compile(const Context &context, const Bytes &wire,
-                 std::vector<Floats> weights = {}) {
+Result<Artifact> tryToCompile(const Context &context, const Bytes &wire,
+                              const std::string &kernel,
+                              std::vector<Floats> weights = {}) {
   bp_compile_options_t options = {BP_HEADER(bp_compile_options_t)};
+  options.kernel = toC(kernel);
   bp_string_t target = toC(ownTarget);
   options.targets = &target;
   options.target_count = 1;
@@ -60,8 +63,16 @@ Artifact compile(const Context &context, const Bytes &wire,
                                      tensors.data(), uint32_t(tensors.size()),
                                      &options, &out, error);
   });
-  EXPECT_TRUE(status.ok()) << status.message();
+  if (!status.ok())
+    return status;
   return Artifact(out);
+}
+
+Artifact compile(const Context &context, const Bytes &wire,
+                 std::vector<Floats> weights = {}) {
+  auto artifact = tryToCompile(context, wire, "", std::move(weights));
+  EXPECT_TRUE(artifact.ok()) << artifact.message();
+  return std::move(*artifact);
 }
 
 using Teller = decltype(&bp_artifact_describe);
@@ -230,6 +241,123 @@ TEST(KernelSet, ALibraryWithoutATableIsRefused) {
   auto context = contextWith(true);
   ASSERT_TRUE(context.ok()) << context.message();
   EXPECT_EQ(markOf(compile(*context, elementwise("mul")), 9, true, false), 0);
+}
+
+TEST(NamedKernel, ComputesTheGraph) {
+  auto context = contextWith(true);
+  ASSERT_TRUE(context.ok()) << context.message();
+  for (auto [op, kernel, mark] :
+       {std::tuple("mul", "marked.product", 1000.f),
+        std::tuple("sub", "marked.difference", 2000.f),
+        std::tuple("mul", "-", 0.f), std::tuple("sub", "-", 0.f)}) {
+    auto artifact = tryToCompile(*context, elementwise(op), kernel);
+    ASSERT_TRUE(artifact.ok()) << artifact.message();
+    EXPECT_EQ(markOf(*artifact, 9, op == std::string("mul"), false), mark);
+    EXPECT_EQ(describe(*artifact).find(" without "), std::string::npos);
+  }
+}
+
+TEST(NamedKernel, SaysWhyNot) {
+  auto context = contextWith(true);
+  ASSERT_TRUE(context.ok()) << context.message();
+  Graph more; // than the kernel computes
+  EXPECT_TRUE(more.addSymbol({"n", 1, 4096, 1}).ok());
+  TensorType type{DType::F32, {Dim::symbol("n")}};
+  ValueId a = more.addInput("a", type), b = more.addInput("b", type);
+  ValueId product = (*more.add("relu", {(*more.add("mul", {a, b}))[0]}))[0];
+  more.addOutput((*more.add("exp", {product}))[0], "y");
+  Graph nothing;
+  nothing.addOutput(nothing.addInput("a", {DType::F32, {Dim(3)}}), "y");
+  const std::tuple<Bytes, const char *, const char *> bad[] = {
+      {elementwise("mul"), "marked.sum",
+       "no set has a kernel 'marked.sum' for target"},
+      {elementwise("mul"), "marked.sum", "there is marked.product, marked."},
+      {elementwise("mul"), "marked.difference",
+       "kernel marked.difference does not compute"},
+      {writeGraph(more), "marked.product",
+       "kernel marked.product does not compute exp of f32"},
+      {writeGraph(nothing), "marked.product", "computes nothing of the graph"},
+  };
+  for (const auto &[wire, kernel, message] : bad) {
+    auto artifact = tryToCompile(*context, wire, kernel);
+    ASSERT_FALSE(artifact.ok()) << kernel;
+    EXPECT_NE(artifact.message().find(message), std::string::npos)
+        << artifact.message();
+  }
+}
+
+/// Where the function is absent nothing else runs in its place.
+TEST(NamedKernel, HasNoFallback) {
+  auto with = contextWith(true), without = contextWith(false);
+  ASSERT_TRUE(with.ok() && without.ok());
+  auto artifact = tryToCompile(*with, elementwise("mul"), "marked.product");
+  ASSERT_TRUE(artifact.ok()) << artifact.message();
+  bp_artifact_t *out = nullptr;
+  ASSERT_EQ(bp_artifact_open_bytes(without->get(),
+                                   bp_artifact_bytes(artifact->get()), &out,
+                                   nullptr),
+            BP_STATUS_OK);
+  Artifact copy(out);
+  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  options.device = toC("host");
+  auto session = createSession(copy, options);
+  ASSERT_FALSE(session.ok());
+  EXPECT_NE(session.message().find("which no other code replaces: no plug-in "
+                                   "'marked' with kernels is loaded"),
+            std::string::npos)
+      << session.message();
+}
+
+struct Kernels {
+  std::vector<std::string> texts, refusals;
+};
+
+bp_status_t keepKernel(void *context, const bp_kernel_listing_t *listing) {
+  auto &kernels = *static_cast<Kernels *>(context);
+  EXPECT_EQ(view(listing->plugin), "marked");
+  EXPECT_EQ(view(listing->version), "1.0.0");
+  if (listing->kernel)
+    kernels.texts.emplace_back(view(listing->kernel->text).substr(0, 18));
+  else
+    kernels.refusals.emplace_back(view(listing->refusal));
+  return BP_STATUS_OK;
+}
+
+Kernels listKernels() {
+  Kernels kernels;
+  bp_kernel_listing_sink_t sink = {keepKernel, &kernels};
+  auto context = contextWith(true);
+  EXPECT_TRUE(context.ok()) << context.message();
+  EXPECT_EQ(bp_context_kernels(context->get(), &sink, nullptr), BP_STATUS_OK);
+  return kernels;
+}
+
+TEST(ListedKernels, AreThoseOfEachSet) {
+  Kernels kernels = listKernels();
+  EXPECT_EQ(kernels.texts, (std::vector<std::string>{"kernel product ver",
+                                                     "kernel linear vers",
+                                                     "kernel difference "}));
+  EXPECT_TRUE(kernels.refusals.empty());
+}
+
+TEST(ListedKernels, ASetThatFailsSaysWhy) {
+  Broken broken("no-body");
+  Kernels kernels = listKernels();
+  ASSERT_EQ(kernels.refusals.size(), 1u);
+  EXPECT_NE(kernels.refusals[0].find("the compiled dispatch is missing"),
+            std::string::npos)
+      << kernels.refusals[0];
+}
+
+TEST(ListedKernels, TheSinkMayStop) {
+  bp_kernel_listing_sink_t sink = {[](void *, const bp_kernel_listing_t *) {
+                                     return bp_status_t(BP_STATUS_ABORTED);
+                                   },
+                                   nullptr};
+  auto context = contextWith(true);
+  ASSERT_TRUE(context.ok()) << context.message();
+  EXPECT_EQ(bp_context_kernels(context->get(), &sink, nullptr),
+            BP_STATUS_ABORTED);
 }
 
 } // namespace

@@ -17,6 +17,7 @@ import tempfile
 import numpy
 
 import checks
+import kernels
 import models
 import sizes
 
@@ -508,6 +509,7 @@ def main():
         laziness(suite, tool)
         lost(suite, tool)
         described(suite, tool)
+        kernels.check(suite, tool)
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)
