@@ -57,8 +57,10 @@ function(bp_add_passes name group file)
   string(REPLACE ".td" ".h.inc" out "${CMAKE_CURRENT_BINARY_DIR}/${file}")
   add_custom_command(OUTPUT "${out}"
     COMMAND "${MLIR_TABLEGEN_EXE}" -gen-pass-decls -name=${group}
-      "${CMAKE_CURRENT_SOURCE_DIR}/${file}" -I "${LLVM_INCLUDE_DIRS}" -o "${out}"
+      "${CMAKE_CURRENT_SOURCE_DIR}/${file}" -I "${LLVM_INCLUDE_DIRS}"
+      -I "${PROJECT_SOURCE_DIR}" -o "${out}"
     DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${file}"
+      "${PROJECT_SOURCE_DIR}/sdk/compiler/Published.td"
     COMMENT "Passes of ${name}" VERBATIM)
   add_custom_target(${name}_pass_headers DEPENDS "${out}")
   add_library(${name}_passes INTERFACE)

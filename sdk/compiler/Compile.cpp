@@ -6,6 +6,7 @@
 
 #include "sdk/compiler/Describe.h"
 #include "sdk/compiler/Phase.h"
+#include "sdk/compiler/ProgramPipelines.h"
 #include "sdk/compiler/RegisteredKernels.h"
 #include "sdk/compiler/Variant.h"
 #include "sdk/graph/Satisfiable.h"
@@ -78,10 +79,18 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
   OwningOpRef<ModuleOp> module = bp::importGraph(context.mlir, *primitives);
   if (!module)
     return context.diagnostics.take(internalError("the graph has no module"));
+  if (Status s =
+          runProgramPipeline(context, *module, stage::import, device, draft);
+      !s.ok())
+    return s;
   context.dump.write(name, stage::import, *module);
   if (Status s = optimize(context, *module, graph, device, draft); !s.ok())
     return s.within(stage::optimize.name);
   context.dump.write(name, stage::optimize, *module);
+  if (Status s =
+          runProgramPipeline(context, *module, stage::partition, device, draft);
+      !s.ok())
+    return s;
   if (!device)
     return compileSplit(context, *module, graph, name, draft);
   placeOn(*module, *device);

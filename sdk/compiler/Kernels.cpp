@@ -167,7 +167,8 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch, const Graph &graph,
   std::vector<uint32_t> inPlace = inPlaceInputs(copy);
   std::vector<EmitStage> stages;
   for (const StagePipeline &stage : target_.stages)
-    stages.push_back({stage.stage, stage.pipeline});
+    if (findStage(stage.stage)->pipelines == PipelineScope::Dispatch)
+      stages.push_back({stage.stage, stage.pipeline});
   EmitTarget target = emitTarget();
   target.contract = mayContract(target_, graph);
   FailureOr<ObjectCode> object =

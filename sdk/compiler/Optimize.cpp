@@ -5,6 +5,7 @@
 #include "sdk/compiler/Variant.h"
 
 #include "sdk/compiler/Phase.h"
+#include "sdk/compiler/ProgramPipelines.h"
 #include "sdk/compiler/WidenFloats.h"
 #include "sdk/graph/Control.h"
 #include "sdk/graph/Decompose.h"
@@ -55,8 +56,8 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
 }
 
 /// One round of passes, then constants that these have found.
-static Status runPipeline(VariantContext &context, ModuleOp module,
-                          Draft &draft) {
+static Status runRound(VariantContext &context, ModuleOp module,
+                       OneDevice device, Draft &draft) {
   auto read = [&](StringRef id) -> std::optional<Bytes> {
     const Weight *weight = context.pool.find(std::string_view(id));
     if (!weight || weight->data.size() > maxConstantBytes)
@@ -70,10 +71,16 @@ static Status runPipeline(VariantContext &context, ModuleOp module,
         manager.addPass(createCSEPass());
         manager.addPass(bp::createTableLookupPass(read));
         manager.addPass(bp::createFoldScalesPass());
-        manager.addPass(bp::createSimplifyPass());
-        manager.addPass(createCSEPass());
-        manager.addPass(bp::createOutlineConstantsPass());
       });
+  if (status.ok())
+    status =
+        runProgramPipeline(context, module, stage::optimize, device, draft);
+  if (status.ok())
+    status = runPasses(module, context.diagnostics, [](OpPassManager &manager) {
+      manager.addPass(bp::createSimplifyPass());
+      manager.addPass(createCSEPass());
+      manager.addPass(bp::createOutlineConstantsPass());
+    });
   if (!status.ok())
     return status;
   if (failed(bp::foldConstants(module, context.services.evaluate, context.pool,
@@ -139,7 +146,7 @@ Status backplane::optimize(VariantContext &context, ModuleOp module,
                            const Graph &graph, OneDevice device, Draft &draft) {
   Phase phase(context.services, stage::optimize.name);
   for (;;) {
-    if (auto status = runPipeline(context, module, draft); !status.ok())
+    if (auto status = runRound(context, module, device, draft); !status.ok())
       return status;
     auto decided = decideIfs(context, module, graph, device, draft);
     if (!decided || !*decided)

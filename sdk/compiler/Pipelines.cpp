@@ -2,11 +2,16 @@
 #include "sdk/compiler/Pipelines.h"
 
 #include "hal/core/CompilerCalls.h"
+#include "sdk/compiler/StageTable.h"
+#include "sdk/support/Error.h"
+#include "sdk/support/NearestName.h"
+#include "sdk/support/PublishedPasses.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -32,7 +37,7 @@ std::string unpublishedPass(const std::string &pipeline) {
       continue;
     else if (c != ',' && c != '(' && c != ')')
       name += c;
-    else if (name.empty() || c == '(' || name.starts_with("bp-"))
+    else if (name.empty() || c == '(' || findPublishedPass(name))
       name.clear();
     else
       return name;
@@ -57,10 +62,45 @@ std::string oneLine(StringRef errors) {
   return text;
 }
 
+/// "; did you mean 'x'?", or nothing when no name is near.
+std::string didYouMean(std::string_view name,
+                       const std::vector<std::string> &names) {
+  std::string found = nearestName(name, names);
+  return found.empty() ? "" : "; did you mean '" + found + "'?";
+}
+
+std::vector<std::string> passNames() {
+  std::vector<std::string> names;
+  for (const PublishedPass &pass : publishedPasses())
+    names.emplace_back(pass.name);
+  return names;
+}
+
+std::vector<std::string> stageNames() {
+  std::vector<std::string> names;
+  for (const Stage *stage : stages)
+    if (stage->pipelines != PipelineScope::None)
+      names.emplace_back(stage->name);
+  return names;
+}
+
+/// A stage that a plug-in may have a pipeline for.
+Status checkStage(const std::string &name) {
+  const Stage *stage = findStage(name);
+  std::vector<std::string> names = stageNames();
+  if (stage && stage->pipelines != PipelineScope::None)
+    return {};
+  return invalidArgument(
+      (stage ? "stage " + name + " takes no pipeline"
+             : "there is no stage '" + name + "'" + didYouMean(name, names)) +
+      "; pipelines are for " + llvm::join(names, ", "));
+}
+
 /// Why this host cannot run a pipeline; empty: it can.
 std::string misfit(const std::string &pipeline) {
   if (std::string name = unpublishedPass(pipeline); !name.empty())
-    return "'" + name + "' is no published pass; those start with bp-";
+    return "'" + name + "' is no published pass" +
+           didYouMean(name, passNames());
   OpPassManager manager(ModuleOp::getOperationName());
   std::string errors;
   llvm::raw_string_ostream out(errors);
@@ -81,6 +121,8 @@ std::optional<size_t> choose(const std::vector<std::string> &pipelines,
 }
 
 Status takeOne(Target &target, const Alternatives &stage) {
+  if (Status s = checkStage(stage.stage); !s.ok())
+    return s.within("target '" + target.name + "'");
   size_t count = stage.pipelines.size();
   std::string reasons;
   std::optional<size_t> chosen = choose(stage.pipelines, reasons);

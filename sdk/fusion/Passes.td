@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def FormDispatchesPass : Pass<"bp-form-dispatches", "mlir::ModuleOp"> {
   let summary = "The ops of main to functions that become kernels";
   let description = [{
-    Stage `fusion`. Groups the ops of `main` into dispatches, functions of one
+    Groups the ops of `main` into dispatches, functions of one
     kernel each; `main` then holds calls and what needs no kernel: weights,
     constants, reshapes, reads and writes of variables.
   }];

@@ -7,7 +7,7 @@ include "mlir/Pass/PassBase.td"
 def MatchKernelsPass : Pass<"bp-match-kernels", "mlir::ModuleOp"> {
   let summary = "Marks the ops of main that registered kernels compute";
   let description = [{
-    Stage `kernels`. Looks in `main` for the graphs of kernels and gives their
+    Looks in `main` for the graphs of kernels and gives their
     ops `bp.kernel`; the module's `bp.report` says which were used, and for
     what nearly matches what differs. The graphs come from the texts of
     kernels in files, see `docs/reference/kernels.md`.

@@ -5,12 +5,13 @@
 #ifndef BACKPLANE_LOWER_PASSES
 #define BACKPLANE_LOWER_PASSES
 
+include "sdk/compiler/Published.td"
 include "mlir/Pass/PassBase.td"
 
 def LowerToLinalgPass : Pass<"bp-lower-to-linalg", "mlir::ModuleOp"> {
   let summary = "Dispatches of bp primitives to linalg on tensors";
   let description = [{
-    Stage `lower`. Every function that holds `bp` ops becomes linalg on tensors
+    Every function that holds `bp` ops becomes linalg on tensors
     in destination-passing form. Fails with a diagnostic on the op that it
     cannot lower.
   }];
@@ -21,10 +22,12 @@ def LowerToLinalgPass : Pass<"bp-lower-to-linalg", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
-def ExpandMathPass : Pass<"bp-expand-math"> {
+def ExpandMathPass : Pass<"bp-expand-math">,
+    Stable<"device", "math and arith on scalars and vectors",
+      "arith, and those of math that the description lists"> {
   let summary = "Math functions and bf16 conversions to arithmetic";
   let description = [{
-    Stage `device`. Math functions, float remainders and bf16 conversions on
+    Math functions, float remainders and bf16 conversions on
     scalars and vectors become arithmetic that needs no library: `arith` and
     `math.fma floor sqrt absf copysign roundeven trunc ceil`. Errors in ULP:
     docs/reference/math.md.

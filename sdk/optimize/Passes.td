@@ -5,38 +5,45 @@
 #ifndef BACKPLANE_OPTIMIZE_PASSES
 #define BACKPLANE_OPTIMIZE_PASSES
 
+include "sdk/compiler/Published.td"
 include "mlir/Pass/PassBase.td"
 
 def ForwardVariablesPass : Pass<"bp-forward-variables", "mlir::ModuleOp"> {
   let summary = "Reads of a variable to what was written before them";
   let description = [{
-    Stage `optimize`. A read of a variable after a write becomes the written
+    A read of a variable after a write becomes the written
     value, and of several writes the last one stays. All reads that are left are
     of values from before the call, all writes can wait for its end.
   }];
 }
 
-def SimplifyPass : Pass<"bp-simplify"> {
+def SimplifyPass : Pass<"bp-simplify">,
+    MayChange<"optimize", "bp ops",
+      "bp ops, at most as many"> {
   let summary = "Removes bp ops that do nothing and merges those that compose";
   let description = [{
-    Stage `optimize`. Identities that hold bit for bit, also for NaN, infinities
+    Identities that hold bit for bit, also for NaN, infinities
     and -0: movement of movement, arithmetic with neutral constants, casts that
     lose nothing, select of a constant.
   }];
 }
 
-def FoldScalesPass : Pass<"bp-fold-scales"> {
+def FoldScalesPass : Pass<"bp-fold-scales">,
+    MayChange<"optimize", "bp ops in main",
+      "bp ops in main, some of them on weights alone"> {
   let summary = "Per-channel factors to the weights of contractions";
   let description = [{
-    Stage `optimize`. Per-channel factors and offsets after conv and matmul with
+    Per-channel factors and offsets after conv and matmul with
     weights move into the weights (batch norm folding). Changes rounding.
   }];
 }
 
-def TableLookupPass : Pass<"bp-table-lookup"> {
+def TableLookupPass : Pass<"bp-table-lookup">,
+    MayChange<"optimize", "bp ops in main",
+      "bp ops in main"> {
   let summary = "One-hot products and functions of them to gathers";
   let description = [{
-    Stage `optimize`. A product with a one-hot tensor becomes a gather, and
+    A product with a one-hot tensor becomes a gather, and
     elementwise functions of gathered constant rows are computed on the table.
   }];
   let constructor = "bp::createTableLookupPass()";
@@ -45,7 +52,7 @@ def TableLookupPass : Pass<"bp-table-lookup"> {
 def OutlineConstantsPass : Pass<"bp-outline-constants", "mlir::ModuleOp"> {
   let summary = "What depends on weights alone to functions";
   let description = [{
-    Stage `optimize`. Maximal subgraphs that depend on weights and constants
+    Maximal subgraphs that depend on weights and constants
     only become functions `fold_N` with the unit attribute `bp.fold`, called
     from where they stood. FoldConstants.h evaluates them.
   }];

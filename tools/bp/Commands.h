@@ -29,6 +29,14 @@ struct KernelsOptions {
 };
 int runKernels(const KernelsOptions &options);
 
+struct PassesOptions {
+  std::string name;  ///< only this pass; empty: all
+  std::string stage; ///< only those for this stage; empty: all
+  bool json = false;
+};
+/// Lists the passes that pipelines of plug-ins may name.
+int runPasses(const PassesOptions &options);
+
 /// Of a compilation, 0: none.
 struct CompileLimits {
   uint64_t memory = 0; ///< bytes

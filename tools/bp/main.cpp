@@ -43,6 +43,8 @@ constexpr const char *about =
     "  bp bench model.onnx --threads 1      latency, compile time, memory\n"
     "  bp explain model.onnx                why it was cut and fused this "
     "way\n"
+    "  bp passes --stage tile               what a plug-in's pipeline may "
+    "name\n"
     "  bp compare model.onnx --a ref --b x  find the ops in which they part\n"
     "  bp conformance --device ref --out d  prove a device's numbers\n"
     "  bp run m.onnx --device worker:box/x  on a named other machine\n\n"
@@ -152,6 +154,7 @@ void addRun(CLI::App &app, RunOptions &options,
 struct Options {
   DevicesOptions devices;
   KernelsOptions kernels;
+  PassesOptions passes;
   CompileCommandOptions compile;
   RunOptions run;
   BenchOptions bench;
@@ -178,6 +181,14 @@ void addKernels(CLI::App &app, KernelsOptions &options) {
       "kernels", "list registered kernels, by the set that has them");
   kernels->add_flag("--text", options.text, "print their texts");
   kernels->add_flag("--json", options.json, "machine-readable");
+}
+
+void addPasses(CLI::App &app, PassesOptions &options) {
+  CLI::App *passes = app.add_subcommand(
+      "passes", "list the passes that pipelines of plug-ins may name");
+  passes->add_option("name", options.name, "only this one");
+  passes->add_option("--stage", options.stage, "only those for this stage");
+  passes->add_flag("--json", options.json, "machine-readable");
 }
 
 void addCompile(CLI::App &app, CompileCommandOptions &options,
@@ -234,6 +245,8 @@ int call(const CLI::App &app, Options &options) {
     return runDevices(options.devices);
   if (app.got_subcommand("kernels"))
     return runKernels(options.kernels);
+  if (app.got_subcommand("passes"))
+    return runPasses(options.passes);
   if (app.got_subcommand("compile"))
     return runCompile(options.compile);
   if (app.got_subcommand("bench"))
@@ -297,6 +310,7 @@ static int runCommand(int argc, char **argv) {
   app.set_version_flag("--version", std::string(view(bp_version())));
   addDevices(app, options.devices);
   addKernels(app, options.kernels);
+  addPasses(app, options.passes);
   addCompile(app, options.compile, options.ranges);
   addRun(app, options.run, options.dims);
   addRest(app, options);

@@ -3,12 +3,14 @@
 // The compiler library as the host library uses it: opened late with
 // RTLD_LOCAL, with a plug-in whose code is the wire graph of each dispatch.
 #include "sdk/compiler/Compile.h"
+#include "sdk/compiler/StageTable.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/OpTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/package/Artifact.h"
 #include "sdk/support/Error.h"
 
+#include <array>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
@@ -73,6 +75,7 @@ bp_status_t claim(void *, bp_string_t, const bp_graph_t *graph,
 
 const char *pipeline = nullptr;
 std::vector<const char *> preferred; ///< for the stage `tile`
+std::vector<std::array<const char *, 2>> programStages; ///< and pipelines
 constexpr const char *cpuTile =
     "bp-bind-buffers,bp-contract{vector-bits=256},bp-distribute";
 const char *cpuStages[][2] = {
@@ -83,6 +86,9 @@ const char *cpuStages[][2] = {
 
 bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
                    bp_error_t *) {
+  for (auto [stage, text] : programStages)
+    if (bp_status_t s = sink->put(sink->context, toC(stage), toC(text)))
+      return s;
   for (const char *text : preferred)
     if (bp_status_t s = sink->put(sink->context, toC("tile"), toC(text)))
       return s;
@@ -93,7 +99,7 @@ bp_status_t stages(void *, bp_string_t, const bp_stage_sink_t *sink,
     return BP_STATUS_OK;
   }
   if (!pipeline)
-    return BP_STATUS_UNIMPLEMENTED;
+    return programStages.empty() ? BP_STATUS_UNIMPLEMENTED : BP_STATUS_OK;
   return sink->put(sink->context, toC("tile"), toC(pipeline));
 }
 
@@ -475,11 +481,11 @@ TEST_F(CompileTest, TakesTheFirstPipelineThatThisHostHas) {
   ASSERT_TRUE(file.ok()) << file.message();
   EXPECT_EQ((*file)->metadata().variants[0].report.at(0),
             "target toy, stage tile: pipeline 4 of 4; pipeline 1: "
-            "'bp-contract-next' does not refer to a registered pass or pass "
-            "pipeline; pipeline 2: no such option lanes: failed to add "
+            "'bp-contract-next' is no published pass; did you mean "
+            "'bp-contract'?; pipeline 2: no such option lanes: failed to add "
             "`bp-contract` with options `lanes=4`; pipeline 3: 'inline' is no "
             "published "
-            "pass; those start with bp-");
+            "pass");
 }
 
 TEST_F(CompileTest, TellsWhyItHasNoPipelineForAStage) {
@@ -493,9 +499,67 @@ TEST_F(CompileTest, TellsWhyItHasNoPipelineForAStage) {
   EXPECT_EQ(status.code(), BP_STATUS_INVALID_ARGUMENT);
   EXPECT_EQ(status.message(),
             "toy: target 'toy', stage tile: this host has no passes for its "
-            "pipelines; pipeline 1: 'inline' is no published pass; those start "
-            "with bp-; pipeline 2: 'bp-next' does not refer to a registered "
-            "pass or pass pipeline");
+            "pipelines; pipeline 1: 'inline' is no published pass; pipeline 2: "
+            "'bp-next' is no published pass");
+}
+
+TEST_F(CompileTest, RunsPipelinesAtTheStagesOfAProgram) {
+  for (const char *stage : {"import", "optimize", "partition"}) {
+    programStages = {{stage, "func.func(bp-simplify)"}};
+    Status status = run(chain(2));
+    programStages = {};
+    ASSERT_TRUE(status.ok()) << status.message();
+    auto file = ArtifactFile::open(path("model.bpx"));
+    ASSERT_TRUE(file.ok()) << file.message();
+    EXPECT_EQ((*file)->metadata().variants[0].report.at(0),
+              std::string("target toy, stage ") + stage +
+                  ": ran func.func(bp-simplify), 2 ops before, 2 after");
+  }
+}
+
+TEST_F(CompileTest, APipelineOfAProgramChangesIt) {
+  Graph graph;
+  ValueId x = graph.addInput("x", {DType::F32, {Dim(8)}});
+  ValueId there = (*graph.add("neg", {x}))[0];
+  graph.addOutput((*graph.add("neg", {there}))[0], "y");
+  programStages = {{"import", "bp-simplify"}};
+  Status status = run(graph);
+  programStages = {};
+  ASSERT_TRUE(status.ok()) << status.message();
+  auto file = ArtifactFile::open(path("model.bpx"));
+  ASSERT_TRUE(file.ok()) << file.message();
+  EXPECT_EQ((*file)->metadata().variants[0].report.at(0),
+            "target toy, stage import: ran bp-simplify, 2 ops before, 0 after");
+}
+
+TEST_F(CompileTest, RunsAPipelineAtLower) {
+  emitter = "llvm-elf";
+  programStages = {{"lower", "bp-expand-math"}};
+  Status status = run(product());
+  programStages = {};
+  emitter = "";
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+TEST_F(CompileTest, RefusesStagesThatTakeNoPipeline) {
+  auto refusal = [&](const char *stage) {
+    programStages = {{stage, "bp-simplify"}};
+    Status status = run(chain(1));
+    programStages = {};
+    EXPECT_EQ(status.code(), BP_STATUS_INVALID_ARGUMENT);
+    return status.message();
+  };
+  const std::string there =
+      "; pipelines are for import, optimize, partition, lower, tile, "
+      "bufferize, device";
+  EXPECT_EQ(refusal("optimise"), "toy: target 'toy': there is no stage "
+                                 "'optimise'; did you mean 'optimize'?" +
+                                     there);
+  for (const Stage *stage : backplane::stages)
+    if (stage->pipelines == PipelineScope::None)
+      EXPECT_EQ(refusal(stage->name.data()), "toy: target 'toy': stage " +
+                                                 std::string(stage->name) +
+                                                 " takes no pipeline" + there);
 }
 
 TEST_F(CompileTest, RefusesADtypeThatTheTargetLacks) {

@@ -10,16 +10,29 @@
 
 using namespace backplane;
 
+static const char *scopeOf(const Stage &stage) {
+  switch (stage.pipelines) {
+  case PipelineScope::None:
+    return "";
+  case PipelineScope::Program:
+    return "program";
+  case PipelineScope::Dispatch:
+    return "dispatch";
+  }
+  return "";
+}
+
 static std::string rowOf(const Stage &stage) {
   std::ostringstream row;
   row << "| `" << stage.name << "` | " << stage.code << " | " << stage.entry
-      << " | " << stage.exit << " |\n";
+      << " | " << stage.exit << " | " << scopeOf(stage) << " |\n";
   return row.str();
 }
 
 TEST(StageTable, IsThatOfTheReference) {
-  std::string expected = "| stage | pass or function | entry | exit |\n"
-                         "|---|---|---|---|\n";
+  std::string expected =
+      "| stage | pass or function | entry | exit | pipelines |\n"
+      "|---|---|---|---|---|\n";
   for (const Stage *stage : stages)
     expected += rowOf(*stage);
   std::ifstream file(BP_STAGES_PAGE);

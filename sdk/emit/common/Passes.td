@@ -5,12 +5,15 @@
 #ifndef BACKPLANE_EMIT_COMMON_PASSES
 #define BACKPLANE_EMIT_COMMON_PASSES
 
+include "sdk/compiler/Published.td"
 include "mlir/Pass/PassBase.td"
 
-def BindBuffersPass : Pass<"bp-bind-buffers", "mlir::ModuleOp"> {
+def BindBuffersPass : Pass<"bp-bind-buffers", "mlir::ModuleOp">,
+    Stable<"tile", "a dispatch as `lower` leaves it",
+      "tensors in the body, memrefs as arguments"> {
   let summary = "Tensor arguments of a dispatch to memrefs";
   let description = [{
-    Stage `tile`. Tensor arguments become dense memrefs; results are stated to
+    Tensor arguments become dense memrefs; results are stated to
     be in their destinations; elementwise ops of which one is a result become
     one op.
   }];
@@ -18,10 +21,12 @@ def BindBuffersPass : Pass<"bp-bind-buffers", "mlir::ModuleOp"> {
                            "mlir::memref::MemRefDialect"];
 }
 
-def ContractPass : Pass<"bp-contract", "mlir::ModuleOp"> {
+def ContractPass : Pass<"bp-contract", "mlir::ModuleOp">,
+    Stable<"tile", "what bp-bind-buffers gives",
+      "a parallel loop of work-groups, or the dispatch as it was"> {
   let summary = "Matrix products and convolutions to packed loops, on a CPU";
   let description = [{
-    Stage `tile`. A matrix product, a convolution or their like, with an
+    A matrix product, a convolution or their like, with an
     elementwise op after it, becomes a parallel loop of packed loops. Every
     other dispatch is left alone. What a work-group packs takes half of the
     target's `cache_bytes.2` at most, 1 MiB where that is not stated.
@@ -48,10 +53,12 @@ def ContractPass : Pass<"bp-contract", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
-def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp"> {
+def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp">,
+    Stable<"tile", "what bp-bind-buffers gives",
+      "a parallel loop of work-groups, or one work-group without"> {
   let summary = "The work of a dispatch to a parallel loop of work-groups, on a CPU";
   let description = [{
-    Stage `tile`. Tiles the last op and fuses what comes before it into one
+    Tiles the last op and fuses what comes before it into one
     parallel loop of work-groups. Dispatches that have such a loop are left
     alone; those with several last ops stay one work-group.
   }];
@@ -60,10 +67,12 @@ def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
-def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp"> {
+def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp">,
+    Stable<"tile", "what bp-bind-buffers gives",
+      "a parallel loop of work-groups, or the dispatch as it was"> {
   let summary = "Matrix products and convolutions to tiles of work-groups, on a GPU";
   let description = [{
-    Stage `tile`. A matrix product or a convolution, with what its operands are
+    A matrix product or a convolution, with what its operands are
     made of and elementwise ops after it, becomes a parallel loop of work-groups
     that share tiles. Every other dispatch is left alone, and small ones. This
     and the other passes for GPUs read `group_threads`, `subgroup_sizes`,
@@ -75,10 +84,12 @@ def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
-def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp"> {
+def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp">,
+    Stable<"tile", "what bp-bind-buffers gives",
+      "a parallel loop of work-groups, or the dispatch as it was"> {
   let summary = "Long sums and the like to work-groups, on a GPU";
   let description = [{
-    Stage `tile`. Few long sums, minima and the like, with what they are made of
+    Few long sums, minima and the like, with what they are made of
     and elementwise ops after them, become a parallel loop of work-groups. Left
     alone are every other dispatch, sums of fewer than 512 elements or of
     unknown number, and from 64 on those whose elements are not contiguous.
@@ -98,10 +109,12 @@ def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
-def PerElementPass : Pass<"bp-per-element", "mlir::ModuleOp"> {
+def PerElementPass : Pass<"bp-per-element", "mlir::ModuleOp">,
+    Stable<"tile", "what bp-bind-buffers gives",
+      "parallel loops over elements"> {
   let summary = "A dispatch to parallel loops that compute an element each, on a GPU";
   let description = [{
-    Stage `tile`. A parallel loop for each shape among the results, whose
+    A parallel loop for each shape among the results, whose
     iterations compute one element from the inputs alone. Dispatches with loops
     are left alone: those that carry tensors (`cumulative`, `top_k`, `scatter`),
     those that the two passes above wrote.
@@ -112,20 +125,24 @@ def PerElementPass : Pass<"bp-per-element", "mlir::ModuleOp"> {
     "mlir::tensor::TensorDialect"];
 }
 
-def BufferizePass : Pass<"bp-bufferize", "mlir::ModuleOp"> {
+def BufferizePass : Pass<"bp-bufferize", "mlir::ModuleOp">,
+    Stable<"bufferize", "what stage `tile` leaves",
+      "memrefs only"> {
   let summary = "Tensors of a dispatch to memrefs, destinations in place";
   let description = [{
-    Stage `bufferize`. Tensors become memrefs in place, pads a fill and a copy.
+    Tensors become memrefs in place, pads a fill and a copy.
   }];
   let dependentDialects = [
     "mlir::bufferization::BufferizationDialect", "mlir::linalg::LinalgDialect",
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }
 
-def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp"> {
+def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp">,
+    Stable<"device", "linalg on memrefs",
+      "loops over vectors; what has effects or loops as it was"> {
   let summary = "linalg on memrefs to vector loops with masked remainders, on a CPU";
   let description = [{
-    Stage `device`. linalg ops on memrefs become loops over vectors with masked
+    linalg ops on memrefs become loops over vectors with masked
     remainders; the marks of the lowering (`sdk/lower/Marks.h`) are used here.
     Ops with effects or loops in their bodies are left alone.
   }];
@@ -144,10 +161,12 @@ def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 
-def ToCpuEntryPass : Pass<"bp-to-cpu-entry", "mlir::ModuleOp"> {
+def ToCpuEntryPass : Pass<"bp-to-cpu-entry", "mlir::ModuleOp">,
+    Stable<"device", "a dispatch on memrefs",
+      "a function of type bp_cpu_entry_t, and bp.entry"> {
   let summary = "A bufferised dispatch to a function of type bp_cpu_entry_t";
   let description = [{
-    Stage `device`. The function gets the signature of `bp_cpu_entry_t`, the
+    The function gets the signature of `bp_cpu_entry_t`, the
     parallel loop becomes the grid, allocations become ranges of the workspace.
   }];
   let dependentDialects = [
@@ -155,18 +174,22 @@ def ToCpuEntryPass : Pass<"bp-to-cpu-entry", "mlir::ModuleOp"> {
     "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect"];
 }
 
-def ToLlvmPass : Pass<"bp-to-llvm", "mlir::ModuleOp"> {
+def ToLlvmPass : Pass<"bp-to-llvm", "mlir::ModuleOp">,
+    Stable<"device", "what bp-to-cpu-entry gives",
+      "LLVM's dialect"> {
   let summary = "Loops, vectors and memrefs to LLVM's dialect";
   let description = [{
-    Stage `device`. What is left of linalg becomes scalar loops, then everything
+    What is left of linalg becomes scalar loops, then everything
     LLVM's dialect.
   }];
 }
 
-def ToGpuEntryPass : Pass<"bp-to-gpu-entry", "mlir::ModuleOp"> {
+def ToGpuEntryPass : Pass<"bp-to-gpu-entry", "mlir::ModuleOp">,
+    Stable<"device", "a dispatch on memrefs",
+      "the code of one invocation on linear buffers, and bp.entry"> {
   let summary = "A bufferised dispatch to the code of one invocation";
   let description = [{
-    Stage `device`. Parallel loops are distributed over the grid, buffers become
+    Parallel loops are distributed over the grid, buffers become
     linear, inner loops are unrolled.
   }];
   let dependentDialects = [
@@ -175,10 +198,12 @@ def ToGpuEntryPass : Pass<"bp-to-gpu-entry", "mlir::ModuleOp"> {
     "mlir::scf::SCFDialect"];
 }
 
-def ToSpirvPass : Pass<"bp-to-spirv", "mlir::ModuleOp"> {
+def ToSpirvPass : Pass<"bp-to-spirv", "mlir::ModuleOp">,
+    Stable<"device", "what bp-to-gpu-entry gives",
+      "one spirv.module"> {
   let summary = "The code of one invocation to a SPIR-V module";
   let description = [{
-    Stage `device`. Leaves a `spirv.module` with one entry point for Vulkan.
+    Leaves a `spirv.module` with one entry point for Vulkan.
   }];
   let options = [
     Option<"subgroups", "subgroups", "bool", "false",

@@ -226,6 +226,28 @@ def described(suite, tool):
         "pipeline 2: .*lanes", reasons), reasons)
 
 
+def passes(suite, tool):
+    """What pipelines may name."""
+    one = tool.run("passes", "bp-contract").stdout
+    for line in ("bp-contract: .*", "  stage    tile", "  promise  stable", "  needs    .+",
+                 "  gives    .+", r"  option   vector-bits \(unsigned, default 256\): .+"):
+        suite.check(f"passes shows {line}", re.search(rf"^{line}$", one, re.M), one)
+    rows = json.loads(tool.run("passes", "--stage", "device", "--json").stdout)
+    suite.check("passes of a stage", {"device"} == {row["stage"] for row in rows}, rows)
+    suite.check("options in JSON", {"vector-bits", "scalable", "compare-maxima"} == {
+        option["name"] for row in rows if row["name"] == "bp-vectorize"
+        for option in row["options"]}, rows)
+    both = json.loads(tool.run("passes", "--json").stdout)
+    suite.check("both promises", {"stable", "may change"} == {row["promise"] for row in both})
+    for wrong, message in (
+            (["--stage", "tiles"], "bp: there is no stage 'tiles' (did you mean 'tile'?)"),
+            (["bp-contrakt"],
+             "bp: there is no published pass 'bp-contrakt' (did you mean 'bp-contract'?)")):
+        said = tool.run("passes", *wrong)
+        suite.check(f"passes {wrong}", said.returncode == 1 and said.stderr.strip() == message,
+                    said.stderr)
+
+
 def unplugged(suite, tool):
     """A machine whose Vulkan driver was removed."""
     if not has_vulkan(suite, tool):
@@ -510,6 +532,7 @@ def main():
         lost(suite, tool)
         described(suite, tool)
         kernels.check(suite, tool)
+        passes(suite, tool)
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)
