@@ -54,6 +54,10 @@ if(BP_SANITIZE)
   target_link_options(bp_options INTERFACE -fsanitize=${BP_SANITIZE})
 endif()
 
+# In the tree the headers come with the options of the tree.
+add_library(backplane::headers ALIAS bp_options)
+include(BackplanePlugin)
+
 # bp_add_library(NAME [SHARED] SOURCES … [DEPENDS …] [PRIVATE …])
 # A library of LLVM-free code; static unless SHARED. DEPENDS are public.
 function(bp_add_library name)
@@ -103,24 +107,6 @@ function(bp_add_test name)
     PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${timeout})
 endfunction()
 
-# bp_add_plugin_library(NAME SOURCES … [DEPENDS …])
-# A plug-in library beside its manifest: one exported symbol, nothing undefined.
-function(bp_add_plugin_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
-  add_library(${name} MODULE ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS})
-  target_link_options(${name} PRIVATE -Wl,--as-needed
-    "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/plugin.map")
-  if(NOT BP_SANITIZE)
-    target_link_options(${name} PRIVATE -Wl,-z,defs)
-  endif()
-  set_target_properties(${name} PROPERTIES
-    LIBRARY_OUTPUT_DIRECTORY "${BP_PLUGIN_DIRECTORY}")
-  set_property(GLOBAL APPEND PROPERTY BP_PLUGINS ${name})
-  install(TARGETS ${name} DESTINATION
-    "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
-endfunction()
-
 # bp_add_linked_plugin(NAME SUFFIX SOURCES …)
 # The same plug-in for a program that has it inside: its query function is named
 # bp_plugin_query_v0_SUFFIX. Built when something links it.
@@ -130,16 +116,6 @@ function(bp_add_linked_plugin name suffix)
   target_link_libraries(${name} PRIVATE bp_options)
   target_compile_definitions(${name} PRIVATE
     "bp_plugin_query_v0=bp_plugin_query_v0_${suffix}")
-endfunction()
-
-# bp_add_manifest(FILE) configures a manifest <name>.bp.json.in into the
-# plug-in folder.
-function(bp_add_manifest file)
-  get_filename_component(out "${file}" NAME)
-  string(REPLACE ".in" "" out "${out}")
-  configure_file("${file}" "${BP_PLUGIN_DIRECTORY}/${out}" @ONLY)
-  install(FILES "${BP_PLUGIN_DIRECTORY}/${out}" DESTINATION
-    "${CMAKE_INSTALL_LIBDIR}/backplane/plugins")
 endfunction()
 
 # Makes NAME.inc of a text file, a string that C++ includes.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The installed package: find_package(Backplane CONFIG) gives the target
-# backplane::backplane, for applications, and backplane::headers, which is all
-# that a plug-in needs.
+# backplane::backplane, for applications, backplane::headers, which is all that a
+# plug-in needs, and bp_add_plugin(), which builds one (BackplanePlugin.cmake).
 get_filename_component(_bp_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
 
 if(NOT TARGET backplane::headers)
@@ -15,3 +15,4 @@ if(NOT TARGET backplane::headers)
     INTERFACE_LINK_LIBRARIES backplane::headers)
 endif()
 unset(_bp_prefix)
+include("${CMAKE_CURRENT_LIST_DIR}/BackplanePlugin.cmake")

@@ -9,6 +9,7 @@
   the installed headers alone, under another name, and runs a model.
 - examples/data-backend builds in the same way, and compiles a model.
 - examples/kernels builds in the same way, and computes a part of a model on x86-64.
+- The packages that CPack makes work in the same way (packages.py).
 """
 import argparse
 import os
@@ -22,6 +23,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools/bp/test"))
 import models  # noqa: E402
+import packages  # noqa: E402
 
 
 class Steps:
@@ -33,12 +35,16 @@ class Steps:
         result = subprocess.run([str(part) for part in command], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 env={**os.environ, **environment}, check=False)
-        if result.returncode == 0 and expect in result.stdout:
+        self.check(name, result.returncode == 0 and expect in result.stdout,
+                   result.stdout[-1500:])
+
+    def check(self, name, holds, found):
+        """One test: the condition holds."""
+        if holds:
             self.passed += 1
-            return True
+            return
         self.failed += 1
-        print(f"FAILED {name}: {result.stdout[-1500:]!r}")
-        return False
+        print(f"FAILED {name}: {found!r}")
 
 
 MANIFEST = """{
@@ -161,6 +167,7 @@ def main():
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
+        packages.test(steps, options.build, prefix, folder, model, cache)
     print(f"{steps.passed} passed, {steps.failed} failed")
     return 1 if steps.failed else 0
 

@@ -50,7 +50,7 @@ target_include_directories(bp_vulkan_parts SYSTEM PUBLIC "${BP_VOLK_DIR}"
 target_compile_options(bp_vulkan_parts PRIVATE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
 
-bp_add_plugin_library(bp-vulkan SOURCES driver/Plugin.cpp
+bp_add_plugin(bp-vulkan SOURCES driver/Plugin.cpp
   DEPENDS bp_vulkan_parts)
 # What Vulkan's drivers have started in the process may outlive a context.
 target_link_options(bp-vulkan PRIVATE -Wl,-z,nodelete)
