@@ -56,6 +56,30 @@ class Builder:
             return self.input(name, value, symbols=False)
         return self.constant(name, value)
 
+    def sizes(self, name, value, most=12):
+        """Sizes as constants, or as data that the model bounds, all or but one of them."""
+        value = numpy.asarray(value, numpy.int64)
+        if self.chance(0.15):
+            return self.constant(name, value)
+        kind = self.pick([numpy.int64, numpy.int32])
+        given = value
+        parts = []
+        if value.ndim and value.size > 1 and self.chance():
+            given = value[1:]
+            parts = [self.constant(f"{name}_known", value[:1])]
+        last = self.input(f"{name}_in", given.astype(kind), symbols=False)
+        if kind is numpy.int32:
+            self.node("Cast", [last], [f"{name}_long"], to=TensorProto.INT64)
+            last = f"{name}_long"
+        if most is not None:
+            self.node("Min", [last, self.constant(f"{name}_most", numpy.int64(most))],
+                      [f"{name}_low"])
+            last = f"{name}_low"
+        if parts:
+            self.node("Concat", [*parts, last], [name], axis=0)
+            return name
+        return last
+
     def constant(self, name, value):
         value = numpy.asarray(value)
         dtype = helper.np_dtype_to_tensor_dtype(value.dtype)
@@ -188,7 +212,129 @@ def suppressed(b, names, center):
     return whole.case({"y": (TensorProto.INT64, 2)}).wanted()["y"]
 
 
-FAMILIES = (draw_non_zero, draw_compress, draw_unique, draw_unique, draw_non_max_suppression,
+def draw_reshape(b):
+    sizes = [size for size in b.shape(b.pick([1, 2, 3])) if size] or [4]
+    count = int(numpy.prod(sizes))
+    x = b.values(sizes, numpy.float32, 99)
+    shape, left = [], count
+    for _ in range(int(b.random.integers(0, 3))):
+        shape.append(b.pick([size for size in range(1, left + 1) if left % size == 0]))
+        left //= shape[-1]
+    shape.insert(int(b.random.integers(0, len(shape) + 1)), left)
+    for axis, size in enumerate(shape):
+        if axis < len(sizes) and sizes[axis] == size and b.chance():
+            shape[axis] = 0
+    if b.chance():
+        shape[int(b.random.integers(0, len(shape)))] = -1
+    b.node("Reshape", [b.input("x", x), b.sizes("s", shape, None)], ["y"])
+    return b.case({"y": (TensorProto.FLOAT, len(shape))})
+
+
+def draw_expand(b):
+    rank = b.pick([1, 2, 3])
+    wide = b.shape(rank)
+    x = b.values([size if b.chance() else 1 for size in wide][b.pick([0, rank - 1]):],
+                 numpy.float32, 9)
+    shape = [1 if b.chance(0.3) and axis >= rank - x.ndim and x.shape[axis - rank] == size
+             else size for axis, size in enumerate(wide)]
+    b.node("Expand", [b.input("x", x), b.sizes("s", shape)], ["y"])
+    return b.case({"y": (TensorProto.FLOAT, rank)})
+
+
+def draw_tile(b):
+    rank = b.pick([1, 2, 3])
+    b.input("x", b.values(b.shape(rank, 3), numpy.float32, 9))
+    b.node("Tile", ["x", b.sizes("s", b.random.integers(0, 4, rank))], ["y"])
+    return b.case({"y": (TensorProto.FLOAT, rank)})
+
+
+def draw_constant_of_shape(b):
+    rank = b.pick([1, 2, 3])
+    b.node("ConstantOfShape", [b.sizes("s", b.shape(rank))], ["z"],
+           value=helper.make_tensor("v", TensorProto.FLOAT, [1], [2.5]))
+    b.node("Exp", ["z"], ["y"])
+    return b.case({"y": (TensorProto.FLOAT, rank)})
+
+
+def draw_range(b):
+    delta = b.pick([1, 2, 3, -1, -2])
+    start, limit = (int(value) for value in b.random.integers(-3, 12, 2))
+    if b.chance():
+        start = 0
+    b.node("Range", [b.either("a", numpy.int64(start)), b.sizes("s", limit),
+                     b.either("c", numpy.int64(delta))], ["r"])
+    # Nothing but what the model declares bounds most of them.
+    case = b.case({"r": (TensorProto.INT64, 1)})
+    count = max(0, -((start - limit) // delta))
+    case.model.graph.output[0].type.tensor_type.shape.dim[0].dim_value = count
+    return case
+
+
+def draw_slice(b):
+    rank = b.pick([1, 2, 3])
+    sizes = b.shape(rank, 6)
+    axes = list(b.random.permutation(rank)[:int(b.random.integers(1, rank + 1))])
+    steps = [b.pick([1, 1, 1, 2, 3, -1, -2]) for _ in axes]
+    starts, ends = [], []
+    for axis, step in zip(axes, steps):
+        size = sizes[axis]
+        # What a start below the axis or an end behind it means for a negative
+        # step, evaluators do not agree on.
+        low = -size if step < 0 else -9
+        starts.append(int(b.random.integers(low, 10)))
+        ends.append(b.pick([int(b.random.integers(-9, max(size, 1))), -2**62])
+                    if step < 0 else b.pick([int(b.random.integers(-9, 10)), 2**62]))
+    b.input("x", b.values(sizes, numpy.float32, 99))
+    if 0 in sizes:
+        steps = [abs(step) for step in steps]
+    b.node("Slice", ["x", b.sizes("s", starts, 2**63 - 1), b.sizes("e", ends, 2**63 - 1),
+                     b.constant("a", numpy.array(axes, numpy.int64)),
+                     b.constant("t", numpy.array(steps, numpy.int64))], ["y"])
+    return b.case({"y": (TensorProto.FLOAT, rank)})
+
+
+def draw_split(b):
+    rank = b.pick([1, 2])
+    sizes, axis = b.shape(rank), int(b.random.integers(0, rank))
+    first = int(b.random.integers(0, sizes[axis] + 1))
+    b.input("x", b.values(sizes, numpy.float32, 99))
+    b.node("Split", ["x", b.sizes("s", [first, sizes[axis] - first])], ["y", "z"], axis=axis)
+    return b.case({"y": (TensorProto.FLOAT, rank), "z": (TensorProto.FLOAT, rank)})
+
+
+def draw_pad(b):
+    rank = b.pick([1, 2])
+    sizes = [size + 1 for size in b.shape(rank)]
+    mode = b.pick(["constant", "edge", "reflect"])
+    pads = [int(b.random.integers(0, min(3, sizes[i % rank]))) for i in range(2 * rank)]
+    b.input("x", b.values(sizes, numpy.float32, 99))
+    b.node("Pad", ["x", b.sizes("s", pads)], ["y"], mode=mode)
+    return b.case({"y": (TensorProto.FLOAT, rank)})
+
+
+def draw_one_hot(b):
+    rank = b.pick([0, 1, 2])
+    depth = int(b.random.integers(1, 6))
+    b.input("x", b.random.integers(-depth, depth, b.shape(rank)))
+    b.input("v", numpy.array([0.5, 2], numpy.float32))
+    b.node("OneHot", ["x", b.sizes("s", numpy.array(depth)), "v"], ["y"],
+           axis=int(b.random.integers(-rank - 1, rank + 1)))
+    return b.case({"y": (TensorProto.FLOAT, rank + 1)})
+
+
+def draw_top_k(b):
+    rank = b.pick([1, 2, 3])
+    sizes, axis = b.shape(rank, 7), int(b.random.integers(0, rank))
+    b.input("x", b.random.permutation(int(numpy.prod(sizes))).reshape(sizes)
+            .astype(numpy.float32))
+    b.node("TopK", ["x", b.sizes("s", [int(b.random.integers(0, sizes[axis] + 1))])],
+           ["y", "i"], axis=axis, largest=b.pick([0, 1]))
+    return b.case({"y": (TensorProto.FLOAT, rank), "i": (TensorProto.INT64, rank)})
+
+
+FAMILIES = (draw_reshape, draw_expand, draw_tile, draw_constant_of_shape, draw_range, draw_slice,
+            draw_split, draw_pad, draw_one_hot, draw_top_k, draw_reshape, draw_slice,
+            draw_non_zero, draw_compress, draw_unique, draw_unique, draw_non_max_suppression,
             draw_non_max_suppression)
 
 

@@ -147,6 +147,63 @@ Bounds boundsOf(const Atom &atom, const SymbolRanges &ranges) {
   return result;
 }
 
+Bounds multiplyAll(Interval value, const std::vector<AtomPtr> &atoms,
+                   const SymbolRanges &ranges) {
+  Bounds product = value;
+  for (const AtomPtr &atom : atoms) {
+    Bounds factor = product ? boundsOf(*atom, ranges) : std::nullopt;
+    product = factor ? multiply(*product, *factor) : std::nullopt;
+  }
+  return product;
+}
+
+/// d of a quotient x floordiv max(d, 1), when it is one term.
+std::optional<Term> partsOf(const Atom &quotient) {
+  const Atom *least = quotient.kind == AtomKind::FloorDiv
+                          ? Dim::Node::soleAtom(quotient.operands[1])
+                          : nullptr;
+  if (!least || least->kind != AtomKind::Max || least->operands.size() != 2)
+    return std::nullopt;
+  bool first = least->operands[0] == Dim(1);
+  if (!first && least->operands[1] != Dim(1))
+    return std::nullopt;
+  std::vector<Term> terms = Dim::Node::termsOf(least->operands[first ? 1 : 0]);
+  if (terms.size() != 1 || terms[0].factor < 1)
+    return std::nullopt;
+  return terms[0];
+}
+
+/// A product with d and x floordiv max(d, 1): these two give x at most.
+Bounds boundsOfShared(const Term &term, const Atom &quotient,
+                      const SymbolRanges &ranges) {
+  std::optional<Term> parts = partsOf(quotient);
+  if (!parts ||
+      !std::includes(term.atoms.begin(), term.atoms.end(), parts->atoms.begin(),
+                     parts->atoms.end(), atomLess))
+    return std::nullopt;
+  Bounds whole = quotient.operands[0].bounds(ranges);
+  Bounds divisor = multiplyAll({1, 1}, parts->atoms, ranges);
+  if (!whole || whole->low < 0 || !divisor || divisor->low < 0)
+    return std::nullopt;
+  std::vector<AtomPtr> rest;
+  std::set_difference(term.atoms.begin(), term.atoms.end(),
+                      parts->atoms.begin(), parts->atoms.end(),
+                      std::back_inserter(rest), atomLess);
+  rest.erase(std::find_if(rest.begin(), rest.end(), [&](const AtomPtr &atom) {
+    return atom.get() == &quotient;
+  }));
+  Bounds scaled =
+      multiply({term.factor, term.factor}, {0, whole->high / parts->factor});
+  return scaled ? multiplyAll(*scaled, rest, ranges) : std::nullopt;
+}
+
+Bounds boundsOfTerm(const Term &term, const SymbolRanges &ranges) {
+  for (const AtomPtr &atom : term.atoms)
+    if (Bounds shared = boundsOfShared(term, *atom, ranges))
+      return shared;
+  return multiplyAll({term.factor, term.factor}, term.atoms, ranges);
+}
+
 } // namespace
 
 std::optional<Interval> Dim::bounds(const SymbolRanges &ranges) const {
@@ -156,13 +213,9 @@ std::optional<Interval> Dim::bounds(const SymbolRanges &ranges) const {
     return std::nullopt;
   Interval sum;
   for (const Term &term : node_->terms) {
-    Bounds value = Interval{term.factor, term.factor};
-    for (const AtomPtr &atom : term.atoms) {
-      Bounds factor = boundsOf(*atom, ranges);
-      value = factor ? multiply(*value, *factor) : std::nullopt;
-      if (!value)
-        return std::nullopt;
-    }
+    Bounds value = boundsOfTerm(term, ranges);
+    if (!value)
+      return std::nullopt;
     if (__builtin_add_overflow(sum.low, value->low, &sum.low) ||
         __builtin_add_overflow(sum.high, value->high, &sum.high))
       return std::nullopt;

@@ -122,7 +122,8 @@ public:
   ValueId withDims(ValueId value, const Dims &dims);
   /// The dims that all of these broadcast to, as in NumPy.
   Dims commonDims(std::span<const ValueId> values);
-  Dims commonDims(const Dims &a, const Dims &b);
+  /// `inCall`: the call tells which of two sizes that differ is 1.
+  Dims commonDims(const Dims &a, const Dims &b, bool inCall = false);
   /// Axes that commonDims has found to be repeated or not by the call are.
   ValueId broadcast(ValueId value, const Dims &dims);
   /// A vector that has the size of one of these axes, repeated along the
@@ -170,7 +171,7 @@ private:
   void checkRounding(size_t firstOp);
   const onnx::AttributeProto *attribute(std::string_view name, int type);
   void define(size_t output, NamedValue tensor);
-  Dim commonDim(const Dim &a, const Dim &b);
+  Dim commonDim(const Dim &a, const Dim &b, bool toldInCall);
   void requireFit(const Dim &own, const Dim &other, const Dim &size);
   bool stretches(const Dim &own, const Dim &size);
   ValueId stretch(ValueId value, size_t axis, const Dim &size);

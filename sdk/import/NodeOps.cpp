@@ -211,7 +211,7 @@ void Node::requireFit(const Dim &own, const Dim &other, const Dim &size) {
               " must be equal to broadcast, or one of them 1");
 }
 
-Dim Node::commonDim(const Dim &a, const Dim &b) {
+Dim Node::commonDim(const Dim &a, const Dim &b, bool toldInCall) {
   if (a == b || b == Dim(1))
     return a;
   if (a == Dim(1))
@@ -226,7 +226,7 @@ Dim Node::commonDim(const Dim &a, const Dim &b) {
     return dim.constant() || importer_.isNamed(dim);
   };
   bool inCall = !numbers && !importer_.isAsserted(a, b) &&
-                meetsInCall(a, b, isApart(a) && isApart(b));
+                meetsInCall(a, b, toldInCall || (isApart(a) && isApart(b)));
   if (!inCall)
     require(a, b, "sizes must be equal to broadcast");
   // A plain number says more than a symbol.
@@ -240,12 +240,12 @@ Dim Node::commonDim(const Dim &a, const Dim &b) {
   return size;
 }
 
-Dims Node::commonDims(const Dims &a, const Dims &b) {
+Dims Node::commonDims(const Dims &a, const Dims &b, bool inCall) {
   Dims dims(std::max(a.size(), b.size()), Dim(1));
   for (const Dims *operand : {&a, &b})
     for (size_t i = 0; i < operand->size(); ++i) {
       Dim &dim = dims[dims.size() - operand->size() + i];
-      dim = commonDim(dim, (*operand)[i]);
+      dim = commonDim(dim, (*operand)[i], inCall);
     }
   return dims;
 }

@@ -24,14 +24,15 @@ void onnxCumulative(Node &node) {
 void onnxTopK(Node &node) {
   // An order is always one of those that `sorted` 0 allows.
   node.flag("sorted", true);
-  const Known *count = node.requireKnown(1, "k");
-  if (node.ok() && count->elements.size() != 1)
-    node.reject("k must have one element");
+  DataElement count = elementOf(node, 1, "k");
   ValueId x = node.value(0);
   size_t axis = node.axis(node.i64("axis", -1), node.type(x).rank());
   if (!node.ok())
     return;
-  Dim k = requireSize(node, count->elements[0], "k");
+  Dim size = node.type(x).dims[axis];
+  Dim k = requireSize(node, count, "k", 0, size);
+  if (!k.constant())
+    node.require(min(k, size), k, "k must not be above the size of the axis");
   auto results =
       node.importer().add("top_k", {x},
                           {{"k", Dims{k}},

@@ -14,21 +14,18 @@ struct Sides {
   Dims cropLow, cropHigh; ///< elements to take away
 };
 
-std::vector<KnownElement> readPads(Node &node) {
-  std::vector<KnownElement> pads;
+std::vector<DataElement> readPads(Node &node) {
+  std::vector<DataElement> pads;
   if (node.opset() < 11) {
     if (node.inputCount() > 1)
       node.reject("pads are an attribute before opset 11");
     for (int64_t pad : node.i64s("pads"))
-      pads.push_back(KnownElement::number(pad));
+      pads.push_back({KnownElement::number(pad), kNone});
     return pads;
   }
   if (!node.has(1))
     node.reject("its pads are missing");
-  const Known *known = node.ok() ? node.requireKnown(1, "pads") : nullptr;
-  if (known && known->dims.size() != 1)
-    node.reject("its pads must have rank 1");
-  return known ? known->elements : pads;
+  return node.ok() ? elementsOf(node, 1, "pads") : pads;
 }
 
 std::vector<size_t> readAxes(Node &node, size_t rank) {
@@ -45,29 +42,63 @@ std::vector<size_t> readAxes(Node &node, size_t rank) {
   return axes;
 }
 
-void setSide(Node &node, const KnownElement &pad, Dim &add, Dim &crop) {
-  std::optional<int64_t> value = pad.value.constant();
+/// The bound that ops show, or else another.
+std::optional<Dim> shownOr(Node &node, const DataElement &pad,
+                           const std::optional<Dim> &most) {
+  std::optional<Dim> shown;
+  if (!pad.known)
+    shown = greatestOf(node, pad.value);
+  return shown ? shown : most;
+}
+
+void setSide(Node &node, const DataElement &pad, size_t at,
+             const std::optional<Dim> &most, Dim &add, Dim &crop) {
+  std::optional<int64_t> value;
+  if (pad.known)
+    value = pad.known->value.constant();
   if (value && *value < 0)
-    crop = Dim(0) - pad.value;
+    crop = Dim(0) - Dim(*value);
   else
-    add = requireSize(node, pad, "pads");
+    add = requireSize(node, pad, "pads", at, shownOr(node, pad, most));
 }
 
 Sides readSides(Node &node, size_t rank) {
-  std::vector<KnownElement> pads = readPads(node);
+  std::vector<DataElement> pads = readPads(node);
   std::vector<size_t> axes = readAxes(node, rank);
   Dims zeros(rank, Dim(0));
   Sides sides{zeros, zeros, zeros, zeros};
-  if (node.ok() && pads.size() != 2 * axes.size())
+  size_t count = axes.size();
+  // What the result is declared to be larger by.
+  auto most = [&](size_t axis) {
+    std::optional<Dim> size = declaredSize(node, axis);
+    return size ? std::optional(
+                      max(*size - dimOf(node.inputType(0), axis), Dim(0)))
+                : std::nullopt;
+  };
+  if (node.ok() && pads.size() != 2 * count)
     node.reject("it has " + std::to_string(pads.size()) + " pads for " +
-                std::to_string(axes.size()) + " axes");
-  for (size_t i = 0; node.ok() && i < axes.size(); ++i) {
+                std::to_string(count) + " axes");
+  for (size_t i = 0; node.ok() && i < count; ++i) {
     size_t axis = axes[i];
-    setSide(node, pads[i], sides.low[axis], sides.cropLow[axis]);
-    setSide(node, pads[axes.size() + i], sides.high[axis],
+    setSide(node, pads[i], i, most(axis), sides.low[axis], sides.cropLow[axis]);
+    setSide(node, pads[count + i], count + i, most(axis), sides.high[axis],
             sides.cropHigh[axis]);
   }
   return sides;
+}
+
+/// What is added by copying elements must find them.
+void requireFilled(Node &node, const Sides &sides, bool reflects) {
+  const Dims own = node.inputType(0).dims;
+  for (size_t i = 0; node.ok() && i < own.size(); ++i)
+    for (const Dim &pad : {sides.low[i], sides.high[i]})
+      if (!pad.constant())
+        node.require(
+            min(pad, reflects ? max(own[i] - Dim(1), Dim(0)) : own[i] * pad),
+            pad,
+            reflects ? "pads that reflect must be below the size"
+                     : "an axis whose edge is repeated must not be "
+                       "empty");
 }
 
 /// The element that fills the padding.
@@ -118,6 +149,8 @@ void onnxPad(Node &node) {
   if (crops && mode != "constant")
     return node.refuse("negative pads in mode '" + mode +
                        "' are not supported");
+  if (mode != "constant")
+    requireFilled(node, sides, mode == "reflect");
   ValueId x = node.value(0);
   if (crops)
     x = crop(node, x, sides);

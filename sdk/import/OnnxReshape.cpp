@@ -48,41 +48,133 @@ Dim quotient(Node &node, Dims above, Dims below) {
 
 } // namespace
 
-void onnxReshape(Node &node) {
-  bool allowZero = node.flag("allowzero", false);
-  const Known *shape = node.requireKnown(1, "shape");
-  if (node.ok() && shape->dims.size() != 1)
-    node.reject("its shape has rank " + std::to_string(shape->dims.size()) +
-                ", but must have rank 1");
-  if (!node.ok())
+namespace {
+
+/// The shape input of Reshape as dims.
+class NewShape {
+public:
+  explicit NewShape(Node &node) : node_(node) {}
+  /// Absent after a failure.
+  std::optional<Dims> read();
+
+private:
+  void addKnown(const KnownElement &element, size_t at);
+  void readData();
+  std::vector<ValueId> resolved();
+  ValueId inferred(const std::vector<ValueId> &sizes);
+
+  Node &node_;
+  Dims own_;
+  bool allowZero_ = false;
+  std::vector<DataElement> elements_;
+  Dims dims_, others_;         ///< of `others_` the open one is what is left
+  std::optional<size_t> open_; ///< the entry -1
+};
+
+void NewShape::addKnown(const KnownElement &element, size_t at) {
+  if (element.value == Dim(-1)) {
+    if (open_)
+      node_.reject("its shape has -1 twice");
+    open_ = at;
     return;
-  const Dims &own = node.inputType(0).dims;
-  Dims dims, others;
-  std::optional<size_t> open;
-  for (size_t i = 0; i < shape->elements.size() && node.ok(); ++i) {
-    const KnownElement &element = shape->elements[i];
-    if (element.value == Dim(-1)) {
-      if (open)
-        return node.reject("its shape has -1 twice");
-      open = i;
-      dims.push_back(Dim(0));
-      continue;
-    }
-    if (element.value == Dim(0) && !allowZero) {
-      if (i >= own.size())
-        return node.reject("its shape has 0 at axis " + std::to_string(i) +
-                           ", which the input " + node.inputType(0).str() +
-                           " lacks");
-      dims.push_back(own[i]);
-    } else {
-      dims.push_back(requireSize(node, element, "shape"));
-    }
-    others.push_back(dims.back());
   }
-  if (open && node.ok())
-    dims[*open] = quotient(node, own, others);
-  if (node.ok())
-    outReshaped(node, dims);
+  if (element.value != Dim(0) || allowZero_)
+    dims_[at] = requireSize(node_, element, "shape");
+  else if (at < own_.size())
+    dims_[at] = own_[at];
+  else
+    node_.reject("its shape has 0 at axis " + std::to_string(at) +
+                 ", which the input " + node_.inputType(0).str() + " lacks");
+  others_.push_back(dims_[at]);
+}
+
+/// The entries as scalars; a 0 that takes the input's size has become it.
+std::vector<ValueId> NewShape::resolved() {
+  std::vector<ValueId> sizes;
+  for (size_t i = 0; i < elements_.size(); ++i) {
+    ValueId size = elements_[i].known ? node_.fillDim(DType::I64, dims_[i], {})
+                                      : elements_[i].value;
+    if (!elements_[i].known && !allowZero_ && i < own_.size())
+      size = node_.op(
+          "select",
+          {node_.compare("eq", size, node_.fillInteger(DType::I64, 0, {})),
+           node_.fillDim(DType::I64, own_[i], {}), size});
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// What is left for an entry -1.
+ValueId NewShape::inferred(const std::vector<ValueId> &sizes) {
+  ValueId one = node_.fillInteger(DType::I64, 1, {}), all = one;
+  for (ValueId size : sizes)
+    all = node_.op(
+        "mul",
+        {all,
+         node_.op("select", {node_.compare("lt", size, node_.fillLike(size, 0)),
+                             one, size})});
+  return node_.op("div", {node_.fillDim(DType::I64, product(own_), {}),
+                          node_.op("max", {all, one})});
+}
+
+/// All sizes that data decide are read. The open one, else the last of them,
+/// is what the others leave, so that the result is bounded by the input.
+void NewShape::readData() {
+  bool known = open_.has_value();
+  std::vector<ValueId> sizes = resolved();
+  ValueId left = known ? kNone : inferred(sizes);
+  Dim count = product(own_), last;
+  for (size_t i = 0; node_.ok() && i < elements_.size(); ++i) {
+    if (elements_[i].known)
+      continue;
+    ValueId size = sizes[i];
+    if (!known)
+      size = node_.op(
+          "select",
+          {node_.compare("eq", size, node_.fillLike(size, -1)), left, size});
+    std::optional<Dim> most = i < own_.size() ? max(count, own_[i]) : count;
+    // Beside a 0, any size is right.
+    if (count == Dim(0))
+      most.reset();
+    dims_[i] = last =
+        readSize(node_, size, "shape_" + std::to_string(i), most, i);
+    if (!known)
+      open_ = i;
+    others_.push_back(dims_[i]);
+  }
+  if (!known)
+    others_.pop_back();
+  if (!node_.ok() || (!known && count == Dim(0)))
+    return;
+  dims_[*open_] = floorDiv(count, max(product(others_), Dim(1)));
+  if (!known)
+    node_.require(last, dims_[*open_], "the numbers of elements must be equal");
+}
+
+std::optional<Dims> NewShape::read() {
+  allowZero_ = node_.flag("allowzero", false);
+  elements_ = elementsOf(node_, 1, "shape");
+  if (node_.ok() && node_.inputType(1).rank() != 1)
+    node_.reject("its shape has rank 0, but must have rank 1");
+  own_ = node_.inputType(0).dims;
+  dims_.assign(elements_.size(), Dim(0));
+  for (size_t i = 0; node_.ok() && i < elements_.size(); ++i)
+    if (elements_[i].known)
+      addKnown(*elements_[i].known, i);
+  if (!node_.ok())
+    return std::nullopt;
+  if (anyData(elements_))
+    readData();
+  else if (open_)
+    dims_[*open_] = quotient(node_, own_, others_);
+  return node_.ok() ? std::optional(dims_) : std::nullopt;
+}
+
+} // namespace
+
+void onnxReshape(Node &node) {
+  if (std::optional<Dims> dims = NewShape(node).read())
+    outReshaped(node, *dims);
 }
 
 void onnxFlatten(Node &node) {
@@ -174,7 +266,11 @@ void onnxExpand(Node &node) {
   Dims dims = requireSizes(node, 1, "shape");
   if (!node.ok())
     return;
-  dims = node.commonDims(Dims(node.inputType(0).dims), dims);
+  // A size that data decide may be 1 in one call and more in the next.
+  bool isRead = std::any_of(dims.begin(), dims.end(), [&](const Dim &dim) {
+    return isReadSize(node, dim);
+  });
+  dims = node.commonDims(Dims(node.inputType(0).dims), dims, isRead);
   checkCount(node, dims);
   if (!node.ok() || expandKnown(node, dims))
     return;

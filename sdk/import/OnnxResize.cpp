@@ -277,7 +277,8 @@ std::vector<AxisPlan> readPlans(Node &node) {
     return {};
   std::vector<AxisPlan> plans;
   if (bySize) {
-    Dims sizes = requireSizes(node, 3, "sizes");
+    node.requireKnown(3, "sizes");
+    Dims sizes = node.ok() ? requireSizes(node, 3, "sizes") : Dims();
     if (node.ok() && sizes.size() != axes.size())
       node.reject("it needs one size per axis");
     for (size_t i = 0; node.ok() && i < axes.size(); ++i)

@@ -4,8 +4,10 @@
 #include "OnnxHandlers.h"
 #include "OnnxIndex.h"
 #include "ShapeInput.h"
+#include "sdk/graph/Rounding.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -118,13 +120,49 @@ void onnxSize(Node &node) {
 
 namespace {
 
-/// start, limit and delta as floats that are known at import.
+/// start + i * delta for so many i, of scalars.
+ValueId counted(Node &node, ValueId start, ValueId delta, const Dim &count) {
+  if (!node.ok())
+    return kNone;
+  Dims dims{count};
+  DType type = node.type(start).dtype;
+  ValueId steps = node.op(
+      "iota", {}, {{"dtype", static_cast<int64_t>(type)}, {"dims", dims}});
+  ValueId scaled = node.op("mul", {steps, node.broadcast(delta, dims)});
+  return node.op("add", {scaled, node.broadcast(start, dims)});
+}
+
+/// The three inputs as scalars.
+std::array<ValueId, 3> rangeInputs(Node &node) {
+  std::array<ValueId, 3> values{};
+  for (size_t i = 0; i < 3; ++i) {
+    values[i] = node.value(i);
+    if (node.ok())
+      values[i] = node.reshape(values[i], {});
+  }
+  return values;
+}
+
+/// Floats that data decide, and with them the count.
+void rangeOfData(Node &node) {
+  auto [start, limit, delta] = rangeInputs(node);
+  ValueId steps = node.op(
+      "ceil", {node.op("div", {node.op("sub", {limit, start}), delta})});
+  ValueId count = node.cast(steps, DType::I64);
+  ValueId least = node.op("max", {count, node.fillInteger(DType::I64, 0, {})});
+  Dim size = readSize(node, least, "count", std::nullopt, 0);
+  node.out(0, counted(node, start, delta, size));
+}
+
+/// start, limit and delta as floats.
 void rangeOfFloats(Node &node, DType type) {
   double numbers[3];
   for (size_t i = 0; i < 3; ++i) {
     std::optional<double> number = node.constantNumber(i);
-    if (!number || !std::isfinite(*number))
-      return node.refuse("a range of floats needs constant, finite bounds");
+    if (!number)
+      return rangeOfData(node);
+    if (!std::isfinite(*number))
+      return node.refuse("a range of floats needs finite bounds");
     numbers[i] = *number;
   }
   auto [start, limit, delta] = numbers;
@@ -138,6 +176,39 @@ void rangeOfFloats(Node &node, DType type) {
       "iota", {}, {{"dtype", static_cast<int64_t>(type)}, {"dims", dims}});
   ValueId scaled = node.op("mul", {steps, node.fillLike(steps, delta)});
   node.out(0, node.op("add", {scaled, node.fillLike(steps, start)}));
+}
+
+/// How many steps there are from one scalar to another.
+ValueId stepsOf(Node &node, ValueId start, ValueId limit, ValueId delta) {
+  ValueId way = node.op("sub", {limit, start});
+  // Rounds away from zero, where the way has the sign of delta.
+  ValueId sign =
+      node.op("select", {node.compare("gt", delta, node.fillLike(delta, 0)),
+                         node.fillLike(delta, 1), node.fillLike(delta, -1)});
+  ValueId rounded = node.op("add", {way, node.op("sub", {delta, sign})});
+  return node.op("max",
+                 {node.op("div", {rounded, delta}), node.fillLike(delta, 0)});
+}
+
+/// Integers of which data decide one. The way up from a known number of 0 or
+/// more is bounded by the limit.
+void rangeOfData(Node &node, const std::array<DataElement, 3> &inputs) {
+  ValueId scalars[3];
+  for (size_t i = 0; i < 3; ++i)
+    scalars[i] = scalarOf(node, inputs[i]);
+  std::optional<int64_t> step;
+  if (inputs[2].known)
+    step = inputs[2].known->value.constant();
+  if (step == 0)
+    return node.reject("delta is 0");
+  std::optional<Dim> most;
+  if (step.value_or(0) > 0 && inputs[0].known && inputs[0].known->nonNegative)
+    if (auto limit = greatestOf(node, scalars[1]))
+      most = ceilDiv(max(*limit - inputs[0].known->value, Dim(0)), Dim(*step));
+  ValueId steps = stepsOf(node, scalars[0], scalars[1], scalars[2]);
+  Dim count = readSize(node, steps, "count", most, 0);
+  node.out(0, node.cast(counted(node, scalars[0], scalars[2], count),
+                        node.inputType(0).dtype));
 }
 
 /// Steps from a number up to another, whose difference may have more than 64
@@ -189,19 +260,23 @@ void onnxRange(Node &node) {
       node.reject("start, limit and delta need one dtype");
   if (type == DType::F32 || type == DType::F64)
     return rangeOfFloats(node, type);
-  const Known *start = node.requireKnown(0, "start");
-  const Known *limit = node.requireKnown(1, "limit");
-  const Known *delta = node.requireKnown(2, "delta");
+  if (isNarrowFloat(type)) {
+    node.roundOnce();
+    return rangeOfData(node);
+  }
+  std::array<DataElement, 3> inputs{elementOf(node, 0, "start"),
+                                    elementOf(node, 1, "limit"),
+                                    elementOf(node, 2, "delta")};
   if (!node.ok())
     return;
-  for (const Known *each : {start, limit, delta})
-    if (each->elements.size() != 1)
-      return node.reject("start, limit and delta must be scalars");
-  std::optional<int64_t> step = delta->elements[0].value.constant();
-  if (!step || *step == 0)
-    return node.refuse("delta must be a constant, not 0");
-  const KnownElement &first = start->elements[0];
-  Dim count = rangeCount(first, limit->elements[0], *step);
+  bool known = inputs[0].known && inputs[1].known && inputs[2].known;
+  if (!known || !inputs[2].known->value.constant())
+    return rangeOfData(node, inputs);
+  std::optional<int64_t> step = inputs[2].known->value.constant();
+  if (*step == 0)
+    return node.reject("delta is 0");
+  const KnownElement &first = *inputs[0].known;
+  Dim count = rangeCount(first, *inputs[1].known, *step);
   std::optional<int64_t> fixed = count.constant();
   if (fixed && static_cast<size_t>(*fixed) <= kMaxKnown &&
       first.value.constant())
@@ -229,21 +304,27 @@ ValueId oneOf(Node &node, ValueId values, int64_t which, const Dims &dims) {
   return node.broadcast(node.reshape(element, {}), dims);
 }
 
+/// Which may be a float that stands for an integer.
+DataElement depthOf(Node &node) {
+  if (!isFloat(node.inputType(1).dtype))
+    return elementOf(node, 1, "depth");
+  if (auto number = node.constantNumber(1))
+    return {KnownElement::number(static_cast<int64_t>(*number)), kNone};
+  ValueId depth = node.value(1);
+  return {std::nullopt,
+          node.cast(node.ok() ? node.reshape(depth, {}) : kNone, DType::I64)};
+}
+
 } // namespace
 
 void onnxOneHot(Node &node) {
   ValueId indices = node.value(0), values = node.value(2);
-  const Known *depth = node.requireKnown(1, "depth");
-  if (node.ok() && depth->elements.size() != 1)
-    node.reject("depth must be a scalar");
-  if (node.ok() && isFloat(node.type(indices).dtype))
-    node.refuse("indices of " + node.type(indices).str() +
-                " are not supported");
+  DataElement depth = depthOf(node);
   Dims dims = node.type(indices).dims;
   size_t axis = node.axis(node.i64("axis", -1), dims.size() + 1);
   if (!node.ok())
     return;
-  Dim size = requireSize(node, depth->elements[0], "depth");
+  Dim size = requireSize(node, depth, "depth", 0, std::nullopt, axis);
   ValueId index = node.cast(indices, DType::I64);
   Dims own = dims;
   index = wrapped(node, index, size);

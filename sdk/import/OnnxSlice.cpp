@@ -49,28 +49,34 @@ std::optional<Known> knownBox(const Known &known, const Box &box) {
   return pick(known, *sizes, positions);
 }
 
-void outBox(Node &node, size_t output, const Box &box) {
-  if (!node.ok())
-    return;
-  const Dims own = node.inputType(0).dims;
-  if (const Known *known = node.known(0))
-    if (auto result = knownBox(*known, box))
-      return node.out(output, *result);
-  bool whole = box.sizes == own && box.reversed.empty() &&
-               std::all_of(box.strides.begin(), box.strides.end(),
-                           [](int64_t stride) { return stride == 1; });
-  if (whole)
-    return node.outSame(output, 0);
+bool isWhole(const Box &box, const Dims &dims) {
+  return box.sizes == dims && box.reversed.empty() &&
+         box.strides == wholeBox(dims).strides;
+}
+
+/// The box as a value.
+ValueId boxOf(Node &node, const Box &box) {
   ValueId value = node.value(0);
-  bool cut = box.sizes != own || box.strides != wholeBox(own).strides;
-  if (cut)
+  const Dims own = node.inputType(0).dims;
+  if (box.sizes != own || box.strides != wholeBox(own).strides)
     value = node.op("slice", {value},
                     {{"starts", box.starts},
                      {"sizes", box.sizes},
                      {"strides", box.strides}});
-  if (!box.reversed.empty())
-    value = node.op("reverse", {value}, {{"axes", box.reversed}});
-  node.out(output, value);
+  return box.reversed.empty()
+             ? value
+             : node.op("reverse", {value}, {{"axes", box.reversed}});
+}
+
+void outBox(Node &node, size_t output, const Box &box) {
+  if (!node.ok())
+    return;
+  if (const Known *known = node.known(0))
+    if (auto result = knownBox(*known, box))
+      return node.out(output, *result);
+  if (isWhole(box, node.inputType(0).dims))
+    return node.outSame(output, 0);
+  node.out(output, boxOf(node, box));
 }
 
 // ---- Slice ----
@@ -147,33 +153,27 @@ void sliceBackward(Node &node, Box &box, size_t axis, const KnownElement &start,
 }
 
 struct SliceInputs {
-  std::vector<KnownElement> starts, ends;
+  std::vector<DataElement> starts, ends;
   std::vector<int64_t> axes, steps;
-};
 
-std::vector<KnownElement> boundsOf(Node &node, size_t input,
-                                   std::string_view what) {
-  const Known *known = node.requireKnown(input, what);
-  if (known && known->dims.size() != 1)
-    node.reject("its " + std::string(what) + " must have rank 1");
-  return known ? known->elements : std::vector<KnownElement>();
-}
+  bool isData(size_t i) const { return !starts[i].known || !ends[i].known; }
+};
 
 SliceInputs readSlice(Node &node) {
   SliceInputs inputs;
   if (node.opset() < 10) {
     for (int64_t start : node.i64s("starts"))
-      inputs.starts.push_back(KnownElement::number(start));
+      inputs.starts.push_back({KnownElement::number(start), kNone});
     for (int64_t end : node.i64s("ends"))
-      inputs.ends.push_back(KnownElement::number(end));
+      inputs.ends.push_back({KnownElement::number(end), kNone});
     inputs.axes = node.i64s("axes");
     if (node.inputCount() > 1)
       node.reject("starts and ends are attributes before opset 10");
   } else {
     if (!node.has(1) || !node.has(2))
       node.reject("starts or ends are missing");
-    inputs.starts = boundsOf(node, 1, "starts");
-    inputs.ends = boundsOf(node, 2, "ends");
+    inputs.starts = elementsOf(node, 1, "starts");
+    inputs.ends = elementsOf(node, 2, "ends");
     if (node.has(3))
       inputs.axes = node.requireIntegers(3, "axes");
     if (node.has(4))
@@ -193,26 +193,118 @@ SliceInputs readSlice(Node &node) {
 
 } // namespace
 
+namespace {
+
+/// Bounds that data decide: where the slice begins, and how much it has.
+class DataSlice {
+public:
+  DataSlice(Node &node, Dim size, int64_t step)
+      : node_(node), size_(std::move(size)), step_(step) {}
+  /// Of a value along an axis.
+  ValueId cut(ValueId value, size_t axis, const DataElement &start,
+              const DataElement &end);
+
+private:
+  ValueId number(int64_t value) {
+    return node_.fillInteger(DType::I64, value, {});
+  }
+  ValueId clamped(ValueId bound, int64_t low, const Dim &high);
+  ValueId countOf(ValueId first, ValueId last);
+
+  Node &node_;
+  Dim size_;
+  int64_t step_;
+};
+
+/// A bound, from the end where it is negative, within limits.
+ValueId DataSlice::clamped(ValueId bound, int64_t low, const Dim &high) {
+  ValueId wrapped = node_.op(
+      "select",
+      {node_.compare("lt", bound, number(0)),
+       node_.op("add", {bound, node_.fillDim(DType::I64, size_, {})}), bound});
+  return node_.op(
+      "max", {node_.op("min", {wrapped, node_.fillDim(DType::I64, high, {})}),
+              number(low)});
+}
+
+ValueId DataSlice::countOf(ValueId first, ValueId last) {
+  int64_t stride = step_ < 0 ? -step_ : step_;
+  ValueId way = step_ < 0 ? node_.op("sub", {first, last})
+                          : node_.op("sub", {last, first});
+  ValueId count = node_.op(
+      "div", {node_.op("add", {way, number(stride - 1)}), number(stride)});
+  return node_.op("max", {count, number(0)});
+}
+
+ValueId DataSlice::cut(ValueId value, size_t axis, const DataElement &start,
+                       const DataElement &end) {
+  Dim last = size_ - Dim(1), stride = step_ < 0 ? -step_ : step_;
+  ValueId first = scalarOf(node_, start), to = scalarOf(node_, end);
+  if (step_ > 0) {
+    first = clamped(first, 0, size_);
+    to = clamped(to, 0, size_);
+  } else {
+    first = clamped(first, 0, last);
+    to = clamped(to, -1, last);
+  }
+  // Of an empty axis there is nothing, whatever the bounds are.
+  ValueId count = node_.op(
+      "min", {countOf(first, to), node_.fillDim(DType::I64, size_, {})});
+  Dim taken = readSize(node_, count, "size_" + std::to_string(axis),
+                       ceilDiv(size_, stride));
+  if (!node_.ok())
+    return kNone;
+  if (step_ == 1 && start.known && start.known->value == Dim(0))
+    return node_.part(value, axis, Dim(0), taken);
+  ValueId steps =
+      node_.op("mul", {node_.counter({taken}, 0),
+                       node_.fillInteger(DType::I64, step_, {taken})});
+  ValueId index = node_.op("add", {steps, node_.broadcast(first, {taken})});
+  return node_.op("gather", {value, index}, {{"axis", int64_t(axis)}});
+}
+
+/// What is left of a value at the axes whose bounds data decide.
+ValueId cutByData(Node &node, ValueId value, const SliceInputs &inputs) {
+  for (size_t i = 0; node.ok() && i < inputs.starts.size(); ++i)
+    if (inputs.isData(i)) {
+      const Dims dims = node.type(value).dims;
+      size_t axis = node.axis(inputs.axes[i], dims.size());
+      value = DataSlice(node, dims[axis], inputs.steps[i])
+                  .cut(value, axis, inputs.starts[i], inputs.ends[i]);
+    }
+  return value;
+}
+
+} // namespace
+
 void onnxSlice(Node &node) {
   SliceInputs inputs = readSlice(node);
   const Dims dims = node.inputType(0).dims;
   node.axes(inputs.axes, dims.size()); // in range, each once
   Box box = wholeBox(dims);
+  bool data = false;
   for (size_t i = 0; node.ok() && i < inputs.starts.size(); ++i) {
     size_t axis = node.axis(inputs.axes[i], dims.size());
     // Beyond any size, a longer step changes nothing.
-    int64_t step =
-        std::clamp(inputs.steps[i], -kMaxElements * 2, kMaxElements * 2);
+    int64_t &step = inputs.steps[i];
+    step = std::clamp(step, -kMaxElements * 2, kMaxElements * 2);
     if (step == 0)
       node.reject("a step is 0");
+    else if (inputs.isData(i))
+      data = true;
     else if (step > 0)
-      sliceForward(node, box, axis, inputs.starts[i], inputs.ends[i], step);
+      sliceForward(node, box, axis, *inputs.starts[i].known,
+                   *inputs.ends[i].known, step);
     else
-      sliceBackward(node, box, axis, inputs.starts[i], inputs.ends[i], step);
+      sliceBackward(node, box, axis, *inputs.starts[i].known,
+                    *inputs.ends[i].known, step);
   }
   std::sort(box.reversed.begin(), box.reversed.end());
   checkCount(node, box.sizes);
-  outBox(node, 0, box);
+  if (!data)
+    return outBox(node, 0, box);
+  if (node.ok())
+    node.out(0, cutByData(node, boxOf(node, box), inputs));
 }
 
 // ---- Split ----
@@ -237,6 +329,22 @@ Dims equalParts(Node &node, const Dim &size, int64_t count) {
   return parts;
 }
 
+/// The parts of the input; one that data decide is at most what the others
+/// before it leave.
+Dims givenParts(Node &node, const Dim &size) {
+  std::vector<DataElement> given = elementsOf(node, 1, "split");
+  if (node.ok() && node.inputType(1).rank() != 1)
+    node.reject("its split has rank 0, but must have rank 1");
+  Dims parts;
+  Dim left = size;
+  for (size_t i = 0; node.ok() && i < given.size(); ++i) {
+    parts.push_back(requireSize(node, given[i], "split", i, max(left, Dim(0))));
+    left = left - parts.back();
+  }
+  checkCount(node, parts);
+  return parts;
+}
+
 Dims partsOf(Node &node, const Dim &size) {
   int64_t count = static_cast<int64_t>(node.outputCount());
   int64_t declared = node.i64("num_outputs", count);
@@ -254,7 +362,7 @@ Dims partsOf(Node &node, const Dim &size) {
     node.reject("it has both split and num_outputs");
   Dims parts;
   if (node.opset() >= 13)
-    parts = requireSizes(node, 1, "split");
+    parts = givenParts(node, size);
   else
     for (int64_t part : node.i64s("split"))
       parts.push_back(requireSize(node, KnownElement::number(part), "split"));

@@ -15,15 +15,24 @@ Dim requireSize(Node &node, const KnownElement &element,
   return element.value;
 }
 
+Dim requireSize(Node &node, const DataElement &element, std::string_view what,
+                size_t at, std::optional<Dim> most,
+                std::optional<size_t> axis) {
+  if (element.known)
+    return requireSize(node, *element.known, what);
+  return readSize(node, element.value,
+                  std::string(what) + "_" + std::to_string(at), std::move(most),
+                  axis);
+}
+
 Dims requireSizes(Node &node, size_t input, std::string_view what) {
-  const Known *known = node.requireKnown(input, what);
-  if (known && known->dims.size() != 1)
-    node.reject("its " + std::string(what) + " has rank " +
-                std::to_string(known->dims.size()) + ", but must have rank 1");
+  std::vector<DataElement> elements = elementsOf(node, input, what);
+  if (node.ok() && node.inputType(input).rank() != 1)
+    node.reject("its " + std::string(what) + " has rank 0, but must have " +
+                "rank 1");
   Dims dims;
-  if (node.ok())
-    for (const KnownElement &element : known->elements)
-      dims.push_back(requireSize(node, element, what));
+  for (size_t i = 0; node.ok() && i < elements.size(); ++i)
+    dims.push_back(requireSize(node, elements[i], what, i, std::nullopt, i));
   checkCount(node, dims);
   return dims;
 }

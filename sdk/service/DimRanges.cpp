@@ -32,6 +32,22 @@ Status narrow(Symbol &symbol, const DimRange &range) {
   return {};
 }
 
+/// A read is bounded by the range of its symbol, too, and by one of them.
+Status boundRead(Graph &graph, Op &read) {
+  std::string name = read.string("symbol");
+  Dim bound = read.dims("bound")[0];
+  for (const Symbol &symbol : graph.symbols)
+    if (symbol.name == name && symbol.maximum != INT64_MAX)
+      bound = min(bound, Dim(symbol.maximum));
+  if (bound == Dim(INT64_MAX))
+    return unimplemented(
+        read.location + ": data decide the size " + name +
+        ", and nothing shows how large it may be; give its range, as '--dim " +
+        name + "=0..MAX' of bp compile or dims of the compile options");
+  read.attributes["bound"] = Dims{bound};
+  return {};
+}
+
 } // namespace
 
 Status narrowDims(Graph &graph, std::span<const DimRange> ranges) {
@@ -49,6 +65,10 @@ Status narrowDims(Graph &graph, std::span<const DimRange> ranges) {
     if (Status s = narrow(*found, range); !s.ok())
       return s;
   }
+  for (Op &op : graph.ops)
+    if (op.name == "read")
+      if (Status s = boundRead(graph, op); !s.ok())
+        return s;
   return {};
 }
 

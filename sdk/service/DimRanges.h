@@ -15,7 +15,8 @@ struct DimRange {
   int64_t maximum = 0;
 };
 
-/// Narrows the ranges of the graph's symbols. Refuses a range that is empty or
+/// Narrows the ranges of the graph's symbols, and with them the bounds of its
+/// reads. Refuses a read that has no bound then, a range that is empty or
 /// negative, one outside of what the model allows, and a symbol that the graph
 /// does not have, naming those that it has.
 Status narrowDims(Graph &graph, std::span<const DimRange> ranges);

@@ -384,6 +384,12 @@ TEST(Dim, KnowsItsBounds) {
   expect("truncdiv(z, 2)", -1, 1);
   expect("select(n, z, m)", -2, 3);
   expect("select(z, n, m)", 0, 10);
+  // A part times its size is the whole at most.
+  expect("4*m*(100 floordiv max(1, m))", 0, 400);
+  expect("2*m*n*(n floordiv max(1, 3*m))", 0, 60);
+  expect("m*n*(100 floordiv max(1, m*n))", 0, 100);
+  expect("m*(100 floordiv max(2, m))", 0, 350);
+  expect("z*(100 floordiv max(1, z))", -200, 300);
   EXPECT_FALSE(P("n floordiv m").bounds(ranges));
   ranges["n"] = {0, INT64_MAX};
   EXPECT_FALSE(P("4*n").bounds(ranges));

@@ -105,15 +105,6 @@ TEST(OnnxShape, DivisionOfNegativesRoundsToZero) {
   EXPECT_EQ((*bytes)[8], 3);
 }
 
-TEST(OnnxShape, DataDependentShapesAreRefused) {
-  ModelBuilder model;
-  model.input("x", {"n"}).input("s", {"2"}, T::INT64).output("y");
-  model.node("Reshape", {"x", "s"}, {"y"});
-  EXPECT_EQ(summary(model.import()),
-            "Reshape node 'Reshape1': its shape ('s') is computed from data, "
-            "so it is not known at import");
-}
-
 TEST(OnnxShape, KnownSizesBecomeDataOnDemand) {
   ModelBuilder model;
   model.input("x", {"n", "6"}).output("y");

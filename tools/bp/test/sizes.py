@@ -3,6 +3,7 @@
 import numpy
 from onnx import TensorProto, helper
 
+import checks
 import models
 
 
@@ -56,3 +57,35 @@ def check(suite, tool, devices):
     explained = tool.run("explain", "sizes.bpx").stdout
     suite.check("explain names reads", "read: at_count, at most 4*n, the host waits for it"
                 in explained, explained)
+    declared(suite, tool, devices)
+
+
+def declared(suite, tool, devices):
+    """A size that only the user can bound."""
+    s = helper.make_tensor_value_info("s", TensorProto.INT64, [1])
+    model = models.model([helper.make_node("Tile", ["x", "s"], ["y"], name="/tile")],
+                         [models.tensor_value("x", [2]), s], [models.tensor_value("y", ["k"])], [])
+    tool.file("tile.onnx", model.SerializeToString())
+    x = numpy.array([1, 2], "f4")
+    numpy.save(tool.folder / "tile_x.npy", x)
+    for times in (0, 3, 5):
+        numpy.save(tool.folder / f"tile_{times}.npy", numpy.array([times]))
+    refused = tool.run("compile", "tile.onnx", "-o", "tile.bpx")
+    suite.refused("a size that nothing bounds", refused)
+    suite.check("the refusal says what to give", "--dim y_repeats_0=0..MAX" in refused.stderr,
+                refused.stderr)
+    made = tool.run("compile", "tile.onnx", "-o", "tile.bpx", "--target",
+                    f"{checks.OWN_TARGETS[-1]},ref",
+                    "--dim", "y_repeats_0=0..4")
+    suite.check("compile a size with a range", made.returncode == 0, made.stderr)
+    for device in devices:
+        for times in (0, 3, 5):
+            run = tool.run("run", "tile.bpx", "--device", device, "--input", "x=tile_x.npy",
+                           "--input", f"s=tile_{times}.npy", "--output-dir", "tile_out")
+            what = f"{times} of at most 4 on {device}"
+            if times > 4:
+                suite.refused(what, run)
+                suite.check(f"{what} has the range", "expected from 0 to 4" in run.stderr, run.stderr)
+            else:
+                suite.check(what, run.returncode == 0 and numpy.array_equal(
+                    numpy.load(tool.folder / "tile_out/y.npy"), numpy.tile(x, times)), run.stderr)
