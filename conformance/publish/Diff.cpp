@@ -12,12 +12,15 @@ namespace {
 
 constexpr double noticed = 0.1;
 
+bool isTaken(CaseStatus status) {
+  return isGood(status) ? status != CaseStatus::NotSupported : isBad(status);
+}
+
 void compareCase(const Change &change, RunDiff &diff) {
   const Record &before = *change.before, &after = *change.after;
   bool wasGood = isGood(before.status), good = isGood(after.status);
-  bool ran = before.status != CaseStatus::NotSupported;
-  bool runs = after.status != CaseStatus::NotSupported;
-  if (wasGood && !good)
+  bool ran = isTaken(before.status), runs = isTaken(after.status);
+  if (wasGood && isBad(after.status))
     diff.failed.push_back(change);
   else if (ran && !runs)
     diff.dropped.push_back(change);

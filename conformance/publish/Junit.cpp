@@ -37,7 +37,7 @@ std::string testCase(const Record &record) {
     return out + "/>\n";
   out += ">";
   const std::string reason = escape(record.reason);
-  if (!isGood(record.status))
+  if (isBad(record.status))
     out += "<failure type=\"" + status + "\" message=\"" + reason + "\"/>";
   else if (record.status == CaseStatus::QualityWarning)
     out += "<system-out>more than half of a limit used</system-out>";
@@ -55,8 +55,8 @@ struct Suite {
     ++tests;
     bool ran = record.status == CaseStatus::Pass ||
                record.status == CaseStatus::QualityWarning;
-    failures += !isGood(record.status);
-    skipped += isGood(record.status) && !ran;
+    failures += isBad(record.status);
+    skipped += !isBad(record.status) && !ran;
     milliseconds += record.compileMs + record.runMs;
     cases += testCase(record);
   }

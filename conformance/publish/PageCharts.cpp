@@ -18,7 +18,8 @@ struct Cell {
   double limitUsed = 0;
 
   void add(const Record &record) {
-    if (record.status == CaseStatus::NotSupported) {
+    if (record.status == CaseStatus::NotSupported ||
+        (!isGood(record.status) && !isBad(record.status))) {
       ++unsupported;
       return;
     }
@@ -59,8 +60,9 @@ Json cellJson(const Cell *cell) {
   if (cell->run == 0)
     return {{"kind", "s"},
             {"shade", ""},
-            {"title",
-             count(cell->unsupported) + " cases: not declared by the target"},
+            {"title", count(cell->unsupported) +
+                          " cases: not declared by the target, or "
+                          "refused"},
             {"text", "–"}};
   bool bad = cell->good < cell->run, plain = !bad && !cell->warned;
   return {{"kind", bad     ? "b"

@@ -37,16 +37,17 @@ uint64_t total(const std::map<CaseStatus, uint64_t> &row,
 
 /// Counts of one layer, or of all, by colour.
 struct Tally {
-  uint64_t pass, warned, unsupported, excused, bad = 0, all = 0;
+  uint64_t pass, warned, unsupported, refused, excused, bad = 0, all = 0;
 
   explicit Tally(const std::map<CaseStatus, uint64_t> &row)
       : pass(total(row, {CaseStatus::Pass})),
         warned(total(row, {CaseStatus::QualityWarning})),
         unsupported(total(row, {CaseStatus::NotSupported})),
+        refused(total(row, {CaseStatus::Refused, CaseStatus::Assisted})),
         excused(total(row, {CaseStatus::Waived, CaseStatus::XFail})) {
     for (const auto &[status, number] : row) {
       all += number;
-      bad += isGood(status) ? 0 : number;
+      bad += isBad(status) ? number : 0;
     }
   }
 };
@@ -57,7 +58,9 @@ std::string subtitle(const RunVerdict &verdict) {
   for (const auto &[layer, row] : verdict.counts)
     cases += Tally(row).all;
   return count(cases) + " cases, " +
-         (verdict.bad ? count(verdict.bad) + " not good" : "all good");
+         (verdict.bad       ? count(verdict.bad) + " not good"
+          : verdict.refused ? count(verdict.refused) + " refused"
+                            : "all good");
 }
 
 Json medalJson(const RunVerdict &verdict) {
@@ -102,6 +105,7 @@ Json tilesJson(const RunVerdict &verdict, const std::vector<Record> &records) {
           tile("g", tally.pass, "pass"),
           tile("w", tally.warned, "pass, over half of a limit"),
           tile("", tally.unsupported, "not declared"),
+          tile("", tally.refused, "refused"),
           tile("w", tally.excused, "waived"),
           tile("b", verdict.bad, "not good")};
 }
@@ -135,9 +139,9 @@ Json layerJson(int layer, const Tally &tally) {
   add("b", tally.bad);
   add("g", tally.pass);
   add("w", tally.warned + tally.excused);
-  add("s", tally.unsupported);
+  add("s", tally.unsupported + tally.refused);
   for (uint64_t value : {tally.all, tally.pass, tally.warned, tally.unsupported,
-                         tally.excused, tally.bad})
+                         tally.refused, tally.excused, tally.bad})
     counts.push_back(count(value));
   return {{"name", layerName(layer)}, {"parts", parts}, {"counts", counts}};
 }
@@ -150,7 +154,7 @@ Json layersJson(const RunVerdict &verdict) {
 }
 
 const char *colourOf(CaseStatus status) {
-  return !isGood(status)                        ? "b"
+  return isBad(status)                          ? "b"
          : status == CaseStatus::QualityWarning ? "w"
          : status == CaseStatus::Pass           ? "g"
                                                 : "";
@@ -176,7 +180,7 @@ Json failedJson(const RunFacts &facts, const std::vector<Record> &records) {
   Json cases = Json::array();
   size_t all = 0;
   for (const Record &record : records)
-    if (!isGood(record.status) && ++all <= listedFailures)
+    if (isBad(record.status) && ++all <= listedFailures)
       cases.push_back(caseJson(facts, record));
   if (cases.empty())
     return false;

@@ -88,6 +88,7 @@ std::string conformance::summaryJson(const RunFacts &facts,
     json["models"][name] = hash;
   json["cases"] = facts.cases;
   json["bad"] = verdict.bad;
+  json["refused"] = verdict.refused;
   json["layers"] = countsJson(verdict);
   json["table"] = tableJson(verdict);
   json["missing"] = verdict.missing();

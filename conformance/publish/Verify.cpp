@@ -101,7 +101,9 @@ std::string implausible(const Record &planned, const Record &found) {
       found.tested.rank != planned.tested.rank ||
       found.tested.macs != planned.tested.macs)
     return "claims another size than the case has";
-  if (found.status == CaseStatus::NotSupported && hasResults(found))
+  if ((found.status == CaseStatus::NotSupported ||
+       found.status == CaseStatus::Refused) &&
+      hasResults(found))
     return "has results although it did not run";
   if (found.status != CaseStatus::Pass &&
       found.status != CaseStatus::QualityWarning)
@@ -270,7 +272,7 @@ static Result<RunVerdict> verifyRun(const std::string &folder, bool sealed,
     return plan.status();
   std::set<std::string> failing;
   for (const Record &record : run.records)
-    if (!isGood(record.status))
+    if (isBad(record.status))
       failing.insert(record.id);
   auto verdict = judgePlanned(run, *plan);
   if (!verdict)

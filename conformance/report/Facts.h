@@ -29,7 +29,7 @@ struct RunFacts {
 
   std::string device; ///< URI
   std::string deviceName, plugin, target;
-  /// What part of the suite the badge is for; "whole" is all there is today.
+  /// What part of the suite the badge is for: a name of Profiles.h, or "whole".
   std::string profile = "whole";
   std::string emulator; ///< that the worker runs in: "qemu-aarch64"; or empty
   uint32_t deviceKind = 0;                       ///< BP_DEVICE_KIND_
@@ -74,6 +74,11 @@ std::string differenceOf(const RunFacts &a, const RunFacts &b);
 /// Whether only a part of the cases was chosen by globs.
 inline bool isFiltered(const RunFacts &facts) {
   return !facts.filters.empty() || !facts.excludes.empty();
+}
+
+/// Whether other devices run what the first one refuses: "acme+host".
+inline bool isHelped(const RunFacts &facts) {
+  return facts.device.find('+') != std::string::npos;
 }
 
 } // namespace backplane::conformance

@@ -16,6 +16,8 @@ constexpr std::pair<CaseStatus, std::string_view> statusNames[] = {
     {CaseStatus::Fail, "Fail"},
     {CaseStatus::QualityWarning, "QualityWarning"},
     {CaseStatus::NotSupported, "NotSupported"},
+    {CaseStatus::Refused, "Refused"},
+    {CaseStatus::Assisted, "Assisted"},
     {CaseStatus::Waived, "Waived"},
     {CaseStatus::XFail, "XFail"},
     {CaseStatus::XPass, "XPass"},
@@ -136,6 +138,11 @@ bool conformance::isGood(CaseStatus status) {
   return status == CaseStatus::Pass || status == CaseStatus::QualityWarning ||
          status == CaseStatus::NotSupported || status == CaseStatus::Waived ||
          status == CaseStatus::XFail;
+}
+
+bool conformance::isBad(CaseStatus status) {
+  return !isGood(status) && status != CaseStatus::Refused &&
+         status != CaseStatus::Assisted;
 }
 
 std::string conformance::folderNameOf(std::string id) {

@@ -15,6 +15,8 @@ enum class CaseStatus {
   Fail,
   QualityWarning, ///< passes with more than half of a limit used
   NotSupported,   ///< decided from the declaration before running
+  Refused,        ///< the target's compiler does not take it and says why
+  Assisted,       ///< right, but another device had a part in it
   Waived,
   XFail,
   XPass,
@@ -29,8 +31,11 @@ enum class CaseStatus {
 
 std::string_view name(CaseStatus status);
 std::optional<CaseStatus> parseCaseStatus(std::string_view name);
-/// Whether a verdict with this status in it can pass.
+/// Whether the device gave what it must, or was not asked.
 bool isGood(CaseStatus status);
+/// Whether no verdict with this status in it can pass: neither good nor
+/// refused nor assisted.
+bool isBad(CaseStatus status);
 
 /// How far a case went, for what a badge says of its tests. Zero: not known, or
 /// the case did not run.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "conformance/report/Verdict.h"
 
+#include "conformance/report/Faults.h"
+#include "conformance/report/Profiles.h"
+
 #include "sdk/graph/OpTable.h"
 
 #include <algorithm>
@@ -15,12 +18,6 @@ namespace {
 constexpr std::string_view probeOp = "numerics";
 /// What is named as the op in records of real models.
 constexpr std::string_view realModelOp = "real-models";
-/// Ops that are in the graphs of other ops' cases and have none of their own;
-/// control flow and state are run by the program and no duty of a backend.
-constexpr std::string_view structural[] = {
-    "assert_dim", "call",          "constant",       "dim",    "if",   "read",
-    "scan",       "variable_read", "variable_write", "weight", "while"};
-
 /// Ends of the units of checks that look at what a driver need not have: tables
 /// and ways of its own to map, import, signal and record, buffers over 4 GiB.
 constexpr std::string_view optionalChecks[] = {
@@ -42,6 +39,12 @@ std::string join(const std::vector<std::string> &texts, size_t most = 8) {
   return out;
 }
 
+/// Whether the target was asked for a case and took it.
+bool isTaken(const Record &record) {
+  return isGood(record.status) ? record.status != CaseStatus::NotSupported
+                               : isBad(record.status);
+}
+
 std::string plural(uint64_t count, const std::string &noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -52,7 +55,7 @@ bool computes(const RunFacts &facts, DType dtype) {
 
 /// The dtypes of a list that the target does not compute with.
 std::vector<std::string> lacking(const RunFacts &facts,
-                                 std::initializer_list<DType> dtypes) {
+                                 const std::vector<DType> &dtypes) {
   std::vector<std::string> names;
   for (DType dtype : dtypes)
     if (!computes(facts, dtype))
@@ -114,7 +117,8 @@ class Table {
 public:
   Table(const RunFacts &facts, const std::vector<Record> &records,
         RunVerdict &verdict)
-      : facts_(facts), records_(records), verdict_(verdict) {}
+      : facts_(facts), records_(records), verdict_(verdict),
+        profile_(findProfile(facts.profile)) {}
 
   void fill();
 
@@ -131,10 +135,13 @@ private:
   void addChoice();
   void addSizes();
   void addLayers(Badge badge, std::vector<int> layers);
+  void addDTypes(Badge badge, const std::vector<DType> &dtypes);
   void addOps();
   void addChecks();
-  void addGood(Badge badge, const std::string &text,
-               const std::function<bool(const Record &)> &counts);
+  using Choice = std::function<bool(const Record &)>;
+  void addNone(Badge badge, const std::string &text, const Choice &counts,
+               bool (*isWrong)(CaseStatus));
+  void addCases(Badge badge, const std::string &where, const Choice &counts);
   void addSums(Badge badge, uint32_t minF32, bool narrow,
                const std::string &text);
   void addProbes();
@@ -144,6 +151,7 @@ private:
   const RunFacts &facts_;
   const std::vector<Record> &records_;
   RunVerdict &verdict_;
+  const Profile *profile_; ///< null: the badge is for everything
 };
 
 void Table::addChoice() {
@@ -153,6 +161,8 @@ void Table::addChoice() {
   if (facts_.shards > 1)
     parts.push_back("this is shard " + std::to_string(facts_.shard) + " of " +
                     std::to_string(facts_.shards) + "; merge them all");
+  if (isHelped(facts_))
+    parts.emplace_back("another device may help; name one device alone");
   addList(Badge::Core, "all cases of the depth ran", parts, "");
   add(Badge::Core, "files of the plug-in are known by their hashes",
       !facts_.pluginFiles.empty(), "");
@@ -189,22 +199,35 @@ void Table::addLayers(Badge badge, std::vector<int> layers) {
   addList(badge, text, missing, "no case of layer ");
 }
 
-/// Every op of the table runs in some dtype that the target computes with.
+void Table::addDTypes(Badge badge, const std::vector<DType> &dtypes) {
+  std::vector<std::string> names;
+  for (DType dtype : dtypes)
+    names.emplace_back(name(dtype));
+  addList(badge, "computes with " + join(names, names.size()),
+          lacking(facts_, dtypes), "not with ");
+}
+
+/// Every op of the table, or of the profile, runs in some dtype that the target
+/// computes with.
 void Table::addOps() {
   std::set<std::string, std::less<>> ran, asked;
   for (const Record &record : records_) {
     asked.insert(record.op);
-    if (record.status != CaseStatus::NotSupported)
+    if (isTaken(record))
       ran.insert(record.op);
   }
   std::vector<std::string> missing;
   for (const OpSpec &op : opTable())
-    if (!ran.contains(op.name) && !std::ranges::count(structural, op.name))
+    if (!ran.contains(op.name) && !isStructural(op.name) &&
+        (!profile_ || profile_->ops.contains(op.name)))
       missing.push_back(std::string(op.name) + (asked.contains(op.name)
                                                     ? ""
                                                     : " (the suite has no "
                                                       "case)"));
-  addList(Badge::Core, "every op of the table ran", missing, "not: ");
+  addList(Badge::Core,
+          profile_ ? "every op of the profile ran"
+                   : "every op of the table ran",
+          missing, "not: ");
 }
 
 /// Checks find out themselves what there is to check, but a unit of them that
@@ -216,7 +239,7 @@ void Table::addChecks() {
     auto dtype = parseDType(record.dtype);
     if ((record.layer <= 2 || record.layer == 7) &&
         (!dtype || computes(facts_, *dtype)))
-      ran[record.unit] |= record.status != CaseStatus::NotSupported;
+      ran[record.unit] |= isTaken(record);
   }
   bool isHere = !isElsewhere(facts_);
   std::vector<std::string> left;
@@ -228,21 +251,30 @@ void Table::addChecks() {
           "not: ");
 }
 
-void Table::addGood(Badge badge, const std::string &text,
-                    const std::function<bool(const Record &)> &counts) {
+void Table::addNone(Badge badge, const std::string &text, const Choice &counts,
+                    bool (*isWrong)(CaseStatus)) {
   std::vector<std::string> bad;
   uint64_t all = 0;
   for (const Record &record : records_) {
     if (!counts(record))
       continue;
     ++all;
-    if (!isGood(record.status))
+    if (isWrong(record.status))
       bad.push_back(record.id);
   }
   add(badge, text, bad.empty(),
       bad.empty() ? plural(all, "case")
                   : std::to_string(bad.size()) + " of " + plural(all, "case") +
                         ": " + join(bad, 3));
+}
+
+/// A device that is never wrong where it computes may still refuse: that is
+/// no failure, but no badge for the whole either.
+void Table::addCases(Badge badge, const std::string &where,
+                     const Choice &counts) {
+  addNone(badge, "no bad case" + where, counts, isBad);
+  addNone(badge, "the target refuses no case" + where, counts,
+          [](CaseStatus status) { return !isGood(status) && !isBad(status); });
 }
 
 void Table::addSums(Badge badge, uint32_t minF32, bool narrow,
@@ -258,15 +290,17 @@ void Table::addSums(Badge badge, uint32_t minF32, bool narrow,
 }
 
 void Table::addProbes() {
-  addGood(Badge::Core, "probes confirm the declared numerics",
-          [](const Record &record) { return record.op == probeOp; });
+  addNone(
+      Badge::Core, "probes confirm the declared numerics",
+      [](const Record &record) { return record.op == probeOp; }, isBad);
 }
 
 /// No badge asks for real models, as not everyone has their files.
 void Table::addModels() {
   auto isModel = [](const Record &record) { return record.op == realModelOp; };
   if (!facts_.models.empty())
-    return addGood(Badge::Full, "real models, which run.json names", isModel);
+    return addNone(Badge::Full, "real models, which run.json names", isModel,
+                   [](CaseStatus status) { return !isGood(status); });
   add(Badge::Full, "real models, when given", true, "none was given");
 }
 
@@ -286,28 +320,30 @@ void Table::addStrict() {
 
 void Table::fill() {
   addChoice();
-  addLayers(Badge::Core, {0, 1, 2, 3, 6});
-  addList(Badge::Core, "computes with f32, i32, i64 and bool",
-          lacking(facts_, {DType::F32, DType::I32, DType::I64, DType::Bool}),
-          "not with ");
+  // Random graphs and whole models have ops of all profiles.
+  addLayers(Badge::Core,
+            profile_ ? std::vector{0, 1, 2, 3} : std::vector{0, 1, 2, 3, 6});
+  using enum DType;
+  addDTypes(Badge::Core,
+            profile_ ? profile_->dtypes : std::vector{F32, I32, I64, Bool});
   addSums(Badge::Core, 11, false, "sums of f32 in 11 bits or more");
   addOps();
   addChecks();
   addProbes();
-  addGood(Badge::Core, "no bad case in layers 0 to 3 and 6",
-          [](const Record &record) {
-            return record.layer <= 3 || record.layer == 6;
-          });
+  addCases(Badge::Core, " in layers 0 to 3 and 6", [](const Record &record) {
+    return record.layer <= 3 || record.layer == 6;
+  });
   add(Badge::Full, "depth standard or full", facts_.depth != "smoke",
       "depth " + facts_.depth);
   addSizes();
-  addLayers(Badge::Full, {4, 5, 6, 7});
+  addLayers(Badge::Full,
+            profile_ ? std::vector{4, 7} : std::vector{4, 5, 6, 7});
   addModels();
-  addList(Badge::Full, "computes with f16, i8 and u8",
-          lacking(facts_, {DType::F16, DType::I8, DType::U8}), "not with ");
+  if (!profile_)
+    addDTypes(Badge::Full, {F16, I8, U8});
   addSums(Badge::Full, 24, true,
           "sums of f16, bf16 and f32 in 24 bits or more, of f64 in 53");
-  addGood(Badge::Full, "no bad case", [](const Record &) { return true; });
+  addCases(Badge::Full, "", [](const Record &) { return true; });
   addStrict();
 }
 
@@ -356,12 +392,16 @@ std::string RunVerdict::title() const {
   if (badge != Badge::None)
     return std::string(name(badge)) + (relaxed.empty() ? "" : "-R") + " badge" +
            (marks.empty() ? "" : " (" + join(marks) + ")");
+  if (!ended.empty())
+    return "no badge: the run ended after " + ended;
   if (bad)
     return "no badge: " + plural(bad, "bad case");
   if (!problems.empty())
     return "no badge: " + problems[0];
   if (partial)
-    return "no badge: only a part of the cases ran, all of them good";
+    return "no badge: only a part of the cases ran, " +
+           (refused ? plural(refused, "case") + " refused, the others good"
+                    : "all of them good");
   return "no badge: " + join(missing(), 1);
 }
 
@@ -382,7 +422,7 @@ RunVerdict conformance::judgeRun(const RunFacts &facts,
                                  const std::vector<std::string> &planned,
                                  const std::vector<Waiver> &waivers) {
   RunVerdict verdict;
-  verdict.partial = isFiltered(facts) || facts.shards > 1;
+  verdict.partial = isFiltered(facts) || facts.shards > 1 || isHelped(facts);
   verdict.problems = comparePlan(records, planned);
   auto day = parseDate(facts.date);
   if (!day)
@@ -391,12 +431,19 @@ RunVerdict conformance::judgeRun(const RunFacts &facts,
                                  !verdict.partial, records);
   for (const std::string &error : verdict.waivers.errors)
     verdict.problems.push_back(error);
+  Faults faults;
   for (const Record &record : records) {
+    faults.add(record);
     ++verdict.counts[record.layer][record.status];
-    verdict.bad += !isGood(record.status);
+    verdict.bad += isBad(record.status);
+    verdict.refused += record.status == CaseStatus::Refused;
   }
+  if (records.size() < planned.size())
+    verdict.ended = faults.text();
   verdict.relaxed = relaxedOf(facts);
   verdict.marks = marksOf(facts);
+  if (facts.profile != wholeProfile)
+    verdict.marks.insert(verdict.marks.begin(), "profile " + facts.profile);
   if (verdict.waivers.cases)
     verdict.marks.push_back(plural(verdict.waivers.cases, "waived case"));
   verdict.tested = testedLimits(records);

@@ -34,6 +34,9 @@ struct RunVerdict {
   bool partial = false; ///< filtered, or one of several shards
   std::map<int, std::map<CaseStatus, uint64_t>> counts; ///< by layer
   uint64_t bad = 0;
+  uint64_t refused = 0; ///< by the target's compiler, neither good nor bad
+  /// The faults that ended the run before its last case; empty: none did.
+  std::string ended;
   std::vector<Requirement> table;
   /// What denies a pass besides bad cases: waivers, missing or doubled records.
   std::vector<std::string> problems;

@@ -77,7 +77,7 @@ Result<Waiver> readWaiver(ObjectReader &reader, Date day) {
 /// Statuses that a waiver can explain; the suite's own faults are not among
 /// them.
 bool isWaivable(CaseStatus status) {
-  return !isGood(status) && status != CaseStatus::OracleError &&
+  return isBad(status) && status != CaseStatus::OracleError &&
          status != CaseStatus::Mistrusted && status != CaseStatus::XPass;
 }
 

@@ -146,10 +146,18 @@ Result<worker::CompiledMessage> ApplicationJob::compile(const Unit &unit) {
 }
 
 Result<ApplicationJob::Loaded> ApplicationJob::load(const Unit &unit) {
-  auto made = compile(unit);
-  if (!made)
-    return made.status();
-  worker::CompiledMessage compiled = std::move(*made);
+  auto compiled = compile(unit);
+  if (!compiled)
+    return compiled.status();
+  auto loaded = load(unit, std::move(*compiled));
+  // What a compiler made, its device has to take.
+  if (!loaded && loaded.status().code() == BP_STATUS_UNIMPLEMENTED)
+    return internalError(loaded.message());
+  return loaded;
+}
+
+Result<ApplicationJob::Loaded>
+ApplicationJob::load(const Unit &unit, worker::CompiledMessage compiled) {
   Loaded loaded{hashBytes(compiled.artifact), {}, compiled.milliseconds};
   auto ready = ask(FrameType::Artifact,
                    worker::encode(worker::ArtifactMessage{
@@ -188,6 +196,11 @@ Status ApplicationJob::close(Loaded &loaded, size_t index) {
 void ApplicationJob::charge(const Status &status, Record &record) {
   record.status = chargeOf(status.code(), !isRunning());
   record.reason = status.message();
+}
+
+void ApplicationJob::chargeLoad(const Status &status, Record &record) {
+  charge(status, record);
+  record.status = chargeOfCompile(status.code(), !isRunning());
 }
 
 std::vector<ApplicationJob::Call> ApplicationJob::callsOf(const Unit &unit,
@@ -355,7 +368,7 @@ Status ApplicationJob::run(const Unit &unit, std::vector<Record> &records) {
   auto loaded = load(unit);
   for (size_t i = 0; i < records.size(); ++i) {
     if (!loaded) {
-      charge(loaded.status(), records[i]);
+      chargeLoad(loaded.status(), records[i]);
       continue;
     }
     records[i].compileMs = i == 0 ? loaded->compileMs : 0;
@@ -399,7 +412,7 @@ Status ApplicationJob::runLong(const std::vector<Unit> &units,
       runAged(units[i], *loaded[i], records[i], 0);
     else
       for (Record &record : records[i])
-        charge(loaded[i].status(), record);
+        chargeLoad(loaded[i].status(), record);
   }
   uint64_t salt = 1000;
   for (size_t i = 0; std::chrono::steady_clock::now() < end; ++i) {

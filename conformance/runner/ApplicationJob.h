@@ -23,6 +23,8 @@ struct Answer {
 
 /// What a failed request to a worker is charged as.
 CaseStatus chargeOf(bp_status_t code, bool workerLost);
+/// The same of a compilation: BP_STATUS_UNIMPLEMENTED is a refusal.
+CaseStatus chargeOfCompile(bp_status_t code, bool workerLost);
 /// Tensors as they travel.
 std::vector<worker::WireTensor> toWire(const std::vector<Tensor> &tensors);
 /// What a compile worker is asked for. Nothing says which unit it is; in
@@ -85,9 +87,11 @@ private:
                             std::vector<uint8_t> payload,
                             worker::FrameType wanted);
   Result<Loaded> load(const Unit &unit);
+  Result<Loaded> load(const Unit &unit, worker::CompiledMessage compiled);
   Status open(Loaded &loaded, unsigned count);
   Status close(Loaded &loaded, size_t index);
   void charge(const Status &status, Record &record);
+  void chargeLoad(const Status &status, Record &record);
   Status surround(const worker::SurroundMessage &message);
   std::vector<Call> callsOf(const Unit &unit, const Case &testCase,
                             const Loaded &loaded, unsigned count,

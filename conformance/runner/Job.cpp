@@ -2,6 +2,7 @@
 #include "Job.h"
 #include "conformance/cases/Large.h"
 #include "conformance/cases/Probes.h"
+#include "conformance/report/Faults.h"
 
 namespace backplane::conformance {
 
@@ -21,7 +22,10 @@ ApplicationJob &Job::applied() {
       return s;
     Answer compiled = compile(unit);
     if (compiled.bad)
-      return Status(BP_STATUS_INTERNAL, compiled.reason);
+      return Status(compiled.bad == CaseStatus::Refused
+                        ? BP_STATUS_UNIMPLEMENTED
+                        : BP_STATUS_INTERNAL,
+                    compiled.reason);
     return worker::CompiledMessage{artifact_.bytes, compiled.milliseconds};
   };
   rules.check = [this](const worker::Hello &hello) {
@@ -110,8 +114,9 @@ Result<std::vector<Record>> Job::runAll(const Unit &unit) {
     compiled = compile(unit);
   if (!missing.empty() || compiled.bad) {
     for (size_t i = 0; i < records.size(); ++i) {
+      bool whole = i == 0 || compiled.bad == CaseStatus::Refused;
       records[i].status = !missing.empty() ? CaseStatus::NotSupported
-                          : i == 0         ? *compiled.bad
+                          : whole          ? *compiled.bad
                                            : CaseStatus::Fail;
       records[i].reason = missing.empty() ? compiled.reason : missing;
     }
@@ -122,12 +127,18 @@ Result<std::vector<Record>> Job::runAll(const Unit &unit) {
       return s;
     return records;
   }
+  Faults faults;
   for (size_t i = 0; i < records.size(); ++i) {
     records[i].compileMs = i == 0 ? compiled.milliseconds : 0;
     if (Status s = runCase(unit, unit.cases[i], records[i]); !s.ok())
       return s;
+    chargeHelp(shares_, records[i]);
+    if (faults.add(records[i]) && !options_.keepGoing) {
+      records.resize(i + 1);
+      return records;
+    }
   }
-  if (!records.empty())
+  if (!records.empty() && shares_.others == 0)
     if (Status s = runOtherData(unit, records[0]); !s.ok())
       return s;
   return records;

@@ -8,6 +8,7 @@
 #define BACKPLANE_CONFORMANCE_RUNNER_JOB_H
 
 #include "ApplicationJob.h"
+#include "Shares.h"
 #include "conformance/oracle/Oracle.h"
 #include "conformance/report/Record.h"
 #include "hal/worker/Process.h"
@@ -54,6 +55,12 @@ struct JobOptions {
   std::vector<worker::WireFile> runFiles, compileFiles;
   /// Age of the process in which cases of LongUptime are judged.
   std::chrono::seconds longUptime{102};
+  /// The workers may use other devices than the first one; their part is
+  /// charged (Shares.h).
+  bool helped = false;
+  /// Runs on after faults of one cause (Faults.h), where a run and the cases of
+  /// a unit otherwise end.
+  bool keepGoing = true;
   /// Each run of a graph with variables is the first one of its session.
   bool freshVariables = false;
   /// Functions are held to the strict limits, and every case runs twice.
@@ -96,7 +103,8 @@ public:
   Result<worker::Hello> hello();
   /// The same for the worker that runs.
   Result<worker::Hello> runHello();
-  /// One record per case of the unit, in order. A crash or hang of the compiler
+  /// One record per case of the unit, in order; the last ones are missing where
+  /// faults ended it. A crash or hang of the compiler
   /// is charged to the first case; the others fail for the same reason, as one
   /// compilation serves them all. Fails only when workers cannot be started.
   Result<std::vector<Record>> run(const Unit &unit);
@@ -148,8 +156,9 @@ private:
   std::unique_ptr<worker::Process> checker_; ///< runs checks
   std::unique_ptr<ApplicationJob> applied_;  ///< runs units under circumstances
   worker::ArtifactMessage artifact_;         ///< of the unit
-  bool loaded_ = false;                      ///< the worker has it
-  uint64_t runs_ = 0;                        ///< of it in this worker
+  Shares shares_;       ///< of it, where other devices may help
+  bool loaded_ = false; ///< the worker has it
+  uint64_t runs_ = 0;   ///< of it in this worker
   std::chrono::steady_clock::time_point started_; ///< the worker
   worker::ArtifactMessage again_; ///< the same, compiled once more
   bool artifactsSent_ = false;    ///< the checker has both

@@ -132,11 +132,21 @@ Answer Job::compile(const Unit &unit) {
                  ? worker::decode(answer->payload, compiled)
                  : worker::errorOf(*answer);
   if (!status.ok()) {
-    result.bad = chargeOf(status.code(), !process);
+    result.bad = chargeOfCompile(status.code(), !process);
     result.reason = "the unit did not compile: " + status.message();
     return result;
   }
   artifact_ = {hashBytes(compiled.artifact), compiled.artifact};
+  shares_ = {};
+  if (options_.helped) {
+    auto shares = sharesOf(compiled.artifact);
+    if (!shares) {
+      result.bad = CaseStatus::Fail;
+      result.reason = shares.message();
+      return result;
+    }
+    shares_ = *shares;
+  }
   loaded_ = false;
   result.milliseconds = compiled.milliseconds;
   return result;

@@ -22,6 +22,12 @@ CaseStatus chargeOf(bp_status_t code, bool workerLost) {
   return CaseStatus::Fail;
 }
 
+CaseStatus chargeOfCompile(bp_status_t code, bool workerLost) {
+  return code == BP_STATUS_UNIMPLEMENTED && !workerLost
+             ? CaseStatus::Refused
+             : chargeOf(code, workerLost);
+}
+
 worker::CompileMessage compileMessage(const Unit &unit, bool disguise) {
   // A name would tell which case it is.
   Graph graph = unit.graph;

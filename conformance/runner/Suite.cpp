@@ -2,6 +2,8 @@
 #include "conformance/runner/Suite.h"
 
 #include "conformance/cases/Data.h"
+#include "conformance/report/Faults.h"
+#include "conformance/report/Profiles.h"
 #include "conformance/report/StrictJson.h"
 #include "conformance/runner/RecordLog.h"
 #include "sdk/support/AtomicFile.h"
@@ -84,6 +86,7 @@ struct Shared {
   std::atomic<size_t> next = 0;
   std::mutex mutex; ///< of all below
   size_t done = 0, bad = 0;
+  Faults faults;
   Status failure;
 
   void fail(Status status) {
@@ -107,11 +110,16 @@ bool finish(Shared &shared, const std::vector<Record> &records) {
     return false;
   }
   std::lock_guard lock(shared.mutex);
-  for (const Record &record : records)
-    shared.bad += !isGood(record.status);
+  bool isHopeless = false;
+  for (const Record &record : records) {
+    shared.bad += isBad(record.status);
+    isHopeless |= shared.faults.add(record);
+  }
   ++shared.done;
   if (shared.options.progress)
     shared.options.progress(shared.done, shared.units.size(), shared.bad);
+  if (isHopeless && !shared.options.job.keepGoing)
+    shared.next = shared.units.size();
   return true;
 }
 
@@ -158,6 +166,12 @@ void workLong(Shared &shared) {
       return;
 }
 
+bool isOf(const Profile &profile, const Unit &unit) {
+  std::vector<DType> dtypes = unit.dtypes;
+  dtypes.insert(dtypes.end(), unit.stored.begin(), unit.stored.end());
+  return profile.admits(unit.graph, dtypes);
+}
+
 /// The order in which units run: as they are made; in disguise, any.
 std::vector<size_t> orderOf(const SuiteOptions &options,
                             const std::vector<Unit> &units) {
@@ -197,7 +211,11 @@ Result<Plan> conformance::planSuite(const SuiteOptions &options) {
   Plan plan;
   size_t index = 0;
   bool isListed = true;
+  const Profile *profile = findProfile(options.profile);
   auto take = [&](Unit unit) {
+    bool isAlone = unit.check || unit.circumstance != Circumstance::Usual;
+    if ((profile && !isOf(*profile, unit)) || (options.helped && isAlone))
+      return;
     std::erase_if(unit.cases, [&](const Case &testCase) {
       if (testCase.depth > options.selection.depth)
         return true;
@@ -242,7 +260,11 @@ Result<std::vector<Record>> conformance::runSuite(const SuiteOptions &options,
     thread.join();
   if (!shared.failure.ok())
     return shared.failure;
-  const std::vector<std::string> order = plan.ids();
+  std::vector<std::string> order = plan.ids();
+  bool isCut = !options.job.keepGoing && !shared.faults.text().empty();
+  if (isCut)
+    std::erase_if(order,
+                  [&](const std::string &id) { return !(*log)->has(id); });
   if (auto status = (*log)->finish(order); !status.ok())
     return status;
   std::vector<Record> records;

@@ -18,6 +18,12 @@ using Generator =
 
 struct SuiteOptions {
   Selection selection;
+  /// Only its units, those of real models and checks of the driver; a name of
+  /// Profiles.h, or "whole".
+  std::string profile = "whole";
+  /// Other devices run what the first one refuses: without checks of its driver
+  /// and without applications.
+  bool helped = false;
   /// One after another.
   std::vector<Generator> generators = {generateChecks, generateUnits};
   /// Units beside those of the release, in no mustpass list: real models.
@@ -50,8 +56,9 @@ struct Plan {
 /// Chooses cases; the members of `options` about running are not looked at.
 Result<Plan> planSuite(const SuiteOptions &options);
 
-/// Runs all cases that have no record yet. Returns the records in the order of
-/// the cases. `facts` are written to run.json; a folder of another run is not
+/// Runs all cases that have no record yet, unless faults of one cause end the
+/// run (Faults.h). Returns the records that there are, in the order of the
+/// cases. `facts` are written to run.json; a folder of another run is not
 /// resumed, and of the same run the date stays what it was.
 Result<std::vector<Record>> runSuite(const SuiteOptions &options,
                                      const Plan &plan, RunFacts &facts);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Loop.h"
+#include "hal/core/DeviceUri.h"
 
 #include <chrono>
 
@@ -70,13 +71,31 @@ Handler compileHandler(SharedContext context, std::string target) {
   };
 }
 
+/// "acme-npu+x86-64-v4": the target of the first device, and of the others
+/// those that fit them.
+static Result<std::string> joinTargets(const Context &context,
+                                       std::string joined,
+                                       const std::vector<std::string> &uris) {
+  for (size_t i = 1; i < uris.size(); ++i) {
+    Result<Hello> other = describeDevice(context, uris[i]);
+    if (!other)
+      return other.status();
+    if (other->target.empty())
+      return notFound("no compiler plug-in has a target for device '" +
+                      uris[i] + "'");
+    joined += "+" + other->target;
+  }
+  return joined;
+}
+
 int serveCompiles(const WorkerOptions &options) {
   return serve(options, [&](Hello &greeting) -> Result<Handler> {
     Result<Context> context = openWorkerContext(options);
     if (!context)
       return context.status();
+    std::vector<std::string> uris = splitUris(options.device);
     Result<Hello> hello =
-        describeDevice(*context, options.device, options.target);
+        describeDevice(*context, uris.front(), options.target);
     if (!hello)
       return hello.status();
     if (hello->target.empty() && !options.target.empty())
@@ -86,8 +105,12 @@ int serveCompiles(const WorkerOptions &options) {
       return notFound("no compiler plug-in has a target for device '" +
                       options.device + "'");
     greeting = std::move(*hello);
+    greeting.device = options.device;
+    auto targets = joinTargets(*context, greeting.target, uris);
+    if (!targets)
+      return targets.status();
     return compileHandler(std::make_shared<const Context>(std::move(*context)),
-                          greeting.target);
+                          std::move(*targets));
   });
 }
 

@@ -32,7 +32,7 @@ struct RunOptions {
   std::vector<std::string> variables; ///< of the environment, for workers too
   unsigned timeoutSeconds = 60;
   uint64_t memoryMiB = 0; ///< of one worker; 0: three quarters of the machine
-  bool list = false;
+  bool list = false, listProfiles = false, keepGoing = false;
 };
 
 /// Runs the chosen cases, or lists them, or repeats one.

@@ -7,6 +7,8 @@
 #include "conformance/models/RealModels.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
+#include "conformance/report/Outcomes.h"
+#include "conformance/report/Profiles.h"
 #include "conformance/report/StrictJson.h"
 #include "conformance/report/SuiteVersion.h"
 #include "conformance/repro/SaveFailures.h"
@@ -118,6 +120,9 @@ Status setUpJob(RunOptions &options) {
     command->push_back(std::to_string(memoryLimit(options)));
   }
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
+  job.keepGoing = options.keepGoing;
+  job.helped = options.suite.helped =
+      options.device.find('+') != std::string::npos;
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
   return setUpApplication(options);
 }
@@ -252,6 +257,7 @@ Result<RunFacts> factsOf(RunOptions &options, const ModelFiles &models) {
   facts.commit = suiteCommit();
   facts.date = now();
   facts.depth = options.depth;
+  facts.profile = options.suite.profile;
   facts.challenge = options.challenge;
   facts.shard = options.suite.shard;
   facts.shards = options.suite.shards;
@@ -435,6 +441,8 @@ Result<Plan> planOf(const RunFacts &facts) {
                     " multiply-adds is more than the depth takes");
   options.suite.selection.budget = facts.budget;
   options.suite.selection.bufferBytes = facts.bufferBytes;
+  options.suite.profile = facts.profile;
+  options.suite.helped = isHelped(facts);
   options.suite.filters = facts.filters;
   options.suite.excludes = facts.excludes;
   auto models = plannedModels(facts.models);
@@ -444,10 +452,12 @@ Result<Plan> planOf(const RunFacts &facts) {
   return planSuite(options.suite);
 }
 
-/// Text of a device or a submission without what would steer a terminal.
-static std::string plain(std::string text) {
+/// Text of a device or a submission without what would steer a terminal, but
+/// for the characters of `kept`.
+static std::string plain(std::string text, std::string_view kept = "") {
   for (char &c : text)
-    if (static_cast<unsigned char>(c) < ' ' || c == 0x7F)
+    if (kept.find(c) == std::string_view::npos &&
+        (static_cast<unsigned char>(c) < ' ' || c == 0x7F))
       c = c == '\n' ? ' ' : '?';
   return text;
 }
@@ -455,7 +465,7 @@ static std::string plain(std::string text) {
 void printVerdict(const RunVerdict &verdict,
                   const std::vector<Record> &records) {
   for (const Record &record : records)
-    if (!isGood(record.status))
+    if (isBad(record.status))
       std::printf("%s %s: %s\n", std::string(name(record.status)).c_str(),
                   plain(record.id).c_str(), plain(record.reason).c_str());
   for (const auto &[layer, row] : verdict.counts) {
@@ -464,7 +474,8 @@ void printVerdict(const RunVerdict &verdict,
       std::printf(" %zu %s", size_t(count), std::string(name(status)).c_str());
     std::printf("\n");
   }
-  std::printf("%s%s", limitsText(verdict).c_str(), tableText(verdict).c_str());
+  std::printf("%s%s%s", plain(outcomesText(records), "\n").c_str(),
+              limitsText(verdict).c_str(), tableText(verdict).c_str());
   for (const std::string &problem : verdict.problems)
     std::printf("problem: %s\n", problem.c_str());
   std::printf("verdict: %s%s\n", verdict.title().c_str(),
@@ -498,6 +509,10 @@ static int oneCommand(RunOptions &options, const FoundModels &found) {
 }
 
 int runCommand(RunOptions &options) {
+  if (options.listProfiles) {
+    std::fputs(profilesText().c_str(), stdout);
+    return passed;
+  }
   if (Status s = readChoice(options); !s.ok())
     return fail(s);
   if (!options.repro.empty()) {

@@ -3,6 +3,7 @@
 // bp-conformance: what `bp conformance` starts. Runs the conformance suite
 // against a device, and makes, checks and compares what is published of runs.
 #include "Commands.h"
+#include "conformance/report/Profiles.h"
 #include "sdk/support/CommandLine.h"
 
 #include <algorithm>
@@ -26,11 +27,28 @@ constexpr const char *about =
     "relaxed numerics are declared. A filtered or sharded run earns none.\n"
     "Exit code: 0 passed, 1 not passed, 2 the tool could not do its work.";
 
+std::string profileNames() {
+  std::string names(wholeProfile);
+  for (const Profile &profile : profiles())
+    names += ", " + std::string(profile.name);
+  return names;
+}
+
 void addChoice(CLI::App &app, RunOptions &options) {
   const char *group = "Which cases";
   app.add_option("--depth", options.depth,
                  "smoke (Core), standard (Full, Strict) or full")
       ->check(CLI::IsMember({"smoke", "standard", "full"}))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--profile", options.suite.profile,
+                 "the cases and the badge of a part of the op set: " +
+                     profileNames() + "; see --profiles")
+      ->check([](const std::string &name) {
+        return name == wholeProfile || findProfile(name)
+                   ? ""
+                   : "there are " + profileNames();
+      })
       ->capture_default_str()
       ->group(group);
   app.add_option("--filter", options.suite.filters,
@@ -59,13 +77,19 @@ void addChoice(CLI::App &app, RunOptions &options) {
                  "run the one case with this id, say all about it, and save "
                  "its tensors as .npy to --out")
       ->group(group);
+  app.add_flag("--profiles", options.listProfiles,
+               "print the ops and dtypes of all profiles and stop")
+      ->group(group);
   app.add_flag("--list", options.list, "print the ids of the cases and stop")
       ->group(group);
 }
 
 void addRun(CLI::App &app, RunOptions &options) {
   const char *group = "How to run";
-  app.add_option("--device", options.device, "device URI; see bp devices")
+  app.add_option("--device", options.device,
+                 "device URI; see bp devices. acme+host: the host runs what "
+                 "acme refuses; "
+                 "its part is marked and earns no badge")
       ->capture_default_str()
       ->group(group);
   app.add_flag("--strict", options.suite.job.strict,
@@ -75,6 +99,10 @@ void addRun(CLI::App &app, RunOptions &options) {
   app.add_flag("--disguise", options.suite.job.disguise,
                "compile and run all graphs in processes that nobody can tell "
                "from another application, in any order")
+      ->group(group);
+  app.add_flag("--keep-going", options.keepGoing,
+               "run on after five time-outs, or crashes of one cause, which "
+               "otherwise end the run")
       ->group(group);
   app.add_option("--jobs", options.suite.jobs,
                  "cases that run side by side; default: one per core")

@@ -129,6 +129,57 @@ TEST(Verdict, AsksForEveryOp) {
             std::string::npos);
 }
 
+TEST(Verdict, ARefusalIsNoFailureAndNoBadge) {
+  Sample sample;
+  sample.of(6).status = CaseStatus::Refused;
+  RunVerdict verdict = sample.judge();
+  EXPECT_EQ(verdict.badge, Badge::None);
+  EXPECT_EQ(verdict.bad, 0u);
+  EXPECT_EQ(verdict.refused, 1u);
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_NE(missing(verdict).find("the target refuses no case in layers 0 to 3 "
+                                  "and 6: 1 of"),
+            std::string::npos)
+      << missing(verdict);
+  sample.facts.filters = {"*"};
+  EXPECT_EQ(sample.judge().title(), "no badge: only a part of the cases ran, 1 "
+                                    "case refused, the others good");
+  Sample later;
+  later.of(5).status = CaseStatus::Refused;
+  EXPECT_EQ(later.judge().title(), "Core badge");
+  for (Record &record : later.records)
+    if (record.op == "matmul")
+      record.status = CaseStatus::Refused;
+  EXPECT_NE(
+      missing(later.judge()).find("every op of the table ran: not: matmul"),
+      std::string::npos);
+}
+
+TEST(Verdict, AProfileAsksForItsOpsAndDTypes) {
+  Sample sample;
+  std::erase_if(sample.records, [](const Record &record) {
+    return record.op == "sin" || record.op == "conv";
+  });
+  sample.planned.clear();
+  for (const Record &record : sample.records)
+    sample.planned.push_back(record.id);
+  sample.facts.computeDTypes = bitsOf({DType::F32, DType::Bool});
+  EXPECT_EQ(sample.judge().badge, Badge::None);
+  sample.facts.profile = "dense";
+  EXPECT_EQ(sample.judge().title(), "Strict badge (profile dense)")
+      << missing(sample.judge());
+  sample.facts.profile = "transformer";
+  EXPECT_NE(
+      missing(sample.judge()).find("every op of the profile ran: not: sin"),
+      std::string::npos)
+      << missing(sample.judge());
+  EXPECT_NE(missing(sample.judge())
+                .find("computes with f32, i64, bool: not "
+                      "with i64"),
+            std::string::npos)
+      << missing(sample.judge());
+}
+
 TEST(Verdict, NamesMissingDoubledAndForeignRecords) {
   Sample sample;
   sample.records.push_back(sample.records[0]);

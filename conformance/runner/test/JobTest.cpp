@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A job with real workers and rules of judgement that the test decides.
-#include "conformance/runner/Job.h"
+#include "conformance/report/Verdict.h"
+#include "conformance/runner/Suite.h"
 
 #include <cstring>
 #include <filesystem>
@@ -104,12 +105,16 @@ TEST(Job, AsksOnlyToHoldWhatIsMoved) {
   EXPECT_NE(notSupported(unit, i4, f32 | i4), "");
 }
 
-TEST(Job, ChargesADeclaredButUnsupportedOpAsFail) {
+TEST(Job, RecordsARefusalForAllCases) {
   Unit unit = doubling();
   unit.graph.ops[0].name = "absent_op";
-  for (const Record &record : run(options(), unit)) {
-    EXPECT_EQ(record.status, CaseStatus::Fail);
-    EXPECT_NE(record.reason.find("did not compile"), std::string::npos);
+  for (Circumstance circumstance :
+       {Circumstance::Usual, Circumstance::Overlap}) {
+    unit.circumstance = circumstance;
+    for (const Record &record : run(options(), unit)) {
+      EXPECT_EQ(record.status, CaseStatus::Refused);
+      EXPECT_NE(record.reason.find("did not compile"), std::string::npos);
+    }
   }
 }
 
@@ -165,6 +170,55 @@ TEST(JobFaults, ChargesACrashToItsCase) {
 
 TEST(JobFaults, ChargesAHangToItsCase) {
   expectOnly(CaseStatus::Timeout, runFaulty(14), "did not answer");
+}
+
+/// Eight units of three cases, all of which end the process that runs them.
+SuiteOptions endlessCrashes(const std::string &folder) {
+  SuiteOptions suite;
+  suite.job = options(faultyWorker());
+  suite.job.keepGoing = false;
+  suite.job.judgement.inputsOf = [](const Unit &, const Case &) {
+    return std::vector<Tensor>{fourFloats(13)};
+  };
+  suite.generators = {
+      [](const Selection &, const std::function<void(Unit)> &put) {
+        for (int i = 0; i < 8; ++i) {
+          Unit unit = doubling();
+          unit.id += std::to_string(i);
+          for (size_t at = 0; at < unit.cases.size(); ++at)
+            unit.cases[at].id = unit.id + "/" + std::to_string(at);
+          put(std::move(unit));
+        }
+      }};
+  suite.folder = folder;
+  return suite;
+}
+
+TEST(SuiteFaults, CrashesOfOneCauseEndTheRun) {
+  const std::string folder =
+      ::testing::TempDir() + "crashes" + std::to_string(getpid());
+  SuiteOptions suite = endlessCrashes(folder);
+  suite.selection.depth = Depth::Full;
+  auto plan = planSuite(suite);
+  ASSERT_TRUE(plan.ok()) << plan.message();
+  RunFacts facts;
+  facts.date = "2026-11-21T10:00:00Z";
+  auto records = runSuite(suite, *plan, facts);
+  ASSERT_TRUE(records.ok()) << records.message();
+  EXPECT_EQ(records->size(), 6u); // of two units
+  RunVerdict verdict = judgeRun(facts, *records, plan->ids(), {});
+  EXPECT_FALSE(verdict.passed);
+  EXPECT_TRUE(verdict.title().starts_with(
+      "no badge: the run ended after 5 crashes of one cause, the first in "
+      "L3/add/f32/twice0/0: "))
+      << verdict.title();
+  suite.resume = suite.job.keepGoing = true;
+  records = runSuite(suite, *plan, facts);
+  ASSERT_TRUE(records.ok()) << records.message();
+  EXPECT_EQ(records->size(), 24u);
+  EXPECT_EQ(judgeRun(facts, *records, plan->ids(), {}).title(),
+            "no badge: 24 bad cases");
+  std::filesystem::remove_all(folder);
 }
 
 TEST(JobFaults, ChargesTheLackOfMemoryToItsCase) {

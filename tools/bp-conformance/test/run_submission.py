@@ -285,7 +285,7 @@ FORGERIES = (
     (edit_run(plugin_files={"libacme.so": "0" * 64}),
      "does not say what the records give"),
     (edit_run(date="2999-01-01T00:00:00Z"), "is to come"),
-    (edit_run(profile="mine"), "'profile' is not 'whole'"),
+    (edit_run(profile="mine"), "'profile' is not one that this suite has"),
     (edit_run(extra=1), "'extra' is not known"),
     (drop_wide_floats, "the declaration excludes it"),
     (replace_in("report.html", "</h1>", " approved</h1>"),

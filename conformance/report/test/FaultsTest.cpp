@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "conformance/report/Faults.h"
+
+#include <gtest/gtest.h>
+
+using namespace backplane;
+using namespace backplane::conformance;
+
+namespace {
+
+Record fault(CaseStatus status, const std::string &id,
+             const std::string &reason) {
+  Record record;
+  record.status = status;
+  record.id = id;
+  record.reason = reason;
+  return record;
+}
+
+TEST(Faults, CountEachCauseByItself) {
+  Faults faults;
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_FALSE(faults.add(fault(CaseStatus::Crash, "a", "signal 11")));
+    EXPECT_FALSE(faults.add(fault(CaseStatus::Crash, "b", "signal 8")));
+    EXPECT_FALSE(faults.add(fault(CaseStatus::Timeout, "c", "30 s")));
+    EXPECT_FALSE(faults.add(fault(CaseStatus::Fail, "d", "wrong")));
+  }
+  EXPECT_FALSE(faults.add(fault(CaseStatus::Fail, "d", "wrong")));
+  EXPECT_TRUE(faults.text().empty());
+  EXPECT_TRUE(faults.add(fault(CaseStatus::Timeout, "e", "30.1 s")));
+  EXPECT_EQ(faults.text(), "5 time-outs, the first in c: 30.1 s");
+  EXPECT_TRUE(faults.add(fault(CaseStatus::Crash, "f", "signal 11")));
+}
+
+} // namespace
