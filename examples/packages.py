@@ -65,4 +65,7 @@ def test(steps, build, prefix, folder, model, cache):
         steps.run("run", [root / "bin/bp", "run", model, "--random-inputs", "1"], "y: f32",
                   **cache)
         steps.run("bp-opt", [root / "bin/bp-opt", "--version"], "LLVM version 22")
+        pages = {page.name.removesuffix(".1") for page in (root / "share/man/man1").iterdir()}
+        programs = {program.name for program in (root / "bin").iterdir()}
+        steps.check("man pages", programs <= pages, programs - pages)
         test_plugin(steps, root, folder, model, cache)
