@@ -133,6 +133,10 @@ def lint(options):
     return counts
 
 
+def docs(_):
+    return single("site", ["tools/docs"])
+
+
 def tidy(options):
     command = [sys.executable, "tools/lint/tidy.py"]
     return single("clang-tidy", command + (["--all"] if options.all else []))
@@ -211,6 +215,7 @@ def fuzzing(options):
 # cache; a run that takes longer does not fail for it.
 SUITES = {
     "lint": (lint, 15),
+    "docs": (docs, 45),
     "release": (tests_release, 180),
     "lit": (lit, 15),
     "models": (scripted("conformance/models/run_models.py"), 60),
