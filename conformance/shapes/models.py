@@ -250,4 +250,15 @@ CHOSEN = [
            " t = Transpose <perm = [1, 0]> (s) y = MatMul(t, s)"),
 ]
 
-MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN
+def backward(start, end, step):
+    """A slice against the order of an axis whose size only the call tells."""
+    return Model(f"slice_back_{start}_{end}_{step}", f"""g (float[n] x) => (float[p] y) {{
+      s = Constant <value_ints = [{start}]> () e = Constant <value_ints = [{end}]> ()
+      a = Constant <value_ints = [0]> () t = Constant <value_ints = [{step}]> ()
+      y = Slice(x, s, e, a, t) }}""", tuple({"n": n} for n in (0, 3, 4, 7, 12)))
+
+
+BACKWARD = [backward(start, end, step) for start, end in ((-1, 0), (5, 1), (2, -9), (-2, -4), (1, 5))
+            for step in (-1, -3)]
+
+MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN + BACKWARD

@@ -124,6 +124,30 @@ void sliceForward(Node &node, Box &box, size_t axis, const KnownElement &start,
   box.strides[axis] = step;
 }
 
+/// A slice with a negative step of sizes or bounds that the call tells.
+void sliceBackwardInCall(Node &node, Box &box, size_t axis,
+                         const KnownElement &start, const KnownElement &end,
+                         int64_t stride) {
+  const Dim size = box.sizes[axis];
+  auto within = [&](const KnownElement &bound, int64_t low,
+                    std::string_view what) {
+    std::optional<int64_t> value = bound.value.constant();
+    Dim from = bound.value;
+    if (!value)
+      from = requireSize(node, bound, what);
+    else if (*value < 0)
+      from = *value < -kUnbounded ? Dim(low) : max(size + *value, Dim(low));
+    return min(from, size - Dim(1));
+  };
+  Dim first = within(start, 0, "starts"), last = within(end, -1, "ends");
+  Dim count = max(ceilDiv(first - last, Dim(stride)), Dim(0));
+  Dim back = max(count - Dim(1), Dim(0)) * Dim(stride);
+  box.reversed.push_back(static_cast<int64_t>(axis));
+  box.starts[axis] = max(first - back, Dim(0));
+  box.sizes[axis] = count;
+  box.strides[axis] = stride;
+}
+
 void sliceBackward(Node &node, Box &box, size_t axis, const KnownElement &start,
                    const KnownElement &end, int64_t step) {
   std::optional<int64_t> size = box.sizes[axis].constant();
@@ -131,12 +155,12 @@ void sliceBackward(Node &node, Box &box, size_t axis, const KnownElement &start,
   std::optional<int64_t> last = end.value.constant();
   bool all = first && last && step == -1 &&
              (*first == -1 || *first >= INT32_MAX) && *last <= -INT32_MAX;
-  if (!all && (!size || !first || !last))
-    return node.refuse("a negative step with symbolic sizes is not supported");
   // Implementations differ in what they take this to mean.
-  if (*last >= INT32_MAX)
+  if (last && *last >= INT32_MAX)
     return node.refuse("an end behind the axis with a negative step is not "
                        "supported");
+  if (!all && (!size || !first || !last))
+    return sliceBackwardInCall(node, box, axis, start, end, -step);
   box.reversed.push_back(static_cast<int64_t>(axis));
   if (all)
     return node.require(min(Dim(INT32_MAX), box.sizes[axis]), box.sizes[axis],
