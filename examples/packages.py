@@ -39,9 +39,26 @@ def build_paths(prefix, folders):
             and any(name in path.read_bytes() for name in named)]
 
 
+def test_sources(steps, prefix):
+    """Installed samples and headers compile without a warning."""
+    documents = prefix / "share/doc/backplane"
+    samples = [*documents.glob("examples/*/*"), *documents.glob("backends/*/*")]
+    headers = prefix / "include/backplane"
+    c99 = ["gcc", "-std=c99", "-x", "c"]
+    cpp20 = ["g++", "-std=c++20", "-x", "c++"]
+    jobs = [(c99, path) for path in samples if path.suffix == ".c"]
+    jobs += [(cpp20, path) for path in samples if path.suffix == ".cpp"]
+    jobs += [(cpp20, path) for path in headers.glob("cpp/*.h")]
+    jobs += [(way, path) for path in headers.glob("*.h") for way in (c99, cpp20)]
+    for compiler, path in sorted(jobs, key=str):
+        steps.run(f"{compiler[0]} {path.name}", compiler + [
+            "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{prefix}/include", path])
+
+
 def test_plugin(steps, prefix, folder, model, cache):
     """find_package, bp_add_plugin and an example's source are enough."""
-    source, build = ROOT / "examples/data-backend", folder / f"plugin-{prefix.name}"
+    source = prefix / "share/doc/backplane/examples/data-backend"
+    build = folder / f"plugin-{prefix.name}"
     steps.run("plug-in configures", ["cmake", "-S", source, "-B", build, "-G", "Ninja",
                                      f"-DCMAKE_PREFIX_PATH={prefix}"])
     steps.run("plug-in builds", ["cmake", "--build", build])
@@ -52,6 +69,7 @@ def test_plugin(steps, prefix, folder, model, cache):
 
 def test(steps, build, prefix, folder, model, cache):
     """`prefix` has what `cmake --install` gives."""
+    test_sources(steps, prefix)
     packages = folder / "packages"
     steps.run("cpack", ["cpack", "--config", f"{build}/CPackConfig.cmake", "-B", packages])
     installed = files_of(prefix)

@@ -79,8 +79,7 @@ def build_data_backend(steps, prefix, folder):
     library = folder / "libacme-data.so"
     steps.run("data backend builds", [
         "g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra",
-        "-Wno-missing-field-initializers", "-Werror", f"-I{prefix}/include", source / "acme.cpp",
-        "-o", library, "-Wl,-z,defs,--as-needed"])
+        "-Werror", f"-I{prefix}/include", source / "acme.cpp", "-o", library, "-Wl,-z,defs,--as-needed"])
     manifest = folder / "acme-data.bp.json"
     shutil.copy(source / manifest.name, manifest)
     return manifest
@@ -88,14 +87,12 @@ def build_data_backend(steps, prefix, folder):
 
 def test_kernels(steps, bp, prefix, folder, cache):
     """A set of registered kernels: it is found, used, right, and left out."""
-    source = ROOT / "examples/kernels"
-    steps.run("kernels build", [
-        "gcc", "-std=c99", "-O3", "-mavx2", "-mfma", "-fno-math-errno", "-fno-trapping-math",
-        "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra",
-        "-Wno-missing-field-initializers", "-Werror", f"-I{prefix}/include", source / "acme.c",
-        "-o", folder / "libacme-kernels.so", "-lm", "-Wl,-z,defs"])
-    manifest = folder / "acme-kernels.bp.json"
-    shutil.copy(source / manifest.name, manifest)
+    build = folder / "kernels"
+    steps.run("kernels configure", [
+        "cmake", "-S", prefix / "share/doc/backplane/examples/kernels", "-B", build, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}"])
+    steps.run("kernels build", ["cmake", "--build", build])
+    manifest = build / "acme-kernels.bp.json"
     used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
     model, artifact = folder / "attention.onnx", folder / "attention.bpx"
     model.write_bytes(models.attention().SerializeToString())

@@ -232,7 +232,7 @@ SUITES = {
     "vulkan": (scripted("backends/vulkan/test/run_validated.py"), 30),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
-    "package": (scripted("examples/run_installed.py"), 90),
+    "package": (scripted("examples/run_installed.py"), 120),
     "arm": (scripted("backends/arm/test/run_arm.py"), 90),
     "arm-native": (scripted("backends/arm/test/run_native.py"), 30),
     "asan": (tests_asan, 300),

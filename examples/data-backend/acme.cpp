@@ -4,6 +4,9 @@
 // generates, and the pipelines that compile for it.
 #include "backplane/cpp/DataBackend.h"
 
+// Members that are not named are zero; newer headers have more of them.
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 using namespace backplane;
 
 namespace {

@@ -30,8 +30,8 @@ struct Options {
 
 /// Destroys what a call has made.
 struct Value {
-  bp_value_t c = {BP_HEADER(bp_value_t)};
-  Value() = default;
+  bp_value_t c = {};
+  Value() { c.header = BP_HEADER(bp_value_t); }
   Value(Value &&other) noexcept : c(std::exchange(other.c, Value().c)) {}
   Value &operator=(Value &&other) noexcept {
     std::swap(c, other.c);
@@ -55,14 +55,16 @@ struct Decoder {
 
 /// The cache has the batch of the tokens, and no position yet.
 Status readPast(Decoder &decoder, const Options &options) {
-  bp_tensor_info_t token = {BP_HEADER(bp_tensor_info_t)};
+  bp_tensor_info_t token = {};
+  token.header = BP_HEADER(bp_tensor_info_t);
   bp_artifact_t *artifact = decoder.artifact.get();
   if (bp_artifact_input(artifact, 0, &token) != BP_STATUS_OK ||
       token.dtype != BP_DTYPE_I64 || token.rank != 2)
     return invalidArgument("the first input of the model is no i64[batch, 1]");
   std::string batch(view(token.dim_texts[0]));
   for (uint32_t i = 1; i < decoder.inputs; ++i) {
-    bp_tensor_info_t info = {BP_HEADER(bp_tensor_info_t)};
+    bp_tensor_info_t info = {};
+    info.header = BP_HEADER(bp_tensor_info_t);
     (void)bp_artifact_input(artifact, i, &info);
     std::vector<int64_t> dims(info.dims, info.dims + info.rank);
     for (uint32_t axis = 0; axis < info.rank; ++axis)
@@ -75,13 +77,15 @@ Status readPast(Decoder &decoder, const Options &options) {
 }
 
 Status load(const Options &options, Decoder &decoder) {
-  bp_context_options_t contextOptions = {BP_HEADER(bp_context_options_t)};
+  bp_context_options_t contextOptions = {};
+  contextOptions.header = BP_HEADER(bp_context_options_t);
   bp_context_options_from_env(&contextOptions);
   Result<Context> context = createContext(contextOptions);
   if (!context)
     return context.status();
   decoder.context = std::move(*context);
-  bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
+  bp_compile_options_t compile = {};
+  compile.header = BP_HEADER(bp_compile_options_t);
   compile.driver = toC(options.device);
   Result<Artifact> artifact =
       compileModel(decoder.context, options.model, compile);
@@ -99,7 +103,8 @@ Status load(const Options &options, Decoder &decoder) {
 }
 
 Status openSession(const Options &options, Decoder &decoder) {
-  bp_session_options_t sessionOptions = {BP_HEADER(bp_session_options_t)};
+  bp_session_options_t sessionOptions = {};
+  sessionOptions.header = BP_HEADER(bp_session_options_t);
   sessionOptions.device = toC(options.device);
   Result<Session> session = createSession(decoder.artifact, sessionOptions);
   if (session)
@@ -133,7 +138,8 @@ std::vector<Value> emptyCache(const Decoder &decoder) {
 Status step(const Decoder &decoder, uint32_t where,
             std::vector<int64_t> &tokens, std::vector<Value> &cache) {
   int64_t dims[2] = {int64_t(tokens.size()), 1};
-  bp_value_t token = {BP_HEADER(bp_value_t)};
+  bp_value_t token = {};
+  token.header = BP_HEADER(bp_value_t);
   token.kind = BP_VALUE_TENSOR;
   token.dtype = BP_DTYPE_I64;
   token.rank = 2;

@@ -205,11 +205,11 @@ static bp_status_t describe(void *self, const bp_kernel_sink_t *sink,
                                            TEXT("has_scale")};
   static const bp_string_t grid[] = {TEXT("m ceildiv 48"), TEXT("b * h"),
                                      TEXT("1")};
-  bp_entry_t entry = {BP_HEADER(bp_entry_t)};
-  bp_launch_t launch = {BP_HEADER(bp_launch_t)};
+  bp_entry_t entry = {.header = BP_HEADER(bp_entry_t)};
+  bp_launch_t launch = {.header = BP_HEADER(bp_launch_t)};
   const bp_launch_t *launches[] = {&launch};
-  bp_compiled_t body = {BP_HEADER(bp_compiled_t)};
-  bp_kernel_t kernel = {BP_HEADER(bp_kernel_t)};
+  bp_compiled_t body = {.header = BP_HEADER(bp_compiled_t)};
+  bp_kernel_t kernel = {.header = BP_HEADER(bp_kernel_t)};
   const bp_string_t name = TEXT("attention");
   const bp_string_t target = TEXT("x86-64-v*");
   (void)self, (void)error;

@@ -139,12 +139,14 @@ Result<Detector> prepare(const Context &context, const std::string &model) {
   const char *device = std::getenv("MAGIKA_DEVICE");
   std::string uri = device ? device : "host";
   std::string driver = uri.substr(0, uri.find("://"));
-  bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
+  bp_compile_options_t compile = {};
+  compile.header = BP_HEADER(bp_compile_options_t);
   compile.driver = toC(driver);
   Result<Artifact> artifact = compileModel(context, model, compile);
   if (!artifact)
     return artifact.status();
-  bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
+  bp_session_options_t options = {};
+  options.header = BP_HEADER(bp_session_options_t);
   options.device = toC(uri);
   Result<Session> session = createSession(*artifact, options);
   if (!session)
@@ -160,7 +162,8 @@ int run(const std::string &folder, char **files, int count) {
   Result<Config> config = readConfig(folder + "/config.min.json");
   if (!config)
     return fail(config.status());
-  bp_context_options_t options = {BP_HEADER(bp_context_options_t)};
+  bp_context_options_t options = {};
+  options.header = BP_HEADER(bp_context_options_t);
   bp_context_options_from_env(&options);
   Result<Context> context = createContext(options);
   if (!context)
