@@ -117,6 +117,9 @@ struct Unit {
   /// Its cases are checks of a plug-in (conformance/plugin), by id. The graph,
   /// when it has outputs, is compiled for them; the oracle has no part in it.
   bool check = false;
+  /// "SET.NAME" of the registered kernel that computes the graph; empty: code
+  /// is generated.
+  std::string kernel;
   /// Of units at sizes that models have. `rules` are those of the model's
   /// inputs.
   std::shared_ptr<const Large> large;

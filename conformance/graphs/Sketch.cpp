@@ -141,7 +141,8 @@ bool repeatsNone(const Graph &graph, const Op &op, const SymbolValues &values) {
   return false;
 }
 
-/// Whether the graph can be called with these sizes.
+} // namespace
+
 bool fits(const Graph &graph, const SymbolValues &values) {
   for (const DimAssertion &assertion : graph.assertions)
     if (valueOf(assertion.lhs, values, 0) != valueOf(assertion.rhs, values, 1))
@@ -154,6 +155,8 @@ bool fits(const Graph &graph, const SymbolValues &values) {
     return choosesFromNone(graph, op, values) || repeatsNone(graph, op, values);
   });
 }
+
+namespace {
 
 /// Each symbol in turn as 0 and as 1, where the graph allows it and no case of
 /// the pattern has it.

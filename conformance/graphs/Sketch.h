@@ -61,6 +61,9 @@ private:
   std::vector<ValueId> outputs_;
 };
 
+/// Whether a graph can be called with these sizes.
+bool fits(const Graph &graph, const SymbolValues &values);
+
 /// A graph for several dtypes, with the sizes that it is run with. The first
 /// ones are those of the smoke depth, for the first dtype.
 struct Pattern {

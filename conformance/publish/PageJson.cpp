@@ -18,7 +18,8 @@ constexpr size_t listedFailures = 500;
 
 constexpr const char *layerNames[] = {
     "C interface",        "Driver", "Executables",   "Ops",
-    "Graphs and fusions", "Models", "Random graphs", "Stress and faults"};
+    "Graphs and fusions", "Models", "Random graphs", "Stress and faults",
+    "Registered kernels"};
 
 std::string layerName(int layer) {
   std::string text = std::to_string(layer);
@@ -167,6 +168,9 @@ Json caseJson(const RunFacts &facts, const Record &record) {
     command += " --seed " + std::to_string(facts.seed);
   if (facts.strict)
     command += " --strict";
+  if (record.layer == 8 && facts.depth != "smoke")
+    command +=
+        " --depth " + facts.depth; // each depth has kernel cases of its own
   return {{"kind", colourOf(record.status)},
           {"status", name(record.status)},
           {"limit", number(record.limitUsed)},
@@ -234,6 +238,26 @@ Json probesJson(const std::vector<Record> &records) {
   for (const ProbedFact &fact : probedFacts(records))
     rows.push_back(row({fact.opClass, fact.dtype, fact.property, fact.found,
                         fact.declared, fact.holds ? "yes" : "no"}));
+  return tableJson(rows);
+}
+
+/// What became of the cases of each registered kernel.
+Json kernelsJson(const RunFacts &facts, const std::vector<Record> &records) {
+  std::map<std::string, std::map<CaseStatus, uint64_t>> kernels;
+  for (const Record &record : records)
+    if (record.layer == 8)
+      ++kernels[record.op][record.status];
+  Json rows = Json::array();
+  for (const auto &[kernel, counts] : kernels) {
+    uint64_t all = 0, bad = 0, left = 0;
+    for (const auto &[status, number] : counts) {
+      all += number;
+      bad += isGood(status) ? 0 : number;
+      left += status == CaseStatus::NotSupported ? number : 0;
+    }
+    rows.push_back(row({kernel, setVersionOf(facts, kernel), count(all),
+                        count(bad), count(left)}));
+  }
   return tableJson(rows);
 }
 
@@ -340,6 +364,7 @@ Json conformance::pageJson(const RunFacts &facts, const RunVerdict &verdict,
       {"closest", closestJson(facts, records)},
       {"numerics", numericsJson(facts)},
       {"probes", probesJson(records)},
+      {"kernels", kernelsJson(facts, records)},
       {"tested", testedJson(verdict)},
       {"limits", methodLimits()},
       {"waivers", waiversJson(verdict)},

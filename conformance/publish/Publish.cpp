@@ -66,11 +66,31 @@ Status write(const std::string &folder, const std::string &name,
 
 } // namespace
 
+/// Cases of each registered kernel, and how many are not good.
+static Json kernelsJson(const RunFacts &facts,
+                        const std::vector<Record> &records) {
+  Json kernels = Json::object();
+  for (const Record &record : records) {
+    if (record.layer != 8)
+      continue;
+    Json &kernel = kernels[record.op];
+    if (kernel.is_null())
+      kernel = {{"set_version", setVersionOf(facts, record.op)},
+                {"cases", 0},
+                {"bad", 0}};
+    kernel["cases"] = kernel["cases"].get<uint64_t>() + 1;
+    if (!isGood(record.status))
+      kernel["bad"] = kernel["bad"].get<uint64_t>() + 1;
+  }
+  return kernels;
+}
+
 std::string conformance::summaryJson(const RunFacts &facts,
                                      const RunVerdict &verdict,
+                                     const std::vector<Record> &records,
                                      const std::string &recordsHash) {
   Json json;
-  json["format"] = 2;
+  json["format"] = 3;
   json["title"] = verdict.title();
   json["badge"] = name(verdict.badge);
   json["passed"] = verdict.passed;
@@ -86,6 +106,7 @@ std::string conformance::summaryJson(const RunFacts &facts,
   json["models"] = Json::object();
   for (const auto &[name, hash] : facts.models)
     json["models"][name] = hash;
+  json["kernels"] = kernelsJson(facts, records);
   json["cases"] = facts.cases;
   json["bad"] = verdict.bad;
   json["refused"] = verdict.refused;
@@ -106,7 +127,7 @@ std::vector<std::pair<std::string, std::string>>
 conformance::reportFiles(const RunFacts &facts, const RunVerdict &verdict,
                          const std::vector<Record> &records,
                          const std::string &recordsHash) {
-  return {{"summary.json", summaryJson(facts, verdict, recordsHash)},
+  return {{"summary.json", summaryJson(facts, verdict, records, recordsHash)},
           {"junit.xml", junitXml(facts, records)},
           {"report.html", reportHtml(facts, verdict, records)}};
 }

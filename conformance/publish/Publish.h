@@ -9,9 +9,10 @@
 
 namespace backplane::conformance {
 
-/// Indented JSON: verdict, badge, counts, table of badges, waivers, hashes.
-/// `recordsHash` is the SHA-256 of records.jsonl.
+/// Indented JSON: verdict, badge, counts, registered kernels, table of badges,
+/// waivers, hashes. `recordsHash` is the SHA-256 of records.jsonl.
 std::string summaryJson(const RunFacts &facts, const RunVerdict &verdict,
+                        const std::vector<Record> &records,
                         const std::string &recordsHash);
 /// One suite per layer and op, one case per record.
 std::string junitXml(const RunFacts &facts, const std::vector<Record> &records);

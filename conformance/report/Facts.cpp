@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr uint64_t formatVersion = 2;
+constexpr uint64_t formatVersion = 3;
 
 Json toObject(const TextPairs &pairs) {
   // The one without an order of insertion sorts names.
@@ -32,6 +32,15 @@ Json toJsonValue(const std::vector<DeclaredNumerics> &numerics) {
                     {"accumulator_bits", n.accumulatorBits},
                     {"rounding", n.rounding},
                     {"flags", n.flags}});
+  return json;
+}
+Json toJsonValue(const std::vector<JudgedKernel> &kernels) {
+  Json json = Json::array();
+  for (const JudgedKernel &kernel : kernels)
+    json.push_back({{"set", kernel.set},
+                    {"version", kernel.version},
+                    {"text", kernel.text},
+                    {"weights", kernel.weights}});
   return json;
 }
 Json toJsonValue(const TextPairs &pairs) { return toObject(pairs); }
@@ -63,6 +72,7 @@ template <typename F, typename Visit> void eachShared(F &facts, Visit visit) {
   visit("excludes", facts.excludes);
   visit("strict", facts.strict);
   visit("models", facts.models);
+  visit("kernels", facts.kernels);
   visit("cases", facts.cases);
   visit("mustpass", facts.mustpass);
   visit("variables", facts.variables);
@@ -88,6 +98,19 @@ void readInto(ObjectReader &reader, const char *key,
     if (Status s = item.finish(); !s.ok())
       return reader.fail(s.message());
     out.push_back(std::move(n));
+  }
+}
+void readInto(ObjectReader &reader, const char *key,
+              std::vector<JudgedKernel> &out) {
+  for (ObjectReader &item : reader.readObjects(key)) {
+    JudgedKernel kernel;
+    item.read("set", kernel.set);
+    item.read("version", kernel.version);
+    item.read("text", kernel.text);
+    item.read("weights", kernel.weights);
+    if (Status s = item.finish(); !s.ok())
+      return reader.fail(s.message());
+    out.push_back(std::move(kernel));
   }
 }
 template <typename T>
@@ -117,6 +140,20 @@ void checkValues(const RunFacts &facts, ObjectReader &reader) {
 }
 
 } // namespace
+
+std::string JudgedKernel::whole() const {
+  std::string all;
+  for (const std::string &line : text)
+    all += line + "\n";
+  return all;
+}
+
+std::string conformance::setVersionOf(const RunFacts &facts,
+                                      std::string_view kernel) {
+  std::string_view set = kernel.substr(0, kernel.find('.'));
+  auto found = std::ranges::find(facts.kernels, set, &JudgedKernel::set);
+  return found == facts.kernels.end() ? "" : found->version;
+}
 
 uint64_t conformance::officialSeed(const RunFacts &facts) {
   std::vector<std::string> lines;

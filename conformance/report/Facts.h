@@ -22,6 +22,16 @@ struct DeclaredNumerics {
 
 using TextPairs = std::vector<std::pair<std::string, std::string>>;
 
+/// A registered kernel that was judged, as its set describes it.
+struct JudgedKernel {
+  std::string set, version;      ///< of the set
+  std::vector<std::string> text; ///< lines
+  uint64_t weights = 0; ///< bit i: input i of the text is a weight in models
+
+  /// The lines as one text.
+  std::string whole() const;
+};
+
 struct RunFacts {
   std::string suite;  ///< version of the suite: "0.2.0"
   std::string commit; ///< of the suite's source, "-dirty" after a changed one
@@ -51,6 +61,8 @@ struct RunFacts {
   bool strict = false;
   /// Name and SHA-256 of each file of the real models that took part.
   TextPairs models;
+  /// Those whose cases (layer 8) took part.
+  std::vector<JudgedKernel> kernels;
   uint64_t cases = 0;   ///< of the depth, whatever was chosen of them
   std::string mustpass; ///< SHA-256 of their ids, sorted, one a line
   /// Variables of the environment that workers saw beside the usual ones.
@@ -58,6 +70,9 @@ struct RunFacts {
   std::string waiversHash; ///< SHA-256 of waivers.json; empty: there is none
   TextPairs environment;   ///< names and values, for people
 };
+
+/// The version of the set of a kernel "SET.NAME"; empty: it was not judged.
+std::string setVersionOf(const RunFacts &facts, std::string_view kernel);
 
 /// The seed that the data of a badge have: a function of the suite's version,
 /// the contents of the plug-in's files and the challenge, so that nothing can

@@ -34,7 +34,7 @@ worker::CompileMessage compileMessage(const Unit &unit, bool disguise) {
   graph.name.clear();
   if (disguise)
     graph = disguised(graph, std::hash<std::string>()(unit.id));
-  worker::CompileMessage message{writeGraph(graph), {}};
+  worker::CompileMessage message{writeGraph(graph), {}, {}};
   for (const auto &[id, weight] : unit.weights.all()) {
     worker::WireTensor tensor{uint32_t(weight.type.dtype), {}, {}};
     for (const Dim &dim : weight.type.dims)
@@ -42,6 +42,7 @@ worker::CompileMessage compileMessage(const Unit &unit, bool disguise) {
     tensor.data.assign(weight.data.begin(), weight.data.end());
     message.weights.push_back(std::move(tensor));
   }
+  message.kernel = unit.kernel.empty() ? "-" : unit.kernel;
   return message;
 }
 

@@ -231,8 +231,9 @@ Result<Plan> conformance::planSuite(const SuiteOptions &options) {
   for (const Generator &generate : options.generators)
     generate(options.selection, take);
   isListed = false;
-  for (const Unit &unit : options.models)
-    take(unit);
+  for (const auto *units : {&options.models, &options.kernels})
+    for (const Unit &unit : *units)
+      take(unit);
   if (auto status = filters.checkUsed("--filter"); !status.ok())
     return status;
   if (auto status = excludes.checkUsed("--exclude"); !status.ok())

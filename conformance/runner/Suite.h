@@ -28,6 +28,8 @@ struct SuiteOptions {
   std::vector<Generator> generators = {generateChecks, generateUnits};
   /// Units beside those of the release, in no mustpass list: real models.
   std::vector<Unit> models;
+  /// Likewise: registered kernels.
+  std::vector<Unit> kernels;
   /// Globs over case ids; no filter: all. One that matches nothing is an error.
   std::vector<std::string> filters, excludes;
   unsigned shard = 1, shards = 1; ///< units shard, shard + shards, …, from 1
@@ -42,7 +44,8 @@ struct SuiteOptions {
 /// What a run is to do.
 struct Plan {
   std::vector<Unit> units; ///< with the chosen cases, in their order
-  /// All cases of the depth, chosen or not, without those of real models.
+  /// All cases of the depth, chosen or not, without those of real models
+  /// and of registered kernels.
   std::vector<std::string> mustpass;
 
   /// The ids of the chosen cases, in their order.

@@ -45,7 +45,7 @@ typedef float lanes_t __attribute__((vector_size(LANES * sizeof(float))));
 
 /* Some rows of q, and what has been added up for them. */
 typedef struct block_t {
-  float rows[MOST_D][ROWS]; /* scaled: rows[i][r]; those that are not: 0 */
+  float rows[MOST_D][ROWS]; /* rows[i][r]; those that are not: 0 */
   float sums[ROWS][MOST_D]; /* of values, weighted */
   float greatest[ROWS], total[ROWS];
   int64_t count; /* of rows */
@@ -83,35 +83,42 @@ static void multiply(const float (*a)[ROWS], const float *b, int64_t stride,
     }
 }
 
-/* e^x for x <= 0, with an error of 2 units in the last place; NaN stays.
- * Cody and Waite's reduction, then a polynomial by Remez. */
-static float exp_of(float x) {
-  const float n = nearbyintf(x * 1.44269504f);
-  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  float y = 1.9875691500e-4f;
+/* 2^n for n in [-126, 127]. */
+static float power_of_two(int32_t n) {
   union {
     uint32_t bits;
     float value;
-  } scale;
+  } power;
+  power.bits = (uint32_t)(n + 127) << 23;
+  return power.value;
+}
+
+/* e^x for x <= 0, with an error of 2 units in the last place, down to the
+ * smallest subnormal; NaN stays. Cody and Waite's reduction, then a polynomial
+ * by Remez. */
+static float exp_of(float x) {
+  const float n = nearbyintf(x * 1.44269504f);
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  const int32_t whole = (int32_t)(n < -152.0f ? -152.0f : n);
+  float y = 1.9875691500e-4f;
   y = y * r + 1.3981999507e-3f;
   y = y * r + 8.3334519073e-3f;
   y = y * r + 4.1665795894e-2f;
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = y * r * r + r + 1.0f;
-  scale.bits = (uint32_t)((int32_t)(n < -126.0f ? -126.0f : n) + 127) << 23;
-  y = x < -87.0f ? 0.0f : y * scale.value;
+  y = y * power_of_two(whole / 2) * power_of_two(whole - whole / 2);
+  y = x < -104.0f ? 0.0f : y;
   return x != x ? x : y;
 }
 
-static void begin(block_t *block, const float *q, int64_t count, int64_t d,
-                  float scale) {
+static void begin(block_t *block, const float *q, int64_t count, int64_t d) {
   memset(block, 0, sizeof(*block));
   block->count = count;
   for (int64_t r = 0; r < count; ++r) {
     block->greatest[r] = -INFINITY;
     for (int64_t i = 0; i < d; ++i)
-      block->rows[i][r] = scale * q[r * d + i];
+      block->rows[i][r] = q[r * d + i];
   }
 }
 
@@ -127,10 +134,13 @@ static void take_keys(scratch_t *s, const float *k, const float *v,
   }
 }
 
-/* Turns scores of a row into weights relative to the greatest so far. */
+/* Turns scores of a row into weights relative to the greatest so far. The scale
+ * comes now: earlier, a product of it may overflow where the score does not. */
 static void weigh(scratch_t *s, block_t *block, int64_t r, int64_t keys,
-                  int64_t d) {
+                  int64_t d, float scale) {
   float *row = s->scores[r], greatest = block->greatest[r], total = 0;
+  for (int64_t j = 0; j < keys; ++j)
+    row[j] *= scale;
   for (int64_t j = 0; j < keys; ++j)
     greatest = row[j] > greatest ? row[j] : greatest;
   const float earlier = block->greatest[r] == -INFINITY
@@ -148,14 +158,15 @@ static void weigh(scratch_t *s, block_t *block, int64_t r, int64_t keys,
   block->greatest[r] = greatest;
 }
 
-static void add_keys(scratch_t *s, block_t *block, int64_t keys, int64_t d) {
+static void add_keys(scratch_t *s, block_t *block, int64_t keys, int64_t d,
+                     float scale) {
   memset(s->scores, 0, sizeof(s->scores));
   for (int64_t j = 0; j < keys; j += WIDE)
     multiply((const float (*)[ROWS])block->rows, &s->columns[0][j], KEYS, d,
              &s->scores[0][j], KEYS);
   memset(s->weights, 0, sizeof(s->weights));
   for (int64_t r = 0; r < block->count; ++r)
-    weigh(s, block, r, keys, d);
+    weigh(s, block, r, keys, d, scale);
   for (int64_t i = 0; i < d; i += WIDE)
     multiply((const float (*)[ROWS])s->weights, &s->values[0][i], MOST_D, keys,
              &block->sums[0][i], MOST_D);
@@ -184,13 +195,13 @@ static void attention(const bp_cpu_call_t *call, uint32_t x, uint32_t y,
   (void)z;
   memset(s->values, 0, sizeof(s->values));
   for (int64_t r = 0; r < rows; r += ROWS)
-    begin(&s->blocks[r / ROWS], q + r * d, rows - r < ROWS ? rows - r : ROWS, d,
-          scale);
+    begin(&s->blocks[r / ROWS], q + r * d, rows - r < ROWS ? rows - r : ROWS,
+          d);
   for (int64_t j = 0; j < n; j += KEYS) {
     const int64_t keys = n - j < KEYS ? n - j : KEYS;
     take_keys(s, k + j * d, v + j * d, keys, d);
     for (int64_t r = 0; r < rows; r += ROWS)
-      add_keys(s, &s->blocks[r / ROWS], keys, d);
+      add_keys(s, &s->blocks[r / ROWS], keys, d, scale);
   }
   for (int64_t r = 0; r < rows; r += ROWS)
     end(&s->blocks[r / ROWS], o + r * d, n, d);

@@ -46,6 +46,7 @@ private:
     bp_string_t target = toC(target_);
     options.targets = &target;
     options.target_count = 1;
+    options.kernel = toC(message.kernel);
     bp_artifact_t *out = nullptr;
     Status status = checked([&](bp_error_t *error) {
       return bp_artifact_compile_graph(

@@ -95,6 +95,13 @@ void read(MessageReader &in, const fb::Property &t, WireProperty &m) {
   in(t.i64s(), m.i64s);
 }
 
+void read(MessageReader &in, const fb::Kernel &t, WireKernel &m) {
+  in(t.set(), m.set);
+  in(t.version(), m.version);
+  in(t.text(), m.text);
+  in(t.weights(), m.weights);
+}
+
 void read(MessageReader &in, const fb::Device &t, WireDevice &m) {
   in(t.uri(), m.uri);
   in(t.plugin(), m.plugin);
@@ -131,6 +138,7 @@ void read(MessageReader &in, const fb::Hello &t, Hello &m) {
   m.storageDTypes = t.storage_dtypes();
   m.computeDTypes = t.compute_dtypes();
   in(t.numerics(), m.numerics);
+  in(t.kernels(), m.kernels);
   in(t.files(), m.files);
   m.budget = t.budget();
 }
@@ -207,6 +215,7 @@ void read(MessageReader &in, const fb::Surround &t, SurroundMessage &m) {
 void read(MessageReader &in, const fb::Compile &t, CompileMessage &m) {
   in(t.graph(), m.graph);
   in(t.weights(), m.weights);
+  in(t.kernel(), m.kernel);
 }
 
 void read(MessageReader &in, const fb::Job &t, JobMessage &m) {

@@ -77,6 +77,11 @@ auto write(Writer &out, const WireProperty &m) {
                             out(m.text), out(m.i64s));
 }
 
+auto write(Writer &out, const WireKernel &m) {
+  return fb::CreateKernel(out.builder(), out(m.set), out(m.version),
+                          out(m.text), out(m.weights));
+}
+
 auto write(Writer &out, const WireDevice &m) {
   return fb::CreateDevice(
       out.builder(), out(m.uri), out(m.plugin), out(m.manifest), out(m.refusal),
@@ -87,11 +92,11 @@ auto write(Writer &out, const WireDevice &m) {
 }
 
 auto write(Writer &out, const Hello &m) {
-  return fb::CreateHello(out.builder(), out(m.version), out(m.machine),
-                         out(m.devices), out(m.device), out(m.deviceName),
-                         out(m.plugin), m.deviceFlags, m.deviceKind,
-                         out(m.target), m.storageDTypes, m.computeDTypes,
-                         out(m.numerics), out(m.files), m.budget);
+  return fb::CreateHello(
+      out.builder(), out(m.version), out(m.machine), out(m.devices),
+      out(m.device), out(m.deviceName), out(m.plugin), m.deviceFlags,
+      m.deviceKind, out(m.target), m.storageDTypes, m.computeDTypes,
+      out(m.numerics), out(m.kernels), out(m.files), m.budget);
 }
 
 auto write(Writer &out, const ArtifactMessage &m) {
@@ -150,7 +155,7 @@ auto write(Writer &out, const SurroundMessage &m) {
 auto write(Writer &out, const CompileMessage &m) {
   fb::Attached graph = out.attach(m.graph);
   auto weights = out(m.weights);
-  return fb::CreateCompile(out.builder(), &graph, weights);
+  return fb::CreateCompile(out.builder(), &graph, weights, out(m.kernel));
 }
 
 auto write(Writer &out, const JobMessage &m) {

@@ -25,7 +25,7 @@
 namespace backplane::worker {
 
 inline constexpr char magicText[] = "BPWK"; ///< what each frame begins with
-inline constexpr uint16_t protocolVersion = 7;
+inline constexpr uint16_t protocolVersion = 8;
 inline constexpr size_t frameHeaderBytes = 32;
 /// What a frame carries at most; one that says more is damaged.
 inline constexpr uint64_t maxFrameBytes = uint64_t(4) << 20;

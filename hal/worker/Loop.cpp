@@ -4,6 +4,7 @@
 #include "backplane/compiler.h"
 #include "hal/core/LoaderOptions.h"
 #include "sdk/support/CommandLine.h"
+#include "sdk/support/Glob.h"
 
 #include <cerrno>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <new>
 #include <poll.h>
+#include <set>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
@@ -100,6 +102,40 @@ bp_status_t putDevice(void *context, const bp_device_listing_t *listing) {
   static_cast<std::vector<WireDevice> *>(context)->push_back(
       wireDevice(*listing));
   return BP_STATUS_OK;
+}
+
+bp_status_t putKernel(void *context, const bp_kernel_listing_t *listing) {
+  Hello &hello = *static_cast<Hello *>(context);
+  const bp_kernel_t *kernel = listing->kernel;
+  bool isOther = !hello.target.empty() && kernel &&
+                 !matchesGlob(view(kernel->target), hello.target);
+  if (!kernel || isOther)
+    return BP_STATUS_OK;
+  WireKernel wire = {std::string(view(listing->plugin)),
+                     std::string(view(listing->version)),
+                     std::string(view(kernel->text)),
+                     {}};
+  std::set<uint32_t> weights;
+  const bp_compiled_t &body = *kernel->body;
+  for (uint64_t i = 0; i < body.init_launch_count; ++i) {
+    const bp_launch_t &launch = *body.init_launches[i];
+    for (uint32_t j = 0; j < launch.entry->binding_count; ++j) {
+      uint32_t binding = launch.bindings ? launch.bindings[j].binding : j;
+      if (binding < BP_LAUNCH_PERSISTENT)
+        weights.insert(binding);
+    }
+  }
+  wire.weights.assign(weights.begin(), weights.end());
+  hello.kernels.push_back(std::move(wire));
+  return BP_STATUS_OK;
+}
+
+/// Those of the target; all where no compiler plug-in says which one that is.
+Status listKernels(const Context &context, Hello &hello) {
+  bp_kernel_listing_sink_t kernels = {putKernel, &hello};
+  return checked([&](bp_error_t *error) {
+    return bp_context_kernels(context.get(), &kernels, error);
+  });
 }
 
 /// "Linux 6.1.0 aarch64".
@@ -215,6 +251,14 @@ Result<Context> openWorkerContext(const WorkerOptions &options,
   return createContext(context);
 }
 
+std::vector<std::string> setsOf(const Hello &hello) {
+  std::vector<std::string> sets;
+  for (const WireKernel &kernel : hello.kernels)
+    if (std::ranges::find(sets, kernel.set) == sets.end())
+      sets.push_back(kernel.set);
+  return sets;
+}
+
 Result<Hello> describeMachine(const Context &context) {
   Hello hello;
   hello.version = view(bp_version());
@@ -245,7 +289,11 @@ Result<Hello> describeDevice(const Context &context, const std::string &device,
   });
   if (!status.ok())
     return status;
-  describePlugins({hello.plugin, chosen.plugin}, hello);
+  if (Status s = listKernels(context, hello); !s.ok())
+    return s;
+  std::vector<std::string> plugins = setsOf(hello);
+  plugins.insert(plugins.end(), {hello.plugin, chosen.plugin});
+  describePlugins(plugins, hello);
   return hello;
 }
 

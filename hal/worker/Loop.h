@@ -25,6 +25,9 @@ const bp_context_options_t &takenEnvironment();
 Result<Context> openWorkerContext(const WorkerOptions &options,
                                   const std::vector<std::string> &plugins = {});
 
+/// Names of the sets of kernels in a greeting, each once.
+std::vector<std::string> setsOf(const Hello &hello);
+
 /// Puts what manifests say of some plug-ins into a greeting: their files with
 /// hashes, those left out that cannot be read, and the least budget.
 void describePlugins(const std::vector<std::string> &names, Hello &hello);
@@ -32,7 +35,8 @@ void describePlugins(const std::vector<std::string> &names, Hello &hello);
 /// What HELLO says of the product, the machine and all its devices.
 Result<Hello> describeMachine(const Context &context);
 /// The same, and what it says of one device, and of the target that compiling
-/// for its driver takes when this process has compiler plug-ins.
+/// for its driver takes when this process has compiler plug-ins; the registered
+/// kernels are those of this target.
 /// With a `target`, it is the target that is described, whatever the device.
 Result<Hello> describeDevice(const Context &context, const std::string &device,
                              const std::string &target = "");

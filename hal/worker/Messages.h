@@ -57,6 +57,15 @@ struct WireDevice {
   std::vector<WireProperty> properties;
 };
 
+/// A registered kernel as its set describes it (bp_kernel_t).
+struct WireKernel {
+  std::string set, version; ///< of the set
+  std::string text;
+  /// Bindings that it brings into a form of its own before any call, which are
+  /// weights then.
+  std::vector<uint32_t> weights;
+};
+
 struct Hello {
   std::string version; ///< of the product
   std::string machine; ///< operating system, architecture and processor
@@ -70,7 +79,11 @@ struct Hello {
   std::string target;
   uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t
   std::vector<WireNumerics> numerics;
-  /// Manifest and libraries of the plug-ins that drive and compile.
+  /// Those of the target, or all where there is none, of the sets that the
+  /// process has.
+  std::vector<WireKernel> kernels;
+  /// Manifest and libraries of the plug-ins that drive and compile, and of the
+  /// sets of kernels.
   std::vector<WireFile> files;
   /// Multiply-adds that one case may take; 0: they declare no limit.
   uint64_t budget = 0;
@@ -166,6 +179,7 @@ struct SurroundMessage {
 struct CompileMessage {
   Payload graph; ///< wire bytes
   std::vector<WireTensor> weights;
+  std::string kernel; ///< as bp_compile_options_t has it
 };
 
 /// What bp_artifact_compile gets, or bp_artifact_compile_graph where there is a

@@ -35,7 +35,8 @@ void describePlugins(const std::vector<std::string> &names, Hello &hello) {
     if (budget && (!hello.budget || budget < hello.budget))
       hello.budget = budget;
     for (const std::string &path :
-         {found.path, found.manifest.driver, found.manifest.compiler})
+         {found.path, found.manifest.driver, found.manifest.compiler,
+          found.manifest.kernels})
       if (!path.empty())
         add(path);
   }

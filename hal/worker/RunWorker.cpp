@@ -6,7 +6,8 @@
 
 namespace backplane::worker {
 
-/// The plug-ins that drive these devices, the first of which is described.
+/// The plug-ins that drive these devices, the first of which is described, and
+/// the sets of kernels for it.
 static Result<std::vector<std::string>>
 pluginsOf(const Hello &hello, const std::vector<std::string> &uris) {
   std::vector<std::string> plugins = {hello.plugin};
@@ -21,6 +22,9 @@ pluginsOf(const Hello &hello, const std::vector<std::string> &uris) {
     if (std::ranges::find(plugins, found->plugin) == plugins.end())
       plugins.push_back(found->plugin);
   }
+  for (const std::string &set : setsOf(hello))
+    if (std::ranges::find(plugins, set) == plugins.end())
+      plugins.push_back(set);
   return plugins;
 }
 

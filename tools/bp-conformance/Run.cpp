@@ -4,6 +4,7 @@
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Sizes.h"
 #include "conformance/compare/SelfCheck.h"
+#include "conformance/kernels/KernelUnits.h"
 #include "conformance/models/RealModels.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
@@ -168,6 +169,37 @@ void addDevice(RunFacts &facts, const worker::Hello &compiles,
   }
 }
 
+/// Lines of a text without what a record of it cannot hold.
+std::vector<std::string> linesOf(const std::string &text) {
+  std::vector<std::string> lines(1);
+  for (char c : text)
+    if (c == '\n')
+      lines.emplace_back();
+    else
+      lines.back() += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  return lines;
+}
+
+/// The kernels that are judged: those that both workers have.
+Status addKernels(RunFacts &facts, const worker::Hello &compiles,
+                  const worker::Hello &runs) {
+  auto same = [](const worker::WireKernel &kernel) {
+    return std::pair(kernel.set, kernel.text);
+  };
+  for (const worker::WireKernel &kernel : compiles.kernels) {
+    if (!std::ranges::count(runs.kernels, same(kernel), same))
+      return Status(BP_STATUS_FAILED_PRECONDITION,
+                    "the set of kernels '" + kernel.set +
+                        "' is not on the machine that runs; install it there, "
+                        "or leave it out with BACKPLANE_PLUGINS_DISABLE");
+    JudgedKernel judged{kernel.set, kernel.version, linesOf(kernel.text)};
+    for (uint32_t binding : kernel.weights)
+      judged.weights |= uint64_t(binding < 64) << (binding & 63);
+    facts.kernels.push_back(std::move(judged));
+  }
+  return {};
+}
+
 /// "qemu-aarch64" when a command runs its program in an emulator that is known
 /// by its name; else empty.
 std::string emulatorIn(const std::vector<std::string> &command) {
@@ -235,6 +267,8 @@ Status identify(RunOptions &options, RunFacts &facts) {
   if (worker::RemoteUri::matches(options.device))
     facts.environment.emplace_back("worker", runs->machine);
   addDevice(facts, *compiles, *runs);
+  if (Status s = addKernels(facts, *compiles, *runs); !s.ok())
+    return s;
   takeLimits(*compiles, *runs, options, facts);
   options.suite.job.compileFiles = compiles->files;
   options.suite.job.runFiles = runs->files;
@@ -353,12 +387,24 @@ void warnOfSmallSizes(const RunFacts &facts) {
                  given.bufferBytes, least.bufferBytes);
 }
 
+/// Registered kernels that the facts name take part.
+Status addKernelUnits(const RunFacts &facts, SuiteOptions &suite) {
+  auto units = kernelUnits(facts.kernels, suite.selection);
+  if (!units)
+    return units.status().within("a set that cannot be judged is left out "
+                                 "with BACKPLANE_PLUGINS_DISABLE");
+  suite.kernels = std::move(*units);
+  return {};
+}
+
 /// Runs, judges and writes everything.
 Result<RunVerdict> runAll(RunOptions &options, const FoundModels &models) {
   auto facts = factsOf(options, models.files);
   if (!facts)
     return facts.status();
   options.suite.selection.seed = facts->seed;
+  if (Status s = addKernelUnits(*facts, options.suite); !s.ok())
+    return s;
   auto planned = planSuite(options.suite);
   if (!planned)
     return planned.status();
@@ -408,11 +454,15 @@ int fail(const Status &status) {
   return cannot;
 }
 
+static Depth depthNamed(const std::string &name) {
+  return name == "smoke"      ? Depth::Smoke
+         : name == "standard" ? Depth::Standard
+                              : Depth::Full;
+}
+
 Status readChoice(RunOptions &options) {
   SuiteOptions &suite = options.suite;
-  suite.selection.depth = options.depth == "smoke"      ? Depth::Smoke
-                          : options.depth == "standard" ? Depth::Standard
-                                                        : Depth::Full;
+  suite.selection.depth = depthNamed(options.depth);
   suite.folder = options.out;
   suite.selection.seed = options.seed.value_or(0);
   const char *end = options.shard.data() + options.shard.size();
@@ -449,6 +499,8 @@ Result<Plan> planOf(const RunFacts &facts) {
   if (!models)
     return models.status();
   options.suite.models = std::move(*models);
+  if (Status s = addKernelUnits(facts, options.suite); !s.ok())
+    return s;
   return planSuite(options.suite);
 }
 
@@ -491,6 +543,12 @@ static int oneCommand(RunOptions &options, const FoundModels &found) {
       return fail(s);
     if (Status s = identify(options, facts); !s.ok())
       return fail(s);
+    // Each depth has cases of its own.
+    SuiteOptions asked = options.suite;
+    asked.selection.depth = depthNamed(options.depth);
+    if (Status s = addKernelUnits(facts, asked); !s.ok())
+      return fail(s);
+    options.suite.kernels = std::move(asked.kernels);
   }
   auto plan = planSuite(options.suite);
   if (!plan && !options.repro.empty())

@@ -314,7 +314,7 @@ TEST(Facts, AreReadAsWritten) {
     broken.replace(broken.find(from), from.size(), to);
     EXPECT_FALSE(parseFacts(broken).ok()) << to;
   };
-  refuse("\"format\": 2", "\"format\": 1");
+  refuse("\"format\": 3", "\"format\": 2");
   refuse("\"profile\": \"whole\"", "\"profile\": \"part\"");
   refuse("\"2026-11-21T10:00:00Z\"", "\"2026-11-21\"");
   refuse("\"standard\"", "\"deep\"");

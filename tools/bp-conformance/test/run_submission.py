@@ -414,7 +414,7 @@ def says_how_far_it_tested(folder):
     output = suite(folder / "a")
     expect_in("tested in ", output)
     summary = json.loads((folder / "a" / "summary.json").read_text("utf-8"))
-    assert summary["format"] == 2 and summary["profile"] == "whole"
+    assert summary["format"] == 3 and summary["profile"] == "whole"
     assert summary["marks"] == ["host", "up to 268435456 multiply-adds a case"], \
         summary["marks"]
     most = summary["tested"]["ops"]["matmul"]
