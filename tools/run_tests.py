@@ -240,6 +240,7 @@ SUITES = {
     "limits": (scripted("tools/bp/test/run_limits.py"), 30),
     "files": (scripted("tools/bp/test/run_files.py", nightly=False), 60),
     "workers": (scripted("tools/bp/test/run_workers.py", nightly=False), 90),
+    "broken": (scripted("tools/bp/test/run_broken.py", nightly=False), 60),
     "tidy": (tidy, 420),
     "fuzz": (fuzzing, 90),
     "hostile": (scripted("tools/fuzz/run_hostile.py"), 5),

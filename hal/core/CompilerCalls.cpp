@@ -122,6 +122,11 @@ Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
       !s.ok())
     return s;
   t.fusion &= knownFusion;
+  if (t.max_constants > BP_MAX_CONSTANTS)
+    return invalidArgument("target '" + std::string(view(t.name)) + "' has " +
+                           std::to_string(t.max_constants) +
+                           " constants, the ABI has at most " +
+                           std::to_string(BP_MAX_CONSTANTS));
   for (const Status &part :
        {copyTargetProperties(copy), checkRequirements(t), checkOpVersions(t)})
     if (!part.ok())
@@ -202,8 +207,17 @@ Status checkLaunch(const bp_launch_t &launch) {
           checkTexts("a launch", launch.parameters, entry.parameter_count);
       !s.ok())
     return s;
-  return checkTexts("a launch", {launch.grid[0], launch.grid[1], launch.grid[2],
-                                 launch.shared_bytes});
+  if (Status s = checkTexts("a launch", {launch.grid[0], launch.grid[1],
+                                         launch.grid[2], launch.shared_bytes});
+      !s.ok())
+    return s;
+  for (bp_string_t size : launch.grid)
+    if (size.size &&
+        view(size).find_first_not_of('0') == std::string_view::npos)
+      return invalidArgument("the launch of entry '" +
+                             std::string(view(entry.name)) +
+                             "' has a grid of 0 work-groups");
+  return {};
 }
 
 /// The launch of a compiled dispatch that lists none.

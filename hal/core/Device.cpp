@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Device.h"
 #include "hal/core/CommandList.h"
-#include "hal/core/Error.h"
+#include "hal/core/HandleCall.h"
 #include "hal/core/Plugin.h"
 
 #include <algorithm>
@@ -14,9 +14,8 @@ Device::open(std::shared_ptr<Plugin> plugin,
              const bp_options_t &options) {
   std::shared_ptr<Device> device(new Device);
   bp_device_t *handle = nullptr;
-  Status status =
-      callPlugin("open", plugin->driver().driver.open, plugin->self(),
-                 toC(info->id()), &options, &handle);
+  Status status = callForHandle("open", &handle, plugin->driver().driver.open,
+                                plugin->self(), toC(info->id()), &options);
   if (!status.ok())
     return status.within("device " + uri);
   device->plugin_ = std::move(plugin);
@@ -69,8 +68,9 @@ Result<std::shared_ptr<Buffer>> Device::allocate(uint64_t size, uint32_t space,
                   what + ": a buffer of the device has at most " +
                       std::to_string(most) + " bytes");
   bp_buffer_t *handle = nullptr;
-  Status status = callPlugin("buffer_allocate", tables().memory.buffer_allocate,
-                             handle_, space, size, alignment, &handle);
+  Status status =
+      callForHandle("buffer_allocate", &handle, tables().memory.buffer_allocate,
+                    handle_, space, size, alignment);
   if (!status.ok())
     return status.within(what);
   return std::shared_ptr<Buffer>(
@@ -86,8 +86,8 @@ std::shared_ptr<Buffer> Device::import(void *pointer, uint64_t size,
     return nullptr;
   bp_buffer_t *handle = nullptr;
   Status status =
-      callPlugin("buffer_import", tables().memory2.buffer_import, handle_,
-                 pointer, size, uint8_t(readOnly), &handle);
+      callForHandle("buffer_import", &handle, tables().memory2.buffer_import,
+                    handle_, pointer, size, uint8_t(readOnly));
   if (!status.ok())
     return nullptr;
   return std::shared_ptr<Buffer>(
@@ -202,8 +202,8 @@ Device::load(bp_executable_info_t &info, std::vector<Entry> entries,
   info.entry_count = pointers.size();
   bp_executable_t *handle = nullptr;
   Status status =
-      callPlugin("executable_load", tables().executable.executable_load,
-                 handle_, &info, &handle);
+      callForHandle("executable_load", &handle,
+                    tables().executable.executable_load, handle_, &info);
   if (!status.ok())
     return status.within("device " + uri_);
   return std::shared_ptr<Executable>(new Executable(
@@ -221,8 +221,9 @@ Result<std::shared_ptr<Queue>> Device::createQueue(uint32_t queueClass) {
     return unimplemented("queue class " + std::to_string(queueClass) +
                          " is unknown");
   bp_queue_t *handle = nullptr;
-  Status status = callPlugin("queue_create", tables().queue.queue_create,
-                             handle_, queueClass, &handle);
+  Status status =
+      callForHandle("queue_create", &handle, tables().queue.queue_create,
+                    handle_, queueClass);
   if (!status.ok())
     return status.within("device " + uri_);
   return std::shared_ptr<Queue>(new Queue(shared_from_this(), handle));
@@ -232,8 +233,8 @@ Result<std::shared_ptr<Semaphore>> Device::createSemaphore(uint64_t initial) {
   bp_semaphore_t *handle = nullptr;
   if (tables().hasSemaphore) {
     Status status =
-        callPlugin("semaphore_create", tables().semaphore.semaphore_create,
-                   handle_, initial, &handle);
+        callForHandle("semaphore_create", &handle,
+                      tables().semaphore.semaphore_create, handle_, initial);
     if (!status.ok())
       return status.within("device " + uri_);
   }
@@ -252,10 +253,10 @@ Device::record(std::span<const Command> commands,
       new CommandBuffer(shared_from_this(), std::move(*list)));
   if (!tables().hasCommandBuffer)
     return buffer;
-  Status status = callPlugin(
-      "command_buffer_create", tables().commandBuffer.command_buffer_create,
-      handle_, buffer->list_->commands.data(),
-      uint64_t(buffer->list_->commands.size()), &buffer->handle_);
+  Status status = callForHandle("command_buffer_create", &buffer->handle_,
+                                tables().commandBuffer.command_buffer_create,
+                                handle_, buffer->list_->commands.data(),
+                                uint64_t(buffer->list_->commands.size()));
   if (!status.ok())
     return status.within("device " + uri_);
   return buffer;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Manifest.h"
 #include "sdk/support/Glob.h"
+#include "sdk/support/NearestName.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,6 +29,18 @@ public:
   explicit MemberReader(const Json &object) : object_(object) {}
 
   Status status;
+
+  /// Complains about a member of another name than these.
+  void onlyHas(std::initializer_list<const char *> known) {
+    const std::vector<std::string> names(known.begin(), known.end());
+    for (const auto &[key, value] : object_.items())
+      if (std::find(names.begin(), names.end(), key) == names.end()) {
+        std::string near = nearestName(key, names);
+        complain(key,
+                 "is not a member that a manifest has" +
+                     (near.empty() ? "" : ", did you mean \"" + near + "\"?"));
+      }
+  }
 
   std::string text(const char *key, bool required) {
     const Json *value = find(key, required);
@@ -174,6 +187,7 @@ static Status readLibraries(MemberReader &reader, Manifest &manifest) {
 static Status readHashes(MemberReader &reader, Manifest &manifest) {
   Json hashes = reader.object("sha256", false);
   MemberReader inner(hashes);
+  inner.onlyHas({"driver", "compiler", "kernels"});
   manifest.driverSha256 = inner.text("driver", false);
   manifest.compilerSha256 = inner.text("compiler", false);
   manifest.kernelsSha256 = inner.text("kernels", false);
@@ -181,12 +195,13 @@ static Status readHashes(MemberReader &reader, Manifest &manifest) {
        {manifest.driverSha256, manifest.compilerSha256, manifest.kernelsSha256})
     if (!hash.empty() && !isSha256(hash))
       inner.complain("sha256", "is not 64 lower-case hexadecimal digits");
-  return inner.status;
+  return inner.status.within("\"sha256\"");
 }
 
 static Status readConformance(MemberReader &reader, Manifest &manifest) {
   Json conformance = reader.object("conformance", false);
   MemberReader inner(conformance);
+  inner.onlyHas({"multiply_adds"});
   manifest.multiplyAdds = inner.count("multiply_adds", false, uint64_t(1) << 53,
                                       "is not an integer from 0 to 2^53");
   return inner.status.within("\"conformance\"");
@@ -201,8 +216,6 @@ static Status readOptions(MemberReader &reader, Manifest &manifest) {
 }
 
 static Status readMembers(const Json &json, Manifest &manifest) {
-  if (json.is_discarded())
-    return invalidArgument("not valid JSON");
   if (!json.is_object())
     return invalidArgument("not a JSON object");
   MemberReader reader(json);
@@ -210,6 +223,9 @@ static Status readMembers(const Json &json, Manifest &manifest) {
       reader.status.ok() && format != manifestFormat)
     return unimplemented("\"format\" is " + std::to_string(format) +
                          ", this host reads " + std::to_string(manifestFormat));
+  reader.onlyHas({"format", "name", "version", "vendor", "arch", "abi",
+                  "driver", "compiler", "kernels", "sha256", "cpu_features",
+                  "options", "conformance"});
   manifest.name = reader.text("name", true);
   manifest.version = reader.text("version", true);
   manifest.vendor = reader.text("vendor", false);
@@ -220,6 +236,7 @@ static Status readMembers(const Json &json, Manifest &manifest) {
     return reader.status;
   for (const Json &version : versions) {
     MemberReader inner(version);
+    inner.onlyHas({"major", "minor_low"});
     manifest.abi.push_back(
         {inner.number("major", true), inner.number("minor_low", true)});
     if (!inner.status.ok())
@@ -238,6 +255,26 @@ static Status readMembers(const Json &json, Manifest &manifest) {
   return readLibraries(reader, manifest);
 }
 
+/// The JSON value in `text`; a failure says at which line and column.
+static Result<Json> parseJson(const std::vector<uint8_t> &text) {
+  try {
+    return Json::parse(text);
+  } catch (const Json::parse_error &error) {
+    std::string_view before(reinterpret_cast<const char *>(text.data()),
+                            text.size());
+    before = before.substr(0, error.byte ? error.byte - 1 : 0);
+    size_t lineStart = before.rfind('\n') + 1;
+    auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    std::string_view why = error.what();
+    why.remove_prefix(std::min(why.size(), why.find(": ") + 1));
+    return invalidArgument(
+        "not valid JSON, line " + std::to_string(line) + ", column " +
+        std::to_string(before.size() - lineStart + 1) + ":" + std::string(why));
+  } catch (const Json::exception &error) {
+    return invalidArgument(std::string("not valid JSON: ") + error.what());
+  }
+}
+
 Result<Manifest> readManifest(const std::string &path, const FileTrust &trust) {
   Result<TrustedFile> file = trust.open(path, "manifest");
   if (!file)
@@ -250,8 +287,10 @@ Result<Manifest> readManifest(const std::string &path, const FileTrust &trust) {
     return text.status();
   Manifest manifest;
   manifest.path = file->path();
-  Json json = Json::parse(*text, nullptr, false);
-  if (Status status = readMembers(json, manifest); !status.ok())
+  Result<Json> json = parseJson(*text);
+  if (!json)
+    return json.status().within(what);
+  if (Status status = readMembers(*json, manifest); !status.ok())
     return status.within(what);
   return manifest;
 }
@@ -353,6 +392,35 @@ static std::vector<std::string> candidateFiles(const LoaderOptions &options) {
   return files;
 }
 
+static bool ofSystem(const FoundManifest &found) {
+  static const std::string folder = systemPluginDir();
+  return fs::path(found.path).parent_path() == folder;
+}
+
+/// Refuses one of two plug-ins of one name and gives the other. Of one vendor's
+/// the later version stays. Another vendor's takes a name that is not its own:
+/// the system's stays, else the first.
+static FoundManifest &refuseOne(FoundManifest &first, FoundManifest &second) {
+  const Manifest &a = first.manifest, &b = second.manifest;
+  if (a.vendor == b.vendor) {
+    bool later = compareVersions(a.version, b.version) < 0;
+    FoundManifest &stays = later ? second : first;
+    FoundManifest &goes = later ? first : second;
+    goes.refusal = "version " + goes.manifest.version +
+                   " gives way to version " + stays.manifest.version + " of " +
+                   stays.path;
+    goes.givesWay = true;
+    return stays;
+  }
+  bool system = ofSystem(second) && !ofSystem(first);
+  FoundManifest &stays = system ? second : first;
+  FoundManifest &goes = system ? first : second;
+  goes.refusal = "the name \"" + goes.manifest.name + "\" is that of " +
+                 stays.path + " by vendor \"" + stays.manifest.vendor +
+                 "\"; give this plug-in another name";
+  return stays;
+}
+
 /// Leaves one usable manifest per plug-in name.
 static void refuseDuplicates(std::vector<FoundManifest> &found) {
   std::map<std::string, FoundManifest *> best;
@@ -360,16 +428,7 @@ static void refuseDuplicates(std::vector<FoundManifest> &found) {
     if (!one.refusal.empty())
       continue;
     FoundManifest *&winner = best[one.manifest.name];
-    if (!winner) {
-      winner = &one;
-      continue;
-    }
-    FoundManifest *loser = &one;
-    if (compareVersions(winner->manifest.version, one.manifest.version) < 0)
-      std::swap(winner, loser);
-    loser->refusal = "version " + loser->manifest.version +
-                     " gives way to version " + winner->manifest.version +
-                     " of " + winner->path;
+    winner = winner ? &refuseOne(*winner, one) : &one;
   }
 }
 

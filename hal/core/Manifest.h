@@ -64,11 +64,15 @@ struct FoundManifest {
   std::string path;
   Manifest manifest; ///< `name` is empty when it could not be read
   std::string refusal;
+  /// Refused only because a later version of the same plug-in is there.
+  bool givesWay = false;
 };
 
 /// Looks in all places that `options` name, in their order. Of several
-/// manifests with one plug-in name the one with the highest version (at equal
-/// versions, the first found) stays usable; the others get a refusal.
+/// manifests of one vendor with one plug-in name the one with the highest
+/// version (at equal versions, the first found) stays usable. A plug-in of
+/// another vendor does not take the name: the one in the system's folder stays,
+/// else the first found. The others get a refusal.
 std::vector<FoundManifest> findManifests(const LoaderOptions &options,
                                          const bp_host_cpu_t &cpu);
 

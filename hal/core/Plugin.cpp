@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Plugin.h"
+#include "hal/core/DeviceLimits.h"
 #include "hal/core/Error.h"
 #include "hal/core/Guarded.h"
+#include "hal/core/LibraryFile.h"
+#include "hal/core/Manifest.h"
 #include "hal/core/PluginCall.h"
 #include "sdk/support/FileTrust.h"
 
@@ -25,6 +28,8 @@ Status Plugin::open() {
   if (!file)
     return file.status();
   library_ = file->path();
+  if (Status status = checkLibraryFile(*file); !status.ok())
+    return status;
   {
     PluginCall call("loading"); // constructors run
     handle_ = dlopen(library_.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -98,6 +103,10 @@ Status Plugin::accept(const bp_plugin_info_t &info, PluginRoles roles) {
     return invalidArgument("calls itself \"" + std::string(view(info.name)) +
                            "\", its manifest \"" + name_ + "\"");
   vendor_ = view(info.vendor);
+  if (!version_.empty() && view(info.version) != version_)
+    return invalidArgument(
+        "says that it is version \"" + std::string(view(info.version)) +
+        "\", its manifest \"" + version_ + "\"; install both from one package");
   version_ = view(info.version);
   builtMinor_ = info.built_minor;
   requiredMinor_ = info.required_minor;
@@ -176,17 +185,18 @@ Result<std::shared_ptr<Plugin>> Plugin::adopt(std::shared_ptr<Host> host,
   return plugin;
 }
 
-Result<std::shared_ptr<Plugin>>
-Plugin::load(std::shared_ptr<Host> host, const std::string &library,
-             const std::string &name, PluginRoles roles,
-             const std::map<std::string, std::string> &options) {
+Result<std::shared_ptr<Plugin>> Plugin::load(std::shared_ptr<Host> host,
+                                             const std::string &library,
+                                             const Manifest &manifest,
+                                             PluginRoles roles) {
   std::shared_ptr<Plugin> plugin(new Plugin);
   plugin->host_ = std::move(host);
   plugin->library_ = library;
-  plugin->name_ = name;
+  plugin->name_ = manifest.name;
+  plugin->version_ = manifest.version;
   Status status = plugin->open();
   if (status.ok())
-    status = plugin->start(roles, options);
+    status = plugin->start(roles, manifest.options);
   if (!status.ok())
     return status;
   return plugin;
@@ -217,11 +227,15 @@ struct Collector {
 
   std::vector<Result<std::shared_ptr<const DeviceInfo>>> devices;
   std::set<std::string, std::less<>> ids;
+  bool mayKnowMore; ///< built for a later ABI than this
 
   bp_status_t put(const bp_device_info_t *info) {
     if (devices.size() >= maxDevices)
       return BP_STATUS_RESOURCE_EXHAUSTED;
     auto device = DeviceInfo::copy(info);
+    if (device && !mayKnowMore)
+      if (Status status = checkDeviceLimits(info); !status.ok())
+        device = status;
     if (device && !ids.insert(std::string((*device)->id())).second)
       device = invalidArgument("device id " + std::string((*device)->id()) +
                                " is listed twice");
@@ -235,6 +249,7 @@ struct Collector {
 Result<std::vector<Result<std::shared_ptr<const DeviceInfo>>>>
 Plugin::enumerate(const bp_options_t &options) const {
   Collector collector;
+  collector.mayKnowMore = builtMinor_ > BP_ABI_MINOR;
   bp_device_sink_t sink = {};
   sink.context = &collector;
   sink.put = [](void *context, const bp_device_info_t *info) {

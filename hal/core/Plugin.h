@@ -19,6 +19,8 @@
 
 namespace backplane {
 
+struct Manifest;
+
 /// What a library must offer.
 struct PluginRoles {
   bool driver = false;
@@ -30,12 +32,11 @@ struct PluginRoles {
 class Plugin {
 public:
   /// Checks, maps, asks and initialises the library at the canonical path
-  /// `library`. `name` is what the manifest calls it; `options` go to
-  /// `initialize`.
-  static Result<std::shared_ptr<Plugin>>
-  load(std::shared_ptr<Host> host, const std::string &library,
-       const std::string &name, PluginRoles roles,
-       const std::map<std::string, std::string> &options);
+  /// `library`, one of those that the manifest names.
+  static Result<std::shared_ptr<Plugin>> load(std::shared_ptr<Host> host,
+                                              const std::string &library,
+                                              const Manifest &manifest,
+                                              PluginRoles roles);
   /// Asks and initialises one that the program was linked with.
   static Result<std::shared_ptr<Plugin>> adopt(std::shared_ptr<Host> host,
                                                const LinkedPlugin &linked);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Registry.h"
+#include "hal/core/CompilerCalls.h"
 #include "hal/core/Manifest.h"
 #include "hal/core/Plugin.h"
+#include "hal/core/Trial.h"
 #include "sdk/support/Hash.h"
 #include "sdk/support/NearestName.h"
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <set>
 #include <utility>
 
 namespace backplane {
@@ -26,14 +30,91 @@ std::shared_ptr<Registry> Registry::create(const LoaderOptions &options,
   const bp_host_cpu_t &cpu = registry->host_->cpu().c();
   for (const LinkedPlugin &linked : linkedPlugins())
     registry->adopt(linked, options);
-  for (const FoundManifest &found : findManifests(options, cpu))
+  const std::vector<FoundManifest> manifests = findManifests(options, cpu);
+  auto loadTried = [&](const FoundManifest &found) {
+    Status tried = tryPlugin(found.manifest, options);
+    if (tried.ok())
+      return registry->load(found);
+    registry->refuse(found, tried.message());
+  };
+  for (const FoundManifest &found : manifests)
     if (!linkedPlugins().empty())
       registry->refuse(found, "this program is static and loads no libraries");
     else if (found.refusal.empty())
-      registry->load(found);
-    else
+      loadTried(found);
+    else if (!found.givesWay)
       registry->refuse(found, found.refusal);
+  for (const FoundManifest &found : manifests)
+    if (found.givesWay && registry->has(found.manifest.name))
+      registry->refuse(found, found.refusal);
+    else if (found.givesWay && linkedPlugins().empty())
+      loadTried(found); // what it gave way to is not usable
+  registry->checkTargets();
   return registry;
+}
+
+namespace {
+
+/// Which plug-in has which target.
+using TargetOwners = std::map<std::string, std::string, std::less<>>;
+
+/// The names of the plug-in's targets, distinct and nobody else's.
+Status collectTargets(const CompilerPlugin &plugin, const TargetOwners &owners,
+                      TargetOwners &own) {
+  return callTargets(plugin, [&](const bp_target_t &target) {
+    std::string name(view(target.name));
+    if (name.empty())
+      return invalidArgument("targets: a target has no name");
+    if (auto owner = owners.find(name); owner != owners.end())
+      return invalidArgument("targets: the target \"" + name +
+                             "\" is that of plug-in \"" + owner->second +
+                             "\"; give it another name");
+    if (!own.emplace(name, plugin.name).second)
+      return invalidArgument("targets: the target \"" + name +
+                             "\" is listed twice");
+    return Status();
+  });
+}
+
+} // namespace
+
+/// Whether a plug-in of this name was loaded.
+bool Registry::has(std::string_view name) const {
+  return std::ranges::any_of(
+             plugins_,
+             [&](const auto &plugin) { return plugin->name() == name; }) ||
+         std::ranges::any_of(
+             kernelSets_, [&](const auto &set) { return set.plugin == name; });
+}
+
+/// Refuses compilers whose targets cannot be listed or take a name of another.
+/// Those of the system's folder come first.
+void Registry::checkTargets() {
+  const std::string folder = systemPluginDir();
+  TargetOwners owners;
+  std::set<const CompilerPlugin *> done;
+  std::vector<std::string> refused;
+  auto check = [&](const Plugin &plugin, const CompilerPlugin &compiler) {
+    TargetOwners own;
+    Status status = collectTargets(compiler, owners, own);
+    if (status.ok())
+      return owners.merge(own);
+    sources_.push_back({compiler.name, plugin.library(), nullptr, {}});
+    refuse(sources_.back(), "compiler: " + status.message());
+    refused.push_back(compiler.name);
+  };
+  for (bool system : {true, false})
+    for (const std::shared_ptr<Plugin> &plugin : plugins_)
+      for (const CompilerPlugin &compiler : compilers_) {
+        std::filesystem::path path = plugin->library();
+        if (plugin->name() == compiler.name &&
+            (path.parent_path() == folder) == system &&
+            done.insert(&compiler).second)
+          check(*plugin, compiler);
+      }
+  std::erase_if(compilers_, [&](const CompilerPlugin &compiler) {
+    return std::ranges::count(refused, compiler.name);
+  });
 }
 
 void Registry::adopt(const LinkedPlugin &linked, const LoaderOptions &options) {
@@ -93,7 +174,7 @@ loadLibrary(const std::shared_ptr<Host> &host, const Manifest &manifest,
             PluginRoles roles) {
   if (Status status = checkHash(library, hash); !status.ok())
     return status;
-  return Plugin::load(host, library, manifest.name, roles, manifest.options);
+  return Plugin::load(host, library, manifest, roles);
 }
 
 /// Loads one library of a manifest for all that the manifest names it for.

@@ -82,6 +82,8 @@ private:
     uint32_t builtMinor = 0, requiredMinor = 0;
   };
   void load(const FoundManifest &found);
+  bool has(std::string_view name) const;
+  void checkTargets();
   void adopt(const LinkedPlugin &linked, const LoaderOptions &options);
   void refuse(const FoundManifest &found, std::string reason);
   void addCompiler(const std::shared_ptr<Plugin> &plugin);

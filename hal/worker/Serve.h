@@ -56,6 +56,9 @@ int serveReplay(const std::string &bundle, const std::string &results);
 /// checks of a bundle as serveRuns does its runs.
 int runBundle(int argc, char **argv,
               int (*serveChecks)(const WorkerOptions &options));
+/// The process on trial of hal/core/Trial.h: "trial", the manifest and folders
+/// that are trusted.
+int serveTrial(int argc, char **argv);
 int serveCompiles(const WorkerOptions &options);
 int serveJobs(const WorkerOptions &options);
 /// An application: what it opens, it learns from its first request. Compiles

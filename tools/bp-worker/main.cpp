@@ -9,6 +9,8 @@ using namespace backplane;
 static int serveOrRun(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "run")
     return worker::runBundle(argc - 1, argv + 1, checks::serveChecks);
+  if (argc > 1 && std::string_view(argv[1]) == "trial")
+    return worker::serveTrial(argc - 1, argv + 1);
   worker::WorkerOptions options;
   if (auto code = worker::parseWorkerOptions(argc, argv, options))
     return *code;

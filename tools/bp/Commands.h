@@ -79,9 +79,10 @@ struct RunOptions {
   std::string outputDir;
   std::vector<std::string> expected; ///< NAME=FILE.npy
   double rtol = 1e-4;
-  double atol = -1;    ///< below 0: 1e-5 of the largest expected magnitude
-  std::string trace;   ///< file for the timeline; empty: none
-  unsigned repeat = 1; ///< calls of the session
+  double atol = -1;     ///< below 0: 1e-5 of the largest expected magnitude
+  std::string trace;    ///< file for the timeline; empty: none
+  unsigned repeat = 1;  ///< calls of the session
+  double timeout = 600; ///< seconds of a call; 0: any number
 };
 int runRun(const RunOptions &options);
 

@@ -3,13 +3,83 @@
 #include "sdk/support/ReadableText.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
 
 namespace backplane {
 namespace {
+
+/// Ends the tool when a call of a session takes too long: what a driver was
+/// given it may still write to, so that nothing can be returned. All that it
+/// needs it has before the first call.
+class Watchdog {
+public:
+  explicit Watchdog(const RunOptions &options)
+      : timeout_(options.timeout), calls_(options.repeat),
+        text_("of '" + options.model.path + "' on device '" +
+              options.model.device + "'") {
+    if (timeout_.count() <= 0)
+      return;
+    try {
+      thread_ = std::thread([this] { watch(); });
+    } catch (const std::system_error &error) {
+      std::fprintf(stderr, "bp: warning: nobody watches over --timeout: %s\n",
+                   error.what());
+    }
+  }
+  ~Watchdog() {
+    {
+      std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable())
+      thread_.join();
+  }
+  Watchdog(const Watchdog &) = delete;
+  Watchdog &operator=(const Watchdog &) = delete;
+
+  void nextCall() {
+    std::lock_guard lock(mutex_);
+    ++call_;
+    changed_.notify_all();
+  }
+
+private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!over_) {
+      const unsigned call = call_;
+      bool moved = changed_.wait_for(lock, timeout_,
+                                     [&] { return over_ || call_ != call; });
+      if (!moved && call)
+        end(call);
+    }
+  }
+  [[noreturn]] void end(unsigned call) const {
+    dprintf(STDERR_FILENO,
+            "bp: call %u of %u %s did not complete within %g s and is still in "
+            "flight; see --timeout, and bp-check --device for the driver\n",
+            call, calls_, text_.c_str(), timeout_.count());
+    _exit(1);
+  }
+
+  std::chrono::duration<double> timeout_;
+  unsigned calls_, call_ = 0;
+  bool over_ = false;
+  std::string text_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::thread thread_;
+};
 
 struct NamedFile {
   size_t index; ///< of the spec
@@ -200,10 +270,13 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
   std::vector<bp_tensor_t> in;
   for (Tensor &tensor : *inputs)
     in.push_back(asC(tensor));
-  for (unsigned i = 0; i < options.repeat; ++i)
+  Watchdog watchdog(options);
+  for (unsigned i = 0; i < options.repeat; ++i) {
+    watchdog.nextCall();
     if (Status status = runSession(*session, in, outputs->forCall());
         !status.ok())
       return status;
+  }
   return std::move(*outputs).take();
 }
 

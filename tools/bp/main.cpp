@@ -142,6 +142,10 @@ void addRun(CLI::App &app, RunOptions &options,
                   "write a timeline for Perfetto or chrome://tracing");
   run->add_option("--repeat", options.repeat, "calls of the session")
       ->check(command::whole(1, 1000000));
+  run->add_option("--timeout", options.timeout,
+                  "seconds that a call may take before bp ends; 0: any number")
+      ->check(command::real(0, 1e9))
+      ->capture_default_str();
   run->add_option("--rtol", options.rtol, "relative tolerance of --expect")
       ->check(command::real(0, 1e300))
       ->capture_default_str();

@@ -23,7 +23,6 @@ RECEIVED = (
     "bp_tensor_t bp_timestamp_t bp_timestamps_table_t").split()
 
 UNREAD = {
-    "BP_DEVICE_KIND_OTHER": "what is none of the others",
     "BP_LOG_ERROR": "for plug-ins and applications",
     "BP_ATTRIBUTE_NONE": "for plug-ins",
     "BP_ROUNDING_ZERO": "for the conformance suite, which derives limits from it",

@@ -15,7 +15,7 @@ constexpr const char *good =
     R"({"format": 1, "name": "acme", "version": "1.2.3", "vendor": "Acme",
         "arch": "x86_64", "abi": {"major": 0, "minor_low": 1},
         "driver": "lib.so", "compiler": "lib.so",
-        "cpu_features": ["avx2", "fma"], "later": {"unknown": true}})";
+        "cpu_features": ["avx2", "fma"], "options": {}})";
 
 /// `good` with one piece of text replaced.
 std::string with(const std::string &from, const std::string &to) {
@@ -70,22 +70,63 @@ TEST_F(ManifestTest, RefusesBadJson) {
 
 TEST_F(ManifestTest, RefusesMissingMembers) {
   expectRefusal("{}", "\"format\" is missing");
-  expectRefusal(with("\"name\"", "\"nane\""), "\"name\" is missing");
-  expectRefusal(with("\"version\"", "\"v\""), "\"version\" is missing");
-  expectRefusal(with("\"abi\"", "\"api\""), "\"abi\" is missing");
-  expectRefusal(with("\"minor_low\"", "\"minor\""), "\"minor_low\" is missing");
+  expectRefusal(R"({"format": 1, "version": "1.0.0"})", "\"name\" is missing");
+  expectRefusal(R"({"format": 1, "name": "a"})", "\"version\" is missing");
+  expectRefusal(R"({"format": 1, "name": "a", "version": "1"})",
+                "\"abi\" is missing");
+  expectRefusal(with(", \"minor_low\": 1", ""), "\"minor_low\" is missing");
   expectRefusal(
       R"({"format": 1, "name": "a", "version": "1.0.0",
           "abi": {"major": 0, "minor_low": 1}})",
       "names no library: a \"driver\", a \"compiler\" or \"kernels\"");
 }
 
+TEST_F(ManifestTest, RefusesUnknownMembers) {
+  const char *is = " is not a member that a manifest has";
+  expectRefusal(with("\"name\"", "\"nane\""),
+                std::string("\"nane\"") + is + ", did you mean \"name\"?");
+  expectRefusal(with("\"options\"", "\"colour\""),
+                std::string("\"colour\"") + is);
+  expectRefusal(with("\"minor_low\"", "\"minor_lov\""),
+                "\"abi\": \"minor_lov\"");
+  expectRefusal(
+      with("\"options\"", "\"sha256\": {\"drivr\": \"\"}, \"options\""),
+      "\"sha256\": \"drivr\"");
+  expectRefusal(with("\"options\"", "\"conformance\": {\"x\": 1}, \"options\""),
+                "\"conformance\": \"x\"");
+}
+
+TEST_F(ManifestTest, BadJsonHasALineAndAColumn) {
+  expectRefusal("{\"format\": 1,\n \"name\": acme}",
+                "not valid JSON, line 2, column 10: syntax error");
+  expectRefusal("", "not valid JSON, line 1, column 1");
+  expectRefusal("{\"format\": 1e999}", "not valid JSON");
+}
+
+TEST_F(ManifestTest, ANameOfAnotherVendorIsNotTaken) {
+  folder.addFile("a.bp.json", good);
+  folder.addFile(
+      "b.bp.json",
+      with("\"Acme\"", "\"Other\"")
+          .replace(with("\"Acme\"", "\"Other\"").find("1.2.3"), 5, "9.9.9"));
+  bp_host_cpu_t cpu = {BP_HEADER(bp_host_cpu_t)};
+  cpu.architecture = toC("x86_64");
+  cpu.features = toC("avx2,fma");
+  auto found = findManifests(folder.options(), cpu);
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].refusal, "");
+  EXPECT_EQ(found[1].refusal, "the name \"acme\" is that of " + found[0].path +
+                                  " by vendor \"Acme\"; give this plug-in "
+                                  "another name");
+}
+
 TEST_F(ManifestTest, RefusesWrongBudgets) {
   for (const char *budget : {"-1", "1.5", "9007199254740993", "\"many\""})
-    expectRefusal(with("\"later\"", "\"conformance\": {\"multiply_adds\": " +
-                                        std::string(budget) + "}, \"l\""),
+    expectRefusal(with("\"options\"", "\"conformance\": {\"multiply_adds\": " +
+                                          std::string(budget) +
+                                          "}, \"options\""),
                   "\"conformance\": \"multiply_adds\" is not an integer");
-  expectRefusal(with("\"later\"", "\"conformance\": 3, \"l\""),
+  expectRefusal(with("\"options\"", "\"conformance\": 3, \"options\""),
                 "\"conformance\" is not an object");
 }
 
@@ -103,8 +144,9 @@ TEST_F(ManifestTest, RefusesWrongTypes) {
   expectRefusal(with("[\"avx2\", \"fma\"]", "[1]"), "is not a list");
   expectRefusal(with("{\"major\": 0, \"minor_low\": 1}", "3"),
                 "\"abi\" is not an object");
-  expectRefusal(with("\"later\"", "\"sha256\": {\"driver\": \"zz\"}, \"l\""),
-                "hexadecimal");
+  expectRefusal(
+      with("\"options\"", "\"sha256\": {\"driver\": \"zz\"}, \"options\""),
+      "hexadecimal");
   expectRefusal(with("\"Acme\"", "\"" + std::string(500, 'x') + "\""),
                 "\"vendor\" is longer");
 }

@@ -168,6 +168,66 @@ std::string refusalsWith(const std::string &members) {
   return refusals(*Registry::create(folder.options(), nullptr));
 }
 
+std::string bytesOf(const std::string &path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// What is said of a mini whose library has these bytes.
+std::string refusalOfLibrary(const std::string &bytes) {
+  PluginFolder folder;
+  folder.addDriver(BP_MINI_PLUGIN, "mini");
+  folder.addFile("libmini-1.0.0.so", bytes);
+  return refusals(*Registry::create(folder.options(), nullptr));
+}
+
+TEST(Registry, ALibraryThatIsCutShortIsRefused) {
+  const std::string whole = bytesOf(BP_MINI_PLUGIN);
+  for (size_t size : {size_t(5), size_t(63), size_t(64), size_t(200),
+                      whole.size() / 2, whole.size() - 1})
+    EXPECT_NE(refusalOfLibrary(whole.substr(0, size))
+                  .find("is cut short: it has " + std::to_string(size)),
+              std::string::npos)
+        << size;
+  EXPECT_NE(refusalOfLibrary("").find("the file is empty"), std::string::npos);
+}
+
+TEST(Registry, ALibraryOfAnotherMachineIsRefusedByItsName) {
+  std::string other = bytesOf(BP_MINI_PLUGIN);
+  constexpr size_t machine = 18, type = 16, width = 4;
+  other[machine] = char(243);
+  other[machine + 1] = 0;
+  EXPECT_NE(
+      refusalOfLibrary(other).find("it is built for riscv, this machine is "),
+      std::string::npos);
+  other = bytesOf(BP_MINI_PLUGIN);
+  other[width] = 1;
+  EXPECT_NE(refusalOfLibrary(other).find("of 32 bits"), std::string::npos);
+  other = bytesOf(BP_MINI_PLUGIN);
+  other[type] = 1;
+  EXPECT_NE(refusalOfLibrary(other).find("no shared library"),
+            std::string::npos);
+}
+
+TEST(Registry, ALibraryOfAnotherVersionThanItsManifestIsRefused) {
+  PluginFolder folder;
+  folder.addDriver(BP_MINI_PLUGIN, "mini", "1.0.1");
+  EXPECT_NE(
+      refusals(*Registry::create(folder.options(), nullptr))
+          .find("says that it is version \"1.0.0\", its manifest \"1.0.1\""),
+      std::string::npos);
+}
+
+TEST(Registry, WhatGaveWayStepsInForAPluginThatIsNotUsable) {
+  PluginFolder folder;
+  folder.addDriver(BP_MINI_PLUGIN, "mini");
+  folder.addDriver(BP_MINI_PLUGIN, "mini", "2.0.0");
+  folder.addFile("libmini-2.0.0.so", "");
+  auto registry = Registry::create(folder.options(), nullptr);
+  EXPECT_NE(refusals(*registry).find("the file is empty"), std::string::npos);
+  EXPECT_TRUE(registry->device("mini").ok());
+}
+
 TEST(Registry, OptionsOfTheManifestReachInitialize) {
   EXPECT_EQ(refusalsWith(R"("options": {"refusal": "it is for show"})"),
             "it is for show\n");

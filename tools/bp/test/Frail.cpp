@@ -2,8 +2,8 @@
 //
 // The reference device with a cable that somebody pulls, for run_cli.py and
 // run_workers.py. BP_FRAIL says when: "open", or how many calls of
-// queue_execute go well before. "emulated": never, and the device says so of
-// itself.
+// queue_execute go well before. "hang": the work is taken and never done.
+// "emulated": never, and the device says so of itself.
 #include "backplane/compiler.h"
 #include "backplane/hal.h"
 #include "backplane/plugin.h"
@@ -66,6 +66,8 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
                     uint64_t count, const bp_completion_t *completion,
                     bp_error_t *error) {
   std::string limit = when();
+  if (limit == "hang")
+    return BP_STATUS_OK;
   if (limit.empty() || limit == "emulated" ||
       calls++ < std::strtol(limit.c_str(), nullptr, 10))
     return ref.queue->queue_execute(queue, commands, count, completion, error);

@@ -179,6 +179,10 @@ def lost(suite, tool):
     calls = [event for event in events if event.get("name") == "call"]
     suite.check("the timeline ends with the call that failed", 0 < len(calls) < 4, calls)
     suite.refused("a device that cannot be opened", run("ref", "open"))
+    stuck = run("ref", "hang", "--timeout", "1.5")
+    suite.refused("work that is never done", stuck)
+    suite.check("which call of what was in flight", "call 1 of 4 of 'frail.bpx' on device 'ref' did "
+                "not complete within 1.5 s" in stuck.stderr, stuck.stderr)
     bench = ["bench", "frail.bpx", "--device", "ref", "--seconds", "0.01"]
     emulated = tool.run(*bench, **plugins, BP_FRAIL="emulated")
     suite.refused("no times of an emulated device", emulated)

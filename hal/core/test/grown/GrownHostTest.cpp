@@ -76,7 +76,7 @@ struct GrownHost : testing::TestWithParam<std::string> {
     folder.addLibrary(GetParam(), "lib.so");
     folder.addFile("a.bp.json",
                    R"({"format": 1, "name": ")" + name +
-                       R"(", "version": "1.0.0", "driver": "lib.so",)" +
+                       R"(", "version": "0.1.0", "driver": "lib.so",)" +
                        R"("abi": {"major": 0, "minor_low": 1},)" +
                        R"("compiler": "lib.so"})");
     registry = Registry::create(folder.options(), graphTable());

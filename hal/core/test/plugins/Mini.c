@@ -359,7 +359,7 @@ BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *info,
   (void)info;
   out->name = text("mini");
   out->vendor = text("test");
-  out->version = text("1.2.3");
+  out->version = text("1.0.0");
   out->required_minor = 1;
   out->built_minor = BP_ABI_MINOR;
   out->plugin = &plugin_table;
