@@ -3,7 +3,9 @@
 # The installed package: find_package(Backplane CONFIG) gives the target
 # backplane::backplane, for applications, backplane::headers, which is all that a
 # plug-in needs, and bp_add_plugin(), which builds one (BackplanePlugin.cmake).
+# Backplane_BP is the tool.
 get_filename_component(_bp_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+set(Backplane_BP "${_bp_prefix}/bin/bp")
 
 if(NOT TARGET backplane::headers)
   add_library(backplane::headers INTERFACE IMPORTED)

@@ -233,6 +233,7 @@ SUITES = {
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
     "package": (scripted("examples/run_installed.py"), 120),
+    "new-plugin": (scripted("examples/run_new_plugin.py"), 90),
     "arm": (scripted("backends/arm/test/run_arm.py"), 90),
     "arm-native": (scripted("backends/arm/test/run_native.py"), 30),
     "asan": (tests_asan, 300),

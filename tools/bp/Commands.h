@@ -43,6 +43,14 @@ struct CompileLimits {
   double seconds = 0;
 };
 
+struct NewPluginOptions {
+  std::string name;
+  std::string lang = "c";
+  std::string kind = "cpu";
+  std::string out; ///< the folder to make; empty: ./NAME
+};
+int runNewPlugin(const NewPluginOptions &options);
+
 struct CompileCommandOptions {
   CompileLimits limits;
   std::string model;

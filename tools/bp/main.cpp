@@ -47,7 +47,8 @@ constexpr const char *about =
     "name\n"
     "  bp compare model.onnx --a ref --b x  find the ops in which they part\n"
     "  bp conformance --device ref --out d  prove a device's numbers\n"
-    "  bp run m.onnx --device worker:box/x  on a named other machine\n\n"
+    "  bp run m.onnx --device worker:box/x  on a named other machine\n"
+    "  bp new-plugin acme                   a plug-in that builds and runs\n\n"
     "Plug-ins are found through their *.bp.json manifests; see\n"
     "BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,\n"
     "BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE,\n"
@@ -158,6 +159,7 @@ void addRun(CLI::App &app, RunOptions &options,
 struct Options {
   DevicesOptions devices;
   KernelsOptions kernels;
+  NewPluginOptions newPlugin;
   PassesOptions passes;
   CompileCommandOptions compile;
   RunOptions run;
@@ -193,6 +195,20 @@ void addPasses(CLI::App &app, PassesOptions &options) {
   passes->add_option("name", options.name, "only this one");
   passes->add_option("--stage", options.stage, "only those for this stage");
   passes->add_flag("--json", options.json, "machine-readable");
+}
+
+void addNewPlugin(CLI::App &app, NewPluginOptions &options) {
+  CLI::App *make = app.add_subcommand(
+      "new-plugin", "write a plug-in that builds and runs, to start from");
+  make->add_option("name", options.name,
+                   "of the plug-in: letters, digits and dashes")
+      ->required();
+  make->add_option("--lang", options.lang, "the language: c")
+      ->capture_default_str();
+  make->add_option("--kind", options.kind, "what the device is: cpu")
+      ->capture_default_str();
+  make->add_option("--out", options.out,
+                   "the folder to make (default the name)");
 }
 
 void addCompile(CLI::App &app, CompileCommandOptions &options,
@@ -249,6 +265,8 @@ int call(const CLI::App &app, Options &options) {
     return runDevices(options.devices);
   if (app.got_subcommand("kernels"))
     return runKernels(options.kernels);
+  if (app.got_subcommand("new-plugin"))
+    return runNewPlugin(options.newPlugin);
   if (app.got_subcommand("passes"))
     return runPasses(options.passes);
   if (app.got_subcommand("compile"))
@@ -314,6 +332,7 @@ static int runCommand(int argc, char **argv) {
   app.set_version_flag("--version", std::string(view(bp_version())));
   addDevices(app, options.devices);
   addKernels(app, options.kernels);
+  addNewPlugin(app, options.newPlugin);
   addPasses(app, options.passes);
   addCompile(app, options.compile, options.ranges);
   addRun(app, options.run, options.dims);
