@@ -9,6 +9,7 @@
   the installed headers alone, under another name, and runs a model.
 - examples/data-backend builds in the same way, and compiles a model.
 - examples/kernels builds in the same way, and computes a part of a model on x86-64.
+- examples/passes builds in the same way; its graph pass changes a model on x86-64.
 - The packages that CPack makes work in the same way (packages.py).
 """
 import argparse
@@ -114,6 +115,35 @@ def test_kernels(steps, bp, prefix, folder, cache):
               **cache)
 
 
+def test_passes(steps, bp, prefix, folder, cache):
+    """A graph pass: it runs, says so, is right, and passes over what it cannot do."""
+    source = prefix / "share/doc/backplane/examples/passes"
+    steps.run("passes build", [
+        "gcc", "-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra",
+        "-Werror", f"-I{prefix}/include", source / "acme.c", "-o", folder / "libacme-passes.so", "-Wl,-z,defs"])
+    manifest = folder / "acme-passes.bp.json"
+    shutil.copy(source / manifest.name, manifest)
+    used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+
+    def compiled(name, made):
+        model, artifact = folder / f"{name}.onnx", folder / f"{name}.bpx"
+        model.write_bytes(made.SerializeToString())
+        steps.run(f"{name} compiles",
+                  [bp, "compile", model, "-o", artifact, "--target", "acme-squares"], **used)
+        return model, artifact
+    line = "target acme-squares, stage partition: acme-passes: graph pass 'squares'"
+    model, artifact = compiled("squares", models.squares())
+    steps.run("the pass ran", [bp, "explain", artifact], f"{line}: ", **used)
+    size = ["--random-inputs", "1", "--dim", "n=5"]
+    steps.run("without the pass", [bp, "run", model, "--device", "ref", *size,
+                                   "--output-dir", folder / "squares"], **cache)
+    steps.run("the pass is right", [bp, "run", artifact, *size, "--expect",
+                                    f"y={folder}/squares/y.npy"], "y: ", **used)
+    _, artifact = compiled("control", models.with_control())
+    steps.run("a model with control flow", [bp, "explain", artifact],
+              "partition: its graph passes are left out, as the program has control flow", **used)
+
+
 def test_values(steps, prefix, folder, cache):
     """The examples whose tensors are values."""
     for name in ("good", "decoder"):
@@ -167,6 +197,7 @@ def main():
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
+            test_passes(steps, bp, prefix, folder, cache)
         packages.test(steps, options.build, prefix, folder, model, cache)
     print(f"{steps.passed} passed, {steps.failed} failed")
     return 1 if steps.failed else 0

@@ -33,7 +33,7 @@ constexpr TableKind kinds[] = {
     {"executable", bp_executable_table_t_TYPE, 2, 2,
      memberOf<&Info::executable>, nullptr},
     {"queue", bp_queue_table_t_TYPE, 3, 3, memberOf<&Info::queue>, nullptr},
-    {"compiler", bp_compiler_table_t_TYPE, 1, 5, memberOf<&Info::compiler>,
+    {"compiler", bp_compiler_table_t_TYPE, 1, 7, memberOf<&Info::compiler>,
      nullptr},
     {"memory2", bp_memory2_table_t_TYPE, 0, 2, nullptr, "backplane.memory2"},
     {"semaphore", bp_semaphore_table_t_TYPE, 6, 6, nullptr,

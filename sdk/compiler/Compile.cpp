@@ -5,6 +5,7 @@
 #include "sdk/compiler/Compile.h"
 
 #include "sdk/compiler/Describe.h"
+#include "sdk/compiler/GraphPasses.h"
 #include "sdk/compiler/Phase.h"
 #include "sdk/compiler/ProgramPipelines.h"
 #include "sdk/compiler/RegisteredKernels.h"
@@ -68,6 +69,44 @@ static Result<CompiledProgram> compileSplit(VariantContext &context,
   }
 }
 
+/// The graph passes of the device over a program without control flow; `module`
+/// becomes what they make of it.
+static Status passProgram(VariantContext &context,
+                          OwningOpRef<ModuleOp> &module, OneDevice device,
+                          Draft &draft) {
+  const std::string stage(stage::partition.name);
+  for (unsigned i = 0; i < context.targets.size(); ++i) {
+    const Target &target = context.targets[i];
+    if (!hasGraphPass(target, stage) || (device && *device != i))
+      continue;
+    std::string what = "target " + target.name + ", stage " + stage;
+    auto main = module->lookupSymbol<func::FuncOp>("main");
+    bool control = !main.getOps<bp::ControlOp>().empty();
+    if (!device || control) {
+      draft.report.push_back(what + ": its graph passes are left out, as " +
+                             (control ? "the program has control flow"
+                                      : "several targets share the program"));
+      continue;
+    }
+    auto graph = bp::exportGraph(main);
+    if (!graph)
+      return graph.status();
+    auto changed = runGraphPasses(context.services, target, stage, *graph, what,
+                                  draft.report);
+    if (!changed)
+      return changed.status();
+    if (*changed == *graph)
+      continue;
+    changed = decomposeFor(context, *changed, device);
+    if (!changed)
+      return changed.status();
+    module = bp::importGraph(context.mlir, *changed);
+    if (!module)
+      return context.diagnostics.take(internalError("no module"));
+  }
+  return {};
+}
+
 Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
                                                   const Graph &graph,
                                                   const std::string &name,
@@ -87,6 +126,8 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
   if (Status s = optimize(context, *module, graph, device, draft); !s.ok())
     return s.within(stage::optimize.name);
   context.dump.write(name, stage::optimize, *module);
+  if (Status s = passProgram(context, module, device, draft); !s.ok())
+    return s.within(stage::partition.name);
   if (Status s =
           runProgramPipeline(context, *module, stage::partition, device, draft);
       !s.ok())

@@ -215,6 +215,7 @@ compileKernels(VariantContext &context, ModuleOp module,
             ? compileKernel(context.kernels[device], function, weights, target,
                             draft)
             : compileByKernel(context, function, device, weights, draft);
+    llvm::append_range(draft.report, context.kernels[device].takeReport());
     if (!kernels) {
       Status status = context.diagnostics.take(kernels.status());
       if (status.code() != BP_STATUS_UNIMPLEMENTED)

@@ -4,12 +4,14 @@
 #include "hal/core/CompilerCalls.h"
 #include "sdk/compiler/CompiledKernel.h"
 #include "sdk/compiler/Flops.h"
+#include "sdk/compiler/GraphPasses.h"
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/compiler/KernelSymbols.h"
 #include "sdk/compiler/RegisteredKernels.h"
 #include "sdk/compiler/StageTable.h"
 #include "sdk/dialect/Graph.h"
 #include "sdk/emit/Emit.h"
+#include "sdk/graph/Decompose.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/lower/Passes.h"
 #include "sdk/schedule/InPlace.h"
@@ -188,6 +190,38 @@ Result<Kernel> KernelCompiler::emit(func::FuncOp dispatch, const Graph &graph,
                 .inPlace = std::move(inPlace)};
 }
 
+/// A module with the graph of a dispatch as its only function.
+static OwningOpRef<ModuleOp> importDispatch(MLIRContext &context,
+                                            const Graph &graph) {
+  OwningOpRef<ModuleOp> module = bp::importGraph(context, graph);
+  if (!module)
+    return {};
+  auto dispatch = module->lookupSymbol<func::FuncOp>("main");
+  OpBuilder builder(&context);
+  dispatch->setAttr(bp::dispatchAttr, builder.getUnitAttr());
+  std::vector<std::string> names = symbolNames(graph);
+  dispatch->setAttr(bp::symbolsAttr, builder.getStrArrayAttr(
+                                         llvm::to_vector_of<StringRef>(names)));
+  return module;
+}
+
+Result<Graph> KernelCompiler::passed(const Graph &plain,
+                                     const std::string &label) {
+  auto graph = runGraphPasses(services_, target_, stage::lower.name, plain,
+                              label, report_);
+  if (!graph || *graph == plain)
+    return graph;
+  auto keep = [&](const backplane::Op &op) {
+    return askClaim(services_, target_, *graph, op).supported;
+  };
+  auto primitives = decompose(*graph, keep, false);
+  if (!primitives)
+    return primitives.status();
+  if (Status s = normalise(*primitives); !s.ok())
+    return s;
+  return primitives;
+}
+
 Result<Kernel>
 KernelCompiler::compileByEmitter(func::FuncOp dispatch,
                                  const std::vector<std::string> &symbols,
@@ -232,9 +266,12 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
   if (!graph)
     return graph.status().within(label);
   std::vector<std::string> symbols = symbolNames(*graph);
-  Graph &plain = *graph;
-  if (Status s = normalise(plain); !s.ok())
+  if (Status s = normalise(*graph); !s.ok())
     return s.within(label);
+  auto after = passed(*graph, label);
+  if (!after)
+    return after.status().within(label);
+  const Graph &plain = *after;
   const std::string base = keyOf(writeGraph(plain));
   auto known = questions_.find(base);
   std::string key =
@@ -247,6 +284,14 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
   }
   std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
   WeightQuestions questions;
+  OwningOpRef<ModuleOp> rewritten;
+  if (links() && !(plain == *graph)) {
+    rewritten = importDispatch(*dispatch.getContext(), plain);
+    if (!rewritten)
+      return internalError("no module").within(label);
+    dispatch = rewritten->lookupSymbol<func::FuncOp>("main");
+    symbols = symbolNames(plain);
+  }
   auto kernel = links() ? compileByEmitter(dispatch, symbols, plain, name)
                         : compileByPlugin(plain, weights, name, questions);
   if (!kernel)

@@ -73,6 +73,8 @@ public:
   Result<Needs> needs(size_t index,
                       const std::vector<std::string> &symbols) const;
   size_t cacheHits() const { return hits_; }
+  /// What graph passes did since the last call.
+  std::vector<std::string> takeReport() { return std::exchange(report_, {}); }
 
   /// Executable and first entry of a kernel, which joins the orders. Those of
   /// `own` start from 1.
@@ -83,6 +85,8 @@ public:
   Result<std::vector<ExecutableInfo>> executables(const KernelOrders &orders);
 
 private:
+  /// What graph passes make of a dispatch without names.
+  Result<Graph> passed(const Graph &plain, const std::string &label);
   /// `graph` is the dispatch without names, `symbols` are its own.
   Result<Kernel> compileByEmitter(mlir::func::FuncOp dispatch,
                                   const std::vector<std::string> &symbols,
@@ -113,6 +117,7 @@ private:
   /// What was asked of weights for a key, which is then not all of the key.
   std::map<std::string, WeightQuestions> questions_;
   size_t hits_ = 0;
+  std::vector<std::string> report_;
 };
 
 } // namespace backplane

@@ -2,6 +2,7 @@
 #include "sdk/compiler/Target.h"
 
 #include "hal/core/CompilerCalls.h"
+#include "sdk/compiler/GraphPasses.h"
 #include "sdk/compiler/Pipelines.h"
 #include "sdk/compiler/RegisteredKernels.h"
 #include "sdk/graph/OpTable.h"
@@ -107,6 +108,8 @@ Result<Target> backplane::findTarget(const CompileServices &services,
     for (Target &target : *targets) {
       if (target.name == name) {
         if (auto status = readStages(target); !status.ok())
+          return status;
+        if (auto status = readGraphPasses(target); !status.ok())
           return status;
         addRegisteredKernels(services, target);
         return std::move(target);

@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_COMPILER_TARGET_H
 #define BACKPLANE_COMPILER_TARGET_H
 
+#include "hal/core/GraphPassCalls.h"
 #include "sdk/compiler/Compile.h"
 #include "sdk/kernels/RegisteredKernel.h"
 #include "sdk/support/Property.h"
@@ -43,6 +44,7 @@ struct Target {
   /// say.
   std::map<std::string, uint32_t, std::less<>> opVersions;
   std::vector<StagePipeline> stages;
+  std::vector<GraphPass> graphPasses; ///< in the order in which they run
   /// Registered kernels that may run on it, in order of preference.
   std::vector<std::shared_ptr<const RegisteredKernel>> kernels;
   std::vector<std::string> remarks; ///< for the report of a variant

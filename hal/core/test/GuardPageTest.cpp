@@ -6,6 +6,7 @@
 #include "Cut.h"
 #include "hal/core/CompilerCalls.h"
 #include "hal/core/DeviceInfo.h"
+#include "hal/core/GraphPassCalls.h"
 #include "hal/core/KernelSet.h"
 #include "hal/core/LoaderOptions.h"
 #include "hal/core/Tables.h"
@@ -287,6 +288,54 @@ TEST(Properties, OfATargetAreRefusedByKey) {
   EXPECT_EQ(callTargets(compiler.plugin(), accept).message(),
             "target 't': the condition 'sm>=' does not end in a 64-bit "
             "integer");
+}
+
+TEST(GuardPage, AGraphPass) {
+  bp_graph_pass_t whole = {BP_HEADER(bp_graph_pass_t)};
+  whole.name = toC("acme-squares");
+  whole.description = toC("squares");
+  whole.stage = toC("partition");
+  static const bp_graph_pass_t *listed;
+  bp_compiler_table_t table = {BP_HEADER(bp_compiler_table_t)};
+  table.graph_passes = [](void *, bp_string_t, const bp_graph_pass_sink_t *sink,
+                          bp_error_t *) {
+    return sink->put(sink->context, listed);
+  };
+  const CompilerPlugin plugin = {"fake", "1.0.0", "", &table, nullptr};
+  atEachSize<bp_graph_pass_t>(
+      whole, [&](const bp_graph_pass_t *pass, uint32_t size) {
+        listed = pass;
+        auto passes = callGraphPasses(plugin, "t");
+        bp_graph_pass_t expected = zeroFilled(whole, size);
+        ASSERT_EQ(passes.ok(), expected.name.size != 0);
+        if (!passes)
+          return;
+        EXPECT_EQ(passes->at(0).name, view(expected.name));
+        EXPECT_EQ(passes->at(0).stage, view(expected.stage));
+      });
+}
+
+TEST(GraphPass, WhatAPassGivesTwiceOrEmptyIsRefused) {
+  static int count;
+  static uint64_t size;
+  bp_compiler_table_t table = {BP_HEADER(bp_compiler_table_t)};
+  table.run_graph_pass = [](void *, const bp_graph_pass_request_t *request,
+                            const bp_bytes_sink_t *sink, bp_error_t *) {
+    bp_status_t status = BP_STATUS_OK;
+    for (int i = 0; i < count && !status; ++i)
+      status = sink->put(sink->context, {request->graph.data, size});
+    return status;
+  };
+  const CompilerPlugin plugin = {"fake", "1.0.0", "", &table, nullptr};
+  auto run = [&](int times, uint64_t bytes) {
+    count = times;
+    size = bytes;
+    return callGraphPass(plugin, "t", "p", Bytes{1, 2}, nullptr);
+  };
+  EXPECT_FALSE(run(0, 2)->has_value());
+  EXPECT_EQ(**run(1, 2), (Bytes{1, 2}));
+  EXPECT_EQ(run(2, 2).message(), "gave two graphs");
+  EXPECT_EQ(run(1, 0).message(), "gave no bytes for a graph");
 }
 
 TEST(GuardPage, NumericsOfATarget) {

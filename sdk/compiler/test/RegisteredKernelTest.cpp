@@ -56,8 +56,19 @@ bp_status_t compile(void *, const bp_compile_request_t *,
   return BP_STATUS_UNIMPLEMENTED;
 }
 
-const bp_compiler_table_t toyTable = {
-    BP_HEADER(bp_compiler_table_t), targets, claim, stages, compile, nullptr};
+bp_status_t noPasses(void *, bp_string_t, const bp_graph_pass_sink_t *,
+                     bp_error_t *) {
+  return BP_STATUS_UNIMPLEMENTED;
+}
+
+const bp_compiler_table_t toyTable = {BP_HEADER(bp_compiler_table_t),
+                                      targets,
+                                      claim,
+                                      stages,
+                                      compile,
+                                      nullptr,
+                                      noPasses,
+                                      nullptr};
 
 /// Native kernels of one work-group: the texts that are registered.
 std::vector<std::string> texts;

@@ -146,6 +146,36 @@ typedef struct bp_stage_sink_t {
   void *context;
 } bp_stage_sink_t;
 
+/* ---- Graph passes ---- */
+
+/* A pass of the plug-in over wire graphs, bytes to bytes. Since minor
+ * version 2. */
+#define bp_graph_pass_t_TYPE 103u
+typedef struct bp_graph_pass_t {
+  bp_header_t header;
+  bp_string_t name; /* of a-z, 0-9 and -: "acme-squares"; unique for a target */
+  bp_string_t description; /* one line */
+  /* What it runs on. "partition": the graph of each program that the target
+   * runs alone, behind the compiler's own optimisations; one with control flow
+   * is passed over. "lower": each dispatch, before code is made for it; its
+   * symbols are named a, b, and so on. */
+  bp_string_t stage;
+} bp_graph_pass_t;
+
+typedef struct bp_graph_pass_sink_t {
+  bp_status_t (*put)(void *context, const bp_graph_pass_t *pass);
+  void *context;
+} bp_graph_pass_sink_t;
+
+#define bp_graph_pass_request_t_TYPE 104u
+typedef struct bp_graph_pass_request_t {
+  bp_header_t header;
+  bp_string_t target;
+  bp_string_t pass;
+  bp_bytes_t graph; /* wire bytes, valid during the call */
+  const bp_graph_table_t *graph_table;
+} bp_graph_pass_request_t;
+
 /* ---- Compiling a dispatch ---- */
 
 /* The weights among the inputs of a dispatch: values that no call changes.
@@ -268,6 +298,24 @@ struct bp_compiler_table_t {
   /* Never called: kernels are registered by bp_kernels_table_t. */
   bp_status_t (*retired_kernels)(void *self, const bp_kernel_sink_t *sink,
                                  bp_error_t *error);
+
+  /* ---- since minor version 2 ---- */
+  /* (optional, default: none) Lists the graph passes for a target, those of a
+   * stage in the order in which they run. */
+  bp_status_t (*graph_passes)(void *self, bp_string_t target,
+                              const bp_graph_pass_sink_t *sink,
+                              bp_error_t *error);
+  /* (required with graph_passes) Runs one. The graph that it puts takes the
+   * place of the one that it got; when it puts none, that one stays. The new
+   * one has the same symbols, variables, inputs and outputs, by name and type,
+   * no weights that the old one has not, and computes the same; what else it
+   * says of checks and names is not read. The host verifies it and refuses it
+   * with the name of the pass. Equal graphs give equal bytes.
+   * BP_STATUS_UNIMPLEMENTED: the pass does not do this graph; it stays, and
+   * the report says why. Every other failure ends the compilation. */
+  bp_status_t (*run_graph_pass)(void *self,
+                                const bp_graph_pass_request_t *request,
+                                const bp_bytes_sink_t *sink, bp_error_t *error);
 };
 
 #ifdef __cplusplus

@@ -31,6 +31,19 @@ def good():
     return model(nodes, [tensor_value("x", ["n", 4])], [tensor_value("y", ["n", 3])], [w, b])
 
 
+def squares():
+    """y[n, 64] = x / sqrt(mean of x² + 1e-5), the square as a power."""
+    two = numpy_helper.from_array(numpy.float32(2), "two")
+    small = numpy_helper.from_array(numpy.float32(1e-5), "small")
+    nodes = [helper.make_node("Pow", ["x", "two"], ["s"]),
+             helper.make_node("ReduceMean", ["s"], ["m"], axes=[-1]),
+             helper.make_node("Add", ["m", "small"], ["a"]),
+             helper.make_node("Sqrt", ["a"], ["r"]),
+             helper.make_node("Div", ["x", "r"], ["y"])]
+    return model(nodes, [tensor_value("x", ["n", 64])], [tensor_value("y", ["n", 64])],
+                 [two, small])
+
+
 def long_chain(length=100, transposed=False, rows=64):
     """A chain of tanh and sin on x[rows, 64]; transposed: plus its transpose."""
     names = ["x"] + [f"h{i}" for i in range(length - 1)] + ["h" if transposed else "y"]
