@@ -59,6 +59,9 @@ constexpr Catch catches[] = {
     {19, "L0/process/threads-end"},
     {20, "L0/lifecycle/once"},
     {21, "L1/memory/align/device-2097152"},
+    {34, "L0/graph-passes/damaged-4"},
+    {35, "L0/graph-passes/unknown"},
+    {36, "L0/graph-passes/stages"},
 };
 
 constexpr Catch leaks[] = {

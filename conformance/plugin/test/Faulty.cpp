@@ -2,6 +2,7 @@
 //
 // Faulty.cpp: a small driver that keeps all rules but one, which BP_FAULT
 // names; with NONE it keeps them all.
+#include <backplane/compiler.h>
 #include <backplane/hal.h>
 
 #include <cfenv>
@@ -53,6 +54,9 @@ enum Fault {
   TRAPS,
   LEAVES_MMX,
   SETS_THREAD_LOCALE,
+  PASSES_ANYTHING,
+  RUNS_ANY_PASS,
+  PASS_FOR_NO_STAGE,
 };
 
 struct bp_device_t {
@@ -405,6 +409,47 @@ const bp_queue_table_t queueTable = {BP_HEADER(bp_queue_table_t), createQueue,
 const bp_command_buffer_table_t commandBufferTable = {
     BP_HEADER(bp_command_buffer_table_t), record, forget, replay};
 
+bp_status_t targets(void *, const bp_target_sink_t *sink, bp_error_t *) {
+  bp_target_t target = {BP_HEADER(bp_target_t)};
+  target.name = text("faulty");
+  target.driver = text("faulty");
+  return sink->put(sink->context, &target);
+}
+
+bp_status_t graphPasses(void *, bp_string_t, const bp_graph_pass_sink_t *sink,
+                        bp_error_t *) {
+  bp_graph_pass_t pass = {BP_HEADER(bp_graph_pass_t)};
+  pass.name = text("same");
+  pass.stage = text(has(PASS_FOR_NO_STAGE) ? "fusion" : "lower");
+  return sink->put(sink->context, &pass);
+}
+
+/// Reads the graph and writes it again.
+bp_status_t runGraphPass(void *, const bp_graph_pass_request_t *request,
+                         const bp_bytes_sink_t *sink, bp_error_t *error) {
+  if (!has(RUNS_ANY_PASS) && request->pass.size != strlen("same"))
+    return BP_STATUS_NOT_FOUND;
+  if (has(PASSES_ANYTHING))
+    return sink->put(sink->context, request->graph);
+  bp_graph_t *graph = nullptr;
+  bp_status_t status =
+      request->graph_table->graph_open(request->graph, &graph, error);
+  if (status != BP_STATUS_OK)
+    return status;
+  status = request->graph_table->graph_write(graph, sink);
+  request->graph_table->graph_close(graph);
+  return status;
+}
+
+const bp_compiler_table_t compilerTable = {BP_HEADER(bp_compiler_table_t),
+                                           targets,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr,
+                                           nullptr,
+                                           graphPasses,
+                                           runGraphPass};
+
 const void *getTable(void *, bp_string_t name, uint32_t version) {
   auto is = [&](const char *known) {
     uint64_t size = has(TABLE_BY_PREFIX) && name.size < strlen(known)
@@ -435,6 +480,7 @@ extern "C" BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *,
   info.memory = &memoryTable;
   info.executable = &executableTable;
   info.queue = &queueTable;
+  info.compiler = &compilerTable;
   if (out->header.size < sizeof(info) && !has(QUERY_RUNS_OVER))
     info.header.size = out->header.size;
   memcpy(out, &info, info.header.size);
