@@ -49,7 +49,7 @@ class Steps:
 
 
 MANIFEST = """{
-  "format": 1, "name": "acme", "version": "1.0.0", "vendor": "Acme",
+  "format": 1, "name": "acme", "version": "0.1.0", "vendor": "Acme",
   "abi": {"major": 0, "minor_low": 1},
   "driver": "libacme.so", "compiler": "libacme.so"
 }
