@@ -47,7 +47,7 @@ std::optional<Equation> equationOf(const KernelText &text,
        right = Dim::parse(predicate.text.substr(at + 2));
   if (!left || !right)
     return std::nullopt;
-  for (auto [one, other] : {std::pair(*left, *right), {*right, *left}})
+  for (const auto &[one, other] : {std::pair(*left, *right), {*right, *left}})
     for (const Symbol &symbol : text.symbols) {
       std::set<std::string> used;
       other.collectSymbols(used);
