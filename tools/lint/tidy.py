@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy (.clang-tidy) on the LLVM-free files, with --all on all."""
+"""Runs clang-tidy (.clang-tidy) on the LLVM-free files that the last commits touched and those of
+their folders; with --all on all files.
+"""
 import concurrent.futures
 import json
 import os
@@ -8,6 +10,9 @@ import subprocess
 import sys
 
 from common import ROOT, report
+
+# About those of a day.
+COMMITS = 12
 
 
 def sources(folder):
@@ -21,6 +26,14 @@ def sources(folder):
                   and "/test/" not in name)
 
 
+def recent(names):
+    """Those in folders that the last commits touched; without a history all."""
+    log = subprocess.run(["git", "log", f"-{COMMITS}", "--format=", "--name-only"], cwd=ROOT,
+                         text=True, capture_output=True, check=False)
+    touched = {os.path.dirname(f"{ROOT}/{name}") for name in log.stdout.splitlines() if name}
+    return [name for name in names if os.path.dirname(name) in touched] if touched else names
+
+
 def check(folder, name):
     result = subprocess.run(["clang-tidy-22", "-quiet", "-p", folder, name],
                             cwd=ROOT, text=True, capture_output=True, check=False)
@@ -29,10 +42,12 @@ def check(folder, name):
 
 
 def main():
-    folder = "build" if "--all" in sys.argv else "build-asan"
+    everything = "--all" in sys.argv
+    folder = "build" if everything else "build-asan"
+    names = sources(folder) if everything else recent(sources(folder))
     problems = set()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for found in pool.map(lambda name: check(folder, name), sources(folder)):
+        for found in pool.map(lambda name: check(folder, name), names):
             problems.update(found)
     return report(sorted(problems), "clang-tidy")
 
