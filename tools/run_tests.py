@@ -231,6 +231,7 @@ SUITES = {
     "badges": (scripted("conformance/badges/run_badges.py"), 150),
     "vulkan": (scripted("backends/vulkan/test/run_validated.py"), 30),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
+    "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 40),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
     "package": (scripted("examples/run_installed.py"), 120),
     "new-plugin": (scripted("examples/run_new_plugin.py"), 90),
