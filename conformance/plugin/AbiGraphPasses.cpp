@@ -77,7 +77,8 @@ Graph smallGraph() {
 }
 
 void stages(Trial &trial) {
-  for (const Listed &one : Passes(trial).all())
+  const Passes passes(trial);
+  for (const Listed &one : passes.all())
     trial.expect(one.pass.stage == "partition" || one.pass.stage == "lower",
                  "pass " + one.pass.name + " is for stage '" + one.pass.stage +
                      "'; graph passes are for partition, lower");
