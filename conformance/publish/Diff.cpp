@@ -12,10 +12,6 @@ namespace {
 
 constexpr double noticed = 0.1;
 
-bool isTaken(CaseStatus status) {
-  return isGood(status) ? status != CaseStatus::NotSupported : isBad(status);
-}
-
 void compareCase(const Change &change, RunDiff &diff) {
   const Record &before = *change.before, &after = *change.after;
   bool wasGood = isGood(before.status), good = isGood(after.status);

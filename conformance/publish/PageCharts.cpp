@@ -18,8 +18,7 @@ struct Cell {
   double limitUsed = 0;
 
   void add(const Record &record) {
-    if (record.status == CaseStatus::NotSupported ||
-        (!isGood(record.status) && !isBad(record.status))) {
+    if (!isTaken(record.status)) {
       ++unsupported;
       return;
     }

@@ -86,31 +86,28 @@ template <typename F, typename Visit> void eachMember(F &facts, Visit visit) {
   visit("environment", facts.environment);
 }
 
-void readInto(ObjectReader &reader, const char *key,
-              std::vector<DeclaredNumerics> &out) {
-  for (ObjectReader &item : reader.readObjects(key)) {
-    DeclaredNumerics n;
-    item.read("class", n.opClass);
-    item.read("dtype", n.dtype);
-    item.read("accumulator_bits", n.accumulatorBits);
-    item.read("rounding", n.rounding);
-    item.read("flags", n.flags);
-    if (Status s = item.finish(); !s.ok())
-      return reader.fail(s.message());
-    out.push_back(std::move(n));
-  }
+void readItem(ObjectReader &item, DeclaredNumerics &out) {
+  item.read("class", out.opClass);
+  item.read("dtype", out.dtype);
+  item.read("accumulator_bits", out.accumulatorBits);
+  item.read("rounding", out.rounding);
+  item.read("flags", out.flags);
 }
-void readInto(ObjectReader &reader, const char *key,
-              std::vector<JudgedKernel> &out) {
+void readItem(ObjectReader &item, JudgedKernel &out) {
+  item.read("set", out.set);
+  item.read("version", out.version);
+  item.read("text", out.text);
+  item.read("weights", out.weights);
+}
+template <typename T>
+  requires requires(ObjectReader &item, T &out) { readItem(item, out); }
+void readInto(ObjectReader &reader, const char *key, std::vector<T> &out) {
   for (ObjectReader &item : reader.readObjects(key)) {
-    JudgedKernel kernel;
-    item.read("set", kernel.set);
-    item.read("version", kernel.version);
-    item.read("text", kernel.text);
-    item.read("weights", kernel.weights);
+    T one;
+    readItem(item, one);
     if (Status s = item.finish(); !s.ok())
       return reader.fail(s.message());
-    out.push_back(std::move(kernel));
+    out.push_back(std::move(one));
   }
 }
 template <typename T>

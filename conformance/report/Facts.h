@@ -92,8 +92,8 @@ inline bool isFiltered(const RunFacts &facts) {
 }
 
 /// Whether other devices run what the first one refuses: "acme+host".
-inline bool isHelped(const RunFacts &facts) {
-  return facts.device.find('+') != std::string::npos;
+inline bool isHelped(std::string_view device) {
+  return device.find('+') != std::string_view::npos;
 }
 
 } // namespace backplane::conformance

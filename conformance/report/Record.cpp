@@ -140,9 +140,16 @@ bool conformance::isGood(CaseStatus status) {
          status == CaseStatus::XFail;
 }
 
+bool conformance::isDeclined(CaseStatus status) {
+  return status == CaseStatus::Refused || status == CaseStatus::Assisted;
+}
+
 bool conformance::isBad(CaseStatus status) {
-  return !isGood(status) && status != CaseStatus::Refused &&
-         status != CaseStatus::Assisted;
+  return !isGood(status) && !isDeclined(status);
+}
+
+bool conformance::isTaken(CaseStatus status) {
+  return status != CaseStatus::NotSupported && !isDeclined(status);
 }
 
 std::string conformance::folderNameOf(std::string id) {

@@ -33,9 +33,13 @@ std::string_view name(CaseStatus status);
 std::optional<CaseStatus> parseCaseStatus(std::string_view name);
 /// Whether the device gave what it must, or was not asked.
 bool isGood(CaseStatus status);
+/// Whether the target did not do a case by itself: Refused or Assisted.
+bool isDeclined(CaseStatus status);
 /// Whether no verdict with this status in it can pass: neither good nor
-/// refused nor assisted.
+/// refused.
 bool isBad(CaseStatus status);
+/// Whether the target was asked for a case and took it, right or wrong.
+bool isTaken(CaseStatus status);
 
 /// How far a case went, for what a badge says of its tests. Zero: not known, or
 /// the case did not run.

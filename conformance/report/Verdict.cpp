@@ -39,12 +39,6 @@ std::string join(const std::vector<std::string> &texts, size_t most = 8) {
   return out;
 }
 
-/// Whether the target was asked for a case and took it.
-bool isTaken(const Record &record) {
-  return isGood(record.status) ? record.status != CaseStatus::NotSupported
-                               : isBad(record.status);
-}
-
 std::string plural(uint64_t count, const std::string &noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
@@ -161,7 +155,7 @@ void Table::addChoice() {
   if (facts_.shards > 1)
     parts.push_back("this is shard " + std::to_string(facts_.shard) + " of " +
                     std::to_string(facts_.shards) + "; merge them all");
-  if (isHelped(facts_))
+  if (isHelped(facts_.device))
     parts.emplace_back("another device may help; name one device alone");
   addList(Badge::Core, "all cases of the depth ran", parts, "");
   add(Badge::Core, "files of the plug-in are known by their hashes",
@@ -213,7 +207,7 @@ void Table::addOps() {
   std::set<std::string, std::less<>> ran, asked;
   for (const Record &record : records_) {
     asked.insert(record.op);
-    if (isTaken(record))
+    if (isTaken(record.status))
       ran.insert(record.op);
   }
   std::vector<std::string> missing;
@@ -239,7 +233,7 @@ void Table::addChecks() {
     auto dtype = parseDType(record.dtype);
     if ((record.layer <= 2 || record.layer == 7) &&
         (!dtype || computes(facts_, *dtype)))
-      ran[record.unit] |= isTaken(record);
+      ran[record.unit] |= isTaken(record.status);
   }
   bool isHere = !isElsewhere(facts_);
   std::vector<std::string> left;
@@ -273,8 +267,7 @@ void Table::addNone(Badge badge, const std::string &text, const Choice &counts,
 void Table::addCases(Badge badge, const std::string &where,
                      const Choice &counts) {
   addNone(badge, "no bad case" + where, counts, isBad);
-  addNone(badge, "the target refuses no case" + where, counts,
-          [](CaseStatus status) { return !isGood(status) && !isBad(status); });
+  addNone(badge, "the target refuses no case" + where, counts, isDeclined);
 }
 
 void Table::addSums(Badge badge, uint32_t minF32, bool narrow,
@@ -422,7 +415,8 @@ RunVerdict conformance::judgeRun(const RunFacts &facts,
                                  const std::vector<std::string> &planned,
                                  const std::vector<Waiver> &waivers) {
   RunVerdict verdict;
-  verdict.partial = isFiltered(facts) || facts.shards > 1 || isHelped(facts);
+  verdict.partial =
+      isFiltered(facts) || facts.shards > 1 || isHelped(facts.device);
   verdict.problems = comparePlan(records, planned);
   auto day = parseDate(facts.date);
   if (!day)

@@ -122,8 +122,7 @@ Status setUpJob(RunOptions &options) {
   }
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
   job.keepGoing = options.keepGoing;
-  job.helped = options.suite.helped =
-      options.device.find('+') != std::string::npos;
+  job.helped = options.suite.helped = isHelped(options.device);
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
   return setUpApplication(options);
 }
@@ -492,7 +491,7 @@ Result<Plan> planOf(const RunFacts &facts) {
   options.suite.selection.budget = facts.budget;
   options.suite.selection.bufferBytes = facts.bufferBytes;
   options.suite.profile = facts.profile;
-  options.suite.helped = isHelped(facts);
+  options.suite.helped = isHelped(facts.device);
   options.suite.filters = facts.filters;
   options.suite.excludes = facts.excludes;
   auto models = plannedModels(facts.models);
