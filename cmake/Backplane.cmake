@@ -29,10 +29,12 @@ endif()
 
 find_program(BP_CCACHE ccache)
 if(BP_CCACHE)
-  # The sloppiness is what ccache needs to cache users of precompiled headers.
+  # The sloppiness is what ccache needs to cache users of precompiled headers;
+  # the rest lets a clone in another folder use what this one compiled.
   set(BP_LAUNCHER "${CMAKE_COMMAND}" -E env
     "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime"
-    "${BP_CCACHE}")
+    "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+    CCACHE_PCH_EXTSUM=1 "${BP_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER ${BP_LAUNCHER})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${BP_LAUNCHER})
 endif()

@@ -39,6 +39,12 @@ target_link_libraries(bp_mlir_pch PUBLIC bp_mlir)
 target_precompile_headers(bp_mlir_pch PRIVATE
   "${CMAKE_CURRENT_LIST_DIR}/MlirPch.h")
 target_compile_options(bp_mlir_pch PRIVATE -Xclang -fno-pch-timestamp)
+# The precompiled header holds the names of its folder; ccache takes this sum in
+# its place. The compiler, whose package has the headers of LLVM, and the options
+# are part of its keys anyway.
+file(SHA256 "${CMAKE_CURRENT_LIST_DIR}/MlirPch.h" BP_PCH_SUM)
+file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch.sum"
+  "${BP_PCH_SUM}")
 
 # bp_add_mlir_library(NAME SOURCES … [DEPENDS …])
 # A static library of code that includes MLIR.

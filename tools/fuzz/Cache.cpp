@@ -17,7 +17,7 @@ using namespace backplane;
 namespace {
 
 /// A file that has not changed for long, so that its hash is noted.
-constexpr const char *oldFile = __FILE__;
+constexpr const char *oldFile = BP_OLD_FILE;
 
 struct Caches {
   fuzz::Folder folder;

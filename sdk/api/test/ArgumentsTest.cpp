@@ -682,7 +682,7 @@ TEST(ArgumentsTest, NamesEveryFunction) {
     std::ifstream in(path);
     return std::string(std::istreambuf_iterator<char>(in), {});
   };
-  std::string header, own = textOf(__FILE__);
+  std::string header, own = textOf(BP_OWN_SOURCE);
   std::istringstream files(BP_HEADER_FILES);
   for (std::string file; files >> file;)
     header += textOf(file.c_str());
