@@ -86,6 +86,13 @@ function(bp_prefer_size name)
     $<$<CONFIG:Release>:${level};-ffunction-sections;-fdata-sections>)
 endfunction()
 
+# bp_prefer_size_of(FILE…): the same for files of a library of which others run in
+# each call.
+function(bp_prefer_size_of)
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS "$<$<CONFIG:Release>:-Oz>")
+endfunction()
+
 # bp_add_test(NAME SOURCES … [DEPENDS …] [LABELS …])
 # A GoogleTest program; each of its tests is a CTest test.
 function(bp_add_test name)
