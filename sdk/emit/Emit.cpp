@@ -6,6 +6,7 @@
 #include "sdk/emit/common/TargetProperties.h"
 
 #include "sdk/emit/llvm/Emitter.h"
+#include "sdk/emit/nvptx/Emitter.h"
 #include "sdk/emit/spirv/Emitter.h"
 
 #include "mlir/Pass/PassManager.h"
@@ -47,7 +48,8 @@ static FailureOr<EntryInfo> readEntry(ModuleOp module) {
   return info;
 }
 
-static const Emitter emitters[] = {llvmElfEmitter(), spirvEmitter()};
+static const Emitter emitters[] = {llvmElfEmitter(), spirvEmitter(),
+                                   ptxEmitter()};
 
 const Emitter *findEmitter(StringRef name) {
   const auto *found = llvm::find_if(

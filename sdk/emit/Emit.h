@@ -36,7 +36,7 @@ using EmitDump =
 /// The emitter of this name; null: there is none.
 const Emitter *findEmitter(llvm::StringRef name);
 
-/// "llvm-elf, spirv"
+/// "llvm-elf, spirv, ptx"
 std::string emitterNames();
 
 /// Compiles a module with one dispatch function (see README.md for its form);

@@ -37,7 +37,8 @@ struct EntryInfo {
   std::array<uint32_t, 3> workgroup = {1, 1, 1}; ///< invocations
 };
 
-/// A compiled dispatch. `object` is a relocatable ELF file, or a SPIR-V module;
+/// A compiled dispatch. `object` is a relocatable ELF file, a SPIR-V module
+/// or PTX;
 /// it may be cached under a key of the dispatch's text, target and stages.
 struct ObjectCode {
   std::vector<uint8_t> object;

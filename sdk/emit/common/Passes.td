@@ -215,4 +215,19 @@ def ToSpirvPass : Pass<"bp-to-spirv", "mlir::ModuleOp">,
     "mlir::scf::SCFDialect", "mlir::spirv::SPIRVDialect"];
 }
 
+def ToNvvmPass : Pass<"bp-to-nvvm", "mlir::ModuleOp">,
+    Stable<"device", "what bp-to-gpu-entry gives",
+      "a CUDA kernel in LLVM's dialect"> {
+  let summary = "The code of one invocation to a CUDA kernel";
+  let description = [{
+    Leaves an `llvm.func` that NVIDIA's GPUs can launch: a pointer for each
+    binding, the error word, scratch and the constants are its parameters. It
+    calls no library: what `bp-expand-math` leaves are instructions.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect",
+    "mlir::NVVM::NVVMDialect", "mlir::scf::SCFDialect"];
+}
+
 #endif // BACKPLANE_EMIT_COMMON_PASSES
