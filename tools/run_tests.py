@@ -239,6 +239,7 @@ SUITES = {
     "arm-native": (scripted("backends/arm/test/run_native.py"), 30),
     "asan": (tests_asan, 300),
     "tool": (scripted("tools/bp/test/run_cli.py"), 180),
+    "bench": (scripted("tools/benchmark/test/run_bench_tests.py", nightly=False), 15),
     "limits": (scripted("tools/bp/test/run_limits.py"), 30),
     "files": (scripted("tools/bp/test/run_files.py", nightly=False), 60),
     "workers": (scripted("tools/bp/test/run_workers.py", nightly=False), 90),
