@@ -52,7 +52,15 @@ function(bp_add_mlir_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC bp_mlir ${ARG_DEPENDS})
-  target_precompile_headers(${name} REUSE_FROM bp_mlir_pch)
+  if(CMAKE_GENERATOR STREQUAL "Ninja")
+    # The name relative to the folder in which Ninja compiles. CMake would write
+    # the whole path, with which no other clone finds the objects in ccache.
+    add_dependencies(${name} bp_mlir_pch)
+    target_compile_options(${name} PRIVATE
+      "SHELL:-Xclang -include-pch -Xclang CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch")
+  else()
+    target_precompile_headers(${name} REUSE_FROM bp_mlir_pch)
+  endif()
   target_compile_options(${name} PRIVATE -Xclang -fno-pch-timestamp)
 endfunction()
 
