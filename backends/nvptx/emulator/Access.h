@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Access.h: what the addresses of a warp point to, checked and counted.
+#pragma once
+
+#include "Machine.h"
+
+namespace emulator {
+
+enum class Use : uint8_t { Read, Write, Atomic };
+
+struct Access {
+  // Of each active lane.
+  uint8_t *pointer[kLanes];
+  uint64_t address[kLanes]; // inside of its space
+  // All lanes are active and their bytes follow each other from pointer[0] on.
+  bool contiguous = false;
+  // Of all lanes, when they are in one.
+  Space space = Space::Generic;
+
+  // `size` bytes at the address that source `operand` of `inst` and its offset
+  // give. Faults when they are out of bounds, not aligned or not readable.
+  // `undefined`: lanes that write what is not defined.
+  Access(Warp &warp, const Inst &inst, uint32_t operand, uint32_t size, Use use,
+         uint32_t undefined = 0);
+
+private:
+  Warp &warp;
+  uint32_t size;
+  Use use;
+  bool uniform = false;
+
+  void addresses(const Inst &inst, uint32_t operand);
+  void pattern();
+  void global(uint32_t lanes);
+  void shared(uint32_t lanes, uint32_t undefined);
+  void local(uint32_t lanes);
+  void param(uint32_t lanes);
+  void generic(uint32_t undefined);
+  void countSectors(uint32_t lanes);
+  void countBanks(uint32_t lanes);
+  [[noreturn]] void outside(uint32_t lane, const std::string &where) const;
+};
+
+} // namespace emulator

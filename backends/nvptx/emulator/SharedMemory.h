@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// SharedMemory.h: the shared memory of a block with what is known of each byte:
+// whether it was written, and which warps used it since the last barrier.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace emulator {
+
+class SharedMemory {
+public:
+  std::vector<uint8_t> data;
+
+  // `granule`: log2 of the bytes whose users are told apart. The flags turn
+  // the checks on.
+  void configure(uint64_t bytes, uint32_t granule, bool poison, bool races);
+  // For a new block: nothing is written.
+  void reset();
+  // All accesses until now come before all that follow.
+  void separate() { ++epoch; }
+
+  // An access of `bytes` (inside, aligned) by a warp. Each returns nullptr or
+  // what is wrong.
+  const char *read(uint64_t at, uint32_t bytes, uint32_t warp);
+  // `defined`: whether the bytes have a value that may be read.
+  const char *write(uint64_t at, uint32_t bytes, uint32_t warp, bool defined);
+  // Atomic accesses do not race with each other.
+  const char *atomic(uint64_t at, uint32_t bytes, uint32_t warp);
+  // Of a copy that is under way: until `defined` nobody may read it.
+  void pending(uint64_t at, uint32_t bytes);
+  void arrived(uint64_t at, uint32_t bytes);
+
+private:
+  static constexpr uint32_t kWarpBits = 6;
+  static constexpr uint32_t kMany = 63;   // more than one warp
+  std::vector<uint8_t> written;           // 0xff: it has a value
+  std::vector<uint32_t> writers, readers; // epoch and warp
+  std::vector<uint8_t> atomics;           // the last write was atomic
+  uint32_t epoch = 1;
+  uint32_t shift = 2;
+  bool poison = true;
+  bool races = true;
+
+  const char *race(uint64_t at, uint32_t bytes, uint32_t warp, bool isWrite,
+                   bool isAtomic);
+};
+
+} // namespace emulator
