@@ -69,9 +69,12 @@ Block::Block(Launch &launch) : launch(launch) {
     warp.block = this;
     warp.index = i;
     for (auto [reg, value] : kernel.constants)
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
-        std::memcpy(warp.file + reg.offset + size_t(lane) * reg.width, &value,
-                    std::min<uint32_t>(reg.width, 8));
+      if (reg.width == 0) // a predicate: a bit for each lane
+        std::memcpy(warp.file + reg.offset, &value, sizeof(kAll));
+      else
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+          std::memcpy(warp.file + reg.offset + size_t(lane) * reg.width, &value,
+                      std::min<uint32_t>(reg.width, 8));
     fillSpecials(warp, true);
   }
 }
