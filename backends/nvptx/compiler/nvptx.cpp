@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// nvptx.cpp: what the compiler needs to know of NVIDIA's GPUs. They run PTX,
+// for which the SDK has an emitter, so all of it is data: targets, and
+// pipelines over the published passes.
+#include "backplane/cpp/DataBackend.h"
+
+using namespace backplane;
+
+namespace {
+
+// Nothing is flushed, divisions and roots round to nearest. Halves are computed
+// in single precision.
+constexpr auto numerics =
+    numericsInSingle(BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC);
+constexpr auto numericsList = pointersTo(numerics);
+
+// What every GPU of these has: 48 KiB without asking, warps of 32.
+constexpr int64_t subgroupSizes[] = {32};
+constexpr int64_t tileSizes[] = {8, 4};
+constexpr std::array properties = {property("group_threads", 128),
+                                   property("shared_bytes", 49152),
+                                   property("private_bytes", 1024),
+                                   property("grid_width", 1 << 30),
+                                   property("subgroup_sizes", subgroupSizes),
+                                   property("tile_sizes", tileSizes)};
+
+// PTX of a compute capability runs on later ones, but for that of an
+// architecture with its special instructions, which runs there alone.
+constexpr auto features80 = constantTexts("sm>=80");
+constexpr auto features90 = constantTexts("sm>=90");
+constexpr auto features90a = constantTexts("sm==90");
+constexpr auto features100 = constantTexts("sm>=100");
+constexpr auto features120 = constantTexts("sm>=120");
+
+constexpr bp_target_t targetOf(std::string_view name,
+                               std::string_view description,
+                               std::span<const bp_string_t> required,
+                               uint32_t rank, std::string_view cpu,
+                               std::string_view ptx) {
+  return {
+      .header = BP_HEADER(bp_target_t),
+      .name = constantText(name),
+      .description = constantText(description),
+      .driver = constantText("cuda"),
+      .format = constantText("ptx"),
+      .required_features = required.data(),
+      .required_feature_count = required.size(),
+      .rank = rank,
+      .emitter = constantText("ptx"),
+      .triple = constantText("nvptx64-nvidia-cuda"),
+      .cpu = constantText(cpu),
+      .features = constantText(ptx),
+      .storage_dtypes = addressableDTypes | packedDTypes,
+      .compute_dtypes = addressableDTypes | packedDTypes,
+      .workspace_limit = 128ull << 20,
+      .max_bindings = 64,
+      .max_constants = BP_MAX_CONSTANTS,
+      .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE,
+      .max_fused_ops = 32,
+      .numerics = numericsList.data(),
+      .numerics_count = numericsList.size(),
+      .properties = properties.data(),
+      .property_count = properties.size(),
+  };
+}
+
+constexpr auto stages =
+    stagesOf("bp-bind-buffers,bp-gpu-contract,"
+             "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element",
+             "bp-expand-math,bp-to-gpu-entry,bp-to-nvvm");
+
+// The versions of PTX are those of CUDA 11.8, 12.0, 12.7 and 12.8.
+constexpr DataTarget targets[] = {
+    {targetOf("nvptx-sm80", "NVIDIA GPUs from Ampere on", features80, 20,
+              "sm_80", "+ptx78"),
+     stages},
+    {targetOf("nvptx-sm90", "NVIDIA GPUs from Hopper on", features90, 22,
+              "sm_90", "+ptx78"),
+     stages},
+    {targetOf("nvptx-sm90a", "NVIDIA Hopper with all its instructions",
+              features90a, 24, "sm_90a", "+ptx80"),
+     stages},
+    {targetOf("nvptx-sm100", "NVIDIA GPUs from Blackwell on", features100, 26,
+              "sm_100", "+ptx86"),
+     stages},
+    {targetOf("nvptx-sm120", "NVIDIA GPUs from Blackwell's cards on",
+              features120, 28, "sm_120", "+ptx87"),
+     stages},
+};
+
+constexpr DataBackend backend = {.name = "cuda",
+                                 .vendor = "Backplane",
+                                 .version = "0.1.0",
+                                 .targets = targets};
+
+} // namespace
+
+extern "C" BP_PLUGIN_EXPORT int32_t
+bp_plugin_query_v0(const bp_host_info_t * /*host*/, bp_plugin_info_t *out) {
+  return DataPlugin<backend>::query(out);
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device.cpp: listing and opening devices.
+#include "Device.h"
+
+#include <array>
+#include <new>
+
+namespace backplane::cuda {
+
+static constexpr bp_string_t format = {"ptx", 3};
+static constexpr uint32_t warp = 32;
+
+static bp_string_t text(const std::string &from) {
+  return {from.data(), from.size()};
+}
+
+/// Numbers that targets may compare.
+static std::array<bp_property_t, 4> propertiesOf(const PhysicalDevice &device) {
+  auto number = [](std::string_view key, int64_t value) {
+    bp_property_t property = {};
+    property.key = {key.data(), key.size()};
+    property.kind = BP_PROPERTY_I64;
+    property.i64 = value;
+    return property;
+  };
+  return {number("sm", device.sm),
+          number("group_threads", device.maxGroupThreads),
+          number("shared_bytes", device.sharedBytes),
+          number("subgroup_size", warp)};
+}
+
+static bp_status_t list(const PhysicalDevice &device,
+                        const bp_device_sink_t *sink) {
+  constexpr uint32_t maxBindings = 128, bindingAlignment = 256;
+  bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
+  info.id = text(device.id);
+  info.name = text(device.name);
+  info.kind = BP_DEVICE_KIND_GPU;
+  info.flags = BP_DEVICE_DISCRETE;
+  if (device.emulated)
+    info.flags |= BP_DEVICE_EMULATED;
+  info.formats = &format;
+  info.format_count = 1;
+  info.max_buffer_size = device.memoryBytes;
+  info.binding_alignment = bindingAlignment;
+  info.memory_bytes = device.memoryBytes;
+  info.max_bindings = maxBindings;
+  info.max_constants = BP_MAX_CONSTANTS;
+  info.max_parameters = BP_MAX_PARAMETERS;
+  info.max_shared_bytes = uint64_t(device.maxSharedBytes);
+  info.subgroup_sizes = warp;
+  for (int i = 0; i < 3; ++i)
+    info.max_grid[i] = uint32_t(device.maxGrid[i]);
+  info.worker_count = uint32_t(std::max(device.multiprocessors, 1));
+  info.identity = text(device.identity);
+  info.refusal = text(device.refusal);
+  auto properties = propertiesOf(device);
+  if (device.refusal.empty()) {
+    info.properties = properties.data();
+    info.property_count = properties.size();
+  }
+  return sink->put(sink->context, &info);
+}
+
+static bp_status_t enumerate(void *self, const bp_options_t *options,
+                             const bp_device_sink_t *sink, bp_error_t *error) {
+  const Driver &driver = *static_cast<Driver *>(self);
+  Options read;
+  if (bp_status_t status = readOptions(driver, options, read, error))
+    return status;
+  for (const PhysicalDevice &device : describeAll(read))
+    if (bp_status_t status = list(device, sink))
+      return status;
+  return BP_STATUS_OK;
+}
+
+static bp_status_t open(const Driver &driver, const PhysicalDevice &physical,
+                        bp_device_t **out, bp_error_t *error) {
+  std::unique_ptr<bp_device_t> device(new (std::nothrow)
+                                          bp_device_t(driver, physical));
+  if (!device)
+    return outOfMemory(driver, error);
+  CUcontext context = nullptr;
+  if (CUresult result =
+          device->cuda.cuDevicePrimaryCtxRetain(&context, physical.handle))
+    return device->fail(error, result, "cannot open " + physical.name);
+  device->context = context;
+  *out = device.release();
+  return BP_STATUS_OK;
+}
+
+static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
+                        bp_device_t **out, bp_error_t *error) {
+  const Driver &driver = *static_cast<Driver *>(self);
+  Options read;
+  if (bp_status_t status = readOptions(driver, options, read, error))
+    return status;
+  for (const PhysicalDevice &physical : describeAll(read)) {
+    if (std::string_view(id.data, id.size) != physical.id)
+      continue;
+    if (!physical.refusal.empty())
+      return fail(driver, error, BP_STATUS_FAILED_PRECONDITION,
+                  physical.name + " cannot be used: " + physical.refusal);
+    return open(driver, physical, out, error);
+  }
+  return fail(driver, error, BP_STATUS_NOT_FOUND,
+              "no CUDA device has this id; `bp devices` lists them");
+}
+
+static void close(bp_device_t *device) { delete device; }
+
+const bp_driver_table_t driverTable = {BP_HEADER(bp_driver_table_t), enumerate,
+                                       open, close};
+
+} // namespace backplane::cuda
+
+bp_device_t::bp_device_t(const backplane::cuda::Driver &driver,
+                         const backplane::cuda::PhysicalDevice &physical)
+    : driver(driver), physical(physical), cuda(*physical.cuda) {}
+
+bp_device_t::~bp_device_t() {
+  if (context)
+    cuda.cuDevicePrimaryCtxRelease(physical.handle);
+}
+
+void bp_device_t::lose(const std::string &reason) {
+  std::lock_guard lock(mutex_);
+  if (lost_.empty())
+    lost_ = reason;
+}
+
+std::string bp_device_t::lossReason() {
+  std::lock_guard lock(mutex_);
+  return lost_;
+}
+
+bp_status_t bp_device_t::fail(bp_error_t *error, CUresult result,
+                              std::string_view what) {
+  std::string why = cuda.describe(result);
+  if (backplane::cuda::isSticky(result))
+    lose(why);
+  return backplane::cuda::fail(driver, error, backplane::cuda::statusOf(result),
+                               std::string(what) + ": " + why);
+}

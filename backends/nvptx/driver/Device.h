@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Device.h: an open device and its buffers.
+#ifndef BACKPLANE_CUDA_DEVICE_H
+#define BACKPLANE_CUDA_DEVICE_H
+
+#include "PhysicalDevice.h"
+
+#include <atomic>
+#include <mutex>
+
+struct bp_device_t {
+  bp_device_t(const backplane::cuda::Driver &driver,
+              const backplane::cuda::PhysicalDevice &physical);
+  ~bp_device_t();
+  bp_device_t(const bp_device_t &) = delete;
+  bp_device_t &operator=(const bp_device_t &) = delete;
+
+  const backplane::cuda::Driver &driver;
+  const backplane::cuda::PhysicalDevice physical;
+  const backplane::cuda::Cuda &cuda;
+  CUcontext context = nullptr; ///< the primary one, shared in the process
+
+  /// A failed call as the host's status; the device is lost if nothing runs on
+  /// it any more.
+  bp_status_t fail(bp_error_t *error, CUresult result, std::string_view what);
+  /// Remembers what lost the device.
+  void lose(const std::string &reason);
+  /// Why the device is lost; empty: it is not.
+  std::string lossReason();
+
+private:
+  std::mutex mutex_;
+  std::string lost_;
+};
+
+struct bp_buffer_t {
+  CUdeviceptr address;
+  uint8_t *mapped; ///< null: the host does not see it
+  /// What was allocated or registered, and is given back.
+  CUdeviceptr allocated = 0;
+  void *pinned = nullptr, *registered = nullptr;
+};
+
+namespace backplane::cuda {
+
+/// Makes a device's context the calling thread's, and what it had before its
+/// own again.
+class Current {
+public:
+  explicit Current(const bp_device_t &device) : cuda_(device.cuda) {
+    cuda_.cuCtxPushCurrent(device.context);
+  }
+  ~Current() {
+    CUcontext popped;
+    cuda_.cuCtxPopCurrent(&popped);
+  }
+  Current(const Current &) = delete;
+  Current &operator=(const Current &) = delete;
+
+private:
+  const Cuda &cuda_;
+};
+
+} // namespace backplane::cuda
+
+#endif // BACKPLANE_CUDA_DEVICE_H

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Executable.h"
+#include "Ptx.h"
+
+#include <new>
+
+namespace backplane::cuda {
+namespace {
+
+std::string nameOf(const bp_entry_t &entry) {
+  return std::string(entry.name.data, entry.name.size);
+}
+
+/// Makes the functions of one executable.
+class Loader {
+public:
+  Loader(bp_device_t &device, const bp_executable_info_t &info,
+         bp_executable_t &out, bp_error_t *error)
+      : device_(device), info_(info), out_(out), error_(error),
+        text_(static_cast<const char *>(info.blob.data), info.blob.size) {}
+
+  bp_status_t run();
+
+private:
+  bp_status_t refuse(const std::string &reason) {
+    return fail(device_.driver, error_, BP_STATUS_INVALID_ARGUMENT, reason);
+  }
+  /// A refusal of CUDA is one of the blob, unless there is no memory.
+  bp_status_t refuse(CUresult result, const std::string &what);
+  bp_status_t check(const bp_entry_t &entry, const PtxEntries &found);
+  bp_status_t loadModule();
+  bp_status_t load(const bp_entry_t &entry);
+
+  bp_device_t &device_;
+  const bp_executable_info_t &info_;
+  bp_executable_t &out_;
+  bp_error_t *error_;
+  std::string text_; ///< with an end that CUDA finds
+};
+
+bp_status_t Loader::refuse(CUresult result, const std::string &what) {
+  bp_status_t status = statusOf(result);
+  if (status != BP_STATUS_INTERNAL)
+    return device_.fail(error_, result, what);
+  return refuse(what + ": " + device_.cuda.describe(result));
+}
+
+/// What the driver passes: a pointer for each binding, the error word, scratch,
+/// the constants, the parameters.
+std::vector<uint32_t> expectedParameters(const bp_entry_t &entry) {
+  constexpr uint32_t wordBytes = 4, pointerBytes = 8;
+  std::vector<uint32_t> sizes(entry.binding_count + 2, pointerBytes);
+  sizes.insert(sizes.end(), entry.constant_count, wordBytes);
+  sizes.insert(sizes.end(), entry.parameter_count, pointerBytes);
+  return sizes;
+}
+
+bp_status_t Loader::check(const bp_entry_t &entry, const PtxEntries &found) {
+  std::string name = nameOf(entry);
+  auto place = found.find(name);
+  if (place == found.end())
+    return refuse("the PTX has no entry \"" + name + "\"");
+  if (place->second != expectedParameters(entry))
+    return refuse("entry \"" + name + "\" has " +
+                  std::to_string(place->second.size()) +
+                  " parameters that are not those of " +
+                  std::to_string(entry.binding_count) + " bindings, " +
+                  std::to_string(entry.constant_count) + " constants and " +
+                  std::to_string(entry.parameter_count) + " parameters");
+  if (entry.subgroup_size && entry.subgroup_size != 32)
+    return refuse("entry \"" + name + "\" asks for subgroups of " +
+                  std::to_string(entry.subgroup_size) +
+                  "; those of NVIDIA's GPUs are 32");
+  return BP_STATUS_OK;
+}
+
+bp_status_t Loader::loadModule() {
+  constexpr size_t logBytes = 4096;
+  std::string log(logBytes, '\0');
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
+                            CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log.data(), reinterpret_cast<void *>(logBytes)};
+  CUresult result = device_.cuda.cuModuleLoadDataEx(&out_.module, text_.c_str(),
+                                                    2, options, values);
+  if (!result)
+    return BP_STATUS_OK;
+  log.resize(std::min(log.find('\0'), log.size()));
+  std::replace(log.begin(), log.end(), '\n', ' ');
+  return refuse(result, "the device's driver refuses the PTX" +
+                            (log.empty() ? log : " (" + log + ")"));
+}
+
+bp_status_t Loader::load(const bp_entry_t &entry) {
+  std::string name = nameOf(entry);
+  EntryPoint made;
+  if (CUresult result = device_.cuda.cuModuleGetFunction(
+          &made.function, out_.module, name.c_str()))
+    return refuse(result, "entry \"" + name + "\"");
+  int most = 0;
+  if (CUresult result = device_.cuda.cuFuncGetAttribute(
+          &most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, made.function))
+    return refuse(result, "entry \"" + name + "\"");
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    made.groupSize[i] = std::max(entry.workgroup_size[i], 1u);
+    threads *= made.groupSize[i];
+  }
+  if (threads > uint64_t(std::max(most, 0)))
+    return refuse("entry \"" + name + "\" has " + std::to_string(threads) +
+                  " invocations in a work-group, and the device runs " +
+                  std::to_string(most) + " of it");
+  made.bindings = entry.binding_count;
+  made.workspaceBytes = entry.workspace_bytes;
+  out_.entries.push_back(made);
+  return BP_STATUS_OK;
+}
+
+bp_status_t Loader::run() {
+  PtxEntries found;
+  std::string reason;
+  if (!readEntries(text_, found, &reason))
+    return refuse(reason);
+  std::vector<bp_entry_t> entries;
+  for (uint64_t i = 0; i < info_.entry_count; ++i)
+    entries.push_back(readStruct<bp_entry_t>(&info_.entries[i]->header));
+  for (const bp_entry_t &entry : entries)
+    if (bp_status_t status = check(entry, found))
+      return status;
+  bp_status_t status = loadModule();
+  for (const bp_entry_t &entry : entries)
+    if (status == BP_STATUS_OK)
+      status = load(entry);
+  return status;
+}
+
+void unload(bp_device_t *device, bp_executable_t *executable) {
+  Current current(*device);
+  if (executable->module)
+    device->cuda.cuModuleUnload(executable->module);
+  delete executable;
+}
+
+bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
+                 bp_executable_t **out, bp_error_t *error) {
+  const Driver &driver = device->driver;
+  if (std::string_view(info->format.data, info->format.size) != "ptx")
+    return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
+                "the CUDA driver loads executables of the format ptx, not of "
+                "\"" +
+                    std::string(info->format.data, info->format.size) + "\"");
+  auto *executable = new (std::nothrow) bp_executable_t;
+  if (!executable)
+    return outOfMemory(driver, error);
+  bp_status_t status;
+  {
+    Current current(*device);
+    status = Loader(*device, *info, *executable, error).run();
+  }
+  if (status == BP_STATUS_OK)
+    *out = executable;
+  else
+    unload(device, executable);
+  return status;
+}
+
+} // namespace
+
+const bp_executable_table_t executableTable = {BP_HEADER(bp_executable_table_t),
+                                               load, unload};
+
+} // namespace backplane::cuda

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Recording.h"
+
+namespace backplane::cuda {
+
+Recording::~Recording() {
+  const Cuda &cuda = device_.cuda;
+  if (done_)
+    cuda.cuEventDestroy(done_);
+  if (errors_)
+    cuda.cuMemFreeHost(errors_);
+  if (scratch_)
+    cuda.cuMemFree(scratch_);
+}
+
+uint32_t Recording::unknownCommand(Commands commands) {
+  for (const bp_header_t *command : commands)
+    switch (command->type) {
+    case bp_command_dispatch_t_TYPE:
+    case bp_command_copy_t_TYPE:
+    case bp_command_fill_t_TYPE:
+    case bp_command_barrier_t_TYPE:
+      break;
+    default:
+      return command->type;
+    }
+  return 0;
+}
+
+// ---- What a run needs ----
+
+CUresult Recording::prepareErrors(size_t count) {
+  const Cuda &cuda = device_.cuda;
+  if (count > maxErrors_) {
+    if (errors_)
+      cuda.cuMemFreeHost(errors_);
+    errors_ = nullptr;
+    maxErrors_ = 0;
+    void *words = nullptr;
+    size_t wanted = count + count / 2;
+    if (CUresult result = cuda.cuMemHostAlloc(&words, wanted * sizeof(uint32_t),
+                                              CU_MEMHOSTALLOC_DEVICEMAP))
+      return result;
+    errors_ = static_cast<uint32_t *>(words);
+    maxErrors_ = wanted;
+    if (CUresult result =
+            cuda.cuMemHostGetDevicePointer(&errorsOnDevice_, words, 0))
+      return result;
+  }
+  std::fill_n(errors_, count, 0u);
+  return CUDA_SUCCESS;
+}
+
+CUresult Recording::prepareScratch(uint64_t bytes) {
+  if (bytes <= scratchBytes_)
+    return CUDA_SUCCESS;
+  if (scratch_)
+    device_.cuda.cuMemFree(scratch_);
+  scratch_ = 0;
+  scratchBytes_ = 0;
+  CUresult result = device_.cuda.cuMemAlloc(&scratch_, bytes);
+  if (!result)
+    scratchBytes_ = bytes;
+  return result;
+}
+
+/// Scratch of all work-groups of a dispatch.
+static uint64_t scratchOf(const bp_command_dispatch_t &dispatch) {
+  constexpr uint64_t most = uint64_t(1) << 40;
+  const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
+  uint64_t each = dispatch.workspace_bytes ? dispatch.workspace_bytes
+                                           : entry.workspaceBytes;
+  uint64_t groups = 1;
+  for (uint32_t size : dispatch.grid)
+    groups = size && groups > most / size ? most : groups * size;
+  return each && groups > most / each ? most : each * groups;
+}
+
+/// Commands of a stream run one after another, so that one range of scratch
+/// serves all.
+CUresult Recording::prepare(Commands commands) {
+  uint64_t scratch = 0;
+  size_t dispatches = 0;
+  for (const bp_header_t *command : commands)
+    if (command->type == bp_command_dispatch_t_TYPE) {
+      ++dispatches;
+      scratch = std::max(scratch,
+                         scratchOf(readStruct<bp_command_dispatch_t>(command)));
+    }
+  ops_.clear();
+  timed_.clear();
+  timing_.rewind();
+  CUresult result = prepareErrors(dispatches);
+  if (!result)
+    result = prepareScratch(scratch);
+  if (!result && !done_)
+    result = device_.cuda.cuEventCreate(&done_, CU_EVENT_BLOCKING_SYNC |
+                                                    CU_EVENT_DISABLE_TIMING);
+  return result;
+}
+
+// ---- Commands ----
+
+static CUdeviceptr addressOf(const bp_binding_t &range) {
+  return range.buffer && range.length ? range.buffer->address + range.offset
+                                      : 0;
+}
+
+CUresult Recording::dispatch(CUstream stream,
+                             const bp_command_dispatch_t &dispatch) {
+  const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
+  std::vector<CUdeviceptr> pointers;
+  for (uint64_t i = 0; i < dispatch.binding_count; ++i)
+    pointers.push_back(addressOf(dispatch.bindings[i]));
+  pointers.push_back(errorsOnDevice_ + sizeof(uint32_t) * ops_.size());
+  pointers.push_back(scratch_);
+  // CUDA reads the values during the call.
+  std::vector<void *> values;
+  for (CUdeviceptr &pointer : pointers)
+    values.push_back(&pointer);
+  for (uint32_t i = 0; i < dispatch.constant_count; ++i)
+    values.push_back(const_cast<uint32_t *>(dispatch.constants + i));
+  for (uint32_t i = 0; i < dispatch.parameter_count; ++i)
+    values.push_back(const_cast<int64_t *>(dispatch.parameters + i));
+  ops_.push_back(dispatch.op);
+  auto shared = uint32_t(dispatch.shared_bytes);
+  if (shared)
+    if (CUresult result = device_.cuda.cuFuncSetAttribute(
+            entry.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+            int(shared)))
+      return result;
+  return device_.cuda.cuLaunchKernel(
+      entry.function, dispatch.grid[0], dispatch.grid[1], dispatch.grid[2],
+      entry.groupSize[0], entry.groupSize[1], entry.groupSize[2], shared,
+      stream, values.data(), nullptr);
+}
+
+CUresult Recording::copy(CUstream stream, const bp_command_copy_t &copy) const {
+  return copy.target.length
+             ? device_.cuda.cuMemcpyAsync(addressOf(copy.target),
+                                          addressOf(copy.source),
+                                          copy.target.length, stream)
+             : CUDA_SUCCESS;
+}
+
+CUresult Recording::fill(CUstream stream, const bp_command_fill_t &fill) const {
+  const Cuda &cuda = device_.cuda;
+  CUdeviceptr at = addressOf(fill.target);
+  uint64_t count = fill.target.length / std::max(fill.pattern_size, 1u);
+  if (!count)
+    return CUDA_SUCCESS;
+  switch (fill.pattern_size) {
+  case 1:
+    return cuda.cuMemsetD8Async(at, uint8_t(fill.pattern), count, stream);
+  case 2:
+    return cuda.cuMemsetD16Async(at, uint16_t(fill.pattern), count, stream);
+  default:
+    return cuda.cuMemsetD32Async(at, fill.pattern, count, stream);
+  }
+}
+
+CUresult Recording::play(CUstream stream, const bp_header_t *command) {
+  switch (command->type) {
+  case bp_command_dispatch_t_TYPE:
+    return dispatch(stream, readStruct<bp_command_dispatch_t>(command));
+  case bp_command_copy_t_TYPE:
+    return copy(stream, readStruct<bp_command_copy_t>(command));
+  case bp_command_fill_t_TYPE:
+    return fill(stream, readStruct<bp_command_fill_t>(command));
+  default: // a barrier: commands of a stream do not overlap
+    return CUDA_SUCCESS;
+  }
+}
+
+CUresult Recording::play(CUstream stream, Commands commands, bool timed) {
+  CUresult result = prepare(commands);
+  for (size_t i = 0; i < commands.size() && !result; ++i) {
+    bool marked = timed && commands[i]->type != bp_command_barrier_t_TYPE;
+    if (marked)
+      result = timing_.mark(stream);
+    if (!result)
+      result = play(stream, commands[i]);
+    if (marked && !result) {
+      timed_.push_back(uint32_t(i));
+      result = timing_.mark(stream);
+    }
+  }
+  return result ? result : device_.cuda.cuEventRecord(done_, stream);
+}
+
+CUresult Recording::wait() const {
+  return device_.cuda.cuEventSynchronize(done_);
+}
+
+Recording::KernelError Recording::firstError() const {
+  for (size_t i = 0; i < ops_.size(); ++i)
+    if (uint32_t word = *const_cast<const volatile uint32_t *>(errors_ + i))
+      return {word, ops_[i]};
+  return {0, 0};
+}
+
+void Recording::readTimes(bp_timestamp_t *times) const {
+  std::vector<bp_timestamp_t> read = timing_.read();
+  for (size_t i = 0; i < std::min(read.size(), timed_.size()); ++i)
+    times[timed_[i]] = read[i];
+}
+
+} // namespace backplane::cuda

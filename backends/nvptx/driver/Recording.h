@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Recording.h: what belongs to one run of commands on a stream: error words,
+// scratch, the event at its end, marks of time.
+#ifndef BACKPLANE_CUDA_RECORDING_H
+#define BACKPLANE_CUDA_RECORDING_H
+
+#include "Executable.h"
+#include "Timing.h"
+
+#include <span>
+
+namespace backplane::cuda {
+
+using Commands = std::span<const bp_header_t *const>;
+
+/// Used by one run at a time.
+class Recording {
+public:
+  explicit Recording(bp_device_t &device) : device_(device), timing_(device) {}
+  ~Recording();
+  Recording(const Recording &) = delete;
+  Recording &operator=(const Recording &) = delete;
+
+  /// The type of the first command that the driver does not know; 0: none.
+  static uint32_t unknownCommand(Commands commands);
+  /// Puts the commands into the stream. After a failure some may have been.
+  CUresult play(CUstream stream, Commands commands, bool timed);
+  /// Blocks until the device is done.
+  CUresult wait() const;
+
+  /// The first error word that was set by the run.
+  struct KernelError {
+    uint32_t word; ///< 0: none
+    uint32_t op;   ///< of the dispatch
+  };
+  KernelError firstError() const;
+  /// When each command ran; nothing is written for those that were not timed.
+  void readTimes(bp_timestamp_t *times) const;
+
+private:
+  CUresult prepare(Commands commands);
+  CUresult prepareErrors(size_t count);
+  CUresult prepareScratch(uint64_t bytes);
+  CUresult play(CUstream stream, const bp_header_t *command);
+  CUresult dispatch(CUstream stream, const bp_command_dispatch_t &dispatch);
+  CUresult copy(CUstream stream, const bp_command_copy_t &copy) const;
+  CUresult fill(CUstream stream, const bp_command_fill_t &fill) const;
+
+  bp_device_t &device_;
+  CUevent done_ = nullptr;
+  /// Words of the host that kernels see.
+  uint32_t *errors_ = nullptr;
+  CUdeviceptr errorsOnDevice_ = 0;
+  size_t maxErrors_ = 0;
+  CUdeviceptr scratch_ = 0;
+  uint64_t scratchBytes_ = 0;
+  std::vector<uint32_t> ops_; ///< of the dispatches, in order
+  Timing timing_;
+  std::vector<uint32_t> timed_; ///< commands between pairs of marks
+};
+
+} // namespace backplane::cuda
+
+#endif // BACKPLANE_CUDA_RECORDING_H

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Timing.h: when each command of a recording ran, by events of the stream
+// brought to the host's monotonic clock.
+#ifndef BACKPLANE_CUDA_TIMING_H
+#define BACKPLANE_CUDA_TIMING_H
+
+#include "Device.h"
+
+namespace backplane::cuda {
+
+/// The events of one recording.
+class Timing {
+public:
+  explicit Timing(const bp_device_t &device) : device_(device) {}
+  ~Timing();
+  Timing(const Timing &) = delete;
+  Timing &operator=(const Timing &) = delete;
+
+  /// Forgets earlier marks.
+  void rewind() { marks_ = 0; }
+  /// Records when the stream is here: before and after each command that is
+  /// timed, in turn.
+  CUresult mark(CUstream stream);
+  /// What the marks say after a run, one entry for each pair of marks; zeros
+  /// where it is not known. The last mark is taken to be now.
+  std::vector<bp_timestamp_t> read() const;
+
+private:
+  const bp_device_t &device_;
+  std::vector<CUevent> events_;
+  size_t marks_ = 0;
+};
+
+} // namespace backplane::cuda
+
+#endif // BACKPLANE_CUDA_TIMING_H

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The driver, built where cuda.h is found (cmake/BackplaneCuda.cmake). It opens
+# libcuda.so.1 at run time and links nothing of CUDA.
+if(NOT TARGET bp_cuda)
+  return()
+endif()
+
+set(BP_CUDA_SOURCES
+  Buffer.cpp
+  Cuda.cpp
+  Device.cpp
+  Driver.cpp
+  Executable.cpp
+  PhysicalDevice.cpp
+  Ptx.cpp
+  Queue.cpp
+  Recording.cpp
+  Serve.cpp
+  Timing.cpp)
+list(TRANSFORM BP_CUDA_SOURCES PREPEND driver/)
+# The tests look inside, so that the parts are a library of their own.
+bp_add_library(bp_cuda_parts SOURCES ${BP_CUDA_SOURCES}
+  DEPENDS bp_cuda PRIVATE ${CMAKE_DL_LIBS})
+target_compile_options(bp_cuda_parts PRIVATE -fno-exceptions)
+
+bp_add_plugin(bp-cuda SOURCES driver/Plugin.cpp
+  DEPENDS bp_cuda_parts)
+# What a CUDA driver has started in the process may outlive a context.
+target_link_options(bp-cuda PRIVATE -Wl,-z,nodelete)
+if(NOT BP_SANITIZE)
+  target_link_options(bp-cuda PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+
+if(BP_TESTS)
+  bp_add_test(bp_cuda_driver_tests SOURCES driver/test/PtxTest.cpp
+    DEPENDS bp_cuda_parts)
+endif()
