@@ -7,7 +7,6 @@
 #include "sdk/dialect/Convert.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace bp;
@@ -110,9 +109,6 @@ Value reshaped(Lowering &lowering, Value tensor, const std::vector<Dim> &from,
 Value multiplyAdd(ImplicitLocOpBuilder &body, ValueRange args,
                   const Element &element) {
   Value w = load(body, args[0], element), x = load(body, args[1], element);
-  // Products of f32 are exact in f64, so that this rounds no less often.
-  if (element.storage.isF32() && element.compute.isF64())
-    return math::FmaOp::create(body, w, x, args[2]);
   Value product = isa<FloatType>(w.getType())
                       ? Value(arith::MulFOp::create(body, w, x))
                       : Value(arith::MulIOp::create(body, w, x));
@@ -204,17 +200,11 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   return reshaped(lowering, result, resultDims, c.resultDims);
 }
 
-/// The errors of a depthwise sum are alike in neighbouring pixels and add up in
-/// the layers that follow: f32 accumulates in f64.
 Value convolve(Lowering &lowering, const Convolution &c) {
   if (c.groups == 1)
     return convolveOneGroup(lowering, c);
-  if (!c.isDepthwise())
-    return convolveGroups(lowering, c);
-  Convolution depthwise = c;
-  if (c.element.storage.isF32())
-    depthwise.element.compute = lowering.builder.getF64Type();
-  return convolveDepthwise(lowering, depthwise);
+  return c.isDepthwise() ? convolveDepthwise(lowering, c)
+                         : convolveGroups(lowering, c);
 }
 
 /// How windows lie on an image.

@@ -144,6 +144,8 @@ def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp">,
   let description = [{
     linalg ops on memrefs become loops over vectors with masked
     remainders; the marks of the lowering (`sdk/lower/Marks.h`) are used here.
+    Reductions whose lanes are results compute a block of rows and vectors at a
+    time.
     Ops with effects or loops in their bodies are left alone.
   }];
   let options = [

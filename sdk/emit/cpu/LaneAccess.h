@@ -33,6 +33,10 @@ std::optional<mlir::vector::CombiningKind> combiningKind(mlir::Operation *op);
 /// that a reduction loop can be spread over lanes.
 bool canReduceLanes(mlir::linalg::GenericOp op);
 
+/// Whether lanes of `loop` sum in f64 what is f32 before: runs of a length that
+/// bounds the error are then summed in f32.
+bool sumsInRuns(mlir::linalg::GenericOp op, unsigned loop);
+
 /// Whether the loops of `op` around `loop` can be emitted for vectors of a
 /// length that is known at run time only: lanes are neighbours in memory or
 /// the same element, and no horizontal product is taken.

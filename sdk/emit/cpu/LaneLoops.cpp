@@ -2,7 +2,8 @@
 #include "sdk/emit/cpu/LaneLoops.h"
 
 #include "sdk/emit/cpu/LaneAccess.h"
-#include "sdk/emit/cpu/LaneMemory.h"
+#include "sdk/emit/cpu/LaneEmitter.h"
+#include "sdk/emit/cpu/MultiplyAdd.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -15,46 +16,6 @@ using namespace mlir;
 
 namespace backplane {
 
-namespace {
-
-/// Writes the loops.
-class LaneEmitter : LaneMemory {
-public:
-  using LaneMemory::LaneMemory;
-  void run();
-
-private:
-  /// The lanes of `vectors` vectors.
-  Value lanesOf(int64_t vectors) {
-    return builder.createOrFold<arith::MulIOp>(loc, laneCount, index(vectors));
-  }
-  Value addVectors(Value a, int64_t vectors) {
-    return vectors == 0
-               ? a
-               : arith::AddIOp::create(builder, loc, a, lanesOf(vectors))
-                     .getResult();
-  }
-  bool isReduction(unsigned i) {
-    return op.getIteratorTypesArray()[i] == utils::IteratorType::reduction;
-  }
-  Value roundDown(Value value, int64_t vectors);
-  Lanes maskedLanes(Value start);
-  void forLoops(ArrayRef<unsigned> loops, function_ref<void()> body);
-  void forLanes(int64_t unroll, function_ref<void(ArrayRef<Lanes>)> body);
-  SmallVector<Value> carryLoops(ArrayRef<unsigned> loops,
-                                SmallVector<Value> carried,
-                                function_ref<SmallVector<Value>(ValueRange)>);
-  SmallVector<Value> carryLanes(int64_t unroll, SmallVector<Value> carried);
-  SmallVector<Value> compute(const Lanes &at, ValueRange accumulators);
-  Value indexOf(unsigned number, const Lanes &at);
-  void loadShared();
-  void emitParallel(ArrayRef<unsigned> reductions);
-  void emitReduction(ArrayRef<unsigned> reductions);
-  SmallVector<Value> combineStep(const Lanes &at, ValueRange accumulators);
-};
-
-} // namespace
-
 Value LaneEmitter::indexOf(unsigned number, const Lanes &at) {
   if (number != loop)
     return ivs[number];
@@ -64,9 +25,23 @@ Value LaneEmitter::indexOf(unsigned number, const Lanes &at) {
       builder, loc, broadcastTo(builder, loc, at.start, width), step);
 }
 
-/// Loads the inputs and runs the body once.
-SmallVector<Value> LaneEmitter::compute(const Lanes &at,
-                                        ValueRange accumulators) {
+/// The factors of a product that result `number` adds to its accumulator.
+static std::optional<std::pair<Value, Value>> addedProduct(linalg::GenericOp op,
+                                                           unsigned number) {
+  auto sum = dyn_cast_or_null<arith::AddFOp>(findCombiner(op, number));
+  if (!sum)
+    return std::nullopt;
+  bool first = isa<BlockArgument>(sum.getLhs()) &&
+               cast<BlockArgument>(sum.getLhs()).getArgNumber() ==
+                   op.getNumDpsInputs() + number;
+  auto product = (first ? sum.getRhs() : sum.getLhs()).getDefiningOp();
+  auto multiply = dyn_cast_or_null<arith::MulFOp>(product);
+  if (!multiply || multiply.getLhs() == multiply.getRhs())
+    return std::nullopt;
+  return std::pair(multiply.getLhs(), multiply.getRhs());
+}
+
+SmallVector<Value> LaneEmitter::loadInputs(const Lanes &at) {
   SmallVector<Value> arguments;
   for (auto [i, operand] : llvm::enumerate(op.getDpsInputOperands())) {
     bool used = !op.getBody()->getArgument(i).use_empty();
@@ -77,12 +52,39 @@ SmallVector<Value> LaneEmitter::compute(const Lanes &at,
                    builder.getZeroAttr(op.getBody()->getArgument(i).getType()))
                    .getResult());
   }
-  llvm::append_range(arguments, accumulators);
   ivs[loop] = at.start;
-  SmallVector<Value> result =
-      cloneBody(builder, loc, *op.getBody(), arguments, width,
-                [&](unsigned number) { return indexOf(number, at); });
-  return result;
+  return arguments;
+}
+
+/// Loads the inputs and runs the body once.
+SmallVector<Value> LaneEmitter::compute(const Lanes &at,
+                                        ValueRange accumulators) {
+  SmallVector<Value> arguments = loadInputs(at), wanted;
+  llvm::append_range(arguments, accumulators);
+  Operation *yield = op.getBody()->getTerminator();
+  bool reduces = op.getNumReductionLoops() > 0;
+  for (unsigned i = 0; i < yield->getNumOperands(); ++i) {
+    auto product = reduces ? addedProduct(op, i) : std::nullopt;
+    wanted.push_back(product ? product->first : yield->getOperand(i));
+    wanted.push_back(product ? product->second : Value());
+  }
+  llvm::erase(wanted, Value());
+  SmallVector<Value> found = cloneBody(
+      builder, loc, *op.getBody(), arguments, width,
+      [&](unsigned number) { return indexOf(number, at); }, wanted);
+  SmallVector<Value> results;
+  ArrayRef<Value> rest(found);
+  for (unsigned i = 0; i < yield->getNumOperands(); ++i) {
+    if (!reduces || !addedProduct(op, i)) {
+      results.push_back(rest.consume_front());
+      continue;
+    }
+    Value a = broadcastTo(builder, loc, rest.consume_front(), width);
+    Value b = broadcastTo(builder, loc, rest.consume_front(), width);
+    Value sum = broadcastTo(builder, loc, accumulators[i], width);
+    results.push_back(multiplyAdd(builder, loc, a, b, sum));
+  }
+  return results;
 }
 
 void LaneEmitter::forLoops(ArrayRef<unsigned> loops,
@@ -165,10 +167,6 @@ void LaneEmitter::forLanes(int64_t unroll,
   body(maskedLanes(rest.getInductionVar()));
 }
 
-static unsigned bodySize(linalg::GenericOp op) {
-  return std::distance(op.getBody()->begin(), op.getBody()->end()) - 1;
-}
-
 /// Loads what is the same in all iterations of a loop without others inside.
 /// What the loop stores is never read at another place.
 void LaneEmitter::loadShared() {
@@ -181,31 +179,20 @@ void LaneEmitter::loadShared() {
                                                indices(*operand));
 }
 
-/// The vectorised loop is parallel: each lane has its own accumulators.
-void LaneEmitter::emitParallel(ArrayRef<unsigned> reductions) {
-  if (reductions.empty())
-    loadShared();
-  int64_t unroll = reductions.empty() || bodySize(op) > 6 ? 1 : 4;
-  forLanes(unroll, [&](ArrayRef<Lanes> positions) {
-    size_t outputs = op.getNumDpsInits();
+/// No loop is a reduction.
+void LaneEmitter::emitParallel() {
+  loadShared();
+  forLanes(1, [&](ArrayRef<Lanes> positions) {
+    const Lanes &at = positions.front();
     SmallVector<Value> carried;
-    for (const Lanes &at : positions)
-      for (OpOperand &init : op.getDpsInitsMutable())
-        carried.push_back(
-            op.payloadUsesValueFromOperand(&init)
-                ? broadcastTo(builder, loc, load(init, at), width)
-                : passThrough(width.of(getElementTypeOrSelf(init.get()))));
-    SmallVector<Value> results =
-        carryLoops(reductions, carried, [&](ValueRange values) {
-          SmallVector<Value> next;
-          for (auto [i, at] : llvm::enumerate(positions))
-            for (Value value : compute(at, values.slice(i * outputs, outputs)))
-              next.push_back(broadcastTo(builder, loc, value, width));
-          return next;
-        });
-    for (auto [i, at] : llvm::enumerate(positions))
-      for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable()))
-        store(init, results[i * outputs + k], at);
+    for (OpOperand &init : op.getDpsInitsMutable())
+      carried.push_back(
+          op.payloadUsesValueFromOperand(&init)
+              ? broadcastTo(builder, loc, load(init, at), width)
+              : passThrough(width.of(getElementTypeOrSelf(init.get()))));
+    SmallVector<Value> results = compute(at, carried);
+    for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable()))
+      store(init, results[k], at);
   });
 }
 
@@ -263,7 +250,7 @@ static Value neutral(OpBuilder &builder, Location loc, Operation *combiner,
 /// the end.
 void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
   size_t outputs = op.getNumDpsInits();
-  int64_t unroll = bodySize(op) > 8 ? 2 : 4;
+  int64_t unroll = bodySize() > 8 ? 2 : 4;
   SmallVector<Operation *> combiners;
   SmallVector<Value> carried;
   for (size_t i = 0; i < outputs; ++i)
@@ -291,19 +278,15 @@ void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
 }
 
 void LaneEmitter::run() {
-  laneCount = width.lanes(builder, loc);
-  auto ranges =
-      cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(builder, loc);
+  readBounds();
   SmallVector<unsigned> outer, reductions;
-  for (auto [i, range] : llvm::enumerate(ranges)) {
-    bounds.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.size));
-    ivs.push_back(Value());
+  for (unsigned i = 0; i < op.getNumLoops(); ++i)
     if (i != loop)
       (isReduction(i) ? reductions : outer).push_back(i);
-  }
-  bool reduce = isReduction(loop);
+  if (!isReduction(loop) && !reductions.empty())
+    return emitBlocks(outer, reductions);
   forLoops(outer, [&] {
-    reduce ? emitReduction(reductions) : emitParallel(reductions);
+    isReduction(loop) ? emitReduction(reductions) : emitParallel();
   });
 }
 

@@ -13,6 +13,16 @@ using namespace mlir;
 
 namespace backplane {
 
+void LaneMemory::readBounds() {
+  laneCount = width.lanes(builder, loc);
+  auto ranges =
+      cast<linalg::LinalgOp>(op.getOperation()).createLoopRanges(builder, loc);
+  for (Range range : ranges) {
+    bounds.push_back(getValueOrCreateConstantIndexOp(builder, loc, range.size));
+    ivs.push_back(Value());
+  }
+}
+
 SmallVector<Value> LaneMemory::indices(OpOperand &operand) {
   SmallVector<Value> result;
   AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -55,18 +65,33 @@ Value LaneMemory::loadStrided(OpOperand &operand, const Lanes &at) {
 Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
   SmallVector<Value> position = indices(operand);
   auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
-  Value count = at.mask ? at.count : laneCount;
-  Value touched = add(arith::MulIOp::create(builder, loc, count, index(2)), -1);
+  auto from = [&](int64_t offset) {
+    SmallVector<Value> moved(position);
+    moved.back() = add(moved.back(), offset);
+    return moved;
+  };
+  if (!at.mask) {
+    // The second vector ends with the last element that is needed.
+    SmallVector<int64_t> even;
+    for (int64_t lane = 0; lane < width.count; ++lane)
+      even.push_back(2 * lane < width.count ? 2 * lane : 2 * lane + 1);
+    auto part = [&](int64_t offset) {
+      return vector::LoadOp::create(builder, loc, type, operand.get(),
+                                    from(offset));
+    };
+    return vector::ShuffleOp::create(builder, loc, part(0),
+                                     part(width.count - 1), even);
+  }
+  Value touched =
+      add(arith::MulIOp::create(builder, loc, at.count, index(2)), -1);
   auto part = [&](int64_t offset) -> Value {
     Value left =
         arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
     Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
     Value mask = vector::CreateMaskOp::create(
         builder, loc, width.of(builder.getI1Type()), inside);
-    SmallVector<Value> from(position);
-    from.back() = add(from.back(), offset);
-    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(), from,
-                                        mask, passThrough(type));
+    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
+                                        from(offset), mask, passThrough(type));
   };
   SmallVector<int64_t> even;
   for (int64_t lane = 0; lane < width.count; ++lane)

@@ -26,6 +26,8 @@ public:
       : builder(builder), op(op), loc(op.getLoc()), loop(loop), width(width) {}
 
 protected:
+  /// Makes the number of lanes and the bounds of the loops here.
+  void readBounds();
   mlir::Value load(mlir::OpOperand &operand, const Lanes &at);
   void store(mlir::OpOperand &operand, mlir::Value value, const Lanes &at);
   /// Where the element of the current iterations is.

@@ -12,6 +12,9 @@ namespace backplane {
 /// Work of a group, in vectorised elementary operations on elements: some tens
 /// of microseconds.
 static constexpr int64_t kGroupWork = 1 << 17;
+/// Neighbours in memory that a group has, or a multiple: a block of vectors
+/// where there are enough for some groups, else what a cache line of f32 holds.
+static constexpr int64_t kBlock = 128, kLine = 16;
 /// What a size that is known at run time only is taken for.
 static constexpr int64_t kUnknownSize = 256;
 
@@ -106,8 +109,23 @@ void ProducerScan::visit(linalg::LinalgOp op, ArrayRef<int64_t> loopToRoot) {
       visitOperand(op, operand, loopToRoot);
 }
 
+/// Loops whose iterations are neighbours in memory.
+static SmallVector<bool> contiguousLoops(linalg::LinalgOp op) {
+  SmallVector<bool> found(op.getNumLoops(), false);
+  for (AffineMap map : op.getIndexingMapsArray())
+    if (map.getNumResults() > 0)
+      if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
+        found[dim.getPosition()] = true;
+  return found;
+}
+
+static int64_t neighbours(int64_t size) {
+  return ShapedType::isDynamic(size) || size >= 4 * kBlock ? kBlock : kLine;
+}
+
 static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
                                        ArrayRef<bool> splittable,
+                                       ArrayRef<bool> contiguous,
                                        double workPerPoint) {
   double points = std::max(1.0, double(kGroupWork) / workPerPoint);
   for (auto [size, split] : llvm::zip(sizes, splittable))
@@ -120,6 +138,8 @@ static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
     int64_t tile = std::max<int64_t>(1, int64_t(points));
     if (tile > 64)
       tile = tile / 64 * 64;
+    else if (contiguous[i])
+      tile = llvm::alignTo(tile, neighbours(sizes[i]));
     bool dynamic = ShapedType::isDynamic(sizes[i]);
     if (dynamic || tile < sizes[i])
       tiles[i] = tile;
@@ -147,7 +167,8 @@ SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
       sizes[i] = 1; // counted in the work per point
     points *= double(knownSize(sizes[i]));
   }
-  return splitLoops(sizes, scan.splittable, scan.work / points);
+  return splitLoops(sizes, scan.splittable, contiguousLoops(op),
+                    scan.work / points);
 }
 
 } // namespace backplane

@@ -94,7 +94,8 @@ Value cloneValue(OpBuilder &builder, Location loc, Value value,
 
 SmallVector<Value> cloneBody(OpBuilder &builder, Location loc, Block &body,
                              ValueRange arguments, VectorWidth width,
-                             function_ref<Value(unsigned)> indexOf) {
+                             function_ref<Value(unsigned)> indexOf,
+                             ValueRange wanted) {
   IRMapping map;
   map.map(body.getArguments(), arguments);
   for (Operation &op : body.without_terminator()) {
@@ -103,10 +104,17 @@ SmallVector<Value> cloneBody(OpBuilder &builder, Location loc, Block &body,
     else
       cloneOp(builder, loc, op, map, width);
   }
-  SmallVector<Value> yielded;
-  for (Value value : body.getTerminator()->getOperands())
-    yielded.push_back(map.lookupOrDefault(value));
-  return yielded;
+  SmallVector<Value> found;
+  for (Value value : wanted)
+    found.push_back(map.lookupOrDefault(value));
+  return found;
+}
+
+SmallVector<Value> cloneBody(OpBuilder &builder, Location loc, Block &body,
+                             ValueRange arguments, VectorWidth width,
+                             function_ref<Value(unsigned)> indexOf) {
+  return cloneBody(builder, loc, body, arguments, width, indexOf,
+                   body.getTerminator()->getOperands());
 }
 
 } // namespace backplane

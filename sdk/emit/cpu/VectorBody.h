@@ -37,7 +37,15 @@ mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// Copies the body to the insertion point with its arguments replaced by
 /// `arguments` (scalars where they are the same for all lanes, else vectors)
-/// and gives what it yields. `indexOf` gives loop indices.
+/// and gives what becomes of `wanted`, values of the body. `indexOf` gives loop
+/// indices.
+llvm::SmallVector<mlir::Value>
+cloneBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
+          mlir::ValueRange arguments, VectorWidth width,
+          llvm::function_ref<mlir::Value(unsigned loop)> indexOf,
+          mlir::ValueRange wanted);
+
+/// The same with what the body yields.
 llvm::SmallVector<mlir::Value>
 cloneBody(mlir::OpBuilder &builder, mlir::Location loc, mlir::Block &body,
           mlir::ValueRange arguments, VectorWidth width,

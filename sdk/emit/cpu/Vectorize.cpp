@@ -97,6 +97,8 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits,
     return;
   OpBuilder builder(op);
   bool scales = scalable && canScaleLanes(op, *loop);
+  if (!scales && sumsInRuns(op, *loop))
+    lanes = vectorBits / 32;
   emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales));
   op.erase();
 }

@@ -55,3 +55,27 @@ func.func @rows(%a: tensor<4096x1024xf32>, %o: tensor<4096x1024xf32>)
   } -> tensor<4096x1024xf32>
   return %r : tensor<4096x1024xf32>
 }
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d1)>
+
+// Of neighbours in memory a group has a block of vectors, however much work each
+// of them is.
+// CHECK-LABEL: func.func @columns
+// CHECK: scf.forall {{.*}} = (0) to (512) step (128)
+func.func @columns(%a: tensor<8192x512xf32>, %o: tensor<512xf32>)
+    -> tensor<512xf32> attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<512xf32>)
+      -> tensor<512xf32>
+  %r = linalg.generic {indexing_maps = [#in, #out],
+                       iterator_types = ["reduction", "parallel"]}
+      ins(%a : tensor<8192x512xf32>) outs(%f : tensor<512xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.maximumf %x, %old : f32
+    linalg.yield %y : f32
+  } -> tensor<512xf32>
+  return %r : tensor<512xf32>
+}

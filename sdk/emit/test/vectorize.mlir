@@ -65,3 +65,81 @@ func.func @reports(%a: memref<64xi32>, %o: memref<64xi32>,
   }
   return
 }
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d1)>
+
+// Results are lanes: a block of eight vectors of them. A sum in f64 is of runs
+// in f32.
+// CHECK-LABEL: func.func @sum_outer
+// CHECK: scf.for {{.*}} step %c64{{.*}} -> (vector<16xf64>
+// CHECK: scf.for {{.*}} -> (vector<16xf32>
+// CHECK-COUNT-8: arith.addf {{.*}} : vector<16xf32>
+// CHECK: scf.yield
+// CHECK-COUNT-8: arith.extf {{.*}} : vector<16xf32> to vector<16xf64>
+// CHECK-COUNT-8: vector.store {{.*}} vector<16xf64>
+func.func @sum_outer(%a: memref<1000x128xf32>, %o: memref<128xf64>) {
+  linalg.generic {indexing_maps = [#in, #out],
+                  iterator_types = ["reduction", "parallel"]}
+      ins(%a : memref<1000x128xf32>) outs(%o : memref<128xf64>) {
+  ^bb0(%x: f32, %old: f64):
+    %w = arith.extf %x : f32 to f64
+    %y = arith.addf %old, %w : f64
+    linalg.yield %y : f64
+  }
+  return
+}
+
+// -----
+
+#image = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1 * 2 + d3, d2 * 2 + d4)>
+#weight = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
+#out = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+
+// A window is written out for a block of five rows; the last vector of a row has
+// a mask. Each row of the window is a sum of its own, products are added in one
+// rounding.
+// CHECK-LABEL: func.func @depthwise
+// CHECK: scf.for {{.*}} %c8{{.*}} step %c1
+// CHECK: scf.for {{.*}} step %c5
+// CHECK-NOT: scf.for
+// CHECK: vector.maskedload
+// CHECK: vector.shuffle
+// CHECK-COUNT-45: math.fma
+// CHECK-NOT: math.fma
+// CHECK-COUNT-5: vector.maskedstore
+func.func @depthwise(%w: memref<8x3x3xf32>, %a: memref<8x31x31xf32>,
+                     %o: memref<8x15x15xf32>) {
+  linalg.generic {indexing_maps = [#weight, #image, #out],
+                  iterator_types = ["parallel", "parallel", "parallel",
+                                    "reduction", "reduction"]}
+      ins(%w, %a : memref<8x3x3xf32>, memref<8x31x31xf32>)
+      outs(%o : memref<8x15x15xf32>) {
+  ^bb0(%k: f32, %x: f32, %old: f32):
+    %p = arith.mulf %k, %x : f32
+    %y = arith.addf %old, %p : f32
+    linalg.yield %y : f32
+  }
+  return
+}
+
+// -----
+
+#in = affine_map<(d0) -> (d0 * 2)>
+#id = affine_map<(d0) -> (d0)>
+
+// Every other element: whole vectors end with the last element that is needed.
+// CHECK-LABEL: func.func @alternate
+// CHECK: arith.addi {{.*}}%c15
+// CHECK: vector.shuffle {{.*}} [0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31]
+func.func @alternate(%a: memref<127xf32>, %o: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#in, #id], iterator_types = ["parallel"]}
+      ins(%a : memref<127xf32>) outs(%o : memref<64xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.negf %x : f32
+    linalg.yield %y : f32
+  }
+  return
+}

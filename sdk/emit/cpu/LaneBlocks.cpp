@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions whose lanes are results. A block of results is computed at a time:
+// enough accumulators to hide the latency of an addition, and neighbouring rows
+// that share what they read.
+#include "sdk/emit/cpu/LaneAccess.h"
+#include "sdk/emit/cpu/LaneEmitter.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// Accumulators of a block; they are in registers.
+static constexpr int64_t kAccumulators = 8;
+/// Copies of the body in a straight line, at most: loads that they share are
+/// one then.
+static constexpr int64_t kCopies = 400;
+/// Elements that are added in f32 before a sum in f64 takes them.
+static constexpr int64_t kNarrowRun = 64;
+
+struct LaneEmitter::Block {
+  std::optional<unsigned> row; ///< the other loop
+  ArrayRef<Value> rows;        ///< its iterations
+  ArrayRef<Lanes> columns;
+};
+
+/// What a sum in f64 adds, before it is widened from f32.
+static Value narrowAddend(linalg::GenericOp op) {
+  auto sum = op.getNumDpsInits() == 1
+                 ? dyn_cast_or_null<arith::AddFOp>(findCombiner(op, 0))
+                 : arith::AddFOp();
+  if (!sum || !sum.getType().isF64())
+    return {};
+  for (Value addend : sum->getOperands())
+    if (auto widened = addend.getDefiningOp<arith::ExtFOp>())
+      if (widened.getIn().getType().isF32())
+        return widened.getIn();
+  return {};
+}
+
+bool sumsInRuns(linalg::GenericOp op, unsigned loop) {
+  return op.getIteratorTypesArray()[loop] == utils::IteratorType::parallel &&
+         narrowAddend(op) != nullptr;
+}
+
+/// Calls `body` for each vector of a block.
+void LaneEmitter::forBlock(const Block &block,
+                           function_ref<void(const Lanes &)> body) {
+  for (Value row : block.rows) {
+    if (block.row)
+      ivs[*block.row] = row;
+    for (const Lanes &at : block.columns)
+      body(at);
+  }
+}
+
+/// Cuts the loop with lanes into blocks of whole vectors, and what is left.
+void LaneEmitter::forColumns(int64_t room,
+                             function_ref<void(ArrayRef<Lanes>)> body) {
+  std::optional<int64_t> size = getConstantIntValue(bounds[loop]);
+  int64_t vectors = std::min<int64_t>(room, 4);
+  if (!size || width.scalable)
+    return forLanes(vectors, body);
+  auto block = [&](Value start, int64_t elements) {
+    SmallVector<Lanes> columns;
+    for (int64_t done = 0; done < elements; done += width.count) {
+      Value at = add(start, done);
+      columns.push_back(elements - done < width.count ? maskedLanes(at)
+                                                      : Lanes{at, {}, {}});
+    }
+    body(columns);
+  };
+  if (*size <= room * width.count)
+    return block(index(0), *size);
+  int64_t step = vectors * width.count, whole = *size / step * step;
+  auto main =
+      scf::ForOp::create(builder, loc, index(0), index(whole), index(step));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(main.getBody());
+    block(main.getInductionVar(), step);
+  }
+  if (whole != *size)
+    block(index(whole), *size - whole);
+}
+
+/// Of `bound` rows as many as a block has room for, without a rest if possible.
+static int64_t rowsAtOnce(int64_t room, int64_t bound) {
+  for (int64_t rows = std::min(room, bound); rows > room / 2; --rows)
+    if (bound % rows == 0)
+      return rows;
+  return std::max<int64_t>(1, std::min(room, bound));
+}
+
+/// Cuts another parallel loop into blocks.
+void LaneEmitter::forRows(std::optional<unsigned> row, int64_t room,
+                          function_ref<void(ArrayRef<Value>)> body) {
+  if (!row)
+    return body(Value());
+  std::optional<int64_t> size = getConstantIntValue(bounds[*row]);
+  int64_t count = size ? rowsAtOnce(room, *size) : room;
+  auto block = [&](Value first, int64_t rows) {
+    SmallVector<Value> numbers;
+    for (int64_t i = 0; i < rows; ++i)
+      numbers.push_back(add(first, i));
+    body(numbers);
+  };
+  auto loop = [&](Value low, Value high, int64_t step) {
+    auto created = scf::ForOp::create(builder, loc, low, high, index(step));
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(created.getBody());
+    block(created.getInductionVar(), step);
+  };
+  if (!size) {
+    Value rest =
+        arith::RemUIOp::create(builder, loc, bounds[*row], index(count));
+    Value whole = arith::SubIOp::create(builder, loc, bounds[*row], rest);
+    loop(index(0), whole, count);
+    return loop(whole, bounds[*row], 1);
+  }
+  int64_t rest = *size % count;
+  loop(index(0), index(*size - rest), count);
+  if (rest)
+    block(index(*size - rest), rest);
+}
+
+/// The loops written out. Of a sum of floats over several loops the last one is
+/// added up by itself: rows of a window, whose errors so stay small.
+SmallVector<Value> LaneEmitter::writeOut(ArrayRef<unsigned> loops,
+                                         SmallVector<Value> carried,
+                                         Step body) {
+  if (loops.empty())
+    return body(carried);
+  bool sumsRow = loops.size() == 1 && op.getNumReductionLoops() > 1 &&
+                 op.getNumDpsInits() == 1 &&
+                 isa_and_nonnull<arith::AddFOp>(findCombiner(op, 0));
+  SmallVector<Value> totals = carried;
+  if (sumsRow)
+    for (Value &value : carried)
+      value = arith::ConstantOp::create(builder, loc,
+                                        builder.getZeroAttr(value.getType()));
+  int64_t size = *getConstantIntValue(bounds[loops.front()]);
+  for (int64_t i = 0; i < size; ++i) {
+    ivs[loops.front()] = index(i);
+    carried = writeOut(loops.drop_front(), carried, body);
+  }
+  if (sumsRow)
+    for (auto [value, total] : llvm::zip(carried, totals))
+      value = arith::AddFOp::create(builder, loc, total, value);
+  return carried;
+}
+
+/// Loops that carry values, the inner ones written out where they are short;
+/// `copies`: how often `body` has the body of the op.
+SmallVector<Value> LaneEmitter::carryShort(ArrayRef<unsigned> loops,
+                                           int64_t copies,
+                                           SmallVector<Value> carried,
+                                           Step body) {
+  size_t kept = loops.size();
+  for (; kept > 0; --kept) {
+    std::optional<int64_t> size = getConstantIntValue(bounds[loops[kept - 1]]);
+    if (!size || *size > kCopies || copies * *size > kCopies)
+      break;
+    copies *= *size;
+  }
+  return carryLoops(loops.take_front(kept), std::move(carried),
+                    [&](ValueRange values) {
+                      return writeOut(loops.drop_front(kept),
+                                      SmallVector<Value>(values), body);
+                    });
+}
+
+/// Adds the elements from `low` to `high` of the last loop to the totals.
+SmallVector<Value> LaneEmitter::addRun(const Block &block, unsigned last,
+                                       Value low, Value high,
+                                       ValueRange totals) {
+  auto type = width.of(builder.getF32Type());
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  SmallVector<Value> sums(totals.size(), zero);
+  auto run = scf::ForOp::create(builder, loc, low, high, index(1), sums);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(run.getBody());
+    ivs[last] = run.getInductionVar();
+    SmallVector<Value> next;
+    forBlock(block, [&](const Lanes &at) {
+      SmallVector<Value> arguments = loadInputs(at);
+      arguments.push_back(Value(arith::ConstantOp::create(
+          builder, loc, builder.getZeroAttr(builder.getF64Type()))));
+      Value addend = cloneBody(
+          builder, loc, *op.getBody(), arguments, width,
+          [&](unsigned number) { return indexOf(number, at); },
+          narrowAddend(op))[0];
+      addend = broadcastTo(builder, loc, addend, width);
+      next.push_back(arith::AddFOp::create(
+          builder, loc, run.getRegionIterArg(next.size()), addend));
+    });
+    scf::YieldOp::create(builder, loc, next);
+  }
+  SmallVector<Value> results;
+  for (auto [total, sum] : llvm::zip(totals, run.getResults())) {
+    Value wide = arith::ExtFOp::create(builder, loc, total.getType(), sum);
+    results.push_back(arith::AddFOp::create(builder, loc, total, wide));
+  }
+  return results;
+}
+
+/// Sums in f64, which runs of the last loop are added to in f32: a rounding
+/// error grows with the length of a run only.
+SmallVector<Value> LaneEmitter::sumNarrow(const Block &block,
+                                          ArrayRef<unsigned> reductions,
+                                          SmallVector<Value> totals) {
+  unsigned last = reductions.back();
+  return carryLoops(
+      reductions.drop_back(), std::move(totals), [&](ValueRange values) {
+        auto runs =
+            scf::ForOp::create(builder, loc, index(0), bounds[last],
+                               index(kNarrowRun), SmallVector<Value>(values));
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPointToStart(runs.getBody());
+        Value low = runs.getInductionVar();
+        Value high = arith::MinSIOp::create(builder, loc, add(low, kNarrowRun),
+                                            bounds[last]);
+        scf::YieldOp::create(
+            builder, loc,
+            addRun(block, last, low, high, runs.getRegionIterArgs()));
+        return SmallVector<Value>(runs.getResults());
+      });
+}
+
+void LaneEmitter::emitBlock(const Block &block, ArrayRef<unsigned> reductions) {
+  size_t outputs = op.getNumDpsInits();
+  SmallVector<Value> carried;
+  forBlock(block, [&](const Lanes &at) {
+    for (OpOperand &init : op.getDpsInitsMutable())
+      carried.push_back(
+          op.payloadUsesValueFromOperand(&init)
+              ? broadcastTo(builder, loc, load(init, at), width)
+              : passThrough(width.of(getElementTypeOrSelf(init.get()))));
+  });
+  auto step = [&](ValueRange values) {
+    SmallVector<Value> next;
+    forBlock(block, [&](const Lanes &at) {
+      ValueRange own = values.slice(next.size(), outputs);
+      for (Value value : compute(at, own))
+        next.push_back(broadcastTo(builder, loc, value, width));
+    });
+    return next;
+  };
+  bool narrow = !width.scalable && narrowAddend(op);
+  int64_t copies = int64_t(carried.size() / outputs);
+  SmallVector<Value> results =
+      narrow ? sumNarrow(block, reductions, carried)
+             : carryShort(reductions, copies, carried, step);
+  ArrayRef<Value> rest(results);
+  forBlock(block, [&](const Lanes &at) {
+    for (OpOperand &init : op.getDpsInitsMutable())
+      store(init, rest.consume_front(), at);
+  });
+}
+
+/// The vectorised loop is parallel: each lane has its own accumulators.
+void LaneEmitter::emitBlocks(ArrayRef<unsigned> outer,
+                             ArrayRef<unsigned> reductions) {
+  std::optional<unsigned> row;
+  if (!outer.empty())
+    row = outer.back();
+  int64_t room = std::max<int64_t>(1, kAccumulators / op.getNumDpsInits());
+  if (bodySize() > 8)
+    room = std::max<int64_t>(1, room / 2);
+  forLoops(row ? outer.drop_back() : outer, [&] {
+    forColumns(room, [&](ArrayRef<Lanes> columns) {
+      forRows(row, std::max<int64_t>(1, room / int64_t(columns.size())),
+              [&](ArrayRef<Value> rows) {
+                emitBlock({row, rows, columns}, reductions);
+              });
+    });
+  });
+}
+
+} // namespace backplane

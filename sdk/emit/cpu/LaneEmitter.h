@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LaneEmitter.h: writes the loops of an op, one of them on vectors. Private to
+// this folder. LaneLoops.cpp has what all ops need, and loops without blocks;
+// LaneBlocks.cpp results of reductions in blocks.
+#ifndef BACKPLANE_EMIT_CPU_LANEEMITTER_H
+#define BACKPLANE_EMIT_CPU_LANEEMITTER_H
+
+#include "sdk/emit/cpu/LaneMemory.h"
+
+namespace backplane {
+
+class LaneEmitter : LaneMemory {
+public:
+  using LaneMemory::LaneMemory;
+  void run();
+
+private:
+  /// What computes the next values of accumulators.
+  using Step = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::ValueRange carried)>;
+  /// Neighbouring results: vectors of the loop with lanes, for each of some
+  /// iterations of another parallel loop, or none.
+  struct Block;
+
+  /// The lanes of `vectors` vectors.
+  mlir::Value lanesOf(int64_t vectors) {
+    return builder.createOrFold<mlir::arith::MulIOp>(loc, laneCount,
+                                                     index(vectors));
+  }
+  mlir::Value addVectors(mlir::Value a, int64_t vectors) {
+    return vectors == 0
+               ? a
+               : mlir::arith::AddIOp::create(builder, loc, a, lanesOf(vectors))
+                     .getResult();
+  }
+  bool isReduction(unsigned i) {
+    return op.getIteratorTypesArray()[i] ==
+           mlir::utils::IteratorType::reduction;
+  }
+  unsigned bodySize() {
+    return std::distance(op.getBody()->begin(), op.getBody()->end()) - 1;
+  }
+  mlir::Value roundDown(mlir::Value value, int64_t vectors);
+  Lanes maskedLanes(mlir::Value start);
+  void forLoops(llvm::ArrayRef<unsigned> loops,
+                llvm::function_ref<void()> body);
+  void forLanes(int64_t unroll,
+                llvm::function_ref<void(llvm::ArrayRef<Lanes>)> body);
+  llvm::SmallVector<mlir::Value>
+  carryLoops(llvm::ArrayRef<unsigned> loops,
+             llvm::SmallVector<mlir::Value> carried, Step body);
+  llvm::SmallVector<mlir::Value>
+  carryLanes(int64_t unroll, llvm::SmallVector<mlir::Value> carried);
+  llvm::SmallVector<mlir::Value> loadInputs(const Lanes &at);
+  llvm::SmallVector<mlir::Value> compute(const Lanes &at,
+                                         mlir::ValueRange accumulators);
+  mlir::Value indexOf(unsigned number, const Lanes &at);
+  void loadShared();
+  void emitParallel();
+  void emitReduction(llvm::ArrayRef<unsigned> reductions);
+  llvm::SmallVector<mlir::Value> combineStep(const Lanes &at,
+                                             mlir::ValueRange accumulators);
+
+  // LaneBlocks.cpp
+  void emitBlocks(llvm::ArrayRef<unsigned> outer,
+                  llvm::ArrayRef<unsigned> reductions);
+  void emitBlock(const Block &block, llvm::ArrayRef<unsigned> reductions);
+  void forColumns(int64_t room,
+                  llvm::function_ref<void(llvm::ArrayRef<Lanes>)> body);
+  void forRows(std::optional<unsigned> row, int64_t room,
+               llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
+  llvm::SmallVector<mlir::Value> carryShort(llvm::ArrayRef<unsigned> loops,
+                                            int64_t copies,
+                                            llvm::SmallVector<mlir::Value>,
+                                            Step body);
+  llvm::SmallVector<mlir::Value> writeOut(llvm::ArrayRef<unsigned> loops,
+                                          llvm::SmallVector<mlir::Value>,
+                                          Step body);
+  llvm::SmallVector<mlir::Value> sumNarrow(const Block &block,
+                                           llvm::ArrayRef<unsigned> reductions,
+                                           llvm::SmallVector<mlir::Value>);
+  llvm::SmallVector<mlir::Value> addRun(const Block &block, unsigned last,
+                                        mlir::Value low, mlir::Value high,
+                                        mlir::ValueRange totals);
+  void forBlock(const Block &block,
+                llvm::function_ref<void(const Lanes &at)> body);
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_LANEEMITTER_H
