@@ -145,7 +145,7 @@ def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp">,
     linalg ops on memrefs become loops over vectors with masked
     remainders; the marks of the lowering (`sdk/lower/Marks.h`) are used here.
     Reductions whose lanes are results compute a block of rows and vectors at a
-    time.
+    time. Operands in another order than the results are transposed in registers.
     Ops with effects or loops in their bodies are left alone.
   }];
   let options = [

@@ -6,6 +6,7 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneLoops.h"
+#include "sdk/emit/cpu/LaneTranspose.h"
 #include "sdk/emit/cpu/UseMarks.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
@@ -18,6 +19,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+
+#include <bit>
 
 namespace backplane {
 #define GEN_PASS_DEF_VECTORIZEPASS
@@ -35,6 +38,9 @@ struct VectorizePass : backplane::impl::VectorizePassBase<VectorizePass> {
 };
 
 } // namespace
+
+/// Lanes of tiles that are transposed: as many vectors are in registers.
+static constexpr int64_t kTransposedLanes = 16;
 
 /// Costs of one vector of iterations when `loop` is the vectorised one; the
 /// unit is one vector memory access.
@@ -92,10 +98,17 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits,
   int64_t lanes = vectorBits / widestElementBits(op);
   if (lanes < 2 || op.getNumLoops() == 0)
     return;
+  OpBuilder builder(op);
+  if (std::optional<Transposition> loops = findTransposition(op)) {
+    emitTransposition(
+        builder, op, *loops,
+        int64_t(std::bit_floor(uint64_t(std::min(lanes, kTransposedLanes)))));
+    op.erase();
+    return;
+  }
   std::optional<unsigned> loop = chooseLoop(op, lanes);
   if (!loop)
     return;
-  OpBuilder builder(op);
   bool scales = scalable && canScaleLanes(op, *loop);
   if (!scales && sumsInRuns(op, *loop))
     lanes = vectorBits / 32;
