@@ -227,6 +227,7 @@ SUITES = {
     "split": (scripted("conformance/split/run_split_tests.py"), 30),
     "conformance": (conformance, 120),
     "plugins": (scripted("conformance/plugin/golden/run_golden.py", nightly=False), 15),
+    "plugin-lint": (scripted("conformance/lint/test/run_lint.py", nightly=False), 60),
     "profiles": (scripted("conformance/profiles/run_profiles.py", nightly=False), 10),
     "badges": (scripted("conformance/badges/run_badges.py"), 150),
     "vulkan": (scripted("backends/vulkan/test/run_validated.py"), 30),

@@ -260,7 +260,7 @@ void Registry::look(Source &source) {
   if (!infos)
     return refuse(source, infos.message());
   if (infos->empty())
-    return refuse(source, "finds no device on this machine");
+    return refuse(source, noDevice);
   for (const auto &info : *infos) {
     if (!info) {
       refuse(source, info.message());

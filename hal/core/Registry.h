@@ -42,6 +42,9 @@ struct DeviceListing {
   uint32_t builtMinor = 0, requiredMinor = 0;
 };
 
+/// The refusal of a driver that lists nothing, which is no fault of it.
+inline constexpr const char *noDevice = "finds no device on this machine";
+
 /// Thread-safe. Devices, and what is made from them, keep their plug-in loaded
 /// and the host services alive; the tables in compilers() live as long as the
 /// registry.

@@ -67,7 +67,7 @@ private:
   [[noreturn]] void end(unsigned call) const {
     dprintf(STDERR_FILENO,
             "bp: call %u of %u %s did not complete within %g s and is still in "
-            "flight; see --timeout, and bp-check --device for the driver\n",
+            "flight; see --timeout, and bp lint for the driver\n",
             call, calls_, text_.c_str(), timeout_.count());
     _exit(1);
   }

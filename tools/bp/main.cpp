@@ -48,7 +48,8 @@ constexpr const char *about =
     "  bp compare model.onnx --a ref --b x  find the ops in which they part\n"
     "  bp conformance --device ref --out d  prove a device's numbers\n"
     "  bp run m.onnx --device worker:box/x  on a named other machine\n"
-    "  bp new-plugin acme                   a plug-in that builds and runs\n\n"
+    "  bp new-plugin acme                   a plug-in that builds and runs\n"
+    "  bp lint acme.bp.json                 what is wrong with a plug-in\n\n"
     "Plug-ins are found through their *.bp.json manifests; see\n"
     "BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,\n"
     "BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE,\n"
@@ -323,6 +324,8 @@ static int runCommand(int argc, char **argv) {
     return become("bp-conformance", argv);
   if (argc > 1 && std::string_view(argv[1]) == "compare")
     return become("bp-compare", argv);
+  if (argc > 1 && std::string_view(argv[1]) == "lint")
+    return become("bp-lint", argv);
   if (argc > 1 && std::string_view(argv[1]) == "bundle")
     return bundle(argc - 1, argv + 1);
   CLI::App app(about);
@@ -341,6 +344,8 @@ static int runCommand(int argc, char **argv) {
                                 "bp compare --help");
   app.add_subcommand("bundle", "pack a model or cases for a machine without a "
                                "connection; see bp bundle --help");
+  app.add_subcommand("lint", "look at a plug-in's files and behaviour; see bp "
+                             "lint --help");
   app.add_subcommand("conformance", "judge a device against the oracle; see "
                                     "bp conformance --help");
   if (argc > 1 && !knownCommand(app, argv[1]))

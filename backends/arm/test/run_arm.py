@@ -124,8 +124,8 @@ def check_greetings(suite):
 
 def check_leaks(suite):
     for cpu in ("max,sve=off", "max,sve-max-vq=2"):
-        result = run(["qemu-aarch64", "-cpu", cpu, "-L", SYSROOT, BUILD / "bin/bp-check",
-                      "--device", "host", "--depth", "standard", "--filter", "L7/leak*"])
+        result = run(["qemu-aarch64", "-cpu", cpu, "-L", SYSROOT, BUILD / "bin/bp-lint",
+                      "host", "--depth", "standard", "--check", "L7/leak*"])
         good = result.returncode == 0 and re.search(r"^[1-9]\d* checks, 0 failed$",
                                                     result.stdout, re.MULTILINE)
         suite.check(f"nothing leaks on {cpu}", good, result.stdout)

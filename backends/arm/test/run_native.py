@@ -33,7 +33,7 @@ NATIVE = platform.machine() == "aarch64"
 BUILD = ROOT / ("build" if NATIVE else "build-arm64-compiler")
 OTHER = ROOT / "build/bin/bp"
 EMULATE = pathlib.Path(__file__).parent / "as-aarch64"
-PROGRAMS = ["bp", "bp-worker", "bp-compile-worker", "bp-conformance", "bp-check"]
+PROGRAMS = ["bp", "bp-worker", "bp-compile-worker", "bp-conformance", "bp-lint"]
 PARTS = ["backplane-import", "backplane-compiler", "bp-host", "bp-ref", "bp-arm", "bp-x86"]
 # Test programs and which of their tests; times in qemu say nothing.
 UNITS = {"bp-core-test": "CpuInfo*", "checks_test": "*", "session_test": "*-*Quickly",

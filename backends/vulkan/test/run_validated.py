@@ -40,10 +40,10 @@ def lacking():
                for folder in FOLDERS
                for path in pathlib.Path(folder).glob("*.json")):
         return f"there is no {LAYER}"
-    found = subprocess.run([BIN / "bp-check", "--device", "vulkan", "--filter",
-                            "L0/devices/ids", "--verbose"], cwd=ROOT, text=True,
+    found = subprocess.run([BIN / "bp-lint", "vulkan", "--check", "L0/devices/ids",
+                            "--verbose"], cwd=ROOT, text=True,
                            capture_output=True, check=False)
-    lists = subprocess.run([BIN / "bp-check", "--device", "vulkan", "--filter",
+    lists = subprocess.run([BIN / "bp-lint", "vulkan", "--check",
                             "L1/queue/compute"], cwd=ROOT, text=True,
                            capture_output=True, check=False)
     if found.returncode == 0 and "no usable device" in lists.stdout:
@@ -67,7 +67,7 @@ def validated(command):
 
 
 def count(output):
-    """(passed, failed, skipped) of a program of tests or of bp-check."""
+    """(passed, failed, skipped) of a program of tests or of bp-lint."""
     checks = re.search(r"^(\d+) checks, (\d+) failed$", output, re.MULTILINE)
     if checks:
         failed = int(checks.group(2))
@@ -131,15 +131,15 @@ def main():
         print(f"skipped: {reason}")
         print("0 passed, 0 failed, 1 skipped")
         return 0
-    check = [BIN / "bp-check", "--depth", "standard" if options.all else "smoke"]
-    layers = ["--filter", "L0/*", "--filter", "L1/*", "--filter", "L7/*"]
+    check = [BIN / "bp-lint", "--depth", "standard" if options.all else "smoke"]
+    layers = ["--check", "L0/*", "--check", "L1/*", "--check", "L7/*"]
     outcomes = [
         mistaken("race", "*MistakeRace", "SYNC-HAZARD-WRITE-AFTER-WRITE"),
         mistaken("range", "*MistakeRange", "VUID-VkDescriptorBufferInfo"),
         clean("tests of the driver", [TESTS]),
-        clean("checks", check + ["--device", "vulkan"] + layers),
+        clean("checks", check + ["vulkan"] + layers),
         clean("checks, memory hidden from the host",
-              check + ["--device", "vulkan://?staging=always"] + layers),
+              check + ["vulkan://?staging=always"] + layers),
         *(computed(name) for name in models.MODELS),
     ]
     passed, failed, skipped = (sum(part) for part in zip(*outcomes))

@@ -94,9 +94,9 @@ def check(steps, library, folder, path, wanted):
     plugins = {variable: str(manifest)}
     steps.run(f"{label} is listed", [BUILD / "bin/bp", "devices"], plugins,
               f"{device}://interpreter")
-    for arguments in (["--depth", "smoke"], ["--filter", "L0/*"]):
+    for arguments in (["--depth", "smoke", "--check", "*"], ["--check", "L0/*"], []):
         steps.run(f"{label} {' '.join(arguments)}",
-                  [BUILD / "bin/bp-check", "--device", device, *arguments], plugins)
+                  [BUILD / "bin/bp-lint", device, *arguments], plugins)
     found = run_model(steps, f"{label} runs", path, device, plugins)
     steps.expect(f"{label} computes the same", found is not None
                  and found.tobytes() == wanted.tobytes(), f"{found} {wanted}")

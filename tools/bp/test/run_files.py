@@ -298,7 +298,7 @@ def streams(suite):
                           *command, stdout=full)
         suite.refused("bp-worker to a full disk", "cannot write to standard output", "run",
                       "m.bpb", "-o", "m.bpr", program="bp-worker", stdout=full)
-        for program, word in (("bp-check", "--list"), ("bp-mutants", "--list"),
+        for program, word in (("bp-lint", "--list-rules"), ("bp-mutants", "--list"),
                               ("bp-nodes", "--help")):
             suite.refused(f"{program} to a full disk", "cannot write to standard output", word,
                           program=program, stdout=full)
