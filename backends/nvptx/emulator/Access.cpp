@@ -31,6 +31,18 @@ Access::Access(Warp &warp, const Inst &inst, uint32_t operand, uint32_t size,
                Use use, uint32_t undefined)
     : space(inst.space), warp(warp), size(size), use(use) {
   addresses(inst, operand);
+  check(undefined);
+}
+
+Access::Access(Warp &warp, Space where, const uint64_t *addresses,
+               uint32_t size, Use use)
+    : space(where), warp(warp), size(size), use(use) {
+  std::copy_n(addresses, kLanes, address);
+  checkAlignment();
+  check(0);
+}
+
+void Access::check(uint32_t undefined) {
   if (space == Space::Generic) {
     generic(undefined);
     return;
@@ -63,7 +75,11 @@ void Access::addresses(const Inst &inst, uint32_t operand) {
     for (uint32_t i = 0; i < kLanes; ++i)
       address[i] = from[i] + offset;
   }
-  // Natural alignment of the whole access.
+  checkAlignment();
+}
+
+// Natural alignment of the whole access.
+void Access::checkAlignment() {
   uint64_t low = 0;
   const uint32_t mask = warp.mask;
   for (uint32_t i = 0; i < kLanes; ++i)
@@ -146,34 +162,50 @@ void Access::countSectors(uint32_t lanes) {
       (uint64_t(distinct) * size + 31) / 32;
 }
 
-// Lanes that one pass through the 32 banks serves: all with 4 bytes, half of
-// them with 8, a quarter with 16. Different words of a bank need further
-// passes.
+// Further passes that one pass through the 32 banks leaves over: different
+// words of a bank need one each.
+uint32_t Access::conflicts(uint32_t lanes, uint32_t words) const {
+  uint64_t first[32];
+  uint32_t used = 0;
+  bool single = true;
+  for (uint32_t rest = lanes; rest; rest &= rest - 1)
+    for (uint32_t k = 0; k < words; ++k) {
+      uint64_t word = (address[std::countr_zero(rest)] >> 2) + k;
+      uint32_t bank = word & 31;
+      if (!(used >> bank & 1))
+        first[bank] = word;
+      used |= 1u << bank;
+      single &= first[bank] == word;
+    }
+  if (single)
+    return 0;
+  uint64_t seen[32][32];
+  uint8_t counts[32] = {};
+  uint32_t passes = 1;
+  eachLane(lanes, [&](uint32_t i) {
+    for (uint32_t k = 0; k < words; ++k) {
+      uint64_t word = (address[i] >> 2) + k;
+      uint64_t *list = seen[word & 31];
+      uint8_t &count = counts[word & 31];
+      if (std::find(list, list + count, word) == list + count)
+        list[count++] = word;
+      passes = std::max<uint32_t>(passes, count);
+    }
+  });
+  return passes - 1;
+}
+
+// A pass serves all lanes with 4 bytes, half of them with 8, a quarter with 16.
 void Access::countBanks(uint32_t lanes) {
   Counters &counters = warp.launch->counters;
   uint32_t words = std::max(1u, size / 4);
   uint32_t group = kLanes / words;
   for (uint32_t from = 0; from < kLanes; from += group) {
-    uint32_t some = lanes >> from & (group == 32 ? kAll : (1u << group) - 1);
+    uint32_t some = lanes & ((group == 32 ? kAll : (1u << group) - 1) << from);
     if (!some)
       continue;
-    uint64_t seen[32][32];
-    uint8_t used[32] = {};
-    uint32_t passes = 1;
-    eachLane(some, [&](uint32_t i) {
-      for (uint32_t k = 0; k < words; ++k) {
-        uint64_t word = (address[from + i] >> 2) + k;
-        uint32_t bank = word & 31;
-        bool known = false;
-        for (uint32_t n = 0; n < used[bank] && !known; ++n)
-          known = seen[bank][n] == word;
-        if (!known)
-          seen[bank][used[bank]++] = word;
-        passes = std::max<uint32_t>(passes, used[bank]);
-      }
-    });
     ++counters.shared_accesses;
-    counters.shared_conflicts += passes - 1;
+    counters.shared_conflicts += conflicts(some, words);
   }
 }
 
@@ -190,29 +222,37 @@ void Access::shared(uint32_t lanes, uint32_t undefined) {
                      " bytes of shared memory");
     pointer[i] = memory.data.data() + address[i];
   });
-  auto check = [&](uint32_t lane, uint32_t count) {
-    const char *wrong =
-        use == Use::Read    ? memory.read(address[lane], count, warp.index)
-        : use == Use::Write ? memory.write(address[lane], count, warp.index,
-                                           !(undefined >> lane & 1))
-                            : memory.atomic(address[lane], count, warp.index);
-    if (wrong)
+  auto wrong = [&](uint32_t lane, uint32_t count) {
+    return use == Use::Read ? memory.read(address[lane], count, warp.index)
+           : use == Use::Write
+               ? memory.write(address[lane], count, warp.index,
+                              !(undefined >> lane & 1))
+               : memory.atomic(address[lane], count, warp.index);
+  };
+  auto check = [&](uint32_t lane) {
+    if (const char *text = wrong(lane, size))
       warp.fault(CUDA_ERROR_LAUNCH_FAILED, lane,
                  verb(use) + std::to_string(size) + " bytes at " +
-                     hex(address[lane]) + ": " + wrong);
+                     hex(address[lane]) + ": " + text);
   };
   if (contiguous && !undefined) {
     counters.shared_accesses += std::max(1u, size / 4);
-    check(0, size * kLanes);
-    return;
+    if (!wrong(0, size * kLanes))
+      return;
   }
   if (uniform && use == Use::Read) {
     ++counters.shared_accesses;
-    check(uint32_t(std::countr_zero(lanes)), size);
+    check(uint32_t(std::countr_zero(lanes)));
     return;
   }
   countBanks(lanes);
-  eachLane(lanes, [&](uint32_t lane) { check(lane, size); });
+  uint64_t last = ~uint64_t(0);
+  eachLane(lanes, [&](uint32_t lane) {
+    // Reading the same again tells nothing new.
+    if (use != Use::Read || address[lane] != last)
+      check(lane);
+    last = address[lane];
+  });
 }
 
 void Access::local(uint32_t lanes) {

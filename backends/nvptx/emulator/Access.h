@@ -24,6 +24,10 @@ struct Access {
   Access(Warp &warp, const Inst &inst, uint32_t operand, uint32_t size, Use use,
          uint32_t undefined = 0);
 
+  // At given addresses of `where`.
+  Access(Warp &warp, Space where, const uint64_t *addresses, uint32_t size,
+         Use use);
+
 private:
   Warp &warp;
   uint32_t size;
@@ -31,6 +35,8 @@ private:
   bool uniform = false;
 
   void addresses(const Inst &inst, uint32_t operand);
+  void checkAlignment();
+  void check(uint32_t undefined);
   void pattern();
   void global(uint32_t lanes);
   void shared(uint32_t lanes, uint32_t undefined);
@@ -39,6 +45,7 @@ private:
   void generic(uint32_t undefined);
   void countSectors(uint32_t lanes);
   void countBanks(uint32_t lanes);
+  uint32_t conflicts(uint32_t lanes, uint32_t words) const;
   [[noreturn]] void outside(uint32_t lane, const std::string &where) const;
 };
 

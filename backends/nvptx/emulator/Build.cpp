@@ -383,7 +383,7 @@ void Builder::instruction(const Statement &statement) {
       decodeInteger, decodeBits,    decodeFloat, decodeHalf,
       decodeCompare, decodeConvert, decodeMove,  decodeApproximate,
       decodeMemory,  decodeAtomic,  decodeLanes, decodeControl,
-      decodeAsync};
+      decodeMatrix,  decodeAsync};
   for (auto *family : families)
     if (family(d)) {
       append(d);

@@ -111,6 +111,7 @@ bool decodeMemory(Decoder &d);
 bool decodeAtomic(Decoder &d);
 bool decodeLanes(Decoder &d);
 bool decodeControl(Decoder &d);
+bool decodeMatrix(Decoder &d);
 bool decodeAsync(Decoder &d);
 
 // Resolves the names of one kernel.

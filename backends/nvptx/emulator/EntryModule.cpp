@@ -76,12 +76,12 @@ LoadedFunction &functionOf(CUfunction handle) {
 void checkShape(const LoadedFunction &function, const Launch &launch) {
   const Kernel &kernel = *function.kernel;
   uint64_t threads = 1;
-  const uint32_t mostBlocks[3] = {2147483647, 65535, 65535};
-  const uint32_t mostThreads[3] = {1024, 1024, 64};
+  const uint32_t maxGrid[3] = {2147483647, 65535, 65535};
+  const uint32_t maxBlock[3] = {1024, 1024, 64};
   for (int i = 0; i < 3; ++i) {
     threads *= launch.block[i];
-    if (!launch.grid[i] || !launch.block[i] || launch.grid[i] > mostBlocks[i] ||
-        launch.block[i] > mostThreads[i])
+    if (!launch.grid[i] || !launch.block[i] || launch.grid[i] > maxGrid[i] ||
+        launch.block[i] > maxBlock[i])
       fail(CUDA_ERROR_INVALID_VALUE,
            "kernel '" + kernel.name + "': a grid of " +
                std::to_string(launch.grid[i]) + " blocks of " +

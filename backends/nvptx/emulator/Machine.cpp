@@ -79,92 +79,56 @@ Block::Block(Launch &launch) : launch(launch) {
   }
 }
 
-void Block::fillSpecials(Warp &warp, bool constant) {
+// The special registers of a lane, in the order of `Special`.
+std::array<uint64_t, size_t(Special::One) + 1>
+Block::specialsOf(const Warp &warp, uint32_t lane) const {
   const uint32_t *dims = launch.block;
+  const uint32_t *grid = launch.grid;
+  uint32_t linear = warp.index * kLanes + lane;
+  const uint64_t none = 0, one = 1;
+  return {linear % dims[0],
+          linear / dims[0] % dims[1],
+          linear / dims[0] / dims[1],
+          dims[0],
+          dims[1],
+          dims[2],
+          id[0],
+          id[1],
+          id[2],
+          grid[0],
+          grid[1],
+          grid[2],
+          lane,
+          warp.index,
+          warps.size(),
+          1u << lane,
+          kAll >> (31 - lane),
+          (1u << lane) - 1,
+          kAll << lane,
+          kAll << lane << 1,
+          none, // %smid
+          one,  // %nsmid
+          none, // %gridid
+          launch.dynamicShared,
+          shared.data.size(),
+          none,
+          one};
+}
+
+void Block::fillSpecials(Warp &warp, bool constant) {
   for (auto [reg, special] : launch.kernel->specials) {
     bool isId = special >= Special::CtaidX && special <= Special::CtaidZ;
     if (isId == constant)
       continue;
+    if (isId) {
+      uint64_t value = id[size_t(special) - size_t(Special::CtaidX)];
+      for (uint32_t lane = 0; lane < kLanes; ++lane)
+        std::memcpy(warp.file + reg.offset + size_t(lane) * reg.width, &value,
+                    reg.width);
+      continue;
+    }
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      uint32_t linear = warp.index * kLanes + lane;
-      uint64_t value = 0;
-      switch (special) {
-      case Special::TidX:
-        value = linear % dims[0];
-        break;
-      case Special::TidY:
-        value = linear / dims[0] % dims[1];
-        break;
-      case Special::TidZ:
-        value = linear / dims[0] / dims[1];
-        break;
-      case Special::NtidX:
-        value = dims[0];
-        break;
-      case Special::NtidY:
-        value = dims[1];
-        break;
-      case Special::NtidZ:
-        value = dims[2];
-        break;
-      case Special::CtaidX:
-        value = id[0];
-        break;
-      case Special::CtaidY:
-        value = id[1];
-        break;
-      case Special::CtaidZ:
-        value = id[2];
-        break;
-      case Special::NctaidX:
-        value = launch.grid[0];
-        break;
-      case Special::NctaidY:
-        value = launch.grid[1];
-        break;
-      case Special::NctaidZ:
-        value = launch.grid[2];
-        break;
-      case Special::LaneId:
-        value = lane;
-        break;
-      case Special::WarpId:
-        value = warp.index;
-        break;
-      case Special::NwarpId:
-        value = warps.size();
-        break;
-      case Special::LaneEq:
-        value = 1u << lane;
-        break;
-      case Special::LaneLe:
-        value = kAll >> (31 - lane);
-        break;
-      case Special::LaneLt:
-        value = (1u << lane) - 1;
-        break;
-      case Special::LaneGe:
-        value = kAll << lane;
-        break;
-      case Special::LaneGt:
-        value = kAll << lane << 1;
-        break;
-      case Special::One:
-      case Special::NsmId:
-        value = 1;
-        break;
-      case Special::DynamicShared:
-        value = launch.dynamicShared;
-        break;
-      case Special::TotalShared:
-        value = shared.data.size();
-        break;
-      case Special::SmId:
-      case Special::GridId:
-      case Special::Zero:
-        value = 0;
-        break;
-      }
+      uint64_t value = specialsOf(warp, lane)[size_t(special)];
       std::memcpy(warp.file + reg.offset + size_t(lane) * reg.width, &value,
                   reg.width);
     }

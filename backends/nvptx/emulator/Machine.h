@@ -140,6 +140,8 @@ private:
   uint64_t random = 1;
   void reset(uint64_t linear);
   void fillSpecials(Warp &warp, bool constant);
+  std::array<uint64_t, size_t(Special::One) + 1>
+  specialsOf(const Warp &warp, uint32_t lane) const;
   uint64_t draw();
   Warp *choose(size_t &turn);
   [[noreturn]] void deadlock() const;
