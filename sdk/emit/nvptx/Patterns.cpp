@@ -2,6 +2,7 @@
 #include "sdk/emit/nvptx/Patterns.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -156,6 +157,32 @@ struct ConvertReturn : KernelPattern<func::ReturnOp> {
   }
 };
 
+/// How far 64 bits are shifted is known at run time. LLVM 22 makes one
+/// instruction of such a shift and a comparison of the distance with the width:
+/// shifts of PTX go beyond the last bit. But they read 32 bits of the distance,
+/// and the upper ones that were compared are lost. It does not look into
+/// assembly.
+template <typename Op> struct ConvertShift : KernelPattern<Op> {
+  using KernelPattern<Op>::KernelPattern;
+  LogicalResult
+  matchAndRewrite(Op op, typename Op::Adaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Type type = op.getType();
+    if (!type.isInteger(64) || matchPattern(op.getRhs(), m_Constant()))
+      return failure();
+    constexpr bool left = std::is_same_v<Op, arith::ShLIOp>;
+    Value distance = LLVM::TruncOp::create(
+        rewriter, op.getLoc(), rewriter.getI32Type(), adaptor.getRhs());
+    auto shift = LLVM::InlineAsmOp::create(
+        rewriter, op.getLoc(), type, ValueRange{adaptor.getLhs(), distance},
+        left ? "shl.b64 $0, $1, $2;" : "shr.u64 $0, $1, $2;", "=l,l,r",
+        /*has_side_effects=*/false, /*is_align_stack=*/false,
+        LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+    rewriter.replaceOp(op, shift.getResults());
+    return success();
+  }
+};
+
 /// A special register as index; all of them fit 31 bits.
 template <typename Register>
 Value readRegister(ConversionPatternRewriter &rewriter, Location loc,
@@ -290,6 +317,7 @@ void backplane::addNvptxPatterns(const LLVMTypeConverter &types,
   patterns.add<ConvertLoad, ConvertStore, ConvertShared, ConvertAlloca,
                ConvertTable, ConvertReturn, ConvertLane, ConvertSubgroup,
                ConvertSubgroupSize, ConvertBarrier, ConvertShuffle,
+               ConvertShift<arith::ShLIOp>, ConvertShift<arith::ShRUIOp>,
                ConvertNumber<gpu::ThreadIdOp, NVVM::ThreadIdXOp,
                              NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>,
                ConvertNumber<gpu::BlockIdOp, NVVM::BlockIdXOp, NVVM::BlockIdYOp,
