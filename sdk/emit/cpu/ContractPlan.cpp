@@ -11,6 +11,10 @@ static constexpr int64_t kUnknown = 512;
 /// Multiply-adds of a work-group: about 40 us at least, 1 ms at most.
 static constexpr double kLeastWork = 4e6, kMostWork = 1e8;
 
+/// Rows of A up to which B is better read in whole rows than in panels, where
+/// no instruction multiplies more than lanes.
+static constexpr int64_t kGemvRows = 16;
+
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 static int64_t known(int64_t size) {
@@ -98,9 +102,11 @@ ContractPlan planContraction(const ContractShape &shape) {
     else
       break;
   }
-  if (shape.m == 1 && shape.gemv) {
+  int64_t gemvRows = shape.perLane > 1 ? 1 : kGemvRows;
+  if (shape.m >= 1 && shape.m <= gemvRows && shape.gemv) {
     plan.gemv = true;
-    plan.groupN = balanced(shape.n, 512, shape.lanes);
+    plan.groupM = shape.m;
+    plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);
   }
   // A copy of A pays when enough columns use it.
   plan.packA = !shape.rowsOfA || plan.groupN >= 256;

@@ -17,7 +17,7 @@ struct ContractShape {
   bool gathersB = false;        ///< B is costly to pack
   bool rowsOfA = false;         ///< A could be read where it is
   bool rowsOfB = false;         ///< B could be read where it is
-  bool gemv = false;            ///< one row of A could pass over the rows of B
+  bool gemv = false;            ///< rows of A could pass over the rows of B
   int64_t perLane = 1;   ///< elements of k that a lane multiplies at once
   int64_t block = 1;     ///< rows, and words of k, that are multiplied at once
   int64_t deepest = 128; ///< elements of k in a block, at most
@@ -29,7 +29,7 @@ struct ContractPlan {
   int64_t rows = 1, vectors = 1;
   int64_t depth = 1;
   int64_t groupM = 1, groupN = 1;
-  bool gemv = false; ///< one row: B is read once, in whole rows
+  bool gemv = false; ///< few rows: B is read once, in whole rows
   bool packA = true; ///< else A is read where it is
   bool packB = true; ///< else whole panels of B are read where they are
 };

@@ -46,6 +46,25 @@ func.func @row(%a: tensor<1x64xf32>, %b: tensor<64x4096xf32>,
 
 // -----
 
+// A few rows: B is streamed once for all of them.
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.forall
+// CHECK-COUNT-8: vector.load
+// CHECK-COUNT-32: math.fma
+// CHECK-NOT: linalg
+func.func @rows(%a: tensor<4x64xf32>, %b: tensor<64x4096xf32>,
+                %c: tensor<4x4096xf32>) -> tensor<4x4096xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<4x4096xf32>)
+      -> tensor<4x4096xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<4x64xf32>, tensor<64x4096xf32>)
+      outs(%start : tensor<4x4096xf32>) -> tensor<4x4096xf32>
+  return %r : tensor<4x4096xf32>
+}
+
+// -----
+
 // Where the target does not contract, the product is rounded too.
 module attributes {bp.round_products} {
 // CHECK-LABEL: func.func @separate
