@@ -15,9 +15,9 @@ namespace backplane {
 
 /// Accumulators of a block; they are in registers.
 static constexpr int64_t kAccumulators = 8;
-/// Copies of the body in a straight line, at most: loads that they share are
-/// one then.
-static constexpr int64_t kCopies = 400;
+/// Ops in a straight line, at most: loads that copies of a body share are one
+/// then.
+static constexpr int64_t kWrittenOps = 2400;
 /// Elements that are added in f32 before a sum in f64 takes them.
 static constexpr int64_t kNarrowRun = 64;
 
@@ -153,18 +153,33 @@ SmallVector<Value> LaneEmitter::writeOut(ArrayRef<unsigned> loops,
   return carried;
 }
 
+/// Ops that one vector of iterations takes, about.
+int64_t LaneEmitter::opsPerVector() {
+  int64_t ops = bodySize();
+  for (OpOperand *operand : op.getDpsInputOperands()) {
+    if (!op.payloadUsesValueFromOperand(operand))
+      continue;
+    LaneAccess access = laneAccess(op, *operand, loop);
+    ops += access == LaneAccess::Strided     ? 4 * width.count
+           : access == LaneAccess::Alternate ? 8
+                                             : 2;
+  }
+  return ops;
+}
+
 /// Loops that carry values, the inner ones written out where they are short;
 /// `copies`: how often `body` has the body of the op.
 SmallVector<Value> LaneEmitter::carryShort(ArrayRef<unsigned> loops,
                                            int64_t copies,
                                            SmallVector<Value> carried,
                                            Step body) {
+  int64_t ops = copies * opsPerVector();
   size_t kept = loops.size();
   for (; kept > 0; --kept) {
     std::optional<int64_t> size = getConstantIntValue(bounds[loops[kept - 1]]);
-    if (!size || *size > kCopies || copies * *size > kCopies)
+    if (!size || *size * ops > kWrittenOps)
       break;
-    copies *= *size;
+    ops *= *size;
   }
   return carryLoops(loops.take_front(kept), std::move(carried),
                     [&](ValueRange values) {
@@ -233,33 +248,38 @@ SmallVector<Value> LaneEmitter::sumNarrow(const Block &block,
 }
 
 void LaneEmitter::emitBlock(const Block &block, ArrayRef<unsigned> reductions) {
-  size_t outputs = op.getNumDpsInits();
   SmallVector<Value> carried;
+  int64_t copies = 0;
   forBlock(block, [&](const Lanes &at) {
+    SmallVector<Value> values;
     for (OpOperand &init : op.getDpsInitsMutable())
-      carried.push_back(
+      values.push_back(
           op.payloadUsesValueFromOperand(&init)
               ? broadcastTo(builder, loc, load(init, at), width)
               : passThrough(width.of(getElementTypeOrSelf(init.get()))));
+    llvm::append_range(carried, startOf(values));
+    ++copies;
   });
+  size_t each = carried.size() / size_t(copies);
   auto step = [&](ValueRange values) {
     SmallVector<Value> next;
     forBlock(block, [&](const Lanes &at) {
-      ValueRange own = values.slice(next.size(), outputs);
-      for (Value value : compute(at, own))
+      ValueRange own = values.slice(next.size(), each);
+      for (Value value : extend(at, own))
         next.push_back(broadcastTo(builder, loc, value, width));
     });
     return next;
   };
   bool narrow = !width.scalable && narrowAddend(op);
-  int64_t copies = int64_t(carried.size() / outputs);
   SmallVector<Value> results =
       narrow ? sumNarrow(block, reductions, carried)
              : carryShort(reductions, copies, carried, step);
-  ArrayRef<Value> rest(results);
+  ValueRange rest(results);
   forBlock(block, [&](const Lanes &at) {
-    for (OpOperand &init : op.getDpsInitsMutable())
-      store(init, rest.consume_front(), at);
+    SmallVector<Value> values = finished(rest.take_front(each));
+    rest = rest.drop_front(each);
+    for (auto [init, value] : llvm::zip(op.getDpsInitsMutable(), values))
+      store(init, value, at);
   });
 }
 
@@ -270,7 +290,7 @@ void LaneEmitter::emitBlocks(ArrayRef<unsigned> outer,
   if (!outer.empty())
     row = outer.back();
   int64_t room = std::max<int64_t>(1, kAccumulators / op.getNumDpsInits());
-  if (bodySize() > 8)
+  if (bodySize() > 8 || splitsExtremes())
     room = std::max<int64_t>(1, room / 2);
   forLoops(row ? outer.drop_back() : outer, [&] {
     forColumns(room, [&](ArrayRef<Lanes> columns) {

@@ -2,7 +2,7 @@
 //
 // LaneEmitter.h: writes the loops of an op, one of them on vectors. Private to
 // this folder. LaneLoops.cpp has what all ops need, and loops without blocks;
-// LaneBlocks.cpp results of reductions in blocks.
+// LaneBlocks.cpp results of reductions in blocks, LaneExtremes.cpp maxima.
 #ifndef BACKPLANE_EMIT_CPU_LANEEMITTER_H
 #define BACKPLANE_EMIT_CPU_LANEEMITTER_H
 
@@ -12,7 +12,11 @@ namespace backplane {
 
 class LaneEmitter : LaneMemory {
 public:
-  using LaneMemory::LaneMemory;
+  /// `extremesForget`: the larger of two is one instruction, but not where NaN
+  /// wins.
+  LaneEmitter(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
+              unsigned loop, VectorWidth width, bool extremesForget)
+      : LaneMemory(builder, op, loop, width), extremesForget(extremesForget) {}
   void run();
 
 private:
@@ -62,6 +66,21 @@ private:
   llvm::SmallVector<mlir::Value> combineStep(const Lanes &at,
                                              mlir::ValueRange accumulators);
 
+  /// What is carried for one vector of the results at first, what it is with
+  /// one more iteration, and the results that it stands for.
+  llvm::SmallVector<mlir::Value> startOf(mlir::ValueRange values);
+  llvm::SmallVector<mlir::Value> extend(const Lanes &at,
+                                        mlir::ValueRange carried);
+  llvm::SmallVector<mlir::Value> finished(mlir::ValueRange carried);
+
+  // LaneExtremes.cpp
+  bool splitsExtremes();
+  llvm::SmallVector<mlir::Value> startExtreme(mlir::Value value);
+  llvm::SmallVector<mlir::Value> extendExtreme(const Lanes &at,
+                                               mlir::ValueRange carried);
+  mlir::Value finishExtreme(mlir::ValueRange carried);
+  mlir::Value bitsOf(mlir::Value vector);
+
   // LaneBlocks.cpp
   void emitBlocks(llvm::ArrayRef<unsigned> outer,
                   llvm::ArrayRef<unsigned> reductions);
@@ -74,6 +93,7 @@ private:
                                             int64_t copies,
                                             llvm::SmallVector<mlir::Value>,
                                             Step body);
+  int64_t opsPerVector();
   llvm::SmallVector<mlir::Value> writeOut(llvm::ArrayRef<unsigned> loops,
                                           llvm::SmallVector<mlir::Value>,
                                           Step body);
@@ -85,6 +105,8 @@ private:
                                         mlir::ValueRange totals);
   void forBlock(const Block &block,
                 llvm::function_ref<void(const Lanes &at)> body);
+
+  bool extremesForget;
 };
 
 } // namespace backplane

@@ -196,10 +196,24 @@ void LaneEmitter::emitParallel() {
   });
 }
 
+SmallVector<Value> LaneEmitter::startOf(ValueRange values) {
+  return splitsExtremes() ? startExtreme(values[0])
+                          : SmallVector<Value>(values);
+}
+
+SmallVector<Value> LaneEmitter::extend(const Lanes &at, ValueRange carried) {
+  return splitsExtremes() ? extendExtreme(at, carried) : compute(at, carried);
+}
+
+SmallVector<Value> LaneEmitter::finished(ValueRange carried) {
+  return splitsExtremes() ? SmallVector<Value>{finishExtreme(carried)}
+                          : SmallVector<Value>(carried);
+}
+
 /// One step of partial results: lanes outside keep what they have.
 SmallVector<Value> LaneEmitter::combineStep(const Lanes &at,
                                             ValueRange accumulators) {
-  SmallVector<Value> next = compute(at, accumulators);
+  SmallVector<Value> next = extend(at, accumulators);
   for (auto [value, old] : llvm::zip(next, accumulators)) {
     value = broadcastTo(builder, loc, value, width);
     if (at.mask)
@@ -212,7 +226,7 @@ SmallVector<Value> LaneEmitter::combineStep(const Lanes &at,
 /// results per output.
 SmallVector<Value> LaneEmitter::carryLanes(int64_t unroll,
                                            SmallVector<Value> carried) {
-  size_t outputs = op.getNumDpsInits();
+  size_t each = carried.size() / size_t(unroll);
   Value whole = roundDown(bounds[loop], unroll);
   auto main = scf::ForOp::create(builder, loc, index(0), whole, lanesOf(unroll),
                                  carried);
@@ -223,13 +237,13 @@ SmallVector<Value> LaneEmitter::carryLanes(int64_t unroll,
     for (int64_t i = 0; i < unroll; ++i) {
       Lanes at{addVectors(main.getInductionVar(), i), {}, {}};
       llvm::append_range(next, combineStep(at, main.getRegionIterArgs().slice(
-                                                   i * outputs, outputs)));
+                                                   i * each, each)));
     }
     scf::YieldOp::create(builder, loc, next);
   }
   SmallVector<Value> results(main.getResults());
   auto rest = scf::ForOp::create(builder, loc, whole, bounds[loop], laneCount,
-                                 ValueRange(results).take_front(outputs));
+                                 ValueRange(results).take_front(each));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(rest.getBody());
   Lanes at = maskedLanes(rest.getInductionVar());
@@ -252,16 +266,21 @@ void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
   size_t outputs = op.getNumDpsInits();
   int64_t unroll = bodySize() > 8 ? 2 : 4;
   SmallVector<Operation *> combiners;
-  SmallVector<Value> carried;
-  for (size_t i = 0; i < outputs; ++i)
+  SmallVector<Value> start, carried;
+  for (size_t i = 0; i < outputs; ++i) {
     combiners.push_back(findCombiner(op, i));
+    start.push_back(neutral(builder, loc, combiners.back(), width));
+  }
   for (int64_t i = 0; i < unroll; ++i)
-    for (Operation *combiner : combiners)
-      carried.push_back(neutral(builder, loc, combiner, width));
-  SmallVector<Value> parts =
-      carryLoops(reductions, carried, [&](ValueRange values) {
-        return carryLanes(unroll, SmallVector<Value>(values));
-      });
+    llvm::append_range(carried, startOf(start));
+  carried = carryLoops(reductions, carried, [&](ValueRange values) {
+    return carryLanes(unroll, SmallVector<Value>(values));
+  });
+  SmallVector<Value> parts;
+  size_t each = carried.size() / size_t(unroll);
+  for (int64_t i = 0; i < unroll; ++i)
+    llvm::append_range(parts,
+                       finished(ValueRange(carried).slice(i * each, each)));
   ivs[loop] = index(0);
   for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable())) {
     auto kind = *combiningKind(combiners[k]);
@@ -291,8 +310,8 @@ void LaneEmitter::run() {
 }
 
 void emitLaneLoops(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
-                   VectorWidth width) {
-  LaneEmitter(builder, op, loop, width).run();
+                   VectorWidth width, bool extremesForget) {
+  LaneEmitter(builder, op, loop, width, extremesForget).run();
 }
 
 } // namespace backplane

@@ -13,9 +13,10 @@
 namespace backplane {
 
 /// Emits the loops of `op` with `loop` in steps of the lanes of `width`, which
-/// is scalable only if canScaleLanes.
+/// is scalable only if canScaleLanes. `extremesForget`: the larger of two
+/// floats is one instruction, but not where NaN wins.
 void emitLaneLoops(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-                   unsigned loop, VectorWidth width);
+                   unsigned loop, VectorWidth width, bool extremesForget);
 
 } // namespace backplane
 

@@ -109,13 +109,19 @@ void ProducerScan::visit(linalg::LinalgOp op, ArrayRef<int64_t> loopToRoot) {
       visitOperand(op, operand, loopToRoot);
 }
 
-/// Loops whose iterations are neighbours in memory.
+/// Loops whose iterations are neighbours in the largest operands.
 static SmallVector<bool> contiguousLoops(linalg::LinalgOp op) {
   SmallVector<bool> found(op.getNumLoops(), false);
+  unsigned rank = 0;
   for (AffineMap map : op.getIndexingMapsArray())
-    if (map.getNumResults() > 0)
+    rank = std::max(rank, map.getNumResults());
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    bool large = op.isDpsInit(&operand) || map.getNumResults() == rank;
+    if (map.getNumResults() > 0 && large)
       if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
         found[dim.getPosition()] = true;
+  }
   return found;
 }
 

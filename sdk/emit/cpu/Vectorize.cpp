@@ -72,6 +72,14 @@ static double loopCost(linalg::GenericOp op, unsigned loop, int64_t lanes) {
   return cost;
 }
 
+/// The share of one vector of a reduced loop in the horizontal sum at its end.
+static double horizontalCost(int64_t size, int64_t lanes) {
+  constexpr double sum = 8;
+  if (ShapedType::isDynamic(size))
+    return 0.4;
+  return std::max(0.4, sum * double(lanes) / double(std::max(size, lanes)));
+}
+
 /// The loop to vectorise, or none when scalar code does as well.
 static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
   std::optional<unsigned> best;
@@ -81,8 +89,9 @@ static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
     bool parallel = types[loop] == utils::IteratorType::parallel;
     if (!parallel && !canReduceLanes(op))
       continue;
-    // A horizontal sum at the end of each element.
-    double cost = loopCost(op, loop, lanes) + (parallel ? 0 : 0.4);
+    double cost = loopCost(op, loop, lanes);
+    if (!parallel)
+      cost += horizontalCost(op.getStaticLoopRanges()[loop], lanes);
     if (cost <= bestCost) {
       best = loop;
       bestCost = cost;
@@ -91,8 +100,8 @@ static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
   return best;
 }
 
-static void vectorize(linalg::GenericOp op, unsigned vectorBits,
-                      bool scalable) {
+static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
+                      bool extremesForget) {
   if (!op.hasPureBufferSemantics() || !canVectorizeBody(*op.getBody()))
     return;
   int64_t lanes = vectorBits / widestElementBits(op);
@@ -112,7 +121,7 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits,
   bool scales = scalable && canScaleLanes(op, *loop);
   if (!scales && sumsInRuns(op, *loop))
     lanes = vectorBits / 32;
-  emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales));
+  emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales), extremesForget);
   op.erase();
 }
 
@@ -130,7 +139,7 @@ void VectorizePass::runOnOperation() {
   SmallVector<linalg::GenericOp> ops;
   getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
   for (linalg::GenericOp op : ops)
-    vectorize(op, vectorBits, scalable);
+    vectorize(op, vectorBits, scalable, comparesMaxima);
   multiplyShares(getOperation());
   if (comparesMaxima)
     compareMaxima(getOperation());

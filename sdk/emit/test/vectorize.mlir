@@ -143,3 +143,27 @@ func.func @alternate(%a: memref<127xf32>, %o: memref<64xf32>) {
   }
   return
 }
+
+// -----
+
+#image = affine_map<(d0, d1, d2) -> (d0, d1 + d2)>
+#window = affine_map<(d0, d1, d2) -> (d2)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1)>
+
+// A short loop is no reason for a horizontal maximum: results are lanes.
+// CHECK-LABEL: func.func @maximum
+// CHECK-NOT: vector.reduction
+// CHECK: arith.maximumf {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.reduction
+func.func @maximum(%a: memref<8x32xf32>, %w: memref<13xf32>,
+                   %o: memref<8x20xf32>) {
+  linalg.generic {indexing_maps = [#image, #window, #out],
+                  iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %w : memref<8x32xf32>, memref<13xf32>)
+      outs(%o : memref<8x20xf32>) {
+  ^bb0(%x: f32, %unused: f32, %old: f32):
+    %y = arith.maximumf %x, %old : f32
+    linalg.yield %y : f32
+  }
+  return
+}

@@ -182,3 +182,17 @@ func.func @surplus(%x: tensor<1x2x8x3xf32>, %w: tensor<4x2x3x2xf32>) -> tensor<1
   %0 = bp.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 1, 0>, high = array<i64: 1, 0>, groups = 1} : (tensor<1x2x8x3xf32>, tensor<4x2x3x2xf32>) -> tensor<1x4x4x1xf32>
   return %0 : tensor<1x4x4x1xf32>
 }
+
+// -----
+
+// A large window is one axis after the other: fewer elements are looked at.
+// CHECK-LABEL: @large_pool
+// CHECK: %[[P:.*]] = tensor.pad
+// CHECK: tensor<1x4x12x12xf32>
+// CHECK: tensor.empty() : tensor<5xf32>
+// CHECK: %[[ROWS:.*]] = linalg.generic {{.*}} ins(%[[P]], {{.*}} outs({{.*}} : tensor<1x4x12x8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[ROWS]], {{.*}} outs({{.*}} : tensor<1x4x8x8xf32>)
+func.func @large_pool(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = bp.pool %x {kind = "max", window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  return %0 : tensor<1x4x8x8xf32>
+}
