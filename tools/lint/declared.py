@@ -24,7 +24,6 @@ RECEIVED = (
 
 UNREAD = {
     "BP_LOG_ERROR": "for plug-ins and applications",
-    "BP_ATTRIBUTE_NONE": "for plug-ins",
     "BP_ROUNDING_ZERO": "for the conformance suite, which derives limits from it",
 }
 

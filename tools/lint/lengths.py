@@ -18,7 +18,7 @@ FUNCTION_LIMIT = 70
 # A definition ends its head with `) {`, `const {`, `override {` and the like.
 HEAD = re.compile(r"^( *)[^ #/}].*(\)|const|override|noexcept|>|\w) \{$")
 NOT_FUNCTION = re.compile(
-    r"^\s*(namespace|struct|class|enum|union|extern|switch|if|for|while|do|else|"
+    r"^\s*(template <.*> (struct|class)|namespace|struct|class|enum|union|extern|switch|if|for|while|do|else|"
     r"case|default|typedef|\})\b|=\s*\{$|^\s*return\b")
 
 

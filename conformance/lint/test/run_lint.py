@@ -211,6 +211,19 @@ class Suite(checks.Checks):
             numbers, _, result = self.found(name)
             self.check(f"{name} keeps all rules", numbers == set(), result.stdout)
 
+    def classes(self):
+        """A plug-in of classes (backplane/cpp/) keeps the rules that C ones keep."""
+        library = self.folder / "libclasses.so"
+        shutil.copy(self.build / "hal/core/test/plugins/libbp-test-classes.so", library)
+        library.chmod(0o700)
+        path = self.folder / "classes.bp.json"
+        path.write_text(json.dumps({**MANIFEST, "name": "classes", "vendor": "test",
+                                    **dict.fromkeys(("driver", "compiler", "kernels"),
+                                                    "libclasses.so")}), "utf-8")
+        path.chmod(0o600)
+        numbers, _, result = self.found(path, "--depth", "standard")
+        self.check("a plug-in of classes", numbers == set(), result.stdout)
+
     def said(self):
         self.compile({"BESIDE": '__attribute__((visibility("default"))) int helper;'})
         result = self.lint(self.folder / "acme.bp.json")
@@ -264,6 +277,7 @@ def main():
         os.chmod(folder, 0o700)
         suite = Suite(pathlib.Path(folder).resolve(), options.build)
         suite.clean()
+        suite.classes()
         suite.broken()
         suite.damaged_files()
         suite.other_libraries()
