@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NvccTest.cpp: kernels that other compilers made from kernels/, against what
-// the same formula gives on the CPU. nvcc's are there where nvcc is.
+// ForeignTest.cpp: kernels that other compilers made from kernels/, against
+// what the same formula gives on the CPU. nvcc's are there where nvcc is.
 #include "Harness.h"
 
 #include <algorithm>
@@ -306,7 +306,7 @@ double shortened(double value, int bits) {
                     exponent - bits - 1);
 }
 
-std::vector<Row> nvccRows() {
+std::vector<Row> nvccElements() {
   return {
       element(
           "saxpy", [](double a, double b, int) { return 2.5 * a + b; }, 1e-6),
@@ -366,6 +366,11 @@ std::vector<Row> nvccRows() {
                    std::cbrt(x);
           },
           1e-7),
+  };
+}
+
+std::vector<Row> nvccBlocks() {
+  return {
       {"softmax", 4, 256, false, false, 1e-5, softmax},
       {"layernorm", 4, 256, false, false, 1e-4, layernorm},
       {"sumAll", 4, 256, false, false, 1e-5, sumAll},
@@ -397,6 +402,94 @@ std::vector<Row> nvccRows() {
       {"wmmaHalves", 1, 32, false, false, 1e-5, wmmaHalves},
       {"wmmaBytes", 1, 32, true, true, 0, wmmaBytes},
       {"pipeline", 1, 64, false, false, 0, pipeline},
+  };
+}
+
+std::vector<Row> nvccRows() {
+  std::vector<Row> all = nvccElements(), more = nvccBlocks();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+Whole polynomial(const In &in) {
+  return each([&](int i) {
+    float r = 0.1f;
+    for (int k = 1; k < 8; ++k)
+      r = std::fma(r, in.a[i], in.b[(i + k) % kUsed]);
+    return double(r);
+  });
+}
+Whole product128(const In &in) {
+  auto word = [&](int i) {
+    uint64_t value = 0;
+    std::memcpy(&value, &in.a[size_t(i) * 2], 8);
+    return value;
+  };
+  return each([&](int i) {
+    unsigned __int128 p =
+        (unsigned __int128)word(i / 2) * word((kUsed - 1 - i) / 2);
+    p += (unsigned __int128)word(3) << 40;
+    return double(int32_t(uint32_t(p >> 64) ^ uint32_t(p >> 17)));
+  });
+}
+uint32_t checksum(uint32_t x, uint32_t, int) {
+  uint32_t r = ~0u;
+  for (int k = 0; k < 32; ++k, x >>= 1)
+    r = r >> 1 ^ ((r ^ x) & 1 ? 0xedb88320u : 0);
+  return r;
+}
+uint32_t averageOfBytes(uint32_t x, uint32_t y, int) {
+  uint32_t word = 0;
+  for (int k = 0; k < 4; ++k) {
+    int p = x >> 8 * k & 255, q = y >> 8 * k & 255;
+    word |= uint32_t(p - q < -90 ? 0 : (p + q + 1) / 2) << 8 * k;
+  }
+  return word;
+}
+Whole compensated(const In &in) {
+  return each([&](int i) {
+    double sum = 0;
+    for (int k = 0; k < 20; ++k)
+      sum += double(in.a[(i + k) % kUsed]) * in.b[k];
+    return sum;
+  });
+}
+uint32_t structures(uint32_t a, uint32_t, int) {
+  auto x = int16_t(a);
+  auto y = int8_t(a >> 16);
+  auto z = uint8_t(a >> 24);
+  x = int16_t(x * 3 + y);
+  z = uint8_t(z ^ (y >> 1));
+  y = int8_t(x > 0 ? -y : z);
+  return uint16_t(x) | uint32_t(uint8_t(y)) << 16 | uint32_t(z) << 24;
+}
+double extremes(double a, double b, int i) {
+  double x = i % 7 ? a : std::copysign(INFINITY, a);
+  double y = std::max(std::min(x, b), -2.0);
+  return std::copysign(y, b) + (std::isinf(x) ? 8 : 0);
+}
+Whole reversed(const In &in) {
+  return blocksOf(in, 256, [](const float *a, const float *, double *c) {
+    std::reverse_copy(a, a + 256, c);
+  });
+}
+double halfOfC(double a, double b, int) {
+  double product = shortened(shortened(a, 10) * shortened(b, 10), 10);
+  return shortened(product + 1, 10);
+}
+
+std::vector<Row> clangRows() {
+  return {
+      {"polynomial", 4, 256, false, false, 1e-4, polynomial},
+      {"product128", 4, 256, true, true, 0, product128},
+      integer("checksum", checksum),
+      integer("averageOfBytes", averageOfBytes),
+      {"compensated", 4, 256, false, false, 1e-6, compensated},
+      integer("structures", structures),
+      element("extremes", extremes, 1e-6),
+      {"reversed", 4, 256, false, false, 0, reversed},
+      // The results are subnormal where a or b are tiny.
+      element("halfOfC", halfOfC, 1e-3),
   };
 }
 
@@ -459,6 +552,19 @@ TEST_P(Nvcc, GivesWhatTheFormulaGives) {
     check(ptx, GetParam(), schedule);
 }
 INSTANTIATE_TEST_SUITE_P(Kernels, Nvcc, testing::ValuesIn(nvccRows()),
+                         [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
+
+class Clang : public Foreign {};
+TEST_P(Clang, GivesWhatTheFormulaGives) {
+  if (std::string(BP_EMULATOR_CLANG_PTX).empty())
+    GTEST_SKIP() << "no clang-22 was found when the build was configured";
+  static const std::string ptx = readFile(BP_EMULATOR_CLANG_PTX);
+  for (const char *schedule : {"in-order", "reversed", "random"})
+    check(ptx, GetParam(), schedule);
+}
+INSTANTIATE_TEST_SUITE_P(Kernels, Clang, testing::ValuesIn(clangRows()),
                          [](const auto &info) {
                            return std::string(info.param.name);
                          });
