@@ -15,6 +15,30 @@ class Break:
     command: str = "devices"  # a key of commands() in run_new_plugin.py
 
 
+# Of the project in C++.
+CPP_BREAKS = [
+    Break("acme.h", 'pluginName = "acme";', 'pluginName = "other";',
+          ('calls itself "other", its manifest "acme"', "build/acme.bp.json")),
+    Break("acme.h", ".requiredMinor = 2,", ".requiredMinor = 99,",
+          ("needs ABI version 0.99, this host has 0.2; update Backplane", "build/acme.bp.json")),
+    Break("plugin.cpp", 'extern "C" BP_PLUGIN_EXPORT int32_t', 'extern "C" int32_t',
+          ("the library does not export bp_plugin_query_v0", "build/acme.bp.json")),
+    Break("driver.cpp", "info.id = toC(deviceId);", "",
+          ("the device's id is empty", "build/acme.bp.json")),
+    Break("driver.cpp", "return std::make_unique<Device>(host_);",
+          "return std::unique_ptr<Device>();",
+          ("open: the plug-in says OK but makes nothing",), "run"),
+    Break("driver.cpp", "return visitCommands<Device>(",
+          'throw std::string("lost");\n  return visitCommands<Device>(',
+          ("the plug-in threw what is no std::exception",), "run"),
+    Break("compiler.cpp", "target.format = toC(formatName);", 'target.format = toC("other");',
+          ("acme has format 'other', the device takes 'acme-1'",), "run"),
+    Break("kernels.cpp", "  %product = matmul(%x, %w)", "  %product = matmull(%x, %w)",
+          ('acme: not used: line 7, column 14: no op has the name "matmull"',), "kernels"),
+    Break("instructions.cpp", "return a + b;", "return a - b;",
+          ("Fail L3/add/f32/", "elements are wrong"), "numbers"),
+]
+
 BREAKS = [
     Break(MANIFEST, '"format": 1,', '"format": 9,',
           ('acme.bp.json: "format" is 9, this host reads 1',)),

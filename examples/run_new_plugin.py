@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tools/bp/test"))
 import models  # noqa: E402
 import numpy  # noqa: E402
 from onnx import helper, numpy_helper  # noqa: E402
-from new_plugin_breaks import BREAKS  # noqa: E402
+from new_plugin_breaks import BREAKS, CPP_BREAKS  # noqa: E402
 
 
 class Stranger:
@@ -75,7 +75,8 @@ def test_refusals(user):
     refuse("reserved name", "take another one", "auto")
     for name in ("host", "arm"):
         refuse(f"{name} in use", f"there is a plug-in '{name}' already", name)
-    refuse("no such language", "there is --lang c --kind cpu", "other", "--lang", "mlir")
+    refuse("no such language", "there is --lang c --kind cpu, --lang cpp --kind cpu",
+           "other", "--lang", "mlir")
     refuse("no such kind", "no template for --lang c --kind gpu", "other", "--kind", "gpu")
     refuse("no folder", "cannot make a folder beside", "other", "--out", "none/other")
     user.expect("nothing is left", (int(sorted(user.home.iterdir()) != before), ""))
@@ -120,10 +121,10 @@ def commands(user, model):
                     "--random-inputs", "1"]}
 
 
-def test_breaks(user, plugin, model):
+def test_breaks(user, plugin, model, breaks):
     """A line is broken, the project built, and the answer read."""
     folder = plugin.parent.parent
-    for one in BREAKS:
+    for one in breaks:
         file = folder / one.file
         text = file.read_text(encoding="utf-8")
         name = f"{one.file}: {one.broken.strip() or 'without ' + one.line.strip()}"
@@ -136,6 +137,23 @@ def test_breaks(user, plugin, model):
             user.expect(name, (0, output), *one.says)
             user.run("rm", "-rf", user.folder / "broken", user.folder / "numbers")
         file.write_text(text, encoding="utf-8")
+
+
+def test_cpp(user, model):
+    """The same project in C++, in place of the one in C."""
+    user.run("mv", "acme", "acme-c")
+    user.expect("acme is made in C++", user.run(user.bp, "new-plugin", "acme", "--lang", "cpp"),
+                "wrote acme;")
+    plugin = build(user, "acme")
+    test_models(user, plugin, model)
+    user.expect("its own tests in C++", user.run("ctest", "--test-dir", user.home / "acme/build",
+                                                 "--output-on-failure"), "100% tests passed")
+    test_breaks(user, plugin, model, CPP_BREAKS)
+    lines = {folder: sum(len(path.read_text(encoding="utf-8").splitlines())
+                         for pattern in ("*.h", "*.c", "*.cpp")
+                         for path in (user.home / folder).glob(pattern))
+             for folder in ("acme", "acme-c")}
+    user.expect("C++ is shorter", (int(lines["acme"] * 4 > lines["acme-c"] * 3), str(lines)))
 
 
 def test_page(user):
@@ -165,7 +183,8 @@ def main():
         user.expect("its own tests", user.run("ctest", "--test-dir", user.home / "npu-7/build",
                                               "--output-on-failure"), "100% tests passed")
         test_page(user)
-        test_breaks(user, plugin, model)
+        test_breaks(user, plugin, model, BREAKS)
+        test_cpp(user, model)
     print(f"{user.passed} passed, {user.failed} failed")
     return 1 if user.failed else 0
 

@@ -235,7 +235,7 @@ SUITES = {
     "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 40),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
     "package": (scripted("examples/run_installed.py"), 120),
-    "new-plugin": (scripted("examples/run_new_plugin.py"), 90),
+    "new-plugin": (scripted("examples/run_new_plugin.py"), 150),
     "arm": (scripted("backends/arm/test/run_arm.py"), 90),
     "arm-native": (scripted("backends/arm/test/run_native.py"), 30),
     "asan": (tests_asan, 300),

@@ -105,7 +105,9 @@ Result<std::string> manifestOf(const std::string &uri,
   for (const FoundManifest &found :
        findManifests(loader, CpuInfo::detect().c())) {
     const std::string &name = found.manifest.name;
-    if (name == parsed->driver && !found.givesWay)
+    bool unread =
+        name.empty() && nameOf(found.path) == parsed->driver + manifestEnd;
+    if (unread || (name == parsed->driver && !found.givesWay))
       return found.path;
     names += (names.empty() ? "" : ", ") + (name.empty() ? found.path : name);
   }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 namespace fs = std::filesystem;
 
@@ -92,9 +93,11 @@ Result<fs::path> templateFolder(const NewPluginOptions &options) {
   std::string asked = options.lang + "-" + options.kind, known;
   if (fs::is_directory(all / asked, code))
     return all / asked;
+  std::set<std::string> names;
   for (fs::directory_iterator one(all, code), end; !code && one != end;
-       one.increment(code)) {
-    std::string name = one->path().filename().string();
+       one.increment(code))
+    names.insert(one->path().filename().string());
+  for (const std::string &name : names) {
     size_t dash = name.find('-');
     known += (known.empty() ? "" : ", ") + ("--lang " + name.substr(0, dash)) +
              " --kind " + name.substr(dash + 1);

@@ -204,7 +204,7 @@ void addNewPlugin(CLI::App &app, NewPluginOptions &options) {
   make->add_option("name", options.name,
                    "of the plug-in: letters, digits and dashes")
       ->required();
-  make->add_option("--lang", options.lang, "the language: c")
+  make->add_option("--lang", options.lang, "the language: c or cpp")
       ->capture_default_str();
   make->add_option("--kind", options.kind, "what the device is: cpu")
       ->capture_default_str();

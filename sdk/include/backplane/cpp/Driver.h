@@ -176,8 +176,8 @@ private:
     return guarded(own.host, error, [&]() -> Status {
       Result<std::unique_ptr<Device>> device =
           own.plugin->open(view(id), Options(options));
-      if (!device)
-        return device.status();
+      if (!device || !*device)
+        return device ? madeNothing() : device.status();
       return give(Result(std::make_unique<OpenDevice>(
                       OpenDevice{own.host, std::move(*device)})),
                   out_device);
@@ -263,8 +263,8 @@ private:
     return guarded(of(device).host, error, [&]() -> Status {
       Result<std::unique_ptr<Queue>> queue =
           of(device).device->createQueue(queue_class);
-      if (!queue)
-        return queue.status();
+      if (!queue || !*queue)
+        return queue ? madeNothing() : queue.status();
       return give(Result(std::make_unique<OpenQueue>(
                       OpenQueue{of(device).host, std::move(*queue)})),
                   out_queue);

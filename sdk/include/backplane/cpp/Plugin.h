@@ -130,8 +130,8 @@ private:
         return outOfMemory();
       Result<std::unique_ptr<T>> plugin =
           makePlugin<T>(Host(host), Options(options));
-      if (!plugin)
-        return plugin.status();
+      if (!plugin || !*plugin)
+        return plugin ? madeNothing() : plugin.status();
       self->plugin = std::move(*plugin);
       *out_self = self.release();
       return {};

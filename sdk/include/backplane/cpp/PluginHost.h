@@ -195,6 +195,11 @@ void finished(Work &&work, Finish &&finish) noexcept {
 #endif
 }
 
+/// The failure of a member that gives a null pointer.
+inline Status madeNothing() {
+  return internalError("the plug-in says OK but makes nothing");
+}
+
 /// Hands what was made over to the C ABI: it is the host's until it gives it
 /// back. For a Result<std::unique_ptr<Made>> and a pointer to a handle.
 template <typename Made, typename Handle>
@@ -202,7 +207,7 @@ Status give(Result<std::unique_ptr<Made>> made, Handle **out) {
   if (!made)
     return made.status();
   if (!*made)
-    return internalError("the plug-in says OK but makes nothing");
+    return madeNothing();
   *out = reinterpret_cast<Handle *>(made->release());
   return {};
 }
