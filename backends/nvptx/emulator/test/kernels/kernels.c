@@ -10,8 +10,7 @@ typedef unsigned long long u64;
 #define INDEX                                                                  \
   int t = __nvvm_read_ptx_sreg_tid_x();                                        \
   int i = __nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() + t;
-#define ELEMENT                                                                \
-  INDEX if (i >= n) return;
+#define ELEMENT INDEX if (i >= n) return;
 
 KERNEL(polynomial) {
   ELEMENT float x = a[i], r = 0.1f;
