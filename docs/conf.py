@@ -5,7 +5,8 @@ project = "Backplane"
 project_copyright = "the Backplane authors"
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**", "backends/*/README.md", "sdk/*/README.md",
+include_patterns = ["*.md", "docs/**", "backends/*/README.md",
+                    "backends/*/*/README.md", "sdk/*/README.md",
                     "tools/*/README.md"]
 exclude_patterns = ["build*", ".*"]
 myst_heading_anchors = 4
