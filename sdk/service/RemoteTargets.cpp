@@ -15,23 +15,9 @@ Result<RemoteTargets> RemoteTargets::of(Registry &registry, worker::Pool &pool,
 }
 
 Result<std::string> RemoteTargets::best() const {
-  std::optional<TargetInfo> best;
-  std::string others;
-  Status status = each([&](const TargetInfo &target, const bp_target_t &,
-                           const std::string &misfit) {
-    if (!misfit.empty())
-      others += "; " + target.name + " " + misfit;
-    else if (!best || target.rank > best->rank)
-      best = target;
-    return Status();
-  });
-  if (!status.ok())
-    return status;
-  if (!best)
-    return notFound("no compiler plug-in has a target that device '" +
-                    uri_.device + "' of worker '" + uri_.worker + "' runs" +
-                    others);
-  return best->name;
+  return bestTarget(*registry_, uri_.driver(), *info_,
+                    "device '" + uri_.device + "' of worker '" + uri_.worker +
+                        "'");
 }
 
 namespace {

@@ -86,6 +86,28 @@ Status describeTargets(Registry &registry, std::string_view driver,
   return {};
 }
 
+Result<std::string> bestTarget(Registry &registry, std::string_view driver,
+                               const DeviceInfo &device, std::string name) {
+  std::optional<TargetInfo> best;
+  std::string others;
+  Status status =
+      describeTargets(registry, driver, device,
+                      [&](const TargetInfo &target, const bp_target_t &,
+                          const std::string &misfit) {
+                        if (!misfit.empty())
+                          others += "; " + target.name + " " + misfit;
+                        else if (!best || target.rank > best->rank)
+                          best = target;
+                        return Status();
+                      });
+  if (!status.ok())
+    return status;
+  if (!best)
+    return notFound("no compiler plug-in has a target that " + name + " runs" +
+                    others);
+  return best->name;
+}
+
 Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
   std::string others;
   std::vector<std::string> drivers;
@@ -118,7 +140,25 @@ Result<std::string> defaultTarget(Registry &registry, std::string_view driver) {
                     "' runs on this machine" + others + "; name a target");
 }
 
-/// The drivers that a policy may run on; those of one variant are joined.
+static std::string driverOf(const std::string &uri) {
+  return uri.substr(0, uri.find_first_of(":?"));
+}
+
+static bool hasOptions(std::string_view uri) {
+  return uri.find('?') != std::string_view::npos;
+}
+
+static Result<std::string> targetOfDevice(Registry &registry,
+                                          const std::string &uri) {
+  auto device = registry.device(uri);
+  if (!device)
+    return device.status();
+  return bestTarget(registry, driverOf(uri), (*device)->info(),
+                    "device " + uri);
+}
+
+/// The drivers that a policy may run on, or devices with options; those of one
+/// variant are joined.
 static std::vector<std::string> driversOf(Registry &registry,
                                           const DevicePolicy &policy) {
   std::vector<std::string> uris = policy.uris, drivers, found;
@@ -133,7 +173,7 @@ static std::vector<std::string> driversOf(Registry &registry,
     std::string driver;
     for (const std::string &part : splitUris(uri))
       driver += (driver.empty() ? "" : "+") +
-                part.substr(0, part.find_first_of(":?"));
+                (hasOptions(part) ? part : driverOf(part));
     if (std::ranges::find(drivers, driver) == drivers.end())
       drivers.push_back(driver);
   }
@@ -145,7 +185,9 @@ static Result<std::string> joinedTarget(Registry &registry,
                                         std::string_view drivers) {
   std::string names;
   for (const std::string &driver : splitUris(drivers)) {
-    Result<std::string> target = defaultTarget(registry, driver);
+    Result<std::string> target = hasOptions(driver)
+                                     ? targetOfDevice(registry, driver)
+                                     : defaultTarget(registry, driver);
     if (!target)
       return target;
     names += (names.empty() ? "" : "+") + *target;

@@ -27,13 +27,19 @@ using TargetReceiver = std::function<Status(
 Status describeTargets(Registry &registry, std::string_view driver,
                        const DeviceInfo &device, const TargetReceiver &put);
 
+/// The target with the highest rank that this device can run. A failure says
+/// why there is none; it calls the device `name`.
+Result<std::string> bestTarget(Registry &registry, std::string_view driver,
+                               const DeviceInfo &device, std::string name);
+
 /// The target for which a model is compiled when none is named: of those that
 /// some present device of `driver` can run, the one with the highest rank. A
 /// failure names what is there.
 Result<std::string> defaultTarget(Registry &registry, std::string_view driver);
 
 /// The same for a policy (DevicePolicy.h): the best target of each driver that
-/// it names, or of each that has a usable device. Drivers without one are left
+/// it names, or of each that has a usable device; where options are named,
+/// which may mean another device, of that device. Drivers without one are left
 /// out as long as one is left.
 Result<std::vector<std::string>> defaultTargets(Registry &registry,
                                                 std::string_view policy);

@@ -72,4 +72,13 @@ TEST(Targets, TakesTheBestThatRunsHere) {
             "targets for 'ref'");
 }
 
+/// Options may mean another device, so that the device is asked.
+TEST(Targets, AsksTheDeviceThatOptionsName) {
+  auto both = registry({BP_HOST_MANIFEST, BP_REF_MANIFEST});
+  auto targets = defaultTargets(*both, "ref://interpreter?speed=2");
+  ASSERT_FALSE(targets.ok());
+  EXPECT_NE(targets.message().find("speed"), std::string::npos)
+      << targets.message();
+}
+
 } // namespace
