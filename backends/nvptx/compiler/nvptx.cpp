@@ -66,7 +66,7 @@ constexpr bp_target_t targetOf(std::string_view name,
 }
 
 constexpr auto stages =
-    stagesOf("bp-bind-buffers,bp-gpu-contract,"
+    stagesOf("bp-bind-buffers,bp-gpu-contract{fused-products=true},"
              "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element",
              "bp-expand-math,bp-to-gpu-entry,bp-to-nvvm");
 

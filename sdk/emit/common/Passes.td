@@ -78,6 +78,11 @@ def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp">,
     and the other passes for GPUs read `group_threads`, `subgroup_sizes`,
     `shared_bytes`, `private_bytes`, `grid_width` and `tile_sizes` of the target.
   }];
+  let options = [
+    Option<"fusesProducts", "fused-products", "bool", "false",
+           "a product and a sum of floats are one instruction with one "
+           "rounding, where the target's numerics allow it">
+  ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",

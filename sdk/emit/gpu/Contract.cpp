@@ -28,15 +28,18 @@ namespace backplane {
 namespace {
 
 struct GpuContractPass : backplane::impl::GpuContractPassBase<GpuContractPass> {
+  using GpuContractPassBase::GpuContractPassBase;
   void runOnOperation() override;
 };
 
 } // namespace
 
-static LogicalResult contract(func::FuncOp func, const GpuTarget &target) {
+static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
+                              bool fusesProducts) {
   auto contraction = matchGpuContraction(func, target);
   if (!contraction)
     return success();
+  contraction->fusesProducts = fusesProducts;
   if (failed(generaliseOps(func)) ||
       failed(emitGpuContraction(func, *contraction)))
     return failure();
@@ -47,8 +50,9 @@ void GpuContractPass::runOnOperation() {
   FailureOr<GpuTarget> target = readGpuTarget(getOperation());
   if (failed(target))
     return signalPassFailure();
+  bool fuses = fusesProducts && !getOperation()->hasAttr(bp::roundProductsAttr);
   for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) && failed(contract(func, *target)))
+    if (func->hasAttr(bp::inputsAttr) && failed(contract(func, *target, fuses)))
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
@@ -67,6 +68,7 @@ struct Emitter {
   FailureOr<Value> readOperand(const GpuOperand &factor, ValueRange loops);
   SmallVector<Value> multiply(ValueRange sums);
   void multiplyOnce(Value k, SmallVector<Value> &sums);
+  Value addProduct(Value a, Value b, Value sum);
   void keepSums(ValueRange sums);
   int64_t lanesOfResult();
   LogicalResult finish();
@@ -235,6 +237,19 @@ LogicalResult Emitter::fill(const Block2d &block, Value firstK) {
   return copyPart(block, firstK, lanes, loop.getInductionVar());
 }
 
+/// sum + a * b, as the body has it or in one rounding.
+Value Emitter::addProduct(Value x, Value y, Value sum) {
+  if (c.fusesProducts && isa<arith::MulFOp>(c.product))
+    return math::FmaOp::create(b, x, y, sum);
+  IRMapping map;
+  map.map(c.a.value, x);
+  map.map(c.b.value, y);
+  b.clone(*c.product, map);
+  bool sumFirst = c.sum->getOperand(0) == c.op.getBody()->getArguments().back();
+  map.map(c.sum->getOperand(sumFirst ? 0 : 1), sum);
+  return b.clone(*c.sum, map)->getResult(0);
+}
+
 /// One k for all sums of this invocation. Its rows and columns lie apart, so
 /// that neighbours read neighbours.
 void Emitter::multiplyOnce(Value k, SmallVector<Value> &sums) {
@@ -243,18 +258,11 @@ void Emitter::multiplyOnce(Value k, SmallVector<Value> &sums) {
   for (int64_t i = 0; i < tile.columns; ++i)
     columns.push_back(load(add(start, index(i * GpuTile::kGroupColumns))));
   start = add(mul(k, left.stride), row);
-  bool accumulatorFirst =
-      c.sum->getOperand(0) == c.op.getBody()->getArguments().back();
   for (int64_t i = 0; i < tile.rows; ++i) {
     Value factor = load(add(start, index(i * tile.groupRows)));
     for (auto [j, other] : llvm::enumerate(columns)) {
       Value &sum = sums[size_t(i * tile.columns) + j];
-      IRMapping map;
-      map.map(c.a.value, factor);
-      map.map(c.b.value, other);
-      b.clone(*c.product, map);
-      map.map(c.sum->getOperand(accumulatorFirst ? 0 : 1), sum);
-      sum = b.clone(*c.sum, map)->getResult(0);
+      sum = addProduct(factor, other, sum);
     }
   }
 }

@@ -30,6 +30,7 @@ struct GpuContraction {
   GroupSums sums;
   mlir::linalg::GenericOp op;     ///< that of the sums
   mlir::Operation *product, *sum; ///< in its body
+  bool fusesProducts = false;     ///< both are one rounding
   GpuOperand a, b;
   /// Loops by role; those of m, n and k count as one loop each, last one
   /// fastest.
