@@ -34,10 +34,11 @@ bp_status_t executeTimed(bp_queue_t *queue, const bp_header_t *const *commands,
                          uint64_t count, bp_timestamp_t *times,
                          const bp_completion_t *completion, bp_error_t *error) {
   bp_device_t &device = *queue->device;
-  if (uint32_t unknown = Recording::unknownCommand({commands, count}))
+  if (std::optional<uint32_t> unknown =
+          Recording::unknownCommand({commands, count}))
     return fail(device.driver, error, BP_STATUS_UNIMPLEMENTED,
                 "the CUDA driver has no command of type " +
-                    std::to_string(unknown));
+                    std::to_string(*unknown));
   if (std::string lost = device.lossReason(); !lost.empty())
     return fail(device.driver, error, BP_STATUS_UNAVAILABLE,
                 "the CUDA device is lost: " + lost);

@@ -13,7 +13,7 @@ Recording::~Recording() {
     cuda.cuMemFree(scratch_);
 }
 
-uint32_t Recording::unknownCommand(Commands commands) {
+std::optional<uint32_t> Recording::unknownCommand(Commands commands) {
   for (const bp_header_t *command : commands)
     switch (command->type) {
     case bp_command_dispatch_t_TYPE:
@@ -24,7 +24,7 @@ uint32_t Recording::unknownCommand(Commands commands) {
     default:
       return command->type;
     }
-  return 0;
+  return std::nullopt;
 }
 
 // ---- What a run needs ----

@@ -8,6 +8,7 @@
 #include "Executable.h"
 #include "Timing.h"
 
+#include <optional>
 #include <span>
 
 namespace backplane::cuda {
@@ -22,8 +23,8 @@ public:
   Recording(const Recording &) = delete;
   Recording &operator=(const Recording &) = delete;
 
-  /// The type of the first command that the driver does not know; 0: none.
-  static uint32_t unknownCommand(Commands commands);
+  /// The type of the first command that the driver does not know, if any.
+  static std::optional<uint32_t> unknownCommand(Commands commands);
   /// Puts the commands into the stream. After a failure some may have been.
   CUresult play(CUstream stream, Commands commands, bool timed);
   /// Blocks until the device is done.

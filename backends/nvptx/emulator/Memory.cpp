@@ -62,6 +62,11 @@ bool Memory::release(uint64_t base) {
     munmap(a.host, a.bytes);
     a.freed = true;
     a.host = nullptr;
+    freed.push_back(base);
+    if (freed.size() > kFreed) {
+      all.erase(freed.front());
+      freed.pop_front();
+    }
   } else {
     // The host gives the same address to others.
     all.erase(found);

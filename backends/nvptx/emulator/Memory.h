@@ -2,10 +2,12 @@
 //
 // Memory.h: what addresses mean. Device memory has addresses that no host
 // pointer has, so that a device pointer that host code follows traps. An
-// address is never given out twice: what was freed stays known as freed.
+// address is never given out twice, so that what was freed stays out of bounds;
+// the last ones that were are told by name.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -35,6 +37,9 @@ struct Allocation {
   }
 };
 
+// Freed allocations that are remembered.
+constexpr size_t kFreed = 32;
+
 class Memory {
 public:
   // Zero when the machine has no more. Fresh memory is 0xff bytes: NaNs.
@@ -43,8 +48,8 @@ public:
   void adopt(void *host, uint64_t bytes, const char *kind);
   // False when no living allocation starts there.
   bool release(uint64_t base);
-  // The living or freed allocation that has the address, or nullptr. It lives
-  // on until the process ends; its bytes until it is released.
+  // The living or lately freed allocation that has the address, or nullptr. It
+  // lives until kFreed others are released after it, its bytes until it is.
   const Allocation *find(uint64_t address);
   // What is at an address, for messages: "12 bytes behind buffer 3 (...)".
   std::string describe(uint64_t address);
@@ -53,6 +58,7 @@ public:
 private:
   std::mutex mutex;
   std::map<uint64_t, std::unique_ptr<Allocation>> all;
+  std::deque<uint64_t> freed; // the last ones, oldest first
   uint64_t next = windowBase(kDeviceWindow) + (1 << 20);
   uint64_t count = 0;
   std::map<int, uint64_t> usedBytes;
