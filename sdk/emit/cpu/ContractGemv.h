@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ContractGemv.h: one vector or a few times a matrix (GEMV): memory is the limit,
-// so B is read in whole rows, a few at a time, and the sums stay in the nearest
-// cache.
-// Private to this folder.
+// ContractGemv.h: one vector or a few times a matrix (GEMV): memory is the
+// limit, so B is read in whole rows, a few at a time, and the sums stay in the
+// nearest cache. Private to this folder.
 #ifndef BACKPLANE_EMIT_CPU_CONTRACTGEMV_H
 #define BACKPLANE_EMIT_CPU_CONTRACTGEMV_H
 

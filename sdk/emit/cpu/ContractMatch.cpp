@@ -65,8 +65,8 @@ static bool adjacent(AffineMap map, unsigned a, unsigned b) {
 /// Whether all that uses the contraction is the epilogue or a result.
 static bool usedBy(Operation *contraction, Operation *epilogue) {
   return llvm::all_of(contraction->getUsers(), [&](Operation *user) {
-    return user == epilogue ||
-           isa<bufferization::MaterializeInDestinationOp>(user);
+    return user == epilogue || isa<bufferization::MaterializeInDestinationOp,
+                                   tensor::CollapseShapeOp>(user);
   });
 }
 
@@ -97,14 +97,41 @@ bool Matcher::findEpilogue(Operation *last, Operation *&contraction) {
   return false;
 }
 
+/// What a result is before axes of it are collapsed.
+static Value computedValue(bufferization::MaterializeInDestinationOp result) {
+  auto collapse = result.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+  return collapse ? collapse.getSrc() : result.getSource();
+}
+
+/// The destination of a result in the shape in which it is computed, or null.
+static Value
+computedDestination(bufferization::MaterializeInDestinationOp result) {
+  auto collapse = result.getSource().getDefiningOp<tensor::CollapseShapeOp>();
+  if (!collapse)
+    return result.getDest();
+  auto value = cast<OpResult>(collapse.getSrc());
+  auto op = dyn_cast<linalg::LinalgOp>(value.getOwner());
+  Value init = op ? op.getDpsInits()[value.getResultNumber()] : Value();
+  if (auto fill = init ? init.getDefiningOp<linalg::FillOp>() : nullptr)
+    init = fill.getOutputs()[0];
+  auto expand = init ? init.getDefiningOp<tensor::ExpandShapeOp>() : nullptr;
+  if (!expand ||
+      expand.getReassociationIndices() != collapse.getReassociationIndices())
+    return {};
+  OpBuilder builder(result);
+  return expandMemref(builder, result.getDest(), expand);
+}
+
 /// All results come from the epilogue or are C.
 bool Matcher::findResults(func::FuncOp func, Operation *contraction) {
   for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
-    auto source = dyn_cast<OpResult>(op.getSource());
+    auto source = dyn_cast<OpResult>(computedValue(op));
     if (!source ||
         (source.getOwner() != contraction && source.getOwner() != c.epilogue))
       return false;
-    ContractionResult result{op, op.getDest(), std::nullopt};
+    ContractionResult result{op, computedDestination(op), std::nullopt};
+    if (!result.destination)
+      return false;
     if (c.epilogue && source.getOwner() == c.epilogue)
       result.number = source.getResultNumber();
     c.results.push_back(result);
@@ -116,7 +143,7 @@ bool Matcher::findOps(func::FuncOp func) {
   // The epilogue comes last, when there is one.
   Operation *last = nullptr;
   for (auto op : func.getOps<bufferization::MaterializeInDestinationOp>()) {
-    Operation *source = op.getSource().getDefiningOp();
+    Operation *source = computedValue(op).getDefiningOp();
     if (!isa_and_nonnull<linalg::LinalgOp>(source))
       return false;
     if (!last || last->isBeforeInBlock(source))

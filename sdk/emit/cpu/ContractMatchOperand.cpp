@@ -11,10 +11,25 @@ using namespace mlir;
 
 namespace backplane {
 
-/// The memref of an argument or of a constant.
+Value expandMemref(OpBuilder &builder, Value memref,
+                   tensor::ExpandShapeOp expand) {
+  auto type = cast<MemRefType>(memref.getType());
+  auto split =
+      MemRefType::get(expand.getResultType().getShape(), type.getElementType());
+  return memref::ExpandShapeOp::create(builder, expand.getLoc(), split, memref,
+                                       expand.getReassociationIndices(),
+                                       expand.getMixedOutputShape());
+}
+
+/// The memref of an argument or of a constant, axes split or not.
 static Value boundMemref(Value tensor) {
   if (auto bound = tensor.getDefiningOp<bufferization::ToTensorOp>())
     return bound.getBuffer();
+  if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>()) {
+    Value whole = boundMemref(expand.getSrc());
+    OpBuilder builder(expand);
+    return whole ? expandMemref(builder, whole, expand) : Value();
+  }
   auto constant = tensor.getDefiningOp<arith::ConstantOp>();
   if (!constant)
     return Value();

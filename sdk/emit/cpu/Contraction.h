@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include <optional>
 
@@ -68,6 +69,10 @@ struct Contraction {
 /// sum of loops times constants.
 bool matchOperand(mlir::Value tensor, mlir::AffineMap map,
                   ContractionOperand &operand);
+
+/// The memref with its axes split as `expand` splits those of a tensor.
+mlir::Value expandMemref(mlir::OpBuilder &builder, mlir::Value memref,
+                         mlir::tensor::ExpandShapeOp expand);
 
 /// The contraction that a bound dispatch (bp-bind-buffers) consists of, or none
 /// when it is anything else.

@@ -65,6 +65,48 @@ func.func @rows(%a: tensor<4x64xf32>, %b: tensor<64x4096xf32>,
 
 // -----
 
+#weight = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d1, d2, d4, d5, d6)>
+#image = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d4, d3 + d5, d6)>
+#sums = affine_map<(d0, d1, d2, d3, d4, d5, d6) -> (d0, d1, d2, d3)>
+
+// A convolution in groups: reshapes are no hindrance.
+// CHECK-LABEL: func.func @groups
+// CHECK-DAG: memref.collapse_shape %arg0 {{.*}} into memref<768xf32>
+// CHECK-DAG: memref.collapse_shape %arg1 {{.*}} into memref<480xf32>
+// CHECK-DAG: memref.collapse_shape %arg2 {{.*}} into memref<896xf32>
+// CHECK: scf.forall
+// CHECK: math.fma
+// CHECK-NOT: linalg
+func.func @groups(%w: tensor<32x8x3x1xf32>, %x: tensor<1x16x30x1xf32>,
+                  %c: tensor<1x32x28xf32>) -> tensor<1x32x28xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %ws = tensor.expand_shape %w [[0, 1], [2], [3], [4]] output_shape [2, 16, 8, 3, 1]
+      : tensor<32x8x3x1xf32> into tensor<2x16x8x3x1xf32>
+  %xs = tensor.expand_shape %x [[0], [1, 2], [3], [4]] output_shape [1, 2, 8, 30, 1]
+      : tensor<1x16x30x1xf32> into tensor<1x2x8x30x1xf32>
+  %cs = tensor.expand_shape %c [[0], [1, 2], [3]] output_shape [1, 2, 16, 28]
+      : tensor<1x32x28xf32> into tensor<1x2x16x28xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%cs : tensor<1x2x16x28xf32>)
+      -> tensor<1x2x16x28xf32>
+  %r = linalg.generic {indexing_maps = [#weight, #image, #sums],
+                       iterator_types = ["parallel", "parallel", "parallel",
+                                         "parallel", "reduction", "reduction",
+                                         "reduction"]}
+      ins(%ws, %xs : tensor<2x16x8x3x1xf32>, tensor<1x2x8x30x1xf32>)
+      outs(%start : tensor<1x2x16x28xf32>) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %old, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1x2x16x28xf32>
+  %done = tensor.collapse_shape %r [[0], [1, 2], [3]]
+      : tensor<1x2x16x28xf32> into tensor<1x32x28xf32>
+  return %done : tensor<1x32x28xf32>
+}
+
+// -----
+
 // Where the target does not contract, the product is rounded too.
 module attributes {bp.round_products} {
 // CHECK-LABEL: func.func @separate
