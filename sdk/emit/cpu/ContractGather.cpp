@@ -59,6 +59,14 @@ int64_t PanelGather::maxRuns() const {
   return count <= 4 ? count : 0;
 }
 
+/// Elements from one lane to the next in a row of pixels; what is far apart is
+/// gathered, so that it counts as 1.
+int64_t PanelGather::laneStride() const {
+  auto stride = getConstantIntValue(operands.b.strides[c.n.back()]);
+  bool loads = !width.scalable && stride && *stride > 1 && *stride <= 4;
+  return loads ? *stride : 1;
+}
+
 Value PanelGather::splat(Value scalar) {
   return vector::BroadcastOp::create(builder, loc, vectorType(scalar.getType()),
                                      scalar);
@@ -90,12 +98,16 @@ PanelGather::PanelGather(const ContractScope &scope, const ColumnShares &shares,
   }
 }
 
-/// Offset minus lane, which is one number for lanes that are neighbours.
+/// Offset minus that of the lane, which is one number for lanes that are
+/// neighbours.
 Value PanelGather::originsOf(Value offsets) {
   Value lane =
       vector::StepOp::create(builder, loc, vectorType(builder.getIndexType()));
   lane = arith::IndexCastOp::create(builder, loc,
                                     vectorType(builder.getI32Type()), lane);
+  if (laneStride() > 1)
+    lane = arith::MulIOp::create(builder, loc, lane,
+                                 splat(toI32(index(laneStride()))));
   return arith::SubIOp::create(builder, loc, offsets, lane);
 }
 
@@ -217,19 +229,60 @@ Value PanelGather::loadRuns(size_t vector, Value base, Value mask,
   return result;
 }
 
+/// Which elements of the lanes so far, and of a vector of the elements from
+/// `first` on behind them, are those for all lanes; those of later parts are
+/// any.
+static SmallVector<int64_t> lanesWithPart(int64_t lanes, int64_t stride,
+                                          int64_t part, int64_t first) {
+  SmallVector<int64_t> from;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    from.push_back(lane * stride < part * lanes
+                       ? lane
+                       : lanes + std::min(lane * stride - first, lanes - 1));
+  return from;
+}
+
+/// Every `stride`th element from `at` on: whole vectors, of which the last one
+/// ends with the last element that is needed.
+Value PanelGather::loadApart(VectorType type, Value at, int64_t stride) {
+  int64_t lanes = width.count, last = stride * (lanes - 1);
+  Value result;
+  for (int64_t part = 0; part < stride; ++part) {
+    int64_t first = part + 1 < stride ? part * lanes : last - lanes + 1;
+    Value loaded = vector::LoadOp::create(builder, loc, type, operands.b.memref,
+                                          ValueRange(add(at, first)));
+    result = vector::ShuffleOp::create(
+        builder, loc, result ? result : loaded, loaded,
+        lanesWithPart(lanes, stride, part, first));
+  }
+  return result;
+}
+
+/// Whether lanes are neighbours, and none of them is left out where that would
+/// take masks of all that lies between.
+Value PanelGather::loadsWhole(size_t vector, Value mask) {
+  if (laneStride() == 1)
+    return contiguous[vector];
+  Value all = vector::ReductionOp::create(builder, loc,
+                                          vector::CombiningKind::AND, mask);
+  return arith::AndIOp::create(builder, loc, contiguous[vector], all);
+}
+
 /// One load where all lanes are neighbours, else one for each.
 Value PanelGather::loadEither(size_t vector, Value base, Value mask,
                               Value outside) {
   auto type = cast<VectorType>(outside.getType());
   Value memref = operands.b.memref;
-  auto branch =
-      scf::IfOp::create(builder, loc, TypeRange(type), contiguous[vector],
-                        /*withElse=*/true);
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(type),
+                                  loadsWhole(vector, mask), /*withElse=*/true);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  Value near = vector::MaskedLoadOp::create(
-      builder, loc, type, memref, ValueRange(add(base, starts[vector])), mask,
-      outside);
+  Value at = add(base, starts[vector]);
+  Value near = laneStride() > 1
+                   ? loadApart(type, at, laneStride())
+                   : vector::MaskedLoadOp::create(builder, loc, type, memref,
+                                                  ValueRange(at), mask, outside)
+                         .getResult();
   scf::YieldOp::create(builder, loc, near);
   builder.setInsertionPointToStart(branch.elseBlock());
   Value far =

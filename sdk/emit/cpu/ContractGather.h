@@ -36,6 +36,7 @@ private:
     mlir::Value mask;
   };
   int64_t maxRuns() const;
+  int64_t laneStride() const;
   mlir::Value splat(mlir::Value scalar);
   mlir::Value toI32(mlir::Value value);
   mlir::Value toIndex(mlir::Value value);
@@ -50,13 +51,16 @@ private:
   mlir::Value load(size_t vector, mlir::Value base, mlir::Value mask);
   mlir::Value loadRuns(size_t vector, mlir::Value base, mlir::Value mask,
                        mlir::Value outside);
+  mlir::Value loadApart(mlir::VectorType type, mlir::Value at, int64_t stride);
+  mlir::Value loadsWhole(size_t vector, mlir::Value mask);
   mlir::Value loadEither(size_t vector, mlir::Value base, mlir::Value mask,
                          mlir::Value outside);
 
   const ColumnShares &shares;
   llvm::SmallVector<mlir::Value> offsets;                 ///< per vector
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> axes; ///< per vector, axis
-  /// Per vector: whether its lanes are neighbours, and the offset of lane 0.
+  /// Per vector: whether its lanes are neighbours, or as far apart as the lanes
+  /// of a row, and the offset of lane 0.
   llvm::SmallVector<mlir::Value> contiguous, starts;
   llvm::SmallVector<llvm::SmallVector<Run>> runs; ///< per vector, if few
 };
