@@ -122,6 +122,7 @@ Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
       !s.ok())
     return s;
   t.fusion &= knownFusion;
+  t.flags &= BP_TARGET_STATIC_SHAPES;
   if (t.max_constants > BP_MAX_CONSTANTS)
     return invalidArgument("target '" + std::string(view(t.name)) + "' has " +
                            std::to_string(t.max_constants) +
@@ -170,6 +171,8 @@ struct LaunchCopies {
 struct CompiledCopy {
   bp_compiled_t compiled;
   LaunchCopies launches, initLaunches;
+  std::vector<Property> statistics;
+  std::vector<bp_property_t> cStatistics;
 };
 
 Status copyEntry(const bp_entry_t *from, bp_entry_t &entry) {
@@ -277,6 +280,22 @@ Status copyLaunches(CompiledCopy &copy) {
   return status;
 }
 
+/// Its log, as far as it is kept, and its figures.
+Status copyNotes(CompiledCopy &copy) {
+  bp_compiled_t &compiled = copy.compiled;
+  if (compiled.log.size && !compiled.log.data)
+    return invalidArgument("the log is a null pointer with a size");
+  compiled.log.size = std::min<uint64_t>(compiled.log.size, BP_MAX_LOG);
+  auto statistics =
+      copyProperties(compiled.statistics, compiled.statistic_count);
+  if (!statistics)
+    return statistics.status().within("the statistics");
+  copy.statistics = std::move(*statistics);
+  copy.cStatistics = cForms(copy.statistics);
+  compiled.statistics = copy.cStatistics.data();
+  return {};
+}
+
 Status copyCompiled(const bp_compiled_t *from, CompiledCopy &copy) {
   bp_compiled_t &compiled = copy.compiled;
   if (Status s =
@@ -289,6 +308,8 @@ Status copyCompiled(const bp_compiled_t *from, CompiledCopy &copy) {
                             {compiled.grid[0], compiled.grid[1],
                              compiled.grid[2], compiled.scratch_bytes});
       !s.ok())
+    return s;
+  if (Status s = copyNotes(copy); !s.ok())
     return s;
   return copyLaunches(copy);
 }
@@ -359,6 +380,8 @@ Status copyCompiled(const bp_compiled_t *from, const CompiledSink &put) {
 Status callCompile(const CompilerPlugin &plugin,
                    const bp_compile_request_t &request,
                    const CompiledSink &put) {
+  if (!plugin.table->compile)
+    return unimplemented("it has no function compile");
   Collector<CompiledSink> collector{put, {}};
   const bp_compiled_sink_t sink = {putCompiled, &collector};
   Status status = callPlugin("compile", plugin.table->compile, plugin.self,

@@ -11,7 +11,9 @@
 
 namespace backplane {
 
-/// A compiler plug-in, as loaded: a host-owned table, stubs in empty slots.
+/// A compiler plug-in, as loaded: a host-owned table, stubs in empty slots but
+/// `compile` and `partition`, which are null: nothing is written for a plug-in
+/// that reads none of it.
 struct CompilerPlugin {
   std::string name;
   std::string version;

@@ -106,7 +106,6 @@ Status copyCompilerTable(const void *from, bp_compiler_table_t &out) {
                    {BP_REQUIRED(bp_compiler_table_t, targets),
                     BP_OPTIONAL(bp_compiler_table_t, claim),
                     BP_OPTIONAL(bp_compiler_table_t, stages),
-                    BP_OPTIONAL(bp_compiler_table_t, compile),
                     BP_OPTIONAL(bp_compiler_table_t, graph_passes),
                     BP_OPTIONAL(bp_compiler_table_t, run_graph_pass)});
 }

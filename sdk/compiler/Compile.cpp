@@ -12,6 +12,7 @@
 #include "sdk/compiler/Variant.h"
 #include "sdk/graph/Satisfiable.h"
 #include "sdk/graph/Wire.h"
+#include "sdk/kernels/FixSize.h"
 #include "sdk/package/Artifact.h"
 
 #include <set>
@@ -48,23 +49,32 @@ compilePlaced(VariantContext &context, ModuleOp module, const Graph &graph,
   return CompiledProgram{std::move(scheduled->program), std::move(draft)};
 }
 
+/// Whether the ops of a program differ in what runs them.
+static bool isDivided(const VariantContext &context, OneDevice device) {
+  return !device || context.targets[*device].plugin->table->partition;
+}
+
 /// Tries until no device refuses what it was given. Each round that fails has
-/// taught something new about an op and a device, so that there is a last one.
-static Result<CompiledProgram> compileSplit(VariantContext &context,
-                                            ModuleOp module, const Graph &graph,
-                                            const std::string &name,
-                                            const Draft &draft) {
+/// taught something new about ops and a device, so that there is a last one.
+static Result<CompiledProgram>
+compileSplit(VariantContext &context, ModuleOp module, const Graph &graph,
+             const std::string &name, OneDevice device, const Draft &draft) {
   Refusals refusals;
   for (;;) {
     OwningOpRef<ModuleOp> attempt = module.clone();
     Draft copy = draft;
     size_t known = refusals.size();
-    if (Status s = partition(context, *attempt, graph, refusals, copy); !s.ok())
+    if (Status s = partition(context, *attempt, graph, device, refusals, copy);
+        !s.ok())
       return s.within(stage::partition.name);
-    context.dump.write(name, stage::partition, *attempt);
-    auto compiled = compilePlaced(context, *attempt, graph, name, std::nullopt,
+    if (isDivided(context, device))
+      context.dump.write(name, stage::partition, *attempt);
+    auto compiled = compilePlaced(context, *attempt, graph, name, device,
                                   std::move(copy), refusals);
-    if (compiled || refusals.size() == known)
+    if (compiled)
+      llvm::append_range(compiled->draft.report, refusals.report);
+    bool isLast = device && !refusals.ops.empty(); // no other device runs it
+    if (compiled || isLast || refusals.size() == known)
       return compiled;
   }
 }
@@ -107,11 +117,11 @@ static Status passProgram(VariantContext &context,
   return {};
 }
 
-Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
-                                                  const Graph &graph,
-                                                  const std::string &name,
-                                                  OneDevice device,
-                                                  Draft draft) {
+/// By all stages, with the composites that no compiler has refused so far.
+static Result<CompiledProgram> compileOnce(VariantContext &context,
+                                           const Graph &graph,
+                                           const std::string &name,
+                                           OneDevice device, Draft draft) {
   auto primitives = decomposeFor(context, graph, device);
   if (!primitives)
     return primitives.status();
@@ -132,12 +142,20 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
           runProgramPipeline(context, *module, stage::partition, device, draft);
       !s.ok())
     return s;
-  if (!device)
-    return compileSplit(context, *module, graph, name, draft);
-  placeOn(*module, *device);
-  Refusals none;
-  return compilePlaced(context, *module, graph, name, device, std::move(draft),
-                       none);
+  return compileSplit(context, *module, graph, name, device, draft);
+}
+
+Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
+                                                  const Graph &graph,
+                                                  const std::string &name,
+                                                  OneDevice device,
+                                                  Draft draft) {
+  for (;;) {
+    size_t known = context.refusedComposites.size();
+    auto compiled = compileOnce(context, graph, name, device, draft);
+    if (compiled || context.refusedComposites.size() == known)
+      return compiled;
+  }
 }
 
 /// One model for one target, or split over several. `weights` are the ids that
@@ -164,6 +182,8 @@ static Result<VariantInfo> compileVariant(const CompileServices &services,
                   "kernel " + kernel +
                       " computes nothing of the graph, which needs no "
                       "dispatch");
+  for (const auto &[composite, line] : context.refusedComposites)
+    compiled->draft.report.push_back(line);
   weights = compiled->draft.weights;
   return link(context, std::move(*compiled));
 }
@@ -178,8 +198,28 @@ static void embedGraph(const Graph &graph, ArtifactInfo &artifact,
       weights.push_back(id);
 }
 
+/// Puts the number in the place of each symbol that has one value only.
+static Status fixSizes(Graph &graph) {
+  std::vector<backplane::Symbol> symbols = graph.symbols;
+  for (const backplane::Symbol &symbol : symbols) {
+    bool isRead = llvm::any_of(graph.ops, [&](const backplane::Op &op) {
+      return op.name == "read" && op.string("symbol") == symbol.name;
+    });
+    if (symbol.minimum != symbol.maximum || isRead)
+      continue;
+    auto fixed = fixSymbol(graph, symbol.name, symbol.minimum);
+    if (!fixed)
+      return invalidArgument("the model cannot have " + symbol.name + " = " +
+                             std::to_string(symbol.minimum));
+    graph = std::move(*fixed);
+  }
+  return {};
+}
+
 Status backplane::compileModel(CompileRequest request,
                                const CompileServices &services) {
+  if (auto status = fixSizes(request.model.graph); !status.ok())
+    return status;
   if (auto status = checkSatisfiable(request.model.graph); !status.ok())
     return status;
   ArtifactInfo artifact;
@@ -201,6 +241,7 @@ Status backplane::compileModel(CompileRequest request,
       return variant.status().within(name);
     artifact.variants.push_back(std::move(*variant));
   }
+  dropUnusedWeights(artifact, weights);
   if (request.embedGraph)
     embedGraph(request.model.graph, artifact, weights);
   for (const std::string &id : weights)

@@ -3,6 +3,8 @@
 
 #include "backplane/hal.h"
 #include "sdk/support/Error.h"
+#include "sdk/support/Property.h"
+#include "sdk/support/ReadableText.h"
 
 #include <algorithm>
 
@@ -155,6 +157,30 @@ private:
 
 } // namespace
 
+/// The lines of a log without what would end a line, then the figures.
+static std::vector<std::string> notesOf(const bp_compiled_t &compiled) {
+  constexpr size_t maxLines = 64;
+  std::vector<std::string> notes;
+  std::string_view rest = view(compiled.log);
+  while (!rest.empty()) {
+    std::string line(rest.substr(0, rest.find('\n')));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    if (line.empty())
+      continue;
+    if (notes.size() == maxLines) {
+      notes.emplace_back("log: further lines are left out");
+      break;
+    }
+    notes.push_back("log: " + readable(line));
+  }
+  auto statistics =
+      copyProperties(compiled.statistics, compiled.statistic_count);
+  for (const Property &figure :
+       statistics ? *statistics : std::vector<Property>())
+    notes.push_back(figure.str());
+  return notes;
+}
+
 Kernel copyKernel(const bp_compiled_t &compiled) {
   Kernel kernel;
   const auto *data = static_cast<const uint8_t *>(compiled.blob.data);
@@ -169,6 +195,7 @@ Kernel copyKernel(const bp_compiled_t &compiled) {
   for (uint32_t i = 0; compiled.in_place && i < bindings; ++i)
     if (compiled.in_place[i])
       kernel.inPlace.push_back(i);
+  kernel.notes = notesOf(compiled);
   return kernel;
 }
 

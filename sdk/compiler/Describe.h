@@ -13,6 +13,11 @@ namespace backplane {
 void describeModel(const Graph &graph, ArtifactInfo &artifact,
                    std::vector<std::string> &weights);
 
+/// Leaves only those of the weights that something of the artifact names, in
+/// their order.
+void dropUnusedWeights(ArtifactInfo &artifact,
+                       std::vector<std::string> &weights);
+
 } // namespace backplane
 
 #endif // BACKPLANE_COMPILER_DESCRIBE_H

@@ -7,6 +7,7 @@
 
 #include "sdk/compiler/Phase.h"
 #include "sdk/fusion/Fusion.h"
+#include "sdk/fusion/KernelGroups.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/package/Check.h"
 
@@ -147,6 +148,12 @@ compileKernel(KernelCompiler &kernels, func::FuncOp function,
   auto check = [&](size_t index) {
     return checkSizes(kernels.kernel(index), function, target);
   };
+  if (bp::partitionOf(function)) {
+    auto index = kernels.add(function, weights, KernelCompiler::By::Plugin);
+    Status status = index ? check(*index) : index.status();
+    return status.ok() ? Result<DispatchKernels>({*index, std::nullopt})
+                       : Result<DispatchKernels>(std::move(status));
+  }
   auto registered = kernels.addRegistered(function, weights);
   Status refused = registered.status();
   if (registered && *registered)
@@ -220,12 +227,18 @@ compileKernels(VariantContext &context, ModuleOp module,
       Status status = context.diagnostics.take(kernels.status());
       if (status.code() != BP_STATUS_UNIMPLEMENTED)
         return status;
-      refuse(function, status, refusals);
+      size_t known = refusals.ops.size();
+      refuse(context, function, status, refusals);
       refused = status.within("target " + target.name + " cannot run " +
                               describeOps(function));
-      if (context.targets.size() == 1)
-        return refused;
+      if (context.targets.size() == 1 && refusals.ops.size() != known)
+        return refused; // no other cut helps
     }
+    if (kernels)
+      for (const std::string &note :
+           context.kernels[device].kernel(kernels->kernel).notes)
+        draft.report.push_back(scheduled.function + " on " + target.name +
+                               ": " + note);
     all.push_back(kernels ? *kernels : DispatchKernels{});
   }
   if (!refused.ok())

@@ -245,57 +245,31 @@ size_t KernelCompiler::keep(const std::string &key, Kernel kernel,
   return byKey_[key] = kernels_.size() - 1;
 }
 
-/// The kernel of the cache, if it has one that fits.
-std::optional<Kernel> KernelCompiler::cached(const std::string &key,
-                                             const Graph &graph,
-                                             const WeightInputs &weights) {
+/// The kernel of the cache, if it has one.
+std::optional<Kernel> KernelCompiler::cached(const std::string &key) {
   auto bytes = services_.cacheGet ? services_.cacheGet(key) : std::nullopt;
-  if (!bytes)
-    return std::nullopt;
-  auto kernel = unpackKernel(*bytes);
-  bool fits =
-      kernel && (links() ? kernel->launches.size() == 1
-                         : checkKernel(*kernel, graph, weights.mask()).ok());
-  return fits ? std::move(kernel) : std::nullopt;
+  return bytes ? unpackKernel(*bytes) : std::nullopt;
 }
 
-Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
-                                   const WeightInputs &weights) {
-  auto graph = bp::exportGraph(dispatch);
-  std::string label = dispatch.getName().str();
-  if (!graph)
-    return graph.status().within(label);
-  std::vector<std::string> symbols = symbolNames(*graph);
-  if (Status s = normalise(*graph); !s.ok())
-    return s.within(label);
-  auto after = passed(*graph, label);
-  if (!after)
-    return after.status().within(label);
-  const Graph &plain = *after;
-  const std::string base = keyOf(writeGraph(plain));
+Result<size_t> KernelCompiler::addByPlugin(const std::string &base,
+                                           const Graph &plain,
+                                           const WeightInputs &weights,
+                                           const std::string &dispatch) {
   auto known = questions_.find(base);
   std::string key =
       known == questions_.end() ? base : ::keyOf(base, weights, known->second);
   if (auto found = byKey_.find(key); found != byKey_.end())
     return found->second;
-  if (auto kernel = cached(key, plain, weights)) {
+  if (auto kernel = cached(key);
+      kernel && checkKernel(*kernel, plain, weights.mask()).ok()) {
     ++hits_;
-    return keep(key, std::move(*kernel), plain, !links());
+    return keep(key, std::move(*kernel), plain, true);
   }
-  std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
   WeightQuestions questions;
-  OwningOpRef<ModuleOp> rewritten;
-  if (links() && !(plain == *graph)) {
-    rewritten = importDispatch(*dispatch.getContext(), plain);
-    if (!rewritten)
-      return internalError("no module").within(label);
-    dispatch = rewritten->lookupSymbol<func::FuncOp>("main");
-    symbols = symbolNames(plain);
-  }
-  auto kernel = links() ? compileByEmitter(dispatch, symbols, plain, name)
-                        : compileByPlugin(plain, weights, name, questions);
+  auto kernel = compileByPlugin(
+      plain, weights, baseName(dispatch) + "_" + key.substr(0, 16), questions);
   if (!kernel)
-    return kernel.status().within(label);
+    return kernel.status();
   keepReplaceable(kernel->inPlace, plain);
   if (!questions.empty()) {
     WeightQuestions &all = questions_[base];
@@ -305,7 +279,60 @@ Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
   } else if (services_.cachePut) {
     services_.cachePut(key, packKernel(*kernel));
   }
-  return keep(key, std::move(*kernel), plain, !links());
+  return keep(key, std::move(*kernel), plain, true);
+}
+
+Result<size_t> KernelCompiler::addByEmitter(const std::string &key,
+                                            func::FuncOp dispatch,
+                                            std::vector<std::string> symbols,
+                                            const Graph &plain, bool changed) {
+  if (auto found = byKey_.find(key); found != byKey_.end())
+    return found->second;
+  if (auto kernel = cached(key); kernel && kernel->launches.size() == 1) {
+    ++hits_;
+    return keep(key, std::move(*kernel), plain, false);
+  }
+  std::string name = baseName(dispatch.getName()) + "_" + key.substr(0, 16);
+  OwningOpRef<ModuleOp> rewritten;
+  if (changed) {
+    rewritten = importDispatch(*dispatch.getContext(), plain);
+    if (!rewritten)
+      return internalError("no module");
+    dispatch = rewritten->lookupSymbol<func::FuncOp>("main");
+    symbols = symbolNames(plain);
+  }
+  auto kernel = compileByEmitter(dispatch, symbols, plain, name);
+  if (!kernel)
+    return kernel.status();
+  keepReplaceable(kernel->inPlace, plain);
+  if (services_.cachePut)
+    services_.cachePut(key, packKernel(*kernel));
+  return keep(key, std::move(*kernel), plain, false);
+}
+
+Result<size_t> KernelCompiler::add(func::FuncOp dispatch,
+                                   const WeightInputs &weights, By by) {
+  auto graph = bp::exportGraph(dispatch);
+  std::string label = dispatch.getName().str();
+  if (!graph)
+    return graph.status().within(label);
+  std::vector<std::string> symbols = symbolNames(*graph);
+  if (Status s = normalise(*graph); !s.ok())
+    return s.within(label);
+  auto plain = passed(*graph, label);
+  if (!plain)
+    return plain.status().within(label);
+  const std::string key = keyOf(writeGraph(*plain));
+  bool emits = links() && by == By::Either;
+  auto kernel =
+      emits && !target_.plugin->table->compile
+          ? Result<size_t>(unimplemented("it has no function compile"))
+          : addByPlugin(links() ? key + "-compiled" : key, *plain, weights,
+                        label);
+  if (emits && kernel.code() == BP_STATUS_UNIMPLEMENTED)
+    kernel = addByEmitter(key, dispatch, std::move(symbols), *plain,
+                          !(*plain == *graph));
+  return kernel ? kernel : kernel.status().within(label);
 }
 
 Result<std::optional<size_t>>

@@ -55,8 +55,11 @@ public:
       : services_(services), target_(target),
         emitter_(findEmitter(target.emitter)), dump_(std::move(dump)) {}
 
+  /// Who makes a kernel: the plug-in alone, or the emitter where it refuses.
+  enum class By : uint8_t { Plugin, Either };
   /// The number of the kernel of this dispatch. Failures name the dispatch.
-  Result<size_t> add(mlir::func::FuncOp dispatch, const WeightInputs &weights);
+  Result<size_t> add(mlir::func::FuncOp dispatch, const WeightInputs &weights,
+                     By by = By::Either);
   /// The number of the registered kernel that the dispatch was formed for; none
   /// where it was not.
   Result<std::optional<size_t>> addRegistered(mlir::func::FuncOp dispatch,
@@ -96,8 +99,16 @@ private:
                                  const WeightInputs &weights,
                                  const std::string &name,
                                  WeightQuestions &questions);
-  std::optional<Kernel> cached(const std::string &key, const Graph &graph,
-                               const WeightInputs &weights);
+  Result<size_t> addByPlugin(const std::string &base, const Graph &plain,
+                             const WeightInputs &weights,
+                             const std::string &dispatch);
+  /// `symbols`: those of the dispatch, in order; `changed`: `plain` is another
+  /// graph.
+  Result<size_t> addByEmitter(const std::string &key,
+                              mlir::func::FuncOp dispatch,
+                              std::vector<std::string> symbols,
+                              const Graph &plain, bool changed);
+  std::optional<Kernel> cached(const std::string &key);
   size_t keep(const std::string &key, Kernel kernel, const Graph &graph,
               bool own);
   Result<Kernel> emit(mlir::func::FuncOp dispatch, const Graph &graph,

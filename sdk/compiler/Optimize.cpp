@@ -18,8 +18,10 @@ using namespace mlir;
 using namespace backplane;
 
 /// Refuses a graph with a dtype that the target can neither hold nor, where it
-/// is asked to, compute in.
-static Status checkDTypes(const Target &target, const Graph &graph) {
+/// is asked to, compute in, and one with a size that it must know.
+static Status checkTypes(const Target &target, const Graph &graph) {
+  if (std::string why = missingSize(target, graph); !why.empty())
+    return Status(BP_STATUS_FAILED_PRECONDITION, why);
   for (const backplane::Op &op : graph.ops) {
     if (auto type = missingDType(target, graph, op))
       return unimplemented("target " + target.name + " does not compute in " +
@@ -40,7 +42,9 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
                                       const Graph &graph, OneDevice device) {
   const Target &target = context.targets[device.value_or(0)];
   auto keep = [&](const backplane::Op &op) {
-    return askClaim(context.services, target, graph, op).supported;
+    return !context.refusedComposites.count(
+               compositeKey(op.name, op.location)) &&
+           askClaim(context.services, target, graph, op).supported;
   };
   auto result = decompose(graph, keep, false);
   if (!result)
@@ -50,7 +54,7 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
   result = widenFloats(target, std::move(*result));
   if (!result)
     return result.status().within(stage::decompose.name);
-  if (auto status = checkDTypes(target, *result); !status.ok())
+  if (auto status = checkTypes(target, *result); !status.ok())
     return status;
   return result;
 }

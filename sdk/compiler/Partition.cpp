@@ -3,12 +3,14 @@
 // Partition.cpp: a program over several devices. Each op of `main` gets the
 // device that sdk/partition chooses; when a backend then refuses to compile
 // something, its ops go elsewhere and everything behind that is done again.
-#include "sdk/compiler/Variant.h"
+#include "sdk/compiler/Partitions.h"
 #include "sdk/compiler/WidenFloats.h"
 #include "sdk/dialect/Attributes.h"
 
 #include "sdk/fusion/Fusion.h"
+#include "sdk/fusion/KernelGroups.h"
 #include "sdk/graph/Control.h"
+#include "sdk/graph/OpTable.h"
 #include "sdk/partition/Partition.h"
 
 #include "mlir/IR/Builders.h"
@@ -102,9 +104,22 @@ static std::string refusal(const VariantContext &context, const Graph &graph,
   return {};
 }
 
-static DeviceOffer offer(const VariantContext &context, Operation &op,
-                         func::FuncOp main, const Graph &graph, unsigned device,
-                         const Refusals &refusals) {
+namespace {
+
+/// What is asked about the ops of a program.
+struct Question {
+  const VariantContext &context;
+  func::FuncOp main;
+  const Graph &graph;
+  const Refusals &refusals;
+  const ProgramPartitions &partitions;
+};
+
+} // namespace
+
+static DeviceOffer offer(const Question &asked, Operation &op,
+                         unsigned device) {
+  const auto &[context, main, graph, refusals, partitions] = asked;
   const Target &target = context.targets[device];
   for (auto types :
        {TypeRange(op.getOperandTypes()), TypeRange(op.getResultTypes())})
@@ -114,7 +129,8 @@ static DeviceOffer offer(const VariantContext &context, Operation &op,
         return {false, "it has no " + std::string(name(tensor->dtype))};
   auto position =
       size_t(op.getAttrOfType<DenseI64ArrayAttr>(bp::positionsAttr)[0]);
-  if (auto known = refusals.find({position, device}); known != refusals.end())
+  if (auto known = refusals.ops.find({position, device});
+      known != refusals.ops.end())
     return {false, known->second};
   if (auto control = dyn_cast<bp::ControlOp>(op)) {
     for (const Graph &region : bp::controlOf(control, graph).regions) {
@@ -128,80 +144,266 @@ static DeviceOffer offer(const VariantContext &context, Operation &op,
   auto single = bp::groupGraph(main, {&op});
   if (!single)
     return {};
+  if (std::string why = missingSize(target, *single); !why.empty())
+    return {false, why};
   for (const backplane::Op &alone : single->ops)
     if (auto type = missingDType(target, *single, alone))
       return {false, "it does not compute in " + std::string(name(*type))};
   Claim claim = askClaim(context.services, target, *single);
   if (!claim.answered)
-    return {};
+    return partitions.only[device]
+               ? DeviceOffer{false, "it is in no partition of the plug-in"}
+               : DeviceOffer{};
   return {claim.supported, claim.reason, claim.costNs};
 }
 
-static PartitionNode describe(const VariantContext &context, Operation &op,
-                              func::FuncOp main, const Graph &graph,
-                              const Refusals &refusals) {
+static PartitionNode describe(const Question &asked, Operation &op) {
   PartitionNode node;
   node.name = describeOp(op);
   bp::OpKind kind = bp::kindOf(&op);
   node.light = kind == bp::OpKind::Elementwise ||
                kind == bp::OpKind::Movement || kind == bp::OpKind::Cheap;
-  for (unsigned device = 0; device < context.targets.size(); ++device)
-    node.offers.push_back(offer(context, op, main, graph, device, refusals));
+  for (unsigned device = 0; device < asked.context.targets.size(); ++device)
+    node.offers.push_back(offer(asked, op, device));
   return node;
 }
 
-void backplane::placeOn(ModuleOp module, unsigned device) {
-  if (device == 0)
-    return;
-  Builder builder(module.getContext());
-  for (Operation &op :
-       module.lookupSymbol<func::FuncOp>("main").front().without_terminator())
-    op.setAttr(bp::deviceAttr, builder.getI64IntegerAttr(device));
+/// The ops of a partition as one node: its own device takes all of it, another
+/// one where it takes each op.
+static PartitionNode describe(const Question &asked,
+                              const ProgramPartition &partition) {
+  PartitionNode node;
+  node.name = "partition of " + partition.text;
+  node.light = true;
+  node.offers.resize(asked.context.targets.size());
+  for (Operation *op : partition.ops) {
+    if (!needsDevice(*op))
+      continue;
+    PartitionNode one = describe(asked, *op);
+    node.light &= one.light;
+    for (auto [all, each] : llvm::zip(node.offers, one.offers)) {
+      bool priced =
+          (op == partition.ops.front() || all.costNs > 0) && each.costNs > 0;
+      all.costNs = priced ? all.costNs + each.costNs : 0;
+      if (all.supported && !each.supported)
+        all = {false, each.reason};
+    }
+  }
+  node.offers[partition.device] = {true, "", partition.costNs};
+  return node;
 }
 
-Status backplane::partition(const VariantContext &context, ModuleOp module,
-                            const Graph &graph, const Refusals &refusals,
-                            Draft &draft) {
-  auto main = module.lookupSymbol<func::FuncOp>("main");
-  Builder builder(module.getContext());
-  std::vector<std::string> names;
-  for (const Target &target : context.targets)
-    names.push_back(target.name);
-  std::vector<PartitionNode> nodes;
-  std::vector<Operation *> ops;
-  Nodes numbers;
-  for (auto [position, op] :
-       llvm::enumerate(main.front().without_terminator())) {
+static void setDevice(Operation *op, unsigned device) {
+  if (device != 0)
+    op->setAttr(bp::deviceAttr,
+                Builder(op->getContext()).getI64IntegerAttr(device));
+}
+
+static void numberOps(func::FuncOp main) {
+  Builder builder(main.getContext());
+  for (auto [position, op] : llvm::enumerate(main.front().without_terminator()))
     op.setAttr(bp::positionsAttr,
                builder.getDenseI64ArrayAttr({int64_t(position)}));
-    if (!needsDevice(op))
-      continue;
-    PartitionNode node = describe(context, op, main, graph, refusals);
-    for (mlir::Value operand : op.getOperands())
-      addProducers(operand, 0, numbers, node.operands);
-    numbers[&op] = uint32_t(nodes.size());
-    nodes.push_back(std::move(node));
-    ops.push_back(&op);
+}
+
+/// Marks the ops whose dispatch was refused, so that each gets one of its own.
+static void markRefused(func::FuncOp main, const Refusals &refusals) {
+  for (auto [position, op] :
+       llvm::enumerate(main.front().without_terminator())) {
+    auto known = refusals.together.find({position, bp::deviceOf(&op)});
+    if (known != refusals.together.end())
+      op.setAttr(bp::aloneAttr,
+                 StringAttr::get(main.getContext(), known->second));
   }
-  auto assigned = assignDevices(nodes, names);
+}
+
+static void markPartitions(const VariantContext &context,
+                           const ProgramPartitions &partitions, Draft &draft) {
+  for (auto [group, partition] : llvm::enumerate(partitions.partitions)) {
+    if (bp::deviceOf(partition.ops.front()) != partition.device)
+      continue;
+    markPartition(partition, int64_t(group));
+    draft.report.push_back("target " + context.targets[partition.device].name +
+                           ": partition of " + partition.text);
+  }
+}
+
+namespace {
+
+/// The nodes of a program: its partitions, and each other op that runs.
+struct NodeList {
+  std::vector<PartitionNode> nodes;
+  std::vector<std::vector<Operation *>> ops; ///< of each node
+  Nodes numbers;
+};
+
+} // namespace
+
+static NodeList listNodes(const Question &asked) {
+  NodeList list;
+  llvm::DenseMap<Operation *, const ProgramPartition *> within;
+  for (const ProgramPartition &partition : asked.partitions.partitions)
+    for (Operation *op : partition.ops)
+      within[op] = &partition;
+  func::FuncOp main = asked.main;
+  for (Operation &op : main.front().without_terminator()) {
+    const ProgramPartition *partition = within.lookup(&op);
+    if (!partition && !needsDevice(op))
+      continue;
+    if (!list.numbers.count(&op)) {
+      auto number = uint32_t(list.nodes.size());
+      list.nodes.push_back(partition ? describe(asked, *partition)
+                                     : describe(asked, op));
+      list.ops.push_back(partition ? partition->ops
+                                   : std::vector<Operation *>{&op});
+      for (Operation *member : list.ops.back())
+        list.numbers[member] = number;
+    }
+  }
+  for (auto [node, members] : llvm::zip(list.nodes, list.ops)) {
+    uint32_t self = list.numbers[members.front()];
+    for (Operation *op : members)
+      for (mlir::Value operand : op->getOperands())
+        addProducers(operand, 0, list.numbers, node.operands);
+    std::erase_if(node.operands, [&](const PartitionNode::Edge &edge) {
+      return edge.producer == self;
+    });
+  }
+  return list;
+}
+
+/// Gives each op the device that costs and claims choose.
+static Status place(const Question &asked, Draft &draft) {
+  std::vector<std::string> names;
+  for (const Target &target : asked.context.targets)
+    names.push_back(target.name);
+  NodeList list = listNodes(asked);
+  auto assigned = assignDevices(list.nodes, names);
   if (!assigned)
     return assigned.status();
-  for (auto [node, op, assignment] : llvm::zip(nodes, ops, *assigned)) {
-    if (assignment.device == 0)
-      continue;
-    op->setAttr(bp::deviceAttr, builder.getI64IntegerAttr(assignment.device));
-    draft.report.push_back(node.name + ": on " + names[assignment.device] +
-                           ", as " + assignment.reason);
+  for (auto [node, ops, assignment] :
+       llvm::zip(list.nodes, list.ops, *assigned)) {
+    for (Operation *op : ops)
+      setDevice(op, assignment.device);
+    if (assignment.device != 0 && !assignment.reason.empty())
+      draft.report.push_back(node.name + ": on " + names[assignment.device] +
+                             ", as " + assignment.reason);
   }
   return {};
 }
 
-void backplane::refuse(Operation *op, const Status &status,
-                       Refusals &refusals) {
+Status backplane::partition(const VariantContext &context, ModuleOp module,
+                            const Graph &graph, OneDevice device,
+                            const Refusals &refusals, Draft &draft) {
+  auto main = module.lookupSymbol<func::FuncOp>("main");
+  numberOps(main);
+  auto partitions = askPartitions(context, module, device, refusals, draft);
+  if (!partitions)
+    return partitions.status();
+  if (device) {
+    for (Operation &op : main.front().without_terminator())
+      setDevice(&op, *device);
+  } else if (Status s =
+                 place({context, main, graph, refusals, *partitions}, draft);
+             !s.ok()) {
+    return s;
+  }
+  markRefused(main, refusals);
+  markPartitions(context, *partitions, draft);
+  return {};
+}
+
+std::string backplane::compositeKey(std::string_view op,
+                                    std::string_view location) {
+  return std::string(op) + " " + std::string(location);
+}
+
+/// The ops of a dispatch that it is named for, without what every user of them
+/// computes again.
+static std::vector<Operation *> mainOps(func::FuncOp dispatch) {
+  std::vector<Operation *> ops;
+  for (Operation &op : dispatch.front().without_terminator())
+    if (bp::kindOf(&op) != bp::OpKind::Cheap && !isa<bp::ReshapeOp>(op))
+      ops.push_back(&op);
+  return ops;
+}
+
+static void forEachPosition(Operation *op, function_ref<void(size_t)> visit) {
+  if (auto positions = op->getAttrOfType<DenseI64ArrayAttr>(bp::positionsAttr))
+    visit(size_t(positions[0]));
+}
+
+/// "target npu refused 3 ops as one dispatch, conv (/a) to relu (/b): …"
+static std::string refusedLine(const VariantContext &context, unsigned device,
+                               const char *what, ArrayRef<Operation *> ops,
+                               const Status &status, const char *then) {
+  std::string text = describeOp(*ops.front());
+  if (ops.size() > 1)
+    text = std::to_string(ops.size()) + " ops, " + text + " to " +
+           describeOp(*ops.back());
+  return "target " + context.targets[device].name + " refused " + what + text +
+         ": " + status.message() + "; " + then;
+}
+
+/// Notes a dispatch that is cut into its ops. False: it was before.
+static bool refuseTogether(VariantContext &context, func::FuncOp dispatch,
+                           ArrayRef<Operation *> ops, const Status &status,
+                           Refusals &refusals) {
+  unsigned device = bp::deviceOf(dispatch);
+  size_t known = refusals.together.size();
+  for (Operation *op : ops)
+    forEachPosition(op, [&](size_t position) {
+      refusals.together.try_emplace({position, device},
+                                    "together its compiler refused them: " +
+                                        status.message());
+    });
+  if (refusals.together.size() == known)
+    return false;
+  refusals.report.push_back(refusedLine(context, device, "one dispatch of ",
+                                        ops, status,
+                                        "each gets a dispatch of its own"));
+  return true;
+}
+
+/// Notes a composite that is decomposed. False: it is none, or was before.
+static bool refuseComposite(VariantContext &context, Operation *op,
+                            unsigned device, const Status &status) {
+  std::string name = op->getName().stripDialect().str();
+  const OpSpec *spec = findOp(name);
+  if (!spec || !spec->composite)
+    return false;
+  std::string line = refusedLine(context, device, "the composite ", op, status,
+                                 "it is decomposed");
+  return context.refusedComposites
+      .try_emplace(compositeKey(name, bp::locationText(op->getLoc())), line)
+      .second;
+}
+
+void backplane::refuse(VariantContext &context, Operation *op,
+                       const Status &status, Refusals &refusals) {
+  unsigned device = bp::deviceOf(op);
+  auto dispatch = dyn_cast<func::FuncOp>(op);
+  std::vector<Operation *> ops =
+      dispatch ? mainOps(dispatch) : std::vector<Operation *>{};
+  if (auto named = bp::partitionOf(op); named && dispatch) {
+    std::vector<Operation *> all;
+    for (Operation &inner : dispatch.front().without_terminator())
+      all.push_back(&inner);
+    refusals.report.push_back(refusedLine(context, device, "a partition of ",
+                                          ops.empty() ? all : ops, status,
+                                          "it is cut again"));
+    refusals.partitions.try_emplace({device, named->vec()}, status.message());
+    return;
+  }
+  if (ops.size() > 1 &&
+      refuseTogether(context, dispatch, ops, status, refusals))
+    return;
+  if (ops.size() == 1 && refuseComposite(context, ops[0], device, status))
+    return;
   auto note = [&](Operation *inner) {
-    if (auto positions =
-            inner->getAttrOfType<DenseI64ArrayAttr>(bp::positionsAttr))
-      refusals[{size_t(positions[0]), bp::deviceOf(op)}] = status.message();
+    forEachPosition(inner, [&](size_t position) {
+      refusals.ops[{position, device}] = status.message();
+    });
   };
   note(op);
   op->walk(note);

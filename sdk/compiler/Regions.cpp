@@ -64,7 +64,7 @@ Status backplane::compileRegions(VariantContext &context, ModuleOp module,
           compileRegion(context, op, i, graph, bp::deviceOf(control), draft);
       if (!number) {
         if (number.status().code() == BP_STATUS_UNIMPLEMENTED)
-          refuse(control, number.status(), refusals);
+          refuse(context, control, number.status(), refusals);
         return number.status();
       }
       programs.push_back(*number);

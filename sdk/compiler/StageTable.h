@@ -46,9 +46,10 @@ inline constexpr Stage optimize = {
     "computed, depends on weights alone",
     PipelineScope::Program};
 inline constexpr Stage partition = {
-    "partition", "`backplane::assignDevices`",
-    "as after optimize, several targets",
-    "ops have `bp.device`: which target runs them; without it the first",
+    "partition", "`partition` of plug-ins, `backplane::assignDevices`",
+    "as after optimize, several targets or a plug-in with partitions",
+    "ops have `bp.device`: which target runs them; without it the first; those "
+    "of a partition have `bp.kernel`",
     PipelineScope::Program};
 inline constexpr Stage kernels = {
     "kernels", "`bp::matchKernels`, as `bp-match-kernels`",

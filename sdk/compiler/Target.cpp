@@ -10,6 +10,8 @@
 #include "sdk/partition/TargetNames.h"
 #include "sdk/support/Error.h"
 
+#include <set>
+
 using namespace backplane;
 
 namespace {
@@ -55,6 +57,7 @@ Result<Target> copyTarget(const CompilerPlugin &plugin, const bp_target_t &t) {
   target.maxConstants = t.max_constants;
   target.fusion = t.fusion;
   target.maxFusedOps = t.max_fused_ops;
+  target.staticShapes = t.flags & BP_TARGET_STATIC_SHAPES;
   target.numerics = copyNumerics(t);
   return target;
 }
@@ -180,6 +183,25 @@ std::string backplane::unlistedOp(const Target &target, const Graph &graph) {
         return why;
   }
   return {};
+}
+
+std::string backplane::missingSize(const Target &target, const Graph &graph) {
+  if (!target.staticShapes)
+    return {};
+  std::set<std::string> symbols;
+  for (const Value &value : graph.values)
+    for (const Dim &dim : value.type.dims)
+      dim.collectSymbols(symbols);
+  if (symbols.empty())
+    return {};
+  std::string names, options;
+  for (const std::string &symbol : symbols) {
+    names += (names.empty() ? "" : ", ") + symbol;
+    options += " --dim " + symbol + "=SIZE";
+  }
+  return "target " + target.name + " takes sizes that are numbers, and " +
+         names + (symbols.size() == 1 ? " is none" : " are none") +
+         "; compile with" + options;
 }
 
 Claim backplane::askClaim(const CompileServices &services, const Target &target,

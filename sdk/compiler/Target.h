@@ -37,6 +37,7 @@ struct Target {
   uint32_t vectorBits = 0;
   uint32_t maxBindings = 0, maxConstants = 0;
   uint32_t fusion = 0, maxFusedOps = 0;
+  bool staticShapes = false;
   std::vector<TargetNumerics> numerics;
   std::vector<Property> properties;
   std::string toolchain;
@@ -66,6 +67,10 @@ bool mayContract(const Target &target, const Graph &dispatch);
 /// Why the plug-in is not shown this graph: an op that it does not list, or not
 /// at this version; empty when it is.
 std::string unlistedOp(const Target &target, const Graph &graph);
+
+/// Why the target runs no dispatch of this graph, whose sizes calls give; empty
+/// when it does.
+std::string missingSize(const Target &target, const Graph &graph);
 
 /// What a backend says about a graph as one dispatch.
 struct Claim {

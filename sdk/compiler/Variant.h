@@ -11,6 +11,7 @@
 #include "sdk/schedule/Schedule.h"
 
 #include <deque>
+#include <map>
 
 namespace backplane {
 
@@ -39,6 +40,9 @@ struct VariantContext {
   mlir::MLIRContext mlir;
   Diagnostics diagnostics;
   std::deque<KernelCompiler> kernels; ///< of each device
+  /// Composites that a compiler claimed and refused, by compositeKey: they are
+  /// decomposed. The report has a line for each.
+  std::map<std::string, std::string> refusedComposites;
   /// Graphs of registered kernels, by target, kernel, graph, number of axes
   /// that it has more, size of its computed symbol (-1: any), and whether one
   /// device runs all.
@@ -67,9 +71,22 @@ struct CompiledProgram {
   Draft draft;
 };
 
-/// What devices turned out not to take: an op of `main`, by its position before
-/// fusion, a device, and why.
-using Refusals = std::map<std::pair<size_t, unsigned>, std::string>;
+/// What devices turned out not to take of `main`, and why. Ops are named by
+/// their positions before fusion.
+struct Refusals {
+  using Reasons = std::map<std::pair<size_t, unsigned>, std::string>;
+  Reasons ops; ///< an op on a device
+  /// An op on a device that was refused with others in its dispatch: it gets
+  /// one of its own.
+  Reasons together;
+  /// Partitions, by device and the ops that the plug-in named.
+  std::map<std::pair<unsigned, std::vector<int64_t>>, std::string> partitions;
+  std::vector<std::string> report; ///< of those that were cut again
+
+  size_t size() const {
+    return ops.size() + together.size() + partitions.size();
+  }
+};
 
 // ---- the stages, in order ----
 
@@ -84,12 +101,16 @@ Result<Graph> decomposeFor(const VariantContext &context, const Graph &graph,
 Status optimize(VariantContext &context, mlir::ModuleOp module,
                 const Graph &graph, OneDevice device, Draft &draft);
 
-/// Gives each op of `main` the device.
-void placeOn(mlir::ModuleOp module, unsigned device);
-/// Gives each op of `main` the device that sdk/partition chooses, and the
-/// report the reason for each that is not on the first one.
+/// The name of a composite op in a model.
+std::string compositeKey(std::string_view op, std::string_view location);
+
+/// Gives each op of `main` its position, and the device that sdk/partition
+/// chooses or the one that there is, and the report the reason for each that is
+/// not on the first one. Marks the partitions of plug-ins and the ops that were
+/// refused together.
 Status partition(const VariantContext &context, mlir::ModuleOp module,
-                 const Graph &graph, const Refusals &refusals, Draft &draft);
+                 const Graph &graph, OneDevice device, const Refusals &refusals,
+                 Draft &draft);
 
 /// Each region that is left becomes a program; the op learns its number.
 Status compileRegions(VariantContext &context, mlir::ModuleOp module,
@@ -122,8 +143,10 @@ Result<CompiledProgram> compileProgram(VariantContext &context,
                                        const std::string &name,
                                        OneDevice device, Draft draft);
 
-/// Notes that the device of an op or a dispatch does not run what is in it.
-void refuse(mlir::Operation *op, const Status &status, Refusals &refusals);
+/// Notes that the device of an op or a dispatch does not run what is in it, and
+/// what to do then.
+void refuse(VariantContext &context, mlir::Operation *op, const Status &status,
+            Refusals &refusals);
 
 } // namespace backplane
 

@@ -24,9 +24,11 @@ inline constexpr llvm::StringLiteral reportAttr = "bp.report";
 inline constexpr llvm::StringLiteral deviceAttr = "bp.device";
 /// Of an op: the positions in `main` before fusion of those that it is made of.
 inline constexpr llvm::StringLiteral positionsAttr = "bp.positions";
-/// Of an op of `main`, or of a dispatch: the registered kernel that computes it
-/// (sdk/fusion/KernelGroups.h has what both hold).
+/// Of an op of `main`, or of a dispatch: the registered kernel that computes
+/// it, or its partition (sdk/fusion/KernelGroups.h has what both hold).
 inline constexpr llvm::StringLiteral kernelAttr = "bp.kernel";
+/// A string, of an op of `main`: why it is fused with no other.
+inline constexpr llvm::StringLiteral aloneAttr = "bp.alone";
 /// Unit, of a function: it becomes one kernel.
 inline constexpr llvm::StringLiteral dispatchAttr = "bp.dispatch";
 /// Unit, of a function: it depends on weights and constants only.

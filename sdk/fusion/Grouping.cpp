@@ -318,11 +318,23 @@ Reason Grouper::claimed(Group &merged, const Group &a, const Group &b) {
   return {};
 }
 
+/// Why nothing is fused with a group.
+static Reason apart(const Group &group) {
+  Operation *op = group.ops.front();
+  if (partitionOf(op))
+    return "one of them is in a partition";
+  auto alone = op->getAttrOfType<StringAttr>(aloneAttr);
+  return alone ? alone.str() : Reason();
+}
+
 Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
   unsigned a = producer.group, b = groupOf_[op];
   Group &first = groups_[a], &second = groups_[b];
   if (first.device != second.device)
     return "they run on different devices";
+  for (const Group *group : {&first, &second})
+    if (Reason reason = apart(*group); !reason.empty())
+      return reason;
   for (const Group *group : {&first, &second})
     if (StringRef kernel = kernelNameOf(group->ops.front()); !kernel.empty())
       return "the kernel " + kernel.str() + " computes one of them";
@@ -359,12 +371,13 @@ Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
 static bool needsKernel(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
-           kindOf(user) == OpKind::Free || user->hasAttr(kernelAttr);
+           kindOf(user) == OpKind::Free ||
+           (user->hasAttr(kernelAttr) && !partitionOf(user));
   });
 }
 
-/// All ops of a registered kernel, which stand one after the other, are one
-/// group from the start.
+/// All ops of a registered kernel or a partition, which stand one after the
+/// other, are one group from the start.
 void Grouper::visitKernel(Operation *first) {
   Group group{.kind = OpKind::Opaque, .device = deviceOf(first)};
   SmallVector<unsigned> sources;
@@ -377,7 +390,7 @@ void Grouper::visitKernel(Operation *first) {
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp();
           source && kernelGroupOf(source) != number)
-        addSources(operand, false, sources);
+        addSources(operand, partitionOf(op).has_value(), sources);
   }
   GroupOrder::Node node = order_.add(sources);
   for (Operation *op : group.ops)

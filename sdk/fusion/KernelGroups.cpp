@@ -24,6 +24,33 @@ StringRef bp::kernelNameOf(Operation *op) {
   return name ? name.getValue() : StringRef();
 }
 
+std::optional<ArrayRef<int64_t>> bp::partitionOf(Operation *op) {
+  DictionaryAttr mark = markOf(op);
+  auto named = mark ? mark.getAs<DenseI64ArrayAttr>("partition") : nullptr;
+  return named ? std::optional(named.asArrayRef()) : std::nullopt;
+}
+
+void bp::setPartition(ArrayRef<Operation *> ops, int64_t group,
+                      ArrayRef<int64_t> named) {
+  for (Operation *op : ops) {
+    Builder b(op->getContext());
+    op->setAttr(
+        kernelAttr,
+        b.getDictionaryAttr(
+            {b.getNamedAttr("group", b.getI64IntegerAttr(group)),
+             b.getNamedAttr("partition", b.getDenseI64ArrayAttr(named))}));
+  }
+}
+
+void bp::setPartition(func::FuncOp function, Operation *member) {
+  Builder b(function.getContext());
+  function->setAttr(kernelAttr,
+                    b.getDictionaryAttr(b.getNamedAttr(
+                        "partition", markOf(member).get("partition"))));
+  for (Operation &op : function.front())
+    op.removeAttr(kernelAttr);
+}
+
 /// The numbers of the bindings of an op's operands or results.
 static ArrayRef<int32_t> numbersOf(Operation *op, StringRef of) {
   DictionaryAttr mark = markOf(op);
@@ -190,7 +217,9 @@ std::vector<std::string> bp::gatherKernels(func::FuncOp main) {
     return refused;
   Gatherer gatherer(main);
   while (Operation *circle = gatherer.run()) {
-    refused.push_back("kernel " + kernelNameOf(circle).str() +
+    refused.push_back((partitionOf(circle)
+                           ? "a partition"
+                           : "kernel " + kernelNameOf(circle).str()) +
                       " is not used: its ops depend on its own results");
     gatherer.dropGroup(circle);
   }

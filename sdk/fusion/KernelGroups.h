@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// KernelGroups.h: ops that a registered kernel computes, as one dispatch.
+// KernelGroups.h: ops that a registered kernel computes, as one dispatch; and
+// partitions, the ops that a plug-in compiles as one.
 //
 // `bp.kernel` of an op of `main` (sdk/kernels makes it) is a dictionary:
 //
@@ -16,6 +17,14 @@
 // That of a dispatch has `name`, `number`, `graph` and `symbols` again, and
 // `bindings`, array<i32>: for each binding of the text the number of the
 // dispatch's binding, its inputs before its outputs; -1: absent.
+//
+// In a partition (sdk/compiler makes it) the dictionary of an op has `group`
+// and
+//
+//   partition  array<i64>: the ops that the plug-in named, by their positions
+//
+// and that of its dispatch `partition` alone. Its inputs and outputs are those
+// of any other dispatch.
 #ifndef BACKPLANE_FUSION_KERNELGROUPS_H
 #define BACKPLANE_FUSION_KERNELGROUPS_H
 
@@ -28,6 +37,13 @@ std::optional<int64_t> kernelGroupOf(mlir::Operation *op);
 /// The kernel of an op or a dispatch; empty: none.
 llvm::StringRef kernelNameOf(mlir::Operation *op);
 
+/// The ops that a plug-in named, of an op in a partition or of the dispatch of
+/// one; none: it is in no partition.
+std::optional<llvm::ArrayRef<int64_t>> partitionOf(mlir::Operation *op);
+/// Makes ops of `main` a partition.
+void setPartition(llvm::ArrayRef<mlir::Operation *> ops, int64_t group,
+                  llvm::ArrayRef<int64_t> named);
+
 /// Moves the ops of each group next to each other. A group that depends on its
 /// own results through other ops or groups is given up: its ops lose the
 /// attribute, and the reason is returned.
@@ -36,6 +52,10 @@ std::vector<std::string> gatherKernels(mlir::func::FuncOp main);
 /// What a group returns: all that its kernel writes, whether used or not.
 llvm::SmallVector<mlir::Value>
 kernelOutputs(const std::vector<mlir::Operation *> &ops);
+
+/// Gives the function of a partition its `bp.kernel` and takes those of its
+/// ops.
+void setPartition(mlir::func::FuncOp function, mlir::Operation *member);
 
 /// Gives the function of a group its `bp.kernel` and takes those of its ops.
 /// `inputs` and `outputs` are the values of `main` in the order of the

@@ -29,7 +29,8 @@ class Outliner {
 public:
   explicit Outliner(const std::vector<Operation *> &ops)
       : ops_(ops), inside_(ops.begin(), ops.end()),
-        isKernel_(ops.front()->hasAttr(kernelAttr)) {}
+        isKernel_(ops.front()->hasAttr(kernelAttr) &&
+                  !partitionOf(ops.front())) {}
 
   Outlined run(MLIRContext *context, StringRef name);
 
@@ -162,6 +163,8 @@ Outlined Outliner::run(MLIRContext *context, StringRef name) {
   func::ReturnOp::create(builder, location, results);
   function->setAttr(dispatchAttr, builder.getUnitAttr());
   setSymbols();
+  if (partitionOf(ops_.front()))
+    setPartition(function, ops_.front());
   if (isKernel_)
     setKernel(function, ops_, result_.inputs.getArrayRef(), result_.outputs);
   return std::move(result_);
@@ -223,6 +226,8 @@ std::string MainBuilder::nameOf(const Group &group) {
   Operation *root = group.ops.front();
   if (StringRef kernel = kernelNameOf(root); !kernel.empty())
     return (kernel + "_" + Twine(count_++)).str();
+  if (partitionOf(root))
+    return ("partition_" + Twine(count_++)).str();
   for (Operation *op : group.ops)
     if (kindOf(op) > kindOf(root))
       root = op;

@@ -84,12 +84,15 @@ KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
     : main_(main), device_(device), builder_(module.getContext()),
       plans_(planAll(patterns)), fills_(main, plans_), model_(module, main) {
   model_.fills = &fills_;
+  // What other devices' kernels, or partitions, have taken.
   for (Operation &op : main.front().without_terminator())
-    if (deviceOf(&op) == device)
-      byName_[op.getName().getStringRef()].push_back(&op);
-    else if (auto group = op.getAttrOfType<DictionaryAttr>(kernelAttr))
+    if (auto group = op.getAttrOfType<DictionaryAttr>(kernelAttr)) {
       groups_ =
           std::max(groups_, group.getAs<IntegerAttr>("group").getInt() + 1);
+      taken_.insert(&op);
+    } else if (deviceOf(&op) == device) {
+      byName_[op.getName().getStringRef()].push_back(&op);
+    }
 }
 
 std::vector<PatternPlan>

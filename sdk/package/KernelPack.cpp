@@ -55,7 +55,8 @@ Bytes backplane::packKernel(const Kernel &kernel) {
                                 builder.CreateString(kernel.scratch),
                                 builder.CreateVector(initLaunches),
                                 kernel.persistentBytes,
-                                builder.CreateVector(kernel.inPlace)));
+                                builder.CreateVector(kernel.inPlace),
+                                builder.CreateVectorOfStrings(kernel.notes)));
   std::span<const uint8_t> bytes = builder.GetBufferSpan();
   return Bytes(bytes.begin(), bytes.end());
 }
@@ -99,5 +100,7 @@ std::optional<Kernel> backplane::unpackKernel(std::span<const uint8_t> bytes) {
     kernel.initLaunches.push_back(unpack(*launch));
   kernel.persistentBytes = from.persistent_bytes();
   kernel.inPlace.assign(from.in_place()->begin(), from.in_place()->end());
+  for (const flatbuffers::String *note : *from.notes())
+    kernel.notes.push_back(note->str());
   return kernel;
 }

@@ -53,6 +53,8 @@ struct Kernel {
   /// Inputs that may have the memory of the one result, by number: graph and
   /// kernel agree on it.
   std::vector<uint32_t> inPlace;
+  /// What its compiler says of it, for the report.
+  std::vector<std::string> notes;
   // Not part of the bytes:
   std::string flops; ///< Flops.h
   /// A registered kernel whose launches are functions of its plug-in.

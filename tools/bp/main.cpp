@@ -101,13 +101,16 @@ void addModelOptions(CLI::App &app, ModelOptions &options,
                  "1)");
 }
 
-/// NAME=MIN..MAX pairs; throws CLI's error for a bad one.
+/// NAME=SIZE or NAME=MIN..MAX pairs; throws CLI's error for a bad one.
 std::map<std::string, std::pair<int64_t, int64_t>>
 parseRanges(const std::vector<std::string> &dims) {
   std::map<std::string, std::pair<int64_t, int64_t>> ranges;
   for (const std::string &text : dims) {
     size_t at = text.rfind('='), dots = text.rfind("..");
     std::optional<int64_t> low, high;
+    if (at != std::string::npos && at > 0 &&
+        text.find("..", at) == std::string::npos)
+      low = high = command::wholeNumber<int64_t>(text.substr(at + 1));
     if (at != std::string::npos && at > 0 && dots != std::string::npos &&
         dots > at && text.find("..", at) == dots) {
       low = command::wholeNumber<int64_t>(text.substr(at + 1, dots - at - 1));
@@ -116,8 +119,8 @@ parseRanges(const std::vector<std::string> &dims) {
     if (!low || !high || *low < 0 || *high < *low)
       throw CLI::ValidationError(
           "--dim", "'" + text +
-                       "' is not of the form NAME=MIN..MAX with 0 <= MIN <= "
-                       "MAX");
+                       "' is not of the form NAME=SIZE or NAME=MIN..MAX with "
+                       "0 <= MIN <= MAX");
     if (!ranges.emplace(text.substr(0, at), std::pair(*low, *high)).second)
       throw CLI::ValidationError("--dim",
                                  "'" + text.substr(0, at) + "' is given twice");
@@ -235,8 +238,9 @@ void addCompile(CLI::App &app, CompileCommandOptions &options,
                       "SET.NAME: the registered kernel that has to compute all "
                       "of the model; \"-\": none may; see bp kernels");
   compile->add_option("--dim", ranges,
-                      "NAME=MIN..MAX: the values that calls give a symbolic "
-                      "dim; memory is then planned now");
+                      "NAME=SIZE: what a symbolic dim is, which makes it a "
+                      "number; NAME=MIN..MAX: the values that calls give it; "
+                      "memory is then planned now");
   compile->add_option("--dump-stages", options.dumpDir,
                       "write the IR after each stage to this folder");
 }

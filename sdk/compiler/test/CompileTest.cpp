@@ -121,6 +121,8 @@ const char *grid = "1"; ///< of what compile gives
 
 bp_status_t compile(void *, const bp_compile_request_t *request,
                     const bp_compiled_sink_t *sink, bp_error_t *) {
+  if (*emitter)
+    return BP_STATUS_UNIMPLEMENTED;
   ++compiledCount;
   bp_graph_info_t info;
   request->graph_table->graph_info(request->graph, &info);

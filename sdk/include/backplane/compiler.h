@@ -64,6 +64,11 @@ typedef struct bp_op_version_t {
   uint32_t reserved;
 } bp_op_version_t;
 
+/* Every dispatch of the target has sizes that are numbers. A model with sizes
+ * that calls give is refused, or those of its ops go to other devices, until
+ * the sizes are given to the compiler. Since minor version 3. */
+#define BP_TARGET_STATIC_SHAPES 1u
+
 #define bp_target_t_TYPE 96u
 typedef struct bp_target_t {
   bp_header_t header;
@@ -95,7 +100,7 @@ typedef struct bp_target_t {
   uint32_t max_constants; /* at most BP_MAX_CONSTANTS */
   uint32_t fusion;        /* BP_FUSE_ bits */
   uint32_t max_fused_ops; /* per dispatch, 0: unlimited */
-  uint32_t reserved2;
+  uint32_t flags;         /* BP_TARGET_ */
   const bp_numerics_t *const *numerics;
   uint64_t numerics_count;
   /* What passes need to know of the machine, as the attribute `bp.target` of
@@ -175,6 +180,35 @@ typedef struct bp_graph_pass_request_t {
   bp_bytes_t graph; /* wire bytes, valid during the call */
   const bp_graph_table_t *graph_table;
 } bp_graph_pass_request_t;
+
+/* ---- Partitions ---- */
+
+/* Ops that a plug-in wants to compile as one. Since minor version 3. */
+#define bp_partition_t_TYPE 105u
+typedef struct bp_partition_t {
+  bp_header_t header;
+  const uint32_t *ops; /* numbers of ops of the graph, each once, any order */
+  uint64_t op_count;
+  double cost_ns;     /* of one call, an estimate; 0: not known */
+  bp_string_t reason; /* one line for people: what it gains. Not empty. */
+} bp_partition_t;
+
+typedef struct bp_partition_sink_t {
+  bp_status_t (*put)(void *context, const bp_partition_t *partition);
+  void *context;
+} bp_partition_sink_t;
+
+#define bp_partition_request_t_TYPE 106u
+typedef struct bp_partition_request_t {
+  bp_header_t header;
+  bp_string_t target;
+  const bp_graph_t *graph;
+  const bp_graph_table_t *graph_table;
+  /* One byte for each op, 1: it was in a partition that `compile` refused. A
+   * partition that was refused is not compiled again, a smaller one may be.
+   * NULL: none is. */
+  const uint8_t *refused;
+} bp_partition_request_t;
 
 /* ---- Compiling a dispatch ---- */
 
@@ -267,7 +301,15 @@ typedef struct bp_compiled_t {
   uint64_t init_launch_count;
   /* Bytes of memory that they write, and that stays while the session lives. */
   uint64_t persistent_bytes;
+  /* ---- since minor version 3 ---- */
+  /* (optional, default: none) Lines for people, and figures: both are kept in
+   * the report of the artifact. Keys are the vendor's, "acme.cycles". */
+  bp_string_t log; /* at most BP_MAX_LOG bytes, further ones are cut off */
+  const bp_property_t *statistics;
+  uint64_t statistic_count;
 } bp_compiled_t;
+
+#define BP_MAX_LOG 16384u
 
 #define BP_MAX_LAUNCHES 64u /* of a dispatch */
 
@@ -292,7 +334,11 @@ struct bp_compiler_table_t {
   /* (optional, default: none; required with an emitter) Pipelines. */
   bp_status_t (*stages)(void *self, bp_string_t target,
                         const bp_stage_sink_t *sink, bp_error_t *error);
-  /* (optional, default: the target's emitter) Own code generation. */
+  /* (optional, default: the target's emitter) Own code generation, asked before
+   * an emitter. BP_STATUS_UNIMPLEMENTED: not this dispatch. The emitter makes
+   * it, if there is one; else it is cut again: a partition into others, a group
+   * into its ops, a composite into primitives; what is left goes to another
+   * device or is refused by name. */
   bp_status_t (*compile)(void *self, const bp_compile_request_t *request,
                          const bp_compiled_sink_t *sink, bp_error_t *error);
   /* Never called: kernels are registered by bp_kernels_table_t. */
@@ -316,6 +362,22 @@ struct bp_compiler_table_t {
   bp_status_t (*run_graph_pass)(void *self,
                                 const bp_graph_pass_request_t *request,
                                 const bp_bytes_sink_t *sink, bp_error_t *error);
+
+  /* ---- since minor version 3 ---- */
+  /* (optional, default: none) Which sets of ops of a program the plug-in
+   * compiles as one dispatch each. The graph is that of a program without
+   * control flow, behind `optimize`; it may hold ops that are not of this
+   * target. Weights and constants need not be named: what a set reads of them
+   * comes with it. `compile` then gets each set as a dispatch, before any
+   * emitter, with its weights readable; one that it does not bind is not kept
+   * in the artifact. max_bindings counts what is no weight, max_fused_ops does
+   * not hold. No path may leave a set and come back. Sets that are not taken
+   * are in the report, with the reason.
+   * With other devices at hand, a target without `claim` gets its partitions
+   * and nothing else; alone, `compile` or the emitter gets what is in none.
+   * BP_STATUS_UNIMPLEMENTED: there are none in this graph. */
+  bp_status_t (*partition)(void *self, const bp_partition_request_t *request,
+                           const bp_partition_sink_t *sink, bp_error_t *error);
 };
 
 #ifdef __cplusplus
