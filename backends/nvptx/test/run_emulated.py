@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the CUDA driver and compiled models on the emulator of NVIDIA's GPUs: the
+checks of its plug-in, a part of the conformance suite in each order of warps, the
+choice of a target, what is refused and how. With --all the whole smoke depth on
+two architectures.
+
+Prints `N passed, N failed, N skipped` in the end.
+"""
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+import onnx
+from onnx import TensorProto, helper
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+BIN = ROOT / "build" / "bin"
+EMULATOR = ROOT / "build/lib/backplane/plugins/libbp-cuda-emulator.so"
+COUNTS = {"passed": 0, "failed": 0, "skipped": 0}
+
+# The kernels with work-groups, barriers, shuffles and sequences: a wrong order
+# of warps would show.
+TOGETHER = ("L3/matmul/*", "L3/conv/*", "L3/reduce/f32/*", "L3/top_k/*",
+            "L3/cumulative/*", "L3/softmax/*", "L2/*")
+
+# What is said of a URI that cannot be opened.
+REFUSALS = {
+    "cuda://emu?sm=70": "no device has sm=70",
+    "cuda://emu?sm=x": 'option sm is "x", which is no compute capability',
+    "cuda://emu?speed=2": 'knows no option "speed"; it has sm=NUMBER and library=PATH',
+    "cuda://0?library=libcuda.so": "which is no absolute path",
+    "cuda://0?library=/dev/null": "which is no file",
+    "cuda://emux?sm=90": "does not exist",
+}
+
+
+def run(*command, **environment):
+    return subprocess.run([str(part) for part in command], cwd=ROOT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                          env=dict(os.environ, BACKPLANE_CACHE_DIR="-", **environment))
+
+
+def check(what, good, said):
+    COUNTS["passed" if good else "failed"] += 1
+    if not good:
+        print(f"FAILED {what}\n{said[-3000:]}")
+
+
+def check_plugin():
+    """Each check of the driver's plug-in is a test."""
+    result = run(BIN / "bp-check", "--device", "cuda://emu?sm=80")
+    found = re.search(r"^(\d+) checks, (\d+) failed$", result.stdout, re.MULTILINE)
+    failed = int(found.group(2)) if found else 1
+    COUNTS["passed"] += int(found.group(1)) - failed if found else 0
+    COUNTS["failed"] += failed
+    if failed:
+        print(f"FAILED bp-check\n{result.stdout[-3000:]}")
+
+
+def conform(device, arguments, schedule="in-order"):
+    """Each case of a run is a test."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(BIN / "bp", "conformance", "--device", device, "--out", folder,
+                     *arguments, "--env", f"BP_CUDA_EMULATOR=schedule={schedule}")
+        records = pathlib.Path(folder) / "records.jsonl"
+        if "report in" not in result.stdout or not records.exists():
+            return check(f"conformance on {device}", False, result.stdout)
+        for line in records.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            if record["status"] == "NotSupported":
+                COUNTS["skipped"] += 1
+            else:
+                check(f"{device} {schedule} {record['id']}",
+                      record["status"] in ("Pass", "QualityWarning"),
+                      str(record.get("reason")))
+    return None
+
+
+def save_product(folder):
+    """A matrix product, its inputs and its result, exact in any order."""
+    draw = numpy.random.default_rng(1)
+    a = draw.integers(-8, 9, (70, 40)).astype("f")
+    b = draw.integers(-8, 9, (40, 50)).astype("f")
+    tensor = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["a", "b"], ["c"])], "product",
+        [tensor("a", TensorProto.FLOAT, a.shape), tensor("b", TensorProto.FLOAT, b.shape)],
+        [tensor("c", TensorProto.FLOAT, (70, 50))])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)],
+                                ir_version=8), folder / "product.onnx")
+    for name, value in (("a", a), ("b", b), ("c", a @ b)):
+        numpy.save(folder / f"{name}.npy", value)
+
+
+def run_product(folder):
+    """The best target for each architecture, and its result."""
+    inputs = [word for name in "ab" for word in ("--input", f"{name}={folder}/{name}.npy")]
+    for sm, target in ((80, "nvptx-sm80"), (90, "nvptx-sm90a"), (100, "nvptx-sm100"),
+                       (120, "nvptx-sm120")):
+        result = run(BIN / "bp", "run", folder / "product.onnx", "--device",
+                     f"cuda://emu?sm={sm}", *inputs, "--expect", f"c={folder}/c.npy",
+                     "--rtol", "0", "--why")
+        check(f"product on sm={sm}", result.returncode == 0 and
+              f"chosen: variant {target} on" in result.stdout, result.stdout)
+
+
+def check_refusals(folder):
+    for uri, reason in REFUSALS.items():
+        result = run(BIN / "bp", "run", folder / "product.onnx", "--device", uri,
+                     "--random-inputs", "1")
+        check(uri, result.returncode != 0 and reason in result.stdout, result.stdout)
+    result = run(BIN / "bp", "bench", folder / "product.onnx", "--device", "cuda://emu?sm=80")
+    check("bp bench", result.returncode != 0 and "emulat" in result.stdout, result.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--all", action="store_true", help="the nightly form")
+    options = parser.parse_args()
+    if not EMULATOR.exists():
+        print("skipped: the CUDA emulator is not built, as cuda.h was not found\n"
+              "0 passed, 0 failed, 1 skipped")
+        return 0
+    check_plugin()
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        save_product(folder)
+        run_product(folder)
+        check_refusals(folder)
+    part = [] if options.all else ["--shard", "1/10"]
+    for device in ("cuda://emu?sm=80", "cuda://emu?sm=90")[:2 if options.all else 1]:
+        conform(device, part)
+    filters = [word for glob in TOGETHER for word in ("--filter", glob)]
+    for schedule in ("reversed", "random"):
+        conform("cuda://emu?sm=90", filters + ([] if options.all else ["--shard", "1/4"]),
+                schedule)
+    print(f"{COUNTS['passed']} passed, {COUNTS['failed']} failed, {COUNTS['skipped']} skipped")
+    return int(COUNTS["failed"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
