@@ -33,6 +33,10 @@ if(NOT BP_SANITIZE)
 endif()
 
 if(BP_TESTS)
-  bp_add_test(bp_cuda_driver_tests SOURCES driver/test/PtxTest.cpp
+  bp_add_test(bp_cuda_driver_tests
+    SOURCES driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
     DEPENDS bp_cuda_parts)
+  add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)
+  target_compile_definitions(bp_cuda_driver_tests PRIVATE
+    BP_CUDA_EMULATOR="$<TARGET_FILE:bp-cuda-emulator>")
 endif()
