@@ -30,6 +30,7 @@ SOURCES = {
     "npy": ["sdk/support/Npy.cpp"],
     "npz": ["conformance/models/Npz.cpp"],
     "onnx": IMPORTER,
+    "ptx": ["backends/nvptx/driver/Ptx.cpp"],
     "records": ["conformance/report/Record.cpp", "conformance/report/Facts.cpp",
                 "conformance/report/StrictJson.cpp",
                 "conformance/runner/Mustpass.cpp"],

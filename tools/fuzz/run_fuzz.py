@@ -177,6 +177,22 @@ def write_shaders(folder):
         (folder / f"{source.stem}.blob").write_bytes(head + words)
 
 
+def write_ptx(folder):
+    """A text of PTX with all that its reader tells apart."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "kernels").write_text("""// by hand
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry add(
+  .param .u64 .ptr .global .align 16 add_0, /* so */ .param .b64 add_1,
+  .param .f32 add_2, .param .align 8 .b8 add_3[24])
+.reqntid 128
+{ .pragma "nounroll"; ret; }
+.entry none { ret; }
+""", "utf-8")
+
+
 def write_archives(build):
     """Arrays of the target npy in a .npz file."""
     import zipfile  # pylint: disable=import-outside-toplevel
@@ -211,6 +227,7 @@ def prepare(build):
     write_tensors(build / "seeds" / "onnx")
     write_images(build / "seeds" / "elf")
     write_shaders(build / "seeds" / "spirv")
+    write_ptx(build / "seeds" / "ptx")
     write_archives(build)
     for target in targets():
         unpack(target, build / "corpus" / target)
