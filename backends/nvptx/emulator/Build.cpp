@@ -15,8 +15,10 @@ void exit(Warp &warp, const Inst &inst);
 
 namespace {
 
-constexpr uint64_t kMostInstructions = 4'000'000;
-constexpr size_t kDeepestCall = 32;
+constexpr uint64_t kMaxInstructions = 1'000'000;
+// Limits of CUDA, in bytes.
+constexpr uint64_t kMaxParameters = 32764, kMaxLocal = 512 * 1024;
+constexpr size_t kMaxCallDepth = 32;
 
 uint64_t alignUp(uint64_t value, uint64_t to) {
   return to ? (value + to - 1) / to * to : value;
@@ -152,6 +154,11 @@ void Builder::parameters(const Function &function) {
     at += parameter.bytes;
   }
   kernel->parameterBytes = at;
+  if (at > kMaxParameters)
+    fail(CUDA_ERROR_INVALID_PTX, "kernel '" + kernel->name + "' has " +
+                                     std::to_string(at) +
+                                     " bytes of parameters, CUDA allows " +
+                                     std::to_string(kMaxParameters));
 }
 
 Reg Builder::make(uint32_t width) {
@@ -288,6 +295,11 @@ void Builder::declare(const Function &function) {
     kernel->localBytes = alignUp(kernel->localBytes, variable.align);
     frame.places[variable.name] = {Space::Local, kernel->localBytes};
     kernel->localBytes += variable.bytes;
+    if (kernel->localBytes > kMaxLocal)
+      fail(CUDA_ERROR_INVALID_PTX,
+           "kernel '" + kernel->name + "' has more than " +
+               std::to_string(kMaxLocal) +
+               " bytes of local memory for a thread, the limit of CUDA");
   }
   if (!inlined())
     for (const Parameter &parameter : kernel->parameters)
@@ -297,8 +309,8 @@ void Builder::declare(const Function &function) {
 void Builder::emit(const Function &function) {
   declare(function);
   for (const Statement &statement : function.body) {
-    if (kernel->code.size() > kMostInstructions)
-      bad(statement, "the kernel has more than 4,000,000 instructions");
+    if (kernel->code.size() > kMaxInstructions)
+      bad(statement, "the kernel has more than 1,000,000 instructions");
     if (!statement.label.empty())
       frames.back().labels[statement.label] = uint32_t(kernel->code.size());
     else if (statement.opcode == "call")
@@ -380,10 +392,10 @@ void Builder::instruction(const Statement &statement) {
   }
   Decoder d(*this, statement);
   constexpr bool (*families[])(Decoder &) = {
-      decodeInteger, decodeBits,    decodeFloat, decodeHalf,
-      decodeCompare, decodeConvert, decodeMove,  decodeApproximate,
-      decodeMemory,  decodeAtomic,  decodeLanes, decodeControl,
-      decodeMatrix,  decodeAsync};
+      decodeInteger, decodeBits,    decodeFloat,   decodeHalf,
+      decodeCompare, decodeConvert, decodeMove,    decodeApproximate,
+      decodeMemory,  decodeAtomic,  decodeLanes,   decodeControl,
+      decodeMatrix,  decodeAsync,   decodeMbarrier};
   for (auto *family : families)
     if (family(d)) {
       append(d);
@@ -410,7 +422,7 @@ void Builder::call(const Statement &statement) {
   ++at;
   if (at < operands.size() && operands[at].kind == Operand::List)
     arguments = operands[at].parts;
-  if (frames.size() >= kDeepestCall)
+  if (frames.size() >= kMaxCallDepth)
     bad(statement, "calls are nested more than 32 deep; recursion is not "
                    "supported");
   if (results.size() != callee->results.size() ||

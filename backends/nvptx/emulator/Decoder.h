@@ -113,6 +113,7 @@ bool decodeLanes(Decoder &d);
 bool decodeControl(Decoder &d);
 bool decodeMatrix(Decoder &d);
 bool decodeAsync(Decoder &d);
+bool decodeMbarrier(Decoder &d);
 
 // Resolves the names of one kernel.
 class Builder {

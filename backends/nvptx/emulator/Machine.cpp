@@ -143,6 +143,7 @@ void Block::reset(uint64_t linear) {
   std::fill(poisons.begin(), poisons.end(), kAll);
   std::fill(locals.begin(), locals.end(), uint8_t(0xff));
   barriers = {};
+  bulkCopies.clear();
   shared.reset();
   random = launch.options.seed * 0x2545f4914f6cdd1du + linear * 2 + 1;
   for (Warp &warp : warps) {

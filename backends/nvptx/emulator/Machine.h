@@ -124,6 +124,13 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   SharedMemory shared;
+  // Bulk copies whose barrier has not completed its phase: they may not be
+  // read.
+  struct BulkCopy {
+    uint64_t barrier, shared;
+    uint32_t bytes;
+  };
+  std::vector<BulkCopy> bulkCopies;
   // Storage of the warps.
   std::vector<uint8_t> files;
   std::vector<uint32_t> poisons;

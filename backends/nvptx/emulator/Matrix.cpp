@@ -206,6 +206,21 @@ bool known(const Shape &s, Type a, uint32_t &needs) {
   return false;
 }
 
+bool fit(Type d, Type a, Type b, Type c) {
+  auto isByte = [](Type type) { return type == Type::S8 || type == Type::U8; };
+  auto isTiny = [](Type type) {
+    return type == Type::E4M3 || type == Type::E5M2;
+  };
+  bool same = a == b || (isByte(a) && isByte(b)) || (isTiny(a) && isTiny(b));
+  auto sum = [&](Type type) {
+    if (isByte(a) || a == Type::F64)
+      return type == (a == Type::F64 ? Type::F64 : Type::S32);
+    return type == Type::F32 ||
+           (type == Type::F16 && (a == Type::F16 || isTiny(a)));
+  };
+  return same && sum(d) && sum(c);
+}
+
 void vectorOperand(Decoder &d, size_t i, uint32_t count, Type type,
                    bool result) {
   const Operand &operand = d.operand(i);
@@ -233,7 +248,7 @@ bool decodeProduct(Decoder &d) {
   Type td = d.takeType(), ta = d.takeType(), tb = d.takeType(),
        tc = d.takeType();
   uint32_t needs = 0;
-  if (!known(shape, ta, needs))
+  if (!known(shape, ta, needs) || !fit(td, ta, tb, tc))
     d.bad("this shape with these types is not supported");
   d.needs(needs);
   d.inst.a = uint32_t(td) | uint32_t(ta) << 8 | uint32_t(tb) << 16 |

@@ -10,6 +10,8 @@ namespace emulator {
 namespace {
 
 constexpr uint32_t kNewestVersion = 95;
+// What is larger is zeros already (Memory.cpp).
+constexpr uint64_t kFilledVariable = uint64_t(256) << 20;
 
 // 90 of "sm_90a"; `suffix` is 'a', 'f' or 0.
 uint32_t capabilityOf(const std::string &target, char &suffix) {
@@ -48,7 +50,8 @@ void checkTarget(const Syntax &syntax, uint32_t device) {
 void fillVariable(Module &module, const Variable &variable) {
   const Allocation *place =
       memory().find(module.symbols[variable.name].address);
-  std::memset(place->host, 0, variable.bytes);
+  if (variable.bytes <= kFilledVariable)
+    std::memset(place->host, 0, variable.bytes);
   std::memcpy(place->host, variable.data.data(), variable.data.size());
   for (const Variable::Address &address : variable.addresses) {
     auto found = module.symbols.find(address.name);

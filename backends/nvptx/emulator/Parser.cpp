@@ -10,6 +10,8 @@
 namespace emulator {
 namespace {
 
+constexpr uint64_t kMaxVariable = uint64_t(4) << 30;
+
 using Scope = std::map<std::string, std::string, std::less<>>;
 
 class Parser {
@@ -33,6 +35,7 @@ private:
   Function *function = nullptr;
   std::vector<Scope> scopes;
   uint32_t scopeCount = 0;
+  uint32_t depth = 0;
 
   const Token &token(size_t ahead = 0) const {
     return tokens[std::min(at + ahead, tokens.size() - 1)];
@@ -107,6 +110,8 @@ private:
       else
         bad("expected a version such as 8.0");
       ++at;
+      if (!(number < 100))
+        bad("a version is below 100");
       result.version = uint32_t(number * 10 + 0.5);
     } else if (take(".target")) {
       result.target = name();
@@ -179,7 +184,7 @@ private:
         open = true;
         continue;
       }
-      variable.bytes *= integer();
+      variable.bytes = multiplied(variable.bytes, integer());
       expect("]");
     }
     if (open && !external && !token().is("="))
@@ -191,7 +196,29 @@ private:
     return variable;
   }
 
+  uint64_t multiplied(uint64_t bytes, uint64_t count) const {
+    if (count && bytes > kMaxVariable / count)
+      bad("a variable has more than 4 GiB");
+    return bytes * count;
+  }
+
+  // Vectors and lists hold each other a few times at most.
+  class Nested {
+  public:
+    explicit Nested(Parser &parser) : parser(parser) {
+      if (++parser.depth > 8)
+        parser.bad("braces are nested more than 8 deep");
+    }
+    ~Nested() { --parser.depth; }
+    Nested(const Nested &) = delete;
+    Nested &operator=(const Nested &) = delete;
+
+  private:
+    Parser &parser;
+  };
+
   void initializer(Variable &variable, uint32_t bytes, bool open) {
+    Nested nested(*this);
     std::vector<uint8_t> &data = variable.data;
     if (take("{")) {
       while (!take("}")) {
@@ -474,6 +501,7 @@ private:
   }
 
   Operand operand() {
+    Nested nested(*this);
     Operand made;
     if (take("["))
       return address();
