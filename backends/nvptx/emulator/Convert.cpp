@@ -290,10 +290,28 @@ bool decodePair(Decoder &d, Conversion c) {
   return true;
 }
 
+// Whole numbers of f32, by loops of their own.
+Handler quickWhole(const Conversion &c) {
+  if (c.from != Type::F32 || c.sat || c.ftz || c.relu)
+    return nullptr;
+  bool cuts = c.rounding == Rounding::Zero;
+  if (c.to == Type::S32 && cuts)
+    return unary<int32_t, float>(
+        [](float a) { return isNan(a) ? 0 : saturate<int32_t>(double(a)); });
+  if (c.to == Type::F32 && cuts)
+    return unary<float, float>([](float a) { return std::trunc(a); });
+  if (c.to == Type::F32 && c.rounding == Rounding::Nearest)
+    return unary<float, float>([](float a) { return std::nearbyint(a); });
+  return nullptr;
+}
+
 // The conversions that are most common, by loops of their own.
 Handler quick(const Conversion &c, uint32_t toWidth, uint32_t fromWidth) {
-  if (toWidth != bytesOf(c.to) || fromWidth != bytesOf(c.from) || c.sat ||
-      c.ftz || c.relu || c.integral || c.rounding != Rounding::Nearest)
+  if (toWidth != bytesOf(c.to) || fromWidth != bytesOf(c.from))
+    return nullptr;
+  if (c.integral)
+    return quickWhole(c);
+  if (c.sat || c.ftz || c.relu || c.rounding != Rounding::Nearest)
     return nullptr;
   if (c.to == Type::F32 && c.from == Type::S32)
     return unary<float, int32_t>([](int32_t a) { return float(a); });

@@ -12,8 +12,15 @@ namespace {
 enum class Op : uint32_t { Add, Sub, Mul, Fma, Min, Max, Neg, Abs };
 enum : uint32_t { kFtz = 1, kSat = 2, kRelu = 4, kNan = 8, kMagnitude = 16 };
 
+// Through f32 rounded to odd, which leaves the second rounding right.
 template <class T> T rounded(double value) {
-  return {uint16_t(roundTo(T::format, value, Rounding::Nearest))};
+  auto narrow = float(value);
+  auto bits = std::bit_cast<uint32_t>(narrow);
+  if (double(narrow) != value && !isNan(value)) {
+    bits -= std::fabs(double(narrow)) > std::fabs(value);
+    bits |= 1;
+  }
+  return T::from(std::bit_cast<float>(bits));
 }
 
 // f32 has enough bits to add and to multiply without rounding twice.

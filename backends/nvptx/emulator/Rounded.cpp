@@ -10,14 +10,21 @@ namespace {
 
 class Mode {
 public:
-  explicit Mode(Rounding mode) {
+  explicit Mode(Rounding mode) : isOther(mode != Rounding::Nearest) {
     constexpr int modes[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD,
                              FE_UPWARD, FE_TONEAREST};
-    std::fesetround(modes[int(mode)]);
+    if (isOther)
+      std::fesetround(modes[int(mode)]);
   }
-  ~Mode() { std::fesetround(FE_TONEAREST); }
+  ~Mode() {
+    if (isOther)
+      std::fesetround(FE_TONEAREST);
+  }
   Mode(const Mode &) = delete;
   Mode &operator=(const Mode &) = delete;
+
+private:
+  bool isOther;
 };
 
 template <class T>
