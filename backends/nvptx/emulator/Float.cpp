@@ -87,21 +87,24 @@ template <class T> Handler plainFma() {
 
 // Any operation in any rounding mode.
 template <class T> void directed(Warp &warp, const Inst &inst) {
-  const T *a = warp.values<T>(inst, 1);
-  const T *b = inst.sources > 1 ? warp.values<T>(inst, 2) : a;
-  const T *c = inst.sources > 2 ? warp.values<T>(inst, 3) : a;
-  const auto operation = Arithmetic(inst.a & 0xff);
-  const auto mode = Rounding(inst.b & 0xff);
+  const T *operands[3] = {};
+  for (uint32_t k = 0; k < 3; ++k)
+    operands[k] =
+        warp.values<T>(inst, inst.sources > k ? 1 + k : 1); // unused ones: any
   const bool ftz = inst.b & 0x100, sat = inst.b & 0x200;
-  auto clean = [ftz](T value) { return flushIf(value, ftz); };
-  T *to = warp.values<T>(inst, 0);
-  for (uint32_t i = 0; i < kLanes; ++i) {
-    if (!(warp.mask >> i & 1))
-      continue;
-    T value =
-        clean(rounded(operation, mode, clean(a[i]), clean(b[i]), clean(c[i])));
-    to[i] = sat ? (value >= 0 ? std::min(value, T(1)) : T(0)) : value;
+  T flushed[3][kLanes];
+  for (uint32_t k = 0; ftz && k < inst.sources; ++k) {
+    for (uint32_t i = 0; i < kLanes; ++i)
+      flushed[k][i] = flushIf(operands[k][i], true);
+    operands[k] = flushed[k];
   }
+  T value[kLanes];
+  rounded(Arithmetic(inst.a & 0xff), Rounding(inst.b & 0xff), warp.mask, value,
+          operands[0], operands[1], operands[2]);
+  store(warp, warp.values<T>(inst, 0), [&](uint32_t i) {
+    T result = flushIf(value[i], ftz);
+    return sat ? (result >= 0 ? std::min(result, T(1)) : T(0)) : result;
+  });
 }
 
 template <template <class, bool, bool> class F, class T>

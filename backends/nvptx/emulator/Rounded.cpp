@@ -27,32 +27,36 @@ private:
   bool isOther;
 };
 
-template <class T>
-T compute(Arithmetic operation, Rounding rounding, T left, T right, T third) {
-  Mode mode(rounding);
-  // Volatile: nothing moves out of the scope of the mode.
-  volatile T a = left, b = right, c = third, result = 0;
+template <class T> T compute(Arithmetic operation, T a, T b, T c) {
   switch (operation) {
   case Arithmetic::Add:
-    result = a + b;
-    break;
+    return a + b;
   case Arithmetic::Sub:
-    result = a - b;
-    break;
+    return a - b;
   case Arithmetic::Mul:
-    result = a * b;
-    break;
+    return a * b;
   case Arithmetic::Fma:
-    result = std::fma(T(a), T(b), T(c));
-    break;
+    return std::fma(a, b, c);
   case Arithmetic::Div:
-    result = a / b;
-    break;
+    return a / b;
   case Arithmetic::Sqrt:
-    result = std::sqrt(T(a));
-    break;
+    return std::sqrt(a);
   }
-  return result;
+  return a;
+}
+
+template <class T>
+void computeLanes(Arithmetic operation, Rounding rounding, uint32_t mask, T *to,
+                  const T *a, const T *b, const T *c) {
+  Mode mode(rounding);
+  for (uint32_t i = 0; i < 32; ++i) {
+    if (!(mask >> i & 1))
+      continue;
+    // Volatile: nothing moves out of the scope of the mode.
+    volatile T left = a[i], right = b[i], third = c[i];
+    volatile T result = compute<T>(operation, left, right, third);
+    to[i] = result;
+  }
 }
 
 template <class To, class From> To convert(Rounding rounding, From value) {
@@ -64,12 +68,13 @@ template <class To, class From> To convert(Rounding rounding, From value) {
 
 } // namespace
 
-float rounded(Arithmetic operation, Rounding mode, float a, float b, float c) {
-  return compute(operation, mode, a, b, c);
+void rounded(Arithmetic operation, Rounding mode, uint32_t mask, float *to,
+             const float *a, const float *b, const float *c) {
+  computeLanes(operation, mode, mask, to, a, b, c);
 }
-double rounded(Arithmetic operation, Rounding mode, double a, double b,
-               double c) {
-  return compute(operation, mode, a, b, c);
+void rounded(Arithmetic operation, Rounding mode, uint32_t mask, double *to,
+             const double *a, const double *b, const double *c) {
+  computeLanes(operation, mode, mask, to, a, b, c);
 }
 float narrowed(Rounding mode, double value) {
   return convert<float>(mode, value);

@@ -10,10 +10,12 @@ namespace emulator {
 
 enum class Arithmetic { Add, Sub, Mul, Fma, Div, Sqrt };
 
-// One operation, correctly rounded; unused operands are ignored.
-float rounded(Arithmetic operation, Rounding mode, float a, float b, float c);
-double rounded(Arithmetic operation, Rounding mode, double a, double b,
-               double c);
+// One operation of each of 32 lanes that `mask` has, correctly rounded. Unused
+// operands are ignored; results may be operands.
+void rounded(Arithmetic operation, Rounding mode, uint32_t mask, float *to,
+             const float *a, const float *b, const float *c);
+void rounded(Arithmetic operation, Rounding mode, uint32_t mask, double *to,
+             const double *a, const double *b, const double *c);
 float narrowed(Rounding mode, double value);
 float floatOf(Rounding mode, int64_t value);
 float floatOf(Rounding mode, uint64_t value);
