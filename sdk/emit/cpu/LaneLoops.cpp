@@ -3,6 +3,7 @@
 
 #include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneEmitter.h"
+#include "sdk/emit/cpu/LaneGather.h"
 #include "sdk/emit/cpu/MultiplyAdd.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -61,6 +62,8 @@ SmallVector<Value> LaneEmitter::compute(const Lanes &at,
                                         ValueRange accumulators) {
   SmallVector<Value> arguments = loadInputs(at), wanted;
   llvm::append_range(arguments, accumulators);
+  if (loadsElements(op))
+    return cloneLoadingBody(builder, op, loop, at, arguments, ivs, width);
   Operation *yield = op.getBody()->getTerminator();
   bool reduces = op.getNumReductionLoops() > 0;
   for (unsigned i = 0; i < yield->getNumOperands(); ++i) {

@@ -52,9 +52,8 @@ Value broadcastTo(OpBuilder &builder, Location loc, Value value,
                                      value);
 }
 
-/// Copies one op, on vectors when one of its operands is a vector.
-static void cloneOp(OpBuilder &builder, Location loc, Operation &op,
-                    IRMapping &map, VectorWidth width) {
+void cloneOp(OpBuilder &builder, Location loc, Operation &op, IRMapping &map,
+             VectorWidth width) {
   SmallVector<Value> operands;
   for (Value operand : op.getOperands())
     operands.push_back(map.lookupOrDefault(operand));

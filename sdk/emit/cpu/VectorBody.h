@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace backplane {
 
@@ -34,6 +35,10 @@ unsigned widestElementBits(mlir::linalg::GenericOp op);
 /// `value`, or a vector of copies when it is a scalar.
 mlir::Value broadcastTo(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, VectorWidth width);
+
+/// Copies one elementwise op, on vectors when one of its operands is a vector.
+void cloneOp(mlir::OpBuilder &builder, mlir::Location loc, mlir::Operation &op,
+             mlir::IRMapping &map, VectorWidth width);
 
 /// Copies the body to the insertion point with its arguments replaced by
 /// `arguments` (scalars where they are the same for all lanes, else vectors)

@@ -5,6 +5,7 @@
 // loops stay scalar. Ops whose body is not lane by lane are left alone.
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/cpu/LaneAccess.h"
+#include "sdk/emit/cpu/LaneGather.h"
 #include "sdk/emit/cpu/LaneLoops.h"
 #include "sdk/emit/cpu/LaneTranspose.h"
 #include "sdk/emit/cpu/UseMarks.h"
@@ -83,13 +84,20 @@ static double horizontalCost(int64_t size, int64_t lanes) {
 /// The loop to vectorise, or none when scalar code does as well.
 static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
   std::optional<unsigned> best;
-  double bestCost = 0.9 * double(op->getNumOperands()) * double(lanes);
+  auto accesses =
+      double(op->getNumOperands()) +
+      double(llvm::range_size(op.getBody()->getOps<memref::LoadOp>()));
+  double bestCost = 0.9 * accesses * double(lanes);
   auto types = op.getIteratorTypesArray();
   for (unsigned loop = 0; loop < types.size(); ++loop) {
     bool parallel = types[loop] == utils::IteratorType::parallel;
     if (!parallel && !canReduceLanes(op))
       continue;
-    double cost = loopCost(op, loop, lanes);
+    std::optional<double> loads =
+        loadsElements(op) ? elementLoadCost(op, loop, lanes) : 0.0;
+    if (!loads)
+      continue;
+    double cost = loopCost(op, loop, lanes) + *loads;
     if (!parallel)
       cost += horizontalCost(op.getStaticLoopRanges()[loop], lanes);
     if (cost <= bestCost) {
@@ -102,13 +110,18 @@ static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
 
 static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
                       bool extremesForget) {
-  if (!op.hasPureBufferSemantics() || !canVectorizeBody(*op.getBody()))
+  bool loads = loadsElements(op) && op.getNumReductionLoops() == 0;
+  if (!op.hasPureBufferSemantics() ||
+      !(loads || canVectorizeBody(*op.getBody())))
     return;
   int64_t lanes = vectorBits / widestElementBits(op);
   if (lanes < 2 || op.getNumLoops() == 0)
     return;
   OpBuilder builder(op);
-  if (std::optional<Transposition> loops = findTransposition(op)) {
+  std::optional<Transposition> loops;
+  if (!loads)
+    loops = findTransposition(op);
+  if (loops) {
     emitTransposition(
         builder, op, *loops,
         int64_t(std::bit_floor(uint64_t(std::min(lanes, kTransposedLanes)))));
@@ -118,7 +131,7 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
   std::optional<unsigned> loop = chooseLoop(op, lanes);
   if (!loop)
     return;
-  bool scales = scalable && canScaleLanes(op, *loop);
+  bool scales = scalable && !loads && canScaleLanes(op, *loop);
   if (!scales && sumsInRuns(op, *loop))
     lanes = vectorBits / 32;
   emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales), extremesForget);
