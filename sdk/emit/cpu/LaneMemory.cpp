@@ -37,11 +37,11 @@ SmallVector<Value> LaneMemory::indices(OpOperand &operand) {
 
 Value LaneMemory::passThrough(VectorType type) {
   Type element = type.getElementType();
-  TypedAttr one = isa<FloatType>(element)
-                      ? TypedAttr(builder.getFloatAttr(element, 1.0))
-                      : TypedAttr(builder.getIntegerAttr(element, 1));
+  TypedAttr value = isa<FloatType>(element)
+                        ? TypedAttr(builder.getFloatAttr(element, 0.0))
+                        : TypedAttr(builder.getIntegerAttr(element, 1));
   return arith::ConstantOp::create(
-      builder, loc, DenseElementsAttr::get(type, Attribute(one)));
+      builder, loc, DenseElementsAttr::get(type, Attribute(value)));
 }
 
 Value LaneMemory::loadStrided(OpOperand &operand, const Lanes &at) {

@@ -32,7 +32,8 @@ protected:
   void store(mlir::OpOperand &operand, mlir::Value value, const Lanes &at);
   /// Where the element of the current iterations is.
   llvm::SmallVector<mlir::Value> indices(mlir::OpOperand &operand);
-  /// What masked lanes read: 1 cannot trap in a division.
+  /// What masked lanes read: an integer 1 cannot trap in a division, a float 0
+  /// takes no register.
   mlir::Value passThrough(mlir::VectorType type);
 
   mlir::Value index(int64_t value) {

@@ -36,12 +36,20 @@ static bool fits(linalg::GenericOp op, Transposition loops) {
          });
 }
 
+/// Iterations below which most of a tile would be empty.
+static constexpr int64_t kLeastSide = 8;
+
 std::optional<Transposition> findTransposition(linalg::GenericOp op) {
   if (op.getNumReductionLoops() > 0)
     return std::nullopt;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto isLong = [&](unsigned loop) {
+    return ShapedType::isDynamic(sizes[loop]) || sizes[loop] >= kLeastSide;
+  };
   for (unsigned along = 0; along < op.getNumLoops(); ++along)
     for (unsigned across = 0; across < op.getNumLoops(); ++across)
-      if (along != across && fits(op, {along, across}))
+      if (along != across && isLong(along) && isLong(across) &&
+          fits(op, {along, across}))
         return Transposition{along, across};
   return std::nullopt;
 }

@@ -71,3 +71,22 @@ func.func @bytes(%a: memref<32x64xi8>, %o: memref<64x32xi8>) {
   }
   return
 }
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d1, d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Of two rows a tile would be mostly empty.
+// CHECK-LABEL: func.func @narrow
+// CHECK-NOT: vector.shuffle
+// CHECK: return
+func.func @narrow(%a: memref<2x64xf32>, %o: memref<64x2xf32>) {
+  linalg.generic {indexing_maps = [#in, #id],
+                  iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<2x64xf32>) outs(%o : memref<64x2xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    linalg.yield %x : f32
+  }
+  return
+}
