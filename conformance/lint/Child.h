@@ -22,7 +22,8 @@ private:
   int fd_;
 };
 
-using Hear = std::function<void(std::string_view word, std::string text)>;
+using Hear =
+    std::function<void(std::string_view word, const std::string &text)>;
 
 /// Calls `work` in a fork of this process, which has one thread, and hands on
 /// what it tells. Gives how the child ended before `work` returned: "the

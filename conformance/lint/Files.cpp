@@ -165,13 +165,13 @@ void lintElf(const LintedLibrary &library, const LintOptions &options,
     return report.find("BPL115", name, file.message());
   for (const FileRule &rule : fileRules) {
     report.ask(rule.number);
-    for (std::string &found : rule.find(*file))
-      report.find(rule.number, name, std::move(found));
+    for (const std::string &found : rule.find(*file))
+      report.find(rule.number, name, found);
   }
   report.ask("BPL108");
-  for (std::string &found :
+  for (const std::string &found :
        checks::newerVersions(*file, options.glibc, options.glibcxx))
-    report.find("BPL108", name, std::move(found));
+    report.find("BPL108", name, found);
 }
 
 /// `arch` of the manifest against the machine of the file.

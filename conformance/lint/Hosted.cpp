@@ -56,7 +56,7 @@ void lintHosted(LintedPlugin &plugin, const LintOptions &options,
   alone.threads = 2;
   alone.trust = loader.trust;
   std::string last = "start";
-  auto hear = [&](std::string_view word, std::string text) {
+  auto hear = [&](std::string_view word, const std::string &text) {
     if (word == "call")
       last = text;
     else if (word == "device")

@@ -33,6 +33,9 @@ public:
 
   void load();
   void nulls();
+  /// Looks at the header of a struct that the plug-in gave.
+  void lintHeader(const void *header, uint32_t type, const char *structName,
+                  const std::string &what) const;
 
 private:
   void call(const char *function) const { teller_.tell("call", function); }
@@ -47,6 +50,7 @@ private:
   void compareRoles();
   void lintVersions() const;
   void lintHeaders() const;
+  void lintOptionalTables(const bp_plugin_table_t &plugin, void *self) const;
   void enumerate(void *self);
   void compilerNulls(void *self) const;
 
@@ -210,14 +214,40 @@ void Probe::lintHeaders() const {
        "compiler"},
       {info_.kernels, bp_kernels_table_t_TYPE, "bp_kernels_table_t",
        "kernels"}};
-  for (const Table &table : tables) {
-    if (!table.at)
-      continue;
-    std::string fault = headerFault(table.at, table.type, table.structName,
-                                    std::string("the ") + table.what + " table",
-                                    info_.built_minor);
-    if (!fault.empty())
-      find("BPL203", fault);
+  for (const Table &table : tables)
+    if (table.at)
+      lintHeader(table.at, table.type, table.structName,
+                 std::string("the ") + table.what + " table");
+}
+
+void Probe::lintHeader(const void *header, uint32_t type,
+                       const char *structName, const std::string &what) const {
+  std::string fault =
+      headerFault(header, type, structName, what, info_.built_minor);
+  if (!fault.empty())
+    find("BPL203", fault);
+}
+
+/// The tables that the plug-in gives by name.
+void Probe::lintOptionalTables(const bp_plugin_table_t &plugin,
+                               void *self) const {
+  struct Optional {
+    const char *name, *structName;
+    uint32_t type;
+  };
+  constexpr Optional tables[] = {
+      {"backplane.memory2", "bp_memory2_table_t", bp_memory2_table_t_TYPE},
+      {"backplane.semaphore", "bp_semaphore_table_t",
+       bp_semaphore_table_t_TYPE},
+      {"backplane.command_buffer", "bp_command_buffer_table_t",
+       bp_command_buffer_table_t_TYPE},
+      {"backplane.timestamps", "bp_timestamps_table_t",
+       bp_timestamps_table_t_TYPE}};
+  for (const Optional &table : tables) {
+    call("get_table");
+    if (const void *at = plugin.get_table(self, toC(table.name), 0))
+      lintHeader(at, table.type, table.structName,
+                 std::string("the table \"") + table.name + "\"");
   }
 }
 
@@ -231,18 +261,30 @@ void Probe::load() {
   lintHeaders();
 }
 
-bp_status_t takeDevice(void *, const bp_device_info_t *) {
-  return BP_STATUS_OK;
-}
-bp_status_t takeTarget(void *, const bp_target_t *) { return BP_STATUS_OK; }
+/// A sink whose structs are looked at.
+template <typename T> struct Taker {
+  const Probe *probe;
+  uint32_t type;
+  const char *structName;
+
+  static bp_status_t put(void *context, const T *given) {
+    const auto &own = *static_cast<const Taker *>(context);
+    if (given)
+      own.probe->lintHeader(given, own.type, own.structName,
+                            std::string("a ") + own.structName);
+    return BP_STATUS_OK;
+  }
+};
+
 bp_status_t takeStage(void *, bp_string_t, bp_string_t) { return BP_STATUS_OK; }
 
 void Probe::enumerate(void *self) {
   bp_driver_table_t driver;
   if (!copyStruct(info_.driver, bp_driver_table_t_TYPE, "driver", driver).ok())
     return;
-  bp_device_sink_t sink = {};
-  sink.put = takeDevice;
+  Taker<bp_device_info_t> taker = {this, bp_device_info_t_TYPE,
+                                   "bp_device_info_t"};
+  bp_device_sink_t sink = {taker.put, &taker};
   if (driver.enumerate) {
     call("enumerate with an error that is NULL");
     driver.enumerate(self, &noOptions_, &sink, nullptr);
@@ -262,8 +304,8 @@ void Probe::compilerNulls(void *self) const {
                   compiler)
            .ok())
     return;
-  bp_target_sink_t sink = {};
-  sink.put = takeTarget;
+  Taker<bp_target_t> taker = {this, bp_target_t_TYPE, "bp_target_t"};
+  bp_target_sink_t sink = {taker.put, &taker};
   if (compiler.targets) {
     call("targets with an error that is NULL");
     compiler.targets(self, &sink, nullptr);
@@ -297,6 +339,7 @@ void Probe::nulls() {
     return;
   call("get_table with an empty name");
   (void)plugin.get_table(self, {}, 0);
+  lintOptionalTables(plugin, self);
   if (info_.driver)
     enumerate(self);
   if (info_.compiler)
@@ -312,12 +355,12 @@ bool inProbe(LintedPlugin &plugin, const LintedLibrary &library,
              void (Probe::*part)()) {
   std::string last = "start";
   bool good = true;
-  auto hear = [&](std::string_view word, std::string text) {
+  auto hear = [&](std::string_view word, const std::string &text) {
     if (word == "call")
       last = text;
     else if (word == "name")
       plugin.name = text;
-    else if (std::string_view(crash) == "BPL202") {
+    else {
       report.find(word, fileName(library.path), text);
       good &= findRule(word)->severity != Severity::Error;
     }
@@ -355,7 +398,8 @@ void lintLoaded(LintedPlugin &plugin, const LintOptions &options,
     return report.skip("null pointers (BPL206)", plugin.notRun);
   report.ask("BPL206");
   for (const LintedLibrary &library : plugin.libraries)
-    (void)inProbe(plugin, library, options, report, "BPL206", &Probe::nulls);
+    if (!inProbe(plugin, library, options, report, "BPL206", &Probe::nulls))
+      plugin.notRun = "errors of its first contact come first";
 }
 
 } // namespace backplane::lint

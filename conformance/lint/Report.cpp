@@ -8,7 +8,8 @@
 
 namespace backplane::lint {
 
-void Report::find(std::string_view rule, std::string where, std::string found) {
+void Report::find(std::string_view rule, std::string where,
+                  std::string_view found) {
   const Rule *known = findRule(rule);
   if (!known)
     throw std::logic_error("there is no rule " + std::string(rule));
@@ -18,7 +19,7 @@ void Report::find(std::string_view rule, std::string where, std::string found) {
     findings_.push_back({known, std::move(where), readableMessage(found)});
 }
 
-void Report::skip(std::string what, std::string reason) {
+void Report::skip(std::string what, std::string_view reason) {
   skipped_.push_back({std::move(what), readableMessage(reason)});
 }
 

@@ -28,8 +28,8 @@ public:
   explicit Report(std::string plugin, std::set<std::string> only = {})
       : plugin_(std::move(plugin)), only_(std::move(only)) {}
 
-  void find(std::string_view rule, std::string where, std::string found);
-  void skip(std::string what, std::string reason);
+  void find(std::string_view rule, std::string where, std::string_view found);
+  void skip(std::string what, std::string_view reason);
   /// A rule was asked, whatever came of it.
   void ask(std::string_view rule) { asked_.emplace(rule); }
 

@@ -12,160 +12,149 @@ namespace {
 
 using enum Severity;
 
-/// The rules whose plugin is a file, or the plug-in at its first contact.
-const Rule ownRules[] = {
+/// A rule about files, or about the plug-in at its first contact.
+struct OwnRule {
+  const char *number;
+  Severity severity;
+  const char *asks, *remedy, *why;
+};
+
+constexpr OwnRule ownRules[] = {
     {"BPL001", Error, "a manifest is a file of JSON, of at most 64 KiB",
      "mend it at the place that is named",
-     "Nothing of the plug-in is found without it.", ""},
+     "Nothing of the plug-in is found without it."},
     {"BPL002", Error,
      "a manifest has known members only, each of its kind, and all that are "
      "required",
      "mend the member that is named",
      "A member that is misspelt would be passed over in silence. Options of a "
-     "library go into `options`.",
-     ""},
+     "library go into `options`."},
     {"BPL003", Error,
      "the libraries that a manifest names lie in its folder or below",
      "copy the library there, or name the one that is there",
-     "A plug-in is moved and installed as a folder.", ""},
+     "A plug-in is moved and installed as a folder."},
     {"BPL004", Error,
      "nobody but the user and root may write the files of a plug-in or the "
      "folders on the way to them",
      "take the right away with chmod go-w, or give the file to the user",
      "Who can write them decides what code runs in every application "
-     "([how](../howto/files-and-trust.md)).",
-     ""},
+     "([how](../howto/files-and-trust.md))."},
     {"BPL005", Error, "a library has the SHA-256 sum that its manifest says",
      "make the sum again after each build",
-     "The host maps no library with another sum.", ""},
+     "The host maps no library with another sum."},
     {"BPL006", Error, "`arch` is the architecture of the libraries",
      "name the architecture that the library was built for",
      "The host passes over plug-ins of other architectures by it, before it "
-     "opens a library.",
-     ""},
+     "opens a library."},
     {"BPL007", Error, "manifest and library say the same name",
      "give both the same name",
      "Device URIs, messages and the cache use it; the host refuses a plug-in "
-     "with two names.",
-     ""},
+     "with two names."},
     {"BPL008", Error, "manifest and library say the same version",
      "build or install both together",
-     "Two versions are most often two installations that were mixed.", ""},
+     "Two versions are most often two installations that were mixed."},
     {"BPL009", Warning, "manifest and library say the same vendor",
      "give both the same vendor",
-     "A name belongs to the vendor of the manifest that has it first.", ""},
+     "A name belongs to the vendor of the manifest that has it first."},
     {"BPL010", Warning,
      "`minor_low` of the manifest is the minor version that the library "
      "requires",
      "set minor_low to required_minor",
      "With a lower one the host maps a library that then refuses it, with a "
-     "higher one it passes over a plug-in that would work.",
-     ""},
+     "higher one it passes over a plug-in that would work."},
     {"BPL011", Error, "a library has the tables that its manifest names it for",
      "fill the tables in, or leave the role out of the manifest",
      "A `driver` has the tables driver, memory, executable and queue, a "
-     "`compiler` the compiler table, `kernels` the kernels table.",
-     ""},
+     "`compiler` the compiler table, `kernels` the kernels table."},
     {"BPL012", Note, "a manifest names a library for each table that it has",
      "name the library for that role too, if it is meant to have it",
-     "The host never asks for a table that the manifest is silent about.", ""},
+     "The host never asks for a table that the manifest is silent about."},
     {"BPL013", Warning, "this host takes the plug-in", "see the reason",
      "What runs the library is left out then, as this machine does not load "
-     "it.",
-     ""},
+     "it."},
     {"BPL101", Error, "a library is a whole ELF shared object for this machine",
      "build it for this machine, or copy it again",
      "The system's loader answers such a file with \"no such file\", or ends "
-     "the process.",
-     ""},
+     "the process."},
     {"BPL102", Error, "a library exports bp_plugin_query_v0",
      "declare it with BP_PLUGIN_EXPORT, extern \"C\" in C++",
-     "The host asks for it by this name.", ""},
+     "The host asks for it by this name."},
     {"BPL103", Error, "a library exports its query function alone",
      "hide the rest with -fvisibility=hidden and a version script, as "
      "bp_add_plugin does",
      "Every other symbol may be taken by, or take the place of, one of another "
-     "library in the process.",
-     ""},
+     "library in the process."},
     {"BPL104", Error, "a library has no symbol that is unique in the process",
      "build it with -fno-gnu-unique, or hide the symbol",
      "A library with an STB_GNU_UNIQUE symbol is never unloaded, and shares "
-     "its static data with other plug-ins.",
-     ""},
+     "its static data with other plug-ins."},
     {"BPL105", Error, "a library needs no symbol of the host",
      "ask bp_host_t for the service",
      "Services of the host come through its table, so that a plug-in runs in "
-     "every host.",
-     ""},
+     "every host."},
     {"BPL106", Error, "a library needs no libbackplane, libMLIR or libLLVM",
      "link LLVM statically, with its symbols hidden",
-     "Two copies of one of these in a process clash.", ""},
+     "Two copies of one of these in a process clash."},
     {"BPL107", Error,
      "every symbol that a library needs is in the libraries that it names",
      "link the library that has it; -Wl,-z,defs finds it at build time",
-     "The host binds all symbols at once and refuses the library.", ""},
+     "The host binds all symbols at once and refuses the library."},
     {"BPL108", Warning,
      "a library needs no newer C or C++ library than the oldest system that "
      "it serves",
      "build it on that system, or say with --glibc what the oldest one has",
-     "Debian 12 has GLIBC_2.36 and GLIBCXX_3.4.30.", ""},
+     "Debian 12 has GLIBC_2.36 and GLIBCXX_3.4.30."},
     {"BPL109", Warning,
      "a library looks for others beside itself ($ORIGIN) or where the system "
      "has them",
      "link without -rpath, or with -rpath '$ORIGIN'",
      "A folder of the build machine is not there elsewhere, or belongs to "
-     "somebody else.",
-     ""},
+     "somebody else."},
     {"BPL110", Error, "a library's stack is not executable",
      "add .note.GNU-stack to assembly files, or link with -z noexecstack",
      "Loading it would make the stacks of the whole process executable, or "
-     "fail.",
-     ""},
+     "fail."},
     {"BPL111", Error, "a library has no relocations in its code",
-     "build all of it with -fPIC", "Its code would have to be written to.", ""},
+     "build all of it with -fPIC", "Its code would have to be written to."},
     {"BPL112", Error, "no part of a library is writable and executable",
      "link without -N and without scripts that merge sections",
-     "Such pages are where attacks begin; hardened systems refuse them.", ""},
+     "Such pages are where attacks begin; hardened systems refuse them."},
     {"BPL113", Error, "a library uses no static thread-local storage",
      "build it with -ftls-model=global-dynamic",
      "A process has little of it left when plug-ins are loaded, so that "
-     "loading fails in some applications.",
-     ""},
+     "loading fails in some applications."},
     {"BPL114", Warning, "nothing runs when a library is loaded",
      "make the object constexpr or constinit, or build it in initialize",
      "Constructors run before the host knows the plug-in, in every process "
-     "that lists devices, in no order, and cannot report a failure.",
-     ""},
+     "that lists devices, in no order, and cannot report a failure."},
     {"BPL115", Error, "a library's dynamic symbols and sections can be read",
      "strip it with strip --strip-unneeded, which keeps them",
-     "Without them nobody can say what the library needs.", ""},
+     "Without them nobody can say what the library needs."},
     {"BPL201", Error, "the system's loader takes the library",
-     "install or link what is missing", "", ""},
+     "install or link what is missing", ""},
     {"BPL202", Error,
      "a plug-in never ends its process, and comes back from each call",
      "run the function that is named in a debugger",
-     "Each library is tried in a process of its own, with a time limit.", ""},
+     "Each library is tried in a process of its own, with a time limit."},
     {"BPL203", Error,
      "each struct starts with the type and the size that it had in a released "
      "version",
      "initialise it with BP_HEADER, of one set of headers",
      "A reader copies as many bytes as `size` says; a size that no version had "
-     "is a struct that was never filled in, or another compiler's layout.",
-     ""},
+     "is a struct that was never filled in, or another compiler's layout."},
     {"BPL204", Warning, "a library was built for a version that is known here",
-     "use the bp lint of that version", "What is newer is not looked at.", ""},
+     "use the bp lint of that version", "What is newer is not looked at."},
     {"BPL205", Note, "a library requires the least minor version that it needs",
      "set required_minor to a number, the least that works",
-     "With BP_ABI_MINOR a mere rebuild refuses hosts that it ran on before.",
-     ""},
+     "With BP_ABI_MINOR a mere rebuild refuses hosts that it ran on before."},
     {"BPL206", Error,
      "a plug-in takes the null pointers that the ABI allows: an error that is "
      "NULL, options and texts that are empty",
-     "test the pointer, and use error_set, which takes NULL", "", ""},
+     "test the pointer, and use error_set, which takes NULL", ""},
     {"BPL207", Error,
      "the host takes what the plug-in says of itself: devices, targets, "
      "passes, kernels",
-     "mend what is named", "The reason is that of `bp devices --why`.", ""},
+     "mend what is named", "The reason is that of `bp devices --why`."},
 };
 
 /// The rules that checks of binaries ask.
@@ -249,7 +238,10 @@ const char *nameOf(Severity severity) {
 
 const std::vector<Rule> &allRules() {
   static const std::vector<Rule> rules = [] {
-    std::vector<Rule> all(std::begin(ownRules), std::end(ownRules));
+    std::vector<Rule> all;
+    for (const OwnRule &row : ownRules)
+      all.push_back(
+          {row.number, row.severity, row.asks, row.remedy, row.why, ""});
     for (const CheckRule &row : checkRules)
       all.push_back(ruleFrom(row));
     return all;

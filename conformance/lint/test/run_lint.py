@@ -68,6 +68,8 @@ BROKEN = [
     ("BPL203", {"IN_INFO": "compiler_table.header.size = 24;"}, {}, [], []),
     ("BPL203", {"IN_INFO": "compiler_table.header.type = 3;"}, {}, [], []),
     ("BPL203", {"IN_INFO": "info.built_minor = 1;"}, {}, [], []),
+    ("BPL203", {"AT_TARGETS": "target.header.size -= 8;"}, {}, [], []),
+    ("BPL203", {"AT_TARGETS": "target.header.type = 3;"}, {}, [], []),
     ("BPL204", {"IN_INFO": "info.built_minor = 99;"}, {}, [], []),
     ("BPL205", {"IN_INFO": "info.required_minor = 2;"}, {"abi": {"major": 0, "minor_low": 2}},
      [], []),

@@ -145,7 +145,8 @@ public:
 
 private:
   bool hasReader() const {
-    return BP_HAS(c_, bp_compile_request_t, weights) && c_->weights;
+    return c_->header.size > offsetof(bp_compile_request_t, weights) &&
+           c_->weights;
   }
   const bp_compile_request_t *c_;
 };
