@@ -24,47 +24,50 @@ uint64_t alignUp(uint64_t value, uint64_t to) {
   return to ? (value + to - 1) / to * to : value;
 }
 
-const std::map<std::string, Special> kSpecials = {
-    {"%tid.x", Special::TidX},
-    {"%tid.y", Special::TidY},
-    {"%tid.z", Special::TidZ},
-    {"%ntid.x", Special::NtidX},
-    {"%ntid.y", Special::NtidY},
-    {"%ntid.z", Special::NtidZ},
-    {"%ctaid.x", Special::CtaidX},
-    {"%ctaid.y", Special::CtaidY},
-    {"%ctaid.z", Special::CtaidZ},
-    {"%nctaid.x", Special::NctaidX},
-    {"%nctaid.y", Special::NctaidY},
-    {"%nctaid.z", Special::NctaidZ},
-    {"%laneid", Special::LaneId},
-    {"%warpid", Special::WarpId},
-    {"%nwarpid", Special::NwarpId},
-    {"%lanemask_eq", Special::LaneEq},
-    {"%lanemask_le", Special::LaneLe},
-    {"%lanemask_lt", Special::LaneLt},
-    {"%lanemask_ge", Special::LaneGe},
-    {"%lanemask_gt", Special::LaneGt},
-    {"%smid", Special::SmId},
-    {"%nsmid", Special::NsmId},
-    {"%gridid", Special::GridId},
-    {"%dynamic_smem_size", Special::DynamicShared},
-    {"%total_smem_size", Special::TotalShared},
-    // A launch without clusters has clusters of one block.
-    {"%cluster_ctaid.x", Special::Zero},
-    {"%cluster_ctaid.y", Special::Zero},
-    {"%cluster_ctaid.z", Special::Zero},
-    {"%cluster_ctarank", Special::Zero},
-    {"%cluster_nctaid.x", Special::One},
-    {"%cluster_nctaid.y", Special::One},
-    {"%cluster_nctaid.z", Special::One},
-    {"%cluster_nctarank", Special::One},
-    {"%clusterid.x", Special::CtaidX},
-    {"%clusterid.y", Special::CtaidY},
-    {"%clusterid.z", Special::CtaidZ},
-    {"%nclusterid.x", Special::NctaidX},
-    {"%nclusterid.y", Special::NctaidY},
-    {"%nclusterid.z", Special::NctaidZ}};
+const std::map<std::string, Special> &specialNames() {
+  static const std::map<std::string, Special> names = {
+      {"%tid.x", Special::TidX},
+      {"%tid.y", Special::TidY},
+      {"%tid.z", Special::TidZ},
+      {"%ntid.x", Special::NtidX},
+      {"%ntid.y", Special::NtidY},
+      {"%ntid.z", Special::NtidZ},
+      {"%ctaid.x", Special::CtaidX},
+      {"%ctaid.y", Special::CtaidY},
+      {"%ctaid.z", Special::CtaidZ},
+      {"%nctaid.x", Special::NctaidX},
+      {"%nctaid.y", Special::NctaidY},
+      {"%nctaid.z", Special::NctaidZ},
+      {"%laneid", Special::LaneId},
+      {"%warpid", Special::WarpId},
+      {"%nwarpid", Special::NwarpId},
+      {"%lanemask_eq", Special::LaneEq},
+      {"%lanemask_le", Special::LaneLe},
+      {"%lanemask_lt", Special::LaneLt},
+      {"%lanemask_ge", Special::LaneGe},
+      {"%lanemask_gt", Special::LaneGt},
+      {"%smid", Special::SmId},
+      {"%nsmid", Special::NsmId},
+      {"%gridid", Special::GridId},
+      {"%dynamic_smem_size", Special::DynamicShared},
+      {"%total_smem_size", Special::TotalShared},
+      // A launch without clusters has clusters of one block.
+      {"%cluster_ctaid.x", Special::Zero},
+      {"%cluster_ctaid.y", Special::Zero},
+      {"%cluster_ctaid.z", Special::Zero},
+      {"%cluster_ctarank", Special::Zero},
+      {"%cluster_nctaid.x", Special::One},
+      {"%cluster_nctaid.y", Special::One},
+      {"%cluster_nctaid.z", Special::One},
+      {"%cluster_nctarank", Special::One},
+      {"%clusterid.x", Special::CtaidX},
+      {"%clusterid.y", Special::CtaidY},
+      {"%clusterid.z", Special::CtaidZ},
+      {"%nclusterid.x", Special::NctaidX},
+      {"%nclusterid.y", Special::NctaidY},
+      {"%nclusterid.z", Special::NctaidZ}};
+  return names;
+}
 
 } // namespace
 
@@ -197,8 +200,8 @@ Reg Builder::special(Special special, uint32_t width) {
 }
 
 bool Builder::isSpecial(const std::string &name, Special &special) const {
-  auto found = kSpecials.find(name);
-  if (found == kSpecials.end() || frames.back().registers.count(name))
+  auto found = specialNames().find(name);
+  if (found == specialNames().end() || frames.back().registers.count(name))
     return false;
   special = found->second;
   return true;

@@ -25,7 +25,7 @@ constexpr TypeRow kTypes[] = {
     {"s64", Type::S64, 8},       {"f64", Type::F64, 8},
     {"b128", Type::B128, 16},    {"e4m3x2", Type::E4M3x2, 2},
     {"e5m2x2", Type::E5M2x2, 2}, {"e4m3", Type::E4M3, 1},
-    {"e5m2", Type::E5M2, 1}};
+    {"e5m2", Type::E5M2, 1},     {"f32x2", Type::F32x2, 8}};
 
 } // namespace
 

@@ -43,6 +43,7 @@ enum class Type : uint8_t {
   E5M2x2,
   E4M3,
   E5M2,
+  F32x2,
 };
 Type typeNamed(std::string_view name);
 uint32_t bytesOf(Type type);

@@ -311,6 +311,55 @@ bool decodeTest(Decoder &d) {
   return true;
 }
 
+// Two floats in 64 bits.
+void directedPair(Warp &warp, const Inst &inst) {
+  const bool ftz = inst.b & 0x100;
+  const uint32_t active = warp.mask;
+  float *to = warp.values<float>(inst, 0);
+  float result[2][kLanes];
+  for (uint32_t part = 0; part < 2; ++part) {
+    float operands[3][kLanes] = {};
+    for (uint32_t k = 0; k < inst.sources; ++k)
+      for (uint32_t i = 0; i < kLanes; ++i)
+        operands[k][i] =
+            flushIf(warp.values<float>(inst, 1 + k)[2 * i + part], ftz);
+    rounded(Arithmetic(inst.a), Rounding(inst.b & 0xff), active, result[part],
+            operands[0], operands[1], operands[2]);
+  }
+  for (uint32_t i = 0; i < kLanes; ++i)
+    for (uint32_t part = 0; part < 2; ++part)
+      if (active >> i & 1)
+        to[2 * i + part] = flushIf(result[part][i], ftz);
+}
+
+bool decodePair(Decoder &d) {
+  constexpr std::pair<const char *, Arithmetic> operations[] = {
+      {"add", Arithmetic::Add},
+      {"sub", Arithmetic::Sub},
+      {"mul", Arithmetic::Mul},
+      {"fma", Arithmetic::Fma}};
+  for (auto [name, operation] : operations) {
+    if (!d.is(name))
+      continue;
+    d.needs(100);
+    bool ftz = d.take("ftz");
+    d.inst.a = uint32_t(operation);
+    d.inst.b = uint32_t(d.takeRounding(Rounding::Nearest)) | (ftz ? 0x100 : 0);
+    Type type = d.takeType();
+    bool isFma = operation == Arithmetic::Fma;
+    if (isFma || operation == Arithmetic::Mul) {
+      d.inst.flags |= kMultiplyAdd;
+      d.inst.c = 2;
+    }
+    d.result(d.operand(0), type);
+    for (size_t i = 1; i <= (isFma ? 3 : 2); ++i)
+      d.source(d.operand(i), type);
+    d.finish(directedPair, Class::Float);
+    return true;
+  }
+  return false;
+}
+
 bool ofFloats(const Decoder &d) { return d.has("f32") || d.has("f64"); }
 
 } // namespace
@@ -320,6 +369,8 @@ bool decodeFloat(Decoder &d) {
     return decodeTest(d);
   if (d.is("copysign"))
     return decodeCopysign(d);
+  if (d.has("f32x2"))
+    return decodePair(d);
   // Mixed ones, as add.f32.f16, are of another family.
   if (!ofFloats(d) || d.has("f16") || d.has("bf16") || d.has("approx"))
     return false;

@@ -251,7 +251,7 @@ bool ofIntegers(const Decoder &d) {
   for (const std::string &modifier : d.statement.modifiers)
     if (Type type = typeNamed(modifier); type != Type::None)
       return !isFloat(type) && type != Type::F16x2 && type != Type::BF16x2 &&
-             modifier != "pred";
+             type != Type::F32x2 && modifier != "pred";
   return false;
 }
 

@@ -67,7 +67,8 @@ template <class E> void loadParameter(Warp &warp, const Inst &inst) {
   for (uint32_t k = 0; k < inst.results; ++k) {
     const Reg &reg = warp.reg(inst, k);
     E value;
-    std::memcpy(&value, parameters.data() + at + k * sizeof(E), sizeof(E));
+    const uint64_t part = at + k * sizeof(E);
+    std::memcpy(&value, parameters.data() + part, sizeof(E));
     switch (reg.width) {
     case 2:
       store(warp, warp.at<uint16_t>(reg),

@@ -11,24 +11,10 @@
 #include "Lanes.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace emulator {
 namespace {
-
-struct Shape {
-  uint32_t m, n, k;
-};
-
-// Also what wmma has.
-bool takeShape(Decoder &d, Shape &shape) {
-  std::string text = d.next();
-  unsigned m = 0, n = 0, k = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "m%un%uk%u%c", &m, &n, &k, &rest) != 3)
-    return false;
-  shape = {m, n, k};
-  return d.take(text);
-}
 
 uint32_t bitsOf(Type type) {
   return type == Type::TF32 ? 32 : 8 * bytesOf(type);
@@ -286,6 +272,23 @@ void multiplyRow(double *sum, const double *a, const double *b, uint32_t k,
     for (uint32_t n = 0; n < 8; ++n)
       local[n] += a[i] * b[i * 8 + n];
   std::copy_n(local, 8, sum);
+}
+
+bool takeShape(Decoder &d, Shape &shape) {
+  for (const std::string &text : d.statement.modifiers) {
+    uint32_t *parts[] = {&shape.m, &shape.n, &shape.k};
+    const char *at = text.data(), *end = at + text.size();
+    bool good = true;
+    for (int i = 0; i < 3 && good; ++i) {
+      good = at < end && *at == "mnk"[i];
+      auto [next, error] = std::from_chars(at + good, end, *parts[i]);
+      good &= error == std::errc() && *parts[i] < 256;
+      at = next;
+    }
+    if (good && at == end)
+      return d.take(text);
+  }
+  return false;
 }
 
 bool decodeMatrix(Decoder &d) {

@@ -11,6 +11,13 @@ namespace emulator {
 void multiplyRow(double *sum, const double *a, const double *b, uint32_t k,
                  bool fused);
 
+struct Shape {
+  uint32_t m, n, k;
+};
+// Takes the first modifier that is a shape, such as m16n8k16; false without
+// one.
+bool takeShape(Decoder &d, Shape &shape);
+
 // wmma.load, wmma.mma, wmma.store.
 bool decodeWmma(Decoder &d);
 // ldmatrix, stmatrix, movmatrix.

@@ -6,6 +6,7 @@
 #include "Syntax.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace emulator {
 namespace {
@@ -112,7 +113,7 @@ private:
       ++at;
       if (!(number < 100))
         bad("a version is below 100");
-      result.version = uint32_t(number * 10 + 0.5);
+      result.version = uint32_t(std::lround(number * 10));
     } else if (take(".target")) {
       result.target = name();
       while (take(","))

@@ -23,22 +23,6 @@ struct Part {
   uint32_t slots() const { return registers * perRegister(); }
 };
 
-struct Shape {
-  uint32_t m, n, k;
-};
-
-bool takeShape(Decoder &d, Shape &shape) {
-  for (const std::string &text : d.statement.modifiers) {
-    unsigned m = 0, n = 0, k = 0;
-    char rest = 0;
-    if (std::sscanf(text.c_str(), "m%un%uk%u%c", &m, &n, &k, &rest) == 3) {
-      shape = {m, n, k};
-      return d.take(text);
-    }
-  }
-  return false;
-}
-
 // 'a', 'b' or 'c'. Throws for shapes and types that the ISA lacks.
 Part partOf(Decoder &d, char which, const Shape &s, Type type) {
   bool sixteen =

@@ -169,6 +169,16 @@ TEST(EmulatorInstructions, OfIntegers) {
     check(row, 80);
 }
 
+TEST(EmulatorInstructions, OfPairsOfFloats) {
+  // 1 and 2, times 3 and 4, plus 0.5 and -1.
+  check({"fma.rn.f32x2 %d, %x, %y, %z;", 64, 64, 0x400000003f800000,
+         0x4080000040400000, 0xbf8000003f000000, 0x40e0000040600000},
+        100);
+  check({"add.rz.f32x2 %d, %x, %y;", 64, 64, 0x3f8000003f800000,
+         0x3380000133800001, 0, 0x3f8000003f800000},
+        120);
+}
+
 TEST(EmulatorInstructions, OfFloats) {
   for (const Row &row : kFloats)
     check(row, 90);
