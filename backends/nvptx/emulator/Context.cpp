@@ -2,6 +2,7 @@
 #include "Context.h"
 
 #include <chrono>
+#include <system_error>
 
 namespace emulator {
 
@@ -24,9 +25,20 @@ Executor::~Executor() {
 void Executor::enqueue(Work work) {
   std::scoped_lock lock(mutex);
   pending.push_back(std::move(work));
+  begin();
+  changed.notify_all();
+}
+
+void Executor::start() {
+  std::scoped_lock lock(mutex);
+  begin();
+}
+
+void Executor::begin() {
+  constexpr size_t streams = 64;
+  held.reserve(streams); // so that next() needs no memory
   if (!thread.joinable())
     thread = std::thread([this] { loop(); });
-  changed.notify_all();
 }
 
 bool Executor::has(const Stream *stream) const {
@@ -51,7 +63,7 @@ bool Executor::idle(const Stream *stream) {
 // The first piece that no earlier one holds back. `polls`: one waits for
 // something that nobody announces.
 std::list<Work>::iterator Executor::next(bool &polls) {
-  std::vector<const Stream *> held;
+  held.clear();
   bool blockingHeld = false, defaultHeld = false;
   for (auto at = pending.begin(); at != pending.end(); ++at) {
     const Stream *stream = at->stream.get();
@@ -87,6 +99,7 @@ void Executor::loop() {
       continue;
     }
     std::function<void()> run = std::move(at->run);
+    std::shared_ptr<Stream> stream = at->stream;
     lock.unlock();
     try {
       run();
@@ -94,8 +107,9 @@ void Executor::loop() {
       report(error.text);
       stopped = error.code;
     } catch (const std::bad_alloc &) {
-      report("the emulator has no memory left");
-      stopped = CUDA_ERROR_OUT_OF_MEMORY;
+      // No fault of the kernel: it can be tried again. A text would need
+      // memory.
+      stream->failure = CUDA_ERROR_OUT_OF_MEMORY;
     }
     run = nullptr;
     lock.lock();
@@ -131,8 +145,8 @@ void Context::submit(const std::shared_ptr<Stream> &stream,
   }
   // What follows a fault is not executed.
   auto body = std::move(work.run);
-  work.run = [this, body = std::move(body)] {
-    if (executor.error() == CUDA_SUCCESS)
+  work.run = [this, stream, body = std::move(body)] {
+    if (executor.error() == CUDA_SUCCESS && stream->failure == CUDA_SUCCESS)
       body();
   };
   executor.enqueue(std::move(work));
@@ -172,6 +186,8 @@ CUresult guarded(const std::function<void()> &body) {
     return error.code;
   } catch (const std::bad_alloc &) {
     return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::system_error &) {
+    return CUDA_ERROR_OPERATING_SYSTEM; // no thread can be started
   }
 }
 

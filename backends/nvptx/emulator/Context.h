@@ -38,6 +38,8 @@ struct Event {
   bool timing = true;
   bool capturing = false; // recorded last in a stream that captures
   std::shared_ptr<Graph> capture;
+  // Of the work in front of it: there was no memory to execute it.
+  std::atomic<CUresult> failure{CUDA_SUCCESS};
 };
 
 struct Stream {
@@ -49,6 +51,9 @@ struct Stream {
   bool destroyed = false;
   std::shared_ptr<Graph> capture;
   bool capturedFirst = false; // the stream whose capture was begun
+  // There was no memory for a piece of work. What follows is dropped up to the
+  // next event, or a wait for the stream, which takes the failure away.
+  std::atomic<CUresult> failure{CUDA_SUCCESS};
 };
 
 // What is enqueued: `ready` says whether it may run, when there is one.
@@ -68,6 +73,8 @@ struct Graph {
 class Executor {
 public:
   ~Executor();
+  // Starts the thread, if it is not there yet.
+  void start();
   void enqueue(Work work);
   // Waits for all work of a stream, or of all when there is none.
   void wait(const Stream *stream);
@@ -81,9 +88,11 @@ private:
   std::condition_variable changed;
   std::list<Work> pending;
   std::thread thread;
+  std::vector<const Stream *> held; // streams whose work waits, in next()
   bool ends = false;
   std::atomic<CUresult> stopped{CUDA_SUCCESS};
 
+  void begin();
   void loop();
   std::list<Work>::iterator next(bool &polls);
   bool has(const Stream *stream) const;

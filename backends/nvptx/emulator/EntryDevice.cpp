@@ -242,6 +242,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice device) {
   return guarded([&] {
     info(device);
     Context &context = primary(device);
+    context.executor.start();
     std::scoped_lock lock(context.mutex);
     ++context.references;
     *out = reinterpret_cast<CUcontext>(&context);

@@ -64,6 +64,11 @@ void makeStream(CUstream *out, unsigned flags, int priority) {
   *out = reinterpret_cast<CUstream>(made.get());
 }
 
+void refuseFailure(CUresult failure) {
+  if (failure != CUDA_SUCCESS)
+    fail(failure, "");
+}
+
 void record(const std::shared_ptr<Event> &event,
             const std::shared_ptr<Stream> &stream) {
   if (stream->capture) {
@@ -74,6 +79,7 @@ void record(const std::shared_ptr<Event> &event,
   uint64_t number = ++event->recorded;
   auto mark = [=] {
     event->milliseconds = now();
+    event->failure = stream->failure.exchange(CUDA_SUCCESS);
     event->completed = number;
   };
   // Also behind a fault, so that nobody waits for it for ever.
@@ -178,6 +184,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
     refuseCapture(*stream);
     context.executor.wait(stream.get());
     current();
+    refuseFailure(stream->failure.exchange(CUDA_SUCCESS));
   });
 }
 
@@ -257,6 +264,7 @@ CUresult cuEventQuery(CUevent handle) {
     auto event = events().find(handle);
     if (event->completed < event->recorded)
       fail(CUDA_ERROR_NOT_READY, "");
+    refuseFailure(event->failure);
   });
 }
 
@@ -268,6 +276,7 @@ CUresult cuEventSynchronize(CUevent handle) {
     while (event->completed < number)
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     current();
+    refuseFailure(event->failure);
   });
 }
 
