@@ -111,6 +111,10 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
   if (std::string why = unlistedOp(target_, graph); !why.empty())
     return unimplemented(why);
   Bytes wire = writeGraph(graph);
+  auto dumped = dispatchDump_.write(
+      {.target = target_.name, .entry = name, .graph = wire}, weights);
+  if (!dumped)
+    return dumped.status();
   bp_graph_t *handle = nullptr;
   bp_error_t error;
   bp_status_t code = services_.graphTable->graph_open(
@@ -132,6 +136,7 @@ Result<Kernel> KernelCompiler::compileByPlugin(const Graph &graph,
         return checkKernel(kernel, graph, weights.mask());
       });
   services_.graphTable->graph_close(handle);
+  DispatchDump::note(*dumped, status);
   questions = reader.questions();
   // What runs once has only weights to work on.
   for (uint32_t i = 0; i < graph.inputs.size() && !kernel.initLaunches.empty();
@@ -247,6 +252,8 @@ size_t KernelCompiler::keep(const std::string &key, Kernel kernel,
 
 /// The kernel of the cache, if it has one.
 std::optional<Kernel> KernelCompiler::cached(const std::string &key) {
+  if (dispatchDump_.isOn()) // every call is to be made
+    return std::nullopt;
   auto bytes = services_.cacheGet ? services_.cacheGet(key) : std::nullopt;
   return bytes ? unpackKernel(*bytes) : std::nullopt;
 }

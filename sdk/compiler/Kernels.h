@@ -6,6 +6,7 @@
 #ifndef BACKPLANE_COMPILER_KERNELS_H
 #define BACKPLANE_COMPILER_KERNELS_H
 
+#include "sdk/compiler/DispatchDump.h"
 #include "sdk/compiler/Target.h"
 #include "sdk/compiler/WeightInputs.h"
 #include "sdk/emit/Emit.h"
@@ -129,6 +130,7 @@ private:
   std::map<std::string, WeightQuestions> questions_;
   size_t hits_ = 0;
   std::vector<std::string> report_;
+  DispatchDump dispatchDump_ = DispatchDump::fromEnvironment();
 };
 
 } // namespace backplane

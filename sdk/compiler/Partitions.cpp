@@ -98,6 +98,13 @@ Taker::ask(const Graph &graph) {
       if (where.first == device_)
         refused[size_t(op)] = 1;
   Bytes wire = writeGraph(graph);
+  auto dumped = DispatchDump::fromEnvironment().write({.isPartition = true,
+                                                       .target = target().name,
+                                                       .graph = wire,
+                                                       .refused = refused},
+                                                      {});
+  if (!dumped)
+    return dumped.status();
   bp_graph_t *handle = nullptr;
   bp_error_t error;
   bp_status_t code = context_.services.graphTable->graph_open(
@@ -107,6 +114,7 @@ Taker::ask(const Graph &graph) {
   auto answer = callPartition(*target().plugin, target().name, handle,
                               context_.services.graphTable, refused);
   context_.services.graphTable->graph_close(handle);
+  DispatchDump::note(*dumped, answer.status());
   if (!answer)
     return answer.status().within(target().plugin->name);
   return answer;

@@ -61,6 +61,7 @@ struct CompileCommandOptions {
   bool embedGraph = false;
   std::string kernel; ///< SET.NAME, or "-"; empty: all there are
   std::string dumpDir;
+  std::string dispatchDir;
   std::map<std::string, std::pair<int64_t, int64_t>> dims; ///< MIN and MAX
 };
 int runCompile(const CompileCommandOptions &options);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <functional>
 
@@ -14,6 +15,11 @@ int runCompile(const CompileCommandOptions &options) {
   files.reads(options.model);
   if (Status s = files.writes(options.output); !s.ok())
     return fail(s);
+  // The compiler reads the one; nothing may come from the cache.
+  if (!options.dispatchDir.empty()) {
+    setenv("BACKPLANE_DUMP_DISPATCHES", options.dispatchDir.c_str(), 1);
+    setenv("BACKPLANE_CACHE_DIR", "-", 1);
+  }
   Result<Context> context = openContext(0);
   if (!context)
     return fail(context.status());

@@ -13,7 +13,8 @@ PAGE = """# Commands
 What `--help` says, of every program that is installed.
 """
 COMMANDS = ["bp", "bp devices", "bp kernels", "bp new-plugin", "bp passes", "bp compile", "bp run",
-            "bp bench", "bp inspect", "bp explain", "bp lint", "bp compare", "bp bundle", "bp bundle judge",
+            "bp bench", "bp inspect", "bp explain", "bp lint", "bp compare", "bp replay", "bp bundle",
+            "bp bundle judge",
             "bp conformance", "bp conformance verify", "bp conformance seal",
             "bp conformance keygen", "bp conformance merge",
             "bp conformance diff", "bp conformance mustpass", "bp-worker",

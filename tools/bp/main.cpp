@@ -243,6 +243,9 @@ void addCompile(CLI::App &app, CompileCommandOptions &options,
                       "memory is then planned now");
   compile->add_option("--dump-stages", options.dumpDir,
                       "write the IR after each stage to this folder");
+  compile->add_option("--dump-dispatches", options.dispatchDir,
+                      "write what compilers of plug-ins are called with to "
+                      "this folder, for bp replay");
 }
 
 void addRest(CLI::App &app, Options &options) {
@@ -326,6 +329,8 @@ int bundle(int argc, char **argv) {
 static int runCommand(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "conformance")
     return become("bp-conformance", argv);
+  if (argc > 1 && std::string_view(argv[1]) == "replay")
+    return become("bp-replay", argv);
   if (argc > 1 && std::string_view(argv[1]) == "compare")
     return become("bp-compare", argv);
   if (argc > 1 && std::string_view(argv[1]) == "lint")
@@ -346,6 +351,8 @@ static int runCommand(int argc, char **argv) {
   addRest(app, options);
   app.add_subcommand("compare", "find the ops in which two devices part; see "
                                 "bp compare --help");
+  app.add_subcommand("replay", "call a plug-in's compiler again with what was "
+                               "dumped; see bp replay --help");
   app.add_subcommand("bundle", "pack a model or cases for a machine without a "
                                "connection; see bp bundle --help");
   app.add_subcommand("lint", "look at a plug-in's files and behaviour; see bp "
