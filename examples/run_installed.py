@@ -144,6 +144,47 @@ def test_passes(steps, bp, prefix, folder, cache):
               "partition: its graph passes are left out, as the program has control flow", **used)
 
 
+def test_npu(steps, bp, prefix, folder, cache):
+    """An NPU that takes partitions: right, told, recut, and with faults."""
+    build = folder / "npu"
+    steps.run("npu configures", [
+        "cmake", "-S", prefix / "share/doc/backplane/examples/npu", "-B", build, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}"])
+    steps.run("npu builds", ["cmake", "--build", build])
+    used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(build / "npu.bp.json")}
+    model, artifact = folder / "convolutions.onnx", folder / "convolutions.bpx"
+    model.write_bytes(models.convolutions().SerializeToString())
+    steps.run("npu compiles", [bp, "compile", model, "-o", artifact, "--for-driver", "npu+host",
+                               "--dump-dispatches", folder / "calls"], **used)
+    for line in ("target npu: partition of", "its values stay in the NPU", "log: ",
+                 "npu.weight_bytes="):
+        steps.run(f"npu explains '{line}'", [bp, "explain", artifact], line, **used)
+    steps.run("npu ran a partition again", [
+        bp, "replay", next((folder / "calls").glob("*-partition-npu"))], "partition: ", **used)
+    steps.run("npu compiled again", [
+        bp, "replay", next((folder / "calls").glob("*-partition_*"))], "compiled: ", **used)
+    for n in (1, 3):
+        sizes = ["--random-inputs", "1", "--dim", f"n={n}"]
+        steps.run(f"reference of {n}", [bp, "run", model, "--device", "ref", *sizes,
+                                        "--output-dir", folder / f"npu-{n}"], **cache)
+        steps.run(f"npu is right on {n}", [
+            bp, "run", artifact, "--device", "npu+host", *sizes, "--expect",
+            f"y={folder}/npu-{n}/y.npy"], "match y", **used)
+    for fault, expected in (
+            ("memory", "npu has no memory left"),
+            ("load", "npu cannot load a program: the program memory does not answer"),
+            ("dispatch", "npu: a parity error in the memory of the device"),
+            ("lost", "npu: the device does not answer any more"),
+            ("hang", "did not complete within 1 s"),
+            ("fire", "npu has one option, fault=memory, load, dispatch, lost or hang")):
+        run = subprocess.run([bp, "run", artifact, "--device", f"npu://0?fault={fault}+host",
+                              "--random-inputs", "1", "--timeout", "1"], text=True,
+                             capture_output=True, env={**os.environ, **used}, check=False)
+        errors = [line for line in run.stderr.splitlines() if line.startswith("bp: ")]
+        steps.check(f"npu with fault {fault}", run.returncode != 0 and len(errors) == 1
+                    and expected in errors[0], run.stderr)
+
+
 def test_values(steps, prefix, folder, cache):
     """The examples whose tensors are values."""
     for name in ("good", "decoder"):
@@ -195,6 +236,7 @@ def main():
         steps.run("data backend compiles",
                   [bp, "compile", model, "-o", artifact, "--target", "acme-64"], **data)
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
+        test_npu(steps, bp, prefix, folder, cache)
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
             test_passes(steps, bp, prefix, folder, cache)

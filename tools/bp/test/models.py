@@ -68,6 +68,29 @@ def heavy():
                  constants), weights
 
 
+def convolutions():
+    """y[n, 10] of x[n, 3, 16, 20]: convolutions of all kinds, pools, a product."""
+    rng = numpy.random.default_rng(11)
+    shapes = {"w1": (8, 3, 3, 3), "b1": (8,), "w2": (8, 1, 3, 3), "w3": (12, 4, 1, 1),
+              "w4": (12, 12, 3, 2), "w5": (12, 10), "b5": (10,)}
+    weights = [numpy_helper.from_array((rng.standard_normal(shape) / 3).astype("f4"), name)
+               for name, shape in shapes.items()]
+    node = helper.make_node
+    nodes = [node("Conv", ["x", "w1", "b1"], ["a"], strides=[2, 2], pads=[1, 1, 1, 1]),
+             node("Relu", ["a"], ["b"]),
+             node("Conv", ["b", "w2"], ["c"], group=8, pads=[1, 1, 1, 1]),
+             node("Add", ["b", "c"], ["d"]),
+             node("Conv", ["d", "w3"], ["e"], group=2),
+             node("MaxPool", ["e"], ["f"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
+             node("Conv", ["f", "w4"], ["g"], dilations=[1, 2], pads=[1, 1, 1, 1]),
+             node("Tanh", ["g"], ["h"]),
+             node("GlobalAveragePool", ["h"], ["i"]),
+             node("Flatten", ["i"], ["j"]),
+             node("Gemm", ["j", "w5", "b5"], ["y"])]
+    return model(nodes, [tensor_value("x", ["n", 3, 16, 20])], [tensor_value("y", ["n", 10])],
+                 weights)
+
+
 def decoder():
     """logits[B, 1, 11] of token[B, 1] and a cache present[B, P + 1, 4] of past[B, P, 4]."""
     rng = numpy.random.default_rng(5)
