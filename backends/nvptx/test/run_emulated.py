@@ -55,13 +55,14 @@ def check(what, good, said):
 
 def check_plugin():
     """Each check of the driver's plug-in is a test."""
-    result = run(BIN / "bp-check", "--device", "cuda://emu?sm=80")
+    result = run(BIN / "bp-lint", "cuda://emu?sm=80", "--check", "L0/*",
+                 "--check", "L1/*", "--check", "L7/*")
     found = re.search(r"^(\d+) checks, (\d+) failed$", result.stdout, re.MULTILINE)
     failed = int(found.group(2)) if found else 1
     COUNTS["passed"] += int(found.group(1)) - failed if found else 0
     COUNTS["failed"] += failed
     if failed:
-        print(f"FAILED bp-check\n{result.stdout[-3000:]}")
+        print(f"FAILED bp-lint\n{result.stdout[-3000:]}")
 
 
 def conform(device, arguments, schedule="in-order"):
