@@ -16,9 +16,8 @@ struct Part {
   uint32_t registers; // of a lane
   Type type;
   uint32_t perRegister() const {
-    return type == Type::F64 || type == Type::TF32 ? 1
-           : bytesOf(type) >= 4                    ? 1
-                                                   : 4 / bytesOf(type);
+    uint32_t bytes = bytesOf(type);
+    return bytes && bytes < 4 ? 4 / bytes : 1;
   }
   uint32_t slots() const { return registers * perRegister(); }
 };
