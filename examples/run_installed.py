@@ -144,7 +144,7 @@ def test_passes(steps, bp, prefix, folder, cache):
               "partition: its graph passes are left out, as the program has control flow", **used)
 
 
-def test_npu(steps, bp, prefix, folder, cache):
+def test_npu(steps, bp, prefix, folder, trained, cache):
     """An NPU that takes partitions: right, told, recut, and with faults."""
     build = folder / "npu"
     steps.run("npu configures", [
@@ -170,6 +170,12 @@ def test_npu(steps, bp, prefix, folder, cache):
         steps.run(f"npu is right on {n}", [
             bp, "run", artifact, "--device", "npu+host", *sizes, "--expect",
             f"y={folder}/npu-{n}/y.npy"], "match y", **used)
+    steps.run("Magika on the host", [
+        bp, "run", trained / "model.onnx", "--random-inputs", "1", "--output-dir", folder / "magika-y"],
+        **cache)
+    steps.run("npu is right on Magika", [
+        bp, "run", trained / "model.onnx", "--device", "npu+host", "--random-inputs", "1",
+        "--expect", f"target_label={folder}/magika-y/target_label.npy"], "match target_label", **used)
     for fault, expected in (
             ("memory", "npu has no memory left"),
             ("load", "npu cannot load a program: the program memory does not answer"),
@@ -236,7 +242,7 @@ def main():
         steps.run("data backend compiles",
                   [bp, "compile", model, "-o", artifact, "--target", "acme-64"], **data)
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
-        test_npu(steps, bp, prefix, folder, cache)
+        test_npu(steps, bp, prefix, folder, trained, cache)
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
             test_passes(steps, bp, prefix, folder, cache)

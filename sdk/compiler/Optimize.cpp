@@ -21,7 +21,7 @@ using namespace backplane;
 /// is asked to, compute in, and one with a size that it must know.
 static Status checkTypes(const Target &target, const Graph &graph) {
   if (std::string why = missingSize(target, graph); !why.empty())
-    return Status(BP_STATUS_FAILED_PRECONDITION, why);
+    return unimplemented(why);
   for (const backplane::Op &op : graph.ops) {
     if (auto type = missingDType(target, graph, op))
       return unimplemented("target " + target.name + " does not compute in " +

@@ -98,11 +98,11 @@ typedef struct bp_context_options_t {
 /* Reads BACKPLANE_PLUGIN_FILES, BACKPLANE_ADD_PLUGIN_FILES,
  * BACKPLANE_PLUGINS_SELECT, BACKPLANE_PLUGINS_DISABLE, BACKPLANE_CACHE_DIR,
  * BACKPLANE_WORKERS, BACKPLANE_TRUSTED_DIRS, BACKPLANE_MAP_ARTIFACTS and
- * BACKPLANE_THREADS into `options`: the one place that reads the environment,
- * for tools to call. Nothing is read in a set-user-id process. A number that is
- * none makes bp_context_create fail. Members that the struct of the caller does
- * not have are left out. The strings live as long as the process.
- * Not thread-safe. */
+ * BACKPLANE_THREADS into `options`, for tools to call: the one place that reads
+ * the environment, but for BACKPLANE_DUMP_DISPATCHES, which the compiler reads.
+ * Nothing is read in a set-user-id process. A number that is none makes
+ * bp_context_create fail. Members that the struct of the caller does not have
+ * are left out. The strings live as long as the process. Not thread-safe. */
 BP_API void bp_context_options_from_env(bp_context_options_t *options);
 
 /* Finds manifests, filters them, loads the plug-ins that are left. A plug-in
