@@ -15,6 +15,9 @@ static constexpr int64_t kGroupWork = 1 << 17;
 /// Neighbours in memory that a group has, or a multiple: a block of vectors
 /// where there are enough for some groups, else what a cache line of f32 holds.
 static constexpr int64_t kBlock = 128, kLine = 16;
+/// Elementary operations of an element that is not computed for every tile
+/// anew.
+static constexpr double kCostlyBody = 8;
 /// What a size that is known at run time only is taken for.
 static constexpr int64_t kUnknownSize = 256;
 
@@ -92,7 +95,10 @@ void ProducerScan::visitOperand(linalg::LinalgOp op, OpOperand &operand,
   for (auto [axis, expr] : llvm::enumerate(map.getResults()))
     if (auto dim = dyn_cast<AffineDimExpr>(expr))
       producerLoops[dim.getPosition()] = axisToRoot[axis];
-  if (linalgProducer.getNumReductionLoops() > 0)
+  // What a reduction reads again for each tile is cheap, or computed once.
+  bool repeated =
+      op.getNumReductionLoops() > 0 && bodyWork(linalgProducer) >= kCostlyBody;
+  if (linalgProducer.getNumReductionLoops() > 0 || repeated)
     restrict(axisToRoot);
   visit(linalgProducer, producerLoops);
 }

@@ -79,3 +79,47 @@ func.func @columns(%a: tensor<8192x512xf32>, %o: tensor<512xf32>)
   } -> tensor<512xf32>
   return %r : tensor<512xf32>
 }
+
+// -----
+
+#weight = affine_map<(d0, d1) -> (d0, d1)>
+#image = affine_map<(d0, d1, d2, d3) -> (d1, d2 + d3)>
+#taps = affine_map<(d0, d1, d2, d3) -> (d0, d3)>
+#sums = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+
+// What is costly to compute is not computed again for each tile of a reduction
+// that uses all of it: only the loop that picks a part of it is split.
+// CHECK-LABEL: func.func @costly
+// CHECK: scf.forall (%{{[^,]*}}) in (64)
+func.func @costly(%w: tensor<64x64xf32>, %x: tensor<64x319xf32>,
+                  %o: tensor<64x64x256xf32>) -> tensor<64x64x256xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %p = linalg.generic {indexing_maps = [#weight, #weight],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%w : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %1 = arith.mulf %a, %a : f32
+    %2 = arith.mulf %1, %1 : f32
+    %3 = arith.addf %2, %a : f32
+    %4 = arith.mulf %3, %3 : f32
+    %5 = arith.addf %4, %a : f32
+    %6 = arith.mulf %5, %5 : f32
+    %7 = arith.addf %6, %a : f32
+    linalg.yield %7 : f32
+  } -> tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%o : tensor<64x64x256xf32>)
+      -> tensor<64x64x256xf32>
+  %r = linalg.generic {indexing_maps = [#taps, #image, #sums],
+                       iterator_types = ["parallel", "parallel", "parallel",
+                                         "reduction"]}
+      ins(%p, %x : tensor<64x64xf32>, tensor<64x319xf32>)
+      outs(%f : tensor<64x64x256xf32>) {
+  ^bb0(%k: f32, %v: f32, %old: f32):
+    %m = arith.mulf %k, %v : f32
+    %s = arith.addf %old, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<64x64x256xf32>
+  return %r : tensor<64x64x256xf32>
+}
