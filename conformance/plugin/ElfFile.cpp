@@ -145,47 +145,44 @@ void ElfFile::readSymbols(const Elf64_Shdr &section) {
 }
 
 /// What an array of pointers holds once it is loaded at address 0.
-uint64_t ElfFile::pointerAt(const Elf64_Shdr &section, uint64_t index) const {
-  uint64_t value = 0, offset = index * sizeof(uint64_t);
-  (void)get(value, section.sh_offset + offset);
+std::vector<uint64_t> ElfFile::pointersOf(const Elf64_Shdr &section) const {
+  std::vector<uint64_t> pointers = entriesOf<uint64_t>(section);
   for (const Elf64_Shdr &other : sections_)
     if (other.sh_type == SHT_RELA)
-      for (const Elf64_Rela &relocation : entriesOf<Elf64_Rela>(other))
-        if (relocation.r_offset == section.sh_addr + offset)
-          return uint64_t(relocation.r_addend);
-  return value;
+      for (const Elf64_Rela &relocation : entriesOf<Elf64_Rela>(other)) {
+        uint64_t at =
+            (relocation.r_offset - section.sh_addr) / sizeof(uint64_t);
+        if (relocation.r_offset >= section.sh_addr && at < pointers.size())
+          pointers[at] = uint64_t(relocation.r_addend);
+      }
+  return pointers;
 }
 
-/// `named` becomes true when the file has the names of its functions.
-std::string ElfFile::functionAt(uint64_t address, bool &named) const {
+/// The names of functions by address; none in a library that was stripped.
+std::map<uint64_t, std::string> ElfFile::functionNames() const {
+  std::map<uint64_t, std::string> names;
   for (const Elf64_Shdr &section : sections_)
     if (section.sh_type == SHT_SYMTAB)
-      for (const Elf64_Sym &symbol : entriesOf<Elf64_Sym>(section)) {
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC)
-          continue;
-        named = true;
-        if (symbol.st_value == address)
-          return text(section.sh_link, symbol.st_name);
-      }
-  std::array<char, 32> digits;
-  std::snprintf(digits.data(), digits.size(), "0x%llx",
-                static_cast<unsigned long long>(address));
-  return digits.data();
+      for (const Elf64_Sym &symbol : entriesOf<Elf64_Sym>(section))
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC)
+          names.emplace(symbol.st_value, text(section.sh_link, symbol.st_name));
+  return names;
 }
 
 void ElfFile::readConstructors(const Elf64_Shdr &section) {
-  constexpr uint64_t most = 256; // of functions that are looked up
-  bool named = false;
-  std::vector<std::string> all;
-  for (uint64_t i = 0; i < std::min(section.sh_size / sizeof(uint64_t), most) &&
-                       section.sh_offset + i * sizeof(uint64_t) < bytes_.size();
-       ++i)
-    all.push_back(functionAt(pointerAt(section, i), named));
+  const std::vector<uint64_t> all = pointersOf(section);
+  const std::map<uint64_t, std::string> names = functionNames();
   // The first one is that of the start-up files.
-  for (size_t i = named ? 0 : 1; i < all.size(); ++i)
-    if (std::find(ofTheToolchain.begin(), ofTheToolchain.end(), all[i]) ==
+  for (size_t i = names.empty() ? 1 : 0; i < all.size(); ++i) {
+    auto found = names.find(all[i]);
+    std::array<char, 32> digits;
+    std::snprintf(digits.data(), digits.size(), "0x%llx",
+                  static_cast<unsigned long long>(all[i]));
+    std::string name = found == names.end() ? digits.data() : found->second;
+    if (std::find(ofTheToolchain.begin(), ofTheToolchain.end(), name) ==
         ofTheToolchain.end())
-      constructors.push_back(all[i]);
+      constructors.push_back(name);
+  }
 }
 
 } // namespace backplane::checks

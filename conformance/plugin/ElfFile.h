@@ -9,6 +9,7 @@
 #include "backplane/cpp/Result.h"
 
 #include <elf.h>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,8 @@ private:
   void readSymbols(const Elf64_Shdr &section);
   void readVersions(const Elf64_Shdr &section);
   void readConstructors(const Elf64_Shdr &section);
-  uint64_t pointerAt(const Elf64_Shdr &section, uint64_t index) const;
-  std::string functionAt(uint64_t address, bool &named) const;
+  std::vector<uint64_t> pointersOf(const Elf64_Shdr &section) const;
+  std::map<uint64_t, std::string> functionNames() const;
 
   std::vector<char> bytes_;
   std::vector<Elf64_Shdr> sections_;

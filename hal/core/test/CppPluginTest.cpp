@@ -83,7 +83,7 @@ public:
     const std::map<std::string, std::function<bp_status_t()>> calls = {
         {"initialize", [&] { return loaded_.status; }},
         {"enumerate", [&] { return enumerate(); }},
-        {"open", [&] { return loaded_.open() ? BP_STATUS_OK : last(); }},
+        {"open", [&] { return open(); }},
         {"targets", [&] { return targets(); }},
         {"claim", [&] { return claim(); }},
         {"compile", [&] { return compile(); }},
@@ -100,6 +100,13 @@ private:
   bp_status_t last() const { return loaded_.error.code; }
   const bp_plugin_info_t &info() const { return loaded_.info; }
 
+  bp_status_t open() {
+    bp_device_t *device = loaded_.open();
+    if (!device)
+      return last();
+    info().driver->close(device);
+    return BP_STATUS_OK;
+  }
   bp_status_t enumerate() {
     const bp_device_sink_t sink = {[](void *, const bp_device_info_t *) {
                                      return bp_status_t(BP_STATUS_OK);
