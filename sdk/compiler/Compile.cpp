@@ -198,8 +198,9 @@ static void embedGraph(const Graph &graph, ArtifactInfo &artifact,
       weights.push_back(id);
 }
 
-/// Puts the number in the place of each symbol that has one value only.
-static Status fixSizes(Graph &graph) {
+/// Puts the number in the place of each symbol that has one value only. Where
+/// the number shows that a branch is never valid, the symbol stays.
+static void fixSizes(Graph &graph) {
   std::vector<backplane::Symbol> symbols = graph.symbols;
   for (const backplane::Symbol &symbol : symbols) {
     bool isRead = llvm::any_of(graph.ops, [&](const backplane::Op &op) {
@@ -207,19 +208,14 @@ static Status fixSizes(Graph &graph) {
     });
     if (symbol.minimum != symbol.maximum || isRead)
       continue;
-    auto fixed = fixSymbol(graph, symbol.name, symbol.minimum);
-    if (!fixed)
-      return invalidArgument("the model cannot have " + symbol.name + " = " +
-                             std::to_string(symbol.minimum));
-    graph = std::move(*fixed);
+    if (auto fixed = fixSymbol(graph, symbol.name, symbol.minimum))
+      graph = std::move(*fixed);
   }
-  return {};
 }
 
 Status backplane::compileModel(CompileRequest request,
                                const CompileServices &services) {
-  if (auto status = fixSizes(request.model.graph); !status.ok())
-    return status;
+  fixSizes(request.model.graph);
   if (auto status = checkSatisfiable(request.model.graph); !status.ok())
     return status;
   ArtifactInfo artifact;
