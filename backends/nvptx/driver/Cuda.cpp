@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Cuda.h"
 
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <dlfcn.h>
 
 #include <map>
@@ -66,19 +69,23 @@ const Cuda *Cuda::shared(const std::string &path, std::string *reason) {
 }
 
 std::string Cuda::describe(CUresult result) const {
-  const char *name = nullptr, *text = nullptr;
+  char text[maxMessage];
+  describe(result, text);
+  return text;
+}
+
+void Cuda::describe(CUresult result, std::span<char> text) const {
+  const char *name = nullptr, *meaning = nullptr;
   cuGetErrorName(result, &name);
-  cuGetErrorString(result, &text);
-  std::string all = name ? name : "error " + std::to_string(int(result));
-  if (text && *text)
-    all += std::string(": ") + text;
-  const char *more = lastError_ ? lastError_() : nullptr;
-  if (more && *more)
-    all += std::string(": ") + more;
-  for (char &c : all)
-    if (c == '\n')
-      c = ' ';
-  return all;
+  cuGetErrorString(result, &meaning);
+  char more[maxMessage] = "";
+  if (lastError_)
+    lastError_(more, sizeof more);
+  std::snprintf(text.data(), text.size(), "%s: %s%s%s",
+                name ? name : "unknown error", meaning ? meaning : "",
+                *more ? ": " : "", more);
+  std::replace(text.begin(), text.begin() + std::strlen(text.data()), '\n',
+               ' ');
 }
 
 std::string emulatorLibrary() {

@@ -9,6 +9,7 @@
 
 #include <cuda.h>
 
+#include <span>
 #include <string>
 
 namespace backplane::cuda {
@@ -59,6 +60,9 @@ namespace backplane::cuda {
   X(cuEventSynchronize, "cuEventSynchronize")                                  \
   X(cuEventElapsedTime, "cuEventElapsedTime")
 
+/// Bytes of what is said of a failure, the zero behind it counted.
+inline constexpr size_t maxMessage = 1024;
+
 /// An opened library.
 class Cuda {
 public:
@@ -72,6 +76,8 @@ public:
   /// "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered",
   /// and what the library has to say besides, on a line.
   std::string describe(CUresult result) const;
+  /// The same, as much of it as fits, without any memory.
+  void describe(CUresult result, std::span<char> text) const;
 
 #define BP_CUDA_MEMBER(function, name) decltype(&::function) function = nullptr;
   BP_CUDA_FUNCTIONS(BP_CUDA_MEMBER)
@@ -82,7 +88,7 @@ private:
   static const Cuda *open(const std::string &path, std::string *reason);
 
   /// Of emulators: more about the last error.
-  const char *(*lastError_)() = nullptr;
+  size_t (*lastError_)(char *text, size_t size) = nullptr;
 };
 
 /// NVIDIA's own library.

@@ -4,6 +4,7 @@
 #include "Device.h"
 
 #include <array>
+#include <cstdio>
 #include <new>
 
 namespace backplane::cuda {
@@ -32,7 +33,7 @@ static std::array<bp_property_t, 4> propertiesOf(const PhysicalDevice &device) {
 
 static bp_status_t list(const PhysicalDevice &device,
                         const bp_device_sink_t *sink) {
-  constexpr uint32_t maxBindings = 128, bindingAlignment = 256;
+  constexpr uint32_t bindingAlignment = 256;
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
   info.id = text(device.id);
   info.name = text(device.name);
@@ -124,10 +125,10 @@ bp_device_t::~bp_device_t() {
     cuda.cuDevicePrimaryCtxRelease(physical.handle);
 }
 
-void bp_device_t::lose(const std::string &reason) {
+void bp_device_t::lose(const char *reason) {
   std::lock_guard lock(mutex_);
-  if (lost_.empty())
-    lost_ = reason;
+  if (!*lost_)
+    std::snprintf(lost_, sizeof lost_, "%s", reason);
 }
 
 std::string bp_device_t::lossReason() {
@@ -139,7 +140,7 @@ bp_status_t bp_device_t::fail(bp_error_t *error, CUresult result,
                               std::string_view what) {
   std::string why = cuda.describe(result);
   if (backplane::cuda::isSticky(result))
-    lose(why);
+    lose(why.c_str());
   return backplane::cuda::fail(driver, error, backplane::cuda::statusOf(result),
                                std::string(what) + ": " + why);
 }

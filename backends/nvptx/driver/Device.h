@@ -25,13 +25,13 @@ struct bp_device_t {
   /// it any more.
   bp_status_t fail(bp_error_t *error, CUresult result, std::string_view what);
   /// Remembers what lost the device.
-  void lose(const std::string &reason);
+  void lose(const char *reason);
   /// Why the device is lost; empty: it is not.
   std::string lossReason();
 
 private:
   std::mutex mutex_;
-  std::string lost_;
+  char lost_[backplane::cuda::maxMessage] = "";
 };
 
 struct bp_buffer_t {
@@ -43,6 +43,9 @@ struct bp_buffer_t {
 };
 
 namespace backplane::cuda {
+
+/// Bindings of a dispatch.
+inline constexpr uint32_t maxBindings = 128;
 
 /// Makes a device's context the calling thread's, and what it had before its
 /// own again.

@@ -19,6 +19,7 @@ Recording *takeRecording(bp_queue_t &queue) {
   if (!fresh)
     return nullptr;
   queue.recordings.push_back(std::move(fresh));
+  queue.idle.reserve(queue.recordings.size());
   return queue.recordings.back().get();
 }
 

@@ -16,7 +16,7 @@ namespace backplane::cuda {
 /// The outcome of a submission.
 struct Outcome {
   bp_status_t status = BP_STATUS_OK;
-  std::string message;
+  char message[maxMessage] = "";
 };
 
 struct Submission {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Recording.h"
 
+#include <array>
+
 namespace backplane::cuda {
 
 Recording::~Recording() {
@@ -109,19 +111,22 @@ static CUdeviceptr addressOf(const bp_binding_t &range) {
 CUresult Recording::dispatch(CUstream stream,
                              const bp_command_dispatch_t &dispatch) {
   const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
-  std::vector<CUdeviceptr> pointers;
+  std::array<CUdeviceptr, maxBindings + 2> pointers;
+  size_t count = 0;
   for (uint64_t i = 0; i < dispatch.binding_count; ++i)
-    pointers.push_back(addressOf(dispatch.bindings[i]));
-  pointers.push_back(errorsOnDevice_ + sizeof(uint32_t) * ops_.size());
-  pointers.push_back(scratch_);
+    pointers[count++] = addressOf(dispatch.bindings[i]);
+  pointers[count++] = errorsOnDevice_ + sizeof(uint32_t) * ops_.size();
+  pointers[count++] = scratch_;
   // CUDA reads the values during the call.
-  std::vector<void *> values;
-  for (CUdeviceptr &pointer : pointers)
-    values.push_back(&pointer);
+  std::array<void *, pointers.size() + BP_MAX_CONSTANTS + BP_MAX_PARAMETERS>
+      values;
+  void **next = values.data();
+  for (size_t i = 0; i < count; ++i)
+    *next++ = &pointers[i];
   for (uint32_t i = 0; i < dispatch.constant_count; ++i)
-    values.push_back(const_cast<uint32_t *>(dispatch.constants + i));
+    *next++ = const_cast<uint32_t *>(dispatch.constants + i);
   for (uint32_t i = 0; i < dispatch.parameter_count; ++i)
-    values.push_back(const_cast<int64_t *>(dispatch.parameters + i));
+    *next++ = const_cast<int64_t *>(dispatch.parameters + i);
   ops_.push_back(dispatch.op);
   auto shared = uint32_t(dispatch.shared_bytes);
   if (shared)
@@ -200,9 +205,9 @@ Recording::KernelError Recording::firstError() const {
 }
 
 void Recording::readTimes(bp_timestamp_t *times) const {
-  std::vector<bp_timestamp_t> read = timing_.read();
-  for (size_t i = 0; i < std::min(read.size(), timed_.size()); ++i)
-    times[timed_[i]] = read[i];
+  uint64_t now = Timing::hostNow();
+  for (size_t i = 0; i < std::min(timing_.count(), timed_.size()); ++i)
+    times[timed_[i]] = timing_.read(i, now);
 }
 
 } // namespace backplane::cuda

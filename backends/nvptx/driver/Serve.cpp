@@ -2,6 +2,10 @@
 #include "Serve.h"
 
 #include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string_view>
 
 namespace backplane::cuda {
 namespace {
@@ -10,23 +14,29 @@ using Lock = std::unique_lock<std::mutex>;
 
 Outcome kernelError(const Recording::KernelError &error) {
   uint32_t code = error.word >> 24, op = error.word & 0xFFFFFF;
-  std::string what = "error " + std::to_string(code);
-  if (code == BP_KERNEL_ERROR_INDEX)
-    what = "an index is out of range";
-  else if (code == BP_KERNEL_ERROR_DIVISION)
-    what = "an integer is divided by zero";
-  return {BP_STATUS_OUT_OF_RANGE,
-          "op " + std::to_string(op ? op : error.op) + ": " + what};
+  const char *what = code == BP_KERNEL_ERROR_INDEX ? "an index is out of range"
+                     : code == BP_KERNEL_ERROR_DIVISION
+                         ? "an integer is divided by zero"
+                         : "the kernel reports an unknown error";
+  Outcome outcome{BP_STATUS_OUT_OF_RANGE};
+  std::snprintf(outcome.message, sizeof outcome.message, "op %u: %s",
+                op ? op : error.op, what);
+  return outcome;
 }
 
-/// How a submission went.
+/// How a submission went. Nothing here needs memory: there may be none, and a
+/// thread of the driver has nobody who catches what `new` throws.
 Outcome judge(bp_device_t &device, const Submission &submission) {
   CUresult result = submission.recording->wait();
   if (result) {
-    std::string why = device.cuda.describe(result);
+    Outcome outcome{statusOf(result)};
+    constexpr std::string_view what = "the CUDA device failed: ";
+    std::span<char> text = outcome.message;
+    text = text.subspan(what.copy(text.data(), what.size()));
+    device.cuda.describe(result, text);
     if (isSticky(result))
-      device.lose(why);
-    return {statusOf(result), "the CUDA device failed: " + why};
+      device.lose(text.data());
+    return outcome;
   }
   Recording::KernelError error = submission.recording->firstError();
   return error.word ? kernelError(error) : Outcome();
@@ -44,7 +54,7 @@ void finishFirst(bp_queue_t &queue, Lock &lock) {
   queue.running.pop_front();
   lock.unlock();
   submission.completion.done(submission.completion.context, outcome.status,
-                             {outcome.message.data(), outcome.message.size()});
+                             {outcome.message, std::strlen(outcome.message)});
   lock.lock();
 }
 

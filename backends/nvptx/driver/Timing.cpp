@@ -21,19 +21,15 @@ CUresult Timing::mark(CUstream stream) {
   return device_.cuda.cuEventRecord(events_[marks_++], stream);
 }
 
-static uint64_t hostNow() {
+uint64_t Timing::hostNow() {
   constexpr uint64_t second = 1000000000u;
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return uint64_t(now.tv_sec) * second + uint64_t(now.tv_nsec);
 }
 
-std::vector<bp_timestamp_t> Timing::read() const {
+bp_timestamp_t Timing::read(size_t i, uint64_t now) const {
   constexpr double nsPerMs = 1e6;
-  std::vector<bp_timestamp_t> times(marks_ / 2);
-  if (times.empty())
-    return times;
-  uint64_t now = hostNow();
   auto onHost = [&](size_t mark) -> uint64_t {
     float ago = 0;
     return device_.cuda.cuEventElapsedTime(&ago, events_[mark],
@@ -41,9 +37,7 @@ std::vector<bp_timestamp_t> Timing::read() const {
                ? 0
                : now - uint64_t(std::max(double(ago), 0.0) * nsPerMs);
   };
-  for (size_t i = 0; i < times.size(); ++i)
-    times[i] = {onHost(2 * i), onHost(2 * i + 1)};
-  return times;
+  return {onHost(2 * i), onHost(2 * i + 1)};
 }
 
 } // namespace backplane::cuda

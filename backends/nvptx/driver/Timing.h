@@ -22,9 +22,13 @@ public:
   /// Records when the stream is here: before and after each command that is
   /// timed, in turn.
   CUresult mark(CUstream stream);
-  /// What the marks say after a run, one entry for each pair of marks; zeros
-  /// where it is not known. The last mark is taken to be now.
-  std::vector<bp_timestamp_t> read() const;
+  /// Pairs of marks.
+  size_t count() const { return marks_ / 2; }
+  /// What pair `i` says after a run whose last mark was at `now`; zeros where
+  /// it is not known.
+  bp_timestamp_t read(size_t i, uint64_t now) const;
+  /// The host's clock, in nanoseconds.
+  static uint64_t hostNow();
 
 private:
   const bp_device_t &device_;

@@ -42,8 +42,6 @@ extern "C" void bp_cuda_emulator_reset_counters(void) {
   emulator::total = {};
 }
 
-extern "C" const char *bp_cuda_emulator_last_error(void) {
-  static thread_local std::string text;
-  text = emulator::lastReport();
-  return text.c_str();
+extern "C" size_t bp_cuda_emulator_last_error(char *text, size_t size) {
+  return emulator::lastReport({text, size});
 }

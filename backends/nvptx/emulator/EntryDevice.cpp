@@ -9,7 +9,26 @@ namespace emulator {
 namespace {
 
 std::atomic<bool> initialized{false};
-thread_local std::vector<Context *> stack;
+
+/// The contexts that a thread has pushed.
+struct Stack {
+  Context *contexts[16];
+  uint32_t depth;
+
+  bool empty() const { return depth == 0; }
+  Context *back() const { return contexts[depth - 1]; }
+  void pop_back() { --depth; }
+  bool push_back(Context *context) {
+    if (depth == std::size(contexts))
+      return false;
+    contexts[depth++] = context;
+    return true;
+  }
+};
+
+/// Every thread has memory for it from its start: glibc ends the process where
+/// it cannot allocate the variables of a library on their first use.
+[[gnu::tls_model("initial-exec")]] thread_local Stack stack;
 
 struct ErrorRow {
   CUresult code;
@@ -289,8 +308,9 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned) {
 CUresult cuCtxPushCurrent(CUcontext context) {
   if (!context)
     return CUDA_ERROR_INVALID_VALUE;
-  stack.push_back(reinterpret_cast<Context *>(context));
-  return CUDA_SUCCESS;
+  return stack.push_back(reinterpret_cast<Context *>(context))
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuCtxPopCurrent(CUcontext *context) {

@@ -102,9 +102,11 @@ void report(const std::string &text) {
     std::fprintf(stderr, "cuda emulator: %s\n", text.c_str());
 }
 
-std::string lastReport() {
+size_t lastReport(std::span<char> text) {
   std::scoped_lock lock(mutex);
-  return last;
+  if (!text.empty())
+    text[last.copy(text.data(), text.size() - 1)] = '\0';
+  return last.size();
 }
 
 } // namespace emulator

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 namespace emulator {
@@ -25,6 +26,7 @@ bool setOption(const std::string &name, const std::string &value);
 
 // Keeps the text for bp_cuda_emulator_last_error and writes it to stderr.
 void report(const std::string &text);
-std::string lastReport();
+// The first bytes of it, and the length of the whole.
+size_t lastReport(std::span<char> text);
 
 } // namespace emulator

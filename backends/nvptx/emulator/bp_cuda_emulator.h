@@ -8,6 +8,7 @@
 #ifndef BP_CUDA_EMULATOR_H
 #define BP_CUDA_EMULATOR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -62,10 +63,11 @@ typedef struct bp_cuda_emulator_counters {
 int bp_cuda_emulator_read_counters(bp_cuda_emulator_counters *counters);
 void bp_cuda_emulator_reset_counters(void);
 
-/* The whole text of the last fault or refused module of the process: kernel,
- * instruction, line, thread, address and buffer. Empty when there was none. The
- * pointer holds until this thread calls the function again. */
-const char *bp_cuda_emulator_last_error(void);
+/* Writes the text of the last fault or refused module of the process, kernel,
+ * instruction, line, thread, address and buffer, as far as `size` bytes hold it
+ * with a zero behind it. Returns the length of the whole; 0 when there was
+ * none. Needs no memory, so that it can be asked when there is none left. */
+size_t bp_cuda_emulator_last_error(char *text, size_t size);
 
 #ifdef __cplusplus
 }

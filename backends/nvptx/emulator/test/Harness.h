@@ -108,7 +108,7 @@ public:
     std::vector<T> values(count);
     EXPECT_EQ(api().cuMemcpyDtoH(values.data(), from, count * sizeof(T)),
               CUDA_SUCCESS)
-        << api().bp_cuda_emulator_last_error();
+        << error();
     return values;
   }
   CUdeviceptr allocate(size_t bytes);
@@ -121,7 +121,11 @@ public:
   CUresult run(CUfunction function, std::vector<unsigned> grid,
                std::vector<unsigned> block, std::vector<void *> parameters,
                unsigned shared = 0);
-  std::string error() const { return api().bp_cuda_emulator_last_error(); }
+  std::string error() const {
+    std::string text(api().bp_cuda_emulator_last_error(nullptr, 0), '\0');
+    api().bp_cuda_emulator_last_error(text.data(), text.size() + 1);
+    return text;
+  }
 
 private:
   CUcontext context = nullptr;
