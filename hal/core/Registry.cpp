@@ -326,26 +326,39 @@ Status Registry::unknownDriver(std::string_view driver) {
 
 using DeviceInfos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
 
+/// Where a driver lists a real device, usable or not, nobody gets an emulated
+/// one without naming it.
+static bool listsReal(const DeviceInfos &infos) {
+  return std::any_of(infos.begin(), infos.end(), [](const auto &info) {
+    return info && !(*info)->emulated();
+  });
+}
+
 /// The device that `uri` means among those of its driver: by id, by number, or
-/// the first usable one; without one, the first, whose refusal says why.
+/// the first usable one that is not emulated in place of another; without one,
+/// the first, whose refusal says why.
 static Result<std::shared_ptr<const DeviceInfo>>
 pick(const DeviceUri &uri, const DeviceInfos &infos) {
-  std::string asked = "device " + uri.format(), available;
+  std::string asked = "device " + uri.format(), available, standIn;
   size_t ordinal = infos.size(), index = 0;
   std::from_chars(uri.id.data(), uri.id.data() + uri.id.size(), ordinal);
   std::shared_ptr<const DeviceInfo> found, first;
   std::vector<std::string> ids;
+  const bool real = listsReal(infos);
   for (const auto &info : infos) {
     bool byNumber = index++ == ordinal;
     if (!info)
       continue;
     ids.emplace_back((*info)->id());
     available += (available.empty() ? "" : ", ") + ids.back();
-    bool usable = (*info)->refusal().empty();
-    if (uri.id.empty() && !first)
+    bool meant = uri.id.empty() && !(real && (*info)->emulated());
+    if (uri.id.empty() && !meant && (*info)->refusal().empty())
+      standIn = "; " + uri.driver + "://" + ids.back() +
+                " is emulated, and taken by its full name only";
+    if (meant && !first)
       first = *info;
     if (uri.id == (*info)->id() || (!found && byNumber) ||
-        (!found && uri.id.empty() && usable))
+        (!found && meant && (*info)->refusal().empty()))
       found = *info;
   }
   if (!found)
@@ -354,7 +367,8 @@ pick(const DeviceUri &uri, const DeviceInfos &infos) {
     return found;
   if (found)
     return Status(BP_STATUS_FAILED_PRECONDITION,
-                  asked + " cannot be used: " + std::string(found->refusal()));
+                  asked + " cannot be used: " + std::string(found->refusal()) +
+                      standIn);
   if (available.empty())
     return notFound(asked + ": the driver finds no device on this machine");
   std::string near = uri.id.empty() ? "" : nearestName(uri.id, ids);

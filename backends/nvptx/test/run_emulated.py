@@ -55,7 +55,7 @@ def check(what, good, said):
 
 def check_plugin():
     """Each check of the driver's plug-in is a test."""
-    result = run(BIN / "bp-lint", "cuda://emu?sm=80", "--check", "L0/*",
+    result = run(BIN / "bp-lint", "cuda://emu?sm=80", "--depth", "full", "--check", "L0/*",
                  "--check", "L1/*", "--check", "L7/*")
     found = re.search(r"^(\d+) checks, (\d+) failed$", result.stdout, re.MULTILINE)
     failed = int(found.group(2)) if found else 1
@@ -112,6 +112,14 @@ def run_product(folder):
               f"chosen: variant {target} on" in result.stdout, result.stdout)
 
 
+def check_bare_name(folder):
+    """Without a GPU the driver's name alone is no device; with one it is that."""
+    result = run(BIN / "bp", "run", folder / "product.onnx", "--device", "cuda",
+                 "--random-inputs", "1", "--why")
+    refused = result.returncode != 0 and "cuda://emu is emulated" in result.stdout
+    check("cuda alone", refused or "emulated" not in result.stdout, result.stdout)
+
+
 def check_refusals(folder):
     for uri, reason in REFUSALS.items():
         result = run(BIN / "bp", "run", folder / "product.onnx", "--device", uri,
@@ -134,6 +142,7 @@ def main():
         folder = pathlib.Path(name)
         save_product(folder)
         run_product(folder)
+        check_bare_name(folder)
         check_refusals(folder)
     part = [] if options.all else ["--shard", "1/10"]
     for device in ("cuda://emu?sm=80", "cuda://emu?sm=90")[:2 if options.all else 1]:
