@@ -21,6 +21,8 @@ import checks  # noqa: E402
 
 MANIFEST = {"format": 1, "name": "acme", "version": "1.0.0", "vendor": "Acme",
             "abi": {"major": 0, "minor_low": 1}, "compiler": "libacme.so"}
+MINOR = int(re.search(r"BP_ABI_MINOR (\d+)",
+                      (ROOT / "sdk/include/backplane/abi.h").read_text(encoding="utf-8"))[1])
 OTHER = "x86_64" if platform.machine() == "aarch64" else "aarch64"
 # Machine code is a word that is a pointer: it has to be relocated.
 IN_CODE = ('__asm__(".text\\nlint_word: .quad lint_data\\n.data\\nlint_data: .quad 0\\n.text");'
@@ -71,8 +73,8 @@ BROKEN = [
     ("BPL203", {"AT_TARGETS": "target.header.size -= 8;"}, {}, [], []),
     ("BPL203", {"AT_TARGETS": "target.header.type = 3;"}, {}, [], []),
     ("BPL204", {"IN_INFO": "info.built_minor = 99;"}, {}, [], []),
-    ("BPL205", {"IN_INFO": "info.required_minor = 2;"}, {"abi": {"major": 0, "minor_low": 2}},
-     [], []),
+    ("BPL205", {"IN_INFO": "info.required_minor = BP_ABI_MINOR;"},
+     {"abi": {"major": 0, "minor_low": MINOR}}, [], []),
     ("BPL206", {"AT_TARGETS": "*(volatile char *)error = 0;"}, {}, [], []),
     ("BPL206", {"AT_INITIALIZE": "if (options->count && !error) CRASH"}, {}, [], []),
     ("BPL207", {"AT_TARGETS": "sink->put(sink->context, &target);"}, {}, [], []),
