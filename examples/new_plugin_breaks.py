@@ -2,8 +2,13 @@
 """Single lines of the project that `bp new-plugin` writes, each broken in one way,
 with the command that a stranger runs next and what it has to say."""
 import dataclasses
+import pathlib
+import re
 
 MANIFEST = "acme.bp.json"
+ABI = pathlib.Path(__file__).resolve().parents[1] / "sdk/include/backplane/abi.h"
+MINOR = re.search(r"BP_ABI_MINOR (\d+)", ABI.read_text(encoding="utf-8"))[1]
+TOO_NEW = f"needs ABI version 0.99, this host has 0.{MINOR}; update Backplane"
 
 
 @dataclasses.dataclass
@@ -20,7 +25,7 @@ CPP_BREAKS = [
     Break("acme.h", 'pluginName = "acme";', 'pluginName = "other";',
           ('calls itself "other", its manifest "acme"', "build/acme.bp.json")),
     Break("acme.h", ".requiredMinor = 2,", ".requiredMinor = 99,",
-          ("needs ABI version 0.99, this host has 0.2; update Backplane", "build/acme.bp.json")),
+          (TOO_NEW, "build/acme.bp.json")),
     Break("plugin.cpp", 'extern "C" BP_PLUGIN_EXPORT int32_t', 'extern "C" int32_t',
           ("the library does not export bp_plugin_query_v0", "build/acme.bp.json")),
     Break("driver.cpp", "info.id = toC(deviceId);", "",
@@ -53,13 +58,13 @@ BREAKS = [
     Break(MANIFEST, '"major": 0,', '"major": 7,',
           ("needs ABI major version 7, this host has 0", "build/acme.bp.json")),
     Break(MANIFEST, '"minor_low": 2', '"minor_low": 99',
-          ("needs ABI version 0.99, this host has 0.2; update Backplane", "build/acme.bp.json")),
+          (TOO_NEW, "build/acme.bp.json")),
     Break(MANIFEST, '"driver": "libacme.so"', '"driver": "libnone.so"',
           ('acme.bp.json: "driver": libnone.so: No such file or directory',)),
     Break("plugin.c", "info.name = text(PLUGIN_NAME);", 'info.name = text("other");',
           ('calls itself "other", its manifest "acme"', "build/acme.bp.json")),
     Break("plugin.c", "info.required_minor = PLUGIN_REQUIRED_MINOR;", "info.required_minor = 99;",
-          ("needs ABI version 0.99, this host has 0.2; update Backplane", "build/acme.bp.json")),
+          (TOO_NEW, "build/acme.bp.json")),
     Break("plugin.c", "info.queue = &queue_table;", "",
           ("the queue table is missing", "build/acme.bp.json")),
     Break("plugin.c", "info.plugin = &plugin_table;", "(void)plugin_table;",

@@ -54,7 +54,7 @@ std::string join(const std::vector<std::string> &items, const char *between) {
   return text;
 }
 
-/// "ABI 0.2, needs 0.1, "; empty when the library is not loaded here.
+/// "ABI 0.3, needs 0.1, "; empty when the library is not loaded here.
 std::string abiOf(const Listing &row) {
   const std::string major = std::to_string(BP_ABI_MAJOR) + ".";
   if (!row.builtMinor)
