@@ -151,7 +151,9 @@ def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp">,
     remainders; the marks of the lowering (`sdk/lower/Marks.h`) are used here.
     Reductions whose lanes are results compute a block of rows and vectors at a
     time. Operands in another order than the results are transposed in registers.
-    Ops with effects or loops in their bodies are left alone.
+    Ops with effects or loops in their bodies are left alone. Independent loops
+    over lines of elements, those of a cumulative op, run on vectors where the
+    lines lie side by side.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "unsigned", "256",

@@ -11,14 +11,18 @@ namespace backplane {
 
 static bool isElement(Type type) { return type.isIntOrIndexOrFloat(); }
 
+bool isLaneByLane(Operation &op) {
+  if (isa<arith::ConstantOp>(op))
+    return true;
+  return op.getNumRegions() == 0 &&
+         OpTrait::hasElementwiseMappableTraits(&op) &&
+         llvm::all_of(op.getOperandTypes(), isElement) &&
+         llvm::all_of(op.getResultTypes(), isElement);
+}
+
 bool canVectorizeBody(Block &body) {
   return llvm::all_of(body.without_terminator(), [](Operation &op) {
-    if (isa<linalg::IndexOp, arith::ConstantOp>(op))
-      return true;
-    return op.getNumRegions() == 0 &&
-           OpTrait::hasElementwiseMappableTraits(&op) &&
-           llvm::all_of(op.getOperandTypes(), isElement) &&
-           llvm::all_of(op.getResultTypes(), isElement);
+    return isa<linalg::IndexOp>(op) || isLaneByLane(op);
   });
 }
 

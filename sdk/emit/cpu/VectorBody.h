@@ -26,6 +26,9 @@ struct VectorWidth {
   mlir::Value lanes(mlir::OpBuilder &builder, mlir::Location loc) const;
 };
 
+/// Whether an op on elements can be one on vectors of them.
+bool isLaneByLane(mlir::Operation &op);
+
 /// Whether every op of the body works lane by lane.
 bool canVectorizeBody(mlir::Block &body);
 

@@ -2,12 +2,14 @@
 //
 // bp-vectorize: linalg ops on memrefs to loops over vectors. One loop of the op
 // is run in steps of the vector width, the rest of it under a mask; the other
-// loops stay scalar. Ops whose body is not lane by lane are left alone.
+// loops stay scalar. Ops whose body is not lane by lane are left alone. Lines
+// of elements that are computed in order are done side by side.
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneGather.h"
 #include "sdk/emit/cpu/LaneLoops.h"
 #include "sdk/emit/cpu/LaneTranspose.h"
+#include "sdk/emit/cpu/LineLanes.h"
 #include "sdk/emit/cpu/UseMarks.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
@@ -153,6 +155,7 @@ void VectorizePass::runOnOperation() {
   getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
   for (linalg::GenericOp op : ops)
     vectorize(op, vectorBits, scalable, comparesMaxima);
+  vectorizeLines(getOperation(), vectorBits, scalable);
   multiplyShares(getOperation());
   if (comparesMaxima)
     compareMaxima(getOperation());

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// LineLanes.h: lines of elements that are computed in order, side by side in
+// vectors. Private to this folder.
+#ifndef BACKPLANE_EMIT_CPU_LINELANES_H
+#define BACKPLANE_EMIT_CPU_LINELANES_H
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace backplane {
+
+/// Runs independent loops (lower/Marks.h) in steps of vectors where all that
+/// they access lies in a row along them. Each line is computed in the order in
+/// which it was. Loops with branches or other accesses stay as they are.
+/// `vectorBits` and `scalable` are those of bp-vectorize.
+void vectorizeLines(mlir::ModuleOp module, unsigned vectorBits, bool scalable);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_LINELANES_H
