@@ -94,8 +94,9 @@ private:
 /// What a trace says about the dispatches of recorded commands, by their op
 /// number less 1.
 struct CommandNote {
-  std::string name; ///< "matmul_3"
-  std::string ops;  ///< the model's ops inside
+  std::string name;   ///< "matmul_3"
+  std::string kernel; ///< the entry that it runs
+  std::string ops;    ///< the model's ops inside, each once
   std::optional<uint64_t> flops;
 };
 using CommandNotes = std::vector<CommandNote>;

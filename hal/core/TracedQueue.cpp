@@ -63,6 +63,8 @@ private:
             : nullptr;
     TraceArguments arguments;
     arguments.add("op", uint64_t(dispatch.op));
+    if (note && !note->kernel.empty())
+      arguments.add("kernel", note->kernel);
     if (note && !note->ops.empty())
       arguments.add("ops", note->ops);
     arguments.add("grid", gridText(dispatch));

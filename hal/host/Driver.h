@@ -37,6 +37,7 @@ extern const bp_memory_table_t memoryTable;
 extern const bp_memory2_table_t memory2Table;
 extern const bp_executable_table_t executableTable;
 extern const bp_queue_table_t queueTable;
+extern const bp_timestamps_table_t timestampsTable;
 extern const bp_command_buffer_table_t commandBufferTable;
 extern const bp_semaphore_table_t semaphoreTable;
 

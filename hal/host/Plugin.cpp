@@ -39,6 +39,8 @@ static const void *getTable(void *, bp_string_t name, uint32_t version) {
     return &commandBufferTable;
   if (text == "backplane.semaphore")
     return &semaphoreTable;
+  if (text == "backplane.timestamps")
+    return &timestampsTable;
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 #include <new>
 
 namespace backplane::host {
@@ -97,6 +98,39 @@ Outcome kernelError(uint32_t word, const PreparedCommand &step) {
           "op " + std::to_string(op ? op : step.op) + ": " + what};
 }
 
+/// Runs steps that no barrier parts.
+Outcome runWave(const bp_host_t &host, Run &run, uint32_t *errors,
+                const Wave &wave) {
+  run.steps = run.program.steps.data() + wave.first;
+  run.errors = errors + wave.first;
+  host.parallel_for(host.self, wave.groups,
+                    wave.count == 1 ? runOneStep : runManySteps, &run);
+  for (uint32_t i = 0; i < wave.count; ++i)
+    if (run.errors[i])
+      return kernelError(run.errors[i], run.steps[i]);
+  return {};
+}
+
+uint64_t nowNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * 1'000'000'000 + uint64_t(time.tv_nsec);
+}
+
+/// Runs the steps of a wave one after the other and notes when each ran.
+Outcome runTimed(const bp_host_t &host, Run &run, uint32_t *errors,
+                 const Wave &wave, bp_timestamp_t *times) {
+  for (uint32_t i = wave.first; i < wave.first + wave.count; ++i) {
+    times[i].begin_ns = nowNs();
+    Outcome outcome =
+        runWave(host, run, errors, {i, 1, run.program.steps[i].groups});
+    times[i].end_ns = nowNs();
+    if (outcome.status != BP_STATUS_OK)
+      return outcome;
+  }
+  return {};
+}
+
 } // namespace
 
 bp_status_t translate(const Driver &driver, PreparedCommands &program,
@@ -111,7 +145,7 @@ bp_status_t translate(const Driver &driver, PreparedCommands &program,
 }
 
 Outcome run(bp_queue_t &queue, const PreparedCommands &program,
-            const bp_binding_t *table) {
+            const bp_binding_t *table, bp_timestamp_t *times) {
   const bp_host_t &host = *queue.device->driver->host;
   if (!growWorkspace(queue, program.workspace))
     return {BP_STATUS_RESOURCE_EXHAUSTED,
@@ -133,14 +167,12 @@ Outcome run(bp_queue_t &queue, const PreparedCommands &program,
              queue.workspaceBytes,
              nullptr,
              nullptr};
+  uint32_t *errors = queue.errors.data();
   for (const Wave &wave : program.waves) {
-    run.steps = program.steps.data() + wave.first;
-    run.errors = queue.errors.data() + wave.first;
-    host.parallel_for(host.self, wave.groups,
-                      wave.count == 1 ? runOneStep : runManySteps, &run);
-    for (uint32_t i = 0; i < wave.count; ++i)
-      if (run.errors[i])
-        return kernelError(run.errors[i], run.steps[i]);
+    Outcome outcome = times ? runTimed(host, run, errors, wave, times)
+                            : runWave(host, run, errors, wave);
+    if (outcome.status != BP_STATUS_OK)
+      return outcome;
   }
   return {};
 }
@@ -185,6 +217,32 @@ static bp_status_t execute(bp_queue_t *queue,
 
 const bp_queue_table_t queueTable = {BP_HEADER(bp_queue_table_t), create,
                                      destroy, execute};
+
+// ---- Timestamps ----
+
+static bp_status_t executeTimed(bp_queue_t *queue,
+                                const bp_header_t *const *commands,
+                                uint64_t count, bp_timestamp_t *times,
+                                const bp_completion_t *completion,
+                                bp_error_t *error) {
+  drain(*queue);
+  const PreparedCommands &program = queue->scratch;
+  bp_status_t status =
+      translate(*queue->device->driver, queue->scratch, commands, count, error);
+  if (status != BP_STATUS_OK)
+    return status;
+  std::vector<bp_timestamp_t> each(program.steps.size());
+  Outcome outcome = run(*queue, program, nullptr, each.data());
+  size_t step = 0; // every command but a barrier is one
+  for (uint64_t i = 0; i < count; ++i)
+    if (commands[i]->type != bp_command_barrier_t_TYPE)
+      times[i] = each[step++];
+  complete(*completion, outcome);
+  return BP_STATUS_OK;
+}
+
+const bp_timestamps_table_t timestampsTable = {BP_HEADER(bp_timestamps_table_t),
+                                               executeTimed};
 
 // ---- Command buffers ----
 

@@ -48,9 +48,11 @@ bp_status_t translate(const Driver &driver, PreparedCommands &program,
                       const bp_header_t *const *commands, uint64_t count,
                       bp_error_t *error);
 
-/// Runs a program on the queue's scratch memory. Slot i is table[i].
+/// Runs a program on the queue's scratch memory. Slot i is table[i]. With
+/// `times`, one for each step, the steps run one after the other and those that
+/// ran have theirs.
 Outcome run(bp_queue_t &queue, const PreparedCommands &program,
-            const bp_binding_t *table);
+            const bp_binding_t *table, bp_timestamp_t *times = nullptr);
 
 /// Waits until earlier submissions with timepoints have run, running them on
 /// this thread where possible.

@@ -194,10 +194,20 @@ Result<Part> cut(const std::vector<DeviceState> &sides,
   return part;
 }
 
-/// Names and FLOPs of the dispatches of a program; null while no trace is on.
-std::shared_ptr<const CommandNotes>
-notesOf(Device &device, const Program &program, Evaluator &evaluator) {
-  if (!device.host().trace())
+/// "a, b", each once, though several ops of the program came of one.
+std::string opsText(std::span<const std::string> ops) {
+  std::string text;
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (!std::ranges::count(ops.first(i), ops[i]))
+      text += (text.empty() ? "" : ", ") + ops[i];
+  return text;
+}
+
+/// What a trace says of the dispatches of a program; null while none is on.
+std::shared_ptr<const CommandNotes> notesOf(const ResolveContext &context,
+                                            const Program &program,
+                                            Evaluator &evaluator) {
+  if (!context.sides.front().device->host().trace())
     return nullptr;
   auto notes = std::make_shared<CommandNotes>(program.commands.size());
   for (size_t i = 0; i < notes->size(); ++i) {
@@ -206,8 +216,9 @@ notesOf(Device &device, const Program &program, Evaluator &evaluator) {
       continue;
     CommandNote &note = (*notes)[i];
     note.name = dispatch->name;
-    for (const std::string &op : dispatch->ops)
-      note.ops += (note.ops.empty() ? "" : ", ") + op;
+    if (const auto &executable = context.executables[dispatch->executable])
+      note.kernel = executable->entries()[dispatch->entry].name;
+    note.ops = opsText(dispatch->ops);
     Result<int64_t> flops =
         dispatch->flops ? evaluator(*dispatch->flops) : Result<int64_t>(0);
     if (flops && *flops > 0)
@@ -237,7 +248,7 @@ Result<ProgramPlan> record(Result<Resolved> resolved, const Program &program,
     plan.places = std::move(resolved->places);
   std::span<const ResolvedCommand> commands = resolved->commands;
   std::shared_ptr<const CommandNotes> notes =
-      notesOf(*context.sides.front().device, program, evaluator);
+      notesOf(context, program, evaluator);
   size_t from = 0;
   for (size_t i = 0; i <= plan.controls.size(); ++i) {
     size_t to =

@@ -220,6 +220,47 @@ TEST_P(HostDriver, IgnoresWhatLiesBehindAShortCommand) {
   EXPECT_EQ(outcome, BP_STATUS_OK);
 }
 
+/// One after the other, without a barrier too; what did not run has no time.
+TEST_P(HostDriver, TellsWhenEachCommandRan) {
+  ASSERT_TRUE(device->tables().hasTimestamps);
+  uint32_t baked = 34;
+  bp_command_dispatch_t empty = {BP_HEADER(bp_command_dispatch_t)};
+  empty.executable = executable->handle();
+  std::fill_n(empty.grid, 3, 8);
+  bp_command_dispatch_t fails = empty;
+  fails.entry = 3;
+  fails.constants = &baked;
+  fails.constant_count = 1;
+  bp_command_barrier_t barrier = {BP_HEADER(bp_command_barrier_t)};
+  const bp_header_t *commands[] = {&empty.header, &barrier.header,
+                                   &empty.header, &fails.header, &empty.header};
+  bp_timestamp_t times[std::size(commands)] = {};
+  bp_status_t outcome = BP_STATUS_OK;
+  bp_completion_t completion = {};
+  completion.context = &outcome;
+  completion.done = [](void *context, bp_status_t status, bp_string_t) {
+    *static_cast<bp_status_t *>(context) = status;
+  };
+  uint64_t before = Trace::now();
+  ASSERT_EQ(device->tables().timestamps.queue_execute_timed(
+                queue->handle(), commands, std::size(commands), times,
+                &completion, nullptr),
+            BP_STATUS_OK);
+  uint64_t after = Trace::now();
+  EXPECT_EQ(outcome, BP_STATUS_OUT_OF_RANGE);
+  uint64_t last = before;
+  for (size_t ran : {0, 2, 3}) {
+    EXPECT_LE(last, times[ran].begin_ns);
+    EXPECT_LT(times[ran].begin_ns, times[ran].end_ns);
+    last = times[ran].end_ns;
+  }
+  EXPECT_LE(last, after);
+  for (size_t other : {1, 4}) {
+    EXPECT_EQ(times[other].begin_ns, 0u);
+    EXPECT_EQ(times[other].end_ns, 0u);
+  }
+}
+
 TEST_P(HostDriver, ErrorWordNamesTheOp) {
   Dispatch dispatch{
       .executable = executable, .entry = 3, .op = 12, .grid = {8, 1, 1}};

@@ -82,7 +82,8 @@ protected:
     fixed(draft);
     fb::ProgramT &p = *draft.artifact.variants[0]->program;
     p.commands[0]->body.AsDispatch()->name = "first";
-    p.commands[0]->body.AsDispatch()->ops = {"Add \"node\"\n/a", "Mul /b"};
+    p.commands[0]->body.AsDispatch()->ops = {"Add \"node\"\n/a", "Mul /b",
+                                             "Mul /b"};
     p.commands[2]->body.AsDispatch()->name = "second";
     p.commands[2]->body.AsDispatch()->flops = "3*5";
     auto artifact = open(context_, draft, folder_ / "model.bpx");
@@ -130,6 +131,8 @@ TEST_F(Traces, HasEveryDispatchOncePerCall) {
         continue;
       EXPECT_EQ(span.arguments["bytes"], 64) << "32 read and 32 written";
       EXPECT_EQ(span.arguments["grid"], "8 x 1 x 1");
+      EXPECT_EQ(span.arguments["clock"], "device");
+      EXPECT_EQ(span.arguments["kernel"], "add");
       EXPECT_EQ(span.arguments.contains("flops"), span.name == "second");
       if (span.name == "second")
         EXPECT_EQ(span.arguments["flops"], 15);
