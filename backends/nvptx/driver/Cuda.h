@@ -58,7 +58,14 @@ namespace backplane::cuda {
   X(cuEventDestroy, "cuEventDestroy_v2")                                       \
   X(cuEventRecord, "cuEventRecord")                                            \
   X(cuEventSynchronize, "cuEventSynchronize")                                  \
-  X(cuEventElapsedTime, "cuEventElapsedTime")
+  X(cuEventElapsedTime, "cuEventElapsedTime")                                  \
+  X(cuStreamWaitEvent, "cuStreamWaitEvent")                                    \
+  X(cuStreamBeginCapture, "cuStreamBeginCapture_v2")                           \
+  X(cuStreamEndCapture, "cuStreamEndCapture")                                  \
+  X(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags")                \
+  X(cuGraphLaunch, "cuGraphLaunch")                                            \
+  X(cuGraphDestroy, "cuGraphDestroy")                                          \
+  X(cuGraphExecDestroy, "cuGraphExecDestroy")
 
 /// Bytes of what is said of a failure, the zero behind it counted.
 inline constexpr size_t maxMessage = 1024;

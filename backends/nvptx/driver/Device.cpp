@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device.cpp: listing and opening devices.
-#include "Device.h"
+#include "Submit.h"
 
 #include <array>
 #include <cstdio>
@@ -126,21 +126,27 @@ bp_device_t::~bp_device_t() {
 }
 
 void bp_device_t::lose(const char *reason) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(lossMutex_);
   if (!*lost_)
     std::snprintf(lost_, sizeof lost_, "%s", reason);
 }
 
-std::string bp_device_t::lossReason() {
-  std::lock_guard lock(mutex_);
-  return lost_;
+bool bp_device_t::isLost(std::span<char> message) {
+  std::lock_guard lock(lossMutex_);
+  if (*lost_)
+    std::snprintf(message.data(), message.size(), "the CUDA device is lost: %s",
+                  lost_);
+  return *lost_;
 }
 
 bp_status_t bp_device_t::fail(bp_error_t *error, CUresult result,
                               std::string_view what) {
   std::string why = cuda.describe(result);
-  if (backplane::cuda::isSticky(result))
+  if (backplane::cuda::isSticky(result)) {
     lose(why.c_str());
+    backplane::cuda::Lock lock(mutex);
+    backplane::cuda::advance(*this, lock);
+  }
   return backplane::cuda::fail(driver, error, backplane::cuda::statusOf(result),
                                std::string(what) + ": " + why);
 }

@@ -6,7 +6,8 @@
 
 #include "PhysicalDevice.h"
 
-#include <atomic>
+#include <condition_variable>
+#include <list>
 #include <mutex>
 
 struct bp_device_t {
@@ -21,16 +22,22 @@ struct bp_device_t {
   const backplane::cuda::Cuda &cuda;
   CUcontext context = nullptr; ///< the primary one, shared in the process
 
+  /// Guards semaphores and what queues hold.
+  std::mutex mutex;
+  std::condition_variable changed; ///< a semaphore has another value
+  std::list<bp_queue_t *> open;    ///< queues
+
   /// A failed call as the host's status; the device is lost if nothing runs on
   /// it any more.
   bp_status_t fail(bp_error_t *error, CUresult result, std::string_view what);
   /// Remembers what lost the device.
   void lose(const char *reason);
-  /// Why the device is lost; empty: it is not.
-  std::string lossReason();
+  /// Whether the device is lost, and then why, as much of it as fits. Needs no
+  /// memory.
+  bool isLost(std::span<char> message);
 
 private:
-  std::mutex mutex_;
+  std::mutex lossMutex_;
   char lost_[backplane::cuda::maxMessage] = "";
 };
 

@@ -1,62 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "Queue.h"
 #include "Serve.h"
+#include "Submit.h"
 
 #include <new>
 
 namespace backplane::cuda {
 namespace {
 
-/// A recording that nobody uses; null when there is no memory.
-Recording *takeRecording(bp_queue_t &queue) {
-  std::lock_guard lock(queue.mutex);
-  if (!queue.idle.empty()) {
-    Recording *idle = queue.idle.back();
-    queue.idle.pop_back();
-    return idle;
-  }
-  std::unique_ptr<Recording> fresh(new (std::nothrow) Recording(*queue.device));
-  if (!fresh)
-    return nullptr;
-  queue.recordings.push_back(std::move(fresh));
-  queue.idle.reserve(queue.recordings.size());
-  return queue.recordings.back().get();
-}
-
-/// What was put into the stream before a failure is done when it can be used
-/// again.
-void putBack(bp_queue_t &queue, Recording *recording) {
-  queue.device->cuda.cuStreamSynchronize(queue.stream);
-  std::lock_guard lock(queue.mutex);
-  queue.idle.push_back(recording);
-}
-
 bp_status_t executeTimed(bp_queue_t *queue, const bp_header_t *const *commands,
                          uint64_t count, bp_timestamp_t *times,
                          const bp_completion_t *completion, bp_error_t *error) {
-  bp_device_t &device = *queue->device;
-  if (std::optional<uint32_t> unknown =
-          Recording::unknownCommand({commands, count}))
-    return fail(device.driver, error, BP_STATUS_UNIMPLEMENTED,
-                "the CUDA driver has no command of type " +
-                    std::to_string(*unknown));
-  if (std::string lost = device.lossReason(); !lost.empty())
-    return fail(device.driver, error, BP_STATUS_UNAVAILABLE,
-                "the CUDA device is lost: " + lost);
-  Recording *recording = takeRecording(*queue);
-  if (!recording)
-    return outOfMemory(device.driver, error);
-  Current current(device);
-  if (CUresult result =
-          recording->play(queue->stream, {commands, count}, times)) {
-    bp_status_t status = device.fail(error, result, "cannot run commands");
-    putBack(*queue, recording);
-    return status;
-  }
-  std::lock_guard lock(queue->mutex);
-  queue->running.push_back({recording, *completion, times});
-  queue->work.notify_one();
-  return BP_STATUS_OK;
+  return submit(*queue, {commands, count}, {{}, {}, *completion, times}, error);
 }
 
 bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
@@ -67,10 +21,19 @@ bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
 
 void drop(bp_queue_t *queue) {
   Current current(*queue->device);
-  queue->recordings.clear();
-  if (queue->stream)
-    queue->device->cuda.cuStreamDestroy(queue->stream);
+  queue->recordings.idle.clear();
+  for (CUstream stream : {queue->capture, queue->stream})
+    if (stream)
+      queue->device->cuda.cuStreamDestroy(stream);
   delete queue;
+}
+
+CUresult makeStreams(bp_queue_t &queue) {
+  const Cuda &cuda = queue.device->cuda;
+  Current current(*queue.device);
+  CUresult result = cuda.cuStreamCreate(&queue.stream, CU_STREAM_NON_BLOCKING);
+  return result ? result
+                : cuda.cuStreamCreate(&queue.capture, CU_STREAM_NON_BLOCKING);
 }
 
 bp_status_t create(bp_device_t *device, uint32_t queueClass, bp_queue_t **out,
@@ -83,13 +46,7 @@ bp_status_t create(bp_device_t *device, uint32_t queueClass, bp_queue_t **out,
   auto *queue = new (std::nothrow) bp_queue_t(device);
   if (!queue)
     return outOfMemory(driver, error);
-  CUresult result;
-  {
-    Current current(*device);
-    result =
-        device->cuda.cuStreamCreate(&queue->stream, CU_STREAM_NON_BLOCKING);
-  }
-  if (result) {
+  if (CUresult result = makeStreams(*queue)) {
     drop(queue);
     return device->fail(error, result, "cannot create a queue");
   }
@@ -98,17 +55,32 @@ bp_status_t create(bp_device_t *device, uint32_t queueClass, bp_queue_t **out,
     return fail(driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
                 "no thread can be started for a queue's completions");
   }
+  std::list<bp_queue_t *> made(1, queue);
+  Lock lock(device->mutex);
+  device->open.splice(device->open.end(), made);
   *out = queue;
   return BP_STATUS_OK;
 }
 
-void destroy(bp_device_t *, bp_queue_t *queue) {
+/// What is held back will not run.
+void cancelWaiting(bp_queue_t &queue) {
+  for (Submission &submission : queue.waiting)
+    submission.failure = {BP_STATUS_CANCELLED, "the queue was destroyed"};
+  queue.running.splice(queue.running.end(), queue.waiting);
+}
+
+void destroy(bp_device_t *device, bp_queue_t *queue) {
   {
-    std::lock_guard lock(queue->mutex);
+    Lock lock(device->mutex);
+    cancelWaiting(*queue);
     queue->ending = true;
     queue->work.notify_one();
   }
   pthread_join(queue->thread, nullptr);
+  {
+    Lock lock(device->mutex);
+    device->open.remove(queue);
+  }
   drop(queue);
 }
 

@@ -7,6 +7,8 @@ namespace backplane::cuda {
 
 Recording::~Recording() {
   const Cuda &cuda = device_.cuda;
+  if (graph_)
+    cuda.cuGraphExecDestroy(graph_);
   if (done_)
     cuda.cuEventDestroy(done_);
   if (errors_)
@@ -90,6 +92,7 @@ CUresult Recording::prepare(Commands commands) {
                          scratchOf(readStruct<bp_command_dispatch_t>(command)));
     }
   ops_.clear();
+  ops_.reserve(dispatches);
   timed_.clear();
   timing_.rewind();
   CUresult result = prepareErrors(dispatches);
@@ -193,6 +196,41 @@ CUresult Recording::play(CUstream stream, Commands commands, bool timed) {
   return result ? result : device_.cuda.cuEventRecord(done_, stream);
 }
 
+// ---- Graphs ----
+
+CUresult Recording::instantiate(CUgraph graph) {
+  const Cuda &cuda = device_.cuda;
+  if (graph_)
+    cuda.cuGraphExecDestroy(graph_);
+  graph_ = nullptr;
+  return cuda.cuGraphInstantiateWithFlags(&graph_, graph, 0);
+}
+
+CUresult Recording::capture(CUstream stream, Commands commands) {
+  const Cuda &cuda = device_.cuda;
+  CUresult result = prepare(commands);
+  if (!result)
+    result = cuda.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+  if (result)
+    return result;
+  for (size_t i = 0; i < commands.size() && !result; ++i)
+    result = play(stream, commands[i]);
+  CUgraph graph = nullptr;
+  CUresult ended = cuda.cuStreamEndCapture(stream, &graph);
+  if (!result)
+    result = ended ? ended : instantiate(graph);
+  if (graph)
+    cuda.cuGraphDestroy(graph);
+  return result;
+}
+
+CUresult Recording::launch(CUstream stream) {
+  CUresult result = device_.cuda.cuGraphLaunch(graph_, stream);
+  return result ? result : device_.cuda.cuEventRecord(done_, stream);
+}
+
+// ---- After the run ----
+
 CUresult Recording::wait() const {
   return device_.cuda.cuEventSynchronize(done_);
 }
@@ -208,6 +246,12 @@ void Recording::readTimes(bp_timestamp_t *times) const {
   uint64_t now = Timing::hostNow();
   for (size_t i = 0; i < std::min(timing_.count(), timed_.size()); ++i)
     times[timed_[i]] = timing_.read(i, now);
+}
+
+RecordingPool::Place RecordingPool::take(std::list<Recording> &fresh) {
+  std::list<Recording> &from = idle.empty() ? fresh : idle;
+  used.splice(used.end(), from, from.begin());
+  return std::prev(used.end());
 }
 
 } // namespace backplane::cuda

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Recording.h: what belongs to one run of commands on a stream: error words,
-// scratch, the event at its end, marks of time.
+// scratch, the event at its end, marks of time; and the graph of commands that
+// are held back.
 #ifndef BACKPLANE_CUDA_RECORDING_H
 #define BACKPLANE_CUDA_RECORDING_H
 
 #include "Executable.h"
 #include "Timing.h"
 
+#include <list>
 #include <optional>
 #include <span>
 
@@ -27,6 +29,12 @@ public:
   static std::optional<uint32_t> unknownCommand(Commands commands);
   /// Puts the commands into the stream. After a failure some may have been.
   CUresult play(CUstream stream, Commands commands, bool timed);
+  /// Makes a graph of the commands, for `launch`. `stream` runs nothing.
+  CUresult capture(CUstream stream, Commands commands);
+  /// Puts the graph into the stream. Needs no memory of the driver.
+  CUresult launch(CUstream stream);
+  /// Behind the last command.
+  CUevent done() const { return done_; }
   /// Blocks until the device is done.
   CUresult wait() const;
 
@@ -44,12 +52,14 @@ private:
   CUresult prepareErrors(size_t count);
   CUresult prepareScratch(uint64_t bytes);
   CUresult play(CUstream stream, const bp_header_t *command);
+  CUresult instantiate(CUgraph graph);
   CUresult dispatch(CUstream stream, const bp_command_dispatch_t &dispatch);
   CUresult copy(CUstream stream, const bp_command_copy_t &copy) const;
   CUresult fill(CUstream stream, const bp_command_fill_t &fill) const;
 
   bp_device_t &device_;
   CUevent done_ = nullptr;
+  CUgraphExec graph_ = nullptr;
   /// Words of the host that kernels see.
   uint32_t *errors_ = nullptr;
   CUdeviceptr errorsOnDevice_ = 0;
@@ -59,6 +69,16 @@ private:
   std::vector<uint32_t> ops_; ///< of the dispatches, in order
   Timing timing_;
   std::vector<uint32_t> timed_; ///< commands between pairs of marks
+};
+
+/// Recordings of one owner. Guarded by the device.
+struct RecordingPool {
+  using Place = std::list<Recording>::iterator;
+  std::list<Recording> idle, used;
+
+  /// One for a run; `fresh` is used up where none is idle.
+  Place take(std::list<Recording> &fresh);
+  void putBack(Place recording) { idle.splice(idle.begin(), used, recording); }
 };
 
 } // namespace backplane::cuda

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Serve.h"
+#include "Submit.h"
 
 #include <csignal>
 #include <cstdio>
 #include <cstring>
-#include <span>
-#include <string_view>
 
 namespace backplane::cuda {
 namespace {
-
-using Lock = std::unique_lock<std::mutex>;
 
 Outcome kernelError(const Recording::KernelError &error) {
   uint32_t code = error.word >> 24, op = error.word & 0xFFFFFF;
@@ -27,41 +24,76 @@ Outcome kernelError(const Recording::KernelError &error) {
 /// How a submission went. Nothing here needs memory: there may be none, and a
 /// thread of the driver has nobody who catches what `new` throws.
 Outcome judge(bp_device_t &device, const Submission &submission) {
-  CUresult result = submission.recording->wait();
-  if (result) {
-    Outcome outcome{statusOf(result)};
-    constexpr std::string_view what = "the CUDA device failed: ";
-    std::span<char> text = outcome.message;
-    text = text.subspan(what.copy(text.data(), what.size()));
-    device.cuda.describe(result, text);
-    if (isSticky(result))
-      device.lose(text.data());
-    return outcome;
-  }
+  if (CUresult result = submission.recording->wait())
+    return outcomeOf(device, result);
   Recording::KernelError error = submission.recording->firstError();
   return error.word ? kernelError(error) : Outcome();
 }
 
-/// Ends the first of the running submissions.
-void finishFirst(bp_queue_t &queue, Lock &lock) {
-  Submission submission = queue.running.front();
+/// The failure of what the submission waited for on the device, if any: that is
+/// done, but the other queue's thread may still have to say so.
+Outcome judgeWaits(bp_device_t &device, const Submission &submission,
+                   Lock &lock) {
+  for (const bp_timepoint_t &at : submission.waits) {
+    device.changed.wait(lock, [&] { return settled(at); });
+    if (at.semaphore->failure.status != BP_STATUS_OK)
+      return at.semaphore->failure;
+  }
+  return {};
+}
+
+void signal(const Submission &submission, const Outcome &outcome) {
+  for (const bp_timepoint_t &at : submission.signals) {
+    bp_semaphore_t &semaphore = *at.semaphore;
+    if (outcome.status == BP_STATUS_OK)
+      semaphore.value = std::max(semaphore.value, at.value);
+    else if (semaphore.failure.status == BP_STATUS_OK)
+      semaphore.failure = outcome;
+  }
+}
+
+/// The outcome of the first of the running submissions.
+Outcome awaitFirst(bp_queue_t &queue, Lock &lock) {
+  bp_device_t &device = *queue.device;
+  Submission &submission = queue.running.front();
+  if (!submission.started) {
+    // A part of it may be in the stream.
+    lock.unlock();
+    device.cuda.cuStreamSynchronize(queue.stream);
+    lock.lock();
+    return submission.failure;
+  }
   lock.unlock();
-  Outcome outcome = judge(*queue.device, submission);
-  if (submission.times && outcome.status == BP_STATUS_OK)
+  Outcome outcome = judge(device, submission);
+  if (submission.timed && outcome.status == BP_STATUS_OK)
     submission.recording->readTimes(submission.times);
   lock.lock();
-  queue.idle.push_back(submission.recording);
-  queue.running.pop_front();
+  Outcome before = judgeWaits(device, submission, lock);
+  return before.status ? before : outcome;
+}
+
+/// Ends the first of the running submissions.
+void finishFirst(bp_queue_t &queue, Lock &lock) {
+  Outcome outcome = awaitFirst(queue, lock);
+  std::list<Submission> ended;
+  ended.splice(ended.end(), queue.running, queue.running.begin());
+  Submission &submission = ended.front();
+  submission.home->putBack(submission.recording);
+  signal(submission, outcome);
+  queue.device->changed.notify_all();
+  advance(*queue.device, lock);
   lock.unlock();
-  submission.completion.done(submission.completion.context, outcome.status,
-                             {outcome.message, std::strlen(outcome.message)});
+  if (submission.completion.done)
+    submission.completion.done(submission.completion.context, outcome.status,
+                               {outcome.message, std::strlen(outcome.message)});
+  ended.clear();
   lock.lock();
 }
 
 void *serve(void *self) {
   bp_queue_t &queue = *static_cast<bp_queue_t *>(self);
   Current current(*queue.device);
-  Lock lock(queue.mutex);
+  Lock lock(queue.device->mutex);
   while (true) {
     queue.work.wait(lock,
                     [&] { return queue.ending || !queue.running.empty(); });

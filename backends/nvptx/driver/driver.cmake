@@ -16,7 +16,9 @@ set(BP_CUDA_SOURCES
   Ptx.cpp
   Queue.cpp
   Recording.cpp
+  Semaphore.cpp
   Serve.cpp
+  Submit.cpp
   Timing.cpp)
 list(TRANSFORM BP_CUDA_SOURCES PREPEND driver/)
 # The tests look inside, so that the parts are a library of their own.
@@ -35,6 +37,7 @@ endif()
 if(BP_TESTS)
   bp_add_test(bp_cuda_driver_tests
     SOURCES driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
+      driver/test/SemaphoreTest.cpp
     DEPENDS bp_cuda_parts)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)
   target_compile_definitions(bp_cuda_driver_tests PRIVATE
