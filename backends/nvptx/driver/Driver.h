@@ -53,6 +53,7 @@ extern const bp_memory2_table_t memory2Table;
 extern const bp_executable_table_t executableTable;
 extern const bp_queue_table_t queueTable;
 extern const bp_semaphore_table_t semaphoreTable;
+extern const bp_command_buffer_table_t commandBufferTable;
 extern const bp_timestamps_table_t timestampsTable;
 
 } // namespace backplane::cuda

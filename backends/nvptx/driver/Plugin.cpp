@@ -33,6 +33,8 @@ static const void *getTable(void *, bp_string_t name, uint32_t version) {
     return nullptr;
   if (text == "backplane.memory2")
     return &memory2Table;
+  if (text == "backplane.command_buffer")
+    return &commandBufferTable;
   if (text == "backplane.semaphore")
     return &semaphoreTable;
   if (text == "backplane.timestamps")

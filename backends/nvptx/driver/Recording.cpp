@@ -7,8 +7,7 @@ namespace backplane::cuda {
 
 Recording::~Recording() {
   const Cuda &cuda = device_.cuda;
-  if (graph_)
-    cuda.cuGraphExecDestroy(graph_);
+  dropGraph();
   if (done_)
     cuda.cuEventDestroy(done_);
   if (errors_)
@@ -198,16 +197,22 @@ CUresult Recording::play(CUstream stream, Commands commands, bool timed) {
 
 // ---- Graphs ----
 
-CUresult Recording::instantiate(CUgraph graph) {
-  const Cuda &cuda = device_.cuda;
+void Recording::dropGraph() {
   if (graph_)
-    cuda.cuGraphExecDestroy(graph_);
+    device_.cuda.cuGraphExecDestroy(graph_);
   graph_ = nullptr;
-  return cuda.cuGraphInstantiateWithFlags(&graph_, graph, 0);
 }
 
-CUresult Recording::capture(CUstream stream, Commands commands) {
+bool Recording::holds(std::span<const CUdeviceptr> bound) const {
+  return graph_ &&
+         std::equal(bound.begin(), bound.end(), bound_.begin(), bound_.end());
+}
+
+CUresult Recording::capture(CUstream stream, Commands commands,
+                            std::span<const CUdeviceptr> bound) {
   const Cuda &cuda = device_.cuda;
+  dropGraph();
+  bound_.assign(bound.begin(), bound.end());
   CUresult result = prepare(commands);
   if (!result)
     result = cuda.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -218,7 +223,8 @@ CUresult Recording::capture(CUstream stream, Commands commands) {
   CUgraph graph = nullptr;
   CUresult ended = cuda.cuStreamEndCapture(stream, &graph);
   if (!result)
-    result = ended ? ended : instantiate(graph);
+    result =
+        ended ? ended : cuda.cuGraphInstantiateWithFlags(&graph_, graph, 0);
   if (graph)
     cuda.cuGraphDestroy(graph);
   return result;
@@ -251,6 +257,21 @@ void Recording::readTimes(bp_timestamp_t *times) const {
 RecordingPool::Place RecordingPool::take(std::list<Recording> &fresh) {
   std::list<Recording> &from = idle.empty() ? fresh : idle;
   used.splice(used.end(), from, from.begin());
+  return std::prev(used.end());
+}
+
+RecordingPool::Place RecordingPool::take(std::list<Recording> &fresh,
+                                         std::span<const CUdeviceptr> bound) {
+  constexpr size_t kept = 2;
+  auto found = std::find_if(idle.begin(), idle.end(),
+                            [&](const auto &one) { return one.holds(bound); });
+  bool isFull = idle.size() + used.size() >= kept && !idle.empty();
+  if (found == idle.end() && isFull)
+    --found; // what has not run for longest
+  if (found == idle.end())
+    used.splice(used.end(), fresh, fresh.begin());
+  else
+    used.splice(used.end(), idle, found);
   return std::prev(used.end());
 }
 

@@ -30,7 +30,14 @@ public:
   /// Puts the commands into the stream. After a failure some may have been.
   CUresult play(CUstream stream, Commands commands, bool timed);
   /// Makes a graph of the commands, for `launch`. `stream` runs nothing.
-  CUresult capture(CUstream stream, Commands commands);
+  /// `bound`: where the buffers are that differ from run to run.
+  CUresult capture(CUstream stream, Commands commands,
+                   std::span<const CUdeviceptr> bound = {});
+  /// Whether the graph is one with these buffers.
+  bool holds(std::span<const CUdeviceptr> bound) const;
+  /// Clears the error words before the graph runs again.
+  void rewind() { std::fill_n(errors_, ops_.size(), 0u); }
+  CUgraphExec graph() const { return graph_; }
   /// Puts the graph into the stream. Needs no memory of the driver.
   CUresult launch(CUstream stream);
   /// Behind the last command.
@@ -52,7 +59,7 @@ private:
   CUresult prepareErrors(size_t count);
   CUresult prepareScratch(uint64_t bytes);
   CUresult play(CUstream stream, const bp_header_t *command);
-  CUresult instantiate(CUgraph graph);
+  void dropGraph();
   CUresult dispatch(CUstream stream, const bp_command_dispatch_t &dispatch);
   CUresult copy(CUstream stream, const bp_command_copy_t &copy) const;
   CUresult fill(CUstream stream, const bp_command_fill_t &fill) const;
@@ -60,6 +67,7 @@ private:
   bp_device_t &device_;
   CUevent done_ = nullptr;
   CUgraphExec graph_ = nullptr;
+  std::vector<CUdeviceptr> bound_; ///< what the graph was captured with
   /// Words of the host that kernels see.
   uint32_t *errors_ = nullptr;
   CUdeviceptr errorsOnDevice_ = 0;
@@ -78,6 +86,9 @@ struct RecordingPool {
 
   /// One for a run; `fresh` is used up where none is idle.
   Place take(std::list<Recording> &fresh);
+  /// The same, best one that holds these buffers. Two are kept, for those who
+  /// run with two sets of buffers in turn.
+  Place take(std::list<Recording> &fresh, std::span<const CUdeviceptr> bound);
   void putBack(Place recording) { idle.splice(idle.begin(), used, recording); }
 };
 

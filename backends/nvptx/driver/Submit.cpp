@@ -113,9 +113,10 @@ public:
   explicit Sender(bp_queue_t &queue) : queue_(queue), device_(*queue.device) {}
 
   void prepare(Commands commands, const Terms &terms);
-  CUresult send(Commands commands);
+  CUresult send(Commands commands, const Replay &replay);
 
 private:
+  CUresult fill(Commands commands, const Replay &replay, bool now);
   /// Whether the commands go to the stream at once, which then waits.
   CUresult start(bool &now);
   void putBack();
@@ -141,8 +142,10 @@ void Sender::prepare(Commands commands, const Terms &terms) {
   made.times = terms.times;
   made.mayFail = hasKernels(commands);
   Lock lock(device_.mutex);
-  made.home = &queue_.recordings;
-  made.recording = made.home->take(fresh);
+  RecordingPool *replayed = terms.replay.recordings;
+  made.home = replayed ? replayed : &queue_.recordings;
+  made.recording = replayed ? replayed->take(fresh, terms.replay.bound)
+                            : made.home->take(fresh);
 }
 
 CUresult Sender::start(bool &now) {
@@ -161,15 +164,28 @@ void Sender::putBack() {
   one_.front().home->putBack(one_.front().recording);
 }
 
-CUresult Sender::send(Commands commands) {
+/// Puts the commands into the stream or into a graph.
+CUresult Sender::fill(Commands commands, const Replay &replay, bool now) {
   Submission &submission = one_.front();
   Recording &recording = *submission.recording;
+  if (!replay.recordings)
+    return now ? recording.play(queue_.stream, commands, submission.timed)
+               : recording.capture(queue_.capture, commands);
+  CUresult result = CUDA_SUCCESS;
+  if (recording.holds(replay.bound))
+    recording.rewind();
+  else
+    result = recording.capture(queue_.capture, commands, replay.bound);
+  return now && !result ? recording.launch(queue_.stream) : result;
+}
+
+CUresult Sender::send(Commands commands, const Replay &replay) {
+  Submission &submission = one_.front();
   bool now = false;
   CUresult result = start(now);
   submission.timed = now && submission.times;
   if (!result)
-    result = now ? recording.play(queue_.stream, commands, submission.timed)
-                 : recording.capture(queue_.capture, commands);
+    result = fill(commands, replay, now);
   if (result) {
     putBack();
     return result;
@@ -198,7 +214,7 @@ bp_status_t submit(bp_queue_t &queue, Commands commands, const Terms &terms,
   Sender sender(queue);
   sender.prepare(commands, terms);
   Current current(device);
-  CUresult result = sender.send(commands);
+  CUresult result = sender.send(commands, terms.replay);
   return result ? device.fail(error, result, "cannot run commands")
                 : BP_STATUS_OK;
 }

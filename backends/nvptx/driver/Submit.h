@@ -8,11 +8,18 @@
 
 namespace backplane::cuda {
 
+/// A command buffer that runs.
+struct Replay {
+  RecordingPool *recordings = nullptr; ///< null: it is none
+  std::span<const CUdeviceptr> bound;  ///< the buffers in its slots
+};
+
 /// When a submission starts, and who is told of its end.
 struct Terms {
   std::span<const bp_timepoint_t> waits, signals;
   bp_completion_t completion = {};
   bp_timestamp_t *times = nullptr;
+  Replay replay = {};
 };
 
 /// Gives commands to a queue.

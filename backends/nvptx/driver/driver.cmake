@@ -8,6 +8,7 @@ endif()
 
 set(BP_CUDA_SOURCES
   Buffer.cpp
+  CommandBuffer.cpp
   Cuda.cpp
   Device.cpp
   Driver.cpp
@@ -15,6 +16,7 @@ set(BP_CUDA_SOURCES
   PhysicalDevice.cpp
   Ptx.cpp
   Queue.cpp
+  Recorded.cpp
   Recording.cpp
   Semaphore.cpp
   Serve.cpp
@@ -36,7 +38,7 @@ endif()
 
 if(BP_TESTS)
   bp_add_test(bp_cuda_driver_tests
-    SOURCES driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
+    SOURCES driver/test/CommandBufferTest.cpp driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
       driver/test/SemaphoreTest.cpp
     DEPENDS bp_cuda_parts)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)
