@@ -37,7 +37,7 @@ inline const bp_host_t &plainHost() {
 }
 
 /// out[i] = in[i] * parameter + constant; thread 0 of block 0 stores `word` to
-/// the error word.
+/// the error word unless it is 0.
 inline std::string affine(const std::string &word) {
   return R"(.version 7.8
 .target sm_80
@@ -69,6 +69,7 @@ inline std::string affine(const std::string &word) {
   mov.u32 %r7, )" +
          word +
          R"(;
+  setp.ne.and.u32 %p, %r7, 0, %p;
   @%p st.global.u32 [%d2], %r7;
   ret;
 }
