@@ -1,53 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * processor.c: what a chip does with a program. Nothing in a program is
- * believed: an index that would leave its memory is found before a loop runs.
+ * processor.c: what a chip does with a program. An instruction computes one
+ * value, element by element. Nothing in a program is believed: all indices are
+ * checked against the sizes of their value.
  */
 #include "npu.h"
 
 #include <math.h>
-#include <string.h>
 
-/* A NaN stays one. */
-#define CHOOSE(test) (isnan(x) || isnan(y) ? x + y : (test) ? x : y)
-/* clang-format off */
-#define FUNCTIONS(F)                                                           \
-  F(copy, 1, x, 0)         F(add, 2, x + y, 0)        F(sub, 2, x - y, 0)      \
-  F(mul, 2, x * y, 1)      F(div, 2, x / y, 0)        F(neg, 1, -x, 0)         \
-  F(max, 2, CHOOSE(x > y), -INFINITY)                                          \
-  F(min, 2, CHOOSE(x < y), INFINITY)                                           \
-  F(abs, 1, fabs(x), 0)    F(recip, 1, 1 / x, 0)      F(sqrt, 1, sqrt(x), 0)   \
-  F(rsqrt, 1, 1 / sqrt(x), 0)                         F(exp, 1, exp(x), 0)     \
-  F(log, 1, log(x), 0)     F(tanh, 1, tanh(x), 0)     F(erf, 1, erf(x), 0)
-/* clang-format on */
-#define DEFINE(name, operands, expression, start)                              \
-  static double run_##name(double x, double y) {                               \
-    (void)y;                                                                   \
-    return expression;                                                         \
+/* A value in a call; axes that it does not have are of size 1. */
+typedef struct tensor_t {
+  float *data;
+  uint32_t rank;
+  int64_t dims[NPU_RANK], count;
+} tensor_t;
+
+/* An instruction in a call, at one element of its result. */
+typedef struct work_t {
+  const struct op_t *op;
+  const int32_t *settings;
+  const tensor_t *x, *y, *result;
+  int64_t at, index[NPU_RANK];
+  int is_bad; /* an index was outside of its value */
+} work_t;
+
+/* The element at an index; along an axis of size 1 there is only one. */
+static double load(work_t *work, const tensor_t *from, const int64_t *index) {
+  int64_t at = 0;
+  uint32_t i;
+  for (i = 0; i < from->rank; ++i) {
+    const int64_t here = from->dims[i] == 1 ? 0 : index[i];
+    if (here < 0 || here >= from->dims[i]) {
+      work->is_bad = 1;
+      return 0;
+    }
+    at = at * from->dims[i] + here;
   }
-#define LIST(name, operands, expression, start)                                \
-  {#name, operands, run_##name, start},
-FUNCTIONS(DEFINE)
-const npu_function_t npu_functions[] = {FUNCTIONS(LIST)};
-const uint32_t npu_function_count =
-    sizeof(npu_functions) / sizeof(npu_functions[0]);
+  return from->data[at];
+}
 
-uint32_t npu_find_function(bp_string_t name) {
-  uint32_t i = 0;
-  while (i < npu_function_count && !npu_equal(name, npu_functions[i].name))
-    ++i;
-  return i;
+/* ---- Ops ---- */
+
+typedef struct op_t {
+  const char *name;
+  uint32_t least_rank;
+  double (*element)(work_t *work);
+  double (*function)(double x, double y); /* of elements */
+} op_t;
+
+/* Axis i of x lies along axis settings[i]. */
+static double broadcast(work_t *work) {
+  int64_t from[NPU_RANK];
+  uint32_t i;
+  for (i = 0; i < work->x->rank; ++i) {
+    const uint32_t along = (uint32_t)work->settings[i];
+    from[i] = along < NPU_RANK ? work->index[along] : -1;
+  }
+  return load(work, work->x, from);
+}
+
+static double reshape(work_t *work) {
+  work->is_bad |= work->at >= work->x->count && work->x->rank > 0;
+  return work->is_bad ? 0 : work->x->data[work->x->rank ? work->at : 0];
+}
+
+static double matmul(work_t *work) {
+  const uint32_t last = work->result->rank - 1, row = work->y->rank - 2;
+  int64_t x[NPU_RANK], y[NPU_RANK], k;
+  double sum = 0;
+  memcpy(x, work->index, sizeof(x));
+  memcpy(y, work->index, sizeof(y));
+  y[row + 1] = work->index[last];
+  for (k = 0; k < work->x->dims[last] && !work->is_bad; ++k) {
+    x[last] = y[row] = k;
+    sum += load(work, work->x, x) * load(work, work->y, y);
+  }
+  return sum;
+}
+
+/* settings: groups, then stride, dilation and padding of each axis */
+static double conv(work_t *work) {
+  const int32_t *rows = &work->settings[1], *columns = &work->settings[4];
+  const int32_t groups = work->settings[0] > 0 ? work->settings[0] : 1;
+  const int64_t *dims = work->x->dims, *window = work->y->dims;
+  const int64_t of_group = (work->result->dims[1] + groups - 1) / groups;
+  int64_t x[NPU_RANK] = {work->index[0]}, w[NPU_RANK] = {work->index[1]};
+  double sum = 0;
+  for (w[1] = 0; w[1] < window[1]; ++w[1])
+    for (w[2] = 0; w[2] < window[2]; ++w[2])
+      for (w[3] = 0; w[3] < window[3]; ++w[3]) {
+        x[1] = work->index[1] / of_group * window[1] + w[1];
+        x[2] = work->index[2] * rows[0] + w[2] * rows[1] - rows[2];
+        x[3] = work->index[3] * columns[0] + w[3] * columns[1] - columns[2];
+        if (x[2] < 0 || x[2] >= dims[2] || x[3] < 0 || x[3] >= dims[3])
+          continue; /* padding */
+        sum += load(work, work->x, x) * load(work, work->y, w);
+      }
+  return sum;
+}
+
+static double elements(work_t *work) {
+  return work->op->function(load(work, work->x, work->index),
+                            load(work, work->y, work->index));
+}
+
+static double add(double x, double y) { return x + y; }
+static double mul(double x, double y) { return x * y; }
+/* A NaN stays one. */
+static double larger(double x, double y) { return isnan(x) || x > y ? x : y; }
+static double smaller(double x, double y) { return isnan(x) || x < y ? x : y; }
+static double tangent(double x, double y) {
+  (void)y;
+  return tanh(x);
+}
+
+static const op_t ops[NPU_OPS] = {
+    {"broadcast", 0, broadcast, NULL}, {"reshape", 0, reshape, NULL},
+    {"matmul", 2, matmul, NULL},       {"conv", 3, conv, NULL},
+    {"add", 0, elements, add},         {"mul", 0, elements, mul},
+    {"max", 0, elements, larger},      {"min", 0, elements, smaller},
+    {"tanh", 0, elements, tangent},
+};
+
+const char *npu_op_name(uint32_t op) { return ops[op].name; }
+
+uint32_t npu_find_op(bp_string_t name) {
+  uint32_t op = 0;
+  while (op < NPU_OPS && !bp_text_is(name, ops[op].name))
+    ++op;
+  return op;
 }
 
 /* ---- Programs ---- */
-
-static int are_sizes(const npu_header_t *header, const int32_t *dims,
-                     uint32_t count) {
-  while (count-- > 0)
-    if (dims[count] < 0 && -1 - (int64_t)dims[count] >= header->parameters)
-      return 0;
-  return 1;
-}
 
 const char *npu_read(const void *blob, uint64_t size, bp_executable_t *out) {
   const npu_header_t *header = blob;
@@ -55,7 +139,8 @@ const char *npu_read(const void *blob, uint64_t size, bp_executable_t *out) {
   if (size < sizeof(*header) || memcmp(header->magic, NPU_MAGIC, 8) != 0)
     return "it is none of this NPU";
   if (header->instructions > NPU_INSTRUCTIONS || header->values > NPU_VALUES ||
-      header->slots > NPU_VALUES || header->data_bytes > size ||
+      header->bindings > NPU_VALUES || header->bindings == 0 ||
+      header->parameters > BP_MAX_PARAMETERS || header->data_bytes > size ||
       sizeof(*header) + header->values * sizeof(npu_value_t) +
               header->instructions * sizeof(npu_instruction_t) +
               header->data_bytes !=
@@ -67,200 +152,89 @@ const char *npu_read(const void *blob, uint64_t size, bp_executable_t *out) {
   out->data = (const void *)(out->instructions + header->instructions);
   for (i = 0; i < header->values; ++i) {
     const npu_value_t *value = &out->values[i];
-    if (value->place >= NPU_PLACES || value->rank > NPU_RANK ||
-        (value->place == NPU_BINDING && value->index >= header->bindings) ||
-        (value->place == NPU_SLOT && value->index >= header->slots) ||
-        !are_sizes(header, value->dims, value->rank))
+    if (value->place > NPU_DATA || value->rank > NPU_RANK ||
+        (value->place == NPU_BINDING && value->index >= header->bindings))
       return "a value of it is nowhere";
+    for (k = 0; k < value->rank; ++k)
+      if (-1 - (int64_t)value->dims[k] >= header->parameters)
+        return "a size of it is no parameter";
   }
   for (i = 0; i < header->instructions; ++i) {
     const npu_instruction_t *one = &out->instructions[i];
-    if (one->function >= npu_function_count ||
-        one->combine >= npu_function_count || one->loops > NPU_LOOPS ||
-        one->outer > one->loops || one->operands[2].value < 0 ||
-        !are_sizes(header, one->dims, one->loops))
-      return "an instruction of it is none";
-    for (k = 0; k < 3 * NPU_RANK; ++k) {
-      const npu_operand_t *operand = &one->operands[k / NPU_RANK];
-      const npu_axis_t *axis = &operand->axes[k % NPU_RANK];
-      if (operand->value >= (int64_t)header->values || axis->factor[0] < 0 ||
-          axis->factor[1] < 0 || (uint32_t)axis->loop[0] >= NPU_LOOPS ||
-          (uint32_t)axis->loop[1] >= NPU_LOOPS)
-        return "an operand of it is no value";
-    }
+    const uint32_t all[] = {one->operands[0], one->operands[1], one->result};
+    for (k = 0; k < 3; ++k)
+      if (one->op >= NPU_OPS || all[k] >= header->values ||
+          out->values[all[k]].rank < ops[one->op].least_rank)
+        return "an instruction of it is none";
+    if (out->values[one->result].place == NPU_DATA)
+      return "an instruction of it changes the program";
   }
   return NULL;
 }
 
 /* ---- Running ---- */
 
-/* A value in a call; steps and counts are in elements. */
-typedef struct tensor_t {
-  float *data;
-  int64_t dims[NPU_RANK], steps[NPU_RANK], count;
-} tensor_t;
-
-/* An operand of a loop nest that runs. */
-typedef struct cursor_t {
-  const float *data;
-  int64_t at, steps[NPU_LOOPS];
-  int is_padded; /* an index may lie outside */
-} cursor_t;
-
-/* 0: an index is beyond any memory. */
-static int set_cursor(const npu_operand_t *operand, const npu_value_t *value,
-                      const tensor_t *tensor, const int64_t *dims,
-                      uint32_t loops, cursor_t *out) {
-  uint32_t i, k;
-  memset(out, 0, sizeof(*out));
-  if (operand->value < 0) {
-    out->data = &operand->number;
-    return 1;
-  }
-  out->data = tensor->data;
-  for (i = 0; i < value->rank; ++i) {
-    const npu_axis_t *axis = &operand->axes[i];
-    int64_t last = axis->offset;
-    for (k = 0; k < 2; ++k)
-      if (axis->factor[k]) {
-        if ((uint32_t)axis->loop[k] >= loops)
-          return 0;
-        last += axis->factor[k] * (dims[axis->loop[k]] - 1);
-        out->steps[axis->loop[k]] += axis->factor[k] * tensor->steps[i];
-      }
-    out->at += axis->offset * tensor->steps[i];
-    out->is_padded |= axis->offset < 0 || last >= tensor->dims[i];
-  }
-  return 1;
-}
-
-/* Whether the turn `index` reads inside of the operand. */
-static int is_inside(const npu_operand_t *operand, uint32_t rank,
-                     const tensor_t *tensor, const int64_t *index) {
-  uint32_t i;
-  for (i = 0; i < rank; ++i) {
-    const npu_axis_t *axis = &operand->axes[i];
-    const int64_t at = axis->offset + axis->factor[0] * index[axis->loop[0]] +
-                       axis->factor[1] * index[axis->loop[1]];
-    if (at < 0 || at >= tensor->dims[i])
-      return 0;
-  }
-  return 1;
-}
-
-/* The next turn of loops [first, end). 0: there is none, and it starts anew. */
-static int advance(uint32_t first, uint32_t end, const int64_t *dims,
-                   int64_t *index, cursor_t *cursors) {
-  uint32_t k;
-  while (end-- > first) {
-    const int64_t turns = ++index[end] < dims[end] ? 1 : 1 - dims[end];
-    for (k = 0; k < 3; ++k)
-      cursors[k].at += turns * cursors[k].steps[end];
-    if (turns == 1)
-      return 1;
-    index[end] = 0;
-  }
-  return 0;
-}
-
-static const char *run(const bp_executable_t *program,
-                       const npu_instruction_t *one, const tensor_t *tensors,
-                       const int64_t *parameters) {
-  const npu_function_t *function = &npu_functions[one->function];
-  const npu_function_t *combine = &npu_functions[one->combine];
-  const tensor_t *of[3];
-  uint32_t ranks[3], i, k;
-  int64_t dims[NPU_LOOPS] = {0}, index[NPU_LOOPS] = {0};
-  int is_empty = 0;
-  cursor_t at[3];
-  for (i = 0; i < one->loops; ++i) {
-    dims[i] = one->dims[i] < 0 ? parameters[-1 - one->dims[i]] : one->dims[i];
-    is_empty |= i < one->outer && dims[i] <= 0;
-  }
-  for (k = 0; k < 3; ++k) {
-    const int32_t number = one->operands[k].value;
-    of[k] = &tensors[number < 0 ? 0 : number];
-    ranks[k] = number < 0 ? 0 : program->values[number].rank;
-    if (!set_cursor(&one->operands[k],
-                    &program->values[number < 0 ? 0 : number], of[k], dims,
-                    one->loops, &at[k]))
-      return "npu: a loop of an instruction is missing";
-  }
-  if (is_empty)
-    return NULL;
-  if (at[2].is_padded)
-    return "npu: a result is larger than its memory";
-  do {
-    double sum = combine->start;
-    int more = 1;
-    for (i = one->outer; i < one->loops; ++i)
-      more &= dims[i] > 0;
-    while (more) {
-      int inside = 1;
-      for (k = 0; k < 2; ++k)
-        inside &= !at[k].is_padded ||
-                  is_inside(&one->operands[k], ranks[k], of[k], index);
-      if (inside) {
-        const double value =
-            function->run(at[0].data[at[0].at], at[1].data[at[1].at]);
-        sum = one->loops == one->outer ? value : combine->run(sum, value);
-      }
-      more = advance(one->outer, one->loops, dims, index, at);
-    }
-    ((float *)at[2].data)[at[2].at] = (float)sum;
-  } while (advance(0, one->outer, dims, index, at));
-  return NULL;
-}
-
-/* Finds the memory of each value in a call. */
+/* Finds the memory of a value. `used`: of the scratch memory, in bytes. */
 static const char *place(const bp_executable_t *program,
-                         const npu_memory_t *memory, const int64_t *parameters,
-                         tensor_t *tensors) {
-  const npu_memory_t data = {(char *)program->data, program->header.data_bytes};
-  static uint64_t slots[NPU_VALUES]; /* where each starts, and 1 */
-  uint64_t used = 0, bytes, offset;
-  uint32_t i, axis;
-  memset(slots, 0, sizeof(slots));
-  for (i = 0; i < program->header.values; ++i) {
-    const npu_value_t *value = &program->values[i];
-    tensor_t *tensor = &tensors[i];
-    const npu_memory_t *from =
-        value->place == NPU_DATA
-            ? &data
-            : &memory[value->place == NPU_SLOT ? program->header.bindings
-                                               : value->index];
-    tensor->count = 1;
-    for (axis = value->rank; axis-- > 0;) {
-      const int32_t dim = value->dims[axis];
-      tensor->dims[axis] = dim < 0 ? parameters[-1 - dim] : dim;
-      tensor->steps[axis] = tensor->count;
-      if (tensor->dims[axis] < 0 ||
-          tensor->dims[axis] > INT32_MAX / (tensor->count | 1))
-        return "npu: a value is too large";
-      tensor->count *= tensor->dims[axis];
-    }
-    bytes = (uint64_t)tensor->count * sizeof(float);
-    offset = value->place == NPU_DATA ? value->offset : 0;
-    if (value->place == NPU_SLOT && !slots[value->index]) {
-      slots[value->index] = used + 1;
-      used += (bytes + NPU_ALIGNMENT - 1) / NPU_ALIGNMENT * NPU_ALIGNMENT;
-    }
-    if (value->place == NPU_SLOT)
-      offset = slots[value->index] - 1;
-    if (offset % sizeof(float) || offset > from->size ||
-        bytes > from->size - offset)
-      return "npu: a value lies outside of its memory";
-    tensor->data = (float *)(from->data + offset);
+                         const npu_value_t *value, const bp_binding_t *bindings,
+                         const int64_t *parameters, uint64_t *used,
+                         tensor_t *out) {
+  const bp_binding_t *from = &bindings[program->header.bindings - 1];
+  const char *start;
+  uint64_t bytes, size, offset = 0;
+  uint32_t i;
+  out->rank = value->rank;
+  out->count = 1;
+  for (i = 0; i < NPU_RANK; ++i) {
+    const int32_t dim = i < value->rank ? value->dims[i] : 1;
+    out->dims[i] = dim < 0 ? parameters[-1 - dim] : dim;
+    if (out->dims[i] < 0 || out->dims[i] > INT32_MAX / (out->count | 1))
+      return "npu: a value is too large";
+    out->count *= out->dims[i];
   }
+  bytes = (uint64_t)out->count * sizeof(float);
+  if (value->place == NPU_BINDING)
+    from = &bindings[value->index];
+  start = (const char *)from->buffer + from->offset;
+  size = from->length;
+  if (value->place == NPU_SCRATCH) {
+    offset = *used;
+    *used += bytes;
+  } else if (value->place == NPU_DATA) {
+    start = program->data;
+    size = program->header.data_bytes;
+    offset = value->index;
+  }
+  if (offset % sizeof(float) || offset > size || bytes > size - offset)
+    return "npu: a value lies outside of its memory";
+  out->data = (float *)(start + offset);
   return NULL;
 }
 
-const char *npu_run(const bp_executable_t *program, const npu_memory_t *memory,
-                    const int64_t *parameters) {
-  static tensor_t tensors[NPU_VALUES]; /* the device has one processor */
-  const char *problem = place(program, memory, parameters, tensors);
-  uint32_t i;
-  for (i = 0; i < program->header.instructions && !problem; ++i)
-    problem = run(program, &program->instructions[i], tensors, parameters);
+const char *npu_run(const bp_executable_t *program,
+                    const bp_binding_t *bindings, const int64_t *parameters) {
+  tensor_t tensors[NPU_VALUES];
+  const char *problem = NULL;
+  uint64_t used = 0;
+  uint32_t i, axis;
+  for (i = 0; i < program->header.values && !problem; ++i)
+    problem = place(program, &program->values[i], bindings, parameters, &used,
+                    &tensors[i]);
+  for (i = 0; i < program->header.instructions && !problem; ++i) {
+    const npu_instruction_t *one = &program->instructions[i];
+    const tensor_t *result = &tensors[one->result];
+    work_t work = {.op = &ops[one->op], .settings = one->settings};
+    work.x = &tensors[one->operands[0]];
+    work.y = &tensors[one->operands[1]];
+    work.result = result;
+    for (; work.at < result->count && !work.is_bad; ++work.at) {
+      result->data[work.at] = (float)work.op->element(&work);
+      for (axis = result->rank; axis-- > 0; work.index[axis] = 0)
+        if (++work.index[axis] < result->dims[axis])
+          break;
+    }
+    if (work.is_bad)
+      problem = "npu: an instruction reads outside of a value";
+  }
   return problem;
 }
