@@ -130,6 +130,50 @@ func.func @conv_transpose(%x: tensor<1x2x5xf32>, %w: tensor<2x3x3xf32>) -> tenso
 
 // -----
 
+// A window that the stride divides: results between two elements of the image
+// are outputs of one convolution of the image as it is, brought into order.
+// CHECK-DAG: #[[IN:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 + d4)>
+// CHECK-DAG: #[[ORDER:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3, d2)>
+// CHECK-LABEL: @phases
+// CHECK: %[[W:.*]] = linalg.generic
+// CHECK: tensor.extract %arg1
+// CHECK: -> tensor<6x2x2xf32>
+// CHECK: %[[X:.*]] = tensor.pad %arg0 low[0, 0, 1] high[0, 0, 1]
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[IN]], #{{.*}}]
+// CHECK-SAME: ins(%[[W]], %[[X]]
+// CHECK: %[[S:.*]] = tensor.expand_shape {{.*}} output_shape [1, 3, 2, 6]
+// CHECK: linalg.generic {indexing_maps = [#[[ORDER]], #{{.*}}]
+// CHECK-SAME: ins(%[[S]]
+// CHECK: tensor.extract_slice %{{.*}}[0, 0, 1] [1, 3, 10] [1, 1, 1]
+func.func @phases(%x: tensor<1x2x5xf32>, %w: tensor<2x3x4xf32>) -> tensor<1x3x10xf32> {
+  %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, output_padding = array<i64: 0>, groups = 1, finite_weight = true} : (tensor<1x2x5xf32>, tensor<2x3x4xf32>) -> tensor<1x3x10xf32>
+  return %0 : tensor<1x3x10xf32>
+}
+
+// -----
+
+// A border meets any weight, so it is left out; a window of the stride needs
+// none.
+// CHECK-LABEL: @phases_any_weight
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[1] [5] [1] : tensor<5xf32> into tensor<7xf32>
+// CHECK: arith.select
+func.func @phases_any_weight(%x: tensor<1x2x5xf32>, %w: tensor<2x3x4xf32>) -> tensor<1x3x10xf32> {
+  %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 1>, high = array<i64: 1>, output_padding = array<i64: 0>, groups = 1} : (tensor<1x2x5xf32>, tensor<2x3x4xf32>) -> tensor<1x3x10xf32>
+  return %0 : tensor<1x3x10xf32>
+}
+// CHECK-LABEL: @phases_without_border
+// CHECK-NOT: tensor.pad
+// CHECK-NOT: tensor.insert_slice
+// CHECK-NOT: arith.select
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return
+func.func @phases_without_border(%x: tensor<1x2x?xf32, #bp.dims<["1", "2", "n"]>>, %w: tensor<2x3x2xf32>) -> tensor<1x3x?xf32, #bp.dims<["1", "3", "2 * n"]>> attributes {bp.symbols = ["n"]} {
+  %0 = bp.conv_transpose %x, %w {strides = array<i64: 2>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>, output_padding = array<i64: 0>, groups = 1} : (tensor<1x2x?xf32, #bp.dims<["1", "2", "n"]>>, tensor<2x3x2xf32>) -> tensor<1x3x?xf32, #bp.dims<["1", "3", "2 * n"]>>
+  return %0 : tensor<1x3x?xf32, #bp.dims<["1", "3", "2 * n"]>>
+}
+
+// -----
+
 // A weight that may be infinite or NaN meets elements of the image alone.
 // CHECK-DAG: #[[AT:.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d2 + d4)>
 // CHECK-LABEL: @any_weight
