@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "PerDispatch.h"
 
 #include <algorithm>
 #include <chrono>
@@ -82,7 +83,42 @@ struct Report {
   double roundTripMs = 0; ///< median, with transfers; 0: not remote
   uint64_t dispatches = 0, runs = 0;
   std::string choice;
+  std::optional<CallTimes> perDispatch;
+  std::optional<Roof> roof;
 };
+
+Status beginTrace(const Context &context, const std::string &path) {
+  return checked([&](bp_error_t *error) {
+    return bp_context_trace_begin(context.get(), toC(path), error);
+  });
+}
+
+Result<std::vector<TraceSpan>> endTrace(const Context &context,
+                                        const std::string &path) {
+  if (Status s = checked([&](bp_error_t *error) {
+        return bp_context_trace_end(context.get(), error);
+      });
+      !s.ok())
+    return s;
+  return readTrace(path);
+}
+
+/// Workers of the CPU's device.
+unsigned workersOfCpu(const Context &context) {
+  unsigned workers = 1;
+  bp_device_listing_sink_t sink = {
+      [](void *to, const bp_device_listing_t *listing) -> bp_status_t {
+        if (listing->info && view(listing->uri) == "host://cpu")
+          *static_cast<unsigned *>(to) =
+              std::max<unsigned>(1, listing->info->worker_count);
+        return BP_STATUS_OK;
+      },
+      &workers};
+  Status ignored = checked([&](bp_error_t *error) {
+    return bp_context_devices(context.get(), &sink, error);
+  });
+  return ignored.ok() ? workers : 1;
+}
 
 /// Compiles twice in processes of their own, so that neither memory nor page
 /// cache of the compiler counts as the model's. Gives the artifact's path.
@@ -140,6 +176,37 @@ Status timeCalls(const Session &session, std::vector<Tensor> &inputs,
   return {};
 }
 
+/// Calls the session under a trace, for as long as `seconds` and few enough
+/// times that the trace stays small.
+Status timeDispatches(const Context &context, const Session &session,
+                      std::vector<Tensor> &inputs, OutputTensors &outputs,
+                      const std::string &path, double seconds, Report &report) {
+  constexpr uint64_t fewCalls = 5, manySpans = 50000;
+  const uint64_t most = std::max<uint64_t>(
+      fewCalls, manySpans / std::max<uint64_t>(1, report.dispatches));
+  std::vector<bp_tensor_t> in;
+  for (Tensor &tensor : inputs)
+    in.push_back(asC(tensor));
+  if (Status s = beginTrace(context, path); !s.ok())
+    return s;
+  auto begin = std::chrono::steady_clock::now();
+  for (uint64_t calls = 0;
+       calls < fewCalls || (calls < most && elapsedMs(begin) < seconds * 1e3);
+       ++calls)
+    if (Status s = runSession(session, in, outputs.forCall()); !s.ok())
+      return s;
+  Result<std::vector<TraceSpan>> spans = endTrace(context, path);
+  if (!spans)
+    return spans.status();
+  if (Status s = checkClocks(*spans); !s.ok())
+    return s;
+  report.perDispatch = timesOf(*spans);
+  for (const KernelTime &kernel : report.perDispatch->kernels)
+    if (kernel.device == "host://cpu" && !report.roof)
+      report.roof = measureRoof(workersOfCpu(context));
+  return {};
+}
+
 /// Notes the device that would be taken, and takes it.
 struct FirstDevice {
   const std::string &variant; ///< the one that counts, empty: all
@@ -182,6 +249,20 @@ Status checkReal(const Artifact &artifact, const ModelOptions &options) {
                             "device; --emulated measures it all the same");
 }
 
+/// A call under the trace that is on plans the program with names; then it
+/// ends.
+Status endFirstTrace(const Context &context, const Session &session,
+                     std::vector<Tensor> &inputs, OutputTensors &outputs,
+                     const std::string &path) {
+  std::vector<bp_tensor_t> in;
+  for (Tensor &tensor : inputs)
+    in.push_back(asC(tensor));
+  if (Status s = runSession(session, in, outputs.forCall()); !s.ok())
+    return s;
+  Result<std::vector<TraceSpan>> spans = endTrace(context, path);
+  return spans ? checkClocks(*spans) : spans.status();
+}
+
 Status measure(const BenchOptions &options, Report &report) {
   ScratchFolder scratch;
   Result<std::string> path = timeCompile(options.model, scratch, report);
@@ -195,6 +276,11 @@ Status measure(const BenchOptions &options, Report &report) {
     return artifact.status();
   if (!options.emulated)
     if (Status s = checkReal(*artifact, options.model); !s.ok())
+      return s;
+  // Sessions made under a trace have names for their dispatches.
+  const std::string trace = scratch.path() + "/trace.json";
+  if (options.perDispatch)
+    if (Status s = beginTrace(*context, trace); !s.ok())
       return s;
   Result<Session> session =
       createSession(*artifact, sessionOptions(options.model));
@@ -216,12 +302,19 @@ Status measure(const BenchOptions &options, Report &report) {
       OutputTensors::make(*session, outputSpecs(*artifact), inputs);
   if (!outputs)
     return outputs.status();
+  if (options.perDispatch)
+    if (Status s = endFirstTrace(*context, *session, inputs, *outputs, trace);
+        !s.ok())
+      return s;
   Status status =
       timeCalls(*session, inputs, *outputs, options.seconds, report);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   report.peakMb = double(usage.ru_maxrss) / 1024;
-  return status;
+  if (!status.ok() || !options.perDispatch)
+    return status;
+  return timeDispatches(*context, *session, inputs, *outputs, trace,
+                        options.seconds, report);
 }
 
 } // namespace
@@ -239,6 +332,9 @@ int runBench(const BenchOptions &options) {
                 static_cast<unsigned long long>(report.dispatches));
     if (report.roundTripMs > 0) // behind a worker only
       std::printf(", \"round_trip_ms\": %.6f", report.roundTripMs);
+    if (report.perDispatch)
+      std::printf(", \"per_dispatch\": %s",
+                  jsonOf(*report.perDispatch, report.roof).c_str());
     std::printf("}\n");
     return 0;
   }
@@ -254,6 +350,8 @@ int runBench(const BenchOptions &options) {
     std::printf("compile %.1f ms cold, %.1f ms cached\n", report.coldMs,
                 report.cachedMs);
   std::printf("peak memory %.1f MB\n", report.peakMb);
+  if (report.perDispatch)
+    std::printf("\n%s", tableOf(*report.perDispatch, report.roof).c_str());
   return 0;
 }
 

@@ -99,6 +99,7 @@ struct BenchOptions {
   ModelOptions model;
   bool emulated = false; ///< emulated devices too
   bool json = false;
+  bool perDispatch = false; ///< also what each dispatch takes
   double seconds = 1.0;
 };
 int runBench(const BenchOptions &options);

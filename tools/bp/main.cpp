@@ -255,6 +255,9 @@ void addRest(CLI::App &app, Options &options) {
   bench->add_flag("--json", options.bench.json, "machine-readable");
   bench->add_flag("--emulated", options.bench.emulated,
                   "measure an emulated device too");
+  bench->add_flag("--per-dispatch", options.bench.perDispatch,
+                  "also the time, GFLOP/s, GB/s and share of each kernel, of a "
+                  "second run that is traced");
   bench->add_option("--seconds", options.bench.seconds, "time to measure for")
       ->check(command::real(0, 86400))
       ->capture_default_str();

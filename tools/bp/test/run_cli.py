@@ -75,6 +75,30 @@ def control_flow(suite, tool):
     suite.check("explain names regions", "in Scan node '/sums', body: " in explained, explained)
 
 
+def per_dispatch(suite, tool, model):
+    """What `bp bench --per-dispatch` says of a product, and where it cannot."""
+    bench = ["bench", model, "--per-dispatch", "--threads", "1", "--seconds", "0.05", "--dim", "n=8"]
+    run = tool.run(*bench, "--json")
+    suite.check("bench per dispatch", run.returncode == 0, run.stdout + run.stderr)
+    if run.returncode:
+        return
+    found = json.loads(run.stdout)["per_dispatch"]
+    product = next((row for row in found["kernels"] if row["gflops"]), {})
+    suite.check("work of a product of 8 x 4 and 4 x 3", product
+                and abs(product["gflops"] * product["ms"] * 1e6 - 2 * 8 * 4 * 3) < 1
+                and product["device"] == "host://cpu" and product["of_roof"] > 0, found)
+    total = sum(row["ms"] for row in found["kernels"]) + found["gaps_ms"]
+    suite.check("kernels and gaps make the call", found["calls"] >= 5
+                and 0.5 < total / found["ms"] < 1.5 and found["roof"]["gflops"] > 0, found)
+    shown = tool.run(*bench).stdout
+    suite.check("bench per dispatch as a table", "gaps between dispatches" in shown
+                and "roof of host://cpu, measured now with 1 threads" in shown, shown)
+    refused = tool.run(*bench, "--device", "ref")
+    suite.refused("times per dispatch of a device without timestamps", refused)
+    suite.check("what the device lacks", "ref://interpreter has no table backplane.timestamps"
+                in refused.stderr, refused.stderr)
+
+
 def commands(suite, tool):
     """What each command prints, with good and bad arguments."""
     model = tool.file("good.onnx", models.good().SerializeToString())
@@ -108,6 +132,7 @@ def commands(suite, tool):
     suite.check("bench keys", run.returncode == 0 and set(json.loads(run.stdout)) == {
         "min_ms", "median_ms", "compile_cold_ms", "compile_cached_ms", "peak_rss_mb",
         "dispatches"}, run.stdout + run.stderr)
+    per_dispatch(suite, tool, model)
     for command in ("inspect", "explain"):
         run = tool.run(command, "good.bpx")
         suite.check(command, run.returncode == 0 and checks.OWN_TARGETS[0] in run.stdout, run.stdout)
