@@ -135,8 +135,11 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
     std::string list;
     for (const TargetInfo &target : known)
       list += (list.empty() ? "" : ", ") + target.name;
-    return notFound("no compiler plug-in has target '" + name + "'; there is " +
-                    (list.empty() ? "none" : list));
+    // Not "not found": in a worker short of memory a plug-in that the tool has
+    // may be missing, which is no fault of the model.
+    return Status(BP_STATUS_FAILED_PRECONDITION,
+                  "no compiler plug-in has target '" + name + "'; there is " +
+                      (list.empty() ? "none" : list));
   }
   return {};
 }

@@ -93,7 +93,7 @@ template <class E>
 void storePart(Warp &warp, const Access &access, const Reg &reg, uint32_t at) {
   const uint8_t *from = warp.at<uint8_t>(reg);
   if (access.contiguous && reg.width == sizeof(E) &&
-      access.pointer[1] - access.pointer[0] == sizeof(E)) {
+      access.pointer[0] + sizeof(E) == access.pointer[1]) {
     std::memcpy(access.pointer[0], from, sizeof(E) * kLanes);
     return;
   }
