@@ -87,7 +87,8 @@ Status describeTargets(Registry &registry, std::string_view driver,
 }
 
 Result<std::string> bestTarget(Registry &registry, std::string_view driver,
-                               const DeviceInfo &device, std::string name) {
+                               const DeviceInfo &device,
+                               const std::string &name) {
   std::optional<TargetInfo> best;
   std::string others;
   Status status =

@@ -30,7 +30,8 @@ Status describeTargets(Registry &registry, std::string_view driver,
 /// The target with the highest rank that this device can run. A failure says
 /// why there is none; it calls the device `name`.
 Result<std::string> bestTarget(Registry &registry, std::string_view driver,
-                               const DeviceInfo &device, std::string name);
+                               const DeviceInfo &device,
+                               const std::string &name);
 
 /// The target for which a model is compiled when none is named: of those that
 /// some present device of `driver` can run, the one with the highest rank. A
