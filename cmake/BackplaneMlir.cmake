@@ -54,8 +54,11 @@ function(bp_add_mlir_library name)
   target_link_libraries(${name} PUBLIC bp_mlir ${ARG_DEPENDS})
   if(CMAKE_GENERATOR STREQUAL "Ninja")
     # The name relative to the folder in which Ninja compiles. CMake would write
-    # the whole path, with which no other clone finds the objects in ccache.
-    add_dependencies(${name} bp_mlir_pch)
+    # the whole path, with which no other clone finds the objects in ccache. A
+    # dependency between libraries does not order what they compile, so that each
+    # source names the header.
+    set_property(SOURCE ${ARG_SOURCES} APPEND PROPERTY OBJECT_DEPENDS
+      "${PROJECT_BINARY_DIR}/CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch")
     target_compile_options(${name} PRIVATE
       "SHELL:-Xclang -include-pch -Xclang CMakeFiles/bp_mlir_pch.dir/cmake_pch.hxx.pch")
   else()
