@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
+#include <thread>
 
 namespace backplane::conformance {
 
@@ -371,13 +373,31 @@ bool isLooseAt(const Expected &expected, size_t i) {
          expected.error[i] != 0;
 }
 
+/// Runs all at the same time; the first failure.
+Status runAll(std::list<Run> &runs, const std::vector<Tensor> &inputs) {
+  std::vector<Status> statuses(runs.size());
+  {
+    std::vector<std::jthread> threads;
+    size_t index = 0;
+    for (Run &run : runs)
+      threads.emplace_back([&run, &inputs, &status = statuses[index++]] {
+        status = run.run(inputs);
+      });
+  }
+  for (Status &status : statuses)
+    if (!status.ok())
+      return std::move(status);
+  return {};
+}
+
 } // namespace
 
 Result<std::vector<Spread>> spreadOf(const Graph &graph,
                                      const std::vector<Tensor> &inputs,
                                      const Declaration &declaration,
                                      const WeightPool *weights, uint64_t seed,
-                                     const std::vector<Expected> &expected) {
+                                     const std::vector<Expected> &expected,
+                                     unsigned threads) {
   auto primitive = decompose(graph, [](const Op &) { return false; });
   if (!primitive)
     return primitive.status();
@@ -388,14 +408,17 @@ Result<std::vector<Spread>> spreadOf(const Graph &graph,
   for (size_t output = 0; output < expected.size(); ++output)
     gathered.emplace_back(expected[output], exact,
                           primitive->outputs[output].value);
-  for (int i = 0; i < envelopeRuns; ++i) {
-    Run run(*primitive, declaration, weights,
-            seed + static_cast<uint64_t>(i) * 0x632be59bd9b4e019u);
-    if (Status status = run.run(inputs); !status.ok())
+  for (unsigned next = 0; next < envelopeRuns; next += threads) {
+    std::list<Run> runs;
+    for (unsigned i = next; i < std::min(next + threads, envelopeRuns); ++i)
+      runs.emplace_back(*primitive, declaration, weights,
+                        seed + i * uint64_t(0x632be59bd9b4e019u));
+    if (Status status = runAll(runs, inputs); !status.ok())
       return status;
-    for (size_t output = 0; output < expected.size(); ++output)
-      if (gathered[output].isBounded())
-        gathered[output].add(run, primitive->outputs[output].value);
+    for (const Run &run : runs)
+      for (size_t output = 0; output < expected.size(); ++output)
+        if (gathered[output].isBounded())
+          gathered[output].add(run, primitive->outputs[output].value);
   }
   std::vector<Spread> spreads;
   for (const Gathering &one : gathered)
@@ -439,10 +462,12 @@ void tighten(Expected &expected, const Spread &spread, bool finite) {
 
 void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
                   const Declaration &declaration, const WeightPool *weights,
-                  uint64_t seed, std::vector<Expected> &expected) {
+                  uint64_t seed, std::vector<Expected> &expected,
+                  unsigned threads) {
   if (std::none_of(expected.begin(), expected.end(), isLoose))
     return;
-  auto spreads = spreadOf(graph, inputs, declaration, weights, seed, expected);
+  auto spreads =
+      spreadOf(graph, inputs, declaration, weights, seed, expected, threads);
   if (!spreads)
     return;
   bool finite = std::all_of(inputs.begin(), inputs.end(), isFinite);

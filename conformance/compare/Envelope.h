@@ -17,7 +17,7 @@
 
 namespace backplane::conformance {
 
-inline constexpr int envelopeRuns = 16;
+inline constexpr unsigned envelopeRuns = 16;
 
 /// One output over all runs.
 struct Spread {
@@ -33,12 +33,14 @@ struct Spread {
 };
 
 /// The spread of each output; empty for outputs that are not floats. `seed`
-/// decides the runs. Fails as evaluate does, and on control flow.
+/// decides the runs, of which `threads` go on at the same time: what they find
+/// does not depend on it. Fails as evaluate does, and on control flow.
 Result<std::vector<Spread>> spreadOf(const Graph &graph,
                                      const std::vector<Tensor> &inputs,
                                      const Declaration &declaration,
                                      const WeightPool *weights, uint64_t seed,
-                                     const std::vector<Expected> &expected);
+                                     const std::vector<Expected> &expected,
+                                     unsigned threads = 1);
 
 /// Whether the limits of an output say too little: the error of some element is
 /// 1/16 of its value or more.
@@ -54,7 +56,8 @@ void tighten(Expected &expected, const Spread &spread, bool finite);
 /// tighten for each loose output of a graph. Limits stay where spreadOf fails.
 void tightenLoose(const Graph &graph, const std::vector<Tensor> &inputs,
                   const Declaration &declaration, const WeightPool *weights,
-                  uint64_t seed, std::vector<Expected> &expected);
+                  uint64_t seed, std::vector<Expected> &expected,
+                  unsigned threads = 1);
 
 } // namespace backplane::conformance
 

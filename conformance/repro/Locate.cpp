@@ -35,8 +35,9 @@ public:
       : model_(model), devices_{&first, &second} {}
 
   Result<std::optional<Location>>
-  run(const std::function<void(size_t, size_t)> &progress) {
-    if (Status status = observe(); !status.ok())
+  run(const Examine &observe,
+      const std::function<void(size_t, size_t)> &progress) {
+    if (Status status = takeValues(observe); !status.ok())
       return status;
     for (size_t i = 0; i < model_.graph.ops.size(); ++i)
       if (!isSource(model_.graph.ops[i]))
@@ -56,12 +57,12 @@ public:
 
 private:
   /// Runs the first device with every value as an output.
-  Status observe() {
+  Status takeValues(const Examine &observe) {
     Repro all = model_;
     all.graph.outputs.clear();
     for (ValueId value = 0; value < all.graph.values.size(); ++value)
       all.graph.addOutput(value, "v" + std::to_string(value));
-    auto found = (*devices_[0])(all);
+    auto found = observe(all);
     if (!found)
       return found.status();
     if (found->outputs.size() != all.graph.outputs.size())
@@ -132,9 +133,10 @@ private:
 } // namespace
 
 Result<std::optional<Location>>
-locate(const Repro &model, const Examine &first, const Examine &second,
+locate(const Repro &model, const Examine &observe, const Examine &first,
+       const Examine &second,
        const std::function<void(size_t, size_t)> &progress) {
-  return Search(model, first, second).run(progress);
+  return Search(model, first, second).run(observe, progress);
 }
 
 Result<std::vector<Tensor>>

@@ -27,10 +27,11 @@ using Examine = std::function<Result<Examination>(const Repro &)>;
 
 /// The first window in which a device computes other values than its limits
 /// allow, made smaller; none where both are right in all windows and as a
-/// whole. `progress` is called before each window. Fails when the first device
-/// cannot run the model.
+/// whole. `observe` runs the first device and need not judge. `progress` is
+/// called before each window. Fails when the first device cannot run the model.
 Result<std::optional<Location>>
-locate(const Repro &model, const Examine &first, const Examine &second,
+locate(const Repro &model, const Examine &observe, const Examine &first,
+       const Examine &second,
        const std::function<void(size_t window, size_t windows)> &progress);
 
 /// Inputs with seeded values: floats in [-1, 1), integers in [0, 10), as many

@@ -63,8 +63,12 @@ public:
   explicit Examiner(JobOptions options);
   /// Fails when no worker can be started.
   Result<Examination> examine(const Repro &repro);
+  /// Runs it and judges nothing: without `expected`, and what is not a failure
+  /// to run is a pass.
+  Result<Examination> observe(const Repro &repro);
 
 private:
+  bool judges_ = true;
   const Repro *repro_ = nullptr;
   Examination seen_;
   Job job_;

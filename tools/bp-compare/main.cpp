@@ -197,7 +197,8 @@ int run(const Options &options) {
     return fail(jobA ? jobB.status() : jobA.status());
   Examiner a(std::move(*jobA)), b(std::move(*jobB));
   auto found = locate(
-      *model, [&](const Repro &part) { return a.examine(part); },
+      *model, [&](const Repro &all) { return a.observe(all); },
+      [&](const Repro &part) { return a.examine(part); },
       [&](const Repro &part) { return b.examine(part); }, showProgress);
   if (isatty(STDERR_FILENO))
     std::fputc('\n', stderr);

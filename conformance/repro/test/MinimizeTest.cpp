@@ -139,7 +139,7 @@ Repro deepModel() {
 TEST(Locate, FindsTheOpThatDiffers) {
   Examine right = deviceWith(noFault), wrong = deviceWith(swapLongSubtractions);
   size_t windows = 0;
-  auto found = locate(deepModel(), right, wrong,
+  auto found = locate(deepModel(), right, right, wrong,
                       [&](size_t, size_t all) { windows = all; });
   ASSERT_TRUE(found.ok()) << found.message();
   ASSERT_TRUE(*found);
@@ -150,7 +150,7 @@ TEST(Locate, FindsTheOpThatDiffers) {
 
 TEST(Locate, SaysWhenTheFirstDeviceIsTheWrongOne) {
   Examine right = deviceWith(noFault), wrong = deviceWith(swapLongSubtractions);
-  auto found = locate(deepModel(), wrong, right, [](size_t, size_t) {});
+  auto found = locate(deepModel(), wrong, wrong, right, [](size_t, size_t) {});
   ASSERT_TRUE(found.ok()) << found.message();
   ASSERT_TRUE(*found);
   EXPECT_TRUE((*found)->isFirst);
@@ -158,7 +158,7 @@ TEST(Locate, SaysWhenTheFirstDeviceIsTheWrongOne) {
 
 TEST(Locate, FindsNothingBetweenRightDevices) {
   Examine right = deviceWith(noFault);
-  auto found = locate(deepModel(), right, right, [](size_t, size_t) {});
+  auto found = locate(deepModel(), right, right, right, [](size_t, size_t) {});
   ASSERT_TRUE(found.ok()) << found.message();
   EXPECT_FALSE(*found);
 }
