@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs clang-tidy (.clang-tidy) on the LLVM-free files that the last commits touched and those of
-their folders; with --all on all files.
+"""Runs clang-tidy (.clang-tidy) on the LLVM-free sources that the last commits touched, or whose
+header they touched; with --all on all files.
 """
 import concurrent.futures
 import json
@@ -11,8 +11,8 @@ import sys
 
 from common import ROOT, report
 
-# About those of a day.
-COMMITS = 12
+# About those of two days.
+COMMITS = 30
 
 
 def sources(folder):
@@ -27,11 +27,11 @@ def sources(folder):
 
 
 def recent(names):
-    """Those in folders that the last commits touched; without a history all."""
+    """Those that the last commits touched; without a history all."""
     log = subprocess.run(["git", "log", f"-{COMMITS}", "--format=", "--name-only"], cwd=ROOT,
                          text=True, capture_output=True, check=False)
-    touched = {os.path.dirname(f"{ROOT}/{name}") for name in log.stdout.splitlines() if name}
-    return [name for name in names if os.path.dirname(name) in touched] if touched else names
+    touched = {os.path.splitext(f"{ROOT}/{name}")[0] for name in log.stdout.splitlines() if name}
+    return [name for name in names if os.path.splitext(name)[0] in touched] if touched else names
 
 
 def check(folder, name):
