@@ -2,7 +2,12 @@
 //
 // Describe.cpp: an artifact in words.
 #include "LoadedArtifact.h"
+#include "Repeats.h"
 #include "Selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace backplane::rt {
 namespace {
@@ -42,14 +47,28 @@ std::string signatureText(const ArtifactInfo &metadata,
   return out;
 }
 
+/// Each op once, in order.
+std::string opsText(const std::vector<std::string> &ops) {
+  std::string out;
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (std::find(ops.begin(), ops.begin() + i, ops[i]) == ops.begin() + i)
+      out += (i ? "; " : " ") + ops[i];
+  return out;
+}
+
 /// A line of a command of a program.
 struct CommandText {
   const VariantInfo &variant;
 
   std::string operator()(const program::Dispatch &dispatch) const {
+    return "dispatch " + dispatch.name + kernelText(dispatch) + ":" +
+           opsText(dispatch.ops);
+  }
+  /// The same for dispatches of one kernel on one grid.
+  std::string kernelText(const program::Dispatch &dispatch) const {
     const ExecutableInfo &executable = variant.executables[dispatch.executable];
-    std::string out = "dispatch " + dispatch.name;
     const Entry &entry = executable.entries[dispatch.entry];
+    std::string out;
     if (executable.native)
       out += " by " + executable.native->str();
     if (dispatch.fallbackFor)
@@ -58,10 +77,7 @@ struct CommandText {
     out += " grid (";
     for (size_t i = 0; i < 3; ++i)
       out += (i ? ", " : "") + dispatch.grid[i].str();
-    out += ") entry " + entry.name + extrasOf(dispatch, entry) + ":";
-    for (size_t i = 0; i < dispatch.ops.size(); ++i)
-      out += (i ? "; " : " ") + dispatch.ops[i];
-    return out;
+    return out + ") entry " + entry.name + extrasOf(dispatch, entry);
   }
   /// What few dispatches have.
   static std::string extrasOf(const program::Dispatch &dispatch,
@@ -108,14 +124,98 @@ struct CommandText {
   }
 };
 
+/// The commands that have a text, numbered as in the program.
+struct Lines {
+  std::vector<size_t> numbers;
+  std::vector<std::string> texts, kernels; ///< kernels: what repeats
+
+  Lines(const Program &program, const VariantInfo &variant) {
+    CommandText toText{variant};
+    for (size_t i = 0; i < program.commands.size(); ++i) {
+      std::string text = std::visit(toText, program.commands[i]);
+      if (text.empty())
+        continue;
+      const auto *dispatch =
+          std::get_if<program::Dispatch>(&program.commands[i]);
+      kernels.push_back(dispatch ? toText.kernelText(*dispatch) : text);
+      numbers.push_back(i);
+      texts.push_back(std::move(text));
+    }
+  }
+};
+
 std::string programText(const Program &program, const VariantInfo &variant) {
+  Lines lines(program, variant);
   std::string out;
-  for (size_t i = 0; i < program.commands.size(); ++i)
-    if (std::string text =
-            std::visit(CommandText{variant}, program.commands[i]);
-        !text.empty())
-      out += "  " + std::to_string(i) + " " + text + "\n";
+  for (const Block &block : blocksOf(lines.kernels)) {
+    std::string indent = "  ";
+    size_t last = block.first + block.length * block.count - 1;
+    if (block.count > 1) {
+      out += indent + std::to_string(block.count) + " × " +
+             std::to_string(block.length) +
+             (block.length == 1 ? " command, " : " commands, ") +
+             std::to_string(lines.numbers[block.first]) + " to " +
+             std::to_string(lines.numbers[last]) + "; the first time:\n";
+      indent += "  ";
+    }
+    for (size_t i = block.first; i < block.first + block.length; ++i)
+      out += indent + std::to_string(lines.numbers[i]) + " " + lines.texts[i] +
+             "\n";
+  }
   return out;
+}
+
+/// The size that stands for a symbol where nobody gave one.
+constexpr int64_t usualSize = 64;
+
+SymbolValues usualSizes(const ArtifactInfo &metadata) {
+  SymbolValues sizes;
+  for (const Symbol &symbol : metadata.symbols) {
+    int64_t size = std::clamp(usualSize, symbol.minimum, symbol.maximum);
+    sizes[symbol.name] = std::max(size - size % symbol.divisor, symbol.minimum);
+  }
+  return sizes;
+}
+
+/// The kernels with most multiplications and additions, the largest first.
+std::string costText(const ArtifactInfo &metadata, const VariantInfo &variant) {
+  struct Cost {
+    double flops = 0;
+    size_t count = 0;
+    const program::Dispatch *first = nullptr;
+  };
+  std::map<std::string, Cost> byKernel;
+  SymbolValues sizes = usualSizes(metadata);
+  double total = 0;
+  for (const program::Command &command : variant.program.commands) {
+    const auto *dispatch = std::get_if<program::Dispatch>(&command);
+    if (!dispatch || !dispatch->flops)
+      continue;
+    auto flops = dispatch->flops->evaluate(sizes);
+    if (!flops || *flops <= 0)
+      continue;
+    Cost &cost = byKernel[CommandText{variant}.kernelText(*dispatch)];
+    cost.first = cost.first ? cost.first : dispatch;
+    cost.flops += static_cast<double>(*flops);
+    total += static_cast<double>(*flops);
+    ++cost.count;
+  }
+  std::vector<Cost> costs;
+  for (const auto &[kernel, cost] : byKernel)
+    costs.push_back(cost);
+  std::ranges::sort(costs, [](const Cost &a, const Cost &b) {
+    return a.flops != b.flops ? a.flops > b.flops : a.first < b.first;
+  });
+  std::string out;
+  for (size_t i = 0; i < std::min<size_t>(costs.size(), 5); ++i)
+    out += "  " + std::to_string(std::lround(100 * costs[i].flops / total)) +
+           " %: " + std::to_string(costs[i].count) + " × " +
+           costs[i].first->name + ":" + opsText(costs[i].first->ops) + "\n";
+  if (out.empty())
+    return out;
+  return " most multiplications and additions" +
+         std::string(sizes.empty() ? "" : ", with symbolic dims of 64") + "\n" +
+         out;
 }
 
 std::string arenaText(const Program &program) {
@@ -135,7 +235,8 @@ std::string regionText(size_t number, const RegionInfo &region,
   return out + programText(region.program, variant);
 }
 
-std::string variantText(const VariantInfo &variant) {
+std::string variantText(const ArtifactInfo &metadata,
+                        const VariantInfo &variant) {
   const DeviceNeeds &needs = variant.devices.front();
   std::string out = "variant " + variant.target + ": driver " + needs.driver +
                     ", format " + needs.format + ", rank " +
@@ -152,7 +253,7 @@ std::string variantText(const VariantInfo &variant) {
     code += executable.blob.bytes.size();
   out += "\n " + std::to_string(variant.executables.size()) +
          " executables with " + std::to_string(code) + " bytes\n arena " +
-         arenaText(variant.program) + "\n";
+         arenaText(variant.program) + "\n" + costText(metadata, variant);
   if (!variant.init.commands.empty())
     out += " init program, once per session\n" +
            programText(variant.init, variant);
@@ -174,9 +275,50 @@ std::string describe(const LoadedArtifact &artifact) {
                           std::to_string(artifact.file->weights().size()) +
                           " bytes");
   for (const VariantInfo &variant : metadata.variants)
-    out += variantText(variant);
+    out += variantText(metadata, variant);
   return out;
 }
+
+namespace {
+
+/// A reason without the names of ops, which are quoted.
+std::string withoutNames(const std::string &reason) {
+  std::string out;
+  bool isName = false;
+  for (char c : reason) {
+    isName ^= c == '\'';
+    if (!isName)
+      out += c;
+  }
+  return out;
+}
+
+/// Each reason once, with how many ops it is given for, most first.
+std::string reasonsText(const std::vector<std::string> &report) {
+  struct Reason {
+    const std::string *first = nullptr;
+    size_t count = 0;
+  };
+  std::vector<Reason> reasons;
+  std::map<std::string, size_t> numbers;
+  for (const std::string &reason : report) {
+    auto [known, isNew] = numbers.emplace(withoutNames(reason), reasons.size());
+    if (isNew)
+      reasons.push_back({&reason, 0});
+    ++reasons[known->second].count;
+  }
+  std::ranges::sort(reasons, [](const Reason &a, const Reason &b) {
+    return a.count != b.count ? a.count > b.count : a.first < b.first;
+  });
+  std::string out;
+  for (const Reason &reason : reasons)
+    out += "  " +
+           (reason.count > 1 ? std::to_string(reason.count) + " × " : "") +
+           *reason.first + "\n";
+  return out;
+}
+
+} // namespace
 
 std::string explain(const LoadedArtifact &artifact) {
   const ArtifactInfo &metadata = artifact.file->metadata();
@@ -198,9 +340,7 @@ std::string explain(const LoadedArtifact &artifact) {
            "\n";
   }
   for (const VariantInfo &variant : metadata.variants) {
-    out += "variant " + variant.target + "\n";
-    for (const std::string &reason : variant.report)
-      out += "  " + reason + "\n";
+    out += "variant " + variant.target + "\n" + reasonsText(variant.report);
   }
   return out;
 }

@@ -55,6 +55,16 @@ def long_chain(length=100, transposed=False, rows=64):
     return model(nodes, [tensor_value("x", [rows, 64])], [tensor_value("y", [rows, 64])])
 
 
+def layers(count):
+    """`count` times a product and a softmax."""
+    nodes = []
+    for i in range(count):
+        nodes += [helper.make_node("MatMul", [f"x{i}", "w"], [f"m{i}"], f"/layer.{i}/MatMul"),
+                  helper.make_node("Softmax", [f"m{i}"], [f"x{i + 1}"], f"/layer.{i}/Softmax")]
+    w = numpy_helper.from_array(numpy.eye(64, dtype="f4"), "w")
+    return model(nodes, [tensor_value("x0", [32, 64])], [tensor_value(f"x{count}", [32, 64])], [w])
+
+
 def heavy():
     """Two products by weights of 2 MiB each, and these weights."""
     random = numpy.random.default_rng(7)

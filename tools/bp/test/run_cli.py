@@ -75,6 +75,20 @@ def control_flow(suite, tool):
     suite.check("explain names regions", "in Scan node '/sums', body: " in explained, explained)
 
 
+def repeats(suite, tool):
+    """Layers that repeat are shown once, and what costs most first."""
+    tool.run("compile", tool.file("layers.onnx", models.layers(7).SerializeToString()), "-o",
+             "layers.bpx")
+    shown = tool.run("inspect", "layers.bpx").stdout
+    suite.check("inspect folds layers", "7 × 2 commands" in shown
+                and shown.count("entry matmul") == 1 and "/layer.6/" not in shown, shown)
+    costs = shown.split("most multiplications and additions\n")[-1]
+    suite.check("inspect puts costs first", costs.startswith("  100 %: 7 × matmul_0: MatMul"), shown)
+    explained = tool.run("explain", "layers.bpx").stdout
+    suite.check("explain says each reason once", "  7 × matmul (" in explained
+                and "/layer.5/" not in explained, explained)
+
+
 def per_dispatch(suite, tool, model):
     """What `bp bench --per-dispatch` says of a product, and where it cannot."""
     bench = ["bench", model, "--per-dispatch", "--threads", "1", "--seconds", "0.05", "--dim", "n=8"]
@@ -565,6 +579,7 @@ def main():
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)
+        repeats(suite, tool)
         sizes.check(suite, tool, ("host", "ref", "worker:local/host"))
         jit(suite, tool)
         fat(suite, tool)
