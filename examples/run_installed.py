@@ -154,6 +154,7 @@ def test_npu(steps, bp, prefix, folder, trained, cache):
     used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(build / "npu.bp.json")}
     model, artifact = folder / "convolutions.onnx", folder / "convolutions.bpx"
     model.write_bytes(models.convolutions().SerializeToString())
+    steps.run("npu is clean", [bp, "lint", "npu", "--strict"], "npu: 0 errors, 0 warnings", **used)
     steps.run("npu compiles", [bp, "compile", model, "-o", artifact, "--for-driver", "npu+host",
                                "--dump-dispatches", folder / "calls"], **used)
     for line in ("target npu: partition of", "its values stay in the NPU", "log: ",
@@ -183,7 +184,7 @@ def test_npu(steps, bp, prefix, folder, trained, cache):
             ("lost", "npu: the device does not answer any more"),
             ("hang", "did not complete within 1 s"),
             ("fire", "npu has one option, fault=memory, load, dispatch, lost or hang")):
-        run = subprocess.run([bp, "run", artifact, "--device", f"npu://0?fault={fault}+host",
+        run = subprocess.run([bp, "run", artifact, "--device", f"npu://sim?fault={fault}+host",
                               "--random-inputs", "1", "--timeout", "1"], text=True,
                              capture_output=True, env={**os.environ, **used}, check=False)
         errors = [line for line in run.stderr.splitlines() if line.startswith("bp: ")]

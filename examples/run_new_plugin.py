@@ -75,11 +75,16 @@ def test_refusals(user):
     refuse("reserved name", "take another one", "auto")
     for name in ("host", "arm"):
         refuse(f"{name} in use", f"there is a plug-in '{name}' already", name)
-    refuse("no such language", "there is --lang c --kind cpu, --lang cpp --kind cpu",
-           "other", "--lang", "mlir")
+    refuse("no such language", "there is --lang c --kind cpu, --lang c --kind npu, "
+           "--lang cpp --kind cpu", "other", "--lang", "mlir")
     refuse("no such kind", "no template for --lang c --kind gpu", "other", "--kind", "gpu")
     refuse("no folder", "cannot make a folder beside", "other", "--out", "none/other")
     user.expect("nothing is left", (int(sorted(user.home.iterdir()) != before), ""))
+
+
+def magika():
+    return next((ROOT / ".venv/lib").glob(
+        "python3*/site-packages/magika/models/standard_v3_3/model.onnx"))
 
 
 def build(user, name):
@@ -100,8 +105,7 @@ def test_models(user, plugin, model):
                                         plugin=plugin), "y: f32 [1, 2048]")
     user.expect("kernel is right", user.run(user.bp, "compare", model, "--a", "ref", "--b", "acme",
                                             plugin=plugin), "ref and acme agree")
-    trained = next((ROOT / ".venv/lib").glob(
-        "python3*/site-packages/magika/models/standard_v3_3/model.onnx"))
+    trained = magika()
     outputs = user.folder / "outputs"
     user.expect("Magika on ref", user.run(*run, trained, "--device", "ref", "--output-dir", outputs))
     user.expect("Magika on acme", user.run(
@@ -156,6 +160,23 @@ def test_cpp(user, model):
     user.expect("C++ is shorter", (int(lines["acme"] * 4 > lines["acme-c"] * 3), str(lines)))
 
 
+def test_npu(user):
+    """A project that takes partitions."""
+    user.expect("my-npu is made", user.run(user.bp, "new-plugin", "my-npu", "--kind", "npu"),
+                "wrote my-npu;")
+    plugin = build(user, "my-npu")
+    run = [user.bp, "run", magika(), "--random-inputs", "1", "--device", "my-npu+host"]
+    user.expect("Magika on my-npu", user.run(
+        *run, "--expect", f"target_label={user.folder}/outputs/target_label.npy", plugin=plugin),
+        "match target_label")
+    user.expect("Magika in partitions", user.run(
+        user.bp, "explain", magika(), "--device", "my-npu+host", plugin=plugin),
+        "target my-npu: partition of", "my-npu.weight_bytes=")
+    user.expect("its own tests of my-npu", user.run(
+        "ctest", "--test-dir", user.home / "my-npu/build", "--output-on-failure"),
+        "100% tests passed")
+
+
 def test_page(user):
     """The tutorial quotes lines that are in the project."""
     page = (ROOT / "docs/tutorial/first-plugin.md").read_text(encoding="utf-8")
@@ -184,6 +205,7 @@ def main():
                                               "--output-on-failure"), "100% tests passed")
         test_page(user)
         test_breaks(user, plugin, model, BREAKS)
+        test_npu(user)
         test_cpp(user, model)
     print(f"{user.passed} passed, {user.failed} failed")
     return 1 if user.failed else 0

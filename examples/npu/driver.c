@@ -3,7 +3,7 @@
  * driver.c: the plug-in, and the device as the host sees it. Work is handed to
  * the command processor of the device, modelled by a thread, and completes when
  * that has done it: queue_execute never waits. Faults come on demand,
- * npu://0?fault=F:
+ * npu://sim?fault=F:
  *
  *   memory    no buffer is allocated
  *   load      no program is taken
@@ -37,12 +37,32 @@ static int is(const bp_device_t *device, const char *fault) {
   return strcmp(device->fault, fault) == 0;
 }
 
+/* NULL: the options are not ours. */
+static bp_device_t *find_device(const bp_options_t *options) {
+  const uint64_t count = options ? options->count : 0;
+  const bp_string_t fault = count ? options->items[0].value : bp_text("");
+  size_t i;
+  for (i = 0; i < sizeof(devices) / sizeof(devices[0]); ++i)
+    if (bp_text_is(fault, devices[i].fault) && count == (i > 0) &&
+        (!count || bp_text_is(options->items[0].key, "fault")))
+      return &devices[i];
+  return NULL;
+}
+
+static bp_status_t refuse_options(bp_error_t *error) {
+  return npu_fail(error, BP_STATUS_INVALID_ARGUMENT,
+                  "npu has one option, fault=memory, load, dispatch, lost or "
+                  "hang");
+}
+
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
   const bp_string_t format = bp_text("npu");
   bp_device_info_t info = {.header = BP_HEADER(bp_device_info_t)};
-  (void)self, (void)options, (void)error;
-  info.id = bp_text("0");
+  (void)self;
+  if (!find_device(options))
+    return refuse_options(error);
+  info.id = bp_text("sim");
   info.name = bp_text("example NPU, in software");
   info.kind = BP_DEVICE_KIND_NPU;
   info.flags = BP_DEVICE_EMULATED;
@@ -59,23 +79,11 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
 static bp_status_t open_device(void *self, bp_string_t id,
                                const bp_options_t *options,
                                bp_device_t **out_device, bp_error_t *error) {
-  bp_string_t fault = {NULL, 0};
-  size_t i;
   (void)self;
-  if (!bp_text_is(id, "0"))
-    return npu_fail(error, BP_STATUS_NOT_FOUND, "npu has one device, '0'");
-  if (options && options->count == 1 &&
-      bp_text_is(options->items[0].key, "fault"))
-    fault = options->items[0].value;
-  for (i = 0; i < sizeof(devices) / sizeof(devices[0]); ++i)
-    if (bp_text_is(fault, devices[i].fault) &&
-        (!options || options->count == (i > 0))) {
-      *out_device = &devices[i];
-      return BP_STATUS_OK;
-    }
-  return npu_fail(error, BP_STATUS_INVALID_ARGUMENT,
-                  "npu has one option, fault=memory, load, dispatch, lost or "
-                  "hang");
+  if (!bp_text_is(id, "sim"))
+    return npu_fail(error, BP_STATUS_NOT_FOUND, "npu has one device, 'sim'");
+  *out_device = find_device(options);
+  return *out_device ? BP_STATUS_OK : refuse_options(error);
 }
 
 static void close_device(bp_device_t *device) { (void)device; }
@@ -169,6 +177,10 @@ static bp_status_t run(void *context, const bp_header_t *command,
   }
   if (bp_plain_run(command))
     return BP_STATUS_OK;
+  if (command->type != bp_command_dispatch_t_TYPE) {
+    *out_message = bp_text("npu: a newer host has sent an unknown command");
+    return BP_STATUS_UNIMPLEMENTED;
+  }
   while (is(device, "hang"))
     pause();
   problem = is(device, "dispatch")
@@ -183,7 +195,9 @@ static bp_status_t run(void *context, const bp_header_t *command,
 
 static bp_status_t queue_create(bp_device_t *device, uint32_t queue_class,
                                 bp_queue_t **out_queue, bp_error_t *error) {
-  (void)queue_class;
+  if (queue_class > BP_QUEUE_TRANSFER)
+    return npu_fail(error, BP_STATUS_UNIMPLEMENTED,
+                    "npu has no queue of this class");
   *out_queue = bp_thread_queue_create(host, run, device);
   return *out_queue ? BP_STATUS_OK
                     : npu_fail(error, BP_STATUS_RESOURCE_EXHAUSTED,

@@ -209,7 +209,7 @@ void addNewPlugin(CLI::App &app, NewPluginOptions &options) {
       ->required();
   make->add_option("--lang", options.lang, "the language: c or cpp")
       ->capture_default_str();
-  make->add_option("--kind", options.kind, "what the device is: cpu")
+  make->add_option("--kind", options.kind, "what the device is: cpu or npu")
       ->capture_default_str();
   make->add_option("--out", options.out,
                    "the folder to make (default the name)");
