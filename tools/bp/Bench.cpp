@@ -246,7 +246,8 @@ Status checkReal(const Artifact &artifact, const ModelOptions &options) {
     return {};
   return Status(BP_STATUS_FAILED_PRECONDITION,
                 first.uri + " is emulated, so that its times say nothing of a "
-                            "device; --emulated measures it all the same");
+                            "device; --counters tells what it executes, "
+                            "--emulated measures it all the same");
 }
 
 /// A call under the trace that is on plans the program with names; then it
@@ -320,6 +321,8 @@ Status measure(const BenchOptions &options, Report &report) {
 } // namespace
 
 int runBench(const BenchOptions &options) {
+  if (options.counters)
+    return runCounters(options);
   Report report;
   if (Status status = measure(options, report); !status.ok())
     return fail(status);

@@ -100,9 +100,11 @@ struct BenchOptions {
   bool emulated = false; ///< emulated devices too
   bool json = false;
   bool perDispatch = false; ///< also what each dispatch takes
+  bool counters = false;    ///< what an emulated device executes instead
   double seconds = 1.0;
 };
 int runBench(const BenchOptions &options);
+int runCounters(const BenchOptions &options);
 
 /// `bp bundle`, from its name on, for models.
 int bundleMain(int argc, char **argv);

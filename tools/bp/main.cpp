@@ -255,6 +255,9 @@ void addRest(CLI::App &app, Options &options) {
   bench->add_flag("--json", options.bench.json, "machine-readable");
   bench->add_flag("--emulated", options.bench.emulated,
                   "measure an emulated device too");
+  bench->add_flag("--counters", options.bench.counters,
+                  "what an emulated device executes in one call, in place of "
+                  "times");
   bench->add_flag("--per-dispatch", options.bench.perDispatch,
                   "also the time, GFLOP/s, GB/s and share of each kernel, of a "
                   "second run that is traced");

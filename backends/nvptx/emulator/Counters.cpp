@@ -2,6 +2,9 @@
 #include "Machine.h"
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 namespace emulator {
@@ -11,7 +14,57 @@ std::mutex mutex;
 Counters total = {};
 constexpr size_t kWords = sizeof(Counters) / sizeof(uint64_t);
 
+struct NamedCounter {
+  const char *name;
+  uint64_t Counters::*member;
+};
+
+#define COUNTER(name) {#name, &Counters::name}
+constexpr NamedCounter names[] = {
+    COUNTER(launches),
+    COUNTER(blocks),
+    COUNTER(instructions),
+    COUNTER(integer_instructions),
+    COUNTER(float_instructions),
+    COUNTER(convert_instructions),
+    COUNTER(control_instructions),
+    COUNTER(memory_instructions),
+    COUNTER(matrix_instructions),
+    COUNTER(scalar_multiply_adds),
+    COUNTER(matrix_multiply_adds),
+    COUNTER(global_load_bytes),
+    COUNTER(global_store_bytes),
+    COUNTER(global_requests),
+    COUNTER(global_sectors),
+    COUNTER(global_ideal_sectors),
+    COUNTER(shared_load_bytes),
+    COUNTER(shared_store_bytes),
+    COUNTER(shared_accesses),
+    COUNTER(shared_conflicts),
+    COUNTER(local_bytes),
+    COUNTER(barriers),
+    COUNTER(divergent_branches),
+};
+#undef COUNTER
+static_assert(std::size(names) + 1 == kWords);
+
 } // namespace
+
+void writeCounters() {
+  const char *path = std::getenv("BACKPLANE_COUNTERS");
+  if (!path || !*path)
+    return;
+  std::scoped_lock lock(mutex);
+  std::FILE *file = std::fopen(path, "w");
+  if (!file) {
+    std::fprintf(stderr,
+                 "cuda emulator: cannot write BACKPLANE_COUNTERS '%s'\n", path);
+    return;
+  }
+  for (const NamedCounter &counter : names)
+    std::fprintf(file, "%s %" PRIu64 "\n", counter.name, total.*counter.member);
+  std::fclose(file);
+}
 
 void addCounters(const Counters &counters) {
   std::scoped_lock lock(mutex);

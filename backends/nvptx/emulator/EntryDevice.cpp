@@ -279,6 +279,7 @@ CUresult cuDevicePrimaryCtxRelease(CUdevice device) {
     if (--context.references == 0) {
       context.executor.wait(nullptr);
       context.executor.clearError();
+      writeCounters();
     }
   });
 }

@@ -156,5 +156,7 @@ private:
 
 // Adds what a launch counted to the counters of the process.
 void addCounters(const Counters &counters);
+// To the file that the environment variable BACKPLANE_COUNTERS names, if any.
+void writeCounters();
 
 } // namespace emulator
