@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/Emit.h"
+#include "sdk/emit/nvptx/MatrixUnit.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Affine/IR/ValueBoundsOpInterfaceImpl.h"
@@ -59,6 +60,7 @@ void registerEmitDialects(DialectRegistry &registry) {
   linalg::registerValueBoundsOpInterfaceExternalModels(registry);
   scf::registerValueBoundsOpInterfaceExternalModels(registry);
   tensor::registerValueBoundsOpInterfaceExternalModels(registry);
+  registerNvptxMatrixUnit(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);

@@ -18,12 +18,18 @@ constexpr auto numericsList = pointersTo(numerics);
 // What every GPU of these has: 48 KiB without asking, warps of 32.
 constexpr int64_t subgroupSizes[] = {32};
 constexpr int64_t tileSizes[] = {8, 4};
+constexpr int64_t halfShapes[] = {16, 8, 16};
+constexpr int64_t byteShapes[] = {16, 8, 32};
 constexpr std::array properties = {property("group_threads", 128),
                                    property("shared_bytes", 49152),
                                    property("private_bytes", 1024),
                                    property("grid_width", 1 << 30),
                                    property("subgroup_sizes", subgroupSizes),
-                                   property("tile_sizes", tileSizes)};
+                                   property("tile_sizes", tileSizes),
+                                   property("matrix_shapes.f16", halfShapes),
+                                   property("matrix_shapes.bf16", halfShapes),
+                                   property("matrix_shapes.i8", byteShapes),
+                                   property("matrix_shapes.u8", byteShapes)};
 
 // PTX of a compute capability runs on later ones, but for that of an
 // architecture with its special instructions, which runs there alone.
@@ -56,7 +62,8 @@ constexpr bp_target_t targetOf(std::string_view name,
       .workspace_limit = 128ull << 20,
       .max_bindings = 64,
       .max_constants = BP_MAX_CONSTANTS,
-      .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE,
+      .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
+                BP_FUSE_WIDENING,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
@@ -66,7 +73,8 @@ constexpr bp_target_t targetOf(std::string_view name,
 }
 
 constexpr auto stages =
-    stagesOf("bp-bind-buffers,bp-gpu-contract{fused-products=true},"
+    stagesOf("bp-bind-buffers,"
+             "bp-gpu-contract{fused-products=true matrix-unit=nvvm},"
              "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element",
              "bp-expand-math,bp-to-gpu-entry,bp-to-nvvm");
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the CUDA driver and compiled models on the emulator of NVIDIA's GPUs: the
 checks of its plug-in, a part of the conformance suite in each order of warps, the
-choice of a target, what is refused and how. With --all the whole smoke depth on
+choice of a target, what is refused and how, counters of matrix products. With --all the whole smoke depth on
 two architectures.
 
 Prints `N passed, N failed, N skipped` in the end.
@@ -111,6 +111,47 @@ def run_product(folder):
               f"chosen: variant {target} on" in result.stdout, result.stdout)
 
 
+def save_halves(folder, dtype, name, sizes):
+    """A product of narrow factors, whose sums are f32."""
+    rows, depth, columns = sizes
+    tensor = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["a", "b"], ["c"])], name,
+        [tensor("a", dtype, (rows, depth)), tensor("b", dtype, (depth, columns))],
+        [tensor("c", dtype, (rows, columns))])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)],
+                                ir_version=10), folder / f"{name}.onnx")
+
+
+def count(folder, name, device):
+    """The counters of one call, and the shares made of them."""
+    result = run(BIN / "bp", "bench", folder / f"{name}.onnx", "--device", device,
+                 "--counters", "--json")
+    try:
+        return json.loads(result.stdout), result.stdout
+    except json.JSONDecodeError:
+        return {}, result.stdout
+
+
+def check_counters(folder):
+    """The fast path is one: products in matrix instructions, memory used well."""
+    save_halves(folder, TensorProto.BFLOAT16, "large", (1024, 1024, 1024))
+    for sm in (80, 90):
+        found, said = count(folder, "large", f"cuda://emu?sm={sm}")
+        check(f"bf16 in matrix instructions on sm={sm}",
+              found.get("matrix_percent", 0) >= 90, said)
+        check(f"conflicts of banks on sm={sm}", found.get("conflict_percent", 100) < 5, said)
+        check(f"coalesced accesses on sm={sm}", found.get("coalesced_percent", 0) >= 90, said)
+    save_halves(folder, TensorProto.FLOAT16, "odd", (67, 35, 51))
+    found, said = count(folder, "odd", "cuda://emu?sm=80")
+    check("odd sizes in matrix instructions", found.get("matrix_percent", 0) >= 90, said)
+    found, said = count(folder, "product", "cuda://emu?sm=80")
+    check("f32 in no matrix instruction", found.get("matrix_percent", 100) == 0, said)
+    result = run(BIN / "bp", "bench", folder / "product.onnx", "--counters")
+    check("counters of the host", result.returncode != 0 and
+          "'host' has no counters" in result.stdout, result.stdout)
+
+
 def check_bare_name(folder):
     """Without a GPU the driver's name alone is no device; with one it is that."""
     result = run(BIN / "bp", "run", folder / "product.onnx", "--device", "cuda",
@@ -125,7 +166,8 @@ def check_refusals(folder):
                      "--random-inputs", "1")
         check(uri, result.returncode != 0 and reason in result.stdout, result.stdout)
     result = run(BIN / "bp", "bench", folder / "product.onnx", "--device", "cuda://emu?sm=80")
-    check("bp bench", result.returncode != 0 and "emulat" in result.stdout, result.stdout)
+    check("bp bench", result.returncode != 0 and "emulat" in result.stdout and
+          "--counters" in result.stdout, result.stdout)
 
 
 def main():
@@ -143,6 +185,7 @@ def main():
         run_product(folder)
         check_bare_name(folder)
         check_refusals(folder)
+        check_counters(folder)
     part = [] if options.all else ["--shard", "1/10"]
     for device in ("cuda://emu?sm=80", "cuda://emu?sm=90")[:2 if options.all else 1]:
         conform(device, part)

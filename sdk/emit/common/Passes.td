@@ -76,16 +76,21 @@ def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp">,
     made of and elementwise ops after it, becomes a parallel loop of work-groups
     that share tiles. Every other dispatch is left alone, and small ones. This
     and the other passes for GPUs read `group_threads`, `subgroup_sizes`,
-    `shared_bytes`, `private_bytes`, `grid_width` and `tile_sizes` of the target.
+    `shared_bytes`, `private_bytes`, `grid_width`, `tile_sizes` and
+    `matrix_shapes` of the target.
   }];
   let options = [
     Option<"fusesProducts", "fused-products", "bool", "false",
            "a product and a sum of floats are one instruction with one "
-           "rounding, where the target's numerics allow it">
+           "rounding, where the target's numerics allow it">,
+    Option<"matrixUnit", "matrix-unit", "std::string", "",
+           "the dialect whose matrix instructions multiply narrow factors, "
+           "those of the shapes that the target states; empty: none">
   ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
     "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::LLVM::LLVMDialect", "mlir::NVVM::NVVMDialect",
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 

@@ -93,10 +93,11 @@ static std::optional<unsigned> soleLoop(AffineExpr expr,
   return isUnit(sum.getLHS()) ? soleLoop(sum.getRHS(), sizes) : std::nullopt;
 }
 
-/// Whether the last axes of a buffer are these loops, from end to end, and
-/// whole vec4.
+/// Whether the last axes of a buffer are these loops, from end to end, and a
+/// multiple of `lanes` elements.
 static bool areLastAxes(AffineMap map, ArrayRef<int64_t> shape,
-                        ArrayRef<unsigned> loops, ArrayRef<int64_t> sizes) {
+                        ArrayRef<unsigned> loops, ArrayRef<int64_t> sizes,
+                        int64_t lanes = kVec4) {
   size_t axis = shape.size();
   int64_t count = 1;
   for (unsigned loop : llvm::reverse(loops)) {
@@ -111,7 +112,39 @@ static bool areLastAxes(AffineMap map, ArrayRef<int64_t> shape,
       return false;
     count *= sizes[loop];
   }
-  return isOfVec4(count);
+  return count % lanes == 0;
+}
+
+/// Whether the last of these loops that has iterations is that of the last axis
+/// of a buffer, and of no other, and both have a multiple of `lanes`.
+static bool isLastAxis(AffineMap map, ArrayRef<int64_t> shape,
+                       ArrayRef<unsigned> loops, ArrayRef<int64_t> sizes,
+                       int64_t lanes) {
+  while (loops.size() > 1 && sizes[loops.back()] == 1)
+    loops = loops.drop_back();
+  auto last = soleLoop(map.getResults().back(), sizes);
+  auto isWhole = [&](int64_t size) {
+    return !ShapedType::isDynamic(size) && size % lanes == 0;
+  };
+  return last && *last == loops.back() && isWhole(sizes[*last]) &&
+         isWhole(shape.back()) &&
+         llvm::none_of(map.getResults().drop_back(), [&](AffineExpr expr) {
+           return expr.isFunctionOfDim(*last);
+         });
+}
+
+bool areLinesOfBuffer(linalg::GenericOp op, OpOperand &operand,
+                      ArrayRef<unsigned> loops, int64_t lanes) {
+  auto buffer = operand.get().getDefiningOp<bufferization::ToTensorOp>();
+  if (!buffer || buffer.getWritable() ||
+      !isa<BlockArgument>(buffer.getBuffer()))
+    return false;
+  auto type = cast<MemRefType>(buffer.getBuffer().getType());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  return type.getLayout().isIdentity() && type.getRank() > 0 &&
+         (areLastAxes(map, type.getShape(), loops, sizes, lanes) ||
+          isLastAxis(map, type.getShape(), loops, sizes, lanes));
 }
 
 bool areContiguous(linalg::GenericOp op, OpOperand &operand,

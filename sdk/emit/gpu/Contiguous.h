@@ -24,6 +24,12 @@ bool areContiguous(mlir::Value tensor);
 bool areContiguous(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
                    llvm::ArrayRef<unsigned> loops);
 
+/// Whether an operand of an op is an input, in which so many neighbours in
+/// these loops as one, from a multiple of `lanes` on, are neighbours whose
+/// place is a multiple of `lanes`.
+bool areLinesOfBuffer(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
+                      llvm::ArrayRef<unsigned> loops, int64_t lanes);
+
 /// Whether the code for an element of a tensor, up to what `known` computes, is
 /// short enough to be written four times.
 bool isShort(mlir::Value tensor, mlir::Operation *known = nullptr);

@@ -8,10 +8,12 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/gpu/Contraction.h"
 #include "sdk/emit/gpu/ElementReader.h"
+#include "sdk/emit/gpu/MatrixPlan.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
@@ -34,25 +36,48 @@ struct GpuContractPass : backplane::impl::GpuContractPassBase<GpuContractPass> {
 
 } // namespace
 
+/// By matrix instructions where there are some for it.
+static LogicalResult emit(func::FuncOp func, GpuContraction &contraction,
+                          const MatrixUnit *unit) {
+  auto plan = unit ? planMatrix(contraction, *unit) : std::nullopt;
+  return plan ? emitMatrixContraction(func, contraction, *plan)
+              : emitGpuContraction(func, contraction);
+}
+
 static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
-                              bool fusesProducts) {
+                              bool fusesProducts, const MatrixUnit *unit) {
   auto contraction = matchGpuContraction(func, target);
   if (!contraction)
     return success();
   contraction->fusesProducts = fusesProducts;
-  if (failed(generaliseOps(func)) ||
-      failed(emitGpuContraction(func, *contraction)))
+  if (failed(generaliseOps(func)) || failed(emit(func, *contraction, unit)))
     return failure();
   return finishResults(func, contraction->sums);
 }
 
+/// The unit of a dialect; null for no name.
+static FailureOr<const MatrixUnit *> findUnit(ModuleOp module, StringRef name) {
+  if (name.empty())
+    return static_cast<const MatrixUnit *>(nullptr);
+  Dialect *dialect = module.getContext()->getLoadedDialect(name);
+  const auto *unit =
+      dialect ? dialect->getRegisteredInterface<MatrixUnit>() : nullptr;
+  if (!unit)
+    return module.emitError("matrix-unit is \"")
+           << name << "\", which is no dialect with a table of matrix "
+           << "instructions";
+  return unit;
+}
+
 void GpuContractPass::runOnOperation() {
   FailureOr<GpuTarget> target = readGpuTarget(getOperation());
-  if (failed(target))
+  FailureOr<const MatrixUnit *> unit = findUnit(getOperation(), matrixUnit);
+  if (failed(target) || failed(unit))
     return signalPassFailure();
   bool fuses = fusesProducts && !getOperation()->hasAttr(bp::roundProductsAttr);
   for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) && failed(contract(func, *target, fuses)))
+    if (func->hasAttr(bp::inputsAttr) &&
+        failed(contract(func, *target, fuses, *unit)))
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");

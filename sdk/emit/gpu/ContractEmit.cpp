@@ -7,11 +7,8 @@
 //     for each k: multiply a column of A by a row of B into registers
 //   registers to memory of the work-group, then finish and store each element
 #include "sdk/emit/gpu/Contiguous.h"
-#include "sdk/emit/gpu/Contraction.h"
-#include "sdk/emit/gpu/ElementReader.h"
+#include "sdk/emit/gpu/ContractScope.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -36,55 +33,28 @@ struct Block2d {
   Value start, size; ///< of the rows in C
 };
 
-struct Emitter {
-  ImplicitLocOpBuilder b;
-  ElementReader reader;
-  GpuContraction &c;
+struct Emitter : ContractScope {
   GpuTile tile;
-  GroupLoops loops;
-  Value sizeM, sizeN, sizeK;
-  Value thread, row, column; ///< of this invocation
-  Value memory;              ///< of the work-group
-  SmallVector<Value> at;     ///< per loop, those outside of the tile
+  Value row, column; ///< of this invocation
+  Value memory;      ///< of the work-group
   Block2d left, right;
 
   Emitter(OpBuilder &builder, GpuContraction &c)
-      : b(c.op.getLoc(), builder), reader(b), c(c), tile(planGpuTile(c)),
-        loops{b, {}} {}
+      : ContractScope(builder, c), tile(planGpuTile(c)) {}
 
   LogicalResult run();
-  void enterGroup();
   void allocate();
-  FailureOr<SmallVector<Value>> accumulate();
+  FailureOr<Values> accumulate();
   int64_t lanesOf(const Block2d &block);
-  FailureOr<SmallVector<Value>> readLanes(const Block2d &block, Value rowAt,
-                                          Value kAt, int64_t lanes);
-  FailureOr<SmallVector<Value>>
-  guarded(Value inside, int64_t lanes,
-          function_ref<FailureOr<SmallVector<Value>>()> read);
   LogicalResult fill(const Block2d &block, Value firstK);
   LogicalResult copyPart(const Block2d &block, Value firstK, int64_t lanes,
                          Value part);
-  FailureOr<Value> readOperand(const GpuOperand &factor, ValueRange loops);
-  SmallVector<Value> multiply(ValueRange sums);
-  void multiplyOnce(Value k, SmallVector<Value> &sums);
+  Values multiply(ValueRange sums);
+  void multiplyOnce(Value k, Values &sums);
   Value addProduct(Value a, Value b, Value sum);
   void keepSums(ValueRange sums);
-  int64_t lanesOfResult();
   LogicalResult finish();
 
-  Value index(int64_t value) { return loops.index(value); }
-  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
-  Value mul(Value x, int64_t y) {
-    return b.createOrFold<arith::MulIOp>(x, index(y));
-  }
-  Value div(Value x, int64_t y) {
-    return b.createOrFold<arith::DivUIOp>(x, index(y));
-  }
-  Value rem(Value x, int64_t y) {
-    return b.createOrFold<arith::RemUIOp>(x, index(y));
-  }
-  Value below(Value x, Value size, int64_t step, Value condition);
   Value load(Value at) { return memref::LoadOp::create(b, memory, at); }
   void store(Value value, Value at) {
     memref::StoreOp::create(b, value, memory, at);
@@ -93,52 +63,18 @@ struct Emitter {
 
 } // namespace
 
-/// The condition, and that x is below the size, unless blocks of `step` fill
-/// it. Null: always.
-Value Emitter::below(Value x, Value size, int64_t step, Value condition) {
-  llvm::APInt known;
-  if (matchPattern(size, m_ConstantInt(&known)) &&
-      known.getSExtValue() % step == 0)
-    return condition;
-  Value inside = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x, size);
-  return condition ? arith::AndIOp::create(b, condition, inside) : inside;
-}
-
 /// Room for two blocks, and later for the tile of C.
 void Emitter::allocate() {
   auto pad = [](const Block2d &block) {
     return block.factor->kIsInnermost ? block.rows + 1 : block.rows;
   };
-  left = {&c.a, c.m, 0, tile.m(), 0, Value(), sizeM};
-  right = {&c.b, c.n, 0, tile.n(), 0, Value(), sizeN};
+  left = {&c.a, c.m, 0, tile.m(), 0, startM, sizeM};
+  right = {&c.b, c.n, 0, tile.n(), 0, startN, sizeN};
   left.stride = pad(left);
   right.stride = pad(right);
   right.first = left.stride * GpuTile::kDepth;
   int64_t room = right.first + right.stride * GpuTile::kDepth;
   memory = loops.share(std::max(room, tile.m() * tile.n()), c.type());
-}
-
-FailureOr<Value> Emitter::readOperand(const GpuOperand &factor,
-                                      ValueRange loops) {
-  IRMapping map;
-  Block *body = c.op.getBody();
-  for (OpOperand *input : factor.inputs) {
-    Value element = reader.operand(c.op, *input, loops);
-    if (!element)
-      return failure();
-    map.map(c.op.getMatchingBlockArgument(input), element);
-  }
-  llvm::SetVector<Operation *> needed;
-  SmallVector<Value> work{factor.value};
-  while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (op && op->getBlock() == body && needed.insert(op))
-      llvm::append_range(work, op->getOperands());
-  }
-  for (Operation &op : *body)
-    if (needed.contains(&op))
-      b.clone(op, map);
-  return map.lookupOrDefault(factor.value);
 }
 
 /// How many neighbours an invocation copies at once.
@@ -156,47 +92,6 @@ int64_t Emitter::lanesOf(const Block2d &block) {
              : 1;
 }
 
-/// The elements of a factor at a place in C and k, neighbours in one of these.
-FailureOr<SmallVector<Value>> Emitter::readLanes(const Block2d &block,
-                                                 Value rowAt, Value kAt,
-                                                 int64_t lanes) {
-  SmallVector<Value> values;
-  bool alongK = block.factor->kIsInnermost;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    ElementReader::Scope scope(reader);
-    SmallVector<Value> indices = at;
-    loops.split(alongK ? rowAt : add(rowAt, index(lane)), block.loops, indices);
-    loops.split(alongK ? add(kAt, index(lane)) : kAt, c.k, indices);
-    FailureOr<Value> value = readOperand(*block.factor, indices);
-    if (failed(value))
-      return failure();
-    values.push_back(*value);
-  }
-  return values;
-}
-
-/// What `read` makes where the condition, if there is one, holds; zeros
-/// elsewhere.
-FailureOr<SmallVector<Value>>
-Emitter::guarded(Value inside, int64_t lanes,
-                 function_ref<FailureOr<SmallVector<Value>>()> read) {
-  if (!inside)
-    return read();
-  SmallVector<Type> types(size_t(lanes), c.type());
-  auto branch = scf::IfOp::create(b, types, inside, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToEnd(branch.thenBlock());
-  FailureOr<SmallVector<Value>> values = read();
-  if (failed(values))
-    return failure();
-  scf::YieldOp::create(b, *values);
-  b.setInsertionPointToEnd(branch.elseBlock());
-  Value zero =
-      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(c.type())));
-  scf::YieldOp::create(b, SmallVector<Value>(size_t(lanes), zero));
-  return SmallVector<Value>(branch.getResults());
-}
-
 /// What this invocation copies of a part of a block: as many elements as there
 /// are lanes, zero beyond the edges. Lanes lie on the same side of an edge.
 LogicalResult Emitter::copyPart(const Block2d &block, Value firstK,
@@ -210,8 +105,9 @@ LogicalResult Emitter::copyPart(const Block2d &block, Value firstK,
   Value rowAt = add(block.start, inBlock), kAt = add(firstK, k);
   Value inside = below(rowAt, block.size, block.rows, Value());
   inside = below(kAt, sizeK, GpuTile::kDepth, inside);
-  auto values = guarded(inside, lanes,
-                        [&] { return readLanes(block, rowAt, kAt, lanes); });
+  auto values = guarded(inside, lanes, c.type(), [&] {
+    return readLanes(*block.factor, block.loops, alongK, rowAt, kAt, lanes);
+  });
   if (failed(values))
     return failure();
   for (auto [lane, value] : llvm::enumerate(*values))
@@ -252,7 +148,7 @@ Value Emitter::addProduct(Value x, Value y, Value sum) {
 
 /// One k for all sums of this invocation. Its rows and columns lie apart, so
 /// that neighbours read neighbours.
-void Emitter::multiplyOnce(Value k, SmallVector<Value> &sums) {
+void Emitter::multiplyOnce(Value k, Values &sums) {
   SmallVector<Value> columns;
   Value start = add(add(mul(k, right.stride), column), index(right.first));
   for (int64_t i = 0; i < tile.columns; ++i)
@@ -267,7 +163,7 @@ void Emitter::multiplyOnce(Value k, SmallVector<Value> &sums) {
   }
 }
 
-SmallVector<Value> Emitter::multiply(ValueRange sums) {
+ContractScope::Values Emitter::multiply(ValueRange sums) {
   auto loop = scf::ForOp::create(b, index(0), index(GpuTile::kDepth),
                                  index(kUnroll), sums);
   OpBuilder::InsertionGuard guard(b);
@@ -279,7 +175,7 @@ SmallVector<Value> Emitter::multiply(ValueRange sums) {
   return SmallVector<Value>(loop.getResults());
 }
 
-FailureOr<SmallVector<Value>> Emitter::accumulate() {
+FailureOr<ContractScope::Values> Emitter::accumulate() {
   Value zero = arith::ConstantOp::create(b, c.sums.init);
   SmallVector<Value> starts(size_t(tile.rows * tile.columns), zero);
   auto loop =
@@ -309,76 +205,27 @@ void Emitter::keepSums(ValueRange sums) {
   gpu::BarrierOp::create(b);
 }
 
-/// How many neighbours an invocation stores at once.
-int64_t Emitter::lanesOfResult() {
-  SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
-  unsigned last = c.n.back();
-  for (AffineExpr expr : c.op.getIndexingMapsArray().back().getResults())
-    if (unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-        sizes[loop] != 1)
-      last = loop;
-  bool possible = llvm::is_contained(c.n, last) &&
-                  isOfVec4(sizeOf(sizes, c.n)) &&
-                  tile.m() * tile.n() % (kVec4 * c.target.groupSize) == 0;
-  return possible && llvm::all_of(c.sums.results,
-                                  [&](Written result) {
-                                    return isShort(result.getSource(), c.op);
-                                  })
-             ? kVec4
-             : 1;
-}
-
 LogicalResult Emitter::finish() {
-  int64_t lanes = lanesOfResult();
+  int64_t lanes = lanesOfResult(tile.m() * tile.n());
   int64_t count = tile.m() * tile.n() / c.target.groupSize / lanes;
   auto loop = scf::ForOp::create(b, index(0), index(count), index(1));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(loop.getBody()->getTerminator());
   Value number =
       mul(add(thread, mul(loop.getInductionVar(), c.target.groupSize)), lanes);
-  Value m = add(left.start, div(number, tile.n()));
-  Value n = add(right.start, rem(number, tile.n()));
-  Value inside = below(m, sizeM, tile.m(), Value());
-  inside = below(n, sizeN, tile.n(), inside);
-  if (inside) {
-    auto branch = scf::IfOp::create(b, inside);
-    b.setInsertionPointToStart(branch.thenBlock());
-  }
-  SmallVector<GroupSum> points;
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    SmallVector<Value> indices = at;
-    loops.split(m, c.m, indices);
-    loops.split(add(n, index(lane)), c.n, indices);
-    points.push_back({indices, load(add(number, index(lane)))});
-  }
-  return storeResults(b, reader, c.sums, points);
-}
-
-void Emitter::enterGroup() {
-  SmallVector<Value> counts;
-  for (unsigned loop : c.outer)
-    counts.push_back(loops.sizes[loop]);
-  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeM, index(tile.m())));
-  counts.push_back(b.createOrFold<arith::CeilDivUIOp>(sizeN, index(tile.n())));
-  SmallVector<Value> parts = loops.enter(counts);
-  at.assign(c.op.getNumLoops(), index(0));
-  for (auto [loop, part] : llvm::zip(c.outer, parts))
-    at[loop] = part;
-  thread = gpu::ThreadIdOp::create(b, gpu::Dimension::x);
-  row = div(thread, GpuTile::kGroupColumns);
-  column = rem(thread, GpuTile::kGroupColumns);
-  allocate();
-  left.start = mul(parts[c.outer.size()], tile.m());
-  right.start = mul(parts.back(), tile.n());
+  Value m = add(startM, div(number, tile.n()));
+  Value n = add(startN, rem(number, tile.n()));
+  return storeSums(m, n, lanes, tile.m(), tile.n(), [&](int64_t lane) {
+    return load(add(number, index(lane)));
+  });
 }
 
 LogicalResult Emitter::run() {
-  loops.sizes = reader.loopSizes(c.op);
-  sizeM = loops.product(c.m);
-  sizeN = loops.product(c.n);
-  sizeK = loops.product(c.k);
-  enterGroup();
-  FailureOr<SmallVector<Value>> sums = accumulate();
+  enterGroup(tile.m(), tile.n());
+  row = div(thread, GpuTile::kGroupColumns);
+  column = rem(thread, GpuTile::kGroupColumns);
+  allocate();
+  FailureOr<Values> sums = accumulate();
   if (failed(sums))
     return failure();
   keepSums(*sums);

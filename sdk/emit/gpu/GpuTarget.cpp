@@ -67,6 +67,25 @@ static LogicalResult setTile(ModuleOp module, GpuTarget &target,
                  succeeded(set(module, target, tile[1], sizes[1])));
 }
 
+/// Those of the dtypes that matrix instructions multiply here.
+static LogicalResult setMatrixShapes(const TargetProperties &properties,
+                                     GpuTarget &target) {
+  constexpr std::pair<StringLiteral, MatrixElement> keys[] = {
+      {"matrix_shapes.f16", MatrixElement::F16},
+      {"matrix_shapes.bf16", MatrixElement::BF16},
+      {"matrix_shapes.i8", MatrixElement::S8},
+      {"matrix_shapes.u8", MatrixElement::U8}};
+  for (auto [key, element] : keys) {
+    SmallVector<int64_t> sizes;
+    if (failed(properties.read(key, sizes)))
+      return failure();
+    for (size_t i = 0; i + 2 < sizes.size(); i += 3)
+      target.matrixShapes.push_back(
+          {element, sizes[i], sizes[i + 1], sizes[i + 2]});
+  }
+  return success();
+}
+
 FailureOr<GpuTarget> readGpuTarget(ModuleOp module) {
   GpuTarget target;
   TargetProperties properties(module);
@@ -80,7 +99,8 @@ FailureOr<GpuTarget> readGpuTarget(ModuleOp module) {
   if (failed(properties.read("subgroup_sizes", subgroups)) ||
       failed(setCluster(module, target, subgroups)) ||
       failed(properties.read("tile_sizes", tiles)) ||
-      failed(setTile(module, target, tiles)))
+      failed(setTile(module, target, tiles)) ||
+      failed(setMatrixShapes(properties, target)))
     return failure();
   return target;
 }

@@ -6,11 +6,19 @@
 #ifndef BACKPLANE_EMIT_GPU_GPUTARGET_H
 #define BACKPLANE_EMIT_GPU_GPUTARGET_H
 
+#include "sdk/emit/gpu/MatrixUnit.h"
+
 #include "mlir/IR/BuiltinOps.h"
 
 #include <cstdint>
 
 namespace backplane {
+
+/// A matrix instruction that the target has, by its left factor.
+struct MatrixShape {
+  MatrixElement element;
+  int64_t m, n, k;
+};
 
 struct GpuTarget {
   /// Invocations of a work-group: `group_threads`.
@@ -27,8 +35,17 @@ struct GpuTarget {
   int64_t gridWidth = 32768;
   /// Sums of a matrix product that an invocation has at most: `tile_sizes`.
   int64_t tileRows = 8, tileColumns = 4;
+  /// `matrix_shapes.<dtype>`
+  llvm::SmallVector<MatrixShape> matrixShapes;
 
   int64_t clusters() const { return groupSize / clusterSize; }
+  bool hasMatrixShape(MatrixElement element, int64_t m, int64_t n,
+                      int64_t k) const {
+    return llvm::any_of(matrixShapes, [&](const MatrixShape &shape) {
+      return shape.element == element && shape.m == m && shape.n == n &&
+             shape.k == k;
+    });
+  }
 };
 
 /// That of a module, whose values are plausible; otherwise a diagnostic at the

@@ -149,6 +149,11 @@ LogicalResult Flattener::flattenUses(Value buffer, Value flat, Value offset,
                    dyn_cast<memref::ExtractStridedMetadataOp>(user)) {
       if (failed(replaceSizes(rewriter, metadata, sizes)))
         return failure();
+    } else if (auto address =
+                   dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(user);
+               address && isConstantIntValue(offset, 0)) {
+      rewriter.replaceOpWithNewOp<memref::ExtractAlignedPointerAsIndexOp>(
+          address, flat);
     } else if (isa<memref::DeallocOp>(user)) {
       rewriter.eraseOp(user);
     } else {

@@ -92,6 +92,17 @@ LLVM::GlobalOp addVariable(ConversionPatternRewriter &rewriter, Operation *op,
                                 vectorBytes, space);
 }
 
+struct ConvertAddress : KernelPattern<memref::ExtractAlignedPointerAsIndexOp> {
+  using KernelPattern::KernelPattern;
+  LogicalResult
+  matchAndRewrite(memref::ExtractAlignedPointerAsIndexOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::PtrToIntOp>(
+        op, getTypeConverter()->getIndexType(), adaptor.getSource());
+    return success();
+  }
+};
+
 struct ConvertShared : KernelPattern<memref::AllocOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -314,14 +325,15 @@ ConvertShuffle::matchAndRewrite(gpu::ShuffleOp op, OpAdaptor adaptor,
 
 void backplane::addNvptxPatterns(const LLVMTypeConverter &types,
                                  RewritePatternSet &patterns) {
-  patterns.add<ConvertLoad, ConvertStore, ConvertShared, ConvertAlloca,
-               ConvertTable, ConvertReturn, ConvertLane, ConvertSubgroup,
-               ConvertSubgroupSize, ConvertBarrier, ConvertShuffle,
-               ConvertShift<arith::ShLIOp>, ConvertShift<arith::ShRUIOp>,
-               ConvertNumber<gpu::ThreadIdOp, NVVM::ThreadIdXOp,
-                             NVVM::ThreadIdYOp, NVVM::ThreadIdZOp>,
-               ConvertNumber<gpu::BlockIdOp, NVVM::BlockIdXOp, NVVM::BlockIdYOp,
-                             NVVM::BlockIdZOp>,
-               ConvertNumber<gpu::GridDimOp, NVVM::GridDimXOp, NVVM::GridDimYOp,
-                             NVVM::GridDimZOp>>(types);
+  patterns
+      .add<ConvertLoad, ConvertStore, ConvertAddress, ConvertShared,
+           ConvertAlloca, ConvertTable, ConvertReturn, ConvertLane,
+           ConvertSubgroup, ConvertSubgroupSize, ConvertBarrier, ConvertShuffle,
+           ConvertShift<arith::ShLIOp>, ConvertShift<arith::ShRUIOp>,
+           ConvertNumber<gpu::ThreadIdOp, NVVM::ThreadIdXOp, NVVM::ThreadIdYOp,
+                         NVVM::ThreadIdZOp>,
+           ConvertNumber<gpu::BlockIdOp, NVVM::BlockIdXOp, NVVM::BlockIdYOp,
+                         NVVM::BlockIdZOp>,
+           ConvertNumber<gpu::GridDimOp, NVVM::GridDimXOp, NVVM::GridDimYOp,
+                         NVVM::GridDimZOp>>(types);
 }

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/gpu/MatrixPlan.h"
+
+#include "sdk/emit/gpu/Contiguous.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// Bytes of k in a block of a factor, work-groups that keep a GPU busy, blocks
+/// in memory at once, and instructions of a subgroup along m and n at most.
+constexpr int64_t kDepthBytes = 64, kBusyGroups = 128, kStages = 3;
+constexpr int64_t kMostRows = 4, kMostColumns = 8;
+/// Instructions of a subgroup below which a tile reads more than it computes.
+constexpr int64_t kLeastTile = 2;
+
+namespace {
+
+/// A factor before it was widened for the product.
+struct NarrowFactor {
+  Value value;
+  MatrixElement element;
+};
+
+} // namespace
+
+static std::optional<NarrowFactor> narrowFactor(Value factor) {
+  Operation *op = factor.getDefiningOp();
+  if (!isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+    return std::nullopt;
+  Value value = op->getOperand(0);
+  Type type = value.getType();
+  if (type.isF16())
+    return NarrowFactor{value, MatrixElement::F16};
+  if (type.isBF16())
+    return NarrowFactor{value, MatrixElement::BF16};
+  if (type.isInteger(8))
+    return NarrowFactor{value, isa<arith::ExtSIOp>(op) ? MatrixElement::S8
+                                                       : MatrixElement::U8};
+  return std::nullopt;
+}
+
+static std::optional<MatrixElement> sumElement(Type type) {
+  if (type.isF32())
+    return MatrixElement::F32;
+  if (type.isInteger(32))
+    return MatrixElement::S32;
+  return std::nullopt;
+}
+
+static const MatrixInstruction *findInstruction(const GpuContraction &c,
+                                                const MatrixUnit &unit,
+                                                const NarrowFactor &a,
+                                                const NarrowFactor &b) {
+  std::optional<MatrixElement> sum = sumElement(c.type());
+  const auto *found = llvm::find_if(
+      unit.instructions(), [&](const MatrixInstruction &instruction) {
+        return instruction.a == a.element && instruction.b == b.element &&
+               instruction.sum == sum &&
+               c.target.hasMatrixShape(a.element, instruction.m, instruction.n,
+                                       instruction.k) &&
+               int64_t(1) << instruction.layoutC.lane.size() ==
+                   c.target.clusterSize;
+      });
+  return found == unit.instructions().end() ? nullptr : found;
+}
+
+/// How a factor comes to memory of the work-group. Lines follow those of its
+/// buffer where the unit can transpose them, else they are along k.
+static StagedFactor stage(GpuContraction &c, const NarrowFactor &narrow,
+                          GpuOperand operand, ArrayRef<unsigned> loops,
+                          int64_t rows) {
+  operand.value = narrow.value;
+  StagedFactor factor = {operand, narrow.value.getType(), loops, rows};
+  factor.depth = kDepthBytes / factor.elementBytes();
+  factor.alongK = operand.kIsInnermost || factor.elementBytes() != 2;
+  factor.transposes = factor.alongK && !operand.kIsInnermost;
+  ArrayRef<unsigned> inLine = factor.alongK ? ArrayRef(c.k) : loops;
+  int64_t size = sizeOf(c.op.getStaticLoopRanges(), inLine);
+  int64_t piece = factor.pieceElements();
+  auto inputs = [&](function_ref<bool(OpOperand &)> test) {
+    return llvm::all_of(operand.inputs,
+                        [&](OpOperand *input) { return test(*input); });
+  };
+  bool whole = !ShapedType::isDynamic(size) && size % piece == 0;
+  bool contiguous =
+      whole && !factor.transposes && inputs([&](OpOperand &input) {
+        return areContiguous(c.op, input, inLine);
+      });
+  factor.copies = contiguous && isa<BlockArgument>(narrow.value) &&
+                  inputs([&](OpOperand &input) {
+                    return areLinesOfBuffer(c.op, input, inLine, piece);
+                  });
+  factor.lanes = contiguous ? piece : factor.wordElements();
+  return factor;
+}
+
+/// As many instructions as the size asks for: 1, 2, 4 and so on up to `most`;
+/// half of that where it is not known.
+static int64_t share(int64_t size, int64_t step, int64_t most) {
+  if (ShapedType::isDynamic(size))
+    return most / 2;
+  int64_t count = 1;
+  while (count < most && count * step < size)
+    count *= 2;
+  return count;
+}
+
+namespace {
+
+/// Sizes of tiles: large ones read less, small ones are more.
+struct TilePlanner {
+  GpuContraction &c;
+  MatrixPlan &plan;
+  NarrowFactor a, b;
+  SmallVector<int64_t> sizes;
+
+  void run();
+  bool isBusy();
+  bool fits();
+};
+
+} // namespace
+
+bool TilePlanner::isBusy() {
+  int64_t groups = 1;
+  for (auto [loops, tile] :
+       {std::pair(&c.outer, int64_t(1)), std::pair(&c.m, plan.tileM()),
+        std::pair(&c.n, plan.tileN())}) {
+    int64_t size = sizeOf(sizes, *loops);
+    if (ShapedType::isDynamic(size))
+      return true;
+    groups *= int64_t(llvm::divideCeil(uint64_t(size), uint64_t(tile)));
+  }
+  return groups >= kBusyGroups;
+}
+
+bool TilePlanner::fits() {
+  plan.a = stage(c, a, c.a, c.m, plan.tileM());
+  plan.b = stage(c, b, c.b, c.n, plan.tileN());
+  plan.stages = kStages;
+  while (plan.stages > 2 &&
+         plan.stages * plan.stageWords() * 4 > c.target.sharedBytes)
+    --plan.stages;
+  return std::max(plan.stages * plan.stageWords(), plan.partWords()) * 4 <=
+         c.target.sharedBytes;
+}
+
+void TilePlanner::run() {
+  const MatrixInstruction &instruction = *plan.instruction;
+  int64_t subgroups = c.target.groupSize / c.target.clusterSize;
+  plan.subgroupsN = std::min<int64_t>(2, subgroups);
+  plan.subgroupsM = subgroups / plan.subgroupsN;
+  plan.rows =
+      share(sizeOf(sizes, c.m), plan.subgroupsM * instruction.m, kMostRows);
+  plan.columns =
+      share(sizeOf(sizes, c.n), plan.subgroupsN * instruction.n, kMostColumns);
+  while (!fits() || (!isBusy() && plan.rows * plan.columns > kLeastTile)) {
+    if (plan.rows == 1 && plan.columns == 1)
+      return;
+    bool wide = plan.columns > 1 && plan.tileN() >= plan.tileM();
+    (wide || plan.rows == 1 ? plan.columns : plan.rows) /= 2;
+  }
+}
+
+std::optional<MatrixPlan> planMatrix(GpuContraction &c,
+                                     const MatrixUnit &unit) {
+  auto a = narrowFactor(c.a.value), b = narrowFactor(c.b.value);
+  if (!a || !b)
+    return std::nullopt;
+  MatrixPlan plan = {&unit, findInstruction(c, unit, *a, *b)};
+  if (!plan.instruction)
+    return std::nullopt;
+  TilePlanner planner{c, plan, *a, *b, c.op.getStaticLoopRanges()};
+  planner.run();
+  return planner.fits() ? std::optional(plan) : std::nullopt;
+}
+
+} // namespace backplane

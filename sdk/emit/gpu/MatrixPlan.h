@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MatrixPlan.h: which matrix instruction computes a contraction, and how a
+// work-group shares it. Private to this folder.
+#ifndef BACKPLANE_EMIT_GPU_MATRIXPLAN_H
+#define BACKPLANE_EMIT_GPU_MATRIXPLAN_H
+
+#include "sdk/emit/gpu/Contraction.h"
+#include "sdk/emit/gpu/MatrixUnit.h"
+
+namespace backplane {
+
+/// A factor in memory of the work-group: lines of 16 bytes and more, in pieces
+/// of 16 bytes whose order differs from line to line, so that the same piece of
+/// eight lines lies in all banks.
+struct StagedFactor {
+  GpuOperand operand; ///< its value has the elements of the instruction
+  mlir::Type type;    ///< of an element
+  llvm::ArrayRef<unsigned> loops; ///< of a row
+  int64_t rows, depth;            ///< of a block
+  bool alongK;                    ///< a line is a row; else what has one k
+  bool transposes; ///< neighbours in memory are those of the other axis
+  bool copies;     ///< lines are copied as they are, without registers
+  int64_t lanes;   ///< elements that an invocation copies at once
+
+  int64_t elementBytes() const {
+    return int64_t(type.getIntOrFloatBitWidth()) / 8;
+  }
+  int64_t lines() const { return alongK ? rows : depth; }
+  int64_t lineElements() const { return alongK ? depth : rows; }
+  int64_t pieceElements() const {
+    return MatrixUnit::kLineBytes / elementBytes();
+  }
+  int64_t pieces() const { return lineElements() / pieceElements(); }
+  int64_t wordElements() const { return 4 / elementBytes(); }
+  int64_t lineWords() const { return lineElements() / wordElements(); }
+  int64_t words() const { return lines() * lineWords(); }
+};
+
+struct MatrixPlan {
+  const MatrixUnit *unit;
+  const MatrixInstruction *instruction;
+  int64_t subgroupsM, subgroupsN; ///< in a work-group
+  int64_t rows, columns;          ///< instructions of a subgroup along m and n
+  int64_t stages;                 ///< blocks in memory at once, at least 2
+  StagedFactor a, b;
+
+  int64_t tileM() const { return subgroupsM * rows * instruction->m; }
+  int64_t tileN() const { return subgroupsN * columns * instruction->n; }
+  int64_t stageWords() const { return a.words() + b.words(); }
+  /// Rows of C that are finished at once, and words from row to row.
+  int64_t partRows() const { return subgroupsM * instruction->m; }
+  int64_t partStride() const { return tileN() + 8; }
+  int64_t partWords() const { return partRows() * partStride(); }
+};
+
+/// None where the unit has no instruction for the contraction, or the target
+/// does not list its shape.
+std::optional<MatrixPlan> planMatrix(GpuContraction &contraction,
+                                     const MatrixUnit &unit);
+
+/// Writes the loops in front of the function's end.
+mlir::LogicalResult emitMatrixContraction(mlir::func::FuncOp func,
+                                          GpuContraction &contraction,
+                                          const MatrixPlan &plan);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_MATRIXPLAN_H

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/gpu/MatrixScope.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+/// Pieces of 16 bytes that go through all banks of memory once.
+constexpr int64_t kPiecesOfBanks = 8;
+
+Value MatrixScope::wordOf(const StagedFactor &factor, Value line,
+                          Value lineInPiece, Value piece) {
+  int64_t pieces = factor.pieces();
+  Value key = pieces >= kPiecesOfBanks
+                  ? lineInPiece
+                  : rem(div(lineInPiece, kPiecesOfBanks / pieces), pieces);
+  Value at = b.createOrFold<arith::XOrIOp>(piece, key);
+  return add(mul(line, factor.lineWords()),
+             mul(at, MatrixUnit::kLineBytes / 4));
+}
+
+Value MatrixScope::addressOf(Value buffer, Value element, int64_t bytes) {
+  Value base = memref::ExtractAlignedPointerAsIndexOp::create(b, buffer);
+  return add(base, mul(element, bytes));
+}
+
+/// Entries of neighbouring bits that double are one number.
+MatrixPlaceValues MatrixScope::placeOfLane(const FragmentLayout &layout) {
+  ArrayRef<MatrixPlace> bits = layout.lane;
+  MatrixPlaceValues place = {index(0), index(0)};
+  for (size_t first = 0; first < bits.size();) {
+    size_t end = first + 1;
+    while (end < bits.size() && bits[end].row == 2 * bits[end - 1].row &&
+           bits[end].column == 2 * bits[end - 1].column)
+      ++end;
+    Value part =
+        rem(div(lane, int64_t(1) << first), int64_t(1) << (end - first));
+    place.row = add(place.row, mul(part, bits[first].row));
+    place.column = add(place.column, mul(part, bits[first].column));
+    first = end;
+  }
+  return place;
+}
+
+void MatrixScope::storeWord(Value value, Value at) {
+  if (!value.getType().isInteger(32))
+    value = arith::BitcastOp::create(b, b.getI32Type(), value);
+  memref::StoreOp::create(b, value, memory, at);
+}
+
+Value MatrixScope::loadWord(Value at, Type type) {
+  Value word = memref::LoadOp::create(b, memory, at);
+  return type.isInteger(32) ? word
+                            : Value(arith::BitcastOp::create(b, type, word));
+}
+
+void MatrixScope::endGroup() {
+  if (copiesLines())
+    plan.unit->endGroup(b);
+}
+
+void MatrixScope::waitForGroups(int64_t open) {
+  if (copiesLines())
+    plan.unit->waitForGroups(b, open);
+}
+
+/// Starts the copy of a whole line, which lies on one side of each edge.
+void MatrixScope::copyLine(const StagedFactor &factor, Value word, Value rowAt,
+                           Value kAt, Value size) {
+  OpOperand &input = *factor.operand.inputs.front();
+  Value buffer =
+      input.get().getDefiningOp<bufferization::ToTensorOp>().getBuffer();
+  AffineMap map = c.op.getMatchingIndexingMap(&input);
+  Values all = indicesAt(factor.loops, rowAt, kAt), place;
+  for (unsigned i = 0; i < map.getNumResults(); ++i)
+    place.push_back(getValueOrCreateConstantIndexOp(
+        b, b.getLoc(),
+        affine::makeComposedFoldedAffineApply(b, b.getLoc(), map.getSubMap({i}),
+                                              getAsOpFoldResult(all))));
+  Value element = affine::AffineLinearizeIndexOp::create(
+      b, place, memref::getMixedSizes(b, b.getLoc(), buffer), true);
+  Value inside = below(rowAt, size, factor.rows, Value());
+  inside = below(kAt, sizeK, factor.depth, inside);
+  Value bytes;
+  if (inside)
+    bytes = arith::SelectOp::create(b, inside, index(MatrixUnit::kLineBytes),
+                                    index(0));
+  plan.unit->copyLine(b, addressOf(memory, word, 4),
+                      addressOf(buffer, element, factor.elementBytes()), bytes);
+}
+
+/// Neighbours, each with a condition of its own where an edge may lie between
+/// them.
+FailureOr<ContractScope::Values>
+MatrixScope::readContiguous(const StagedFactor &factor, Value rowAt, Value kAt,
+                            Value size) {
+  auto sizes = c.op.getStaticLoopRanges();
+  int64_t along = sizeOf(sizes, factor.alongK ? ArrayRef(c.k) : factor.loops);
+  bool together = !ShapedType::isDynamic(along) && along % factor.lanes == 0;
+  int64_t lanes = together ? factor.lanes : 1;
+  Values all;
+  for (int64_t lane = 0; lane < factor.lanes; lane += lanes) {
+    Value row = factor.alongK ? rowAt : add(rowAt, index(lane));
+    Value k = factor.alongK ? add(kAt, index(lane)) : kAt;
+    Value inside = below(row, size, factor.rows, Value());
+    inside = below(k, sizeK, factor.depth, inside);
+    auto values = guarded(inside, lanes, factor.type, [&] {
+      return readLanes(factor.operand, factor.loops, factor.alongK, row, k,
+                       lanes);
+    });
+    if (failed(values))
+      return failure();
+    llvm::append_range(all, *values);
+  }
+  return all;
+}
+
+/// Elements as words, the first in the lowest bits.
+static SmallVector<Value> pack(ImplicitLocOpBuilder &b, ValueRange elements,
+                               int64_t inWord) {
+  SmallVector<Value> words;
+  Type word = b.getI32Type();
+  for (size_t i = 0; i < elements.size(); i += size_t(inWord)) {
+    Value packed;
+    for (int64_t part = 0; part < inWord; ++part) {
+      Value bits = elements[i + size_t(part)];
+      int64_t width = bits.getType().getIntOrFloatBitWidth();
+      if (!bits.getType().isInteger())
+        bits = arith::BitcastOp::create(b, b.getIntegerType(unsigned(width)),
+                                        bits);
+      bits = arith::ExtUIOp::create(b, word, bits);
+      if (part > 0) {
+        Value by = arith::ConstantOp::create(
+            b, b.getI32IntegerAttr(int32_t(part * width)));
+        bits = arith::ShLIOp::create(b, bits, by);
+      }
+      packed = packed ? arith::OrIOp::create(b, packed, bits) : bits;
+    }
+    words.push_back(packed);
+  }
+  return words;
+}
+
+LogicalResult MatrixScope::copyByRegisters(const StagedFactor &factor,
+                                           Value word, Value rowAt, Value kAt,
+                                           Value size) {
+  auto elements = readContiguous(factor, rowAt, kAt, size);
+  if (failed(elements))
+    return failure();
+  for (auto [i, value] :
+       llvm::enumerate(pack(b, *elements, factor.wordElements())))
+    storeWord(value, add(word, index(int64_t(i))));
+  return success();
+}
+
+/// What an invocation copies at once: neighbours in a line. Invocations side by
+/// side copy what lies side by side in memory.
+LogicalResult MatrixScope::copyPart(const StagedFactor &factor, Value first,
+                                    Value start, Value size, Value firstK,
+                                    Value unit) {
+  int64_t inLine = factor.lineElements() / factor.lanes;
+  Value line =
+      factor.transposes ? rem(unit, factor.lines()) : div(unit, inLine);
+  Value along =
+      factor.transposes ? div(unit, factor.lines()) : rem(unit, inLine);
+  along = mul(along, factor.lanes);
+  Value rowAt = add(start, factor.alongK ? line : along);
+  Value kAt = add(firstK, factor.alongK ? along : line);
+  Value word = wordOf(factor, line, rem(line, MatrixUnit::kLines),
+                      div(along, factor.pieceElements()));
+  word = add(add(first, word),
+             div(rem(along, factor.pieceElements()), factor.wordElements()));
+  if (!factor.copies)
+    return copyByRegisters(factor, word, rowAt, kAt, size);
+  copyLine(factor, word, rowAt, kAt, size);
+  return success();
+}
+
+LogicalResult MatrixScope::fill(const StagedFactor &factor, Value first,
+                                Value start, Value size, Value firstK) {
+  int64_t units = factor.lines() * factor.lineElements() / factor.lanes;
+  int64_t group = c.target.groupSize;
+  OpBuilder::InsertionGuard guard(b);
+  Value unit = thread;
+  if (units < group) {
+    Value has = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, thread,
+                                      index(units));
+    auto branch = scf::IfOp::create(b, has);
+    b.setInsertionPointToStart(branch.thenBlock());
+  } else if (units > group) {
+    auto loop = scf::ForOp::create(b, index(0), index(units / group), index(1));
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+    unit = add(thread, mul(loop.getInductionVar(), group));
+  }
+  return copyPart(factor, first, start, size, firstK, unit);
+}
+
+} // namespace backplane

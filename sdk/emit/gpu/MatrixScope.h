@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MatrixScope.h: memory of the work-group in a contraction by matrix
+// instructions, and how the factors come there. Private to this folder.
+#ifndef BACKPLANE_EMIT_GPU_MATRIXSCOPE_H
+#define BACKPLANE_EMIT_GPU_MATRIXSCOPE_H
+
+#include "sdk/emit/gpu/ContractScope.h"
+#include "sdk/emit/gpu/MatrixPlan.h"
+
+namespace backplane {
+
+struct MatrixPlaceValues {
+  mlir::Value row, column;
+};
+
+struct MatrixScope : ContractScope {
+  const MatrixPlan &plan;
+  Value memory; ///< words of the work-group: stages, each a block of A and of B
+  Value lane;   ///< of this invocation in its subgroup
+
+  MatrixScope(mlir::OpBuilder &builder, GpuContraction &c,
+              const MatrixPlan &plan)
+      : ContractScope(builder, c), plan(plan) {}
+
+  /// Copies a block of a factor to the words from `first` on: rows from `start`
+  /// on, k from `firstK` on, zeros beyond the edges. Copies that need no
+  /// registers may be under way behind it.
+  mlir::LogicalResult fill(const StagedFactor &factor, Value first, Value start,
+                           Value size, Value firstK);
+  /// Groups of such copies; nothing where no factor has any.
+  void endGroup();
+  void waitForGroups(int64_t open);
+
+  /// The first word of a piece of a line; `lineInPiece` is the line modulo 8.
+  Value wordOf(const StagedFactor &factor, Value line, Value lineInPiece,
+               Value piece);
+  /// The address of an element of linear memory, in bytes.
+  Value addressOf(Value buffer, Value element, int64_t bytes);
+  /// Where the first element of this lane is in a matrix.
+  MatrixPlaceValues placeOfLane(const FragmentLayout &layout);
+  void storeWord(Value value, Value at);
+  Value loadWord(Value at, mlir::Type type);
+
+private:
+  mlir::LogicalResult copyPart(const StagedFactor &factor, Value first,
+                               Value start, Value size, Value firstK,
+                               Value unit);
+  mlir::LogicalResult copyByRegisters(const StagedFactor &factor, Value word,
+                                      Value rowAt, Value kAt, Value size);
+  void copyLine(const StagedFactor &factor, Value word, Value rowAt, Value kAt,
+                Value size);
+  mlir::FailureOr<Values> readContiguous(const StagedFactor &factor,
+                                         Value rowAt, Value kAt, Value size);
+  bool copiesLines() const { return plan.a.copies || plan.b.copies; }
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_MATRIXSCOPE_H

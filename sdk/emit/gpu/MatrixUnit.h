@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// MatrixUnit.h: the matrix instructions of a GPU, as a table that its vendor
+// writes, and how they are emitted. bp-gpu-contract asks the dialect that its
+// option `matrix-unit` names for this interface; nothing else knows a vendor.
+//
+// A subgroup multiplies together: each invocation of it, a lane, holds a part
+// of each matrix, a fragment, in words of 32 bits. The elements of a word are
+// neighbours along k.
+#ifndef BACKPLANE_EMIT_GPU_MATRIXUNIT_H
+#define BACKPLANE_EMIT_GPU_MATRIXUNIT_H
+
+#include "mlir/IR/DialectInterface.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace backplane {
+
+enum class MatrixElement : uint8_t { F16, BF16, S8, U8, F32, S32 };
+
+/// Bytes of an element.
+constexpr int64_t bytesOf(MatrixElement element) {
+  return element == MatrixElement::F16 || element == MatrixElement::BF16 ? 2
+         : element == MatrixElement::S8 || element == MatrixElement::U8  ? 1
+                                                                         : 4;
+}
+
+/// A place in a matrix: a row of A or C and a column of B count as rows; the
+/// other axis is k for A and B, n for C.
+struct MatrixPlace {
+  int64_t row, column;
+};
+
+/// Which elements a lane has: that of number e in lane l is where the entries
+/// of the bits that are set in l and in e add up to.
+struct FragmentLayout {
+  llvm::ArrayRef<MatrixPlace> lane, element;
+
+  int64_t elements() const { return int64_t(1) << element.size(); }
+  MatrixPlace placeOf(int64_t number) const {
+    MatrixPlace place = {0, 0};
+    for (auto [bit, part] : llvm::enumerate(element))
+      if (number >> bit & 1)
+        place = {place.row + part.row, place.column + part.column};
+    return place;
+  }
+};
+
+/// C += A * B, of one subgroup.
+struct MatrixInstruction {
+  MatrixElement a, b, sum;
+  int64_t m, n, k;
+  FragmentLayout layoutA, layoutB, layoutC;
+};
+
+class MatrixUnit : public mlir::DialectInterface::Base<MatrixUnit> {
+public:
+  explicit MatrixUnit(mlir::Dialect *dialect) : Base(dialect) {}
+
+  using Builder = mlir::ImplicitLocOpBuilder;
+  using Value = mlir::Value;
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// Lines of one piece of a factor, and the bytes of each.
+  static constexpr int64_t kLines = 8, kLineBytes = 16;
+
+  virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
+
+  /// The sums, one value each, after the product of these words.
+  virtual Values multiply(Builder &b, const MatrixInstruction &instruction,
+                          mlir::ValueRange wordsA, mlir::ValueRange wordsB,
+                          mlir::ValueRange sums) const = 0;
+
+  /// Loads `count` words, 1, 2 or 4. Lanes 8i to 8i + 7 have the addresses of
+  /// the lines of piece i in memory of the work-group, in bytes. Word i of lane
+  /// l is word l % 4 of line l / 4 of piece i; transposed, where elements have
+  /// 16 bits, elements 2 (l % 4) and the next of column l / 4.
+  virtual Values loadLines(Builder &b, Value address, int64_t count,
+                           bool transposed) const = 0;
+
+  /// Begins to copy a line to memory of the work-group from that of a binding;
+  /// `bytes`, null for all, are read, zeros follow. Addresses are in bytes.
+  virtual void copyLine(Builder &b, Value to, Value from,
+                        Value bytes) const = 0;
+  /// The copies since the last group are a group.
+  virtual void endGroup(Builder &b) const = 0;
+  /// Waits until no more than the last `open` groups of this lane are under
+  /// way.
+  virtual void waitForGroups(Builder &b, int64_t open) const = 0;
+
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatrixUnit)
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_MATRIXUNIT_H

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table is that of "Matrix Fragments for mma.m16n8k16" and "for
+// mma.m16n8k32" in NVIDIA's description of PTX.
+#include "sdk/emit/nvptx/MatrixUnit.h"
+
+#include "sdk/emit/gpu/MatrixUnit.h"
+#include "sdk/emit/nvptx/Patterns.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+
+using namespace mlir;
+
+namespace backplane {
+namespace {
+
+constexpr MatrixPlace halfLanes[] = {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}};
+constexpr MatrixPlace halfA[] = {{0, 1}, {8, 0}, {0, 8}};
+constexpr MatrixPlace halfB[] = {{0, 1}, {0, 8}};
+constexpr MatrixPlace byteLanes[] = {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}};
+constexpr MatrixPlace byteA[] = {{0, 1}, {0, 2}, {8, 0}, {0, 16}};
+constexpr MatrixPlace byteB[] = {{0, 1}, {0, 2}, {0, 16}};
+constexpr MatrixPlace sums[] = {{0, 1}, {8, 0}};
+
+MatrixInstruction ofHalves(MatrixElement element) {
+  return {.a = element,
+          .b = element,
+          .sum = MatrixElement::F32,
+          .m = 16,
+          .n = 8,
+          .k = 16,
+          .layoutA = {halfLanes, halfA},
+          .layoutB = {halfLanes, halfB},
+          .layoutC = {halfLanes, sums}};
+}
+
+MatrixInstruction ofBytes(MatrixElement a, MatrixElement b) {
+  return {.a = a,
+          .b = b,
+          .sum = MatrixElement::S32,
+          .m = 16,
+          .n = 8,
+          .k = 32,
+          .layoutA = {byteLanes, byteA},
+          .layoutB = {byteLanes, byteB},
+          .layoutC = {halfLanes, sums}};
+}
+
+NVVM::MMATypes typeOf(MatrixElement element) {
+  switch (element) {
+  case MatrixElement::F16:
+    return NVVM::MMATypes::f16;
+  case MatrixElement::BF16:
+    return NVVM::MMATypes::bf16;
+  case MatrixElement::S8:
+    return NVVM::MMATypes::s8;
+  case MatrixElement::U8:
+    return NVVM::MMATypes::u8;
+  case MatrixElement::F32:
+    return NVVM::MMATypes::f32;
+  case MatrixElement::S32:
+    return NVVM::MMATypes::s32;
+  }
+  llvm_unreachable("an element of no kind");
+}
+
+struct NvptxMatrixUnit : MatrixUnit {
+  using MatrixUnit::MatrixUnit;
+
+  ArrayRef<MatrixInstruction> instructions() const override;
+  Values multiply(Builder &b, const MatrixInstruction &instruction,
+                  ValueRange wordsA, ValueRange wordsB,
+                  ValueRange sums) const override;
+  Values loadLines(Builder &b, Value address, int64_t count,
+                   bool transposed) const override;
+  void copyLine(Builder &b, Value to, Value from, Value bytes) const override;
+  void endGroup(Builder &b) const override {
+    NVVM::CpAsyncCommitGroupOp::create(b);
+  }
+  void waitForGroups(Builder &b, int64_t open) const override {
+    NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(open));
+  }
+};
+
+} // namespace
+
+ArrayRef<MatrixInstruction> NvptxMatrixUnit::instructions() const {
+  using enum MatrixElement;
+  static const MatrixInstruction table[] = {ofHalves(F16),   ofHalves(BF16),
+                                            ofBytes(S8, S8), ofBytes(S8, U8),
+                                            ofBytes(U8, S8), ofBytes(U8, U8)};
+  return table;
+}
+
+/// The parts of a struct, or the one value that is none.
+static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value value) {
+  auto type = dyn_cast<LLVM::LLVMStructType>(value.getType());
+  if (!type)
+    return {value};
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < int64_t(type.getBody().size()); ++i)
+    parts.push_back(LLVM::ExtractValueOp::create(b, value, i));
+  return parts;
+}
+
+static Value pointerTo(ImplicitLocOpBuilder &b, Value address,
+                       NvptxSpace space) {
+  Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
+  return LLVM::IntToPtrOp::create(
+      b, LLVM::LLVMPointerType::get(b.getContext(), space), number);
+}
+
+/// Sums of integers wrap, as everywhere.
+MatrixUnit::Values NvptxMatrixUnit::multiply(Builder &b,
+                                             const MatrixInstruction &i,
+                                             ValueRange wordsA,
+                                             ValueRange wordsB,
+                                             ValueRange sums) const {
+  auto toFactor = [&](Value word) -> Value {
+    auto pair = VectorType::get({2}, b.getF16Type());
+    return i.a == MatrixElement::F16 ? LLVM::BitcastOp::create(b, pair, word)
+                                     : word;
+  };
+  Values a = llvm::map_to_vector(wordsA, toFactor);
+  Values factors = llvm::map_to_vector(wordsB, toFactor);
+  bool whole = i.sum == MatrixElement::S32;
+  SmallVector<Type> types(sums.size(), sums.front().getType());
+  auto overflow =
+      whole ? std::optional(NVVM::MMAIntOverflow::wrapped) : std::nullopt;
+  Value result = NVVM::MmaOp::create(
+      b, LLVM::LLVMStructType::getLiteral(b.getContext(), types), a, factors,
+      sums, ArrayRef<int64_t>{i.m, i.n, i.k}, std::nullopt, overflow,
+      std::array{typeOf(i.a), typeOf(i.b)},
+      std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  return partsOf(b, result);
+}
+
+MatrixUnit::Values NvptxMatrixUnit::loadLines(Builder &b, Value address,
+                                              int64_t count,
+                                              bool transposed) const {
+  Type word = b.getI32Type();
+  SmallVector<Type> types(size_t(count), word);
+  Type type = count == 1
+                  ? word
+                  : LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value words = NVVM::LdMatrixOp::create(
+      b, type, pointerTo(b, address, nvptxShared), uint32_t(count),
+      transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row,
+      NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8),
+      NVVM::LdStMatrixEltType::B16);
+  return partsOf(b, words);
+}
+
+void NvptxMatrixUnit::copyLine(Builder &b, Value to, Value from,
+                               Value bytes) const {
+  Value count =
+      bytes ? arith::IndexCastUIOp::create(b, b.getI32Type(), bytes).getResult()
+            : Value();
+  NVVM::CpAsyncOp::create(b, pointerTo(b, to, nvptxShared),
+                          pointerTo(b, from, nvptxGlobal), uint32_t(kLineBytes),
+                          NVVM::LoadCacheModifierKind::CG, count);
+}
+
+void registerNvptxMatrixUnit(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *, NVVM::NVVMDialect *dialect) {
+    dialect->addInterfaces<NvptxMatrixUnit>();
+  });
+}
+
+} // namespace backplane

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s -bp-bind-buffers -bp-gpu-contract=matrix-unit=nvvm -split-input-file | FileCheck %s
+
+// Lines of whole pieces are copied without registers, two blocks ahead. Rows of
+// B lie along n: its fragments are transposed when they are loaded.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.bf16 = array<i64: 16, 8, 16>}} {
+// CHECK-LABEL: func.func @halves
+// CHECK: memref.alloc() : memref<6144xi32, #gpu.address_space<workgroup>>
+// CHECK: nvvm.cp.async.shared.global {{.*}}, 16, cache =  cg
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.wait.group 1
+// CHECK-NEXT: gpu.barrier
+// CHECK: scf.if
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>, num = 4
+// CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<col>, num = 4
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<bf16>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK-NOT: arith.mulf
+func.func @halves(%a: tensor<1024x512xbf16>, %b: tensor<512x512xbf16>,
+                  %out: tensor<1024x512xf32>) -> tensor<1024x512xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1024x512xf32>) -> tensor<1024x512xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<1024x512xbf16>, tensor<512x512xbf16>) outs(%f : tensor<1024x512xf32>) -> tensor<1024x512xf32>
+  return %c : tensor<1024x512xf32>
+}
+}
+
+// -----
+
+// Rows of odd length come by registers, two elements in a word, zeros beyond
+// the edges.
+module attributes {bp.target = {subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16>}} {
+// CHECK-LABEL: func.func @odd
+// CHECK-NOT: nvvm.cp.async
+// CHECK: memref.load {{.*}} : memref<65x35xf16>
+// CHECK: arith.bitcast {{.*}} : f16 to i16
+// CHECK: arith.shli
+// CHECK: nvvm.mma.sync
+func.func @odd(%a: tensor<65x35xf16>, %b: tensor<35x67xf16>,
+               %out: tensor<65x67xf32>) -> tensor<65x67xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<65x67xf32>) -> tensor<65x67xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<65x35xf16>, tensor<35x67xf16>) outs(%f : tensor<65x67xf32>) -> tensor<65x67xf32>
+  return %c : tensor<65x67xf32>
+}
+}
+
+// -----
+
+// Bytes: signed by those of a factor; sums wrap. Lines are along k for both.
+module attributes {bp.target = {subgroup_sizes = array<i64: 32>, matrix_shapes.u8 = array<i64: 16, 8, 32>}} {
+// CHECK-LABEL: func.func @bytes
+// CHECK-NOT: layout = #nvvm.mma_layout<col>, num
+// CHECK: nvvm.mma.sync {{.*}}intOverflowBehavior = #nvvm.mma_int_overflow<wrapped>{{.*}}multiplicandAPtxType = #nvvm.mma_type<u8>, multiplicandBPtxType = #nvvm.mma_type<s8>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 32>
+func.func @bytes(%a: tensor<64x128xi8>, %b: tensor<128x64xi8>,
+                 %out: tensor<64x64xi32>) -> tensor<64x64xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %f = linalg.fill ins(%zero : i32) outs(%out : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<64x128xi8>, tensor<128x64xi8>) outs(%f : tensor<64x64xi32>) {
+  ^bb0(%x: i8, %y: i8, %s: i32):
+    %u = arith.extui %x : i8 to i32
+    %v = arith.extsi %y : i8 to i32
+    %p = arith.muli %u, %v : i32
+    %t = arith.addi %s, %p : i32
+    linalg.yield %t : i32
+  } -> tensor<64x64xi32>
+  return %c : tensor<64x64xi32>
+}
+}
+
+// -----
+
+// The target states no shape for f16, and an f32 is no factor of any
+// instruction: tiles of scalars.
+module attributes {bp.target = {subgroup_sizes = array<i64: 32>, matrix_shapes.bf16 = array<i64: 16, 8, 16>}} {
+// CHECK-LABEL: func.func @unlisted
+// CHECK-NOT: nvvm.mma
+// CHECK: arith.mulf
+func.func @unlisted(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>,
+                    %out: tensor<64x64xf32>) -> tensor<64x64xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x32xf16>, tensor<32x64xf16>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %c : tensor<64x64xf32>
+}
+// CHECK-LABEL: func.func @single
+// CHECK-NOT: nvvm.mma
+// CHECK: arith.mulf
+func.func @single(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>,
+                  %out: tensor<64x64xf32>) -> tensor<64x64xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x64xf32>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %c : tensor<64x64xf32>
+}
+}
