@@ -101,3 +101,32 @@ func.func @single(%a: tensor<64x32xf32>, %b: tensor<32x64xf32>,
   return %c : tensor<64x64xf32>
 }
 }
+
+// -----
+
+// Factors that ops in front widen are read narrow.
+module attributes {bp.target = {subgroup_sizes = array<i64: 32>, matrix_shapes.i8 = array<i64: 16, 8, 32>}} {
+// CHECK-LABEL: func.func @widened
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<s8>, multiplicandBPtxType = #nvvm.mma_type<u8>
+// CHECK-NOT: arith.muli {{.*}} : i32
+func.func @widened(%a: tensor<64x128xi8>, %b: tensor<128x64xi8>,
+                   %out: tensor<64x64xi32>) -> tensor<64x64xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ea = tensor.empty() : tensor<64x128xi32>
+  %wa = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<64x128xi8>) outs(%ea : tensor<64x128xi32>) {
+  ^bb0(%v: i8, %o: i32):
+    %w = arith.extsi %v : i8 to i32
+    linalg.yield %w : i32
+  } -> tensor<64x128xi32>
+  %eb = tensor.empty() : tensor<128x64xi32>
+  %wb = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<128x64xi8>) outs(%eb : tensor<128x64xi32>) {
+  ^bb0(%v: i8, %o: i32):
+    %w = arith.extui %v : i8 to i32
+    linalg.yield %w : i32
+  } -> tensor<128x64xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%out : tensor<64x64xi32>) -> tensor<64x64xi32>
+  %c = linalg.matmul ins(%wa, %wb : tensor<64x128xi32>, tensor<128x64xi32>) outs(%f : tensor<64x64xi32>) -> tensor<64x64xi32>
+  return %c : tensor<64x64xi32>
+}
+}
