@@ -36,8 +36,14 @@ struct MatrixEmitter : MatrixScope {
   LogicalResult fillStage(Value k, Value stage);
   Values multiply(Value stage, ValueRange sums);
   void multiplyOnce(Value stage, int64_t k, Values &sums);
-  Values loadWords(const StagedFactor &factor, Value first, Value row,
+  Values loadLines(const StagedFactor &factor, Value first, Value row,
                    int64_t k, MatrixPlace one, MatrixPlace two, int64_t count);
+  Values loadWords(const StagedFactor &factor, const FragmentLayout &layout,
+                   Value first, Value row, int64_t k);
+  SmallVector<Values> loadFragments(const StagedFactor &factor,
+                                    const FragmentLayout &layout, Value first,
+                                    Value row, int64_t k, int64_t count,
+                                    int64_t rows);
   Value choose(int64_t one, int64_t two);
   void keepRows(ValueRange sums);
   LogicalResult finishRows(int64_t part);
@@ -51,8 +57,8 @@ void MatrixEmitter::findLane() {
   lane = rem(thread, size);
   subgroupM = div(subgroup, plan.subgroupsN);
   subgroupN = rem(subgroup, plan.subgroupsN);
-  lineInPiece = rem(lane, MatrixUnit::kLines);
-  piece = div(lane, MatrixUnit::kLines);
+  lineInPiece = rem(lane, LineLoads::kLines);
+  piece = div(lane, LineLoads::kLines);
 }
 
 /// What the first two bits of the number of a lane's piece add up to.
@@ -62,7 +68,7 @@ Value MatrixEmitter::choose(int64_t one, int64_t two) {
 
 /// `count` words of this lane of the pieces at (row, k), and at that plus
 /// `one`, plus `two`, and plus both.
-ContractScope::Values MatrixEmitter::loadWords(const StagedFactor &factor,
+ContractScope::Values MatrixEmitter::loadLines(const StagedFactor &factor,
                                                Value first, Value row,
                                                int64_t k, MatrixPlace one,
                                                MatrixPlace two, int64_t count) {
@@ -71,32 +77,65 @@ ContractScope::Values MatrixEmitter::loadWords(const StagedFactor &factor,
   Value line = add(factor.alongK ? rowAt : kAt, lineInPiece);
   Value inLine = div(factor.alongK ? kAt : rowAt, factor.pieceElements());
   Value word = add(first, wordOf(factor, line, lineInPiece, inLine));
-  return plan.unit->loadLines(b, addressOf(memory, word, 4), count,
-                              !factor.alongK);
+  return plan.loads->load(b, addressOf(memory, word, 4), count, !factor.alongK);
+}
+
+/// The words of a fragment that this lane has, each by a load of its own.
+ContractScope::Values MatrixEmitter::loadWords(const StagedFactor &factor,
+                                               const FragmentLayout &layout,
+                                               Value first, Value row,
+                                               int64_t k) {
+  MatrixPlaceValues own = placeOfLane(layout);
+  Values words;
+  for (int64_t i = 0; i < factor.fragmentWords(layout); ++i) {
+    MatrixPlace place = layout.placeOf(i * factor.wordElements());
+    Value line = add(add(row, own.row), index(place.row));
+    Value kAt = add(own.column, index(k + place.column));
+    Value word = wordOf(factor, line, rem(line, LineLoads::kLines),
+                        div(kAt, factor.pieceElements()));
+    Value inPiece =
+        div(rem(kAt, factor.pieceElements()), factor.wordElements());
+    words.push_back(loadWord(add(add(first, word), inPiece), b.getI32Type()));
+  }
+  return words;
+}
+
+/// `count` fragments of `rows` rows each, one behind the other.
+SmallVector<ContractScope::Values> MatrixEmitter::loadFragments(
+    const StagedFactor &factor, const FragmentLayout &layout, Value first,
+    Value row, int64_t k, int64_t count, int64_t rows) {
+  constexpr int64_t kMostWords = 4;
+  int64_t words = factor.fragmentWords(layout);
+  unsigned bit = llvm::Log2_64(uint64_t(factor.wordElements()));
+  SmallVector<Values> fragments;
+  for (int64_t done = 0; done < count;) {
+    Value rowAt = add(row, index(done * rows));
+    if (!plan.loads) {
+      fragments.push_back(loadWords(factor, layout, first, rowAt, k));
+      ++done;
+      continue;
+    }
+    int64_t atOnce = std::min(count - done, kMostWords / words);
+    MatrixPlace two =
+        words == kMostWords ? layout.element[bit + 1] : MatrixPlace{rows, 0};
+    Values loaded = loadLines(factor, first, rowAt, k, layout.element[bit], two,
+                              words * atOnce);
+    for (int64_t i = 0; i < atOnce; ++i)
+      fragments.push_back(
+          Values(ArrayRef(loaded).slice(size_t(i * words), size_t(words))));
+    done += atOnce;
+  }
+  return fragments;
 }
 
 /// All products of one instruction's k.
 void MatrixEmitter::multiplyOnce(Value stage, int64_t k, Values &sums) {
   const MatrixInstruction &i = *plan.instruction;
-  auto bit = [](const FragmentLayout &layout, const StagedFactor &factor,
-                unsigned number) {
-    return layout.element[llvm::Log2_64(factor.wordElements()) + number];
-  };
-  Value rowA = mul(subgroupM, plan.rows * i.m);
-  Value rowB = mul(subgroupN, plan.columns * i.n);
-  Value firstB = add(stage, index(plan.a.words()));
-  SmallVector<Values> as, bs;
-  for (int64_t row = 0; row < plan.rows; ++row)
-    as.push_back(loadWords(plan.a, stage, add(rowA, index(row * i.m)), k,
-                           bit(i.layoutA, plan.a, 0), bit(i.layoutA, plan.a, 1),
-                           4));
-  int64_t atOnce = std::min<int64_t>(plan.columns, 2);
-  for (int64_t column = 0; column < plan.columns; column += atOnce) {
-    Values words = loadWords(plan.b, firstB, add(rowB, index(column * i.n)), k,
-                             bit(i.layoutB, plan.b, 0), {i.n, 0}, 2 * atOnce);
-    for (int64_t j = 0; j < atOnce; ++j)
-      bs.push_back(Values(ArrayRef(words).slice(size_t(2 * j), 2)));
-  }
+  auto as = loadFragments(plan.a, i.layoutA, stage,
+                          mul(subgroupM, plan.rows * i.m), k, plan.rows, i.m);
+  auto bs =
+      loadFragments(plan.b, i.layoutB, add(stage, index(plan.a.words())),
+                    mul(subgroupN, plan.columns * i.n), k, plan.columns, i.n);
   auto each = size_t(i.layoutC.elements());
   size_t at = 0;
   for (const Values &wordsA : as)

@@ -67,15 +67,39 @@ static const MatrixInstruction *findInstruction(const GpuContraction &c,
   return found == unit.instructions().end() ? nullptr : found;
 }
 
+/// Whether lanes have the words of pieces as they load them for each other:
+/// so many of a fragment, word l % 4 of line l / 4 in lane l.
+static bool isOfLines(const FragmentLayout &layout, int64_t wordElements,
+                      int64_t words) {
+  const MatrixPlace lanes[] = {
+      {0, wordElements}, {0, 2 * wordElements}, {1, 0}, {2, 0}, {4, 0}};
+  auto same = [](MatrixPlace x, MatrixPlace y) {
+    return x.row == y.row && x.column == y.column;
+  };
+  return layout.elements() == words * wordElements &&
+         llvm::equal(layout.lane, ArrayRef(lanes), same);
+}
+
+static const LineLoads *findLoads(const MatrixPlan &plan,
+                                  MatrixElement element) {
+  const MatrixInstruction &i = *plan.instruction;
+  int64_t wordElements = 4 / bytesOf(element);
+  return isOfLines(i.layoutA, wordElements, 4) &&
+                 isOfLines(i.layoutB, wordElements, 2)
+             ? plan.unit->lineLoads()
+             : nullptr;
+}
+
 /// How a factor comes to memory of the work-group. Lines follow those of its
 /// buffer where the unit can transpose them, else they are along k.
-static StagedFactor stage(GpuContraction &c, const NarrowFactor &narrow,
-                          GpuOperand operand, ArrayRef<unsigned> loops,
-                          int64_t rows) {
+static StagedFactor stage(GpuContraction &c, const MatrixPlan &plan,
+                          const NarrowFactor &narrow, GpuOperand operand,
+                          ArrayRef<unsigned> loops, int64_t rows) {
   operand.value = narrow.value;
   StagedFactor factor = {operand, narrow.value.getType(), loops, rows};
   factor.depth = kDepthBytes / factor.elementBytes();
-  factor.alongK = operand.kIsInnermost || factor.elementBytes() != 2;
+  factor.alongK =
+      operand.kIsInnermost || !plan.loads || factor.elementBytes() != 2;
   factor.transposes = factor.alongK && !operand.kIsInnermost;
   ArrayRef<unsigned> inLine = factor.alongK ? ArrayRef(c.k) : loops;
   int64_t size = sizeOf(c.op.getStaticLoopRanges(), inLine);
@@ -89,7 +113,8 @@ static StagedFactor stage(GpuContraction &c, const NarrowFactor &narrow,
       whole && !factor.transposes && inputs([&](OpOperand &input) {
         return areContiguous(c.op, input, inLine);
       });
-  factor.copies = contiguous && isa<BlockArgument>(narrow.value) &&
+  factor.copies = contiguous && plan.unit->lineCopies() &&
+                  isa<BlockArgument>(narrow.value) &&
                   inputs([&](OpOperand &input) {
                     return areLinesOfBuffer(c.op, input, inLine, piece);
                   });
@@ -138,8 +163,8 @@ bool TilePlanner::isBusy() {
 }
 
 bool TilePlanner::fits() {
-  plan.a = stage(c, a, c.a, c.m, plan.tileM());
-  plan.b = stage(c, b, c.b, c.n, plan.tileN());
+  plan.a = stage(c, plan, a, c.a, c.m, plan.tileM());
+  plan.b = stage(c, plan, b, c.b, c.n, plan.tileN());
   plan.stages = kStages;
   while (plan.stages > 2 &&
          plan.stages * plan.stageWords() * 4 > c.target.sharedBytes)
@@ -173,6 +198,7 @@ std::optional<MatrixPlan> planMatrix(GpuContraction &c,
   MatrixPlan plan = {&unit, findInstruction(c, unit, *a, *b)};
   if (!plan.instruction)
     return std::nullopt;
+  plan.loads = findLoads(plan, a->element);
   TilePlanner planner{c, plan, *a, *b, c.op.getStaticLoopRanges()};
   planner.run();
   return planner.fits() ? std::optional(plan) : std::nullopt;

@@ -28,13 +28,15 @@ struct StagedFactor {
   }
   int64_t lines() const { return alongK ? rows : depth; }
   int64_t lineElements() const { return alongK ? depth : rows; }
-  int64_t pieceElements() const {
-    return MatrixUnit::kLineBytes / elementBytes();
-  }
+  int64_t pieceElements() const { return LineLoads::kBytes / elementBytes(); }
   int64_t pieces() const { return lineElements() / pieceElements(); }
   int64_t wordElements() const { return 4 / elementBytes(); }
   int64_t lineWords() const { return lineElements() / wordElements(); }
   int64_t words() const { return lines() * lineWords(); }
+  /// Words that a lane has of a fragment.
+  int64_t fragmentWords(const FragmentLayout &layout) const {
+    return layout.elements() / wordElements();
+  }
 };
 
 struct MatrixPlan {
@@ -43,6 +45,7 @@ struct MatrixPlan {
   int64_t subgroupsM, subgroupsN; ///< in a work-group
   int64_t rows, columns;          ///< instructions of a subgroup along m and n
   int64_t stages;                 ///< blocks in memory at once, at least 2
+  const LineLoads *loads;         ///< null: each lane loads its own words
   StagedFactor a, b;
 
   int64_t tileM() const { return subgroupsM * rows * instruction->m; }

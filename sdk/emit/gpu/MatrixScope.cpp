@@ -19,8 +19,7 @@ Value MatrixScope::wordOf(const StagedFactor &factor, Value line,
                   ? lineInPiece
                   : rem(div(lineInPiece, kPiecesOfBanks / pieces), pieces);
   Value at = b.createOrFold<arith::XOrIOp>(piece, key);
-  return add(mul(line, factor.lineWords()),
-             mul(at, MatrixUnit::kLineBytes / 4));
+  return add(mul(line, factor.lineWords()), mul(at, LineLoads::kBytes / 4));
 }
 
 Value MatrixScope::addressOf(Value buffer, Value element, int64_t bytes) {
@@ -60,12 +59,12 @@ Value MatrixScope::loadWord(Value at, Type type) {
 
 void MatrixScope::endGroup() {
   if (copiesLines())
-    plan.unit->endGroup(b);
+    plan.unit->lineCopies()->endGroup(b);
 }
 
 void MatrixScope::waitForGroups(int64_t open) {
   if (copiesLines())
-    plan.unit->waitForGroups(b, open);
+    plan.unit->lineCopies()->waitForGroups(b, open);
 }
 
 /// Starts the copy of a whole line, which lies on one side of each edge.
@@ -87,10 +86,11 @@ void MatrixScope::copyLine(const StagedFactor &factor, Value word, Value rowAt,
   inside = below(kAt, sizeK, factor.depth, inside);
   Value bytes;
   if (inside)
-    bytes = arith::SelectOp::create(b, inside, index(MatrixUnit::kLineBytes),
-                                    index(0));
-  plan.unit->copyLine(b, addressOf(memory, word, 4),
-                      addressOf(buffer, element, factor.elementBytes()), bytes);
+    bytes =
+        arith::SelectOp::create(b, inside, index(LineLoads::kBytes), index(0));
+  plan.unit->lineCopies()->copy(
+      b, addressOf(memory, word, 4),
+      addressOf(buffer, element, factor.elementBytes()), bytes);
 }
 
 /// Neighbours, each with a condition of its own where an edge may lie between
@@ -170,7 +170,7 @@ LogicalResult MatrixScope::copyPart(const StagedFactor &factor, Value first,
   along = mul(along, factor.lanes);
   Value rowAt = add(start, factor.alongK ? line : along);
   Value kAt = add(firstK, factor.alongK ? along : line);
-  Value word = wordOf(factor, line, rem(line, MatrixUnit::kLines),
+  Value word = wordOf(factor, line, rem(line, LineLoads::kLines),
                       div(along, factor.pieceElements()));
   word = add(add(first, word),
              div(rem(along, factor.pieceElements()), factor.wordElements()));

@@ -52,40 +52,55 @@ struct MatrixInstruction {
   FragmentLayout layoutA, layoutB, layoutC;
 };
 
-class MatrixUnit : public mlir::DialectInterface::Base<MatrixUnit> {
+/// Loads of fragments by which lanes load for each other.
+class LineLoads {
 public:
-  explicit MatrixUnit(mlir::Dialect *dialect) : Base(dialect) {}
+  /// Lines of a piece of a factor, and bytes of each.
+  static constexpr int64_t kLines = 8, kBytes = 16;
 
-  using Builder = mlir::ImplicitLocOpBuilder;
-  using Value = mlir::Value;
-  using Values = llvm::SmallVector<mlir::Value>;
-
-  /// Lines of one piece of a factor, and the bytes of each.
-  static constexpr int64_t kLines = 8, kLineBytes = 16;
-
-  virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
-
-  /// The sums, one value each, after the product of these words.
-  virtual Values multiply(Builder &b, const MatrixInstruction &instruction,
-                          mlir::ValueRange wordsA, mlir::ValueRange wordsB,
-                          mlir::ValueRange sums) const = 0;
-
+  virtual ~LineLoads() = default;
   /// Loads `count` words, 1, 2 or 4. Lanes 8i to 8i + 7 have the addresses of
   /// the lines of piece i in memory of the work-group, in bytes. Word i of lane
   /// l is word l % 4 of line l / 4 of piece i; transposed, where elements have
   /// 16 bits, elements 2 (l % 4) and the next of column l / 4.
-  virtual Values loadLines(Builder &b, Value address, int64_t count,
-                           bool transposed) const = 0;
+  virtual llvm::SmallVector<mlir::Value> load(mlir::ImplicitLocOpBuilder &b,
+                                              mlir::Value address,
+                                              int64_t count,
+                                              bool transposed) const = 0;
+};
 
-  /// Begins to copy a line to memory of the work-group from that of a binding;
-  /// `bytes`, null for all, are read, zeros follow. Addresses are in bytes.
-  virtual void copyLine(Builder &b, Value to, Value from,
-                        Value bytes) const = 0;
+/// Copies of lines to memory of the work-group that need no registers, and go
+/// on while a lane does something else.
+class LineCopies {
+public:
+  virtual ~LineCopies() = default;
+  /// Begins to copy a line of 16 bytes from memory of a binding; `bytes`, null
+  /// for all, are read, zeros follow. Addresses are in bytes.
+  virtual void copy(mlir::ImplicitLocOpBuilder &b, mlir::Value to,
+                    mlir::Value from, mlir::Value bytes) const = 0;
   /// The copies since the last group are a group.
-  virtual void endGroup(Builder &b) const = 0;
+  virtual void endGroup(mlir::ImplicitLocOpBuilder &b) const = 0;
   /// Waits until no more than the last `open` groups of this lane are under
   /// way.
-  virtual void waitForGroups(Builder &b, int64_t open) const = 0;
+  virtual void waitForGroups(mlir::ImplicitLocOpBuilder &b,
+                             int64_t open) const = 0;
+};
+
+class MatrixUnit : public mlir::DialectInterface::Base<MatrixUnit> {
+public:
+  explicit MatrixUnit(mlir::Dialect *dialect) : Base(dialect) {}
+
+  virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
+  /// The sums, one value each, after the product of these words.
+  virtual llvm::SmallVector<mlir::Value>
+  multiply(mlir::ImplicitLocOpBuilder &b, const MatrixInstruction &instruction,
+           mlir::ValueRange wordsA, mlir::ValueRange wordsB,
+           mlir::ValueRange sums) const = 0;
+
+  /// Null: each lane loads its own words.
+  virtual const LineLoads *lineLoads() const { return nullptr; }
+  /// Null: factors come through registers.
+  virtual const LineCopies *lineCopies() const { return nullptr; }
 
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatrixUnit)
 };

@@ -66,6 +66,24 @@ NVVM::MMATypes typeOf(MatrixElement element) {
   llvm_unreachable("an element of no kind");
 }
 
+using Builder = ImplicitLocOpBuilder;
+using Values = SmallVector<Value>;
+
+struct NvptxLineLoads : LineLoads {
+  Values load(Builder &b, Value address, int64_t count,
+              bool transposed) const override;
+};
+
+struct NvptxLineCopies : LineCopies {
+  void copy(Builder &b, Value to, Value from, Value bytes) const override;
+  void endGroup(Builder &b) const override {
+    NVVM::CpAsyncCommitGroupOp::create(b);
+  }
+  void waitForGroups(Builder &b, int64_t open) const override {
+    NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(open));
+  }
+};
+
 struct NvptxMatrixUnit : MatrixUnit {
   using MatrixUnit::MatrixUnit;
 
@@ -73,15 +91,11 @@ struct NvptxMatrixUnit : MatrixUnit {
   Values multiply(Builder &b, const MatrixInstruction &instruction,
                   ValueRange wordsA, ValueRange wordsB,
                   ValueRange sums) const override;
-  Values loadLines(Builder &b, Value address, int64_t count,
-                   bool transposed) const override;
-  void copyLine(Builder &b, Value to, Value from, Value bytes) const override;
-  void endGroup(Builder &b) const override {
-    NVVM::CpAsyncCommitGroupOp::create(b);
-  }
-  void waitForGroups(Builder &b, int64_t open) const override {
-    NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(open));
-  }
+  const LineLoads *lineLoads() const override { return &loads; }
+  const LineCopies *lineCopies() const override { return &copies; }
+
+  NvptxLineLoads loads;
+  NvptxLineCopies copies;
 };
 
 } // namespace
@@ -113,7 +127,7 @@ static Value pointerTo(ImplicitLocOpBuilder &b, Value address,
 }
 
 /// Sums of integers wrap, as everywhere.
-MatrixUnit::Values NvptxMatrixUnit::multiply(Builder &b,
+SmallVector<Value> NvptxMatrixUnit::multiply(Builder &b,
                                              const MatrixInstruction &i,
                                              ValueRange wordsA,
                                              ValueRange wordsB,
@@ -137,9 +151,8 @@ MatrixUnit::Values NvptxMatrixUnit::multiply(Builder &b,
   return partsOf(b, result);
 }
 
-MatrixUnit::Values NvptxMatrixUnit::loadLines(Builder &b, Value address,
-                                              int64_t count,
-                                              bool transposed) const {
+SmallVector<Value> NvptxLineLoads::load(Builder &b, Value address,
+                                        int64_t count, bool transposed) const {
   Type word = b.getI32Type();
   SmallVector<Type> types(size_t(count), word);
   Type type = count == 1
@@ -153,14 +166,14 @@ MatrixUnit::Values NvptxMatrixUnit::loadLines(Builder &b, Value address,
   return partsOf(b, words);
 }
 
-void NvptxMatrixUnit::copyLine(Builder &b, Value to, Value from,
-                               Value bytes) const {
+void NvptxLineCopies::copy(Builder &b, Value to, Value from,
+                           Value bytes) const {
   Value count =
       bytes ? arith::IndexCastUIOp::create(b, b.getI32Type(), bytes).getResult()
             : Value();
-  NVVM::CpAsyncOp::create(b, pointerTo(b, to, nvptxShared),
-                          pointerTo(b, from, nvptxGlobal), uint32_t(kLineBytes),
-                          NVVM::LoadCacheModifierKind::CG, count);
+  NVVM::CpAsyncOp::create(
+      b, pointerTo(b, to, nvptxShared), pointerTo(b, from, nvptxGlobal),
+      uint32_t(LineLoads::kBytes), NVVM::LoadCacheModifierKind::CG, count);
 }
 
 void registerNvptxMatrixUnit(DialectRegistry &registry) {
