@@ -26,6 +26,7 @@ LogicalResult bp::formDispatches(ModuleOp module,
   markFiniteWeights(main, pool);
   if (failed(narrowOperands(main, devices, pool)))
     return failure();
+  gatherAttention(main, devices);
   std::vector<std::string> refused = gatherKernels(main);
   Grouping found = groupOps(main, devices);
   Builder b(module.getContext());

@@ -117,9 +117,14 @@ void markFiniteWeights(mlir::func::FuncOp main,
 void limitOperands(mlir::func::FuncOp main,
                    llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, markFiniteWeights, narrowOperands, gatherKernels, groupOps,
-/// outline, and the reasons into the module's `bp.report`. A dispatch names the
-/// device of its ops.
+/// Where the device has BP_FUSE_ATTENTION: each attention becomes a group that
+/// KernelGroups.h describes.
+void gatherAttention(mlir::func::FuncOp main,
+                     llvm::ArrayRef<FusionOptions> devices);
+
+/// limitOperands, markFiniteWeights, narrowOperands, gatherAttention,
+/// gatherKernels, groupOps, outline, and the reasons into the module's
+/// `bp.report`. A dispatch names the device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);

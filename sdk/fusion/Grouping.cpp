@@ -323,6 +323,8 @@ static Reason apart(const Group &group) {
   Operation *op = group.ops.front();
   if (partitionOf(op))
     return "one of them is in a partition";
+  if (isAttention(op))
+    return "one of them is part of an attention";
   auto alone = op->getAttrOfType<StringAttr>(aloneAttr);
   return alone ? alone.str() : Reason();
 }
@@ -371,13 +373,12 @@ Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
 static bool needsKernel(Operation *op) {
   return llvm::any_of(op->getUsers(), [](Operation *user) {
     return user->hasTrait<OpTrait::IsTerminator>() ||
-           kindOf(user) == OpKind::Free ||
-           (user->hasAttr(kernelAttr) && !partitionOf(user));
+           kindOf(user) == OpKind::Free || isRegistered(user);
   });
 }
 
-/// All ops of a registered kernel or a partition, which stand one after the
-/// other, are one group from the start.
+/// All ops of a registered kernel, a partition or an attention, which stand one
+/// after the other, are one group from the start.
 void Grouper::visitKernel(Operation *first) {
   Group group{.kind = OpKind::Opaque, .device = deviceOf(first)};
   SmallVector<unsigned> sources;
@@ -390,7 +391,7 @@ void Grouper::visitKernel(Operation *first) {
     for (Value operand : op->getOperands())
       if (Operation *source = operand.getDefiningOp();
           source && kernelGroupOf(source) != number)
-        addSources(operand, partitionOf(op).has_value(), sources);
+        addSources(operand, !isRegistered(op), sources);
   }
   GroupOrder::Node node = order_.add(sources);
   for (Operation *op : group.ops)

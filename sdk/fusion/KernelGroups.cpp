@@ -42,6 +42,23 @@ void bp::setPartition(ArrayRef<Operation *> ops, int64_t group,
   }
 }
 
+bool bp::isAttention(Operation *op) {
+  DictionaryAttr mark = markOf(op);
+  return mark && mark.size() == 1 && mark.contains("group");
+}
+
+void bp::setAttention(ArrayRef<Operation *> ops, int64_t group) {
+  for (Operation *op : ops) {
+    Builder b(op->getContext());
+    op->setAttr(kernelAttr, b.getDictionaryAttr(b.getNamedAttr(
+                                "group", b.getI64IntegerAttr(group))));
+  }
+}
+
+bool bp::isRegistered(Operation *op) {
+  return op->hasAttr(kernelAttr) && !partitionOf(op) && !isAttention(op);
+}
+
 void bp::setPartition(func::FuncOp function, Operation *member) {
   Builder b(function.getContext());
   function->setAttr(kernelAttr,
@@ -217,10 +234,11 @@ std::vector<std::string> bp::gatherKernels(func::FuncOp main) {
     return refused;
   Gatherer gatherer(main);
   while (Operation *circle = gatherer.run()) {
-    refused.push_back((partitionOf(circle)
-                           ? "a partition"
-                           : "kernel " + kernelNameOf(circle).str()) +
-                      " is not used: its ops depend on its own results");
+    std::string name = partitionOf(circle) ? "a partition"
+                       : isAttention(circle)
+                           ? "a dispatch for attention"
+                           : "kernel " + kernelNameOf(circle).str();
+    refused.push_back(name + " is not used: its ops depend on its own results");
     gatherer.dropGroup(circle);
   }
   gatherer.apply();

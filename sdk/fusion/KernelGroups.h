@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// KernelGroups.h: ops that a registered kernel computes, as one dispatch; and
-// partitions, the ops that a plug-in compiles as one.
+// KernelGroups.h: ops that are one dispatch from the start: those that a
+// registered kernel computes, partitions, which a plug-in compiles as one, and
+// attention.
 //
 // `bp.kernel` of an op of `main` (sdk/kernels makes it) is a dictionary:
 //
@@ -24,7 +25,8 @@
 //   partition  array<i64>: the ops that the plug-in named, by their positions
 //
 // and that of its dispatch `partition` alone. Its inputs and outputs are those
-// of any other dispatch.
+// of any other dispatch, as are those of an attention (Attention.cpp makes it):
+// there the dictionary of an op has `group` alone, and a dispatch has none.
 #ifndef BACKPLANE_FUSION_KERNELGROUPS_H
 #define BACKPLANE_FUSION_KERNELGROUPS_H
 
@@ -43,6 +45,13 @@ std::optional<llvm::ArrayRef<int64_t>> partitionOf(mlir::Operation *op);
 /// Makes ops of `main` a partition.
 void setPartition(llvm::ArrayRef<mlir::Operation *> ops, int64_t group,
                   llvm::ArrayRef<int64_t> named);
+
+/// Whether the op is part of an attention.
+bool isAttention(mlir::Operation *op);
+/// Makes ops of `main` an attention.
+void setAttention(llvm::ArrayRef<mlir::Operation *> ops, int64_t group);
+/// Whether a registered kernel computes the op.
+bool isRegistered(mlir::Operation *op);
 
 /// Moves the ops of each group next to each other. A group that depends on its
 /// own results through other ops or groups is given up: its ops lose the

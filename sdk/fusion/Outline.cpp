@@ -29,8 +29,7 @@ class Outliner {
 public:
   explicit Outliner(const std::vector<Operation *> &ops)
       : ops_(ops), inside_(ops.begin(), ops.end()),
-        isKernel_(ops.front()->hasAttr(kernelAttr) &&
-                  !partitionOf(ops.front())) {}
+        isKernel_(isRegistered(ops.front())) {}
 
   Outlined run(MLIRContext *context, StringRef name);
 
@@ -167,6 +166,9 @@ Outlined Outliner::run(MLIRContext *context, StringRef name) {
     setPartition(function, ops_.front());
   if (isKernel_)
     setKernel(function, ops_, result_.inputs.getArrayRef(), result_.outputs);
+  if (isAttention(ops_.front()))
+    for (Operation &op : function.front())
+      op.removeAttr(kernelAttr);
   return std::move(result_);
 }
 
@@ -228,6 +230,8 @@ std::string MainBuilder::nameOf(const Group &group) {
     return (kernel + "_" + Twine(count_++)).str();
   if (partitionOf(root))
     return ("partition_" + Twine(count_++)).str();
+  if (isAttention(root))
+    return ("attention_" + Twine(count_++)).str();
   for (Operation *op : group.ops)
     if (kindOf(op) > kindOf(root))
       root = op;

@@ -27,8 +27,9 @@ def ContractPass : Pass<"bp-contract", "mlir::ModuleOp">,
   let summary = "Matrix products and convolutions to packed loops, on a CPU";
   let description = [{
     A matrix product, a convolution or their like, with an
-    elementwise op after it, becomes a parallel loop of packed loops. Every
-    other dispatch is left alone. What a work-group packs takes half of the
+    elementwise op after it, becomes a parallel loop of packed loops. So does an
+    attention: two products with a softmax between them, whose scores stay in
+    memory of the work-group. Every other dispatch is left alone. What a work-group packs takes half of the
     target's `cache_bytes.2` at most, 1 MiB where that is not stated.
   }];
   let options = [

@@ -6,6 +6,7 @@
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/common/TargetProperties.h"
+#include "sdk/emit/cpu/Attention.h"
 #include "sdk/emit/cpu/ContractEmit.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -42,8 +43,24 @@ constexpr StringRef productNames[] = {"dot", "usdot", "mmla", "bfmlal",
 
 } // namespace
 
+/// Whether the dispatch is an attention, which it was then.
+static bool contractAttention(func::FuncOp func, unsigned vectorBits,
+                              ContractMachine machine) {
+  OpBuilder builder(func.getBody().front().getTerminator());
+  machine.width.count = vectorBits / 32;
+  VectorBuilder lanes(builder, func.getLoc(), machine.width);
+  std::optional<Attention> attention = matchAttention(lanes, func);
+  if (!attention)
+    return false;
+  emitAttention(lanes, *attention, machine);
+  attention->product.results.front().op->erase();
+  return true;
+}
+
 static void contract(func::FuncOp func, unsigned vectorBits,
                      ContractMachine machine) {
+  if (contractAttention(func, vectorBits, machine))
+    return;
   std::optional<Contraction> contraction = matchContraction(func);
   if (!contraction)
     return;

@@ -30,7 +30,8 @@ static int64_t staticProduct(ArrayRef<unsigned> loops,
 static bool isPlain(const Contraction &c, Value inBody,
                     const ContractionOperand &operand) {
   auto type = cast<MemRefType>(operand.memref.getType());
-  return isa<BlockArgument>(inBody) && type.getElementType() == c.accumulator;
+  return isa<BlockArgument>(inBody) && operand.bodies.empty() &&
+         type.getElementType() == c.accumulator;
 }
 
 /// Whether elements can be read one at a time and converted.
@@ -71,7 +72,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
 
 /* ---- The loops ---- */
 
-static void emitBlocked(const ContractScope &s) {
+void emitBlocked(const ContractScope &s) {
   ContractPacker packer(s);
   MicroKernel kernel(s, packer);
   ContractEpilogue epilogue(s);

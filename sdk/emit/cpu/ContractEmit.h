@@ -15,9 +15,8 @@
 #ifndef BACKPLANE_EMIT_CPU_CONTRACTEMIT_H
 #define BACKPLANE_EMIT_CPU_CONTRACTEMIT_H
 
+#include "sdk/emit/cpu/ContractScope.h"
 #include "sdk/emit/cpu/Contraction.h"
-#include "sdk/emit/cpu/VectorBody.h"
-#include "sdk/emit/cpu/VnniPlan.h"
 
 namespace backplane {
 
@@ -28,6 +27,10 @@ struct ContractMachine {
   int64_t cacheBytes = 1 << 20; ///< of level 2
   NarrowProducts products;
 };
+
+/// Makes the code of one work-group at the insertion point of the scope's
+/// builder.
+void emitBlocked(const ContractScope &scope);
 
 /// Makes the loops at the insertion point of `builder`.
 void emitContraction(mlir::OpBuilder &builder, const Contraction &contraction,

@@ -87,9 +87,21 @@ void ContractEpilogue::finishRow(const Tile &tile, Value row, Value tileRow,
 
 Value ContractEpilogue::elementOf(const FlatOperand &operand, Value m,
                                   Value n) {
-  Value at =
-      add(dot(operand, c.outer, outer), mul(m, groupStride(operand, c.m)));
+  Value at = add(originOf(operand), mul(m, groupStride(operand, c.m)));
   return add(at, mul(n, groupStride(operand, c.n)));
+}
+
+/// The indices of the vector on an axis of C, which its last loops are.
+Value ContractEpilogue::indexOn(unsigned axis, Value m, Value n) {
+  unsigned loop =
+      cast<AffineDimExpr>(c.destinationMap.getResult(axis)).getPosition();
+  if (loop == c.m.front())
+    return m;
+  if (loop != c.n.front())
+    return outer[llvm::find(c.outer, loop) - c.outer.begin()];
+  Type type = vectorType(builder.getIndexType());
+  Value lanes = vector::StepOp::create(builder, loc, cast<VectorType>(type));
+  return arith::AddIOp::create(builder, loc, broadcast(n), lanes);
 }
 
 /// The results of the op that follows.
@@ -112,7 +124,7 @@ SmallVector<Value> ContractEpilogue::runBody(Value sum, Value m, Value n,
   for (BlockArgument old : body.getArguments().drop_front(arguments.size()))
     arguments.push_back(zeroVector(old.getType()));
   return cloneBody(builder, loc, body, arguments, width,
-                   [](unsigned) { return Value(); });
+                   [&](unsigned axis) { return indexOn(axis, m, n); });
 }
 
 void ContractEpilogue::finishVector(Value sum, Value m, Value n, Value mask) {

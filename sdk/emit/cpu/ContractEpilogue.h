@@ -36,6 +36,8 @@ private:
   mlir::Value addEarlier(mlir::Value sum, mlir::Value at, mlir::Value firstK);
   llvm::SmallVector<mlir::Value> runBody(mlir::Value sum, mlir::Value m,
                                          mlir::Value n, mlir::Value mask);
+  /// Where m and n are one loop each.
+  mlir::Value indexOn(unsigned axis, mlir::Value m, mlir::Value n);
   mlir::Value elementOf(const FlatOperand &operand, mlir::Value m,
                         mlir::Value n);
 

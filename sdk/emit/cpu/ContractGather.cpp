@@ -170,7 +170,7 @@ Value PanelGather::paddingBefore() {
 /// there, without it too.
 Value PanelGather::scalarOffset(ValueRange k,
                                 SmallVectorImpl<Value> &axisOffsets) {
-  Value base = add(dot(operands.b, c.outer, outer), dot(operands.b, c.k, k));
+  Value base = add(originOf(operands.b), dot(operands.b, c.k, k));
   for (const PaddedAxis &axis : operands.padded) {
     Value share = sub(index(0), axis.low);
     share = addShare(*this, share, axis, c.k, k);

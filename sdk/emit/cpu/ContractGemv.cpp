@@ -33,9 +33,9 @@ void GemvBuilder::forColumns(
 /// Adds `rows` rows of B, from firstK on, to the sums of all rows of A.
 void GemvBuilder::addRows(Value firstK, int64_t rows) {
   const FlatOperand &a = operands.a, &b = operands.b;
-  Value startA = add(dot(a, c.outer, outer), firstK);
+  Value startA = add(originOf(a), firstK);
   Value strideA = groupStride(a, c.m), strideB = groupStride(b, c.k);
-  Value startB = add(add(dot(b, c.outer, outer), firstN), mul(firstK, strideB));
+  Value startB = add(add(originOf(b), firstN), mul(firstK, strideB));
   SmallVector<Value> lanesA, starts;
   for (int64_t row = 0; row < rows; ++row)
     starts.push_back(add(startB, mul(strideB, row)));

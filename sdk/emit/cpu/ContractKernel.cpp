@@ -33,7 +33,7 @@ MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {
     return {packedA, mul(panelA, plan.depth), index(plan.depth)};
   Value stride = groupStride(operands.a, c.m);
   Value row = add(firstM, firstRow(panelA));
-  Value start = add(dot(operands.a, c.outer, outer), mul(row, stride));
+  Value start = add(originOf(operands.a), mul(row, stride));
   return {operands.a.memref, add(start, firstK), stride};
 }
 
@@ -41,7 +41,7 @@ MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
     return {packedB, mul(panelB, depthB()), panelN()};
   Value stride = groupStride(operands.b, c.k);
-  Value start = add(dot(operands.b, c.outer, outer), add(firstN, panelB));
+  Value start = add(originOf(operands.b), add(firstN, panelB));
   return {operands.b.memref, add(start, mul(firstK, stride)), stride};
 }
 

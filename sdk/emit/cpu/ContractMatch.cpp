@@ -12,7 +12,7 @@ using namespace mlir;
 
 namespace backplane {
 
-static linalg::GenericOp asGeneric(Operation *op) {
+linalg::GenericOp asGeneric(Operation *op) {
   if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
     return generic;
   auto named = dyn_cast_or_null<linalg::LinalgOp>(op);
@@ -34,8 +34,6 @@ struct Matcher {
   bool findOps(func::FuncOp func);
   bool findEpilogue(Operation *last, Operation *&contraction);
   bool findResults(func::FuncOp func, Operation *contraction);
-  bool findInit();
-  bool findOperands();
   bool assignRoles();
   bool assignLoops();
   void mergeGroups(ArrayRef<unsigned> order);
@@ -154,15 +152,14 @@ bool Matcher::findOps(func::FuncOp func) {
       !findResults(func, contraction))
     return false;
   c.op = asGeneric(contraction);
-  if (!c.op || c.op.getNumDpsInits() != 1 || c.op.getNumDpsInputs() < 2 ||
-      c.op.getNumReductionLoops() == 0 || !canVectorizeBody(*c.op.getBody()))
+  if (!c.op || !readProduct(c))
     return false;
   sizes = c.op.getStaticLoopRanges();
   c.destinationMap = c.op.getIndexingMapsArray().back();
   return c.destinationMap.isProjectedPermutation();
 }
 
-bool Matcher::findInit() {
+static bool findInit(Contraction &c) {
   auto fill = c.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   Attribute constant;
   if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&constant)))
@@ -193,7 +190,7 @@ static std::optional<unsigned> operandInput(Value factor, Block &body) {
   return found;
 }
 
-bool Matcher::findOperands() {
+static bool findFactors(Contraction &c) {
   Block &body = *c.op.getBody();
   Operation *sum = body.getTerminator()->getOperand(0).getDefiningOp();
   if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum))
@@ -215,6 +212,12 @@ bool Matcher::findOperands() {
   c.a = *a;
   c.b = *b;
   return true;
+}
+
+bool readProduct(Contraction &c) {
+  return c.op.getNumDpsInits() == 1 && c.op.getNumDpsInputs() >= 2 &&
+         c.op.getNumReductionLoops() > 0 && canVectorizeBody(*c.op.getBody()) &&
+         findInit(c) && findFactors(c);
 }
 
 /// B is the operand that has the innermost loop of C and no other.
@@ -320,7 +323,7 @@ bool Matcher::worthwhile() const {
 }
 
 bool Matcher::run(func::FuncOp func) {
-  if (!findOps(func) || !findInit() || !findOperands())
+  if (!findOps(func))
     return false;
   if (c.epilogue) {
     auto maps = c.epilogue.getIndexingMapsArray();

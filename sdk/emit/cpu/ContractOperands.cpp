@@ -26,7 +26,7 @@ static int64_t factorOf(AffineExpr expr, unsigned loop) {
   return constant ? factorOf(binary.getLHS(), loop) * constant.getValue() : 0;
 }
 
-static Value flatMemref(OpBuilder &builder, Location loc, Value memref) {
+Value flatMemref(OpBuilder &builder, Location loc, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   auto flat = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
   Value result = memref;

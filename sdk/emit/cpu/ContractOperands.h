@@ -15,6 +15,7 @@ namespace backplane {
 struct FlatOperand {
   mlir::Value memref;                     ///< rank 1
   llvm::SmallVector<mlir::Value> strides; ///< per loop; null: 0
+  mlir::Value origin = {}; ///< index where all loops are 0; null: 0
   bool unitStride(unsigned loop) const;
 };
 
@@ -33,6 +34,10 @@ struct ContractOperands {
   llvm::SmallVector<FlatOperand> epilogue;     ///< null where it is C
   llvm::SmallVector<PaddedAxis> padded;
 };
+
+/// The elements of a dense memref as rank 1.
+mlir::Value flatMemref(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value memref);
 
 ContractOperands readOperands(const VectorBuilder &builder, Contraction c);
 

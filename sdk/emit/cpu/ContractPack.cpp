@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractPack.h"
 
+#include "sdk/emit/cpu/LaneTranspose.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -94,7 +96,7 @@ void ContractPacker::clearRows(Value end, Value countK, Value chunk) {
 void ContractPacker::packA(Value firstK, Value countK) {
   const FlatOperand &a = operands.a;
   RowsOfA from = {groupStride(a, c.m), groupStride(a, c.k), {}, firstK, {}, {}};
-  from.start = add(dot(a, c.outer, outer), mul(firstM, from.strideM));
+  from.start = add(originOf(a), mul(firstM, from.strideM));
   from.chunk = chunkOfA().lanes(builder, loc);
   Value end = mul(ceilDiv(countM, index(plan.rows)), plan.rows);
   bool contiguous = c.kMergedInA && !c.k.empty() && a.unitStride(c.k.back());
@@ -111,7 +113,7 @@ void ContractPacker::packA(Value firstK, Value countK) {
 /* ---- B ---- */
 
 void ContractPacker::prepareColumns() {
-  if (!c.nMergedInB)
+  if (!c.nMergedInB && !transposesB())
     shares = makeColumnShares(*this);
 }
 
@@ -139,7 +141,7 @@ void ContractPacker::packPanel(Value panel, Value firstK, Value countK,
                                bool full) {
   const FlatOperand &b = operands.b;
   Value to = plan.packB ? mul(panel, depthB()) : index(0);
-  Value start = add(dot(b, c.outer, outer), add(firstN, panel));
+  Value start = add(originOf(b), add(firstN, panel));
   SmallVector<Value> masks;
   for (int64_t v = 0; v < plan.vectors; ++v)
     masks.push_back(full ? Value()
@@ -161,8 +163,52 @@ void ContractPacker::gatherPanel(Value panel, Value firstK, Value countK) {
             [&](Value k) { return gather.row(add(firstK, k), shift); });
 }
 
+/// Whether each column of B is one run of neighbours, as that of a transposed
+/// matrix is.
+bool ContractPacker::transposesB() const {
+  return !c.nMergedInB && !c.rhs.padded() && !vnni.narrow && !width.scalable &&
+         c.k.size() == 1 && c.n.size() == 1 &&
+         operands.b.unitStride(c.k.front()) &&
+         llvm::isPowerOf2_64(uint64_t(width.count));
+}
+
+/// Elements from k on of as many columns as a vector has lanes, as rows of
+/// packed B from `to` on. Those that the mask leaves out become zero.
+void ContractPacker::transposeTile(ValueRange columns, Value to, Value k,
+                                   Value mask) {
+  SmallVector<Value> vectors;
+  for (Value column : columns)
+    vectors.push_back(loadContiguous(operands.b.memref, add(column, k), mask));
+  transposeVectors(builder, loc, vectors);
+  for (auto [i, vector] : llvm::enumerate(vectors))
+    storeVector(convertRight(vector), packedB,
+                add(to, mul(add(k, int64_t(i)), panelN())));
+}
+
+/// A panel of a transposed B: lanes beyond the edge repeat the last column.
+void ContractPacker::transposePanel(Value panel, Value firstK, Value countK) {
+  Value start = add(originOf(operands.b), firstK);
+  Value stride = groupStride(operands.b, c.n);
+  Value last = sub(countN, index(1)), whole = wholeSteps(countK, laneCount);
+  forRange(index(0), panelN(), laneCount, [&](Value first) {
+    SmallVector<Value> columns;
+    for (int64_t lane = 0; lane < width.count; ++lane) {
+      Value column = minimum(add(add(panel, first), lane), last);
+      columns.push_back(add(start, mul(add(firstN, column), stride)));
+    }
+    Value to = add(mul(panel, depthB()), first);
+    forRange(index(0), whole, laneCount,
+             [&](Value k) { transposeTile(columns, to, k, Value()); });
+    forRange(whole, countK, laneCount, [&](Value k) {
+      transposeTile(columns, to, k, laneMask(sub(countK, k)));
+    });
+  });
+}
+
 void ContractPacker::packB(Value firstK, Value countK) {
   forRange(index(0), countN, panelN(), [&](Value panel) {
+    if (transposesB())
+      return transposePanel(panel, firstK, countK);
     if (!c.nMergedInB)
       return gatherPanel(panel, firstK, countK);
     ifElse(

@@ -50,6 +50,11 @@ private:
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);
   void gatherPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
+  bool transposesB() const;
+  void transposePanel(mlir::Value panel, mlir::Value firstK,
+                      mlir::Value countK);
+  void transposeTile(mlir::ValueRange columns, mlir::Value to, mlir::Value k,
+                     mlir::Value mask);
 
   ColumnShares shares; ///< null unless prepared
 };

@@ -65,6 +65,14 @@ static Value convertOperand(const ContractScope &s, Value factor,
     value = arith::ExtSIOp::create(s.builder, s.loc, type, value);
   if (operand.widening == Widening::Unsigned)
     value = arith::ExtUIOp::create(s.builder, s.loc, type, value);
+  for (linalg::GenericOp body : operand.bodies) {
+    Block &block = *body.getBody();
+    Value unused = arith::ConstantOp::create(
+        s.builder, s.loc,
+        s.builder.getZeroAttr(block.getArguments().back().getType()));
+    value = cloneBody(s.builder, s.loc, block, {value, unused}, s.width,
+                      [](unsigned) { return Value(); })[0];
+  }
   linalg::GenericOp op = s.c.op;
   return cloneValue(s.builder, s.loc, factor, op.getBody()->getArgument(input),
                     value, s.width);

@@ -31,6 +31,9 @@ struct ContractionOperand {
   enum class Widening { None, Signed, Unsigned };
   Widening widening = Widening::None;
 
+  /// What elementwise ops make of an element after that, in order.
+  llvm::SmallVector<mlir::linalg::GenericOp> bodies;
+
   bool padded() const { return !padLow.empty(); }
 };
 
@@ -73,6 +76,13 @@ bool matchOperand(mlir::Value tensor, mlir::AffineMap map,
 /// The memref with its axes split as `expand` splits those of a tensor.
 mlir::Value expandMemref(mlir::OpBuilder &builder, mlir::Value memref,
                          mlir::tensor::ExpandShapeOp expand);
+
+/// Reads what the op sums up: init, factors and their inputs. False when it is
+/// no sum of products.
+bool readProduct(Contraction &contraction);
+
+/// The op as a linalg.generic, or null.
+mlir::linalg::GenericOp asGeneric(mlir::Operation *op);
 
 /// The contraction that a bound dispatch (bp-bind-buffers) consists of, or none
 /// when it is anything else.

@@ -54,10 +54,9 @@ std::optional<Transposition> findTransposition(linalg::GenericOp op) {
   return std::nullopt;
 }
 
-/// Element j of vector i becomes element i of vector j. Each step exchanges
-/// what lies `distance` apart between pairs of vectors.
-static void transposeVectors(OpBuilder &builder, Location loc,
-                             SmallVector<Value> &vectors) {
+/// Each step exchanges what lies `distance` apart between pairs of vectors.
+void transposeVectors(OpBuilder &builder, Location loc,
+                      SmallVector<Value> &vectors) {
   auto count = int64_t(vectors.size());
   for (int64_t distance = count / 2; distance > 0; distance /= 2) {
     SmallVector<int64_t> low, high;

@@ -21,6 +21,11 @@ struct Transposition {
   bool applies(mlir::linalg::GenericOp op, mlir::OpOperand &operand) const;
 };
 
+/// Element j of vector i becomes element i of vector j, of as many vectors as
+/// each has lanes, a power of two.
+void transposeVectors(mlir::OpBuilder &builder, mlir::Location loc,
+                      llvm::SmallVector<mlir::Value> &vectors);
+
 /// What transposes operands of `op`, or none: there is nothing to transpose, or
 /// an access is of yet another kind.
 std::optional<Transposition> findTransposition(mlir::linalg::GenericOp op);
