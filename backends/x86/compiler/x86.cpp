@@ -18,24 +18,31 @@ constexpr std::array properties = {property("cache_bytes.2", 1 << 20)};
 constexpr auto featuresV4 =
     constantTexts("avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw",
                   "avx512cd", "avx512dq", "avx512vl");
+constexpr auto featuresVnni =
+    constantTexts("avx2", "fma", "f16c", "bmi", "bmi2", "avx512f", "avx512bw",
+                  "avx512cd", "avx512dq", "avx512vl", "avx512vnni");
 constexpr auto featuresV3 = constantTexts("avx2", "fma", "f16c", "bmi", "bmi2");
 
+/// `cpu` and `features`, beyond those of it, are for LLVM.
 constexpr bp_target_t targetOf(std::string_view name,
                                std::string_view description,
-                               std::span<const bp_string_t> features,
-                               uint32_t rank, uint32_t vectorBits) {
+                               std::span<const bp_string_t> required,
+                               uint32_t rank, uint32_t vectorBits,
+                               std::string_view cpu,
+                               std::string_view features = {}) {
   return {
       .header = BP_HEADER(bp_target_t),
       .name = constantText(name),
       .description = constantText(description),
       .driver = constantText("host"),
       .format = constantText("elf-x86_64"),
-      .required_features = features.data(),
-      .required_feature_count = features.size(),
+      .required_features = required.data(),
+      .required_feature_count = required.size(),
       .rank = rank,
       .emitter = constantText("llvm-elf"),
       .triple = constantText("x86_64-unknown-linux-gnu"),
-      .cpu = constantText(name),
+      .cpu = constantText(cpu),
+      .features = constantText(features),
       .storage_dtypes = addressableDTypes | packedDTypes,
       .compute_dtypes = addressableDTypes | packedDTypes,
       .workspace_limit = 1ull << 30,
@@ -43,7 +50,7 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_bindings = 64,
       .max_constants = BP_MAX_CONSTANTS,
       .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
-                BP_FUSE_REDUCTION | BP_FUSE_ATTENTION,
+                BP_FUSE_REDUCTION | BP_FUSE_WIDENING | BP_FUSE_ATTENTION,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
@@ -52,17 +59,24 @@ constexpr bp_target_t targetOf(std::string_view name,
   };
 }
 
-#define TILE(BITS)                                                             \
-  "bp-bind-buffers,bp-contract{vector-bits=" BITS "},bp-distribute"
+#define TILE(BITS, PRODUCTS)                                                   \
+  "bp-bind-buffers,bp-contract{vector-bits=" BITS                              \
+  " intrinsics=llvm.x86." PRODUCTS "},bp-distribute"
 #define DEVICE(BITS, MATH)                                                     \
   "bp-vectorize{vector-bits=" BITS " compare-maxima=true},"                    \
   "bp-expand-math" MATH ",bp-to-cpu-entry,bp-to-llvm"
+#define DEVICE_512 DEVICE("512", "{scale-instruction=true}")
 
 constexpr DataTarget targets[] = {
-    {targetOf("x86-64-v4", "x86-64 with AVX-512", featuresV4, 40, 512),
-     stagesOf(TILE("512"), DEVICE("512", "{scale-instruction=true}"))},
-    {targetOf("x86-64-v3", "x86-64 with AVX2 and FMA", featuresV3, 30, 256),
-     stagesOf(TILE("256"), DEVICE("256", ""))},
+    {targetOf("x86-64-v4+vnni", "x86-64 with AVX-512 and its products of bytes",
+              featuresVnni, 42, 512, "x86-64-v4", "+avx512vnni"),
+     stagesOf(TILE("512", "avx512 products=dpbusd,dpwssd"), DEVICE_512)},
+    {targetOf("x86-64-v4", "x86-64 with AVX-512", featuresV4, 40, 512,
+              "x86-64-v4"),
+     stagesOf(TILE("512", "avx512 products=pmadd"), DEVICE_512)},
+    {targetOf("x86-64-v3", "x86-64 with AVX2 and FMA", featuresV3, 30, 256,
+              "x86-64-v3"),
+     stagesOf(TILE("256", "avx2 products=pmadd"), DEVICE("256", ""))},
 };
 
 constexpr DataBackend backend = {.name = "x86",

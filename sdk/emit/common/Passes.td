@@ -42,10 +42,14 @@ def ContractPass : Pass<"bp-contract", "mlir::ModuleOp">,
            "bits, else 16">,
     Option<"intrinsics", "intrinsics", "std::string", "",
            "what the names of LLVM's intrinsics for products begin with: "
-           "llvm.aarch64.neon, llvm.aarch64.sve">,
+           "llvm.aarch64.neon, llvm.aarch64.sve, llvm.x86.avx512, "
+           "llvm.x86.avx2">,
     ListOption<"products", "products", "std::string",
            "how the machine multiplies narrow operands: dot (bytes of one "
-           "sign), usdot (of both), mmla (blocks of those), bfmlal, bfmmla">
+           "sign), usdot (of both), mmla (blocks of those), bfmlal, "
+           "bfmmla; of x86 dpbusd (bytes of both signs), dpwssd and pmadd "
+           "(bytes as pairs of 16-bit integers, added by the instruction or "
+           "after it)">
   ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",

@@ -21,6 +21,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace backplane {
 #define GEN_PASS_DEF_CONTRACTPASS
@@ -38,8 +39,8 @@ struct ContractPass : backplane::impl::ContractPassBase<ContractPass> {
   FailureOr<ContractMachine> readMachine();
 };
 
-constexpr StringRef productNames[] = {"dot", "usdot", "mmla", "bfmlal",
-                                      "bfmmla"};
+constexpr StringRef productNames[] = {"dot",    "usdot",  "mmla",   "bfmlal",
+                                      "bfmmla", "dpbusd", "dpwssd", "pmadd"};
 
 } // namespace
 
@@ -93,8 +94,9 @@ void ContractPass::runOnOperation() {
     if (!llvm::is_contained(productNames, name) || intrinsics.empty()) {
       getOperation().emitError()
           << "bp-contract has no products '" << name << "' of intrinsics '"
-          << intrinsics
-          << "'; take dot, usdot, mmla, bfmlal or bfmmla, and name intrinsics";
+          << intrinsics << "'; take "
+          << llvm::join(ArrayRef<StringRef>(productNames), ", ")
+          << ", and name intrinsics";
       return signalPassFailure();
     }
   FailureOr<ContractMachine> machine = readMachine();

@@ -46,8 +46,7 @@ void ContractPacker::copyVector(const RowsOfA &from, Value row, Value k,
                                 Value mask) {
   Value at = add(add(from.start, mul(row, from.strideM)), add(from.firstK, k));
   Value value = loadContiguous(operands.a.memref, at, mask, chunkOfA());
-  value = vnni.narrow ? value : convertLeft(value);
-  storeVector(value, packedA, offsetInA(row, k));
+  storeVector(packedLeft(value), packedA, offsetInA(row, k));
 }
 
 /// A row whose elements are neighbours.
@@ -65,7 +64,7 @@ Value ContractPacker::elementOfA(const RowsOfA &from, Value row, Value k) {
                           : dot(operands.a, c.k, split(position, c.k));
   at = add(add(from.start, mul(row, from.strideM)), at);
   Value value = memref::LoadOp::create(builder, loc, operands.a.memref, at);
-  return vnni.narrow ? value : convertLeft(value);
+  return packedLeft(value);
 }
 
 void ContractPacker::copyElements(const RowsOfA &from, Value row,
@@ -123,8 +122,7 @@ void ContractPacker::storeRows(Value to, Value countK, RowReader read) {
     return forRange(index(0), countK, 1, [&](Value k) {
       Value row = add(to, mul(k, panelN()));
       for (auto [v, value] : llvm::enumerate(read(k)))
-        storeVector(convertRight(value), packedB,
-                    add(row, lanesOf(int64_t(v))));
+        storeVector(packedRight(value), packedB, add(row, lanesOf(int64_t(v))));
     });
   VnniBuilder packer(*this);
   Value whole = wholeSteps(countK, index(stepK()));

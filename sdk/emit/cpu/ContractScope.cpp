@@ -55,16 +55,24 @@ Value ContractScope::groupStride(const FlatOperand &operand,
   return stride ? stride : index(0);
 }
 
+/// A byte, or a vector of them, with as many bits as `element`.
+static Value widen(const ContractScope &s, const ContractionOperand &operand,
+                   Value value, Type element) {
+  using Widening = ContractionOperand::Widening;
+  Type type = element;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(element);
+  if (value.getType() == type || operand.widening == Widening::None)
+    return value;
+  if (operand.widening == Widening::Signed)
+    return arith::ExtSIOp::create(s.builder, s.loc, type, value);
+  return arith::ExtUIOp::create(s.builder, s.loc, type, value);
+}
+
 static Value convertOperand(const ContractScope &s, Value factor,
                             unsigned input, const ContractionOperand &operand,
                             Value value) {
-  using Widening = ContractionOperand::Widening;
-  Type type = isa<VectorType>(value.getType()) ? Type(s.vectorType(s.element))
-                                               : s.element;
-  if (operand.widening == Widening::Signed)
-    value = arith::ExtSIOp::create(s.builder, s.loc, type, value);
-  if (operand.widening == Widening::Unsigned)
-    value = arith::ExtUIOp::create(s.builder, s.loc, type, value);
+  value = widen(s, operand, value, s.element);
   for (linalg::GenericOp body : operand.bodies) {
     Block &block = *body.getBody();
     Value unused = arith::ConstantOp::create(
@@ -83,6 +91,15 @@ Value ContractScope::convertLeft(Value value) const {
 }
 Value ContractScope::convertRight(Value value) const {
   return convertOperand(*this, c.right, c.b, c.rhs, value);
+}
+
+Value ContractScope::packedLeft(Value value) const {
+  return vnni.narrow ? widen(*this, c.lhs, value, vnni.narrow)
+                     : convertLeft(value);
+}
+Value ContractScope::packedRight(Value value) const {
+  return vnni.narrow ? widen(*this, c.rhs, value, vnni.narrow)
+                     : convertRight(value);
 }
 
 } // namespace backplane

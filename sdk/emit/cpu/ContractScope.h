@@ -81,6 +81,10 @@ public:
   mlir::Value groupStride(const FlatOperand &operand,
                           llvm::ArrayRef<unsigned> loops) const;
 
+  // What an element of memory is packed as: narrow where products are of
+  // narrow operands, else what the op's body makes of it before it multiplies.
+  mlir::Value packedLeft(mlir::Value value) const;
+  mlir::Value packedRight(mlir::Value value) const;
   // What the op's body makes of an element before it multiplies.
   mlir::Value convertLeft(mlir::Value value) const;
   mlir::Value convertRight(mlir::Value value) const;

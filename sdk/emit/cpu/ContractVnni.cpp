@@ -11,14 +11,38 @@ namespace backplane {
 
 using Widening = ContractionOperand::Widening;
 
+/// An integer of 32 bits for each lane: the elements one above the other.
+Value VnniBuilder::stackElements(ArrayRef<Value> elements) {
+  int64_t bits = vnni.narrow.getIntOrFloatBitWidth();
+  Type i32 = builder.getI32Type();
+  Value packed;
+  for (auto [i, value] : llvm::enumerate(elements)) {
+    Value part = arith::ExtUIOp::create(builder, loc, vectorType(i32), value);
+    Value shift = broadcast(
+        arith::ConstantIntOp::create(builder, loc, i32, bits * int64_t(i)));
+    part = arith::ShLIOp::create(builder, loc, part, shift);
+    packed = packed ? arith::OrIOp::create(builder, loc, packed, part) : part;
+  }
+  return packed;
+}
+
+/// The same of pairs that are widened on the way, which is cheaper once they
+/// are neighbours.
+Value VnniBuilder::widenPairs(ArrayRef<Value> elements) {
+  Value pairs =
+      vector::InterleaveOp::create(builder, loc, elements[0], elements[1]);
+  return vector::BitCastOp::create(
+      builder, loc, vectorType(builder.getI32Type()), packedRight(pairs));
+}
+
 /// The lanes of one vector: `elements[i]` are element i of group number `group`
 /// of a step. Where not all of them are inside, those that are not are zero.
 Value VnniBuilder::packLanes(Value firstK, Value countK, bool whole,
                              size_t group, ArrayRef<Value> elements) {
-  int64_t bits = vnni.narrow.getIntOrFloatBitWidth();
-  Type i32 = builder.getI32Type();
-  VectorType narrow = vectorType(builder.getIntegerType(unsigned(bits)));
-  Value packed;
+  Type element = cast<VectorType>(elements[0].getType()).getElementType();
+  VectorType narrow =
+      vectorType(builder.getIntegerType(element.getIntOrFloatBitWidth()));
+  SmallVector<Value> parts;
   for (auto [i, value] : llvm::enumerate(elements)) {
     Value part = builder.createOrFold<arith::BitcastOp>(loc, narrow, value);
     if (!whole) {
@@ -28,13 +52,9 @@ Value VnniBuilder::packLanes(Value firstK, Value countK, bool whole,
       part = arith::SelectOp::create(builder, loc, inside, part,
                                      zeroVector(narrow.getElementType()));
     }
-    part = arith::ExtUIOp::create(builder, loc, vectorType(i32), part);
-    Value shift = broadcast(
-        arith::ConstantIntOp::create(builder, loc, i32, bits * int64_t(i)));
-    part = arith::ShLIOp::create(builder, loc, part, shift);
-    packed = packed ? arith::OrIOp::create(builder, loc, packed, part) : part;
+    parts.push_back(part);
   }
-  return packed;
+  return element == vnni.narrow ? stackElements(parts) : widenPairs(parts);
 }
 
 void VnniBuilder::packStep(Value packedB, Value to, Value firstK, Value countK,
@@ -100,6 +120,25 @@ static bool exchanges(const Contraction &c) {
          c.rhs.widening == Widening::Unsigned;
 }
 
+/// What an intrinsic of x86 makes of operands, a vector of sums.
+Value VnniBuilder::callAvx(StringRef name, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(
+             builder, loc, vectorType(element),
+             builder.getStringAttr(vnni.intrinsics + name), operands)
+      .getResult(0);
+}
+
+/// sum + a * b, where lanes of both are pairs of 16-bit integers, or four bytes
+/// of which those of `a` are unsigned.
+Value VnniBuilder::multiplyAddAvx(Value a, Value b, Value sum) {
+  if (vnni.avx) {
+    std::string name = vnni.perLane == 4 ? ".vpdpbusd." : ".vpdpwssd.";
+    return callAvx(name + std::to_string(32 * width.count), {sum, a, b});
+  }
+  StringRef name = width.count == 16 ? ".pmaddw.d.512" : ".pmadd.wd";
+  return arith::AddIOp::create(builder, loc, sum, callAvx(name, {a, b}));
+}
+
 Value VnniBuilder::multiplyAdd(Value a, Value b, Value sum) {
   VectorWidth narrow(width.count * vnni.perLane, width.scalable);
   auto split = [&](Value value) -> Value {
@@ -109,6 +148,8 @@ Value VnniBuilder::multiplyAdd(Value a, Value b, Value sum) {
   SmallVector<Value> operands = {sum, split(a), split(b)};
   if (exchanges(c))
     std::swap(operands[1], operands[2]);
+  if (vnni.avx || vnni.narrow.isInteger(16))
+    return multiplyAddAvx(operands[1], operands[2], sum);
   if (vnni.narrow.isInteger())
     return callProduct((signsOf(c) + (vnni.block > 1 ? "mmla" : "dot")).str(),
                        operands);

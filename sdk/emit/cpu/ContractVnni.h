@@ -3,8 +3,10 @@
 // ContractVnni.h: narrow operands, for machines that multiply several of them
 // at once. Private to this folder.
 //
-// VNNI packing: a 32-bit lane of packed B has several neighbours in k, of bytes
-// or bf16, which an instruction multiplies and adds up. Where an instruction
+// VNNI packing: a 32-bit lane of packed B has several neighbours in k, of
+// bytes, 16-bit integers or bf16, which an instruction multiplies and adds up.
+// Bytes are widened to 16 bits on the way where none multiplies them exactly.
+// Where an instruction
 // multiplies blocks, it takes two such lanes of each of two rows, and of each
 // of two columns, from every 128 bits, and returns 2 x 2 sums. So the lanes of
 // a step of B alternate, and so do rows of A; the sums are told apart after the
@@ -37,6 +39,10 @@ public:
   void storePairs(mlir::ValueRange sums, mlir::Value tile);
 
 private:
+  mlir::Value stackElements(llvm::ArrayRef<mlir::Value> elements);
+  mlir::Value widenPairs(llvm::ArrayRef<mlir::Value> elements);
+  mlir::Value multiplyAddAvx(mlir::Value a, mlir::Value b, mlir::Value sum);
+  mlir::Value callAvx(llvm::StringRef name, mlir::ValueRange operands);
   mlir::Value packLanes(mlir::Value firstK, mlir::Value countK, bool whole,
                         size_t group, llvm::ArrayRef<mlir::Value> elements);
   mlir::Value callProduct(llvm::StringRef name, mlir::ValueRange operands);

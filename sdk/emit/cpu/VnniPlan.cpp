@@ -9,14 +9,20 @@ using namespace mlir;
 
 namespace backplane {
 
-/// Whether both operands are bytes of a memref that the machine multiplies.
-static bool areBytes(const Contraction &c, const NarrowProducts &products) {
+/// Whether both operands are bytes of a memref, added up in i32.
+static bool areBytes(const Contraction &c) {
   using Widening = ContractionOperand::Widening;
-  if (!products.has("dot") || c.lhs.widening == Widening::None ||
-      c.rhs.widening == Widening::None || !isa<BlockArgument>(c.left) ||
-      !isa<BlockArgument>(c.right) || !c.accumulator.isInteger(32))
-    return false;
-  return c.lhs.widening == c.rhs.widening || products.has("usdot");
+  return c.lhs.widening != Widening::None && c.rhs.widening != Widening::None &&
+         isa<BlockArgument>(c.left) && isa<BlockArgument>(c.right) &&
+         c.accumulator.isInteger(32);
+}
+
+/// Whether an instruction multiplies bytes of these signs.
+static bool multipliesBytes(const Contraction &c,
+                            const NarrowProducts &products) {
+  bool sameSign = c.lhs.widening == c.rhs.widening;
+  return sameSign ? products.has("dot")
+                  : products.has("usdot") || products.has("dpbusd");
 }
 
 /// Whether both operands are bf16 of a memref, added up in f32.
@@ -35,9 +41,12 @@ VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
   auto blockOf = [&](StringRef matrices) -> int64_t {
     return products.has(matrices) && m != 1 ? 2 : 1;
   };
-  if (areBytes(c, products))
+  if (areBytes(c) && multipliesBytes(c, products))
     return {IntegerType::get(context, 8), 4, blockOf("mmla"),
-            products.intrinsics};
+            products.intrinsics, products.has("dpbusd")};
+  if (areBytes(c) && (products.has("dpwssd") || products.has("pmadd")))
+    return {IntegerType::get(context, 16), 2, 1, products.intrinsics,
+            products.has("dpwssd")};
   bool single = products.has("bfmlal");
   if (areBrainFloats(c) && (single || blockOf("bfmmla") == 2))
     return {BFloat16Type::get(context), 2, blockOf("bfmmla"),

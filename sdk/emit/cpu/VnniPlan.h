@@ -20,7 +20,8 @@ struct NarrowProducts {
   /// What the names of LLVM's intrinsics begin with: "llvm.aarch64.neon".
   std::string intrinsics;
   /// What there is of them, without signs: "dot" and "mmla" of bytes, "usdot"
-  /// for mixed signs, "bfmlal" and "bfmmla".
+  /// for mixed signs, "bfmlal" and "bfmmla"; of x86 "pmadd" and "dpwssd" of
+  /// 16-bit integers, "dpbusd" of bytes of mixed signs.
   llvm::SmallVector<std::string> names;
   bool has(llvm::StringRef name) const {
     return llvm::is_contained(names, name);
@@ -29,12 +30,15 @@ struct NarrowProducts {
 
 /// How a contraction uses them.
 struct VnniPlan {
-  mlir::Type narrow;   ///< i8 or bf16; null: operands are as wide as sums
+  /// i8, i16 or bf16, as which operands are packed; null: as wide as sums.
+  mlir::Type narrow;
   int64_t perLane = 1; ///< elements of k in a lane of B
   /// 2: an instruction multiplies two rows by two columns, of which each has
   /// two lanes of k.
   int64_t block = 1;
   std::string intrinsics; ///< what their names begin with
+  /// The instructions are those of AVX-512 VNNI, which add to 32-bit lanes.
+  bool avx = false;
 };
 
 /// `m`: rows of the contraction, negative when not known.

@@ -29,11 +29,15 @@ static double now() {
       .count();
 }
 
+static bool isAvx512(Isa isa) { return isa == Isa::Vnni || isa == Isa::Avx512; }
+
 #if defined(__x86_64__)
-std::vector<Isa> ownIsas() { return {Isa::Avx512, Isa::Avx2}; }
+std::vector<Isa> ownIsas() { return {Isa::Vnni, Isa::Avx512, Isa::Avx2}; }
 
 bool hasIsa(Isa isa) {
-  if (isa == Isa::Avx512)
+  if (isa == Isa::Vnni && !__builtin_cpu_supports("avx512vnni"))
+    return false;
+  if (isAvx512(isa))
     return __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512dq");
   return isa == Isa::Baseline ||
@@ -47,20 +51,36 @@ bool hasIsa(Isa isa) { return isa == Isa::Neon; }
 #endif
 
 static unsigned vectorBits(Isa isa) {
-  return isa == Isa::Avx512 ? 512 : isa == Isa::Avx2 ? 256 : 128;
+  return isAvx512(isa) ? 512 : isa == Isa::Avx2 ? 256 : 128;
+}
+
+static std::string products(Isa isa) {
+  switch (isa) {
+  case Isa::Vnni:
+    return " intrinsics=llvm.x86.avx512 products=dpbusd,dpwssd";
+  case Isa::Avx512:
+    return " intrinsics=llvm.x86.avx512 products=pmadd";
+  case Isa::Avx2:
+    return " intrinsics=llvm.x86.avx2 products=pmadd";
+  case Isa::Neon:
+    return " registers=32";
+  case Isa::Baseline:
+    break;
+  }
+  return "";
 }
 
 std::vector<EmitStage> fastStages(Isa isa) {
   std::string bits = std::to_string(vectorBits(isa));
   bool isNeon = isa == Isa::Neon;
   return {{"tile", "bp-bind-buffers,bp-contract{vector-bits=" + bits +
-                       (isNeon ? " registers=32" : "") + "},bp-distribute"},
+                       products(isa) + "},bp-distribute"},
           {"bufferize", "bp-bufferize"},
-          {"device",
-           "bp-vectorize{vector-bits=" + bits +
-               (isNeon ? "" : " compare-maxima=true") + "},bp-expand-math" +
-               (isa == Isa::Avx512 ? "{scale-instruction=true}" : "") +
-               ",bp-to-cpu-entry,bp-to-llvm"}};
+          {"device", "bp-vectorize{vector-bits=" + bits +
+                         (isNeon ? "" : " compare-maxima=true") +
+                         "},bp-expand-math" +
+                         (isAvx512(isa) ? "{scale-instruction=true}" : "") +
+                         ",bp-to-cpu-entry,bp-to-llvm"}};
 }
 
 std::vector<EmitStage> plainStages() {
@@ -72,10 +92,11 @@ std::vector<EmitStage> plainStages() {
 EmitTarget hostTarget(Isa isa) {
   EmitTarget target{.triple = isa == Isa::Neon ? "aarch64-unknown-linux-gnu"
                                                : "x86_64-unknown-linux-gnu"};
-  target.cpu = isa == Isa::Avx512 ? "x86-64-v4"
+  target.cpu = isAvx512(isa)      ? "x86-64-v4"
                : isa == Isa::Avx2 ? "x86-64-v3"
                : isa == Isa::Neon ? "generic"
                                   : "x86-64-v2";
+  target.features = isa == Isa::Vnni ? "+avx512vnni" : "";
   target.vectorBits = vectorBits(isa);
   return target;
 }

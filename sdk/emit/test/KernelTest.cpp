@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
 
 using namespace backplane;
 using namespace backplane::test;
@@ -62,6 +63,37 @@ const char *kMultiplyI8 = "    %u = arith.extsi %x : i8 to i32\n"
                           "    %p = arith.muli %u, %v : i32\n"
                           "    %s = arith.addi %old, %p : i32\n";
 
+/// A product of bytes that are widened before, by ops like `extsi`.
+std::string bytesText(const std::string &widenA, const std::string &widenB) {
+  auto widen = [](const std::string &name, const std::string &op) {
+    return "  %e" + name + " = tensor.empty(%" +
+           (name == "a" ? "m, %k" : "k, %n") + ") : tensor<?x?xi32>\n  %w" +
+           name +
+           " = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, "
+           "affine_map<(i, j) -> (i, j)>], iterator_types = [\"parallel\", "
+           "\"parallel\"]} ins(%" +
+           name + " : tensor<?x?xi8>) outs(%e" + name +
+           " : tensor<?x?xi32>) {\n  ^bb0(%x: i8, %old: i32):\n    %y = "
+           "arith." +
+           op +
+           " %x : i8 to i32\n    linalg.yield %y : i32\n  } -> "
+           "tensor<?x?xi32>\n";
+  };
+  return "func.func @matmul(%a: tensor<?x?xi8> {bp.dims = [\"m\", \"k\"]}, %b: "
+         "tensor<?x?xi8> {bp.dims = [\"k\", \"n\"]}, %c: tensor<?x?xi32> "
+         "{bp.dims = [\"m\", \"n\"]}, %m: index, %n: index, %k: index) -> "
+         "tensor<?x?xi32> attributes {bp.inputs = 2 : i64, bp.outputs = 1 : "
+         "i64, bp.symbols = [\"m\", \"n\", \"k\"]} {\n" +
+         widen("a", widenA) + widen("b", widenB) +
+         "  %zero = arith.constant 0 : i32\n"
+         "  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<?x?xi32>) "
+         "-> "
+         "tensor<?x?xi32>\n"
+         "  %r = linalg.matmul ins(%wa, %wb : tensor<?x?xi32>, "
+         "tensor<?x?xi32>) outs(%start : tensor<?x?xi32>) -> "
+         "tensor<?x?xi32>\n  return %r : tensor<?x?xi32>\n}\n";
+}
+
 struct Shape {
   int64_t m, n, k;
 };
@@ -70,14 +102,27 @@ const Shape kShapes[] = {{0, 5, 5},    {5, 0, 3},     {3, 4, 0},
                          {13, 31, 17}, {14, 32, 640}, {15, 65, 641},
                          {300, 40, 9}, {33, 530, 20}, {64, 64, 1300}};
 
-/// Compares the fast pipeline with the plain one at each shape.
-void expectSame(const std::string &text, Isa isa, double limit) {
+void fillBytes(Buffers &buffers) {
+  std::mt19937 random(5);
+  for (size_t i : {0, 1})
+    for (uint8_t &byte : buffers.storage[i])
+      byte = uint8_t(random());
+}
+
+/// Compares the fast pipeline with the plain one at each shape, on small values
+/// or on any bytes.
+void expectSame(const std::string &text, Isa isa, double limit,
+                bool anyBytes = false) {
   auto fast = Kernel::compile(text, hostTarget(isa), fastStages(isa));
   auto plain = Kernel::compile(text, hostTarget(isa), plainStages());
   ASSERT_TRUE(fast && plain);
   for (const Shape &shape : kShapes) {
     SymbolValues symbols{{"m", shape.m}, {"n", shape.n}, {"k", shape.k}};
     Buffers a(fast->bindings(), symbols, 3), b(fast->bindings(), symbols, 3);
+    if (anyBytes) {
+      fillBytes(a);
+      fillBytes(b);
+    }
     fast->run(a.pointers(), symbols, 2);
     plain->run(b.pointers(), symbols);
     EXPECT_LE(compareOutputs(fast->bindings(), a, b, symbols), limit)
@@ -108,6 +153,12 @@ TEST_P(Contract, F16) {
 }
 TEST_P(Contract, I8) {
   expectSame(matmulText("i8", false, kMultiplyI8), GetParam(), 0);
+}
+
+TEST_P(Contract, WidenedBytes) {
+  for (const char *a : {"extsi", "extui"})
+    for (const char *b : {"extsi", "extui"})
+      expectSame(bytesText(a, b), GetParam(), 0, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isas, Contract, testing::ValuesIn(ownIsas()));
