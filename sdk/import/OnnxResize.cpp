@@ -173,23 +173,9 @@ ValueId resizeStatic(Node &node, ValueId x, const ResizeMode &mode,
   return result;
 }
 
-/// A symbolic axis of mode nearest, each element repeated `factor` times.
-ValueId repeat(Node &node, ValueId x, const AxisPlan &plan, int64_t factor) {
-  Dims wide = node.type(x).dims, dims = wide;
-  wide.insert(wide.begin() + static_cast<long>(plan.axis) + 1, Dim(factor));
-  std::vector<int64_t> axes;
-  for (size_t i = 0; i < dims.size(); ++i)
-    axes.push_back(static_cast<int64_t>(i > plan.axis ? i + 1 : i));
-  dims[plan.axis] = plan.to;
-  ValueId repeated =
-      node.op("broadcast", {x}, {{"dims", wide}, {"axes", axes}});
-  return node.reshape(repeated, dims);
-}
-
-/// Whether element i of the result is element i / factor of the input.
-bool isRepeat(const ResizeMode &mode, const AxisPlan &plan, int64_t factor) {
-  if (mode.mode != "nearest" ||
-      (mode.coordinates != "asymmetric" && mode.coordinates != "half_pixel"))
+/// Whether element i of a symbolic axis is element i / factor of the input.
+bool repeatsEach(const ResizeMode &mode, const AxisPlan &plan, int64_t factor) {
+  if (mode.coordinates != "asymmetric" && mode.coordinates != "half_pixel")
     return false;
   for (int64_t i = 0; i < 8 * factor; ++i)
     if (std::max<int64_t>(nearest(mode, original(mode, plan, i, 0, 0)), 0) !=
@@ -198,18 +184,78 @@ bool isRepeat(const ResizeMode &mode, const AxisPlan &plan, int64_t factor) {
   return true;
 }
 
+/// The same of an axis whose sizes are numbers.
+bool repeatsEach(const ResizeMode &mode, const AxisPlan &plan, int64_t from,
+                 int64_t to) {
+  if (from == 0 || to % from != 0 || to > (int64_t(1) << 24) ||
+      plan.length != static_cast<float>(to))
+    return false;
+  std::vector<int64_t> positions = tapsOf(mode, plan, from, to)[0].positions;
+  for (size_t i = 0; i < positions.size(); ++i)
+    if (positions[i] != static_cast<int64_t>(i) / (to / from))
+      return false;
+  return true;
+}
+
+/// How many times each element of the axis is there in a row; none: its result
+/// is more than that.
+std::optional<int64_t> repeatFactor(const ResizeMode &mode,
+                                    const AxisPlan &plan) {
+  if (mode.mode != "nearest")
+    return std::nullopt;
+  std::optional<int64_t> from = plan.from.constant(), to = plan.to.constant();
+  if (from && to)
+    return repeatsEach(mode, plan, *from, *to) ? std::optional(*to / *from)
+                                               : std::nullopt;
+  for (int64_t factor = 2; factor <= 64; ++factor)
+    if (plan.to == plan.from * Dim(factor) && repeatsEach(mode, plan, factor))
+      return factor;
+  return std::nullopt;
+}
+
+/// Each element `factors[axis]` times in a row, along all axes at once.
+ValueId repeat(Node &node, ValueId x, const std::vector<int64_t> &factors) {
+  Dims dims = node.type(x).dims, wide;
+  std::vector<int64_t> axes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    axes.push_back(static_cast<int64_t>(wide.size()));
+    wide.push_back(dims[i]);
+    if (factors[i] != 1)
+      wide.push_back(Dim(factors[i]));
+    dims[i] = dims[i] * Dim(factors[i]);
+  }
+  if (wide.size() == dims.size())
+    return x;
+  ValueId repeated =
+      node.op("broadcast", {x}, {{"dims", wide}, {"axes", axes}});
+  return node.reshape(repeated, dims);
+}
+
 ValueId resizeAxis(Node &node, ValueId x, const ResizeMode &mode,
                    const AxisPlan &plan) {
   if (plan.from == plan.to && plan.scale == 1)
     return x;
   if (plan.from.constant() && plan.to.constant())
     return resizeStatic(node, x, mode, plan);
-  for (int64_t factor = 2; factor <= 64; ++factor)
-    if (plan.to == plan.from * Dim(factor) && isRepeat(mode, plan, factor))
-      return repeat(node, x, plan, factor);
   node.refuse("a symbolic size is supported with mode nearest and a whole "
               "factor only");
   return kNone;
+}
+
+/// Resizes axis by axis, but all axes that only repeat elements at once.
+ValueId resizeAxes(Node &node, ValueId x, const ResizeMode &mode,
+                   const std::vector<AxisPlan> &plans) {
+  std::vector<int64_t> factors(node.type(x).rank(), 1);
+  std::vector<AxisPlan> rest;
+  for (const AxisPlan &plan : plans)
+    if (std::optional<int64_t> factor = repeatFactor(mode, plan))
+      factors[plan.axis] = *factor;
+    else
+      rest.push_back(plan);
+  for (const AxisPlan &plan : rest)
+    if (node.ok())
+      x = resizeAxis(node, x, mode, plan);
+  return node.ok() ? repeat(node, x, factors) : kNone;
 }
 
 // ---- scales and sizes ----
@@ -313,9 +359,8 @@ void onnxResize(Node &node) {
     x = node.cast(x, DType::F32);
   if (weighted && dtype == DType::F64)
     node.refuse("mode '" + mode.mode + "' of f64 is not supported");
-  for (const AxisPlan &plan : plans)
-    if (node.ok())
-      x = resizeAxis(node, x, mode, plan);
+  if (node.ok())
+    x = resizeAxes(node, x, mode, plans);
   node.out(0, node.cast(x, dtype));
 }
 

@@ -8,6 +8,7 @@
 #include "sdk/emit/cpu/LaneAccess.h"
 #include "sdk/emit/cpu/LaneGather.h"
 #include "sdk/emit/cpu/LaneLoops.h"
+#include "sdk/emit/cpu/LaneRepeat.h"
 #include "sdk/emit/cpu/LaneTranspose.h"
 #include "sdk/emit/cpu/LineLanes.h"
 #include "sdk/emit/cpu/UseMarks.h"
@@ -120,6 +121,11 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
   if (lanes < 2 || op.getNumLoops() == 0)
     return;
   OpBuilder builder(op);
+  if (auto repetition = loads ? std::nullopt : findRepetition(op)) {
+    emitRepetition(builder, op, *repetition, lanes);
+    op.erase();
+    return;
+  }
   std::optional<Transposition> loops;
   if (!loads)
     loops = findTransposition(op);

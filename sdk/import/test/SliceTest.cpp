@@ -265,6 +265,16 @@ TEST(OnnxResize, NearestIsAGather) {
   EXPECT_EQ(positions, (std::vector<int>{0, 0, 1, 2, 2, 3}));
 }
 
+TEST(OnnxResize, WholeFactorsRepeatAllAxesAtOnce) {
+  auto result = resized("2", "nearest", {1, 3, 2}, {});
+  EXPECT_EQ(summary(result), "reshape -> f32[1, 6, 8]");
+  EXPECT_EQ(opOf(result, "broadcast").dims("dims"),
+            (Dims{Dim(1), Dim(2), Dim(3), Dim(4), Dim(2)}));
+  // One axis repeats, the other one does not.
+  EXPECT_EQ(summary(resized("2", "nearest", {}, {1, 4, 6})),
+            "gather reshape -> f32[1, 4, 6]");
+}
+
 TEST(OnnxResize, LinearIsAWeightedSum) {
   EXPECT_EQ(summary(resized("2", "linear", {1, 2, 1}, {})),
             "gather mul gather mul compare select add -> f32[1, 4, 4]");
