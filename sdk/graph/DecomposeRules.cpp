@@ -93,8 +93,19 @@ ValueId composites::silu(DecomposeBuilder &m, ValueId x) {
   return m.add("mul", {x, sigmoid(m, x)});
 }
 
+/// tanh(log(1 + e)) is (e * e + 2 * e) / (e * e + 2 * e + 2); where x is above
+/// 0, both are multiplied by u * u, u = exp(-|x|), so that nothing overflows.
 ValueId composites::mish(DecomposeBuilder &m, ValueId x) {
-  return m.add("mul", {x, m.add("tanh", {softplus(m, x)})});
+  ValueId zero = m.fill(0, m.copyOf(x));
+  ValueId above = m.compare("ge", x, zero);
+  ValueId u = m.add("exp", {m.add("neg", {m.add("abs", {x})})});
+  ValueId two = m.fill(2, m.copyOf(x)), one = m.fill(1, m.copyOf(x));
+  ValueId high = m.add("add", {one, m.add("add", {u, u})});
+  ValueId low = m.add("mul", {u, m.add("add", {u, two})});
+  ValueId n = m.add("select", {above, high, low});
+  ValueId rest = m.add("select", {above, m.add("mul", {u, u}), one});
+  ValueId d = m.add("add", {n, m.add("add", {rest, rest})});
+  return m.add("mul", {x, m.add("div", {n, d})});
 }
 
 ValueId composites::clamp(DecomposeBuilder &m, ValueId x) {
