@@ -62,10 +62,12 @@ constexpr bp_target_t targetOf(std::string_view name,
 #define TILE(BITS, PRODUCTS)                                                   \
   "bp-bind-buffers,bp-contract{vector-bits=" BITS                              \
   " intrinsics=llvm.x86." PRODUCTS "},bp-distribute"
-#define DEVICE(BITS, MATH)                                                     \
-  "bp-vectorize{vector-bits=" BITS " compare-maxima=true},"                    \
+#define DEVICE(BITS, PERMUTE, MATH)                                            \
+  "bp-vectorize{vector-bits=" BITS                                             \
+  " compare-maxima=true permute=llvm.x86." PERMUTE "},"                        \
   "bp-expand-math" MATH ",bp-to-cpu-entry,bp-to-llvm"
-#define DEVICE_512 DEVICE("512", "{scale-instruction=true}")
+#define DEVICE_512                                                             \
+  DEVICE("512", "avx512.permvar.si.512", "{scale-instruction=true}")
 
 constexpr DataTarget targets[] = {
     {targetOf("x86-64-v4+vnni", "x86-64 with AVX-512 and its products of bytes",
@@ -76,7 +78,8 @@ constexpr DataTarget targets[] = {
      stagesOf(TILE("512", "avx512 products=pmadd"), DEVICE_512)},
     {targetOf("x86-64-v3", "x86-64 with AVX2 and FMA", featuresV3, 30, 256,
               "x86-64-v3"),
-     stagesOf(TILE("256", "avx2 products=pmadd"), DEVICE("256", ""))},
+     stagesOf(TILE("256", "avx2 products=pmadd"),
+              DEVICE("256", "avx2.permd", ""))},
 };
 
 constexpr DataBackend backend = {.name = "x86",

@@ -172,11 +172,15 @@ def VectorizePass : Pass<"bp-vectorize", "mlir::ModuleOp">,
            "vector-bits is the least width; the machine's is known at run time">,
     Option<"comparesMaxima", "compare-maxima", "bool", "false",
            "the larger of two numbers is one instruction, but not where NaN "
-           "wins">
+           "wins">,
+    Option<"permute", "permute", "std::string", "",
+           "LLVM's intrinsic that gives the lanes of a vector of i32 at the "
+           "positions in another one, such as llvm.x86.avx2.permd; without it "
+           "lanes in any order are gathers">
   ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
-    "mlir::math::MathDialect", "mlir::memref::MemRefDialect",
+    "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect", "mlir::memref::MemRefDialect",
     "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"];
 }
 

@@ -115,6 +115,10 @@ static LoadKind loadKind(linalg::GenericOp op, unsigned loop,
                                                            : LoadKind::None;
 }
 
+bool isGathered(linalg::GenericOp op, unsigned loop, memref::LoadOp load) {
+  return loadKind(op, loop, load) == LoadKind::Gathered;
+}
+
 bool loadsElements(linalg::GenericOp op) {
   return !op.getBody()->getOps<memref::LoadOp>().empty();
 }
@@ -168,6 +172,7 @@ struct LoadingBody {
   unsigned loop;
   const Lanes &at;
   VectorWidth width;
+  GatherBuilder gathered;
   IRMapping map;   ///< values for all lanes: scalars where they are the same
   IRMapping first; ///< those of the first lane, of what is Next
 
@@ -220,7 +225,9 @@ void LoadingBody::cloneLoad(memref::LoadOp load) {
   Value rest =
       arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
   Value result;
-  if (kind == LoadKind::Gathered) {
+  if (kind == LoadKind::Gathered && gathered) {
+    result = gathered(load, position);
+  } else if (kind == LoadKind::Gathered) {
     position.push_back(arith::ConstantIndexOp::create(builder, loc(), 0));
     result = vector::GatherOp::create(builder, loc(), type, load.getMemRef(),
                                       position, map.lookupOrDefault(last),
@@ -260,8 +267,8 @@ void LoadingBody::clone(Operation &inner, ValueRange ivs) {
 SmallVector<Value> cloneLoadingBody(OpBuilder &builder, linalg::GenericOp op,
                                     unsigned loop, const Lanes &at,
                                     ValueRange arguments, ValueRange ivs,
-                                    VectorWidth width) {
-  LoadingBody body{builder, op, loop, at, width, {}, {}};
+                                    VectorWidth width, GatherBuilder gathered) {
+  LoadingBody body{builder, op, loop, at, width, gathered, {}, {}};
   body.map.map(op.getBody()->getArguments(), arguments);
   for (Operation &inner : op.getBody()->without_terminator())
     body.clone(inner, ivs);

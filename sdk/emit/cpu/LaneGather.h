@@ -7,6 +7,8 @@
 
 #include "sdk/emit/cpu/LaneMemory.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 #include <optional>
 
 namespace backplane {
@@ -19,12 +21,22 @@ bool loadsElements(mlir::linalg::GenericOp op);
 std::optional<double> elementLoadCost(mlir::linalg::GenericOp op, unsigned loop,
                                       int64_t lanes);
 
+/// Whether the lanes of a load of the body are wherever data say, in one row.
+bool isGathered(mlir::linalg::GenericOp op, unsigned loop,
+                mlir::memref::LoadOp load);
+
+/// Makes what the lanes of such a load read; `row` are its indices but the
+/// last.
+using GatherBuilder = llvm::function_ref<mlir::Value(mlir::memref::LoadOp load,
+                                                     mlir::ValueRange row)>;
+
 /// Copies such a body for the lanes at `at` and gives what it yields. `ivs` are
-/// the iterations of the other loops.
+/// the iterations of the other loops. Without `gathered` a gather reads.
 llvm::SmallVector<mlir::Value>
 cloneLoadingBody(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
                  unsigned loop, const Lanes &at, mlir::ValueRange arguments,
-                 mlir::ValueRange ivs, VectorWidth width);
+                 mlir::ValueRange ivs, VectorWidth width,
+                 GatherBuilder gathered = nullptr);
 
 } // namespace backplane
 

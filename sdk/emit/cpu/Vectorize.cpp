@@ -10,12 +10,14 @@
 #include "sdk/emit/cpu/LaneLoops.h"
 #include "sdk/emit/cpu/LaneRepeat.h"
 #include "sdk/emit/cpu/LaneTranspose.h"
+#include "sdk/emit/cpu/LaneWindow.h"
 #include "sdk/emit/cpu/LineLanes.h"
 #include "sdk/emit/cpu/UseMarks.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -111,6 +113,21 @@ static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
   return best;
 }
 
+/// Gathers whose lanes are next to each other in memory as a rule, in another
+/// order.
+static bool vectorizeWindow(linalg::GenericOp op, unsigned vectorBits,
+                            StringRef permute) {
+  std::optional<unsigned> loop;
+  if (!permute.empty() && op.hasPureBufferSemantics() && loadsElements(op))
+    loop = findWindow(op);
+  if (!loop)
+    return false;
+  OpBuilder builder(op);
+  emitWindow(builder, op, *loop, vectorBits / 32, permute);
+  op.erase();
+  return true;
+}
+
 static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
                       bool extremesForget) {
   bool loads = loadsElements(op) && op.getNumReductionLoops() == 0;
@@ -160,7 +177,8 @@ void VectorizePass::runOnOperation() {
   SmallVector<linalg::GenericOp> ops;
   getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
   for (linalg::GenericOp op : ops)
-    vectorize(op, vectorBits, scalable, comparesMaxima);
+    if (!vectorizeWindow(op, vectorBits, permute))
+      vectorize(op, vectorBits, scalable, comparesMaxima);
   vectorizeLines(getOperation(), vectorBits, scalable);
   multiplyShares(getOperation());
   if (comparesMaxima)

@@ -70,6 +70,12 @@ static std::string products(Isa isa) {
   return "";
 }
 
+static std::string permutation(Isa isa) {
+  if (isAvx512(isa))
+    return " permute=llvm.x86.avx512.permvar.si.512";
+  return isa == Isa::Avx2 ? " permute=llvm.x86.avx2.permd" : "";
+}
+
 std::vector<EmitStage> fastStages(Isa isa) {
   std::string bits = std::to_string(vectorBits(isa));
   bool isNeon = isa == Isa::Neon;
@@ -78,7 +84,7 @@ std::vector<EmitStage> fastStages(Isa isa) {
           {"bufferize", "bp-bufferize"},
           {"device", "bp-vectorize{vector-bits=" + bits +
                          (isNeon ? "" : " compare-maxima=true") +
-                         "},bp-expand-math" +
+                         permutation(isa) + "},bp-expand-math" +
                          (isAvx512(isa) ? "{scale-instruction=true}" : "") +
                          ",bp-to-cpu-entry,bp-to-llvm"}};
 }

@@ -163,6 +163,55 @@ TEST_P(Contract, WidenedBytes) {
 
 INSTANTIATE_TEST_SUITE_P(Isas, Contract, testing::ValuesIn(ownIsas()));
 
+namespace {
+
+/// y[m, n] = x[m, at[n]].
+std::string pickText() {
+  return "func.func @pick(%x: tensor<?x?xf32> {bp.dims = [\"m\", \"k\"]}, %i: "
+         "tensor<?xi64> {bp.dims = [\"n\"]}, %y: tensor<?x?xf32> {bp.dims = "
+         "[\"m\", \"n\"]}, %m: index, %n: index, %k: index) -> "
+         "tensor<?x?xf32> attributes {bp.inputs = 2 : i64, bp.outputs = 1 : "
+         "i64, bp.symbols = [\"m\", \"n\", \"k\"]} {\n"
+         "  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, "
+         "affine_map<(i, j) -> (i, j)>], iterator_types = [\"parallel\", "
+         "\"parallel\"]} ins(%i : tensor<?xi64>) outs(%y : tensor<?x?xf32>) {\n"
+         "  ^bb0(%p: i64, %old: f32):\n"
+         "    %row = linalg.index 0 : index\n"
+         "    %column = arith.index_cast %p : i64 to index\n"
+         "    %e = tensor.extract %x[%row, %column] : tensor<?x?xf32>\n"
+         "    linalg.yield %e : f32\n  } -> tensor<?x?xf32>\n"
+         "  return %r : tensor<?x?xf32>\n}\n";
+}
+
+class Gather : public testing::TestWithParam<Isa> {};
+
+} // namespace
+
+TEST_P(Gather, PicksColumns) {
+  if (!hasIsa(GetParam()))
+    GTEST_SKIP() << "this CPU lacks the instructions";
+  auto kernel = Kernel::compile(pickText(), hostTarget(GetParam()),
+                                fastStages(GetParam()));
+  ASSERT_TRUE(kernel);
+  // Backwards, the same one, each twice, next to each other, far apart.
+  for (int64_t step : {-1, 0, 1, 2, 5})
+    for (const Shape &shape : {Shape{1, 1, 1}, {70, 56, 28}, {3, 37, 13}}) {
+      SymbolValues symbols{{"m", shape.m}, {"n", shape.n}, {"k", shape.k}};
+      Buffers buffers(kernel->bindings(), symbols, 4);
+      auto *x = reinterpret_cast<const float *>(buffers.storage[0].data());
+      auto *at = reinterpret_cast<int64_t *>(buffers.storage[1].data());
+      auto *y = reinterpret_cast<const float *>(buffers.storage[2].data());
+      for (int64_t j = 0; j < shape.n; ++j)
+        at[j] = (shape.n * shape.k + j * step / 2) % shape.k;
+      kernel->run(buffers.pointers(), symbols);
+      for (int64_t i = 0; i < shape.m * shape.n; ++i)
+        ASSERT_EQ(y[i], x[i / shape.n * shape.k + at[i % shape.n]])
+            << "step " << step << " element " << i;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isas, Gather, testing::ValuesIn(ownIsas()));
+
 TEST(Kernel, MatmulIsTheProduct) {
   Isa isa = hasIsa(ownIsas()[0]) ? ownIsas()[0] : ownIsas().back();
   auto kernel = Kernel::compile(matmulText("f32", false, kMultiplyF32),
