@@ -2,7 +2,12 @@
 //
 // top_k: a heap of the best elements so far, in the results themselves, whose
 // root is the last of them; sorted at the end. A time of n log k at worst.
+//
+// Elements of up to 32 bits and their indices are one number of 64 bits, kept
+// where the indices go, whose order is that of the results.
 #include "sdk/lower/SequentialLoops.h"
+
+#include "sdk/dialect/Convert.h"
 
 using namespace bp;
 using namespace bp::lower;
@@ -31,11 +36,54 @@ Value standsBefore(ImplicitLocOpBuilder &b, Value x, Value y, bool largest,
                               arith::AndIOp::create(b, isNan, isNumber));
 }
 
+/// A word whose unsigned order is that of floats: NaN above all and equal, both
+/// zeros equal.
+Value wordOfFloat(ImplicitLocOpBuilder &b, Value x) {
+  Type i32 = b.getI32Type();
+  auto word = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, b.getIntegerAttr(i32, value));
+  };
+  auto is = [&](arith::CmpIPredicate kind, Value a, int64_t c) -> Value {
+    return arith::CmpIOp::create(b, kind, a, word(c));
+  };
+  auto choose = [&](Value condition, Value yes, Value no) -> Value {
+    return arith::SelectOp::create(b, condition, yes, no);
+  };
+  Value bits = arith::BitcastOp::create(b, i32, x);
+  Value size = arith::AndIOp::create(b, bits, word(INT32_MAX));
+  Value isZero = is(arith::CmpIPredicate::eq, size, 0);
+  bits = choose(isZero, word(0), bits);
+  // Negative ones are turned around.
+  Value sign = is(arith::CmpIPredicate::slt, bits, 0);
+  Value mask = choose(sign, word(-1), word(INT32_MIN));
+  Value isNan = is(arith::CmpIPredicate::ugt, size, 0x7f800000);
+  return choose(isNan, word(-1), arith::XOrIOp::create(b, bits, mask));
+}
+
+/// The same of integers of up to 32 bits.
+Value wordOfInteger(ImplicitLocOpBuilder &b, Value x, bool isUnsigned) {
+  Type i32 = b.getI32Type();
+  if (isUnsigned)
+    return x.getType() == i32 ? x : arith::ExtUIOp::create(b, i32, x);
+  if (x.getType() != i32)
+    x = arith::ExtSIOp::create(b, i32, x);
+  Value lowest = arith::ConstantIntOp::create(b, INT32_MIN, 32);
+  return arith::XOrIOp::create(b, x, lowest);
+}
+
+/// Whether an element and its index fit 64 bits. Symbols are words.
+bool fitsKey(const Element &element, const backplane::Dim &size) {
+  std::optional<int64_t> known = size.constant();
+  bool isWord = known ? *known < (int64_t(1) << 32)
+                      : backplane::Dim::isSymbolName(size.str());
+  return isWord && element.compute.getIntOrFloatBitWidth() <= 32;
+}
+
 /// Levels that an entry goes down in an iteration of a loop, where not all are
 /// known: some devices end an invocation after 65535 iterations.
 constexpr int64_t kLevelsAtOnce = 4;
 
-/// An element and its index in x.
+/// An element and its index in x; or null and the key of both.
 struct Entry {
   Value stored, number;
 };
@@ -45,7 +93,8 @@ class Heap {
 public:
   Heap(TopKOp op, Value x, Value count, int64_t levels, Value iterations)
       : op(op), x(x), count(count), levels(levels), iterations(iterations),
-        element(elementOf(op.getX().getType())) {}
+        element(elementOf(op.getX().getType())),
+        hasKeys(fitsKey(element, dimsOf(op.getX().getType())[op.getAxis()])) {}
 
   /// The best of a line of `size` elements, best first.
   Values select(ImplicitLocOpBuilder &b, ValueRange line, Value size,
@@ -55,14 +104,9 @@ public:
                 [&](ImplicitLocOpBuilder &inner, Value at, ValueRange carried) {
                   return put(inner, line, at, read(inner, line, at), carried);
                 });
-    now = arrange(b, line, now);
-    now =
-        forLoop(b, minus(b, size, count), now,
-                [&](ImplicitLocOpBuilder &inner, Value i, ValueRange carried) {
-                  Value at = arith::AddIOp::create(inner, i, count);
-                  return offer(inner, line, read(inner, line, at), carried);
-                });
-    return sort(b, line, now);
+    now = offerRest(b, line, size, arrange(b, line, now));
+    now = sort(b, line, now);
+    return hasKeys ? resolve(b, line, now) : now;
   }
 
 private:
@@ -71,17 +115,62 @@ private:
   }
   Entry read(ImplicitLocOpBuilder &b, ValueRange line, Value at) {
     Value number = arith::IndexCastOp::create(b, b.getI64Type(), at);
-    return {extract(b, x, place(line, at)), number};
+    Value stored = extract(b, x, place(line, at));
+    if (hasKeys)
+      return {Value(), keyOf(b, stored, number)};
+    return {stored, number};
+  }
+  /// The word of the element above its index: the entry with the higher key
+  /// stands before the other.
+  Value keyOf(ImplicitLocOpBuilder &b, Value stored, Value number) {
+    Value computed = load(b, stored, element);
+    Value word = element.isFloat()
+                     ? wordOfFloat(b, computed)
+                     : wordOfInteger(b, computed, element.isUnsigned);
+    if (!largest())
+      word = inverted(b, word);
+    Value high = arith::ShLIOp::create(
+        b, arith::ExtUIOp::create(b, b.getI64Type(), word),
+        arith::ConstantIntOp::create(b, 32, 64));
+    // Of equals the first index comes first.
+    Value low = arith::ConstantIntOp::create(b, UINT32_MAX, 64);
+    return arith::OrIOp::create(b, high, arith::SubIOp::create(b, low, number));
+  }
+  static Value inverted(ImplicitLocOpBuilder &b, Value word) {
+    Value all =
+        arith::ConstantOp::create(b, b.getIntegerAttr(word.getType(), -1));
+    return arith::XOrIOp::create(b, word, all);
+  }
+  /// The index in a key.
+  static Value indexOf(ImplicitLocOpBuilder &b, Value key) {
+    Value low = arith::ConstantIntOp::create(b, UINT32_MAX, 64);
+    Value number = arith::AndIOp::create(b, inverted(b, key), low);
+    return arith::IndexCastOp::create(b, b.getIndexType(), number);
+  }
+  /// Keys to the elements and indices that they stand for.
+  Values resolve(ImplicitLocOpBuilder &b, ValueRange line, ValueRange lists) {
+    return forLoop(b, count, lists,
+                   [&](ImplicitLocOpBuilder &inner, Value at, ValueRange now) {
+                     Value key = extract(inner, now[1], place(line, at));
+                     Value from = indexOf(inner, key);
+                     Value number = arith::IndexCastOp::create(
+                         inner, inner.getI64Type(), from);
+                     Value stored = extract(inner, x, place(line, from));
+                     Values position = place(line, at);
+                     return Values{insert(inner, stored, now[0], position),
+                                   insert(inner, number, now[1], position)};
+                   });
   }
   Entry get(ImplicitLocOpBuilder &b, ValueRange line, Value at,
             ValueRange lists) {
     Values position = place(line, at);
-    return {extract(b, lists[0], position), extract(b, lists[1], position)};
+    return {hasKeys ? Value() : extract(b, lists[0], position),
+            extract(b, lists[1], position)};
   }
   Values put(ImplicitLocOpBuilder &b, ValueRange line, Value at, Entry entry,
              ValueRange lists) {
     Values position = place(line, at);
-    return {insert(b, entry.stored, lists[0], position),
+    return {hasKeys ? lists[0] : insert(b, entry.stored, lists[0], position),
             insert(b, entry.number, lists[1], position)};
   }
 
@@ -89,6 +178,9 @@ private:
 
   /// Whether x stands behind y: of equals the one with the higher index.
   Value isBehind(ImplicitLocOpBuilder &b, Entry x, Entry y) {
+    if (hasKeys)
+      return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, x.number,
+                                   y.number);
     Value a = load(b, x.stored, element), c = load(b, y.stored, element);
     Value before = standsBefore(b, a, c, largest(), element);
     Value behind = standsBefore(b, c, a, largest(), element);
@@ -155,7 +247,7 @@ private:
     Entry a = get(b, line, first, lists), c = get(b, line, second, lists);
     Value takesSecond = isBehind(b, c, a);
     auto choose = [&](Value x, Value y) -> Value {
-      return arith::SelectOp::create(b, takesSecond, x, y);
+      return x ? arith::SelectOp::create(b, takesSecond, x, y) : Value();
     };
     return {choose(second, first),
             {choose(c.stored, a.stored), choose(c.number, a.number)},
@@ -173,24 +265,76 @@ private:
         });
   }
 
-  /// Takes the entry in when it stands before the root; it comes later, so an
+  /// The element that the root stands for, as it is computed with.
+  Value rootElement(ImplicitLocOpBuilder &b, ValueRange line,
+                    ValueRange lists) {
+    Entry root = get(b, line, index(b, 0), lists);
+    if (hasKeys)
+      root.stored = extract(b, x, place(line, indexOf(b, root.number)));
+    return load(b, root.stored, element);
+  }
+
+  /// Offers all but the first elements. The root's goes along, so that most are
+  /// turned away by one comparison.
+  Values offerRest(ImplicitLocOpBuilder &b, ValueRange line, Value size,
+                   Values lists) {
+    // A loop of one turn, so that nothing but loops uses the lists; of none
+    // where they are empty.
+    lists.push_back(arith::ConstantOp::create(
+        b, cast<TypedAttr>(b.getZeroAttr(element.compute))));
+    lists = forLoop(b, smaller(b, count, index(b, 1)), lists,
+                    [&](ImplicitLocOpBuilder &inner, Value, ValueRange now) {
+                      Values next(now.drop_back());
+                      next.push_back(rootElement(inner, line, next));
+                      return next;
+                    });
+    Values now =
+        forLoop(b, minus(b, size, count), lists,
+                [&](ImplicitLocOpBuilder &inner, Value i, ValueRange carried) {
+                  Value at = arith::AddIOp::create(inner, i, count);
+                  return offer(inner, line, at, carried);
+                });
+    now.pop_back();
+    return now;
+  }
+
+  /// Takes an element in when it stands before the root; it comes later, so an
   /// equal one does not.
-  Values offer(ImplicitLocOpBuilder &b, ValueRange line, Entry entry,
-               ValueRange lists) {
-    Value root = get(b, line, index(b, 0), lists).stored;
-    Value better = standsBefore(b, load(b, entry.stored, element),
-                                load(b, root, element), largest(), element);
-    auto branch = scf::IfOp::create(
-        b, better,
-        [&](OpBuilder &nested, Location loc) {
-          ImplicitLocOpBuilder inner(loc, nested);
-          scf::YieldOp::create(
-              inner, sink(inner, line, entry, index(inner, 0), count, lists));
-        },
-        [&](OpBuilder &nested, Location loc) {
-          scf::YieldOp::create(nested, loc, lists);
-        });
-    return Values(branch.getResults());
+  Values offer(ImplicitLocOpBuilder &b, ValueRange line, Value at,
+               ValueRange carried) {
+    Value computed = load(b, extract(b, x, place(line, at)), element);
+    auto ifBetter =
+        [&](ImplicitLocOpBuilder &b, Value better,
+            llvm::function_ref<Values(ImplicitLocOpBuilder &)> then) {
+          auto branch = scf::IfOp::create(
+              b, better,
+              [&](OpBuilder &nested, Location loc) {
+                ImplicitLocOpBuilder inner(loc, nested);
+                scf::YieldOp::create(inner, then(inner));
+              },
+              [&](OpBuilder &nested, Location loc) {
+                scf::YieldOp::create(nested, loc, carried);
+              });
+          return Values(branch.getResults());
+        };
+    auto take = [&](ImplicitLocOpBuilder &b) {
+      Values now = sink(b, line, read(b, line, at), index(b, 0), count,
+                        carried.drop_back());
+      now.push_back(rootElement(b, line, now));
+      return now;
+    };
+    auto isBefore = [&](ImplicitLocOpBuilder &b) {
+      return standsBefore(b, computed, carried.back(), largest(), element);
+    };
+    if (!element.isFloat())
+      return ifBetter(b, isBefore(b), take);
+    // NaN is rare: whether there is one at all is part of one comparison.
+    auto kind =
+        largest() ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT;
+    return ifBetter(b, compareFloats(b, kind, computed, carried.back()),
+                    [&](ImplicitLocOpBuilder &inner) {
+                      return ifBetter(inner, isBefore(inner), take);
+                    });
   }
 
   /// The root goes to the end, again and again.
@@ -212,6 +356,7 @@ private:
   int64_t levels;   ///< that an entry goes down, in each of these iterations
   Value iterations; ///< null: in one
   Element element;
+  bool hasKeys;
 };
 
 /// How far down an entry of a heap of this size may go: the number of bits.

@@ -17,25 +17,52 @@ func.func @cumulative(%x: tensor<3x5xf16>) -> tensor<3x5xf16> {
 }
 
 // The first k elements, made a heap, take in those that are better than its
-// root; it is sorted at the end.
+// root, whose element goes along; it is sorted at the end. An element and its
+// index are one key where the index goes, until the last loop.
 // CHECK-LABEL: func.func @top_k
-// CHECK:         scf.for
+// CHECK-SAME:    %arg1: tensor<2xf32>{{.*}}, %arg2: tensor<2xi64>
+// CHECK:         scf.for {{.*}} iter_args({{.*}} = %arg1, {{.*}} = %arg2)
 // CHECK:           tensor.extract %arg0
+// CHECK:           %[[WORD:.*]] = arith.extui {{.*}} : i32 to i64
+// CHECK:           %[[HIGH:.*]] = arith.shli %[[WORD]], %c32_i64
+// CHECK:           %[[LOW:.*]] = arith.subi %c4294967295_i64
+// CHECK:           %[[KEY:.*]] = arith.ori %[[HIGH]], %[[LOW]]
+// CHECK:           tensor.insert %[[KEY]] into
 // CHECK:         scf.for
 // CHECK-NOT:       scf.for
+// CHECK:           arith.cmpi ult, {{.*}} : i64
 // CHECK:           scf.if
 // CHECK:         scf.for
 // CHECK:           tensor.extract %arg0
-// CHECK:           arith.cmpf ogt
+// CHECK:         scf.for
+// CHECK:           tensor.extract %arg0
+// CHECK:           arith.cmpf ugt
 // CHECK:           scf.if
-// CHECK-NOT:         scf.for
+// CHECK:             arith.cmpf ogt
 // CHECK:             scf.if
+// CHECK-NOT:           scf.for
+// CHECK:               scf.if
 // CHECK:         scf.for
 // CHECK-NOT:       scf.for
 // CHECK:           scf.if
+// CHECK:         scf.for
+// CHECK:           tensor.extract %arg0
+// CHECK:           tensor.insert
+// CHECK-NOT:     linalg.generic
 func.func @top_k(%x: tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>) {
   %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["2"]>, largest = true} : (tensor<9xf32>) -> (tensor<2xf32>, tensor<2xi64>)
   return %0#0, %0#1 : tensor<2xf32>, tensor<2xi64>
+}
+
+// Elements of 64 bits stay apart from their indices.
+// CHECK-LABEL: func.func @top_k_wide
+// CHECK-NOT:     arith.shli
+// CHECK:         arith.cmpi sgt, {{.*}} : i64
+// CHECK-NOT:     arith.shli
+// CHECK:         return
+func.func @top_k_wide(%x: tensor<9xi64>) -> (tensor<2xi64>, tensor<2xi64>) {
+  %0:2 = bp.top_k %x {axis = 0 : i64, k = #bp.dims<["2"]>, largest = true} : (tensor<9xi64>) -> (tensor<2xi64>, tensor<2xi64>)
+  return %0#0, %0#1 : tensor<2xi64>, tensor<2xi64>
 }
 
 // How far an entry goes down is not known: four levels in a turn of a loop.
