@@ -34,6 +34,13 @@ std::string profileNames() {
   return names;
 }
 
+/// Of --env: the value is that of this process.
+std::string onlyName(const std::string &name) {
+  return name.find('=') == std::string::npos
+             ? ""
+             : "names a variable; set '" + name + "' in front of the command";
+}
+
 void addChoice(CLI::App &app, RunOptions &options) {
   const char *group = "Which cases";
   app.add_option("--depth", options.depth,
@@ -126,6 +133,7 @@ void addRun(CLI::App &app, RunOptions &options) {
   app.add_option("--env", options.variables,
                  "variable of the environment that workers get besides the "
                  "usual ones; may be repeated, and is reported")
+      ->check(onlyName)
       ->group(group);
   app.add_option("--launcher", options.launcher,
                  "words put in front of the commands of both workers: 'ssh "

@@ -68,7 +68,8 @@ def conform(device, arguments, schedule="in-order"):
     """Each case of a run is a test."""
     with tempfile.TemporaryDirectory() as folder:
         result = run(BIN / "bp", "conformance", "--device", device, "--out", folder,
-                     *arguments, "--env", f"BP_CUDA_EMULATOR=schedule={schedule}")
+                     *arguments, "--env", "BP_CUDA_EMULATOR",
+                     BP_CUDA_EMULATOR=f"schedule={schedule}")
         records = pathlib.Path(folder) / "records.jsonl"
         if "report in" not in result.stdout or not records.exists():
             return check(f"conformance on {device}", False, result.stdout)

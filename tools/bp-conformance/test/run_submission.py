@@ -519,6 +519,8 @@ def hides_the_environment(folder):
     assert "ACME_LOG=2" in seen and "ACME_EXACT" not in seen, seen
     facts = json.loads((folder / "a" / "run.json").read_text("utf-8"))
     assert facts["variables"]["ACME_LOG"] == "2", facts["variables"]
+    expect_in("names a variable",
+              run(*few, "--env", "ACME_LOG=3", "--out", folder / "b", code=2))
 
 
 @test
