@@ -2,6 +2,7 @@
 //
 // EntryModule.cpp: entry points about modules, functions and launches.
 #include "Context.h"
+#include "ModuleFile.h"
 
 #include <algorithm>
 
@@ -48,7 +49,8 @@ void load(CUmodule *out, const void *image, unsigned count,
   const auto *text = static_cast<const char *>(image);
   std::unique_ptr<Module> module;
   try {
-    module = loadModule(context, std::string_view(text, std::strlen(text)));
+    std::string kept = keptText(text, currentOptions().modules);
+    module = loadModule(context, kept);
   } catch (const Error &error) {
     log.write(values, error.text);
     throw;

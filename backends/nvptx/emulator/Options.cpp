@@ -34,6 +34,10 @@ bool apply(Options &options, const std::string &name,
            const std::string &value) {
   if (name == "schedule")
     return setSchedule(options, value);
+  if (name == "modules") {
+    options.modules = value;
+    return true;
+  }
   uint64_t number = 0;
   if (!parseNumber(value, number))
     return false;

@@ -17,6 +17,7 @@ struct Options {
   uint64_t seed = 1;
   uint64_t limit = 400'000'000; // instructions of a warp
   bool log = true;
+  std::string modules; // folder of the texts of modules; empty: none
 };
 
 // A copy of the options as they are now.

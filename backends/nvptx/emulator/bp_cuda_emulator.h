@@ -19,13 +19,17 @@ extern "C" {
  * The environment variable BP_CUDA_EMULATOR has the values at the start, as in
  * "schedule=reversed,seed=7,races=0".
  *
- *   checks      0 turns all checks below off, 1 on (the default)
- *   poison      registers and shared memory that are read before they are
- * written races       accesses of shared memory by two warps without a barrier
- * between schedule    "in-order" (default), "reversed" or "random": of blocks,
- * and of the warps of a block seed        of the random schedule (default 1)
- *   limit       instructions that one warp may execute, in millions (default
- * 400) log         1 (default) writes the text of each fault to stderr
+ *   checks    0 turns poison and races off, 1 on (the default)
+ *   poison    registers and shared memory that are read before they are written
+ *   races     accesses of shared memory by two warps without a barrier between
+ *   schedule  "in-order" (default), "reversed" or "random": of blocks, and of
+ *             the warps of a block
+ *   seed      of the random schedule (default 1)
+ *   limit     instructions that one warp may execute, in millions (default 400)
+ *   log       1 (default) writes the text of each fault to stderr
+ *   modules   a folder: the text of each module that is loaded is written there
+ *             as HASH.ptx, and where that file is there already, it is what is
+ *             loaded, so that kernels can be read and changed (default: none)
  *
  * Bounds and alignment are always checked. */
 int bp_cuda_emulator_set(const char *name, const char *value);

@@ -6,6 +6,10 @@
 
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 namespace emulatortest {
@@ -153,6 +157,40 @@ INNER:
   add.s64 %rd6, %rd3, %rd6;
   st.global.f32 [%rd6], %f3;
   ret;)");
+}
+
+// Text that is read and changed: the first load writes the file, later ones
+// read it.
+TEST(EmulatorLaunch, TakesTheTextOfAModuleFromAFolder) {
+  std::string folder = testing::TempDir() + "bp-modules-XXXXXX";
+  ASSERT_TRUE(mkdtemp(folder.data()));
+  ASSERT_EQ(api().bp_cuda_emulator_set("modules", folder.c_str()), 0);
+  Device device(80);
+  device.load(addModule(80), "k");
+  auto files = std::filesystem::directory_iterator(folder);
+  ASSERT_NE(files, std::filesystem::directory_iterator());
+  std::filesystem::path path = files->path();
+  std::stringstream kept;
+  kept << std::ifstream(path).rdbuf();
+  std::string text = kept.str();
+  EXPECT_EQ(text, addModule(80));
+  EXPECT_EQ(path.extension(), ".ptx");
+
+  size_t add = text.find("add.rn.f32");
+  std::ofstream(path) << text.replace(add, 3, "mul");
+  CUfunction k = device.load(addModule(80), "k");
+  std::vector<float> in = {3, 5};
+  CUdeviceptr a = device.put(in), b = device.put(in), c = device.put(in);
+  uint32_t n = 2;
+  EXPECT_EQ(device.run(k, {1}, {32}, {&a, &b, &c, &n}), CUDA_SUCCESS);
+  EXPECT_EQ(device.get<float>(c, 2), (std::vector<float>{9, 25}));
+
+  std::filesystem::remove_all(folder);
+  std::string message;
+  EXPECT_EQ(device.tryLoad(addModule(80), message),
+            CUDA_ERROR_OPERATING_SYSTEM);
+  EXPECT_NE(message.find("cannot be written"), std::string::npos) << message;
+  EXPECT_EQ(api().bp_cuda_emulator_set("modules", ""), 0);
 }
 
 TEST(EmulatorLaunch, MultipliesTilesInSharedMemory) {
