@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The small models of a day on a GPU: those whose outputs are goldens, and those that are timed."""
+import dataclasses
+
+import numpy
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+OPSET = 23
+FLOAT, HALF, BF16, INT64 = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
+                            TensorProto.INT64)
+
+
+@dataclasses.dataclass
+class Golden:
+    """`rtol` and `atol` are how far the emulator may be from a GPU: nothing where the ISA says every
+    bit, some units in the last place where it gives a bound (the emulator's page has which)."""
+    name: str
+    nodes: list
+    inputs: dict  # name -> (dtype, sizes)
+    output: tuple  # dtype, sizes
+    rtol: float = 0
+    atol: float = 0
+
+
+@dataclasses.dataclass
+class Timed:
+    """`kind` and `sizes` are what peers.py computes the same by; `flops` of a call, or the bytes that
+    it has to move."""
+    name: str
+    kind: str
+    sizes: list
+    nodes: list
+    inputs: dict
+    output: tuple
+    flops: int = 0
+    bytes: int = 0
+
+
+def node(op, inputs, output, **attributes):
+    return helper.make_node(op, inputs.split(), [output], **attributes)
+
+
+def goldens():
+    cube = {"a": (FLOAT, (67, 45)), "b": (FLOAT, (45, 53))}
+    halves = {name: (HALF, sizes) for name, (_, sizes) in cube.items()}
+    image = {"x": (FLOAT, (2, 5, 17, 19)), "w": (FLOAT, (7, 5, 3, 3))}
+    rows = {"x": (FLOAT, (37, 301))}
+    return [
+        Golden("add-mul", [node("Mul", "a a", "t"), node("Add", "t b", "y")],
+               {"a": (FLOAT, (33, 77)), "b": (FLOAT, (77,))}, (FLOAT, (33, 77)), 2e-7, 1e-7),
+        Golden("matmul-f32", [node("MatMul", "a b", "y")], cube, (FLOAT, (67, 53))),
+        Golden("matmul-f16", [node("MatMul", "a b", "y")], halves, (HALF, (67, 53)), 2e-3, 1e-3),
+        Golden("conv-f32", [node("Conv", "x w", "y")], image, (FLOAT, (2, 7, 15, 17))),
+        Golden("softmax", [node("Softmax", "x", "y")], rows, (FLOAT, (37, 301)), 1e-6, 1e-9),
+        Golden("layer-norm", [node("LayerNormalization", "x s", "y")],
+               {**rows, "s": (FLOAT, (301,))}, (FLOAT, (37, 301)), 1e-5, 1e-6),
+        Golden("erf", [node("Erf", "x", "y")], rows, (FLOAT, (37, 301)), 1e-6, 1e-9),
+        Golden("sum", [node("ReduceSum", "x axes", "y", keepdims=0)], rows, (FLOAT, (37,))),
+        Golden("transpose", [node("Transpose", "x", "y")], rows, (FLOAT, (301, 37))),
+        Golden("to-f16", [node("Cast", "x", "y", to=HALF)], rows, (HALF, (37, 301))),
+    ]
+
+
+def timed(quick):
+    cube = 128 if quick else 4096
+    rows, columns = (64, 256) if quick else (8192, 4096)
+    heads, keys, width = (2, 64, 64) if quick else (16, 2048, 64)
+    line = {"x": (FLOAT, (rows, columns))}
+    moved = 2 * 4 * rows * columns
+    product = {"a": (BF16, (cube, cube)), "b": (BF16, (cube, cube))}
+    heads_of = (1, heads, keys, width)
+    parts = {name: (HALF, heads_of) for name in "qkv"}
+    return [
+        Timed(f"bf16 product {cube}", "matmul", [cube] * 3, [node("MatMul", "a b", "y")], product,
+              (BF16, (cube, cube)), flops=2 * cube ** 3),
+        Timed("softmax rows", "softmax", [rows, columns], [node("Softmax", "x", "y")], line,
+              (FLOAT, (rows, columns)), bytes=moved),
+        Timed("layer norm rows", "layer-norm", [rows, columns],
+              [node("LayerNormalization", "x s", "y")], {**line, "s": (FLOAT, (columns,))},
+              (FLOAT, (rows, columns)), bytes=moved),
+        Timed("gelu", "gelu", [rows, columns], [node("Gelu", "x", "y", approximate="tanh")], line,
+              (FLOAT, (rows, columns)), bytes=moved),
+        Timed("attention", "attention", list(heads_of), [node("Attention", "q k v", "y")], parts,
+              (HALF, heads_of), flops=4 * heads * keys * keys * width),
+    ]
+
+
+def save(model, path):
+    """As ONNX; `axes` of a reduction is a constant."""
+    values = [helper.make_tensor_value_info(name, dtype, sizes)
+              for name, (dtype, sizes) in model.inputs.items()]
+    used = {name for one in model.nodes for name in one.input}
+    constants = [numpy_helper.from_array(numpy.array([1], numpy.int64), "axes")] * ("axes" in used)
+    graph = helper.make_graph(model.nodes, "day", values,
+                              [helper.make_tensor_value_info("y", *model.output)], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)],
+                                ir_version=10), path)
+
+
+def draw(model, folder):
+    """Its inputs as files: numbers that f16 holds, of sums that f32 holds."""
+    random = numpy.random.default_rng(7)
+    for name, (dtype, sizes) in model.inputs.items():
+        values = random.integers(-64, 65, sizes) / 16
+        numpy.save(folder / f"{name}.npy", values.astype("f2" if dtype == HALF else "f4"))

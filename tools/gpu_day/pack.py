@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the folder that travels: programs, plug-in, cases, models and their inputs."""
+import dataclasses
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import models
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / "build"
+TARGETS = "nvptx-sm80,nvptx-sm90,nvptx-sm90a,nvptx-sm100,nvptx-sm120"
+MOST_BYTES = 64 << 20
+# A sample of each layer that runs on kernels; the quick form is some lines of it.
+CASES = ("L2/*", "L3/matmul/*", "L3/conv/*", "L3/softmax/*", "L3/layer_norm/*", "L3/reduce/*",
+         "L3/attention/*", "L3/cast/*", "L3/top_k/*", "L3/scatter/*", "L4/*", "L5/*", "L6/*")
+QUICK_CASES = ("L3/matmul/f32/*", "L3/softmax/f32/*", "L3/cast/f32/to-i8/*", "L4/epilogue/f32/conv-*")
+
+
+def call(*command):
+    result = subprocess.run([str(part) for part in command], text=True, check=False,
+                            capture_output=True, env=dict(os.environ, BACKPLANE_CACHE_DIR="-"))
+    if result.returncode:
+        sys.exit(f"gpu-day: {pathlib.Path(command[0]).name} {command[1]} failed:\n"
+                 f"{(result.stderr or result.stdout)[-2000:]}")
+
+
+def copy_programs(folder):
+    """What runs there: no compiler, and a plug-in of a driver alone."""
+    for name in ("bin", "lib/backplane/plugins"):
+        (folder / name).mkdir(parents=True)
+    for name in ("bp", "bp-worker"):
+        shutil.copy2(BUILD / "bin" / name, folder / "bin")
+    shutil.copy2(BUILD / "lib/libbackplane.so", folder / "lib")
+    plugins = BUILD / "lib/backplane/plugins"
+    for name in ("libbp-cuda.so", "libbp-cuda-emulator.so"):
+        if not (plugins / name).exists():
+            sys.exit(f"gpu-day: {name} is not built, as cuda.h was not found; see backends/nvptx/README.md")
+        shutil.copy2(plugins / name, folder / "lib/backplane/plugins")
+    manifest = json.loads((plugins / "nvptx.bp.json").read_text(encoding="utf-8"))
+    del manifest["compiler"]
+    (folder / "lib/backplane/plugins/nvptx.bp.json").write_text(json.dumps(manifest),
+                                                                encoding="utf-8")
+
+
+def compile_model(model, folder):
+    folder.mkdir(parents=True)
+    models.save(model, folder / "model.onnx")
+    call(BUILD / "bin/bp", "compile", folder / "model.onnx", "-o", folder / "model.bpx",
+         "--target", TARGETS)
+
+
+def plan_of(model, place):
+    fields = dataclasses.asdict(dataclasses.replace(model, nodes=[]))
+    return {**{key: fields[key] for key in fields if key != "nodes"}, "folder": place}
+
+
+def make(folder, device, target, quick):
+    if folder.exists():
+        sys.exit(f"gpu-day: {folder} is there already; name another folder or remove it")
+    copy_programs(folder)
+    for name in ("there.py", "peers.py"):
+        shutil.copy2(HERE / name, folder)
+    plan = {"device": device, "target": target, "quick": quick, "goldens": [], "timed": []}
+    for kind, listed in (("goldens", models.goldens()), ("timed", models.timed(quick))):
+        for model in listed:
+            place = f"{kind}/{model.name.replace(' ', '-')}"
+            compile_model(model, folder / place)
+            if kind == "goldens":
+                models.draw(model, folder / place)
+            plan[kind].append(plan_of(model, place))
+    filters = [word for glob in (QUICK_CASES if quick else CASES) for word in ("--filter", glob)]
+    call(BUILD / "bin/bp", "bundle", "cases", "--target", target, "--device", device,
+         *filters, "-o", folder / "cases.bpb")
+    (folder / "plan.json").write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    print(f"{folder}: {size / (1 << 20):.1f} MiB")
+    if size > MOST_BYTES:
+        sys.exit(f"gpu-day: the folder has {size >> 20} MiB, more than the {MOST_BYTES >> 20} that "
+                 "a machine without a network takes")
