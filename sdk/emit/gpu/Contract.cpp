@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/Pass.h"
@@ -37,36 +36,23 @@ struct GpuContractPass : backplane::impl::GpuContractPassBase<GpuContractPass> {
 
 } // namespace
 
-/// Whether an op does nothing but widen the elements of one tensor.
-static bool isWidening(linalg::GenericOp op) {
-  if (op.getNumReductionLoops() != 0 || op.getNumDpsInputs() != 1 ||
-      op.getNumDpsInits() != 1)
-    return false;
-  Operation *value =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
-  return isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(
-             value) &&
-         value->getOperand(0) == op.getBody()->getArgument(0);
-}
-
-/// Factors that ops in front widen are widened by the contraction, which
-/// becomes another op then.
-static bool fuseWidenings(linalg::GenericOp op) {
-  IRRewriter rewriter(op.getContext());
+/// Factors that ops in front widen are widened in the body of the contraction.
+static bool moveWidenings(linalg::GenericOp op) {
   bool any = false;
-  for (int64_t i = 0; i < op.getNumDpsInputs(); ++i) {
-    OpOperand *input = op.getDpsInputOperand(i);
+  for (OpOperand *input : op.getDpsInputOperands()) {
     auto producer = input->get().getDefiningOp<linalg::GenericOp>();
-    if (!producer || !producer->hasOneUse() || !isWidening(producer) ||
-        !linalg::areElementwiseOpsFusable(input))
+    Operation *widening = producer ? findWidening(producer) : nullptr;
+    if (!widening ||
+        !llvm::all_of(producer.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); }))
       continue;
-    rewriter.setInsertionPoint(op);
-    auto fused = linalg::fuseElementwiseOps(rewriter, input);
-    if (failed(fused))
-      continue;
-    Value result = fused->replacements.lookup(op.getResult(0));
-    rewriter.replaceOp(op, result);
-    op = result.getDefiningOp<linalg::GenericOp>();
+    BlockArgument element = op.getMatchingBlockArgument(input);
+    input->set(producer.getDpsInputs()[0]);
+    element.setType(widening->getOperand(0).getType());
+    OpBuilder builder = OpBuilder::atBlockBegin(op.getBody());
+    Operation *moved = builder.clone(*widening);
+    moved->setOperand(0, element);
+    element.replaceAllUsesExcept(moved->getResult(0), moved);
     any = true;
   }
   return any;
@@ -83,7 +69,7 @@ static LogicalResult emit(func::FuncOp func, GpuContraction &contraction,
 static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
                               bool fusesProducts, const MatrixUnit *unit) {
   auto contraction = matchGpuContraction(func, target);
-  if (contraction && unit && fuseWidenings(contraction->op))
+  if (contraction && unit && moveWidenings(contraction->op))
     contraction = matchGpuContraction(func, target);
   if (!contraction)
     return success();

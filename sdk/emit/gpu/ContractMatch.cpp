@@ -158,6 +158,18 @@ std::optional<GpuContraction> matchGpuContraction(func::FuncOp func,
   return matcher.c;
 }
 
+Operation *findWidening(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() != 0 || op.getNumDpsInputs() != 1 ||
+      op.getNumDpsInits() != 1)
+    return nullptr;
+  Block &body = *op.getBody();
+  Operation *value = body.getTerminator()->getOperand(0).getDefiningOp();
+  bool widens =
+      isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(value);
+  return widens && value->getOperand(0) == body.getArgument(0) ? value
+                                                               : nullptr;
+}
+
 /// As many sums as the size asks for: 1, 2, 4 and so on up to `most`. One that
 /// is not known is not taken for large.
 static int64_t share(int64_t size, int64_t invocations, int64_t most) {

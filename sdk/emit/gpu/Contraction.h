@@ -56,6 +56,10 @@ struct GpuTile {
 std::optional<GpuContraction> matchGpuContraction(mlir::func::FuncOp func,
                                                   const GpuTarget &target);
 
+/// The op in the body of an op that does nothing but widen the elements of one
+/// tensor; null for any other op.
+mlir::Operation *findWidening(mlir::linalg::GenericOp op);
+
 /// Tiles for these loops.
 GpuTile planGpuTile(GpuContraction &contraction);
 

@@ -238,6 +238,7 @@ LogicalResult MatrixEmitter::finishRows(int64_t part) {
 }
 
 LogicalResult MatrixEmitter::run() {
+  readBufferSizes();
   enterGroup(plan.tileM(), plan.tileN());
   memory =
       loops.share(std::max(plan.stages * plan.stageWords(), plan.partWords()),

@@ -4,6 +4,8 @@
 #include "sdk/emit/gpu/Contiguous.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -18,28 +20,55 @@ constexpr int64_t kLeastTile = 2;
 
 namespace {
 
-/// A factor before it was widened for the product.
+/// A factor whose elements fit a narrow type.
 struct NarrowFactor {
-  Value value;
+  Value value; ///< of that type, or as wide as it is multiplied
+  Type type;
   MatrixElement element;
 };
 
 } // namespace
 
-static std::optional<NarrowFactor> narrowFactor(Value factor) {
-  Operation *op = factor.getDefiningOp();
-  if (!isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
-    return std::nullopt;
-  Value value = op->getOperand(0);
-  Type type = value.getType();
+/// What an op widens.
+static std::optional<NarrowFactor> narrowFactor(Operation *widening,
+                                                Value value) {
+  Type type = widening->getOperand(0).getType();
   if (type.isF16())
-    return NarrowFactor{value, MatrixElement::F16};
+    return NarrowFactor{value, type, MatrixElement::F16};
   if (type.isBF16())
-    return NarrowFactor{value, MatrixElement::BF16};
+    return NarrowFactor{value, type, MatrixElement::BF16};
   if (type.isInteger(8))
-    return NarrowFactor{value, isa<arith::ExtSIOp>(op) ? MatrixElement::S8
-                                                       : MatrixElement::U8};
+    return NarrowFactor{value, type,
+                        isa<arith::ExtSIOp>(widening) ? MatrixElement::S8
+                                                      : MatrixElement::U8};
   return std::nullopt;
+}
+
+/// The op that widened the elements of a tensor, through what moves them or
+/// adds zeros; null if there is none.
+static Operation *findWideningOf(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+    return findWidening(generic);
+  if (auto pad = dyn_cast_or_null<tensor::PadOp>(op)) {
+    Value value = pad.getConstantPaddingValue();
+    bool zero = value && (matchPattern(value, m_Zero()) ||
+                          matchPattern(value, m_PosZeroFloat()));
+    return zero ? findWideningOf(pad.getSource()) : nullptr;
+  }
+  if (isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+                      tensor::ExtractSliceOp, tensor::CastOp>(op))
+    return findWideningOf(op->getOperand(0));
+  return nullptr;
+}
+
+static std::optional<NarrowFactor> narrowFactor(const GpuOperand &factor) {
+  Operation *op = factor.value.getDefiningOp();
+  if (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
+    return narrowFactor(op, op->getOperand(0));
+  // An operand as it is; two operands would be an op of the body.
+  Operation *before = op ? nullptr : findWideningOf(factor.inputs[0]->get());
+  return before ? narrowFactor(before, factor.value) : std::nullopt;
 }
 
 static std::optional<MatrixElement> sumElement(Type type) {
@@ -96,7 +125,7 @@ static StagedFactor stage(GpuContraction &c, const MatrixPlan &plan,
                           const NarrowFactor &narrow, GpuOperand operand,
                           ArrayRef<unsigned> loops, int64_t rows) {
   operand.value = narrow.value;
-  StagedFactor factor = {operand, narrow.value.getType(), loops, rows};
+  StagedFactor factor = {operand, narrow.type, loops, rows};
   factor.depth = kDepthBytes / factor.elementBytes();
   factor.alongK =
       operand.kIsInnermost || !plan.loads || factor.elementBytes() != 2;
@@ -115,6 +144,7 @@ static StagedFactor stage(GpuContraction &c, const MatrixPlan &plan,
       });
   factor.copies = contiguous && plan.unit->lineCopies() &&
                   isa<BlockArgument>(narrow.value) &&
+                  narrow.value.getType() == narrow.type &&
                   inputs([&](OpOperand &input) {
                     return areLinesOfBuffer(c.op, input, inLine, piece);
                   });
@@ -192,7 +222,7 @@ void TilePlanner::run() {
 
 std::optional<MatrixPlan> planMatrix(GpuContraction &c,
                                      const MatrixUnit &unit) {
-  auto a = narrowFactor(c.a.value), b = narrowFactor(c.b.value);
+  auto a = narrowFactor(c.a), b = narrowFactor(c.b);
   if (!a || !b)
     return std::nullopt;
   MatrixPlan plan = {&unit, findInstruction(c, unit, *a, *b)};

@@ -14,7 +14,7 @@ namespace backplane {
 /// of 16 bytes whose order differs from line to line, so that the same piece of
 /// eight lines lies in all banks.
 struct StagedFactor {
-  GpuOperand operand; ///< its value has the elements of the instruction
+  GpuOperand operand; ///< its value has elements of `type` or wider ones
   mlir::Type type;    ///< of an element
   llvm::ArrayRef<unsigned> loops; ///< of a row
   int64_t rows, depth;            ///< of a block

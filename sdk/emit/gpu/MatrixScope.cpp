@@ -67,12 +67,26 @@ void MatrixScope::waitForGroups(int64_t open) {
     plan.unit->lineCopies()->waitForGroups(b, open);
 }
 
+/// The buffer of a factor that is an input as it is.
+static Value bufferOf(const StagedFactor &factor) {
+  return factor.operand.inputs.front()
+      ->get()
+      .getDefiningOp<bufferization::ToTensorOp>()
+      .getBuffer();
+}
+
+void MatrixScope::readBufferSizes() {
+  for (const StagedFactor *factor : {&plan.a, &plan.b})
+    if (factor->copies)
+      bufferSizes[bufferOf(*factor)] =
+          memref::getMixedSizes(b, b.getLoc(), bufferOf(*factor));
+}
+
 /// Starts the copy of a whole line, which lies on one side of each edge.
 void MatrixScope::copyLine(const StagedFactor &factor, Value word, Value rowAt,
                            Value kAt, Value size) {
   OpOperand &input = *factor.operand.inputs.front();
-  Value buffer =
-      input.get().getDefiningOp<bufferization::ToTensorOp>().getBuffer();
+  Value buffer = bufferOf(factor);
   AffineMap map = c.op.getMatchingIndexingMap(&input);
   Values all = indicesAt(factor.loops, rowAt, kAt), place;
   for (unsigned i = 0; i < map.getNumResults(); ++i)
@@ -81,7 +95,7 @@ void MatrixScope::copyLine(const StagedFactor &factor, Value word, Value rowAt,
         affine::makeComposedFoldedAffineApply(b, b.getLoc(), map.getSubMap({i}),
                                               getAsOpFoldResult(all))));
   Value element = affine::AffineLinearizeIndexOp::create(
-      b, place, memref::getMixedSizes(b, b.getLoc(), buffer), true);
+      b, place, bufferSizes.lookup(buffer), true);
   Value inside = below(rowAt, size, factor.rows, Value());
   inside = below(kAt, sizeK, factor.depth, inside);
   Value bytes;
@@ -91,6 +105,15 @@ void MatrixScope::copyLine(const StagedFactor &factor, Value word, Value rowAt,
   plan.unit->lineCopies()->copy(
       b, addressOf(memory, word, 4),
       addressOf(buffer, element, factor.elementBytes()), bytes);
+}
+
+/// A value that was widened as it was before.
+static Value narrow(ImplicitLocOpBuilder &b, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (isa<FloatType>(type))
+    return arith::TruncFOp::create(b, type, value);
+  return arith::TruncIOp::create(b, type, value);
 }
 
 /// Neighbours, each with a condition of its own where an edge may lie between
@@ -108,10 +131,15 @@ MatrixScope::readContiguous(const StagedFactor &factor, Value rowAt, Value kAt,
     Value k = factor.alongK ? add(kAt, index(lane)) : kAt;
     Value inside = below(row, size, factor.rows, Value());
     inside = below(k, sizeK, factor.depth, inside);
-    auto values = guarded(inside, lanes, factor.type, [&] {
-      return readLanes(factor.operand, factor.loops, factor.alongK, row, k,
-                       lanes);
-    });
+    auto values =
+        guarded(inside, lanes, factor.type, [&]() -> FailureOr<Values> {
+          auto read = readLanes(factor.operand, factor.loops, factor.alongK,
+                                row, k, lanes);
+          if (succeeded(read))
+            for (Value &value : *read)
+              value = narrow(b, value, factor.type);
+          return read;
+        });
     if (failed(values))
       return failure();
     llvm::append_range(all, *values);

@@ -18,11 +18,16 @@ struct MatrixScope : ContractScope {
   const MatrixPlan &plan;
   Value memory; ///< words of the work-group: stages, each a block of A and of B
   Value lane;   ///< of this invocation in its subgroup
+  /// Sizes of the buffers that are copied from.
+  llvm::DenseMap<Value, llvm::SmallVector<mlir::OpFoldResult>> bufferSizes;
 
   MatrixScope(mlir::OpBuilder &builder, GpuContraction &c,
               const MatrixPlan &plan)
       : ContractScope(builder, c), plan(plan) {}
 
+  /// Reads these sizes: in front of all loops, as patterns that join indices
+  /// move them outwards.
+  void readBufferSizes();
   /// Copies a block of a factor to the words from `first` on: rows from `start`
   /// on, k from `firstK` on, zeros beyond the edges. Copies that need no
   /// registers may be under way behind it.

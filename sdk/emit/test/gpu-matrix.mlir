@@ -130,3 +130,74 @@ func.func @widened(%a: tensor<64x128xi8>, %b: tensor<128x64xi8>,
   return %c : tensor<64x64xi32>
 }
 }
+
+// -----
+
+// Also behind zeros that a convolution adds: what is read wide is made narrow
+// again. The weight is copied without registers.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.i8 = array<i64: 16, 8, 32>}} {
+// CHECK-LABEL: func.func @padded
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: arith.trunci {{.*}} : i32 to i8
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<s8>, multiplicandBPtxType = #nvvm.mma_type<s8>
+func.func @padded(%x: tensor<1x16x8x8xi8>, %w: tensor<32x16x3x3xi8>,
+                  %out: tensor<1x32x8x8xi32>) -> tensor<1x32x8x8xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ex = tensor.empty() : tensor<1x16x8x8xi32>
+  %wx = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c, d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x : tensor<1x16x8x8xi8>) outs(%ex : tensor<1x16x8x8xi32>) {
+  ^bb0(%v: i8, %o: i32):
+    %e = arith.extsi %v : i8 to i32
+    linalg.yield %e : i32
+  } -> tensor<1x16x8x8xi32>
+  %ew = tensor.empty() : tensor<32x16x3x3xi32>
+  %ww = linalg.generic {indexing_maps = [affine_map<(a, b, c, d) -> (a, b, c, d)>, affine_map<(a, b, c, d) -> (a, b, c, d)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%w : tensor<32x16x3x3xi8>) outs(%ew : tensor<32x16x3x3xi32>) {
+  ^bb0(%v: i8, %o: i32):
+    %e = arith.extsi %v : i8 to i32
+    linalg.yield %e : i32
+  } -> tensor<32x16x3x3xi32>
+  %padded = tensor.pad %wx low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : i32
+  } : tensor<1x16x8x8xi32> to tensor<1x16x10x10xi32>
+  %f = linalg.fill ins(%zero : i32) outs(%out : tensor<1x32x8x8xi32>) -> tensor<1x32x8x8xi32>
+  %c = linalg.generic {indexing_maps = [affine_map<(n, o, h, w, c, y, x) -> (o, c, y, x)>, affine_map<(n, o, h, w, c, y, x) -> (n, c, h + y, w + x)>, affine_map<(n, o, h, w, c, y, x) -> (n, o, h, w)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%ww, %padded : tensor<32x16x3x3xi32>, tensor<1x16x10x10xi32>) outs(%f : tensor<1x32x8x8xi32>) {
+  ^bb0(%p: i32, %q: i32, %s: i32):
+    %m = arith.muli %p, %q : i32
+    %t = arith.addi %s, %m : i32
+    linalg.yield %t : i32
+  } -> tensor<1x32x8x8xi32>
+  return %c : tensor<1x32x8x8xi32>
+}
+}
+
+// -----
+
+// Sizes that are not known, and a mask behind the sums: indices of copies and of
+// the tile are joined across their loops.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16>}} {
+// CHECK-LABEL: func.func @masked
+// CHECK: nvvm.cp.async.shared.global
+// CHECK: nvvm.mma.sync
+  func.func @masked(%arg0: tensor<?x4x?x8xf16> {bp.dims = ["n", "4", "t", "8"]}, %arg1: tensor<?x4x?x8xf16> {bp.dims = ["n", "4", "t", "8"]}, %mask: tensor<?x?xf16> {bp.dims = ["n", "t"]}, %arg2: tensor<?x4x?x?xf16> {bp.dims = ["n", "4", "t", "t"]}, %arg3: index, %arg4: index) -> tensor<?x4x?x?xf16> attributes {bp.dispatch, bp.inputs = 3 : i64, bp.outputs = 1 : i64, bp.symbols = ["n", "t"]} {
+    %cst = arith.constant 0.000000e+00 : f32
+    %0 = tensor.empty(%arg3, %arg4, %arg4) : tensor<?x4x?x?xf32>
+    %1 = linalg.fill ins(%cst : f32) outs(%0 : tensor<?x4x?x?xf32>) -> tensor<?x4x?x?xf32>
+    %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d3, d4)>, affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%arg0, %arg1 : tensor<?x4x?x8xf16>, tensor<?x4x?x8xf16>) outs(%1 : tensor<?x4x?x?xf32>) {
+    ^bb0(%in: f16, %in_0: f16, %out: f32):
+      %4 = arith.extf %in : f16 to f32
+      %5 = arith.extf %in_0 : f16 to f32
+      %6 = arith.mulf %4, %5 : f32
+      %7 = arith.addf %out, %6 : f32
+      linalg.yield %7 : f32
+    } -> tensor<?x4x?x?xf32>
+    %3 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d3)>, affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%2, %mask : tensor<?x4x?x?xf32>, tensor<?x?xf16>) outs(%arg2 : tensor<?x4x?x?xf16>) {
+    ^bb0(%in: f32, %m: f16, %out: f16):
+      %x = arith.extf %m : f16 to f32
+      %y = arith.addf %in, %x : f32
+      %4 = arith.truncf %y : f32 to f16
+      linalg.yield %4 : f16
+    } -> tensor<?x4x?x?xf16>
+    return %3 : tensor<?x4x?x?xf16>
+  }
+}
