@@ -125,6 +125,19 @@ static Value scaledOperand(Operation *op) {
   return {};
 }
 
+/// Whether the op reshapes what is repeated, as heads are that several others
+/// share, and leaves rows and columns as they are.
+static bool mergesOuter(Operation *op) {
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  if (!reshape || !isa_and_nonnull<BroadcastOp, TransposeOp, MulOp, DivOp>(
+                      reshape.getX().getDefiningOp()))
+    return false;
+  backplane::Dims from = dimsOf(reshape.getX().getType());
+  backplane::Dims to = dimsOf(reshape.getType());
+  return from.size() > to.size() && to.size() >= 2 &&
+         from.back() == to.back() && from[from.size() - 2] == to[to.size() - 2];
+}
+
 /// Takes what brings an operand of a product into order, and its scale, unless
 /// others need the result too. False where it is made of scores.
 bool Matcher::takeOperand(Value operand) {
@@ -136,7 +149,8 @@ bool Matcher::takeOperand(Value operand) {
       moves =
           llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
     Value scaled = scaledOperand(op);
-    bool isView = isa<ReshapeOp>(op) && travelsWithUser(op);
+    bool isView = isa<BroadcastOp>(op) || mergesOuter(op) ||
+                  (isa<ReshapeOp>(op) && travelsWithUser(op));
     if (!(moves || scaled || isView) || !isFree(op) ||
         !usersOutside(op->getResult(0), inside_, 1).empty())
       return true;

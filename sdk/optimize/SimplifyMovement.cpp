@@ -108,6 +108,65 @@ struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
   }
 };
 
+/// The axes of `from` that each axis of `to` merges; none where a reshape does
+/// anything else.
+std::optional<SmallVector<SmallVector<int64_t>>>
+mergedAxes(const backplane::Dims &from, const backplane::Dims &to) {
+  SmallVector<SmallVector<int64_t>> groups(to.size());
+  size_t next = 0;
+  for (auto [axis, size] : llvm::enumerate(to)) {
+    backplane::Dim product(1);
+    do {
+      if (next == from.size())
+        return std::nullopt;
+      product = product * from[next];
+      groups[axis].push_back(int64_t(next++));
+    } while (!(product == size));
+  }
+  return next == from.size() ? std::optional(groups) : std::nullopt;
+}
+
+/// Whether the value becomes a reshape, directly or scaled by a number.
+bool isReshaped(Value value) {
+  if (!value.hasOneUse())
+    return false;
+  Operation *user = *value.user_begin();
+  bool scales = isa<MulOp, DivOp>(user) &&
+                (splatOf(user->getOperand(0)) || splatOf(user->getOperand(1)));
+  return isa<ReshapeOp>(user) || (scales && isReshaped(user->getResult(0)));
+}
+
+/// A transpose of merged axes that are split again is one of the axes before:
+/// the reshape goes behind it, to meet the other one.
+struct TransposeOfMerge : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const final {
+    auto merge = op.getX().getDefiningOp<ReshapeOp>();
+    if (!merge || !isReshaped(op.getResult()))
+      return failure();
+    backplane::Dims from = dimsOf(merge.getX().getType()), dims;
+    backplane::Dims to = dimsOf(merge.getType());
+    auto groups = mergedAxes(from, to);
+    if (!groups || from.size() <= to.size())
+      return failure();
+    SmallVector<int64_t> permutation;
+    for (int64_t axis : op.getPermutation())
+      llvm::append_range(permutation, (*groups)[axis]);
+    for (int64_t axis : permutation)
+      dims.push_back(from[axis]);
+    auto type = toType(op.getContext(),
+                       backplane::TensorType{
+                           *toDType(getElementTypeOrSelf(op.getType())), dims});
+    Value moved = TransposeOp::create(rewriter, op.getLoc(), type, merge.getX(),
+                                      permutation);
+    rewriter.replaceOpWithNewOp<ReshapeOp>(
+        op, op.getType(), moved,
+        DimsAttr::get(op.getContext(), dimsOf(op.getType())));
+    return success();
+  }
+};
+
 struct BroadcastOfBroadcast : OpRewritePattern<BroadcastOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(BroadcastOp op,
@@ -265,7 +324,8 @@ struct MatmulOfTranspose : OpRewritePattern<MatmulOp> {
 
 void bp::addMovementPatterns(RewritePatternSet &patterns) {
   patterns.add<SameType<ReshapeOp>, SameType<BroadcastOp>, IdentityMove,
-               ReshapeOfReshape, TransposeOfTranspose, TransposeOfUnits,
-               BroadcastOfBroadcast, BroadcastOfFill, SliceOfSlice, SliceOfPad,
-               ConcatOfConcat, MatmulOfTranspose>(patterns.getContext());
+               ReshapeOfReshape, TransposeOfTranspose, TransposeOfMerge,
+               TransposeOfUnits, BroadcastOfBroadcast, BroadcastOfFill,
+               SliceOfSlice, SliceOfPad, ConcatOfConcat, MatmulOfTranspose>(
+      patterns.getContext());
 }

@@ -75,7 +75,7 @@ ContractProblem Emitter::problemOf(const Contraction &c,
   auto read = [&](const OperandView &view, AffineMap map) {
     for (auto [axis, expr] : llvm::enumerate(map.getResults()))
       operands.sizes[cast<AffineDimExpr>(expr).getPosition()] =
-          view.sizes[axis];
+          view.sizeOf(b, axis);
   };
   read(right, c.rhs.map);
   if (c.lhs.memref)

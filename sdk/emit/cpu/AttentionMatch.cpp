@@ -199,6 +199,15 @@ static SmallVector<unsigned> outerLoops(AffineMap map) {
   return loops;
 }
 
+/// Whether none but outer loops run over merged axes.
+static bool splitsOuter(const OperandView &view, AffineMap map,
+                        const Contraction &c) {
+  for (auto [axis, parts] : llvm::enumerate(view.axes))
+    if (parts.size() > 1 && !llvm::is_contained(c.outer, loopOf(map, axis)))
+      return false;
+  return true;
+}
+
 bool Matcher::assignScores() {
   Contraction &c = found.scores;
   if (!areOrders(c.op))
@@ -223,7 +232,8 @@ bool Matcher::assignScores() {
   c.k = {*k};
   auto q = viewOperand(b, c.op.getDpsInputs()[c.a]);
   auto keys = viewOperand(b, c.op.getDpsInputs()[c.b]);
-  if (!q || !keys)
+  if (!q || !keys || !splitsOuter(*q, maps[c.a], c) ||
+      !splitsOuter(*keys, maps[c.b], c))
     return false;
   found.q = *q;
   found.k = *keys;
@@ -250,7 +260,7 @@ bool Matcher::assignProduct() {
   if (maps[c.b].isFunctionOfDim(c.m[0]) || axes.isFunctionOfDim(c.k[0]))
     return false;
   auto v = viewOperand(b, c.op.getDpsInputs()[c.b]);
-  if (!v)
+  if (!v || !splitsOuter(*v, maps[c.b], c))
     return false;
   found.v = *v;
   c.lhs = {.map = weights};
@@ -279,7 +289,8 @@ bool Matcher::viewInputs(const Contraction &c,
     if (input->getOperandNumber() == c.epilogueInput)
       continue;
     auto view = viewOperand(b, input->get());
-    if (!view || !view->bodies.empty())
+    if (!view || !view->bodies.empty() ||
+        !splitsOuter(*view, map.compose(c.destinationMap), c))
       return false;
     views.back() = *view;
   }

@@ -10,12 +10,26 @@
 
 namespace backplane {
 
+/// A loop in mixed radix, last part fastest: elements from one index of the
+/// part to the next (null: 0), and how many there are.
+struct AxisPart {
+  mlir::Value stride, size;
+};
+
+/// An outer loop in whose parts, not in itself, the index of an element is
+/// linear.
+struct SplitLoop {
+  unsigned loop;
+  llvm::SmallVector<AxisPart> parts;
+};
+
 /// An operand as one run of elements: the index of an element is linear in the
 /// loops.
 struct FlatOperand {
   mlir::Value memref;                     ///< rank 1
   llvm::SmallVector<mlir::Value> strides; ///< per loop; null: 0
   mlir::Value origin = {}; ///< index where all loops are 0; null: 0
+  llvm::SmallVector<SplitLoop, 1> splits = {};
   bool unitStride(unsigned loop) const;
 };
 

@@ -49,6 +49,21 @@ Value ContractScope::dot(const FlatOperand &operand, ArrayRef<unsigned> loops,
   return sum;
 }
 
+Value ContractScope::originOf(const FlatOperand &operand) const {
+  Value at = dot(operand, c.outer, outer);
+  if (operand.origin)
+    at = add(operand.origin, at);
+  for (const SplitLoop &split : operand.splits) {
+    Value rest = outer[llvm::find(c.outer, split.loop) - c.outer.begin()];
+    for (const AxisPart &part : llvm::reverse(split.parts)) {
+      if (part.stride)
+        at = add(at, mul(mod(rest, part.size), part.stride));
+      rest = floorDiv(rest, part.size);
+    }
+  }
+  return at;
+}
+
 Value ContractScope::groupStride(const FlatOperand &operand,
                                  ArrayRef<unsigned> loops) const {
   Value stride = loops.empty() ? Value() : operand.strides[loops.back()];

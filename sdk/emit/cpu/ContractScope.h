@@ -73,10 +73,7 @@ public:
   mlir::Value dot(const FlatOperand &operand, llvm::ArrayRef<unsigned> loops,
                   mlir::ValueRange indices) const;
   /// Element index where the loops of the tile are 0.
-  mlir::Value originOf(const FlatOperand &operand) const {
-    mlir::Value at = dot(operand, c.outer, outer);
-    return operand.origin ? add(operand.origin, at) : at;
-  }
+  mlir::Value originOf(const FlatOperand &operand) const;
   /// Stride of the merged loop of a group.
   mlir::Value groupStride(const FlatOperand &operand,
                           llvm::ArrayRef<unsigned> loops) const;

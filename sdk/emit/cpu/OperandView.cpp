@@ -7,6 +7,8 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <utility>
+
 using namespace mlir;
 
 namespace backplane {
@@ -33,17 +35,22 @@ struct Reader {
 
 OperandView wholeView(const VectorBuilder &b, Value memref) {
   auto type = cast<MemRefType>(memref.getType());
-  OperandView view{memref, b.index(0), {}, {}, {}};
-  view.strides.resize(type.getRank());
-  view.sizes.resize(type.getRank());
+  OperandView view{memref, b.index(0), {}, {}};
+  view.axes.resize(type.getRank());
   Value stride = b.index(1);
   for (int64_t axis = type.getRank(); axis-- > 0;) {
-    view.strides[axis] = stride;
-    view.sizes[axis] = getValueOrCreateConstantIndexOp(
+    Value size = getValueOrCreateConstantIndexOp(
         b.builder, b.loc, memref::getMixedSize(b.builder, b.loc, memref, axis));
-    stride = b.mul(stride, view.sizes[axis]);
+    view.axes[axis] = {{stride, size}};
+    stride = b.mul(stride, size);
   }
   return view;
+}
+
+/// Whether no axis of the tensor merges several.
+static bool isPlain(const OperandView &view) {
+  return llvm::all_of(view.axes,
+                      [](const auto &parts) { return parts.size() == 1; });
 }
 
 Found Reader::readConstant(arith::ConstantOp op) {
@@ -59,58 +66,51 @@ Found Reader::readConstant(arith::ConstantOp op) {
 
 Found Reader::readSlice(tensor::ExtractSliceOp op) {
   Found view = read(op.getSource());
-  if (!view || !op.hasUnitStride() ||
+  if (!view || !isPlain(*view) || !op.hasUnitStride() ||
       op.getSourceType().getRank() != op.getType().getRank())
     return std::nullopt;
   for (auto [axis, offset] : llvm::enumerate(op.getMixedOffsets()))
-    if (Value stride = view->strides[axis])
+    if (Value stride = view->axes[axis].front().stride)
       view->origin = b.add(view->origin, b.mul(indexOf(offset), stride));
   for (auto [axis, size] : llvm::enumerate(op.getMixedSizes()))
-    view->sizes[axis] = indexOf(size);
+    view->axes[axis].front().size = indexOf(size);
   return view;
 }
 
-/// Axes are removed that have one index.
+/// Axes that have one index are no parts of others.
 Found Reader::readCollapse(tensor::CollapseShapeOp op) {
   Found view = read(op.getSrc());
   if (!view)
     return std::nullopt;
-  OperandView result = *view;
-  result.strides.clear();
-  result.sizes.clear();
+  auto axes = std::exchange(view->axes, {});
   for (const ReassociationIndices &group : op.getReassociationIndices()) {
-    int64_t kept = group.back(), proper = 0;
+    view->axes.emplace_back();
     for (int64_t axis : group)
-      if (op.getSrcType().getDimSize(axis) != 1) {
-        kept = axis;
-        ++proper;
-      }
-    if (proper > 1)
-      return std::nullopt;
-    result.strides.push_back(view->strides[kept]);
-    result.sizes.push_back(view->sizes[kept]);
+      if (op.getSrcType().getDimSize(axis) != 1)
+        llvm::append_range(view->axes.back(), axes[axis]);
+    if (view->axes.back().empty())
+      view->axes.back() = axes[group.back()];
   }
-  return result;
+  return view;
 }
 
 Found Reader::readExpand(tensor::ExpandShapeOp op) {
   Found view = read(op.getSrc());
-  if (!view)
+  if (!view || !isPlain(*view))
     return std::nullopt;
   SmallVector<OpFoldResult> sizes = getMixedValues(
       op.getStaticOutputShape(), op.getOutputShape(), op.getContext());
-  OperandView result = *view;
-  result.strides.assign(sizes.size(), Value());
-  result.sizes.assign(sizes.size(), Value());
+  auto axes = std::exchange(view->axes, {});
+  view->axes.resize(sizes.size());
   for (auto [axis, group] : llvm::enumerate(op.getReassociationIndices())) {
-    Value stride = view->strides[axis];
+    Value stride = axes[axis].front().stride;
     for (int64_t part : llvm::reverse(group)) {
-      result.strides[part] = stride;
-      result.sizes[part] = indexOf(sizes[part]);
-      stride = stride ? b.mul(stride, result.sizes[part]) : Value();
+      Value size = indexOf(sizes[part]);
+      view->axes[part] = {{stride, size}};
+      stride = stride ? b.mul(stride, size) : Value();
     }
   }
-  return result;
+  return view;
 }
 
 /// Whether the op only computes each element from one of its only operand.
@@ -129,25 +129,22 @@ Found Reader::readGeneric(linalg::GenericOp op) {
   Found view = read(op.getDpsInputs()[0]);
   if (!view)
     return std::nullopt;
-  OperandView result = *view;
   auto type = cast<RankedTensorType>(op.getResultTypes()[0]);
-  result.strides.assign(type.getRank(), Value());
-  result.sizes.assign(type.getRank(), Value());
+  auto axes = std::exchange(view->axes, {});
+  view->axes.resize(type.getRank());
   AffineMap map = op.getIndexingMapsArray()[0];
-  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
-    result.strides[loop] = view->strides[axis];
-    result.sizes[loop] = view->sizes[axis];
-  }
-  for (auto [axis, size] : llvm::enumerate(result.sizes)) {
-    if (!size && type.isDynamicDim(axis))
+  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+    view->axes[cast<AffineDimExpr>(expr).getPosition()] = axes[axis];
+  for (auto [axis, parts] : llvm::enumerate(view->axes)) {
+    if (!parts.empty())
+      continue;
+    if (type.isDynamicDim(axis))
       return std::nullopt;
-    if (!size)
-      size = b.index(type.getDimSize(axis));
+    parts = {{Value(), b.index(type.getDimSize(axis))}};
   }
   if (!llvm::hasSingleElement(*op.getBody()))
-    result.bodies.push_back(op);
-  return result;
+    view->bodies.push_back(op);
+  return view;
 }
 
 Found Reader::read(Value tensor) {
@@ -167,12 +164,24 @@ Found Reader::read(Value tensor) {
   return std::nullopt;
 }
 
+Value OperandView::sizeOf(const VectorBuilder &builder, size_t axis) const {
+  Value size = builder.index(1);
+  for (const AxisPart &part : axes[axis])
+    size = builder.mul(size, part.size);
+  return size;
+}
+
 FlatOperand OperandView::flat(const VectorBuilder &builder,
                               AffineMap map) const {
   FlatOperand result{flatMemref(builder.builder, builder.loc, memref),
                      SmallVector<Value>(map.getNumDims()), origin};
-  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
-    result.strides[cast<AffineDimExpr>(expr).getPosition()] = strides[axis];
+  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+    unsigned loop = cast<AffineDimExpr>(expr).getPosition();
+    if (axes[axis].size() == 1)
+      result.strides[loop] = axes[axis].front().stride;
+    else
+      result.splits.push_back({loop, llvm::to_vector<1>(axes[axis])});
+  }
   return result;
 }
 

@@ -15,12 +15,12 @@ namespace backplane {
 struct OperandView {
   mlir::Value memref; ///< dense
   mlir::Value origin; ///< number of the first element
-  /// Per axis of the tensor: elements from one index to the next (null: 0), and
-  /// how many there are.
-  llvm::SmallVector<mlir::Value> strides, sizes;
+  /// Per axis of the tensor: the axes of the argument that it merges.
+  llvm::SmallVector<llvm::SmallVector<AxisPart, 1>> axes;
   /// Each makes an element from the one before, in this order.
   llvm::SmallVector<mlir::linalg::GenericOp> bodies;
 
+  mlir::Value sizeOf(const VectorBuilder &builder, size_t axis) const;
   /// The elements, as loops read the tensor: each axis by one loop.
   FlatOperand flat(const VectorBuilder &builder, mlir::AffineMap map) const;
 };

@@ -150,3 +150,30 @@ func.func @pack_of_unpack(%x: tensor<?x2xi8, #bp.dims<["n", "2"]>>) -> tensor<?x
   %1 = bp.pack %0 {axes = array<i64: 0>, tiles = array<i64: 2>} : (tensor<?xi8, #bp.dims<["2*n"]>>) -> tensor<?x2xi8, #bp.dims<["n", "2"]>>
   return %1 : tensor<?x2xi8, #bp.dims<["n", "2"]>>
 }
+
+// Axes that are merged around a transpose and split again stay apart; a scale
+// between them moves along.
+// CHECK-LABEL: func.func @split_again
+// CHECK: %[[T:.*]] = bp.transpose %arg0 {permutation = array<i64: 0, 1, 3, 2>} : ({{.*}}) -> tensor<?x4x8x?xf32, #bp.dims<["n", "4", "8", "s"]>>
+// CHECK: %[[M:.*]] = bp.mul %[[T]]
+// CHECK: return %[[M]]
+func.func @split_again(%x: tensor<?x4x?x8xf32, #bp.dims<["n", "4", "s", "8"]>>) -> tensor<?x4x8x?xf32, #bp.dims<["n", "4", "8", "s"]>> {
+  %0 = bp.reshape %x {dims = #bp.dims<["4*n", "s", "8"]>} : (tensor<?x4x?x8xf32, #bp.dims<["n", "4", "s", "8"]>>) -> tensor<?x?x8xf32, #bp.dims<["4*n", "s", "8"]>>
+  %1 = bp.transpose %0 {permutation = array<i64: 0, 2, 1>} : (tensor<?x?x8xf32, #bp.dims<["4*n", "s", "8"]>>) -> tensor<?x8x?xf32, #bp.dims<["4*n", "8", "s"]>>
+  %c = bp.constant {dims = #bp.dims<["4*n", "8", "s"]>, dtype = f32, value = dense<0.5> : tensor<f32>} : () -> tensor<?x8x?xf32, #bp.dims<["4*n", "8", "s"]>>
+  %2 = bp.mul %1, %c : (tensor<?x8x?xf32, #bp.dims<["4*n", "8", "s"]>>, tensor<?x8x?xf32, #bp.dims<["4*n", "8", "s"]>>) -> tensor<?x8x?xf32, #bp.dims<["4*n", "8", "s"]>>
+  %3 = bp.reshape %2 {dims = #bp.dims<["n", "4", "8", "s"]>} : (tensor<?x8x?xf32, #bp.dims<["4*n", "8", "s"]>>) -> tensor<?x4x8x?xf32, #bp.dims<["n", "4", "8", "s"]>>
+  return %3 : tensor<?x4x8x?xf32, #bp.dims<["n", "4", "8", "s"]>>
+}
+
+
+// Nothing is gained where the axes stay merged.
+// CHECK-LABEL: func.func @stay_merged
+// CHECK: bp.reshape
+// CHECK-NEXT: %[[T:.*]] = bp.transpose {{.*}} -> tensor<8x8x6xf32>
+// CHECK-NEXT: return %[[T]]
+func.func @stay_merged(%x: tensor<2x4x6x8xf32>) -> tensor<8x8x6xf32> {
+  %0 = bp.reshape %x {dims = #bp.dims<["8", "6", "8"]>} : (tensor<2x4x6x8xf32>) -> tensor<8x6x8xf32>
+  %1 = bp.transpose %0 {permutation = array<i64: 0, 2, 1>} : (tensor<8x6x8xf32>) -> tensor<8x8x6xf32>
+  return %1 : tensor<8x8x6xf32>
+}
