@@ -18,6 +18,9 @@ static constexpr int64_t kAccumulators = 8;
 /// Ops in a straight line, at most: loads that copies of a body share are one
 /// then.
 static constexpr int64_t kWrittenOps = 2400;
+/// Iterations in a straight line, at most: processors foresee what the next
+/// iteration of a loop reads, not what the next of many instructions does.
+static constexpr int64_t kWrittenIterations = 32;
 /// Elements that are added in f32 before a sum in f64 takes them.
 static constexpr int64_t kNarrowRun = 64;
 
@@ -177,7 +180,7 @@ SmallVector<Value> LaneEmitter::carryShort(ArrayRef<unsigned> loops,
   size_t kept = loops.size();
   for (; kept > 0; --kept) {
     std::optional<int64_t> size = getConstantIntValue(bounds[loops[kept - 1]]);
-    if (!size || *size * ops > kWrittenOps)
+    if (!size || *size > kWrittenIterations || *size * ops > kWrittenOps)
       break;
     ops *= *size;
   }

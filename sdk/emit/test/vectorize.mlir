@@ -167,3 +167,24 @@ func.func @maximum(%a: memref<8x32xf32>, %w: memref<13xf32>,
   }
   return
 }
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d1)>
+
+// Many rows are a loop, whose reads processors foresee; few are written out.
+// CHECK-LABEL: func.func @many_rows
+// CHECK: scf.for {{.*}} to %c40
+// CHECK-COUNT-4: arith.maximumf {{.*}} : vector<16xf32>
+// CHECK: scf.yield
+// CHECK-NOT: arith.maximumf
+func.func @many_rows(%x: memref<40x64xf32>, %o: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#in, #out], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<40x64xf32>) outs(%o : memref<64xf32>) {
+  ^bb0(%a: f32, %old: f32):
+    %m = arith.maximumf %a, %old : f32
+    linalg.yield %m : f32
+  }
+  return
+}
