@@ -277,7 +277,7 @@ def passes(suite, tool):
         suite.check(f"passes shows {line}", re.search(rf"^{line}$", one, re.M), one)
     rows = json.loads(tool.run("passes", "--stage", "device", "--json").stdout)
     suite.check("passes of a stage", {"device"} == {row["stage"] for row in rows}, rows)
-    suite.check("options in JSON", {"vector-bits", "scalable", "compare-maxima"} == {
+    suite.check("options in JSON", {"vector-bits", "scalable", "compare-maxima", "permute"} == {
         option["name"] for row in rows if row["name"] == "bp-vectorize"
         for option in row["options"]}, rows)
     both = json.loads(tool.run("passes", "--json").stdout)
