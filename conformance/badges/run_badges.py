@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The conformance suite at standard depth on the devices that come with it.
 
-Without --all each device runs one of 120 parts of the cases, none of which may
-be bad. With --all each runs all of them and must earn the Full badge without a
-waiver, in an hour at most. A device that this machine lacks is skipped, and why
-is said.
+Without --all each device runs one of 120 parts of the cases (emulated GPUs one
+of 600), none of which may be bad. With --all each runs all of them and must earn
+the Full badge without a waiver, in an hour at most. A device that this machine
+lacks is skipped, and why is said.
 
 Each case is a test, each badge one more; the last line counts them.
 """
@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,8 @@ from run_tests import model_folder  # pylint: disable=wrong-import-position
 # Device -> part of the cases that it runs without --all; other parts for
 # targets that share their code.
 PARTS = {"host": 7, "ref": 47, "vulkan": 7, "worker:arm64-neon/host": 17,
-         "worker:arm64/host": 27, "worker:arm64-sve512/host": 37}
+         "worker:arm64/host": 27, "worker:arm64-sve512/host": 37,
+         "cuda://emu?sm=80": 53, "cuda://emu?sm=90": 331}
 GOOD = ("Pass", "QualityWarning")
 LONGEST = 3600
 # Seconds for one case: a large model on an emulated device takes half a minute,
@@ -38,6 +40,9 @@ def absence(device):
         for tool in ("qemu-aarch64", "aarch64-linux-gnu-g++"):
             if not shutil.which(tool):
                 return f"there is no {tool}"
+    if device.startswith("cuda") and not (
+            ROOT / "build/lib/backplane/plugins/libbp-cuda-emulator.so").exists():
+        return "the CUDA emulator is not built, as cuda.h was not found"
     if device == "vulkan":
         if not (ROOT / "build/lib/backplane/plugins/vulkan.bp.json").exists():
             return "the Vulkan driver is not built (BP_VULKAN)"
@@ -77,7 +82,8 @@ def run_device(device, options, out):
     """[passed, failed, skipped] of one device."""
     # A process that is to grow old takes 100 s by itself.
     which = options.models if options.all else [
-        "--shard", f"{PARTS[device]}/120", "--exclude", "L7/uptime/*"]
+        "--shard", f"{PARTS[device]}/{600 if device.startswith('cuda') else 120}",
+        "--exclude", "L7/uptime/*"]
     command = [ROOT / "build/bin/bp", "conformance", "--device", device, "--depth",
                "standard", "--timeout", str(CASE_SECONDS), "--out", out, *which]
     try:
@@ -121,7 +127,7 @@ def main():
             total[2] += 1
             continue
         options.out.mkdir(parents=True, exist_ok=True)
-        folder = options.out / device.replace(":", "-").replace("/", "-")
+        folder = options.out / re.sub("[^a-z0-9]+", "-", device)
         shutil.rmtree(folder, ignore_errors=True)
         counts = run_device(device, options, folder)
         total = [a + b for a, b in zip(total, counts)]
