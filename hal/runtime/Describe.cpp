@@ -253,7 +253,11 @@ std::string variantText(const ArtifactInfo &metadata,
     code += executable.blob.bytes.size();
   out += "\n " + std::to_string(variant.executables.size()) +
          " executables with " + std::to_string(code) + " bytes\n arena " +
-         arenaText(variant.program) + "\n" + costText(metadata, variant);
+         arenaText(variant.program) + "\n";
+  for (const ExecutableInfo &executable : variant.executables)
+    for (const std::string &note : executable.notes)
+      out += "  " + note + "\n";
+  out += costText(metadata, variant);
   if (!variant.init.commands.empty())
     out += " init program, once per session\n" +
            programText(variant.init, variant);

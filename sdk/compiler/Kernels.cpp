@@ -482,7 +482,8 @@ Status KernelCompiler::link(const KernelOrder &order,
   auto image = emitter_->link(emitTarget(), list);
   if (!image)
     return image.status().within("the kernels do not link");
-  executable.blob = Blob::of(std::move(*image));
+  executable.blob = Blob::of(std::move(image->bytes));
+  executable.notes = std::move(image->notes);
   result.push_back(std::move(executable));
   return {};
 }

@@ -49,7 +49,7 @@ static FailureOr<EntryInfo> readEntry(ModuleOp module) {
 }
 
 static const Emitter emitters[] = {llvmElfEmitter(), spirvEmitter(),
-                                   ptxEmitter()};
+                                   ptxEmitter(), cubinEmitter()};
 
 const Emitter *findEmitter(StringRef name) {
   const auto *found = llvm::find_if(

@@ -278,6 +278,7 @@ ExecutableInfo executableOf(Decoder &d, const fb::Executable *info) {
       d.list("entry", info->entries(),
              [&](const fb::Entry *entry) { return entryOf(d, entry); });
   executable.device = info->device();
+  executable.notes = d.texts(info->notes());
   if (const fb::NativeKernel *native = info->native())
     executable.native = {std::string(text(native->plugin())),
                          std::string(text(native->name())), native->version()};

@@ -173,6 +173,7 @@ executableOf(const ExecutableInfo &executable) {
   info->blob.assign(executable.blob.bytes.begin(), executable.blob.bytes.end());
   info->entries = listOf(executable.entries, entryOf);
   info->device = executable.device;
+  info->notes = executable.notes;
   if (executable.native) {
     info->native = std::make_unique<fb::NativeKernelT>();
     info->native->plugin = executable.native->plugin;

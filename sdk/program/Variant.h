@@ -33,6 +33,8 @@ struct ExecutableInfo {
   Blob blob;
   std::vector<Entry> entries;
   uint8_t device = 0; ///< that it is loaded on; its dispatches run there
+  /// What the tool that made the blob says of it, for people.
+  std::vector<std::string> notes;
   /// In place of a blob; the format is nativeFormat. Where it is absent, the
   /// commands that are a fallback for it do the same; without them it has to be
   /// there.

@@ -9,6 +9,7 @@
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/Ptxas.h"
 #include "sdk/support/Version.h"
 
 #include <algorithm>
@@ -128,6 +129,9 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
   std::vector<TargetInfo> known = listTargets(*registry_);
   for (std::string &name : job.targets) {
     if (isTargetList(known, name)) {
+      if (hasFormat(known, name, cubinFormat))
+        if (auto ptxas = findPtxas(registry_->host().trust()); !ptxas)
+          return ptxas.status().within("target " + name);
       if (job.fallback)
         addFallback(*registry_, known, name);
       continue;
@@ -141,6 +145,21 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
                   "no compiler plug-in has target '" + name + "'; there is " +
                       (list.empty() ? "none" : list));
   }
+  return {};
+}
+
+/// Adds the program that makes cubins, where one is asked for.
+Status ModelCompiler::addPtxas(CacheKey &key, const CompileJob &job) const {
+  std::vector<TargetInfo> known = listTargets(*registry_);
+  if (std::ranges::none_of(job.targets, [&](const std::string &names) {
+        return hasFormat(known, names, cubinFormat);
+      }))
+    return {};
+  Result<std::string> ptxas = findPtxas(registry_->host().trust());
+  Result<std::string> hash = ptxas ? cache_.fileHash(*ptxas) : ptxas;
+  if (!hash)
+    return hash.status();
+  key.add("ptxas").add(*hash);
   return {};
 }
 
@@ -163,6 +182,8 @@ Status ModelCompiler::addTools(CacheKey &key, const std::string &compiler,
     key.add(plugin.name).add(plugin.version).add(plugin.hash);
   for (const KernelSet &set : registry_->kernelSets())
     key.add("kernels").add(set.plugin).add(set.version).add(set.hash);
+  if (Status s = addPtxas(key, job); !s.ok())
+    return s;
   for (const std::string &target : job.targets)
     key.add(target);
   if (job.embedGraph)

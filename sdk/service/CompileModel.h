@@ -52,6 +52,7 @@ private:
                 CompileLimits limits);
   Status chooseTargets(CompileJob &job) const;
   Result<Model> importModel(const std::string &path) const;
+  Status addPtxas(CacheKey &key, const CompileJob &job) const;
   Status addTools(CacheKey &key, const std::string &compiler,
                   const CompileJob &job) const;
   Result<std::string> storedKey(const LoadedArtifact &artifact,

@@ -202,11 +202,24 @@ static const TargetInfo *findTarget(const std::vector<TargetInfo> &known,
   return found == known.end() ? nullptr : &*found;
 }
 
+static std::vector<std::string> partsOf(const std::vector<TargetInfo> &known,
+                                        std::string_view names) {
+  return splitTargets(names, [&](std::string_view name) {
+    return findTarget(known, name) != nullptr;
+  });
+}
+
 bool isTargetList(const std::vector<TargetInfo> &known,
                   std::string_view names) {
-  return !splitTargets(names, [&](std::string_view name) {
-            return findTarget(known, name) != nullptr;
-          }).empty();
+  return !partsOf(known, names).empty();
+}
+
+bool hasFormat(const std::vector<TargetInfo> &known, std::string_view names,
+               std::string_view format) {
+  return std::ranges::any_of(partsOf(known, names),
+                             [&](const std::string &name) {
+                               return findTarget(known, name)->format == format;
+                             });
 }
 
 void addFallback(Registry &registry, const std::vector<TargetInfo> &known,

@@ -48,6 +48,10 @@ Result<std::vector<std::string>> defaultTargets(Registry &registry,
 /// Whether `names` is a target, or several joined with a plus.
 bool isTargetList(const std::vector<TargetInfo> &known, std::string_view names);
 
+/// Whether one of the joined `names` has executables of this format.
+bool hasFormat(const std::vector<TargetInfo> &known, std::string_view names,
+               std::string_view format);
+
 /// Adds the best target of this machine's host behind a single one of another
 /// driver, where there is one.
 void addFallback(Registry &registry, const std::vector<TargetInfo> &known,

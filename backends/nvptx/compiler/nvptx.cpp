@@ -38,6 +38,11 @@ constexpr auto features90 = constantTexts("sm>=90");
 constexpr auto features90a = constantTexts("sm==90");
 constexpr auto features100 = constantTexts("sm>=100");
 constexpr auto features120 = constantTexts("sm>=120");
+// A cubin is code of one generation.
+constexpr auto cubin80 = constantTexts("sm>=80", "sm<90");
+constexpr auto cubin90 = constantTexts("sm>=90", "sm<100");
+constexpr auto cubin100 = constantTexts("sm>=100", "sm<110");
+constexpr auto cubin120 = constantTexts("sm>=120", "sm<130");
 
 constexpr bp_target_t targetOf(std::string_view name,
                                std::string_view description,
@@ -78,23 +83,45 @@ constexpr auto stages =
              "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element",
              "bp-expand-math,bp-to-gpu-entry,bp-to-nvvm");
 
+/// The same as a cubin by ptxas, where that is there. The rank is below those
+/// of PTX: it is taken by its name only.
+constexpr bp_target_t cubinOf(bp_target_t target, std::string_view name,
+                              std::span<const bp_string_t> required) {
+  constexpr uint32_t below = 10;
+  target.name = constantText(name);
+  target.format = constantText("cubin");
+  target.emitter = constantText("cubin");
+  target.required_features = required.data();
+  target.required_feature_count = required.size();
+  target.rank -= below;
+  return target;
+}
+
 // The versions of PTX are those of CUDA 11.8, 12.0, 12.7 and 12.8.
+constexpr auto sm80 = targetOf("nvptx-sm80", "NVIDIA GPUs from Ampere on",
+                               features80, 20, "sm_80", "+ptx78");
+constexpr auto sm90 = targetOf("nvptx-sm90", "NVIDIA GPUs from Hopper on",
+                               features90, 22, "sm_90", "+ptx78");
+constexpr auto sm90a =
+    targetOf("nvptx-sm90a", "NVIDIA Hopper with all its instructions",
+             features90a, 24, "sm_90a", "+ptx80");
+constexpr auto sm100 = targetOf("nvptx-sm100", "NVIDIA GPUs from Blackwell on",
+                                features100, 26, "sm_100", "+ptx86");
+constexpr auto sm120 =
+    targetOf("nvptx-sm120", "NVIDIA GPUs from Blackwell's cards on",
+             features120, 28, "sm_120", "+ptx87");
+
 constexpr DataTarget targets[] = {
-    {targetOf("nvptx-sm80", "NVIDIA GPUs from Ampere on", features80, 20,
-              "sm_80", "+ptx78"),
-     stages},
-    {targetOf("nvptx-sm90", "NVIDIA GPUs from Hopper on", features90, 22,
-              "sm_90", "+ptx78"),
-     stages},
-    {targetOf("nvptx-sm90a", "NVIDIA Hopper with all its instructions",
-              features90a, 24, "sm_90a", "+ptx80"),
-     stages},
-    {targetOf("nvptx-sm100", "NVIDIA GPUs from Blackwell on", features100, 26,
-              "sm_100", "+ptx86"),
-     stages},
-    {targetOf("nvptx-sm120", "NVIDIA GPUs from Blackwell's cards on",
-              features120, 28, "sm_120", "+ptx87"),
-     stages},
+    {sm80, stages},
+    {sm90, stages},
+    {sm90a, stages},
+    {sm100, stages},
+    {sm120, stages},
+    {cubinOf(sm80, "nvptx-sm80-cubin", cubin80), stages},
+    {cubinOf(sm90, "nvptx-sm90-cubin", cubin90), stages},
+    {cubinOf(sm90a, "nvptx-sm90a-cubin", features90a), stages},
+    {cubinOf(sm100, "nvptx-sm100-cubin", cubin100), stages},
+    {cubinOf(sm120, "nvptx-sm120-cubin", cubin120), stages},
 };
 
 constexpr DataBackend backend = {.name = "cuda",

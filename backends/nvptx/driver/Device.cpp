@@ -9,7 +9,8 @@
 
 namespace backplane::cuda {
 
-static constexpr bp_string_t format = {"ptx", 3};
+// The emulator executes PTX alone.
+static constexpr bp_string_t formats[] = {{"ptx", 3}, {"cubin", 5}};
 static constexpr uint32_t warp = 32;
 
 static bp_string_t text(const std::string &from) {
@@ -41,8 +42,8 @@ static bp_status_t list(const PhysicalDevice &device,
   info.flags = BP_DEVICE_DISCRETE;
   if (device.emulated)
     info.flags |= BP_DEVICE_EMULATED;
-  info.formats = &format;
-  info.format_count = 1;
+  info.formats = formats;
+  info.format_count = device.emulated ? 1 : 2;
   info.max_buffer_size = device.memoryBytes;
   info.binding_alignment = bindingAlignment;
   info.memory_bytes = device.memoryBytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Executable.h"
+#include "Cubin.h"
 #include "Ptx.h"
 
 #include <new>
@@ -11,13 +12,18 @@ std::string nameOf(const bp_entry_t &entry) {
   return std::string(entry.name.data, entry.name.size);
 }
 
+std::string_view formatOf(const bp_executable_info_t &info) {
+  return {info.format.data, info.format.size};
+}
+
 /// Makes the functions of one executable.
 class Loader {
 public:
   Loader(bp_device_t &device, const bp_executable_info_t &info,
          bp_executable_t &out, bp_error_t *error)
       : device_(device), info_(info), out_(out), error_(error),
-        text_(static_cast<const char *>(info.blob.data), info.blob.size) {}
+        text_(static_cast<const char *>(info.blob.data), info.blob.size),
+        cubin_(formatOf(info) == "cubin") {}
 
   bp_status_t run();
 
@@ -27,6 +33,8 @@ private:
   }
   /// A refusal of CUDA is one of the blob, unless there is no memory.
   bp_status_t refuse(CUresult result, const std::string &what);
+  bp_status_t checkText(const std::vector<bp_entry_t> &entries);
+  bp_status_t checkCubin();
   bp_status_t check(const bp_entry_t &entry, const PtxEntries &found);
   bp_status_t loadModule();
   bp_status_t load(const bp_entry_t &entry);
@@ -36,6 +44,7 @@ private:
   bp_executable_t &out_;
   bp_error_t *error_;
   std::string text_; ///< with an end that CUDA finds
+  bool cubin_;
 };
 
 bp_status_t Loader::refuse(CUresult result, const std::string &what) {
@@ -67,11 +76,24 @@ bp_status_t Loader::check(const bp_entry_t &entry, const PtxEntries &found) {
                   std::to_string(entry.binding_count) + " bindings, " +
                   std::to_string(entry.constant_count) + " constants and " +
                   std::to_string(entry.parameter_count) + " parameters");
-  if (entry.subgroup_size && entry.subgroup_size != 32)
-    return refuse("entry \"" + name + "\" asks for subgroups of " +
-                  std::to_string(entry.subgroup_size) +
-                  "; those of NVIDIA's GPUs are 32");
   return BP_STATUS_OK;
+}
+
+/// The parameters of PTX are read before CUDA sees it.
+bp_status_t Loader::checkText(const std::vector<bp_entry_t> &entries) {
+  PtxEntries found;
+  std::string reason;
+  if (!readEntries(text_, found, &reason))
+    return refuse(reason);
+  for (const bp_entry_t &entry : entries)
+    if (bp_status_t status = check(entry, found))
+      return status;
+  return BP_STATUS_OK;
+}
+
+bp_status_t Loader::checkCubin() {
+  std::string reason;
+  return isWholeCubin(text_, &reason) ? BP_STATUS_OK : refuse(reason);
 }
 
 bp_status_t Loader::loadModule() {
@@ -86,12 +108,17 @@ bp_status_t Loader::loadModule() {
     return BP_STATUS_OK;
   log.resize(std::min(log.find('\0'), log.size()));
   std::replace(log.begin(), log.end(), '\n', ' ');
-  return refuse(result, "the device's driver refuses the PTX" +
+  return refuse(result, "the device's driver refuses the " +
+                            std::string(cubin_ ? "cubin" : "PTX") +
                             (log.empty() ? log : " (" + log + ")"));
 }
 
 bp_status_t Loader::load(const bp_entry_t &entry) {
   std::string name = nameOf(entry);
+  if (entry.subgroup_size && entry.subgroup_size != 32)
+    return refuse("entry \"" + name + "\" asks for subgroups of " +
+                  std::to_string(entry.subgroup_size) +
+                  "; those of NVIDIA's GPUs are 32");
   EntryPoint made;
   if (CUresult result = device_.cuda.cuModuleGetFunction(
           &made.function, out_.module, name.c_str()))
@@ -116,17 +143,12 @@ bp_status_t Loader::load(const bp_entry_t &entry) {
 }
 
 bp_status_t Loader::run() {
-  PtxEntries found;
-  std::string reason;
-  if (!readEntries(text_, found, &reason))
-    return refuse(reason);
   std::vector<bp_entry_t> entries;
   for (uint64_t i = 0; i < info_.entry_count; ++i)
     entries.push_back(readStruct<bp_entry_t>(&info_.entries[i]->header));
-  for (const bp_entry_t &entry : entries)
-    if (bp_status_t status = check(entry, found))
-      return status;
-  bp_status_t status = loadModule();
+  bp_status_t status = cubin_ ? checkCubin() : checkText(entries);
+  if (status == BP_STATUS_OK)
+    status = loadModule();
   for (const bp_entry_t &entry : entries)
     if (status == BP_STATUS_OK)
       status = load(entry);
@@ -143,11 +165,12 @@ void unload(bp_device_t *device, bp_executable_t *executable) {
 bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
                  bp_executable_t **out, bp_error_t *error) {
   const Driver &driver = device->driver;
-  if (std::string_view(info->format.data, info->format.size) != "ptx")
+  std::string format(formatOf(*info));
+  if (format != "ptx" && (format != "cubin" || device->physical.emulated))
     return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
-                "the CUDA driver loads executables of the format ptx, not of "
-                "\"" +
-                    std::string(info->format.data, info->format.size) + "\"");
+                "this device loads executables of the format ptx" +
+                    std::string(device->physical.emulated ? "" : " or cubin") +
+                    ", not of \"" + format + "\"");
   auto *executable = new (std::nothrow) bp_executable_t;
   if (!executable)
     return outOfMemory(driver, error);

@@ -9,6 +9,7 @@ endif()
 set(BP_CUDA_SOURCES
   Buffer.cpp
   CommandBuffer.cpp
+  Cubin.cpp
   Cuda.cpp
   Device.cpp
   Driver.cpp
@@ -38,7 +39,7 @@ endif()
 
 if(BP_TESTS)
   bp_add_test(bp_cuda_driver_tests
-    SOURCES driver/test/CommandBufferTest.cpp driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
+    SOURCES driver/test/CommandBufferTest.cpp driver/test/CubinTest.cpp driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
       driver/test/SemaphoreTest.cpp
     DEPENDS bp_cuda_parts)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)

@@ -45,6 +45,12 @@ struct ObjectCode {
   EntryInfo entry;
 };
 
+/// The blob of an executable, and what the tool that made it says of it.
+struct LinkedImage {
+  std::vector<uint8_t> bytes;
+  std::vector<std::string> notes; ///< for people; equal input, equal notes
+};
+
 /// A way from the IR that the last stage leaves to the blob of an executable.
 /// Each is an entry of the table in Emit.cpp; no code names one.
 struct Emitter {
@@ -54,8 +60,8 @@ struct Emitter {
                                                      const EmitTarget &target,
                                                      llvm::StringRef entry);
   /// The objects of one executable to its blob.
-  Result<std::vector<uint8_t>> (*link)(
-      const EmitTarget &target, llvm::ArrayRef<const ObjectCode *> objects);
+  Result<LinkedImage> (*link)(const EmitTarget &target,
+                              llvm::ArrayRef<const ObjectCode *> objects);
   /// Whether code has memory for constants of many elements; else they are
   /// weights.
   bool hasConstantMemory;

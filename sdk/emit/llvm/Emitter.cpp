@@ -43,17 +43,20 @@ static const char *emulation(StringRef triple) {
 
 /// One ELF shared object without undefined symbols. lld is one per process, so
 /// that this takes a lock.
-static Result<std::vector<uint8_t>> link(const EmitTarget &target,
-                                         ArrayRef<const ObjectCode *> objects) {
+static Result<LinkedImage> link(const EmitTarget &target,
+                                ArrayRef<const ObjectCode *> objects) {
   const char *machine = emulation(target.triple);
   if (!machine)
     return unimplemented("no ELF linker for " + target.triple);
   std::vector<std::span<const uint8_t>> files;
   for (const ObjectCode *object : objects)
     files.emplace_back(object->object);
-  return runLld({"-shared", "-m", machine, "--build-id=none", "--strip-all",
-                 "--no-undefined", "-z", "noexecstack"},
-                files);
+  auto image = runLld({"-shared", "-m", machine, "--build-id=none",
+                       "--strip-all", "--no-undefined", "-z", "noexecstack"},
+                      files);
+  if (!image)
+    return image.status();
+  return LinkedImage{std::move(*image), {}};
 }
 
 Emitter llvmElfEmitter() {

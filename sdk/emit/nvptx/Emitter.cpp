@@ -2,6 +2,7 @@
 #include "sdk/emit/nvptx/Emitter.h"
 
 #include "sdk/emit/llvm/CodeGenerator.h"
+#include "sdk/emit/nvptx/Assemble.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Function.h"
@@ -59,8 +60,7 @@ static size_t bodyStart(StringRef text) {
 
 /// One text: the kernels have distinct names, and their variables begin with
 /// these.
-static Result<std::vector<uint8_t>> join(const EmitTarget &,
-                                         ArrayRef<const ObjectCode *> objects) {
+static Result<std::string> join(ArrayRef<const ObjectCode *> objects) {
   std::string joined;
   for (const ObjectCode *object : objects) {
     StringRef text(reinterpret_cast<const char *>(object->object.data()),
@@ -76,7 +76,26 @@ static Result<std::vector<uint8_t>> join(const EmitTarget &,
                            " is for another target than the first");
     joined += text.drop_front(start);
   }
-  return std::vector<uint8_t>(joined.begin(), joined.end());
+  return joined;
+}
+
+static Result<LinkedImage> linkPtx(const EmitTarget &,
+                                   ArrayRef<const ObjectCode *> objects) {
+  Result<std::string> text = join(objects);
+  if (!text)
+    return text.status();
+  return LinkedImage{{text->begin(), text->end()}, {}};
+}
+
+static Result<LinkedImage> linkCubin(const EmitTarget &target,
+                                     ArrayRef<const ObjectCode *> objects) {
+  Result<std::string> text = join(objects);
+  if (!text)
+    return text.status();
+  Result<Cubin> cubin = assemble(*text, target.cpu);
+  if (!cubin)
+    return cubin.status();
+  return LinkedImage{std::move(cubin->bytes), std::move(cubin->notes)};
 }
 
 /// Constants of many elements are weights: they are loaded once for all kernels
@@ -84,7 +103,14 @@ static Result<std::vector<uint8_t>> join(const EmitTarget &,
 Emitter ptxEmitter() {
   return {.name = "ptx",
           .serialize = serialize,
-          .link = join,
+          .link = linkPtx,
+          .hasConstantMemory = false};
+}
+
+Emitter cubinEmitter() {
+  return {.name = "cubin",
+          .serialize = serialize,
+          .link = linkCubin,
           .hasConstantMemory = false};
 }
 

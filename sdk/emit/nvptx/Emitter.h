@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Emitter.h: "ptx": PTX text by LLVM, the kernels of an executable in one (see
-// README.md).
+// Emitter.h: "ptx": PTX text by LLVM, the kernels of an executable in one;
+// "cubin": the same through ptxas (see README.md).
 #ifndef BACKPLANE_EMIT_NVPTX_EMITTER_H
 #define BACKPLANE_EMIT_NVPTX_EMITTER_H
 
@@ -10,6 +10,7 @@
 namespace backplane {
 
 Emitter ptxEmitter();
+Emitter cubinEmitter();
 
 } // namespace backplane
 

@@ -34,8 +34,8 @@ serialize(ModuleOp module, const EmitTarget &, StringRef) {
 }
 
 /// One blob of the format "spirv".
-static Result<std::vector<uint8_t>> pack(const EmitTarget &,
-                                         ArrayRef<const ObjectCode *> objects) {
+static Result<LinkedImage> pack(const EmitTarget &,
+                                ArrayRef<const ObjectCode *> objects) {
   std::vector<uint8_t> bytes;
   append(bytes, packMagic);
   append(bytes, packVersion);
@@ -49,7 +49,7 @@ static Result<std::vector<uint8_t>> pack(const EmitTarget &,
   }
   for (const ObjectCode *object : objects)
     bytes.insert(bytes.end(), object->object.begin(), object->object.end());
-  return bytes;
+  return LinkedImage{std::move(bytes), {}};
 }
 
 /// A shader would write a table anew in each invocation.

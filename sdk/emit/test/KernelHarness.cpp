@@ -210,8 +210,8 @@ std::unique_ptr<Kernel> Kernel::compile(const std::string &text,
   if (!image)
     return nullptr;
   kernel->entry_ = code->entry;
-  kernel->image_ = *image;
-  kernel->library_ = loadImage(*image, dump);
+  kernel->image_ = image->bytes;
+  kernel->library_ = loadImage(image->bytes, dump);
   if (!kernel->library_)
     return nullptr;
   kernel->function_ = reinterpret_cast<bp_cpu_entry_t>(
