@@ -37,8 +37,9 @@ bool bp::travelsWithUser(Operation *op) {
   if (op->hasAttr(kernelAttr))
     return false;
   if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return withoutUnits(reshape.getX().getType()) ==
-           withoutUnits(reshape.getType());
+    return isBlockedWeight(op->getResult(0)) ||
+           withoutUnits(reshape.getX().getType()) ==
+               withoutUnits(reshape.getType());
   return kindOf(op) == OpKind::Cheap;
 }
 

@@ -24,7 +24,8 @@ LogicalResult bp::formDispatches(ModuleOp module,
   orderReads(main);
   limitOperands(main, devices);
   markFiniteWeights(main, pool);
-  if (failed(narrowOperands(main, devices, pool)))
+  if (failed(narrowOperands(main, devices, pool)) ||
+      failed(arrangeWeights(main, devices, pool)))
     return failure();
   gatherAttention(main, devices);
   std::vector<std::string> refused = gatherKernels(main);

@@ -71,7 +71,8 @@ Grouping groupOps(mlir::func::FuncOp main,
                   llvm::ArrayRef<FusionOptions> devices);
 
 /// Whether `op` stands in a dispatch when one of its users does: it is cheap,
-/// or a reshape that only adds or removes axes of size 1.
+/// or a reshape that only adds or removes axes of size 1, or joins blocks of a
+/// weight.
 bool travelsWithUser(mlir::Operation *op);
 
 /// The ops outside of `inside` that need the value, looked for behind what
@@ -108,6 +109,16 @@ llvm::LogicalResult narrowOperands(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
 
+/// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of f32 and one
+/// group are stored in blocks of outputs, which are added to `pool`; the
+/// convolution takes a reshape of a transpose of them.
+llvm::LogicalResult arrangeWeights(mlir::func::FuncOp main,
+                                   llvm::ArrayRef<FusionOptions> devices,
+                                   backplane::WeightPool &pool);
+
+/// Whether the value is a weight that arrangeWeights has stored in blocks.
+bool isBlockedWeight(mlir::Value value);
+
 /// Marks the transposed convolutions whose weights are known and finite.
 void markFiniteWeights(mlir::func::FuncOp main,
                        const backplane::WeightPool &pool);
@@ -122,9 +133,9 @@ void limitOperands(mlir::func::FuncOp main,
 void gatherAttention(mlir::func::FuncOp main,
                      llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, markFiniteWeights, narrowOperands, gatherAttention,
-/// gatherKernels, groupOps, outline, and the reasons into the module's
-/// `bp.report`. A dispatch names the device of its ops.
+/// limitOperands, markFiniteWeights, narrowOperands, arrangeWeights,
+/// gatherAttention, gatherKernels, groupOps, outline, and the reasons into the
+/// module's `bp.report`. A dispatch names the device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);

@@ -221,7 +221,9 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
     return {};
   }
   if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
-    if (!allowed(BP_FUSE_MOVEMENT))
+    bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp>(op) &&
+                    a.ops.front()->getOperand(0).getDefiningOp<WeightOp>();
+    if (!allowed(BP_FUSE_MOVEMENT) && !ofWeight)
       return "the target does not fuse movement";
     if (!llvm::all_of(a.ops, [](Operation *o) { return isa<TransposeOp>(o); }))
       return "only a transpose is read in place";

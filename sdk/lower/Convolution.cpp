@@ -83,6 +83,9 @@ std::vector<Dim> splitAt(const std::vector<Dim> &dims, size_t axis, Dim first,
 /// channels may be split into groups, and a weight [o, c / groups, window…].
 struct Convolution {
   Value image, weight;
+  /// The weight with its outputs in blocks, as a `bp` value; null: there are
+  /// none, else `weight` is null.
+  Value blocks = {};
   /// Of the spatial axes of the image: 0 where an element was put in that is
   /// not to be multiplied; null: all are.
   Value presence = {};
@@ -200,7 +203,42 @@ Value convolveGroups(Lowering &lowering, const Convolution &c) {
   return reshaped(lowering, result, resultDims, c.resultDims);
 }
 
+/// What a weight is a reshape of that does no more than to join blocks of
+/// outputs, or null.
+Value outputBlocks(Value weight) {
+  auto reshape = weight.getDefiningOp<ReshapeOp>();
+  if (!reshape)
+    return {};
+  std::vector<Dim> split = dimsOf(reshape.getX().getType());
+  std::vector<Dim> whole = dimsOf(weight.getType());
+  bool joins = split.size() == whole.size() + 1 &&
+               std::equal(split.begin() + 2, split.end(), whole.begin() + 1);
+  return joins ? reshape.getX() : Value();
+}
+
+/// As one group, with the outputs in blocks as those of the weight.
+Value convolveBlocks(Lowering &lowering, const Convolution &c, Value blocks) {
+  LoopNest nest{lowering.builder.getContext(), {}};
+  AffineExpr batch = nest.parallel(), block = nest.parallel(),
+             output = nest.parallel();
+  Exprs at = nest.parallels(c.spatial());
+  AffineExpr input = nest.reduction();
+  Exprs window = nest.reductions(c.spatial());
+  View weight = lowering.permutedView(blocks);
+  std::vector<Dim> dims = dimsOf(blocks.getType());
+  auto resultDims = splitAt(c.resultDims, 1, dims[0], dims[1]);
+  AffineMap weightAt =
+      weight.map.compose(nest.map(joined({{block, output, input}, window})));
+  Value result = contract(lowering, c, weight.base, resultDims, nest,
+                          Exprs(weightAt.getResults()), {batch, input},
+                          windowed(at, window, c.strides, c.dilations),
+                          joined({{batch, block, output}, at}));
+  return reshaped(lowering, result, resultDims, c.resultDims);
+}
+
 Value convolve(Lowering &lowering, const Convolution &c) {
+  if (c.blocks)
+    return convolveBlocks(lowering, c, c.blocks);
   if (c.groups == 1)
     return convolveOneGroup(lowering, c);
   return c.isDepthwise() ? convolveDepthwise(lowering, c)
@@ -367,12 +405,15 @@ static Value spreadPresence(Lowering &lowering, const Spread &spread,
 LogicalResult lower::lowerConv(Lowering &lowering, ConvOp op) {
   Convolution c;
   c.element = elementOf(op.getX().getType());
-  c.weight = lowering.tensor(op.getW());
+  c.groups = op.getGroups();
+  if (c.groups == 1)
+    c.blocks = outputBlocks(op.getW());
+  if (!c.blocks)
+    c.weight = lowering.tensor(op.getW());
   c.weightDims = dimsOf(op.getW().getType());
   c.resultDims = dimsOf(op.getResult().getType());
   c.strides.assign(op.getStrides().begin(), op.getStrides().end());
   c.dilations.assign(op.getDilations().begin(), op.getDilations().end());
-  c.groups = op.getGroups();
   std::vector<Dim> window(c.weightDims.begin() + 2, c.weightDims.end());
   Windows windows{window, op.getStrides(), op.getDilations(), op.getLow(),
                   op.getHigh()};

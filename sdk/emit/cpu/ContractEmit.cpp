@@ -59,6 +59,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   bool rowsLieInA = c.kMergedInA && unitK && shape.k > 0;
   bool rowsLieInB = c.nMergedInB && c.k.size() == 1;
   shape.rowsOfA = isPlain(c, c.left, c.lhs) && rowsLieInA && shape.m > 0;
+  shape.blockOfA = c.blockOfA;
   shape.rowsOfB = isPlain(c, c.right, c.rhs) && rowsLieInB;
   shape.gemv = isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
                rowsLieInA && rowsLieInB;

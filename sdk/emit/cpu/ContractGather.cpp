@@ -179,9 +179,9 @@ Value PanelGather::scalarOffset(ValueRange k,
   return base;
 }
 
-SmallVector<Value> PanelGather::row(Value k, Value shift) {
-  SmallVector<Value> at = split(k, c.k), axisOffsets, result;
-  Value base = sub(scalarOffset(at, axisOffsets), shift);
+SmallVector<Value> PanelGather::row(ValueRange k, Value shift) {
+  SmallVector<Value> axisOffsets, result;
+  Value base = sub(scalarOffset(k, axisOffsets), shift);
   for (int64_t v = 0; v < plan.vectors; ++v)
     result.push_back(load(v, base, mask(v, axisOffsets)));
   return result;

@@ -24,8 +24,9 @@ class PanelGather : ContractScope {
 public:
   PanelGather(const ContractScope &scope, const ColumnShares &shares,
               mlir::Value panel);
-  /// Row k of the panel; what lies in the padding has its value.
-  llvm::SmallVector<mlir::Value> row(mlir::Value k, mlir::Value shift);
+  /// The row of the panel with these indices of k; what lies in the padding has
+  /// its value.
+  llvm::SmallVector<mlir::Value> row(mlir::ValueRange k, mlir::Value shift);
   /// Elements of padding before the first one of B.
   mlir::Value paddingBefore();
 

@@ -30,19 +30,24 @@ Value MicroKernel::multiplyAdd(Value a, Value b, Value sum) {
 
 MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {
   if (plan.packA)
-    return {packedA, mul(panelA, plan.depth), index(plan.depth)};
+    return {packedA, mul(panelA, plan.depth), index(plan.depth), index(1)};
   Value stride = groupStride(operands.a, c.m);
   Value row = add(firstM, firstRow(panelA));
-  Value start = add(originOf(operands.a), mul(row, stride));
-  return {operands.a.memref, add(start, firstK), stride};
+  Value start = originOf(operands.a);
+  if (!c.blockOfA)
+    return {operands.a.memref, add(add(start, mul(row, stride)), firstK),
+            stride, index(1)};
+  start = add(start, dot(operands.a, c.m, split(row, c.m)));
+  return {operands.a.memref, add(start, mul(firstK, c.blockOfA)), index(1),
+          index(c.blockOfA)};
 }
 
 MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
-    return {packedB, mul(panelB, depthB()), panelN()};
+    return {packedB, mul(panelB, depthB()), index(1), panelN()};
   Value stride = groupStride(operands.b, c.k);
   Value start = add(originOf(operands.b), add(firstN, panelB));
-  return {operands.b.memref, add(start, mul(firstK, stride)), stride};
+  return {operands.b.memref, add(start, mul(firstK, stride)), index(1), stride};
 }
 
 /// Adds step number k to the sums: of a row of A (of a block of rows) with each
@@ -50,17 +55,17 @@ MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
 SmallVector<Value> MicroKernel::addProducts(const Source &fromA,
                                             const Source &fromB, Value k,
                                             ValueRange sums) {
-  int64_t vectors = plan.vectors * vnni.block;
-  Value rowB =
-      add(fromB.start, mul(k, mul(fromB.rowStride, index(vnni.block))));
+  auto vectors = int64_t(sums.size()) / plan.rows * vnni.block;
+  Value rowB = add(fromB.start, mul(k, mul(fromB.strideK, index(vnni.block))));
   SmallVector<Value> vectorsB, next;
   for (int64_t v = 0; v < vectors; ++v)
     vectorsB.push_back(
         loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
   for (int64_t row = 0; row < plan.rows; row += vnni.block) {
-    Value rowA = add(fromA.start, mul(fromA.rowStride, row));
+    Value rowA = add(fromA.start, mul(fromA.strideM, row));
     Value lanesA =
-        broadcastA(fromA.memref, add(rowA, mul(k, stepK() * vnni.block)));
+        broadcastA(fromA.memref,
+                   add(rowA, mul(k, mul(fromA.strideK, stepK() * vnni.block))));
     for (Value vector : vectorsB)
       next.push_back(multiplyAdd(lanesA, vector, sums[next.size()]));
   }
@@ -69,8 +74,8 @@ SmallVector<Value> MicroKernel::addProducts(const Source &fromA,
 
 /// rows x vectors sums over one block of k, left in `tile`.
 void MicroKernel::multiply(const Source &fromA, const Source &fromB,
-                           Value countK) {
-  SmallVector<Value> zeros(plan.rows * plan.vectors, zeroVector(element));
+                           Value countK, int64_t vectors) {
+  SmallVector<Value> zeros(plan.rows * vectors, zeroVector(element));
   Value steps = ceilDiv(countK, index(stepK()));
   auto loop =
       scf::ForOp::create(builder, loc, index(0), steps, index(1), zeros);
@@ -83,19 +88,33 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
   }
   if (vnni.block > 1)
     return narrow.storePairs(loop.getResults(), tile);
-  for (int64_t i = 0; i < plan.rows * plan.vectors; ++i)
-    storeVector(loop.getResult(i), tile, lanesOf(i));
+  for (int64_t row = 0; row < plan.rows; ++row)
+    for (int64_t v = 0; v < vectors; ++v)
+      storeVector(loop.getResult(row * vectors + v), tile,
+                  lanesOf(row * plan.vectors + v));
 }
 
 void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
                            Value countK) {
   Source fromA = sourceA(panelA, firstK), fromB = sourceB(panelB, firstK);
-  if (plan.packB)
-    return multiply(fromA, fromB, countK);
-  Source packed{packedB, index(0), panelN()};
-  ifElse(
-      isFull(panelB), [&] { multiply(fromA, fromB, countK); },
-      [&] { multiply(fromA, packed, countK); });
+  auto rest = [&] {
+    Source packed{packedB, index(0), index(1), panelN()};
+    multiply(fromA, plan.packB ? fromB : packed, countK, restVectors());
+  };
+  auto whole = [&] { multiply(fromA, fromB, countK, plan.vectors); };
+  if (plan.packB && restVectors() == plan.vectors)
+    return whole();
+  ifElse(isFull(panelB), whole, rest);
+}
+
+/// Vectors that the last panel of a row of C needs, where that is known; others
+/// of it keep what they had.
+int64_t MicroKernel::restVectors() const {
+  auto size = getConstantIntValue(operands.sizeN);
+  if (!size || width.scalable || vnni.narrow)
+    return plan.vectors;
+  int64_t rest = *size % (plan.vectors * width.count);
+  return rest == 0 ? plan.vectors : (rest + width.count - 1) / width.count;
 }
 
 } // namespace backplane

@@ -23,14 +23,16 @@ public:
                 mlir::Value countK);
 
 private:
-  /// Where it reads: element (row, k) of A at start + row * rowStride + k,
-  /// vector v of row k of B at start + k * rowStride + v * lanes.
+  /// Where it reads: element (row, k) of A at start + row * strideM + k *
+  /// strideK, vector v of row k of B at start + k * strideK + v * lanes.
   struct Source {
-    mlir::Value memref, start, rowStride;
+    mlir::Value memref, start, strideM, strideK;
   };
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
-  void multiply(const Source &fromA, const Source &fromB, mlir::Value countK);
+  void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
+                int64_t vectors);
+  int64_t restVectors() const;
   llvm::SmallVector<mlir::Value> addProducts(const Source &fromA,
                                              const Source &fromB, mlir::Value k,
                                              mlir::ValueRange sums);

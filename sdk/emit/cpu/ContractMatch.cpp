@@ -38,6 +38,7 @@ struct Matcher {
   bool assignLoops();
   void mergeGroups(ArrayRef<unsigned> order);
   bool mergeableInC(unsigned a, unsigned b) const;
+  bool inBlocksOfA(unsigned a, unsigned b) const;
   bool worthwhile() const;
 
   bool unit(unsigned loop) const { return sizes[loop] == 1; }
@@ -251,6 +252,24 @@ bool Matcher::mergeableInC(unsigned a, unsigned b) const {
   return true;
 }
 
+/// Whether `a` numbers blocks of A's rows, `b` the rows inside, all of k lies
+/// between, and elements are multiplied as they are.
+bool Matcher::inBlocksOfA(unsigned a, unsigned b) const {
+  ArrayRef<AffineExpr> axes = c.lhs.map.getResults();
+  auto is = [&](AffineExpr axis, unsigned loop) {
+    return axis == getAffineDimExpr(loop, c.lhs.map.getContext());
+  };
+  auto inK = [&](AffineExpr axis) {
+    auto loop = dyn_cast<AffineDimExpr>(axis);
+    return loop && !c.destinationMap.isFunctionOfDim(loop.getPosition());
+  };
+  return axes.size() > 2 && is(axes.front(), a) && is(axes.back(), b) &&
+         llvm::all_of(axes.drop_front().drop_back(), inK) &&
+         !ShapedType::isDynamic(sizes[b]) && isa<BlockArgument>(c.left) &&
+         c.lhs.widening == ContractionOperand::Widening::None &&
+         c.left.getType() == c.accumulator && mergeableInC(a, b);
+}
+
 /// Takes n from the end of C's axes and m from what is left, as far as they
 /// merge into one loop; the rest are outer loops.
 void Matcher::mergeGroups(ArrayRef<unsigned> order) {
@@ -266,7 +285,10 @@ void Matcher::mergeGroups(ArrayRef<unsigned> order) {
                                   mergeableInC(loop, c.m.front()));
     bool blocked =
         !c.m.empty() && !c.outer.empty() && llvm::is_contained(c.outer, loop);
-    if (isM(loop) && merges && !blocked)
+    bool inBlocks = c.m.size() == 1 && inBlocksOfA(loop, c.m.front());
+    if (isM(loop) && inBlocks && !blocked)
+      c.blockOfA = sizes[c.m.front()];
+    if (isM(loop) && (merges || inBlocks) && !blocked)
       c.m.insert(c.m.begin(), loop);
     else
       c.outer.insert(c.outer.begin(), loop);

@@ -116,13 +116,17 @@ void ContractPacker::prepareColumns() {
     shares = makeColumnShares(*this);
 }
 
+/// The vectors of a row, from element `to` of packed B on.
+void ContractPacker::storeRow(Value to, ArrayRef<Value> vectors) {
+  for (auto [v, value] : llvm::enumerate(vectors))
+    storeVector(convertRight(value), packedB, add(to, lanesOf(int64_t(v))));
+}
+
 /// Rows of a panel of B, from element `to` of the packed ones on.
 void ContractPacker::storeRows(Value to, Value countK, RowReader read) {
   if (!vnni.narrow)
     return forRange(index(0), countK, 1, [&](Value k) {
-      Value row = add(to, mul(k, panelN()));
-      for (auto [v, value] : llvm::enumerate(read(k)))
-        storeVector(packedRight(value), packedB, add(row, lanesOf(int64_t(v))));
+      storeRow(add(to, mul(k, panelN())), read(k));
     });
   VnniBuilder packer(*this);
   Value whole = wholeSteps(countK, index(stepK()));
@@ -157,8 +161,24 @@ void ContractPacker::gatherPanel(Value panel, Value firstK, Value countK) {
   PanelGather gather(*this, shares, panel);
   Value to = mul(panel, depthB());
   Value shift = gather.paddingBefore();
-  storeRows(to, countK,
-            [&](Value k) { return gather.row(add(firstK, k), shift); });
+  if (vnni.narrow || c.k.empty())
+    return storeRows(to, countK, [&](Value k) {
+      return gather.row(split(add(firstK, k), c.k), shift);
+    });
+  // Rows that differ in the last loop alone follow each other: most often the
+  // same of their lanes lie in the padding.
+  Value inner = operands.sizes[c.k.back()], end = add(firstK, countK);
+  ArrayRef<unsigned> others = ArrayRef(c.k).drop_back();
+  forRange(floorDiv(firstK, inner), ceilDiv(end, inner), 1, [&](Value run) {
+    Value start = mul(run, inner);
+    Value low = builder.createOrFold<arith::MaxSIOp>(loc, firstK, start);
+    SmallVector<Value> at = split(run, others);
+    at.emplace_back();
+    forRange(low, minimum(end, add(start, inner)), 1, [&](Value k) {
+      at.back() = sub(k, start);
+      storeRow(add(to, mul(sub(k, firstK), panelN())), gather.row(at, shift));
+    });
+  });
 }
 
 /// Whether each column of B is one run of neighbours, as that of a transposed

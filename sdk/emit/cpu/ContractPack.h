@@ -46,6 +46,7 @@ private:
   void copyVectors(const RowsOfA &from, mlir::Value row, mlir::Value countK);
   void copyElements(const RowsOfA &from, mlir::Value row, mlir::Value countK);
   void clearRows(mlir::Value end, mlir::Value countK, mlir::Value chunk);
+  void storeRow(mlir::Value to, llvm::ArrayRef<mlir::Value> vectors);
   void storeRows(mlir::Value to, mlir::Value countK, RowReader read);
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);

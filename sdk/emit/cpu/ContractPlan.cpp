@@ -26,8 +26,11 @@ static int64_t known(int64_t size) {
 static double efficiency(const ContractShape &shape, int64_t rows,
                          int64_t vectors) {
   int64_t m = known(shape.m), n = known(shape.n);
+  // The last panel has no more vectors than it needs, which counts where tiles
+  // are low.
+  int64_t unit = shape.blockOfA && shape.n > 0 ? 1 : vectors;
   double inside = double(m) / double(roundUp(m, rows)) * double(n) /
-                  double(roundUp(n, vectors * shape.lanes));
+                  double(roundUp(n, unit * shape.lanes));
   double sums = double(rows * vectors);
   double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
   double latency = std::min(1.0, sums / 8.0);
@@ -43,6 +46,8 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
   int64_t maxVectors = shape.gathersB ? 3 : 8;
   for (int64_t rows = shape.block; rows <= maxRows; rows += shape.block) {
     for (int64_t vectors = 1; vectors <= maxVectors; ++vectors) {
+      if (shape.blockOfA && shape.blockOfA % rows != 0)
+        continue;
       if (rows * vectors + shape.block * vectors + 1 > shape.registers - 1)
         continue;
       double value = efficiency(shape, rows, vectors);
@@ -109,7 +114,7 @@ ContractPlan planContraction(const ContractShape &shape) {
     plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);
   }
   // A copy of A pays when enough columns use it.
-  plan.packA = !shape.rowsOfA || plan.groupN >= 256;
+  plan.packA = !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= 256);
   return plan;
 }
 

@@ -16,6 +16,7 @@ struct ContractShape {
   int64_t cacheBytes = 1 << 20; ///< of the cache that packed blocks stay in
   bool gathersB = false;        ///< B is costly to pack
   bool rowsOfA = false;         ///< A could be read where it is
+  int64_t blockOfA = 0;         ///< rows of A that are neighbours, 0: none are
   bool rowsOfB = false;         ///< B could be read where it is
   bool gemv = false;            ///< rows of A could pass over the rows of B
   int64_t perLane = 1;   ///< elements of k that a lane multiplies at once

@@ -57,6 +57,9 @@ struct Contraction {
   /// Loops by role; m, n and k count as one loop each, last one fastest.
   llvm::SmallVector<unsigned> outer, m, n, k;
   bool kMergedInA = false; ///< k is one strided run of A
+  /// Rows of A that are neighbours: A has all of k for one block of them, then
+  /// for the next, to be multiplied as it is. 0: there are no blocks.
+  int64_t blockOfA = 0;
   bool nMergedInB = false; ///< n is one run of neighbours in B
   /// What follows, on the same loops as C; null: nothing. Its operand number
   /// `epilogueInput` is C.

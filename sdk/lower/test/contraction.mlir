@@ -240,3 +240,19 @@ func.func @large_pool(%x: tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32> {
   %0 = bp.pool %x {kind = "max", window = array<i64: 5, 5>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 2, 2>, high = array<i64: 2, 2>} : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
   return %0 : tensor<1x4x8x8xf32>
 }
+
+// -----
+
+// A weight that is stored in blocks of outputs is read as it is: its blocks are
+// an axis of the result, and the reshape that joins them is not computed.
+// CHECK-DAG: #[[W:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d1, d6, d7, d5, d2)>
+// CHECK-DAG: #[[Y:.*]] = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4)>
+// CHECK-LABEL: @blocks
+// CHECK: linalg.generic {indexing_maps = [#[[W]], #{{.*}}, #[[Y]]], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]} ins(%arg1, {{.*}} : tensor<2x3x3x4x8xf32>,
+// CHECK-NOT: linalg.generic
+func.func @blocks(%x: tensor<1x4x9x8xf32>, %w: tensor<2x3x3x4x8xf32>) -> tensor<1x16x7x6xf32> {
+  %0 = bp.transpose %w {permutation = array<i64: 0, 4, 3, 1, 2>} : (tensor<2x3x3x4x8xf32>) -> tensor<2x8x4x3x3xf32>
+  %1 = bp.reshape %0 {dims = #bp.dims<["16", "4", "3", "3"]>} : (tensor<2x8x4x3x3xf32>) -> tensor<16x4x3x3xf32>
+  %2 = bp.conv %x, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1} : (tensor<1x4x9x8xf32>, tensor<16x4x3x3xf32>) -> tensor<1x16x7x6xf32>
+  return %2 : tensor<1x16x7x6xf32>
+}

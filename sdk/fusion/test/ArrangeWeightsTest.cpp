@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
+
+#include "backplane/compiler.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t inputs = 3, window = 4; // 2x2
+
+/// A convolution whose weight has the numbers 0, 1, …, in an image of some
+/// pixels a side.
+class Fixture {
+public:
+  Fixture(int64_t outputs, int64_t pixels) : outputs(outputs) {
+    context.loadDialect<bp::BpDialect, func::FuncDialect>();
+    std::vector<float> numbers(size_t(outputs * inputs * window));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = float(i);
+    backplane::Bytes bytes(numbers.size() * sizeof(float));
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    backplane::TensorType type{backplane::DType::F32, {outputs, inputs, 2, 2}};
+    id = *pool.add(type, std::move(bytes));
+    module = parseSourceString<ModuleOp>(text(pixels), &context);
+  }
+
+  bool form(uint32_t fusion) {
+    bp::FusionOptions options;
+    options.fusion = fusion;
+    return succeeded(bp::formDispatches(*module, options, pool));
+  }
+  std::string print() {
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    module->print(stream);
+    return out;
+  }
+  unsigned count(StringRef name) {
+    unsigned found = 0;
+    module->walk(
+        [&](Operation *op) { found += op->getName().stripDialect() == name; });
+    return found;
+  }
+
+  MLIRContext context;
+  backplane::WeightPool pool;
+  std::string id;
+  OwningOpRef<ModuleOp> module;
+  int64_t outputs;
+
+private:
+  std::string text(int64_t pixels) const {
+    std::string o = std::to_string(outputs), side = std::to_string(pixels + 1),
+                weight = "tensor<" + o + "x3x2x2xf32>",
+                image = "tensor<1x3x" + side + "x" + side + "xf32>",
+                result = "tensor<1x" + o + "x" + std::to_string(pixels) + "x" +
+                         std::to_string(pixels) + "xf32>";
+    return "func.func @main(%x: " + image + ") -> " + result +
+           " {\n  %w = bp.weight {id = \"" + id +
+           "\", dtype = f32, dims = "
+           "#bp.dims<[\"" +
+           o + "\", \"3\", \"2\", \"2\"]>} : () -> " + weight +
+           "\n  %r = bp.conv %x, %w {strides = array<i64: 1, 1>, dilations = "
+           "array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} "
+           ": (" +
+           image + ", " + weight + ") -> " + result +
+           "\n  return %r : " + result + "\n}\n";
+  }
+};
+
+} // namespace
+
+TEST(ArrangeWeights, StoresBlocksOfOutputs) {
+  Fixture f(16, 5);
+  ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS)) << f.print();
+  // One dispatch, with what makes the weight of the blocks.
+  EXPECT_EQ(f.count("call"), 1u) << f.print();
+  EXPECT_EQ(f.count("transpose"), 1u) << f.print();
+  std::string id;
+  f.module->walk([&](bp::WeightOp op) { id = op.getId().str(); });
+  ASSERT_NE(id, f.id);
+  const backplane::Weight *weight = f.pool.find(id);
+  ASSERT_NE(weight, nullptr);
+  EXPECT_EQ(weight->type.dims, (backplane::Dims{2, 2, 2, 3, 8}));
+  for (int64_t o = 0; o < 16; ++o)
+    for (int64_t c = 0; c < inputs; ++c)
+      for (int64_t w = 0; w < window; ++w) {
+        float number;
+        int64_t place = ((o / 8 * window + w) * inputs + c) * 8 + o % 8;
+        std::memcpy(&number, weight->data.data() + place * 4, 4);
+        EXPECT_EQ(number, float((o * inputs + c) * window + w));
+      }
+}
+
+TEST(ArrangeWeights, LeavesOthersAlone) {
+  Fixture odd(12, 5), pixel(16, 1), other(16, 5);
+  ASSERT_TRUE(odd.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(pixel.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(other.form(BP_FUSE_EPILOGUE));
+  for (Fixture *f : {&odd, &pixel, &other})
+    EXPECT_EQ(f->count("transpose"), 0u) << f->print();
+}
