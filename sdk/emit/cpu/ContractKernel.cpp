@@ -3,6 +3,7 @@
 
 #include "sdk/emit/cpu/MultiplyAdd.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -42,6 +43,17 @@ MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {
           index(c.blockOfA)};
 }
 
+/// Where the tile after this one starts in A, in the same block of k or in the
+/// next one: caches do not foresee it, as a block of A ends with all of k.
+Value MicroKernel::startOfNext(Value panelA, Value firstK) {
+  Value next = add(panelA, plan.rows);
+  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       next, countM);
+  Value same = sourceA(next, firstK).start;
+  Value later = sourceA(index(0), add(firstK, plan.depth)).start;
+  return arith::SelectOp::create(builder, loc, inside, same, later);
+}
+
 MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
     return {packedB, mul(panelB, depthB()), index(1), panelN()};
@@ -58,6 +70,11 @@ SmallVector<Value> MicroKernel::addProducts(const Source &fromA,
   auto vectors = int64_t(sums.size()) / plan.rows * vnni.block;
   Value rowB = add(fromB.start, mul(k, mul(fromB.strideK, index(vnni.block))));
   SmallVector<Value> vectorsB, next;
+  if (fromA.next)
+    memref::PrefetchOp::create(
+        builder, loc, fromA.memref,
+        ValueRange(add(fromA.next, mul(k, fromA.strideK))),
+        /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
   for (int64_t v = 0; v < vectors; ++v)
     vectorsB.push_back(
         loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
@@ -97,6 +114,8 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
 void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
                            Value countK) {
   Source fromA = sourceA(panelA, firstK), fromB = sourceB(panelB, firstK);
+  if (c.blockOfA)
+    fromA.next = startOfNext(panelA, firstK);
   auto rest = [&] {
     Source packed{packedB, index(0), index(1), panelN()};
     multiply(fromA, plan.packB ? fromB : packed, countK, restVectors());

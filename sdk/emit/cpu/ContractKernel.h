@@ -27,8 +27,10 @@ private:
   /// strideK, vector v of row k of B at start + k * strideK + v * lanes.
   struct Source {
     mlir::Value memref, start, strideM, strideK;
+    mlir::Value next = {}; ///< what to fetch early, like start; null: nothing
   };
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
+  mlir::Value startOfNext(mlir::Value panelA, mlir::Value firstK);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
                 int64_t vectors);

@@ -7,6 +7,7 @@
 // CHECK-LABEL: func.func @blocks
 // CHECK: %[[W:.*]] = memref.collapse_shape %arg1
 // CHECK: scf.for {{.*}} iter_args
+// CHECK: memref.prefetch %[[W]]
 // CHECK: memref.load %[[W]]
 // CHECK-COUNT-24: math.fma {{.*}} : vector<16xf32>
 // CHECK: scf.for {{.*}} iter_args
