@@ -215,7 +215,9 @@ void TilePlanner::run() {
   while (!fits() || (!isBusy() && plan.rows * plan.columns > kLeastTile)) {
     if (plan.rows == 1 && plan.columns == 1)
       return;
-    bool wide = plan.columns > 1 && plan.tileN() >= plan.tileM();
+    // What comes through registers is read by each row of work-groups.
+    bool costly = plan.a.copies && !plan.b.copies;
+    bool wide = plan.columns > 1 && (costly || plan.tileN() >= plan.tileM());
     (wide || plan.rows == 1 ? plan.columns : plan.rows) /= 2;
   }
 }

@@ -201,3 +201,20 @@ module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 
     return %3 : tensor<?x4x?x?xf16>
   }
 }
+
+// -----
+
+// Tiles are high where only B comes by registers, as each row of work-groups
+// reads it: 64 by 16 in place of 32 by 32.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16>}} {
+// CHECK-LABEL: func.func @high
+// CHECK: memref.alloc() : memref<3840xi32, #gpu.address_space<workgroup>>
+func.func @high(%a: tensor<128x64xf16>, %b: tensor<64x67xf16>,
+                %out: tensor<128x67xf32>) -> tensor<128x67xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<128x67xf32>) -> tensor<128x67xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<128x64xf16>, tensor<64x67xf16>) outs(%f : tensor<128x67xf32>) -> tensor<128x67xf32>
+  return %c : tensor<128x67xf32>
+}
+}
