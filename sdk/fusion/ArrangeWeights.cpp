@@ -26,13 +26,15 @@ static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t outputs,
   constexpr size_t width = 4, block = kBlock;
   backplane::Bytes to(from.size());
   size_t columns = from.size() / width / outputs, window = columns / inputs;
-  for (size_t o = 0; o < outputs; ++o)
-    for (size_t column = 0; column < columns; ++column) {
-      size_t row = column % window * inputs + column / window;
-      size_t place = (o / block * columns + row) * block + o % block;
-      std::memcpy(to.data() + place * width,
-                  from.data() + (o * columns + column) * width, width);
-    }
+  uint8_t *place = to.data();
+  for (size_t first = 0; first < outputs; first += block)
+    for (size_t element = 0; element < window; ++element)
+      for (size_t input = 0; input < inputs; ++input)
+        for (size_t o = first; o < first + block; ++o, place += width)
+          std::memcpy(place,
+                      from.data() +
+                          (o * columns + input * window + element) * width,
+                      width);
   return to;
 }
 
