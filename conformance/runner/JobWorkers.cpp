@@ -179,6 +179,9 @@ Answer Job::runOnce(const std::vector<Tensor> &inputs) {
   result.code = worker_ ? status.code() : int32_t(BP_STATUS_OK);
   result.bad = chargeOf(status.code(), !worker_);
   result.reason = status.message();
+  // What a device has lost stays lost in its process.
+  if (result.bad == CaseStatus::DeviceLost)
+    worker_.reset();
   return result;
 }
 

@@ -2,7 +2,7 @@
 //
 // A worker that doubles four floats, unless the first one asks for a fault:
 //   13 crashes, 14 hangs, 15 takes all memory that it gets, 16 gives what it
-//   gave last time, 17 answers another number each time.
+//   gave last time, 17 answers another number each time, 18 loses the device.
 #include "hal/worker/Loop.h"
 
 #include <cstdlib>
@@ -32,6 +32,9 @@ public:
     float values[4] = {};
     std::memcpy(values, message.inputs.at(0).data.data(), sizeof values);
     fault(int(values[0]));
+    lost_ |= values[0] == 18;
+    if (lost_)
+      return Status(BP_STATUS_UNAVAILABLE, "the device is lost");
     bool cached = values[0] == 16 && !last_.outputs.empty();
     if (!cached)
       last_ = doubled(message, values);
@@ -63,6 +66,7 @@ private:
 
   ResultMessage last_;
   int runs_ = 0;
+  bool lost_ = false;
 };
 
 } // namespace

@@ -227,6 +227,10 @@ TEST(JobFaults, ChargesTheLackOfMemoryToItsCase) {
   expectOnly(CaseStatus::ResourceError, runFaulty(15), "out of memory");
 }
 
+TEST(JobFaults, ChargesALostDeviceToItsCase) {
+  expectOnly(CaseStatus::DeviceLost, runFaulty(18), "the device is lost");
+}
+
 TEST(JobFaults, SeesResultsThatDifferFromRunToRun) {
   JobOptions strict = options(faultyWorker());
   strict.strict = true;
