@@ -261,4 +261,36 @@ def backward(start, end, step):
 BACKWARD = [backward(start, end, step) for start, end in ((-1, 0), (5, 1), (2, -9), (-2, -4), (1, 5))
             for step in (-1, -3)]
 
-MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN + BACKWARD
+def resized(name, attributes, scales="", calls=()):
+    """An image of any size by scales, or to the size of another one."""
+    by_scales = f"s = Constant <value_floats = [1.0, {scales}]> () y = Resize <{attributes}> (x, , s)"
+    by_sizes = ("one = Constant <value_ints = [2]> () p = Shape(o) s = Concat <axis = 0> (one, p)"
+                f" y = Resize <{attributes}> (x, , , s)")
+    other = "" if scales else ", float[p,q] o"
+    return Model(f"resize_{name}", f"""g (float[2,h,w] x{other}) => (float[2,u,v] y) {{
+      {by_scales if scales else by_sizes} }}""", calls or (
+          tuple({"h": h, "w": w} for h, w in ((4, 8), (8, 12), (12, 4))) if scales else
+          tuple({"h": h, "w": w, "p": p, "q": q} for h, w, p, q in
+                ((4, 7, 8, 5), (5, 5, 5, 11), (1, 6, 3, 1), (9, 3, 1, 8)))))
+
+
+RESIZED = [
+    resized("linear", 'mode = "linear"', "2.0, 0.5"),
+    resized("linear_sizes", 'mode = "linear"'),
+    resized("linear_corners", 'mode = "linear", coordinate_transformation_mode = "align_corners"'),
+    resized("linear_torch", 'mode = "linear", coordinate_transformation_mode = '
+            '"pytorch_half_pixel"'),
+    resized("linear_fraction", 'mode = "linear", coordinate_transformation_mode = "asymmetric"',
+            "1.5, 0.75"),
+    resized("cubic", 'mode = "cubic"', "2.0, 1.25"),
+    resized("cubic_sizes", 'mode = "cubic", cubic_coeff_a = -0.5, exclude_outside = 1'),
+    resized("nearest_sizes", 'mode = "nearest", coordinate_transformation_mode = "asymmetric", '
+            'nearest_mode = "floor"'),
+    resized("nearest_ceil", 'mode = "nearest", nearest_mode = "ceil"', "0.5, 2.5"),
+    Model("resize_no_whole_size", """g (float[h] x) => (float[u] y) {
+      s = Constant <value_floats = [0.5]> ()
+      y = Resize <mode = "linear", coordinate_transformation_mode = "align_corners"> (x, , s) }""",
+          ({"h": 4},), refused=({"h": 5},), words="the scale gives a whole size"),
+]
+
+MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN + BACKWARD + RESIZED

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Resize: axis by axis, each result element is a weighted sum of one (nearest),
-// two (linear) or four (cubic) elements at positions that are known at import.
+// two (linear) or four (cubic) elements. Here the positions and weights are
+// known at import; those of symbolic axes are computed in
+// OnnxResizeSymbolic.cpp.
+#include "OnnxResize.h"
+
 #include "OnnxHandlers.h"
 #include "ShapeInput.h"
 
@@ -11,20 +15,6 @@
 namespace backplane::frontend {
 
 namespace {
-
-struct ResizeMode {
-  std::string mode, coordinates, nearest;
-  float cubic = -0.75f;
-  bool excludeOutside = false;
-};
-
-/// How one axis is resized.
-struct AxisPlan {
-  size_t axis = 0;
-  Dim from, to;
-  float scale = 1;  ///< as ONNX defines it: to over from, or as given
-  float length = 0; ///< from times scale, before it is rounded down
-};
 
 /// A term of the sum: positions in the input and weights.
 struct Tap {
@@ -237,9 +227,7 @@ ValueId resizeAxis(Node &node, ValueId x, const ResizeMode &mode,
     return x;
   if (plan.from.constant() && plan.to.constant())
     return resizeStatic(node, x, mode, plan);
-  node.refuse("a symbolic size is supported with mode nearest and a whole "
-              "factor only");
-  return kNone;
+  return resizeSymbolic(node, x, mode, plan);
 }
 
 /// Resizes axis by axis, but all axes that only repeat elements at once.
@@ -292,13 +280,17 @@ std::optional<AxisPlan> planScale(Node &node, size_t axis, const Dim &from,
     return AxisPlan{axis, from, Dim(static_cast<int64_t>(std::floor(length))),
                     narrow, length};
   }
-  if (narrow != std::floor(narrow)) {
-    node.refuse("a symbolic size is supported with mode nearest and a whole "
-                "factor only");
-    return std::nullopt;
-  }
-  return AxisPlan{axis, from, from * Dim(static_cast<int64_t>(narrow)), narrow,
-                  0};
+  // Such products are exact, in f32 too.
+  for (int64_t parts = 1; parts <= 1024; parts *= 2)
+    if (float factor = narrow * static_cast<float>(parts);
+        factor == std::floor(factor)) {
+      Dim length = from * Dim(static_cast<int64_t>(factor));
+      return AxisPlan{axis,   from, floorDiv(length, Dim(parts)),
+                      narrow, 0,    mod(length, Dim(parts))};
+    }
+  node.refuse("the scale of an axis with a symbolic size must be a fraction "
+              "over a power of two, such as 0.75");
+  return std::nullopt;
 }
 
 AxisPlan planSize(size_t axis, const Dim &from, const Dim &to) {
@@ -306,6 +298,8 @@ AxisPlan planSize(size_t axis, const Dim &from, const Dim &to) {
   std::optional<int64_t> a = from.constant(), b = to.constant();
   if (a && b && *a > 0)
     plan.scale = static_cast<float>(*b) / static_cast<float>(*a);
+  if (!(a && b) && !(from == to))
+    plan.scale = 0;
   for (int64_t factor = 2; !(a && b) && factor <= 64; ++factor)
     if (to == from * Dim(factor))
       plan.scale = static_cast<float>(factor);
