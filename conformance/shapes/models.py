@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy
 
-HEADER = '<ir_version: 8, opset_import: ["" : 18]>\n'
+HEADER = '<ir_version: 8, opset_import: ["" : %d]>\n'
 
 
 @dataclasses.dataclass
@@ -21,6 +21,7 @@ class Model:
     below: dict = dataclasses.field(default_factory=dict)
     # Outputs that the reference evaluator cannot compute.
     answers: dict = dataclasses.field(default_factory=dict)
+    opset: int = 18
 
 
 def static(name, signature, body, **answers):
@@ -293,4 +294,23 @@ RESIZED = [
           ({"h": 4},), refused=({"h": 5},), words="the scale gives a whole size"),
 ]
 
-MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN + BACKWARD + RESIZED
+NEWER = [
+    Model("pad_wrap", """g (float[n,m] x) => (float[p,q] y) {
+      s = Constant <value_ints = [3, 0, 1, 2]> () y = Pad <mode = "wrap"> (x, s) }""",
+          ({"n": 1, "m": 2}, {"n": 2, "m": 5}, {"n": 7, "m": 3}), opset=19),
+    Model("center_crop_pad", """g (float[n,m] x, float[p,q] o) => (float[p,q] y) {
+      s = Shape(o) y = CenterCropPad(x, s) }""",
+          ({"n": 4, "m": 4, "p": 7, "q": 1}, {"n": 5, "m": 2, "p": 2, "q": 5},
+           {"n": 3, "m": 3, "p": 3, "q": 3})),
+    Model("affine_grid", """g (float[n,2,3] t, float[n,1,h,w] o) => (float[n,h,w,2] y) {
+      s = Shape(o) y = AffineGrid(t, s) }""",
+          ({"n": 1, "h": 3, "w": 5}, {"n": 2, "h": 1, "w": 4}), opset=20),
+    *(Model(f"cache_{mode}", f"""g (float[b,2,t,3] c, float[b,2,s,3] u, int64[b] i) => (float[b,2,t,3] y) {{
+      y = TensorScatter <mode = "{mode}"> (c, u, i) }}""", calls, refused=refused,
+            words="index", below={"i": "t"}, opset=24)
+      for mode, calls, refused in (
+          ("linear", ({"b": 1, "t": 1, "s": 1},), ({"b": 2, "t": 3, "s": 4},)),
+          ("circular", ({"b": 1, "t": 5, "s": 2}, {"b": 3, "t": 4, "s": 4}), ()))),
+]
+
+MODELS = EMPTY + BROADCAST + COMPILER + CHOSEN + BACKWARD + RESIZED + NEWER

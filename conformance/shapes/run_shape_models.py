@@ -86,7 +86,7 @@ def check_call(options, entry, model, path, device, call, refused):
 
 def check_model(options, entry, device):
     """Failures and the number of calls of a model on a device."""
-    model = onnx.parser.parse_model(models.HEADER + entry.text)
+    model = onnx.parser.parse_model(models.HEADER % entry.opset + entry.text)
     failures, calls = [], [*((call, False) for call in entry.calls),
                            *((call, True) for call in entry.refused)]
     with tempfile.TemporaryDirectory() as folder:

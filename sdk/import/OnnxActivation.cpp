@@ -105,6 +105,20 @@ void onnxSwish(Node &node) {
   node.out(0, node.op("mul", {x, node.op("sigmoid", {scaled})}));
 }
 
+void onnxSwiGLU(Node &node) {
+  double alpha = node.f64("alpha", 1);
+  requireFloat(node);
+  node.roundOnce();
+  ValueId x = node.value(0);
+  ValueId other = node.withDims(node.value(1), Dims(node.inputType(0).dims));
+  if (!node.ok())
+    return;
+  ValueId gate =
+      node.op("sigmoid",
+              {alpha == 1 ? x : node.op("mul", {x, node.fillLike(x, alpha)})});
+  node.out(0, node.op("mul", {node.op("mul", {x, gate}), other}));
+}
+
 // ---- Clip ----
 
 namespace {

@@ -11,6 +11,7 @@
 namespace backplane::frontend {
 
 void onnxActivation(Node &);
+void onnxAffineGrid(Node &);
 void onnxAlpha(Node &);
 void onnxArgReduce(Node &);
 void onnxAttention(Node &);
@@ -19,9 +20,11 @@ void onnxBatchNormalization(Node &);
 void onnxBernoulli(Node &);
 void onnxBinary(Node &);
 void onnxBitShift(Node &);
+void onnxBlackmanWindow(Node &);
 void onnxCast(Node &);
 void onnxCastLike(Node &);
 void onnxCelu(Node &);
+void onnxCenterCropPad(Node &);
 void onnxClip(Node &);
 void onnxCompare(Node &);
 void onnxCompress(Node &);
@@ -50,6 +53,8 @@ void onnxGlobalPool(Node &);
 void onnxGridSample(Node &);
 void onnxGroupNormalization(Node &);
 void onnxGru(Node &);
+void onnxHammingWindow(Node &);
+void onnxHannWindow(Node &);
 void onnxHardSigmoid(Node &);
 void onnxHardmax(Node &);
 void onnxIdentity(Node &);
@@ -103,7 +108,9 @@ void onnxSoftmaxCrossEntropyLoss(Node &);
 void onnxSpaceToDepth(Node &);
 void onnxSplit(Node &);
 void onnxSqueeze(Node &);
+void onnxSwiGLU(Node &);
 void onnxSwish(Node &);
+void onnxTensorScatter(Node &);
 void onnxThresholdedRelu(Node &);
 void onnxTile(Node &);
 void onnxTopK(Node &);

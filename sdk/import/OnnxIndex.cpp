@@ -120,13 +120,17 @@ ValueId readIndices(Node &node, size_t input, const Dim &size) {
 }
 
 ValueId elementPositions(Node &node, const Dims &dims, size_t axis) {
-  const Dims wanted = node.inputType(1).dims;
-  if (node.ok() && wanted.size() != dims.size())
+  if (node.ok() && node.inputType(1).rank() != dims.size())
     node.reject("its operands " + node.inputType(0).str() + " and " +
                 node.inputType(1).str() + " need the same rank");
-  if (!node.ok())
-    return kNone;
-  ValueId index = readIndices(node, 1, dims[axis]);
+  return node.ok() ? elementPositions(node, readIndices(node, 1, dims[axis]),
+                                      dims, axis)
+                   : kNone;
+}
+
+ValueId elementPositions(Node &node, ValueId index, const Dims &dims,
+                         size_t axis) {
+  const Dims wanted = node.type(index).dims;
   FlatIndex flat(node, wanted);
   for (size_t i = 0; i < dims.size() && node.ok(); ++i) {
     Dim stride = product(Dims(dims.begin() + i + 1, dims.end()));

@@ -19,6 +19,9 @@ ValueId readIndices(Node &node, size_t input, const Dim &size);
 /// For GatherElements and ScatterElements: the position, in flattened data of
 /// `dims`, of each element that input 1 names along `axis`.
 ValueId elementPositions(Node &node, const Dims &dims, size_t axis);
+/// The same for indices that are not negative.
+ValueId elementPositions(Node &node, ValueId index, const Dims &dims,
+                         size_t axis);
 
 /// For GatherND and ScatterND: the data of `dims` as rows, and which of them
 /// the tuples of input 1 name. The first `batch` axes of both go together.

@@ -133,11 +133,28 @@ bool allZero(const Dims &dims) {
   return true;
 }
 
+/// Elements of the other end, as often as it takes.
+ValueId wrapAround(Node &node, ValueId x, const Sides &sides) {
+  for (size_t i = 0; node.ok() && i < node.type(x).rank(); ++i) {
+    Dim size = node.type(x).dims[i];
+    Dims all{size + sides.low[i] + sides.high[i]};
+    if (all[0] == size)
+      continue;
+    ValueId at = node.counter(all, 0);
+    Dim first = mod(Dim(0) - sides.low[i], max(size, Dim(1)));
+    at = node.op("add", {at, node.fillDim(DType::I64, first, all)});
+    at = node.op("rem", {at, node.fillDim(DType::I64, size, all)});
+    x = node.op("gather", {x, at}, {{"axis", static_cast<int64_t>(i)}});
+  }
+  return x;
+}
+
 } // namespace
 
 void onnxPad(Node &node) {
   std::string mode = node.string("mode", "constant");
-  if (mode != "constant" && mode != "edge" && mode != "reflect")
+  if (mode != "constant" && mode != "edge" && mode != "reflect" &&
+      mode != "wrap")
     node.refuse("mode '" + mode + "' is not supported");
   Sides sides = readSides(node, node.inputType(0).rank());
   if (!node.ok())
@@ -154,10 +171,42 @@ void onnxPad(Node &node) {
   ValueId x = node.value(0);
   if (crops)
     x = crop(node, x, sides);
-  if (pads)
+  if (mode == "wrap")
+    x = wrapAround(node, x, sides);
+  else if (pads)
     x = node.op("pad", {x, paddingValue(node)},
                 {{"low", sides.low}, {"high", sides.high}, {"mode", mode}});
   node.out(0, x);
+}
+
+void onnxCenterCropPad(Node &node) {
+  Dims dims = node.inputType(0).dims;
+  node.requireKnown(1, "shape");
+  Dims shape = node.ok() ? requireSizes(node, 1, "shape") : Dims();
+  std::vector<int64_t> given = node.i64s("axes");
+  if (!node.hasAttribute("axes"))
+    for (size_t i = 0; i < dims.size(); ++i)
+      given.push_back(static_cast<int64_t>(i));
+  if (node.ok() && shape.size() != given.size())
+    node.reject("it needs one size per axis");
+  node.axes(given, dims.size());
+  Dims starts(dims.size(), Dim(0)), low = starts, high = starts;
+  for (size_t i = 0; node.ok() && i < given.size(); ++i) {
+    size_t axis = node.axis(given[i], dims.size());
+    Dim more = max(shape[i] - dims[axis], Dim(0));
+    starts[axis] = floorDiv(max(dims[axis] - shape[i], Dim(0)), Dim(2));
+    low[axis] = floorDiv(more, Dim(2));
+    high[axis] = more - low[axis];
+    dims[axis] = min(dims[axis], shape[i]);
+  }
+  if (!node.ok())
+    return;
+  ValueId x = node.slice(node.value(0), starts, dims);
+  ValueId zero = node.fillInteger(node.inputType(0).dtype, 0, {});
+  node.out(0, node.op("pad", {x, zero},
+                      {{"low", low},
+                       {"high", high},
+                       {"mode", std::string("constant")}}));
 }
 
 } // namespace backplane::frontend

@@ -22,9 +22,19 @@ struct Tap {
   std::vector<float> weights;
 };
 
+/// Whether it is Upsample, or Resize as it was in opset 10: like Upsample.
+bool isUpsample(Node &node) { return node.opset() < 11; }
+
 ResizeMode readMode(Node &node) {
   ResizeMode mode;
   mode.mode = node.string("mode", "nearest");
+  if (isUpsample(node)) {
+    mode.coordinates = "asymmetric";
+    mode.nearest = "floor";
+    if (mode.mode != "nearest" && mode.mode != "linear")
+      node.refuse("mode '" + mode.mode + "' is not supported");
+    return mode;
+  }
   mode.coordinates =
       node.string("coordinate_transformation_mode", "half_pixel");
   mode.nearest = node.string("nearest_mode", "round_prefer_floor");
@@ -307,10 +317,28 @@ AxisPlan planSize(size_t axis, const Dim &from, const Dim &to) {
   return plan;
 }
 
+/// As many as there are axes.
+std::vector<double> readScales(Node &node, size_t count) {
+  std::vector<double> list;
+  if (node.opset() < 9) {
+    list = node.f64s("scales");
+  } else {
+    const NamedValue &scales = node.tensor(isUpsample(node) ? 1 : 2);
+    if (!scales.host)
+      node.refuse("its scales ('" + scales.name + "') are computed from data");
+    for (size_t i = 0; node.ok() && i < scales.host->count(); ++i)
+      list.push_back(numberAt(*scales.host, i).value_or(0));
+  }
+  if (node.ok() && list.size() != count)
+    node.reject("it needs one scale per axis");
+  return list;
+}
+
 std::vector<AxisPlan> readPlans(Node &node) {
   const Dims dims = node.inputType(0).dims;
   std::vector<size_t> axes = readAxes(node, dims.size());
-  bool byScale = isGiven(node, 2), bySize = isGiven(node, 3);
+  bool byScale = isUpsample(node) || isGiven(node, 2),
+       bySize = !isUpsample(node) && isGiven(node, 3);
   if (node.ok() && byScale == bySize)
     node.reject("it needs either scales or sizes");
   if (!node.ok())
@@ -325,16 +353,10 @@ std::vector<AxisPlan> readPlans(Node &node) {
       plans.push_back(planSize(axes[i], dims[axes[i]], sizes[i]));
     return plans;
   }
-  const NamedValue &scales = node.tensor(2);
-  if (!scales.host)
-    node.refuse("its scales ('" + scales.name + "') are computed from data");
-  else if (scales.host->count() != axes.size())
-    node.reject("it needs one scale per axis");
-  for (size_t i = 0; node.ok() && i < axes.size(); ++i) {
-    double scale = numberAt(*scales.host, i).value_or(0);
-    if (auto plan = planScale(node, axes[i], dims[axes[i]], scale))
+  std::vector<double> scales = readScales(node, axes.size());
+  for (size_t i = 0; node.ok() && i < axes.size(); ++i)
+    if (auto plan = planScale(node, axes[i], dims[axes[i]], scales[i]))
       plans.push_back(*plan);
-  }
   return plans;
 }
 

@@ -108,8 +108,8 @@ TEST(OnnxPad, ModesAndCrops) {
   EXPECT_EQ(pad("constant", {0, -1, 0, 2}), "slice pad -> f32[n, 7]");
   EXPECT_EQ(pad("edge", {0, -1, 0, 2}), "Pad node 'Pad1': negative pads in "
                                         "mode 'edge' are not supported");
-  EXPECT_EQ(pad("wrap", {0, 1, 0, 2}),
-            "Pad node 'Pad1': mode 'wrap' is not supported");
+  EXPECT_EQ(pad("mirror", {0, 1, 0, 2}),
+            "Pad node 'Pad1': mode 'mirror' is not supported");
   EXPECT_EQ(pad("constant", {0, 0, 0, 0}), "-> f32[n, 6]");
 }
 
@@ -288,10 +288,53 @@ TEST(OnnxResize, SymbolicSizesRepeat) {
       std::string::npos);
 }
 
+TEST(OnnxResize, OldOnesAreAsymmetric) {
+  ModelBuilder ten(10), nine(9), seven(7);
+  for (ModelBuilder *model : {&ten, &nine, &seven})
+    model->input("x", {"1", "3", "4"}).output("y");
+  ten.floats("s", {3}, {1, 2, 1});
+  ten.node("Resize", {"x", "s"}, {"y"});
+  nine.floats("s", {3}, {1, 2, 1});
+  nine.node("Upsample", {"x", "s"}, {"y"});
+  seven.node("Upsample", {"x"}, {"y"}).fs("scales", {1, 2, 1});
+  for (ModelBuilder *model : {&ten, &nine, &seven})
+    EXPECT_EQ(summary(model->import()), "reshape -> f32[1, 6, 4]");
+  ModelBuilder bad(9);
+  bad.input("x", {"1", "3", "4"}).floats("s", {2}, {1, 2}).output("y");
+  bad.node("Upsample", {"x", "s"}, {"y"});
+  EXPECT_NE(summary(bad.import()).find("one scale per axis"),
+            std::string::npos);
+}
+
 TEST(OnnxResize, ScalesMustBePositive) {
   EXPECT_NE(summary(resized("2", "nearest", {1, -2, 1}, {})).find("positive"),
             std::string::npos);
   EXPECT_NE(summary(resized("2", "nearest", {1, NAN, 1}, {})).find("positive"),
+            std::string::npos);
+}
+
+TEST(OnnxWindow, NeedsASizeThatIsKnown) {
+  ModelBuilder data(17), negative(17), one(17);
+  data.input("n", {}, T::INT64).output("y");
+  negative.ints("n", {}, {-3}).output("y");
+  one.ints("n", {}, {1}).output("y");
+  for (ModelBuilder *model : {&data, &negative, &one})
+    model->node("HannWindow", {"n"}, {"y"}).i("periodic", 0);
+  EXPECT_NE(summary(data.import()).find("size"), std::string::npos);
+  EXPECT_NE(summary(negative.import()).find("not negative"), std::string::npos);
+  EXPECT_NE(summary(one.import()).find("1 samples"), std::string::npos);
+}
+
+TEST(OnnxTensorScatter, TellsWhatDoesNotFit) {
+  ModelBuilder first(24), wide(24);
+  for (ModelBuilder *model : {&first, &wide})
+    model->input("c", {"b", "9", "4"}).output("y");
+  first.input("u", {"b", "2", "4"});
+  first.node("TensorScatter", {"c", "u"}, {"y"}).i("axis", 0);
+  wide.input("u", {"b", "2", "5"});
+  wide.node("TensorScatter", {"c", "u"}, {"y"});
+  EXPECT_NE(summary(first.import()).find("axis"), std::string::npos);
+  EXPECT_NE(summary(wide.import()).find("sizes of update and cache"),
             std::string::npos);
 }
 
