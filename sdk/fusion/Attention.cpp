@@ -43,6 +43,15 @@ private:
 /// Ops that are looked at behind weights, at most.
 static constexpr size_t maxBehind = 64;
 
+/// Fewer rows of scores, as where one token is decoded, are faster by two
+/// products, which read keys and values where they lie and pack nothing.
+static constexpr int64_t leastRows = 4;
+
+static bool hasFewRows(Value scores) {
+  backplane::Dims dims = dimsOf(scores.getType());
+  return dims[dims.size() - 2].constant().value_or(leastRows) < leastRows;
+}
+
 static bool isFree(Operation *op) {
   return !op->hasAttr(kernelAttr) && !op->hasAttr(aloneAttr);
 }
@@ -200,7 +209,8 @@ std::vector<Operation *> Matcher::run(func::FuncOp main) {
   Type element = getElementTypeOrSelf(product_.getType());
   if (!isFree(product_) || product_.getTransposeA() || !element.isF32() ||
       rankOf(product_.getB()) != rankOf(product_.getA()) || !collectBehind() ||
-      rankOf(scores_.getB()) != rankOf(scores_.getA()))
+      rankOf(scores_.getB()) != rankOf(scores_.getA()) ||
+      hasFewRows(product_.getA()))
     return {};
   takeWeights();
   bool isSoftmax = llvm::any_of(inside_, llvm::IsaPred<ReduceOp>) &&

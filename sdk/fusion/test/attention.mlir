@@ -144,3 +144,19 @@ func.func @main(%q: tensor<2x4x5x16xf32>, %k: tensor<2x4x7x16xf32>, %v: tensor<2
   %r = bp.matmul %w, %v : (tensor<2x4x5x7xf32>, tensor<2x4x7x8xf32>) -> tensor<2x4x5x8xf32>
   return %r : tensor<2x4x5x8xf32>
 }
+
+// -----
+
+// Three rows of scores are few.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: call @attention
+// CHECK: return
+func.func @main(%q: tensor<2x4x3x16xf32>, %k: tensor<2x4x7x16xf32>, %v: tensor<2x4x7x8xf32>) -> tensor<2x4x3x8xf32> {
+  %x = bp.matmul %q, %k {transpose_b = true} : (tensor<2x4x3x16xf32>, tensor<2x4x7x16xf32>) -> tensor<2x4x3x7xf32>
+  %exp = bp.exp %x : (tensor<2x4x3x7xf32>) -> tensor<2x4x3x7xf32>
+  %sum = bp.reduce %exp {kind = "sum", axes = array<i64: 3>, keep = true} : (tensor<2x4x3x7xf32>) -> tensor<2x4x3x1xf32>
+  %sums = bp.broadcast %sum {dims = #bp.dims<["2", "4", "3", "7"]>, axes = array<i64: 0, 1, 2, 3>} : (tensor<2x4x3x1xf32>) -> tensor<2x4x3x7xf32>
+  %w = bp.div %exp, %sums : (tensor<2x4x3x7xf32>, tensor<2x4x3x7xf32>) -> tensor<2x4x3x7xf32>
+  %r = bp.matmul %w, %v : (tensor<2x4x3x7xf32>, tensor<2x4x7x8xf32>) -> tensor<2x4x3x8xf32>
+  return %r : tensor<2x4x3x8xf32>
+}
