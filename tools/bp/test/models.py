@@ -56,13 +56,16 @@ def long_chain(length=100, transposed=False, rows=64):
 
 
 def layers(count):
-    """`count` times a product and a softmax."""
+    """`count` times a product and a norm."""
     nodes = []
     for i in range(count):
         nodes += [helper.make_node("MatMul", [f"x{i}", "w"], [f"m{i}"], f"/layer.{i}/MatMul"),
-                  helper.make_node("Softmax", [f"m{i}"], [f"x{i + 1}"], f"/layer.{i}/Softmax")]
-    w = numpy_helper.from_array(numpy.eye(64, dtype="f4"), "w")
-    return model(nodes, [tensor_value("x0", [32, 64])], [tensor_value(f"x{count}", [32, 64])], [w])
+                  helper.make_node("LayerNormalization", [f"m{i}", "s"], [f"x{i + 1}"],
+                                   f"/layer.{i}/Norm")]
+    weights = [numpy_helper.from_array(numpy.eye(64, dtype="f4"), "w"),
+               numpy_helper.from_array(numpy.ones(64, "f4"), "s")]
+    return model(nodes, [tensor_value("x0", [32, 64])], [tensor_value(f"x{count}", [32, 64])],
+                 weights)
 
 
 def heavy():
