@@ -45,11 +45,11 @@ static constexpr size_t maxBehind = 64;
 
 /// Fewer rows of scores, as where one token is decoded, are faster by two
 /// products, which read keys and values where they lie and pack nothing.
-static constexpr int64_t leastRows = 4;
+static constexpr int64_t minRows = 4;
 
 static bool hasFewRows(Value scores) {
   backplane::Dims dims = dimsOf(scores.getType());
-  return dims[dims.size() - 2].constant().value_or(leastRows) < leastRows;
+  return dims[dims.size() - 2].constant().value_or(minRows) < minRows;
 }
 
 static bool isFree(Operation *op) {

@@ -10,7 +10,7 @@ namespace backplane::frontend {
 
 namespace {
 
-constexpr int64_t mostSamples = int64_t(1) << 24;
+constexpr int64_t maxSamples = int64_t(1) << 24;
 
 /// Element n is a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N), of a period of N.
 void outWindow(Node &node, double a0, double a1, double a2) {
@@ -22,7 +22,7 @@ void outWindow(Node &node, double a0, double a1, double a2) {
   if (size.size() != 1 || size[0] < 0)
     return node.reject("it needs one size that is not negative");
   double period = static_cast<double>(isPeriodic ? size[0] : size[0] - 1);
-  if (size[0] > mostSamples || (size[0] == 1 && !isPeriodic))
+  if (size[0] > maxSamples || (size[0] == 1 && !isPeriodic))
     return node.refuse("a window of " + std::to_string(size[0]) +
                        " samples is not supported");
   auto bytes = std::make_shared<Bytes>(static_cast<size_t>(size[0]) * 8);
