@@ -93,13 +93,6 @@ ContractProblem Emitter::problemOf(const Contraction &c,
   return problem;
 }
 
-static bool isPlain(const Contraction &c, Value factor,
-                    const ContractionOperand &operand) {
-  auto type = cast<MemRefType>(operand.memref.getType());
-  return isa<BlockArgument>(factor) && operand.bodies.empty() &&
-         type.getElementType() == c.accumulator;
-}
-
 static void mergeSizes(ContractProblem &problem) {
   ContractOperands &operands = problem.operands;
   operands.sizeM = operands.sizes[problem.c.m[0]];
@@ -120,7 +113,7 @@ static ContractShape shapeOf(const ContractProblem &problem,
   shape.cacheBytes = machine.cacheBytes;
   bool isTransposed = problem.operands.b.unitStride(c.k[0]);
   shape.gathersB = !c.nMergedInB && (!isTransposed || machine.width.scalable);
-  shape.rowsOfB = isPlain(c, c.right, c.rhs) && c.nMergedInB;
+  shape.rowsOfB = c.takesAsStored(c.right, c.rhs) && c.nMergedInB;
   return shape;
 }
 
@@ -140,8 +133,8 @@ void Emitter::planScores() {
   c.kMergedInA = true;
   c.nMergedInB = operands.b.unitStride(c.n[0]);
   ContractShape shape = shapeOf(scores, machine);
-  shape.rowsOfA = isPlain(c, c.left, c.lhs) && shape.k > 0 && shape.m > 0 &&
-                  operands.a.unitStride(c.k[0]);
+  shape.rowsOfA = c.takesAsStored(c.left, c.lhs) && shape.k > 0 &&
+                  shape.m > 0 && operands.a.unitStride(c.k[0]);
   scores.plan = planContraction(shape);
   planColumns(scores.plan, shape);
 }

@@ -26,18 +26,10 @@ static int64_t staticProduct(ArrayRef<unsigned> loops,
   return product;
 }
 
-/// Whether the body multiplies elements of the operand as they are in memory.
-static bool isPlain(const Contraction &c, Value inBody,
-                    const ContractionOperand &operand) {
-  auto type = cast<MemRefType>(operand.memref.getType());
-  return isa<BlockArgument>(inBody) && operand.bodies.empty() &&
-         type.getElementType() == c.accumulator;
-}
-
 /// Whether elements can be read one at a time and converted.
 static bool isReadable(const Contraction &c, Value inBody,
                        const ContractionOperand &operand) {
-  return isPlain(c, inBody, operand) ||
+  return c.takesAsStored(inBody, operand) ||
          operand.widening != ContractionOperand::Widening::None;
 }
 
@@ -58,9 +50,9 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
                           getAffineDimExpr(c.k.back(), c.op.getContext());
   bool rowsLieInA = c.kMergedInA && unitK && shape.k > 0;
   bool rowsLieInB = c.nMergedInB && c.k.size() == 1;
-  shape.rowsOfA = isPlain(c, c.left, c.lhs) && rowsLieInA && shape.m > 0;
+  shape.rowsOfA = c.takesAsStored(c.left, c.lhs) && rowsLieInA && shape.m > 0;
   shape.blockOfA = c.blockOfA;
-  shape.rowsOfB = isPlain(c, c.right, c.rhs) && rowsLieInB;
+  shape.rowsOfB = c.takesAsStored(c.right, c.rhs) && rowsLieInB;
   shape.gemv = isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
                rowsLieInA && rowsLieInB;
   shape.perLane = vnni.perLane;

@@ -12,6 +12,13 @@ using namespace mlir;
 
 namespace backplane {
 
+bool Contraction::takesAsStored(Value factor,
+                                const ContractionOperand &operand) const {
+  auto type = cast<MemRefType>(operand.memref.getType());
+  return isa<BlockArgument>(factor) && operand.bodies.empty() &&
+         type.getElementType() == accumulator;
+}
+
 linalg::GenericOp asGeneric(Operation *op) {
   if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
     return generic;

@@ -67,6 +67,11 @@ struct Contraction {
   unsigned epilogueInput = 0;
   llvm::SmallVector<ContractionOperand> epilogueOperands;
   mlir::Type accumulator;
+
+  /// Whether the body multiplies elements of an operand as they are in memory;
+  /// `factor` is what it multiplies of it, `left` or `right`.
+  bool takesAsStored(mlir::Value factor,
+                     const ContractionOperand &operand) const;
 };
 
 /// Reads `tensor`, whose elements the contraction has by `map`: an argument or

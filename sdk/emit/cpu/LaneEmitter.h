@@ -47,8 +47,6 @@ private:
   }
   mlir::Value roundDown(mlir::Value value, int64_t vectors);
   Lanes maskedLanes(mlir::Value start);
-  void forLoops(llvm::ArrayRef<unsigned> loops,
-                llvm::function_ref<void()> body);
   void forLanes(int64_t unroll,
                 llvm::function_ref<void(llvm::ArrayRef<Lanes>)> body);
   llvm::SmallVector<mlir::Value>

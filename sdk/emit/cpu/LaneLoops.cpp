@@ -90,18 +90,6 @@ SmallVector<Value> LaneEmitter::compute(const Lanes &at,
   return results;
 }
 
-void LaneEmitter::forLoops(ArrayRef<unsigned> loops,
-                           function_ref<void()> body) {
-  if (loops.empty())
-    return body();
-  auto created = scf::ForOp::create(builder, loc, index(0),
-                                    bounds[loops.front()], index(1));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(created.getBody());
-  ivs[loops.front()] = created.getInductionVar();
-  forLoops(loops.drop_front(), body);
-}
-
 /// Nested loops that carry values.
 SmallVector<Value>
 LaneEmitter::carryLoops(ArrayRef<unsigned> loops, SmallVector<Value> carried,
@@ -137,9 +125,7 @@ Value LaneEmitter::roundDown(Value value, int64_t vectors) {
 Lanes LaneEmitter::maskedLanes(Value start) {
   Value left = arith::SubIOp::create(builder, loc, bounds[loop], start);
   Value count = arith::MinSIOp::create(builder, loc, left, laneCount);
-  auto type = width.of(builder.getI1Type());
-  Value mask = vector::CreateMaskOp::create(builder, loc, type, count);
-  return {start, mask, count};
+  return {start, maskOf(count), count};
 }
 
 /// Runs the vectorised loop: `unroll` whole vectors at a time, then the rest

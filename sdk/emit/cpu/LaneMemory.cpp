@@ -23,6 +23,42 @@ void LaneMemory::readBounds() {
   }
 }
 
+void LaneMemory::forLoop(Value low, Value high, Value step,
+                         function_ref<void(Value)> body) {
+  auto created = scf::ForOp::create(builder, loc, low, high, step);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(created.getBody());
+  body(created.getInductionVar());
+}
+
+void LaneMemory::forLoops(ArrayRef<unsigned> loops, function_ref<void()> body) {
+  if (loops.empty())
+    return body();
+  forLoop(index(0), bounds[loops.front()], index(1), [&](Value i) {
+    ivs[loops.front()] = i;
+    forLoops(loops.drop_front(), body);
+  });
+}
+
+void LaneMemory::forParts(unsigned number,
+                          function_ref<void(const Lanes &)> body) {
+  Value bound = bounds[number];
+  std::optional<int64_t> size = getConstantIntValue(bound);
+  Value rest = builder.createOrFold<arith::RemUIOp>(loc, bound, laneCount);
+  Value whole = builder.createOrFold<arith::SubIOp>(loc, bound, rest);
+  if (!size || *size >= width.count)
+    forLoop(index(0), whole, laneCount,
+            [&](Value start) { body({start, {}, {}}); });
+  if (!size || *size % width.count)
+    forLoop(whole, bound, laneCount,
+            [&](Value start) { body({start, maskOf(rest), rest}); });
+}
+
+Value LaneMemory::maskOf(Value count) {
+  return vector::CreateMaskOp::create(builder, loc,
+                                      width.of(builder.getI1Type()), count);
+}
+
 SmallVector<Value> LaneMemory::indices(OpOperand &operand) {
   SmallVector<Value> result;
   AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -88,10 +124,9 @@ Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
     Value left =
         arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
     Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
-    Value mask = vector::CreateMaskOp::create(
-        builder, loc, width.of(builder.getI1Type()), inside);
     return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
-                                        from(offset), mask, passThrough(type));
+                                        from(offset), maskOf(inside),
+                                        passThrough(type));
   };
   SmallVector<int64_t> even;
   for (int64_t lane = 0; lane < width.count; ++lane)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LaneMemory.h: loads and stores of vectors of iterations. Private to this
-// folder.
+// LaneMemory.h: loops over vectors of iterations, their loads and stores.
+// Private to this folder.
 #ifndef BACKPLANE_EMIT_CPU_LANEMEMORY_H
 #define BACKPLANE_EMIT_CPU_LANEMEMORY_H
 
@@ -18,7 +18,7 @@ struct Lanes {
   mlir::Value count; ///< number of lanes inside, with a mask
 };
 
-/// The operands of an op, inside of its loops, one of which has lanes.
+/// The loops of an op, one of which has lanes, and its operands inside.
 class LaneMemory {
 public:
   LaneMemory(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
@@ -35,6 +35,17 @@ protected:
   /// What masked lanes read: an integer 1 cannot trap in a division, a float 0
   /// takes no register.
   mlir::Value passThrough(mlir::VectorType type);
+
+  // Loops; those of the op put their index into `ivs`.
+  void forLoop(mlir::Value low, mlir::Value high, mlir::Value step,
+               llvm::function_ref<void(mlir::Value)> body);
+  void forLoops(llvm::ArrayRef<unsigned> loops,
+                llvm::function_ref<void()> body);
+  /// Cuts a loop into whole vectors and the rest, which has a mask. Its index
+  /// is in the lanes only.
+  void forParts(unsigned number, llvm::function_ref<void(const Lanes &)> body);
+  /// The lanes of which there are `count`, or fewer.
+  mlir::Value maskOf(mlir::Value count);
 
   mlir::Value index(int64_t value) {
     return mlir::arith::ConstantIndexOp::create(builder, loc, value);

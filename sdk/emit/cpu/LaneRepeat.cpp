@@ -91,7 +91,6 @@ public:
   void run();
 
 private:
-  void forOuter(ArrayRef<unsigned> outer, function_ref<void()> body);
   void collapseOperands();
   void emitVector(const Lanes &at);
   void emitTime(int64_t time, const Lanes &at, ArrayRef<Value> loaded);
@@ -117,18 +116,6 @@ void RepeatEmitter::collapseOperands() {
     }
 }
 
-void RepeatEmitter::forOuter(ArrayRef<unsigned> outer,
-                             function_ref<void()> body) {
-  if (outer.empty())
-    return body();
-  auto created = scf::ForOp::create(builder, loc, index(0),
-                                    bounds[outer.front()], index(1));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(created.getBody());
-  ivs[outer.front()] = created.getInductionVar();
-  forOuter(outer.drop_front(), body);
-}
-
 /// The lanes of the results number `time` of a vector of elements.
 Lanes RepeatEmitter::lanesOf(int64_t time, const Lanes &at) {
   int64_t before = time * width.count;
@@ -140,8 +127,7 @@ Lanes RepeatEmitter::lanesOf(int64_t time, const Lanes &at) {
     return row;
   row.count =
       add(arith::MulIOp::create(builder, loc, at.count, times), -before);
-  row.mask = vector::CreateMaskOp::create(
-      builder, loc, width.of(builder.getI1Type()), row.count);
+  row.mask = maskOf(row.count);
   return row;
 }
 
@@ -219,27 +205,8 @@ void RepeatEmitter::run() {
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
     if (i != loops.loop && i != loops.inner)
       outer.push_back(i);
-  Value bound = bounds[loops.loop];
-  Value rest = builder.createOrFold<arith::RemUIOp>(loc, bound, laneCount);
-  Value whole = builder.createOrFold<arith::SubIOp>(loc, bound, rest);
-  auto vectors = [&](Value low, Value high, bool masked) {
-    auto created = scf::ForOp::create(builder, loc, low, high, laneCount);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(created.getBody());
-    Lanes at{created.getInductionVar(), {}, {}};
-    if (masked) {
-      at.count = rest;
-      at.mask = vector::CreateMaskOp::create(
-          builder, loc, width.of(builder.getI1Type()), rest);
-    }
-    emitVector(at);
-  };
-  std::optional<int64_t> size = getConstantIntValue(bound);
-  forOuter(outer, [&] {
-    if (!size || *size >= width.count)
-      vectors(index(0), whole, false);
-    if (!size || *size % width.count)
-      vectors(whole, bound, true);
+  forLoops(outer, [&] {
+    forParts(loops.loop, [&](const Lanes &at) { emitVector(at); });
   });
 }
 

@@ -87,8 +87,6 @@ public:
   void run();
 
 private:
-  void forOuter(ArrayRef<unsigned> outer, function_ref<void()> body);
-  void forParts(unsigned number, function_ref<void(const Lanes &)> body);
   Value inside(unsigned number, const Lanes &at, int64_t i);
   SmallVector<Value> loadTile(OpOperand &operand, const Lanes &along,
                               const Lanes &across);
@@ -100,43 +98,6 @@ private:
 };
 
 } // namespace
-
-void TransposeEmitter::forOuter(ArrayRef<unsigned> outer,
-                                function_ref<void()> body) {
-  if (outer.empty())
-    return body();
-  auto created = scf::ForOp::create(builder, loc, index(0),
-                                    bounds[outer.front()], index(1));
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(created.getBody());
-  ivs[outer.front()] = created.getInductionVar();
-  forOuter(outer.drop_front(), body);
-}
-
-/// Cuts a loop into whole vectors and the rest, which has a mask.
-void TransposeEmitter::forParts(unsigned number,
-                                function_ref<void(const Lanes &)> body) {
-  Value bound = bounds[number];
-  std::optional<int64_t> size = getConstantIntValue(bound);
-  Value rest = builder.createOrFold<arith::RemUIOp>(loc, bound, laneCount);
-  Value whole = builder.createOrFold<arith::SubIOp>(loc, bound, rest);
-  auto loop = [&](Value low, Value high, bool masked) {
-    auto created = scf::ForOp::create(builder, loc, low, high, laneCount);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(created.getBody());
-    Lanes at{created.getInductionVar(), {}, {}};
-    if (masked) {
-      at.count = rest;
-      at.mask = vector::CreateMaskOp::create(
-          builder, loc, width.of(builder.getI1Type()), rest);
-    }
-    body(at);
-  };
-  if (!size || *size >= width.count)
-    loop(index(0), whole, false);
-  if (!size || *size % width.count)
-    loop(whole, bound, true);
-}
 
 /// Iteration i of a part, or the last one inside.
 Value TransposeEmitter::inside(unsigned number, const Lanes &at, int64_t i) {
@@ -178,8 +139,7 @@ void TransposeEmitter::emitRow(int64_t row, const Lanes &along,
         builder, loc, arith::CmpIPredicate::sgt, across.count, index(row));
     Value count = along.mask ? along.count : laneCount;
     at.count = arith::SelectOp::create(builder, loc, exists, count, index(0));
-    at.mask = vector::CreateMaskOp::create(
-        builder, loc, width.of(builder.getI1Type()), at.count);
+    at.mask = maskOf(at.count);
   }
   SmallVector<Value> arguments;
   for (auto [i, operand] : llvm::enumerate(op.getDpsInputOperands()))
@@ -219,7 +179,7 @@ void TransposeEmitter::run() {
   for (unsigned i = 0; i < op.getNumLoops(); ++i)
     if (i != loops.along && i != loops.across)
       outer.push_back(i);
-  forOuter(outer, [&] {
+  forLoops(outer, [&] {
     forParts(loops.across, [&](const Lanes &across) {
       forParts(loops.along,
                [&](const Lanes &along) { emitTile(along, across); });

@@ -84,10 +84,6 @@ public:
   void run();
 
 private:
-  void forLoop(Value low, Value high, Value step,
-               function_ref<void(Value)> body);
-  void forOuter(ArrayRef<unsigned> outer, function_ref<void()> body);
-  void forColumns(function_ref<void(const Lanes &)> body);
   void forRows(const Lanes &at, Value first, Value end);
   Value clonePosition(ValueRange arguments);
   Value reduce(vector::CombiningKind kind, Value position, const Lanes &at);
@@ -102,41 +98,6 @@ private:
 };
 
 } // namespace
-
-void WindowEmitter::forLoop(Value low, Value high, Value step,
-                            function_ref<void(Value)> body) {
-  auto created = scf::ForOp::create(builder, loc, low, high, step);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(created.getBody());
-  body(created.getInductionVar());
-}
-
-void WindowEmitter::forOuter(ArrayRef<unsigned> outer,
-                             function_ref<void()> body) {
-  if (outer.empty())
-    return body();
-  forLoop(index(0), bounds[outer.front()], index(1), [&](Value i) {
-    ivs[outer.front()] = i;
-    forOuter(outer.drop_front(), body);
-  });
-}
-
-/// The vectors of the columns, and the rest of them with a mask.
-void WindowEmitter::forColumns(function_ref<void(const Lanes &)> body) {
-  Value bound = bounds[loop];
-  Value rest = builder.createOrFold<arith::RemUIOp>(loc, bound, laneCount);
-  Value whole = builder.createOrFold<arith::SubIOp>(loc, bound, rest);
-  std::optional<int64_t> size = getConstantIntValue(bound);
-  if (!size || *size >= width.count)
-    forLoop(index(0), whole, laneCount,
-            [&](Value start) { body({start, {}, {}}); });
-  if (!size || *size % width.count)
-    forLoop(whole, bound, laneCount, [&](Value start) {
-      Value mask = vector::CreateMaskOp::create(
-          builder, loc, width.of(builder.getI1Type()), rest);
-      body({start, mask, rest});
-    });
-}
 
 /// Inputs that are the same in all rows; null: the others.
 SmallVector<Value> WindowEmitter::loadShared(const Lanes &at) {
@@ -188,9 +149,7 @@ Value WindowEmitter::loadWindow(memref::LoadOp load, ValueRange row,
   at.push_back(first);
   auto axis = load.getMemRefType().getRank() - 1;
   Value size = memref::DimOp::create(builder, loc, load.getMemRef(), axis);
-  Value inside = vector::CreateMaskOp::create(
-      builder, loc, width.of(builder.getI1Type()),
-      ValueRange{arith::SubIOp::create(builder, loc, size, first)});
+  Value inside = maskOf(arith::SubIOp::create(builder, loc, size, first));
   auto type = width.of(load.getType()), words = width.of(builder.getI32Type());
   Value window = vector::MaskedLoadOp::create(
       builder, loc, type, load.getMemRef(), at, inside, passThrough(type));
@@ -255,11 +214,11 @@ void WindowEmitter::run() {
     if (i != loop)
       outer.push_back(i);
   rows = outer.pop_back_val();
-  forOuter(outer, [&] {
+  forLoops(outer, [&] {
     forLoop(index(0), bounds[rows], index(kRows), [&](Value first) {
       Value end =
           arith::MinSIOp::create(builder, loc, add(first, kRows), bounds[rows]);
-      forColumns([&](const Lanes &at) { forRows(at, first, end); });
+      forParts(loop, [&](const Lanes &at) { forRows(at, first, end); });
     });
   });
 }
