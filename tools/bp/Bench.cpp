@@ -146,9 +146,7 @@ Result<std::string> timeCompile(const ModelOptions &options,
 
 Status timeCalls(const Session &session, std::vector<Tensor> &inputs,
                  OutputTensors &outputs, double seconds, Report &report) {
-  std::vector<bp_tensor_t> in;
-  for (Tensor &tensor : inputs)
-    in.push_back(asC(tensor));
+  std::vector<bp_tensor_t> in = asC(inputs);
   for (int warmup = 0; warmup < 2; ++warmup)
     if (Status status = runSession(session, in, outputs.forCall());
         !status.ok())
@@ -184,9 +182,7 @@ Status timeDispatches(const Context &context, const Session &session,
   constexpr uint64_t fewCalls = 5, manySpans = 50000;
   const uint64_t most = std::max<uint64_t>(
       fewCalls, manySpans / std::max<uint64_t>(1, report.dispatches));
-  std::vector<bp_tensor_t> in;
-  for (Tensor &tensor : inputs)
-    in.push_back(asC(tensor));
+  std::vector<bp_tensor_t> in = asC(inputs);
   if (Status s = beginTrace(context, path); !s.ok())
     return s;
   auto begin = std::chrono::steady_clock::now();
@@ -255,9 +251,7 @@ Status checkReal(const Artifact &artifact, const ModelOptions &options) {
 Status endFirstTrace(const Context &context, const Session &session,
                      std::vector<Tensor> &inputs, OutputTensors &outputs,
                      const std::string &path) {
-  std::vector<bp_tensor_t> in;
-  for (Tensor &tensor : inputs)
-    in.push_back(asC(tensor));
+  std::vector<bp_tensor_t> in = asC(inputs);
   if (Status s = runSession(session, in, outputs.forCall()); !s.ok())
     return s;
   Result<std::vector<TraceSpan>> spans = endTrace(context, path);
@@ -291,30 +285,25 @@ Status measure(const BenchOptions &options, Report &report) {
   report.dispatches = bp_session_dispatch_count(session->get());
   if (Status s = checkDims(options.model, inputSpecs(*artifact)); !s.ok())
     return s;
-  std::vector<Tensor> inputs;
-  for (const TensorSpec &spec : inputSpecs(*artifact)) {
-    Result<Tensor> tensor =
-        randomTensor(spec, options.model.dims, inputs.size());
-    if (!tensor)
-      return tensor.status();
-    inputs.push_back(std::move(*tensor));
-  }
+  auto inputs = randomInputs(inputSpecs(*artifact), options.model.dims);
+  if (!inputs)
+    return inputs.status();
   Result<OutputTensors> outputs =
-      OutputTensors::make(*session, outputSpecs(*artifact), inputs);
+      OutputTensors::make(*session, outputSpecs(*artifact), *inputs);
   if (!outputs)
     return outputs.status();
   if (options.perDispatch)
-    if (Status s = endFirstTrace(*context, *session, inputs, *outputs, trace);
+    if (Status s = endFirstTrace(*context, *session, *inputs, *outputs, trace);
         !s.ok())
       return s;
   Status status =
-      timeCalls(*session, inputs, *outputs, options.seconds, report);
+      timeCalls(*session, *inputs, *outputs, options.seconds, report);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   report.peakMb = double(usage.ru_maxrss) / 1024;
   if (!status.ok() || !options.perDispatch)
     return status;
-  return timeDispatches(*context, *session, inputs, *outputs, trace,
+  return timeDispatches(*context, *session, *inputs, *outputs, trace,
                         options.seconds, report);
 }
 

@@ -104,21 +104,14 @@ Status callOnce(const BenchOptions &options, std::string &choice) {
   choice = view(bp_session_choice(session->get()));
   if (Status s = checkDims(options.model, inputSpecs(*artifact)); !s.ok())
     return s;
-  std::vector<Tensor> inputs;
-  for (const TensorSpec &spec : inputSpecs(*artifact)) {
-    Result<Tensor> tensor =
-        randomTensor(spec, options.model.dims, inputs.size());
-    if (!tensor)
-      return tensor.status();
-    inputs.push_back(std::move(*tensor));
-  }
+  auto inputs = randomInputs(inputSpecs(*artifact), options.model.dims);
+  if (!inputs)
+    return inputs.status();
   Result<OutputTensors> outputs =
-      OutputTensors::make(*session, outputSpecs(*artifact), inputs);
+      OutputTensors::make(*session, outputSpecs(*artifact), *inputs);
   if (!outputs)
     return outputs.status();
-  std::vector<bp_tensor_t> in;
-  for (Tensor &tensor : inputs)
-    in.push_back(asC(tensor));
+  std::vector<bp_tensor_t> in = asC(*inputs);
   return runSession(*session, in, outputs->forCall());
 }
 

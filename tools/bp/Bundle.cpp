@@ -88,9 +88,7 @@ Result<std::vector<Tensor>> computeHere(const Context &context,
       OutputTensors::make(*host, outputSpecs(*artifact), inputs);
   if (!outputs)
     return outputs.status();
-  std::vector<bp_tensor_t> in;
-  for (Tensor &tensor : inputs)
-    in.push_back(asC(tensor));
+  std::vector<bp_tensor_t> in = asC(inputs);
   if (Status s = runSession(*host, in, outputs->forCall()); !s.ok())
     return s;
   return std::move(*outputs).take();

@@ -228,9 +228,29 @@ Result<Tensor> randomTensor(const TensorSpec &spec,
   return tensor;
 }
 
+Result<std::vector<Tensor>>
+randomInputs(const std::vector<TensorSpec> &specs,
+             const std::map<std::string, int64_t> &dims) {
+  std::vector<Tensor> inputs;
+  for (const TensorSpec &spec : specs) {
+    Result<Tensor> tensor = randomTensor(spec, dims, inputs.size());
+    if (!tensor)
+      return tensor.status();
+    inputs.push_back(std::move(*tensor));
+  }
+  return inputs;
+}
+
 bp_tensor_t asC(Tensor &tensor) {
   return {tensor.data(), tensor.dims().data(), tensor.size(), tensor.dtype(),
           uint32_t(tensor.dims().size())};
+}
+
+std::vector<bp_tensor_t> asC(std::vector<Tensor> &tensors) {
+  std::vector<bp_tensor_t> views;
+  for (Tensor &tensor : tensors)
+    views.push_back(asC(tensor));
+  return views;
 }
 
 std::vector<bp_string_t> asC(const std::vector<std::string> &texts) {
@@ -247,9 +267,7 @@ using AskShapes = decltype(&bp_session_output_shapes);
 Result<std::vector<std::vector<int64_t>>>
 shapesOf(AskShapes ask, const Session &session,
          const std::vector<TensorSpec> &specs, std::vector<Tensor> &inputs) {
-  std::vector<bp_tensor_t> given;
-  for (Tensor &input : inputs)
-    given.push_back(asC(input));
+  std::vector<bp_tensor_t> given = asC(inputs);
   std::vector<std::vector<int64_t>> shapes;
   std::vector<int64_t *> rows;
   for (const TensorSpec &spec : specs)

@@ -54,6 +54,10 @@ std::string specText(const TensorSpec &spec);
 Result<Tensor> randomTensor(const TensorSpec &spec,
                             const std::map<std::string, int64_t> &dims,
                             uint64_t seed);
+/// The same for all of them, the first with seed 0, the next with 1.
+Result<std::vector<Tensor>>
+randomInputs(const std::vector<TensorSpec> &specs,
+             const std::map<std::string, int64_t> &dims);
 
 /// Whether --dim names symbolic dims that the inputs have.
 Status checkDims(const ModelOptions &options,
@@ -74,8 +78,10 @@ bool compareOutput(const RunOptions &options, const std::string &name,
                    const Tensor &tensor, const Tensor &expected);
 
 bp_tensor_t asC(Tensor &tensor);
+std::vector<bp_tensor_t> asC(std::vector<Tensor> &tensors);
 /// Views of texts, which must outlive them.
 std::vector<bp_string_t> asC(const std::vector<std::string> &texts);
+
 /// Memory for the outputs of calls with inputs of the same shapes.
 class OutputTensors {
 public:

@@ -267,9 +267,7 @@ Result<std::vector<Tensor>> execute(const Artifact &artifact,
       OutputTensors::make(*session, outSpecs, *inputs);
   if (!outputs)
     return outputs.status();
-  std::vector<bp_tensor_t> in;
-  for (Tensor &tensor : *inputs)
-    in.push_back(asC(tensor));
+  std::vector<bp_tensor_t> in = asC(*inputs);
   Watchdog watchdog(options);
   for (unsigned i = 0; i < options.repeat; ++i) {
     watchdog.nextCall();
