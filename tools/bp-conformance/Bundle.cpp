@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "conformance/cases/Judge.h"
 #include "conformance/cases/Probes.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -22,29 +23,6 @@ std::string programFolder() {
   std::error_code code;
   return fs::read_symlink("/proc/self/exe", code).parent_path().string();
 }
-
-/// A file of this process, removed with this object.
-class Scratch {
-public:
-  Scratch() {
-    std::error_code code;
-    path_ = (fs::temp_directory_path(code) / "bp-XXXXXX").string();
-    if (code || !mkdtemp(path_.data()))
-      path_.clear();
-  }
-  ~Scratch() {
-    std::error_code code;
-    if (!path_.empty())
-      fs::remove_all(path_, code);
-  }
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  bool made() const { return !path_.empty(); }
-  std::string file() const { return path_ + "/recording"; }
-
-private:
-  std::string path_;
-};
 
 /// Everything passes: what counts is what is asked.
 Judgement noJudgement() {
@@ -149,11 +127,12 @@ int bundleCommand(RunOptions &options, const std::string &target,
   auto plan = planOf(options);
   if (!plan)
     return fail(plan.status());
-  Scratch scratch;
-  if (!scratch.made())
+  TemporaryFolder scratch;
+  const std::string recording = scratch.path() + "/recording";
+  if (scratch.path().empty())
     return fail(Status(BP_STATUS_UNAVAILABLE, "cannot make a temporary file"));
   JobOptions job;
-  job.worker = {programFolder() + "/bp-worker", "--record", scratch.file()};
+  job.worker = {programFolder() + "/bp-worker", "--record", recording};
   job.compiler = compilerFor(target);
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
   job.judgement = noJudgement();
@@ -162,7 +141,7 @@ int bundleCommand(RunOptions &options, const std::string &target,
     return fail(statuses.status());
   worker::BundleMessage head{"cases",        productVersion(), target,
                              options.device, factsOf(options), ""};
-  if (Status s = worker::packRecording(scratch.file(), head, path); !s.ok())
+  if (Status s = worker::packRecording(recording, head, path); !s.ok())
     return fail(s);
   std::printf("%s: %zu cases; run it with 'bp-worker run %s -o RESULTS'\n",
               path.c_str(), (*statuses)[CaseStatus::Pass], path.c_str());

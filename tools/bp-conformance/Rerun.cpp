@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "conformance/models/RealModels.h"
 #include "sdk/support/Hash.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <algorithm>
 #include <charconv>
@@ -92,28 +93,6 @@ bool sayDifferences(const RunFacts &submitted, const RunFacts &here) {
   return same;
 }
 
-/// A folder of this process, removed with this object.
-class Scratch {
-public:
-  Scratch() {
-    std::error_code code;
-    path_ = (std::filesystem::temp_directory_path(code) / "bp-XXXXXX").string();
-    if (code || !mkdtemp(path_.data()))
-      path_.clear();
-  }
-  ~Scratch() {
-    std::error_code code;
-    if (!path_.empty())
-      std::filesystem::remove_all(path_, code);
-  }
-  Scratch(const Scratch &) = delete;
-  Scratch &operator=(const Scratch &) = delete;
-  const std::string &path() const { return path_; }
-
-private:
-  std::string path_;
-};
-
 /// The drawn units with data of one seed, run here.
 Result<std::vector<Record>> runAgain(RunOptions &options, RunFacts facts,
                                      uint64_t seed, double share,
@@ -131,7 +110,7 @@ Result<std::vector<Record>> runAgain(RunOptions &options, RunFacts facts,
   draw(*plan, share, lots);
   if (Status s = loadModels(*models, *plan); !s.ok())
     return s;
-  Scratch scratch;
+  TemporaryFolder scratch;
   options.suite.folder = scratch.path();
   options.suite.selection.seed = seed;
   if (scratch.path().empty())

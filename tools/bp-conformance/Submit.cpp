@@ -9,10 +9,12 @@
 #include "conformance/runner/Mustpass.h"
 #include "sdk/support/AtomicFile.h"
 #include "sdk/support/ReadableText.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 namespace backplane::conformance {
 namespace {
@@ -52,22 +54,16 @@ public:
     std::error_code code;
     if (fs::is_directory(path, code))
       return {};
-    std::string pattern =
-        (fs::temp_directory_path(code) / "bp-XXXXXX").string();
-    if (code || !mkdtemp(pattern.data()))
+    folder_ = temporary_.emplace().path();
+    if (folder_.empty())
       return Status(BP_STATUS_UNAVAILABLE, "cannot make a temporary folder");
-    temporary_ = folder_ = pattern;
     return unpackArchive(path, folder_);
-  }
-  ~Submission() {
-    std::error_code code;
-    if (!temporary_.empty())
-      fs::remove_all(temporary_, code);
   }
   const std::string &folder() const { return folder_; }
 
 private:
-  std::string folder_, temporary_;
+  std::string folder_;
+  std::optional<TemporaryFolder> temporary_;
 };
 
 /// Writes a merged run as if it had been one.

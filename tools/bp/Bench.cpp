@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
 #include "PerDispatch.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
-#include <filesystem>
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -23,29 +23,6 @@ double elapsedMs(std::chrono::steady_clock::time_point start) {
              std::chrono::steady_clock::now() - start)
       .count();
 }
-
-/// A folder of its own, removed with all that is in it.
-class ScratchFolder {
-public:
-  ScratchFolder() {
-    std::error_code error;
-    std::string name =
-        std::filesystem::temp_directory_path(error) / "bp-bench-XXXXXX";
-    if (!error && mkdtemp(name.data()))
-      path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty())
-      std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder &) = delete;
-  ScratchFolder &operator=(const ScratchFolder &) = delete;
-  const std::string &path() const { return path_; }
-
-private:
-  std::string path_;
-};
 
 /// Runs this program with arguments and a cache folder; output is dropped,
 /// errors are shown. Gives the wall time in milliseconds.
@@ -123,7 +100,8 @@ unsigned workersOfCpu(const Context &context) {
 /// Compiles twice in processes of their own, so that neither memory nor page
 /// cache of the compiler counts as the model's. Gives the artifact's path.
 Result<std::string> timeCompile(const ModelOptions &options,
-                                const ScratchFolder &scratch, Report &report) {
+                                const TemporaryFolder &scratch,
+                                Report &report) {
   if (options.path.ends_with(".bpx"))
     return options.path;
   if (scratch.path().empty())
@@ -259,7 +237,7 @@ Status endFirstTrace(const Context &context, const Session &session,
 }
 
 Status measure(const BenchOptions &options, Report &report) {
-  ScratchFolder scratch;
+  TemporaryFolder scratch;
   Result<std::string> path = timeCompile(options.model, scratch, report);
   if (!path)
     return path.status();

@@ -5,12 +5,12 @@
 // counters, a name and a number a line, to the file that BACKPLANE_COUNTERS
 // names when it is closed.
 #include "Common.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <unistd.h>
 
 namespace backplane {
 namespace {
@@ -55,39 +55,13 @@ double percentOf(const Counters &counters, const Share &share) {
                : -1;
 }
 
-/// A file of its own that devices are told of, removed in the end.
-class CountersFile {
-public:
-  CountersFile() {
-    const char *folder = std::getenv("TMPDIR");
-    path_ = std::string(folder && *folder ? folder : "/tmp") +
-            "/bp-counters-XXXXXX";
-    int file = mkstemp(path_.data());
-    made_ = file >= 0;
-    if (made_)
-      close(file);
-    setenv("BACKPLANE_COUNTERS", path_.c_str(), 1);
-  }
-  ~CountersFile() {
-    if (made_)
-      unlink(path_.c_str());
-  }
-  CountersFile(const CountersFile &) = delete;
-  CountersFile &operator=(const CountersFile &) = delete;
-
-  bool made() const { return made_; }
-  Counters read() const {
-    std::ifstream file(path_);
-    Counters counters;
-    for (Counter counter; file >> counter.name >> counter.value;)
-      counters.push_back(counter);
-    return counters;
-  }
-
-private:
-  std::string path_;
-  bool made_ = false;
-};
+Counters readCounters(const std::string &path) {
+  std::ifstream file(path);
+  Counters counters;
+  for (Counter counter; file >> counter.name >> counter.value;)
+    counters.push_back(counter);
+  return counters;
+}
 
 /// One call. The device is closed when this returns.
 Status callOnce(const BenchOptions &options, std::string &choice) {
@@ -144,15 +118,18 @@ void print(const Counters &counters, const std::string &choice) {
 } // namespace
 
 int runCounters(const BenchOptions &options) {
-  CountersFile file;
-  if (!file.made())
+  TemporaryFolder folder;
+  if (folder.path().empty())
     return fail(Status(BP_STATUS_UNAVAILABLE,
-                       "cannot create a temporary file for the counters; is "
+                       "cannot create a temporary folder for the counters; is "
                        "TMPDIR a folder that can be written?"));
+  // Where devices write them, when they are closed.
+  const std::string path = folder.path() + "/counters";
+  setenv("BACKPLANE_COUNTERS", path.c_str(), 1);
   std::string choice;
   if (Status status = callOnce(options, choice); !status.ok())
     return fail(status);
-  Counters counters = file.read();
+  Counters counters = readCounters(path);
   if (counters.empty())
     return fail(Status(BP_STATUS_UNIMPLEMENTED,
                        "'" + options.model.device +

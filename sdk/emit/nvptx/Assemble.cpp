@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/nvptx/Assemble.h"
 #include "sdk/support/Ptxas.h"
+#include "sdk/support/TemporaryFolder.h"
 
 #include <array>
 #include <cerrno>
@@ -28,30 +29,6 @@ using Clock = std::chrono::steady_clock;
 Status exhausted(const std::string &what) {
   return Status(BP_STATUS_RESOURCE_EXHAUSTED, what);
 }
-
-/// A folder that lives as long as this does.
-class TemporaryFolder {
-public:
-  TemporaryFolder() {
-    std::error_code error;
-    std::string made =
-        std::filesystem::temp_directory_path(error) / "backplane-ptxas-XXXXXX";
-    if (!error && mkdtemp(made.data()))
-      path_ = std::move(made);
-  }
-  TemporaryFolder(const TemporaryFolder &) = delete;
-  TemporaryFolder &operator=(const TemporaryFolder &) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty())
-      std::filesystem::remove_all(path_, ignored);
-  }
-  /// Empty: it could not be made.
-  const std::string &path() const { return path_; }
-
-private:
-  std::string path_;
-};
 
 /// A started program, with the end of the pipe that it writes to. It is killed
 /// unless it was waited for.
