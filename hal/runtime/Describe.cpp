@@ -2,6 +2,7 @@
 //
 // Describe.cpp: an artifact in words.
 #include "LoadedArtifact.h"
+#include "NameOp.h"
 #include "Repeats.h"
 #include "Selection.h"
 
@@ -47,22 +48,13 @@ std::string signatureText(const ArtifactInfo &metadata,
   return out;
 }
 
-/// Each op once, in order.
-std::string opsText(const std::vector<std::string> &ops) {
-  std::string out;
-  for (size_t i = 0; i < ops.size(); ++i)
-    if (std::find(ops.begin(), ops.begin() + i, ops[i]) == ops.begin() + i)
-      out += (i ? "; " : " ") + ops[i];
-  return out;
-}
-
 /// A line of a command of a program.
 struct CommandText {
   const VariantInfo &variant;
 
   std::string operator()(const program::Dispatch &dispatch) const {
-    return "dispatch " + dispatch.name + kernelText(dispatch) + ":" +
-           opsText(dispatch.ops);
+    return "dispatch " + dispatch.name + kernelText(dispatch) + ": " +
+           eachOnce(dispatch.ops, "; ");
   }
   /// The same for dispatches of one kernel on one grid.
   std::string kernelText(const program::Dispatch &dispatch) const {
@@ -177,16 +169,17 @@ SymbolValues usualSizes(const ArtifactInfo &metadata) {
   return sizes;
 }
 
-/// The kernels with most multiplications and additions, the largest first.
-std::string costText(const ArtifactInfo &metadata, const VariantInfo &variant) {
-  struct Cost {
-    double flops = 0;
-    size_t count = 0;
-    const program::Dispatch *first = nullptr;
-  };
+/// The dispatches of one kernel on one grid.
+struct Cost {
+  double flops = 0;
+  size_t count = 0;
+  const program::Dispatch *first = nullptr;
+};
+
+/// What kernels have of multiplications and additions, the largest first.
+std::vector<Cost> costsOf(const VariantInfo &variant,
+                          const SymbolValues &sizes) {
   std::map<std::string, Cost> byKernel;
-  SymbolValues sizes = usualSizes(metadata);
-  double total = 0;
   for (const program::Command &command : variant.program.commands) {
     const auto *dispatch = std::get_if<program::Dispatch>(&command);
     if (!dispatch || !dispatch->flops)
@@ -197,7 +190,6 @@ std::string costText(const ArtifactInfo &metadata, const VariantInfo &variant) {
     Cost &cost = byKernel[CommandText{variant}.kernelText(*dispatch)];
     cost.first = cost.first ? cost.first : dispatch;
     cost.flops += static_cast<double>(*flops);
-    total += static_cast<double>(*flops);
     ++cost.count;
   }
   std::vector<Cost> costs;
@@ -206,16 +198,27 @@ std::string costText(const ArtifactInfo &metadata, const VariantInfo &variant) {
   std::ranges::sort(costs, [](const Cost &a, const Cost &b) {
     return a.flops != b.flops ? a.flops > b.flops : a.first < b.first;
   });
-  std::string out;
+  return costs;
+}
+
+std::string costText(const ArtifactInfo &metadata, const VariantInfo &variant) {
+  SymbolValues sizes = usualSizes(metadata);
+  std::vector<Cost> costs = costsOf(variant, sizes);
+  if (costs.empty())
+    return {};
+  double total = 0;
+  for (const Cost &cost : costs)
+    total += cost.flops;
+  std::string out = " most multiplications and additions";
+  if (!sizes.empty())
+    out += ", with symbolic dims of " + std::to_string(usualSize);
+  out += "\n";
   for (size_t i = 0; i < std::min<size_t>(costs.size(), 5); ++i)
     out += "  " + std::to_string(std::lround(100 * costs[i].flops / total)) +
            " %: " + std::to_string(costs[i].count) + " × " +
-           costs[i].first->name + ":" + opsText(costs[i].first->ops) + "\n";
-  if (out.empty())
-    return out;
-  return " most multiplications and additions" +
-         std::string(sizes.empty() ? "" : ", with symbolic dims of 64") + "\n" +
-         out;
+           costs[i].first->name + ": " + eachOnce(costs[i].first->ops, "; ") +
+           "\n";
+  return out;
 }
 
 std::string arenaText(const Program &program) {

@@ -3,6 +3,7 @@
 // NameOp.cpp: "op 3: …" of a device becomes the names of the model's ops.
 #include "NameOp.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace backplane::rt {
@@ -51,6 +52,15 @@ Status nameOp(const Status &failure, const Program &program) {
     return failure;
   return Status(failure.code(), opName(*dispatch) + ": " +
                                     failure.message().substr(mention->end));
+}
+
+std::string eachOnce(std::span<const std::string> ops,
+                     std::string_view separator) {
+  std::string text;
+  for (size_t i = 0; i < ops.size(); ++i)
+    if (!std::ranges::count(ops.first(i), ops[i]))
+      text += (i ? std::string(separator) : "") + ops[i];
+  return text;
 }
 
 } // namespace backplane::rt

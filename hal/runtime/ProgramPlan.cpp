@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ProgramPlan.h"
 
+#include "NameOp.h"
+
 #include <algorithm>
 
 namespace backplane::rt {
@@ -194,15 +196,6 @@ Result<Part> cut(const std::vector<DeviceState> &sides,
   return part;
 }
 
-/// "a, b", each once, though several ops of the program came of one.
-std::string opsText(std::span<const std::string> ops) {
-  std::string text;
-  for (size_t i = 0; i < ops.size(); ++i)
-    if (!std::ranges::count(ops.first(i), ops[i]))
-      text += (text.empty() ? "" : ", ") + ops[i];
-  return text;
-}
-
 /// What a trace says of the dispatches of a program; null while none is on.
 std::shared_ptr<const CommandNotes> notesOf(const ResolveContext &context,
                                             const Program &program,
@@ -218,7 +211,7 @@ std::shared_ptr<const CommandNotes> notesOf(const ResolveContext &context,
     note.name = dispatch->name;
     if (const auto &executable = context.executables[dispatch->executable])
       note.kernel = executable->entries()[dispatch->entry].name;
-    note.ops = opsText(dispatch->ops);
+    note.ops = eachOnce(dispatch->ops, ", ");
     Result<int64_t> flops =
         dispatch->flops ? evaluator(*dispatch->flops) : Result<int64_t>(0);
     if (flops && *flops > 0)
