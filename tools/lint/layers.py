@@ -4,8 +4,8 @@
 
 - hal/, sdk/include/backplane/ and the LLVM-free parts of sdk/ never include
   LLVM or MLIR.
-- backends/x include only installed headers, their own files and the standard
-  library.
+- backends/x include only installed headers, their own files, those of
+  backends/gpu and the standard library.
 - hal/ never includes the suite, the compiler or what stands above the runtime.
 - conformance/ never includes MLIR or the compiler.
 - sdk/support includes nothing of ours but itself and installed headers.
@@ -43,8 +43,11 @@ def forbidden(name, included):
     own = included.startswith(("sdk/", "hal/")) and "test" not in parts
     if parts[0] == "backends" and own:
         return "a backend includes installed headers only"
-    if parts[0] in ("hal", "sdk") and included.startswith("backends/"):
-        return "the core names no backend"
+    if parts[0] == "backends" and included.startswith("backends/"):
+        if included.split("/")[1] not in (parts[1], "gpu"):
+            return "a backend sees of others backends/gpu only"
+    elif included.startswith("backends/") and parts[:2] != ("tools", "fuzz"):
+        return "a backend is reached through its plug-in only"
     if parts[0] == "hal" and MLIR_HEADERS.match(included):
         return "the runtime has no compiler in it"
     if parts[0] == "hal" and included.startswith(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Cuda.h"
+#include "backends/gpu/Driver.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -69,7 +70,7 @@ const Cuda *Cuda::shared(const std::string &path, std::string *reason) {
 }
 
 std::string Cuda::describe(CUresult result) const {
-  char text[maxMessage];
+  char text[gpu::maxMessage];
   describe(result, text);
   return text;
 }
@@ -78,7 +79,7 @@ void Cuda::describe(CUresult result, std::span<char> text) const {
   const char *name = nullptr, *meaning = nullptr;
   cuGetErrorName(result, &name);
   cuGetErrorString(result, &meaning);
-  char more[maxMessage] = "";
+  char more[gpu::maxMessage] = "";
   if (lastError_)
     lastError_(more, sizeof more);
   std::snprintf(text.data(), text.size(), "%s: %s%s%s",

@@ -67,9 +67,6 @@ namespace backplane::cuda {
   X(cuGraphDestroy, "cuGraphDestroy")                                          \
   X(cuGraphExecDestroy, "cuGraphExecDestroy")
 
-/// Bytes of what is said of a failure, the zero behind it counted.
-inline constexpr size_t maxMessage = 1024;
-
 /// An opened library.
 class Cuda {
 public:

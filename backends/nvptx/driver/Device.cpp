@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Device.cpp: listing and opening devices.
-#include "Submit.h"
+#include "Device.h"
 
 #include <array>
-#include <cstdio>
 #include <new>
 
 namespace backplane::cuda {
@@ -12,10 +11,6 @@ namespace backplane::cuda {
 // The emulator executes PTX alone.
 static constexpr bp_string_t formats[] = {{"ptx", 3}, {"cubin", 5}};
 static constexpr uint32_t warp = 32;
-
-static bp_string_t text(const std::string &from) {
-  return {from.data(), from.size()};
-}
 
 /// Numbers that targets may compare.
 static std::array<bp_property_t, 4> propertiesOf(const PhysicalDevice &device) {
@@ -36,8 +31,8 @@ static bp_status_t list(const PhysicalDevice &device,
                         const bp_device_sink_t *sink) {
   constexpr uint32_t bindingAlignment = 256;
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
-  info.id = text(device.id);
-  info.name = text(device.name);
+  info.id = toC(device.id);
+  info.name = toC(device.name);
   info.kind = BP_DEVICE_KIND_GPU;
   info.flags = BP_DEVICE_DISCRETE;
   if (device.emulated)
@@ -55,8 +50,8 @@ static bp_status_t list(const PhysicalDevice &device,
   for (int i = 0; i < 3; ++i)
     info.max_grid[i] = uint32_t(device.maxGrid[i]);
   info.worker_count = uint32_t(std::max(device.multiprocessors, 1));
-  info.identity = text(device.identity);
-  info.refusal = text(device.refusal);
+  info.identity = toC(device.identity);
+  info.refusal = toC(device.refusal);
   auto properties = propertiesOf(device);
   if (device.refusal.empty()) {
     info.properties = properties.data();
@@ -67,7 +62,7 @@ static bp_status_t list(const PhysicalDevice &device,
 
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
-  const Driver &driver = *static_cast<Driver *>(self);
+  const Driver &driver = *plugin::Self<Plugin>::of(self).plugin;
   Options read;
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
@@ -79,8 +74,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
 
 static bp_status_t open(const Driver &driver, const PhysicalDevice &physical,
                         bp_device_t **out, bp_error_t *error) {
-  std::unique_ptr<bp_device_t> device(new (std::nothrow)
-                                          bp_device_t(driver, physical));
+  std::unique_ptr<Device> device(new (std::nothrow) Device(driver, physical));
   if (!device)
     return outOfMemory(driver, error);
   CUcontext context = nullptr;
@@ -94,7 +88,7 @@ static bp_status_t open(const Driver &driver, const PhysicalDevice &physical,
 
 static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
                         bp_device_t **out, bp_error_t *error) {
-  const Driver &driver = *static_cast<Driver *>(self);
+  const Driver &driver = *plugin::Self<Plugin>::of(self).plugin;
   Options read;
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
@@ -115,39 +109,35 @@ static void close(bp_device_t *device) { delete device; }
 const bp_driver_table_t driverTable = {BP_HEADER(bp_driver_table_t), enumerate,
                                        open, close};
 
-} // namespace backplane::cuda
+Device::Device(const Driver &driver, const PhysicalDevice &physical)
+    : bp_device_t(driver), physical(physical), cuda(*physical.cuda) {}
 
-bp_device_t::bp_device_t(const backplane::cuda::Driver &driver,
-                         const backplane::cuda::PhysicalDevice &physical)
-    : driver(driver), physical(physical), cuda(*physical.cuda) {}
-
-bp_device_t::~bp_device_t() {
+Device::~Device() {
   if (context)
     cuda.cuDevicePrimaryCtxRelease(physical.handle);
 }
 
-void bp_device_t::lose(const char *reason) {
-  std::lock_guard lock(lossMutex_);
-  if (!*lost_)
-    std::snprintf(lost_, sizeof lost_, "%s", reason);
-}
-
-bool bp_device_t::isLost(std::span<char> message) {
-  std::lock_guard lock(lossMutex_);
-  if (*lost_)
-    std::snprintf(message.data(), message.size(), "the CUDA device is lost: %s",
-                  lost_);
-  return *lost_;
-}
-
-bp_status_t bp_device_t::fail(bp_error_t *error, CUresult result,
-                              std::string_view what) {
+bp_status_t Device::fail(bp_error_t *error, CUresult result,
+                         std::string_view what) {
   std::string why = cuda.describe(result);
-  if (backplane::cuda::isSticky(result)) {
+  if (isSticky(result)) {
     lose(why.c_str());
-    backplane::cuda::Lock lock(mutex);
-    backplane::cuda::advance(*this, lock);
+    gpu::Lock lock(mutex);
+    gpu::advance(*this, lock);
   }
-  return backplane::cuda::fail(driver, error, backplane::cuda::statusOf(result),
-                               std::string(what) + ": " + why);
+  return cuda::fail(driver, error, statusOf(result),
+                    std::string(what) + ": " + why);
 }
+
+gpu::Outcome Device::outcomeOf(CUresult result) {
+  gpu::Outcome outcome{statusOf(result)};
+  constexpr std::string_view what = "the CUDA device failed: ";
+  std::span<char> text = outcome.message;
+  text = text.subspan(what.copy(text.data(), what.size()));
+  cuda.describe(result, text);
+  if (isSticky(result))
+    lose(text.data());
+  return outcome;
+}
+
+} // namespace backplane::cuda

@@ -5,51 +5,50 @@
 #define BACKPLANE_CUDA_DEVICE_H
 
 #include "PhysicalDevice.h"
+#include "backends/gpu/Queue.h"
 
-#include <condition_variable>
-#include <list>
-#include <mutex>
+namespace backplane::cuda {
 
-struct bp_device_t {
-  bp_device_t(const backplane::cuda::Driver &driver,
-              const backplane::cuda::PhysicalDevice &physical);
-  ~bp_device_t();
-  bp_device_t(const bp_device_t &) = delete;
-  bp_device_t &operator=(const bp_device_t &) = delete;
+struct Device final : bp_device_t {
+  Device(const Driver &driver, const PhysicalDevice &physical);
+  ~Device() override;
 
-  const backplane::cuda::Driver &driver;
-  const backplane::cuda::PhysicalDevice physical;
-  const backplane::cuda::Cuda &cuda;
+  const PhysicalDevice physical;
+  const Cuda &cuda;
   CUcontext context = nullptr; ///< the primary one, shared in the process
-
-  /// Guards semaphores and what queues hold.
-  std::mutex mutex;
-  std::condition_variable changed; ///< a semaphore has another value
-  std::list<bp_queue_t *> open;    ///< queues
 
   /// A failed call as the host's status; the device is lost if nothing runs on
   /// it any more.
   bp_status_t fail(bp_error_t *error, CUresult result, std::string_view what);
-  /// Remembers what lost the device.
-  void lose(const char *reason);
-  /// Whether the device is lost, and then why, as much of it as fits. Needs no
-  /// memory.
-  bool isLost(std::span<char> message);
+  /// The same as an outcome. Needs no memory.
+  gpu::Outcome outcomeOf(CUresult result);
 
-private:
-  std::mutex lossMutex_;
-  char lost_[backplane::cuda::maxMessage] = "";
+  bp_status_t allocate(bool staging, uint64_t size, uint64_t alignment,
+                       bp_buffer_t **out, bp_error_t *error) override;
+  bp_status_t import(void *pointer, uint64_t size, bp_buffer_t **out,
+                     bp_error_t *error) override;
+  void release(bp_buffer_t *buffer) override;
+  bp_status_t write(bp_buffer_t &buffer, uint64_t offset, const void *data,
+                    uint64_t size, bp_error_t *error) override;
+  bp_status_t read(bp_buffer_t &buffer, uint64_t offset, void *data,
+                   uint64_t size, bp_error_t *error) override;
+  bp_status_t makeQueue(std::unique_ptr<bp_queue_t> &out,
+                        bp_error_t *error) override;
+  std::unique_ptr<gpu::Recording> makeRecording() override;
 };
 
-struct bp_buffer_t {
-  CUdeviceptr address;
-  uint8_t *mapped; ///< null: the host does not see it
+inline Device &of(bp_device_t &device) { return static_cast<Device &>(device); }
+
+struct Buffer final : bp_buffer_t {
+  CUdeviceptr address = 0;
   /// What was allocated or registered, and is given back.
   CUdeviceptr allocated = 0;
   void *pinned = nullptr, *registered = nullptr;
 };
 
-namespace backplane::cuda {
+inline CUdeviceptr addressOf(const bp_buffer_t &buffer) {
+  return static_cast<const Buffer &>(buffer).address;
+}
 
 /// Bindings of a dispatch.
 inline constexpr uint32_t maxBindings = 128;
@@ -58,7 +57,7 @@ inline constexpr uint32_t maxBindings = 128;
 /// own again.
 class Current {
 public:
-  explicit Current(const bp_device_t &device) : cuda_(device.cuda) {
+  explicit Current(const Device &device) : cuda_(device.cuda) {
     cuda_.cuCtxPushCurrent(device.context);
   }
   ~Current() {

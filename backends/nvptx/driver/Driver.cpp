@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Driver.h"
+#include "backends/gpu/Queue.h"
 
 #include <charconv>
 
@@ -8,14 +9,10 @@
 
 namespace backplane::cuda {
 
-bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
-                 std::string_view message) {
-  return driver.host->error_set(driver.host->self, error, status,
-                                {message.data(), message.size()});
-}
-
-bp_status_t outOfMemory(const Driver &driver, bp_error_t *error) {
-  return fail(driver, error, BP_STATUS_RESOURCE_EXHAUSTED, "out of memory");
+plugin::Tables Plugin::tables() {
+  return {&driverTable,         &gpu::memoryTable,    &executableTable,
+          &gpu::queueTable,     &gpu::memory2Table,   &gpu::commandBufferTable,
+          &gpu::semaphoreTable, &gpu::timestampsTable};
 }
 
 bool isSticky(CUresult result) {

@@ -6,19 +6,24 @@
 #define BACKPLANE_CUDA_DRIVER_H
 
 #include "Cuda.h"
-#include "backplane/kernel.h"
+#include "backends/gpu/Driver.h"
+#include "backplane/cpp/Tables.h"
 
-#include <algorithm>
-#include <cstring>
-#include <memory>
 #include <string>
-#include <string_view>
 
 namespace backplane::cuda {
 
+using gpu::Driver;
+using gpu::fail;
+using gpu::outOfMemory;
+using gpu::readStruct;
+
 /// What `initialize` makes.
-struct Driver {
-  const bp_host_t *host;
+struct Plugin : Driver {
+  static constexpr plugin::Description description = {
+      .name = "cuda", .vendor = "Backplane", .version = "0.1.0"};
+  explicit Plugin(plugin::Host host) : Driver{&host.c(), "CUDA"} {}
+  static plugin::Tables tables();
 };
 
 /// What the query part of a device URI says.
@@ -29,16 +34,6 @@ struct Options {
   std::string library;
 };
 
-/// A struct as far as its sender's build knows it; what came later is zero.
-template <typename T> T readStruct(const bp_header_t *header) {
-  T copy = {};
-  std::memcpy(&copy, header, std::min<size_t>(header->size, sizeof(T)));
-  return copy;
-}
-
-bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
-                 std::string_view message);
-bp_status_t outOfMemory(const Driver &driver, bp_error_t *error);
 /// Reads the options; unknown ones are refused by name.
 bp_status_t readOptions(const Driver &driver, const bp_options_t *options,
                         Options &out, bp_error_t *error);
@@ -48,13 +43,7 @@ bp_status_t statusOf(CUresult result);
 bool isSticky(CUresult result);
 
 extern const bp_driver_table_t driverTable;
-extern const bp_memory_table_t memoryTable;
-extern const bp_memory2_table_t memory2Table;
 extern const bp_executable_table_t executableTable;
-extern const bp_queue_table_t queueTable;
-extern const bp_semaphore_table_t semaphoreTable;
-extern const bp_command_buffer_table_t commandBufferTable;
-extern const bp_timestamps_table_t timestampsTable;
 
 } // namespace backplane::cuda
 

@@ -19,8 +19,8 @@ std::string_view formatOf(const bp_executable_info_t &info) {
 /// Makes the functions of one executable.
 class Loader {
 public:
-  Loader(bp_device_t &device, const bp_executable_info_t &info,
-         bp_executable_t &out, bp_error_t *error)
+  Loader(Device &device, const bp_executable_info_t &info, bp_executable_t &out,
+         bp_error_t *error)
       : device_(device), info_(info), out_(out), error_(error),
         text_(static_cast<const char *>(info.blob.data), info.blob.size),
         cubin_(formatOf(info) == "cubin") {}
@@ -39,7 +39,7 @@ private:
   bp_status_t loadModule();
   bp_status_t load(const bp_entry_t &entry);
 
-  bp_device_t &device_;
+  Device &device_;
   const bp_executable_info_t &info_;
   bp_executable_t &out_;
   bp_error_t *error_;
@@ -156,33 +156,34 @@ bp_status_t Loader::run() {
 }
 
 void unload(bp_device_t *device, bp_executable_t *executable) {
-  Current current(*device);
+  Current current(of(*device));
   if (executable->module)
-    device->cuda.cuModuleUnload(executable->module);
+    of(*device).cuda.cuModuleUnload(executable->module);
   delete executable;
 }
 
-bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
+bp_status_t load(bp_device_t *opened, const bp_executable_info_t *info,
                  bp_executable_t **out, bp_error_t *error) {
-  const Driver &driver = device->driver;
+  Device &device = of(*opened);
+  const Driver &driver = device.driver;
   std::string format(formatOf(*info));
-  if (format != "ptx" && (format != "cubin" || device->physical.emulated))
+  if (format != "ptx" && (format != "cubin" || device.physical.emulated))
     return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
                 "this device loads executables of the format ptx" +
-                    std::string(device->physical.emulated ? "" : " or cubin") +
+                    std::string(device.physical.emulated ? "" : " or cubin") +
                     ", not of \"" + format + "\"");
   auto *executable = new (std::nothrow) bp_executable_t;
   if (!executable)
     return outOfMemory(driver, error);
   bp_status_t status;
   {
-    Current current(*device);
-    status = Loader(*device, *info, *executable, error).run();
+    Current current(device);
+    status = Loader(device, *info, *executable, error).run();
   }
   if (status == BP_STATUS_OK)
     *out = executable;
   else
-    unload(device, executable);
+    unload(opened, executable);
   return status;
 }
 

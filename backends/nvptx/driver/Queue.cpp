@@ -1,94 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "Serve.h"
-#include "Submit.h"
+#include "Queue.h"
 
 #include <new>
 
 namespace backplane::cuda {
-namespace {
 
-bp_status_t executeTimed(bp_queue_t *queue, const bp_header_t *const *commands,
-                         uint64_t count, bp_timestamp_t *times,
-                         const bp_completion_t *completion, bp_error_t *error) {
-  return submit(*queue, {commands, count}, {{}, {}, *completion, times}, error);
+Queue::~Queue() {
+  const Cuda &cuda = of(device).cuda;
+  recordings.idle.clear();
+  Current current(of(device));
+  for (CUstream made : {capture, stream})
+    if (made)
+      cuda.cuStreamDestroy(made);
 }
 
-bp_status_t execute(bp_queue_t *queue, const bp_header_t *const *commands,
-                    uint64_t count, const bp_completion_t *completion,
-                    bp_error_t *error) {
-  return executeTimed(queue, commands, count, nullptr, completion, error);
-}
-
-void drop(bp_queue_t *queue) {
-  Current current(*queue->device);
-  queue->recordings.idle.clear();
-  for (CUstream stream : {queue->capture, queue->stream})
-    if (stream)
-      queue->device->cuda.cuStreamDestroy(stream);
-  delete queue;
-}
-
-CUresult makeStreams(bp_queue_t &queue) {
-  const Cuda &cuda = queue.device->cuda;
-  Current current(*queue.device);
-  CUresult result = cuda.cuStreamCreate(&queue.stream, CU_STREAM_NON_BLOCKING);
+CUresult Queue::makeStreams() {
+  const Cuda &cuda = of(device).cuda;
+  Current current(of(device));
+  CUresult result = cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
   return result ? result
-                : cuda.cuStreamCreate(&queue.capture, CU_STREAM_NON_BLOCKING);
+                : cuda.cuStreamCreate(&capture, CU_STREAM_NON_BLOCKING);
 }
 
-bp_status_t create(bp_device_t *device, uint32_t queueClass, bp_queue_t **out,
-                   bp_error_t *error) {
-  const Driver &driver = device->driver;
-  if (queueClass > BP_QUEUE_TRANSFER)
-    return fail(driver, error, BP_STATUS_UNIMPLEMENTED,
-                "the CUDA driver has no queue of class " +
-                    std::to_string(queueClass));
-  auto *queue = new (std::nothrow) bp_queue_t(device);
+/// Has the stream wait. Work of the same queue is done in order.
+CUresult Queue::await(std::span<const bp_timepoint_t> waits) {
+  CUresult result = CUDA_SUCCESS;
+  for (const bp_timepoint_t &at : waits) {
+    gpu::Promise promise =
+        gpu::settled(at) ? gpu::Promise() : gpu::promiseOf(device, at);
+    if (promise.queue && promise.queue != this && !result)
+      result = of(device).cuda.cuStreamWaitEvent(
+          stream, static_cast<const Recording *>(promise.recording)->done(), 0);
+  }
+  return result;
+}
+
+gpu::Outcome Queue::start(const gpu::Submission &submission) {
+  Current current(of(device));
+  CUresult result = await(submission.waits);
+  if (!result)
+    result = static_cast<Recording &>(**submission.recording).launch(stream);
+  return result ? of(device).outcomeOf(result) : gpu::Outcome();
+}
+
+/// Whether the commands go to the stream at once, which then waits.
+CUresult Queue::startAtOnce(gpu::Submission &submission) {
+  gpu::Lock lock(device.mutex);
+  submission.started = gpu::canStart(*this, submission.waits, lock);
+  return submission.started ? await(submission.waits) : CUDA_SUCCESS;
+}
+
+/// Puts the commands into the stream or into a graph.
+CUresult Queue::fill(Recording &recording, Commands commands,
+                     const gpu::Terms &terms, bool now) {
+  if (!terms.replayed)
+    return now ? recording.play(stream, commands, terms.times)
+               : recording.capture(capture, commands);
+  std::span<const uint64_t> bound = terms.replayed->bound();
+  CUresult result = CUDA_SUCCESS;
+  if (recording.holds(bound))
+    recording.rewind();
+  else
+    result = recording.capture(capture, commands, bound);
+  return now && !result ? recording.launch(stream) : result;
+}
+
+bp_status_t Queue::record(gpu::Submission &submission, Commands commands,
+                          const gpu::Terms &terms, bp_error_t *error) {
+  auto &recording = static_cast<Recording &>(**submission.recording);
+  Current current(of(device));
+  CUresult result = startAtOnce(submission);
+  if (!result)
+    result = fill(recording, commands, terms, submission.started);
+  return result ? of(device).fail(error, result, "cannot run commands")
+                : BP_STATUS_OK;
+}
+
+/// What was put into the stream before a failure is done when the recording
+/// can be used again.
+void Queue::settle() {
+  Current current(of(device));
+  of(device).cuda.cuStreamSynchronize(stream);
+}
+
+void Queue::serve() {
+  Current current(of(device));
+  bp_queue_t::serve();
+}
+
+bp_status_t Device::makeQueue(std::unique_ptr<bp_queue_t> &out,
+                              bp_error_t *error) {
+  std::unique_ptr<Queue> queue(new (std::nothrow) Queue(*this));
   if (!queue)
     return outOfMemory(driver, error);
-  if (CUresult result = makeStreams(*queue)) {
-    drop(queue);
-    return device->fail(error, result, "cannot create a queue");
-  }
-  if (!startServing(*queue)) {
-    drop(queue);
-    return fail(driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
-                "no thread can be started for a queue's completions");
-  }
-  std::list<bp_queue_t *> made(1, queue);
-  Lock lock(device->mutex);
-  device->open.splice(device->open.end(), made);
-  *out = queue;
+  if (CUresult result = queue->makeStreams())
+    return fail(error, result, "cannot create a queue");
+  out = std::move(queue);
   return BP_STATUS_OK;
 }
 
-/// What is held back will not run.
-void cancelWaiting(bp_queue_t &queue) {
-  for (Submission &submission : queue.waiting)
-    submission.failure = {BP_STATUS_CANCELLED, "the queue was destroyed"};
-  queue.running.splice(queue.running.end(), queue.waiting);
+std::unique_ptr<gpu::Recording> Device::makeRecording() {
+  return std::make_unique<Recording>(*this);
 }
-
-void destroy(bp_device_t *device, bp_queue_t *queue) {
-  {
-    Lock lock(device->mutex);
-    cancelWaiting(*queue);
-    queue->ending = true;
-    queue->work.notify_one();
-  }
-  pthread_join(queue->thread, nullptr);
-  {
-    Lock lock(device->mutex);
-    device->open.remove(queue);
-  }
-  drop(queue);
-}
-
-} // namespace
-
-const bp_timestamps_table_t timestampsTable = {BP_HEADER(bp_timestamps_table_t),
-                                               executeTimed};
-const bp_queue_table_t queueTable = {BP_HEADER(bp_queue_table_t), create,
-                                     destroy, execute};
 
 } // namespace backplane::cuda

@@ -7,6 +7,7 @@ namespace backplane::cuda {
 
 Recording::~Recording() {
   const Cuda &cuda = device_.cuda;
+  Current current(device_);
   dropGraph();
   if (done_)
     cuda.cuEventDestroy(done_);
@@ -14,20 +15,6 @@ Recording::~Recording() {
     cuda.cuMemFreeHost(errors_);
   if (scratch_)
     cuda.cuMemFree(scratch_);
-}
-
-std::optional<uint32_t> Recording::unknownCommand(Commands commands) {
-  for (const bp_header_t *command : commands)
-    switch (command->type) {
-    case bp_command_dispatch_t_TYPE:
-    case bp_command_copy_t_TYPE:
-    case bp_command_fill_t_TYPE:
-    case bp_command_barrier_t_TYPE:
-      break;
-    default:
-      return command->type;
-    }
-  return std::nullopt;
 }
 
 // ---- What a run needs ----
@@ -67,18 +54,6 @@ CUresult Recording::prepareScratch(uint64_t bytes) {
   return result;
 }
 
-/// Scratch of all work-groups of a dispatch.
-static uint64_t scratchOf(const bp_command_dispatch_t &dispatch) {
-  constexpr uint64_t most = uint64_t(1) << 40;
-  const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
-  uint64_t each = dispatch.workspace_bytes ? dispatch.workspace_bytes
-                                           : entry.workspaceBytes;
-  uint64_t groups = 1;
-  for (uint32_t size : dispatch.grid)
-    groups = size && groups > most / size ? most : groups * size;
-  return each && groups > most / each ? most : each * groups;
-}
-
 /// Commands of a stream run one after another, so that one range of scratch
 /// serves all.
 CUresult Recording::prepare(Commands commands) {
@@ -86,12 +61,15 @@ CUresult Recording::prepare(Commands commands) {
   size_t dispatches = 0;
   for (const bp_header_t *command : commands)
     if (command->type == bp_command_dispatch_t_TYPE) {
+      auto dispatch = readStruct<bp_command_dispatch_t>(command);
+      const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
       ++dispatches;
-      scratch = std::max(scratch,
-                         scratchOf(readStruct<bp_command_dispatch_t>(command)));
+      scratch =
+          std::max(scratch, gpu::scratchOf(dispatch, entry.workspaceBytes));
     }
   ops_.clear();
   ops_.reserve(dispatches);
+  mayFail_ = dispatches > 0;
   timed_.clear();
   timing_.rewind();
   CUresult result = prepareErrors(dispatches);
@@ -106,7 +84,7 @@ CUresult Recording::prepare(Commands commands) {
 // ---- Commands ----
 
 static CUdeviceptr addressOf(const bp_binding_t &range) {
-  return range.buffer && range.length ? range.buffer->address + range.offset
+  return range.buffer && range.length ? addressOf(*range.buffer) + range.offset
                                       : 0;
 }
 
@@ -201,18 +179,13 @@ void Recording::dropGraph() {
   if (graph_)
     device_.cuda.cuGraphExecDestroy(graph_);
   graph_ = nullptr;
-}
-
-bool Recording::holds(std::span<const CUdeviceptr> bound) const {
-  return graph_ &&
-         std::equal(bound.begin(), bound.end(), bound_.begin(), bound_.end());
+  bound_.reset();
 }
 
 CUresult Recording::capture(CUstream stream, Commands commands,
-                            std::span<const CUdeviceptr> bound) {
+                            std::span<const uint64_t> bound) {
   const Cuda &cuda = device_.cuda;
   dropGraph();
-  bound_.assign(bound.begin(), bound.end());
   CUresult result = prepare(commands);
   if (!result)
     result = cuda.cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
@@ -227,6 +200,8 @@ CUresult Recording::capture(CUstream stream, Commands commands,
         ended ? ended : cuda.cuGraphInstantiateWithFlags(&graph_, graph, 0);
   if (graph)
     cuda.cuGraphDestroy(graph);
+  if (!result)
+    bound_.emplace(bound.begin(), bound.end());
   return result;
 }
 
@@ -237,42 +212,15 @@ CUresult Recording::launch(CUstream stream) {
 
 // ---- After the run ----
 
-CUresult Recording::wait() const {
-  return device_.cuda.cuEventSynchronize(done_);
-}
-
-Recording::KernelError Recording::firstError() const {
-  for (size_t i = 0; i < ops_.size(); ++i)
-    if (uint32_t word = *const_cast<const volatile uint32_t *>(errors_ + i))
-      return {word, ops_[i]};
-  return {0, 0};
+gpu::Outcome Recording::wait() {
+  CUresult result = device_.cuda.cuEventSynchronize(done_);
+  return result ? device_.outcomeOf(result) : gpu::Outcome();
 }
 
 void Recording::readTimes(bp_timestamp_t *times) const {
-  uint64_t now = Timing::hostNow();
+  uint64_t now = gpu::hostNow();
   for (size_t i = 0; i < std::min(timing_.count(), timed_.size()); ++i)
     times[timed_[i]] = timing_.read(i, now);
-}
-
-RecordingPool::Place RecordingPool::take(std::list<Recording> &fresh) {
-  std::list<Recording> &from = idle.empty() ? fresh : idle;
-  used.splice(used.end(), from, from.begin());
-  return std::prev(used.end());
-}
-
-RecordingPool::Place RecordingPool::take(std::list<Recording> &fresh,
-                                         std::span<const CUdeviceptr> bound) {
-  constexpr size_t kept = 2;
-  auto found = std::find_if(idle.begin(), idle.end(),
-                            [&](const auto &one) { return one.holds(bound); });
-  bool isFull = idle.size() + used.size() >= kept && !idle.empty();
-  if (found == idle.end() && isFull)
-    --found; // what has not run for longest
-  if (found == idle.end())
-    used.splice(used.end(), fresh, fresh.begin());
-  else
-    used.splice(used.end(), idle, found);
-  return std::prev(used.end());
 }
 
 } // namespace backplane::cuda

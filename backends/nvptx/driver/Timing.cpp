@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Timing.h"
 
-#include <ctime>
-
 namespace backplane::cuda {
 
 Timing::~Timing() {
@@ -19,13 +17,6 @@ CUresult Timing::mark(CUstream stream) {
     events_.push_back(event);
   }
   return device_.cuda.cuEventRecord(events_[marks_++], stream);
-}
-
-uint64_t Timing::hostNow() {
-  constexpr uint64_t second = 1000000000u;
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * second + uint64_t(now.tv_nsec);
 }
 
 bp_timestamp_t Timing::read(size_t i, uint64_t now) const {

@@ -12,7 +12,7 @@ namespace backplane::cuda {
 /// The events of one recording.
 class Timing {
 public:
-  explicit Timing(const bp_device_t &device) : device_(device) {}
+  explicit Timing(const Device &device) : device_(device) {}
   ~Timing();
   Timing(const Timing &) = delete;
   Timing &operator=(const Timing &) = delete;
@@ -27,11 +27,9 @@ public:
   /// What pair `i` says after a run whose last mark was at `now`; zeros where
   /// it is not known.
   bp_timestamp_t read(size_t i, uint64_t now) const;
-  /// The host's clock, in nanoseconds.
-  static uint64_t hostNow();
 
 private:
-  const bp_device_t &device_;
+  const Device &device_;
   std::vector<CUevent> events_;
   size_t marks_ = 0;
 };

@@ -8,7 +8,6 @@ endif()
 
 set(BP_CUDA_SOURCES
   Buffer.cpp
-  CommandBuffer.cpp
   Cubin.cpp
   Cuda.cpp
   Device.cpp
@@ -17,16 +16,12 @@ set(BP_CUDA_SOURCES
   PhysicalDevice.cpp
   Ptx.cpp
   Queue.cpp
-  Recorded.cpp
   Recording.cpp
-  Semaphore.cpp
-  Serve.cpp
-  Submit.cpp
   Timing.cpp)
 list(TRANSFORM BP_CUDA_SOURCES PREPEND driver/)
 # The tests look inside, so that the parts are a library of their own.
 bp_add_library(bp_cuda_parts SOURCES ${BP_CUDA_SOURCES}
-  DEPENDS bp_cuda PRIVATE ${CMAKE_DL_LIBS})
+  DEPENDS bp_gpu bp_cuda PRIVATE ${CMAKE_DL_LIBS})
 target_compile_options(bp_cuda_parts PRIVATE -fno-exceptions)
 
 bp_add_plugin(bp-cuda SOURCES driver/Plugin.cpp
@@ -41,7 +36,7 @@ if(BP_TESTS)
   bp_add_test(bp_cuda_driver_tests
     SOURCES driver/test/CommandBufferTest.cpp driver/test/CubinTest.cpp driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
       driver/test/SemaphoreTest.cpp
-    DEPENDS bp_cuda_parts)
+    DEPENDS bp_cuda_parts bp_gpu_harness)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)
   target_compile_definitions(bp_cuda_driver_tests PRIVATE
     BP_CUDA_EMULATOR="$<TARGET_FILE:bp-cuda-emulator>")

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buffer.cpp: buffers: allocation, copies to and from the host, mapping, and
-// memory of the host as a buffer.
+// Buffer.cpp: buffers: allocation, copies to and from the host, and memory of
+// the host as a buffer.
 #include "Device.h"
 #include "Stager.h"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
-using backplane::vulkan::MemoryNeed;
-using backplane::vulkan::Storage;
+namespace backplane::vulkan {
 
 static VkBufferCreateInfo bufferInfo(uint64_t size) {
   VkBufferCreateInfo info = {VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO};
@@ -21,8 +19,8 @@ static VkBufferCreateInfo bufferInfo(uint64_t size) {
   return info;
 }
 
-VkResult bp_device_t::create(uint64_t size, uint64_t alignment, bool staging,
-                             Storage &out) {
+VkResult Device::create(uint64_t size, uint64_t alignment, bool staging,
+                        Storage &out) {
   // Whole words can be filled and read up to the end.
   constexpr uint64_t unit = 16;
   if (size > physical.maxBuffer - std::min(unit, physical.maxBuffer))
@@ -34,7 +32,7 @@ VkResult bp_device_t::create(uint64_t size, uint64_t alignment, bool staging,
   VkMemoryRequirements needs;
   vk.vkGetBufferMemoryRequirements(handle, buffer, &needs);
   uint64_t start = std::max(alignment, physical.bindingAlignment());
-  backplane::vulkan::Memory memory;
+  Memory memory;
   VkResult result = allocator->allocate(
       {needs.size, needs.alignment, start, needs.memoryTypeBits, staging},
       memory);
@@ -51,90 +49,60 @@ VkResult bp_device_t::create(uint64_t size, uint64_t alignment, bool staging,
   return VK_SUCCESS;
 }
 
-void bp_device_t::destroy(const Storage &storage) {
+void Device::destroy(const Storage &storage) {
   if (!storage.handle)
     return;
   vk.vkDestroyBuffer(handle, storage.handle, nullptr);
   allocator->release(storage.memory);
 }
 
-namespace backplane::vulkan {
-
-static bp_status_t bufferAllocate(bp_device_t *device, uint32_t space,
-                                  uint64_t size, uint64_t alignment,
-                                  bp_buffer_t **out, bp_error_t *error) {
-  const Driver &driver = device->driver;
-  if (space > BP_SPACE_STAGING)
-    return fail(driver, error, BP_STATUS_UNIMPLEMENTED,
-                "the Vulkan driver has no memory space " +
-                    std::to_string(space));
-  auto *buffer = new (std::nothrow) bp_buffer_t{{}, device->nextBuffer++};
+bp_status_t Device::allocate(bool staging, uint64_t size, uint64_t alignment,
+                             bp_buffer_t **out, bp_error_t *error) {
+  std::unique_ptr<Buffer> buffer(new (std::nothrow) Buffer);
   if (!buffer)
     return outOfMemory(driver, error);
-  if (VkResult result =
-          device->create(size, std::max<uint64_t>(alignment, 1),
-                         space == BP_SPACE_STAGING, buffer->storage)) {
-    delete buffer;
+  if (VkResult result = create(size, alignment, staging, buffer->storage))
     return fail(driver, error, result,
                 "there is no memory for a buffer of " + std::to_string(size) +
                     " bytes");
-  }
+  buffer->key = nextBuffer++;
   buffer->mapped = buffer->storage.memory.mapped;
-  *out = buffer;
+  *out = buffer.release();
   return BP_STATUS_OK;
 }
 
-static void bufferFree(bp_device_t *device, bp_buffer_t *buffer) {
-  if (buffer->imported) {
-    device->vk.vkDestroyBuffer(device->handle, buffer->storage.handle, nullptr);
-    device->vk.vkFreeMemory(device->handle, buffer->storage.memory.handle,
-                            nullptr);
+void Device::release(bp_buffer_t *buffer) {
+  auto *own = static_cast<Buffer *>(buffer);
+  if (own->imported) {
+    vk.vkDestroyBuffer(handle, own->storage.handle, nullptr);
+    vk.vkFreeMemory(handle, own->storage.memory.handle, nullptr);
   } else {
-    device->destroy(buffer->storage);
+    destroy(own->storage);
   }
-  delete buffer;
+  delete own;
 }
 
-static bp_status_t bufferWrite(bp_device_t *device, bp_buffer_t *buffer,
-                               uint64_t offset, const void *data, uint64_t size,
-                               bp_error_t *error) {
-  if (buffer->mapped) {
-    std::memcpy(buffer->mapped + offset, data, size);
-    return BP_STATUS_OK;
-  }
-  VkResult result = device->stager->write(*buffer, offset, data, size);
-  return result ? fail(device->driver, error, result, "a write to a buffer")
+bp_status_t Device::write(bp_buffer_t &buffer, uint64_t offset,
+                          const void *data, uint64_t size, bp_error_t *error) {
+  VkResult result = stager->write(of(buffer), offset, data, size);
+  return result ? fail(driver, error, result, "a write to a buffer")
                 : BP_STATUS_OK;
 }
 
-static bp_status_t bufferRead(bp_device_t *device, bp_buffer_t *buffer,
-                              uint64_t offset, void *data, uint64_t size,
-                              bp_error_t *error) {
-  if (buffer->mapped) {
-    std::memcpy(data, buffer->mapped + offset, size);
-    return BP_STATUS_OK;
-  }
-  VkResult result = device->stager->read(*buffer, offset, data, size);
-  return result ? fail(device->driver, error, result, "a read of a buffer")
+bp_status_t Device::read(bp_buffer_t &buffer, uint64_t offset, void *data,
+                         uint64_t size, bp_error_t *error) {
+  VkResult result = stager->read(of(buffer), offset, data, size);
+  return result ? fail(driver, error, result, "a read of a buffer")
                 : BP_STATUS_OK;
 }
 
-// ---- Mapping and importing ----
-
-static bp_status_t bufferMap(bp_device_t *device, bp_buffer_t *buffer,
-                             void **out, bp_error_t *error) {
-  *out = buffer->mapped;
-  return buffer->mapped
-             ? BP_STATUS_OK
-             : fail(device->driver, error, BP_STATUS_UNIMPLEMENTED,
-                    "the host does not see the memory of this buffer");
-}
+// ---- Importing ----
 
 static constexpr VkExternalMemoryHandleTypeFlagBits hostMemory =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
 /// A type of memory that whole pages of the host can become.
-static bool importType(const bp_device_t &device, void *pages, uint32_t bits,
+static bool importType(const Device &device, void *pages, uint32_t bits,
                        uint32_t &out) {
   VkMemoryHostPointerPropertiesEXT host = {
       VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
@@ -148,8 +116,8 @@ static bool importType(const bp_device_t &device, void *pages, uint32_t bits,
 }
 
 /// Makes pages of the host a buffer.
-static VkResult importPages(const bp_device_t &device, void *pages,
-                            uint64_t size, Storage &out) {
+static VkResult importPages(const Device &device, void *pages, uint64_t size,
+                            Storage &out) {
   VkExternalMemoryBufferCreateInfo external = {
       VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, nullptr,
       hostMemory};
@@ -181,40 +149,30 @@ static VkResult importPages(const bp_device_t &device, void *pages,
   return result;
 }
 
-static bp_status_t bufferImport(bp_device_t *device, void *pointer,
-                                uint64_t size, uint8_t, bp_buffer_t **out,
-                                bp_error_t *error) {
-  const Driver &driver = device->driver;
-  uint64_t page = device->physical.importAlignment;
-  if (!page || !device->vk.vkGetMemoryHostPointerPropertiesEXT)
+bp_status_t Device::import(void *pointer, uint64_t size, bp_buffer_t **out,
+                           bp_error_t *error) {
+  uint64_t page = physical.importAlignment;
+  if (!page || !vk.vkGetMemoryHostPointerPropertiesEXT)
     return fail(driver, error, BP_STATUS_UNIMPLEMENTED,
                 "the device cannot import memory of the host");
   auto address = reinterpret_cast<uintptr_t>(pointer);
   uint64_t base = address % page;
   uint64_t bytes = (base + size + page - 1) / page * page;
-  auto *buffer = new (std::nothrow) bp_buffer_t{{}, device->nextBuffer++};
+  std::unique_ptr<Buffer> buffer(new (std::nothrow) Buffer);
   if (!buffer)
     return outOfMemory(driver, error);
-  VkResult result =
-      importPages(*device, reinterpret_cast<void *>(address - base), bytes,
-                  buffer->storage);
-  if (result) {
-    delete buffer;
+  if (VkResult result =
+          importPages(*this, reinterpret_cast<void *>(address - base), bytes,
+                      buffer->storage))
     return fail(driver, error, BP_STATUS_UNIMPLEMENTED,
                 "the device cannot import this memory of the host: " +
                     nameOf(result));
-  }
+  buffer->key = nextBuffer++;
   buffer->base = base;
   buffer->mapped = static_cast<uint8_t *>(pointer);
   buffer->imported = true;
-  *out = buffer;
+  *out = buffer.release();
   return BP_STATUS_OK;
 }
-
-const bp_memory_table_t memoryTable = {BP_HEADER(bp_memory_table_t),
-                                       bufferAllocate, bufferFree, bufferWrite,
-                                       bufferRead};
-const bp_memory2_table_t memory2Table = {BP_HEADER(bp_memory2_table_t),
-                                         bufferMap, bufferImport};
 
 } // namespace backplane::vulkan

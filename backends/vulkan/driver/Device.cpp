@@ -6,15 +6,12 @@
 #include "Stager.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <new>
 
 namespace backplane::vulkan {
 
 static constexpr bp_string_t format = {"spirv", 5};
-
-static bp_string_t text(const std::string &from) {
-  return {from.data(), from.size()};
-}
 
 /// Bindings of a dispatch: what a shader sees, but for the error word and
 /// scratch.
@@ -55,10 +52,10 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   constexpr uint32_t busyGroups = 256;
   std::vector<bp_string_t> features;
   for (const std::string &name : device.features)
-    features.push_back(text(name));
+    features.push_back(toC(name));
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
-  info.id = text(device.id);
-  info.name = text(device.name);
+  info.id = toC(device.id);
+  info.name = toC(device.name);
   info.kind = device.kind;
   if (device.unified && !options.staging)
     info.flags = BP_DEVICE_UNIFIED_MEMORY;
@@ -86,8 +83,8 @@ static bp_status_t list(const Driver &driver, const PhysicalDevice &device,
   info.worker_count = device.kind == BP_DEVICE_KIND_CPU
                           ? driver.host->worker_count(driver.host->self)
                           : busyGroups;
-  info.identity = text(device.identity);
-  info.refusal = text(device.refusal);
+  info.identity = toC(device.identity);
+  info.refusal = toC(device.refusal);
   std::vector<bp_property_t> properties = propertiesOf(device);
   info.properties = properties.data();
   info.property_count = properties.size();
@@ -103,13 +100,13 @@ static bp_status_t listNone(const std::string &reason,
   info.kind = BP_DEVICE_KIND_OTHER;
   info.binding_alignment = 256;
   info.max_bindings = 2;
-  info.refusal = text(reason);
+  info.refusal = toC(reason);
   return sink->put(sink->context, &info);
 }
 
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
-  Driver &driver = *static_cast<Driver *>(self);
+  const Driver &driver = *plugin::Self<Plugin>::of(self).plugin;
   Options read;
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
@@ -138,7 +135,7 @@ static std::vector<const char *> extensionsFor(const PhysicalDevice &device) {
   return names;
 }
 
-static VkResult createDevice(bp_device_t &device, const Instance &instance) {
+static VkResult createDevice(Device &device, const Instance &instance) {
   const PhysicalDevice &physical = device.physical;
   uint32_t count = std::min(physical.queueCount, maxQueues);
   std::vector<float> priorities(count, 1.0f);
@@ -166,7 +163,7 @@ static VkResult createDevice(bp_device_t &device, const Instance &instance) {
   return VK_SUCCESS;
 }
 
-static VkResult setUp(bp_device_t &device, const Instance &instance,
+static VkResult setUp(Device &device, const Instance &instance,
                       const Options &options) {
   if (VkResult result = createDevice(device, instance))
     return result;
@@ -183,7 +180,7 @@ static VkResult setUp(bp_device_t &device, const Instance &instance,
 
 static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
                         bp_device_t **out, bp_error_t *error) {
-  Driver &driver = *static_cast<Driver *>(self);
+  const Driver &driver = *plugin::Self<Plugin>::of(self).plugin;
   Options read;
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
@@ -198,8 +195,7 @@ static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
     if (!physical.refusal.empty())
       return fail(driver, error, BP_STATUS_FAILED_PRECONDITION,
                   physical.name + " cannot be used: " + physical.refusal);
-    std::unique_ptr<bp_device_t> device(new (std::nothrow)
-                                            bp_device_t(driver, physical));
+    std::unique_ptr<Device> device(new (std::nothrow) Device(driver, physical));
     if (!device)
       return outOfMemory(driver, error);
     if (VkResult result = setUp(*device, *instance, read))
@@ -212,20 +208,17 @@ static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
 }
 
 static void close(bp_device_t *device) {
-  storePipelineCache(*device);
+  storePipelineCache(of(*device));
   delete device;
 }
 
 const bp_driver_table_t driverTable = {BP_HEADER(bp_driver_table_t), enumerate,
                                        open, close};
 
-} // namespace backplane::vulkan
+Device::Device(const Driver &driver, const PhysicalDevice &physical)
+    : bp_device_t(driver), physical(physical) {}
 
-bp_device_t::bp_device_t(backplane::vulkan::Driver &driver,
-                         const backplane::vulkan::PhysicalDevice &physical)
-    : driver(driver), physical(physical) {}
-
-bp_device_t::~bp_device_t() {
+Device::~Device() {
   if (!handle)
     return;
   vk.vkDeviceWaitIdle(handle);
@@ -236,3 +229,18 @@ bp_device_t::~bp_device_t() {
   allocator.reset();
   vk.vkDestroyDevice(handle, nullptr);
 }
+
+void Device::note(VkResult result) {
+  if (result == VK_ERROR_DEVICE_LOST)
+    lose("VK_ERROR_DEVICE_LOST");
+}
+
+gpu::Outcome Device::outcomeOf(VkResult result) {
+  note(result);
+  gpu::Outcome outcome{statusOf(result)};
+  std::snprintf(outcome.message, sizeof outcome.message,
+                "the Vulkan device failed: %s", nameOf(result).c_str());
+  return outcome;
+}
+
+} // namespace backplane::vulkan

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Driver.h"
+#include "backends/gpu/Queue.h"
 
 namespace backplane::vulkan {
 
-bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
-                 std::string_view message) {
-  return driver.host->error_set(driver.host->self, error, status,
-                                {message.data(), message.size()});
+plugin::Tables Plugin::tables() {
+  return {&driverTable,         &gpu::memoryTable,    &executableTable,
+          &gpu::queueTable,     &gpu::memory2Table,   &gpu::commandBufferTable,
+          &gpu::semaphoreTable, &gpu::timestampsTable};
+}
+
+bp_status_t statusOf(VkResult result) {
+  switch (result) {
+  case VK_ERROR_DEVICE_LOST:
+    return BP_STATUS_UNAVAILABLE;
+  case VK_ERROR_OUT_OF_HOST_MEMORY:
+  case VK_ERROR_OUT_OF_DEVICE_MEMORY:
+  case VK_ERROR_TOO_MANY_OBJECTS:
+    return BP_STATUS_RESOURCE_EXHAUSTED;
+  default:
+    return BP_STATUS_INTERNAL;
+  }
 }
 
 bp_status_t fail(const Driver &driver, bp_error_t *error, VkResult result,
                  std::string_view what) {
-  bp_status_t status = BP_STATUS_INTERNAL;
-  if (result == VK_ERROR_DEVICE_LOST)
-    status = BP_STATUS_UNAVAILABLE;
-  if (result == VK_ERROR_OUT_OF_HOST_MEMORY ||
-      result == VK_ERROR_OUT_OF_DEVICE_MEMORY ||
-      result == VK_ERROR_TOO_MANY_OBJECTS)
-    status = BP_STATUS_RESOURCE_EXHAUSTED;
-  return fail(driver, error, status, std::string(what) + ": " + nameOf(result));
-}
-
-bp_status_t outOfMemory(const Driver &driver, bp_error_t *error) {
-  return fail(driver, error, BP_STATUS_RESOURCE_EXHAUSTED, "out of memory");
+  return fail(driver, error, statusOf(result),
+              std::string(what) + ": " + nameOf(result));
 }
 
 bp_status_t readOptions(const Driver &driver, const bp_options_t *options,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Executable.h"
-#include "Queue.h"
 #include "SpirV.h"
 
 #include <algorithm>
@@ -13,8 +12,7 @@ namespace {
 /// Loads the entries of one executable, side by side on the host's threads.
 class Loader {
 public:
-  Loader(bp_device_t &device, const bp_executable_info_t &info,
-         bp_executable_t &out)
+  Loader(Device &device, const bp_executable_info_t &info, bp_executable_t &out)
       : device_(device), info_(info), out_(out) {}
 
   bool readBlob(std::string *reason) {
@@ -39,7 +37,7 @@ private:
   bool fits(const bp_entry_t &entry, std::string *reason) const;
   bool fitsSubgroups(const bp_entry_t &entry) const;
 
-  bp_device_t &device_;
+  Device &device_;
   const bp_executable_info_t &info_;
   bp_executable_t &out_;
   Words words_;
@@ -205,30 +203,32 @@ bp_status_t Loader::outcome(bp_error_t *error) const {
 
 /// Lavapipe keeps destroyed pipelines, half a megabyte each, until something is
 /// submitted. Work that runs will be followed by more, or by another call.
-void submitNothing(bp_device_t &device) {
+void submitNothing(Device &device) {
   const VolkDeviceTable &vk = device.vk;
   std::lock_guard lock(device.mutex);
   bool busy = std::any_of(
       device.open.begin(), device.open.end(),
       [](const bp_queue_t *queue) { return !queue->running.empty(); });
-  if (busy || device.lost)
+  char lost[gpu::maxMessage];
+  if (busy || device.isLost(lost))
     return;
   VkSubmitInfo nothing = {VK_STRUCTURE_TYPE_SUBMIT_INFO};
   VkQueue queue = device.queues.front();
   VkResult result = vk.vkQueueSubmit(queue, 1, &nothing, VK_NULL_HANDLE);
   if (!result)
     result = vk.vkQueueWaitIdle(queue);
-  device.lost = result == VK_ERROR_DEVICE_LOST;
+  device.note(result);
 }
 
-void unload(bp_device_t *device, bp_executable_t *executable) {
+void unload(bp_device_t *opened, bp_executable_t *executable) {
+  Device &device = of(*opened);
   bool made = false;
   for (const EntryPoint &entry : executable->entries) {
-    device->vk.vkDestroyPipeline(device->handle, entry.pipeline, nullptr);
+    device.vk.vkDestroyPipeline(device.handle, entry.pipeline, nullptr);
     made |= entry.pipeline != VK_NULL_HANDLE;
   }
   if (made)
-    submitNothing(*device);
+    submitNothing(device);
   delete executable;
 }
 
@@ -243,7 +243,7 @@ bp_status_t load(bp_device_t *device, const bp_executable_info_t *info,
   auto *executable = new (std::nothrow) bp_executable_t;
   if (!executable)
     return outOfMemory(driver, error);
-  Loader loader(*device, *info, *executable);
+  Loader loader(of(*device), *info, *executable);
   std::string reason;
   bp_status_t status = BP_STATUS_OK;
   if (!loader.readBlob(&reason))

@@ -6,7 +6,7 @@
 
 namespace backplane::vulkan {
 
-static const bp_cache_table_t *hostCache(const bp_device_t &device) {
+static const bp_cache_table_t *hostCache(const Device &device) {
   const bp_host_t &host = *device.driver.host;
   return static_cast<const bp_cache_table_t *>(
       host.get_extension(host.self, {"backplane.cache", 15}, 0));
@@ -40,7 +40,7 @@ static bool fits(const PhysicalDevice &device,
              0;
 }
 
-static std::vector<uint8_t> keptBytes(const bp_device_t &device) {
+static std::vector<uint8_t> keptBytes(const Device &device) {
   const bp_cache_table_t *cache = hostCache(device);
   std::vector<uint8_t> bytes;
   if (!cache)
@@ -60,7 +60,7 @@ static std::vector<uint8_t> keptBytes(const bp_device_t &device) {
   return bytes;
 }
 
-void loadPipelineCache(bp_device_t &device) {
+void loadPipelineCache(Device &device) {
   device.keptPipelines = keptBytes(device);
   VkPipelineCacheCreateInfo info = {
       VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
@@ -72,7 +72,7 @@ void loadPipelineCache(bp_device_t &device) {
     device.pipelines = VK_NULL_HANDLE;
 }
 
-void storePipelineCache(const bp_device_t &device) {
+void storePipelineCache(const Device &device) {
   const bp_cache_table_t *cache = hostCache(device);
   size_t size = 0;
   const VolkDeviceTable &vk = device.vk;

@@ -10,9 +10,9 @@ namespace backplane::vulkan {
 
 /// Makes the device's pipeline cache, with what an earlier run has kept for
 /// the same device and version of its driver; damaged bytes are ignored.
-void loadPipelineCache(bp_device_t &device);
+void loadPipelineCache(Device &device);
 /// Has the host keep the cache, if it has changed.
-void storePipelineCache(const bp_device_t &device);
+void storePipelineCache(const Device &device);
 
 } // namespace backplane::vulkan
 

@@ -6,58 +6,57 @@
 #ifndef BACKPLANE_VULKAN_RECORDING_H
 #define BACKPLANE_VULKAN_RECORDING_H
 
-#include "PreparedCommands.h"
+#include "Executable.h"
 #include "Timing.h"
 
 namespace backplane::vulkan {
 
-/// Used by one run at a time.
-class Recording {
-public:
-  explicit Recording(bp_device_t &device);
-  ~Recording();
-  Recording(const Recording &) = delete;
-  Recording &operator=(const Recording &) = delete;
+using gpu::Commands;
 
-  /// Records the program; slot i is table[i]. `timed`: with marks around each
-  /// command.
-  VkResult record(const PreparedCommands &program, const bp_binding_t *table,
-                  bool timed = false);
-  /// Whether what was recorded last had these buffers in its slots.
-  bool holds(const PreparedCommands &program, const bp_binding_t *table) const;
+class Recording final : public gpu::Recording {
+public:
+  explicit Recording(Device &device) : device_(device), timing_(device) {}
+  ~Recording() override;
+
+  /// Records the commands. `bound`: the buffers that differ from run to run.
+  /// `timed`: with marks around each command.
+  VkResult record(Commands commands, std::span<const uint64_t> bound,
+                  bool timed);
   /// Clears the error words, before a run.
   void rewind();
   VkCommandBuffer commands() const { return commands_; }
-
-  /// The first error word that was set by the run.
-  struct KernelError {
-    uint32_t word; ///< 0: none
-    uint32_t op;   ///< of the dispatch
+  /// The end of the run that it is used by, on the timeline of a queue.
+  struct Point {
+    VkSemaphore timeline = VK_NULL_HANDLE;
+    uint64_t value = 0;
   };
-  KernelError firstError() const;
-  /// When each command of the program ran; nothing is written for those that
-  /// were not timed.
-  void readTimes(bp_timestamp_t *times) const;
+  Point end;
+
+  gpu::Outcome wait() override;
+  void readTimes(bp_timestamp_t *times) const override;
+
+protected:
+  uint32_t errorWord(size_t dispatch) const override;
 
 private:
-  VkResult prepare(const PreparedCommands &program);
-  VkResult prepareDescriptors(const PreparedCommands &program);
+  VkResult prepare(Commands commands);
+  VkResult prepareCommands();
+  VkResult prepareDescriptors(uint32_t sets, uint32_t descriptors);
+  VkResult allocateSets(std::span<const VkDescriptorSetLayout> layouts);
   VkResult fit(Storage &storage, uint64_t &capacity, uint64_t bytes,
                bool staging);
-  void play(const PreparedCommands &program, const bp_binding_t *table,
-            bool timed);
-  void play(const PreparedCommands &program, const PreparedCommand &step,
-            const bp_binding_t *table);
-  void dispatch(const PreparedCommands &program, const PreparedCommand &step,
-                const bp_binding_t *table);
-  void copy(const PreparedCommands &program, const PreparedCommand &step,
-            const bp_binding_t *table);
-  void fill(const PreparedCommands &program, const PreparedCommand &step,
-            const bp_binding_t *table);
+  void play(Commands commands, bool timed);
+  void play(const bp_header_t *command);
+  void dispatch(const bp_command_dispatch_t &dispatch);
+  void copy(const bp_command_copy_t &copy);
+  void fill(const bp_command_fill_t &fill);
   void copyPattern(uint64_t from, VkBuffer to, uint64_t offset, uint64_t size);
+  VkDescriptorBufferInfo scratchFor(const bp_command_dispatch_t &dispatch);
+  void pushConstants(const bp_command_dispatch_t &dispatch,
+                     VkPipelineLayout layout);
   uint64_t errorStride() const;
 
-  bp_device_t &device_;
+  Device &device_;
   VkCommandPool pool_ = VK_NULL_HANDLE;
   VkCommandBuffer commands_ = VK_NULL_HANDLE;
   VkDescriptorPool descriptors_ = VK_NULL_HANDLE;
@@ -66,27 +65,10 @@ private:
   uint64_t controlBytes_ = 0;
   Storage scratch_;
   uint64_t scratchBytes_ = 0;
-  std::vector<uint32_t> ops_; ///< of the dispatches, in order
   std::vector<VkDescriptorSet> sets_;
-  std::vector<uint64_t> bound_; ///< buffers and offsets of the slots
-  bool recorded_ = false;
   Timing timing_;
-  std::vector<uint32_t> timed_; ///< commands between pairs of marks
   // While recording:
-  uint32_t nextDispatch_ = 0;
   uint64_t nextPattern_ = 0, nextScratch_ = 0;
-};
-
-/// Recordings of one owner, some of them running. Guarded by the device.
-struct RecordingPool {
-  std::vector<std::unique_ptr<Recording>> all;
-  std::vector<Recording *> idle;
-
-  /// Any idle recording; null when all are running.
-  Recording *takeAny();
-  /// One that holds these buffers if there is one, else any.
-  Recording *take(const PreparedCommands &program, const bp_binding_t *table);
-  Recording *add(std::unique_ptr<Recording> recording);
 };
 
 } // namespace backplane::vulkan

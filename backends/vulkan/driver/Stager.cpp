@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Stager.h"
 #include "Barriers.h"
-#include "Queue.h"
 
 #include <algorithm>
 #include <cstring>
@@ -65,7 +64,7 @@ VkResult Stager::submit() {
   info.pCommandBuffers = &commands_;
   VkResult result;
   {
-    Lock lock(device_.mutex);
+    gpu::Lock lock(device_.mutex);
     result = vk.vkQueueSubmit(device_.queues[0], 1, &info, fence_);
   }
   if (!result)
@@ -73,9 +72,9 @@ VkResult Stager::submit() {
         vk.vkWaitForFences(device_.handle, 1, &fence_, VK_TRUE, UINT64_MAX);
   if (!result)
     return vk.vkResetFences(device_.handle, 1, &fence_);
-  Lock lock(device_.mutex);
-  device_.lost |= result == VK_ERROR_DEVICE_LOST;
-  advance(device_, lock); // what is held back fails now
+  device_.note(result);
+  gpu::Lock lock(device_.mutex);
+  gpu::advance(device_, lock); // what is held back fails now
   return result;
 }
 
@@ -85,7 +84,7 @@ VkResult Stager::copy(VkBuffer from, uint64_t fromOffset, VkBuffer to,
   return result ? result : submit();
 }
 
-VkResult Stager::write(const bp_buffer_t &to, uint64_t offset, const void *data,
+VkResult Stager::write(const Buffer &to, uint64_t offset, const void *data,
                        uint64_t size) {
   std::lock_guard lock(mutex_);
   VkResult result = prepare();
@@ -99,7 +98,7 @@ VkResult Stager::write(const bp_buffer_t &to, uint64_t offset, const void *data,
   return result;
 }
 
-VkResult Stager::read(const bp_buffer_t &from, uint64_t offset, void *data,
+VkResult Stager::read(const Buffer &from, uint64_t offset, void *data,
                       uint64_t size) {
   std::lock_guard lock(mutex_);
   VkResult result = prepare();

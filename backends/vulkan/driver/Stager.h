@@ -12,15 +12,14 @@ namespace backplane::vulkan {
 /// Thread-safe; one copy at a time.
 class Stager {
 public:
-  explicit Stager(bp_device_t &device) : device_(device) {}
+  explicit Stager(Device &device) : device_(device) {}
   ~Stager();
   Stager(const Stager &) = delete;
   Stager &operator=(const Stager &) = delete;
 
-  VkResult write(const bp_buffer_t &to, uint64_t offset, const void *data,
+  VkResult write(const Buffer &to, uint64_t offset, const void *data,
                  uint64_t size);
-  VkResult read(const bp_buffer_t &from, uint64_t offset, void *data,
-                uint64_t size);
+  VkResult read(const Buffer &from, uint64_t offset, void *data, uint64_t size);
 
 private:
   VkResult prepare();
@@ -29,7 +28,7 @@ private:
   VkResult record(VkBuffer from, VkBuffer to, const VkBufferCopy &region);
   VkResult submit();
 
-  bp_device_t &device_;
+  Device &device_;
   std::mutex mutex_;
   Storage area_;
   VkCommandPool pool_ = VK_NULL_HANDLE;

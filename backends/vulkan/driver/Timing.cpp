@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Timing.h"
 
-#include <ctime>
-
 namespace backplane::vulkan {
 
 Timing::~Timing() {
@@ -41,16 +39,9 @@ struct Moment {
   uint64_t ticks = 0, ns = 0;
 };
 
-static uint64_t hostNow() {
-  constexpr uint64_t second = 1000000000u;
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return uint64_t(now.tv_sec) * second + uint64_t(now.tv_nsec);
-}
-
 /// Both clocks now; where the device cannot tell, its last mark is taken to be
 /// now, which is late by the way of a completion.
-static Moment bothClocks(const bp_device_t &device, uint64_t lastMark) {
+static Moment bothClocks(const Device &device, uint64_t lastMark) {
   VkCalibratedTimestampInfoEXT infos[2] = {
       {VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, nullptr,
        VK_TIME_DOMAIN_DEVICE_EXT},
@@ -61,7 +52,7 @@ static Moment bothClocks(const bp_device_t &device, uint64_t lastMark) {
       device.vk.vkGetCalibratedTimestampsEXT(device.handle, 2, infos, values,
                                              &deviation) == VK_SUCCESS)
     return {values[0], values[1]};
-  return {lastMark, hostNow()};
+  return {lastMark, gpu::hostNow()};
 }
 
 std::vector<bp_timestamp_t> Timing::read() const {

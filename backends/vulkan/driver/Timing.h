@@ -12,7 +12,7 @@ namespace backplane::vulkan {
 /// The timestamps of one recording.
 class Timing {
 public:
-  explicit Timing(const bp_device_t &device) : device_(device) {}
+  explicit Timing(const Device &device) : device_(device) {}
   ~Timing();
   Timing(const Timing &) = delete;
   Timing &operator=(const Timing &) = delete;
@@ -28,7 +28,7 @@ public:
   std::vector<bp_timestamp_t> read() const;
 
 private:
-  const bp_device_t &device_;
+  const Device &device_;
   VkQueryPool pool_ = VK_NULL_HANDLE;
   uint32_t capacity_ = 0; ///< in marks
   uint32_t marks_ = 0;

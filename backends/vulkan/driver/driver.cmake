@@ -32,11 +32,8 @@ set(BP_VULKAN_SOURCES
   Layouts.cpp
   PhysicalDevice.cpp
   PipelineCache.cpp
-  PreparedCommands.cpp
   Queue.cpp
   Recording.cpp
-  Semaphore.cpp
-  Serve.cpp
   SpirV.cpp
   Stager.cpp
   Timing.cpp
@@ -44,7 +41,7 @@ set(BP_VULKAN_SOURCES
 list(TRANSFORM BP_VULKAN_SOURCES PREPEND driver/)
 # The tests look inside, so that the parts are a library of their own.
 bp_add_library(bp_vulkan_parts SOURCES ${BP_VULKAN_SOURCES}
-  PRIVATE ${BP_SPIRV_TOOLS} ${CMAKE_DL_LIBS})
+  DEPENDS bp_gpu PRIVATE ${BP_SPIRV_TOOLS} ${CMAKE_DL_LIBS})
 target_include_directories(bp_vulkan_parts SYSTEM PUBLIC "${BP_VOLK_DIR}"
   "${BP_SPIRV_TOOLS_DIR}" "${BP_VULKAN_HEADERS_DIR}")
 target_compile_options(bp_vulkan_parts PRIVATE
@@ -76,7 +73,7 @@ if(BP_TESTS AND BP_GLSLANG)
     SOURCES driver/test/AllocatorTest.cpp driver/test/BlobTest.cpp
       driver/test/CacheTest.cpp
       driver/test/DeviceTest.cpp driver/test/Harness.cpp ${shaders}
-    DEPENDS bp_vulkan_parts)
+    DEPENDS bp_vulkan_parts bp_gpu_harness)
   target_include_directories(bp_vulkan_driver_tests PRIVATE
     "${CMAKE_CURRENT_BINARY_DIR}/shaders")
 endif()

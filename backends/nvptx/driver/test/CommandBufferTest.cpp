@@ -3,7 +3,7 @@
 // CommandBufferTest.cpp: command buffers as graphs: what is captured anew, what
 // is launched as it is, and what belongs to a run.
 #include "Harness.h"
-#include "backends/nvptx/driver/Recorded.h"
+#include "backends/nvptx/driver/Recording.h"
 
 namespace cudatest {
 namespace {
@@ -30,23 +30,22 @@ protected:
   }
   bp_status_t run(bp_buffer_t *from, bp_buffer_t *to) {
     bp_binding_t table[] = {whole(from), whole(to)};
-    Outcome outcome;
-    bp_completion_t completion = {Outcome::finish, &outcome};
+    Completion done;
+    bp_completion_t completion = done.completion();
     ErrorText error;
     EXPECT_EQ(commandBufferTable.command_buffer_execute(
                   queue_, commands_, table, 2, &completion, error.handle()),
               BP_STATUS_OK)
         << error.text;
-    if (error.text.empty())
-      outcome.wait();
-    return outcome.status;
+    return error.text.empty() ? done.wait().status : BP_STATUS_INTERNAL;
   }
   /// The graphs that are kept, that of the last run first.
   std::vector<CUgraphExec> graphs() {
     std::lock_guard lock(device_->mutex);
     std::vector<CUgraphExec> all;
-    for (const Recording &recording : commands_->recordings.idle)
-      all.push_back(recording.graph());
+    for (const auto &recording : commands_->recordings.idle)
+      all.push_back(
+          static_cast<const backplane::cuda::Recording &>(*recording).graph());
     return all;
   }
 

@@ -13,9 +13,8 @@ TEST_F(CudaDevice, PassesConstantsAndParameters) {
   for (uint32_t i = 0; i < count; ++i)
     data[i] = i;
   memoryTable.buffer_write(device_, in_, 0, data.data(), 4 * count, nullptr);
-  Outcome outcome;
   bp_timestamp_t times = {};
-  dispatch(outcome, groups, &times);
+  Answer outcome = dispatch(groups, &times);
   ASSERT_EQ(outcome.status, BP_STATUS_OK) << outcome.message;
   EXPECT_GT(times.begin_ns, 0u);
   EXPECT_GE(times.end_ns, times.begin_ns);
@@ -28,8 +27,7 @@ TEST_F(CudaDevice, NamesTheOpOfAnErrorWord) {
   uint32_t zeros[count] = {};
   memoryTable.buffer_write(device_, in_, 0, zeros, sizeof(zeros), nullptr);
   ASSERT_EQ(load(affine("0x01000000")), "");
-  Outcome outcome;
-  dispatch(outcome, groups, nullptr);
+  Answer outcome = dispatch(groups, nullptr);
   EXPECT_EQ(outcome.status, BP_STATUS_OUT_OF_RANGE);
   EXPECT_EQ(outcome.message, "op 5: an index is out of range");
 }
@@ -50,24 +48,21 @@ TEST_F(CudaDevice, RefusesWhatDoesNotFit) {
 /// what is opened afterwards works.
 TEST_F(CudaDevice, IsLostAfterAFault) {
   ASSERT_EQ(load(affine("0")), "");
-  Outcome outcome;
-  dispatch(outcome, groups + 1, nullptr);
+  Answer outcome = dispatch(groups + 1, nullptr);
   EXPECT_EQ(outcome.status, BP_STATUS_UNAVAILABLE);
   EXPECT_NE(outcome.message.find("CUDA_ERROR_ILLEGAL_ADDRESS"),
             std::string::npos)
       << outcome.message;
   EXPECT_NE(outcome.message.find("affine"), std::string::npos)
       << outcome.message;
-  Outcome later;
-  dispatch(later, groups, nullptr);
+  Answer later = dispatch(groups, nullptr);
   EXPECT_EQ(later.status, BP_STATUS_UNAVAILABLE);
   EXPECT_EQ(later.message.find("the CUDA device is lost: "), 0u)
       << later.message;
   close();
   open("80");
   ASSERT_EQ(load(affine("0")), "");
-  Outcome fresh;
-  dispatch(fresh, groups, nullptr);
+  Answer fresh = dispatch(groups, nullptr);
   EXPECT_EQ(fresh.status, BP_STATUS_OK) << fresh.message;
 }
 

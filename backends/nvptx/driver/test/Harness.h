@@ -5,36 +5,16 @@
 #ifndef BACKPLANE_CUDA_TEST_HARNESS_H
 #define BACKPLANE_CUDA_TEST_HARNESS_H
 
+#include "backends/gpu/test/Harness.h"
 #include "backends/nvptx/driver/Driver.h"
-
-#include <condition_variable>
-#include <gtest/gtest.h>
-#include <mutex>
-#include <vector>
 
 namespace cudatest {
 
 using namespace backplane::cuda;
-
-struct ErrorText {
-  std::string text;
-  bp_error_t *handle() { return reinterpret_cast<bp_error_t *>(this); }
-};
-
-inline const bp_host_t &plainHost() {
-  static const bp_host_t table = [] {
-    bp_host_t host = {BP_HEADER(bp_host_t)};
-    host.error_set = [](void *, bp_error_t *error, bp_status_t status,
-                        bp_string_t message) {
-      if (error)
-        reinterpret_cast<ErrorText *>(error)->text.assign(message.data,
-                                                          message.size);
-      return status;
-    };
-    return host;
-  }();
-  return table;
-}
+using namespace backplane::gpu;
+using namespace backplane::gpu::test;
+using backplane::plugin::Host;
+using backplane::plugin::Self;
 
 /// out[i] = in[i] * parameter + constant; thread 0 of block 0 stores `word` to
 /// the error word unless it is 0.
@@ -76,51 +56,11 @@ inline std::string affine(const std::string &word) {
 )";
 }
 
-/// What a submission came to.
-struct Outcome {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;
-  bp_status_t status = BP_STATUS_OK;
-  std::string message;
-
-  static void finish(void *self, bp_status_t status, bp_string_t message) {
-    auto &outcome = *static_cast<Outcome *>(self);
-    std::lock_guard lock(outcome.mutex);
-    outcome.status = status;
-    outcome.message.assign(message.data, message.size);
-    outcome.done = true;
-    outcome.changed.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return done; });
-  }
-};
-
-/// A dispatch of `affine`, with all that it points to.
-struct Affine {
+/// A dispatch of `affine`.
+struct Affine : Dispatch {
   Affine(bp_executable_t *executable, uint32_t groups, bp_binding_t in,
          bp_binding_t out)
-      : bindings{in, out} {
-    command.executable = executable;
-    command.op = 5;
-    command.grid[0] = groups;
-    command.grid[1] = command.grid[2] = 1;
-    command.bindings = bindings;
-    command.binding_count = 2;
-    command.constants = &constant;
-    command.constant_count = 1;
-    command.parameters = &parameter;
-    command.parameter_count = 1;
-  }
-  Affine(const Affine &) = delete;
-  Affine &operator=(const Affine &) = delete;
-
-  bp_binding_t bindings[2];
-  uint32_t constant = 7;
-  int64_t parameter = 3;
-  bp_command_dispatch_t command = {BP_HEADER(bp_command_dispatch_t)};
+      : Dispatch(executable, groups, {in, out}, {7}, 5, {3}) {}
 };
 
 class CudaDevice : public ::testing::Test {
@@ -217,20 +157,19 @@ protected:
   }
 
   /// Runs `affine` on this many groups.
-  void dispatch(Outcome &outcome, uint32_t size, bp_timestamp_t *times) {
+  Answer dispatch(uint32_t size, bp_timestamp_t *times) {
     Affine affine(executable_, size, whole(in_), whole(out_));
-    const bp_header_t *commands[] = {&affine.command.header};
-    bp_completion_t completion = {Outcome::finish, &outcome};
+    const bp_header_t *commands[] = {affine.header()};
+    Completion done;
+    bp_completion_t completion = done.completion();
     ErrorText error;
     bp_status_t status = timestampsTable.queue_execute_timed(
         queue_, commands, 1, times, &completion, error.handle());
-    if (status == BP_STATUS_OK)
-      return outcome.wait();
-    outcome.status = status;
-    outcome.message = error.text;
+    return status ? Answer{status, error.text} : done.wait();
   }
 
-  Driver driver_{&plainHost()};
+  Self<Plugin> driver_{Host(&plainHost()),
+                       std::make_unique<Plugin>(Host(&plainHost()))};
   std::string id_;
   bp_device_t *device_ = nullptr;
   bp_queue_t *queue_ = nullptr;

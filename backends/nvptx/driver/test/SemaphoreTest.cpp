@@ -102,8 +102,9 @@ TEST_F(CudaSemaphores, WaitInTheStream) {
       dlsym(library, "cuStreamWaitValue32_v2"));
   ASSERT_NE(hold, nullptr);
   {
-    Current current(*device_);
-    ASSERT_EQ(hold(other_->stream, flag->address, 1, CU_STREAM_WAIT_VALUE_EQ),
+    Current current(of(*device_));
+    ASSERT_EQ(hold(static_cast<Queue *>(other_)->stream, addressOf(*flag), 1,
+                   CU_STREAM_WAIT_VALUE_EQ),
               CUDA_SUCCESS);
   }
   bp_command_fill_t fives = fill(5);
@@ -130,14 +131,13 @@ TEST_F(CudaSemaphores, KeepTheOrderOfAQueue) {
   submit(queue_, {{gate_, 1}}, {}, {&nines.header});
   Affine kernel(executable_, groups, whole(in_), whole(out_));
   const bp_header_t *commands[] = {&kernel.command.header};
-  Outcome outcome;
-  bp_completion_t completion = {Outcome::finish, &outcome};
+  Completion done;
+  bp_completion_t completion = done.completion();
   ASSERT_EQ(queueTable.queue_execute(queue_, commands, 1, &completion, nullptr),
             BP_STATUS_OK);
-  EXPECT_FALSE(outcome.done);
+  EXPECT_FALSE(done.isDone());
   signal(gate_, 1);
-  outcome.wait();
-  EXPECT_EQ(outcome.status, BP_STATUS_OK) << outcome.message;
+  EXPECT_EQ(done.wait().status, BP_STATUS_OK);
   EXPECT_EQ(read(out_), std::vector<uint32_t>(count, 34));
 }
 

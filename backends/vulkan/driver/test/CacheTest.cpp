@@ -50,7 +50,7 @@ protected:
       return known && version == 0 ? &static_cast<Kept *>(self)->table
                                    : nullptr;
     };
-    driver_.host = &host_;
+    driver_.plugin->host = &host_;
     open("");
   }
   void again() {
@@ -68,7 +68,7 @@ TEST_F(CacheTest, KeepsPipelinesForTheNextRun) {
   ASSERT_EQ(kept_.entries.size(), 1u);
   EXPECT_TRUE(kept_.entries.begin()->first.starts_with("vulkan-"));
   EXPECT_EQ(kept_.hits, 1u);
-  EXPECT_FALSE(device_->keptPipelines.empty());
+  EXPECT_FALSE(of(*device_).keptPipelines.empty());
   EXPECT_NE(load(add), nullptr);
   unsigned stores = kept_.stores;
   again();
@@ -87,7 +87,7 @@ TEST_F(CacheTest, IgnoresWhatIsDamaged) {
     TearDown();
     kept_.entries.begin()->second = bad;
     open("");
-    EXPECT_TRUE(device_->keptPipelines.empty());
+    EXPECT_TRUE(of(*device_).keptPipelines.empty());
     EXPECT_NE(load(add), nullptr);
   }
 }

@@ -74,7 +74,7 @@ TEST_F(DeviceTest, GivesTheScratchThatTheDispatchNames) {
 }
 
 TEST_F(DeviceTest, PassesParametersOf64Bits) {
-  if (!device_->physical.has("shaderInt64"))
+  if (!of(*device_).physical.has("shaderInt64"))
     GTEST_SKIP() << "the device has no shaderInt64";
   constexpr int64_t factor = (int64_t(1) << 40) + 3, summand = -7;
   bp_buffer_t *a = buffer(8 * count), *b = buffer(8 * count);
@@ -102,7 +102,7 @@ TEST_F(DeviceTest, RefusesMoreThanPushConstantsHold) {
 }
 
 TEST_F(DeviceTest, RunsWithTheSubgroupsThatAnEntryAsksFor) {
-  uint32_t sizes = device_->physical.subgroupSizes;
+  uint32_t sizes = of(*device_).physical.subgroupSizes;
   if (!sizes)
     GTEST_SKIP() << "the device has no sizes that can be asked for";
   for (uint32_t size = 1; size <= 128; size *= 2) {
@@ -132,7 +132,7 @@ TEST_F(DeviceTest, RefusesSubgroupsOfNoSize) {
 /// Places in subgroups number the invocations of a work-group without a gap.
 TEST_F(DeviceTest, FillsSubgroups) {
   for (const char *feature : {"subgroupShuffle", "computeFullSubgroups"})
-    if (!device_->physical.has(feature))
+    if (!of(*device_).physical.has(feature))
       GTEST_SKIP() << "the device has no " << feature;
   std::vector<uint32_t> data(640, 0), expected(640);
   for (uint32_t i = 0; i < 640; ++i)
@@ -260,7 +260,7 @@ TEST_F(DeviceTest, ReplaysWithTheBuffersOfTheTable) {
     EXPECT_EQ(replay(line, recorded, {whole(a), whole(b), whole(c)}).message,
               "");
   EXPECT_EQ(read<float>(c, count), ramp(3));
-  EXPECT_EQ(recorded->recordings.all.size(), 1u);
+  EXPECT_EQ(recorded->recordings.idle.size(), 1u);
   EXPECT_EQ(replay(line, recorded, {whole(c), whole(b), whole(a)}).message, "");
   EXPECT_EQ(read<float>(a, count), ramp(5));
   commandBufferTable.command_buffer_destroy(device_, recorded);
@@ -355,16 +355,18 @@ TEST_F(StagingTest, CopiesMoreThanTheStagingMemoryHolds) {
 class LossTest : public DeviceTest {
 protected:
   void loseAtSubmit() {
-    device_->vk.vkQueueSubmit = [](VkQueue, uint32_t, const VkSubmitInfo *,
-                                   VkFence) { return VK_ERROR_DEVICE_LOST; };
-  }
-  void loseAtWait() {
-    device_->vk.vkWaitSemaphores = [](VkDevice device,
-                                      const VkSemaphoreWaitInfo *, uint64_t) {
-      waitIdle(device);
+    of(*device_).vk.vkQueueSubmit = [](VkQueue, uint32_t, const VkSubmitInfo *,
+                                       VkFence) {
       return VK_ERROR_DEVICE_LOST;
     };
-    waitIdle = device_->vk.vkDeviceWaitIdle;
+  }
+  void loseAtWait() {
+    of(*device_).vk.vkWaitSemaphores =
+        [](VkDevice device, const VkSemaphoreWaitInfo *, uint64_t) {
+          waitIdle(device);
+          return VK_ERROR_DEVICE_LOST;
+        };
+    waitIdle = of(*device_).vk.vkDeviceWaitIdle;
   }
   static PFN_vkDeviceWaitIdle waitIdle;
 };

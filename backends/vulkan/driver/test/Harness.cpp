@@ -2,8 +2,6 @@
 #include "Harness.h"
 #include "backends/vulkan/driver/SpirV.h"
 
-#include <cstdlib>
-
 namespace backplane::vulkan::test {
 
 namespace {
@@ -23,40 +21,6 @@ const Shader scratch = {scratchWords, 1, 0, 256};
 const Shader half = {halfWords, 1, 0};
 const Shader affine = {affineWords, 1, 1, 0, 2};
 const Shader subgroups = {subgroupsWords, 1, 0};
-
-const bp_host_t &plainHost() {
-  static const bp_host_t table = [] {
-    bp_host_t host = {BP_HEADER(bp_host_t)};
-    host.minor = BP_ABI_MINOR;
-    host.error_set = [](void *, bp_error_t *error, bp_status_t status,
-                        bp_string_t message) {
-      if (error)
-        reinterpret_cast<ErrorText *>(error)->text.assign(message.data,
-                                                          message.size);
-      return status;
-    };
-    host.log = [](void *, uint32_t, bp_string_t) {};
-    host.memory_allocate = [](void *, uint64_t size, uint64_t alignment) {
-      return std::aligned_alloc(alignment,
-                                (size + alignment - 1) / alignment * alignment);
-    };
-    host.memory_free = [](void *, void *pointer) { std::free(pointer); };
-    host.worker_count = [](void *) { return 1u; };
-    host.parallel_for = [](void *, uint64_t count, bp_loop_body_t body,
-                           void *context) {
-      for (uint64_t i = 0; i < count; ++i)
-        body(context, i, 0);
-    };
-    host.get_extension = [](void *, bp_string_t, uint32_t) -> const void * {
-      return nullptr;
-    };
-    host.post = [](void *, void (*task)(void *), void *context) {
-      task(context);
-    };
-    return host;
-  }();
-  return table;
-}
 
 std::vector<uint32_t> blobOf(std::span<const Shader> shaders) {
   std::vector<uint32_t> blob = {blobMagic, blobVersion,
@@ -79,7 +43,7 @@ struct Found {
   std::string id, refusal = "no device is listed";
 };
 
-static Found findDevice(Driver &driver) {
+static Found findDevice(plugin::Self<Plugin> &driver) {
   Found found;
   bp_device_sink_t sink = {};
   sink.context = &found;
@@ -212,23 +176,6 @@ bp_queue_t *DeviceTest::queue() {
 
 // ---- Work ----
 
-bp_completion_t Completion::completion() {
-  return {[](void *context, bp_status_t status, bp_string_t message) {
-            auto &self = *static_cast<Completion *>(context);
-            std::lock_guard lock(self.mutex_);
-            self.answer_ = {status, std::string(message.data, message.size)};
-            self.done_ = true;
-            self.changed_.notify_all();
-          },
-          this};
-}
-
-Answer Completion::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return done_; });
-  return answer_;
-}
-
 Answer DeviceTest::run(bp_queue_t *queue,
                        const std::vector<const bp_header_t *> &commands) {
   Completion done;
@@ -255,24 +202,6 @@ Answer DeviceTest::replay(bp_queue_t *queue, bp_command_buffer_t *commands,
   bp_status_t status = commandBufferTable.command_buffer_execute(
       queue, commands, table.data(), table.size(), &completion, error.handle());
   return status ? Answer{status, error.text} : done.wait();
-}
-
-Dispatch::Dispatch(bp_executable_t *executable, uint32_t groups,
-                   std::vector<bp_binding_t> bound,
-                   std::vector<uint32_t> values, uint32_t op,
-                   std::vector<int64_t> wide)
-    : bindings(std::move(bound)), constants(std::move(values)),
-      parameters(std::move(wide)) {
-  command.executable = executable;
-  command.op = op;
-  command.grid[0] = groups;
-  command.grid[1] = command.grid[2] = 1;
-  command.bindings = bindings.data();
-  command.binding_count = bindings.size();
-  command.constants = constants.data();
-  command.constant_count = uint32_t(constants.size());
-  command.parameters = parameters.data();
-  command.parameter_count = uint32_t(parameters.size());
 }
 
 } // namespace backplane::vulkan::test

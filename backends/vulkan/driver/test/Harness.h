@@ -6,32 +6,13 @@
 #ifndef BACKPLANE_VULKAN_TEST_HARNESS_H
 #define BACKPLANE_VULKAN_TEST_HARNESS_H
 
+#include "backends/gpu/test/Harness.h"
 #include "backends/vulkan/driver/Driver.h"
-
-#include <gtest/gtest.h>
-
-#include <condition_variable>
-#include <mutex>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace backplane::vulkan::test {
 
-/// A host that does the least: loops in order, memory of the C library.
-const bp_host_t &plainHost();
-
-/// A status and its message.
-struct Answer {
-  bp_status_t status = BP_STATUS_OK;
-  std::string message;
-};
-
-/// What error_set fills in for a test.
-struct ErrorText {
-  std::string text;
-  bp_error_t *handle() { return reinterpret_cast<bp_error_t *>(this); }
-};
+using namespace gpu;
+using namespace gpu::test;
 
 /// A compiled shader as an entry.
 struct Shader {
@@ -84,7 +65,9 @@ protected:
   Answer replay(bp_queue_t *queue, bp_command_buffer_t *commands,
                 const std::vector<bp_binding_t> &table);
 
-  Driver driver_{&plainHost()};
+  plugin::Self<Plugin> driver_{
+      plugin::Host(&plainHost()),
+      std::make_unique<Plugin>(plugin::Host(&plainHost()))};
   bp_device_t *device_ = nullptr;
 
 private:
@@ -95,36 +78,6 @@ private:
   std::vector<bp_buffer_t *> buffers_;
   std::vector<bp_executable_t *> executables_;
   std::vector<bp_queue_t *> queues_;
-};
-
-/// A dispatch and what it points to.
-struct Dispatch {
-  Dispatch(bp_executable_t *executable, uint32_t groups,
-           std::vector<bp_binding_t> bindings, std::vector<uint32_t> constants,
-           uint32_t op = 0, std::vector<int64_t> parameters = {});
-  Dispatch(const Dispatch &) = delete;
-  Dispatch &operator=(const Dispatch &) = delete;
-  const bp_header_t *header() const { return &command.header; }
-
-  std::vector<bp_binding_t> bindings;
-  std::vector<uint32_t> constants;
-  std::vector<int64_t> parameters;
-  bp_command_dispatch_t command = {BP_HEADER(bp_command_dispatch_t)};
-};
-
-inline const bp_command_barrier_t barrier = {BP_HEADER(bp_command_barrier_t)};
-
-/// Outcome of work that is still running.
-class Completion {
-public:
-  bp_completion_t completion();
-  Answer wait();
-
-private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  Answer answer_;
 };
 
 } // namespace backplane::vulkan::test

@@ -44,6 +44,32 @@ template <typename Device> struct BufferRange {
         offset(binding.offset), length(binding.length), slot(binding.slot) {}
 };
 
+/// What a kernel has reported in its error word (kernel.h). A driver that needs
+/// no memory for it writes "op %u: %s" of these.
+struct KernelFailure {
+  bp_status_t code;
+  uint32_t op;
+  const char *what;
+};
+
+/// `op` is the dispatch's.
+inline KernelFailure kernelFailure(uint32_t errorWord, uint32_t op) {
+  const uint32_t named = errorWord & 0xFFFFFFu;
+  op = named ? named : op;
+  switch (errorWord >> 24) {
+  case BP_KERNEL_ERROR_INDEX:
+    return {BP_STATUS_OUT_OF_RANGE, op, "an index is out of range"};
+  case BP_KERNEL_ERROR_DIVISION:
+    return {BP_STATUS_OUT_OF_RANGE, op, "an integer is divided by zero"};
+  case BP_KERNEL_ERROR_ITERATIONS:
+    return {BP_STATUS_UNIMPLEMENTED, op,
+            "the device ends loops as long as these early; make the tensors "
+            "smaller or take another device"};
+  default:
+    return {BP_STATUS_OUT_OF_RANGE, op, "the kernel reports an unknown error"};
+  }
+}
+
 /// A launch of an entry of an executable.
 template <typename Device> class Dispatch {
 public:
@@ -75,11 +101,9 @@ public:
   }
   /// The failure of a kernel that has set the error word (kernel.h).
   Status badData(uint32_t errorWord) const {
-    uint32_t op = errorWord & 0xFFFFFFu;
-    return Status(BP_STATUS_OUT_OF_RANGE,
-                  "op " + std::to_string(op ? op : c_.op) +
-                      ": a kernel found bad data, error word " +
-                      std::to_string(errorWord));
+    KernelFailure failure = kernelFailure(errorWord, c_.op);
+    return Status(failure.code,
+                  "op " + std::to_string(failure.op) + ": " + failure.what);
   }
 
 private:

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// Semaphore.cpp: timelines. See Queue.h for how they meet streams and events.
-#include "Submit.h"
+#include "Queue.h"
 
 #include <chrono>
 #include <new>
 
-namespace backplane::cuda {
+namespace backplane::gpu {
 namespace {
 
 bp_status_t create(bp_device_t *device, uint64_t initial, bp_semaphore_t **out,
@@ -86,4 +84,4 @@ const bp_semaphore_table_t semaphoreTable = {BP_HEADER(bp_semaphore_table_t),
                                              wait,
                                              queueSubmit};
 
-} // namespace backplane::cuda
+} // namespace backplane::gpu
