@@ -38,7 +38,8 @@ struct Image {
   }
   std::string reason() const {
     std::string why;
-    EXPECT_EQ(isWholeCubin(bytes(), &why), why.empty());
+    bool isWhole = isWholeCubin(bytes(), &why);
+    EXPECT_EQ(isWhole, why.empty());
     return why;
   }
 };
