@@ -19,6 +19,17 @@ static constexpr bp_string_t formats[] = {{"elf-aarch64", 11}, {"native", 6}};
 
 static constexpr std::string_view deviceId = "cpu";
 
+plugin::Tables Driver::tables() {
+  return {&driverTable,    &memoryTable,    &executableTable,
+          &queueTable,     &memory2Table,   &commandBufferTable,
+          &semaphoreTable, &timestampsTable};
+}
+
+bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
+                 std::string_view message) {
+  return driver.host->error_set(driver.host->self, error, status, toC(message));
+}
+
 bp_status_t refuseOptions(const Driver &driver, const bp_options_t *options,
                           bp_error_t *error) {
   if (!options || options->count == 0)
@@ -62,14 +73,14 @@ static std::vector<bp_property_t> cachesOf(const bp_host_cpu_t &cpu) {
 
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
-  const Driver &driver = *static_cast<Driver *>(self);
+  const Driver &driver = *plugin::Self<Driver>::of(self).plugin;
   bp_status_t status = refuseOptions(driver, options, error);
   if (status != BP_STATUS_OK)
     return status;
   const bp_host_t &host = *driver.host;
   std::vector<bp_string_t> features = splitFeatures(host.cpu->features);
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
-  info.id = {deviceId.data(), deviceId.size()};
+  info.id = toC(deviceId);
   info.name = host.cpu->model;
   info.kind = BP_DEVICE_KIND_CPU;
   info.flags = BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_SYNCHRONOUS;
@@ -91,7 +102,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
 
 static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
                         bp_device_t **out, bp_error_t *error) {
-  Driver &driver = *static_cast<Driver *>(self);
+  Driver &driver = *plugin::Self<Driver>::of(self).plugin;
   bp_status_t status = refuseOptions(driver, options, error);
   if (status != BP_STATUS_OK)
     return status;

@@ -6,6 +6,8 @@
 #ifndef BACKPLANE_HOST_DRIVER_H
 #define BACKPLANE_HOST_DRIVER_H
 
+#include "backplane/cpp/Commands.h"
+#include "backplane/cpp/Tables.h"
 #include "backplane/kernel.h"
 
 #include <condition_variable>
@@ -23,6 +25,11 @@ inline constexpr uint32_t maxBindings = 1024;
 
 /// What `initialize` makes.
 struct Driver {
+  static constexpr plugin::Description description = {
+      .name = "host", .vendor = "Backplane", .version = "0.1.0"};
+  explicit Driver(plugin::Host host) : host(&host.c()) {}
+  static plugin::Tables tables();
+
   const bp_host_t *host;
 };
 

@@ -88,14 +88,9 @@ bool growWorkspace(bp_queue_t &queue, uint64_t bytes) {
 }
 
 Outcome kernelError(uint32_t word, const PreparedCommand &step) {
-  uint32_t code = word >> 24, op = word & 0xFFFFFF;
-  std::string what = "error " + std::to_string(code);
-  if (code == BP_KERNEL_ERROR_INDEX)
-    what = "an index is out of range";
-  else if (code == BP_KERNEL_ERROR_DIVISION)
-    what = "an integer is divided by zero";
-  return {BP_STATUS_OUT_OF_RANGE,
-          "op " + std::to_string(op ? op : step.op) + ": " + what};
+  plugin::KernelFailure failure = plugin::kernelFailure(word, step.op);
+  return {failure.code,
+          "op " + std::to_string(failure.op) + ": " + failure.what};
 }
 
 /// Runs steps that no barrier parts.
