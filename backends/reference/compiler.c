@@ -34,7 +34,7 @@ static uint32_t bits_of(const char *op_class, bp_dtype_t dtype) {
 static void declare(bp_numerics_t *numerics, const char *op_class,
                     bp_dtype_t dtype) {
   const bp_numerics_t declared = {.header = BP_HEADER(bp_numerics_t),
-                                  .op_class = ref_string(op_class),
+                                  .op_class = bp_text(op_class),
                                   .dtype = dtype,
                                   .accumulator_bits = bits_of(op_class, dtype),
                                   .rounding = BP_ROUNDING_NEAREST,
@@ -56,10 +56,10 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
     target.storage_dtypes |= (bp_dtype_set_t)1 << numerics[i].dtype;
   }
   target.compute_dtypes = target.storage_dtypes;
-  target.name = ref_string("ref");
-  target.description = ref_string("interpreter of wire graphs");
-  target.driver = ref_string("ref");
-  target.format = ref_string("wire");
+  target.name = bp_text("ref");
+  target.description = bp_text("interpreter of wire graphs");
+  target.driver = bp_text("ref");
+  target.format = bp_text("wire");
   target.max_bindings = 1024;
   target.max_constants = BP_MAX_CONSTANTS;
   target.fusion = BP_FUSE_ELEMENTWISE;
@@ -82,7 +82,7 @@ static bp_status_t claim(void *self, bp_string_t target,
       ref_check(table, graph, reason, sizeof(reason)) == BP_STATUS_OK;
   if (out_claim->supported || !out_claim->reason)
     return BP_STATUS_OK;
-  return out_claim->reason->put(out_claim->reason->context, ref_string(reason));
+  return out_claim->reason->put(out_claim->reason->context, bp_text(reason));
 }
 
 /* ---- Compiling ---- */
@@ -116,7 +116,7 @@ static bp_status_t deliver(void *context, bp_bytes_t bytes) {
   compiled.blob = bytes;
   compiled.entry = &delivery->entry;
   compiled.in_place = delivery->in_place;
-  compiled.grid[0] = compiled.grid[1] = compiled.grid[2] = ref_string("1");
+  compiled.grid[0] = compiled.grid[1] = compiled.grid[2] = bp_text("1");
   return delivery->sink->put(delivery->sink->context, &compiled);
 }
 

@@ -27,7 +27,7 @@ const ref_tensor_t *ref_result(const ref_op_t *op, uint32_t index) {
 
 static bp_attribute_t attribute(const ref_op_t *op, const char *name) {
   bp_attribute_t attribute;
-  op->table->attribute(op->graph, op->index, ref_string(name), &attribute);
+  op->table->attribute(op->graph, op->index, bp_text(name), &attribute);
   return attribute;
 }
 
@@ -44,13 +44,13 @@ const int64_t *ref_i64s(const ref_op_t *op, const char *name,
 }
 
 int ref_is(const ref_op_t *op, const char *name, const char *value) {
-  return ref_equal(attribute(op, name).string, value);
+  return bp_text_is(attribute(op, name).string, value);
 }
 
 bp_status_t ref_dims(ref_op_t *op, const char *name, int64_t *out_dims,
                      uint32_t capacity) {
   bp_status_t status = op->table->attribute_dims(
-      op->graph, op->index, ref_string(name), op->symbols, out_dims, capacity);
+      op->graph, op->index, bp_text(name), op->symbols, out_dims, capacity);
   return status ? ref_fail(op, status, "a dim has no value") : BP_STATUS_OK;
 }
 
@@ -82,7 +82,7 @@ ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype) {
   const ref_scalar_t *scalar;
   size_t i;
   for (i = 0; i < sizeof(kernels) / sizeof(kernels[0]); ++i)
-    if (ref_equal(name, kernels[i].name))
+    if (bp_text_is(name, kernels[i].name))
       return kernels[i].kernel;
   scalar = ref_scalar(name);
   if (scalar && (ref_is_float(dtype) ? scalar->unary || scalar->binary
@@ -95,7 +95,7 @@ ref_kernel_t ref_kernel(bp_string_t name, bp_dtype_t dtype) {
 static uint32_t newest_version(bp_string_t name) {
   size_t i;
   for (i = 0; i < sizeof(kernels) / sizeof(kernels[0]); ++i)
-    if (ref_equal(name, kernels[i].name))
+    if (bp_text_is(name, kernels[i].name))
       return kernels[i].version;
   return 1;
 }

@@ -11,7 +11,6 @@
 #include "ref.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define BINDING_ALIGNMENT 64u
 
@@ -20,13 +19,13 @@
 static bp_status_t enumerate(void *self, const bp_options_t *options,
                              const bp_device_sink_t *sink, bp_error_t *error) {
   const bp_host_t *host = ((bp_device_t *)self)->host;
-  const bp_string_t format = ref_string("wire");
+  const bp_string_t format = bp_text("wire");
   bp_device_info_t info = {.header = BP_HEADER(bp_device_info_t)};
   bp_status_t status = ref_no_options(host, options, error);
   if (status)
     return status;
-  info.id = ref_string("interpreter");
-  info.name = ref_string("reference interpreter");
+  info.id = bp_text("interpreter");
+  info.name = bp_text("reference interpreter");
   info.kind = BP_DEVICE_KIND_CPU;
   info.flags = BP_DEVICE_SYNCHRONOUS;
   info.formats = &format;
@@ -46,7 +45,7 @@ static bp_status_t open_device(void *self, bp_string_t id,
   bp_status_t status = ref_no_options(device->host, options, error);
   if (status)
     return status;
-  if (!ref_equal(id, "interpreter"))
+  if (!bp_text_is(id, "interpreter"))
     return ref_error(device->host, error, BP_STATUS_NOT_FOUND,
                      "ref has no device '%.*s', only 'interpreter'",
                      (int)id.size, id.data);
@@ -87,30 +86,12 @@ static void buffer_free(bp_device_t *device, bp_buffer_t *buffer) {
   device->host->memory_free(device->host->self, buffer);
 }
 
-static bp_status_t buffer_write(bp_device_t *device, bp_buffer_t *buffer,
-                                uint64_t offset, const void *data,
-                                uint64_t size, bp_error_t *error) {
-  (void)device;
-  (void)error;
-  memcpy((char *)buffer + offset, data, size);
-  return BP_STATUS_OK;
-}
-
-static bp_status_t buffer_read(bp_device_t *device, bp_buffer_t *buffer,
-                               uint64_t offset, void *data, uint64_t size,
-                               bp_error_t *error) {
-  (void)device;
-  (void)error;
-  memcpy(data, (const char *)buffer + offset, size);
-  return BP_STATUS_OK;
-}
-
 const bp_memory_table_t ref_memory_table = {
     .header = BP_HEADER(bp_memory_table_t),
     .buffer_allocate = buffer_allocate,
     .buffer_free = buffer_free,
-    .buffer_write = buffer_write,
-    .buffer_read = buffer_read,
+    .buffer_write = bp_plain_write,
+    .buffer_read = bp_plain_read,
 };
 
 /* ---- Executables ---- */
@@ -146,7 +127,7 @@ static bp_status_t executable_load(bp_device_t *device,
                                    bp_error_t *error) {
   bp_graph_t *graph;
   bp_status_t status;
-  if (!ref_equal(info->format, "wire"))
+  if (!bp_text_is(info->format, "wire"))
     return ref_error(device->host, error, BP_STATUS_INVALID_ARGUMENT,
                      "ref loads the format 'wire', found '%.*s'",
                      (int)info->format.size, info->format.data);
@@ -183,37 +164,16 @@ static void queue_destroy(bp_device_t *device, bp_queue_t *queue) {
   (void)queue;
 }
 
-static void *range(const bp_binding_t *binding) {
-  return (char *)binding->buffer + binding->offset;
-}
-
-static void run_fill(const bp_command_fill_t *fill) {
-  uint8_t *data = range(&fill->target);
-  uint64_t i;
-  for (i = 0; i < fill->target.length; ++i)
-    data[i] = (uint8_t)(fill->pattern >> (8 * (i % fill->pattern_size)));
-}
-
 static bp_status_t run(const bp_device_t *device, const bp_header_t *command,
                        char *message, uint64_t size) {
   const bp_command_dispatch_t *dispatch = (const void *)command;
-  const bp_command_copy_t *copy = (const void *)command;
-  switch (command->type) {
-  case bp_command_dispatch_t_TYPE:
+  if (command->type == bp_command_dispatch_t_TYPE)
     return ref_dispatch(device, (const bp_graph_t *)dispatch->executable,
                         dispatch, message, size);
-  case bp_command_copy_t_TYPE:
-    memcpy(range(&copy->target), range(&copy->source), copy->target.length);
+  if (bp_plain_run(command)) /* commands never overlap here */
     return BP_STATUS_OK;
-  case bp_command_fill_t_TYPE:
-    run_fill((const bp_command_fill_t *)command);
-    return BP_STATUS_OK;
-  case bp_command_barrier_t_TYPE: /* commands never overlap here */
-    return BP_STATUS_OK;
-  default:
-    snprintf(message, size, "ref has no command of type %u", command->type);
-    return BP_STATUS_UNIMPLEMENTED;
-  }
+  snprintf(message, size, "ref has no command of type %u", command->type);
+  return BP_STATUS_UNIMPLEMENTED;
 }
 
 static bp_status_t queue_execute(bp_queue_t *queue,
@@ -228,7 +188,7 @@ static bp_status_t queue_execute(bp_queue_t *queue,
   for (i = 0; i < count && status == BP_STATUS_OK; ++i)
     status =
         run((const bp_device_t *)queue, commands[i], message, sizeof(message));
-  completion->done(completion->context, status, ref_string(message));
+  completion->done(completion->context, status, bp_text(message));
   return BP_STATUS_OK;
 }
 

@@ -149,7 +149,7 @@ static const ref_scalar_t scalars[] = {
 const ref_scalar_t *ref_scalar(bp_string_t name) {
   uint64_t i;
   for (i = 0; i < sizeof(scalars) / sizeof(scalars[0]); ++i)
-    if (ref_equal(name, scalars[i].name))
+    if (bp_text_is(name, scalars[i].name))
       return &scalars[i];
   return 0;
 }
@@ -174,8 +174,7 @@ bp_status_t ref_elementwise(ref_op_t *op) {
   bp_attribute_t direction;
   ref_word_t x[REF_BLOCK], y[REF_BLOCK];
   int64_t start, i;
-  op->table->attribute(op->graph, op->index, ref_string("direction"),
-                       &direction);
+  op->table->attribute(op->graph, op->index, bp_text("direction"), &direction);
   scalar = ref_scalar(direction.kind == BP_ATTRIBUTE_STRING ? direction.string
                                                             : op->info.name);
   for (start = 0; start < a->count; start += REF_BLOCK) {

@@ -76,7 +76,7 @@ static void copy_of_operand(ref_walk_t *walk, ref_op_t *op) {
 bp_status_t ref_constant(ref_op_t *op) {
   ref_tensor_t value = {.dtype = op->result->dtype, .count = 1};
   bp_attribute_t attribute;
-  op->table->attribute(op->graph, op->index, ref_string("value"), &attribute);
+  op->table->attribute(op->graph, op->index, bp_text("value"), &attribute);
   value.data = (void *)attribute.bytes.data;
   if (attribute.bytes.size == (uint64_t)ref_bytes(op->result)) {
     if (attribute.bytes.size)
@@ -356,7 +356,7 @@ bp_status_t ref_scatter(ref_op_t *op) {
   const ref_tensor_t view = lines(x, x, axis, x->dims[axis]);
   scatter_t scatter = {.op = op};
   bp_attribute_t combine;
-  op->table->attribute(op->graph, op->index, ref_string("combine"), &combine);
+  op->table->attribute(op->graph, op->index, bp_text("combine"), &combine);
   /* none is the name of no function */
   scatter.scalar = ref_scalar(combine.string);
   memcpy(op->result->data, x->data, (size_t)ref_bytes(x));

@@ -22,7 +22,7 @@ const ref_scalar_t *ref_reduction(const ref_op_t *op, ref_word_t *out_start) {
     out_start->f = kind;
   else
     out_start->i = kind;
-  return ref_scalar(ref_string(scalars[kind]));
+  return ref_scalar(bp_text(scalars[kind]));
 }
 
 /* ---- reduce ---- */

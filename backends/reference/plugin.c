@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plugin.c: how the host finds the backend, and the text helpers that all
- * files use. This library is a driver and a compiler at once; a vendor with a
- * large compiler makes two libraries, each with its own query function.
+ * plugin.c: how the host finds the backend, and how all files fail. This
+ * library is a driver and a compiler at once; a vendor with a large compiler
+ * makes two libraries, each with its own query function.
  */
 #include "ref.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-int ref_equal(bp_string_t text, const char *expected) {
-  const uint64_t size = strlen(expected);
-  return text.size == size && memcmp(text.data, expected, size) == 0;
-}
-
-bp_string_t ref_string(const char *text) {
-  const bp_string_t string = {text, strlen(text)};
-  return string;
-}
 
 bp_status_t ref_error(const bp_host_t *host, bp_error_t *error,
                       bp_status_t status, const char *format, ...) {
@@ -27,7 +16,7 @@ bp_status_t ref_error(const bp_host_t *host, bp_error_t *error,
   va_start(arguments, format);
   vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  return host->error_set(host->self, error, status, ref_string(text));
+  return host->error_set(host->self, error, status, bp_text(text));
 }
 
 bp_status_t ref_no_options(const bp_host_t *host, const bp_options_t *options,
@@ -47,7 +36,7 @@ static bp_status_t initialize(const bp_host_t *host,
   bp_status_t status = ref_no_options(host, options, error);
   if (status)
     return status;
-  table = host->get_extension(host->self, ref_string("backplane.graph"), 0);
+  table = host->get_extension(host->self, bp_text("backplane.graph"), 0);
   if (!table || !BP_HAS(table, bp_graph_table_t, builder_finish))
     return ref_error(host, error, BP_STATUS_FAILED_PRECONDITION,
                      "ref needs the host table backplane.graph version 0 of "
@@ -80,9 +69,9 @@ BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *host,
 int32_t bp_plugin_query_v0(const bp_host_info_t *host, bp_plugin_info_t *out) {
   bp_plugin_info_t info = {.header = BP_HEADER(bp_plugin_info_t)};
   (void)host; /* the host compares required_minor with its own version */
-  info.name = ref_string("ref");
-  info.vendor = ref_string("Backplane");
-  info.version = ref_string("0.1.0");
+  info.name = bp_text("ref");
+  info.vendor = bp_text("Backplane");
+  info.version = bp_text("0.1.0");
   info.required_minor = REF_REQUIRED_MINOR;
   info.built_minor = BP_ABI_MINOR;
   info.flags = BP_PLUGIN_UNLOADABLE;
@@ -92,8 +81,5 @@ int32_t bp_plugin_query_v0(const bp_host_info_t *host, bp_plugin_info_t *out) {
   info.executable = &ref_executable_table;
   info.queue = &ref_queue_table;
   info.compiler = &ref_compiler_table;
-  if (info.header.size > out->header.size)
-    info.header.size = out->header.size;
-  memcpy(out, &info, info.header.size);
-  return BP_STATUS_OK;
+  return bp_plugin_info_give(&info, out);
 }

@@ -19,6 +19,7 @@
 
 #include <backplane/compiler.h>
 #include <backplane/hal.h>
+#include <backplane/helpers.h>
 
 /* The lowest minor version of the ABI that has all that is used here. */
 #define REF_REQUIRED_MINOR 1u
@@ -32,11 +33,8 @@ struct bp_device_t {
   const bp_graph_table_t *table;
 };
 
-/* ---- Text ---- */
+/* ---- Failures ---- */
 
-int ref_equal(bp_string_t text, const char *expected);
-/* The string of a literal or of a terminated buffer. */
-bp_string_t ref_string(const char *text);
 /* printf into `error` through the host; returns `status`. */
 bp_status_t ref_error(const bp_host_t *host, bp_error_t *error,
                       bp_status_t status, const char *format, ...);
