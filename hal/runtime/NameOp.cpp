@@ -33,11 +33,9 @@ std::optional<OpMention> findOp(std::string_view message) {
 }
 
 std::string opName(const program::Dispatch &dispatch) {
-  std::string ops;
-  for (const std::string &op : dispatch.ops)
-    ops += (ops.empty() ? "" : " or ") + op;
-  return ops.empty() ? dispatch.name
-                     : ops + " (dispatch " + dispatch.name + ")";
+  return dispatch.ops.empty() ? dispatch.name
+                              : eachOnce(dispatch.ops, " or ") + " (dispatch " +
+                                    dispatch.name + ")";
 }
 
 } // namespace

@@ -60,7 +60,7 @@ std::unique_ptr<fb::CommandT> dispatch(uint32_t executable,
   for (uint32_t slot : slots)
     body.bindings.push_back(binding(slot));
   body.name = "dispatch";
-  body.ops = {"first op", "second op"};
+  body.ops = {"first op", "second op", "first op"};
   auto command = std::make_unique<fb::CommandT>();
   command->body.Set(std::move(body));
   return command;
