@@ -3,6 +3,7 @@
 
 #include "conformance/report/StrictJson.h"
 #include "sdk/support/AtomicFile.h"
+#include "sdk/support/Hash.h"
 
 #include <nlohmann/json.hpp>
 #include <sodium.h>
@@ -65,38 +66,7 @@ Result<std::array<uint8_t, N>> unhex(std::string_view text,
 }
 
 Result<std::string> readSmall(const fs::path &path) {
-  std::error_code code;
-  uintmax_t size = fs::file_size(path, code);
-  if (code)
-    return notFound("cannot read '" + path.string() + "': " + code.message());
-  if (size > maxSmallFile)
-    return dataLoss("'" + path.string() + "' has " + std::to_string(size) +
-                    " bytes, more than a file of its kind may have");
-  std::ifstream file(path, std::ios::binary);
-  std::string text(size, '\0');
-  if (!file.read(text.data(), static_cast<std::streamsize>(size)))
-    return dataLoss("cannot read all of '" + path.string() + "'");
-  return text;
-}
-
-Result<std::string> hashFile(const fs::path &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return notFound("cannot read '" + path.string() + "'");
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  std::vector<char> block(1 << 16);
-  while (file) {
-    file.read(block.data(), static_cast<std::streamsize>(block.size()));
-    crypto_hash_sha256_update(&state,
-                              reinterpret_cast<const uint8_t *>(block.data()),
-                              static_cast<size_t>(file.gcount()));
-  }
-  if (!file.eof())
-    return dataLoss("cannot read all of '" + path.string() + "'");
-  uint8_t digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(&state, digest);
-  return hex(digest, sizeof digest);
+  return readTextFile(path.string(), maxSmallFile);
 }
 
 /// Relative path to SHA-256, for all files but the seal itself.
@@ -116,7 +86,7 @@ Result<Hashes> hashFolder(const std::string &folder) {
                       "' is neither a file nor a folder; remove it");
     if (at->is_directory(code))
       continue;
-    auto hash = hashFile(at->path());
+    auto hash = sha256OfFile(at->path().string());
     if (!hash)
       return hash.status();
     hashes[name] = *hash;
