@@ -30,6 +30,28 @@ Value take(const Step &step, const Value &x, const Map &map) {
   return result;
 }
 
+Result<Map> indexedAlong(const Step &step) {
+  const Value &x = step.operand(0), &indices = step.operand(1);
+  if (!indices.exact)
+    return unimplemented("the indices are not certain");
+  auto axis = step.op.i64("axis");
+  auto size = static_cast<size_t>(x.dims[static_cast<size_t>(axis)]);
+  size_t outer = countOf({x.dims.begin(), x.dims.begin() + axis});
+  size_t inner = countOf({x.dims.begin() + axis + 1, x.dims.end()});
+  Map map;
+  for (size_t o = 0; o < outer; ++o)
+    for (uint64_t bits : indices.bits) {
+      int64_t index = integerOf(indices.dtype, bits);
+      if (index < 0 || static_cast<size_t>(index) >= size)
+        return Status(BP_STATUS_OUT_OF_RANGE, "index " + std::to_string(index) +
+                                                  " is outside an axis of " +
+                                                  std::to_string(size));
+      for (size_t i = 0; i < inner; ++i)
+        map.push_back((o * size + static_cast<size_t>(index)) * inner + i);
+    }
+  return map;
+}
+
 Value uniform(const Value &x, bool exact) {
   Value result = x;
   if (exact) {
@@ -240,28 +262,12 @@ Result<std::vector<Value>> gatherUncertain(const Step &step) {
 }
 
 Result<std::vector<Value>> gather(const Step &step) {
-  const Value &x = step.operand(0), &indices = step.operand(1);
-  if (!indices.exact)
+  if (!step.operand(1).exact)
     return gatherUncertain(step);
-  auto axis = static_cast<size_t>(step.op.i64("axis"));
-  auto size = static_cast<size_t>(x.dims[axis]);
-  size_t inner = 1, outer = 1;
-  for (size_t i = 0; i < x.dims.size(); ++i)
-    (i < axis   ? outer
-     : i > axis ? inner
-                : size) *= i == axis ? 1 : static_cast<size_t>(x.dims[i]);
-  Map map;
-  for (size_t o = 0; o < outer; ++o)
-    for (uint64_t bits : indices.bits) {
-      int64_t index = integerOf(indices.dtype, bits);
-      if (index < 0 || static_cast<size_t>(index) >= size)
-        return Status(BP_STATUS_OUT_OF_RANGE, "index " + std::to_string(index) +
-                                                  " is outside an axis of " +
-                                                  std::to_string(size));
-      for (size_t i = 0; i < inner; ++i)
-        map.push_back((o * size + static_cast<size_t>(index)) * inner + i);
-    }
-  return one(take(step, x, map));
+  Result<Map> map = indexedAlong(step);
+  if (!map)
+    return map.status();
+  return one(take(step, step.operand(0), *map));
 }
 
 Result<std::vector<Value>> select(const Step &step) {

@@ -230,31 +230,6 @@ Result<std::vector<Value>> topK(const Step &step) {
 
 // ---- scatter ----
 
-/// For each update in order, the element of x that it meets.
-Result<std::vector<size_t>> targets(const Step &step) {
-  const Value &x = step.operand(0), &indices = step.operand(1);
-  if (!indices.exact)
-    return unimplemented("the indices are not certain");
-  auto axis = static_cast<size_t>(step.op.i64("axis"));
-  auto size = static_cast<size_t>(x.dims[axis]);
-  size_t inner = 1, outer = 1;
-  for (size_t i = 0; i < x.dims.size(); ++i)
-    if (i != axis)
-      (i < axis ? outer : inner) *= static_cast<size_t>(x.dims[i]);
-  std::vector<size_t> result;
-  for (size_t o = 0; o < outer; ++o)
-    for (uint64_t bits : indices.bits) {
-      int64_t index = integerOf(indices.dtype, bits);
-      if (index < 0 || static_cast<size_t>(index) >= size)
-        return Status(BP_STATUS_OUT_OF_RANGE, "index " + std::to_string(index) +
-                                                  " is outside an axis of " +
-                                                  std::to_string(size));
-      for (size_t i = 0; i < inner; ++i)
-        result.push_back((o * size + static_cast<size_t>(index)) * inner + i);
-    }
-  return result;
-}
-
 Result<std::vector<Value>> scatterIntegers(const Step &step,
                                            const std::string &kind,
                                            const std::vector<size_t> &to) {
@@ -324,7 +299,7 @@ Result<std::vector<Value>> scatterFloats(const Step &step,
 }
 
 Result<std::vector<Value>> scatter(const Step &step) {
-  auto to = targets(step);
+  auto to = indexedAlong(step);
   if (!to)
     return to.status();
   std::string kind = step.op.string("combine");

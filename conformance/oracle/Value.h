@@ -95,6 +95,9 @@ void settle(Value &value);
 
 /// Elements of x in the order of a map, as a value of the step's dims.
 Value take(const Step &step, const Value &x, const std::vector<size_t> &map);
+/// Of an op with an axis and indices along it, in operands 0 and 1: the
+/// elements of operand 0 that each index names, in order.
+Result<std::vector<size_t>> indexedAlong(const Step &step);
 /// An operand with its bits alone, or its bounds alone.
 Value uniform(const Value &x, bool exact);
 /// All operands one after the other, as one flat value to take from.
