@@ -255,33 +255,23 @@ Status measure(const BenchOptions &options, Report &report) {
   if (options.perDispatch)
     if (Status s = beginTrace(*context, trace); !s.ok())
       return s;
-  Result<Session> session =
-      createSession(*artifact, sessionOptions(options.model));
-  if (!session)
-    return session.status();
-  report.choice = view(bp_session_choice(session->get()));
-  report.dispatches = bp_session_dispatch_count(session->get());
-  if (Status s = checkDims(options.model, inputSpecs(*artifact)); !s.ok())
-    return s;
-  auto inputs = randomInputs(inputSpecs(*artifact), options.model.dims);
-  if (!inputs)
-    return inputs.status();
-  Result<OutputTensors> outputs =
-      OutputTensors::make(*session, outputSpecs(*artifact), *inputs);
-  if (!outputs)
-    return outputs.status();
+  Result<PreparedSession> ready = prepareSession(*artifact, options.model);
+  if (!ready)
+    return ready.status();
+  auto &[session, inputs, outputs] = *ready;
+  report.choice = view(bp_session_choice(session.get()));
+  report.dispatches = bp_session_dispatch_count(session.get());
   if (options.perDispatch)
-    if (Status s = endFirstTrace(*context, *session, *inputs, *outputs, trace);
+    if (Status s = endFirstTrace(*context, session, inputs, outputs, trace);
         !s.ok())
       return s;
-  Status status =
-      timeCalls(*session, *inputs, *outputs, options.seconds, report);
+  Status status = timeCalls(session, inputs, outputs, options.seconds, report);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   report.peakMb = double(usage.ru_maxrss) / 1024;
   if (!status.ok() || !options.perDispatch)
     return status;
-  return timeDispatches(*context, *session, *inputs, *outputs, trace,
+  return timeDispatches(*context, session, inputs, outputs, trace,
                         options.seconds, report);
 }
 

@@ -71,22 +71,12 @@ Status callOnce(const BenchOptions &options, std::string &choice) {
   Result<Artifact> artifact = openModel(*context, options.model);
   if (!artifact)
     return artifact.status();
-  Result<Session> session =
-      createSession(*artifact, sessionOptions(options.model));
-  if (!session)
-    return session.status();
-  choice = view(bp_session_choice(session->get()));
-  if (Status s = checkDims(options.model, inputSpecs(*artifact)); !s.ok())
-    return s;
-  auto inputs = randomInputs(inputSpecs(*artifact), options.model.dims);
-  if (!inputs)
-    return inputs.status();
-  Result<OutputTensors> outputs =
-      OutputTensors::make(*session, outputSpecs(*artifact), *inputs);
-  if (!outputs)
-    return outputs.status();
-  std::vector<bp_tensor_t> in = asC(*inputs);
-  return runSession(*session, in, outputs->forCall());
+  Result<PreparedSession> ready = prepareSession(*artifact, options.model);
+  if (!ready)
+    return ready.status();
+  choice = view(bp_session_choice(ready->session.get()));
+  std::vector<bp_tensor_t> in = asC(ready->inputs);
+  return runSession(ready->session, in, ready->outputs.forCall());
 }
 
 void printJson(const Counters &counters) {

@@ -322,6 +322,24 @@ Result<std::vector<Tensor>> OutputTensors::take() && {
   return std::move(tensors_);
 }
 
+Result<PreparedSession> prepareSession(const Artifact &artifact,
+                                       const ModelOptions &options) {
+  Result<Session> session = createSession(artifact, sessionOptions(options));
+  if (!session)
+    return session.status();
+  std::vector<TensorSpec> specs = inputSpecs(artifact);
+  if (Status s = checkDims(options, specs); !s.ok())
+    return s;
+  auto inputs = randomInputs(specs, options.dims);
+  if (!inputs)
+    return inputs.status();
+  auto outputs = OutputTensors::make(*session, outputSpecs(artifact), *inputs);
+  if (!outputs)
+    return outputs.status();
+  return PreparedSession{std::move(*session), std::move(*inputs),
+                         std::move(*outputs)};
+}
+
 std::string suggestion(std::string_view asked,
                        const std::vector<std::string> &known) {
   size_t best = std::max<size_t>(3, asked.size() / 2);

@@ -99,6 +99,16 @@ private:
   std::vector<std::vector<int64_t>> shapes_; ///< written by calls
 };
 
+/// A session with all that a call of it takes.
+struct PreparedSession {
+  Session session;
+  std::vector<Tensor> inputs;
+  OutputTensors outputs;
+};
+/// With random inputs of the dims that the options give.
+Result<PreparedSession> prepareSession(const Artifact &artifact,
+                                       const ModelOptions &options);
+
 /// " (did you mean 'x'?)" for the nearest of `known`, or nothing.
 std::string suggestion(std::string_view asked,
                        const std::vector<std::string> &known);
