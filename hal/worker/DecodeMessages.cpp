@@ -342,10 +342,17 @@ Status check(const AnswerMessage &message) {
   return known ? Status() : dataLoss("an answer has a damaged type");
 }
 
-template <typename Table, typename T>
-Status decodeAny(std::span<const uint8_t> payload, T &message) {
+/// The table that a message is read from.
+template <typename Message, typename Table>
+Table tableOf(void (*read)(MessageReader &, const Table &, Message &));
+
+} // namespace
+
+template <typename Message>
+Status decode(std::span<const uint8_t> payload, Message &message) {
+  using Table = decltype(tableOf<Message>(read));
   using Size = flatbuffers::uoffset_t;
-  message = T();
+  message = Message();
   uint64_t size = sizeof(Size);
   if (payload.size() >= size)
     size += flatbuffers::ReadScalar<Size>(payload.data());
@@ -360,70 +367,37 @@ Status decodeAny(std::span<const uint8_t> payload, T &message) {
   return status.ok() ? check(message) : status;
 }
 
-} // namespace
-
-Status decode(std::span<const uint8_t> payload, Hello &message) {
-  return decodeAny<fb::Hello>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, ArtifactMessage &message) {
-  return decodeAny<fb::Artifact>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, RunMessage &message) {
-  return decodeAny<fb::Run>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, ResultMessage &message) {
-  return decodeAny<fb::Result>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, CompileMessage &message) {
-  return decodeAny<fb::Compile>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, JobMessage &message) {
-  return decodeAny<fb::Job>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, CompiledMessage &message) {
-  return decodeAny<fb::Compiled>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, CheckMessage &message) {
-  return decodeAny<fb::Check>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, CheckedMessage &message) {
-  return decodeAny<fb::Checked>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, ErrorMessage &message) {
-  return decodeAny<fb::Error>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, OfferMessage &message) {
-  return decodeAny<fb::Offer>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, OpenMessage &message) {
-  return decodeAny<fb::Open>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, OpenedMessage &message) {
-  return decodeAny<fb::Opened>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, SessionMessage &message) {
-  return decodeAny<fb::Session>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, BundleMessage &message) {
-  return decodeAny<fb::Bundle>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, AnswerMessage &message) {
-  return decodeAny<fb::Answer>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, EndMessage &message) {
-  return decodeAny<fb::End>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, BatchMessage &message) {
-  return decodeAny<fb::Batch>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, BatchedMessage &message) {
-  return decodeAny<fb::Batched>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, BeginMessage &message) {
-  return decodeAny<fb::Begin>(payload, message);
-}
-Status decode(std::span<const uint8_t> payload, SurroundMessage &message) {
-  return decodeAny<fb::Surround>(payload, message);
-}
+template Status decode(std::span<const uint8_t> payload, Hello &message);
+template Status decode(std::span<const uint8_t> payload,
+                       ArtifactMessage &message);
+template Status decode(std::span<const uint8_t> payload, RunMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       ResultMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       CompileMessage &message);
+template Status decode(std::span<const uint8_t> payload, JobMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       CompiledMessage &message);
+template Status decode(std::span<const uint8_t> payload, CheckMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       CheckedMessage &message);
+template Status decode(std::span<const uint8_t> payload, ErrorMessage &message);
+template Status decode(std::span<const uint8_t> payload, OfferMessage &message);
+template Status decode(std::span<const uint8_t> payload, OpenMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       OpenedMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       SessionMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       BundleMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       AnswerMessage &message);
+template Status decode(std::span<const uint8_t> payload, EndMessage &message);
+template Status decode(std::span<const uint8_t> payload, BatchMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       BatchedMessage &message);
+template Status decode(std::span<const uint8_t> payload, BeginMessage &message);
+template Status decode(std::span<const uint8_t> payload,
+                       SurroundMessage &message);
 
 } // namespace backplane::worker

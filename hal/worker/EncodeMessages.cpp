@@ -200,33 +200,33 @@ auto write(Writer &out, const ErrorMessage &m) {
   return fb::CreateError(out.builder(), m.code, out(m.text));
 }
 
-template <typename T> Payload encodeAny(const T &message) {
+} // namespace
+
+template <typename Message> Payload encode(const Message &message) {
   Writer out;
   return out.finish(write(out, message));
 }
 
-} // namespace
-
-Payload encode(const Hello &message) { return encodeAny(message); }
-Payload encode(const ArtifactMessage &message) { return encodeAny(message); }
-Payload encode(const RunMessage &message) { return encodeAny(message); }
-Payload encode(const ResultMessage &message) { return encodeAny(message); }
-Payload encode(const CompileMessage &message) { return encodeAny(message); }
-Payload encode(const JobMessage &message) { return encodeAny(message); }
-Payload encode(const CompiledMessage &message) { return encodeAny(message); }
-Payload encode(const CheckMessage &message) { return encodeAny(message); }
-Payload encode(const CheckedMessage &message) { return encodeAny(message); }
-Payload encode(const ErrorMessage &message) { return encodeAny(message); }
-Payload encode(const OfferMessage &message) { return encodeAny(message); }
-Payload encode(const OpenMessage &message) { return encodeAny(message); }
-Payload encode(const OpenedMessage &message) { return encodeAny(message); }
-Payload encode(const SessionMessage &message) { return encodeAny(message); }
-Payload encode(const BundleMessage &message) { return encodeAny(message); }
-Payload encode(const AnswerMessage &message) { return encodeAny(message); }
-Payload encode(const EndMessage &message) { return encodeAny(message); }
-Payload encode(const BatchMessage &message) { return encodeAny(message); }
-Payload encode(const BatchedMessage &message) { return encodeAny(message); }
-Payload encode(const BeginMessage &message) { return encodeAny(message); }
-Payload encode(const SurroundMessage &message) { return encodeAny(message); }
+template Payload encode(const Hello &message);
+template Payload encode(const ArtifactMessage &message);
+template Payload encode(const RunMessage &message);
+template Payload encode(const ResultMessage &message);
+template Payload encode(const CompileMessage &message);
+template Payload encode(const JobMessage &message);
+template Payload encode(const CompiledMessage &message);
+template Payload encode(const CheckMessage &message);
+template Payload encode(const CheckedMessage &message);
+template Payload encode(const ErrorMessage &message);
+template Payload encode(const OfferMessage &message);
+template Payload encode(const OpenMessage &message);
+template Payload encode(const OpenedMessage &message);
+template Payload encode(const SessionMessage &message);
+template Payload encode(const BundleMessage &message);
+template Payload encode(const AnswerMessage &message);
+template Payload encode(const EndMessage &message);
+template Payload encode(const BatchMessage &message);
+template Payload encode(const BatchedMessage &message);
+template Payload encode(const BeginMessage &message);
+template Payload encode(const SurroundMessage &message);
 
 } // namespace backplane::worker

@@ -242,50 +242,11 @@ struct ErrorMessage {
   std::string text;
 };
 
-Payload encode(const Hello &message);
-Payload encode(const ArtifactMessage &message);
-Payload encode(const RunMessage &message);
-Payload encode(const ResultMessage &message);
-Payload encode(const CompileMessage &message);
-Payload encode(const JobMessage &message);
-Payload encode(const CompiledMessage &message);
-Payload encode(const CheckMessage &message);
-Payload encode(const CheckedMessage &message);
-Payload encode(const ErrorMessage &message);
-Payload encode(const OfferMessage &message);
-Payload encode(const OpenMessage &message);
-Payload encode(const OpenedMessage &message);
-Payload encode(const SessionMessage &message);
-Payload encode(const BundleMessage &message);
-Payload encode(const AnswerMessage &message);
-Payload encode(const EndMessage &message);
-Payload encode(const BatchMessage &message);
-Payload encode(const BatchedMessage &message);
-Payload encode(const BeginMessage &message);
-Payload encode(const SurroundMessage &message);
-
+/// For each struct above whose name ends in Message, and Hello.
+template <typename Message> Payload encode(const Message &message);
 /// Fails with BP_STATUS_DATA_LOSS on anything that encode does not write.
-Status decode(std::span<const uint8_t> payload, Hello &message);
-Status decode(std::span<const uint8_t> payload, ArtifactMessage &message);
-Status decode(std::span<const uint8_t> payload, RunMessage &message);
-Status decode(std::span<const uint8_t> payload, ResultMessage &message);
-Status decode(std::span<const uint8_t> payload, CompileMessage &message);
-Status decode(std::span<const uint8_t> payload, JobMessage &message);
-Status decode(std::span<const uint8_t> payload, CompiledMessage &message);
-Status decode(std::span<const uint8_t> payload, CheckMessage &message);
-Status decode(std::span<const uint8_t> payload, CheckedMessage &message);
-Status decode(std::span<const uint8_t> payload, ErrorMessage &message);
-Status decode(std::span<const uint8_t> payload, OfferMessage &message);
-Status decode(std::span<const uint8_t> payload, OpenMessage &message);
-Status decode(std::span<const uint8_t> payload, OpenedMessage &message);
-Status decode(std::span<const uint8_t> payload, SessionMessage &message);
-Status decode(std::span<const uint8_t> payload, BundleMessage &message);
-Status decode(std::span<const uint8_t> payload, AnswerMessage &message);
-Status decode(std::span<const uint8_t> payload, EndMessage &message);
-Status decode(std::span<const uint8_t> payload, BatchMessage &message);
-Status decode(std::span<const uint8_t> payload, BatchedMessage &message);
-Status decode(std::span<const uint8_t> payload, BeginMessage &message);
-Status decode(std::span<const uint8_t> payload, SurroundMessage &message);
+template <typename Message>
+Status decode(std::span<const uint8_t> payload, Message &message);
 
 } // namespace backplane::worker
 
