@@ -3,6 +3,7 @@
 // Device.cpp: the one device of the driver and its memory.
 #include "Driver.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 #include <new>
@@ -19,25 +20,12 @@ static constexpr bp_string_t formats[] = {{"elf-aarch64", 11}, {"native", 6}};
 
 static constexpr std::string_view deviceId = "cpu";
 
-plugin::Tables Driver::tables() {
-  return {&driverTable,    &memoryTable,    &executableTable,
-          &queueTable,     &memory2Table,   &commandBufferTable,
-          &semaphoreTable, &timestampsTable};
-}
-
-bp_status_t fail(const Driver &driver, bp_error_t *error, bp_status_t status,
-                 std::string_view message) {
-  return driver.host->error_set(driver.host->self, error, status, toC(message));
-}
-
-bp_status_t refuseOptions(const Driver &driver, const bp_options_t *options,
-                          bp_error_t *error) {
-  if (!options || options->count == 0)
-    return BP_STATUS_OK;
-  std::string key(options->items[0].key.data, options->items[0].key.size);
-  return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
-              "the host driver knows no option \"" + key +
-                  "\"; it has none, write host://cpu");
+static Status refuseOptions(plugin::Options options) {
+  if (options.empty())
+    return {};
+  return invalidArgument("the host driver knows no option \"" +
+                         std::string(view(options.items()[0].key)) +
+                         "\"; it has none, write host://cpu");
 }
 
 static std::vector<bp_string_t> splitFeatures(bp_string_t text) {
@@ -71,17 +59,14 @@ static std::vector<bp_property_t> cachesOf(const bp_host_cpu_t &cpu) {
   return properties;
 }
 
-static bp_status_t enumerate(void *self, const bp_options_t *options,
-                             const bp_device_sink_t *sink, bp_error_t *error) {
-  const Driver &driver = *plugin::Self<Driver>::of(self).plugin;
-  bp_status_t status = refuseOptions(driver, options, error);
-  if (status != BP_STATUS_OK)
+Status Driver::enumerate(plugin::Options options, plugin::DeviceSink sink) {
+  if (Status status = refuseOptions(options); !status.ok())
     return status;
-  const bp_host_t &host = *driver.host;
-  std::vector<bp_string_t> features = splitFeatures(host.cpu->features);
+  const bp_host_cpu_t &cpu = host_.cpu();
+  std::vector<bp_string_t> features = splitFeatures(cpu.features);
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
   info.id = toC(deviceId);
-  info.name = host.cpu->model;
+  info.name = cpu.model;
   info.kind = BP_DEVICE_KIND_CPU;
   info.flags = BP_DEVICE_UNIFIED_MEMORY | BP_DEVICE_SYNCHRONOUS;
   info.formats = formats;
@@ -93,104 +78,63 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   info.max_bindings = maxBindings;
   info.max_constants = BP_MAX_CONSTANTS;
   info.max_parameters = BP_MAX_PARAMETERS;
-  info.worker_count = host.worker_count(host.self);
-  std::vector<bp_property_t> properties = cachesOf(*host.cpu);
+  info.worker_count = host_.workers();
+  std::vector<bp_property_t> properties = cachesOf(cpu);
   info.properties = properties.data();
   info.property_count = properties.size();
-  return sink->put(sink->context, &info);
+  return sink.put(info);
 }
 
-static bp_status_t open(void *self, bp_string_t id, const bp_options_t *options,
-                        bp_device_t **out, bp_error_t *error) {
-  Driver &driver = *plugin::Self<Driver>::of(self).plugin;
-  bp_status_t status = refuseOptions(driver, options, error);
-  if (status != BP_STATUS_OK)
+Result<std::unique_ptr<Device>> Driver::open(std::string_view id,
+                                             plugin::Options options) {
+  if (Status status = refuseOptions(options); !status.ok())
     return status;
-  if (std::string_view(id.data, id.size) != deviceId)
-    return fail(driver, error, BP_STATUS_NOT_FOUND,
-                "the host driver has one device, cpu");
-  *out = new (std::nothrow) bp_device_t{&driver};
-  return *out ? BP_STATUS_OK
-              : fail(driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
-                     "out of memory");
+  if (id != deviceId)
+    return notFound("the host driver has one device, cpu");
+  return make<Device>(host_);
 }
-
-static void close(bp_device_t *device) { delete device; }
 
 // ---- Memory ----
 
-static bp_status_t wrap(const Driver &driver, void *data, uint64_t size,
-                        bool owned, bp_buffer_t **out, bp_error_t *error) {
-  *out =
-      new (std::nothrow) bp_buffer_t{static_cast<uint8_t *>(data), size, owned};
-  return *out ? BP_STATUS_OK
-              : fail(driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
-                     "out of memory");
-}
-
-static bp_status_t bufferAllocate(bp_device_t *device, uint32_t space,
-                                  uint64_t size, uint64_t wanted,
-                                  bp_buffer_t **out, bp_error_t *error) {
+Result<std::unique_ptr<Buffer>> Device::allocate(uint32_t space, uint64_t size,
+                                                 uint64_t wanted) {
   if (space > BP_SPACE_STAGING)
-    return fail(*device->driver, error, BP_STATUS_UNIMPLEMENTED,
-                "the host driver has no memory space " + std::to_string(space));
+    return unimplemented("the host driver has no memory space " +
+                         std::to_string(space));
   constexpr uint64_t hugePage = 2u << 20;
-  const bp_host_t &host = *device->driver->host;
-  uint64_t start = wanted < alignment ? alignment : wanted;
-  if (size >= 2 * hugePage)
-    start = hugePage;
-  void *data = host.memory_allocate(host.self, size, start);
+  bool isHuge = size >= 2 * hugePage;
+  void *data =
+      host.allocate(size, isHuge ? hugePage : std::max(wanted, alignment));
   if (!data)
-    return fail(*device->driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
-                "there is no memory for a buffer of " + std::to_string(size) +
-                    " bytes");
-  if (size >= 2 * hugePage)
+    return Status(BP_STATUS_RESOURCE_EXHAUSTED,
+                  "there is no memory for a buffer of " + std::to_string(size) +
+                      " bytes");
+  if (isHuge)
     madvise(data, size / hugePage * hugePage, MADV_HUGEPAGE);
-  bp_status_t status = wrap(*device->driver, data, size, true, out, error);
-  if (status != BP_STATUS_OK)
-    host.memory_free(host.self, data);
-  return status;
+  Result<std::unique_ptr<Buffer>> buffer = make<Buffer>(host, data, true);
+  if (!buffer)
+    host.release(data);
+  return buffer;
 }
 
-static void bufferFree(bp_device_t *device, bp_buffer_t *buffer) {
-  const bp_host_t &host = *device->driver->host;
-  if (buffer->owned)
-    host.memory_free(host.self, buffer->data);
-  delete buffer;
+Status Device::write(Buffer &buffer, uint64_t offset,
+                     std::span<const std::byte> data) {
+  std::memcpy(buffer.data + offset, data.data(), data.size());
+  return {};
 }
 
-static bp_status_t bufferWrite(bp_device_t *, bp_buffer_t *buffer,
-                               uint64_t offset, const void *data, uint64_t size,
-                               bp_error_t *) {
-  std::memcpy(buffer->data + offset, data, size);
-  return BP_STATUS_OK;
+Status Device::read(Buffer &buffer, uint64_t offset,
+                    std::span<std::byte> data) {
+  std::memcpy(data.data(), buffer.data + offset, data.size());
+  return {};
 }
 
-static bp_status_t bufferRead(bp_device_t *, bp_buffer_t *buffer,
-                              uint64_t offset, void *data, uint64_t size,
-                              bp_error_t *) {
-  std::memcpy(data, buffer->data + offset, size);
-  return BP_STATUS_OK;
+Result<void *> Device::map(Buffer &buffer) {
+  return static_cast<void *>(buffer.data);
 }
 
-static bp_status_t bufferMap(bp_device_t *, bp_buffer_t *buffer, void **out,
-                             bp_error_t *) {
-  *out = buffer->data;
-  return BP_STATUS_OK;
+Result<std::unique_ptr<Buffer>> Device::import(void *pointer, uint64_t, bool) {
+  return make<Buffer>(host, pointer, false);
 }
-
-static bp_status_t bufferImport(bp_device_t *device, void *pointer,
-                                uint64_t size, uint8_t, bp_buffer_t **out,
-                                bp_error_t *error) {
-  return wrap(*device->driver, pointer, size, false, out, error);
-}
-
-const bp_driver_table_t driverTable = {BP_HEADER(bp_driver_table_t), enumerate,
-                                       open, close};
-const bp_memory_table_t memoryTable = {BP_HEADER(bp_memory_table_t),
-                                       bufferAllocate, bufferFree, bufferWrite,
-                                       bufferRead};
-const bp_memory2_table_t memory2Table = {BP_HEADER(bp_memory2_table_t),
-                                         bufferMap, bufferImport};
 
 } // namespace backplane::host

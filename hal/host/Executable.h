@@ -17,11 +17,11 @@ struct EntryPoint {
   void *self = nullptr; ///< of a native function
 };
 
-} // namespace backplane::host
-
-struct bp_executable_t {
-  std::unique_ptr<backplane::host::Image> image;
-  std::vector<backplane::host::EntryPoint> entries;
+struct Executable {
+  std::unique_ptr<Image> image;
+  std::vector<EntryPoint> entries;
 };
+
+} // namespace backplane::host
 
 #endif // BACKPLANE_HOST_EXECUTABLE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "Driver.h"
+#include "Queue.h"
 
 extern "C" BP_PLUGIN_EXPORT int32_t
 bp_plugin_query_v0(const bp_host_info_t *host, bp_plugin_info_t *out) {

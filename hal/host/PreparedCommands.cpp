@@ -5,19 +5,26 @@
 
 namespace backplane::host {
 
-static void addPointer(PreparedCommands &program, const bp_binding_t &binding) {
-  if (binding.buffer) {
-    program.pointers.push_back(binding.buffer->data + binding.offset);
+namespace {
+
+using Range = plugin::BufferRange<Device>;
+using Dispatch = plugin::Dispatch<Device>;
+using Copy = plugin::Copy<Device>;
+using Fill = plugin::Fill<Device>;
+
+void addPointer(PreparedCommands &program, const Range &range) {
+  if (range.buffer) {
+    program.pointers.push_back(range.buffer->data + range.offset);
     return;
   }
   program.patches.push_back(
-      {uint32_t(program.pointers.size()), binding.slot, binding.offset});
+      {uint32_t(program.pointers.size()), range.slot, range.offset});
   program.pointers.push_back(nullptr);
 }
 
 /// Scratch per worker. The host may be older than the member.
-static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
-                            const EntryPoint &entry) {
+uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
+                     const EntryPoint &entry) {
   if (!BP_HAS(&dispatch, bp_command_dispatch_t, workspace_bytes) ||
       !dispatch.workspace_bytes)
     return entry.workspaceBytes;
@@ -26,9 +33,8 @@ static uint64_t workspaceOf(const bp_command_dispatch_t &dispatch,
 
 /// An entry that takes parameters finds a pointer to them behind its bindings,
 /// a native one in any case, and its own pointer.
-static void addParameters(PreparedCommands &program,
-                          const bp_command_dispatch_t &dispatch,
-                          const EntryPoint &entry) {
+void addParameters(PreparedCommands &program, const Dispatch &dispatch,
+                   const EntryPoint &entry) {
   if (!entry.parameterCount) {
     if (entry.native)
       program.pointers.push_back(nullptr);
@@ -37,34 +43,34 @@ static void addParameters(PreparedCommands &program,
   program.parameterPatches.push_back(
       {uint32_t(program.pointers.size()), uint32_t(program.parameters.size())});
   program.pointers.push_back(nullptr);
-  program.parameters.insert(program.parameters.end(), dispatch.parameters,
-                            dispatch.parameters + entry.parameterCount);
+  const int64_t *first = dispatch.c().parameters;
+  program.parameters.insert(program.parameters.end(), first,
+                            first + entry.parameterCount);
 }
 
-static void addDispatch(PreparedCommands &program,
-                        const bp_command_dispatch_t &dispatch) {
-  const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
+void add(PreparedCommands &program, const Dispatch &dispatch) {
+  const EntryPoint &entry = dispatch.executable().entries[dispatch.entry()];
   PreparedCommand step = {};
   step.function = entry.function;
-  step.op = dispatch.op;
-  std::copy_n(dispatch.grid, 3, step.grid);
-  step.groups =
-      uint64_t(dispatch.grid[0]) * dispatch.grid[1] * dispatch.grid[2];
+  step.op = dispatch.c().op;
+  std::ranges::copy(dispatch.grid(), step.grid);
+  step.groups = dispatch.groups();
   step.pointers = uint32_t(program.pointers.size());
   step.constants = uint32_t(program.constants.size());
-  step.workspace = workspaceOf(dispatch, entry);
-  for (uint64_t i = 0; i < dispatch.binding_count; ++i)
-    addPointer(program, dispatch.bindings[i]);
+  step.workspace = workspaceOf(dispatch.c(), entry);
+  for (uint64_t i = 0; i < dispatch.bindings(); ++i)
+    addPointer(program, dispatch.binding(i));
   addParameters(program, dispatch, entry);
   if (entry.native)
     program.pointers.push_back(static_cast<uint8_t *>(entry.self));
-  program.constants.insert(program.constants.end(), dispatch.constants,
-                           dispatch.constants + dispatch.constant_count);
+  std::span<const uint32_t> constants = dispatch.constants();
+  program.constants.insert(program.constants.end(), constants.begin(),
+                           constants.end());
   program.workspace = std::max(program.workspace, step.workspace);
   program.steps.push_back(step);
 }
 
-static PreparedCommand transfer(PreparedCommands &program, uint64_t length) {
+PreparedCommand transfer(PreparedCommands &program, uint64_t length) {
   PreparedCommand step = {};
   step.pointers = uint32_t(program.pointers.size());
   step.length = length;
@@ -72,26 +78,26 @@ static PreparedCommand transfer(PreparedCommands &program, uint64_t length) {
   return step;
 }
 
-static void addCopy(PreparedCommands &program, const bp_command_copy_t &copy) {
+void add(PreparedCommands &program, const Copy &copy) {
   program.steps.push_back(transfer(program, copy.target.length));
   addPointer(program, copy.target);
   addPointer(program, copy.source);
 }
 
-static void addFill(PreparedCommands &program, const bp_command_fill_t &fill) {
+void add(PreparedCommands &program, const Fill &fill) {
   PreparedCommand step = transfer(program, fill.target.length);
   step.fill = true;
   step.pattern = fill.pattern;
-  if (fill.pattern_size == 1)
+  if (fill.patternSize == 1)
     step.pattern = (fill.pattern & 0xFF) * 0x01010101u;
-  else if (fill.pattern_size == 2)
+  else if (fill.patternSize == 2)
     step.pattern = (fill.pattern & 0xFFFF) * 0x00010001u;
   program.steps.push_back(step);
   addPointer(program, fill.target);
 }
 
-/// Groups the steps since the last wave into one.
-static void endWave(PreparedCommands &program) {
+/// A barrier groups the steps since the last wave into one.
+void add(PreparedCommands &program, const plugin::Barrier &) {
   uint32_t first = program.waves.empty() ? 0
                                          : program.waves.back().first +
                                                program.waves.back().count;
@@ -102,8 +108,9 @@ static void endWave(PreparedCommands &program) {
     program.waves.push_back(wave);
 }
 
-std::optional<uint32_t>
-PreparedCommands::assign(const bp_header_t *const *commands, uint64_t count) {
+} // namespace
+
+Status PreparedCommands::assign(Commands commands) {
   steps.clear();
   waves.clear();
   pointers.clear();
@@ -112,28 +119,13 @@ PreparedCommands::assign(const bp_header_t *const *commands, uint64_t count) {
   parameters.clear();
   parameterPatches.clear();
   workspace = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    const bp_header_t *command = commands[i];
-    switch (command->type) {
-    case bp_command_dispatch_t_TYPE:
-      addDispatch(*this,
-                  *reinterpret_cast<const bp_command_dispatch_t *>(command));
-      break;
-    case bp_command_copy_t_TYPE:
-      addCopy(*this, *reinterpret_cast<const bp_command_copy_t *>(command));
-      break;
-    case bp_command_fill_t_TYPE:
-      addFill(*this, *reinterpret_cast<const bp_command_fill_t *>(command));
-      break;
-    case bp_command_barrier_t_TYPE:
-      endWave(*this);
-      break;
-    default:
-      return command->type;
-    }
-  }
-  endWave(*this);
-  return std::nullopt;
+  Status status =
+      plugin::visitCommands<Device>(commands, [&](const auto &command) {
+        add(*this, command);
+        return Status();
+      });
+  add(*this, plugin::Barrier());
+  return status;
 }
 
 } // namespace backplane::host

@@ -9,8 +9,6 @@
 
 #include "Executable.h"
 
-#include <optional>
-
 namespace backplane::host {
 
 /// Bytes that one worker copies or fills at a time.
@@ -60,10 +58,9 @@ struct PreparedCommands {
   std::vector<ParameterPatch> parameterPatches;
   uint64_t workspace = 0; ///< bytes per worker that the steps need
 
-  /// Translates validated commands; `this` is reused, its memory kept. Gives
-  /// the type of the first command that it does not know.
-  std::optional<uint32_t> assign(const bp_header_t *const *commands,
-                                 uint64_t count);
+  /// Translates validated commands; `this` is reused, its memory kept. Refuses
+  /// unknown ones.
+  Status assign(Commands commands);
 };
 
 } // namespace backplane::host

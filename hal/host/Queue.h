@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queue.h: running programs on the host's thread pool.
+// Queue.h: running programs on the host's thread pool, and semaphores, for
+// which submissions wait.
 #ifndef BACKPLANE_HOST_QUEUE_H
 #define BACKPLANE_HOST_QUEUE_H
 
@@ -10,56 +11,74 @@
 
 namespace backplane::host {
 
-/// A program that waits for timepoints.
-struct Submission {
-  std::vector<bp_timepoint_t> waits;
-  std::vector<bp_timepoint_t> signals;
+struct CommandBuffer {
   PreparedCommands program;
 };
 
-/// The outcome of running a program.
-struct Outcome {
-  bp_status_t status = BP_STATUS_OK;
-  std::string message;
+struct Semaphore {
+  Semaphore(Device &device, uint64_t initial)
+      : device(device), current(initial) {}
+
+  Result<uint64_t> value();
+  Status signal(uint64_t value);
+  Status wait(uint64_t value, uint64_t timeoutNs);
+
+  Device &device;
+  // Guarded by Timelines:
+  uint64_t current;
+  Status failure;
 };
 
-} // namespace backplane::host
+class Queue {
+public:
+  explicit Queue(Device &device) : device_(device) {}
+  /// Fails the submissions that have not started, and waits for the others.
+  ~Queue();
+  Queue(const Queue &) = delete;
+  Queue &operator=(const Queue &) = delete;
 
-struct bp_command_buffer_t {
-  backplane::host::PreparedCommands program;
+  Status execute(Commands commands, const Completion &completion);
+  Status executeTimed(Commands commands, std::span<bp_timestamp_t> times,
+                      const Completion &completion);
+  Status execute(const CommandBuffer &commands,
+                 std::span<const bp_binding_t> table,
+                 const Completion &completion);
+  Status submit(std::span<const bp_timepoint_t> waits,
+                std::span<const bp_timepoint_t> signals, Commands commands);
+
+  /// Runs the front submission; false when it has to wait. Timelines is locked.
+  bool step(std::unique_lock<std::mutex> &lock);
+
+private:
+  /// A program that waits for timepoints.
+  struct Submission {
+    std::vector<bp_timepoint_t> waits, signals;
+    PreparedCommands program;
+  };
+
+  /// Runs a program on the queue's scratch memory. Slot i is table[i]. With
+  /// `times`, one for each step, the steps run one after the other and those
+  /// that ran have theirs.
+  Status play(const PreparedCommands &program, const bp_binding_t *table,
+              bp_timestamp_t *times = nullptr);
+  bool growWorkspace(uint64_t bytes);
+  /// Waits until earlier submissions have run, running them on this thread
+  /// where possible.
+  void drain();
+  bool isReady() const;
+  void leave();
+
+  Device &device_;
+  PreparedCommands scratch_;        ///< of execute
+  std::vector<uint8_t *> pointers_; ///< of the running program
+  std::vector<int64_t> parameters_; ///< of the running program
+  std::vector<uint32_t> errors_;    ///< an error word for each step
+  void *workspace_ = nullptr;       ///< a slice for each worker
+  uint64_t workspaceBytes_ = 0;     ///< of one slice
+  // Guarded by Timelines:
+  std::deque<Submission> waiting_;
+  bool running_ = false; ///< a submission is
 };
-
-struct bp_queue_t {
-  bp_device_t *device;
-  backplane::host::PreparedCommands scratch; ///< of queue_execute
-  std::vector<uint8_t *> pointers;           ///< of the running program
-  std::vector<int64_t> parameters;           ///< of the running program
-  std::vector<uint32_t> errors;              ///< an error word for each step
-  void *workspace = nullptr;                 ///< a slice for each worker
-  uint64_t workspaceBytes = 0;               ///< of one slice
-  std::deque<backplane::host::Submission> waiting; ///< guarded by Timelines
-  bool running = false; ///< a submission is; guarded by Timelines
-};
-
-namespace backplane::host {
-
-/// Makes a program of commands; refuses unknown ones.
-bp_status_t translate(const Driver &driver, PreparedCommands &program,
-                      const bp_header_t *const *commands, uint64_t count,
-                      bp_error_t *error);
-
-/// Runs a program on the queue's scratch memory. Slot i is table[i]. With
-/// `times`, one for each step, the steps run one after the other and those that
-/// ran have theirs.
-Outcome run(bp_queue_t &queue, const PreparedCommands &program,
-            const bp_binding_t *table, bp_timestamp_t *times = nullptr);
-
-/// Waits until earlier submissions with timepoints have run, running them on
-/// this thread where possible.
-void drain(bp_queue_t &queue);
-
-/// Fails the submissions that have not started, and waits for the others.
-void cancel(bp_queue_t &queue);
 
 } // namespace backplane::host
 

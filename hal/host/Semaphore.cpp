@@ -6,82 +6,77 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
-
-struct bp_semaphore_t {
-  uint64_t value;
-  bp_status_t failure; ///< BP_STATUS_OK while none was signalled
-  std::string message;
-};
 
 namespace backplane::host {
 
 using Lock = std::unique_lock<std::mutex>;
 
-/// Whether the front submission of a queue may start.
-static bool ready(const bp_queue_t &queue) {
-  const std::vector<bp_timepoint_t> &waits = queue.waiting.front().waits;
-  return std::all_of(waits.begin(), waits.end(), [](const bp_timepoint_t &at) {
-    return at.semaphore->failure || at.semaphore->value >= at.value;
-  });
+static Semaphore &of(const bp_timepoint_t &at) {
+  return *reinterpret_cast<Semaphore *>(at.semaphore);
 }
 
 /// The failure of a wait, if any.
-static Outcome failureOf(const Submission &submission) {
-  for (const bp_timepoint_t &at : submission.waits)
-    if (at.semaphore->failure)
-      return {at.semaphore->failure, at.semaphore->message};
+static Status failureOf(const std::vector<bp_timepoint_t> &waits) {
+  for (const bp_timepoint_t &at : waits)
+    if (!of(at).failure.ok())
+      return of(at).failure;
   return {};
 }
 
-static void signalAll(const Submission &submission, const Outcome &outcome) {
-  for (const bp_timepoint_t &at : submission.signals) {
-    bp_semaphore_t &semaphore = *at.semaphore;
-    if (outcome.status == BP_STATUS_OK) {
-      semaphore.value = std::max(semaphore.value, at.value);
-    } else if (!semaphore.failure) {
-      semaphore.failure = outcome.status;
-      semaphore.message = outcome.message;
-    }
+static void signalAll(const std::vector<bp_timepoint_t> &signals,
+                      const Status &outcome) {
+  for (const bp_timepoint_t &at : signals) {
+    Semaphore &semaphore = of(at);
+    if (outcome.ok())
+      semaphore.current = std::max(semaphore.current, at.value);
+    else if (semaphore.failure.ok())
+      semaphore.failure = outcome;
   }
 }
 
-static void leave(Timelines &timelines, bp_queue_t &queue) {
-  if (queue.waiting.empty())
-    std::erase(timelines.queues, &queue);
-  timelines.changed.notify_all();
+// ---- Submissions of a queue ----
+
+/// Whether the front submission may start.
+bool Queue::isReady() const {
+  return std::ranges::all_of(waiting_.front().waits, [](const auto &at) {
+    return !of(at).failure.ok() || of(at).current >= at.value;
+  });
 }
 
-/// Runs the front submission of a queue; false when it has to wait.
-static bool step(bp_queue_t &queue, Lock &lock) {
-  if (queue.running || queue.waiting.empty() || !ready(queue))
+void Queue::leave() {
+  if (waiting_.empty())
+    std::erase(device_.timelines->queues, this);
+  device_.timelines->changed.notify_all();
+}
+
+bool Queue::step(Lock &lock) {
+  if (running_ || waiting_.empty() || !isReady())
     return false;
-  Timelines &timelines = *queue.device->timelines;
-  queue.running = true;
-  Submission &submission = queue.waiting.front();
-  Outcome outcome = failureOf(submission);
+  running_ = true;
+  Submission &submission = waiting_.front();
+  Status outcome = failureOf(submission.waits);
   lock.unlock();
-  if (outcome.status == BP_STATUS_OK)
-    outcome = run(queue, submission.program, nullptr);
+  if (outcome.ok())
+    outcome = play(submission.program, nullptr);
   lock.lock();
-  signalAll(submission, outcome);
-  queue.waiting.pop_front();
-  queue.running = false;
-  leave(timelines, queue);
+  signalAll(submission.signals, outcome);
+  waiting_.pop_front();
+  running_ = false;
+  leave();
   return true;
 }
 
 /// Runs one submission of any queue; false when all have to wait.
 static bool stepAny(Timelines &timelines, Lock &lock) {
-  for (bp_queue_t *queue : timelines.queues)
-    if (step(*queue, lock))
+  for (Queue *queue : timelines.queues)
+    if (queue->step(lock))
       return true;
   return false;
 }
 
 /// Asks the host for a thread that runs what has become ready.
-static void wake(const bp_device_t &device) {
-  const bp_host_t &host = *device.driver->host;
+static void wake(const Device &device) {
+  const bp_host_t &host = device.host.c();
   auto task = [](void *context) {
     std::unique_ptr<std::shared_ptr<Timelines>> timelines(
         static_cast<std::shared_ptr<Timelines> *>(context));
@@ -92,120 +87,91 @@ static void wake(const bp_device_t &device) {
   host.post(host.self, task, new std::shared_ptr<Timelines>(device.timelines));
 }
 
-void drain(bp_queue_t &queue) {
-  Timelines &timelines = *queue.device->timelines;
+void Queue::drain() {
+  Lock lock(device_.timelines->mutex);
+  while (!waiting_.empty())
+    if (!step(lock))
+      device_.timelines->changed.wait(lock);
+}
+
+Queue::~Queue() {
+  {
+    Lock lock(device_.timelines->mutex);
+    device_.timelines->changed.wait(lock, [&] { return !running_; });
+    for (const Submission &submission : waiting_)
+      signalAll(submission.signals,
+                Status(BP_STATUS_CANCELLED, "the queue was destroyed"));
+    waiting_.clear();
+    leave();
+  }
+  device_.host.release(workspace_);
+}
+
+Status Queue::submit(std::span<const bp_timepoint_t> waits,
+                     std::span<const bp_timepoint_t> signals,
+                     Commands commands) {
+  Submission submission;
+  submission.waits.assign(waits.begin(), waits.end());
+  submission.signals.assign(signals.begin(), signals.end());
+  if (Status status = submission.program.assign(commands); !status.ok())
+    return status;
+  {
+    Lock lock(device_.timelines->mutex);
+    if (waiting_.empty())
+      device_.timelines->queues.push_back(this);
+    waiting_.push_back(std::move(submission));
+  }
+  wake(device_);
+  return {};
+}
+
+// ---- Semaphores ----
+
+Result<std::unique_ptr<Semaphore>> Device::createSemaphore(uint64_t initial) {
+  return make<Semaphore>(*this, initial);
+}
+
+Result<uint64_t> Semaphore::value() {
+  Lock lock(device.timelines->mutex);
+  if (!failure.ok())
+    return failure;
+  return current;
+}
+
+Status Semaphore::signal(uint64_t value) {
+  Timelines &timelines = *device.timelines;
   Lock lock(timelines.mutex);
-  while (!queue.waiting.empty())
-    if (!step(queue, lock))
-      timelines.changed.wait(lock);
-}
-
-void cancel(bp_queue_t &queue) {
-  Timelines &timelines = *queue.device->timelines;
-  Lock lock(timelines.mutex);
-  timelines.changed.wait(lock, [&] { return !queue.running; });
-  for (const Submission &submission : queue.waiting)
-    signalAll(submission, {BP_STATUS_CANCELLED, "the queue was destroyed"});
-  queue.waiting.clear();
-  leave(timelines, queue);
-}
-
-// ---- The table ----
-
-static bp_status_t create(bp_device_t *device, uint64_t initial,
-                          bp_semaphore_t **out, bp_error_t *error) {
-  *out = new (std::nothrow) bp_semaphore_t{initial, BP_STATUS_OK, ""};
-  return *out ? BP_STATUS_OK
-              : fail(*device->driver, error, BP_STATUS_RESOURCE_EXHAUSTED,
-                     "out of memory");
-}
-
-static void destroy(bp_device_t *, bp_semaphore_t *semaphore) {
-  delete semaphore;
-}
-
-static bp_status_t failure(const bp_device_t &device,
-                           const bp_semaphore_t &semaphore, bp_error_t *error) {
-  return fail(*device.driver, error, semaphore.failure, semaphore.message);
-}
-
-static bp_status_t query(bp_device_t *device, bp_semaphore_t *semaphore,
-                         uint64_t *outValue, bp_error_t *error) {
-  Lock lock(device->timelines->mutex);
-  if (semaphore->failure)
-    return failure(*device, *semaphore, error);
-  *outValue = semaphore->value;
-  return BP_STATUS_OK;
-}
-
-static bp_status_t signal(bp_device_t *device, bp_semaphore_t *semaphore,
-                          uint64_t value, bp_error_t *error) {
-  Lock lock(device->timelines->mutex);
-  if (semaphore->failure)
-    return failure(*device, *semaphore, error);
-  if (value <= semaphore->value)
-    return fail(*device->driver, error, BP_STATUS_INVALID_ARGUMENT,
-                "semaphore value " + std::to_string(value) +
-                    " is not above the current one, " +
-                    std::to_string(semaphore->value));
-  semaphore->value = value;
-  device->timelines->changed.notify_all();
-  bool waiting = !device->timelines->queues.empty();
+  if (!failure.ok())
+    return failure;
+  if (value <= current)
+    return invalidArgument("semaphore value " + std::to_string(value) +
+                           " is not above the current one, " +
+                           std::to_string(current));
+  current = value;
+  timelines.changed.notify_all();
+  bool waiting = !timelines.queues.empty();
   lock.unlock();
   if (waiting)
-    wake(*device);
-  return BP_STATUS_OK;
+    wake(device);
+  return {};
 }
 
-static bp_status_t wait(bp_device_t *device, bp_semaphore_t *semaphore,
-                        uint64_t value, uint64_t timeoutNs, bp_error_t *error) {
+Status Semaphore::wait(uint64_t value, uint64_t timeoutNs) {
   using Clock = std::chrono::steady_clock;
   constexpr uint64_t longest = uint64_t(365) * 24 * 3600 * 1000000000u;
   auto end =
       Clock::now() + std::chrono::nanoseconds(std::min(timeoutNs, longest));
-  Timelines &timelines = *device->timelines;
+  Timelines &timelines = *device.timelines;
   Lock lock(timelines.mutex);
-  while (!semaphore->failure && semaphore->value < value) {
+  while (failure.ok() && current < value) {
     if (Clock::now() >= end)
-      return fail(*device->driver, error, BP_STATUS_DEADLINE_EXCEEDED,
-                  "semaphore value " + std::to_string(value) +
-                      " was not reached in time");
+      return Status(BP_STATUS_DEADLINE_EXCEEDED,
+                    "semaphore value " + std::to_string(value) +
+                        " was not reached in time");
     if (!stepAny(timelines, lock))
       timelines.changed.wait_until(lock, end);
   }
-  return semaphore->failure ? failure(*device, *semaphore, error)
-                            : BP_STATUS_OK;
+  return failure;
 }
-
-static bp_status_t submit(bp_queue_t *queue, const bp_timepoint_t *waits,
-                          uint64_t waitCount, const bp_timepoint_t *signals,
-                          uint64_t signalCount,
-                          const bp_header_t *const *commands, uint64_t count,
-                          bp_error_t *error) {
-  Submission submission;
-  submission.waits.assign(waits, waits + waitCount);
-  submission.signals.assign(signals, signals + signalCount);
-  bp_status_t status = translate(*queue->device->driver, submission.program,
-                                 commands, count, error);
-  if (status != BP_STATUS_OK)
-    return status;
-  Timelines &timelines = *queue->device->timelines;
-  {
-    Lock lock(timelines.mutex);
-    if (queue->waiting.empty())
-      timelines.queues.push_back(queue);
-    queue->waiting.push_back(std::move(submission));
-  }
-  wake(*queue->device);
-  return BP_STATUS_OK;
-}
-
-const bp_semaphore_table_t semaphoreTable = {BP_HEADER(bp_semaphore_table_t),
-                                             create,
-                                             destroy,
-                                             query,
-                                             signal,
-                                             wait,
-                                             submit};
 
 } // namespace backplane::host

@@ -5,6 +5,7 @@
 #include "PluginFolder.h"
 #include "backplane/cpp/Compiler.h"
 #include "backplane/cpp/Driver.h"
+#include "backplane/cpp/Tables.h"
 #include "hal/core/Error.h"
 #include "hal/core/Host.h"
 #include "hal/core/Registry.h"
@@ -424,6 +425,50 @@ TEST(CppPlugin, HasNoTableThatItHasNoMembersFor) {
   EXPECT_EQ(info.compiler->graph_passes, nullptr);
   EXPECT_EQ(info.plugin->get_table(nullptr, toC("backplane.memory2"), 0),
             nullptr);
+}
+
+/// A driver that fills in its tables itself, one optional one among them.
+struct Tabled {
+  static constexpr plugin::Description description = {
+      .name = "tabled", .vendor = "test", .version = "0.0.1"};
+  static constexpr bp_driver_table_t driver = {};
+  static constexpr bp_memory2_table_t memory2 = {};
+  static plugin::Tables tables() {
+    plugin::Tables own = {};
+    own.driver = &driver;
+    own.memory2 = &memory2;
+    return own;
+  }
+};
+
+TEST(CppPlugin, HandsOutTablesOfTheDriver) {
+  bp_plugin_info_t info = {};
+  info.header = BP_HEADER(bp_plugin_info_t);
+  EXPECT_EQ(plugin::Library<Tabled>::query(nullptr, &info), BP_STATUS_OK);
+  EXPECT_EQ(info.driver, &Tabled::driver);
+  EXPECT_EQ(info.compiler, nullptr);
+  auto table = [&](std::string_view name) {
+    return info.plugin->get_table(nullptr, toC(name), 0);
+  };
+  EXPECT_EQ(table("backplane.memory2"), &Tabled::memory2);
+  EXPECT_EQ(table("backplane.semaphore"), nullptr);
+  EXPECT_EQ(table("backplane.other"), nullptr);
+}
+
+TEST(CppPlugin, SaysWhatAnErrorWordMeans) {
+  auto told = [](uint32_t word) {
+    Status status = plugin::kernelStatus(word, 4);
+    return std::pair(status.code(), status.message().substr(0, 26));
+  };
+  using Told = std::pair<bp_status_t, std::string>;
+  EXPECT_EQ(told(BP_KERNEL_ERROR(BP_KERNEL_ERROR_INDEX, 0)),
+            Told(BP_STATUS_OUT_OF_RANGE, "op 4: an index is out of r"));
+  EXPECT_EQ(told(BP_KERNEL_ERROR(BP_KERNEL_ERROR_DIVISION, 9)),
+            Told(BP_STATUS_OUT_OF_RANGE, "op 9: an integer is divide"));
+  EXPECT_EQ(told(BP_KERNEL_ERROR(BP_KERNEL_ERROR_ITERATIONS, 0)),
+            Told(BP_STATUS_UNIMPLEMENTED, "op 4: the device ends loop"));
+  EXPECT_EQ(told(BP_KERNEL_ERROR(200, 0)),
+            Told(BP_STATUS_OUT_OF_RANGE, "op 4: the kernel reports a"));
 }
 
 /// An older host gives a shorter struct, behind which nothing is written.

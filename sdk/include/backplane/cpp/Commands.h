@@ -70,6 +70,13 @@ inline KernelFailure kernelFailure(uint32_t errorWord, uint32_t op) {
   }
 }
 
+/// The same as a Status.
+inline Status kernelStatus(uint32_t errorWord, uint32_t op) {
+  const KernelFailure failure = kernelFailure(errorWord, op);
+  return Status(failure.code,
+                "op " + std::to_string(failure.op) + ": " + failure.what);
+}
+
 /// A launch of an entry of an executable.
 template <typename Device> class Dispatch {
 public:
@@ -101,9 +108,7 @@ public:
   }
   /// The failure of a kernel that has set the error word (kernel.h).
   Status badData(uint32_t errorWord) const {
-    KernelFailure failure = kernelFailure(errorWord, c_.op);
-    return Status(failure.code,
-                  "op " + std::to_string(failure.op) + ": " + failure.what);
+    return kernelStatus(errorWord, c_.op);
   }
 
 private:
