@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "sdk/support/NearestName.h"
 #include "sdk/support/ReadableText.h"
 
 #include <algorithm>
@@ -93,22 +94,6 @@ void fillIntegers(Tensor &tensor, std::mt19937_64 &random) {
     uint64_t value = random() % limit;
     std::memcpy(tensor.data() + i * width, &value, width);
   }
-}
-
-size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t change = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row[b.size()];
 }
 
 } // namespace
@@ -342,14 +327,8 @@ Result<PreparedSession> prepareSession(const Artifact &artifact,
 
 std::string suggestion(std::string_view asked,
                        const std::vector<std::string> &known) {
-  size_t best = std::max<size_t>(3, asked.size() / 2);
-  const std::string *nearest = nullptr;
-  for (const std::string &candidate : known)
-    if (size_t distance = editDistance(asked, candidate); distance < best) {
-      best = distance;
-      nearest = &candidate;
-    }
-  return nearest ? " (did you mean '" + *nearest + "'?)" : std::string();
+  std::string near = nearestName(asked, known);
+  return near.empty() ? near : " (did you mean '" + near + "'?)";
 }
 
 } // namespace backplane
