@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bits.cpp: logic, shifts and fields of bits.
+// Bits.cpp: logic, shifts, counts and orders of bits.
 #include "Lanes.h"
 
 namespace emulator {
@@ -152,67 +152,6 @@ bool countBits(Decoder &d) {
   return true;
 }
 
-template <class T> T extract(T a, uint32_t from, uint32_t length) {
-  using U = std::make_unsigned_t<T>;
-  constexpr uint32_t bits = 8 * sizeof(T);
-  from &= 0xff;
-  length &= 0xff;
-  U field = from < bits ? U(U(a) >> from) : U(0);
-  if (!length)
-    return 0;
-  // A field that goes beyond the top has the sign there.
-  bool negative = false;
-  if constexpr (T(-1) < T(0))
-    negative = U(a) >> std::min(from + length - 1, bits - 1) & 1;
-  if (length >= bits - std::min(from, bits))
-    length = bits - std::min(from, bits);
-  U mask = length >= bits ? U(~U(0)) : U((U(1) << length) - 1);
-  field &= mask;
-  return T(negative ? field | ~mask : field);
-}
-
-template <class T> T insert(T a, T b, uint32_t from, uint32_t length) {
-  constexpr uint32_t bits = 8 * sizeof(T);
-  from &= 0xff;
-  length &= 0xff;
-  if (from >= bits || !length)
-    return b;
-  T mask = length >= bits ? T(~T(0)) : T((T(1) << length) - 1);
-  mask = T(mask << from);
-  return T((b & ~mask) | (T(a << from) & mask));
-}
-
-template <class T> void insertLanes(Warp &warp, const Inst &inst) {
-  const T *a = warp.values<T>(inst, 1), *b = warp.values<T>(inst, 2);
-  const uint32_t *from = warp.values<uint32_t>(inst, 3);
-  const uint32_t *length = warp.values<uint32_t>(inst, 4);
-  store(warp, warp.values<T>(inst, 0),
-        [=](uint32_t i) { return insert(a[i], b[i], from[i], length[i]); });
-}
-
-bool fields(Decoder &d) {
-  Type type = d.takeType();
-  bool isInsert = d.is("bfi");
-  d.result(d.operand(0), type);
-  d.source(d.operand(1), type);
-  if (isInsert)
-    d.source(d.operand(2), type);
-  d.source(d.operand(isInsert ? 3 : 2), Type::U32);
-  d.source(d.operand(isInsert ? 4 : 3), Type::U32);
-  Handler handler = nullptr;
-  if (isInsert)
-    handler =
-        bytesOf(type) == 8 ? insertLanes<uint64_t> : insertLanes<uint32_t>;
-  else
-    handler = forInteger(type, [&](auto zero) -> Handler {
-      using T = decltype(zero);
-      return ternary<T, T, uint32_t, uint32_t>(
-          [](T a, uint32_t b, uint32_t c) { return extract(a, b, c); });
-    });
-  d.finish(handler, Class::Integer);
-  return true;
-}
-
 bool reverseBits(Decoder &d) {
   Type type = d.takeType();
   d.result(d.operand(0), type);
@@ -309,31 +248,6 @@ bool decodePermute(Decoder &d) {
   return true;
 }
 
-// bmsk: a mask of `b` bits from bit `a` on; szext: the lower bits, extended.
-bool masks(Decoder &d) {
-  bool wrap = d.take("wrap");
-  if (!wrap && !d.take("clamp"))
-    d.bad("expected .clamp or .wrap");
-  Type type = d.takeType();
-  d.result(d.operand(0), type);
-  d.source(d.operand(1), type);
-  d.source(d.operand(2), Type::B32);
-  using W = uint32_t;
-  if (!d.is("bmsk"))
-    return d.bad("szext is not supported"), false;
-  auto make = [](W from, W count) {
-    W mask = count >= 32 ? kAll : (W(1) << count) - 1;
-    return from >= 32 ? 0 : mask << from;
-  };
-  d.finish(wrap ? binary<W, W, W>([](W a, W b) {
-             b &= 31;
-             return ((W(1) << b) - 1) << (a & 31);
-           })
-                : binary<W, W, W>(make),
-           Class::Integer);
-  return true;
-}
-
 } // namespace
 
 bool decodeBits(Decoder &d) {
@@ -345,17 +259,13 @@ bool decodeBits(Decoder &d) {
     return funnel(d);
   if (d.is("popc") || d.is("clz") || d.is("bfind"))
     return countBits(d);
-  if (d.is("bfe") || d.is("bfi"))
-    return fields(d);
   if (d.is("brev"))
     return reverseBits(d);
   if (d.is("lop3"))
     return decodeAnyLogic(d);
   if (d.is("prmt"))
     return decodePermute(d);
-  if (d.is("bmsk"))
-    return masks(d);
-  return false;
+  return decodeBitFields(d);
 }
 
 } // namespace emulator

@@ -141,18 +141,19 @@ bool decodeBarrier(Decoder &d) {
   return true;
 }
 
+// Bulk copies and wgmma see what was written before.
+void fenceProxies(Warp &warp, const Inst &) {
+  warp.block->shared.fenceProxies();
+}
+
 bool decodeFence(Decoder &d) {
-  d.ignore({"cta",           "cluster",
-            "gpu",           "gl",
-            "sys",           "sc",
-            "acq_rel",       "acquire",
-            "release",       "proxy",
-            "async",         "async::generic",
-            "alias",         "global",
-            "shared::cta",   "shared::cluster",
-            "async.global",  "async.shared::cta",
-            "mbarrier_init", "sync_restrict"});
-  d.finish(nothing, Class::Control);
+  const bool proxies =
+      d.is("fence") && d.has("proxy") && d.has("async") && !d.has("global");
+  d.ignore({"cta", "cluster", "gpu", "gl", "sys", "sc", "acq_rel", "acquire",
+            "release", "proxy", "async", "async::generic", "alias", "global",
+            "shared::cta", "shared::cluster", "mbarrier_init",
+            "sync_restrict"});
+  d.finish(proxies ? fenceProxies : nothing, Class::Control);
   return true;
 }
 

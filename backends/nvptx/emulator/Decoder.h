@@ -50,6 +50,10 @@ uint32_t bytesOf(Type type);
 bool isFloat(Type type);
 bool isSigned(Type type);
 
+inline uint64_t alignUp(uint64_t value, uint64_t to) {
+  return to ? (value + to - 1) / to * to : value;
+}
+
 class Builder;
 
 class Decoder {
@@ -102,6 +106,8 @@ private:
 // Each returns false when the instruction is of another family.
 bool decodeInteger(Decoder &d);
 bool decodeBits(Decoder &d);
+// bfe, bfi, bmsk, szext, fns: a part of the family of bits.
+bool decodeBitFields(Decoder &d);
 bool decodeFloat(Decoder &d);
 bool decodeHalf(Decoder &d);
 bool decodeApproximate(Decoder &d);
@@ -115,6 +121,8 @@ bool decodeControl(Decoder &d);
 bool decodeMatrix(Decoder &d);
 bool decodeAsync(Decoder &d);
 bool decodeMbarrier(Decoder &d);
+// cp.async.bulk.tensor, a part of the family of mbarrier.
+bool decodeTensorCopy(Decoder &d);
 
 // Resolves the names of one kernel.
 class Builder {
@@ -177,6 +185,7 @@ private:
                 const std::vector<Operand> &arguments);
   void append(Decoder &d);
   uint32_t jump(const Statement &statement, bool skip);
+  void markProducts();
   void resolveJumps();
   [[noreturn]] void bad(const Statement &statement,
                         const std::string &what) const;

@@ -101,6 +101,8 @@ const Row kRows[] = {
     BP_ENTRY(cuFuncSetCacheConfig),
     BP_ENTRY(cuLaunchKernel),
     BP_ENTRY(cuLaunchKernelEx),
+    BP_ENTRY(cuTensorMapEncodeTiled),
+    BP_ENTRY(cuTensorMapReplaceAddress),
     BP_ENTRY(cuGetProcAddress),
 };
 

@@ -56,7 +56,8 @@ Block::Block(Launch &launch) : launch(launch) {
   poisons.resize(size_t(count) * kernel.registerCount + 1);
   locals.resize(size_t(threads + kLanes) * kernel.localBytes + 1);
   shared.configure(kernel.staticShared + launch.dynamicShared, kernel.granule,
-                   launch.options.poison, launch.options.races);
+                   launch.options.poison, launch.options.races,
+                   kernel.readsAsync);
   auto address = reinterpret_cast<uintptr_t>(files.data());
   uint8_t *aligned = files.data() + ((64 - address % 64) % 64);
   for (uint32_t i = 0; i < count; ++i) {
@@ -161,6 +162,10 @@ void Block::reset(uint64_t linear) {
     warp.reduction = nullptr;
     warp.openCopies.clear();
     warp.copyGroups.clear();
+    warp.openProducts = {};
+    warp.productGroups.clear();
+    warp.fenced = false;
+    warp.touched.assign(kernel.productRegisters.size(), 0);
     fillSpecials(warp, false);
   }
 }

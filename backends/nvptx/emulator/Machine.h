@@ -80,6 +80,16 @@ struct Warp {
   };
   std::vector<Copy> openCopies;
   std::vector<std::vector<Copy>> copyGroups;
+  // Products of wgmma that wait: of the open group and of closed ones.
+  struct Products {
+    std::vector<uint32_t> sums, factors; // ids of their registers
+    std::vector<Copy> reads;
+  };
+  Products openProducts;
+  std::vector<Products> productGroups;
+  bool fenced = false; // wgmma.fence was executed
+  // By id, registers of products that others used since the last wgmma.fence.
+  std::vector<uint8_t> touched;
 
   const Reg &reg(const Inst &inst, uint32_t i) const {
     return registers[inst.first + i];
@@ -102,6 +112,8 @@ struct Warp {
   // Lets the lanes of `taken` go on at `target`, the others behind.
   void branch(uint32_t taken, uint32_t target);
   void exit(uint32_t lanes);
+  // Whether a product that was not waited for makes the register.
+  bool makesLater(uint32_t id) const;
   [[noreturn]] void fault(CUresult code, uint32_t lane,
                           const std::string &text) const;
 
@@ -109,6 +121,7 @@ private:
   void arrange();
   void select();
   void checkPoison(const Inst &inst, uint32_t poisoned) const;
+  void touch(const Inst &inst);
 };
 
 struct Barrier {
@@ -124,11 +137,12 @@ struct Block {
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
   SharedMemory shared;
-  // Bulk copies whose barrier has not completed its phase: they may not be
-  // read.
+  // Bulk copies that may not be read: until the phase of their barrier is
+  // complete, and a warp has found it so.
   struct BulkCopy {
     uint64_t barrier, shared;
     uint32_t bytes;
+    bool landed = false; // the phase is complete
   };
   std::vector<BulkCopy> bulkCopies;
   // Storage of the warps.

@@ -16,33 +16,12 @@
 namespace emulator {
 namespace {
 
-uint32_t bitsOf(Type type) {
-  return type == Type::TF32 ? 32 : 8 * bytesOf(type);
-}
-
-// One element of A or B from a register of a lane.
+// The element `part` of a register of A or B.
 double element(Type type, const Warp &warp, const Reg &reg, uint32_t lane,
                uint32_t part) {
   if (type == Type::F64)
     return warp.at<double>(reg)[lane];
-  uint32_t bits = warp.at<uint32_t>(reg)[lane];
-  switch (type) {
-  case Type::F16:
-    return halfToFloat(uint16_t(bits >> (16 * part)));
-  case Type::BF16:
-    return bfloatToFloat(uint16_t(bits >> (16 * part)));
-  case Type::TF32:
-    // The lower 13 bits of the fraction are ignored.
-    return std::bit_cast<float>(bits & 0xffffe000);
-  case Type::E4M3:
-    return valueOf(kE4m3, bits >> (8 * part) & 0xff);
-  case Type::E5M2:
-    return valueOf(kE5m2, bits >> (8 * part) & 0xff);
-  case Type::S8:
-    return int8_t(bits >> (8 * part));
-  default:
-    return uint8_t(bits >> (8 * part));
-  }
+  return elementOf(type, warp.at<uint32_t>(reg)[lane] >> (bitsOf(type) * part));
 }
 
 struct Fragments {
@@ -95,47 +74,13 @@ void gatherFragments(Warp &warp, const Inst &inst, const Plan &plan,
   }
 }
 
+// Elements of C or D in a register.
+uint32_t perRegister(Type type) { return type == Type::F16 ? 2 : 1; }
+
 // C and D: the element `i` of a lane.
 void place(uint32_t lane, uint32_t i, uint32_t &row, uint32_t &column) {
   row = (lane >> 2) + 8 * (i >> 1);
   column = (lane & 3) * 2 + (i & 1);
-}
-
-double loadC(const Plan &plan, const Warp &warp, const Inst &inst,
-             uint32_t lane, uint32_t i) {
-  const uint32_t first = inst.results + plan.registersA + plan.registersB;
-  switch (plan.c) {
-  case Type::F16:
-    return halfToFloat(
-        warp.at<uint16_t>(warp.reg(inst, first + i / 2))[lane * 2 + i % 2]);
-  case Type::F64:
-    return warp.at<double>(warp.reg(inst, first + i))[lane];
-  case Type::S32:
-    return warp.at<int32_t>(warp.reg(inst, first + i))[lane];
-  default:
-    return warp.at<float>(warp.reg(inst, first + i))[lane];
-  }
-}
-
-void storeD(const Plan &plan, Warp &warp, const Inst &inst, uint32_t lane,
-            uint32_t i, double value) {
-  switch (plan.d) {
-  case Type::F16:
-    warp.at<uint16_t>(warp.reg(inst, i / 2))[lane * 2 + i % 2] =
-        uint16_t(roundTo(kHalf, value, Rounding::Nearest));
-    return;
-  case Type::F64:
-    warp.at<double>(warp.reg(inst, i))[lane] = value;
-    return;
-  case Type::S32:
-    if (inst.c)
-      value = std::clamp(value, -2147483648.0, 2147483647.0);
-    warp.at<uint32_t>(warp.reg(inst, i))[lane] = uint32_t(int64_t(value));
-    return;
-  default:
-    warp.at<float>(warp.reg(inst, i))[lane] =
-        isNan(value) ? std::bit_cast<float>(0x7fffffffu) : float(value);
-  }
 }
 
 void product(Warp &warp, const Inst &inst) {
@@ -149,11 +94,14 @@ void product(Warp &warp, const Inst &inst) {
   gatherFragments(warp, inst, plan, f);
   double sum[16][8];
   const uint32_t elements = plan.shape.m * plan.shape.n / kLanes;
+  const uint32_t firstC = inst.results + plan.registersA + plan.registersB;
+  const uint32_t perC = perRegister(plan.c), perD = perRegister(plan.d);
   for (uint32_t lane = 0; lane < kLanes; ++lane)
     for (uint32_t i = 0; i < elements; ++i) {
       uint32_t row = 0, column = 0;
       place(lane, i, row, column);
-      sum[row][column] = loadC(plan, warp, inst, lane, i);
+      sum[row][column] = sumOf(plan.c, warp, warp.reg(inst, firstC + i / perC),
+                               lane, i % perC);
     }
   for (uint32_t row = 0; row < plan.shape.m; ++row)
     multiplyRow(sum[row], f.a[row], &f.b[0][0], plan.shape.k,
@@ -162,7 +110,8 @@ void product(Warp &warp, const Inst &inst) {
     for (uint32_t i = 0; i < elements; ++i) {
       uint32_t row = 0, column = 0;
       place(lane, i, row, column);
-      storeD(plan, warp, inst, lane, i, sum[row][column]);
+      storeSum(plan.d, inst.c, warp, warp.reg(inst, i / perD), lane, i % perD,
+               sum[row][column]);
     }
   warp.launch->counters.matrix_multiply_adds +=
       uint64_t(plan.shape.m) * plan.shape.n * plan.shape.k;
@@ -207,19 +156,6 @@ bool fit(Type d, Type a, Type b, Type c) {
   return same && sum(d) && sum(c);
 }
 
-void vectorOperand(Decoder &d, size_t i, uint32_t count, Type type,
-                   bool result) {
-  const Operand &operand = d.operand(i);
-  if (operand.kind != Operand::Vector && count == 1)
-    return result ? d.result(operand, type) : d.source(operand, type);
-  if (operand.parts.size() != count)
-    d.bad("operand " + std::to_string(i) + " has " +
-          std::to_string(operand.parts.size()) + " registers, the shape has " +
-          std::to_string(count));
-  for (const Operand &part : operand.parts)
-    result ? d.result(part, type) : d.source(part, type);
-}
-
 bool decodeProduct(Decoder &d) {
   if (d.has("sp") || d.has("sp::ordered_metadata") || d.has("block_scale"))
     d.bad("sparse and scaled matrix products are not supported");
@@ -241,22 +177,93 @@ bool decodeProduct(Decoder &d) {
              uint32_t(tc) << 24;
   d.inst.b = shape.m | shape.n << 8 | shape.k << 16;
   Plan plan = planOf(d.inst);
-  uint32_t perD = td == Type::F16 ? 2 : 1, perC = tc == Type::F16 ? 2 : 1;
   uint32_t elements = shape.m * shape.n / kLanes;
   Type in = ta == Type::F64 ? Type::F64 : Type::B32;
   auto wide = [](Type type) {
     return type == Type::F64 ? Type::F64 : Type::B32;
   };
-  vectorOperand(d, 0, elements / perD, wide(td), true);
+  vectorOperand(d, 0, elements / perRegister(td), wide(td), true);
   vectorOperand(d, 1, plan.registersA, in, false);
   vectorOperand(d, 2, plan.registersB, in, false);
-  vectorOperand(d, 3, elements / perC, wide(tc), false);
+  vectorOperand(d, 3, elements / perRegister(tc), wide(tc), false);
   d.inst.flags |= kSink;
   d.finish(product, Class::Matrix);
   return true;
 }
 
 } // namespace
+
+uint32_t bitsOf(Type type) {
+  return type == Type::TF32 ? 32 : 8 * bytesOf(type);
+}
+
+double elementOf(Type type, uint32_t bits) {
+  switch (type) {
+  case Type::F16:
+    return halfToFloat(uint16_t(bits));
+  case Type::BF16:
+    return bfloatToFloat(uint16_t(bits));
+  case Type::TF32:
+    // The lower 13 bits of the fraction are ignored.
+    return std::bit_cast<float>(bits & 0xffffe000);
+  case Type::E4M3:
+    return valueOf(kE4m3, bits & 0xff);
+  case Type::E5M2:
+    return valueOf(kE5m2, bits & 0xff);
+  case Type::S8:
+    return int8_t(bits);
+  default:
+    return uint8_t(bits);
+  }
+}
+
+double sumOf(Type type, const Warp &warp, const Reg &reg, uint32_t lane,
+             uint32_t part) {
+  switch (type) {
+  case Type::F16:
+    return halfToFloat(warp.at<uint16_t>(reg)[lane * 2 + part]);
+  case Type::F64:
+    return warp.at<double>(reg)[lane];
+  case Type::S32:
+    return warp.at<int32_t>(reg)[lane];
+  default:
+    return warp.at<float>(reg)[lane];
+  }
+}
+
+void storeSum(Type type, bool saturates, Warp &warp, const Reg &reg,
+              uint32_t lane, uint32_t part, double value) {
+  switch (type) {
+  case Type::F16:
+    warp.at<uint16_t>(reg)[lane * 2 + part] =
+        uint16_t(roundTo(kHalf, value, Rounding::Nearest));
+    return;
+  case Type::F64:
+    warp.at<double>(reg)[lane] = value;
+    return;
+  case Type::S32:
+    if (saturates)
+      value = std::clamp(value, -2147483648.0, 2147483647.0);
+    warp.at<uint32_t>(reg)[lane] = uint32_t(int64_t(value));
+    return;
+  default:
+    warp.at<float>(reg)[lane] =
+        isNan(value) ? std::bit_cast<float>(0x7fffffffu) : float(value);
+  }
+}
+
+void vectorOperand(Decoder &d, size_t i, uint32_t count, Type type,
+                   bool result) {
+  const Operand &operand = d.operand(i);
+  if (operand.kind != Operand::Vector && count == 1)
+    return result ? d.result(operand, type) : d.source(operand, type);
+  if (operand.parts.size() != count)
+    d.bad("operand " + std::to_string(i) + " has " +
+          std::to_string(operand.parts.size()) + " registers, the shape has " +
+          std::to_string(count));
+  for (const Operand &part : operand.parts)
+    result ? d.result(part, type) : d.source(part, type);
+}
 
 void multiplyRow(double *sum, const double *a, const double *b, uint32_t k,
                  bool fused) {
@@ -282,7 +289,7 @@ bool takeShape(Decoder &d, Shape &shape) {
     for (int i = 0; i < 3 && good; ++i) {
       good = at < end && *at == "mnk"[i];
       auto [next, error] = std::from_chars(at + good, end, *parts[i]);
-      good &= error == std::errc() && *parts[i] < 256;
+      good &= error == std::errc() && *parts[i] <= 256;
       at = next;
     }
     if (good && at == end)
@@ -296,6 +303,8 @@ bool decodeMatrix(Decoder &d) {
     return decodeProduct(d);
   if (d.is("wmma"))
     return decodeWmma(d);
+  if (d.is("wgmma"))
+    return decodeWgmma(d);
   if (d.is("ldmatrix") || d.is("stmatrix") || d.is("movmatrix"))
     return decodeMatrixMove(d);
   return false;

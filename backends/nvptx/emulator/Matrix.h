@@ -11,6 +11,21 @@ namespace emulator {
 void multiplyRow(double *sum, const double *a, const double *b, uint32_t k,
                  bool fused);
 
+// Bits of an element in memory or in a register.
+uint32_t bitsOf(Type type);
+// The value of an element of A or B; its bits are the lowest, others are
+// ignored. Not of f64.
+double elementOf(Type type, uint32_t bits);
+// Of the element `part` of a register of sums. Integers wrap, unless a store
+// `saturates`.
+double sumOf(Type type, const Warp &warp, const Reg &reg, uint32_t lane,
+             uint32_t part);
+void storeSum(Type type, bool saturates, Warp &warp, const Reg &reg,
+              uint32_t lane, uint32_t part, double value);
+// `count` registers in braces; one may stand alone.
+void vectorOperand(Decoder &d, size_t i, uint32_t count, Type type,
+                   bool result);
+
 struct Shape {
   uint32_t m, n, k;
 };
@@ -20,6 +35,8 @@ bool takeShape(Decoder &d, Shape &shape);
 
 // wmma.load, wmma.mma, wmma.store.
 bool decodeWmma(Decoder &d);
+// wgmma.mma_async and what it is waited for with.
+bool decodeWgmma(Decoder &d);
 // ldmatrix, stmatrix, movmatrix.
 bool decodeMatrixMove(Decoder &d);
 

@@ -4,7 +4,7 @@
 // for. The ISA leaves the 64 bits of a barrier open. Here, from the lowest on:
 // 20 bits of arrivals that are still to come, 20 of those of a phase, 23 of
 // bytes that are still to come (signed), and the parity of the phase.
-#include "Access.h"
+#include "Mbarrier.h"
 #include "Lanes.h"
 
 namespace emulator {
@@ -32,22 +32,28 @@ Barrier64 read(const Access &access, uint32_t lane) {
   return unpack(word);
 }
 
-// Writes the barrier; when nothing is outstanding, the phase is over and what
-// was copied for it may be read.
+// Writes the barrier; when nothing is outstanding, the phase is over.
 void write(Warp &warp, const Access &access, uint32_t lane, Barrier64 b) {
   if (b.pending == 0 && b.bytes == 0) {
     b.pending = b.expected;
     b.phase = !b.phase;
-    auto &copies = warp.block->bulkCopies;
-    for (const Block::BulkCopy &copy : copies)
-      if (copy.barrier == access.address[lane])
-        warp.block->shared.arrived(copy.shared, copy.bytes);
-    std::erase_if(copies, [&](const Block::BulkCopy &copy) {
-      return copy.barrier == access.address[lane];
-    });
+    for (Block::BulkCopy &copy : warp.block->bulkCopies)
+      copy.landed |= copy.barrier == access.address[lane];
   }
   uint64_t word = pack(b);
   std::memcpy(access.pointer[lane], &word, 8);
+}
+
+// A warp has found a phase over: what was copied for it may be read.
+void receive(Warp &warp, uint64_t barrier) {
+  auto done = [&](const Block::BulkCopy &copy) {
+    return copy.landed && copy.barrier == barrier;
+  };
+  auto &copies = warp.block->bulkCopies;
+  for (const Block::BulkCopy &copy : copies)
+    if (done(copy))
+      warp.block->shared.arrived(copy.shared, copy.bytes);
+  std::erase_if(copies, done);
 }
 
 template <class F> void eachLane(const Warp &warp, F &&visit) {
@@ -124,7 +130,10 @@ void testWait(Warp &warp, const Inst &inst) {
   eachLane(warp, [&](uint32_t lane) {
     bool phase = inst.a ? warp.values<uint32_t>(inst, 2)[lane] & 1
                         : unpack(warp.values<uint64_t>(inst, 2)[lane]).phase;
-    done |= uint32_t(read(access, lane).phase != phase) << lane;
+    bool isOver = read(access, lane).phase != phase;
+    done |= uint32_t(isOver) << lane;
+    if (isOver)
+      receive(warp, access.address[lane]);
   });
   setPredicate(warp, warp.predicate(inst, 0), done);
   // Those that found it over may use what came before; the others let the warps
@@ -173,6 +182,11 @@ void bulkCopy(Warp &warp, Space to, Space from, const uint64_t *target,
     targets[lane] = target[lane] + at;
     sources[lane] = source[lane] + at;
     Access input(warp, from, sources, 16, Use::Read);
+    if (from == Space::Shared)
+      if (const char *text =
+              warp.block->shared.readAsync(sources[lane], 16, warp.index))
+        warp.fault(CUDA_ERROR_LAUNCH_FAILED, lane,
+                   std::string("a bulk copy: ") + text);
     Access output(warp, to, targets, 16, Use::Write);
     std::memcpy(output.pointer[lane], input.pointer[lane], 16);
   }
@@ -208,10 +222,7 @@ void copyBulk(Warp &warp, const Inst &inst) {
   barrier.offset = int32_t(inst.c);
   Access access(warp, barrier, 3, 8, Use::Atomic);
   eachLane(warp, [&](uint32_t lane) {
-    warp.block->shared.pending(target[lane], bytes[lane]);
-    warp.block->bulkCopies.push_back(
-        {access.address[lane], target[lane], bytes[lane]});
-    arriveAt(warp, access, lane, 0, -int32_t(bytes[lane]));
+    completeCopy(warp, access, lane, target[lane], bytes[lane]);
   });
 }
 
@@ -292,8 +303,8 @@ bool decodeBarrierOperation(Decoder &d) {
 bool decodeBulk(Decoder &d) {
   d.needs(90);
   d.ignore({"async", "bulk"});
-  if (d.has("tensor") || d.has("multicast::cluster"))
-    d.bad("copies of tensors and to clusters are not supported");
+  if (d.has("multicast::cluster"))
+    d.bad("copies to clusters are not supported");
   if (d.take("commit_group") || d.take("wait_group")) {
     d.take("read");
     d.finish(nothing, Class::Control);
@@ -316,11 +327,20 @@ bool decodeBulk(Decoder &d) {
   }
   d.inst.space = to;
   d.inst.bytes = 16;
+  d.inst.flags |= to == Space::Global ? kReadsAsync : 0;
   d.finish(copyBulk, Class::Memory);
   return true;
 }
 
 } // namespace
+
+void completeCopy(Warp &warp, const Access &barrier, uint32_t lane,
+                  uint64_t shared, uint32_t bytes) {
+  warp.block->shared.pending(shared, bytes);
+  warp.block->shared.writtenAsync(shared, bytes);
+  warp.block->bulkCopies.push_back({barrier.address[lane], shared, bytes});
+  arriveAt(warp, barrier, lane, 0, -int32_t(bytes));
+}
 
 bool decodeMbarrier(Decoder &d) {
   d.inst.flags |= kSink;
@@ -335,6 +355,8 @@ bool decodeMbarrier(Decoder &d) {
     d.finish(arriveOfCopies, Class::Control);
     return true;
   }
+  if (d.is("cp") && d.has("tensor"))
+    return decodeTensorCopy(d);
   if (d.is("cp") && d.has("bulk"))
     return decodeBulk(d);
   d.inst.flags &= uint8_t(~kSink);

@@ -39,6 +39,12 @@ enum : uint8_t {
   kAlways = 4,
   // Counts a multiply-add of each lane.
   kMultiplyAdd = 8,
+  // A product of wgmma.
+  kProduct = 16,
+  // Reads shared memory as asynchronous copies do.
+  kReadsAsync = 64,
+  // Another instruction with a register of sums or factors of such a product.
+  kTouchesProduct = 32,
 };
 
 struct Inst {
@@ -108,7 +114,10 @@ struct Kernel {
   uint64_t parameterBytes = 0;
   uint64_t staticShared = 0; // the dynamic part begins there
   uint64_t localBytes = 0;
-  uint32_t granule = 2; // log2 of the narrowest access to shared memory
+  uint32_t granule = 2;    // log2 of the narrowest access to shared memory
+  bool readsAsync = false; // wgmma or bulk copies read shared memory
+  // By id whether a product of wgmma has the register; empty without products.
+  std::vector<uint8_t> productRegisters;
   uint32_t maxThreads = 1024;
   uint32_t neededThreads[3] = {0, 0, 0};
   struct Text {

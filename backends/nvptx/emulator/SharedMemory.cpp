@@ -7,7 +7,7 @@
 namespace emulator {
 
 void SharedMemory::configure(uint64_t bytes, uint32_t granule, bool checkPoison,
-                             bool checkRaces) {
+                             bool checkRaces, bool readsAsync) {
   data.assign(bytes, 0);
   poison = checkPoison;
   races = checkRaces;
@@ -17,12 +17,14 @@ void SharedMemory::configure(uint64_t bytes, uint32_t granule, bool checkPoison,
   writers.assign(cells, 0);
   readers.assign(cells, 0);
   atomics.assign(cells, 0);
+  unfenced.assign(poison && readsAsync ? bytes : 0, 0);
   epoch = 1;
 }
 
 void SharedMemory::reset() {
   std::fill(data.begin(), data.end(), 0xff);
   std::fill(written.begin(), written.end(), 0);
+  fenceProxies();
   // Older stamps are of older epochs; start over before they run out.
   if (++epoch >= uint32_t(1) << 25) {
     std::fill(writers.begin(), writers.end(), 0);
@@ -70,10 +72,39 @@ const char *SharedMemory::read(uint64_t at, uint32_t bytes, uint32_t warp) {
   return races ? race(at, bytes, warp, false, false) : nullptr;
 }
 
+const char *SharedMemory::readAsync(uint64_t at, uint32_t bytes,
+                                    uint32_t warp) {
+  if (!unfenced.empty() && anyUnfenced)
+    for (uint32_t i = 0; i < bytes; ++i)
+      if (unfenced[at + i])
+        return "shared memory was written by ordinary instructions and no "
+               "fence.proxy.async is between";
+  return read(at, bytes, warp);
+}
+
+void SharedMemory::fenceProxies() {
+  if (anyUnfenced)
+    std::fill(unfenced.begin(), unfenced.end(), 0);
+  anyUnfenced = false;
+}
+
+void SharedMemory::writtenAsync(uint64_t at, uint32_t bytes) {
+  if (!unfenced.empty())
+    std::memset(unfenced.data() + at, 0, bytes);
+}
+
+void SharedMemory::keepUnfenced(uint64_t at, uint32_t bytes) {
+  if (unfenced.empty())
+    return;
+  std::memset(unfenced.data() + at, 1, bytes);
+  anyUnfenced = true;
+}
+
 const char *SharedMemory::write(uint64_t at, uint32_t bytes, uint32_t warp,
                                 bool defined) {
   if (poison)
     std::memset(written.data() + at, defined ? 0xff : 0, bytes);
+  keepUnfenced(at, bytes);
   return races ? race(at, bytes, warp, true, false) : nullptr;
 }
 
@@ -84,6 +115,7 @@ const char *SharedMemory::atomic(uint64_t at, uint32_t bytes, uint32_t warp) {
         return "an atomic operation reads shared memory that was not written "
                "in "
                "this block";
+  keepUnfenced(at, bytes);
   return races ? race(at, bytes, warp, true, true) : nullptr;
 }
 

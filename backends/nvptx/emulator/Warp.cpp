@@ -39,6 +39,8 @@ void Warp::run(uint64_t budget) {
         continue;
       }
     }
+    if (inst.flags & kTouchesProduct)
+      touch(inst);
     if (checks && !(inst.flags & kOwnPoison)) {
       uint32_t poisoned = 0;
       for (uint32_t i = 0; i < inst.sources; ++i)
@@ -64,6 +66,36 @@ void Warp::checkPoison(const Inst &inst, uint32_t poisoned) const {
   (void)inst;
   fault(CUDA_ERROR_LAUNCH_FAILED, uint32_t(std::countr_zero(poisoned)),
         "the value of a register that was never written is used");
+}
+
+bool Warp::makesLater(uint32_t id) const {
+  auto makes = [id](const Products &group) {
+    return std::find(group.sums.begin(), group.sums.end(), id) !=
+           group.sums.end();
+  };
+  return makes(openProducts) ||
+         std::any_of(productGroups.begin(), productGroups.end(), makes);
+}
+
+// An instruction other than a product uses registers of products.
+void Warp::touch(const Inst &inst) {
+  auto reads = [](const Products &group, uint32_t id) {
+    return std::find(group.factors.begin(), group.factors.end(), id) !=
+           group.factors.end();
+  };
+  for (uint32_t i = 0; i < uint32_t(inst.results) + inst.sources; ++i) {
+    uint32_t id = reg(inst, i).id;
+    if (!launch->kernel->productRegisters[id])
+      continue;
+    touched[id] = 1;
+    bool isRead =
+        reads(openProducts, id) ||
+        std::any_of(productGroups.begin(), productGroups.end(),
+                    [&](const auto &group) { return reads(group, id); });
+    if (i < inst.results && (isRead || makesLater(id)))
+      fault(CUDA_ERROR_LAUNCH_FAILED, uint32_t(std::countr_zero(mask)),
+            "a register of a product is written before a wait for the product");
+  }
 }
 
 // Joins lanes at the same instruction and goes to the lowest one.

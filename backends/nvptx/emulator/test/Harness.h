@@ -71,6 +71,7 @@ namespace emulatortest {
   X(cuFuncGetAttribute)                                                        \
   X(cuFuncSetAttribute)                                                        \
   X(cuLaunchKernel)                                                            \
+  X(cuTensorMapEncodeTiled)                                                    \
   X(bp_cuda_emulator_set)                                                      \
   X(bp_cuda_emulator_read_counters)                                            \
   X(bp_cuda_emulator_reset_counters)                                           \
