@@ -233,6 +233,7 @@ SUITES = {
     "vulkan": (scripted("backends/vulkan/test/run_validated.py"), 30),
     "nvptx": (scripted("backends/nvptx/test/run_emulated.py"), 60),
     "cubin": (scripted("backends/nvptx/test/run_cubin.py", nightly=False), 15),
+    "triton": (scripted("backends/nvptx/test/run_triton.py"), 30),
     "ptx-mutants": (scripted("backends/nvptx/test/run_ptx_mutants.py"), 20),
     "gpu-day": (scripted("tools/gpu_day/test/run_gpu_day.py", nightly=False), 30),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
