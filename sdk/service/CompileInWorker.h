@@ -5,7 +5,8 @@
 #ifndef BACKPLANE_SERVICE_COMPILEINWORKER_H
 #define BACKPLANE_SERVICE_COMPILEINWORKER_H
 
-#include "CompileModel.h"
+#include "CompileJob.h"
+#include "hal/core/LoaderOptions.h"
 
 namespace backplane::rt {
 

@@ -9,8 +9,6 @@
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
-#include "sdk/support/Ptxas.h"
-#include "sdk/support/Version.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -22,38 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using LoadedResult = Result<std::shared_ptr<const LoadedArtifact>>;
-
-/// Strings as the bytes of a cache entry and back; none holds a zero.
-Bytes join(const std::vector<std::string> &parts) {
-  Bytes bytes;
-  for (const std::string &part : parts) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-    bytes.push_back(0);
-  }
-  return bytes;
-}
-
-std::vector<std::string> split(const Bytes &bytes) {
-  std::vector<std::string> parts(1);
-  for (uint8_t byte : bytes)
-    if (byte)
-      parts.back() += char(byte);
-    else
-      parts.emplace_back();
-  parts.pop_back();
-  return parts;
-}
-
-/// What tells an artifact from all others: its header has the hash of all that
-/// it says, the hashes of its weights among that.
-std::span<const uint8_t> identityOf(const LoadedArtifact &artifact) {
-  constexpr size_t headerBytes = 64;
-  return artifact.file->bytes().first(headerBytes);
-}
-
-std::string besideModel(const std::string &model, const std::string &file) {
-  return (fs::path(model).parent_path() / file).string();
-}
 
 /// Removes a file when it goes out of scope.
 struct TemporaryFile {
@@ -94,8 +60,7 @@ Result<Model> readModel(const std::string &path, const FileTrust &trust) {
 ModelCompiler::ModelCompiler(std::shared_ptr<Registry> registry,
                              LoaderOptions options)
     : registry_(std::move(registry)), options_(std::move(options)),
-      cache_(options_.cacheDir, registry_->host().trust(),
-             [this](const Status &status) { warn(status); }) {}
+      artifacts_(registry_, options_.cacheDir) {}
 
 void ModelCompiler::warn(const Status &status) const {
   if (!status.ok())
@@ -129,9 +94,9 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
   std::vector<TargetInfo> known = listTargets(*registry_);
   for (std::string &name : job.targets) {
     if (isTargetList(known, name)) {
-      if (hasFormat(known, name, cubinFormat))
-        if (auto ptxas = findPtxas(registry_->host().trust()); !ptxas)
-          return ptxas.status().within("target " + name);
+      for (const EmitterTool *tool : toolsOf(known, name))
+        if (auto file = tool->find(registry_->host().trust()); !file)
+          return file.status().within("target " + name);
       if (job.fallback)
         addFallback(*registry_, known, name);
       continue;
@@ -148,143 +113,6 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
   return {};
 }
 
-/// Adds the program that makes cubins, where one is asked for.
-Status ModelCompiler::addPtxas(CacheKey &key, const CompileJob &job) const {
-  std::vector<TargetInfo> known = listTargets(*registry_);
-  if (std::ranges::none_of(job.targets, [&](const std::string &names) {
-        return hasFormat(known, names, cubinFormat);
-      }))
-    return {};
-  Result<std::string> ptxas = findPtxas(registry_->host().trust());
-  Result<std::string> hash = ptxas ? cache_.fileHash(*ptxas) : ptxas;
-  if (!hash)
-    return hash.status();
-  key.add("ptxas").add(*hash);
-  return {};
-}
-
-/// Adds what compiles, `compiler` being the hash of its library, and for what.
-Status ModelCompiler::addTools(CacheKey &key, const std::string &compiler,
-                               const CompileJob &job) const {
-  std::optional<Bytes> toolchain = cache_.get("toolchain", compiler);
-  if (!toolchain)
-    return notFound("not compiled yet");
-  std::vector<std::string> tools = split(*toolchain);
-  for (size_t i = 0; i < tools.size(); ++i) {
-    // The first one is the version of LLVM, the rest are files.
-    Result<std::string> hash =
-        i == 0 ? Result<std::string>(tools[0]) : cache_.fileHash(tools[i]);
-    if (!hash)
-      return hash.status();
-    key.add(*hash);
-  }
-  for (const CompilerPlugin &plugin : registry_->compilers())
-    key.add(plugin.name).add(plugin.version).add(plugin.hash);
-  for (const KernelSet &set : registry_->kernelSets())
-    key.add("kernels").add(set.plugin).add(set.version).add(set.hash);
-  if (Status s = addPtxas(key, job); !s.ok())
-    return s;
-  for (const std::string &target : job.targets)
-    key.add(target);
-  if (job.embedGraph)
-    key.add("with the graph");
-  if (!job.kernel.empty())
-    key.add("kernel " + job.kernel);
-  return {};
-}
-
-/// The key of everything that the artifact depends on. Fails while something of
-/// that is not known yet: which files lie beside the model is known after its
-/// first import, what the compiler maps after its first use.
-Result<std::string> ModelCompiler::modelKey(const CompileJob &job) const {
-  CacheKey key("artifact");
-  key.add(productVersion).add(std::to_string(artifactVersion));
-  std::vector<std::string> files = {job.model, ToolLibraries::importPath(),
-                                    ToolLibraries::compilerPath()};
-  std::vector<std::string> hashes;
-  for (const std::string &file : files) {
-    Result<std::string> hash = cache_.fileHash(file);
-    if (!hash)
-      return hash;
-    key.add(*hash);
-    hashes.push_back(*hash);
-  }
-  std::optional<Bytes> beside = cache_.get("beside", hashes[0]);
-  if (!beside)
-    return notFound("not compiled yet");
-  for (const std::string &name : split(*beside)) {
-    Result<std::string> hash = cache_.fileHash(besideModel(job.model, name));
-    if (!hash)
-      return hash;
-    key.add(name).add(*hash);
-  }
-  if (Status s = addTools(key, hashes[2], job); !s.ok())
-    return s;
-  for (const DimRange &dim : job.dims)
-    key.add(dim.symbol)
-        .add(std::to_string(dim.minimum))
-        .add(std::to_string(dim.maximum));
-  return key.str() + ".bpx";
-}
-
-void ModelCompiler::noteDependencies(const CompileJob &job,
-                                     const Model &model) const {
-  Result<std::string> modelHash = cache_.fileHash(job.model);
-  Result<std::string> compiler = cache_.fileHash(ToolLibraries::compilerPath());
-  Result<std::vector<std::string>> tools =
-      ToolLibraries(registry_->host().trust()).toolchain();
-  if (!modelHash || !compiler || !tools)
-    return;
-  warn(cache_.put("beside", *modelHash, join(model.externalFiles)));
-  warn(cache_.put("toolchain", *compiler, join(*tools)));
-}
-
-std::shared_ptr<const LoadedArtifact>
-ModelCompiler::lookUp(const CompileJob &job) const {
-  Result<std::string> key = modelKey(job);
-  return key ? openCached(*key) : nullptr;
-}
-
-/// Files beside the model, when they are known without importing it.
-std::vector<std::string>
-ModelCompiler::knownBeside(const CompileJob &job) const {
-  Result<std::string> hash = cache_.fileHash(job.model);
-  std::optional<Bytes> beside;
-  if (hash)
-    beside = cache_.get("beside", *hash);
-  return beside ? split(*beside) : std::vector<std::string>();
-}
-
-std::shared_ptr<const LoadedArtifact>
-ModelCompiler::openCached(const std::string &key) const {
-  Result<TrustedFile> file = cache_.open("artifacts", key);
-  if (!file && file.code() == BP_STATUS_NOT_FOUND)
-    return nullptr;
-  LoadedResult artifact =
-      file ? LoadedArtifact::open(registry_, *file) : file.status();
-  std::optional<Bytes> note = cache_.get("keys", key);
-  // Without a note another process has just written the artifact and is about
-  // to open it, so it stays; or it was never finished, and is written again.
-  if (artifact && !note)
-    return nullptr;
-  if (artifact && std::ranges::equal(*note, identityOf(**artifact)))
-    return *artifact;
-  Status reason = artifact ? dataLoss("cache entry '" + file->path() +
-                                      "' was not made for its key")
-                           : artifact.status();
-  warn(reason.within("a damaged entry of the cache is made again"));
-  if (Result<std::string> path = cache_.path("artifacts", key))
-    cache_.drop(*path);
-  return nullptr;
-}
-
-/// Writes down which artifact belongs to a key, so that it is not taken for
-/// another one under another name.
-void ModelCompiler::noteCached(const std::string &key,
-                               const LoadedArtifact &artifact) const {
-  warn(cache_.put("keys", key, identityOf(artifact)));
-}
-
 CompileServices ModelCompiler::services() const {
   CompileServices services;
   services.plugins = registry_->compilers();
@@ -296,16 +124,16 @@ CompileServices ModelCompiler::services() const {
   };
   // Another build of the compiler may make other kernels. A library without a
   // hash cannot have been loaded.
-  Result<std::string> hash = cache_.fileHash(ToolLibraries::compilerPath());
+  Result<std::string> hash = cache().fileHash(ToolLibraries::compilerPath());
   std::string compiler = hash ? *hash : std::string();
   auto kernelKey = [compiler](const std::string &key) {
     return CacheKey("kernel").add(compiler).add(key).str();
   };
   services.cacheGet = [this, kernelKey](const std::string &key) {
-    return cache_.get("kernels", kernelKey(key));
+    return cache().get("kernels", kernelKey(key));
   };
   services.cachePut = [this, kernelKey](const std::string &key, auto blob) {
-    warn(cache_.put("kernels", kernelKey(key), blob));
+    warn(cache().put("kernels", kernelKey(key), blob));
   };
   services.progress = [log = options_.log](std::string_view what, uint64_t done,
                                            uint64_t total) {
@@ -362,10 +190,10 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
                                             const Again &again) {
   Status place = path ? checkOutput(*path) : path.status();
   if (place.ok()) {
-    cache_.tidy();
+    cache().tidy();
     LoadedResult made = compileTo(*path, job, std::move(model));
     if (made)
-      noteCached(fs::path(*path).filename().string(), **made);
+      artifacts_.note(fs::path(*path).filename().string(), **made);
     if (made || (made.code() != BP_STATUS_RESOURCE_EXHAUSTED &&
                  made.code() != BP_STATUS_UNAVAILABLE))
       return made;
@@ -374,7 +202,7 @@ LoadedResult ModelCompiler::compileAnywhere(const Result<std::string> &path,
     if (!second)
       return second.status();
     model = std::move(*second);
-  } else if (cache_.enabled()) {
+  } else if (cache().enabled()) {
     warn(place);
   }
   if (!job.outputPath.empty())
@@ -388,7 +216,7 @@ LoadedResult ModelCompiler::openWritten(const CompileJob &job,
                                         const std::string &path) {
   if (!path.empty())
     return LoadedArtifact::open(registry_, path);
-  if (auto artifact = lookUp(job))
+  if (auto artifact = artifacts_.lookUp(job))
     return artifact;
   return notFound("the cache keeps nothing");
 }
@@ -396,7 +224,7 @@ LoadedResult ModelCompiler::openWritten(const CompileJob &job,
 /// By a worker, into the output or the cache; where the cache takes nothing, to
 /// a file that is gone at once.
 LoadedResult ModelCompiler::compileWithin(const CompileJob &job) {
-  if (job.graph || !cache_.enabled() || !job.outputPath.empty()) {
+  if (job.graph || !cache().enabled() || !job.outputPath.empty()) {
     TemporaryFile file{job.outputPath.empty() ? temporaryPath() : ""};
     std::string path = job.outputPath.empty() ? file.path : job.outputPath;
     if (Status s = compileInWorker(job, options_, path); !s.ok())
@@ -422,14 +250,14 @@ LoadedResult ModelCompiler::compile(const CompileJob &job) {
   if (Status s = checkOutputOf(job, model->externalFiles); !s.ok())
     return s;
   Result<std::string> path = notFound("there is no cache");
-  if (cache_.enabled()) {
-    noteDependencies(job, *model);
-    Result<std::string> key = modelKey(job);
+  if (cache().enabled()) {
+    artifacts_.noteDependencies(job, *model);
+    Result<std::string> key = artifacts_.keyOf(job);
     // What was missing may just have been which files lie beside the model.
     if (job.dumpDir.empty())
-      if (auto artifact = lookUp(job))
+      if (auto artifact = artifacts_.lookUp(job))
         return artifact;
-    path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
+    path = key ? cache().path("artifacts", *key) : Result<std::string>(key);
   }
   return compileAnywhere(path, job, std::move(*model),
                          [&] { return importModel(job.model); });
@@ -457,29 +285,6 @@ LoadedResult ModelCompiler::run(CompileJob job) {
   return job.graph ? compileGraph(job) : runFile(job);
 }
 
-/// The key of what a stored graph is compiled to. The compiler is mapped to
-/// learn what it depends on when that is not known yet.
-Result<std::string> ModelCompiler::storedKey(const LoadedArtifact &artifact,
-                                             const CompileJob &job) const {
-  Result<std::string> library = cache_.fileHash(ToolLibraries::compilerPath());
-  if (!library)
-    return library;
-  if (!cache_.get("toolchain", *library)) {
-    Result<std::vector<std::string>> tools =
-        ToolLibraries(registry_->host().trust()).toolchain();
-    if (!tools)
-      return tools.status();
-    warn(cache_.put("toolchain", *library, join(*tools)));
-  }
-  std::span<const uint8_t> header = identityOf(artifact);
-  CacheKey key("stored");
-  key.add(productVersion).add(std::to_string(artifactVersion)).add(*library);
-  key.add({reinterpret_cast<const char *>(header.data()), header.size()});
-  if (Status s = addTools(key, *library, job); !s.ok())
-    return s;
-  return key.str() + ".bpx";
-}
-
 /// By a worker, into the cache, at `path`, or to a file that is gone at once.
 LoadedResult ModelCompiler::compileStoredWithin(const Result<std::string> &path,
                                                 CompileJob &job, Model model) {
@@ -492,7 +297,7 @@ LoadedResult ModelCompiler::compileStoredWithin(const Result<std::string> &path,
     return s;
   LoadedResult made = LoadedArtifact::open(registry_, to);
   if (made && keeps)
-    noteCached(fs::path(to).filename().string(), **made);
+    artifacts_.note(fs::path(to).filename().string(), **made);
   return made;
 }
 
@@ -528,12 +333,12 @@ LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
   if (!model)
     return model.status();
   Result<std::string> path = notFound("there is no cache");
-  if (cache_.enabled()) {
-    Result<std::string> key = storedKey(artifact, job);
+  if (cache().enabled()) {
+    Result<std::string> key = artifacts_.keyOf(artifact, job);
     if (key)
-      if (auto known = openCached(*key))
+      if (auto known = artifacts_.open(*key))
         return known;
-    path = key ? cache_.path("artifacts", *key) : Result<std::string>(key);
+    path = key ? cache().path("artifacts", *key) : Result<std::string>(key);
   }
   if (job.limits.any())
     return compileStoredWithin(path, job, std::move(*model));
@@ -550,8 +355,8 @@ LoadedResult ModelCompiler::runFile(CompileJob &job) {
   if (Status s = checkOutputOf(job, {}); !s.ok())
     return s;
   std::shared_ptr<const LoadedArtifact> artifact;
-  if (cache_.enabled() && job.dumpDir.empty())
-    artifact = lookUp(job);
+  if (cache().enabled() && job.dumpDir.empty())
+    artifact = artifacts_.lookUp(job);
   if (!artifact) {
     LoadedResult compiled = compile(job);
     if (!compiled)
@@ -560,7 +365,7 @@ LoadedResult ModelCompiler::runFile(CompileJob &job) {
   }
   if (job.outputPath.empty() || artifact->file->path() == job.outputPath)
     return artifact;
-  if (Status s = checkOutputOf(job, knownBeside(job)); !s.ok())
+  if (Status s = checkOutputOf(job, artifacts_.knownBeside(job)); !s.ok())
     return s;
   if (Status s = writeFileAtomically(job.outputPath, artifact->file->bytes());
       !s.ok())

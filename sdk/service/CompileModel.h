@@ -5,31 +5,12 @@
 #ifndef BACKPLANE_SERVICE_COMPILEMODEL_H
 #define BACKPLANE_SERVICE_COMPILEMODEL_H
 
-#include "DimRanges.h"
+#include "ArtifactCache.h"
 #include "hal/core/LoaderOptions.h"
-#include "hal/runtime/CompileAtLoad.h"
-#include "sdk/compiler/Compile.h"
-#include "sdk/support/Cache.h"
 
 #include <chrono>
 
 namespace backplane::rt {
-
-struct CompileJob {
-  std::string model; ///< path of an .onnx or .bpg file
-  /// What to compile instead of a file; the cache is then not asked.
-  std::optional<Graph> graph;
-  WeightPool weights;               ///< of `graph`
-  std::vector<std::string> targets; ///< empty: the default of `driver`
-  std::string driver = "host";      ///< or a policy: DevicePolicy.h
-  bool embedGraph = false;          ///< keep the graph in the artifact
-  bool fallback = false; ///< the host runs what another driver's target lacks
-  std::vector<DimRange> dims; ///< limits of symbolic dims
-  std::string kernel;         ///< as bp_compile_options_t has it
-  std::string dumpDir;        ///< not empty: compile even if it is in the cache
-  std::string outputPath;     ///< empty: in the cache only
-  CompileLimits limits;
-};
 
 /// Thread-safe; one model is compiled at a time.
 class ModelCompiler : public CompileAtLoad {
@@ -42,7 +23,7 @@ public:
   Result<std::shared_ptr<const LoadedArtifact>>
   compileFor(const LoadedArtifact &artifact, const std::string &device,
              worker::Pool *workers, const CompileLimits &limits) override;
-  const Cache &cache() const { return cache_; }
+  const Cache &cache() const { return artifacts_.files(); }
 
 private:
   Result<std::string> targetFor(const std::string &device,
@@ -52,17 +33,6 @@ private:
                 CompileLimits limits);
   Status chooseTargets(CompileJob &job) const;
   Result<Model> importModel(const std::string &path) const;
-  Status addPtxas(CacheKey &key, const CompileJob &job) const;
-  Status addTools(CacheKey &key, const std::string &compiler,
-                  const CompileJob &job) const;
-  Result<std::string> storedKey(const LoadedArtifact &artifact,
-                                const CompileJob &job) const;
-  std::shared_ptr<const LoadedArtifact>
-  openCached(const std::string &key) const;
-  void noteCached(const std::string &key, const LoadedArtifact &artifact) const;
-  std::vector<std::string> knownBeside(const CompileJob &job) const;
-  Result<std::string> modelKey(const CompileJob &job) const;
-  std::shared_ptr<const LoadedArtifact> lookUp(const CompileJob &job) const;
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);
   Result<std::shared_ptr<const LoadedArtifact>>
   compileWithin(const CompileJob &job);
@@ -79,13 +49,12 @@ private:
                   Model model, const Again &again);
   Result<std::shared_ptr<const LoadedArtifact>>
   compileTo(const std::string &path, const CompileJob &job, Model model);
-  void noteDependencies(const CompileJob &job, const Model &model) const;
   CompileServices services() const;
   void warn(const Status &status) const;
 
   std::shared_ptr<Registry> registry_;
   LoaderOptions options_;
-  Cache cache_;
+  ArtifactCache artifacts_;
   std::mutex mutex_;
 };
 

@@ -16,6 +16,7 @@ TargetInfo infoOf(const CompilerPlugin &plugin, const bp_target_t &target) {
   info.name = view(target.name);
   info.driver = view(target.driver);
   info.format = view(target.format);
+  info.emitter = view(target.emitter);
   info.rank = target.rank;
   info.plugin = &plugin;
   for (uint64_t i = 0; i < target.required_feature_count; ++i)
@@ -214,12 +215,13 @@ bool isTargetList(const std::vector<TargetInfo> &known,
   return !partsOf(known, names).empty();
 }
 
-bool hasFormat(const std::vector<TargetInfo> &known, std::string_view names,
-               std::string_view format) {
-  return std::ranges::any_of(partsOf(known, names),
-                             [&](const std::string &name) {
-                               return findTarget(known, name)->format == format;
-                             });
+std::vector<const EmitterTool *> toolsOf(const std::vector<TargetInfo> &known,
+                                         std::string_view names) {
+  std::vector<const EmitterTool *> tools;
+  for (const std::string &name : partsOf(known, names))
+    if (const auto *tool = findEmitterTool(findTarget(known, name)->emitter))
+      tools.push_back(tool);
+  return tools;
 }
 
 void addFallback(Registry &registry, const std::vector<TargetInfo> &known,

@@ -5,12 +5,13 @@
 #define BACKPLANE_SERVICE_TARGETS_H
 
 #include "hal/core/Registry.h"
+#include "sdk/emit/EmitterTools.h"
 
 namespace backplane::rt {
 
 /// The host's copy of the part of bp_target_t that decides who runs it.
 struct TargetInfo {
-  std::string name, driver, format;
+  std::string name, driver, format, emitter;
   std::vector<std::string> requiredFeatures;
   uint32_t rank = 0;
   const CompilerPlugin *plugin = nullptr; ///< lives with the registry
@@ -48,9 +49,9 @@ Result<std::vector<std::string>> defaultTargets(Registry &registry,
 /// Whether `names` is a target, or several joined with a plus.
 bool isTargetList(const std::vector<TargetInfo> &known, std::string_view names);
 
-/// Whether one of the joined `names` has executables of this format.
-bool hasFormat(const std::vector<TargetInfo> &known, std::string_view names,
-               std::string_view format);
+/// The programs that the compiler starts for the joined `names`.
+std::vector<const EmitterTool *> toolsOf(const std::vector<TargetInfo> &known,
+                                         std::string_view names);
 
 /// Adds the best target of this machine's host behind a single one of another
 /// driver, where there is one.

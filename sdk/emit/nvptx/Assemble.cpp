@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/nvptx/Assemble.h"
-#include "sdk/support/Ptxas.h"
+#include "sdk/emit/nvptx/Ptxas.h"
 #include "sdk/support/TemporaryFolder.h"
 
 #include <array>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// AssembleTest.cpp: what a program in the place of ptxas may take.
+// AssembleTest.cpp: what a program in the place of ptxas may take, and how it
+// is found.
 #include "sdk/emit/nvptx/Assemble.h"
+#include "sdk/emit/EmitterTools.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -18,18 +20,18 @@ public:
   explicit Fake(const std::string &body)
       : folder_(testing::TempDir() + "bp-ptxas-XXXXXX") {
     EXPECT_TRUE(mkdtemp(folder_.data()));
-    std::string path = folder_ + "/ptxas";
-    std::ofstream(path)
+    std::ofstream(path())
         << "#!/bin/sh\n"
         << "[ \"$1\" = --version ] && { echo V1.2.3; exit 0; }\n"
         << body << "\n";
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-    setenv("BACKPLANE_PTXAS", path.c_str(), 1);
+    std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+    setenv("BACKPLANE_PTXAS", path().c_str(), 1);
   }
   ~Fake() {
     unsetenv("BACKPLANE_PTXAS");
     std::filesystem::remove_all(folder_);
   }
+  std::string path() const { return folder_ + "/ptxas"; }
   Fake(const Fake &) = delete;
   Fake &operator=(const Fake &) = delete;
 
@@ -65,6 +67,17 @@ TEST(Assemble, EndsWhatTakesTooMuch) {
   Fake fake("x=$(head -c 300000000 /dev/zero | tr '\\0' a); "
             "for last; do :; done; printf abc > \"$last\"");
   EXPECT_FALSE(assemble("", "sm_80", {.memoryBytes = 64 << 20}));
+}
+
+TEST(EmitterTools, AreKnownByTheEmitterThatStartsThem) {
+  Fake fake("");
+  const EmitterTool *tool = findEmitterTool("cubin");
+  ASSERT_TRUE(tool);
+  EXPECT_EQ(tool->name, "ptxas");
+  auto file = tool->find(FileTrust());
+  ASSERT_TRUE(file) << file.status().message();
+  EXPECT_EQ(*file, fake.path());
+  EXPECT_FALSE(findEmitterTool("ptx"));
 }
 
 } // namespace

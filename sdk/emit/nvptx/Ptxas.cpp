@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/support/Ptxas.h"
+#include "sdk/emit/nvptx/Ptxas.h"
 
 #include <cstdlib>
 #include <unistd.h>

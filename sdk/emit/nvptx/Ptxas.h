@@ -2,15 +2,12 @@
 //
 // Ptxas.h: NVIDIA's assembler, which makes a cubin of PTX. It is no part of the
 // product: whoever wants a cubin has it.
-#ifndef BACKPLANE_SUPPORT_PTXAS_H
-#define BACKPLANE_SUPPORT_PTXAS_H
+#ifndef BACKPLANE_EMIT_NVPTX_PTXAS_H
+#define BACKPLANE_EMIT_NVPTX_PTXAS_H
 
 #include "sdk/support/FileTrust.h"
 
 namespace backplane {
-
-/// The format of executables that it makes.
-inline constexpr std::string_view cubinFormat = "cubin";
 
 /// The program to start: the file that the environment variable
 /// BACKPLANE_PTXAS names, else the first `ptxas` in PATH. It must be one that
@@ -19,4 +16,4 @@ Result<std::string> findPtxas(const FileTrust &trust);
 
 } // namespace backplane
 
-#endif // BACKPLANE_SUPPORT_PTXAS_H
+#endif // BACKPLANE_EMIT_NVPTX_PTXAS_H
