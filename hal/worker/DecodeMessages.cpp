@@ -235,6 +235,7 @@ void read(MessageReader &in, const fb::Job &t, JobMessage &m) {
   in(t.select(), m.select);
   in(t.disable(), m.disable);
   in(t.trusted_dirs(), m.trustedDirs);
+  m.threads = t.threads();
 }
 
 void read(MessageReader &in, const fb::Compiled &t, CompiledMessage &m) {

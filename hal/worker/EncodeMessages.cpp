@@ -159,11 +159,12 @@ auto write(Writer &out, const CompileMessage &m) {
 }
 
 auto write(Writer &out, const JobMessage &m) {
-  return fb::CreateJob(
-      out.builder(), out(m.model), out(m.output), out(m.dumpDir),
-      out(m.targets), out(m.symbols), out(m.minimums), out(m.maximums), m.flags,
-      out(m.kernel), out(m.graph), out(m.cacheDir), out(m.pluginFiles),
-      out(m.addPluginFiles), out(m.select), out(m.disable), out(m.trustedDirs));
+  return fb::CreateJob(out.builder(), out(m.model), out(m.output),
+                       out(m.dumpDir), out(m.targets), out(m.symbols),
+                       out(m.minimums), out(m.maximums), m.flags, out(m.kernel),
+                       out(m.graph), out(m.cacheDir), out(m.pluginFiles),
+                       out(m.addPluginFiles), out(m.select), out(m.disable),
+                       out(m.trustedDirs), m.threads);
 }
 
 auto write(Writer &out, const CompiledMessage &m) {

@@ -29,7 +29,7 @@ Result<Context> openContext(const JobMessage &job) {
   options.trusted_dirs = trusted.data();
   options.trusted_dir_count = trusted.size();
   options.cache_dir = toC(job.cacheDir);
-  options.threads = 1;
+  options.threads = job.threads;
   return createContext(options);
 }
 

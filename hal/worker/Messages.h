@@ -196,6 +196,7 @@ struct JobMessage {
   std::string cacheDir; ///< "-": none
   std::vector<std::string> pluginFiles, addPluginFiles, select, disable,
       trustedDirs;
+  uint32_t threads = 0; ///< 0: one per core
 };
 
 struct CompiledMessage {

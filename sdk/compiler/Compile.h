@@ -24,6 +24,9 @@ struct CompileServices {
   std::function<Result<std::vector<Bytes>>(
       const Graph &graph, std::span<const std::span<const uint8_t>> inputs)>
       evaluate;
+  /// How many kernels may be generated at once, each on a thread; those that
+  /// follow are called from all of these.
+  uint32_t threads = 1;
   /// Kernel-level cache, both may be empty: the blob of a key, or none.
   std::function<std::optional<Bytes>(const std::string &key)> cacheGet;
   std::function<void(const std::string &key, std::span<const uint8_t> blob)>

@@ -140,35 +140,32 @@ struct DispatchKernels {
   std::optional<size_t> native; ///< in its place, where it is there
 };
 
-/// The registered kernel of a dispatch if it has one, and generated code unless
-/// the registered one is code.
-static Result<DispatchKernels>
-compileKernel(KernelCompiler &kernels, func::FuncOp function,
-              const WeightInputs &weights, const Target &target, Draft &draft) {
-  auto check = [&](size_t index) {
-    return checkSizes(kernels.kernel(index), function, target);
+/// The registered kernel of a dispatch if it has one, and generated code, which
+/// may be a job, unless the registered one is code.
+static Result<DispatchKernels> addKernel(KernelCompiler &kernels,
+                                         func::FuncOp function,
+                                         const WeightInputs &weights,
+                                         const Target &target, Draft &draft) {
+  auto add = [&](KernelCompiler::By by) {
+    auto index = kernels.add(function, weights, by);
+    return index ? Result<DispatchKernels>({*index, std::nullopt})
+                 : Result<DispatchKernels>(index.status());
   };
-  if (bp::partitionOf(function)) {
-    auto index = kernels.add(function, weights, KernelCompiler::By::Plugin);
-    Status status = index ? check(*index) : index.status();
-    return status.ok() ? Result<DispatchKernels>({*index, std::nullopt})
-                       : Result<DispatchKernels>(std::move(status));
-  }
+  if (bp::partitionOf(function))
+    return add(KernelCompiler::By::Plugin);
   auto registered = kernels.addRegistered(function, weights);
   Status refused = registered.status();
   if (registered && *registered)
-    refused = check(**registered);
+    refused = checkSizes(kernels.kernel(**registered), function, target);
   if (!refused.ok())
     draft.report.push_back(refused.message() + "; generated code runs instead");
   bool used = refused.ok() && *registered;
   if (used && !kernels.kernel(**registered).native)
     return DispatchKernels{**registered, std::nullopt};
-  auto index = kernels.add(function, weights);
-  if (!index)
-    return index.status();
-  if (Status s = check(*index); !s.ok())
-    return s;
-  return DispatchKernels{*index, used ? *registered : std::nullopt};
+  auto added = add(KernelCompiler::By::Either);
+  if (added && used)
+    added->native = *registered;
+  return added;
 }
 
 /// Why the kernel that was asked for does not compute a dispatch.
@@ -185,8 +182,8 @@ static Status notByKernel(const VariantContext &context, func::FuncOp function,
 
 /// The kernel of a dispatch where the request names the one: no other code.
 static Result<DispatchKernels>
-compileByKernel(VariantContext &context, func::FuncOp function, unsigned device,
-                const WeightInputs &weights, const Draft &draft) {
+addNamedKernel(VariantContext &context, func::FuncOp function, unsigned device,
+               const WeightInputs &weights, const Draft &draft) {
   KernelCompiler &kernels = context.kernels[device];
   auto registered = kernels.addRegistered(function, weights);
   if (!registered)
@@ -200,50 +197,109 @@ compileByKernel(VariantContext &context, func::FuncOp function, unsigned device,
   return DispatchKernels{**registered, std::nullopt};
 }
 
-/// The kernels of all dispatches. A device that cannot make one is noted when
-/// another one could.
-static Result<std::vector<DispatchKernels>>
-compileKernels(VariantContext &context, ModuleOp module,
-               const Schedule &schedule, Draft &draft, Refusals &refusals) {
-  std::vector<DispatchKernels> all;
-  Status refused;
-  SymbolTable functions(module);
-  for (const ScheduledDispatch &scheduled : schedule.dispatches) {
-    auto function = functions.lookup<func::FuncOp>(scheduled.function);
-    unsigned device = bp::deviceOf(function);
-    const Target &target = context.targets[device];
-    if (context.services.progress)
-      context.services.progress("kernels for " + target.name, all.size(),
-                                schedule.dispatches.size());
-    WeightInputs weights =
-        weightsOf(context, schedule, draft.weights, scheduled);
-    auto kernels =
-        context.kernel.empty()
-            ? compileKernel(context.kernels[device], function, weights, target,
-                            draft)
-            : compileByKernel(context, function, device, weights, draft);
-    llvm::append_range(draft.report, context.kernels[device].takeReport());
-    if (!kernels) {
-      Status status = context.diagnostics.take(kernels.status());
-      if (status.code() != BP_STATUS_UNIMPLEMENTED)
-        return status;
-      size_t known = refusals.ops.size();
-      refuse(context, function, status, refusals);
-      refused = status.within("target " + target.name + " cannot run " +
-                              describeOps(function));
-      if (context.targets.size() == 1 && refusals.ops.size() != known)
-        return refused; // no other cut helps
-    }
-    if (kernels)
-      for (const std::string &note :
-           context.kernels[device].kernel(kernels->kernel).notes)
-        draft.report.push_back(scheduled.function + " on " + target.name +
-                               ": " + note);
-    all.push_back(kernels ? *kernels : DispatchKernels{});
+namespace {
+
+/// The kernels of all dispatches of a program. A device that cannot make one is
+/// noted when another one could.
+class ProgramKernels {
+public:
+  ProgramKernels(VariantContext &context, ModuleOp module,
+                 const Schedule &schedule, Draft &draft, Refusals &refusals)
+      : context_(context), schedule_(schedule), draft_(draft),
+        refusals_(refusals), functions_(module) {}
+
+  Status compile() {
+    Status stop;
+    for (const ScheduledDispatch &scheduled : schedule_.dispatches)
+      if (stop = add(scheduled); !stop.ok())
+        break;
+    generate();
+    for (auto [scheduled, kernels] : llvm::zip(schedule_.dispatches, all_))
+      if (Status s = check(scheduled, kernels); !s.ok())
+        return s;
+    return stop.ok() ? refused_ : stop;
   }
-  if (!refused.ok())
-    return refused;
-  return all;
+  /// Of each dispatch, once compile has succeeded.
+  const DispatchKernels &operator[](size_t dispatch) const {
+    return *all_[dispatch];
+  }
+
+private:
+  Status add(const ScheduledDispatch &scheduled);
+  void generate();
+  Status check(const ScheduledDispatch &scheduled,
+               const std::optional<DispatchKernels> &kernels);
+  Status refuse(func::FuncOp function, const Status &status);
+
+  VariantContext &context_;
+  const Schedule &schedule_;
+  Draft &draft_;
+  Refusals &refusals_;
+  SymbolTable functions_;
+  std::vector<std::optional<DispatchKernels>> all_; ///< none: refused
+  Status refused_;
+};
+
+} // namespace
+
+/// Fails when that does not help.
+Status ProgramKernels::refuse(func::FuncOp function, const Status &status) {
+  if (status.code() != BP_STATUS_UNIMPLEMENTED)
+    return status;
+  size_t known = refusals_.ops.size();
+  ::refuse(context_, function, status, refusals_);
+  const Target &target = context_.targets[bp::deviceOf(function)];
+  refused_ = status.within("target " + target.name + " cannot run " +
+                           describeOps(function));
+  bool isLast = context_.targets.size() == 1; // no other cut helps
+  return isLast && refusals_.ops.size() != known ? refused_ : Status();
+}
+
+/// Finds or begins the kernels of the next dispatch.
+Status ProgramKernels::add(const ScheduledDispatch &scheduled) {
+  auto function = functions_.lookup<func::FuncOp>(scheduled.function);
+  unsigned device = bp::deviceOf(function);
+  const Target &target = context_.targets[device];
+  KernelCompiler &kernels = context_.kernels[device];
+  if (context_.services.progress)
+    context_.services.progress("kernels for " + target.name, all_.size(),
+                               schedule_.dispatches.size());
+  WeightInputs weights =
+      weightsOf(context_, schedule_, draft_.weights, scheduled);
+  auto added =
+      context_.kernel.empty()
+          ? addKernel(kernels, function, weights, target, draft_)
+          : addNamedKernel(context_, function, device, weights, draft_);
+  llvm::append_range(draft_.report, kernels.takeReport());
+  all_.push_back(added ? std::optional(*added) : std::nullopt);
+  if (!added)
+    return refuse(function, context_.diagnostics.take(added.status()));
+  for (const std::string &note : kernels.kernel(added->kernel).notes)
+    draft_.report.push_back(scheduled.function + " on " + target.name + ": " +
+                            note);
+  return {};
+}
+
+/// Generates what is missing, for all devices at once.
+void ProgramKernels::generate() {
+  emitKernels(context_.jobs, context_.services, context_.kernelDump());
+  for (KernelCompiler &kernels : context_.kernels)
+    kernels.takeGenerated();
+  context_.jobs.clear();
+}
+
+Status ProgramKernels::check(const ScheduledDispatch &scheduled,
+                             const std::optional<DispatchKernels> &kernels) {
+  if (!kernels)
+    return {};
+  auto function = functions_.lookup<func::FuncOp>(scheduled.function);
+  unsigned device = bp::deviceOf(function);
+  const KernelCompiler &compiler = context_.kernels[device];
+  Status status = compiler.status(kernels->kernel).within(scheduled.function);
+  if (status.ok() && context_.kernel.empty())
+    status = checkSizes(compiler.kernel(kernels->kernel), function,
+                        context_.targets[device]);
+  return status.ok() ? status : refuse(function, status);
 }
 
 static void addReport(ModuleOp module, Draft &draft) {
@@ -292,11 +348,12 @@ Status backplane::makeKernels(VariantContext &context, ModuleOp module,
                               Refusals &refusals) {
   Phase phase(context.services, "kernels");
   addReport(module, draft);
-  auto compiled = compileKernels(context, module, schedule, draft, refusals);
-  if (!compiled)
-    return compiled.status();
+  ProgramKernels compiled(context, module, schedule, draft, refusals);
+  if (Status s = compiled.compile(); !s.ok())
+    return s;
   SymbolTable functions(module);
-  for (auto [scheduled, made] : llvm::zip(schedule.dispatches, *compiled)) {
+  for (auto [i, scheduled] : llvm::enumerate(schedule.dispatches)) {
+    const DispatchKernels &made = compiled[i];
     unsigned device =
         bp::deviceOf(functions.lookup<func::FuncOp>(scheduled.function));
     KernelCompiler &kernels = context.kernels[device];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/KernelInPlace.h"
 #include "sdk/dialect/Attributes.h"
+#include "sdk/schedule/InPlace.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -88,4 +89,11 @@ std::vector<uint32_t> backplane::inPlaceInputs(func::FuncOp lowered) {
     if (isReadInPlace(op, lowered.getArgument(i)))
       result.push_back(i);
   return result;
+}
+
+void backplane::keepReplaceable(std::vector<uint32_t> &inputs,
+                                const Graph &graph) {
+  std::vector<uint32_t> allowed = replaceableInputs(graph);
+  std::erase_if(inputs,
+                [&](uint32_t i) { return !llvm::is_contained(allowed, i); });
 }

@@ -5,6 +5,8 @@
 #ifndef BACKPLANE_COMPILER_KERNELINPLACE_H
 #define BACKPLANE_COMPILER_KERNELINPLACE_H
 
+#include "sdk/graph/Graph.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace backplane {
@@ -16,6 +18,9 @@ namespace backplane {
 /// for every other dispatch, where a pass may keep intermediates in the
 /// destination.
 std::vector<uint32_t> inPlaceInputs(mlir::func::FuncOp lowered);
+
+/// Keeps the inputs that the graph, too, lets the result replace.
+void keepReplaceable(std::vector<uint32_t> &inputs, const Graph &graph);
 
 } // namespace backplane
 

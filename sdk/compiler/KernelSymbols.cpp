@@ -64,22 +64,6 @@ Result<std::string> substituteSymbols(const std::string &text,
   return changed.str();
 }
 
-Status substituteSymbols(Kernel &kernel, const Substitution &values) {
-  std::vector<std::string *> texts = {&kernel.flops};
-  for (KernelLaunch &launch : kernel.launches) {
-    for (std::string &size : launch.grid)
-      texts.push_back(&size);
-    texts.push_back(&launch.workspace);
-  }
-  for (std::string *text : texts) {
-    auto changed = substituteSymbols(*text, values);
-    if (!changed)
-      return changed.status();
-    *text = std::move(*changed);
-  }
-  return {};
-}
-
 Dim DimReader::dim(const std::string &text) {
   auto renamed = substituteSymbols(text, values_);
   Result<Dim> read = renamed ? Dim::parse(*renamed) : renamed.status();

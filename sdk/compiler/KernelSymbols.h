@@ -19,9 +19,6 @@ Substitution fromKernelSymbols(const std::vector<std::string> &names);
 
 /// The graph of a dispatch with other symbols. Fails where a dim gets too long.
 Status substituteSymbols(Graph &graph, const Substitution &values);
-/// Grids, workspaces and flops of generated code with other symbols; fails
-/// likewise.
-Status substituteSymbols(Kernel &kernel, const Substitution &values);
 /// An expression with other symbols; empty stays empty.
 Result<std::string> substituteSymbols(const std::string &text,
                                       const Substitution &values);

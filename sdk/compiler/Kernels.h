@@ -2,24 +2,20 @@
 //
 // Kernels.h: from dispatches to executables: dispatches that are equal but for
 // names share a kernel, known ones come from the cache, the rest goes to the
-// plug-in's `compile` or through `lower` and the emitter.
+// plug-in's `compile` or becomes a job of EmitKernels.h.
 #ifndef BACKPLANE_COMPILER_KERNELS_H
 #define BACKPLANE_COMPILER_KERNELS_H
 
 #include "sdk/compiler/DispatchDump.h"
-#include "sdk/compiler/Target.h"
+#include "sdk/compiler/EmitKernels.h"
 #include "sdk/compiler/WeightInputs.h"
 #include "sdk/emit/Emit.h"
-#include "sdk/package/KernelPack.h"
 #include "sdk/program/Variant.h"
 #include "sdk/schedule/Launch.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace backplane {
-
-/// Called after each stage of a kernel when IR dumps are wanted.
-using KernelDump = std::function<void(llvm::StringRef stage, mlir::ModuleOp)>;
 
 /// The kernels that the programs of a variant use on one device, in the order
 /// in which they need them first.
@@ -48,24 +44,32 @@ struct KernelOrders {
   }
 };
 
-/// Compiles kernels for one target, each once.
+/// Compiles kernels for one target, each once. What is to be generated becomes
+/// a job, as several can be done at once; plug-ins are called here, one call at
+/// a time.
 class KernelCompiler {
 public:
+  /// `jobs` gets the jobs of all targets.
   KernelCompiler(const CompileServices &services, const Target &target,
-                 KernelDump dump)
+                 std::vector<EmitJob> &jobs)
       : services_(services), target_(target),
-        emitter_(findEmitter(target.emitter)), dump_(std::move(dump)) {}
+        emitter_(findEmitter(target.emitter)), jobs_(jobs) {}
 
   /// Who makes a kernel: the plug-in alone, or the emitter where it refuses.
   enum class By : uint8_t { Plugin, Either };
-  /// The number of the kernel of this dispatch. Failures name the dispatch.
+  /// The number of the kernel of this dispatch, which is there after
+  /// takeGenerated. Failures name the dispatch.
   Result<size_t> add(mlir::func::FuncOp dispatch, const WeightInputs &weights,
                      By by = By::Either);
   /// The number of the registered kernel that the dispatch was formed for; none
   /// where it was not.
   Result<std::optional<size_t>> addRegistered(mlir::func::FuncOp dispatch,
                                               const WeightInputs &weights);
-  const Kernel &kernel(size_t index) const { return kernels_[index]; }
+  /// Takes what the jobs of its kernels gave.
+  void takeGenerated();
+  /// Why a kernel is not there.
+  const Status &status(size_t index) const { return made_[index].status; }
+  const Kernel &kernel(size_t index) const { return made_[index].kernel; }
   /// What a kernel needs where its symbols have these names.
   struct Needs {
     std::vector<Launch> launches;
@@ -89,12 +93,14 @@ public:
   Result<std::vector<ExecutableInfo>> executables(const KernelOrders &orders);
 
 private:
+  struct Made {
+    Kernel kernel;
+    bool own;                  ///< it is not linked
+    std::optional<size_t> job; ///< that is to generate it
+    Status status;             ///< of its job
+  };
   /// What graph passes make of a dispatch without names.
   Result<Graph> passed(const Graph &plain, const std::string &label);
-  /// `graph` is the dispatch without names, `symbols` are its own.
-  Result<Kernel> compileByEmitter(mlir::func::FuncOp dispatch,
-                                  const std::vector<std::string> &symbols,
-                                  const Graph &graph, const std::string &name);
   /// `questions` gets what the plug-in asked of weights.
   Result<Kernel> compileByPlugin(const Graph &graph,
                                  const WeightInputs &weights,
@@ -103,28 +109,19 @@ private:
   Result<size_t> addByPlugin(const std::string &base, const Graph &plain,
                              const WeightInputs &weights,
                              const std::string &dispatch);
-  /// `symbols`: those of the dispatch, in order; `changed`: `plain` is another
-  /// graph.
-  Result<size_t> addByEmitter(const std::string &key,
-                              mlir::func::FuncOp dispatch,
-                              std::vector<std::string> symbols,
-                              const Graph &plain, bool changed);
+  Result<size_t> addByEmitter(const std::string &key, llvm::StringRef dispatch,
+                              const Graph &graph);
   std::optional<Kernel> cached(const std::string &key);
   size_t keep(const std::string &key, Kernel kernel, const Graph &graph,
               bool own);
-  Result<Kernel> emit(mlir::func::FuncOp dispatch, const Graph &graph,
-                      const std::string &name);
-  EmitTarget emitTarget() const;
-  std::string keyOf(const Bytes &wire) const;
   bool links() const { return !target_.emitter.empty(); }
   Status link(const KernelOrder &order, std::vector<ExecutableInfo> &result);
 
   const CompileServices &services_;
   const Target &target_;
   const Emitter *emitter_; ///< null: the plug-in's `compile`, or an unknown one
-  KernelDump dump_;
-  std::vector<Kernel> kernels_;
-  std::vector<bool> own_; ///< of each kernel: it is not linked
+  std::vector<EmitJob> &jobs_;
+  std::vector<Made> made_;
   std::map<std::string, size_t> byKey_;
   /// What was asked of weights for a key, which is then not all of the key.
   std::map<std::string, WeightQuestions> questions_;

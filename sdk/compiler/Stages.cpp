@@ -2,6 +2,8 @@
 #include "sdk/compiler/Stages.h"
 
 #include "sdk/dialect/Convert.h"
+#include "sdk/dialect/Graph.h"
+#include "sdk/emit/Emit.h"
 #include "sdk/support/AtomicFile.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -10,6 +12,16 @@
 
 using namespace mlir;
 using namespace backplane;
+
+const DialectRegistry &backplane::dialects() {
+  static const DialectRegistry registry = [] {
+    DialectRegistry all;
+    all.insert<bp::BpDialect, func::FuncDialect>();
+    registerEmitDialects(all);
+    return all;
+  }();
+  return registry;
+}
 
 Diagnostics::Diagnostics(MLIRContext &context)
     : handler_(&context, [this](Diagnostic &diagnostic) {

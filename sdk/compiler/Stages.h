@@ -10,9 +10,13 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace backplane {
+
+/// Those of the compiler, for its contexts.
+const mlir::DialectRegistry &dialects();
 
 /// Collects the errors of a context as text while it lives.
 class Diagnostics {
@@ -37,6 +41,7 @@ public:
     write((program + llvm::StringRef(stage.name)).str(), module);
   }
   void write(llvm::StringRef name, mlir::ModuleOp module);
+  bool isOn() const { return !folder_.empty(); }
   /// Why the first file that could not be written was not.
   const Status &status() const { return status_; }
 

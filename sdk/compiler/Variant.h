@@ -31,6 +31,11 @@ struct VariantContext {
   VariantContext(const CompileServices &services,
                  const std::vector<Target> &targets, WeightPool &pool,
                  std::string dumpFolder, std::string kernel);
+  VariantContext(const VariantContext &) = delete;
+  VariantContext &operator=(const VariantContext &) = delete;
+
+  /// None where no dumps are wanted.
+  KernelDump kernelDump();
 
   const CompileServices &services;
   const std::vector<Target> &targets;
@@ -39,6 +44,7 @@ struct VariantContext {
   std::string kernel; ///< that computes every dispatch; empty: any
   mlir::MLIRContext mlir;
   Diagnostics diagnostics;
+  std::vector<EmitJob> jobs;          ///< kernels that are to be generated
   std::deque<KernelCompiler> kernels; ///< of each device
   /// Composites that a compiler claimed and refused, by compositeKey: they are
   /// decomposed. The report has a line for each.

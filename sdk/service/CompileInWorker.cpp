@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "CompileInWorker.h"
 #include "ToolLibraries.h"
+#include "hal/core/ThreadPool.h"
 #include "hal/worker/Process.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
@@ -40,6 +41,17 @@ void addGraph(const CompileJob &job, worker::CompileMessage &message) {
   }
 }
 
+/// Threads of the worker. Each takes memory of its own.
+uint32_t threadsOf(const CompileJob &job, const LoaderOptions &options) {
+  constexpr uint64_t bytesOfThread = uint64_t(256) << 20;
+  uint32_t threads =
+      options.threads ? options.threads : ThreadPool().workerCount();
+  if (job.limits.bytes == 0)
+    return threads;
+  uint64_t most = std::max<uint64_t>(job.limits.bytes / bytesOfThread, 1);
+  return uint32_t(std::min<uint64_t>(threads, most));
+}
+
 JobMessage messageOf(const CompileJob &job, const LoaderOptions &options,
                      const std::string &path) {
   JobMessage message;
@@ -66,6 +78,7 @@ JobMessage messageOf(const CompileJob &job, const LoaderOptions &options,
   message.select = options.select;
   message.disable = options.disable;
   message.trustedDirs = options.trust.folders();
+  message.threads = threadsOf(job, options);
   return message;
 }
 

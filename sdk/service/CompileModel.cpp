@@ -118,6 +118,7 @@ CompileServices ModelCompiler::services() const {
   services.plugins = registry_->compilers();
   services.kernelSets = registry_->kernelSets();
   services.graphTable = graphTable();
+  services.threads = registry_->host().pool().workerCount();
   auto evaluator = std::make_shared<ReferenceEvaluator>(registry_);
   services.evaluate = [evaluator](const Graph &graph, auto inputs) {
     return evaluator->run(graph, inputs);

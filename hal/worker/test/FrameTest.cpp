@@ -114,8 +114,9 @@ TEST(Messages, TakeAnyBytes) {
 
 TEST(Messages, EmptyListsComeBack) {
   JobMessage again;
-  EXPECT_TRUE(decode(encode(JobMessage{}), again).ok());
+  EXPECT_TRUE(decode(encode(JobMessage{.threads = 3}), again).ok());
   EXPECT_TRUE(again.minimums.empty());
+  EXPECT_EQ(again.threads, 3u);
 }
 
 TEST(Messages, RefuseCountsThatCannotBeThere) {
