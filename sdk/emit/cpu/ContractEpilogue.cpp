@@ -6,6 +6,8 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace backplane {
@@ -38,6 +40,8 @@ void ContractEpilogue::finishTile(Value tile, Value panelB, Value panelA,
   Value skipped = sub(panelA, firstRow(panelA));
   Tile whole = {tile, panelB, panelA, rows, skipped, firstK};
   auto finish = [&] {
+    if (restColumns() == 0)
+      return finishRows(whole, true, true);
     ifElse(
         full, [&] { finishRows(whole, true, true); },
         [&] { finishRows(whole, true, false); });
@@ -80,9 +84,26 @@ void ContractEpilogue::finishRow(const Tile &tile, Value row, Value tileRow,
         continue;
       }
     }
-    Value mask = full ? Value() : laneMask(sub(countN, column));
-    finishVector(sum, m, add(firstN, column), mask);
+    if (full || lanesInRest(v) != 0)
+      finishVector(sum, m, add(firstN, column),
+                   full ? Value() : maskInRest(v, column));
   }
+}
+
+/// Lanes of vector `v` of the last panel that are inside, where that is known.
+std::optional<int64_t> ContractEpilogue::lanesInRest(int64_t v) const {
+  std::optional<int64_t> rest = restColumns();
+  if (!rest)
+    return std::nullopt;
+  return std::clamp<int64_t>(*rest - v * width.count, 0, width.count);
+}
+
+/// A null mask: all lanes are inside.
+Value ContractEpilogue::maskInRest(int64_t v, Value column) const {
+  std::optional<int64_t> lanes = lanesInRest(v);
+  if (lanes == width.count)
+    return {};
+  return laneMask(lanes ? index(*lanes) : sub(countN, column));
 }
 
 Value ContractEpilogue::elementOf(const FlatOperand &operand, Value m,

@@ -33,6 +33,8 @@ private:
   void finishRows(const Tile &tile, bool last, bool full);
   void finishRow(const Tile &tile, mlir::Value row, mlir::Value tileRow,
                  bool last, bool full);
+  std::optional<int64_t> lanesInRest(int64_t v) const;
+  mlir::Value maskInRest(int64_t v, mlir::Value column) const;
   mlir::Value addEarlier(mlir::Value sum, mlir::Value at, mlir::Value firstK);
   llvm::SmallVector<mlir::Value> runBody(mlir::Value sum, mlir::Value m,
                                          mlir::Value n, mlir::Value mask);

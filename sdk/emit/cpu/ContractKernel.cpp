@@ -129,10 +129,7 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
 /// Vectors that the last panel of a row of C needs, where that is known; others
 /// of it keep what they had.
 int64_t MicroKernel::restVectors() const {
-  auto size = getConstantIntValue(operands.sizeN);
-  if (!size || width.scalable || vnni.narrow)
-    return plan.vectors;
-  int64_t rest = *size % (plan.vectors * width.count);
+  int64_t rest = vnni.narrow ? 0 : restColumns().value_or(0);
   return rest == 0 ? plan.vectors : (rest + width.count - 1) / width.count;
 }
 

@@ -19,6 +19,13 @@ ContractScope::ContractScope(const VectorBuilder &builder,
   countM = minimum(index(plan.groupM), sub(operands.sizeM, firstM));
 }
 
+std::optional<int64_t> ContractScope::restColumns() const {
+  auto size = getConstantIntValue(operands.sizeN);
+  if (!size || width.scalable)
+    return std::nullopt;
+  return *size % (plan.vectors * width.count);
+}
+
 Value ContractScope::firstRow(Value panelA) const {
   if (plan.packA)
     return panelA;

@@ -58,6 +58,9 @@ public:
     return width.scalable ? plan.groupN + maxPanelN() : plan.groupN;
   }
 
+  /// Columns of the last panel of a row of C, where that is known; 0: it is
+  /// full, as all others are.
+  std::optional<int64_t> restColumns() const;
   /// Whether all columns of the panel are inside the group.
   mlir::Value isFull(mlir::Value panelB) const {
     return lessOrEqual(add(panelB, panelN()), countN);

@@ -3,6 +3,7 @@
 // bp-to-llvm: what is left of linalg to loops, then everything to LLVM's
 // dialect.
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/llvm/KnownStores.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -49,10 +50,17 @@ struct ExpandDivisionsPass
   }
 };
 
+/// Here, as masks are constants once sizes are folded.
+struct KnownStoresPass : PassWrapper<KnownStoresPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KnownStoresPass)
+  void runOnOperation() override { storeKnownLanes(getOperation()); }
+};
+
 void buildToLlvm(OpPassManager &manager) {
   manager.addPass(createConvertLinalgToLoopsPass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
+  manager.addPass(std::make_unique<KnownStoresPass>());
   manager.addPass(createCSEPass());
   manager.addPass(createConvertVectorToSCFPass());
   manager.addPass(createSCFToControlFlowPass());
