@@ -25,6 +25,7 @@ LogicalResult bp::formDispatches(ModuleOp module,
   limitOperands(main, devices);
   markFiniteWeights(main, pool);
   if (failed(narrowOperands(main, devices, pool)) ||
+      failed(splitPhases(main, devices, pool)) ||
       failed(arrangeWeights(main, devices, pool)))
     return failure();
   gatherAttention(main, devices);

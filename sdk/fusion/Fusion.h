@@ -109,6 +109,14 @@ llvm::LogicalResult narrowOperands(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
 
+/// Where the device has BP_FUSE_WEIGHTS: transposed convolutions of f32 and one
+/// group, whose weights are known and whose strides divide the window, become
+/// convolutions, with weights that are added to `pool`, and ops that put their
+/// results in order.
+llvm::LogicalResult splitPhases(mlir::func::FuncOp main,
+                                llvm::ArrayRef<FusionOptions> devices,
+                                backplane::WeightPool &pool);
+
 /// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of f32 and one
 /// group are stored in blocks of outputs, which are added to `pool`; the
 /// convolution takes a reshape of a transpose of them.
@@ -133,9 +141,10 @@ void limitOperands(mlir::func::FuncOp main,
 void gatherAttention(mlir::func::FuncOp main,
                      llvm::ArrayRef<FusionOptions> devices);
 
-/// limitOperands, markFiniteWeights, narrowOperands, arrangeWeights,
-/// gatherAttention, gatherKernels, groupOps, outline, and the reasons into the
-/// module's `bp.report`. A dispatch names the device of its ops.
+/// limitOperands, markFiniteWeights, narrowOperands, splitPhases,
+/// arrangeWeights, gatherAttention, gatherKernels, groupOps, outline, and the
+/// reasons into the module's `bp.report`. A dispatch names the device of its
+/// ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
