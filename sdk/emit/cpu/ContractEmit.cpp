@@ -57,6 +57,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
                rowsLieInA && rowsLieInB;
   shape.perLane = vnni.perLane;
   shape.block = vnni.block;
+  shape.temporaries = isa<FloatType>(c.accumulator) && !vnni.narrow ? 1 : 2;
   // Integers gather no rounding error.
   if (vnni.narrow && vnni.narrow.isInteger())
     shape.deepest *= vnni.perLane;

@@ -91,10 +91,9 @@ PanelGather::PanelGather(const ContractScope &scope, const ColumnShares &shares,
     axes.emplace_back();
     for (Value axis : shares.axes)
       axes.back().push_back(loadContiguous(axis, at, Value()));
+    findContiguous(at, offsets.back());
     if (most)
       runs.push_back(findRuns(at, offsets.back(), most));
-    else
-      findContiguous(at, offsets.back());
   }
 }
 
@@ -213,8 +212,35 @@ Value PanelGather::load(size_t vector, Value base, Value mask) {
     outside = arith::ConstantOp::create(
         builder, loc,
         DenseElementsAttr::get(vectorType(type), Attribute(c.rhs.padValue)));
-  return runs.empty() ? loadEither(vector, base, mask, outside)
-                      : loadRuns(vector, base, mask, outside);
+  return either(
+      isWhole(vector, mask), vectorType(type),
+      [&] { return loadWhole(vector, base); },
+      [&] {
+        return runs.empty() ? loadApart(vector, base, mask, outside)
+                            : loadRuns(vector, base, mask, outside);
+      });
+}
+
+/// What one of two branches makes.
+Value PanelGather::either(Value condition, VectorType type,
+                          function_ref<Value()> yes, function_ref<Value()> no) {
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(type), condition,
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, yes());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, no());
+  return branch.getResult(0);
+}
+
+/// Whether lanes are neighbours, and none of them is left out.
+Value PanelGather::isWhole(size_t vector, Value mask) {
+  if (operands.padded.empty())
+    return contiguous[vector];
+  Value all = vector::ReductionOp::create(builder, loc,
+                                          vector::CombiningKind::AND, mask);
+  return arith::AndIOp::create(builder, loc, contiguous[vector], all);
 }
 
 Value PanelGather::loadRuns(size_t vector, Value base, Value mask,
@@ -242,15 +268,21 @@ static SmallVector<int64_t> lanesWithPart(int64_t lanes, int64_t stride,
   return from;
 }
 
-/// Every `stride`th element from `at` on: whole vectors, of which the last one
-/// ends with the last element that is needed.
-Value PanelGather::loadApart(VectorType type, Value at, int64_t stride) {
+/// Every `stride`th element from that of lane 0 on: whole vectors, of which the
+/// last one ends with the last element that is needed.
+Value PanelGather::loadWhole(size_t vector, Value base) {
+  Type element = cast<MemRefType>(operands.b.memref.getType()).getElementType();
+  Value at = add(base, starts[vector]);
+  int64_t stride = laneStride();
+  if (stride == 1)
+    return loadContiguous(operands.b.memref, at, Value());
   int64_t lanes = width.count, last = stride * (lanes - 1);
   Value result;
   for (int64_t part = 0; part < stride; ++part) {
     int64_t first = part + 1 < stride ? part * lanes : last - lanes + 1;
-    Value loaded = vector::LoadOp::create(builder, loc, type, operands.b.memref,
-                                          ValueRange(add(at, first)));
+    Value loaded =
+        vector::LoadOp::create(builder, loc, vectorType(element),
+                               operands.b.memref, ValueRange(add(at, first)));
     result = vector::ShuffleOp::create(
         builder, loc, result ? result : loaded, loaded,
         lanesWithPart(lanes, stride, part, first));
@@ -258,38 +290,26 @@ Value PanelGather::loadApart(VectorType type, Value at, int64_t stride) {
   return result;
 }
 
-/// Whether lanes are neighbours, and none of them is left out where that would
-/// take masks of all that lies between.
-Value PanelGather::loadsWhole(size_t vector, Value mask) {
-  if (laneStride() == 1)
-    return contiguous[vector];
-  Value all = vector::ReductionOp::create(builder, loc,
-                                          vector::CombiningKind::AND, mask);
-  return arith::AndIOp::create(builder, loc, contiguous[vector], all);
-}
-
-/// One load where all lanes are neighbours, else one for each.
-Value PanelGather::loadEither(size_t vector, Value base, Value mask,
-                              Value outside) {
+/// Lanes in any place: one load where they are neighbours, else one for each.
+Value PanelGather::loadApart(size_t vector, Value base, Value mask,
+                             Value outside) {
   auto type = cast<VectorType>(outside.getType());
   Value memref = operands.b.memref;
-  auto branch = scf::IfOp::create(builder, loc, TypeRange(type),
-                                  loadsWhole(vector, mask), /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  Value at = add(base, starts[vector]);
-  Value near = laneStride() > 1
-                   ? loadApart(type, at, laneStride())
-                   : vector::MaskedLoadOp::create(builder, loc, type, memref,
-                                                  ValueRange(at), mask, outside)
-                         .getResult();
-  scf::YieldOp::create(builder, loc, near);
-  builder.setInsertionPointToStart(branch.elseBlock());
-  Value far =
-      vector::GatherOp::create(builder, loc, type, memref, ValueRange(base),
-                               offsets[vector], mask, outside);
-  scf::YieldOp::create(builder, loc, far);
-  return branch.getResult(0);
+  auto far = [&]() -> Value {
+    return vector::GatherOp::create(builder, loc, type, memref,
+                                    ValueRange(base), offsets[vector], mask,
+                                    outside);
+  };
+  if (laneStride() > 1)
+    return far();
+  return either(
+      contiguous[vector], type,
+      [&]() -> Value {
+        Value at = add(base, starts[vector]);
+        return vector::MaskedLoadOp::create(builder, loc, type, memref,
+                                            ValueRange(at), mask, outside);
+      },
+      far);
 }
 
 } // namespace backplane

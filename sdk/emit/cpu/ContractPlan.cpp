@@ -48,7 +48,8 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
     for (int64_t vectors = 1; vectors <= maxVectors; ++vectors) {
       if (shape.blockOfA && shape.blockOfA % rows != 0)
         continue;
-      if (rows * vectors + shape.block * vectors + 1 > shape.registers - 1)
+      if (rows * vectors + shape.block * vectors + shape.temporaries >
+          shape.registers)
         continue;
       double value = efficiency(shape, rows, vectors);
       if (value > best * 1.001) {

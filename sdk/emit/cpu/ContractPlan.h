@@ -22,6 +22,9 @@ struct ContractShape {
   int64_t perLane = 1;   ///< elements of k that a lane multiplies at once
   int64_t block = 1;     ///< rows, and words of k, that are multiplied at once
   int64_t deepest = 128; ///< elements of k in a block, at most
+  /// Registers beside sums and B: an element of A, and a product where none is
+  /// added at once.
+  int64_t temporaries = 2;
 };
 
 /// Blocks, from the inside out: a micro tile of rows x vectors in registers, a
