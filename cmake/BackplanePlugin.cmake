@@ -55,3 +55,35 @@ function(bp_add_manifest file)
   endif()
   install(FILES "${folder}/${out}" DESTINATION lib/backplane/plugins)
 endfunction()
+
+# bp_add_pass_library(NAME SOURCES FILE…)
+# A library of C++ passes, libNAME.so, beside the plug-in whose manifest declares
+# it. It needs find_package(MLIR), and the compiler that Backplane was built with.
+function(bp_add_pass_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  if(NOT ARG_SOURCES OR ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "bp_add_pass_library(${name}): expected SOURCES FILE…, "
+      "found '${ARGN}'")
+  endif()
+  if(NOT TARGET MLIR OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "bp_add_pass_library(${name}): call find_package(MLIR) "
+      "first, with clang as CMAKE_CXX_COMPILER; found ${CMAKE_CXX_COMPILER_ID}")
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}")
+  if(BP_PLUGIN_DIRECTORY)
+    set(folder "${BP_PLUGIN_DIRECTORY}")
+  endif()
+  add_library(${name} MODULE ${ARG_SOURCES})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  target_include_directories(${name} SYSTEM PRIVATE
+    ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  target_link_libraries(${name} PRIVATE backplane::headers MLIR LLVM)
+  target_link_options(${name} PRIVATE -Wl,--as-needed -Wl,-z,defs
+    "-Wl,--version-script=${CMAKE_CURRENT_FUNCTION_LIST_DIR}/passes.map")
+  set_target_properties(${name} PROPERTIES
+    PREFIX lib
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON
+    LIBRARY_OUTPUT_DIRECTORY "${folder}")
+  install(TARGETS ${name} DESTINATION lib/backplane/plugins)
+endfunction()

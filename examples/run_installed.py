@@ -16,6 +16,7 @@ import argparse
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -144,6 +145,43 @@ def test_passes(steps, bp, prefix, folder, cache):
               "partition: its graph passes are left out, as the program has control flow", **used)
 
 
+def test_mlir_passes(steps, bp, prefix, folder, cache):
+    """A library of C++ passes: listed, run, right, refused when it is of another LLVM."""
+    if not (pathlib.Path("/usr/bin/clang++-22").exists()
+            and pathlib.Path("/usr/lib/llvm-22/include/mlir").is_dir()):
+        print("skipped: no clang-22 or no headers of MLIR")
+        return
+    build = folder / "mlir-passes"
+    steps.run("C++ passes configure", [
+        "cmake", "-S", prefix / "share/doc/backplane/examples/mlir-passes", "-B", build, "-G", "Ninja",
+        f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_COMPILER=clang++-22"])
+    steps.run("C++ passes build", ["cmake", "--build", build])
+    manifest = build / "acme-mlir.bp.json"
+    used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    steps.run("C++ passes are listed", [bp, "passes", "--stage", "lower"],
+              "origin   acme-mlir 1.0.0, ", **used)
+    model, artifact = folder / "eighths.onnx", folder / "eighths.bpx"
+    model.write_bytes(models.eighths().SerializeToString())
+    stages = folder / "stages"
+    steps.run("eighths compiles", [bp, "compile", model, "-o", artifact, "--target", "acme-mlir",
+                                   "--dump-stages", stages], **used)
+    steps.run("the C++ pass is told", [bp, "explain", artifact],
+              "stage lower: runs pass acme-mlir-reciprocals of acme-mlir 1.0.0", **used)
+    after = "".join(path.read_text() for path in stages.glob("*-lower.mlir"))
+    steps.check("the C++ pass ran", "arith.mulf" in after and "arith.divf" not in after, after)
+    size = ["--random-inputs", "1", "--dim", "n=5"]
+    steps.run("without the C++ pass", [bp, "run", model, "--device", "ref", *size,
+                                       "--output-dir", folder / "eighths"], **cache)
+    steps.run("the C++ pass is exact", [bp, "run", artifact, *size, "--rtol", "0", "--atol", "0", "--expect",
+                                        f"y={folder}/eighths/y.npy"], "match y", **used)
+    text = manifest.read_text()
+    manifest.write_text(re.sub(r'"llvm": "[^"]*"', '"llvm": "21.1.0"', text))
+    steps.run("of another LLVM it is left out", [
+        bp, "compile", model, "-o", artifact, "--target", "acme-mlir"], **used)
+    steps.run("and the reason told", [bp, "explain", artifact], "pipeline 2 of 2; pipeline 1: library of "
+              "passes libacme-mlir-passes.so: its manifest says that it is built with LLVM 21.1.0", **used)
+
+
 def test_npu(steps, bp, prefix, folder, trained, cache):
     """An NPU that takes partitions: right, told, recut, and with faults."""
     build = folder / "npu"
@@ -247,6 +285,7 @@ def main():
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
             test_passes(steps, bp, prefix, folder, cache)
+            test_mlir_passes(steps, bp, prefix, folder, cache)
         packages.test(steps, options.build, prefix, folder, model, cache)
     print(f"{steps.passed} passed, {steps.failed} failed")
     return 1 if steps.failed else 0

@@ -6,6 +6,7 @@
 #define BACKPLANE_CORE_COMPILERPLUGIN_H
 
 #include "backplane/compiler.h"
+#include "hal/core/PassLibrary.h"
 
 #include <string>
 
@@ -17,9 +18,10 @@ namespace backplane {
 struct CompilerPlugin {
   std::string name;
   std::string version;
-  std::string hash; ///< of the library file, part of cache keys
+  std::string hash; ///< of the library files, part of cache keys
   const bp_compiler_table_t *table = nullptr;
   void *self = nullptr;
+  PassLibrary passes = {}; ///< of C++, if there is one
 };
 
 } // namespace backplane

@@ -184,15 +184,71 @@ static Status readLibraries(MemberReader &reader, Manifest &manifest) {
   return reader.status;
 }
 
+/// A pass of a list, or what is wrong with it.
+static Status readPass(const Json &json, Manifest &manifest) {
+  if (!json.is_object())
+    return invalidArgument("\"list\" is not a list of objects");
+  MemberReader reader(json);
+  reader.onlyHas({"name", "stage", "summary"});
+  DeclaredPass pass;
+  pass.name = reader.text("name", true);
+  pass.stage = reader.text("stage", true);
+  pass.summary = reader.text("summary", true);
+  const std::string prefix = manifest.name + "-";
+  auto isLetter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (reader.status.ok() &&
+      (!pass.name.starts_with(prefix) || pass.name == prefix ||
+       !std::ranges::all_of(pass.name.substr(prefix.size()), isLetter)))
+    reader.complain("name", "is not \"" + prefix +
+                                "\" and more of a-z, 0-9 and -: " + pass.name);
+  for (const DeclaredPass &other : manifest.passes.passes)
+    if (other.name == pass.name)
+      reader.complain("name", "is there twice: " + pass.name);
+  manifest.passes.passes.push_back(std::move(pass));
+  return reader.status;
+}
+
+static Status readPasses(MemberReader &reader, Manifest &manifest) {
+  Json json = reader.object("passes", false);
+  if (!reader.status.ok() || json.empty())
+    return reader.status;
+  PassLibrary &passes = manifest.passes;
+  MemberReader inner(json);
+  inner.onlyHas({"library", "llvm", "list"});
+  const std::string name = inner.text("library", true);
+  passes.llvm = inner.text("llvm", true);
+  if (!inner.status.ok())
+    return inner.status;
+  if (!json.contains("list") || !json["list"].is_array() ||
+      json["list"].empty())
+    return invalidArgument("\"list\" names no pass");
+  for (const Json &item : json["list"])
+    if (Status s = readPass(item, manifest); !s.ok())
+      return s;
+  if (manifest.compiler.empty())
+    return invalidArgument("they are for pipelines of a \"compiler\", and the "
+                           "manifest names none");
+  Result<std::string> path =
+      resolveLibrary(fs::path(manifest.path).parent_path(), "library", name);
+  if (!path)
+    return path.status();
+  passes.path = *path;
+  return {};
+}
+
 static Status readHashes(MemberReader &reader, Manifest &manifest) {
   Json hashes = reader.object("sha256", false);
   MemberReader inner(hashes);
-  inner.onlyHas({"driver", "compiler", "kernels"});
+  inner.onlyHas({"driver", "compiler", "kernels", "passes"});
   manifest.driverSha256 = inner.text("driver", false);
   manifest.compilerSha256 = inner.text("compiler", false);
   manifest.kernelsSha256 = inner.text("kernels", false);
+  manifest.passes.sha256 = inner.text("passes", false);
   for (const std::string &hash :
-       {manifest.driverSha256, manifest.compilerSha256, manifest.kernelsSha256})
+       {manifest.driverSha256, manifest.compilerSha256, manifest.kernelsSha256,
+        manifest.passes.sha256})
     if (!hash.empty() && !isSha256(hash))
       inner.complain("sha256", "is not 64 lower-case hexadecimal digits");
   return inner.status.within("\"sha256\"");
@@ -224,8 +280,8 @@ static Status readMembers(const Json &json, Manifest &manifest) {
     return unimplemented("\"format\" is " + std::to_string(format) +
                          ", this host reads " + std::to_string(manifestFormat));
   reader.onlyHas({"format", "name", "version", "vendor", "arch", "abi",
-                  "driver", "compiler", "kernels", "sha256", "cpu_features",
-                  "options", "conformance"});
+                  "driver", "compiler", "kernels", "passes", "sha256",
+                  "cpu_features", "options", "conformance"});
   manifest.name = reader.text("name", true);
   manifest.version = reader.text("version", true);
   manifest.vendor = reader.text("vendor", false);
@@ -252,7 +308,9 @@ static Status readMembers(const Json &json, Manifest &manifest) {
     return status;
   if (Status status = readOptions(reader, manifest); !status.ok())
     return status;
-  return readLibraries(reader, manifest);
+  if (Status status = readLibraries(reader, manifest); !status.ok())
+    return status;
+  return readPasses(reader, manifest).within("\"passes\"");
 }
 
 /// The JSON value in `text`; a failure says at which line and column.

@@ -9,6 +9,7 @@
 
 #include "backplane/cpp/Result.h"
 #include "hal/core/LoaderOptions.h"
+#include "hal/core/PassLibrary.h"
 
 #include <cstdint>
 #include <map>
@@ -42,6 +43,7 @@ struct Manifest {
   std::string driverSha256;    ///< 64 hexadecimal digits, or empty
   std::string compilerSha256;  ///< 64 hexadecimal digits, or empty
   std::string kernelsSha256;   ///< 64 hexadecimal digits, or empty
+  PassLibrary passes;          ///< of the compiler
   std::vector<std::string> cpuFeatures; ///< required of this machine's CPU
   /// Given to `initialize` of each library, sorted by key.
   std::map<std::string, std::string> options;

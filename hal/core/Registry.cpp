@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Registry.h"
 #include "hal/core/CompilerCalls.h"
+#include "hal/core/LibraryFile.h"
 #include "hal/core/Manifest.h"
 #include "hal/core/Plugin.h"
 #include "hal/core/Trial.h"
@@ -132,7 +133,7 @@ void Registry::adopt(const LinkedPlugin &linked, const LoaderOptions &options) {
   if (linked.driver)
     addDriver(found, *plugin);
   if (linked.compiler)
-    addCompiler(*plugin);
+    addCompiler(*plugin, {});
 }
 
 DeviceListing Registry::lineOf(const Source &source) {
@@ -189,14 +190,30 @@ Status Registry::loadPart(const Manifest &manifest, const std::string &library,
   if (roles.driver)
     addDriver(found, *plugin);
   if (roles.compiler)
-    addCompiler(*plugin);
+    addCompiler(*plugin, manifest.passes);
   if (roles.kernels)
     addKernels(*plugin);
   return {};
 }
 
+/// Whether the compiler may map the library later on: who could write the file
+/// is asked now, and nobody else can from here on.
+static Status checkPassLibrary(const PassLibrary &passes,
+                               const FileTrust &trust) {
+  if (passes.path.empty())
+    return {};
+  Result<TrustedFile> file = trust.open(passes.path, "library of passes");
+  if (!file)
+    return file.status();
+  if (Status status = checkLibraryFile(*file); !status.ok())
+    return status;
+  return checkHash(passes.path, passes.sha256);
+}
+
 void Registry::load(const FoundManifest &found) {
   const Manifest &manifest = found.manifest;
+  if (Status s = checkPassLibrary(manifest.passes, host_->trust()); !s.ok())
+    return refuse(found, "passes: " + s.message());
   struct Part {
     const char *what;
     const std::string &library, &hash;
@@ -215,12 +232,17 @@ void Registry::load(const FoundManifest &found) {
   }
 }
 
-void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin) {
+void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin,
+                           const PassLibrary &passes) {
   CompilerPlugin compiler;
   compiler.name = plugin->name();
   compiler.version = plugin->version();
   if (Result<std::string> hash = xxhOfFile(plugin->library()))
     compiler.hash = *hash;
+  if (!passes.path.empty())
+    if (Result<std::string> hash = xxhOfFile(passes.path))
+      compiler.hash += *hash;
+  compiler.passes = passes;
   compiler.table = &plugin->compiler();
   compiler.self = plugin->self();
   compilers_.push_back(std::move(compiler));

@@ -89,7 +89,8 @@ private:
   void checkTargets();
   void adopt(const LinkedPlugin &linked, const LoaderOptions &options);
   void refuse(const FoundManifest &found, std::string reason);
-  void addCompiler(const std::shared_ptr<Plugin> &plugin);
+  void addCompiler(const std::shared_ptr<Plugin> &plugin,
+                   const PassLibrary &passes);
   void addKernels(const std::shared_ptr<Plugin> &plugin);
   Status loadPart(const Manifest &manifest, const std::string &library,
                   const std::string &hash, const FoundManifest &found);

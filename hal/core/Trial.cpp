@@ -45,7 +45,8 @@ std::string keyOf(const Manifest &manifest, const std::string &program) {
                      std::to_string(worker.st_mtim.tv_sec) + "-" +
                      std::to_string(worker.st_mtim.tv_nsec);
   for (const std::string &file :
-       {manifest.path, manifest.driver, manifest.compiler, manifest.kernels}) {
+       {manifest.path, manifest.driver, manifest.compiler, manifest.kernels,
+        manifest.passes.path}) {
     if (file.empty())
       continue;
     Result<std::string> hash = xxhOfFile(file);

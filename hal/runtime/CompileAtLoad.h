@@ -12,11 +12,13 @@
 
 namespace backplane::rt {
 
-/// Of a compilation; with one, a worker compiles. 0: none.
+/// Of a compilation; with one, a worker compiles. 0: no limit.
 struct CompileLimits {
   uint64_t bytes = 0; ///< of private memory
   std::chrono::milliseconds time{0};
-  bool any() const { return bytes || time.count(); }
+  /// A worker compiles without a limit too: passes of a plug-in may crash.
+  bool ownProcess = false;
+  bool any() const { return bytes || time.count() || ownProcess; }
 };
 
 class CompileAtLoad {

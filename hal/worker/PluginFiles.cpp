@@ -36,7 +36,7 @@ void describePlugins(const std::vector<std::string> &names, Hello &hello) {
       hello.budget = budget;
     for (const std::string &path :
          {found.path, found.manifest.driver, found.manifest.compiler,
-          found.manifest.kernels})
+          found.manifest.kernels, found.manifest.passes.path})
       if (!path.empty())
         add(path);
   }

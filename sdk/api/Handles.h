@@ -82,7 +82,8 @@ namespace backplane::rt {
 /// fit a clock.
 inline CompileLimits compileLimits(uint64_t bytes, uint64_t milliseconds) {
   constexpr uint64_t most = uint64_t(1) << 40;
-  return {bytes, std::chrono::milliseconds(std::min(milliseconds, most))};
+  return {.bytes = bytes,
+          .time = std::chrono::milliseconds(std::min(milliseconds, most))};
 }
 
 /// Runs `body`, which gives a Status, and reports its failure through `error`.

@@ -5,10 +5,12 @@
 // ends, and holds no lock that we take.
 #include "sdk/compiler/FatalErrors.h"
 
+#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
 
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -77,6 +79,17 @@ Status catchFatalErrors(const std::function<Status()> &body) {
     return Status(BP_STATUS_RESOURCE_EXHAUSTED,
                   "the compiler is out of memory");
   }
+}
+
+Status catchSignals(const std::function<void()> &body) {
+  constexpr int firstSignal = 128; // as shells tell it
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext context;
+  if (context.RunSafely(body))
+    return {};
+  int signal = context.RetCode - firstSignal;
+  return internalError("ended with signal " + std::to_string(signal) + " (" +
+                       strsignal(signal) + ")");
 }
 
 } // namespace backplane

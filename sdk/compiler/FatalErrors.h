@@ -16,6 +16,12 @@ namespace backplane {
 /// it runs, LLVM's error handlers of this process are ours.
 Status catchFatalErrors(const std::function<Status()> &body);
 
+/// Runs `body`. A signal that would end the process (SIGSEGV, SIGABRT and the
+/// like) ends `body` alone and is told as "ended with signal 11 (…)". What
+/// `body` was at is then in no known state: the process should do no more than
+/// say so.
+Status catchSignals(const std::function<void()> &body);
+
 } // namespace backplane
 
 #endif // BACKPLANE_COMPILER_FATALERRORS_H

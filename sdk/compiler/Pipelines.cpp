@@ -2,6 +2,7 @@
 #include "sdk/compiler/Pipelines.h"
 
 #include "hal/core/CompilerCalls.h"
+#include "sdk/compiler/PassLibraries.h"
 #include "sdk/compiler/StageTable.h"
 #include "sdk/support/Error.h"
 #include "sdk/support/NearestName.h"
@@ -25,9 +26,10 @@ struct Alternatives {
   std::vector<std::string> pipelines;
 };
 
-/// A pass in a pipeline that is not published; empty: all are. Options stand in
-/// braces, anchors ("func.func") in front of parentheses.
-std::string unpublishedPass(const std::string &pipeline) {
+/// The passes that a pipeline names. Options stand in braces, anchors
+/// ("func.func") in front of parentheses.
+std::vector<std::string> passesIn(const std::string &pipeline) {
+  std::vector<std::string> names;
   std::string name;
   int braces = 0;
   for (char c : pipeline + ",") {
@@ -37,12 +39,21 @@ std::string unpublishedPass(const std::string &pipeline) {
       continue;
     else if (c != ',' && c != '(' && c != ')')
       name += c;
-    else if (name.empty() || c == '(' || findPublishedPass(name))
-      name.clear();
-    else
-      return name;
+    else if (std::string taken = std::exchange(name, {});
+             !taken.empty() && c != '(')
+      names.push_back(std::move(taken));
   }
-  return "";
+  return names;
+}
+
+/// What the manifest declares of this name; null: nothing.
+const DeclaredPass *findDeclared(const CompilerPlugin &plugin,
+                                 std::string_view name) {
+  auto found =
+      llvm::find_if(plugin.passes.passes, [&](const DeclaredPass &pass) {
+        return pass.name == name;
+      });
+  return found == plugin.passes.passes.end() ? nullptr : &*found;
 }
 
 /// What MLIR says about a pipeline, in one line. Of an error in its text the
@@ -69,8 +80,10 @@ std::string didYouMean(std::string_view name,
   return found.empty() ? "" : "; did you mean '" + found + "'?";
 }
 
-std::vector<std::string> passNames() {
+std::vector<std::string> passNames(const CompilerPlugin &plugin) {
   std::vector<std::string> names;
+  for (const DeclaredPass &pass : plugin.passes.passes)
+    names.push_back(pass.name);
   for (const PublishedPass &pass : publishedPasses())
     names.emplace_back(pass.name);
   return names;
@@ -96,11 +109,23 @@ Status checkStage(const std::string &name) {
       "; pipelines are for " + llvm::join(names, ", "));
 }
 
-/// Why this host cannot run a pipeline; empty: it can.
-std::string misfit(const std::string &pipeline) {
-  if (std::string name = unpublishedPass(pipeline); !name.empty())
+/// Why pipelines of a plug-in cannot name a pass here; empty: they can.
+std::string misfitOfPass(const CompilerPlugin &plugin,
+                         const std::string &name) {
+  if (findPublishedPass(name))
+    return "";
+  if (!findDeclared(plugin, name))
     return "'" + name + "' is no published pass" +
-           didYouMean(name, passNames());
+           (plugin.passes.path.empty() ? "" : ", nor one of its manifest") +
+           didYouMean(name, passNames(plugin));
+  return loadPasses(plugin).message();
+}
+
+/// Why this host cannot run a pipeline; empty: it can.
+std::string misfit(const CompilerPlugin &plugin, const std::string &pipeline) {
+  for (const std::string &name : passesIn(pipeline))
+    if (std::string why = misfitOfPass(plugin, name); !why.empty())
+      return why;
   OpPassManager manager(ModuleOp::getOperationName());
   std::string errors;
   llvm::raw_string_ostream out(errors);
@@ -109,10 +134,11 @@ std::string misfit(const std::string &pipeline) {
 }
 
 /// Takes one of several; `reasons` gets why not those before.
-std::optional<size_t> choose(const std::vector<std::string> &pipelines,
+std::optional<size_t> choose(const CompilerPlugin &plugin,
+                             const std::vector<std::string> &pipelines,
                              std::string &reasons) {
   for (size_t i = 0; i < pipelines.size(); ++i) {
-    std::string why = misfit(pipelines[i]);
+    std::string why = misfit(plugin, pipelines[i]);
     if (why.empty())
       return i;
     reasons += "; pipeline " + std::to_string(i + 1) + ": " + why;
@@ -120,12 +146,22 @@ std::optional<size_t> choose(const std::vector<std::string> &pipelines,
   return std::nullopt;
 }
 
+/// A remark for each C++ pass of the plug-in that will run.
+void tellOwnPasses(Target &target, const StagePipeline &stage) {
+  for (const std::string &name : passesIn(stage.pipeline))
+    if (findDeclared(*target.plugin, name))
+      target.remarks.push_back(
+          "target " + target.name + ", stage " + stage.stage + ": runs pass " +
+          name + " of " + target.plugin->name + " " + target.plugin->version);
+}
+
 Status takeOne(Target &target, const Alternatives &stage) {
   if (Status s = checkStage(stage.stage); !s.ok())
     return s.within("target '" + target.name + "'");
   size_t count = stage.pipelines.size();
   std::string reasons;
-  std::optional<size_t> chosen = choose(stage.pipelines, reasons);
+  std::optional<size_t> chosen =
+      choose(*target.plugin, stage.pipelines, reasons);
   if (!chosen)
     return invalidArgument("target '" + target.name + "', stage " +
                            stage.stage + ": this host has no passes for " +
@@ -136,6 +172,7 @@ Status takeOne(Target &target, const Alternatives &stage) {
     target.remarks.push_back(
         "target " + target.name + ", stage " + stage.stage + ": pipeline " +
         std::to_string(*chosen + 1) + " of " + std::to_string(count) + reasons);
+  tellOwnPasses(target, target.stages.back());
   return {};
 }
 

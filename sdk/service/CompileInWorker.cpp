@@ -135,6 +135,12 @@ Status run(const CompileJob &job, const JobMessage &message) {
 
 } // namespace
 
+bool isCompileWorker() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  return fs::equivalent("/proc/self/exe", ToolLibraries::workerPath(), error);
+}
+
 Status compileInWorker(const CompileJob &job, const LoaderOptions &options,
                        const std::string &path) {
   auto program =

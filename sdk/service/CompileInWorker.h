@@ -10,6 +10,9 @@
 
 namespace backplane::rt {
 
+/// Whether this process is such a worker already.
+bool isCompileWorker();
+
 /// Writes the artifact to `path`; with an empty one to the cache alone. The
 /// targets of the job are chosen. A limit that was hit is
 /// BP_STATUS_RESOURCE_EXHAUSTED or BP_STATUS_DEADLINE_EXCEEDED.

@@ -99,6 +99,8 @@ Status ModelCompiler::chooseTargets(CompileJob &job) const {
           return file.status().within("target " + name);
       if (job.fallback)
         addFallback(*registry_, known, name);
+      if (hasPasses(known, name) && !isCompileWorker())
+        job.limits.ownProcess = true;
       continue;
     }
     std::string list;

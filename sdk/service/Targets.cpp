@@ -224,6 +224,13 @@ std::vector<const EmitterTool *> toolsOf(const std::vector<TargetInfo> &known,
   return tools;
 }
 
+bool hasPasses(const std::vector<TargetInfo> &known, std::string_view names) {
+  return std::ranges::any_of(
+      partsOf(known, names), [&](const std::string &name) {
+        return !findTarget(known, name)->plugin->passes.path.empty();
+      });
+}
+
 void addFallback(Registry &registry, const std::vector<TargetInfo> &known,
                  std::string &names) {
   const TargetInfo *target = findTarget(known, names);

@@ -53,6 +53,9 @@ bool isTargetList(const std::vector<TargetInfo> &known, std::string_view names);
 std::vector<const EmitterTool *> toolsOf(const std::vector<TargetInfo> &known,
                                          std::string_view names);
 
+/// Whether the plug-in of one of the joined `names` has passes in C++.
+bool hasPasses(const std::vector<TargetInfo> &known, std::string_view names);
+
 /// Adds the best target of this machine's host behind a single one of another
 /// driver, where there is one.
 void addFallback(Registry &registry, const std::vector<TargetInfo> &known,

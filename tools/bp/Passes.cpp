@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Common.h"
+#include "hal/core/CpuInfo.h"
+#include "hal/core/Manifest.h"
 #include "sdk/compiler/StageTable.h"
 #include "sdk/support/JsonString.h"
 #include "sdk/support/PublishedPasses.h"
@@ -12,9 +14,37 @@ namespace {
 
 std::string text(std::string_view view) { return std::string(view); }
 
+/// A pass in C++ of a plug-in, as its manifest declares it.
+struct VendorPass {
+  DeclaredPass pass;
+  std::string origin; ///< plug-in, library and LLVM
+};
+
+Result<std::vector<VendorPass>> vendorPasses() {
+  bp_context_options_t environment = {BP_HEADER(bp_context_options_t)};
+  bp_context_options_from_env(&environment);
+  Result<LoaderOptions> options = loaderOptions(&environment);
+  if (!options)
+    return options.status();
+  std::vector<VendorPass> all;
+  for (const FoundManifest &found :
+       findManifests(*options, CpuInfo::detect().c())) {
+    const PassLibrary &library = found.manifest.passes;
+    for (const DeclaredPass &pass : library.passes)
+      if (found.refusal.empty())
+        all.push_back({pass, found.manifest.name + " " +
+                                 found.manifest.version + ", " + library.path +
+                                 " for LLVM " + library.llvm});
+  }
+  return all;
+}
+
 /// Whether the stage and the pass that were asked for are there.
-Status checkNames(const PassesOptions &options) {
+Status checkNames(const PassesOptions &options,
+                  const std::vector<VendorPass> &vendors) {
   std::vector<std::string> stageNames, passNames;
+  for (const VendorPass &vendor : vendors)
+    passNames.push_back(vendor.pass.name);
   for (const Stage *stage : stages)
     stageNames.emplace_back(stage->name);
   for (const PublishedPass &pass : publishedPasses())
@@ -22,19 +52,23 @@ Status checkNames(const PassesOptions &options) {
   if (!options.stage.empty() && !findStage(options.stage))
     return invalidArgument("there is no stage '" + options.stage + "'" +
                            suggestion(options.stage, stageNames));
-  if (!options.name.empty() && !findPublishedPass(options.name))
-    return invalidArgument("there is no published pass '" + options.name + "'" +
+  if (!options.name.empty() && !std::ranges::count(passNames, options.name))
+    return invalidArgument("there is no pass '" + options.name + "'" +
                            suggestion(options.name, passNames));
   return {};
+}
+
+bool isAsked(const PassesOptions &options, std::string_view stage,
+             std::string_view name) {
+  return (options.stage.empty() || options.stage == stage) &&
+         (options.name.empty() || options.name == name);
 }
 
 std::vector<const PublishedPass *> chosen(const PassesOptions &options) {
   std::vector<const PublishedPass *> passes;
   for (const Stage *stage : stages)
     for (const PublishedPass &pass : publishedPasses())
-      if (pass.stage == stage->name &&
-          (options.stage.empty() || options.stage == pass.stage) &&
-          (options.name.empty() || options.name == pass.name))
+      if (pass.stage == stage->name && isAsked(options, pass.stage, pass.name))
         passes.push_back(&pass);
   return passes;
 }
@@ -43,12 +77,34 @@ void print(const PublishedPass &pass) {
   std::printf("%s: %s\n", text(pass.name).c_str(), text(pass.summary).c_str());
   for (auto [key, value] : {std::pair("stage", pass.stage),
                             {"promise", pass.promise},
+                            {"origin", "Backplane"},
                             {"needs", pass.needs},
                             {"gives", pass.gives}})
     std::printf("  %-8s %s\n", key, text(value).c_str());
   for (const PassOption &option : pass.options)
     std::printf("  option   %s (%s): %s\n", text(option.name).c_str(),
                 text(option.type).c_str(), text(option.description).c_str());
+}
+
+void print(const VendorPass &vendor) {
+  std::printf("%s: %s\n", vendor.pass.name.c_str(),
+              vendor.pass.summary.c_str());
+  for (const auto &[key, value] : {std::pair("stage", vendor.pass.stage),
+                                   {"promise", "none"},
+                                   {"origin", vendor.origin}})
+    std::printf("  %-8s %s\n", key, value.c_str());
+}
+
+std::string jsonOf(const VendorPass &vendor) {
+  std::string fields;
+  for (const auto &[key, value] : {std::pair("name", vendor.pass.name),
+                                   {"summary", vendor.pass.summary},
+                                   {"stage", vendor.pass.stage},
+                                   {"promise", "none"},
+                                   {"origin", vendor.origin}})
+    fields += (fields.empty() ? "\"" : ", \"") + std::string(key) +
+              "\": " + jsonString(value);
+  return "  {" + fields + "}";
 }
 
 std::string jsonOf(const PublishedPass &pass) {
@@ -63,6 +119,7 @@ std::string jsonOf(const PublishedPass &pass) {
                             {"summary", pass.summary},
                             {"stage", pass.stage},
                             {"promise", pass.promise},
+                            {"origin", "Backplane"},
                             {"needs", pass.needs},
                             {"gives", pass.gives}})
     fields += "\"" + std::string(key) + "\": " + jsonString(value) + ", ";
@@ -72,15 +129,23 @@ std::string jsonOf(const PublishedPass &pass) {
 } // namespace
 
 int runPasses(const PassesOptions &options) {
-  if (Status s = checkNames(options); !s.ok())
+  Result<std::vector<VendorPass>> vendors = vendorPasses();
+  if (!vendors)
+    return fail(vendors.status());
+  if (Status s = checkNames(options, *vendors); !s.ok())
     return fail(s);
   std::string json;
-  for (const PublishedPass *pass : chosen(options)) {
+  auto put = [&](const auto &pass) {
     if (options.json)
-      json += (json.empty() ? "" : ",\n") + jsonOf(*pass);
+      json += (json.empty() ? "" : ",\n") + jsonOf(pass);
     else
-      print(*pass);
-  }
+      print(pass);
+  };
+  for (const PublishedPass *pass : chosen(options))
+    put(*pass);
+  for (const VendorPass &vendor : *vendors)
+    if (isAsked(options, vendor.pass.stage, vendor.pass.name))
+      put(vendor);
   if (options.json)
     std::printf("[\n%s\n]\n", json.c_str());
   return 0;

@@ -57,6 +57,56 @@ TEST_F(ManifestTest, ReadsEverything) {
   EXPECT_EQ(manifest->cpuFeatures, (std::vector<std::string>{"avx2", "fma"}));
 }
 
+TEST_F(ManifestTest, ReadsALibraryOfPasses) {
+  auto manifest = readManifest(
+      folder.addFile("a.bp.json",
+                     with("\"options\": {}",
+                          R"("passes": {"library": "lib.so", "llvm": "22.1.8",
+                  "list": [{"name": "acme-one", "stage": "lower",
+                            "summary": "One thing"}]})")),
+      {});
+  ASSERT_TRUE(manifest.ok()) << manifest.message();
+  EXPECT_EQ(manifest->passes.path, folder.path("lib.so"));
+  EXPECT_EQ(manifest->passes.llvm, "22.1.8");
+  ASSERT_EQ(manifest->passes.passes.size(), 1u);
+  EXPECT_EQ(manifest->passes.passes[0].name, "acme-one");
+  EXPECT_EQ(manifest->passes.passes[0].stage, "lower");
+  EXPECT_EQ(manifest->passes.passes[0].summary, "One thing");
+}
+
+TEST_F(ManifestTest, RefusesABadLibraryOfPasses) {
+  auto passes = [](const std::string &text) {
+    return with("\"options\": {}", "\"passes\": " + text);
+  };
+  auto listing = [&](const std::string &list) {
+    return passes(R"({"library": "lib.so", "llvm": "22.1.8", "list": )" + list +
+                  "}");
+  };
+  const std::string one =
+      R"({"name": "acme-one", "stage": "lower", "summary": "x"})";
+  expectRefusal(passes("3"), "\"passes\" is not an object");
+  expectRefusal(passes(R"({"library": "lib.so"})"),
+                "\"passes\": \"llvm\" is missing");
+  expectRefusal(passes(R"({"library": "lib.so", "llvm": "22.1.8"})"),
+                "\"passes\": \"list\" names no pass");
+  expectRefusal(listing("[]"), "\"list\" names no pass");
+  expectRefusal(listing("[3]"), "\"list\" is not a list of objects");
+  expectRefusal(listing("[" + one + ", " + one + "]"),
+                "is there twice: acme-one");
+  expectRefusal(
+      listing(R"([{"name": "bp-one", "stage": "lower", "summary": "x"}])"),
+      "is not \"acme-\" and more of a-z, 0-9 and -: bp-one");
+  expectRefusal(listing(R"([{"name": "acme-one", "stage": "lower"}])"),
+                "\"summary\" is missing");
+  expectRefusal(passes(R"({"library": "no.so", "llvm": "22.1.8", "list": [)" +
+                       one + "]}"),
+                "\"library\": no.so: No such file");
+  std::string text = listing("[" + one + "]");
+  const std::string compiler = "\"compiler\": \"lib.so\",";
+  text.replace(text.find(compiler), compiler.size(), "");
+  expectRefusal(text, "pipelines of a \"compiler\"");
+}
+
 TEST_F(ManifestTest, RefusesBadJson) {
   expectRefusal("", "not valid JSON");
   expectRefusal("{\"format\": 1", "not valid JSON");

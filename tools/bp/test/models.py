@@ -44,6 +44,13 @@ def squares():
                  [two, small])
 
 
+def eighths():
+    """y[n, 64] = |x| / 8, which is exact."""
+    eight = numpy_helper.from_array(numpy.float32(8), "eight")
+    nodes = [helper.make_node("Abs", ["x"], ["a"]), helper.make_node("Div", ["a", "eight"], ["y"])]
+    return model(nodes, [tensor_value("x", ["n", 64])], [tensor_value("y", ["n", 64])], [eight])
+
+
 def long_chain(length=100, transposed=False, rows=64):
     """A chain of tanh and sin on x[rows, 64]; transposed: plus its transpose."""
     names = ["x"] + [f"h{i}" for i in range(length - 1)] + ["h" if transposed else "y"]

@@ -285,10 +285,46 @@ def passes(suite, tool):
     for wrong, message in (
             (["--stage", "tiles"], "bp: there is no stage 'tiles' (did you mean 'tile'?)"),
             (["bp-contrakt"],
-             "bp: there is no published pass 'bp-contrakt' (did you mean 'bp-contract'?)")):
+             "bp: there is no pass 'bp-contrakt' (did you mean 'bp-contract'?)")):
         said = tool.run("passes", *wrong)
         suite.check(f"passes {wrong}", said.returncode == 1 and said.stderr.strip() == message,
                     said.stderr)
+
+
+def vendor_passes(suite, tool):
+    """C++ passes of a plug-in: listed, run, and alone when they crash."""
+    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
+    own = build / "toy/toy.bp.json"
+    if not own.exists():
+        suite.skipped += 1
+        return
+    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join(
+        [*map(str, build.glob("plugins/*.bp.json")), str(own)])}
+    listed = tool.run("passes", "toy-note", **plugins).stdout
+    suite.check("passes lists one of a plug-in", re.fullmatch(
+        r"toy-note: Notes a number\n  stage    lower\n  promise  none\n"
+        r"  origin   toy 0\.1\.0, /.*/libtoy-passes\.so for LLVM \S+\n", listed), listed)
+    rows = json.loads(tool.run("passes", "--stage", "lower", "--json", **plugins).stdout)
+    suite.check("passes of plug-ins in JSON", any(
+        row["name"] == "toy-crash" and row["origin"].startswith("toy 0.1.0") for row in rows), rows)
+
+    def compiled(target):
+        return tool.run("compile", "good.onnx", "-o", "toy.bpx", "--target", target, **plugins)
+    suite.check("a pass runs", compiled("toy").returncode == 0)
+    reasons = tool.run("explain", "toy.bpx", **plugins).stdout
+    suite.check("and is told", "target toy, stage lower: runs pass toy-note of toy 0.1.0" in reasons,
+                reasons)
+    ran = tool.run("run", "toy.bpx", "--device", "host", "--input", "x=x.npy", "--expect",
+                   "y=y.npy", **plugins)
+    suite.check("the model is right", ran.returncode == 0, ran.stdout + ran.stderr)
+    for target in ("toy+crash", "toy+program-crash"):
+        crashed = compiled(target)
+        suite.refused(f"{target} in one line", crashed)
+        suite.check(f"{target} names the pass", "toy: pass 'toy-crash' ended with signal 11 (Segm"
+                    in crashed.stderr, crashed.stderr)
+    misspelt = compiled("toy+misspelt")
+    suite.check("a pass that the manifest has not", "'toy-nota' is no published pass, nor one of its "
+                "manifest; did you mean 'toy-note'?" in misspelt.stderr, misspelt.stderr)
 
 
 def unplugged(suite, tool):
@@ -576,6 +612,7 @@ def main():
         described(suite, tool)
         kernels.check(suite, tool)
         passes(suite, tool)
+        vendor_passes(suite, tool)
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)
