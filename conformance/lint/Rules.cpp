@@ -176,6 +176,7 @@ constexpr CheckRule checkRules[] = {
     {"BPL311", "L0/open"},
     {"BPL312", "L0/process"},
     {"BPL313", "L0/file"},
+    {"BPL314", "L0/partition"},
     {"BPL401", "L1/process"},
     {"BPL402", "L1/memory/allocate"},
     {"BPL403", "L1/memory/align"},

@@ -14,6 +14,7 @@ void addLibraryFile(Checks &all);
 void addQuery(Checks &all);
 void addTables(Checks &all);
 void addGraphPasses(Checks &all);
+void addPartitions(Checks &all);
 void addLifeCycle(Checks &all);
 void addDevices(Checks &all);
 void addProcess(Checks &all);
@@ -31,11 +32,10 @@ void addEndurance(Checks &all);
 
 /// In the order of the table.
 inline constexpr void (*groups[])(Checks &) = {
-    addLibraryFile, addQuery,        addTables,    addGraphPasses,
-    addLifeCycle,   addDevices,      addProcess,   addProcessAtWork,
-    addMemory,      addSharedMemory, addTransfers, addQueues,
-    addTimelines,   addRecordings,   addLoads,     addRuns,
-    addScarcity,    addEndurance,
+    addLibraryFile,  addQuery,     addTables,   addGraphPasses,   addPartitions,
+    addLifeCycle,    addDevices,   addProcess,  addProcessAtWork, addMemory,
+    addSharedMemory, addTransfers, addQueues,   addTimelines,     addRecordings,
+    addLoads,        addRuns,      addScarcity, addEndurance,
 };
 
 } // namespace backplane::checks

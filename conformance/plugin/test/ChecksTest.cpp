@@ -62,6 +62,13 @@ constexpr Catch catches[] = {
     {34, "L0/graph-passes/damaged-4"},
     {35, "L0/graph-passes/unknown"},
     {36, "L0/graph-passes/stages"},
+    {37, "L0/partition/graph-chain", "names op 2, the graph has 2"},
+    {38, "L0/partition/disjoint", "is in partition 0 and in 1"},
+    {39, "L0/partition/cycles", "comes back through op 2, reverse"},
+    {40, "L0/partition/repeats", "asked again, it gives other partitions"},
+    {42, "L0/partition/weights", "asks for weight"},
+    {44, "L0/partition/compiles-the-same", "it is something else"},
+    {45, "L0/partition/graph-empty", "failed with INTERNAL"},
 };
 
 constexpr Catch leaks[] = {
@@ -76,6 +83,8 @@ constexpr Catch crashes[] = {
     {8, "L7/out-of-memory/start/one-fails"},
     {9, "L0/query/size/64"},
     {22, "L0/open/unknown-id-no-error"},
+    {41, "L0/partition/graph-scalar"},
+    {43, "L0/partition/weights"},
 };
 
 /// Their damage stays with the process, so that each is looked at alone.
@@ -104,6 +113,8 @@ void expectCaught(const Catch &one) {
   EXPECT_EQ(outcome.kind, Trial::Outcome::Fail)
       << "fault " << one.fault << ", " << one.check << ": " << outcome.text;
   EXPECT_NE(outcome.text, "") << one.check;
+  EXPECT_NE(outcome.text.find(one.says), std::string::npos)
+      << one.check << ": " << outcome.text;
 }
 
 TEST(Checks, CatchFaults) {
