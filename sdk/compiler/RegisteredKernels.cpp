@@ -202,6 +202,27 @@ private:
   Status status_;
 };
 
+/// Bytes of persistent memory up to the end of what init launches bind of it. A
+/// kernel whose weights have any size cannot give them as one number.
+Result<uint64_t> persistentBytesOf(const Kernel &kernel) {
+  int64_t end = 0;
+  for (const KernelLaunch &launch : kernel.initLaunches)
+    for (const LaunchBinding &binding : launch.bindings) {
+      if (binding.binding != BP_LAUNCH_PERSISTENT)
+        continue;
+      auto offset = Dim::parse(binding.offset.empty() ? "0" : binding.offset);
+      auto length = Dim::parse(binding.length.empty() ? "0" : binding.length);
+      if (!offset || !length || !offset->constant() || !length->constant())
+        return invalidArgument(
+            "entry '" + launch.name + "': the persistent memory at '" +
+            binding.offset + "' of '" + binding.length +
+            "' bytes has no known size; it must follow from sizes that the "
+            "model has as numbers");
+      end = std::max(end, *offset->constant() + *length->constant());
+    }
+  return uint64_t(end);
+}
+
 } // namespace
 
 Result<Kernel> backplane::kernelFor(const bp::KernelMatch &match,
@@ -214,5 +235,11 @@ Result<Kernel> backplane::kernelFor(const bp::KernelMatch &match,
   rewriter.rewrite(kernel.scratch);
   if (!rewriter.status().ok())
     return rewriter.status();
+  if (kernel.persistentBytes == 0) {
+    auto bytes = persistentBytesOf(kernel);
+    if (!bytes)
+      return bytes.status();
+    kernel.persistentBytes = *bytes;
+  }
   return kernel;
 }

@@ -188,11 +188,18 @@ TEST(KernelSet, WhatANativeKernelPacksOncePersists) {
                                 {"dtype", int64_t(DType::F32)},
                                 {"dims", Dims{Dim(12), Dim(5)}}}))[0];
   graph.addOutput((*graph.add("matmul", {x, weight}))[0], "y");
-  for (const char *how : {"", "resolve"}) {
-    Broken broken(how);
+  // "sized": the memory is as large as what the launch binds of it.
+  for (std::string how : {"", "sized", "unsized", "resolve"}) {
+    Broken broken(how.c_str());
     auto context = contextWith(true);
     ASSERT_TRUE(context.ok()) << context.message();
     Artifact artifact = compile(*context, writeGraph(graph), {w});
+    const bool isUsed = how.empty() || how == "sized";
+    if (how == "unsized")
+      EXPECT_NE(explain(artifact).find(
+                    "it is persistent memory, and the dispatch has none"),
+                std::string::npos)
+          << explain(artifact);
     bp_session_options_t options = {BP_HEADER(bp_session_options_t)};
     options.device = toC("host");
     auto session = createSession(artifact, options);
@@ -205,7 +212,7 @@ TEST(KernelSet, WhatANativeKernelPacksOncePersists) {
       ASSERT_TRUE(status.ok()) << status.message();
       for (int64_t r = 0; r < m; ++r)
         for (int64_t j = 0; j < 5; ++j) {
-          float sum = *how ? 0 : 3000;
+          float sum = isUsed ? 3000 : 0;
           for (int64_t i = 0; i < 12; ++i)
             sum += a.values[size_t(r * 12 + i)] * w.values[size_t(i * 5 + j)];
           EXPECT_EQ(y.values[size_t(r * 5 + j)], sum);

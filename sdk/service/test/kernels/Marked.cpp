@@ -179,6 +179,10 @@ bp_status_t putLinear(const bp_kernel_sink_t *sink) {
   body.init_launches = once;
   body.init_launch_count = 1;
   body.persistent_bytes = 12 * 5 * sizeof(float);
+  if (broken() == "sized" || broken() == "unsized")
+    body.persistent_bytes = 0;
+  if (broken() == "sized")
+    packs.bindings[1].length = text("4 * k * n");
   return put(sink, linearText, &body);
 }
 
