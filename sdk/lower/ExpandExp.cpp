@@ -10,53 +10,69 @@ using namespace bp::lower;
 
 namespace {
 
-/// x = n ln 2 + rest, and exp(rest) - 1.
+/// x = n ln 2 + rest.
 struct Reduced {
-  Value n; ///< as an integer
-  Value expM1;
+  Value word; ///< its bits that an exponent has are those of n + offset
+  Value rest;
 };
 
-Reduced reduce(MathBuilder &m, Value x, Value correction) {
+Reduced reduce(MathBuilder &m, Value x, Value correction, int64_t offset) {
   double ln2High = m.isF64() ? 0x1.62e42fefa39efp-1 : 0x1.62e430p-1;
   double ln2Low = m.isF64() ? 0x1.abc9e3b39803fp-56 : -0x1.05c610p-29;
-  Value magic = m.f(m.magic());
+  Value magic = m.f(m.magic() + double(offset));
   Value shifted = m.fma(x, m.f(0x1.71547652b82fep0), magic);
   Value n = m.sub(shifted, magic);
   Value rest = m.fma(n, m.f(-ln2High), x);
   rest = m.fma(n, m.f(-ln2Low), rest);
   if (correction)
     rest = m.add(rest, correction);
+  return {m.bits(shifted), rest};
+}
+
+/// exp(rest), of which fewer registers are in use than of 1 + expm1(rest).
+Value expOfRest(MathBuilder &m, Value rest) {
+  Value one = m.f(1);
   Value tail = m.isF64() ? m.poly(bp::coefficients::expF64, rest)
                          : m.poly(bp::coefficients::expF32, rest);
-  return {m.subI(m.bits(shifted), m.bits(magic)),
-          m.fma(m.mul(rest, rest), tail, rest)};
+  return m.fma(m.fma(tail, rest, one), rest, one);
+}
+
+/// x times 2 to (word - 2 bias): two factors reach the subnormals, and
+/// infinity, with one rounding.
+Value scaleTwice(MathBuilder &m, Value x, Value word) {
+  Value first = m.shr(word, 1), second = m.subI(word, first);
+  return m.mul(m.mul(x, m.fromExponent(first)), m.fromExponent(second));
 }
 
 /// expm1 but for the sign of zeros.
 Value expM1Core(MathBuilder &m, Value x) {
   Value bounded = m.isF64() ? m.clamp(x, -40, 710) : m.clamp(x, -20, 89);
-  Reduced r = reduce(m, bounded, Value());
   // Half of each factor, so that 2^n stays finite just below overflow.
-  Value half = m.power2(m.subI(r.n, m.i(1)));
-  Value sum = m.fma(half, r.expM1, m.sub(half, m.f(0.5)));
+  auto [word, rest] = reduce(m, bounded, Value(), m.bias() - 1);
+  Value half = m.fromExponent(word);
+  Value tail = m.isF64() ? m.poly(bp::coefficients::expF64, rest)
+                         : m.poly(bp::coefficients::expM1F32, rest);
+  Value expM1 = m.fma(m.mul(rest, rest), tail, rest);
+  Value sum = m.fma(half, expM1, m.sub(half, m.f(0.5)));
   return m.add(sum, sum);
 }
 
 } // namespace
 
-Value bp::lower::expInRange(MathBuilder &m, Value x, Value rest) {
-  Reduced r = reduce(m, x, rest);
-  return m.scale(m.add(r.expM1, m.f(1)), r.n);
+Value bp::lower::expInRange(MathBuilder &m, Value x, Value correction) {
+  if (m.canScale()) {
+    auto [word, rest] = reduce(m, x, correction, 0);
+    return m.scale(expOfRest(m, rest), m.subI(word, m.bits(m.f(m.magic()))));
+  }
+  auto [word, rest] = reduce(m, x, correction, 2 * m.bias());
+  return scaleTwice(m, expOfRest(m, rest), word);
 }
 
 /// exp(x) / 2 for x not below 0, which overflows only where sinh does.
 static Value halfExp(MathBuilder &m, Value x) {
   Value bounded = m.isF64() ? m.clamp(x, 0, 712) : m.clamp(x, 0, 91);
-  Reduced r = reduce(m, bounded, Value());
-  Value n = m.subI(r.n, m.i(1));
-  Value first = m.sar(n, 1);
-  Value scaled = m.mul(m.add(r.expM1, m.f(1)), m.power2(first));
-  return m.mul(scaled, m.power2(m.subI(n, first)));
+  auto [word, rest] = reduce(m, bounded, Value(), 2 * m.bias() - 1);
+  return scaleTwice(m, expOfRest(m, rest), word);
 }
 
 Value bp::lower::expandSinh(MathBuilder &m, Value x) {
@@ -74,8 +90,8 @@ Value bp::lower::expandCosh(MathBuilder &m, Value x) {
 }
 
 Value bp::lower::expOfModerate(MathBuilder &m, Value x) {
-  Reduced r = reduce(m, x, Value());
-  return m.mul(m.add(r.expM1, m.f(1)), m.power2(r.n));
+  auto [word, rest] = reduce(m, x, Value(), m.bias());
+  return m.mul(expOfRest(m, rest), m.fromExponent(word));
 }
 
 Value bp::lower::expandExp(MathBuilder &m, Value x) {

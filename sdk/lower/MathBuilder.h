@@ -105,13 +105,19 @@ public:
     return fromBits(shl(addI(x, i(bias())), mantissa()));
   }
 
-  /// x times 2 to an integer up to twice that range: two factors reach the
-  /// subnormals, and infinity, with one rounding.
+  /// 2 to (x - bias); only those bits of x count that an exponent has.
+  Value fromExponent(Value x) { return fromBits(shl(x, mantissa())); }
+
+  /// Whether `scale` is to be had.
+  bool canScale() const { return scales; }
+  /// x times 2 to an integer, with one rounding.
   Value scale(Value x, Value power) {
-    if (scales)
-      return loadExponent(x, power);
-    Value first = sar(power, 1), second = subI(power, first);
-    return mul(mul(x, power2(first)), power2(second));
+    if (isF64())
+      power = mlir::arith::TruncIOp::create(b, like(b.getI32Type()), power);
+    return mlir::LLVM::CallIntrinsicOp::create(b, type,
+                                               b.getStringAttr("llvm.ldexp"),
+                                               mlir::ValueRange{x, power})
+        .getResult(0);
   }
 
   // ---- conditions ----
@@ -167,15 +173,6 @@ private:
   Value compare(Kind kind, Value x, Value y) {
     return mlir::arith::CmpFOp::create(b, kind, x, y);
   }
-  Value loadExponent(Value x, Value power) {
-    if (isF64())
-      power = mlir::arith::TruncIOp::create(b, like(b.getI32Type()), power);
-    return mlir::LLVM::CallIntrinsicOp::create(b, type,
-                                               b.getStringAttr("llvm.ldexp"),
-                                               mlir::ValueRange{x, power})
-        .getResult(0);
-  }
-
   mlir::ImplicitLocOpBuilder &b;
   mlir::Type type, integers;
   bool scales;
