@@ -79,7 +79,9 @@ def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp">,
   let description = [{
     A matrix product or a convolution, with what its operands are
     made of and elementwise ops after it, becomes a parallel loop of work-groups
-    that share tiles. Every other dispatch is left alone, and small ones. This
+    that share tiles. So does an attention: two products with ops on rows between
+    them, whose scores stay in memory of the work-group. Every other dispatch is
+    left alone, and small products. This
     and the other passes for GPUs read `group_threads`, `subgroup_sizes`,
     `shared_bytes`, `private_bytes`, `grid_width`, `tile_sizes` and
     `matrix_shapes` of the target.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bp-gpu-contract: a dispatch that is one matrix product or convolution, with
-// whatever its factors are made of and elementwise ops behind it, becomes a
-// parallel loop over the tiles of work-groups. Other dispatches are left alone.
+// whatever its factors are made of and elementwise ops behind it, or an
+// attention becomes a parallel loop over the tiles of work-groups. Other
+// dispatches are left alone.
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/gpu/Attention.h"
 #include "sdk/emit/gpu/Contraction.h"
 #include "sdk/emit/gpu/ElementReader.h"
 #include "sdk/emit/gpu/MatrixPlan.h"
@@ -66,8 +68,40 @@ static LogicalResult emit(func::FuncOp func, GpuContraction &contraction,
               : emitGpuContraction(func, contraction);
 }
 
+/// Whether the dispatch is an attention, which it was then.
+static FailureOr<bool> contractAttention(func::FuncOp func,
+                                         const GpuTarget &target,
+                                         bool fusesProducts,
+                                         const MatrixUnit *unit) {
+  auto attention = matchGpuAttention(func, target);
+  if (attention && unit) {
+    bool first = moveWidenings(attention->scores.op);
+    if (moveWidenings(attention->product.op) || first)
+      attention = matchGpuAttention(func, target);
+  }
+  if (!attention)
+    return false;
+  attention->scores.fusesProducts = fusesProducts;
+  attention->product.fusesProducts = fusesProducts;
+  if (failed(generaliseOps(func)))
+    return failure();
+  FailureOr<bool> done = false;
+  if (unit)
+    done = emitMatrixAttention(func, *attention, *unit);
+  if (succeeded(done) && !*done)
+    done = emitGpuAttention(func, *attention);
+  if (failed(done) || !*done)
+    return done;
+  if (failed(finishResults(func, attention->product.sums)))
+    return failure();
+  return true;
+}
+
 static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
                               bool fusesProducts, const MatrixUnit *unit) {
+  auto isAttention = contractAttention(func, target, fusesProducts, unit);
+  if (failed(isAttention) || *isAttention)
+    return isAttention;
   auto contraction = matchGpuContraction(func, target);
   if (contraction && unit && moveWidenings(contraction->op))
     contraction = matchGpuContraction(func, target);

@@ -27,11 +27,10 @@ struct Matcher {
   SmallVector<int64_t> sizes;
 
   bool run(func::FuncOp func);
-  bool findSums(func::FuncOp func);
+  bool read(const GroupSums &sums);
   bool findOperands();
   bool readOperand(Value value, GpuOperand &factor);
   bool sortLoops();
-  bool kIsInnermost(const GpuOperand &factor);
   bool worthwhile();
 };
 
@@ -45,16 +44,14 @@ static bool isPlain(Block &body) {
   });
 }
 
-bool Matcher::findSums(func::FuncOp func) {
-  auto sums = backplane::findSums(func);
-  if (!sums)
-    return false;
-  c.sums = *sums;
-  c.op = sums->op;
+bool Matcher::read(const GroupSums &sums) {
+  c.sums = sums;
+  c.op = sums.op;
   sizes = c.op.getStaticLoopRanges();
   // To what the sums start with, a product of zeros must add nothing.
-  auto number = dyn_cast<FloatAttr>(sums->init);
-  return isPlain(*c.op.getBody()) && (!number || number.getValue().isPosZero());
+  auto number = dyn_cast<FloatAttr>(sums.init);
+  return isPlain(*c.op.getBody()) &&
+         (!number || number.getValue().isPosZero()) && findOperands();
 }
 
 bool Matcher::readOperand(Value value, GpuOperand &factor) {
@@ -96,9 +93,11 @@ bool Matcher::findOperands() {
          readOperand(c.product->getOperand(1), c.b);
 }
 
-bool Matcher::kIsInnermost(const GpuOperand &factor) {
+/// Whether neighbours of a factor in memory differ in k.
+static bool isInnermost(const GpuContraction &c, const GpuOperand &factor) {
+  linalg::GenericOp op = c.op;
   for (OpOperand *input : factor.inputs) {
-    AffineMap map = c.op.getMatchingIndexingMap(input);
+    AffineMap map = op.getMatchingIndexingMap(input);
     if (map.getNumResults() == 0)
       continue;
     AffineExpr last = map.getResults().back();
@@ -109,6 +108,11 @@ bool Matcher::kIsInnermost(const GpuOperand &factor) {
     return has(c.k) && !has(c.m) && !has(c.n);
   }
   return false;
+}
+
+void GpuContraction::findInnermost() {
+  a.kIsInnermost = isInnermost(*this, a);
+  b.kIsInnermost = isInnermost(*this, b);
 }
 
 bool Matcher::sortLoops() {
@@ -130,8 +134,7 @@ bool Matcher::sortLoops() {
   for (unsigned loop = 0; loop < c.op.getNumLoops(); ++loop)
     if (!result.isFunctionOfDim(loop))
       c.k.push_back(loop);
-  c.a.kIsInnermost = kIsInnermost(c.a);
-  c.b.kIsInnermost = kIsInnermost(c.b);
+  c.findInnermost();
   return found;
 }
 
@@ -146,7 +149,17 @@ bool Matcher::worthwhile() {
 }
 
 bool Matcher::run(func::FuncOp func) {
-  return findSums(func) && findOperands() && sortLoops() && worthwhile();
+  auto sums = findSums(func);
+  return sums && read(*sums) && sortLoops() && worthwhile();
+}
+
+std::optional<GpuContraction> readProducts(const GroupSums &sums,
+                                           const GpuTarget &target) {
+  Matcher matcher;
+  matcher.c.target = target;
+  if (!matcher.read(sums))
+    return std::nullopt;
+  return matcher.c;
 }
 
 std::optional<GpuContraction> matchGpuContraction(func::FuncOp func,
@@ -170,9 +183,7 @@ Operation *findWidening(linalg::GenericOp op) {
                                                                : nullptr;
 }
 
-/// As many sums as the size asks for: 1, 2, 4 and so on up to `most`. One that
-/// is not known is not taken for large.
-static int64_t share(int64_t size, int64_t invocations, int64_t most) {
+int64_t sumsFor(int64_t size, int64_t invocations, int64_t most) {
   if (ShapedType::isDynamic(size))
     return std::min<int64_t>(4, most);
   int64_t sums = 1;
@@ -190,9 +201,9 @@ GpuTile planGpuTile(GpuContraction &c) {
   int64_t most = std::clamp<int64_t>(
       int64_t(llvm::bit_floor(uint64_t(c.target.sharedBytes / columnBytes))), 1,
       c.target.tileColumns);
-  return {
-      groupRows, share(sizeOf(sizes, c.m), groupRows, c.target.tileRows),
-      std::min(share(sizeOf(sizes, c.n), GpuTile::kGroupColumns, most), most)};
+  return {groupRows, sumsFor(sizeOf(sizes, c.m), groupRows, c.target.tileRows),
+          std::min(sumsFor(sizeOf(sizes, c.n), GpuTile::kGroupColumns, most),
+                   most)};
 }
 
 } // namespace backplane

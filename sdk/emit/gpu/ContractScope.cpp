@@ -127,11 +127,15 @@ LogicalResult ContractScope::storeSums(Value m, Value n, int64_t lanes,
   return storeResults(b, reader, c.sums, points);
 }
 
-void ContractScope::enterGroup(int64_t tileM, int64_t tileN) {
+void ContractScope::readSizes() {
   loops.sizes = reader.loopSizes(c.op);
   sizeM = loops.product(c.m);
   sizeN = loops.product(c.n);
   sizeK = loops.product(c.k);
+}
+
+void ContractScope::enterGroup(int64_t tileM, int64_t tileN) {
+  readSizes();
   Values counts;
   for (unsigned loop : c.outer)
     counts.push_back(loops.sizes[loop]);

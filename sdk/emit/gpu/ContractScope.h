@@ -17,7 +17,7 @@ struct ContractScope {
   using Value = mlir::Value;
   using Values = llvm::SmallVector<mlir::Value>;
 
-  mlir::ImplicitLocOpBuilder b;
+  mlir::ImplicitLocOpBuilder &b;
   ElementReader reader;
   GpuContraction &c;
   GroupLoops loops;
@@ -26,8 +26,11 @@ struct ContractScope {
   Value thread;         ///< number of this invocation in its work-group
   Values at;            ///< per loop, those outside of the tile
 
-  ContractScope(mlir::OpBuilder &builder, GpuContraction &c)
-      : b(c.op.getLoc(), builder), reader(b), c(c), loops{b, {}} {}
+  ContractScope(mlir::ImplicitLocOpBuilder &builder, GpuContraction &c)
+      : b(builder), reader(b), c(c), loops{b, {}} {}
+
+  /// Reads the sizes of all loops.
+  void readSizes();
 
   /// Opens the loop of work-groups, each of which has a tile.
   void enterGroup(int64_t tileM, int64_t tileN);

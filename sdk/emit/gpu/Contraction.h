@@ -37,6 +37,8 @@ struct GpuContraction {
   llvm::SmallVector<unsigned> outer, m, n, k;
 
   mlir::Type type() const { return sums.init.getType(); }
+  /// Sets `kIsInnermost` of both factors, whose loops are sorted.
+  void findInnermost();
 };
 
 /// Sizes of the tile of C that a work-group computes: its invocations are
@@ -56,9 +58,18 @@ struct GpuTile {
 std::optional<GpuContraction> matchGpuContraction(mlir::func::FuncOp func,
                                                   const GpuTarget &target);
 
+/// The products that an op adds up, with no loops by role; none when it is
+/// anything else.
+std::optional<GpuContraction> readProducts(const GroupSums &sums,
+                                           const GpuTarget &target);
+
 /// The op in the body of an op that does nothing but widen the elements of one
 /// tensor; null for any other op.
 mlir::Operation *findWidening(mlir::linalg::GenericOp op);
+
+/// As many sums of an invocation as the size asks for: 1, 2, 4 and so on up to
+/// `most`. One that is not known is not taken for large.
+int64_t sumsFor(int64_t size, int64_t invocations, int64_t most);
 
 /// Tiles for these loops.
 GpuTile planGpuTile(GpuContraction &contraction);

@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace backplane {
 
-static linalg::GenericOp asGeneric(linalg::LinalgOp op) {
+linalg::GenericOp asGenericOp(linalg::LinalgOp op) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op.getOperation()))
     return generic;
   IRRewriter rewriter(op->getContext());
@@ -36,12 +36,12 @@ static linalg::GenericOp lastSum(func::FuncOp func) {
     if (linalgOp && linalgOp.getNumReductionLoops() > 0)
       last = linalgOp;
   }
-  return last && last.getNumDpsInits() == 1 ? asGeneric(last) : nullptr;
+  return last && last.getNumDpsInits() == 1 ? asGenericOp(last) : nullptr;
 }
 
 /// Whether the user's elements are those of what it uses, or computed from
-/// them, one by one and in the same order.
-static bool keepsOrder(OpOperand &use) {
+/// them, one by one, in the same order or with axes permuted.
+static bool keepsElements(OpOperand &use) {
   Operation *op = use.getOwner();
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return true;
@@ -49,11 +49,11 @@ static bool keepsOrder(OpOperand &use) {
   if (!generic || generic.getNumReductionLoops() != 0 ||
       !generic.isDpsInput(&use))
     return false;
-  auto isIdentity = [&](OpOperand &operand) {
-    return generic.getMatchingIndexingMap(&operand).isIdentity();
+  auto isPermutation = [&](OpOperand &operand) {
+    return generic.getMatchingIndexingMap(&operand).isPermutation();
   };
-  return isIdentity(use) &&
-         llvm::all_of(generic.getDpsInitsMutable(), isIdentity);
+  return isPermutation(use) &&
+         llvm::all_of(generic.getDpsInitsMutable(), isPermutation);
 }
 
 static bool findResults(func::FuncOp func, GroupSums &sums) {
@@ -63,7 +63,7 @@ static bool findResults(func::FuncOp func, GroupSums &sums) {
     for (OpOperand &use : work.pop_back_val().getUses()) {
       if (isa<Written>(use.getOwner()))
         continue;
-      if (!keepsOrder(use))
+      if (!keepsElements(use))
         return false;
       for (Value result : use.getOwner()->getResults())
         if (known.insert(result).second)
@@ -75,7 +75,7 @@ static bool findResults(func::FuncOp func, GroupSums &sums) {
   return !sums.results.empty();
 }
 
-static bool findInit(GroupSums &sums) {
+bool findInit(GroupSums &sums) {
   auto fill = sums.op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
   Attribute constant;
   if (!fill || !matchPattern(fill.getInputs()[0], m_Constant(&constant)))
@@ -155,24 +155,88 @@ Value GroupLoops::share(int64_t count, Type element) {
       b, MemRefType::get({count}, element, MemRefLayoutAttrInterface(), space));
 }
 
+/// A place by its number in row-major order.
+static SmallVector<Value> inOrder(ImplicitLocOpBuilder &b, ValueRange place,
+                                  ArrayRef<OpFoldResult> from,
+                                  ArrayRef<OpFoldResult> to) {
+  if (to.empty())
+    return {};
+  Value number = place.empty() ? Value(arith::ConstantIndexOp::create(b, 0))
+                               : Value(affine::AffineLinearizeIndexOp::create(
+                                     b, place, from, /*disjoint=*/true));
+  auto parts = affine::AffineDelinearizeIndexOp::create(b, number, to,
+                                                        /*hasOuterBound=*/true);
+  return SmallVector<Value>(parts.getResults());
+}
+
+namespace {
+
+/// Follows the place of a sum to what is made of it.
+struct PlaceFinder {
+  ImplicitLocOpBuilder &b;
+  const GroupSums &sums;
+  ValueRange place; ///< in the result of the sums
+  bool permutes = false;
+
+  /// Nothing where `tensor` is not made of the sums.
+  std::optional<SmallVector<Value>> run(Value tensor);
+  std::optional<SmallVector<Value>> ofGeneric(linalg::GenericOp op);
+};
+
+} // namespace
+
+std::optional<SmallVector<Value>> PlaceFinder::ofGeneric(linalg::GenericOp op) {
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap from = op.getMatchingIndexingMap(input);
+    auto at = from.isPermutation() ? run(input->get()) : std::nullopt;
+    if (!at)
+      continue;
+    AffineMap to = op.getIndexingMapsArray().back();
+    permutes |= from != to;
+    SmallVector<Value> loops(op.getNumLoops()), result;
+    for (auto [axis, value] : llvm::enumerate(*at))
+      loops[from.getDimPosition(unsigned(axis))] = value;
+    for (unsigned axis = 0; axis < to.getNumResults(); ++axis)
+      result.push_back(loops[to.getDimPosition(axis)]);
+    return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<SmallVector<Value>> PlaceFinder::run(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (op == sums.op)
+    return SmallVector<Value>(place);
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op))
+    return generic.getNumReductionLoops() == 0 ? ofGeneric(generic)
+                                               : std::nullopt;
+  if (!isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return std::nullopt;
+  Value source = op->getOperand(0);
+  auto at = run(source);
+  if (!at)
+    return std::nullopt;
+  return inOrder(b, *at, tensor::getMixedSizes(b, b.getLoc(), source),
+                 tensor::getMixedSizes(b, b.getLoc(), tensor));
+}
+
 /// Where the element of a result is whose sum is at `place`: results have the
-/// same order.
+/// same order, but for axes that are permuted.
 static SmallVector<Value> placeInResult(ImplicitLocOpBuilder &b,
                                         const GroupSums &sums,
                                         ArrayRef<OpFoldResult> extents,
                                         ValueRange place, Written result) {
+  PlaceFinder finder{b, sums, place};
+  auto found = finder.run(result.getSource());
+  if (found && finder.permutes)
+    return *found;
   auto to = cast<MemRefType>(result.getDest().getType());
   linalg::GenericOp op = sums.op;
   auto from = cast<RankedTensorType>(op.getResult(0).getType());
-  if (to.getShape() == from.getShape() || to.getRank() == 0)
-    return to.getRank() == 0 ? SmallVector<Value>() : SmallVector<Value>(place);
-  Value number = place.empty() ? Value(arith::ConstantIndexOp::create(b, 0))
-                               : Value(affine::AffineLinearizeIndexOp::create(
-                                     b, place, extents, /*disjoint=*/true));
-  auto parts = affine::AffineDelinearizeIndexOp::create(
-      b, number, memref::getMixedSizes(b, b.getLoc(), result.getDest()),
-      /*hasOuterBound=*/true);
-  return SmallVector<Value>(parts.getResults());
+  if (to.getShape() == from.getShape() && to.getRank() > 0)
+    return SmallVector<Value>(place);
+  return inOrder(b, place, extents,
+                 memref::getMixedSizes(b, b.getLoc(), result.getDest()));
 }
 
 namespace {

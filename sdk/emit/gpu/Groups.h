@@ -32,6 +32,13 @@ struct GroupSums {
 /// or computes anything else from the sums.
 std::optional<GroupSums> findSums(mlir::func::FuncOp func);
 
+/// An op as linalg.generic, in its place.
+mlir::linalg::GenericOp asGenericOp(mlir::linalg::LinalgOp op);
+
+/// Finds what the sums of the op start with; false when that is no constant of
+/// 32 or 64 bits.
+bool findInit(GroupSums &sums);
+
 /// The product of these sizes, dynamic if one is.
 int64_t sizeOf(llvm::ArrayRef<int64_t> sizes, llvm::ArrayRef<unsigned> loops);
 

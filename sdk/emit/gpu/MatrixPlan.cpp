@@ -18,17 +18,6 @@ constexpr int64_t kMostRows = 4, kMostColumns = 8;
 /// Instructions of a subgroup below which a tile reads more than it computes.
 constexpr int64_t kLeastTile = 2;
 
-namespace {
-
-/// A factor whose elements fit a narrow type.
-struct NarrowFactor {
-  Value value; ///< of that type, or as wide as it is multiplied
-  Type type;
-  MatrixElement element;
-};
-
-} // namespace
-
 /// What an op widens.
 static std::optional<NarrowFactor> narrowFactor(Operation *widening,
                                                 Value value) {
@@ -119,14 +108,12 @@ static const LineLoads *findLoads(const MatrixPlan &plan,
              : nullptr;
 }
 
-/// How a factor comes to memory of the work-group. Lines follow those of its
-/// buffer where the unit can transpose them, else they are along k.
-static StagedFactor stage(GpuContraction &c, const MatrixPlan &plan,
-                          const NarrowFactor &narrow, GpuOperand operand,
-                          ArrayRef<unsigned> loops, int64_t rows) {
+StagedFactor stageFactor(GpuContraction &c, const MatrixPlan &plan,
+                         const NarrowFactor &narrow, GpuOperand operand,
+                         ArrayRef<unsigned> loops, int64_t rows,
+                         int64_t depth) {
   operand.value = narrow.value;
-  StagedFactor factor = {operand, narrow.type, loops, rows};
-  factor.depth = kDepthBytes / factor.elementBytes();
+  StagedFactor factor = {operand, narrow.type, loops, rows, depth};
   factor.alongK =
       operand.kIsInnermost || !plan.loads || factor.elementBytes() != 2;
   factor.transposes = factor.alongK && !operand.kIsInnermost;
@@ -193,8 +180,9 @@ bool TilePlanner::isBusy() {
 }
 
 bool TilePlanner::fits() {
-  plan.a = stage(c, plan, a, c.a, c.m, plan.tileM());
-  plan.b = stage(c, plan, b, c.b, c.n, plan.tileN());
+  int64_t depth = kDepthBytes / bytesOf(a.element);
+  plan.a = stageFactor(c, plan, a, c.a, c.m, plan.tileM(), depth);
+  plan.b = stageFactor(c, plan, b, c.b, c.n, plan.tileN(), depth);
   plan.stages = kStages;
   while (plan.stages > 2 &&
          plan.stages * plan.stageWords() * 4 > c.target.sharedBytes)
@@ -222,18 +210,31 @@ void TilePlanner::run() {
   }
 }
 
-std::optional<MatrixPlan> planMatrix(GpuContraction &c,
-                                     const MatrixUnit &unit) {
-  auto a = narrowFactor(c.a), b = narrowFactor(c.b);
-  if (!a || !b)
+std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &c,
+                                                const MatrixUnit &unit,
+                                                NarrowFactor &a,
+                                                NarrowFactor &b) {
+  auto left = narrowFactor(c.a), right = narrowFactor(c.b);
+  if (!left || !right)
     return std::nullopt;
-  MatrixPlan plan = {&unit, findInstruction(c, unit, *a, *b)};
+  a = *left;
+  b = *right;
+  MatrixPlan plan = {&unit, findInstruction(c, unit, a, b)};
   if (!plan.instruction)
     return std::nullopt;
-  plan.loads = findLoads(plan, a->element);
-  TilePlanner planner{c, plan, *a, *b, c.op.getStaticLoopRanges()};
+  plan.loads = findLoads(plan, a.element);
+  return plan;
+}
+
+std::optional<MatrixPlan> planMatrix(GpuContraction &c,
+                                     const MatrixUnit &unit) {
+  NarrowFactor a, b;
+  auto plan = findMatrixInstruction(c, unit, a, b);
+  if (!plan)
+    return std::nullopt;
+  TilePlanner planner{c, *plan, a, b, c.op.getStaticLoopRanges()};
   planner.run();
-  return planner.fits() ? std::optional(plan) : std::nullopt;
+  return planner.fits() ? plan : std::nullopt;
 }
 
 } // namespace backplane

@@ -57,6 +57,28 @@ struct MatrixPlan {
   int64_t partWords() const { return partRows() * partStride(); }
 };
 
+/// A factor whose elements fit a narrow type.
+struct NarrowFactor {
+  mlir::Value value; ///< of that type, or as wide as it is multiplied
+  mlir::Type type;
+  MatrixElement element;
+};
+
+/// The instruction and the loads of a plan, and what both factors are; nothing
+/// where the unit has no instruction, or the target does not list its shape.
+std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &contraction,
+                                                const MatrixUnit &unit,
+                                                NarrowFactor &a,
+                                                NarrowFactor &b);
+
+/// How a block of a factor comes to memory of the work-group. Lines follow
+/// those of its buffer where the unit can transpose them, else they are along
+/// k.
+StagedFactor stageFactor(GpuContraction &contraction, const MatrixPlan &plan,
+                         const NarrowFactor &narrow, GpuOperand operand,
+                         llvm::ArrayRef<unsigned> loops, int64_t rows,
+                         int64_t depth);
+
 /// None where the unit has no instruction for the contraction, or the target
 /// does not list its shape.
 std::optional<MatrixPlan> planMatrix(GpuContraction &contraction,

@@ -18,10 +18,12 @@ struct MatrixScope : ContractScope {
   const MatrixPlan &plan;
   Value memory; ///< words of the work-group: stages, each a block of A and of B
   Value lane;   ///< of this invocation in its subgroup
+  Value subgroupM, subgroupN; ///< where this subgroup is in the work-group
+  Value lineInPiece, piece;   ///< that this lane names in a load
   /// Sizes of the buffers that are copied from.
   llvm::DenseMap<Value, llvm::SmallVector<mlir::OpFoldResult>> bufferSizes;
 
-  MatrixScope(mlir::OpBuilder &builder, GpuContraction &c,
+  MatrixScope(mlir::ImplicitLocOpBuilder &builder, GpuContraction &c,
               const MatrixPlan &plan)
       : ContractScope(builder, c), plan(plan) {}
 
@@ -36,6 +38,18 @@ struct MatrixScope : ContractScope {
   /// Groups of such copies; nothing where no factor has any.
   void endGroup();
   void waitForGroups(int64_t open);
+
+  /// Finds out which invocation this is.
+  void findLane();
+  /// Adds the products of two blocks in memory, those of the first `depth` k.
+  Values multiplyFragments(Value firstA, Value firstB, int64_t depth,
+                           mlir::ValueRange sums);
+  /// As many sums as a lane has, as they begin.
+  Values startSums();
+  /// Where the sum of this number is, from the first one of the lane.
+  MatrixPlace placeOf(size_t number) const;
+  /// Finishes and stores the sums, in place of what is in memory.
+  mlir::LogicalResult finishSums(mlir::ValueRange sums);
 
   /// The first word of a piece of a line; `lineInPiece` is the line modulo 8.
   Value wordOf(const StagedFactor &factor, Value line, Value lineInPiece,
@@ -57,6 +71,18 @@ private:
                 Value size);
   mlir::FailureOr<Values> readContiguous(const StagedFactor &factor,
                                          Value rowAt, Value kAt, Value size);
+  Values loadLines(const StagedFactor &factor, Value first, Value row,
+                   int64_t k, MatrixPlace one, MatrixPlace two, int64_t count);
+  Values loadWords(const StagedFactor &factor, const FragmentLayout &layout,
+                   Value first, Value row, int64_t k);
+  llvm::SmallVector<Values> loadFragments(const StagedFactor &factor,
+                                          const FragmentLayout &layout,
+                                          Value first, Value row, int64_t k,
+                                          int64_t count, int64_t rows);
+  Value choose(int64_t one, int64_t two);
+  void multiplyOnce(Value firstA, Value firstB, int64_t k, Values &sums);
+  void keepRows(mlir::ValueRange sums);
+  mlir::LogicalResult finishRows(int64_t part);
   bool copiesLines() const { return plan.a.copies || plan.b.copies; }
 };
 

@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -59,16 +60,25 @@ static bool startsAnywhere(Operation *combiner, Attribute init) {
          (matchPattern(init, m_OneFloat()) || matchPattern(init, m_One()));
 }
 
-static bool findCombiner(GpuReduction &r) {
-  Block &body = *r.sums.op.getBody();
+Operation *findCombiner(linalg::GenericOp op, Attribute init,
+                        unsigned &sumOperand) {
+  Block &body = *op.getBody();
   Value sum = body.getArguments().back();
-  r.combiner = body.getTerminator()->getOperand(0).getDefiningOp();
-  if (!r.combiner || r.combiner->getBlock() != &body ||
-      r.combiner->getNumOperands() != 2 || !sum.hasOneUse() ||
-      *sum.user_begin() != r.combiner)
-    return false;
-  r.sumOperand = sum.use_begin()->getOperandNumber();
-  return startsAnywhere(r.combiner, r.sums.init);
+  Operation *combiner = body.getTerminator()->getOperand(0).getDefiningOp();
+  if (!combiner || combiner->getBlock() != &body ||
+      combiner->getNumOperands() != 2 || !sum.hasOneUse() ||
+      *sum.user_begin() != combiner)
+    return nullptr;
+  sumOperand = sum.use_begin()->getOperandNumber();
+  return startsAnywhere(combiner, init) ? combiner : nullptr;
+}
+
+Value combinePartial(OpBuilder &builder, Operation *combiner,
+                     unsigned sumOperand, Value sum, Value term) {
+  IRMapping map;
+  map.map(combiner->getOperand(sumOperand), sum);
+  map.map(combiner->getOperand(1 - sumOperand), term);
+  return builder.clone(*combiner, map)->getResult(0);
 }
 
 /// Whether neighbours in a sum are neighbours in memory: of the input with
@@ -114,7 +124,8 @@ static std::optional<GpuReduction> match(func::FuncOp func,
   for (unsigned loop = 0; loop < r.sums.op.getNumLoops(); ++loop)
     if (!result.isFunctionOfDim(loop))
       r.k.push_back(loop);
-  if (!findTeam(r, options) || !findCombiner(r))
+  r.combiner = findCombiner(r.sums.op, r.sums.init, r.sumOperand);
+  if (!findTeam(r, options) || !r.combiner)
     return std::nullopt;
   return r;
 }

@@ -4,7 +4,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace backplane;
@@ -162,10 +161,7 @@ Value Emitter::addShare() {
 }
 
 Value Emitter::combine(Value sum, Value term) {
-  IRMapping map;
-  map.map(r.combiner->getOperand(r.sumOperand), sum);
-  map.map(r.combiner->getOperand(1 - r.sumOperand), term);
-  return b.clone(*r.combiner, map)->getResult(0);
+  return combinePartial(b, r.combiner, r.sumOperand, sum, term);
 }
 
 /// The sum of neighbours in the memory of the work-group.

@@ -28,6 +28,16 @@ struct GpuReduction {
   int64_t team;
 };
 
+/// The op in the body of a reduction that combines the sum, its operand
+/// `sumOperand`, with a term; null where partial results cannot be combined.
+mlir::Operation *findCombiner(mlir::linalg::GenericOp op, mlir::Attribute init,
+                              unsigned &sumOperand);
+
+/// That op for these two.
+mlir::Value combinePartial(mlir::OpBuilder &builder, mlir::Operation *combiner,
+                           unsigned sumOperand, mlir::Value sum,
+                           mlir::Value term);
+
 /// Emits the code in front of where `builder` stands. With `subgroups` the
 /// invocations of a cluster hand each other their sums, else they meet in
 /// memory of the work-group; both give the same bits. A failure has been

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Attention.h: a dispatch of two products with ops on rows between them.
+// Private to this folder.
+//
+//   scores[outer, m, t] = sum over d of Q[outer, m, d] * K[outer, t, d]
+//   weights = ops that compute each row of scores from itself alone, and masks
+//   C[outer, m, e] = epilogue(sum over t of weights[outer, m, t] * V[outer, t,
+//   e])
+//
+// A work-group computes some rows m of one `outer`. Scores are in its memory,
+// for some columns t at a time. The ops between run where an element of weights
+// is needed; reductions among them are passes over all columns. Those of a
+// softmax are none: maximum and sum run along with the last pass, and earlier
+// sums are corrected where the maximum changes.
+#ifndef BACKPLANE_EMIT_GPU_ATTENTION_H
+#define BACKPLANE_EMIT_GPU_ATTENTION_H
+
+#include "sdk/emit/gpu/Contraction.h"
+
+namespace backplane {
+
+/// weights = powers / divisor or times it, powers = exp(rows - shift), where
+/// `divisor` depends on the sum of powers, `shift` on the maximum of rows.
+struct RunningSoftmax {
+  mlir::linalg::GenericOp top, powers, sum, share;
+  mlir::OpOperand *shift;   ///< of `powers`
+  mlir::OpOperand *divisor; ///< of `share`
+  bool divides;
+};
+
+/// A reduction of rows that is a pass of its own.
+struct RowReduction {
+  mlir::linalg::GenericOp op;
+  mlir::TypedAttr init;      ///< what it starts with
+  mlir::Operation *combiner; ///< see findCombiner()
+  unsigned sumOperand;
+};
+
+struct GpuAttention {
+  /// Their loops m, n and k are one each, and `outer` in the same order.
+  GpuContraction scores, product;
+  mlir::Value weights; ///< what `product` reads
+  /// Among the ops between, in order; not those of `softmax`.
+  llvm::SmallVector<RowReduction> reductions;
+  std::optional<RunningSoftmax> softmax;
+};
+
+/// The attention that a bound dispatch (bp-bind-buffers) computes its results
+/// from, or none when it is anything else.
+std::optional<GpuAttention> matchGpuAttention(mlir::func::FuncOp func,
+                                              const GpuTarget &target);
+
+/// Writes the loops in front of the function's end. False where the target has
+/// too little memory; a failure has been diagnosed.
+mlir::FailureOr<bool> emitGpuAttention(mlir::func::FuncOp func,
+                                       GpuAttention &attention);
+
+/// The same by matrix instructions. False where the unit has none for both
+/// products, or the ops between are no softmax.
+mlir::FailureOr<bool> emitMatrixAttention(mlir::func::FuncOp func,
+                                          GpuAttention &attention,
+                                          const MatrixUnit &unit);
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_ATTENTION_H

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// AttentionRows.h: what a work-group does with the scores of its rows and a
+// block of columns: from scores to weights, with a few neighbouring
+// invocations, a team, for each row. Private to this folder.
+#ifndef BACKPLANE_EMIT_GPU_ATTENTIONROWS_H
+#define BACKPLANE_EMIT_GPU_ATTENTIONROWS_H
+
+#include "sdk/emit/gpu/Attention.h"
+#include "sdk/emit/gpu/ContractScope.h"
+
+#include <functional>
+
+namespace backplane {
+
+/// A block of scores in memory of the work-group.
+struct ScoreTile {
+  int64_t rows, columns;
+  /// Neighbouring columns whose weights are kept at once.
+  int64_t width;
+  std::function<mlir::Value(mlir::Value row, mlir::Value column)> load;
+  std::function<void(mlir::Value row, mlir::Value column, mlir::Value score)>
+      store;
+  /// Keeps weights, f32, for the second product.
+  std::function<void(mlir::Value row, mlir::Value column,
+                     mlir::ValueRange weights)>
+      keep;
+};
+
+class AttentionRows {
+public:
+  using Value = mlir::Value;
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// `scores` and `product` are within the loop of work-groups.
+  AttentionRows(const GpuAttention &attention, ContractScope &scores,
+                ContractScope &product, ScoreTile tile);
+  /// Words of memory of the work-group that it takes.
+  static int64_t words(const GpuAttention &attention, int64_t rows) {
+    return attention.scores.target.groupSize + rows;
+  }
+
+  /// A pass for a reduction: what an invocation has of it at first, after the
+  /// block from `first` on, and after all blocks, when it is known.
+  Value startReduction(const RowReduction &reduction);
+  mlir::FailureOr<Value> reduce(const RowReduction &reduction, Value first,
+                                Value partial);
+  void finishReduction(const RowReduction &reduction, Value partial);
+
+  /// The last pass: what an invocation carries from block to block, and the
+  /// weights of a block. A barrier stands at the end.
+  Values start();
+  mlir::FailureOr<Values> weigh(Value first, mlir::ValueRange carried);
+  /// Whether earlier sums of a row are to be multiplied by `factor` then.
+  bool corrects() const { return attention.softmax.has_value(); }
+  /// What sums of this row are multiplied by: after a block, and at the end.
+  Value factor(Value row);
+  /// Finds the factors of the end.
+  mlir::LogicalResult finish(mlir::ValueRange carried);
+
+private:
+  using Step = llvm::function_ref<mlir::FailureOr<Values>(
+      Value column, mlir::ValueRange carried)>;
+  mlir::FailureOr<Values> forColumns(mlir::ValueRange carried, Step step);
+  mlir::FailureOr<Values>
+  choose(Value condition, mlir::ValueRange otherwise,
+         llvm::function_ref<mlir::FailureOr<Values>()> make);
+  Value insideOf(Value first, Value column);
+  Values placeIn(Value tensor, Value column);
+  void know(Value score);
+  mlir::FailureOr<Values> readWhole(Value tensor, Value first, Value column);
+  mlir::FailureOr<Values> weighSoftmax(Value first, mlir::ValueRange carried);
+  mlir::FailureOr<Value> prepareScores(Value first);
+  Value keepPowers(Value top);
+  Value readRow(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
+  mlir::FailureOr<Values> lastFactor(Value top, Value sum);
+  Value meet(Value memory, Value own, Value start,
+             llvm::function_ref<Value(Value, Value)> combine);
+  void storeFactor(Value factor);
+  Value safe(Value top);
+  Value number(double value);
+
+  const GpuAttention &attention;
+  ContractScope &scores, &product;
+  mlir::ImplicitLocOpBuilder &b;
+  ScoreTile tile;
+  int64_t team;            ///< invocations of a row
+  Value row, member;       ///< of this invocation in the tile, in its team
+  Value rowAt;             ///< in the product
+  Value partials, factors; ///< memory of the work-group
+  llvm::SmallVector<std::pair<Value, Value>> known; ///< finished reductions
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_GPU_ATTENTIONROWS_H
