@@ -41,10 +41,10 @@ Status checkTexts(const char *what, std::initializer_list<bp_string_t> texts) {
 constexpr uint32_t knownNumerics =
     BP_NUMERICS_FLUSH_INPUT | BP_NUMERICS_FLUSH_OUTPUT | BP_NUMERICS_CONTRACT |
     BP_NUMERICS_DETERMINISTIC;
-constexpr uint32_t knownFusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE |
-                                 BP_FUSE_PROLOGUE | BP_FUSE_REDUCTION |
-                                 BP_FUSE_MOVEMENT | BP_FUSE_WIDENING |
-                                 BP_FUSE_WEIGHTS | BP_FUSE_ATTENTION;
+constexpr uint32_t knownFusion =
+    BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
+    BP_FUSE_REDUCTION | BP_FUSE_MOVEMENT | BP_FUSE_WIDENING | BP_FUSE_WEIGHTS |
+    BP_FUSE_ATTENTION | BP_FUSE_NARROW_ATTENTION;
 
 /// A target with numerics of this build's size, and checked properties.
 struct TargetCopy {

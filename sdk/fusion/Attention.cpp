@@ -7,6 +7,8 @@
 #include "sdk/fusion/Fusion.h"
 #include "sdk/fusion/KernelGroups.h"
 
+#include "mlir/IR/IRMapping.h"
+
 using namespace mlir;
 using namespace bp;
 
@@ -21,11 +23,18 @@ public:
   std::vector<Operation *> run(func::FuncOp main);
 
 private:
+  bool isSupported();
+  bool isAny() const { return options_.fusion & BP_FUSE_NARROW_ATTENTION; }
   bool collectBehind();
-  bool isRowWise(Operation *op);
+  bool isRowWise(Operation *op) const;
+  bool keepsRows(Operation *op);
   void takeWeights();
   bool takeOperand(Value operand);
-  void takeTranspose();
+  bool takesView(Operation *op) const;
+  Operation *userOf(Value value) const;
+  void takeResult();
+  void takeMask(Value mask);
+  void copyMasks();
   bool isClosed() const;
   bool fits() const;
   bool isClaimed(func::FuncOp main) const;
@@ -33,15 +42,23 @@ private:
   MatmulOp product_, scores_;
   const FusionOptions &options_;
   llvm::SetVector<Operation *> behind_; ///< between both products, or a mask
-  llvm::DenseSet<Operation *> rows_;    ///< the scores and what depends on them
+  /// Of scores, in the shapes that ops between the products have.
+  std::vector<backplane::Dims> spaces_;
+  /// What masks are made of, which is read nowhere.
+  llvm::SetVector<Operation *> masks_;
+  llvm::DenseSet<Operation *> rows_; ///< the scores and what depends on them
   llvm::DenseSet<Operation *> inside_;
   std::vector<Operation *> ops_;
 };
 
 } // namespace
 
-/// Ops that are looked at behind weights, at most.
-static constexpr size_t maxBehind = 64;
+/// Ops that are looked at behind weights, and behind a mask, at most.
+static constexpr size_t maxBehind = 64, maxMask = 16;
+
+static bool isBefore(Operation *a, Operation *b) {
+  return a->isBeforeInBlock(b);
+}
 
 /// Fewer rows of scores, as where one token is decoded, are faster by two
 /// products, which read keys and values where they lie and pack nothing.
@@ -62,25 +79,42 @@ static int64_t rankOf(Value value) {
 
 /// Whether the op computes scores, or one number for each row of them, from
 /// scores of that row.
-bool Matcher::isRowWise(Operation *op) {
-  backplane::Dims scores = dimsOf(product_.getA().getType());
-  int64_t rank = int64_t(scores.size());
-  if (auto reduce = dyn_cast<ReduceOp>(op))
-    return reduce.getAxes() == ArrayRef<int64_t>(rank - 1) &&
-           dimsOf(reduce.getX().getType()) == scores;
-  if (kindOf(op) != OpKind::Elementwise)
+bool Matcher::isRowWise(Operation *op) const {
+  return llvm::any_of(spaces_, [&](const backplane::Dims &scores) {
+    int64_t rank = int64_t(scores.size());
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      return reduce.getAxes() == ArrayRef<int64_t>(rank - 1) &&
+             dimsOf(reduce.getX().getType()) == scores;
+    if (kindOf(op) != OpKind::Elementwise)
+      return false;
+    backplane::Dims dims = dimsOf(op->getResult(0).getType()), row = scores;
+    row.back() = backplane::Dim(1);
+    if (dims == scores || dims == row)
+      return true;
+    row.pop_back();
+    return dims == row;
+  });
+}
+
+/// Whether the op reshapes scores and leaves rows whole, as where heads that
+/// share keys are put together.
+bool Matcher::keepsRows(Operation *op) {
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  if (!reshape || !isAny())
     return false;
-  backplane::Dims dims = dimsOf(op->getResult(0).getType()), row = scores;
-  row.back() = backplane::Dim(1);
-  if (dims == scores || dims == row)
-    return true;
-  row.pop_back();
-  return dims == row;
+  backplane::Dims from = dimsOf(reshape.getX().getType());
+  backplane::Dims to = dimsOf(reshape.getType());
+  if (!llvm::is_contained(spaces_, to) || from.empty() ||
+      from.back() != to.back())
+    return false;
+  spaces_.push_back(from);
+  return true;
 }
 
 /// Goes back from the weights to the products that they are made of, of which
 /// the last one makes the scores.
 bool Matcher::collectBehind() {
+  spaces_ = {dimsOf(product_.getA().getType())};
   SmallVector<Value> work{product_.getA()};
   while (!work.empty() && behind_.size() <= maxBehind) {
     Operation *op = work.pop_back_val().getDefiningOp();
@@ -91,7 +125,8 @@ bool Matcher::collectBehind() {
           dimsOf(matmul.getType()) == dimsOf(product_.getA().getType()) &&
           (!scores_ || scores_->isBeforeInBlock(op)))
         scores_ = matmul;
-    } else if (travelsWithUser(op) || (isFree(op) && isRowWise(op))) {
+    } else if (travelsWithUser(op) ||
+               (isFree(op) && (keepsRows(op) || isRowWise(op)))) {
       behind_.insert(op);
       llvm::append_range(work, op->getOperands());
     }
@@ -104,17 +139,60 @@ bool Matcher::collectBehind() {
 void Matcher::takeWeights() {
   rows_ = {scores_};
   SmallVector<Operation *> sorted(behind_.begin(), behind_.end());
-  llvm::sort(sorted,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::sort(sorted, isBefore);
   for (Operation *op : sorted) {
     if (llvm::none_of(op->getOperands(), [&](Value operand) {
           return rows_.contains(operand.getDefiningOp());
         }))
       continue;
     rows_.insert(op);
+    if (isAny())
+      for (Value operand : op->getOperands())
+        takeMask(operand);
   }
   inside_ = rows_;
   inside_.insert(product_);
+}
+
+/// Takes what a mask is made of, where all of it is made of nothing but sizes
+/// and numbers: a position that a row sees is computed where it is needed.
+void Matcher::takeMask(Value mask) {
+  llvm::SetVector<Operation *> made;
+  SmallVector<Value> work{mask};
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val().getDefiningOp();
+    if (!op || rows_.contains(op) || made.size() > maxMask)
+      return;
+    bool isMade = travelsWithUser(op) ||
+                  (isFree(op) && kindOf(op) == OpKind::Elementwise);
+    if (!isMade)
+      return;
+    if (made.insert(op))
+      llvm::append_range(work, op->getOperands());
+  }
+  if (!llvm::all_of(made, travelsWithUser))
+    masks_.insert(made.begin(), made.end());
+}
+
+/// Gives the attention its own copies of what masks are made of, as other ops
+/// may need them too.
+void Matcher::copyMasks() {
+  std::vector<Operation *> sorted(masks_.begin(), masks_.end());
+  llvm::sort(sorted, isBefore);
+  IRMapping copies;
+  std::vector<Operation *> users = ops_;
+  for (Operation *op : sorted) {
+    OpBuilder builder(op->getContext());
+    builder.setInsertionPointAfter(op);
+    ops_.push_back(builder.clone(*op, copies));
+  }
+  for (Operation *op : users)
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(copies.lookupOrDefault(operand.get()));
+  for (Operation *op : llvm::reverse(sorted))
+    if (op->use_empty())
+      op->erase();
+  llvm::sort(ops_, isBefore);
 }
 
 /// Whether all elements of a value are one constant.
@@ -147,20 +225,41 @@ static bool mergesOuter(Operation *op) {
          from.back() == to.back() && from[from.size() - 2] == to[to.size() - 2];
 }
 
+/// Whether the same numbers are f32 and 16-bit floats, cast from one to the
+/// other.
+static bool isWidening(Value narrow, Value wide) {
+  Type from = getElementTypeOrSelf(narrow), to = getElementTypeOrSelf(wide);
+  return (from.isF16() || from.isBF16()) && to.isF32();
+}
+
+/// Whether the op reads an operand, as it is, in another order or type.
+bool Matcher::takesView(Operation *op) const {
+  if (isa<TransposeOp, BroadcastOp>(op) || mergesOuter(op))
+    return true;
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
+  if (isAny() && isa<CastOp>(op))
+    return isWidening(op->getOperand(0), op->getResult(0));
+  auto reshape = dyn_cast<ReshapeOp>(op);
+  if (!reshape)
+    return false;
+  // Else a reshape is for nothing, and a division for each element here.
+  Operation *source = reshape.getX().getDefiningOp();
+  bool hasMore = source && isAny() &&
+                 (scaledOperand(source) || isa<CastOp>(source)) &&
+                 dimsOf(reshape.getX().getType()).back() ==
+                     dimsOf(reshape.getType()).back();
+  return travelsWithUser(op) || hasMore;
+}
+
 /// Takes what brings an operand of a product into order, and its scale, unless
 /// others need the result too. False where it is made of scores.
 bool Matcher::takeOperand(Value operand) {
   while (Operation *op = operand.getDefiningOp()) {
     if (rows_.contains(op))
       return false;
-    bool moves = isa<TransposeOp>(op);
-    if (auto slice = dyn_cast<SliceOp>(op))
-      moves =
-          llvm::all_of(slice.getStrides(), [](int64_t s) { return s == 1; });
     Value scaled = scaledOperand(op);
-    bool isView = isa<BroadcastOp>(op) || mergesOuter(op) ||
-                  (isa<ReshapeOp>(op) && travelsWithUser(op));
-    if (!(moves || scaled || isView) || !isFree(op) ||
+    if (!(scaled || takesView(op)) || !isFree(op) ||
         !usersOutside(op->getResult(0), inside_, 1).empty())
       return true;
     inside_.insert(op);
@@ -169,15 +268,31 @@ bool Matcher::takeOperand(Value operand) {
   return true;
 }
 
-/// Takes the transpose that follows, when it keeps rows whole.
-void Matcher::takeTranspose() {
-  auto users = usersOutside(product_.getResult(), inside_, 2);
-  auto transpose =
-      users.size() == 1 ? dyn_cast<TransposeOp>(users.front()) : TransposeOp();
-  if (transpose && transpose.getX() == product_.getResult() &&
-      isFree(transpose) &&
-      transpose.getPermutation().back() == rankOf(transpose.getX()) - 1)
-    inside_.insert(transpose);
+/// The only op that reads a value, itself and not behind what travels with it.
+Operation *Matcher::userOf(Value value) const {
+  auto users = usersOutside(value, inside_, 2);
+  return users.size() == 1 && users.front()->getNumResults() == 1 &&
+                 users.front()->getOperand(0) == value && isFree(users.front())
+             ? users.front()
+             : nullptr;
+}
+
+/// Takes the transpose that follows, when it keeps rows whole, and what rounds
+/// the result, also behind a reshape.
+void Matcher::takeResult() {
+  Value result = product_.getResult();
+  while (Operation *user = userOf(result)) {
+    auto transpose = dyn_cast<TransposeOp>(user);
+    bool keeps = transpose && transpose.getPermutation().back() ==
+                                  rankOf(transpose.getX()) - 1;
+    bool rounds = isAny() && isWidening(user->getResult(0), result);
+    bool reshapes = isAny() && isa<ReshapeOp>(user) &&
+                    isa_and_nonnull<CastOp>(userOf(user->getResult(0)));
+    if (!keeps && !rounds && !reshapes)
+      return;
+    inside_.insert(user);
+    result = user->getResult(0);
+  }
 }
 
 /// Whether nothing but the last op has a result that is needed elsewhere.
@@ -192,25 +307,36 @@ bool Matcher::fits() const {
   llvm::DenseSet<Value> read;
   for (Operation *op : ops_)
     for (Value operand : op->getOperands())
-      if (!inside_.contains(operand.getDefiningOp()))
+      if (Operation *source = operand.getDefiningOp();
+          !inside_.contains(source) && !masks_.contains(source))
         read.insert(operand);
-  return (!options_.maxOps || ops_.size() <= options_.maxOps) &&
+  size_t count = ops_.size() + masks_.size();
+  return (!options_.maxOps || count <= options_.maxOps) &&
          (!options_.maxBindings || read.size() + 1 <= options_.maxBindings);
 }
 
 bool Matcher::isClaimed(func::FuncOp main) const {
   if (!options_.claim)
     return true;
-  auto graph = groupGraph(main, ops_);
+  std::vector<Operation *> all(masks_.begin(), masks_.end());
+  all.insert(all.end(), ops_.begin(), ops_.end());
+  llvm::sort(all, isBefore);
+  auto graph = groupGraph(main, all);
   return graph && options_.claim(*graph).supported;
 }
 
-std::vector<Operation *> Matcher::run(func::FuncOp main) {
+bool Matcher::isSupported() {
   Type element = getElementTypeOrSelf(product_.getType());
-  if (!isFree(product_) || product_.getTransposeA() || !element.isF32() ||
-      rankOf(product_.getB()) != rankOf(product_.getA()) || !collectBehind() ||
-      rankOf(scores_.getB()) != rankOf(scores_.getA()) ||
-      hasFewRows(product_.getA()))
+  bool isNarrow = element.isF16() || element.isBF16();
+  return isFree(product_) && !product_.getTransposeA() &&
+         (element.isF32() || (isNarrow && isAny())) &&
+         (!hasFewRows(product_.getA()) || isAny()) &&
+         rankOf(product_.getB()) == rankOf(product_.getA());
+}
+
+std::vector<Operation *> Matcher::run(func::FuncOp main) {
+  if (!isSupported() || !collectBehind() ||
+      rankOf(scores_.getB()) != rankOf(scores_.getA()))
     return {};
   takeWeights();
   bool isSoftmax = llvm::any_of(inside_, llvm::IsaPred<ReduceOp>) &&
@@ -218,14 +344,14 @@ std::vector<Operation *> Matcher::run(func::FuncOp main) {
   for (Value operand : {scores_.getA(), scores_.getB(), product_.getB()})
     if (!takeOperand(operand))
       return {};
-  takeTranspose();
+  takeResult();
   ops_.assign(inside_.begin(), inside_.end());
-  llvm::sort(ops_,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  llvm::sort(ops_, isBefore);
   bool oneDevice = llvm::all_of(
       ops_, [&](Operation *op) { return deviceOf(op) == deviceOf(product_); });
   if (!isSoftmax || !oneDevice || !isClosed() || !fits() || !isClaimed(main))
     return {};
+  copyMasks();
   return std::move(ops_);
 }
 

@@ -59,7 +59,8 @@ constexpr bp_target_t targetOf(std::string_view name,
       // Two descriptors besides: the error word and the workspace.
       .max_bindings = 14,
       .max_constants = BP_MAX_CONSTANTS,
-      .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE,
+      .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
+                BP_FUSE_ATTENTION | BP_FUSE_NARROW_ATTENTION,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
