@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the CUDA driver and compiled models on the emulator of NVIDIA's GPUs: the
 checks of its plug-in, a part of the conformance suite in each order of warps, the
-choice of a target, what is refused and how, counters of matrix products. With --all the whole smoke depth on
+choice of a target, what is refused and how, counters of matrix products and attention. With --all the whole smoke depth on
 two architectures.
 
 Prints `N passed, N failed, N skipped` in the end.
@@ -160,6 +160,64 @@ def check_narrow(folder):
         check(f"{name} in matrix instructions", found.get("matrix_percent", 0) == 100, said)
 
 
+# Attentions: their dtype, rows, keys, sizes of heads, whether rows see earlier keys alone.
+ATTENTIONS = {"attention-plain": ("f", 37, 70, 24, 17, True),
+              "attention-halves": ("e", 130, 100, 64, 72, True),
+              "attention-large": ("e", 256, 256, 64, 64, False)}
+
+
+def save_attention(folder, name):
+    """An attention in the ops that models spell it in, its inputs and its result."""
+    code, rows, keys, depth, columns, causal = ATTENTIONS[name]
+    draw = numpy.random.default_rng(3)
+    q, k, v = (draw.uniform(-1, 1, (2, *size)).astype(code) for size in
+               ((rows, depth), (depth, keys), (keys, columns)))
+    seen = numpy.tril(numpy.ones((rows, keys), bool)) if causal else numpy.ones((rows, keys), bool)
+    mask = numpy.where(seen, 0, -numpy.inf).astype(code)
+    scores = q.astype("d") @ k.astype("d") + mask
+    powers = numpy.exp(scores - scores.max(-1, keepdims=True))
+    y = (powers / powers.sum(-1, keepdims=True) @ v.astype("d")).astype(code)
+    kind = helper.np_dtype_to_tensor_dtype(q.dtype)
+    nodes = [helper.make_node("MatMul", ["q", "k"], ["x"]),
+             helper.make_node("Softmax", ["masked" if causal else "x"], ["w"], axis=-1),
+             helper.make_node("MatMul", ["w", "v"], ["y"])]
+    tensors = {"q": q, "k": k, "v": v, "y": y}
+    if causal:
+        nodes.insert(1, helper.make_node("Add", ["x", "m"], ["masked"]))
+        tensors["m"] = mask
+    infos = {part: helper.make_tensor_value_info(part, kind, value.shape)
+             for part, value in tensors.items()}
+    result = [infos.pop("y")]
+    onnx.save(helper.make_model(helper.make_graph(nodes, name, list(infos.values()), result),
+                                opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
+              folder / f"{name}.onnx")
+    for part, value in tensors.items():
+        numpy.save(folder / f"{name}-{part}.npy", value)
+    return list(infos), y
+
+
+def check_attention(folder):
+    """One kernel, right in whatever order warps run, that stores the result and nothing else."""
+    for name in ATTENTIONS:
+        names, y = save_attention(folder, name)
+        inputs = [word for part in names
+                  for word in ("--input", f"{part}={folder}/{name}-{part}.npy")]
+        limit = "1e-5" if y.dtype == numpy.float32 else "4e-3"
+        for schedule in ("in-order", "reversed", "random,seed=1"):
+            result = run(BIN / "bp", "run", folder / f"{name}.onnx", "--device",
+                         "cuda://emu?sm=80", *inputs, "--expect", f"y={folder}/{name}-y.npy",
+                         "--rtol", limit, "--atol", limit,
+                         BP_CUDA_EMULATOR=f"schedule={schedule}")
+            check(f"{name} {schedule}", result.returncode == 0, result.stdout)
+        found, said = count(folder, name, "cuda://emu?sm=80")
+        counters = found.get("counters", {})
+        check(f"{name} in one launch", counters.get("launches") == 1, said)
+        check(f"{name} stores the result", counters.get("global_store_bytes") == y.nbytes, said)
+    check("attention in matrix instructions", counters.get("matrix_multiply_adds") ==
+          2 * 2 * 256 * 256 * 64, said)
+    check("coalesced attention", found.get("coalesced_percent", 0) >= 90, said)
+
+
 def count(folder, name, device):
     """The counters of one call, and the shares made of them."""
     result = run(BIN / "bp", "bench", folder / f"{name}.onnx", "--device", device,
@@ -221,6 +279,7 @@ def main():
         check_refusals(folder)
         check_counters(folder)
         check_narrow(folder)
+        check_attention(folder)
     part = [] if options.all else ["--shard", "1/10"]
     for device in ("cuda://emu?sm=80", "cuda://emu?sm=90")[:2 if options.all else 1]:
         conform(device, part)
