@@ -123,7 +123,7 @@ Status copyTarget(const bp_target_t *from, TargetCopy &copy) {
       !s.ok())
     return s;
   t.fusion &= knownFusion;
-  t.flags &= BP_TARGET_STATIC_SHAPES;
+  t.flags &= BP_TARGET_STATIC_SHAPES | BP_TARGET_COMPILES_SIZES;
   if (t.max_constants > BP_MAX_CONSTANTS)
     return invalidArgument("target '" + std::string(view(t.name)) + "' has " +
                            std::to_string(t.max_constants) +

@@ -30,6 +30,14 @@ public:
   virtual Result<std::shared_ptr<const LoadedArtifact>>
   compileFor(const LoadedArtifact &artifact, const std::string &device,
              worker::Pool *workers, const CompileLimits &limits) = 0;
+
+  /// Whether a target is compiled for each set of sizes that calls give; of
+  /// several that are joined, whether one is.
+  virtual bool compilesSizes(const std::string &target) const = 0;
+  /// The same graph, compiled for a target and for these sizes only.
+  virtual Result<std::shared_ptr<const LoadedArtifact>>
+  compileSizes(const LoadedArtifact &artifact, const std::string &target,
+               const SymbolValues &sizes, const CompileLimits &limits) = 0;
 };
 
 } // namespace backplane::rt

@@ -23,9 +23,9 @@ struct SessionRequest {
   CompileLimits limits; ///< for the JIT
   /// Whether a variant may open devices that were not asked for.
   bool fallback = true;
-  worker::Pool *workers = nullptr;   ///< never null where workers are asked for
-  CompileAtLoad *compiler = nullptr; ///< for the JIT; may be null
-  const Cache *cache = nullptr;      ///< of measurements; may be null
+  worker::Pool *workers = nullptr; ///< never null where workers are asked for
+  std::shared_ptr<CompileAtLoad> compiler; ///< for the JIT; may be null
+  const Cache *cache = nullptr;            ///< of measurements; may be null
 };
 
 /// Fails on a text that is no policy and on a chooser that answers nonsense; a

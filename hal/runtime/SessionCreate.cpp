@@ -4,6 +4,7 @@
 // if none does and the application allows it, the stored graph is compiled.
 #include "RemoteSession.h"
 #include "Session.h"
+#include "SizedSession.h"
 
 #include <algorithm>
 
@@ -141,6 +142,7 @@ createSession(const std::shared_ptr<const LoadedArtifact> &artifact,
     session = compileAndLoad(artifact, request, *selection);
   if (!session)
     return selection->failure();
+  session = withSizes(session, artifact, request, *selection);
   session->tell(selection->line(), selection->lines());
   scope.add("choice", std::string_view(session->choice()));
   return session;

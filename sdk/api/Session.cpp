@@ -35,7 +35,7 @@ Status readRequest(const bp_artifact_t &artifact,
   request.jit = options.flags & BP_SESSION_JIT;
   request.fallback = !(options.flags & BP_SESSION_NO_FALLBACK);
   request.limits = compileLimits(options.max_memory, options.max_milliseconds);
-  request.compiler = artifact.compiler.get();
+  request.compiler = artifact.compiler;
   request.cache = &artifact.compiler->cache();
   request.workers = artifact.workers.get();
   return {};

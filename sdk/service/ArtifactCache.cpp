@@ -103,6 +103,13 @@ Status ArtifactCache::addTools(CacheKey &key, const std::string &compiler,
   return {};
 }
 
+static void addDims(CacheKey &key, const CompileJob &job) {
+  for (const DimRange &dim : job.dims)
+    key.add(dim.symbol)
+        .add(std::to_string(dim.minimum))
+        .add(std::to_string(dim.maximum));
+}
+
 Result<std::string> ArtifactCache::keyOf(const CompileJob &job) const {
   CacheKey key("artifact");
   key.add(productVersion).add(std::to_string(artifactVersion));
@@ -127,10 +134,7 @@ Result<std::string> ArtifactCache::keyOf(const CompileJob &job) const {
   }
   if (Status s = addTools(key, hashes[2], job); !s.ok())
     return s;
-  for (const DimRange &dim : job.dims)
-    key.add(dim.symbol)
-        .add(std::to_string(dim.minimum))
-        .add(std::to_string(dim.maximum));
+  addDims(key, job);
   return key.str() + ".bpx";
 }
 
@@ -207,6 +211,7 @@ Result<std::string> ArtifactCache::keyOf(const LoadedArtifact &artifact,
   key.add({reinterpret_cast<const char *>(header.data()), header.size()});
   if (Status s = addTools(key, *library, job); !s.ok())
     return s;
+  addDims(key, job);
   return key.str() + ".bpx";
 }
 

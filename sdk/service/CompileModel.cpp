@@ -285,6 +285,11 @@ LoadedResult ModelCompiler::run(CompileJob job) {
   std::lock_guard lock(mutex_);
   if (Status s = chooseTargets(job); !s.ok())
     return s;
+  // For sessions, which compile it again.
+  job.embedGraph |=
+      std::ranges::any_of(job.targets, [&](const std::string &target) {
+        return compilesSizes(target);
+      });
   return job.graph ? compileGraph(job) : runFile(job);
 }
 
@@ -318,17 +323,33 @@ LoadedResult ModelCompiler::compileFor(const LoadedArtifact &artifact,
                                        worker::Pool *workers,
                                        const CompileLimits &limits) {
   Result<std::string> target = targetFor(device, workers);
-  return target ? compileStored(artifact, *target, limits)
-                : LoadedResult(target.status());
+  if (!target)
+    return target.status();
+  CompileJob job;
+  job.targets = {std::move(*target)};
+  job.limits = limits;
+  return compileStored(artifact, std::move(job));
+}
+
+bool ModelCompiler::compilesSizes(const std::string &target) const {
+  return rt::compilesSizes(listTargets(*registry_), target);
+}
+
+LoadedResult ModelCompiler::compileSizes(const LoadedArtifact &artifact,
+                                         const std::string &target,
+                                         const SymbolValues &sizes,
+                                         const CompileLimits &limits) {
+  CompileJob job;
+  job.targets = {target};
+  job.limits = limits;
+  for (const auto &[symbol, size] : sizes)
+    job.dims.push_back({symbol, size, size});
+  return compileStored(artifact, std::move(job));
 }
 
 LoadedResult ModelCompiler::compileStored(const LoadedArtifact &artifact,
-                                          std::string target,
-                                          CompileLimits limits) {
+                                          CompileJob job) {
   std::lock_guard lock(mutex_);
-  CompileJob job;
-  job.targets = {std::move(target)};
-  job.limits = limits;
   job.model = artifact.file->path();
   if (Status s = chooseTargets(job); !s.ok())
     return s;

@@ -23,14 +23,17 @@ public:
   Result<std::shared_ptr<const LoadedArtifact>>
   compileFor(const LoadedArtifact &artifact, const std::string &device,
              worker::Pool *workers, const CompileLimits &limits) override;
+  bool compilesSizes(const std::string &target) const override;
+  Result<std::shared_ptr<const LoadedArtifact>>
+  compileSizes(const LoadedArtifact &artifact, const std::string &target,
+               const SymbolValues &sizes, const CompileLimits &limits) override;
   const Cache &cache() const { return artifacts_.files(); }
 
 private:
   Result<std::string> targetFor(const std::string &device,
                                 worker::Pool *workers) const;
   Result<std::shared_ptr<const LoadedArtifact>>
-  compileStored(const LoadedArtifact &artifact, std::string target,
-                CompileLimits limits);
+  compileStored(const LoadedArtifact &artifact, CompileJob job);
   Status chooseTargets(CompileJob &job) const;
   Result<Model> importModel(const std::string &path) const;
   Result<std::shared_ptr<const LoadedArtifact>> compile(const CompileJob &job);

@@ -18,6 +18,7 @@ TargetInfo infoOf(const CompilerPlugin &plugin, const bp_target_t &target) {
   info.format = view(target.format);
   info.emitter = view(target.emitter);
   info.rank = target.rank;
+  info.compilesSizes = target.flags & BP_TARGET_COMPILES_SIZES;
   info.plugin = &plugin;
   for (uint64_t i = 0; i < target.required_feature_count; ++i)
     info.requiredFeatures.emplace_back(view(target.required_features[i]));
@@ -222,6 +223,14 @@ std::vector<const EmitterTool *> toolsOf(const std::vector<TargetInfo> &known,
     if (const auto *tool = findEmitterTool(findTarget(known, name)->emitter))
       tools.push_back(tool);
   return tools;
+}
+
+bool compilesSizes(const std::vector<TargetInfo> &known,
+                   std::string_view names) {
+  return std::ranges::any_of(partsOf(known, names),
+                             [&](const std::string &name) {
+                               return findTarget(known, name)->compilesSizes;
+                             });
 }
 
 bool hasPasses(const std::vector<TargetInfo> &known, std::string_view names) {

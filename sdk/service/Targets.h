@@ -14,6 +14,7 @@ struct TargetInfo {
   std::string name, driver, format, emitter;
   std::vector<std::string> requiredFeatures;
   uint32_t rank = 0;
+  bool compilesSizes = false;             ///< BP_TARGET_COMPILES_SIZES
   const CompilerPlugin *plugin = nullptr; ///< lives with the registry
 };
 
@@ -52,6 +53,10 @@ bool isTargetList(const std::vector<TargetInfo> &known, std::string_view names);
 /// The programs that the compiler starts for the joined `names`.
 std::vector<const EmitterTool *> toolsOf(const std::vector<TargetInfo> &known,
                                          std::string_view names);
+
+/// Whether one of the joined `names` is compiled for each set of sizes.
+bool compilesSizes(const std::vector<TargetInfo> &known,
+                   std::string_view names);
 
 /// Whether the plug-in of one of the joined `names` has passes in C++.
 bool hasPasses(const std::vector<TargetInfo> &known, std::string_view names);

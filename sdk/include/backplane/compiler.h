@@ -70,6 +70,12 @@ typedef struct bp_op_version_t {
  * that calls give is refused, or those of its ops go to other devices, until
  * the sizes are given to the compiler. Since minor version 3. */
 #define BP_TARGET_STATIC_SHAPES 1u
+/* Code for known sizes is worth compiling when they are known: artifacts for
+ * the target keep the graph, and a session that may compile (BP_SESSION_JIT)
+ * compiles it for each set of sizes that calls give, the first call with new
+ * sizes waiting for it, or takes it from the cache. Not of a model with
+ * variables. Since minor version 3. */
+#define BP_TARGET_COMPILES_SIZES 2u
 
 #define bp_target_t_TYPE 96u
 typedef struct bp_target_t {

@@ -327,6 +327,39 @@ def vendor_passes(suite, tool):
                 "manifest; did you mean 'toy-note'?" in misspelt.stderr, misspelt.stderr)
 
 
+def sized_targets(suite, tool):
+    """A target that is compiled for each set of sizes, once."""
+    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
+    own = build / "toy/toy.bp.json"
+    if not own.exists():
+        suite.skipped += 1
+        return
+    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join(
+        [*map(str, build.glob("plugins/*.bp.json")), str(own)])}
+    tool.file("squares.onnx", models.squares().SerializeToString())
+    made = tool.run("compile", "squares.onnx", "-o", "squares.bpx", "--target", "toy+sizes", **plugins)
+    suite.check("a target of sizes compiles", made.returncode == 0, made.stderr)
+    kept = tool.folder / "cache/artifacts"
+
+    def run(size, *more):
+        before = len(list(kept.glob("*.bpx")))
+        ran = tool.run("run", "squares.bpx", "--random-inputs", "1", "--dim", f"n={size}", *more, **plugins)
+        return ran, len(list(kept.glob("*.bpx"))) - before
+    plain, new = run(5, "--output-dir", "sizes-5")
+    suite.check("without the JIT any sizes run", plain.returncode == 0 and new == 0, plain.stderr)
+    for size, expected in ((5, 1), (5, 0), (9, 1)):
+        ran, new = run(size, "--jit", "--why")
+        suite.check(f"size {size} is compiled {expected} times", ran.returncode == 0
+                    and new == expected and "target toy+sizes is compiled for each set of sizes"
+                    in ran.stdout, f"{new} new\n{ran.stdout}{ran.stderr}")
+    ran, _ = run(5, "--jit", "--expect", "y=sizes-5/y.npy")
+    suite.check("both give the same", ran.returncode == 0, ran.stdout + ran.stderr)
+    lost, _ = run(7, "--jit", "--max-time", "0.01")
+    suite.check("any sizes run when they are not compiled", lost.returncode == 0
+                and "target toy+sizes is not compiled for n=7, code for any sizes runs: "
+                in lost.stderr, lost.stdout + lost.stderr)
+
+
 def unplugged(suite, tool):
     """A machine whose Vulkan driver was removed."""
     if not has_vulkan(suite, tool):
@@ -613,6 +646,7 @@ def main():
         kernels.check(suite, tool)
         passes(suite, tool)
         vendor_passes(suite, tool)
+        sized_targets(suite, tool)
         unplugged(suite, tool)
         subgroups(suite, tool)
         control_flow(suite, tool)

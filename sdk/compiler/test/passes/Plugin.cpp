@@ -43,6 +43,8 @@ constexpr DataTarget withPass(std::string_view name, std::string_view stage,
 
 constexpr DataTarget targets[] = {
     withPass("toy", "lower", "toy-note{factor=3}"),
+    withPass("toy+sizes", "lower", "toy-note{factor=3}",
+             BP_TARGET_COMPILES_SIZES),
     withPass("toy+crash", "lower", "toy-crash"),
     withPass("toy+program-crash", "import", "toy-crash"),
     withPass("toy+misspelt", "lower", "toy-nota")};
