@@ -232,6 +232,17 @@ void Registry::load(const FoundManifest &found) {
   }
 }
 
+/// Of the library and of what its manifest says: either decides whether the
+/// passes run.
+static std::string hashOf(const PassLibrary &passes) {
+  Result<std::string> library = xxhOfFile(passes.path);
+  std::string text = (library ? *library : "") + " " + passes.llvm;
+  for (const DeclaredPass &pass : passes.passes)
+    text += " " + pass.name + "=" + pass.stage;
+  return hashBytes(
+      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+}
+
 void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin,
                            const PassLibrary &passes) {
   CompilerPlugin compiler;
@@ -240,8 +251,7 @@ void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin,
   if (Result<std::string> hash = xxhOfFile(plugin->library()))
     compiler.hash = *hash;
   if (!passes.path.empty())
-    if (Result<std::string> hash = xxhOfFile(passes.path))
-      compiler.hash += *hash;
+    compiler.hash += hashOf(passes);
   compiler.passes = passes;
   compiler.table = &plugin->compiler();
   compiler.self = plugin->self();
