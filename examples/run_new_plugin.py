@@ -76,7 +76,7 @@ def test_refusals(user):
     for name in ("host", "arm"):
         refuse(f"{name} in use", f"there is a plug-in '{name}' already", name)
     refuse("no such language", "there is --lang c --kind cpu, --lang c --kind npu, "
-           "--lang cpp --kind cpu", "other", "--lang", "mlir")
+           "--lang cpp --kind cpu, --lang mlir --kind cpu", "other", "--lang", "rust")
     refuse("no such kind", "no template for --lang c --kind gpu", "other", "--kind", "gpu")
     refuse("no folder", "cannot make a folder beside", "other", "--out", "none/other")
     user.expect("nothing is left", (int(sorted(user.home.iterdir()) != before), ""))
@@ -177,6 +177,25 @@ def test_npu(user):
         "100% tests passed")
 
 
+def test_mlir(user, model):
+    """A project with a C++ pass, where the compiler and the headers for it are."""
+    if not (pathlib.Path("/usr/bin/clang++-22").exists()
+            and pathlib.Path("/usr/lib/llvm-22/include/mlir").is_dir()):
+        print("skipped: no clang-22 or no headers of MLIR")
+        return
+    user.expect("my-mlir is made", user.run(user.bp, "new-plugin", "my-mlir", "--lang", "mlir"),
+                "wrote my-mlir;")
+    plugin = build(user, "my-mlir")
+    artifact = user.folder / "my-mlir.bpx"
+    user.expect("my-mlir compiles", user.run(user.bp, "compile", model, "-o", artifact, "--target",
+                                             "my-mlir", plugin=plugin))
+    user.expect("its pass ran", user.run(user.bp, "explain", artifact, plugin=plugin),
+                "stage lower: runs pass my-mlir-reciprocals of my-mlir 1.0.0")
+    user.expect("its own tests of my-mlir", user.run(
+        "ctest", "--test-dir", user.home / "my-mlir/build", "--output-on-failure"),
+        "100% tests passed")
+
+
 def test_page(user):
     """The tutorial quotes lines that are in the project."""
     page = (ROOT / "docs/tutorial/first-plugin.md").read_text(encoding="utf-8")
@@ -206,6 +225,7 @@ def main():
         test_page(user)
         test_breaks(user, plugin, model, BREAKS)
         test_npu(user)
+        test_mlir(user, model)
         test_cpp(user, model)
     print(f"{user.passed} passed, {user.failed} failed")
     return 1 if user.failed else 0

@@ -177,6 +177,14 @@ Status write(const fs::path &from, const fs::path &out,
   return status;
 }
 
+/// What to try first: passes are of a target, and have no device of their own.
+std::string firstUse(const NewPluginOptions &options) {
+  if (options.lang == "mlir")
+    return "bp compile model.onnx -o model.bpx --target " + options.name;
+  return "bp run model.onnx --device " + options.name +
+         " --random-inputs 1 --why";
+}
+
 } // namespace
 
 int runNewPlugin(const NewPluginOptions &options) {
@@ -197,10 +205,10 @@ int runNewPlugin(const NewPluginOptions &options) {
               "  cd %s\n"
               "  cmake -B build -DCMAKE_PREFIX_PATH=%s && cmake --build build\n"
               "  export BACKPLANE_ADD_PLUGIN_FILES=$PWD/build/%s.bp.json\n"
-              "  bp run model.onnx --device %s --random-inputs 1 --why\n"
-              "README.md has the next five steps\n",
+              "  %s\n"
+              "README.md has the next steps\n",
               out.c_str(), out.c_str(), prefix.parent_path().c_str(),
-              options.name.c_str(), options.name.c_str());
+              options.name.c_str(), firstUse(options).c_str());
   return 0;
 }
 

@@ -207,7 +207,7 @@ void addNewPlugin(CLI::App &app, NewPluginOptions &options) {
   make->add_option("name", options.name,
                    "of the plug-in: letters, digits and dashes")
       ->required();
-  make->add_option("--lang", options.lang, "the language: c or cpp")
+  make->add_option("--lang", options.lang, "the language: c, cpp or mlir")
       ->capture_default_str();
   make->add_option("--kind", options.kind, "what the device is: cpu or npu")
       ->capture_default_str();
