@@ -26,6 +26,10 @@ static int64_t staticProduct(ArrayRef<unsigned> loops,
   return product;
 }
 
+/// Rows of A up to which B is better read in whole rows than in panels, where
+/// no instruction multiplies more than pairs.
+static constexpr int64_t kGemvRows = 16;
+
 /// Whether elements can be read one at a time and converted.
 static bool isReadable(const Contraction &c, Value inBody,
                        const ContractionOperand &operand) {
@@ -53,8 +57,11 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.rowsOfA = c.takesAsStored(c.left, c.lhs) && rowsLieInA && shape.m > 0;
   shape.blockOfA = c.blockOfA;
   shape.rowsOfB = c.takesAsStored(c.right, c.rhs) && rowsLieInB;
-  shape.gemv = isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
-               rowsLieInA && rowsLieInB;
+  if (isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
+      rowsLieInA && rowsLieInB)
+    shape.gemvRows = vnni.perLane == 1 || multipliesPairs(vnni) ? kGemvRows : 1;
+  shape.bytesOfB = llvm::divideCeil(
+      getElementTypeOrSelf(c.op->getOperand(c.b)).getIntOrFloatBitWidth(), 8);
   shape.perLane = vnni.perLane;
   shape.block = vnni.block;
   shape.temporaries = isa<FloatType>(c.accumulator) && !vnni.narrow ? 1 : 2;

@@ -11,10 +11,6 @@ static constexpr int64_t kUnknown = 512;
 /// Multiply-adds of a work-group: about 40 us at least, 1 ms at most.
 static constexpr double kLeastWork = 4e6, kMostWork = 1e8;
 
-/// Rows of A up to which B is better read in whole rows than in panels, where
-/// no instruction multiplies more than lanes.
-static constexpr int64_t kGemvRows = 16;
-
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 static int64_t known(int64_t size) {
@@ -108,8 +104,13 @@ ContractPlan planContraction(const ContractShape &shape) {
     else
       break;
   }
-  int64_t gemvRows = shape.perLane > 1 ? 1 : kGemvRows;
-  if (shape.m >= 1 && shape.m <= gemvRows && shape.gemv) {
+  // From a near cache, panels of pairs are as quick to pack as to read.
+  bool isNear = double(known(shape.n)) * k * double(shape.bytesOfB) <=
+                double(shape.cacheBytes);
+  int64_t gemvRows = shape.perLane > 1 && isNear
+                         ? std::min<int64_t>(shape.gemvRows, 1)
+                         : shape.gemvRows;
+  if (shape.m >= 1 && shape.m <= gemvRows) {
     plan.gemv = true;
     plan.groupM = shape.m;
     plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);

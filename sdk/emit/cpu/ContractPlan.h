@@ -18,9 +18,10 @@ struct ContractShape {
   bool rowsOfA = false;         ///< A could be read where it is
   int64_t blockOfA = 0;         ///< rows of A that are neighbours, 0: none are
   bool rowsOfB = false;         ///< B could be read where it is
-  bool gemv = false;            ///< rows of A could pass over the rows of B
-  int64_t perLane = 1;   ///< elements of k that a lane multiplies at once
-  int64_t block = 1;     ///< rows, and words of k, that are multiplied at once
+  int64_t gemvRows = 0; ///< rows of A up to which they may pass over those of B
+  int64_t bytesOfB = 4; ///< of an element
+  int64_t perLane = 1;  ///< elements of k that a lane multiplies at once
+  int64_t block = 1;    ///< rows, and words of k, that are multiplied at once
   int64_t deepest = 128; ///< elements of k in a block, at most
   /// Registers beside sums and B: an element of A, and a product where none is
   /// added at once.

@@ -31,6 +31,8 @@ public:
   /// from countK on are zero.
   void packStep(mlir::Value packedB, mlir::Value to, mlir::Value firstK,
                 mlir::Value countK, bool whole, RowReader read);
+  /// Two vectors of bytes of B as 16 bits, neighbours in each lane.
+  mlir::Value widenPairs(llvm::ArrayRef<mlir::Value> elements);
   /// A lane of A for all lanes; of a block of rows, the same in all 128 bits.
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   /// sum + a * b.
@@ -40,7 +42,6 @@ public:
 
 private:
   mlir::Value stackElements(llvm::ArrayRef<mlir::Value> elements);
-  mlir::Value widenPairs(llvm::ArrayRef<mlir::Value> elements);
   mlir::Value multiplyAddAvx(mlir::Value a, mlir::Value b, mlir::Value sum);
   mlir::Value callAvx(llvm::StringRef name, mlir::ValueRange operands);
   mlir::Value packLanes(mlir::Value firstK, mlir::Value countK, bool whole,

@@ -35,6 +35,10 @@ static bool areBrainFloats(const Contraction &c) {
   return c.accumulator.isF32() && widened(c.left) && widened(c.right);
 }
 
+bool multipliesPairs(const VnniPlan &vnni) {
+  return vnni.narrow && vnni.narrow.isInteger(16);
+}
+
 VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
                   int64_t m) {
   MLIRContext *context = c.accumulator.getContext();

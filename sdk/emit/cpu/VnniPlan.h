@@ -41,6 +41,9 @@ struct VnniPlan {
   bool avx = false;
 };
 
+/// Whether bytes are widened, and multiplied in pairs of 16 bits.
+bool multipliesPairs(const VnniPlan &vnni);
+
 /// `m`: rows of the contraction, negative when not known.
 VnniPlan planVnni(const Contraction &c, const NarrowProducts &products,
                   int64_t m);

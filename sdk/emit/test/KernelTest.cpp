@@ -161,6 +161,58 @@ TEST_P(Contract, WidenedBytes) {
       expectSame(bytesText(a, b), GetParam(), 0, true);
 }
 
+namespace {
+
+/// bytesText of 7 x 40001 x 37: few rows, an odd depth, and a B that no near
+/// cache holds.
+std::string fewRowsOfBytesText(const std::string &widenA,
+                               const std::string &widenB) {
+  auto widen = [](const std::string &name, const std::string &sizes,
+                  const std::string &op) {
+    std::string bytes = "tensor<" + sizes + "xi8>";
+    std::string wide = "tensor<" + sizes + "xi32>";
+    return "  %e" + name + " = tensor.empty() : " + wide + "\n  %w" + name +
+           " = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, "
+           "affine_map<(i, j) -> (i, j)>], iterator_types = [\"parallel\", "
+           "\"parallel\"]} ins(%" +
+           name + " : " + bytes + ") outs(%e" + name + " : " + wide +
+           ") {\n  ^bb0(%x: i8, %old: i32):\n    %y = arith." + op +
+           " %x : i8 to i32\n    linalg.yield %y : i32\n  } -> " + wide + "\n";
+  };
+  return "func.func @few(%a: tensor<7x37xi8> {bp.dims = [\"7\", \"37\"]}, %b: "
+         "tensor<37x40001xi8> {bp.dims = [\"37\", \"40001\"]}, %c: "
+         "tensor<7x40001xi32> {bp.dims = [\"7\", \"40001\"]}) -> "
+         "tensor<7x40001xi32> attributes {bp.inputs = 2 : i64, bp.outputs = 1 "
+         ": i64, bp.symbols = []} {\n" +
+         widen("a", "7x37", widenA) + widen("b", "37x40001", widenB) +
+         "  %zero = arith.constant 0 : i32\n"
+         "  %start = linalg.fill ins(%zero : i32) outs(%c : "
+         "tensor<7x40001xi32>) -> tensor<7x40001xi32>\n"
+         "  %r = linalg.matmul ins(%wa, %wb : tensor<7x37xi32>, "
+         "tensor<37x40001xi32>) outs(%start : tensor<7x40001xi32>) -> "
+         "tensor<7x40001xi32>\n  return %r : tensor<7x40001xi32>\n}\n";
+}
+
+} // namespace
+
+TEST_P(Contract, FewRowsOfBytes) {
+  for (const char *widenA : {"extsi", "extui"})
+    for (const char *widenB : {"extsi", "extui"}) {
+      std::string text = fewRowsOfBytesText(widenA, widenB);
+      Isa isa = GetParam();
+      auto fast = Kernel::compile(text, hostTarget(isa), fastStages(isa));
+      auto plain = Kernel::compile(text, hostTarget(isa), plainStages());
+      ASSERT_TRUE(fast && plain);
+      Buffers a(fast->bindings(), {}, 3), b(fast->bindings(), {}, 3);
+      fillBytes(a);
+      fillBytes(b);
+      fast->run(a.pointers(), {}, 2);
+      plain->run(b.pointers(), {});
+      EXPECT_EQ(compareOutputs(fast->bindings(), a, b, {}), 0)
+          << widenA << " " << widenB;
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isas, Contract, testing::ValuesIn(ownIsas()));
 
 namespace {

@@ -84,3 +84,44 @@ func.func @signed(%a: tensor<32x34xi8>, %b: tensor<34x64xi8>,
       outs(%start : tensor<32x64xi32>) -> tensor<32x64xi32>
   return %r : tensor<32x64xi32>
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Few rows pass over those of a B that no near cache holds: its bytes are
+// paired on the way, and nothing is packed.
+// AVX2-LABEL: func.func @few_rows
+// AVX2-NOT: memref.alloc{{.*}}xi8>
+// AVX2: vector.interleave {{.*}} : vector<8xi8> -> vector<16xi8>
+// AVX2: arith.extsi {{.*}} : vector<16xi8> to vector<16xi16>
+// AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"
+// AVX2-NOT: arith.muli {{.*}} : vector<8xi32>
+// VNNI-LABEL: func.func @few_rows
+// VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+func.func @few_rows(%a: tensor<7x64xi8>, %b: tensor<64x40000xi8>,
+                    %c: tensor<7x40000xi32>) -> tensor<7x40000xi32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : i32
+  %ea = tensor.empty() : tensor<7x64xi32>
+  %wa = linalg.generic {indexing_maps = [#id, #id],
+                        iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<7x64xi8>) outs(%ea : tensor<7x64xi32>) {
+  ^bb0(%x: i8, %old: i32):
+    %y = arith.extui %x : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<7x64xi32>
+  %eb = tensor.empty() : tensor<64x40000xi32>
+  %wb = linalg.generic {indexing_maps = [#id, #id],
+                        iterator_types = ["parallel", "parallel"]}
+      ins(%b : tensor<64x40000xi8>) outs(%eb : tensor<64x40000xi32>) {
+  ^bb0(%x: i8, %old: i32):
+    %y = arith.extsi %x : i8 to i32
+    linalg.yield %y : i32
+  } -> tensor<64x40000xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%c : tensor<7x40000xi32>)
+      -> tensor<7x40000xi32>
+  %r = linalg.matmul ins(%wa, %wb : tensor<7x64xi32>, tensor<64x40000xi32>)
+      outs(%start : tensor<7x40000xi32>) -> tensor<7x40000xi32>
+  return %r : tensor<7x40000xi32>
+}
