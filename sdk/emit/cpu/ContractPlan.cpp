@@ -72,6 +72,13 @@ static int64_t fitting(const ContractShape &shape, int64_t share) {
   return std::clamp<int64_t>(int64_t(std::bit_floor(count)), min, max);
 }
 
+/// Whether a micro tile has more rows of A than a set of the nearest cache has
+/// lines, and all of them have their place in the same set.
+static bool rowsCollide(const ContractShape &shape, const ContractPlan &plan) {
+  constexpr int64_t ways = 8, elementsOfWay = 4096 / 4;
+  return plan.rows > ways && shape.k % elementsOfWay == 0;
+}
+
 ContractPlan planContraction(const ContractShape &shape) {
   ContractPlan plan;
   chooseMicroTile(shape, plan);
@@ -115,8 +122,10 @@ ContractPlan planContraction(const ContractShape &shape) {
     plan.groupM = shape.m;
     plan.groupN = balanced(shape.n, shape.m > 8 ? 256 : 512, shape.lanes);
   }
-  // A copy of A pays when enough columns use it.
-  plan.packA = !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= 256);
+  // A copy of A pays when enough columns use it, or when its rows push each
+  // other out of the nearest cache.
+  plan.packA = !shape.blockOfA && (!shape.rowsOfA || plan.groupN >= 256 ||
+                                   rowsCollide(shape, plan));
   return plan;
 }
 
