@@ -238,6 +238,7 @@ SUITES = {
     "gpu-day": (scripted("tools/gpu_day/test/run_gpu_day.py", nightly=False), 30),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
     "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 40),
+    "onednn": (scripted("backends/x86/onednn/test/run_onednn.py", nightly=False), 90),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
     "package": (scripted("examples/run_installed.py"), 120),
     "new-plugin": (scripted("examples/run_new_plugin.py"), 150),
