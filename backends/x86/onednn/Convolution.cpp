@@ -9,7 +9,7 @@
 namespace backplane::onednn {
 namespace {
 
-constexpr int64_t mostPadding = 63; ///< channels that a layout may add to each
+constexpr int64_t maxPadding = 63; ///< channels that a layout may add to each
 
 /// What a thread runs primitives with.
 class Worker {
@@ -95,8 +95,8 @@ std::vector<int64_t> weightDims(const ConvolutionSizes &s) {
 } // namespace
 
 int64_t ConvolutionSizes::packedFloats() const {
-  return (groups == 1 ? (outputs + mostPadding) * (channels + 15)
-                      : (outputs + mostPadding) * (channels / groups + 15)) *
+  return (groups == 1 ? (outputs + maxPadding) * (channels + 15)
+                      : (outputs + maxPadding) * (channels / groups + 15)) *
          windowHeight * windowWidth;
 }
 

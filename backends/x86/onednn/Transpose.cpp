@@ -12,20 +12,20 @@ constexpr int64_t side = 8;
 
 /// A tile of eight rows becomes its transpose.
 void turn(__m256 (&r)[side]) {
-  __m256 pairs[side], quads[side];
+  __m256 pairs[side], fours[side];
   for (int i = 0; i < side; i += 2) {
     pairs[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
     pairs[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
   }
   for (int i = 0; i < side; i += 4) {
-    quads[i] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
-    quads[i + 1] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xEE);
-    quads[i + 2] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
-    quads[i + 3] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xEE);
+    fours[i] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0x44);
+    fours[i + 1] = _mm256_shuffle_ps(pairs[i], pairs[i + 2], 0xEE);
+    fours[i + 2] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0x44);
+    fours[i + 3] = _mm256_shuffle_ps(pairs[i + 1], pairs[i + 3], 0xEE);
   }
   for (int i = 0; i < side / 2; ++i) {
-    r[i] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x20);
-    r[i + 4] = _mm256_permute2f128_ps(quads[i], quads[i + 4], 0x31);
+    r[i] = _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x20);
+    r[i + 4] = _mm256_permute2f128_ps(fours[i], fours[i + 4], 0x31);
   }
 }
 
