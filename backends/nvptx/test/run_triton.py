@@ -20,15 +20,19 @@ import tempfile
 
 import numpy
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 HERE = pathlib.Path(__file__).resolve().parent / "triton"
+sys.path.insert(0, str(HERE))
+from cases import CASES  # noqa: E402  (lies in a folder of its own)
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 EMULATOR = ROOT / "build/lib/backplane/plugins/libbp-cuda-emulator.so"
 TRITON = "triton==3.9.0"
 SCHEDULES = ("in-order", "reversed", "random")
 COUNTS = {"passed": 0, "failed": 0, "skipped": 0}
 SHARED_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 MAJOR, MINOR = 75, 76  # attributes of a device
-HALF, SWIZZLES = 6, (None, 1, 2, 3)  # CUtensorMapDataType, CUtensorMapSwizzle
+SWIZZLES = (None, 1, 2, 3)  # CUtensorMapSwizzle
+OPTIONS = {"log": "0", "poison": "1", "races": "1"}  # of the emulator
 
 # What the emulator must say of a kernel without an instruction that waits, or with another one.
 BREAKS = (
@@ -184,16 +188,16 @@ def compare(got, case):
     for place, (expected, bound) in case.expected.items():
         value = got[place].astype("f8")
         error = numpy.abs(value - numpy.asarray(expected).astype("f8"))
-        if not (error <= bound).all():
-            worst = numpy.unravel_index(numpy.nanargmax(numpy.where(error <= bound, -1, error)),
-                                        error.shape)
-            raise Failure(f"argument {place} at {worst}: {value[worst]}, expected "
-                          f"{numpy.asarray(expected)[worst]}, {(~(error <= bound)).sum()} of "
-                          f"{error.size} are wrong")
+        wrong = ~(error <= bound)  # NaNs are, too
+        if wrong.any():
+            first = numpy.unravel_index(numpy.argmax(wrong), wrong.shape)
+            raise Failure(f"argument {place} at {first}: {value[first]}, expected "
+                          f"{numpy.asarray(expected)[first]}, {wrong.sum()} of {wrong.size} are "
+                          "wrong")
 
 
 def attempt(text, how, capability, case, schedule, without=""):
-    options = {"log": "0", "poison": "1", "races": "1", "schedule": schedule}
+    options = dict(OPTIONS, schedule=schedule)
     if without:
         options[without] = "0"
     with Device(EMULATOR, capability) as device:
@@ -216,26 +220,26 @@ def check(what, text, how, capability, case, schedule):
             print(f"FAILED {what} {schedule}: {found or 'nothing'}, expected '{said}'")
 
 
-def run_folder(folder, cases, only):
+def run_folder(folder, only):
     kernels = json.loads((folder / "kernels.json").read_text(encoding="utf-8"))["kernels"]
     for what, how in kernels.items():
         if only and not re.search(only, what):
             continue
         name, capability = what.rsplit("-", 1)
         text = (folder / f"{what}.ptx").read_text(encoding="utf-8")
-        case = cases[name]()
+        case = CASES[name]()
         for schedule in SCHEDULES:
             check(what, text, how, int(capability), case, schedule)
 
 
-def run_broken(folder, cases):
+def run_broken(folder):
     kernels = json.loads((folder / "kernels.json").read_text(encoding="utf-8"))["kernels"]
     for what, pattern, instead, said in BREAKS:
         text = (folder / f"{what}.ptx").read_text(encoding="utf-8")
         broken, count = re.subn(pattern, instead, text)
         name, capability = what.rsplit("-", 1)
         try:
-            attempt(broken, kernels[what], int(capability), cases[name](), "in-order")
+            attempt(broken, kernels[what], int(capability), CASES[name](), "in-order")
             found = "it runs and is right"
         except Failure as failure:
             found = str(failure)
@@ -269,18 +273,16 @@ def main():
         print("skipped: the CUDA emulator is not built, as cuda.h was not found\n"
               "0 passed, 0 failed, 1 skipped")
         return 0
-    sys.path.insert(0, str(HERE))
-    from cases import CASES
-    run_folder(options.folder, CASES, options.only)
+    run_folder(options.folder, options.only)
     if not options.only:
-        run_broken(options.folder, CASES)
+        run_broken(options.folder)
     if options.all:
         with tempfile.TemporaryDirectory() as name:
             if why := generate(pathlib.Path(name)):
                 print(f"skipped: Triton's compiler is not to be had: {why}")
                 COUNTS["skipped"] += 1
             else:
-                run_folder(pathlib.Path(name) / "ptx", CASES, None)
+                run_folder(pathlib.Path(name) / "ptx", None)
     print(f"{COUNTS['passed']} passed, {COUNTS['failed']} failed, {COUNTS['skipped']} skipped")
     return int(COUNTS["failed"] > 0)
 
