@@ -22,6 +22,16 @@ NOT_FUNCTION = re.compile(
     r"case|default|typedef|\})\b|=\s*\{$|^\s*return\b")
 
 
+def before_initializers(lines, at):
+    """The line before the member initializers that end at a line; without any,
+    the line itself."""
+    first = at
+    while first > 0 and not lines[first].lstrip().startswith(": ") and \
+            lines[first - 1].endswith(","):
+        first -= 1
+    return first - 1 if lines[first].lstrip().startswith(": ") else at
+
+
 def functions(lines):
     """(line, length, marked) of each definition outside other definitions."""
     at = 0
@@ -33,7 +43,9 @@ def functions(lines):
             continue
         indent = len(match.group(1))
         # The head may be wrapped: it begins where its parentheses open.
-        first = start
+        first = before_initializers(lines, start)
+        if NOT_FUNCTION.match(lines[first]):
+            continue
         depth = lines[first].count(")") - lines[first].count("(")
         while first > 0 and depth > 0:
             first -= 1

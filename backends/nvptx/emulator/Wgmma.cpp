@@ -90,11 +90,11 @@ void readChunk(Warp &warp, uint32_t at, uint8_t *to) {
   warp.launch->counters.shared_load_bytes += 16;
 }
 
-// Calls `put` with line, index along k and value of all elements of `lines`
+// Gives `sink` the line, index along k and value of all elements of `lines`
 // lines from `first` on.
-template <class Put>
-void readFactor(Warp &warp, const Descriptor &where, Type type, bool across,
-                uint32_t first, uint32_t lines, uint32_t depth, Put put) {
+template <class Sink>
+void readOperand(Warp &warp, const Descriptor &where, Type type, bool across,
+                 uint32_t first, uint32_t lines, uint32_t depth, Sink sink) {
   const uint32_t bytes = bitsOf(type) / 8, each = 16 / bytes;
   const uint32_t outer = across ? depth : lines;
   const uint32_t chunks = (across ? lines : depth) / each;
@@ -108,7 +108,7 @@ void readFactor(Warp &warp, const Descriptor &where, Type type, bool across,
         uint32_t bits = 0, inner = c * each + e;
         std::memcpy(&bits, data + size_t(e) * bytes, bytes);
         double value = elementOf(type, bits);
-        across ? put(inner, i, value) : put(i, inner, value);
+        across ? sink(inner, i, value) : sink(i, inner, value);
       }
     }
 }
@@ -127,7 +127,7 @@ void readRegisters(const Warp &warp, const Inst &inst, const Plan &plan,
     }
 }
 
-void readFactors(Warp &warp, const Inst &inst, const Plan &plan, Factors &f) {
+void readOperands(Warp &warp, const Inst &inst, const Plan &plan, Factors &f) {
   const bool registers = plan.has(kRegistersA);
   const uint32_t source = inst.results + (registers ? kRegistersOfA : 1);
   auto descriptor = [&](uint32_t i) {
@@ -138,16 +138,16 @@ void readFactors(Warp &warp, const Inst &inst, const Plan &plan, Factors &f) {
   if (registers)
     readRegisters(warp, inst, plan, signA, f);
   else
-    readFactor(warp, descriptor(inst.results), plan.a, plan.has(kAcrossA),
-               warp.index % 4 * kRows, kRows, plan.depth,
-               [&](uint32_t row, uint32_t k, double value) {
-                 f.a[row][k] = signA * value;
-               });
-  readFactor(warp, descriptor(source), plan.b, plan.has(kAcrossB), 0,
-             plan.columns, plan.depth,
-             [&](uint32_t column, uint32_t k, double value) {
-               f.b[column / 8][k][column % 8] = signB * value;
-             });
+    readOperand(warp, descriptor(inst.results), plan.a, plan.has(kAcrossA),
+                warp.index % 4 * kRows, kRows, plan.depth,
+                [&](uint32_t row, uint32_t k, double value) {
+                  f.a[row][k] = signA * value;
+                });
+  readOperand(warp, descriptor(source), plan.b, plan.has(kAcrossB), 0,
+              plan.columns, plan.depth,
+              [&](uint32_t column, uint32_t k, double value) {
+                f.b[column / 8][k][column % 8] = signB * value;
+              });
 }
 
 // Until somebody waits the sums have no value.
@@ -214,7 +214,7 @@ void multiply(Warp &warp, const Inst &inst) {
       warp.predicate(inst, uint32_t(inst.results) + inst.sources - 1) & 1;
   checkSources(warp, inst, adds);
   Factors f;
-  readFactors(warp, inst, plan, f);
+  readOperands(warp, inst, plan, f);
   const uint32_t per = plan.d == Type::F16 ? 2 : 1;
   for (uint32_t block = 0; block < plan.columns / 8; ++block) {
     double sum[kRows][8] = {};
