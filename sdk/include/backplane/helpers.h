@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* It is C also where C++ includes it.
+ * NOLINTBEGIN(modernize-use-nullptr, bugprone-casting-through-void) */
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -199,5 +201,6 @@ static inline int bp_plain_run(const bp_header_t *command) {
 #ifdef __cplusplus
 }
 #endif
+/* NOLINTEND(modernize-use-nullptr, bugprone-casting-through-void) */
 
 #endif /* BACKPLANE_HELPERS_H */
