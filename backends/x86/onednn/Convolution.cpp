@@ -23,7 +23,8 @@ public:
     if (int64_t(scratchpad_.size()) < floats + 16)
       scratchpad_.resize(size_t(floats) + 16);
     auto start = reinterpret_cast<uintptr_t>(scratchpad_.data());
-    return scratchpad_.data() + (64 - start % 64) % 64 / sizeof(float);
+    size_t floatsToLine = (64 - start % 64) % 64 / sizeof(float);
+    return &scratchpad_[floatsToLine];
   }
 
 private:
