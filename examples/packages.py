@@ -47,7 +47,9 @@ def test_sources(steps, prefix):
     c99 = ["gcc", "-std=c99", "-x", "c"]
     cpp20 = ["g++", "-std=c++20", "-x", "c++"]
     jobs = [(c99, path) for path in samples if path.suffix == ".c"]
-    jobs += [(cpp20, path) for path in samples if path.suffix == ".cpp"]
+    # Passes over MLIR need its headers; they are built by their own CMake file.
+    jobs += [(cpp20, path) for path in samples if path.suffix == ".cpp"
+             and "backplane/mlir/" not in path.read_text(encoding="utf-8")]
     jobs += [(cpp20, path) for path in headers.glob("cpp/*.h")]
     jobs += [(way, path) for path in headers.glob("*.h") for way in (c99, cpp20)]
     for compiler, path in sorted(jobs, key=str):
