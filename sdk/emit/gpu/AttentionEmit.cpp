@@ -21,35 +21,18 @@ namespace backplane {
 
 /* ---- Loops ---- */
 
-FailureOr<AttentionLoops::Values> AttentionLoops::forBlocks(ValueRange carried,
-                                                            Step step) {
-  auto loop = scf::ForOp::create(b, product.index(0), product.sizeK,
-                                 product.index(columns), carried);
-  OpBuilder::InsertionGuard guard(b);
-  if (carried.empty())
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-  else
-    b.setInsertionPointToStart(loop.getBody());
-  auto next = step(loop.getInductionVar(), loop.getRegionIterArgs());
-  if (failed(next))
-    return failure();
-  if (!carried.empty())
-    scf::YieldOp::create(b, *next);
-  return Values(loop.getResults());
-}
-
 LogicalResult AttentionLoops::reduce(const RowReduction &reduction,
                                      AttentionRows &rows) {
-  auto partial =
-      forBlocks(rows.startReduction(reduction),
-                [&](Value first, ValueRange carried) -> FailureOr<Values> {
-                  if (failed(computeScores(first)))
-                    return failure();
-                  auto next = rows.reduce(reduction, first, carried.front());
-                  if (failed(next))
-                    return failure();
-                  return Values{*next};
-                });
+  auto partial = product.forPlaces(
+      product.sizeK, columns, rows.startReduction(reduction),
+      [&](Value first, ValueRange carried) -> FailureOr<Values> {
+        if (failed(computeScores(first)))
+          return failure();
+        auto next = rows.reduce(reduction, first, carried.front());
+        if (failed(next))
+          return failure();
+        return Values{*next};
+      });
   if (failed(partial))
     return failure();
   rows.finishReduction(reduction, partial->front());
@@ -65,8 +48,9 @@ LogicalResult AttentionLoops::run(AttentionRows &rows) {
     return failure();
   size_t ofRow = starts.size();
   llvm::append_range(starts, startSums());
-  auto done = forBlocks(
-      starts, [&](Value first, ValueRange carried) -> FailureOr<Values> {
+  auto done = product.forPlaces(
+      product.sizeK, columns, starts,
+      [&](Value first, ValueRange carried) -> FailureOr<Values> {
         if (failed(computeScores(first)))
           return failure();
         auto next = rows.weigh(first, carried.take_front(ofRow));

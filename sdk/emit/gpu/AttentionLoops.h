@@ -44,9 +44,6 @@ protected:
   int64_t columns;
 
 private:
-  using Step = llvm::function_ref<mlir::FailureOr<Values>(
-      Value first, mlir::ValueRange carried)>;
-  mlir::FailureOr<Values> forBlocks(mlir::ValueRange carried, Step step);
   mlir::LogicalResult reduce(const RowReduction &reduction,
                              AttentionRows &rows);
 };

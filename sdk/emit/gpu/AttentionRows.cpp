@@ -36,23 +36,13 @@ Value AttentionRows::number(double value) {
 }
 
 /// Runs `step` for each first column of neighbours that this invocation has.
-FailureOr<AttentionRows::Values> AttentionRows::forColumns(ValueRange carried,
-                                                           Step step) {
-  int64_t turns = tile.columns / (team * tile.width);
-  auto loop = scf::ForOp::create(b, product.index(0), product.index(turns),
-                                 product.index(1), carried);
-  OpBuilder::InsertionGuard guard(b);
-  if (carried.empty())
-    b.setInsertionPoint(loop.getBody()->getTerminator());
-  else
-    b.setInsertionPointToStart(loop.getBody());
-  Value number = product.add(member, product.mul(loop.getInductionVar(), team));
-  auto next = step(product.mul(number, tile.width), loop.getRegionIterArgs());
-  if (failed(next))
-    return failure();
-  if (!carried.empty())
-    scf::YieldOp::create(b, *next);
-  return Values(loop.getResults());
+FailureOr<AttentionRows::Values>
+AttentionRows::forColumns(ValueRange carried, ContractScope::Step step) {
+  Value turns = product.index(tile.columns / (team * tile.width));
+  return product.forPlaces(turns, 1, carried, [&](Value turn, ValueRange made) {
+    Value number = product.add(member, product.mul(turn, team));
+    return step(product.mul(number, tile.width), made);
+  });
 }
 
 /// What `make` makes where the condition holds; null: always.

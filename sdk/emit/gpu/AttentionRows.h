@@ -59,9 +59,8 @@ public:
   mlir::LogicalResult finish(mlir::ValueRange carried);
 
 private:
-  using Step = llvm::function_ref<mlir::FailureOr<Values>(
-      Value column, mlir::ValueRange carried)>;
-  mlir::FailureOr<Values> forColumns(mlir::ValueRange carried, Step step);
+  mlir::FailureOr<Values> forColumns(mlir::ValueRange carried,
+                                     ContractScope::Step step);
   mlir::FailureOr<Values>
   choose(Value condition, mlir::ValueRange otherwise,
          llvm::function_ref<mlir::FailureOr<Values>()> make);

@@ -127,6 +127,24 @@ LogicalResult ContractScope::storeSums(Value m, Value n, int64_t lanes,
   return storeResults(b, reader, c.sums, points);
 }
 
+FailureOr<ContractScope::Values> ContractScope::forPlaces(Value end,
+                                                          int64_t distance,
+                                                          ValueRange carried,
+                                                          Step step) {
+  auto loop = scf::ForOp::create(b, index(0), end, index(distance), carried);
+  OpBuilder::InsertionGuard guard(b);
+  if (carried.empty())
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    b.setInsertionPointToStart(loop.getBody());
+  auto next = step(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (failed(next))
+    return failure();
+  if (!carried.empty())
+    scf::YieldOp::create(b, *next);
+  return Values(loop.getResults());
+}
+
 void ContractScope::readSizes() {
   loops.sizes = reader.loopSizes(c.op);
   sizeM = loops.product(c.m);

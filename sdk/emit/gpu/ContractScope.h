@@ -55,6 +55,13 @@ struct ContractScope {
   /// it. Null: always.
   Value below(Value x, Value size, int64_t step, Value condition);
 
+  /// What a turn makes, from its place and from what the turn before has made.
+  using Step =
+      llvm::function_ref<mlir::FailureOr<Values>(Value, mlir::ValueRange)>;
+  /// A loop over the places below `end` that are `distance` apart.
+  mlir::FailureOr<Values> forPlaces(Value end, int64_t distance,
+                                    mlir::ValueRange carried, Step step);
+
   /// How many neighbours an invocation stores at once, when the work-group
   /// stores so many sums.
   int64_t lanesOfResult(int64_t sums);

@@ -117,10 +117,7 @@ bool Planner::fits() {
 
 /// As many instructions as the size asks for: 1, 2, 4 and so on.
 static int64_t share(int64_t size, int64_t step, int64_t most) {
-  int64_t count = 1;
-  while (count < most && (ShapedType::isDynamic(size) || count * step < size))
-    count *= 2;
-  return count;
+  return ShapedType::isDynamic(size) ? most : sumsFor(size, step, most);
 }
 
 bool Planner::size() {
