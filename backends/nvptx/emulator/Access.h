@@ -49,4 +49,13 @@ private:
   [[noreturn]] void outside(uint32_t lane, const std::string &where) const;
 };
 
+// What a lane has in a register of 32 or 64 bits that is a source: an address
+// to which nothing is added.
+inline uint64_t wordOf(const Warp &warp, const Inst &inst, uint32_t source,
+                       uint32_t lane) {
+  const Reg &reg = warp.reg(inst, source);
+  return reg.width == 8 ? warp.at<uint64_t>(reg)[lane]
+                        : warp.at<uint32_t>(reg)[lane];
+}
+
 } // namespace emulator

@@ -197,7 +197,7 @@ uint32_t bitsOf(Type type) {
   return type == Type::TF32 ? 32 : 8 * bytesOf(type);
 }
 
-double elementOf(Type type, uint32_t bits) {
+double elementOf(Type type, uint64_t bits) {
   switch (type) {
   case Type::F16:
     return halfToFloat(uint16_t(bits));
@@ -205,13 +205,19 @@ double elementOf(Type type, uint32_t bits) {
     return bfloatToFloat(uint16_t(bits));
   case Type::TF32:
     // The lower 13 bits of the fraction are ignored.
-    return std::bit_cast<float>(bits & 0xffffe000);
+    return std::bit_cast<float>(uint32_t(bits) & 0xffffe000);
+  case Type::F32:
+    return std::bit_cast<float>(uint32_t(bits));
+  case Type::F64:
+    return std::bit_cast<double>(bits);
   case Type::E4M3:
     return valueOf(kE4m3, bits & 0xff);
   case Type::E5M2:
     return valueOf(kE5m2, bits & 0xff);
   case Type::S8:
     return int8_t(bits);
+  case Type::S32:
+    return int32_t(bits);
   default:
     return uint8_t(bits);
   }

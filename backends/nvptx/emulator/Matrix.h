@@ -13,9 +13,9 @@ void multiplyRow(double *sum, const double *a, const double *b, uint32_t k,
 
 // Bits of an element in memory or in a register.
 uint32_t bitsOf(Type type);
-// The value of an element of A or B; its bits are the lowest, others are
-// ignored. Not of f64.
-double elementOf(Type type, uint32_t bits);
+// The value of an element of a matrix; its bits are the lowest, others are
+// ignored.
+double elementOf(Type type, uint64_t bits);
 // Of the element `part` of a register of sums. Integers wrap, unless a store
 // `saturates`.
 double sumOf(Type type, const Warp &warp, const Reg &reg, uint32_t lane,

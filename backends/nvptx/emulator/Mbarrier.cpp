@@ -193,21 +193,14 @@ void bulkCopy(Warp &warp, Space to, Space from, const uint64_t *target,
   warp.mask = all;
 }
 
-uint64_t wide(const Warp &warp, const Inst &inst, uint32_t source,
-              uint32_t lane) {
-  const Reg &reg = warp.reg(inst, source);
-  return reg.width == 8 ? warp.at<uint64_t>(reg)[lane]
-                        : warp.at<uint32_t>(reg)[lane];
-}
-
 // Sources: target, source, bytes and perhaps the barrier; inst.a, b and c are
 // the offsets of their addresses, inst.space is where the target is.
 void copyBulk(Warp &warp, const Inst &inst) {
   const bool toShared = inst.space == Space::Shared;
   uint64_t target[kLanes], source[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    target[lane] = wide(warp, inst, 0, lane) + int32_t(inst.a);
-    source[lane] = wide(warp, inst, 1, lane) + int32_t(inst.b);
+    target[lane] = wordOf(warp, inst, 0, lane) + int32_t(inst.a);
+    source[lane] = wordOf(warp, inst, 1, lane) + int32_t(inst.b);
     uint64_t low = windowBase(1) - 1;
     (toShared ? target : source)[lane] &= low;
   }

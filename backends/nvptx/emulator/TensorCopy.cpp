@@ -129,13 +129,6 @@ void moveBox(Warp &warp, const Box &box, bool reads) {
   }
 }
 
-uint64_t wide(const Warp &warp, const Inst &inst, uint32_t source,
-              uint32_t lane) {
-  const Reg &reg = warp.reg(inst, source);
-  return reg.width == 8 ? warp.at<uint64_t>(reg)[lane]
-                        : warp.at<uint32_t>(reg)[lane];
-}
-
 // Sources: the map, the coordinates, the shared address and perhaps the
 // barrier. inst.a is the rank; inst.b the offset of the shared address, inst.c
 // that of the barrier; inst.space is Shared when the copy goes there.
@@ -145,15 +138,16 @@ void copyTensor(Warp &warp, const Inst &inst) {
   for (uint32_t lanes = warp.mask; lanes; lanes &= lanes - 1) {
     Box box;
     box.lane = uint32_t(std::countr_zero(lanes));
-    box.map = readMap(
-        warp, wide(warp, inst, 0, box.lane) + uint64_t(inst.offset), box.lane);
+    box.map =
+        readMap(warp, wordOf(warp, inst, 0, box.lane) + uint64_t(inst.offset),
+                box.lane);
     if (box.map.rank != rank)
       wrong(warp, box.lane,
             "the tensor map has " + std::to_string(box.map.rank) +
                 " dimensions, the instruction " + std::to_string(rank));
     for (uint32_t i = 0; i < rank; ++i)
       box.from[i] = warp.values<int32_t>(inst, 1 + i)[box.lane];
-    box.shared = (wide(warp, inst, 1 + rank, box.lane) +
+    box.shared = (wordOf(warp, inst, 1 + rank, box.lane) +
                   uint64_t(int64_t(int32_t(inst.b)))) &
                  (windowBase(1) - 1);
     moveBox(warp, box, reads);
@@ -173,7 +167,7 @@ void copyTensor(Warp &warp, const Inst &inst) {
 void prefetchTensor(Warp &warp, const Inst &inst) {
   for (uint32_t lanes = warp.mask; lanes; lanes &= lanes - 1) {
     auto lane = uint32_t(std::countr_zero(lanes));
-    readMap(warp, wide(warp, inst, 0, lane) + uint64_t(inst.offset), lane);
+    readMap(warp, wordOf(warp, inst, 0, lane) + uint64_t(inst.offset), lane);
   }
 }
 

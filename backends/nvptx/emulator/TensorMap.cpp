@@ -60,6 +60,12 @@ struct Described {
   const cuuint32_t *box, *steps;
 };
 
+void setAddress(TensorMap &map, void *address) {
+  map.address = reinterpret_cast<uint64_t>(address);
+  require(map.address && map.address % 16 == 0,
+          "a global address that is a multiple of 16");
+}
+
 void setDimensions(TensorMap &map, const Described &from) {
   map.strides[0] = map.elementBytes;
   for (uint32_t i = 0; i < from.rank; ++i) {
@@ -93,9 +99,7 @@ TensorMap described(CUtensorMapDataType type, void *address,
                                    "with NaNs is not supported");
   require(from.rank >= 1 && from.rank <= TensorMap::kMaxRank,
           "1 to 5 dimensions");
-  map.address = reinterpret_cast<uint64_t>(address);
-  require(map.address && map.address % 16 == 0,
-          "a global address that is a multiple of 16");
+  setAddress(map, address);
   map.rank = uint8_t(from.rank);
   map.swizzle = bytesOfSwizzle(swizzle);
   setDimensions(map, from);
@@ -142,9 +146,7 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap *out, void *address) {
     std::memcpy(&map, out, sizeof(map));
     require(map.mark == TensorMap::kMark,
             "to be made by cuTensorMapEncodeTiled");
-    map.address = reinterpret_cast<uint64_t>(address);
-    require(map.address && map.address % 16 == 0,
-            "a global address that is a multiple of 16");
+    setAddress(map, address);
     put(out, map);
   });
 }

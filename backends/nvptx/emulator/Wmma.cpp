@@ -74,27 +74,6 @@ void writeSlot(Warp &warp, const Inst &inst, uint32_t first, const Part &part,
               &bits, bytes);
 }
 
-double valueOfBits(Type type, uint64_t bits) {
-  switch (type) {
-  case Type::F16:
-    return halfToFloat(uint16_t(bits));
-  case Type::BF16:
-    return bfloatToFloat(uint16_t(bits));
-  case Type::TF32:
-    return std::bit_cast<float>(uint32_t(bits) & 0xffffe000);
-  case Type::F32:
-    return std::bit_cast<float>(uint32_t(bits));
-  case Type::F64:
-    return std::bit_cast<double>(bits);
-  case Type::S8:
-    return int8_t(bits);
-  case Type::U8:
-    return uint8_t(bits);
-  default:
-    return int32_t(bits);
-  }
-}
-
 uint64_t bitsOfValue(Type type, double value, bool saturates) {
   switch (type) {
   case Type::F16:
@@ -178,7 +157,7 @@ void collect(const Warp &warp, const Inst &inst, uint32_t first,
     for (uint32_t slot = 0; slot < part.slots(); ++slot) {
       uint32_t element = (lane * part.slots() + slot) % elements;
       whole.values[element / part.columns][element % part.columns] =
-          valueOfBits(part.type, readSlot(warp, inst, first, part, lane, slot));
+          elementOf(part.type, readSlot(warp, inst, first, part, lane, slot));
     }
 }
 
