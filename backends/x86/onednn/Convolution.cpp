@@ -87,18 +87,13 @@ struct Desc {
 };
 
 std::vector<int64_t> weightDims(const ConvolutionSizes &s) {
-  if (s.groups == 1)
-    return {s.outputs, s.channels, s.windowHeight, s.windowWidth};
-  return {s.groups, s.outputs / s.groups, s.channels / s.groups, s.windowHeight,
-          s.windowWidth};
+  return {s.outputs, s.channels, s.windowHeight, s.windowWidth};
 }
 
 } // namespace
 
 int64_t ConvolutionSizes::packedFloats() const {
-  return (groups == 1 ? (outputs + maxPadding) * (channels + 15)
-                      : (outputs + maxPadding) * (channels / groups + 15)) *
-         windowHeight * windowWidth;
+  return (outputs + maxPadding) * (channels + 15) * windowHeight * windowWidth;
 }
 
 Convolution::~Convolution() {
@@ -134,7 +129,7 @@ bool Convolution::make(const ConvolutionSizes &s) {
   const Desc any(library_, dims, dnnl_format_tag_any);
   if (!any.c ||
       library_->createDesc(&plain_, int(dims.size()), dims.data(), dnnl_f32,
-                           dims.size() == 4 ? dnnl_oihw : dnnl_goihw) ||
+                           dnnl_oihw) ||
       !choose(s, any.c) || library_->createPrimitive(&primitive_, chosen_))
     return false;
   descs_ = {library_->queryDesc(chosen_, dnnl_query_src_md, 0),

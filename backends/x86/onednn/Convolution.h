@@ -15,7 +15,7 @@ namespace backplane::onednn {
 /// What a convolution is made for. `height` and `width` are those of the input.
 struct ConvolutionSizes {
   int64_t channels, outputs, height, width, windowHeight, windowWidth, stride,
-      dilation, groups;
+      dilation;
   auto operator<=>(const ConvolutionSizes &) const = default;
 
   int64_t outHeight() const {
@@ -36,7 +36,7 @@ public:
                                  const ConvolutionSizes &sizes);
   ~Convolution();
 
-  /// Brings w[outputs, channels / groups, window…] into the library's layout.
+  /// Brings w[outputs, channels, window…] into the library's layout.
   bool pack(const float *weights, float *packed) const;
   /// y[outHeight, outWidth, outputs] of x[height, width, channels].
   bool run(const float *x, const float *packed, float *y) const;

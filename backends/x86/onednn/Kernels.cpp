@@ -57,7 +57,6 @@ namesOf(const Geometry &g, bool relu, bool whole) {
       {"OH", "((h + $L + $H - $D * (kh - 1) - 1) floordiv $S + 1)"},
       {"OW", "((w + $L + $H - $D * (kw - 1) - 1) floordiv $S + 1)"},
       {"RELU", relu ? "1" : "0"},
-      {"IN", "c"},
       {"S", number(g.stride)},
       {"D", number(g.dilation)},
       {"L", number(g.low)},
@@ -71,7 +70,7 @@ where c >= 1, o >= 1, h >= 1, w >= 1, kh >= 1, kw >= 1,
   h + $L + $H > $D * (kh - 1), w + $L + $H > $D * (kw - 1)$PAYS
 {
   symbol n, c, h, w, o, kh, kw
-  %x = input f32[n, $IN, h, w]
+  %x = input f32[n, c, h, w]
   %w = input f32[o, c, kh, kw]
   %b = optional input f32[o]
   %r = optional input f32[n, o, $OH, $OW]
@@ -121,8 +120,8 @@ Status describeConvolution(const plugin::KernelSink &sink, const Geometry &g,
   };
   std::vector<std::string> parameters;
   for (const char *each :
-       {"c", "h", "w", "o", "kh", "kw", "$OH", "$OW", "$S", "$D", "$L", "1",
-        "$ROWS", "$CHUNKS", "has_b", "has_r", "$RELU"})
+       {"c", "h", "w", "o", "kh", "kw", "$OH", "$OW", "$S", "$D", "$L", "$ROWS",
+        "$CHUNKS", "has_b", "has_r", "$RELU"})
     parameters.push_back(filled(each));
   const std::string bytes =
       filled("4 * $CHUNKS * (o floordiv $CHUNKS + 63) * (c + 15) * kh * kw");

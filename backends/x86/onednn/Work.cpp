@@ -44,12 +44,11 @@ ConvolutionSizes sizesOf(const ConvolutionCall &c) {
           c.windowHeight,
           c.windowWidth,
           c.stride,
-          c.dilation,
-          c.groups};
+          c.dilation};
 }
 
 ConvolutionSizes sizesOf(const LinearCall &c) {
-  return {c.terms, c.outputs / c.chunks, 1, linearRows, 1, 1, 1, 1, 1};
+  return {c.terms, c.outputs / c.chunks, 1, linearRows, 1, 1, 1, 1};
 }
 
 /// Puts rows of an image, from row `first` of the padded one, behind each
@@ -81,7 +80,7 @@ void packConvolution(const bp_cpu_call_t *call, uint32_t chunk, uint32_t,
   const ConvolutionSizes sizes = sizesOf(c);
   const Convolution *made = Convolution::find(libraryOf(call, 2), sizes);
   const int64_t weights =
-      sizes.outputs * (c.channels / c.groups) * c.windowHeight * c.windowWidth;
+      sizes.outputs * c.channels * c.windowHeight * c.windowWidth;
   const float *from =
       static_cast<const float *>(call->bindings[0]) + chunk * weights;
   float *to =

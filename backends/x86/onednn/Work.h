@@ -15,8 +15,8 @@ namespace backplane::onednn {
 /// outputs / chunks channels.
 struct ConvolutionCall {
   int64_t channels, height, width, outputs, windowHeight, windowWidth,
-      outHeight, outWidth, stride, dilation, padding, groups, rows, chunks,
-      hasBias, hasResidual, relu;
+      outHeight, outWidth, stride, dilation, padding, rows, chunks, hasBias,
+      hasResidual, relu;
 };
 
 /// Of a product of `rows` rows with weights[terms, outputs]. Work-group (tile,

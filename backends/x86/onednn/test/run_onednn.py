@@ -23,15 +23,15 @@ LIBRARY = BUILD / "backends/x86/onednn/libbp-onednn.so"
 sys.path.append(str(ROOT / "tools/benchmark"))
 from model import Model  # pylint: disable=wrong-import-position
 
-# Channels, outputs, height, width, window, stride, dilation, low and high padding, groups.
+# Channels, outputs, height, width, window, stride, dilation, low and high padding.
 CONVOLUTIONS = [
-    (8, 20, 9, 9, 3, 1, 1, 1, 1, 1), (64, 64, 56, 56, 3, 1, 1, 1, 1, 1),
-    (3, 21, 7, 11, 3, 1, 1, 1, 1, 1), (40, 17, 1, 1, 1, 1, 1, 0, 0, 1),
-    (256, 256, 14, 14, 3, 1, 1, 1, 1, 1), (128, 384, 5, 6, 1, 1, 1, 0, 0, 1),
-    (3, 64, 40, 37, 7, 2, 1, 3, 3, 1), (17, 33, 12, 13, 3, 2, 1, 1, 1, 1),
-    (16, 24, 9, 10, 3, 2, 1, 0, 1, 1), (32, 40, 10, 9, 1, 2, 1, 0, 0, 1),
-    (64, 72, 30, 28, 5, 1, 1, 2, 2, 1), (24, 24, 17, 15, 3, 1, 2, 2, 2, 1),
-    (16, 32, 20, 21, 3, 1, 4, 4, 4, 1), (9, 19, 8, 9, 7, 1, 1, 3, 3, 1)]
+    (8, 20, 9, 9, 3, 1, 1, 1, 1), (64, 64, 56, 56, 3, 1, 1, 1, 1),
+    (3, 21, 7, 11, 3, 1, 1, 1, 1), (40, 17, 1, 1, 1, 1, 1, 0, 0),
+    (256, 256, 14, 14, 3, 1, 1, 1, 1), (128, 384, 5, 6, 1, 1, 1, 0, 0),
+    (3, 64, 40, 37, 7, 2, 1, 3, 3), (17, 33, 12, 13, 3, 2, 1, 1, 1),
+    (16, 24, 9, 10, 3, 2, 1, 0, 1), (32, 40, 10, 9, 1, 2, 1, 0, 0),
+    (64, 72, 30, 28, 5, 1, 1, 2, 2), (24, 24, 17, 15, 3, 1, 2, 2, 2),
+    (16, 32, 20, 21, 3, 1, 4, 4, 4), (9, 19, 8, 9, 7, 1, 1, 3, 3)]
 LINEARS = [(1, 17, 18), (64, 64, 64), (65, 48, 40), (130, 300, 1024), (7, 5, 19), (200, 33, 17)]
 
 
@@ -64,21 +64,17 @@ def call(*arguments, **environment):
     return result.returncode, result.stdout + result.stderr
 
 
-def convolve(x, w, stride, dilation, low, high, groups):
+def convolve(x, w, stride, dilation, low, high):
     x = numpy.pad(x.astype("f8"), ((0, 0), (0, 0), (low, high), (low, high)))
-    outputs, channels, kh, kw = w.shape
+    outputs, _, kh, kw = w.shape
     oh = (x.shape[2] - dilation * (kh - 1) - 1) // stride + 1
     ow = (x.shape[3] - dilation * (kw - 1) - 1) // stride + 1
     y = numpy.zeros((x.shape[0], outputs, oh, ow))
-    each = outputs // groups
-    for g in range(groups):
-        for i in range(kh):
-            for j in range(kw):
-                part = x[:, g * channels:(g + 1) * channels,
-                         i * dilation:i * dilation + (oh - 1) * stride + 1:stride,
-                         j * dilation:j * dilation + (ow - 1) * stride + 1:stride]
-                y[:, g * each:(g + 1) * each] += numpy.einsum(
-                    "nchw,oc->nohw", part, w[g * each:(g + 1) * each, :, i, j].astype("f8"))
+    for i in range(kh):
+        for j in range(kw):
+            part = x[:, :, i * dilation:i * dilation + (oh - 1) * stride + 1:stride,
+                     j * dilation:j * dilation + (ow - 1) * stride + 1:stride]
+            y += numpy.einsum("nchw,oc->nohw", part, w[:, :, i, j].astype("f8"))
     return y
 
 
@@ -93,20 +89,20 @@ def save(folder, model, outputs, data):
 
 def convolution_model(folder, case, bias, residual, relu):
     """Writes a model; its inputs as arguments and what it computes."""
-    c, o, h, w, k, stride, dilation, low, high, groups = case
+    c, o, h, w, k, stride, dilation, low, high = case
     random = numpy.random.default_rng(5)
     model = Model(1)
-    weights = random.standard_normal((o, c // groups, k, k), "f4")
+    weights = random.standard_normal((o, c, k, k), "f4")
     offset = random.standard_normal(o, "f4")
     x = random.standard_normal((2, c, h, w), "f4")
     data = {"x0": x}
-    expected = convolve(x, weights, stride, dilation, low, high, groups)
+    expected = convolve(x, weights, stride, dilation, low, high)
     operands = [model.input(*x.shape), model.constant(weights)]
     if bias:
         operands.append(model.constant(offset))
         expected += offset.reshape(1, -1, 1, 1)
     y = model.op("Conv", *operands, strides=[stride] * 2, dilations=[dilation] * 2,
-                 pads=[low, low, high, high], group=groups, kernel_shape=[k, k])
+                 pads=[low, low, high, high], kernel_shape=[k, k])
     if residual:
         data["x1"] = random.standard_normal(expected.shape).astype("f4")
         y = model.op("Add", y, model.input(*expected.shape))
@@ -155,9 +151,8 @@ def results(suite, folder, environment):
     for number, case in enumerate(CONVOLUTIONS):
         for bias, residual, relu in ((1, 1, 1), (0, 0, 0)) if number else (
                 (b, r, a) for b in (0, 1) for r in (0, 1) for a in (0, 1)):
-            _, _, _, _, _, stride, dilation, low, high, groups = case
-            kernel = (f"conv_s{stride}_d{dilation}_p{low}_{high}" +
-                      (f"_g{groups}" if groups > 1 else "") + ("_relu" if relu else ""))
+            stride, dilation, low, high = case[5:]
+            kernel = f"conv_s{stride}_d{dilation}_p{low}_{high}" + ("_relu" if relu else "")
             arguments, expected = convolution_model(folder, case, bias, residual, relu)
             judge(suite, folder, f"{kernel} {case}", kernel, arguments, expected, environment)
     for sizes in LINEARS:
