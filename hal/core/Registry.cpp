@@ -5,6 +5,7 @@
 #include "hal/core/Manifest.h"
 #include "hal/core/Plugin.h"
 #include "hal/core/Trial.h"
+#include "sdk/support/Cache.h"
 #include "sdk/support/Hash.h"
 #include "sdk/support/NearestName.h"
 
@@ -235,12 +236,13 @@ void Registry::load(const FoundManifest &found) {
 /// Of the library and of what its manifest says: either decides whether the
 /// passes run.
 static std::string hashOf(const PassLibrary &passes) {
-  Result<std::string> library = xxhOfFile(passes.path);
-  std::string text = (library ? *library : "") + " " + passes.llvm;
+  CacheKey key("passes");
+  if (Result<std::string> library = xxhOfFile(passes.path))
+    key.add(*library);
+  key.add(passes.llvm);
   for (const DeclaredPass &pass : passes.passes)
-    text += " " + pass.name + "=" + pass.stage;
-  return hashBytes(
-      {reinterpret_cast<const uint8_t *>(text.data()), text.size()});
+    key.add(pass.name).add(pass.stage);
+  return key.str();
 }
 
 void Registry::addCompiler(const std::shared_ptr<Plugin> &plugin,

@@ -100,14 +100,11 @@ Status ArtifactCache::addTools(CacheKey &key, const std::string &compiler,
     key.add("with the graph");
   if (!job.kernel.empty())
     key.add("kernel " + job.kernel);
-  return {};
-}
-
-static void addDims(CacheKey &key, const CompileJob &job) {
   for (const DimRange &dim : job.dims)
     key.add(dim.symbol)
         .add(std::to_string(dim.minimum))
         .add(std::to_string(dim.maximum));
+  return {};
 }
 
 Result<std::string> ArtifactCache::keyOf(const CompileJob &job) const {
@@ -134,7 +131,6 @@ Result<std::string> ArtifactCache::keyOf(const CompileJob &job) const {
   }
   if (Status s = addTools(key, hashes[2], job); !s.ok())
     return s;
-  addDims(key, job);
   return key.str() + ".bpx";
 }
 
@@ -211,7 +207,6 @@ Result<std::string> ArtifactCache::keyOf(const LoadedArtifact &artifact,
   key.add({reinterpret_cast<const char *>(header.data()), header.size()});
   if (Status s = addTools(key, *library, job); !s.ok())
     return s;
-  addDims(key, job);
   return key.str() + ".bpx";
 }
 
