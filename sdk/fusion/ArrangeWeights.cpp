@@ -4,6 +4,7 @@
 // window, inputs, 8]: a kernel that computes some outputs then reads memory
 // from its start to its end, and what lies under one element of the window
 // follows each other.
+#include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
 #include "backplane/compiler.h"
@@ -69,15 +70,7 @@ static FailureOr<Value> blockedWeight(OpBuilder &builder, WeightOp op,
   dims.insert(dims.end(), type.dims.begin() + 2, type.dims.end());
   dims.insert(dims.end(), {type.dims[1], backplane::Dim(kBlock)});
   type.dims = dims;
-  auto id = pool.add(type, std::move(bytes));
-  if (!id)
-    return op.emitOpError() << id.message();
-  MLIRContext *context = builder.getContext();
-  return WeightOp::create(builder, op.getLoc(), toType(context, type),
-                          builder.getStringAttr(*id),
-                          TypeAttr::get(toType(context, type.dtype)),
-                          DimsAttr::get(context, type.dims))
-      .getResult();
+  return addWeight(builder, op, type, std::move(bytes), pool);
 }
 
 /// Blocks as the weight that a convolution takes.

@@ -3,6 +3,7 @@
 // Factors of i32 contractions that fit 8 bits are made 8-bit integers, which
 // the contraction widens when it reads them: a quarter of the memory, and
 // machines that multiply bytes see bytes.
+#include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
 #include "backplane/compiler.h"
@@ -112,17 +113,10 @@ FailureOr<Value> Narrowing::narrowWeight(WeightOp op) {
   backplane::Bytes bytes(weight->data.size() / 4);
   for (size_t i = 0; i < bytes.size(); ++i)
     bytes[i] = uint8_t(word(*weight, i));
-  auto id = pool.add(type, std::move(bytes));
-  if (!id)
-    return op.emitOpError() << id.message();
-  Type element = toType(builder.getContext(), *dtype);
-  auto narrow = WeightOp::create(
-      builder, op.getLoc(),
-      mlir::cast<RankedTensorType>(op.getType()).clone(element),
-      builder.getStringAttr(*id), TypeAttr::get(element), op.getDimsAttr());
-  if (Attribute device = op->getAttr(deviceAttr))
-    narrow->setAttr(deviceAttr, device);
-  return narrow.getResult();
+  auto narrow = addWeight(builder, op, type, std::move(bytes), pool);
+  if (Attribute device = op->getAttr(deviceAttr); device && succeeded(narrow))
+    narrow->getDefiningOp()->setAttr(deviceAttr, device);
+  return narrow;
 }
 
 LogicalResult Narrowing::run(OpOperand &factor) {

@@ -5,6 +5,7 @@
 // elements, with another part of the weight. They are outputs of one
 // convolution, whose weight is arranged here; what puts them in order is ops of
 // its own, to be fused with what follows.
+#include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
 #include "backplane/compiler.h"
@@ -111,15 +112,7 @@ FailureOr<Value> phaseWeight(OpBuilder &builder, WeightOp op,
   auto type = *toTensorType(op.getType());
   type.dims = {Dim(shape[1] * phases.count()), Dim(shape[0])};
   type.dims.insert(type.dims.end(), phases.seen.begin(), phases.seen.end());
-  auto id = pool.add(type, std::move(bytes));
-  if (!id)
-    return op.emitOpError() << id.message();
-  MLIRContext *context = builder.getContext();
-  return WeightOp::create(builder, op.getLoc(), toType(context, type),
-                          builder.getStringAttr(*id),
-                          TypeAttr::get(toType(context, type.dtype)),
-                          DimsAttr::get(context, type.dims))
-      .getResult();
+  return addWeight(builder, op, type, std::move(bytes), pool);
 }
 
 /// Makes ops that give tensors of the element type of the result.

@@ -3,6 +3,7 @@
 // Zero points of bytes that are multiplied by weights. Bytes less a zero point
 // need nine bits; sum((x - z) * w) is sum(x * w) - z * sum(w), which needs
 // eight, and the sums of weights are known here. i32 wraps, so both are equal.
+#include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
 #include "mlir/IR/Builders.h"
@@ -108,12 +109,10 @@ FailureOr<Operation *> rewrite(Product &product, backplane::WeightPool &pool) {
   };
   backplane::TensorType type{backplane::DType::I32,
                              {backplane::Dim(product.columns)}};
-  auto id = pool.add(type, correctionsOf(product));
-  if (!id)
-    return old.emitOpError() << id.message();
-  Value sums = place(WeightOp::create(
-      builder, loc, toType(context, type), builder.getStringAttr(*id),
-      TypeAttr::get(builder.getI32Type()), DimsAttr::get(context, type.dims)));
+  auto added = addWeight(builder, old, type, correctionsOf(product), pool);
+  if (failed(added))
+    return failure();
+  Value sums = place(added->getDefiningOp());
   // A cast of its own, which the product can widen.
   Value bytes = place(builder.clone(*product.bytes.getDefiningOp()));
   Operation *matmul = builder.clone(*old);
