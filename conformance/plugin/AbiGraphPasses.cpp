@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // AbiGraphPasses.cpp: the graph passes of a library that has a driver too.
-#include "Fixture.h"
+#include "CompilerFixture.h"
 #include "Groups.h"
 
-#include "hal/core/CompilerCalls.h"
 #include "hal/core/GraphPassCalls.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
@@ -19,40 +18,24 @@ struct Listed {
   GraphPass pass;
 };
 
-/// The passes of a compiler that stays initialised as long as this object.
+/// The graph passes of a compiler.
 class Passes {
 public:
-  explicit Passes(Trial &trial) : fixture_(trial) {
-    if (!fixture_.good())
-      return;
-    const bp_plugin_info_t info = Library(trial).info();
-    if (!info.compiler) {
-      trial.skip("the library has no compiler table");
-      return;
-    }
-    if (trial.expectOk(copyCompilerTable(info.compiler, table_), "the table"))
+  explicit Passes(Trial &trial) : compiler_(trial) {
+    if (compiler_.good())
       list(trial);
   }
   const std::vector<Listed> &all() const { return all_; }
   Result<std::optional<Bytes>> run(const std::string &target,
                                    const std::string &pass,
                                    const Bytes &graph) const {
-    return callGraphPass(plugin(), target, pass, graph, graphTable());
+    return callGraphPass(compiler_.plugin(), target, pass, graph, graphTable());
   }
 
 private:
-  CompilerPlugin plugin() const {
-    return {fixture_.trial().tested().name, "", "", &table_, fixture_.self()};
-  }
   void list(Trial &trial) {
-    std::vector<std::string> targets;
-    Status status = callTargets(plugin(), [&](const bp_target_t &target) {
-      targets.emplace_back(view(target.name));
-      return Status();
-    });
-    trial.expectOk(status, "targets");
-    for (const std::string &target : targets) {
-      auto passes = callGraphPasses(plugin(), target);
+    for (const std::string &target : compiler_.targets()) {
+      auto passes = callGraphPasses(compiler_.plugin(), target);
       if (!trial.expectOk(passes.status(), "target " + target))
         return;
       for (GraphPass &pass : *passes)
@@ -62,8 +45,7 @@ private:
       trial.skip("the compiler has no graph passes");
   }
 
-  Fixture fixture_;
-  bp_compiler_table_t table_ = {};
+  CompilerFixture compiler_;
   std::vector<Listed> all_;
 };
 

@@ -2,11 +2,10 @@
 //
 // AbiPartitions.cpp: the partitions that a compiler asks for, and what it makes
 // of them, on small graphs and on odd ones.
-#include "Fixture.h"
+#include "CompilerFixture.h"
 #include "Groups.h"
 #include "PartitionGraphs.h"
 
-#include "hal/core/CompilerCalls.h"
 #include "hal/core/PartitionCalls.h"
 #include "sdk/graph/GraphTable.h"
 
@@ -17,31 +16,16 @@ namespace {
 
 using Answers = std::vector<PartitionAnswer>;
 
-/// A compiler with partitions, initialised as long as this object.
+/// A compiler with partitions.
 class CompilerUnderTest {
 public:
-  explicit CompilerUnderTest(Trial &trial) : fixture_(trial) {
-    if (!fixture_.good())
+  explicit CompilerUnderTest(Trial &trial) : compiler_(trial) {
+    if (!compiler_.good())
       return;
-    const bp_plugin_info_t info = Library(trial).info();
-    if (!info.compiler)
-      trial.skip("the library has no compiler table");
-    else if (!trial.expectOk(copyCompilerTable(info.compiler, table_),
-                             "the table"))
-      return;
-    else if (!table_.partition)
-      trial.skip("the compiler has no function partition");
+    if (compiler_.table().partition)
+      targets_ = compiler_.targets();
     else
-      list(trial);
-  }
-
-  void list(Trial &trial) {
-    trial.expectOk(callTargets(plugin(),
-                               [&](const bp_target_t &target) {
-                                 targets_.emplace_back(view(target.name));
-                                 return Status();
-                               }),
-                   "targets");
+      trial.skip("the compiler has no function partition");
   }
 
   const std::vector<std::string> &targets() const { return targets_; }
@@ -49,8 +33,8 @@ public:
   Result<Answers> ask(const std::string &target, const Graph &graph,
                       const std::vector<uint8_t> &refused) const {
     const Opened opened(graph);
-    auto answers =
-        callPartition(plugin(), target, opened.get(), graphTable(), refused);
+    auto answers = callPartition(compiler_.plugin(), target, opened.get(),
+                                 graphTable(), refused);
     if (!answers)
       return answers.status();
     return *answers ? std::move(**answers) : Answers();
@@ -67,8 +51,8 @@ public:
     request.entry_name = toC("partition_0");
     request.weights = &reader;
     Bytes blob;
-    Status status =
-        callCompile(plugin(), request, [&](const bp_compiled_t &made) {
+    Status status = callCompile(
+        compiler_.plugin(), request, [&](const bp_compiled_t &made) {
           const auto *bytes = static_cast<const uint8_t *>(made.blob.data);
           blob.assign(bytes, bytes + made.blob.size);
           return Status();
@@ -77,7 +61,7 @@ public:
       return std::optional<Bytes>();
     return status.ok() ? Result<std::optional<Bytes>>(std::move(blob)) : status;
   }
-  bool compiles() const { return table_.compile; }
+  bool compiles() const { return compiler_.table().compile; }
 
 private:
   /// A graph as the plug-in sees it.
@@ -93,12 +77,7 @@ private:
     bp_graph_t *graph_;
   };
 
-  CompilerPlugin plugin() const {
-    return {fixture_.trial().tested().name, "", "", &table_, fixture_.self()};
-  }
-
-  Fixture fixture_;
-  bp_compiler_table_t table_ = {};
+  CompilerFixture compiler_;
   std::vector<std::string> targets_;
 };
 
