@@ -73,38 +73,53 @@ std::vector<const PublishedPass *> chosen(const PassesOptions &options) {
   return passes;
 }
 
-void print(const PublishedPass &pass) {
-  std::printf("%s: %s\n", text(pass.name).c_str(), text(pass.summary).c_str());
-  for (auto [key, value] : {std::pair("stage", pass.stage),
-                            {"promise", pass.promise},
-                            {"origin", "Backplane"},
-                            {"needs", pass.needs},
-                            {"gives", pass.gives}})
+using Fields = std::vector<std::pair<const char *, std::string_view>>;
+
+Fields fieldsOf(const PublishedPass &pass) {
+  return {{"stage", pass.stage},
+          {"promise", pass.promise},
+          {"origin", "Backplane"},
+          {"needs", pass.needs},
+          {"gives", pass.gives}};
+}
+
+Fields fieldsOf(const VendorPass &vendor) {
+  return {{"stage", vendor.pass.stage},
+          {"promise", "none"},
+          {"origin", vendor.origin}};
+}
+
+void print(std::string_view name, std::string_view summary,
+           const Fields &fields) {
+  std::printf("%s: %s\n", text(name).c_str(), text(summary).c_str());
+  for (auto [key, value] : fields)
     std::printf("  %-8s %s\n", key, text(value).c_str());
+}
+
+void print(const PublishedPass &pass) {
+  print(pass.name, pass.summary, fieldsOf(pass));
   for (const PassOption &option : pass.options)
     std::printf("  option   %s (%s): %s\n", text(option.name).c_str(),
                 text(option.type).c_str(), text(option.description).c_str());
 }
 
 void print(const VendorPass &vendor) {
-  std::printf("%s: %s\n", vendor.pass.name.c_str(),
-              vendor.pass.summary.c_str());
-  for (const auto &[key, value] : {std::pair("stage", vendor.pass.stage),
-                                   {"promise", "none"},
-                                   {"origin", vendor.origin}})
-    std::printf("  %-8s %s\n", key, value.c_str());
+  print(vendor.pass.name, vendor.pass.summary, fieldsOf(vendor));
+}
+
+/// Members of an object, without its braces.
+std::string jsonOf(std::string_view name, std::string_view summary,
+                   const Fields &fields) {
+  std::string members =
+      "\"name\": " + jsonString(name) + ", \"summary\": " + jsonString(summary);
+  for (auto [key, value] : fields)
+    members += ", \"" + std::string(key) + "\": " + jsonString(value);
+  return members;
 }
 
 std::string jsonOf(const VendorPass &vendor) {
-  std::string fields;
-  for (const auto &[key, value] : {std::pair("name", vendor.pass.name),
-                                   {"summary", vendor.pass.summary},
-                                   {"stage", vendor.pass.stage},
-                                   {"promise", "none"},
-                                   {"origin", vendor.origin}})
-    fields += (fields.empty() ? "\"" : ", \"") + std::string(key) +
-              "\": " + jsonString(value);
-  return "  {" + fields + "}";
+  return "  {" +
+         jsonOf(vendor.pass.name, vendor.pass.summary, fieldsOf(vendor)) + "}";
 }
 
 std::string jsonOf(const PublishedPass &pass) {
@@ -114,16 +129,8 @@ std::string jsonOf(const PublishedPass &pass) {
                jsonString(option.name) +
                ", \"type\": " + jsonString(option.type) +
                ", \"description\": " + jsonString(option.description) + "}";
-  std::string fields;
-  for (auto [key, value] : {std::pair("name", pass.name),
-                            {"summary", pass.summary},
-                            {"stage", pass.stage},
-                            {"promise", pass.promise},
-                            {"origin", "Backplane"},
-                            {"needs", pass.needs},
-                            {"gives", pass.gives}})
-    fields += "\"" + std::string(key) + "\": " + jsonString(value) + ", ";
-  return "  {" + fields + "\"options\": [" + options + "]}";
+  return "  {" + jsonOf(pass.name, pass.summary, fieldsOf(pass)) +
+         ", \"options\": [" + options + "]}";
 }
 
 } // namespace

@@ -179,14 +179,23 @@ def laziness(suite, tool):
                 "run", file, "--device", device, "--input", "x=x.npy"))
 
 
+def with_plugin(suite, tool, name, without=None):
+    """The environment with a plug-in for tests beside those of the build, but for one; none, and a
+    test is skipped, where it is not built."""
+    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
+    own = build / name / f"{name}.bp.json"
+    if not own.exists():
+        suite.skipped += 1
+        return None
+    files = [file for file in build.glob("plugins/*.bp.json") if file.name != f"{without}.bp.json"]
+    return {"BACKPLANE_PLUGIN_FILES": ":".join(map(str, [*files, own]))}
+
+
 def lost(suite, tool):
     """A device whose cable is pulled: before it is opened, and between two calls."""
-    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
-    if not (build / "frail/frail.bp.json").exists():
-        suite.skipped += 1
+    plugins = with_plugin(suite, tool, "frail", without="ref")
+    if not plugins:
         return
-    files = [str(file) for file in build.glob("plugins/*.bp.json") if file.name != "ref.bp.json"]
-    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join([*files, str(build / "frail/frail.bp.json")])}
     made = tool.run("compile", "good.onnx", "-o", "frail.bpx", "--target",
                     f"ref,{checks.OWN_TARGETS[-1]}", **plugins)
     suite.check("compile for a device that gets lost", made.returncode == 0, made.stderr)
@@ -238,13 +247,9 @@ def lost(suite, tool):
 
 def described(suite, tool):
     """A target with a condition, a toolchain and pipelines for several hosts."""
-    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
-    own = build / "described/described.bp.json"
-    if not own.exists():
-        suite.skipped += 1
+    plugins = with_plugin(suite, tool, "described")
+    if not plugins:
         return
-    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join(
-        [*map(str, build.glob("plugins/*.bp.json")), str(own)])}
     listed = tool.run("devices", "--why", **plugins).stdout
     met = r"needs 'cache_bytes\.2>=1099511627776' \(the device (has \d+|does not report it)\)"
     for line in (r"target described: plug-in described, toolchain acme-cc 3\.2",
@@ -293,13 +298,9 @@ def passes(suite, tool):
 
 def vendor_passes(suite, tool):
     """C++ passes of a plug-in: listed, run, and alone when they crash."""
-    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
-    own = build / "toy/toy.bp.json"
-    if not own.exists():
-        suite.skipped += 1
+    plugins = with_plugin(suite, tool, "toy")
+    if not plugins:
         return
-    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join(
-        [*map(str, build.glob("plugins/*.bp.json")), str(own)])}
     listed = tool.run("passes", "toy-note", **plugins).stdout
     suite.check("passes lists one of a plug-in", re.fullmatch(
         r"toy-note: Notes a number\n  stage    lower\n  promise  none\n"
@@ -329,13 +330,9 @@ def vendor_passes(suite, tool):
 
 def sized_targets(suite, tool):
     """A target that is compiled for each set of sizes, once."""
-    build = pathlib.Path(tool.binary).parent.parent / "lib/backplane"
-    own = build / "toy/toy.bp.json"
-    if not own.exists():
-        suite.skipped += 1
+    plugins = with_plugin(suite, tool, "toy")
+    if not plugins:
         return
-    plugins = {"BACKPLANE_PLUGIN_FILES": ":".join(
-        [*map(str, build.glob("plugins/*.bp.json")), str(own)])}
     tool.file("squares.onnx", models.squares().SerializeToString())
     made = tool.run("compile", "squares.onnx", "-o", "squares.bpx", "--target", "toy+sizes", **plugins)
     suite.check("a target of sizes compiles", made.returncode == 0, made.stderr)
