@@ -80,15 +80,12 @@ struct bp_queue_t {
 
 namespace backplane::gpu {
 
-/// What the device has, raises a semaphore to a value and cannot fail.
-struct Promise {
-  const bp_queue_t *queue = nullptr; ///< null: there is none
-  const Recording *recording = nullptr;
-};
-Promise promiseOf(const bp_device_t &device, const bp_timepoint_t &at);
-
 /// Whether a timepoint is reached or failed, as the host was told.
 bool settled(const bp_timepoint_t &at);
+/// What the device runs in another queue and has to be done before a submission
+/// to this one that waits for a timepoint. Null: there is nothing to wait for;
+/// work of the same queue is done in order.
+const Recording *awaited(const bp_queue_t &queue, const bp_timepoint_t &at);
 /// Whether a new submission to the queue can start now.
 bool canStart(bp_queue_t &queue, std::span<const bp_timepoint_t> waits,
               const Lock &lock);

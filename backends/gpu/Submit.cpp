@@ -12,7 +12,13 @@ bool settled(const bp_timepoint_t &at) {
 
 // ---- What a submission waits for ----
 
-Promise promiseOf(const bp_device_t &device, const bp_timepoint_t &at) {
+/// What the device has, raises a semaphore to a value and cannot fail.
+struct Promise {
+  const bp_queue_t *queue = nullptr; ///< null: there is none
+  const Recording *recording = nullptr;
+};
+
+static Promise promiseOf(const bp_device_t &device, const bp_timepoint_t &at) {
   for (const bp_queue_t *queue : device.open)
     for (const Submission &submission : queue->running)
       if (submission.started && !(*submission.recording)->mayFail())
@@ -20,6 +26,13 @@ Promise promiseOf(const bp_device_t &device, const bp_timepoint_t &at) {
           if (signal.semaphore == at.semaphore && signal.value >= at.value)
             return {queue, submission.recording->get()};
   return {};
+}
+
+const Recording *awaited(const bp_queue_t &queue, const bp_timepoint_t &at) {
+  if (settled(at))
+    return nullptr;
+  Promise promise = promiseOf(queue.device, at);
+  return promise.queue == &queue ? nullptr : promise.recording;
 }
 
 /// The failure that keeps a submission from running, if any.

@@ -22,16 +22,13 @@ CUresult Queue::makeStreams() {
                 : cuda.cuStreamCreate(&capture, CU_STREAM_NON_BLOCKING);
 }
 
-/// Has the stream wait. Work of the same queue is done in order.
+/// Has the stream wait.
 CUresult Queue::await(std::span<const bp_timepoint_t> waits) {
   CUresult result = CUDA_SUCCESS;
-  for (const bp_timepoint_t &at : waits) {
-    gpu::Promise promise =
-        gpu::settled(at) ? gpu::Promise() : gpu::promiseOf(device, at);
-    if (promise.queue && promise.queue != this && !result)
+  for (const bp_timepoint_t &at : waits)
+    if (const gpu::Recording *other = gpu::awaited(*this, at); other && !result)
       result = of(device).cuda.cuStreamWaitEvent(
-          stream, static_cast<const Recording *>(promise.recording)->done(), 0);
-  }
+          stream, static_cast<const Recording *>(other)->done(), 0);
   return result;
 }
 

@@ -40,14 +40,12 @@ struct DeviceWaits {
   std::vector<uint64_t> values;
   std::vector<VkPipelineStageFlags> stages;
 
-  /// Work of the same queue is done in order.
   DeviceWaits(const bp_queue_t &queue, std::span<const bp_timepoint_t> waits) {
     for (const bp_timepoint_t &at : waits) {
-      gpu::Promise promise =
-          gpu::settled(at) ? gpu::Promise() : gpu::promiseOf(queue.device, at);
-      if (!promise.queue || promise.queue == &queue)
+      const gpu::Recording *other = gpu::awaited(queue, at);
+      if (!other)
         continue;
-      auto end = static_cast<const Recording *>(promise.recording)->end;
+      auto end = static_cast<const Recording *>(other)->end;
       semaphores.push_back(end.timeline);
       values.push_back(end.value);
       stages.push_back(VK_PIPELINE_STAGE_ALL_COMMANDS_BIT);
