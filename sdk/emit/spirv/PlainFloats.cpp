@@ -119,11 +119,31 @@ struct SpellTrunc : OpRewritePattern<math::TruncOp> {
   }
 };
 
+/// Sums above 2^52 have no fractions; larger numbers have none themselves.
+/// Lavapipe leaves an f64 above 2^24 as it is.
+struct SpellRound : OpRewritePattern<math::RoundEvenOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(math::RoundEvenOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getType().isF64())
+      return failure();
+    Floats m{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
+    Value limit = arith::ConstantOp::create(m.b, m.b.getF64FloatAttr(0x1p52));
+    Value magnitude = math::AbsFOp::create(m.b, op.getOperand());
+    Value rounded = m.sub(m.add(magnitude, limit), limit);
+    Value below = m.compare(arith::CmpFPredicate::OLT, magnitude, limit);
+    rewriter.replaceOpWithNewOp<math::CopySignOp>(
+        op, m.select(below, rounded, magnitude), op.getOperand());
+    return success();
+  }
+};
+
 } // namespace
 
 LogicalResult backplane::usePlainFloats(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
-  patterns.add<SpellFma, SpellTrunc, SpellExtreme<arith::MaximumFOp, true>,
+  patterns.add<SpellFma, SpellTrunc, SpellRound,
+               SpellExtreme<arith::MaximumFOp, true>,
                SpellExtreme<arith::MinimumFOp, false>>(module.getContext());
   return applyPatternsGreedily(module, std::move(patterns));
 }

@@ -10,8 +10,8 @@
 namespace backplane {
 
 /// Fused products (a device may round twice), minimum and maximum (which order
-/// neither NaN nor zeros) and trunc become sums, products and comparisons that
-/// must be kept as they are.
+/// neither NaN nor zeros), trunc and the rounding of f64 become sums, products
+/// and comparisons that must be kept as they are.
 mlir::LogicalResult usePlainFloats(mlir::ModuleOp module);
 
 } // namespace backplane

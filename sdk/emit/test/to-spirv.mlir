@@ -156,3 +156,24 @@ func.func @short(%x: memref<512xf32>, %out: memref<512xf32>)
   }
   return
 }
+
+// -----
+
+// f64 is rounded by sums, as a device may leave large numbers as they are.
+// CHECK-LABEL: spirv.func @rounded
+// CHECK-NOT: RoundEven
+// CHECK: %[[SIZE:.*]] = spirv.GL.FAbs %{{.*}} : f64
+// CHECK: %[[MORE:.*]] = spirv.FAdd %[[SIZE]], %[[LIMIT:[a-z0-9_]+]] {{.*}}: f64
+// CHECK: %[[ROUND:.*]] = spirv.FSub %[[MORE]], %[[LIMIT]] {{.*}}: f64
+// CHECK: %[[BELOW:.*]] = spirv.FOrdLessThan %[[SIZE]], %[[LIMIT]] : f64
+// CHECK: spirv.Select %[[BELOW]], %[[ROUND]], %[[SIZE]]
+// CHECK-NOT: RoundEven
+func.func @rounded(%x: memref<8xf64>, %out: memref<8xf64>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  scf.forall (%i) in (8) {
+    %a = memref.load %x[%i] : memref<8xf64>
+    %b = math.roundeven %a : f64
+    memref.store %b, %out[%i] : memref<8xf64>
+  }
+  return
+}
