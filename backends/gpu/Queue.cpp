@@ -20,10 +20,14 @@ namespace backplane::gpu {
 namespace {
 
 bool startServing(bp_queue_t &queue) {
-  // Signals of the process are for the application's threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
+  // Signals of the process are for the application's threads, but for those
+  // that this thread's own instructions raise: the system ends a process whose
+  // thread blocks one of them, without asking any handler.
+  sigset_t blocked, before;
+  sigfillset(&blocked);
+  for (int own : {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP})
+    sigdelset(&blocked, own);
+  pthread_sigmask(SIG_SETMASK, &blocked, &before);
   auto serve = [](void *self) -> void * {
     static_cast<bp_queue_t *>(self)->serve();
     return nullptr;

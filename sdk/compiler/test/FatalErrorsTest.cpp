@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/compiler/FatalErrors.h"
+#include "sdk/compiler/OnThreads.h"
 #include "sdk/emit/llvm/Lld.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
+#include <atomic>
 #include <gtest/gtest.h>
+#include <string>
 
 using namespace backplane;
 
@@ -41,6 +44,21 @@ TEST(FatalErrors, NestAndLetStatusesThrough) {
   });
   EXPECT_NE(status.message().find("outer"), std::string::npos);
   EXPECT_EQ(catchFatalErrors([] { return notFound("x"); }).message(), "x");
+}
+
+TEST(FatalErrors, FaultsOfEveryThreadAreAStatus) {
+  std::atomic<unsigned> entered = 0, caught = 0;
+  runOnThreads(2, [&] {
+    // Both threads are there, so that one of them is not the first.
+    for (++entered; entered < 2;)
+      ;
+    Status status = catchSignals([] {
+      int *volatile nowhere = nullptr;
+      *nowhere = 1;
+    });
+    caught += status.message().find("signal 11") != std::string::npos;
+  });
+  EXPECT_EQ(caught, 2U);
 }
 
 TEST(Linker, SaysWhatIsWrongWithAnObject) {
