@@ -16,8 +16,8 @@ static void *callBody(void *body) {
   return nullptr;
 }
 
-/// Signals that are for the application's own threads. Those that a thread's own
-/// instructions raise are not: where they are blocked the system ends the
+/// Signals that are for the application's own threads. Those that a thread's
+/// own instructions raise are not: where they are blocked the system ends the
 /// process without asking any handler.
 static sigset_t signalsOfOthers() {
   sigset_t set;
