@@ -94,6 +94,8 @@ Status setUpJob(RunOptions &options);
 /// Starts both workers to learn what they are, writes it into `facts`, and
 /// makes all later workers of `options` have the same files.
 Status identify(RunOptions &options, RunFacts &facts);
+/// Whether a budget of multiply-adds is none: the depth takes no more.
+bool isAtLeastDepth(uint64_t budget, Depth depth);
 /// Whether the plug-in's files still are what `identify` found.
 Status checkUnchanged(const RunOptions &options);
 /// Leaves only variables of the environment that are usual or named, so that no
