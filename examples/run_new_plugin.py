@@ -76,8 +76,11 @@ def test_refusals(user):
     for name in ("host", "arm"):
         refuse(f"{name} in use", f"there is a plug-in '{name}' already", name)
     refuse("no such language", "there is --lang c --kind cpu, --lang c --kind npu, "
-           "--lang cpp --kind cpu, --lang mlir --kind cpu", "other", "--lang", "rust")
-    refuse("no such kind", "no template for --lang c --kind gpu", "other", "--kind", "gpu")
+           "--lang cpp --kind cpu, --lang cpp --kind gpu, --lang mlir --kind cpu",
+           "other", "--lang", "rust")
+    refuse("no such kind", "no template for --kind fpga; there is", "other", "--kind", "fpga")
+    refuse("not in this language", "no template for --lang c --kind gpu", "other", "--lang", "c",
+           "--kind", "gpu")
     refuse("no folder", "cannot make a folder beside", "other", "--out", "none/other")
     user.expect("nothing is left", (int(sorted(user.home.iterdir()) != before), ""))
 
@@ -160,6 +163,28 @@ def test_cpp(user, model):
     user.expect("C++ is shorter", (int(lines["acme"] * 4 > lines["acme-c"] * 3), str(lines)))
 
 
+def test_gpu(user, model):
+    """A GPU on a bus: its queue, its recordings and its times."""
+    user.expect("my-gpu is made", user.run(user.bp, "new-plugin", "my-gpu", "--kind", "gpu"),
+                "wrote my-gpu;")
+    plugin = build(user, "my-gpu")
+    run = [user.bp, "run", "--random-inputs", "1", "--device", "my-gpu"]
+    user.expect("my-gpu is right", user.run(user.bp, "compare", model, "--a", "ref", "--b", "my-gpu",
+                                            plugin=plugin), "ref and my-gpu agree")
+    trace = user.folder / "my-gpu.json"
+    user.expect("my-gpu is traced", user.run(*run, model, "--no-fallback", "--trace", trace,
+                                             plugin=plugin), "y: f32 [1, 2048]")
+    user.expect("its times", (0, trace.read_text(encoding="utf-8")), "dispatch")
+    user.expect("Magika on my-gpu", user.run(
+        *run, magika(), "--expect", f"target_label={user.folder}/outputs/target_label.npy",
+        plugin=plugin), "match target_label")
+    user.expect("nobody times my-gpu", user.run(
+        user.bp, "bench", model, "--device", "my-gpu", plugin=plugin), "emulat", status=1)
+    user.expect("its own tests of my-gpu", user.run(
+        "ctest", "--test-dir", user.home / "my-gpu/build", "--output-on-failure"),
+        "100% tests passed")
+
+
 def test_npu(user):
     """A project that takes partitions."""
     user.expect("my-npu is made", user.run(user.bp, "new-plugin", "my-npu", "--kind", "npu"),
@@ -224,6 +249,7 @@ def main():
                                               "--output-on-failure"), "100% tests passed")
         test_page(user)
         test_breaks(user, plugin, model, BREAKS)
+        test_gpu(user, model)
         test_npu(user)
         test_mlir(user, model)
         test_cpp(user, model)

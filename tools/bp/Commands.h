@@ -45,7 +45,7 @@ struct CompileLimits {
 
 struct NewPluginOptions {
   std::string name;
-  std::string lang = "c";
+  std::string lang; ///< empty: the first that there is for the kind
   std::string kind = "cpu";
   std::string out; ///< the folder to make; empty: ./NAME
 };

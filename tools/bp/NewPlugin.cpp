@@ -90,9 +90,13 @@ Result<fs::path> templateFolder(const NewPluginOptions &options) {
   std::error_code code;
   fs::path self = fs::read_symlink("/proc/self/exe", code);
   fs::path all = self.parent_path().parent_path() / "share/backplane/templates";
-  std::string asked = options.lang + "-" + options.kind, known;
-  if (fs::is_directory(all / asked, code))
-    return all / asked;
+  // In the first language that there is for the kind, where none is named.
+  for (std::string_view lang : {"c", "cpp", "mlir"})
+    if (options.lang.empty() || options.lang == lang)
+      if (fs::path one = all / (std::string(lang) + "-" + options.kind);
+          fs::is_directory(one, code))
+        return one;
+  std::string known;
   std::set<std::string> names;
   for (fs::directory_iterator one(all, code), end; !code && one != end;
        one.increment(code))
@@ -105,8 +109,10 @@ Result<fs::path> templateFolder(const NewPluginOptions &options) {
   if (known.empty())
     return notFound("no templates in '" + all.string() +
                     "': install Backplane again");
-  return unimplemented("there is no template for --lang " + options.lang +
-                       " --kind " + options.kind + "; there is " + known);
+  return unimplemented(
+      "there is no template for " +
+      (options.lang.empty() ? "" : "--lang " + options.lang + " ") + "--kind " +
+      options.kind + "; there is " + known);
 }
 
 std::string renamed(std::string text, const std::string &name) {

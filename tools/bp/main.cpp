@@ -207,9 +207,10 @@ void addNewPlugin(CLI::App &app, NewPluginOptions &options) {
   make->add_option("name", options.name,
                    "of the plug-in: letters, digits and dashes")
       ->required();
-  make->add_option("--lang", options.lang, "the language: c, cpp or mlir")
-      ->capture_default_str();
-  make->add_option("--kind", options.kind, "what the device is: cpu or npu")
+  make->add_option("--lang", options.lang,
+                   "the language: c, cpp or mlir (default c, cpp for a gpu)");
+  make->add_option("--kind", options.kind,
+                   "what the device is: cpu, gpu or npu")
       ->capture_default_str();
   make->add_option("--out", options.out,
                    "the folder to make (default the name)");

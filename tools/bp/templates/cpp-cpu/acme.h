@@ -3,6 +3,7 @@
 // acme.h: the classes of the plug-in.
 //
 //   plugin.cpp        the one exported symbol
+//   device.h          the classes of the device
 //   compiler.cpp      which ops the device takes, and the code for one
 //   driver.cpp        the device, its memory, executables and queues
 //   instructions.cpp  what the device computes: replace it by your hardware
@@ -10,18 +11,15 @@
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
+#include "device.h"
+
 #include <backplane/cpp/Compiler.h>
-#include <backplane/cpp/Driver.h>
 
 #include <array>
-
-using namespace backplane;
-using namespace backplane::plugin;
 
 inline constexpr std::string_view pluginName = "acme";
 inline constexpr std::string_view formatName =
     "acme-1"; // new when blobs change
-inline constexpr std::string_view deviceId = "cpu0";
 inline constexpr uint32_t maxBindings = 16, maxParameters = 16;
 
 // ---- What the device can do ----
@@ -60,32 +58,6 @@ struct Blob {
   uint32_t instruction, inverse; // ~instruction: damage is found
 };
 Blob blobOf(const Instruction &instruction);
-
-// ---- The device ----
-
-class Device {
-public:
-  using Buffer = HostMemory;
-  struct Executable {
-    const Instruction *instruction;
-  };
-  struct Queue {
-    Host host;
-    Status run(Commands commands);
-  };
-
-  explicit Device(Host host) : host_(host) {}
-  Result<std::unique_ptr<Buffer>> allocate(uint32_t space, uint64_t size,
-                                           uint64_t alignment);
-  Status write(Buffer &buffer, uint64_t offset,
-               std::span<const std::byte> data);
-  Status read(Buffer &buffer, uint64_t offset, std::span<std::byte> data);
-  Result<std::unique_ptr<Executable>> load(const bp_executable_info_t &info);
-  Result<std::unique_ptr<Queue>> createQueue(uint32_t queueClass);
-
-private:
-  Host host_;
-};
 
 // ---- The plug-in: driver, compiler and set of kernels ----
 
