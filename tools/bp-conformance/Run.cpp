@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Commands.h"
-#include "backplane/hal.h"
 #include "conformance/compare/SelfCheck.h"
 #include "conformance/kernels/KernelUnits.h"
 #include "conformance/models/RealModels.h"
