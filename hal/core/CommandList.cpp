@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// CommandList.cpp: commands, checked one by one as they become a list.
 #include "hal/core/CommandList.h"
+#include "hal/core/CommandRanges.h"
 #include "hal/core/Device.h"
 
 #include <algorithm>
@@ -15,10 +18,6 @@ constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
 const bp_command_barrier_t barrierCommand = {BP_HEADER(bp_command_barrier_t)};
 
 std::string text(uint64_t number) { return std::to_string(number); }
-
-bool overlaps(uint64_t a, uint64_t b, uint64_t length) {
-  return a < b + length && b < a + length;
-}
 
 /// Translates and checks commands one after another.
 class Builder {
@@ -88,20 +87,6 @@ Status Builder::addAll(std::span<const Command> commands) {
   std::sort(list_.alive.begin(), list_.alive.end());
   list_.alive.erase(std::unique(list_.alive.begin(), list_.alive.end()),
                     list_.alive.end());
-  return {};
-}
-
-/// Whether a range lies in a buffer of this device.
-static Status checkRange(const Device &device, const Buffer &buffer,
-                         uint64_t offset, uint64_t length) {
-  if (&buffer.device() != &device)
-    return invalidArgument("its buffer belongs to device " +
-                           buffer.device().uri() + ", not to " + device.uri());
-  if (offset > buffer.size() || length > buffer.size() - offset)
-    return Status(BP_STATUS_OUT_OF_RANGE, text(length) + " bytes at offset " +
-                                              text(offset) +
-                                              " lie outside of a buffer of " +
-                                              text(buffer.size()) + " bytes");
   return {};
 }
 
@@ -223,10 +208,8 @@ Status Builder::checkShared(const Dispatch &dispatch) const {
 
 /// A binding of a dispatch, which has limits of its own.
 Status Builder::addBinding(const Binding &binding, bool writes) {
-  if (binding.offset % info_.binding_alignment)
-    return invalidArgument("offset " + text(binding.offset) +
-                           " is not a multiple of " +
-                           text(info_.binding_alignment));
+  if (Status s = checkAlignment(device_, binding.offset); !s.ok())
+    return s;
   if (info_.max_binding_range && binding.length > info_.max_binding_range)
     return invalidArgument(text(binding.length) +
                            " bytes, the device binds at most " +
@@ -265,13 +248,6 @@ Status Builder::add(const Dispatch &dispatch) {
   list_.alive.push_back(dispatch.executable);
   list_.commands.push_back(&list_.dispatches.emplace_back(c).header);
   return {};
-}
-
-/// Whether two ranges of equal length touch; ranges of different slots are
-/// compared when the table is known.
-static bool sameRange(const bp_binding_t &a, const bp_binding_t &b) {
-  return a.buffer == b.buffer && (a.buffer || a.slot == b.slot) &&
-         overlaps(a.offset, b.offset, a.length);
 }
 
 Status Builder::add(const Copy &copy) {
@@ -320,99 +296,6 @@ CommandList::build(const Device &device, std::span<const Command> commands,
   if (Status status = builder.addAll(commands); !status.ok())
     return status;
   return list;
-}
-
-bp_binding_t toC(const SlotBinding &binding) {
-  uint64_t rest = binding.buffer->size() - binding.offset;
-  return {binding.buffer->handle(), binding.offset,
-          binding.length ? binding.length : rest, 0, 0};
-}
-
-static Status checkSlot(const Device &device, const SlotUse &use,
-                        const SlotBinding &binding) {
-  if (!binding.buffer)
-    return use.extent ? invalidArgument("has no buffer") : Status();
-  const Buffer &buffer = *binding.buffer;
-  if (Status status =
-          checkRange(device, buffer, binding.offset, binding.length);
-      !status.ok())
-    return status;
-  if (binding.offset % device.info().c().binding_alignment)
-    return invalidArgument("offset " + text(binding.offset) +
-                           " is not a multiple of " +
-                           text(device.info().c().binding_alignment));
-  uint64_t length =
-      binding.length ? binding.length : buffer.size() - binding.offset;
-  if (use.extent > length)
-    return Status(BP_STATUS_OUT_OF_RANGE, "has " + text(length) +
-                                              " bytes, the commands reach " +
-                                              text(use.extent));
-  if (use.written && buffer.readOnly())
-    return invalidArgument("is written, but its buffer was imported as "
-                           "read-only");
-  return {};
-}
-
-/// `binding` with its slot, if any, replaced by what the table has.
-static bp_binding_t resolve(const bp_binding_t &binding,
-                            std::span<const SlotBinding> table) {
-  if (binding.buffer || !table[binding.slot].buffer)
-    return binding;
-  const SlotBinding &slot = table[binding.slot];
-  return {slot.buffer->handle(), slot.offset + binding.offset, binding.length,
-          0, 0};
-}
-
-Status CommandList::checkTable(const Device &device,
-                               std::span<const SlotBinding> table) const {
-  if (table.size() < slots.size())
-    return invalidArgument("the commands use " + text(slots.size()) +
-                           " slots, the table has " + text(table.size()));
-  for (size_t i = 0; i < slots.size(); ++i)
-    if (Status status = checkSlot(device, slots[i], table[i]); !status.ok())
-      return status.within("slot " + text(i));
-  for (const bp_command_copy_t &copy : copies)
-    if ((!copy.source.buffer || !copy.target.buffer) &&
-        sameRange(resolve(copy.source, table), resolve(copy.target, table)))
-      return invalidArgument("a copy from slot " + text(copy.source.slot) +
-                             " to slot " + text(copy.target.slot) +
-                             " overlaps itself");
-  return {};
-}
-
-std::unique_ptr<CommandList>
-CommandList::resolved(std::span<const SlotBinding> table) const {
-  auto copy = std::make_unique<CommandList>();
-  copy->dispatches = dispatches;
-  copy->copies = copies;
-  copy->fills = fills;
-  copy->alive = alive;
-  copy->notes = notes;
-  copy->bindings.reserve(bindings.size());
-  for (const bp_binding_t &binding : bindings)
-    copy->bindings.push_back(resolve(binding, table));
-  for (bp_command_dispatch_t &dispatch : copy->dispatches)
-    dispatch.bindings =
-        copy->bindings.data() + (dispatch.bindings - bindings.data());
-  for (bp_command_copy_t &one : copy->copies) {
-    one.source = resolve(one.source, table);
-    one.target = resolve(one.target, table);
-  }
-  for (bp_command_fill_t &fill : copy->fills)
-    fill.target = resolve(fill.target, table);
-  auto dispatch = copy->dispatches.begin();
-  auto oneCopy = copy->copies.begin();
-  auto fill = copy->fills.begin();
-  for (const bp_header_t *command : commands) {
-    if (command->type == bp_command_dispatch_t_TYPE)
-      command = &(dispatch++)->header;
-    else if (command->type == bp_command_copy_t_TYPE)
-      command = &(oneCopy++)->header;
-    else if (command->type == bp_command_fill_t_TYPE)
-      command = &(fill++)->header;
-    copy->commands.push_back(command);
-  }
-  return copy;
 }
 
 } // namespace backplane

@@ -4,6 +4,7 @@
 #include "hal/core/Guarded.h"
 #include "hal/core/Tables.h"
 #include "sdk/support/Condition.h"
+#include "sdk/support/GivenText.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -12,14 +13,9 @@
 namespace backplane {
 namespace {
 
-constexpr uint64_t maxTextBytes = 1u << 16;
 constexpr uint64_t maxItems = 1024;
 constexpr uint64_t maxTargets = 1024;
 constexpr uint32_t maxBindings = 4096;
-
-bool sane(bp_string_t text) {
-  return text.size == 0 || (text.data && text.size <= maxTextBytes);
-}
 
 Status checkTexts(const char *what, const bp_string_t *texts, uint64_t count) {
   if (count > maxItems || (count && !texts))
@@ -27,7 +23,7 @@ Status checkTexts(const char *what, const bp_string_t *texts, uint64_t count) {
                            std::to_string(count) + " texts, at most " +
                            std::to_string(maxItems) + " in a valid array");
   for (uint64_t i = 0; i < count; ++i)
-    if (!sane(texts[i]))
+    if (!isReadable(texts[i]))
       return invalidArgument(std::string(what) + " has a damaged string");
   return {};
 }
@@ -66,7 +62,7 @@ Status copyNumerics(TargetCopy &copy) {
                               "numerics of a target", numerics);
         !s.ok())
       return s;
-    if (!sane(numerics.op_class))
+    if (!isReadable(numerics.op_class))
       return invalidArgument("numerics of a target have a damaged string");
     numerics.flags &= knownNumerics;
     copy.pointers.push_back(&numerics);
@@ -94,7 +90,8 @@ Status checkOpVersions(const bp_target_t &target) {
                            std::to_string(maxItems) + " in a valid array");
   for (uint64_t i = 0; i < count; ++i) {
     const bp_op_version_t &known = target.op_versions[i];
-    if (!sane(known.op) || !known.op.size || !known.version || known.reserved)
+    if (!isReadable(known.op) || !known.op.size || !known.version ||
+        known.reserved)
       return invalidArgument("its version " + std::to_string(i) +
                              " of an op has no name, no version from 1 on, or "
                              "a reserved member that is not 0");
@@ -331,7 +328,7 @@ bp_status_t putStage(void *context, bp_string_t stage, bp_string_t pipeline) {
 }
 
 bp_status_t putReason(void *context, bp_string_t text) {
-  if (!sane(text))
+  if (!isReadable(text))
     return BP_STATUS_INVALID_ARGUMENT;
   *static_cast<std::string *>(context) = view(text);
   return BP_STATUS_OK;

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/DeviceInfo.h"
 #include "hal/core/Tables.h"
+#include "sdk/support/GivenText.h"
 
 #include <algorithm>
 
 namespace backplane {
 
 static constexpr uint64_t maxTexts = 4096;
-static constexpr uint64_t maxTextBytes = 1u << 16;
-
-static bool sane(bp_string_t text) {
-  return text.size == 0 || (text.data && text.size <= maxTextBytes);
-}
 
 static Status checkTexts(const bp_string_t *texts, uint64_t count,
                          const char *what) {
@@ -20,7 +16,7 @@ static Status checkTexts(const bp_string_t *texts, uint64_t count,
                            what + ", at most " + std::to_string(maxTexts) +
                            " in a valid array");
   for (uint64_t i = 0; i < count; ++i)
-    if (!sane(texts[i]))
+    if (!isReadable(texts[i]))
       return invalidArgument(std::string("the device's ") + what +
                              " hold a damaged string");
   return {};
@@ -38,7 +34,7 @@ static bool isDeviceId(std::string_view id) {
 static Status checkInfo(const bp_device_info_t &info) {
   constexpr uint64_t maxAlignment = 256;
   for (bp_string_t text : {info.id, info.name, info.identity, info.refusal})
-    if (!sane(text))
+    if (!isReadable(text))
       return invalidArgument("the device has a damaged string");
   if (!isDeviceId(view(info.id)))
     return invalidArgument("the device's id is empty or holds characters "

@@ -4,16 +4,12 @@
 #include "hal/core/Error.h"
 #include "hal/core/Guarded.h"
 #include "hal/core/Tables.h"
+#include "sdk/support/GivenText.h"
 
 namespace backplane {
 namespace {
 
 constexpr uint64_t maxKernels = 4096;
-constexpr uint64_t maxTextBytes = 1u << 16;
-
-bool sane(bp_string_t text) {
-  return text.size == 0 || (text.data && text.size <= maxTextBytes);
-}
 
 struct Collector {
   const KernelSink &put;
@@ -29,7 +25,7 @@ struct Collector {
         !s.ok())
       return s;
     for (bp_string_t text : {kernel.text, kernel.target, kernel.cost})
-      if (!sane(text))
+      if (!isReadable(text))
         return invalidArgument("a kernel has a damaged string");
     return copyCompiled(kernel.body, [&](const bp_compiled_t &body) {
       kernel.body = &body;

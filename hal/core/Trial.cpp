@@ -121,13 +121,6 @@ bool follow(int fd, std::string &last) {
   }
 }
 
-std::string howItEnded(int status) {
-  if (WIFSIGNALED(status))
-    return "signal " + std::to_string(WTERMSIG(status)) + " (" +
-           strsignal(WTERMSIG(status)) + ")";
-  return "exit code " + std::to_string(WEXITSTATUS(status));
-}
-
 /// Why the plug-in did not pass; empty when it did.
 std::string outcomeOf(const OnTrial &trial) {
   std::string last = "start";
@@ -156,6 +149,13 @@ std::string storedOutcome(const std::string &path, const FileTrust &trust,
 }
 
 } // namespace
+
+std::string howItEnded(int status) {
+  if (WIFSIGNALED(status))
+    return "signal " + std::to_string(WTERMSIG(status)) + " (" +
+           strsignal(WTERMSIG(status)) + ")";
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
 
 Status tryPlugin(const Manifest &manifest, const LoaderOptions &options) {
   const std::string program = workerProgram();

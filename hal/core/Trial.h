@@ -21,6 +21,9 @@ namespace backplane {
 /// of the compile cache to keep its outcome in, or without a bp-worker.
 Status tryPlugin(const Manifest &manifest, const LoaderOptions &options);
 
+/// "signal 11 (Segmentation fault)" or "exit code 3", of a status of waitpid.
+std::string howItEnded(int status);
+
 /// The line that the process on trial writes in the end; before each call of
 /// the plug-in it writes the name of the function.
 inline constexpr const char *trialDone = "done";

@@ -2,6 +2,7 @@
 #include "sdk/support/Property.h"
 
 #include "sdk/support/Concat.h"
+#include "sdk/support/GivenText.h"
 
 #include <cmath>
 #include <cstdio>
@@ -10,7 +11,6 @@ namespace backplane {
 namespace {
 
 constexpr uint64_t maxProperties = 1024, maxNumbers = 1024;
-constexpr uint64_t maxTextBytes = 1u << 16;
 
 std::string listText(const std::vector<int64_t> &numbers) {
   std::string text = "[";
@@ -23,10 +23,6 @@ std::string numberText(double number) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.17g", number);
   return text;
-}
-
-bool sane(bp_string_t text) {
-  return text.size == 0 || (text.data && text.size <= maxTextBytes);
 }
 
 Status badList(uint64_t count, std::string_view what, uint64_t max) {
@@ -46,7 +42,7 @@ Status copyValue(const bp_property_t &from, Property::Value &value) {
                ? Status()
                : invalidArgument("its number is not finite");
   case BP_PROPERTY_STRING:
-    if (!sane(from.string))
+    if (!isReadable(from.string))
       return invalidArgument("its string is damaged");
     value.emplace<std::string>(view(from.string));
     return {};
@@ -141,7 +137,7 @@ Result<std::vector<Property>> copyProperties(const bp_property_t *items,
     return badList(count, " properties", maxProperties);
   std::vector<Property> properties;
   for (uint64_t i = 0; i < count; ++i) {
-    if (!sane(items[i].key))
+    if (!isReadable(items[i].key))
       return invalidArgument("a property has a damaged key");
     std::string_view key = view(items[i].key);
     bool twice = findProperty(properties, key) != nullptr;
