@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Resolve.h"
-#include "sdk/schedule/MemoryPlan.h"
-
-#include <algorithm>
+#include "PlaceSlots.h"
 
 namespace backplane::rt {
 namespace {
 
 /// Bytes of scratch per worker that a dispatch may ask for.
 constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
-constexpr uint64_t maxBytes = uint64_t(1) << 62;
-
-Status outOfRange(std::string message) {
-  return Status(BP_STATUS_OUT_OF_RANGE, std::move(message));
-}
 
 class Resolver {
 public:
@@ -22,25 +15,18 @@ public:
       : program_(program), evaluate_(evaluator), context_(context) {}
 
   Result<Resolved> run() {
-    if (Status s = placeSlots(); !s.ok())
+    if (Status s = placeSlots(program_, evaluate_, context_, result_); !s.ok())
       return s;
     return addCommands(0);
   }
   Result<Resolved> runRest(std::vector<SlotPlace> places, size_t first) {
-    places_ = std::move(places);
+    result_.places = std::move(places);
     return addCommands(first);
   }
 
 private:
   Result<Resolved> addCommands(size_t first);
-  Status findReads();
-  Status placeSlots();
-  Result<SlotPlace> place(const Slot &slot);
   Result<Binding> placeOf(uint32_t slot);
-  Status placeTransients(const std::vector<uint32_t> &slots, uint32_t device);
-  Result<std::vector<int64_t>> planOffsets(const std::vector<uint32_t> &slots,
-                                           uint32_t device) const;
-  bool hasStaticPlan(const std::vector<uint32_t> &slots, uint32_t device) const;
   uint32_t deviceOf(uint32_t slot) const { return program_.slots[slot].device; }
   uint32_t deviceOf(const program::Dispatch &dispatch) const;
   Status addCommand(uint32_t index, const program::Command &command);
@@ -50,15 +36,13 @@ private:
   Status addControl(const program::Control &control);
   Status addRead(const program::Read &read, size_t next);
   Result<Binding> bind(const SlotRange &range);
-  Result<uint64_t> number(const Dim &dim, uint64_t most);
-  Result<uint64_t> greatestBytes(const Dim &dim) const;
+  Result<uint64_t> number(const Dim &dim, uint64_t max) const {
+    return evaluateWithin(evaluate_, dim, max);
+  }
 
   const Program &program_;
   Evaluator &evaluate_;
   const ResolveContext &context_;
-  std::set<std::string> reads_; ///< symbols
-  SymbolRanges ranges_;         ///< while there are reads
-  std::vector<SlotPlace> places_;
   Resolved result_;
 };
 
@@ -66,49 +50,12 @@ Result<Resolved> Resolver::addCommands(size_t first) {
   for (size_t i = first; i < program_.commands.size() && !result_.read; ++i)
     if (Status s = addCommand(uint32_t(i), program_.commands[i]); !s.ok())
       return s.within("command " + std::to_string(i));
-  result_.places = std::move(places_);
   return std::move(result_);
-}
-
-/// The symbols that the program reads, and what they may be.
-Status Resolver::findReads() {
-  for (const program::Command &command : program_.commands)
-    if (const auto *read = std::get_if<program::Read>(&command)) {
-      if (reads_.empty())
-        ranges_ = rangesOf(evaluate_.values());
-      if (Status s = addReadRanges(*read, ranges_); !s.ok())
-        return s;
-      reads_.insert(read->symbol);
-    }
-  return {};
-}
-
-/// A slot without the place of a transient.
-Result<SlotPlace> Resolver::place(const Slot &slot) {
-  bool isRead = slot.bytes && !reads_.empty() &&
-                !isKnown(*slot.bytes, evaluate_.values());
-  std::optional<uint64_t> bytes;
-  if (slot.bytes) {
-    Result<uint64_t> size =
-        isRead ? greatestBytes(*slot.bytes) : number(*slot.bytes, maxBytes);
-    if (!size)
-      return size.status();
-    bytes = *size;
-  }
-  if (slot.kind == SlotKind::Transient)
-    return SlotPlace{{nullptr, 0, *bytes, context_.arenaTableSlot}, isRead};
-  Result<Binding> found = context_.place(slot);
-  if (!found)
-    return found.status();
-  if (bytes && !isRead && *bytes != found->length)
-    return dataLoss("it has " + std::to_string(*bytes) +
-                    " bytes, what it names " + std::to_string(found->length));
-  return SlotPlace{std::move(*found), isRead};
 }
 
 /// The memory of a slot in this call.
 Result<Binding> Resolver::placeOf(uint32_t slot) {
-  const SlotPlace &place = places_[slot];
+  const SlotPlace &place = result_.places[slot];
   Binding binding = place.binding;
   if (place.isRead) {
     Result<uint64_t> bytes =
@@ -118,104 +65,6 @@ Result<Binding> Resolver::placeOf(uint32_t slot) {
     binding.length = *bytes;
   }
   return binding;
-}
-
-Result<uint64_t> Resolver::number(const Dim &dim, uint64_t most) {
-  Result<int64_t> value = evaluate_(dim);
-  if (!value)
-    return value.status();
-  if (*value < 0 || uint64_t(*value) > most)
-    return outOfRange("'" + dim.str() + "' is " + std::to_string(*value));
-  return uint64_t(*value);
-}
-
-Result<uint64_t> Resolver::greatestBytes(const Dim &dim) const {
-  Result<int64_t> most = greatest(dim, ranges_);
-  if (!most)
-    return most.status();
-  if (uint64_t(*most) > maxBytes)
-    return outOfRange("'" + dim.str() + "' may be " + std::to_string(*most));
-  return uint64_t(*most);
-}
-
-Status Resolver::placeSlots() {
-  if (Status s = findReads(); !s.ok())
-    return s;
-  result_.arenaBytes.assign(context_.sides.size(), 0);
-  std::vector<std::vector<uint32_t>> transients(context_.sides.size());
-  for (uint32_t i = 0; i < program_.slots.size(); ++i) {
-    const Slot &slot = program_.slots[i];
-    Result<SlotPlace> found = place(slot);
-    if (!found)
-      return found.status().within("slot " + std::to_string(i));
-    if (slot.kind == SlotKind::Transient)
-      transients[slot.device].push_back(i);
-    places_.push_back(std::move(*found));
-  }
-  for (uint32_t device = 0; device < transients.size(); ++device)
-    if (Status s = placeTransients(transients[device], device); !s.ok())
-      return s;
-  return {};
-}
-
-bool Resolver::hasStaticPlan(const std::vector<uint32_t> &slots,
-                             uint32_t device) const {
-  return program_.arenaBytes(device) >= 0 &&
-         context_.sides[device].alignment() <= uint64_t(planAlignment) &&
-         std::all_of(slots.begin(), slots.end(), [&](uint32_t slot) {
-           return program_.slots[slot].offset >= 0;
-         });
-}
-
-/// Plans with barriers as time: commands between two of them may overlap.
-Result<std::vector<int64_t>>
-Resolver::planOffsets(const std::vector<uint32_t> &slots,
-                      uint32_t device) const {
-  std::vector<uint32_t> barriers = barriersBefore(program_);
-  std::map<uint32_t, int32_t> numbers;
-  for (uint32_t i = 0; i < slots.size(); ++i)
-    numbers[slots[i]] = int32_t(i);
-  int64_t unit =
-      std::max(int64_t(context_.sides[device].alignment()), planAlignment);
-  std::vector<Transient> transients;
-  for (uint32_t index : slots) {
-    const Slot &slot = program_.slots[index];
-    // Sizes in multiples of the device's alignment give offsets that are, too.
-    int64_t bytes =
-        (int64_t(places_[index].binding.length) + unit - 1) / unit * unit;
-    Transient item{bytes, barriers[slot.first], barriers[slot.last]};
-    auto operand =
-        slot.reuse < 0 ? numbers.end() : numbers.find(uint32_t(slot.reuse));
-    if (operand != numbers.end() &&
-        program_.slots[operand->first].last == slot.first)
-      item.reuse = operand->second;
-    transients.push_back(item);
-  }
-  Result<MemoryPlan> plan = planMemory(transients);
-  if (!plan)
-    return plan.status();
-  return std::move(plan->offsets);
-}
-
-/// Places the transients of one device, which are `slots`.
-Status Resolver::placeTransients(const std::vector<uint32_t> &slots,
-                                 uint32_t device) {
-  bool isStatic = hasStaticPlan(slots, device);
-  std::vector<int64_t> offsets;
-  if (!isStatic) {
-    Result<std::vector<int64_t>> planned = planOffsets(slots, device);
-    if (!planned)
-      return planned.status();
-    offsets = std::move(*planned);
-  }
-  uint64_t &total = result_.arenaBytes[device];
-  for (size_t i = 0; i < slots.size(); ++i) {
-    Binding &place = places_[slots[i]].binding;
-    place.offset =
-        uint64_t(isStatic ? program_.slots[slots[i]].offset : offsets[i]);
-    total = std::max(total, place.offset + place.length);
-  }
-  return {};
 }
 
 Status Resolver::addCommand(uint32_t index, const program::Command &command) {
@@ -308,8 +157,9 @@ Status Resolver::addCopy(const program::Copy &copy) {
   if (!target)
     return target.status().within("target");
   if (source->length != target->length)
-    return outOfRange("it copies " + std::to_string(source->length) +
-                      " bytes to " + std::to_string(target->length));
+    return Status(BP_STATUS_OUT_OF_RANGE,
+                  "it copies " + std::to_string(source->length) + " bytes to " +
+                      std::to_string(target->length));
   if (source->length == 0)
     return {};
   uint32_t from = deviceOf(copy.source.slot);
