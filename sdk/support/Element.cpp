@@ -2,6 +2,7 @@
 #include "Element.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -84,6 +85,12 @@ uint64_t encodeFloat(const Format &format, double value) {
   if (format.isFnuz && (bits == 0 || bits == format.notANumber))
     return bits;
   return bits | (std::signbit(value) ? format.signBit() : 0);
+}
+
+/// What the host has itself needs no decoding; there is one NaN.
+template <typename Float, typename Bits> double decodeNative(uint64_t bits) {
+  double value = std::bit_cast<Float>(Bits(bits));
+  return std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
 double decodeFloat(const Format &format, uint64_t bits) {
@@ -169,6 +176,10 @@ double decodeElement(DType type, std::span<const uint8_t> data, size_t index) {
     for (unsigned i = 0; i < bits / 8; ++i)
       pattern |= uint64_t(data[index * (bits / 8) + i]) << (8 * i);
   }
+  if (type == DType::F32)
+    return decodeNative<float, uint32_t>(pattern);
+  if (type == DType::F64)
+    return decodeNative<double, uint64_t>(pattern);
   if (type == DType::F8E8M0FNU)
     return decodePower(pattern);
   if (isFloat(type))

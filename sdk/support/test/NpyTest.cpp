@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/support/Npy.h"
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <sstream>
@@ -57,6 +59,66 @@ TEST(Npy, UnsignedBitsStandForFloatsThatNumpyLacks) {
   EXPECT_FALSE(holdsDType(BP_DTYPE_U8, BP_DTYPE_F4E2M1FN));
   EXPECT_FALSE(holdsDType(BP_DTYPE_U8, BP_DTYPE_BOOL));
   EXPECT_FALSE(holdsDType(99, BP_DTYPE_F32));
+}
+
+/// Element 1 of two of this dtype, the bits of which are these.
+double numberOf(bp_dtype_t dtype, uint64_t bits) {
+  auto tensor = Tensor::create(dtype, {2});
+  std::memcpy(tensor->data() + elementBytes(dtype), &bits, elementBytes(dtype));
+  EXPECT_EQ(tensor->number(0), tensor->number(2)); // outside
+  return tensor->number(1);
+}
+
+TEST(Npy, NumbersAreThoseOfTheDType) {
+  const std::tuple<bp_dtype_t, uint64_t, double> numbers[] = {
+      {BP_DTYPE_F64, 0xC004000000000000, -2.5},
+      {BP_DTYPE_F32, 0x3F800001, 1 + std::ldexp(1, -23)},
+      {BP_DTYPE_F32, 1, std::ldexp(1, -149)},
+      {BP_DTYPE_F16, 0xC100, -2.5},
+      {BP_DTYPE_F16, 0xFC00, -INFINITY},
+      {BP_DTYPE_BF16, 0x3FC0, 1.5},
+      {BP_DTYPE_F8E4M3FN, 0xB8, -1},
+      {BP_DTYPE_F8E5M2, 0x3E, 1.5},
+      {BP_DTYPE_F8E4M3FNUZ, 0x40, 1},
+      {BP_DTYPE_F8E5M2FNUZ, 0xC4, -2},
+      {BP_DTYPE_I64, uint64_t(-3), -3},
+      {BP_DTYPE_I32, uint32_t(-3), -3},
+      {BP_DTYPE_I16, uint16_t(-3), -3},
+      {BP_DTYPE_I8, uint8_t(-3), -3},
+      {BP_DTYPE_U64, UINT64_MAX, std::ldexp(1, 64)},
+      {BP_DTYPE_U32, UINT32_MAX, UINT32_MAX},
+      {BP_DTYPE_U16, UINT16_MAX, UINT16_MAX},
+      {BP_DTYPE_U8, UINT8_MAX, UINT8_MAX},
+      {BP_DTYPE_BOOL, 1, 1}};
+  for (auto [dtype, bits, number] : numbers)
+    EXPECT_EQ(numberOf(dtype, bits), number) << dtypeName(dtype);
+  for (auto [dtype, bits] :
+       {std::pair(BP_DTYPE_F32, 0x7FC00000u), std::pair(BP_DTYPE_F16, 0x7E00u),
+        std::pair(BP_DTYPE_F8E4M3FN, 0x7Fu),
+        std::pair(BP_DTYPE_F8E4M3FNUZ, 0x80u),
+        std::pair(BP_DTYPE_F8E5M2, 0x7Eu)})
+    EXPECT_TRUE(std::isnan(numberOf(dtype, bits))) << dtypeName(dtype);
+  EXPECT_FALSE(std::signbit(numberOf(BP_DTYPE_F32, 0xFFC00001))); // one NaN
+}
+
+/// A file of each dtype that files can hold is read as what it was written as.
+TEST(Npy, FilesKeepTheirDType) {
+  std::string path =
+      testing::TempDir() + "bp-npy-dtype-" + std::to_string(getpid());
+  for (bp_dtype_t dtype = 1; dtype < BP_DTYPE_COUNT_; ++dtype) {
+    auto tensor = Tensor::create(dtype, {3});
+    ASSERT_EQ(tensor.ok(), elementBytes(dtype) != 0) << dtypeName(dtype);
+    if (!tensor)
+      continue;
+    ASSERT_TRUE(writeNpy(path, *tensor).ok());
+    auto again = readNpy(path);
+    ASSERT_TRUE(again.ok()) << again.message();
+    EXPECT_TRUE(holdsDType(again->dtype(), dtype)) << dtypeName(dtype);
+    EXPECT_EQ(again->size(), tensor->size());
+  }
+  std::filesystem::remove(path);
+  EXPECT_FALSE(writeNpy(path, Tensor()).ok());
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(Npy, TakesWhatNumpyWrites) {
