@@ -94,7 +94,28 @@ Value bp::lower::expOfModerate(MathBuilder &m, Value x) {
   return m.mul(expOfRest(m, rest), m.fromExponent(word));
 }
 
+/// Whether no number is above 0.
+static bool isNotPositive(Value x) {
+  auto negated = x.getDefiningOp<arith::NegFOp>();
+  return negated && negated.getOperand().getDefiningOp<math::AbsFOp>();
+}
+
+/// exp(x) for x not above 0: with an offset one factor reaches both ends, and
+/// what takes the offset away rounds subnormals once.
+static Value expOfNotPositive(MathBuilder &m, Value x) {
+  Value low = m.f(m.isF64() ? -746 : -104);
+  Value bounded = m.select(m.less(x, low), low, x);
+  if (m.canScale())
+    return expInRange(m, bounded, Value());
+  constexpr int64_t offset = 64;
+  auto [word, rest] = reduce(m, bounded, Value(), m.bias() + offset);
+  Value raised = m.mul(expOfRest(m, rest), m.fromExponent(word));
+  return m.mul(raised, m.f(0x1p-64));
+}
+
 Value bp::lower::expandExp(MathBuilder &m, Value x) {
+  if (isNotPositive(x))
+    return expOfNotPositive(m, x);
   Value bounded = m.isF64() ? m.clamp(x, -746, 710) : m.clamp(x, -104, 89);
   return expInRange(m, bounded, Value());
 }

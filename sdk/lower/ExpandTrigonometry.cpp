@@ -10,23 +10,78 @@ using namespace bp::lower;
 
 namespace {
 
-/// Any f32, given as f64: x times the digits of 2 / pi, 29 bits at a time, so
-/// that each product is exact; whole turns are dropped as they come.
-Angle reduceNarrow(MathBuilder &m, Value x) {
+/// What an angle of f32, given as f64, is divided by: x = (n - offset) * unit +
+/// rest, |rest| <= unit / 2, with n in the `quadrant` of an Angle.
+struct Unit {
+  double quarters; ///< of a turn
+  double offset;
+};
+
+/// Any f32: x times the digits of 2 / pi, 29 bits at a time, so that each
+/// product is exact; whole turns are dropped as they come.
+Angle reduceAny(MathBuilder &m, Value x, const Unit &unit) {
   static constexpr double digits[] = {
       0x1.45f306dp-1,   0x1.9391054p-30, 0x1.4fe13abp-59,  0x1.d1f534dp-88,
       0x1.b81b6c5p-117, 0x1.5993c4p-148, 0x1.c820ff2p-175, 0x1.163abdep-204};
-  Value turns = m.f(0), part = m.f(0);
+  double turn = 4 / unit.quarters;
+  Value units = m.f(0), part = m.f(unit.offset);
   for (double digit : digits) {
-    Value product = m.mul(x, m.f(digit));
-    Value whole = m.roundEven(m.mul(product, m.f(0.25)));
-    part = m.add(part, m.fma(whole, m.f(-4), product));
-    Value quarter = m.roundEven(part);
-    part = m.sub(part, quarter);
-    turns = m.add(turns, quarter);
+    Value product = m.mul(x, m.f(digit / unit.quarters));
+    Value whole = m.roundEven(m.mul(product, m.f(1 / turn)));
+    part = m.add(part, m.fma(whole, m.f(-turn), product));
+    Value nearest = m.roundEven(part);
+    part = m.sub(part, nearest);
+    units = m.add(units, nearest);
   }
-  Value quadrant = m.bits(m.add(turns, m.f(m.magic())));
-  return {quadrant, m.mul(part, m.f(0x1.921fb54442d18p0)), m.f(0)};
+  Value number = m.bits(m.add(units, m.f(m.magic())));
+  double size = 0x1.921fb54442d18p0 * unit.quarters;
+  return {number, m.mul(part, m.f(size)), m.f(0)};
+}
+
+/// Below this subtraction loses nothing that a result of f32 shows: no f32 is
+/// nearer than 2^-30 to a multiple of pi / 2 but 0.
+constexpr double kNearAngle = 0x1p24;
+
+/// Up to kNearAngle: pi in two parts.
+Angle reduceNear(MathBuilder &m, Value x, const Unit &unit) {
+  Value inverse = m.f(0x1.45f306dc9c883p-1 / unit.quarters);
+  Value magic = m.f(m.magic()), shifted;
+  if (unit.offset == 0)
+    shifted = m.fma(x, inverse, magic);
+  else
+    shifted = m.add(m.fma(x, inverse, m.f(unit.offset)), magic);
+  Value n = m.sub(shifted, magic);
+  if (unit.offset != 0)
+    n = m.sub(n, m.f(unit.offset));
+  Value rest = m.fma(n, m.f(-0x1.921fb54442d18p0 * unit.quarters), x);
+  rest = m.fma(n, m.f(-0x1.1a62633145c07p-54 * unit.quarters), rest);
+  return {m.bits(shifted), rest, m.f(0)};
+}
+
+/// The angle of an f32, in the format of `wide`. Vectors without far angles,
+/// as most are, take a branch around what those need.
+Angle reduceNarrow(MathBuilder &m, MathBuilder &wide, Value x,
+                   const Unit &unit) {
+  Value extended = wide.extend(x);
+  if (!m.isVector())
+    return reduceAny(wide, extended, unit);
+  Value isNear = m.less(m.abs(x), m.f(kNearAngle));
+  auto by = [&](auto reduce) {
+    return [&, reduce]() -> MathBuilder::Parts {
+      Angle angle = reduce(wide, extended, unit);
+      return {angle.quadrant, angle.rest};
+    };
+  };
+  auto [quadrant, rest] = wide.ifAll(isNear, by(reduceNear), by(reduceAny));
+  return {quadrant, rest, wide.f(0)};
+}
+
+/// sin(n * pi + rest) for an angle in halves of a turn.
+Value sineOfHalves(MathBuilder &m, const Angle &a) {
+  Value square = m.mul(a.rest, a.rest);
+  Value tail = m.poly(bp::coefficients::sinOfHalvesF64, square);
+  Value value = m.fma(m.mul(square, a.rest), tail, a.rest);
+  return m.fromBits(m.xorI(m.bits(value), m.shl(a.quadrant, 63)));
 }
 
 Value sineOf(MathBuilder &m, const Angle &a) {
@@ -62,15 +117,11 @@ Value tangentOf(MathBuilder &m, const Angle &a) {
                m.select(isOdd, sine, cosine));
 }
 
-/// Reduces x in f64, applies `function` and rounds to the format of `m`.
-Value viaAngle(
-    MathBuilder &m, Value x,
-    llvm::function_ref<Value(MathBuilder &, const Angle &)> function) {
+/// sin(x + offset * pi) of f32, by f64.
+Value narrowSine(MathBuilder &m, Value x, double offset) {
   MathBuilder wide = m.f64();
-  if (m.isF64())
-    return function(wide, reduceWide(wide, x));
-  Value result = function(wide, reduceNarrow(wide, wide.extend(x)));
-  return wide.narrow(result, x.getType());
+  Angle angle = reduceNarrow(m, wide, x, {2, offset});
+  return wide.narrow(sineOfHalves(wide, angle), x.getType());
 }
 
 /// sin(x) = tan(x) = x below this, with the sign of zeros.
@@ -82,20 +133,25 @@ Value keepTiny(MathBuilder &m, Value x, Value value) {
 } // namespace
 
 Value bp::lower::expandSin(MathBuilder &m, Value x) {
-  Value value = viaAngle(m, x, [](MathBuilder &wide, const Angle &a) {
-    return sineInQuadrant(wide, a, a.quadrant);
-  });
-  return keepTiny(m, x, value);
+  if (!m.isF64())
+    return keepTiny(m, x, narrowSine(m, x, 0));
+  Angle angle = reduceWide(m, x);
+  return keepTiny(m, x, sineInQuadrant(m, angle, angle.quadrant));
 }
 
 Value bp::lower::expandCos(MathBuilder &m, Value x) {
-  return viaAngle(m, x, [](MathBuilder &wide, const Angle &a) {
-    return sineInQuadrant(wide, a, wide.addI(a.quadrant, wide.i(1)));
-  });
+  if (!m.isF64())
+    return narrowSine(m, x, 0.5);
+  Angle angle = reduceWide(m, x);
+  return sineInQuadrant(m, angle, m.addI(angle.quadrant, m.i(1)));
 }
 
 Value bp::lower::expandTan(MathBuilder &m, Value x) {
-  return keepTiny(m, x, viaAngle(m, x, tangentOf));
+  if (m.isF64())
+    return keepTiny(m, x, tangentOf(m, reduceWide(m, x)));
+  MathBuilder wide = m.f64();
+  Value value = tangentOf(wide, reduceNarrow(m, wide, x, {1, 0}));
+  return keepTiny(m, x, wide.narrow(value, x.getType()));
 }
 
 /// asin(x) for x in [0, 1/2].

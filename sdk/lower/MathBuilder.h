@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace bp::lower {
@@ -32,6 +34,7 @@ public:
   MathBuilder f64() { return {b, like(b.getF64Type()), scales}; }
 
   bool isF64() const { return width() == 64; }
+  bool isVector() const { return mlir::isa<mlir::VectorType>(type); }
   int64_t mantissa() const { return isF64() ? 52 : 23; }
   int64_t bias() const { return isF64() ? 1023 : 127; }
   /// Added to a small number, it leaves the nearest integer in the low bits.
@@ -143,6 +146,27 @@ public:
   Value clamp(Value x, double low, double high) {
     Value raised = select(less(x, f(low)), f(low), x);
     return select(less(f(high), raised), f(high), raised);
+  }
+
+  /// An integer and a float.
+  using Parts = std::pair<Value, Value>;
+  /// By a branch: `common` where the condition, a vector of any shape, holds
+  /// for all lanes, else `rare`, which has to be right for such lanes too.
+  Parts ifAll(Value condition, llvm::function_ref<Parts()> common,
+              llvm::function_ref<Parts()> rare) {
+    Value all = mlir::vector::ReductionOp::create(
+        b, mlir::vector::CombiningKind::AND, condition);
+    auto choice = mlir::scf::IfOp::create(b, {integers, type}, all, true, true);
+    auto fill = [&](mlir::Block *block, llvm::function_ref<Parts()> make) {
+      mlir::OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(block);
+      Parts parts = make();
+      mlir::scf::YieldOp::create(b,
+                                 mlir::ValueRange{parts.first, parts.second});
+    };
+    fill(choice.thenBlock(), common);
+    fill(choice.elseBlock(), rare);
+    return {choice.getResult(0), choice.getResult(1)};
   }
 
   // ---- other formats ----

@@ -39,7 +39,8 @@ def ExpandMathPass : Pass<"bp-expand-math">,
   ];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect",
-    "mlir::math::MathDialect"];
+    "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+    "mlir::vector::VectorDialect"];
 }
 
 #endif // BACKPLANE_LOWER_PASSES

@@ -95,23 +95,33 @@ template <typename T> double distance(T got, Wide want) {
   return double(fabsl(Wide(got) - want) / unit);
 }
 
-std::unique_ptr<Kernel> compileOp(const char *op, const char *type,
-                                  bool isBinary) {
+/// Ops one after the other, each on the result of the one before it; the first
+/// one may have two operands.
+std::unique_ptr<Kernel> compileOps(std::initializer_list<const char *> ops,
+                                   const char *type, bool isBinary) {
   std::string tensor = "tensor<?x" + std::string(type) + ", #bp.dims<[\"n\"]>>";
+  std::string text = "func.func @kernel(%x: " + tensor +
+                     (isBinary ? ", %y: " + tensor : "") + ") -> " + tensor +
+                     " attributes {bp.dispatch, bp.symbols = [\"n\"]} {\n";
+  std::string operands = isBinary ? "%x, %y" : "%x", last;
   std::string types = isBinary ? tensor + ", " + tensor : tensor;
-  std::string text =
-      "func.func @kernel(%x: " + tensor + (isBinary ? ", %y: " + tensor : "") +
-      ") -> " + tensor + " attributes {bp.dispatch, bp.symbols = [\"n\"]} {\n" +
-      "  %0 = bp." + op + (isBinary ? " %x, %y" : " %x") + " : (" + types +
-      ") -> " + tensor + "\n  return %0 : " + tensor + "\n}\n";
+  for (const char *op : ops) {
+    last = "%r" + std::to_string(text.size());
+    text += "  " + last + " = bp." + op + " " + operands + " : (" + types +
+            ") -> " + tensor + "\n";
+    operands = last;
+    types = tensor;
+  }
+  text += "  return " + last + " : " + tensor + "\n}\n";
   const Isa isa = ownIsas().back();
   return Kernel::compile(text, hostTarget(isa), fastStages(isa));
 }
 
-/// The op over all elements.
+/// The ops over all elements.
 template <typename T>
-std::vector<T> apply(const char *op, std::vector<std::vector<T>> operands) {
-  auto kernel = compileOp(op, typeName<T>(), operands.size() == 2);
+std::vector<T> apply(std::initializer_list<const char *> ops,
+                     std::vector<std::vector<T>> operands) {
+  auto kernel = compileOps(ops, typeName<T>(), operands.size() == 2);
   if (!kernel)
     return {};
   std::vector<T> result(operands[0].size());
@@ -125,7 +135,7 @@ std::vector<T> apply(const char *op, std::vector<std::vector<T>> operands) {
 
 template <typename T> void checkUnary(const Case &c, double limit) {
   std::vector<T> x = inputs<T>(1, 20000);
-  std::vector<T> got = apply<T>(c.op, {x});
+  std::vector<T> got = apply<T>({c.op}, {x});
   ASSERT_EQ(got.size(), x.size()) << c.op << " does not compile";
   size_t worst = 0;
   double error = 0;
@@ -158,11 +168,21 @@ template <typename T> void checkPow(double limit) {
     x.push_back(T(std::exp2(unit(random) * (i % 2 ? 0.5 : 20))));
     y.push_back(T(unit(random) * end / std::log(double(x.back()))));
   }
-  std::vector<T> got = apply<T>("pow", {x, y});
+  std::vector<T> got = apply<T>({"pow"}, {x, y});
   ASSERT_EQ(got.size(), x.size());
   for (size_t i = 0; i < x.size(); ++i)
     EXPECT_LE(distance(got[i], powl(x[i], y[i])), limit)
         << x[i] << " to the " << y[i] << " gives " << got[i];
+}
+
+/// exp of what cannot be above 0, down to the subnormals.
+template <typename T> void checkDecay(double limit) {
+  std::vector<T> x = inputs<T>(5, 20000);
+  std::vector<T> got = apply<T>({"abs", "neg", "exp"}, {x});
+  ASSERT_EQ(got.size(), x.size());
+  for (size_t i = 0; i < x.size(); ++i)
+    EXPECT_LE(distance(got[i], expl(-fabsl(x[i]))), limit)
+        << "exp(-abs(" << x[i] << ")) gives " << got[i];
 }
 
 bool canRun() { return hasIsa(ownIsas().back()); }
@@ -175,7 +195,7 @@ protected:
   }
 };
 
-class PowTest : public testing::Test {
+class OpsTest : public testing::Test {
 protected:
   void SetUp() override {
     if (!canRun())
@@ -191,7 +211,9 @@ INSTANTIATE_TEST_SUITE_P(All, MathTest, testing::ValuesIn(cases),
                            return std::string(info.param.op);
                          });
 
-TEST_F(PowTest, F32) { checkPow<float>(0.51); }
-TEST_F(PowTest, F64) { checkPow<double>(1.6); }
+TEST_F(OpsTest, PowF32) { checkPow<float>(0.51); }
+TEST_F(OpsTest, PowF64) { checkPow<double>(1.6); }
+TEST_F(OpsTest, DecayF32) { checkDecay<float>(1); }
+TEST_F(OpsTest, DecayF64) { checkDecay<double>(1); }
 
 } // namespace

@@ -42,14 +42,47 @@ func.func @erf(%x: f64) -> f64 {
   return %0 : f64
 }
 
-// f32 computes in f64.
+// f32 computes in f64, and branches around what angles above 2^24 need.
 // CHECK-LABEL: @sin
 // CHECK: arith.extf %{{.*}} : vector<8xf32> to vector<8xf64>
+// CHECK: %[[NEAR:.*]] = arith.cmpf olt
+// CHECK: %[[ALL:.*]] = vector.reduction <and>, %[[NEAR]] : vector<8xi1> into i1
+// CHECK: scf.if %[[ALL]]
+// CHECK-COUNT-3: math.fma
+// CHECK-NOT: math.roundeven
+// CHECK: } else {
 // CHECK-COUNT-16: math.roundeven
+// CHECK: }
 // CHECK: arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
 func.func @sin(%x: vector<8xf32>) -> vector<8xf32> {
   %0 = math.sin %x : vector<8xf32>
   return %0 : vector<8xf32>
+}
+
+// A scalar has no lanes to share a branch.
+// CHECK-LABEL: @cos
+// CHECK-NOT: scf.if
+// CHECK-COUNT-16: math.roundeven
+// CHECK-NOT: math.roundeven
+// CHECK: return
+func.func @cos(%x: f32) -> f32 {
+  %0 = math.cos %x : f32
+  return %0 : f32
+}
+
+// Nothing above 0: one power of two, and what brings subnormals.
+// CHECK-LABEL: @decay
+// CHECK-COUNT-1: arith.cmpf
+// CHECK-NOT: arith.cmpf
+// CHECK-COUNT-1: arith.shli
+// CHECK-NOT: arith.shli
+// CHECK-NOT: arith.shrui
+// CHECK: return
+func.func @decay(%x: vector<8xf32>) -> vector<8xf32> {
+  %0 = math.absf %x : vector<8xf32>
+  %1 = arith.negf %0 : vector<8xf32>
+  %2 = math.exp %1 : vector<8xf32>
+  return %2 : vector<8xf32>
 }
 
 // CHECK-LABEL: @square
