@@ -82,6 +82,37 @@ static void dropSelfCopies(ModuleOp module) {
   });
 }
 
+/// The copy by which memory that starts as a copy of something becomes a
+/// result, if that is all that the destination is for.
+static linalg::CopyOp lastCopy(memref::AllocOp made, Value destination) {
+  if (!isa<BlockArgument>(destination) || !destination.hasOneUse() ||
+      made.getType() != destination.getType())
+    return {};
+  auto last = dyn_cast<linalg::CopyOp>(*destination.user_begin());
+  bool isLast = last && last.getInputs()[0] == made.getResult() &&
+                last->getBlock() == made->getBlock();
+  bool startsAsCopy = llvm::any_of(made->getUsers(), [&](Operation *user) {
+    auto first = dyn_cast<linalg::CopyOp>(user);
+    return first && first != last && first.getOutputs()[0] == made.getResult();
+  });
+  return isLast && startsAsCopy ? last : linalg::CopyOp();
+}
+
+/// An operand that is copied to be updated in place is copied to where the
+/// result goes at once.
+static void updateDestinations(ModuleOp module) {
+  module.walk([](memref::AllocOp made) {
+    for (Operation *user : made->getUsers()) {
+      auto copy = dyn_cast<linalg::CopyOp>(user);
+      if (!copy || !lastCopy(made, copy.getOutputs()[0]))
+        continue;
+      made.replaceAllUsesWith(copy.getOutputs()[0]);
+      copy.erase();
+      return made.erase();
+    }
+  });
+}
+
 void BufferizePass::runOnOperation() {
   ModuleOp module = getOperation();
   if (failed(decomposePads(module)) || failed(bufferize(module)))
@@ -95,6 +126,7 @@ void BufferizePass::runOnOperation() {
   dropSelfCopies(module);
   if (failed(runPipeline(clean, module)))
     return signalPassFailure();
+  updateDestinations(module); // loops carry no memory any more
 }
 
 } // namespace backplane
