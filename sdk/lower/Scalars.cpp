@@ -106,14 +106,55 @@ Value integerToFloat(ImplicitLocOpBuilder &body, Value value,
   return toOddF32(body, convert(value, body.getF64Type()));
 }
 
+/// What a conversion to an integer saturates at.
+struct IntegerBounds {
+  explicit IntegerBounds(const Element &to)
+      : isSigned(!to.isUnsigned), width(to.bits()),
+        lowest(isSigned ? APInt::getSignedMinValue(width) : APInt(width, 0)),
+        highest(isSigned ? APInt::getSignedMaxValue(width)
+                         : APInt::getMaxValue(width)) {}
+
+  bool isSigned;
+  unsigned width;
+  APInt lowest, highest;
+};
+
+Value truncated(ImplicitLocOpBuilder &body, Value value, const Element &to) {
+  if (to.isUnsigned)
+    return arith::FPToUIOp::create(body, to.compute, value);
+  return arith::FPToSIOp::create(body, to.compute, value);
+}
+
+/// Where the float has all values of the integer: it saturates as a float,
+/// whose comparisons are those of the machine's maximum and minimum.
+Value clampToInteger(ImplicitLocOpBuilder &body, Value value,
+                     const Element &to) {
+  IntegerBounds bounds(to);
+  auto type = cast<FloatType>(value.getType());
+  auto number = [&](const APInt &integer) {
+    APFloat exact(type.getFloatSemantics());
+    exact.convertFromAPInt(integer, bounds.isSigned, APFloat::rmTowardZero);
+    return constant(body, body.getFloatAttr(type, exact));
+  };
+  auto choose = [&](arith::CmpFPredicate kind, Value than, Value otherwise) {
+    Value keeps = arith::CmpFOp::create(body, kind, value, than);
+    value = select(body, keeps, value, otherwise);
+  };
+  Value zero = constant(body, body.getFloatAttr(type, 0));
+  if (bounds.isSigned)
+    choose(arith::CmpFPredicate::ORD, value, zero);
+  Value low = number(bounds.lowest), high = number(bounds.highest);
+  choose(arith::CmpFPredicate::OGT, low, low);
+  choose(arith::CmpFPredicate::OLT, high, high);
+  return truncated(body, value, to);
+}
+
 Value floatToInteger(ImplicitLocOpBuilder &body, Value value,
                      const Element &to) {
   auto type = cast<FloatType>(value.getType());
-  unsigned width = to.bits();
-  bool isSigned = !to.isUnsigned;
-  APInt lowest = isSigned ? APInt::getSignedMinValue(width) : APInt(width, 0);
-  APInt highest =
-      isSigned ? APInt::getSignedMaxValue(width) : APInt::getMaxValue(width);
+  auto [isSigned, width, lowest, highest] = IntegerBounds(to);
+  if (width < APFloat::semanticsPrecision(type.getFloatSemantics()))
+    return clampToInteger(body, value, to);
   APFloat lowBound(type.getFloatSemantics());
   lowBound.convertFromAPInt(lowest, isSigned, APFloat::rmTowardZero);
   APFloat highBound = scalbn(APFloat(type.getFloatSemantics(), 1),
@@ -129,10 +170,7 @@ Value floatToInteger(ImplicitLocOpBuilder &body, Value value,
   Value outside =
       arith::OrIOp::create(body, nan, arith::OrIOp::create(body, above, below));
   Value zero = constant(body, body.getFloatAttr(type, 0));
-  Value safe = select(body, outside, zero, value);
-  Value result = isSigned
-                     ? Value(arith::FPToSIOp::create(body, to.compute, safe))
-                     : Value(arith::FPToUIOp::create(body, to.compute, safe));
+  Value result = truncated(body, select(body, outside, zero, value), to);
   auto bound = [&](const APInt &number) {
     unsigned bits = widthOf(to.compute);
     return integer(body, to.compute,

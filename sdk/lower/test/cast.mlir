@@ -2,20 +2,51 @@
 // RUN: bp-opt %s --bp-lower-to-linalg --split-input-file | FileCheck %s
 
 // Float to integer saturates, NaN gives 0, and no value out of range reaches
-// the conversion.
+// the conversion. A float that has all values of the integer saturates before.
 // CHECK-LABEL: @saturates
 // CHECK-DAG: %[[LOW:.*]] = arith.constant -1.280000e+02 : f32
-// CHECK-DAG: %[[HIGH:.*]] = arith.constant 1.280000e+02 : f32
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 1.270000e+02 : f32
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: %[[NUMBER:.*]] = arith.cmpf ord, %[[X:.*]], %[[X]]
+// CHECK: %[[N:.*]] = arith.select %[[NUMBER]], %[[X]], %[[ZERO]]
+// CHECK: %[[A:.*]] = arith.cmpf ogt, %[[N]], %[[LOW]]
+// CHECK: %[[UP:.*]] = arith.select %[[A]], %[[N]], %[[LOW]]
+// CHECK: %[[B:.*]] = arith.cmpf olt, %[[UP]], %[[HIGH]]
+// CHECK: %[[DOWN:.*]] = arith.select %[[B]], %[[UP]], %[[HIGH]]
+// CHECK: arith.fptosi %[[DOWN]] : f32 to i8
+func.func @saturates(%a: tensor<8xf32>) -> tensor<8xi8> {
+  %0 = bp.cast %a {dtype = i8} : (tensor<8xf32>) -> tensor<8xi8>
+  return %0 : tensor<8xi8>
+}
+
+// -----
+
+// What is not above 0, NaN too, is 0 without a sign.
+// CHECK-LABEL: @saturates_unsigned
+// CHECK-NOT: arith.cmpf ord
+// CHECK: arith.cmpf ogt
+// CHECK: arith.cmpf olt
+// CHECK: arith.fptoui %{{.*}} : f32 to i8
+func.func @saturates_unsigned(%a: tensor<8xf32>) -> tensor<8xui8> {
+  %0 = bp.cast %a {dtype = ui8} : (tensor<8xf32>) -> tensor<8xui8>
+  return %0 : tensor<8xui8>
+}
+
+// -----
+
+// CHECK-LABEL: @saturates_wide
+// CHECK-DAG: %[[LOW:.*]] = arith.constant -2.14748365E+9 : f32
+// CHECK-DAG: %[[HIGH:.*]] = arith.constant 2.14748365E+9 : f32
 // CHECK: %[[ABOVE:.*]] = arith.cmpf oge, %[[X:.*]], %[[HIGH]]
 // CHECK: %[[BELOW:.*]] = arith.cmpf olt, %[[X]], %[[LOW]]
 // CHECK: %[[NAN:.*]] = arith.cmpf uno, %[[X]], %[[X]]
 // CHECK: %[[SAFE:.*]] = arith.select %{{.*}}, %cst{{.*}}, %[[X]]
-// CHECK: %[[I:.*]] = arith.fptosi %[[SAFE]] : f32 to i8
-// CHECK: %[[UP:.*]] = arith.select %[[ABOVE]], %c127_i8, %[[I]]
-// CHECK: arith.select %[[BELOW]], %c-128_i8, %[[UP]]
-func.func @saturates(%a: tensor<8xf32>) -> tensor<8xi8> {
-  %0 = bp.cast %a {dtype = i8} : (tensor<8xf32>) -> tensor<8xi8>
-  return %0 : tensor<8xi8>
+// CHECK: %[[I:.*]] = arith.fptosi %[[SAFE]] : f32 to i32
+// CHECK: %[[UP:.*]] = arith.select %[[ABOVE]], %c2147483647_i32, %[[I]]
+// CHECK: arith.select %[[BELOW]], %c-2147483648_i32, %[[UP]]
+func.func @saturates_wide(%a: tensor<8xf32>) -> tensor<8xi32> {
+  %0 = bp.cast %a {dtype = i32} : (tensor<8xf32>) -> tensor<8xi32>
+  return %0 : tensor<8xi32>
 }
 
 // -----

@@ -38,8 +38,9 @@ func.func @reads_unsigned(%x: tensor<?x3xui4, #bp.dims<["n", "3"]>>) -> tensor<?
 // CHECK-LABEL: @writes
 // CHECK-SAME: %[[OUT:[a-z0-9]+]]: tensor<8xi8> {bp.dims = ["8"]}) -> tensor<8xi8>
 // CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<3x5xi8>)
-// CHECK: arith.select %{{.*}}, %c7_i8
-// CHECK: arith.select %{{.*}}, %c-8_i8
+// CHECK: arith.cmpf ogt
+// CHECK: arith.cmpf olt
+// CHECK: arith.fptosi %{{.*}} : f32 to i8
 // CHECK: %[[LINE:.*]] = tensor.collapse_shape %{{.*}} : tensor<3x5xi8> into tensor<15xi8>
 // CHECK: linalg.generic {{.*}} outs(%[[OUT]] : tensor<8xi8>)
 // CHECK: %[[LOW:.*]] = tensor.extract %[[LINE]]
