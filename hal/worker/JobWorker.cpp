@@ -2,16 +2,10 @@
 //
 // JobWorker.cpp: compiles models for a process that limits what that may take.
 #include "Loop.h"
+#include "sdk/support/TextViews.h"
 
 namespace backplane::worker {
 namespace {
-
-std::vector<bp_string_t> asC(const std::vector<std::string> &texts) {
-  std::vector<bp_string_t> views;
-  for (const std::string &text : texts)
-    views.push_back(toC(text));
-  return views;
-}
 
 Result<Context> openContext(const JobMessage &job) {
   bp_context_options_t options = {BP_HEADER(bp_context_options_t)};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Pool.h"
 #include "hal/core/DeviceUri.h"
+#include "sdk/support/TextViews.h"
 
 namespace backplane::worker {
 
@@ -61,11 +62,8 @@ Result<WireDevice> Pool::device(const RemoteUri &uri) {
 Result<std::shared_ptr<const DeviceInfo>> deviceInfo(const WireDevice &device) {
   if (device.id.empty())
     return std::shared_ptr<const DeviceInfo>();
-  std::vector<bp_string_t> formats, features;
-  for (const std::string &format : device.formats)
-    formats.push_back(toC(format));
-  for (const std::string &feature : device.features)
-    features.push_back(toC(feature));
+  std::vector<bp_string_t> formats = asC(device.formats),
+                           features = asC(device.features);
   std::vector<bp_property_t> properties;
   for (const WireProperty &p : device.properties)
     properties.push_back({toC(p.key), p.kind, uint32_t(p.i64s.size()), p.i64,

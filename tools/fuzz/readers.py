@@ -19,15 +19,16 @@ SOURCES = {
     "cache": ["sdk/support/Cache.cpp", "hal/core/DriverCache.cpp"],
     "dim": ["sdk/graph/DimParse.cpp"],
     "elf": ["hal/host/Elf.cpp"],
-    "frames": ["hal/worker/Frame.cpp", "hal/worker/DecodeMessages.cpp",
+    "frames": ["hal/worker/Frame.cpp", "hal/worker/CheckMessages.cpp",
+               "hal/worker/DecodeMessages.cpp",
                "hal/worker/EncodeMessages.cpp"],
     "kernel": ["sdk/package/KernelPack.cpp"],
     "kernel_text": ["sdk/kernels/KernelParse.cpp", "sdk/kernels/KernelScan.cpp",
                     "sdk/kernels/KernelText.cpp"],
-    "manifest": ["hal/core/Manifest.cpp"],
+    "manifest": ["hal/core/Manifest.cpp", "hal/core/MemberReader.cpp"],
     "names": ["hal/core/DeviceUri.cpp", "hal/runtime/DevicePolicy.cpp",
               "hal/worker/Workers.cpp", "sdk/partition/TargetNames.cpp"],
-    "npy": ["sdk/support/Npy.cpp"],
+    "npy": ["sdk/support/Npy.cpp", "sdk/support/NpyHeader.cpp"],
     "npz": ["conformance/models/Npz.cpp"],
     "onnx": IMPORTER,
     "ptx": ["backends/nvptx/driver/Ptx.cpp"],
@@ -63,7 +64,7 @@ OTHERS = {
     "hal/worker/Frame.cpp": ["eachFrame"],
     "hal/worker/Workers.cpp": ["emulatedArm"],
     "sdk/graph/OpTable.cpp": ["completeAttributes", "parseDefault", "opTable"],
-    "sdk/support/Npy.cpp": ["writeNpy", "dtypeName"],
+    "sdk/support/Npy.cpp": ["writeNpy", "holdsDType"],
 }
 
 # name: (floor in percent, why)
