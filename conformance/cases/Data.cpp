@@ -11,13 +11,6 @@
 
 namespace backplane::conformance {
 
-uint64_t randomBits(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 uint64_t hashText(std::string_view text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (char c : text)

@@ -74,11 +74,10 @@
 #define BACKPLANE_CONFORMANCE_CASES_DATA_H
 
 #include "Case.h"
+#include "conformance/oracle/RandomBits.h"
 
 namespace backplane::conformance {
 
-/// Random bits of a counter (SplitMix64 of seed and index).
-uint64_t randomBits(uint64_t seed, uint64_t index);
 /// FNV-1a of a text: seeds come from ids.
 uint64_t hashText(std::string_view text);
 /// The numbers that functions go wrong at, as bits, for any dtype.
