@@ -198,4 +198,17 @@ Bytes ModelFixture::run(uint64_t seed, const Layout &layout, How how,
   return call.outputs();
 }
 
+void ModelFixture::expectSame(const Bytes &found, const Bytes &expected,
+                              const std::string &what) {
+  if (!good())
+    return;
+  auto [a, b] = std::mismatch(found.begin(), found.end(), expected.begin(),
+                              expected.end());
+  if (a == found.end() && b == expected.end())
+    return;
+  fixture.trial().fail(what + " gives other results, from byte " +
+                       std::to_string(a - found.begin()) + " of " +
+                       std::to_string(found.size()) + " on");
+}
+
 } // namespace backplane::checks

@@ -134,6 +134,9 @@ struct ModelFixture {
   /// Runs a call and returns its outputs.
   Bytes run(uint64_t seed, const Layout &layout = {}, How how = How::Execute,
             unsigned scale = 1);
+  /// The same inputs elsewhere, or by another way, give the same bits.
+  void expectSame(const Bytes &found, const Bytes &expected,
+                  const std::string &what);
 
   Fixture fixture;
   Compiled compiled{fixture};
