@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Child.h"
+#include "hal/core/Trial.h"
 
 #include <algorithm>
 #include <array>
@@ -32,14 +33,6 @@ void settle(int fd) {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (nothing >= 0 && fd != stream)
       dup2(nothing, stream);
-}
-
-std::string howItEnded(int status) {
-  std::string how = "the plug-in ended its process with ";
-  if (WIFSIGNALED(status))
-    return how + "signal " + std::to_string(WTERMSIG(status)) + " (" +
-           strsignal(WTERMSIG(status)) + ")";
-  return how + "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
 /// Waits until there is something to read; false when that takes too long.
@@ -142,7 +135,7 @@ std::string inChild(const std::function<void(const Teller &)> &work,
   int status = endOf(child, whole || !inTime);
   if (whole)
     return "";
-  return inTime ? howItEnded(status)
+  return inTime ? "the plug-in ended its process with " + howItEnded(status)
                 : "the plug-in did not come back within " +
                       std::to_string(timeout.count()) + " ms";
 }
