@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ops that change dims or the order of axes but no element.
+// OnnxReshape.cpp: ops that change dims alone.
 #include "OnnxHandlers.h"
 #include "ShapeInput.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace backplane::frontend {
 
@@ -45,10 +44,6 @@ Dim quotient(Node &node, Dims above, Dims below) {
     node.reject("a shape with 0 has no room for -1");
   return floorDiv(product(above), divisor);
 }
-
-} // namespace
-
-namespace {
 
 /// The shape input of Reshape as dims.
 class NewShape {
@@ -236,169 +231,6 @@ void onnxUnsqueeze(Node &node) {
   for (int64_t axis : axes)
     dims.insert(dims.begin() + axis, Dim(1));
   outReshaped(node, dims);
-}
-
-namespace {
-
-/// Known integers under broadcasting.
-bool expandKnown(Node &node, const Dims &dims) {
-  const Known *known = node.known(0);
-  auto fixed = staticDims(dims);
-  if (!node.ok() || !known || !fixed)
-    return false;
-  Result<int64_t> count = elementCount(*fixed);
-  if (!count.ok() || *count > static_cast<int64_t>(kMaxKnown))
-    return false;
-  std::vector<size_t> positions;
-  Odometer at(*fixed);
-  for (int64_t i = 0; i < *count; ++i, at.step())
-    positions.push_back(positionOf(known->dims, at.index()));
-  if (auto result = pick(*known, *fixed, positions)) {
-    node.out(0, *result);
-    return true;
-  }
-  return false;
-}
-
-} // namespace
-
-void onnxExpand(Node &node) {
-  Dims dims = requireSizes(node, 1, "shape");
-  if (!node.ok())
-    return;
-  // A size that data decide may be 1 in one call and more in the next.
-  bool isRead = std::any_of(dims.begin(), dims.end(), [&](const Dim &dim) {
-    return isReadSize(node, dim);
-  });
-  dims = node.commonDims(Dims(node.inputType(0).dims), dims, isRead);
-  checkCount(node, dims);
-  if (!node.ok() || expandKnown(node, dims))
-    return;
-  if (node.inputType(0).dims == dims)
-    return node.outSame(0, 0);
-  node.out(0, node.broadcast(node.value(0), dims));
-}
-
-/// [a, b] by [r, s] is a broadcast to [r, a, s, b], reshaped to [r*a, s*b].
-void onnxTile(Node &node) {
-  Dims repeats = requireSizes(node, 1, "repeats");
-  const Dims own = node.inputType(0).dims;
-  if (node.ok() && repeats.size() != own.size())
-    node.reject("it has " + std::to_string(repeats.size()) +
-                " repeats for the input " + node.inputType(0).str());
-  if (!node.ok())
-    return;
-  Dims wide, dims;
-  std::vector<int64_t> axes;
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (repeats[i] != Dim(1))
-      wide.push_back(repeats[i]);
-    axes.push_back(static_cast<int64_t>(wide.size()));
-    wide.push_back(own[i]);
-    dims.push_back(repeats[i] * own[i]);
-  }
-  checkCount(node, wide);
-  checkCount(node, dims);
-  if (wide.size() == own.size())
-    return node.outSame(0, 0);
-  ValueId tiled =
-      node.op("broadcast", {node.value(0)}, {{"dims", wide}, {"axes", axes}});
-  node.out(0, node.reshape(tiled, dims));
-}
-
-void onnxTranspose(Node &node) {
-  const Dims own = node.inputType(0).dims;
-  std::vector<int64_t> permutation = node.i64s("perm");
-  if (!node.hasAttribute("perm")) {
-    permutation.resize(own.size());
-    std::iota(permutation.rbegin(), permutation.rend(), 0);
-  }
-  std::vector<int64_t> sorted = permutation;
-  std::sort(sorted.begin(), sorted.end());
-  bool right = sorted.size() == own.size();
-  for (size_t i = 0; right && i < sorted.size(); ++i)
-    right = sorted[i] == static_cast<int64_t>(i);
-  if (!right)
-    node.reject("attribute 'perm' is not a permutation of the axes of " +
-                node.inputType(0).str());
-  if (!node.ok())
-    return;
-  const Known *known = node.known(0);
-  if (!known)
-    return node.out(0, node.transpose(node.value(0), permutation));
-  std::vector<int64_t> dims;
-  for (int64_t axis : permutation)
-    dims.push_back(known->dims[axis]);
-  std::vector<size_t> positions;
-  Odometer at(dims);
-  std::vector<int64_t> source(dims.size());
-  for (size_t i = 0; i < known->elements.size(); ++i, at.step()) {
-    for (size_t axis = 0; axis < dims.size(); ++axis)
-      source[permutation[axis]] = at.index()[axis];
-    positions.push_back(positionOf(known->dims, source));
-  }
-  node.out(0, *pick(*known, dims, positions));
-}
-
-// ---- DepthToSpace, SpaceToDepth ----
-
-namespace {
-
-/// The block size, for an input of rank 4.
-int64_t blockOf(Node &node) {
-  int64_t block = node.i64("blocksize", 0);
-  if (block < 1 || block > (1 << 20))
-    node.reject("attribute 'blocksize' is " + std::to_string(block));
-  if (node.ok() && node.inputType(0).rank() != 4)
-    node.reject("the input " + node.inputType(0).str() + " needs rank 4");
-  return block;
-}
-
-/// Whether the block's axes come before the channels.
-bool blockFirst(Node &node) {
-  std::string mode = node.string("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD")
-    node.reject("attribute 'mode' is '" + mode + "'");
-  return mode == "DCR";
-}
-
-/// dim / by, which must divide it.
-Dim part(Node &node, const Dim &dim, int64_t by) {
-  Dim result = floorDiv(dim, Dim(by));
-  node.require(result * Dim(by), dim, "the block size must divide the size");
-  return result;
-}
-
-} // namespace
-
-void onnxDepthToSpace(Node &node) {
-  int64_t block = blockOf(node);
-  bool first = blockFirst(node);
-  if (!node.ok())
-    return;
-  const Dims d = node.inputType(0).dims;
-  Dim b(block), depth = part(node, d[1], block * block);
-  Dims split = first ? Dims{d[0], b, b, depth, d[2], d[3]}
-                     : Dims{d[0], depth, b, b, d[2], d[3]};
-  std::vector<int64_t> order = first ? std::vector<int64_t>{0, 3, 4, 1, 5, 2}
-                                     : std::vector<int64_t>{0, 1, 4, 2, 5, 3};
-  ValueId parts = node.reshape(node.value(0), split);
-  node.out(0, node.reshape(node.transpose(parts, order),
-                           {d[0], depth, d[2] * b, d[3] * b}));
-}
-
-void onnxSpaceToDepth(Node &node) {
-  int64_t block = blockOf(node);
-  std::vector<int64_t> order = blockFirst(node)
-                                   ? std::vector<int64_t>{0, 3, 5, 1, 2, 4}
-                                   : std::vector<int64_t>{0, 1, 3, 5, 2, 4};
-  if (!node.ok())
-    return;
-  const Dims d = node.inputType(0).dims;
-  Dim b(block), h = part(node, d[2], block), w = part(node, d[3], block);
-  ValueId parts = node.reshape(node.value(0), {d[0], d[1], h, b, w, b});
-  node.out(0, node.reshape(node.transpose(parts, order),
-                           {d[0], d[1] * b * b, h, w}));
 }
 
 } // namespace backplane::frontend

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Slice, Split and Concat.
+// OnnxSlice.cpp: Slice.
+#include "Box.h"
 #include "OnnxHandlers.h"
 #include "ShapeInput.h"
 
@@ -9,77 +10,6 @@
 namespace backplane::frontend {
 
 namespace {
-
-/// A box of a tensor: the elements start, start + stride, … of each axis; the
-/// reversed axes are then turned around.
-struct Box {
-  Dims starts, sizes;
-  std::vector<int64_t> strides;
-  std::vector<int64_t> reversed;
-};
-
-Box wholeBox(const Dims &dims) {
-  return Box{Dims(dims.size(), Dim(0)),
-             dims,
-             std::vector<int64_t>(dims.size(), 1),
-             {}};
-}
-
-/// The box of known integers.
-std::optional<Known> knownBox(const Known &known, const Box &box) {
-  auto starts = staticDims(box.starts), sizes = staticDims(box.sizes);
-  if (!starts || !sizes)
-    return std::nullopt;
-  size_t count = 1;
-  for (int64_t size : *sizes)
-    count *= static_cast<size_t>(size);
-  std::vector<size_t> positions;
-  Odometer at(*sizes);
-  std::vector<int64_t> source(sizes->size());
-  for (size_t i = 0; i < count; ++i, at.step()) {
-    for (size_t axis = 0; axis < source.size(); ++axis) {
-      int64_t index = at.index()[axis];
-      if (std::find(box.reversed.begin(), box.reversed.end(),
-                    static_cast<int64_t>(axis)) != box.reversed.end())
-        index = (*sizes)[axis] - 1 - index;
-      source[axis] = (*starts)[axis] + index * box.strides[axis];
-    }
-    positions.push_back(positionOf(known.dims, source));
-  }
-  return pick(known, *sizes, positions);
-}
-
-bool isWhole(const Box &box, const Dims &dims) {
-  return box.sizes == dims && box.reversed.empty() &&
-         box.strides == wholeBox(dims).strides;
-}
-
-/// The box as a value.
-ValueId boxOf(Node &node, const Box &box) {
-  ValueId value = node.value(0);
-  const Dims own = node.inputType(0).dims;
-  if (box.sizes != own || box.strides != wholeBox(own).strides)
-    value = node.op("slice", {value},
-                    {{"starts", box.starts},
-                     {"sizes", box.sizes},
-                     {"strides", box.strides}});
-  return box.reversed.empty()
-             ? value
-             : node.op("reverse", {value}, {{"axes", box.reversed}});
-}
-
-void outBox(Node &node, size_t output, const Box &box) {
-  if (!node.ok())
-    return;
-  if (const Known *known = node.known(0))
-    if (auto result = knownBox(*known, box))
-      return node.out(output, *result);
-  if (isWhole(box, node.inputType(0).dims))
-    return node.outSame(output, 0);
-  node.out(output, boxOf(node, box));
-}
-
-// ---- Slice ----
 
 /// No tensor is that large: a constant bound from here on means "the end".
 constexpr int64_t kUnbounded = kMaxElements;
@@ -215,10 +145,6 @@ SliceInputs readSlice(Node &node) {
   return inputs;
 }
 
-} // namespace
-
-namespace {
-
 /// Bounds that data decide: where the slice begins, and how much it has.
 class DataSlice {
 public:
@@ -329,158 +255,6 @@ void onnxSlice(Node &node) {
     return outBox(node, 0, box);
   if (node.ok())
     node.out(0, cutByData(node, boxOf(node, box), inputs));
-}
-
-// ---- Split ----
-
-namespace {
-
-/// Equal parts; from opset 18 on the last one may be smaller.
-Dims equalParts(Node &node, const Dim &size, int64_t count) {
-  Dim number(count), part = floorDiv(size, number);
-  bool ragged = node.hasAttribute("num_outputs") && size.constant();
-  if (!ragged) {
-    node.require(part * number, size,
-                 "the size of the split axis must be a multiple of " +
-                     std::to_string(count));
-    return Dims(static_cast<size_t>(count), part);
-  }
-  part = ceilDiv(size, number);
-  Dims parts;
-  for (Dim left = size; parts.size() < static_cast<size_t>(count);
-       left = left - parts.back())
-    parts.push_back(min(part, left));
-  return parts;
-}
-
-/// The parts of the input; one that data decide is at most what the others
-/// before it leave.
-Dims givenParts(Node &node, const Dim &size) {
-  std::vector<DataElement> given = elementsOf(node, 1, "split");
-  if (node.ok() && node.inputType(1).rank() != 1)
-    node.reject("its split has rank 0, but must have rank 1");
-  Dims parts;
-  Dim left = size;
-  for (size_t i = 0; node.ok() && i < given.size(); ++i) {
-    parts.push_back(requireSize(node, given[i], "split", i, max(left, Dim(0))));
-    left = left - parts.back();
-  }
-  checkCount(node, parts);
-  return parts;
-}
-
-Dims partsOf(Node &node, const Dim &size) {
-  int64_t count = static_cast<int64_t>(node.outputCount());
-  int64_t declared = node.i64("num_outputs", count);
-  if (count == 0 || declared != count)
-    node.reject("it has " + std::to_string(count) + " outputs, but " +
-                std::to_string(declared) + " are declared");
-  bool given = node.opset() < 13 ? node.hasAttribute("split") : node.has(1);
-  if (node.opset() < 13 && node.has(1))
-    node.reject("split is an attribute before opset 13");
-  if (!node.ok())
-    return {};
-  if (!given)
-    return equalParts(node, size, count);
-  if (node.hasAttribute("num_outputs"))
-    node.reject("it has both split and num_outputs");
-  Dims parts;
-  if (node.opset() >= 13)
-    parts = givenParts(node, size);
-  else
-    for (int64_t part : node.i64s("split"))
-      parts.push_back(requireSize(node, KnownElement::number(part), "split"));
-  if (node.ok() && parts.size() != node.outputCount())
-    node.reject("it splits into " + std::to_string(parts.size()) +
-                " parts for " + std::to_string(count) + " outputs");
-  Dim sum(0);
-  for (const Dim &part : parts)
-    sum = sum + part;
-  node.require(sum, size, "the parts must add up to the split axis");
-  return parts;
-}
-
-} // namespace
-
-void onnxSplit(Node &node) {
-  const Dims dims = node.inputType(0).dims;
-  size_t axis = node.axis(node.i64("axis", 0), dims.size());
-  Dims parts = partsOf(node, dimOf(node.inputType(0), axis));
-  Dim start(0);
-  for (size_t i = 0; node.ok() && i < parts.size(); ++i) {
-    Box box = wholeBox(dims);
-    box.starts[axis] = start;
-    box.sizes[axis] = parts[i];
-    start = start + parts[i];
-    outBox(node, i, box);
-  }
-}
-
-// ---- Concat ----
-
-namespace {
-
-std::optional<Known> concatKnown(Node &node, size_t axis) {
-  std::vector<const Known *> parts;
-  std::vector<int64_t> dims;
-  size_t total = 0;
-  for (size_t i = 0; i < node.inputCount(); ++i) {
-    const Known *part = node.known(i);
-    if (!part || (i && part->dtype != parts[0]->dtype))
-      return std::nullopt;
-    parts.push_back(part);
-    total += part->elements.size();
-    if (i == 0)
-      dims = part->dims;
-    else if (part->dims.size() == dims.size())
-      dims[axis] += part->dims[axis];
-    else
-      return std::nullopt;
-    for (size_t other = 0; other < dims.size(); ++other)
-      if (other != axis && part->dims[other] != dims[other])
-        return std::nullopt;
-  }
-  if (total > kMaxKnown)
-    return std::nullopt;
-  Known result{parts[0]->dtype, dims, {}};
-  Odometer at(dims);
-  for (size_t i = 0; i < total; ++i, at.step()) {
-    std::vector<int64_t> index = at.index();
-    size_t part = 0;
-    while (index[axis] >= parts[part]->dims[axis])
-      index[axis] -= parts[part++]->dims[axis];
-    result.elements.push_back(
-        parts[part]->elements[positionOf(parts[part]->dims, index)]);
-  }
-  return result;
-}
-
-} // namespace
-
-void onnxConcat(Node &node) {
-  if (!node.hasAttribute("axis"))
-    return node.reject("attribute 'axis' is missing");
-  const Dims first = node.inputType(0).dims;
-  size_t axis = node.axis(node.i64("axis", 0), first.size());
-  for (size_t i = 1; node.ok() && i < node.inputCount(); ++i)
-    if (node.inputType(i).rank() != first.size())
-      node.reject("its operands " + node.inputType(0).str() + " and " +
-                  node.inputType(i).str() + " have different ranks");
-  if (!node.ok())
-    return;
-  if (node.inputCount() == 1)
-    return node.outSame(0, 0);
-  if (auto result = concatKnown(node, axis))
-    return node.out(0, *result);
-  std::vector<ValueId> operands = node.values();
-  for (ValueId &operand : operands) {
-    Dims dims = first;
-    if (node.ok())
-      dims[axis] = node.type(operand).dims[axis];
-    operand = node.withDims(operand, dims);
-  }
-  node.out(0,
-           node.op("concat", operands, {{"axis", static_cast<int64_t>(axis)}}));
 }
 
 } // namespace backplane::frontend
