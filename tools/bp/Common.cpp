@@ -238,13 +238,6 @@ std::vector<bp_tensor_t> asC(std::vector<Tensor> &tensors) {
   return views;
 }
 
-std::vector<bp_string_t> asC(const std::vector<std::string> &texts) {
-  std::vector<bp_string_t> views;
-  for (const std::string &text : texts)
-    views.push_back(toC(text));
-  return views;
-}
-
 namespace {
 
 using AskShapes = decltype(&bp_session_output_shapes);

@@ -7,6 +7,7 @@
 #include "Commands.h"
 #include "OutputFiles.h"
 #include "sdk/support/Npy.h"
+#include "sdk/support/TextViews.h"
 
 #include <cmath>
 
@@ -79,8 +80,6 @@ bool compareOutput(const RunOptions &options, const std::string &name,
 
 bp_tensor_t asC(Tensor &tensor);
 std::vector<bp_tensor_t> asC(std::vector<Tensor> &tensors);
-/// Views of texts, which must outlive them.
-std::vector<bp_string_t> asC(const std::vector<std::string> &texts);
 
 /// Memory for the outputs of calls with inputs of the same shapes.
 class OutputTensors {
@@ -108,6 +107,15 @@ struct PreparedSession {
 /// With random inputs of the dims that the options give.
 Result<PreparedSession> prepareSession(const Artifact &artifact,
                                        const ModelOptions &options);
+
+/// Texts in one, with `between` in the middle of two.
+template <typename Texts>
+std::string join(const Texts &texts, const char *between) {
+  std::string all;
+  for (const std::string &text : texts)
+    all += (all.empty() ? "" : between) + text;
+  return all;
+}
 
 /// " (did you mean 'x'?)" for the nearest of `known`, or nothing.
 std::string suggestion(std::string_view asked,

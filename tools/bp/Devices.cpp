@@ -47,13 +47,6 @@ bp_status_t collect(void *context, const bp_device_listing_t *listing) {
   return BP_STATUS_OK;
 }
 
-std::string join(const std::vector<std::string> &items, const char *between) {
-  std::string text;
-  for (const std::string &item : items)
-    text += (text.empty() ? "" : between) + item;
-  return text;
-}
-
 /// "ABI 0.3, needs 0.1, "; empty when the library is not loaded here.
 std::string abiOf(const Listing &row) {
   const std::string major = std::to_string(BP_ABI_MAJOR) + ".";

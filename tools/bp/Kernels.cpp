@@ -57,14 +57,6 @@ bp_status_t collect(void *context, const bp_kernel_listing_t *listing) {
   return BP_STATUS_OK;
 }
 
-template <typename Texts>
-std::string join(const Texts &texts, const char *between) {
-  std::string all;
-  for (const std::string &text : texts)
-    all += (all.empty() ? "" : between) + text;
-  return all;
-}
-
 const char *bodyOf(const Line &line) {
   return line.isNative ? "function" : "code";
 }
