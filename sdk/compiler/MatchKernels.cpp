@@ -5,6 +5,7 @@
 // one form.
 #include "sdk/compiler/Variant.h"
 
+#include "sdk/compiler/GeneratedCost.h"
 #include "sdk/compiler/Phase.h"
 #include "sdk/graph/Decompose.h"
 #include "sdk/kernels/FixSize.h"
@@ -208,8 +209,12 @@ void backplane::matchKernels(VariantContext &context, ModuleOp module,
   for (unsigned target = 0; target < context.targets.size(); ++target) {
     if (device && *device != target)
       continue;
+    auto generated = [&](const Graph &graph, const SymbolValues &sizes) {
+      return generatedNs(context.targets[target], graph, sizes);
+    };
     bp::KernelReport report = bp::matchKernels(
-        module, target, patternsOf(context, target, contents, device, draft));
+        module, target, patternsOf(context, target, contents, device, draft),
+        context.kernel.empty() ? bp::GeneratedCost(generated) : nullptr);
     llvm::append_range(draft.report, report.used);
     llvm::append_range(draft.report, report.nearMisses);
   }

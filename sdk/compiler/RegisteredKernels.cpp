@@ -30,7 +30,7 @@ public:
           return s.within("entry '" + launch.name + "'");
     if (Status s = check(body.scratch); !s.ok())
       return s;
-    return check(kernel_.cost).within("cost");
+    return checkCost().within("cost");
   }
 
 private:
@@ -58,7 +58,19 @@ private:
     return check(launch.sharedBytes);
   }
 
-  Status check(const std::string &text) const {
+  Status checkCost() const {
+    if (kernel_.cost.empty())
+      return {};
+    const std::string generated(generatedSymbol);
+    if (symbols_.contains(generated))
+      return invalidArgument("the text has a symbol '" + generated +
+                             "', which is the estimate of generated code; give "
+                             "it another name");
+    return check(kernel_.cost, generated);
+  }
+
+  /// An expression over the symbols, and perhaps one more.
+  Status check(const std::string &text, const std::string &more = {}) const {
     if (text.empty())
       return {};
     auto dim = Dim::parse(text);
@@ -67,7 +79,7 @@ private:
     std::set<std::string> used;
     dim->collectSymbols(used);
     for (const std::string &name : used)
-      if (!symbols_.contains(name))
+      if (!symbols_.contains(name) && name != more)
         return invalidArgument("'" + text + "' uses symbol '" + name +
                                "', which the text does not have");
     return {};

@@ -11,6 +11,7 @@
 #include "sdk/dialect/Graph.h"
 #include "sdk/kernels/RegisteredKernel.h"
 
+#include <functional>
 #include <memory>
 
 namespace bp {
@@ -30,6 +31,11 @@ struct KernelPattern {
   std::map<std::string, backplane::Dim> replaced;
 };
 
+/// Estimated ns of generated code for a graph of a kernel at sizes of its
+/// symbols; none: it cannot be told.
+using GeneratedCost = std::function<std::optional<double>(
+    const backplane::Graph &graph, const backplane::SymbolValues &sizes)>;
+
 /// What matchKernels did, for the report of a variant.
 struct KernelReport {
   std::vector<std::string> used;
@@ -40,10 +46,13 @@ struct KernelReport {
 /// Marks the ops of `main` that kernels compute with `bp.kernel`
 /// (sdk/fusion/KernelGroups.h), those of this device only. Where several
 /// kernels match an op, the ones without a cost go first, then the least cost
-/// for each op that they take, at the largest sizes; then the largest match.
+/// for each op that they take, at the largest sizes; then the largest match. A
+/// kernel with a cost is used where that is less than what `generated` says;
+/// without it wherever it matches.
 /// Takes time in proportion to the ops of `main` for each pattern.
 KernelReport matchKernels(mlir::ModuleOp module, unsigned device,
-                          llvm::ArrayRef<KernelPattern> patterns);
+                          llvm::ArrayRef<KernelPattern> patterns,
+                          const GeneratedCost &generated = nullptr);
 
 /// How a kernel computes a dispatch.
 struct KernelMatch {

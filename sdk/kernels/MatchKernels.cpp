@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Builders.h"
 
+#include <cmath>
 #include <tuple>
 
 using namespace mlir;
@@ -15,14 +16,23 @@ namespace {
 
 constexpr size_t maxNearMisses = 8; ///< reported of a kernel
 
+/// What a match costs where the symbols are largest, in ns.
+struct Price {
+  double kernel = 0; ///< infinite: its expression has no value
+  std::optional<double> generated;
+  bool isLow() const { return !generated || kernel < *generated; }
+  std::string text() const;
+};
+
 /// A match, and what it is compared by.
 struct Candidate {
   PatternMatch match;
-  double cost = 0; ///< ns for each op; a kernel without one goes first
+  Price price;
   auto rank(const MatchedModel &model) const {
     size_t size = match.ops.size();
-    return std::tuple(!match.plan->pattern.kernel->cost.empty(), cost,
-                      SIZE_MAX - size, match.plan->pattern.number,
+    return std::tuple(!match.plan->pattern.kernel->cost.empty(),
+                      price.kernel / double(size), SIZE_MAX - size,
+                      match.plan->pattern.number,
                       model.positions.at(match.ops[0]));
   }
 };
@@ -30,16 +40,18 @@ struct Candidate {
 class KernelMatcher {
 public:
   KernelMatcher(ModuleOp module, func::FuncOp main, unsigned device,
-                ArrayRef<KernelPattern> patterns);
+                ArrayRef<KernelPattern> patterns,
+                const GeneratedCost &generated);
   KernelReport run();
 
 private:
   std::vector<PatternPlan> planAll(ArrayRef<KernelPattern> patterns);
   void find(const PatternPlan &plan);
   void note(const PatternPlan &plan, PatternMatch match, Operation *root);
-  double costOf(const PatternMatch &match) const;
+  backplane::SymbolValues sizesOf(const PatternMatch &match) const;
+  Price priceOf(const PatternMatch &match) const;
   bool isFree(const PatternMatch &match) const;
-  void take(const PatternMatch &match);
+  void take(const Candidate &candidate);
   void takeFills(SmallVector<Operation *> &own);
   SmallVector<Operation *> ownOps(const PatternMatch &match);
   DictionaryAttr markOf(const PatternMatch &match, size_t step);
@@ -47,6 +59,7 @@ private:
 
   func::FuncOp main_;
   unsigned device_;
+  const GeneratedCost &generated_;
   Builder builder_;
   KernelReport report_;
   std::vector<PatternPlan> plans_;
@@ -77,12 +90,23 @@ std::string nameOf(const PatternPlan &plan) {
          (choice.empty() ? "" : " (" + choice + ")");
 }
 
+/// "90 ns, generated code an estimated 100 ns"
+std::string Price::text() const {
+  auto ns = [](double value) {
+    return std::isfinite(value) ? std::to_string(int64_t(value)) + " ns"
+                                : std::string("too much to say");
+  };
+  return ns(kernel) + ", generated code an estimated " + ns(*generated);
+}
+
 } // namespace
 
 KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
-                             unsigned device, ArrayRef<KernelPattern> patterns)
-    : main_(main), device_(device), builder_(module.getContext()),
-      plans_(planAll(patterns)), fills_(main, plans_), model_(module, main) {
+                             unsigned device, ArrayRef<KernelPattern> patterns,
+                             const GeneratedCost &generated)
+    : main_(main), device_(device), generated_(generated),
+      builder_(module.getContext()), plans_(planAll(patterns)),
+      fills_(main, plans_), model_(module, main) {
   model_.fills = &fills_;
   // What other devices' kernels, or partitions, have taken.
   for (Operation &op : main.front().without_terminator())
@@ -112,31 +136,49 @@ KernelMatcher::planAll(ArrayRef<KernelPattern> patterns) {
   return plans;
 }
 
-/// What the kernel costs where the symbols are largest.
-double KernelMatcher::costOf(const PatternMatch &match) const {
+/// What the symbols of the text are where those of the model are largest;
+/// without those that have no value.
+backplane::SymbolValues
+KernelMatcher::sizesOf(const PatternMatch &match) const {
+  backplane::SymbolValues sizes;
+  for (const auto &[symbol, dim] : match.symbols)
+    if (auto size = dim.evaluate(model_.largest))
+      sizes[symbol] = *size;
+  return sizes;
+}
+
+/// Of a kernel without a cost: nothing.
+Price KernelMatcher::priceOf(const PatternMatch &match) const {
   const std::string &text = match.plan->pattern.kernel->cost;
   if (text.empty())
-    return 0;
-  auto cost = Dim::parse(text);
-  if (!cost)
-    return std::numeric_limits<double>::infinity();
-  std::map<std::string, Dim, std::less<>> values(match.symbols.begin(),
-                                                 match.symbols.end());
+    return {};
   const backplane::KernelText &kernel = match.plan->text();
+  const backplane::KernelGraph &graph =
+      kernel.graphs[match.plan->pattern.graph];
+  backplane::SymbolValues sizes = sizesOf(match);
+  Price price;
+  if (generated_)
+    price.generated = generated_(graph.graph, sizes);
+  if (price.generated)
+    sizes[std::string(backplane::generatedSymbol)] = int64_t(*price.generated);
   for (uint32_t i = 0; i < kernel.inputCount; ++i)
-    values["has_" + kernel.bindings[i]] =
-        Dim(kernel.graphs[match.plan->pattern.graph].bindings[i] >= 0);
-  auto ns = cost->substitute(values).evaluate(model_.largest);
-  return ns ? double(*ns) / double(match.ops.size())
-            : std::numeric_limits<double>::infinity();
+    sizes["has_" + kernel.bindings[i]] = graph.bindings[i] >= 0;
+  price.kernel = std::numeric_limits<double>::infinity();
+  if (auto cost = Dim::parse(text))
+    if (auto ns = cost->evaluate(sizes))
+      price.kernel = double(*ns);
+  return price;
 }
 
 void KernelMatcher::note(const PatternPlan &plan, PatternMatch match,
                          Operation *root) {
   if (match.found) {
-    double cost = costOf(match);
-    candidates_.push_back({std::move(match), cost});
-    return;
+    Price price = priceOf(match);
+    if (price.isLow()) {
+      candidates_.push_back({std::move(match), price});
+      return;
+    }
+    match.difference = "it costs " + price.text();
   }
   if (match.difference.empty())
     return;
@@ -231,7 +273,8 @@ DictionaryAttr KernelMatcher::markOf(const PatternMatch &match, size_t step) {
                                      op->getResults(), plan.outputs, false)))});
 }
 
-void KernelMatcher::take(const PatternMatch &match) {
+void KernelMatcher::take(const Candidate &candidate) {
+  const PatternMatch &match = candidate.match;
   std::vector<Operation *> ops;
   for (auto [i, op] : llvm::enumerate(ownOps(match))) {
     if (isa<WeightOp>(op))
@@ -244,7 +287,10 @@ void KernelMatcher::take(const PatternMatch &match) {
   taken_.insert(ops.begin(), ops.end());
   llvm::sort(ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  report_.used.push_back(nameOf(*match.plan) + " computes " + listOf(ops));
+  report_.used.push_back(nameOf(*match.plan) + " computes " + listOf(ops) +
+                         (candidate.price.generated
+                              ? ": it costs " + candidate.price.text()
+                              : ""));
 }
 
 /// Those whose first op no kernel computes now.
@@ -275,16 +321,17 @@ KernelReport KernelMatcher::run() {
   });
   for (const Candidate &candidate : candidates_)
     if (isFree(candidate.match))
-      take(candidate.match);
+      take(candidate);
   reportNearMisses();
   return std::move(report_);
 }
 
 KernelReport bp::matchKernels(ModuleOp module, unsigned device,
-                              ArrayRef<KernelPattern> patterns) {
+                              ArrayRef<KernelPattern> patterns,
+                              const GeneratedCost &generated) {
   auto main = module.lookupSymbol<func::FuncOp>("main");
   if (!main || main.isExternal() || !main.getBody().hasOneBlock() ||
       patterns.empty())
     return {};
-  return KernelMatcher(module, main, device, patterns).run();
+  return KernelMatcher(module, main, device, patterns, generated).run();
 }

@@ -10,6 +10,9 @@
 
 namespace backplane {
 
+/// In the cost of a kernel: the estimated ns of generated code.
+inline constexpr std::string_view generatedSymbol = "generated";
+
 /// A condition on the symbols of a kernel: `holds` is not 0.
 struct KernelPredicate {
   Dim holds;
@@ -47,8 +50,8 @@ struct RegisteredKernel {
   std::string plugin; ///< that registered it
   std::string target; ///< glob over target names
   KernelText text;
-  /// Estimated ns over the text's symbols; empty: it is preferred to generated
-  /// code.
+  /// Estimated ns over the text's symbols, has_NAME and `generated`; empty: it
+  /// is preferred to generated code.
   std::string cost;
   /// Launches over the bindings and symbols of the text; none: native.
   std::optional<Kernel> code;

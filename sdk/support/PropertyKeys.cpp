@@ -17,9 +17,14 @@ constexpr uint32_t i64 = BP_PROPERTY_I64, i64s = BP_PROPERTY_I64S;
 constexpr size_t maxKeyBytes = 64; // named in a message below
 
 constexpr PropertyKey keys[] = {
+    {"bytes_per_us", None, i64, 1, int64_t(1) << 40, 1,
+     "Bytes that one worker moves in a microsecond."},
     {"cache_bytes", Level, i64, 1024, int64_t(1) << 40, 1,
      "Data cache of this level, for a core where it is not shared. Of a "
      "target: that for which products are blocked."},
+    {"flops_per_us", DType, i64, 1, int64_t(1) << 50, 1,
+     "Operations on this dtype that one worker does in a microsecond, in "
+     "products."},
     {"grid_width", None, i64, 1, INT32_MAX, 1,
      "Work-groups along x, beyond which they continue along y."},
     {"group_threads", None, i64, 1, 1 << 20, 1,

@@ -77,8 +77,11 @@ typedef struct bp_kernel_t {
   /* Name, version, conditions and graph, as docs/reference/kernels.md says. */
   bp_string_t text;
   bp_string_t target; /* glob over target names */
-  /* Estimated ns, an expression over the text's symbols; empty: it is preferred
-   * to generated code wherever it matches. */
+  /* Estimated ns of one worker, an expression over the text's symbols, has_NAME
+   * (see `body`) and `generated`, the compiler's estimate of generated code:
+   * the kernel is used where it is less than that, at the largest sizes that
+   * the model allows. "generated * 9 floordiv 10" says that it takes 0.9 of the
+   * time. Empty: it is preferred to generated code wherever it matches. */
   bp_string_t cost;
   /* How it runs, as a compiler gives a dispatch (compiler.h), with these
    * differences: bindings are the inputs of the text, then its outputs;

@@ -21,6 +21,7 @@ using namespace bp;
 using backplane::Dim;
 using backplane::Graph;
 using backplane::RegisteredKernel;
+using backplane::SymbolValues;
 
 namespace {
 
@@ -86,7 +87,7 @@ protected:
 
   KernelReport match(const std::string &body, const std::string &where = "") {
     model_ = import(parse("model version 1" + where, body).graphs.at(0).graph);
-    return matchKernels(*model_, 0, patterns_);
+    return matchKernels(*model_, 0, patterns_, generated_);
   }
 
   /// What is called after fusion, in order.
@@ -107,6 +108,7 @@ protected:
   MLIRContext context_;
   std::vector<std::shared_ptr<const RegisteredKernel>> kernels_;
   std::vector<KernelPattern> patterns_;
+  GeneratedCost generated_; ///< none: kernels are used wherever they match
   std::vector<OwningOpRef<ModuleOp>> modules_;
   OwningOpRef<ModuleOp> model_;
   size_t others_ = 0;
@@ -500,6 +502,56 @@ TEST_F(MatchKernelsTest, WithoutCostThenLeastCostThenLargest) {
   add("larger version 1", two);
   EXPECT_EQ(match(model).used,
             Lines{"kernel acme.larger computes exp (%a), sin (%b)"});
+}
+
+TEST_F(MatchKernelsTest, ACostIsComparedWithGeneratedCode) {
+  const char *body = "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a";
+  const char *model = "%x = input f32[64]\n%y = exp(%x)\noutput %y";
+  generated_ = [](const Graph &graph, const SymbolValues &sizes) {
+    return 10.0 * double(sizes.at("n")) * double(graph.ops.size());
+  };
+  add("dear version 1", body, "n * 10");
+  KernelReport report = match(model);
+  EXPECT_TRUE(report.used.empty());
+  EXPECT_EQ(report.nearMisses,
+            Lines{"kernel acme.dear is not used at exp (%y): it costs 640 ns, "
+                  "generated code an estimated 640 ns"});
+  add("cheap version 1", body, "n * 10 - 1");
+  report = match(model);
+  EXPECT_EQ(report.used,
+            Lines{"kernel acme.cheap computes exp (%y): it costs 639 ns, "
+                  "generated code an estimated 640 ns"});
+  EXPECT_TRUE(report.nearMisses.empty());
+}
+
+TEST_F(MatchKernelsTest, ACostMayBeAPartOfThatOfGeneratedCode) {
+  generated_ = [](const Graph &, const SymbolValues &sizes) {
+    return 10.0 * double(sizes.at("n"));
+  };
+  add("large version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a",
+      "generated * select(less(n, 64), 12, 9) floordiv 10");
+  EXPECT_EQ(match("%x = input f32[63]\n%y = exp(%x)\noutput %y").nearMisses,
+            Lines{"kernel acme.large is not used at exp (%y): it costs 756 ns, "
+                  "generated code an estimated 630 ns"});
+  EXPECT_EQ(match("%x = input f32[64]\n%y = exp(%x)\noutput %y").used,
+            Lines{"kernel acme.large computes exp (%y): it costs 576 ns, "
+                  "generated code an estimated 640 ns"});
+}
+
+/// Of sizes without a limit those at 1024 count.
+TEST_F(MatchKernelsTest, ACostIsThatOfTheLargestSizes) {
+  generated_ = [](const Graph &, const SymbolValues &sizes) {
+    return double(sizes.at("n"));
+  };
+  add("fixed version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a",
+      "1000");
+  EXPECT_EQ(
+      match("symbol s\n%x = input f32[s]\n%y = exp(%x)\noutput %y").used,
+      Lines{"kernel acme.fixed computes exp (%y): it costs 1000 ns, generated "
+            "code an estimated 1024 ns"});
+  EXPECT_TRUE(match("symbol s\n%x = input f32[s]\n%y = exp(%x)\noutput %y",
+                    " where s <= 900")
+                  .used.empty());
 }
 
 TEST_F(MatchKernelsTest, OnlyOpsOfTheDevice) {

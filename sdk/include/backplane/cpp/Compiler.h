@@ -89,7 +89,8 @@ class KernelSink {
 public:
   explicit KernelSink(const bp_kernel_sink_t *sink) : sink_(sink) {}
   /// `text` is that of docs/reference/kernels.md, `target` a glob over names,
-  /// `cost` ns as an expression, empty: better than generated code.
+  /// `cost` ns as an expression, as bp_kernel_t has it; empty: less than
+  /// generated code.
   Status put(std::string_view text, std::string_view target,
              const Compiled &body, std::string_view cost = {}) const {
     CompiledStructs structs(body);
