@@ -8,9 +8,8 @@
 
 namespace backplane::onednn {
 
-/// Gives each kernel to the compiler. `whole`: with all sizes that it can
-/// compute, else with those at which it is faster than generated code.
-Status describe(plugin::KernelSink sink, bool whole);
+/// Gives each kernel to the compiler, with all sizes that it can compute.
+Status describe(plugin::KernelSink sink);
 
 /// The function of an entry; null: there is none of this name.
 bp_cpu_entry_t functionOf(std::string_view entry);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plugin.cpp: the set as a class. Options of the manifest: `library`, the file
-// of oneDNN; `domain`, "fast" (sizes at which the kernels are faster than
-// generated code) or "whole" (all that they compute).
+// Plugin.cpp: the set as a class. Option of the manifest: `library`, the file
+// of oneDNN.
 #include "Kernels.h"
 #include "OneDnn.h"
 
@@ -20,22 +19,15 @@ public:
 
   static Result<std::unique_ptr<Set>> initialize(plugin::Host,
                                                  plugin::Options options) {
-    constexpr std::array<std::string_view, 2> known = {"library", "domain"};
+    constexpr std::array<std::string_view, 1> known = {"library"};
     if (Status s = options.refuseOthers("onednn", known); !s.ok())
       return s;
     auto made = std::make_unique<Set>();
     made->library_ = options.get("library", "libdnnl.so.3");
-    const std::string_view domain = options.get("domain", "fast");
-    if (domain != "fast" && domain != "whole")
-      return invalidArgument("onednn: domain is '" + std::string(domain) +
-                             "', it must be fast or whole");
-    made->whole_ = domain == "whole";
     return made;
   }
 
-  Status describe(plugin::KernelSink sink) {
-    return onednn::describe(sink, whole_);
-  }
+  Status describe(plugin::KernelSink sink) { return onednn::describe(sink); }
 
   Result<bp_native_function_t> resolve(std::string_view kernel,
                                        uint32_t version, std::string_view entry,
@@ -65,7 +57,6 @@ private:
   }
 
   std::string library_;
-  bool whole_ = false;
 };
 
 } // namespace
