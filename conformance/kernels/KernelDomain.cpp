@@ -110,6 +110,10 @@ public:
       addAny();
     for (size_t i = 0; i < jointDraws && joint_.size() < maxJoint(); ++i)
       addJoint();
+    for (size_t i = 0; i < values_.size(); ++i) {
+      addPair(i);
+      addLarge(i);
+    }
     return merged();
   }
 
@@ -118,16 +122,17 @@ private:
 
   /// The greatest value that the budget allows while the others are least.
   int64_t limitOf(const Symbol &symbol) const {
-    int64_t limit = std::min(symbol.maximum, largestSize);
-    auto fits = [&](int64_t value) {
-      SymbolValues sizes = minSizes();
-      sizes[symbol.name] = value;
-      return isWithin(options_.edges, graph_, sizes);
-    };
-    int64_t low = symbol.minimum, high = limit;
+    return greatest(symbol, minSizes(), options_.edges);
+  }
+
+  /// The greatest value of a symbol with which the sizes are within limits.
+  int64_t greatest(const Symbol &symbol, SymbolValues sizes,
+                   const Limits &limits) const {
+    int64_t low = symbol.minimum, high = std::min(symbol.maximum, largestSize);
     while (low < high) {
       int64_t middle = low + (high - low + 1) / 2;
-      if (fits(middle))
+      sizes[symbol.name] = middle;
+      if (isWithin(limits, graph_, sizes))
         low = middle;
       else
         high = middle - 1;
@@ -223,7 +228,42 @@ private:
     }
   }
 
-  /// Three edges, then one joint tuple, and so on, up to the counts asked for.
+  /// Two tuples that differ in one symbol: what a kernel keeps for the sizes of
+  /// one call must not serve the other.
+  void addPair(size_t which) {
+    const Symbol &symbol = text_.symbols[which];
+    for (size_t attempt = 0; attempt < triesOfEdges; ++attempt) {
+      std::vector<SymbolValues> pair;
+      SymbolValues sizes = smallSizes(attempt);
+      const bool isFirst = take(sizes, options_.joint, pair);
+      sizes[symbol.name] += symbol.divisor * (1 + int64_t(dice_.below(9)));
+      if (isFirst && take(sizes, options_.joint, pair)) {
+        pairs_.insert(pairs_.end(), pair.begin(), pair.end());
+        return;
+      }
+    }
+  }
+
+  /// One symbol as large as the budget allows, or a little less, while others
+  /// are 1 or 2.
+  void addLarge(size_t which) {
+    constexpr size_t tries = 40;
+    const Symbol &symbol = text_.symbols[which];
+    for (size_t attempt = 0; attempt < tries; ++attempt) {
+      SymbolValues sizes = minSizes();
+      for (const Symbol &other : text_.symbols)
+        if (dice_.below(4) == 0)
+          sizes[other.name] += other.divisor;
+      int64_t most = greatest(symbol, sizes, options_.large);
+      most -= int64_t(dice_.below(size_t(most / 16 + 1)));
+      sizes[symbol.name] = most / symbol.divisor * symbol.divisor;
+      if (take(sizes, options_.large, large_))
+        return;
+    }
+  }
+
+  /// Three edges, then one joint tuple, and so on, up to the counts asked for;
+  /// then what is large and the pairs, all of them.
   std::vector<SymbolValues> merged() const {
     std::vector<SymbolValues> all;
     std::set<SymbolValues> fixed;
@@ -243,6 +283,8 @@ private:
         add(edges_, edge);
       add(joint_, i);
     }
+    all.insert(all.end(), large_.begin(), large_.end());
+    all.insert(all.end(), pairs_.begin(), pairs_.end());
     return all;
   }
 
@@ -254,7 +296,7 @@ private:
   std::vector<Equation> equations_;
   std::vector<std::vector<int64_t>> values_; ///< of each symbol
   std::set<SymbolValues> seen_;
-  std::vector<SymbolValues> edges_, joint_;
+  std::vector<SymbolValues> edges_, joint_, large_, pairs_;
 };
 
 } // namespace

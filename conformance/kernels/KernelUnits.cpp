@@ -30,7 +30,7 @@ constexpr const char *integerSets[] = {"special", "bits",   "mixture",
 
 /// What a depth gives the cases of one kernel.
 struct Effort {
-  double edgeWork, jointWork, elements;
+  double edgeWork, jointWork, elements, largeElements;
   size_t sizes;       ///< of all choices together
   size_t minOfChoice; ///< sizes of one choice
   size_t repeats;     ///< sizes for each data set
@@ -38,10 +38,10 @@ struct Effort {
 
 Effort effortOf(Depth depth) {
   if (depth == Depth::Smoke)
-    return {1 << 15, 1 << 17, 1 << 13, 320, 40, 2};
+    return {1 << 15, 1 << 17, 1 << 13, 1 << 17, 320, 40, 2};
   if (depth == Depth::Standard)
-    return {1 << 18, 1 << 20, 1 << 16, 900, 60, 3};
-  return {1 << 20, 1 << 22, 1 << 18, 2400, 80, 4};
+    return {1 << 18, 1 << 20, 1 << 16, 1 << 18, 900, 60, 3};
+  return {1 << 20, 1 << 22, 1 << 18, 1 << 20, 2400, 80, 4};
 }
 
 /// "T = f16, without bias" as a part of an id: "T=f16+without-bias".
@@ -124,7 +124,8 @@ private:
     DomainOptions options;
     options.edges = {effort_.edgeWork, effort_.elements};
     options.joint = {effort_.jointWork, effort_.elements};
-    for (Limits *limits : {&options.edges, &options.joint}) {
+    options.large = {effort_.jointWork, effort_.largeElements};
+    for (Limits *limits : {&options.edges, &options.joint, &options.large}) {
       if (selection_.budget)
         limits->work = std::min(limits->work, double(selection_.budget));
       limits->bytes = double(selection_.bufferBytes);

@@ -3,6 +3,7 @@
 #include "conformance/kernels/GraphRules.h"
 #include "conformance/kernels/KernelDomain.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace backplane;
@@ -75,6 +76,43 @@ TEST(KernelUnits, HaveTheEdgesOfTheDomain) {
     EXPECT_TRUE(n.contains(size)) << size;
   for (int64_t size : n)
     EXPECT_EQ(size % 8, 0);
+}
+
+constexpr const char *boxText = R"(kernel box version 1
+{
+  symbol a, b, c, d
+  %x = input f32[a, b, c, d]
+  %y = relu(%x)
+  output %y
+})";
+
+/// Kernels divide their work where one size is large.
+TEST(KernelUnits, HaveOneLargeSizeOfEachSymbol) {
+  std::vector<Unit> units = unitsOf(boxText);
+  for (const char *symbol : {"a", "b", "c", "d"})
+    EXPECT_GT(*sizesOf(units, symbol).rbegin(), 1 << 13) << symbol;
+}
+
+/// What is kept for the sizes of a call must not serve others.
+TEST(KernelUnits, HavePairsThatDifferInOneSymbol) {
+  std::vector<SymbolValues> tuples;
+  for (const Unit &unit : unitsOf(boxText))
+    for (const Case &testCase : unit.cases)
+      if (std::ranges::all_of(testCase.symbols, [](const auto &each) {
+            return each.second > 0 && each.second < 64;
+          }))
+        tuples.push_back(testCase.symbols);
+  std::set<std::string> differing;
+  for (const SymbolValues &one : tuples)
+    for (const SymbolValues &other : tuples) {
+      std::vector<std::string> names;
+      for (const auto &[name, value] : one)
+        if (other.at(name) != value)
+          names.push_back(name);
+      if (names.size() == 1)
+        differing.insert(names[0]);
+    }
+  EXPECT_EQ(differing, (std::set<std::string>{"a", "b", "c", "d"}));
 }
 
 TEST(KernelUnits, EveryCaseIsAllowedAndItsIdIsItsOwn) {
