@@ -274,9 +274,6 @@ Status ProgramKernels::add(const ScheduledDispatch &scheduled) {
   all_.push_back(added ? std::optional(*added) : std::nullopt);
   if (!added)
     return refuse(function, context_.diagnostics.take(added.status()));
-  for (const std::string &note : kernels.kernel(added->kernel).notes)
-    draft_.report.push_back(scheduled.function + " on " + target.name + ": " +
-                            note);
   return {};
 }
 
@@ -296,6 +293,10 @@ Status ProgramKernels::check(const ScheduledDispatch &scheduled,
   unsigned device = bp::deviceOf(function);
   const KernelCompiler &compiler = context_.kernels[device];
   Status status = compiler.status(kernels->kernel).within(scheduled.function);
+  if (status.ok())
+    for (const std::string &note : compiler.kernel(kernels->kernel).notes)
+      draft_.report.push_back(scheduled.function + " on " +
+                              context_.targets[device].name + ": " + note);
   if (status.ok() && context_.kernel.empty())
     status = checkSizes(compiler.kernel(kernels->kernel), function,
                         context_.targets[device]);

@@ -56,11 +56,20 @@ class KernelEmitter {
 public:
   explicit KernelEmitter(const KernelDump &dump)
       : context_(dialects(), MLIRContext::Threading::DISABLED),
-        diagnostics_(context_), dump_(dump) {
+        diagnostics_(context_),
+        remarks_(&context_,
+                 [this](Diagnostic &said) {
+                   if (said.getSeverity() != DiagnosticSeverity::Remark)
+                     return failure();
+                   notes_.push_back(said.str());
+                   return success();
+                 }),
+        dump_(dump) {
     context_.printOpOnDiagnostic(false);
   }
 
   Result<Kernel> run(const EmitJob &job) {
+    notes_.clear();
     auto kernel = emit(job);
     Status status =
         diagnostics_.take(kernel ? Status() : Status(kernel.status()));
@@ -103,6 +112,7 @@ private:
     if (failed(object))
       return unimplemented("cannot be emitted");
     Kernel kernel = kernelOf(std::move(*object));
+    kernel.notes = notes_;
     kernel.inPlace = std::move(inPlace);
     keepReplaceable(kernel.inPlace, job.graph);
     return kernel;
@@ -110,6 +120,9 @@ private:
 
   MLIRContext context_;
   Diagnostics diagnostics_;
+  /// Remarks of passes, for people.
+  std::vector<std::string> notes_;
+  ScopedDiagnosticHandler remarks_;
   const KernelDump &dump_;
 };
 

@@ -20,6 +20,8 @@ import numpy
 import onnx
 from onnx import TensorProto, helper
 
+import attention_ops
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 BIN = ROOT / "build" / "bin"
 EMULATOR = ROOT / "build/lib/backplane/plugins/libbp-cuda-emulator.so"
@@ -218,6 +220,36 @@ def check_attention(folder):
     check("coalesced attention", found.get("coalesced_percent", 0) >= 90, said)
 
 
+def check_attention_ops(folder):
+    """ONNX Attention: right in whatever order warps run, halves in matrix instructions."""
+    for name, case in attention_ops.CASES.items():
+        words = attention_ops.save(folder, name)
+        for sm, schedule in ((80, "in-order"), (80, "random,seed=1"), (90, "reversed")):
+            result = run(BIN / "bp", "run", folder / f"{name}.onnx", "--device",
+                         f"cuda://emu?sm={sm}", *words, BP_CUDA_EMULATOR=f"schedule={schedule}")
+            check(f"{name} on sm={sm} {schedule}", result.returncode == 0, result.stdout)
+        for sm in (80, 90):
+            found, said = count(folder, name, f"cuda://emu?sm={sm}")
+            share = found.get("matrix_percent", -1)
+            check(f"{name} in matrix instructions on sm={sm}",
+                  share >= case.matrix if case.matrix else share == 0, said)
+            check(f"conflicts of banks in {name} on sm={sm}",
+                  found.get("conflict_percent", 100) <= case.conflicts, said)
+            check(f"coalesced accesses in {name} on sm={sm}",
+                  found.get("coalesced_percent", 0) >= case.coalesced, said)
+
+
+def check_reason(folder):
+    """Where no matrix instruction is used, `bp explain` says why."""
+    result = run(BIN / "bp", "explain", folder / "op-f32.onnx", "--device", "cuda://emu?sm=80")
+    check("why attention of f32 has no matrix instructions",
+          "attention without matrix instructions: the unit has no instruction" in result.stdout,
+          result.stdout)
+    result = run(BIN / "bp", "explain", folder / "op-f16.onnx", "--device", "cuda://emu?sm=80")
+    check("attention of f16 needs no reason", result.returncode == 0 and
+          "attention without" not in result.stdout, result.stdout)
+
+
 def count(folder, name, device):
     """The counters of one call, and the shares made of them."""
     result = run(BIN / "bp", "bench", folder / f"{name}.onnx", "--device", device,
@@ -280,6 +312,8 @@ def main():
         check_counters(folder)
         check_narrow(folder)
         check_attention(folder)
+        check_attention_ops(folder)
+        check_reason(folder)
     part = [] if options.all else ["--shard", "1/10"]
     for device in ("cuda://emu?sm=80", "cuda://emu?sm=90")[:2 if options.all else 1]:
         conform(device, part)

@@ -24,8 +24,8 @@ namespace backplane {
 /// `divisor` depends on the sum of powers, `shift` on the maximum of rows.
 struct RunningSoftmax {
   mlir::linalg::GenericOp top, powers, sum, share;
-  mlir::OpOperand *shift;   ///< of `powers`
-  mlir::OpOperand *divisor; ///< of `share`
+  GpuOperand shift;   ///< in the body of `powers`, of numbers of the row
+  GpuOperand divisor; ///< the same of `share`
   bool divides;
 };
 
@@ -37,6 +37,12 @@ struct RowReduction {
   unsigned sumOperand;
 };
 
+/// A number that scores are multiplied with or divided by.
+struct ScoreScale {
+  mlir::TypedAttr number;
+  bool divides;
+};
+
 struct GpuAttention {
   /// Their loops m, n and k are one each, and `outer` in the same order.
   GpuContraction scores, product;
@@ -44,12 +50,19 @@ struct GpuAttention {
   /// Among the ops between, in order; not those of `softmax`.
   llvm::SmallVector<RowReduction> reductions;
   std::optional<RunningSoftmax> softmax;
+  /// What the sums of `scores` are scaled by, one after the other.
+  llvm::SmallVector<ScoreScale> scales;
 };
 
 /// The attention that a bound dispatch (bp-bind-buffers) computes its results
 /// from, or none when it is anything else.
 std::optional<GpuAttention> matchGpuAttention(mlir::func::FuncOp func,
                                               const GpuTarget &target);
+
+/// Takes numbers by which widened 16-bit floats are scaled from the operands of
+/// the scores, which are then nothing but widened. They are returned: the
+/// scores have to be scaled in their place.
+llvm::SmallVector<ScoreScale> takeScales(GpuAttention &attention);
 
 /// Writes the loops in front of the function's end. False where the target has
 /// too little memory; a failure has been diagnosed.

@@ -21,6 +21,15 @@ namespace backplane {
 
 /* ---- Loops ---- */
 
+Value AttentionLoops::scaled(Value score) {
+  for (const ScoreScale &scale : attention.scales) {
+    Value number = arith::ConstantOp::create(b, scale.number);
+    score = scale.divides ? arith::DivFOp::create(b, score, number).getResult()
+                          : arith::MulFOp::create(b, score, number).getResult();
+  }
+  return score;
+}
+
 LogicalResult AttentionLoops::reduce(const RowReduction &reduction,
                                      AttentionRows &rows) {
   auto partial = product.forPlaces(
@@ -125,7 +134,8 @@ struct TileMemory {
 TileMemory::TileMemory(GpuAttention &attention, const TilePlan &plan) {
   GpuContraction &scores = attention.scores, &product = attention.product;
   int64_t rows = plan.product().m();
-  weights = {nullptr, {}, 0, rows, rows + 1, {}, {}};
+  // Sums of two rows and 16 columns lie in different banks.
+  weights = {nullptr, {}, 0, rows, rows + 2, {}, {}};
   int64_t first = plan.keys * weights.stride;
   queries = makeBlock(scores.a, scores.m, first, rows);
   keys = makeBlock(scores.b, scores.n, first + queries.room(), plan.keys);
@@ -170,7 +180,11 @@ ScoreTile TileLoops::scoreTile() {
   ScoreTile tile;
   tile.rows = tiles.tile.m();
   tile.columns = columns;
-  tile.width = 1;
+  // Those of a team, and of as many rows as it has neighbours, lie in different
+  // banks.
+  int64_t team = tiles.c.target.groupSize / tile.rows;
+  tile.width = std::max<int64_t>(GpuTile::kGroupColumns / team, 1);
+  tile.span = GpuTile::kGroupColumns;
   tile.load = [this](Value row, Value column) {
     return tiles.load(placeOfScore(row, column));
   };
@@ -178,7 +192,9 @@ ScoreTile TileLoops::scoreTile() {
     tiles.store(score, placeOfScore(row, column));
   };
   tile.keep = [this](Value row, Value column, ValueRange weights) {
-    tiles.store(weights.front(), placeOfScore(row, column));
+    for (auto [i, weight] : llvm::enumerate(weights))
+      tiles.store(weight, placeOfScore(
+                              row, tiles.add(column, tiles.index(int64_t(i)))));
   };
   return tile;
 }
@@ -205,7 +221,7 @@ LogicalResult TileLoops::computeScores(Value first) {
     gpu::BarrierOp::create(b);
   for (auto [i, sum] : llvm::enumerate(loop.getResults())) {
     auto [row, column] = scores.placeOf(i);
-    scores.store(sum,
+    scores.store(scaled(sum),
                  placeOfScore(scores.add(scores.row, scores.index(row)),
                               scores.add(scores.column, scores.index(column))));
   }

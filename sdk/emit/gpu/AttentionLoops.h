@@ -26,6 +26,9 @@ protected:
   /// Tells the scope of the scores where that of the product is.
   void enterScores(ContractScope &scores);
 
+  /// A sum of the scores as the ops behind them read it.
+  Value scaled(Value score);
+
   /// What comes in front of the last pass.
   virtual mlir::LogicalResult begin() { return mlir::success(); }
   /// Scores of the columns from `first` on to memory; a barrier at the end.

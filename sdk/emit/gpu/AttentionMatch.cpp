@@ -33,6 +33,7 @@ struct Matcher {
   bool sortScores();
   bool sortProduct();
   bool isRow(OpOperand *operand) const;
+  std::optional<GpuOperand> rowOperand(linalg::GenericOp op, Value value) const;
   std::optional<RunningSoftmax> findSoftmax() const;
 };
 
@@ -294,10 +295,42 @@ static bool startsWith(linalg::GenericOp op, bool (*test)(const APFloat &)) {
          test(value);
 }
 
-/// Whether an operand is made of the scores and has a number for each row.
+/// Whether an operand is made of the scores and has a number for each row,
+/// which may be repeated along it.
 bool Matcher::isRow(OpOperand *operand) const {
   auto made = operand ? isWhole.find(operand->get()) : isWhole.end();
-  return made != isWhole.end() && !made->second;
+  if (made == isWhole.end() || !made->second)
+    return made != isWhole.end();
+  auto source = operand->get().getDefiningOp<linalg::GenericOp>();
+  return source && source.getNumReductionLoops() == 0 &&
+         rowOperand(source, source.getBody()->getTerminator()->getOperand(0));
+}
+
+/// A value in the body of an op that is made of nothing but numbers of the row.
+std::optional<GpuOperand> Matcher::rowOperand(linalg::GenericOp op,
+                                              Value value) const {
+  GpuOperand operand;
+  operand.value = value;
+  llvm::SetVector<Value> work;
+  work.insert(value);
+  for (size_t i = 0; i < work.size(); ++i) {
+    Operation *source = work[i].getDefiningOp();
+    if (source && source->getBlock() != op.getBody())
+      continue; // a constant
+    if (source && source->getNumOperands() > 0) {
+      work.insert(source->operand_begin(), source->operand_end());
+      continue;
+    }
+    auto argument = dyn_cast<BlockArgument>(work[i]);
+    bool isInput = argument && argument.getOwner() == op.getBody() &&
+                   argument.getArgNumber() < unsigned(op.getNumDpsInputs());
+    OpOperand *input =
+        isInput ? op.getDpsInputOperand(argument.getArgNumber()) : nullptr;
+    if (!isRow(input))
+      return std::nullopt;
+    operand.inputs.push_back(input);
+  }
+  return operand.inputs.empty() ? std::nullopt : std::optional(operand);
 }
 
 std::optional<RunningSoftmax> Matcher::findSoftmax() const {
@@ -314,10 +347,9 @@ std::optional<RunningSoftmax> Matcher::findSoftmax() const {
   Value powers = reduced<arith::AddFOp>(s.sum);
   for (unsigned i : {0, 1}) {
     OpOperand *first = inputOf(s.share, share->getOperand(i));
-    OpOperand *second = inputOf(s.share, share->getOperand(1 - i));
-    if ((i == 0 || !s.divides) && first && first->get() == powers &&
-        isRow(second)) {
-      s.divisor = second;
+    auto second = rowOperand(s.share, share->getOperand(1 - i));
+    if ((i == 0 || !s.divides) && first && first->get() == powers && second) {
+      s.divisor = *second;
       s.powers = powers.getDefiningOp<linalg::GenericOp>();
     }
   }
@@ -327,9 +359,11 @@ std::optional<RunningSoftmax> Matcher::findSoftmax() const {
   auto below =
       exp ? exp.getOperand().getDefiningOp<arith::SubFOp>() : arith::SubFOp();
   OpOperand *row = below ? inputOf(s.powers, below.getLhs()) : nullptr;
-  s.shift = below ? inputOf(s.powers, below.getRhs()) : nullptr;
+  auto shift = below ? rowOperand(s.powers, below.getRhs()) : std::nullopt;
   bool matches =
-      row && isRow(s.shift) && reduced<arith::MaximumFOp>(s.top) == row->get();
+      row && shift && reduced<arith::MaximumFOp>(s.top) == row->get();
+  if (matches)
+    s.shift = *shift;
   return matches &&
                  startsWith(s.top,
                             [](const APFloat &x) {

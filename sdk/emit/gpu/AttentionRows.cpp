@@ -4,6 +4,7 @@
 #include "sdk/emit/gpu/Reduction.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -236,14 +237,68 @@ static Value power(ImplicitLocOpBuilder &b, Value x, Value top) {
   return math::ExpOp::create(b, arith::SubFOp::create(b, x, top).getResult());
 }
 
-/// The largest score that this invocation has, or `top`. What the ops in front
-/// of the softmax make of scores takes their place.
-FailureOr<Value> AttentionRows::prepareScores(Value first) {
+/// Whether the ops in front of the softmax read memory, as masks are.
+static bool readsMemory(const GpuAttention &attention) {
+  llvm::SetVector<Operation *> work;
+  auto reach = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && op != attention.scores.op)
+      work.insert(op);
+  };
+  reach(wholeInput(attention.softmax->top));
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (isa<bufferization::ToTensorOp>(work[i]))
+      return true;
+    for (Value operand : work[i]->getOperands())
+      reach(operand);
+  }
+  return false;
+}
+
+/// What the ops in front of the softmax make of scores takes their place.
+/// Invocations side by side have columns side by side, as masks have them.
+LogicalResult AttentionRows::prepareScores(Value first) {
   Value rows = wholeInput(attention.softmax->top);
+  int64_t group = attention.scores.target.groupSize;
+  Value turns = product.index(tile.rows * tile.columns / group);
+  Value ownRow = row, ownRowAt = rowAt;
+  auto step = [&](Value turn, ValueRange) -> FailureOr<Values> {
+    Value place = product.add(product.thread, product.mul(turn, group));
+    Value line = product.div(place, tile.span);
+    row = product.rem(line, tile.rows);
+    Value column =
+        product.add(product.mul(product.div(line, tile.rows), tile.span),
+                    product.rem(place, tile.span));
+    rowAt = product.add(product.startM, row);
+    auto score = choose(insideOf(first, column), number(-kInfinity),
+                        [&] { return readWhole(rows, first, column); });
+    if (failed(score))
+      return failure();
+    tile.store(row, column, score->front());
+    return Values();
+  };
+  auto done = product.forPlaces(turns, 1, {}, step);
+  row = ownRow;
+  rowAt = ownRowAt;
+  gpu::BarrierOp::create(b);
+  return done;
+}
+
+/// The largest score that this invocation has, of those that the ops in front
+/// of the softmax make, which take the place of the scores.
+FailureOr<Value> AttentionRows::largestScore(Value first) {
+  Value rows = wholeInput(attention.softmax->top);
+  bool isMade = readsMemory(attention);
+  if (isMade && failed(prepareScores(first)))
+    return failure();
   auto step = [&](Value column, ValueRange carried) -> FailureOr<Values> {
     Value largest = carried.front();
     for (int64_t i = 0; i < tile.width; ++i) {
       Value at = product.add(column, product.index(i));
+      if (isMade) {
+        largest = larger(b, largest, tile.load(row, at));
+        continue;
+      }
       auto score = choose(insideOf(first, at), number(-kInfinity),
                           [&] { return readWhole(rows, first, at); });
       if (failed(score))
@@ -277,7 +332,7 @@ Value AttentionRows::keepPowers(Value top) {
 
 FailureOr<AttentionRows::Values>
 AttentionRows::weighSoftmax(Value first, ValueRange carried) {
-  auto largest = prepareScores(first);
+  auto largest = largestScore(first);
   if (failed(largest))
     return failure();
   Value before = carried[0];
@@ -306,12 +361,13 @@ Value AttentionRows::factor(Value row) {
   return memref::LoadOp::create(b, factors, row);
 }
 
-/// What a number of this row is that an op reads.
-Value AttentionRows::readRow(linalg::GenericOp op, OpOperand &operand) {
-  Value element = scores.reader.operand(
-      op, operand, placeIn(op.getResult(0), product.index(0)));
-  if (element && !element.getType().isF32())
-    element = arith::ExtFOp::create(b, b.getF32Type(), element);
+/// A number of this row that the body of an op makes.
+FailureOr<Value> AttentionRows::readRow(linalg::GenericOp op,
+                                        const GpuOperand &operand) {
+  auto element = scores.readOperand(op, operand,
+                                    placeIn(op.getResult(0), product.index(0)));
+  if (succeeded(element) && !element->getType().isF32())
+    element = Value(arith::ExtFOp::create(b, b.getF32Type(), *element));
   return element;
 }
 
@@ -322,18 +378,18 @@ FailureOr<AttentionRows::Values> AttentionRows::lastFactor(Value top,
   RunningSoftmax softmax = *attention.softmax;
   ElementReader::Scope scope(scores.reader);
   scores.reader.know(softmax.top.getResult(0), top);
-  Value shift = readRow(softmax.powers, *softmax.shift);
-  if (!shift)
+  auto shift = readRow(softmax.powers, softmax.shift);
+  if (failed(shift))
     return failure();
-  Value scale = power(b, safe(top), shift);
+  Value scale = power(b, safe(top), *shift);
   Value total = arith::MulFOp::create(b, sum, scale);
   scores.reader.know(softmax.sum.getResult(0), total);
-  Value divisor = readRow(softmax.share, *softmax.divisor);
-  if (!divisor)
+  auto divisor = readRow(softmax.share, softmax.divisor);
+  if (failed(divisor))
     return failure();
   Value factor = softmax.divides
-                     ? arith::DivFOp::create(b, scale, divisor).getResult()
-                     : arith::MulFOp::create(b, scale, divisor).getResult();
+                     ? arith::DivFOp::create(b, scale, *divisor).getResult()
+                     : arith::MulFOp::create(b, scale, *divisor).getResult();
   Value none = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, product.sizeK,
                                      product.index(0));
   return Values{arith::SelectOp::create(b, none, number(1), factor)};

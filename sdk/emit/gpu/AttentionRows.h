@@ -18,6 +18,9 @@ struct ScoreTile {
   int64_t rows, columns;
   /// Neighbouring columns whose weights are kept at once.
   int64_t width;
+  /// Neighbouring columns of a row, in front of those of the next one, that lie
+  /// in different banks.
+  int64_t span;
   std::function<mlir::Value(mlir::Value row, mlir::Value column)> load;
   std::function<void(mlir::Value row, mlir::Value column, mlir::Value score)>
       store;
@@ -69,9 +72,11 @@ private:
   void know(Value score);
   mlir::FailureOr<Values> readWhole(Value tensor, Value first, Value column);
   mlir::FailureOr<Values> weighSoftmax(Value first, mlir::ValueRange carried);
-  mlir::FailureOr<Value> prepareScores(Value first);
+  mlir::FailureOr<Value> largestScore(Value first);
+  mlir::LogicalResult prepareScores(Value first);
   Value keepPowers(Value top);
-  Value readRow(mlir::linalg::GenericOp op, mlir::OpOperand &operand);
+  mlir::FailureOr<Value> readRow(mlir::linalg::GenericOp op,
+                                 const GpuOperand &operand);
   mlir::FailureOr<Values> lastFactor(Value top, Value sum);
   Value meet(Value memory, Value own, Value start,
              llvm::function_ref<Value(Value, Value)> combine);

@@ -75,9 +75,14 @@ static FailureOr<bool> contractAttention(func::FuncOp func,
                                          const MatrixUnit *unit) {
   auto attention = matchGpuAttention(func, target);
   if (attention && unit) {
+    SmallVector<ScoreScale> scales = takeScales(*attention);
     bool first = moveWidenings(attention->scores.op);
     if (moveWidenings(attention->product.op) || first)
       attention = matchGpuAttention(func, target);
+    if (attention)
+      attention->scales = scales;
+    else if (!scales.empty())
+      return func.emitError("an attention is none any more without its scales");
   }
   if (!attention)
     return false;

@@ -21,26 +21,27 @@ Value ContractScope::below(Value x, Value size, int64_t step, Value condition) {
   return condition ? arith::AndIOp::create(b, condition, inside) : inside;
 }
 
-FailureOr<Value> ContractScope::readOperand(const GpuOperand &factor,
+FailureOr<Value> ContractScope::readOperand(linalg::GenericOp op,
+                                            const GpuOperand &factor,
                                             ValueRange loops) {
   IRMapping map;
-  Block *body = c.op.getBody();
+  Block *body = op.getBody();
   for (OpOperand *input : factor.inputs) {
-    Value element = reader.operand(c.op, *input, loops);
+    Value element = reader.operand(op, *input, loops);
     if (!element)
       return failure();
-    map.map(c.op.getMatchingBlockArgument(input), element);
+    map.map(op.getMatchingBlockArgument(input), element);
   }
   llvm::SetVector<Operation *> needed;
   SmallVector<Value> work{factor.value};
   while (!work.empty()) {
-    Operation *op = work.pop_back_val().getDefiningOp();
-    if (op && op->getBlock() == body && needed.insert(op))
-      llvm::append_range(work, op->getOperands());
+    Operation *step = work.pop_back_val().getDefiningOp();
+    if (step && step->getBlock() == body && needed.insert(step))
+      llvm::append_range(work, step->getOperands());
   }
-  for (Operation &op : *body)
-    if (needed.contains(&op))
-      b.clone(op, map);
+  for (Operation &step : *body)
+    if (needed.contains(&step))
+      b.clone(step, map);
   return map.lookupOrDefault(factor.value);
 }
 
@@ -61,7 +62,7 @@ ContractScope::readLanes(const GpuOperand &factor, ArrayRef<unsigned> rowLoops,
     Values indices =
         indicesAt(rowLoops, alongK ? rowAt : add(rowAt, index(lane)),
                   alongK ? add(kAt, index(lane)) : kAt);
-    FailureOr<Value> value = readOperand(factor, indices);
+    FailureOr<Value> value = readOperand(c.op, factor, indices);
     if (failed(value))
       return failure();
     values.push_back(*value);

@@ -35,8 +35,10 @@ struct ContractScope {
   /// Opens the loop of work-groups, each of which has a tile.
   void enterGroup(int64_t tileM, int64_t tileN);
 
-  /// The element of a factor for these values of the loops.
-  mlir::FailureOr<Value> readOperand(const GpuOperand &factor,
+  /// The element of a factor for these values of the loops; one of `op`, whose
+  /// body has its value.
+  mlir::FailureOr<Value> readOperand(mlir::linalg::GenericOp op,
+                                     const GpuOperand &factor,
                                      mlir::ValueRange loops);
   /// So many elements of a factor from a place in C and k on, neighbours in one
   /// of these.

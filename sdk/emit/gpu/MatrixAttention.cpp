@@ -17,17 +17,27 @@ using namespace mlir;
 namespace backplane {
 namespace {
 
-/// Instructions of a subgroup along n, columns of scores in a block, and sizes
-/// of heads, at most.
-constexpr int64_t kMostColumns = 16, kMostKeys = 64, kMostDepth = 128;
+/// Instructions of a subgroup along n, and columns of scores in a block, at
+/// most.
+constexpr int64_t kMostColumns = 16, kMostKeys = 64;
+/// Weights of f32 are sums of 16-bit floats: two f16, once they are multiplied
+/// by a power of two that keeps the largest, 1, below the largest f16, or three
+/// bf16.
+constexpr int64_t kPartsF16 = 2, kPartsBF16 = 3;
+constexpr float kWeightOfOne = 32768;
 
 struct MatrixAttentionPlan {
   MatrixPlan scores, product;
   NarrowFactor q, k, weights, v;
+  int64_t parts; ///< 16-bit floats that a weight is the sum of
 
   int64_t keys() const { return scores.tileN(); }
+  /// Whether weights are multiplied by kWeightOfOne.
+  bool enlarges() const {
+    return parts > 1 && weights.element == MatrixElement::F16;
+  }
   /// Words from row to row of scores, so that rows lie in different banks.
-  int64_t scoreStride() const { return keys() + 4; }
+  int64_t scoreStride() const { return keys() + 8; }
   /// Where the parts of memory begin, in words.
   int64_t keysAt() const { return scores.a.words(); }
   int64_t valuesAt() const { return keysAt() + scores.b.words(); }
@@ -36,17 +46,25 @@ struct MatrixAttentionPlan {
     return scoresAt() + scores.tileM() * scoreStride();
   }
   int64_t words() const {
-    return std::max(weightsAt() + product.a.words(), product.partWords());
+    return std::max(weightsAt() + parts * product.a.words(),
+                    product.partWords());
   }
 };
 
 struct Planner {
   GpuAttention &attention;
   MatrixAttentionPlan plan;
+  std::string why; ///< there is no plan
 
+  bool run(const MatrixUnit &unit);
   bool find(const MatrixUnit &unit);
   bool size();
+  bool share(int64_t subgroupsM, int64_t maxColumns);
   bool fits();
+  /// Invocations of a row of scores.
+  int64_t team() const {
+    return attention.scores.target.groupSize / plan.scores.tileM();
+  }
 };
 
 struct MatrixLoops : AttentionLoops {
@@ -61,6 +79,7 @@ struct MatrixLoops : AttentionLoops {
 
   LogicalResult emit();
   ScoreTile scoreTile();
+  Values partsOf(Value weight);
   void keepWeights(Value row, Value column, ValueRange weights);
   LogicalResult fillKeys(Value first);
   LogicalResult fillValues(Value first);
@@ -70,9 +89,7 @@ struct MatrixLoops : AttentionLoops {
   Values startSums() override { return sums.startSums(); }
   void scaleSums(Values &values, AttentionRows &rows) override;
   FailureOr<Values> addWeighted(Value first, ValueRange values) override;
-  LogicalResult finish(ValueRange values) override {
-    return sums.finishSums(values);
-  }
+  LogicalResult finish(ValueRange values) override;
 };
 
 } // namespace
@@ -81,6 +98,19 @@ struct MatrixLoops : AttentionLoops {
 
 bool Planner::find(const MatrixUnit &unit) {
   GpuAttention &a = attention;
+  auto q = narrowFactor(a.scores.a), k = narrowFactor(a.scores.b);
+  auto v = narrowFactor(a.product.b), weights = narrowFactor(a.product.a);
+  why = "the unit has no instruction for what Q, K and V are; halves and sums "
+        "in f32 have one";
+  if (!q || !k || !v)
+    return false;
+  plan.q = *q;
+  plan.k = *k;
+  plan.v = *v;
+  bool isHalf = v->element == MatrixElement::F16;
+  plan.parts = weights ? 1 : isHalf ? kPartsF16 : kPartsBF16;
+  plan.weights =
+      weights ? *weights : NarrowFactor{a.product.a.value, v->type, v->element};
   auto scores = findMatrixInstruction(a.scores, unit, plan.q, plan.k);
   auto product = findMatrixInstruction(a.product, unit, plan.weights, plan.v);
   if (!scores || !product)
@@ -116,41 +146,65 @@ bool Planner::fits() {
 }
 
 /// As many instructions as the size asks for: 1, 2, 4 and so on.
-static int64_t share(int64_t size, int64_t step, int64_t most) {
+static int64_t countFor(int64_t size, int64_t step, int64_t most) {
   return ShapedType::isDynamic(size) ? most : sumsFor(size, step, most);
 }
 
-bool Planner::size() {
+/// Neighbours of a row that an invocation of a team of this size has: so many
+/// that those of several rows lie in different banks.
+static int64_t neighboursIn(int64_t team) { return team == 4 ? 2 : 4; }
+
+/// With so many subgroups along the rows, as many keys in a block as memory
+/// allows.
+bool Planner::share(int64_t subgroupsM, int64_t maxColumns) {
   GpuContraction &product = attention.product;
   auto sizes = product.op.getStaticLoopRanges();
-  auto depths = attention.scores.op.getStaticLoopRanges();
-  int64_t depth = depths[attention.scores.k.front()];
-  if (ShapedType::isDynamic(depth) || depth > kMostDepth)
-    return false;
   const MatrixInstruction &i = *plan.product.instruction;
   int64_t subgroups = product.target.groupSize / product.target.clusterSize;
-  int64_t rows = share(sizes[product.m.front()], i.m, subgroups);
   for (MatrixPlan *part : {&plan.scores, &plan.product}) {
-    part->subgroupsM = rows;
-    part->subgroupsN = subgroups / rows;
+    part->subgroupsM = subgroupsM;
+    part->subgroupsN = subgroups / subgroupsM;
     part->rows = 1;
     part->stages = 1;
   }
   int64_t step = plan.product.subgroupsN * i.n;
-  plan.product.columns = share(sizes[product.n.front()], step, kMostColumns);
+  int64_t columns = countFor(sizes[product.n.front()], step, kMostColumns);
+  plan.product.columns = std::min(columns, maxColumns);
   int64_t least = std::max<int64_t>(i.k / step, 1);
-  plan.scores.columns =
-      std::max(share(sizes[product.k.front()], step, kMostKeys / step), least);
+  plan.scores.columns = std::max(
+      countFor(sizes[product.k.front()], step, kMostKeys / step), least);
   while (!fits()) {
-    int64_t &columns = plan.scores.columns > least ? plan.scores.columns
-                                                   : plan.product.columns;
-    if (columns == 1)
+    if (plan.scores.columns == least)
       return false;
-    columns /= 2;
+    plan.scores.columns /= 2;
   }
-  // Each team of a row has whole words of weights.
-  int64_t team = product.target.groupSize / plan.scores.tileM();
-  return plan.keys() % (2 * team) == 0;
+  return plan.keys() % (neighboursIn(team()) * team()) == 0;
+}
+
+/// Work-groups that share a row compute its scores each: rather fewer rows.
+bool Planner::size() {
+  GpuContraction &product = attention.product;
+  int64_t depth =
+      attention.scores.op.getStaticLoopRanges()[attention.scores.k.front()];
+  why = "the size of a head is not known";
+  if (ShapedType::isDynamic(depth) || depth == 0)
+    return false;
+  int64_t subgroups = product.target.groupSize / product.target.clusterSize;
+  int64_t size = product.op.getStaticLoopRanges()[product.m.front()];
+  int64_t most = countFor(size, plan.product.instruction->m, subgroups);
+  for (int64_t columns = kMostColumns; columns > 0; columns /= 2)
+    for (int64_t rows = most; rows > 0; rows /= 2)
+      if (share(rows, columns))
+        return true;
+  why = "heads of " + std::to_string(depth) + " do not fit the " +
+        std::to_string(product.target.sharedBytes) +
+        " bytes that a work-group shares";
+  return false;
+}
+
+bool Planner::run(const MatrixUnit &unit) {
+  why = "the ops between the products are no softmax";
+  return attention.softmax && find(unit) && size();
 }
 
 /* ---- Parts of a block ---- */
@@ -166,6 +220,23 @@ static Value packHalves(ImplicitLocOpBuilder &b, Value first, Value second) {
   return arith::OrIOp::create(b, bits(first), high);
 }
 
+/// A weight as 16-bit floats whose sum it is, the largest first.
+MatrixLoops::Values MatrixLoops::partsOf(Value weight) {
+  if (plan.enlarges()) {
+    Value by = arith::ConstantOp::create(b, b.getF32FloatAttr(kWeightOfOne));
+    weight = arith::MulFOp::create(b, weight, by);
+  }
+  Values parts;
+  for (int64_t part = 0; part < plan.parts; ++part) {
+    if (part > 0) {
+      Value last = arith::ExtFOp::create(b, weight.getType(), parts.back());
+      weight = arith::SubFOp::create(b, weight, last);
+    }
+    parts.push_back(arith::TruncFOp::create(b, plan.weights.type, weight));
+  }
+  return parts;
+}
+
 /// Weights as the product reads them, two in a word.
 void MatrixLoops::keepWeights(Value row, Value column, ValueRange weights) {
   const StagedFactor &factor = plan.product.a;
@@ -173,11 +244,16 @@ void MatrixLoops::keepWeights(Value row, Value column, ValueRange weights) {
   Value piece = sums.div(column, factor.pieceElements());
   Value inPiece = sums.div(sums.rem(column, factor.pieceElements()), 2);
   Value at = sums.add(sums.wordOf(factor, row, line, piece), inPiece);
-  auto narrow = [&](Value weight) -> Value {
-    return arith::TruncFOp::create(b, factor.type, weight);
-  };
-  sums.storeWord(packHalves(b, narrow(weights[0]), narrow(weights[1])),
-                 sums.add(at, sums.index(plan.weightsAt())));
+  SmallVector<Values> parts;
+  for (Value weight : weights)
+    parts.push_back(partsOf(weight));
+  for (int64_t part = 0; part < plan.parts; ++part)
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      int64_t word = plan.weightsAt() + part * factor.words() + int64_t(i / 2);
+      sums.storeWord(
+          packHalves(b, parts[i][size_t(part)], parts[i + 1][size_t(part)]),
+          sums.add(at, sums.index(word)));
+    }
 }
 
 ScoreTile MatrixLoops::scoreTile() {
@@ -188,7 +264,8 @@ ScoreTile MatrixLoops::scoreTile() {
   ScoreTile tile;
   tile.rows = plan.scores.tileM();
   tile.columns = columns;
-  tile.width = 2;
+  tile.width = neighboursIn(sums.c.target.groupSize / tile.rows);
+  tile.span = columns;
   tile.load = [this, place](Value row, Value column) {
     return sums.loadWord(place(row, column), b.getF32Type());
   };
@@ -254,8 +331,9 @@ LogicalResult MatrixLoops::computeScores(Value first) {
   for (auto [i, score] : llvm::enumerate(made)) {
     MatrixPlace place = scores.placeOf(i);
     scores.storeWord(
-        score, scores.add(start, scores.index(place.row * plan.scoreStride() +
-                                              place.column)));
+        scaled(score),
+        scores.add(start, scores.index(place.row * plan.scoreStride() +
+                                       place.column)));
   }
   gpu::BarrierOp::create(b);
   if (failed(prefetch(scores.add(first, scores.index(columns)),
@@ -283,15 +361,27 @@ FailureOr<AttentionLoops::Values> MatrixLoops::addWeighted(Value first,
                                                            ValueRange values) {
   sums.waitForGroups(plan.scores.a.copies || plan.scores.b.copies ? 1 : 0);
   gpu::BarrierOp::create(b);
-  Values all =
-      sums.multiplyFragments(sums.index(plan.weightsAt()),
-                             sums.index(plan.valuesAt()), columns, values);
+  Values all(values);
+  for (int64_t part = 0; part < plan.parts; ++part) {
+    int64_t weightsAt = plan.weightsAt() + part * plan.product.a.words();
+    all = sums.multiplyFragments(sums.index(weightsAt),
+                                 sums.index(plan.valuesAt()), columns, all);
+  }
   gpu::BarrierOp::create(b);
   if (failed(prefetch(sums.add(first, sums.index(columns)),
                       [&](Value next) { return fillValues(next); })))
     return failure();
   sums.endGroup();
   return all;
+}
+
+LogicalResult MatrixLoops::finish(ValueRange values) {
+  Values all(values);
+  Value by = arith::ConstantOp::create(b, b.getF32FloatAttr(1 / kWeightOfOne));
+  for (Value &value : all)
+    if (plan.enlarges())
+      value = arith::MulFOp::create(b, value, by);
+  return sums.finishSums(all);
 }
 
 LogicalResult MatrixLoops::emit() {
@@ -309,9 +399,11 @@ LogicalResult MatrixLoops::emit() {
 
 FailureOr<bool> emitMatrixAttention(func::FuncOp func, GpuAttention &attention,
                                     const MatrixUnit &unit) {
-  Planner planner{attention, {}};
-  if (!attention.softmax || !planner.find(unit) || !planner.size())
+  Planner planner{attention, {}, {}};
+  if (!planner.run(unit)) {
+    func.emitRemark("attention without matrix instructions: ") << planner.why;
     return false;
+  }
   ImplicitLocOpBuilder builder(attention.product.op.getLoc(),
                                func.getBody().front().getTerminator());
   if (failed(MatrixLoops(builder, attention, planner.plan).emit()))

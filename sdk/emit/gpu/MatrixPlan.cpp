@@ -51,7 +51,7 @@ static Operation *findWideningOf(Value tensor) {
   return nullptr;
 }
 
-static std::optional<NarrowFactor> narrowFactor(const GpuOperand &factor) {
+std::optional<NarrowFactor> narrowFactor(const GpuOperand &factor) {
   Operation *op = factor.value.getDefiningOp();
   if (isa_and_nonnull<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op))
     return narrowFactor(op, op->getOperand(0));
@@ -212,13 +212,8 @@ void TilePlanner::run() {
 
 std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &c,
                                                 const MatrixUnit &unit,
-                                                NarrowFactor &a,
-                                                NarrowFactor &b) {
-  auto left = narrowFactor(c.a), right = narrowFactor(c.b);
-  if (!left || !right)
-    return std::nullopt;
-  a = *left;
-  b = *right;
+                                                const NarrowFactor &a,
+                                                const NarrowFactor &b) {
   MatrixPlan plan = {&unit, findInstruction(c, unit, a, b)};
   if (!plan.instruction)
     return std::nullopt;
@@ -228,11 +223,11 @@ std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &c,
 
 std::optional<MatrixPlan> planMatrix(GpuContraction &c,
                                      const MatrixUnit &unit) {
-  NarrowFactor a, b;
-  auto plan = findMatrixInstruction(c, unit, a, b);
+  auto a = narrowFactor(c.a), b = narrowFactor(c.b);
+  auto plan = a && b ? findMatrixInstruction(c, unit, *a, *b) : std::nullopt;
   if (!plan)
     return std::nullopt;
-  TilePlanner planner{c, *plan, a, b, c.op.getStaticLoopRanges()};
+  TilePlanner planner{c, *plan, *a, *b, c.op.getStaticLoopRanges()};
   planner.run();
   return planner.fits() ? plan : std::nullopt;
 }

@@ -64,12 +64,15 @@ struct NarrowFactor {
   MatrixElement element;
 };
 
-/// The instruction and the loads of a plan, and what both factors are; nothing
-/// where the unit has no instruction, or the target does not list its shape.
+/// What a factor is; nothing where its elements are as wide as their type.
+std::optional<NarrowFactor> narrowFactor(const GpuOperand &factor);
+
+/// The instruction and the loads of a plan; nothing where the unit has no
+/// instruction, or the target does not list its shape.
 std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &contraction,
                                                 const MatrixUnit &unit,
-                                                NarrowFactor &a,
-                                                NarrowFactor &b);
+                                                const NarrowFactor &a,
+                                                const NarrowFactor &b);
 
 /// How a block of a factor comes to memory of the work-group. Lines follow
 /// those of its buffer where the unit can transpose them, else they are along
