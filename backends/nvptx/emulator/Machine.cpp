@@ -47,6 +47,15 @@ void Launch::run() {
   counters.blocks += blocks;
 }
 
+void Launch::add(uint64_t instructions) {
+  executed += instructions;
+  if (options.total && executed > options.total)
+    fail(CUDA_ERROR_LAUNCH_TIMEOUT,
+         "kernel '" + kernel->name + "': the launch has executed " +
+             std::to_string(executed) + " instructions, more than the limit " +
+             std::to_string(options.total) + "; does a loop never end?");
+}
+
 Block::Block(Launch &launch) : launch(launch) {
   const Kernel &kernel = *launch.kernel;
   threads = launch.block[0] * launch.block[1] * launch.block[2];
@@ -199,7 +208,9 @@ void Block::run(uint64_t linear) {
   size_t turn = 0;
   while (Warp *warp = choose(turn)) {
     bool isRandom = launch.options.schedule == Schedule::Random;
+    uint64_t before = warp->executed;
     warp->run(isRandom ? 1 + draw() % 64 : kTurn);
+    launch.add(warp->executed - before);
     ++turn;
   }
   for (const Warp &warp : warps)

@@ -33,12 +33,15 @@ struct Launch {
   std::vector<uint8_t> parameters;
   Options options;
   Counters counters = {};
+  uint64_t executed = 0; // instructions of warps
   // Buffers that were used last, so that most accesses need no look-up.
   std::array<const Allocation *, 8> recent = {};
   uint32_t nextRecent = 0;
 
   // Executes all blocks. Throws Error with the whole text of a fault.
   void run();
+  // Instructions of a warp count towards the limit of the launch.
+  void add(uint64_t instructions);
   // The buffer that has `size` bytes at `address`, or nullptr.
   const Allocation *find(uint64_t address, uint64_t size);
 };

@@ -51,6 +51,12 @@ bool apply(Options &options, const std::string &name,
     options.limit = number * 1'000'000;
     return true;
   }
+  if (name == "total") {
+    if (number > 1'000'000'000)
+      return false;
+    options.total = number * 1'000'000;
+    return true;
+  }
   if (number > 1)
     return false;
   if (name == "checks")

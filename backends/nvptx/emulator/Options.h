@@ -16,6 +16,7 @@ struct Options {
   Schedule schedule = Schedule::InOrder;
   uint64_t seed = 1;
   uint64_t limit = 400'000'000; // instructions of a warp
+  uint64_t total = 0;           // of all warps of a launch; 0: no limit
   bool log = true;
   std::string modules; // folder of the texts of modules; empty: none
 };

@@ -26,6 +26,8 @@ extern "C" {
  *             the warps of a block
  *   seed      of the random schedule (default 1)
  *   limit     instructions that one warp may execute, in millions (default 400)
+ *   total     instructions that all warps of a launch may execute, in millions
+ *             (default 0: no limit)
  *   log       1 (default) writes the text of each fault to stderr
  *   modules   a folder: the text of each module that is loaded is written there
  *             as HASH.ptx, and where that file is there already, it is what is

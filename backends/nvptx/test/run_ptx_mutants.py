@@ -6,9 +6,9 @@ must tell.
 Mutants are drawn from --seed: a unit of the suite, a kernel of it, an operator (ptx_mutants.py), a
 place. The emulator loads the changed text in place of the emitted one (its option `modules`), and
 all cases of the unit run at standard depth, with warps in order, reversed and at random, until one
-is bad. Where none is, a `trap` in the place of the instruction tells whether any case executes it: one
-that none does is unreached, and another mutant is drawn. At least 80 % of the others must be caught.
-Those that survive are printed.
+is bad; units run together, each with a mutant. Where no case is bad, a `trap` in the place of the
+instruction tells whether any executes it: a mutant that none does is unreached, and another is
+drawn. At least 80 % of the others must be caught. Those that survive are printed.
 
 Without --all six mutants of three units, of which 60 % must be caught. The last line counts what was
 caught, and how many too many survive.
@@ -26,7 +26,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 
 import ptx_mutants
 
@@ -36,7 +35,8 @@ SHARE = 0.8  # of all mutants, which must be caught; 0.9 is the aim
 SHARE_OF_FEW = 0.6  # of a sample, whose survivors may come together by chance
 SCHEDULES = ("in-order", "reversed", "random")
 ASIDE = ("refused", "unreached")  # what tells nothing
-LIMIT = 5  # million instructions of a warp: far more than a case of these takes
+# Million instructions of a warp, and of a launch: far more than a case of these takes.
+LIMITS = "limit=5,total=50"
 # Ways to be caught, by what is said; what has none of these is a result.
 WAYS = {"race": r"\(race\)", "divergence": r"divergent barrier",
         "poison": r"never written|was not written",
@@ -98,102 +98,174 @@ def bad_of(records):
     return [one for one in records if one["status"] not in ("Pass", "QualityWarning")]
 
 
-class Unit:
-    """A unit of the suite on the device of an architecture, and the modules that it loads."""
+class Device:
+    """Units of the suite on the device of an architecture. One run judges many of them, each with a
+    mutant of its own."""
 
-    def __init__(self, name, capability, folder):
-        self.name, self.capability = name, capability
-        self.folder = folder / f"{capability}-{name.replace('/', '-')}"
+    def __init__(self, capability, units, folder):
+        self.capability = capability
+        self.folder = folder / str(capability)
         self.modules = self.folder / "modules"
         self.modules.mkdir(parents=True)
-        self.wrong, self.lock = {}, threading.Lock()
+        self.texts = dict.fromkeys(units)  # unit -> the name of its module and the text
+        self.first = {}  # unit -> the filter of its largest case
+        self.right = set()  # (unit, schedule) of what is right without a mutant
+        self.known, self.turn, self.runs = collections.defaultdict(set), 0, 0
 
-    def records(self, modules, schedule, out):
-        """Those of a run with the texts of a folder; None and what was said without a report."""
-        options = f"modules={modules},schedule={schedule},limit={LIMIT},log=0"
+    def records(self, units, modules, schedule, first=False):
+        """Those of a run with the texts of a folder, by unit in the order of the run; `first`: of
+        the largest case of each alone."""
+        self.runs += 1
+        out = self.folder / f"out{self.runs}"
+        options = f"modules={modules},schedule={schedule},{LIMITS},log=0"
+        filters = [word for unit in units
+                   for word in ("--filter", self.first[unit] if first else f"{unit}/*")]
         result = subprocess.run(
             [ROOT / "build/bin/bp", "conformance", "--device", f"cuda://emu?sm={self.capability}",
-             "--depth", "standard", "--filter", f"{self.name}/*", "--jobs", "1", "--timeout", "120",
-             "--env", "BP_CUDA_EMULATOR", "--out", out],
+             "--depth", "standard", *filters, "--jobs", "1", "--timeout", "60",
+             "--keep-going", "--env", "BP_CUDA_EMULATOR", "--out", out],
             text=True, capture_output=True, check=False,
             env=dict(os.environ, BACKPLANE_CACHE_DIR=str(self.folder / "cache"),
                      BP_CUDA_EMULATOR=options))
         if "report in" not in result.stdout:
-            return None, result.stdout[-500:] + result.stderr[-500:]
+            raise RuntimeError(f"no report of {', '.join(units)} on {self.capability}: "
+                               f"{result.stdout[-500:]}{result.stderr[-500:]}")
         lines = (out / "records.jsonl").read_text(encoding="utf-8").splitlines()
         shutil.rmtree(out)
-        return [json.loads(line) for line in lines], ""
+        records = {}
+        for line in lines:
+            record = json.loads(line)
+            records.setdefault(record["unit"], []).append(record)
+        if set(records) != set(units):
+            raise RuntimeError(f"cases of {', '.join(set(units) ^ set(records))} are amiss")
+        return records
 
-    def unbroken(self, schedule):
-        """What is wrong without a mutant, asked once; None."""
-        with self.lock:
-            if schedule not in self.wrong:
-                records, said = self.records(self.modules, schedule, self.folder / "out")
-                bad = bad_of(records or [])
-                self.wrong[schedule] = (said or "no case" if not records else
-                                        f"{bad[0]['id']}: {bad[0]['reason']}" if bad else None)
-            return self.wrong[schedule]
+    def fill(self):
+        """Finds the text of each unit; gives what is wrong without a mutant."""
+        records = self.records(list(self.texts), self.modules, SCHEDULES[0])
+        self.assign(list(records))
+        for unit, some in records.items():
+            largest = max(some, key=lambda one: one["elements"])
+            self.first[unit] = glob_of(largest["id"])
+            self.right.add((unit, SCHEDULES[0]))
+        return wrong_of(records)
 
-    def draw(self, draw, known):
-        """A mutant that is not known yet."""
-        files = sorted(self.modules.glob("*.ptx"))
-        for _ in range(20 if files else 0):
-            path = draw.choice(files)
-            avoid = known[self.name, path.name]
-            mutant = ptx_mutants.draw(path.read_text(encoding="utf-8"), draw, avoid)
-            if mutant:
-                avoid.add((mutant.line, mutant.after))
-                return Found(self.name, path.name, mutant)
-        return None
+    def check(self, units, schedule):
+        """That it is a mutant that is found: without one all is right in this order, too."""
+        asked = [unit for unit in units if (unit, schedule) not in self.right]
+        wrong = wrong_of(self.records(asked, self.modules, schedule)) if asked else ""
+        if wrong:
+            raise RuntimeError(f"unbroken on sm_{self.capability}: {wrong}, {schedule}")
+        self.right.update((unit, schedule) for unit in asked)
 
-    def bad_with(self, found, after, schedule, number):
-        """The first bad record with the text `after` in the place of the mutant's line; None."""
-        folder = self.folder / f"mutant{number}"
+    def assign(self, units):
+        """Gives units, in the order in which they ran, the texts in the order in which they came:
+        a unit is one module."""
+        paths = sorted(self.modules.glob("*.ptx"), key=lambda path: path.stat().st_mtime_ns)
+        if len(paths) != len(units):
+            raise RuntimeError(f"{len(units)} units on sm_{self.capability} load {len(paths)} "
+                               "modules; each must load one of its own")
+        for unit, path in zip(units, paths):
+            self.texts[unit] = (path.name, path.read_text(encoding="utf-8"))
+
+    def draw(self, unit, draw):
+        """A mutant of the unit that is not known yet; None."""
+        name, text = self.texts[unit]
+        mutant = ptx_mutants.draw(text, draw, self.known[unit])
+        if not mutant:
+            return None
+        self.known[unit].add((mutant.line, mutant.after))
+        return Found(unit, name, mutant)
+
+    def batch(self, count, draw):
+        """Mutants of up to `count` units, the next ones in turn."""
+        chosen, units = [], list(self.texts)
+        for _ in range(len(units)):
+            if len(chosen) < count:
+                found = self.draw(units[self.turn % len(units)], draw)
+                self.turn += 1
+                chosen += [found] if found else []
+        return chosen
+
+    def bad_with(self, batch, schedule, after=None, first=False):
+        """Unit -> its first bad record, with all mutants of a batch, or `after` in their places."""
+        if not batch:
+            return {}
+        folder = self.folder / f"mutants{self.runs}"
         shutil.copytree(self.modules, folder)
-        text = (folder / found.kernel).read_text(encoding="utf-8")
-        changed = dataclasses.replace(found.mutant, after=after).apply(text)
-        (folder / found.kernel).write_text(changed, encoding="utf-8")
-        records, said = self.records(folder, schedule, self.folder / f"out{number}")
+        for found in batch:
+            mutant = dataclasses.replace(found.mutant, after=after or found.mutant.after)
+            text = mutant.apply(self.texts[found.unit][1])
+            (folder / found.kernel).write_text(text, encoding="utf-8")
+        records = self.records([found.unit for found in batch], folder, schedule, first)
         shutil.rmtree(folder)
-        if records is None:
-            return {"id": "", "status": "crash", "reason": said}
-        return next(iter(bad_of(records)), None)
+        return {unit: bad[0] for unit, all in records.items() if (bad := bad_of(all))}
 
-    def judge(self, found, number):
-        """Runs the cases with the mutant, in each order, until one is bad."""
-        for schedule in SCHEDULES:
-            if wrong := self.unbroken(schedule):
-                raise RuntimeError(f"{self.name} unbroken, {schedule}: {wrong}")
-            if bad := self.bad_with(found, found.mutant.after, schedule, number):
-                found.way, found.case, found.schedule = way_of(bad), bad["id"], schedule
-                return found
-        if not self.bad_with(found, "\ttrap;", SCHEDULES[0], number):
+    def judge(self, batch):
+        """Runs the cases with the mutants, in each order, until one is bad. The largest case goes
+        first: most mutants are found by it, and each case that loses the device takes long."""
+        left = list(batch)
+        for schedule, first in ((SCHEDULES[0], True), *((one, False) for one in SCHEDULES)):
+            bad = self.bad_with(left, schedule, first=first)
+            self.check(bad, schedule)
+            for found in left:
+                if one := bad.get(found.unit):
+                    found.way, found.case, found.schedule = way_of(one), one["id"], schedule
+            left = [found for found in left if found.unit not in bad]
+        for first in (True, False):
+            trapped = self.bad_with(left, SCHEDULES[0], "\ttrap;", first)
+            left = [found for found in left if found.unit not in trapped]
+        for found in left:
             found.way = "unreached"
-        return found
+
+    def run(self, count, draw):
+        """Mutants of the units in turn, `count` of which are loaded and reached."""
+        done, missing = [], count
+        while missing > 0:
+            batch = self.batch(missing, draw)
+            if not batch:
+                break
+            self.judge(batch)
+            for found in batch:
+                show(found)
+            done += batch
+            missing = count - sum(found.way not in ASIDE for found in done)
+        return done
 
 
-def run(units, count, draw, pool):
-    """Mutants of the units in turn, `count` of which are loaded and reached."""
-    known, done, missing, number = collections.defaultdict(set), [], count, 0
-    while missing > 0 and units:
-        jobs = []
-        for _ in range(missing):
-            unit = units[number % len(units)]
-            number += 1
-            if found := unit.draw(draw, known):
-                jobs.append(pool.submit(unit.judge, found, number))
-        if not jobs:
-            break
-        for job in jobs:
-            done.append(job.result())
-            show(done[-1])
-        missing = count - sum(found.way not in ASIDE for found in done)
-    return done
+def glob_of(case):
+    """A glob that the id of a case alone matches."""
+    return re.sub(r"[][*?]", "?", case)
+
+
+def wrong_of(records):
+    """What is wrong where nothing is changed."""
+    for some in records.values():
+        if bad := bad_of(some):
+            return f"{bad[0]['id']}: {bad[0]['reason']}"
+    return ""
 
 
 def show(found):
     print(f"{found.way:10} {found.mutant.operator:18} {found.unit}: {found.mutant.before} -> "
           f"{found.mutant.after.strip() or 'nothing'}", flush=True)
+
+
+def devices_of(wanted, folder):
+    listed = {capability: [unit for unit in units if wanted is None or unit in wanted]
+              for capability, units in UNITS.items()}
+    return [Device(capability, units, folder) for capability, units in listed.items() if units]
+
+
+def run(devices, count, seed, pool):
+    """On each device as many as it has units."""
+    total, jobs, given = sum(len(device.texts) for device in devices), [], 0
+    for device in devices:
+        share = min(-(-count * len(device.texts) // total), count - given)
+        given += share
+        draw = random.Random(f"{seed} {device.capability}")
+        jobs.append(pool.submit(device.run, share, draw))
+    return [found for job in jobs for found in job.result()]
 
 
 def report(done, share, folder):
@@ -220,7 +292,6 @@ def main():
     parser.add_argument("--count", type=int, help="as many mutants")
     parser.add_argument("--unit", action="append", help="of this unit only; may be repeated")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "build/mutants",
                         help="folder for ptx-mutants.json")
     options = parser.parse_args()
@@ -232,15 +303,13 @@ def main():
     count = options.count or (240 if options.all else 6)
     failed = 0
     with tempfile.TemporaryDirectory() as name, \
-            concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        units = [Unit(unit, capability, pathlib.Path(name))
-                 for capability, listed in UNITS.items() for unit in listed
-                 if wanted is None or unit in wanted]
-        for unit, wrong in zip(units, pool.map(lambda unit: unit.unbroken(SCHEDULES[0]), units)):
+            concurrent.futures.ThreadPoolExecutor(len(UNITS)) as pool:
+        devices = devices_of(wanted, pathlib.Path(name))
+        for device, wrong in zip(devices, pool.map(Device.fill, devices)):
             if wrong:
-                print(f"FAILED {unit.name} unbroken: {wrong}")
+                print(f"FAILED unbroken on sm_{device.capability}: {wrong}")
                 failed += 1
-        done = run([] if failed else units, count, random.Random(options.seed), pool)
+        done = [] if failed else run(devices, count, options.seed, pool)
         passed, many = report(done, SHARE if options.all else SHARE_OF_FEW, options.out)
     if many:
         print(f"FAILED {many} mutants too many survive")

@@ -198,6 +198,24 @@ TEST(EmulatorChecks, LoopsWithoutEnd) {
   api().bp_cuda_emulator_set("limit", "400");
 }
 
+TEST(EmulatorChecks, LoopsOfManyWarps) {
+  // Each warp stays below its own limit.
+  std::string loop = R"(mov.u32 %r4, 100000;
+                        AGAIN: add.s32 %r4, %r4, -1;
+                        setp.ne.s32 %p1, %r4, 0;
+                        @%p1 bra AGAIN;)";
+  ASSERT_EQ(api().bp_cuda_emulator_set("total", "1"), 0);
+  expectFault(body(loop), CUDA_ERROR_LAUNCH_TIMEOUT,
+              {"the launch has executed", "does a loop never end"}, 128);
+  Device device(80);
+  CUfunction function = device.load(module(80, kOneBuffer, body(loop)), "k");
+  CUdeviceptr out = device.put(std::vector<uint32_t>(32, 7));
+  EXPECT_EQ(device.run(function, {1}, {32}, {&out}), CUDA_SUCCESS)
+      << device.error();
+  EXPECT_EQ(api().bp_cuda_emulator_set("total", "1000000001"), -1);
+  api().bp_cuda_emulator_set("total", "0");
+}
+
 TEST(EmulatorChecks, ShufflesFromLanesThatAreAway) {
   expectFault(body(R"(setp.lt.u32 %p1, %r1, 16;
                       @%p1 shfl.sync.bfly.b32 %r4, %r1, 16, 31, 65535;)"),
