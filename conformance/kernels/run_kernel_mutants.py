@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breaks registered kernels on purpose: layer 8 of the suite must find each at smoke depth.
 
-The sets are the example (examples/kernels) and test/small.c. A mutant is a change of their source.
-One that layer 8 cannot find stands in EQUIVALENT or MISSED with the reason. The sets as they are
-must pass, at the seed of the mutants and at others. Without --all every eighth mutant, at one seed.
+The sets are the example (examples/kernels), test/small.c, and that of oneDNN where it is built. A
+mutant is a change of their source (kernel_mutants.py). One that layer 8 cannot find stands there in
+EQUIVALENT or MISSED with the reason. The sets as they are must pass, at the seed of the mutants and
+at others. Without --all every sixteenth mutant, at one seed.
 """
 import argparse
 import concurrent.futures
@@ -12,125 +13,41 @@ import json
 import os
 import pathlib
 import platform
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
+
+from kernel_mutants import ACME, EQUIVALENT, LINEAR, MISSED, ONEDNN, SMALL
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEED, OTHER_SEEDS = 11, (1, 2, 3, 4)
 SOURCES = {"acme-kernels": ROOT / "examples/kernels/acme.c",
            "small": ROOT / "conformance/kernels/test/small.c"}
-FLAGS = {"acme-kernels": ["-O3", "-mavx2", "-mfma", "-fno-math-errno", "-fno-trapping-math"],
-         "small": ["-O2", "-ffp-contract=off"]}
-
-# Name, text of the source, and what stands in its place.
-ACME = [
-    ("scale-ignored", "scale = sizes[3] ? *(const float *)call->bindings[3] : 1.0f",
-     "scale = 1.0f"),
-    ("absent-scale-read", "scale = sizes[3] ? *(const float *)call->bindings[3] : 1.0f",
-     "scale = *(const float *)call->bindings[3]"),
-    ("scale-squared", "row[j] *= scale;", "row[j] *= scale * scale;"),
-    ("scale-first", "= q[r * d + i];", "= q[r * d + i] * 0.125f;"),
-    ("no-maximum", "row[j] = exp_of(row[j] - greatest);", "row[j] = exp_of(row[j]);"),
-    ("first-score-not-in-maximum", "for (int64_t j = 0; j < keys; ++j)\n    greatest =",
-     "for (int64_t j = 1; j < keys; ++j)\n    greatest ="),
-    ("earlier-values-not-scaled", "block->sums[r][i] *= earlier;", "(void)0;"),
-    ("earlier-total-not-scaled", "block->total[r] * earlier + total", "block->total[r] + total"),
-    ("earlier-total-lost", "block->total[r] * earlier + total", "total"),
-    ("maximum-not-kept", "block->greatest[r] = greatest;", "(void)0;"),
-    ("nan-lost", "return x != x ? x : y;", "return x != x ? 0.0f : y;"),
-    ("subnormals-flushed", "x < -104.0f", "x < -87.0f"),
-    ("exponential-coarse", "5.0000001201e-1f", "4.9990001201e-1f"),
-    ("tail-rows-lost", "for (int64_t r = 0; r < rows; r += ROWS)\n    end(",
-     "for (int64_t r = 0; r + ROWS <= rows; r += ROWS)\n    end("),
-    ("tail-group-lost", 'TEXT("m ceildiv 48")', 'TEXT("m floordiv 48")'),
-    ("one-group", 'TEXT("m ceildiv 48")', 'TEXT("min(m, 1)")'),
-    ("tail-keys-lost", "for (int64_t j = 0; j < n; j += KEYS)",
-     "for (int64_t j = 0; j + KEYS <= n; j += KEYS)"),
-    ("tail-columns-lost", "for (int64_t i = 0; i < d; i += WIDE)",
-     "for (int64_t i = 0; i + WIDE <= d; i += WIDE)"),
-    ("tail-scores-lost", "for (int64_t j = 0; j < keys; j += WIDE)",
-     "for (int64_t j = 0; j + WIDE <= keys; j += WIDE)"),
-    ("last-key-lost", "n - j < KEYS ? n - j : KEYS", "n - j < KEYS ? n - j - (n > 1) : KEYS"),
-    ("scores-not-cleared", "memset(s->scores, 0, sizeof(s->scores));", ""),
-    ("columns-not-transposed", "s->columns[i][j] = k[j * d + i];",
-     "s->columns[i][j] = k[i * keys + j];"),
-    ("wrong-head", "head = y;", "head = 0;"),
-    ("keys-by-rows", "call->bindings[1] + head * n * d", "call->bindings[1] + head * m * d"),
-    ("values-by-rows", "call->bindings[2] + head * n * d", "call->bindings[2] + head * m * d"),
-    ("wrong-group", "(int64_t)x * ROWS * BLOCKS, head", "(int64_t)x * ROWS, head"),
-    ("d-too-small", "MOST_D = 256", "MOST_D = 240"),
-    ("not-normalised", "block->sums[r][i] / block->total[r]", "block->sums[r][i]"),
-    ("no-keys-no-output", "o[r * d + i] = n ? block->sums[r][i] / block->total[r] : 0;",
-     "if (n) o[r * d + i] = block->sums[r][i] / block->total[r];"),
-    ("no-keys-divided", "n ? block->sums[r][i] / block->total[r] : 0",
-     "block->sums[r][i] / block->total[r]"),
-    ("scratch-shared", "scratch_t *s = call->workspace;",
-     "static scratch_t shared;\n  scratch_t *s = &shared;"),
-    ("nan-check-gone", "return x != x ? x : y;", "return y;"),
-    ("columns-not-cleared", "memset(s->columns, 0, sizeof(s->columns));", "(void)0;"),
-    ("weights-not-cleared", "memset(s->weights, 0, sizeof(s->weights));", ""),
-    ("values-not-cleared", "memset(s->values, 0, sizeof(s->values));", ""),
-]
-SMALL = [
-    ("product-tail-lost", 'TEXT("n ceildiv 8")', 'TEXT("n floordiv 8")'),
-    ("product-tail-overrun", "first + LANES < sizes[0] ? first + LANES : sizes[0]",
-     "first + LANES"),
-    ("product-off-by-one", "i < end; ++i) {\n    float sum", "i < end - 1; ++i) {\n    float sum"),
-    ("product-optional-ignored", "if (sizes[1])\n      sum += c[i];", "(void)c;"),
-    ("product-optional-always", "if (sizes[1])\n", "if (1)\n"),
-    ("product-nan-lost", "sum > 0 || sum != sum ? sum : 0;", "sum > 0 ? sum : 0;"),
-    ("product-minus-zero", "sum > 0 || sum != sum ? sum : 0;", "sum < 0 ? 0 : sum;"),
-    ("product-no-relu", "out[i] = sum > 0 || sum != sum ? sum : 0;", "out[i] = sum;"),
-    ("softmax-no-maximum", "greatest = row[i] > greatest ? row[i] : greatest;",
-     "greatest = 0 * row[i];"),
-    ("softmax-in-f32", "double total = 0;", "float total = 0; n > 40 ? total += 1e-3f : 0;"),
-    ("softmax-wrong-axis", "call->bindings[0] + r * n;", "call->bindings[0] + r * m;"),
-    ("softmax-tail-rows", 'TEXT("m ceildiv 4")', 'TEXT("m floordiv 4")'),
-    ("softmax-row-of-one", "float greatest = -INFINITY;",
-     "float greatest = -INFINITY;\n    if (n == 1) {\n      out[0] = 0;\n      continue;\n    }"),
-    ("linear-not-transposed", "packed[j * K + i] = w[i * N + j];",
-     "packed[j * K + i] = w[j * K + i];"),
-    ("linear-not-packed", "for (int64_t j = 0; j < N; ++j)\n    for",
-     "for (int64_t j = 0; j < N - 1; ++j)\n    for"),
-    ("linear-last-term", "for (int64_t i = 0; i < K; ++i)\n      sum",
-     "for (int64_t i = 0; i < K - 1; ++i)\n      sum"),
-    ("linear-persistent-small", "sizeof(float) * K * N", "sizeof(float) * K * (N - 1)"),
-    ("rows-wrong-index", "table + which[x] * d", "table + x * d"),
-    ("rows-as-32-bits", "const int64_t *which", "const int32_t *which"),
-    ("rows-first-only", "(size_t)d * sizeof(int32_t));", "(size_t)(d > 1 ? d - 1 : d) * 4);"),
-]
-EQUIVALENT = {
-    "nan-check-gone": "the polynomial is NaN where x is",
-    "columns-not-cleared": "scores of keys that are not there are computed and never read",
-    "weights-not-cleared": "weights of rows that are not there go into sums that are never written",
-    "values-not-cleared": "columns from d on are summed up and never written",
-}
-# These are wrong, and results do not show it.
-MISSED = {
-    "nan-lost": "data sets have NaN in the first input, where the sum of the weights is 0 and the "
-                "result NaN all the same, or in all inputs, where the values give it",
-    "linear-persistent-small": "behind the memory that stays for a session lies no guard, so that a "
-                               "set that asks for too little writes where nobody looks",
-}
+FLAGS = {"acme-kernels": ["gcc", "-std=c99", "-O3", "-mavx2", "-mfma", "-fno-math-errno",
+                          "-fno-trapping-math"],
+         "small": ["gcc", "-std=c99", "-O2", "-ffp-contract=off"]}
 
 
-def build(folder, name, old=None, new=None):
-    """A set, changed in one place; gives its manifest."""
-    source = SOURCES[name].read_text(encoding="utf-8")
-    if old is not None:
-        if source.count(old) != 1:
-            raise ValueError(f"{old!r} is {source.count(old)} times in {SOURCES[name]}")
-        source = source.replace(old, new)
-    folder.mkdir()
-    path = folder / "set.c"
-    path.write_text(source, encoding="utf-8")
-    made = subprocess.run(
-        ["gcc", "-std=c99", *FLAGS[name], "-fPIC", "-shared", "-fvisibility=hidden", "-w",
-         f"-I{ROOT}/sdk/include", path, "-o", folder / "libset.so", "-lm"],
-        text=True, capture_output=True, check=False)
+def changed(path, old, new):
+    """The text of a source, changed in one place."""
+    source = path.read_text(encoding="utf-8")
+    if old is None:
+        return source
+    if source.count(old) != 1:
+        raise ValueError(f"{old!r} is {source.count(old)} times in {path}")
+    return source.replace(old, new)
+
+
+def command(*arguments):
+    made = subprocess.run([str(argument) for argument in arguments], cwd=ROOT / "build", text=True,
+                          capture_output=True, check=False)
     if made.returncode:
         raise ValueError(made.stderr)
+
+
+def manifest_of(folder, name):
     manifest = folder / f"{name}.bp.json"
     manifest.write_text(json.dumps({
         "format": 1, "name": name, "version": "1.0.0", "vendor": "test",
@@ -138,12 +55,53 @@ def build(folder, name, old=None, new=None):
     return manifest
 
 
-def judge(folder, manifest, seed):
+def build(folder, name, old=None, new=None):
+    """A set of one source, changed in one place; gives its manifest."""
+    folder.mkdir()
+    path = folder / f"set{SOURCES[name].suffix}"
+    path.write_text(changed(SOURCES[name], old, new), encoding="utf-8")
+    command(*FLAGS[name], "-fPIC", "-shared", "-fvisibility=hidden", "-w",
+            f"-I{ROOT}/sdk/include", path, "-o", folder / "libset.so", "-lm")
+    return manifest_of(folder, name)
+
+
+class OneDnn:
+    """The set of oneDNN as it was built; a mutant has one of its files compiled again."""
+    source = ROOT / "backends/x86/onednn"
+    built = ROOT / "build/backends/x86/onednn/libbp-onednn.so"
+
+    def __init__(self):
+        database = json.loads((ROOT / "build/compile_commands.json").read_text(encoding="utf-8"))
+        self.compiles = {path.name: [word for word in shlex.split(entry["command"])
+                                     if not word.endswith("ccache")]
+                         for entry in database
+                         if (path := pathlib.Path(entry["file"])).parent == self.source}
+        tag = re.search(r"RUNPATH.*\[(.*)\]", subprocess.run(
+            ["readelf", "-d", self.built], text=True, capture_output=True, check=True).stdout)
+        self.runpath = tag.group(1) if tag else ""
+
+    def build(self, folder, old=None, new=None, file="Work.cpp"):
+        """Gives the manifest of the set."""
+        folder.mkdir()
+        objects = {name: words[words.index("-o") + 1] for name, words in self.compiles.items()}
+        words = self.compiles[file]
+        path = folder / file
+        path.write_text(changed(self.source / file, old, new), encoding="utf-8")
+        objects[file] = folder / "changed.o"
+        at = words.index("-o")
+        command(*words[:at], "-O1", "-w", f"-I{self.source}", "-o", objects[file], "-c", path)
+        command(words[0], "-shared", *objects.values(), "-o", folder / "libset.so",
+                f"-Wl,-rpath,{self.runpath}", "-Wl,-z,nodelete")
+        return manifest_of(folder, "onednn")
+
+
+def judge(folder, manifest, seed, kernel="*"):
     """Ids and statuses of the bad cases of layer 8, and how many cases ran; or what was said."""
     out = folder / f"seed{seed}"
     result = subprocess.run(
-        [ROOT / "build/bin/bp", "conformance", "--device", "host", "--filter", "L8/*", "--seed",
-         str(seed), "--timeout", "20", "--out", out], text=True, capture_output=True, check=False,
+        [ROOT / "build/bin/bp", "conformance", "--device", "host", "--filter", f"L8/{kernel}",
+         "--seed", str(seed), "--timeout", "20", "--out", out], text=True, capture_output=True,
+        check=False,
         env=dict(os.environ, BACKPLANE_CACHE_DIR="-", BACKPLANE_ADD_PLUGIN_FILES=str(manifest)))
     if "report in" not in result.stdout:
         return None, result.stdout[-500:] + result.stderr[-500:]
@@ -155,8 +113,9 @@ def judge(folder, manifest, seed):
 
 
 class Suite:
-    def __init__(self, folder):
+    def __init__(self, folder, onednn):
         self.folder = folder
+        self.onednn = onednn
         self.passed = self.failed = 0
 
     def check(self, name, condition, evidence):
@@ -171,38 +130,55 @@ class Suite:
         bad, count = judge(folder, build(folder, name), seed)
         self.check(f"{name} at seed {seed}", bad == [] and count > 100, (bad, count))
 
+    def unbroken_onednn(self, kernel, seed):
+        folder = self.folder / f"onednn-{seed}"
+        bad, count = judge(folder, self.onednn.build(folder), seed, f"onednn.{kernel}/*")
+        self.check(f"onednn.{kernel} at seed {seed}", bad == [] and count > 50, (bad, count))
+
     def mutant(self, name, change):
-        what, old, new = change
+        what, old, new, file, kernel = change
         folder = self.folder / what
-        bad, count = judge(folder, build(folder, name, old, new), SEED)
+        manifest = (self.onednn.build(folder, old, new, file) if file else
+                    build(folder, name, old, new))
+        bad, count = judge(folder, manifest, SEED, f"{name}.{kernel}/*")
         if what in EQUIVALENT or what in MISSED:
             self.check(f"{what} is not found", bad == [], (bad, count))
         else:
             self.check(f"{what} dies", bad, f"{count} cases, none of them bad")
             if bad:
-                print(f"{what}: {len(bad)} bad cases, the first is {bad[0]}")
+                print(f"{what}: {len(bad)} of {count} cases bad, the first is {bad[0]}", flush=True)
+
+
+def jobs_of(suite, sets, options):
+    """What there is to do, as functions."""
+    seeds = (SEED, *(OTHER_SEEDS if options.all else ()))
+    for name, mutants in sets.items():
+        if not options.mutant:
+            for seed in seeds:
+                if name == "onednn":
+                    yield suite.unbroken_onednn, LINEAR, seed
+                else:
+                    yield suite.unbroken, name, seed
+        for change in mutants if options.all or options.mutant else mutants[::16]:
+            if not options.mutant or re.fullmatch(options.mutant, change[0]):
+                yield suite.mutant, name, change
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="all mutants, and more seeds")
-    parser.add_argument("--mutant", help="this one only")
+    parser.add_argument("--mutant", help="those only whose name this expression matches")
     options = parser.parse_args()
-    sets = {"small": SMALL}
+    sets = {"small": [(*change, None, "*") for change in SMALL]}
     if platform.machine() == "x86_64":
-        sets["acme-kernels"] = ACME
+        sets["acme-kernels"] = [(*change, None, "*") for change in ACME]
+    onednn = None
+    if OneDnn.built.exists():
+        sets["onednn"], onednn = ONEDNN, OneDnn()
     with tempfile.TemporaryDirectory() as folder:
-        suite = Suite(pathlib.Path(folder))
+        suite = Suite(pathlib.Path(folder), onednn)
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            jobs = []
-            for name, mutants in sets.items():
-                if not options.mutant:
-                    jobs += [pool.submit(suite.unbroken, name, seed)
-                             for seed in (SEED, *(OTHER_SEEDS if options.all else ()))]
-                chosen = mutants if options.all or options.mutant else mutants[::8]
-                jobs += [pool.submit(suite.mutant, name, change) for change in chosen
-                         if options.mutant in (None, change[0])]
-            for job in jobs:
+            for job in [pool.submit(*each) for each in jobs_of(suite, sets, options)]:
                 job.result()
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 1 if suite.failed else 0
