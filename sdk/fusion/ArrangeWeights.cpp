@@ -119,8 +119,11 @@ bool bp::isBlockedWeight(Value value) {
     return false;
   backplane::Dims split = dimsOf(transpose.getType()),
                   whole = dimsOf(reshape.getType());
-  return split.size() == whole.size() + 1 &&
-         std::equal(split.begin() + 2, split.end(), whole.begin() + 1);
+  if (split.size() != whole.size() + 1)
+    return false;
+  auto last = whole.end() - 1;
+  return std::equal(split.begin() + 2, split.end(), whole.begin() + 1) ||
+         std::equal(whole.begin(), last, split.begin());
 }
 
 LogicalResult bp::arrangeWeights(func::FuncOp main,

@@ -26,7 +26,8 @@ LogicalResult bp::formDispatches(ModuleOp module,
   markFiniteWeights(main, pool);
   if (failed(narrowOperands(main, devices, pool)) ||
       failed(splitPhases(main, devices, pool)) ||
-      failed(arrangeWeights(main, devices, pool)))
+      failed(arrangeWeights(main, devices, pool)) ||
+      failed(arrangeColumns(main, devices, pool)))
     return failure();
   gatherAttention(main, devices);
   std::vector<std::string> refused = gatherKernels(main);

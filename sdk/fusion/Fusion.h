@@ -124,7 +124,15 @@ llvm::LogicalResult arrangeWeights(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
 
-/// Whether the value is a weight that arrangeWeights has stored in blocks.
+/// Where the device has BP_FUSE_WEIGHTS: weights of f32 that few rows are
+/// multiplied by are stored in blocks of columns, which are added to `pool`;
+/// the product takes a reshape of a transpose of them.
+llvm::LogicalResult arrangeColumns(mlir::func::FuncOp main,
+                                   llvm::ArrayRef<FusionOptions> devices,
+                                   backplane::WeightPool &pool);
+
+/// Whether the value is a weight that arrangeWeights or arrangeColumns has
+/// stored in blocks.
 bool isBlockedWeight(mlir::Value value);
 
 /// Marks the transposed convolutions whose weights are known and finite.
@@ -142,7 +150,7 @@ void gatherAttention(mlir::func::FuncOp main,
                      llvm::ArrayRef<FusionOptions> devices);
 
 /// limitOperands, markFiniteWeights, narrowOperands, splitPhases,
-/// arrangeWeights, gatherAttention, gatherKernels, groupOps, outline, and the
+/// arrangeWeights, arrangeColumns, gatherAttention, gatherKernels, groupOps, outline, and the
 /// reasons into the module's `bp.report`. A dispatch names the device of its
 /// ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,

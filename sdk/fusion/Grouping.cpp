@@ -221,7 +221,7 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
     return {};
   }
   if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
-    bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp>(op) &&
+    bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp, MatmulOp>(op) &&
                     a.ops.front()->getOperand(0).getDefiningOp<WeightOp>();
     if (!allowed(BP_FUSE_MOVEMENT) && !ofWeight)
       return "the target does not fuse movement";

@@ -2,7 +2,8 @@
 //
 // Matrix products: named ops where operands stand as those want them, else a
 // linalg.generic that contracts.
-#include "sdk/lower/Lowering.h"
+#include "sdk/dialect/Convert.h"
+#include "sdk/lower/Convolution.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -85,9 +86,57 @@ std::pair<Value, AffineMap> operand(Lowering &lowering, Value value,
   return {view.base, view.map.compose(map)};
 }
 
+/// What B is a reshape of that does no more than to join blocks of columns, or
+/// null.
+Value columnBlocks(MatmulOp op) {
+  auto reshape = op.getB().getDefiningOp<ReshapeOp>();
+  if (!reshape || op.getTransposeA() || op.getTransposeB())
+    return {};
+  std::vector<backplane::Dim> split = dimsOf(reshape.getX().getType());
+  std::vector<backplane::Dim> whole = dimsOf(op.getB().getType());
+  const backplane::Dim one(1);
+  bool joins = whole.size() == 2 && split.size() == 3 && split[0] == whole[0] &&
+               split[1] != one && split[2] != one;
+  return joins ? reshape.getX() : Value();
+}
+
+/// With the columns in blocks as those of B.
+Value multiplyBlocks(Lowering &lowering, MatmulOp op, Value blocks) {
+  std::vector<backplane::Dim> whole = dimsOf(op.getType()), split = whole;
+  std::vector<backplane::Dim> ofB = dimsOf(blocks.getType());
+  split.back() = ofB[1];
+  split.push_back(ofB[2]);
+  LoopNest nest{op.getContext(), {}};
+  Exprs rows = nest.parallels(whole.size() - 1);
+  AffineExpr block = nest.parallel(), column = nest.parallel(),
+             inner = nest.reduction();
+  auto [a, mapA] =
+      operand(lowering, op.getA(), nest.map(joined({rows, {inner}})));
+  auto [b, mapB] = operand(lowering, blocks, nest.map({inner, block, column}));
+  Element element = elementOf(op.getType());
+  Sizes sizes = lowering.sizes(DimsAttr::get(op.getContext(), split));
+  Value start = lowering.filled(
+      lowering.empty(sizes, element.compute),
+      cast<TypedAttr>(lowering.builder.getZeroAttr(element.compute)));
+  Element factor = elementOf(op.getA().getType());
+  auto body = [&](ImplicitLocOpBuilder &builder, ValueRange args) {
+    return SmallVector<Value>{
+        multiplyAdd(builder, load(builder, args[0], factor),
+                    load(builder, args[1], factor), args[2])};
+  };
+  Maps maps{mapA, mapB, nest.map(joined({rows, {block, column}}))};
+  Value product =
+      lowering.generic({a, b}, start, maps, nest.iterators, body).getResult(0);
+  return reshaped(lowering, product, split, whole);
+}
+
 } // namespace
 
 LogicalResult lower::lowerMatmul(Lowering &lowering, MatmulOp op) {
+  if (Value blocks = columnBlocks(op)) {
+    lowering.setComputed(op.getResult(), multiplyBlocks(lowering, op, blocks));
+    return success();
+  }
   Type resultType = op.getResult().getType();
   auto rank = unsigned(cast<RankedTensorType>(resultType).getRank());
   Loops loops{rank - 2, op.getContext()};

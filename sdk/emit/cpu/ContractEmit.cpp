@@ -48,7 +48,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.lanes = machine.width.count;
   shape.registers = machine.registers;
   shape.cacheBytes = machine.cacheBytes;
-  shape.gathersB = !c.nMergedInB;
+  shape.gathersB = !c.nMergedInB && !c.blockOfB;
   bool unitK =
       !c.k.empty() && c.lhs.map.getResults().back() ==
                           getAffineDimExpr(c.k.back(), c.op.getContext());
@@ -56,6 +56,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   bool rowsLieInB = c.nMergedInB && c.k.size() == 1;
   shape.rowsOfA = c.takesAsStored(c.left, c.lhs) && rowsLieInA && shape.m > 0;
   shape.blockOfA = c.blockOfA;
+  shape.blockOfB = c.blockOfB;
   shape.rowsOfB = c.takesAsStored(c.right, c.rhs) && rowsLieInB;
   if (isReadable(c, c.left, c.lhs) && isReadable(c, c.right, c.rhs) &&
       rowsLieInA && rowsLieInB)
@@ -69,6 +70,12 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   if (vnni.narrow && vnni.narrow.isInteger())
     shape.deepest *= vnni.perLane;
   return shape;
+}
+
+/// Whether some micro tile is as wide as whole blocks of columns.
+static bool takesBlocks(int64_t columns, const VectorWidth &width) {
+  return !width.scalable && columns % width.count == 0 &&
+         columns <= 4 * width.count;
 }
 
 /* ---- The loops ---- */
@@ -126,6 +133,8 @@ static scf::ForallOp makeGroups(const VectorBuilder &b,
 void emitContraction(OpBuilder &builder, const Contraction &contraction,
                      const ContractMachine &machine) {
   Contraction c = contraction;
+  if (!takesBlocks(c.blockOfB, machine.width))
+    c.blockOfB = 0;
   int64_t m = staticProduct(c.m, c.op.getStaticLoopRanges());
   VnniPlan vnni = planVnni(c, machine.products, m);
   ContractPlan plan = planContraction(readShape(c, vnni, machine));

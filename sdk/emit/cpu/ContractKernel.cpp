@@ -58,8 +58,24 @@ MicroKernel::Source MicroKernel::sourceB(Value panelB, Value firstK) {
   if (plan.packB)
     return {packedB, mul(panelB, depthB()), index(1), panelN()};
   Value stride = groupStride(operands.b, c.k);
+  if (c.blockOfB) {
+    Value strideBlock = operands.b.strides[c.n.front()];
+    Value block = floorDiv(add(firstN, panelB), index(c.blockOfB));
+    Value start = add(originOf(operands.b), mul(block, strideBlock));
+    return {operands.b.memref, add(start, mul(firstK, stride)),
+            index(1),          stride,
+            Value(),           strideBlock};
+  }
   Value start = add(originOf(operands.b), add(firstN, panelB));
   return {operands.b.memref, add(start, mul(firstK, stride)), index(1), stride};
+}
+
+/// Where vector `v` of a row of a panel is behind the first one.
+Value MicroKernel::vectorOfB(const Source &from, int64_t v) const {
+  if (!from.strideBlock)
+    return lanesOf(v);
+  int64_t column = v * width.count;
+  return add(mul(from.strideBlock, column / c.blockOfB), column % c.blockOfB);
 }
 
 /// Adds step number k to the sums: of a row of A (of a block of rows) with each
@@ -77,7 +93,7 @@ SmallVector<Value> MicroKernel::addProducts(const Source &fromA,
         /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
   for (int64_t v = 0; v < vectors; ++v)
     vectorsB.push_back(
-        loadContiguous(fromB.memref, add(rowB, lanesOf(v)), Value()));
+        loadContiguous(fromB.memref, add(rowB, vectorOfB(fromB, v)), Value()));
   for (int64_t row = 0; row < plan.rows; row += vnni.block) {
     Value rowA = add(fromA.start, mul(fromA.strideM, row));
     Value lanesA =
@@ -118,10 +134,11 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
     fromA.next = startOfNext(panelA, firstK);
   auto rest = [&] {
     Source packed{packedB, index(0), index(1), panelN()};
-    multiply(fromA, plan.packB ? fromB : packed, countK, restVectors());
+    bool asItIs = plan.packB || c.blockOfB;
+    multiply(fromA, asItIs ? fromB : packed, countK, restVectors());
   };
   auto whole = [&] { multiply(fromA, fromB, countK, plan.vectors); };
-  if (plan.packB && restVectors() == plan.vectors)
+  if ((plan.packB || c.blockOfB) && restVectors() == plan.vectors)
     return whole();
   ifElse(isFull(panelB), whole, rest);
 }

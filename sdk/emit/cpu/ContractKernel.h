@@ -28,10 +28,13 @@ private:
   struct Source {
     mlir::Value memref, start, strideM, strideK;
     mlir::Value next = {}; ///< what to fetch early, like start; null: nothing
+    /// From one block of columns to the next; null: there are no blocks.
+    mlir::Value strideBlock = {};
   };
   Source sourceA(mlir::Value panelA, mlir::Value firstK);
   mlir::Value startOfNext(mlir::Value panelA, mlir::Value firstK);
   Source sourceB(mlir::Value panelB, mlir::Value firstK);
+  mlir::Value vectorOfB(const Source &from, int64_t v) const;
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
                 int64_t vectors);
   int64_t restVectors() const;

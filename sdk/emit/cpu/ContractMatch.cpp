@@ -46,6 +46,7 @@ struct Matcher {
   void mergeGroups(ArrayRef<unsigned> order);
   bool mergeableInC(unsigned a, unsigned b) const;
   bool inBlocksOfA(unsigned a, unsigned b) const;
+  int64_t findBlockOfB() const;
   bool worthwhile() const;
 
   bool unit(unsigned loop) const { return sizes[loop] == 1; }
@@ -337,7 +338,20 @@ bool Matcher::assignLoops() {
       !c.rhs.padded() && last && c.rhs.map.getResults().back() == last;
   for (size_t i = 1; i < c.n.size(); ++i)
     c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
+  c.blockOfB = findBlockOfB();
   return !c.n.empty();
+}
+
+/// The columns of a block where B has the axes block, k, column, and elements
+/// are multiplied as they are.
+int64_t Matcher::findBlockOfB() const {
+  if (c.n.size() != 2 || c.k.size() != 1 || c.rhs.padded() ||
+      !c.takesAsStored(c.right, c.rhs) || ShapedType::isDynamic(sizes[c.n[1]]))
+    return 0;
+  SmallVector<AffineExpr> axes;
+  for (unsigned loop : {c.n[0], c.k[0], c.n[1]})
+    axes.push_back(getAffineDimExpr(loop, c.rhs.map.getContext()));
+  return c.rhs.map.getResults() == ArrayRef(axes) ? sizes[c.n[1]] : 0;
 }
 
 /// Forms for which plain vector loops do better.
@@ -348,7 +362,7 @@ bool Matcher::worthwhile() const {
       return true;
     m *= sizes[loop];
   }
-  return c.nMergedInB || m >= 6;
+  return c.nMergedInB || c.blockOfB || m >= 6;
 }
 
 bool Matcher::run(func::FuncOp func) {

@@ -16,8 +16,9 @@ ContractPacker::ContractPacker(const ContractScope &s) : ContractScope(s) {
     packedA =
         scratch(plan.groupM * plan.depth + (width.scalable ? maxLanes() : 0),
                 vnni.narrow ? vnni.narrow : element);
-  packedB = scratch((plan.packB ? roomN() : maxPanelN()) * depthB(),
-                    vnni.narrow ? builder.getI32Type() : element);
+  if (!c.blockOfB)
+    packedB = scratch((plan.packB ? roomN() : maxPanelN()) * depthB(),
+                      vnni.narrow ? builder.getI32Type() : element);
 }
 
 /* ---- A ---- */
@@ -112,7 +113,7 @@ void ContractPacker::packA(Value firstK, Value countK) {
 /* ---- B ---- */
 
 void ContractPacker::prepareColumns() {
-  if (!c.nMergedInB && !transposesB())
+  if (!c.nMergedInB && !c.blockOfB && !transposesB())
     shares = makeColumnShares(*this);
 }
 
@@ -224,6 +225,8 @@ void ContractPacker::transposePanel(Value panel, Value firstK, Value countK) {
 }
 
 void ContractPacker::packB(Value firstK, Value countK) {
+  if (c.blockOfB)
+    return;
   forRange(index(0), countN, panelN(), [&](Value panel) {
     if (transposesB())
       return transposePanel(panel, firstK, countK);

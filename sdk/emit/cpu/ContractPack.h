@@ -21,7 +21,7 @@ public:
   mlir::Value packedA;
   /// Panels of `vectors * lanes` columns, each with `depthB` rows; columns
   /// beyond the edge are zero. When the plan reads B where it is, only the
-  /// panel that is not full.
+  /// panel that is not full; null when B lies in blocks.
   mlir::Value packedB;
 
   /// Before all copies, where columns of B do not lie next to each other.

@@ -24,13 +24,23 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   int64_t m = known(shape.m), n = known(shape.n);
   // The last panel has no more vectors than it needs, which counts where tiles
   // are low.
-  int64_t unit = shape.blockOfA && shape.n > 0 ? 1 : vectors;
+  bool exact = shape.blockOfA || shape.blockOfB;
+  int64_t unit = exact && shape.n > 0 ? 1 : vectors;
   double inside = double(m) / double(roundUp(m, rows)) * double(n) /
                   double(roundUp(n, unit * shape.lanes));
   double sums = double(rows * vectors);
   double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
   double latency = std::min(1.0, sums / 8.0);
   return inside * latency / (1 + 0.25 * loads);
+}
+
+/// Whether sums and what is multiplied fit the registers. A single row takes
+/// blocks of B from memory, one vector for each product.
+static bool fitsRegisters(const ContractShape &shape, int64_t rows,
+                          int64_t vectors) {
+  bool fromMemory = shape.blockOfB && rows == 1;
+  int64_t ofB = fromMemory ? 1 : shape.block * vectors;
+  return rows * vectors + ofB + shape.temporaries <= shape.registers;
 }
 
 static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
@@ -44,8 +54,9 @@ static void chooseMicroTile(const ContractShape &shape, ContractPlan &plan) {
     for (int64_t vectors = 1; vectors <= maxVectors; ++vectors) {
       if (shape.blockOfA && shape.blockOfA % rows != 0)
         continue;
-      if (rows * vectors + shape.block * vectors + shape.temporaries >
-          shape.registers)
+      if (shape.blockOfB && vectors * shape.lanes % shape.blockOfB != 0)
+        continue;
+      if (!fitsRegisters(shape, rows, vectors))
         continue;
       double value = efficiency(shape, rows, vectors);
       if (value > best * 1.001) {
@@ -84,10 +95,14 @@ ContractPlan planContraction(const ContractShape &shape) {
   chooseMicroTile(shape, plan);
   int64_t unitN = plan.vectors * shape.lanes;
   // A product that uses each element of B once has nothing to gain from a copy.
-  plan.packB = !(shape.rowsOfB && shape.m > 0 && shape.m <= plan.rows);
+  bool oneTile = shape.m > 0 && shape.m <= plan.rows;
+  plan.packB = !shape.blockOfB && !(shape.rowsOfB && oneTile);
   // A longer chain of additions gathers more rounding error than a block of
   // this length that is added to C; a shorter one touches C more often.
   int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
+  // Further tiles find a panel of this length in the nearest cache.
+  if (shape.blockOfB && !oneTile)
+    deepest = 2 * shape.deepest;
   plan.depth = roundUp(balanced(shape.k, deepest, 1),
                        std::max(shape.lanes, shape.perLane * shape.block));
   plan.groupM =

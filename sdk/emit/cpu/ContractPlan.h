@@ -18,6 +18,7 @@ struct ContractShape {
   bool rowsOfA = false;         ///< A could be read where it is
   int64_t blockOfA = 0;         ///< rows of A that are neighbours, 0: none are
   bool rowsOfB = false;         ///< B could be read where it is
+  int64_t blockOfB = 0; ///< columns of B that are neighbours, 0: any or none
   int64_t gemvRows = 0; ///< rows of A up to which they may pass over those of B
   int64_t bytesOfB = 4; ///< of an element
   int64_t perLane = 1;  ///< elements of k that a lane multiplies at once

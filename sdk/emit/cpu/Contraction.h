@@ -61,6 +61,9 @@ struct Contraction {
   /// for the next, to be multiplied as it is. 0: there are no blocks.
   int64_t blockOfA = 0;
   bool nMergedInB = false; ///< n is one run of neighbours in B
+  /// Columns of B that are neighbours: B has all of k for one block of them,
+  /// then for the next, to be multiplied as it is. 0: there are no blocks.
+  int64_t blockOfB = 0;
   /// What follows, on the same loops as C; null: nothing. Its operand number
   /// `epilogueInput` is C.
   mlir::linalg::GenericOp epilogue;

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Weights that few rows are multiplied by are stored in blocks of columns, as
+// [columns / 16, inner, 16]: memory is the limit of such products, and a kernel
+// that computes some columns then reads it from its start to its end, however
+// the weight lay.
+#include "sdk/fusion/AddWeight.h"
+#include "sdk/fusion/Fusion.h"
+
+#include "backplane/compiler.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace bp;
+using backplane::Dim;
+
+/// Columns of a block: a line of a cache.
+static constexpr int64_t kBlock = 16;
+/// Rows up to which blocks pay; above, kernels copy what they need.
+static constexpr int64_t kMaxRows = 16;
+
+/// From [inner, columns], or [columns, inner], to [columns / block, inner,
+/// block], of words.
+static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t inner,
+                                 size_t columns, bool isTransposed) {
+  constexpr size_t width = 4, block = kBlock;
+  backplane::Bytes to(from.size());
+  uint8_t *place = to.data();
+  for (size_t first = 0; first < columns; first += block)
+    for (size_t row = 0; row < inner; ++row)
+      for (size_t c = first; c < first + block; ++c, place += width) {
+        size_t element = isTransposed ? c * inner + row : row * columns + c;
+        std::memcpy(place, from.data() + element * width, width);
+      }
+  return to;
+}
+
+/// Rows of the result, if they are known; else 0.
+static int64_t rowsOf(MatmulOp op) {
+  int64_t rows = 1;
+  backplane::Dims dims = dimsOf(op.getType());
+  for (const Dim &dim : ArrayRef(dims).drop_back())
+    rows *= dim.constant().value_or(0);
+  return rows;
+}
+
+/// One row passes as quickly over the rows of a weight as over blocks.
+static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices) {
+  auto weight = op.getB().getDefiningOp<WeightOp>();
+  if (!weight || !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
+      op->hasAttr(kernelAttr) || op.getTransposeA() || op.getWide() ||
+      !getElementTypeOrSelf(op.getB().getType()).isF32() ||
+      cast<RankedTensorType>(op.getB().getType()).getRank() != 2)
+    return false;
+  int64_t rows = rowsOf(op);
+  std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
+  return rows >= (op.getTransposeB() ? 1 : 2) && rows <= kMaxRows && columns &&
+         *columns % kBlock == 0;
+}
+
+/// Puts what is made on the device of the product.
+static Value keep(MatmulOp op, Value value) {
+  if (Attribute device = op->getAttr(deviceAttr))
+    value.getDefiningOp()->setAttr(deviceAttr, device);
+  return value;
+}
+
+static LogicalResult arrange(MatmulOp op, backplane::WeightPool &pool) {
+  auto weight = op.getB().getDefiningOp<WeightOp>();
+  const backplane::Weight *known = pool.find(std::string_view(weight.getId()));
+  if (!known || known->data.empty())
+    return success();
+  OpBuilder builder(op);
+  MLIRContext *context = builder.getContext();
+  backplane::TensorType type = *toTensorType(weight.getType());
+  bool isTransposed = op.getTransposeB();
+  Dim inner = type.dims[isTransposed ? 1 : 0];
+  int64_t columns = *type.dims[isTransposed ? 0 : 1].constant();
+  backplane::Bytes bytes = inBlocks(known->data, size_t(*inner.constant()),
+                                    size_t(columns), isTransposed);
+  type.dims = {Dim(columns / kBlock), inner, Dim(kBlock)};
+  FailureOr<Value> blocks =
+      addWeight(builder, weight, type, std::move(bytes), pool);
+  if (failed(blocks))
+    return failure();
+  std::swap(type.dims[0], type.dims[1]);
+  Value split =
+      TransposeOp::create(builder, op.getLoc(), toType(context, type),
+                          keep(op, *blocks), ArrayRef<int64_t>{1, 0, 2});
+  type.dims = {inner, Dim(columns)};
+  Value whole =
+      ReshapeOp::create(builder, op.getLoc(), toType(context, type),
+                        keep(op, split), DimsAttr::get(context, type.dims));
+  op.getBMutable().assign(keep(op, whole));
+  op.setTransposeB(false);
+  if (weight->use_empty())
+    weight.erase();
+  return success();
+}
+
+LogicalResult bp::arrangeColumns(func::FuncOp main,
+                                 ArrayRef<FusionOptions> devices,
+                                 backplane::WeightPool &pool) {
+  SmallVector<MatmulOp> products(main.getOps<MatmulOp>());
+  for (MatmulOp op : products)
+    if (isArranged(op, devices) && failed(arrange(op, pool)))
+      return failure();
+  return success();
+}

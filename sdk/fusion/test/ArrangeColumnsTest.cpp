@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/Fusion.h"
+
+#include "backplane/compiler.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t inner = 3;
+
+/// A product of some rows and a weight that has the numbers 0, 1, ….
+class Fixture {
+public:
+  Fixture(int64_t rows, int64_t columns, bool isTransposed)
+      : rows(rows), columns(columns), isTransposed(isTransposed) {
+    context.loadDialect<bp::BpDialect, func::FuncDialect>();
+    std::vector<float> numbers(size_t(inner * columns));
+    for (size_t i = 0; i < numbers.size(); ++i)
+      numbers[i] = float(i);
+    backplane::Bytes bytes(numbers.size() * sizeof(float));
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    backplane::Dims dims{inner, columns};
+    if (isTransposed)
+      std::swap(dims[0], dims[1]);
+    id = *pool.add({backplane::DType::F32, dims}, std::move(bytes));
+    module = parseSourceString<ModuleOp>(text(), &context);
+  }
+
+  bool form(uint32_t fusion) {
+    bp::FusionOptions options;
+    options.fusion = fusion;
+    return succeeded(bp::formDispatches(*module, options, pool));
+  }
+  std::string print() {
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    module->print(stream);
+    return out;
+  }
+  unsigned count(StringRef name) {
+    unsigned found = 0;
+    module->walk(
+        [&](Operation *op) { found += op->getName().stripDialect() == name; });
+    return found;
+  }
+  /// The weight that is read, if it is another one than at first.
+  const backplane::Weight *arranged() {
+    std::string read;
+    module->walk([&](bp::WeightOp op) { read = op.getId().str(); });
+    return read == id ? nullptr : pool.find(read);
+  }
+
+  MLIRContext context;
+  backplane::WeightPool pool;
+  std::string id;
+  OwningOpRef<ModuleOp> module;
+  int64_t rows, columns;
+  bool isTransposed;
+
+private:
+  static std::string tensor(int64_t first, int64_t second) {
+    return "tensor<" + std::to_string(first) + "x" + std::to_string(second) +
+           "xf32>";
+  }
+  std::string text() const {
+    int64_t first = inner, second = columns;
+    if (isTransposed)
+      std::swap(first, second);
+    std::string weight = tensor(first, second), x = tensor(rows, inner),
+                result = tensor(rows, columns);
+    return "func.func @main(%x: " + x + ") -> " + result +
+           " {\n  %w = bp.weight {id = \"" + id +
+           "\", dtype = f32, dims = #bp.dims<[\"" + std::to_string(first) +
+           "\", \"" + std::to_string(second) + "\"]>} : () -> " + weight +
+           "\n  %r = bp.matmul %x, %w " +
+           (isTransposed ? "{transpose_b = true} " : "") + ": (" + x + ", " +
+           weight + ") -> " + result + "\n  return %r : " + result + "\n}\n";
+  }
+};
+
+/// Expects element (k, c) of the weight where blocks of 16 columns have it.
+void expectBlocks(const Fixture &f, const backplane::Weight &weight) {
+  EXPECT_EQ(weight.type.dims, (backplane::Dims{f.columns / 16, inner, 16}));
+  for (int64_t k = 0; k < inner; ++k)
+    for (int64_t c = 0; c < f.columns; ++c) {
+      float number;
+      int64_t place = (c / 16 * inner + k) * 16 + c % 16;
+      std::memcpy(&number, weight.data.data() + place * 4, 4);
+      EXPECT_EQ(number,
+                float(f.isTransposed ? c * inner + k : k * f.columns + c));
+    }
+}
+
+} // namespace
+
+TEST(ArrangeColumns, StoresBlocksOfColumns) {
+  for (bool isTransposed : {false, true}) {
+    Fixture f(4, 48, isTransposed);
+    ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS)) << f.print();
+    // One dispatch, with what makes the weight of the blocks.
+    EXPECT_EQ(f.count("call"), 1u) << f.print();
+    EXPECT_EQ(f.count("transpose"), 1u) << f.print();
+    ASSERT_NE(f.arranged(), nullptr);
+    expectBlocks(f, *f.arranged());
+  }
+}
+
+TEST(ArrangeColumns, LeavesOthersAlone) {
+  Fixture one(1, 48, false), many(17, 48, false), odd(4, 40, true),
+      other(4, 48, true);
+  ASSERT_TRUE(one.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(many.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(odd.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(other.form(BP_FUSE_EPILOGUE));
+  for (Fixture *f : {&one, &many, &odd, &other})
+    EXPECT_EQ(f->arranged(), nullptr) << f->print();
+}
+
+TEST(ArrangeColumns, TakesOneRowOfATransposedWeight) {
+  Fixture f(1, 32, true);
+  ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS));
+  ASSERT_NE(f.arranged(), nullptr);
+  expectBlocks(f, *f.arranged());
+}
