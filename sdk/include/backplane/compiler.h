@@ -51,7 +51,7 @@ typedef struct bp_numerics_t {
 #define BP_FUSE_REDUCTION 8u   /* reductions over one iteration space */
 #define BP_FUSE_MOVEMENT 16u   /* broadcast, transpose, slice as operands */
 #define BP_FUSE_WIDENING 32u   /* 8-bit factors of a contraction of i32 */
-#define BP_FUSE_WEIGHTS 64u    /* known weights of f32, in blocks       */
+#define BP_FUSE_WEIGHTS 64u    /* known weights of f32, in blocks */
 #define BP_FUSE_ATTENTION 128u /* scores, their softmax, times values */
 #define BP_FUSE_NARROW_ATTENTION 256u /* also of 16 bits, few rows, groups */
 /* A target: an ISA with features. A device that lists `format` and meets all
