@@ -46,8 +46,8 @@ WAYS = {"race": r"\(race\)", "divergence": r"divergent barrier",
 
 # Of each class of ops, dtype and layer some.
 UNITS = {
-    80: ("L2/add-f32/run", "L2/transpose-i32/run", "L2/gather-i32/error",
-         "L2/scatter-add-i32/error", "L3/matmul/f32/tn", "L3/matmul/f32/nt-batch",
+    80: ("L2/add-f32/run", "L2/transpose-i32/run", "L2/gather-i32/run",
+         "L2/scatter-add-i32/run", "L3/matmul/f32/tn", "L3/matmul/f32/nt-batch",
          "L3/matmul/f16/nn", "L3/matmul/bf16/nn", "L3/matmul/f64/nn", "L3/conv/f32/3x3",
          "L3/conv/f16/groups", "L3/conv_transpose/f32/2x2-twice",
          "L3/conv_integer/i8/uneven-u8", "L3/softmax/f32/rows", "L3/softmax/f16/axis1",
