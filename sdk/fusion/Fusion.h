@@ -150,9 +150,9 @@ void gatherAttention(mlir::func::FuncOp main,
                      llvm::ArrayRef<FusionOptions> devices);
 
 /// limitOperands, markFiniteWeights, narrowOperands, splitPhases,
-/// arrangeWeights, arrangeColumns, gatherAttention, gatherKernels, groupOps, outline, and the
-/// reasons into the module's `bp.report`. A dispatch names the device of its
-/// ops.
+/// arrangeWeights, arrangeColumns, gatherAttention, gatherKernels, groupOps,
+/// outline, and the reasons into the module's `bp.report`. A dispatch names the
+/// device of its ops.
 llvm::LogicalResult formDispatches(mlir::ModuleOp module,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
