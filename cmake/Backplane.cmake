@@ -106,8 +106,6 @@ function(bp_add_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE bp_options ${ARG_DEPENDS} GTest::gtest
     GTest::gtest_main)
-  # Test code runs for moments; it takes a third of the time to compile so.
-  target_compile_options(${name} PRIVATE -O0)
   include(GoogleTest)
   # A sanitizer makes some tests ten times slower.
   set(timeout 300)
