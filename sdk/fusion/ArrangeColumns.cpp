@@ -9,8 +9,6 @@
 
 #include "backplane/compiler.h"
 
-#include "mlir/IR/Builders.h"
-
 #include <cstring>
 
 using namespace mlir;
@@ -61,44 +59,21 @@ static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices) {
          *columns % kBlock == 0;
 }
 
-/// Puts what is made on the device of the product.
-static Value keep(MatmulOp op, Value value) {
-  if (Attribute device = op->getAttr(deviceAttr))
-    value.getDefiningOp()->setAttr(deviceAttr, device);
-  return value;
-}
-
 static LogicalResult arrange(MatmulOp op, backplane::WeightPool &pool) {
   auto weight = op.getB().getDefiningOp<WeightOp>();
   const backplane::Weight *known = pool.find(std::string_view(weight.getId()));
   if (!known || known->data.empty())
     return success();
-  OpBuilder builder(op);
-  MLIRContext *context = builder.getContext();
-  backplane::TensorType type = *toTensorType(weight.getType());
+  backplane::TensorType stored = *toTensorType(weight.getType());
   bool isTransposed = op.getTransposeB();
-  Dim inner = type.dims[isTransposed ? 1 : 0];
-  int64_t columns = *type.dims[isTransposed ? 0 : 1].constant();
+  Dim inner = stored.dims[isTransposed ? 1 : 0];
+  int64_t columns = *stored.dims[isTransposed ? 0 : 1].constant();
   backplane::Bytes bytes = inBlocks(known->data, size_t(*inner.constant()),
                                     size_t(columns), isTransposed);
-  type.dims = {Dim(columns / kBlock), inner, Dim(kBlock)};
-  FailureOr<Value> blocks =
-      addWeight(builder, weight, type, std::move(bytes), pool);
-  if (failed(blocks))
-    return failure();
-  std::swap(type.dims[0], type.dims[1]);
-  Value split =
-      TransposeOp::create(builder, op.getLoc(), toType(context, type),
-                          keep(op, *blocks), ArrayRef<int64_t>{1, 0, 2});
-  type.dims = {inner, Dim(columns)};
-  Value whole =
-      ReshapeOp::create(builder, op.getLoc(), toType(context, type),
-                        keep(op, split), DimsAttr::get(context, type.dims));
-  op.getBMutable().assign(keep(op, whole));
+  stored.dims = {Dim(columns / kBlock), inner, Dim(kBlock)};
   op.setTransposeB(false);
-  if (weight->use_empty())
-    weight.erase();
-  return success();
+  return storeAs(op.getBMutable(), weight, stored, std::move(bytes), {1, 0, 2},
+                 {inner, Dim(columns)}, pool);
 }
 
 LogicalResult bp::arrangeColumns(func::FuncOp main,

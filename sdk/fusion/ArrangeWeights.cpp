@@ -9,8 +9,6 @@
 
 #include "backplane/compiler.h"
 
-#include "mlir/IR/Builders.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -55,60 +53,25 @@ static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices) {
          hasPixels(op);
 }
 
-/// The weight in blocks, as it is in memory; null: it is no weight that the
-/// pool has.
-static FailureOr<Value> blockedWeight(OpBuilder &builder, WeightOp op,
-                                      backplane::WeightPool &pool) {
-  const backplane::Weight *weight = pool.find(std::string_view(op.getId()));
-  if (!weight || weight->data.empty())
-    return Value();
-  auto type = *toTensorType(op.getType());
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(op.getType()).getShape();
+static LogicalResult arrange(ConvOp op, backplane::WeightPool &pool) {
+  auto weight = op.getW().getDefiningOp<WeightOp>();
+  const backplane::Weight *known =
+      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
+  if (!known || known->data.empty())
+    return success();
+  backplane::TensorType stored = *toTensorType(weight.getType());
+  const backplane::Dims whole = stored.dims;
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
   backplane::Bytes bytes =
-      inBlocks(weight->data, size_t(shape[0]), size_t(shape[1]));
-  backplane::Dims dims{backplane::Dim(shape[0] / kBlock)};
-  dims.insert(dims.end(), type.dims.begin() + 2, type.dims.end());
-  dims.insert(dims.end(), {type.dims[1], backplane::Dim(kBlock)});
-  type.dims = dims;
-  return addWeight(builder, op, type, std::move(bytes), pool);
-}
-
-/// Blocks as the weight that a convolution takes.
-static Value unblocked(OpBuilder &builder, Value blocks, Type type) {
-  auto stored = *toTensorType(blocks.getType());
+      inBlocks(known->data, size_t(shape[0]), size_t(shape[1]));
+  stored.dims = {backplane::Dim(shape[0] / kBlock)};
+  stored.dims.insert(stored.dims.end(), whole.begin() + 2, whole.end());
+  stored.dims.insert(stored.dims.end(), {whole[1], backplane::Dim(kBlock)});
   auto last = int64_t(stored.dims.size()) - 1;
   SmallVector<int64_t> order{0, last, last - 1};
   llvm::append_range(order, llvm::seq<int64_t>(1, last - 1));
-  backplane::TensorType split = stored;
-  for (auto [dim, axis] : llvm::zip(split.dims, order))
-    dim = stored.dims[size_t(axis)];
-  Location loc = blocks.getLoc();
-  Value transposed = TransposeOp::create(
-      builder, loc, toType(builder.getContext(), split), blocks, order);
-  return ReshapeOp::create(builder, loc, type, transposed,
-                           DimsAttr::get(builder.getContext(), dimsOf(type)));
-}
-
-static LogicalResult arrange(ConvOp op, backplane::WeightPool &pool) {
-  auto weight = op.getW().getDefiningOp<WeightOp>();
-  OpBuilder builder(op);
-  FailureOr<Value> blocks =
-      weight ? blockedWeight(builder, weight, pool) : Value();
-  if (failed(blocks))
-    return failure();
-  if (!*blocks)
-    return success();
-  Value same = unblocked(builder, *blocks, weight.getType());
-  if (Attribute device = op->getAttr(deviceAttr))
-    for (Value made = same; made;
-         made = made.getDefiningOp()->getNumOperands()
-                    ? made.getDefiningOp()->getOperand(0)
-                    : Value())
-      made.getDefiningOp()->setAttr(deviceAttr, device);
-  op.getWMutable().assign(same);
-  if (weight->use_empty())
-    weight.erase();
-  return success();
+  return storeAs(op.getWMutable(), weight, stored, std::move(bytes), order,
+                 whole, pool);
 }
 
 bool bp::isBlockedWeight(Value value) {
