@@ -48,14 +48,21 @@ Value multiplyAdd(ImplicitLocOpBuilder &body, Value a, Value b, Value sum) {
   return combine(body, "sum", sum, product, false);
 }
 
+/// What sums of a result of these sizes start with.
+Value zeros(Lowering &lowering, const Sizes &sizes, const Element &element) {
+  return lowering.filled(
+      lowering.empty(sizes, element.compute),
+      cast<TypedAttr>(lowering.builder.getZeroAttr(element.compute)));
+}
+
+/// The last loop adds up.
 Value contract(Lowering &lowering, ArrayRef<Value> inputs, Value start,
-               ArrayRef<AffineMap> maps, const Loops &loops,
-               const Element &factor) {
-  Iterators iterators(loops.count(), utils::IteratorType::parallel);
+               ArrayRef<AffineMap> maps, const Element &operands) {
+  Iterators iterators(maps.front().getNumDims(), utils::IteratorType::parallel);
   iterators.back() = utils::IteratorType::reduction;
   auto body = [&](ImplicitLocOpBuilder &inner, ValueRange args) {
-    return SmallVector<Value>{multiplyAdd(inner, load(inner, args[0], factor),
-                                          load(inner, args[1], factor),
+    return SmallVector<Value>{multiplyAdd(inner, load(inner, args[0], operands),
+                                          load(inner, args[1], operands),
                                           args[2])};
   };
   return lowering.generic(inputs, start, maps, iterators, body).getResult(0);
@@ -113,20 +120,11 @@ Value multiplyBlocks(Lowering &lowering, MatmulOp op, Value blocks) {
   auto [a, mapA] =
       operand(lowering, op.getA(), nest.map(joined({rows, {inner}})));
   auto [b, mapB] = operand(lowering, blocks, nest.map({inner, block, column}));
-  Element element = elementOf(op.getType());
   Sizes sizes = lowering.sizes(DimsAttr::get(op.getContext(), split));
-  Value start = lowering.filled(
-      lowering.empty(sizes, element.compute),
-      cast<TypedAttr>(lowering.builder.getZeroAttr(element.compute)));
-  Element factor = elementOf(op.getA().getType());
-  auto body = [&](ImplicitLocOpBuilder &builder, ValueRange args) {
-    return SmallVector<Value>{
-        multiplyAdd(builder, load(builder, args[0], factor),
-                    load(builder, args[1], factor), args[2])};
-  };
+  Value start = zeros(lowering, sizes, elementOf(op.getType()));
   Maps maps{mapA, mapB, nest.map(joined({rows, {block, column}}))};
   Value product =
-      lowering.generic({a, b}, start, maps, nest.iterators, body).getResult(0);
+      contract(lowering, {a, b}, start, maps, elementOf(op.getA().getType()));
   return reshaped(lowering, product, split, whole);
 }
 
@@ -144,19 +142,16 @@ LogicalResult lower::lowerMatmul(Lowering &lowering, MatmulOp op) {
   auto [b, mapB] = operand(lowering, op.getB(), mapOfB(loops, op));
   SmallVector<Value> inputs{a, b};
   Maps maps{mapA, mapB, loops.map(true, m, n)};
-  Element element = elementOf(resultType);
-  Sizes sizes = lowering.sizes(resultType);
-  Value start = lowering.filled(
-      lowering.empty(sizes, element.compute),
-      cast<TypedAttr>(lowering.builder.getZeroAttr(element.compute)));
+  Value start =
+      zeros(lowering, lowering.sizes(resultType), elementOf(resultType));
   Value product;
   if (rank == 2)
     product = named<linalg::MatmulOp>(lowering, inputs, start, maps);
   else if (isBatched(maps))
     product = named<linalg::BatchMatmulOp>(lowering, inputs, start, maps);
   else
-    product = contract(lowering, inputs, start, maps, loops,
-                       elementOf(op.getA().getType()));
+    product =
+        contract(lowering, inputs, start, maps, elementOf(op.getA().getType()));
   lowering.setComputed(op.getResult(), product);
   return success();
 }
