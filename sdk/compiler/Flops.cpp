@@ -30,11 +30,12 @@ static std::optional<Dim> products(const Graph &graph, const Op &op) {
   return elements(transposed ? a : graph.type(op.results[0])) * window;
 }
 
-std::string backplane::flopsOf(const Graph &graph) {
+std::optional<Dim> backplane::flopsOf(const Graph &graph) {
   Dim total(0);
   for (const Op &op : graph.ops)
     if (auto count = products(graph, op);
         count && isFloat(graph.type(op.operands[0]).dtype))
       total = total + *count * Dim(2);
-  return total == Dim(0) || !total.valid() ? std::string() : total.str();
+  return total == Dim(0) || !total.valid() ? std::nullopt
+                                           : std::optional(total);
 }

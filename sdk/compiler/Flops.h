@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Flops.h: the float work of a dispatch, for traces.
+// Flops.h: the float work of a dispatch, for traces and estimates.
 #ifndef BACKPLANE_COMPILER_FLOPS_H
 #define BACKPLANE_COMPILER_FLOPS_H
 
@@ -9,9 +9,9 @@
 namespace backplane {
 
 /// Multiplications and additions of the float contractions in a graph (matmul,
-/// conv, conv_transpose: two for each pair of elements), an expression over its
-/// symbols. Empty when it has none; other ops are not counted.
-std::string flopsOf(const Graph &graph);
+/// conv, conv_transpose: two for each pair of elements). None when it has none
+/// or the expression is too large; other ops are not counted.
+std::optional<Dim> flopsOf(const Graph &graph);
 
 } // namespace backplane
 

@@ -59,10 +59,7 @@ std::optional<double> backplane::generatedNs(const Target &target,
   if (!bytes || graph.outputs.empty())
     return std::nullopt;
   double flops = otherOps(graph, sizes);
-  if (std::string text = flopsOf(graph); !text.empty()) {
-    auto products = Dim::parse(text);
-    if (!products)
-      return std::nullopt;
+  if (auto products = flopsOf(graph)) {
     auto count = products->evaluate(sizes);
     if (!count)
       return std::nullopt;

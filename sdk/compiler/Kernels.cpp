@@ -117,7 +117,8 @@ Result<Graph> KernelCompiler::passed(const Graph &plain,
 
 size_t KernelCompiler::keep(const std::string &key, Kernel kernel,
                             const Graph &graph, bool own) {
-  kernel.flops = flopsOf(graph);
+  if (auto flops = flopsOf(graph))
+    kernel.flops = flops->str();
   made_.push_back({std::move(kernel), own, std::nullopt, {}});
   return byKey_[key] = made_.size() - 1;
 }

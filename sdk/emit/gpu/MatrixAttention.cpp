@@ -376,11 +376,12 @@ FailureOr<AttentionLoops::Values> MatrixLoops::addWeighted(Value first,
 }
 
 LogicalResult MatrixLoops::finish(ValueRange values) {
+  if (!plan.enlarges())
+    return sums.finishSums(values);
   Values all(values);
   Value by = arith::ConstantOp::create(b, b.getF32FloatAttr(1 / kWeightOfOne));
   for (Value &value : all)
-    if (plan.enlarges())
-      value = arith::MulFOp::create(b, value, by);
+    value = arith::MulFOp::create(b, value, by);
   return sums.finishSums(all);
 }
 
