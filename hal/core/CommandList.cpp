@@ -17,8 +17,6 @@ constexpr uint64_t maxWorkspace = uint64_t(1) << 32;
 
 const bp_command_barrier_t barrierCommand = {BP_HEADER(bp_command_barrier_t)};
 
-std::string text(uint64_t number) { return std::to_string(number); }
-
 /// Translates and checks commands one after another.
 class Builder {
 public:

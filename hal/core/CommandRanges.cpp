@@ -4,8 +4,6 @@
 
 namespace backplane {
 
-static std::string text(uint64_t number) { return std::to_string(number); }
-
 /// Of two ranges of one buffer.
 static bool overlaps(uint64_t a, uint64_t b, uint64_t length) {
   return a < b + length && b < a + length;

@@ -12,6 +12,9 @@ namespace backplane {
 
 class Device;
 
+/// A number in a message.
+inline std::string text(uint64_t number) { return std::to_string(number); }
+
 /// Whether a range lies in a buffer of this device.
 Status checkRange(const Device &device, const Buffer &buffer, uint64_t offset,
                   uint64_t length);

@@ -7,8 +7,6 @@
 
 namespace backplane {
 
-static std::string text(uint64_t number) { return std::to_string(number); }
-
 bp_binding_t toC(const SlotBinding &binding) {
   uint64_t rest = binding.buffer->size() - binding.offset;
   return {binding.buffer->handle(), binding.offset,
