@@ -58,6 +58,8 @@ struct Blob {
   uint32_t instruction, inverse; // ~instruction: damage is found
 };
 Blob blobOf(const Instruction &instruction);
+// Blobs come from files: why this is none, or none with these entries.
+Result<const Instruction *> readBlob(const bp_executable_info_t &info);
 
 // ---- The plug-in: driver, compiler and set of kernels ----
 

@@ -78,32 +78,12 @@ Status Device::read(Buffer &buffer, uint64_t offset,
 
 // ---- Executables ----
 
-// The instruction of a blob, or null.
-static const Instruction *readBlob(const bp_executable_info_t &info) {
-  Blob blob;
-  if (view(info.format) != formatName || info.blob.size != sizeof(blob))
-    return nullptr;
-  std::memcpy(&blob, info.blob.data, sizeof(blob));
-  if (blob.instruction >= instructions.size())
-    return nullptr;
-  const Instruction &found = instructions[blob.instruction];
-  const Blob expected = blobOf(found);
-  return std::memcmp(&blob, &expected, sizeof(blob)) == 0 ? &found : nullptr;
-}
-
 Result<std::unique_ptr<Device::Executable>>
 Device::load(const bp_executable_info_t &info) {
-  const Instruction *instruction = readBlob(info);
-  const bp_entry_t *entry = info.entry_count == 1 ? info.entries[0] : nullptr;
-  const char *reason = "it is damaged or of another version";
-  if (instruction && entry && entry->binding_count == instruction->bindings &&
-      entry->parameter_count == instruction->parameters)
-    return std::make_unique<Executable>(Executable{instruction});
-  if (instruction)
-    reason = "its entry does not fit the instruction";
-  return invalidArgument("acme cannot load a blob of " +
-                         std::to_string(info.blob.size) + " bytes: " + reason +
-                         "; compile the model again");
+  auto instruction = readBlob(info);
+  if (!instruction)
+    return instruction.status();
+  return std::make_unique<Executable>(Executable{*instruction});
 }
 
 // ---- Queues ----

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 // Element i of the result of an elementwise instruction, in an operand.
 static float element(const Call &call, uint32_t operand, int64_t i) {
@@ -87,4 +88,30 @@ const Instruction *findInstruction(std::string_view name) {
 Blob blobOf(const Instruction &instruction) {
   const auto number = uint32_t(&instruction - instructions.data());
   return {"BLOB-1", number, ~number};
+}
+
+static const Instruction *instructionOf(const bp_executable_info_t &info) {
+  Blob blob;
+  if (view(info.format) != formatName || info.blob.size != sizeof(blob))
+    return nullptr;
+  std::memcpy(&blob, info.blob.data, sizeof(blob));
+  if (blob.instruction >= instructions.size())
+    return nullptr;
+  const Instruction &found = instructions[blob.instruction];
+  const Blob expected = blobOf(found);
+  return std::memcmp(&blob, &expected, sizeof(blob)) == 0 ? &found : nullptr;
+}
+
+Result<const Instruction *> readBlob(const bp_executable_info_t &info) {
+  const Instruction *instruction = instructionOf(info);
+  const bp_entry_t *entry = info.entry_count == 1 ? info.entries[0] : nullptr;
+  const char *reason = "it is damaged or of another version";
+  if (instruction && entry && entry->binding_count == instruction->bindings &&
+      entry->parameter_count == instruction->parameters)
+    return instruction;
+  if (instruction)
+    reason = "its entry does not fit the instruction";
+  return invalidArgument("acme cannot load a blob of " +
+                         std::to_string(info.blob.size) + " bytes: " + reason +
+                         "; compile the model again");
 }
