@@ -237,7 +237,7 @@ SUITES = {
     "ptx-mutants": (scripted("backends/nvptx/test/run_ptx_mutants.py"), 20),
     "gpu-day": (scripted("tools/gpu_day/test/run_gpu_day.py", nightly=False), 30),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
-    "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 40),
+    "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 80),
     "onednn": (scripted("backends/x86/onednn/test/run_onednn.py", nightly=False), 90),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
     "package": (scripted("examples/run_installed.py"), 120),

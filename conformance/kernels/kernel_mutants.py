@@ -4,7 +4,6 @@
 Of the set of oneDNN also the file and the kernel that is judged.
 """
 
-# Name, text of the source, and what stands in its place.
 ACME = [
     ("scale-ignored", "scale = sizes[3] ? *(const float *)call->bindings[3] : 1.0f",
      "scale = 1.0f"),
