@@ -3,6 +3,7 @@
 // Device.cpp: the tables of memory, and what is known of a lost device.
 #include "Device.h"
 
+#include <atomic>
 #include <cstdio>
 
 void bp_device_t::lose(const char *reason) {
@@ -17,6 +18,11 @@ bool bp_device_t::isLost(std::span<char> message) {
     std::snprintf(message.data(), message.size(), "the %s device is lost: %s",
                   driver.name, lost_);
   return *lost_;
+}
+
+uint64_t bp_buffer_t::nextKey() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
 }
 
 namespace backplane::gpu {

@@ -60,9 +60,14 @@ private:
 };
 
 struct bp_buffer_t {
-  /// Recordings with buffers of the same keys are the same.
-  uint64_t key = 0;
+  /// Recordings with buffers of the same keys are the same. A buffer that takes
+  /// the place of another has a key of its own: what was recorded for the other
+  /// may know its pages.
+  const uint64_t key = nextKey();
   uint8_t *mapped = nullptr; ///< null: the host does not see it
+
+private:
+  static uint64_t nextKey();
 };
 
 namespace backplane::gpu {

@@ -17,10 +17,15 @@ PortBinder::PortBinder(std::shared_ptr<Device> device,
   const bp_device_info_t &info = device_->info().c();
   keepsImports_ = info.kind == BP_DEVICE_KIND_CPU &&
                   (info.flags & BP_DEVICE_UNIFIED_MEMORY) != 0;
+  // One with memory of its own copies what it reads anyway. Pinning pages for
+  // that costs more than another copy, and ends what was recorded for them.
+  usesImports_ = !(info.flags & BP_DEVICE_DISCRETE);
 }
 
 std::shared_ptr<Buffer> PortBinder::import(size_t port, void *data,
                                            uint64_t bytes, bool readOnly) {
+  if (!usesImports_)
+    return nullptr;
   if (!keepsImports_)
     return device_->import(data, bytes, readOnly);
   Import *known = &imports_[port * importsPerPort];

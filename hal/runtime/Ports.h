@@ -47,7 +47,8 @@ private:
   std::shared_ptr<Device> device_;
   std::shared_ptr<Budget> budget_;
   std::shared_ptr<Buffer> nothing_;
-  bool keepsImports_;
+  bool usesImports_;  ///< memory of the application, as it is
+  bool keepsImports_; ///< beyond a call
   static constexpr size_t importsPerPort = 4;
   std::vector<Import> imports_; ///< importsPerPort for each port
   std::vector<uint8_t> next_;   ///< which import of a port to replace

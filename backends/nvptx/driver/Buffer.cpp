@@ -62,7 +62,6 @@ bp_status_t Device::allocate(bool staging, uint64_t size, uint64_t alignment,
                 "there is no memory for a buffer of " + std::to_string(size) +
                     " bytes");
   }
-  buffer->key = buffer->address;
   *out = buffer.release();
   return BP_STATUS_OK;
 }
@@ -111,7 +110,6 @@ bp_status_t Device::import(void *pointer, uint64_t size, bp_buffer_t **out,
                       "the device cannot import this memory of the host: " +
                           cuda.describe(result));
   }
-  buffer->key = buffer->address;
   buffer->mapped = static_cast<uint8_t *>(pointer);
   *out = buffer.release();
   return BP_STATUS_OK;

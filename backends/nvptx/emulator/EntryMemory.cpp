@@ -29,6 +29,21 @@ uint8_t *resolve(uint64_t address, size_t bytes, const char *what) {
   return reinterpret_cast<uint8_t *>(address);
 }
 
+// The allocation that has an address, by its number; 0: plain host memory.
+uint64_t ownerOf(uint64_t address) {
+  const Allocation *found = memory().find(address);
+  return found && !found->freed ? found->number : 0;
+}
+
+// A graph knows the pages of what it copies: the same address in an allocation
+// that came later is not what was captured.
+void refuseOther(uint64_t address, uint64_t captured, const char *what) {
+  if (captured && ownerOf(address) != captured)
+    fail(CUDA_ERROR_LAUNCH_FAILED,
+         std::string(what) + " buffer " + std::to_string(captured) +
+             ", which was freed or unregistered after the graph was captured");
+}
+
 void copyNow(uint64_t to, uint64_t from, size_t bytes) {
   uint8_t *target = resolve(to, bytes, "a copy writes");
   const uint8_t *source = resolve(from, bytes, "a copy reads");
@@ -42,7 +57,13 @@ void copy(CUstream handle, uint64_t to, uint64_t from, size_t bytes) {
   // A wrong copy is an error of this call, not of the stream.
   resolve(to, bytes, "a copy writes");
   resolve(from, bytes, "a copy reads");
-  context.submit(stream, [=] { copyNow(to, from, bytes); });
+  uint64_t target = stream->capture ? ownerOf(to) : 0;
+  uint64_t source = stream->capture ? ownerOf(from) : 0;
+  context.submit(stream, [=] {
+    refuseOther(to, target, "a graph copies to");
+    refuseOther(from, source, "a graph copies from");
+    copyNow(to, from, bytes);
+  });
 }
 
 void copyAndWait(uint64_t to, uint64_t from, size_t bytes) {
@@ -59,7 +80,9 @@ void fill(CUstream handle, uint64_t to, T value, size_t count, bool waits) {
   if (to % sizeof(T) != 0)
     fail(CUDA_ERROR_INVALID_VALUE, "a fill is not aligned");
   resolve(to, count * sizeof(T), "a fill writes");
+  uint64_t target = stream->capture ? ownerOf(to) : 0;
   context.submit(stream, [=] {
+    refuseOther(to, target, "a graph fills");
     uint8_t *at = resolve(to, count * sizeof(T), "a fill writes");
     for (size_t i = 0; i < count; ++i)
       std::memcpy(at + i * sizeof(T), &value, sizeof(T));

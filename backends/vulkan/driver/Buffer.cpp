@@ -65,7 +65,6 @@ bp_status_t Device::allocate(bool staging, uint64_t size, uint64_t alignment,
     return fail(driver, error, result,
                 "there is no memory for a buffer of " + std::to_string(size) +
                     " bytes");
-  buffer->key = nextBuffer++;
   buffer->mapped = buffer->storage.memory.mapped;
   *out = buffer.release();
   return BP_STATUS_OK;
@@ -167,7 +166,6 @@ bp_status_t Device::import(void *pointer, uint64_t size, bp_buffer_t **out,
     return fail(driver, error, BP_STATUS_UNIMPLEMENTED,
                 "the device cannot import this memory of the host: " +
                     nameOf(result));
-  buffer->key = nextBuffer++;
   buffer->base = base;
   buffer->mapped = static_cast<uint8_t *>(pointer);
   buffer->imported = true;

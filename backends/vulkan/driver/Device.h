@@ -39,7 +39,6 @@ struct Device final : bp_device_t {
   Storage nothing;
   std::vector<VkQueue> queues; ///< shared by all bp_queue_t, guarded by `mutex`
   uint32_t nextQueue = 0;      ///< likewise
-  std::atomic<uint64_t> nextBuffer = 1;
 
   /// Creates a buffer with memory.
   VkResult create(uint64_t size, uint64_t alignment, bool staging,

@@ -84,6 +84,32 @@ TEST_F(CudaCommandBuffers, FollowTheirBuffers) {
   memoryTable.buffer_free(device_, third);
 }
 
+/// Memory of the host that is imported again is another buffer, though its
+/// address is the same.
+TEST_F(CudaCommandBuffers, FollowMemoryThatIsImportedAgain) {
+  bp_command_copy_t copy = {BP_HEADER(bp_command_copy_t)};
+  copy.source = {nullptr, 0, 4 * count, 0, 0};
+  copy.target = {nullptr, 0, 4 * count, 1, 0};
+  const bp_header_t *commands[] = {&copy.header};
+  ErrorText error;
+  ASSERT_EQ(commandBufferTable.command_buffer_create(
+                device_, commands, 1, &commands_, error.handle()),
+            BP_STATUS_OK)
+      << error.text;
+  std::vector<uint32_t> own(count);
+  for (uint32_t turn = 1; turn < 4; ++turn) {
+    own.assign(count, turn);
+    bp_buffer_t *imported = nullptr;
+    ASSERT_EQ(memory2Table.buffer_import(device_, own.data(), 4 * count, 1,
+                                         &imported, error.handle()),
+              BP_STATUS_OK)
+        << error.text;
+    EXPECT_EQ(run(imported, out_), BP_STATUS_OK);
+    EXPECT_EQ(read(out_), own);
+    memoryTable.buffer_free(device_, imported);
+  }
+}
+
 /// The kernel reports its first result, which is an error in one run and none
 /// in the next of the same graph.
 TEST_F(CudaCommandBuffers, ForgetTheErrorOfAnEarlierRun) {

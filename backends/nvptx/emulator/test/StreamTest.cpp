@@ -143,6 +143,30 @@ TEST_F(EmulatorStreams, ReplayGraphs) {
   api().cuEventDestroy(event);
 }
 
+/// On a GPU, too, a copy in a graph is one of pages, not of an address.
+TEST_F(EmulatorStreams, RefuseGraphsOfMemoryThatWasUnregistered) {
+  std::vector<uint32_t> own(32, 1);
+  ASSERT_EQ(api().cuMemHostRegister(own.data(), 128, 0), CUDA_SUCCESS);
+  ASSERT_EQ(api().cuStreamBeginCapture(first, CU_STREAM_CAPTURE_MODE_RELAXED),
+            CUDA_SUCCESS);
+  ASSERT_EQ(api().cuMemcpyAsync(words, CUdeviceptr(own.data()), 128, first),
+            CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  ASSERT_EQ(api().cuStreamEndCapture(first, &graph), CUDA_SUCCESS);
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(api().cuGraphInstantiateWithFlags(&exec, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(api().cuGraphLaunch(exec, first), CUDA_SUCCESS);
+  ASSERT_EQ(api().cuStreamSynchronize(first), CUDA_SUCCESS);
+  EXPECT_EQ(word(), 1u);
+  ASSERT_EQ(api().cuMemHostUnregister(own.data()), CUDA_SUCCESS);
+  ASSERT_EQ(api().cuMemHostRegister(own.data(), 128, 0), CUDA_SUCCESS);
+  ASSERT_EQ(api().cuGraphLaunch(exec, first), CUDA_SUCCESS);
+  EXPECT_EQ(api().cuStreamSynchronize(first), CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_NE(device.error().find("unregistered after the graph"),
+            std::string::npos)
+      << device.error();
+}
+
 TEST_F(EmulatorStreams, OwnMemoryUntilTheyFreeIt) {
   CUdeviceptr memory = 0;
   ASSERT_EQ(api().cuMemAllocAsync(&memory, 128, first), CUDA_SUCCESS);
