@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Fixture.h"
+#include "hal/core/PickDevice.h"
 
 namespace backplane::checks {
 
@@ -70,31 +71,25 @@ void Fixture::findTables() {
 }
 
 void Fixture::enumerate() {
-  struct Found {
-    const std::string &wanted;
-    std::shared_ptr<const DeviceInfo> &info;
-    Status failure;
-  } found{trial_.tested().device, info_, {}};
+  DeviceInfos infos;
   bp_device_sink_t sink = {};
-  sink.context = &found;
+  sink.context = &infos;
   sink.put = [](void *context, const bp_device_info_t *from) {
-    auto &found = *static_cast<Found *>(context);
-    auto info = DeviceInfo::copy(from);
-    if (!info)
-      found.failure = info.status();
-    else if (!found.info &&
-             (found.wanted.empty() ? (*info)->refusal().empty()
-                                   : found.wanted == (*info)->id()))
-      found.info = *info;
+    static_cast<DeviceInfos *>(context)->push_back(DeviceInfo::copy(from));
     return bp_status_t(BP_STATUS_OK);
   };
   bp_options_t options = {options_.data(), options_.size()};
   if (!take(callPlugin("enumerate", tables_.driver.enumerate, self_, &options,
                        &sink),
-            "enumerate") ||
-      !trial_.expectOk(found.failure, "enumerate") || info_)
+            "enumerate"))
     return;
-  trial_.fail("the driver lists no usable device " + found.wanted);
+  for (const auto &info : infos)
+    if (!info && !trial_.expectOk(info.status(), "enumerate"))
+      return;
+  auto found =
+      pickDevice({trial_.tested().name, trial_.tested().device, {}}, infos);
+  if (trial_.expectOk(found.status(), "enumerate"))
+    info_ = *found;
 }
 
 void Fixture::open() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RegistryDevice.cpp: the device that a URI means.
+#include "hal/core/PickDevice.h"
 #include "hal/core/Plugin.h"
 #include "hal/core/Registry.h"
 #include "sdk/support/NearestName.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace backplane {
 
@@ -37,59 +37,6 @@ Status Registry::unknownDriver(std::string_view driver) {
                   "); see bp devices");
 }
 
-using DeviceInfos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
-
-/// Where a driver lists a real device, usable or not, nobody gets an emulated
-/// one without naming it.
-static bool listsReal(const DeviceInfos &infos) {
-  return std::any_of(infos.begin(), infos.end(), [](const auto &info) {
-    return info && !(*info)->emulated();
-  });
-}
-
-/// The device that `uri` means among those of its driver: by id, by number, or
-/// the first usable one that is not emulated in place of another; without one,
-/// the first, whose refusal says why.
-static Result<std::shared_ptr<const DeviceInfo>>
-pick(const DeviceUri &uri, const DeviceInfos &infos) {
-  std::string asked = "device " + uri.format(), available, standIn;
-  size_t ordinal = infos.size(), index = 0;
-  std::from_chars(uri.id.data(), uri.id.data() + uri.id.size(), ordinal);
-  std::shared_ptr<const DeviceInfo> found, first;
-  std::vector<std::string> ids;
-  const bool real = listsReal(infos);
-  for (const auto &info : infos) {
-    bool byNumber = index++ == ordinal;
-    if (!info)
-      continue;
-    ids.emplace_back((*info)->id());
-    available += (available.empty() ? "" : ", ") + ids.back();
-    bool meant = uri.id.empty() && !(real && (*info)->emulated());
-    if (uri.id.empty() && !meant && (*info)->refusal().empty())
-      standIn = "; " + uri.driver + "://" + ids.back() +
-                " is emulated, and taken by its full name only";
-    if (meant && !first)
-      first = *info;
-    if (uri.id == (*info)->id() || (!found && byNumber) ||
-        (!found && meant && (*info)->refusal().empty()))
-      found = *info;
-  }
-  if (!found)
-    found = first;
-  if (found && found->refusal().empty())
-    return found;
-  if (found)
-    return Status(BP_STATUS_FAILED_PRECONDITION,
-                  asked + " cannot be used: " + std::string(found->refusal()) +
-                      standIn);
-  if (available.empty())
-    return notFound(asked + ": the driver finds no device on this machine");
-  std::string near = uri.id.empty() ? "" : nearestName(uri.id, ids);
-  return notFound(asked + " does not exist or cannot be used, the driver has " +
-                  available +
-                  (near.empty() ? "" : "; did you mean \"" + near + "\"?"));
-}
-
 /// The C form of the options of a URI, pointing into it.
 static std::vector<bp_option_t> optionItems(const DeviceUri &uri) {
   std::vector<bp_option_t> items;
@@ -110,7 +57,7 @@ Result<std::shared_ptr<Device>> Registry::device(std::string_view text) {
   Result<Infos> infos = driver->second->enumerate(options);
   if (!infos)
     return infos.status().within("driver " + uri->driver);
-  auto info = pick(*uri, *infos);
+  auto info = pickDevice(*uri, *infos);
   if (!info)
     return info.status();
   uri->id = (*info)->id();
