@@ -43,6 +43,8 @@ static Kernel kernelOf(ObjectCode code) {
                          .access = std::move(code.entry.access),
                          .constantCount = code.entry.constantCount,
                          .workgroup = code.entry.workgroup};
+  if (code.entry.sharedBytes)
+    launch.sharedBytes = std::to_string(code.entry.sharedBytes);
   for (uint32_t i = 0; i < launch.access.size(); ++i)
     launch.bindings.push_back({i, "", ""});
   return Kernel{.code = std::move(code.object),

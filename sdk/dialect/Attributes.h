@@ -43,6 +43,11 @@ inline constexpr llvm::StringLiteral errorAttr = "bp.error";
 inline constexpr llvm::StringLiteral dimsAttr = "bp.dims";
 /// Of an argument for a GPU: the number of its binding.
 inline constexpr llvm::StringLiteral bindingAttr = "bp.binding";
+/// Of a function for a GPU: invocations of its work-groups, where they are not
+/// those of the target.
+inline constexpr llvm::StringLiteral groupThreadsAttr = "bp.group_threads";
+/// Unit, of memory of the work-group: the launch asks for it.
+inline constexpr llvm::StringLiteral dynamicAttr = "bp.dynamic";
 /// Of a module with one dispatch: the properties of its target
 /// (sdk/emit/common/TargetProperties.h).
 inline constexpr llvm::StringLiteral targetAttr = "bp.target";

@@ -43,6 +43,8 @@ static FailureOr<EntryInfo> readEntry(ModuleOp module) {
   if (auto workgroup = entry.getAs<ArrayAttr>("workgroup"))
     for (size_t i = 0; i < 3; ++i)
       info.workgroup[i] = uint32_t(cast<IntegerAttr>(workgroup[i]).getInt());
+  if (auto shared = entry.getAs<IntegerAttr>("shared"))
+    info.sharedBytes = uint64_t(shared.getInt());
   info.constantCount = cast<IntegerAttr>(entry.get("constants")).getInt();
   module->removeAttr(bp::entryAttr);
   return info;

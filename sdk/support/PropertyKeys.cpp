@@ -32,6 +32,8 @@ constexpr PropertyKey keys[] = {
      "device: at most."},
     {"matrix_shapes", DType, i64s, 1, 4096, 3,
      "Shapes of the matrix unit with factors of this dtype: m, n, k for each."},
+    {"max_shared_bytes", None, i64, 0, 1 << 30, 1,
+     "Memory that a work-group shares where its launch asks for it."},
     {"private_bytes", None, i64, 0, 1 << 20, 1,
      "Memory of an invocation; larger temporaries lie elsewhere."},
     {"registers", None, i64, 1, 65536, 1,

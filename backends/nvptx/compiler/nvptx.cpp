@@ -31,6 +31,24 @@ constexpr std::array properties = {property("group_threads", 128),
                                    property("matrix_shapes.i8", byteShapes),
                                    property("matrix_shapes.u8", byteShapes)};
 
+// Hopper with all its instructions: those of warp groups, too, and 227 KiB.
+constexpr int64_t halfShapes90a[] = {16, 8,   16, 64, 256, 16,
+                                     64, 128, 16, 64, 64,  16};
+constexpr int64_t byteShapes90a[] = {16, 8,   32, 64, 256, 32,
+                                     64, 128, 32, 64, 64,  32};
+constexpr std::array properties90a = {
+    property("group_threads", 128),
+    property("shared_bytes", 49152),
+    property("max_shared_bytes", 227 << 10),
+    property("private_bytes", 1024),
+    property("grid_width", 1 << 30),
+    property("subgroup_sizes", subgroupSizes),
+    property("tile_sizes", tileSizes),
+    property("matrix_shapes.f16", halfShapes90a),
+    property("matrix_shapes.bf16", halfShapes90a),
+    property("matrix_shapes.i8", byteShapes90a),
+    property("matrix_shapes.u8", byteShapes90a)};
+
 // PTX of a compute capability runs on later ones, but for that of an
 // architecture with its special instructions, which runs there alone.
 constexpr auto features80 = constantTexts("sm>=80");
@@ -48,7 +66,8 @@ constexpr bp_target_t targetOf(std::string_view name,
                                std::string_view description,
                                std::span<const bp_string_t> required,
                                uint32_t rank, std::string_view cpu,
-                               std::string_view ptx) {
+                               std::string_view ptx,
+                               std::span<const bp_property_t> properties) {
   return {
       .header = BP_HEADER(bp_target_t),
       .name = constantText(name),
@@ -99,17 +118,18 @@ constexpr bp_target_t cubinOf(bp_target_t target, std::string_view name,
 
 // The versions of PTX are those of CUDA 11.8, 12.0, 12.7 and 12.8.
 constexpr auto sm80 = targetOf("nvptx-sm80", "NVIDIA GPUs from Ampere on",
-                               features80, 20, "sm_80", "+ptx78");
+                               features80, 20, "sm_80", "+ptx78", properties);
 constexpr auto sm90 = targetOf("nvptx-sm90", "NVIDIA GPUs from Hopper on",
-                               features90, 22, "sm_90", "+ptx78");
+                               features90, 22, "sm_90", "+ptx78", properties);
 constexpr auto sm90a =
     targetOf("nvptx-sm90a", "NVIDIA Hopper with all its instructions",
-             features90a, 24, "sm_90a", "+ptx80");
-constexpr auto sm100 = targetOf("nvptx-sm100", "NVIDIA GPUs from Blackwell on",
-                                features100, 26, "sm_100", "+ptx86");
+             features90a, 24, "sm_90a", "+ptx80", properties90a);
+constexpr auto sm100 =
+    targetOf("nvptx-sm100", "NVIDIA GPUs from Blackwell on", features100, 26,
+             "sm_100", "+ptx86", properties);
 constexpr auto sm120 =
     targetOf("nvptx-sm120", "NVIDIA GPUs from Blackwell's cards on",
-             features120, 28, "sm_120", "+ptx87");
+             features120, 28, "sm_120", "+ptx87", properties);
 
 constexpr DataTarget targets[] = {
     {sm80, stages},

@@ -35,6 +35,7 @@ struct EntryInfo {
   std::vector<uint8_t> access; ///< BP_ACCESS_ bits, one per binding
   uint32_t constantCount = 0;  ///< u32 each: the symbols, in order
   std::array<uint32_t, 3> workgroup = {1, 1, 1}; ///< invocations
+  uint64_t sharedBytes = 0; ///< that the launch asks for, of a work-group
 };
 
 /// A compiled dispatch. `object` is a relocatable ELF file, a SPIR-V module

@@ -227,6 +227,17 @@ void GpuEntryBuilder::shareSequence() {
   emitSequence(*sequence, own, groups());
 }
 
+/// Bytes of memory of the work-group that the launch asks for.
+static int64_t dynamicBytes(func::FuncOp func) {
+  int64_t bytes = 0;
+  func.walk([&](memref::AllocOp op) {
+    MemRefType type = op.getType();
+    if (op->hasAttr(bp::dynamicAttr))
+      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
+  });
+  return bytes;
+}
+
 DictionaryAttr GpuEntryBuilder::describe() {
   int64_t size = parallel || together ? target.groupSize : 1;
   Dim groups = ceilDiv(items, Dim(size));
@@ -243,14 +254,18 @@ DictionaryAttr GpuEntryBuilder::describe() {
   };
   // Buffers by which invocations of a work-group hand on results.
   auto coherent = rewriter.getBoolAttr(together);
-  return rewriter.getDictionaryAttr(
-      {named("coherent", coherent), named("name", func().getSymNameAttr()),
-       named("grid", rewriter.getArrayAttr(axes)),
-       named("workspace", rewriter.getStringAttr(buffers.workspace.str())),
-       named("workgroup", rewriter.getI64ArrayAttr({size, 1, 1})),
-       named("access", rewriter.getArrayAttr(access)),
-       named("constants",
-             rewriter.getI64IntegerAttr(int64_t(dispatch.symbols.size())))});
+  SmallVector<NamedAttribute> all = {
+      named("coherent", coherent),
+      named("name", func().getSymNameAttr()),
+      named("grid", rewriter.getArrayAttr(axes)),
+      named("workspace", rewriter.getStringAttr(buffers.workspace.str())),
+      named("workgroup", rewriter.getI64ArrayAttr({size, 1, 1})),
+      named("access", rewriter.getArrayAttr(access)),
+      named("constants",
+            rewriter.getI64IntegerAttr(int64_t(dispatch.symbols.size())))};
+  if (int64_t shared = dynamicBytes(func()))
+    all.push_back(named("shared", rewriter.getI64IntegerAttr(shared)));
+  return rewriter.getDictionaryAttr(all);
 }
 
 void GpuEntryBuilder::finish() {
@@ -261,8 +276,8 @@ void GpuEntryBuilder::finish() {
         MemRefType::get({ShapedType::kDynamic}, rewriter.getI32Type()));
     buffers.bindings[number] = dispatch.bindings();
   }
-  for (StringRef name :
-       {bp::inputsAttr, bp::outputsAttr, bp::symbolsAttr, bp::errorAttr})
+  for (StringRef name : {bp::inputsAttr, bp::outputsAttr, bp::symbolsAttr,
+                         bp::errorAttr, bp::groupThreadsAttr})
     func()->removeAttr(name);
   func().removeArgAttrsAttr();
   func().setType(rewriter.getFunctionType(body().getArgumentTypes(), {}));
@@ -367,8 +382,12 @@ void ToGpuEntryPass::runOnOperation() {
     return signalPassFailure();
   }
   FailureOr<GpuTarget> target = readGpuTarget(module);
-  if (failed(target) ||
-      failed(GpuEntryBuilder(dispatches->front(), *target).run()))
+  if (failed(target))
+    return signalPassFailure();
+  if (auto threads = dispatches->front().func->getAttrOfType<IntegerAttr>(
+          bp::groupThreadsAttr))
+    target->groupSize = threads.getInt();
+  if (failed(GpuEntryBuilder(dispatches->front(), *target).run()))
     return signalPassFailure();
   // Equal sizes are one value before indices are expanded.
   OpPassManager merge("builtin.module"), clean("builtin.module");

@@ -28,6 +28,8 @@ struct GpuTarget {
   int64_t clusterSize = 8;
   /// Memory that a work-group shares: `shared_bytes`.
   int64_t sharedBytes = 16384;
+  /// The same where the launch asks for it: `max_shared_bytes`, not less.
+  int64_t maxSharedBytes = 0;
   /// Temporaries up to this size are memory of the invocation:
   /// `private_bytes`.
   int64_t privateBytes = 1024;

@@ -7,8 +7,11 @@
 //   for each block of k:
 //     wait for its copies, begin those of a later block in place of the last
 //     for each k of an instruction: load fragments, multiply
+//       (or begin products that read the block themselves, and wait for those
+//       of the block before)
 //   a few rows of C at a time to memory of the work-group, then finish and
 //   store each element
+#include "sdk/dialect/Attributes.h"
 #include "sdk/emit/gpu/MatrixScope.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,14 +34,21 @@ struct MatrixEmitter : MatrixScope {
   FailureOr<Values> accumulate();
   LogicalResult prefetch(Value k, Value stage);
   LogicalResult fillStage(Value k, Value stage);
+  LogicalResult prefetchFirst();
+  FailureOr<Values> accumulateInMemory();
+  LogicalResult prefetchLater(Value k, Value block);
   Values multiply(Value stage, ValueRange sums);
+  /// Blocks that are under way while one is multiplied. Products of the one
+  /// before may still read theirs.
+  int64_t ahead() const { return plan.stages - (plan.products ? 2 : 1); }
 };
 
 } // namespace
 
 ContractScope::Values MatrixEmitter::multiply(Value stage, ValueRange sums) {
-  return multiplyFragments(stage, add(stage, index(plan.a.words())),
-                           plan.a.depth, sums);
+  Value second = add(stage, index(plan.a.words()));
+  return plan.products ? multiplyInMemory(stage, second, sums)
+                       : multiplyFragments(stage, second, plan.a.depth, sums);
 }
 
 LogicalResult MatrixEmitter::fillStage(Value k, Value stage) {
@@ -61,25 +71,60 @@ LogicalResult MatrixEmitter::prefetch(Value k, Value stage) {
   return fillStage(k, stage);
 }
 
-FailureOr<ContractScope::Values> MatrixEmitter::accumulate() {
-  int64_t depth = plan.a.depth, words = plan.stageWords();
-  for (int64_t i = 0; i + 1 < plan.stages; ++i) {
-    if (failed(prefetch(index(i * depth), index(i * words))))
+LogicalResult MatrixEmitter::prefetchFirst() {
+  for (int64_t i = 0; i < ahead(); ++i) {
+    if (failed(prefetch(index(i * plan.a.depth), index(i * plan.stageWords()))))
       return failure();
     endGroup();
   }
+  return success();
+}
+
+LogicalResult MatrixEmitter::prefetchLater(Value k, Value block) {
+  Value stage = rem(add(block, index(ahead())), plan.stages);
+  if (failed(prefetch(add(k, index(ahead() * plan.a.depth)),
+                      mul(stage, plan.stageWords()))))
+    return failure();
+  endGroup();
+  return success();
+}
+
+/// The block that is multiplied is not waited for before the next one.
+FailureOr<ContractScope::Values> MatrixEmitter::accumulateInMemory() {
+  int64_t depth = plan.a.depth, words = plan.stageWords();
+  if (failed(prefetchFirst()))
+    return failure();
+  auto loop = scf::ForOp::create(b, index(0), sizeK, index(depth), startSums());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value k = loop.getInductionVar(), block = div(k, depth);
+    waitForGroups(ahead() - 1);
+    plan.products->publish(b);
+    gpu::BarrierOp::create(b);
+    Values sums =
+        multiply(mul(rem(block, plan.stages), words), loop.getRegionIterArgs());
+    if (failed(prefetchLater(k, block)))
+      return failure();
+    plan.products->waitForGroups(b, 1);
+    scf::YieldOp::create(b, sums);
+  }
+  return plan.products->finish(b, loop.getResults());
+}
+
+FailureOr<ContractScope::Values> MatrixEmitter::accumulate() {
+  int64_t depth = plan.a.depth, words = plan.stageWords();
+  if (failed(prefetchFirst()))
+    return failure();
   auto loop = scf::ForOp::create(b, index(0), sizeK, index(depth), startSums());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   Value k = loop.getInductionVar(), block = div(k, depth);
   // What the others have copied is there, and nobody reads the block before.
-  waitForGroups(plan.stages - 2);
+  waitForGroups(ahead() - 1);
   gpu::BarrierOp::create(b);
-  Value next = rem(add(block, index(plan.stages - 1)), plan.stages);
-  if (failed(
-          prefetch(add(k, index((plan.stages - 1) * depth)), mul(next, words))))
+  if (failed(prefetchLater(k, block)))
     return failure();
-  endGroup();
   scf::YieldOp::create(b, multiply(mul(rem(block, plan.stages), words),
                                    loop.getRegionIterArgs()));
   return Values(loop.getResults());
@@ -88,11 +133,12 @@ FailureOr<ContractScope::Values> MatrixEmitter::accumulate() {
 LogicalResult MatrixEmitter::run() {
   readBufferSizes();
   enterGroup(plan.tileM(), plan.tileN());
-  memory =
-      loops.share(std::max(plan.stages * plan.stageWords(), plan.partWords()),
-                  b.getI32Type());
+  int64_t words = std::max(plan.stages * plan.stageWords(), plan.partWords());
+  memory = loops.share(words, b.getI32Type());
+  if (4 * words > c.target.sharedBytes)
+    memory.getDefiningOp()->setAttr(bp::dynamicAttr, b.getUnitAttr());
   findLane();
-  FailureOr<Values> sums = accumulate();
+  FailureOr<Values> sums = plan.products ? accumulateInMemory() : accumulate();
   if (failed(sums))
     return failure();
   return finishSums(*sums);
@@ -101,6 +147,11 @@ LogicalResult MatrixEmitter::run() {
 LogicalResult emitMatrixContraction(func::FuncOp func,
                                     GpuContraction &contraction,
                                     const MatrixPlan &plan) {
+  if (plan.products) {
+    contraction.target.groupSize = plan.threads();
+    func->setAttr(bp::groupThreadsAttr,
+                  Builder(func).getI64IntegerAttr(plan.threads()));
+  }
   ImplicitLocOpBuilder builder(contraction.op.getLoc(),
                                func.getBody().front().getTerminator());
   return MatrixEmitter(builder, contraction, plan).run();

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace backplane {
 
 void MatrixScope::findLane() {
-  int64_t size = c.target.clusterSize;
+  int64_t size = plan.instruction->lanes();
   Value subgroup = div(thread, size);
   lane = rem(thread, size);
   subgroupM = div(subgroup, plan.subgroupsN);

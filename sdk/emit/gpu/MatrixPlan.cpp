@@ -68,19 +68,22 @@ static std::optional<MatrixElement> sumElement(Type type) {
   return std::nullopt;
 }
 
+bool multiplies(const GpuContraction &c, const MatrixInstruction &instruction,
+                const NarrowFactor &a, const NarrowFactor &b) {
+  return instruction.a == a.element && instruction.b == b.element &&
+         instruction.sum == sumElement(c.type()) &&
+         c.target.hasMatrixShape(a.element, instruction.m, instruction.n,
+                                 instruction.k);
+}
+
 static const MatrixInstruction *findInstruction(const GpuContraction &c,
                                                 const MatrixUnit &unit,
                                                 const NarrowFactor &a,
                                                 const NarrowFactor &b) {
-  std::optional<MatrixElement> sum = sumElement(c.type());
   const auto *found = llvm::find_if(
       unit.instructions(), [&](const MatrixInstruction &instruction) {
-        return instruction.a == a.element && instruction.b == b.element &&
-               instruction.sum == sum &&
-               c.target.hasMatrixShape(a.element, instruction.m, instruction.n,
-                                       instruction.k) &&
-               int64_t(1) << instruction.layoutC.lane.size() ==
-                   c.target.clusterSize;
+        return multiplies(c, instruction, a, b) &&
+               instruction.lanes() == c.target.clusterSize;
       });
   return found == unit.instructions().end() ? nullptr : found;
 }
@@ -114,8 +117,12 @@ StagedFactor stageFactor(GpuContraction &c, const MatrixPlan &plan,
                          int64_t depth) {
   operand.value = narrow.value;
   StagedFactor factor = {operand, narrow.type, loops, rows, depth};
+  bool transposable = plan.loads || plan.products;
   factor.alongK =
-      operand.kIsInnermost || !plan.loads || factor.elementBytes() != 2;
+      operand.kIsInnermost || !transposable || factor.elementBytes() != 2;
+  factor.panel = plan.products
+                     ? MemoryProducts::kLineBytes / factor.elementBytes()
+                     : factor.lineElements();
   factor.transposes = factor.alongK && !operand.kIsInnermost;
   ArrayRef<unsigned> inLine = factor.alongK ? ArrayRef(c.k) : loops;
   int64_t size = sizeOf(c.op.getStaticLoopRanges(), inLine);
@@ -150,23 +157,8 @@ static int64_t share(int64_t size, int64_t step, int64_t most) {
   return count;
 }
 
-namespace {
-
-/// Sizes of tiles: large ones read less, small ones are more.
-struct TilePlanner {
-  GpuContraction &c;
-  MatrixPlan &plan;
-  NarrowFactor a, b;
-  SmallVector<int64_t> sizes;
-
-  void run();
-  bool isBusy();
-  bool fits();
-};
-
-} // namespace
-
-bool TilePlanner::isBusy() {
+bool isBusy(GpuContraction &c, const MatrixPlan &plan) {
+  SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
   int64_t groups = 1;
   for (auto [loops, tile] :
        {std::pair(&c.outer, int64_t(1)), std::pair(&c.m, plan.tileM()),
@@ -178,6 +170,21 @@ bool TilePlanner::isBusy() {
   }
   return groups >= kBusyGroups;
 }
+
+namespace {
+
+/// Sizes of tiles: large ones read less, small ones are more.
+struct TilePlanner {
+  GpuContraction &c;
+  MatrixPlan &plan;
+  NarrowFactor a, b;
+  SmallVector<int64_t> sizes;
+
+  void run();
+  bool fits();
+};
+
+} // namespace
 
 bool TilePlanner::fits() {
   int64_t depth = kDepthBytes / bytesOf(a.element);
@@ -200,7 +207,8 @@ void TilePlanner::run() {
       share(sizeOf(sizes, c.m), plan.subgroupsM * instruction.m, kMostRows);
   plan.columns =
       share(sizeOf(sizes, c.n), plan.subgroupsN * instruction.n, kMostColumns);
-  while (!fits() || (!isBusy() && plan.rows * plan.columns > kLeastTile)) {
+  while (!fits() ||
+         (!isBusy(c, plan) && plan.rows * plan.columns > kLeastTile)) {
     if (plan.rows == 1 && plan.columns == 1)
       return;
     // What comes through registers is read by each row of work-groups.
@@ -224,7 +232,11 @@ std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &c,
 std::optional<MatrixPlan> planMatrix(GpuContraction &c,
                                      const MatrixUnit &unit) {
   auto a = narrowFactor(c.a), b = narrowFactor(c.b);
-  auto plan = a && b ? findMatrixInstruction(c, unit, *a, *b) : std::nullopt;
+  if (!a || !b)
+    return std::nullopt;
+  if (auto plan = planMemoryProducts(c, unit, *a, *b))
+    return plan;
+  auto plan = findMatrixInstruction(c, unit, *a, *b);
   if (!plan)
     return std::nullopt;
   TilePlanner planner{c, *plan, *a, *b, c.op.getStaticLoopRanges()};

@@ -21,6 +21,7 @@ struct StagedFactor {
   bool alongK;                    ///< a line is a row; else what has one k
   bool transposes; ///< neighbours in memory are those of the other axis
   bool copies;     ///< lines are copied as they are, without registers
+  int64_t panel;   ///< elements of a line that lie together
   int64_t lanes;   ///< elements that an invocation copies at once
 
   int64_t elementBytes() const {
@@ -33,6 +34,8 @@ struct StagedFactor {
   int64_t wordElements() const { return 4 / elementBytes(); }
   int64_t lineWords() const { return lineElements() / wordElements(); }
   int64_t words() const { return lines() * lineWords(); }
+  /// From the first `panel` elements of the first line to the next ones.
+  int64_t panelWords() const { return lines() * panel / wordElements(); }
   /// Words that a lane has of a fragment.
   int64_t fragmentWords(const FragmentLayout &layout) const {
     return layout.elements() / wordElements();
@@ -46,10 +49,17 @@ struct MatrixPlan {
   int64_t rows, columns;          ///< instructions of a subgroup along m and n
   int64_t stages;                 ///< blocks in memory at once, at least 2
   const LineLoads *loads;         ///< null: each lane loads its own words
+  /// Null: products are of fragments. Else subgroups are counted by as many as
+  /// multiply together.
+  const MemoryProducts *products;
   StagedFactor a, b;
 
   int64_t tileM() const { return subgroupsM * rows * instruction->m; }
   int64_t tileN() const { return subgroupsN * columns * instruction->n; }
+  /// Invocations of a work-group, where `products` decide on it.
+  int64_t threads() const {
+    return subgroupsM * subgroupsN * instruction->lanes();
+  }
   int64_t stageWords() const { return a.words() + b.words(); }
   /// Rows of C that are finished at once, and words from row to row.
   int64_t partRows() const { return subgroupsM * instruction->m; }
@@ -67,6 +77,14 @@ struct NarrowFactor {
 /// What a factor is; nothing where its elements are as wide as their type.
 std::optional<NarrowFactor> narrowFactor(const GpuOperand &factor);
 
+/// Whether the instruction multiplies these factors, and the target lists it.
+bool multiplies(const GpuContraction &contraction,
+                const MatrixInstruction &instruction, const NarrowFactor &a,
+                const NarrowFactor &b);
+
+/// Whether the tiles of a plan keep a GPU busy.
+bool isBusy(GpuContraction &contraction, const MatrixPlan &plan);
+
 /// The instruction and the loads of a plan; nothing where the unit has no
 /// instruction, or the target does not list its shape.
 std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &contraction,
@@ -81,6 +99,13 @@ StagedFactor stageFactor(GpuContraction &contraction, const MatrixPlan &plan,
                          const NarrowFactor &narrow, GpuOperand operand,
                          llvm::ArrayRef<unsigned> loops, int64_t rows,
                          int64_t depth);
+
+/// A plan of products from memory of the work-group; none where the unit has
+/// none for the contraction, or they would compute little else than zeros.
+std::optional<MatrixPlan> planMemoryProducts(GpuContraction &contraction,
+                                             const MatrixUnit &unit,
+                                             const NarrowFactor &a,
+                                             const NarrowFactor &b);
 
 /// None where the unit has no instruction for the contraction, or the target
 /// does not list its shape.

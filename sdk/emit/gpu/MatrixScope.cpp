@@ -14,12 +14,15 @@ constexpr int64_t kPiecesOfBanks = 8;
 
 Value MatrixScope::wordOf(const StagedFactor &factor, Value line,
                           Value lineInPiece, Value piece) {
-  int64_t pieces = factor.pieces();
+  int64_t pieces = factor.panel / factor.pieceElements();
   Value key = pieces >= kPiecesOfBanks
                   ? lineInPiece
                   : rem(div(lineInPiece, kPiecesOfBanks / pieces), pieces);
-  Value at = b.createOrFold<arith::XOrIOp>(piece, key);
-  return add(mul(line, factor.lineWords()), mul(at, LineLoads::kBytes / 4));
+  Value panel = mul(div(piece, pieces), factor.panelWords());
+  Value at = b.createOrFold<arith::XOrIOp>(rem(piece, pieces), key);
+  Value inPanel = add(mul(line, factor.panel / factor.wordElements()),
+                      mul(at, LineLoads::kBytes / 4));
+  return factor.pieces() == pieces ? inPanel : add(panel, inPanel);
 }
 
 Value MatrixScope::addressOf(Value buffer, Value element, int64_t bytes) {

@@ -44,6 +44,9 @@ struct MatrixScope : ContractScope {
   /// Adds the products of two blocks in memory, those of the first `depth` k.
   Values multiplyFragments(Value firstA, Value firstB, int64_t depth,
                            mlir::ValueRange sums);
+  /// Begins to add the products of two blocks in memory, by the instructions of
+  /// a plan that has `products`.
+  Values multiplyInMemory(Value firstA, Value firstB, mlir::ValueRange sums);
   /// As many sums as a lane has, as they begin.
   Values startSums();
   /// Where the sum of this number is, from the first one of the lane.
@@ -80,6 +83,8 @@ private:
                                           Value first, Value row, int64_t k,
                                           int64_t count, int64_t rows);
   Value choose(int64_t one, int64_t two);
+  MatrixInMemory inMemory(const StagedFactor &factor, Value first, Value row,
+                          int64_t k);
   void multiplyOnce(Value firstA, Value firstB, int64_t k, Values &sums);
   void keepRows(mlir::ValueRange sums);
   mlir::LogicalResult finishRows(int64_t part);

@@ -45,11 +45,14 @@ struct FragmentLayout {
   }
 };
 
-/// C += A * B, of one subgroup.
+/// C += A * B, of one subgroup, or of several (MemoryProducts).
 struct MatrixInstruction {
   MatrixElement a, b, sum;
   int64_t m, n, k;
   FragmentLayout layoutA, layoutB, layoutC;
+
+  /// Those that compute it together.
+  int64_t lanes() const { return int64_t(1) << layoutC.lane.size(); }
 };
 
 /// Loads of fragments by which lanes load for each other.
@@ -86,6 +89,49 @@ public:
                              int64_t open) const = 0;
 };
 
+/// A factor in memory of the work-group, from one element on. Lines have 128
+/// bytes and lie one behind the other; piece p of 16 bytes of line l is where
+/// piece p ^ l % 8 would be.
+struct MatrixInMemory {
+  mlir::Value address; ///< in bytes
+  bool alongK;         ///< a line has neighbours along k; else those of a row
+  /// Where lines are not along k: from what has the first elements of rows to
+  /// what has the next, in bytes.
+  int64_t panelBytes;
+};
+
+/// Products of several subgroups together, which read both factors from memory
+/// of the work-group and go on while their lanes do something else. Until
+/// finish() nothing but a product may use their sums.
+class MemoryProducts {
+public:
+  /// Bytes of a line, and of what the first of eight lines begins at a multiple
+  /// of.
+  static constexpr int64_t kLineBytes = 128, kAlignment = 1024;
+
+  virtual ~MemoryProducts() = default;
+  /// A and B have no layouts.
+  virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
+  /// What this lane has copied or written to memory, products behind the next
+  /// barrier see.
+  virtual void publish(mlir::ImplicitLocOpBuilder &b) const = 0;
+  /// In front of the first product of a group: its sums.
+  virtual llvm::SmallVector<mlir::Value>
+  beginGroup(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange sums) const = 0;
+  /// Begins a product; the sums, one value each.
+  virtual llvm::SmallVector<mlir::Value>
+  multiply(mlir::ImplicitLocOpBuilder &b, const MatrixInstruction &instruction,
+           const MatrixInMemory &left, const MatrixInMemory &right,
+           mlir::ValueRange sums) const = 0;
+  virtual void endGroup(mlir::ImplicitLocOpBuilder &b) const = 0;
+  /// Waits until no more than the last `open` groups are under way.
+  virtual void waitForGroups(mlir::ImplicitLocOpBuilder &b,
+                             int64_t open) const = 0;
+  /// Waits for all groups; the sums, which anything may use.
+  virtual llvm::SmallVector<mlir::Value>
+  finish(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange sums) const = 0;
+};
+
 class MatrixUnit : public mlir::DialectInterface::Base<MatrixUnit> {
 public:
   explicit MatrixUnit(mlir::Dialect *dialect) : Base(dialect) {}
@@ -101,6 +147,8 @@ public:
   virtual const LineLoads *lineLoads() const { return nullptr; }
   /// Null: factors come through registers.
   virtual const LineCopies *lineCopies() const { return nullptr; }
+  /// Null: all products are of fragments.
+  virtual const MemoryProducts *memoryProducts() const { return nullptr; }
 
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatrixUnit)
 };

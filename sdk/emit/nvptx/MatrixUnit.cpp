@@ -6,6 +6,7 @@
 
 #include "sdk/emit/gpu/MatrixUnit.h"
 #include "sdk/emit/nvptx/Patterns.h"
+#include "sdk/emit/nvptx/WarpGroups.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -93,6 +94,9 @@ struct NvptxMatrixUnit : MatrixUnit {
                   ValueRange sums) const override;
   const LineLoads *lineLoads() const override { return &loads; }
   const LineCopies *lineCopies() const override { return &copies; }
+  const MemoryProducts *memoryProducts() const override {
+    return &warpGroupProducts();
+  }
 
   NvptxLineLoads loads;
   NvptxLineCopies copies;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/nvptx/Patterns.h"
+#include "sdk/dialect/Attributes.h"
 
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,8 @@ void backplane::addNvptxTypes(LLVMTypeConverter &types) {
 namespace {
 
 constexpr unsigned vectorBytes = 16;
+/// What memory that the launch asks for begins at a multiple of.
+constexpr unsigned dynamicBytes = 1024;
 
 template <typename Op>
 struct KernelPattern : public ConvertOpToLLVMPattern<Op> {
@@ -103,6 +106,14 @@ struct ConvertAddress : KernelPattern<memref::ExtractAlignedPointerAsIndexOp> {
   }
 };
 
+/// A variable of which the launch says how large it is.
+void makeDynamic(LLVM::GlobalOp variable) {
+  auto line = cast<LLVM::LLVMArrayType>(variable.getGlobalType());
+  variable.setGlobalType(LLVM::LLVMArrayType::get(line.getElementType(), 0));
+  variable.setLinkage(LLVM::Linkage::External);
+  variable.setAlignment(dynamicBytes);
+}
+
 struct ConvertShared : KernelPattern<memref::AllocOp> {
   using KernelPattern::KernelPattern;
   LogicalResult
@@ -115,6 +126,8 @@ struct ConvertShared : KernelPattern<memref::AllocOp> {
         LLVM::LLVMArrayType::get(element(type), uint64_t(type.getDimSize(0)));
     auto variable =
         addVariable(rewriter, op, "shared", line, Attribute(), nvptxShared);
+    if (op->hasAttr(bp::dynamicAttr))
+      makeDynamic(variable);
     rewriter.replaceOpWithNewOp<LLVM::AddressOfOp>(op, variable);
     return success();
   }
