@@ -53,6 +53,8 @@ struct Group {
   backplane::Dims result;
   /// For a reduction: it runs over the last axes, so that a row has a result.
   bool byRows = false;
+  /// Likewise, and it is what BP_FUSE_ROWS is about.
+  bool hasKnownRows = false;
   std::vector<mlir::Operation *> ops; ///< in order, without cheap ones
   unsigned device = 0;
   double cost = 0; ///< as claimed, 0: not known

@@ -47,6 +47,10 @@ private:
   Reason fits(const Group &merged);
   Reason claimed(Group &merged, const Group &a, const Group &b);
   bool allowed(uint32_t bit) { return options_->fusion & bit; }
+  bool fusesOver(const Group &group) {
+    return allowed(BP_FUSE_REDUCTION) ||
+           (allowed(BP_FUSE_ROWS) && group.hasKnownRows);
+  }
 
   func::FuncOp main_;
   ArrayRef<FusionOptions> devices_;
@@ -83,6 +87,22 @@ bool reducesRows(Operation *op) {
   return true;
 }
 
+/// Whether exactly the last axes are reduced, whose sizes are known, to numbers
+/// of 32 or 64 bits.
+bool reducesKnownRows(Operation *op) {
+  auto reduce = dyn_cast<ReduceOp>(op);
+  if (!reduce)
+    return false;
+  auto type = cast<RankedTensorType>(reduce.getOperand().getType());
+  unsigned bits = type.getElementTypeBitWidth();
+  ArrayRef<int64_t> axes = reduce.getAxes();
+  int64_t first = type.getRank() - int64_t(axes.size());
+  bool known = llvm::none_of(type.getShape().drop_front(size_t(first)),
+                             ShapedType::isDynamic);
+  return !axes.empty() && known && (bits == 32 || bits == 64) &&
+         llvm::equal(axes, llvm::seq(first, type.getRank()));
+}
+
 Group singleton(Operation *op) {
   Group group{.kind = kindOf(op), .ops = {op}, .device = deviceOf(op)};
   if (op->getNumResults())
@@ -91,6 +111,7 @@ Group singleton(Operation *op) {
   if (group.kind == OpKind::Reduction) {
     group.space = dimsOf(op->getOperand(0).getType());
     group.byRows = reducesRows(op);
+    group.hasKnownRows = reducesKnownRows(op);
   }
   return group;
 }
@@ -148,7 +169,7 @@ Reason Grouper::elementwiseInto(const Group &a, bool direct, const Group &b) {
     }
     if (!sameSpace)
       return "the iteration spaces differ";
-    if (!allowed(BP_FUSE_REDUCTION))
+    if (!fusesOver(a))
       return "the target does not fuse over a reduction";
     if (!a.byRows)
       return "the reduction does not run over the last axes";
@@ -212,7 +233,7 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
     return "an elementwise producer would be computed repeatedly";
   }
   if (a.kind == OpKind::Reduction && b.kind == OpKind::Reduction) {
-    if (!allowed(BP_FUSE_REDUCTION))
+    if (!fusesOver(a) || !fusesOver(b))
       return "the target does not fuse reductions";
     if (a.space != b.space || a.result != b.result)
       return "the reductions run over different spaces";

@@ -87,7 +87,8 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_bindings = 64,
       .max_constants = BP_MAX_CONSTANTS,
       .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
-                BP_FUSE_WIDENING | BP_FUSE_ATTENTION | BP_FUSE_NARROW_ATTENTION,
+                BP_FUSE_WIDENING | BP_FUSE_ATTENTION |
+                BP_FUSE_NARROW_ATTENTION | BP_FUSE_ROWS,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
@@ -99,6 +100,7 @@ constexpr bp_target_t targetOf(std::string_view name,
 constexpr auto stages =
     stagesOf("bp-bind-buffers,"
              "bp-gpu-contract{fused-products=true matrix-unit=nvvm},"
+             "bp-gpu-rows,"
              "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element",
              "bp-expand-math,bp-to-gpu-entry,bp-to-nvvm");
 

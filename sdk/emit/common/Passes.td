@@ -101,6 +101,24 @@ def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp">,
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
+def GpuRowsPass : Pass<"bp-gpu-rows", "mlir::ModuleOp">,
+    Stable<"tile", "what bp-bind-buffers gives",
+      "a parallel loop of work-groups, or the dispatch as it was"> {
+  let summary = "Rows with sums over themselves to work-groups, on a GPU";
+  let description = [{
+    A dispatch whose results need sums, maxima and the like over rows of a
+    tensor and the same rows again, like softmax and normalisation, becomes a
+    parallel loop of work-groups. A row of up to 1024 elements is for a
+    subgroup, longer ones are for a work-group of up to 1024 invocations. They
+    read a row of up to 32768 elements once. Left alone are all other
+    dispatches, and rows whose length is not known.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::gpu::GPUDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
 def GpuReducePass : Pass<"bp-gpu-reduce", "mlir::ModuleOp">,
     Stable<"tile", "what bp-bind-buffers gives",
       "a parallel loop of work-groups, or the dispatch as it was"> {

@@ -35,6 +35,14 @@ Value ElementReader::size(Location loc, Value tensor, int64_t axis) {
   return builder.createOrFold<tensor::DimOp>(loc, tensor, axis);
 }
 
+/// Equal for equal constants.
+static void *keyOf(Value index) {
+  Attribute constant;
+  return matchPattern(index, m_Constant(&constant))
+             ? const_cast<void *>(constant.getAsOpaquePointer())
+             : index.getAsOpaquePointer();
+}
+
 Value ElementReader::read(Value tensor, ValueRange at) {
   auto result = dyn_cast<OpResult>(tensor);
   if (!result) {
@@ -46,7 +54,7 @@ Value ElementReader::read(Value tensor, ValueRange at) {
   if (auto found = known.find(key); found != known.end())
     return found->second;
   for (Value i : at)
-    key.push_back(i.getAsOpaquePointer());
+    key.push_back(keyOf(i));
   if (auto found = known.find(key); found != known.end())
     return found->second;
   Value element = compute(result, at);
@@ -205,10 +213,24 @@ Value ElementReader::ofInsert(tensor::InsertOp op, ValueRange at) {
   return old ? arith::SelectOp::create(b, same, op.getScalar(), old) : old;
 }
 
+/// The axis of a group that has more than one place, if the others have one.
+static std::optional<int64_t> onlyLongAxis(ArrayRef<int64_t> group,
+                                           ArrayRef<int64_t> shape) {
+  auto isLong = [&](int64_t axis) { return shape[axis] != 1; };
+  return llvm::count_if(group, isLong) == 1
+             ? std::optional(*llvm::find_if(group, isLong))
+             : std::nullopt;
+}
+
 Value ElementReader::ofExpand(tensor::ExpandShapeOp op, ValueRange at) {
   Builder b(op.getLoc(), builder);
+  ArrayRef<int64_t> shape = op.getResultType().getShape();
   Values position;
   for (const ReassociationIndices &group : op.getReassociationIndices()) {
+    if (auto axis = onlyLongAxis(group, shape)) {
+      position.push_back(at[*axis]);
+      continue;
+    }
     Values inner;
     SmallVector<OpFoldResult> sizes;
     for (int64_t axis : group) {
@@ -227,8 +249,9 @@ Value ElementReader::ofCollapse(tensor::CollapseShapeOp op, ValueRange at) {
   Builder b(op.getLoc(), builder);
   Values position(op.getSrcType().getRank());
   for (auto [i, group] : llvm::enumerate(op.getReassociationIndices())) {
-    if (group.size() == 1) {
-      position[group.front()] = at[i];
+    auto only = onlyLongAxis(group, op.getSrcType().getShape());
+    if (group.size() == 1 || only) {
+      position[only.value_or(group.front())] = at[i];
       continue;
     }
     Values sizes;
@@ -240,7 +263,7 @@ Value ElementReader::ofCollapse(tensor::CollapseShapeOp op, ValueRange at) {
       position[axis] = value;
   }
   for (auto [axis, value] : llvm::enumerate(position))
-    if (!value) // a source of rank above 0 for a result of rank 0
+    if (!value) // an axis with one place
       position[axis] = index(b, b.getIndexAttr(0));
   return read(op.getSrc(), position);
 }

@@ -155,10 +155,9 @@ Value GroupLoops::share(int64_t count, Type element) {
       b, MemRefType::get({count}, element, MemRefLayoutAttrInterface(), space));
 }
 
-/// A place by its number in row-major order.
-static SmallVector<Value> inOrder(ImplicitLocOpBuilder &b, ValueRange place,
-                                  ArrayRef<OpFoldResult> from,
-                                  ArrayRef<OpFoldResult> to) {
+SmallVector<Value> inOrder(ImplicitLocOpBuilder &b, ValueRange place,
+                           ArrayRef<OpFoldResult> from,
+                           ArrayRef<OpFoldResult> to) {
   if (to.empty())
     return {};
   Value number = place.empty() ? Value(arith::ConstantIndexOp::create(b, 0))

@@ -60,6 +60,12 @@ struct GroupLoops {
   mlir::Value share(int64_t count, mlir::Type element);
 };
 
+/// A place in a box, by its number in row-major order, in another box.
+llvm::SmallVector<mlir::Value> inOrder(mlir::ImplicitLocOpBuilder &b,
+                                       mlir::ValueRange place,
+                                       llvm::ArrayRef<mlir::OpFoldResult> from,
+                                       llvm::ArrayRef<mlir::OpFoldResult> to);
+
 /// The sum of these values of all loops.
 struct GroupSum {
   llvm::SmallVector<mlir::Value> loops;
