@@ -128,10 +128,13 @@ Result<std::vector<Target>>
 backplane::findTargets(const CompileServices &services,
                        std::string_view names) {
   std::map<std::string, Target, std::less<>> found;
+  Status unusable; // of a name that is one
   auto known = [&](std::string_view name) {
     auto target = findTarget(services, name);
     if (target)
       found.emplace(name, std::move(*target));
+    else if (target.status().code() != BP_STATUS_NOT_FOUND)
+      unusable = target.status();
     return target.ok();
   };
   std::vector<Target> targets;
@@ -139,6 +142,8 @@ backplane::findTargets(const CompileServices &services,
     targets.push_back(found.at(name));
   if (!targets.empty())
     return targets;
+  if (!unusable.ok())
+    return unusable;
   auto single = findTarget(services, names);
   return single.ok() ? internalError("target '" + std::string(names) + "'")
                      : single.status();
