@@ -35,8 +35,10 @@ class Step:
 
     def call(self, *command):
         """Its output, None when it failed or time is over; the reason is kept."""
+        # The folder of NVIDIA's driver may be named there already.
+        libraries = [str(HERE / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         environment = dict(os.environ, BACKPLANE_CACHE_DIR="-",
-                           LD_LIBRARY_PATH=str(HERE / "lib"))
+                           LD_LIBRARY_PATH=os.pathsep.join(libraries))
         try:
             done = subprocess.run([str(part) for part in command], text=True, check=False,
                                   capture_output=True, timeout=self.left(), env=environment)
