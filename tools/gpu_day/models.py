@@ -7,8 +7,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 23
-FLOAT, HALF, BF16, INT64 = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
-                            TensorProto.INT64)
+FLOAT, HALF, BF16 = TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16
+INT8, INT32 = TensorProto.INT8, TensorProto.INT32
 
 
 @dataclasses.dataclass
@@ -42,6 +42,11 @@ def node(op, inputs, output, **attributes):
 
 
 def goldens():
+    """Those that code for any GPU computes, then those of code that Hopper has for itself."""
+    return plain_goldens() + hopper_goldens()
+
+
+def plain_goldens():
     cube = {"a": (FLOAT, (67, 45)), "b": (FLOAT, (45, 53))}
     halves = {name: (HALF, sizes) for name, (_, sizes) in cube.items()}
     image = {"x": (FLOAT, (2, 5, 17, 19)), "w": (FLOAT, (7, 5, 3, 3))}
@@ -59,6 +64,32 @@ def goldens():
         Golden("sum", [node("ReduceSum", "x axes", "y", keepdims=0)], rows, (FLOAT, (37,))),
         Golden("transpose", [node("Transpose", "x", "y")], rows, (FLOAT, (301, 37))),
         Golden("to-f16", [node("Cast", "x", "y", to=HALF)], rows, (HALF, (37, 301))),
+    ]
+
+
+def hopper_goldens():
+    wide = {"a": (HALF, (136, 72)), "b": (HALF, (72, 200))}
+    turned = {"a": (HALF, (72, 136)), "b": (HALF, (200, 72))}
+    heads = {name: (HALF, (1, 2, 48, 64)) for name in "qkv"}
+    image = {"x": (HALF, (1, 16, 18, 18)), "w": (HALF, (40, 16, 3, 3))}
+    long, planes = {"x": (FLOAT, (3, 5000))}, {"x": (FLOAT, (2, 3, 17, 19))}
+    halves = {"x": (HALF, (9, 768)), "s": (HALF, (768,))}
+    channels = {"s": (FLOAT, (3,)), "b": (FLOAT, (3,))}
+    return [
+        Golden("matmul-wide", [node("MatMul", "a b", "y")], wide, (HALF, (136, 200)), 2e-3, 1e-3),
+        Golden("matmul-turned", [node("Transpose", "a", "at"), node("Transpose", "b", "bt"),
+                                 node("MatMul", "at bt", "y")], turned, (HALF, (136, 200)), 2e-3,
+               1e-3),
+        Golden("matmul-i8", [node("MatMulInteger", "a b", "y")],
+               {"a": (INT8, (136, 64)), "b": (INT8, (64, 208))}, (INT32, (136, 208))),
+        Golden("conv-f16", [node("Conv", "x w", "y")], image, (HALF, (1, 40, 16, 16)), 2e-3, 1e-3),
+        Golden("attention-f16", [node("Attention", "q k v", "y")], heads, (HALF, (1, 2, 48, 64)),
+               2e-3, 1e-3),
+        Golden("softmax-long", [node("Softmax", "x", "y")], long, (FLOAT, (3, 5000)), 1e-6, 1e-9),
+        Golden("instance-norm", [node("InstanceNormalization", "x s b", "y")],
+               {**planes, **channels}, (FLOAT, (2, 3, 17, 19)), 1e-5, 1e-6),
+        Golden("rms-norm-f16", [node("RMSNormalization", "x s", "y")], halves, (HALF, (9, 768)),
+               1e-3, 1e-6),
     ]
 
 
@@ -102,5 +133,6 @@ def draw(model, folder):
     """Its inputs as files: numbers that f16 holds, of sums that f32 holds."""
     random = numpy.random.default_rng(7)
     for name, (dtype, sizes) in model.inputs.items():
-        values = random.integers(-64, 65, sizes) / 16
-        numpy.save(folder / f"{name}.npy", values.astype("f2" if dtype == HALF else "f4"))
+        values = random.integers(-64, 65, sizes)
+        numpy.save(folder / f"{name}.npy", values.astype("i1") if dtype == INT8 else
+                   (values / 16).astype("f2" if dtype == HALF else "f4"))
