@@ -32,6 +32,8 @@ constexpr PropertyKey keys[] = {
      "device: at most."},
     {"matrix_shapes", DType, i64s, 1, 4096, 3,
      "Shapes of the matrix unit with factors of this dtype: m, n, k for each."},
+    {"max_group_threads", None, i64, 0, 1 << 20, 1,
+     "Invocations of a work-group where code takes as many as it wants."},
     {"max_shared_bytes", None, i64, 0, 1 << 30, 1,
      "Memory that a work-group shares where its launch asks for it."},
     {"private_bytes", None, i64, 0, 1 << 20, 1,

@@ -21,6 +21,7 @@ constexpr int64_t tileSizes[] = {8, 4};
 constexpr int64_t halfShapes[] = {16, 8, 16};
 constexpr int64_t byteShapes[] = {16, 8, 32};
 constexpr std::array properties = {property("group_threads", 128),
+                                   property("max_group_threads", 1024),
                                    property("shared_bytes", 49152),
                                    property("private_bytes", 1024),
                                    property("grid_width", 1 << 30),
@@ -38,6 +39,7 @@ constexpr int64_t byteShapes90a[] = {16, 8,   32, 64, 256, 32,
                                      64, 128, 32, 64, 64,  32};
 constexpr std::array properties90a = {
     property("group_threads", 128),
+    property("max_group_threads", 1024),
     property("shared_bytes", 49152),
     property("max_shared_bytes", 227 << 10),
     property("private_bytes", 1024),

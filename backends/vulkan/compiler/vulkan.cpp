@@ -39,10 +39,15 @@ constexpr auto featuresSubgroups = constantTexts(
     "storageBuffer8BitAccess", "storageBuffer16BitAccess", "subgroupShuffle",
     "shaderSubgroupExtendedTypes", "computeFullSubgroups", "subgroup_size>=8");
 
+constexpr auto featuresSubgroups32 = constantTexts(
+    "shaderFloat64", "shaderInt64", "shaderInt16", "shaderInt8",
+    "storageBuffer8BitAccess", "storageBuffer16BitAccess", "subgroupShuffle",
+    "shaderSubgroupExtendedTypes", "computeFullSubgroups", "subgroup_size>=32");
+
 constexpr bp_target_t targetOf(std::string_view name,
                                std::string_view description,
                                std::span<const bp_string_t> required,
-                               uint32_t rank) {
+                               uint32_t rank, uint32_t fusion = 0) {
   return {
       .header = BP_HEADER(bp_target_t),
       .name = constantText(name),
@@ -60,7 +65,7 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_bindings = 14,
       .max_constants = BP_MAX_CONSTANTS,
       .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
-                BP_FUSE_ATTENTION | BP_FUSE_NARROW_ATTENTION,
+                BP_FUSE_ATTENTION | BP_FUSE_NARROW_ATTENTION | fusion,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),
@@ -71,11 +76,14 @@ constexpr bp_target_t targetOf(std::string_view name,
 
 #define TILE(REDUCE)                                                           \
   "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce" REDUCE ",bp-per-element"
+#define TILE_OF_ROWS                                                           \
+  "bp-bind-buffers,bp-gpu-contract,bp-gpu-rows,"                               \
+  "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element"
 #define DEVICE(SPIRV) "bp-expand-math,bp-to-gpu-entry,bp-to-spirv" SPIRV
 #define SUBGROUPS "{subgroups=true}"
-#define ROWS "{subgroups=true cluster-sums=64}"
 
-// Rows are below the others in rank: whoever wants them names them.
+// Work-groups for rows win on GPUs, where subgroups are wide. Elsewhere they
+// are below the others in rank: whoever wants them names them.
 constexpr DataTarget targets[] = {
     {targetOf("vulkan", "Vulkan 1.1 with 8 to 64 bit types", features, 10),
      stagesOf(TILE(""), DEVICE(""))},
@@ -85,8 +93,11 @@ constexpr DataTarget targets[] = {
          featuresSubgroups, 12),
      stagesOf(TILE(SUBGROUPS), DEVICE(SUBGROUPS))},
     {targetOf("vulkan+rows", "the same, for GPUs that sum up many rows at once",
-              featuresSubgroups, 8),
-     stagesOf(TILE(ROWS), DEVICE(SUBGROUPS))},
+              featuresSubgroups, 8, BP_FUSE_ROWS),
+     stagesOf(TILE_OF_ROWS, DEVICE(SUBGROUPS))},
+    {targetOf("vulkan+rows32", "the same, where subgroups have 32 invocations",
+              featuresSubgroups32, 14, BP_FUSE_ROWS),
+     stagesOf(TILE_OF_ROWS, DEVICE(SUBGROUPS))},
 };
 
 constexpr DataBackend backend = {.name = "vulkan",

@@ -22,6 +22,7 @@ struct Limits {
 constexpr Limits numbers[] = {
     {"group_threads", &GpuTarget::groupSize, 32, 256, true},
     {"shared_bytes", &GpuTarget::sharedBytes, 16384, 1 << 20, false},
+    {"max_group_threads", &GpuTarget::maxGroupSize, 0, 1024, false},
     {"max_shared_bytes", &GpuTarget::maxSharedBytes, 0, 1 << 20, false},
     {"private_bytes", &GpuTarget::privateBytes, 0, 1 << 20, false},
     {"grid_width", &GpuTarget::gridWidth, 1, INT32_MAX, false},
@@ -103,6 +104,7 @@ FailureOr<GpuTarget> readGpuTarget(ModuleOp module) {
       failed(setTile(module, target, tiles)) ||
       failed(setMatrixShapes(properties, target)))
     return failure();
+  target.maxGroupSize = std::max(target.maxGroupSize, target.groupSize);
   target.maxSharedBytes = std::max(target.maxSharedBytes, target.sharedBytes);
   return target;
 }

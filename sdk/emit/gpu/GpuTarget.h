@@ -23,6 +23,9 @@ struct MatrixShape {
 struct GpuTarget {
   /// Invocations of a work-group: `group_threads`.
   int64_t groupSize = 128;
+  /// The same where code takes as many as it wants: `max_group_threads`, not
+  /// less.
+  int64_t maxGroupSize = 0;
   /// Invocations of a cluster: the smallest of `subgroup_sizes`, at most 32.
   /// Subgroups that exchange values are as large or consist of several.
   int64_t clusterSize = 8;

@@ -59,7 +59,8 @@ std::optional<MatrixPlan> planMemoryProducts(GpuContraction &c,
     for (int64_t teams = kMostTeams; teams > 0; --teams) {
       MatrixPlan plan = {&unit, &instruction, teams, 1, 1, 1};
       plan.products = products;
-      if (!fills(m, plan.tileM()) || !stage(c, plan, a, b))
+      if (plan.threads() > c.target.maxGroupSize || !fills(m, plan.tileM()) ||
+          !stage(c, plan, a, b))
         continue;
       best = plan;
       if (isBusy(c, plan))

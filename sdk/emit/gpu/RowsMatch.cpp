@@ -11,10 +11,8 @@ using namespace mlir;
 namespace backplane {
 namespace {
 
-/// Columns up to which a row is for a cluster, elements that an invocation
-/// keeps in registers, invocations of a work-group, and ops of its code.
-constexpr int64_t kShortRow = 1024, kMostKept = 32, kMostThreads = 1024,
-                  kMostOps = 4096;
+/// Elements that an invocation keeps in registers, and ops of its code.
+constexpr int64_t kMostKept = 32, kMostOps = 4096;
 
 /// What a tensor has to do with the sums of the row at hand.
 enum class Part {
@@ -237,9 +235,10 @@ int64_t Matcher::countOps() {
 void Matcher::findTeam() {
   rows.group = rows.team = rows.target.groupSize;
   rows.lanes = rows.columns % 4 == 0 ? 4 : 1;
-  if (rows.columns <= kShortRow)
+  if (rows.columns <= kMostKept * rows.target.clusterSize)
     rows.team = rows.target.clusterSize;
-  while (rows.team > rows.target.clusterSize && rows.group < kMostThreads &&
+  while (rows.team > rows.target.clusterSize &&
+         2 * rows.group <= rows.target.maxGroupSize &&
          rows.columns > kMostKept * rows.group)
     rows.team = rows.group *= 2;
   int64_t kept = rows.parts() * rows.lanes;

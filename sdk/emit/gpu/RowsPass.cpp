@@ -44,8 +44,7 @@ void GpuRowsPass::runOnOperation() {
   if (failed(target))
     return signalPassFailure();
   for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) &&
-        failed(computeRows(func, *target)))
+    if (func->hasAttr(bp::inputsAttr) && failed(computeRows(func, *target)))
       return signalPassFailure();
   // The tensor form is dead now.
   OpPassManager clean("builtin.module");

@@ -7,7 +7,7 @@
 // A row of 256 is for the 32 invocations of a cluster, four rows are for a
 // work-group. Each element is read once: 8 by an invocation, in two neighbouring
 // fours. Sums meet by shuffles, without memory.
-module attributes {bp.target = {group_threads = 128 : i64, subgroup_sizes = array<i64: 32>}} {
+module attributes {bp.target = {group_threads = 128 : i64, max_group_threads = 1024 : i64, subgroup_sizes = array<i64: 32>}} {
 // CHECK-LABEL: func.func @softmax
 // CHECK: scf.forall {{.*}} in (3)
 // CHECK-NOT: memref.alloc
@@ -60,7 +60,7 @@ func.func @softmax(%x: tensor<10x256xf32>, %out: tensor<10x256xf32>) -> tensor<1
 
 // 40000 elements are more than 1024 invocations keep: they read them again. Sums
 // of clusters meet in memory. A result of rows is stored by one invocation.
-module attributes {bp.target = {group_threads = 128 : i64, subgroup_sizes = array<i64: 32>}} {
+module attributes {bp.target = {group_threads = 128 : i64, max_group_threads = 1024 : i64, subgroup_sizes = array<i64: 32>}} {
 // CHECK-LABEL: func.func @long
 // CHECK-SAME: bp.group_threads = 1024 : i64
 // CHECK: scf.forall {{.*}} in (3)
@@ -98,7 +98,7 @@ func.func @long(%x: tensor<3x40000xf32>, %out: tensor<3x40000xf32>, %sums: tenso
 
 // An element of the result that needs the sum of another row, and a sum alone,
 // are no rows.
-module attributes {bp.target = {group_threads = 128 : i64, subgroup_sizes = array<i64: 32>}} {
+module attributes {bp.target = {group_threads = 128 : i64, max_group_threads = 1024 : i64, subgroup_sizes = array<i64: 32>}} {
 // CHECK-LABEL: func.func @other_rows
 // CHECK-NOT: scf.forall
 // CHECK-LABEL: func.func @sum

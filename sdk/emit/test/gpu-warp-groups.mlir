@@ -4,7 +4,7 @@
 // Products of warp groups read both blocks from memory that the launch asks for.
 // Four blocks are there at once: one is multiplied, that before it may be, two
 // arrive. 128 x 256 elements are for two warp groups.
-module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.bf16 = array<i64: 16, 8, 16, 64, 256, 16, 64, 128, 16, 64, 64, 16>}} {
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_group_threads = 1024 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.bf16 = array<i64: 16, 8, 16, 64, 256, 16, 64, 128, 16, 64, 64, 16>}} {
 // CHECK-LABEL: func.func @large
 // CHECK-SAME: bp.group_threads = 256 : i64
 // CHECK: scf.forall {{.*}} in (512)
@@ -34,7 +34,7 @@ func.func @large(%a: tensor<4096x512xbf16>, %b: tensor<512x4096xbf16>,
 // -----
 
 // Few tiles: the smallest, for one warp group, in memory that needs no asking.
-module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16, 64, 256, 16, 64, 128, 16, 64, 64, 16>}} {
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_group_threads = 1024 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16, 64, 256, 16, 64, 128, 16, 64, 64, 16>}} {
 // CHECK-LABEL: func.func @few
 // CHECK-SAME: bp.group_threads = 128 : i64
 // CHECK: scf.forall {{.*}} in (16)
@@ -53,7 +53,7 @@ func.func @few(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>,
 // -----
 
 // Few rows, and lines that no copy can take, are for fragments.
-module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16, 64, 64, 16>}} {
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_group_threads = 1024 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16, 64, 64, 16>}} {
 // CHECK-LABEL: func.func @rows
 // CHECK-NOT: wgmma
 // CHECK: nvvm.mma.sync
