@@ -534,6 +534,8 @@ TEST_F(CompileTest, TellsWhyItHasNoPipelineForAStage) {
   cpuStages[0][1] = "bp-next";
   preferred = {"inline"};
   Status status = run(product());
+  // Joined with another, it is no less known.
+  EXPECT_EQ(run(product(), "model.bpx", "toy+toy").message(), status.message());
   preferred = {};
   cpuStages[0][1] = cpuTile;
   emitter = "";
