@@ -80,9 +80,12 @@ Json medalJson(const RunVerdict &verdict) {
 Json problemsJson(const RunVerdict &verdict) {
   Json problems = Json::array();
   for (const std::string &mark : verdict.marks)
-    problems.push_back(mark == "host"
-                           ? "The device is the processor of the host."
-                           : "Device or machine is emulated.");
+    if (mark == "host")
+      problems.push_back("The device is the processor of the host.");
+    else if (mark == "emulated")
+      problems.push_back("Device or machine is emulated.");
+    else
+      problems.push_back("Marked: " + mark + ".");
   for (const std::string &problem : verdict.problems)
     problems.push_back(problem);
   return problems;

@@ -217,7 +217,9 @@ bp_status_t bp_context_targets(bp_context_t *context, bp_string_t device_uri,
     if (!device)
       return device.status();
     std::string driver = (*device)->uri().substr(0, (*device)->uri().find(':'));
-    Result<std::string> chosen = defaultTarget(*context->registry, driver);
+    Result<std::string> chosen =
+        bestTarget(*context->registry, driver, (*device)->info(),
+                   "device " + (*device)->uri());
     return describeTargets(
         *context->registry, driver, (*device)->info(),
         [&](const TargetInfo &info, const bp_target_t &target,
