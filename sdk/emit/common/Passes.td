@@ -108,10 +108,11 @@ def GpuRowsPass : Pass<"bp-gpu-rows", "mlir::ModuleOp">,
   let description = [{
     A dispatch whose results need sums, maxima and the like over rows of a
     tensor and the same rows again, like softmax and normalisation, becomes a
-    parallel loop of work-groups. A row of up to 1024 elements is for a
-    subgroup, longer ones are for a work-group of up to 1024 invocations. They
-    read a row of up to 32768 elements once. Left alone are all other
-    dispatches, and rows whose length is not known.
+    parallel loop of work-groups. An invocation keeps up to 32 elements. A row
+    of so many for each invocation of a subgroup is for one, longer ones are for
+    a work-group of up to `max_group_threads`, which reads a row once as long as
+    that is enough. Left alone are all other dispatches, and rows whose length
+    is not known.
   }];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",

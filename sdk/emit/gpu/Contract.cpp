@@ -138,14 +138,13 @@ void GpuContractPass::runOnOperation() {
   if (failed(target) || failed(unit))
     return signalPassFailure();
   bool fuses = fusesProducts && !getOperation()->hasAttr(bp::roundProductsAttr);
-  for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) &&
-        failed(contract(func, *target, fuses, *unit)))
-      return signalPassFailure();
-  // The tensor form is dead now.
-  OpPassManager clean("builtin.module");
-  addCleanup(clean);
-  if (failed(runPipeline(clean, getOperation())))
+  auto rewrite = [&](func::FuncOp func) {
+    return contract(func, *target, fuses, *unit);
+  };
+  auto clean = [&](OpPassManager &passes) {
+    return runPipeline(passes, getOperation());
+  };
+  if (failed(rewriteDispatches(getOperation(), rewrite, clean)))
     signalPassFailure();
 }
 

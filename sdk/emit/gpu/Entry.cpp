@@ -10,6 +10,7 @@
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/gpu/Indices.h"
 #include "sdk/emit/gpu/IterationCount.h"
+#include "sdk/emit/gpu/Launch.h"
 #include "sdk/emit/gpu/LinearBuffers.h"
 #include "sdk/emit/gpu/Sequence.h"
 
@@ -227,17 +228,6 @@ void GpuEntryBuilder::shareSequence() {
   emitSequence(*sequence, own, groups());
 }
 
-/// Bytes of memory of the work-group that the launch asks for.
-static int64_t dynamicBytes(func::FuncOp func) {
-  int64_t bytes = 0;
-  func.walk([&](memref::AllocOp op) {
-    MemRefType type = op.getType();
-    if (op->hasAttr(bp::dynamicAttr))
-      bytes += type.getNumElements() * type.getElementTypeBitWidth() / 8;
-  });
-  return bytes;
-}
-
 DictionaryAttr GpuEntryBuilder::describe() {
   int64_t size = parallel || together ? target.groupSize : 1;
   Dim groups = ceilDiv(items, Dim(size));
@@ -384,9 +374,7 @@ void ToGpuEntryPass::runOnOperation() {
   FailureOr<GpuTarget> target = readGpuTarget(module);
   if (failed(target))
     return signalPassFailure();
-  if (auto threads = dispatches->front().func->getAttrOfType<IntegerAttr>(
-          bp::groupThreadsAttr))
-    target->groupSize = threads.getInt();
+  target->groupSize = threadsOf(dispatches->front().func, *target);
   if (failed(GpuEntryBuilder(dispatches->front(), *target).run()))
     return signalPassFailure();
   // Equal sizes are one value before indices are expanded.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/gpu/Groups.h"
 
+#include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/gpu/ElementResults.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -24,13 +26,29 @@ linalg::GenericOp asGenericOp(linalg::LinalgOp op) {
   return succeeded(generic) ? *generic : nullptr;
 }
 
+LogicalResult
+rewriteDispatches(ModuleOp module,
+                  function_ref<LogicalResult(func::FuncOp)> rewrite,
+                  function_ref<LogicalResult(OpPassManager &)> clean) {
+  for (auto func : module.getOps<func::FuncOp>())
+    if (func->hasAttr(bp::inputsAttr) && failed(rewrite(func)))
+      return failure();
+  OpPassManager passes("builtin.module");
+  addCleanup(passes);
+  return clean(passes);
+}
+
+bool isOfTensors(Operation &op) {
+  bool known = isMemoryEffectFree(&op) ||
+               isa<Written, func::ReturnOp, bufferization::ToTensorOp>(op);
+  return known && !isa<scf::SCFDialect>(op.getDialect());
+}
+
 /// The last op with sums: others, in front of it, are part of its operands.
 static linalg::GenericOp lastSum(func::FuncOp func) {
   linalg::LinalgOp last;
   for (Operation &op : func.getBody().front()) {
-    bool known = isMemoryEffectFree(&op) ||
-                 isa<Written, func::ReturnOp, bufferization::ToTensorOp>(op);
-    if (!known || isa<scf::SCFDialect>(op.getDialect()))
+    if (!isOfTensors(op))
       return nullptr;
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (linalgOp && linalgOp.getNumReductionLoops() > 0)

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
 
 #include <optional>
 
@@ -26,6 +27,18 @@ struct GroupSums {
   /// Do not depend on the sums.
   llvm::SmallVector<Written> others;
 };
+
+/// Rewrites the dispatches of a module one by one, then has `clean` run what
+/// removes their tensor form. `rewrite` may leave one as it was; a failure has
+/// been diagnosed.
+mlir::LogicalResult rewriteDispatches(
+    mlir::ModuleOp module,
+    llvm::function_ref<mlir::LogicalResult(mlir::func::FuncOp)> rewrite,
+    llvm::function_ref<mlir::LogicalResult(mlir::OpPassManager &)> clean);
+
+/// Whether an op of a bound dispatch computes tensors, or says which are
+/// results: it has neither effects nor loops.
+bool isOfTensors(mlir::Operation &op);
 
 /// The last op with sums of a bound dispatch (bp-bind-buffers), which becomes a
 /// linalg.generic; none when the dispatch has no such op, has effects or loops,

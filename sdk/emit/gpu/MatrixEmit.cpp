@@ -11,7 +11,7 @@
 //       of the block before)
 //   a few rows of C at a time to memory of the work-group, then finish and
 //   store each element
-#include "sdk/dialect/Attributes.h"
+#include "sdk/emit/gpu/Launch.h"
 #include "sdk/emit/gpu/MatrixScope.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,7 +35,7 @@ struct MatrixEmitter : MatrixScope {
   LogicalResult prefetch(Value k, Value stage);
   LogicalResult fillStage(Value k, Value stage);
   LogicalResult prefetchFirst();
-  FailureOr<Values> accumulateInMemory();
+  FailureOr<Values> addBlock(Value k, ValueRange sums);
   LogicalResult prefetchLater(Value k, Value block);
   Values multiply(Value stage, ValueRange sums);
   /// Blocks that are under way while one is multiplied. Products of the one
@@ -89,56 +89,47 @@ LogicalResult MatrixEmitter::prefetchLater(Value k, Value block) {
   return success();
 }
 
-/// The block that is multiplied is not waited for before the next one.
-FailureOr<ContractScope::Values> MatrixEmitter::accumulateInMemory() {
-  int64_t depth = plan.a.depth, words = plan.stageWords();
-  if (failed(prefetchFirst()))
-    return failure();
-  auto loop = scf::ForOp::create(b, index(0), sizeK, index(depth), startSums());
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar(), block = div(k, depth);
-    waitForGroups(ahead() - 1);
+/// The products of a block, from k on. Those that read it from memory go on
+/// while the next block comes, and are waited for behind the one after it.
+FailureOr<ContractScope::Values> MatrixEmitter::addBlock(Value k,
+                                                         ValueRange sums) {
+  Value block = div(k, plan.a.depth);
+  // What the others have copied is there, and nobody reads the block before.
+  waitForGroups(ahead() - 1);
+  if (plan.products)
     plan.products->publish(b);
-    gpu::BarrierOp::create(b);
-    Values sums =
-        multiply(mul(rem(block, plan.stages), words), loop.getRegionIterArgs());
-    if (failed(prefetchLater(k, block)))
-      return failure();
-    plan.products->waitForGroups(b, 1);
-    scf::YieldOp::create(b, sums);
-  }
-  return plan.products->finish(b, loop.getResults());
+  gpu::BarrierOp::create(b);
+  if (!plan.products && failed(prefetchLater(k, block)))
+    return failure();
+  Values all = multiply(mul(rem(block, plan.stages), plan.stageWords()), sums);
+  if (!plan.products)
+    return all;
+  if (failed(prefetchLater(k, block)))
+    return failure();
+  plan.products->waitForGroups(b, 1);
+  return all;
 }
 
 FailureOr<ContractScope::Values> MatrixEmitter::accumulate() {
-  int64_t depth = plan.a.depth, words = plan.stageWords();
   if (failed(prefetchFirst()))
     return failure();
-  auto loop = scf::ForOp::create(b, index(0), sizeK, index(depth), startSums());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  Value k = loop.getInductionVar(), block = div(k, depth);
-  // What the others have copied is there, and nobody reads the block before.
-  waitForGroups(ahead() - 1);
-  gpu::BarrierOp::create(b);
-  if (failed(prefetchLater(k, block)))
-    return failure();
-  scf::YieldOp::create(b, multiply(mul(rem(block, plan.stages), words),
-                                   loop.getRegionIterArgs()));
-  return Values(loop.getResults());
+  auto sums = forPlaces(
+      sizeK, plan.a.depth, startSums(),
+      [&](Value k, ValueRange carried) { return addBlock(k, carried); });
+  if (failed(sums) || !plan.products)
+    return sums;
+  return plan.products->finish(b, *sums);
 }
 
 LogicalResult MatrixEmitter::run() {
   readBufferSizes();
   enterGroup(plan.tileM(), plan.tileN());
-  int64_t words = std::max(plan.stages * plan.stageWords(), plan.partWords());
-  memory = loops.share(words, b.getI32Type());
-  if (4 * words > c.target.sharedBytes)
-    memory.getDefiningOp()->setAttr(bp::dynamicAttr, b.getUnitAttr());
+  memory =
+      loops.share(std::max(plan.stages * plan.stageWords(), plan.partWords()),
+                  b.getI32Type());
+  askForMemory(memory, c.target);
   findLane();
-  FailureOr<Values> sums = plan.products ? accumulateInMemory() : accumulate();
+  FailureOr<Values> sums = accumulate();
   if (failed(sums))
     return failure();
   return finishSums(*sums);
@@ -149,8 +140,7 @@ LogicalResult emitMatrixContraction(func::FuncOp func,
                                     const MatrixPlan &plan) {
   if (plan.products) {
     contraction.target.groupSize = plan.threads();
-    func->setAttr(bp::groupThreadsAttr,
-                  Builder(func).getI64IntegerAttr(plan.threads()));
+    askForThreads(func, plan.threads());
   }
   ImplicitLocOpBuilder builder(contraction.op.getLoc(),
                                func.getBody().front().getTerminator());

@@ -31,6 +31,7 @@ struct StagedFactor {
   int64_t lineElements() const { return alongK ? depth : rows; }
   int64_t pieceElements() const { return LineLoads::kBytes / elementBytes(); }
   int64_t pieces() const { return lineElements() / pieceElements(); }
+  int64_t panelPieces() const { return panel / pieceElements(); }
   int64_t wordElements() const { return 4 / elementBytes(); }
   int64_t lineWords() const { return lineElements() / wordElements(); }
   int64_t words() const { return lines() * lineWords(); }

@@ -13,11 +13,8 @@ MatrixInMemory MatrixScope::inMemory(const StagedFactor &factor, Value first,
                                      Value row, int64_t k) {
   Value line = factor.alongK ? row : index(k);
   Value along = factor.alongK ? index(k) : row;
-  Value panel = mul(div(along, factor.panel), factor.panelWords());
-  Value inLine = div(rem(along, factor.panel), factor.wordElements());
   Value word =
-      add(add(first, panel),
-          add(mul(line, factor.panel / factor.wordElements()), inLine));
+      add(first, placeWord(factor, line, div(along, factor.pieceElements())));
   return {addressOf(memory, word, 4), factor.alongK, 4 * factor.panelWords()};
 }
 

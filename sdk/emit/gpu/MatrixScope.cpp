@@ -12,17 +12,26 @@ namespace backplane {
 /// Pieces of 16 bytes that go through all banks of memory once.
 constexpr int64_t kPiecesOfBanks = 8;
 
+Value MatrixScope::placeWord(const StagedFactor &factor, Value line,
+                             Value place) {
+  int64_t pieces = factor.panelPieces(), words = LineLoads::kBytes / 4;
+  Value panel;
+  if (factor.pieces() > pieces) {
+    panel = mul(div(place, pieces), factor.panelWords());
+    place = rem(place, pieces);
+  }
+  Value word = add(mul(line, pieces * words), mul(place, words));
+  return panel ? add(panel, word) : word;
+}
+
 Value MatrixScope::wordOf(const StagedFactor &factor, Value line,
                           Value lineInPiece, Value piece) {
-  int64_t pieces = factor.panel / factor.pieceElements();
+  int64_t pieces = factor.panelPieces();
   Value key = pieces >= kPiecesOfBanks
                   ? lineInPiece
                   : rem(div(lineInPiece, kPiecesOfBanks / pieces), pieces);
-  Value panel = mul(div(piece, pieces), factor.panelWords());
-  Value at = b.createOrFold<arith::XOrIOp>(rem(piece, pieces), key);
-  Value inPanel = add(mul(line, factor.panel / factor.wordElements()),
-                      mul(at, LineLoads::kBytes / 4));
-  return factor.pieces() == pieces ? inPanel : add(panel, inPanel);
+  // The key changes places in a panel, never the panel.
+  return placeWord(factor, line, b.createOrFold<arith::XOrIOp>(piece, key));
 }
 
 Value MatrixScope::addressOf(Value buffer, Value element, int64_t bytes) {

@@ -57,6 +57,9 @@ struct MatrixScope : ContractScope {
   /// The first word of a piece of a line; `lineInPiece` is the line modulo 8.
   Value wordOf(const StagedFactor &factor, Value line, Value lineInPiece,
                Value piece);
+  /// The first word of the place of a piece of a line, before the order of
+  /// pieces is changed.
+  Value placeWord(const StagedFactor &factor, Value line, Value place);
   /// The address of an element of linear memory, in bytes.
   Value addressOf(Value buffer, Value element, int64_t bytes);
   /// Where the first element of this lane is in a matrix.

@@ -151,13 +151,11 @@ void GpuReducePass::runOnOperation() {
   if (failed(target))
     return signalPassFailure();
   GpuReduceOptions options = {*target, maxSums, subgroups, clusterSums};
-  for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) && failed(reduce(func, options)))
-      return signalPassFailure();
-  // The tensor form is dead now.
-  OpPassManager clean("builtin.module");
-  addCleanup(clean);
-  if (failed(runPipeline(clean, getOperation())))
+  auto rewrite = [&](func::FuncOp func) { return reduce(func, options); };
+  auto clean = [&](OpPassManager &passes) {
+    return runPipeline(passes, getOperation());
+  };
+  if (failed(rewriteDispatches(getOperation(), rewrite, clean)))
     signalPassFailure();
 }
 

@@ -25,14 +25,20 @@ private:
   LogicalResult runClusters();
   void enterGroup();
   void enterClusters();
-  Value number();
   Value addShare();
   Value addElement(Value number, Value sum);
   void fillBranch(Block *block, function_ref<Value()> make, bool &failed);
   Value choose(Value condition, function_ref<Value()> yes, Value otherwise);
-  Value combine(Value sum, Value term);
-  Value addPairs(Value first, int64_t count);
-  Value exchange(Value own);
+  Value number() {
+    return subgroups
+               ? numberBySubgroup(b)
+               : gpu::ThreadIdOp::create(b, gpu::Dimension::x).getResult();
+  }
+  Value addFrom(Value first, int64_t count);
+  Value exchange(Value own) {
+    return backplane::exchange(b, r.target.clusterSize, r.combiner,
+                               r.sumOperand, own);
+  }
   void meetInSubgroups(Value own);
   void meetInMemory(Value own);
   scf::IfOp onlyBelow(Value number, int64_t count);
@@ -51,6 +57,34 @@ private:
 
 } // namespace
 
+Value backplane::addPairs(OpBuilder &builder, Operation *combiner,
+                          unsigned sumOperand, SmallVector<Value> sums) {
+  for (; sums.size() > 1; sums.truncate(sums.size() / 2))
+    for (size_t i = 0; i < sums.size() / 2; ++i)
+      sums[i] = combinePartial(builder, combiner, sumOperand, sums[2 * i],
+                               sums[2 * i + 1]);
+  return sums.front();
+}
+
+Value backplane::numberBySubgroup(ImplicitLocOpBuilder &b) {
+  Value subgroup = gpu::SubgroupIdOp::create(b, b.getIndexType(), nullptr);
+  Value size = gpu::SubgroupSizeOp::create(b, b.getIndexType(), nullptr);
+  Value lane = gpu::LaneIdOp::create(b, b.getIndexType(), nullptr);
+  Value first = arith::MulIOp::create(b, subgroup, size);
+  return arith::AddIOp::create(b, first, lane);
+}
+
+Value backplane::exchange(ImplicitLocOpBuilder &b, int64_t clusterSize,
+                          Operation *combiner, unsigned sumOperand, Value own) {
+  for (int64_t step = 1; step < clusterSize; step *= 2) {
+    auto other = gpu::ShuffleOp::create(
+        b, own, int32_t(step), int32_t(clusterSize), gpu::ShuffleMode::XOR);
+    own =
+        combinePartial(b, combiner, sumOperand, own, other.getShuffleResult());
+  }
+  return own;
+}
+
 /// What follows is for invocations whose `number` is below `count`.
 scf::IfOp Emitter::onlyBelow(Value number, int64_t count) {
   Value chosen = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, number,
@@ -58,18 +92,6 @@ scf::IfOp Emitter::onlyBelow(Value number, int64_t count) {
   auto branch = scf::IfOp::create(b, chosen);
   b.setInsertionPointToStart(branch.thenBlock());
   return branch;
-}
-
-/// The number of this invocation in the work-group. Which invocations share a
-/// subgroup is the device's choice; the work goes by their place there.
-Value Emitter::number() {
-  if (!subgroups)
-    return gpu::ThreadIdOp::create(b, gpu::Dimension::x);
-  Value subgroup = gpu::SubgroupIdOp::create(b, b.getIndexType(), nullptr);
-  Value size = gpu::SubgroupSizeOp::create(b, b.getIndexType(), nullptr);
-  Value lane = gpu::LaneIdOp::create(b, b.getIndexType(), nullptr);
-  Value first = arith::MulIOp::create(b, subgroup, size);
-  return arith::AddIOp::create(b, first, lane);
 }
 
 void Emitter::enterGroup() {
@@ -160,32 +182,14 @@ Value Emitter::addShare() {
   return choose(more, [&] { return addElement(rest, sum); }, sum);
 }
 
-Value Emitter::combine(Value sum, Value term) {
-  return combinePartial(b, r.combiner, r.sumOperand, sum, term);
-}
-
 /// The sum of neighbours in the memory of the work-group.
-Value Emitter::addPairs(Value first, int64_t count) {
+Value Emitter::addFrom(Value first, int64_t count) {
   SmallVector<Value> sums;
   for (int64_t i = 0; i < count; ++i) {
     Value place = arith::AddIOp::create(b, first, loops.index(i));
     sums.push_back(memref::LoadOp::create(b, memory, place));
   }
-  for (; sums.size() > 1; sums.truncate(sums.size() / 2))
-    for (size_t i = 0; i < sums.size() / 2; ++i)
-      sums[i] = combine(sums[2 * i], sums[2 * i + 1]);
-  return sums.front();
-}
-
-/// The sum of the cluster, for its first invocation: in the same pairs.
-Value Emitter::exchange(Value own) {
-  for (int64_t step = 1; step < r.target.clusterSize; step *= 2) {
-    auto other = gpu::ShuffleOp::create(b, own, int32_t(step),
-                                        int32_t(r.target.clusterSize),
-                                        gpu::ShuffleMode::XOR);
-    own = combine(own, other.getShuffleResult());
-  }
-  return own;
+  return addPairs(b, r.combiner, r.sumOperand, std::move(sums));
 }
 
 /// The sums of the clusters end up in the first places.
@@ -207,7 +211,7 @@ void Emitter::meetInMemory(Value own) {
   scf::IfOp some = onlyBelow(thread, r.target.clusters());
   Value first =
       arith::MulIOp::create(b, thread, loops.index(r.target.clusterSize));
-  Value sum = addPairs(first, r.target.clusterSize);
+  Value sum = addFrom(first, r.target.clusterSize);
   Value place =
       arith::AddIOp::create(b, thread, loops.index(r.target.groupSize));
   memref::StoreOp::create(b, sum, memory, place);
@@ -236,8 +240,8 @@ LogicalResult Emitter::runGroup() {
   subgroups ? meetInSubgroups(own) : meetInMemory(own);
   gpu::BarrierOp::create(b);
   onlyBelow(thread, 1);
-  Value sum = addPairs(loops.index(subgroups ? 0 : r.target.groupSize),
-                       r.target.clusters());
+  Value sum = addFrom(loops.index(subgroups ? 0 : r.target.groupSize),
+                      r.target.clusters());
   return storeResults(b, reader, r.sums, at, sum);
 }
 

@@ -38,6 +38,21 @@ mlir::Value combinePartial(mlir::OpBuilder &builder, mlir::Operation *combiner,
                            unsigned sumOperand, mlir::Value sum,
                            mlir::Value term);
 
+/// The sum of these, in pairs, and the pairs in pairs. As many as a power of
+/// two.
+mlir::Value addPairs(mlir::OpBuilder &builder, mlir::Operation *combiner,
+                     unsigned sumOperand, llvm::SmallVector<mlir::Value> sums);
+
+/// The number of this invocation in the work-group. Which invocations share a
+/// subgroup is the device's choice; the work goes by their place there.
+mlir::Value numberBySubgroup(mlir::ImplicitLocOpBuilder &b);
+
+/// The sum of a cluster, in the same pairs; each of its invocations gets the
+/// same bits, as a pair is the same sum from both sides.
+mlir::Value exchange(mlir::ImplicitLocOpBuilder &b, int64_t clusterSize,
+                     mlir::Operation *combiner, unsigned sumOperand,
+                     mlir::Value own);
+
 /// Emits the code in front of where `builder` stands. With `subgroups` the
 /// invocations of a cluster hand each other their sums, else they meet in
 /// memory of the work-group; both give the same bits. A failure has been

@@ -7,7 +7,7 @@
 //
 // What an invocation has read or computed of its elements it keeps in
 // registers, where they are few enough.
-#include "sdk/dialect/Attributes.h"
+#include "sdk/emit/gpu/Launch.h"
 #include "sdk/emit/gpu/Reduction.h"
 #include "sdk/emit/gpu/Rows.h"
 
@@ -35,18 +35,18 @@ private:
     SmallVector<Values> at;
     Value inside;
   };
-  using Visit = function_ref<LogicalResult(const Part &)>;
+  /// What a part makes of what the parts before it have made.
+  using Step = function_ref<FailureOr<Values>(const Part &, ValueRange)>;
 
   void enter();
-  void findPlace();
   Part partAt(Value number, bool mayEnd);
-  LogicalResult forParts(Visit visit);
+  FailureOr<Values> forParts(ValueRange carried, Step step);
   LogicalResult addSum(const GpuRowSum &sum);
-  FailureOr<Value> addPart(const GpuRowSum &sum, const Part &part, Value own);
-  FailureOr<Value> addOwn(const GpuRowSum &sum);
+  FailureOr<Values> addPart(const GpuRowSum &sum, const Part &part,
+                            Value before);
   Value meet(const GpuRowSum &sum, Value own);
   Value meetInMemory(const GpuRowSum &sum, Value own);
-  LogicalResult store(const Part &part);
+  FailureOr<Values> store(const Part &part);
   LogicalResult storeRow();
   Values placeIn(Value tensor, ArrayRef<Value> at);
   void storeWhere(Value condition, ArrayRef<Value> values, Value buffer,
@@ -73,17 +73,6 @@ private:
 
 } // namespace
 
-/// Which invocations share a subgroup is the device's choice; the work goes by
-/// their place there.
-void Emitter::findPlace() {
-  Value subgroup = gpu::SubgroupIdOp::create(b, b.getIndexType(), nullptr);
-  Value size = gpu::SubgroupSizeOp::create(b, b.getIndexType(), nullptr);
-  Value lane = gpu::LaneIdOp::create(b, b.getIndexType(), nullptr);
-  thread =
-      arith::AddIOp::create(b, arith::MulIOp::create(b, subgroup, size), lane);
-  member = b.createOrFold<arith::RemUIOp>(thread, index(r.team));
-}
-
 /// Teams beyond the last row compute it again: all must be there to exchange
 /// values.
 void Emitter::enter() {
@@ -94,7 +83,8 @@ void Emitter::enter() {
   int64_t teams = r.group / r.team;
   Value groups = b.createOrFold<arith::CeilDivUIOp>(count, index(teams));
   Value number = loops.enter(groups).front();
-  findPlace();
+  thread = numberBySubgroup(b);
+  member = b.createOrFold<arith::RemUIOp>(thread, index(r.team));
   if (teams > 1) {
     Value team = arith::DivUIOp::create(b, thread, index(r.team));
     number = add(mul(number, teams), team);
@@ -123,67 +113,50 @@ Emitter::Part Emitter::partAt(Value number, bool mayEnd) {
   return part;
 }
 
-LogicalResult Emitter::forParts(Visit visit) {
+FailureOr<Values> Emitter::forParts(ValueRange carried, Step step) {
   if (r.keeps) {
-    for (const Part &part : parts)
-      if (failed(visit(part)))
+    Values now(carried);
+    for (const Part &part : parts) {
+      auto next = step(part, now);
+      if (failed(next))
         return failure();
-    return success();
+      now = *next;
+    }
+    return now;
   }
-  auto loop = scf::ForOp::create(b, index(0), index(r.parts()), index(1));
+  auto loop =
+      scf::ForOp::create(b, index(0), index(r.parts()), index(1), carried);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(loop.getBody()->getTerminator());
+  if (carried.empty())
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    b.setInsertionPointToStart(loop.getBody());
   ElementReader::Scope scope(reader);
-  return visit(partAt(loop.getInductionVar(), r.hasEdge()));
+  auto next = step(partAt(loop.getInductionVar(), r.hasEdge()),
+                   loop.getRegionIterArgs());
+  if (failed(next))
+    return failure();
+  if (!carried.empty())
+    scf::YieldOp::create(b, *next);
+  return Values(loop.getResults());
 }
 
-FailureOr<Value> Emitter::addPart(const GpuRowSum &sum, const Part &part,
-                                  Value own) {
-  Value before = own;
+FailureOr<Values> Emitter::addPart(const GpuRowSum &sum, const Part &part,
+                                   Value before) {
+  Value own = before;
   for (const Values &at : part.at) {
     auto values = reader.runBody(sum.op, at, own);
     if (failed(values))
       return failure();
     own = values->front();
   }
-  return part.inside
-             ? arith::SelectOp::create(b, part.inside, own, before).getResult()
-             : own;
+  if (part.inside)
+    own = arith::SelectOp::create(b, part.inside, own, before);
+  return Values{own};
 }
 
-FailureOr<Value> Emitter::addOwn(const GpuRowSum &sum) {
-  Value own = arith::ConstantOp::create(b, sum.init);
-  if (r.keeps) {
-    for (const Part &part : parts) {
-      auto next = addPart(sum, part, own);
-      if (failed(next))
-        return failure();
-      own = *next;
-    }
-    return own;
-  }
-  auto loop = scf::ForOp::create(b, index(0), index(r.parts()), index(1), own);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  ElementReader::Scope scope(reader);
-  auto next = addPart(sum, partAt(loop.getInductionVar(), r.hasEdge()),
-                      loop.getRegionIterArgs().front());
-  if (failed(next))
-    return failure();
-  scf::YieldOp::create(b, *next);
-  return loop.getResult(0);
-}
-
-/// Each invocation of a cluster gets the same bits: a pair is the same sum from
-/// both sides.
 Value Emitter::meet(const GpuRowSum &sum, Value own) {
-  for (int64_t step = 1; step < r.target.clusterSize; step *= 2) {
-    auto other = gpu::ShuffleOp::create(b, own, int32_t(step),
-                                        int32_t(r.target.clusterSize),
-                                        gpu::ShuffleMode::XOR);
-    own = combinePartial(b, sum.combiner, sum.sumOperand, own,
-                         other.getShuffleResult());
-  }
+  own = exchange(b, r.target.clusterSize, sum.combiner, sum.sumOperand, own);
   return r.team == r.target.clusterSize ? own : meetInMemory(sum, own);
 }
 
@@ -207,19 +180,18 @@ Value Emitter::meetInMemory(const GpuRowSum &sum, Value own) {
   Values all;
   for (int64_t i = 0; i < clusters; ++i)
     all.push_back(memref::LoadOp::create(b, memory, index(i)));
-  for (; all.size() > 1; all.truncate(all.size() / 2))
-    for (size_t i = 0; i < all.size() / 2; ++i)
-      all[i] = combinePartial(b, sum.combiner, sum.sumOperand, all[2 * i],
-                              all[2 * i + 1]);
-  return all.front();
+  return addPairs(b, sum.combiner, sum.sumOperand, std::move(all));
 }
 
 LogicalResult Emitter::addSum(const GpuRowSum &sum) {
-  FailureOr<Value> own = addOwn(sum);
+  Value init = arith::ConstantOp::create(b, sum.init);
+  auto own = forParts(init, [&](const Part &part, ValueRange carried) {
+    return addPart(sum, part, carried.front());
+  });
   if (failed(own))
     return failure();
   linalg::GenericOp op = sum.op;
-  reader.know(op.getResult(0), meet(sum, *own));
+  reader.know(op.getResult(0), meet(sum, own->front()));
   return success();
 }
 
@@ -245,7 +217,7 @@ void Emitter::storeWhere(Value condition, ArrayRef<Value> values, Value buffer,
     memref::StoreOp::create(b, value, buffer, place);
 }
 
-LogicalResult Emitter::store(const Part &part) {
+FailureOr<Values> Emitter::store(const Part &part) {
   for (Written result : r.ofColumns) {
     Values values;
     SmallVector<Values> places;
@@ -257,7 +229,7 @@ LogicalResult Emitter::store(const Part &part) {
     }
     storeWhere(both(part.inside, present), values, result.getDest(), places);
   }
-  return success();
+  return Values();
 }
 
 LogicalResult Emitter::storeRow() {
@@ -282,15 +254,16 @@ LogicalResult Emitter::run() {
   for (const GpuRowSum &sum : r.sums)
     if (failed(addSum(sum)))
       return failure();
-  if (failed(forParts([&](const Part &part) { return store(part); })))
+  auto stored =
+      forParts({}, [&](const Part &part, ValueRange) { return store(part); });
+  if (failed(stored))
     return failure();
   return storeRow();
 }
 
 LogicalResult emitGpuRows(func::FuncOp func, GpuRows &rows) {
   if (rows.group != rows.target.groupSize)
-    func->setAttr(bp::groupThreadsAttr,
-                  Builder(func).getI64IntegerAttr(rows.group));
+    askForThreads(func, rows.group);
   ImplicitLocOpBuilder builder(rows.sums.front().op.getLoc(),
                                func.getBody().front().getTerminator());
   if (failed(Emitter(builder, rows).run()))

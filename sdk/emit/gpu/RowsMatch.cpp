@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/gpu/Contiguous.h"
 #include "sdk/emit/gpu/Reduction.h"
 #include "sdk/emit/gpu/Rows.h"
 
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -181,9 +181,7 @@ bool Matcher::addSum(linalg::GenericOp op) {
 bool Matcher::findSums() {
   SmallVector<linalg::LinalgOp> sums;
   for (Operation &op : func.getBody().front()) {
-    bool plain = isMemoryEffectFree(&op) ||
-                 isa<Written, func::ReturnOp, bufferization::ToTensorOp>(op);
-    if (!plain || isa<scf::SCFDialect>(op.getDialect()))
+    if (!isOfTensors(op))
       return false;
     auto sum = dyn_cast<linalg::LinalgOp>(op);
     if (sum && sum.getNumReductionLoops() > 0)
@@ -234,7 +232,7 @@ int64_t Matcher::countOps() {
 /// long as that fits registers.
 void Matcher::findTeam() {
   rows.group = rows.team = rows.target.groupSize;
-  rows.lanes = rows.columns % 4 == 0 ? 4 : 1;
+  rows.lanes = isOfVec4(rows.columns) ? kVec4 : 1;
   if (rows.columns <= kMostKept * rows.target.clusterSize)
     rows.team = rows.target.clusterSize;
   while (rows.team > rows.target.clusterSize &&

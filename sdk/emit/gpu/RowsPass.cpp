@@ -43,13 +43,11 @@ void GpuRowsPass::runOnOperation() {
   FailureOr<GpuTarget> target = readGpuTarget(getOperation());
   if (failed(target))
     return signalPassFailure();
-  for (auto func : getOperation().getOps<func::FuncOp>())
-    if (func->hasAttr(bp::inputsAttr) && failed(computeRows(func, *target)))
-      return signalPassFailure();
-  // The tensor form is dead now.
-  OpPassManager clean("builtin.module");
-  addCleanup(clean);
-  if (failed(runPipeline(clean, getOperation())))
+  auto rewrite = [&](func::FuncOp func) { return computeRows(func, *target); };
+  auto clean = [&](OpPassManager &passes) {
+    return runPipeline(passes, getOperation());
+  };
+  if (failed(rewriteDispatches(getOperation(), rewrite, clean)))
     signalPassFailure();
 }
 
