@@ -20,36 +20,33 @@ constexpr int64_t subgroupSizes[] = {32};
 constexpr int64_t tileSizes[] = {8, 4};
 constexpr int64_t halfShapes[] = {16, 8, 16};
 constexpr int64_t byteShapes[] = {16, 8, 32};
-constexpr std::array properties = {property("group_threads", 128),
-                                   property("max_group_threads", 1024),
-                                   property("shared_bytes", 49152),
-                                   property("private_bytes", 1024),
-                                   property("grid_width", 1 << 30),
-                                   property("subgroup_sizes", subgroupSizes),
-                                   property("tile_sizes", tileSizes),
-                                   property("matrix_shapes.f16", halfShapes),
-                                   property("matrix_shapes.bf16", halfShapes),
-                                   property("matrix_shapes.i8", byteShapes),
-                                   property("matrix_shapes.u8", byteShapes)};
+
+/// What a launch may ask for is as much as there is without asking, or more.
+constexpr auto propertiesOf(std::span<const int64_t> halves,
+                            std::span<const int64_t> bytes,
+                            int64_t maxSharedBytes) {
+  return std::array{property("group_threads", 128),
+                    property("max_group_threads", 1024),
+                    property("shared_bytes", 49152),
+                    property("max_shared_bytes", maxSharedBytes),
+                    property("private_bytes", 1024),
+                    property("grid_width", 1 << 30),
+                    property("subgroup_sizes", subgroupSizes),
+                    property("tile_sizes", tileSizes),
+                    property("matrix_shapes.f16", halves),
+                    property("matrix_shapes.bf16", halves),
+                    property("matrix_shapes.i8", bytes),
+                    property("matrix_shapes.u8", bytes)};
+}
+constexpr auto properties = propertiesOf(halfShapes, byteShapes, 49152);
 
 // Hopper with all its instructions: those of warp groups, too, and 227 KiB.
 constexpr int64_t halfShapes90a[] = {16, 8,   16, 64, 256, 16,
                                      64, 128, 16, 64, 64,  16};
 constexpr int64_t byteShapes90a[] = {16, 8,   32, 64, 256, 32,
                                      64, 128, 32, 64, 64,  32};
-constexpr std::array properties90a = {
-    property("group_threads", 128),
-    property("max_group_threads", 1024),
-    property("shared_bytes", 49152),
-    property("max_shared_bytes", 227 << 10),
-    property("private_bytes", 1024),
-    property("grid_width", 1 << 30),
-    property("subgroup_sizes", subgroupSizes),
-    property("tile_sizes", tileSizes),
-    property("matrix_shapes.f16", halfShapes90a),
-    property("matrix_shapes.bf16", halfShapes90a),
-    property("matrix_shapes.i8", byteShapes90a),
-    property("matrix_shapes.u8", byteShapes90a)};
+constexpr auto properties90a =
+    propertiesOf(halfShapes90a, byteShapes90a, 227 << 10);
 
 // PTX of a compute capability runs on later ones, but for that of an
 // architecture with its special instructions, which runs there alone.

@@ -74,11 +74,8 @@ constexpr bp_target_t targetOf(std::string_view name,
   };
 }
 
-#define TILE(REDUCE)                                                           \
-  "bp-bind-buffers,bp-gpu-contract,bp-gpu-reduce" REDUCE ",bp-per-element"
-#define TILE_OF_ROWS                                                           \
-  "bp-bind-buffers,bp-gpu-contract,bp-gpu-rows,"                               \
-  "bp-gpu-reduce{subgroups=true cluster-sums=64},bp-per-element"
+#define TILE(SUMS) "bp-bind-buffers,bp-gpu-contract," SUMS ",bp-per-element"
+#define ROWS "bp-gpu-rows,bp-gpu-reduce{subgroups=true cluster-sums=64}"
 #define DEVICE(SPIRV) "bp-expand-math,bp-to-gpu-entry,bp-to-spirv" SPIRV
 #define SUBGROUPS "{subgroups=true}"
 
@@ -86,18 +83,18 @@ constexpr bp_target_t targetOf(std::string_view name,
 // are below the others in rank: whoever wants them names them.
 constexpr DataTarget targets[] = {
     {targetOf("vulkan", "Vulkan 1.1 with 8 to 64 bit types", features, 10),
-     stagesOf(TILE(""), DEVICE(""))},
+     stagesOf(TILE("bp-gpu-reduce"), DEVICE(""))},
     {targetOf(
          "vulkan+subgroups",
          "Vulkan 1.1 with 8 to 64 bit types and full subgroups that shuffle",
          featuresSubgroups, 12),
-     stagesOf(TILE(SUBGROUPS), DEVICE(SUBGROUPS))},
+     stagesOf(TILE("bp-gpu-reduce" SUBGROUPS), DEVICE(SUBGROUPS))},
     {targetOf("vulkan+rows", "the same, for GPUs that sum up many rows at once",
               featuresSubgroups, 8, BP_FUSE_ROWS),
-     stagesOf(TILE_OF_ROWS, DEVICE(SUBGROUPS))},
+     stagesOf(TILE(ROWS), DEVICE(SUBGROUPS))},
     {targetOf("vulkan+rows32", "the same, where subgroups have 32 invocations",
               featuresSubgroups32, 14, BP_FUSE_ROWS),
-     stagesOf(TILE_OF_ROWS, DEVICE(SUBGROUPS))},
+     stagesOf(TILE(ROWS), DEVICE(SUBGROUPS))},
 };
 
 constexpr DataBackend backend = {.name = "vulkan",

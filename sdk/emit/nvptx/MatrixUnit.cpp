@@ -4,7 +4,7 @@
 // mma.m16n8k32" in NVIDIA's description of PTX.
 #include "sdk/emit/nvptx/MatrixUnit.h"
 
-#include "sdk/emit/gpu/MatrixUnit.h"
+#include "sdk/emit/nvptx/MatrixValues.h"
 #include "sdk/emit/nvptx/Patterns.h"
 #include "sdk/emit/nvptx/WarpGroups.h"
 
@@ -49,24 +49,6 @@ MatrixInstruction ofBytes(MatrixElement a, MatrixElement b) {
           .layoutC = {halfLanes, sums}};
 }
 
-NVVM::MMATypes typeOf(MatrixElement element) {
-  switch (element) {
-  case MatrixElement::F16:
-    return NVVM::MMATypes::f16;
-  case MatrixElement::BF16:
-    return NVVM::MMATypes::bf16;
-  case MatrixElement::S8:
-    return NVVM::MMATypes::s8;
-  case MatrixElement::U8:
-    return NVVM::MMATypes::u8;
-  case MatrixElement::F32:
-    return NVVM::MMATypes::f32;
-  case MatrixElement::S32:
-    return NVVM::MMATypes::s32;
-  }
-  llvm_unreachable("an element of no kind");
-}
-
 using Builder = ImplicitLocOpBuilder;
 using Values = SmallVector<Value>;
 
@@ -104,16 +86,25 @@ struct NvptxMatrixUnit : MatrixUnit {
 
 } // namespace
 
-ArrayRef<MatrixInstruction> NvptxMatrixUnit::instructions() const {
-  using enum MatrixElement;
-  static const MatrixInstruction table[] = {ofHalves(F16),   ofHalves(BF16),
-                                            ofBytes(S8, S8), ofBytes(S8, U8),
-                                            ofBytes(U8, S8), ofBytes(U8, U8)};
-  return table;
+NVVM::MMATypes typeOf(MatrixElement element) {
+  switch (element) {
+  case MatrixElement::F16:
+    return NVVM::MMATypes::f16;
+  case MatrixElement::BF16:
+    return NVVM::MMATypes::bf16;
+  case MatrixElement::S8:
+    return NVVM::MMATypes::s8;
+  case MatrixElement::U8:
+    return NVVM::MMATypes::u8;
+  case MatrixElement::F32:
+    return NVVM::MMATypes::f32;
+  case MatrixElement::S32:
+    return NVVM::MMATypes::s32;
+  }
+  llvm_unreachable("an element of no kind");
 }
 
-/// The parts of a struct, or the one value that is none.
-static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value value) {
+SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value value) {
   auto type = dyn_cast<LLVM::LLVMStructType>(value.getType());
   if (!type)
     return {value};
@@ -121,6 +112,14 @@ static SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value value) {
   for (int64_t i = 0; i < int64_t(type.getBody().size()); ++i)
     parts.push_back(LLVM::ExtractValueOp::create(b, value, i));
   return parts;
+}
+
+ArrayRef<MatrixInstruction> NvptxMatrixUnit::instructions() const {
+  using enum MatrixElement;
+  static const MatrixInstruction table[] = {ofHalves(F16),   ofHalves(BF16),
+                                            ofBytes(S8, S8), ofBytes(S8, U8),
+                                            ofBytes(U8, S8), ofBytes(U8, U8)};
+  return table;
 }
 
 static Value pointerTo(ImplicitLocOpBuilder &b, Value address,

@@ -34,7 +34,7 @@ namespace {
 
 constexpr unsigned vectorBytes = 16;
 /// What memory that the launch asks for begins at a multiple of.
-constexpr unsigned dynamicBytes = 1024;
+constexpr unsigned dynamicAlignment = 1024;
 
 template <typename Op>
 struct KernelPattern : public ConvertOpToLLVMPattern<Op> {
@@ -111,7 +111,7 @@ void makeDynamic(LLVM::GlobalOp variable) {
   auto line = cast<LLVM::LLVMArrayType>(variable.getGlobalType());
   variable.setGlobalType(LLVM::LLVMArrayType::get(line.getElementType(), 0));
   variable.setLinkage(LLVM::Linkage::External);
-  variable.setAlignment(dynamicBytes);
+  variable.setAlignment(dynamicAlignment);
 }
 
 struct ConvertShared : KernelPattern<memref::AllocOp> {

@@ -7,6 +7,7 @@
 // had before. Nothing but another product may use these between the fence of
 // beginGroup() and the wait of finish(), which are tied to them, too.
 #include "sdk/emit/nvptx/WarpGroups.h"
+#include "sdk/emit/nvptx/MatrixValues.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -81,24 +82,6 @@ void WarpGroupProducts::publish(Builder &b) const {
   NVVM::FenceProxyOp::create(b, NVVM::ProxyKind::async_shared, shared);
 }
 
-static StringRef nameOf(MatrixElement element) {
-  switch (element) {
-  case MatrixElement::F16:
-    return "f16";
-  case MatrixElement::BF16:
-    return "bf16";
-  case MatrixElement::S8:
-    return "s8";
-  case MatrixElement::U8:
-    return "u8";
-  case MatrixElement::F32:
-    return "f32";
-  case MatrixElement::S32:
-    return "s32";
-  }
-  llvm_unreachable("an element of no kind");
-}
-
 /// The matrix descriptor: lines of 128 bytes, swizzled. Fields are in units of
 /// 16 bytes.
 static Value describe(Builder &b, const MatrixInMemory &matrix) {
@@ -147,10 +130,7 @@ static Values withSums(Builder &b, const Twine &text, ValueRange others,
       operands, text.str(), constraints, /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr(), ArrayAttr());
-  Values parts;
-  for (int64_t i = 0; i < int64_t(sums.size()); ++i)
-    parts.push_back(LLVM::ExtractValueOp::create(b, assembly.getResult(0), i));
-  return parts;
+  return partsOf(b, assembly.getResult(0));
 }
 
 /// Sums of integers wrap, as everywhere. Factors of bytes have lines along k.
@@ -159,6 +139,9 @@ Values WarpGroupProducts::multiply(Builder &b, const MatrixInstruction &i,
                                    const MatrixInMemory &right,
                                    ValueRange sums) const {
   size_t count = sums.size();
+  auto name = [](MatrixElement element) {
+    return NVVM::stringifyMMATypes(typeOf(element));
+  };
   std::string modes;
   if (i.sum == MatrixElement::F32)
     modes = std::string(", 1, 1, ") + (left.alongK ? "0" : "1") +
@@ -166,9 +149,9 @@ Values WarpGroupProducts::multiply(Builder &b, const MatrixInstruction &i,
   std::string text =
       ("{ .reg .pred p; setp.ne.b32 p, 1, 0; "
        "wgmma.mma_async.sync.aligned.m" +
-       Twine(i.m) + "n" + Twine(i.n) + "k" + Twine(i.k) + "." + nameOf(i.sum) +
-       "." + nameOf(i.a) + "." + nameOf(i.b) + " {" + operandsOf(count) +
-       "}, $" + Twine(count) + ", $" + Twine(count + 1) + ", p" + modes + "; }")
+       Twine(i.m) + "n" + Twine(i.n) + "k" + Twine(i.k) + "." + name(i.sum) +
+       "." + name(i.a) + "." + name(i.b) + " {" + operandsOf(count) + "}, $" +
+       Twine(count) + ", $" + Twine(count + 1) + ", p" + modes + "; }")
           .str();
   Value descriptors[] = {describe(b, left), describe(b, right)};
   return withSums(b, text, descriptors, "l,l", sums);
