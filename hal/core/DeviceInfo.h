@@ -49,6 +49,10 @@ private:
   std::vector<bp_property_t> cProperties_;
 };
 
+/// What a driver lists, in its order; a failure where it said nothing usable of
+/// a device.
+using DeviceInfos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
+
 } // namespace backplane
 
 #endif // BACKPLANE_CORE_DEVICEINFO_H

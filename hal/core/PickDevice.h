@@ -9,10 +9,6 @@
 
 namespace backplane {
 
-/// What a driver lists, in its order; a failure where it said nothing usable of
-/// a device.
-using DeviceInfos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
-
 /// The device that `uri` means among those of its driver: by id, by number, or
 /// the first usable one that is not emulated in place of another. A failure
 /// says what there is, or why the device cannot be used.

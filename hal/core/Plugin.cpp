@@ -246,8 +246,7 @@ struct Collector {
 
 } // namespace
 
-Result<std::vector<Result<std::shared_ptr<const DeviceInfo>>>>
-Plugin::enumerate(const bp_options_t &options) const {
+Result<DeviceInfos> Plugin::enumerate(const bp_options_t &options) const {
   Collector collector;
   collector.mayKnowMore = builtMinor_ > BP_ABI_MINOR;
   bp_device_sink_t sink = {};

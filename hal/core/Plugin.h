@@ -62,8 +62,7 @@ public:
 
   /// The devices that the driver lists with these options. Devices whose
   /// description is damaged or repeats an id come as a failure each.
-  Result<std::vector<Result<std::shared_ptr<const DeviceInfo>>>>
-  enumerate(const bp_options_t &options) const;
+  Result<DeviceInfos> enumerate(const bp_options_t &options) const;
 
 private:
   Plugin() = default;

@@ -84,7 +84,7 @@ void Registry::look(Source &source) {
   std::shared_ptr<Plugin> driver = std::exchange(source.driver, nullptr);
   if (!driver)
     return;
-  Result<Infos> infos = driver->enumerate({});
+  Result<DeviceInfos> infos = driver->enumerate({});
   if (!infos)
     return refuse(source, infos.message());
   if (infos->empty())

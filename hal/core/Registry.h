@@ -76,7 +76,6 @@ public:
 
 private:
   Registry() = default;
-  using Infos = std::vector<Result<std::shared_ptr<const DeviceInfo>>>;
   /// A plug-in with its lines of the list.
   struct Source {
     std::string plugin, manifest;

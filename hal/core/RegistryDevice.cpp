@@ -54,7 +54,7 @@ Result<std::shared_ptr<Device>> Registry::device(std::string_view text) {
     return unknownDriver(uri->driver);
   std::vector<bp_option_t> items = optionItems(*uri);
   bp_options_t options = {items.data(), items.size()};
-  Result<Infos> infos = driver->second->enumerate(options);
+  Result<DeviceInfos> infos = driver->second->enumerate(options);
   if (!infos)
     return infos.status().within("driver " + uri->driver);
   auto info = pickDevice(*uri, *infos);

@@ -19,7 +19,7 @@ PortBinder::PortBinder(std::shared_ptr<Device> device,
                   (info.flags & BP_DEVICE_UNIFIED_MEMORY) != 0;
   // One with memory of its own copies what it reads anyway. Pinning pages for
   // that costs more than another copy, and ends what was recorded for them.
-  usesImports_ = !(info.flags & BP_DEVICE_DISCRETE);
+  usesImports_ = !isDiscrete(*device_);
 }
 
 std::shared_ptr<Buffer> PortBinder::import(size_t port, void *data,

@@ -312,12 +312,8 @@ LoadedResult ModelCompiler::compileStoredWithin(const Result<std::string> &path,
 /// The best target of a device, here or behind a worker.
 Result<std::string> ModelCompiler::targetFor(const std::string &device,
                                              worker::Pool *workers) const {
-  if (!worker::RemoteUri::matches(device)) {
-    auto opened = registry_->device(device);
-    return opened ? bestTarget(*registry_, device.substr(0, device.find(':')),
-                               (*opened)->info(), "device " + device)
-                  : opened.status();
-  }
+  if (!worker::RemoteUri::matches(device))
+    return targetOfDevice(*registry_, device);
   auto targets = RemoteTargets::of(*registry_, *workers, device);
   return targets ? targets->best() : targets.status();
 }

@@ -151,8 +151,7 @@ static bool hasOptions(std::string_view uri) {
   return uri.find('?') != std::string_view::npos;
 }
 
-static Result<std::string> targetOfDevice(Registry &registry,
-                                          const std::string &uri) {
+Result<std::string> targetOfDevice(Registry &registry, const std::string &uri) {
   auto device = registry.device(uri);
   if (!device)
     return device.status();

@@ -35,6 +35,9 @@ Result<std::string> bestTarget(Registry &registry, std::string_view driver,
                                const DeviceInfo &device,
                                const std::string &name);
 
+/// The same for the device of a URI.
+Result<std::string> targetOfDevice(Registry &registry, const std::string &uri);
+
 /// The target for which a model is compiled when none is named: of those that
 /// some present device of `driver` can run, the one with the highest rank. A
 /// failure names what is there.

@@ -35,6 +35,11 @@ uint64_t ownerOf(uint64_t address) {
   return found && !found->freed ? found->number : 0;
 }
 
+// The same where a graph is captured; 0: nothing is.
+uint64_t capturedOwner(const Stream &stream, uint64_t address) {
+  return stream.capture ? ownerOf(address) : 0;
+}
+
 // A graph knows the pages of what it copies: the same address in an allocation
 // that came later is not what was captured.
 void refuseOther(uint64_t address, uint64_t captured, const char *what) {
@@ -57,8 +62,8 @@ void copy(CUstream handle, uint64_t to, uint64_t from, size_t bytes) {
   // A wrong copy is an error of this call, not of the stream.
   resolve(to, bytes, "a copy writes");
   resolve(from, bytes, "a copy reads");
-  uint64_t target = stream->capture ? ownerOf(to) : 0;
-  uint64_t source = stream->capture ? ownerOf(from) : 0;
+  uint64_t target = capturedOwner(*stream, to);
+  uint64_t source = capturedOwner(*stream, from);
   context.submit(stream, [=] {
     refuseOther(to, target, "a graph copies to");
     refuseOther(from, source, "a graph copies from");
@@ -80,7 +85,7 @@ void fill(CUstream handle, uint64_t to, T value, size_t count, bool waits) {
   if (to % sizeof(T) != 0)
     fail(CUDA_ERROR_INVALID_VALUE, "a fill is not aligned");
   resolve(to, count * sizeof(T), "a fill writes");
-  uint64_t target = stream->capture ? ownerOf(to) : 0;
+  uint64_t target = capturedOwner(*stream, to);
   context.submit(stream, [=] {
     refuseOther(to, target, "a graph fills");
     uint8_t *at = resolve(to, count * sizeof(T), "a fill writes");
