@@ -113,6 +113,8 @@ public:
     for (size_t i = 0; i < values_.size(); ++i) {
       addPair(i);
       addLarge(i);
+      if (i > 0)
+        addLargeTogether(i - 1, i);
     }
     return merged();
   }
@@ -260,6 +262,43 @@ private:
       if (take(sizes, options_.large, large_))
         return;
     }
+  }
+
+  /// Two symbols that the text declares in a row, often the axes of a plane, as
+  /// large as the budget allows together, while others are least. Both are odd
+  /// where their divisors let them be, so that equal parts leave a remainder.
+  void addLargeTogether(size_t one, size_t other) {
+    constexpr size_t tries = 40;
+    for (size_t attempt = 0; attempt < tries; ++attempt) {
+      int64_t most = largestTogether(one, other);
+      most -= int64_t(dice_.below(size_t(most / 8 + 1)));
+      SymbolValues sizes = minSizes();
+      for (size_t i : {one, other}) {
+        const Symbol &symbol = text_.symbols[i];
+        int64_t count = std::min(most, symbol.maximum) / symbol.divisor;
+        sizes[symbol.name] = std::max(
+            symbol.minimum, (count - (count + 1) % 2) * symbol.divisor);
+      }
+      if (take(sizes, options_.large, large_))
+        return;
+    }
+  }
+
+  /// The greatest size that both may have, while the others are least.
+  int64_t largestTogether(size_t one, size_t other) const {
+    int64_t low = 1, high = largestSize;
+    while (low < high) {
+      int64_t middle = low + (high - low + 1) / 2;
+      SymbolValues sizes = minSizes();
+      for (size_t i : {one, other})
+        sizes[text_.symbols[i].name] =
+            std::min(middle, text_.symbols[i].maximum);
+      if (isWithin(options_.large, graph_, sizes))
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
   }
 
   /// Three edges, then one joint tuple, and so on, up to the counts asked for;

@@ -27,7 +27,8 @@ bool isAllowed(const KernelText &text, const Graph &graph,
 struct DomainOptions {
   Limits edges; ///< of a case at the edge of one symbol
   Limits joint; ///< of one in which all sizes may be large
-  Limits large; ///< of one in which one size is as large as these allow
+  Limits
+      large; ///< of one in which one or two sizes are as large as these allow
   size_t maxSizes = 200; ///< edges and joint tuples
   size_t maxFixed = 24;  ///< different values of all fixed symbols, of those
   uint64_t seed = 0;
@@ -36,8 +37,9 @@ struct DomainOptions {
 /// Sizes within the conditions and the limits, each once. Of every symbol: the
 /// least and the greatest value and their neighbours, 0 to 3, primes, powers of
 /// two and their neighbours, while others are small; random tuples; tuples that
-/// differ in one symbol; and a few in which one symbol is as large as the
-/// limits allow, where kernels divide their work. The first ones are those of
+/// differ in one symbol; and a few in which one symbol, or two that the text
+/// declares in a row, are as large as the limits allow, where kernels divide
+/// their work. The first ones are those of
 /// which a kernel is most often wrong. Empty: the search has found none.
 std::vector<SymbolValues> drawDomain(const KernelText &text, const Graph &graph,
                                      const std::set<std::string> &fixed,

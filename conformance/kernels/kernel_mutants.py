@@ -80,11 +80,64 @@ SMALL = [
     ("rows-as-32-bits", "const int64_t *which", "const int32_t *which"),
     ("rows-first-only", "(size_t)d * sizeof(int32_t));", "(size_t)(d > 1 ? d - 1 : d) * 4);"),
 ]
-# One choice: all of them take minutes.
+# One choice of a kernel each: all of them take minutes.
 LINEAR = "linear_relu/f32/with-b"
+CONVOLUTION = "conv_s1_d1_p1_1_relu/f32/with-b+with-r"
+STRIDED = "conv_s2_d1_p1_1/f32/with-b+without-r"
+DILATED = "conv_s1_d2_p2_2/f32/without-b+with-r"
 ONEDNN = [
     ("relu-nan-lost-in-tail", "x <= 0 ? 0.0f : x", "x > 0 ? x : 0.0f", "Transpose.cpp", LINEAR),
     ("relu-nan-lost", "_CMP_NLE_UQ", "_CMP_GT_OQ", "Transpose.cpp", LINEAR),
+    ("linear-tail-columns-lost", "for (int64_t j = whole; j < columns; ++j)",
+     "for (int64_t j = columns; j < columns; ++j)", "Transpose.cpp", LINEAR),
+    ("linear-bias-of-first-columns", "_mm256_loadu_ps(e.bias + j)", "_mm256_loadu_ps(e.bias)",
+     "Transpose.cpp", LINEAR),
+    ("linear-bias-of-first-chunk", "floats(2) + column", "floats(2)", "Work.cpp", LINEAR),
+    ("linear-weights-of-first-chunk", "(call->bindings[0]) + chunk * sizes.outputs;",
+     "(call->bindings[0]);", "Work.cpp", LINEAR),
+    ("linear-first-rows-only", "floats(0) + first * c.terms", "floats(0)", "Work.cpp", LINEAR),
+    ("linear-tail-rows-overrun", "std::min(linearRows, c.rows - first)", "linearRows", "Work.cpp",
+     LINEAR),
+    ("linear-relu-ignored", "nullptr, nullptr, c.relu != 0}", "nullptr, nullptr, false}",
+     "Work.cpp", LINEAR),
+    ("linear-absent-bias-read", "c.hasBias ? floats(2) + column : nullptr", "floats(2) + column",
+     "Work.cpp", "linear/f32/without-b"),
+    ("convolution-tile-half-transposed", "fours[i], fours[i + 4], 0x31",
+     "fours[i], fours[i + 4], 0x21", "Transpose.cpp", CONVOLUTION),
+    ("convolution-tail-channels-lost",
+     "  turnRest(x, xStep, y, yStep, 0, rows, wholeColumns, columns, e);\n", "", "Transpose.cpp",
+     CONVOLUTION),
+    ("convolution-bias-by-pixel-in-tail", "x[i * xStep + j], e, j, j * yStep + i",
+     "x[i * xStep + j], e, firstColumn, j * yStep + i", "Transpose.cpp", CONVOLUTION),
+    ("convolution-residual-ignored", "c.hasResidual ? floats(3) + at : nullptr", "nullptr",
+     "Work.cpp", CONVOLUTION),
+    ("convolution-residual-of-first-image", "c.hasResidual ? floats(3) + at",
+     "c.hasResidual ? floats(3)", "Work.cpp", CONVOLUTION),
+    ("convolution-residual-after-relu", "  if (e.residual)\n    x += e.residual[at];\n"
+     "  return e.relu ? relu(x) : x;", "  x = e.relu ? relu(x) : x;\n"
+     "  return e.residual ? x + e.residual[at] : x;", "Transpose.cpp", CONVOLUTION),
+    ("convolution-one-image", "floats(0) + image * c.channels * area", "floats(0)", "Work.cpp",
+     CONVOLUTION),
+    ("convolution-left-border-stale", "    std::fill(row, left, 0.0f);\n", "", "Work.cpp",
+     CONVOLUTION),
+    ("convolution-right-border-stale",
+     "    std::fill(left + kept * c.channels, row + wide, 0.0f);\n", "", "Work.cpp", CONVOLUTION),
+    ("convolution-row-below-read", "y >= c.height", "y > c.height", "Work.cpp", CONVOLUTION),
+    ("convolution-windows-transposed", "s.windowHeight, s.windowWidth};",
+     "s.windowWidth, s.windowHeight};", "Convolution.cpp", STRIDED),
+    ("convolution-slices-without-stride", "first * c.stride,", "first,", "Work.cpp", STRIDED),
+    ("convolution-tail-rows-overrun", "std::min(c.rows, c.outHeight - first)", "c.rows", "Work.cpp",
+     STRIDED),
+    ("convolution-bias-of-first-chunk", "floats(2) + chunk * sizes.outputs", "floats(2)",
+     "Work.cpp", STRIDED),
+    ("convolution-not-dilated", "{s.dilation - 1, s.dilation - 1}", "{s.dilation - 1, 0}",
+     "Convolution.cpp", DILATED),
+    ("convolution-window-one-short", "c.dilation * (window - 1) + 1", "(window - 1) + 1",
+     "Work.cpp", DILATED),
+    ("convolution-packed-too-small", "o floordiv $CHUNKS + 63", "o floordiv $CHUNKS", "Kernels.cpp",
+     DILATED),
+    ("linear-scratch-shared", "thread_local std::vector<float> inputs", "std::vector<float> inputs",
+     "Work.cpp", LINEAR),
 ]
 EQUIVALENT = {
     "nan-check-gone": "the polynomial is NaN where x is",
