@@ -68,6 +68,9 @@ public:
   /// somebody holds it and it is not lost. A failure names what was asked, what
   /// there is and, for a misspelt name, the nearest one.
   Result<std::shared_ptr<Device>> device(std::string_view uri);
+  /// The line of the device that a URI means, without opening it: what its
+  /// driver says with the URI's options, which opening may still refuse.
+  Result<DeviceListing> listing(std::string_view uri);
 
   /// Compiler plug-ins in the order of the search.
   const std::vector<CompilerPlugin> &compilers() const { return compilers_; }
@@ -76,6 +79,12 @@ public:
 
 private:
   Registry() = default;
+  /// What a URI means to a driver.
+  struct Found {
+    std::shared_ptr<Plugin> driver;
+    std::shared_ptr<const DeviceInfo> info;
+  };
+  Result<Found> find(DeviceUri &uri, bp_options_t options);
   /// A plug-in with its lines of the list.
   struct Source {
     std::string plugin, manifest;

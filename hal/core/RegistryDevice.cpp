@@ -45,29 +45,58 @@ static std::vector<bp_option_t> optionItems(const DeviceUri &uri) {
   return items;
 }
 
+/// Also writes the id of the device into the URI.
+Result<Registry::Found> Registry::find(DeviceUri &uri, bp_options_t options) {
+  auto driver = drivers_.find(uri.driver);
+  if (driver == drivers_.end())
+    return unknownDriver(uri.driver);
+  Result<DeviceInfos> infos = driver->second->enumerate(options);
+  if (!infos)
+    return infos.status().within("driver " + uri.driver);
+  auto info = pickDevice(uri, *infos);
+  if (!info)
+    return info.status();
+  uri.id = (*info)->id();
+  return Found{driver->second, *info};
+}
+
+Result<DeviceListing> Registry::listing(std::string_view text) {
+  Result<DeviceUri> uri = DeviceUri::parse(text);
+  if (!uri)
+    return uri.status();
+  std::vector<bp_option_t> items = optionItems(*uri);
+  auto found = find(*uri, {items.data(), items.size()});
+  if (!found)
+    return found.status();
+  DeviceListing listing;
+  {
+    std::lock_guard lock(mutex_);
+    auto source = std::ranges::find(sources_, uri->driver, &Source::plugin);
+    if (source != sources_.end())
+      listing = lineOf(*source);
+  }
+  listing.uri = uri->format();
+  listing.name = found->info->name();
+  listing.info = found->info;
+  return listing;
+}
+
 Result<std::shared_ptr<Device>> Registry::device(std::string_view text) {
   Result<DeviceUri> uri = DeviceUri::parse(text);
   if (!uri)
     return uri.status();
-  auto driver = drivers_.find(uri->driver);
-  if (driver == drivers_.end())
-    return unknownDriver(uri->driver);
   std::vector<bp_option_t> items = optionItems(*uri);
   bp_options_t options = {items.data(), items.size()};
-  Result<DeviceInfos> infos = driver->second->enumerate(options);
-  if (!infos)
-    return infos.status().within("driver " + uri->driver);
-  auto info = pickDevice(*uri, *infos);
-  if (!info)
-    return info.status();
-  uri->id = (*info)->id();
+  auto found = find(*uri, options);
+  if (!found)
+    return found.status();
   std::string full = uri->format();
   std::lock_guard lock(mutex_);
   std::weak_ptr<Device> &known = open_[full];
   if (std::shared_ptr<Device> device = known.lock();
       device && device->lost().ok())
     return device;
-  auto device = Device::open(driver->second, *info, full, options);
+  auto device = Device::open(found->driver, found->info, full, options);
   if (device)
     known = *device;
   return device;

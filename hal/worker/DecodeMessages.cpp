@@ -141,6 +141,7 @@ void read(MessageReader &in, const fb::Hello &t, Hello &m) {
   in(t.kernels(), m.kernels);
   in(t.files(), m.files);
   m.budget = t.budget();
+  m.bufferBytes = t.buffer_bytes();
 }
 
 void read(MessageReader &in, const fb::Artifact &t, ArtifactMessage &m) {

@@ -96,7 +96,7 @@ auto write(Writer &out, const Hello &m) {
       out.builder(), out(m.version), out(m.machine), out(m.devices),
       out(m.device), out(m.deviceName), out(m.plugin), m.deviceFlags,
       m.deviceKind, out(m.target), m.storageDTypes, m.computeDTypes,
-      out(m.numerics), out(m.kernels), out(m.files), m.budget);
+      out(m.numerics), out(m.kernels), out(m.files), m.budget, m.bufferBytes);
 }
 
 auto write(Writer &out, const ArtifactMessage &m) {

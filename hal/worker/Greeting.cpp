@@ -129,20 +129,22 @@ std::string machineText() {
   return std::string(names.sysname) + " " + names.release + " " + names.machine;
 }
 
-/// Says of the device what its line of the list says.
-void nameDevice(Hello &hello) {
-  std::string_view wanted = hello.device;
-  std::string driver(wanted.substr(0, wanted.find(':')));
-  for (const WireDevice &device : hello.devices) {
-    if (!device.uri.starts_with(driver + ":") || !device.refusal.empty() ||
-        device.id.empty())
-      continue;
-    hello.deviceName = device.name;
-    hello.plugin = device.plugin;
-    hello.deviceFlags = device.flags;
-    hello.deviceKind = device.kind;
-    return;
-  }
+bp_status_t putNamed(void *context, const bp_device_listing_t *listing) {
+  Hello &hello = *static_cast<Hello *>(context);
+  WireDevice device = wireDevice(*listing);
+  hello.deviceName = device.name;
+  hello.plugin = device.plugin;
+  hello.deviceFlags = device.flags;
+  hello.deviceKind = device.kind;
+  hello.bufferBytes = device.maxBufferSize;
+  return BP_STATUS_OK;
+}
+
+/// Says of the device what its driver does; nothing where there is none, which
+/// whoever opens it is told.
+void nameDevice(const Context &context, Hello &hello) {
+  bp_device_listing_sink_t sink = {putNamed, &hello};
+  (void)bp_context_device(context.get(), toC(hello.device), &sink, nullptr);
 }
 
 } // namespace
@@ -175,7 +177,7 @@ Result<Hello> describeDevice(const Context &context, const std::string &device,
     return machine;
   Hello hello = std::move(*machine);
   hello.device = device;
-  nameDevice(hello);
+  nameDevice(context, hello);
   Targets chosen{&hello, target, {}};
   bp_target_listing_sink_t targets = {putTarget, &chosen};
   Status status = checked([&](bp_error_t *error) {

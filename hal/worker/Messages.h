@@ -75,6 +75,7 @@ struct Hello {
   std::string plugin;
   uint32_t deviceFlags = 0; ///< BP_DEVICE_
   uint32_t deviceKind = 0;  ///< BP_DEVICE_KIND_
+  uint64_t bufferBytes = 0; ///< of the largest buffer; 0: it says nothing
   /// Of the target that compiling takes for the device; empty: there is none.
   std::string target;
   uint64_t storageDTypes = 0, computeDTypes = 0; ///< bp_dtype_set_t

@@ -167,6 +167,19 @@ bp_status_t bp_context_devices(bp_context_t *context,
   });
 }
 
+bp_status_t bp_context_device(bp_context_t *context, bp_string_t device_uri,
+                              const bp_device_listing_sink_t *sink,
+                              bp_error_t *error) {
+  return guarded(error, [&]() -> Status {
+    if (Status s = firstOf({isHandle(context), isText(device_uri, "device_uri"),
+                            isSink(sink)});
+        !s.ok())
+      return s;
+    auto listing = context->registry->listing(view(device_uri));
+    return listing ? putListing(*listing, *sink) : listing.status();
+  });
+}
+
 bp_status_t bp_context_workers(bp_context_t *context,
                                const bp_string_sink_t *sink,
                                bp_error_t *error) {

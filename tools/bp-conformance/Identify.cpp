@@ -87,15 +87,6 @@ std::string emulatorIn(const std::vector<std::string> &command) {
 /// in for a device that declares no budget.
 constexpr uint64_t emulatedBudget = uint64_t(1) << 27;
 
-/// The largest buffer of the device that a worker greets with; 0: not known.
-uint64_t bufferBytesOf(const worker::Hello &hello) {
-  for (const worker::WireDevice &device : hello.devices)
-    if (device.refusal.empty() && !device.id.empty() &&
-        device.name == hello.deviceName)
-      return device.maxBufferSize;
-  return 0;
-}
-
 /// What sizes must keep to: the budget that is given or that the device
 /// declares, and its largest buffer.
 void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
@@ -111,7 +102,7 @@ void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
   if (isAtLeastDepth(budget, selection.depth))
     budget = 0;
   selection.budget = facts.budget = budget;
-  selection.bufferBytes = facts.bufferBytes = bufferBytesOf(runs);
+  selection.bufferBytes = facts.bufferBytes = runs.bufferBytes;
 }
 
 } // namespace

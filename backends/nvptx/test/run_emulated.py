@@ -239,6 +239,16 @@ def check_attention_ops(folder):
                   found.get("coalesced_percent", 0) >= case.coalesced, said)
 
 
+def check_name(folder):
+    """A report names the device that its URI means, not the driver's first."""
+    for device, name in (("cuda://emu?sm=90", "emulated sm_90"), ("cuda://emu", "emulated sm_80")):
+        out = folder / name.replace(" ", "-")
+        result = run(BIN / "bp", "conformance", "--device", device, "--filter", "L2/add-f32/run/*",
+                     "--out", out)
+        facts = json.loads((out / "run.json").read_text(encoding="utf-8")) if out.exists() else {}
+        check(f"{device} in a report", facts.get("device_name") == name, result.stdout)
+
+
 def check_reason(folder):
     """Where no matrix instruction is used, `bp explain` says why."""
     result = run(BIN / "bp", "explain", folder / "op-f32.onnx", "--device", "cuda://emu?sm=80")
@@ -313,6 +323,7 @@ def main():
         check_narrow(folder)
         check_attention(folder)
         check_attention_ops(folder)
+        check_name(folder)
         check_reason(folder)
     part = [] if options.all else ["--shard", "1/10"]
     for device in ("cuda://emu?sm=80", "cuda://emu?sm=90")[:2 if options.all else 1]:

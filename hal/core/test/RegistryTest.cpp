@@ -274,6 +274,19 @@ TEST_F(MiniRegistry, OpensByNameIdAndNumber) {
   EXPECT_EQ((*registry->device("mini://waiting"))->uri(), "mini://waiting");
 }
 
+TEST_F(MiniRegistry, DescribesTheDeviceThatIsMeant) {
+  auto plain = registry->listing("mini"), other = registry->listing("mini://2");
+  ASSERT_TRUE(plain.ok()) << plain.message();
+  ASSERT_TRUE(other.ok()) << other.message();
+  EXPECT_EQ(plain->uri, "mini://plain");
+  EXPECT_EQ(other->uri, "mini://waiting");
+  EXPECT_EQ(other->info->id(), "waiting");
+  EXPECT_EQ(other->plugin, "mini");
+  EXPECT_EQ(other->manifest, registry->listings()[1].manifest);
+  for (const char *uri : {"mimi", "mini://broken", "mini://plain?x"})
+    EXPECT_EQ(registry->listing(uri).message(), failure(uri));
+}
+
 TEST_F(MiniRegistry, RefusesWithAHint) {
   EXPECT_NE(failure("mimi").find("did you mean \"mini\"?"), std::string::npos);
   EXPECT_NE(failure("mini://plane").find("did you mean \"plain\"?"),

@@ -207,8 +207,10 @@ TEST(Messages, KeepWhatIsSaidOfDevices) {
   device.properties = {{"subgroup_sizes", BP_PROPERTY_I64S, 0, 0, "", {32, 64}},
                        {"acme.clock", BP_PROPERTY_F64, 0, 1.5, "", {}}};
   hello.devices = {device, WireDevice()};
+  hello.bufferBytes = 1ull << 33;
   Hello copy;
   ASSERT_TRUE(decode(encode(hello), copy).ok());
+  EXPECT_EQ(copy.bufferBytes, hello.bufferBytes);
   ASSERT_EQ(copy.devices.size(), 2u);
   EXPECT_EQ(copy.devices[0].formats, device.formats);
   EXPECT_EQ(copy.devices[0].maxGrid, device.maxGrid);

@@ -199,6 +199,14 @@ const Wrong wrongOptions[] = {
 const Wrong wrongContexts[] = {
     BP_WRONG(bp_context_devices, "no sink", g.context.get(), nullptr, e),
     BP_WRONG(bp_context_devices, "no put", g.context.get(), &noDevicePut, e),
+    BP_WRONG(bp_context_device, "no device", g.context.get(), noText,
+             &g.devices, e),
+    BP_WRONG(bp_context_device, "no sink", g.context.get(), toC("host"),
+             nullptr, e),
+    BP_WRONG(bp_context_device, "no put", g.context.get(), toC("host"),
+             &noDevicePut, e),
+    BP_WRONG(bp_context_device, "unknown", g.context.get(), toC("?"),
+             &g.devices, e),
     BP_WRONG(bp_context_workers, "no sink", g.context.get(), nullptr, e),
     BP_WRONG(bp_context_workers, "no put", g.context.get(), &noPut, e),
     BP_WRONG(bp_context_worker_devices, "no name", g.context.get(), noText,
@@ -552,6 +560,10 @@ TEST_F(Arguments, ContextsOfAnotherKindAreRefused) {
              std::pair<const char *, std::function<bp_status_t(bp_error_t *)>>>{
              {"devices",
               [&](auto *e) { return bp_context_devices(c, &g.devices, e); }},
+             {"device",
+              [&](auto *e) {
+                return bp_context_device(c, toC("host"), &g.devices, e);
+              }},
              {"workers",
               [&](auto *e) { return bp_context_workers(c, &g.sink, e); }},
              {"worker_devices",

@@ -138,6 +138,14 @@ BP_API bp_status_t bp_context_devices(bp_context_t *context,
                                       const bp_device_listing_sink_t *sink,
                                       bp_error_t *error);
 
+/* The one device that `device_uri` means: what its driver says of it with the
+ * options of the URI ("cuda://emu?sm=90"). It is not opened. Not for devices
+ * behind a worker. Fails where no such device can be used. */
+BP_API bp_status_t bp_context_device(bp_context_t *context,
+                                     bp_string_t device_uri,
+                                     const bp_device_listing_sink_t *sink,
+                                     bp_error_t *error);
+
 /* The names of the workers that there are: predefined ones and those of
  * workers_file. A device behind one has the URI "worker:NAME/URI", which stands
  * wherever a device is asked for. */
