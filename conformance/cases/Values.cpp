@@ -55,7 +55,7 @@ bool isProduct(const Unit &unit) {
 }
 
 bool isLeftOut(const Unit &unit) {
-  return unit.layer != 3 || unit.check || isProbe(unit) ||
+  return (unit.layer != 3 && unit.layer != 4) || unit.check || isProbe(unit) ||
          !unit.given.empty() || !unit.graph.variables.empty() ||
          unit.graph.inputs.empty() || unit.op == "while" || isProduct(unit);
 }
@@ -78,6 +78,10 @@ bool isLine(const Unit &unit) {
 }
 
 std::vector<const char *> dataSetsFor(const Unit &unit) {
+  // What is fused to another op loses NaN most often: a ReLU that is a maximum.
+  if (unit.layer == 4)
+    return isFloat(unit.dtype) ? std::vector<const char *>{"nans"}
+                               : std::vector<const char *>{};
   if (isComputedAlone(unit))
     return {"mixture"};
   if (!isFloat(unit.dtype))
@@ -104,7 +108,7 @@ void addValueCases(const Selection &selection, Unit &unit) {
     unit.cases.push_back(
         makeCase(selection, unit.id, Depth::Standard, dataSet, *symbols));
   // What is to spread there leaves nothing to compare of other patterns.
-  if (!std::ranges::count(unit.tags, "reach"))
+  if (unit.layer == 3 && !std::ranges::count(unit.tags, "reach"))
     addPatternCases(selection, unit, *symbols, isComputedAlone(unit));
 }
 

@@ -80,7 +80,7 @@ struct Layout {
   uint64_t before = 0;    ///< of each port, in units of binding_alignment
   uint64_t after = 0;     ///< bytes after each port
   bool oneBuffer = false; ///< all ports share one
-  uint8_t fill = 0xE1;    ///< of outputs and gaps
+  uint8_t fill = 0xE1;    ///< of gaps
   int64_t badIndex = -1;  ///< takes the place of one index, -1: none
 };
 
@@ -115,6 +115,7 @@ private:
   const std::vector<std::unique_ptr<Executable>> &executables_;
   SymbolValues symbols_;
   Layout layout_;
+  Bytes held_; ///< by the outputs before the call, one after another
   std::deque<Buffer> buffers_;
   std::vector<Range> ports_; ///< inputs, then outputs
   std::map<uint32_t, Range> constants_, weights_;
