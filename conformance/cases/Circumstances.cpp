@@ -35,8 +35,11 @@ constexpr uint64_t maxElements = 20000, maxWork = 2000000;
 
 bool isTaken(const Unit &unit, const Case &testCase) {
   Work work = workOf(unit.graph, testCase.symbols);
-  return testCase.depth <= Depth::Standard && !expectsError(testCase) &&
-         work.elements <= maxElements && work.macs <= maxWork;
+  // Younger than the lists of this version, which only grow.
+  const bool isLater = unit.layer == 4 && testCase.dataSet == "nans";
+  return testCase.depth <= Depth::Standard && !isLater &&
+         !expectsError(testCase) && work.elements <= maxElements &&
+         work.macs <= maxWork;
 }
 
 bool isFit(const Unit &unit) {

@@ -221,8 +221,11 @@ TEST(Verdict, GivesNoBadgeForAPart) {
     record.unit = record.id;
   idle.of(1).status = CaseStatus::NotSupported;
   EXPECT_EQ(idle.judge().badge, Badge::None) << "a unit of checks did not run";
-  idle.of(1).unit = "L1/import";
-  EXPECT_EQ(idle.judge().badge, Badge::Strict) << "an optional one";
+  for (const char *optional :
+       {"L1/import", "L0/graph-passes", "L0/partition"}) {
+    idle.of(1).unit = optional;
+    EXPECT_EQ(idle.judge().badge, Badge::Strict) << optional;
+  }
   idle.of(1).unit = "L7/application/exp/f32/n";
   EXPECT_EQ(idle.judge().badge, Badge::None) << "applications can be started";
   idle.facts.device = "worker:board/acme";

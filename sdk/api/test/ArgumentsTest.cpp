@@ -517,7 +517,7 @@ TEST_F(Arguments, ThatAreWrongAreRefused) {
   refused(wrongArtifacts);
   refused(wrongSessions);
   refused(wrongValues);
-  EXPECT_EQ(tried_.size(), 32u);
+  EXPECT_EQ(tried_.size(), 33u);
   // Everything still works.
   EXPECT_EQ(
       bp_session_run(good_.session.get(), &good_.x, 1, &good_.y, 1, nullptr),
