@@ -79,13 +79,10 @@ void Call::placePorts(uint64_t seed) {
         start = 0;
       }
       bool input = ports == &compiled_.inputs();
-      place(port, input ? dataOf(port, seed++) : stale(port.bytes(symbols_)),
-            start + gap);
-      if (!input) {
-        const Bytes &model = buffers_.back().model;
-        auto first = model.begin() + int64_t(start + gap);
-        held_.insert(held_.end(), first, first + int64_t(port.bytes(symbols_)));
-      }
+      Bytes data = input ? dataOf(port, seed++) : stale(port.bytes(symbols_));
+      if (!input)
+        held_.insert(held_.end(), data.begin(), data.end());
+      place(port, data, start + gap);
       start += room(port);
     }
 }
