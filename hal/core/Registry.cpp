@@ -67,6 +67,16 @@ DeviceListing Registry::lineOf(const Source &source) {
   return listing;
 }
 
+DeviceListing Registry::lineOf(const Source &source, std::string uri,
+                               std::shared_ptr<const DeviceInfo> info) {
+  DeviceListing listing = lineOf(source);
+  listing.uri = std::move(uri);
+  listing.name = info->name();
+  listing.refusal = info->refusal();
+  listing.info = std::move(info);
+  return listing;
+}
+
 void Registry::refuse(Source &source, std::string reason) {
   host_->log(BP_LOG_INFO, source.manifest + ": not used: " + reason);
   DeviceListing listing = lineOf(source);
@@ -94,12 +104,8 @@ void Registry::look(Source &source) {
       refuse(source, info.message());
       continue;
     }
-    DeviceListing listing = lineOf(source);
-    listing.uri = source.plugin + "://" + std::string((*info)->id());
-    listing.name = (*info)->name();
-    listing.refusal = (*info)->refusal();
-    listing.info = *info;
-    source.lines.push_back(std::move(listing));
+    std::string uri = source.plugin + "://" + std::string((*info)->id());
+    source.lines.push_back(lineOf(source, std::move(uri), *info));
   }
 }
 

@@ -107,6 +107,8 @@ private:
   void look(Source &source);
   void refuse(Source &source, std::string reason);
   static DeviceListing lineOf(const Source &source);
+  static DeviceListing lineOf(const Source &source, std::string uri,
+                              std::shared_ptr<const DeviceInfo> info);
   Status unknownDriver(std::string_view driver);
 
   std::shared_ptr<Host> host_;

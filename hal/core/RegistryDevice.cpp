@@ -68,17 +68,10 @@ Result<DeviceListing> Registry::listing(std::string_view text) {
   auto found = find(*uri, {items.data(), items.size()});
   if (!found)
     return found.status();
-  DeviceListing listing;
-  {
-    std::lock_guard lock(mutex_);
-    auto source = std::ranges::find(sources_, uri->driver, &Source::plugin);
-    if (source != sources_.end())
-      listing = lineOf(*source);
-  }
-  listing.uri = uri->format();
-  listing.name = found->info->name();
-  listing.info = found->info;
-  return listing;
+  std::lock_guard lock(mutex_);
+  auto source = std::ranges::find(sources_, uri->driver, &Source::plugin);
+  return lineOf(source == sources_.end() ? Source() : *source, uri->format(),
+                found->info);
 }
 
 Result<std::shared_ptr<Device>> Registry::device(std::string_view text) {

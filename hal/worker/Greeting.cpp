@@ -131,12 +131,11 @@ std::string machineText() {
 
 bp_status_t putNamed(void *context, const bp_device_listing_t *listing) {
   Hello &hello = *static_cast<Hello *>(context);
-  WireDevice device = wireDevice(*listing);
-  hello.deviceName = device.name;
-  hello.plugin = device.plugin;
-  hello.deviceFlags = device.flags;
-  hello.deviceKind = device.kind;
-  hello.bufferBytes = device.maxBufferSize;
+  hello.deviceName = view(listing->name);
+  hello.plugin = view(listing->plugin);
+  hello.deviceFlags = listing->info->flags;
+  hello.deviceKind = listing->info->kind;
+  hello.bufferBytes = listing->info->max_buffer_size;
   return BP_STATUS_OK;
 }
 
