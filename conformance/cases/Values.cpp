@@ -55,9 +55,11 @@ bool isProduct(const Unit &unit) {
 }
 
 bool isLeftOut(const Unit &unit) {
-  return (unit.layer != 3 && unit.layer != 4) || unit.check || isProbe(unit) ||
-         !unit.given.empty() || !unit.graph.variables.empty() ||
-         unit.graph.inputs.empty() || unit.op == "while" || isProduct(unit);
+  const bool isAsked =
+      unit.layer == 3 || (unit.layer == 4 && isFloat(unit.dtype));
+  return !isAsked || unit.check || isProbe(unit) || !unit.given.empty() ||
+         !unit.graph.variables.empty() || unit.graph.inputs.empty() ||
+         unit.op == "while" || isProduct(unit);
 }
 
 /// Whether each element of a result comes from few elements of the operands.
@@ -80,8 +82,7 @@ bool isLine(const Unit &unit) {
 std::vector<const char *> dataSetsFor(const Unit &unit) {
   // What is fused to another op loses NaN most often: a ReLU that is a maximum.
   if (unit.layer == 4)
-    return isFloat(unit.dtype) ? std::vector<const char *>{"nans"}
-                               : std::vector<const char *>{};
+    return {"nans"};
   if (isComputedAlone(unit))
     return {"mixture"};
   if (!isFloat(unit.dtype))

@@ -124,16 +124,22 @@ private:
 
   /// The greatest value that the budget allows while the others are least.
   int64_t limitOf(const Symbol &symbol) const {
-    return greatest(symbol, minSizes(), options_.edges);
+    return greatest({&symbol}, minSizes(), options_.edges);
   }
 
-  /// The greatest value of a symbol with which the sizes are within limits.
-  int64_t greatest(const Symbol &symbol, SymbolValues sizes,
-                   const Limits &limits) const {
-    int64_t low = symbol.minimum, high = std::min(symbol.maximum, largestSize);
+  /// The greatest value that symbols may have at once, or their greatest one
+  /// where that is less, with which the sizes are within limits.
+  int64_t greatest(std::initializer_list<const Symbol *> symbols,
+                   SymbolValues sizes, const Limits &limits) const {
+    int64_t low = INT64_MAX, high = 0;
+    for (const Symbol *symbol : symbols) {
+      low = std::min(low, symbol->minimum);
+      high = std::max(high, std::min(symbol->maximum, largestSize));
+    }
     while (low < high) {
       int64_t middle = low + (high - low + 1) / 2;
-      sizes[symbol.name] = middle;
+      for (const Symbol *symbol : symbols)
+        sizes[symbol->name] = std::min(middle, symbol->maximum);
       if (isWithin(limits, graph_, sizes))
         low = middle;
       else
@@ -256,7 +262,7 @@ private:
       for (const Symbol &other : text_.symbols)
         if (dice_.below(4) == 0)
           sizes[other.name] += other.divisor;
-      int64_t most = greatest(symbol, sizes, options_.large);
+      int64_t most = greatest({&symbol}, sizes, options_.large);
       most -= int64_t(dice_.below(size_t(most / 16 + 1)));
       sizes[symbol.name] = most / symbol.divisor * symbol.divisor;
       if (take(sizes, options_.large, large_))
@@ -269,10 +275,12 @@ private:
   /// where their divisors let them be, so that equal parts leave a remainder.
   void addLargeTogether(size_t one, size_t other) {
     constexpr size_t tries = 40;
+    const SymbolValues least = minSizes();
+    const int64_t largest = greatest(
+        {&text_.symbols[one], &text_.symbols[other]}, least, options_.large);
     for (size_t attempt = 0; attempt < tries; ++attempt) {
-      int64_t most = largestTogether(one, other);
-      most -= int64_t(dice_.below(size_t(most / 8 + 1)));
-      SymbolValues sizes = minSizes();
+      int64_t most = largest - int64_t(dice_.below(size_t(largest / 8 + 1)));
+      SymbolValues sizes = least;
       for (size_t i : {one, other}) {
         const Symbol &symbol = text_.symbols[i];
         int64_t count = std::min(most, symbol.maximum) / symbol.divisor;
@@ -282,23 +290,6 @@ private:
       if (take(sizes, options_.large, large_))
         return;
     }
-  }
-
-  /// The greatest size that both may have, while the others are least.
-  int64_t largestTogether(size_t one, size_t other) const {
-    int64_t low = 1, high = largestSize;
-    while (low < high) {
-      int64_t middle = low + (high - low + 1) / 2;
-      SymbolValues sizes = minSizes();
-      for (size_t i : {one, other})
-        sizes[text_.symbols[i].name] =
-            std::min(middle, text_.symbols[i].maximum);
-      if (isWithin(options_.large, graph_, sizes))
-        low = middle;
-      else
-        high = middle - 1;
-    }
-    return low;
   }
 
   /// Three edges, then one joint tuple, and so on, up to the counts asked for;

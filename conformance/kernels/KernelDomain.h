@@ -27,8 +27,7 @@ bool isAllowed(const KernelText &text, const Graph &graph,
 struct DomainOptions {
   Limits edges; ///< of a case at the edge of one symbol
   Limits joint; ///< of one in which all sizes may be large
-  Limits
-      large; ///< of one in which one or two sizes are as large as these allow
+  Limits large; ///< of one with one or two sizes as large as these allow
   size_t maxSizes = 200; ///< edges and joint tuples
   size_t maxFixed = 24;  ///< different values of all fixed symbols, of those
   uint64_t seed = 0;
@@ -39,8 +38,8 @@ struct DomainOptions {
 /// two and their neighbours, while others are small; random tuples; tuples that
 /// differ in one symbol; and a few in which one symbol, or two that the text
 /// declares in a row, are as large as the limits allow, where kernels divide
-/// their work. The first ones are those of
-/// which a kernel is most often wrong. Empty: the search has found none.
+/// their work. The first ones are those of which a kernel is most often wrong.
+/// Empty: the search has found none.
 std::vector<SymbolValues> drawDomain(const KernelText &text, const Graph &graph,
                                      const std::set<std::string> &fixed,
                                      const DomainOptions &options);
