@@ -82,6 +82,12 @@ bool isLooseAt(const Expected &expected, size_t i) {
          expected.error[i] != 0;
 }
 
+/// Runs 0 and 1, 2 and 3 and so on are opposites.
+RunSeed seedOf(uint64_t seed, unsigned run) {
+  constexpr uint64_t step = 0x632be59bd9b4e019u;
+  return {seed + run * step, ~seed + run / 2 * step, run % 2 != 0};
+}
+
 /// Runs all at the same time; the first failure.
 Status runAll(std::list<EnvelopeRun> &runs, const std::vector<Tensor> &inputs) {
   std::vector<Status> statuses(runs.size());
@@ -120,8 +126,7 @@ Result<std::vector<Spread>> spreadOf(const Graph &graph,
   for (unsigned next = 0; next < envelopeRuns; next += threads) {
     std::list<EnvelopeRun> runs;
     for (unsigned i = next; i < std::min(next + threads, envelopeRuns); ++i)
-      runs.emplace_back(*primitive, declaration, weights,
-                        seed + i * uint64_t(0x632be59bd9b4e019u));
+      runs.emplace_back(*primitive, declaration, weights, seedOf(seed, i));
     if (Status status = runAll(runs, inputs); !status.ok())
       return status;
     for (const EnvelopeRun &run : runs)

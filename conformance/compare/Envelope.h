@@ -8,8 +8,10 @@
 // of its rounding, that of each function from its limit, for each value between
 // two ops whether it is rounded to its dtype, to either neighbour, or kept
 // wider, as in a fused kernel, and for each op whether it flushes subnormal
-// numbers, where the target declares that. The deviation of an output element
-// over the runs says how much right devices differ there.
+// numbers, where the target declares that. Each such choice is made in half of
+// the runs, as 16 independent draws may all but leave out the only rounding
+// that counts. The deviation of an output element over the runs says how much
+// right devices differ there.
 #ifndef BACKPLANE_CONFORMANCE_COMPARE_ENVELOPE_H
 #define BACKPLANE_CONFORMANCE_COMPARE_ENVELOPE_H
 

@@ -128,9 +128,11 @@ Status EnvelopeRun::compute(const Op &op) {
   return {};
 }
 
+bool EnvelopeRun::chooses() { return (choices_.bits() % 2 != 0) != opposite_; }
+
 /// Whether this op does in this run what the target may do.
 bool EnvelopeRun::flushes(bool declared) {
-  return rounds_ && declared && random_.bits() % 2;
+  return rounds_ && declared && chooses();
 }
 
 /// The dtype in which an op computes.
@@ -172,8 +174,8 @@ Result<Graph> EnvelopeRun::alone(const Op &op,
 /// Puts into each element the error that a device may make.
 void EnvelopeRun::perturb(const Op &op, DType dtype, const Expected &result,
                           Tensor &tensor) {
-  bool roundsToType = !isNarrow(dtype) || random_.bits() % 2;
-  bool contracts = random_.bits() % 2;
+  bool roundsToType = !isNarrow(dtype) || chooses();
+  bool contracts = chooses();
   bool isStep = op.name == "add" || op.name == "sub" || op.name == "mul";
   bool isExact = findOp(op.name)->numericClass == "EXACT" && !isStep;
   for (size_t i = 0; i < result.bits.size(); ++i) {

@@ -28,15 +28,24 @@ private:
   uint64_t seed_, index_ = 0;
 };
 
+/// What decides a run: its errors, and what it chooses for each op. Two runs
+/// with the same `choices`, of which one is the `opposite`, choose otherwise at
+/// every op, so that half of all runs take each side.
+struct RunSeed {
+  uint64_t errors, choices;
+  bool opposite;
+};
+
 /// One run over a graph of primitives. Without a seed nothing is rounded but
 /// the f64 in which it works.
 class EnvelopeRun {
 public:
   EnvelopeRun(const Graph &graph, const Declaration &declaration,
-              const WeightPool *weights, std::optional<uint64_t> seed)
+              const WeightPool *weights, std::optional<RunSeed> seed)
       : graph_(graph), declaration_(declaration), weights_(weights),
-        rounds_(seed), random_(seed.value_or(0)), values_(graph.values.size()) {
-  }
+        rounds_(seed), random_(seed ? seed->errors : 0),
+        choices_(seed ? seed->choices : 0), opposite_(seed && seed->opposite),
+        values_(graph.values.size()) {}
 
   Status run(const std::vector<Tensor> &inputs);
   /// Element `i` of a float that the run computed.
@@ -45,6 +54,7 @@ public:
 private:
   Result<std::vector<int64_t>> sizesOf(const Dims &dims) const;
   Status compute(const Op &op);
+  bool chooses();
   bool flushes(bool declared);
   DType dtypeOf(const Op &op) const;
   Result<Graph> alone(const Op &op, const std::vector<Tensor> &operands) const;
@@ -60,7 +70,8 @@ private:
   const Declaration &declaration_;
   const WeightPool *weights_;
   bool rounds_;
-  Random random_;
+  Random random_, choices_;
+  bool opposite_;
   SymbolValues symbols_;
   std::vector<Tensor> values_;
   std::map<std::string, Tensor, std::less<>> variables_;
