@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Weights of convolutions are stored in blocks of outputs, as [outputs / 8,
-// window, inputs, 8]: a kernel that computes some outputs then reads memory
-// from its start to its end, and what lies under one element of the window
-// follows each other.
+// inputs, window, 8]: a kernel that computes some outputs then reads memory
+// from its start to its end.
 #include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
@@ -18,22 +17,17 @@ using namespace bp;
 /// Outputs of a block.
 static constexpr int64_t kBlock = 8;
 
-/// From [outputs, inputs, window] to [outputs / block, window, inputs, block],
-/// of words.
-static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t outputs,
-                                 size_t inputs) {
+/// From [outputs, columns] to [outputs / block, columns, block], of words.
+static backplane::Bytes inBlocks(std::span<const uint8_t> from,
+                                 size_t outputs) {
   constexpr size_t width = 4, block = kBlock;
   backplane::Bytes to(from.size());
-  size_t columns = from.size() / width / outputs, window = columns / inputs;
+  size_t columns = from.size() / width / outputs;
   uint8_t *place = to.data();
   for (size_t first = 0; first < outputs; first += block)
-    for (size_t element = 0; element < window; ++element)
-      for (size_t input = 0; input < inputs; ++input)
-        for (size_t o = first; o < first + block; ++o, place += width)
-          std::memcpy(place,
-                      from.data() +
-                          (o * columns + input * window + element) * width,
-                      width);
+    for (size_t column = 0; column < columns; ++column)
+      for (size_t o = first; o < first + block; ++o, place += width)
+        std::memcpy(place, from.data() + (o * columns + column) * width, width);
   return to;
 }
 
@@ -62,14 +56,13 @@ static LogicalResult arrange(ConvOp op, backplane::WeightPool &pool) {
   backplane::TensorType stored = *toTensorType(weight.getType());
   const backplane::Dims whole = stored.dims;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
-  backplane::Bytes bytes =
-      inBlocks(known->data, size_t(shape[0]), size_t(shape[1]));
+  backplane::Bytes bytes = inBlocks(known->data, size_t(shape[0]));
   stored.dims = {backplane::Dim(shape[0] / kBlock)};
-  stored.dims.insert(stored.dims.end(), whole.begin() + 2, whole.end());
-  stored.dims.insert(stored.dims.end(), {whole[1], backplane::Dim(kBlock)});
+  stored.dims.insert(stored.dims.end(), whole.begin() + 1, whole.end());
+  stored.dims.push_back(backplane::Dim(kBlock));
   auto last = int64_t(stored.dims.size()) - 1;
-  SmallVector<int64_t> order{0, last, last - 1};
-  llvm::append_range(order, llvm::seq<int64_t>(1, last - 1));
+  SmallVector<int64_t> order{0, last};
+  llvm::append_range(order, llvm::seq<int64_t>(1, last));
   return storeAs(op.getWMutable(), weight, stored, std::move(bytes), order,
                  whole, pool);
 }

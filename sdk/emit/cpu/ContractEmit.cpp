@@ -38,7 +38,7 @@ static bool isReadable(const Contraction &c, Value inBody,
 }
 
 static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
-                               const ContractMachine &machine) {
+                               const ContractMachine &machine, int64_t window) {
   SmallVector<int64_t> known = c.op.getStaticLoopRanges();
   ContractShape shape;
   shape.m = staticProduct(c.m, known);
@@ -65,6 +65,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
       getElementTypeOrSelf(c.op->getOperand(c.b)).getIntOrFloatBitWidth(), 8);
   shape.perLane = vnni.perLane;
   shape.block = vnni.block;
+  shape.window = window;
   shape.temporaries = isa<FloatType>(c.accumulator) && !vnni.narrow ? 1 : 2;
   // Integers gather no rounding error.
   if (vnni.narrow && vnni.narrow.isInteger())
@@ -78,27 +79,58 @@ static bool takesBlocks(int64_t columns, const VectorWidth &width) {
          columns <= 4 * width.count;
 }
 
+/// The image that B is, if any.
+static std::optional<ImageTile> findImage(Contraction &c, const VnniPlan &vnni,
+                                          const ContractMachine &machine) {
+  if (vnni.narrow || machine.width.scalable)
+    return std::nullopt;
+  return matchImageTile(c);
+}
+
+/// None where its copies do not fit the cache, or are more than panels of all
+/// columns would be.
+static std::optional<ImageTile> placeImage(std::optional<ImageTile> image,
+                                           const ContractPlan &plan,
+                                           const ContractMachine &machine) {
+  if (!image)
+    return std::nullopt;
+  image->place(plan, machine.width.count);
+  bool fits = image->elements * 4 <= machine.cacheBytes / 2 &&
+              image->channelPitch <= image->window() * plan.groupN;
+  return fits ? image : std::nullopt;
+}
+
 /* ---- The loops ---- */
 
 void emitBlocked(const ContractScope &s) {
   ContractPacker packer(s);
   MicroKernel kernel(s, packer);
   ContractEpilogue epilogue(s);
-  bool manyBlocks = epilogue.keepSums();
   packer.prepareColumns();
+  Value sizeK = s.operands.sizeK;
+  auto emitTile = [&](Value panelB, Value panelA, Value firstK, Value countK) {
+    kernel.multiply(panelB, panelA, firstK, countK);
+    Value last = s.lessOrEqual(sizeK, s.add(firstK, s.index(s.plan.depth)));
+    auto finish = [&] {
+      epilogue.finishTile(kernel.tiles, kernel.startOfTile(panelB, panelA),
+                          panelB, panelA);
+    };
+    if (!s.manyBlocks())
+      return finish();
+    s.ifElse(last, finish, nullptr);
+  };
   auto emitBlock = [&](Value firstK, Value countK) {
     packer.packB(firstK, countK);
     if (s.plan.packA)
       packer.packA(firstK, countK);
     s.forRange(s.index(0), s.countN, s.panelN(), [&](Value panelB) {
+      kernel.enterPanel(panelB);
       s.forRange(s.index(0), s.countM, s.plan.rows, [&](Value panelA) {
-        kernel.multiply(panelB, panelA, firstK, countK);
-        epilogue.finishTile(kernel.tile, panelB, panelA, firstK);
+        emitTile(panelB, panelA, firstK, countK);
       });
     });
   };
-  Value sizeK = s.operands.sizeK;
-  if (!manyBlocks)
+  if (!s.manyBlocks())
     return emitBlock(s.index(0), sizeK);
   // At least once, so that an empty sum is stored too.
   Value end = s.builder.createOrFold<arith::MaxSIOp>(s.loc, sizeK, s.index(1));
@@ -137,9 +169,12 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
     c.blockOfB = 0;
   int64_t m = staticProduct(c.m, c.op.getStaticLoopRanges());
   VnniPlan vnni = planVnni(c, machine.products, m);
-  ContractPlan plan = planContraction(readShape(c, vnni, machine));
+  std::optional<ImageTile> image = findImage(c, vnni, machine);
+  int64_t window = image ? image->window() : vnni.narrow ? 1 : c.window;
+  ContractPlan plan = planContraction(readShape(c, vnni, machine, window));
   VectorBuilder b(builder, c.op.getLoc(), machine.width);
   ContractProblem problem = {c, plan, vnni, readOperands(b, c)};
+  problem.image = placeImage(image, plan, machine);
   auto groups = makeGroups(b, problem);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(groups.getBody());

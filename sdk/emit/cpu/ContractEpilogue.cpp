@@ -12,81 +12,43 @@ using namespace mlir;
 
 namespace backplane {
 
-/// A micro tile, whose rows are those from `first` on.
+/// Sums, row by row.
 struct ContractEpilogue::Tile {
-  Value sums; ///< memory
+  Value sums, start; ///< memory, and where the first row is
   Value panelB, panelA;
-  Value rows;    ///< that are inside
-  Value skipped; ///< rows of the tile before the panel
-  Value firstK;
+  Value rows; ///< that are inside
 };
 
-bool ContractEpilogue::keepSums() {
-  std::optional<int64_t> k = getConstantIntValue(operands.sizeK);
-  if (!k || *k > plan.depth)
-    sums = scratch(plan.groupM * roomN(), element);
-  return bool(sums);
-}
-
-void ContractEpilogue::finishTile(Value tile, Value panelB, Value panelA,
-                                  Value firstK) {
-  Value last;
-  if (sums)
-    last = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
-                                 add(firstK, plan.depth), operands.sizeK);
+void ContractEpilogue::finishTile(Value tile, Value start, Value panelB,
+                                  Value panelA) {
   Value rows = minimum(index(plan.rows), sub(countM, panelA));
-  Value full = isFull(panelB);
   // The tile may have begun before the panel.
   Value skipped = sub(panelA, firstRow(panelA));
-  Tile whole = {tile, panelB, panelA, rows, skipped, firstK};
-  auto finish = [&] {
-    if (restColumns() == 0)
-      return finishRows(whole, true, true);
-    ifElse(
-        full, [&] { finishRows(whole, true, true); },
-        [&] { finishRows(whole, true, false); });
-  };
-  if (!sums)
-    return finish();
-  ifElse(last, finish, [&] { finishRows(whole, false, true); });
+  start = add(start, mul(skipped, panelN()));
+  Tile whole = {tile, start, panelB, panelA, rows};
+  if (restColumns() == 0)
+    return finishRows(whole, true);
+  ifElse(
+      isFull(panelB), [&] { finishRows(whole, true); },
+      [&] { finishRows(whole, false); });
 }
 
-void ContractEpilogue::finishRows(const Tile &tile, bool last, bool full) {
+void ContractEpilogue::finishRows(const Tile &tile, bool full) {
   forRange(index(0), tile.rows, 1, [&](Value row) {
-    finishRow(tile, add(tile.panelA, row), add(tile.skipped, row), last, full);
+    finishRow(tile, row, add(tile.start, mul(row, panelN())), full);
   });
 }
 
-/// Adds what the blocks of k before `firstK` have left.
-Value ContractEpilogue::addEarlier(Value sum, Value at, Value firstK) {
-  Value first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      firstK, index(0));
-  Value before = loadContiguous(sums, at, Value());
-  before =
-      arith::SelectOp::create(builder, loc, first, zeroVector(element), before);
-  return addElements(sum, before);
-}
-
-/// One row of a micro tile. Partial sums are kept for whole panels; only what
-/// is stored to the result minds the edge.
-void ContractEpilogue::finishRow(const Tile &tile, Value row, Value tileRow,
-                                 bool last, bool full) {
-  Value m = add(firstM, row);
+void ContractEpilogue::finishRow(const Tile &tile, Value row, Value start,
+                                 bool full) {
+  Value m = add(firstM, add(tile.panelA, row));
   for (int64_t v = 0; v < plan.vectors; ++v) {
+    if (!full && lanesInRest(v) == 0)
+      continue;
     Value column = add(tile.panelB, lanesOf(v));
-    Value sum = loadContiguous(
-        tile.sums, add(mul(tileRow, panelN()), lanesOf(v)), Value());
-    if (sums) {
-      Value at = add(mul(row, roomN()), column);
-      sum = addEarlier(sum, at, tile.firstK);
-      if (!last) {
-        storeVector(sum, sums, at);
-        continue;
-      }
-    }
-    if (full || lanesInRest(v) != 0)
-      finishVector(sum, m, add(firstN, column),
-                   full ? Value() : maskInRest(v, column));
+    Value sum = loadContiguous(tile.sums, add(start, lanesOf(v)), Value());
+    finishVector(sum, m, add(firstN, column),
+                 full ? Value() : maskInRest(v, column));
   }
 }
 

@@ -4,7 +4,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -219,19 +218,6 @@ Value PanelGather::load(size_t vector, Value base, Value mask) {
         return runs.empty() ? loadApart(vector, base, mask, outside)
                             : loadRuns(vector, base, mask, outside);
       });
-}
-
-/// What one of two branches makes.
-Value PanelGather::either(Value condition, VectorType type,
-                          function_ref<Value()> yes, function_ref<Value()> no) {
-  auto branch = scf::IfOp::create(builder, loc, TypeRange(type), condition,
-                                  /*withElse=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(builder, loc, yes());
-  builder.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(builder, loc, no());
-  return branch.getResult(0);
 }
 
 /// Whether lanes are neighbours, and none of them is left out.

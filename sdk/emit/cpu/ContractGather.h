@@ -52,9 +52,6 @@ private:
   mlir::Value load(size_t vector, mlir::Value base, mlir::Value mask);
   mlir::Value loadRuns(size_t vector, mlir::Value base, mlir::Value mask,
                        mlir::Value outside);
-  mlir::Value either(mlir::Value condition, mlir::VectorType type,
-                     llvm::function_ref<mlir::Value()> yes,
-                     llvm::function_ref<mlir::Value()> no);
   mlir::Value isWhole(size_t vector, mlir::Value mask);
   mlir::Value loadWhole(size_t vector, mlir::Value base);
   mlir::Value loadApart(size_t vector, mlir::Value base, mlir::Value mask,

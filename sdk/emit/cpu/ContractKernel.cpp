@@ -11,10 +11,19 @@ using namespace mlir;
 
 namespace backplane {
 
+/// Elements of all tiles that are kept.
+static int64_t sizeOfTiles(const ContractScope &s) {
+  int64_t rows = s.plan.rows;
+  if (!s.manyBlocks())
+    return rows * s.maxPanelN();
+  return int64_t(llvm::alignTo(uint64_t(s.plan.groupM), rows)) * s.roomN();
+}
+
 MicroKernel::MicroKernel(const ContractScope &scope,
                          const ContractPacker &packed)
-    : ContractScope(scope), tile(scratch(plan.rows * maxPanelN(), element)),
-      packedA(packed.packedA), packedB(packed.packedB), narrow(scope) {}
+    : ContractScope(scope), tiles(scratch(sizeOfTiles(scope), element)),
+      packedA(packed.packedA), packedB(packed.packedB), pixels(packed.pixels),
+      narrow(scope) {}
 
 /// The element of A for all lanes.
 Value MicroKernel::broadcastA(Value memref, Value at) {
@@ -31,7 +40,7 @@ Value MicroKernel::multiplyAdd(Value a, Value b, Value sum) {
 
 MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {
   if (plan.packA)
-    return {packedA, mul(panelA, plan.depth), index(plan.depth), index(1)};
+    return {packedA, mul(panelA, plan.pitchA), index(plan.pitchA), index(1)};
   Value stride = groupStride(operands.a, c.m);
   Value row = add(firstM, firstRow(panelA));
   Value start = originOf(operands.a);
@@ -78,60 +87,98 @@ Value MicroKernel::vectorOfB(const Source &from, int64_t v) const {
   return add(mul(from.strideBlock, column / c.blockOfB), column % c.blockOfB);
 }
 
+SmallVector<Value> MicroKernel::loadRow(const Source &fromB, Value k,
+                                        int64_t vectors) {
+  Value row = add(fromB.start, mul(k, mul(fromB.strideK, index(vnni.block))));
+  SmallVector<Value> result;
+  for (int64_t v = 0; v < vectors * vnni.block; ++v)
+    result.push_back(
+        loadContiguous(fromB.memref, add(row, vectorOfB(fromB, v)), Value()));
+  return result;
+}
+
 /// Adds step number k to the sums: of a row of A (of a block of rows) with each
 /// vector of B.
-SmallVector<Value> MicroKernel::addProducts(const Source &fromA,
-                                            const Source &fromB, Value k,
+SmallVector<Value> MicroKernel::addProducts(const Source &fromA, Value k,
+                                            ArrayRef<Value> rowB,
                                             ValueRange sums) {
-  auto vectors = int64_t(sums.size()) / plan.rows * vnni.block;
-  Value rowB = add(fromB.start, mul(k, mul(fromB.strideK, index(vnni.block))));
-  SmallVector<Value> vectorsB, next;
+  SmallVector<Value> next;
   if (fromA.next)
     memref::PrefetchOp::create(
         builder, loc, fromA.memref,
         ValueRange(add(fromA.next, mul(k, fromA.strideK))),
         /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
-  for (int64_t v = 0; v < vectors; ++v)
-    vectorsB.push_back(
-        loadContiguous(fromB.memref, add(rowB, vectorOfB(fromB, v)), Value()));
   for (int64_t row = 0; row < plan.rows; row += vnni.block) {
     Value rowA = add(fromA.start, mul(fromA.strideM, row));
     Value lanesA =
         broadcastA(fromA.memref,
                    add(rowA, mul(k, mul(fromA.strideK, stepK() * vnni.block))));
-    for (Value vector : vectorsB)
+    for (Value vector : rowB)
       next.push_back(multiplyAdd(lanesA, vector, sums[next.size()]));
   }
   return next;
 }
 
-/// rows x vectors sums over one block of k, left in `tile`.
+/// rows x vectors sums over one block of k.
 void MicroKernel::multiply(const Source &fromA, const Source &fromB,
                            Value countK, int64_t vectors) {
   SmallVector<Value> zeros(plan.rows * vectors, zeroVector(element));
   Value steps = ceilDiv(countK, index(stepK()));
-  auto loop =
-      scf::ForOp::create(builder, loc, index(0), steps, index(1), zeros);
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    scf::YieldOp::create(builder, loc,
-                         addProducts(fromA, fromB, loop.getInductionVar(),
-                                     loop.getRegionIterArgs()));
+  storeTile(accumulate(index(0), steps, zeros, [&](Value k, ValueRange sums) {
+    return addProducts(fromA, k, loadRow(fromB, k, vectors), sums);
+  }));
+}
+
+/// Runs a loop that carries the sums.
+MicroKernel::Sums MicroKernel::accumulate(Value low, Value high,
+                                          ValueRange sums, Step step) {
+  auto loop = scf::ForOp::create(builder, loc, low, high, index(1), sums);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  scf::YieldOp::create(builder, loc,
+                       step(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return loop.getResults();
+}
+
+Value MicroKernel::startOfTile(Value panelB, Value panelA) const {
+  if (!manyBlocks())
+    return index(0);
+  auto rows = int64_t(llvm::alignTo(uint64_t(plan.groupM), plan.rows));
+  return add(mul(panelB, rows), mul(panelA, panelN()));
+}
+
+void MicroKernel::storeSums(ValueRange sums, bool first) {
+  size_t vectors = sums.size() / size_t(plan.rows);
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    auto row = int64_t(i / vectors), v = int64_t(i % vectors);
+    Value at = add(start, lanesOf(row * plan.vectors + v));
+    Value total =
+        first ? sum : addElements(sum, loadContiguous(tiles, at, Value()));
+    storeVector(total, tiles, at);
   }
+}
+
+void MicroKernel::storeTile(ValueRange sums) {
+  SmallVector<Value> rows(sums);
   if (vnni.block > 1)
-    return narrow.storePairs(loop.getResults(), tile);
-  for (int64_t row = 0; row < plan.rows; ++row)
-    for (int64_t v = 0; v < vectors; ++v)
-      storeVector(loop.getResult(row * vectors + v), tile,
-                  lanesOf(row * plan.vectors + v));
+    rows = narrow.sumsByRow(sums);
+  if (!manyBlocks())
+    return storeSums(rows, true);
+  ifElse(
+      first, [&] { storeSums(rows, true); }, [&] { storeSums(rows, false); });
 }
 
 void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
                            Value countK) {
-  Source fromA = sourceA(panelA, firstK), fromB = sourceB(panelB, firstK);
+  Source fromA = sourceA(panelA, firstK);
+  start = startOfTile(panelB, panelA);
+  first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, firstK,
+                                index(0));
   if (c.blockOfA)
     fromA.next = startOfNext(panelA, firstK);
+  if (pixels)
+    return multiplyImage(fromA, panelB, countK);
+  Source fromB = sourceB(panelB, firstK);
   auto rest = [&] {
     Source packed{packedB, index(0), index(1), panelN()};
     bool asItIs = plan.packB || c.blockOfB;
@@ -148,6 +195,73 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
 int64_t MicroKernel::restVectors() const {
   int64_t rest = vnni.narrow ? 0 : restColumns().value_or(0);
   return rest == 0 ? plan.vectors : (rest + width.count - 1) / width.count;
+}
+
+/* ---- Windows of an image ---- */
+
+void MicroKernel::enterPanel(Value panelB) {
+  if (pixels)
+    pixelPanel = pixels->panel(panelB);
+}
+
+void MicroKernel::multiplyImage(const Source &fromA, Value panelB,
+                                Value countK) {
+  auto whole = [&] { multiplyWindows(fromA, countK, plan.vectors); };
+  if (restVectors() == plan.vectors)
+    return whole();
+  ifElse(isFull(panelB), whole,
+         [&] { multiplyWindows(fromA, countK, restVectors()); });
+}
+
+void MicroKernel::multiplyWindows(const Source &fromA, Value countK,
+                                  int64_t vectors) {
+  Sums zeros(plan.rows * vectors, zeroVector(element));
+  const WindowAxis &rows = image->rows();
+  auto addRowOf = [&](Value channel, Value row, Value offset, ValueRange sums) {
+    Value k = mul(add(mul(channel, rows.window), row), image->windowOfRow());
+    Value start = add(pixelPanel.start, mul(channel, image->channelPitch));
+    return addRow(fromA, k, add(start, offset), sums);
+  };
+  auto addChannel = [&](Value channel, ValueRange sums) {
+    if (rows.stride == 1)
+      return accumulate(pixelPanel.low, pixelPanel.high, sums,
+                        [&](Value row, ValueRange sums) {
+                          Value rowsBefore = mul(row, rows.dilation);
+                          return addRowOf(channel, row,
+                                          mul(rowsBefore, image->pixelsOfRow()),
+                                          sums);
+                        });
+    Sums result(sums);
+    for (int64_t row = 0; row < rows.window; ++row)
+      result =
+          addRowOf(channel, index(row), index(image->offsetOfRow(row)), result);
+    return result;
+  };
+  Value channels = ceilDiv(countK, index(image->window()));
+  storeTile(accumulate(index(0), channels, zeros, addChannel));
+}
+
+/// Adds the products with a row of the window, whose first one is number `k`
+/// and has its pixels at `start`. Short rows are written out.
+MicroKernel::Sums MicroKernel::addRow(const Source &fromA, Value k, Value start,
+                                      ValueRange sums) {
+  constexpr int64_t shortRow = 4;
+  int64_t elements = image->windowOfRow();
+  size_t vectors = sums.size() / size_t(plan.rows);
+  auto addPixels = [&](Value element, ValueRange sums) {
+    Value at = add(start, mul(element, image->copyPitch));
+    Sums row;
+    for (size_t v = 0; v < vectors; ++v)
+      row.push_back(loadContiguous(pixels->memory, add(at, lanesOf(int64_t(v))),
+                                   Value()));
+    return addProducts(fromA, add(k, element), row, sums);
+  };
+  if (elements > shortRow)
+    return accumulate(index(0), index(elements), sums, addPixels);
+  Sums result(sums);
+  for (int64_t element = 0; element < elements; ++element)
+    result = addPixels(index(element), result);
+  return result;
 }
 
 } // namespace backplane

@@ -11,14 +11,19 @@ namespace backplane {
 
 class MicroKernel : ContractScope {
 public:
-  /// Makes the memory of the tile.
+  /// Makes the memory of tiles.
   MicroKernel(const ContractScope &scope, const ContractPacker &packed);
 
-  /// rows x vectors sums of the last call, row by row.
-  mlir::Value tile;
+  /// rows x vectors sums for each tile of the group, row by row; where k has
+  /// one block, those of the last call alone.
+  mlir::Value tiles;
+  /// Where the tile of these panels is there.
+  mlir::Value startOfTile(mlir::Value panelB, mlir::Value panelA) const;
 
+  /// Before what is multiplied with a panel of B.
+  void enterPanel(mlir::Value panelB);
   /// Adds up countK products for each element of the tile in which these panels
-  /// meet.
+  /// meet, and adds these sums to those of earlier blocks of k.
   void multiply(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
                 mlir::Value countK);
 
@@ -38,13 +43,31 @@ private:
   void multiply(const Source &fromA, const Source &fromB, mlir::Value countK,
                 int64_t vectors);
   int64_t restVectors() const;
-  llvm::SmallVector<mlir::Value> addProducts(const Source &fromA,
-                                             const Source &fromB, mlir::Value k,
+  llvm::SmallVector<mlir::Value> loadRow(const Source &fromB, mlir::Value k,
+                                         int64_t vectors);
+  llvm::SmallVector<mlir::Value> addProducts(const Source &fromA, mlir::Value k,
+                                             llvm::ArrayRef<mlir::Value> rowB,
                                              mlir::ValueRange sums);
+  void storeTile(mlir::ValueRange sums);
+  void storeSums(mlir::ValueRange sums, bool first);
+
+  using Sums = llvm::SmallVector<mlir::Value>;
+  using Step = llvm::function_ref<Sums(mlir::Value, mlir::ValueRange)>;
+  Sums accumulate(mlir::Value low, mlir::Value high, mlir::ValueRange sums,
+                  Step step);
+  void multiplyImage(const Source &fromA, mlir::Value panelB,
+                     mlir::Value countK);
+  void multiplyWindows(const Source &fromA, mlir::Value countK,
+                       int64_t vectors);
+  Sums addRow(const Source &fromA, mlir::Value k, mlir::Value start,
+              mlir::ValueRange sums);
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
 
   mlir::Value packedA, packedB;
+  const std::optional<ImageBuilder> &pixels;
+  PixelPanel pixelPanel;    ///< of the panel that was entered
+  mlir::Value start, first; ///< of the tile; whether its block is the first
   VnniBuilder narrow;
 };
 

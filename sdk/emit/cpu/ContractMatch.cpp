@@ -47,6 +47,7 @@ struct Matcher {
   bool mergeableInC(unsigned a, unsigned b) const;
   bool inBlocksOfA(unsigned a, unsigned b) const;
   int64_t findBlockOfB() const;
+  int64_t findWindow() const;
   bool worthwhile() const;
 
   bool unit(unsigned loop) const { return sizes[loop] == 1; }
@@ -339,6 +340,7 @@ bool Matcher::assignLoops() {
   for (size_t i = 1; i < c.n.size(); ++i)
     c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
   c.blockOfB = findBlockOfB();
+  c.window = findWindow();
   return !c.n.empty();
 }
 
@@ -352,6 +354,21 @@ int64_t Matcher::findBlockOfB() const {
   for (unsigned loop : {c.n[0], c.k[0], c.n[1]})
     axes.push_back(getAffineDimExpr(loop, c.rhs.map.getContext()));
   return c.rhs.map.getResults() == ArrayRef(axes) ? sizes[c.n[1]] : 0;
+}
+
+int64_t Matcher::findWindow() const {
+  // A longer sum of one channel had rounding errors that blocks of k prevent.
+  constexpr int64_t maxWindow = 256;
+  if (c.k.size() < 2 || !c.rhs.map.getResultPosition(getAffineDimExpr(
+                            c.k.front(), c.rhs.map.getContext())))
+    return 1;
+  int64_t window = 1;
+  for (unsigned loop : ArrayRef(c.k).drop_front()) {
+    if (ShapedType::isDynamic(sizes[loop]))
+      return 1;
+    window *= sizes[loop];
+  }
+  return window <= maxWindow ? window : 1;
 }
 
 /// Forms for which plain vector loops do better.

@@ -13,8 +13,7 @@ bool FlatOperand::unitStride(unsigned loop) const {
   return strides[loop] && getConstantIntValue(strides[loop]) == 1;
 }
 
-/// The factor of a loop in a linear expression.
-static int64_t factorOf(AffineExpr expr, unsigned loop) {
+int64_t factorOf(AffineExpr expr, unsigned loop) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dim.getPosition() == loop ? 1 : 0;
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);

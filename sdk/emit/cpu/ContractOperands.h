@@ -49,6 +49,9 @@ struct ContractOperands {
   llvm::SmallVector<PaddedAxis> padded;
 };
 
+/// The factor of a loop in a linear expression.
+int64_t factorOf(mlir::AffineExpr expr, unsigned loop);
+
 /// The elements of a dense memref as rank 1.
 mlir::Value flatMemref(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value memref);

@@ -14,9 +14,11 @@ ContractPacker::ContractPacker(const ContractScope &s) : ContractScope(s) {
   // The last vector of a row may reach into the next one.
   if (plan.packA)
     packedA =
-        scratch(plan.groupM * plan.depth + (width.scalable ? maxLanes() : 0),
+        scratch(plan.groupM * plan.pitchA + (width.scalable ? maxLanes() : 0),
                 vnni.narrow ? vnni.narrow : element);
-  if (!c.blockOfB)
+  if (image)
+    pixels.emplace(s);
+  else if (!c.blockOfB)
     packedB = scratch((plan.packB ? roomN() : maxPanelN()) * depthB(),
                       vnni.narrow ? builder.getI32Type() : element);
 }
@@ -32,13 +34,13 @@ VectorWidth ContractPacker::chunkOfA() const {
 /// one step of the kernel after the other.
 Value ContractPacker::offsetInA(Value row, Value k) {
   if (vnni.block == 1)
-    return add(mul(row, plan.depth), k);
+    return add(mul(row, plan.pitchA), k);
   auto part = [&](Value value, int64_t unit, int64_t each) {
     Value whole = floorDiv(value, index(unit));
     Value remainder = mod(value, index(unit));
     return std::pair(mul(whole, each * unit), remainder);
   };
-  auto [pair, second] = part(row, vnni.block, plan.depth);
+  auto [pair, second] = part(row, vnni.block, plan.pitchA);
   auto [step, inside] = part(k, stepK(), vnni.block);
   return add(add(pair, step), add(mul(second, stepK()), inside));
 }
@@ -113,7 +115,7 @@ void ContractPacker::packA(Value firstK, Value countK) {
 /* ---- B ---- */
 
 void ContractPacker::prepareColumns() {
-  if (!c.nMergedInB && !c.blockOfB && !transposesB())
+  if (!pixels && !c.nMergedInB && !c.blockOfB && !transposesB())
     shares = makeColumnShares(*this);
 }
 
@@ -166,6 +168,8 @@ void ContractPacker::gatherPanel(Value panel, Value firstK, Value countK) {
     return storeRows(to, countK, [&](Value k) {
       return gather.row(split(add(firstK, k), c.k), shift);
     });
+  if (plan.window > 1 && plan.window == c.window)
+    return gatherWindows(gather, to, firstK, countK);
   // Rows that differ in the last loop alone follow each other: most often the
   // same of their lanes lie in the padding.
   Value inner = operands.sizes[c.k.back()], end = add(firstK, countK);
@@ -178,6 +182,23 @@ void ContractPacker::gatherPanel(Value panel, Value firstK, Value countK) {
     forRange(low, minimum(end, add(start, inner)), 1, [&](Value k) {
       at.back() = sub(k, start);
       storeRow(add(to, mul(sub(k, firstK), panelN())), gather.row(at, shift));
+    });
+  });
+}
+
+/// Rows of whole channels. Those under one element of the window follow each
+/// other: the same of their lanes lie in the padding.
+void ContractPacker::gatherWindows(PanelGather &gather, Value to, Value firstK,
+                                   Value countK) {
+  Value shift = gather.paddingBefore(), window = index(c.window);
+  Value first = floorDiv(firstK, window), count = ceilDiv(countK, window);
+  forRange(index(0), window, 1, [&](Value element) {
+    SmallVector<Value> at = split(element, ArrayRef(c.k).drop_front());
+    at.insert(at.begin(), Value());
+    forRange(index(0), count, 1, [&](Value channel) {
+      at.front() = add(first, channel);
+      Value k = add(mul(channel, window), element);
+      storeRow(add(to, mul(k, panelN())), gather.row(at, shift));
     });
   });
 }
@@ -227,6 +248,8 @@ void ContractPacker::transposePanel(Value panel, Value firstK, Value countK) {
 void ContractPacker::packB(Value firstK, Value countK) {
   if (c.blockOfB)
     return;
+  if (pixels)
+    return pixels->copy(firstK, countK);
   forRange(index(0), countN, panelN(), [&](Value panel) {
     if (transposesB())
       return transposePanel(panel, firstK, countK);

@@ -6,6 +6,7 @@
 #define BACKPLANE_EMIT_CPU_CONTRACTPACK_H
 
 #include "sdk/emit/cpu/ContractGather.h"
+#include "sdk/emit/cpu/ContractImage.h"
 #include "sdk/emit/cpu/ContractVnni.h"
 
 namespace backplane {
@@ -21,8 +22,10 @@ public:
   mlir::Value packedA;
   /// Panels of `vectors * lanes` columns, each with `depthB` rows; columns
   /// beyond the edge are zero. When the plan reads B where it is, only the
-  /// panel that is not full; null when B lies in blocks.
+  /// panel that is not full; null when B lies in blocks or is an image.
   mlir::Value packedB;
+  /// What the kernel reads instead of packed B, if anything.
+  std::optional<ImageBuilder> pixels;
 
   /// Before all copies, where columns of B do not lie next to each other.
   void prepareColumns();
@@ -51,6 +54,8 @@ private:
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);
   void gatherPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
+  void gatherWindows(PanelGather &gather, mlir::Value to, mlir::Value firstK,
+                     mlir::Value countK);
   bool transposesB() const;
   void transposePanel(mlir::Value panel, mlir::Value firstK,
                       mlir::Value countK);

@@ -102,9 +102,13 @@ ContractPlan planContraction(const ContractShape &shape) {
   int64_t deepest = plan.packB || shape.k < 1 ? shape.deepest : shape.k;
   // Further tiles find a panel of this length in the nearest cache.
   if (shape.blockOfB && !oneTile)
-    deepest = 2 * shape.deepest;
-  plan.depth = roundUp(balanced(shape.k, deepest, 1),
-                       std::max(shape.lanes, shape.perLane * shape.block));
+    deepest = (shape.m > 0 && shape.m <= 32 ? 2 : 1) * shape.deepest;
+  int64_t step = std::max(shape.lanes, shape.perLane * shape.block);
+  plan.window = shape.window;
+  plan.depth = balanced(shape.k, deepest, shape.window);
+  plan.pitchA = roundUp(plan.depth, step);
+  if (shape.window == 1)
+    plan.depth = plan.pitchA;
   plan.groupM =
       balanced(shape.m, fitting(shape, shape.gathersB ? 4 : 8), plan.rows);
   plan.groupN = balanced(shape.n, fitting(shape, 4), unitN);

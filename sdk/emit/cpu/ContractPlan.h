@@ -24,6 +24,7 @@ struct ContractShape {
   int64_t perLane = 1;  ///< elements of k that a lane multiplies at once
   int64_t block = 1;    ///< rows, and words of k, that are multiplied at once
   int64_t deepest = 128; ///< elements of k in a block, at most
+  int64_t window = 1;    ///< elements of k that a block has all of, or none
   /// Registers beside sums and B: an element of A, and a product where none is
   /// added at once.
   int64_t temporaries = 2;
@@ -34,10 +35,12 @@ struct ContractShape {
 struct ContractPlan {
   int64_t rows = 1, vectors = 1;
   int64_t depth = 1;
+  int64_t pitchA = 1; ///< elements from one row of packed A to the next
   int64_t groupM = 1, groupN = 1;
-  bool gemv = false; ///< few rows: B is read once, in whole rows
-  bool packA = true; ///< else A is read where it is
-  bool packB = true; ///< else whole panels of B are read where they are
+  int64_t window = 1; ///< as in the shape
+  bool gemv = false;  ///< few rows: B is read once, in whole rows
+  bool packA = true;  ///< else A is read where it is
+  bool packB = true;  ///< else whole panels of B are read where they are
 };
 
 ContractPlan planContraction(const ContractShape &shape);

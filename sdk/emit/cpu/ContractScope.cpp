@@ -10,13 +10,19 @@ namespace backplane {
 ContractScope::ContractScope(const VectorBuilder &builder,
                              const ContractProblem &problem, ValueRange ids)
     : VectorBuilder(builder), c(problem.c), plan(problem.plan),
-      vnni(problem.vnni), operands(problem.operands), element(c.accumulator) {
+      vnni(problem.vnni), operands(problem.operands), image(problem.image),
+      element(c.accumulator) {
   size_t outers = c.outer.size();
   outer.assign(ids.begin(), ids.begin() + outers);
   firstN = ids[outers];
   firstM = ids[outers + 1];
   countN = minimum(index(plan.groupN), sub(operands.sizeN, firstN));
   countM = minimum(index(plan.groupM), sub(operands.sizeM, firstM));
+}
+
+bool ContractScope::manyBlocks() const {
+  std::optional<int64_t> k = getConstantIntValue(operands.sizeK);
+  return !k || *k > plan.depth;
 }
 
 std::optional<int64_t> ContractScope::restColumns() const {

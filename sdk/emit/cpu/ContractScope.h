@@ -10,7 +10,7 @@
 #define BACKPLANE_EMIT_CPU_CONTRACTSCOPE_H
 
 #include "sdk/emit/cpu/ContractOperands.h"
-#include "sdk/emit/cpu/ContractPlan.h"
+#include "sdk/emit/cpu/ImageTile.h"
 #include "sdk/emit/cpu/VnniPlan.h"
 
 namespace backplane {
@@ -24,6 +24,7 @@ struct ContractProblem {
   ContractPlan plan;
   VnniPlan vnni;
   ContractOperands operands;
+  std::optional<ImageTile> image = {}; ///< none: B is packed, or read in place
 };
 
 /// The code of one work-group: a tile of C, of the iteration `outer`.
@@ -38,10 +39,13 @@ public:
   const ContractPlan &plan;
   const VnniPlan &vnni;
   const ContractOperands &operands;
+  const std::optional<ImageTile> &image;
   mlir::Type element;                   ///< of sums, and of packed panels
   llvm::SmallVector<mlir::Value> outer; ///< index per outer loop
   mlir::Value firstM, firstN, countM, countN;
 
+  /// Whether k may have more than one block.
+  bool manyBlocks() const;
   /// Elements of k that the kernel multiplies at once.
   int64_t stepK() const { return vnni.perLane * vnni.block; }
   /// Rows of packed B for each block of k.

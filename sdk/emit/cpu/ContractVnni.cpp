@@ -184,14 +184,15 @@ std::pair<Value, Value> VnniBuilder::rowsOfPair(Value low, Value high) {
           cast(take(1), vectorType(element))};
 }
 
-void VnniBuilder::storePairs(ValueRange sums, Value tile) {
+SmallVector<Value> VnniBuilder::sumsByRow(ValueRange sums) {
+  SmallVector<Value> result(sums.size());
   for (int64_t i = 0; i < plan.rows / 2 * plan.vectors; ++i) {
     int64_t pair = i / plan.vectors, v = i % plan.vectors;
-    auto [first, second] = rowsOfPair(sums[2 * i], sums[2 * i + 1]);
     int64_t at = 2 * pair * plan.vectors + v;
-    storeVector(first, tile, lanesOf(at));
-    storeVector(second, tile, lanesOf(at + plan.vectors));
+    std::tie(result[at], result[at + plan.vectors]) =
+        rowsOfPair(sums[2 * i], sums[2 * i + 1]);
   }
+  return result;
 }
 
 } // namespace backplane

@@ -37,8 +37,8 @@ public:
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   /// sum + a * b.
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
-  /// Stores the sums of pairs of rows to `tile`, row by row.
-  void storePairs(mlir::ValueRange sums, mlir::Value tile);
+  /// The sums of pairs of rows, row by row.
+  llvm::SmallVector<mlir::Value> sumsByRow(mlir::ValueRange sums);
 
 private:
   mlir::Value stackElements(llvm::ArrayRef<mlir::Value> elements);

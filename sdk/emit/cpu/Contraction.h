@@ -56,6 +56,9 @@ struct Contraction {
   mlir::TypedAttr init;    ///< what C starts with
   /// Loops by role; m, n and k count as one loop each, last one fastest.
   llvm::SmallVector<unsigned> outer, m, n, k;
+  /// Where the first of k counts channels of an image, and the others elements
+  /// of a window: how many of these there are, if few. Else 1.
+  int64_t window = 1;
   bool kMergedInA = false; ///< k is one strided run of A
   /// Rows of A that are neighbours: A has all of k for one block of them, then
   /// for the next, to be multiplied as it is. 0: there are no blocks.

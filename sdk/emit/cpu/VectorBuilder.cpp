@@ -70,6 +70,19 @@ void VectorBuilder::ifElse(Value condition, function_ref<void()> yes,
   no();
 }
 
+Value VectorBuilder::either(Value condition, Type type,
+                            function_ref<Value()> yes,
+                            function_ref<Value()> no) const {
+  auto branch = scf::IfOp::create(builder, loc, TypeRange(type), condition,
+                                  /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, yes());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, no());
+  return branch.getResult(0);
+}
+
 /* ---- Vectors ---- */
 
 Value VectorBuilder::zeroVector(Type type, VectorWidth lanes) const {

@@ -45,6 +45,10 @@ public:
   }
   void ifElse(mlir::Value condition, llvm::function_ref<void()> yes,
               llvm::function_ref<void()> no) const;
+  /// What one of two branches makes.
+  mlir::Value either(mlir::Value condition, mlir::Type type,
+                     llvm::function_ref<mlir::Value()> yes,
+                     llvm::function_ref<mlir::Value()> no) const;
 
   // Vectors and their memory.
   mlir::VectorType vectorType(mlir::Type type) const { return width.of(type); }

@@ -111,29 +111,30 @@ func.func @groups(%w: tensor<32x8x3x1xf32>, %x: tensor<1x16x30x1xf32>,
 #image = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 * 2 + d4)>
 #sums = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
 
-// Pixels two apart are taken out of two vectors, and gathered where a row ends.
+// Pixels two apart, of a row whose length is not known, are taken out of two
+// vectors, and gathered where it ends.
 // CHECK-LABEL: func.func @apart
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 17, 19, 21, 23, 25, 27, 29, 31]
 // CHECK: vector.gather
 // CHECK: math.fma
 // CHECK-NOT: linalg
-func.func @apart(%w: tensor<16x8x3xf32>, %x: tensor<1x8x97xf32>,
-                 %c: tensor<1x16x48xf32>) -> tensor<1x16x48xf32>
+func.func @apart(%w: tensor<16x8x3xf32>, %x: tensor<1x8x?xf32>,
+                 %c: tensor<1x16x?xf32>) -> tensor<1x16x?xf32>
     attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
   %zero = arith.constant 0.0 : f32
-  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x16x48xf32>)
-      -> tensor<1x16x48xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%c : tensor<1x16x?xf32>)
+      -> tensor<1x16x?xf32>
   %r = linalg.generic {indexing_maps = [#weight, #image, #sums],
                        iterator_types = ["parallel", "parallel", "parallel",
                                          "reduction", "reduction"]}
-      ins(%w, %x : tensor<16x8x3xf32>, tensor<1x8x97xf32>)
-      outs(%start : tensor<1x16x48xf32>) {
+      ins(%w, %x : tensor<16x8x3xf32>, tensor<1x8x?xf32>)
+      outs(%start : tensor<1x16x?xf32>) {
   ^bb0(%a: f32, %b: f32, %old: f32):
     %p = arith.mulf %a, %b : f32
     %s = arith.addf %old, %p : f32
     linalg.yield %s : f32
-  } -> tensor<1x16x48xf32>
-  return %r : tensor<1x16x48xf32>
+  } -> tensor<1x16x?xf32>
+  return %r : tensor<1x16x?xf32>
 }
 
 // -----

@@ -88,12 +88,12 @@ TEST(ArrangeWeights, StoresBlocksOfOutputs) {
   ASSERT_NE(id, f.id);
   const backplane::Weight *weight = f.pool.find(id);
   ASSERT_NE(weight, nullptr);
-  EXPECT_EQ(weight->type.dims, (backplane::Dims{2, 2, 2, 3, 8}));
+  EXPECT_EQ(weight->type.dims, (backplane::Dims{2, 3, 2, 2, 8}));
   for (int64_t o = 0; o < 16; ++o)
     for (int64_t c = 0; c < inputs; ++c)
       for (int64_t w = 0; w < window; ++w) {
         float number;
-        int64_t place = ((o / 8 * window + w) * inputs + c) * 8 + o % 8;
+        int64_t place = ((o / 8 * inputs + c) * window + w) * 8 + o % 8;
         std::memcpy(&number, weight->data.data() + place * 4, 4);
         EXPECT_EQ(number, float((o * inputs + c) * window + w));
       }

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/cpu/ContractImage.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace backplane {
+
+ImageBuilder::ImageBuilder(const ContractScope &scope)
+    : ContractScope(scope), memory(scratch(scope.image->elements, element)),
+      tile(*scope.image) {}
+
+/* ---- Where pixels are ---- */
+
+/// The pixel of its line with which the copies begin.
+Value ImageBuilder::firstPixel() const {
+  return tile.oneLine() ? firstN : index(0);
+}
+
+PixelPanel ImageBuilder::panel(Value first) const {
+  PixelPanel panel = {first, index(0), index(tile.rows().window)};
+  if (!tile.oneLine())
+    panel.start = add(first, mod(firstN, index(tile.line().pixels)));
+  const WindowAxis &rows = tile.rows();
+  if (!rows.padded() || tile.phases.size() > 1)
+    return panel;
+  // Rows in front of these, and from the last of these on, meet the padding
+  // alone, whichever pixel of the panel it is.
+  auto start = [&](Value column) {
+    Value row = floorDiv(add(firstN, column), index(tile.pixelsOfRow()));
+    return mul(row, rows.stride);
+  };
+  auto elements = [&](Value distance) {
+    distance = builder.createOrFold<arith::MaxSIOp>(loc, distance, index(0));
+    return ceilDiv(distance, index(rows.dilation));
+  };
+  Value last = sub(minimum(add(first, panelN()), countN), index(1));
+  panel.low = elements(sub(index(rows.low), start(last)));
+  panel.high = minimum(
+      panel.high, elements(sub(index(rows.low + rows.size), start(first))));
+  return panel;
+}
+
+/* ---- The copies ---- */
+
+Value ImageBuilder::splat(Value scalar) {
+  Value word =
+      arith::IndexCastOp::create(builder, loc, builder.getI32Type(), scalar);
+  return vector::BroadcastOp::create(builder, loc, vectorType(word.getType()),
+                                     word);
+}
+
+/// Elements of B from one index of an axis to the next.
+Value ImageBuilder::strideOf(unsigned axis) {
+  Value stride = index(1);
+  auto type = cast<MemRefType>(c.rhs.memref.getType());
+  for (unsigned i = axis + 1; i < type.getRank(); ++i)
+    stride =
+        mul(stride, getValueOrCreateConstantIndexOp(
+                        builder, loc,
+                        memref::getMixedSize(builder, loc, c.rhs.memref, i)));
+  return stride;
+}
+
+void ImageBuilder::copy(Value firstK, Value countK) {
+  Value window = index(tile.window()), width = index(tile.line().pixels);
+  Value channels = ceilDiv(countK, window), first = floorDiv(firstK, window);
+  Value lines = index(1);
+  if (!tile.oneLine())
+    lines = add(ceilDiv(add(mod(firstN, width), countN), width),
+                tile.rowReach() * (tile.pixelsOfRow() / tile.line().pixels));
+  forRange(index(0), channels, 1, [&](Value channel) {
+    Value source = originOf(operands.b);
+    if (tile.channelAxis)
+      source =
+          add(source, mul(add(first, channel), strideOf(*tile.channelAxis)));
+    copyChannel(source, mul(channel, tile.channelPitch), lines);
+  });
+}
+
+void ImageBuilder::copyChannel(Value source, Value to, Value lines) {
+  Value width = index(tile.line().pixels);
+  Value first = tile.oneLine() ? index(0) : floorDiv(firstN, width);
+  forRange(index(0), index(tile.windowOfRow()), 1, [&](Value element) {
+    for (auto [i, phase] : llvm::enumerate(tile.phases)) {
+      Value start = add(add(to, mul(element, tile.copyPitch)),
+                        int64_t(i) * tile.phasePitch);
+      forRange(index(0), lines, 1, [&](Value number) {
+        Line line = {add(first, number), element, phase, source,
+                     add(start, mul(number, width))};
+        findSource(line);
+        copyLine(line);
+      });
+    }
+  });
+}
+
+/// The index on an axis of the image, of which a part may be padding.
+void ImageBuilder::addAxis(Line &line, const WindowAxis &axis, Value at) {
+  at = sub(at, index(axis.low));
+  if (axis.axis)
+    line.source = add(line.source, mul(at, strideOf(*axis.axis)));
+  if (!axis.padded())
+    return;
+  // As unsigned numbers negative indices are beyond every size.
+  Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       at, index(axis.size));
+  line.inside = line.inside
+                    ? arith::AndIOp::create(builder, loc, line.inside, inside)
+                    : inside;
+}
+
+void ImageBuilder::findSource(Line &line) {
+  Value number = line.number, element = line.element;
+  for (size_t i = tile.axes.size(); i-- > 1;) {
+    const WindowAxis &axis = tile.axes[i];
+    Value w = mod(element, index(axis.window));
+    element = floorDiv(element, index(axis.window));
+    Value moved = mul(w, axis.dilation);
+    if (i + 1 == tile.axes.size()) {
+      line.shift = sub(moved, index(axis.low));
+      continue;
+    }
+    Value pixel = mod(number, index(axis.pixels));
+    number = floorDiv(number, index(axis.pixels));
+    addAxis(line, axis, add(mul(pixel, axis.stride), moved));
+  }
+  addAxis(line, tile.rows(), add(mul(number, tile.rows().stride), line.phase));
+}
+
+/// What is in the padding.
+Value ImageBuilder::outside() {
+  Type type = cast<MemRefType>(operands.b.memref.getType()).getElementType();
+  if (!c.rhs.padded())
+    return zeroVector(type);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(type), Attribute(c.rhs.padValue)));
+}
+
+void ImageBuilder::copyLine(const Line &line) {
+  Value end = tile.oneLine() ? countN : index(tile.line().pixels);
+  auto store = [&](Value pixel, Value pixels) {
+    storeVector(convertRight(pixels), memory, add(line.to, pixel));
+  };
+  auto copyPixels = [&] {
+    forRange(index(0), end, laneCount,
+             [&](Value pixel) { store(pixel, loadPixels(line, pixel)); });
+  };
+  auto fill = [&] {
+    Value nothing = outside();
+    forRange(index(0), end, laneCount,
+             [&](Value pixel) { store(pixel, nothing); });
+  };
+  if (!line.inside)
+    return copyPixels();
+  ifElse(line.inside, copyPixels, fill);
+}
+
+/// A vector of pixels, which are `stride` apart in the image.
+Value ImageBuilder::loadPixels(const Line &line, Value pixel) {
+  int64_t stride = tile.line().stride, lanes = width.count;
+  Value at = add(mul(add(firstPixel(), pixel), stride), line.shift);
+  Value result = loadPart(line, at);
+  for (int64_t part = 1; part < stride; ++part) {
+    // Lanes of earlier parts are there, those of later ones are any.
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t element = lane * stride;
+      bool earlier = element < part * lanes;
+      from.push_back(!earlier   ? lanes + element % lanes
+                     : part > 1 ? lane
+                                : element);
+    }
+    result = vector::ShuffleOp::create(
+        builder, loc, result, loadPart(line, add(at, lanesOf(part))), from);
+  }
+  return result;
+}
+
+/// A vector of neighbours in the image, from an index of its line on.
+Value ImageBuilder::loadPart(const Line &line, Value at) {
+  Value start = add(line.source, at), nothing = outside();
+  Value size = index(tile.line().size);
+  Value inside =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at, size);
+  Value whole = arith::AndIOp::create(builder, loc, inside,
+                                      lessOrEqual(add(at, laneCount), size));
+  auto type = cast<VectorType>(nothing.getType());
+  auto loadInside = [&]() -> Value {
+    Value lanes = vector::StepOp::create(builder, loc,
+                                         vectorType(builder.getIndexType()));
+    lanes = arith::IndexCastOp::create(builder, loc,
+                                       vectorType(builder.getI32Type()), lanes);
+    lanes = arith::AddIOp::create(builder, loc, lanes, splat(at));
+    Value mask = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       lanes, splat(size));
+    return vector::MaskedLoadOp::create(builder, loc, type, operands.b.memref,
+                                        ValueRange(start), mask, nothing);
+  };
+  return either(
+      whole, type,
+      [&] { return loadContiguous(operands.b.memref, start, Value()); },
+      loadInside);
+}
+
+} // namespace backplane

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ContractImage.h: copies the part of an image that a group needs, and says
+// where its pixels are. Private to this folder.
+#ifndef BACKPLANE_EMIT_CPU_CONTRACTIMAGE_H
+#define BACKPLANE_EMIT_CPU_CONTRACTIMAGE_H
+
+#include "sdk/emit/cpu/ContractScope.h"
+
+namespace backplane {
+
+/// The pixels of a panel.
+struct PixelPanel {
+  mlir::Value start;     ///< in the copies, of the first element of a window
+  mlir::Value low, high; ///< rows of a window that meet the image
+};
+
+class ImageBuilder : ContractScope {
+public:
+  /// Makes the memory of the copies.
+  explicit ImageBuilder(const ContractScope &scope);
+
+  mlir::Value memory; ///< the copies
+
+  /// Copies the channels that elements firstK to firstK + countK of k have.
+  void copy(mlir::Value firstK, mlir::Value countK);
+  /// The panel with this first column of the group.
+  PixelPanel panel(mlir::Value first) const;
+
+private:
+  /// Pixels in a row of the image, and where in the copies they go.
+  struct Line {
+    mlir::Value number;  ///< among the lines of the result
+    mlir::Value element; ///< of a row of the window
+    int64_t phase;
+    mlir::Value source; ///< where the channel begins in B
+    mlir::Value to;
+    mlir::Value inside = {}; ///< whether it is in the image; null: it is
+    mlir::Value shift = {};  ///< of the first pixel in the line
+  };
+  mlir::Value strideOf(unsigned axis);
+  void copyChannel(mlir::Value source, mlir::Value to, mlir::Value lines);
+  void findSource(Line &line);
+  void addAxis(Line &line, const WindowAxis &axis, mlir::Value at);
+  void copyLine(const Line &line);
+  mlir::Value loadPixels(const Line &line, mlir::Value pixel);
+  mlir::Value loadPart(const Line &line, mlir::Value at);
+  mlir::Value outside();
+  mlir::Value firstPixel() const;
+  mlir::Value splat(mlir::Value scalar);
+
+  const ImageTile &tile;
+};
+
+} // namespace backplane
+
+#endif // BACKPLANE_EMIT_CPU_CONTRACTIMAGE_H
