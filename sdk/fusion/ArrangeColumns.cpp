@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weights that few rows are multiplied by are stored in blocks of columns, as
-// [columns / 16, inner, 16]: memory is the limit of such products, and a kernel
-// that computes some columns then reads it from its start to its end, however
-// the weight lay.
+// Weights of products are stored in blocks of columns, as [columns / 16, inner,
+// 16]: a kernel that computes some columns then reads memory from its start to
+// its end, however the weight lay, and copies nothing.
 #include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
@@ -17,8 +16,6 @@ using backplane::Dim;
 
 /// Columns of a block: a line of a cache.
 static constexpr int64_t kBlock = 16;
-/// Rows up to which blocks pay; above, kernels copy what they need.
-static constexpr int64_t kMaxRows = 16;
 
 /// From [inner, columns], or [columns, inner], to [columns / block, inner,
 /// block], of words.
@@ -28,11 +25,15 @@ static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t inner,
   backplane::Bytes to(from.size());
   uint8_t *place = to.data();
   for (size_t first = 0; first < columns; first += block)
-    for (size_t row = 0; row < inner; ++row)
-      for (size_t c = first; c < first + block; ++c, place += width) {
-        size_t element = isTransposed ? c * inner + row : row * columns + c;
-        std::memcpy(place, from.data() + element * width, width);
-      }
+    for (size_t row = 0; row < inner; ++row, place += block * width) {
+      if (!isTransposed)
+        std::memcpy(place, from.data() + (row * columns + first) * width,
+                    block * width);
+      else
+        for (size_t c = 0; c < block; ++c)
+          std::memcpy(place + c * width,
+                      from.data() + ((first + c) * inner + row) * width, width);
+    }
   return to;
 }
 
@@ -53,9 +54,8 @@ static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices) {
       !getElementTypeOrSelf(op.getB().getType()).isF32() ||
       cast<RankedTensorType>(op.getB().getType()).getRank() != 2)
     return false;
-  int64_t rows = rowsOf(op);
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
-  return rows >= (op.getTransposeB() ? 1 : 2) && rows <= kMaxRows && columns &&
+  return (op.getTransposeB() || rowsOf(op) != 1) && columns &&
          *columns % kBlock == 0;
 }
 

@@ -38,6 +38,11 @@ public:
   }
 
 private:
+  static bool isReshape(Operation *op) {
+    return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
+        op);
+  }
+
   /// The operand through which the memory enters; collects the reshapes on the
   /// way, from the value inwards.
   OpOperand *originOf(Value value) {
@@ -45,7 +50,8 @@ private:
     while (Operation *op = value.getDefiningOp()) {
       if (entry && !value.hasOneUse())
         value = ownCopy(*entry);
-      if (entry && !value.hasOneUse())
+      // Others may read what a reshape hands on, but not what is overwritten.
+      if (entry && !value.hasOneUse() && !isReshape(entry->getOwner()))
         return entry;
       OpOperand *next = tied(value.getDefiningOp(), cast<OpResult>(value));
       if (!next)
@@ -78,8 +84,7 @@ private:
       return &insert.getDestMutable();
     if (auto loop = dyn_cast<scf::ForOp>(op))
       return &loop.getInitArgsMutable()[result.getResultNumber()];
-    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::CastOp>(
-            op)) {
+    if (isReshape(op)) {
       reshapes.push_back(op);
       return &op->getOpOperand(0);
     }

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -40,13 +41,20 @@ bool mayFuse(OpOperand *operand) {
          isCheap(producer);
 }
 
+bool isElementwise(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumReductionLoops() == 0;
+}
+
 /// Elementwise ops take on the shape in which a reduction or contraction
 /// computes, so that nothing stands between the two.
 bool mayExpand(OpOperand *operand) {
   auto collapse = operand->get().getDefiningOp<tensor::CollapseShapeOp>();
-  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  return collapse && consumer && consumer.getNumReductionLoops() == 0 &&
-         collapse->hasOneUse() &&
+  return collapse && isElementwise(operand->getOwner()) &&
+         llvm::all_of(collapse->getUsers(),
+                      [](Operation *user) {
+                        return isElementwise(user) || isa<func::ReturnOp>(user);
+                      }) &&
          collapse.getSrc().getDefiningOp<linalg::LinalgOp>();
 }
 
@@ -65,6 +73,8 @@ LogicalResult bp::lower::fuseElementwise(func::FuncOp function) {
   linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
   linalg::populateFoldReshapeOpsByExpansionPatterns(patterns, mayExpand);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  // A size of what an op computes is no use of it.
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
   function.getContext()
       ->getLoadedDialect<arith::ArithDialect>()
       ->getCanonicalizationPatterns(patterns);

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -12,6 +13,22 @@ namespace backplane {
 
 static bool isElementwise(linalg::GenericOp op) {
   return op && op.getNumReductionLoops() == 0 && isMemoryEffectFree(op);
+}
+
+/// Whether the op states a result, or joins axes of what others state.
+static bool isResult(Operation *op) {
+  if (isa<tensor::CollapseShapeOp>(op))
+    return llvm::all_of(op->getUsers(), [](Operation *user) {
+      return isa<bufferization::MaterializeInDestinationOp>(user);
+    });
+  return isa<bufferization::MaterializeInDestinationOp>(op);
+}
+
+/// Moves what joins axes of results behind the op that makes them.
+static void placeJoins(Operation *op) {
+  for (Operation *user : op->getUsers())
+    if (isa<tensor::CollapseShapeOp>(user))
+      user->moveAfter(op);
 }
 
 /// Whether the op that feeds this operand can be computed by its consumer:
@@ -25,8 +42,7 @@ static bool canMerge(OpOperand &operand) {
     return false;
   return llvm::all_of(producer->getUses(), [&](OpOperand &use) {
     return &use == &operand ||
-           (use.getOwner() != consumer &&
-            isa<bufferization::MaterializeInDestinationOp>(use.getOwner()));
+           (use.getOwner() != consumer && isResult(use.getOwner()));
   });
 }
 
@@ -45,6 +61,7 @@ static bool mergeOne(func::FuncOp func) {
         continue;
       for (auto [from, to] : merged->replacements)
         rewriter.replaceAllUsesWith(from, to);
+      placeJoins(merged->fusedOp);
       rewriter.eraseOp(consumer);
       if (producer->use_empty())
         rewriter.eraseOp(producer);
@@ -63,9 +80,7 @@ static OpOperand *readInOrder(linalg::GenericOp op, Value value) {
 }
 
 static bool givesResultsOnly(linalg::GenericOp op) {
-  return llvm::all_of(op->getUsers(), [](Operation *user) {
-    return isa<bufferization::MaterializeInDestinationOp>(user);
-  });
+  return llvm::all_of(op->getUsers(), isResult);
 }
 
 static bool writesInOrder(linalg::GenericOp op) {
@@ -158,6 +173,7 @@ static void mergePair(linalg::GenericOp first, linalg::GenericOp second) {
       result.replaceAllUsesWith(both.getResult(unsigned(next++)));
     op.erase();
   }
+  placeJoins(both);
 }
 
 static bool mergeSiblings(func::FuncOp func) {

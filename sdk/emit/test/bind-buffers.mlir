@@ -84,3 +84,33 @@ func.func @siblings(%x: tensor<4x8xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>) -
   } -> tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// So are two of which one is made of the other, in parts of axes.
+// CHECK-LABEL: @joined
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic
+// CHECK: math.absf
+// CHECK: arith.negf
+// CHECK-NOT: linalg.generic
+// CHECK-DAG: %[[A:.*]] = tensor.collapse_shape %[[BOTH]]#0
+// CHECK-DAG: %[[B:.*]] = tensor.collapse_shape %[[BOTH]]#1
+// CHECK: materialize_in_destination %[[A]]
+// CHECK: materialize_in_destination %[[B]]
+func.func @joined(%x: tensor<2x4xf32>, %a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {bp.inputs = 1 : i64, bp.outputs = 2 : i64} {
+  %ea = tensor.expand_shape %a [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %eb = tensor.expand_shape %b [[0, 1]] output_shape [2, 4] : tensor<8xf32> into tensor<2x4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x4xf32>) outs(%ea : tensor<2x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.absf %in : f32
+    linalg.yield %t : f32
+  } -> tensor<2x4xf32>
+  %ca = tensor.collapse_shape %0 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%0 : tensor<2x4xf32>) outs(%eb : tensor<2x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = arith.negf %in : f32
+    linalg.yield %t : f32
+  } -> tensor<2x4xf32>
+  %cb = tensor.collapse_shape %1 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
+  return %ca, %cb : tensor<8xf32>, tensor<8xf32>
+}

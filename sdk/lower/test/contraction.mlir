@@ -256,3 +256,25 @@ func.func @blocks(%x: tensor<1x4x9x8xf32>, %w: tensor<2x3x3x4x8xf32>) -> tensor<
   %2 = bp.conv %x, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>, groups = 1} : (tensor<1x4x9x8xf32>, tensor<16x4x3x3xf32>) -> tensor<1x16x7x6xf32>
   return %2 : tensor<1x16x7x6xf32>
 }
+
+// -----
+
+// What follows blocks of columns is computed in blocks, results of the dispatch
+// as well, and written where they go.
+// CHECK-LABEL: @two_results
+// CHECK: linalg.generic {{.*}}"reduction"
+// CHECK: %[[Y:.*]] = tensor.expand_shape %arg3
+// CHECK: linalg.generic
+// CHECK-SAME: outs(%[[Y]] : tensor<?x2x16xf32>)
+// CHECK: %[[Z:.*]] = tensor.expand_shape %arg4
+// CHECK: linalg.generic
+// CHECK-SAME: outs(%[[Z]] : tensor<?x2x16xf32>)
+// CHECK-NOT: linalg.generic
+func.func @two_results(%x: tensor<?x8xf32, #bp.dims<["n", "8"]>>, %w: tensor<2x8x16xf32>, %r: tensor<?x32xf32, #bp.dims<["n", "32"]>>) -> (tensor<?x32xf32, #bp.dims<["n", "32"]>>, tensor<?x32xf32, #bp.dims<["n", "32"]>>) attributes {bp.symbols = ["n"]} {
+  %0 = bp.transpose %w {permutation = array<i64: 1, 0, 2>} : (tensor<2x8x16xf32>) -> tensor<8x2x16xf32>
+  %1 = bp.reshape %0 {dims = #bp.dims<["8", "32"]>} : (tensor<8x2x16xf32>) -> tensor<8x32xf32>
+  %2 = bp.matmul %x, %1 : (tensor<?x8xf32, #bp.dims<["n", "8"]>>, tensor<8x32xf32>) -> tensor<?x32xf32, #bp.dims<["n", "32"]>>
+  %3 = bp.add %2, %r : (tensor<?x32xf32, #bp.dims<["n", "32"]>>, tensor<?x32xf32, #bp.dims<["n", "32"]>>) -> tensor<?x32xf32, #bp.dims<["n", "32"]>>
+  %4 = bp.mul %3, %3 : (tensor<?x32xf32, #bp.dims<["n", "32"]>>, tensor<?x32xf32, #bp.dims<["n", "32"]>>) -> tensor<?x32xf32, #bp.dims<["n", "32"]>>
+  return %3, %4 : tensor<?x32xf32, #bp.dims<["n", "32"]>>, tensor<?x32xf32, #bp.dims<["n", "32"]>>
+}
