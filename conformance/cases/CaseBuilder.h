@@ -89,6 +89,7 @@ void makeAttentions(const Sink &sink);
 void makeActivations(const Sink &sink);
 void makePrecision(const Sink &sink);
 void makeReach(const Sink &sink);
+void makeWeights(const Sink &sink);
 void makeProbes(const Sink &sink);
 void makeSums(const Sink &sink);
 

@@ -23,7 +23,7 @@ void generateUnits(const Selection &selection,
         makeRanks,       makeControl,        makeFusions,      makeLayouts,
         makeSharing,     makeFolding,        makeProbes,       makeModels,
         makeCorners,     makeEdges,          makeFuzz,         makePrecision,
-        makeReach})
+        makeReach,       makeWeights})
     family({selection, withValues});
   makeModelSizes({selection, put});
   sample.give(put);

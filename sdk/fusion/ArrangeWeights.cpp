@@ -14,13 +14,14 @@
 using namespace mlir;
 using namespace bp;
 
-/// Outputs of a block.
-static constexpr int64_t kBlock = 8;
+/// Outputs of a block, which are rows of a kernel, and of one for few pixels,
+/// which are its lanes.
+static constexpr int64_t kBlock = 8, kLaneBlock = 16;
 
 /// From [outputs, columns] to [outputs / block, columns, block], of words.
-static backplane::Bytes inBlocks(std::span<const uint8_t> from,
-                                 size_t outputs) {
-  constexpr size_t width = 4, block = kBlock;
+static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t outputs,
+                                 size_t block) {
+  constexpr size_t width = 4;
   backplane::Bytes to(from.size());
   size_t columns = from.size() / width / outputs;
   uint8_t *place = to.data();
@@ -37,6 +38,19 @@ static bool hasPixels(ConvOp op) {
   return llvm::any_of(
       cast<RankedTensorType>(op.getType()).getShape().drop_front(2),
       [](int64_t size) { return size != 1; });
+}
+
+/// Whether vectors of pixels are too often not full.
+static bool hasFewPixels(ConvOp op) {
+  int64_t pixels = 1;
+  for (int64_t size :
+       cast<RankedTensorType>(op.getType()).getShape().drop_front(2)) {
+    if (ShapedType::isDynamic(size))
+      return false;
+    pixels *= size;
+  }
+  auto lanes = int64_t(llvm::alignTo(uint64_t(pixels), kLaneBlock));
+  return lanes * 20 > pixels * 21;
 }
 
 static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices) {
@@ -56,10 +70,13 @@ static LogicalResult arrange(ConvOp op, backplane::WeightPool &pool) {
   backplane::TensorType stored = *toTensorType(weight.getType());
   const backplane::Dims whole = stored.dims;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
-  backplane::Bytes bytes = inBlocks(known->data, size_t(shape[0]));
-  stored.dims = {backplane::Dim(shape[0] / kBlock)};
+  bool inLanes = hasFewPixels(op) && shape[0] % kLaneBlock == 0;
+  int64_t block = inLanes ? kLaneBlock : kBlock;
+  backplane::Bytes bytes =
+      inBlocks(known->data, size_t(shape[0]), size_t(block));
+  stored.dims = {backplane::Dim(shape[0] / block)};
   stored.dims.insert(stored.dims.end(), whole.begin() + 1, whole.end());
-  stored.dims.push_back(backplane::Dim(kBlock));
+  stored.dims.push_back(backplane::Dim(block));
   auto last = int64_t(stored.dims.size()) - 1;
   SmallVector<int64_t> order{0, last};
   llvm::append_range(order, llvm::seq<int64_t>(1, last));

@@ -94,41 +94,52 @@ static std::optional<ImageTile> placeImage(std::optional<ImageTile> image,
                                            const ContractMachine &machine) {
   if (!image)
     return std::nullopt;
-  image->place(plan, machine.width.count);
-  bool fits = image->elements * 4 <= machine.cacheBytes / 2 &&
-              image->channelPitch <= image->window() * plan.groupN;
+  int64_t columns = plan.transposed ? plan.groupM : plan.groupN;
+  // Panels, or tiles of pixels, end behind it.
+  int64_t slack = (std::max(plan.vectors, plan.rows) + 1) * machine.width.count;
+  image->place(columns, plan.depth / image->window(), slack);
+  bool pays =
+      plan.transposed || image->channelPitch <= image->window() * columns;
+  bool fits = pays && image->elements * 4 <= machine.cacheBytes / 2;
   return fits ? image : std::nullopt;
 }
 
 /* ---- The loops ---- */
 
-void emitBlocked(const ContractScope &s) {
-  ContractPacker packer(s);
+/// `result` is the work-group with the rows and columns of C, `s` the one with
+/// those that are computed.
+static void emitBlocked(const ContractScope &s, const ContractScope &result) {
+  ContractPacker packer(s, result);
   MicroKernel kernel(s, packer);
-  ContractEpilogue epilogue(s);
+  ContractEpilogue epilogue(result);
   packer.prepareColumns();
   Value sizeK = s.operands.sizeK;
-  auto emitTile = [&](Value panelB, Value panelA, Value firstK, Value countK) {
-    kernel.multiply(panelB, panelA, firstK, countK);
+  auto finishLast = [&](Value firstK, function_ref<void()> finish) {
     Value last = s.lessOrEqual(sizeK, s.add(firstK, s.index(s.plan.depth)));
-    auto finish = [&] {
-      epilogue.finishTile(kernel.tiles, kernel.startOfTile(panelB, panelA),
-                          panelB, panelA);
-    };
-    if (!s.manyBlocks())
-      return finish();
-    s.ifElse(last, finish, nullptr);
+    s.manyBlocks() ? s.ifElse(last, finish, nullptr) : finish();
+  };
+  auto emitPanel = [&](Value panelB, Value firstK, Value countK) {
+    kernel.enterPanel(panelB);
+    s.forRange(s.index(0), s.countM, s.plan.rows, [&](Value panelA) {
+      kernel.multiply(panelB, panelA, firstK, countK);
+      if (!s.plan.transposed)
+        finishLast(firstK, [&] {
+          epilogue.finishTile(kernel.tiles, kernel.startOfTile(panelB, panelA),
+                              panelB, panelA);
+        });
+    });
+    if (s.plan.transposed)
+      finishLast(firstK, [&] {
+        Value start = kernel.startOfTile(panelB, s.index(0));
+        epilogue.finishTransposed(s, kernel.tiles, start, panelB);
+      });
   };
   auto emitBlock = [&](Value firstK, Value countK) {
     packer.packB(firstK, countK);
     if (s.plan.packA)
       packer.packA(firstK, countK);
-    s.forRange(s.index(0), s.countN, s.panelN(), [&](Value panelB) {
-      kernel.enterPanel(panelB);
-      s.forRange(s.index(0), s.countM, s.plan.rows, [&](Value panelA) {
-        emitTile(panelB, panelA, firstK, countK);
-      });
-    });
+    s.forRange(s.index(0), s.countN, s.panelN(),
+               [&](Value panelB) { emitPanel(panelB, firstK, countK); });
   };
   if (!s.manyBlocks())
     return emitBlock(s.index(0), sizeK);
@@ -138,6 +149,8 @@ void emitBlocked(const ContractScope &s) {
     emitBlock(firstK, s.minimum(s.index(s.plan.depth), s.sub(sizeK, firstK)));
   });
 }
+
+void emitBlocked(const ContractScope &scope) { emitBlocked(scope, scope); }
 
 static OpFoldResult foldable(Value value) {
   if (auto constant = getConstantIntValue(value))
@@ -162,17 +175,85 @@ static scf::ForallOp makeGroups(const VectorBuilder &b,
                                ValueRange(), std::nullopt);
 }
 
+/* ---- Few pixels ---- */
+
+/// Whether outputs are lanes, as the weight lies in blocks of enough of them.
+/// `pixels` is negative where it is not known.
+static bool isTransposed(const Contraction &c, int64_t pixels,
+                         const std::optional<ImageTile> &image,
+                         const ContractMachine &machine) {
+  // What a convolution of few pixels has (sdk/fusion/ArrangeWeights.cpp).
+  constexpr int64_t block = 16;
+  bool rowsLie = image || (c.nMergedInB && c.k.size() == 1);
+  return c.blockOfA == block && pixels > 0 && rowsLie &&
+         takesBlocks(block, machine.width) && c.takesAsStored(c.right, c.rhs);
+}
+
+/// The same with A and B, and rows and columns, in each other's place.
+static Contraction transpose(Contraction c) {
+  std::swap(c.lhs, c.rhs);
+  std::swap(c.a, c.b);
+  std::swap(c.left, c.right);
+  std::swap(c.m, c.n);
+  std::swap(c.blockOfA, c.blockOfB);
+  c.kMergedInA = c.nMergedInB = false;
+  return c;
+}
+
+static ContractOperands transpose(ContractOperands operands) {
+  std::swap(operands.a, operands.b);
+  std::swap(operands.sizeM, operands.sizeN);
+  operands.padded.clear();
+  return operands;
+}
+
+static ContractPlan planTransposed(const ContractShape &shape) {
+  ContractPlan plan = planContraction(shape);
+  plan.transposed = true;
+  plan.packA = false;
+  return plan;
+}
+
+/// False where the image does not fit the cache.
+static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
+                           std::optional<ImageTile> image,
+                           const ContractMachine &machine) {
+  Contraction computed = transpose(c);
+  ContractShape shape =
+      readShape(computed, VnniPlan(), machine, image ? image->window() : 1);
+  shape.fewRows = shape.rowsOfA = true;
+  ContractProblem problem = {computed, planTransposed(shape), VnniPlan(), {}};
+  problem.image = placeImage(image, problem.plan, machine);
+  if (image && !problem.image)
+    return false;
+  ContractProblem result = {c, problem.plan, VnniPlan(), readOperands(b, c),
+                            problem.image};
+  problem.operands = transpose(result.operands);
+  std::swap(result.plan.groupM, result.plan.groupN);
+  auto groups = makeGroups(b, problem);
+  OpBuilder::InsertionGuard guard(b.builder);
+  b.builder.setInsertionPointToStart(groups.getBody());
+  SmallVector<Value> ids(groups.getInductionVars());
+  ContractScope scope(b, problem, ids);
+  std::swap(ids.end()[-1], ids.end()[-2]);
+  emitBlocked(scope, ContractScope(b, result, ids));
+  return true;
+}
+
 void emitContraction(OpBuilder &builder, const Contraction &contraction,
                      const ContractMachine &machine) {
   Contraction c = contraction;
   if (!takesBlocks(c.blockOfB, machine.width))
     c.blockOfB = 0;
-  int64_t m = staticProduct(c.m, c.op.getStaticLoopRanges());
-  VnniPlan vnni = planVnni(c, machine.products, m);
+  SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
+  VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes));
   std::optional<ImageTile> image = findImage(c, vnni, machine);
+  VectorBuilder b(builder, c.op.getLoc(), machine.width);
+  if (isTransposed(c, staticProduct(c.n, sizes), image, machine) &&
+      emitTransposed(b, c, image, machine))
+    return;
   int64_t window = image ? image->window() : vnni.narrow ? 1 : c.window;
   ContractPlan plan = planContraction(readShape(c, vnni, machine, window));
-  VectorBuilder b(builder, c.op.getLoc(), machine.width);
   ContractProblem problem = {c, plan, vnni, readOperands(b, c)};
   problem.image = placeImage(image, plan, machine);
   auto groups = makeGroups(b, problem);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/ContractEpilogue.h"
 
+#include "sdk/emit/cpu/LaneTranspose.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -51,6 +53,49 @@ void ContractEpilogue::finishRow(const Tile &tile, Value row, Value start,
                  full ? Value() : maskInRest(v, column));
   }
 }
+
+/* ---- Transposed ---- */
+
+void ContractEpilogue::finishTransposed(const ContractScope &computed,
+                                        Value tiles, Value start,
+                                        Value panelB) {
+  // The last tile may have begun before its place.
+  int64_t rows = computed.plan.rows, pixels = computed.plan.groupM;
+  int64_t last = (pixels - 1) / rows * rows, skipped = last + rows - pixels;
+  Value pitch = computed.panelN();
+  Value end = minimum(pitch, sub(computed.countN, panelB));
+  forRange(index(0), end, laneCount, [&](Value lanes) {
+    Value m = add(add(firstM, panelB), lanes);
+    forRange(index(0), countN, laneCount, [&](Value column) {
+      SmallVector<Value> vectors;
+      for (int64_t lane = 0; lane < width.count; ++lane) {
+        Value row = add(column, lane);
+        Value later = arith::CmpIOp::create(
+            builder, loc, arith::CmpIPredicate::sge, row, index(last));
+        row = add(row, arith::SelectOp::create(builder, loc, later,
+                                               index(skipped), index(0)));
+        Value at = add(add(start, mul(row, pitch)), lanes);
+        vectors.push_back(loadContiguous(tiles, at, Value()));
+      }
+      transposeVectors(builder, loc, vectors);
+      finishSquare(vectors, m, column);
+    });
+  });
+}
+
+/// Rows of C from m on, of a vector each.
+void ContractEpilogue::finishSquare(ArrayRef<Value> rows, Value m,
+                                    Value column) {
+  auto finish = [&](Value mask) {
+    for (auto [i, row] : llvm::enumerate(rows))
+      finishVector(row, add(m, int64_t(i)), add(firstN, column), mask);
+  };
+  ifElse(
+      lessOrEqual(add(column, laneCount), countN), [&] { finish(Value()); },
+      [&] { finish(laneMask(sub(countN, column))); });
+}
+
+/* ---- Rows and vectors ---- */
 
 /// Lanes of vector `v` of the last panel that are inside, where that is known.
 std::optional<int64_t> ContractEpilogue::lanesInRest(int64_t v) const {

@@ -18,6 +18,10 @@ public:
   /// `tile` from `start` on.
   void finishTile(mlir::Value tile, mlir::Value start, mlir::Value panelB,
                   mlir::Value panelA);
+  /// Finishes the panel that begins with row m of C, where C is computed
+  /// transposed: the tiles of `computed` from `start` on.
+  void finishTransposed(const ContractScope &computed, mlir::Value tiles,
+                        mlir::Value start, mlir::Value panelB);
   /// Finishes a vector of sums at row m, from column n of C on; null mask: all
   /// of it.
   void finishVector(mlir::Value sum, mlir::Value m, mlir::Value n,
@@ -25,6 +29,8 @@ public:
 
 private:
   struct Tile;
+  void finishSquare(llvm::ArrayRef<mlir::Value> rows, mlir::Value m,
+                    mlir::Value column);
   void finishRows(const Tile &tile, bool full);
   void finishRow(const Tile &tile, mlir::Value row, mlir::Value start,
                  bool full);

@@ -21,7 +21,7 @@ Value ImageBuilder::firstPixel() const {
   return tile.oneLine() ? firstN : index(0);
 }
 
-PixelPanel ImageBuilder::panel(Value first) const {
+PixelPanel ImageBuilder::panel(Value first, Value count) const {
   PixelPanel panel = {first, index(0), index(tile.rows().window)};
   if (!tile.oneLine())
     panel.start = add(first, mod(firstN, index(tile.line().pixels)));
@@ -38,7 +38,7 @@ PixelPanel ImageBuilder::panel(Value first) const {
     distance = builder.createOrFold<arith::MaxSIOp>(loc, distance, index(0));
     return ceilDiv(distance, index(rows.dilation));
   };
-  Value last = sub(minimum(add(first, panelN()), countN), index(1));
+  Value last = sub(minimum(add(first, count), countN), index(1));
   panel.low = elements(sub(index(rows.low), start(last)));
   panel.high = minimum(
       panel.high, elements(sub(index(rows.low + rows.size), start(first))));

@@ -24,8 +24,8 @@ public:
 
   /// Copies the channels that elements firstK to firstK + countK of k have.
   void copy(mlir::Value firstK, mlir::Value countK);
-  /// The panel with this first column of the group.
-  PixelPanel panel(mlir::Value first) const;
+  /// So many columns of the group, from `first` on.
+  PixelPanel panel(mlir::Value first, mlir::Value count) const;
 
 private:
   /// Pixels in a row of the image, and where in the copies they go.

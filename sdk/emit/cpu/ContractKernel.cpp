@@ -14,9 +14,12 @@ namespace backplane {
 /// Elements of all tiles that are kept.
 static int64_t sizeOfTiles(const ContractScope &s) {
   int64_t rows = s.plan.rows;
-  if (!s.manyBlocks())
+  if (!s.keepsTiles())
     return rows * s.maxPanelN();
-  return int64_t(llvm::alignTo(uint64_t(s.plan.groupM), rows)) * s.roomN();
+  // Who transposes them reads as many rows as a vector has lanes.
+  int64_t slack = s.plan.transposed ? s.maxLanes() * s.maxPanelN() : 0;
+  return int64_t(llvm::alignTo(uint64_t(s.plan.groupM), rows)) * s.roomN() +
+         slack;
 }
 
 MicroKernel::MicroKernel(const ContractScope &scope,
@@ -44,9 +47,11 @@ MicroKernel::Source MicroKernel::sourceA(Value panelA, Value firstK) {
   Value stride = groupStride(operands.a, c.m);
   Value row = add(firstM, firstRow(panelA));
   Value start = originOf(operands.a);
+  Value strideK = groupStride(operands.a, c.k);
   if (!c.blockOfA)
-    return {operands.a.memref, add(add(start, mul(row, stride)), firstK),
-            stride, index(1)};
+    return {operands.a.memref,
+            add(add(start, mul(row, stride)), mul(firstK, strideK)), stride,
+            strideK};
   start = add(start, dot(operands.a, c.m, split(row, c.m)));
   return {operands.a.memref, add(start, mul(firstK, c.blockOfA)), index(1),
           index(c.blockOfA)};
@@ -97,22 +102,24 @@ SmallVector<Value> MicroKernel::loadRow(const Source &fromB, Value k,
   return result;
 }
 
-/// Adds step number k to the sums: of a row of A (of a block of rows) with each
+/// Where step number k of the kernel begins in a row of A.
+Value MicroKernel::offsetInA(const Source &fromA, Value k) {
+  return mul(k, mul(fromA.strideK, stepK() * vnni.block));
+}
+
+/// Adds one step to the sums: of a row of A (of a block of rows) with each
 /// vector of B.
-SmallVector<Value> MicroKernel::addProducts(const Source &fromA, Value k,
+SmallVector<Value> MicroKernel::addProducts(const Source &fromA, Value offsetA,
                                             ArrayRef<Value> rowB,
                                             ValueRange sums) {
   SmallVector<Value> next;
   if (fromA.next)
     memref::PrefetchOp::create(
-        builder, loc, fromA.memref,
-        ValueRange(add(fromA.next, mul(k, fromA.strideK))),
+        builder, loc, fromA.memref, ValueRange(add(fromA.next, offsetA)),
         /*isWrite=*/false, /*localityHint=*/3, /*isDataCache=*/true);
   for (int64_t row = 0; row < plan.rows; row += vnni.block) {
     Value rowA = add(fromA.start, mul(fromA.strideM, row));
-    Value lanesA =
-        broadcastA(fromA.memref,
-                   add(rowA, mul(k, mul(fromA.strideK, stepK() * vnni.block))));
+    Value lanesA = broadcastA(fromA.memref, add(rowA, offsetA));
     for (Value vector : rowB)
       next.push_back(multiplyAdd(lanesA, vector, sums[next.size()]));
   }
@@ -125,7 +132,8 @@ void MicroKernel::multiply(const Source &fromA, const Source &fromB,
   SmallVector<Value> zeros(plan.rows * vectors, zeroVector(element));
   Value steps = ceilDiv(countK, index(stepK()));
   storeTile(accumulate(index(0), steps, zeros, [&](Value k, ValueRange sums) {
-    return addProducts(fromA, k, loadRow(fromB, k, vectors), sums);
+    return addProducts(fromA, offsetInA(fromA, k), loadRow(fromB, k, vectors),
+                       sums);
   }));
 }
 
@@ -141,7 +149,7 @@ MicroKernel::Sums MicroKernel::accumulate(Value low, Value high,
 }
 
 Value MicroKernel::startOfTile(Value panelB, Value panelA) const {
-  if (!manyBlocks())
+  if (!keepsTiles())
     return index(0);
   auto rows = int64_t(llvm::alignTo(uint64_t(plan.groupM), plan.rows));
   return add(mul(panelB, rows), mul(panelA, panelN()));
@@ -170,10 +178,12 @@ void MicroKernel::storeTile(ValueRange sums) {
 
 void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
                            Value countK) {
-  Source fromA = sourceA(panelA, firstK);
   start = startOfTile(panelB, panelA);
   first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, firstK,
                                 index(0));
+  if (pixels && plan.transposed)
+    return multiplyRowsOfPixels(panelB, panelA, firstK, countK);
+  Source fromA = sourceA(panelA, firstK);
   if (c.blockOfA)
     fromA.next = startOfNext(panelA, firstK);
   if (pixels)
@@ -200,37 +210,63 @@ int64_t MicroKernel::restVectors() const {
 /* ---- Windows of an image ---- */
 
 void MicroKernel::enterPanel(Value panelB) {
-  if (pixels)
-    pixelPanel = pixels->panel(panelB);
+  if (pixels && !plan.transposed)
+    pixelPanel = pixels->panel(panelB, panelN());
+}
+
+/// With the number of vectors that the panel has.
+void MicroKernel::forPanel(Value panelB, function_ref<void(int64_t)> multiply) {
+  if (restVectors() == plan.vectors)
+    return multiply(plan.vectors);
+  ifElse(
+      isFull(panelB), [&] { multiply(plan.vectors); },
+      [&] { multiply(restVectors()); });
 }
 
 void MicroKernel::multiplyImage(const Source &fromA, Value panelB,
                                 Value countK) {
-  auto whole = [&] { multiplyWindows(fromA, countK, plan.vectors); };
-  if (restVectors() == plan.vectors)
-    return whole();
-  ifElse(isFull(panelB), whole,
-         [&] { multiplyWindows(fromA, countK, restVectors()); });
+  forPanel(panelB, [&](int64_t vectors) {
+    auto add = [&](Value k, Value at, ValueRange sums) {
+      Sums row;
+      for (int64_t v = 0; v < vectors; ++v)
+        row.push_back(loadContiguous(
+            pixels->memory, VectorBuilder::add(at, lanesOf(v)), Value()));
+      return addProducts(fromA, offsetInA(fromA, k), row, sums);
+    };
+    multiplyWindows(pixelPanel, countK, vectors, add);
+  });
 }
 
-void MicroKernel::multiplyWindows(const Source &fromA, Value countK,
-                                  int64_t vectors) {
+/// Rows of A are pixels, the elements of a column side by side.
+void MicroKernel::multiplyRowsOfPixels(Value panelB, Value panelA, Value firstK,
+                                       Value countK) {
+  PixelPanel rows = pixels->panel(firstRow(panelA), index(plan.rows));
+  Source fromA = {pixels->memory, index(0), index(1), index(0)};
+  Source fromB = sourceB(panelB, firstK);
+  forPanel(panelB, [&](int64_t vectors) {
+    auto add = [&](Value k, Value at, ValueRange sums) {
+      return addProducts(fromA, at, loadRow(fromB, k, vectors), sums);
+    };
+    multiplyWindows(rows, countK, vectors, add);
+  });
+}
+
+void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
+                                  int64_t vectors, Product product) {
   Sums zeros(plan.rows * vectors, zeroVector(element));
   const WindowAxis &rows = image->rows();
   auto addRowOf = [&](Value channel, Value row, Value offset, ValueRange sums) {
     Value k = mul(add(mul(channel, rows.window), row), image->windowOfRow());
-    Value start = add(pixelPanel.start, mul(channel, image->channelPitch));
-    return addRow(fromA, k, add(start, offset), sums);
+    Value start = add(panel.start, mul(channel, image->channelPitch));
+    return addRow(k, add(start, offset), sums, product);
   };
   auto addChannel = [&](Value channel, ValueRange sums) {
     if (rows.stride == 1)
-      return accumulate(pixelPanel.low, pixelPanel.high, sums,
-                        [&](Value row, ValueRange sums) {
-                          Value rowsBefore = mul(row, rows.dilation);
-                          return addRowOf(channel, row,
-                                          mul(rowsBefore, image->pixelsOfRow()),
-                                          sums);
-                        });
+      return accumulate(
+          panel.low, panel.high, sums, [&](Value row, ValueRange sums) {
+            Value pitch = index(rows.dilation * image->pixelsOfRow());
+            return addRowOf(channel, row, mul(row, pitch), sums);
+          });
     Sums result(sums);
     for (int64_t row = 0; row < rows.window; ++row)
       result =
@@ -243,24 +279,19 @@ void MicroKernel::multiplyWindows(const Source &fromA, Value countK,
 
 /// Adds the products with a row of the window, whose first one is number `k`
 /// and has its pixels at `start`. Short rows are written out.
-MicroKernel::Sums MicroKernel::addRow(const Source &fromA, Value k, Value start,
-                                      ValueRange sums) {
+MicroKernel::Sums MicroKernel::addRow(Value k, Value start, ValueRange sums,
+                                      Product product) {
   constexpr int64_t shortRow = 4;
   int64_t elements = image->windowOfRow();
-  size_t vectors = sums.size() / size_t(plan.rows);
-  auto addPixels = [&](Value element, ValueRange sums) {
+  auto addElement = [&](Value element, ValueRange sums) {
     Value at = add(start, mul(element, image->copyPitch));
-    Sums row;
-    for (size_t v = 0; v < vectors; ++v)
-      row.push_back(loadContiguous(pixels->memory, add(at, lanesOf(int64_t(v))),
-                                   Value()));
-    return addProducts(fromA, add(k, element), row, sums);
+    return product(add(k, element), at, sums);
   };
   if (elements > shortRow)
-    return accumulate(index(0), index(elements), sums, addPixels);
+    return accumulate(index(0), index(elements), sums, addElement);
   Sums result(sums);
   for (int64_t element = 0; element < elements; ++element)
-    result = addPixels(index(element), result);
+    result = addElement(index(element), result);
   return result;
 }
 

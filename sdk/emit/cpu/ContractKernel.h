@@ -45,7 +45,9 @@ private:
   int64_t restVectors() const;
   llvm::SmallVector<mlir::Value> loadRow(const Source &fromB, mlir::Value k,
                                          int64_t vectors);
-  llvm::SmallVector<mlir::Value> addProducts(const Source &fromA, mlir::Value k,
+  mlir::Value offsetInA(const Source &fromA, mlir::Value k);
+  llvm::SmallVector<mlir::Value> addProducts(const Source &fromA,
+                                             mlir::Value offsetA,
                                              llvm::ArrayRef<mlir::Value> rowB,
                                              mlir::ValueRange sums);
   void storeTile(mlir::ValueRange sums);
@@ -55,12 +57,18 @@ private:
   using Step = llvm::function_ref<Sums(mlir::Value, mlir::ValueRange)>;
   Sums accumulate(mlir::Value low, mlir::Value high, mlir::ValueRange sums,
                   Step step);
+  /// Adds the products of element `number` of k, whose pixels are at `pixels`.
+  using Product = llvm::function_ref<Sums(
+      mlir::Value number, mlir::Value pixels, mlir::ValueRange)>;
   void multiplyImage(const Source &fromA, mlir::Value panelB,
                      mlir::Value countK);
-  void multiplyWindows(const Source &fromA, mlir::Value countK,
-                       int64_t vectors);
-  Sums addRow(const Source &fromA, mlir::Value k, mlir::Value start,
-              mlir::ValueRange sums);
+  void multiplyRowsOfPixels(mlir::Value panelB, mlir::Value panelA,
+                            mlir::Value firstK, mlir::Value countK);
+  void forPanel(mlir::Value panelB, llvm::function_ref<void(int64_t)> multiply);
+  void multiplyWindows(const PixelPanel &panel, mlir::Value countK,
+                       int64_t vectors, Product product);
+  Sums addRow(mlir::Value k, mlir::Value start, mlir::ValueRange sums,
+              Product product);
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
 

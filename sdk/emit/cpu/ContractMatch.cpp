@@ -230,11 +230,22 @@ bool readProduct(Contraction &c) {
          findInit(c) && findFactors(c);
 }
 
+/// A loop of one iteration has index 0.
+static AffineMap withoutUnitLoops(AffineMap map, ArrayRef<int64_t> sizes) {
+  MLIRContext *context = map.getContext();
+  SmallVector<AffineExpr> loops;
+  for (auto [loop, size] : llvm::enumerate(sizes))
+    loops.push_back(size == 1 ? getAffineConstantExpr(0, context)
+                              : getAffineDimExpr(unsigned(loop), context));
+  return map.replaceDimsAndSymbols(loops, {}, map.getNumDims(), 0);
+}
+
 /// B is the operand that has the innermost loop of C and no other.
 bool Matcher::assignRoles() {
   auto maps = c.op.getIndexingMapsArray();
   auto read = [&](unsigned input, ContractionOperand &operand) {
-    return matchOperand(c.op.getDpsInputs()[input], maps[input], operand);
+    return matchOperand(c.op.getDpsInputs()[input],
+                        withoutUnitLoops(maps[input], sizes), operand);
   };
   if (!read(c.a, c.lhs) || !read(c.b, c.rhs))
     return false;
@@ -269,6 +280,8 @@ bool Matcher::inBlocksOfA(unsigned a, unsigned b) const {
     return axis == getAffineDimExpr(loop, c.lhs.map.getContext());
   };
   auto inK = [&](AffineExpr axis) {
+    if (isa<AffineConstantExpr>(axis))
+      return true;
     auto loop = dyn_cast<AffineDimExpr>(axis);
     return loop && !c.destinationMap.isFunctionOfDim(loop.getPosition());
   };

@@ -10,14 +10,16 @@ using namespace mlir;
 
 namespace backplane {
 
-ContractPacker::ContractPacker(const ContractScope &s) : ContractScope(s) {
+ContractPacker::ContractPacker(const ContractScope &s,
+                               const ContractScope &result)
+    : ContractScope(s) {
   // The last vector of a row may reach into the next one.
   if (plan.packA)
     packedA =
         scratch(plan.groupM * plan.pitchA + (width.scalable ? maxLanes() : 0),
                 vnni.narrow ? vnni.narrow : element);
   if (image)
-    pixels.emplace(s);
+    pixels.emplace(result);
   else if (!c.blockOfB)
     packedB = scratch((plan.packB ? roomN() : maxPanelN()) * depthB(),
                       vnni.narrow ? builder.getI32Type() : element);
@@ -246,10 +248,10 @@ void ContractPacker::transposePanel(Value panel, Value firstK, Value countK) {
 }
 
 void ContractPacker::packB(Value firstK, Value countK) {
-  if (c.blockOfB)
-    return;
   if (pixels)
     return pixels->copy(firstK, countK);
+  if (c.blockOfB)
+    return;
   forRange(index(0), countN, panelN(), [&](Value panel) {
     if (transposesB())
       return transposePanel(panel, firstK, countK);

@@ -13,8 +13,9 @@ namespace backplane {
 
 class ContractPacker : ContractScope {
 public:
-  /// Makes the memory of the copies.
-  explicit ContractPacker(const ContractScope &scope);
+  /// Makes the memory of the copies. `result`: the same work-group with the
+  /// rows and columns of C.
+  ContractPacker(const ContractScope &scope, const ContractScope &result);
 
   /// Panels of `rows` rows, each row with `depth` elements of k; rows beyond
   /// the edge are zero, and so is what a step of the kernel has beyond it. Null
@@ -24,7 +25,8 @@ public:
   /// beyond the edge are zero. When the plan reads B where it is, only the
   /// panel that is not full; null when B lies in blocks or is an image.
   mlir::Value packedB;
-  /// What the kernel reads instead of packed B, if anything.
+  /// What the kernel reads instead of packed B, if anything; instead of A where
+  /// C is computed transposed.
   std::optional<ImageBuilder> pixels;
 
   /// Before all copies, where columns of B do not lie next to each other.

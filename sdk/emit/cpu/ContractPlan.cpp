@@ -17,6 +17,13 @@ static int64_t known(int64_t size) {
   return size < 0 ? kUnknown : std::max<int64_t>(size, 1);
 }
 
+/// How evenly two threads can share the panels of all columns.
+static double balance(const ContractShape &shape, int64_t vectors) {
+  int64_t all = ceilDiv(known(shape.n), shape.lanes);
+  int64_t half = ceilDiv(ceilDiv(all, vectors), 2) * vectors;
+  return double(all) / double(2 * std::max(half, ceilDiv(all, 2)));
+}
+
 /// How much of the peak a micro tile reaches: the share of its rows and lanes
 /// that are inside, and loads per multiply-add.
 static double efficiency(const ContractShape &shape, int64_t rows,
@@ -28,6 +35,8 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   int64_t unit = exact && shape.n > 0 ? 1 : vectors;
   double inside = double(m) / double(roundUp(m, rows)) * double(n) /
                   double(roundUp(n, unit * shape.lanes));
+  if (shape.fewRows)
+    inside *= balance(shape, vectors);
   double sums = double(rows * vectors);
   double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
   double latency = std::min(1.0, sums / 8.0);
@@ -112,6 +121,8 @@ ContractPlan planContraction(const ContractShape &shape) {
   plan.groupM =
       balanced(shape.m, fitting(shape, shape.gathersB ? 4 : 8), plan.rows);
   plan.groupN = balanced(shape.n, fitting(shape, 4), unitN);
+  if (shape.fewRows)
+    plan.groupM = shape.m;
   double k = double(known(shape.k));
   auto work = [&] { return double(plan.groupM) * double(plan.groupN) * k; };
   auto groups = [&] {
@@ -119,13 +130,15 @@ ContractPlan planContraction(const ContractShape &shape) {
            double(ceilDiv(known(shape.m), plan.groupM)) *
            double(ceilDiv(known(shape.n), plan.groupN));
   };
-  while ((groups() < 8 || work() > kMostWork) && work() > 2 * kLeastWork) {
-    bool splitN =
-        plan.groupN > unitN && (shape.gathersB || plan.groupN >= plan.groupM ||
-                                plan.groupM <= plan.rows);
+  double fewest = shape.fewRows ? 4 : 8;
+  while ((groups() < fewest || work() > kMostWork) && work() > 2 * kLeastWork) {
+    bool splitN = plan.groupN > unitN &&
+                  (shape.gathersB || shape.fewRows ||
+                   plan.groupN >= plan.groupM || plan.groupM <= plan.rows);
     if (splitN)
       plan.groupN = roundUp(plan.groupN / 2, unitN);
-    else if (plan.groupM > plan.rows && !(shape.gathersB && groups() >= 4))
+    else if (plan.groupM > plan.rows && !shape.fewRows &&
+             !(shape.gathersB && groups() >= 4))
       plan.groupM = roundUp(plan.groupM / 2, plan.rows);
     else
       break;

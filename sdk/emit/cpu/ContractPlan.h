@@ -25,6 +25,7 @@ struct ContractShape {
   int64_t block = 1;    ///< rows, and words of k, that are multiplied at once
   int64_t deepest = 128; ///< elements of k in a block, at most
   int64_t window = 1;    ///< elements of k that a block has all of, or none
+  bool fewRows = false;  ///< a group has all of m: columns alone make groups
   /// Registers beside sums and B: an element of A, and a product where none is
   /// added at once.
   int64_t temporaries = 2;
@@ -41,6 +42,9 @@ struct ContractPlan {
   bool gemv = false;  ///< few rows: B is read once, in whole rows
   bool packA = true;  ///< else A is read where it is
   bool packB = true;  ///< else whole panels of B are read where they are
+  /// C is computed transposed: rows are pixels, which are its columns. The sums
+  /// of all tiles are kept until it is finished.
+  bool transposed = false;
 };
 
 ContractPlan planContraction(const ContractShape &shape);

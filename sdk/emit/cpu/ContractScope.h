@@ -10,6 +10,7 @@
 #define BACKPLANE_EMIT_CPU_CONTRACTSCOPE_H
 
 #include "sdk/emit/cpu/ContractOperands.h"
+#include "sdk/emit/cpu/ContractPlan.h"
 #include "sdk/emit/cpu/ImageTile.h"
 #include "sdk/emit/cpu/VnniPlan.h"
 
@@ -46,6 +47,8 @@ public:
 
   /// Whether k may have more than one block.
   bool manyBlocks() const;
+  /// Whether each tile of the group has a place of its own for its sums.
+  bool keepsTiles() const { return plan.transposed || manyBlocks(); }
   /// Elements of k that the kernel multiplies at once.
   int64_t stepK() const { return vnni.perLane * vnni.block; }
   /// Rows of packed B for each block of k.

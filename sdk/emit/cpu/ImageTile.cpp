@@ -41,12 +41,12 @@ int64_t ImageTile::offsetOfRow(int64_t w) const {
   return phase * phasePitch + at / rows().stride * pixelsOfRow();
 }
 
-void ImageTile::place(const ContractPlan &plan, int64_t lanes) {
+void ImageTile::place(int64_t columns, int64_t channels, int64_t slack) {
   int64_t all = rows().pixels * pixelsOfRow(), width = line().pixels;
-  int64_t pixels = std::min(plan.groupN, all);
+  int64_t pixels = std::min(columns, all);
   if (!oneLine()) {
     int64_t lines = 0;
-    for (int64_t first = 0; first < all; first += plan.groupN)
+    for (int64_t first = 0; first < all; first += columns)
       lines = std::max(
           lines, int64_t(llvm::divideCeil(first % width + pixels, width)));
     pixels = lines * width + rowReach() * pixelsOfRow();
@@ -56,8 +56,7 @@ void ImageTile::place(const ContractPlan &plan, int64_t lanes) {
   phasePitch = int64_t(llvm::divideCeil(pixels, cacheLine) | 1) * cacheLine;
   copyPitch = phasePitch * int64_t(phases.size());
   channelPitch = copyPitch * windowOfRow();
-  // The last vectors that are stored and read end behind it.
-  elements = plan.depth / window() * channelPitch + (plan.vectors + 1) * lanes;
+  elements = channels * channelPitch + slack;
 }
 
 /* ---- Matching ---- */

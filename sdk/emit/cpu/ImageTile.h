@@ -11,7 +11,6 @@
 #ifndef BACKPLANE_EMIT_CPU_IMAGETILE_H
 #define BACKPLANE_EMIT_CPU_IMAGETILE_H
 
-#include "sdk/emit/cpu/ContractPlan.h"
 #include "sdk/emit/cpu/Contraction.h"
 
 namespace backplane {
@@ -59,8 +58,9 @@ struct ImageTile {
   /// Where row w of a window lies, from where row 0 of it does.
   int64_t offsetOfRow(int64_t w) const;
 
-  /// Makes room for the groups of a plan, and for the channels of its blocks.
-  void place(const ContractPlan &plan, int64_t lanes);
+  /// Makes room for so many pixels of a group and so many channels, and for as
+  /// many elements behind them as are stored or read with the last one.
+  void place(int64_t columns, int64_t channels, int64_t slack);
 };
 
 /// None where B is no image with known sizes, or a copy has no use.

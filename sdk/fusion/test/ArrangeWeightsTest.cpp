@@ -77,8 +77,9 @@ private:
 
 } // namespace
 
-TEST(ArrangeWeights, StoresBlocksOfOutputs) {
-  Fixture f(16, 5);
+/// Expects the weight of 16 outputs in blocks of so many.
+static void expectBlocks(int64_t pixels, int64_t block) {
+  Fixture f(16, pixels);
   ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS)) << f.print();
   // One dispatch, with what makes the weight of the blocks.
   EXPECT_EQ(f.count("call"), 1u) << f.print();
@@ -88,15 +89,23 @@ TEST(ArrangeWeights, StoresBlocksOfOutputs) {
   ASSERT_NE(id, f.id);
   const backplane::Weight *weight = f.pool.find(id);
   ASSERT_NE(weight, nullptr);
-  EXPECT_EQ(weight->type.dims, (backplane::Dims{2, 3, 2, 2, 8}));
+  EXPECT_EQ(weight->type.dims, (backplane::Dims{16 / block, 3, 2, 2, block}));
   for (int64_t o = 0; o < 16; ++o)
     for (int64_t c = 0; c < inputs; ++c)
       for (int64_t w = 0; w < window; ++w) {
         float number;
-        int64_t place = ((o / 8 * inputs + c) * window + w) * 8 + o % 8;
+        int64_t place =
+            ((o / block * inputs + c) * window + w) * block + o % block;
         std::memcpy(&number, weight->data.data() + place * 4, 4);
         EXPECT_EQ(number, float((o * inputs + c) * window + w));
       }
+}
+
+TEST(ArrangeWeights, StoresBlocksOfOutputs) { expectBlocks(20, 8); }
+
+TEST(ArrangeWeights, StoresWideBlocksForFewPixels) {
+  for (int64_t side : {2, 5, 7, 14})
+    expectBlocks(side, 16);
 }
 
 TEST(ArrangeWeights, LeavesOthersAlone) {

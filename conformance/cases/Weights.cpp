@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Units of contractions whose second operand is a known weight, which a backend
+// may store in another order: sizes on both sides of the blocks that kernels
+// have, of few pixels and of many, of one row and of many.
+#include "CaseBuilder.h"
+#include "Geometry.h"
+
+namespace backplane::conformance {
+
+namespace {
+
+const std::vector<Geometry> &convolutions() {
+  static const std::vector<Geometry> all = {
+      // name, window, strides, dilations, low, high, groups, in, out, sizes
+      {"few-1x1", {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, 24, 48, {2, 5, 5}},
+      {"few-3x3", {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 33, 32, {1, 7, 7}},
+      {"few-strided",
+       {3, 2},
+       {2, 1},
+       {1, 1},
+       {1, 0},
+       {0, 1},
+       1,
+       6,
+       16,
+       {1, 9, 5}},
+      {"few-dilated",
+       {3, 3},
+       {1, 1},
+       {4, 4},
+       {4, 4},
+       {4, 4},
+       1,
+       5,
+       16,
+       {1, 9, 9}},
+      {"few-blocks-of-8",
+       {3, 3},
+       {1, 1},
+       {1, 1},
+       {1, 1},
+       {1, 1},
+       1,
+       7,
+       24,
+       {1, 5, 5}},
+      {"many-3x3",
+       {3, 3},
+       {1, 1},
+       {1, 1},
+       {1, 1},
+       {1, 1},
+       1,
+       17,
+       24,
+       {1, 19, 35}},
+      {"many-strided",
+       {5, 4},
+       {3, 2},
+       {1, 1},
+       {2, 0},
+       {1, 3},
+       1,
+       4,
+       8,
+       {1, 31, 50}},
+      {"many-1x1",
+       {1, 1},
+       {2, 2},
+       {1, 1},
+       {0, 0},
+       {0, 0},
+       1,
+       40,
+       16,
+       {1, 24, 27}},
+      {"padding-wide-as-the-image",
+       {3, 3},
+       {1, 1},
+       {12, 12},
+       {12, 12},
+       {12, 12},
+       1,
+       9,
+       8,
+       {1, 20, 20}},
+      {"groups", {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 3, 12, 24, {1, 9, 18}},
+      {"line", {5}, {2}, {1}, {2}, {2}, 1, 40, 16, {1, 71}},
+      {"volume",
+       {2, 3, 2},
+       {1, 2, 1},
+       {1, 1, 2},
+       {1, 0, 2},
+       {0, 1, 1},
+       1,
+       3,
+       8,
+       {1, 4, 7, 12}},
+  };
+  return all;
+}
+
+void addCases(CaseBuilder &builder, DType dtype, const SymbolValues &symbols) {
+  Depth first = dtype == DType::F32 ? Depth::Smoke : Depth::Standard;
+  builder.addCase(first, "uniform", symbols);
+  builder.addCase(Depth::Standard, "special", symbols);
+}
+
+void makeConv(const Sink &sink, DType dtype, const Geometry &geometry) {
+  CaseBuilder builder(sink, "conv", dtype, "weight-" + geometry.name,
+                      tagsOf(geometry, {"tail", "kernel-flip", "accumulate"}));
+  Dims x = axesOf(geometry, builder);
+  x.insert(x.begin() + 1, Dim(geometry.in));
+  Dims w = {Dim(geometry.out), Dim(geometry.in / geometry.groups)};
+  Dim terms = w.back();
+  for (int64_t size : geometry.window) {
+    w.emplace_back(size);
+    terms = terms * Dim(size);
+  }
+  InputRule rule;
+  rule.terms = terms;
+  Attributes attributes = attributesOf(geometry);
+  attributes["groups"] = geometry.groups;
+  ValueId image = builder.input(dtype, x, rule);
+  ValueId y =
+      builder.add("conv", {image, builder.weight(dtype, w)}, attributes);
+  builder.output(builder.add("max", {y, builder.add("neg", {y})}));
+  addCases(builder, dtype, {});
+  builder.finish();
+}
+
+/// A product and a sum, of which a square is a result too.
+void makeProduct(const Sink &sink, DType dtype, int64_t columns,
+                 bool isTransposed) {
+  constexpr int64_t inner = 300;
+  CaseBuilder builder(sink, "matmul", dtype,
+                      "weight-" + std::to_string(columns) +
+                          (isTransposed ? "-transposed" : ""),
+                      {"tail", "last-k", "accumulate"});
+  Dim rows = builder.symbol("n");
+  InputRule rule;
+  rule.terms = inner;
+  ValueId x = builder.input(dtype, {rows, inner}, rule);
+  ValueId before = builder.input(dtype, {rows, columns});
+  Dims weight = {inner, columns};
+  if (isTransposed)
+    std::swap(weight[0], weight[1]);
+  ValueId y = builder.add("matmul", {x, builder.weight(dtype, weight)},
+                          {{"transpose_b", int64_t(isTransposed)}});
+  ValueId sum = builder.add("add", {y, before});
+  builder.output(sum);
+  builder.output(builder.add("mul", {sum, sum}));
+  for (int64_t count : {1, 3, 17, 50})
+    addCases(builder, dtype, {{"n", count}});
+  builder.finish();
+}
+
+} // namespace
+
+void makeWeights(const Sink &sink) {
+  for (DType dtype : {DType::F32, DType::F16, DType::F64}) {
+    for (const Geometry &geometry : convolutions())
+      makeConv(sink, dtype, geometry);
+    for (int64_t columns : {48, 40})
+      for (bool isTransposed : {false, true})
+        makeProduct(sink, dtype, columns, isTransposed);
+  }
+}
+
+} // namespace backplane::conformance
