@@ -10,8 +10,8 @@ namespace backplane::conformance {
 
 namespace {
 
-const std::vector<Geometry> &convolutions() {
-  static const std::vector<Geometry> all = {
+std::vector<Geometry> fewPixels() {
+  return {
       // name, window, strides, dilations, low, high, groups, in, out, sizes
       {"few-1x1", {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}, 1, 24, 48, {2, 5, 5}},
       {"few-3x3", {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}, 1, 33, 32, {1, 7, 7}},
@@ -45,6 +45,11 @@ const std::vector<Geometry> &convolutions() {
        7,
        24,
        {1, 5, 5}},
+  };
+}
+
+std::vector<Geometry> manyPixels() {
+  return {
       {"many-3x3",
        {3, 3},
        {1, 1},
@@ -98,7 +103,6 @@ const std::vector<Geometry> &convolutions() {
        8,
        {1, 4, 7, 12}},
   };
-  return all;
 }
 
 void addCases(CaseBuilder &builder, DType dtype, const SymbolValues &symbols) {
@@ -160,8 +164,9 @@ void makeProduct(const Sink &sink, DType dtype, int64_t columns,
 
 void makeWeights(const Sink &sink) {
   for (DType dtype : {DType::F32, DType::F16, DType::F64}) {
-    for (const Geometry &geometry : convolutions())
-      makeConv(sink, dtype, geometry);
+    for (const auto &family : {fewPixels(), manyPixels()})
+      for (const Geometry &geometry : family)
+        makeConv(sink, dtype, geometry);
     for (int64_t columns : {48, 40})
       for (bool isTransposed : {false, true})
         makeProduct(sink, dtype, columns, isTransposed);

@@ -23,8 +23,13 @@ void generateUnits(const Selection &selection,
         makeRanks,       makeControl,        makeFusions,      makeLayouts,
         makeSharing,     makeFolding,        makeProbes,       makeModels,
         makeCorners,     makeEdges,          makeFuzz,         makePrecision,
-        makeReach,       makeWeights})
+        makeReach})
     family({selection, withValues});
+  // The sample is drawn from the others, so that its ids stay.
+  makeWeights({selection, [&](Unit unit) {
+                 addValueCases(selection, unit);
+                 put(std::move(unit));
+               }});
   makeModelSizes({selection, put});
   sample.give(put);
 }

@@ -121,6 +121,11 @@ static void emitBlocked(const ContractScope &s, const ContractScope &result) {
   auto emitPanel = [&](Value panelB, Value firstK, Value countK) {
     kernel.enterPanel(panelB);
     s.forRange(s.index(0), s.countM, s.plan.rows, [&](Value panelA) {
+      auto finish = [&](ValueRange sums) {
+        epilogue.finishSums(sums, panelB, panelA);
+      };
+      if (epilogue.takesRegisters())
+        return kernel.multiply(panelB, panelA, firstK, countK, finish);
       kernel.multiply(panelB, panelA, firstK, countK);
       if (!s.plan.transposed)
         finishLast(firstK, [&] {

@@ -54,6 +54,33 @@ void ContractEpilogue::finishRow(const Tile &tile, Value row, Value start,
   }
 }
 
+bool ContractEpilogue::takesRegisters() const {
+  constexpr int64_t fewProducts = 64;
+  constexpr size_t fewOps = 8;
+  std::optional<int64_t> m = getConstantIntValue(operands.sizeM),
+                         k = getConstantIntValue(operands.sizeK);
+  linalg::GenericOp op = c.epilogue;
+  bool isShort = !op || op.getBody()->getOperations().size() <= fewOps;
+  return m && k && *m % plan.rows == 0 && *k <= fewProducts && isShort &&
+         !manyBlocks() && !plan.transposed;
+}
+
+void ContractEpilogue::finishSums(ValueRange sums, Value panelB, Value panelA) {
+  auto vectors = int64_t(sums.size()) / plan.rows;
+  auto finish = [&](bool full) {
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      int64_t row = int64_t(i) / vectors, v = int64_t(i) % vectors;
+      Value column = add(panelB, lanesOf(v));
+      if (full || lanesInRest(v) != 0)
+        finishVector(sum, add(add(firstM, panelA), row), add(firstN, column),
+                     full ? Value() : maskInRest(v, column));
+    }
+  };
+  if (vectors < plan.vectors || restColumns() == 0)
+    return finish(vectors == plan.vectors);
+  ifElse(isFull(panelB), [&] { finish(true); }, [&] { finish(false); });
+}
+
 /* ---- Transposed ---- */
 
 void ContractEpilogue::finishTransposed(const ContractScope &computed,

@@ -18,6 +18,12 @@ public:
   /// `tile` from `start` on.
   void finishTile(mlir::Value tile, mlir::Value start, mlir::Value panelB,
                   mlir::Value panelA);
+  /// Whether all rows of tiles are inside and little follows few products, so
+  /// that sums are best finished in registers.
+  bool takesRegisters() const;
+  /// Finishes the micro tile of these panels, which has these sums.
+  void finishSums(mlir::ValueRange sums, mlir::Value panelB,
+                  mlir::Value panelA);
   /// Finishes the panel that begins with row m of C, where C is computed
   /// transposed: the tiles of `computed` from `start` on.
   void finishTransposed(const ContractScope &computed, mlir::Value tiles,

@@ -170,6 +170,8 @@ void MicroKernel::storeTile(ValueRange sums) {
   SmallVector<Value> rows(sums);
   if (vnni.block > 1)
     rows = narrow.sumsByRow(sums);
+  if (finish)
+    return finish(rows);
   if (!manyBlocks())
     return storeSums(rows, true);
   ifElse(
@@ -177,7 +179,8 @@ void MicroKernel::storeTile(ValueRange sums) {
 }
 
 void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
-                           Value countK) {
+                           Value countK, Finish finishTile) {
+  finish = finishTile;
   start = startOfTile(panelB, panelA);
   first = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, firstK,
                                 index(0));

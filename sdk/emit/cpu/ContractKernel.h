@@ -20,12 +20,15 @@ public:
   /// Where the tile of these panels is there.
   mlir::Value startOfTile(mlir::Value panelB, mlir::Value panelA) const;
 
+  /// What takes the sums of a tile, row by row, instead of memory; null: none.
+  using Finish = llvm::function_ref<void(mlir::ValueRange)>;
+
   /// Before what is multiplied with a panel of B.
   void enterPanel(mlir::Value panelB);
   /// Adds up countK products for each element of the tile in which these panels
   /// meet, and adds these sums to those of earlier blocks of k.
   void multiply(mlir::Value panelB, mlir::Value panelA, mlir::Value firstK,
-                mlir::Value countK);
+                mlir::Value countK, Finish finish = nullptr);
 
 private:
   /// Where it reads: element (row, k) of A at start + row * strideM + k *
@@ -74,6 +77,7 @@ private:
 
   mlir::Value packedA, packedB;
   const std::optional<ImageBuilder> &pixels;
+  Finish finish;            ///< of this tile
   PixelPanel pixelPanel;    ///< of the panel that was entered
   mlir::Value start, first; ///< of the tile; whether its block is the first
   VnniBuilder narrow;
