@@ -8,8 +8,8 @@ namespace backplane {
 
 /// What an unknown size is taken for.
 static constexpr int64_t kUnknown = 512;
-/// Multiply-adds of a work-group: about 40 us at least, 1 ms at most.
-static constexpr double kLeastWork = 4e6, kMostWork = 1e8;
+/// Multiply-adds of a work-group: about 20 us at least, 1 ms at most.
+static constexpr double kLeastWork = 2e6, kMostWork = 1e8;
 
 static int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
