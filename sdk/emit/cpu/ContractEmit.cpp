@@ -79,29 +79,16 @@ static bool takesBlocks(int64_t columns, const VectorWidth &width) {
          columns <= 4 * width.count;
 }
 
-/// The image that B is, if any.
-static std::optional<ImageTile> findImage(Contraction &c, const VnniPlan &vnni,
-                                          const ContractMachine &machine) {
-  if (vnni.narrow || machine.width.scalable)
-    return std::nullopt;
-  return matchImageTile(c);
-}
-
-/// None where its copies do not fit the cache, or are more than panels of all
-/// columns would be.
-static std::optional<ImageTile> placeImage(std::optional<ImageTile> image,
-                                           const ContractPlan &plan,
-                                           const ContractMachine &machine) {
-  if (!image)
-    return std::nullopt;
+/// Makes room for the image in the groups of a plan. False where its copies do
+/// not fit the cache, or are more than panels of all columns would be.
+static bool placeImage(ImageTile &image, const ContractPlan &plan,
+                       const ContractMachine &machine) {
   int64_t columns = plan.transposed ? plan.groupM : plan.groupN;
   // Panels, or tiles of pixels, end behind it.
   int64_t slack = (std::max(plan.vectors, plan.rows) + 1) * machine.width.count;
-  image->place(columns, plan.depth / image->window(), slack);
-  bool pays =
-      plan.transposed || image->channelPitch <= image->window() * columns;
-  bool fits = pays && image->elements * 4 <= machine.cacheBytes / 2;
-  return fits ? image : std::nullopt;
+  image.place(columns, plan.depth / image.window(), slack);
+  bool pays = plan.transposed || image.channelPitch <= image.window() * columns;
+  return pays && image.elements * 4 <= machine.cacheBytes / 2;
 }
 
 /* ---- The loops ---- */
@@ -228,9 +215,9 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
       readShape(computed, VnniPlan(), machine, image ? image->window() : 1);
   shape.fewRows = shape.rowsOfA = true;
   ContractProblem problem = {computed, planTransposed(shape), VnniPlan(), {}};
-  problem.image = placeImage(image, problem.plan, machine);
-  if (image && !problem.image)
+  if (image && !placeImage(*image, problem.plan, machine))
     return false;
+  problem.image = image;
   ContractProblem result = {c, problem.plan, VnniPlan(), readOperands(b, c),
                             problem.image};
   problem.operands = transpose(result.operands);
@@ -245,6 +232,26 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
   return true;
 }
 
+/// What the groups of a contraction are, its B copied as an image where that
+/// can be.
+static ContractProblem planProblem(const VectorBuilder &b, Contraction c,
+                                   const VnniPlan &vnni,
+                                   std::optional<ImageTile> image,
+                                   const ContractMachine &machine) {
+  auto planWith = [&](int64_t window) {
+    ContractShape shape = readShape(c, vnni, machine, window);
+    ContractPlan plan = planContraction(shape);
+    plan.wholeTiles = shape.m > 0 && shape.m % plan.rows == 0;
+    return plan;
+  };
+  if (image) {
+    ContractPlan plan = planWith(image->window());
+    if (placeImage(*image, plan, machine))
+      return {c, plan, vnni, readOperands(b, c), image};
+  }
+  return {c, planWith(vnni.narrow ? 1 : c.window), vnni, readOperands(b, c)};
+}
+
 void emitContraction(OpBuilder &builder, const Contraction &contraction,
                      const ContractMachine &machine) {
   Contraction c = contraction;
@@ -252,20 +259,19 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
     c.blockOfB = 0;
   SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
   VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes));
-  std::optional<ImageTile> image = findImage(c, vnni, machine);
+  std::optional<ImageTile> image;
+  if (!vnni.narrow && !machine.width.scalable)
+    image = matchImageTile(c);
   VectorBuilder b(builder, c.op.getLoc(), machine.width);
   if (isTransposed(c, staticProduct(c.n, sizes), image, machine) &&
       emitTransposed(b, c, image, machine))
     return;
-  int64_t window = image ? image->window() : vnni.narrow ? 1 : c.window;
-  ContractPlan plan = planContraction(readShape(c, vnni, machine, window));
-  ContractProblem problem = {c, plan, vnni, readOperands(b, c)};
-  problem.image = placeImage(image, plan, machine);
+  ContractProblem problem = planProblem(b, c, vnni, image, machine);
   auto groups = makeGroups(b, problem);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(groups.getBody());
   ContractScope scope(b, problem, groups.getInductionVars());
-  if (plan.gemv)
+  if (problem.plan.gemv)
     return GemvBuilder(scope).run();
   emitBlocked(scope);
 }

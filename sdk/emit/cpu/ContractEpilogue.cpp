@@ -57,12 +57,10 @@ void ContractEpilogue::finishRow(const Tile &tile, Value row, Value start,
 bool ContractEpilogue::takesRegisters() const {
   constexpr int64_t fewProducts = 64;
   constexpr size_t fewOps = 8;
-  std::optional<int64_t> m = getConstantIntValue(operands.sizeM),
-                         k = getConstantIntValue(operands.sizeK);
+  std::optional<int64_t> k = getConstantIntValue(operands.sizeK);
   linalg::GenericOp op = c.epilogue;
   bool isShort = !op || op.getBody()->getOperations().size() <= fewOps;
-  return m && k && *m % plan.rows == 0 && *k <= fewProducts && isShort &&
-         !manyBlocks() && !plan.transposed;
+  return plan.wholeTiles && k && *k <= fewProducts && isShort && !manyBlocks();
 }
 
 void ContractEpilogue::finishSums(ValueRange sums, Value panelB, Value panelA) {

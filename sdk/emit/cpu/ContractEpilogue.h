@@ -18,8 +18,8 @@ public:
   /// `tile` from `start` on.
   void finishTile(mlir::Value tile, mlir::Value start, mlir::Value panelB,
                   mlir::Value panelA);
-  /// Whether all rows of tiles are inside and little follows few products, so
-  /// that sums are best finished in registers.
+  /// Whether tiles are whole and little follows few products, so that sums are
+  /// best finished in registers.
   bool takesRegisters() const;
   /// Finishes the micro tile of these panels, which has these sums.
   void finishSums(mlir::ValueRange sums, mlir::Value panelB,

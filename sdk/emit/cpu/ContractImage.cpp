@@ -99,12 +99,13 @@ void ImageBuilder::copyChannel(Value source, Value to, Value lines) {
   });
 }
 
-/// The index on an axis of the image, of which a part may be padding.
-void ImageBuilder::addAxis(Line &line, const WindowAxis &axis, Value at) {
+/// The index on an axis of the image.
+void ImageBuilder::addAxis(Line &line, const WindowAxis &axis, Value at,
+                           bool mayBeOutside) {
   at = sub(at, index(axis.low));
   if (axis.axis)
     line.source = add(line.source, mul(at, strideOf(*axis.axis)));
-  if (!axis.padded())
+  if (!mayBeOutside)
     return;
   // As unsigned numbers negative indices are beyond every size.
   Value inside = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
@@ -127,9 +128,12 @@ void ImageBuilder::findSource(Line &line) {
     }
     Value pixel = mod(number, index(axis.pixels));
     number = floorDiv(number, index(axis.pixels));
-    addAxis(line, axis, add(mul(pixel, axis.stride), moved));
+    addAxis(line, axis, add(mul(pixel, axis.stride), moved), axis.padded());
   }
-  addAxis(line, tile.rows(), add(mul(number, tile.rows().stride), line.phase));
+  // All phases have as many rows, of which the last may be met in some alone.
+  const WindowAxis &rows = tile.rows();
+  addAxis(line, rows, add(mul(number, rows.stride), line.phase),
+          rows.padded() || rows.stride > 1);
 }
 
 /// What is in the padding.

@@ -41,7 +41,8 @@ private:
   mlir::Value strideOf(unsigned axis);
   void copyChannel(mlir::Value source, mlir::Value to, mlir::Value lines);
   void findSource(Line &line);
-  void addAxis(Line &line, const WindowAxis &axis, mlir::Value at);
+  void addAxis(Line &line, const WindowAxis &axis, mlir::Value at,
+               bool mayBeOutside);
   void copyLine(const Line &line);
   mlir::Value loadPixels(const Line &line, mlir::Value pixel);
   mlir::Value loadPart(const Line &line, mlir::Value at);

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -91,6 +92,11 @@ static bool isLinear(AffineMap map) {
                       [](AffineExpr expr) { return isLinear(expr); });
 }
 
+bool ContractionOperand::padded(size_t axis) const {
+  return padded() &&
+         !(isZeroInteger(padLow[axis]) && isZeroInteger(padHigh[axis]));
+}
+
 bool matchOperand(Value tensor, AffineMap map, ContractionOperand &operand) {
   operand.map = map;
   if (auto pad = tensor.getDefiningOp<tensor::PadOp>()) {
@@ -99,6 +105,7 @@ bool matchOperand(Value tensor, AffineMap map, ContractionOperand &operand) {
     if (!value || !matchPattern(value, m_Constant(&constant)))
       return false;
     operand.padLow = pad.getMixedLowPad();
+    operand.padHigh = pad.getMixedHighPad();
     operand.padValue = cast<TypedAttr>(constant);
     tensor = pad.getSource();
   }

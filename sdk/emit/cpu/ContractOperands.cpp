@@ -110,7 +110,7 @@ static SmallVector<PaddedAxis> readPadding(const VectorBuilder &b,
   SmallVector<PaddedAxis> result;
   for (auto [axis, low] : llvm::enumerate(rhs.padLow)) {
     AffineExpr expr = rhs.map.getResult(axis);
-    if (isa<AffineDimExpr>(expr) && getConstantIntValue(low) == 0)
+    if (isa<AffineDimExpr>(expr) && !rhs.padded(axis))
       continue;
     PaddedAxis padded;
     for (unsigned loop = 0; loop < loops; ++loop)

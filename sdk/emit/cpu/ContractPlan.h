@@ -42,6 +42,9 @@ struct ContractPlan {
   bool gemv = false;  ///< few rows: B is read once, in whole rows
   bool packA = true;  ///< else A is read where it is
   bool packB = true;  ///< else whole panels of B are read where they are
+  /// Each tile of a group has all of its rows inside, so that sums of few
+  /// products need no memory.
+  bool wholeTiles = false;
   /// C is computed transposed: rows are pixels, which are its columns. The sums
   /// of all tiles are kept until it is finished.
   bool transposed = false;

@@ -24,8 +24,9 @@ namespace backplane {
 struct ContractionOperand {
   mlir::Value memref;
   mlir::AffineMap map; ///< from the loops of the contraction
-  /// Padding in front of each axis of the memref; empty: none anywhere.
-  llvm::SmallVector<mlir::OpFoldResult> padLow;
+  /// Padding in front of and behind each axis of the memref; empty: none
+  /// anywhere.
+  llvm::SmallVector<mlir::OpFoldResult> padLow, padHigh;
   mlir::TypedAttr padValue;
   /// What becomes of an 8-bit integer of the memref before all else.
   enum class Widening { None, Signed, Unsigned };
@@ -35,6 +36,8 @@ struct ContractionOperand {
   llvm::SmallVector<mlir::linalg::GenericOp> bodies;
 
   bool padded() const { return !padLow.empty(); }
+  /// Whether there may be padding on an axis.
+  bool padded(size_t axis) const;
 };
 
 /// A result of the dispatch.

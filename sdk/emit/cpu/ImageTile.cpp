@@ -112,7 +112,7 @@ bool TileMatcher::readWindow(unsigned axis, ArrayRef<unsigned> loops) {
 bool TileMatcher::readAxis(unsigned axis) {
   AffineExpr expr = c.rhs.map.getResult(axis);
   SmallVector<unsigned> loops = loopsOf(expr);
-  bool padded = c.rhs.padded() && getConstantIntValue(c.rhs.padLow[axis]) != 0;
+  bool padded = c.rhs.padded(axis);
   bool plain = isa<AffineDimExpr>(expr) && !padded;
   if (loops.empty() || (plain && llvm::is_contained(c.outer, loops[0])))
     return !padded;

@@ -37,7 +37,8 @@ struct WindowAxis {
 struct ImageTile {
   llvm::SmallVector<WindowAxis> axes;  ///< that of rows, one or more in a row
   std::optional<unsigned> channelAxis; ///< of B; none: there is one channel
-  llvm::SmallVector<int64_t> phases;   ///< of rows that windows meet
+  /// Of rows that windows meet; some may end with a row beyond the last one.
+  llvm::SmallVector<int64_t> phases;
   // Elements from one to the next, and of all of it.
   int64_t phasePitch = 0, copyPitch = 0, channelPitch = 0, elements = 0;
 
@@ -47,7 +48,9 @@ struct ImageTile {
     return llvm::ArrayRef(axes).drop_front();
   }
   /// Whether the image is one line of pixels, of which a group copies a part.
-  bool oneLine() const { return axes.size() == 2 && rows().pixels == 1; }
+  bool oneLine() const {
+    return axes.size() == 2 && rows().pixels == 1 && rows().window == 1;
+  }
   int64_t pixelsOfRow() const;
   int64_t windowOfRow() const;
   int64_t window() const { return rows().window * windowOfRow(); }
