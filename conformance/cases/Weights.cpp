@@ -80,6 +80,12 @@ std::vector<Geometry> manyPixels() {
        40,
        16,
        {1, 24, 27}},
+  };
+}
+
+/// Of one row, of one channel, of one and of three axes, padded behind alone.
+std::vector<Geometry> otherImages() {
+  return {
       {"padding-wide-as-the-image",
        {3, 3},
        {1, 1},
@@ -186,7 +192,7 @@ void makeProduct(const Sink &sink, DType dtype, int64_t columns,
 
 void makeWeights(const Sink &sink) {
   for (DType dtype : {DType::F32, DType::F16, DType::F64}) {
-    for (const auto &family : {fewPixels(), manyPixels()})
+    for (const auto &family : {fewPixels(), manyPixels(), otherImages()})
       for (const Geometry &geometry : family)
         makeConv(sink, dtype, geometry);
     for (int64_t columns : {48, 40})

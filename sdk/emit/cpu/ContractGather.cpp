@@ -144,22 +144,10 @@ SmallVector<PanelGather::Run> PanelGather::findRuns(Value at, Value offsets,
 
 /* ---- Rows ---- */
 
-/// Elements from one index of an axis of B to the next.
-Value PanelGather::axisStride(unsigned axis) {
-  Value stride = index(1);
-  auto type = cast<MemRefType>(c.rhs.memref.getType());
-  for (unsigned i = axis + 1; i < type.getRank(); ++i)
-    stride =
-        mul(stride, getValueOrCreateConstantIndexOp(
-                        builder, loc,
-                        memref::getMixedSize(builder, loc, c.rhs.memref, i)));
-  return stride;
-}
-
 Value PanelGather::paddingBefore() {
   Value shift = index(0);
   for (auto [axis, low] : llvm::enumerate(c.rhs.padLow))
-    shift = add(shift, mul(axisStride(axis),
+    shift = add(shift, mul(axisStrideOfB(axis),
                            getValueOrCreateConstantIndexOp(builder, loc, low)));
   return shift;
 }
@@ -205,14 +193,9 @@ Value PanelGather::mask(size_t vector, ValueRange axisOffsets) {
 }
 
 Value PanelGather::load(size_t vector, Value base, Value mask) {
-  Type type = cast<MemRefType>(operands.b.memref.getType()).getElementType();
-  Value outside = zeroVector(type);
-  if (c.rhs.padded())
-    outside = arith::ConstantOp::create(
-        builder, loc,
-        DenseElementsAttr::get(vectorType(type), Attribute(c.rhs.padValue)));
+  Value outside = paddingOfB();
   return either(
-      isWhole(vector, mask), vectorType(type),
+      isWhole(vector, mask), outside.getType(),
       [&] { return loadWhole(vector, base); },
       [&] {
         return runs.empty() ? loadApart(vector, base, mask, outside)

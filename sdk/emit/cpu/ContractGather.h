@@ -45,7 +45,6 @@ private:
   llvm::SmallVector<Run> findRuns(mlir::Value at, mlir::Value offsets,
                                   int64_t count);
   void findContiguous(mlir::Value at, mlir::Value offsets);
-  mlir::Value axisStride(unsigned axis);
   mlir::Value scalarOffset(mlir::ValueRange k,
                            llvm::SmallVectorImpl<mlir::Value> &axisOffsets);
   mlir::Value mask(size_t vector, mlir::ValueRange axisOffsets);

@@ -2,8 +2,6 @@
 #include "sdk/emit/cpu/ContractImage.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -54,18 +52,6 @@ Value ImageBuilder::splat(Value scalar) {
                                      word);
 }
 
-/// Elements of B from one index of an axis to the next.
-Value ImageBuilder::strideOf(unsigned axis) {
-  Value stride = index(1);
-  auto type = cast<MemRefType>(c.rhs.memref.getType());
-  for (unsigned i = axis + 1; i < type.getRank(); ++i)
-    stride =
-        mul(stride, getValueOrCreateConstantIndexOp(
-                        builder, loc,
-                        memref::getMixedSize(builder, loc, c.rhs.memref, i)));
-  return stride;
-}
-
 void ImageBuilder::copy(Value firstK, Value countK) {
   Value window = index(tile.window()), width = index(tile.line().pixels);
   Value channels = ceilDiv(countK, window), first = floorDiv(firstK, window);
@@ -76,8 +62,8 @@ void ImageBuilder::copy(Value firstK, Value countK) {
   forRange(index(0), channels, 1, [&](Value channel) {
     Value source = originOf(operands.b);
     if (tile.channelAxis)
-      source =
-          add(source, mul(add(first, channel), strideOf(*tile.channelAxis)));
+      source = add(source,
+                   mul(add(first, channel), axisStrideOfB(*tile.channelAxis)));
     copyChannel(source, mul(channel, tile.channelPitch), lines);
   });
 }
@@ -104,7 +90,7 @@ void ImageBuilder::addAxis(Line &line, const WindowAxis &axis, Value at,
                            bool mayBeOutside) {
   at = sub(at, index(axis.low));
   if (axis.axis)
-    line.source = add(line.source, mul(at, strideOf(*axis.axis)));
+    line.source = add(line.source, mul(at, axisStrideOfB(*axis.axis)));
   if (!mayBeOutside)
     return;
   // As unsigned numbers negative indices are beyond every size.
@@ -136,16 +122,6 @@ void ImageBuilder::findSource(Line &line) {
           rows.padded() || rows.stride > 1);
 }
 
-/// What is in the padding.
-Value ImageBuilder::outside() {
-  Type type = cast<MemRefType>(operands.b.memref.getType()).getElementType();
-  if (!c.rhs.padded())
-    return zeroVector(type);
-  return arith::ConstantOp::create(
-      builder, loc,
-      DenseElementsAttr::get(vectorType(type), Attribute(c.rhs.padValue)));
-}
-
 void ImageBuilder::copyLine(const Line &line) {
   Value end = tile.oneLine() ? countN : index(tile.line().pixels);
   auto store = [&](Value pixel, Value pixels) {
@@ -156,7 +132,7 @@ void ImageBuilder::copyLine(const Line &line) {
              [&](Value pixel) { store(pixel, loadPixels(line, pixel)); });
   };
   auto fill = [&] {
-    Value nothing = outside();
+    Value nothing = paddingOfB();
     forRange(index(0), end, laneCount,
              [&](Value pixel) { store(pixel, nothing); });
   };
@@ -188,7 +164,7 @@ Value ImageBuilder::loadPixels(const Line &line, Value pixel) {
 
 /// A vector of neighbours in the image, from an index of its line on.
 Value ImageBuilder::loadPart(const Line &line, Value at) {
-  Value start = add(line.source, at), nothing = outside();
+  Value start = add(line.source, at), nothing = paddingOfB();
   Value size = index(tile.line().size);
   Value inside =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, at, size);

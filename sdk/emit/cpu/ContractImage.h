@@ -38,7 +38,6 @@ private:
     mlir::Value inside = {}; ///< whether it is in the image; null: it is
     mlir::Value shift = {};  ///< of the first pixel in the line
   };
-  mlir::Value strideOf(unsigned axis);
   void copyChannel(mlir::Value source, mlir::Value to, mlir::Value lines);
   void findSource(Line &line);
   void addAxis(Line &line, const WindowAxis &axis, mlir::Value at,
@@ -46,7 +45,6 @@ private:
   void copyLine(const Line &line);
   mlir::Value loadPixels(const Line &line, mlir::Value pixel);
   mlir::Value loadPart(const Line &line, mlir::Value at);
-  mlir::Value outside();
   mlir::Value firstPixel() const;
   mlir::Value splat(mlir::Value scalar);
 

@@ -192,15 +192,14 @@ void MicroKernel::multiply(Value panelB, Value panelA, Value firstK,
   if (pixels)
     return multiplyImage(fromA, panelB, countK);
   Source fromB = sourceB(panelB, firstK);
-  auto rest = [&] {
-    Source packed{packedB, index(0), index(1), panelN()};
-    bool asItIs = plan.packB || c.blockOfB;
-    multiply(fromA, asItIs ? fromB : packed, countK, restVectors());
-  };
-  auto whole = [&] { multiply(fromA, fromB, countK, plan.vectors); };
-  if ((plan.packB || c.blockOfB) && restVectors() == plan.vectors)
-    return whole();
-  ifElse(isFull(panelB), whole, rest);
+  if (plan.packB || c.blockOfB)
+    return forPanel(panelB, [&](int64_t vectors) {
+      multiply(fromA, fromB, countK, vectors);
+    });
+  Source packed{packedB, index(0), index(1), panelN()};
+  ifElse(
+      isFull(panelB), [&] { multiply(fromA, fromB, countK, plan.vectors); },
+      [&] { multiply(fromA, packed, countK, restVectors()); });
 }
 
 /// Vectors that the last panel of a row of C needs, where that is known; others

@@ -370,8 +370,6 @@ int64_t Matcher::findBlockOfB() const {
 }
 
 int64_t Matcher::findWindow() const {
-  // A longer sum of one channel had rounding errors that blocks of k prevent.
-  constexpr int64_t maxWindow = 256;
   if (c.k.size() < 2 || !c.rhs.map.getResultPosition(getAffineDimExpr(
                             c.k.front(), c.rhs.map.getContext())))
     return 1;
@@ -381,7 +379,7 @@ int64_t Matcher::findWindow() const {
       return 1;
     window *= sizes[loop];
   }
-  return window <= maxWindow ? window : 1;
+  return window <= kMaxWindow ? window : 1;
 }
 
 /// Forms for which plain vector loops do better.

@@ -2,6 +2,8 @@
 #include "sdk/emit/cpu/ContractScope.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 
@@ -75,6 +77,26 @@ Value ContractScope::originOf(const FlatOperand &operand) const {
     }
   }
   return at;
+}
+
+Value ContractScope::axisStrideOfB(unsigned axis) const {
+  Value stride = index(1);
+  auto type = cast<MemRefType>(c.rhs.memref.getType());
+  for (unsigned i = axis + 1; i < type.getRank(); ++i)
+    stride =
+        mul(stride, getValueOrCreateConstantIndexOp(
+                        builder, loc,
+                        memref::getMixedSize(builder, loc, c.rhs.memref, i)));
+  return stride;
+}
+
+Value ContractScope::paddingOfB() const {
+  Type type = cast<MemRefType>(operands.b.memref.getType()).getElementType();
+  if (!c.rhs.padded())
+    return zeroVector(type);
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(vectorType(type), Attribute(c.rhs.padValue)));
 }
 
 Value ContractScope::groupStride(const FlatOperand &operand,

@@ -84,6 +84,10 @@ public:
                   mlir::ValueRange indices) const;
   /// Element index where the loops of the tile are 0.
   mlir::Value originOf(const FlatOperand &operand) const;
+  /// Elements of B from one index of an axis to the next.
+  mlir::Value axisStrideOfB(unsigned axis) const;
+  /// A vector of what lies in the padding of B.
+  mlir::Value paddingOfB() const;
   /// Stride of the merged loop of a group.
   mlir::Value groupStride(const FlatOperand &operand,
                           llvm::ArrayRef<unsigned> loops) const;

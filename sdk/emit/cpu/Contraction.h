@@ -48,6 +48,10 @@ struct ContractionResult {
   std::optional<unsigned> number;
 };
 
+/// Elements of a window up to which a block of k has whole windows: a longer
+/// sum of one channel had rounding errors that blocks are there to prevent.
+inline constexpr int64_t kMaxWindow = 256;
+
 struct Contraction {
   mlir::linalg::GenericOp op;
   /// Where results go; all on the loops of C.

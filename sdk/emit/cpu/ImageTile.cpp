@@ -11,9 +11,6 @@ using namespace mlir;
 
 namespace backplane {
 
-/// Windows whose sums are longer than this have rounding errors that blocks of
-/// k are there to prevent.
-static constexpr int64_t kMaxWindow = 256;
 /// Pixels further apart are better taken one by one.
 static constexpr int64_t kMaxStride = 4;
 /// Rows of a window in several phases: each of them is code.
