@@ -162,18 +162,21 @@ Result<CompiledProgram> backplane::compileProgram(VariantContext &context,
 /// slots number; the variant's are added.
 static Result<VariantInfo> compileVariant(const CompileServices &services,
                                           const std::vector<Target> &targets,
-                                          Model &model, std::string dumpFolder,
-                                          const std::string &kernel,
+                                          CompileRequest &request,
+                                          std::string dumpFolder,
+                                          bool keepsWeights,
                                           std::vector<std::string> &weights) {
-  VariantContext context(services, targets, model.weights,
+  const std::string &kernel = request.kernel;
+  VariantContext context(services, targets, request.model.weights,
                          std::move(dumpFolder),
                          kernel == noKernels ? "" : kernel);
+  context.keepsWeights = keepsWeights;
   Draft draft{.weights = weights,
               .kernels = std::vector<KernelOrders>(targets.size())};
   for (const Target &target : targets)
     llvm::append_range(draft.report, target.remarks);
   auto compiled = compileProgram(
-      context, model.graph, "",
+      context, request.model.graph, "",
       targets.size() == 1 ? OneDevice(0u) : std::nullopt, std::move(draft));
   if (!compiled)
     return compiled.status();
@@ -213,6 +216,34 @@ static void fixSizes(Graph &graph) {
   }
 }
 
+/// The targets of each variant.
+static Result<std::vector<std::vector<Target>>>
+findVariants(const CompileRequest &request, const CompileServices &services) {
+  std::vector<std::vector<Target>> variants;
+  for (const std::string &name : request.targets) {
+    auto targets = findTargets(services, name);
+    if (!targets)
+      return targets.status();
+    if (Status s = chooseKernels(request.kernel, *targets); !s.ok())
+      return s;
+    variants.push_back(std::move(*targets));
+  }
+  return variants;
+}
+
+/// Whether somebody reads weights as the model has them: its graph, or one of
+/// several variants.
+static bool keepsWeights(const CompileRequest &request,
+                         ArrayRef<std::vector<Target>> variants) {
+  return request.embedGraph ||
+         (variants.size() > 1 &&
+          llvm::any_of(variants, [](ArrayRef<Target> targets) {
+            return llvm::any_of(targets, [](const Target &target) {
+              return !(target.fusion & BP_FUSE_WEIGHTS);
+            });
+          }));
+}
+
 Status backplane::compileModel(CompileRequest request,
                                const CompileServices &services) {
   fixSizes(request.model.graph);
@@ -221,18 +252,17 @@ Status backplane::compileModel(CompileRequest request,
   ArtifactInfo artifact;
   std::vector<std::string> weights;
   describeModel(request.model.graph, artifact, weights);
-  for (const std::string &name : request.targets) {
-    auto targets = findTargets(services, name);
-    if (!targets)
-      return targets.status();
-    if (Status s = chooseKernels(request.kernel, *targets); !s.ok())
-      return s;
+  auto variants = findVariants(request, services);
+  if (!variants)
+    return variants.status();
+  bool keeps = keepsWeights(request, *variants);
+  for (const auto &[name, targets] : llvm::zip(request.targets, *variants)) {
     std::string dumps = request.dumpDir;
     if (!dumps.empty() && request.targets.size() > 1)
       dumps += "/" + name;
     Phase phase(services, "variant " + name);
-    auto variant = compileVariant(services, *targets, request.model, dumps,
-                                  request.kernel, weights);
+    auto variant =
+        compileVariant(services, targets, request, dumps, keeps, weights);
     if (!variant)
       return variant.status().within(name);
     artifact.variants.push_back(std::move(*variant));

@@ -45,6 +45,7 @@ Status backplane::fuse(VariantContext &context, ModuleOp module) {
     options.fusion = target.fusion;
     options.maxBindings = target.maxBindings;
     options.maxOps = target.maxFusedOps;
+    options.keepsWeights = context.keepsWeights;
     options.claim = [&](const Graph &group) {
       Claim claim = askClaim(context.services, target, group);
       if (!claim.answered)

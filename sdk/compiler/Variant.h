@@ -42,6 +42,9 @@ struct VariantContext {
   WeightPool &pool;
   StageDump dump;
   std::string kernel; ///< that computes every dispatch; empty: any
+  /// The artifact has weights as the model has them, for other targets or for
+  /// its graph.
+  bool keepsWeights = false;
   mlir::MLIRContext mlir;
   Diagnostics diagnostics;
   std::vector<EmitJob> jobs;          ///< kernels that are to be generated

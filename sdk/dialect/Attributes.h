@@ -29,6 +29,8 @@ inline constexpr llvm::StringLiteral positionsAttr = "bp.positions";
 inline constexpr llvm::StringLiteral kernelAttr = "bp.kernel";
 /// A string, of an op of `main`: why it is fused with no other.
 inline constexpr llvm::StringLiteral aloneAttr = "bp.alone";
+/// Unit, of a transpose of a weight: it puts that in blocks for others, once.
+inline constexpr llvm::StringLiteral blocksAttr = "bp.blocks";
 /// Unit, of a function: it becomes one kernel.
 inline constexpr llvm::StringLiteral dispatchAttr = "bp.dispatch";
 /// Unit, of a function: it depends on weights and constants only.

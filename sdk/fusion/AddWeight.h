@@ -19,16 +19,6 @@ mlir::FailureOr<mlir::Value> addWeight(mlir::OpBuilder &builder,
                                        backplane::Bytes bytes,
                                        backplane::WeightPool &pool);
 
-/// Has `operand`, which is `weight`, read other bytes in its place: a weight of
-/// the type `stored`, transposed to `order`, reshaped to `whole`, all on the
-/// device of the op. The weight goes where nobody else reads it.
-mlir::LogicalResult storeAs(mlir::OpOperand &operand, WeightOp weight,
-                            const backplane::TensorType &stored,
-                            backplane::Bytes bytes,
-                            llvm::ArrayRef<int64_t> order,
-                            const backplane::Dims &whole,
-                            backplane::WeightPool &pool);
-
 } // namespace bp
 
 #endif // BACKPLANE_FUSION_ADDWEIGHT_H

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weights of products are stored in blocks of columns, as [columns / 16, inner,
+// Weights of products are put in blocks of columns, as [columns / 16, inner,
 // 16]: a kernel that computes some columns then reads memory from its start to
 // its end, however the weight lay, and copies nothing.
-#include "sdk/fusion/AddWeight.h"
-#include "sdk/fusion/Fusion.h"
+#include "sdk/fusion/BlockedWeight.h"
 
 #include "backplane/compiler.h"
-
-#include <cstring>
 
 using namespace mlir;
 using namespace bp;
@@ -16,26 +13,6 @@ using backplane::Dim;
 
 /// Columns of a block: a line of a cache.
 static constexpr int64_t kBlock = 16;
-
-/// From [inner, columns], or [columns, inner], to [columns / block, inner,
-/// block], of words.
-static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t inner,
-                                 size_t columns, bool isTransposed) {
-  constexpr size_t width = 4, block = kBlock;
-  backplane::Bytes to(from.size());
-  uint8_t *place = to.data();
-  for (size_t first = 0; first < columns; first += block)
-    for (size_t row = 0; row < inner; ++row, place += block * width) {
-      if (!isTransposed)
-        std::memcpy(place, from.data() + (row * columns + first) * width,
-                    block * width);
-      else
-        for (size_t c = 0; c < block; ++c)
-          std::memcpy(place + c * width,
-                      from.data() + ((first + c) * inner + row) * width, width);
-    }
-  return to;
-}
 
 /// Rows of the result, if they are known; else 0.
 static int64_t rowsOf(MatmulOp op) {
@@ -47,9 +24,11 @@ static int64_t rowsOf(MatmulOp op) {
 }
 
 /// One row passes as quickly over the rows of a weight as over blocks.
-static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices) {
+static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
+                       const backplane::WeightPool &pool) {
   auto weight = op.getB().getDefiningOp<WeightOp>();
-  if (!weight || !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
+  if (!isKnown(weight, pool) ||
+      !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
       op->hasAttr(kernelAttr) || op.getTransposeA() || op.getWide() ||
       !getElementTypeOrSelf(op.getB().getType()).isF32() ||
       cast<RankedTensorType>(op.getB().getType()).getRank() != 2)
@@ -59,21 +38,23 @@ static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices) {
          *columns % kBlock == 0;
 }
 
-static LogicalResult arrange(MatmulOp op, backplane::WeightPool &pool) {
-  auto weight = op.getB().getDefiningOp<WeightOp>();
-  const backplane::Weight *known = pool.find(std::string_view(weight.getId()));
-  if (!known || known->data.empty())
-    return success();
-  backplane::TensorType stored = *toTensorType(weight.getType());
+static LogicalResult arrange(MatmulOp op, const FusionOptions &device,
+                             backplane::WeightPool &pool) {
+  backplane::Dims stored = dimsOf(op.getB().getType());
   bool isTransposed = op.getTransposeB();
-  Dim inner = stored.dims[isTransposed ? 1 : 0];
-  int64_t columns = *stored.dims[isTransposed ? 0 : 1].constant();
-  backplane::Bytes bytes = inBlocks(known->data, size_t(*inner.constant()),
-                                    size_t(columns), isTransposed);
-  stored.dims = {Dim(columns / kBlock), inner, Dim(kBlock)};
+  Dim inner = stored[isTransposed ? 1 : 0],
+      columns = stored[isTransposed ? 0 : 1],
+      blocks = Dim(*columns.constant() / kBlock);
+  BlockedLayout layout{.view = {1, 0, 2}, .whole = {inner, columns}};
+  if (isTransposed) {
+    layout.split = {blocks, Dim(kBlock), inner};
+    layout.order = {0, 2, 1};
+  } else {
+    layout.split = {inner, blocks, Dim(kBlock)};
+    layout.order = {1, 0, 2};
+  }
   op.setTransposeB(false);
-  return storeAs(op.getBMutable(), weight, stored, std::move(bytes), {1, 0, 2},
-                 {inner, Dim(columns)}, pool);
+  return storeInBlocks(op.getBMutable(), layout, device, pool);
 }
 
 LogicalResult bp::arrangeColumns(func::FuncOp main,
@@ -81,7 +62,8 @@ LogicalResult bp::arrangeColumns(func::FuncOp main,
                                  backplane::WeightPool &pool) {
   SmallVector<MatmulOp> products(main.getOps<MatmulOp>());
   for (MatmulOp op : products)
-    if (isArranged(op, devices) && failed(arrange(op, pool)))
+    if (isArranged(op, devices, pool) &&
+        failed(arrange(op, devices[deviceOf(op)], pool)))
       return failure();
   return success();
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Weights of convolutions are stored in blocks of outputs, as [outputs / 8,
+// Weights of convolutions are put in blocks of outputs, as [outputs / 8,
 // inputs, window, 8]: a kernel that computes some outputs then reads memory
 // from its start to its end.
-#include "sdk/fusion/AddWeight.h"
-#include "sdk/fusion/Fusion.h"
+#include "sdk/dialect/Attributes.h"
+#include "sdk/fusion/BlockedWeight.h"
 
 #include "backplane/compiler.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace mlir;
 using namespace bp;
@@ -17,20 +16,6 @@ using namespace bp;
 /// Outputs of a block, which are rows of a kernel, and of one for few pixels,
 /// which are its lanes.
 static constexpr int64_t kBlock = 8, kLaneBlock = 16;
-
-/// From [outputs, columns] to [outputs / block, columns, block], of words.
-static backplane::Bytes inBlocks(std::span<const uint8_t> from, size_t outputs,
-                                 size_t block) {
-  constexpr size_t width = 4;
-  backplane::Bytes to(from.size());
-  size_t columns = from.size() / width / outputs;
-  uint8_t *place = to.data();
-  for (size_t first = 0; first < outputs; first += block)
-    for (size_t column = 0; column < columns; ++column)
-      for (size_t o = first; o < first + block; ++o, place += width)
-        std::memcpy(place, from.data() + (o * columns + column) * width, width);
-  return to;
-}
 
 /// Whether the result has several pixels, as far as is known: one is a product
 /// with a vector, which reads rows of the weight.
@@ -53,42 +38,44 @@ static bool hasFewPixels(ConvOp op) {
   return lanes * 20 > pixels * 21;
 }
 
-static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices) {
-  return (devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) != 0 &&
+static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices,
+                       const backplane::WeightPool &pool) {
+  return isKnown(op.getW().getDefiningOp<WeightOp>(), pool) &&
+         (devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) != 0 &&
          !op->hasAttr(kernelAttr) && op.getGroups() == 1 &&
          getElementTypeOrSelf(op.getW().getType()).isF32() &&
          dimsOf(op.getType())[1].constant().value_or(1) % kBlock == 0 &&
          hasPixels(op);
 }
 
-static LogicalResult arrange(ConvOp op, backplane::WeightPool &pool) {
-  auto weight = op.getW().getDefiningOp<WeightOp>();
-  const backplane::Weight *known =
-      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
-  if (!known || known->data.empty())
-    return success();
-  backplane::TensorType stored = *toTensorType(weight.getType());
-  const backplane::Dims whole = stored.dims;
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
-  bool inLanes = hasFewPixels(op) && shape[0] % kLaneBlock == 0;
+static LogicalResult arrange(ConvOp op, const FusionOptions &device,
+                             backplane::WeightPool &pool) {
+  BlockedLayout layout{.whole = dimsOf(op.getW().getType())};
+  int64_t outputs = *layout.whole[0].constant();
+  bool inLanes = hasFewPixels(op) && outputs % kLaneBlock == 0;
   int64_t block = inLanes ? kLaneBlock : kBlock;
-  backplane::Bytes bytes =
-      inBlocks(known->data, size_t(shape[0]), size_t(block));
-  stored.dims = {backplane::Dim(shape[0] / block)};
-  stored.dims.insert(stored.dims.end(), whole.begin() + 1, whole.end());
-  stored.dims.push_back(backplane::Dim(block));
-  auto last = int64_t(stored.dims.size()) - 1;
-  SmallVector<int64_t> order{0, last};
-  llvm::append_range(order, llvm::seq<int64_t>(1, last));
-  return storeAs(op.getWMutable(), weight, stored, std::move(bytes), order,
-                 whole, pool);
+  layout.split = {backplane::Dim(outputs / block), backplane::Dim(block)};
+  layout.split.insert(layout.split.end(), layout.whole.begin() + 1,
+                      layout.whole.end());
+  auto last = int64_t(layout.split.size()) - 1;
+  layout.order = {0};
+  llvm::append_range(layout.order, llvm::seq<int64_t>(2, last + 1));
+  layout.order.push_back(1);
+  layout.view = {0, last};
+  llvm::append_range(layout.view, llvm::seq<int64_t>(1, last));
+  return storeInBlocks(op.getWMutable(), layout, device, pool);
+}
+
+bool bp::isStoredWeight(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (isa<WeightOp>(op) || op->hasAttr(blocksAttr));
 }
 
 bool bp::isBlockedWeight(Value value) {
   auto reshape = value.getDefiningOp<ReshapeOp>();
   auto transpose =
       reshape ? reshape.getX().getDefiningOp<TransposeOp>() : TransposeOp();
-  if (!transpose || !transpose.getX().getDefiningOp<WeightOp>())
+  if (!transpose || !isStoredWeight(transpose.getX()))
     return false;
   backplane::Dims split = dimsOf(transpose.getType()),
                   whole = dimsOf(reshape.getType());
@@ -104,7 +91,8 @@ LogicalResult bp::arrangeWeights(func::FuncOp main,
                                  backplane::WeightPool &pool) {
   SmallVector<ConvOp> convolutions(main.getOps<ConvOp>());
   for (ConvOp op : convolutions)
-    if (isArranged(op, devices) && failed(arrange(op, pool)))
+    if (isArranged(op, devices, pool) &&
+        failed(arrange(op, devices[deviceOf(op)], pool)))
       return failure();
   return success();
 }

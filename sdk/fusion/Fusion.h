@@ -27,6 +27,9 @@ struct FusionOptions {
   uint32_t fusion = 0;      ///< BP_FUSE_ bits
   uint32_t maxBindings = 0; ///< per dispatch, 0: unlimited
   uint32_t maxOps = 0;      ///< per dispatch, 0: unlimited
+  /// The artifact has weights as the model has them, for others. What is made
+  /// of them for this device alone is made once for each session.
+  bool keepsWeights = false;
   /// Asked about each candidate group; empty: the bits decide alone.
   std::function<ClaimAnswer(const backplane::Graph &)> claim;
 };
@@ -120,21 +123,24 @@ llvm::LogicalResult splitPhases(mlir::func::FuncOp main,
                                 backplane::WeightPool &pool);
 
 /// Where the device has BP_FUSE_WEIGHTS: weights of convolutions of f32 and one
-/// group are stored in blocks of outputs, which are added to `pool`; the
-/// convolution takes a reshape of a transpose of them.
+/// group are put in blocks of outputs (BlockedWeight.h); the convolution takes
+/// a reshape of a transpose of them.
 llvm::LogicalResult arrangeWeights(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
 
-/// Where the device has BP_FUSE_WEIGHTS: weights of f32 that few rows are
-/// multiplied by are stored in blocks of columns, which are added to `pool`;
-/// the product takes a reshape of a transpose of them.
+/// Where the device has BP_FUSE_WEIGHTS: weights of f32 of products are put in
+/// blocks of columns (BlockedWeight.h); the product takes a reshape of a
+/// transpose of them.
 llvm::LogicalResult arrangeColumns(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
 
-/// Whether the value is a weight that arrangeWeights or arrangeColumns has
-/// stored in blocks.
+/// Whether the value is a weight, or blocks that are computed of one.
+bool isStoredWeight(mlir::Value value);
+
+/// Whether the value is a view of a weight that arrangeWeights or
+/// arrangeColumns has put in blocks.
 bool isBlockedWeight(mlir::Value value);
 
 /// Marks the transposed convolutions whose weights are known and finite.

@@ -2,6 +2,7 @@
 #include "sdk/fusion/Fusion.h"
 
 #include "backplane/compiler.h"
+#include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/GroupOrder.h"
 #include "sdk/fusion/KernelGroups.h"
 #include "sdk/fusion/SymbolReads.h"
@@ -243,7 +244,7 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
   }
   if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
     bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp, MatmulOp>(op) &&
-                    a.ops.front()->getOperand(0).getDefiningOp<WeightOp>();
+                    isStoredWeight(a.ops.front()->getOperand(0));
     if (!allowed(BP_FUSE_MOVEMENT) && !ofWeight)
       return "the target does not fuse movement";
     if (!llvm::all_of(a.ops, [](Operation *o) { return isa<TransposeOp>(o); }))
@@ -348,6 +349,8 @@ static Reason apart(const Group &group) {
     return "one of them is in a partition";
   if (isAttention(op))
     return "one of them is part of an attention";
+  if (op->hasAttr(blocksAttr))
+    return "one of them puts a weight in blocks";
   auto alone = op->getAttrOfType<StringAttr>(aloneAttr);
   return alone ? alone.str() : Reason();
 }

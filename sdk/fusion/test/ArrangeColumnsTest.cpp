@@ -33,9 +33,10 @@ public:
     module = parseSourceString<ModuleOp>(text(), &context);
   }
 
-  bool form(uint32_t fusion) {
+  bool form(uint32_t fusion, bool keepsWeights = false) {
     bp::FusionOptions options;
     options.fusion = fusion;
+    options.keepsWeights = keepsWeights;
     return succeeded(bp::formDispatches(*module, options, pool));
   }
   std::string print() {
@@ -127,4 +128,16 @@ TEST(ArrangeColumns, TakesOneRowOfATransposedWeight) {
   ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS));
   ASSERT_NE(f.arranged(), nullptr);
   expectBlocks(f, *f.arranged());
+}
+
+// The blocks are a dispatch of their own, of the weight as it is.
+TEST(ArrangeColumns, ComputesBlocksOfAWeightThatIsKept) {
+  for (bool isTransposed : {false, true}) {
+    Fixture f(17, 48, isTransposed);
+    ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS, true)) << f.print();
+    EXPECT_EQ(f.count("call"), 2u) << f.print();
+    EXPECT_EQ(f.count("transpose"), 2u) << f.print();
+    EXPECT_EQ(f.arranged(), nullptr) << f.print();
+    EXPECT_EQ(f.pool.all().size(), 1u);
+  }
 }

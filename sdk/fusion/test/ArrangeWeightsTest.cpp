@@ -31,9 +31,10 @@ public:
     module = parseSourceString<ModuleOp>(text(pixels), &context);
   }
 
-  bool form(uint32_t fusion) {
+  bool form(uint32_t fusion, bool keepsWeights = false) {
     bp::FusionOptions options;
     options.fusion = fusion;
+    options.keepsWeights = keepsWeights;
     return succeeded(bp::formDispatches(*module, options, pool));
   }
   std::string print() {
@@ -115,4 +116,15 @@ TEST(ArrangeWeights, LeavesOthersAlone) {
   ASSERT_TRUE(other.form(BP_FUSE_EPILOGUE));
   for (Fixture *f : {&odd, &pixel, &other})
     EXPECT_EQ(f->count("transpose"), 0u) << f->print();
+}
+
+// The blocks are a dispatch of their own, of the weight as it is.
+TEST(ArrangeWeights, ComputesBlocksOfAWeightThatIsKept) {
+  for (int64_t side : {7, 20}) {
+    Fixture f(16, side);
+    ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS, true)) << f.print();
+    EXPECT_EQ(f.count("call"), 2u) << f.print();
+    EXPECT_EQ(f.count("transpose"), 2u) << f.print();
+    EXPECT_EQ(f.pool.all().size(), 1u);
+  }
 }

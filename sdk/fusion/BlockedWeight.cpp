@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sdk/fusion/BlockedWeight.h"
+
+#include "sdk/dialect/Attributes.h"
+#include "sdk/fusion/AddWeight.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace bp;
+using backplane::Dim;
+using backplane::Dims;
+
+static Dims transposed(const Dims &dims, ArrayRef<int64_t> order) {
+  Dims result;
+  for (int64_t axis : order)
+    result.push_back(dims[size_t(axis)]);
+  return result;
+}
+
+namespace {
+
+/// Copies elements of 32 bits in another order of axes.
+class Transposition {
+public:
+  Transposition(const Dims &dims, ArrayRef<int64_t> order,
+                const uint8_t *source, uint8_t *target)
+      : source_(source), target_(target) {
+    std::vector<size_t> strides(dims.size(), width);
+    for (size_t axis = dims.size() - 1; axis-- > 0;)
+      strides[axis] = strides[axis + 1] * size_t(*dims[axis + 1].constant());
+    for (int64_t axis : order) {
+      sizes_.push_back(size_t(*dims[size_t(axis)].constant()));
+      strides_.push_back(strides[size_t(axis)]);
+    }
+  }
+
+  /// What lies at `offset` of the source and has this axis and those behind.
+  void copy(size_t axis, size_t offset) {
+    size_t size = sizes_[axis], stride = strides_[axis];
+    if (axis + 1 < sizes_.size()) {
+      for (size_t i = 0; i < size; ++i)
+        copy(axis + 1, offset + i * stride);
+      return;
+    }
+    if (stride == width)
+      std::memcpy(target_, source_ + offset, size * width);
+    else
+      for (size_t i = 0; i < size; ++i)
+        std::memcpy(target_ + i * width, source_ + offset + i * stride, width);
+    target_ += size * width;
+  }
+
+private:
+  static constexpr size_t width = 4;
+  std::vector<size_t> sizes_, strides_; ///< of the axes of the target
+  const uint8_t *source_;
+  uint8_t *target_;
+};
+
+} // namespace
+
+bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {
+  const backplane::Weight *known =
+      weight ? pool.find(std::string_view(weight.getId())) : nullptr;
+  return known && !known->data.empty();
+}
+
+/// The blocks as another weight.
+static FailureOr<Value> addBlocks(OpBuilder &builder, WeightOp weight,
+                                  const BlockedLayout &layout,
+                                  backplane::WeightPool &pool) {
+  std::span<const uint8_t> bytes =
+      pool.find(std::string_view(weight.getId()))->data;
+  backplane::Bytes blocks(bytes.size());
+  Transposition(layout.split, layout.order, bytes.data(), blocks.data())
+      .copy(0, 0);
+  backplane::TensorType type{toTensorType(weight.getType())->dtype,
+                             transposed(layout.split, layout.order)};
+  return addWeight(builder, weight, type, std::move(blocks), pool);
+}
+
+static Value reshape(OpBuilder &builder, Location loc, Value value,
+                     const Dims &dims) {
+  MLIRContext *context = builder.getContext();
+  backplane::TensorType type{toTensorType(value.getType())->dtype, dims};
+  return ReshapeOp::create(builder, loc, toType(context, type), value,
+                           DimsAttr::get(context, dims));
+}
+
+static Value transpose(OpBuilder &builder, Location loc, Value value,
+                       ArrayRef<int64_t> order) {
+  backplane::TensorType type = *toTensorType(value.getType());
+  type.dims = transposed(type.dims, order);
+  return TransposeOp::create(builder, loc, toType(builder.getContext(), type),
+                             value, order);
+}
+
+/// The blocks that were computed of the weight before, if they were.
+static Value findBlocks(WeightOp weight, const BlockedLayout &layout,
+                        Attribute device) {
+  for (Operation *user : weight->getUsers())
+    if (auto split = dyn_cast<ReshapeOp>(user);
+        split && dimsOf(split.getType()) == layout.split)
+      for (Operation *next : split->getUsers())
+        if (auto blocks = dyn_cast<TransposeOp>(next);
+            blocks && blocks->hasAttr(blocksAttr) &&
+            blocks.getPermutation() == ArrayRef(layout.order) &&
+            blocks->getAttr(deviceAttr) == device)
+          return blocks;
+  return {};
+}
+
+/// The blocks as ops that run once for each session.
+static Value computeBlocks(WeightOp weight, const BlockedLayout &layout,
+                           Attribute device) {
+  if (Value blocks = findBlocks(weight, layout, device))
+    return blocks;
+  OpBuilder builder(weight->getContext());
+  builder.setInsertionPointAfter(weight);
+  Location loc = weight.getLoc();
+  Value blocks = transpose(
+      builder, loc, reshape(builder, loc, weight, layout.split), layout.order);
+  Operation *op = blocks.getDefiningOp();
+  op->setAttr(blocksAttr, builder.getUnitAttr());
+  if (device)
+    op->setAttr(deviceAttr, device);
+  return blocks;
+}
+
+LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
+                                const FusionOptions &device,
+                                backplane::WeightPool &pool) {
+  Operation *op = operand.getOwner();
+  auto weight = operand.get().getDefiningOp<WeightOp>();
+  Attribute number = op->getAttr(deviceAttr);
+  OpBuilder builder(op);
+  FailureOr<Value> blocks =
+      device.keepsWeights
+          ? FailureOr<Value>(computeBlocks(weight, layout, number))
+          : addBlocks(builder, weight, layout, pool);
+  if (failed(blocks))
+    return failure();
+  Value view = transpose(builder, op->getLoc(), *blocks, layout.view);
+  Value whole = reshape(builder, op->getLoc(), view, layout.whole);
+  if (number)
+    for (Value made : {*blocks, view, whole})
+      made.getDefiningOp()->setAttr(deviceAttr, number);
+  operand.set(whole);
+  if (weight->use_empty())
+    weight.erase();
+  return success();
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// BlockedWeight.h: a weight of 32-bit elements that a kernel reads in another
+// order than the model has it.
+#ifndef BACKPLANE_FUSION_BLOCKEDWEIGHT_H
+#define BACKPLANE_FUSION_BLOCKEDWEIGHT_H
+
+#include "sdk/dialect/Graph.h"
+#include "sdk/fusion/Fusion.h"
+#include "sdk/graph/Model.h"
+
+namespace bp {
+
+/// How a weight lies in memory, and how an op takes it from there.
+struct BlockedLayout {
+  /// The weight, reshaped to `split` and transposed to `order`, is what lies in
+  /// memory.
+  backplane::Dims split;
+  llvm::SmallVector<int64_t> order;
+  /// That, transposed to `view` and reshaped to `whole`, is what the op takes.
+  llvm::SmallVector<int64_t> view;
+  backplane::Dims whole;
+};
+
+/// Whether the bytes of the weight are known.
+bool isKnown(WeightOp weight, const backplane::WeightPool &pool);
+
+/// Has `operand`, which is a known weight, read it in blocks. These are bytes
+/// that are added to the pool, and the weight goes where nobody else reads it;
+/// for a device that keeps weights they are computed from it by an op that
+/// stands alone.
+mlir::LogicalResult storeInBlocks(mlir::OpOperand &operand,
+                                  const BlockedLayout &layout,
+                                  const FusionOptions &device,
+                                  backplane::WeightPool &pool);
+
+} // namespace bp
+
+#endif // BACKPLANE_FUSION_BLOCKEDWEIGHT_H
