@@ -91,7 +91,8 @@ constexpr bp_target_t targetOfBfmmla(std::string_view name,
 #define TILE(VECTORS, PRODUCTS)                                                \
   "bp-bind-buffers,bp-contract{" VECTORS PRODUCTS "},bp-distribute"
 #define DEVICE(VECTORS)                                                        \
-  "bp-vectorize{" VECTORS "},bp-expand-math,bp-to-cpu-entry,bp-to-llvm"
+  "bp-distribute-loops,bp-vectorize{" VECTORS                                  \
+  "},bp-expand-math,bp-to-cpu-entry,bp-to-llvm"
 #define FIXED "vector-bits=128"
 #define SCALABLE FIXED " scalable=true"
 #define NEON_DOT " intrinsics=llvm.aarch64.neon products=dot"

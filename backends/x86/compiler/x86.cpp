@@ -64,7 +64,7 @@ constexpr bp_target_t targetOf(std::string_view name,
   "bp-bind-buffers,bp-contract{vector-bits=" BITS                              \
   " intrinsics=llvm.x86." PRODUCTS "},bp-distribute"
 #define DEVICE(BITS, PERMUTE, MATH)                                            \
-  "bp-vectorize{vector-bits=" BITS                                             \
+  "bp-distribute-loops,bp-vectorize{vector-bits=" BITS                         \
   " compare-maxima=true permute=llvm.x86." PERMUTE "},"                        \
   "bp-expand-math" MATH ",bp-to-cpu-entry,bp-to-llvm"
 #define DEVICE_512                                                             \

@@ -72,6 +72,23 @@ def DistributePass : Pass<"bp-distribute", "mlir::ModuleOp">,
     "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
+def DistributeLoopsPass : Pass<"bp-distribute-loops", "mlir::ModuleOp">,
+    Stable<"device", "memrefs only",
+      "a parallel loop of work-groups, or the dispatch as it was"> {
+  let summary = "Independent loops and copies to a parallel loop of work-groups, on a CPU";
+  let description = [{
+    What `bp-distribute` leaves as one work-group: a nest of loops whose
+    iterations are independent (`bp.independent`), as top_k and cumulative ops
+    are, and copies to places that do not overlap, as a concat is. A work-group
+    has some of the iterations, or a part of each copy. Every other dispatch is
+    left alone.
+  }];
+  let dependentDialects = [
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect",
+    "mlir::linalg::LinalgDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect"];
+}
+
 def GpuContractPass : Pass<"bp-gpu-contract", "mlir::ModuleOp">,
     Stable<"tile", "what bp-bind-buffers gives",
       "a parallel loop of work-groups, or the dispatch as it was"> {

@@ -68,14 +68,14 @@ struct EntryBuilder {
 } // namespace
 
 /// The parallel loop whose iterations are the work-groups: the only op of the
-/// function with effects.
+/// function with effects, but for memory of which each group has its own.
 scf::ForallOp EntryBuilder::findGroups() {
   scf::ForallOp found;
   for (Operation &op : dispatch.func.getBody().front().without_terminator()) {
     auto forall = dyn_cast<scf::ForallOp>(op);
     if (forall && !found)
       found = forall;
-    else if (!isMemoryEffectFree(&op))
+    else if (!isMemoryEffectFree(&op) && !isa<memref::AllocOp>(op))
       return nullptr;
   }
   return found;

@@ -26,9 +26,8 @@ public:
 
   /// Bits of the widest element; none: they cannot.
   std::optional<unsigned> widest() {
-    bool fits = lines.getNumResults() == 0 &&
-                isZeroInteger(lines.getLowerBound()) &&
-                isOneInteger(lines.getStep()) && check(*lines.getBody());
+    bool fits = lines.getNumResults() == 0 && isOneInteger(lines.getStep()) &&
+                check(*lines.getBody());
     return fits && stores ? std::optional(bits) : std::nullopt;
   }
 
@@ -123,9 +122,12 @@ public:
       : VectorBuilder(builder, lines.getLoc(), width), lines(lines) {}
 
   void run() {
-    Value bound = lines.getUpperBound(), step = lanesOf(kVectors);
-    Value whole = wholeSteps(bound, step);
-    forRange(index(0), whole, step, [&](Value at) { copyLines(at, kVectors); });
+    Value low = lines.getLowerBound(), bound = lines.getUpperBound(),
+          step = lanesOf(kVectors);
+    Value whole = isZeroInteger(low)
+                      ? wholeSteps(bound, step)
+                      : add(low, wholeSteps(sub(bound, low), step));
+    forRange(low, whole, step, [&](Value at) { copyLines(at, kVectors); });
     forRange(whole, bound, laneCount, [&](Value at) {
       mask = laneMask(minimum(sub(bound, at), laneCount));
       copyLines(at, 1);
@@ -242,10 +244,15 @@ static void vectorizeLoop(scf::ForOp lines, unsigned vectorBits,
   lines.erase();
 }
 
+bool areLanes(scf::ForOp lines) {
+  return lines->hasAttr(bp::lower::independentMark) &&
+         LineCheck(lines).widest();
+}
+
 void vectorizeLines(ModuleOp module, unsigned vectorBits, bool scalable) {
   SmallVector<scf::ForOp> loops;
   module.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
-    if (!loop->hasAttr(bp::lower::independentMark) || !LineCheck(loop).widest())
+    if (!areLanes(loop))
       return WalkResult::advance();
     loops.push_back(loop);
     return WalkResult::skip();

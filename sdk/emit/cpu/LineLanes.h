@@ -5,9 +5,14 @@
 #ifndef BACKPLANE_EMIT_CPU_LINELANES_H
 #define BACKPLANE_EMIT_CPU_LINELANES_H
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace backplane {
+
+/// Whether iterations of the loop can be lanes of vectors: it is independent,
+/// and all that they access lies in a row along them.
+bool areLanes(mlir::scf::ForOp lines);
 
 /// Runs independent loops (lower/Marks.h) in steps of vectors where all that
 /// they access lies in a row along them. Each line is computed in the order in

@@ -87,3 +87,27 @@ func.func @scattered(%x: memref<64xi64>, %o: memref<64x64xi64>) {
   }
   return
 }
+
+// -----
+
+// A part of the lines, from any first one.
+// CHECK-LABEL: func.func @part
+// CHECK: %[[SIZE:.*]] = arith.subi %arg3, %arg2
+// CHECK: %[[END:.*]] = arith.addi %arg2, %{{.*}}
+// CHECK: scf.for %{{.*}} = %arg2 to %[[END]] step %c64
+// CHECK: scf.for %{{.*}} = %[[END]] to %arg3 step %c16
+func.func @part(%x: memref<8x?xf32>, %o: memref<8x?xf32>, %first: index, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %line = %first to %end step %c1 {
+    %all = scf.for %i = %c0 to %c8 step %c1 iter_args(%sum = %zero) -> (f32) {
+      %e = memref.load %x[%i, %line] : memref<8x?xf32>
+      %next = arith.addf %sum, %e : f32
+      memref.store %next, %o[%i, %line] : memref<8x?xf32>
+      scf.yield %next : f32
+    }
+  } {bp.independent}
+  return
+}
