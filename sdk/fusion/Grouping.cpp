@@ -43,6 +43,7 @@ private:
   void collect(Value value, bool direct, std::vector<Producer> &found);
   Reason tryMerge(const Producer &producer, Operation *op);
   Reason legal(const Group &a, const Group &b, bool direct, Operation *op);
+  bool movesInPlace(const Group &group);
   Reason elementwiseInto(const Group &a, bool direct, const Group &b);
   bool isSoleUse(const Group &group);
   Reason fits(const Group &merged);
@@ -149,6 +150,22 @@ std::vector<Grouper::Producer> Grouper::producers(Operation *op) {
   return found;
 }
 
+/// Whether the op only says where the rows of its operand lie.
+static bool isView(Operation *op) {
+  if (auto slice = dyn_cast<SliceOp>(op))
+    return slice.getStrides().empty() || slice.getStrides().back() == 1;
+  auto transpose = dyn_cast<TransposeOp>(op);
+  return transpose && !transpose.getPermutation().empty() &&
+         transpose.getPermutation().back() + 1 ==
+             int64_t(transpose.getPermutation().size());
+}
+
+/// Whether the target reads what the group moves where it was before.
+bool Grouper::movesInPlace(const Group &group) {
+  return allowed(BP_FUSE_MOVEMENT) ||
+         (allowed(BP_FUSE_VIEWS) && llvm::all_of(group.ops, isView));
+}
+
 /// An elementwise op, or a group of them, after group `a`.
 Reason Grouper::elementwiseInto(const Group &a, bool direct, const Group &b) {
   bool sameSpace = a.space == b.space;
@@ -176,7 +193,7 @@ Reason Grouper::elementwiseInto(const Group &a, bool direct, const Group &b) {
       return "the reduction does not run over the last axes";
     return {};
   case OpKind::Movement:
-    if (!allowed(BP_FUSE_MOVEMENT))
+    if (!movesInPlace(a))
       return "the target does not fuse movement";
     break;
   default:
@@ -245,7 +262,7 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
   if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
     bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp, MatmulOp>(op) &&
                     isStoredWeight(a.ops.front()->getOperand(0));
-    if (!allowed(BP_FUSE_MOVEMENT) && !ofWeight)
+    if (!movesInPlace(a) && !ofWeight)
       return "the target does not fuse movement";
     if (!llvm::all_of(a.ops, [](Operation *o) { return isa<TransposeOp>(o); }))
       return "only a transpose is read in place";

@@ -51,7 +51,7 @@ constexpr bp_target_t targetOf(std::string_view name,
       .max_constants = BP_MAX_CONSTANTS,
       .fusion = BP_FUSE_ELEMENTWISE | BP_FUSE_EPILOGUE | BP_FUSE_PROLOGUE |
                 BP_FUSE_REDUCTION | BP_FUSE_WIDENING | BP_FUSE_WEIGHTS |
-                BP_FUSE_ATTENTION,
+                BP_FUSE_ATTENTION | BP_FUSE_VIEWS,
       .max_fused_ops = 32,
       .numerics = numericsList.data(),
       .numerics_count = numericsList.size(),

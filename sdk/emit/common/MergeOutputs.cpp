@@ -31,13 +31,25 @@ static void placeJoins(Operation *op) {
       user->moveAfter(op);
 }
 
+/// Whether each element of the operand is read at all: a loop of the op that it
+/// does not follow may have no iterations, unless its size is known.
+static bool readsAll(OpOperand &operand) {
+  auto op = cast<linalg::GenericOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  for (auto [loop, size] : llvm::enumerate(op.getStaticLoopRanges()))
+    if (!map.isFunctionOfDim(unsigned(loop)) &&
+        (ShapedType::isDynamic(size) || size == 0))
+      return false;
+  return true;
+}
+
 /// Whether the op that feeds this operand can be computed by its consumer:
 /// nothing but results of the dispatch needs it besides. A second operand of
 /// the consumer that it feeds would become a use of the merged op by itself.
 static bool canMerge(OpOperand &operand) {
   auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
   Operation *consumer = operand.getOwner();
-  if (!isElementwise(producer) || producer->hasOneUse() ||
+  if (!isElementwise(producer) || producer->hasOneUse() || !readsAll(operand) ||
       !linalg::areElementwiseOpsFusable(&operand))
     return false;
   return llvm::all_of(producer->getUses(), [&](OpOperand &use) {

@@ -114,3 +114,44 @@ func.func @joined(%x: tensor<2x4xf32>, %a: tensor<8xf32>, %b: tensor<8xf32>) -> 
   %cb = tensor.collapse_shape %1 [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>
   return %ca, %cb : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// A number for each row is no part of a loop over elements of rows that may
+// have none; where rows have some it is.
+// CHECK-LABEL: @rows
+// CHECK: linalg.generic
+// CHECK: math.rsqrt
+// CHECK: linalg.generic
+// CHECK: arith.mulf
+func.func @rows(%x: tensor<4xf32>, %y: tensor<4x?xf32>, %a: tensor<4xf32>, %b: tensor<4x?xf32>) -> (tensor<4xf32>, tensor<4x?xf32>) attributes {bp.inputs = 2 : i64, bp.outputs = 2 : i64} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%a : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.rsqrt %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%y, %0 : tensor<4x?xf32>, tensor<4xf32>) outs(%b : tensor<4x?xf32>) {
+  ^bb0(%in: f32, %row: f32, %out: f32):
+    %t = arith.mulf %in, %row : f32
+    linalg.yield %t : f32
+  } -> tensor<4x?xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4x?xf32>
+}
+// CHECK-LABEL: @known_rows
+// CHECK: linalg.generic
+// CHECK: math.rsqrt
+// CHECK-NOT: linalg.generic
+// CHECK: arith.mulf
+func.func @known_rows(%x: tensor<4xf32>, %y: tensor<4x9xf32>, %a: tensor<4xf32>, %b: tensor<4x9xf32>) -> (tensor<4xf32>, tensor<4x9xf32>) attributes {bp.inputs = 2 : i64, bp.outputs = 2 : i64} {
+  %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%a : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %t = math.rsqrt %in : f32
+    linalg.yield %t : f32
+  } -> tensor<4xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%y, %0 : tensor<4x9xf32>, tensor<4xf32>) outs(%b : tensor<4x9xf32>) {
+  ^bb0(%in: f32, %row: f32, %out: f32):
+    %t = arith.mulf %in, %row : f32
+    linalg.yield %t : f32
+  } -> tensor<4x9xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4x9xf32>
+}

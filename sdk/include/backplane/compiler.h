@@ -54,7 +54,8 @@ typedef struct bp_numerics_t {
 #define BP_FUSE_WEIGHTS 64u    /* known weights of f32, in blocks */
 #define BP_FUSE_ATTENTION 128u /* scores, their softmax, times values */
 #define BP_FUSE_NARROW_ATTENTION 256u /* also of 16 bits, few rows, groups */
-#define BP_FUSE_ROWS 512u /* reductions of 32 or 64 bits over known rows */
+#define BP_FUSE_ROWS 512u   /* reductions of 32 or 64 bits over known rows */
+#define BP_FUSE_VIEWS 1024u /* slices, transposes of outer axes as operands */
 /* A target: an ISA with features. A device that lists `format` and meets all
  * `required_features` can run what is compiled for it. A required feature is
  * the name of one, or a comparison of a number that the device reports,
