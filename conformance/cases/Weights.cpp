@@ -134,7 +134,8 @@ std::vector<Geometry> otherImages() {
 }
 
 void addCases(CaseBuilder &builder, DType dtype, const SymbolValues &symbols) {
-  Depth first = dtype == DType::F32 ? Depth::Smoke : Depth::Standard;
+  bool smoke = dtype == DType::F32 || dtype == DType::I8;
+  Depth first = smoke ? Depth::Smoke : Depth::Standard;
   builder.addCase(first, "uniform", symbols);
   builder.addCase(Depth::Standard, "special", symbols);
 }
@@ -188,6 +189,26 @@ void makeProduct(const Sink &sink, DType dtype, int64_t columns,
   builder.finish();
 }
 
+/// Bytes times a weight of bytes, as integers.
+void makeByteProduct(const Sink &sink, DType dtype, int64_t columns) {
+  constexpr int64_t inner = 301;
+  CaseBuilder builder(sink, "matmul", dtype,
+                      "weight-bytes-" + std::to_string(columns),
+                      {"tail", "last-k", "accumulate"});
+  auto widened = [&](ValueId bytes) {
+    return builder.add("cast", {bytes}, {{"dtype", int64_t(DType::I32)}});
+  };
+  Dim rows = builder.symbol("n");
+  ValueId x = widened(builder.input(dtype, {rows, inner}));
+  ValueId w = widened(builder.weight(DType::I8, {inner, columns}));
+  ValueId y = builder.add("matmul", {x, w});
+  builder.output(y);
+  builder.output(builder.add("max", {y, builder.add("neg", {y})}));
+  for (int64_t count : {1, 3, 17, 50})
+    addCases(builder, dtype, {{"n", count}});
+  builder.finish();
+}
+
 } // namespace
 
 void makeWeights(const Sink &sink) {
@@ -199,6 +220,9 @@ void makeWeights(const Sink &sink) {
       for (bool isTransposed : {false, true})
         makeProduct(sink, dtype, columns, isTransposed);
   }
+  for (DType dtype : {DType::I8, DType::U8})
+    for (int64_t columns : {48, 80, 40})
+      makeByteProduct(sink, dtype, columns);
 }
 
 } // namespace backplane::conformance

@@ -26,11 +26,13 @@ static int64_t rowsOf(MatmulOp op) {
 /// One row passes as quickly over the rows of a weight as over blocks.
 static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
                        const backplane::WeightPool &pool) {
-  auto weight = op.getB().getDefiningOp<WeightOp>();
+  WeightOp weight = storedWeight(op.getB());
+  bool widens = weight && weight != op.getB().getDefiningOp();
   if (!isKnown(weight, pool) ||
       !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
       op->hasAttr(kernelAttr) || op.getTransposeA() || op.getWide() ||
-      !getElementTypeOrSelf(op.getB().getType()).isF32() ||
+      !(widens ? readsBytes(op)
+               : getElementTypeOrSelf(weight.getType()).isF32()) ||
       cast<RankedTensorType>(op.getB().getType()).getRank() != 2)
     return false;
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();

@@ -68,6 +68,8 @@ static LogicalResult arrange(ConvOp op, const FusionOptions &device,
 
 bool bp::isStoredWeight(Value value) {
   Operation *op = value.getDefiningOp();
+  if (isByteWidening(op))
+    op = op->getOperand(0).getDefiningOp();
   return op && (isa<WeightOp>(op) || op->hasAttr(blocksAttr));
 }
 

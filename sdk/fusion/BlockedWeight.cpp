@@ -4,6 +4,8 @@
 #include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/AddWeight.h"
 
+#include "mlir/IR/IRMapping.h"
+
 #include <cstring>
 
 using namespace mlir;
@@ -20,8 +22,8 @@ static Dims transposed(const Dims &dims, ArrayRef<int64_t> order) {
 
 namespace {
 
-/// Copies elements of 32 bits in another order of axes.
-class Transposition {
+/// Copies elements of so many bytes in another order of axes.
+template <size_t width> class Transposition {
 public:
   Transposition(const Dims &dims, ArrayRef<int64_t> order,
                 const uint8_t *source, uint8_t *target)
@@ -52,13 +54,19 @@ public:
   }
 
 private:
-  static constexpr size_t width = 4;
   std::vector<size_t> sizes_, strides_; ///< of the axes of the target
   const uint8_t *source_;
   uint8_t *target_;
 };
 
 } // namespace
+
+WeightOp bp::storedWeight(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (isByteWidening(op))
+    op = op->getOperand(0).getDefiningOp();
+  return dyn_cast_or_null<WeightOp>(op);
+}
 
 bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {
   const backplane::Weight *known =
@@ -73,10 +81,16 @@ static FailureOr<Value> addBlocks(OpBuilder &builder, WeightOp weight,
   std::span<const uint8_t> bytes =
       pool.find(std::string_view(weight.getId()))->data;
   backplane::Bytes blocks(bytes.size());
-  Transposition(layout.split, layout.order, bytes.data(), blocks.data())
-      .copy(0, 0);
   backplane::TensorType type{toTensorType(weight.getType())->dtype,
                              transposed(layout.split, layout.order)};
+  auto copy = [&]<size_t width>() {
+    Transposition<width>(layout.split, layout.order, bytes.data(),
+                         blocks.data())
+        .copy(0, 0);
+  };
+  getElementTypeOrSelf(weight.getType()).getIntOrFloatBitWidth() == 8
+      ? copy.operator()<1>()
+      : copy.operator()<4>();
   return addWeight(builder, weight, type, std::move(blocks), pool);
 }
 
@@ -128,11 +142,22 @@ static Value computeBlocks(WeightOp weight, const BlockedLayout &layout,
   return blocks;
 }
 
+/// The blocks, widened as the weight was.
+static Value widen(OpBuilder &builder, Operation *widening, Value blocks) {
+  backplane::TensorType type = *toTensorType(blocks.getType());
+  type.dtype = toTensorType(widening->getResult(0).getType())->dtype;
+  IRMapping mapping;
+  mapping.map(widening->getOperand(0), blocks);
+  Operation *made = builder.clone(*widening, mapping);
+  made->getResult(0).setType(toType(builder.getContext(), type));
+  return made->getResult(0);
+}
+
 LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
                                 const FusionOptions &device,
                                 backplane::WeightPool &pool) {
-  Operation *op = operand.getOwner();
-  auto weight = operand.get().getDefiningOp<WeightOp>();
+  Operation *op = operand.getOwner(), *source = operand.get().getDefiningOp();
+  WeightOp weight = storedWeight(operand.get());
   Attribute number = op->getAttr(deviceAttr);
   OpBuilder builder(op);
   FailureOr<Value> blocks =
@@ -141,12 +166,15 @@ LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
           : addBlocks(builder, weight, layout, pool);
   if (failed(blocks))
     return failure();
-  Value view = transpose(builder, op->getLoc(), *blocks, layout.view);
+  Value wide = source == weight ? *blocks : widen(builder, source, *blocks);
+  Value view = transpose(builder, op->getLoc(), wide, layout.view);
   Value whole = reshape(builder, op->getLoc(), view, layout.whole);
   if (number)
-    for (Value made : {*blocks, view, whole})
+    for (Value made : {*blocks, wide, view, whole})
       made.getDefiningOp()->setAttr(deviceAttr, number);
   operand.set(whole);
+  if (source != weight && source->use_empty())
+    source->erase();
   if (weight->use_empty())
     weight.erase();
   return success();

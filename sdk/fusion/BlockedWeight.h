@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// BlockedWeight.h: a weight of 32-bit elements that a kernel reads in another
+// BlockedWeight.h: a weight of 8 or 32 bits that a kernel reads in another
 // order than the model has it.
 #ifndef BACKPLANE_FUSION_BLOCKEDWEIGHT_H
 #define BACKPLANE_FUSION_BLOCKEDWEIGHT_H
@@ -22,10 +22,13 @@ struct BlockedLayout {
   backplane::Dims whole;
 };
 
+/// The weight that the value is, or is widened from bytes of to i32; or null.
+WeightOp storedWeight(mlir::Value value);
+
 /// Whether the bytes of the weight are known.
 bool isKnown(WeightOp weight, const backplane::WeightPool &pool);
 
-/// Has `operand`, which is a known weight, read it in blocks. These are bytes
+/// Has `operand`, of a known weight, read it in blocks. These are bytes
 /// that are added to the pool, and the weight goes where nobody else reads it;
 /// for a device that keeps weights they are computed from it by an op that
 /// stands alone.

@@ -136,7 +136,8 @@ llvm::LogicalResult arrangeColumns(mlir::func::FuncOp main,
                                    llvm::ArrayRef<FusionOptions> devices,
                                    backplane::WeightPool &pool);
 
-/// Whether the value is a weight, or blocks that are computed of one.
+/// Whether the value is a weight, or blocks that are computed of one, widened
+/// from bytes or not.
 bool isStoredWeight(mlir::Value value);
 
 /// Whether the value is a view of a weight that arrangeWeights or

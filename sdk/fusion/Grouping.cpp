@@ -242,8 +242,9 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
                                        : "the target allows no epilogue";
     if (b.kind == OpKind::Movement && isa<TransposeOp, SliceOp>(op) && direct &&
         isSoleUse(a))
-      return allowed(BP_FUSE_MOVEMENT) ? Reason()
-                                       : "the target does not fuse movement";
+      return allowed(BP_FUSE_MOVEMENT) || isStoredWeight(op->getOperand(0))
+                 ? Reason()
+                 : "the target does not fuse movement";
     if (b.kind == OpKind::Contraction && direct && readsBytes(op) &&
         a.ops.size() == 1 && isOperand(a.ops.front()))
       return allowed(BP_FUSE_WIDENING) ? Reason()
@@ -264,7 +265,9 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
                     isStoredWeight(a.ops.front()->getOperand(0));
     if (!movesInPlace(a) && !ofWeight)
       return "the target does not fuse movement";
-    if (!llvm::all_of(a.ops, [](Operation *o) { return isa<TransposeOp>(o); }))
+    if (!llvm::all_of(a.ops, [&](Operation *o) {
+          return isa<TransposeOp>(o) || (isByteWidening(o) && readsBytes(op));
+        }))
       return "only a transpose is read in place";
     return isSoleUse(a) ? Reason() : "the transpose has other users";
   }

@@ -48,7 +48,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.lanes = machine.width.count;
   shape.registers = machine.registers;
   shape.cacheBytes = machine.cacheBytes;
-  shape.gathersB = !c.nMergedInB && !c.blockOfB;
+  shape.gathersB = !c.nMergedInB && !c.blockOfB && !c.blockToPack;
   bool unitK =
       !c.k.empty() && c.lhs.map.getResults().back() ==
                           getAffineDimExpr(c.k.back(), c.op.getContext());
@@ -259,6 +259,9 @@ void emitContraction(OpBuilder &builder, const Contraction &contraction,
     c.blockOfB = 0;
   SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
   VnniPlan vnni = planVnni(c, machine.products, staticProduct(c.m, sizes));
+  if (!vnni.narrow || machine.width.scalable ||
+      c.blockToPack % machine.width.count != 0)
+    c.blockToPack = 0;
   std::optional<ImageTile> image;
   if (!vnni.narrow && !machine.width.scalable)
     image = matchImageTile(c);

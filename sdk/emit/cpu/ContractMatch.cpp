@@ -352,16 +352,19 @@ bool Matcher::assignLoops() {
       !c.rhs.padded() && last && c.rhs.map.getResults().back() == last;
   for (size_t i = 1; i < c.n.size(); ++i)
     c.nMergedInB &= adjacent(c.rhs.map, c.n[i - 1], c.n[i]);
-  c.blockOfB = findBlockOfB();
+  int64_t block = findBlockOfB();
+  if (c.takesAsStored(c.right, c.rhs))
+    c.blockOfB = block;
+  else if (c.rhs.widening != ContractionOperand::Widening::None)
+    c.blockToPack = block;
   c.window = findWindow();
   return !c.n.empty();
 }
 
-/// The columns of a block where B has the axes block, k, column, and elements
-/// are multiplied as they are.
+/// The columns of a block where B has the axes block, k, column.
 int64_t Matcher::findBlockOfB() const {
   if (c.n.size() != 2 || c.k.size() != 1 || c.rhs.padded() ||
-      !c.takesAsStored(c.right, c.rhs) || ShapedType::isDynamic(sizes[c.n[1]]))
+      ShapedType::isDynamic(sizes[c.n[1]]))
     return 0;
   SmallVector<AffineExpr> axes;
   for (unsigned loop : {c.n[0], c.k[0], c.n[1]})
@@ -390,7 +393,7 @@ bool Matcher::worthwhile() const {
       return true;
     m *= sizes[loop];
   }
-  return c.nMergedInB || c.blockOfB || m >= 6;
+  return c.nMergedInB || c.blockOfB || c.blockToPack || m >= 6;
 }
 
 bool Matcher::run(func::FuncOp func) {

@@ -117,7 +117,8 @@ void ContractPacker::packA(Value firstK, Value countK) {
 /* ---- B ---- */
 
 void ContractPacker::prepareColumns() {
-  if (!pixels && !c.nMergedInB && !c.blockOfB && !transposesB())
+  if (!pixels && !c.nMergedInB && !c.blockOfB && !c.blockToPack &&
+      !transposesB())
     shares = makeColumnShares(*this);
 }
 
@@ -159,6 +160,28 @@ void ContractPacker::packPanel(Value panel, Value firstK, Value countK,
     for (int64_t v = 0; v < plan.vectors; ++v)
       row.push_back(loadContiguous(b.memref, add(from, lanesOf(v)), masks[v]));
     return row;
+  });
+}
+
+/// A panel of columns that lie in blocks. Vectors beyond the edge repeat what
+/// is in the last block.
+void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
+  const FlatOperand &b = operands.b;
+  Value to = plan.packB ? mul(panel, depthB()) : index(0);
+  Value strideBlock = b.strides[c.n.front()], strideK = groupStride(b, c.k);
+  Value last = sub(operands.sizes[c.n.front()], index(1));
+  SmallVector<Value> starts;
+  for (int64_t v = 0; v < plan.vectors; ++v) {
+    Value column = add(add(firstN, panel), lanesOf(v));
+    Value block = minimum(floorDiv(column, index(c.blockToPack)), last);
+    starts.push_back(add(add(originOf(b), mul(block, strideBlock)),
+                         mod(column, index(c.blockToPack))));
+  }
+  storeRows(to, countK, [&](Value k) {
+    Value row = mul(add(firstK, k), strideK);
+    return llvm::map_to_vector(starts, [&](Value start) {
+      return loadContiguous(b.memref, add(start, row), Value());
+    });
   });
 }
 
@@ -253,6 +276,8 @@ void ContractPacker::packB(Value firstK, Value countK) {
   if (c.blockOfB)
     return;
   forRange(index(0), countN, panelN(), [&](Value panel) {
+    if (c.blockToPack)
+      return packBlocks(panel, firstK, countK);
     if (transposesB())
       return transposePanel(panel, firstK, countK);
     if (!c.nMergedInB)

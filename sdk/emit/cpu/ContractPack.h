@@ -55,6 +55,7 @@ private:
   void storeRows(mlir::Value to, mlir::Value countK, RowReader read);
   void packPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK,
                  bool full);
+  void packBlocks(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
   void gatherPanel(mlir::Value panel, mlir::Value firstK, mlir::Value countK);
   void gatherWindows(PanelGather &gather, mlir::Value to, mlir::Value firstK,
                      mlir::Value countK);

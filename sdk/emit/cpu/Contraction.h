@@ -74,6 +74,8 @@ struct Contraction {
   /// Columns of B that are neighbours: B has all of k for one block of them,
   /// then for the next, to be multiplied as it is. 0: there are no blocks.
   int64_t blockOfB = 0;
+  /// The same of a B that is packed, as narrow elements are.
+  int64_t blockToPack = 0;
   /// What follows, on the same loops as C; null: nothing. Its operand number
   /// `epilogueInput` is C.
   mlir::linalg::GenericOp epilogue;

@@ -141,3 +141,40 @@ TEST(ArrangeColumns, ComputesBlocksOfAWeightThatIsKept) {
     EXPECT_EQ(f.pool.all().size(), 1u);
   }
 }
+
+// Bytes that a product widens are stored likewise, and widened behind.
+TEST(ArrangeColumns, StoresBlocksOfBytes) {
+  MLIRContext context;
+  context.loadDialect<bp::BpDialect, func::FuncDialect>();
+  backplane::WeightPool pool;
+  backplane::Bytes bytes(inner * 32);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = uint8_t(i);
+  std::string id = *pool.add({backplane::DType::I8, {inner, 32}}, bytes),
+              k = std::to_string(inner), weight = "tensor<" + k + "x32xi8>",
+              wide = "tensor<" + k + "x32xi32>", x = "tensor<4x" + k + "xi32>";
+  auto module = parseSourceString<ModuleOp>(
+      "func.func @main(%b: tensor<4x" + k +
+          "xi8>) -> tensor<4x32xi32> {\n  %w = bp.weight {id = \"" + id +
+          "\", dtype = i8, dims = #bp.dims<[\"" + k + "\", \"32\"]>} : () -> " +
+          weight + "\n  %x = bp.cast %b {dtype = i32} : (tensor<4x" + k +
+          "xi8>) -> " + x + "\n  %v = bp.cast %w {dtype = i32} : (" + weight +
+          ") -> " + wide + "\n  %r = bp.matmul %x, %v : (" + x + ", " + wide +
+          ") -> tensor<4x32xi32>\n  return %r : tensor<4x32xi32>\n}\n",
+      &context);
+  bp::FusionOptions options;
+  options.fusion = BP_FUSE_WEIGHTS | BP_FUSE_WIDENING;
+  ASSERT_TRUE(succeeded(bp::formDispatches(*module, options, pool)));
+  std::string read;
+  unsigned calls = 0;
+  module->walk([&](bp::WeightOp op) { read = op.getId().str(); });
+  module->walk([&](func::CallOp) { ++calls; });
+  EXPECT_EQ(calls, 1u);
+  const backplane::Weight *arranged = pool.find(read);
+  ASSERT_NE(arranged, nullptr);
+  EXPECT_EQ(arranged->type.dims, (backplane::Dims{2, inner, 16}));
+  for (int64_t i = 0; i < inner; ++i)
+    for (int64_t c = 0; c < 32; ++c)
+      EXPECT_EQ(arranged->data[size_t((c / 16 * inner + i) * 16 + c % 16)],
+                bytes[size_t(i * 32 + c)]);
+}
