@@ -9,6 +9,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
+#include <algorithm>
+
 using namespace mlir;
 
 namespace backplane {
@@ -21,6 +23,9 @@ static constexpr int64_t kWrittenOps = 2400;
 /// Iterations in a straight line, at most: processors foresee what the next
 /// iteration of a loop reads, not what the next of many instructions does.
 static constexpr int64_t kWrittenIterations = 32;
+/// Iterations in a straight line, at most, where each has a factor of its own:
+/// registers hold them for all vectors of a block.
+static constexpr int64_t kWrittenFactors = 16;
 /// Elements that are added in f32 before a sum in f64 takes them.
 static constexpr int64_t kNarrowRun = 64;
 
@@ -170,19 +175,29 @@ int64_t LaneEmitter::opsPerVector() {
   return ops;
 }
 
+/// Whether the body takes several inputs, as windows with weights do.
+bool LaneEmitter::hasFactors() {
+  return llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
+           return op.payloadUsesValueFromOperand(input);
+         }) > 1;
+}
+
 /// Loops that carry values, the inner ones written out where they are short;
 /// `copies`: how often `body` has the body of the op.
 SmallVector<Value> LaneEmitter::carryShort(ArrayRef<unsigned> loops,
                                            int64_t copies,
                                            SmallVector<Value> carried,
                                            Step body) {
-  int64_t ops = copies * opsPerVector();
+  int64_t ops = copies * opsPerVector(), written = 1;
+  int64_t most = hasFactors() ? kWrittenFactors : kWrittenOps;
   size_t kept = loops.size();
   for (; kept > 0; --kept) {
     std::optional<int64_t> size = getConstantIntValue(bounds[loops[kept - 1]]);
-    if (!size || *size > kWrittenIterations || *size * ops > kWrittenOps)
+    if (!size || *size > kWrittenIterations || *size * ops > kWrittenOps ||
+        (written > 1 && *size * written > most))
       break;
     ops *= *size;
+    written *= *size;
   }
   return carryLoops(loops.take_front(kept), std::move(carried),
                     [&](ValueRange values) {
@@ -286,12 +301,34 @@ void LaneEmitter::emitBlock(const Block &block, ArrayRef<unsigned> reductions) {
   });
 }
 
+/// The loops over a window. Where they are too many to be written out, those
+/// come first along which lanes move: the others, written out, then read each
+/// vector once for several rows.
+static SmallVector<unsigned> lanesFirst(linalg::GenericOp op, unsigned lanes,
+                                        ArrayRef<unsigned> reductions) {
+  SmallVector<unsigned> order(reductions);
+  int64_t elements = 1;
+  for (unsigned window : reductions)
+    elements *= op.getStaticLoopRanges()[window];
+  if (elements > 0 && elements <= kWrittenFactors)
+    return order;
+  std::stable_partition(order.begin(), order.end(), [&](unsigned window) {
+    return llvm::any_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+      return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+        return expr.isFunctionOfDim(lanes) && expr.isFunctionOfDim(window);
+      });
+    });
+  });
+  return order;
+}
+
 /// The vectorised loop is parallel: each lane has its own accumulators.
 void LaneEmitter::emitBlocks(ArrayRef<unsigned> outer,
                              ArrayRef<unsigned> reductions) {
   std::optional<unsigned> row;
   if (!outer.empty())
     row = outer.back();
+  SmallVector<unsigned> window = lanesFirst(op, loop, reductions);
   int64_t room = std::max<int64_t>(1, kAccumulators / op.getNumDpsInits());
   if (bodySize() > 8 || splitsExtremes())
     room = std::max<int64_t>(1, room / 2);
@@ -299,7 +336,7 @@ void LaneEmitter::emitBlocks(ArrayRef<unsigned> outer,
     forColumns(room, [&](ArrayRef<Lanes> columns) {
       forRows(row, std::max<int64_t>(1, room / int64_t(columns.size())),
               [&](ArrayRef<Value> rows) {
-                emitBlock({row, rows, columns}, reductions);
+                emitBlock({row, rows, columns}, window);
               });
     });
   });

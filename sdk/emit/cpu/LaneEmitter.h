@@ -92,6 +92,7 @@ private:
                                             llvm::SmallVector<mlir::Value>,
                                             Step body);
   int64_t opsPerVector();
+  bool hasFactors();
   llvm::SmallVector<mlir::Value> writeOut(llvm::ArrayRef<unsigned> loops,
                                           llvm::SmallVector<mlir::Value>,
                                           Step body);
