@@ -65,6 +65,83 @@ void LaneEmitter::forBlock(const Block &block,
   }
 }
 
+/// Whether, as far as is known, the windows of these iterations of a loop meet
+/// no padding: of the last axis where the loop has the lanes, else of others.
+bool LaneEmitter::meetsNoPadding(unsigned number, int64_t first, int64_t last) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  auto known = [&](AffineExpr expr) {
+    for (unsigned i = 0; i < op.getNumLoops(); ++i)
+      if (i != number && expr.isFunctionOfDim(i) &&
+          (!isReduction(i) || ShapedType::isDynamic(sizes[i])))
+        return false;
+    return true;
+  };
+  auto at = [&](AffineExpr expr, int64_t position, bool atEnd) {
+    SmallVector<Attribute> positions, result;
+    for (unsigned i = 0; i < op.getNumLoops(); ++i)
+      positions.push_back(builder.getIndexAttr(i == number ? position
+                                               : isReduction(i) && atEnd
+                                                   ? sizes[i] - 1
+                                                   : 0));
+    (void)AffineMap::get(op.getNumLoops(), 0, expr)
+        .constantFold(positions, result);
+    return cast<IntegerAttr>(result.front()).getInt();
+  };
+  return llvm::all_of(paddings, [&](const Padding &padding) {
+    AffineMap map =
+        op.getMatchingIndexingMap(&op->getOpOperand(padding.operand));
+    unsigned lanes = map.getNumResults() - 1;
+    for (unsigned axis = number == loop ? lanes : 0;
+         axis < (number == loop ? lanes + 1 : lanes); ++axis) {
+      if (!padding.isPadded(axis))
+        continue;
+      AffineExpr expr = map.getResult(axis);
+      int64_t low = padding.low[axis], end = low + padding.size[axis];
+      if (!known(expr) || at(expr, first, false) < low ||
+          at(expr, last, true) >= end)
+        return false;
+    }
+    return true;
+  });
+}
+
+/// Of whole blocks of `count` iterations those, in a row, that meet no padding:
+/// the others are written out, where they are few. Without them all blocks.
+std::pair<int64_t, int64_t> LaneEmitter::blocksInside(unsigned number,
+                                                      int64_t count) {
+  constexpr int64_t mostWritten = 4;
+  int64_t size = *getConstantIntValue(bounds[number]);
+  int64_t whole = size / count * count, low = 0, high = whole;
+  if (paddings.empty())
+    return {0, whole};
+  while (low < whole && !meetsNoPadding(number, low, low + count - 1))
+    low += count;
+  while (high > low && !meetsNoPadding(number, high - count, high - 1))
+    high -= count;
+  bool few = low + whole - high <= mostWritten * count;
+  return few ? std::pair(low, high) : std::pair(int64_t(0), whole);
+}
+
+/// Calls `block` for blocks of `count` iterations of a loop of known size and
+/// for what is left, with the first one and their number. `inside` is whether
+/// those of a call meet no padding.
+void LaneEmitter::forBlocks(unsigned number, int64_t count, bool &inside,
+                            function_ref<void(Value, int64_t)> block) {
+  int64_t size = *getConstantIntValue(bounds[number]);
+  auto [low, high] = blocksInside(number, count);
+  for (int64_t at = 0; at < low; at += count)
+    block(index(at), count);
+  inside = meetsNoPadding(number, low, high - 1);
+  if (high - low == count)
+    block(index(low), count);
+  else if (low < high)
+    forLoop(index(low), index(high), index(count),
+            [&](Value first) { block(first, count); });
+  inside = false;
+  for (int64_t at = high; at < size; at += count)
+    block(index(at), std::min(count, size - at));
+}
+
 /// Cuts the loop with lanes into blocks of whole vectors, and what is left.
 void LaneEmitter::forColumns(int64_t room,
                              function_ref<void(ArrayRef<Lanes>)> body) {
@@ -83,16 +160,7 @@ void LaneEmitter::forColumns(int64_t room,
   };
   if (*size <= room * width.count)
     return block(index(0), *size);
-  int64_t step = vectors * width.count, whole = *size / step * step;
-  auto main =
-      scf::ForOp::create(builder, loc, index(0), index(whole), index(step));
-  {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(main.getBody());
-    block(main.getInductionVar(), step);
-  }
-  if (whole != *size)
-    block(index(whole), *size - whole);
+  forBlocks(loop, vectors * width.count, columnsAreInside, block);
 }
 
 /// Of `bound` rows as many as a block has room for, without a rest if possible.
@@ -116,23 +184,13 @@ void LaneEmitter::forRows(std::optional<unsigned> row, int64_t room,
       numbers.push_back(add(first, i));
     body(numbers);
   };
-  auto loop = [&](Value low, Value high, int64_t step) {
-    auto created = scf::ForOp::create(builder, loc, low, high, index(step));
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(created.getBody());
-    block(created.getInductionVar(), step);
-  };
-  if (!size) {
-    Value rest =
-        arith::RemUIOp::create(builder, loc, bounds[*row], index(count));
-    Value whole = arith::SubIOp::create(builder, loc, bounds[*row], rest);
-    loop(index(0), whole, count);
-    return loop(whole, bounds[*row], 1);
-  }
-  int64_t rest = *size % count;
-  loop(index(0), index(*size - rest), count);
-  if (rest)
-    block(index(*size - rest), rest);
+  if (size)
+    return forBlocks(*row, count, rowsAreInside, block);
+  Value rest = arith::RemUIOp::create(builder, loc, bounds[*row], index(count));
+  Value whole = arith::SubIOp::create(builder, loc, bounds[*row], rest);
+  forLoop(index(0), whole, index(count),
+          [&](Value first) { block(first, count); });
+  forLoop(whole, bounds[*row], index(1), [&](Value first) { block(first, 1); });
 }
 
 /// The loops written out. Of a sum of floats over several loops the last one is

@@ -15,8 +15,10 @@ public:
   /// `extremesForget`: the larger of two is one instruction, but not where NaN
   /// wins.
   LaneEmitter(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-              unsigned loop, VectorWidth width, bool extremesForget)
-      : LaneMemory(builder, op, loop, width), extremesForget(extremesForget) {}
+              unsigned loop, VectorWidth width, bool extremesForget,
+              llvm::ArrayRef<Padding> paddings)
+      : LaneMemory(builder, op, loop, width, paddings),
+        extremesForget(extremesForget) {}
   void run();
 
 private:
@@ -87,6 +89,10 @@ private:
                   llvm::function_ref<void(llvm::ArrayRef<Lanes>)> body);
   void forRows(std::optional<unsigned> row, int64_t room,
                llvm::function_ref<void(llvm::ArrayRef<mlir::Value>)> body);
+  bool meetsNoPadding(unsigned number, int64_t first, int64_t last);
+  std::pair<int64_t, int64_t> blocksInside(unsigned number, int64_t count);
+  void forBlocks(unsigned number, int64_t count, bool &inside,
+                 llvm::function_ref<void(mlir::Value, int64_t)> block);
   llvm::SmallVector<mlir::Value> carryShort(llvm::ArrayRef<unsigned> loops,
                                             int64_t copies,
                                             llvm::SmallVector<mlir::Value>,

@@ -299,8 +299,9 @@ void LaneEmitter::run() {
 }
 
 void emitLaneLoops(OpBuilder &builder, linalg::GenericOp op, unsigned loop,
-                   VectorWidth width, bool extremesForget) {
-  LaneEmitter(builder, op, loop, width, extremesForget).run();
+                   VectorWidth width, bool extremesForget,
+                   ArrayRef<Padding> paddings) {
+  LaneEmitter(builder, op, loop, width, extremesForget, paddings).run();
 }
 
 } // namespace backplane

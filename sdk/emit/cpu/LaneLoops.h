@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_EMIT_CPU_LANELOOPS_H
 #define BACKPLANE_EMIT_CPU_LANELOOPS_H
 
+#include "sdk/emit/cpu/LanePadding.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -14,9 +15,11 @@ namespace backplane {
 
 /// Emits the loops of `op` with `loop` in steps of the lanes of `width`, which
 /// is scalable only if canScaleLanes. `extremesForget`: the larger of two
-/// floats is one instruction, but not where NaN wins.
+/// floats is one instruction, but not where NaN wins. `paddings`: inputs that
+/// are read where they were before they were padded.
 void emitLaneLoops(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-                   unsigned loop, VectorWidth width, bool extremesForget);
+                   unsigned loop, VectorWidth width, bool extremesForget,
+                   llvm::ArrayRef<Padding> paddings);
 
 } // namespace backplane
 

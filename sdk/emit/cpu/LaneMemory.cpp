@@ -96,24 +96,111 @@ Value LaneMemory::loadStrided(OpOperand &operand, const Lanes &at) {
   return vector::FromElementsOp::create(builder, loc, type, elements);
 }
 
+/* ---- Padding ---- */
+
+const Padding *LaneMemory::paddingOf(OpOperand &operand) const {
+  for (const Padding &padding : paddings)
+    if (padding.operand == operand.getOperandNumber())
+      return &padding;
+  return nullptr;
+}
+
+/// The lanes whose index, `first` in the first lane, lies within a row of this
+/// size; null: all of them.
+Value LaneMemory::lanesInside(Value first, int64_t size) {
+  std::optional<int64_t> known = getConstantIntValue(first);
+  auto type = width.of(builder.getI1Type());
+  if (known && !width.scalable) {
+    int64_t low = -*known, high = size - *known;
+    if (low <= 0 && high >= width.count)
+      return {};
+    SmallVector<bool> lanes;
+    for (int64_t lane = 0; lane < width.count; ++lane)
+      lanes.push_back(lane >= low && lane < high);
+    return arith::ConstantOp::create(builder, loc,
+                                     DenseElementsAttr::get(type, lanes));
+  }
+  Value before =
+      maskOf(builder.createOrFold<arith::SubIOp>(loc, index(0), first));
+  Value behind =
+      maskOf(builder.createOrFold<arith::SubIOp>(loc, index(size), first));
+  Value all = arith::ConstantOp::create(builder, loc,
+                                        DenseElementsAttr::get(type, true));
+  return arith::AndIOp::create(
+      builder, loc, behind, arith::XOrIOp::create(builder, loc, before, all));
+}
+
+/// A vector of a padded operand. Lanes outside are not read.
+Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position) {
+  auto last = unsigned(position.size()) - 1;
+  auto type = width.of(padding.value.getType());
+  Value nothing = arith::ConstantOp::create(
+      builder, loc, DenseElementsAttr::get(type, Attribute(padding.value)));
+  SmallVector<Value> at(position);
+  Value inside, mask;
+  for (unsigned axis = 0; axis <= last; ++axis) {
+    if (!padding.isPadded(axis))
+      continue;
+    int64_t size = padding.size[axis];
+    at[axis] = builder.createOrFold<arith::SubIOp>(loc, position[axis],
+                                                   index(padding.low[axis]));
+    if (axis == last) {
+      mask = columnsAreInside ? Value() : lanesInside(at[axis], size);
+      continue;
+    }
+    if (std::optional<int64_t> known = getConstantIntValue(at[axis])) {
+      if (*known < 0 || *known >= size)
+        return nothing;
+      continue;
+    }
+    if (rowsAreInside)
+      continue;
+    // As unsigned numbers negative indices are beyond every size.
+    Value here = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       at[axis], index(size));
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, here) : here;
+  }
+  if (inside) {
+    auto lanes = width.of(builder.getI1Type());
+    Value row = vector::BroadcastOp::create(builder, loc, lanes, inside);
+    mask = mask ? arith::AndIOp::create(builder, loc, mask, row) : row;
+  }
+  if (!mask)
+    return vector::LoadOp::create(builder, loc, type, padding.source, at);
+  return vector::MaskedLoadOp::create(builder, loc, type, padding.source, at,
+                                      mask, nothing);
+}
+
+/// A vector of neighbours; null mask: all lanes are inside.
+Value LaneMemory::loadVector(OpOperand &operand, ArrayRef<Value> position,
+                             Value mask) {
+  if (const Padding *padding = paddingOf(operand))
+    return loadInside(*padding, position);
+  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
+  if (!mask)
+    return vector::LoadOp::create(builder, loc, type, operand.get(), position);
+  return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
+                                      position, mask, passThrough(type));
+}
+
+/* ---- Loads and stores ---- */
+
 /// The even elements of two vectors, without touching what lies behind the last
 /// one.
 Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
   SmallVector<Value> position = indices(operand);
-  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
   auto from = [&](int64_t offset) {
     SmallVector<Value> moved(position);
     moved.back() = add(moved.back(), offset);
     return moved;
   };
-  if (!at.mask) {
+  if (!at.mask || paddingOf(operand)) {
     // The second vector ends with the last element that is needed.
     SmallVector<int64_t> even;
     for (int64_t lane = 0; lane < width.count; ++lane)
       even.push_back(2 * lane < width.count ? 2 * lane : 2 * lane + 1);
     auto part = [&](int64_t offset) {
-      return vector::LoadOp::create(builder, loc, type, operand.get(),
-                                    from(offset));
+      return loadVector(operand, from(offset), Value());
     };
     return vector::ShuffleOp::create(builder, loc, part(0),
                                      part(width.count - 1), even);
@@ -124,9 +211,7 @@ Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
     Value left =
         arith::MaxSIOp::create(builder, loc, add(touched, -offset), index(0));
     Value inside = arith::MinSIOp::create(builder, loc, left, laneCount);
-    return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
-                                        from(offset), maskOf(inside),
-                                        passThrough(type));
+    return loadVector(operand, from(offset), maskOf(inside));
   };
   SmallVector<int64_t> even;
   for (int64_t lane = 0; lane < width.count; ++lane)
@@ -152,13 +237,7 @@ Value LaneMemory::load(OpOperand &operand, const Lanes &at) {
   case LaneAccess::Contiguous:
     break;
   }
-  auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
-  if (!at.mask)
-    return vector::LoadOp::create(builder, loc, type, operand.get(),
-                                  indices(operand));
-  return vector::MaskedLoadOp::create(builder, loc, type, operand.get(),
-                                      indices(operand), at.mask,
-                                      passThrough(type));
+  return loadVector(operand, indices(operand), at.mask);
 }
 
 void LaneMemory::storeStrided(OpOperand &operand, Value value,

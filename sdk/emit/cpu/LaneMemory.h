@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_EMIT_CPU_LANEMEMORY_H
 #define BACKPLANE_EMIT_CPU_LANEMEMORY_H
 
+#include "sdk/emit/cpu/LanePadding.h"
 #include "sdk/emit/cpu/VectorBody.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -21,9 +22,12 @@ struct Lanes {
 /// The loops of an op, one of which has lanes, and its operands inside.
 class LaneMemory {
 public:
+  /// `paddings` are of inputs that are read from their sources.
   LaneMemory(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
-             unsigned loop, VectorWidth width)
-      : builder(builder), op(op), loc(op.getLoc()), loop(loop), width(width) {}
+             unsigned loop, VectorWidth width,
+             llvm::ArrayRef<Padding> paddings = {})
+      : builder(builder), op(op), loc(op.getLoc()), loop(loop), width(width),
+        paddings(paddings) {}
 
 protected:
   /// Makes the number of lanes and the bounds of the loops here.
@@ -51,7 +55,8 @@ protected:
     return mlir::arith::ConstantIndexOp::create(builder, loc, value);
   }
   mlir::Value add(mlir::Value a, int64_t b) {
-    return b == 0 ? a : mlir::arith::AddIOp::create(builder, loc, a, index(b));
+    return b == 0 ? a
+                  : builder.createOrFold<mlir::arith::AddIOp>(loc, a, index(b));
   }
 
   mlir::OpBuilder &builder;
@@ -63,8 +68,18 @@ protected:
   llvm::SmallVector<mlir::Value> bounds, ivs; ///< per loop
   /// Elements that were loaded before the loop, which all its lanes read.
   llvm::SmallDenseMap<mlir::OpOperand *, mlir::Value> shared;
+  llvm::ArrayRef<Padding> paddings;
+  /// Whether windows meet no padding in the last axis, and none in others.
+  bool columnsAreInside = false, rowsAreInside = false;
 
 private:
+  const Padding *paddingOf(mlir::OpOperand &operand) const;
+  mlir::Value loadVector(mlir::OpOperand &operand,
+                         llvm::ArrayRef<mlir::Value> position,
+                         mlir::Value mask);
+  mlir::Value loadInside(const Padding &padding,
+                         llvm::ArrayRef<mlir::Value> position);
+  mlir::Value lanesInside(mlir::Value first, int64_t size);
   mlir::Value loadStrided(mlir::OpOperand &operand, const Lanes &at);
   mlir::Value loadAlternate(mlir::OpOperand &operand, const Lanes &at);
   void storeStrided(mlir::OpOperand &operand, mlir::Value value,

@@ -128,8 +128,30 @@ static bool vectorizeWindow(linalg::GenericOp op, unsigned vectorBits,
   return true;
 }
 
+/// Windows on vectors of fixed sizes, with what they read of padded inputs.
+using PaddedWindows = llvm::MapVector<Operation *, SmallVector<Padding>>;
+
+/// Takes the paddings of windows whose lanes are results.
+static PaddedWindows takePaddings(ArrayRef<linalg::GenericOp> ops,
+                                  unsigned vectorBits) {
+  PaddedWindows found;
+  for (linalg::GenericOp op : ops) {
+    if (op.getNumReductionLoops() == 0 || !op.hasPureBufferSemantics() ||
+        !canVectorizeBody(*op.getBody()) || findTransposition(op))
+      continue;
+    int64_t lanes = vectorBits / widestElementBits(op);
+    std::optional<unsigned> loop =
+        lanes < 2 ? std::nullopt : chooseLoop(op, lanes);
+    if (loop)
+      if (SmallVector<Padding> paddings = takePaddings(op, *loop);
+          !paddings.empty())
+        found[op] = std::move(paddings);
+  }
+  return found;
+}
+
 static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
-                      bool extremesForget) {
+                      bool extremesForget, ArrayRef<Padding> paddings) {
   bool loads = loadsElements(op) && op.getNumReductionLoops() == 0;
   if (!op.hasPureBufferSemantics() ||
       !(loads || canVectorizeBody(*op.getBody())))
@@ -159,11 +181,21 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
   bool scales = scalable && !loads && canScaleLanes(op, *loop);
   if (!scales && sumsInRuns(op, *loop))
     lanes = vectorBits / 32;
-  emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales), extremesForget);
+  emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales), extremesForget,
+                paddings);
   op.erase();
 }
 
+static SmallVector<linalg::GenericOp> genericOps(ModuleOp module) {
+  SmallVector<linalg::GenericOp> ops;
+  module.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  return ops;
+}
+
 void VectorizePass::runOnOperation() {
+  PaddedWindows windows;
+  if (!scalable)
+    windows = takePaddings(genericOps(getOperation()), vectorBits);
   SmallVector<linalg::LinalgOp> named;
   getOperation().walk([&](linalg::LinalgOp op) {
     if (!isa<linalg::GenericOp>(op))
@@ -174,11 +206,13 @@ void VectorizePass::runOnOperation() {
     rewriter.setInsertionPoint(op);
     (void)linalg::generalizeNamedOp(rewriter, op);
   }
-  SmallVector<linalg::GenericOp> ops;
-  getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
-  for (linalg::GenericOp op : ops)
+  for (linalg::GenericOp op : genericOps(getOperation()))
     if (!vectorizeWindow(op, vectorBits, permute))
-      vectorize(op, vectorBits, scalable, comparesMaxima);
+      vectorize(op, vectorBits, scalable, comparesMaxima, windows.lookup(op));
+  getOperation().walk([](memref::AllocOp op) {
+    if (op.use_empty())
+      op.erase();
+  });
   vectorizeLines(getOperation(), vectorBits, scalable);
   multiplyShares(getOperation());
   if (comparesMaxima)

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// RUN: bp-opt %s -bp-vectorize=vector-bits=512 -canonicalize -split-input-file | FileCheck %s
+
+// A window over a padded copy of an input reads the input. Rows of padding are
+// not read, lanes of padding are masked; rows in the middle have no more than
+// these masks.
+// CHECK-LABEL: func.func @window
+// CHECK-DAG: %[[LEFT:.*]] = arith.constant dense<[false, true, {{.*}}]> : vector<16xi1>
+// CHECK-DAG: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : vector<16xf32>
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for %[[C:.*]] = %c0 to %c4
+// CHECK: vector.maskedload %arg0[%[[C]], %c0, %c-1], %[[LEFT]], %[[ZERO]]
+// CHECK-NOT: arith.cmpi
+// CHECK: scf.for %[[ROW:.*]] = %c8 to %c24 step %c8
+// CHECK-NOT: arith.cmpi
+// CHECK: vector.maskedload %arg0[%[[C]], %{{.*}}, %c-1], %[[LEFT]], %[[ZERO]]
+// CHECK-NOT: memref.alloc
+func.func @window(%x: memref<4x32x16xf32>, %w: memref<4x3x3xf32>, %o: memref<4x32x16xf32>)
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %padded = memref.alloc() : memref<4x34x18xf32>
+  linalg.fill ins(%zero : f32) outs(%padded : memref<4x34x18xf32>)
+  %inside = memref.subview %padded[0, 1, 1] [4, 32, 16] [1, 1, 1] : memref<4x34x18xf32> to memref<4x32x16xf32, strided<[612, 18, 1], offset: 19>>
+  linalg.copy ins(%x : memref<4x32x16xf32>) outs(%inside : memref<4x32x16xf32, strided<[612, 18, 1], offset: 19>>)
+  linalg.generic {indexing_maps = [affine_map<(c, y, x, i, j) -> (c, y + i, x + j)>, affine_map<(c, y, x, i, j) -> (c, i, j)>, affine_map<(c, y, x, i, j) -> (c, y, x)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%padded, %w : memref<4x34x18xf32>, memref<4x3x3xf32>) outs(%o : memref<4x32x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %p = arith.mulf %a, %b : f32
+    %t = arith.addf %sum, %p : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+// Rows whose number is not known are asked whether they are inside.
+// CHECK-LABEL: func.func @symbolic
+// CHECK-NOT: memref.alloc
+// CHECK: arith.cmpi ult, %{{.*}}, %c30
+// CHECK: vector.broadcast %{{.*}} : i1 to vector<16xi1>
+// CHECK: vector.maskedload %arg0
+func.func @symbolic(%x: memref<30x16xf32>, %o: memref<?x16xf32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %low = arith.constant 0xFF800000 : f32
+  %padded = memref.alloc() : memref<34x18xf32>
+  %window = memref.alloc() : memref<3xf32>
+  linalg.fill ins(%low : f32) outs(%padded : memref<34x18xf32>)
+  %inside = memref.subview %padded[1, 1] [30, 16] [1, 1] : memref<34x18xf32> to memref<30x16xf32, strided<[18, 1], offset: 19>>
+  linalg.copy ins(%x : memref<30x16xf32>) outs(%inside : memref<30x16xf32, strided<[18, 1], offset: 19>>)
+  linalg.generic {indexing_maps = [affine_map<(y, x, i) -> (y + i, x)>, affine_map<(y, x, i) -> (i)>, affine_map<(y, x, i) -> (y, x)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%padded, %window : memref<34x18xf32>, memref<3xf32>) outs(%o : memref<?x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %most: f32):
+    %t = arith.maximumf %most, %a : f32
+    linalg.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+// What is no input may change: its copy is made.
+// CHECK-LABEL: func.func @kept
+// CHECK: %[[COPY:.*]] = memref.alloc
+// CHECK: vector.{{.*}}load %[[COPY]]
+func.func @kept(%x: memref<16x16xf32>, %o: memref<16x16xf32>, %p: memref<16x16xf32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 2 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %padded = memref.alloc() : memref<18x16xf32>
+  %window = memref.alloc() : memref<3xf32>
+  linalg.fill ins(%zero : f32) outs(%padded : memref<18x16xf32>)
+  %inside = memref.subview %padded[1, 0] [16, 16] [1, 1] : memref<18x16xf32> to memref<16x16xf32, strided<[16, 1], offset: 16>>
+  linalg.copy ins(%o : memref<16x16xf32>) outs(%inside : memref<16x16xf32, strided<[16, 1], offset: 16>>)
+  linalg.generic {indexing_maps = [affine_map<(y, x, i) -> (y + i, x)>, affine_map<(y, x, i) -> (i)>, affine_map<(y, x, i) -> (y, x)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%padded, %window : memref<18x16xf32>, memref<3xf32>) outs(%p : memref<16x16xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %t = arith.addf %sum, %a : f32
+    linalg.yield %t : f32
+  }
+  return
+}
