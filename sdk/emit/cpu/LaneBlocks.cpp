@@ -109,7 +109,7 @@ bool LaneEmitter::meetsNoPadding(unsigned number, int64_t first, int64_t last) {
 /// the others are written out, where they are few. Without them all blocks.
 std::pair<int64_t, int64_t> LaneEmitter::blocksInside(unsigned number,
                                                       int64_t count) {
-  constexpr int64_t mostWritten = 4;
+  constexpr int64_t maxWritten = 4;
   int64_t size = *getConstantIntValue(bounds[number]);
   int64_t whole = size / count * count, low = 0, high = whole;
   if (paddings.empty())
@@ -118,7 +118,7 @@ std::pair<int64_t, int64_t> LaneEmitter::blocksInside(unsigned number,
     low += count;
   while (high > low && !meetsNoPadding(number, high - count, high - 1))
     high -= count;
-  bool few = low + whole - high <= mostWritten * count;
+  bool few = low + whole - high <= maxWritten * count;
   return few ? std::pair(low, high) : std::pair(int64_t(0), whole);
 }
 

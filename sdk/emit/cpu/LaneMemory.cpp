@@ -130,14 +130,16 @@ Value LaneMemory::lanesInside(Value first, int64_t size) {
       builder, loc, behind, arith::XOrIOp::create(builder, loc, before, all));
 }
 
-/// A vector of a padded operand. Lanes outside are not read.
-Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position) {
+/// A vector of a padded operand. Lanes outside are not read: those without
+/// `mask` where rows are not padded.
+Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position,
+                             Value mask) {
   auto last = unsigned(position.size()) - 1;
   auto type = width.of(padding.value.getType());
   Value nothing = arith::ConstantOp::create(
       builder, loc, DenseElementsAttr::get(type, Attribute(padding.value)));
   SmallVector<Value> at(position);
-  Value inside, mask;
+  Value inside;
   for (unsigned axis = 0; axis <= last; ++axis) {
     if (!padding.isPadded(axis))
       continue;
@@ -175,7 +177,7 @@ Value LaneMemory::loadInside(const Padding &padding, ArrayRef<Value> position) {
 Value LaneMemory::loadVector(OpOperand &operand, ArrayRef<Value> position,
                              Value mask) {
   if (const Padding *padding = paddingOf(operand))
-    return loadInside(*padding, position);
+    return loadInside(*padding, position, mask);
   auto type = width.of(getElementTypeOrSelf(operand.get().getType()));
   if (!mask)
     return vector::LoadOp::create(builder, loc, type, operand.get(), position);
@@ -194,7 +196,8 @@ Value LaneMemory::loadAlternate(OpOperand &operand, const Lanes &at) {
     moved.back() = add(moved.back(), offset);
     return moved;
   };
-  if (!at.mask || paddingOf(operand)) {
+  const Padding *padding = paddingOf(operand);
+  if (!at.mask || (padding && padding->isPadded(position.size() - 1))) {
     // The second vector ends with the last element that is needed.
     SmallVector<int64_t> even;
     for (int64_t lane = 0; lane < width.count; ++lane)

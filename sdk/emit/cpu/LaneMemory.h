@@ -78,7 +78,8 @@ private:
                          llvm::ArrayRef<mlir::Value> position,
                          mlir::Value mask);
   mlir::Value loadInside(const Padding &padding,
-                         llvm::ArrayRef<mlir::Value> position);
+                         llvm::ArrayRef<mlir::Value> position,
+                         mlir::Value mask);
   mlir::Value lanesInside(mlir::Value first, int64_t size);
   mlir::Value loadStrided(mlir::OpOperand &operand, const Lanes &at);
   mlir::Value loadAlternate(mlir::OpOperand &operand, const Lanes &at);

@@ -82,3 +82,30 @@ func.func @kept(%x: memref<16x16xf32>, %o: memref<16x16xf32>, %p: memref<16x16xf
   }
   return
 }
+
+// -----
+
+// Rows that are not padded themselves: a mask for their end.
+// CHECK-LABEL: func.func @rows
+// CHECK-NOT: memref.alloc
+// CHECK: %[[END:.*]] = vector.constant_mask [15]
+// CHECK-NOT: vector.load %arg0
+// CHECK: vector.maskedload %arg0[%{{.*}}, %c0], %[[END]]
+// CHECK-NOT: vector.load %arg0
+func.func @rows(%x: memref<6x15xf32>, %o: memref<6x15xf32>)
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %padded = memref.alloc() : memref<8x15xf32>
+  %window = memref.alloc() : memref<3xf32>
+  linalg.fill ins(%zero : f32) outs(%padded : memref<8x15xf32>)
+  %inside = memref.subview %padded[1, 0] [6, 15] [1, 1] : memref<8x15xf32> to memref<6x15xf32, strided<[15, 1], offset: 15>>
+  linalg.copy ins(%x : memref<6x15xf32>) outs(%inside : memref<6x15xf32, strided<[15, 1], offset: 15>>)
+  linalg.generic {indexing_maps = [affine_map<(y, x, i) -> (y + i, x)>, affine_map<(y, x, i) -> (i)>, affine_map<(y, x, i) -> (y, x)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%padded, %window : memref<8x15xf32>, memref<3xf32>) outs(%o : memref<6x15xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %t = arith.addf %sum, %a : f32
+    linalg.yield %t : f32
+  }
+  return
+}
