@@ -38,6 +38,26 @@ static bool hasFewPixels(ConvOp op) {
   return lanes * 20 > pixels * 21;
 }
 
+/// Whether elements of the rows of windows lie in the padding that often.
+static bool hasWidePadding(ConvOp op) {
+  constexpr int64_t share = 10; // one in so many
+  int64_t pixels = cast<RankedTensorType>(op.getType()).getShape().back();
+  int64_t size = cast<RankedTensorType>(op.getX().getType()).getShape().back();
+  int64_t window =
+      cast<RankedTensorType>(op.getW().getType()).getShape().back();
+  if (ShapedType::isDynamic(pixels) || ShapedType::isDynamic(size) ||
+      pixels > 4096)
+    return false;
+  int64_t outside = 0;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel)
+    for (int64_t element = 0; element < window; ++element) {
+      int64_t at = pixel * op.getStrides().back() +
+                   element * op.getDilations().back() - op.getLow().back();
+      outside += at < 0 || at >= size;
+    }
+  return outside * share >= pixels * window;
+}
+
 static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices,
                        const backplane::WeightPool &pool) {
   return isKnown(op.getW().getDefiningOp<WeightOp>(), pool) &&
@@ -52,7 +72,8 @@ static LogicalResult arrange(ConvOp op, const FusionOptions &device,
                              backplane::WeightPool &pool) {
   BlockedLayout layout{.whole = dimsOf(op.getW().getType())};
   int64_t outputs = *layout.whole[0].constant();
-  bool inLanes = hasFewPixels(op) && outputs % kLaneBlock == 0;
+  bool inLanes =
+      (hasFewPixels(op) || hasWidePadding(op)) && outputs % kLaneBlock == 0;
   int64_t block = inLanes ? kLaneBlock : kBlock;
   layout.split = {backplane::Dim(outputs / block), backplane::Dim(block)};
   layout.split.insert(layout.split.end(), layout.whole.begin() + 1,

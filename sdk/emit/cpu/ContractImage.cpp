@@ -19,27 +19,38 @@ Value ImageBuilder::firstPixel() const {
   return tile.oneLine() ? firstN : index(0);
 }
 
+/// The elements of an axis of windows in front of the first one that meets the
+/// image, where the last pixel of some is this one; with `size` in place of 0
+/// those in front of the first that meets it no more, of the first pixel.
+Value ImageBuilder::elementsBefore(const WindowAxis &axis, int64_t size,
+                                   Value pixel) const {
+  Value distance = sub(index(axis.low + size), mul(pixel, axis.stride));
+  distance = builder.createOrFold<arith::MaxSIOp>(loc, distance, index(0));
+  return minimum(ceilDiv(distance, index(axis.dilation)), index(axis.window));
+}
+
 PixelPanel ImageBuilder::panel(Value first, Value count) const {
   PixelPanel panel = {first, index(0), index(tile.rows().window)};
   if (!tile.oneLine())
     panel.start = add(first, mod(firstN, index(tile.line().pixels)));
-  const WindowAxis &rows = tile.rows();
+  const WindowAxis &rows = tile.rows(), &line = tile.line();
+  Value last = sub(minimum(add(first, count), countN), index(1));
+  if (plan.transposed && tile.cutsLines(plan.rows)) {
+    auto inLine = [&](Value column) {
+      return mod(add(firstN, column), index(line.pixels));
+    };
+    panel.firstInRow = elementsBefore(line, 0, inLine(last));
+    panel.endInRow = elementsBefore(line, line.size, inLine(first));
+  }
   if (!rows.padded() || tile.phases.size() > 1)
     return panel;
   // Rows in front of these, and from the last of these on, meet the padding
   // alone, whichever pixel of the panel it is.
-  auto start = [&](Value column) {
-    Value row = floorDiv(add(firstN, column), index(tile.pixelsOfRow()));
-    return mul(row, rows.stride);
+  auto rowOf = [&](Value column) {
+    return floorDiv(add(firstN, column), index(tile.pixelsOfRow()));
   };
-  auto elements = [&](Value distance) {
-    distance = builder.createOrFold<arith::MaxSIOp>(loc, distance, index(0));
-    return ceilDiv(distance, index(rows.dilation));
-  };
-  Value last = sub(minimum(add(first, count), countN), index(1));
-  panel.low = elements(sub(index(rows.low), start(last)));
-  panel.high = minimum(
-      panel.high, elements(sub(index(rows.low + rows.size), start(first))));
+  panel.low = elementsBefore(rows, 0, rowOf(last));
+  panel.high = elementsBefore(rows, rows.size, rowOf(first));
   return panel;
 }
 

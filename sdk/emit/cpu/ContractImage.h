@@ -13,6 +13,8 @@ namespace backplane {
 struct PixelPanel {
   mlir::Value start;     ///< in the copies, of the first element of a window
   mlir::Value low, high; ///< rows of a window that meet the image
+  /// Elements of a row of a window that meet it; null: any may.
+  mlir::Value firstInRow = {}, endInRow = {};
 };
 
 class ImageBuilder : ContractScope {
@@ -38,6 +40,8 @@ private:
     mlir::Value inside = {}; ///< whether it is in the image; null: it is
     mlir::Value shift = {};  ///< of the first pixel in the line
   };
+  mlir::Value elementsBefore(const WindowAxis &axis, int64_t size,
+                             mlir::Value pixel) const;
   void copyChannel(mlir::Value source, mlir::Value to, mlir::Value lines);
   void findSource(Line &line);
   void addAxis(Line &line, const WindowAxis &axis, mlir::Value at,

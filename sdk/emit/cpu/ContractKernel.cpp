@@ -249,8 +249,45 @@ void MicroKernel::multiplyRowsOfPixels(Value panelB, Value panelA, Value firstK,
     auto add = [&](Value k, Value at, ValueRange sums) {
       return addProducts(fromA, at, loadRow(fromB, k, vectors), sums);
     };
-    multiplyWindows(rows, countK, vectors, add);
+    forElementsInRow(rows, [&](const PixelPanel &panel) {
+      multiplyWindows(panel, countK, vectors, add);
+    });
   });
+}
+
+/// With the elements of a row of the window that meet the image: written out
+/// where they are all, or all but the first or the last one.
+void MicroKernel::forElementsInRow(
+    const PixelPanel &panel, function_ref<void(const PixelPanel &)> multiply) {
+  if (!panel.firstInRow)
+    return multiply(panel);
+  int64_t window = image->windowOfRow();
+  auto among = [&](int64_t first, int64_t end) {
+    auto equal = [&](Value a, int64_t b) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
+                                   index(b));
+    };
+    return arith::AndIOp::create(builder, loc, equal(panel.firstInRow, first),
+                                 equal(panel.endInRow, end))
+        .getResult();
+  };
+  auto known = [&](int64_t first, int64_t end) {
+    PixelPanel part = panel;
+    part.firstInRow = index(first);
+    part.endInRow = index(end);
+    multiply(part);
+  };
+  ifElse(
+      among(0, window), [&] { known(0, window); },
+      [&] {
+        ifElse(
+            among(1, window), [&] { known(1, window); },
+            [&] {
+              ifElse(
+                  among(0, window - 1), [&] { known(0, window - 1); },
+                  [&] { multiply(panel); });
+            });
+      });
 }
 
 void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
@@ -260,7 +297,7 @@ void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
   auto addRowOf = [&](Value channel, Value row, Value offset, ValueRange sums) {
     Value k = mul(add(mul(channel, rows.window), row), image->windowOfRow());
     Value start = add(panel.start, mul(channel, image->channelPitch));
-    return addRow(k, add(start, offset), sums, product);
+    return addRow(panel, k, add(start, offset), sums, product);
   };
   auto addChannel = [&](Value channel, ValueRange sums) {
     if (rows.stride == 1)
@@ -281,18 +318,23 @@ void MicroKernel::multiplyWindows(const PixelPanel &panel, Value countK,
 
 /// Adds the products with a row of the window, whose first one is number `k`
 /// and has its pixels at `start`. Short rows are written out.
-MicroKernel::Sums MicroKernel::addRow(Value k, Value start, ValueRange sums,
+MicroKernel::Sums MicroKernel::addRow(const PixelPanel &panel, Value k,
+                                      Value start, ValueRange sums,
                                       Product product) {
   constexpr int64_t shortRow = 4;
   int64_t elements = image->windowOfRow();
+  Value first = panel.firstInRow ? panel.firstInRow : index(0);
+  Value end = panel.endInRow ? panel.endInRow : index(elements);
+  std::optional<int64_t> low = getConstantIntValue(first),
+                         high = getConstantIntValue(end);
   auto addElement = [&](Value element, ValueRange sums) {
     Value at = add(start, mul(element, image->copyPitch));
     return product(add(k, element), at, sums);
   };
-  if (elements > shortRow)
-    return accumulate(index(0), index(elements), sums, addElement);
+  if (!low || !high || elements > shortRow)
+    return accumulate(first, end, sums, addElement);
   Sums result(sums);
-  for (int64_t element = 0; element < elements; ++element)
+  for (int64_t element = *low; element < *high; ++element)
     result = addElement(index(element), result);
   return result;
 }

@@ -70,8 +70,10 @@ private:
   void forPanel(mlir::Value panelB, llvm::function_ref<void(int64_t)> multiply);
   void multiplyWindows(const PixelPanel &panel, mlir::Value countK,
                        int64_t vectors, Product product);
-  Sums addRow(mlir::Value k, mlir::Value start, mlir::ValueRange sums,
-              Product product);
+  void forElementsInRow(const PixelPanel &panel,
+                        llvm::function_ref<void(const PixelPanel &)> multiply);
+  Sums addRow(const PixelPanel &panel, mlir::Value k, mlir::Value start,
+              mlir::ValueRange sums, Product product);
   mlir::Value broadcastA(mlir::Value memref, mlir::Value at);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
 

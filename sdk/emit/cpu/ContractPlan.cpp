@@ -40,7 +40,8 @@ static double efficiency(const ContractShape &shape, int64_t rows,
   double sums = double(rows * vectors);
   double loads = (double(rows) / double(shape.block) + double(vectors)) / sums;
   double latency = std::min(1.0, sums / 8.0);
-  return inside * latency / (1 + 0.25 * loads);
+  double kept = 1 - shape.leftOut[size_t(rows)];
+  return inside * latency / (1 + 0.25 * loads) / kept;
 }
 
 /// Whether sums and what is multiplied fit the registers. A single row takes

@@ -4,6 +4,7 @@
 #ifndef BACKPLANE_EMIT_CPU_CONTRACTPLAN_H
 #define BACKPLANE_EMIT_CPU_CONTRACTPLAN_H
 
+#include <array>
 #include <cstdint>
 
 namespace backplane {
@@ -26,6 +27,9 @@ struct ContractShape {
   int64_t deepest = 128; ///< elements of k in a block, at most
   int64_t window = 1;    ///< elements of k that a block has all of, or none
   bool fewRows = false;  ///< a group has all of m: columns alone make groups
+  /// For each number of rows of a micro tile, the share of its products that
+  /// are left out, as all of its rows are padding there.
+  std::array<double, 16> leftOut = {};
   /// Registers beside sums and B: an element of A, and a product where none is
   /// added at once.
   int64_t temporaries = 2;

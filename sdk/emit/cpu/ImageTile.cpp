@@ -38,6 +38,20 @@ int64_t ImageTile::offsetOfRow(int64_t w) const {
   return phase * phasePitch + at / rows().stride * pixelsOfRow();
 }
 
+double ImageTile::leftOut(int64_t pixels) const {
+  if (!cutsLines(pixels))
+    return 0;
+  const WindowAxis &axis = line();
+  int64_t outside = 0;
+  for (int64_t first = 0; first < axis.pixels; first += pixels)
+    for (int64_t w = 0; w < axis.window; ++w) {
+      int64_t at = first * axis.stride + w * axis.dilation - axis.low;
+      bool before = at + (pixels - 1) * axis.stride < 0;
+      outside += before || at >= axis.size;
+    }
+  return double(outside) / double(axis.pixels / pixels * axis.window);
+}
+
 void ImageTile::place(int64_t columns, int64_t channels, int64_t slack) {
   int64_t all = rows().pixels * pixelsOfRow(), width = line().pixels;
   int64_t pixels = std::min(columns, all);

@@ -54,6 +54,13 @@ struct ImageTile {
   int64_t pixelsOfRow() const;
   int64_t windowOfRow() const;
   int64_t window() const { return rows().window * windowOfRow(); }
+  /// Whether tiles of so many pixels each lie in one line, which has padding.
+  bool cutsLines(int64_t pixels) const {
+    return axes.size() == 2 && line().padded() && line().pixels % pixels == 0;
+  }
+  /// The share of the elements of rows of windows that are padding for all
+  /// pixels of such a tile.
+  double leftOut(int64_t pixels) const;
   /// Rows of a phase from the first element of a window to the last one.
   int64_t rowReach() const {
     return (rows().window - 1) * rows().dilation / rows().stride;
