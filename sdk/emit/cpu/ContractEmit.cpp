@@ -214,7 +214,8 @@ static bool emitTransposed(const VectorBuilder &b, const Contraction &c,
   ContractShape shape =
       readShape(computed, VnniPlan(), machine, image ? image->window() : 1);
   shape.fewRows = shape.rowsOfA = true;
-  for (size_t rows = 1; image && rows < shape.leftOut.size(); ++rows)
+  // Lower tiles read the weight too often.
+  for (size_t rows = 3; image && rows < shape.leftOut.size(); ++rows)
     shape.leftOut[rows] = image->leftOut(int64_t(rows));
   ContractProblem problem = {computed, planTransposed(shape), VnniPlan(), {}};
   if (image && !placeImage(*image, problem.plan, machine))

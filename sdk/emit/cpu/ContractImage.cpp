@@ -35,7 +35,7 @@ PixelPanel ImageBuilder::panel(Value first, Value count) const {
     panel.start = add(first, mod(firstN, index(tile.line().pixels)));
   const WindowAxis &rows = tile.rows(), &line = tile.line();
   Value last = sub(minimum(add(first, count), countN), index(1));
-  if (plan.transposed && tile.cutsLines(plan.rows)) {
+  if (plan.transposed && tile.leavesOut(plan.rows)) {
     auto inLine = [&](Value column) {
       return mod(add(firstN, column), index(line.pixels));
     };

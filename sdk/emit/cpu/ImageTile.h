@@ -61,6 +61,8 @@ struct ImageTile {
   /// The share of the elements of rows of windows that are padding for all
   /// pixels of such a tile.
   double leftOut(int64_t pixels) const;
+  /// Whether that is enough to look for them.
+  bool leavesOut(int64_t pixels) const { return leftOut(pixels) > 0.05; }
   /// Rows of a phase from the first element of a window to the last one.
   int64_t rowReach() const {
     return (rows().window - 1) * rows().dilation / rows().stride;
