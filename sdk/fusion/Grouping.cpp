@@ -242,7 +242,8 @@ Reason Grouper::legal(const Group &a, const Group &b, bool direct,
                                        : "the target allows no epilogue";
     if (b.kind == OpKind::Movement && isa<TransposeOp, SliceOp>(op) && direct &&
         isSoleUse(a))
-      return allowed(BP_FUSE_MOVEMENT) || isStoredWeight(op->getOperand(0))
+      return allowed(BP_FUSE_MOVEMENT) || (allowed(BP_FUSE_WEIGHTS) &&
+                                           isStoredWeight(op->getOperand(0)))
                  ? Reason()
                  : "the target does not fuse movement";
     if (b.kind == OpKind::Contraction && direct && readsBytes(op) &&
