@@ -106,9 +106,13 @@ def pooling(draw):
 def resize(draw):
     def build(plane, scale, mode, transform):
         def made(m):
-            scales = m.constant(numpy.array([1, 1, scale, scale], "float32"))
             more = {"nearest_mode": "floor"} if mode == "nearest" else {}
-            return m.op("Resize", m.input(1, *plane), "", scales, mode=mode,
+            if transform == "align_corners":  # exporters give sizes
+                target = [1, plane[0], *(int(size * scale) for size in plane[1:])]
+                by = ["", "", m.constant(numpy.array(target, "int64"))]
+            else:
+                by = ["", m.constant(numpy.array([1, 1, scale, scale], "float32"))]
+            return m.op("Resize", m.input(1, *plane), *by, mode=mode,
                         coordinate_transformation_mode=transform, **more)
         return made
     small = [p for p in PLANES if p[1] <= 65]
