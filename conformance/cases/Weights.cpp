@@ -241,7 +241,7 @@ void makeWeights(const Sink &sink) {
         makeProduct(sink, dtype, columns, isTransposed);
   }
   for (DType dtype : {DType::I8, DType::U8})
-    for (int64_t columns : {48, 80, 40})
+    for (int64_t columns : {48, 40})
       makeByteProduct(sink, dtype, columns);
 }
 

@@ -19,14 +19,13 @@ Value ImageBuilder::firstPixel() const {
   return tile.oneLine() ? firstN : index(0);
 }
 
-/// The elements of an axis of windows in front of the first one that meets the
-/// image, where the last pixel of some is this one; with `size` in place of 0
-/// those in front of the first that meets it no more, of the first pixel.
+/// How many elements of the window of a pixel lie in front of position `size`
+/// of an axis of the image.
 Value ImageBuilder::elementsBefore(const WindowAxis &axis, int64_t size,
                                    Value pixel) const {
   Value distance = sub(index(axis.low + size), mul(pixel, axis.stride));
   distance = builder.createOrFold<arith::MaxSIOp>(loc, distance, index(0));
-  return minimum(ceilDiv(distance, index(axis.dilation)), index(axis.window));
+  return ceilDiv(distance, index(axis.dilation));
 }
 
 PixelPanel ImageBuilder::panel(Value first, Value count) const {
@@ -40,7 +39,8 @@ PixelPanel ImageBuilder::panel(Value first, Value count) const {
       return mod(add(firstN, column), index(line.pixels));
     };
     panel.firstInRow = elementsBefore(line, 0, inLine(last));
-    panel.endInRow = elementsBefore(line, line.size, inLine(first));
+    panel.endInRow = minimum(index(line.window),
+                             elementsBefore(line, line.size, inLine(first)));
   }
   if (!rows.padded() || tile.phases.size() > 1)
     return panel;
@@ -50,7 +50,8 @@ PixelPanel ImageBuilder::panel(Value first, Value count) const {
     return floorDiv(add(firstN, column), index(tile.pixelsOfRow()));
   };
   panel.low = elementsBefore(rows, 0, rowOf(last));
-  panel.high = elementsBefore(rows, rows.size, rowOf(first));
+  panel.high =
+      minimum(panel.high, elementsBefore(rows, rows.size, rowOf(first)));
   return panel;
 }
 
