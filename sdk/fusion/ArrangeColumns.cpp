@@ -23,7 +23,8 @@ static int64_t rowsOf(MatmulOp op) {
   return rows;
 }
 
-/// One row passes as quickly over the rows of a weight as over blocks.
+/// One row passes as quickly over the rows of a weight as over blocks, and many
+/// rows over the one block of a narrow weight that is copied for them.
 static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
                        const backplane::WeightPool &pool) {
   WeightOp weight = storedWeight(op.getB());
@@ -36,7 +37,9 @@ static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
       cast<RankedTensorType>(op.getB().getType()).getRank() != 2)
     return false;
   std::optional<int64_t> columns = dimsOf(op.getType()).back().constant();
-  return (op.getTransposeB() || rowsOf(op) != 1) && columns &&
+  int64_t rows = rowsOf(op);
+  bool tall = columns == kBlock && (rows == 0 || rows > kBlock);
+  return (op.getTransposeB() || rows != 1) && columns && !tall &&
          *columns % kBlock == 0;
 }
 

@@ -115,11 +115,13 @@ TEST(ArrangeColumns, StoresBlocksOfColumns) {
 }
 
 TEST(ArrangeColumns, LeavesOthersAlone) {
-  Fixture one(1, 48, false), odd(4, 40, true), other(4, 48, true);
+  Fixture one(1, 48, false), odd(4, 40, true), other(4, 48, true),
+      tall(17, 16, false);
   ASSERT_TRUE(one.form(BP_FUSE_WEIGHTS));
   ASSERT_TRUE(odd.form(BP_FUSE_WEIGHTS));
+  ASSERT_TRUE(tall.form(BP_FUSE_WEIGHTS));
   ASSERT_TRUE(other.form(BP_FUSE_EPILOGUE));
-  for (Fixture *f : {&one, &odd, &other})
+  for (Fixture *f : {&one, &odd, &other, &tall})
     EXPECT_EQ(f->arranged(), nullptr) << f->print();
 }
 
