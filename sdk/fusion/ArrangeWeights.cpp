@@ -3,7 +3,6 @@
 // Weights of convolutions are put in blocks of outputs, as [outputs / 8,
 // inputs, window, 8]: a kernel that computes some outputs then reads memory
 // from its start to its end.
-#include "sdk/dialect/Attributes.h"
 #include "sdk/fusion/BlockedWeight.h"
 
 #include "backplane/compiler.h"
@@ -48,14 +47,16 @@ static bool hasWidePadding(ConvOp op) {
   if (ShapedType::isDynamic(pixels) || ShapedType::isDynamic(size) ||
       pixels > 4096)
     return false;
-  int64_t outside = 0;
-  for (int64_t pixel = 0; pixel < pixels; ++pixel)
-    for (int64_t element = 0; element < window; ++element) {
-      int64_t at = pixel * op.getStrides().back() +
-                   element * op.getDilations().back() - op.getLow().back();
-      outside += at < 0 || at >= size;
-    }
-  return outside * share >= pixels * window;
+  int64_t stride = op.getStrides().back(), inside = 0;
+  auto pixelsBefore = [&](int64_t place) {
+    return std::clamp<int64_t>(llvm::divideCeilSigned(place, stride), 0,
+                               pixels);
+  };
+  for (int64_t element = 0; element < window; ++element) {
+    int64_t first = op.getLow().back() - element * op.getDilations().back();
+    inside += pixelsBefore(first + size) - pixelsBefore(first);
+  }
+  return (pixels * window - inside) * share >= pixels * window;
 }
 
 static bool isArranged(ConvOp op, ArrayRef<FusionOptions> devices,
@@ -85,28 +86,6 @@ static LogicalResult arrange(ConvOp op, const FusionOptions &device,
   layout.view = {0, last};
   llvm::append_range(layout.view, llvm::seq<int64_t>(1, last));
   return storeInBlocks(op.getWMutable(), layout, device, pool);
-}
-
-bool bp::isStoredWeight(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (isByteWidening(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op && (isa<WeightOp>(op) || op->hasAttr(blocksAttr));
-}
-
-bool bp::isBlockedWeight(Value value) {
-  auto reshape = value.getDefiningOp<ReshapeOp>();
-  auto transpose =
-      reshape ? reshape.getX().getDefiningOp<TransposeOp>() : TransposeOp();
-  if (!transpose || !isStoredWeight(transpose.getX()))
-    return false;
-  backplane::Dims split = dimsOf(transpose.getType()),
-                  whole = dimsOf(reshape.getType());
-  if (split.size() != whole.size() + 1)
-    return false;
-  auto last = whole.end() - 1;
-  return std::equal(split.begin() + 2, split.end(), whole.begin() + 1) ||
-         std::equal(whole.begin(), last, split.begin());
 }
 
 LogicalResult bp::arrangeWeights(func::FuncOp main,

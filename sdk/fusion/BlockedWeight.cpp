@@ -61,11 +61,33 @@ private:
 
 } // namespace
 
-WeightOp bp::storedWeight(Value value) {
+/// What makes a value, before bytes of it are widened to i32.
+static Operation *sourceOf(Value value) {
   Operation *op = value.getDefiningOp();
-  if (isByteWidening(op))
-    op = op->getOperand(0).getDefiningOp();
-  return dyn_cast_or_null<WeightOp>(op);
+  return isByteWidening(op) ? op->getOperand(0).getDefiningOp() : op;
+}
+
+WeightOp bp::storedWeight(Value value) {
+  return dyn_cast_or_null<WeightOp>(sourceOf(value));
+}
+
+bool bp::isStoredWeight(Value value) {
+  Operation *op = sourceOf(value);
+  return op && (isa<WeightOp>(op) || op->hasAttr(blocksAttr));
+}
+
+bool bp::isBlockedWeight(Value value) {
+  auto reshape = value.getDefiningOp<ReshapeOp>();
+  auto transpose =
+      reshape ? reshape.getX().getDefiningOp<TransposeOp>() : TransposeOp();
+  if (!transpose || !isStoredWeight(transpose.getX()))
+    return false;
+  Dims split = dimsOf(transpose.getType()), whole = dimsOf(reshape.getType());
+  if (split.size() != whole.size() + 1)
+    return false;
+  auto last = whole.end() - 1;
+  return std::equal(split.begin() + 2, split.end(), whole.begin() + 1) ||
+         std::equal(whole.begin(), last, split.begin());
 }
 
 bool bp::isKnown(WeightOp weight, const backplane::WeightPool &pool) {
@@ -137,8 +159,8 @@ static Value computeBlocks(WeightOp weight, const BlockedLayout &layout,
       builder, loc, reshape(builder, loc, weight, layout.split), layout.order);
   Operation *op = blocks.getDefiningOp();
   op->setAttr(blocksAttr, builder.getUnitAttr());
-  if (device)
-    op->setAttr(deviceAttr, device);
+  op->setAttr(aloneAttr,
+              builder.getStringAttr("one of them puts a weight in blocks"));
   return blocks;
 }
 

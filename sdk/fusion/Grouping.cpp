@@ -370,8 +370,6 @@ static Reason apart(const Group &group) {
     return "one of them is in a partition";
   if (isAttention(op))
     return "one of them is part of an attention";
-  if (op->hasAttr(blocksAttr))
-    return "one of them puts a weight in blocks";
   auto alone = op->getAttrOfType<StringAttr>(aloneAttr);
   return alone ? alone.str() : Reason();
 }

@@ -9,7 +9,9 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -340,6 +342,22 @@ FailureOr<Dim> allocationBytes(const Dispatch &dispatch, memref::AllocOp op) {
     bytes = bytes * *dim;
   }
   return ceilDiv(bytes, Dim(64)) * Dim(64);
+}
+
+bool isInput(Value memory) {
+  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
+    memory = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(memory);
+  auto func = argument
+                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+                  : func::FuncOp();
+  auto inputs =
+      func ? func->getAttrOfType<IntegerAttr>(bp::inputsAttr) : IntegerAttr();
+  return inputs && int64_t(argument.getArgNumber()) < inputs.getInt();
+}
+
+bool hasOuterEffects(Operation &op) {
+  return !isMemoryEffectFree(&op) && !isa<memref::AllocOp>(op);
 }
 
 void addCleanup(OpPassManager &passes) {

@@ -56,6 +56,14 @@ std::optional<Dim> indexDim(const Dispatch &dispatch, mlir::OpFoldResult value,
 mlir::FailureOr<Dim> allocationBytes(const Dispatch &dispatch,
                                      mlir::memref::AllocOp op);
 
+/// Whether the memory is that of an input of a dispatch, or a view of it:
+/// nothing writes it.
+bool isInput(mlir::Value memory);
+
+/// Whether the op does something to memory that is not of its work-group alone,
+/// as what is allocated is.
+bool hasOuterEffects(mlir::Operation &op);
+
 /// What follows a pass that computed results anew: sizes in terms of the
 /// symbols, canonical code, each value once, and nothing that is dead.
 void addCleanup(mlir::OpPassManager &passes);

@@ -48,7 +48,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
   shape.lanes = machine.width.count;
   shape.registers = machine.registers;
   shape.cacheBytes = machine.cacheBytes;
-  shape.gathersB = !c.nMergedInB && !c.blockOfB && !c.blockToPack;
+  shape.gathersB = !c.nMergedInB && !c.hasBlocksOfB();
   bool unitK =
       !c.k.empty() && c.lhs.map.getResults().back() ==
                           getAffineDimExpr(c.k.back(), c.op.getContext());

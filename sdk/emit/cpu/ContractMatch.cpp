@@ -393,7 +393,7 @@ bool Matcher::worthwhile() const {
       return true;
     m *= sizes[loop];
   }
-  return c.nMergedInB || c.blockOfB || c.blockToPack || m >= 6;
+  return c.nMergedInB || c.hasBlocksOfB() || m >= 6;
 }
 
 bool Matcher::run(func::FuncOp func) {

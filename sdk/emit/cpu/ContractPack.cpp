@@ -117,8 +117,7 @@ void ContractPacker::packA(Value firstK, Value countK) {
 /* ---- B ---- */
 
 void ContractPacker::prepareColumns() {
-  if (!pixels && !c.nMergedInB && !c.blockOfB && !c.blockToPack &&
-      !transposesB())
+  if (!pixels && !c.nMergedInB && !c.hasBlocksOfB() && !transposesB())
     shares = makeColumnShares(*this);
 }
 
@@ -167,7 +166,7 @@ void ContractPacker::packPanel(Value panel, Value firstK, Value countK,
 /// is in the last block.
 void ContractPacker::packBlocks(Value panel, Value firstK, Value countK) {
   const FlatOperand &b = operands.b;
-  Value to = plan.packB ? mul(panel, depthB()) : index(0);
+  Value to = mul(panel, depthB());
   Value strideBlock = b.strides[c.n.front()], strideK = groupStride(b, c.k);
   Value last = sub(operands.sizes[c.n.front()], index(1));
   SmallVector<Value> starts;

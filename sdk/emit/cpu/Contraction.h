@@ -76,6 +76,7 @@ struct Contraction {
   int64_t blockOfB = 0;
   /// The same of a B that is packed, as narrow elements are.
   int64_t blockToPack = 0;
+  bool hasBlocksOfB() const { return blockOfB != 0 || blockToPack != 0; }
   /// What follows, on the same loops as C; null: nothing. Its operand number
   /// `epilogueInput` is C.
   mlir::linalg::GenericOp epilogue;

@@ -4,8 +4,10 @@
 // linalg op or several. Work is cut where iterations do not meet: a nest of
 // independent loops by its outermost one, copies by their rows.
 #include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/cpu/LineLanes.h"
+#include "sdk/emit/cpu/TileSizes.h"
 #include "sdk/lower/Marks.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -14,7 +16,6 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Pass/Pass.h"
 
@@ -33,8 +34,6 @@ namespace {
 constexpr double kGroupWork = 1 << 15, kGroupBytes = 1 << 17;
 /// Lines that are lanes have work-groups of so many, or a multiple.
 constexpr int64_t kLanes = 64;
-/// What a size that is known at run time only is taken for.
-constexpr double kUnknownSize = 256;
 /// Groups of copies whose sizes are known at run time only.
 constexpr int64_t kUnknownGroups = 16;
 
@@ -45,14 +44,17 @@ struct DistributeLoopsPass
 
 } // namespace
 
+static double countOf(scf::ForOp loop) {
+  std::optional<APInt> known = loop.getStaticTripCount();
+  return double(known ? known->getSExtValue() : kUnknownSize);
+}
+
 static double workOf(Block &body);
 
 static double workOf(Operation &op) {
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    std::optional<APInt> known = loop.getStaticTripCount();
-    double count = known ? double(known->getZExtValue()) : kUnknownSize;
     double each = 1 + workOf(*loop.getBody());
-    return count * (areLanes(loop) ? each / 8 : each);
+    return countOf(loop) * (areLanes(loop) ? each / 8 : each);
   }
   double work = 1;
   for (Region &region : op.getRegions())
@@ -68,25 +70,24 @@ static double workOf(Block &body) {
   return work;
 }
 
-/// The ops of the function that do something to memory that others see.
-static SmallVector<Operation *> effectsOf(func::FuncOp func) {
-  SmallVector<Operation *> found;
-  for (Operation &op : func.getBody().front().without_terminator())
-    if (!isMemoryEffectFree(&op) && !isa<memref::AllocOp>(op))
-      found.push_back(&op);
-  return found;
-}
-
 /// Iterations of a work-group; 0: all of them.
 static int64_t chooseLines(scf::ForOp loop) {
-  double all = workOf(*loop);
-  std::optional<APInt> known = loop.getStaticTripCount();
-  double count = known ? double(known->getZExtValue()) : kUnknownSize;
+  double all = workOf(*loop), count = countOf(loop);
   auto lines =
       std::max<int64_t>(1, int64_t(kGroupWork * count / std::max(1.0, all)));
   if (areLanes(loop))
     lines = (lines + kLanes - 1) / kLanes * kLanes;
-  return known && double(lines) >= count ? 0 : lines;
+  return loop.getStaticTripCount() && double(lines) >= count ? 0 : lines;
+}
+
+/// The loop over work-groups, of `step` iterations each.
+static scf::ForallOp makeGroups(OpBuilder &builder, Location loc,
+                                OpFoldResult count, int64_t step) {
+  OpFoldResult low = builder.getIndexAttr(0), each = builder.getIndexAttr(step);
+  auto groups = scf::ForallOp::create(builder, loc, {low}, {count}, {each},
+                                      ValueRange(), std::nullopt);
+  builder.setInsertionPointToStart(groups.getBody());
+  return groups;
 }
 
 static void distributeLoop(scf::ForOp loop) {
@@ -96,11 +97,8 @@ static void distributeLoop(scf::ForOp loop) {
     return;
   OpBuilder builder(loop);
   Location loc = loop.getLoc();
-  OpFoldResult count = getAsOpFoldResult(loop.getUpperBound());
-  auto groups = scf::ForallOp::create(
-      builder, loc, {OpFoldResult(builder.getIndexAttr(0))}, {count},
-      {OpFoldResult(builder.getIndexAttr(lines))}, ValueRange(), std::nullopt);
-  builder.setInsertionPointToStart(groups.getBody());
+  scf::ForallOp groups =
+      makeGroups(builder, loc, getAsOpFoldResult(loop.getUpperBound()), lines);
   Value first = groups.getInductionVar(0);
   Value size = arith::ConstantIndexOp::create(builder, loc, lines);
   Value end = arith::MinUIOp::create(
@@ -111,34 +109,21 @@ static void distributeLoop(scf::ForOp loop) {
   loop.getUpperBoundMutable().assign(end);
 }
 
-/// The memory that a view is of.
-static Value rootOf(Value view) {
-  while (auto op = view.getDefiningOp<ViewLikeOpInterface>())
-    view = op.getViewSource();
-  return view;
-}
-
-static HyperrectangularSlice sliceOf(memref::SubViewOp view) {
-  return HyperrectangularSlice(view);
-}
-
 /// Whether no copy writes where another one does, and none reads what one
 /// writes: each goes from an input to a part of an output.
-static bool areApart(func::FuncOp func, ArrayRef<linalg::CopyOp> copies) {
-  auto inputs = func->getAttrOfType<IntegerAttr>(bp::inputsAttr);
+static bool areApart(ArrayRef<linalg::CopyOp> copies) {
   SmallVector<memref::SubViewOp> parts;
   for (linalg::CopyOp copy : copies) {
-    auto from = dyn_cast<BlockArgument>(rootOf(copy.getInputs()[0]));
     auto part = copy.getOutputs()[0].getDefiningOp<memref::SubViewOp>();
-    if (!inputs || !from || !part || from.getOwner()->getParentOp() != func ||
-        int64_t(from.getArgNumber()) >= inputs.getInt() ||
-        !isa<BlockArgument>(part.getSource()))
+    if (!part || !isa<BlockArgument>(part.getSource()) ||
+        !isInput(copy.getInputs()[0]))
       return false;
     for (memref::SubViewOp other : parts) {
       FailureOr<bool> meet =
           other.getSource() == part.getSource()
               ? ValueBoundsConstraintSet::areOverlappingSlices(
-                    func.getContext(), sliceOf(other), sliceOf(part))
+                    part.getContext(), HyperrectangularSlice(other),
+                    HyperrectangularSlice(part))
               : FailureOr<bool>(false);
       if (failed(meet) || *meet)
         return false;
@@ -198,18 +183,14 @@ static void copyPart(OpBuilder &builder, linalg::CopyOp copy, Value number,
                          partOf(copy.getOutputs()[0]));
 }
 
-static void distributeCopies(func::FuncOp func,
-                             ArrayRef<linalg::CopyOp> copies) {
+static void distributeCopies(ArrayRef<linalg::CopyOp> copies) {
   int64_t groups = chooseGroups(copies);
-  if (groups < 2 || !areApart(func, copies))
+  if (groups < 2 || !areApart(copies))
     return;
   linalg::CopyOp last = copies.back();
   OpBuilder builder(last);
-  auto loop = scf::ForallOp::create(
-      builder, last.getLoc(), {OpFoldResult(builder.getIndexAttr(0))},
-      {OpFoldResult(builder.getIndexAttr(groups))},
-      {OpFoldResult(builder.getIndexAttr(1))}, ValueRange(), std::nullopt);
-  builder.setInsertionPointToStart(loop.getBody());
+  scf::ForallOp loop =
+      makeGroups(builder, last.getLoc(), builder.getIndexAttr(groups), 1);
   for (linalg::CopyOp copy : copies) {
     copyPart(builder, copy, loop.getInductionVar(0), groups);
     copy.erase();
@@ -217,19 +198,22 @@ static void distributeCopies(func::FuncOp func,
 }
 
 static void distribute(func::FuncOp func) {
-  SmallVector<Operation *> work = effectsOf(func);
+  SmallVector<Operation *> work;
+  SmallVector<linalg::CopyOp> copies;
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    if (hasOuterEffects(op))
+      work.push_back(&op);
+    if (auto copy = dyn_cast<linalg::CopyOp>(op))
+      copies.push_back(copy);
+  }
   if (work.empty())
     return;
   if (auto loop = dyn_cast<scf::ForOp>(work.front());
       loop && work.size() == 1 && loop.getNumResults() == 0 &&
       loop->hasAttr(bp::lower::independentMark))
-    return distributeLoop(loop);
-  SmallVector<linalg::CopyOp> copies;
-  for (Operation *op : work)
-    if (auto copy = dyn_cast<linalg::CopyOp>(op))
-      copies.push_back(copy);
-  if (copies.size() == work.size())
-    distributeCopies(func, copies);
+    distributeLoop(loop);
+  else if (copies.size() == work.size())
+    distributeCopies(copies);
 }
 
 void DistributeLoopsPass::runOnOperation() {

@@ -15,7 +15,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "sdk/lower/DimToIndex.h"
 
@@ -75,7 +74,7 @@ scf::ForallOp EntryBuilder::findGroups() {
     auto forall = dyn_cast<scf::ForallOp>(op);
     if (forall && !found)
       found = forall;
-    else if (!isMemoryEffectFree(&op) && !isa<memref::AllocOp>(op))
+    else if (hasOuterEffects(op))
       return nullptr;
   }
   return found;

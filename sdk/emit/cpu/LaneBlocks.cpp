@@ -65,44 +65,8 @@ void LaneEmitter::forBlock(const Block &block,
   }
 }
 
-/// Whether, as far as is known, the windows of these iterations of a loop meet
-/// no padding: of the last axis where the loop has the lanes, else of others.
 bool LaneEmitter::meetsNoPadding(unsigned number, int64_t first, int64_t last) {
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  auto known = [&](AffineExpr expr) {
-    for (unsigned i = 0; i < op.getNumLoops(); ++i)
-      if (i != number && expr.isFunctionOfDim(i) &&
-          (!isReduction(i) || ShapedType::isDynamic(sizes[i])))
-        return false;
-    return true;
-  };
-  auto at = [&](AffineExpr expr, int64_t position, bool atEnd) {
-    SmallVector<Attribute> positions, result;
-    for (unsigned i = 0; i < op.getNumLoops(); ++i)
-      positions.push_back(builder.getIndexAttr(i == number ? position
-                                               : isReduction(i) && atEnd
-                                                   ? sizes[i] - 1
-                                                   : 0));
-    (void)AffineMap::get(op.getNumLoops(), 0, expr)
-        .constantFold(positions, result);
-    return cast<IntegerAttr>(result.front()).getInt();
-  };
-  return llvm::all_of(paddings, [&](const Padding &padding) {
-    AffineMap map =
-        op.getMatchingIndexingMap(&op->getOpOperand(padding.operand));
-    unsigned lanes = map.getNumResults() - 1;
-    for (unsigned axis = number == loop ? lanes : 0;
-         axis < (number == loop ? lanes + 1 : lanes); ++axis) {
-      if (!padding.isPadded(axis))
-        continue;
-      AffineExpr expr = map.getResult(axis);
-      int64_t low = padding.low[axis], end = low + padding.size[axis];
-      if (!known(expr) || at(expr, first, false) < low ||
-          at(expr, last, true) >= end)
-        return false;
-    }
-    return true;
-  });
+  return backplane::meetsNoPadding(op, paddings, loop, number, first, last);
 }
 
 /// Of whole blocks of `count` iterations those, in a row, that meet no padding:
@@ -110,16 +74,17 @@ bool LaneEmitter::meetsNoPadding(unsigned number, int64_t first, int64_t last) {
 std::pair<int64_t, int64_t> LaneEmitter::blocksInside(unsigned number,
                                                       int64_t count) {
   constexpr int64_t maxWritten = 4;
-  int64_t size = *getConstantIntValue(bounds[number]);
-  int64_t whole = size / count * count, low = 0, high = whole;
-  if (paddings.empty())
-    return {0, whole};
-  while (low < whole && !meetsNoPadding(number, low, low + count - 1))
-    low += count;
-  while (high > low && !meetsNoPadding(number, high - count, high - 1))
-    high -= count;
-  bool few = low + whole - high <= maxWritten * count;
-  return few ? std::pair(low, high) : std::pair(int64_t(0), whole);
+  int64_t whole = *getConstantIntValue(bounds[number]) / count * count;
+  int64_t low = 0, high = whole, written = 0;
+  for (; low < whole && !meetsNoPadding(number, low, low + count - 1);
+       low += count)
+    if (++written > maxWritten)
+      return {0, whole};
+  for (; high > low && !meetsNoPadding(number, high - count, high - 1);
+       high -= count)
+    if (++written > maxWritten)
+      return {0, whole};
+  return {low, high};
 }
 
 /// Calls `block` for blocks of `count` iterations of a loop of known size and
@@ -365,10 +330,14 @@ void LaneEmitter::emitBlock(const Block &block, ArrayRef<unsigned> reductions) {
 static SmallVector<unsigned> lanesFirst(linalg::GenericOp op, unsigned lanes,
                                         ArrayRef<unsigned> reductions) {
   SmallVector<unsigned> order(reductions);
+  constexpr int64_t many = kWrittenFactors + 1;
   int64_t elements = 1;
-  for (unsigned window : reductions)
-    elements *= op.getStaticLoopRanges()[window];
-  if (elements > 0 && elements <= kWrittenFactors)
+  for (unsigned window : reductions) {
+    int64_t size = op.getStaticLoopRanges()[window];
+    bool isLong = ShapedType::isDynamic(size) || size > many;
+    elements = std::min(many, elements * (isLong ? many : size));
+  }
+  if (elements < many)
     return order;
   std::stable_partition(order.begin(), order.end(), [&](unsigned window) {
     return llvm::any_of(op.getIndexingMapsArray(), [&](AffineMap map) {

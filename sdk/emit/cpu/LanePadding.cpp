@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/cpu/LanePadding.h"
 
-#include "sdk/dialect/Attributes.h"
+#include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/cpu/LaneAccess.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 
@@ -22,19 +21,6 @@ struct PaddedCopy {
 };
 
 } // namespace
-
-/// Whether the memory is an input of the dispatch, which nothing writes.
-static bool isInput(Value memory) {
-  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
-    memory = view.getViewSource();
-  auto argument = dyn_cast<BlockArgument>(memory);
-  auto func = argument
-                  ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-                  : func::FuncOp();
-  auto inputs =
-      func ? func->getAttrOfType<IntegerAttr>(bp::inputsAttr) : IntegerAttr();
-  return inputs && int64_t(argument.getArgNumber()) < inputs.getInt();
-}
 
 /// The ops that write memory which `op` alone reads, before it in its block.
 static std::optional<PaddedCopy> findCopy(Value memory, Operation *op) {
@@ -114,6 +100,60 @@ SmallVector<Padding> takePaddings(linalg::GenericOp op, unsigned loop) {
     made->fill.erase();
   }
   return found;
+}
+
+namespace {
+
+/// An index along an axis, where loop `number` and the windows vary.
+struct WindowIndex {
+  linalg::GenericOp op;
+  unsigned number;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+
+  bool isWindow(unsigned i) {
+    return op.getIteratorTypesArray()[i] == utils::IteratorType::reduction;
+  }
+  /// Whether nothing else moves it.
+  bool isKnown(AffineExpr expr) {
+    for (unsigned i = 0; i < sizes.size(); ++i)
+      if (i != number && expr.isFunctionOfDim(i) &&
+          (!isWindow(i) || ShapedType::isDynamic(sizes[i])))
+        return false;
+    return true;
+  }
+  /// What it is in an iteration, for the first or the last element of a window.
+  int64_t at(AffineExpr expr, int64_t iteration, bool isLast) {
+    SmallVector<AffineExpr> positions;
+    for (unsigned i = 0; i < sizes.size(); ++i) {
+      int64_t position = i == number             ? iteration
+                         : isWindow(i) && isLast ? sizes[i] - 1
+                                                 : 0;
+      positions.push_back(getAffineConstantExpr(position, op.getContext()));
+    }
+    return cast<AffineConstantExpr>(expr.replaceDims(positions)).getValue();
+  }
+};
+
+} // namespace
+
+bool meetsNoPadding(linalg::GenericOp op, ArrayRef<Padding> paddings,
+                    unsigned lanes, unsigned number, int64_t first,
+                    int64_t last) {
+  WindowIndex index{op, number};
+  return llvm::all_of(paddings, [&](const Padding &padding) {
+    AffineMap map =
+        op.getMatchingIndexingMap(&op->getOpOperand(padding.operand));
+    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+      bool ofLanes = axis + 1 == map.getNumResults();
+      if (!padding.isPadded(unsigned(axis)) || ofLanes != (number == lanes))
+        continue;
+      int64_t low = padding.low[axis], end = low + padding.size[axis];
+      if (!index.isKnown(expr) || index.at(expr, first, false) < low ||
+          index.at(expr, last, true) >= end)
+        return false;
+    }
+    return true;
+  });
 }
 
 } // namespace backplane

@@ -28,6 +28,13 @@ struct Padding {
 llvm::SmallVector<Padding> takePaddings(mlir::linalg::GenericOp op,
                                         unsigned loop);
 
+/// Whether, as far as is known, the windows of iterations `first` to `last` of
+/// loop `number` meet no padding: of the last axis where it is the loop with
+/// `lanes`, else of others.
+bool meetsNoPadding(mlir::linalg::GenericOp op,
+                    llvm::ArrayRef<Padding> paddings, unsigned lanes,
+                    unsigned number, int64_t first, int64_t last);
+
 } // namespace backplane
 
 #endif // BACKPLANE_EMIT_CPU_LANEPADDING_H

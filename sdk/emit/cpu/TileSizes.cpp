@@ -18,8 +18,6 @@ static constexpr int64_t kBlock = 128, kLine = 16;
 /// Elementary operations of an element that is not computed for every tile
 /// anew.
 static constexpr double kCostlyBody = 8;
-/// What a size that is known at run time only is taken for.
-static constexpr int64_t kUnknownSize = 256;
 
 namespace {
 

@@ -9,6 +9,9 @@
 
 namespace backplane {
 
+/// What a size that is known at run time only is taken for.
+inline constexpr int64_t kUnknownSize = 256;
+
 /// Tile size per loop of `root`, 0: the whole loop. Only loops whose split
 /// repeats no costly work of the producers are split.
 llvm::SmallVector<int64_t> chooseTileSizes(mlir::TilingInterface root);

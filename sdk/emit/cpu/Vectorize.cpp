@@ -41,6 +41,9 @@ namespace {
 struct VectorizePass : backplane::impl::VectorizePassBase<VectorizePass> {
   using VectorizePassBase::VectorizePassBase;
   void runOnOperation() override;
+
+private:
+  void vectorizeGeneric();
 };
 
 } // namespace
@@ -128,30 +131,8 @@ static bool vectorizeWindow(linalg::GenericOp op, unsigned vectorBits,
   return true;
 }
 
-/// Windows on vectors of fixed sizes, with what they read of padded inputs.
-using PaddedWindows = llvm::MapVector<Operation *, SmallVector<Padding>>;
-
-/// Takes the paddings of windows whose lanes are results.
-static PaddedWindows takePaddings(ArrayRef<linalg::GenericOp> ops,
-                                  unsigned vectorBits) {
-  PaddedWindows found;
-  for (linalg::GenericOp op : ops) {
-    if (op.getNumReductionLoops() == 0 || !op.hasPureBufferSemantics() ||
-        !canVectorizeBody(*op.getBody()) || findTransposition(op))
-      continue;
-    int64_t lanes = vectorBits / widestElementBits(op);
-    std::optional<unsigned> loop =
-        lanes < 2 ? std::nullopt : chooseLoop(op, lanes);
-    if (loop)
-      if (SmallVector<Padding> paddings = takePaddings(op, *loop);
-          !paddings.empty())
-        found[op] = std::move(paddings);
-  }
-  return found;
-}
-
 static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
-                      bool extremesForget, ArrayRef<Padding> paddings) {
+                      bool extremesForget) {
   bool loads = loadsElements(op) && op.getNumReductionLoops() == 0;
   if (!op.hasPureBufferSemantics() ||
       !(loads || canVectorizeBody(*op.getBody())))
@@ -181,34 +162,40 @@ static void vectorize(linalg::GenericOp op, unsigned vectorBits, bool scalable,
   bool scales = scalable && !loads && canScaleLanes(op, *loop);
   if (!scales && sumsInRuns(op, *loop))
     lanes = vectorBits / 32;
+  SmallVector<Padding> paddings;
+  if (!scalable)
+    paddings = takePaddings(op, *loop);
   emitLaneLoops(builder, op, *loop, VectorWidth(lanes, scales), extremesForget,
                 paddings);
   op.erase();
 }
 
-static SmallVector<linalg::GenericOp> genericOps(ModuleOp module) {
+void VectorizePass::vectorizeGeneric() {
   SmallVector<linalg::GenericOp> ops;
-  module.walk([&](linalg::GenericOp op) { ops.push_back(op); });
-  return ops;
+  getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  for (linalg::GenericOp op : ops)
+    if (!vectorizeWindow(op, vectorBits, permute))
+      vectorize(op, vectorBits, scalable, comparesMaxima);
 }
 
-void VectorizePass::runOnOperation() {
-  PaddedWindows windows;
-  if (!scalable)
-    windows = takePaddings(genericOps(getOperation()), vectorBits);
+static void generalizeNamed(ModuleOp module) {
   SmallVector<linalg::LinalgOp> named;
-  getOperation().walk([&](linalg::LinalgOp op) {
+  module.walk([&](linalg::LinalgOp op) {
     if (!isa<linalg::GenericOp>(op))
       named.push_back(op);
   });
-  IRRewriter rewriter(&getContext());
+  IRRewriter rewriter(module.getContext());
   for (linalg::LinalgOp op : named) {
     rewriter.setInsertionPoint(op);
     (void)linalg::generalizeNamedOp(rewriter, op);
   }
-  for (linalg::GenericOp op : genericOps(getOperation()))
-    if (!vectorizeWindow(op, vectorBits, permute))
-      vectorize(op, vectorBits, scalable, comparesMaxima, windows.lookup(op));
+}
+
+void VectorizePass::runOnOperation() {
+  // What windows read of padded copies is known while these have their names.
+  vectorizeGeneric();
+  generalizeNamed(getOperation());
+  vectorizeGeneric();
   getOperation().walk([](memref::AllocOp op) {
     if (op.use_empty())
       op.erase();
