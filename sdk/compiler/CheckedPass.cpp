@@ -122,17 +122,20 @@ protected:
   }
   void runOnOperation() override {
     if (std::string fault = run(getOperation()); !fault.empty()) {
-      getOperation()->emitError()
-          << plugin_ << ": pass '" << getArgument() << "' " << fault;
+      getOperation()->emitError() << label() << " " << fault;
       signalPassFailure();
     }
   }
 
 private:
+  std::string label() const {
+    return plugin_ + ": pass '" + getArgument().str() + "'";
+  }
+
   /// What went wrong; empty: nothing.
   std::string run(Operation *root) {
     std::string fault;
-    Status crash = catchCrash([&] { fault = runAndLook(root); });
+    Status crash = catchCrash(label(), [&] { fault = runAndLook(root); });
     return crash.ok() ? fault : crash.message();
   }
 
@@ -169,19 +172,24 @@ private:
 
 } // namespace
 
-Status backplane::catchCrash(const std::function<void()> &body) {
+Status backplane::catchCrash(const std::string &what,
+                             const std::function<void()> &body) {
   static std::mutex mutex;
   static Status first;
+  static std::string culprit;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!first.ok())
-      return Status(first.code(), "does not run: one before it " +
-                                      first.message() + " in this process");
+      return Status(first.code(),
+                    "does not run: one before it " + first.message() +
+                        " in this process: " + culprit + " " + first.message());
   }
   Status status = catchSignals(body);
   std::lock_guard<std::mutex> lock(mutex);
-  if (first.ok())
+  if (first.ok()) {
     first = status;
+    culprit = what;
+  }
   return status;
 }
 

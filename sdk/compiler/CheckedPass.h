@@ -18,9 +18,9 @@ namespace backplane {
 /// a plug-in runs in this process after it.
 void registerCheckedPass(std::string plugin, PassFactory factory);
 
-/// Runs code of a library of passes; a signal that ends it becomes a failure,
-/// which every later call repeats.
-Status catchCrash(const std::function<void()> &body);
+/// Runs code of a library of passes, called `what`; a signal that ends it
+/// becomes a failure, which every later call repeats with that name.
+Status catchCrash(const std::string &what, const std::function<void()> &body);
 
 } // namespace backplane
 

@@ -180,11 +180,11 @@ Status backplane::loadPasses(const CompilerPlugin &plugin) {
   std::lock_guard<std::mutex> lock(mutex);
   auto [at, fresh] = known.try_emplace(path);
   if (fresh) {
+    std::string what =
+        "library of passes " + std::filesystem::path(path).filename().string();
     Status ended;
-    Status crash = catchCrash([&] { ended = load(plugin); });
-    at->second = (crash.ok() ? ended : crash)
-                     .within("library of passes " +
-                             std::filesystem::path(path).filename().string());
+    Status crash = catchCrash(what, [&] { ended = load(plugin); });
+    at->second = (crash.ok() ? ended : crash).within(what);
   }
   return at->second;
 }

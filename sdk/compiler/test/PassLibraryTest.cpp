@@ -180,6 +180,7 @@ TEST_F(ToyPasses, EndAloneWhenTheyCrash) {
     expectFault("toy-crash", "toy: pass 'toy-crash' ended with signal 11");
     expectFault("toy-note", "toy: pass 'toy-note' does not run: one before it "
                             "ended with signal 11");
+    expectFault("toy-note", "toy: pass 'toy-crash' ended with signal 11");
     _exit(HasFailure());
   };
   EXPECT_EXIT(crash(), testing::ExitedWithCode(0), "");
