@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/fusion/Fusion.h"
 
-#include "backplane/compiler.h"
 #include "sdk/dialect/Attributes.h"
+#include "sdk/fusion/FusionRules.h"
 #include "sdk/fusion/GroupOrder.h"
 #include "sdk/fusion/KernelGroups.h"
 #include "sdk/fusion/SymbolReads.h"
@@ -13,9 +13,6 @@ using namespace mlir;
 using namespace bp;
 
 namespace {
-
-/// Why two groups stay apart; empty: they need not.
-using Reason = std::string;
 
 /// Ops of one dispatch where the target names no limit, and at most: code of
 /// more takes long to generate.
@@ -42,17 +39,8 @@ private:
   std::vector<Producer> producers(Operation *op);
   void collect(Value value, bool direct, std::vector<Producer> &found);
   Reason tryMerge(const Producer &producer, Operation *op);
-  Reason legal(const Group &a, const Group &b, bool direct, Operation *op);
-  bool movesInPlace(const Group &group);
-  Reason elementwiseInto(const Group &a, bool direct, const Group &b);
-  bool isSoleUse(const Group &group);
   Reason fits(const Group &merged);
   Reason claimed(Group &merged, const Group &a, const Group &b);
-  bool allowed(uint32_t bit) { return options_->fusion & bit; }
-  bool fusesOver(const Group &group) {
-    return allowed(BP_FUSE_REDUCTION) ||
-           (allowed(BP_FUSE_ROWS) && group.hasKnownRows);
-  }
 
   func::FuncOp main_;
   ArrayRef<FusionOptions> devices_;
@@ -148,131 +136,6 @@ std::vector<Grouper::Producer> Grouper::producers(Operation *op) {
     return b.op->isBeforeInBlock(a.op);
   });
   return found;
-}
-
-/// Whether the op only says where the rows of its operand lie.
-static bool isView(Operation *op) {
-  if (auto slice = dyn_cast<SliceOp>(op))
-    return slice.getStrides().empty() || slice.getStrides().back() == 1;
-  auto transpose = dyn_cast<TransposeOp>(op);
-  return transpose && !transpose.getPermutation().empty() &&
-         transpose.getPermutation().back() + 1 ==
-             int64_t(transpose.getPermutation().size());
-}
-
-/// Whether the target reads what the group moves where it was before.
-bool Grouper::movesInPlace(const Group &group) {
-  return allowed(BP_FUSE_MOVEMENT) ||
-         (allowed(BP_FUSE_VIEWS) && llvm::all_of(group.ops, isView));
-}
-
-/// An elementwise op, or a group of them, after group `a`.
-Reason Grouper::elementwiseInto(const Group &a, bool direct, const Group &b) {
-  bool sameSpace = a.space == b.space;
-  switch (a.kind) {
-  case OpKind::Elementwise:
-    if (!allowed(BP_FUSE_ELEMENTWISE))
-      return "the target does not fuse elementwise chains";
-    break;
-  case OpKind::Contraction:
-  case OpKind::Window:
-    if (!allowed(BP_FUSE_EPILOGUE))
-      return "the target allows no epilogue";
-    break;
-  case OpKind::Reduction:
-    if (direct && a.result == b.space) {
-      if (!allowed(BP_FUSE_EPILOGUE))
-        return "the target allows no epilogue";
-      return {};
-    }
-    if (!sameSpace)
-      return "the iteration spaces differ";
-    if (!fusesOver(a))
-      return "the target does not fuse over a reduction";
-    if (!a.byRows)
-      return "the reduction does not run over the last axes";
-    return {};
-  case OpKind::Movement:
-    if (!movesInPlace(a))
-      return "the target does not fuse movement";
-    break;
-  default:
-    return "the producer takes no others";
-  }
-  if (!direct)
-    return "a broadcast or reshape would compute the producer repeatedly";
-  if (!sameSpace)
-    return "the iteration spaces differ";
-  return {};
-}
-
-/// Whether all users of the group's values are one op.
-bool Grouper::isSoleUse(const Group &group) {
-  llvm::DenseSet<Operation *> inside(group.ops.begin(), group.ops.end());
-  Operation *sole = nullptr;
-  for (Operation *op : group.ops)
-    for (Value result : op->getResults())
-      for (Operation *user : usersOutside(result, inside, 2)) {
-        if (sole && user != sole)
-          return false;
-        sole = user;
-      }
-  return true;
-}
-
-/// Whether the op widens bytes for one contraction.
-static bool isOperand(Operation *op) {
-  return isByteWidening(op) && op->hasOneUse() && readsBytes(*op->user_begin());
-}
-
-Reason Grouper::legal(const Group &a, const Group &b, bool direct,
-                      Operation *op) {
-  if (b.kind == OpKind::Elementwise || a.kind == OpKind::Elementwise) {
-    if (allowed(BP_FUSE_WIDENING) && isOperand(op))
-      return "the contraction behind it widens its factors";
-    if (b.kind == OpKind::Elementwise)
-      return elementwiseInto(a, direct, b);
-    if (b.kind == OpKind::Reduction && direct && a.space == b.space)
-      return allowed(BP_FUSE_PROLOGUE) ? Reason()
-                                       : "the target allows no prologue";
-    bool epilogue = b.ops.size() > 1 && direct && a.space == b.result &&
-                    kindOf(op) == OpKind::Elementwise;
-    if (epilogue && (b.kind == OpKind::Contraction || b.kind == OpKind::Window))
-      return allowed(BP_FUSE_EPILOGUE) ? Reason()
-                                       : "the target allows no epilogue";
-    if (b.kind == OpKind::Movement && isa<TransposeOp, SliceOp>(op) && direct &&
-        isSoleUse(a))
-      return allowed(BP_FUSE_MOVEMENT) || (allowed(BP_FUSE_WEIGHTS) &&
-                                           isStoredWeight(op->getOperand(0)))
-                 ? Reason()
-                 : "the target does not fuse movement";
-    if (b.kind == OpKind::Contraction && direct && readsBytes(op) &&
-        a.ops.size() == 1 && isOperand(a.ops.front()))
-      return allowed(BP_FUSE_WIDENING) ? Reason()
-                                       : "the target widens no factors";
-    return "an elementwise producer would be computed repeatedly";
-  }
-  if (a.kind == OpKind::Reduction && b.kind == OpKind::Reduction) {
-    if (!fusesOver(a) || !fusesOver(b))
-      return "the target does not fuse reductions";
-    if (a.space != b.space || a.result != b.result)
-      return "the reductions run over different spaces";
-    if (!a.byRows)
-      return "the reductions do not run over the last axes";
-    return {};
-  }
-  if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
-    bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp, MatmulOp>(op) &&
-                    isStoredWeight(a.ops.front()->getOperand(0));
-    if (!movesInPlace(a) && !ofWeight)
-      return "the target does not fuse movement";
-    if (!llvm::all_of(a.ops, [&](Operation *o) {
-          return isa<TransposeOp>(o) || (isByteWidening(o) && readsBytes(op));
-        }))
-      return "only a transpose is read in place";
-    return isSoleUse(a) ? Reason() : "the transpose has other users";
-  }
-  return "both have a loop nest of their own";
 }
 
 /// The nodes that a value comes from. A kernel computes what travels with it
@@ -385,7 +248,8 @@ Reason Grouper::tryMerge(const Producer &producer, Operation *op) {
   for (const Group *group : {&first, &second})
     if (StringRef kernel = kernelNameOf(group->ops.front()); !kernel.empty())
       return "the kernel " + kernel.str() + " computes one of them";
-  if (Reason reason = legal(first, second, producer.direct, op);
+  if (Reason reason = FusionRules(options_->fusion)
+                          .apart(first, second, producer.direct, op);
       !reason.empty())
     return reason;
   // Either way: the second group may have taken in producers of the first.
