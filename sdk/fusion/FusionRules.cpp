@@ -11,14 +11,24 @@ bool FusionRules::fusesOver(const Group &group) const {
          (allowed(BP_FUSE_ROWS) && group.hasKnownRows);
 }
 
+/// The last axis that has more than one element, -1 for none.
+static int64_t innerAxis(Value tensor) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(tensor.getType()).getShape();
+  auto inner = llvm::find_if(llvm::reverse(shape),
+                             [](int64_t size) { return size != 1; });
+  return shape.rend() - inner - 1;
+}
+
 /// Whether the op only says where the rows of its operand lie.
 static bool isView(Operation *op) {
   if (auto slice = dyn_cast<SliceOp>(op))
     return slice.getStrides().empty() || slice.getStrides().back() == 1;
   auto transpose = dyn_cast<TransposeOp>(op);
-  return transpose && !transpose.getPermutation().empty() &&
-         transpose.getPermutation().back() + 1 ==
-             int64_t(transpose.getPermutation().size());
+  if (!transpose)
+    return false;
+  int64_t inner = innerAxis(transpose.getResult());
+  return inner < 0 || transpose.getPermutation()[inner] ==
+                          innerAxis(transpose->getOperand(0));
 }
 
 /// Whether the target reads what the group moves where it was before.
@@ -126,7 +136,8 @@ Reason FusionRules::apart(const Group &a, const Group &b, bool direct,
   if (a.kind == OpKind::Movement && b.kind == OpKind::Contraction) {
     bool ofWeight = allowed(BP_FUSE_WEIGHTS) && isa<ConvOp, MatmulOp>(op) &&
                     isStoredWeight(a.ops.front()->getOperand(0));
-    if (!movesInPlace(a) && !ofWeight)
+    bool ofImage = isa<ConvOp>(op) && !allowed(BP_FUSE_MOVEMENT);
+    if ((!movesInPlace(a) || ofImage) && !ofWeight)
       return "the target does not fuse movement";
     if (!llvm::all_of(a.ops, [&](Operation *o) {
           return isa<TransposeOp>(o) || (isByteWidening(o) && readsBytes(op));
