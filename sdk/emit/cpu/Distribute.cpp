@@ -237,6 +237,47 @@ static bool hasInnerReshape(ModuleOp module) {
       .wasInterrupted();
 }
 
+/// Whether a tensor of several elements has rows of one: an innermost loop
+/// that no vector can run.
+static bool hasShortRows(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getRank() > 1 && tensor.getShape().back() == 1 &&
+         llvm::any_of(tensor.getShape(),
+                      [](int64_t size) { return size != 1; });
+}
+
+static bool hasShortRows(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        bool computes =
+            isa<linalg::LinalgOp, tensor::PadOp, tensor::ExtractOp>(op);
+        auto isShort = [](Value value) {
+          return hasShortRows(value.getType());
+        };
+        bool found = computes && (llvm::any_of(op->getOperands(), isShort) ||
+                                  llvm::any_of(op->getResults(), isShort));
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Reads an element of rows of one element from the tensor without that axis.
+static void dropInnerUnits(tensor::ExtractOp op) {
+  while (hasShortRows(op.getTensor().getType())) {
+    int64_t last = op.getTensor().getType().getRank() - 1;
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t axis = 0; axis < last; ++axis)
+      groups.push_back({axis});
+    groups.back().push_back(last);
+    OpBuilder builder(op);
+    builder.setInsertionPointAfterValue(op.getTensor());
+    op.getTensorMutable().assign(tensor::CollapseShapeOp::create(
+        builder, op.getLoc(), op.getTensor(), groups));
+    op.getIndicesMutable().assign(
+        SmallVector<Value>(op.getIndices().drop_back()));
+  }
+}
+
 static LogicalResult foldEmpties(ModuleOp module) {
   RewritePatternSet patterns(module.getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
@@ -257,7 +298,9 @@ static bool hasEmptyLoop(func::FuncOp func) {
 
 void DistributePass::runOnOperation() {
   ModuleOp module = getOperation();
-  if (hasInnerReshape(module)) {
+  // Loops of one iteration go where they are in the way.
+  if (hasInnerReshape(module) || hasShortRows(module)) {
+    module.walk([](tensor::ExtractOp op) { dropInnerUnits(op); });
     OpPassManager units("builtin.module");
     units.addPass(createLinalgFoldUnitExtentDimsPass());
     units.addPass(createCanonicalizerPass());

@@ -178,6 +178,36 @@ void VectorizePass::vectorizeGeneric() {
       vectorize(op, vectorBits, scalable, comparesMaxima);
 }
 
+/// The memref without its last axes of one element, if it has such axes.
+static Value withoutInnerUnits(OpBuilder &builder, Value memref) {
+  auto shape = cast<MemRefType>(memref.getType()).getShape();
+  while (shape.size() > 1 && shape.back() == 1)
+    shape = shape.drop_back();
+  auto reduced = memref::SubViewOp::rankReduceIfNeeded(builder, memref.getLoc(),
+                                                       memref, shape);
+  return succeeded(reduced) ? *reduced : memref;
+}
+
+/// Rows of one element are no loop to vectorise: copies and fills without them.
+static void dropInnerUnits(OpBuilder &builder, linalg::LinalgOp op) {
+  if (!isa<linalg::CopyOp, linalg::FillOp>(op))
+    return;
+  SmallVector<Value> reduced;
+  for (Value operand : op->getOperands())
+    reduced.push_back(isa<MemRefType>(operand.getType())
+                          ? withoutInnerUnits(builder, operand)
+                          : operand);
+  if (op.getNumDpsInputs() + 1 != int64_t(reduced.size()))
+    return;
+  auto rank = [](Value value) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    return type ? type.getRank() : -1;
+  };
+  if (isa<linalg::CopyOp>(op) && rank(reduced[0]) != rank(reduced[1]))
+    return;
+  op->setOperands(reduced);
+}
+
 static void generalizeNamed(ModuleOp module) {
   SmallVector<linalg::LinalgOp> named;
   module.walk([&](linalg::LinalgOp op) {
@@ -187,6 +217,7 @@ static void generalizeNamed(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
   for (linalg::LinalgOp op : named) {
     rewriter.setInsertionPoint(op);
+    dropInnerUnits(rewriter, op);
     (void)linalg::generalizeNamedOp(rewriter, op);
   }
 }
