@@ -78,8 +78,12 @@ private:
   llvm::SmallVector<mlir::Value> startExtreme(mlir::Value value);
   llvm::SmallVector<mlir::Value> extendExtreme(const Lanes &at,
                                                mlir::ValueRange carried);
+  llvm::SmallVector<mlir::Value> joinExtremes(mlir::ValueRange a,
+                                              mlir::ValueRange b);
+  llvm::SmallVector<mlir::Value> reduceExtremes(mlir::ValueRange carried);
   mlir::Value finishExtreme(mlir::ValueRange carried);
-  mlir::Value bitsOf(mlir::Value vector);
+  mlir::Value finishRow(mlir::ValueRange carried, int64_t unroll,
+                        mlir::Value old);
 
   // LaneBlocks.cpp
   void emitBlocks(llvm::ArrayRef<unsigned> outer,

@@ -205,7 +205,7 @@ SmallVector<Value> LaneEmitter::combineStep(const Lanes &at,
   SmallVector<Value> next = extend(at, accumulators);
   for (auto [value, old] : llvm::zip(next, accumulators)) {
     value = broadcastTo(builder, loc, value, width);
-    if (at.mask)
+    if (at.mask && !splitsExtremes())
       value = arith::SelectOp::create(builder, loc, at.mask, value, old);
   }
   return next;
@@ -265,22 +265,22 @@ void LaneEmitter::emitReduction(ArrayRef<unsigned> reductions) {
   carried = carryLoops(reductions, carried, [&](ValueRange values) {
     return carryLanes(unroll, SmallVector<Value>(values));
   });
-  SmallVector<Value> parts;
-  size_t each = carried.size() / size_t(unroll);
-  for (int64_t i = 0; i < unroll; ++i)
-    llvm::append_range(parts,
-                       finished(ValueRange(carried).slice(i * each, each)));
   ivs[loop] = index(0);
   for (auto [k, init] : llvm::enumerate(op.getDpsInitsMutable())) {
-    auto kind = *combiningKind(combiners[k]);
-    Value sum = parts[k];
-    for (int64_t i = 1; i < unroll; ++i)
-      sum = vector::makeArithReduction(builder, loc, kind, sum,
-                                       parts[i * outputs + k]);
-    Value scalar = vector::ReductionOp::create(builder, loc, kind, sum);
     SmallVector<Value> position = indices(init);
     Value old = memref::LoadOp::create(builder, loc, init.get(), position);
-    scalar = vector::makeArithReduction(builder, loc, kind, old, scalar);
+    Value scalar;
+    if (splitsExtremes()) {
+      scalar = finishRow(carried, unroll, old);
+    } else {
+      auto kind = *combiningKind(combiners[k]);
+      Value sum = carried[k];
+      for (int64_t i = 1; i < unroll; ++i)
+        sum = vector::makeArithReduction(builder, loc, kind, sum,
+                                         carried[i * outputs + k]);
+      scalar = vector::ReductionOp::create(builder, loc, kind, sum);
+      scalar = vector::makeArithReduction(builder, loc, kind, old, scalar);
+    }
     memref::StoreOp::create(builder, loc, scalar, init.get(), position);
   }
 }

@@ -81,12 +81,16 @@ static double loopCost(linalg::GenericOp op, unsigned loop, int64_t lanes) {
   return cost;
 }
 
-/// The share of one vector of a reduced loop in the horizontal sum at its end.
-static double horizontalCost(int64_t size, int64_t lanes) {
-  constexpr double sum = 8;
+/// The share of one vector of a reduced loop in the reduction of its lanes at
+/// the end.
+static double horizontalCost(linalg::GenericOp op, int64_t size,
+                             int64_t lanes) {
   if (ShapedType::isDynamic(size))
     return 0.4;
-  return std::max(0.4, sum * double(lanes) / double(std::max(size, lanes)));
+  bool extreme = isa<arith::MaximumFOp, arith::MinimumFOp>(findCombiner(op, 0));
+  double reduction = extreme || size < lanes ? 14 : 8;
+  return std::max(0.4,
+                  reduction * double(lanes) / double(std::max(size, lanes)));
 }
 
 /// The loop to vectorise, or none when scalar code does as well.
@@ -107,7 +111,7 @@ static std::optional<unsigned> chooseLoop(linalg::GenericOp op, int64_t lanes) {
       continue;
     double cost = loopCost(op, loop, lanes) + *loads;
     if (!parallel)
-      cost += horizontalCost(op.getStaticLoopRanges()[loop], lanes);
+      cost += horizontalCost(op, op.getStaticLoopRanges()[loop], lanes);
     if (cost <= bestCost) {
       best = loop;
       bestCost = cost;

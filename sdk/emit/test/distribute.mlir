@@ -123,3 +123,49 @@ func.func @costly(%w: tensor<64x64xf32>, %x: tensor<64x319xf32>,
   } -> tensor<64x64x256xf32>
   return %r : tensor<64x64x256xf32>
 }
+
+// -----
+
+#in = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+
+// An innermost axis of one element is no loop.
+// CHECK-LABEL: func.func @inner_unit
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+func.func @inner_unit(%a: tensor<256x512x1xf32>, %o: tensor<512x256x1xf32>)
+    -> tensor<512x256x1xf32> attributes {bp.inputs = 1 : i64,
+                                         bp.outputs = 1 : i64} {
+  %r = linalg.generic {indexing_maps = [#in, #out],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%a : tensor<256x512x1xf32>) outs(%o : tensor<512x256x1xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    linalg.yield %x : f32
+  } -> tensor<512x256x1xf32>
+  return %r : tensor<512x256x1xf32>
+}
+
+// -----
+
+#at = affine_map<(d0, d1, d2) -> (d1)>
+#out = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+
+// Nor is it one of what a gather reads.
+// CHECK-LABEL: func.func @inner_unit_of_gather
+// CHECK: linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+// CHECK: tensor.extract %{{[^[]*}}[%{{[^,]*}}, %{{[^,]*}}] : tensor<64x512xf32>
+func.func @inner_unit_of_gather(%x: tensor<64x512x1xf32>, %i: tensor<100xi64>,
+                                %o: tensor<64x100x1xf32>)
+    -> tensor<64x100x1xf32> attributes {bp.inputs = 2 : i64,
+                                        bp.outputs = 1 : i64} {
+  %zero = arith.constant 0 : index
+  %r = linalg.generic {indexing_maps = [#at, #out],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%i : tensor<100xi64>) outs(%o : tensor<64x100x1xf32>) {
+  ^bb0(%k: i64, %old: f32):
+    %row = linalg.index 0 : index
+    %column = arith.index_cast %k : i64 to index
+    %e = tensor.extract %x[%row, %column, %zero] : tensor<64x512x1xf32>
+    linalg.yield %e : f32
+  } -> tensor<64x100x1xf32>
+  return %r : tensor<64x100x1xf32>
+}

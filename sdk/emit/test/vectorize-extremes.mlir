@@ -37,12 +37,16 @@ func.func @maximum(%a: memref<1000x64xf32>, %o: memref<64xf32>) {
 #in = affine_map<(d0, d1) -> (d0, d1)>
 #out = affine_map<(d0, d1) -> (d0)>
 
-// A minimum: -0 is below +0 wherever one is. Lanes are combined as the op says.
+// A minimum: -0 is below +0 wherever one is. Each of the three values of the
+// lanes is reduced, and the one of the result joined, before they are one again.
 // CHECK-LABEL: func.func @minimum
 // CHECK: arith.cmpf olt
 // CHECK: arith.ori {{.*}} : vector<8xi64>
-// CHECK: arith.minimumf {{.*}} : vector<8xf64>
-// CHECK: vector.reduction <minimumf>
+// CHECK: vector.reduction <minnumf>, {{.*}} fastmath<nnan,nsz> : vector<8xf64>
+// CHECK: vector.reduction <or>, {{.*}} : vector<8xi1>
+// CHECK: vector.reduction <or>, {{.*}} : vector<8xi1>
+// CHECK: arith.cmpf olt, {{.*}} : f64
+// CHECK: memref.store
 func.func @minimum(%a: memref<4x1000xf64>, %o: memref<4xf64>) {
   linalg.generic {indexing_maps = [#in, #out],
                   iterator_types = ["parallel", "reduction"]}
@@ -50,6 +54,26 @@ func.func @minimum(%a: memref<4x1000xf64>, %o: memref<4xf64>) {
   ^bb0(%x: f64, %old: f64):
     %y = arith.minimumf %old, %x : f64
     linalg.yield %y : f64
+  }
+  return
+}
+
+// -----
+
+#in = affine_map<(d0, d1) -> (d0, d1)>
+#out = affine_map<(d0, d1) -> (d0)>
+
+// Rows that are shorter than a vector: each lane has one of its own.
+// CHECK-LABEL: func.func @short_rows
+// CHECK-NOT: vector.reduction
+// CHECK: vector.store {{.*}} : memref<64xf32>, vector<16xf32>
+func.func @short_rows(%a: memref<64x7xf32>, %o: memref<64xf32>) {
+  linalg.generic {indexing_maps = [#in, #out],
+                  iterator_types = ["parallel", "reduction"]}
+      ins(%a : memref<64x7xf32>) outs(%o : memref<64xf32>) {
+  ^bb0(%x: f32, %old: f32):
+    %y = arith.maximumf %x, %old : f32
+    linalg.yield %y : f32
   }
   return
 }

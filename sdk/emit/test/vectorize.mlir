@@ -188,3 +188,20 @@ func.func @many_rows(%x: memref<40x64xf32>, %o: memref<64xf32>) {
   }
   return
 }
+
+// -----
+
+// Copies and fills of rows of one element run along the axis before.
+// CHECK-LABEL: func.func @inner_unit
+// CHECK: vector.store {{.*}} : memref<264xf32{{.*}}>, vector<16xf32>
+// CHECK: vector.load {{.*}} : memref<256xf32{{.*}}>, vector<16xf32>
+// CHECK: vector.store {{.*}} : memref<256xf32{{.*}}>, vector<16xf32>
+func.func @inner_unit(%x: memref<256x1x1xf32>, %o: memref<264x1x1xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%o : memref<264x1x1xf32>)
+  %part = memref.subview %o[5, 0, 0] [256, 1, 1] [1, 1, 1]
+      : memref<264x1x1xf32> to memref<256x1x1xf32, strided<[1, 1, 1], offset: 5>>
+  linalg.copy ins(%x : memref<256x1x1xf32>)
+      outs(%part : memref<256x1x1xf32, strided<[1, 1, 1], offset: 5>>)
+  return
+}

@@ -62,3 +62,27 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %2 = bp.add %0, %1 : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   return %2 : tensor<4x4xf32>
 }
+
+// -----
+
+// A last axis of one element makes no rows of what is before it.
+// CHECK-LABEL: func.func @main
+// CHECK: call @transpose_0
+// CHECK: call @matmul_1
+func.func @main(%x: tensor<4x3x1xf32>, %w: tensor<3x1x5xf32>) -> tensor<3x4x5xf32> {
+  %0 = bp.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<4x3x1xf32>) -> tensor<3x4x1xf32>
+  %1 = bp.matmul %0, %w : (tensor<3x4x1xf32>, tensor<3x1x5xf32>) -> tensor<3x4x5xf32>
+  return %1 : tensor<3x4x5xf32>
+}
+
+// -----
+
+// An image is read many times, and in its own order.
+// CHECK-LABEL: func.func @main
+// CHECK: call @transpose_0
+// CHECK: call @conv_1
+func.func @main(%x: tensor<1x8x4x8xf32>, %w: tensor<2x4x3x3xf32>) -> tensor<1x2x6x6xf32> {
+  %0 = bp.transpose %x {permutation = array<i64: 0, 2, 1, 3>} : (tensor<1x8x4x8xf32>) -> tensor<1x4x8x8xf32>
+  %1 = bp.conv %0, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} : (tensor<1x4x8x8xf32>, tensor<2x4x3x3xf32>) -> tensor<1x2x6x6xf32>
+  return %1 : tensor<1x2x6x6xf32>
+}
