@@ -79,10 +79,10 @@ private:
   }
 };
 
-/// Element [o, y, x, c, ky, kx] of the weight of the phases.
+/// Element [y, x, o, c, ky, kx] of the weight of the phases.
 float numberAt(const backplane::Weight &weight, int64_t seen,
                std::array<int64_t, 6> at) {
-  int64_t place = ((at[0] * 2 + at[1]) * 2 + at[2]) * inputs + at[3];
+  int64_t place = ((at[0] * 2 + at[1]) * outputs + at[2]) * inputs + at[3];
   place = (place * seen + at[4]) * seen + at[5];
   float number;
   std::memcpy(&number, weight.data.data() + place * 4, 4);
@@ -107,7 +107,7 @@ TEST(Phases, AreOutputsOfAConvolution) {
           for (int64_t ky = 0; ky < 2; ++ky)
             for (int64_t kx = 0; kx < 2; ++kx) {
               int64_t row = (1 - ky) * 2 + y, column = (1 - kx) * 2 + x;
-              EXPECT_EQ(numberAt(*f.weight(), 2, {o, y, x, c, ky, kx}),
+              EXPECT_EQ(numberAt(*f.weight(), 2, {y, x, o, c, ky, kx}),
                         float(((c * outputs + o) * 4 + row) * 4 + column));
             }
 }
@@ -121,10 +121,29 @@ TEST(Phases, NeedFiniteNumbersAtABorder) {
   EXPECT_EQ(none.count("slice"), 0u);
 }
 
+// Rows of phase 0 see two elements of the window, those of phase 1 see one.
+TEST(Phases, ThatSeeMoreAreConvolutionsOfTheirOwn) {
+  Fixture f(3, 1, 1);
+  ASSERT_TRUE(f.form(BP_FUSE_WEIGHTS));
+  EXPECT_EQ(f.count("conv_transpose"), 0u);
+  EXPECT_EQ(f.count("conv"), 4u);
+  std::vector<backplane::Dims> weights;
+  f.module->walk([&](bp::WeightOp op) {
+    weights.push_back(f.pool.find(op.getId().str())->type.dims);
+  });
+  llvm::sort(weights, [](const auto &a, const auto &b) {
+    return std::pair(*a[2].constant(), *a[3].constant()) >
+           std::pair(*b[2].constant(), *b[3].constant());
+  });
+  EXPECT_EQ(weights,
+            (std::vector<backplane::Dims>{
+                {5, 3, 2, 2}, {5, 3, 2, 1}, {5, 3, 1, 2}, {5, 3, 1, 1}}));
+}
+
 TEST(Phases, LeaveOthersAlone) {
-  Fixture odd(3, 1, 1), other(4, 1, 1);
-  ASSERT_TRUE(odd.form(BP_FUSE_WEIGHTS));
+  Fixture shorter(1, 0, 1), other(4, 1, 1);
+  ASSERT_TRUE(shorter.form(BP_FUSE_WEIGHTS));
   ASSERT_TRUE(other.form(BP_FUSE_EPILOGUE));
-  EXPECT_EQ(odd.count("conv_transpose"), 1u);
+  EXPECT_EQ(shorter.count("conv_transpose"), 1u);
   EXPECT_EQ(other.count("conv_transpose"), 1u);
 }
