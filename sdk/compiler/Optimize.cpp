@@ -12,6 +12,8 @@
 #include "sdk/optimize/FoldConstants.h"
 #include "sdk/optimize/Passes.h"
 
+#include "backplane/compiler.h"
+
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -59,6 +61,13 @@ Result<Graph> backplane::decomposeFor(const VariantContext &context,
   return result;
 }
 
+/// Whether contractions of bytes are at home on all devices.
+static bool allWidenBytes(const VariantContext &context) {
+  return llvm::all_of(context.targets, [](const Target &target) {
+    return (target.fusion & BP_FUSE_WIDENING) != 0;
+  });
+}
+
 /// One round of passes, then constants that these have found.
 static Status runRound(VariantContext &context, ModuleOp module,
                        OneDevice device, Draft &draft) {
@@ -74,6 +83,8 @@ static Status runRound(VariantContext &context, ModuleOp module,
         manager.addPass(bp::createSimplifyPass());
         manager.addPass(createCSEPass());
         manager.addPass(bp::createTableLookupPass(read));
+        if (allWidenBytes(context))
+          manager.addPass(bp::createQuantizedProductsPass());
         manager.addPass(bp::createFoldScalesPass());
       });
   if (status.ok())

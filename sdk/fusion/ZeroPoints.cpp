@@ -3,6 +3,7 @@
 // Zero points of bytes that are multiplied by weights. Bytes less a zero point
 // need nine bits; sum((x - z) * w) is sum(x * w) - z * sum(w), which needs
 // eight, and the sums of weights are known here. i32 wraps, so both are equal.
+// The padding of a convolution is z then, in a copy of the bytes.
 #include "sdk/fusion/AddWeight.h"
 #include "sdk/fusion/Fusion.h"
 
@@ -33,14 +34,21 @@ int32_t elementOf(const backplane::Weight &weight, size_t i) {
   return word;
 }
 
-/// (x - zero) times a weight of rank 2.
+/// (x - zero) times a weight: [k, n] of a matmul, [n, k…] of a conv.
 struct Product {
-  MatmulOp matmul;
-  Value bytes; ///< x as i32
+  Operation *contraction;
+  Value bytes; ///< x
   Value zero;  ///< rank 0; null: `constant` is it
   int32_t constant = 0;
   const backplane::Weight *weight = nullptr;
-  int64_t rows = 0, columns = 0; ///< k and n
+
+  ConvOp conv() const { return dyn_cast<ConvOp>(contraction); }
+  size_t columns() const {
+    return size_t(*weight->type.dims[conv() ? 0 : 1].constant());
+  }
+  size_t columnOf(size_t element, size_t elements) const {
+    return conv() ? element / (elements / columns()) : element % columns();
+  }
 };
 
 /// Reads what is subtracted: one number for all elements.
@@ -60,33 +68,36 @@ bool readZero(Value subtracted, Product &product) {
   return true;
 }
 
+bool hasKnownShape(Operation *contraction, WeightOp weight) {
+  auto type = cast<RankedTensorType>(weight.getType());
+  if (type.getNumElements() == 0)
+    return false;
+  if (auto matmul = dyn_cast<MatmulOp>(contraction))
+    return type.getRank() == 2 && !matmul.getTransposeB();
+  return isa<ConvOp>(contraction);
+}
+
 std::optional<Product> match(Operation *op, backplane::WeightPool &pool) {
-  Product product{dyn_cast<MatmulOp>(op)};
-  if (!product.matmul)
-    return std::nullopt;
+  Product product{op};
   auto difference = op->getOperand(0).getDefiningOp<SubOp>();
   WeightOp weight = weightOf(op->getOperand(1));
-  if (!difference || !weight ||
+  if (!difference || !weight || !hasKnownShape(op, weight) ||
       !isByteWidening(difference.getA().getDefiningOp()) ||
       !readZero(difference.getB(), product))
     return std::nullopt;
-  product.bytes = difference.getA();
+  product.bytes = cast<CastOp>(difference.getA().getDefiningOp()).getX();
   product.weight = pool.find(std::string_view(weight.getId()));
-  auto type = cast<RankedTensorType>(weight.getType());
-  if (!product.weight || product.matmul.getTransposeB() ||
-      type.getRank() != 2 || type.getNumElements() == 0)
+  if (!product.weight)
     return std::nullopt;
-  product.rows = type.getDimSize(0);
-  product.columns = type.getDimSize(1);
   return product;
 }
 
 /// The sum of each column, times the zero point where that is known.
-backplane::Bytes correctionsOf(Product &product) {
-  SmallVector<uint32_t> sums(size_t(product.columns));
-  for (int64_t i = 0; i < product.rows * product.columns; ++i)
-    sums[size_t(i % product.columns)] +=
-        uint32_t(elementOf(*product.weight, size_t(i)));
+backplane::Bytes correctionsOf(const Product &product) {
+  SmallVector<uint32_t> sums(product.columns());
+  auto count = size_t(*product.weight->type.elementCount().constant());
+  for (size_t i = 0; i < count; ++i)
+    sums[product.columnOf(i, count)] += uint32_t(elementOf(*product.weight, i));
   if (!product.zero)
     for (uint32_t &sum : sums)
       sum *= uint32_t(product.constant);
@@ -95,45 +106,132 @@ backplane::Bytes correctionsOf(Product &product) {
   return bytes;
 }
 
-/// The product of the bytes as they are, less its correction; gives the new
-/// product.
-FailureOr<Operation *> rewrite(Product &product, backplane::WeightPool &pool) {
-  MatmulOp old = product.matmul;
-  OpBuilder builder(old);
-  Location loc = old.getLoc();
-  MLIRContext *context = builder.getContext();
-  auto place = [&](Operation *op) {
-    if (Attribute device = old->getAttr(deviceAttr))
-      op->setAttr(deviceAttr, device);
-    return op->getResult(0);
-  };
-  backplane::TensorType type{backplane::DType::I32,
-                             {backplane::Dim(product.columns)}};
-  auto added = addWeight(builder, old, type, correctionsOf(product), pool);
-  if (failed(added))
-    return failure();
-  Value sums = place(added->getDefiningOp());
-  // A cast of its own, which the product can widen.
-  Value bytes = place(builder.clone(*product.bytes.getDefiningOp()));
-  Operation *matmul = builder.clone(*old);
-  matmul->setOperand(0, bytes);
-  auto dims = DimsAttr::get(context, dimsOf(old.getType()));
-  int64_t last = cast<RankedTensorType>(old.getType()).getRank() - 1;
-  Value correction =
-      place(BroadcastOp::create(builder, loc, sums, dims, ArrayRef{last}));
-  if (product.zero) {
-    Value zero = place(BroadcastOp::create(builder, loc, product.zero, dims,
-                                           ArrayRef<int64_t>()));
-    correction = place(MulOp::create(builder, loc, correction, zero));
+bool hasPadding(ConvOp conv) {
+  auto some = [](int64_t size) { return size != 0; };
+  return conv && (llvm::any_of(conv.getLow(), some) ||
+                  llvm::any_of(conv.getHigh(), some));
+}
+
+class Rewrite {
+public:
+  Rewrite(const Product &product)
+      : builder(product.contraction), loc(product.contraction->getLoc()),
+        product(product) {}
+
+  /// The zero point as a byte of x; null: it may be none.
+  Value zeroByte() {
+    Type byte = getElementTypeOrSelf(product.bytes.getType());
+    auto scalar = RankedTensorType::get({}, byte);
+    if (product.zero) {
+      auto cast = product.zero.getDefiningOp<CastOp>();
+      return cast && cast.getX().getType() == scalar ? cast.getX() : Value();
+    }
+    int32_t low = byte.isUnsignedInteger() ? 0 : -128;
+    if (product.constant < low || product.constant > low + 255)
+      return {};
+    auto value = builder.getIntegerAttr(byte, product.constant);
+    return place(ConstantOp::create(builder, loc, scalar,
+                                    DenseElementsAttr::get(scalar, value),
+                                    TypeAttr::get(byte), dims({})));
   }
-  Value result =
-      place(SubOp::create(builder, loc, matmul->getResult(0), correction));
+
+  /// x as i32, and around it the padding of the conv, as x is.
+  Value padded(Value zero) {
+    Value x = product.bytes;
+    if (zero) {
+      ConvOp conv = product.conv();
+      backplane::TensorType type = *toTensorType(x.getType());
+      backplane::Dims low(2), high(2);
+      for (auto [before, after] : llvm::zip(conv.getLow(), conv.getHigh())) {
+        type.dims[low.size()] =
+            type.dims[low.size()] + backplane::Dim(before + after);
+        low.emplace_back(before);
+        high.emplace_back(after);
+      }
+      x = place(PadOp::create(builder, loc, toType(builder.getContext(), type),
+                              x, zero, dims(low), dims(high)));
+    }
+    // A cast of its own, which the product can widen.
+    Type word = builder.getI32Type();
+    return place(CastOp::create(builder, loc,
+                                cast<RankedTensorType>(x.getType()).clone(word),
+                                x, TypeAttr::get(word)));
+  }
+
+  /// The product of the bytes.
+  Operation *multiply(Value zero) {
+    Value bytes = padded(zero);
+    Operation *made = builder.clone(*product.contraction);
+    made->setOperand(0, bytes);
+    if (auto conv = dyn_cast<ConvOp>(made)) {
+      SmallVector<int64_t> none(conv.getLow().size());
+      conv.setLow(none);
+      conv.setHigh(none);
+    }
+    return made;
+  }
+
+  /// What the product of the bytes is too much.
+  FailureOr<Value> correction(backplane::WeightPool &pool) {
+    Operation *old = product.contraction;
+    backplane::TensorType type{backplane::DType::I32,
+                               {backplane::Dim(int64_t(product.columns()))}};
+    auto sums = addWeight(builder, old, type, correctionsOf(product), pool);
+    if (failed(sums))
+      return failure();
+    place(*sums);
+    auto result = cast<RankedTensorType>(old->getResult(0).getType());
+    DimsAttr whole = dims(dimsOf(result));
+    int64_t axis = product.conv() ? 1 : result.getRank() - 1;
+    Value all =
+        place(BroadcastOp::create(builder, loc, *sums, whole, ArrayRef{axis}));
+    if (!product.zero)
+      return all;
+    Value zero = place(BroadcastOp::create(builder, loc, product.zero, whole,
+                                           ArrayRef<int64_t>()));
+    return place(MulOp::create(builder, loc, all, zero));
+  }
+
+  Value subtract(Value bytes, Value correction) {
+    return place(SubOp::create(builder, loc, bytes, correction));
+  }
+
+private:
+  /// On the device of the contraction.
+  Value place(Value value) {
+    if (Attribute device = product.contraction->getAttr(deviceAttr))
+      value.getDefiningOp()->setAttr(deviceAttr, device);
+    return value;
+  }
+  DimsAttr dims(const backplane::Dims &of) {
+    return DimsAttr::get(builder.getContext(), of);
+  }
+
+  OpBuilder builder;
+  Location loc;
+  const Product &product;
+};
+
+/// The product of the bytes as they are, less its correction; gives the new
+/// product, or the old one where the padding has no bytes.
+FailureOr<Operation *> rewrite(const Product &product,
+                               backplane::WeightPool &pool) {
+  Operation *old = product.contraction;
+  Rewrite rewrite(product);
+  Value zero;
+  if (hasPadding(product.conv()) && !(zero = rewrite.zeroByte()))
+    return old;
+  Operation *made = rewrite.multiply(zero);
+  FailureOr<Value> correction = rewrite.correction(pool);
+  if (failed(correction))
+    return failure();
+  Value result = rewrite.subtract(made->getResult(0), *correction);
   Operation *difference = old->getOperand(0).getDefiningOp();
   old->replaceAllUsesWith(ValueRange(result));
   old->erase();
   if (difference->use_empty())
     difference->erase();
-  return matmul;
+  return made;
 }
 
 } // namespace

@@ -38,6 +38,18 @@ def FoldScalesPass : Pass<"bp-fold-scales">,
   }];
 }
 
+def QuantizedProductsPass : Pass<"bp-quantized-products">,
+    MayChange<"optimize", "bp ops in main",
+      "bp ops in main, contractions of i32 among them"> {
+  let summary = "Contractions of dequantised bytes to contractions of bytes";
+  let description = [{
+    A conv or matmul of f32 whose factors are bytes less
+    zero points times scales, one for the first factor and one per output channel for a
+    weight, becomes one of i32 and a product with the scales. For targets that
+    have BP_FUSE_WIDENING. Changes rounding.
+  }];
+}
+
 def TableLookupPass : Pass<"bp-table-lookup">,
     MayChange<"optimize", "bp ops in main",
       "bp ops in main"> {
