@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Queue.h"
 
+#include "hal/core/FloatScope.h"
+
 #include <algorithm>
 #include <cstring>
 #include <ctime>
@@ -75,8 +77,13 @@ Status runWave(const bp_host_t &host, Run &run, uint32_t *errors,
                const Wave &wave) {
   run.steps = run.program.steps.data() + wave.first;
   run.errors = errors + wave.first;
-  host.parallel_for(host.self, wave.groups,
-                    wave.count == 1 ? runOneStep : runManySteps, &run);
+  bp_loop_body_t body = wave.count == 1 ? runOneStep : runManySteps;
+  if (wave.groups != 1) {
+    host.parallel_for(host.self, wave.groups, body, &run);
+  } else { // is not worth the pool
+    FloatScope::renew();
+    body(&run, 0, 0);
+  }
   for (uint32_t i = 0; i < wave.count; ++i)
     if (run.errors[i])
       return plugin::kernelStatus(run.errors[i], run.steps[i].op);

@@ -40,7 +40,8 @@ struct ControlRunner::Loop {
   int64_t iteration = 0;
   Memories current; ///< what is carried
   Memories captured;
-  Memories other;        ///< scratch for what is carried
+  Memories other;                 ///< scratch for what is carried
+  Memories inputs, outputs, next; ///< of an iteration
   SlotBinding predicate; ///< what the region says; without bytes: nothing
   Memories staging;      ///< for stacked results whose parts are not aligned
   std::vector<uint64_t> parts; ///< bytes of an iteration, per stacked result
@@ -156,19 +157,20 @@ ControlRunner::makePlan(uint32_t number) {
 
 Result<std::shared_ptr<const RegionPlan>>
 ControlRunner::planOf(uint32_t region) {
-  std::pair<uint32_t, std::vector<int64_t>> key{region, {}};
+  key_.region = region;
+  key_.values.clear();
   const SymbolValues &values = context_.evaluator.values();
   for (const std::string &name : context_.iterationsUsed[region])
     if (auto value = values.find(name); value != values.end())
-      key.second.push_back(value->second);
-  if (auto known = context_.plans.find(key); known != context_.plans.end())
+      key_.values.push_back(value->second);
+  if (auto known = context_.plans.find(key_); known != context_.plans.end())
     return known->second;
   Result<std::shared_ptr<const RegionPlan>> plan = makePlan(region);
   if (!plan)
     return plan;
   if (context_.plans.size() >= maxRegionPlans)
     context_.plans.clear();
-  context_.plans[std::move(key)] = *plan;
+  context_.plans[key_] = *plan;
   return plan;
 }
 
@@ -178,7 +180,11 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
   if (!plan)
     return plan.status();
   const RegionPlan &known = **plan;
-  Tables tables(context_.sides.size());
+  if (tables_.size() <= depth)
+    tables_.resize(depth + 1, Tables(context_.sides.size()));
+  Tables &tables = tables_[depth];
+  for (std::vector<SlotBinding> &table : tables)
+    table.clear();
   std::vector<SlotBinding> &table = tables[device_];
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].length != known.inputBytes[i])
@@ -303,7 +309,10 @@ Status ControlRunner::prepare(Loop &loop, const Memories &operands,
 Status ControlRunner::iterate(Loop &loop, const Memories &results,
                               size_t depth) {
   bool toResults = (loop.iteration % 2 != 0) == loop.odd;
-  Memories inputs = loop.current, outputs, next;
+  Memories &inputs = loop.inputs, &outputs = loop.outputs, &next = loop.next;
+  inputs = loop.current;
+  outputs.clear();
+  next.clear();
   inputs.insert(inputs.end(), loop.captured.begin(), loop.captured.end());
   if (loop.hasPredicate())
     outputs.push_back(loop.predicate);
@@ -328,7 +337,7 @@ Status ControlRunner::iterate(Loop &loop, const Memories &results,
     if (Status s = copy(loop.staging[i], part); !s.ok())
       return s;
   }
-  loop.current = std::move(next);
+  loop.current.swap(next);
   return {};
 }
 

@@ -11,6 +11,8 @@
 
 #include "ProgramPlan.h"
 
+#include <deque>
+
 namespace backplane::rt {
 
 /// What a run works with; all of it outlives the run.
@@ -82,7 +84,9 @@ private:
   const DeviceState &side() const { return context_.sides[device_]; }
 
   ControlContext context_;
-  uint32_t device_ = 0; ///< that runs the regions which are entered
+  uint32_t device_ = 0;       ///< that runs the regions which are entered
+  RegionKey key_;             ///< of the region that was entered last
+  std::deque<Tables> tables_; ///< of the regions that run, by depth
 };
 
 } // namespace backplane::rt

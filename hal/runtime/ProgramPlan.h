@@ -7,6 +7,8 @@
 
 #include "StagePorts.h"
 
+#include <unordered_map>
+
 namespace backplane::rt {
 
 /// Recorded commands of one device, or a transfer to it. It starts when the
@@ -58,10 +60,26 @@ struct RegionPlan {
   ProgramPlan program;
 };
 
-/// The regions of a call's shapes that have been entered, by number and the
-/// values of the symbols that count iterations.
-using RegionPlans = std::map<std::pair<uint32_t, std::vector<int64_t>>,
-                             std::shared_ptr<const RegionPlan>>;
+/// The number of a region and the values of the symbols that count iterations.
+struct RegionKey {
+  uint32_t region = 0;
+  std::vector<int64_t> values;
+
+  bool operator==(const RegionKey &) const = default;
+  struct Hash {
+    size_t operator()(const RegionKey &key) const {
+      size_t hash = key.region;
+      for (int64_t value : key.values)
+        hash = hash * 0x9E3779B97F4A7C15 + size_t(value);
+      return hash;
+    }
+  };
+};
+
+/// The regions of a call's shapes that have been entered.
+using RegionPlans =
+    std::unordered_map<RegionKey, std::shared_ptr<const RegionPlan>,
+                       RegionKey::Hash>;
 
 } // namespace backplane::rt
 
