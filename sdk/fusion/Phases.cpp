@@ -120,7 +120,7 @@ bool addParts(Phases &phases, ArrayRef<bool> single, const Part &part) {
   return true;
 }
 
-/// None where the op has no phases that pay.
+/// None where the op has no phases that pay. With strides of 1 there is one.
 std::optional<Phases> readPhases(ConvTransposeOp op) {
   Phases phases;
   for (size_t number = 0; number < op.getStrides().size(); ++number) {
@@ -133,7 +133,7 @@ std::optional<Phases> readPhases(ConvTransposeOp op) {
   for (size_t i = phases.axes.size(); i-- > 1;)
     single[i - 1] =
         single[i] || phases.axes[i].longer() != phases.axes[i].stride;
-  if (phases.count() == 1 || !addParts(phases, single, {}))
+  if (!addParts(phases, single, {}))
     return std::nullopt;
   // A zero of the border times an infinite element would be NaN.
   if (phases.hasBorder() && !op.getFiniteWeight())
@@ -215,6 +215,8 @@ public:
     }
     split.push_back(result[1]);
     split.insert(split.end(), places.begin(), places.end());
+    if (phases.count() == 1 && places == Dims(result.begin() + 2, result.end()))
+      return computed;
     Value joined = reshape(computed, split);
     joined = keep(TransposeOp::create(builder, op.getLoc(), typeOf(mixed),
                                       joined, order));
