@@ -28,7 +28,8 @@ static int64_t rowsOf(MatmulOp op) {
 static bool isArranged(MatmulOp op, ArrayRef<FusionOptions> devices,
                        const backplane::WeightPool &pool) {
   WeightOp weight = storedWeight(op.getB());
-  bool widens = weight && weight != op.getB().getDefiningOp();
+  bool widens = weight && getElementTypeOrSelf(weight.getType()) !=
+                              getElementTypeOrSelf(op.getB().getType());
   if (!isKnown(weight, pool) ||
       !(devices[deviceOf(op)].fusion & BP_FUSE_WEIGHTS) ||
       op->hasAttr(kernelAttr) || op.getTransposeA() || op.getWide() ||

@@ -67,8 +67,23 @@ static Operation *sourceOf(Value value) {
   return isByteWidening(op) ? op->getOperand(0).getDefiningOp() : op;
 }
 
+static Operation *behindReshapes(Operation *op) {
+  while (isa_and_nonnull<ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// The op that widens the weight that the value is; null: none does.
+static Operation *wideningOf(Value value) {
+  Operation *op = behindReshapes(value.getDefiningOp());
+  return isByteWidening(op) ? op : nullptr;
+}
+
 WeightOp bp::storedWeight(Value value) {
-  return dyn_cast_or_null<WeightOp>(sourceOf(value));
+  Operation *widening = wideningOf(value);
+  return dyn_cast_or_null<WeightOp>(
+      behindReshapes(widening ? widening->getOperand(0).getDefiningOp()
+                              : value.getDefiningOp()));
 }
 
 bool bp::isStoredWeight(Value value) {
@@ -175,10 +190,21 @@ static Value widen(OpBuilder &builder, Operation *widening, Value blocks) {
   return made->getResult(0);
 }
 
+/// Erases what nobody reads, from the op on towards a weight.
+static void eraseUnread(Operation *op) {
+  while (op && op->use_empty()) {
+    Operation *next =
+        op->getNumOperands() ? op->getOperand(0).getDefiningOp() : nullptr;
+    op->erase();
+    op = next;
+  }
+}
+
 LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
                                 const FusionOptions &device,
                                 backplane::WeightPool &pool) {
-  Operation *op = operand.getOwner(), *source = operand.get().getDefiningOp();
+  Operation *op = operand.getOwner(), *before = operand.get().getDefiningOp();
+  Operation *widening = wideningOf(operand.get());
   WeightOp weight = storedWeight(operand.get());
   Attribute number = op->getAttr(deviceAttr);
   OpBuilder builder(op);
@@ -188,16 +214,13 @@ LogicalResult bp::storeInBlocks(OpOperand &operand, const BlockedLayout &layout,
           : addBlocks(builder, weight, layout, pool);
   if (failed(blocks))
     return failure();
-  Value wide = source == weight ? *blocks : widen(builder, source, *blocks);
+  Value wide = widening ? widen(builder, widening, *blocks) : *blocks;
   Value view = transpose(builder, op->getLoc(), wide, layout.view);
   Value whole = reshape(builder, op->getLoc(), view, layout.whole);
   if (number)
     for (Value made : {*blocks, wide, view, whole})
       made.getDefiningOp()->setAttr(deviceAttr, number);
   operand.set(whole);
-  if (source != weight && source->use_empty())
-    source->erase();
-  if (weight->use_empty())
-    weight.erase();
+  eraseUnread(before);
   return success();
 }

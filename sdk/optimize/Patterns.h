@@ -18,6 +18,8 @@ void addLayoutPatterns(mlir::RewritePatternSet &patterns);
 void addReshapePatterns(mlir::RewritePatternSet &patterns);
 /// Arithmetic with neutral elements, casts, select.
 void addArithmeticPatterns(mlir::RewritePatternSet &patterns);
+/// Convolutions that are products.
+void addWindowPatterns(mlir::RewritePatternSet &patterns);
 /// Ops that give or read tensors without elements.
 void addEmptyPatterns(mlir::RewritePatternSet &patterns);
 

@@ -177,3 +177,23 @@ func.func @stay_merged(%x: tensor<2x4x6x8xf32>) -> tensor<8x8x6xf32> {
   %1 = bp.transpose %0 {permutation = array<i64: 0, 2, 1>} : (tensor<8x6x8xf32>) -> tensor<8x8x6xf32>
   return %1 : tensor<8x8x6xf32>
 }
+
+// A window that is its whole image makes one row of a product.
+// CHECK-LABEL: @whole_image
+// CHECK-DAG: %[[X:.*]] = bp.reshape %arg0 {{.*}} -> tensor<?x36xf32
+// CHECK-DAG: %[[W:.*]] = bp.reshape %arg1 {{.*}} -> tensor<8x36xf32>
+// CHECK: %[[Y:.*]] = bp.matmul %[[X]], %[[W]] {transpose_b = true}
+// CHECK: bp.reshape %[[Y]]
+func.func @whole_image(%x: tensor<?x4x3x3xf32, #bp.dims<["n", "4", "3", "3"]>>, %w: tensor<8x4x3x3xf32>) -> tensor<?x8x1x1xf32, #bp.dims<["n", "8", "1", "1"]>> {
+  %0 = bp.conv %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, low = array<i64: 0, 0>, high = array<i64: 0, 0>} : (tensor<?x4x3x3xf32, #bp.dims<["n", "4", "3", "3"]>>, tensor<8x4x3x3xf32>) -> tensor<?x8x1x1xf32, #bp.dims<["n", "8", "1", "1"]>>
+  return %0 : tensor<?x8x1x1xf32, #bp.dims<["n", "8", "1", "1"]>>
+}
+
+// Elements of a window that no result reads inside of the image go.
+// CHECK-LABEL: @window_in_padding
+// CHECK: %[[W:.*]] = bp.slice %arg1 {sizes = #bp.dims<["8", "4", "1", "3"]>, starts = #bp.dims<["0", "0", "1", "0"]>
+// CHECK: bp.conv %arg0, %[[W]] {dilations = array<i64: 6, 1>, high = array<i64: 0, 1>, low = array<i64: 0, 1>
+func.func @window_in_padding(%x: tensor<1x4x5x5xf32>, %w: tensor<8x4x3x3xf32>) -> tensor<1x8x5x5xf32> {
+  %0 = bp.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 6, 1>, low = array<i64: 6, 1>, high = array<i64: 6, 1>} : (tensor<1x4x5x5xf32>, tensor<8x4x3x3xf32>) -> tensor<1x8x5x5xf32>
+  return %0 : tensor<1x8x5x5xf32>
+}
