@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed by class of op, side by side with the peers that are installed.
 
-A seed draws about 225 small ONNX models, in some 30 classes, from shapes of known
+A seed draws about 260 small ONNX models, in some 40 classes, from shapes of known
 models. ONNX Runtime, OpenVINO, IREE and `bp bench` run each in turns, several rounds
 in one run, and what counts is the ratio of the best peer's best time to Backplane's:
 above 1, Backplane is faster. Only ratios of one run say something; a machine that

@@ -10,6 +10,7 @@ import typing
 import model
 import rows_conv
 import rows_dense
+import rows_edge
 import rows_move
 import rows_small
 
@@ -60,7 +61,8 @@ def bound(build):
                               build.__defaults__, cells)
 
 
-CLASSES = {**rows_dense.CLASSES, **rows_conv.CLASSES, **rows_move.CLASSES, **rows_small.CLASSES}
+CLASSES = {**rows_dense.CLASSES, **rows_conv.CLASSES, **rows_edge.CLASSES, **rows_move.CLASSES,
+           **rows_small.CLASSES}
 
 
 def draw(seed, groups=None):

@@ -37,6 +37,15 @@ static bool isReadable(const Contraction &c, Value inBody,
          operand.widening != ContractionOperand::Widening::None;
 }
 
+/// Whether rows of A are what the kernel takes, where they lie.
+static bool takesRowsOfA(const Contraction &c, const VnniPlan &vnni,
+                         int64_t k) {
+  if (!vnni.narrow)
+    return c.takesAsStored(c.left, c.lhs);
+  return vnni.block == 1 && k % vnni.perLane == 0 &&
+         getElementTypeOrSelf(c.lhs.memref) == vnni.narrow;
+}
+
 static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
                                const ContractMachine &machine, int64_t window) {
   SmallVector<int64_t> known = c.op.getStaticLoopRanges();
@@ -54,7 +63,7 @@ static ContractShape readShape(Contraction &c, const VnniPlan &vnni,
                           getAffineDimExpr(c.k.back(), c.op.getContext());
   bool rowsLieInA = c.kMergedInA && unitK && shape.k > 0;
   bool rowsLieInB = c.nMergedInB && c.k.size() == 1;
-  shape.rowsOfA = c.takesAsStored(c.left, c.lhs) && rowsLieInA && shape.m > 0;
+  shape.rowsOfA = takesRowsOfA(c, vnni, shape.k) && rowsLieInA && shape.m > 0;
   shape.blockOfA = c.blockOfA;
   shape.blockOfB = c.blockOfB;
   shape.rowsOfB = c.takesAsStored(c.right, c.rhs) && rowsLieInB;

@@ -201,8 +201,6 @@ static void dropInnerUnits(OpBuilder &builder, linalg::LinalgOp op) {
     reduced.push_back(isa<MemRefType>(operand.getType())
                           ? withoutInnerUnits(builder, operand)
                           : operand);
-  if (op.getNumDpsInputs() + 1 != int64_t(reduced.size()))
-    return;
   auto rank = [](Value value) {
     auto type = dyn_cast<MemRefType>(value.getType());
     return type ? type.getRank() : -1;
