@@ -211,16 +211,31 @@ static Value maxIndex(ImplicitLocOpBuilder &body, Value a, Value b) {
   return arith::MaxSIOp::create(body, a, b);
 }
 
+static Value absolute(ImplicitLocOpBuilder &body, Value value) {
+  Value zero = arith::ConstantIndexOp::create(body, 0);
+  return maxIndex(body, value, arith::SubIOp::create(body, zero, value));
+}
+
+/// The mirror image about the edge elements of what is less than the axis away
+/// from it: indices that are neighbours stay so.
+static Value mirroredOnce(ImplicitLocOpBuilder &body, Value inside,
+                          Value last) {
+  Value fromLast = arith::SubIOp::create(body, last, absolute(body, inside));
+  return arith::SubIOp::create(body, last, absolute(body, fromLast));
+}
+
 /// Where an element of a padded axis comes from: the nearest one inside, or the
 /// mirror image about the edge elements (which may take several reflections).
 static Value paddedIndex(ImplicitLocOpBuilder &body, Value at, Value low,
-                         Value size, bool reflects) {
+                         Value size, bool reflects, bool once) {
   Value zero = arith::ConstantIndexOp::create(body, 0);
   Value one = arith::ConstantIndexOp::create(body, 1);
   Value inside = arith::SubIOp::create(body, at, low);
   Value last = arith::SubIOp::create(body, size, one);
   if (!reflects)
     return maxIndex(body, zero, minIndex(body, inside, last));
+  if (once)
+    return mirroredOnce(body, inside, last);
   Value twice = arith::AddIOp::create(body, last, last);
   Value period = maxIndex(body, twice, one);
   Value phase = arith::RemSIOp::create(body, inside, period);
@@ -266,6 +281,14 @@ static Value isNotEmpty(Lowering &lowering, Type type) {
   return result;
 }
 
+/// Whether an axis is known to be longer than what is added at either end.
+static bool mirrorsOnce(PadOp op, size_t axis) {
+  auto size = dimsOf(op.getX().getType())[axis].constant(),
+       low = op.getLow().getDims()[axis].constant(),
+       high = op.getHigh().getDims()[axis].constant();
+  return size && low && high && *low < *size && *high < *size;
+}
+
 LogicalResult lower::lowerPad(Lowering &lowering, PadOp op) {
   if (op.getMode() == "constant")
     return lowerConstantPad(lowering, op);
@@ -282,8 +305,9 @@ LogicalResult lower::lowerPad(Lowering &lowering, PadOp op) {
     sizes.push_back(lowering.sizeAsIndex(size));
   auto index = [&](ImplicitLocOpBuilder &body, ValueRange at) {
     SmallVector<Value> from;
-    for (auto [i, low, size] : llvm::zip(at, lows, sizes))
-      from.push_back(paddedIndex(body, i, low, size, reflects));
+    for (size_t axis = 0; axis < lows.size(); ++axis)
+      from.push_back(paddedIndex(body, at[axis], lows[axis], sizes[axis],
+                                 reflects, mirrorsOnce(op, axis)));
     return from;
   };
   Value condition = isNotEmpty(lowering, op.getX().getType());

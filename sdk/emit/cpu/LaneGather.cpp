@@ -4,7 +4,9 @@
 #include "sdk/emit/cpu/LaneAccess.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -17,12 +19,14 @@ namespace {
 /// How a value of the body differs from lane to lane.
 enum class Lane {
   Same,
-  Next, ///< one more than in the lane before
+  Next,     ///< one more than in the lane before
+  Previous, ///< one less
+  Near,     ///< one of these three
   Any,
 };
 
 /// How the elements are that a load reads in the lanes.
-enum class LoadKind { Same, Contiguous, Gathered, None };
+enum class LoadKind { Same, Contiguous, Near, Gathered, None };
 
 } // namespace
 
@@ -34,6 +38,30 @@ static Lane laneOfSum(linalg::GenericOp op, unsigned loop, Operation *sum) {
   if (a == Lane::Same)
     return b;
   return b == Lane::Same ? a : Lane::Any;
+}
+
+/// What is subtracted runs the other way.
+static Lane laneOfDifference(linalg::GenericOp op, unsigned loop,
+                             Operation *difference) {
+  Lane a = laneOf(op, loop, difference->getOperand(0));
+  Lane b = laneOf(op, loop, difference->getOperand(1));
+  if (b == Lane::Same)
+    return a;
+  if (a != Lane::Same)
+    return Lane::Any;
+  if (b == Lane::Next)
+    return Lane::Previous;
+  return b == Lane::Previous ? Lane::Next : b;
+}
+
+/// The larger or smaller of two that go in small steps does so, too.
+static Lane laneOfExtreme(linalg::GenericOp op, unsigned loop,
+                          Operation *extreme) {
+  Lane a = laneOf(op, loop, extreme->getOperand(0));
+  Lane b = laneOf(op, loop, extreme->getOperand(1));
+  if (a == Lane::Any || b == Lane::Any)
+    return Lane::Any;
+  return a == Lane::Same && b == Lane::Same ? Lane::Same : Lane::Near;
 }
 
 static Lane laneOfApply(linalg::GenericOp op, unsigned loop,
@@ -54,7 +82,7 @@ static Lane laneOfApply(linalg::GenericOp op, unsigned loop,
     bool once = i < map.getNumDims()
                     ? !rest.isFunctionOfDim(i)
                     : !rest.isFunctionOfSymbol(i - map.getNumDims());
-    if (!same || lane == Lane::Any || !once)
+    if (!same || lane != Lane::Next || !once)
       return Lane::Any;
     same = false;
   }
@@ -76,6 +104,10 @@ static Lane laneOf(linalg::GenericOp op, unsigned loop, Value value) {
     return index.getDim() == loop ? Lane::Next : Lane::Same;
   if (isa<arith::AddIOp>(from))
     return laneOfSum(op, loop, from);
+  if (isa<arith::SubIOp>(from))
+    return laneOfDifference(op, loop, from);
+  if (isa<arith::MaxSIOp, arith::MinSIOp>(from))
+    return laneOfExtreme(op, loop, from);
   if (auto apply = dyn_cast<affine::AffineApplyOp>(from))
     return laneOfApply(op, loop, apply);
   bool same = llvm::all_of(from->getOperands(), [&](Value operand) {
@@ -111,6 +143,8 @@ static LoadKind loadKind(linalg::GenericOp op, unsigned loop,
     return LoadKind::None;
   if (last == Lane::Next)
     return LoadKind::Contiguous;
+  if (last == Lane::Near)
+    return LoadKind::Near;
   return dependsOnData(op, loop, load.getIndices().back()) ? LoadKind::Gathered
                                                            : LoadKind::None;
 }
@@ -155,6 +189,9 @@ std::optional<double> elementLoadCost(linalg::GenericOp op, unsigned loop,
     case LoadKind::Contiguous:
       cost += 1;
       break;
+    case LoadKind::Near:
+      cost += 2;
+      break;
     case LoadKind::Gathered:
       cost += double(lanes) * 0.75;
       break;
@@ -173,15 +210,23 @@ struct LoadingBody {
   const Lanes &at;
   VectorWidth width;
   GatherBuilder gathered;
-  IRMapping map;   ///< values for all lanes: scalars where they are the same
-  IRMapping first; ///< those of the first lane, of what is Next
+  IRMapping map; ///< values for all lanes: scalars where they are the same
+  /// Those of the first and of the last lane, of what goes in steps of one.
+  IRMapping first, end;
 
   Location loc() { return op.getLoc(); }
   void clone(Operation &inner, ValueRange ivs);
-  void cloneNext(Operation &inner);
+  void cloneIndex(linalg::IndexOp index, ValueRange ivs);
+  void cloneSteps(Operation &inner, Lane lane);
   void cloneLoad(memref::LoadOp load);
+  Value scalarOf(Operation &inner, const IRMapping &lane);
+  Value loadRow(memref::LoadOp load, ArrayRef<Value> row, Value start);
+  Value gather(memref::LoadOp load, ArrayRef<Value> row, Value indices);
+  Value loadNear(memref::LoadOp load, ArrayRef<Value> row);
   Value countFrom(Value start);
   Value everyLane();
+  /// How many lanes are behind the first one.
+  Value furtherLanes();
 };
 
 } // namespace
@@ -200,15 +245,83 @@ Value LoadingBody::everyLane() {
                                    DenseElementsAttr::get(type, true));
 }
 
-/// What is one more from lane to lane is computed for the first one.
-void LoadingBody::cloneNext(Operation &inner) {
+Value LoadingBody::furtherLanes() {
+  Value count = at.mask ? at.count : width.lanes(builder, loc());
+  Value one = arith::ConstantIndexOp::create(builder, loc(), 1);
+  return builder.createOrFold<arith::SubIOp>(loc(), count, one);
+}
+
+/// The op in one of the lanes.
+Value LoadingBody::scalarOf(Operation &inner, const IRMapping &lane) {
   IRMapping scalars(map);
   for (Value operand : inner.getOperands())
-    if (Value value = first.lookupOrNull(operand))
+    if (Value value = lane.lookupOrNull(operand))
       scalars.map(operand, value);
-  Value start = builder.clone(inner, scalars)->getResult(0);
-  first.map(inner.getResult(0), start);
-  map.map(inner.getResult(0), countFrom(start));
+  return builder.clone(inner, scalars)->getResult(0);
+}
+
+/// What goes in steps of one is computed for the first lane and the last one.
+void LoadingBody::cloneSteps(Operation &inner, Lane lane) {
+  Value result = inner.getResult(0);
+  Value start = scalarOf(inner, first), stop = scalarOf(inner, end);
+  if (lane == Lane::Next)
+    map.map(result, countFrom(start));
+  else
+    cloneOp(builder, loc(), inner, map, width);
+  first.map(result, start);
+  end.map(result, stop);
+}
+
+/// Neighbours, from `start` on in the row.
+Value LoadingBody::loadRow(memref::LoadOp load, ArrayRef<Value> row,
+                           Value start) {
+  SmallVector<Value> position(row);
+  position.push_back(start);
+  auto type = width.of(load.getType());
+  if (!at.mask)
+    return vector::LoadOp::create(builder, loc(), type, load.getMemRef(),
+                                  position);
+  Value rest =
+      arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(builder, loc(), type, load.getMemRef(),
+                                      position, at.mask, rest);
+}
+
+Value LoadingBody::gather(memref::LoadOp load, ArrayRef<Value> row,
+                          Value indices) {
+  SmallVector<Value> position(row);
+  position.push_back(arith::ConstantIndexOp::create(builder, loc(), 0));
+  auto type = width.of(load.getType());
+  Value rest =
+      arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
+  return vector::GatherOp::create(builder, loc(), type, load.getMemRef(),
+                                  position, indices,
+                                  at.mask ? at.mask : everyLane(), rest);
+}
+
+/// Lanes that are near each other are neighbours where the last one is as far
+/// from the first one as it can be.
+Value LoadingBody::loadNear(memref::LoadOp load, ArrayRef<Value> row) {
+  Value index = load.getIndices().back(), start = first.lookup(index);
+  Value distance =
+      arith::SubIOp::create(builder, loc(), end.lookup(index), start);
+  Value whole = arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::eq,
+                                      distance, furtherLanes());
+  auto choice = scf::IfOp::create(
+      builder, loc(), whole,
+      [&](OpBuilder &inside, Location at) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(inside.getBlock(),
+                                  inside.getInsertionPoint());
+        scf::YieldOp::create(builder, at, loadRow(load, row, start));
+      },
+      [&](OpBuilder &inside, Location at) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(inside.getBlock(),
+                                  inside.getInsertionPoint());
+        scf::YieldOp::create(builder, at, gather(load, row, map.lookup(index)));
+      });
+  return choice.getResult(0);
 }
 
 void LoadingBody::cloneLoad(memref::LoadOp load) {
@@ -217,50 +330,40 @@ void LoadingBody::cloneLoad(memref::LoadOp load) {
     builder.clone(*load, map);
     return;
   }
-  SmallVector<Value> position;
+  SmallVector<Value> row;
   for (Value index : load.getIndices().drop_back())
-    position.push_back(map.lookupOrDefault(index));
-  Value last = load.getIndices().back();
-  auto type = width.of(load.getType());
-  Value rest =
-      arith::ConstantOp::create(builder, loc(), builder.getZeroAttr(type));
-  Value result;
-  if (kind == LoadKind::Gathered && gathered) {
-    result = gathered(load, position);
-  } else if (kind == LoadKind::Gathered) {
-    position.push_back(arith::ConstantIndexOp::create(builder, loc(), 0));
-    result = vector::GatherOp::create(builder, loc(), type, load.getMemRef(),
-                                      position, map.lookupOrDefault(last),
-                                      at.mask ? at.mask : everyLane(), rest);
-  } else {
-    position.push_back(first.lookup(last));
-    result = at.mask ? vector::MaskedLoadOp::create(builder, loc(), type,
-                                                    load.getMemRef(), position,
-                                                    at.mask, rest)
-                           .getResult()
-                     : vector::LoadOp::create(builder, loc(), type,
-                                              load.getMemRef(), position)
-                           .getResult();
-  }
+    row.push_back(map.lookupOrDefault(index));
+  Value last = load.getIndices().back(), result;
+  if (kind == LoadKind::Gathered)
+    result = gathered ? gathered(load, row)
+                      : gather(load, row, map.lookupOrDefault(last));
+  else if (kind == LoadKind::Near)
+    result = loadNear(load, row);
+  else
+    result = loadRow(load, row, first.lookup(last));
   map.map(load.getResult(), result);
 }
 
+void LoadingBody::cloneIndex(linalg::IndexOp index, ValueRange ivs) {
+  Value result = index.getResult();
+  if (index.getDim() != loop)
+    return map.map(result, ivs[index.getDim()]);
+  first.map(result, at.start);
+  end.map(result,
+          arith::AddIOp::create(builder, loc(), at.start, furtherLanes()));
+  map.map(result, countFrom(at.start));
+}
+
 void LoadingBody::clone(Operation &inner, ValueRange ivs) {
-  if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-    bool lanes = index.getDim() == loop;
-    if (lanes)
-      first.map(index.getResult(), at.start);
-    map.map(index.getResult(),
-            lanes ? countFrom(at.start) : ivs[index.getDim()]);
-    return;
-  }
+  if (auto index = dyn_cast<linalg::IndexOp>(inner))
+    return cloneIndex(index, ivs);
   if (auto load = dyn_cast<memref::LoadOp>(inner))
     return cloneLoad(load);
-  bool next = inner.getNumResults() == 1 &&
-              isa<affine::AffineApplyOp, arith::AddIOp>(inner) &&
-              laneOf(op, loop, inner.getResult(0)) == Lane::Next;
-  if (next)
-    return cloneNext(inner);
+  bool steps = isa<affine::AffineApplyOp, arith::AddIOp, arith::SubIOp,
+                   arith::MaxSIOp, arith::MinSIOp>(inner);
+  Lane lane = steps ? laneOf(op, loop, inner.getResult(0)) : Lane::Any;
+  if (lane != Lane::Same && lane != Lane::Any)
+    return cloneSteps(inner, lane);
   cloneOp(builder, loc(), inner, map, width);
 }
 
@@ -268,7 +371,7 @@ SmallVector<Value> cloneLoadingBody(OpBuilder &builder, linalg::GenericOp op,
                                     unsigned loop, const Lanes &at,
                                     ValueRange arguments, ValueRange ivs,
                                     VectorWidth width, GatherBuilder gathered) {
-  LoadingBody body{builder, op, loop, at, width, gathered, {}, {}};
+  LoadingBody body{builder, op, loop, at, width, gathered, {}, {}, {}};
   body.map.map(op.getBody()->getArguments(), arguments);
   for (Operation &inner : op.getBody()->without_terminator())
     body.clone(inner, ivs);

@@ -69,3 +69,34 @@ func.func @backwards(%t: memref<64xf32>, %o: memref<64xf32>) {
   }
   return
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// Indices that go in steps of one or stand still, as those of a padded row do:
+// neighbours where the last lane is as far from the first as it can be.
+// CHECK-LABEL: func.func @near
+// CHECK: %[[WHOLE:.*]] = arith.cmpi eq
+// CHECK: scf.if %[[WHOLE]]
+// CHECK: vector.load %arg0
+// CHECK: else
+// CHECK: vector.gather %arg0
+// CHECK: vector.store
+func.func @near(%x: memref<8x64xf32>, %o: memref<8x68xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %c63 = arith.constant 63 : index
+  linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]}
+      outs(%o : memref<8x68xf32>) {
+  ^bb0(%old: f32):
+    %row = linalg.index 0 : index
+    %column = linalg.index 1 : index
+    %inside = arith.subi %column, %c2 : index
+    %below = arith.minsi %inside, %c63 : index
+    %at = arith.maxsi %below, %c0 : index
+    %y = memref.load %x[%row, %at] : memref<8x64xf32>
+    linalg.yield %y : f32
+  }
+  return
+}

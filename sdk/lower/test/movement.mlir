@@ -90,8 +90,10 @@ func.func @pad_edge(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<7xf32> {
 
 // -----
 
+// What is shorter than the axis is mirrored once, without divisions.
 // CHECK-LABEL: @pad_reflect
-// CHECK: arith.remsi
+// CHECK-NOT: arith.remsi
+// CHECK-COUNT-2: arith.maxsi
 // CHECK: tensor.extract
 func.func @pad_reflect(%x: tensor<4xf32>, %v: tensor<f32>) -> tensor<7xf32> {
   %0 = bp.pad %x, %v {low = #bp.dims<["1"]>, high = #bp.dims<["2"]>, mode = "reflect"} : (tensor<4xf32>, tensor<f32>) -> tensor<7xf32>
@@ -147,4 +149,14 @@ func.func @iota() -> tensor<2x4xf32> {
 func.func @constant() -> tensor<3xi1> {
   %0 = bp.constant {value = dense<[true, false, true]> : tensor<3xi1>, dtype = i1, dims = #bp.dims<["3"]>} : () -> tensor<3xi1>
   return %0 : tensor<3xi1>
+}
+
+// -----
+
+// CHECK-LABEL: @pad_reflect_any
+// CHECK: arith.remsi
+// CHECK: tensor.extract
+func.func @pad_reflect_any(%x: tensor<?xf32, #bp.dims<["n"]>>, %v: tensor<f32>) -> tensor<?xf32, #bp.dims<["n + 3"]>> attributes {bp.symbols = ["n"]} {
+  %0 = bp.pad %x, %v {low = #bp.dims<["1"]>, high = #bp.dims<["2"]>, mode = "reflect"} : (tensor<?xf32, #bp.dims<["n"]>>, tensor<f32>) -> tensor<?xf32, #bp.dims<["n + 3"]>>
+  return %0 : tensor<?xf32, #bp.dims<["n + 3"]>>
 }
