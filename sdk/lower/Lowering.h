@@ -174,6 +174,11 @@ bool isShare(Operation *op);
 /// are NaN, whatever it is.
 bool isHiddenByNan(ReduceOp top);
 
+/// Writes a view into a box of `target`, through a copy that can be tiled. An
+/// empty box may lie at the end, where MLIR wants none.
+Value insertCopy(Lowering &lowering, View source, Value target,
+                 const Sizes &offsets, const Sizes &sizes);
+
 // One function for the elementwise ops and one for each other op of the op
 // table; each takes an op whose operands have views and sets the views of its
 // results.
