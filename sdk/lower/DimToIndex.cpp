@@ -129,6 +129,8 @@ private:
       return value;
     }
     StringRef name = word(false);
+    if (rest.starts_with("<")) // as Dim writes what it cannot hold
+      return complain("does not fit 64 bits, or is too complex");
     if (name.empty())
       return complain("a number, symbol or ( must stand at \"" + rest + "\"");
     if (llvm::isDigit(name.front()))

@@ -236,6 +236,10 @@ def too_large(suite, tool):
             [node("Attention", ["q", "q", "q"], ["y"], q_num_heads=2, kv_num_heads=2)],
             [value("q", [1, 1 << 32, 4])], [value("y", None)], opset=23),
         "workspace": far_window([3, 3], ("h", "w")),
+        "pool": models.model(
+            [node("MaxPool", ["x"], ["y"], kernel_shape=[3, 3], pads=[1 << 30] * 4,
+                  strides=[3, 3], dilations=[1 << 30] * 2)],
+            [value("x", [1, 1, 4, 4])], [value("y", None)]),
         "range": models.model(
             [node("Range", ["zero", "n", "one"], ["r"]),
              node("ReduceSum", ["r"], ["y"], keepdims=0)], [], [value("y", None, 7)],
