@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// ControlReads.cpp: sizes that data decide, in the middle of a program.
+// ControlReads.cpp: what the host reads in the middle of a program: sizes that
+// data decide, and predicates.
 #include "ControlRunner.h"
 
 namespace backplane::rt {
@@ -69,6 +70,16 @@ ControlRunner::restOf(const ProgramPlan &plan, const Program &program) {
   auto kept = std::make_shared<const ProgramPlan>(std::move(*rest));
   context_.rests[std::move(key)] = kept;
   return kept;
+}
+
+Result<bool> ControlRunner::predicate(const SlotBinding &memory) {
+  uint8_t byte = 0;
+  if (memory.length != 1)
+    return dataLoss("its predicate has " + std::to_string(memory.length) +
+                    " bytes, not 1");
+  if (Status s = memory.buffer->read(memory.offset, {&byte, 1}); !s.ok())
+    return s;
+  return byte != 0;
 }
 
 } // namespace backplane::rt

@@ -40,10 +40,10 @@ struct ControlRunner::Loop {
   int64_t iteration = 0;
   Memories current; ///< what is carried
   Memories captured;
-  Memories other;                 ///< scratch for what is carried
-  Memories inputs, outputs, next; ///< of an iteration
-  SlotBinding predicate; ///< what the region says; without bytes: nothing
-  Memories staging;      ///< for stacked results whose parts are not aligned
+  Memories other;           ///< scratch for what is carried
+  Memories inputs, outputs; ///< of an iteration
+  SlotBinding predicate;    ///< what the region says; without bytes: nothing
+  Memories staging;         ///< for stacked results whose parts are not aligned
   std::vector<uint64_t> parts; ///< bytes of an iteration, per stacked result
 
   bool hasPredicate() const { return first != 0; }
@@ -207,16 +207,6 @@ Status ControlRunner::enter(uint32_t region, const Memories &inputs,
 
 // ---- decisions ----
 
-Result<bool> ControlRunner::predicate(const SlotBinding &memory) {
-  uint8_t byte = 0;
-  if (memory.length != 1)
-    return dataLoss("its predicate has " + std::to_string(memory.length) +
-                    " bytes, not 1");
-  if (Status s = memory.buffer->read(memory.offset, {&byte, 1}); !s.ok())
-    return s;
-  return byte != 0;
-}
-
 Status ControlRunner::copy(const SlotBinding &source,
                            const SlotBinding &target) {
   if (source.length != target.length)
@@ -309,35 +299,31 @@ Status ControlRunner::prepare(Loop &loop, const Memories &operands,
 Status ControlRunner::iterate(Loop &loop, const Memories &results,
                               size_t depth) {
   bool toResults = (loop.iteration % 2 != 0) == loop.odd;
-  Memories &inputs = loop.inputs, &outputs = loop.outputs, &next = loop.next;
+  Memories &inputs = loop.inputs, &outputs = loop.outputs;
   inputs = loop.current;
   outputs.clear();
-  next.clear();
   inputs.insert(inputs.end(), loop.captured.begin(), loop.captured.end());
   if (loop.hasPredicate())
     outputs.push_back(loop.predicate);
   for (size_t i = 0; i < loop.carried(); ++i)
-    next.push_back(toResults ? results[i] : loop.other[i]);
-  outputs.insert(outputs.end(), next.begin(), next.end());
-  for (size_t i = 0; i < loop.parts.size(); ++i) {
-    SlotBinding part = results[loop.carried() + i];
-    part.offset += uint64_t(loop.iteration) * loop.parts[i];
-    part.length = loop.parts[i];
-    outputs.push_back(loop.staging[i].length ? loop.staging[i] : part);
-  }
+    outputs.push_back(toResults ? results[i] : loop.other[i]);
+  auto part = [&](size_t i) -> SlotBinding {
+    const SlotBinding &whole = results[loop.carried() + i];
+    uint64_t bytes = loop.parts[i];
+    return {whole.buffer, whole.offset + uint64_t(loop.iteration) * bytes,
+            bytes};
+  };
+  for (size_t i = 0; i < loop.parts.size(); ++i)
+    outputs.push_back(loop.staging[i].length ? loop.staging[i] : part(i));
   if (Status s = enter(loop.control.regions[0], inputs, outputs, depth);
       !s.ok())
     return s;
-  for (size_t i = 0; i < loop.parts.size(); ++i) {
-    if (!loop.staging[i].length)
-      continue;
-    SlotBinding part = results[loop.carried() + i];
-    part.offset += uint64_t(loop.iteration) * loop.parts[i];
-    part.length = loop.parts[i];
-    if (Status s = copy(loop.staging[i], part); !s.ok())
-      return s;
-  }
-  loop.current.swap(next);
+  for (size_t i = 0; i < loop.parts.size(); ++i)
+    if (loop.staging[i].length)
+      if (Status s = copy(loop.staging[i], part(i)); !s.ok())
+        return s;
+  auto carried = outputs.begin() + long(loop.first);
+  loop.current.assign(carried, carried + long(loop.carried()));
   return {};
 }
 

@@ -23,6 +23,10 @@ void addWindowPatterns(mlir::RewritePatternSet &patterns);
 /// Ops that give or read tensors without elements.
 void addEmptyPatterns(mlir::RewritePatternSet &patterns);
 
+/// The value with other dims; itself where it has them.
+mlir::Value reshape(mlir::PatternRewriter &rewriter, mlir::Location loc,
+                    mlir::Value value, const backplane::Dims &dims);
+
 /// The one element of a constant that is the same everywhere, seen through
 /// broadcasts and reshapes; null when the value is no such constant. Its type
 /// is FloatAttr or IntegerAttr.

@@ -4,6 +4,7 @@
 // of x w, for integers x and w less their zero points, one scale s of all of x
 // and one t per output channel of w. The sum of integers is exact, and one
 // rounding of the scales takes the place of one per factor.
+#include "sdk/fusion/Fusion.h"
 #include "sdk/optimize/Constants.h"
 #include "sdk/optimize/Passes.h"
 #include "sdk/optimize/Patterns.h"
@@ -30,26 +31,20 @@ struct Dequantized {
   Value scales;   ///< of the same shape
 };
 
-bool isByteCast(Value value) {
-  auto cast = value.getDefiningOp<CastOp>();
-  return cast && getElementTypeOrSelf(cast.getX().getType()).isInteger(8) &&
-         getElementTypeOrSelf(value.getType()).isSignlessInteger(32);
-}
-
 /// Whether the value is a byte everywhere: a zero point.
 bool isZeroPoint(Value value) {
   if (auto splat = dyn_cast_or_null<IntegerAttr>(splatOf(value)))
     return splat.getValue().sge(-128) && splat.getValue().sle(255);
   while (isa_and_nonnull<BroadcastOp, ReshapeOp>(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  return isByteCast(value);
+  return isByteWidening(value.getDefiningOp());
 }
 
 bool fitsNineBits(Value integers) {
   auto difference = integers.getDefiningOp<SubOp>();
-  return difference
-             ? isByteCast(difference.getA()) && isZeroPoint(difference.getB())
-             : isByteCast(integers);
+  return difference ? isByteWidening(difference.getA().getDefiningOp()) &&
+                          isZeroPoint(difference.getB())
+                    : isByteWidening(integers.getDefiningOp());
 }
 
 std::optional<Dequantized> readDequantized(Value value) {

@@ -34,7 +34,7 @@ struct ConvOfWholeImage : OpRewritePattern<ConvOp> {
       return failure();
     auto flat = [&](Value value) {
       Dims dims = dimsOf(value.getType()), rest(dims.begin() + 1, dims.end());
-      return reshape(rewriter, value, {dims[0], product(rest)});
+      return reshape(rewriter, value.getLoc(), value, {dims[0], product(rest)});
     };
     Dims result = dimsOf(op.getType());
     auto type = *toTensorType(op.getType());
@@ -43,17 +43,8 @@ struct ConvOfWholeImage : OpRewritePattern<ConvOp> {
         rewriter, op.getLoc(), toType(rewriter.getContext(), type),
         flat(op.getX()), flat(op.getW()), rewriter.getBoolAttr(false),
         rewriter.getBoolAttr(true), op.getWideAttr());
-    rewriter.replaceOp(op, reshape(rewriter, rows, result));
+    rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), rows, result));
     return success();
-  }
-
-private:
-  static Value reshape(PatternRewriter &rewriter, Value value, const Dims &to) {
-    auto type = *toTensorType(value.getType());
-    type.dims = to;
-    return ReshapeOp::create(rewriter, value.getLoc(),
-                             toType(rewriter.getContext(), type), value,
-                             DimsAttr::get(rewriter.getContext(), to));
   }
 };
 

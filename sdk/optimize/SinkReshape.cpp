@@ -15,8 +15,10 @@ RankedTensorType withDims(MLIRContext *context, const backplane::Dims &dims,
   return toType(context, type);
 }
 
-Value reshape(PatternRewriter &rewriter, Location loc, Value value,
-              const backplane::Dims &dims) {
+} // namespace
+
+Value bp::reshape(PatternRewriter &rewriter, Location loc, Value value,
+                  const backplane::Dims &dims) {
   MLIRContext *context = rewriter.getContext();
   RankedTensorType type = withDims(context, dims, value.getType());
   if (type == value.getType())
@@ -24,6 +26,8 @@ Value reshape(PatternRewriter &rewriter, Location loc, Value value,
   return ReshapeOp::create(rewriter, loc, type, value,
                            DimsAttr::get(context, dims));
 }
+
+namespace {
 
 SmallVector<int64_t> wideAxes(const backplane::Dims &dims) {
   SmallVector<int64_t> axes;

@@ -307,20 +307,14 @@ Value LoadingBody::loadNear(memref::LoadOp load, ArrayRef<Value> row) {
       arith::SubIOp::create(builder, loc(), end.lookup(index), start);
   Value whole = arith::CmpIOp::create(builder, loc(), arith::CmpIPredicate::eq,
                                       distance, furtherLanes());
-  auto choice = scf::IfOp::create(
-      builder, loc(), whole,
-      [&](OpBuilder &inside, Location at) {
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPoint(inside.getBlock(),
-                                  inside.getInsertionPoint());
-        scf::YieldOp::create(builder, at, loadRow(load, row, start));
-      },
-      [&](OpBuilder &inside, Location at) {
-        OpBuilder::InsertionGuard guard(builder);
-        builder.setInsertionPoint(inside.getBlock(),
-                                  inside.getInsertionPoint());
-        scf::YieldOp::create(builder, at, gather(load, row, map.lookup(index)));
-      });
+  auto choice =
+      scf::IfOp::create(builder, loc(), TypeRange(width.of(load.getType())),
+                        whole, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(choice.thenBlock());
+  scf::YieldOp::create(builder, loc(), loadRow(load, row, start));
+  builder.setInsertionPointToStart(choice.elseBlock());
+  scf::YieldOp::create(builder, loc(), gather(load, row, map.lookup(index)));
   return choice.getResult(0);
 }
 
