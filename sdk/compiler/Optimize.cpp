@@ -68,6 +68,12 @@ static bool allWidenBytes(const VariantContext &context) {
   });
 }
 
+/// Whether the device that comes first makes masks of places where it needs
+/// them.
+static bool makesMasks(const VariantContext &context) {
+  return (context.targets.front().fusion & BP_FUSE_NARROW_ATTENTION) != 0;
+}
+
 /// One round of passes, then constants that these have found.
 static Status runRound(VariantContext &context, ModuleOp module,
                        OneDevice device, Draft &draft) {
@@ -91,11 +97,12 @@ static Status runRound(VariantContext &context, ModuleOp module,
     status =
         runProgramPipeline(context, module, stage::optimize, device, draft);
   if (status.ok())
-    status = runPasses(module, context.diagnostics, [](OpPassManager &manager) {
-      manager.addPass(bp::createSimplifyPass());
-      manager.addPass(createCSEPass());
-      manager.addPass(bp::createOutlineConstantsPass());
-    });
+    status =
+        runPasses(module, context.diagnostics, [&](OpPassManager &manager) {
+          manager.addPass(bp::createSimplifyPass());
+          manager.addPass(createCSEPass());
+          manager.addPass(bp::createOutlineConstantsPass(makesMasks(context)));
+        });
   if (!status.ok())
     return status;
   if (failed(bp::foldConstants(module, context.services.evaluate, context.pool,

@@ -23,6 +23,29 @@ constexpr int64_t alwaysSmall = 1 << 20; // bytes
 /// Steps of work that a model may ask for, and more for each byte of weights.
 constexpr double workAlways = 1 << 28, workPerByte = 1 << 8;
 
+/// Bytes of a mask of places that are kept all the same, and ops that one is
+/// made of at most.
+constexpr int64_t smallMask = 1 << 12;
+constexpr size_t maxMaskOps = 16;
+
+/// Whether an op computes its elements from their places alone.
+bool isOfPlaces(Operation *op) {
+  llvm::SmallSetVector<Operation *, maxMaskOps> ops;
+  ops.insert(op);
+  bool any = false;
+  for (size_t i = 0; i < ops.size(); ++i) {
+    Operation *part = ops[i];
+    bp::OpKind kind = part ? bp::kindOf(part) : bp::OpKind::Opaque;
+    if (i == maxMaskOps ||
+        (kind != bp::OpKind::Cheap && kind != bp::OpKind::Elementwise))
+      return false;
+    any |= isa<bp::IotaOp>(part);
+    for (Value operand : part->getOperands())
+      ops.insert(operand.getDefiningOp());
+  }
+  return any;
+}
+
 /// Bytes of a static tensor.
 int64_t bytesOf(Value value) {
   return bp::toTensorType(value.getType())
@@ -59,6 +82,8 @@ double workOf(Operation *op) {
 struct OutlineConstantsPass
     : bp::impl::OutlineConstantsPassBase<OutlineConstantsPass> {
   OutlineConstantsPass() = default;
+  explicit OutlineConstantsPass(const bp::OutlineConstantsPassOptions &options)
+      : OutlineConstantsPassBase(options) {}
   OutlineConstantsPass(const OutlineConstantsPass &other)
       : OutlineConstantsPassBase(other) {}
 
@@ -107,6 +132,8 @@ private:
     for (Value operand : op->getOperands())
       before += sourceBytes(operand);
     int64_t after = bytesOf(op->getResult(0));
+    if (keepPlaces && after > smallMask && isOfPlaces(op))
+      return false;
     return after <= alwaysSmall || after / growthLimit <= before;
   }
   /// Whether nothing but what is cloned into the function stands between a
@@ -160,6 +187,7 @@ private:
 
 } // namespace
 
-std::unique_ptr<Pass> bp::createOutlineConstantsPass() {
-  return std::make_unique<OutlineConstantsPass>();
+std::unique_ptr<Pass> bp::createOutlineConstantsPass(bool keepPlaces) {
+  return std::make_unique<OutlineConstantsPass>(
+      OutlineConstantsPassOptions{keepPlaces});
 }

@@ -68,6 +68,11 @@ def OutlineConstantsPass : Pass<"bp-outline-constants", "mlir::ModuleOp"> {
     only become functions `fold_N` with the unit attribute `bp.fold`, called
     from where they stood. FoldConstants.h evaluates them.
   }];
+  let options = [
+    Option<"keepPlaces", "keep-places", "bool", "false",
+           "masks made of places alone, of more than 4096 bytes, stay ops: an "
+           "attention that has them knows what no row sees">
+  ];
   let constructor = "bp::createOutlineConstantsPass()";
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RUN: bp-opt %s --split-input-file --bp-outline-constants | FileCheck %s
+// RUN: bp-opt %s --split-input-file --bp-outline-constants=keep-places | FileCheck %s --check-prefix=PLACES
 
 // The transpose depends on a weight alone, what follows does not. A broadcast
 // would only make data of it: it stays.
@@ -102,4 +103,25 @@ func.func @main() -> (tensor<256x256xf32>, tensor<1x1x16385xf32>) {
   %x = bp.broadcast %w {dims = #bp.dims<["1", "1", "32768"]>, axes = array<i64: 2>} : (tensor<1xf32>) -> tensor<1x1x32768xf32>
   %1 = bp.pool %x {kind = "sum", window = array<i64: 16384>, strides = array<i64: 1>, dilations = array<i64: 1>, low = array<i64: 0>, high = array<i64: 0>} : (tensor<1x1x32768xf32>) -> tensor<1x1x16385xf32>
   return %0, %1 : tensor<256x256xf32>, tensor<1x1x16385xf32>
+}
+
+// -----
+
+// A mask of places is data like any other, unless the target makes it where it
+// needs it. A small one is not worth that.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: bp.compare
+// CHECK: return
+// PLACES-LABEL: func.func @main
+// PLACES: bp.compare {{.*}} tensor<128x128xi1>
+// PLACES-NOT: bp.compare
+// PLACES: return
+func.func @main() -> (tensor<128x128xi1>, tensor<8x8xi1>) {
+  %row = bp.iota {dims = #bp.dims<["128", "128"]>, dtype = i64} : () -> tensor<128x128xi64>
+  %column = bp.iota {axis = 1 : i64, dims = #bp.dims<["128", "128"]>, dtype = i64} : () -> tensor<128x128xi64>
+  %sees = bp.compare %column, %row {direction = "le"} : (tensor<128x128xi64>, tensor<128x128xi64>) -> tensor<128x128xi1>
+  %r = bp.iota {dims = #bp.dims<["8", "8"]>, dtype = i64} : () -> tensor<8x8xi64>
+  %c = bp.iota {axis = 1 : i64, dims = #bp.dims<["8", "8"]>, dtype = i64} : () -> tensor<8x8xi64>
+  %few = bp.compare %c, %r {direction = "le"} : (tensor<8x8xi64>, tensor<8x8xi64>) -> tensor<8x8xi1>
+  return %sees, %few : tensor<128x128xi1>, tensor<8x8xi1>
 }
