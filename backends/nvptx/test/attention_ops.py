@@ -27,6 +27,7 @@ class Attention:
     matrix: float = 0
     conflicts: float = 5
     coalesced: float = 90
+    products: int = 0  # multiply-adds in matrix instructions at most; none: any number
 
 
 CASES = {
@@ -38,6 +39,14 @@ CASES = {
     "op-f16-grouped": Attention(F16, 64, 128, 80, 80, heads=4, shared=2, matrix=90),
     "op-f16-causal": Attention(F16, 130, 130, 64, 48, causal=True, matrix=90,
                                coalesced=85),
+    # Six of sixteen tiles of 64 x 64 have no scores, and one product of zeros in place of two.
+    "op-f16-causal-tiles": Attention(F16, 256, 256, 64, 64, causal=True, matrix=90,
+                                     products=19 << 20),
+    "op-bf16-causal-grouped": Attention(BF16, 128, 128, 64, 64, heads=4, shared=2, causal=True,
+                                        matrix=90, coalesced=85),
+    "op-f16-step": Attention(F16, 1, 200, 64, 64, heads=8, shared=2, matrix=90, conflicts=30),
+    "op-f16-one": Attention(F16, 1, 1, 48, 48, heads=1, shared=1, matrix=50, conflicts=50,
+                            coalesced=0),
     "op-f16-uneven": Attention(F16, 37, 77, 24, 20, matrix=50, conflicts=50),
     "op-bf16-256": Attention(BF16, 64, 64, 256, 256, matrix=90),
     "op-f32": Attention(F32, 128, 128, 64, 64),

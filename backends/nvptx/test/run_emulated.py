@@ -237,6 +237,9 @@ def check_attention_ops(folder):
                   found.get("conflict_percent", 100) <= case.conflicts, said)
             check(f"coalesced accesses in {name} on sm={sm}",
                   found.get("coalesced_percent", 0) >= case.coalesced, said)
+            products = found.get("counters", {}).get("matrix_multiply_adds", -1)
+            check(f"products of {name} on sm={sm}",
+                  not case.products or 0 < products <= case.products, said)
 
 
 def check_name(folder):

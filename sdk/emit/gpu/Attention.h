@@ -59,18 +59,34 @@ struct GpuAttention {
 std::optional<GpuAttention> matchGpuAttention(mlir::func::FuncOp func,
                                               const GpuTarget &target);
 
+/// Whether a bound dispatch multiplies something that is made of products, as
+/// an attention does: element by element, these would be computed again for
+/// each result.
+bool multipliesProducts(mlir::func::FuncOp func, const GpuTarget &target);
+
 /// Takes numbers by which widened 16-bit floats are scaled from the operands of
 /// the scores, which are then nothing but widened. They are returned: the
 /// scores have to be scaled in their place.
 llvm::SmallVector<ScoreScale> takeScales(GpuAttention &attention);
+
+/// A sum of the scores as the ops behind them read it.
+mlir::Value scaled(mlir::ImplicitLocOpBuilder &b, const GpuAttention &attention,
+                   mlir::Value sum);
 
 /// Writes the loops in front of the function's end. False where the target has
 /// too little memory; a failure has been diagnosed.
 mlir::FailureOr<bool> emitGpuAttention(mlir::func::FuncOp func,
                                        GpuAttention &attention);
 
-/// The same by matrix instructions. False where the unit has none for both
-/// products, or the ops between are no softmax.
+/// The same by matrix instructions, with scores in registers. False where the
+/// unit has none whose sums are factors of the next product, registers are too
+/// few or rows are, or the ops between are no softmax.
+mlir::FailureOr<bool> emitRegisterAttention(mlir::func::FuncOp func,
+                                            GpuAttention &attention,
+                                            const MatrixUnit &unit);
+
+/// The same with scores in memory of the work-group. False where the unit has
+/// no instructions for both products, or the ops between are no softmax.
 mlir::FailureOr<bool> emitMatrixAttention(mlir::func::FuncOp func,
                                           GpuAttention &attention,
                                           const MatrixUnit &unit);

@@ -21,15 +21,6 @@ namespace backplane {
 
 /* ---- Loops ---- */
 
-Value AttentionLoops::scaled(Value score) {
-  for (const ScoreScale &scale : attention.scales) {
-    Value number = arith::ConstantOp::create(b, scale.number);
-    score = scale.divides ? arith::DivFOp::create(b, score, number).getResult()
-                          : arith::MulFOp::create(b, score, number).getResult();
-  }
-  return score;
-}
-
 LogicalResult AttentionLoops::reduce(const RowReduction &reduction,
                                      AttentionRows &rows) {
   auto partial = product.forPlaces(
@@ -221,7 +212,7 @@ LogicalResult TileLoops::computeScores(Value first) {
     gpu::BarrierOp::create(b);
   for (auto [i, sum] : llvm::enumerate(loop.getResults())) {
     auto [row, column] = scores.placeOf(i);
-    scores.store(scaled(sum),
+    scores.store(scaled(b, attention, sum),
                  placeOfScore(scores.add(scores.row, scores.index(row)),
                               scores.add(scores.column, scores.index(column))));
   }
@@ -291,7 +282,7 @@ LogicalResult TileLoops::finish(ValueRange sums) {
 LogicalResult TileLoops::emit() {
   scores.readSizes();
   tiles.enterGroup(tiles.tile.m(), tiles.tile.n());
-  enterScores(scores);
+  enterScores(scores, tiles);
   scores.findThread();
   tiles.findThread();
   TilePlan plan{tiles.tile.groupRows, tiles.tile.rows, columns,
@@ -314,8 +305,7 @@ LogicalResult TileLoops::emit() {
 
 /* ---- Entry ---- */
 
-/// The scores of the work-group whose part of the product is known.
-void AttentionLoops::enterScores(ContractScope &scores) {
+void enterScores(ContractScope &scores, const ContractScope &product) {
   scores.at.assign(scores.c.op.getNumLoops(), scores.index(0));
   for (auto [mine, other] : llvm::zip(scores.c.outer, product.c.outer))
     scores.at[mine] = product.at[other];

@@ -9,6 +9,10 @@
 
 namespace backplane {
 
+/// Tells the scope of the scores where that of the product is, which is within
+/// the loop of work-groups.
+void enterScores(ContractScope &scores, const ContractScope &product);
+
 class AttentionLoops {
 public:
   using Value = mlir::Value;
@@ -23,11 +27,6 @@ public:
 protected:
   /// All of it, within the loop of work-groups.
   mlir::LogicalResult run(AttentionRows &rows);
-  /// Tells the scope of the scores where that of the product is.
-  void enterScores(ContractScope &scores);
-
-  /// A sum of the scores as the ops behind them read it.
-  Value scaled(Value score);
 
   /// What comes in front of the last pass.
   virtual mlir::LogicalResult begin() { return mlir::success(); }

@@ -212,12 +212,15 @@ bool Matcher::followReshape(Operation *op) {
   isWhole[result] = whole;
   if (!whole)
     return true;
-  SmallVector<ReassociationIndices> groups;
-  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
-    groups = expand.getReassociationIndices();
-  else
-    groups = cast<tensor::CollapseShapeOp>(op).getReassociationIndices();
-  return !groups.empty() && groups.back().size() == 1;
+  // Axes of one element may stand in front of the columns.
+  auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+  auto groups =
+      expand ? expand.getReassociationIndices()
+             : cast<tensor::CollapseShapeOp>(op).getReassociationIndices();
+  auto sizes = typeOf(expand ? result : op->getOperand(0)).getShape();
+  return !groups.empty() &&
+         llvm::all_of(ArrayRef(groups.back()).drop_back(),
+                      [&](int64_t axis) { return sizes[axis] == 1; });
 }
 
 /// Whether all ops between scores and weights work on rows.
@@ -385,6 +388,11 @@ bool Matcher::run(func::FuncOp func) {
   if (found.softmax)
     found.reductions.clear();
   return true;
+}
+
+bool multipliesProducts(func::FuncOp func, const GpuTarget &target) {
+  auto sums = findSums(func);
+  return sums && Matcher(target).findProducts(*sums);
 }
 
 std::optional<GpuAttention> matchGpuAttention(func::FuncOp func,

@@ -6,8 +6,7 @@
 #ifndef BACKPLANE_EMIT_GPU_ATTENTIONROWS_H
 #define BACKPLANE_EMIT_GPU_ATTENTIONROWS_H
 
-#include "sdk/emit/gpu/Attention.h"
-#include "sdk/emit/gpu/ContractScope.h"
+#include "sdk/emit/gpu/ScoreReader.h"
 
 #include <functional>
 
@@ -64,35 +63,26 @@ public:
 private:
   mlir::FailureOr<Values> forColumns(mlir::ValueRange carried,
                                      ContractScope::Step step);
-  mlir::FailureOr<Values>
-  choose(Value condition, mlir::ValueRange otherwise,
-         llvm::function_ref<mlir::FailureOr<Values>()> make);
   Value insideOf(Value first, Value column);
-  Values placeIn(Value tensor, Value column);
-  void know(Value score);
   mlir::FailureOr<Values> readWhole(Value tensor, Value first, Value column);
   mlir::FailureOr<Values> weighSoftmax(Value first, mlir::ValueRange carried);
+  mlir::FailureOr<Value> ownScore(Value first, Value column);
   mlir::FailureOr<Value> largestScore(Value first);
   mlir::LogicalResult prepareScores(Value first);
   Value keepPowers(Value top);
-  mlir::FailureOr<Value> readRow(mlir::linalg::GenericOp op,
-                                 const GpuOperand &operand);
-  mlir::FailureOr<Values> lastFactor(Value top, Value sum);
   Value meet(Value memory, Value own, Value start,
              llvm::function_ref<Value(Value, Value)> combine);
   void storeFactor(Value factor);
-  Value safe(Value top);
-  Value number(double value);
 
   const GpuAttention &attention;
-  ContractScope &scores, &product;
+  ContractScope &product;
   mlir::ImplicitLocOpBuilder &b;
+  ScoreReader reader;
   ScoreTile tile;
   int64_t team;            ///< invocations of a row
   Value row, member;       ///< of this invocation in the tile, in its team
   Value rowAt;             ///< in the product
   Value partials, factors; ///< memory of the work-group
-  llvm::SmallVector<std::pair<Value, Value>> known; ///< finished reductions
 };
 
 } // namespace backplane

@@ -73,4 +73,14 @@ SmallVector<ScoreScale> takeScales(GpuAttention &attention) {
   return scales;
 }
 
+Value scaled(ImplicitLocOpBuilder &b, const GpuAttention &attention,
+             Value sum) {
+  for (const ScoreScale &scale : attention.scales) {
+    Value number = arith::ConstantOp::create(b, scale.number);
+    sum = scale.divides ? arith::DivFOp::create(b, sum, number).getResult()
+                        : arith::MulFOp::create(b, sum, number).getResult();
+  }
+  return sum;
+}
+
 } // namespace backplane

@@ -84,6 +84,9 @@ static FailureOr<bool> contractAttention(func::FuncOp func,
     else if (!scales.empty())
       return func.emitError("an attention is none any more without its scales");
   }
+  if (!attention && multipliesProducts(func, target))
+    return func.emitError("it multiplies products in a way that is not known "
+                          "here, and would compute them for each result");
   if (!attention)
     return false;
   attention->scores.fusesProducts = fusesProducts;
@@ -92,6 +95,8 @@ static FailureOr<bool> contractAttention(func::FuncOp func,
     return failure();
   FailureOr<bool> done = false;
   if (unit)
+    done = emitRegisterAttention(func, *attention, *unit);
+  if (unit && succeeded(done) && !*done)
     done = emitMatrixAttention(func, *attention, *unit);
   if (succeeded(done) && !*done)
     done = emitGpuAttention(func, *attention);
@@ -102,6 +107,19 @@ static FailureOr<bool> contractAttention(func::FuncOp func,
   return true;
 }
 
+/// The product of a few rows with columns that are side by side in memory, as
+/// matrix instructions take it. Where k is, sums are shared by subgroups.
+static std::optional<GpuContraction> matchFewRows(func::FuncOp func,
+                                                  const GpuTarget &target,
+                                                  const MatrixUnit &unit) {
+  auto contraction = matchGpuContraction(func, target, /*anyRows=*/true);
+  if (contraction && moveWidenings(contraction->op))
+    contraction = matchGpuContraction(func, target, /*anyRows=*/true);
+  bool fits = contraction && !contraction->b.kIsInnermost &&
+              planMatrix(*contraction, unit);
+  return fits ? contraction : std::nullopt;
+}
+
 static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
                               bool fusesProducts, const MatrixUnit *unit) {
   auto isAttention = contractAttention(func, target, fusesProducts, unit);
@@ -110,6 +128,8 @@ static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
   auto contraction = matchGpuContraction(func, target);
   if (contraction && unit && moveWidenings(contraction->op))
     contraction = matchGpuContraction(func, target);
+  if (!contraction && unit)
+    contraction = matchFewRows(func, target, *unit);
   if (!contraction)
     return success();
   contraction->fusesProducts = fusesProducts;

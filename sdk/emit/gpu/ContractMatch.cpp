@@ -25,6 +25,7 @@ namespace {
 struct Matcher {
   GpuContraction c;
   SmallVector<int64_t> sizes;
+  int64_t minRows = kLeastRows;
 
   bool run(func::FuncOp func);
   bool read(const GroupSums &sums);
@@ -143,7 +144,7 @@ bool Matcher::worthwhile() {
     int64_t size = sizeOf(sizes, loops);
     return ShapedType::isDynamic(size) || size >= least;
   };
-  return atLeast(c.m, kLeastRows) && atLeast(c.n, kLeastColumns) &&
+  return atLeast(c.m, minRows) && atLeast(c.n, kLeastColumns) &&
          atLeast(c.k, kLeastDepth) && sizeOf(sizes, c.k) <= kMostDepth &&
          !c.m.empty() && !c.n.empty();
 }
@@ -162,9 +163,11 @@ std::optional<GpuContraction> readProducts(const GroupSums &sums,
   return matcher.c;
 }
 
-std::optional<GpuContraction> matchGpuContraction(func::FuncOp func,
-                                                  const GpuTarget &target) {
+std::optional<GpuContraction>
+matchGpuContraction(func::FuncOp func, const GpuTarget &target, bool anyRows) {
   Matcher matcher;
+  if (anyRows)
+    matcher.minRows = 1;
   matcher.c.target = target;
   if (!matcher.run(func))
     return std::nullopt;

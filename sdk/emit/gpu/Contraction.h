@@ -54,9 +54,11 @@ struct GpuTile {
 };
 
 /// The contraction that a bound dispatch (bp-bind-buffers) computes its results
-/// from, or none when it is anything else or too small for tiles.
+/// from, or none when it is anything else or too small for tiles: of few
+/// rows, which may be taken all the same.
 std::optional<GpuContraction> matchGpuContraction(mlir::func::FuncOp func,
-                                                  const GpuTarget &target);
+                                                  const GpuTarget &target,
+                                                  bool anyRows = false);
 
 /// The products that an op adds up, with no loops by role; none when it is
 /// anything else.

@@ -22,8 +22,9 @@ static int64_t bytesOf(MemRefType type) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
-void askForMemory(Value memory, const GpuTarget &target) {
-  if (bytesOf(cast<MemRefType>(memory.getType())) > target.sharedBytes)
+void askForMemory(Value memory, const GpuTarget &target, bool hasProducts) {
+  if (hasProducts ||
+      bytesOf(cast<MemRefType>(memory.getType())) > target.sharedBytes)
     memory.getDefiningOp()->setAttr(bp::dynamicAttr,
                                     UnitAttr::get(memory.getContext()));
 }

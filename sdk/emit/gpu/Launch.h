@@ -18,8 +18,9 @@ void askForThreads(mlir::func::FuncOp func, int64_t threads);
 int64_t threadsOf(mlir::func::FuncOp func, const GpuTarget &target);
 
 /// Memory of the work-group is dynamic where it is more than there is without
-/// asking.
-void askForMemory(mlir::Value memory, const GpuTarget &target);
+/// asking, and where products read it (MemoryProducts::kAlignment).
+void askForMemory(mlir::Value memory, const GpuTarget &target,
+                  bool hasProducts);
 /// Bytes that the function asks for.
 int64_t dynamicBytes(mlir::func::FuncOp func);
 

@@ -5,6 +5,7 @@
 // computed: those of the next K behind the scores, those of the next V behind
 // the product.
 #include "sdk/emit/gpu/AttentionLoops.h"
+#include "sdk/emit/gpu/MatrixFactors.h"
 #include "sdk/emit/gpu/MatrixScope.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,22 +21,12 @@ namespace {
 /// Instructions of a subgroup along n, and columns of scores in a block, at
 /// most.
 constexpr int64_t kMostColumns = 16, kMostKeys = 64;
-/// Weights of f32 are sums of 16-bit floats: two f16, once they are multiplied
-/// by a power of two that keeps the largest, 1, below the largest f16, or three
-/// bf16.
-constexpr int64_t kPartsF16 = 2, kPartsBF16 = 3;
-constexpr float kWeightOfOne = 32768;
 
 struct MatrixAttentionPlan {
   MatrixPlan scores, product;
-  NarrowFactor q, k, weights, v;
-  int64_t parts; ///< 16-bit floats that a weight is the sum of
+  AttentionFactors factors;
 
   int64_t keys() const { return scores.tileN(); }
-  /// Whether weights are multiplied by kWeightOfOne.
-  bool enlarges() const {
-    return parts > 1 && weights.element == MatrixElement::F16;
-  }
   /// Words from row to row of scores, so that rows lie in different banks.
   int64_t scoreStride() const { return keys() + 8; }
   /// Where the parts of memory begin, in words.
@@ -46,7 +37,7 @@ struct MatrixAttentionPlan {
     return scoresAt() + scores.tileM() * scoreStride();
   }
   int64_t words() const {
-    return std::max(weightsAt() + parts * product.a.words(),
+    return std::max(weightsAt() + factors.parts * product.a.words(),
                     product.partWords());
   }
 };
@@ -79,7 +70,6 @@ struct MatrixLoops : AttentionLoops {
 
   LogicalResult emit();
   ScoreTile scoreTile();
-  Values partsOf(Value weight);
   void keepWeights(Value row, Value column, ValueRange weights);
   LogicalResult fillKeys(Value first);
   LogicalResult fillValues(Value first);
@@ -98,21 +88,15 @@ struct MatrixLoops : AttentionLoops {
 
 bool Planner::find(const MatrixUnit &unit) {
   GpuAttention &a = attention;
-  auto q = narrowFactor(a.scores.a), k = narrowFactor(a.scores.b);
-  auto v = narrowFactor(a.product.b), weights = narrowFactor(a.product.a);
+  auto factors = findFactors(a);
   why = "the unit has no instruction for what Q, K and V are; halves and sums "
         "in f32 have one";
-  if (!q || !k || !v)
+  if (!factors)
     return false;
-  plan.q = *q;
-  plan.k = *k;
-  plan.v = *v;
-  bool isHalf = v->element == MatrixElement::F16;
-  plan.parts = weights ? 1 : isHalf ? kPartsF16 : kPartsBF16;
-  plan.weights =
-      weights ? *weights : NarrowFactor{a.product.a.value, v->type, v->element};
-  auto scores = findMatrixInstruction(a.scores, unit, plan.q, plan.k);
-  auto product = findMatrixInstruction(a.product, unit, plan.weights, plan.v);
+  plan.factors = *factors;
+  auto scores = findMatrixInstruction(a.scores, unit, factors->q, factors->k);
+  auto product =
+      findMatrixInstruction(a.product, unit, factors->weights, factors->v);
   if (!scores || !product)
     return false;
   plan.scores = *scores;
@@ -120,7 +104,7 @@ bool Planner::find(const MatrixUnit &unit) {
   // Both share rows; a word holds two weights.
   return scores->instruction->m == product->instruction->m &&
          product->instruction->layoutC.elements() > 0 &&
-         bytesOf(plan.weights.element) == 2;
+         bytesOf(factors->weights.element) == 2;
 }
 
 bool Planner::fits() {
@@ -129,25 +113,20 @@ bool Planner::fits() {
       uint64_t(std::max(scores.op.getStaticLoopRanges()[scores.k.front()],
                         plan.scores.instruction->k))));
   int64_t rows = plan.scores.tileM(), keys = plan.keys();
-  plan.scores.a =
-      stageFactor(scores, plan.scores, plan.q, scores.a, scores.m, rows, depth);
-  plan.scores.b =
-      stageFactor(scores, plan.scores, plan.k, scores.b, scores.n, keys, depth);
+  plan.scores.a = stageFactor(scores, plan.scores, plan.factors.q, scores.a,
+                              scores.m, rows, depth);
+  plan.scores.b = stageFactor(scores, plan.scores, plan.factors.k, scores.b,
+                              scores.n, keys, depth);
   // Weights are made in memory, along k.
   GpuOperand weights = product.a;
   weights.kIsInnermost = true;
-  plan.product.a = stageFactor(product, plan.product, plan.weights, weights,
-                               product.m, rows, keys);
+  plan.product.a = stageFactor(product, plan.product, plan.factors.weights,
+                               weights, product.m, rows, keys);
   plan.product.a.copies = false;
-  plan.product.b = stageFactor(product, plan.product, plan.v, product.b,
+  plan.product.b = stageFactor(product, plan.product, plan.factors.v, product.b,
                                product.n, plan.product.tileN(), keys);
   return (plan.words() + AttentionRows::words(attention, rows)) * 4 <=
          product.target.sharedBytes;
-}
-
-/// As many instructions as the size asks for: 1, 2, 4 and so on.
-static int64_t countFor(int64_t size, int64_t step, int64_t most) {
-  return ShapedType::isDynamic(size) ? most : sumsFor(size, step, most);
 }
 
 /// Neighbours of a row that an invocation of a team of this size has: so many
@@ -209,34 +188,6 @@ bool Planner::run(const MatrixUnit &unit) {
 
 /* ---- Parts of a block ---- */
 
-/// Two neighbours in a word.
-static Value packHalves(ImplicitLocOpBuilder &b, Value first, Value second) {
-  auto bits = [&](Value half) -> Value {
-    Value number = arith::BitcastOp::create(b, b.getI16Type(), half);
-    return arith::ExtUIOp::create(b, b.getI32Type(), number);
-  };
-  Value by = arith::ConstantOp::create(b, b.getI32IntegerAttr(16));
-  Value high = arith::ShLIOp::create(b, bits(second), by);
-  return arith::OrIOp::create(b, bits(first), high);
-}
-
-/// A weight as 16-bit floats whose sum it is, the largest first.
-MatrixLoops::Values MatrixLoops::partsOf(Value weight) {
-  if (plan.enlarges()) {
-    Value by = arith::ConstantOp::create(b, b.getF32FloatAttr(kWeightOfOne));
-    weight = arith::MulFOp::create(b, weight, by);
-  }
-  Values parts;
-  for (int64_t part = 0; part < plan.parts; ++part) {
-    if (part > 0) {
-      Value last = arith::ExtFOp::create(b, weight.getType(), parts.back());
-      weight = arith::SubFOp::create(b, weight, last);
-    }
-    parts.push_back(arith::TruncFOp::create(b, plan.weights.type, weight));
-  }
-  return parts;
-}
-
 /// Weights as the product reads them, two in a word.
 void MatrixLoops::keepWeights(Value row, Value column, ValueRange weights) {
   const StagedFactor &factor = plan.product.a;
@@ -244,16 +195,17 @@ void MatrixLoops::keepWeights(Value row, Value column, ValueRange weights) {
   Value piece = sums.div(column, factor.pieceElements());
   Value inPiece = sums.div(sums.rem(column, factor.pieceElements()), 2);
   Value at = sums.add(sums.wordOf(factor, row, line, piece), inPiece);
-  SmallVector<Values> parts;
-  for (Value weight : weights)
-    parts.push_back(partsOf(weight));
-  for (int64_t part = 0; part < plan.parts; ++part)
-    for (size_t i = 0; i < parts.size(); i += 2) {
-      int64_t word = plan.weightsAt() + part * factor.words() + int64_t(i / 2);
-      sums.storeWord(
-          packHalves(b, parts[i][size_t(part)], parts[i + 1][size_t(part)]),
-          sums.add(at, sums.index(word)));
+  Values numbers(weights);
+  scale(b, plan.factors.exponent(), numbers);
+  for (size_t i = 0; i < numbers.size(); i += 2) {
+    Values words = packWeights(b, *plan.product.unit, plan.factors, numbers[i],
+                               numbers[i + 1]);
+    for (auto [part, word] : llvm::enumerate(words)) {
+      int64_t start = plan.weightsAt() +
+                      int64_t(part) * plan.product.a.words() + int64_t(i / 2);
+      sums.storeWord(word, sums.add(at, sums.index(start)));
     }
+  }
 }
 
 ScoreTile MatrixLoops::scoreTile() {
@@ -331,7 +283,7 @@ LogicalResult MatrixLoops::computeScores(Value first) {
   for (auto [i, score] : llvm::enumerate(made)) {
     MatrixPlace place = scores.placeOf(i);
     scores.storeWord(
-        scaled(score),
+        scaled(b, attention, score),
         scores.add(start, scores.index(place.row * plan.scoreStride() +
                                        place.column)));
   }
@@ -362,7 +314,7 @@ FailureOr<AttentionLoops::Values> MatrixLoops::addWeighted(Value first,
   sums.waitForGroups(plan.scores.a.copies || plan.scores.b.copies ? 1 : 0);
   gpu::BarrierOp::create(b);
   Values all(values);
-  for (int64_t part = 0; part < plan.parts; ++part) {
+  for (int64_t part = 0; part < plan.factors.parts; ++part) {
     int64_t weightsAt = plan.weightsAt() + part * plan.product.a.words();
     all = sums.multiplyFragments(sums.index(weightsAt),
                                  sums.index(plan.valuesAt()), columns, all);
@@ -376,12 +328,8 @@ FailureOr<AttentionLoops::Values> MatrixLoops::addWeighted(Value first,
 }
 
 LogicalResult MatrixLoops::finish(ValueRange values) {
-  if (!plan.enlarges())
-    return sums.finishSums(values);
   Values all(values);
-  Value by = arith::ConstantOp::create(b, b.getF32FloatAttr(1 / kWeightOfOne));
-  for (Value &value : all)
-    value = arith::MulFOp::create(b, value, by);
+  scale(b, -plan.factors.exponent(), all);
   return sums.finishSums(all);
 }
 
@@ -390,7 +338,7 @@ LogicalResult MatrixLoops::emit() {
   sums.readBufferSizes();
   scores.readSizes();
   sums.enterGroup(plan.product.tileM(), plan.product.tileN());
-  enterScores(scores);
+  enterScores(scores, sums);
   scores.findLane();
   sums.findLane();
   scores.memory = sums.memory = sums.loops.share(plan.words(), b.getI32Type());

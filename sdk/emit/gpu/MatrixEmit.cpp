@@ -47,7 +47,7 @@ struct MatrixEmitter : MatrixScope {
 
 ContractScope::Values MatrixEmitter::multiply(Value stage, ValueRange sums) {
   Value second = add(stage, index(plan.a.words()));
-  return plan.products ? multiplyInMemory(stage, second, sums)
+  return plan.products ? multiplyInMemory(stage, second, plan.a.depth, sums)
                        : multiplyFragments(stage, second, plan.a.depth, sums);
 }
 
@@ -127,7 +127,7 @@ LogicalResult MatrixEmitter::run() {
   memory =
       loops.share(std::max(plan.stages * plan.stageWords(), plan.partWords()),
                   b.getI32Type());
-  askForMemory(memory, c.target);
+  askForMemory(memory, c.target, plan.products != nullptr);
   findLane();
   FailureOr<Values> sums = accumulate();
   if (failed(sums))

@@ -90,24 +90,37 @@ MatrixScope::loadFragments(const StagedFactor &factor,
   return fragments;
 }
 
-/// All products of one instruction's k.
-void MatrixScope::multiplyOnce(Value firstA, Value firstB, int64_t k,
-                               Values &sums) {
+MatrixScope::Fragments MatrixScope::loadLeftAt(Value first, int64_t k) {
   const MatrixInstruction &i = *plan.instruction;
-  auto as = loadFragments(plan.a, i.layoutA, firstA,
-                          mul(subgroupM, plan.rows * i.m), k, plan.rows, i.m);
+  return loadFragments(plan.a, i.layoutA, first,
+                       mul(subgroupM, plan.rows * i.m), k, plan.rows, i.m);
+}
+
+SmallVector<MatrixScope::Fragments> MatrixScope::loadLeft(Value first,
+                                                          int64_t depth) {
+  SmallVector<Fragments> all;
+  for (int64_t k = 0; k < depth; k += plan.instruction->k)
+    all.push_back(loadLeftAt(first, k));
+  return all;
+}
+
+void MatrixScope::multiplyLeft(ArrayRef<Fragments> lefts, Value firstB,
+                               int64_t k, Values &sums) {
+  const MatrixInstruction &i = *plan.instruction;
   auto bs =
       loadFragments(plan.b, i.layoutB, firstB,
                     mul(subgroupN, plan.columns * i.n), k, plan.columns, i.n);
   auto each = size_t(i.layoutC.elements());
-  size_t at = 0;
-  for (const Values &wordsA : as)
-    for (const Values &wordsB : bs) {
-      Values old(ArrayRef(sums).slice(at, each));
-      llvm::copy(plan.unit->multiply(b, i, wordsA, wordsB, old),
-                 sums.begin() + at);
-      at += each;
-    }
+  for (const Fragments &as : lefts) {
+    size_t at = 0;
+    for (const Values &wordsA : as)
+      for (const Values &wordsB : bs) {
+        Values old(ArrayRef(sums).slice(at, each));
+        llvm::copy(plan.unit->multiply(b, i, wordsA, wordsB, old),
+                   sums.begin() + at);
+        at += each;
+      }
+  }
 }
 
 ContractScope::Values MatrixScope::multiplyFragments(Value firstA, Value firstB,
@@ -115,7 +128,7 @@ ContractScope::Values MatrixScope::multiplyFragments(Value firstA, Value firstB,
                                                      ValueRange sums) {
   Values all(sums);
   for (int64_t k = 0; k < depth; k += plan.instruction->k)
-    multiplyOnce(firstA, firstB, k, all);
+    multiplyLeft(loadLeftAt(firstA, k), firstB, k, all);
   return all;
 }
 

@@ -17,6 +17,10 @@ constexpr int64_t kDepthBytes = 64, kBusyGroups = 128, kStages = 3;
 constexpr int64_t kMostRows = 4, kMostColumns = 8;
 /// Instructions of a subgroup below which a tile reads more than it computes.
 constexpr int64_t kLeastTile = 2;
+/// Rows up to which a product does little else than read its other factor, a
+/// block of which has so much of k, less where more rows are.
+constexpr int64_t kFewRows = 64, kDepthBytesOfFew = 256;
+constexpr int64_t kStagesOfFew = 4, kLeastStagesOfFew = 3;
 
 /// What an op widens.
 static std::optional<NarrowFactor> narrowFactor(Operation *widening,
@@ -171,6 +175,11 @@ bool isBusy(GpuContraction &c, const MatrixPlan &plan) {
   return groups >= kBusyGroups;
 }
 
+static bool hasFewRows(GpuContraction &c) {
+  int64_t rows = sizeOf(c.op.getStaticLoopRanges(), c.m);
+  return !ShapedType::isDynamic(rows) && rows <= kFewRows;
+}
+
 namespace {
 
 /// Sizes of tiles: large ones read less, small ones are more.
@@ -182,33 +191,50 @@ struct TilePlanner {
 
   void run();
   bool fits();
+  bool stage(int64_t depthBytes, int64_t maxStages, int64_t minStages);
+  /// Whether a block of so many bytes holds all of k.
+  bool isShort(int64_t bytes) const {
+    int64_t size = sizeOf(sizes, c.k);
+    return !ShapedType::isDynamic(size) && size * bytesOf(a.element) < bytes;
+  }
 };
 
 } // namespace
 
-bool TilePlanner::fits() {
-  int64_t depth = kDepthBytes / bytesOf(a.element);
+/// With blocks of so many bytes of k, as many as fit, at least `minStages`.
+bool TilePlanner::stage(int64_t depthBytes, int64_t maxStages,
+                        int64_t minStages) {
+  int64_t depth = depthBytes / bytesOf(a.element);
   plan.a = stageFactor(c, plan, a, c.a, c.m, plan.tileM(), depth);
   plan.b = stageFactor(c, plan, b, c.b, c.n, plan.tileN(), depth);
-  plan.stages = kStages;
-  while (plan.stages > 2 &&
+  plan.stages = maxStages;
+  while (plan.stages > minStages &&
          plan.stages * plan.stageWords() * 4 > c.target.sharedBytes)
     --plan.stages;
   return std::max(plan.stages * plan.stageWords(), plan.partWords()) * 4 <=
          c.target.sharedBytes;
 }
 
+bool TilePlanner::fits() {
+  if (hasFewRows(c))
+    for (int64_t bytes = kDepthBytesOfFew; bytes > kDepthBytes; bytes /= 2)
+      if (!isShort(bytes) && stage(bytes, kStagesOfFew, kLeastStagesOfFew))
+        return true;
+  return stage(kDepthBytes, kStages, 2);
+}
+
 void TilePlanner::run() {
   const MatrixInstruction &instruction = *plan.instruction;
   int64_t subgroups = c.target.groupSize / c.target.clusterSize;
-  plan.subgroupsN = std::min<int64_t>(2, subgroups);
+  bool few = hasFewRows(c);
+  int64_t least = few ? 1 : kLeastTile;
+  plan.subgroupsN = few ? subgroups : std::min<int64_t>(2, subgroups);
   plan.subgroupsM = subgroups / plan.subgroupsN;
   plan.rows =
       share(sizeOf(sizes, c.m), plan.subgroupsM * instruction.m, kMostRows);
   plan.columns =
       share(sizeOf(sizes, c.n), plan.subgroupsN * instruction.n, kMostColumns);
-  while (!fits() ||
-         (!isBusy(c, plan) && plan.rows * plan.columns > kLeastTile)) {
+  while (!fits() || (!isBusy(c, plan) && plan.rows * plan.columns > least)) {
     if (plan.rows == 1 && plan.columns == 1)
       return;
     // What comes through registers is read by each row of work-groups.
@@ -234,8 +260,9 @@ std::optional<MatrixPlan> planMatrix(GpuContraction &c,
   auto a = narrowFactor(c.a), b = narrowFactor(c.b);
   if (!a || !b)
     return std::nullopt;
-  if (auto plan = planMemoryProducts(c, unit, *a, *b))
-    return plan;
+  auto inMemory = planMemoryProducts(c, unit, *a, *b);
+  if (inMemory && (isBusy(c, *inMemory) || !hasFewRows(c)))
+    return inMemory;
   auto plan = findMatrixInstruction(c, unit, *a, *b);
   if (!plan)
     return std::nullopt;

@@ -7,8 +7,6 @@ using namespace mlir;
 
 namespace backplane {
 
-/// A block of a factor, from a row and a k on, at which a group of lines or a
-/// piece of one begins.
 MatrixInMemory MatrixScope::inMemory(const StagedFactor &factor, Value first,
                                      Value row, int64_t k) {
   Value line = factor.alongK ? row : index(k);
@@ -19,10 +17,11 @@ MatrixInMemory MatrixScope::inMemory(const StagedFactor &factor, Value first,
 }
 
 ContractScope::Values MatrixScope::multiplyInMemory(Value firstA, Value firstB,
+                                                    int64_t depth,
                                                     ValueRange sums) {
   const MatrixInstruction &i = *plan.instruction;
   Values all = plan.products->beginGroup(b, sums);
-  for (int64_t k = 0; k < plan.a.depth; k += i.k)
+  for (int64_t k = 0; k < depth; k += i.k)
     all = plan.products->multiply(
         b, i, inMemory(plan.a, firstA, mul(subgroupM, i.m), k),
         inMemory(plan.b, firstB, mul(subgroupN, i.n), k), all);

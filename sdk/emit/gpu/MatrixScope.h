@@ -44,9 +44,21 @@ struct MatrixScope : ContractScope {
   /// Adds the products of two blocks in memory, those of the first `depth` k.
   Values multiplyFragments(Value firstA, Value firstB, int64_t depth,
                            mlir::ValueRange sums);
-  /// Begins to add the products of two blocks in memory, by the instructions of
-  /// a plan that has `products`.
-  Values multiplyInMemory(Value firstA, Value firstB, mlir::ValueRange sums);
+  /// Fragments of A, a row of instructions each.
+  using Fragments = llvm::SmallVector<Values>;
+  /// Those of a block in memory, for each k of an instruction.
+  llvm::SmallVector<Fragments> loadLeft(Value first, int64_t depth);
+  /// Adds the products of each of these with a block of B in memory, from k on.
+  void multiplyLeft(llvm::ArrayRef<Fragments> lefts, Value firstB, int64_t k,
+                    Values &sums);
+  /// Begins to add the products of two blocks in memory, those of the first
+  /// `depth` k, by the instructions of a plan that has `products`.
+  Values multiplyInMemory(Value firstA, Value firstB, int64_t depth,
+                          mlir::ValueRange sums);
+  /// A block of a factor, from a row and a k on, at which a group of lines or a
+  /// piece of one begins.
+  MatrixInMemory inMemory(const StagedFactor &factor, Value first, Value row,
+                          int64_t k);
   /// As many sums as a lane has, as they begin.
   Values startSums();
   /// Where the sum of this number is, from the first one of the lane.
@@ -86,9 +98,7 @@ private:
                                           Value first, Value row, int64_t k,
                                           int64_t count, int64_t rows);
   Value choose(int64_t one, int64_t two);
-  MatrixInMemory inMemory(const StagedFactor &factor, Value first, Value row,
-                          int64_t k);
-  void multiplyOnce(Value firstA, Value firstB, int64_t k, Values &sums);
+  Fragments loadLeftAt(Value first, int64_t k);
   void keepRows(mlir::ValueRange sums);
   mlir::LogicalResult finishRows(int64_t part);
   bool copiesLines() const { return plan.a.copies || plan.b.copies; }

@@ -110,26 +110,33 @@ public:
   static constexpr int64_t kLineBytes = 128, kAlignment = 1024;
 
   virtual ~MemoryProducts() = default;
-  /// A and B have no layouts.
+  /// B has no layout. A has that of lanes which hold it themselves.
   virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
   /// What this lane has copied or written to memory, products behind the next
   /// barrier see.
   virtual void publish(mlir::ImplicitLocOpBuilder &b) const = 0;
-  /// In front of the first product of a group: its sums.
+  /// In front of the first product of a group: what its products have in
+  /// registers, sums of 32 bits and words.
   virtual llvm::SmallVector<mlir::Value>
-  beginGroup(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange sums) const = 0;
+  beginGroup(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange values) const = 0;
   /// Begins a product; the sums, one value each.
   virtual llvm::SmallVector<mlir::Value>
   multiply(mlir::ImplicitLocOpBuilder &b, const MatrixInstruction &instruction,
            const MatrixInMemory &left, const MatrixInMemory &right,
            mlir::ValueRange sums) const = 0;
+  /// The same where lanes hold A.
+  virtual llvm::SmallVector<mlir::Value>
+  multiply(mlir::ImplicitLocOpBuilder &b, const MatrixInstruction &instruction,
+           mlir::ValueRange wordsA, const MatrixInMemory &right,
+           mlir::ValueRange sums) const = 0;
   virtual void endGroup(mlir::ImplicitLocOpBuilder &b) const = 0;
   /// Waits until no more than the last `open` groups are under way.
   virtual void waitForGroups(mlir::ImplicitLocOpBuilder &b,
                              int64_t open) const = 0;
-  /// Waits for all groups; the sums, which anything may use.
-  virtual llvm::SmallVector<mlir::Value>
-  finish(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange sums) const = 0;
+  /// The same; these values, which anything may use from then on.
+  virtual llvm::SmallVector<mlir::Value> finish(mlir::ImplicitLocOpBuilder &b,
+                                                mlir::ValueRange values,
+                                                int64_t open = 0) const = 0;
 };
 
 class MatrixUnit : public mlir::DialectInterface::Base<MatrixUnit> {
@@ -142,6 +149,18 @@ public:
   multiply(mlir::ImplicitLocOpBuilder &b, const MatrixInstruction &instruction,
            mlir::ValueRange wordsA, mlir::ValueRange wordsB,
            mlir::ValueRange sums) const = 0;
+
+  /// Two f32 as 16-bit floats in a word, the first in the lower bits, and such
+  /// a word as two f32.
+  virtual mlir::Value pack(mlir::ImplicitLocOpBuilder &b, mlir::Type half,
+                           mlir::Value first, mlir::Value second) const;
+  virtual std::pair<mlir::Value, mlir::Value>
+  unpack(mlir::ImplicitLocOpBuilder &b, mlir::Type half,
+         mlir::Value word) const;
+  /// exp(x * scale) * 2^exponent in f32 for weights, where that of x is at most
+  /// 0: within 2^-20 of the weight, or 2^-40.
+  virtual mlir::Value exp(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
+                          double scale, int64_t exponent) const;
 
   /// Null: each lane loads its own words.
   virtual const LineLoads *lineLoads() const { return nullptr; }

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
+#include <numbers>
+
 using namespace mlir;
 
 namespace backplane {
@@ -74,6 +76,10 @@ struct NvptxMatrixUnit : MatrixUnit {
   Values multiply(Builder &b, const MatrixInstruction &instruction,
                   ValueRange wordsA, ValueRange wordsB,
                   ValueRange sums) const override;
+  Value pack(Builder &b, Type half, Value first, Value second) const override;
+  std::pair<Value, Value> unpack(Builder &b, Type half,
+                                 Value word) const override;
+  Value exp(Builder &b, Value x, double scale, int64_t exponent) const override;
   const LineLoads *lineLoads() const override { return &loads; }
   const LineCopies *lineCopies() const override { return &copies; }
   const MemoryProducts *memoryProducts() const override {
@@ -122,6 +128,11 @@ ArrayRef<MatrixInstruction> NvptxMatrixUnit::instructions() const {
   return table;
 }
 
+static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
+  return LLVM::ConstantOp::create(b, b.getI32Type(),
+                                  b.getI32IntegerAttr(int32_t(value)));
+}
+
 static Value pointerTo(ImplicitLocOpBuilder &b, Value address,
                        NvptxSpace space) {
   Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
@@ -152,6 +163,43 @@ SmallVector<Value> NvptxMatrixUnit::multiply(Builder &b,
       std::array{typeOf(i.a), typeOf(i.b)},
       std::array{NVVM::MMALayout::row, NVVM::MMALayout::col});
   return partsOf(b, result);
+}
+
+/// One conversion makes both halves of a word. LLVM would make it two where a
+/// half is read again.
+Value NvptxMatrixUnit::pack(Builder &b, Type half, Value first,
+                            Value second) const {
+  StringRef text = half.isF16() ? "cvt.rn.f16x2.f32 $0, $2, $1;"
+                                : "cvt.rn.bf16x2.f32 $0, $2, $1;";
+  auto assembly = LLVM::InlineAsmOp::create(
+      b, b.getLoc(), b.getI32Type(), ValueRange{first, second}, text, "=r,f,f",
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+  return assembly.getResult(0);
+}
+
+std::pair<Value, Value> NvptxMatrixUnit::unpack(Builder &b, Type half,
+                                                Value word) const {
+  Value pair = LLVM::BitcastOp::create(b, VectorType::get({2}, half), word);
+  auto number = [&](int64_t i) -> Value {
+    Value part = LLVM::ExtractElementOp::create(b, pair, constant(b, i));
+    return LLVM::FPExtOp::create(b, b.getF32Type(), part);
+  };
+  return {number(0), number(1)};
+}
+
+/// ex2.approx is within 2^-22. Subnormal powers are zeros.
+Value NvptxMatrixUnit::exp(Builder &b, Value x, double scale,
+                           int64_t exponent) const {
+  auto number = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
+  };
+  Value power = LLVM::FMAOp::create(b, x, number(scale / std::numbers::ln2),
+                                    number(double(exponent)));
+  return LLVM::CallIntrinsicOp::create(
+             b, b.getF32Type(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz"),
+             power)
+      .getResults();
 }
 
 SmallVector<Value> NvptxLineLoads::load(Builder &b, Value address,

@@ -26,15 +26,19 @@ constexpr int64_t rows = 64;
 // eight rows below, and so many pieces of eight columns as there are.
 constexpr MatrixPlace lanes[] = {{0, 2}, {0, 4},  {1, 0}, {2, 0},
                                  {4, 0}, {16, 0}, {32, 0}};
+constexpr MatrixPlace halfA[] = {{0, 1}, {8, 0}, {0, 8}};
 constexpr MatrixPlace sums[] = {{0, 1},  {8, 0},  {0, 8},  {0, 16},
                                 {0, 32}, {0, 64}, {0, 128}};
 
 struct WarpGroupProducts : MemoryProducts {
   ArrayRef<MatrixInstruction> instructions() const override;
   void publish(Builder &b) const override;
-  Values beginGroup(Builder &b, ValueRange sums) const override;
+  Values beginGroup(Builder &b, ValueRange values) const override;
   Values multiply(Builder &b, const MatrixInstruction &instruction,
                   const MatrixInMemory &left, const MatrixInMemory &right,
+                  ValueRange sums) const override;
+  Values multiply(Builder &b, const MatrixInstruction &instruction,
+                  ValueRange wordsA, const MatrixInMemory &right,
                   ValueRange sums) const override;
   void endGroup(Builder &b) const override {
     NVVM::WgmmaGroupSyncAlignedOp::create(b);
@@ -42,7 +46,7 @@ struct WarpGroupProducts : MemoryProducts {
   void waitForGroups(Builder &b, int64_t open) const override {
     NVVM::WgmmaWaitGroupSyncOp::create(b, uint64_t(open));
   }
-  Values finish(Builder &b, ValueRange sums) const override;
+  Values finish(Builder &b, ValueRange values, int64_t open) const override;
 };
 
 } // namespace
@@ -58,6 +62,8 @@ static MatrixInstruction ofColumns(MatrixElement a, MatrixElement b,
           .m = rows,
           .n = n,
           .k = kBytes / bytesOf(a),
+          .layoutA = {lanes, bytesOf(a) == 2 ? ArrayRef(halfA)
+                                             : ArrayRef<MatrixPlace>()},
           .layoutC = {lanes, ArrayRef(sums).take_front(bits)}};
 }
 
@@ -103,66 +109,90 @@ static Value describe(Builder &b, const MatrixInMemory &matrix) {
   return LLVM::OrOp::create(b, address, constant(fields));
 }
 
-/// "$0, $1, ..." of the sums, which come first.
-static std::string operandsOf(size_t count) {
+/// "$0, $1, ..." of so many operands.
+static std::string operandsOf(size_t first, size_t count) {
   return llvm::join(
-      llvm::map_range(llvm::seq(count),
+      llvm::map_range(llvm::seq(first, first + count),
                       [](size_t i) { return "$" + Twine(i).str(); }),
       ", ");
 }
 
-/// Assembly that changes sums; `$N` of others follow theirs.
-static Values withSums(Builder &b, const Twine &text, ValueRange others,
-                       StringRef otherConstraints, ValueRange sums) {
-  Type type = sums.front().getType();
-  StringRef result = type.isF32() ? "=f," : "=r,";
+/// Assembly that changes values; `$N` of others follow theirs.
+static Values withValues(Builder &b, const Twine &text, ValueRange others,
+                         StringRef otherConstraints, ValueRange values) {
   std::string constraints;
-  for (size_t i = 0; i < sums.size(); ++i)
-    constraints += result;
+  for (Value value : values)
+    constraints += value.getType().isF32() ? "=f," : "=r,";
   constraints += otherConstraints;
-  for (size_t i = 0; i < sums.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i)
     constraints += (constraints.back() == ',' ? "" : ",") + std::to_string(i);
-  SmallVector<Type> types(sums.size(), type);
   Values operands(others);
-  llvm::append_range(operands, sums);
+  llvm::append_range(operands, values);
   auto assembly = LLVM::InlineAsmOp::create(
-      b, b.getLoc(), LLVM::LLVMStructType::getLiteral(b.getContext(), types),
+      b, b.getLoc(),
+      LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                       llvm::to_vector(values.getTypes())),
       operands, text.str(), constraints, /*has_side_effects=*/true,
       /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr(), ArrayAttr());
   return partsOf(b, assembly.getResult(0));
 }
 
-/// Sums of integers wrap, as everywhere. Factors of bytes have lines along k.
-Values WarpGroupProducts::multiply(Builder &b, const MatrixInstruction &i,
-                                   const MatrixInMemory &left,
-                                   const MatrixInMemory &right,
-                                   ValueRange sums) const {
-  size_t count = sums.size();
+/// `left` is how the assembly names A, `modes` what follows the predicate.
+/// Sums of integers wrap, as everywhere.
+static Values product(Builder &b, const MatrixInstruction &i, StringRef left,
+                      StringRef modes, ValueRange factors,
+                      StringRef constraints, ValueRange sums) {
   auto name = [](MatrixElement element) {
     return NVVM::stringifyMMATypes(typeOf(element));
   };
-  std::string modes;
-  if (i.sum == MatrixElement::F32)
-    modes = std::string(", 1, 1, ") + (left.alongK ? "0" : "1") +
-            (right.alongK ? ", 0" : ", 1");
+  size_t count = sums.size();
   std::string text =
       ("{ .reg .pred p; setp.ne.b32 p, 1, 0; "
        "wgmma.mma_async.sync.aligned.m" +
        Twine(i.m) + "n" + Twine(i.n) + "k" + Twine(i.k) + "." + name(i.sum) +
-       "." + name(i.a) + "." + name(i.b) + " {" + operandsOf(count) + "}, $" +
-       Twine(count) + ", $" + Twine(count + 1) + ", p" + modes + "; }")
+       "." + name(i.a) + "." + name(i.b) + " {" + operandsOf(0, count) + "}, " +
+       left + ", $" + Twine(count + factors.size() - 1) + ", p" + modes + "; }")
           .str();
+  return withValues(b, text, factors, constraints, sums);
+}
+
+/// Factors of bytes have lines along k.
+Values WarpGroupProducts::multiply(Builder &b, const MatrixInstruction &i,
+                                   const MatrixInMemory &left,
+                                   const MatrixInMemory &right,
+                                   ValueRange sums) const {
+  std::string modes;
+  if (i.sum == MatrixElement::F32)
+    modes = std::string(", 1, 1, ") + (left.alongK ? "0" : "1") +
+            (right.alongK ? ", 0" : ", 1");
   Value descriptors[] = {describe(b, left), describe(b, right)};
-  return withSums(b, text, descriptors, "l,l", sums);
+  return product(b, i, operandsOf(sums.size(), 1), modes, descriptors, "l,l",
+                 sums);
 }
 
-Values WarpGroupProducts::beginGroup(Builder &b, ValueRange sums) const {
-  return withSums(b, "wgmma.fence.sync.aligned;", {}, "", sums);
+Values WarpGroupProducts::multiply(Builder &b, const MatrixInstruction &i,
+                                   ValueRange wordsA,
+                                   const MatrixInMemory &right,
+                                   ValueRange sums) const {
+  std::string modes = std::string(", 1, 1, ") + (right.alongK ? "0" : "1");
+  std::string left = "{" + operandsOf(sums.size(), wordsA.size()) + "}";
+  Values factors(wordsA);
+  factors.push_back(describe(b, right));
+  std::string constraints;
+  for (size_t word = 0; word < wordsA.size(); ++word)
+    constraints += "r,";
+  return product(b, i, left, modes, factors, constraints + "l", sums);
 }
 
-Values WarpGroupProducts::finish(Builder &b, ValueRange sums) const {
-  return withSums(b, "wgmma.wait_group.sync.aligned 0;", {}, "", sums);
+Values WarpGroupProducts::beginGroup(Builder &b, ValueRange values) const {
+  return withValues(b, "wgmma.fence.sync.aligned;", {}, "", values);
+}
+
+Values WarpGroupProducts::finish(Builder &b, ValueRange values,
+                                 int64_t open) const {
+  return withValues(b, "wgmma.wait_group.sync.aligned " + Twine(open) + ";", {},
+                    "", values);
 }
 
 const MemoryProducts &warpGroupProducts() {

@@ -33,23 +33,30 @@ func.func @plain(%q: tensor<2x4x40x16xf32>, %k: tensor<2x4x70x16xf32>, %v: tenso
 
 // -----
 
-// Halves are multiplied by matrix instructions: the rows of Q are in memory
-// before the columns begin, blocks of K and V are copied while something else
-// is computed.
+// Halves are multiplied by matrix instructions. Those of Q stay in registers;
+// the next block of K and V is copied while one is computed. Scores stay where
+// the first product leaves them: lanes of a row exchange its maximum, and
+// weights are factors of the second product as they are.
 module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16>}} {
 // CHECK-LABEL: func.func @halves
 // CHECK: nvvm.cp.async.shared.global
 // CHECK: nvvm.cp.async.commit.group
-// CHECK: scf.for
 // CHECK: nvvm.cp.async.wait.group 1
 // CHECK-NEXT: gpu.barrier
-// CHECK: nvvm.mma.sync
-// CHECK: gpu.barrier
+// CHECK: nvvm.ldmatrix
+// CHECK: scf.for
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK-NEXT: gpu.barrier
 // CHECK: nvvm.cp.async.shared.global
-// CHECK: math.exp
-// CHECK: arith.truncf {{.*}} : f32 to f16
-// CHECK: nvvm.cp.async.wait.group 1
 // CHECK: nvvm.mma.sync
+// CHECK-NOT: gpu.barrier
+// CHECK: arith.maximumf
+// CHECK: gpu.shuffle xor
+// CHECK: llvm.nvvm.ex2.approx.ftz
+// CHECK: cvt.rn.f16x2.f32
+// CHECK-NOT: memref.store
+// CHECK: nvvm.mma.sync
+// CHECK: scf.yield
 func.func @halves(%q: tensor<4x256x64xf16>, %k: tensor<4x512x64xf16>, %v: tensor<4x512x64xf16>) -> tensor<4x256x64xf16>
     attributes {bp.dispatch, bp.symbols = []} {
   %x = bp.matmul %q, %k {transpose_b = true} : (tensor<4x256x64xf16>, tensor<4x512x64xf16>) -> tensor<4x256x512xf16>

@@ -38,7 +38,7 @@ module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 
 // CHECK-LABEL: func.func @few
 // CHECK-SAME: bp.group_threads = 128 : i64
 // CHECK: scf.forall {{.*}} in (16)
-// CHECK: memref.alloc() : memref<12288xi32, #gpu.address_space<workgroup>>
+// CHECK: memref.alloc() {bp.dynamic} : memref<12288xi32, #gpu.address_space<workgroup>>
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
 func.func @few(%a: tensor<256x256xf16>, %b: tensor<256x256xf16>,
                %out: tensor<256x256xf32>) -> tensor<256x256xf32>
