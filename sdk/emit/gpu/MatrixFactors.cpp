@@ -11,9 +11,9 @@ using namespace mlir;
 namespace backplane {
 
 constexpr int64_t kPartsF16 = 2, kPartsBF16 = 3;
-/// Parts of bf16 whose error, 2^-18 of a weight, is small beside the rounding
-/// of a result to 16 bits.
-constexpr int64_t kPartsOfShort = 2;
+/// Parts of bf16 whose error, 2^-18 of a weight, is small beside what a result
+/// of 16 bits is rounded by and what sums of so many columns may be off by.
+constexpr int64_t kPartsOfMany = 2, kManyColumns = 256;
 
 /// Whether all that is made of the sums has 16 bits.
 static bool isShort(const GpuContraction &product) {
@@ -23,6 +23,15 @@ static bool isShort(const GpuContraction &product) {
   });
 }
 
+static int64_t partsOf(const GpuContraction &product, MatrixElement element) {
+  if (element == MatrixElement::F16)
+    return kPartsF16;
+  linalg::GenericOp op = product.op;
+  int64_t columns = sizeOf(op.getStaticLoopRanges(), product.k);
+  bool many = !ShapedType::isDynamic(columns) && columns >= kManyColumns;
+  return many && isShort(product) ? kPartsOfMany : kPartsBF16;
+}
+
 std::optional<AttentionFactors> findFactors(const GpuAttention &attention) {
   auto q = narrowFactor(attention.scores.a),
        k = narrowFactor(attention.scores.b);
@@ -30,11 +39,7 @@ std::optional<AttentionFactors> findFactors(const GpuAttention &attention) {
   auto weights = narrowFactor(attention.product.a);
   if (!q || !k || !v)
     return std::nullopt;
-  bool isHalf = v->element == MatrixElement::F16;
-  int64_t parts = weights                      ? 1
-                  : isHalf                     ? kPartsF16
-                  : isShort(attention.product) ? kPartsOfShort
-                                               : kPartsBF16;
+  int64_t parts = weights ? 1 : partsOf(attention.product, v->element);
   if (!weights)
     weights = {attention.product.a.value, v->type, v->element};
   return AttentionFactors{*q, *k, *weights, *v, parts};
