@@ -27,6 +27,9 @@ struct RunningSoftmax {
   GpuOperand shift;   ///< in the body of `powers`, of numbers of the row
   GpuOperand divisor; ///< the same of `share`
   bool divides;
+  /// Weights that are no numbers are zeros, as models have it that hide whole
+  /// rows. None of a row is a number then: its sum is none.
+  bool zeroesNan;
 };
 
 /// A reduction of rows that is a pass of its own.

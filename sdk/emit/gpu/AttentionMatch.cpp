@@ -257,10 +257,30 @@ static OpOperand *inputOf(linalg::GenericOp op, Value value) {
   return op.getDpsInputOperand(argument.getArgNumber());
 }
 
-/// What an elementwise op yields, before it is rounded.
-static Operation *yieldOf(linalg::GenericOp op) {
-  Operation *value =
-      op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+/// What is left of a number where any that is none becomes zero; null for
+/// anything else.
+static Value zeroedNan(Value value) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  auto test = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                     : arith::CmpFOp();
+  if (!test || test.getPredicate() != arith::CmpFPredicate::UNO ||
+      test.getLhs() != test.getRhs() ||
+      !matchPattern(select.getTrueValue(), m_PosZeroFloat()))
+    return {};
+  Value tested = test.getLhs(), number = select.getFalseValue();
+  auto widening = tested.getDefiningOp<arith::ExtFOp>();
+  bool same = tested == number || (widening && widening.getIn() == number);
+  return same ? number : Value();
+}
+
+/// What an elementwise op yields, before it is rounded, and before `zeroes`.
+static Operation *yieldOf(linalg::GenericOp op, bool *zeroes = nullptr) {
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  if (Value number = zeroes ? zeroedNan(yielded) : Value()) {
+    *zeroes = true;
+    yielded = number;
+  }
+  Operation *value = yielded.getDefiningOp();
   if (auto rounding = dyn_cast_or_null<arith::TruncFOp>(value))
     value = rounding.getIn().getDefiningOp();
   return value;
@@ -343,7 +363,8 @@ std::optional<RunningSoftmax> Matcher::findSoftmax() const {
     return std::nullopt;
   s.top = found.reductions[0].op;
   s.sum = found.reductions[1].op;
-  Operation *share = yieldOf(s.share);
+  s.zeroesNan = false;
+  Operation *share = yieldOf(s.share, &s.zeroesNan);
   s.divides = isa_and_nonnull<arith::DivFOp>(share);
   if (!s.divides && !isa_and_nonnull<arith::MulFOp>(share))
     return std::nullopt;

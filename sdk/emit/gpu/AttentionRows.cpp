@@ -237,7 +237,7 @@ Value AttentionRows::keepPowers(Value top) {
     Values weights;
     for (int64_t i = 0; i < tile.width; ++i) {
       Value score = tile.load(row, product.add(column, product.index(i)));
-      weights.push_back(power(b, score, top));
+      weights.push_back(reader.weight(power(b, score, top)));
       sum = arith::AddFOp::create(b, sum, weights.back());
     }
     tile.keep(row, column, weights);
@@ -255,7 +255,7 @@ AttentionRows::weighSoftmax(Value first, ValueRange carried) {
   Value top = meet(partials, *largest, before,
                    [&](Value x, Value y) { return larger(b, x, y); });
   Value reference = reader.safe(top);
-  Value correction = power(b, before, reference);
+  Value correction = reader.weight(power(b, before, reference));
   storeFactor(correction);
   Value sum = arith::MulFOp::create(b, carried[1], correction);
   sum = arith::AddFOp::create(b, sum, keepPowers(reference));

@@ -204,13 +204,15 @@ RegisterRows::weigh(Value first, ValueRange carried, Values &sums) {
     });
     references.push_back(reader.safe(top));
     Value distance = arith::SubFOp::create(b, carried[row], references.back());
-    factors.push_back(unit.exp(b, distance, onlyScale.value_or(1), 0));
+    factors.push_back(
+        reader.weight(unit.exp(b, distance, onlyScale.value_or(1), 0)));
     sum = arith::MulFOp::create(b, sum, factors.back());
   }
   for (auto [i, score] : llvm::enumerate(*made)) {
     size_t row = rowOf(scores, i);
     Value distance = arith::SubFOp::create(b, score, references[row]);
-    sums[i] = unit.exp(b, distance, onlyScale.value_or(1), exponent);
+    sums[i] =
+        reader.weight(unit.exp(b, distance, onlyScale.value_or(1), exponent));
     Value &sum = next[count + row];
     sum = arith::AddFOp::create(b, sum, sums[i]);
   }

@@ -134,6 +134,13 @@ Value ScoreReader::safe(Value top) {
   return arith::SelectOp::create(b, isNone, number(0), top);
 }
 
+/// The larger one of a number and of zero, which none is below.
+Value ScoreReader::weight(Value power) {
+  if (!attention.softmax->zeroesNan)
+    return power;
+  return arith::MaxNumFOp::create(b, power, number(0));
+}
+
 /// A number of this row that the body of an op makes.
 FailureOr<Value> ScoreReader::readRow(linalg::GenericOp op, Value row,
                                       const GpuOperand &operand) {
@@ -162,6 +169,11 @@ FailureOr<Value> ScoreReader::lastFactor(Value row, Value top, Value sum) {
   Value factor = softmax.divides
                      ? arith::DivFOp::create(b, scale, *divisor).getResult()
                      : arith::MulFOp::create(b, scale, *divisor).getResult();
+  if (softmax.zeroesNan) {
+    Value isNone =
+        arith::CmpFOp::create(b, arith::CmpFPredicate::UNO, factor, factor);
+    factor = arith::SelectOp::create(b, isNone, number(0), factor);
+  }
   Value none = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, product.sizeK,
                                      product.index(0));
   return Value(arith::SelectOp::create(b, none, number(1), factor));

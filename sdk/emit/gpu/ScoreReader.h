@@ -60,6 +60,9 @@ public:
   /// The maximum, or zero where nothing above -infinity was seen: powers of its
   /// scores are zeros then.
   Value safe(Value top);
+  /// A power of a score, or a quotient of two: zero where none is a number and
+  /// the ops make that of it.
+  Value weight(Value power);
   /// The factor of sums of exp(row - safe(top)) that add up to `sum`, so that
   /// they are the weighted values that the ops say. Of no columns it is one.
   mlir::FailureOr<Value> lastFactor(Value row, Value top, Value sum);

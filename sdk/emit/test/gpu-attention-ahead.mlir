@@ -72,3 +72,35 @@ func.func @causal(%q: tensor<4x256x64xf16>, %k: tensor<4x256x64xf16>, %v: tensor
   return %r : tensor<4x256x64xf16>
 }
 }
+
+// -----
+
+// Weights that are no numbers are zeros, as those of rows that a mask hides:
+// powers and corrections are, and a factor that is no number.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16>}} {
+// CHECK-LABEL: func.func @hides
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: llvm.nvvm.ex2.approx.ftz
+// CHECK-NEXT: arith.maxnumf
+// CHECK: nvvm.mma.sync
+// CHECK: scf.yield
+// CHECK: %[[NONE:.*]] = arith.cmpf uno
+// CHECK: arith.select %[[NONE]]
+func.func @hides(%q: tensor<4x256x64xf16>, %k: tensor<4x256x64xf16>, %v: tensor<4x256x64xf16>, %m: tensor<4x256x256xf16>) -> tensor<4x256x64xf16>
+    attributes {bp.dispatch, bp.symbols = []} {
+  %s = bp.matmul %q, %k {transpose_b = true} : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf16>
+  %x = bp.add %s, %m : (tensor<4x256x256xf16>, tensor<4x256x256xf16>) -> tensor<4x256x256xf16>
+  %top = bp.reduce %x {kind = "max", axes = array<i64: 2>, keep = true} : (tensor<4x256x256xf16>) -> tensor<4x256x1xf16>
+  %tops = bp.broadcast %top {dims = #bp.dims<["4", "256", "256"]>, axes = array<i64: 0, 1, 2>} : (tensor<4x256x1xf16>) -> tensor<4x256x256xf16>
+  %below = bp.sub %x, %tops : (tensor<4x256x256xf16>, tensor<4x256x256xf16>) -> tensor<4x256x256xf16>
+  %exp = bp.exp %below : (tensor<4x256x256xf16>) -> tensor<4x256x256xf16>
+  %sum = bp.reduce %exp {kind = "sum", axes = array<i64: 2>, keep = true} : (tensor<4x256x256xf16>) -> tensor<4x256x1xf16>
+  %sums = bp.broadcast %sum {dims = #bp.dims<["4", "256", "256"]>, axes = array<i64: 0, 1, 2>} : (tensor<4x256x1xf16>) -> tensor<4x256x256xf16>
+  %w = bp.div %exp, %sums : (tensor<4x256x256xf16>, tensor<4x256x256xf16>) -> tensor<4x256x256xf16>
+  %none = bp.is_nan %w : (tensor<4x256x256xf16>) -> tensor<4x256x256xi1>
+  %zero = bp.constant {dims = #bp.dims<["4", "256", "256"]>, dtype = f16, value = dense<0.0> : tensor<4x256x256xf16>} : () -> tensor<4x256x256xf16>
+  %ws = bp.select %none, %zero, %w : (tensor<4x256x256xi1>, tensor<4x256x256xf16>, tensor<4x256x256xf16>) -> tensor<4x256x256xf16>
+  %r = bp.matmul %ws, %v : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+  return %r : tensor<4x256x64xf16>
+}
+}
