@@ -11,6 +11,14 @@ namespace backplane::conformance {
 
 namespace {
 
+/// b, s, t, d, e: numbers or symbols.
+struct Axes {
+  Dim b, s, t, d, e;
+};
+
+/// Some odd ones, and heads that models have, of several tiles of any device.
+const Axes oddSizes = {2, 17, 33, 16, 24}, tiledSizes = {1, 130, 200, 64, 64};
+
 struct Attention {
   std::string variant;
   int64_t heads = 2, shared = 2; ///< of q; of k and v
@@ -18,7 +26,7 @@ struct Attention {
   std::string mask = "none";
   std::optional<Dim> causal = {};
   double softCap = 0;
-  bool isStatic = false;
+  std::optional<Axes> sizes = {}; ///< nothing: symbols
 };
 
 std::vector<Attention> attentions() {
@@ -33,18 +41,16 @@ std::vector<Attention> attentions() {
           {"grouped", 6, 2, "none", Dim(0)},
           {"one-for-all", 4, 1, "full"},
           {"soft-cap", 2, 2, "none", std::nullopt, 5},
-          {"static", 4, 2, "none", Dim(0), 0, true},
-          {"static-mask", 3, 3, "full", std::nullopt, 0, true}};
+          {"static", 4, 2, "none", Dim(0), 0, oddSizes},
+          {"static-mask", 3, 3, "full", std::nullopt, 0, oddSizes},
+          {"tiles", 2, 2, "none", std::nullopt, 0, tiledSizes},
+          {"tiles-mask", 2, 2, "heads", std::nullopt, 0, tiledSizes},
+          {"tiles-causal", 4, 2, "none", Dim(70), 0, tiledSizes}};
 }
 
-/// b, s, t, d, e: numbers or symbols.
-struct Axes {
-  Dim b, s, t, d, e;
-};
-
 Axes axesOf(const Attention &attention, CaseBuilder &builder) {
-  if (attention.isStatic)
-    return {2, 17, 33, 16, 24};
+  if (attention.sizes)
+    return *attention.sizes;
   return {builder.symbol("b"), builder.symbol("s"), builder.symbol("t"),
           builder.symbol("d"), builder.symbol("e")};
 }
@@ -104,8 +110,9 @@ void makeAttention(const Sink &sink, DType dtype, const Attention &attention) {
       "attention", operands,
       {{"scale", 0.25}, {"soft_cap", attention.softCap}, {"causal", causal}}));
   bool isSmoke = (dtype == DType::F32 && attention.mask != "row") ||
-                 (dtype == DType::F16 && attention.variant == "plain");
-  addCases(builder, attention.isStatic, isSmoke);
+                 (dtype == DType::F16 && (attention.variant == "plain" ||
+                                          attention.variant == "tiles-causal"));
+  addCases(builder, attention.sizes.has_value(), isSmoke);
   builder.finish();
 }
 
