@@ -125,8 +125,8 @@ bool Matcher::collectBehind() {
           dimsOf(matmul.getType()) == dimsOf(product_.getA().getType()) &&
           (!scores_ || scores_->isBeforeInBlock(op)))
         scores_ = matmul;
-    } else if (travelsWithUser(op) ||
-               (isFree(op) && (keepsRows(op) || isRowWise(op)))) {
+    } else if ((isFree(op) && (keepsRows(op) || isRowWise(op))) ||
+               travelsWithUser(op)) {
       behind_.insert(op);
       llvm::append_range(work, op->getOperands());
     }

@@ -86,3 +86,28 @@ func.func @main(%q: tensor<4x5x16xf16>, %k: tensor<4x7x16xf16>, %v: tensor<4x7x8
   %n = bp.cast %r {dtype = f16} : (tensor<4x5x8xf32>) -> tensor<4x5x8xf16>
   return %n : tensor<4x5x8xf16>
 }
+
+// -----
+
+// One row of heads that share all keys: a reshape between the products moves
+// axes of one element alone.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @attention
+// CHECK-NEXT: return
+// APART-LABEL: func.func @main
+// APART-NOT: call @attention
+// APART: return
+func.func @main(%q: tensor<1x1x4x16xf16>, %k: tensor<1x1x7x16xf16>, %v: tensor<1x1x7x8xf16>) -> tensor<1x1x4x8xf16> {
+  %xs = bp.matmul %q, %k {transpose_b = true} : (tensor<1x1x4x16xf16>, tensor<1x1x7x16xf16>) -> tensor<1x1x4x7xf16>
+  %x = bp.reshape %xs {dims = #bp.dims<["1", "4", "1", "7"]>} : (tensor<1x1x4x7xf16>) -> tensor<1x4x1x7xf16>
+  %top = bp.reduce %x {kind = "max", axes = array<i64: 3>, keep = true} : (tensor<1x4x1x7xf16>) -> tensor<1x4x1x1xf16>
+  %tops = bp.broadcast %top {dims = #bp.dims<["1", "4", "1", "7"]>, axes = array<i64: 0, 1, 2, 3>} : (tensor<1x4x1x1xf16>) -> tensor<1x4x1x7xf16>
+  %below = bp.sub %x, %tops : (tensor<1x4x1x7xf16>, tensor<1x4x1x7xf16>) -> tensor<1x4x1x7xf16>
+  %exp = bp.exp %below : (tensor<1x4x1x7xf16>) -> tensor<1x4x1x7xf16>
+  %sum = bp.reduce %exp {kind = "sum", axes = array<i64: 3>, keep = true} : (tensor<1x4x1x7xf16>) -> tensor<1x4x1x1xf16>
+  %sums = bp.broadcast %sum {dims = #bp.dims<["1", "4", "1", "7"]>, axes = array<i64: 0, 1, 2, 3>} : (tensor<1x4x1x1xf16>) -> tensor<1x4x1x7xf16>
+  %ws = bp.div %exp, %sums : (tensor<1x4x1x7xf16>, tensor<1x4x1x7xf16>) -> tensor<1x4x1x7xf16>
+  %w = bp.reshape %ws {dims = #bp.dims<["1", "1", "4", "7"]>} : (tensor<1x4x1x7xf16>) -> tensor<1x1x4x7xf16>
+  %r = bp.matmul %w, %v : (tensor<1x1x4x7xf16>, tensor<1x1x7x8xf16>) -> tensor<1x1x4x8xf16>
+  return %r : tensor<1x1x4x8xf16>
+}
