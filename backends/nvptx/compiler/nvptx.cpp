@@ -17,7 +17,7 @@ constexpr auto numericsList = pointersTo(numerics);
 
 // What every GPU of these has: 48 KiB without asking, warps of 32.
 constexpr int64_t subgroupSizes[] = {32};
-constexpr int64_t tileSizes[] = {8, 4};
+constexpr int64_t tileSizes[] = {8, 8};
 constexpr int64_t halfShapes[] = {16, 8, 16};
 constexpr int64_t byteShapes[] = {16, 8, 32};
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sdk/emit/gpu/Contiguous.h"
 #include "sdk/emit/gpu/Contraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -11,6 +12,9 @@ namespace backplane {
 
 /// Below these sizes, tiles are mostly empty.
 constexpr int64_t kLeastRows = 4, kLeastColumns = 8, kLeastDepth = 8;
+/// Columns of sums of an invocation, but where there are so many tiles of more
+/// that each multiprocessor has some.
+constexpr int64_t kColumns = 4, kManyTiles = 512;
 /// Some software devices end a shader after 65535 iterations of its loops.
 constexpr int64_t kMostDepth = 100000;
 
@@ -195,18 +199,50 @@ int64_t sumsFor(int64_t size, int64_t invocations, int64_t most) {
   return sums;
 }
 
+/// Whether both factors are read as lines, which cost little for each element.
+static bool areLines(GpuContraction &c) {
+  auto isLines = [&](const GpuOperand &factor, ArrayRef<unsigned> rows) {
+    ArrayRef<unsigned> loops = factor.kIsInnermost ? ArrayRef(c.k) : rows;
+    return llvm::all_of(factor.inputs, [&](OpOperand *input) {
+      return areContiguous(c.op, *input, loops);
+    });
+  };
+  return isLines(c.a, c.m) && isLines(c.b, c.n);
+}
+
+std::optional<int64_t> tileCount(GpuContraction &c, int64_t tileM,
+                                 int64_t tileN) {
+  SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
+  int64_t count = 1;
+  for (auto [loops, tile] : {std::pair(&c.outer, int64_t(1)),
+                             std::pair(&c.m, tileM), std::pair(&c.n, tileN)}) {
+    int64_t size = sizeOf(sizes, *loops);
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+    count *= int64_t(llvm::divideCeil(uint64_t(size), uint64_t(tile)));
+  }
+  return count;
+}
+
 GpuTile planGpuTile(GpuContraction &c) {
   auto sizes = c.op.getStaticLoopRanges();
   int64_t groupRows = c.target.groupSize / GpuTile::kGroupColumns;
-  // As many columns as leave room for the tile in the memory of a work-group.
-  int64_t columnBytes = c.target.tileRows * groupRows * GpuTile::kGroupColumns *
-                        (c.type().getIntOrFloatBitWidth() / 8);
-  int64_t most = std::clamp<int64_t>(
-      int64_t(llvm::bit_floor(uint64_t(c.target.sharedBytes / columnBytes))), 1,
-      c.target.tileColumns);
-  return {groupRows, sumsFor(sizeOf(sizes, c.m), groupRows, c.target.tileRows),
-          std::min(sumsFor(sizeOf(sizes, c.n), GpuTile::kGroupColumns, most),
-                   most)};
+  int64_t rows = sumsFor(sizeOf(sizes, c.m), groupRows, c.target.tileRows);
+  auto tileOf = [&](int64_t maxColumns) -> GpuTile {
+    // As many columns as leave room for the tile in the memory of a work-group.
+    int64_t columnBytes = c.target.tileRows * groupRows *
+                          GpuTile::kGroupColumns *
+                          (c.type().getIntOrFloatBitWidth() / 8);
+    int64_t most = std::clamp<int64_t>(
+        int64_t(llvm::bit_floor(uint64_t(c.target.sharedBytes / columnBytes))),
+        1, std::min(maxColumns, c.target.tileColumns));
+    return {groupRows, rows,
+            std::min(sumsFor(sizeOf(sizes, c.n), GpuTile::kGroupColumns, most),
+                     most)};
+  };
+  GpuTile wide = tileOf(c.target.tileColumns);
+  int64_t tiles = tileCount(c, wide.m(), wide.n()).value_or(0);
+  return tiles >= kManyTiles && areLines(c) ? wide : tileOf(kColumns);
 }
 
 } // namespace backplane

@@ -73,6 +73,10 @@ mlir::Operation *findWidening(mlir::linalg::GenericOp op);
 /// `most`. One that is not known is not taken for large.
 int64_t sumsFor(int64_t size, int64_t invocations, int64_t most);
 
+/// Tiles of so many rows and columns; nothing where a size is not known.
+std::optional<int64_t> tileCount(GpuContraction &contraction, int64_t tileM,
+                                 int64_t tileN);
+
 /// Tiles for these loops.
 GpuTile planGpuTile(GpuContraction &contraction);
 

@@ -31,7 +31,7 @@ constexpr Limits cluster = {"subgroup_sizes", &GpuTarget::clusterSize, 2, 32,
                             true};
 constexpr Limits tile[] = {
     {"tile_sizes", &GpuTarget::tileRows, 1, 8, true},
-    {"tile_sizes", &GpuTarget::tileColumns, 1, 4, true},
+    {"tile_sizes", &GpuTarget::tileColumns, 1, 8, true},
 };
 
 } // namespace

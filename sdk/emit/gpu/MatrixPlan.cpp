@@ -162,17 +162,8 @@ static int64_t share(int64_t size, int64_t step, int64_t most) {
 }
 
 bool isBusy(GpuContraction &c, const MatrixPlan &plan) {
-  SmallVector<int64_t> sizes = c.op.getStaticLoopRanges();
-  int64_t groups = 1;
-  for (auto [loops, tile] :
-       {std::pair(&c.outer, int64_t(1)), std::pair(&c.m, plan.tileM()),
-        std::pair(&c.n, plan.tileN())}) {
-    int64_t size = sizeOf(sizes, *loops);
-    if (ShapedType::isDynamic(size))
-      return true;
-    groups *= int64_t(llvm::divideCeil(uint64_t(size), uint64_t(tile)));
-  }
-  return groups >= kBusyGroups;
+  return tileCount(c, plan.tileM(), plan.tileN()).value_or(kBusyGroups) >=
+         kBusyGroups;
 }
 
 static bool hasFewRows(GpuContraction &c) {

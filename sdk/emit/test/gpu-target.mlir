@@ -68,3 +68,35 @@ func.func @small(%a: tensor<256x64xf32>, %b: tensor<64x128xf32>,
   return %c : tensor<256x128xf32>
 }
 }
+
+// -----
+
+// More than four columns of sums are for large products: 512 tiles of 64 by 128,
+// but of 64 by 64 where those would be 128.
+// CHECK: grid = ["512", "1", "1"]
+// CHECK-LABEL: func.func @large
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, tile_sizes = array<i64: 8, 8>}} {
+func.func @large(%a: tensor<2048x64xf32>, %b: tensor<64x2048xf32>,
+                 %out: tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<2048x64xf32>, tensor<64x2048xf32>) outs(%f : tensor<2048x2048xf32>) -> tensor<2048x2048xf32>
+  return %c : tensor<2048x2048xf32>
+}
+}
+
+// -----
+
+// CHECK: grid = ["256", "1", "1"]
+// CHECK-LABEL: func.func @medium
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, tile_sizes = array<i64: 8, 8>}} {
+func.func @medium(%a: tensor<1024x64xf32>, %b: tensor<64x1024xf32>,
+                  %out: tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<1024x64xf32>, tensor<64x1024xf32>) outs(%f : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %c : tensor<1024x1024xf32>
+}
+}
