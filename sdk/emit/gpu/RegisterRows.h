@@ -30,8 +30,7 @@ public:
   /// each row of this lane, and its part of their sums.
   Values start();
   /// Makes weights of the sums of a block of scores, the first of which is in
-  /// column `first`. What earlier sums of each row are multiplied by is in
-  /// factors().
+  /// column `first`. scaleSums() corrects earlier sums by what it found.
   mlir::FailureOr<Values> weigh(Value first, mlir::ValueRange carried,
                                 Values &sums);
   /// One more than the last column that rows of this work-group see.
@@ -48,7 +47,6 @@ private:
   size_t rowOf(const MatrixScope &scope, size_t number) const;
   Value rowAt(size_t row);
   mlir::FailureOr<Values> prepare(Value first, mlir::ValueRange sums);
-  mlir::FailureOr<Values> prepareAll(Value first, mlir::ValueRange sums);
   Values hideBeyond(Value first, mlir::ValueRange scores);
   mlir::FailureOr<Value> lastFactor(size_t row, Value top, Value sum);
   Value columnOf(Value first, size_t number);
