@@ -16,8 +16,10 @@ struct Axes {
   Dim b, s, t, d, e;
 };
 
-/// Some odd ones, and heads that models have, of several tiles of any device.
-const Axes oddSizes = {2, 17, 33, 16, 24}, tiledSizes = {1, 130, 200, 64, 64};
+Axes oddSizes() { return {2, 17, 33, 16, 24}; }
+
+/// Heads that models have, of several tiles of any device.
+Axes tiledSizes() { return {1, 130, 200, 64, 64}; }
 
 struct Attention {
   std::string variant;
@@ -41,11 +43,11 @@ std::vector<Attention> attentions() {
           {"grouped", 6, 2, "none", Dim(0)},
           {"one-for-all", 4, 1, "full"},
           {"soft-cap", 2, 2, "none", std::nullopt, 5},
-          {"static", 4, 2, "none", Dim(0), 0, oddSizes},
-          {"static-mask", 3, 3, "full", std::nullopt, 0, oddSizes},
-          {"tiles", 2, 2, "none", std::nullopt, 0, tiledSizes},
-          {"tiles-mask", 2, 2, "heads", std::nullopt, 0, tiledSizes},
-          {"tiles-causal", 4, 2, "none", Dim(70), 0, tiledSizes}};
+          {"static", 4, 2, "none", Dim(0), 0, oddSizes()},
+          {"static-mask", 3, 3, "full", std::nullopt, 0, oddSizes()},
+          {"tiles", 2, 2, "none", std::nullopt, 0, tiledSizes()},
+          {"tiles-mask", 2, 2, "heads", std::nullopt, 0, tiledSizes()},
+          {"tiles-causal", 4, 2, "none", Dim(70), 0, tiledSizes()}};
 }
 
 Axes axesOf(const Attention &attention, CaseBuilder &builder) {
