@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/gpu/Attention.h"
 #include "sdk/emit/gpu/Reduction.h"
+#include "sdk/emit/gpu/SoftmaxOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -246,55 +247,6 @@ bool Matcher::followRows(func::FuncOp func) {
 
 /* ---- Softmax ---- */
 
-/// An operand of the body that is an input as it is; null otherwise.
-static OpOperand *inputOf(linalg::GenericOp op, Value value) {
-  if (auto widening = dyn_cast_or_null<arith::ExtFOp>(value.getDefiningOp()))
-    value = widening.getIn();
-  auto argument = dyn_cast<BlockArgument>(value);
-  if (!argument || argument.getOwner() != op.getBody() ||
-      argument.getArgNumber() >= unsigned(op.getNumDpsInputs()))
-    return nullptr;
-  return op.getDpsInputOperand(argument.getArgNumber());
-}
-
-/// What is left of a number where any that is none becomes zero; null for
-/// anything else.
-static Value zeroedNan(Value value) {
-  auto select = value.getDefiningOp<arith::SelectOp>();
-  auto test = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
-                     : arith::CmpFOp();
-  if (!test || test.getPredicate() != arith::CmpFPredicate::UNO ||
-      test.getLhs() != test.getRhs() ||
-      !matchPattern(select.getTrueValue(), m_PosZeroFloat()))
-    return {};
-  Value tested = test.getLhs(), number = select.getFalseValue();
-  auto widening = tested.getDefiningOp<arith::ExtFOp>();
-  bool same = tested == number || (widening && widening.getIn() == number);
-  return same ? number : Value();
-}
-
-/// What an elementwise op yields, before it is rounded, and before `zeroes`.
-static Operation *yieldOf(linalg::GenericOp op, bool *zeroes = nullptr) {
-  Value yielded = op.getBody()->getTerminator()->getOperand(0);
-  if (Value number = zeroes ? zeroedNan(yielded) : Value()) {
-    *zeroes = true;
-    yielded = number;
-  }
-  Operation *value = yielded.getDefiningOp();
-  if (auto rounding = dyn_cast_or_null<arith::TruncFOp>(value))
-    value = rounding.getIn().getDefiningOp();
-  return value;
-}
-
-static linalg::GenericOp behindReshapes(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      return dyn_cast<linalg::GenericOp>(op);
-    value = op->getOperand(0);
-  }
-  return nullptr;
-}
-
 /// The input of a reduction that adds its elements, or takes the largest, by
 /// nothing else; null otherwise.
 template <typename Combiner> static Value reduced(linalg::GenericOp op) {
@@ -309,13 +261,6 @@ template <typename Combiner> static Value reduced(linalg::GenericOp op) {
       combiner->getOperand(0) == sum || combiner->getOperand(1) == sum;
   OpOperand *input = combines ? inputOf(op, element) : nullptr;
   return input ? input->get() : Value();
-}
-
-static bool startsWith(linalg::GenericOp op, bool (*test)(const APFloat &)) {
-  auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
-  APFloat value(0.0f);
-  return fill && matchPattern(fill.getInputs()[0], m_ConstantFloat(&value)) &&
-         test(value);
 }
 
 /// Whether an operand is made of the scores and has a number for each row,

@@ -3,19 +3,14 @@
 
 #include "sdk/emit/gpu/Reduction.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace backplane {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 AttentionRows::AttentionRows(const GpuAttention &attention,
                              ContractScope &scores, ContractScope &product,
@@ -111,8 +106,7 @@ void AttentionRows::finishReduction(const RowReduction &reduction,
 /* ---- Weights ---- */
 
 AttentionRows::Values AttentionRows::start() {
-  return corrects() ? Values{reader.number(-kInfinity), reader.number(0)}
-                    : Values();
+  return corrects() ? Values{reader.unseen(), reader.number(0)} : Values();
 }
 
 FailureOr<AttentionRows::Values> AttentionRows::weigh(Value first,
@@ -123,12 +117,13 @@ FailureOr<AttentionRows::Values> AttentionRows::weigh(Value first,
     Values weights;
     for (int64_t i = 0; i < tile.width; ++i) {
       Value at = product.add(column, product.index(i));
-      auto weight = reader.choose(insideOf(first, at), reader.number(0), [&] {
-        return readWhole(attention.weights, first, at);
-      });
+      auto weight =
+          reader.chooseOne(insideOf(first, at), reader.number(0), [&] {
+            return readWhole(attention.weights, first, at);
+          });
       if (failed(weight))
         return failure();
-      weights.push_back(weight->front());
+      weights.push_back(*weight);
     }
     tile.keep(row, column, weights);
     return Values();
@@ -139,13 +134,10 @@ FailureOr<AttentionRows::Values> AttentionRows::weigh(Value first,
 }
 
 /// An element, as f32, of what is made of the scores of this row.
-FailureOr<AttentionRows::Values>
-AttentionRows::readWhole(Value tensor, Value first, Value column) {
-  auto element = reader.read(tensor, rowAt, product.add(first, column),
-                             tile.load(row, column));
-  if (failed(element))
-    return failure();
-  return Values{*element};
+FailureOr<Value> AttentionRows::readWhole(Value tensor, Value first,
+                                          Value column) {
+  return reader.read(tensor, rowAt, product.add(first, column),
+                     tile.load(row, column));
 }
 
 /* ---- Softmax ---- */
@@ -174,11 +166,11 @@ LogicalResult AttentionRows::prepareScores(Value first) {
                     product.rem(place, tile.span));
     rowAt = product.add(product.startM, row);
     auto score =
-        reader.choose(insideOf(first, column), reader.number(-kInfinity),
-                      [&] { return readWhole(rows, first, column); });
+        reader.chooseOne(insideOf(first, column), reader.unseen(),
+                         [&] { return readWhole(rows, first, column); });
     if (failed(score))
       return failure();
-    tile.store(row, column, score->front());
+    tile.store(row, column, *score);
     return Values();
   };
   auto done = product.forPlaces(turns, 1, {}, step);
@@ -197,9 +189,8 @@ FailureOr<Value> AttentionRows::ownScore(Value first, Value column) {
   if (failed(score))
     return failure();
   if (!inside)
-    return score->front();
-  return Value(arith::SelectOp::create(b, inside, score->front(),
-                                       reader.number(-kInfinity)));
+    return score;
+  return Value(arith::SelectOp::create(b, inside, *score, reader.unseen()));
 }
 
 /// The largest score that this invocation has, of those that the ops in front
@@ -224,7 +215,7 @@ FailureOr<Value> AttentionRows::largestScore(Value first) {
     }
     return Values{largest};
   };
-  auto largest = forColumns(reader.number(-kInfinity), step);
+  auto largest = forColumns(reader.unseen(), step);
   if (failed(largest))
     return failure();
   return largest->front();
@@ -284,17 +275,10 @@ LogicalResult AttentionRows::finish(ValueRange carried) {
   Value sum = meet(partials, carried[1], Value(), [&](Value x, Value y) {
     return arith::AddFOp::create(b, x, y);
   });
-  Value inside = product.below(rowAt, product.sizeM, tile.rows, Value());
-  auto factor =
-      reader.choose(inside, reader.number(1), [&]() -> FailureOr<Values> {
-        auto last = reader.lastFactor(rowAt, carried[0], sum);
-        if (failed(last))
-          return failure();
-        return Values{*last};
-      });
+  auto factor = reader.lastFactor(rowAt, tile.rows, carried[0], sum);
   if (failed(factor))
     return failure();
-  storeFactor(factor->front());
+  storeFactor(*factor);
   gpu::BarrierOp::create(b);
   return success();
 }

@@ -64,7 +64,7 @@ private:
   mlir::FailureOr<Values> forColumns(mlir::ValueRange carried,
                                      ContractScope::Step step);
   Value insideOf(Value first, Value column);
-  mlir::FailureOr<Values> readWhole(Value tensor, Value first, Value column);
+  mlir::FailureOr<Value> readWhole(Value tensor, Value first, Value column);
   mlir::FailureOr<Values> weighSoftmax(Value first, mlir::ValueRange carried);
   mlir::FailureOr<Value> ownScore(Value first, Value column);
   mlir::FailureOr<Value> largestScore(Value first);

@@ -107,14 +107,23 @@ static FailureOr<bool> contractAttention(func::FuncOp func,
   return true;
 }
 
+/// A contraction whose factors are as narrow as they were made.
+static std::optional<GpuContraction> matchNarrow(func::FuncOp func,
+                                                 const GpuTarget &target,
+                                                 const MatrixUnit *unit,
+                                                 bool anyRows) {
+  auto contraction = matchGpuContraction(func, target, anyRows);
+  if (contraction && unit && moveWidenings(contraction->op))
+    contraction = matchGpuContraction(func, target, anyRows);
+  return contraction;
+}
+
 /// The product of a few rows with columns that are side by side in memory, as
 /// matrix instructions take it. Where k is, sums are shared by subgroups.
 static std::optional<GpuContraction> matchFewRows(func::FuncOp func,
                                                   const GpuTarget &target,
                                                   const MatrixUnit &unit) {
-  auto contraction = matchGpuContraction(func, target, /*anyRows=*/true);
-  if (contraction && moveWidenings(contraction->op))
-    contraction = matchGpuContraction(func, target, /*anyRows=*/true);
+  auto contraction = matchNarrow(func, target, &unit, /*anyRows=*/true);
   bool fits = contraction && !contraction->b.kIsInnermost &&
               planMatrix(*contraction, unit);
   return fits ? contraction : std::nullopt;
@@ -125,9 +134,7 @@ static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
   auto isAttention = contractAttention(func, target, fusesProducts, unit);
   if (failed(isAttention) || *isAttention)
     return isAttention;
-  auto contraction = matchGpuContraction(func, target);
-  if (contraction && unit && moveWidenings(contraction->op))
-    contraction = matchGpuContraction(func, target);
+  auto contraction = matchNarrow(func, target, unit, /*anyRows=*/false);
   if (!contraction && unit)
     contraction = matchFewRows(func, target, *unit);
   if (!contraction)

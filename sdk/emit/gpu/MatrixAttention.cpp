@@ -334,13 +334,7 @@ LogicalResult MatrixLoops::finish(ValueRange values) {
 }
 
 LogicalResult MatrixLoops::emit() {
-  scores.readBufferSizes();
-  sums.readBufferSizes();
-  scores.readSizes();
-  sums.enterGroup(plan.product.tileM(), plan.product.tileN());
-  enterScores(scores, sums);
-  scores.findLane();
-  sums.findLane();
+  enterGroup(scores, sums);
   scores.memory = sums.memory = sums.loops.share(plan.words(), b.getI32Type());
   AttentionRows rows(attention, scores, sums, scoreTile());
   return run(rows);

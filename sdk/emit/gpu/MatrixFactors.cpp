@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/gpu/MatrixFactors.h"
 
+#include "sdk/emit/gpu/AttentionLoops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
 
@@ -16,7 +17,7 @@ constexpr int64_t kPartsF16 = 2, kPartsBF16 = 3;
 constexpr int64_t kPartsOfMany = 2, kManyColumns = 256;
 
 /// Whether all that is made of the sums has 16 bits.
-static bool isShort(const GpuContraction &product) {
+static bool isOfHalves(const GpuContraction &product) {
   return llvm::all_of(product.sums.results, [](Written result) {
     auto type = cast<ShapedType>(result.getSource().getType());
     return type.getElementTypeBitWidth() == 16;
@@ -29,7 +30,7 @@ static int64_t partsOf(const GpuContraction &product, MatrixElement element) {
   linalg::GenericOp op = product.op;
   int64_t columns = sizeOf(op.getStaticLoopRanges(), product.k);
   bool many = !ShapedType::isDynamic(columns) && columns >= kManyColumns;
-  return many && isShort(product) ? kPartsOfMany : kPartsBF16;
+  return many && isOfHalves(product) ? kPartsOfMany : kPartsBF16;
 }
 
 std::optional<AttentionFactors> findFactors(const GpuAttention &attention) {
@@ -43,6 +44,16 @@ std::optional<AttentionFactors> findFactors(const GpuAttention &attention) {
   if (!weights)
     weights = {attention.product.a.value, v->type, v->element};
   return AttentionFactors{*q, *k, *weights, *v, parts};
+}
+
+void enterGroup(MatrixScope &scores, MatrixScope &sums) {
+  scores.readBufferSizes();
+  sums.readBufferSizes();
+  scores.readSizes();
+  sums.enterGroup(sums.plan.tileM(), sums.plan.tileN());
+  enterScores(scores, sums);
+  scores.findLane();
+  sums.findLane();
 }
 
 void scale(ImplicitLocOpBuilder &b, int64_t exponent,
@@ -69,48 +80,6 @@ SmallVector<Value> packWeights(ImplicitLocOpBuilder &b, const MatrixUnit &unit,
     second = arith::SubFOp::create(b, second, two);
   }
   return words;
-}
-
-int64_t countFor(int64_t size, int64_t step, int64_t most) {
-  return ShapedType::isDynamic(size) ? most : sumsFor(size, step, most);
-}
-
-/* ---- What a unit does in its own way where it has one ---- */
-
-Value MatrixUnit::pack(ImplicitLocOpBuilder &b, Type half, Value first,
-                       Value second) const {
-  auto bits = [&](Value value) -> Value {
-    value = arith::TruncFOp::create(b, half, value);
-    value = arith::BitcastOp::create(b, b.getI16Type(), value);
-    return arith::ExtUIOp::create(b, b.getI32Type(), value);
-  };
-  Value by = arith::ConstantOp::create(b, b.getI32IntegerAttr(16));
-  Value high = arith::ShLIOp::create(b, bits(second), by);
-  return arith::OrIOp::create(b, bits(first), high);
-}
-
-std::pair<Value, Value> MatrixUnit::unpack(ImplicitLocOpBuilder &b, Type half,
-                                           Value word) const {
-  auto number = [&](Value bits) -> Value {
-    bits = arith::TruncIOp::create(b, b.getI16Type(), bits);
-    bits = arith::BitcastOp::create(b, half, bits);
-    return arith::ExtFOp::create(b, b.getF32Type(), bits);
-  };
-  Value by = arith::ConstantOp::create(b, b.getI32IntegerAttr(16));
-  Value high = arith::ShRUIOp::create(b, word, by);
-  return {number(word), number(high)};
-}
-
-Value MatrixUnit::exp(ImplicitLocOpBuilder &b, Value x, double scale,
-                      int64_t exponent) const {
-  auto times = [&](Value value, double by) -> Value {
-    if (by == 1)
-      return value;
-    Value number = arith::ConstantOp::create(b, b.getF32FloatAttr(float(by)));
-    return arith::MulFOp::create(b, value, number);
-  };
-  Value power = math::ExpOp::create(b, times(x, scale));
-  return times(power, std::ldexp(1.0, int(exponent)));
 }
 
 } // namespace backplane

@@ -6,7 +6,7 @@
 #define BACKPLANE_EMIT_GPU_MATRIXFACTORS_H
 
 #include "sdk/emit/gpu/Attention.h"
-#include "sdk/emit/gpu/MatrixPlan.h"
+#include "sdk/emit/gpu/MatrixScope.h"
 
 namespace backplane {
 
@@ -26,6 +26,9 @@ struct AttentionFactors {
 /// None where no matrix instruction could have them.
 std::optional<AttentionFactors> findFactors(const GpuAttention &attention);
 
+/// Opens the loop of work-groups for both products of an attention.
+void enterGroup(MatrixScope &scores, MatrixScope &sums);
+
 /// Numbers times a power of two.
 void scale(mlir::ImplicitLocOpBuilder &b, int64_t exponent,
            llvm::MutableArrayRef<mlir::Value> numbers);
@@ -36,9 +39,6 @@ llvm::SmallVector<mlir::Value> packWeights(mlir::ImplicitLocOpBuilder &b,
                                            const AttentionFactors &factors,
                                            mlir::Value first,
                                            mlir::Value second);
-
-/// As many instructions as the size asks for: 1, 2, 4 and so on.
-int64_t countFor(int64_t size, int64_t step, int64_t most);
 
 } // namespace backplane
 

@@ -161,6 +161,10 @@ static int64_t share(int64_t size, int64_t step, int64_t most) {
   return count;
 }
 
+int64_t countFor(int64_t size, int64_t step, int64_t most) {
+  return ShapedType::isDynamic(size) ? most : sumsFor(size, step, most);
+}
+
 bool isBusy(GpuContraction &c, const MatrixPlan &plan) {
   return tileCount(c, plan.tileM(), plan.tileN()).value_or(kBusyGroups) >=
          kBusyGroups;
@@ -183,8 +187,8 @@ struct TilePlanner {
   void run();
   bool fits();
   bool stage(int64_t depthBytes, int64_t maxStages, int64_t minStages);
-  /// Whether a block of so many bytes holds all of k.
-  bool isShort(int64_t bytes) const {
+  /// Whether a block of so many bytes holds all of k, and more.
+  bool holdsAllOfK(int64_t bytes) const {
     int64_t size = sizeOf(sizes, c.k);
     return !ShapedType::isDynamic(size) && size * bytesOf(a.element) < bytes;
   }
@@ -209,7 +213,7 @@ bool TilePlanner::stage(int64_t depthBytes, int64_t maxStages,
 bool TilePlanner::fits() {
   if (hasFewRows(c))
     for (int64_t bytes = kDepthBytesOfFew; bytes > kDepthBytes; bytes /= 2)
-      if (!isShort(bytes) && stage(bytes, kStagesOfFew, kLeastStagesOfFew))
+      if (!holdsAllOfK(bytes) && stage(bytes, kStagesOfFew, kLeastStagesOfFew))
         return true;
   return stage(kDepthBytes, kStages, 2);
 }

@@ -83,6 +83,9 @@ bool multiplies(const GpuContraction &contraction,
                 const MatrixInstruction &instruction, const NarrowFactor &a,
                 const NarrowFactor &b);
 
+/// As many instructions as the size asks for: 1, 2, 4 and so on.
+int64_t countFor(int64_t size, int64_t step, int64_t most);
+
 /// Whether the tiles of a plan keep a GPU busy.
 bool isBusy(GpuContraction &contraction, const MatrixPlan &plan);
 

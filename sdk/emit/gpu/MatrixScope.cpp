@@ -159,32 +159,6 @@ MatrixScope::readContiguous(const StagedFactor &factor, Value rowAt, Value kAt,
   return all;
 }
 
-/// Elements as words, the first in the lowest bits.
-static SmallVector<Value> pack(ImplicitLocOpBuilder &b, ValueRange elements,
-                               int64_t inWord) {
-  SmallVector<Value> words;
-  Type word = b.getI32Type();
-  for (size_t i = 0; i < elements.size(); i += size_t(inWord)) {
-    Value packed;
-    for (int64_t part = 0; part < inWord; ++part) {
-      Value bits = elements[i + size_t(part)];
-      int64_t width = bits.getType().getIntOrFloatBitWidth();
-      if (!bits.getType().isInteger())
-        bits = arith::BitcastOp::create(b, b.getIntegerType(unsigned(width)),
-                                        bits);
-      bits = arith::ExtUIOp::create(b, word, bits);
-      if (part > 0) {
-        Value by = arith::ConstantOp::create(
-            b, b.getI32IntegerAttr(int32_t(part * width)));
-        bits = arith::ShLIOp::create(b, bits, by);
-      }
-      packed = packed ? arith::OrIOp::create(b, packed, bits) : bits;
-    }
-    words.push_back(packed);
-  }
-  return words;
-}
-
 LogicalResult MatrixScope::copyByRegisters(const StagedFactor &factor,
                                            Value word, Value rowAt, Value kAt,
                                            Value size) {
@@ -192,7 +166,7 @@ LogicalResult MatrixScope::copyByRegisters(const StagedFactor &factor,
   if (failed(elements))
     return failure();
   for (auto [i, value] :
-       llvm::enumerate(pack(b, *elements, factor.wordElements())))
+       llvm::enumerate(packWords(b, *elements, factor.wordElements())))
     storeWord(value, add(word, index(int64_t(i))));
   return success();
 }

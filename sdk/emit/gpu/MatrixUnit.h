@@ -172,6 +172,11 @@ public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatrixUnit)
 };
 
+/// Elements as words, the first in the lowest bits.
+llvm::SmallVector<mlir::Value> packWords(mlir::ImplicitLocOpBuilder &b,
+                                         mlir::ValueRange elements,
+                                         int64_t inWord);
+
 } // namespace backplane
 
 #endif // BACKPLANE_EMIT_GPU_MATRIXUNIT_H

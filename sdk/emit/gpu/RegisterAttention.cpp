@@ -54,6 +54,14 @@ static LogicalResult ifAny(MatrixScope &scope, Value first, Value end,
   return fill();
 }
 
+LogicalResult RegisterLoops::fillKeysIfAny(Value first) {
+  return ifAny(scores, first, end, [&] { return fillKeys(first); });
+}
+
+LogicalResult RegisterLoops::fillValuesIfAny(Value first) {
+  return ifAny(sums, first, sums.sizeK, [&] { return fillValues(first); });
+}
+
 LogicalResult RegisterLoops::fillKeys(Value first) {
   return scores.fill(plan.scores.b, keysAt(first), first, scores.sizeN,
                      scores.index(0));
@@ -84,7 +92,7 @@ LogicalResult RegisterLoops::begin() {
     return failure();
   if (plan.isInMemory()) {
     Value next = scores.index(plan.keys());
-    if (failed(ifAny(scores, next, end, [&] { return fillKeys(next); })))
+    if (failed(fillKeysIfAny(next)))
       return failure();
   }
   endGroup();
@@ -100,8 +108,7 @@ FailureOr<RegisterLoops::Values>
 RegisterLoops::addBlock(Value first, ValueRange carried, RegisterRows &rows) {
   arrive(0);
   Value next = sums.add(first, sums.index(plan.keys()));
-  if (failed(ifAny(scores, next, end, [&] { return fillKeys(next); })) ||
-      failed(ifAny(sums, next, sums.sizeK, [&] { return fillValues(next); })))
+  if (failed(fillKeysIfAny(next)) || failed(fillValuesIfAny(next)))
     return failure();
   endGroup();
   Values weights = scoresOf(first);
@@ -121,7 +128,7 @@ FailureOr<RegisterLoops::Values> RegisterLoops::addHidden(Value first,
                                                           ValueRange old) {
   arrive(0);
   Value next = sums.add(first, sums.index(plan.keys()));
-  if (failed(ifAny(sums, next, sums.sizeK, [&] { return fillValues(next); })))
+  if (failed(fillValuesIfAny(next)))
     return failure();
   endGroup();
   const MatrixInstruction &i = *plan.product.instruction;
@@ -164,8 +171,7 @@ RegisterLoops::addBlockAhead(Value first, ValueRange carried,
   arrive(0);
   Value next = sums.add(first, sums.index(plan.keys()));
   Value later = sums.add(first, sums.index(2 * plan.keys()));
-  if (failed(ifAny(scores, later, end, [&] { return fillKeys(later); })) ||
-      failed(fillValues(next)))
+  if (failed(fillKeysIfAny(later)) || failed(fillValues(next)))
     return failure();
   endGroup();
   ValueRange old = carried.drop_front(rows.carried());
@@ -205,8 +211,7 @@ FailureOr<RegisterLoops::Values> RegisterLoops::runAhead(RegisterRows &rows) {
     return failure();
   arrive(0);
   Value hidden = sums.add(last, keys);
-  if (failed(
-          ifAny(sums, hidden, sums.sizeK, [&] { return fillValues(hidden); })))
+  if (failed(fillValuesIfAny(hidden)))
     return failure();
   endGroup();
   ArrayRef<Value> carried = *done;
@@ -227,13 +232,7 @@ void RegisterLoops::findEnd(const RegisterRows &rows) {
 }
 
 LogicalResult RegisterLoops::emit() {
-  scores.readBufferSizes();
-  sums.readBufferSizes();
-  scores.readSizes();
-  sums.enterGroup(plan.product.tileM(), plan.product.tileN());
-  enterScores(scores, sums);
-  scores.findLane();
-  sums.findLane();
+  enterGroup(scores, sums);
   scores.memory = sums.memory = sums.loops.share(plan.words(), b.getI32Type());
   askForMemory(sums.memory, attention.product.target, plan.isInMemory());
   RegisterRows rows(attention, scores, sums, plan.factors.exponent());

@@ -34,6 +34,8 @@ struct RegisterLoops {
   void findEnd(const RegisterRows &rows);
   mlir::LogicalResult begin();
   void arrive(int64_t open);
+  mlir::LogicalResult fillKeysIfAny(Value first);
+  mlir::LogicalResult fillValuesIfAny(Value first);
   mlir::LogicalResult fillKeys(Value first);
   mlir::LogicalResult fillValues(Value first);
   mlir::FailureOr<Values> addBlock(Value first, mlir::ValueRange carried,

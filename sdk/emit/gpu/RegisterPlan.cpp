@@ -102,6 +102,7 @@ void Planner::stage(int64_t least) {
   plan.product.b =
       stageFactor(product, plan.product, f.v, product.b, product.n,
                   lineFor(plan.product.tileN(), least), plan.keys());
+  // Weights are in registers: V alone comes to memory.
   plan.product.a = plan.product.b;
 }
 

@@ -10,8 +10,6 @@ using namespace mlir;
 
 namespace backplane {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 RegisterRows::RegisterRows(const GpuAttention &attention, MatrixScope &scores,
                            MatrixScope &product, int64_t exponent)
     : attention(attention), scores(scores), product(product), b(product.b),
@@ -56,7 +54,7 @@ Value RegisterRows::meet(Value all, function_ref<Value(Value, Value)> combine) {
 }
 
 RegisterRows::Values RegisterRows::start() {
-  Values all(rows.size(), reader.number(-kInfinity));
+  Values all(rows.size(), reader.unseen());
   all.append(rows.size(), reader.number(0));
   return all;
 }
@@ -70,18 +68,18 @@ Value RegisterRows::withinColumns(Value end) {
 /// stretch of rows begins there.
 LogicalResult RegisterRows::findTileEnds(bool repeats) {
   int64_t distance = scores.plan.tileM() - 1;
-  auto first = reader.endOfColumns(product.startM);
-  auto last =
-      reader.endOfColumns(product.add(product.startM, product.index(distance)));
-  if (failed(first) || failed(last))
+  Value lastRow = product.add(product.startM, product.index(distance));
+  auto both = reader.endsOfColumns({product.startM, lastRow});
+  if (failed(both))
     return failure();
-  firstEnd = withinColumns(*first);
-  lastEnd = withinColumns(*last);
+  Value first = both->front(), last = both->back();
+  firstEnd = withinColumns(first);
+  lastEnd = withinColumns(last);
   if (!repeats)
     return success();
   Value isOne =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, *last,
-                            product.add(*first, product.index(distance)));
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, last,
+                            product.add(first, product.index(distance)));
   firstEnd = arith::SelectOp::create(b, isOne, firstEnd, product.index(0));
   lastEnd = arith::SelectOp::create(b, isOne, lastEnd, product.sizeK);
   return success();
@@ -114,12 +112,14 @@ LogicalResult RegisterRows::begin() {
     return failure();
   if (!onlyScale)
     return success();
-  for (size_t row = 0; row < rows.size(); ++row) {
-    auto own = reader.endOfColumns(rowAt(row));
-    if (failed(own))
-      return failure();
-    ends[row] = withinColumns(*own);
-  }
+  Values places;
+  for (size_t row = 0; row < rows.size(); ++row)
+    places.push_back(rowAt(row));
+  auto all = reader.endsOfColumns(places);
+  if (failed(all))
+    return failure();
+  for (auto [end, own] : llvm::zip(ends, *all))
+    end = withinColumns(own);
   return success();
 }
 
@@ -127,7 +127,7 @@ LogicalResult RegisterRows::begin() {
 /// last column of a row.
 RegisterRows::Values RegisterRows::hideBeyond(Value first,
                                               ValueRange scoresOfBlock) {
-  Value none = reader.number(-kInfinity);
+  Value none = reader.unseen();
   int64_t columns = scores.plan.tileN();
   bool toTheEnd = !onlyScale || firstEnd == product.sizeK;
   if (toTheEnd && !product.below(first, product.sizeK, columns, Value()))
@@ -169,16 +169,12 @@ FailureOr<RegisterRows::Values> RegisterRows::prepare(Value first,
       inside =
           product.below(column, product.sizeK, scores.plan.tileN(), inside);
     }
-    auto made = reader.choose(
-        inside, reader.number(-kInfinity), [&]() -> FailureOr<Values> {
-          auto one = reader.read(tensor, row, column, score);
-          if (failed(one))
-            return failure();
-          return Values{*one};
-        });
+    auto made = reader.chooseOne(inside, reader.unseen(), [&] {
+      return reader.read(tensor, row, column, score);
+    });
     if (failed(made))
       return failure();
-    all.push_back(made->front());
+    all.push_back(*made);
   }
   return reads ? all : hideBeyond(first, all);
 }
@@ -219,21 +215,6 @@ RegisterRows::weigh(Value first, ValueRange carried, Values &sums) {
   return next;
 }
 
-FailureOr<Value> RegisterRows::lastFactor(size_t row, Value top, Value sum) {
-  Value at = rowAt(row);
-  Value inside = product.below(at, product.sizeM, scores.plan.tileM(), Value());
-  auto factor =
-      reader.choose(inside, reader.number(1), [&]() -> FailureOr<Values> {
-        auto last = reader.lastFactor(at, top, sum);
-        if (failed(last))
-          return failure();
-        return Values{*last};
-      });
-  if (failed(factor))
-    return failure();
-  return factor->front();
-}
-
 LogicalResult RegisterRows::finish(ValueRange carried) {
   factors.clear();
   Value small = reader.number(std::ldexp(1.0, -int(exponent)));
@@ -246,7 +227,7 @@ LogicalResult RegisterRows::finish(ValueRange carried) {
     Value top = carried[row];
     if (onlyScale)
       top = scaled(b, attention, top);
-    auto factor = lastFactor(row, top, sum);
+    auto factor = reader.lastFactor(rowAt(row), scores.plan.tileM(), top, sum);
     if (failed(factor))
       return failure();
     factors.push_back(arith::MulFOp::create(b, *factor, small));

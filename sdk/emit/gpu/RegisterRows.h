@@ -48,7 +48,6 @@ private:
   Value rowAt(size_t row);
   mlir::FailureOr<Values> prepare(Value first, mlir::ValueRange sums);
   Values hideBeyond(Value first, mlir::ValueRange scores);
-  mlir::FailureOr<Value> lastFactor(size_t row, Value top, Value sum);
   Value columnOf(Value first, size_t number);
   Value meet(Value own, llvm::function_ref<Value(Value, Value)> combine);
 

@@ -21,6 +21,23 @@ Value ScoreReader::number(double value) {
   return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
 }
 
+Value ScoreReader::unseen() {
+  return number(-std::numeric_limits<double>::infinity());
+}
+
+FailureOr<Value> ScoreReader::chooseOne(Value condition, Value otherwise,
+                                        function_ref<FailureOr<Value>()> make) {
+  auto made = choose(condition, otherwise, [&]() -> FailureOr<Values> {
+    auto one = make();
+    if (failed(one))
+      return failure();
+    return Values{*one};
+  });
+  if (failed(made))
+    return failure();
+  return made->front();
+}
+
 FailureOr<ScoreReader::Values>
 ScoreReader::choose(Value condition, ValueRange otherwise,
                     function_ref<FailureOr<Values>()> make) {
@@ -129,8 +146,8 @@ std::optional<double> ScoreReader::scale() const {
 }
 
 Value ScoreReader::safe(Value top) {
-  Value none = number(-std::numeric_limits<double>::infinity());
-  Value isNone = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, top, none);
+  Value isNone =
+      arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, top, unseen());
   return arith::SelectOp::create(b, isNone, number(0), top);
 }
 
@@ -152,7 +169,8 @@ FailureOr<Value> ScoreReader::readRow(linalg::GenericOp op, Value row,
 }
 
 /// The ops say exp(row - shift), and what to divide by.
-FailureOr<Value> ScoreReader::lastFactor(Value row, Value top, Value sum) {
+FailureOr<Value> ScoreReader::lastFactorInside(Value row, Value top,
+                                               Value sum) {
   RunningSoftmax softmax = *attention.softmax;
   ElementReader::Scope scope(scores.reader);
   scores.reader.know(softmax.top.getResult(0), top);
@@ -177,6 +195,13 @@ FailureOr<Value> ScoreReader::lastFactor(Value row, Value top, Value sum) {
   Value none = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, product.sizeK,
                                      product.index(0));
   return Value(arith::SelectOp::create(b, none, number(1), factor));
+}
+
+FailureOr<Value> ScoreReader::lastFactor(Value row, int64_t tileRows, Value top,
+                                         Value sum) {
+  Value inside = product.below(row, product.sizeM, tileRows, Value());
+  return chooseOne(inside, number(1),
+                   [&] { return lastFactorInside(row, top, sum); });
 }
 
 } // namespace backplane

@@ -47,15 +47,18 @@ public:
     bool isPlain = false; ///< what they see are scores, and nothing else
   };
   mlir::FailureOr<Form> findForm();
-  /// One more than the last column whose score a row sees, or any number that
-  /// is beyond all columns, or negative. A form with an end has one, which is
-  /// not smaller in later rows of a stretch.
-  mlir::FailureOr<Value> endOfColumns(Value row);
+  /// Of each of these rows one more than the last column whose score it sees,
+  /// or any number that is beyond all columns, or negative. A form with an end
+  /// has them; they are not smaller in later rows of a stretch.
+  mlir::FailureOr<Values> endsOfColumns(mlir::ValueRange rows);
 
   /// What `make` makes where the condition holds; null: always.
   mlir::FailureOr<Values>
   choose(Value condition, mlir::ValueRange otherwise,
          llvm::function_ref<mlir::FailureOr<Values>()> make);
+  mlir::FailureOr<Value>
+  chooseOne(Value condition, Value otherwise,
+            llvm::function_ref<mlir::FailureOr<Value>()> make);
 
   /// The maximum, or zero where nothing above -infinity was seen: powers of its
   /// scores are zeros then.
@@ -64,16 +67,21 @@ public:
   /// the ops make that of it.
   Value weight(Value power);
   /// The factor of sums of exp(row - safe(top)) that add up to `sum`, so that
-  /// they are the weighted values that the ops say. Of no columns it is one.
-  mlir::FailureOr<Value> lastFactor(Value row, Value top, Value sum);
+  /// they are the weighted values that the ops say. It is one of no columns,
+  /// and of a row beyond the last, where tiles have so many.
+  mlir::FailureOr<Value> lastFactor(Value row, int64_t tileRows, Value top,
+                                    Value sum);
 
   Value number(double value);
+  /// The score of a column that a row does not see, -infinity.
+  Value unseen();
 
 private:
   mlir::LogicalResult
   probe(llvm::function_ref<void(const struct ScoreProbe &)> use);
   Values placeIn(Value tensor, Value row, Value column);
   void know(Value score);
+  mlir::FailureOr<Value> lastFactorInside(Value row, Value top, Value sum);
   mlir::FailureOr<Value> readRow(mlir::linalg::GenericOp op, Value row,
                                  const GpuOperand &operand);
 

@@ -217,18 +217,20 @@ FailureOr<ScoreReader::Form> ScoreReader::findForm() {
   return form;
 }
 
-FailureOr<Value> ScoreReader::endOfColumns(Value row) {
-  Value end = product.sizeK;
+FailureOr<ScoreReader::Values> ScoreReader::endsOfColumns(ValueRange rows) {
+  Values ends;
   auto use = [&](const ScoreProbe &probe) {
     auto bound = probe.findBound(probe.selection().getCondition());
-    IRMapping map;
-    map.map(probe.row, row);
-    map.map(probe.column, product.index(0));
-    end = endOf(b, *bound, map, *probe.region);
+    for (Value row : rows) {
+      IRMapping map;
+      map.map(probe.row, row);
+      map.map(probe.column, product.index(0));
+      ends.push_back(endOf(b, *bound, map, *probe.region));
+    }
   };
   if (failed(probe(use)))
     return failure();
-  return end;
+  return ends;
 }
 
 } // namespace backplane

@@ -27,21 +27,27 @@ constexpr MatrixPlace factorElements[] = {{0, 1}, {0, 2}, {0, 4}};
 constexpr MatrixPlace sumLanes[] = {{0, 1}, {0, 2}, {0, 4}, {0, 8}, {8, 0}};
 constexpr MatrixPlace sumElements[] = {{1, 0}, {2, 0}, {4, 0}};
 
+/// m16n16k16 with these layouts of A and C.
+MatrixInstruction ofHalves(FragmentLayout left, FragmentLayout sums) {
+  return {.a = MatrixElement::F16,
+          .b = MatrixElement::F16,
+          .sum = MatrixElement::F32,
+          .m = 16,
+          .n = 16,
+          .k = 16,
+          .layoutA = left,
+          .layoutB = {factorLanes, factorElements},
+          .layoutC = sums};
+}
+
 /// m16n16k16 of 32 lanes, eight elements each; one op for each
 /// sum, which uses all words, stands for a product.
 struct OtherUnit : MatrixUnit {
   using MatrixUnit::MatrixUnit;
 
   ArrayRef<MatrixInstruction> instructions() const override {
-    static const MatrixInstruction table[] = {{MatrixElement::F16,
-                                               MatrixElement::F16,
-                                               MatrixElement::F32,
-                                               16,
-                                               16,
-                                               16,
-                                               {factorLanes, factorElements},
-                                               {factorLanes, factorElements},
-                                               {sumLanes, sumElements}}};
+    static const MatrixInstruction table[] = {
+        ofHalves({factorLanes, factorElements}, {sumLanes, sumElements})};
     return table;
   }
   SmallVector<Value> multiply(ImplicitLocOpBuilder &b,
@@ -86,15 +92,8 @@ struct RowUnit : OtherUnit {
   using OtherUnit::OtherUnit;
 
   ArrayRef<MatrixInstruction> instructions() const override {
-    static const MatrixInstruction table[] = {{MatrixElement::F16,
-                                               MatrixElement::F16,
-                                               MatrixElement::F32,
-                                               16,
-                                               16,
-                                               16,
-                                               {rowLanes, rowElements},
-                                               {factorLanes, factorElements},
-                                               {rowLanes, rowElements}}};
+    static const MatrixInstruction table[] = {
+        ofHalves({rowLanes, rowElements}, {rowLanes, rowElements})};
     return table;
   }
 };
