@@ -89,7 +89,7 @@ std::vector<Verdict> judge(const Unit &unit, const Case &testCase,
   for (size_t i = 0; i < answers.size(); ++i) {
     Expected &answer = answers[i];
     if (isExact(testCase.dataSet) && isSum(unit) && isWide &&
-        !numerics.roundsToZero)
+        !numerics.roundsToZero && !numerics.operandBits)
       makeExact(answer);
     verdicts.push_back(
         compare(answer, i < outputs.size() ? outputs[i] : Tensor(), numerics));

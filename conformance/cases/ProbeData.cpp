@@ -15,6 +15,15 @@ Shape shapeOf(std::string_view opClass, DType dtype) {
   return {unit, 60};
 }
 
+std::vector<int> narrowWidths(DType dtype) {
+  constexpr int tf32 = 11, bf16 = 8;
+  std::vector<int> widths;
+  for (int narrow : {tf32, bf16})
+    if (narrow < formatOf(dtype).precision)
+      widths.push_back(narrow);
+  return widths;
+}
+
 namespace {
 
 Real power(int exponent) { return std::ldexp(Real(1), exponent); }
@@ -75,14 +84,23 @@ uint64_t rounding(const Location &location) {
   return put(location, factor(location, unit + bits, k == at[0] ? 1 : -1));
 }
 
-/// 1 + 2^-(p-1) times 1 at one location of each line, in turns either operand.
-uint64_t operands(const Location &location) {
+/// 1 + 2^-(bits-1) times 1 at one location of a line, in turns either operand.
+uint64_t operandOf(const Location &location, int bits) {
   size_t line = location.index / terms, k = location.index % terms;
   if (k != line % terms)
     return put(location, 0);
   bool isWhole = (line / terms) % 2 == location.input;
-  int precision = formatOf(location.dtype()).precision;
-  return put(location, isWhole ? 1 + power(1 - precision) : 1);
+  return put(location, isWhole ? 1 + power(1 - bits) : 1);
+}
+
+uint64_t operands(const Location &location) {
+  return operandOf(location, formatOf(location.dtype()).precision);
+}
+
+uint64_t narrowOperands(const Location &location) {
+  return operandOf(
+      location,
+      narrowWidths(location.dtype())[location.index / terms / linesOfWidth]);
 }
 
 /// 1 + 2^-(p-1) times 1.75 is a quarter of a unit below 1.75 + 2^-(p-2).
@@ -141,6 +159,7 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
     {"probe-accumulator", accumulator},
     {"probe-rounding", accumulatorRounding},
     {"probe-operands", operands},
+    {"probe-narrow-operands", narrowOperands},
     {"probe-flush-input", flushInput},
     {"probe-flush-output", flushOutput},
     {"probe-contraction", contraction}};

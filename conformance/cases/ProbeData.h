@@ -26,6 +26,12 @@ struct Shape {
 };
 Shape shapeOf(std::string_view opClass, DType dtype);
 
+/// Lines of a probe of operands for one number of bits.
+inline constexpr size_t linesOfWidth = 2 * terms;
+/// Bits to which operands of a dtype may be rounded, most first: those of tf32
+/// and bf16, as far as it has more.
+std::vector<int> narrowWidths(DType dtype);
+
 } // namespace backplane::conformance::probe
 
 #endif // BACKPLANE_CONFORMANCE_CASES_PROBEDATA_H

@@ -73,7 +73,10 @@ void addCases(CaseBuilder &builder, const std::string &opClass, DType dtype) {
   if (opClass == "EXACT")
     add("probe-rounding", terms);
   if (opClass == "DOT")
-    add("probe-operands", 2 * terms);
+    add("probe-operands", probe::linesOfWidth);
+  size_t narrow = probe::narrowWidths(dtype).size();
+  if (opClass == "DOT" && narrow)
+    add("probe-narrow-operands", narrow * probe::linesOfWidth);
   if (opClass == "RUNNING")
     return;
   add("probe-flush-input", terms);
@@ -182,12 +185,37 @@ Finding findRounding(const Outputs &outputs) {
           !isZero || outputs.declared.roundsToZero};
 }
 
+/// Whether the sums of these lines show a number of so many bits.
+bool keepsBits(const Outputs &outputs, size_t first, size_t count, int bits) {
+  Real expected = 1 + std::ldexp(Real(1), 1 - bits);
+  for (size_t i = first; i < first + count; ++i)
+    if (outputs.at(i) != expected)
+      return false;
+  return true;
+}
+
 Finding findOperands(const Outputs &outputs) {
-  Real unit = std::ldexp(Real(1), 1 - formatOf(outputs.dtype()).precision);
-  bool isWhole = true;
-  for (size_t i = 0; i < outputs.count(); ++i)
-    isWhole &= outputs.at(i) == 1 + unit;
-  return {isWhole ? "all bits" : "fewer bits", "all bits", isWhole};
+  int precision = formatOf(outputs.dtype()).precision;
+  bool isWhole = keepsBits(outputs, 0, outputs.count(), precision);
+  int declared = outputs.declared.operandBits;
+  return {isWhole ? "all bits" : "fewer bits",
+          declared ? bitsText(declared) : "all bits", isWhole || declared};
+}
+
+/// The most of these bits that are kept, with all that are fewer.
+Finding findNarrowOperands(const Outputs &outputs) {
+  std::vector<int> widths = probe::narrowWidths(outputs.dtype());
+  int found = 0;
+  for (size_t i = widths.size(); i-- > 0;) {
+    if (!keepsBits(outputs, i * probe::linesOfWidth, probe::linesOfWidth,
+                   widths[i]))
+      break;
+    found = widths[i];
+  }
+  int declared = outputs.declared.operandBits;
+  int least = declared ? std::min(declared, widths.front()) : widths.front();
+  return {found ? "at least " + bitsText(found) : "fewer bits",
+          declared ? bitsText(declared) : "all bits", found >= least};
 }
 
 Finding findFlush(const Outputs &outputs, bool isInput) {
@@ -218,6 +246,8 @@ Finding find(const std::string &property, const Outputs &outputs) {
     return findRounding(outputs);
   if (property == "probe-operands")
     return findOperands(outputs);
+  if (property == "probe-narrow-operands")
+    return findNarrowOperands(outputs);
   if (property == "probe-flush-input" || property == "probe-flush-output")
     return findFlush(outputs, property == "probe-flush-input");
   if (property == "probe-contraction")

@@ -7,13 +7,14 @@
 // A probe is a unit of the op "numerics" whose last part of the id is an op
 // class; its data set names the property:
 //
-//   probe-accumulator   how many bits sums keep: a large number swamps ones
-//   probe-rounding      to nearest or to zero
-//   probe-operands      whether products see all bits of their operands
-//   probe-flush-input   whether subnormal operands count as zero
-//   probe-flush-output  whether subnormal results become zero
-//   probe-contraction   whether a * b + c rounds once
-//   uniform             determinism: every probe runs twice
+//   probe-accumulator       how many bits sums keep: a large number swamps ones
+//   probe-rounding          to nearest or to zero
+//   probe-operands          whether products see all bits of their operands
+//   probe-narrow-operands   whether they see those of tf32 and of bf16
+//   probe-flush-input       whether subnormal operands count as zero
+//   probe-flush-output      whether subnormal results become zero
+//   probe-contraction       whether a * b + c rounds once
+//   uniform                 determinism: every probe runs twice
 #ifndef BACKPLANE_CONFORMANCE_CASES_PROBES_H
 #define BACKPLANE_CONFORMANCE_CASES_PROBES_H
 

@@ -30,7 +30,8 @@ void lintOptionalTables(const Probe &probe, const bp_plugin_table_t &plugin,
       {"backplane.command_buffer", "bp_command_buffer_table_t",
        bp_command_buffer_table_t_TYPE},
       {"backplane.timestamps", "bp_timestamps_table_t",
-       bp_timestamps_table_t_TYPE}};
+       bp_timestamps_table_t_TYPE},
+      {"backplane.interop", "bp_interop_table_t", bp_interop_table_t_TYPE}};
   for (const Optional &table : tables) {
     probe.call("get_table");
     if (const void *at = plugin.get_table(self, toC(table.name), 0))

@@ -214,6 +214,10 @@ Result<std::vector<Value>> contract(const Step &step) {
   if (!isFloat(step.dtype))
     return contractIntegers(step);
   Elements a(step.operand(0)), b(step.operand(1));
+  if (int bits = step.numerics.operandBits) {
+    a.demote(formatOf(step.operand(0).dtype), bits);
+    b.demote(formatOf(step.operand(1).dtype), bits);
+  }
   std::vector<Sum> sums(countOf(step.dims));
   bool certain = a.errors.empty() && b.errors.empty();
   Real normal = smallest(formatOf(step.operand(0).dtype), true);
@@ -231,7 +235,8 @@ Result<std::vector<Value>> contract(const Step &step) {
     visitAll(step, [&](size_t o, size_t i, size_t j) {
       Real x = a.values[i], y = b.values[j], ex = a.error(i), ey = b.error(j);
       sums[o].add(x * y, (std::fabs(x) + ex) * (std::fabs(y) + ey),
-                  std::fabs(x) * ey + std::fabs(y) * ex + ex * ey);
+                  std::fabs(x) * ey + std::fabs(y) * ex +
+                      (ey != 0 ? ex * ey : 0));
     });
   admitMultipliedPadding(step, b, sums);
   Value result = step.inexact(step.dtype);

@@ -12,6 +12,7 @@ namespace backplane::conformance {
 /// Declared numerics of one op class and dtype (bp_numerics_t).
 struct Numerics {
   int accumulatorBits = 0; ///< significand bits of sums, 0: as the dtype has
+  int operandBits = 0; ///< to which factors are rounded first, 0: not at all
   bool roundsToZero = false;
   bool flushesInput = false;
   bool flushesOutput = false;

@@ -35,6 +35,29 @@ int Elements::lowBit() const {
   return least == INT32_MAX ? 0 : least;
 }
 
+/// What rounding to so many bits makes of a number at most.
+static Real demotionOf(const FloatFormat &format, int bits, Real x) {
+  if (x == 0 || !std::isfinite(x))
+    return 0;
+  int exponent = std::max(std::ilogb(x), format.minExponent);
+  Real last = std::ldexp(Real(1), exponent + 1 - bits);
+  if (std::remainder(x, last) == 0)
+    return 0;
+  return std::fabs(x) + last / 2 > format.max ? infinity : last / 2;
+}
+
+void Elements::demote(const FloatFormat &format, int bits) {
+  std::vector<Real> made(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    Real e = error(i);
+    made[i] = e + demotionOf(format, bits, values[i]) +
+              e * unitRoundoff(bits) * (e != 0);
+  }
+  if (!errors.empty() ||
+      std::ranges::any_of(made, [](Real e) { return e != 0; }))
+    errors = std::move(made);
+}
+
 Limits::Limits(const Step &step, Real terms, int lowBit)
     : step(step), arithmetic(step.arithmetic(step.dtype)), terms(terms),
       lowBit(lowBit) {}

@@ -35,6 +35,9 @@ struct Elements {
   /// exponent of nothing but zeros is 0. Far below all formats when elements
   /// are not certain.
   int lowBit() const;
+  /// Adds what rounding to fewer significand bits makes of the elements; those
+  /// that have no more stay as they are.
+  void demote(const FloatFormat &format, int bits);
 
   std::vector<Real> values, errors; ///< errors: empty when all are certain
 };

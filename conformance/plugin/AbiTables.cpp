@@ -42,6 +42,7 @@ constexpr TableKind kinds[] = {
      "backplane.command_buffer"},
     {"timestamps", bp_timestamps_table_t_TYPE, 1, 1, nullptr,
      "backplane.timestamps"},
+    {"interop", bp_interop_table_t_TYPE, 0, 1, nullptr, "backplane.interop"},
 };
 
 /// A table of a plug-in that stays initialised as long as this object.

@@ -224,15 +224,16 @@ Json row(std::vector<std::string> cells) { return {{"cells", cells}}; }
 Json numericsJson(const RunFacts &facts) {
   Json rows = Json::array();
   for (const DeclaredNumerics &n : facts.numerics)
-    rows.push_back(
-        row({n.opClass, n.dtype,
-             n.accumulatorBits ? std::to_string(n.accumulatorBits) + " bits"
-                               : "as the dtype",
-             n.rounding ? "to zero" : "to nearest",
-             n.flags & 1 ? "read as zero" : "kept",
-             n.flags & 2 ? "become zero" : "kept",
-             n.flags & 4 ? "may round once" : "rounds twice",
-             n.flags & 8 ? "bit-identical" : "may differ"}));
+    rows.push_back(row(
+        {n.opClass, n.dtype,
+         n.accumulatorBits ? std::to_string(n.accumulatorBits) + " bits"
+                           : "as the dtype",
+         n.operandBits ? std::to_string(n.operandBits) + " bits" : "all bits",
+         n.rounding ? "to zero" : "to nearest",
+         n.flags & 1 ? "read as zero" : "kept",
+         n.flags & 2 ? "become zero" : "kept",
+         n.flags & 4 ? "may round once" : "rounds twice",
+         n.flags & 8 ? "bit-identical" : "may differ"}));
   return tableJson(rows);
 }
 

@@ -26,12 +26,15 @@ Json toObject(const TextPairs &pairs) {
 
 Json toJsonValue(const std::vector<DeclaredNumerics> &numerics) {
   Json json = Json::array();
-  for (const DeclaredNumerics &n : numerics)
+  for (const DeclaredNumerics &n : numerics) {
     json.push_back({{"class", n.opClass},
                     {"dtype", n.dtype},
                     {"accumulator_bits", n.accumulatorBits},
                     {"rounding", n.rounding},
                     {"flags", n.flags}});
+    if (n.operandBits)
+      json.back()["operand_bits"] = n.operandBits;
+  }
   return json;
 }
 Json toJsonValue(const std::vector<JudgedKernel> &kernels) {
@@ -92,6 +95,9 @@ void readItem(ObjectReader &item, DeclaredNumerics &out) {
   item.read("accumulator_bits", out.accumulatorBits);
   item.read("rounding", out.rounding);
   item.read("flags", out.flags);
+  // Absent where all bits count.
+  if (item.has("operand_bits"))
+    item.read("operand_bits", out.operandBits);
 }
 void readItem(ObjectReader &item, JudgedKernel &out) {
   item.read("set", out.set);

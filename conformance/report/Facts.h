@@ -18,6 +18,7 @@ namespace backplane::conformance {
 struct DeclaredNumerics {
   std::string opClass, dtype;
   uint32_t accumulatorBits = 0, rounding = 0, flags = 0;
+  uint32_t operandBits = 0;
 };
 
 using TextPairs = std::vector<std::pair<std::string, std::string>>;

@@ -47,6 +47,9 @@ std::vector<std::string> relaxedOf(const RunFacts &facts) {
       relaxed.push_back(describe(n));
   for (const DeclaredNumerics &n : facts.numerics) {
     const std::string what = n.opClass + " of " + n.dtype;
+    if (n.operandBits)
+      relaxed.push_back(what + " rounds operands to " +
+                        std::to_string(n.operandBits) + " bits");
     if (n.rounding != 0)
       relaxed.push_back(what + " rounds to zero");
     if (n.flags & 1)

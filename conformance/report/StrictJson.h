@@ -26,6 +26,8 @@ public:
   /// `where` names the object in messages.
   ObjectReader(const nlohmann::json &json, std::string where);
 
+  /// Whether the object has a member, which it need not have.
+  bool has(const char *key) const { return json_->contains(key); }
   void read(const char *key, std::string &out);
   void read(const char *key, bool &out);
   void read(const char *key, uint64_t &out);

@@ -114,6 +114,7 @@ Declaration declarationOf(const worker::Hello &hello) {
   for (const worker::WireNumerics &from : hello.numerics) {
     Numerics numerics;
     numerics.accumulatorBits = int(std::min(from.accumulatorBits, 1024u));
+    numerics.operandBits = int(std::min(from.operandBits, 1024u));
     numerics.roundsToZero = from.rounding == 1;
     numerics.flushesInput = from.flags & 1;
     numerics.flushesOutput = from.flags & 2;

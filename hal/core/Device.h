@@ -67,6 +67,10 @@ public:
   loadNative(std::span<const bp_native_function_t> functions,
              std::vector<Entry> entries, std::shared_ptr<const void> owner);
 
+  /// What libraries of the device's vendor are called with, while the device is
+  /// open; a failure where its driver has no table "backplane.interop".
+  Result<bp_device_handles_t> handles();
+
   Result<std::shared_ptr<Queue>>
   createQueue(uint32_t queueClass = BP_QUEUE_COMPUTE);
   Result<std::shared_ptr<Semaphore>> createSemaphore(uint64_t initial = 0);

@@ -34,7 +34,8 @@ using KernelSink = std::function<Status(const bp_kernel_t &kernel)>;
 /// function of the plug-in.
 Status callDescribe(const KernelSet &set, const KernelSink &put);
 
-/// The function of an entry on a device.
+/// The function of an entry on a device, whose handles are chained to what is
+/// known of it.
 Result<bp_native_function_t> callResolve(const KernelSet &set,
                                          const NativeKernel &kernel,
                                          const std::string &entry,

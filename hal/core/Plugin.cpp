@@ -156,6 +156,7 @@ void Plugin::findOptionalTables() {
   copyOptionalTables(table("backplane.memory2"), table("backplane.semaphore"),
                      table("backplane.command_buffer"), *driver_, &warning);
   copyTimestamps(table("backplane.timestamps"), *driver_, &warning);
+  copyInterop(table("backplane.interop"), *driver_, &warning);
   if (!warning.empty())
     host_->log(BP_LOG_WARNING,
                "plug-in " + name_ + ": " + warning + "; the host does without");

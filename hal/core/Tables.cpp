@@ -181,32 +181,45 @@ static Status copyMemory2(const void *from, bp_memory2_table_t &out) {
                     BP_OPTIONAL(bp_memory2_table_t, buffer_import)});
 }
 
+/// Whether the table is there and can be used.
+static bool usable(const void *from, const Status &status,
+                   std::string *warning) {
+  if (from && !status.ok())
+    *warning += (warning->empty() ? "" : "; ") + status.message();
+  return from && status.ok();
+}
+
 void copyOptionalTables(const void *memory2, const void *semaphore,
                         const void *commandBuffer, DriverTables &out,
                         std::string *warning) {
-  auto usable = [&](const void *from, const Status &status) {
-    if (from && !status.ok())
-      *warning += (warning->empty() ? "" : "; ") + status.message();
-    return from && status.ok();
-  };
-  out.hasSemaphore = usable(semaphore, copySemaphore(semaphore, out.semaphore));
-  out.hasCommandBuffer = usable(
-      commandBuffer, copyCommandBuffer(commandBuffer, out.commandBuffer));
-  if (!usable(memory2, copyMemory2(memory2, out.memory2))) {
+  out.hasSemaphore =
+      usable(semaphore, copySemaphore(semaphore, out.semaphore), warning);
+  out.hasCommandBuffer =
+      usable(commandBuffer, copyCommandBuffer(commandBuffer, out.commandBuffer),
+             warning);
+  if (!usable(memory2, copyMemory2(memory2, out.memory2), warning)) {
     const bp_header_t none = {bp_memory2_table_t_TYPE, sizeof(none), nullptr};
     (void)copyMemory2(&none, out.memory2);
   }
 }
 
 void copyTimestamps(const void *from, DriverTables &out, std::string *warning) {
-  if (!from)
-    return;
   Status status = copyTable(
       from, bp_timestamps_table_t_TYPE, "timestamps table", out.timestamps,
       {BP_REQUIRED(bp_timestamps_table_t, queue_execute_timed)});
-  out.hasTimestamps = status.ok();
-  if (!status.ok())
-    *warning += (warning->empty() ? "" : "; ") + status.message();
+  out.hasTimestamps = usable(from, status, warning);
+}
+
+void copyInterop(const void *from, DriverTables &out, std::string *warning) {
+  auto copy = [&](const void *table) {
+    return copyTable(table, bp_interop_table_t_TYPE, "interop table",
+                     out.interop,
+                     {BP_OPTIONAL(bp_interop_table_t, device_handles)});
+  };
+  if (!usable(from, copy(from), warning)) {
+    const bp_header_t none = {bp_interop_table_t_TYPE, sizeof(none), nullptr};
+    (void)copy(&none);
+  }
 }
 
 } // namespace backplane

@@ -44,6 +44,7 @@ struct DriverTables {
   bp_semaphore_table_t semaphore;
   bp_command_buffer_table_t commandBuffer;
   bp_timestamps_table_t timestamps;
+  bp_interop_table_t interop; ///< all stubs when the driver has none
   bool hasSemaphore = false;
   bool hasCommandBuffer = false;
   bool hasTimestamps = false;
@@ -63,6 +64,8 @@ void copyOptionalTables(const void *memory2, const void *semaphore,
                         std::string *warning);
 /// The same for "backplane.timestamps".
 void copyTimestamps(const void *from, DriverTables &out, std::string *warning);
+/// The same for "backplane.interop".
+void copyInterop(const void *from, DriverTables &out, std::string *warning);
 
 } // namespace backplane
 

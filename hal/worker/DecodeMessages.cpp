@@ -79,6 +79,7 @@ void read(MessageReader &in, const fb::Numerics &t, WireNumerics &m) {
   m.accumulatorBits = t.accumulator_bits();
   m.rounding = t.rounding();
   m.flags = t.flags();
+  m.operandBits = t.operand_bits();
 }
 
 void read(MessageReader &in, const fb::File &t, WireFile &m) {

@@ -65,7 +65,8 @@ auto write(Writer &out, const WireTensor &m) {
 
 auto write(Writer &out, const WireNumerics &m) {
   return fb::CreateNumerics(out.builder(), out(m.opClass), m.dtype,
-                            m.accumulatorBits, m.rounding, m.flags);
+                            m.accumulatorBits, m.rounding, m.flags,
+                            m.operandBits);
 }
 
 auto write(Writer &out, const WireFile &m) {

@@ -36,8 +36,8 @@ bp_status_t putTarget(void *context, const bp_target_listing_t *listing) {
        ++i) {
     const bp_numerics_t &from = *target.numerics[i];
     hello.numerics.push_back({std::string(view(from.op_class)), from.dtype,
-                              from.accumulator_bits, from.rounding,
-                              from.flags});
+                              from.accumulator_bits, from.rounding, from.flags,
+                              from.operand_bits});
   }
   return BP_STATUS_OK;
 }

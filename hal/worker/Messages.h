@@ -25,6 +25,7 @@ struct WireTensor {
 struct WireNumerics {
   std::string opClass;
   uint32_t dtype = 0, accumulatorBits = 0, rounding = 0, flags = 0;
+  uint32_t operandBits = 0;
 };
 
 /// A file of a plug-in.

@@ -174,7 +174,20 @@ TEST(Probes, FindFlushing) {
 
 TEST(Probes, FindDemotedOperandsAndContraction) {
   EXPECT_TRUE(probe("DOT", "probe-operands", {}).pass);
-  EXPECT_FALSE(probe("DOT", "probe-operands", {.operandBits = 11}).pass);
+  const Arithmetic demoted{.operandBits = 11};
+  Numerics declared;
+  declared.operandBits = 11;
+  EXPECT_FALSE(probe("DOT", "probe-operands", demoted).pass);
+  EXPECT_TRUE(probe("DOT", "probe-operands", demoted, declared).pass);
+  EXPECT_TRUE(probe("DOT", "probe-operands", {}, declared).pass);
+  constexpr const char *narrow = "probe-narrow-operands";
+  EXPECT_TRUE(probe("DOT", narrow, {}).pass);
+  EXPECT_TRUE(probe("DOT", narrow, demoted, declared).pass);
+  EXPECT_FALSE(probe("DOT", narrow, {.operandBits = 8}, declared).pass);
+  declared.operandBits = 8;
+  EXPECT_TRUE(probe("DOT", narrow, demoted, declared).pass);
+  EXPECT_TRUE(probe("DOT", narrow, {.operandBits = 8}, declared).pass);
+  EXPECT_FALSE(probe("DOT", narrow, {.operandBits = 7}, declared).pass);
   Numerics separate;
   separate.contracts = false;
   Arithmetic fused{.contracts = true};

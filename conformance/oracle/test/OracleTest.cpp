@@ -108,6 +108,27 @@ TEST(Oracle, RoundsSumsOfDoublesOnce) {
   EXPECT_EQ(decode(DType::F64, y.bits[1]), 1 + 0x1p-52L);
 }
 
+/// Factors with more bits than the target keeps may be off by half a unit of
+/// the last that stays; others are what they are.
+TEST(Oracle, BoundsDemotedFactors) {
+  Declaration declaration;
+  declaration.set("DOT", DType::F32, {.operandBits = 11});
+  auto product = [&](double x, double y) {
+    return only(
+        run("matmul",
+            {floats(DType::F32, {1, 1}, {x}), floats(DType::F32, {1, 1}, {y})},
+            {}, declaration));
+  };
+  const double fine = 1 + 0x1p-12, coarse = 1 + 0x1p-10;
+  EXPECT_EQ(product(coarse, 3).error[0], 0);
+  EXPECT_GE(product(fine, 3).error[0], 3 * 0x1p-12L);
+  EXPECT_LE(product(fine, 3).error[0], 3 * 0x1.01p-11L);
+  EXPECT_GE(product(fine, fine).error[0], 2 * 0x1p-12L);
+  EXPECT_LT(product(0x1p-136, 1).error[0], 0x1p-140L);
+  EXPECT_GE(product(0x1.8p-136, 1).error[0], 0x1p-137L);
+  EXPECT_TRUE(std::isinf(product(3.4028234e38, 1).error[0]));
+}
+
 TEST(Oracle, LetsProductsContract) {
   Graph graph;
   TensorType type{DType::F32, {Dim(1)}};

@@ -431,6 +431,18 @@ TEST(GuardPage, AnEntry) {
   });
 }
 
+TEST(GuardPage, TheInteropTable) {
+  auto whole = fullTable<bp_interop_table_t>(bp_interop_table_t_TYPE);
+  atEachSize<bp_interop_table_t>(whole, [&](auto *table, uint32_t size) {
+    DriverTables out;
+    std::string warning;
+    copyInterop(table, out, &warning);
+    const bool isWhole = size == sizeof(bp_interop_table_t);
+    EXPECT_EQ(out.interop.device_handles == whole.device_handles, isWhole);
+    EXPECT_TRUE(out.interop.device_handles);
+  });
+}
+
 /// A set of one kernel, whose function is written up to a size.
 struct FakeKernels {
   const bp_kernel_t *kernel = nullptr;

@@ -42,6 +42,12 @@ typedef struct bp_numerics_t {
   uint32_t accumulator_bits; /* significand bits of the accumulator, f32: 24 */
   uint32_t rounding;         /* BP_ROUNDING_ */
   uint32_t flags;            /* BP_NUMERICS_ */
+  /* ---- since minor version 4 ---- */
+  /* Of op class DOT: significand bits to which operands are rounded to nearest
+   * before they are multiplied, tf32: 11; 0: all bits count. Who cuts them says
+   * one less. */
+  uint32_t operand_bits;
+  uint32_t reserved;
 } bp_numerics_t;
 
 /* What the core may fuse into one dispatch without asking `claim`. */

@@ -393,6 +393,37 @@ typedef struct bp_timestamps_table_t {
                                      bp_error_t *error);
 } bp_timestamps_table_t;
 
+/* ---- Optional: handles of the device's own API ---- */
+
+/* What libraries of the device's vendor are called with. Valid while the device
+ * is open. */
+#define bp_device_handles_t_TYPE 27u
+typedef struct bp_device_handles_t {
+  bp_header_t header;
+  /* Whose handles these are, which says what `context` and the queue of a
+   * launch are: "cuda" is CUDA's driver API. */
+  bp_string_t api;
+  void *context; /* "cuda": the CUcontext */
+  /* The function of the API with this name, of the library that the driver
+   * itself calls; NULL: it has none. "cuda": a symbol of libcuda.so.1, for
+   * instance "cuLaunchKernel". Thread-safe. */
+  void *(*find)(void *find_self, const char *name);
+  void *find_self;
+} bp_device_handles_t;
+
+/* (optional table "backplane.interop", default: registered kernels that put
+ * work into queues of the device are refused) A driver that has it lists the
+ * format "native" and calls bp_native_function_t.launch (kernel.h). */
+#define bp_interop_table_t_TYPE 28u
+typedef struct bp_interop_table_t {
+  bp_header_t header;
+  /* The handles of an open device. `out_handles` comes zeroed with its header
+   * set. Thread-safe. */
+  bp_status_t (*device_handles)(bp_device_t *device,
+                                bp_device_handles_t *out_handles,
+                                bp_error_t *error);
+} bp_interop_table_t;
+
 #ifdef __cplusplus
 }
 #endif

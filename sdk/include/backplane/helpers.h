@@ -54,6 +54,18 @@ static inline int32_t bp_plugin_info_give(const bp_plugin_info_t *info,
   return BP_STATUS_OK;
 }
 
+/* ---- Registered kernels ---- */
+
+/* The handles of the device that bp_kernels_table_t.resolve is asked about;
+ * NULL: it has none. */
+static inline const bp_device_handles_t *
+bp_device_handles(const bp_device_info_t *device) {
+  const bp_header_t *part = (const bp_header_t *)device->header.next;
+  while (part && part->type != bp_device_handles_t_TYPE)
+    part = (const bp_header_t *)part->next;
+  return (const bp_device_handles_t *)(const void *)part;
+}
+
 /* ---- Graphs ---- */
 
 /* The accessors of bp_graph_table_t, with what they tell as the result. */

@@ -56,8 +56,26 @@ typedef void (*bp_cpu_entry_t)(const bp_cpu_call_t *call, uint32_t x,
 
 /* ---- Kernels registered by vendors ---- */
 
+/* One dispatch of a registered kernel on a device with handles (hal.h). Valid
+ * during the call. */
+#define bp_native_launch_t_TYPE 69u
+typedef struct bp_native_launch_t {
+  bp_header_t header;
+  const bp_device_handles_t *device;
+  void *queue;              /* where the work goes; "cuda": the CUstream */
+  const uint64_t *bindings; /* addresses on the device; 0: no byte is bound */
+  const uint64_t *lengths;  /* bytes of each */
+  uint64_t binding_count;
+  const int64_t *parameters;
+  uint32_t parameter_count;
+  uint32_t grid[3];
+  uint64_t scratch; /* address of scratch_bytes, contents undefined */
+  uint64_t scratch_bytes;
+  uint64_t error_word; /* address of the error word, an uint32_t that is 0 */
+} bp_native_launch_t;
+
 /* A function of this process in the place of code in a blob, for a device that
- * lists the format "native". */
+ * lists the format "native". The device calls the one that is of its kind. */
 #define bp_native_function_t_TYPE 66u
 typedef struct bp_native_function_t {
   bp_header_t header;
@@ -67,6 +85,16 @@ typedef struct bp_native_function_t {
    * no threads of its own. */
   bp_cpu_entry_t cpu;
   void *self;
+  /* On a device with handles: puts the work of one dispatch, all of its grid,
+   * into the queue behind what is there, and returns without waiting for it.
+   * What is put there may run later and many times, with the same addresses:
+   * the device may be recording (a CUDA graph). So it neither reads nor writes
+   * memory of the device itself, and allocates none. The context is the
+   * thread's current one. After a failure nothing of the dispatch is in the
+   * queue; the status and the text in `error` reach the application.
+   * Thread-safe. */
+  bp_status_t (*launch)(void *self, const bp_native_launch_t *launch,
+                        bp_error_t *error);
 } bp_native_function_t;
 
 /* A kernel, registered by the graph that it equals: the graph is the pattern
@@ -110,7 +138,9 @@ struct bp_kernels_table_t {
   /* (optional, default: no native kernels) The function of entry `entry` of a
    * kernel without a blob, on this device; valid until shutdown.
    * BP_STATUS_NOT_FOUND: there is none here, for instance because the device
-   * lacks a feature; the message says why. */
+   * lacks a feature; the message says why. The chain behind device->header has
+   * the bp_device_handles_t of a device with handles (bp_device_handles in
+   * helpers.h). */
   bp_status_t (*resolve)(void *self, bp_string_t kernel, uint32_t version,
                          bp_string_t entry, const bp_device_info_t *device,
                          bp_native_function_t *out_function, bp_error_t *error);

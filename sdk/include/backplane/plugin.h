@@ -154,8 +154,8 @@ typedef struct bp_plugin_table_t {
   void (*shutdown)(void *self);
   /* (optional, default: none) A further table of the plug-in by name and
    * version, or NULL. The host knows "backplane.semaphore",
-   * "backplane.command_buffer", "backplane.memory2" and
-   * "backplane.timestamps" (hal.h), version 0 each. */
+   * "backplane.command_buffer", "backplane.memory2", "backplane.timestamps" and
+   * "backplane.interop" (hal.h), version 0 each. */
   const void *(*get_table)(void *self, bp_string_t name, uint32_t version);
 } bp_plugin_table_t;
 

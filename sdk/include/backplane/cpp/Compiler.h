@@ -84,6 +84,14 @@ private:
   const bp_graph_pass_sink_t *sink_;
 };
 
+/// The handles of the device that `resolve` is asked about; null: it has none.
+inline const bp_device_handles_t *handlesOf(const bp_device_info_t &device) {
+  const auto *part = static_cast<const bp_header_t *>(device.header.next);
+  while (part && part->type != bp_device_handles_t_TYPE)
+    part = static_cast<const bp_header_t *>(part->next);
+  return reinterpret_cast<const bp_device_handles_t *>(part);
+}
+
 /// Receives registered kernels.
 class KernelSink {
 public:
@@ -336,6 +344,8 @@ private:
         return found.status();
       out_function->cpu = found->cpu;
       out_function->self = found->self;
+      if (BP_HAS(out_function, bp_native_function_t, launch))
+        out_function->launch = found->launch;
       return {};
     });
   }

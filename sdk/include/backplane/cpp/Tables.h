@@ -21,6 +21,7 @@ struct Tables {
   const bp_command_buffer_table_t *commandBuffer = nullptr;
   const bp_semaphore_table_t *semaphore = nullptr;
   const bp_timestamps_table_t *timestamps = nullptr;
+  const bp_interop_table_t *interop = nullptr;
 };
 
 template <typename T>
@@ -41,6 +42,8 @@ struct DriverTables<T> {
       return own.commandBuffer;
     if (name == "backplane.semaphore")
       return own.semaphore;
+    if (name == "backplane.interop")
+      return own.interop;
     return name == "backplane.timestamps" ? own.timestamps : nullptr;
   }
 };
