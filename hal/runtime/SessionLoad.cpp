@@ -124,10 +124,12 @@ loadNative(const Registry &registry, const ExecutableInfo &info,
   if (set == sets.end())
     return notFound("no plug-in '" + info.native->plugin +
                     "' with kernels is loaded");
+  bp_device_info_t known = device.info().c();
+  const Result<bp_device_handles_t> handles = device.handles();
+  known.header.next = handles ? &*handles : nullptr;
   std::vector<bp_native_function_t> functions;
   for (const Entry &entry : info.entries) {
-    auto function =
-        callResolve(*set, *info.native, entry.name, device.info().c());
+    auto function = callResolve(*set, *info.native, entry.name, known);
     if (!function)
       return function.status();
     functions.push_back(*function);

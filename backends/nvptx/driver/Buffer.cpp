@@ -20,16 +20,43 @@ static CUresult allocatePinned(const Cuda &cuda, uint64_t bytes, Buffer &out) {
   return cuda.cuMemHostGetDevicePointer(&out.address, out.pinned, 0);
 }
 
-static CUresult allocateMemory(const Cuda &cuda, bool staging, uint64_t size,
-                               uint64_t alignment, Buffer &out) {
+CUresult Device::makePool() {
+  int has = 0;
+  CUresult result = cuda.cuDeviceGetAttribute(
+      &has, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, physical.handle);
+  if (result || !has)
+    return result;
+  CUmemPoolProps properties = {};
+  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, physical.handle};
+  result = cuda.cuStreamCreate(&memoryStream, CU_STREAM_NON_BLOCKING);
+  if (!result)
+    result = cuda.cuMemPoolCreate(&pool, &properties);
+  cuuint64_t kept = UINT64_MAX;
+  return result ? result
+                : cuda.cuMemPoolSetAttribute(
+                      pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &kept);
+}
+
+/// Memory of the pool may be used by all streams when its own has come to it.
+CUresult Device::allocateOnDevice(uint64_t bytes, CUdeviceptr &out) {
+  if (!pool)
+    return cuda.cuMemAlloc(&out, bytes);
+  CUresult result =
+      cuda.cuMemAllocFromPoolAsync(&out, bytes, pool, memoryStream);
+  // What is kept may be in pieces that are too small.
+  if (result == CUDA_ERROR_OUT_OF_MEMORY && !cuda.cuMemPoolTrimTo(pool, 0))
+    result = cuda.cuMemAllocFromPoolAsync(&out, bytes, pool, memoryStream);
+  return result ? result : cuda.cuStreamSynchronize(memoryStream);
+}
+
+CUresult Device::allocateMemory(bool staging, uint64_t size, uint64_t alignment,
+                                Buffer &out) {
   uint64_t extra = staging ? alignment : alignment - minAlignment;
   if (size > UINT64_MAX - extra)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  CUresult result = CUDA_SUCCESS;
-  if (staging)
-    result = allocatePinned(cuda, size + extra, out);
-  else
-    result = cuda.cuMemAlloc(&out.allocated, size + extra);
+  CUresult result = staging ? allocatePinned(cuda, size + extra, out)
+                            : allocateOnDevice(size + extra, out.allocated);
   if (result)
     return result;
   CUdeviceptr start = out.pinned ? out.address : out.allocated;
@@ -40,12 +67,15 @@ static CUresult allocateMemory(const Cuda &cuda, bool staging, uint64_t size,
   return CUDA_SUCCESS;
 }
 
-static void releaseMemory(const Cuda &cuda, const Buffer &buffer) {
+/// Nothing that runs uses the buffer.
+void Device::releaseMemory(const Buffer &buffer) {
   if (buffer.pinned)
     cuda.cuMemFreeHost(buffer.pinned);
   if (buffer.registered)
     cuda.cuMemHostUnregister(buffer.registered);
-  if (buffer.allocated)
+  if (buffer.allocated && pool)
+    cuda.cuMemFreeAsync(buffer.allocated, memoryStream);
+  else if (buffer.allocated)
     cuda.cuMemFree(buffer.allocated);
 }
 
@@ -56,8 +86,8 @@ bp_status_t Device::allocate(bool staging, uint64_t size, uint64_t alignment,
     return outOfMemory(driver, error);
   Current current(*this);
   if (CUresult result = allocateMemory(
-          cuda, staging, size, std::max(alignment, minAlignment), *buffer)) {
-    releaseMemory(cuda, *buffer);
+          staging, size, std::max(alignment, minAlignment), *buffer)) {
+    releaseMemory(*buffer);
     return fail(error, result,
                 "there is no memory for a buffer of " + std::to_string(size) +
                     " bytes");
@@ -69,7 +99,7 @@ bp_status_t Device::allocate(bool staging, uint64_t size, uint64_t alignment,
 void Device::release(bp_buffer_t *buffer) {
   Current current(*this);
   auto *own = static_cast<Buffer *>(buffer);
-  releaseMemory(cuda, *own);
+  releaseMemory(*own);
   delete own;
 }
 
@@ -105,7 +135,7 @@ bp_status_t Device::import(void *pointer, uint64_t size, bp_buffer_t **out,
     result = cuda.cuMemHostGetDevicePointer(&buffer->address, pointer, 0);
   }
   if (result) {
-    releaseMemory(cuda, *buffer);
+    releaseMemory(*buffer);
     return cuda::fail(driver, error, BP_STATUS_UNIMPLEMENTED,
                       "the device cannot import this memory of the host: " +
                           cuda.describe(result));

@@ -30,6 +30,7 @@ const Cuda *Cuda::open(const std::string &path, std::string *reason) {
     return symbol != nullptr;
   };
   auto *made = new Cuda;
+  made->library_ = library;
   const char *missing = nullptr;
 #define BP_CUDA_FIND(function, name)                                           \
   if (!find(library, name, made->function))                                    \
@@ -68,6 +69,8 @@ const Cuda *Cuda::shared(const std::string &path, std::string *reason) {
   *reason = opened.reason;
   return opened.cuda;
 }
+
+void *Cuda::find(const char *name) const { return dlsym(library_, name); }
 
 std::string Cuda::describe(CUresult result) const {
   char text[gpu::maxMessage];

@@ -34,6 +34,12 @@ namespace backplane::cuda {
   X(cuCtxPopCurrent, "cuCtxPopCurrent_v2")                                     \
   X(cuMemAlloc, "cuMemAlloc_v2")                                               \
   X(cuMemFree, "cuMemFree_v2")                                                 \
+  X(cuMemFreeAsync, "cuMemFreeAsync")                                          \
+  X(cuMemPoolCreate, "cuMemPoolCreate")                                        \
+  X(cuMemPoolDestroy, "cuMemPoolDestroy")                                      \
+  X(cuMemPoolSetAttribute, "cuMemPoolSetAttribute")                            \
+  X(cuMemPoolTrimTo, "cuMemPoolTrimTo")                                        \
+  X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync")                        \
   X(cuMemHostAlloc, "cuMemHostAlloc")                                          \
   X(cuMemFreeHost, "cuMemFreeHost")                                            \
   X(cuMemHostGetDevicePointer, "cuMemHostGetDevicePointer_v2")                 \
@@ -82,6 +88,8 @@ public:
   std::string describe(CUresult result) const;
   /// The same, as much of it as fits, without any memory.
   void describe(CUresult result, std::span<char> text) const;
+  /// A function that the library exports, or null.
+  void *find(const char *name) const;
 
 #define BP_CUDA_MEMBER(function, name) decltype(&::function) function = nullptr;
   BP_CUDA_FUNCTIONS(BP_CUDA_MEMBER)
@@ -91,6 +99,7 @@ private:
   Cuda() = default;
   static const Cuda *open(const std::string &path, std::string *reason);
 
+  void *library_ = nullptr;
   /// Of emulators: more about the last error.
   size_t (*lastError_)(char *text, size_t size) = nullptr;
 };

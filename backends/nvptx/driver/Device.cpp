@@ -8,8 +8,8 @@
 
 namespace backplane::cuda {
 
-// The emulator executes PTX alone.
-static constexpr bp_string_t formats[] = {{"ptx", 3}, {"cubin", 5}};
+static constexpr bp_string_t formats[] = {
+    {"ptx", 3}, {"native", 6}, {"cubin", 5}};
 static constexpr uint32_t warp = 32;
 
 /// Numbers that targets may compare.
@@ -27,8 +27,9 @@ static std::array<bp_property_t, 4> propertiesOf(const PhysicalDevice &device) {
           number("subgroup_size", warp)};
 }
 
-static bp_status_t list(const PhysicalDevice &device,
+static bp_status_t list(const PhysicalDevice &device, const Options &options,
                         const bp_device_sink_t *sink) {
+  static constexpr bp_string_t tf32[] = {{"tf32", 4}};
   constexpr uint32_t bindingAlignment = 256;
   bp_device_info_t info = {BP_HEADER(bp_device_info_t)};
   info.id = toC(device.id);
@@ -38,7 +39,10 @@ static bp_status_t list(const PhysicalDevice &device,
   if (device.emulated)
     info.flags |= BP_DEVICE_EMULATED;
   info.formats = formats;
-  info.format_count = device.emulated ? 1 : 2;
+  // The emulator executes PTX alone.
+  info.format_count = std::size(formats) - device.emulated;
+  info.features = tf32;
+  info.feature_count = options.tf32;
   info.max_buffer_size = device.memoryBytes;
   info.binding_alignment = bindingAlignment;
   info.memory_bytes = device.memoryBytes;
@@ -67,7 +71,7 @@ static bp_status_t enumerate(void *self, const bp_options_t *options,
   if (bp_status_t status = readOptions(driver, options, read, error))
     return status;
   for (const PhysicalDevice &device : describeAll(read))
-    if (bp_status_t status = list(device, sink))
+    if (bp_status_t status = list(device, read, sink))
       return status;
   return BP_STATUS_OK;
 }
@@ -82,6 +86,10 @@ static bp_status_t open(const Driver &driver, const PhysicalDevice &physical,
           device->cuda.cuDevicePrimaryCtxRetain(&context, physical.handle))
     return device->fail(error, result, "cannot open " + physical.name);
   device->context = context;
+  Current current(*device);
+  if (CUresult result = device->makePool())
+    return device->fail(error, result,
+                        "cannot make a pool of memory of " + physical.name);
   *out = device.release();
   return BP_STATUS_OK;
 }
@@ -109,12 +117,43 @@ static void close(bp_device_t *device) { delete device; }
 const bp_driver_table_t driverTable = {BP_HEADER(bp_driver_table_t), enumerate,
                                        open, close};
 
+static bp_status_t deviceHandles(bp_device_t *device, bp_device_handles_t *out,
+                                 bp_error_t *) {
+  const bp_device_handles_t handles = of(*device).handles();
+  const uint32_t room = std::min(out->header.size, handles.header.size);
+  std::memcpy(static_cast<void *>(out), &handles, room);
+  out->header.size = room;
+  return BP_STATUS_OK;
+}
+
+const bp_interop_table_t interopTable = {BP_HEADER(bp_interop_table_t),
+                                         deviceHandles};
+
 Device::Device(const Driver &driver, const PhysicalDevice &physical)
     : bp_device_t(driver), physical(physical), cuda(*physical.cuda) {}
 
 Device::~Device() {
-  if (context)
-    cuda.cuDevicePrimaryCtxRelease(physical.handle);
+  if (!context)
+    return;
+  {
+    Current current(*this);
+    if (pool)
+      cuda.cuMemPoolDestroy(pool);
+    if (memoryStream)
+      cuda.cuStreamDestroy(memoryStream);
+  }
+  cuda.cuDevicePrimaryCtxRelease(physical.handle);
+}
+
+bp_device_handles_t Device::handles() const {
+  bp_device_handles_t handles = {BP_HEADER(bp_device_handles_t)};
+  handles.api = toC("cuda");
+  handles.context = context;
+  handles.find = [](void *self, const char *name) {
+    return static_cast<const Cuda *>(self)->find(name);
+  };
+  handles.find_self = const_cast<Cuda *>(&cuda);
+  return handles;
 }
 
 bp_status_t Device::fail(bp_error_t *error, CUresult result,

@@ -9,6 +9,8 @@
 
 namespace backplane::cuda {
 
+struct Buffer;
+
 struct Device final : bp_device_t {
   Device(const Driver &driver, const PhysicalDevice &physical);
   ~Device() override;
@@ -16,6 +18,15 @@ struct Device final : bp_device_t {
   const PhysicalDevice physical;
   const Cuda &cuda;
   CUcontext context = nullptr; ///< the primary one, shared in the process
+  /// Memory that is freed stays in the pool for the next buffer, and neither
+  /// waits for what runs on the device; null: the device has no pools.
+  CUmemoryPool pool = nullptr;
+  CUstream memoryStream = nullptr; ///< orders what the pool gives and takes
+
+  CUresult makePool();
+
+  /// What registered kernels call CUDA with.
+  bp_device_handles_t handles() const;
 
   /// A failed call as the host's status; the device is lost if nothing runs on
   /// it any more.
@@ -35,6 +46,12 @@ struct Device final : bp_device_t {
   bp_status_t makeQueue(std::unique_ptr<bp_queue_t> &out,
                         bp_error_t *error) override;
   std::unique_ptr<gpu::Recording> makeRecording() override;
+
+private:
+  CUresult allocateMemory(bool staging, uint64_t size, uint64_t alignment,
+                          Buffer &out);
+  CUresult allocateOnDevice(uint64_t bytes, CUdeviceptr &out);
+  void releaseMemory(const Buffer &buffer);
 };
 
 inline Device &of(bp_device_t &device) { return static_cast<Device &>(device); }

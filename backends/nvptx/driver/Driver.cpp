@@ -10,9 +10,9 @@
 namespace backplane::cuda {
 
 plugin::Tables Plugin::tables() {
-  return {&driverTable,         &gpu::memoryTable,    &executableTable,
-          &gpu::queueTable,     &gpu::memory2Table,   &gpu::commandBufferTable,
-          &gpu::semaphoreTable, &gpu::timestampsTable};
+  return {&driverTable,         &gpu::memoryTable,     &executableTable,
+          &gpu::queueTable,     &gpu::memory2Table,    &gpu::commandBufferTable,
+          &gpu::semaphoreTable, &gpu::timestampsTable, &interopTable};
 }
 
 bool isSticky(CUresult result) {
@@ -73,13 +73,16 @@ bp_status_t readOptions(const Driver &driver, const bp_options_t *options,
     std::string value(option.value.data, option.value.size), wrong;
     if (key == "sm") {
       wrong = readSm(value, out);
+    } else if (key == "precision") {
+      out.tf32 = value == "tf32";
+      wrong = out.tf32 ? "" : "is none; there is tf32";
     } else if (key == "library") {
       out.library = value;
       wrong = distrust(value);
     } else {
       return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
                   "the CUDA driver knows no option \"" + key +
-                      "\"; it has sm=NUMBER and library=PATH");
+                      "\"; it has sm=NUMBER, precision=tf32 and library=PATH");
     }
     if (!wrong.empty())
       return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,

@@ -30,6 +30,8 @@ struct Plugin : Driver {
 struct Options {
   /// The emulated architecture: `sm=90`; 0: any.
   int sm = 0;
+  /// Factors of f32 may be rounded to tf32: `precision=tf32`.
+  bool tf32 = false;
   /// A library in the place of the machine's: `library=PATH`.
   std::string library;
 };
@@ -44,6 +46,7 @@ bool isSticky(CUresult result);
 
 extern const bp_driver_table_t driverTable;
 extern const bp_executable_table_t executableTable;
+extern const bp_interop_table_t interopTable;
 
 } // namespace backplane::cuda
 

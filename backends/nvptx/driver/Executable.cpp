@@ -155,6 +155,26 @@ bp_status_t Loader::run() {
   return status;
 }
 
+/// Functions of this process in the place of a module.
+bp_status_t loadNative(const Driver &driver, const bp_executable_info_t &info,
+                       bp_executable_t &out, bp_error_t *error) {
+  for (uint64_t i = 0; i < info.entry_count; ++i) {
+    auto function =
+        readStruct<bp_native_function_t>(&info.functions[i]->header);
+    auto entry = readStruct<bp_entry_t>(&info.entries[i]->header);
+    if (!function.launch)
+      return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
+                  "a native kernel has no function that takes a stream");
+    EntryPoint made;
+    made.bindings = entry.binding_count;
+    made.workspaceBytes = entry.workspace_bytes;
+    made.launch = function.launch;
+    made.self = function.self;
+    out.entries.push_back(made);
+  }
+  return BP_STATUS_OK;
+}
+
 void unload(bp_device_t *device, bp_executable_t *executable) {
   Current current(of(*device));
   if (executable->module)
@@ -167,18 +187,21 @@ bp_status_t load(bp_device_t *opened, const bp_executable_info_t *info,
   Device &device = of(*opened);
   const Driver &driver = device.driver;
   std::string format(formatOf(*info));
-  if (format != "ptx" && (format != "cubin" || device.physical.emulated))
+  const bool isNative = format == "native";
+  if (!isNative && format != "ptx" &&
+      (format != "cubin" || device.physical.emulated))
     return fail(driver, error, BP_STATUS_INVALID_ARGUMENT,
-                "this device loads executables of the format ptx" +
-                    std::string(device.physical.emulated ? "" : " or cubin") +
-                    ", not of \"" + format + "\"");
+                "this device loads executables of the formats ptx" +
+                    std::string(device.physical.emulated ? "" : ", cubin") +
+                    " and native, not of \"" + format + "\"");
   auto *executable = new (std::nothrow) bp_executable_t;
   if (!executable)
     return outOfMemory(driver, error);
   bp_status_t status;
   {
     Current current(device);
-    status = Loader(device, *info, *executable, error).run();
+    status = isNative ? loadNative(driver, *info, *executable, error)
+                      : Loader(device, *info, *executable, error).run();
   }
   if (status == BP_STATUS_OK)
     *out = executable;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Executable.h: PTX as functions of a module.
+// Executable.h: PTX as functions of a module, or registered kernels.
 #ifndef BACKPLANE_CUDA_EXECUTABLE_H
 #define BACKPLANE_CUDA_EXECUTABLE_H
 
@@ -13,6 +13,9 @@ struct EntryPoint {
   uint32_t groupSize[3] = {1, 1, 1};
   uint32_t bindings = 0;
   uint64_t workspaceBytes = 0; ///< scratch per work-group, where it is known
+  /// In place of `function`: puts work into the stream itself.
+  decltype(bp_native_function_t::launch) launch = nullptr;
+  void *self = nullptr; ///< of `launch`
 };
 
 } // namespace backplane::cuda

@@ -49,16 +49,16 @@ CUresult Queue::startAtOnce(gpu::Submission &submission) {
 
 /// Puts the commands into the stream or into a graph.
 CUresult Queue::fill(Recording &recording, Commands commands,
-                     const gpu::Terms &terms, bool now) {
+                     const gpu::Terms &terms, bool now, bp_error_t *error) {
   if (!terms.replayed)
-    return now ? recording.play(stream, commands, terms.times)
-               : recording.capture(capture, commands);
+    return now ? recording.play(stream, commands, terms.times, error)
+               : recording.capture(capture, commands, {}, error);
   std::span<const uint64_t> bound = terms.replayed->bound();
   CUresult result = CUDA_SUCCESS;
   if (recording.holds(bound))
     recording.rewind();
   else
-    result = recording.capture(capture, commands, bound);
+    result = recording.capture(capture, commands, bound, error);
   return now && !result ? recording.launch(stream) : result;
 }
 
@@ -68,7 +68,9 @@ bp_status_t Queue::record(gpu::Submission &submission, Commands commands,
   Current current(of(device));
   CUresult result = startAtOnce(submission);
   if (!result)
-    result = fill(recording, commands, terms, submission.started);
+    result = fill(recording, commands, terms, submission.started, error);
+  if (recording.refusal())
+    return recording.refusal();
   return result ? of(device).fail(error, result, "cannot run commands")
                 : BP_STATUS_OK;
 }

@@ -28,7 +28,7 @@ struct Queue final : bp_queue_t {
 private:
   CUresult startAtOnce(gpu::Submission &submission);
   CUresult fill(Recording &recording, Commands commands,
-                const gpu::Terms &terms, bool now);
+                const gpu::Terms &terms, bool now, bp_error_t *error);
   CUresult await(std::span<const bp_timepoint_t> waits);
 };
 

@@ -69,6 +69,7 @@ CUresult Recording::prepare(Commands commands) {
     }
   ops_.clear();
   ops_.reserve(dispatches);
+  refusal_ = BP_STATUS_OK;
   mayFail_ = dispatches > 0;
   timed_.clear();
   timing_.rewind();
@@ -88,26 +89,24 @@ static CUdeviceptr addressOf(const bp_binding_t &range) {
                                       : 0;
 }
 
-CUresult Recording::dispatch(CUstream stream,
-                             const bp_command_dispatch_t &dispatch) {
+/// A kernel of a module.
+CUresult Recording::launch(CUstream stream,
+                           const bp_command_dispatch_t &dispatch,
+                           std::span<CUdeviceptr> bindings) {
   const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
-  std::array<CUdeviceptr, maxBindings + 2> pointers;
-  size_t count = 0;
-  for (uint64_t i = 0; i < dispatch.binding_count; ++i)
-    pointers[count++] = addressOf(dispatch.bindings[i]);
-  pointers[count++] = errorsOnDevice_ + sizeof(uint32_t) * ops_.size();
-  pointers[count++] = scratch_;
+  CUdeviceptr errorWord = errorsOnDevice_ + sizeof(uint32_t) * ops_.size();
   // CUDA reads the values during the call.
-  std::array<void *, pointers.size() + BP_MAX_CONSTANTS + BP_MAX_PARAMETERS>
+  std::array<void *, maxBindings + 2 + BP_MAX_CONSTANTS + BP_MAX_PARAMETERS>
       values;
   void **next = values.data();
-  for (size_t i = 0; i < count; ++i)
-    *next++ = &pointers[i];
+  for (CUdeviceptr &binding : bindings)
+    *next++ = &binding;
+  *next++ = &errorWord;
+  *next++ = &scratch_;
   for (uint32_t i = 0; i < dispatch.constant_count; ++i)
     *next++ = const_cast<uint32_t *>(dispatch.constants + i);
   for (uint32_t i = 0; i < dispatch.parameter_count; ++i)
     *next++ = const_cast<int64_t *>(dispatch.parameters + i);
-  ops_.push_back(dispatch.op);
   auto shared = uint32_t(dispatch.shared_bytes);
   if (shared)
     if (CUresult result = device_.cuda.cuFuncSetAttribute(
@@ -118,6 +117,46 @@ CUresult Recording::dispatch(CUstream stream,
       entry.function, dispatch.grid[0], dispatch.grid[1], dispatch.grid[2],
       entry.groupSize[0], entry.groupSize[1], entry.groupSize[2], shared,
       stream, values.data(), nullptr);
+}
+
+/// A registered kernel, which calls CUDA itself.
+CUresult Recording::call(CUstream stream, const bp_command_dispatch_t &dispatch,
+                         std::span<const CUdeviceptr> bindings) {
+  const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
+  std::array<uint64_t, maxBindings> addresses, lengths;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    addresses[i] = bindings[i];
+    lengths[i] = dispatch.bindings[i].length;
+  }
+  const bp_device_handles_t handles = device_.handles();
+  bp_native_launch_t launch = {BP_HEADER(bp_native_launch_t)};
+  launch.device = &handles;
+  launch.queue = stream;
+  launch.bindings = addresses.data();
+  launch.lengths = lengths.data();
+  launch.binding_count = bindings.size();
+  launch.parameters = dispatch.parameters;
+  launch.parameter_count = dispatch.parameter_count;
+  std::copy_n(dispatch.grid, 3, launch.grid);
+  launch.scratch = scratch_;
+  launch.scratch_bytes = gpu::scratchOf(dispatch, entry.workspaceBytes);
+  launch.error_word = errorsOnDevice_ + sizeof(uint32_t) * ops_.size();
+  refusal_ = entry.launch(entry.self, &launch, error_);
+  return refusal_ ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+
+CUresult Recording::dispatch(CUstream stream,
+                             const bp_command_dispatch_t &dispatch) {
+  std::array<CUdeviceptr, maxBindings> addresses;
+  const auto bindings = std::span(addresses).first(dispatch.binding_count);
+  for (size_t i = 0; i < bindings.size(); ++i)
+    bindings[i] = addressOf(dispatch.bindings[i]);
+  const bool isNative =
+      dispatch.executable->entries[dispatch.entry].launch != nullptr;
+  CUresult result = isNative ? call(stream, dispatch, bindings)
+                             : launch(stream, dispatch, bindings);
+  ops_.push_back(dispatch.op);
+  return result;
 }
 
 CUresult Recording::copy(CUstream stream, const bp_command_copy_t &copy) const {
@@ -157,7 +196,9 @@ CUresult Recording::play(CUstream stream, const bp_header_t *command) {
   }
 }
 
-CUresult Recording::play(CUstream stream, Commands commands, bool timed) {
+CUresult Recording::play(CUstream stream, Commands commands, bool timed,
+                         bp_error_t *error) {
+  error_ = error;
   CUresult result = prepare(commands);
   for (size_t i = 0; i < commands.size() && !result; ++i) {
     bool marked = timed && commands[i]->type != bp_command_barrier_t_TYPE;
@@ -183,8 +224,10 @@ void Recording::dropGraph() {
 }
 
 CUresult Recording::capture(CUstream stream, Commands commands,
-                            std::span<const uint64_t> bound) {
+                            std::span<const uint64_t> bound,
+                            bp_error_t *error) {
   const Cuda &cuda = device_.cuda;
+  error_ = error;
   dropGraph();
   CUresult result = prepare(commands);
   if (!result)

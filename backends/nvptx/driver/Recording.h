@@ -19,11 +19,15 @@ public:
   ~Recording() override;
 
   /// Puts the commands into the stream. After a failure some may have been.
-  CUresult play(CUstream stream, Commands commands, bool timed);
+  /// `error`: where a registered kernel says why it refused.
+  CUresult play(CUstream stream, Commands commands, bool timed,
+                bp_error_t *error);
   /// Makes a graph of the commands, for `launch`. `stream` runs nothing.
   /// `bound`: the buffers that differ from run to run.
   CUresult capture(CUstream stream, Commands commands,
-                   std::span<const uint64_t> bound = {});
+                   std::span<const uint64_t> bound, bp_error_t *error);
+  /// What a registered kernel refused the last commands with, or OK.
+  bp_status_t refusal() const { return refusal_; }
   /// Clears the error words before the graph runs again.
   void rewind() { std::fill_n(errors_, ops_.size(), 0u); }
   CUgraphExec graph() const { return graph_; }
@@ -47,6 +51,10 @@ private:
   CUresult play(CUstream stream, const bp_header_t *command);
   void dropGraph();
   CUresult dispatch(CUstream stream, const bp_command_dispatch_t &dispatch);
+  CUresult launch(CUstream stream, const bp_command_dispatch_t &dispatch,
+                  std::span<CUdeviceptr> bindings);
+  CUresult call(CUstream stream, const bp_command_dispatch_t &dispatch,
+                std::span<const CUdeviceptr> bindings);
   CUresult copy(CUstream stream, const bp_command_copy_t &copy) const;
   CUresult fill(CUstream stream, const bp_command_fill_t &fill) const;
 
@@ -60,6 +68,8 @@ private:
   CUdeviceptr scratch_ = 0;
   uint64_t scratchBytes_ = 0;
   Timing timing_;
+  bp_error_t *error_ = nullptr; ///< of the commands that are being recorded
+  bp_status_t refusal_ = BP_STATUS_OK;
 };
 
 } // namespace backplane::cuda

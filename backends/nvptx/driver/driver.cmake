@@ -34,7 +34,7 @@ endif()
 
 if(BP_TESTS)
   bp_add_test(bp_cuda_driver_tests
-    SOURCES driver/test/CommandBufferTest.cpp driver/test/CubinTest.cpp driver/test/DeviceTest.cpp driver/test/PtxTest.cpp
+    SOURCES driver/test/CommandBufferTest.cpp driver/test/CubinTest.cpp driver/test/DeviceTest.cpp driver/test/NativeTest.cpp driver/test/PtxTest.cpp
       driver/test/SemaphoreTest.cpp
     DEPENDS bp_cuda_parts bp_gpu_harness)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)

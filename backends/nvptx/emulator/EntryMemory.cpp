@@ -128,6 +128,22 @@ uint64_t addressOf(const void *pointer) {
   return reinterpret_cast<uint64_t>(pointer);
 }
 
+CUdeviceptr allocateInOrder(size_t bytes, CUstream handle) {
+  current().stream(handle);
+  return allocate(bytes, "stream-ordered memory");
+}
+
+/// A pool keeps nothing: memory that is freed is gone.
+struct Pool {
+  int device;
+};
+
+Pool &poolOf(CUmemoryPool handle) {
+  if (!handle)
+    fail(CUDA_ERROR_INVALID_VALUE, "no pool of memory");
+  return *reinterpret_cast<Pool *>(handle);
+}
+
 } // namespace
 } // namespace emulator
 
@@ -156,9 +172,36 @@ CUresult cuMemFree(CUdeviceptr address) {
 }
 
 CUresult cuMemAllocAsync(CUdeviceptr *out, size_t bytes, CUstream handle) {
+  return guarded([&] { *out = allocateInOrder(bytes, handle); });
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties) {
   return guarded([&] {
-    current().stream(handle);
-    *out = allocate(bytes, "stream-ordered memory");
+    if (properties->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+      fail(CUDA_ERROR_NOT_SUPPORTED, "a pool is memory of a device here");
+    *out = reinterpret_cast<CUmemoryPool>(new Pool{properties->location.id});
+  });
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  return guarded([&] { delete &poolOf(pool); });
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute, void *) {
+  return guarded([&] { poolOf(pool); });
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
+  return guarded([&] { poolOf(pool); });
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t bytes,
+                                 CUmemoryPool pool, CUstream handle) {
+  return guarded([&] {
+    if (poolOf(pool).device != current().device)
+      fail(CUDA_ERROR_INVALID_VALUE, "the pool is of another device");
+    *out = allocateInOrder(bytes, handle);
   });
 }
 
