@@ -9,6 +9,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <algorithm>
 #include <set>
 
 using namespace mlir;
@@ -226,8 +227,13 @@ private:
 /// After the op that says most about the group.
 std::string MainBuilder::nameOf(const Group &group) {
   Operation *root = group.ops.front();
-  if (StringRef kernel = kernelNameOf(root); !kernel.empty())
-    return (kernel + "_" + Twine(count_++)).str();
+  if (StringRef kernel = kernelNameOf(root); !kernel.empty()) {
+    // Formats of code have no other characters in names.
+    std::string name = kernel.str();
+    std::ranges::replace_if(
+        name, [](char c) { return !llvm::isAlnum(c); }, '_');
+    return name + "_" + std::to_string(count_++);
+  }
   if (partitionOf(root))
     return ("partition_" + Twine(count_++)).str();
   if (isAttention(root))

@@ -6,10 +6,10 @@
 
 // CHECK-LABEL: func.func @main
 // CHECK: %[[B:.*]] = call @broadcast_0(%arg1)
-// CHECK: %[[K:.*]]:2 = call @acme.pair_1(%arg0, %[[B]])
+// CHECK: %[[K:.*]]:2 = call @acme_pair_1(%arg0, %[[B]])
 // CHECK: %[[R:.*]] = call @relu_2(%[[K]]#1)
 // CHECK: return %[[R]]
-// CHECK: func.func @acme.pair_1(%{{.*}}: tensor<?x8xf32, #bp.dims<["n", "8"]>>, %{{.*}})
+// CHECK: func.func @acme_pair_1(%{{.*}}: tensor<?x8xf32, #bp.dims<["n", "8"]>>, %{{.*}})
 // CHECK-SAME: bp.kernel = {bindings = array<i32: 1, 0, -1, 2, 3>, graph = 1 : i64, name = "acme.pair", number = 0 : i64, symbols = #bp.dims<["n"]>}
 // CHECK-NEXT: bp.add
 // CHECK-NOT: bp.kernel
@@ -28,7 +28,7 @@ func.func @main(%x: tensor<?x8xf32, #bp.dims<["n", "8"]>>, %y: tensor<8xf32>) ->
 
 // CHECK-LABEL: func.func @main
 // CHECK: call @neg_0
-// CHECK: call @acme.pair_1
+// CHECK: call @acme_pair_1
 // CHECK: call @exp_2
 // CHECK: return
 func.func @main(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {

@@ -393,7 +393,7 @@ TEST_F(MatchKernelsTest, TwoKernelsDoNotWaitForEachOther) {
     output %b, %d)");
   EXPECT_EQ(report.used.size(), 2u);
   EXPECT_EQ(dispatches().size(), 1u);
-  EXPECT_TRUE(model_->lookupSymbol("acme.fork_1"));
+  EXPECT_TRUE(model_->lookupSymbol("acme_fork_1"));
   auto lines = (*model_)->getAttrOfType<ArrayAttr>(reportAttr);
   EXPECT_EQ(cast<StringAttr>(lines[0]).str(),
             "kernel acme.fork is not used: its ops depend on its own results");

@@ -16,9 +16,9 @@
 // CHECK: bp.sub %{{.*}}, %[[ZERO]] :
 // CHECK-NOT: bp.kernel
 
-// FORMED: call @test.linear_0(%arg0, %arg1, %arg2)
+// FORMED: call @test_linear_0(%arg0, %arg1, %arg2)
 // FORMED-NOT: bp.matmul
-// FORMED: func.func @test.linear_0
+// FORMED: func.func @test_linear_0
 // FORMED-SAME: bp.kernel = {bindings = array<i32: 0, 1, 2, 3>, graph = 0 : i64, name = "test.linear", number = 0 : i64, symbols = #bp.dims<["rows", "16", "8"]>}
 // FORMED: bp.max
 // FORMED-NEXT: return

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "Kernels.h"
+#include "Product.h"
+
+namespace backplane::cublaslt {
+namespace {
+
+/// An element type; what cuBLASLt takes of the time of generated code, in
+/// percent, an expression over m, n and k; and the order in which bias and
+/// matrix are added. cuBLASLt adds the matrix first. Halves are added in f32,
+/// where the order does not matter; models have the bias first.
+struct Element {
+  const char *name;
+  cudaDataType type;
+  const char *percent;
+  const char *first, *second;
+};
+
+/// From times of PyTorch's calls of cuBLAS on an H200 (README.md). Halves are
+/// slower here where lines are no multiples of 16 bytes.
+constexpr const char *ofHalves =
+    "select(equal((k mod 8) + (n mod 8), 0), select(less(m, 65), 75, 85), 60)";
+constexpr Element elements[] = {{"f16", CUDA_R_16F, ofHalves, "bs", "r"},
+                                {"bf16", CUDA_R_16BF, ofHalves, "bs", "r"},
+                                {"f32", CUDA_R_32F, "65", "r", "bs"}};
+
+/// With fewer products than this a launch takes most of the time, and generated
+/// code computes neighbours in the same one.
+constexpr const char *fewProducts = "16777216";
+
+/// $T: the element type, $W: the weights as they lie there.
+constexpr const char *text = R"(kernel linear$SUFFIX_$T version 1
+where k >= 1, n >= 1
+{
+  symbol m, k, n
+  %x = input $T[m, k]
+  %w = input $T[$W]
+  %b = optional input $T[n]
+  %r = optional input $T[m, n]
+$TRANSPOSE  %p = matmul(%x, $FACTOR)
+  %bs = broadcast(%b) {dims = [m, n], axes = [1]}
+  %s = add(%p, %$FIRST)
+  %y = add(%s, %$SECOND)
+  output %y
+})";
+
+std::string
+filled(std::string out,
+       std::initializer_list<std::pair<const char *, const char *>> all) {
+  for (const auto &[name, value] : all)
+    for (size_t at; (at = out.find(name)) != std::string::npos;)
+      out.replace(at, std::string_view(name).size(), value);
+  return out;
+}
+
+std::string textOf(const Element &element, bool transposed) {
+  return filled(text, {{"$SUFFIX", transposed ? "_t" : ""},
+                       {"$TRANSPOSE", transposed ? "  %wt = transpose(%w) "
+                                                   "{permutation = [1, 0]}\n"
+                                                 : ""},
+                       {"$T", element.name},
+                       {"$FIRST", element.first},
+                       {"$SECOND", element.second},
+                       {"$W", transposed ? "n, k" : "k, n"},
+                       {"$FACTOR", transposed ? "%wt" : "%w"}});
+}
+
+/// One call of cuBLASLt, whatever the sizes are.
+plugin::Compiled bodyOf(const Element &element, bool transposed) {
+  constexpr size_t inputs = 4;
+  plugin::Launch launch;
+  launch.name = productEntry;
+  launch.access.assign(inputs, BP_ACCESS_READ);
+  launch.access.push_back(BP_ACCESS_WRITE);
+  launch.parameters = {"m",
+                       "n",
+                       "k",
+                       std::to_string(int(element.type)),
+                       transposed ? "1" : "0",
+                       "has_b",
+                       "has_r"};
+  launch.workspaceBytes = workspaceBytes;
+  plugin::Compiled body;
+  body.launches = {launch};
+  return body;
+}
+
+} // namespace
+
+Status describe(plugin::KernelSink sink) {
+  for (const Element &element : elements)
+    for (bool transposed : {false, true}) {
+      const std::string cost =
+          std::string("generated * select(less(m * n * k, ") + fewProducts +
+          "), 130, " + element.percent + ") floordiv 100";
+      if (Status s = sink.put(textOf(element, transposed), "nvptx-*",
+                              bodyOf(element, transposed), cost);
+          !s.ok())
+        return s;
+    }
+  return {};
+}
+
+} // namespace backplane::cublaslt
