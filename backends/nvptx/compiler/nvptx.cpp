@@ -14,12 +14,24 @@ namespace {
 constexpr auto numerics =
     numericsInSingle(BP_NUMERICS_CONTRACT | BP_NUMERICS_DETERMINISTIC);
 constexpr auto numericsList = pointersTo(numerics);
+// Factors of f32 are rounded to tf32 where a target does so.
+constexpr auto numericsTf32 = [] {
+  constexpr uint32_t tf32Bits = 11;
+  auto list = numerics;
+  for (bp_numerics_t &one : list)
+    if (one.dtype == BP_DTYPE_F32 &&
+        std::string_view(one.op_class.data, one.op_class.size) == "DOT")
+      one.operand_bits = tf32Bits;
+  return list;
+}();
+constexpr auto numericsListTf32 = pointersTo(numericsTf32);
 
 // What every GPU of these has: 48 KiB without asking, warps of 32.
 constexpr int64_t subgroupSizes[] = {32};
 constexpr int64_t tileSizes[] = {8, 8};
 constexpr int64_t halfShapes[] = {16, 8, 16};
 constexpr int64_t byteShapes[] = {16, 8, 32};
+constexpr int64_t singleShapes[] = {16, 8, 8};
 
 /// What a launch may ask for is as much as there is without asking, or more.
 constexpr auto propertiesOf(std::span<const int64_t> halves,
@@ -48,6 +60,17 @@ constexpr int64_t byteShapes90a[] = {16, 8,   32, 64, 256, 32,
 constexpr auto properties90a =
     propertiesOf(halfShapes90a, byteShapes90a, 227 << 10);
 
+// With those of f32, too, whose factors are rounded.
+template <size_t N>
+constexpr auto withSingles(const std::array<bp_property_t, N> &from) {
+  std::array<bp_property_t, N + 1> all = {};
+  std::copy(from.begin(), from.end(), all.begin());
+  all[N] = property("matrix_shapes.f32", singleShapes);
+  return all;
+}
+constexpr auto propertiesTf32 = withSingles(properties);
+constexpr auto properties90aTf32 = withSingles(properties90a);
+
 // PTX of a compute capability runs on later ones, but for that of an
 // architecture with its special instructions, which runs there alone.
 constexpr auto features80 = constantTexts("sm>=80");
@@ -55,6 +78,12 @@ constexpr auto features90 = constantTexts("sm>=90");
 constexpr auto features90a = constantTexts("sm==90");
 constexpr auto features100 = constantTexts("sm>=100");
 constexpr auto features120 = constantTexts("sm>=120");
+// A device has the feature where its user has asked for it (precision=tf32).
+constexpr auto tf32From80 = constantTexts("sm>=80", "tf32");
+constexpr auto tf32From90 = constantTexts("sm>=90", "tf32");
+constexpr auto tf32On90a = constantTexts("sm==90", "tf32");
+constexpr auto tf32From100 = constantTexts("sm>=100", "tf32");
+constexpr auto tf32From120 = constantTexts("sm>=120", "tf32");
 // A cubin is code of one generation.
 constexpr auto cubin80 = constantTexts("sm>=80", "sm<90");
 constexpr auto cubin90 = constantTexts("sm>=90", "sm<100");
@@ -117,6 +146,21 @@ constexpr bp_target_t cubinOf(bp_target_t target, std::string_view name,
   return target;
 }
 
+/// The same with factors of f32 rounded to tf32, which the matrix unit then
+/// multiplies. The rank is above: who asks for it gets it.
+constexpr bp_target_t tf32Of(bp_target_t target, std::string_view name,
+                             std::span<const bp_string_t> required,
+                             std::span<const bp_property_t> properties) {
+  target.name = constantText(name);
+  target.required_features = required.data();
+  target.required_feature_count = required.size();
+  target.rank += 1;
+  target.numerics = numericsListTf32.data();
+  target.properties = properties.data();
+  target.property_count = properties.size();
+  return target;
+}
+
 // The versions of PTX are those of CUDA 11.8, 12.0, 12.7 and 12.8.
 constexpr auto sm80 = targetOf("nvptx-sm80", "NVIDIA GPUs from Ampere on",
                                features80, 20, "sm_80", "+ptx78", properties);
@@ -138,6 +182,11 @@ constexpr DataTarget targets[] = {
     {sm90a, stages},
     {sm100, stages},
     {sm120, stages},
+    {tf32Of(sm80, "nvptx-sm80-tf32", tf32From80, propertiesTf32), stages},
+    {tf32Of(sm90, "nvptx-sm90-tf32", tf32From90, propertiesTf32), stages},
+    {tf32Of(sm90a, "nvptx-sm90a-tf32", tf32On90a, properties90aTf32), stages},
+    {tf32Of(sm100, "nvptx-sm100-tf32", tf32From100, propertiesTf32), stages},
+    {tf32Of(sm120, "nvptx-sm120-tf32", tf32From120, propertiesTf32), stages},
     {cubinOf(sm80, "nvptx-sm80-cubin", cubin80), stages},
     {cubinOf(sm90, "nvptx-sm90-cubin", cubin90), stages},
     {cubinOf(sm90a, "nvptx-sm90a-cubin", features90a), stages},

@@ -32,11 +32,20 @@ COUNTS = {"passed": 0, "failed": 0, "skipped": 0}
 TOGETHER = ("L3/matmul/*", "L3/conv/*", "L3/reduce/f32/*", "L3/top_k/*",
             "L3/cumulative/*", "L3/softmax/*", "L2/*")
 
+# What factors that are rounded may change.
+ROUNDED = ("L3/matmul/f32/*", "L3/conv/f32/*", "L3/conv_transpose/f32/*", "L4/epilogue/f32/*",
+           "L3/numerics/f32/*")
+
+# By which a user lets factors of f32 be rounded.
+TF32 = "precision=tf32"
+
 # What is said of a URI that cannot be opened.
 REFUSALS = {
     "cuda://emu?sm=70": "no device has sm=70",
     "cuda://emu?sm=x": 'option sm is "x", which is no compute capability',
-    "cuda://emu?speed=2": 'knows no option "speed"; it has sm=NUMBER and library=PATH',
+    "cuda://emu?speed=2": 'knows no option "speed"; it has sm=NUMBER, precision=tf32 and '
+                          'library=PATH',
+    "cuda://emu?precision=f16": 'option precision is "f16", which is none; there is tf32',
     "cuda://0?library=libcuda.so": "which is no absolute path",
     "cuda://0?library=/dev/null": "which is no file",
     "cuda://emux?sm=90": "does not exist",
@@ -106,7 +115,8 @@ def run_product(folder):
     """The best target for each architecture, and its result."""
     inputs = [word for name in "ab" for word in ("--input", f"{name}={folder}/{name}.npy")]
     for sm, target in ((80, "nvptx-sm80"), (90, "nvptx-sm90a"), (100, "nvptx-sm100"),
-                       (120, "nvptx-sm120")):
+                       (120, "nvptx-sm120"), (f"80&{TF32}", "nvptx-sm80-tf32"),
+                       (f"90&{TF32}", "nvptx-sm90a-tf32")):
         result = run(BIN / "bp", "run", folder / "product.onnx", "--device",
                      f"cuda://emu?sm={sm}", *inputs, "--expect", f"c={folder}/c.npy",
                      "--rtol", "0", "--why")
@@ -114,13 +124,12 @@ def run_product(folder):
               f"chosen: variant {target} on" in result.stdout, result.stdout)
 
 
-def save_large(folder):
-    size = [1024, 1024]
-    named = [helper.make_tensor_value_info(name, TensorProto.BFLOAT16, size) for name in "abc"]
-    graph = helper.make_graph([helper.make_node("MatMul", ["a", "b"], ["c"])], "large",
+def save_large(folder, name, dtype, side):
+    named = [helper.make_tensor_value_info(key, dtype, [side, side]) for key in "abc"]
+    graph = helper.make_graph([helper.make_node("MatMul", ["a", "b"], ["c"])], name,
                               named[:2], named[2:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)],
-                                ir_version=10), folder / "large.onnx")
+                                ir_version=10), folder / f"{name}.onnx")
 
 
 # Narrow products that take several blocks of k: their dtypes, their op, sizes.
@@ -275,10 +284,11 @@ def count(folder, name, device):
 
 def check_counters(folder):
     """The fast path is one: products in matrix instructions, memory used well."""
-    save_large(folder)
-    for sm in (80, 90):
-        found, said = count(folder, "large", f"cuda://emu?sm={sm}")
-        check(f"bf16 in matrix instructions on sm={sm}",
+    save_large(folder, "large", TensorProto.BFLOAT16, 1024)
+    save_large(folder, "singles", TensorProto.FLOAT, 512)
+    for name, sm in (("large", 80), ("large", 90), ("singles", f"80&{TF32}")):
+        found, said = count(folder, name, f"cuda://emu?sm={sm}")
+        check(f"{name} in matrix instructions on sm={sm}",
               found.get("matrix_percent", 0) >= 90, said)
         check(f"conflicts of banks on sm={sm}", found.get("conflict_percent", 100) < 5, said)
         check(f"coalesced accesses on sm={sm}", found.get("coalesced_percent", 0) >= 90, said)
@@ -335,6 +345,8 @@ def main():
     for schedule in ("reversed", "random"):
         conform("cuda://emu?sm=90", filters + ([] if options.all else ["--shard", "1/4"]),
                 schedule)
+    rounded = [word for glob in ROUNDED for word in ("--filter", glob)]
+    conform(f"cuda://emu?sm=80&{TF32}", rounded, "random")
     print(f"{COUNTS['passed']} passed, {COUNTS['failed']} failed, {COUNTS['skipped']} skipped")
     return int(COUNTS["failed"] > 0)
 

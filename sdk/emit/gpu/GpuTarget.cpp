@@ -75,6 +75,7 @@ static LogicalResult setMatrixShapes(const TargetProperties &properties,
   constexpr std::pair<StringLiteral, MatrixElement> keys[] = {
       {"matrix_shapes.f16", MatrixElement::F16},
       {"matrix_shapes.bf16", MatrixElement::BF16},
+      {"matrix_shapes.f32", MatrixElement::TF32},
       {"matrix_shapes.i8", MatrixElement::S8},
       {"matrix_shapes.u8", MatrixElement::U8}};
   for (auto [key, element] : keys) {

@@ -50,12 +50,14 @@ ContractScope::Values MatrixScope::loadWords(const StagedFactor &factor,
   Values words;
   for (int64_t i = 0; i < factor.fragmentWords(layout); ++i) {
     MatrixPlace place = layout.placeOf(i * factor.wordElements());
-    Value line = add(add(row, own.row), index(place.row));
+    Value rowAt = add(add(row, own.row), index(place.row));
     Value kAt = add(own.column, index(k + place.column));
+    Value line = factor.alongK ? rowAt : kAt;
+    Value along = factor.alongK ? kAt : rowAt;
     Value word = wordOf(factor, line, rem(line, LineLoads::kLines),
-                        div(kAt, factor.pieceElements()));
+                        div(along, factor.pieceElements()));
     Value inPiece =
-        div(rem(kAt, factor.pieceElements()), factor.wordElements());
+        div(rem(along, factor.pieceElements()), factor.wordElements());
     words.push_back(loadWord(add(add(first, word), inPiece), b.getI32Type()));
   }
   return words;
@@ -72,7 +74,7 @@ MatrixScope::loadFragments(const StagedFactor &factor,
   SmallVector<Values> fragments;
   for (int64_t done = 0; done < count;) {
     Value rowAt = add(row, index(done * rows));
-    if (!plan.loads) {
+    if (!plan.loads || factor.isOfWords()) {
       fragments.push_back(loadWords(factor, layout, first, rowAt, k));
       ++done;
       continue;

@@ -121,9 +121,10 @@ StagedFactor stageFactor(GpuContraction &c, const MatrixPlan &plan,
                          int64_t depth) {
   operand.value = narrow.value;
   StagedFactor factor = {operand, narrow.type, loops, rows, depth};
-  bool transposable = plan.loads || plan.products;
-  factor.alongK =
-      operand.kIsInnermost || !transposable || factor.elementBytes() != 2;
+  bool transposable =
+      factor.wordElements() == 1 ||
+      ((plan.loads || plan.products) && factor.elementBytes() == 2);
+  factor.alongK = operand.kIsInnermost || !transposable;
   factor.panel = plan.products
                      ? MemoryProducts::kLineBytes / factor.elementBytes()
                      : factor.lineElements();
@@ -253,6 +254,10 @@ std::optional<MatrixPlan> findMatrixInstruction(GpuContraction &c,
 std::optional<MatrixPlan> planMatrix(GpuContraction &c,
                                      const MatrixUnit &unit) {
   auto a = narrowFactor(c.a), b = narrowFactor(c.b);
+  if ((!a || !b) && c.type().isF32()) {
+    a = NarrowFactor{c.a.value, c.type(), MatrixElement::TF32};
+    b = NarrowFactor{c.b.value, c.type(), MatrixElement::TF32};
+  }
   if (!a || !b)
     return std::nullopt;
   auto inMemory = planMemoryProducts(c, unit, *a, *b);

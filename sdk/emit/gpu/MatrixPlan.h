@@ -33,6 +33,9 @@ struct StagedFactor {
   int64_t pieces() const { return lineElements() / pieceElements(); }
   int64_t panelPieces() const { return panel / pieceElements(); }
   int64_t wordElements() const { return 4 / elementBytes(); }
+  /// Whether each lane loads its own words though the unit has loads of lines:
+  /// no unit transposes elements of 32 bits.
+  bool isOfWords() const { return !alongK && wordElements() == 1; }
   int64_t lineWords() const { return lineElements() / wordElements(); }
   int64_t words() const { return lines() * lineWords(); }
   /// From the first `panel` elements of the first line to the next ones.

@@ -30,6 +30,11 @@ Value MatrixScope::wordOf(const StagedFactor &factor, Value line,
   Value key = pieces >= kPiecesOfBanks
                   ? lineInPiece
                   : rem(div(lineInPiece, kPiecesOfBanks / pieces), pieces);
+  // A load of words reads two neighbouring pieces of four lines.
+  if (factor.isOfWords())
+    key = mul(
+        rem(key, std::max<int64_t>(std::min(pieces, kPiecesOfBanks) / 2, 1)),
+        2);
   // The key changes places in a panel, never the panel.
   return placeWord(factor, line, b.createOrFold<arith::XOrIOp>(piece, key));
 }

@@ -15,7 +15,8 @@
 
 namespace backplane {
 
-enum class MatrixElement : uint8_t { F16, BF16, S8, U8, F32, S32 };
+/// TF32: an f32 that is rounded to 11 significant bits when it is multiplied.
+enum class MatrixElement : uint8_t { F16, BF16, TF32, S8, U8, F32, S32 };
 
 /// Bytes of an element.
 constexpr int64_t bytesOf(MatrixElement element) {

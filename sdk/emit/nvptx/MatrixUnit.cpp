@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The table is that of "Matrix Fragments for mma.m16n8k16" and "for
-// mma.m16n8k32" in NVIDIA's description of PTX.
+// The table is that of "Matrix Fragments for mma.m16n8k8", "for mma.m16n8k16"
+// and "for mma.m16n8k32" in NVIDIA's description of PTX.
 #include "sdk/emit/nvptx/MatrixUnit.h"
 
 #include "sdk/emit/nvptx/MatrixValues.h"
@@ -22,6 +22,9 @@ namespace {
 constexpr MatrixPlace halfLanes[] = {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}};
 constexpr MatrixPlace halfA[] = {{0, 1}, {8, 0}, {0, 8}};
 constexpr MatrixPlace halfB[] = {{0, 1}, {0, 8}};
+constexpr MatrixPlace singleLanes[] = {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}};
+constexpr MatrixPlace singleA[] = {{8, 0}, {0, 4}};
+constexpr MatrixPlace singleB[] = {{0, 4}};
 constexpr MatrixPlace byteLanes[] = {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}};
 constexpr MatrixPlace byteA[] = {{0, 1}, {0, 2}, {8, 0}, {0, 16}};
 constexpr MatrixPlace byteB[] = {{0, 1}, {0, 2}, {0, 16}};
@@ -36,6 +39,19 @@ MatrixInstruction ofHalves(MatrixElement element) {
           .k = 16,
           .layoutA = {halfLanes, halfA},
           .layoutB = {halfLanes, halfB},
+          .layoutC = {halfLanes, sums}};
+}
+
+MatrixInstruction ofSingles() {
+  using enum MatrixElement;
+  return {.a = TF32,
+          .b = TF32,
+          .sum = F32,
+          .m = 16,
+          .n = 8,
+          .k = 8,
+          .layoutA = {singleLanes, singleA},
+          .layoutB = {singleLanes, singleB},
           .layoutC = {halfLanes, sums}};
 }
 
@@ -98,6 +114,8 @@ NVVM::MMATypes typeOf(MatrixElement element) {
     return NVVM::MMATypes::f16;
   case MatrixElement::BF16:
     return NVVM::MMATypes::bf16;
+  case MatrixElement::TF32:
+    return NVVM::MMATypes::tf32;
   case MatrixElement::S8:
     return NVVM::MMATypes::s8;
   case MatrixElement::U8:
@@ -122,9 +140,9 @@ SmallVector<Value> partsOf(ImplicitLocOpBuilder &b, Value value) {
 
 ArrayRef<MatrixInstruction> NvptxMatrixUnit::instructions() const {
   using enum MatrixElement;
-  static const MatrixInstruction table[] = {ofHalves(F16),   ofHalves(BF16),
-                                            ofBytes(S8, S8), ofBytes(S8, U8),
-                                            ofBytes(U8, S8), ofBytes(U8, U8)};
+  static const MatrixInstruction table[] = {
+      ofHalves(F16),   ofHalves(BF16),  ofSingles(),    ofBytes(S8, S8),
+      ofBytes(S8, U8), ofBytes(U8, S8), ofBytes(U8, U8)};
   return table;
 }
 
@@ -147,6 +165,10 @@ SmallVector<Value> NvptxMatrixUnit::multiply(Builder &b,
                                              ValueRange wordsB,
                                              ValueRange sums) const {
   auto toFactor = [&](Value word) -> Value {
+    if (i.a == MatrixElement::TF32)
+      return NVVM::ConvertFloatToTF32Op::create(
+          b, b.getI32Type(), LLVM::BitcastOp::create(b, b.getF32Type(), word),
+          NVVM::FPRoundingMode::RNA);
     auto pair = VectorType::get({2}, b.getF16Type());
     return i.a == MatrixElement::F16 ? LLVM::BitcastOp::create(b, pair, word)
                                      : word;

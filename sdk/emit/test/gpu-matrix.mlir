@@ -75,6 +75,28 @@ func.func @bytes(%a: tensor<64x128xi8>, %b: tensor<128x64xi8>,
 
 // -----
 
+// An f32 is a factor where the target says so, rounded when it is multiplied.
+// Rows of B lie along n and stay so: no load transposes elements of 32 bits.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f32 = array<i64: 16, 8, 8>}} {
+// CHECK-LABEL: func.func @singles
+// CHECK: nvvm.cp.async.shared.global {{.*}}, 16, cache =  cg
+// CHECK: nvvm.ldmatrix {{.*}}layout = #nvvm.mma_layout<row>, num = 4
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK: nvvm.convert.float.to.tf32 {{.*}}rnd = #nvvm.fp_rnd_mode<rna>
+// CHECK: nvvm.mma.sync {{.*}}multiplicandAPtxType = #nvvm.mma_type<tf32>{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 8>
+// CHECK-NOT: arith.mulf
+func.func @singles(%a: tensor<256x512xf32>, %b: tensor<512x256xf32>,
+                   %out: tensor<256x256xf32>) -> tensor<256x256xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %c = linalg.matmul ins(%a, %b : tensor<256x512xf32>, tensor<512x256xf32>) outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
+  return %c : tensor<256x256xf32>
+}
+}
+
+// -----
+
 // The target states no shape for f16, and an f32 is no factor of any
 // instruction: tiles of scalars.
 module attributes {bp.target = {subgroup_sizes = array<i64: 32>, matrix_shapes.bf16 = array<i64: 16, 8, 16>}} {
