@@ -236,7 +236,7 @@ SUITES = {
     "triton": (scripted("backends/nvptx/test/run_triton.py"), 30),
     "ptx-mutants": (scripted("backends/nvptx/test/run_ptx_mutants.py"), 20),
     "gpu-goldens": (scripted("backends/nvptx/test/run_goldens.py", nightly=False), 10),
-    "gpu-day": (scripted("tools/gpu_day/test/run_gpu_day.py", nightly=False), 30),
+    "gpu-day": (scripted("tools/gpu_day/test/run_gpu_day.py", nightly=False), 45),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
     "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 80),
     "onednn": (scripted("backends/x86/onednn/test/run_onednn.py", nightly=False), 90),

@@ -71,13 +71,12 @@ MidRad Limits::accumulated(const Sum &sum) const {
   }
   if (std::isnan(sum.value))
     return {sum.value, 0};
-  if (!std::isfinite(sum.error))
-    return {sum.value, sum.error};
   Real magnitude = sum.magnitude();
-  if (magnitude > arithmetic.max) {
-    bool both = std::min(sum.positive, sum.negative) > arithmetic.max;
+  bool both = std::min(sum.positive, sum.negative) > arithmetic.max;
+  if (!std::isfinite(sum.error))
+    return both ? anything() : MidRad{sum.value, sum.error};
+  if (magnitude > arithmetic.max)
     return both ? anything() : anyNumber(sum.value);
-  }
   const FloatFormat &inner = formatOf(arithmetic.limits);
   bool exact = sum.error == 0 && lowBit >= inner.minExponent &&
                magnitude <= std::ldexp(Real(1), arithmetic.bits + lowBit);

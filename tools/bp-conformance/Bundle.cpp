@@ -45,10 +45,15 @@ Judgement noJudgement() {
   return rules;
 }
 
-/// The chosen cases and checks, without those that are about the process that
-/// runs them.
-Result<Plan> planOf(RunOptions &options) {
+/// The chosen cases and checks, registered kernels of the target among them,
+/// without those that are about the process that runs them.
+Result<Plan> planOf(RunOptions &options, const JobOptions &job) {
   if (Status s = readChoice(options); !s.ok())
+    return s;
+  auto compiles = Job(job).hello();
+  if (!compiles)
+    return compiles.status();
+  if (Status s = addKernelUnits(kernelsOf(*compiles), options.suite); !s.ok())
     return s;
   auto plan = planSuite(options.suite);
   if (plan)
@@ -124,9 +129,6 @@ Result<Statuses> runUnits(const JobOptions &options, const Plan &plan) {
 
 int bundleCommand(RunOptions &options, const std::string &target,
                   const std::string &path) {
-  auto plan = planOf(options);
-  if (!plan)
-    return fail(plan.status());
   TemporaryFolder scratch;
   const std::string recording = scratch.path() + "/recording";
   if (scratch.path().empty())
@@ -136,6 +138,9 @@ int bundleCommand(RunOptions &options, const std::string &target,
   job.compiler = compilerFor(target);
   job.timeout = std::chrono::seconds(options.timeoutSeconds);
   job.judgement = noJudgement();
+  auto plan = planOf(options, job);
+  if (!plan)
+    return fail(plan.status());
   auto statuses = runUnits(job, *plan);
   if (!statuses)
     return fail(statuses.status());
@@ -160,15 +165,17 @@ int judgeCommand(const std::string &bundlePath, const std::string &results) {
   if (!told)
     return fail(told.status());
   auto options = optionsOf(bundle->head.facts);
-  auto plan = options ? planOf(*options) : Result<Plan>(options.status());
-  if (!plan)
-    return fail(plan.status());
+  if (!options)
+    return fail(options.status());
   JobOptions job;
   job.worker = {programFolder() + "/bp-worker", "--replay", bundlePath,
                 results};
   job.compiler = compilerFor(bundle->head.target);
   job.timeout = std::chrono::seconds(options->timeoutSeconds);
   job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
+  auto plan = planOf(*options, job);
+  if (!plan)
+    return fail(plan.status());
   auto statuses = runUnits(job, *plan);
   if (!statuses)
     return fail(statuses.status());

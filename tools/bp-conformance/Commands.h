@@ -40,6 +40,12 @@ int runCommand(RunOptions &options);
 /// One case with everything that is known of it; part of runCommand.
 int reproCommand(const RunOptions &options, const Plan &plan);
 
+/// The registered kernels that a compile worker has.
+std::vector<JudgedKernel> kernelsOf(const worker::Hello &compiles);
+/// Makes units of them, each judged by its own text.
+Status addKernelUnits(const std::vector<JudgedKernel> &kernels,
+                      SuiteOptions &suite);
+
 /// Packs the chosen cases, compiled for a target, into a file.
 int bundleCommand(RunOptions &options, const std::string &target,
                   const std::string &path);

@@ -3,6 +3,7 @@
 // Identify.cpp: what a run is told of its device, by both workers.
 #include "Commands.h"
 #include "conformance/cases/Sizes.h"
+#include "conformance/kernels/KernelUnits.h"
 #include "hal/worker/Workers.h"
 
 #include <algorithm>
@@ -24,9 +25,9 @@ void addDevice(RunFacts &facts, const worker::Hello &compiles,
   facts.storageDTypes = compiles.storageDTypes;
   facts.computeDTypes = compiles.computeDTypes;
   for (const worker::WireNumerics &n : compiles.numerics)
-    facts.numerics.push_back({n.opClass,
-                              std::string(name(static_cast<DType>(n.dtype))),
-                              n.accumulatorBits, n.rounding, n.flags});
+    facts.numerics.push_back(
+        {n.opClass, std::string(name(static_cast<DType>(n.dtype))),
+         n.accumulatorBits, n.rounding, n.flags, n.operandBits});
   for (const worker::WireFile &file : compiles.files)
     facts.pluginFiles.emplace_back(file.name, file.sha256);
   // Files of the other machine may have the same names.
@@ -63,11 +64,8 @@ Status addKernels(RunFacts &facts, const worker::Hello &compiles,
                     "the set of kernels '" + kernel.set +
                         "' is not on the machine that runs; install it there, "
                         "or leave it out with BACKPLANE_PLUGINS_DISABLE");
-    JudgedKernel judged{kernel.set, kernel.version, linesOf(kernel.text)};
-    for (uint32_t binding : kernel.weights)
-      judged.weights |= uint64_t(binding < 64) << (binding & 63);
-    facts.kernels.push_back(std::move(judged));
   }
+  facts.kernels = kernelsOf(compiles);
   return {};
 }
 
@@ -106,6 +104,27 @@ void takeLimits(const worker::Hello &compiles, const worker::Hello &runs,
 }
 
 } // namespace
+
+std::vector<JudgedKernel> kernelsOf(const worker::Hello &compiles) {
+  std::vector<JudgedKernel> kernels;
+  for (const worker::WireKernel &kernel : compiles.kernels) {
+    JudgedKernel judged{kernel.set, kernel.version, linesOf(kernel.text)};
+    for (uint32_t binding : kernel.weights)
+      judged.weights |= uint64_t(binding < 64) << (binding & 63);
+    kernels.push_back(std::move(judged));
+  }
+  return kernels;
+}
+
+Status addKernelUnits(const std::vector<JudgedKernel> &kernels,
+                      SuiteOptions &suite) {
+  auto units = kernelUnits(kernels, suite.selection);
+  if (!units)
+    return units.status().within("a set that cannot be judged is left out "
+                                 "with BACKPLANE_PLUGINS_DISABLE");
+  suite.kernels = std::move(*units);
+  return {};
+}
 
 bool isAtLeastDepth(uint64_t budget, Depth depth) {
   return static_cast<double>(budget) >= limitsOf(depth, 0).work;

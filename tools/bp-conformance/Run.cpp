@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Commands.h"
 #include "conformance/compare/SelfCheck.h"
-#include "conformance/kernels/KernelUnits.h"
 #include "conformance/models/RealModels.h"
 #include "conformance/publish/Publish.h"
 #include "conformance/publish/Seal.h"
@@ -147,23 +146,13 @@ void warnOfSmallSizes(const RunFacts &facts) {
                  given.bufferBytes, least.bufferBytes);
 }
 
-/// Registered kernels that the facts name take part.
-Status addKernelUnits(const RunFacts &facts, SuiteOptions &suite) {
-  auto units = kernelUnits(facts.kernels, suite.selection);
-  if (!units)
-    return units.status().within("a set that cannot be judged is left out "
-                                 "with BACKPLANE_PLUGINS_DISABLE");
-  suite.kernels = std::move(*units);
-  return {};
-}
-
 /// Runs, judges and writes everything.
 Result<RunVerdict> runAll(RunOptions &options, const FoundModels &models) {
   auto facts = factsOf(options, models.files);
   if (!facts)
     return facts.status();
   options.suite.selection.seed = facts->seed;
-  if (Status s = addKernelUnits(*facts, options.suite); !s.ok())
+  if (Status s = addKernelUnits(facts->kernels, options.suite); !s.ok())
     return s;
   auto planned = planSuite(options.suite);
   if (!planned)
@@ -259,7 +248,7 @@ Result<Plan> planOf(const RunFacts &facts) {
   if (!models)
     return models.status();
   options.suite.models = std::move(*models);
-  if (Status s = addKernelUnits(facts, options.suite); !s.ok())
+  if (Status s = addKernelUnits(facts.kernels, options.suite); !s.ok())
     return s;
   return planSuite(options.suite);
 }
@@ -276,7 +265,7 @@ static int oneCommand(RunOptions &options, const FoundModels &found) {
     // Each depth has cases of its own.
     SuiteOptions asked = options.suite;
     asked.selection.depth = depthNamed(options.depth);
-    if (Status s = addKernelUnits(facts, asked); !s.ok())
+    if (Status s = addKernelUnits(facts.kernels, asked); !s.ok())
       return fail(s);
     options.suite.kernels = std::move(asked.kernels);
   }

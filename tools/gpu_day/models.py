@@ -21,6 +21,7 @@ class Golden:
     output: tuple  # dtype, sizes
     rtol: float = 0
     atol: float = 0
+    precision: str = ""  # that the device is asked for
 
 
 @dataclasses.dataclass
@@ -35,6 +36,8 @@ class Timed:
     output: tuple
     flops: int = 0
     bytes: int = 0
+    precision: str = ""  # that the device is asked for
+    kernel: str = ""  # a registered one that computes it
 
 
 def node(op, inputs, output, **attributes):
@@ -64,6 +67,9 @@ def plain_goldens():
         Golden("sum", [node("ReduceSum", "x axes", "y", keepdims=0)], rows, (FLOAT, (37,))),
         Golden("transpose", [node("Transpose", "x", "y")], rows, (FLOAT, (301, 37))),
         Golden("to-f16", [node("Cast", "x", "y", to=HALF)], rows, (HALF, (37, 301))),
+        Golden("matmul-tf32", [node("MatMul", "a b", "y")],
+               {"a": (FLOAT, (136, 72)), "b": (FLOAT, (72, 200))}, (FLOAT, (136, 200)),
+               precision="tf32"),
     ]
 
 
@@ -100,11 +106,17 @@ def timed(quick):
     line = {"x": (FLOAT, (rows, columns))}
     moved = 2 * 4 * rows * columns
     product = {"a": (BF16, (cube, cube)), "b": (BF16, (cube, cube))}
+    singles = {name: (FLOAT, sizes) for name, (_, sizes) in product.items()}
+    multiply = [node("MatMul", "a b", "y")]
     heads_of = (1, heads, keys, width)
     parts = {name: (HALF, heads_of) for name in "qkv"}
     return [
-        Timed(f"bf16 product {cube}", "matmul", [cube] * 3, [node("MatMul", "a b", "y")], product,
+        Timed(f"bf16 product {cube}", "matmul", [cube] * 3, multiply, product,
               (BF16, (cube, cube)), flops=2 * cube ** 3),
+        Timed(f"tf32 product {cube}", "matmul-tf32", [cube] * 3, multiply, singles,
+              (FLOAT, (cube, cube)), flops=2 * cube ** 3, precision="tf32"),
+        Timed(f"bf16 product {cube} by cuBLASLt", "matmul", [cube] * 3, multiply, product,
+              (BF16, (cube, cube)), flops=2 * cube ** 3, kernel="cublaslt.linear_bf16"),
         Timed("softmax rows", "softmax", [rows, columns], [node("Softmax", "x", "y")], line,
               (FLOAT, (rows, columns)), bytes=moved),
         Timed("layer norm rows", "layer-norm", [rows, columns],

@@ -62,8 +62,10 @@ def work_of(torch, row):
     """A function and its arguments, which compute what the row does."""
     make = torch.nn.functional
     draw = {"device": "cuda"}
-    if row["kind"] == "matmul":
-        a, b = (torch.randn(row["sizes"][:2], dtype=torch.bfloat16, **draw) for _ in range(2))
+    if row["kind"].startswith("matmul"):
+        dtype = torch.bfloat16 if row["kind"] == "matmul" else torch.float32
+        torch.backends.cuda.matmul.allow_tf32 = row["precision"] == "tf32"
+        a, b = (torch.randn(row["sizes"][:2], dtype=dtype, **draw) for _ in range(2))
         return torch.matmul, (a, b)
     if row["kind"] == "attention":
         parts = [torch.randn(row["sizes"], dtype=torch.float16, **draw) for _ in range(3)]
@@ -90,7 +92,8 @@ def measure(torch, row):
         said.append("Triton is not installed")
     for name, call in systems.items():
         try:
-            times["cuBLAS" if name == "torch" and row["kind"] == "matmul" else name] = milliseconds(
+            is_cublas = name == "torch" and row["kind"].startswith("matmul")
+            times["cuBLAS" if is_cublas else name] = milliseconds(
                 torch, lambda call=call: call(*values))
         except Exception as error:  # pylint: disable=broad-exception-caught
             said.append(f"{name}: {error!s:.200}")

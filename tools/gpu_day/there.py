@@ -5,6 +5,7 @@
 Each step has a limit of time, all have ten minutes together. What they found lies in results/.
 """
 import argparse
+import ctypes.util
 import json
 import os
 import pathlib
@@ -19,7 +20,10 @@ OUT = HERE / "results"
 BIN = HERE / "bin"
 EMULATED = (120, 100, 90, 80)  # architectures of the emulator, the newest first
 # Seconds of each step, of a day of ten minutes.
-LIMITS = {"facts": 20, "cases": 240, "goldens": 60, "emulator": 80, "speed": 80, "peers": 110}
+LIMITS = {"facts": 20, "cases": 210, "library": 60, "goldens": 50, "emulator": 70, "speed": 80,
+          "peers": 100}
+# cuBLASLt's set of kernels, as it is called there.
+SET = OUT / "cublaslt.bp.json"
 
 
 class Step:
@@ -39,6 +43,8 @@ class Step:
         libraries = [str(HERE / "lib"), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
         environment = dict(os.environ, BACKPLANE_CACHE_DIR="-",
                            LD_LIBRARY_PATH=os.pathsep.join(libraries))
+        if SET.exists():
+            environment["BACKPLANE_ADD_PLUGIN_FILES"] = str(SET)
         try:
             done = subprocess.run([str(part) for part in command], text=True, check=False,
                                   capture_output=True, timeout=self.left(), env=environment)
@@ -80,6 +86,39 @@ def cases(step, plan):
         step.said = (said.strip().splitlines() or [""])[-1]
 
 
+def find_library():
+    """cuBLASLt: named by BP_CUBLASLT, of PyTorch's wheels, or the system's; None."""
+    named = os.environ.get("BP_CUBLASLT")
+    wheels = [path for folder in sys.path if folder
+              for path in sorted(pathlib.Path(folder).glob("nvidia/*/lib/libcublasLt.so.*"))]
+    found = named or (wheels and str(wheels[-1])) or ctypes.util.find_library("cublasLt")
+    return str(found) if found else None
+
+
+def library(step, plan):
+    """The kernels of cuBLASLt, each against its own text."""
+    path, bundle = find_library(), HERE / "library.bpb"
+    if not bundle.exists() or not path:
+        step.fail("absent", "cuBLASLt is not installed" if bundle.exists() else
+                  "the kernels of cuBLASLt were not built")
+        return
+    (OUT / "libbp-cublaslt.so").write_bytes((HERE / "lib/libbp-cublaslt.so").read_bytes())
+    SET.write_text(json.dumps({
+        "format": 1, "name": "cublaslt", "version": "1.0.0", "vendor": "Backplane",
+        "abi": {"major": 0, "minor_low": 4}, "kernels": "libbp-cublaslt.so",
+        "options": {"library": path}}), encoding="utf-8")
+    said = step.call(BIN / "bp-worker", "run", bundle, "-o", OUT / "library.bpr", "--device",
+                     plan["device"], "--timeout", "60")
+    if said is not None:
+        step.said = f"{path}: {(said.strip().splitlines() or [''])[-1]}"
+
+
+def device_of(uri, model):
+    """The device with the precision that a model asks for."""
+    asked = f"precision={model['precision']}" if model["precision"] else ""
+    return uri + ("&" if "?" in uri else "?") + asked if asked else uri
+
+
 def inputs_of(model):
     folder = HERE / model["folder"]
     return [f"--input={name}={folder / name}.npy" for name in model["inputs"]]
@@ -88,7 +127,8 @@ def inputs_of(model):
 def goldens(step, plan):
     for model in plan["goldens"]:
         made = step.call(BIN / "bp", "run", HERE / model["folder"] / "model.bpx", "--device",
-                         plan["device"], "--no-fallback", *inputs_of(model), "--output-dir",
+                         device_of(plan["device"], model), "--no-fallback", *inputs_of(model),
+                         "--output-dir",
                          OUT / model["folder"])
         step.rows.append({"name": model["name"], "made": made is not None,
                           "said": "" if made is not None else step.said})
@@ -111,7 +151,8 @@ def emulator(step, plan):
         golden = OUT / model["folder"] / "y.npy"
         if not golden.exists():
             continue
-        same = step.call(BIN / "bp", "run", HERE / model["folder"] / "model.bpx", "--device", uri,
+        same = step.call(BIN / "bp", "run", HERE / model["folder"] / "model.bpx", "--device",
+                         device_of(uri, model),
                          *inputs_of(model), f"--expect=y={golden}", "--rtol", model["rtol"],
                          "--atol", model["atol"]) is not None
         wrong += [] if same else [model["name"]]
@@ -127,13 +168,16 @@ def emulator(step, plan):
 
 def speed(step, plan):
     for model in plan["timed"]:
+        row = {"name": model["name"], "flops": model["flops"], "bytes": model["bytes"]}
+        if model["kernel"] and not SET.exists():
+            step.rows.append({**row, "said": "cuBLASLt is not here"})
+            continue
         text = step.call(BIN / "bp", "bench", HERE / model["folder"] / "model.bpx", "--device",
-                         plan["device"], "--no-fallback", "--per-dispatch", "--json", "--seconds",
-                         "1")
+                         device_of(plan["device"], model), "--no-fallback", "--per-dispatch",
+                         "--json", "--seconds", "1")
         if text is None and "emulated" in step.said:
             step.status = "refused"
             return
-        row = {"name": model["name"], "flops": model["flops"], "bytes": model["bytes"]}
         if text is None:
             row["said"] = step.said
         else:
@@ -153,7 +197,7 @@ def peers(step, plan):
     step.status = "ok" if found["rows"] else "absent"
 
 
-STEPS = {"facts": facts, "cases": cases, "goldens": goldens, "emulator": emulator,
+STEPS = {"facts": facts, "cases": cases, "library": library, "goldens": goldens, "emulator": emulator,
          "speed": speed, "peers": peers}
 
 

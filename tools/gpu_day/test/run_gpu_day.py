@@ -3,6 +3,7 @@
 """Tries tools/gpu-day against the emulator: all steps, a golden that is wrong, a step that takes
 too long, a folder without results."""
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -21,9 +22,16 @@ def check(name, good, evidence=""):
         print(f"FAILED {name}: {str(evidence)[-2000:]}")
 
 
-def call(*command):
+# In the place of cuBLASLt, which no emulator runs, a library that computes on it.
+SET = ROOT / "build/backends/nvptx/cublaslt"
+LIBRARY = {"BP_CUBLASLT": str(SET / "libbp-cublaslt-emulated.so"),
+           "BP_TEST_PTX": str(SET / "product.ptx")}
+
+
+def call(*command, **environment):
     return subprocess.run([str(part) for part in command], text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env={**os.environ, **environment})
 
 
 def there(folder, *arguments):
@@ -34,7 +42,9 @@ def there(folder, *arguments):
 
 
 def check_day(folder):
-    done = call(ROOT / "tools/gpu-day", "all", folder, "--device", DEVICE, "--quick")
+    emulator = folder / "lib/backplane/plugins/libbp-cuda-emulator.so"
+    done = call(ROOT / "tools/gpu-day", "all", folder, "--device", DEVICE, "--quick",
+                **LIBRARY, BP_TEST_CUDA=str(emulator))
     check("a day ends well", done.returncode == 0, done.stdout)
     path = folder / "summary.json"
     if not path.exists():
@@ -43,7 +53,10 @@ def check_day(folder):
     steps = {step["name"]: step for step in summary["steps"]}
     check("cases pass", summary["cases"]["counts"].get("Pass", 0) > 10 and
           not summary["cases"]["counts"].get("Fail"), summary["cases"])
-    check("goldens are made", len(steps["goldens"]["rows"]) == 18 and
+    if pathlib.Path(LIBRARY["BP_CUBLASLT"]).exists():
+        check("the kernels of a library are judged", summary["library"]["counts"].get("Pass", 0) > 10
+              and summary["library"]["status"] == "ok", summary["library"])
+    check("goldens are made", len(steps["goldens"]["rows"]) == 19 and
           all(row["made"] for row in steps["goldens"]["rows"]), steps["goldens"])
     check("the emulator matches", all(row["same"] for row in steps["emulator"]["rows"]),
           steps["emulator"])
