@@ -28,6 +28,16 @@ uint64_t bitsOfNumber(DType dtype, Real value) {
   return static_cast<uint64_t>(static_cast<int64_t>(value)) & maskOf(dtype);
 }
 
+uint64_t summable(const Location &location, uint64_t bits) {
+  constexpr uint64_t largestNarrow = 0x7f7f0000, infinite = 0x7f800000;
+  uint64_t magnitude = bits & 0x7fffffff;
+  bool isSummed =
+      location.dtype() == DType::F32 && location.rule.terms != Dim(0);
+  return isSummed && magnitude > largestNarrow && magnitude < infinite
+             ? (bits ^ magnitude) | largestNarrow
+             : bits;
+}
+
 double fractionOf(uint64_t random) {
   return std::ldexp(static_cast<double>(random >> 11), -53);
 }
@@ -70,7 +80,7 @@ uint64_t special(const Location &location) {
   size_t at = location.index, count = location.special.size();
   for (size_t input = 0; input < location.input; ++input)
     at /= count;
-  return location.special[at % count];
+  return summable(location, location.special[at % count]);
 }
 
 uint64_t exhaustive(const Location &location) {

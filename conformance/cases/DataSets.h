@@ -37,6 +37,9 @@ uint64_t withInput(uint64_t seed, size_t input);
 uint64_t maskOf(DType dtype);
 /// Bits of a number: nearest for floats, wrapped for integers.
 uint64_t bitsOfNumber(DType dtype, Real value);
+/// The largest numbers of f32 in sums are those of bf16, which tf32 has, too: a
+/// target that rounds factors to these still has results to compare.
+uint64_t summable(const Location &location, uint64_t bits);
 /// In [0, 1), with 53 bits.
 double fractionOf(uint64_t random);
 /// Mean 0, deviation 1, nearly normal: the sum of four uniform numbers.

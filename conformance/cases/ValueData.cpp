@@ -204,8 +204,9 @@ uint64_t rails(const Location &location) {
   if (isMultiplied(location))
     return put(location, sign(draw(location, 1)));
   if (location.random % 8 == 0)
-    return put(location,
-               sign(draw(location, 1)) * formatOf(location.dtype()).max);
+    return summable(location,
+                    put(location, sign(draw(location, 1)) *
+                                      formatOf(location.dtype()).max));
   return put(location, std::round(between(draw(location, 1), -520, 520)) / 2);
 }
 

@@ -210,6 +210,21 @@ Real flushError(Real x, Real y, Real normal) {
                              : std::fabs(product);
 }
 
+/// How far the product of two numbers may be off that may be off by ex and ey.
+/// NaN: it may be NaN where x * y is not, an infinity times zero.
+Real productError(Real x, Real y, Real ex, Real ey) {
+  if (std::isnan(x) || std::isnan(y))
+    return 0;
+  auto staysInfinite = [](Real infinite, Real other, Real e) {
+    return std::isinf(infinite) && (std::isinf(other) || std::fabs(other) > e);
+  };
+  if (staysInfinite(x, y, ey) || staysInfinite(y, x, ex))
+    return 0;
+  if (std::isinf(x) || std::isinf(y))
+    return std::numeric_limits<Real>::quiet_NaN();
+  return std::fabs(x) * ey + std::fabs(y) * ex + (ey != 0 ? ex * ey : 0);
+}
+
 Result<std::vector<Value>> contract(const Step &step) {
   if (!isFloat(step.dtype))
     return contractIntegers(step);
@@ -235,8 +250,7 @@ Result<std::vector<Value>> contract(const Step &step) {
     visitAll(step, [&](size_t o, size_t i, size_t j) {
       Real x = a.values[i], y = b.values[j], ex = a.error(i), ey = b.error(j);
       sums[o].add(x * y, (std::fabs(x) + ex) * (std::fabs(y) + ey),
-                  std::fabs(x) * ey + std::fabs(y) * ex +
-                      (ey != 0 ? ex * ey : 0));
+                  productError(x, y, ex, ey));
     });
   admitMultipliedPadding(step, b, sums);
   Value result = step.inexact(step.dtype);

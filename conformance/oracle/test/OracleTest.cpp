@@ -133,6 +133,11 @@ TEST(Oracle, BoundsDemotedFactors) {
                             floats(DType::F32, {2, 1}, {1, 1})},
                            {}, declaration));
   EXPECT_TRUE(std::isnan(both.error[0]));
+  // What is certain without rounding stays so.
+  EXPECT_EQ(product(NAN, fine).error[0], 0);
+  EXPECT_EQ(product(INFINITY, fine).error[0], 0);
+  EXPECT_TRUE(std::isinf(product(INFINITY, fine).value[0]));
+  EXPECT_TRUE(std::isnan(product(INFINITY, 0x1p-149).error[0]));
 }
 
 TEST(Oracle, LetsProductsContract) {
