@@ -128,6 +128,12 @@ void CaseBuilder::keep(Case added) {
   unit_.cases.push_back(std::move(added));
 }
 
+void CaseBuilder::addErrors(Depth depth, const SymbolValues &symbols) {
+  addCase(depth, "errors", symbols);
+  for (const char *one : {"errors-end", "errors-below"})
+    addCase(Depth::Standard, one, symbols);
+}
+
 void CaseBuilder::addLarge(const std::string &name, std::string dataSet,
                            Method method, SymbolValues symbols, Depth depth) {
   Case added;

@@ -42,6 +42,8 @@ public:
   /// The graph so far.
   const Graph &graph() const { return unit_.graph; }
   void addCase(Depth depth, std::string dataSet, SymbolValues symbols = {});
+  /// Cases of many errors, and of one at either side of the bounds.
+  void addErrors(Depth depth, const SymbolValues &symbols = {});
   /// A case at sizes that models have, whose id does not say them.
   void addLarge(const std::string &name, std::string dataSet, Method method,
                 SymbolValues symbols, Depth depth);

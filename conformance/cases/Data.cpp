@@ -80,7 +80,9 @@ public:
         dataSet_(findDataSet(testCase.dataSet)), input_(input),
         seed_(withInput(testCase.seed, input)),
         isRandom_(isRandom(testCase.dataSet)),
-        isError_(testCase.dataSet == "errors") {
+        isError_(testCase.dataSet == "errors"),
+        isEnd_(testCase.dataSet == "errors-end"),
+        isBelow_(testCase.dataSet == "errors-below") {
     auto terms = rule.terms.evaluate(testCase.symbols);
     terms_ = std::max<int64_t>(terms.ok() ? *terms : 1, 1);
     if (rule.kind == InputRule::Kind::Index)
@@ -89,6 +91,8 @@ public:
 
   void run() {
     size_t count = tensor_.elementCount();
+    if (count)
+      wrong_ = randomBits(seed_, count) % count;
     for (size_t i = 0; dataSet_ && i < count; ++i)
       storeBits(tensor_, i, ruled(i));
   }
@@ -99,7 +103,7 @@ private:
     uint64_t random = randomBits(seed_, i);
     switch (rule_.kind) {
     case InputRule::Kind::Index:
-      return bitsOfNumber(dtype, static_cast<Real>(index(random)));
+      return bitsOfNumber(dtype, static_cast<Real>(index(i, random)));
     case InputRule::Kind::Range:
       if (!isRandom_)
         return chosen(i);
@@ -111,7 +115,8 @@ private:
       uint64_t bits = chosen(i);
       if (isFloat(dtype))
         return bits;
-      return isError_ && random % 3 == 0 ? 0 : std::max<uint64_t>(bits, 1);
+      bool isZero = (isError_ && random % 3 == 0) || isOneError(i);
+      return isZero ? 0 : std::max<uint64_t>(bits, 1);
     }
     case InputRule::Kind::Positive:
       return chosen(i) & (maskOf(dtype) >> 1);
@@ -121,8 +126,15 @@ private:
     return 0;
   }
 
+  /// Whether this element is the only one that is wrong.
+  bool isOneError(size_t i) const {
+    return (isEnd_ || isBelow_) && i == wrong_;
+  }
+
   /// In the bound; for errors some are on either side of it.
-  int64_t index(uint64_t random) const {
+  int64_t index(size_t i, uint64_t random) const {
+    if (isOneError(i))
+      return isEnd_ ? bound_ : -1;
     auto inside = static_cast<int64_t>(random % static_cast<uint64_t>(bound_));
     if (!isError_)
       return inside;
@@ -142,7 +154,8 @@ private:
   DataSet dataSet_;
   size_t input_;
   uint64_t seed_;
-  bool isRandom_, isError_;
+  bool isRandom_, isError_, isEnd_, isBelow_;
+  size_t wrong_ = 0; ///< place of the only error
   int64_t terms_ = 1, bound_ = 1;
 };
 

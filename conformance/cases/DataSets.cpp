@@ -181,6 +181,16 @@ uint64_t sparse(const Location &location) {
   return randomBits(location.random, 1) % 8 == 0 ? uniform(location) : 0;
 }
 
+/// Nothing but an infinity, and some of the number next to it: what starts with
+/// either has to tell them apart.
+template <bool isLow> uint64_t brim(const Location &location) {
+  uint64_t sign = uint64_t(isLow) << (bitWidth(location.dtype()) - 1);
+  const FloatFormat &format = formatOf(location.dtype());
+  bool isFinite = location.index && randomBits(location.random, 1) % 4 == 0;
+  return encode(location.dtype(), isFinite ? format.max : Real(INFINITY)) |
+         sign;
+}
+
 /// At the corners of tiles of 16 by 16 in the last two axes: NaN, or the
 /// pattern that NaN has in floats for other dtypes. Sums of products have them
 /// in the first operand, so that some results stay numbers.
@@ -303,7 +313,11 @@ constexpr std::pair<std::string_view, DataSet> dataSets[] = {
     {"corners", corners},
     {"pi", multiplesOfPi},
     {"ties", ties},
-    {"errors", uniform}};
+    {"bottom", brim<true>},
+    {"top", brim<false>},
+    {"errors", uniform},
+    {"errors-end", uniform},
+    {"errors-below", uniform}};
 
 } // namespace
 

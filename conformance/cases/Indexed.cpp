@@ -31,7 +31,7 @@ void makeGatherAxes(const Sink &sink, DType dtype) {
   builder.output(gather(builder, x, last, 2));
   SymbolValues small = {{"a", 3}, {"b", 4}, {"c", 5}, {"n", 7}};
   builder.addCase(smokeOf(dtype), "bits", small);
-  builder.addCase(smokeOf(dtype), "errors", small);
+  builder.addErrors(smokeOf(dtype), small);
   for (int64_t size : {1, 16, 17, 33})
     builder.addCase(Depth::Standard, "bits",
                     {{"a", size}, {"b", 3}, {"c", size + 1}, {"n", size}});
@@ -60,7 +60,7 @@ void makeWrapped(const Sink &sink, DType dtype) {
   ValueId index = builder.add("select", {isNegative, wrapped, signedIndex});
   builder.output(gather(builder, x, index, 0));
   builder.addCase(smokeOf(dtype), "bits", {{"b", 5}, {"n", 17}});
-  builder.addCase(smokeOf(dtype), "errors", {{"b", 5}, {"n", 17}});
+  builder.addErrors(smokeOf(dtype), {{"b", 5}, {"n", 17}});
   for (int64_t bound : {1, 7, 127})
     builder.addCase(Depth::Standard, "bits", {{"b", bound}, {"n", 33}});
   builder.finish();
@@ -78,7 +78,7 @@ void makeStaticGather(const Sink &sink, DType dtype) {
   builder.output(gather(builder, line, many, 0));
   builder.output(gather(builder, x, none, 1));
   builder.addCase(smokeOf(dtype), "bits");
-  builder.addCase(smokeOf(dtype), "errors");
+  builder.addErrors(smokeOf(dtype));
   builder.finish();
 }
 
@@ -89,7 +89,7 @@ void addScatterCases(CaseBuilder &builder, DType dtype,
   const char *exact = combine == "none" ? "bits" : "integers";
   SymbolValues small = {{"a", 3}, {"b", 7}, {"n", 9}};
   builder.addCase(smokeOf(dtype), exact, small);
-  builder.addCase(smokeOf(dtype), "errors", small);
+  builder.addErrors(smokeOf(dtype), small);
   if (combine != "none")
     builder.addCase(Depth::Standard, "uniform", small);
   if (combine == "min" || combine == "max")
@@ -143,7 +143,7 @@ void makeScatterRank(const Sink &sink, DType dtype) {
   builder.output(builder.add("scatter", {x, table, updates}, {{"axis", 1}}));
   builder.output(builder.add("scatter", {x, single, column}, {{"axis", 2}}));
   builder.addCase(smokeOf(dtype), "bits");
-  builder.addCase(smokeOf(dtype), "errors");
+  builder.addErrors(smokeOf(dtype));
   builder.finish();
 }
 

@@ -113,6 +113,8 @@ Declaration declarationFor(const Unit &unit, const Declaration &declared) {
 
 bool isProbe(const Unit &unit) { return unit.op == "numerics"; }
 
-bool expectsError(const Case &testCase) { return testCase.dataSet == "errors"; }
+bool expectsError(const Case &testCase) {
+  return testCase.dataSet.starts_with("errors");
+}
 
 } // namespace backplane::conformance

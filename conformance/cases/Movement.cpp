@@ -38,7 +38,7 @@ void makeGather(const Sink &sink, DType dtype, DType indexType) {
   for (int64_t size : {1, 7, 17, 65, 257})
     builder.addCase(size == 17 ? smokeOf(dtype) : Depth::Standard, "bits",
                     {{"a", 5}, {"b", size}, {"n", size + 2}});
-  builder.addCase(smokeOf(dtype), "errors", {{"a", 3}, {"b", 7}, {"n", 9}});
+  builder.addErrors(smokeOf(dtype), {{"a", 3}, {"b", 7}, {"n", 9}});
   builder.addCase(Depth::Standard, "errors", {{"a", 3}, {"b", 0}, {"n", 9}});
   builder.finish();
 }

@@ -38,6 +38,9 @@ void makeArgReduce(const Sink &sink, DType dtype) {
                      {"keep", choice & 1}}));
   addOrderedCases(builder, dtype,
                   {"integers", "equal", "sparse", "special", "corners"});
+  if (isFloat(dtype))
+    for (const char *data : {"bottom", "top"})
+      builder.addCase(Depth::Standard, data, {{"a", 3}, {"b", 33}, {"c", 5}});
   builder.finish();
 }
 

@@ -37,10 +37,18 @@ void addMatmulCases(CaseBuilder &builder, bool isSmoke) {
   }
 }
 
+/// Ends of rows and columns in every part of a tile.
+void addEnds(CaseBuilder &builder) {
+  for (int64_t i = 0; i < 16; ++i)
+    builder.addCase(Depth::Standard, "integers",
+                    {{"k", 19}, {"m", 4 * i + 3}, {"n", 26 * i % 64 + 2}});
+}
+
 void makeMatmul(const Sink &sink, DType dtype, bool transposeA, bool transposeB,
-                bool batched) {
+                bool batched, bool isOfEnds = false) {
   std::string variant = std::string(transposeA ? "t" : "n") +
-                        (transposeB ? "t" : "n") + (batched ? "-batch" : "");
+                        (transposeB ? "t" : "n") + (batched ? "-batch" : "") +
+                        (isOfEnds ? "-ends" : "");
   CaseBuilder builder(sink, "matmul", dtype, variant,
                       {"index", "tail", "last-k", "k-boundary", "accumulate",
                        "demotion", "stride", "zero-size"});
@@ -61,8 +69,11 @@ void makeMatmul(const Sink &sink, DType dtype, bool transposeA, bool transposeB,
                              {{"transpose_a", int64_t(transposeA)},
                               {"transpose_b", int64_t(transposeB)}}));
   bool isFirst = transposeA == transposeB && transposeA == batched;
-  addMatmulCases(builder,
-                 isFirst || dtype == DType::F32 || dtype == DType::F16);
+  if (isOfEnds)
+    addEnds(builder);
+  else
+    addMatmulCases(builder,
+                   isFirst || dtype == DType::F32 || dtype == DType::F16);
   builder.finish();
 }
 
@@ -76,6 +87,10 @@ std::vector<const char *> reduceData(const std::string &kind, DType dtype) {
     data.insert(data.end(), {"swamping", "alternating", "offset"});
   if (isFloat(dtype))
     data.emplace_back("corners");
+  if (isFloat(dtype) && kind == "max")
+    data.emplace_back("bottom");
+  if (isFloat(dtype) && kind == "min")
+    data.emplace_back("top");
   return data;
 }
 
@@ -157,9 +172,12 @@ void makeStaticReduces(const Sink &sink, DType dtype, const std::string &kind) {
 } // namespace
 
 void makeSums(const Sink &sink) {
-  for (DType dtype : dtypesOf("matmul"))
+  for (DType dtype : dtypesOf("matmul")) {
     for (int variant = 0; variant < 8; ++variant)
       makeMatmul(sink, dtype, variant & 1, variant & 2, variant & 4);
+    for (int variant = 0; variant < 4; ++variant)
+      makeMatmul(sink, dtype, variant & 1, variant & 2, false, true);
+  }
   std::vector<std::vector<int64_t>> axes = {{0},    {1},    {2},      {0, 1},
                                             {0, 2}, {1, 2}, {0, 1, 2}};
   for (DType dtype : dtypesOf("reduce")) {
