@@ -5,71 +5,28 @@ import dataclasses
 import functools
 import re
 
-LINE = re.compile(r"^\s+(?:@(?P<guard>!?%p\d+)\s+)?(?P<op>[a-z][\w.:]*)(?:\s+(?P<args>[^;]*))?;"
-                  r"\s*(?://.*)?$")
-REGISTER = re.compile(r"%(?:p|rd|rs|rq|r|f|fd|h)\d+")
+import ptx_same
+import ptx_text
+from ptx_text import REGISTER
+
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "lo": "hs",
            "hs": "lo", "hi": "ls", "ls": "hi", "equ": "neu", "neu": "equ", "ltu": "geu",
            "geu": "ltu", "gtu": "leu", "leu": "gtu", "num": "nan", "nan": "num"}
 AT_EDGE = {"lt": "le", "le": "lt", "gt": "ge", "ge": "gt", "lo": "ls", "ls": "lo", "hi": "hs",
            "hs": "hi", "ltu": "leu", "leu": "ltu", "gtu": "geu", "geu": "gtu"}
 NARROWER = {"b64": "b32", "b32": "b16", "b16": "b8", "u64": "u32", "u32": "u16", "u16": "u8"}
-HIGH_HALF = "-4294967296"
 NEAR = 6  # registers above that may take the place of another
 BYTES = {"8": 1, "16": 2, "32": 4, "64": 8}
 
 
-@dataclasses.dataclass
-class Instruction:
-    """One instruction; `known` are the registers that were written above it in its kernel."""
-    line: int
-    guard: str
-    op: str
-    args: list
-    known: list
-
-    @property
-    def parts(self):
-        return self.op.split(".")
-
-    def text(self, op=None, args=None, guard=None):
-        guard = self.guard if guard is None else guard
-        args = self.args if args is None else args
-        return (f"\t{'@' + guard + ' ' if guard else ''}{op or self.op}"
-                f"{' ' + ', '.join(args) if args else ''};")
-
-
-def split_arguments(text):
-    """At the commas that stand in no brackets."""
-    parts, depth, last = [], 0, 0
-    for place, char in enumerate(text):
-        depth += (char in "[{(") - (char in "]})")
-        if char == "," and depth == 0:
-            parts.append(text[last:place].strip())
-            last = place + 1
-    return [part for part in [*parts, text[last:].strip()] if part]
-
-
 def instructions(text):
-    """Those of all kernels of a module, without the choice of a 32-bit division where both numbers
-    are below 2^32: either way gives the same."""
-    known, made_by = [], {}
-    for number, line in enumerate(text.split("\n")):
-        if line.startswith("{"):
-            known, made_by = [], {}
-        found = LINE.match(line)
-        if not found:
-            continue
-        args = split_arguments(found["args"] or "")
-        guard = found["guard"] or ""
-        sources = [made_by.get(name, "") for name in (guard.strip("!"), *args[1:2])]
-        narrow = HIGH_HALF in args or any("narrow" in source for source in sources)
-        if not narrow:
-            yield Instruction(number, guard, found["op"], args, list(known))
-        if args and not found["op"].startswith(("st.", "bra", "bar.", "red.")):
-            known += [one for one in REGISTER.findall(args[0]) if one not in known]
-            chooses = HIGH_HALF in args or (narrow and found["op"].startswith("setp"))
-            made_by[args[0]] = "narrow" if chooses else found["op"]
+    """Those of all kernels of a module, each with its kernel, without what chooses among ways that
+    all give the same."""
+    for kernel in ptx_text.kernels(text):
+        chooses = ptx_same.choices(kernel)
+        for one in kernel.listed:
+            if one.line not in chooses and one.op != ptx_text.UNKNOWN:
+                yield one, kernel
 
 
 def renamed(one, old, new):
@@ -168,14 +125,18 @@ def constant(one):
 
 
 def float_constant(one):
-    """One more in the exponent, or the highest bit of the fraction; of zero one."""
+    """One more in the exponent, or the highest bit of the fraction; of zero one. Of a zero that is
+    moved an infinity: it may fill one of two factors beyond the last one, where the other is zero,
+    too, and then any number would do."""
     for place in range(1, len(one.args)):
         found = re.fullmatch(r"0([fd])([0-9A-Fa-f]+)", one.args[place])
         if not found:
             continue
-        value, one_is = int(found[2], 16), 0x3f800000 if found[1] == "f" else 0x3ff << 52
-        bits = (23, 22) if found[1] == "f" else (52, 51)
-        for changed in [value ^ 1 << bit for bit in bits] if value else [one_is]:
+        value, above, fraction = int(found[2], 16), 0xff, 23
+        if found[1] == "d":
+            above, fraction = 0x7ff, 52
+        of_zero = (above if one.parts[0] == "mov" else above >> 1) << fraction
+        for changed in [value ^ 1 << fraction, value ^ 1 << fraction - 1] if value else [of_zero]:
             text = f"0{found[1]}{changed:0{len(found[2])}X}"
             yield one.text(args=[*one.args[:place], text, *one.args[place + 1:]])
 
@@ -264,24 +225,34 @@ class Mutant:
 
 @functools.lru_cache(maxsize=256)
 def places(text):
-    """Operator -> the instructions of a module that it changes, with all changes."""
+    """Operator -> the instructions of a module that it changes, with their kernel and all
+    changes."""
     sites = {}
-    for one in instructions(text):
+    for one, kernel in instructions(text):
         for name, operator in OPERATORS.items():
             changes = [change for change in operator(one) if change != one.text()]
             if changes:
-                sites.setdefault(name, []).append((one, changes))
+                sites.setdefault(name, []).append((one, kernel, changes))
     return sites
 
 
 def draw(text, random, avoid=()):
     """A mutant of a module: an operator that it has places for, a place, a change; None when all
-    that is drawn is in `avoid`."""
+    that is drawn is in `avoid` or makes no difference."""
     sites = places(text)
-    for _ in range(20 if sites else 0):
+    for _ in range(40 if sites else 0):
         name = random.choice(sorted(sites))
-        one, changes = random.choice(sites[name])
+        one, kernel, changes = random.choice(sites[name])
         made = Mutant(name, one.line, one.text().strip(), random.choice(changes))
-        if (made.line, made.after) not in avoid:
+        if (made.line, made.after) not in avoid and not ptx_same.nothing_tells(
+                one, made.after, kernel):
             return made
+    return None
+
+
+def unwritten(mutant, text):
+    """What asks whether any case uses the result of a mutant's instruction, or None."""
+    for one, _ in instructions(text):
+        if one.line == mutant.line:
+            return ptx_same.unwritten(one, mutant.after)
     return None

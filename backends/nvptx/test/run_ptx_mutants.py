@@ -8,7 +8,10 @@ place. The emulator loads the changed text in place of the emitted one (its opti
 all cases of the unit run at standard depth, with warps in order, reversed and at random, until one
 is bad; units run together, each with a mutant. Where no case is bad, a `trap` in the place of the
 instruction tells whether any executes it: a mutant that none does is unreached, and another is
-drawn. At least 80 % of the others must be caught. Those that survive are printed.
+drawn. So it is where no case uses what the instruction gives, as one that LLVM moved out of a part
+that none reaches: without the instruction its register is never written, and the emulator tells who
+uses such a register. At least 80 % of the others must be caught. Those that survive are printed.
+Changes that a rule proves to make no difference are not drawn (ptx_same.py).
 
 Without --all six mutants of three units, of which 60 % must be caught. The last line counts what was
 caught, and how many too many survive.
@@ -34,7 +37,7 @@ EMULATOR = ROOT / "build/lib/backplane/plugins/libbp-cuda-emulator.so"
 SHARE = 0.8  # of all mutants, which must be caught; 0.9 is the aim
 SHARE_OF_FEW = 0.6  # of a sample, whose survivors may come together by chance
 SCHEDULES = ("in-order", "reversed", "random")
-ASIDE = ("refused", "unreached")  # what tells nothing
+ASIDE = ("refused", "unreached", "unused")  # what tells nothing
 # Million instructions of a warp, and of a launch: far more than a case of these takes.
 LIMITS = "limit=5,total=50"
 # Ways to be caught, by what is said; what has none of these is a result.
@@ -44,10 +47,11 @@ WAYS = {"race": r"\(race\)", "divergence": r"divergent barrier",
         "bounds": r"CUDA_ERROR_ILLEGAL_ADDRESS|no living buffer|outside of|is not inside",
         "alignment": r"MISALIGNED|multiple of", "trap": r"ILLEGAL_INSTRUCTION"}
 
-# Of each class of ops, dtype and layer some.
+# Of each class of ops, dtype and layer some; none of layer 2, whose cases compare runs with each
+# other, not with the oracle, so that they tell no kernel that is wrong every time.
 UNITS = {
-    80: ("L2/add-f32/run", "L2/transpose-i32/run", "L2/gather-i32/run",
-         "L2/scatter-add-i32/run", "L3/matmul/f32/tn", "L3/matmul/f32/nt-batch",
+    80: ("L3/add/f32/n", "L3/transpose/i32/210", "L3/gather/i32/i64",
+         "L3/scatter/i32/add-i64-1", "L3/matmul/f32/tn", "L3/matmul/f32/nt-batch",
          "L3/matmul/f16/nn", "L3/matmul/bf16/nn", "L3/matmul/f64/nn", "L3/conv/f32/3x3",
          "L3/conv/f16/groups", "L3/conv_transpose/f32/2x2-twice",
          "L3/conv_integer/i8/uneven-u8", "L3/softmax/f32/rows", "L3/softmax/f16/axis1",
@@ -64,6 +68,9 @@ UNITS = {
          "L4/elementwise/bf16/chain5", "L5/mlp/f16/seeded", "L5/bert-block/f32/seeded",
          "L5/resnet-block/f32/seeded", "L6/random/f32/seed1", "L6/random/f16/seed10"),
 }
+# Of the same kernels, in units of their own.
+ENDS = "-ends"
+WITH_ENDS = ("L3/matmul/f32/tn", "L3/matmul/f16/nn", "L3/matmul/bf16/nn", "L3/matmul/f64/nn")
 SAMPLE = ("L3/gather/f32/negative", "L3/cast/f32/to-i8", "L4/elementwise/f32/chain8")
 
 
@@ -119,8 +126,9 @@ class Device:
         self.runs += 1
         out = self.folder / f"out{self.runs}"
         options = f"modules={modules},schedule={schedule},{LIMITS},log=0"
-        filters = [word for unit in units
-                   for word in ("--filter", self.first[unit] if first else f"{unit}/*")]
+        globs = [self.first[unit] if first else glob for unit in units
+                 for glob in (f"{unit}/*", unit + ENDS + "/*")[:1 + (unit in WITH_ENDS)]]
+        filters = [word for glob in dict.fromkeys(globs) for word in ("--filter", glob)]
         result = subprocess.run(
             [ROOT / "build/bin/bp", "conformance", "--device", f"cuda://emu?sm={self.capability}",
              "--depth", "standard", *filters, "--jobs", "1", "--timeout", "60",
@@ -136,7 +144,9 @@ class Device:
         records = {}
         for line in lines:
             record = json.loads(line)
-            records.setdefault(record["unit"], []).append(record)
+            base = record["unit"].removesuffix(ENDS)
+            unit = base if base in WITH_ENDS else record["unit"]
+            records.setdefault(unit, []).append(record)
         if set(records) != set(units):
             raise RuntimeError(f"cases of {', '.join(set(units) ^ set(records))} are amiss")
         return records
@@ -188,15 +198,18 @@ class Device:
                 chosen += [found] if found else []
         return chosen
 
-    def bad_with(self, batch, schedule, after=None, first=False):
-        """Unit -> its first bad record, with all mutants of a batch, or `after` in their places."""
+    def bad_with(self, batch, schedule, probe=None, first=False):
+        """Unit -> its first bad record, with all mutants of a batch, or what `probe` gives in
+        their places."""
         if not batch:
             return {}
         folder = self.folder / f"mutants{self.runs}"
         shutil.copytree(self.modules, folder)
         for found in batch:
-            mutant = dataclasses.replace(found.mutant, after=after or found.mutant.after)
-            text = mutant.apply(self.texts[found.unit][1])
+            mutant, text = found.mutant, self.texts[found.unit][1]
+            if probe:
+                mutant = dataclasses.replace(mutant, after=probe(mutant, text))
+            text = mutant.apply(text)
             (folder / found.kernel).write_text(text, encoding="utf-8")
         records = self.records([found.unit for found in batch], folder, schedule, first)
         shutil.rmtree(folder)
@@ -213,11 +226,19 @@ class Device:
                 if one := bad.get(found.unit):
                     found.way, found.case, found.schedule = way_of(one), one["id"], schedule
             left = [found for found in left if found.unit not in bad]
+        self.set_aside(left, "unreached", lambda mutant, text: "\ttrap;")
+        left = [found for found in left if found.way == "SURVIVES"]
+        self.set_aside(left, "unused", ptx_mutants.unwritten)
+
+    def set_aside(self, left, way, probe):
+        """Those whose place no case notices, whatever stands there, have this way."""
+        left = [found for found in left
+                if probe(found.mutant, self.texts[found.unit][1]) is not None]
         for first in (True, False):
-            trapped = self.bad_with(left, SCHEDULES[0], "\ttrap;", first)
-            left = [found for found in left if found.unit not in trapped]
+            noticed = self.bad_with(left, SCHEDULES[0], probe, first)
+            left = [found for found in left if found.unit not in noticed]
         for found in left:
-            found.way = "unreached"
+            found.way = way
 
     def run(self, count, draw):
         """Mutants of the units in turn, `count` of which are loaded and reached."""
@@ -282,7 +303,8 @@ def report(done, share, folder):
     print(", ".join(f"{number} by {way}" for way, number in ways.most_common()
                     if way not in (*ASIDE, "SURVIVES")))
     print(f"{counted - survivors} of {counted} mutants caught, {survivors} survive, {allowed} may; "
-          f"besides {ways['unreached']} that no case reaches, {ways['refused']} that are no PTX")
+          f"besides {ways['unreached']} that no case reaches, {ways['unused']} of which none uses "
+          f"the result, {ways['refused']} that are no PTX")
     return counted - survivors, max(0, survivors - allowed)
 
 
