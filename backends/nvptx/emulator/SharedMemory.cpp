@@ -62,10 +62,10 @@ const char *SharedMemory::race(uint64_t at, uint32_t bytes, uint32_t warp,
 
 const char *SharedMemory::read(uint64_t at, uint32_t bytes, uint32_t warp) {
   if (poison) {
-    uint8_t all = 0xff;
+    uint8_t all = kHasValue;
     for (uint32_t i = 0; i < bytes; ++i)
       all &= written[at + i];
-    if (all != 0xff)
+    if (all != kHasValue)
       return "shared memory is read that was not written in this block, or "
              "whose asynchronous copy was not waited for";
   }
@@ -102,8 +102,13 @@ void SharedMemory::keepUnfenced(uint64_t at, uint32_t bytes) {
 
 const char *SharedMemory::write(uint64_t at, uint32_t bytes, uint32_t warp,
                                 bool defined) {
-  if (poison)
-    std::memset(written.data() + at, defined ? 0xff : 0, bytes);
+  if (poison) {
+    if (std::memchr(written.data() + at, kPending, bytes))
+      return "shared memory is written while an asynchronous copy to it is "
+             "under "
+             "way";
+    std::memset(written.data() + at, defined ? kHasValue : 0, bytes);
+  }
   keepUnfenced(at, bytes);
   return races ? race(at, bytes, warp, true, false) : nullptr;
 }
@@ -111,7 +116,7 @@ const char *SharedMemory::write(uint64_t at, uint32_t bytes, uint32_t warp,
 const char *SharedMemory::atomic(uint64_t at, uint32_t bytes, uint32_t warp) {
   if (poison)
     for (uint32_t i = 0; i < bytes; ++i)
-      if (!written[at + i])
+      if (written[at + i] != kHasValue)
         return "an atomic operation reads shared memory that was not written "
                "in "
                "this block";
@@ -121,12 +126,12 @@ const char *SharedMemory::atomic(uint64_t at, uint32_t bytes, uint32_t warp) {
 
 void SharedMemory::pending(uint64_t at, uint32_t bytes) {
   if (poison)
-    std::memset(written.data() + at, 0, bytes);
+    std::memset(written.data() + at, kPending, bytes);
 }
 
 void SharedMemory::arrived(uint64_t at, uint32_t bytes) {
   if (poison)
-    std::memset(written.data() + at, 0xff, bytes);
+    std::memset(written.data() + at, kHasValue, bytes);
 }
 
 } // namespace emulator

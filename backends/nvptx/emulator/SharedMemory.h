@@ -42,14 +42,16 @@ public:
   void writtenAsync(uint64_t at, uint32_t bytes);
   // Atomic accesses do not race with each other.
   const char *atomic(uint64_t at, uint32_t bytes, uint32_t warp);
-  // Of a copy that is under way: until `defined` nobody may read it.
+  // Of a copy that is under way: until it has arrived nobody may read or write
+  // these bytes.
   void pending(uint64_t at, uint32_t bytes);
   void arrived(uint64_t at, uint32_t bytes);
 
 private:
   static constexpr uint32_t kWarpBits = 6;
-  static constexpr uint32_t kMany = 63;   // more than one warp
-  std::vector<uint8_t> written;           // 0xff: it has a value
+  static constexpr uint32_t kMany = 63; // more than one warp
+  static constexpr uint8_t kHasValue = 0xff, kPending = 1;
+  std::vector<uint8_t> written;           // kHasValue, kPending or 0
   std::vector<uint32_t> writers, readers; // epoch and warp
   std::vector<uint8_t> atomics;           // the last write was atomic
   std::vector<uint8_t> unfenced;          // written since the last fence

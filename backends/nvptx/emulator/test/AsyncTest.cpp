@@ -86,6 +86,33 @@ TEST(EmulatorAsync, CopiesMayNotBeReadBeforeTheirBarrierIsOver) {
   EXPECT_NE(error.find("not waited for"), std::string::npos) << error;
 }
 
+// A store to bytes that a copy is on its way to: which comes last nobody knows.
+TEST(EmulatorAsync, BytesOfACopyMayNotBeWrittenBeforeItIsWaitedFor) {
+  for (const char *wait : {"cp.async.wait_all;", ""}) {
+    std::vector<uint32_t> got;
+    std::string error;
+    const std::string body = R"(
+  add.s64 %rd5, %rd1, %rd3;
+  cp.async.ca.shared.global [%r4], [%rd5], 4;
+)" + std::string(wait) + R"(
+  st.shared.u32 [%r4], %r1;
+  cp.async.wait_all;
+  ld.shared.u32 %r7, [%r4];
+  st.global.u32 [%rd4], %r7;
+  ret;)";
+    CUresult result = run(body, got, error);
+    if (*wait) {
+      ASSERT_EQ(result, CUDA_SUCCESS) << error;
+      EXPECT_EQ(got[5], 5u);
+    } else {
+      EXPECT_NE(result, CUDA_SUCCESS);
+      EXPECT_NE(error.find("is written while an asynchronous copy"),
+                std::string::npos)
+          << error;
+    }
+  }
+}
+
 TEST(EmulatorAsync, ThreadsArriveAndWaitForAPhase) {
   std::vector<uint32_t> got;
   std::string error;
