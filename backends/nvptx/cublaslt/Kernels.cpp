@@ -5,14 +5,19 @@
 namespace backplane::cublaslt {
 namespace {
 
-/// An element type; what cuBLASLt takes of the time of generated code, in
-/// percent, an expression over m, n and k; and the order in which bias and
-/// matrix are added. cuBLASLt adds the matrix first. Halves are added in f32,
-/// where the order does not matter; models have the bias first.
+/// The products of one dtype.
 struct Element {
   const char *name;
+  const char *dtype;
+  const char *targets; ///< a glob
   cudaDataType type;
+  cublasComputeType_t compute;
+  /// What cuBLASLt takes of the time of generated code, in percent: an
+  /// expression over m, n and k.
   const char *percent;
+  /// The order in which bias and matrix are added. cuBLASLt adds the matrix
+  /// first. Halves are added in f32, where the order does not matter; models
+  /// have the bias first.
   const char *first, *second;
 };
 
@@ -20,16 +25,23 @@ struct Element {
 /// slower here where lines are no multiples of 16 bytes.
 constexpr const char *ofHalves =
     "select(equal((k mod 8) + (n mod 8), 0), select(less(m, 65), 75, 85), 60)";
-constexpr Element elements[] = {{"f16", CUDA_R_16F, ofHalves, "bs", "r"},
-                                {"bf16", CUDA_R_16BF, ofHalves, "bs", "r"},
-                                {"f32", CUDA_R_32F, "65", "r", "bs"}};
+constexpr const char *all = "nvptx-*", *ofTf32 = "nvptx-*-tf32";
+/// No other target ends in 2.
+constexpr const char *exact = "nvptx-*[!2]";
+constexpr Element elements[] = {
+    {"f16", "f16", all, CUDA_R_16F, CUBLAS_COMPUTE_32F, ofHalves, "bs", "r"},
+    {"bf16", "bf16", all, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ofHalves, "bs", "r"},
+    {"f32", "f32", exact, CUDA_R_32F, CUBLAS_COMPUTE_32F, "65", "r", "bs"},
+    // As halves: nobody has measured it.
+    {"tf32", "f32", ofTf32, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, ofHalves,
+     "r", "bs"}};
 
 /// With fewer products than this a launch takes most of the time, and generated
 /// code computes neighbours in the same one.
 constexpr const char *fewProducts = "16777216";
 
-/// $T: the element type, $W: the weights as they lie there.
-constexpr const char *text = R"(kernel linear$SUFFIX_$T version 1
+/// $T: the dtype, $W: the weights as they lie there.
+constexpr const char *text = R"(kernel linear$SUFFIX_$NAME version 1
 where k >= 1, n >= 1
 {
   symbol m, k, n
@@ -58,7 +70,8 @@ std::string textOf(const Element &element, bool transposed) {
                        {"$TRANSPOSE", transposed ? "  %wt = transpose(%w) "
                                                    "{permutation = [1, 0]}\n"
                                                  : ""},
-                       {"$T", element.name},
+                       {"$NAME", element.name},
+                       {"$T", element.dtype},
                        {"$FIRST", element.first},
                        {"$SECOND", element.second},
                        {"$W", transposed ? "n, k" : "k, n"},
@@ -76,6 +89,7 @@ plugin::Compiled bodyOf(const Element &element, bool transposed) {
                        "n",
                        "k",
                        std::to_string(int(element.type)),
+                       std::to_string(int(element.compute)),
                        transposed ? "1" : "0",
                        "has_b",
                        "has_r"};
@@ -93,7 +107,7 @@ Status describe(plugin::KernelSink sink) {
       const std::string cost =
           std::string("generated * select(less(m * n * k, ") + fewProducts +
           "), 130, " + element.percent + ") floordiv 100";
-      if (Status s = sink.put(textOf(element, transposed), "nvptx-*",
+      if (Status s = sink.put(textOf(element, transposed), element.targets,
                               bodyOf(element, transposed), cost);
           !s.ok())
         return s;

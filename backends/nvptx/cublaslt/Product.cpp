@@ -65,8 +65,8 @@ private:
 
   void describeOperation() {
     cublasLtMatmulDesc_t made = nullptr;
-    check(library_.cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F,
-                                            CUDA_R_32F),
+    check(library_.cublasLtMatmulDescCreate(
+              &made, cublasComputeType_t(shape_.compute), CUDA_R_32F),
           "cublasLtMatmulDescCreate");
     operation_.reset(made);
     set(CUBLASLT_MATMUL_DESC_TRANSA,

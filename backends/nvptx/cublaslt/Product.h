@@ -29,6 +29,7 @@ inline constexpr uint64_t workspaceBytes = uint64_t(32) << 20;
 struct Shape {
   int64_t m, n, k;
   int64_t type;        ///< cudaDataType
+  int64_t compute;     ///< cublasComputeType_t
   int64_t transposed;  ///< w is [n, k]
   int64_t hasBias;     ///< 0 or 1
   int64_t hasResidual; ///< 0 or 1

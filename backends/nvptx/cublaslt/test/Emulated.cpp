@@ -116,9 +116,11 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out,
                                         cublasComputeType_t compute,
                                         cudaDataType_t scale) {
   *out = reinterpret_cast<cublasLtMatmulDesc_t>(new Operation);
-  return compute == CUBLAS_COMPUTE_32F && scale == CUDA_R_32F
-             ? CUBLAS_STATUS_SUCCESS
-             : CUBLAS_STATUS_NOT_SUPPORTED;
+  // The second may compute as the first does, which is more exact.
+  bool isKnown =
+      compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  return isKnown && scale == CUDA_R_32F ? CUBLAS_STATUS_SUCCESS
+                                        : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t made) {

@@ -185,15 +185,15 @@ def costs(suite, folder, environment):
                     (not said or int(said[1]) < int(said[2])), text)
 
 
-def conformance(suite, folder, environment):
+def conformance(suite, folder, environment, device, glob):
     """Each kernel against its own text, at the edges of its sizes."""
-    code, text = call("conformance", "--device", DEVICE, "--filter", "L8/*", "--shard", "1/4",
+    code, text = call("conformance", "--device", device, "--filter", glob, "--shard", "1/4",
                       "--out", folder / "report", *(f"--env={name}" for name in HERE),
                       **environment)
     records = (folder / "report/records.jsonl").read_text(encoding="utf-8").splitlines()
     bad = [one for one in map(json.loads, records)
            if one["status"] not in ("Pass", "QualityWarning")]
-    suite.check("the suite's cases of the kernels", len(records) > 50 and not bad,
+    suite.check(f"the suite's cases of {glob}", len(records) > 50 and not bad,
                 (code, len(records), bad[:3], text[-600:]))
 
 
@@ -211,7 +211,8 @@ def main():
         failures(suite, folder, here)
         repeats(suite, folder, here)
         results(suite, folder, here)
-        conformance(suite, folder, here)
+        conformance(suite, folder, here, DEVICE, "L8/*")
+        conformance(suite, folder, here, f"{DEVICE}&precision=tf32", "L8/cublaslt.linear_tf32/*")
     print(f"{suite.passed} passed, {suite.failed} failed")
     return 1 if suite.failed else 0
 
