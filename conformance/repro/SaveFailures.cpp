@@ -4,11 +4,16 @@
 #include "Minimize.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 namespace backplane::conformance {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+/// For all graphs of a run: on a device that hangs each try takes a timeout.
+constexpr std::chrono::minutes longest{3};
 
 bool isWorth(const Record &record) {
   return record.layer >= 4 && record.layer <= 6 &&
@@ -34,10 +39,13 @@ Status removeOld(const std::string &folder) {
   return {};
 }
 
-/// One case, small where it fails for the examiner too.
+/// One case, small where it fails for the examiner too and there is time.
 Status saveOne(const Repro &whole, const Record &record, Examiner &examiner,
-               const std::string &folder, const std::string &device) {
+               const std::string &folder, const std::string &device,
+               Clock::time_point deadline) {
   Fails fails = [&](const Repro &repro) {
+    if (Clock::now() > deadline)
+      return false;
     auto found = examiner.examine(repro);
     return found && (found->status == CaseStatus::Fail ||
                      found->status == CaseStatus::Flaky ||
@@ -66,6 +74,7 @@ Result<size_t> saveFailures(const std::vector<Unit> &units,
   if (Status s = removeOld(folder + "/failures"); !s.ok())
     return s;
   Examiner examiner(job);
+  const Clock::time_point deadline = Clock::now() + longest;
   size_t saved = 0;
   for (const Unit &unit : units) {
     // Real models are too large to be made small; `bp compare` cuts them. At
@@ -83,7 +92,8 @@ Result<size_t> saveFailures(const std::vector<Unit> &units,
     if (testCase == unit.cases.end())
       continue;
     Repro whole{unit.graph, unit.weights, inputsOf(unit, *testCase)};
-    if (Status s = saveOne(whole, *record, examiner, folder, device); !s.ok())
+    if (Status s = saveOne(whole, *record, examiner, folder, device, deadline);
+        !s.ok())
       return s;
     ++saved;
   }
