@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/Device.h"
 #include "hal/core/CommandList.h"
-#include "hal/core/Guarded.h"
 #include "hal/core/HandleCall.h"
 #include "hal/core/Plugin.h"
 #include "sdk/support/GivenText.h"
@@ -184,20 +183,10 @@ Device::loadNative(std::span<const bp_native_function_t> functions,
 }
 
 Result<bp_device_handles_t> Device::handles() {
-  Guarded<bp_device_handles_t> answer(BP_HEADER(bp_device_handles_t));
-  if (Status s = callPlugin("device_handles", tables().interop.device_handles,
-                            handle_, &answer.value());
-      !s.ok())
-    return s;
-  if (!answer.intact())
-    return invalidArgument(
-        "device_handles: wrote behind the struct that it was given");
-  bp_device_handles_t handles;
-  if (Status s = copyStruct(&answer.value(), bp_device_handles_t_TYPE,
-                            "device handles", handles);
-      !s.ok())
-    return s.within("device_handles");
-  if (!isReadable(handles.api) || !handles.find)
+  auto handles = callForStruct<bp_device_handles_t>(
+      "device_handles", BP_HEADER(bp_device_handles_t), "device handles",
+      tables().interop.device_handles, handle_);
+  if (handles && (!isReadable(handles->api) || !handles->find))
     return invalidArgument("device_handles: names no API or has no `find`");
   return handles;
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hal/core/KernelSet.h"
 #include "hal/core/CompilerCalls.h"
-#include "hal/core/Error.h"
-#include "hal/core/Guarded.h"
-#include "hal/core/Tables.h"
+#include "hal/core/HandleCall.h"
 #include "sdk/support/GivenText.h"
 
 namespace backplane {
@@ -54,21 +52,10 @@ Result<bp_native_function_t> callResolve(const KernelSet &set,
                                          const NativeKernel &kernel,
                                          const std::string &entry,
                                          const bp_device_info_t &device) {
-  Guarded<bp_native_function_t> answer(BP_HEADER(bp_native_function_t));
-  Status status =
-      callPlugin("resolve", set.table->resolve, set.self, toC(kernel.name),
-                 kernel.version, toC(entry), &device, &answer.value());
-  if (!status.ok())
-    return status;
-  if (!answer.intact())
-    return invalidArgument(
-        "resolve: wrote behind the struct that it was given");
-  bp_native_function_t function;
-  if (Status s = copyStruct(&answer.value(), bp_native_function_t_TYPE,
-                            "native function", function);
-      !s.ok())
-    return s.within("resolve");
-  return function;
+  return callForStruct<bp_native_function_t>(
+      "resolve", BP_HEADER(bp_native_function_t), "native function",
+      set.table->resolve, set.self, toC(kernel.name), kernel.version,
+      toC(entry), &device);
 }
 
 } // namespace backplane

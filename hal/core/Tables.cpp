@@ -181,12 +181,28 @@ static Status copyMemory2(const void *from, bp_memory2_table_t &out) {
                     BP_OPTIONAL(bp_memory2_table_t, buffer_import)});
 }
 
+static Status copyInterop(const void *from, bp_interop_table_t &out) {
+  return copyTable(from, bp_interop_table_t_TYPE, "interop table", out,
+                   {BP_OPTIONAL(bp_interop_table_t, device_handles)});
+}
+
 /// Whether the table is there and can be used.
 static bool usable(const void *from, const Status &status,
                    std::string *warning) {
   if (from && !status.ok())
     *warning += (warning->empty() ? "" : "; ") + status.message();
   return from && status.ok();
+}
+
+/// A table without required functions: all stubs where none can be used.
+template <typename T>
+static void copyOrStub(const void *from, uint32_t type,
+                       Status (*copy)(const void *, T &), T &out,
+                       std::string *warning) {
+  if (usable(from, copy(from, out), warning))
+    return;
+  const bp_header_t none = {type, sizeof(none), nullptr};
+  (void)copy(&none, out);
 }
 
 void copyOptionalTables(const void *memory2, const void *semaphore,
@@ -197,10 +213,8 @@ void copyOptionalTables(const void *memory2, const void *semaphore,
   out.hasCommandBuffer =
       usable(commandBuffer, copyCommandBuffer(commandBuffer, out.commandBuffer),
              warning);
-  if (!usable(memory2, copyMemory2(memory2, out.memory2), warning)) {
-    const bp_header_t none = {bp_memory2_table_t_TYPE, sizeof(none), nullptr};
-    (void)copyMemory2(&none, out.memory2);
-  }
+  copyOrStub(memory2, bp_memory2_table_t_TYPE, copyMemory2, out.memory2,
+             warning);
 }
 
 void copyTimestamps(const void *from, DriverTables &out, std::string *warning) {
@@ -211,15 +225,7 @@ void copyTimestamps(const void *from, DriverTables &out, std::string *warning) {
 }
 
 void copyInterop(const void *from, DriverTables &out, std::string *warning) {
-  auto copy = [&](const void *table) {
-    return copyTable(table, bp_interop_table_t_TYPE, "interop table",
-                     out.interop,
-                     {BP_OPTIONAL(bp_interop_table_t, device_handles)});
-  };
-  if (!usable(from, copy(from), warning)) {
-    const bp_header_t none = {bp_interop_table_t_TYPE, sizeof(none), nullptr};
-    (void)copy(&none);
-  }
+  copyOrStub(from, bp_interop_table_t_TYPE, copyInterop, out.interop, warning);
 }
 
 } // namespace backplane
