@@ -28,6 +28,17 @@ bool isExact(std::string_view dataSet) {
 
 namespace {
 
+/// Indices and divisors that are errors: some of them, or one, which is the
+/// bound or -1.
+enum class Errors { None, Many, End, Below };
+
+Errors errorsOf(std::string_view dataSet) {
+  return dataSet == "errors"         ? Errors::Many
+         : dataSet == "errors-end"   ? Errors::End
+         : dataSet == "errors-below" ? Errors::Below
+                                     : Errors::None;
+}
+
 std::vector<uint64_t> specialFloats(DType dtype) {
   const FloatFormat &format = formatOf(dtype);
   std::vector<uint64_t> bits;
@@ -80,9 +91,7 @@ public:
         dataSet_(findDataSet(testCase.dataSet)), input_(input),
         seed_(withInput(testCase.seed, input)),
         isRandom_(isRandom(testCase.dataSet)),
-        isError_(testCase.dataSet == "errors"),
-        isEnd_(testCase.dataSet == "errors-end"),
-        isBelow_(testCase.dataSet == "errors-below") {
+        errors_(errorsOf(testCase.dataSet)) {
     auto terms = rule.terms.evaluate(testCase.symbols);
     terms_ = std::max<int64_t>(terms.ok() ? *terms : 1, 1);
     if (rule.kind == InputRule::Kind::Index)
@@ -115,7 +124,7 @@ private:
       uint64_t bits = chosen(i);
       if (isFloat(dtype))
         return bits;
-      bool isZero = (isError_ && random % 3 == 0) || isOneError(i);
+      bool isZero = errors_ == Errors::Many ? random % 3 == 0 : isOneError(i);
       return isZero ? 0 : std::max<uint64_t>(bits, 1);
     }
     case InputRule::Kind::Positive:
@@ -128,15 +137,15 @@ private:
 
   /// Whether this element is the only one that is wrong.
   bool isOneError(size_t i) const {
-    return (isEnd_ || isBelow_) && i == wrong_;
+    return (errors_ == Errors::End || errors_ == Errors::Below) && i == wrong_;
   }
 
   /// In the bound; for errors some are on either side of it.
   int64_t index(size_t i, uint64_t random) const {
     if (isOneError(i))
-      return isEnd_ ? bound_ : -1;
+      return errors_ == Errors::End ? bound_ : -1;
     auto inside = static_cast<int64_t>(random % static_cast<uint64_t>(bound_));
-    if (!isError_)
+    if (errors_ != Errors::Many)
       return inside;
     const int64_t choices[] = {inside, bound_,    -1,        inside,
                                inside, INT32_MAX, INT32_MIN, -bound_};
@@ -154,7 +163,8 @@ private:
   DataSet dataSet_;
   size_t input_;
   uint64_t seed_;
-  bool isRandom_, isError_, isEnd_, isBelow_;
+  bool isRandom_;
+  Errors errors_;
   size_t wrong_ = 0; ///< place of the only error
   int64_t terms_ = 1, bound_ = 1;
 };

@@ -47,10 +47,10 @@ Judgement noJudgement() {
 
 /// The chosen cases and checks, registered kernels of the target among them,
 /// without those that are about the process that runs them.
-Result<Plan> planOf(RunOptions &options, const JobOptions &job) {
+Result<Plan> planOf(RunOptions &options, Job &job) {
   if (Status s = readChoice(options); !s.ok())
     return s;
-  auto compiles = Job(job).hello();
+  auto compiles = job.hello();
   if (!compiles)
     return compiles.status();
   if (Status s = addKernelUnits(kernelsOf(*compiles), options.suite); !s.ok())
@@ -108,9 +108,8 @@ std::vector<std::string> compilerFor(const std::string &target) {
 using Statuses = std::map<CaseStatus, size_t>;
 
 /// Runs all units of the plan; prints cases that are bad.
-Result<Statuses> runUnits(const JobOptions &options, const Plan &plan) {
+Result<Statuses> runUnits(Job &job, const Plan &plan) {
   Statuses statuses;
-  Job job(options);
   for (const Unit &unit : plan.units) {
     auto records = job.run(unit);
     if (!records)
@@ -133,11 +132,12 @@ int bundleCommand(RunOptions &options, const std::string &target,
   const std::string recording = scratch.path() + "/recording";
   if (scratch.path().empty())
     return fail(Status(BP_STATUS_UNAVAILABLE, "cannot make a temporary file"));
-  JobOptions job;
-  job.worker = {programFolder() + "/bp-worker", "--record", recording};
-  job.compiler = compilerFor(target);
-  job.timeout = std::chrono::seconds(options.timeoutSeconds);
-  job.judgement = noJudgement();
+  JobOptions how;
+  how.worker = {programFolder() + "/bp-worker", "--record", recording};
+  how.compiler = compilerFor(target);
+  how.timeout = std::chrono::seconds(options.timeoutSeconds);
+  how.judgement = noJudgement();
+  Job job(how);
   auto plan = planOf(options, job);
   if (!plan)
     return fail(plan.status());
@@ -167,12 +167,13 @@ int judgeCommand(const std::string &bundlePath, const std::string &results) {
   auto options = optionsOf(bundle->head.facts);
   if (!options)
     return fail(options.status());
-  JobOptions job;
-  job.worker = {programFolder() + "/bp-worker", "--replay", bundlePath,
+  JobOptions how;
+  how.worker = {programFolder() + "/bp-worker", "--replay", bundlePath,
                 results};
-  job.compiler = compilerFor(bundle->head.target);
-  job.timeout = std::chrono::seconds(options->timeoutSeconds);
-  job.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
+  how.compiler = compilerFor(bundle->head.target);
+  how.timeout = std::chrono::seconds(options->timeoutSeconds);
+  how.judgement = {inputsOf, evaluate, judge, isProbe, expectsError};
+  Job job(how);
   auto plan = planOf(*options, job);
   if (!plan)
     return fail(plan.status());
