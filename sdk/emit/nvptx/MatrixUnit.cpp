@@ -30,41 +30,35 @@ constexpr MatrixPlace byteA[] = {{0, 1}, {0, 2}, {8, 0}, {0, 16}};
 constexpr MatrixPlace byteB[] = {{0, 1}, {0, 2}, {0, 16}};
 constexpr MatrixPlace sums[] = {{0, 1}, {8, 0}};
 
-MatrixInstruction ofHalves(MatrixElement element) {
-  return {.a = element,
-          .b = element,
-          .sum = MatrixElement::F32,
+/// m16n8 with this k.
+MatrixInstruction instructionOf(MatrixElement a, MatrixElement b,
+                                MatrixElement sum, int64_t k,
+                                FragmentLayout left, FragmentLayout right) {
+  return {.a = a,
+          .b = b,
+          .sum = sum,
           .m = 16,
           .n = 8,
-          .k = 16,
-          .layoutA = {halfLanes, halfA},
-          .layoutB = {halfLanes, halfB},
+          .k = k,
+          .layoutA = left,
+          .layoutB = right,
           .layoutC = {halfLanes, sums}};
+}
+
+MatrixInstruction ofHalves(MatrixElement element) {
+  return instructionOf(element, element, MatrixElement::F32, 16,
+                       {halfLanes, halfA}, {halfLanes, halfB});
 }
 
 MatrixInstruction ofSingles() {
-  using enum MatrixElement;
-  return {.a = TF32,
-          .b = TF32,
-          .sum = F32,
-          .m = 16,
-          .n = 8,
-          .k = 8,
-          .layoutA = {singleLanes, singleA},
-          .layoutB = {singleLanes, singleB},
-          .layoutC = {halfLanes, sums}};
+  return instructionOf(MatrixElement::TF32, MatrixElement::TF32,
+                       MatrixElement::F32, 8, {singleLanes, singleA},
+                       {singleLanes, singleB});
 }
 
 MatrixInstruction ofBytes(MatrixElement a, MatrixElement b) {
-  return {.a = a,
-          .b = b,
-          .sum = MatrixElement::S32,
-          .m = 16,
-          .n = 8,
-          .k = 32,
-          .layoutA = {byteLanes, byteA},
-          .layoutB = {byteLanes, byteB},
-          .layoutC = {halfLanes, sums}};
+  return instructionOf(a, b, MatrixElement::S32, 32, {byteLanes, byteA},
+                       {byteLanes, byteB});
 }
 
 using Builder = ImplicitLocOpBuilder;
