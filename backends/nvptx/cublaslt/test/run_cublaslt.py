@@ -8,11 +8,9 @@ compiled with the kernel named, so that nothing else computes it, and is compare
 Without the headers or nvcc everything counts as skipped.
 """
 import json
-import os
 import pathlib
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 
@@ -21,6 +19,10 @@ import onnx
 from onnx import TensorProto, helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
+sys.path.append(str(ROOT / "tools/bp/test"))
+from checks import Checks  # pylint: disable=wrong-import-position
+from kernel_sets import call, manifest  # pylint: disable=wrong-import-position
+
 BUILD = ROOT / "build"
 FOLDER = BUILD / "backends/nvptx/cublaslt"
 LIBRARY, EMULATED = FOLDER / "libbp-cublaslt.so", FOLDER / "libbp-cublaslt-emulated.so"
@@ -33,33 +35,9 @@ TYPES = {"f32": (TensorProto.FLOAT, "f4", 2e-5), "f16": (TensorProto.FLOAT16, "f
 SIZES = [(1, 17, 18), (64, 64, 64), (65, 48, 40), (3, 1, 5), (7, 33, 1)]
 
 
-class Suite:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, name, condition, evidence=""):
-        if condition:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED {name}: {str(evidence)[-900:]}", flush=True)
-
-
-def manifest(folder, name, **options):
-    """The set with options of its own."""
-    path = folder / f"{name}.bp.json"
-    path.write_text(json.dumps({
-        "format": 1, "name": "cublaslt", "version": "1.0.0", "vendor": "test",
-        "abi": {"major": 0, "minor_low": 4}, "kernels": LIBRARY.name, "options": options}),
-        encoding="utf-8")
-    return {"BACKPLANE_ADD_PLUGIN_FILES": str(path), **HERE}
-
-
-def call(*arguments, **environment):
-    result = subprocess.run([BUILD / "bin/bp", *map(str, arguments)], text=True,
-                            capture_output=True, check=False,
-                            env=dict(os.environ, BACKPLANE_CACHE_DIR="-", **environment))
-    return result.returncode, result.stdout + result.stderr
+def found(folder, name, **options):
+    """The environment with the set, and with what the emulated library needs."""
+    return {**manifest(folder / f"{name}.bp.json", LIBRARY, 4, **options), **HERE}
 
 
 def model(folder, sizes, name, transposed, bias, residual, batch=()):
@@ -147,8 +125,8 @@ def repeats(suite, folder, environment):
 def absence(suite, folder, here):
     """Where the library cannot be used generated code runs, or what asks for the kernel fails."""
     arguments, expected = model(folder, (256, 256, 512), "f16", False, True, False)
-    missing = manifest(folder, "missing", library="/nowhere/libcublasLt.so")
-    plain = manifest(folder, "plain")
+    missing = found(folder, "missing", library="/nowhere/libcublasLt.so")
+    plain = found(folder, "plain")
     compiled(folder, None, here)
     for what, environment, word in (
             ("file", missing, "cuBLASLt is not here"),
@@ -201,11 +179,11 @@ def main():
     if not LIBRARY.exists() or not EMULATED.exists():
         print("skipped: the kernels of cuBLASLt are not built\n0 passed, 0 failed, 1 skipped")
         return 0
-    suite = Suite()
+    suite = Checks()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         shutil.copy(LIBRARY, folder)
-        here = manifest(folder, "here", library=str(EMULATED))
+        here = found(folder, "here", library=str(EMULATED))
         costs(suite, folder, here)
         absence(suite, folder, here)
         failures(suite, folder, here)

@@ -5,7 +5,6 @@
 Each model is compiled with the kernel named, so that nothing else computes it, and is compared
 with numpy. Without the library's headers everything counts as skipped.
 """
-import json
 import os
 import pathlib
 import re
@@ -21,7 +20,10 @@ import onnx
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 BUILD = ROOT / "build"
 LIBRARY = BUILD / "backends/x86/onednn/libbp-onednn.so"
-sys.path.append(str(ROOT / "tools/benchmark"))
+MINOR = 2  # version of the ABI that the set needs
+sys.path += [str(ROOT / "tools/benchmark"), str(ROOT / "tools/bp/test")]
+from checks import Checks  # pylint: disable=wrong-import-position
+from kernel_sets import call, manifest  # pylint: disable=wrong-import-position
 from model import Model  # pylint: disable=wrong-import-position
 
 # Channels, outputs, height, width, window, stride, dilation, low and high padding.
@@ -34,35 +36,6 @@ CONVOLUTIONS = [
     (64, 72, 30, 28, 5, 1, 1, 2, 2), (24, 24, 17, 15, 3, 1, 2, 2, 2),
     (16, 32, 20, 21, 3, 1, 4, 4, 4), (9, 19, 8, 9, 7, 1, 1, 3, 3)]
 LINEARS = [(1, 17, 18), (64, 64, 64), (65, 48, 40), (130, 300, 1024), (7, 5, 19), (200, 33, 17)]
-
-
-class Suite:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, name, condition, evidence=""):
-        if condition:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED {name}: {str(evidence)[-700:]}", flush=True)
-
-
-def manifest(folder, name, **options):
-    """The set with options of its own."""
-    path = folder / f"{name}.bp.json"
-    path.write_text(json.dumps({
-        "format": 1, "name": "onednn", "version": "1.0.0", "vendor": "test",
-        "abi": {"major": 0, "minor_low": 2}, "kernels": LIBRARY.name, "options": options}),
-        encoding="utf-8")
-    return path
-
-
-def call(*arguments, **environment):
-    result = subprocess.run([BUILD / "bin/bp", *map(str, arguments)], text=True,
-                            capture_output=True, check=False,
-                            env=dict(os.environ, BACKPLANE_CACHE_DIR="-", **environment))
-    return result.returncode, result.stdout + result.stderr
 
 
 def convolve(x, w, stride, dilation, low, high):
@@ -193,8 +166,7 @@ def threads(suite, folder, environment):
 def absence(suite, folder, here):
     """Without the library generated code runs, or what asks for the kernel fails."""
     arguments, expected = linear_model(folder, 128, 256, 256, True, True)
-    missing = {"BACKPLANE_ADD_PLUGIN_FILES": str(manifest(
-        folder, "missing", library="/nowhere/libdnnl.so.3"))}
+    missing = manifest(folder / "missing.bp.json", LIBRARY, MINOR, library="/nowhere/libdnnl.so.3")
     artifact = folder / "model.bpx"
     call("compile", folder / "model.onnx", "-o", artifact, "--for-driver", "host", **here)
     for what, environment, word in (("library", missing, "oneDNN is not here"),
@@ -229,11 +201,11 @@ def main():
     if not LIBRARY.exists():
         print("skipped: the kernels of oneDNN are not built\n0 passed, 0 failed, 1 skipped")
         return 0
-    suite = Suite()
+    suite = Checks()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         shutil.copy(LIBRARY, folder)
-        here = {"BACKPLANE_ADD_PLUGIN_FILES": str(manifest(folder, "here"))}
+        here = manifest(folder / "here.bp.json", LIBRARY, MINOR)
         costs(suite, folder, here)
         absence(suite, folder, here)
         threads(suite, folder, here)
