@@ -44,7 +44,8 @@ Effort effortOf(Depth depth) {
   return {1 << 20, 1 << 22, 1 << 18, 1 << 20, 2400, 80, 4};
 }
 
-/// "T = f16, without bias" as a part of an id: "T=f16+without-bias".
+/// "T = f16, S = [2,2], without bias" as a part of an id:
+/// "T=f16+S=2,2+without-bias".
 std::string partOf(std::string choice) {
   auto replace = [&](std::string_view from, std::string_view to) {
     for (size_t at; (at = choice.find(from)) != std::string::npos;)
@@ -52,6 +53,8 @@ std::string partOf(std::string choice) {
   };
   replace(" = ", "=");
   replace(", ", "+");
+  replace("[", "");
+  replace("]", "");
   replace(" ", "-");
   return choice.empty() ? "all" : choice;
 }

@@ -20,6 +20,7 @@ public:
       symbols_.insert(symbol.name);
     for (uint32_t i = 0; i < kernel.text.inputCount; ++i)
       symbols_.insert(presenceOf(kernel.text.bindings[i]));
+    symbols_.insert(kernel.text.variables.begin(), kernel.text.variables.end());
   }
 
   Status run() const {
@@ -176,6 +177,9 @@ public:
     for (uint32_t i = 0; i < text.inputCount; ++i)
       values_.emplace(presenceOf(text.bindings[i]),
                       Dim(match.bindings[i] >= 0 ? 1 : 0));
+    for (auto [name, choice] :
+         llvm::zip_equal(text.variables, text.graphs[match.graph].choices))
+      values_.emplace(name, Dim(choice));
   }
 
   void run(KernelLaunch &launch) {

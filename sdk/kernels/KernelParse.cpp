@@ -1,168 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sdk/kernels/KernelScan.h"
-#include "sdk/kernels/KernelSyntax.h"
+//
+// KernelParse.cpp: the body of the text of a kernel.
+#include "sdk/kernels/KernelParser.h"
 
 #include "backplane/kernel.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 namespace backplane::syntax {
 
 namespace {
 
-constexpr size_t maxConditions = 64;
 constexpr size_t maxBindings = 64;
 constexpr size_t maxOps = 256;
-constexpr size_t maxList = 64; ///< operands, results, attributes, choices
-constexpr size_t maxNumbers = maxConstantBytes;
-
-/// Recursive descent. After the first error nothing is read and every list
-/// ends.
-class Parser : Scanner {
-public:
-  explicit Parser(std::string_view text) : Scanner(text) {}
-  Result<Kernel> run();
-
-private:
-  void header();
-  void condition();
-  void item();
-  void symbols();
-  void input(const std::string &name, Offset at, bool isOptional);
-  void op(Offset at,
-          const std::vector<std::pair<std::string, Offset>> &results);
-  void definition();
-  void outputs();
-  void attribute(Op &op);
-  void value(const AttributeSpec &spec, AttributeText &attribute);
-  DTypeName dtype();
-  Dims dims();
-  Dim dim(std::string_view ends);
-  std::vector<double> numbers();
-  size_t define(const std::string &name, Offset at, bool isInput);
-  size_t use();
-  bool isNameTaken(std::string_view name);
-  void checkSymbols();
-  void checkUses();
-
-  Kernel kernel_;
-  std::vector<PlacedDim> dims_; ///< all, whose symbols are declared at the end
-};
 
 } // namespace
-
-// ---- types ----
-
-DTypeName Parser::dtype() {
-  Offset at = offset();
-  std::string name = word("a dtype");
-  if (std::optional<DType> known = parseDType(name))
-    return {*known, std::nullopt};
-  for (size_t i = 0; i < kernel_.variables.size(); ++i)
-    if (kernel_.variables[i].name == name)
-      return {DType::Invalid, i};
-  fail(at, "expected a dtype or a variable for one, found " + quoted(name));
-  return {};
-}
-
-/// Reads up to one of `ends` outside of parentheses.
-Dim Parser::dim(std::string_view ends) {
-  Offset at = offset();
-  std::string_view text = until(ends);
-  if (!ok())
-    return {};
-  Result<Dim> parsed = Dim::parse(text);
-  if (!parsed) {
-    fail(at, parsed.message());
-    return {};
-  }
-  dims_.push_back({at, *parsed});
-  return *parsed;
-}
-
-Dims Parser::dims() {
-  Dims dims;
-  expect("[");
-  while (ok() && !take("]")) {
-    if (!dims.empty())
-      expect(",");
-    if (dims.size() == maxRank)
-      fail(offset(), "expected at most " + std::to_string(maxRank) + " dims");
-    dims.push_back(dim(",]"));
-  }
-  return dims;
-}
-
-// ---- header ----
-
-void Parser::condition() {
-  Offset at = offset();
-  if (kernel_.conditions.size() == maxConditions)
-    return fail(at, "expected at most " + std::to_string(maxConditions) +
-                        " conditions");
-  if (auto name = peekWord(); Dim::isSymbolName(name) && nextWord() == "in") {
-    DTypeVariable variable{word("a name"), {}};
-    expect("in");
-    if (parseDType(variable.name) || isNameTaken(variable.name))
-      fail(at, "the name " + quoted(variable.name) + " is taken");
-    expect("[");
-    while (ok() && !take("]")) {
-      if (!variable.choices.empty())
-        expect(",");
-      Offset place = offset();
-      DTypeName choice = dtype();
-      if (ok() && (choice.variable || variable.choices.size() == maxList ||
-                   std::ranges::count(variable.choices, choice.dtype)))
-        fail(place, "expected dtypes that differ");
-      variable.choices.push_back(choice.dtype);
-    }
-    if (ok() && variable.choices.empty())
-      fail(at, "expected at least one dtype for " + variable.name);
-    kernel_.variables.push_back(std::move(variable));
-    return;
-  }
-  Condition next{.at = at};
-  next.left = dim("<>=!,{");
-  for (std::string_view relation : {"==", "!=", "<=", ">=", "<", ">"})
-    if (next.relation.empty() && takeSign(relation))
-      next.relation = relation;
-  if (next.relation.empty())
-    fail(offset(), "expected ==, !=, <, <=, > or >=, found " + found());
-  next.right = dim("<>=!,{");
-  next.text = textFrom(at);
-  kernel_.conditions.push_back(std::move(next));
-}
-
-void Parser::header() {
-  expect("kernel");
-  Offset at = offset();
-  kernel_.name = word("a name");
-  if (ok() && !Dim::isSymbolName(kernel_.name))
-    fail(at, "expected a letter or _, then letters, digits and _, at most 64, "
-             "found " +
-                 quoted(kernel_.name));
-  expect("version");
-  at = offset();
-  int64_t version = integer();
-  if (ok() && (version < 1 || version > UINT32_MAX))
-    fail(at, "expected a version from 1 to 4294967295");
-  kernel_.version = uint32_t(version);
-  if (!take("where"))
-    return;
-  do
-    condition();
-  while (ok() && take(","));
-}
-
-// ---- body ----
-
-bool Parser::isNameTaken(std::string_view name) {
-  auto isName = [&](const auto &entry) { return entry.name == name; };
-  return std::ranges::count(kernel_.symbols, name) ||
-         std::ranges::any_of(kernel_.variables, isName);
-}
 
 void Parser::symbols() {
   do {
@@ -208,8 +60,31 @@ void Parser::input(const std::string &name, Offset at, bool isOptional) {
   if (!kernel_.ops.empty())
     fail(at, "expected inputs before ops");
   Input input{.isOptional = isOptional, .dtype = dtype(), .dims = dims()};
+  input.layout = layout();
   input.value = define(name, at, true);
   kernel_.inputs.push_back(std::move(input));
+}
+
+/// Reads the name of a variable of values, if it comes next.
+std::optional<size_t> Parser::takeVariable() {
+  std::string_view name = peekWord();
+  for (size_t i = 0; i < kernel_.variables.size(); ++i)
+    if (kernel_.variables[i].name == name) {
+      word("a name");
+      kernel_.variables[i].isUsed = true;
+      return i;
+    }
+  return std::nullopt;
+}
+
+std::optional<Layout> Parser::layout() {
+  if (!take("layout"))
+    return std::nullopt;
+  Offset at = offset();
+  auto variable = takeVariable();
+  if (!variable)
+    fail(at, "expected a variable of orders of axes, found " + found());
+  return Layout{at, variable.value_or(0)};
 }
 
 std::vector<double> Parser::numbers() {
@@ -227,7 +102,30 @@ std::vector<double> Parser::numbers() {
   return numbers;
 }
 
+static bool holds(AttributeKind kind, const Attribute &value) {
+  switch (kind) {
+  case AttributeKind::I64:
+  case AttributeKind::Bool:
+    return std::holds_alternative<int64_t>(value);
+  case AttributeKind::String:
+    return std::holds_alternative<std::string>(value);
+  case AttributeKind::I64s:
+    return std::holds_alternative<std::vector<int64_t>>(value);
+  default:
+    return false;
+  }
+}
+
 void Parser::value(const AttributeSpec &spec, AttributeText &attribute) {
+  Offset at = offset();
+  if (auto variable = takeVariable()) {
+    const ValueVariable &values = kernel_.variables[*variable];
+    if (!holds(spec.kind, values.choices[0]))
+      fail(at, values.name + " has no values that " + std::string(spec.name) +
+                   " may have");
+    attribute.value = ValueName{*variable};
+    return;
+  }
   switch (spec.kind) {
   case AttributeKind::I64:
     attribute.value = Attribute(integer());
@@ -346,7 +244,7 @@ void Parser::definition() {
 
 void Parser::outputs() {
   do {
-    Output output{offset(), use()};
+    Output output{offset(), use(), layout()};
     for (const Output &other : kernel_.outputs)
       if (other.value == output.value)
         fail(output.at, "this value is an output already");
@@ -385,6 +283,9 @@ void Parser::checkUses() {
   for (const Value &value : kernel_.values)
     if (!value.isUsed)
       return fail(value.at, "%" + value.name + " is never used");
+  for (const ValueVariable &variable : kernel_.variables)
+    if (!variable.isUsed)
+      return fail(variable.at, variable.name + " is never used");
 }
 
 Result<Kernel> Parser::run() {
@@ -401,6 +302,17 @@ Result<Kernel> Parser::run() {
   if (!ok())
     return error();
   return std::move(kernel_);
+}
+
+std::string textOf(const Attribute &value) {
+  if (const auto *text = std::get_if<std::string>(&value))
+    return *text;
+  if (const auto *number = std::get_if<int64_t>(&value))
+    return std::to_string(*number);
+  std::string list;
+  for (int64_t number : std::get<std::vector<int64_t>>(value))
+    list += (list.empty() ? "" : ",") + std::to_string(number);
+  return "[" + list + "]";
 }
 
 Result<Kernel> parse(std::string_view text) { return Parser(text).run(); }

@@ -25,6 +25,25 @@ struct DTypeVariable {
   std::vector<DType> choices;
 };
 
+/// `S in [[1, 1], [2, 2]]`: values of attributes, or orders of axes.
+struct ValueVariable {
+  std::string name;
+  Offset at = 0;
+  std::vector<Attribute> choices;
+  bool isUsed = false;
+};
+
+/// The number of a variable of the text.
+struct ValueName {
+  size_t variable = 0;
+};
+
+/// `layout L`
+struct Layout {
+  Offset at = 0;
+  size_t variable = 0;
+};
+
 /// `d <= 128`
 struct Condition {
   Offset at = 0;
@@ -53,12 +72,13 @@ struct Input {
   bool isOptional = false;
   DTypeName dtype;
   Dims dims;
+  std::optional<Layout> layout; ///< none: axes are stored in their order
 };
 
-/// A value of an attribute; dtypes and numbers wait for the choice.
+/// A value of an attribute; dtypes, variables and numbers wait for the choice.
 struct AttributeText {
   std::string name;
-  std::variant<Attribute, DTypeName, std::vector<double>> value;
+  std::variant<Attribute, DTypeName, ValueName, std::vector<double>> value;
 };
 
 struct Op {
@@ -71,12 +91,14 @@ struct Op {
 struct Output {
   Offset at = 0;
   size_t value = 0;
+  std::optional<Layout> layout;
 };
 
 struct Kernel {
   std::string name;
   uint32_t version = 1;
-  std::vector<DTypeVariable> variables;
+  std::vector<DTypeVariable> dtypes;
+  std::vector<ValueVariable> variables;
   std::vector<Condition> conditions;
   std::vector<std::string> symbols;
   std::vector<Value> values;
@@ -87,6 +109,9 @@ struct Kernel {
 
 /// "line 3, column 7: ", of an offset into a text.
 std::string placeOf(std::string_view text, Offset at);
+
+/// A value of a variable: "[1,1]".
+std::string textOf(const Attribute &value);
 
 /// Reads the text. Names are declared and unique, each value is used.
 Result<Kernel> parse(std::string_view text);

@@ -2,19 +2,18 @@
 //
 // KernelText.cpp: the graphs that a text stands for, one for each choice of
 // dtypes and of optional inputs.
-#include "sdk/kernels/KernelSyntax.h"
+#include "sdk/kernels/KernelChoices.h"
 #include "sdk/kernels/RegisteredKernel.h"
 #include "sdk/support/Element.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <numeric>
 
 namespace backplane {
 
 namespace {
-
-constexpr size_t maxChoices = 64;
 
 class Expander {
 public:
@@ -29,9 +28,9 @@ private:
   Status addSymbols();
   Status narrow(const syntax::Condition &condition);
   Status narrow(Symbol &symbol, const std::string &relation, int64_t bound);
-  Result<size_t> countChoices() const;
-  void choose(size_t number);
-  std::string choiceText() const;
+  Result<std::vector<int64_t>> order(const syntax::Layout &layout,
+                                     size_t rank) const;
+  Status addInput(KernelGraph &result, size_t input);
   Result<KernelGraph> graph();
   Status addOp(Graph &graph, const syntax::Op &op);
   bool skip(const syntax::Op &op, Status &status);
@@ -39,18 +38,14 @@ private:
   Result<Bytes> encode(const syntax::Op &op,
                        const std::vector<double> &numbers) const;
   Status addOutputs(KernelGraph &result);
-  DType dtype(const syntax::DTypeName &name) const {
-    return name.variable ? dtypes_[*name.variable] : name.dtype;
-  }
   Status wrong(syntax::Offset at, const std::string &message) const {
     return invalidArgument(syntax::placeOf(source_, at) + message);
   }
 
   std::string_view source_;
   syntax::Kernel kernel_;
+  KernelChoices choices_{kernel_};
   KernelText result_;
-  std::vector<DType> dtypes_; ///< of each variable, in this choice
-  std::vector<bool> absent_;  ///< whether each input is
   std::vector<Known> values_; ///< of each value of the text
 };
 
@@ -151,52 +146,6 @@ Status Expander::addSymbols() {
   return {};
 }
 
-// ---- choices ----
-
-Result<size_t> Expander::countChoices() const {
-  size_t count = 1;
-  auto times = [&](size_t factor) {
-    count = std::min(count * factor, maxChoices + 1);
-  };
-  for (const syntax::DTypeVariable &variable : kernel_.variables)
-    times(variable.choices.size());
-  for (const syntax::Input &input : kernel_.inputs)
-    times(input.isOptional ? 2 : 1);
-  if (count > maxChoices)
-    return invalidArgument("the dtypes and optional inputs allow more than " +
-                           std::to_string(maxChoices) +
-                           " choices; register several kernels");
-  return count;
-}
-
-void Expander::choose(size_t number) {
-  dtypes_.clear();
-  absent_.clear();
-  for (const syntax::DTypeVariable &variable : kernel_.variables) {
-    dtypes_.push_back(variable.choices[number % variable.choices.size()]);
-    number /= variable.choices.size();
-  }
-  for (const syntax::Input &input : kernel_.inputs) {
-    absent_.push_back(input.isOptional && number % 2);
-    number /= input.isOptional ? 2 : 1;
-  }
-}
-
-std::string Expander::choiceText() const {
-  std::string text;
-  auto add = [&](const std::string &part) {
-    text += (text.empty() ? "" : ", ") + part;
-  };
-  for (size_t i = 0; i < dtypes_.size(); ++i)
-    if (kernel_.variables[i].choices.size() > 1)
-      add(kernel_.variables[i].name + " = " + std::string(name(dtypes_[i])));
-  for (size_t i = 0; i < absent_.size(); ++i)
-    if (kernel_.inputs[i].isOptional)
-      add((absent_[i] ? "without " : "with ") +
-          kernel_.values[kernel_.inputs[i].value].name);
-  return text;
-}
-
 // ---- ops ----
 
 /// Numbers as elements of the op's dtype, which hold them exactly if they are
@@ -206,7 +155,7 @@ Result<Bytes> Expander::encode(const syntax::Op &op,
   DType type = DType::Invalid;
   for (const syntax::AttributeText &attribute : op.attributes)
     if (const auto *name = std::get_if<syntax::DTypeName>(&attribute.value))
-      type = dtype(*name);
+      type = choices_.dtype(*name);
   if (type == DType::Invalid)
     return wrong(op.at, "numbers need the attribute dtype");
   if (bitWidth(type) % 8 != 0)
@@ -232,7 +181,10 @@ Result<Attributes> Expander::attributes(const syntax::Op &op) const {
       attributes.emplace(attribute.name, *value);
     } else if (const auto *type =
                    std::get_if<syntax::DTypeName>(&attribute.value)) {
-      attributes.emplace(attribute.name, int64_t(dtype(*type)));
+      attributes.emplace(attribute.name, int64_t(choices_.dtype(*type)));
+    } else if (const auto *named =
+                   std::get_if<syntax::ValueName>(&attribute.value)) {
+      attributes.emplace(attribute.name, choices_.value(named->variable));
     } else {
       auto bytes = encode(op, std::get<std::vector<double>>(attribute.value));
       if (!bytes)
@@ -258,7 +210,7 @@ bool Expander::skip(const syntax::Op &op, Status &status) {
   bool known = std::ranges::count(neutral, op.spec->name) > 0;
   if (!present.empty() && !(known && (!first || values_[op.operands[0]])))
     status = wrong(op.at, std::string(op.spec->name) + " cannot be left out, " +
-                              choiceText());
+                              choices_.text());
   for (size_t result : op.results)
     values_[result] = present.empty() ? std::nullopt : present[0];
   return true;
@@ -277,13 +229,64 @@ Status Expander::addOp(Graph &graph, const syntax::Op &op) {
   auto results =
       graph.add(op.spec->name, std::move(operands), std::move(*attributes));
   if (!results) {
-    std::string choice = choiceText();
+    std::string choice = choices_.text();
     return wrong(op.at,
                  results.message() + (choice.empty() ? "" : ", " + choice));
   }
   graph.ops.back().location = "%" + kernel_.values[op.results[0]].name;
   for (size_t i = 0; i < results->size(); ++i)
     values_[op.results[i]] = (*results)[i];
+  return {};
+}
+
+/// The axes of a value in the order in which they are stored.
+Result<std::vector<int64_t>> Expander::order(const syntax::Layout &layout,
+                                             size_t rank) const {
+  std::vector<int64_t> identity(rank);
+  std::iota(identity.begin(), identity.end(), 0);
+  const Attribute &value = choices_.value(layout.variable);
+  const auto *axes = std::get_if<std::vector<int64_t>>(&value);
+  if (!axes || !std::ranges::is_permutation(*axes, identity))
+    return wrong(layout.at, syntax::textOf(value) + " is no order of " +
+                                std::to_string(rank) + " axes");
+  return *axes;
+}
+
+/// A value as its ops see it, and as it is stored.
+static Result<ValueId> reorder(Graph &graph, ValueId value,
+                               const std::vector<int64_t> &order) {
+  if (std::ranges::is_sorted(order))
+    return value;
+  auto moved = graph.add("transpose", {value}, {{"permutation", order}});
+  return moved ? Result<ValueId>((*moved)[0]) : moved.status();
+}
+
+Status Expander::addInput(KernelGraph &result, size_t number) {
+  const syntax::Input &input = kernel_.inputs[number];
+  Graph &graph = result.graph;
+  result.bindings.push_back(
+      choices_.isAbsent(number) ? -1 : int32_t(graph.inputs.size()));
+  if (choices_.isAbsent(number))
+    return {};
+  Dims stored = input.dims;
+  std::vector<int64_t> back(stored.size());
+  std::iota(back.begin(), back.end(), 0);
+  if (input.layout) {
+    auto axes = order(*input.layout, stored.size());
+    if (!axes)
+      return axes.status();
+    for (size_t i = 0; i < stored.size(); ++i) {
+      stored[i] = input.dims[size_t((*axes)[i])];
+      back[size_t((*axes)[i])] = int64_t(i);
+    }
+  }
+  auto value = reorder(graph,
+                       graph.addInput(kernel_.values[input.value].name,
+                                      {choices_.dtype(input.dtype), stored}),
+                       back);
+  if (!value)
+    return value.status();
+  values_[input.value] = *value;
   return {};
 }
 
@@ -294,32 +297,38 @@ Status Expander::addOutputs(KernelGraph &result) {
     result.bindings.push_back(value ? int32_t(graph.outputs.size()) : -1);
     if (!value)
       continue;
+    if (output.layout) {
+      auto axes = order(*output.layout, graph.type(*value).rank());
+      auto stored =
+          axes ? reorder(graph, *value, *axes) : Result<ValueId>(axes.status());
+      if (!stored)
+        return stored.status();
+      value = *stored;
+    }
     if (std::ranges::count(graph.inputs, *value))
-      return wrong(output.at, "the output is an input, " + choiceText());
+      return wrong(output.at, "the output is an input, " + choices_.text());
     for (const GraphOutput &other : graph.outputs)
       if (other.value == *value)
-        return wrong(output.at, "two outputs are one value, " + choiceText());
+        return wrong(output.at,
+                     "two outputs are one value, " + choices_.text());
     graph.addOutput(*value, kernel_.values[output.value].name);
   }
   if (graph.outputs.empty())
-    return wrong(kernel_.outputs[0].at, "no output is left, " + choiceText());
+    return wrong(kernel_.outputs[0].at,
+                 "no output is left, " + choices_.text());
   return {};
 }
 
 Result<KernelGraph> Expander::graph() {
   KernelGraph result;
-  result.choice = choiceText();
+  result.choice = choices_.text();
   result.graph.name = kernel_.name;
   result.graph.symbols = result_.symbols;
   values_.assign(kernel_.values.size(), std::nullopt);
-  for (size_t i = 0; i < kernel_.inputs.size(); ++i) {
-    const syntax::Input &input = kernel_.inputs[i];
-    result.bindings.push_back(absent_[i] ? -1
-                                         : int32_t(result.graph.inputs.size()));
-    if (!absent_[i])
-      values_[input.value] = result.graph.addInput(
-          kernel_.values[input.value].name, {dtype(input.dtype), input.dims});
-  }
+  result.choices = choices_.values();
+  for (size_t i = 0; i < kernel_.inputs.size(); ++i)
+    if (Status s = addInput(result, i); !s.ok())
+      return s;
   for (const syntax::Op &op : kernel_.ops)
     if (Status s = addOp(result.graph, op); !s.ok())
       return s;
@@ -331,7 +340,7 @@ Result<KernelGraph> Expander::graph() {
 }
 
 Result<KernelText> Expander::run() {
-  auto count = countChoices();
+  auto count = choices_.count();
   if (!count)
     return count.status();
   result_.name = kernel_.name;
@@ -341,10 +350,14 @@ Result<KernelText> Expander::run() {
   for (const syntax::Input &input : kernel_.inputs)
     result_.bindings.push_back(kernel_.values[input.value].name);
   result_.inputCount = uint32_t(kernel_.inputs.size());
+  for (const syntax::ValueVariable &variable : kernel_.variables)
+    result_.variables.push_back(variable.name);
   for (const syntax::Output &output : kernel_.outputs)
     result_.bindings.push_back(kernel_.values[output.value].name);
   for (size_t i = 0; i < *count; ++i) {
-    choose(i);
+    choices_.choose(i);
+    if (choices_.isRepeated())
+      continue;
     auto next = graph();
     if (!next)
       return next.status();

@@ -7,8 +7,10 @@ using backplane::Dim;
 using backplane::Symbol;
 
 MatchedModel::MatchedModel(ModuleOp module, func::FuncOp main) : reads(main) {
-  for (Operation &op : main.front())
+  for (Operation &op : main.front()) {
     positions.try_emplace(&op, unsigned(positions.size()));
+    hasReshapes |= isa<ReshapeOp>(op);
+  }
   for (const Symbol &symbol : symbolsOf(module)) {
     // Of sizes without a limit any will do to compare costs.
     constexpr int64_t usual = 1024;
@@ -27,23 +29,31 @@ namespace {
 class Checker {
 public:
   Checker(const MatchedModel &model, const PatternMatch &match,
-          const llvm::DenseMap<Value, Value> &values)
+          const ValueMap &values)
       : model_(model), match_(match), values_(values) {}
 
   std::string conditions();
   std::string inputs();
   std::string innerValues();
+  std::string innerReshapes();
   std::string convexity();
 
 private:
   bool holds(const Dim &dim);
   bool lies(const Dim &dim, const Symbol &symbol);
   std::string sizes();
-  bool isInside(Operation *op) { return llvm::is_contained(match_.ops, op); }
+  bool isInside(Operation *op) {
+    return llvm::is_contained(match_.ops, op) || isInnerReshape(op);
+  }
+  bool isInnerReshape(Operation *op) {
+    return llvm::any_of(match_.reshapes,
+                        [&](const InnerReshape &r) { return r.op == op; });
+  }
+  std::string usedOutside(Operation *op, Value result);
 
   const MatchedModel &model_;
   const PatternMatch &match_;
-  const llvm::DenseMap<Value, Value> &values_;
+  const ValueMap &values_;
 };
 
 } // namespace
@@ -94,12 +104,42 @@ std::string Checker::conditions() {
 
 std::string Checker::inputs() {
   for (const auto &[pattern, number] : match_.plan->inputs) {
-    Operation *source = values_.lookup(pattern).getDefiningOp();
+    Operation *source =
+        sourceOfReshapes(values_.lookup(pattern)).getDefiningOp();
     auto inside = llvm::find(match_.ops, source);
     if (inside != match_.ops.end() &&
         !match_.plan->steps[size_t(inside - match_.ops.begin())].isShared)
       return "the input " + match_.plan->text().bindings[size_t(number)] +
              " would be " + describe(source) + ", which the kernel computes";
+  }
+  return {};
+}
+
+/// Who uses a result of an op outside; empty: nobody.
+std::string Checker::usedOutside(Operation *op, Value result) {
+  for (Operation *user : result.getUsers())
+    if (!isInside(user))
+      return "the kernel does not return " + describe(op) +
+             ", which is used by " +
+             (user->hasTrait<OpTrait::IsTerminator>()
+                  ? std::string("the model's results")
+                  : describe(user));
+  return {};
+}
+
+/// A copy serves the kernel, unless the others need what it does not return.
+std::string Checker::innerReshapes() {
+  for (auto [op, value] : match_.reshapes) {
+    if (match_.plan->inputs.contains(value) ||
+        match_.plan->outputs.contains(value))
+      continue;
+    Operation *source = sourceOfReshapes(op->getResult(0)).getDefiningOp();
+    auto found = llvm::find(match_.ops, source);
+    if (found == match_.ops.end() ||
+        match_.plan->steps[size_t(found - match_.ops.begin())].isShared)
+      continue;
+    if (auto user = usedOutside(source, op->getResult(0)); !user.empty())
+      return user;
   }
   return {};
 }
@@ -112,13 +152,8 @@ std::string Checker::innerValues() {
          llvm::zip_equal(step.op->getResults(), op->getResults())) {
       if (match_.plan->outputs.contains(wanted))
         continue;
-      for (Operation *user : result.getUsers())
-        if (!isInside(user))
-          return "the kernel does not return " + describe(op) +
-                 ", which is used by " +
-                 (user->hasTrait<OpTrait::IsTerminator>()
-                      ? std::string("the model's results")
-                      : describe(user));
+      if (auto user = usedOutside(op, result); !user.empty())
+        return user;
     }
   }
   return {};
@@ -135,6 +170,8 @@ std::string Checker::convexity() {
       inside.insert(op);
       first = std::min(first, model_.positions.at(op));
     }
+  for (const InnerReshape &reshape : match_.reshapes)
+    inside.insert(reshape.op);
   SmallVector<Operation *> open;
   auto visit = [&](Value value) {
     Operation *op = value.getDefiningOp();
@@ -163,10 +200,11 @@ std::string Checker::convexity() {
 }
 
 std::string bp::checkMatch(const MatchedModel &model, const PatternMatch &match,
-                           const llvm::DenseMap<Value, Value> &values) {
+                           const ValueMap &values) {
   Checker checker(model, match, values);
-  for (auto check : {&Checker::conditions, &Checker::inputs,
-                     &Checker::innerValues, &Checker::convexity})
+  for (auto check :
+       {&Checker::conditions, &Checker::inputs, &Checker::innerValues,
+        &Checker::innerReshapes, &Checker::convexity})
     if (std::string wrong = (checker.*check)(); !wrong.empty())
       return wrong;
   return {};

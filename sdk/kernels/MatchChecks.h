@@ -11,9 +11,9 @@ namespace bp {
 
 /// Why not: a condition that is not proved, a value within the group that is
 /// used outside, or a path that leaves the group and comes back; empty: they
-/// may. `values` are those of the model by those of the pattern.
+/// may.
 std::string checkMatch(const MatchedModel &model, const PatternMatch &match,
-                       const llvm::DenseMap<mlir::Value, mlir::Value> &values);
+                       const ValueMap &values);
 
 } // namespace bp
 

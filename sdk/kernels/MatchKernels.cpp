@@ -54,11 +54,12 @@ private:
   void take(const Candidate &candidate);
   void takeFills(SmallVector<Operation *> &own);
   SmallVector<Operation *> ownOps(const PatternMatch &match);
-  DictionaryAttr markOf(const PatternMatch &match, size_t step);
+  void mark(const PatternMatch &match, ArrayRef<Operation *> own);
+  DictionaryAttr markOf(const PatternMatch &match, ArrayRef<int32_t> operands,
+                        ArrayRef<int32_t> results);
   void reportNearMisses();
 
   func::FuncOp main_;
-  unsigned device_;
   const GeneratedCost &generated_;
   Builder builder_;
   KernelReport report_;
@@ -104,9 +105,8 @@ std::string Price::text() const {
 KernelMatcher::KernelMatcher(ModuleOp module, func::FuncOp main,
                              unsigned device, ArrayRef<KernelPattern> patterns,
                              const GeneratedCost &generated)
-    : main_(main), device_(device), generated_(generated),
-      builder_(module.getContext()), plans_(planAll(patterns)),
-      fills_(main, plans_), model_(module, main) {
+    : main_(main), generated_(generated), builder_(module.getContext()),
+      plans_(planAll(patterns)), fills_(main, plans_), model_(module, main) {
   model_.fills = &fills_;
   // What other devices' kernels, or partitions, have taken.
   for (Operation &op : main.front().without_terminator())
@@ -163,6 +163,8 @@ Price KernelMatcher::priceOf(const PatternMatch &match) const {
     sizes[std::string(backplane::generatedSymbol)] = int64_t(*price.generated);
   for (uint32_t i = 0; i < kernel.inputCount; ++i)
     sizes["has_" + kernel.bindings[i]] = graph.bindings[i] >= 0;
+  for (auto [name, choice] : llvm::zip_equal(kernel.variables, graph.choices))
+    sizes[name] = choice;
   price.kernel = std::numeric_limits<double>::infinity();
   if (auto cost = Dim::parse(text))
     if (auto ns = cost->evaluate(sizes))
@@ -213,16 +215,20 @@ void KernelMatcher::takeFills(SmallVector<Operation *> &own) {
     }
 }
 
-/// The ops of a match with copies of those that are used outside, too. Weights
-/// stay in `main`.
+/// The ops of a match, then the reshapes between them, with copies of those
+/// that are used outside, too. Weights stay in `main`.
 SmallVector<Operation *> KernelMatcher::ownOps(const PatternMatch &match) {
   SmallVector<Operation *> own(match.ops.begin(), match.ops.end());
-  takeFills(own);
-  auto isOwn = [&](Operation *op) { return llvm::is_contained(own, op); };
   SmallVector<size_t> shared;
   for (auto [i, step] : llvm::enumerate(match.plan->steps))
     if (step.isShared && !isa<WeightOp>(step.op))
       shared.push_back(i);
+  for (const InnerReshape &reshape : match.reshapes) {
+    shared.push_back(own.size());
+    own.push_back(reshape.op);
+  }
+  takeFills(own);
+  auto isOwn = [&](Operation *op) { return llvm::is_contained(own, op); };
   // A copy of a user leaves the original outside: users go first.
   llvm::sort(shared, [&](size_t a, size_t b) {
     return own[b]->isBeforeInBlock(own[a]);
@@ -239,51 +245,78 @@ SmallVector<Operation *> KernelMatcher::ownOps(const PatternMatch &match) {
   return own;
 }
 
-DictionaryAttr KernelMatcher::markOf(const PatternMatch &match, size_t step) {
+/// For each value of the model its number among those of the pattern, where the
+/// group reads it from outside or returns it; else -1.
+static SmallVector<int32_t>
+numbersOf(ValueRange patterns, ValueRange values,
+          const llvm::DenseMap<Value, int32_t> &known,
+          const llvm::DenseSet<Operation *> &reshapes) {
+  SmallVector<int32_t> numbers;
+  for (auto [pattern, value] : llvm::zip_equal(patterns, values)) {
+    auto found = known.find(pattern);
+    bool isInner = reshapes.contains(value.getDefiningOp());
+    numbers.push_back(found == known.end() || isInner ? -1 : found->second);
+  }
+  return numbers;
+}
+
+DictionaryAttr KernelMatcher::markOf(const PatternMatch &match,
+                                     ArrayRef<int32_t> operands,
+                                     ArrayRef<int32_t> results) {
   const PatternPlan &plan = *match.plan;
-  auto numbers = [](ValueRange values, const auto &known, bool swapped) {
-    SmallVector<int32_t> numbers;
-    for (Value value : values) {
-      auto found = known.find(value);
-      numbers.push_back(found == known.end() ? -1 : found->second);
-    }
-    if (swapped)
-      std::reverse(numbers.begin(), numbers.end());
-    return numbers;
-  };
   std::vector<Dim> symbols;
   for (const backplane::Symbol &symbol : plan.text().symbols)
     symbols.push_back(match.symbols.at(symbol.name));
-  Operation *op = plan.steps[step].op;
   Builder &b = builder_;
+  auto number = [&](int64_t value) { return b.getI64IntegerAttr(value); };
   return b.getDictionaryAttr(
-      {b.getNamedAttr("group", b.getI64IntegerAttr(groups_)),
+      {b.getNamedAttr("group", number(groups_)),
        b.getNamedAttr("name", b.getStringAttr(plan.pattern.kernel->fullName())),
-       b.getNamedAttr("number",
-                      b.getI64IntegerAttr(int64_t(plan.pattern.number))),
-       b.getNamedAttr("graph",
-                      b.getI64IntegerAttr(int64_t(plan.pattern.graph))),
+       b.getNamedAttr("number", number(int64_t(plan.pattern.number))),
+       b.getNamedAttr("graph", number(int64_t(plan.pattern.graph))),
        b.getNamedAttr("symbols", DimsAttr::get(b.getContext(), symbols)),
-       b.getNamedAttr("bindings", b.getI64IntegerAttr(
-                                      int64_t(plan.text().bindings.size()))),
-       b.getNamedAttr("operands", b.getDenseI32ArrayAttr(
-                                      numbers(op->getOperands(), plan.inputs,
-                                              match.swapped[step]))),
-       b.getNamedAttr("results", b.getDenseI32ArrayAttr(numbers(
-                                     op->getResults(), plan.outputs, false)))});
+       b.getNamedAttr("bindings", number(int64_t(plan.text().bindings.size()))),
+       b.getNamedAttr("operands", b.getDenseI32ArrayAttr(operands)),
+       b.getNamedAttr("results", b.getDenseI32ArrayAttr(results))});
+}
+
+void KernelMatcher::mark(const PatternMatch &match, ArrayRef<Operation *> own) {
+  const PatternPlan &plan = *match.plan;
+  size_t steps = plan.steps.size();
+  llvm::DenseSet<Operation *> reshapes(own.begin() + steps, own.end());
+  for (auto [i, op] : llvm::enumerate(own)) {
+    if (isa<WeightOp>(op))
+      continue;
+    if (i >= steps) {
+      Value pattern = match.reshapes[i - steps].value;
+      op->setAttr(kernelAttr, markOf(match,
+                                     numbersOf(pattern, op->getOperands(),
+                                               plan.inputs, reshapes),
+                                     -1));
+      continue;
+    }
+    Operation *step = plan.steps[i].op;
+    SmallVector<Value> patterns(step->getOperands());
+    if (match.swapped[i])
+      std::reverse(patterns.begin(), patterns.end());
+    op->setAttr(
+        kernelAttr,
+        markOf(
+            match,
+            numbersOf(patterns, op->getOperands(), plan.inputs, reshapes),
+            numbersOf(step->getResults(), op->getResults(), plan.outputs, {})));
+  }
 }
 
 void KernelMatcher::take(const Candidate &candidate) {
   const PatternMatch &match = candidate.match;
-  std::vector<Operation *> ops;
-  for (auto [i, op] : llvm::enumerate(ownOps(match))) {
-    if (isa<WeightOp>(op))
-      continue;
-    op->setAttr(kernelAttr, markOf(match, i));
-    if (!match.plan->steps[i].isShared)
-      ops.push_back(op);
-  }
+  SmallVector<Operation *> own = ownOps(match);
+  mark(match, own);
   ++groups_;
+  std::vector<Operation *> ops;
+  for (auto [step, op] : llvm::zip(match.plan->steps, own))
+    if (!step.isShared)
+      ops.push_back(op);
   taken_.insert(ops.begin(), ops.end());
   llvm::sort(ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });

@@ -2,6 +2,7 @@
 #include "sdk/kernels/Matcher.h"
 
 #include "sdk/kernels/MatchChecks.h"
+#include "sdk/kernels/OtherShape.h"
 
 using namespace mlir;
 using namespace bp;
@@ -14,6 +15,12 @@ namespace {
 constexpr size_t triesPerStep = 16;
 /// Users of a value that are looked at.
 constexpr size_t maxUsers = 64;
+
+/// How an op of the model stands for one of a pattern.
+struct Way {
+  bool swapped = false;    ///< its two operands have changed places
+  bool otherShape = false; ///< its tensors have other shapes
+};
 
 /// Backtracks over the two orders of operands and over the users of a value.
 class Matcher {
@@ -30,21 +37,28 @@ public:
 
 private:
   struct Mark {
-    size_t values, symbols, deferred;
+    size_t values, symbols, deferred, others;
   };
   Mark mark() const {
-    return {boundValues_.size(), boundSymbols_.size(), deferred_.size()};
+    return {boundValues_.size(), boundSymbols_.size(), deferred_.size(),
+            otherShapes_.size()};
   }
   void undo(const Mark &mark);
   bool match(size_t step);
   bool matchOp(size_t step, Operation *op);
-  bool bind(const PatternStep &step, Operation *op, bool swapped);
-  bool bindAttributes(Operation *pattern, Operation *op);
+  bool matchOp(size_t step, Operation *op, Way way);
+  bool matchUser(size_t step, Value via);
+  bool bind(const PatternStep &step, Operation *op, Way way);
+  bool bindAttributes(Operation *pattern, Operation *op, bool otherShape);
   bool bindAttribute(Operation *op, NamedAttribute wanted, Attribute found);
-  bool bindValue(Value pattern, Value value);
+  bool bindValue(Value pattern, Value value, bool otherShape);
+  bool isSameValue(Value pattern, Value value);
   bool bindDims(const Dims &pattern, const Dims &dims, Value value);
   bool bindDim(const Dim &pattern, const Dim &dim);
   bool finish();
+  bool checkSizes();
+  void collectReshapes(ValueMap &values);
+  ResultRange resultsOf(Operation *op);
   /// Notes why it is not this op; the furthest difference is kept.
   bool differ(llvm::function_ref<std::string()> text);
 
@@ -52,11 +66,13 @@ private:
   const PatternPlan &plan_;
   size_t tries_ = 0; ///< that are left
   PatternMatch result_;
-  llvm::DenseMap<Value, Value> values_;
+  ValueMap values_;
   std::vector<Value> boundValues_;
   std::vector<std::string> boundSymbols_;
   /// Pairs that wait for symbols, and the values that they are of.
   std::vector<std::tuple<Dim, Dim, Value>> deferred_;
+  /// Ops of the pattern and of the model whose tensors have other shapes.
+  std::vector<std::pair<Operation *, Operation *>> otherShapes_;
 };
 
 std::string describe(Value value) {
@@ -79,6 +95,12 @@ bool isIgnored(StringRef attribute) { return attribute.starts_with("bp."); }
 
 } // namespace
 
+Value bp::sourceOfReshapes(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getX();
+  return value;
+}
+
 std::string bp::describe(Operation *op) {
   std::string text = op->getName().stripDialect().str();
   std::string location = locationText(op->getLoc());
@@ -91,6 +113,7 @@ void Matcher::undo(const Mark &mark) {
   for (; boundSymbols_.size() > mark.symbols; boundSymbols_.pop_back())
     result_.symbols.erase(boundSymbols_.back());
   deferred_.resize(mark.deferred);
+  otherShapes_.resize(mark.others);
 }
 
 bool Matcher::differ(llvm::function_ref<std::string()> text) {
@@ -133,15 +156,23 @@ bool Matcher::bindDims(const Dims &pattern, const Dims &dims, Value value) {
 
 // ---- values ----
 
-bool Matcher::bindValue(Value pattern, Value value) {
+/// Whether the value, or what it is a reshape of, is that of the pattern.
+bool Matcher::isSameValue(Value pattern, Value value) {
   auto [known, isNew] = values_.try_emplace(pattern, value);
-  if (!isNew)
-    return known->second == value || differ([&] {
-             return "its graph has one value, " + ::describe(pattern) +
-                    ", where the model has " + ::describe(known->second) +
-                    " and " + ::describe(value);
-           });
-  boundValues_.push_back(pattern);
+  if (isNew)
+    boundValues_.push_back(pattern);
+  if (sourceOfReshapes(known->second) == sourceOfReshapes(value))
+    return true;
+  return differ([&] {
+    return "its graph has one value, " + ::describe(pattern) +
+           ", where the model has " + ::describe(known->second) + " and " +
+           ::describe(value);
+  });
+}
+
+bool Matcher::bindValue(Value pattern, Value value, bool otherShape) {
+  if (!isSameValue(pattern, value))
+    return false;
   auto wanted = toTensorType(pattern.getType());
   auto found = toTensorType(value.getType());
   if (!wanted || !found)
@@ -153,7 +184,7 @@ bool Matcher::bindValue(Value pattern, Value value) {
              ::describe(value) + " is " +
              std::string(backplane::name(found->dtype));
     });
-  if (bindDims(wanted->dims, found->dims, value))
+  if (otherShape || bindDims(wanted->dims, found->dims, value))
     return true;
   return differ([&] {
     return ::describe(pattern) + " is " + wanted->str() + ", " +
@@ -185,15 +216,19 @@ bool Matcher::bindAttribute(Operation *op, NamedAttribute wanted,
          });
 }
 
-bool Matcher::bindAttributes(Operation *pattern, Operation *op) {
+bool Matcher::bindAttributes(Operation *pattern, Operation *op,
+                             bool otherShape) {
   DictionaryAttr wanted = pattern->getAttrDictionary();
   DictionaryAttr found = op->getAttrDictionary();
+  auto ignored = [&](StringRef name) {
+    return isIgnored(name) || (otherShape && isOfShape(name));
+  };
   for (NamedAttribute next : wanted)
-    if (!isIgnored(next.getName()) &&
+    if (!ignored(next.getName()) &&
         !bindAttribute(op, next, found.get(next.getName())))
       return false;
   for (NamedAttribute next : found)
-    if (!isIgnored(next.getName()) && !wanted.contains(next.getName()))
+    if (!ignored(next.getName()) && !wanted.contains(next.getName()))
       return differ([&] {
         return bp::describe(op) + " has " + next.getName().str() + " = " +
                textOf(next.getValue()) + ", its graph has none";
@@ -203,7 +238,13 @@ bool Matcher::bindAttributes(Operation *pattern, Operation *op) {
 
 // ---- ops ----
 
-bool Matcher::bind(const PatternStep &step, Operation *op, bool swapped) {
+/// A constant is known by then, in whose place its broadcast stands.
+ResultRange Matcher::resultsOf(Operation *op) {
+  Operation *constant = model_.fills->constantOf(op);
+  return (constant ? constant : op)->getResults();
+}
+
+bool Matcher::bind(const PatternStep &step, Operation *op, Way way) {
   if (op->getName() != step.op->getName() ||
       op->getNumOperands() != step.op->getNumOperands())
     return differ([&] {
@@ -214,43 +255,70 @@ bool Matcher::bind(const PatternStep &step, Operation *op, bool swapped) {
     return differ([&] { return bp::describe(op) + " is on another device"; });
   if (op->hasAttr(kernelAttr) || llvm::is_contained(result_.ops, op))
     return differ([&] { return bp::describe(op) + " is taken already"; });
-  if (!bindAttributes(step.op, op))
+  if (!bindAttributes(step.op, op, way.otherShape))
     return false;
   for (unsigned i = 0; i < op->getNumOperands(); ++i)
-    if (!bindValue(step.op->getOperand(i), op->getOperand(swapped ? 1 - i : i)))
+    if (!bindValue(step.op->getOperand(i),
+                   op->getOperand(way.swapped ? 1 - i : i), way.otherShape))
       return false;
-  // A constant is known by then, in whose place its broadcast stands.
-  Operation *constant = model_.fills->constantOf(op);
   for (auto [wanted, found] :
-       llvm::zip_equal(step.op->getResults(),
-                       constant ? constant->getResults() : op->getResults()))
-    if (!bindValue(wanted, found))
+       llvm::zip_equal(step.op->getResults(), resultsOf(op)))
+    if (!bindValue(wanted, found, way.otherShape))
       return false;
+  if (way.otherShape)
+    otherShapes_.emplace_back(step.op, op);
   return true;
 }
 
-bool Matcher::matchOp(size_t step, Operation *op) {
-  const PatternStep &wanted = plan_.steps[step];
-  bool both = wanted.isCommutative && op->getNumOperands() == 2 &&
-              op->getOperand(0) != op->getOperand(1);
-  for (bool swapped : {false, true}) {
-    if (swapped && !both)
-      break;
-    if (tries_ == 0)
-      return differ([] { return std::string("too many ways to match it"); });
-    --tries_;
-    Mark before = mark();
-    if (bind(wanted, op, swapped)) {
-      result_.ops.push_back(op);
-      result_.swapped.push_back(swapped);
-      if (match(step + 1))
-        return true;
-      result_.ops.pop_back();
-      result_.swapped.pop_back();
-    }
-    undo(before);
+bool Matcher::matchOp(size_t step, Operation *op, Way way) {
+  if (tries_ == 0)
+    return differ([] { return std::string("too many ways to match it"); });
+  --tries_;
+  Mark before = mark();
+  if (bind(plan_.steps[step], op, way)) {
+    result_.ops.push_back(op);
+    result_.swapped.push_back(way.swapped);
+    if (match(step + 1))
+      return true;
+    result_.ops.pop_back();
+    result_.swapped.pop_back();
   }
+  undo(before);
   return false;
+}
+
+bool Matcher::matchOp(size_t step, Operation *op) {
+  bool both = plan_.steps[step].isCommutative && op->getNumOperands() == 2 &&
+              op->getOperand(0) != op->getOperand(1);
+  bool others = step > 0 && model_.hasReshapes && allowsOtherShape(op);
+  for (bool otherShape : {false, true})
+    for (bool swapped : {false, true})
+      if ((both || !swapped) && (others || !otherShape) &&
+          matchOp(step, op, {swapped, otherShape}))
+        return true;
+  return false;
+}
+
+/// Users of the value, and of its reshapes, unless one is looked for.
+bool Matcher::matchUser(size_t step, Value via) {
+  Operation *wanted = plan_.steps[step].op;
+  SmallVector<Value> open = {via};
+  size_t tried = 0;
+  for (size_t i = 0; i < open.size(); ++i)
+    for (Operation *user : open[i].getUsers()) {
+      if (tried == maxUsers)
+        break;
+      if (isa<ReshapeOp>(user) && !isa<ReshapeOp>(wanted))
+        open.push_back(user->getResult(0));
+      if (user->getName() == wanted->getName() &&
+          !llvm::is_contained(result_.ops, user) && ++tried &&
+          matchOp(step, user))
+        return true;
+    }
+  return tried ? false : differ([&] {
+    return "its graph has " + bp::describe(wanted) + ", which no user of " +
+           ::describe(via) + " is";
+  });
 }
 
 bool Matcher::match(size_t step) {
@@ -259,6 +327,8 @@ bool Matcher::match(size_t step) {
   const PatternStep &wanted = plan_.steps[step];
   Value via = values_.lookup(wanted.via);
   if (!wanted.forward) {
+    if (!isa<ReshapeOp>(wanted.op))
+      via = sourceOfReshapes(via);
     Operation *op = via.getDefiningOp();
     if (Operation *fill = model_.fills->broadcastOf(op);
         fill && isa<BroadcastOp>(wanted.op))
@@ -268,20 +338,10 @@ bool Matcher::match(size_t step) {
              ", the model has its input " + ::describe(via);
     });
   }
-  size_t tried = 0;
-  for (Operation *user : via.getUsers())
-    if (user->getName() == wanted.op->getName() &&
-        !llvm::is_contained(result_.ops, user) && ++tried <= maxUsers &&
-        matchOp(step, user))
-      return true;
-  return tried ? false : differ([&] {
-    return "its graph has " + bp::describe(wanted.op) + ", which no user of " +
-           ::describe(via) + " is";
-  });
+  return matchUser(step, via);
 }
 
-/// What only the whole shows.
-bool Matcher::finish() {
+bool Matcher::checkSizes() {
   for (const auto &[wanted, found, value] : deferred_)
     if (!bindDim(wanted, found))
       return differ([&] {
@@ -292,7 +352,53 @@ bool Matcher::finish() {
     if (!bindDim(Dim::symbol(name), dim.substitute({result_.symbols.begin(),
                                                     result_.symbols.end()})))
       return false;
-  std::string wrong = checkMatch(model_, result_, values_);
+  for (auto [pattern, op] : otherShapes_)
+    if (!isSameInOtherShape(pattern, op,
+                            {result_.symbols.begin(), result_.symbols.end()}))
+      return differ([&] {
+        return bp::describe(op) + " is not " + bp::describe(pattern) +
+               " of its graph in another shape";
+      });
+  return true;
+}
+
+/// Finds the reshapes between values that stand for one of the pattern; that
+/// one is what all of them are reshapes of.
+void Matcher::collectReshapes(ValueMap &values) {
+  result_.reshapes.clear();
+  llvm::DenseSet<Operation *> seen(result_.ops.begin(), result_.ops.end());
+  auto walk = [&](Value pattern, Value value) {
+    auto reshape = value.getDefiningOp<ReshapeOp>();
+    while (reshape && seen.insert(reshape).second) {
+      result_.reshapes.push_back({reshape, pattern});
+      reshape = reshape.getX().getDefiningOp<ReshapeOp>();
+    }
+  };
+  auto collect = [&](Value pattern, Value value) {
+    Value first = values_.lookup(pattern);
+    if (value == first)
+      return;
+    walk(pattern, value);
+    walk(pattern, first);
+    values[pattern] = sourceOfReshapes(value);
+  };
+  for (auto [step, op, swapped] :
+       llvm::zip_equal(plan_.steps, result_.ops, result_.swapped)) {
+    for (unsigned i = 0; i < op->getNumOperands(); ++i)
+      collect(step.op->getOperand(i), op->getOperand(swapped ? 1 - i : i));
+    for (auto [wanted, found] :
+         llvm::zip_equal(step.op->getResults(), resultsOf(op)))
+      collect(wanted, found);
+  }
+}
+
+/// What only the whole shows.
+bool Matcher::finish() {
+  if (!checkSizes())
+    return false;
+  ValueMap values = values_;
+  collectReshapes(values);
+  std::string wrong = checkMatch(model_, result_, values);
   return wrong.empty() || differ([&] { return wrong; });
 }
 

@@ -15,6 +15,7 @@ struct MatchedModel {
   MatchedModel(mlir::ModuleOp module, mlir::func::FuncOp main);
 
   const Fills *fills = nullptr; ///< never null while it is matched
+  bool hasReshapes = false;
   SymbolReads reads;
   llvm::DenseMap<mlir::Operation *, unsigned> positions;
   /// Symbols that have a divisor, as multiples of another of that name.
@@ -23,12 +24,23 @@ struct MatchedModel {
   backplane::SymbolValues largest; ///< of the model's own symbols
 };
 
+/// Values of a model by those of a pattern.
+using ValueMap = llvm::DenseMap<mlir::Value, mlir::Value>;
+
+/// A reshape of the model between ops of a match, where the pattern has one
+/// value.
+struct InnerReshape {
+  mlir::Operation *op;
+  mlir::Value value; ///< of the pattern
+};
+
 /// Where a pattern was found, or how far it was.
 struct PatternMatch {
   const PatternPlan *plan = nullptr;
   bool found = false;
-  std::vector<mlir::Operation *> ops;            ///< of each step
-  std::vector<bool> swapped;                     ///< operands of each step
+  std::vector<mlir::Operation *> ops; ///< of each step
+  std::vector<bool> swapped;          ///< operands of each step
+  std::vector<InnerReshape> reshapes;
   std::map<std::string, backplane::Dim> symbols; ///< of the text
   size_t agreed = 0;      ///< steps before the first difference
   std::string difference; ///< empty unless at least half agreed
@@ -37,6 +49,9 @@ struct PatternMatch {
 /// Looks for a pattern whose first step is `root`, among ops of the device.
 PatternMatch matchAt(const MatchedModel &model, const PatternPlan &plan,
                      mlir::Operation *root);
+
+/// What a value is a reshape of, through any number of them.
+mlir::Value sourceOfReshapes(mlir::Value value);
 
 /// "matmul (MatMul node /qk)"
 std::string describe(mlir::Operation *op);

@@ -24,6 +24,8 @@ struct KernelPredicate {
 struct KernelGraph {
   Graph graph;
   std::string choice; ///< "T = f16, without bias"; empty: there is one only
+  /// Which value each of the text's variables has, from 0.
+  std::vector<int64_t> choices;
   /// For each binding of the text, inputs before outputs, the number of the
   /// input or output of `graph`; -1: absent in this choice.
   std::vector<int32_t> bindings;
@@ -36,6 +38,7 @@ struct KernelText {
   std::vector<Symbol> symbols;        ///< in the order of a call's sizes
   std::vector<std::string> bindings;  ///< names: inputs, then outputs
   uint32_t inputCount = 0;            ///< of them
+  std::vector<std::string> variables; ///< names of those of values
   std::vector<KernelPredicate> where; ///< all of them hold
   std::vector<KernelGraph> graphs;    ///< at least one, at most 64
 };
@@ -50,8 +53,8 @@ struct RegisteredKernel {
   std::string plugin; ///< that registered it
   std::string target; ///< glob over target names
   KernelText text;
-  /// Estimated ns over the text's symbols, has_NAME and `generated`; empty: it
-  /// is preferred to generated code.
+  /// Estimated ns over the text's symbols and variables, has_NAME and
+  /// `generated`; empty: it is preferred to generated code.
   std::string cost;
   /// Launches over the bindings and symbols of the text; none: native.
   std::optional<Kernel> code;

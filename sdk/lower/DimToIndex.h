@@ -4,7 +4,7 @@
 //
 // A dim rides through the compiler as text over symbols ("2 * n + 1", see
 // sdk/graph/Dim.h); kernels get the symbols as `index` arguments. This
-// iterations the one into arithmetic on the other.
+// turns the one into arithmetic on the other.
 #ifndef BACKPLANE_LOWER_DIMTOINDEX_H
 #define BACKPLANE_LOWER_DIMTOINDEX_H
 

@@ -105,18 +105,20 @@ typedef struct bp_kernel_t {
   /* Name, version, conditions and graph, as docs/reference/kernels.md says. */
   bp_string_t text;
   bp_string_t target; /* glob over target names */
-  /* Estimated ns of one worker, an expression over the text's symbols, has_NAME
-   * (see `body`) and `generated`, the compiler's estimate of generated code:
-   * the kernel is used where it is less than that, at the largest sizes that
-   * the model allows. "generated * 9 floordiv 10" says that it takes 0.9 of the
-   * time. Empty: it is preferred to generated code wherever it matches. */
+  /* Estimated ns of one worker, an expression over the text's symbols, its
+   * variables of values, has_NAME (see `body`) and `generated`, the compiler's
+   * estimate of generated code: the kernel is used where it is less than that,
+   * at the largest sizes that the model allows. "generated * 9 floordiv 10"
+   * says that it takes 0.9 of the time. Empty: it is preferred to generated
+   * code wherever it matches. */
   bp_string_t cost;
   /* How it runs, as a compiler gives a dispatch (compiler.h), with these
    * differences: bindings are the inputs of the text, then its outputs;
    * expressions are over the symbols of the text; entries have no constants but
    * parameters. An input that may be absent is bound to the bytes of the first
    * output where it is; the symbol has_NAME is 1 where input NAME is present,
-   * else 0. A blob is in the format of the target. Without one the entries are
+   * else 0, and that of a variable of values is the number of its value, from
+   * 0. A blob is in the format of the target. Without one the entries are
    * functions that `resolve` returns where the program runs; where it cannot,
    * generated code runs. */
   const struct bp_compiled_t *body;

@@ -206,7 +206,7 @@ TEST(KernelTextTest, RefusesMoreThanItsLimits) {
     sum += "%s" + next + " = add(%s" + n + ", %i" + n + ")\n";
   }
   EXPECT_EQ(messageOf("%x = input f32[4]\n" + optional + sum + "output %s7"),
-            "the dtypes and optional inputs allow more than 64 choices; "
+            "the variables and optional inputs allow more than 64 choices; "
             "register several kernels");
   std::string chain = "%v0 = input f32[4]\n";
   for (int i = 0; i < 257; ++i)
