@@ -62,14 +62,23 @@ public:
     return add(name, {x, number});
   }
 
+  /// Reduces along axes, which get the size 1.
+  ValueId reduceTo1(std::string kind, ValueId x, std::vector<int64_t> axes) {
+    return add("reduce", {x},
+               {{"kind", std::move(kind)},
+                {"axes", std::move(axes)},
+                {"keep", int64_t(1)}});
+  }
+
+  /// Repeats a value along its axes of size 1.
+  ValueId repeat(ValueId x, const Dims &dims) {
+    return broadcast(x, dims, axesFrom(0, dims.size()));
+  }
+
   /// Reduces along axes and repeats the result along them.
   ValueId reduceAlong(std::string kind, ValueId x, std::vector<int64_t> axes) {
     Dims dims = copyOf(x).dims;
-    ValueId kept = add("reduce", {x},
-                       {{"kind", std::move(kind)},
-                        {"axes", std::move(axes)},
-                        {"keep", int64_t(1)}});
-    return broadcast(kept, dims, axesFrom(0, dims.size()));
+    return repeat(reduceTo1(std::move(kind), x, std::move(axes)), dims);
   }
 
   /// The type of a value, safe to keep while values are added.

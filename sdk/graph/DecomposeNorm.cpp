@@ -14,12 +14,13 @@ Dim countAlong(const TensorType &type, const std::vector<int64_t> &axes) {
   return count;
 }
 
-/// The mean along some axes, repeated along them.
+/// The mean along some axes, which get the size 1: what follows is computed
+/// once for each row, as in graphs that spell a norm out.
 ValueId meanAlong(DecomposeBuilder &m, ValueId x,
                   const std::vector<int64_t> &axes) {
-  TensorType type = m.copyOf(x);
-  ValueId number = m.fillDim(countAlong(type, axes), type);
-  return m.add("div", {m.reduceAlong("sum", x, axes), number});
+  Dim count = countAlong(m.copyOf(x), axes);
+  ValueId sum = m.reduceTo1("sum", x, axes);
+  return m.add("div", {sum, m.fillDim(count, m.copyOf(sum))});
 }
 
 /// x / sqrt(mean of x * x + epsilon) along some axes.
@@ -27,13 +28,15 @@ ValueId overDeviation(DecomposeBuilder &m, ValueId x,
                       const std::vector<int64_t> &axes) {
   ValueId square = meanAlong(m, m.add("mul", {x, x}), axes);
   ValueId sum = m.with("add", square, m.op.f64("epsilon"));
-  return m.add("div", {x, m.add("sqrt", {sum})});
+  ValueId root = m.add("sqrt", {sum});
+  return m.add("div", {x, m.repeat(root, m.copyOf(x).dims)});
 }
 
 /// (x - mean) / sqrt(variance + epsilon) along some axes.
 ValueId normalised(DecomposeBuilder &m, ValueId x,
                    const std::vector<int64_t> &axes) {
-  return overDeviation(m, m.add("sub", {x, meanAlong(m, x, axes)}), axes);
+  ValueId mean = m.repeat(meanAlong(m, x, axes), m.copyOf(x).dims);
+  return overDeviation(m, m.add("sub", {x, mean}), axes);
 }
 
 } // namespace

@@ -90,16 +90,32 @@ void onnxWhere(Node &node) {
   node.out(0, node.op("select", node.broadcastAll(node.values())));
 }
 
+/// An integer to a power that is a number, by squaring.
+static ValueId integerPower(Node &node, ValueId x, int64_t exponent) {
+  std::optional<ValueId> result;
+  for (ValueId square = x; exponent > 0; exponent /= 2) {
+    if (exponent % 2)
+      result = result ? node.op("mul", {*result, square}) : square;
+    if (exponent > 1)
+      square = node.op("mul", {square, square});
+  }
+  return result ? *result : node.fillLike(x, 1);
+}
+
 /// The exponent may have another dtype; the result has that of the base.
 void onnxPow(Node &node) {
   DType base = node.inputType(0).dtype, exponent = node.inputType(1).dtype;
   std::optional<double> constant = node.constantNumber(1);
   ValueId x = node.value(0);
   if (!isFloat(base)) {
-    if (!constant || (*constant != 1 && *constant != 2))
-      return node.refuse("an integer base needs the constant exponent 1 or 2");
-    return *constant == 1 ? node.outSame(0, 0)
-                          : node.out(0, node.op("mul", {x, x}));
+    bool known = constant && *constant >= 0 && *constant <= 64 &&
+                 std::trunc(*constant) == *constant;
+    if (!known)
+      return node.refuse("an integer base needs a constant exponent, a whole "
+                         "number from 0 to 64");
+    return *constant == 1
+               ? node.outSame(0, 0)
+               : node.out(0, integerPower(node, x, int64_t(*constant)));
   }
   bool exact = exponent == base || (constant && std::fabs(*constant) <= 2048) ||
                (base == DType::F64 && exponent == DType::F32);

@@ -18,6 +18,8 @@ void addLayoutPatterns(mlir::RewritePatternSet &patterns);
 void addReshapePatterns(mlir::RewritePatternSet &patterns);
 /// Arithmetic with neutral elements, casts, select.
 void addArithmeticPatterns(mlir::RewritePatternSet &patterns);
+/// Powers whose exponent is one of a few numbers.
+void addPowerPatterns(mlir::RewritePatternSet &patterns);
 /// Convolutions that are products.
 void addWindowPatterns(mlir::RewritePatternSet &patterns);
 /// Ops that give or read tensors without elements.
@@ -26,6 +28,10 @@ void addEmptyPatterns(mlir::RewritePatternSet &patterns);
 /// The value with other dims; itself where it has them.
 mlir::Value reshape(mlir::PatternRewriter &rewriter, mlir::Location loc,
                     mlir::Value value, const backplane::Dims &dims);
+
+/// A constant that is this number everywhere.
+mlir::Value fill(mlir::PatternRewriter &rewriter, mlir::Location loc,
+                 mlir::RankedTensorType type, mlir::Attribute number);
 
 /// The one element of a constant that is the same everywhere, seen through
 /// broadcasts and reshapes; null when the value is no such constant. Its type

@@ -21,6 +21,7 @@ struct SimplifyPass : bp::impl::SimplifyPassBase<SimplifyPass> {
     bp::addLayoutPatterns(patterns);
     bp::addReshapePatterns(patterns);
     bp::addArithmeticPatterns(patterns);
+    bp::addPowerPatterns(patterns);
     bp::addWindowPatterns(patterns);
     bp::addEmptyPatterns(patterns);
     GreedyRewriteConfig config;

@@ -17,6 +17,17 @@ RankedTensorType withDims(MLIRContext *context, const backplane::Dims &dims,
 
 } // namespace
 
+Value bp::fill(PatternRewriter &rewriter, Location loc, RankedTensorType type,
+               Attribute number) {
+  bool held = type.hasStaticShape() && type.getNumElements() > 0;
+  auto holder = RankedTensorType::get(
+      held ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
+  return ConstantOp::create(rewriter, loc, type,
+                            DenseElementsAttr::get(holder, number),
+                            TypeAttr::get(type.getElementType()),
+                            DimsAttr::get(type.getContext(), dimsOf(type)));
+}
+
 Value bp::reshape(PatternRewriter &rewriter, Location loc, Value value,
                   const backplane::Dims &dims) {
   MLIRContext *context = rewriter.getContext();
@@ -115,14 +126,8 @@ private:
         inner && dimsOf(inner.getX().getType()) == to)
       return inner.getX();
     RankedTensorType type = withDims(context, to, operand.getType());
-    if (Attribute splat = splatOf(operand)) {
-      bool held = type.hasStaticShape() && type.getNumElements() > 0;
-      auto holder = RankedTensorType::get(
-          held ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
-      return ConstantOp::create(
-          rewriter, loc, type, DenseElementsAttr::get(holder, splat),
-          TypeAttr::get(type.getElementType()), DimsAttr::get(context, to));
-    }
+    if (Attribute splat = splatOf(operand))
+      return fill(rewriter, loc, type, splat);
     auto broadcast = operand.getDefiningOp<BroadcastOp>();
     SmallVector<int64_t> map = *axisMap(from, to), axes;
     backplane::Dims source = dimsOf(broadcast.getX().getType()), kept;
@@ -135,6 +140,32 @@ private:
     Value narrow = reshape(rewriter, loc, broadcast.getX(), kept);
     return BroadcastOp::create(rewriter, loc, type, narrow,
                                DimsAttr::get(context, to), axes);
+  }
+};
+
+/// What is computed of a row's sum has no axis of size 1 for what was added up:
+/// a reshape makes it behind the sum, and moves on.
+struct ReduceBeforeElementwise : OpRewritePattern<ReduceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ReduceOp op,
+                                PatternRewriter &rewriter) const final {
+    auto isElementwise = [](Operation *user) {
+      return user->hasTrait<Elementwise>();
+    };
+    if (!op.getKeep() || op->use_empty() ||
+        !llvm::all_of(op->getUsers(), isElementwise))
+      return failure();
+    backplane::Dims kept = dimsOf(op.getType()), dims;
+    for (auto [axis, size] : llvm::enumerate(kept))
+      if (!llvm::is_contained(op.getAxes(), int64_t(axis)))
+        dims.push_back(size);
+    OperationState state(op.getLoc(), op->getName(), op->getOperands(),
+                         withDims(getContext(), dims, op.getType()),
+                         op->getAttrs());
+    state.attributes.set(op.getKeepAttrName(), rewriter.getBoolAttr(false));
+    Value sum = rewriter.create(state)->getResult(0);
+    rewriter.replaceOp(op, reshape(rewriter, op.getLoc(), sum, kept));
+    return success();
   }
 };
 
@@ -163,5 +194,7 @@ struct BroadcastOfReshape : OpRewritePattern<BroadcastOp> {
 } // namespace
 
 void bp::addReshapePatterns(RewritePatternSet &patterns) {
-  patterns.add<ElementwiseOfReshape, BroadcastOfReshape>(patterns.getContext());
+  patterns
+      .add<ElementwiseOfReshape, ReduceBeforeElementwise, BroadcastOfReshape>(
+          patterns.getContext());
 }

@@ -12,6 +12,9 @@ namespace backplane {
 /// Work of a group, in vectorised elementary operations on elements: some tens
 /// of microseconds.
 static constexpr int64_t kGroupWork = 1 << 17;
+/// Bytes that a group keeps between its ops: they stay in the first cache
+/// beside what it reads.
+static constexpr double kGroupBytes = 1 << 15;
 /// Neighbours in memory that a group has, or a multiple: a block of vectors
 /// where there are enough for some groups, else what a cache line of f32 holds.
 static constexpr int64_t kBlock = 128, kLine = 16;
@@ -26,7 +29,8 @@ namespace {
 struct ProducerScan {
   unsigned rootLoops;
   SmallVector<bool> splittable;
-  double work = 0; ///< of all ops together
+  double work = 0;  ///< of all ops together
+  double bytes = 0; ///< of what is kept between them
   DenseSet<Operation *> seen;
 
   /// `loopToRoot`: for each loop of `op` the root's loop that it follows.
@@ -55,6 +59,13 @@ static double bodyWork(linalg::LinalgOp op) {
 static int64_t knownSize(int64_t size) {
   return ShapedType::isDynamic(size) ? kUnknownSize
                                      : std::max<int64_t>(size, 1);
+}
+
+static double bytesOf(RankedTensorType type) {
+  double bytes = double(type.getElementTypeBitWidth()) / 8;
+  for (int64_t size : type.getShape())
+    bytes *= double(knownSize(size));
+  return bytes;
 }
 
 /// Only root loops that select a part of this producer may be split.
@@ -108,6 +119,9 @@ void ProducerScan::visit(linalg::LinalgOp op, ArrayRef<int64_t> loopToRoot) {
   for (int64_t size : op.getStaticLoopRanges())
     points *= double(knownSize(size));
   work += points * bodyWork(op);
+  if (seen.size() > 1)
+    for (Value result : op->getResults())
+      bytes += bytesOf(cast<RankedTensorType>(result.getType()));
   for (OpOperand &operand : op->getOpOperands())
     if (isa<RankedTensorType>(operand.get().getType()))
       visitOperand(op, operand, loopToRoot);
@@ -136,8 +150,7 @@ static int64_t neighbours(int64_t size) {
 static SmallVector<int64_t> splitLoops(ArrayRef<int64_t> sizes,
                                        ArrayRef<bool> splittable,
                                        ArrayRef<bool> contiguous,
-                                       double workPerPoint) {
-  double points = std::max(1.0, double(kGroupWork) / workPerPoint);
+                                       double points) {
   for (auto [size, split] : llvm::zip(sizes, splittable))
     if (!split)
       points /= double(knownSize(size));
@@ -162,7 +175,7 @@ SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
   auto op = dyn_cast<linalg::LinalgOp>(root.getOperation());
   if (!op)
     return SmallVector<int64_t>(root.getLoopIteratorTypes().size(), 0);
-  ProducerScan scan{op.getNumLoops(), {}, 0, {}};
+  ProducerScan scan{op.getNumLoops()};
   SmallVector<int64_t> loops;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   for (auto [i, type] : llvm::enumerate(op.getIteratorTypesArray())) {
@@ -177,8 +190,10 @@ SmallVector<int64_t> chooseTileSizes(TilingInterface root) {
       sizes[i] = 1; // counted in the work per point
     points *= double(knownSize(sizes[i]));
   }
+  double most = std::min(double(kGroupWork) * points / scan.work,
+                         kGroupBytes * points / std::max(scan.bytes, 1.0));
   return splitLoops(sizes, scan.splittable, contiguousLoops(op),
-                    scan.work / points);
+                    std::max(1.0, most));
 }
 
 } // namespace backplane

@@ -161,6 +161,19 @@ TEST(OnnxElementwise, PowOfOtherExponents) {
             std::string::npos);
 }
 
+TEST(OnnxElementwise, PowOfIntegers) {
+  auto power = [](int64_t exponent) {
+    ModelBuilder model;
+    model.input("x", {"n"}, T::INT32).ints("e", {}, {exponent}).output("y");
+    model.node("Pow", {"x", "e"}, {"y"});
+    return summary(model.import());
+  };
+  EXPECT_EQ(power(2), "mul -> i32[n]");
+  EXPECT_EQ(power(5), "mul mul mul -> i32[n]");
+  EXPECT_EQ(power(0), "-> i32[n]"); // ones, which are known
+  EXPECT_NE(power(-1).find("from 0 to 64"), std::string::npos);
+}
+
 TEST(OnnxElementwise, CastChecksItsTarget) {
   auto castTo = [](int64_t to) {
     ModelBuilder model;
