@@ -116,6 +116,22 @@ def test_kernels(steps, bp, prefix, folder, cache):
               **cache)
 
 
+def test_kernels_of_ir(steps, bp, prefix, folder, cache):
+    """A kernel that is IR: the compiler makes code of it for each device."""
+    source = prefix / "share/doc/backplane/examples/kernels"
+    steps.run("kernels of IR build", [
+        "gcc", "-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra",
+        "-Werror", f"-I{prefix}/include", source / "anywhere.c", "-o",
+        folder / "libacme-anywhere.so", "-Wl,-z,defs"])
+    manifest = folder / "acme-anywhere.bp.json"
+    shutil.copy(source / manifest.name, manifest)
+    used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    for device in ("host", "cuda://emu?sm=90"):
+        steps.run(f"kernel of IR conforms on {device}", [
+            bp, "conformance", "--device", device, "--filter", "L8/*", "--out", folder / "ir"],
+            "only a part of the cases ran, all of them good", **used)
+
+
 def test_passes(steps, bp, prefix, folder, cache):
     """A graph pass: it runs, says so, is right, and passes over what it cannot do."""
     source = prefix / "share/doc/backplane/examples/passes"
@@ -283,6 +299,7 @@ def main():
                   [bp, "compile", model, "-o", artifact, "--target", "acme-64"], **data)
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
         test_npu(steps, bp, prefix, folder, trained, cache)
+        test_kernels_of_ir(steps, bp, prefix, folder, cache)
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
             test_passes(steps, bp, prefix, folder, cache)

@@ -81,6 +81,23 @@ SMALL = [
     ("rows-first-only", "(size_t)d * sizeof(int32_t));", "(size_t)(d > 1 ? d - 1 : d) * 4);"),
 ]
 # One choice of a kernel each: all of them take minutes.
+# Kernels whose body is IR.
+ANYWHERE = [
+    ("norm-of-rows", "arith.index_cast %n", "arith.index_cast %m"),
+    ("norm-without-epsilon", "arith.addf %mean, %epsilon", "arith.addf %mean, %zero"),
+    ("norm-of-sum", "arith.divf %sum, %count", "arith.mulf %sum, %epsilon"),
+    ("norm-root-of-sum", "math.rsqrt %more", "math.sqrt %more"),
+    ("norm-without-scale", "arith.mulf %unit, %s : f32", "arith.mulf %unit, %unit : f32"),
+    ("norm-squares-lost", "arith.addf %sum, %square", "arith.maximumf %sum, %square"),
+    ("norm-scale-of-row", "[#all, #rows, #columns, #all]", "[#all, #rows, #rows, #all]"),
+]
+IR = [
+    ("ir-layout-turned", "cmpi eq, %layout, %none", "cmpi ne, %layout, %none"),
+    ("ir-bias-lost", "%more = arith.addf %sum, %wide", "%more = arith.addf %sum, %sum"),
+    ("ir-absent-bias", "cmpi eq, %has_b, %none", "cmpi eq, %none, %none"),
+    ("ir-bias-of-rows", "#columns = affine_map<(i, j) -> (j)>", "#columns = affine_map<(i, j) -> (i)>"),
+    ("ir-sums-from-one", "%zero = arith.constant 0.0", "%zero = arith.constant 0.0078125"),
+]
 LINEAR = "linear_relu/f32/with-b"
 CONVOLUTION = "conv_s1_d1_p1_1_relu/f32/with-b+with-r"
 STRIDED = "conv_s2_d1_p1_1/f32/with-b+without-r"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Breaks registered kernels on purpose: layer 8 of the suite must find each at smoke depth.
 
-The sets are the example (examples/kernels), test/small.c, and that of oneDNN where it is built. A
+The sets are the examples (examples/kernels), those of test/, and that of oneDNN where it is built. A
 mutant is a change of their source (kernel_mutants.py). One that layer 8 cannot find stands there in
 EQUIVALENT or MISSED with the reason. The sets as they are must pass, at the seed of the mutants and
 at others. Without --all every sixteenth mutant, at one seed.
@@ -19,14 +19,18 @@ import subprocess
 import sys
 import tempfile
 
-from kernel_mutants import ACME, EQUIVALENT, LINEAR, MISSED, ONEDNN, SMALL
+from kernel_mutants import ACME, ANYWHERE, EQUIVALENT, IR, LINEAR, MISSED, ONEDNN, SMALL
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEED, OTHER_SEEDS = 11, (1, 2, 3, 4)
 SOURCES = {"acme-kernels": ROOT / "examples/kernels/acme.c",
+           "acme-anywhere": ROOT / "examples/kernels/anywhere.c",
+           "ir": ROOT / "conformance/kernels/test/ir.c",
            "small": ROOT / "conformance/kernels/test/small.c"}
 FLAGS = {"acme-kernels": ["gcc", "-std=c99", "-O3", "-mavx2", "-mfma", "-fno-math-errno",
                           "-fno-trapping-math"],
+         "acme-anywhere": ["gcc", "-std=c99"],
+         "ir": ["gcc", "-std=c99"],
          "small": ["gcc", "-std=c99", "-O2", "-ffp-contract=off"]}
 
 
@@ -51,7 +55,7 @@ def manifest_of(folder, name):
     manifest = folder / f"{name}.bp.json"
     manifest.write_text(json.dumps({
         "format": 1, "name": name, "version": "1.0.0", "vendor": "test",
-        "abi": {"major": 0, "minor_low": 2}, "kernels": "libset.so"}), encoding="utf-8")
+        "abi": {"major": 0, "minor_low": 4}, "kernels": "libset.so"}), encoding="utf-8")
     return manifest
 
 
@@ -164,7 +168,8 @@ def main():
     parser.add_argument("--all", action="store_true", help="all mutants, and more seeds")
     parser.add_argument("--mutant", help="those only whose name this expression matches")
     options = parser.parse_args()
-    sets = {"small": [(*change, None, "*") for change in SMALL]}
+    sets = {name: [(*change, None, "*") for change in changes]
+            for name, changes in (("small", SMALL), ("acme-anywhere", ANYWHERE), ("ir", IR))}
     if platform.machine() == "x86_64":
         sets["acme-kernels"] = [(*change, None, "*") for change in ACME]
     onednn = None

@@ -22,9 +22,15 @@ struct Collector {
     if (Status s = copyStruct(from, bp_kernel_t_TYPE, "kernel", kernel);
         !s.ok())
       return s;
-    for (bp_string_t text : {kernel.text, kernel.target, kernel.cost})
+    for (bp_string_t text :
+         {kernel.text, kernel.target, kernel.cost, kernel.ir})
       if (!isReadable(text))
         return invalidArgument("a kernel has a damaged string");
+    if (kernel.ir.size && kernel.body)
+      return invalidArgument("a kernel has a body and IR; one of them is to be "
+                             "left out");
+    if (kernel.ir.size)
+      return put(kernel);
     return copyCompiled(kernel.body, [&](const bp_compiled_t &body) {
       kernel.body = &body;
       return put(kernel);

@@ -26,8 +26,8 @@ struct KernelSet {
   std::shared_ptr<const void> owner; ///< keeps what is above
 };
 
-/// Pointers in the kernel are valid during the call only. Its body has launches
-/// in any case.
+/// Pointers in the kernel are valid during the call only. Its body, where it is
+/// not IR, has launches in any case.
 using KernelSink = std::function<Status(const bp_kernel_t &kernel)>;
 
 /// Calls `put` with each kernel. A failure is that of `put`, or names the

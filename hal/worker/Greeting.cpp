@@ -100,9 +100,9 @@ bp_status_t putKernel(void *context, const bp_kernel_listing_t *listing) {
                      std::string(view(kernel->text)),
                      {}};
   std::set<uint32_t> weights;
-  const bp_compiled_t &body = *kernel->body;
-  for (uint64_t i = 0; i < body.init_launch_count; ++i) {
-    const bp_launch_t &launch = *body.init_launches[i];
+  const bp_compiled_t *body = kernel->body; // null: it is IR
+  for (uint64_t i = 0; body && i < body->init_launch_count; ++i) {
+    const bp_launch_t &launch = *body->init_launches[i];
     for (uint32_t j = 0; j < launch.entry->binding_count; ++j) {
       uint32_t binding = launch.bindings ? launch.bindings[j].binding : j;
       if (binding < BP_LAUNCH_PERSISTENT)

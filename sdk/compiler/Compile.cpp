@@ -28,7 +28,7 @@ compilePlaced(VariantContext &context, ModuleOp module, const Graph &graph,
   if (Status s = compileRegions(context, module, graph, draft, refusals);
       !s.ok())
     return s;
-  matchKernels(context, module, name, device, draft);
+  matchKernels(context, module, name, device, refusals, draft);
   if (Status s = fuse(context, module); !s.ok())
     return s.within(stage::fusion.name);
   context.dump.write(name, stage::fusion, module);

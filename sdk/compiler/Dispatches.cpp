@@ -231,6 +231,7 @@ private:
   Status check(const ScheduledDispatch &scheduled,
                const std::optional<DispatchKernels> &kernels);
   Status refuse(func::FuncOp function, const Status &status);
+  Status refuse(const bp::KernelMatch &match, const Status &status);
 
   VariantContext &context_;
   const Schedule &schedule_;
@@ -243,10 +244,27 @@ private:
 
 } // namespace
 
+/// Without the kernel whose IR made no code of a dispatch.
+Status ProgramKernels::refuse(const bp::KernelMatch &match,
+                              const Status &status) {
+  std::string name = match.kernel->fullName();
+  if (!context_.kernel.empty())
+    return status.within("kernel " + name);
+  refusals_.kernels.insert(name);
+  refusals_.report.push_back("kernel " + name +
+                             " is not used: " + status.message());
+  refused_ = status.within("kernel " + name);
+  return refused_;
+}
+
 /// Fails when that does not help.
 Status ProgramKernels::refuse(func::FuncOp function, const Status &status) {
   if (status.code() != BP_STATUS_UNIMPLEMENTED)
     return status;
+  if (auto match = bp::kernelMatchOf(
+          function, context_.targets[bp::deviceOf(function)].kernels);
+      match && !match->kernel->ir.empty())
+    return refuse(*match, status);
   size_t known = refusals_.ops.size();
   ::refuse(context_, function, status, refusals_);
   const Target &target = context_.targets[bp::deviceOf(function)];

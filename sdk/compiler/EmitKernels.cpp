@@ -103,6 +103,8 @@ private:
     manager.addPass(bp::createLowerToLinalgPass());
     if (failed(manager.run(*module)))
       return unimplemented("cannot be lowered");
+    if (job.ir && failed(applyTemplate(*module, *job.ir)))
+      return unimplemented("its IR cannot be used");
     if (dump_)
       dump_(stage::lower.name, *module);
     std::vector<uint32_t> inPlace =

@@ -6,6 +6,7 @@
 #ifndef BACKPLANE_COMPILER_EMITKERNELS_H
 #define BACKPLANE_COMPILER_EMITKERNELS_H
 
+#include "sdk/compiler/KernelTemplate.h"
 #include "sdk/compiler/Target.h"
 #include "sdk/emit/common/Emitter.h"
 #include "sdk/package/KernelPack.h"
@@ -25,6 +26,7 @@ struct EmitJob {
   Graph graph;      ///< of the dispatch, with the symbols of kernels
   std::string name; ///< of the entry
   std::string key;  ///< in the cache
+  std::optional<KernelTemplate> ir = {}; ///< in the place of its ops
   Result<Kernel> kernel = internalError("it was not generated");
 };
 

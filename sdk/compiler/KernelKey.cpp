@@ -51,7 +51,12 @@ std::string backplane::kernelKey(const Target &target, const Graph &dispatch) {
 }
 
 std::string backplane::kernelKey(const std::string &base,
+                                 const std::string &more) {
+  return hashText(base + "\n" + more);
+}
+
+std::string backplane::kernelKey(const std::string &base,
                                  const WeightInputs &weights,
                                  const WeightQuestions &questions) {
-  return hashText(base + "\n" + weights.answersTo(questions));
+  return kernelKey(base, weights.answersTo(questions));
 }

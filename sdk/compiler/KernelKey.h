@@ -13,6 +13,9 @@ namespace backplane {
 /// Of a dispatch without names, for a target.
 std::string kernelKey(const Target &target, const Graph &dispatch);
 
+/// Of one for which `more` counts, too.
+std::string kernelKey(const std::string &base, const std::string &more);
+
 /// Of one that depends on weights, too. `base` is the key without them.
 std::string kernelKey(const std::string &base, const WeightInputs &weights,
                       const WeightQuestions &questions);

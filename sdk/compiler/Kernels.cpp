@@ -165,7 +165,8 @@ Result<size_t> KernelCompiler::addByPlugin(const std::string &base,
 
 Result<size_t> KernelCompiler::addByEmitter(const std::string &key,
                                             StringRef dispatch,
-                                            const Graph &graph) {
+                                            const Graph &graph,
+                                            std::optional<KernelTemplate> ir) {
   if (auto found = byKey_.find(key); found != byKey_.end())
     return found->second;
   if (auto kernel = cached(key); kernel && kernel->launches.size() == 1) {
@@ -177,7 +178,8 @@ Result<size_t> KernelCompiler::addByEmitter(const std::string &key,
                          "'; there are " + emitterNames());
   size_t index = keep(key, Kernel(), graph, false);
   made_[index].job = jobs_.size();
-  jobs_.push_back({&target_, emitter_, graph, entryName(dispatch, key), key});
+  jobs_.push_back({&target_, emitter_, graph, entryName(dispatch, key), key,
+                   std::move(ir)});
   return index;
 }
 
@@ -240,6 +242,13 @@ KernelCompiler::addRegistered(func::FuncOp dispatch,
                     " " + kernelKey(target_, withoutNames(*graph));
   for (int32_t binding : match->bindings)
     key += " " + std::to_string(binding);
+  if (!match->kernel->ir.empty()) {
+    KernelTemplate ir = templateFor(*match, symbols);
+    std::string name = dispatch.getName().str();
+    auto index = addByEmitter(kernelKey(key, ir.ir), name, *graph, ir);
+    return index ? Result<std::optional<size_t>>(*index)
+                 : index.status().within(label);
+  }
   if (auto found = byKey_.find(key); found != byKey_.end())
     return std::optional(found->second);
   auto kernel = kernelFor(*match, symbols);

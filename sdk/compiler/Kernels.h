@@ -110,7 +110,8 @@ private:
                              const WeightInputs &weights,
                              const std::string &dispatch);
   Result<size_t> addByEmitter(const std::string &key, llvm::StringRef dispatch,
-                              const Graph &graph);
+                              const Graph &graph,
+                              std::optional<KernelTemplate> ir = {});
   std::optional<Kernel> cached(const std::string &key);
   size_t keep(const std::string &key, Kernel kernel, const Graph &graph,
               bool own);

@@ -190,17 +190,19 @@ static void addForms(VariantContext &context, Form form, OneDevice device,
 /// The graphs of a target's kernels that may be in a program.
 static std::vector<bp::KernelPattern>
 patternsOf(VariantContext &context, unsigned target, const Contents &contents,
-           OneDevice device, Draft &draft) {
+           OneDevice device, const Refusals &refusals, Draft &draft) {
   std::vector<bp::KernelPattern> patterns;
   for (auto [number, kernel] : llvm::enumerate(context.targets[target].kernels))
     for (size_t i = 0; i < kernel->text.graphs.size(); ++i)
-      addForms(context, {target, number, i}, device, contents, draft, patterns);
+      if (!refusals.kernels.contains(kernel->fullName()))
+        addForms(context, {target, number, i}, device, contents, draft,
+                 patterns);
   return patterns;
 }
 
 void backplane::matchKernels(VariantContext &context, ModuleOp module,
                              const std::string &name, OneDevice device,
-                             Draft &draft) {
+                             const Refusals &refusals, Draft &draft) {
   if (llvm::all_of(context.targets,
                    [](const Target &target) { return target.kernels.empty(); }))
     return;
@@ -213,7 +215,8 @@ void backplane::matchKernels(VariantContext &context, ModuleOp module,
       return generatedNs(context.targets[target], graph, sizes);
     };
     bp::KernelReport report = bp::matchKernels(
-        module, target, patternsOf(context, target, contents, device, draft),
+        module, target,
+        patternsOf(context, target, contents, device, refusals, draft),
         context.kernel.empty() ? bp::GeneratedCost(generated) : nullptr);
     llvm::append_range(draft.report, report.used);
     llvm::append_range(draft.report, report.nearMisses);

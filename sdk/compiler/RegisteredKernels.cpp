@@ -2,6 +2,7 @@
 #include "sdk/compiler/RegisteredKernels.h"
 
 #include "sdk/compiler/CompiledKernel.h"
+#include "sdk/compiler/KernelTemplate.h"
 #include "sdk/support/Error.h"
 #include "sdk/support/Glob.h"
 
@@ -24,6 +25,8 @@ public:
   }
 
   Status run() const {
+    if (!kernel_.code)
+      return checkCost().within("cost");
     const Kernel &body = *kernel_.code;
     for (const auto *launches : {&body.launches, &body.initLaunches})
       for (const KernelLaunch &launch : *launches)
@@ -100,12 +103,17 @@ Result<RegisteredKernel> readKernel(const KernelSet &set,
                           .target = std::string(view(from.target)),
                           .text = std::move(*text),
                           .cost = std::string(view(from.cost)),
-                          .code = copyKernel(*from.body)};
-  if (kernel.code->code.empty())
+                          .ir = std::string(view(from.ir))};
+  if (from.body)
+    kernel.code = copyKernel(*from.body);
+  if (kernel.code && kernel.code->code.empty())
     kernel.code->native =
         NativeKernel{set.plugin, kernel.text.name, kernel.text.version};
-  if (Status s = BodyChecker(kernel).run(); !s.ok())
-    return s.within("kernel '" + kernel.text.name + "'");
+  Status status = BodyChecker(kernel).run();
+  if (status.ok() && !kernel.code)
+    status = checkTemplate(kernel);
+  if (!status.ok())
+    return status.within("kernel '" + kernel.text.name + "'");
   return kernel;
 }
 

@@ -90,10 +90,11 @@ struct Refusals {
   Reasons together;
   /// Partitions, by device and the ops that the plug-in named.
   std::map<std::pair<unsigned, std::vector<int64_t>>, std::string> partitions;
+  std::set<std::string> kernels;   ///< registered ones whose IR is of no use
   std::vector<std::string> report; ///< of those that were cut again
 
   size_t size() const {
-    return ops.size() + together.size() + partitions.size();
+    return ops.size() + together.size() + partitions.size() + kernels.size();
   }
 };
 
@@ -129,7 +130,8 @@ Status compileRegions(VariantContext &context, mlir::ModuleOp module,
 /// report which, and what nearly was. Writes a dump; without registered kernels
 /// it does nothing.
 void matchKernels(VariantContext &context, mlir::ModuleOp module,
-                  const std::string &name, OneDevice device, Draft &draft);
+                  const std::string &name, OneDevice device,
+                  const Refusals &refusals, Draft &draft);
 
 /// Groups of ops become functions, one for each dispatch.
 Status fuse(VariantContext &context, mlir::ModuleOp module);

@@ -29,6 +29,7 @@ public:
   const Attribute &value(size_t variable) const {
     return kernel_.variables[variable].choices[size_t(values_[variable])];
   }
+  const std::vector<DType> &dtypes() const { return dtypes_; }
   /// The number of the value of each variable.
   const std::vector<int64_t> &values() const { return values_; }
   bool isAbsent(size_t input) const { return absent_[input]; }

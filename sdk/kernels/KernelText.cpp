@@ -326,6 +326,7 @@ Result<KernelGraph> Expander::graph() {
   result.graph.symbols = result_.symbols;
   values_.assign(kernel_.values.size(), std::nullopt);
   result.choices = choices_.values();
+  result.dtypes = choices_.dtypes();
   for (size_t i = 0; i < kernel_.inputs.size(); ++i)
     if (Status s = addInput(result, i); !s.ok())
       return s;
@@ -347,8 +348,12 @@ Result<KernelText> Expander::run() {
   result_.version = kernel_.version;
   if (Status s = addSymbols(); !s.ok())
     return s;
-  for (const syntax::Input &input : kernel_.inputs)
+  for (const syntax::Input &input : kernel_.inputs) {
     result_.bindings.push_back(kernel_.values[input.value].name);
+    result_.isOptional.push_back(input.isOptional);
+  }
+  for (const syntax::DTypeVariable &variable : kernel_.dtypes)
+    result_.dtypes.push_back(variable.name);
   result_.inputCount = uint32_t(kernel_.inputs.size());
   for (const syntax::ValueVariable &variable : kernel_.variables)
     result_.variables.push_back(variable.name);

@@ -11,7 +11,7 @@ static size_t numberOf(DictionaryAttr mark, StringRef key) {
 std::optional<KernelMatch> bp::kernelMatchOf(func::FuncOp dispatch,
                                              RegisteredKernels kernels) {
   auto mark = dispatch->getAttrOfType<DictionaryAttr>(kernelAttr);
-  if (!mark)
+  if (!mark || !mark.contains("number")) // that of a partition has none
     return std::nullopt;
   KernelMatch match;
   match.kernel = kernels[numberOf(mark, "number")].get();

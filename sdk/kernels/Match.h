@@ -67,8 +67,8 @@ struct KernelMatch {
 };
 
 /// The match that a dispatch of `main` was formed from, as its `bp.kernel`
-/// says; none: code is generated for it. `kernels` are those of the dispatch's
-/// target, as when it was matched.
+/// says; none: code is generated for it, or it is a partition. `kernels` are
+/// those of the dispatch's target, as when it was matched.
 std::optional<KernelMatch> kernelMatchOf(mlir::func::FuncOp dispatch,
                                          RegisteredKernels kernels);
 

@@ -48,11 +48,21 @@ SmallVector<int64_t> otherAxes(const Dims &dims, ArrayRef<int64_t> axes) {
   return others;
 }
 
+/// The axes of a broadcast's result along which its operand has elements.
+SmallVector<int64_t> operandAxes(BroadcastOp op) {
+  SmallVector<int64_t> axes;
+  for (auto [size, axis] :
+       llvm::zip_equal(bp::dimsOf(op.getX().getType()), op.getAxes()))
+    if (!(size == Dim(1)))
+      axes.push_back(axis);
+  return axes;
+}
+
 /// A broadcast's axes of its operand, or those that a reduction keeps, then
 /// those that it adds up.
 std::vector<Loops> loopsOf(Operation *op, const Sizes &symbols) {
   if (auto broadcast = dyn_cast<BroadcastOp>(op))
-    return {loopsOf(dimsOf(op->getResult(0), symbols), broadcast.getAxes())};
+    return {loopsOf(dimsOf(op->getResult(0), symbols), operandAxes(broadcast))};
   auto reduce = dyn_cast<ReduceOp>(op);
   if (!reduce)
     return {};
@@ -79,7 +89,7 @@ bool bp::allowsOtherShape(Operation *op) {
 }
 
 bool bp::isOfShape(StringRef attribute) {
-  return attribute == "axes" || attribute == "dims";
+  return attribute == "axes" || attribute == "dims" || attribute == "keep";
 }
 
 bool bp::isSameInOtherShape(Operation *pattern, Operation *op,

@@ -24,7 +24,8 @@ struct KernelPredicate {
 struct KernelGraph {
   Graph graph;
   std::string choice; ///< "T = f16, without bias"; empty: there is one only
-  /// Which value each of the text's variables has, from 0.
+  std::vector<DType> dtypes; ///< of each of the text's variables for one
+  /// Which value each of the text's variables of values has, from 0.
   std::vector<int64_t> choices;
   /// For each binding of the text, inputs before outputs, the number of the
   /// input or output of `graph`; -1: absent in this choice.
@@ -38,6 +39,8 @@ struct KernelText {
   std::vector<Symbol> symbols;        ///< in the order of a call's sizes
   std::vector<std::string> bindings;  ///< names: inputs, then outputs
   uint32_t inputCount = 0;            ///< of them
+  std::vector<bool> isOptional;       ///< whether each input is
+  std::vector<std::string> dtypes;    ///< names of variables of dtypes
   std::vector<std::string> variables; ///< names of those of values
   std::vector<KernelPredicate> where; ///< all of them hold
   std::vector<KernelGraph> graphs;    ///< at least one, at most 64
@@ -47,8 +50,8 @@ struct KernelText {
 /// what was expected.
 Result<KernelText> parseKernelText(std::string_view text);
 
-/// A kernel with its body: code of the target's format, or a function that the
-/// plug-in resolves where it runs.
+/// A kernel with its body: code of the target's format, a function that the
+/// plug-in resolves where it runs, or IR.
 struct RegisteredKernel {
   std::string plugin; ///< that registered it
   std::string target; ///< glob over target names
@@ -56,8 +59,9 @@ struct RegisteredKernel {
   /// Estimated ns over the text's symbols and variables, has_NAME and
   /// `generated`; empty: it is preferred to generated code.
   std::string cost;
-  /// Launches over the bindings and symbols of the text; none: native.
+  /// Launches over the bindings and symbols of the text; none: `ir`.
   std::optional<Kernel> code;
+  std::string ir; ///< MLIR as `lower` leaves it, as bp_kernel_t has it
 
   /// "onednn.matmul"
   std::string fullName() const { return plugin + "." + text.name; }

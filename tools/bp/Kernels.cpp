@@ -15,8 +15,8 @@ struct Line {
   std::string set, setVersion, refusal;
   std::string name, target, cost, text;
   uint32_t version = 0;
-  bool isNative = false;
-  size_t graphs = 0; ///< choices of dtypes and optional inputs
+  const char *body = ""; ///< "function", "code", "IR"
+  size_t graphs = 0;     ///< choices of dtypes and optional inputs
   std::set<std::string> dtypes;
   std::vector<std::string> where;
 };
@@ -50,15 +50,13 @@ bp_status_t collect(void *context, const bp_kernel_listing_t *listing) {
     line.target = view(kernel->target);
     line.cost = view(kernel->cost);
     line.text = view(kernel->text);
-    line.isNative = kernel->body->blob.size == 0;
+    line.body = !kernel->body             ? "IR"
+                : kernel->body->blob.size ? "code"
+                                          : "function";
     readText(line);
   }
   static_cast<std::vector<Line> *>(context)->push_back(std::move(line));
   return BP_STATUS_OK;
-}
-
-const char *bodyOf(const Line &line) {
-  return line.isNative ? "function" : "code";
 }
 
 void printLine(const Line &line, bool withText) {
@@ -70,7 +68,7 @@ void printLine(const Line &line, bool withText) {
                 readableMessage(line.refusal).c_str());
     return;
   }
-  std::printf("%s: %s for %s, of %s", title.c_str(), bodyOf(line),
+  std::printf("%s: %s for %s, of %s", title.c_str(), line.body,
               readable(line.target, 400).c_str(),
               join(line.dtypes, ", ").c_str());
   if (line.graphs > 1)
@@ -102,7 +100,7 @@ void printJson(const std::vector<Line> &lines) {
         "\"choices\": %zu, \"where\": %s, \"text\": %s, \"refusal\": %s}",
         &line == lines.data() ? "" : ",", jsonString(line.set).c_str(),
         jsonString(line.setVersion).c_str(), jsonString(line.name).c_str(),
-        line.version, jsonString(line.target).c_str(), bodyOf(line),
+        line.version, jsonString(line.target).c_str(), line.body,
         jsonString(line.cost).c_str(), jsonList(line.dtypes).c_str(),
         line.graphs, jsonList(line.where).c_str(),
         jsonString(line.text).c_str(), jsonString(line.refusal).c_str());

@@ -186,10 +186,18 @@ private:
     return status;
   }
   bp_status_t describe() {
+    std::string bodies;
     const bp_kernel_sink_t sink = {
-        [](void *, const bp_kernel_t *) { return bp_status_t(BP_STATUS_OK); },
-        nullptr};
-    return info().kernels->describe(loaded_.self, &sink, &loaded_.error);
+        [](void *context, const bp_kernel_t *kernel) {
+          auto &all = *static_cast<std::string *>(context);
+          all += kernel->body ? "code;" : std::string(view(kernel->ir)) + ";";
+          return bp_status_t(BP_STATUS_OK);
+        },
+        &bodies};
+    bp_status_t status =
+        info().kernels->describe(loaded_.self, &sink, &loaded_.error);
+    EXPECT_TRUE(status || bodies == "func.func @same;code;") << bodies;
+    return status;
   }
 
   bp_status_t callDevice(const std::string &member);

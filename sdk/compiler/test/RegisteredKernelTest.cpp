@@ -70,8 +70,10 @@ const bp_compiler_table_t toyTable = {BP_HEADER(bp_compiler_table_t),
                                       noPasses,
                                       nullptr};
 
-/// Native kernels of one work-group: the texts that are registered.
+/// The texts that are registered: native kernels of one work-group, or all of
+/// this IR.
 std::vector<std::string> texts;
+std::string ir;
 
 bp_status_t describe(void *, const bp_kernel_sink_t *sink, bp_error_t *) {
   for (const std::string &text : texts) {
@@ -90,7 +92,8 @@ bp_status_t describe(void *, const bp_kernel_sink_t *sink, bp_error_t *) {
     bp_kernel_t kernel = {BP_HEADER(bp_kernel_t)};
     kernel.text = toC(text);
     kernel.target = toC("t*");
-    kernel.body = &body;
+    kernel.body = ir.empty() ? &body : nullptr;
+    kernel.ir = toC(ir);
     if (bp_status_t s = sink->put(sink->context, &kernel))
       return s;
   }
@@ -117,6 +120,7 @@ protected:
         {"acme", "1.0.0", "hash", &kernelsTable, nullptr, nullptr});
     services_.graphTable = graphTable();
     texts.clear();
+    ir.clear();
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
@@ -246,6 +250,76 @@ TEST_F(RegisteredKernelTest, TellsWhatNearlyMatches) {
   EXPECT_EQ(countOf(variant.report, "the condition d <= 64 is not proved for "
                                     "b = b, d = 96, m = m, n = m"),
             1u);
+}
+
+constexpr const char *productText = R"(kernel product version 1 {
+  symbol m, n
+  %a = input f32[m, n]
+  %b = input f32[m, n]
+  %p = mul(%a, %b)
+  %y = exp(%p)
+  output %y
+})";
+
+/// Its sizes are those of `shape`, of what stands in its body.
+std::string productIr(const std::string &shape, const std::string &body) {
+  const std::string tensor = "tensor<" + shape + "xf32>";
+  return "#id = affine_map<(i, j) -> (i, j)>\nfunc.func @product(%a: " +
+         tensor + ", %b: " + tensor + ", %y: " + tensor +
+         ", %m: index, %n: index) -> " + tensor +
+         " {\n%r = linalg.generic {indexing_maps = [#id, #id, #id], "
+         "iterator_types = [\"parallel\", \"parallel\"]} ins(%a, %b : " +
+         tensor + ", " + tensor + ") outs(%y : " + tensor +
+         ") {\n^bb0(%x: f32, %w: f32, %o: f32):\n" + body +
+         "\nlinalg.yield %e : f32\n} -> " + tensor + "\nreturn %r : " + tensor +
+         "\n}\n";
+}
+constexpr const char *product =
+    "%p = arith.mulf %x, %w : f32\n%e = math.exp %p : f32";
+constexpr const char *productModel = R"(
+  symbol b
+  %a = input f32[b, 3, 8]
+  %b = input f32[b, 3, 8]
+  %p = mul(%a, %b)
+  %y = exp(%p)
+  output %y)";
+
+TEST_F(RegisteredKernelTest, TakesIrInThePlaceOfItsOps) {
+  texts = {productText};
+  ir = productIr("?x?", product);
+  VariantInfo variant = compile(productModel);
+  EXPECT_EQ(countOf(variant.report, "kernel acme.product computes mul"), 1u);
+  EXPECT_EQ(countOf(variant.report, "not used"), 0u);
+  ASSERT_EQ(variant.executables.size(), 1u);
+  EXPECT_NE(variant.executables[0].format, "native");
+  // The cache knows it from other IR, and from generated code.
+  auto nameOf = [](const VariantInfo &made) {
+    return made.executables.at(0).entries.at(0).name;
+  };
+  ir = productIr("?x?", "%e = arith.addf %x, %w : f32");
+  EXPECT_NE(nameOf(compile(productModel)), nameOf(variant));
+  texts.clear();
+  EXPECT_NE(nameOf(compile(productModel)), nameOf(variant));
+}
+
+TEST_F(RegisteredKernelTest, LeavesOutIrThatCannotBeUsed) {
+  texts = {productText};
+  const std::pair<std::string, const char *> wrong[] = {
+      {"func.func @product() { return", "expected"},
+      {"func.func @product() { return }", "it has 0 arguments, the text asks "
+                                          "for 5: 2 inputs, 1 outputs, 2 "},
+      {"func.func @other() { return }", "the IR has no function product"},
+      {productIr("?x4", product),
+       "it has 'tensor<?x4xf32>' where the model has"},
+      {productIr("?x?", "%e = arith.mulf %x : f32"), "expected"},
+  };
+  for (const auto &[text, message] : wrong) {
+    ir = text;
+    VariantInfo variant = compile(productModel);
+    EXPECT_EQ(countOf(variant.report, message), 1u) << text;
+    EXPECT_EQ(countOf(variant.report, "not used"), 1u) << text;
+    EXPECT_EQ(variant.executables.size(), 1u) << text;
+  }
 }
 
 TEST_F(RegisteredKernelTest, LeavesModelsWithoutKernelsAsTheyAre) {

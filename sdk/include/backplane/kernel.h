@@ -122,6 +122,21 @@ typedef struct bp_kernel_t {
    * functions that `resolve` returns where the program runs; where it cannot,
    * generated code runs. */
   const struct bp_compiled_t *body;
+  /* ---- since minor version 4 ---- */
+  /* (optional, default: none) MLIR text in the place of `body`, which is NULL
+   * then: it takes the place of what the compiler would lower, and the target's
+   * pipelines make code of it, for every target that has an emitter. One module
+   * with a function of the kernel's name, whose arguments are
+   *
+   *   a tensor for each input, then for each output, in the order of the text;
+   *   an index for each symbol, then for each variable of values;
+   *   an index for each optional input, has_NAME,
+   *
+   * and whose results are the outputs. What a tensor for an output holds is
+   * undefined: it is where the result may be computed. An input that is absent
+   * has no elements. `!T` is the dtype that the variable T stands for. The page
+   * docs/reference/kernels.md has the dialects. */
+  bp_string_t ir;
 } bp_kernel_t;
 
 typedef struct bp_kernel_sink_t {

@@ -315,6 +315,12 @@ public:
   Status describe(KernelSink sink) {
     at("describe");
     const int64_t number = 1;
+    if (Status status =
+            sink.putIr("kernel same version 1\n{\n  symbol n\n  %x = input "
+                       "f32[n]\n  %y = abs(%x)\n  output %y\n}\n",
+                       "classes-*", "func.func @same", "n");
+        !status.ok())
+      return status;
     return sink.put("kernel neg version 1\n{\n  symbol n\n  %x = input f32[n]\n"
                     "  %y = neg(%x)\n  output %y\n}\n",
                     "classes-*",

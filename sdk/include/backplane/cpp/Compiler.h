@@ -102,17 +102,33 @@ public:
   Status put(std::string_view text, std::string_view target,
              const Compiled &body, std::string_view cost = {}) const {
     CompiledStructs structs(body);
+    bp_kernel_t kernel = of(text, target, cost);
+    kernel.body = &structs.c();
+    return put(kernel);
+  }
+  /// A kernel whose body is MLIR text.
+  Status putIr(std::string_view text, std::string_view target,
+               std::string_view ir, std::string_view cost = {}) const {
+    bp_kernel_t kernel = of(text, target, cost);
+    kernel.ir = toC(ir);
+    return put(kernel);
+  }
+
+private:
+  static bp_kernel_t of(std::string_view text, std::string_view target,
+                        std::string_view cost) {
     bp_kernel_t kernel = {};
     kernel.header = BP_HEADER(bp_kernel_t);
     kernel.text = toC(text);
     kernel.target = toC(target);
     kernel.cost = toC(cost);
-    kernel.body = &structs.c();
+    return kernel;
+  }
+  Status put(const bp_kernel_t &kernel) const {
     bp_status_t code = sink_->put(sink_->context, &kernel);
     return code ? Status(code, "the host refuses the kernel") : Status();
   }
 
-private:
   const bp_kernel_sink_t *sink_;
 };
 
