@@ -8,11 +8,13 @@
 - The reference backend builds as a vendor's plug-in would, from its C files and
   the installed headers alone, under another name, and runs a model.
 - examples/data-backend builds in the same way, and compiles a model.
-- examples/kernels builds in the same way, and computes a part of a model on x86-64.
+- examples/kernels builds in the same way, and computes a part of a model on x86-64; its kernels of
+  IR compute one on every device that has an emitter, those for Vulkan on Vulkan.
 - examples/passes builds in the same way; its graph pass changes a model on x86-64.
 - The packages that CPack makes work in the same way (packages.py).
 """
 import argparse
+import json
 import os
 import pathlib
 import platform
@@ -130,6 +132,26 @@ def test_kernels_of_ir(steps, bp, prefix, folder, cache):
         steps.run(f"kernel of IR conforms on {device}", [
             bp, "conformance", "--device", device, "--filter", "L8/*", "--out", folder / "ir"],
             "only a part of the cases ran, all of them good", **used)
+
+
+def test_kernels_for_vulkan(steps, bp, prefix, folder, cache):
+    """Kernels as SPIR-V, where a device and the compiler of shaders are there."""
+    listed = subprocess.run([bp, "devices", "--json"], text=True, capture_output=True, check=True,
+                            env={**os.environ, **cache})
+    usable = any(device["plugin"] == "vulkan" and device["usable"]
+                 for device in json.loads(listed.stdout))
+    if not usable or not shutil.which("glslangValidator"):
+        print("skipped kernels for Vulkan: no device, or no glslangValidator")
+        return
+    build = folder / "vulkan-kernels"
+    steps.run("kernels for Vulkan configure", [
+        "cmake", "-S", prefix / "share/doc/backplane/examples/kernels/vulkan", "-B", build, "-G",
+        "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}"])
+    steps.run("kernels for Vulkan build", ["cmake", "--build", build])
+    steps.run("kernels for Vulkan conform", [
+        bp, "conformance", "--device", "vulkan", "--filter", "L8/*", "--out", folder / "spirv"],
+        "only a part of the cases ran, all of them good", **cache,
+        BACKPLANE_ADD_PLUGIN_FILES=str(build / "acme-vulkan.bp.json"))
 
 
 def test_passes(steps, bp, prefix, folder, cache):
@@ -300,6 +322,7 @@ def main():
         steps.run("its artifact", [bp, "inspect", artifact], "acme-64", **data)
         test_npu(steps, bp, prefix, folder, trained, cache)
         test_kernels_of_ir(steps, bp, prefix, folder, cache)
+        test_kernels_for_vulkan(steps, bp, prefix, folder, cache)
         if platform.machine() == "x86_64":
             test_kernels(steps, bp, prefix, folder, cache)
             test_passes(steps, bp, prefix, folder, cache)

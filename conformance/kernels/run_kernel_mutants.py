@@ -15,11 +15,13 @@ import pathlib
 import platform
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 
-from kernel_mutants import ACME, ANYWHERE, EQUIVALENT, IR, LINEAR, MISSED, ONEDNN, SMALL
+from kernel_mutants import (ACME, ANYWHERE, EQUIVALENT, IR, LINEAR, MISSED, ONEDNN, SMALL,
+                            VULKAN)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SEED, OTHER_SEEDS = 11, (1, 2, 3, 4)
@@ -32,6 +34,7 @@ FLAGS = {"acme-kernels": ["gcc", "-std=c99", "-O3", "-mavx2", "-mfma", "-fno-mat
          "acme-anywhere": ["gcc", "-std=c99"],
          "ir": ["gcc", "-std=c99"],
          "small": ["gcc", "-std=c99", "-O2", "-ffp-contract=off"]}
+DEVICES = {"acme-vulkan": "vulkan"}  # of sets that are not for the host
 
 
 def changed(path, old, new):
@@ -99,11 +102,34 @@ class OneDnn:
         return manifest_of(folder, "onednn")
 
 
-def judge(folder, manifest, seed, kernel="*"):
+def build_shader(folder, old=None, new=None):
+    """The set for Vulkan with its shader changed in one place; gives its manifest."""
+    folder.mkdir()
+    source = ROOT / "examples/kernels/vulkan"
+    shader = folder / "attention.comp"
+    shader.write_text(changed(source / shader.name, old, new), encoding="utf-8")
+    for size in (32, 64):
+        command("glslangValidator", "-V", "--quiet", "--target-env", "vulkan1.2", f"-DD={size}",
+                "--vn", f"attention{size}", "-o", folder / f"attention{size}.h", shader)
+    command("gcc", "-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-w",
+            f"-I{ROOT}/sdk/include", f"-I{folder}", source / "vulkan.c", "-o", folder / "libset.so")
+    return manifest_of(folder, "acme-vulkan")
+
+
+def has_vulkan():
+    """Whether the shader can be made and run here."""
+    listed = subprocess.run([ROOT / "build/bin/bp", "devices", "--json"], text=True,
+                            capture_output=True, check=False)
+    usable = any(device["plugin"] == "vulkan" and device["usable"]
+                 for device in json.loads(listed.stdout))
+    return usable and shutil.which("glslangValidator") is not None
+
+
+def judge(folder, manifest, seed, kernel="*", device="host"):
     """Ids and statuses of the bad cases of layer 8, and how many cases ran; or what was said."""
     out = folder / f"seed{seed}"
     result = subprocess.run(
-        [ROOT / "build/bin/bp", "conformance", "--device", "host", "--filter", f"L8/{kernel}",
+        [ROOT / "build/bin/bp", "conformance", "--device", device, "--filter", f"L8/{kernel}",
          "--seed", str(seed), "--timeout", "20", "--out", out], text=True, capture_output=True,
         check=False,
         env=dict(os.environ, BACKPLANE_CACHE_DIR="-", BACKPLANE_ADD_PLUGIN_FILES=str(manifest)))
@@ -129,20 +155,27 @@ class Suite:
             self.failed += 1
             print(f"FAILED {name}: {str(evidence)[:600]}", flush=True)
 
+    def build(self, name, folder, old=None, new=None, file="Work.cpp"):
+        if name == "onednn":
+            return self.onednn.build(folder, old, new, file)
+        if name == "acme-vulkan":
+            return build_shader(folder, old, new)
+        return build(folder, name, old, new)
+
     def unbroken(self, name, seed):
         folder = self.folder / f"{name}-{seed}"
         one = name == "onednn"  # one kernel: all of them take minutes
-        manifest = self.onednn.build(folder) if one else build(folder, name)
-        bad, count = judge(folder, manifest, seed, f"{name}.{LINEAR}/*" if one else "*")
+        manifest = self.build(name, folder)
+        bad, count = judge(folder, manifest, seed, f"{name}.{LINEAR}/*" if one else "*",
+                           DEVICES.get(name, "host"))
         self.check(f"{name} at seed {seed}", bad == [] and count > (50 if one else 100),
                    (bad, count))
 
     def mutant(self, name, change):
         what, old, new, file, kernel = change
         folder = self.folder / what
-        manifest = (self.onednn.build(folder, old, new, file) if file else
-                    build(folder, name, old, new))
-        bad, count = judge(folder, manifest, SEED, f"{name}.{kernel}/*")
+        manifest = self.build(name, folder, old, new, file)
+        bad, count = judge(folder, manifest, SEED, f"{name}.{kernel}/*", DEVICES.get(name, "host"))
         if what in EQUIVALENT or what in MISSED:
             self.check(f"{what} is not found", bad == [], (bad, count))
         else:
@@ -172,6 +205,8 @@ def main():
             for name, changes in (("small", SMALL), ("acme-anywhere", ANYWHERE), ("ir", IR))}
     if platform.machine() == "x86_64":
         sets["acme-kernels"] = [(*change, None, "*") for change in ACME]
+    if has_vulkan():
+        sets["acme-vulkan"] = [(*change, None, "*") for change in VULKAN]
     onednn = None
     if OneDnn.built.exists():
         sets["onednn"], onednn = ONEDNN, OneDnn()

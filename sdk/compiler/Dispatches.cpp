@@ -285,10 +285,11 @@ Status ProgramKernels::add(const ScheduledDispatch &scheduled) {
                                schedule_.dispatches.size());
   WeightInputs weights =
       weightsOf(context_, schedule_, draft_.weights, scheduled);
+  // A named kernel computes all dispatches but constants that it reads.
+  bool isFree = context_.kernel.empty() || function.getNumArguments() == 0;
   auto added =
-      context_.kernel.empty()
-          ? addKernel(kernels, function, weights, target, draft_)
-          : addNamedKernel(context_, function, device, weights, draft_);
+      isFree ? addKernel(kernels, function, weights, target, draft_)
+             : addNamedKernel(context_, function, device, weights, draft_);
   llvm::append_range(draft_.report, kernels.takeReport());
   all_.push_back(added ? std::optional(*added) : std::nullopt);
   if (!added)
