@@ -98,6 +98,7 @@ def test_kernels(steps, bp, prefix, folder, cache):
     steps.run("kernels build", ["cmake", "--build", build])
     manifest = build / "acme-kernels.bp.json"
     used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    steps.run("kernels keep the rules", [bp, "lint", manifest], " 0 errors", **cache)
     model, artifact = folder / "attention.onnx", folder / "attention.bpx"
     model.write_bytes(models.attention().SerializeToString())
     name = "kernel acme-kernels.attention"
@@ -128,6 +129,7 @@ def test_kernels_of_ir(steps, bp, prefix, folder, cache):
     manifest = folder / "acme-anywhere.bp.json"
     shutil.copy(source / manifest.name, manifest)
     used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    steps.run("kernels of IR keep the rules", [bp, "lint", manifest], " 0 errors", **cache)
     for device in ("host", "cuda://emu?sm=90"):
         steps.run(f"kernel of IR conforms on {device}", [
             bp, "conformance", "--device", device, "--filter", "L8/*", "--out", folder / "ir"],
@@ -163,6 +165,7 @@ def test_passes(steps, bp, prefix, folder, cache):
     manifest = folder / "acme-passes.bp.json"
     shutil.copy(source / manifest.name, manifest)
     used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    steps.run("passes keep the rules", [bp, "lint", manifest], " 0 errors", **cache)
 
     def compiled(name, made):
         model, artifact = folder / f"{name}.onnx", folder / f"{name}.bpx"

@@ -4,9 +4,11 @@
 // makes of the devices, targets and kernels that it lists.
 #include "Child.h"
 #include "Lint.h"
+#include "hal/core/KernelSet.h"
 #include "hal/core/PluginCall.h"
 #include "hal/core/Registry.h"
 #include "sdk/graph/GraphTable.h"
+#include "sdk/kernels/RegisteredKernel.h"
 
 #include <filesystem>
 #include <unistd.h>
@@ -23,6 +25,42 @@ std::unique_ptr<CallLook> tellFunction(const char *function) {
   return nullptr;
 }
 
+/// Whether the cost is an expression over what the text declares.
+Status checkCost(const KernelText &text, std::string_view cost) {
+  auto dim = Dim::parse(cost.empty() ? "0" : cost);
+  if (!dim)
+    return dim.status();
+  std::set<std::string> used;
+  dim->collectSymbols(used);
+  used.erase(std::string(generatedSymbol));
+  for (const Symbol &symbol : text.symbols)
+    used.erase(symbol.name);
+  for (const std::string &variable : text.variables)
+    used.erase(variable);
+  for (uint32_t i = 0; i < text.inputCount; ++i)
+    used.erase("has_" + text.bindings[i]);
+  return used.empty() ? Status()
+                      : invalidArgument("the cost uses '" + *used.begin() +
+                                        "', which the text does not have");
+}
+
+void listKernels(const KernelSet &set, const Teller &teller) {
+  uint64_t number = 0;
+  Status status = callDescribe(set, [&](const bp_kernel_t &kernel) {
+    std::string which = "kernel " + std::to_string(++number);
+    auto text = parseKernelText(view(kernel.text));
+    Status wrong =
+        text ? checkCost(*text, view(kernel.cost)) : Status(text.status());
+    if (text)
+      which += ", '" + text->name + "'";
+    if (!wrong.ok())
+      teller.tell("BPL208", which + ": " + wrong.message());
+    return Status();
+  });
+  if (!status.ok())
+    teller.tell("BPL208", status.message());
+}
+
 void listAll(const LoaderOptions &loader, const Teller &teller) {
   told = &teller;
   callLooker = tellFunction;
@@ -36,6 +74,8 @@ void listAll(const LoaderOptions &loader, const Teller &teller) {
       teller.tell("none", line.refusal);
     else if (!line.refusal.empty())
       teller.tell("BPL207", line.refusal);
+  for (const KernelSet &set : registry->kernelSets())
+    listKernels(set, teller);
   teller.tell("call", "shutdown");
 }
 
@@ -43,12 +83,13 @@ void listAll(const LoaderOptions &loader, const Teller &teller) {
 
 void lintHosted(LintedPlugin &plugin, const LintOptions &options,
                 const LoaderOptions &loader, Report &report) {
-  const std::string what = "what the host makes of it (BPL207)";
+  const std::string what = "what the host makes of it (BPL207, BPL208)";
   if (!plugin.manifest)
     return report.skip(what, "the host needs a manifest");
   if (!plugin.notRun.empty())
     return report.skip(what, plugin.notRun);
   report.ask("BPL207");
+  report.ask("BPL208");
   const std::string where =
       std::filesystem::path(plugin.manifestPath).filename();
   LoaderOptions alone;
@@ -63,7 +104,7 @@ void lintHosted(LintedPlugin &plugin, const LintOptions &options,
       plugin.usableDevice = true;
     else if (word == "unusable")
       report.skip("a device", text);
-    else if (word == "BPL207")
+    else
       report.find(word, where, text);
   };
   std::string end =

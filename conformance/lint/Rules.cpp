@@ -155,6 +155,12 @@ constexpr OwnRule ownRules[] = {
      "the host takes what the plug-in says of itself: devices, targets, "
      "passes, kernels",
      "mend what is named", "The reason is that of `bp devices --why`."},
+    {"BPL208", Error,
+     "the texts of a set's kernels can be read, and costs use what they "
+     "declare",
+     "mend the text at the place that is named",
+     "The compiler leaves out a kernel that it cannot read, and the suite has "
+     "nothing to judge it by."},
 };
 
 /// The rules that checks of binaries ask.

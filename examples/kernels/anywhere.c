@@ -4,6 +4,7 @@
  * the body of each is IR, which the compiler makes code of.
  */
 #include <backplane/compiler.h>
+#include <backplane/helpers.h>
 #include <backplane/plugin.h>
 
 #define TEXT(literal) {(literal), sizeof(literal) - 1}
@@ -89,17 +90,14 @@ static const bp_kernels_table_t kernels_table = {BP_HEADER(bp_kernels_table_t),
 
 BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *host,
                                             bp_plugin_info_t *out) {
-  const bp_string_t name = TEXT("acme-anywhere"), vendor = TEXT("Acme");
-  const bp_string_t version = TEXT("1.0.0");
+  bp_plugin_info_t info = {.header = BP_HEADER(bp_plugin_info_t)};
   (void)host;
-  if (!BP_HAS(out, bp_plugin_info_t, kernels))
-    return BP_STATUS_FAILED_PRECONDITION;
-  out->name = name;
-  out->vendor = vendor;
-  out->version = version;
-  out->required_minor = 4;
-  out->built_minor = BP_ABI_MINOR;
-  out->plugin = &plugin_table;
-  out->kernels = &kernels_table;
-  return BP_STATUS_OK;
+  info.name = bp_text("acme-anywhere");
+  info.vendor = bp_text("Acme");
+  info.version = bp_text("1.0.0");
+  info.required_minor = 4;
+  info.built_minor = BP_ABI_MINOR;
+  info.plugin = &plugin_table;
+  info.kernels = &kernels_table;
+  return bp_plugin_info_give(&info, out);
 }

@@ -4,6 +4,7 @@
  * graph pass of its own: pow(x, 2) becomes mul(x, x).
  */
 #include <backplane/compiler.h>
+#include <backplane/helpers.h>
 #include <backplane/plugin.h>
 
 #include <stdlib.h>
@@ -295,15 +296,14 @@ static const bp_compiler_table_t compiler_table = {
 
 BP_PLUGIN_EXPORT int32_t bp_plugin_query_v0(const bp_host_info_t *host,
                                             bp_plugin_info_t *out) {
-  const bp_string_t name = TEXT("acme-passes"), vendor = TEXT("Acme");
-  const bp_string_t version = TEXT("1.0.0");
+  bp_plugin_info_t info = {.header = BP_HEADER(bp_plugin_info_t)};
   (void)host;
-  out->name = name;
-  out->vendor = vendor;
-  out->version = version;
-  out->required_minor = 2;
-  out->built_minor = BP_ABI_MINOR;
-  out->plugin = &plugin_table;
-  out->compiler = &compiler_table;
-  return BP_STATUS_OK;
+  info.name = bp_text("acme-passes");
+  info.vendor = bp_text("Acme");
+  info.version = bp_text("1.0.0");
+  info.required_minor = 2;
+  info.built_minor = BP_ABI_MINOR;
+  info.plugin = &plugin_table;
+  info.compiler = &compiler_table;
+  return bp_plugin_info_give(&info, out);
 }

@@ -2,7 +2,7 @@
 /*
  * Linted.c: a plug-in "acme" with a compiler that keeps all rules, for
  * run_lint.py, which breaks it by macros: BESIDE is text at file scope,
- * AT_QUERY, AT_INITIALIZE and AT_TARGETS are statements at the start of a
+ * AT_QUERY, AT_INITIALIZE, AT_TARGETS and AT_DESCRIBE are statements in a
  * function, IN_INFO changes what the query is about to give, WRITTEN how many
  * bytes of it.
  */
@@ -21,6 +21,9 @@
 #endif
 #ifndef AT_TARGETS
 #define AT_TARGETS
+#endif
+#ifndef AT_DESCRIBE
+#define AT_DESCRIBE
 #endif
 #ifndef IN_INFO
 #define IN_INFO
@@ -67,8 +70,14 @@ static bp_status_t targets(void *self, const bp_target_sink_t *sink,
 
 static bp_status_t describe(void *self, const bp_kernel_sink_t *sink,
                             bp_error_t *error) {
-  (void)self, (void)sink, (void)error;
-  return BP_STATUS_OK;
+  bp_kernel_t kernel = {BP_HEADER(bp_kernel_t)};
+  (void)self, (void)error;
+  kernel.text = text("kernel neg version 1\n{\n  symbol n\n"
+                     "  %x = input f32[n]\n  %y = neg(%x)\n  output %y\n}");
+  kernel.target = text("acme-*");
+  kernel.ir = text("module {}");
+  AT_DESCRIBE
+  return sink->put(sink->context, &kernel);
 }
 
 static bp_plugin_table_t plugin_table = {BP_HEADER(bp_plugin_table_t),
