@@ -100,9 +100,11 @@ void lintHosted(LintedPlugin &plugin, const LintOptions &options,
   auto hear = [&](std::string_view word, const std::string &text) {
     if (word == "call")
       last = text;
-    else if (word == "device")
+    else if (word == "device") {
       plugin.usableDevice = true;
-    else if (word == "unusable")
+      if (plugin.uri.empty()) // one that only its full name opens, too
+        plugin.uri = text;
+    } else if (word == "unusable")
       report.skip("a device", text);
     else
       report.find(word, where, text);

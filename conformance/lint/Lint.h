@@ -37,7 +37,7 @@ struct LintedPlugin {
   std::string manifestPath;         ///< empty: a library alone
   std::optional<Manifest> manifest; ///< none when it cannot be read
   std::vector<LintedLibrary> libraries;
-  std::string uri; ///< of the device for checks; empty: the first one
+  std::string uri; ///< of the device for checks: asked for, or a usable one
   /// What its libraries say of themselves, once they were asked.
   std::string name;
   bool usableDevice = false;

@@ -223,6 +223,10 @@ class Suite(checks.Checks):
         for name in ("ref", "host"):
             numbers, _, result = self.found(name)
             self.check(f"{name} keeps all rules", numbers == set(), result.stdout)
+        emulated = self.build / "lib/backplane/plugins/nvptx.bp.json"
+        if emulated.exists(): # Without a GPU it has a device that only its full name opens.
+            numbers, _, result = self.found(emulated)
+            self.check("nvptx keeps all rules", numbers == set(), result.stdout)
 
     def classes(self):
         """A plug-in of classes (backplane/cpp/) keeps the rules that C ones keep."""
