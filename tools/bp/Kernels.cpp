@@ -13,7 +13,7 @@ namespace {
 /// A kernel, or a set that could not be listed.
 struct Line {
   std::string set, setVersion, refusal;
-  std::string name, target, cost, text;
+  std::string name, target, cost, text, ir;
   uint32_t version = 0;
   const char *body = ""; ///< "function", "code", "IR"
   size_t graphs = 0;     ///< choices of dtypes and optional inputs
@@ -50,6 +50,7 @@ bp_status_t collect(void *context, const bp_kernel_listing_t *listing) {
     line.target = view(kernel->target);
     line.cost = view(kernel->cost);
     line.text = view(kernel->text);
+    line.ir = view(kernel->ir);
     line.body = !kernel->body             ? "IR"
                 : kernel->body->blob.size ? "code"
                                           : "function";
@@ -81,7 +82,8 @@ void printLine(const Line &line, bool withText) {
                   : ("cost " + readable(line.cost, 400) + " ns").c_str(),
               readable(line.setVersion, 400).c_str());
   if (withText)
-    std::printf("%s\n", readableLines(line.text).c_str());
+    std::printf("%s\n%s", readableLines(line.text).c_str(),
+                readableLines(line.ir).c_str());
 }
 
 std::string jsonList(const auto &texts) {
@@ -97,13 +99,15 @@ void printJson(const std::vector<Line> &lines) {
     std::printf(
         "%s\n  {\"set\": %s, \"set_version\": %s, \"name\": %s, \"version\": "
         "%u, \"target\": %s, \"body\": \"%s\", \"cost\": %s, \"dtypes\": %s, "
-        "\"choices\": %zu, \"where\": %s, \"text\": %s, \"refusal\": %s}",
+        "\"choices\": %zu, \"where\": %s, \"text\": %s, \"ir\": %s, "
+        "\"refusal\": %s}",
         &line == lines.data() ? "" : ",", jsonString(line.set).c_str(),
         jsonString(line.setVersion).c_str(), jsonString(line.name).c_str(),
         line.version, jsonString(line.target).c_str(), line.body,
         jsonString(line.cost).c_str(), jsonList(line.dtypes).c_str(),
         line.graphs, jsonList(line.where).c_str(),
-        jsonString(line.text).c_str(), jsonString(line.refusal).c_str());
+        jsonString(line.text).c_str(), jsonString(line.ir).c_str(),
+        jsonString(line.refusal).c_str());
   std::printf("\n]\n");
 }
 
