@@ -9,7 +9,8 @@
   the installed headers alone, under another name, and runs a model.
 - examples/data-backend builds in the same way, and compiles a model.
 - examples/kernels builds in the same way, and computes a part of a model on x86-64; its kernels of
-  IR compute one on every device that has an emitter, those for Vulkan on Vulkan.
+  IR compute one on every device that has an emitter, those for Vulkan on Vulkan. The kernel of the
+  tutorial is also broken, which is found.
 - examples/passes builds in the same way; its graph pass changes a model on x86-64.
 - The packages that CPack makes work in the same way (packages.py).
 """
@@ -23,6 +24,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+import onnx
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools/bp/test"))
@@ -134,6 +137,36 @@ def test_kernels_of_ir(steps, bp, prefix, folder, cache):
         steps.run(f"kernel of IR conforms on {device}", [
             bp, "conformance", "--device", device, "--filter", "L8/*", "--out", folder / "ir"],
             "only a part of the cases ran, all of them good", **used)
+
+
+def test_first_kernel(steps, bp, prefix, folder, cache):
+    """The kernel of the tutorial: built by gcc alone, listed, used, right; and broken, it is found."""
+    source = prefix / "share/doc/backplane/examples/kernels"
+    manifest, text = folder / "acme-first.bp.json", folder / "first.c"
+    shutil.copy(source / manifest.name, manifest)
+    shutil.copy(source / text.name, text)
+    used = {**cache, "BACKPLANE_ADD_PLUGIN_FILES": str(manifest)}
+    build = ["gcc", "-std=c99", "-Wall", "-Wextra", "-Werror", "-O2", "-fPIC", "-shared",
+             "-fvisibility=hidden", f"-I{prefix}/include", text, "-o", folder / "libacme-first.so"]
+    steps.run("first kernel builds", build)
+    steps.run("first kernel is listed", [bp, "kernels"], "acme-first.add_relu version 1: function", **used)
+    model = folder / "add_relu.onnx"
+    model.write_bytes(onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["": 17]> g (float[rows, 1024] a, float[rows, 1024] b) '
+        "=> (float[rows, 1024] y) { s = Add(a, b) y = Relu(s) }").SerializeToString())
+    name = "kernel acme-first.add_relu"
+    steps.run("first kernel is found", [bp, "explain", model], f"{name} computes add", **used)
+    steps.run("first kernel runs", [bp, "run", model, "--random-inputs", "1", "--why"],
+              f"{name} version 1 on host://cpu\n", **used)
+    conformance = [bp, "conformance", "--filter", "L8/*", "--out", folder / "first"]
+    steps.run("first kernel conforms", conformance, "only a part of the cases ran, all of them good", **used)
+    right, wrong = "sum <= 0 ? 0 : sum", "sum > 0 ? sum : 0"
+    steps.check("first kernel has its relu", text.read_text().count(right) == 1, right)
+    text.write_text(text.read_text().replace(right, wrong))
+    steps.run("broken kernel builds", build)
+    run = subprocess.run([str(part) for part in conformance], text=True, capture_output=True,
+                         env={**os.environ, **used}, check=False)
+    steps.check("broken kernel is found", run.returncode == 1 and "needs nan" in run.stdout, run.stdout[-1500:])
 
 
 def test_kernels_for_vulkan(steps, bp, prefix, folder, cache):
@@ -327,6 +360,7 @@ def main():
         test_kernels_of_ir(steps, bp, prefix, folder, cache)
         test_kernels_for_vulkan(steps, bp, prefix, folder, cache)
         if platform.machine() == "x86_64":
+            test_first_kernel(steps, bp, prefix, folder, cache)
             test_kernels(steps, bp, prefix, folder, cache)
             test_passes(steps, bp, prefix, folder, cache)
             test_mlir_passes(steps, bp, prefix, folder, cache)

@@ -6,7 +6,8 @@ A plug-in or an application that fills in a member expects something of it. So
 each member of the structs that the host receives is read somewhere in hal/, sdk/
 or tools/, outside of tests, and each constant is named there. What is read is
 told by name: `x.member` or `x->member` that is not assigned to. UNREAD lists
-those that have no reader, and why; it may only get shorter.
+those that have no reader, and why; it may only get shorter. Each status code of
+abi.h has a row in docs/reference/status-codes.md.
 """
 import json
 import re
@@ -50,10 +51,19 @@ def declared():
             yield name, rf"\b{name}\b"
 
 
+def status_codes():
+    """Status codes without a row in the page that explains them."""
+    page = (ROOT / "docs/reference/status-codes.md").read_text(encoding="utf-8")
+    header = (ROOT / "sdk/include/backplane/abi.h").read_text(encoding="utf-8")
+    codes = re.findall(r"#define (BP_STATUS_\w+) (\d+)", header)
+    return [f"docs/reference/status-codes.md: no row for {name}, {number}"
+            for name, number in codes if f"| {number} | `{name}` |" not in page]
+
+
 def main():
     text = sources()
     words = set(re.findall(r"\w+", text))
-    problems = []
+    problems = status_codes()
     for name, pattern in declared():
         is_read = name.split(".")[-1] in words and re.search(pattern, text) is not None
         if is_read and name in UNREAD:
