@@ -120,6 +120,8 @@ struct Unit {
   /// "SET.NAME" of the registered kernel that computes the graph; empty: code
   /// is generated.
   std::string kernel;
+  /// Registered kernels may compute parts of the graph, as in an application.
+  bool takesKernels = false;
   /// Of units at sizes that models have. `rules` are those of the model's
   /// inputs.
   std::shared_ptr<const Large> large;

@@ -310,8 +310,9 @@ JobOptions judgedBy(JobOptions options, const Repro *const &repro,
 
 } // namespace
 
-Examiner::Examiner(JobOptions options)
-    : job_(judgedBy(std::move(options), repro_, judges_, seen_)) {}
+Examiner::Examiner(JobOptions options, bool takesKernels)
+    : takesKernels_(takesKernels),
+      job_(judgedBy(std::move(options), repro_, judges_, seen_)) {}
 
 Result<Examination> Examiner::observe(const Repro &repro) {
   judges_ = false;
@@ -323,7 +324,9 @@ Result<Examination> Examiner::observe(const Repro &repro) {
 Result<Examination> Examiner::examine(const Repro &repro) {
   repro_ = &repro;
   seen_ = {};
-  auto records = job_.run(unitOf(repro));
+  Unit unit = unitOf(repro);
+  unit.takesKernels = takesKernels_;
+  auto records = job_.run(unit);
   repro_ = nullptr;
   if (!records)
     return records.status();

@@ -59,8 +59,9 @@ struct Examination {
 /// Runs repros on one device and judges them as units of graphs are.
 class Examiner {
 public:
-  /// The judgement of `options` is not looked at.
-  explicit Examiner(JobOptions options);
+  /// The judgement of `options` is not looked at. `takesKernels`: registered
+  /// kernels may compute parts of a repro.
+  explicit Examiner(JobOptions options, bool takesKernels = false);
   /// Fails when no worker can be started.
   Result<Examination> examine(const Repro &repro);
   /// Runs it and judges nothing: without `expected`, and what is not a failure
@@ -68,7 +69,7 @@ public:
   Result<Examination> observe(const Repro &repro);
 
 private:
-  bool judges_ = true;
+  bool judges_ = true, takesKernels_;
   const Repro *repro_ = nullptr;
   Examination seen_;
   Job job_;

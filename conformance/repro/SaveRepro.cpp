@@ -77,7 +77,10 @@ Status saveRepro(const std::string &folder, const Repro &repro,
     status = saveTensor(path("expected", i), tensorOf(found.expected[i]));
   for (size_t i = 0; status.ok() && i < found.outputs.size(); ++i)
     status = saveTensor(path("output", i), found.outputs[i]);
+  const auto used = weightsOf(repro.graph);
   for (const auto &[id, weight] : repro.weights.all()) {
+    if (!used.contains(id))
+      continue;
     Tensor tensor{weight.type.dtype, {}, {}};
     for (const Dim &dim : weight.type.dims)
       tensor.dims.push_back(dim.constant().value_or(0));

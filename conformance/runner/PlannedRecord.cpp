@@ -42,7 +42,8 @@ worker::CompileMessage compileMessage(const Unit &unit, bool disguise) {
     tensor.data.assign(weight.data.begin(), weight.data.end());
     message.weights.push_back(std::move(tensor));
   }
-  message.kernel = unit.kernel.empty() ? "-" : unit.kernel;
+  if (!unit.takesKernels)
+    message.kernel = unit.kernel.empty() ? "-" : unit.kernel;
   return message;
 }
 

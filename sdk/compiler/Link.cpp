@@ -49,9 +49,11 @@ static Status addExecutables(VariantContext &context, const Draft &draft,
           *dispatch->fallbackFor += shift;
       }
   });
-  variant.report.push_back(std::to_string(draft.dispatches) +
-                           " dispatches share " + std::to_string(kernelCount) +
-                           " kernels");
+  variant.report.push_back(
+      std::to_string(draft.dispatches) +
+      (draft.dispatches == 1 ? " dispatch, " : " dispatches, ") +
+      std::to_string(kernelCount) +
+      (kernelCount == 1 ? " kernel" : " kernels"));
   // Not in the report: equal models give equal bytes.
   if (context.services.log)
     context.services.log(BP_LOG_DEBUG,

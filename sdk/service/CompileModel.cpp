@@ -6,13 +6,13 @@
 #include "StoredGraph.h"
 #include "Targets.h"
 #include "ToolLibraries.h"
+#include "sdk/graph/GraphFile.h"
 #include "sdk/graph/GraphTable.h"
 #include "sdk/graph/Wire.h"
 #include "sdk/support/AtomicFile.h"
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <unistd.h>
 
 namespace backplane::rt {
@@ -39,20 +39,10 @@ std::string temporaryPath() {
       .string();
 }
 
-/// A .bpg file holds a graph as wire bytes; all else is for the importer.
+/// A .bpg file holds a graph; all else is for the importer.
 Result<Model> readModel(const std::string &path, const FileTrust &trust) {
-  constexpr uintmax_t maxBytes = uintmax_t(1) << 30;
-  if (!path.ends_with(".bpg"))
-    return ToolLibraries(trust).import(path);
-  std::error_code error;
-  if (fs::file_size(path, error) > maxBytes || error)
-    return invalidArgument(path + ": is not a graph file of at most 1 GB");
-  std::ifstream in(path, std::ios::binary);
-  Bytes bytes((std::istreambuf_iterator<char>(in)), {});
-  Result<Graph> graph = readGraph(bytes);
-  if (!graph)
-    return graph.status().within(path);
-  return Model{std::move(*graph), {}, {}};
+  return path.ends_with(".bpg") ? readGraphFile(path)
+                                : ToolLibraries(trust).import(path);
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 // the first ops that differ beyond their bounds, and saves them as a case.
 #include "conformance/repro/Locate.h"
 #include "hal/worker/Workers.h"
-#include "sdk/graph/Wire.h"
+#include "sdk/graph/GraphFile.h"
 #include "sdk/import/Import.h"
 #include "sdk/support/CommandLine.h"
 #include "sdk/support/NearestName.h"
@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <unistd.h>
 
@@ -69,19 +68,7 @@ void addOptions(CLI::App &app, Options &options) {
 }
 
 Result<Model> readModel(const std::string &path) {
-  if (!path.ends_with(".bpg"))
-    return importOnnx(path);
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error))
-    return notFound("'" + path + "' is no regular file");
-  std::ifstream file(path, std::ios::binary);
-  Bytes bytes((std::istreambuf_iterator<char>(file)), {});
-  if (!file)
-    return notFound("cannot read '" + path + "'");
-  auto graph = readGraph(bytes);
-  if (!graph)
-    return graph.status();
-  return Model{std::move(*graph), {}, {}};
+  return path.ends_with(".bpg") ? readGraphFile(path) : importOnnx(path);
 }
 
 Result<SymbolValues> symbolsFrom(const std::vector<std::string> &dims,
@@ -195,7 +182,7 @@ int run(const Options &options) {
   auto jobA = jobFor(options, options.a), jobB = jobFor(options, options.b);
   if (!jobA || !jobB)
     return fail(jobA ? jobB.status() : jobA.status());
-  Examiner a(std::move(*jobA)), b(std::move(*jobB));
+  Examiner a(std::move(*jobA), true), b(std::move(*jobB), true);
   auto found = locate(
       *model, [&](const Repro &all) { return a.observe(all); },
       [&](const Repro &part) { return a.examine(part); },

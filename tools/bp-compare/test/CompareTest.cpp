@@ -31,6 +31,9 @@ protected:
     ValueId value = graph.add("tanh", {x})->front();
     value = graph.add("matmul", {value, y})->front();
     graph.addOutput(graph.add("relu", {value})->front(), "z");
+    save(graph);
+  }
+  void save(const Graph &graph) const {
     Bytes bytes = writeGraph(graph);
     std::ofstream(folder + "/model.bpg", std::ios::binary)
         .write(reinterpret_cast<const char *>(bytes.data()),
@@ -70,6 +73,21 @@ TEST_F(CompareTool, SavesTheOpThatIsWrong) {
   EXPECT_EQ(graph->ops[0].name, "matmul");
   EXPECT_TRUE(std::filesystem::exists(folder + "/case/input0.npy"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/case/README.md"));
+}
+
+/// Registered kernels take part, as in an application.
+TEST_F(CompareTool, FindsAKernelThatIsWrong) {
+  Graph graph;
+  (void)graph.addSymbol({"n"});
+  TensorType type{DType::F32, {Dim::symbol("n")}};
+  ValueId x = graph.addInput("x", type), y = graph.addInput("y", type);
+  ValueId product = graph.add("mul", {x, y})->front();
+  graph.addOutput(graph.add("relu", {product})->front(), "z");
+  save(graph);
+  EXPECT_EQ(run("--a ref --b host"), 0) << text();
+  setenv("BACKPLANE_PLUGIN_FILES", BP_TEST_MANIFESTS ":" BP_MARKED_MANIFEST, 1);
+  EXPECT_EQ(run("--a ref --b host"), 1) << text();
+  EXPECT_NE(text().find("host is wrong"), std::string::npos) << text();
 }
 
 TEST_F(CompareTool, RefusesWhatItCannotRun) {
