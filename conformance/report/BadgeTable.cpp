@@ -20,12 +20,13 @@ constexpr std::string_view probeOp = "numerics";
 /// What is named as the op in records of real models.
 constexpr std::string_view realModelOp = "real-models";
 /// Ends of the units of checks that look at what a driver need not have: tables
-/// and ways of its own to map, import, signal and record, buffers over 4 GiB;
+/// and ways of its own to map (and so to show where memory starts), import,
+/// signal and record, buffers over 4 GiB;
 /// and at the compiler of its library, which may be in another.
 constexpr std::string_view optionalChecks[] = {
     "map",    "import",       "timeline",     "submit",
     "record", "slots",        "run-recorded", "run-submitted",
-    "far",    "graph-passes", "partition"};
+    "far",    "graph-passes", "partition",    "align"};
 
 /// Units of layer 7 that run in processes like those of any application.
 bool needsApplication(const std::string &unit) {

@@ -206,14 +206,22 @@ int runNewPlugin(const NewPluginOptions &options) {
     out = out.parent_path();
   if (Status status = write(*from, out, options.name); !status.ok())
     return fail(status);
-  fs::path prefix = from->parent_path().parent_path().parent_path();
+  fs::path prefix =
+      from->parent_path().parent_path().parent_path().parent_path();
+  std::error_code error;
+  std::string install;
+  if (!fs::exists(prefix / "lib/cmake/Backplane", error)) {
+    install = "  cmake --install " + prefix.string() +
+              " --prefix ~/backplane  # this bp is not installed\n";
+    prefix = "~/backplane";
+  }
   std::printf("wrote %s; build it and run a model on it:\n"
-              "  cd %s\n"
+              "%s  cd %s\n"
               "  cmake -B build -DCMAKE_PREFIX_PATH=%s && cmake --build build\n"
               "  export BACKPLANE_ADD_PLUGIN_FILES=$PWD/build/%s.bp.json\n"
               "  %s\n"
               "README.md has the next steps\n",
-              out.c_str(), out.c_str(), prefix.parent_path().c_str(),
+              out.c_str(), install.c_str(), out.c_str(), prefix.c_str(),
               options.name.c_str(), firstUse(options).c_str());
   return 0;
 }
