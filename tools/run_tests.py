@@ -127,7 +127,7 @@ def tests_tsan(options):
 def lint(options):
     counts = Counts()
     for script in ("declared", "format", "layers", "lengths", "ops", "prose",
-                   "schemas", "walk", "words"):
+                   "quotes", "schemas", "walk", "words"):
         counts.add(single(f"lint {script}",
                           [sys.executable, f"tools/lint/{script}.py"]))
     return counts
