@@ -109,8 +109,11 @@ Result<std::string> timeCompile(const ModelOptions &options,
                   "cannot create a temporary folder; is TMPDIR one that can be "
                   "written?");
   std::string out = scratch.path() + "/model.bpx";
-  std::vector<std::string> arguments = {
-      "compile", options.path, "-o", out, "--for-driver", options.device};
+  std::vector<std::string> arguments = {"compile", options.path, "-o", out};
+  if (options.variant.empty())
+    arguments.insert(arguments.end(), {"--for-driver", options.device});
+  else
+    arguments.insert(arguments.end(), {"--target", options.variant});
   if (!options.fallback)
     arguments.push_back("--no-fallback");
   for (double *ms : {&report.coldMs, &report.cachedMs}) {

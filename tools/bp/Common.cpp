@@ -121,7 +121,11 @@ Result<Artifact> openModel(const Context &context,
   if (options.path.ends_with(".bpx"))
     return openArtifact(context, options.path);
   bp_compile_options_t compile = {BP_HEADER(bp_compile_options_t)};
-  compile.driver = toC(options.device);
+  const bp_string_t target = toC(options.variant);
+  if (options.variant.empty())
+    compile.driver = toC(options.device);
+  else
+    compile.targets = &target, compile.target_count = 1;
   compile.flags = options.fallback ? BP_COMPILE_FALLBACK : 0;
   setLimits(options.limits, compile);
   return compileModel(context, options.path, compile);

@@ -92,7 +92,8 @@ void addModelOptions(CLI::App &app, ModelOptions &options,
   app.add_flag("--jit", options.jit,
                "compile the graph in the artifact when no variant runs");
   app.add_option("--variant", options.variant,
-                 "take the variant of this target or none");
+                 "take the variant of this target or none; a model is compiled "
+                 "for it");
   app.add_option("--threads", options.threads,
                  "workers of the pool; 0: one per core")
       ->check(command::whole(0, 1024));

@@ -142,6 +142,11 @@ def commands(suite, tool):
     run = tool.run("run", "good.bpx", "--device", "ref", "--input", "x=x.npy",
                    "--expect", "y=y.npy")
     suite.check("run its other variant", run.returncode == 0, run.stdout + run.stderr)
+    least = checks.OWN_TARGETS[-1]
+    for command in (["run", "--random-inputs", "1", "--why"], ["bench", "--seconds", "0.01"]):
+        run = tool.run(*command, model, "--variant", least)
+        suite.check(f"{command[0]} compiles for a variant", run.returncode == 0,
+                    run.stdout + run.stderr)
     run = tool.run("bench", model, "--json", "--threads", "1", "--seconds", "0.05")
     suite.check("bench keys", run.returncode == 0 and set(json.loads(run.stdout)) == {
         "min_ms", "median_ms", "compile_cold_ms", "compile_cached_ms", "peak_rss_mb",
