@@ -15,6 +15,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace backplane;
 
@@ -33,6 +35,23 @@ static std::string withAliases(const RegisteredKernel &kernel,
   for (auto [name, dtype] : llvm::zip_equal(kernel.text.dtypes, graph.dtypes))
     text += "!" + name + " = " + std::string(storageName(dtype)) + "\n";
   return text + kernel.ir;
+}
+
+/// Whether all ops are of dialects that every target's pipelines take.
+static LogicalResult checkDialects(func::FuncOp function) {
+  constexpr StringRef known[] = {"affine", "arith", "linalg", "math",
+                                 "memref", "scf",   "tensor", "vector"};
+  WalkResult result = function.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    bool isKnown = isa<func::FuncOp, func::ReturnOp>(op) ||
+                   llvm::is_contained(known, dialect);
+    if (!isKnown)
+      op->emitError("IR of a kernel has no ")
+          << op->getName() << "; it is made of "
+          << llvm::join(ArrayRef(known), ", ");
+    return isKnown ? WalkResult::advance() : WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 /// The function of a template. A failure is a diagnostic.
@@ -61,6 +80,8 @@ static FailureOr<func::FuncOp> readFunction(ModuleOp module,
              << i << " is " << type << ", it should be "
              << (isTensor ? "a tensor" : "an index");
   }
+  if (failed(checkDialects(function)))
+    return failure();
   return function;
 }
 

@@ -312,6 +312,10 @@ TEST_F(RegisteredKernelTest, LeavesOutIrThatCannotBeUsed) {
       {productIr("?x4", product),
        "it has 'tensor<?x4xf32>' where the model has"},
       {productIr("?x?", "%e = arith.mulf %x : f32"), "expected"},
+      {productIr("?x?", "%p = arith.mulf %x, %w : f32\n%e = func.call "
+                        "@other(%p) : (f32) -> f32") +
+           "func.func private @other(f32) -> f32",
+       "IR of a kernel has no func.call"},
   };
   for (const auto &[text, message] : wrong) {
     ir = text;

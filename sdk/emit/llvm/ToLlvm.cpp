@@ -3,6 +3,7 @@
 // bp-to-llvm: what is left of linalg to loops, then everything to LLVM's
 // dialect.
 #include "sdk/emit/common/Passes.h"
+#include "sdk/emit/llvm/DynamicShapes.h"
 #include "sdk/emit/llvm/KnownStores.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -130,7 +131,8 @@ struct ToLlvmPass : backplane::impl::ToLlvmPassBase<ToLlvmPass> {
   void runOnOperation() override {
     OpPassManager manager("builtin.module");
     buildToLlvm(manager);
-    if (failed(runPipeline(manager, getOperation())))
+    if (failed(splitDynamicShapes(getOperation())) ||
+        failed(runPipeline(manager, getOperation())))
       return signalPassFailure();
     moveBrainFloatsAsIntegers(getOperation());
   }
