@@ -36,26 +36,30 @@ double otherOps(const Graph &graph, const SymbolValues &sizes) {
   return total;
 }
 
-/// Bytes of inputs and outputs.
-std::optional<double> movedBytes(const Graph &graph,
-                                 const SymbolValues &sizes) {
+/// Bytes of inputs and outputs, less those that are neither written nor read.
+std::optional<double> movedBytes(const Graph &graph, const SymbolValues &sizes,
+                                 const std::set<int32_t> &fused) {
   double total = 0;
-  auto add = [&](ValueId value) {
+  bool isKnown = true;
+  auto add = [&](ValueId value, bool isFused) {
     auto bytes = graph.type(value).bytes().evaluate(sizes);
-    total += bytes ? double(*bytes) : 0;
-    return bytes.ok();
+    total += bytes ? double(*bytes) * (isFused ? -1 : 1) : 0;
+    isKnown &= bytes.ok();
   };
-  bool isKnown = std::ranges::all_of(graph.inputs, add) &&
-                 std::ranges::all_of(graph.outputs, add, &GraphOutput::value);
-  return isKnown ? std::optional(total) : std::nullopt;
+  for (size_t i = 0; i < graph.inputs.size(); ++i)
+    add(graph.inputs[i], fused.contains(int32_t(i)));
+  for (const GraphOutput &output : graph.outputs)
+    add(output.value, false);
+  return isKnown ? std::optional(std::max(total, 0.0)) : std::nullopt;
 }
 
 } // namespace
 
 std::optional<double> backplane::generatedNs(const Target &target,
                                              const Graph &graph,
-                                             const SymbolValues &sizes) {
-  auto bytes = movedBytes(graph, sizes);
+                                             const SymbolValues &sizes,
+                                             const std::set<int32_t> &fused) {
+  auto bytes = movedBytes(graph, sizes, fused);
   if (!bytes || graph.outputs.empty())
     return std::nullopt;
   double flops = otherOps(graph, sizes);
@@ -69,5 +73,5 @@ std::optional<double> backplane::generatedNs(const Target &target,
   const double us =
       std::max(flops / flopsPerUs(target, dtype),
                *bytes / rateOf(target, "bytes_per_us", defaultBytesPerUs));
-  return 1000 * us + dispatchNs;
+  return 1000 * us + (fused.empty() ? dispatchNs : 0);
 }

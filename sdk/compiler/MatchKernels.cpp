@@ -211,8 +211,9 @@ void backplane::matchKernels(VariantContext &context, ModuleOp module,
   for (unsigned target = 0; target < context.targets.size(); ++target) {
     if (device && *device != target)
       continue;
-    auto generated = [&](const Graph &graph, const SymbolValues &sizes) {
-      return generatedNs(context.targets[target], graph, sizes);
+    auto generated = [&](const Graph &graph, const SymbolValues &sizes,
+                         const std::set<int32_t> &fused) {
+      return generatedNs(context.targets[target], graph, sizes, fused);
     };
     bp::KernelReport report = bp::matchKernels(
         module, target,

@@ -13,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 
 namespace bp {
 
@@ -32,9 +33,11 @@ struct KernelPattern {
 };
 
 /// Estimated ns of generated code for a graph of a kernel at sizes of its
-/// symbols; none: it cannot be told.
+/// symbols; none: it cannot be told. `fused` has the inputs of the graph, by
+/// number, that generated code would compute in the same dispatch.
 using GeneratedCost = std::function<std::optional<double>(
-    const backplane::Graph &graph, const backplane::SymbolValues &sizes)>;
+    const backplane::Graph &graph, const backplane::SymbolValues &sizes,
+    const std::set<int32_t> &fused)>;
 
 /// What matchKernels did, for the report of a variant.
 struct KernelReport {

@@ -3,6 +3,8 @@
 // MatchKernels.cpp: which of all matches are used, and their marks.
 #include "sdk/kernels/Matcher.h"
 
+#include "sdk/fusion/Fusion.h"
+
 #include "mlir/IR/Builders.h"
 
 #include <cmath>
@@ -50,6 +52,7 @@ private:
   void note(const PatternPlan &plan, PatternMatch match, Operation *root);
   backplane::SymbolValues sizesOf(const PatternMatch &match) const;
   Price priceOf(const PatternMatch &match) const;
+  std::set<int32_t> fusedInputs(const PatternMatch &match) const;
   bool isFree(const PatternMatch &match) const;
   void take(const Candidate &candidate);
   void takeFills(SmallVector<Operation *> &own);
@@ -147,6 +150,33 @@ KernelMatcher::sizesOf(const PatternMatch &match) const {
   return sizes;
 }
 
+/// What generated code would neither write nor read: results of ops that
+/// nothing else uses and that fuse with a kernel of elementwise ops.
+std::set<int32_t> KernelMatcher::fusedInputs(const PatternMatch &match) const {
+  std::set<int32_t> fused;
+  const PatternPlan &plan = *match.plan;
+  const backplane::KernelGraph &graph = plan.text().graphs[plan.pattern.graph];
+  for (auto [step, op, swapped] :
+       llvm::zip_equal(plan.steps, match.ops, match.swapped)) {
+    if (step.isShared)
+      continue;
+    if (kindOf(op) != OpKind::Elementwise)
+      return {};
+    for (unsigned i = 0; i < op->getNumOperands(); ++i) {
+      auto input = plan.inputs.find(step.op->getOperand(i));
+      Value value = op->getOperand(swapped ? 1 - i : i);
+      Operation *source = value.getDefiningOp();
+      if (input == plan.inputs.end() || !source || !value.hasOneUse())
+        continue;
+      OpKind kind = kindOf(source);
+      if (kind == OpKind::Elementwise || kind == OpKind::Reduction ||
+          kind == OpKind::Window || kind == OpKind::Contraction)
+        fused.insert(graph.bindings[size_t(input->second)]);
+    }
+  }
+  return fused;
+}
+
 /// Of a kernel without a cost: nothing.
 Price KernelMatcher::priceOf(const PatternMatch &match) const {
   const std::string &text = match.plan->pattern.kernel->cost;
@@ -158,7 +188,7 @@ Price KernelMatcher::priceOf(const PatternMatch &match) const {
   backplane::SymbolValues sizes = sizesOf(match);
   Price price;
   if (generated_)
-    price.generated = generated_(graph.graph, sizes);
+    price.generated = generated_(graph.graph, sizes, fusedInputs(match));
   if (price.generated)
     sizes[std::string(backplane::generatedSymbol)] = int64_t(*price.generated);
   for (uint32_t i = 0; i < kernel.inputCount; ++i)

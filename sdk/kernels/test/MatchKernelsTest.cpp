@@ -411,7 +411,7 @@ TEST_F(MatchKernelsTest, WithoutCostThenLeastCostThenLargest) {
 TEST_F(MatchKernelsTest, ACostIsComparedWithGeneratedCode) {
   const char *body = "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a";
   const char *model = "%x = input f32[64]\n%y = exp(%x)\noutput %y";
-  generated_ = [](const Graph &graph, const SymbolValues &sizes) {
+  generated_ = [](const Graph &graph, const SymbolValues &sizes, auto &) {
     return 10.0 * double(sizes.at("n")) * double(graph.ops.size());
   };
   add("dear version 1", body, "n * 10");
@@ -428,8 +428,33 @@ TEST_F(MatchKernelsTest, ACostIsComparedWithGeneratedCode) {
   EXPECT_TRUE(report.nearMisses.empty());
 }
 
+TEST_F(MatchKernelsTest, InputsThatGeneratedCodeFusesAreTold) {
+  add("sum version 1",
+      "symbol m, n\n%x = input f32[m, n]\n%y = input f32[m, n]\n"
+      "%s = add(%x, %y)\n%r = relu(%s)\noutput %r",
+      "n");
+  std::set<int32_t> seen;
+  generated_ = [&](const Graph &, const SymbolValues &, auto &fused) {
+    seen = fused;
+    return 0.0;
+  };
+  const std::string model = R"(
+    %a = input f32[64, 8]
+    %b = input f32[8, 16]
+    %y = input f32[64, 16]
+    %p = matmul(%a, %b)
+    %s = add(%p, %y)
+    %r = relu(%s)
+    )";
+  match(model + "output %r");
+  EXPECT_EQ(seen, (std::set<int32_t>{0}));
+  // Others need the product, too.
+  match(model + "%e = exp(%p)\noutput %r, %e");
+  EXPECT_TRUE(seen.empty());
+}
+
 TEST_F(MatchKernelsTest, ACostMayBeAPartOfThatOfGeneratedCode) {
-  generated_ = [](const Graph &, const SymbolValues &sizes) {
+  generated_ = [](const Graph &, const SymbolValues &sizes, auto &) {
     return 10.0 * double(sizes.at("n"));
   };
   add("large version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a",
@@ -444,7 +469,7 @@ TEST_F(MatchKernelsTest, ACostMayBeAPartOfThatOfGeneratedCode) {
 
 /// Of sizes without a limit those at 1024 count.
 TEST_F(MatchKernelsTest, ACostIsThatOfTheLargestSizes) {
-  generated_ = [](const Graph &, const SymbolValues &sizes) {
+  generated_ = [](const Graph &, const SymbolValues &sizes, auto &) {
     return double(sizes.at("n"));
   };
   add("fixed version 1", "symbol n\n%x = input f32[n]\n%a = exp(%x)\noutput %a",
