@@ -187,10 +187,12 @@ Price KernelMatcher::priceOf(const PatternMatch &match) const {
       kernel.graphs[match.plan->pattern.graph];
   backplane::SymbolValues sizes = sizesOf(match);
   Price price;
-  if (generated_)
+  // A share of generated code is one of code that fuses with nothing.
+  if (auto alone =
+          generated_ ? generated_(graph.graph, sizes, {}) : std::nullopt) {
     price.generated = generated_(graph.graph, sizes, fusedInputs(match));
-  if (price.generated)
-    sizes[std::string(backplane::generatedSymbol)] = int64_t(*price.generated);
+    sizes[std::string(backplane::generatedSymbol)] = int64_t(*alone);
+  }
   for (uint32_t i = 0; i < kernel.inputCount; ++i)
     sizes["has_" + kernel.bindings[i]] = graph.bindings[i] >= 0;
   for (auto [name, choice] : llvm::zip_equal(kernel.variables, graph.choices))
