@@ -32,6 +32,11 @@ public:
       for (const KernelLaunch &launch : *launches)
         if (Status s = check(launch); !s.ok())
           return s.within("entry '" + launch.name + "'");
+    for (uint32_t binding : body.inPlace)
+      if (binding >= kernel_.text.inputCount)
+        return invalidArgument("in_place names binding " +
+                               std::to_string(binding) +
+                               ", which is no input of the text");
     if (Status s = check(body.scratch); !s.ok())
       return s;
     return checkCost().within("cost");
@@ -247,11 +252,26 @@ Result<uint64_t> persistentBytesOf(const Kernel &kernel) {
   return uint64_t(end);
 }
 
+/// The inputs of the dispatch for those of the text. One that stands for
+/// several may be read after it was written.
+std::vector<uint32_t> inPlaceFor(const bp::KernelMatch &match,
+                                 const std::vector<uint32_t> &ofText) {
+  const auto inputs =
+      llvm::ArrayRef(match.bindings).take_front(match.kernel->text.inputCount);
+  std::vector<uint32_t> result;
+  for (uint32_t binding : ofText)
+    if (int32_t input = inputs[binding];
+        input >= 0 && llvm::count(inputs, input) == 1)
+      result.push_back(uint32_t(input));
+  return result;
+}
+
 } // namespace
 
 Result<Kernel> backplane::kernelFor(const bp::KernelMatch &match,
                                     const Substitution &symbols) {
   Kernel kernel = *match.kernel->code;
+  kernel.inPlace = inPlaceFor(match, kernel.inPlace);
   Rewriter rewriter(match, symbols);
   for (auto *launches : {&kernel.launches, &kernel.initLaunches})
     for (KernelLaunch &launch : *launches)

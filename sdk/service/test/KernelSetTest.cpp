@@ -231,6 +231,7 @@ TEST(KernelSet, WhatIsWrongWithAKernelIsReported) {
       {"constants", "it has 1 constants; registered kernels have parameters"},
       {"binding", "it has binding 4, the text has 4 inputs and outputs"},
       {"access", "marked.product: no launch writes output 0"},
+      {"in-place", "in_place names binding 3, which is no input of the text"},
   };
   for (auto [how, message] : bugs) {
     Broken broken(how);
