@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * acme.c: a compiler in C99 for x86-64 CPUs whose code LLVM generates, with a
- * graph pass of its own: pow(x, 2) becomes mul(x, x).
+ * graph pass of its own: pow(x, 4) becomes the square of a square.
  */
 #include <backplane/compiler.h>
 #include <backplane/helpers.h>
@@ -45,8 +45,8 @@ static bp_op_info_t op_at(const rewrite_t *r, uint32_t op) {
   return info;
 }
 
-/* Whether each element of a value is the number 2, of type f32. */
-static int is_two(const rewrite_t *r, uint32_t value) {
+/* Whether each element of a value is the number 4, of type f32. */
+static int is_four(const rewrite_t *r, uint32_t value) {
   const bp_string_t name = TEXT("value");
   bp_value_info_t info;
   bp_attribute_t bytes;
@@ -54,7 +54,7 @@ static int is_two(const rewrite_t *r, uint32_t value) {
   if (info.producer == BP_NONE || info.dtype != BP_DTYPE_F32)
     return 0;
   if (is(op_at(r, info.producer).name, "broadcast"))
-    return is_two(r, r->table->op_operand(r->from, info.producer, 0));
+    return is_four(r, r->table->op_operand(r->from, info.producer, 0));
   if (!is(op_at(r, info.producer).name, "constant"))
     return 0;
   r->table->attribute(r->from, info.producer, name, &bytes);
@@ -62,24 +62,24 @@ static int is_two(const rewrite_t *r, uint32_t value) {
        at += sizeof(float)) {
     float element;
     memcpy(&element, (const char *)bytes.bytes.data + at, sizeof(element));
-    if (element != 2.0f)
+    if (element != 4.0f)
       return 0;
   }
   return bytes.bytes.size >= sizeof(float);
 }
 
-static int is_square(const rewrite_t *r, uint32_t op) {
+static int is_fourth_power(const rewrite_t *r, uint32_t op) {
   return is(op_at(r, op).name, "pow") &&
-         is_two(r, r->table->op_operand(r->from, op, 1));
+         is_four(r, r->table->op_operand(r->from, op, 1));
 }
 
-/* Backwards from the outputs. The exponent of a square is not needed. */
+/* Backwards from the outputs. The exponent of a power is not needed. */
 static void find_needed(rewrite_t *r, const bp_graph_info_t *graph) {
   for (uint32_t i = 0; i < graph->output_count; ++i)
     r->needed[r->table->output(r->from, i)] = 1;
   for (uint32_t op = graph->op_count; op-- > 0;) {
     const bp_op_info_t info = op_at(r, op);
-    const uint32_t operands = is_square(r, op) ? 1 : info.operand_count;
+    const uint32_t operands = is_fourth_power(r, op) ? 1 : info.operand_count;
     int needed = 0;
     for (uint32_t i = 0; i < info.result_count; ++i)
       needed |= r->needed[r->table->op_result(r->from, op, i)];
@@ -108,10 +108,18 @@ static bp_status_t copy_interface(rewrite_t *r, const bp_graph_info_t *graph) {
   return status;
 }
 
-static bp_status_t copy_op(rewrite_t *r, uint32_t op) {
+/* mul(x, x) */
+static bp_status_t add_square(rewrite_t *r, uint32_t x, bp_string_t location,
+                              uint32_t *result) {
   const bp_string_t mul = TEXT("mul");
+  const uint32_t operands[] = {x, x};
+  return r->table->builder_op(r->to, mul, operands, 2, NULL, 0, location,
+                              result, 1, r->error);
+}
+
+static bp_status_t copy_op(rewrite_t *r, uint32_t op) {
   const bp_op_info_t info = op_at(r, op);
-  const int square = is_square(r, op);
+  const int power = is_fourth_power(r, op);
   const uint32_t attributes = r->table->attribute_count(r->from, op);
   bp_attribute_t attribute[MOST_ATTRIBUTES];
   uint32_t operand[MOST_OPERANDS], result[MOST_OPERANDS];
@@ -124,12 +132,15 @@ static bp_status_t copy_op(rewrite_t *r, uint32_t op) {
     r->table->attribute_at(r->from, op, i, &attribute[i]);
   for (uint32_t i = 0; i < info.operand_count; ++i)
     operand[i] = r->values[r->table->op_operand(r->from, op, i)];
-  if (square)
-    operand[1] = operand[0];
-  status = r->table->builder_op(r->to, square ? mul : info.name, operand,
-                                info.operand_count, attribute,
-                                square ? 0 : attributes, info.location, result,
-                                info.result_count, r->error);
+  if (power) {
+    status = add_square(r, operand[0], info.location, result);
+    if (!status)
+      status = add_square(r, result[0], info.location, result);
+  } else {
+    status = r->table->builder_op(r->to, info.name, operand, info.operand_count,
+                                  attribute, attributes, info.location, result,
+                                  info.result_count, r->error);
+  }
   for (uint32_t i = 0; !status && i < info.result_count; ++i)
     r->values[r->table->op_result(r->from, op, i)] = result[i];
   return status;
@@ -156,16 +167,16 @@ static bp_status_t copy_graph(rewrite_t *r, const bp_graph_info_t *graph,
   return status;
 }
 
-/* A graph without squares stays as it is; one with variables cannot be built
- * anew. */
+/* A graph without such powers stays as it is; one with variables cannot be
+ * built anew. */
 static bp_status_t look_at(rewrite_t *r, const bp_graph_info_t *graph,
-                           int *squares) {
+                           int *powers) {
   for (uint32_t op = 0; op < graph->op_count; ++op) {
     const bp_string_t name = op_at(r, op).name;
     if (is(name, "variable_read") || is(name, "variable_write"))
       return fail(r->self, r->error, BP_STATUS_UNIMPLEMENTED,
                   "the graph has variables");
-    *squares |= is_square(r, op);
+    *powers |= is_fourth_power(r, op);
   }
   return BP_STATUS_OK;
 }
@@ -173,10 +184,10 @@ static bp_status_t look_at(rewrite_t *r, const bp_graph_info_t *graph,
 static bp_status_t rewrite(rewrite_t *r, const bp_bytes_sink_t *sink) {
   bp_graph_info_t graph;
   bp_status_t status;
-  int squares = 0;
+  int powers = 0;
   r->table->graph_info(r->from, &graph);
-  status = look_at(r, &graph, &squares);
-  if (status || !squares)
+  status = look_at(r, &graph, &powers);
+  if (status || !powers)
     return status;
   r->values = calloc(graph.value_count, sizeof(*r->values));
   r->needed = calloc(graph.value_count, sizeof(*r->needed));
@@ -197,7 +208,7 @@ static bp_status_t graph_passes(void *self, bp_string_t target,
                                 const bp_graph_pass_sink_t *sink,
                                 bp_error_t *error) {
   const bp_string_t name = TEXT("squares"), stage = TEXT("partition");
-  const bp_string_t description = TEXT("pow(x, 2) to mul(x, x)");
+  const bp_string_t description = TEXT("pow(x, 4) to squares");
   bp_graph_pass_t pass = {.header = BP_HEADER(bp_graph_pass_t)};
   (void)self, (void)target, (void)error;
   pass.name = name;

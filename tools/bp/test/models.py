@@ -32,16 +32,16 @@ def good():
 
 
 def squares():
-    """y[n, 64] = x / sqrt(mean of x² + 1e-5), the square as a power."""
-    two = numpy_helper.from_array(numpy.float32(2), "two")
+    """y[n, 64] = x / sqrt(mean of x⁴ + 1e-5), which is squares of squares."""
+    four = numpy_helper.from_array(numpy.float32(4), "four")
     small = numpy_helper.from_array(numpy.float32(1e-5), "small")
-    nodes = [helper.make_node("Pow", ["x", "two"], ["s"]),
+    nodes = [helper.make_node("Pow", ["x", "four"], ["s"]),
              helper.make_node("ReduceMean", ["s"], ["m"], axes=[-1]),
              helper.make_node("Add", ["m", "small"], ["a"]),
              helper.make_node("Sqrt", ["a"], ["r"]),
              helper.make_node("Div", ["x", "r"], ["y"])]
     return model(nodes, [tensor_value("x", ["n", 64])], [tensor_value("y", ["n", 64])],
-                 [two, small])
+                 [four, small])
 
 
 def eighths():
