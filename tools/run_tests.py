@@ -238,7 +238,7 @@ SUITES = {
     "gpu-goldens": (scripted("backends/nvptx/test/run_goldens.py", nightly=False), 10),
     "gpu-day": (scripted("tools/gpu_day/test/run_gpu_day.py", nightly=False), 45),
     "mutants": (scripted("conformance/mutants/run_mutants.py"), 330),
-    "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 80),
+    "kernels": (scripted("conformance/kernels/run_kernel_mutants.py"), 110),
     "onednn": (scripted("backends/x86/onednn/test/run_onednn.py", nightly=False), 90),
     "cublaslt": (scripted("backends/nvptx/cublaslt/test/run_cublaslt.py", nightly=False), 60),
     "submission": (scripted("tools/bp-conformance/test/run_submission.py"), 80),
