@@ -144,7 +144,8 @@ private:
 };
 
 /// What is computed of a row's sum has no axis of size 1 for what was added up:
-/// a reshape makes it behind the sum, and moves on.
+/// a reshape makes it behind the sum, and moves on. Rows of one element stay:
+/// nothing is repeated along them, and what follows sees a softmax of one.
 struct ReduceBeforeElementwise : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(ReduceOp op,
@@ -153,6 +154,7 @@ struct ReduceBeforeElementwise : OpRewritePattern<ReduceOp> {
       return user->hasTrait<Elementwise>();
     };
     if (!op.getKeep() || op->use_empty() ||
+        op.getType() == op.getX().getType() ||
         !llvm::all_of(op->getUsers(), isElementwise))
       return failure();
     backplane::Dims kept = dimsOf(op.getType()), dims;

@@ -60,3 +60,11 @@ func.func @mean(%x: tensor<3x8xf32>) -> tensor<3x8xf32> {
   %y = bp.sub %x, %a : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
   return %y : tensor<3x8xf32>
 }
+
+// CHECK-LABEL: @mean_of_one
+// CHECK: bp.reduce %arg0 {axes = array<i64: 1>, keep = true
+func.func @mean_of_one(%x: tensor<3x1xf32>) -> tensor<3x1xf32> {
+  %s = bp.reduce %x {kind = "sum", axes = array<i64: 1>, keep = true} : (tensor<3x1xf32>) -> tensor<3x1xf32>
+  %y = bp.sub %x, %s : (tensor<3x1xf32>, tensor<3x1xf32>) -> tensor<3x1xf32>
+  return %y : tensor<3x1xf32>
+}
