@@ -33,16 +33,12 @@ void Fills::add(Operation *constant, Attribute number) {
   OpBuilder b(constant);
   auto type = cast<RankedTensorType>(constant->getResult(0).getType());
   auto scalarType = RankedTensorType::get({}, type.getElementType());
-  auto scalar =
-      ConstantOp::create(b, constant->getLoc(), scalarType,
-                         DenseElementsAttr::get(scalarType, number),
-                         TypeAttr::get(type.getElementType()),
-                         DimsAttr::get(b.getContext(), backplane::Dims()));
+  Value scalar = fill(b, constant->getLoc(), scalarType, number);
   auto broadcast = BroadcastOp::create(
       b, constant->getLoc(), type, scalar,
       DimsAttr::get(b.getContext(), toTensorType(type)->dims),
       b.getDenseI64ArrayAttr({}));
-  for (Operation *op : {scalar.getOperation(), broadcast.getOperation()})
+  for (Operation *op : {scalar.getDefiningOp(), broadcast.getOperation()})
     if (Attribute device = constant->getAttr(deviceAttr))
       op->setAttr(deviceAttr, device);
   broadcasts_[constant] = broadcast;

@@ -18,19 +18,6 @@ bool isEmpty(Value value) {
 
 bool anyEmpty(ValueRange values) { return llvm::any_of(values, isEmpty); }
 
-/// A constant of the value's type that holds one element everywhere.
-Value filled(PatternRewriter &rewriter, Location loc, Type resultType,
-             Attribute element) {
-  auto type = cast<RankedTensorType>(resultType);
-  bool held = type.hasStaticShape() && type.getNumElements() > 0;
-  auto holder = RankedTensorType::get(
-      held ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
-  return ConstantOp::create(rewriter, loc, type,
-                            DenseElementsAttr::get(holder, element),
-                            TypeAttr::get(type.getElementType()),
-                            DimsAttr::get(rewriter.getContext(), dimsOf(type)));
-}
-
 Attribute numberOf(Type element, bool highest) {
   if (auto real = dyn_cast<FloatType>(element)) {
     const llvm::fltSemantics &format = real.getFloatSemantics();
@@ -73,8 +60,9 @@ struct EmptyResult : RewritePattern {
       return failure();
     SmallVector<Value> values;
     for (Type type : op->getResultTypes())
-      values.push_back(filled(rewriter, op->getLoc(), type,
-                              zeroOf(getElementTypeOrSelf(type))));
+      values.push_back(fill(rewriter, op->getLoc(),
+                            cast<RankedTensorType>(type),
+                            zeroOf(getElementTypeOrSelf(type))));
     rewriter.replaceOp(op, values);
     return success();
   }
@@ -86,9 +74,10 @@ template <typename Op> struct NothingCombined : OpRewritePattern<Op> {
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const final {
     if (!isEmpty(op.getX()) || isEmpty(op.getResult()))
       return failure();
-    Type element = getElementTypeOrSelf(op.getType());
-    rewriter.replaceOp(op, filled(rewriter, op.getLoc(), op.getType(),
-                                  neutralOf(op.getKind(), element)));
+    auto type = cast<RankedTensorType>(op.getType());
+    Type element = type.getElementType();
+    rewriter.replaceOp(op, fill(rewriter, op.getLoc(), type,
+                                neutralOf(op.getKind(), element)));
     return success();
   }
 };
@@ -104,9 +93,9 @@ struct ZeroOfNothing : RewritePattern {
         isEmpty(op->getResult(0)) ||
         !anyEmpty(op->getOperands().take_front(isa<ArgReduceOp>(op) ? 1 : 2)))
       return failure();
-    Type type = op->getResult(0).getType();
-    rewriter.replaceOp(op, filled(rewriter, op->getLoc(), type,
-                                  zeroOf(getElementTypeOrSelf(type))));
+    auto type = cast<RankedTensorType>(op->getResult(0).getType());
+    rewriter.replaceOp(
+        op, fill(rewriter, op->getLoc(), type, zeroOf(type.getElementType())));
     return success();
   }
 };

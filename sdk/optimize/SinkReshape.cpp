@@ -17,12 +17,12 @@ RankedTensorType withDims(MLIRContext *context, const backplane::Dims &dims,
 
 } // namespace
 
-Value bp::fill(PatternRewriter &rewriter, Location loc, RankedTensorType type,
+Value bp::fill(OpBuilder &builder, Location loc, RankedTensorType type,
                Attribute number) {
   bool held = type.hasStaticShape() && type.getNumElements() > 0;
   auto holder = RankedTensorType::get(
       held ? type.getShape() : ArrayRef<int64_t>(), type.getElementType());
-  return ConstantOp::create(rewriter, loc, type,
+  return ConstantOp::create(builder, loc, type,
                             DenseElementsAttr::get(holder, number),
                             TypeAttr::get(type.getElementType()),
                             DimsAttr::get(type.getContext(), dimsOf(type)));

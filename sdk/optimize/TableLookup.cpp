@@ -109,11 +109,7 @@ private:
     Attribute value = isa<FloatType>(element)
                           ? Attribute(b.getFloatAttr(element, double(number)))
                           : Attribute(b.getIntegerAttr(element, number));
-    auto held = RankedTensorType::get({}, element);
-    if (cast<RankedTensorType>(type).hasStaticShape())
-      held = cast<RankedTensorType>(type);
-    return ConstantOp::create(b, type, DenseElementsAttr::get(held, value),
-                              TypeAttr::get(element), dimsAttr(type));
+    return bp::fill(b, b.getLoc(), cast<RankedTensorType>(type), value);
   }
   static Value withZeroRow(ImplicitLocOpBuilder &b, Value table) {
     auto type = cast<RankedTensorType>(table.getType());
@@ -219,9 +215,7 @@ private:
     Type element = getElementTypeOrSelf(operand.getType());
     auto type = RankedTensorType::get(table.getShape(), element);
     if (Attribute splat = splatOf(operand))
-      return ConstantOp::create(rewriter, operand.getLoc(), type,
-                                DenseElementsAttr::get(type, splat),
-                                TypeAttr::get(element), dimsAttr(type));
+      return bp::fill(rewriter, operand.getLoc(), type, splat);
     auto broadcast = operand.getDefiningOp<BroadcastOp>();
     auto source = cast<RankedTensorType>(broadcast.getX().getType());
     SmallVector<int64_t> sizes, axes;
