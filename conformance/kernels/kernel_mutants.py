@@ -80,7 +80,6 @@ SMALL = [
     ("rows-as-32-bits", "const int64_t *which", "const int32_t *which"),
     ("rows-first-only", "(size_t)d * sizeof(int32_t));", "(size_t)(d > 1 ? d - 1 : d) * 4);"),
 ]
-# One choice of a kernel each: all of them take minutes.
 # Kernels whose body is IR.
 ANYWHERE = [
     ("norm-of-rows", "arith.index_cast %n", "arith.index_cast %m"),
@@ -118,6 +117,7 @@ VULKAN = [
     ("vk-values-of-key-before", "sums[i] += weight * values[at + i];",
      "sums[i] += weight * values[max(at, PARTS) - PARTS + i];"),
 ]
+# One choice of a kernel each: all of them take minutes.
 LINEAR = "linear_relu/f32/with-b"
 CONVOLUTION = "conv_s1_d1_p1_1_relu/f32/with-b+with-r"
 STRIDED = "conv_s2_d1_p1_1/f32/with-b+without-r"

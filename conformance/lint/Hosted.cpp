@@ -33,12 +33,8 @@ Status checkCost(const KernelText &text, std::string_view cost) {
   std::set<std::string> used;
   dim->collectSymbols(used);
   used.erase(std::string(generatedSymbol));
-  for (const Symbol &symbol : text.symbols)
-    used.erase(symbol.name);
-  for (const std::string &variable : text.variables)
-    used.erase(variable);
-  for (uint32_t i = 0; i < text.inputCount; ++i)
-    used.erase("has_" + text.bindings[i]);
+  for (const std::string &name : symbolNames(text))
+    used.erase(name);
   return used.empty() ? Status()
                       : invalidArgument("the cost uses '" + *used.begin() +
                                         "', which the text does not have");

@@ -33,7 +33,7 @@ static std::string withAliases(const RegisteredKernel &kernel,
                                const KernelGraph &graph) {
   std::string text;
   for (auto [name, dtype] : llvm::zip_equal(kernel.text.dtypes, graph.dtypes))
-    text += "!" + name + " = " + std::string(storageName(dtype)) + "\n";
+    text += "!" + name + " = " + storageName(dtype) + "\n";
   return text + kernel.ir;
 }
 
@@ -99,7 +99,8 @@ public:
 
 private:
   void bindSymbols();
-  FailureOr<mlir::Value> sizeOf(const Dim &dim);
+  FailureOr<OpFoldResult> sizeOf(const Dim &dim);
+  FailureOr<mlir::Value> scalar(const Dim &dim);
   FailureOr<SmallVector<OpFoldResult>> sizesOf(const Dims &dims);
   FailureOr<Dims> dimsOf(unsigned argument);
   FailureOr<mlir::Value> reshape(mlir::Value value, const Dims &from,
@@ -126,8 +127,12 @@ void Instance::bindSymbols() {
     symbols_.bind(symbol, dispatch_.getArgument(next++));
 }
 
-FailureOr<mlir::Value> Instance::sizeOf(const Dim &dim) {
-  auto size = symbols_.materialize(builder_, builder_.getLoc(), dim.str());
+FailureOr<OpFoldResult> Instance::sizeOf(const Dim &dim) {
+  return symbols_.materialize(builder_, builder_.getLoc(), dim.str());
+}
+
+FailureOr<mlir::Value> Instance::scalar(const Dim &dim) {
+  auto size = sizeOf(dim);
   if (failed(size))
     return failure();
   return getValueOrCreateConstantIndexOp(builder_, builder_.getLoc(), *size);
@@ -136,7 +141,7 @@ FailureOr<mlir::Value> Instance::sizeOf(const Dim &dim) {
 FailureOr<SmallVector<OpFoldResult>> Instance::sizesOf(const Dims &dims) {
   SmallVector<OpFoldResult> sizes;
   for (const Dim &dim : dims) {
-    auto size = symbols_.materialize(builder_, builder_.getLoc(), dim.str());
+    auto size = sizeOf(dim);
     if (failed(size))
       return failure();
     sizes.push_back(*size);
@@ -245,7 +250,7 @@ LogicalResult Instance::run() {
   IRMapping values;
   for (size_t i = 0; i < function_.getNumArguments(); ++i) {
     size_t tensors = call_.arguments.size();
-    auto value = i < tensors ? argument(i) : sizeOf(call_.scalars[i - tensors]);
+    auto value = i < tensors ? argument(i) : scalar(call_.scalars[i - tensors]);
     if (failed(value))
       return failure();
     values.map(function_.getArgument(i), *value);

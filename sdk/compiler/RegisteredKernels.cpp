@@ -10,19 +10,11 @@ using namespace backplane;
 
 namespace {
 
-/// "has_bias": 1 where the input is present.
-std::string presenceOf(const std::string &input) { return "has_" + input; }
-
 /// Checks the body of a kernel against its text.
 class BodyChecker {
 public:
-  explicit BodyChecker(const RegisteredKernel &kernel) : kernel_(kernel) {
-    for (const Symbol &symbol : kernel.text.symbols)
-      symbols_.insert(symbol.name);
-    for (uint32_t i = 0; i < kernel.text.inputCount; ++i)
-      symbols_.insert(presenceOf(kernel.text.bindings[i]));
-    symbols_.insert(kernel.text.variables.begin(), kernel.text.variables.end());
-  }
+  explicit BodyChecker(const RegisteredKernel &kernel)
+      : kernel_(kernel), symbols_(symbolNames(kernel.text)) {}
 
   Status run() const {
     if (!kernel_.code)
@@ -95,7 +87,7 @@ private:
   }
 
   const RegisteredKernel &kernel_;
-  std::set<std::string, std::less<>> symbols_;
+  std::set<std::string> symbols_;
 };
 
 /// A kernel as its set described it.
@@ -188,7 +180,7 @@ public:
     for (const auto &[name, dim] : match.symbols)
       values_.emplace(name, dim.substitute(symbols));
     for (uint32_t i = 0; i < text.inputCount; ++i)
-      values_.emplace(presenceOf(text.bindings[i]),
+      values_.emplace(presenceSymbol(text.bindings[i]),
                       Dim(match.bindings[i] >= 0 ? 1 : 0));
     for (auto [name, choice] :
          llvm::zip_equal(text.variables, text.graphs[match.graph].choices))

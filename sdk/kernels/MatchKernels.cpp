@@ -194,7 +194,8 @@ Price KernelMatcher::priceOf(const PatternMatch &match) const {
     sizes[std::string(backplane::generatedSymbol)] = int64_t(*alone);
   }
   for (uint32_t i = 0; i < kernel.inputCount; ++i)
-    sizes["has_" + kernel.bindings[i]] = graph.bindings[i] >= 0;
+    sizes[backplane::presenceSymbol(kernel.bindings[i])] =
+        graph.bindings[i] >= 0;
   for (auto [name, choice] : llvm::zip_equal(kernel.variables, graph.choices))
     sizes[name] = choice;
   price.kernel = std::numeric_limits<double>::infinity();

@@ -72,13 +72,8 @@ std::vector<Loops> loopsOf(Operation *op, const Sizes &symbols) {
 }
 
 bool isSameSize(Value a, Value b, const Sizes &symbols) {
-  auto elements = [](const Dims &dims) {
-    Dim product = 1;
-    for (const Dim &dim : dims)
-      product = product * dim;
-    return product;
-  };
-  return elements(dimsOf(a, symbols)) == elements(bp::dimsOf(b.getType()));
+  return backplane::product(dimsOf(a, symbols)) ==
+         backplane::product(bp::dimsOf(b.getType()));
 }
 
 } // namespace

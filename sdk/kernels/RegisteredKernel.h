@@ -50,6 +50,13 @@ struct KernelText {
 /// what was expected.
 Result<KernelText> parseKernelText(std::string_view text);
 
+/// "has_bias": in expressions of a kernel 1 where the input is present, else 0.
+std::string presenceSymbol(const std::string &input);
+
+/// What expressions of a kernel may use: the symbols and variables of its text
+/// and has_NAME of each input.
+std::set<std::string> symbolNames(const KernelText &text);
+
 /// A kernel with its body: code of the target's format, a function that the
 /// plug-in resolves where it runs, or IR.
 struct RegisteredKernel {
