@@ -148,6 +148,16 @@ Part Matcher::partOf(Value tensor) {
   return part;
 }
 
+/// Whether the first loops are the axes of the result, which may have none.
+static bool hasResultOfLoops(linalg::GenericOp op, unsigned loops) {
+  ArrayRef<AffineExpr> axes = op.getIndexingMapsArray().back().getResults();
+  return axes.size() == loops &&
+         llvm::all_of(llvm::enumerate(axes), [](auto axis) {
+           auto loop = dyn_cast<AffineDimExpr>(axis.value());
+           return loop && loop.getPosition() == axis.index();
+         });
+}
+
 /// Loops over rows, then over columns; the result has an element for each row.
 bool Matcher::addSum(linalg::GenericOp op) {
   GroupSums sum;
@@ -156,12 +166,9 @@ bool Matcher::addSum(linalg::GenericOp op) {
     return false;
   unsigned rowLoops = op.getNumParallelLoops();
   auto types = op.getIteratorTypesArray();
-  AffineMap result = op.getIndexingMapsArray().back();
   bool inOrder = llvm::all_of(ArrayRef(types).take_front(rowLoops),
                               linalg::isParallelIterator) &&
-                 result == AffineMap::getMultiDimIdentityMap(op.getNumLoops(),
-                                                             op.getContext())
-                               .getMajorSubMap(rowLoops);
+                 hasResultOfLoops(op, rowLoops);
   if (!inOrder)
     return false;
   if (rows.sums.empty()) {

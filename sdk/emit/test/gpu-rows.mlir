@@ -132,3 +132,30 @@ func.func @sum(%x: tensor<64x64xf32>, %out: tensor<64xf32>) -> tensor<64xf32>
   return %sum : tensor<64xf32>
 }
 }
+
+// -----
+
+// All of a vector is one row.
+module attributes {bp.target = {group_threads = 128 : i64, max_group_threads = 1024 : i64, subgroup_sizes = array<i64: 32>}} {
+// CHECK-LABEL: func.func @vector
+// CHECK: scf.forall {{.*}} in (1)
+// CHECK-COUNT-16: memref.load %{{.*}} : memref<512xf32>
+// CHECK-NOT: memref.load %{{.*}} : memref<512xf32>
+func.func @vector(%x: tensor<512xf32>, %out: tensor<512xf32>) -> tensor<512xf32>
+    attributes {bp.inputs = 1 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %sum = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<512xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%i: f32, %s: f32):
+    %r = arith.addf %s, %i : f32
+    linalg.yield %r : f32
+  } -> tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x, %sum : tensor<512xf32>, tensor<f32>) outs(%out : tensor<512xf32>) {
+  ^bb0(%i: f32, %s: f32, %o: f32):
+    %r = arith.divf %i, %s : f32
+    linalg.yield %r : f32
+  } -> tensor<512xf32>
+  return %y : tensor<512xf32>
+}
+}
