@@ -4,6 +4,8 @@
 // attention and rotary position embedding.
 #include "Running.h"
 
+#include "sdk/graph/Rounding.h"
+
 namespace backplane::conformance {
 
 MidRad sumOf(const Arithmetic &m, const std::vector<MidRad> &terms) {
@@ -170,7 +172,9 @@ MidRad Attention::score(size_t batch, size_t head, size_t row,
   return mask ? m.add(y, (*mask)[maskAt(batch, head, row, column)]) : y;
 }
 
-/// Softmax of a row of scores; 0 where all of it is -infinity.
+/// Softmax of a row of scores, each as an element of v; 0 where all of it is
+/// -infinity. A target may round before it divides: half a unit in the last
+/// place of a number in another binade.
 std::vector<MidRad> Attention::weights(size_t batch, size_t head,
                                        size_t row) const {
   std::vector<MidRad> scores;
@@ -181,8 +185,11 @@ std::vector<MidRad> Attention::weights(size_t batch, size_t head,
     return std::vector<MidRad>(scores.size());
   std::vector<MidRad> powers = powersOf(m, scores, top);
   MidRad sum = sumOf(m, powers);
-  for (MidRad &power : powers)
+  for (MidRad &power : powers) {
     power = shareOf(m, power, sum);
+    if (isNarrowFloat(step.dtype))
+      power = roundedTo(step.numerics, step.dtype, power, 1);
+  }
   return powers;
 }
 

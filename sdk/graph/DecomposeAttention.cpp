@@ -81,12 +81,20 @@ ValueId scoresOf(DecomposeBuilder &m, const Operands &operands) {
   return scores;
 }
 
+/// Weights times v, both in the dtype of v, with sums of f32 at least.
+ValueId weigh(DecomposeBuilder &m, ValueId weights, ValueId v) {
+  TensorType type = m.copyOf(v);
+  int64_t isNarrow = type.dtype != m.copyOf(weights).dtype;
+  ValueId left = sharedRows(m, m.cast(weights, type.dtype), type.dims[1]);
+  return m.add("matmul", {left, v}, {{"wide", isNarrow}});
+}
+
 } // namespace
 
 ValueId composites::attention(DecomposeBuilder &m, const Operands &operands) {
   ValueId rows = weights(m, scoresOf(m, operands));
   Dims q = m.copyOf(operands[0]).dims, v = m.copyOf(operands[2]).dims;
-  ValueId result = m.add("matmul", {sharedRows(m, rows, v[1]), operands[2]});
+  ValueId result = weigh(m, rows, m.stored[2]);
   if (q[1] == v[1])
     return result;
   return m.reshape(result, {q[0], q[1], q[2], v[3]});

@@ -15,8 +15,12 @@ namespace backplane {
 /// reading sizes, and the failure is what the decomposition gives.
 class DecomposeBuilder {
 public:
-  DecomposeBuilder(Graph &graph, const Op &op, const std::string &location)
-      : op(op), graph_(graph), location_(location) {}
+  /// `stored` are the operands as the composite has them: those that are given
+  /// to its decomposition may be wider.
+  DecomposeBuilder(Graph &graph, const Op &op,
+                   const std::vector<ValueId> &stored,
+                   const std::string &location)
+      : op(op), stored(stored), graph_(graph), location_(location) {}
 
   ValueId add(std::string_view name, std::vector<ValueId> operands,
               Attributes attributes = {}) {
@@ -106,6 +110,7 @@ public:
   }
 
   const Op &op;
+  const std::vector<ValueId> &stored;
   Status status;
 
 private:

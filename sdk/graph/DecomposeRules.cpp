@@ -206,7 +206,7 @@ ValueId composites::avg_pool(DecomposeBuilder &m, ValueId x) {
 Result<ValueId> decomposeOp(Graph &graph, const Op &composite,
                             const std::vector<ValueId> &operands,
                             const std::string &location) {
-  DecomposeBuilder m(graph, composite, location);
+  DecomposeBuilder m(graph, composite, operands, location);
   DType type = graph.type(operands[0]).dtype;
   bool isExact = findOp(composite.name)->numericClass == "EXACT" ||
                  composite.name == "relu" || composite.name == "clamp";

@@ -32,6 +32,11 @@ bool choosesOne(const Op &op) {
   return false;
 }
 
+/// Whether narrow factors give sums that are not rounded.
+bool isWide(const Op &op) {
+  return op.attributes.contains("wide") && op.i64("wide");
+}
+
 /// Whether every element of `from` is one of the narrow float `to`.
 bool holds(DType to, DType from) {
   if (from == DType::Bool || from == to)
@@ -92,7 +97,8 @@ private:
     bool rounds = roundsToNarrow(graph, op);
     if (rounds && most != State::Exact)
       second = &op;
-    return States(op.results.size(), rounds ? State::Rounded : most);
+    State result = rounds ? State::Rounded : isWide(op) ? State::Exact : most;
+    return States(op.results.size(), result);
   }
 
   /// A region takes the last operands, and gives its last outputs. What one

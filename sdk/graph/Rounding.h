@@ -9,7 +9,8 @@
 // square overflows from 256 on, and a mean of long lines has no digits left.
 // A contraction (matmul, conv, conv_transpose) keeps narrow operands, which
 // hardware multiplies, and has an attribute `wide` for sums that are not
-// rounded yet.
+// rounded yet. What is multiplied may have been rounded for it, as the weights
+// of an attention are: sums of such factors count as exact.
 #ifndef BACKPLANE_GRAPH_ROUNDING_H
 #define BACKPLANE_GRAPH_ROUNDING_H
 

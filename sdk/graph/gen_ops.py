@@ -354,7 +354,9 @@ def write_doc(ops):
         "narrow",
         "floats is computed in f32 or wider throughout - squares, means, "
         "exponentials -",
-        "and its result is rounded once; so is its decomposition.",
+        "and its result is rounded once; so is its decomposition. What an "
+        "attention",
+        "multiplies with v is rounded for it.",
         "",
         "What an element is not made of does not reach it: a NaN or an infinity of "
         "an",

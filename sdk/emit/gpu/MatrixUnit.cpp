@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
-#include <cmath>
+#include <numbers>
 
 using namespace mlir;
 
@@ -56,16 +56,23 @@ std::pair<Value, Value> MatrixUnit::unpack(ImplicitLocOpBuilder &b, Type half,
   return {number(word), number(high)};
 }
 
+static Value number(ImplicitLocOpBuilder &b, double value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
+}
+
 Value MatrixUnit::exp(ImplicitLocOpBuilder &b, Value x, double scale,
-                      int64_t exponent) const {
-  auto times = [&](Value value, double by) -> Value {
-    if (by == 1)
-      return value;
-    Value number = arith::ConstantOp::create(b, b.getF32FloatAttr(float(by)));
-    return arith::MulFOp::create(b, value, number);
-  };
-  Value power = math::ExpOp::create(b, times(x, scale));
-  return times(power, std::ldexp(1.0, int(exponent)));
+                      Value shift) const {
+  return shiftBy(b, math::FmaOp::create(b, x, number(b, scale), shift));
+}
+
+Value MatrixUnit::shift(ImplicitLocOpBuilder &b, Value top, double scale,
+                        int64_t exponent) const {
+  return math::FmaOp::create(b, top, number(b, -scale),
+                             number(b, double(exponent) * std::numbers::ln2));
+}
+
+Value MatrixUnit::shiftBy(ImplicitLocOpBuilder &b, Value difference) const {
+  return math::ExpOp::create(b, difference);
 }
 
 } // namespace backplane

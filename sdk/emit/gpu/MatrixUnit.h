@@ -158,10 +158,16 @@ public:
   virtual std::pair<mlir::Value, mlir::Value>
   unpack(mlir::ImplicitLocOpBuilder &b, mlir::Type half,
          mlir::Value word) const;
-  /// exp(x * scale) * 2^exponent in f32 for weights, where that of x is at most
-  /// 0: within 2^-20 of the weight, or 2^-40.
+  /// exp(x * scale) in f32, times what `shift` stands for: for weights, at most
+  /// 2^15, within 2^-20 of themselves or 2^-40.
   virtual mlir::Value exp(mlir::ImplicitLocOpBuilder &b, mlir::Value x,
-                          double scale, int64_t exponent) const;
+                          double scale, mlir::Value shift) const;
+  /// The shift that stands for exp(-top * scale) * 2^exponent.
+  virtual mlir::Value shift(mlir::ImplicitLocOpBuilder &b, mlir::Value top,
+                            double scale, int64_t exponent) const;
+  /// What a difference of two shifts stands for.
+  virtual mlir::Value shiftBy(mlir::ImplicitLocOpBuilder &b,
+                              mlir::Value difference) const;
 
   /// Null: each lane loads its own words.
   virtual const LineLoads *lineLoads() const { return nullptr; }

@@ -191,24 +191,23 @@ RegisterRows::weigh(Value first, ValueRange carried, Values &sums) {
     top = arith::MaximumFOp::create(b, top, score);
   }
   const MatrixUnit &unit = *product.plan.unit;
-  Values references;
+  double scale = onlyScale.value_or(1);
+  Values shifts;
   factors.clear();
   for (size_t row = 0; row < count; ++row) {
     Value &top = next[row], &sum = next[count + row];
     top = meet(top, [&](Value x, Value y) -> Value {
       return arith::MaximumFOp::create(b, x, y);
     });
-    references.push_back(reader.safe(top));
-    Value distance = arith::SubFOp::create(b, carried[row], references.back());
-    factors.push_back(
-        reader.weight(unit.exp(b, distance, onlyScale.value_or(1), 0)));
+    shifts.push_back(unit.shift(b, reader.safe(top), scale, exponent));
+    Value before = unit.shift(b, carried[row], scale, exponent);
+    Value change = arith::SubFOp::create(b, shifts.back(), before);
+    factors.push_back(reader.weight(unit.shiftBy(b, change)));
     sum = arith::MulFOp::create(b, sum, factors.back());
   }
   for (auto [i, score] : llvm::enumerate(*made)) {
     size_t row = rowOf(scores, i);
-    Value distance = arith::SubFOp::create(b, score, references[row]);
-    sums[i] =
-        reader.weight(unit.exp(b, distance, onlyScale.value_or(1), exponent));
+    sums[i] = reader.weight(unit.exp(b, score, scale, shifts[row]));
     Value &sum = next[count + row];
     sum = arith::AddFOp::create(b, sum, sums[i]);
   }

@@ -89,7 +89,10 @@ struct NvptxMatrixUnit : MatrixUnit {
   Value pack(Builder &b, Type half, Value first, Value second) const override;
   std::pair<Value, Value> unpack(Builder &b, Type half,
                                  Value word) const override;
-  Value exp(Builder &b, Value x, double scale, int64_t exponent) const override;
+  Value exp(Builder &b, Value x, double scale, Value shift) const override;
+  Value shift(Builder &b, Value top, double scale,
+              int64_t exponent) const override;
+  Value shiftBy(Builder &b, Value difference) const override;
   const LineLoads *lineLoads() const override { return &loads; }
   const LineCopies *lineCopies() const override { return &copies; }
   const MemoryProducts *memoryProducts() const override {
@@ -205,16 +208,28 @@ std::pair<Value, Value> NvptxMatrixUnit::unpack(Builder &b, Type half,
 }
 
 /// ex2.approx is within 2^-22. Subnormal powers are zeros.
+/* ---- Powers: shifts are powers of two ---- */
+
+static Value number(Builder &b, double value) {
+  return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
+}
+
 Value NvptxMatrixUnit::exp(Builder &b, Value x, double scale,
-                           int64_t exponent) const {
-  auto number = [&](double value) -> Value {
-    return arith::ConstantOp::create(b, b.getF32FloatAttr(float(value)));
-  };
-  Value power = LLVM::FMAOp::create(b, x, number(scale / std::numbers::ln2),
-                                    number(double(exponent)));
+                           Value shift) const {
+  Value of2 = number(b, scale / std::numbers::ln2);
+  return shiftBy(b, LLVM::FMAOp::create(b, x, of2, shift));
+}
+
+Value NvptxMatrixUnit::shift(Builder &b, Value top, double scale,
+                             int64_t exponent) const {
+  Value of2 = number(b, -scale / std::numbers::ln2);
+  return LLVM::FMAOp::create(b, top, of2, number(b, double(exponent)));
+}
+
+Value NvptxMatrixUnit::shiftBy(Builder &b, Value difference) const {
   return LLVM::CallIntrinsicOp::create(
              b, b.getF32Type(), b.getStringAttr("llvm.nvvm.ex2.approx.ftz"),
-             power)
+             difference)
       .getResults();
 }
 
