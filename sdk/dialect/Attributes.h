@@ -50,6 +50,9 @@ inline constexpr llvm::StringLiteral bindingAttr = "bp.binding";
 inline constexpr llvm::StringLiteral groupThreadsAttr = "bp.group_threads";
 /// Unit, of memory of the work-group: the launch asks for it.
 inline constexpr llvm::StringLiteral dynamicAttr = "bp.dynamic";
+/// Dictionary, of a cast without operands: its result is the parameter of the
+/// kernel that describes this tensor (sdk/emit/nvptx/TensorMaps.h).
+inline constexpr llvm::StringLiteral tensorMapAttr = "bp.tensor_map";
 /// Of a module with one dispatch: the properties of its target
 /// (sdk/emit/common/TargetProperties.h).
 inline constexpr llvm::StringLiteral targetAttr = "bp.target";

@@ -37,6 +37,7 @@ const Cuda *Cuda::open(const std::string &path, std::string *reason) {
     missing = name;
   BP_CUDA_FUNCTIONS(BP_CUDA_FIND)
 #undef BP_CUDA_FIND
+  find(library, "cuTensorMapEncodeTiled", made->cuTensorMapEncodeTiled);
   find(library, "bp_cuda_emulator_last_error", made->lastError_);
   CUresult result = missing ? CUDA_SUCCESS : made->cuInit(0);
   if (!missing && result == CUDA_SUCCESS)

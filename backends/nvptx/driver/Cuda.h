@@ -54,6 +54,7 @@ namespace backplane::cuda {
   X(cuModuleLoadDataEx, "cuModuleLoadDataEx")                                  \
   X(cuModuleUnload, "cuModuleUnload")                                          \
   X(cuModuleGetFunction, "cuModuleGetFunction")                                \
+  X(cuModuleGetGlobal, "cuModuleGetGlobal_v2")                                 \
   X(cuFuncGetAttribute, "cuFuncGetAttribute")                                  \
   X(cuFuncSetAttribute, "cuFuncSetAttribute")                                  \
   X(cuLaunchKernel, "cuLaunchKernel")                                          \
@@ -94,6 +95,8 @@ public:
 #define BP_CUDA_MEMBER(function, name) decltype(&::function) function = nullptr;
   BP_CUDA_FUNCTIONS(BP_CUDA_MEMBER)
 #undef BP_CUDA_MEMBER
+  /// Null in libraries before CUDA 12.0, which know no GPU that needs it.
+  decltype(&::cuTensorMapEncodeTiled) cuTensorMapEncodeTiled = nullptr;
 
 private:
   Cuda() = default;

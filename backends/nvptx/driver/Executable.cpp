@@ -37,6 +37,7 @@ private:
   bp_status_t checkCubin();
   bp_status_t check(const bp_entry_t &entry, const PtxEntries &found);
   bp_status_t loadModule();
+  bp_status_t loadTensors(const std::string &name, EntryPoint &made);
   bp_status_t load(const bp_entry_t &entry);
 
   Device &device_;
@@ -55,7 +56,7 @@ bp_status_t Loader::refuse(CUresult result, const std::string &what) {
 }
 
 /// What the driver passes: a pointer for each binding, the error word, scratch,
-/// the constants, the parameters.
+/// the constants, the parameters. Maps of tensors follow.
 std::vector<uint32_t> expectedParameters(const bp_entry_t &entry) {
   constexpr uint32_t wordBytes = 4, pointerBytes = 8;
   std::vector<uint32_t> sizes(entry.binding_count + 2, pointerBytes);
@@ -69,7 +70,10 @@ bp_status_t Loader::check(const bp_entry_t &entry, const PtxEntries &found) {
   auto place = found.find(name);
   if (place == found.end())
     return refuse("the PTX has no entry \"" + name + "\"");
-  if (place->second != expectedParameters(entry))
+  std::vector<uint32_t> sizes = place->second;
+  while (!sizes.empty() && sizes.back() == sizeof(CUtensorMap))
+    sizes.pop_back();
+  if (sizes != expectedParameters(entry))
     return refuse("entry \"" + name + "\" has " +
                   std::to_string(place->second.size()) +
                   " parameters that are not those of " +
@@ -113,6 +117,36 @@ bp_status_t Loader::loadModule() {
                             (log.empty() ? log : " (" + log + ")"));
 }
 
+/// What lies beside a kernel that takes maps of tensors.
+bp_status_t Loader::loadTensors(const std::string &name, EntryPoint &made) {
+  const std::string beside = name + "_tensors";
+  if (text_.find(beside) == std::string::npos)
+    return BP_STATUS_OK;
+  const Cuda &cuda = device_.cuda;
+  if (!cuda.cuTensorMapEncodeTiled)
+    return refuse("entry \"" + name +
+                  "\" copies tensors by hardware, and the "
+                  "driver is older than CUDA 12.0, which has no maps of them");
+  constexpr size_t mostBytes = 4096;
+  CUdeviceptr at = 0;
+  size_t bytes = 0;
+  CUresult result =
+      cuda.cuModuleGetGlobal(&at, &bytes, out_.module, beside.c_str());
+  if (!result && bytes > mostBytes)
+    return refuse("damaged blob: " + beside + " has " + std::to_string(bytes) +
+                  " bytes");
+  std::vector<int64_t> words(bytes / sizeof(int64_t));
+  if (!result)
+    result =
+        cuda.cuMemcpyDtoH(words.data(), at, words.size() * sizeof(int64_t));
+  if (result)
+    return refuse(result, beside);
+  std::string reason;
+  return readTensors(words, made.bindings, made.tensors, &reason)
+             ? BP_STATUS_OK
+             : refuse("entry \"" + name + "\": " + reason);
+}
+
 bp_status_t Loader::load(const bp_entry_t &entry) {
   std::string name = nameOf(entry);
   if (entry.subgroup_size && entry.subgroup_size != 32)
@@ -138,7 +172,9 @@ bp_status_t Loader::load(const bp_entry_t &entry) {
                   std::to_string(most) + " of it");
   made.bindings = entry.binding_count;
   made.workspaceBytes = entry.workspace_bytes;
-  out_.entries.push_back(made);
+  if (bp_status_t status = loadTensors(name, made))
+    return status;
+  out_.entries.push_back(std::move(made));
   return BP_STATUS_OK;
 }
 

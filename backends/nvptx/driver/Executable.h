@@ -5,6 +5,7 @@
 #define BACKPLANE_CUDA_EXECUTABLE_H
 
 #include "Device.h"
+#include "TensorMaps.h"
 
 namespace backplane::cuda {
 
@@ -13,6 +14,7 @@ struct EntryPoint {
   uint32_t groupSize[3] = {1, 1, 1};
   uint32_t bindings = 0;
   uint64_t workspaceBytes = 0; ///< scratch per work-group, where it is known
+  std::vector<TensorDescription> tensors; ///< its last parameters
   /// In place of `function`: puts work into the stream itself.
   decltype(bp_native_function_t::launch) launch = nullptr;
   void *self = nullptr; ///< of `launch`

@@ -89,6 +89,29 @@ static CUdeviceptr addressOf(const bp_binding_t &range) {
                                       : 0;
 }
 
+/// The maps of what a kernel copies by hardware, at the addresses of a launch.
+CUresult Recording::encodeTensors(const bp_command_dispatch_t &dispatch,
+                                  std::span<const CUdeviceptr> bindings,
+                                  std::span<CUtensorMap> out) {
+  const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
+  for (size_t i = 0; i < out.size(); ++i) {
+    const TensorDescription &tensor = entry.tensors[i];
+    const uint64_t length = dispatch.bindings[tensor.binding].length;
+    if (length < tensor.bytes) {
+      refusal_ =
+          fail(device_.driver, error_, BP_STATUS_INVALID_ARGUMENT,
+               "a kernel copies a tensor of " + std::to_string(tensor.bytes) +
+                   " bytes from binding " + std::to_string(tensor.binding) +
+                   ", which has " + std::to_string(length));
+      return CUDA_ERROR_UNKNOWN;
+    }
+    if (CUresult result =
+            encode(device_.cuda, tensor, bindings[tensor.binding], out[i]))
+      return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 /// A kernel of a module.
 CUresult Recording::launch(CUstream stream,
                            const bp_command_dispatch_t &dispatch,
@@ -96,8 +119,13 @@ CUresult Recording::launch(CUstream stream,
   const EntryPoint &entry = dispatch.executable->entries[dispatch.entry];
   CUdeviceptr errorWord = errorsOnDevice_ + sizeof(uint32_t) * ops_.size();
   // CUDA reads the values during the call.
-  std::array<void *, maxBindings + 2 + BP_MAX_CONSTANTS + BP_MAX_PARAMETERS>
+  std::array<void *, maxBindings + 2 + BP_MAX_CONSTANTS + BP_MAX_PARAMETERS +
+                         maxTensors>
       values;
+  std::array<CUtensorMap, maxTensors> all;
+  const auto maps = std::span(all).first(entry.tensors.size());
+  if (CUresult result = encodeTensors(dispatch, bindings, maps))
+    return result;
   void **next = values.data();
   for (CUdeviceptr &binding : bindings)
     *next++ = &binding;
@@ -107,6 +135,8 @@ CUresult Recording::launch(CUstream stream,
     *next++ = const_cast<uint32_t *>(dispatch.constants + i);
   for (uint32_t i = 0; i < dispatch.parameter_count; ++i)
     *next++ = const_cast<int64_t *>(dispatch.parameters + i);
+  for (CUtensorMap &map : maps)
+    *next++ = &map;
   auto shared = uint32_t(dispatch.shared_bytes);
   if (shared)
     if (CUresult result = device_.cuda.cuFuncSetAttribute(

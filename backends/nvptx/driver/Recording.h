@@ -51,6 +51,9 @@ private:
   CUresult play(CUstream stream, const bp_header_t *command);
   void dropGraph();
   CUresult dispatch(CUstream stream, const bp_command_dispatch_t &dispatch);
+  CUresult encodeTensors(const bp_command_dispatch_t &dispatch,
+                         std::span<const CUdeviceptr> bindings,
+                         std::span<CUtensorMap> out);
   CUresult launch(CUstream stream, const bp_command_dispatch_t &dispatch,
                   std::span<CUdeviceptr> bindings);
   CUresult call(CUstream stream, const bp_command_dispatch_t &dispatch,

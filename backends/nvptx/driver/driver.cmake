@@ -17,6 +17,7 @@ set(BP_CUDA_SOURCES
   Ptx.cpp
   Queue.cpp
   Recording.cpp
+  TensorMaps.cpp
   Timing.cpp)
 list(TRANSFORM BP_CUDA_SOURCES PREPEND driver/)
 # The tests look inside, so that the parts are a library of their own.
@@ -35,7 +36,7 @@ endif()
 if(BP_TESTS)
   bp_add_test(bp_cuda_driver_tests
     SOURCES driver/test/CommandBufferTest.cpp driver/test/CubinTest.cpp driver/test/DeviceTest.cpp driver/test/NativeTest.cpp driver/test/PtxTest.cpp
-      driver/test/SemaphoreTest.cpp
+      driver/test/SemaphoreTest.cpp driver/test/TensorMapsTest.cpp
     DEPENDS bp_cuda_parts bp_gpu_harness)
   add_dependencies(bp_cuda_driver_tests bp-cuda-emulator)
   target_compile_definitions(bp_cuda_driver_tests PRIVATE

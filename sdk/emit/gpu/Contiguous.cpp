@@ -75,10 +75,7 @@ bool areContiguous(Value tensor) {
       });
 }
 
-/// The loop that an index along an axis is, when nothing but loops of one
-/// iteration is added to it.
-static std::optional<unsigned> soleLoop(AffineExpr expr,
-                                        ArrayRef<int64_t> sizes) {
+std::optional<unsigned> soleLoop(AffineExpr expr, ArrayRef<int64_t> sizes) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr))
     return dim.getPosition();
   auto sum = dyn_cast<AffineBinaryOpExpr>(expr);

@@ -24,6 +24,11 @@ bool areContiguous(mlir::Value tensor);
 bool areContiguous(mlir::linalg::GenericOp op, mlir::OpOperand &operand,
                    llvm::ArrayRef<unsigned> loops);
 
+/// The loop that an index along an axis is, when nothing but loops of one
+/// iteration is added to it; loops have these sizes.
+std::optional<unsigned> soleLoop(mlir::AffineExpr index,
+                                 llvm::ArrayRef<int64_t> sizes);
+
 /// Whether an operand of an op is an input, in which so many neighbours in
 /// these loops as one, from a multiple of `lanes` on, are neighbours whose
 /// place is a multiple of `lanes`.

@@ -35,6 +35,7 @@ struct MatrixEmitter : MatrixScope {
   LogicalResult prefetch(Value k, Value stage);
   LogicalResult fillStage(Value k, Value stage);
   LogicalResult prefetchFirst();
+  void arrive(Value block);
   FailureOr<Values> addBlock(Value k, ValueRange sums);
   LogicalResult prefetchLater(Value k, Value block);
   Values multiply(Value stage, ValueRange sums);
@@ -52,9 +53,19 @@ ContractScope::Values MatrixEmitter::multiply(Value stage, ValueRange sums) {
 }
 
 LogicalResult MatrixEmitter::fillStage(Value k, Value stage) {
-  return success(succeeded(fill(plan.a, stage, startM, sizeM, k)) &&
-                 succeeded(fill(plan.b, add(stage, index(plan.a.words())),
-                                startN, sizeN, k)));
+  Value first = mul(stage, plan.stageWords());
+  Value second = add(first, index(plan.a.words()));
+  if (!plan.copiesBlocks())
+    return success(succeeded(fill(plan.a, first, startM, sizeM, k)) &&
+                   succeeded(fill(plan.b, second, startN, sizeN, k)));
+  byOne([&] {
+    Value barrier = barrierOf(stage);
+    plan.unit->blockCopies()->expect(b, barrier,
+                                     plan.a.bytes() + plan.b.bytes());
+    copyBlocks(plan.a, first, startM, k, barrier);
+    copyBlocks(plan.b, second, startN, k, barrier);
+  });
+  return success();
 }
 
 /// Begins to fill a stage with the block from k on, if there is one.
@@ -73,7 +84,7 @@ LogicalResult MatrixEmitter::prefetch(Value k, Value stage) {
 
 LogicalResult MatrixEmitter::prefetchFirst() {
   for (int64_t i = 0; i < ahead(); ++i) {
-    if (failed(prefetch(index(i * plan.a.depth), index(i * plan.stageWords()))))
+    if (failed(prefetch(index(i * plan.a.depth), index(i))))
       return failure();
     endGroup();
   }
@@ -82,11 +93,22 @@ LogicalResult MatrixEmitter::prefetchFirst() {
 
 LogicalResult MatrixEmitter::prefetchLater(Value k, Value block) {
   Value stage = rem(add(block, index(ahead())), plan.stages);
-  if (failed(prefetch(add(k, index(ahead() * plan.a.depth)),
-                      mul(stage, plan.stageWords()))))
+  if (failed(prefetch(add(k, index(ahead() * plan.a.depth)), stage)))
     return failure();
   endGroup();
   return success();
+}
+
+/// What was copied of a block is there, and nobody reads the block before.
+void MatrixEmitter::arrive(Value block) {
+  if (plan.copiesBlocks()) {
+    waitForBlock(block);
+  } else {
+    waitForGroups(ahead() - 1);
+    if (plan.products)
+      plan.products->publish(b);
+  }
+  gpu::BarrierOp::create(b);
 }
 
 /// The products of a block, from k on. Those that read it from memory go on
@@ -94,11 +116,7 @@ LogicalResult MatrixEmitter::prefetchLater(Value k, Value block) {
 FailureOr<ContractScope::Values> MatrixEmitter::addBlock(Value k,
                                                          ValueRange sums) {
   Value block = div(k, plan.a.depth);
-  // What the others have copied is there, and nobody reads the block before.
-  waitForGroups(ahead() - 1);
-  if (plan.products)
-    plan.products->publish(b);
-  gpu::BarrierOp::create(b);
+  arrive(block);
   if (!plan.products && failed(prefetchLater(k, block)))
     return failure();
   Values all = multiply(mul(rem(block, plan.stages), plan.stageWords()), sums);
@@ -124,11 +142,14 @@ FailureOr<ContractScope::Values> MatrixEmitter::accumulate() {
 LogicalResult MatrixEmitter::run() {
   readBufferSizes();
   enterGroup(plan.tileM(), plan.tileN());
-  memory =
-      loops.share(std::max(plan.stages * plan.stageWords(), plan.partWords()),
-                  b.getI32Type());
+  memory = loops.share(plan.memoryWords(), b.getI32Type());
   askForMemory(memory, c.target, plan.products != nullptr);
   findLane();
+  if (plan.copiesBlocks()) {
+    barrierWord = plan.stages * plan.stageWords();
+    byOne([&] { makeBarriers(); });
+    gpu::BarrierOp::create(b);
+  }
   FailureOr<Values> sums = accumulate();
   if (failed(sums))
     return failure();

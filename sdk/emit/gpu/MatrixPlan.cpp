@@ -148,6 +148,15 @@ StagedFactor stageFactor(GpuContraction &c, const MatrixPlan &plan,
                     return areLinesOfBuffer(c.op, input, inLine, piece);
                   });
   factor.lanes = contiguous ? piece : factor.wordElements();
+  if (factor.copies && plan.products && plan.unit->blockCopies() &&
+      factor.lines() <= BlockCopies::kMostLines)
+    factor.blocks = findBlockTensor(c.op, *operand.inputs.front(), inLine,
+                                    factor.alongK ? loops : ArrayRef(c.k));
+  if (factor.blocks) {
+    factor.blocks->tensor.element = narrow.element;
+    factor.blocks->tensor.lineElements = factor.panel;
+    factor.blocks->tensor.lines = factor.lines();
+  }
   return factor;
 }
 

@@ -5,6 +5,7 @@
 #ifndef BACKPLANE_EMIT_GPU_MATRIXPLAN_H
 #define BACKPLANE_EMIT_GPU_MATRIXPLAN_H
 
+#include "sdk/emit/gpu/BlockTensor.h"
 #include "sdk/emit/gpu/Contraction.h"
 #include "sdk/emit/gpu/MatrixUnit.h"
 
@@ -23,6 +24,8 @@ struct StagedFactor {
   bool copies;     ///< lines are copied as they are, without registers
   int64_t panel;   ///< elements of a line that lie together
   int64_t lanes;   ///< elements that an invocation copies at once
+  /// Where one invocation copies blocks for all; each panel is one.
+  std::optional<BlockTensor> blocks;
 
   int64_t elementBytes() const {
     return int64_t(type.getIntOrFloatBitWidth()) / 8;
@@ -38,6 +41,9 @@ struct StagedFactor {
   bool isOfWords() const { return !alongK && wordElements() == 1; }
   int64_t lineWords() const { return lineElements() / wordElements(); }
   int64_t words() const { return lines() * lineWords(); }
+  bool copiesLines() const { return copies && !blocks; }
+  int64_t panels() const { return pieces() / panelPieces(); }
+  int64_t bytes() const { return 4 * words(); }
   /// From the first `panel` elements of the first line to the next ones.
   int64_t panelWords() const { return lines() * panel / wordElements(); }
   /// Words that a lane has of a fragment.
@@ -65,10 +71,20 @@ struct MatrixPlan {
     return subgroupsM * subgroupsN * instruction->lanes();
   }
   int64_t stageWords() const { return a.words() + b.words(); }
+  /// One invocation copies blocks of both factors for all.
+  bool copiesBlocks() const { return a.blocks && b.blocks; }
+  /// Words of the barriers of all stages, if there are any.
+  int64_t barrierWords() const {
+    return copiesBlocks() ? stages * BlockCopies::kBarrierBytes / 4 : 0;
+  }
   /// Rows of C that are finished at once, and words from row to row.
   int64_t partRows() const { return subgroupsM * instruction->m; }
   int64_t partStride() const { return tileN() + 8; }
   int64_t partWords() const { return partRows() * partStride(); }
+  /// Of the work-group: rows of C take the place of blocks.
+  int64_t memoryWords() const {
+    return std::max(stages * stageWords() + barrierWords(), partWords());
+  }
 };
 
 /// A factor whose elements fit a narrow type.

@@ -20,6 +20,8 @@ struct MatrixScope : ContractScope {
   Value lane;   ///< of this invocation in its subgroup
   Value subgroupM, subgroupN; ///< where this subgroup is in the work-group
   Value lineInPiece, piece;   ///< that this lane names in a load
+  /// Where barriers of stages begin, of a plan that copies blocks.
+  int64_t barrierWord = 0;
   /// Sizes of the buffers that are copied from.
   llvm::DenseMap<Value, llvm::SmallVector<mlir::OpFoldResult>> bufferSizes;
 
@@ -38,6 +40,19 @@ struct MatrixScope : ContractScope {
   /// Groups of such copies; nothing where no factor has any.
   void endGroup();
   void waitForGroups(int64_t open);
+
+  /// Code of one invocation of the work-group.
+  void byOne(llvm::function_ref<void()> work);
+  /// Makes the barriers of all stages.
+  void makeBarriers();
+  /// The address of the barrier of a stage.
+  Value barrierOf(Value stage);
+  /// Begins to copy a block of a factor, as fill() does; it counts at the
+  /// barrier.
+  void copyBlocks(const StagedFactor &factor, Value first, Value start,
+                  Value firstK, Value barrier);
+  /// Waits until the block of this number is in its stage.
+  void waitForBlock(Value block);
 
   /// Finds out which invocation this is.
   void findLane();
@@ -101,7 +116,9 @@ private:
   Fragments loadLeftAt(Value first, int64_t k);
   void keepRows(mlir::ValueRange sums);
   mlir::LogicalResult finishRows(int64_t part);
-  bool copiesLines() const { return plan.a.copies || plan.b.copies; }
+  bool copiesLines() const {
+    return plan.a.copiesLines() || plan.b.copiesLines();
+  }
 };
 
 } // namespace backplane

@@ -90,6 +90,46 @@ public:
                              int64_t open) const = 0;
 };
 
+/// A tensor in a binding, as copies of blocks take it: axis 0 is the innermost
+/// one, whose neighbours lie side by side.
+struct TensorInBinding {
+  unsigned binding;
+  MatrixElement element;
+  llvm::SmallVector<int64_t> sizes;   ///< elements of each axis
+  llvm::SmallVector<int64_t> strides; ///< bytes, of each axis but the first
+  int64_t lineElements;               ///< of a block, along axis 0
+  int64_t lines;                      ///< of a block, along axis 1
+};
+
+/// Copies of blocks of a tensor that one invocation begins for its work-group.
+/// A block has lines of MemoryProducts::kLineBytes and lies as MatrixInMemory
+/// has them; what is beyond an edge of the tensor is zeros.
+class BlockCopies {
+public:
+  static constexpr size_t kMostAxes = 5;
+  /// Of lines; bytes that strides are multiples of.
+  static constexpr int64_t kMostLines = 256, kStrideBytes = 16;
+  /// Bytes of a barrier, which counts what was copied.
+  static constexpr int64_t kBarrierBytes = 8;
+
+  virtual ~BlockCopies() = default;
+  /// Makes barriers in memory of the work-group; once, by one invocation, in
+  /// front of a barrier of all.
+  virtual void makeBarriers(mlir::ImplicitLocOpBuilder &b,
+                            mlir::ValueRange addresses) const = 0;
+  /// A barrier's next phase ends when so many bytes were copied.
+  virtual void expect(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier,
+                      int64_t bytes) const = 0;
+  /// Begins to copy the block whose first element has these indices, axis 0
+  /// first. Addresses are in bytes.
+  virtual void copy(mlir::ImplicitLocOpBuilder &b, mlir::Value to,
+                    mlir::Value barrier, const TensorInBinding &tensor,
+                    mlir::ValueRange indices) const = 0;
+  /// Waits for the end of a phase, 0 or 1 in turn; by all invocations.
+  virtual void wait(mlir::ImplicitLocOpBuilder &b, mlir::Value barrier,
+                    mlir::Value phase) const = 0;
+};
+
 /// A factor in memory of the work-group, from one element on. Lines have 128
 /// bytes and lie one behind the other; piece p of 16 bytes of line l is where
 /// piece p ^ l % 8 would be.
@@ -175,6 +215,8 @@ public:
   virtual const LineCopies *lineCopies() const { return nullptr; }
   /// Null: all products are of fragments.
   virtual const MemoryProducts *memoryProducts() const { return nullptr; }
+  /// Null: lanes copy what memoryProducts() read.
+  virtual const BlockCopies *blockCopies() const { return nullptr; }
 
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatrixUnit)
 };

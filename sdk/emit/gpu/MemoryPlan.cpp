@@ -38,9 +38,11 @@ static bool stage(GpuContraction &c, MatrixPlan &plan, const NarrowFactor &a,
   plan.b = stageFactor(c, plan, b, c.b, c.n, plan.tileN(), depth);
   if (!plan.a.copies || !plan.b.copies)
     return false;
+  if (!plan.copiesBlocks())
+    plan.a.blocks = plan.b.blocks = std::nullopt;
   int64_t bytes = 4 * plan.stageWords(), most = c.target.maxSharedBytes;
   plan.stages = 2 * kStages * bytes <= most ? kStages : kStagesOfLarge;
-  return std::max(plan.stages * bytes, 4 * plan.partWords()) <= most;
+  return 4 * plan.memoryWords() <= most;
 }
 
 std::optional<MatrixPlan> planMemoryProducts(GpuContraction &c,

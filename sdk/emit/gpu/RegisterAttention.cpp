@@ -27,13 +27,52 @@ namespace backplane {
 
 /* ---- Memory ---- */
 
+static bool copiesLines(const MatrixPlan &plan) {
+  return plan.a.copiesLines() || plan.b.copiesLines();
+}
+
+/// Blocks have barriers instead.
 void RegisterLoops::endGroup() {
-  (plan.scores.a.copies || plan.scores.b.copies ? scores : sums).endGroup();
+  if (!plan.copiesBlocks())
+    (copiesLines(plan.scores) ? scores : sums).endGroup();
 }
 
 void RegisterLoops::waitForGroups(int64_t open) {
-  (plan.scores.a.copies || plan.scores.b.copies ? scores : sums)
-      .waitForGroups(open);
+  if (!plan.copiesBlocks())
+    (copiesLines(plan.scores) ? scores : sums).waitForGroups(open);
+}
+
+void RegisterLoops::makeBarriers() {
+  if (!plan.copiesBlocks())
+    return;
+  scores.barrierWord = plan.barriersAt();
+  sums.barrierWord = plan.barriersAt() + RegisterPlan::kBarrierWords;
+  sums.byOne([&] {
+    scores.makeBarriers();
+    sums.makeBarriers();
+  });
+  gpu::BarrierOp::create(b);
+}
+
+void RegisterLoops::waitForKeys(Value first) {
+  if (plan.copiesBlocks())
+    scores.waitForBlock(scores.div(first, plan.keys()));
+}
+
+void RegisterLoops::waitForValues(Value first) {
+  if (plan.copiesBlocks())
+    sums.waitForBlock(sums.div(first, plan.keys()));
+}
+
+/// Begins to copy the block of a factor from a row and a k on, as one
+/// invocation for all; `more` are bytes that come to the same barrier.
+static void copyBlock(MatrixScope &scope, Value block, Value place, Value row,
+                      Value k, int64_t more = 0) {
+  const StagedFactor &factor = scope.plan.b;
+  Value barrier = scope.barrierOf(scope.rem(block, scope.plan.stages));
+  scope.plan.unit->blockCopies()->expect(scope.b, barrier,
+                                         factor.bytes() + more);
+  scope.copyBlocks(factor, place, row, k, barrier);
 }
 
 /// The first word of the stage of a block, of those from `start` on.
@@ -63,31 +102,68 @@ LogicalResult RegisterLoops::fillValuesIfAny(Value first) {
 }
 
 LogicalResult RegisterLoops::fillKeys(Value first) {
+  if (plan.copiesBlocks()) {
+    scores.byOne([&] {
+      copyBlock(scores, scores.div(first, plan.keys()), keysAt(first), first,
+                scores.index(0));
+    });
+    return success();
+  }
   return scores.fill(plan.scores.b, keysAt(first), first, scores.sizeN,
                      scores.index(0));
 }
 
 LogicalResult RegisterLoops::fillValues(Value first) {
+  if (plan.copiesBlocks()) {
+    sums.byOne([&] {
+      copyBlock(sums, sums.div(first, plan.keys()), valuesAt(first),
+                sums.startN, first);
+    });
+    return success();
+  }
   return sums.fill(plan.product.b, valuesAt(first), sums.startN, sums.sizeN,
                    first);
 }
 
-/// What was copied is there, for all, and nobody reads what was there before.
+/// What lanes have copied is there, for all, and nobody reads what was there
+/// before.
 void RegisterLoops::arrive(int64_t open) {
   waitForGroups(open);
-  if (plan.isInMemory())
+  if (plan.isInMemory() && !plan.copiesBlocks())
     plan.scores.products->publish(b);
   gpu::BarrierOp::create(b);
 }
 
-/// Q and the first block, of zeros where there is none.
-LogicalResult RegisterLoops::begin() {
+/// Q and the first block of K. What lanes have copied of Q is there before the
+/// first product reads it.
+LogicalResult RegisterLoops::fillQueries() {
   Value zero = scores.index(0);
-  if (failed(scores.fill(plan.scores.a, zero, scores.startM, scores.sizeM,
-                         zero)) ||
+  const StagedFactor &queries = plan.scores.a;
+  if (queries.blocks) {
+    scores.byOne([&] {
+      copyBlock(scores, zero, keysAt(zero), zero, zero, queries.bytes());
+      scores.copyBlocks(queries, zero, scores.startM, zero,
+                        scores.barrierOf(zero));
+    });
+    return success();
+  }
+  if (failed(scores.fill(queries, zero, scores.startM, scores.sizeM, zero)) ||
       failed(fillKeys(zero)))
     return failure();
-  endGroup();
+  scores.endGroup();
+  if (!plan.copiesBlocks())
+    return success();
+  scores.waitForGroups(0);
+  plan.scores.products->publish(b);
+  return success();
+}
+
+/// Q and the first block, of zeros where there is none.
+LogicalResult RegisterLoops::begin() {
+  makeBarriers();
+  if (failed(fillQueries()))
+    return failure();
+  Value zero = scores.index(0);
   if (failed(fillValues(zero)))
     return failure();
   if (plan.isInMemory()) {
@@ -138,6 +214,7 @@ FailureOr<RegisterLoops::Values> RegisterLoops::addHidden(Value first,
   Values weights(size_t(words), zero);
   if (!plan.isInMemory())
     return addFragments(first, weights, 1, old);
+  waitForValues(first);
   Values added = waitForProducts(beginWeighted(first, weights, 1, old), 0);
   added.truncate(sumCount());
   return added;
@@ -175,7 +252,9 @@ RegisterLoops::addBlockAhead(Value first, ValueRange carried,
     return failure();
   endGroup();
   ValueRange old = carried.drop_front(rows.carried());
+  waitForKeys(next);
   Values weights = beginScores(next);
+  waitForValues(first);
   Values added = beginWeighted(first, old.drop_front(sumCount()),
                                plan.factors.parts, old.take_front(sumCount()));
   weights = waitForProducts(weights, 1);
@@ -196,6 +275,7 @@ RegisterLoops::addBlockAhead(Value first, ValueRange carried,
 
 FailureOr<RegisterLoops::Values> RegisterLoops::runAhead(RegisterRows &rows) {
   Value zero = sums.index(0), keys = sums.index(plan.keys());
+  waitForKeys(zero);
   Values weights = waitForProducts(beginScores(zero), 0);
   auto starts = rows.weigh(zero, rows.start(), weights);
   if (failed(starts))
@@ -217,6 +297,7 @@ FailureOr<RegisterLoops::Values> RegisterLoops::runAhead(RegisterRows &rows) {
   ArrayRef<Value> carried = *done;
   ArrayRef<Value> old = carried.drop_front(rows.carried());
   Values all(carried.take_front(rows.carried()));
+  waitForValues(last);
   Values added = beginWeighted(last, old.drop_front(sumCount()),
                                plan.factors.parts, old.take_front(sumCount()));
   added = waitForProducts(added, 0);

@@ -33,7 +33,11 @@ struct RegisterLoops {
   mlir::FailureOr<Values> runAhead(RegisterRows &rows);
   void findEnd(const RegisterRows &rows);
   mlir::LogicalResult begin();
+  mlir::LogicalResult fillQueries();
+  void makeBarriers();
   void arrive(int64_t open);
+  void waitForKeys(Value first);
+  void waitForValues(Value first);
   mlir::LogicalResult fillKeysIfAny(Value first);
   mlir::LogicalResult fillValuesIfAny(Value first);
   mlir::LogicalResult fillKeys(Value first);

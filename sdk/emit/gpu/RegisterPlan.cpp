@@ -102,6 +102,10 @@ void Planner::stage(int64_t least) {
   plan.product.b =
       stageFactor(product, plan.product, f.v, product.b, product.n,
                   lineFor(plan.product.tileN(), least), plan.keys());
+  if (!plan.copiesBlocks())
+    for (StagedFactor *factor :
+         {&plan.scores.a, &plan.scores.b, &plan.product.b})
+      factor->blocks = std::nullopt;
   // Weights are in registers: V alone comes to memory.
   plan.product.a = plan.product.b;
 }

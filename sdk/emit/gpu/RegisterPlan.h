@@ -19,6 +19,8 @@ struct RegisterPlan {
 
   int64_t keys() const { return scores.tileN(); }
   bool isInMemory() const { return scores.products != nullptr; }
+  /// One invocation copies K and V for all; and Q, where `scores.a` has blocks.
+  bool copiesBlocks() const { return scores.b.blocks && product.b.blocks; }
   int64_t queryWords() const {
     const MatrixInstruction &i = *scores.instruction;
     return isInMemory()
@@ -40,9 +42,15 @@ struct RegisterPlan {
   int64_t valuesAt() const {
     return scores.a.words() + kStages * scores.b.words();
   }
+  /// Where barriers of the stages of K begin, then those of V.
+  int64_t barriersAt() const {
+    return valuesAt() + kStages * product.b.words();
+  }
+  static constexpr int64_t kBarrierWords =
+      kStages * BlockCopies::kBarrierBytes / 4;
   int64_t words() const {
-    return std::max(valuesAt() + kStages * product.b.words(),
-                    product.partWords());
+    int64_t barriers = copiesBlocks() ? 2 * kBarrierWords : 0;
+    return std::max(barriersAt() + barriers, product.partWords());
   }
 };
 

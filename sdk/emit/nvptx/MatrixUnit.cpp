@@ -4,6 +4,7 @@
 // and "for mma.m16n8k32" in NVIDIA's description of PTX.
 #include "sdk/emit/nvptx/MatrixUnit.h"
 
+#include "sdk/emit/nvptx/BlockCopies.h"
 #include "sdk/emit/nvptx/MatrixValues.h"
 #include "sdk/emit/nvptx/Patterns.h"
 #include "sdk/emit/nvptx/WarpGroups.h"
@@ -98,6 +99,7 @@ struct NvptxMatrixUnit : MatrixUnit {
   const MemoryProducts *memoryProducts() const override {
     return &warpGroupProducts();
   }
+  const BlockCopies *blockCopies() const override { return &tensorCopies(); }
 
   NvptxLineLoads loads;
   NvptxLineCopies copies;
@@ -148,8 +150,7 @@ static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
                                   b.getI32IntegerAttr(int32_t(value)));
 }
 
-static Value pointerTo(ImplicitLocOpBuilder &b, Value address,
-                       NvptxSpace space) {
+Value pointerTo(ImplicitLocOpBuilder &b, Value address, NvptxSpace space) {
   Value number = arith::IndexCastUIOp::create(b, b.getI64Type(), address);
   return LLVM::IntToPtrOp::create(
       b, LLVM::LLVMPointerType::get(b.getContext(), space), number);

@@ -6,12 +6,17 @@
 #define BACKPLANE_EMIT_NVPTX_MATRIXVALUES_H
 
 #include "sdk/emit/gpu/MatrixUnit.h"
+#include "sdk/emit/nvptx/Patterns.h"
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 namespace backplane {
 
 mlir::NVVM::MMATypes typeOf(MatrixElement element);
+
+/// An address in bytes as a pointer to this space.
+mlir::Value pointerTo(mlir::ImplicitLocOpBuilder &b, mlir::Value address,
+                      NvptxSpace space);
 
 /// The parts of a struct, or the one value that is none.
 llvm::SmallVector<mlir::Value> partsOf(mlir::ImplicitLocOpBuilder &b,

@@ -15,7 +15,8 @@ namespace backplane {
 enum NvptxSpace : unsigned {
   nvptxGeneric = 0,
   nvptxGlobal = 1,
-  nvptxShared = 3
+  nvptxShared = 3,
+  nvptxSharedCluster = 7
 };
 
 /// Invocations of a warp.

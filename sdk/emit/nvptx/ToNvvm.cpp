@@ -2,11 +2,12 @@
 //
 // bp-to-nvvm: the code of one invocation becomes a CUDA kernel in LLVM's
 // dialect. Its parameters are a pointer for each binding, the error word, the
-// scratch of the dispatch, then the constants.
+// scratch of the dispatch, then the constants and maps of tensors.
 #include "sdk/dialect/Attributes.h"
 #include "sdk/emit/common/Dispatch.h"
 #include "sdk/emit/common/Passes.h"
 #include "sdk/emit/nvptx/Patterns.h"
+#include "sdk/emit/nvptx/TensorMaps.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -50,13 +51,15 @@ struct KernelBuilder {
   OpBuilder builder;
   Location loc;
   unsigned bindings, constants;
+  SmallVector<DictionaryAttr> tensors;
   LLVM::LLVMFuncOp kernel;
 
   KernelBuilder(func::FuncOp func, DictionaryAttr described)
       : func(func), builder(func), loc(func.getLoc()),
         bindings(unsigned(cast<ArrayAttr>(described.get("access")).size())),
         constants(
-            unsigned(cast<IntegerAttr>(described.get("constants")).getInt())) {}
+            unsigned(cast<IntegerAttr>(described.get("constants")).getInt())),
+        tensors(tensorsOf(func)) {}
 
   void run(ArrayRef<int32_t> groupSize);
   Type buffer() {
@@ -74,6 +77,8 @@ void KernelBuilder::declare(ArrayRef<int32_t> groupSize) {
   constexpr int64_t vectorBytes = 16, wordBytes = 4;
   SmallVector<Type> parameters(bindings + 2, buffer());
   parameters.append(constants, builder.getI32Type());
+  parameters.append(tensors.size(),
+                    LLVM::LLVMPointerType::get(builder.getContext()));
   kernel = LLVM::LLVMFuncOp::create(
       builder, loc, func.getSymName(),
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
@@ -117,6 +122,7 @@ void KernelBuilder::run(ArrayRef<int32_t> groupSize) {
   declare(groupSize);
   kernel.getBody().takeBody(func.getBody());
   bindArguments();
+  bindTensorMaps(kernel, tensors);
   func.erase();
 }
 

@@ -7,15 +7,19 @@ module attributes {bp.target = {group_threads = 128 : i64, max_group_threads = 1
 // CHECK-LABEL: func.func @ahead
 // CHECK-SAME: bp.group_threads = 128 : i64
 // CHECK: memref.alloc() {bp.dynamic}
+// CHECK-COUNT-2: nvvm.mbarrier.init
+// CHECK-COUNT-2: nvvm.mbarrier.init
+// CHECK: mbarrier.try_wait.parity
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: llvm.nvvm.ex2.approx.ftz
 // CHECK: scf.for
-// CHECK: nvvm.cp.async.wait.group 0
-// CHECK-NEXT: nvvm.fence.proxy
-// CHECK-NEXT: gpu.barrier
+// CHECK: gpu.barrier
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
+// CHECK: mbarrier.try_wait.parity
 // CHECK: wgmma.fence.sync.aligned;
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}, p, 1, 1, 0, 0;
+// CHECK: mbarrier.try_wait.parity
 // CHECK: wgmma.fence.sync.aligned;
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{.*}}, {$32, $33, $34, $35}, $36, p, 1, 1, 1;
 // CHECK: wgmma.wait_group.sync.aligned 1;
