@@ -20,8 +20,7 @@ MOST_BYTES = 64 << 20
 CASES = ("L2/*", "L3/*", "L4/*", "L6/*")
 QUICK_CASES = ("L3/matmul/f32/*", "L3/softmax/f32/*", "L3/cast/f32/to-i8/*", "L4/epilogue/f32/conv-*")
 # As many of cuBLASLt's kernels as there is room for: each dtype, weights as they are and transposed.
-LIBRARY = ("L8/cublaslt.linear_f16/*/with-b+with-r/*",
-           "L8/cublaslt.linear_t_bf16/*/with-b+without-r/*",
+LIBRARY = ("L8/cublaslt.linear_f16/*/with-b/*", "L8/cublaslt.linear_t_bf16/*/with-b/*",
            "L8/cublaslt.linear_t_f32/*/with-b+with-r/*")
 
 

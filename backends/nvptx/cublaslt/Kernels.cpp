@@ -15,10 +15,9 @@ struct Element {
   /// What cuBLASLt takes of the time of generated code, in percent: an
   /// expression over m, n and k.
   const char *percent;
-  /// The order in which bias and matrix are added. cuBLASLt adds the matrix
-  /// first. Halves are added in f32, where the order does not matter; models
-  /// have the bias first.
-  const char *first, *second;
+  /// A matrix is added, too, before the bias. With halves cuBLASLt rounds the
+  /// sum between the two, which a model does not ask for.
+  bool addsMatrix;
 };
 
 /// From times of PyTorch's calls of cuBLAS on an H200 (README.md). Halves are
@@ -29,12 +28,11 @@ constexpr const char *all = "nvptx-*", *ofTf32 = "nvptx-*-tf32";
 /// No other target ends in 2.
 constexpr const char *exact = "nvptx-*[!2]";
 constexpr Element elements[] = {
-    {"f16", "f16", all, CUDA_R_16F, CUBLAS_COMPUTE_32F, ofHalves, "bs", "r"},
-    {"bf16", "bf16", all, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ofHalves, "bs", "r"},
-    {"f32", "f32", exact, CUDA_R_32F, CUBLAS_COMPUTE_32F, "65", "r", "bs"},
-    // As halves: nobody has measured it.
-    {"tf32", "f32", ofTf32, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, ofHalves,
-     "r", "bs"}};
+    {"f16", "f16", all, CUDA_R_16F, CUBLAS_COMPUTE_32F, ofHalves, false},
+    {"bf16", "bf16", all, CUDA_R_16BF, CUBLAS_COMPUTE_32F, ofHalves, false},
+    {"f32", "f32", exact, CUDA_R_32F, CUBLAS_COMPUTE_32F, "65", true},
+    {"tf32", "f32", ofTf32, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, "50",
+     true}};
 
 /// With fewer products than this a launch takes most of the time, and generated
 /// code computes neighbours in the same one.
@@ -48,11 +46,9 @@ where k >= 1, n >= 1
   %x = input $T[m, k]
   %w = input $T[$W]
   %b = optional input $T[n]
-  %r = optional input $T[m, n]
-$TRANSPOSE  %p = matmul(%x, $FACTOR)
+$INPUT$TRANSPOSE  %p = matmul(%x, $FACTOR)
   %bs = broadcast(%b) {dims = [m, n], axes = [1]}
-  %s = add(%p, %$FIRST)
-  %y = add(%s, %$SECOND)
+$ADD  %y = add(%$SUM, %bs)
   output %y
 })";
 
@@ -66,21 +62,24 @@ filled(std::string out,
 }
 
 std::string textOf(const Element &element, bool transposed) {
-  return filled(text, {{"$SUFFIX", transposed ? "_t" : ""},
-                       {"$TRANSPOSE", transposed ? "  %wt = transpose(%w) "
-                                                   "{permutation = [1, 0]}\n"
-                                                 : ""},
-                       {"$NAME", element.name},
-                       {"$T", element.dtype},
-                       {"$FIRST", element.first},
-                       {"$SECOND", element.second},
-                       {"$W", transposed ? "n, k" : "k, n"},
-                       {"$FACTOR", transposed ? "%wt" : "%w"}});
+  return filled(
+      text,
+      {{"$SUFFIX", transposed ? "_t" : ""},
+       {"$TRANSPOSE", transposed ? "  %wt = transpose(%w) "
+                                   "{permutation = [1, 0]}\n"
+                                 : ""},
+       {"$INPUT", element.addsMatrix ? "  %r = optional input $T[m, n]\n" : ""},
+       {"$NAME", element.name},
+       {"$T", element.dtype},
+       {"$ADD", element.addsMatrix ? "  %s = add(%p, %r)\n" : ""},
+       {"$SUM", element.addsMatrix ? "s" : "p"},
+       {"$W", transposed ? "n, k" : "k, n"},
+       {"$FACTOR", transposed ? "%wt" : "%w"}});
 }
 
 /// One call of cuBLASLt, whatever the sizes are.
 plugin::Compiled bodyOf(const Element &element, bool transposed) {
-  constexpr size_t inputs = 4;
+  const size_t inputs = element.addsMatrix ? 4 : 3;
   plugin::Launch launch;
   launch.name = productEntry;
   launch.access.assign(inputs, BP_ACCESS_READ);
@@ -92,7 +91,7 @@ plugin::Compiled bodyOf(const Element &element, bool transposed) {
                        std::to_string(int(element.compute)),
                        transposed ? "1" : "0",
                        "has_b",
-                       "has_r"};
+                       element.addsMatrix ? "has_r" : "0"};
   launch.workspaceBytes = workspaceBytes;
   plugin::Compiled body;
   body.launches = {launch};

@@ -91,7 +91,8 @@ private:
   /// is added.
   std::array<uint64_t, 4> addresses() const {
     const uint64_t *all = launch_.bindings;
-    return {all[1], all[0], shape_.hasResidual ? all[3] : all[4], all[4]};
+    const uint64_t result = all[launch_.binding_count - 1];
+    return {all[1], all[0], shape_.hasResidual ? all[3] : result, result};
   }
 
   Key key() const {
@@ -191,10 +192,13 @@ std::optional<cublasLtMatmulAlgo_t> Products::known(const Key &key) {
 }
 
 Status Products::run(const bp_native_launch_t &launch) {
-  constexpr uint64_t bindings = 5;
-  if (launch.parameter_count != shapeParameters ||
-      launch.binding_count != bindings)
-    return invalidArgument("a product has other parameters or bindings");
+  if (launch.parameter_count != shapeParameters)
+    return invalidArgument("a product has other parameters");
+  Shape shape;
+  std::memcpy(&shape, launch.parameters, sizeof shape);
+  const uint64_t least = shape.hasResidual ? 5 : 4;
+  if (launch.binding_count < least || launch.binding_count > 5)
+    return invalidArgument("a product has other bindings");
   return Call(*this, launch).run().within("cublaslt");
 }
 

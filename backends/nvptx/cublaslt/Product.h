@@ -25,7 +25,7 @@ namespace backplane::cublaslt {
 inline constexpr uint64_t workspaceBytes = uint64_t(32) << 20;
 
 /// The parameters of a launch, in order. Bindings are x [m, k], w [k, n] or
-/// [n, k], a row of n to add, a matrix [m, n] to add, y [m, n].
+/// [n, k], a row of n to add, perhaps a matrix [m, n] to add, y [m, n].
 struct Shape {
   int64_t m, n, k;
   int64_t type;        ///< cudaDataType

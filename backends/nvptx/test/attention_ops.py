@@ -8,7 +8,7 @@ import onnx
 from onnx import TensorProto, helper
 
 F16, BF16, F32 = numpy.dtype("f2"), numpy.dtype(ml_dtypes.bfloat16), numpy.dtype("f4")
-# Of the result: half of the distance to the next number, and what sums in f32 add.
+# Of the result, and of each weight: half of the distance to the next number; what sums in f32 add.
 UNIT = {F16: 2.0**-11, BF16: 2.0**-8, F32: 2.0**-18}
 
 
@@ -44,7 +44,7 @@ CASES = {
                                      products=19 << 20),
     "op-bf16-causal-grouped": Attention(BF16, 128, 128, 64, 64, heads=4, shared=2, causal=True,
                                         matrix=90, coalesced=85),
-    "op-f16-step": Attention(F16, 1, 200, 64, 64, heads=8, shared=2, matrix=90, conflicts=30),
+    "op-f16-step": Attention(F16, 1, 200, 64, 64, heads=8, shared=2, matrix=85, conflicts=30),
     "op-f16-one": Attention(F16, 1, 1, 48, 48, heads=1, shared=1, matrix=50, conflicts=50,
                             coalesced=0),
     "op-f16-uneven": Attention(F16, 37, 77, 24, 20, matrix=50, conflicts=50),
@@ -108,6 +108,8 @@ def save(folder, name):
         numpy.save(folder / f"{name}-{part}.npy", passed(value))
     infos = [part for part in tensors if part != "y"]
     unit = UNIT[case.dtype]
+    # Weights of halves are halves, and V is about 1.
+    near = unit / 8 if case.dtype == F32 else unit
     return [*(word for part in infos for word in ("--input", f"{part}={folder}/{name}-{part}.npy")),
             "--expect", f"y={folder}/{name}-y.npy", "--rtol", str(2 * unit), "--atol",
-            str(unit / 8)]
+            str(near)]

@@ -16,8 +16,9 @@ sys.path.insert(0, str(ROOT / "tools/gpu_day"))
 import models  # pylint: disable=wrong-import-position
 
 BP = ROOT / "build/bin/bp"
-# Where goldens came from, the target that had made the code, and the emulator that stands for it.
-GPUS = {"h100": ("nvptx-sm90a", "cuda://emu?sm=90")}
+# The target that had made the code of all goldens, and the emulator that stands for these GPUs.
+TARGET, DEVICE = "nvptx-sm90a", "cuda://emu?sm=90"
+GPUS = ("h100", "h200")
 
 
 def call(*command):
@@ -26,33 +27,36 @@ def call(*command):
                           env=dict(os.environ, BACKPLANE_CACHE_DIR="-"))
 
 
-def compare(model, golden, target, device, folder):
+def compare(model, golden, folder):
     """What went wrong; empty: nothing."""
+    suffix, option = (f"-{model.precision}", f"&precision={model.precision}") if model.precision else (
+        "", "")
     models.save(model, folder / "model.onnx")
     models.draw(model, folder)
     made = call(BP, "compile", folder / "model.onnx", "-o", folder / "model.bpx", "--target",
-                target, "--no-fallback")
+                TARGET + suffix, "--no-fallback")
     if made.returncode:
         return made.stdout
     inputs = [f"--input={name}={folder / name}.npy" for name in model.inputs]
-    ran = call(BP, "run", folder / "model.bpx", "--device", device, "--no-fallback", *inputs,
+    ran = call(BP, "run", folder / "model.bpx", "--device", DEVICE + option,
+               "--no-fallback", *inputs,
                f"--expect=y={golden}", "--rtol", model.rtol, "--atol", model.atol)
     return ran.stdout if ran.returncode else ""
 
 
 def main():
     passed, failed, skipped = 0, 0, 0
-    for gpu, (target, device) in GPUS.items():
-        for model in models.goldens():
-            golden = HERE / "goldens" / gpu / f"{model.name}.npy"
-            if not golden.exists():
-                print(f"skipped: {gpu} has not run {model.name}")
-                skipped += 1
-                continue
+    for model in models.goldens():
+        goldens = [path for gpu in GPUS
+                   if (path := HERE / "goldens" / gpu / f"{model.name}.npy").exists()]
+        if not goldens:
+            print(f"skipped: no GPU has run {model.name}")
+            skipped += 1
+        for golden in goldens:
             with tempfile.TemporaryDirectory() as folder:
-                why = compare(model, golden, target, device, pathlib.Path(folder))
+                why = compare(model, golden, pathlib.Path(folder))
             if why:
-                print(f"FAILED {gpu} {model.name}: {why[-2000:]}")
+                print(f"FAILED {golden.parent.name} {model.name}: {why[-2000:]}")
             failed += bool(why)
             passed += not why
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
