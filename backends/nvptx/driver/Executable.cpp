@@ -127,12 +127,12 @@ bp_status_t Loader::loadTensors(const std::string &name, EntryPoint &made) {
     return refuse("entry \"" + name +
                   "\" copies tensors by hardware, and the "
                   "driver is older than CUDA 12.0, which has no maps of them");
-  constexpr size_t mostBytes = 4096;
+  constexpr size_t maxBytes = 4096;
   CUdeviceptr at = 0;
   size_t bytes = 0;
   CUresult result =
       cuda.cuModuleGetGlobal(&at, &bytes, out_.module, beside.c_str());
-  if (!result && bytes > mostBytes)
+  if (!result && bytes > maxBytes)
     return refuse("damaged blob: " + beside + " has " + std::to_string(bytes) +
                   " bytes");
   std::vector<int64_t> words(bytes / sizeof(int64_t));

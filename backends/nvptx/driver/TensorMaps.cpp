@@ -30,20 +30,20 @@ private:
   std::span<const int64_t> words_;
 };
 
-constexpr uint64_t mostAxes = 5, mostSize = uint64_t(1) << 32,
-                   mostStride = uint64_t(1) << 40, mostBlock = 256;
+constexpr uint64_t maxAxes = 5, maxSize = uint64_t(1) << 32,
+                   maxStride = uint64_t(1) << 40, maxBlock = 256;
 
 TensorDescription readTensor(Words &words, uint32_t bindings) {
   TensorDescription tensor;
   tensor.binding = uint32_t(words.next(0, bindings ? bindings - 1 : 0));
   tensor.elementBytes = uint32_t(words.next(1, 4));
-  const uint64_t axes = words.next(2, mostAxes);
+  const uint64_t axes = words.next(2, maxAxes);
   for (uint64_t i = 0; i < axes; ++i)
-    tensor.sizes.push_back(words.next(1, mostSize));
+    tensor.sizes.push_back(words.next(1, maxSize));
   for (uint64_t i = 1; i < axes; ++i)
-    tensor.strides.push_back(words.next(1, mostStride - 1));
+    tensor.strides.push_back(words.next(1, maxStride - 1));
   for (uint64_t i = 0; i < 2; ++i)
-    tensor.block.push_back(uint32_t(words.next(1, mostBlock)));
+    tensor.block.push_back(uint32_t(words.next(1, maxBlock)));
   tensor.block.resize(axes, 1);
   return tensor;
 }
@@ -93,7 +93,7 @@ bool readTensors(std::span<const int64_t> words, uint32_t bindings,
 
 CUresult encode(const Cuda &cuda, const TensorDescription &tensor,
                 CUdeviceptr address, CUtensorMap &out) {
-  static constexpr cuuint32_t steps[mostAxes] = {1, 1, 1, 1, 1};
+  static constexpr cuuint32_t steps[maxAxes] = {1, 1, 1, 1, 1};
   return cuda.cuTensorMapEncodeTiled(
       &out, typeOf(tensor.elementBytes), cuuint32_t(tensor.sizes.size()),
       reinterpret_cast<void *>(address), tensor.sizes.data(),
