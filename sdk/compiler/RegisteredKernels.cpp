@@ -18,7 +18,7 @@ public:
 
   Status run() const {
     if (!kernel_.code)
-      return checkCost().within("cost");
+      return checkCost(kernel_.text, kernel_.cost);
     const Kernel &body = *kernel_.code;
     for (const auto *launches : {&body.launches, &body.initLaunches})
       for (const KernelLaunch &launch : *launches)
@@ -31,7 +31,7 @@ public:
                                ", which is no input of the text");
     if (Status s = check(body.scratch); !s.ok())
       return s;
-    return checkCost().within("cost");
+    return checkCost(kernel_.text, kernel_.cost);
   }
 
 private:
@@ -59,31 +59,8 @@ private:
     return check(launch.sharedBytes);
   }
 
-  Status checkCost() const {
-    if (kernel_.cost.empty())
-      return {};
-    const std::string generated(generatedSymbol);
-    if (symbols_.contains(generated))
-      return invalidArgument("the text has a symbol '" + generated +
-                             "', which is the estimate of generated code; give "
-                             "it another name");
-    return check(kernel_.cost, generated);
-  }
-
-  /// An expression over the symbols, and perhaps one more.
-  Status check(const std::string &text, const std::string &more = {}) const {
-    if (text.empty())
-      return {};
-    auto dim = Dim::parse(text);
-    if (!dim)
-      return dim.status();
-    std::set<std::string> used;
-    dim->collectSymbols(used);
-    for (const std::string &name : used)
-      if (!symbols_.contains(name) && name != more)
-        return invalidArgument("'" + text + "' uses symbol '" + name +
-                               "', which the text does not have");
-    return {};
+  Status check(const std::string &expression) const {
+    return checkExpression(expression, symbols_);
   }
 
   const RegisteredKernel &kernel_;

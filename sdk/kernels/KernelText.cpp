@@ -378,15 +378,4 @@ Result<KernelText> parseKernelText(std::string_view text) {
   return Expander(text, std::move(*kernel)).run();
 }
 
-std::string presenceSymbol(const std::string &input) { return "has_" + input; }
-
-std::set<std::string> symbolNames(const KernelText &text) {
-  std::set<std::string> names(text.variables.begin(), text.variables.end());
-  for (const Symbol &symbol : text.symbols)
-    names.insert(symbol.name);
-  for (uint32_t i = 0; i < text.inputCount; ++i)
-    names.insert(presenceSymbol(text.bindings[i]));
-  return names;
-}
-
 } // namespace backplane

@@ -57,6 +57,15 @@ std::string presenceSymbol(const std::string &input);
 /// and has_NAME of each input.
 std::set<std::string> symbolNames(const KernelText &text);
 
+/// Whether an expression of a kernel can be read and uses no name but these;
+/// an empty one does.
+Status checkExpression(const std::string &expression,
+                       const std::set<std::string> &names);
+
+/// The same of a cost, which may use `generated`; no symbol of the text may
+/// have that name.
+Status checkCost(const KernelText &text, const std::string &cost);
+
 /// A kernel with its body: code of the target's format, a function that the
 /// plug-in resolves where it runs, or IR.
 struct RegisteredKernel {

@@ -226,6 +226,23 @@ TEST(KernelTextTest, RefusesMoreThanItsLimits) {
             std::string::npos);
 }
 
+TEST(KernelTextTest, CostsUseWhatTheTextHas) {
+  auto costOf = [](const char *symbol, const std::string &cost) {
+    auto text = parseKernelText(std::string("kernel neg version 1 { symbol ") +
+                                symbol + "\n%x = input f32[" + symbol +
+                                "]\n%y = neg(%x)\noutput %y }");
+    EXPECT_TRUE(text) << text.status().message();
+    return std::string(checkCost(*text, cost).message());
+  };
+  EXPECT_EQ(costOf("n", ""), "");
+  EXPECT_EQ(costOf("n", "generated * n floordiv 2 + has_x"), "");
+  EXPECT_NE(costOf("n", "n * rows").find("uses symbol 'rows'"),
+            std::string::npos);
+  EXPECT_NE(costOf("n", "n +"), "");
+  EXPECT_NE(costOf("generated", "7").find("give it another name"),
+            std::string::npos);
+}
+
 /// Each start of a good text, and each text with one byte changed, is read or
 /// refused.
 TEST(KernelTextTest, SurvivesDamage) {

@@ -2,6 +2,7 @@
 #include "sdk/kernels/test/MatchKernelsTest.h"
 
 #include <chrono>
+#include <ctime>
 
 using namespace mlir;
 using namespace bp;
@@ -521,7 +522,7 @@ TEST_F(MatchKernelsTest, ManyWaysToMatchAreLimited) {
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
-/// Twice the ops take about twice the time.
+/// Twice the ops take about twice the time, of this process alone.
 TEST_F(MatchKernelsTest, TimeInProportionToTheModel) {
   add("linear version 1", linear);
   add("pair version 1", pair);
@@ -536,11 +537,11 @@ TEST_F(MatchKernelsTest, TimeInProportionToTheModel) {
     }
     graph.addOutput(y, "y");
     model_ = importGraph(context_, graph);
-    auto start = std::chrono::steady_clock::now();
+    std::clock_t start = std::clock();
     EXPECT_EQ(matchKernels(*model_, 0, patterns_).used.size(), ops / 2);
     backplane::WeightPool pool;
     EXPECT_TRUE(succeeded(formDispatches(*model_, FusionOptions{}, pool)));
-    return std::chrono::steady_clock::now() - start;
+    return std::clock() - start;
   };
   time(1000);
   auto less = time(5000), more = time(20000);
