@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 
@@ -16,6 +17,16 @@ namespace backplane::cuda {
 static std::string loadError() {
   const char *text = dlerror();
   return text ? text : "it cannot be opened";
+}
+
+/// An emulator writes each fault to stderr, as its users have nobody else who
+/// tells them. Here messages have it; the environment may say otherwise.
+static void silence(void *library) {
+  using Set = int (*)(const char *name, const char *value);
+  const char *options = std::getenv("BP_CUDA_EMULATOR");
+  auto set = reinterpret_cast<Set>(dlsym(library, "bp_cuda_emulator_set"));
+  if (set && !(options && std::strstr(options, "log=")))
+    set("log", "0");
 }
 
 const Cuda *Cuda::open(const std::string &path, std::string *reason) {
@@ -39,6 +50,7 @@ const Cuda *Cuda::open(const std::string &path, std::string *reason) {
 #undef BP_CUDA_FIND
   find(library, "cuTensorMapEncodeTiled", made->cuTensorMapEncodeTiled);
   find(library, "bp_cuda_emulator_last_error", made->lastError_);
+  silence(library);
   CUresult result = missing ? CUDA_SUCCESS : made->cuInit(0);
   if (!missing && result == CUDA_SUCCESS)
     return made;

@@ -28,7 +28,9 @@ extern "C" {
  *   limit     instructions that one warp may execute, in millions (default 400)
  *   total     instructions that all warps of a launch may execute, in millions
  *             (default 0: no limit)
- *   log       1 (default) writes the text of each fault to stderr
+ *   log       1 (default) writes the text of each fault to stderr; the driver
+ *             of Backplane, whose messages have it, sets 0 unless the variable
+ *             names it
  *   modules   a folder: the text of each module that is loaded is written there
  *             as HASH.ptx, and where that file is there already, it is what is
  *             loaded, so that kernels can be read and changed (default: none)
