@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "Process.h"
+#include "WaitLimit.h"
 #include "sdk/support/ReadableText.h"
 
 #include <cerrno>
@@ -229,10 +230,24 @@ Status Process::send(FrameType type, std::vector<uint8_t> payload,
   return status.ok() ? status : ended(status);
 }
 
+Result<std::optional<Frame>> Process::receiveMessage(Milliseconds timeout) {
+  WaitLimit limit(timeout);
+  const auto start = processorTime(pid_);
+  for (Milliseconds wait = timeout;;) {
+    auto message = channel_.receive(Channel::Clock::now() + wait);
+    if (message || message.status().code() != BP_STATUS_DEADLINE_EXCEEDED)
+      return message;
+    const auto now = processorTime(pid_);
+    wait = start && now ? limit.more(wait, *now - *start) : Milliseconds(0);
+    if (wait == Milliseconds(0))
+      return message;
+  }
+}
+
 Result<Frame> Process::receive(Milliseconds timeout) {
   if (received_ == sent_)
     return internalError("the worker was asked nothing");
-  auto frame = channel_.receive(Channel::Clock::now() + timeout);
+  auto frame = receiveMessage(timeout);
   if (!frame)
     return ended(frame.status());
   if (!*frame)

@@ -46,7 +46,8 @@ public:
   /// is then of no more use.
   Status send(FrameType type, std::vector<uint8_t> payload,
               Milliseconds timeout);
-  /// The answer to the oldest request without one. A worker that ended gives
+  /// The answer to the oldest request without one. `timeout` is that of a
+  /// worker which has a processor (WaitLimit). A worker that ended gives
   /// BP_STATUS_ABORTED and how: "signal 11 (Segmentation fault)".
   Result<Frame> receive(Milliseconds timeout);
 
@@ -64,6 +65,7 @@ private:
   static Result<std::unique_ptr<Process>>
   greet(std::unique_ptr<Process> process, const std::string &name,
         Milliseconds timeout);
+  Result<std::optional<Frame>> receiveMessage(Milliseconds timeout);
   Status withBanner(const Status &failure);
   Process(pid_t pid, int readFd, int writeFd)
       : pid_(pid), read_(readFd), write_(writeFd), channel_(readFd, writeFd) {}

@@ -116,7 +116,7 @@ void addRun(CLI::App &app, RunOptions &options) {
       ->check(command::whole(1, 1024))
       ->group(group);
   app.add_option("--timeout", options.timeoutSeconds,
-                 "seconds that one case or compilation may take")
+                 "seconds of a processor that one case or compilation may take")
       ->check(command::whole(1, 86400))
       ->capture_default_str()
       ->group(group);
