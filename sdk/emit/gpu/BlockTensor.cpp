@@ -56,49 +56,68 @@ static bool takeAxes(ArrayRef<BufferAxis> &axes, ArrayRef<unsigned> loops,
   return out.size != 1;
 }
 
+/// The buffer of an input that is nothing else.
+static BlockArgument bufferOf(OpOperand &input) {
+  auto tensor = input.get().getDefiningOp<bufferization::ToTensorOp>();
+  if (!tensor || tensor.getWritable())
+    return BlockArgument();
+  return dyn_cast<BlockArgument>(tensor.getBuffer());
+}
+
+/// Takes the axes of lines off others, which are returned: each of a loop that
+/// stands still in a block.
+static std::optional<SmallVector<BufferAxis>>
+takeLines(ArrayRef<BufferAxis> axes, ArrayRef<unsigned> lines,
+          ArrayRef<unsigned> inLine, ArrayRef<int64_t> sizes, BufferAxis &out) {
+  SmallVector<BufferAxis> others;
+  while (!axes.empty() && !llvm::is_contained(lines, axes.front().loop)) {
+    others.push_back(axes.front());
+    axes = axes.drop_front();
+  }
+  if (!takeAxes(axes, lines, sizes, out))
+    return std::nullopt;
+  llvm::append_range(others, axes);
+  bool still = llvm::none_of(others, [&](const BufferAxis &axis) {
+    return llvm::is_contained(lines, axis.loop) ||
+           llvm::is_contained(inLine, axis.loop);
+  });
+  return still ? std::optional(others) : std::nullopt;
+}
+
 std::optional<BlockTensor> findBlockTensor(linalg::GenericOp op,
                                            OpOperand &input,
                                            ArrayRef<unsigned> inLine,
                                            ArrayRef<unsigned> lines) {
-  auto tensor = input.get().getDefiningOp<bufferization::ToTensorOp>();
-  auto buffer =
-      tensor ? dyn_cast<BlockArgument>(tensor.getBuffer()) : BlockArgument();
-  if (!buffer || tensor.getWritable())
-    return std::nullopt;
-  auto type = cast<MemRefType>(buffer.getType());
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
+  BlockArgument buffer = bufferOf(input);
+  auto type = buffer ? cast<MemRefType>(buffer.getType()) : MemRefType();
+  if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity())
     return std::nullopt;
   auto axes = axesOf(op, input, type);
   if (!axes)
     return std::nullopt;
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  int64_t bytes = type.getElementTypeBitWidth() / 8;
-  BlockTensor found;
-  found.tensor.binding = buffer.getArgNumber();
   ArrayRef<BufferAxis> rest = *axes;
   BufferAxis line, block;
   if (!takeAxes(rest, inLine, sizes, line))
     return std::nullopt;
-  SmallVector<BufferAxis> outer;
-  while (!rest.empty() && !llvm::is_contained(lines, rest.front().loop)) {
-    outer.push_back(rest.front());
-    rest = rest.drop_front();
-  }
-  if (!takeAxes(rest, lines, sizes, block))
+  auto others = takeLines(rest, lines, inLine, sizes, block);
+  if (!others)
     return std::nullopt;
-  llvm::append_range(outer, rest);
-  found.tensor.sizes = {line.size, block.size};
-  found.tensor.strides = {block.stride * bytes};
-  for (const BufferAxis &axis : outer) {
-    found.tensor.sizes.push_back(axis.size);
-    found.tensor.strides.push_back(axis.stride * bytes);
+  int64_t bytes = type.getElementTypeBitWidth() / 8;
+  BlockTensor found;
+  TensorInBinding &tensor = found.tensor;
+  tensor.binding = buffer.getArgNumber();
+  tensor.sizes = {line.size, block.size};
+  tensor.strides = {block.stride * bytes};
+  for (const BufferAxis &axis : *others) {
+    tensor.sizes.push_back(axis.size);
+    tensor.strides.push_back(axis.stride * bytes);
     found.outer.push_back(axis.loop);
   }
-  auto isEven = [](int64_t stride) {
+  bool isEven = llvm::all_of(tensor.strides, [](int64_t stride) {
     return stride % BlockCopies::kStrideBytes == 0;
-  };
-  bool possible = found.tensor.sizes.size() <= BlockCopies::kMostAxes &&
-                  llvm::all_of(found.tensor.strides, isEven);
+  });
+  bool possible = isEven && tensor.sizes.size() <= BlockCopies::kMostAxes;
   return possible ? std::optional(found) : std::nullopt;
 }
 

@@ -108,3 +108,28 @@ func.func @symbolic(%a: tensor<?x256xf16>, %b: tensor<256x256xf16>,
   return %c : tensor<?x256xf32>
 }
 }
+
+// -----
+
+// A loop that is two axes is no tensor whose lines follow each other.
+module attributes {bp.target = {group_threads = 128 : i64, shared_bytes = 49152 : i64, max_group_threads = 1024 : i64, max_shared_bytes = 232448 : i64, subgroup_sizes = array<i64: 32>, matrix_shapes.f16 = array<i64: 16, 8, 16, 64, 64, 16>}} {
+// CHECK-LABEL: func.func @diagonal
+// CHECK-NOT: bp.tensor_map
+// CHECK: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+// CHECK-NOT: bp.tensor_map
+func.func @diagonal(%a: tensor<256x256x64xf16>, %b: tensor<64x256xf16>,
+                    %out: tensor<256x256xf32>) -> tensor<256x256xf32>
+    attributes {bp.inputs = 2 : i64, bp.outputs = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%zero : f32) outs(%out : tensor<256x256xf32>) -> tensor<256x256xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%a, %b : tensor<256x256x64xf16>, tensor<64x256xf16>) outs(%f : tensor<256x256xf32>) {
+  ^bb0(%x: f16, %w: f16, %s: f32):
+    %xf = arith.extf %x : f16 to f32
+    %wf = arith.extf %w : f16 to f32
+    %p = arith.mulf %xf, %wf : f32
+    %r = arith.addf %s, %p : f32
+    linalg.yield %r : f32
+  } -> tensor<256x256xf32>
+  return %c : tensor<256x256xf32>
+}
+}
