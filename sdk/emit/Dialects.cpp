@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/emit/Emit.h"
+#include "sdk/emit/gpu/SubgroupMatrices.h"
 #include "sdk/emit/nvptx/MatrixUnit.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -61,6 +62,7 @@ void registerEmitDialects(DialectRegistry &registry) {
   scf::registerValueBoundsOpInterfaceExternalModels(registry);
   tensor::registerValueBoundsOpInterfaceExternalModels(registry);
   registerNvptxMatrixUnit(registry);
+  registerSubgroupMatrixUnit(registry);
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   registerNVVMDialectTranslation(registry);

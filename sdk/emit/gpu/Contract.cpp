@@ -60,6 +60,11 @@ static bool moveWidenings(linalg::GenericOp op) {
   return any;
 }
 
+/// A unit whose lanes know what they have of matrices.
+static const MatrixUnit *ofFragments(const MatrixUnit *unit) {
+  return unit && !unit->instructions().empty() ? unit : nullptr;
+}
+
 /// By matrix instructions where there are some for it.
 static LogicalResult emit(func::FuncOp func, GpuContraction &contraction,
                           const MatrixUnit *unit) {
@@ -131,11 +136,12 @@ static std::optional<GpuContraction> matchFewRows(func::FuncOp func,
 
 static LogicalResult contract(func::FuncOp func, const GpuTarget &target,
                               bool fusesProducts, const MatrixUnit *unit) {
-  auto isAttention = contractAttention(func, target, fusesProducts, unit);
+  auto isAttention =
+      contractAttention(func, target, fusesProducts, ofFragments(unit));
   if (failed(isAttention) || *isAttention)
     return isAttention;
   auto contraction = matchNarrow(func, target, unit, /*anyRows=*/false);
-  if (!contraction && unit)
+  if (!contraction && ofFragments(unit))
     contraction = matchFewRows(func, target, *unit);
   if (!contraction)
     return success();

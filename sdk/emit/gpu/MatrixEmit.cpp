@@ -8,7 +8,7 @@
 //     wait for its copies, begin those of a later block in place of the last
 //     for each k of an instruction: load fragments, multiply
 //       (or begin products that read the block themselves, and wait for those
-//       of the block before)
+//       of the block before; or load opaque matrices and multiply these)
 //   a few rows of C at a time to memory of the work-group, then finish and
 //   store each element
 #include "sdk/emit/gpu/Launch.h"
@@ -48,6 +48,8 @@ struct MatrixEmitter : MatrixScope {
 
 ContractScope::Values MatrixEmitter::multiply(Value stage, ValueRange sums) {
   Value second = add(stage, index(plan.a.words()));
+  if (plan.opaque)
+    return multiplyOpaque(stage, second, plan.a.depth, sums);
   return plan.products ? multiplyInMemory(stage, second, plan.a.depth, sums)
                        : multiplyFragments(stage, second, plan.a.depth, sums);
 }
@@ -143,7 +145,8 @@ LogicalResult MatrixEmitter::run() {
   readBufferSizes();
   enterGroup(plan.tileM(), plan.tileN());
   memory = loops.share(plan.memoryWords(), b.getI32Type());
-  askForMemory(memory, c.target, plan.products != nullptr);
+  if (!plan.opaque)
+    askForMemory(memory, c.target, plan.products != nullptr);
   findLane();
   if (plan.copiesBlocks()) {
     barrierWord = plan.stages * plan.stageWords();

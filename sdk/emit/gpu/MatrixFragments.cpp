@@ -13,8 +13,9 @@ using namespace mlir;
 namespace backplane {
 
 void MatrixScope::findLane() {
-  int64_t size = plan.instruction->lanes();
-  Value subgroup = div(thread, size);
+  int64_t size = plan.lanes();
+  Value subgroup = plan.opaque ? Value(gpu::SubgroupIdOp::create(b, nullptr))
+                               : div(thread, size);
   lane = rem(thread, size);
   subgroupM = div(subgroup, plan.subgroupsN);
   subgroupN = rem(subgroup, plan.subgroupsN);
@@ -136,6 +137,9 @@ ContractScope::Values MatrixScope::multiplyFragments(Value firstA, Value firstB,
 
 ContractScope::Values MatrixScope::startSums() {
   Value zero = arith::ConstantOp::create(b, c.sums.init);
+  if (plan.opaque)
+    return Values(size_t(plan.rows * plan.columns),
+                  plan.opaque->fill(b, *plan.instruction, zero));
   int64_t each = plan.instruction->layoutC.elements();
   return Values(size_t(plan.rows * plan.columns * each), zero);
 }
@@ -150,6 +154,8 @@ MatrixPlace MatrixScope::placeOf(size_t number) const {
 
 /// One row of instructions of each subgroup, in place of the blocks.
 void MatrixScope::keepRows(ValueRange sums) {
+  if (plan.opaque)
+    return keepOpaqueRows(sums);
   const MatrixInstruction &i = *plan.instruction;
   MatrixPlaceValues own = placeOfLane(i.layoutC);
   Value row = add(mul(subgroupM, i.m), own.row);

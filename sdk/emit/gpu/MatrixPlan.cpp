@@ -12,15 +12,17 @@ using namespace mlir;
 namespace backplane {
 
 /// Bytes of k in a block of a factor, work-groups that keep a GPU busy, blocks
-/// in memory at once, and instructions of a subgroup along m and n at most.
+/// in memory at once, and sums of a subgroup along m and n at most.
 constexpr int64_t kDepthBytes = 64, kBusyGroups = 128, kStages = 3;
-constexpr int64_t kMostRows = 4, kMostColumns = 8;
+constexpr int64_t kMostRows = 64, kMostColumns = 64;
 /// Instructions of a subgroup below which a tile reads more than it computes.
 constexpr int64_t kLeastTile = 2;
 /// Rows up to which a product does little else than read its other factor, a
 /// block of which has so much of k, less where more rows are.
 constexpr int64_t kFewRows = 64, kDepthBytesOfFew = 256;
 constexpr int64_t kStagesOfFew = 4, kLeastStagesOfFew = 3;
+/// Blocks in memory where all come through registers, and so at once.
+constexpr int64_t kStagesOfRegisters = 2;
 
 /// What an op widens.
 static std::optional<NarrowFactor> narrowFactor(Operation *widening,
@@ -92,6 +94,21 @@ static const MatrixInstruction *findInstruction(const GpuContraction &c,
   return found == unit.instructions().end() ? nullptr : found;
 }
 
+/// One of opaque matrices.
+static std::optional<MatrixPlan> findOpaque(const GpuContraction &c,
+                                            const MatrixUnit &unit,
+                                            const NarrowFactor &a,
+                                            const NarrowFactor &b) {
+  MatrixPlan plan = {&unit};
+  plan.opaque = unit.opaqueMatrices();
+  if (!plan.opaque || c.target.groupSize < plan.lanes())
+    return std::nullopt;
+  for (const MatrixInstruction &instruction : plan.opaque->instructions())
+    if (!plan.instruction && multiplies(c, instruction, a, b))
+      plan.instruction = &instruction;
+  return plan.instruction ? std::optional(plan) : std::nullopt;
+}
+
 /// Whether lanes have the words of pieces as they load them for each other:
 /// so many of a fragment, word l % 4 of line l / 4 in lane l.
 static bool isOfLines(const FragmentLayout &layout, int64_t wordElements,
@@ -122,12 +139,13 @@ StagedFactor stageFactor(GpuContraction &c, const MatrixPlan &plan,
   operand.value = narrow.value;
   StagedFactor factor = {operand, narrow.type, loops, rows, depth};
   bool transposable =
-      factor.wordElements() == 1 ||
+      factor.wordElements() == 1 || plan.opaque ||
       ((plan.loads || plan.products) && factor.elementBytes() == 2);
   factor.alongK = operand.kIsInnermost || !transposable;
   factor.panel = plan.products
                      ? MemoryProducts::kLineBytes / factor.elementBytes()
                      : factor.lineElements();
+  factor.padWords = plan.opaque ? OpaqueMatrices::kLineWords : 0;
   factor.transposes = factor.alongK && !operand.kIsInnermost;
   ArrayRef<unsigned> inLine = factor.alongK ? ArrayRef(c.k) : loops;
   int64_t size = sizeOf(c.op.getStaticLoopRanges(), inLine);
@@ -196,6 +214,10 @@ struct TilePlanner {
 
   void run();
   bool fits();
+  /// Code with opaque matrices has all memory that it declares.
+  int64_t sharedBytes() const {
+    return plan.opaque ? c.target.maxSharedBytes : c.target.sharedBytes;
+  }
   bool stage(int64_t depthBytes, int64_t maxStages, int64_t minStages);
   /// Whether a block of so many bytes holds all of k, and more.
   bool holdsAllOfK(int64_t bytes) const {
@@ -212,12 +234,12 @@ bool TilePlanner::stage(int64_t depthBytes, int64_t maxStages,
   int64_t depth = depthBytes / bytesOf(a.element);
   plan.a = stageFactor(c, plan, a, c.a, c.m, plan.tileM(), depth);
   plan.b = stageFactor(c, plan, b, c.b, c.n, plan.tileN(), depth);
-  plan.stages = maxStages;
+  plan.stages = plan.opaque ? kStagesOfRegisters : maxStages;
   while (plan.stages > minStages &&
-         plan.stages * plan.stageWords() * 4 > c.target.sharedBytes)
+         plan.stages * plan.stageWords() * 4 > sharedBytes())
     --plan.stages;
   return std::max(plan.stages * plan.stageWords(), plan.partWords()) * 4 <=
-         c.target.sharedBytes;
+         sharedBytes();
 }
 
 bool TilePlanner::fits() {
@@ -230,15 +252,15 @@ bool TilePlanner::fits() {
 
 void TilePlanner::run() {
   const MatrixInstruction &instruction = *plan.instruction;
-  int64_t subgroups = c.target.groupSize / c.target.clusterSize;
+  int64_t subgroups = c.target.groupSize / plan.lanes();
   bool few = hasFewRows(c);
   int64_t least = few ? 1 : kLeastTile;
   plan.subgroupsN = few ? subgroups : std::min<int64_t>(2, subgroups);
   plan.subgroupsM = subgroups / plan.subgroupsN;
-  plan.rows =
-      share(sizeOf(sizes, c.m), plan.subgroupsM * instruction.m, kMostRows);
-  plan.columns =
-      share(sizeOf(sizes, c.n), plan.subgroupsN * instruction.n, kMostColumns);
+  plan.rows = share(sizeOf(sizes, c.m), plan.subgroupsM * instruction.m,
+                    kMostRows / instruction.m);
+  plan.columns = share(sizeOf(sizes, c.n), plan.subgroupsN * instruction.n,
+                       kMostColumns / instruction.n);
   while (!fits() || (!isBusy(c, plan) && plan.rows * plan.columns > least)) {
     if (plan.rows == 1 && plan.columns == 1)
       return;
@@ -273,6 +295,8 @@ std::optional<MatrixPlan> planMatrix(GpuContraction &c,
   if (inMemory && (isBusy(c, *inMemory) || !hasFewRows(c)))
     return inMemory;
   auto plan = findMatrixInstruction(c, unit, *a, *b);
+  if (!plan)
+    plan = findOpaque(c, unit, *a, *b);
   if (!plan)
     return std::nullopt;
   TilePlanner planner{c, *plan, *a, *b, c.op.getStaticLoopRanges()};

@@ -13,17 +13,19 @@ namespace backplane {
 
 /// A factor in memory of the work-group: lines of 16 bytes and more, in pieces
 /// of 16 bytes whose order differs from line to line, so that the same piece of
-/// eight lines lies in all banks.
+/// eight lines lies in all banks. Lines of opaque matrices are as they are, and
+/// a piece of nothing is behind each, to the same end.
 struct StagedFactor {
   GpuOperand operand; ///< its value has elements of `type` or wider ones
   mlir::Type type;    ///< of an element
   llvm::ArrayRef<unsigned> loops; ///< of a row
   int64_t rows, depth;            ///< of a block
   bool alongK;                    ///< a line is a row; else what has one k
-  bool transposes; ///< neighbours in memory are those of the other axis
-  bool copies;     ///< lines are copied as they are, without registers
-  int64_t panel;   ///< elements of a line that lie together
-  int64_t lanes;   ///< elements that an invocation copies at once
+  bool transposes;  ///< neighbours in memory are those of the other axis
+  bool copies;      ///< lines are copied as they are, without registers
+  int64_t panel;    ///< elements of a line that lie together
+  int64_t padWords; ///< behind each line; 0: pieces are in another order
+  int64_t lanes;    ///< elements that an invocation copies at once
   /// Where one invocation copies blocks for all; each panel is one.
   std::optional<BlockTensor> blocks;
 
@@ -39,7 +41,9 @@ struct StagedFactor {
   /// Whether each lane loads its own words though the unit has loads of lines:
   /// no unit transposes elements of 32 bits.
   bool isOfWords() const { return !alongK && wordElements() == 1; }
-  int64_t lineWords() const { return lineElements() / wordElements(); }
+  int64_t lineWords() const {
+    return lineElements() / wordElements() + padWords;
+  }
   int64_t words() const { return lines() * lineWords(); }
   bool copiesLines() const { return copies && !blocks; }
   int64_t panels() const { return pieces() / panelPieces(); }
@@ -62,14 +66,19 @@ struct MatrixPlan {
   /// Null: products are of fragments. Else subgroups are counted by as many as
   /// multiply together.
   const MemoryProducts *products;
+  /// Null: lanes know what they have.
+  const OpaqueMatrices *opaque;
   StagedFactor a, b;
+
+  /// Of those that multiply together.
+  int64_t lanes() const {
+    return opaque ? OpaqueMatrices::kLanes : instruction->lanes();
+  }
 
   int64_t tileM() const { return subgroupsM * rows * instruction->m; }
   int64_t tileN() const { return subgroupsN * columns * instruction->n; }
   /// Invocations of a work-group, where `products` decide on it.
-  int64_t threads() const {
-    return subgroupsM * subgroupsN * instruction->lanes();
-  }
+  int64_t threads() const { return subgroupsM * subgroupsN * lanes(); }
   int64_t stageWords() const { return a.words() + b.words(); }
   /// One invocation copies blocks of both factors for all.
   bool copiesBlocks() const { return a.blocks && b.blocks; }

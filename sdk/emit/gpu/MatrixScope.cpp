@@ -20,12 +20,15 @@ Value MatrixScope::placeWord(const StagedFactor &factor, Value line,
     panel = mul(div(place, pieces), factor.panelWords());
     place = rem(place, pieces);
   }
-  Value word = add(mul(line, pieces * words), mul(place, words));
+  Value word =
+      add(mul(line, pieces * words + factor.padWords), mul(place, words));
   return panel ? add(panel, word) : word;
 }
 
 Value MatrixScope::wordOf(const StagedFactor &factor, Value line,
                           Value lineInPiece, Value piece) {
+  if (factor.padWords)
+    return placeWord(factor, line, piece);
   int64_t pieces = factor.panelPieces();
   Value key = pieces >= kPiecesOfBanks
                   ? lineInPiece

@@ -70,6 +70,9 @@ struct MatrixScope : ContractScope {
   /// `depth` k, by the instructions of a plan that has `products`.
   Values multiplyInMemory(Value firstA, Value firstB, int64_t depth,
                           mlir::ValueRange sums);
+  /// Adds the same products, of opaque matrices.
+  Values multiplyOpaque(Value firstA, Value firstB, int64_t depth,
+                        mlir::ValueRange sums);
   /// A block of a factor, from a row and a k on, at which a group of lines or a
   /// piece of one begins.
   MatrixInMemory inMemory(const StagedFactor &factor, Value first, Value row,
@@ -114,6 +117,9 @@ private:
                                           int64_t count, int64_t rows);
   Value choose(int64_t one, int64_t two);
   Fragments loadLeftAt(Value first, int64_t k);
+  Values loadOpaque(const StagedFactor &factor, OpaqueMatrices::Factor which,
+                    Value first, Value row, int64_t k, int64_t count);
+  void keepOpaqueRows(mlir::ValueRange sums);
   void keepRows(mlir::ValueRange sums);
   mlir::LogicalResult finishRows(int64_t part);
   bool copiesLines() const {

@@ -180,10 +180,48 @@ public:
                                                 int64_t open = 0) const = 0;
 };
 
+/// Lines of a matrix in memory of the work-group: its rows, or its columns,
+/// one every `distance` words, elements side by side.
+struct MatrixLines {
+  mlir::Value memory; ///< words of 32 bits
+  mlir::Value first;  ///< the word that the first line begins with
+  int64_t distance;
+  bool ofRows; ///< else of columns; B has k rows
+};
+
+/// Products of a subgroup whose lanes have nobody knows which elements: it
+/// loads factors from memory of the work-group and stores sums there. A matrix
+/// is one value.
+class OpaqueMatrices {
+public:
+  /// Of a subgroup. Targets with opaque matrices run where there are so many.
+  static constexpr int64_t kLanes = 32;
+  /// What lines begin at multiples of.
+  static constexpr int64_t kLineWords = 4;
+  enum class Factor : uint8_t { A, B };
+
+  virtual ~OpaqueMatrices() = default;
+  /// Without layouts.
+  virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
+  virtual mlir::Value load(mlir::ImplicitLocOpBuilder &b,
+                           const MatrixInstruction &instruction, Factor factor,
+                           const MatrixLines &lines) const = 0;
+  /// Sums that are this number, all of them.
+  virtual mlir::Value fill(mlir::ImplicitLocOpBuilder &b,
+                           const MatrixInstruction &instruction,
+                           mlir::Value number) const = 0;
+  /// The sums after the product.
+  virtual mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value left,
+                               mlir::Value right, mlir::Value sums) const = 0;
+  virtual void store(mlir::ImplicitLocOpBuilder &b, mlir::Value sums,
+                     const MatrixLines &lines) const = 0;
+};
+
 class MatrixUnit : public mlir::DialectInterface::Base<MatrixUnit> {
 public:
   explicit MatrixUnit(mlir::Dialect *dialect) : Base(dialect) {}
 
+  /// Those of fragments; none where all matrices are opaque.
   virtual llvm::ArrayRef<MatrixInstruction> instructions() const = 0;
   /// The sums, one value each, after the product of these words.
   virtual llvm::SmallVector<mlir::Value>
@@ -217,6 +255,9 @@ public:
   virtual const MemoryProducts *memoryProducts() const { return nullptr; }
   /// Null: lanes copy what memoryProducts() read.
   virtual const BlockCopies *blockCopies() const { return nullptr; }
+  /// Null: the places of all elements are known. Else for what instructions()
+  /// do not multiply.
+  virtual const OpaqueMatrices *opaqueMatrices() const { return nullptr; }
 
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MatrixUnit)
 };
